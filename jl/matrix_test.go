@@ -155,8 +155,8 @@ func TestUpdatesAgainstApply(t *testing.T) {
 		}
 	}
 	for _, sparsity := range []int{1, 8} {
-		large := newBuilder(t, Params{Dim: maxTable + 1, Rows: 24, Sparsity: sparsity})
-		small := newBuilder(t, Params{Dim: 1000, Rows: 24, Sparsity: sparsity})
+		large := newBuilder(t, Params{Dim: maxTable + 1, Rows: 24, Sparsity: sparsity, Independence: 4})
+		small := newBuilder(t, Params{Dim: 1000, Rows: 24, Sparsity: sparsity, Independence: 4})
 		require.Nil(t, peek(large).table)
 		require.NotNil(t, peek(small).table)
 		for j := range uint64(1000) {

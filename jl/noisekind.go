@@ -37,24 +37,29 @@ type law struct {
 	scale float64 // the scale of Laplace noise or σ, in steps
 }
 
-// moments returns E X² and E X⁴ of the noise that is drawn, in steps. Laplace noise is rounded to
-// integers n ≠ 0 with probability sinh(1/2b)·q^|n|, q = e^{−1/b}, discrete Laplace noise has
-// tanh(1/2b)·q^|n|; Σ n²qⁿ = q(1+q)/(1−q)³ and Σ n⁴qⁿ = q(1+11q+11q²+q³)/(1−q)⁵. Normal noise of
-// σ ≥ 2⁹ steps has the moments of N + U, U uniform on [−½, ½], up to e^{−2π²σ²}.
-func (l law) moments() (second, fourth float64) {
-	if l.kind == Gaussian {
-		v := l.scale * l.scale
-		return v + 1.0/12, 3*v*v + v/2 + 1.0/80
-	}
+// moments returns E X², E X⁴, E X⁶ and E X⁸ of the noise that is drawn, in steps. Laplace noise is
+// rounded to integers n ≠ 0 with probability sinh(1/2b)·q^|n|, q = e^{−1/b}, discrete Laplace noise
+// has tanh(1/2b)·q^|n|; Σ nʲqⁿ is q·Aⱼ(q)/(1−q)ʲ⁺¹ with Euler's polynomials Aⱼ.
+func (l law) moments() (m [4]float64) {
 	weight := 2 * math.Sinh(1/(2*l.scale))
 	if l.kind == DiscreteLaplace {
 		weight = 2 * math.Tanh(1/(2*l.scale))
 	}
 	q, rest := math.Exp(-1/l.scale), -math.Expm1(-1/l.scale)
-	second = weight * q * (1 + q) / (rest * rest * rest)
-	fourth = weight * q * (1 + q*(11+q*(11+q))) / (rest * rest * rest * rest * rest)
-	return second, fourth
+	power := weight * q / rest
+	for i := range m {
+		power /= rest * rest
+		sum := 0.0
+		for _, c := range eulerian[i] {
+			sum = sum*q + c
+		}
+		m[i] = power * sum
+	}
+	return m
 }
+
+// eulerian are the coefficients of A₂, A₄, A₆ and A₈, which are the same from both ends.
+var eulerian = [4][]float64{{1, 1}, {1, 11, 11, 1}, {1, 57, 302, 302, 57, 1}, {1, 247, 4293, 15619, 15619, 4293, 247, 1}}
 
 // sampler returns a function that draws the noise, in steps, at most 2⁶¹ in size.
 func (l law) sampler(src *noise.Source) func() int64 {
@@ -79,18 +84,28 @@ func must[T any](d T, err error) T {
 	return d
 }
 
-// cumulants are the second and the fourth cumulant of one variable, κ₂ = E X² and κ₄ = E X⁴ − 3κ₂²
-// for mean 0: those of independent variables add up.
-type cumulants struct{ two, four float64 }
+// cumulants are those of one variable of mean 0, all odd ones being 0: those of independent
+// variables add up.
+type cumulants struct{ two, four, six, eight float64 }
 
-func (a cumulants) plus(b cumulants) cumulants { return cumulants{a.two + b.two, a.four + b.four} }
+func (a cumulants) plus(b cumulants) cumulants {
+	return cumulants{a.two + b.two, a.four + b.four, a.six + b.six, a.eight + b.eight}
+}
 
 // fourth returns E X⁴.
 func (a cumulants) fourth() float64 { return a.four + 3*a.two*a.two }
 
-// cumulants returns those of the noise, in units in which a step is unit.
+// cumulants returns those of the noise, in units in which a step is unit. Normal noise of σ ≥ 2⁹
+// steps has those of N + U, U uniform on [−½, ½], up to e^{−2π²σ²}.
 func (l law) cumulants(unit float64) cumulants {
-	second, fourth := l.moments()
+	c := cumulants{l.scale*l.scale + 1.0/12, -1.0 / 120, 1.0 / 252, -1.0 / 240}
+	if l.kind != Gaussian {
+		m := l.moments()
+		v := m[0] * m[0]
+		c = cumulants{two: m[0], four: m[1] - 3*v}
+		c.six = m[2] - 15*c.four*m[0] - 15*v*m[0]
+		c.eight = m[3] - 28*c.six*m[0] - 35*c.four*c.four - 210*c.four*v - 105*v*v
+	}
 	v := unit * unit
-	return cumulants{second * v, (fourth - 3*second*second) * v * v}
+	return cumulants{c.two * v, c.four * v * v, c.six * v * v * v, c.eight * v * v * v * v}
 }

@@ -52,10 +52,10 @@ type Params struct {
 	Sparsity int
 	// Independence is how many coordinates the hash functions of an SJLT, or the
 	// signs of a Rademacher matrix, treat as independent of each other: a number
-	// in [4, 1024]. 0 is 4, which decides the variance. More make large errors
-	// as rare as they are with full randomness: see [Params.Fit]. An
-	// entry that is not kept in a table takes time in proportion. Other
-	// transforms want 0.
+	// in [4, 1024]. 4 decide the variance, 8 make intervals narrower, more make
+	// large errors as rare as they are with full randomness: see [Params.Fit].
+	// An entry that is not kept in a table takes time in proportion. 0 is 8 for
+	// an SJLT with a table, Dim·Sparsity ≤ 2²², else 4. Other transforms want 0.
 	Independence int
 	// Seed is public and selects the transform. All parties use the same. It is
 	// not zero.
@@ -188,7 +188,15 @@ func (p Params) sparsity() int { return max(p.Sparsity, 1) }
 func (p Params) hashed() bool { return p.Transform == SJLT || p.Transform == Rademacher }
 
 // independence returns that of the hash functions.
-func (p Params) independence() int { return max(p.Independence, 4) }
+func (p Params) independence() int {
+	switch {
+	case p.Independence != 0:
+		return p.Independence
+	case p.Transform == SJLT && p.Dim <= maxTable/uint64(p.sparsity()):
+		return 8
+	}
+	return 4
+}
 
 // density returns q of an FJLT, the share of the entries of P that are not 0, with which the
 // transform's variance is at most 3‖x‖₂⁴/k: min(1, 1/(u/9 + 1)).

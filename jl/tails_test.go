@@ -69,12 +69,16 @@ func TestMomentsOfTinyMatrices(t *testing.T) {
 				moment += p * math.Pow(q/squared/float64(c.s), float64(order))
 			}
 			require.LessOrEqual(t, moment, bound(c.k, c.s, order)*(1+1e-12), "k = %d, s = %d, x = %v, order %d", c.k, c.s, c.x, order)
+			if order == 4 { // moments_proof.md
+				require.LessOrEqual(t, moment, lengthFourth(float64(c.k), float64(c.s))*(1+1e-12), "k = %d, s = %d, x = %v", c.k, c.s, c.x)
+			}
 			if order == 2 {
 				require.InEpsilon(t, bound(c.k, c.s, 2)*(1-fourth), moment, 1e-12)
 			}
 		}
 	}
 	require.InEpsilon(t, 12./64+48./512, bound(8, 8, 4), 1e-12) // of χ²₈/8
+	require.InEpsilon(t, 12./64+48./512, lengthFourth(8, 8), 1e-12)
 	require.InEpsilon(t, 2./512, bound(512, 16, 2), 1e-12)
 }
 

@@ -136,10 +136,16 @@ var rows = []row{
 	},
 	{
 		claim:   "Estimates of norms, distances and products are unbiased, with these variances, and their intervals cover",
-		about:   "jl.Params.Plan jl.Sketch.StdDev jl.Plan.NormStdErr jl.Plan.DistanceStdErr jl.Plan.DotStdErr jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval",
+		about:   "jl.Params.Plan jl.Sketch.StdDev jl.Plan.NormStdErr jl.Plan.DistanceStdErr jl.Plan.DotStdErr",
 		theorem: "Stausholm, thesis, Theorem 4.3 (the correction is 4ks/ε², not 2ks/ε²), Corollary 4.1, Lemmas 4.8 and 4.11 (corrected)", proof: "jl/variance.go",
-		code: "jl.law.moments jl.Params.variance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
+		code: "jl.law.cumulants jl.Params.variance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
 		edits: "jl: distances corrected for one party only; a sketch compared with itself",
+	},
+	{
+		claim: "An interval of a length, a distance or a product holds it with its confidence, for any vectors", about: "jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval",
+		theorem: "own: fourth moments of an SJLT with 8-wise independence and of the noise on its rows", proof: "jl/moments_proof.md",
+		code: "jl.Params.interval jl.spread.innerReach", exact: "jl.TestFourthMoments jl.TestFourthMomentsOfNoise jl.TestMomentsOfTinyMatrices", audit: "jl.TestCoverageOfIntervals",
+		edits: "jl: the fourth moment without collisions of two heavy coordinates; fourth moments with 4-wise independence",
 	},
 	{
 		claim: "So many rows, entries a column and so much independence keep a length within 1 ± β but with probability p", about: "jl.Params.Fit",

@@ -62,4 +62,10 @@ var jlMutations = []mutation{
 	{"hash functions of less independence than was asked for", "jl/params.go", "return max(p.Independence, 4)", "return 4"},
 	{"a tail without the collisions of two columns", "jl/tails.go", "mean += math.Exp(log) * m.values[y]", "mean = m.values[1] * q"},
 	{"Params that New refuses promise", "jl/params.go", "c, err := p.noise()\n\tif err != nil {\n\t\treturn budget.Guarantee{}\n\t}", "c, _ := p.noise()"},
+	{"the fourth moment without collisions of two heavy coordinates", "jl/reach.go", "48/(k*k*k) + max(0, 1-3*s/k)/(s*s*k)", "48/(k*k*k)"},
+	{"fourth moments with 4-wise independence", "jl/reach.go", "p.independence() < 8 ||", ""},
+	{"heavy tails of noise in a length forgotten", "jl/reach.go", "16 * (m.excess + 3*m.two*m.two)", "16 * (3 * m.two * m.two)"},
+	{"the mixed term of a length's fourth moment halved", "jl/reach.go", "margin * 24 * (m.cross", "margin * 12 * (m.cross"},
+	{"heavy tails of noise in a product forgotten", "jl/reach.go", "margin * (t*heavy + ", "margin * (0*heavy + "},
+	{"what is left of the chance given to both parts of an error", "jl/reach.go", "factor[i] = 1 / math.Sqrt(math.Sqrt((1-share)*miss))", "factor[i] = 1 / math.Sqrt(math.Sqrt(2*miss))"},
 }
