@@ -3,6 +3,7 @@ package kor
 import (
 	"math/bits"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
@@ -62,8 +63,8 @@ func New(p Params) (*Builder, error) {
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit,
-// so that toggling twice changes nothing. A string key goes in as hashing.Fingerprint(p.Seed, key).
-// After Release, and on a Builder that New did not make, Toggle does nothing.
+// so that toggling twice changes nothing. A key that is no uint64 goes in by [AddKey]. After
+// Release, and on a Builder that New did not make, Toggle does nothing.
 func (b *Builder) Toggle(key uint64) { private.Use(b.secret, (*state).toggle, key) }
 
 // toggle has functions as parameters of what it calls so that it is inlined; see [private.Use].
@@ -142,6 +143,26 @@ func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 func (b *Builder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*Builder).Toggle, (*Builder).toggleAll)
 }
+
+// Adder is a Builder or a StreamBuilder.
+type Adder interface {
+	Add(keys ...uint64)
+	addOne(key uint64)
+	seed() hashing.Seed
+}
+
+// AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. So AddKey of the
+// integer 5 and Add of 5 are two keys; parties whose sketches meet use one of the two.
+func AddKey[K hashing.Key](b Adder, keys ...K) {
+	seed := b.seed()
+	for _, key := range keys {
+		b.addOne(hashing.Fingerprint(seed, key))
+	}
+}
+
+func (b *Builder) seed() hashing.Seed { return b.params.Seed }
+
+func (b *Builder) addOne(key uint64) { b.Toggle(key) }
 
 func (b *Builder) toggleAll(keys []uint64) { private.Use(b.secret, (*state).toggleAll, keys) }
 

@@ -3,8 +3,8 @@
 // symmetric difference, and from it of the union, the intersection and the difference.
 //
 // It answers: how many keys, or what sum of public weights in (0, 1], are in A, in A∆B, A∪B, A∩B,
-// A∖B; in how many keys do two versions of one large set differ. Keys are uint64; of a string take
-// [hashing.Fingerprint](seed, text).
+// A∖B; in how many keys do two versions of one large set differ. Keys are uint64; [AddKey] takes
+// strings.
 //
 // # Which package
 //

@@ -174,7 +174,7 @@ func readTable(r *wire.Reader, p Params) []uint64 {
 // check fails unless the fields go together.
 func (d *release) check(r *wire.Reader) {
 	switch {
-	case d.counted && (len(d.parts) != 1 || d.params.CountShare == 0):
+	case d.counted && !d.releasedWithCount():
 		r.Fail("a count that no release makes")
 	case !d.counted && d.count != 0 || d.count > maxCount || d.count < -maxCount:
 		r.Fail("a count out of range")
@@ -185,6 +185,17 @@ func (d *release) check(r *wire.Reader) {
 	case len(d.parts) == 0 && slices.ContainsFunc(d.bits, func(w uint64) bool { return w != 0 }):
 		r.Fail("bits without noise")
 	}
+}
+
+// releasedWithCount reports whether one release of the Params made it, with bits that have the
+// noise of their share of ε.
+func (d *release) releasedWithCount() bool {
+	if len(d.parts) != 1 || d.params.CountShare == 0 || d.parts[0].epsilon != d.params.Epsilon {
+		return false
+	}
+	bits := d.parts[0]
+	bits.epsilon, _ = d.params.split()
+	return bits.valid(false)
 }
 
 // AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is

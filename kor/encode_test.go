@@ -111,16 +111,20 @@ func TestGoldenPlaces(t *testing.T) {
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	dptest.Spoiled(t, sampleCounted, sampleMerged, map[string]func(*Sketch){
-		"bad epsilon":           func(s *Sketch) { s.r.params.Epsilon = math.NaN() },
-		"no cells":              func(s *Sketch) { s.r.params.Cells = 0 },
-		"other cells":           func(s *Sketch) { s.r.params.Cells = 130 },
-		"no levels":             func(s *Sketch) { s.r.params.Levels = 0 },
-		"65 levels":             func(s *Sketch) { s.r.params.Levels = 65 },
-		"zero seed":             func(s *Sketch) { s.r.params.Seed = hashing.Seed{} },
-		"share":                 func(s *Sketch) { s.r.params.CountShare = 1 },
-		"negative zero":         func(s *Sketch) { s.r.params.CountShare, s.r.counted, s.r.count = math.Copysign(0, -1), false, 0 },
-		"count without share":   func(s *Sketch) { s.r.params.CountShare = 0 },
-		"count without flag":    func(s *Sketch) { s.r.counted = false },
+		"bad epsilon":         func(s *Sketch) { s.r.params.Epsilon = math.NaN() },
+		"no cells":            func(s *Sketch) { s.r.params.Cells = 0 },
+		"other cells":         func(s *Sketch) { s.r.params.Cells = 130 },
+		"no levels":           func(s *Sketch) { s.r.params.Levels = 0 },
+		"65 levels":           func(s *Sketch) { s.r.params.Levels = 65 },
+		"zero seed":           func(s *Sketch) { s.r.params.Seed = hashing.Seed{} },
+		"share":               func(s *Sketch) { s.r.params.CountShare = 1 },
+		"negative zero":       func(s *Sketch) { s.r.params.CountShare, s.r.counted, s.r.count = math.Copysign(0, -1), false, 0 },
+		"count without share": func(s *Sketch) { s.r.params.CountShare = 0 },
+		"count without flag":  func(s *Sketch) { s.r.counted = false },
+		"count of less ε":     func(s *Sketch) { s.r.parts[0].epsilon /= 2 },
+		"bits of all ε": func(s *Sketch) {
+			s.r.parts[0].k = mustFlips(t, Params{Epsilon: s.r.params.Epsilon, Cells: 1, Levels: 1, Seed: s.r.params.Seed}).K()
+		},
 		"huge count":            func(s *Sketch) { s.r.count = math.MinInt64 },
 		"two releases, a count": func(s *Sketch) { s.r.parts = append(s.r.parts, part{id(2), 1, k(0.75), 1}) },
 		"order": func(s *Sketch) {
@@ -140,6 +144,10 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"padding":               func(s *Sketch) { s.r.bits[1] |= 64 },
 		"no parts but bits":     func(s *Sketch) { s.r.parts, s.r.counted, s.r.count = nil, false, 0 },
 		"a stream with a share": func(s *Sketch) { s.r.stream = true },
+	})
+	dptest.Spoiled(t, sampleMerged, sampleCounted, map[string]func(*Sketch){
+		"too little noise":    func(s *Sketch) { s.r.parts[0].k = k(2.001) },
+		"more than the whole": func(s *Sketch) { s.r.params.Epsilon = 1.5 },
 	})
 	words, _ := sampleStream().MarshalBinary()
 	require.ErrorIs(t, new(Sketch).UnmarshalBinary(words), ErrFormat)

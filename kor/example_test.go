@@ -89,3 +89,20 @@ func ExampleNewStreamBuilder() {
 	fmt.Println(s.Estimate() > 17_000 && s.Estimate() < 23_000)
 	// Output: true
 }
+
+// Keys of any type go in by their fingerprints; so a word that is toggled twice is gone.
+func ExampleAddKey() {
+	b, err := kor.New(kor.Params{Epsilon: 8, Seed: hashing.Seed{1, 2, 3}})
+	if err != nil {
+		panic(err)
+	}
+	kor.AddKey(b, "one", "two", "three", "two")
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := s.Interval(1 - 1e-9)
+	fmt.Println("2 is in the interval:", lo <= 2 && 2 <= hi)
+	// Output:
+	// 2 is in the interval: true
+}

@@ -114,10 +114,20 @@ var unit = budget.Key(budget.AddRemove)
 // added to the set or removed from it, whatever its weight; for a stream, one key with all its
 // occurrences. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
-	if p.normal().validate() != nil {
+	p = p.normal()
+	if p.validate() != nil {
 		return budget.Guarantee{}
 	}
-	return budget.PureDP(p.Epsilon, unit)
+	g := budget.PureDP(p.Epsilon, unit)
+	law, err := p.countLaw()
+	if p.CountShare == 0 || err != nil {
+		return g
+	}
+	// one bit, and independently the count, which moves by at most 2²⁰ steps; of one unit, so no
+	// error
+	bits, count := p.split()
+	parts, _ := budget.Compose(budget.PureDP(bits, unit), budget.DiscreteLaplace(count, law.Scale(), unit))
+	return g.WithPair(parts)
 }
 
 // flips returns the law of the flips.

@@ -22,6 +22,14 @@ type release struct {
 // valid reports whether it is no zero value.
 func (r *release) valid() bool { return r != nil && r.bits != nil }
 
+// guarantee returns what the parts promise, and where there is a count, that of the Params.
+func (r *release) guarantee(of func([]part) budget.Guarantee) budget.Guarantee {
+	if r.counted {
+		return r.params.Guarantee()
+	}
+	return of(r.parts)
+}
+
 // ones returns the number of ones of each level.
 func (r *release) ones(into []int) []int {
 	stride := r.params.stride()
@@ -116,7 +124,7 @@ func (s *Sketch) Params() Params { return s.r.params }
 // published too, or could have been. For a change of the set of one party alone, that party's own
 // guarantee holds: [Sketch.PartyGuarantee]. A sketch whose releases have all cancelled promises
 // nothing and shows nothing.
-func (s *Sketch) Guarantee() budget.Guarantee { return together(s.r.parts) }
+func (s *Sketch) Guarantee() budget.Guarantee { return s.r.guarantee(together) }
 
 // PartyGuarantee returns what holds for a change of one party's set alone, whatever the others
 // hold, if every party has released once: the weakest of the parties' own guarantees. It is
@@ -125,7 +133,7 @@ func (s *Sketch) Guarantee() budget.Guarantee { return together(s.r.parts) }
 // Two releases of one Builder, by way of its private state, are seen in the sketch, and count with
 // the sum of their ε. Two releases of different Builders are taken for those of two parties: if
 // both hold the data of one party, what holds is Guarantee.
-func (s *Sketch) PartyGuarantee() budget.Guarantee { return weakest(s.r.parts) }
+func (s *Sketch) PartyGuarantee() budget.Guarantee { return s.r.guarantee(weakest) }
 
 // Releases returns the number of releases that the sketch is the XOR of: those that occur in it
 // once, as two of the same cancel.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
@@ -85,6 +86,8 @@ func (b *StreamBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 func (b *StreamBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*StreamBuilder).addOne, (*StreamBuilder).addMany)
 }
+
+func (b *StreamBuilder) seed() hashing.Seed { return b.params.Seed }
 
 func (b *StreamBuilder) addOne(key uint64) { private.Use(b.secret, (*state).set, key) }
 

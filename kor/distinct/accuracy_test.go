@@ -76,7 +76,7 @@ func TestIntervalHoldsTheEstimate(t *testing.T) {
 			for _, r := range []interface {
 				Estimate() float64
 				Interval(float64) (lo, hi float64)
-			}{&Sketch{params: p, id: hashing.Seed{1}, ones: ones}, &Running{params: p, slots: 9, ones: ones}} {
+			}{&Sketch{params: p, id: hashing.Seed{1}, ones: ones}, &Running{params: p, slots: 9, ones: numbers{ones}}} {
 				for _, confidence := range []float64{0, 0.5, 0.95, 1 - 0x1p-53} {
 					lo, hi := r.Interval(confidence)
 					e := max(r.Estimate(), 0)

@@ -38,13 +38,18 @@ type state struct {
 func New(p Params) (*Builder, error) {
 	p = p.normal()
 	laws, err := p.laws()
+	if err == nil {
+		err = p.windowless()
+	}
 	if err != nil {
 		return nil, err
 	}
-	empty := private.New(state{
-		place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, laws: laws,
-	})
-	return &Builder{empty, p, p.Guarantee()}, nil
+	return &Builder{private.New(newState(p, laws)), p, p.Guarantee()}, nil
+}
+
+// newState returns the state of an empty set.
+func newState(p Params, l laws) state {
+	return state{place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, laws: l}
 }
 
 // Guarantee returns what Release promises: ε-differential privacy for one key with all its
@@ -66,31 +71,37 @@ func (s *state) set(key uint64) { s.place.set(s.table, key) }
 
 func (s *state) setAll(keys []uint64) { s.place.setAll(s.table, keys) }
 
+// Adder is any builder of this package.
+type Adder interface {
+	Add(keys ...uint64)
+	addOne(key uint64)
+	seed() hashing.Seed
+}
+
 // AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. So AddKey of the
 // integer 5 and Add of 5 are two keys; a set of builders that meet uses one of the two.
-func AddKey[K hashing.Key](b *Builder, keys ...K) {
-	seed := b.params.Seed
+func AddKey[K hashing.Key](b Adder, keys ...K) {
+	seed := b.seed()
 	for _, key := range keys {
-		b.Add(hashing.Fingerprint(seed, key))
+		b.addOne(hashing.Fingerprint(seed, key))
 	}
 }
+
+func (b *Builder) seed() hashing.Seed { return b.params.Seed }
 
 // Merge makes the Builder that of the union of both sets, exactly, and the other one gives up its
 // data: the trusted merge, before any noise, of servers that one server may see.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. Then nothing has changed.
-func (b *Builder) Merge(other *Builder) error {
-	if other == nil {
-		other = new(Builder)
+func (b *Builder) Merge(other *Builder) error { return merge(b.secret, orZero(other).secret) }
+
+func (s *state) absorb(o *state) error {
+	if err := sameParams(s.params, o.params); err != nil {
+		return err
 	}
-	return private.Merge(b.secret, other.secret, "distinct: Merge", "Builder", func(s, o *state) error {
-		if err := sameParams(b.params, other.params); err != nil {
-			return err
-		}
-		or(s.table, o.table)
-		return nil
-	})
+	or(s.table, o.table)
+	return nil
 }
 
 // or adds the cells of b to those of a.
@@ -143,7 +154,7 @@ func sameParams(a, b Params) error {
 		a, b any
 	}{
 		{"Seed", a.Seed, b.Seed}, {"Cells", a.Cells, b.Cells}, {"Levels", a.Levels, b.Levels},
-		{"Epsilon", a.Epsilon, b.Epsilon}, {"CountShare", a.CountShare, b.CountShare},
+		{"Epsilon", a.Epsilon, b.Epsilon}, {"CountShare", a.CountShare, b.CountShare}, {"Spans", a.Spans, b.Spans},
 	} {
 		if f.a != f.b {
 			return fault.Mismatch("distinct", f.name, f.a, f.b)

@@ -116,8 +116,8 @@ func compare(a, b *Sketch) (*comparison, error) {
 	}
 	m := model{flips: [2]float64{a.flipProb(), b.flipProb()}, curve: bareCurve(a.params)}
 	for i, s := range []*Sketch{a, b} {
-		c := s.curve()
-		m.ones[i], m.noise[i] = float64(s.ones), c.variance
+		c := s.count()
+		m.ones[i], m.noise[i] = c.ones, c.variance
 	}
 	m.observe(a, b)
 	theta, cov := m.fit(a.Estimate(), b.Estimate())

@@ -39,7 +39,7 @@ func pair(t testing.TB, p Params, rng *rand.Rand, onlyA, onlyB, both int) (a, b 
 func modelOf(a, b *Sketch) *model {
 	m := &model{flips: [2]float64{a.flipProb(), b.flipProb()}, curve: bareCurve(a.params)}
 	for i, s := range []*Sketch{a, b} {
-		c := s.curve()
+		c := s.count()
 		m.ones[i], m.noise[i] = float64(s.ones), c.variance
 	}
 	m.observe(a, b)

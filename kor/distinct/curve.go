@@ -1,6 +1,10 @@
 package distinct
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
 
 // curve is the law of the noisy number of ones T̃ = T + Z as a function of the number N of keys.
 //
@@ -14,9 +18,15 @@ type curve struct {
 	cells    float64
 	levels   int
 	log      [maxLevels]float64 // ln(1 − r_i/n)
-	scale    float64            // of Z
+	scale    float64            // of each draw that Z is a sum of
+	noise    [2]draws           // the draws
 	variance float64            // of Z
-	draws    int                // number of draws that Z is the sum of
+}
+
+// draws are so many draws with the same weight in a sum.
+type draws struct {
+	number int
+	weight float64
 }
 
 // rate returns r_i.
@@ -26,9 +36,15 @@ func rate(level, levels int) float64 { return math.Ldexp(1, -min(level+1, levels
 func newCurve(p Params) curve {
 	c := bareCurve(p)
 	if l, err := p.laws(); err == nil { // always, as the Params are valid
-		c.scale, c.variance, c.draws = l.count.Scale(), l.count.Variance(), 1
+		c.add(l.count, draws{1, 1}, draws{})
 	}
 	return c
+}
+
+// add gives the curve noise, draws from the law.
+func (c *curve) add(law noise.DiscreteLaplace, a, b draws) {
+	c.scale, c.noise = law.Scale(), [2]draws{a, b}
+	c.variance = law.Variance() * (float64(a.number)*a.weight*a.weight + float64(b.number)*b.weight*b.weight)
 }
 
 // bareCurve returns the curve without noise.

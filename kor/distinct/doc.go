@@ -25,12 +25,12 @@
 // + Z with discrete Laplace noise Z of scale 1/ε₂ is ε₂-private; the table with every bit flipped
 // with probability at least 1/(e^ε₁ + 1) is ε₁-private. A release is T + Z, and with CountShare < 1
 // the flipped bits too: ε₁ + ε₂ ≤ ε together (params.go), for every choice of the hash functions.
-// Noise is drawn exactly; no float touches a release. A table that is released k times costs
-// exactly kε.
+// Noise is drawn exactly; no float touches a release. k releases of one table cost exactly kε.
 //
-// Running totals of any number of slots cost ε together, with whole histories: a key moves the
-// increments by 2 in ℓ₁, so each has noise of scale 2/ε (running.go). Windows cost ε each day
-// (windows.go). A user with m keys is protected at mε: bound m first, or make the user the key.
+// Running totals of any number of slots cost ε together, with whole histories: a key moves at most
+// two of the increments, each by one, so each has noise of scale 2/ε (running.go). Windows cost ε
+// each day: a key moves one cell from one class to another (classes_proof.md). Both compose as two
+// releases of ε/2. A user with m keys has mε: bound m, or make the user the key.
 //
 // # Accuracy
 //
@@ -56,7 +56,7 @@
 //	k = 12                       –     70    2.7    .83    is that of A∪B or less
 //
 // Over time only the noise grows: in the number of ones its standard deviation is 2√(2d)/ε after d
-// slots, and 2.8, 4.0, 4.9 /ε for windows of 1, 7, 30 days, where a Sketch has √2/ε. At n = 2048, ε
+// slots, and 2.4, 2.8, 2.4 /ε for windows of 1, 7, 30 days, where a Sketch has √2/ε. At n = 2048, ε
 // = 1 that is 1.62 % after 30 slots and 2.37 % after 365 in place of 1.53 %.
 //
 // Flipped bits alone are no match for a count: no law of levels has fewer than √(6.29·N − N) keys

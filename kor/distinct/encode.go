@@ -1,6 +1,8 @@
 package distinct
 
 import (
+	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -35,6 +37,14 @@ func (p *Params) fields() []wire.Field {
 	return []wire.Field{
 		wire.Float(&p.Epsilon), wire.Float(&p.CountShare), wire.Int(&p.Cells, maxCells), wire.Int(&p.Levels, maxLevels), wire.Bytes(p.Seed[:]),
 	}
+}
+
+// spanFields are the Spans.
+func (p *Params) spanFields() (fields []wire.Field) {
+	for i := range p.Spans {
+		fields = append(fields, wire.Int(&p.Spans[i], math.MaxUint8))
+	}
+	return fields
 }
 
 // fields are what stands before the bits.
@@ -83,20 +93,55 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// appendFields appends an encoding that has nothing behind its fields.
-func appendFields(dst []byte, kind wire.Kind, fields []wire.Field) []byte {
-	return wire.AppendFields(wire.AppendHeader(dst, kind, version), fields)
+// layout is the encoding of a release that is nothing but numbers: its head, the Params first, and
+// one or several noisy numbers of cells, whose number follows from the head.
+type layout struct {
+	kind    wire.Kind
+	version uint8
+	head    []wire.Field
+	params  *Params
+	law     func(Params) (noise.DiscreteLaplace, error)
+	numbers *numbers
+	classes func() int // their number, 0 for a head that no release has
 }
 
-// readFields reads one. The Params p are among the fields; all of ε is for the count, by a law of
-// theirs.
-func readFields(data []byte, kind wire.Kind, fields []wire.Field, p *Params, law func(Params) (noise.DiscreteLaplace, error), check func(*wire.Reader)) error {
-	r := wire.NewReader("distinct", data)
-	r.Header(kind, version)
-	r.Fields(fields)
-	if _, err := law(*p); r.Err() == nil && (err != nil || p.CountShare != 1) {
-		r.Fail("invalid Params")
+func (l layout) append(dst []byte) ([]byte, error) {
+	if l.classes() == 0 {
+		return dst, fault.Format("distinct", "what was not released has no encoding")
 	}
-	check(r)
+	dst = wire.AppendFields(wire.AppendHeader(dst, l.kind, l.version), l.head)
+	for _, x := range *l.numbers {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+	}
+	return dst, nil
+}
+
+func (l layout) read(data []byte) error {
+	r := wire.NewReader("distinct", data)
+	r.Header(l.kind, l.version)
+	r.Fields(l.head)
+	if _, err := l.law(*l.params); r.Err() == nil && (err != nil || l.params.CountShare != 1 || 8*l.classes() != r.Remaining() || l.classes() == 0) {
+		r.Fail("invalid Params, or not as many numbers as they say")
+	}
+	for range r.Remaining() / 8 {
+		x := r.Int64()
+		if x > maxOnes || x < -maxOnes {
+			r.Fail("a count out of range")
+		}
+		*l.numbers = append(*l.numbers, x)
+	}
 	return r.Done()
+}
+
+// decode reads an object by its layout.
+func decode[T any, P interface {
+	*T
+	layout() layout
+}](into P, data []byte) error {
+	var d T
+	if err := P(&d).layout().read(data); err != nil {
+		return err
+	}
+	*into = d
+	return nil
 }

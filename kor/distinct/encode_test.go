@@ -1,6 +1,7 @@
 package distinct
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/hex"
 	"math"
@@ -26,11 +27,14 @@ func sampleBits() *Sketch {
 }
 
 func sampleRunning() *Running {
-	return &Running{params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, slots: 30, ones: 5000}
+	return &Running{params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, slots: 30, ones: numbers{5000}}
 }
 
 func sampleWindows() *Windows {
-	return &Windows{params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, day: 20000, classes: [3]int64{900, -2, 77}}
+	return &Windows{
+		params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Spans: [8]int{1, 7, 28, 90}, Seed: hashing.Seed{9}}, day: 20000,
+		numbers: numbers{900, -2, 77, 0, 44100},
+	}
 }
 
 // samples are the objects of the golden files, by name.
@@ -100,7 +104,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 
 func TestDecodeRejectsInvalidCountsOverTime(t *testing.T) {
 	spoils := map[string]func(*Running){
-		"huge count": func(r *Running) { r.ones = math.MaxInt64 },
+		"huge count": func(r *Running) { r.ones[0] = math.MaxInt64 },
 		"a share":    func(r *Running) { r.params.CountShare = 0.5 },
 		"no share":   func(r *Running) { r.params.CountShare = 0 },
 		"zero seed":  func(r *Running) { r.params.Seed = hashing.Seed{} },
@@ -110,11 +114,27 @@ func TestDecodeRejectsInvalidCountsOverTime(t *testing.T) {
 	}
 	dptest.Spoiled(t, sampleRunning, sampleRunning, spoils)
 	dptest.Spoiled(t, sampleWindows, sampleWindows, map[string]func(*Windows){
-		"huge count": func(w *Windows) { w.classes[2] = math.MinInt64 },
-		"too large":  func(w *Windows) { w.params.Cells, w.params.Levels = 1<<28, 6 },
-		"a share":    func(w *Windows) { w.params.CountShare = 0.5 },
-		"15 cells":   func(w *Windows) { w.params.Cells = 15 },
+		"huge count":    func(w *Windows) { w.numbers[2] = math.MinInt64 },
+		"too large":     func(w *Windows) { w.params.Cells, w.params.Levels = 1<<28, 6 },
+		"a share":       func(w *Windows) { w.params.CountShare = 0.5 },
+		"15 cells":      func(w *Windows) { w.params.Cells = 15 },
+		"one fewer":     func(w *Windows) { w.params.Spans[3] = 0 },
+		"a gap":         func(w *Windows) { w.params.Spans[1] = 0 },
+		"not ascending": func(w *Windows) { w.params.Spans[1] = 28 },
 	})
+}
+
+// The first version had no empty class, and no release is without windows.
+func TestDecodeRejectsOtherWindows(t *testing.T) {
+	data, err := sampleWindows().MarshalBinary()
+	require.NoError(t, err)
+	old := append(bytes.Clone(data[:46]), data[78:]...)
+	old[5] = 1
+	require.ErrorIs(t, new(Windows).UnmarshalBinary(old), ErrFormat)
+	clear(data[46:78])
+	for n := 82; n <= len(data); n += 8 {
+		require.ErrorIs(t, new(Windows).UnmarshalBinary(data[:n]), ErrFormat)
+	}
 }
 
 // An identity of 0 is that of the zero value.
@@ -140,7 +160,7 @@ func useDecoded(t *testing.T, data []byte) {
 		require.True(t, r.Guarantee().Promises())
 	}
 	if w := dptest.Decoded[Windows](t, data); w != nil {
-		for _, span := range spans {
+		for _, span := range w.params.windows() {
 			lo, hi := w.Interval(span, 0.9)
 			require.False(t, math.IsNaN(w.Estimate(span)) || math.IsNaN(w.StdErr(span)) || !(lo <= hi))
 		}

@@ -66,7 +66,7 @@ func (c *curve) atLeast(t, x float64) float64 {
 //
 // With M(a) = e^{a²/2}·Φ(−a) the last term is e^{−y²/2σ²}·M(σ/b + y/σ), which cannot overflow.
 func (c *curve) tail(y, v float64) float64 {
-	if c.draws > 1 {
+	if c.noise != ([2]draws{{1, 1}}) {
 		return c.tailOfSum(y, v)
 	}
 	b := c.scale
@@ -100,26 +100,47 @@ func mills(a float64) float64 {
 	return (1 - q*(1-q*(3-15*q))) / (a * math.Sqrt(2*math.Pi))
 }
 
-// tailOfSum is tail for the sum of several draws, by the saddle point approximation of Lugannani
-// and Rice: with K(s) = ½vs² + d·k(s), k(s) = 2·ln(1−q) − ln(1−q·e^s) − ln(1−q·e^{−s}) the
-// logarithm of the moment generating function of one draw, q = e^{−1/b}, and K′(s) = y, it is Φ(−w)
-// + φ(w)·(1/u − 1/w) with w = √(2(sy − K(s))) and u = s·√K″(s). Its relative error is a few percent
-// for two draws and falls with their number.
+// tailOfSum is tail for a weighted sum of several draws, by the saddle point approximation of
+// Lugannani and Rice: with K(s) = ½vs² + Σ k(a·s) over the weights a of the draws, k(s) = 2·ln(1−q)
+// − ln(1−q·e^s) − ln(1−q·e^{−s}) the logarithm of the moment generating function of one draw, q =
+// e^{−1/b}, and K′(s) = y, it is Φ(−w) + φ(w)·(1/u − 1/w) with w = √(2(sy − K(s))) and u =
+// s·√K″(s). Its relative error is a few percent for two draws and falls with their number.
 func (c *curve) tailOfSum(y, v float64) float64 {
-	d, q := float64(c.draws), math.Exp(-1/c.scale)
-	slope := func(s float64) float64 {
-		up, down := q*math.Exp(s), q*math.Exp(-s)
-		return v*s + d*(up/(1-up)-down/(1-down)) - y
+	q := math.Exp(-1 / c.scale)
+	lo, hi := 0.0, 1/(c.scale*max(c.noise[0].weight, c.noise[1].weight)) // where K′ is +Inf
+	s, bend := min(y/(v+c.variance), hi*0.99), 0.0
+	for range 60 { // Newton's method, inside of a bracket
+		slope := v * s
+		bend = v
+		for _, d := range c.noise {
+			n, a, e := float64(d.number), d.weight, math.Exp(s*d.weight)
+			up, down := q*e, q/e
+			slope += n * a * (up/(1-up) - down/(1-down))
+			bend += n * a * a * (up/((1-up)*(1-up)) + down/((1-down)*(1-down)))
+		}
+		if slope > y {
+			hi = s
+		} else {
+			lo = s
+		}
+		next := s - (slope-y)/bend
+		if !(next > lo && next < hi) {
+			next = lo + (hi-lo)/2
+		}
+		if math.Abs(next-s) <= 1e-13*s {
+			break
+		}
+		s = next
 	}
-	most := 1 / c.scale
-	s := search.Root(0, most*(1-1e-12), 60, slope)
-	up, down := q*math.Exp(s), q*math.Exp(-s)
-	// (1 − q·e^s)·(1 − q·e^{−s}) is (1−q)² − 4q·sinh²(s/2): so there is no difference of logarithms
-	// whose rounding many draws would multiply.
-	t := math.Sinh(s/2) / math.Expm1(-1/c.scale)
-	k := v*s*s/2 - d*math.Log1p(-4*q*t*t)
+	k := v * s * s / 2
+	for _, d := range c.noise {
+		// (1 − q·e^s)·(1 − q·e^{−s}) is (1−q)² − 4q·sinh²(s/2): so there is no difference of
+		// logarithms whose rounding many draws would multiply.
+		t := math.Sinh(s*d.weight/2) / math.Expm1(-1/c.scale)
+		k -= float64(d.number) * math.Log1p(-4*q*t*t)
+	}
 	w := math.Sqrt(2 * max(s*y-k, 0))
-	u := s * math.Sqrt(v+d*(up/((1-up)*(1-up))+down/((1-down)*(1-down))))
+	u := s * math.Sqrt(bend)
 	tail := math.Erfc(w/math.Sqrt2) / 2
 	if w > 1e-3 {
 		tail += math.Exp(-w*w/2) / math.Sqrt(2*math.Pi) * (1/u - 1/w)

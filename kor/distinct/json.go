@@ -1,6 +1,7 @@
 package distinct
 
 import (
+	"github.com/dpsketch/dpsketch/internal/sizes"
 	"github.com/dpsketch/dpsketch/internal/view"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -14,28 +15,33 @@ func (s Sketch) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
 func (s *Sketch) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
 
-// MarshalJSON returns the guarantee, the estimate with its interval at .95 and its standard error.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee of all slots, the slot, the estimate with its interval at .95
+// and its standard error. Beside it stands the binary encoding as data, the only part that
+// UnmarshalJSON reads.
 func (r Running) MarshalJSON() ([]byte, error) {
-	return view.Marshal(&r, view.CountOf(r.Guarantee(), &r))
+	c := r.count()
+	return view.Marshal(&r, struct {
+		Slot int `json:"slot"`
+		view.Count
+	}{r.slots, view.CountOf(r.Guarantee(), &c)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
 func (r *Running) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, r) }
 
-// MarshalJSON returns the guarantee, the day and the estimates of 1, 7 and 30 days with their
-// intervals at .95. Beside it stands the binary encoding as data, the only part that UnmarshalJSON
-// reads.
+// MarshalJSON returns the guarantee, the day and the estimates of all windows with their intervals
+// at .95 and standard errors. Beside it stands the binary encoding as data, the only part that
+// UnmarshalJSON reads.
 func (w Windows) MarshalJSON() ([]byte, error) {
-	var windows [3]window
-	for i, days := range []int{1, 7, 30} {
-		low, high := w.Interval(days, view.Confidence)
-		windows[i] = window{days, view.Of(w.Estimate(days), low, high)}
+	windows := []window{}
+	for _, days := range w.params.windows() {
+		c := w.count(days)
+		windows = append(windows, window{days, sizeOf(&c)})
 	}
 	return view.Marshal(&w, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
 		Day       int              `json:"day"`
-		Windows   [3]window        `json:"windows"`
+		Windows   []window         `json:"windows"`
 	}{w.Guarantee(), w.Day(), windows})
 }
 
@@ -45,5 +51,17 @@ func (w *Windows) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(en
 // window is a line of the JSON of [Windows].
 type window struct {
 	Days int `json:"days"`
+	size
+}
+
+// size is a number of keys.
+type size struct {
 	view.Estimated
+	StdErr view.Number `json:"stdErr"`
+}
+
+// sizeOf returns the view of an estimate.
+func sizeOf(c sizes.Source) size {
+	low, high := c.Interval(view.Confidence)
+	return size{view.Of(c.Estimate(), low, high), view.Number(c.StdErr())}
 }

@@ -36,6 +36,10 @@ type Params struct {
 	// The rest is spent on the noisy bits, which [Compare] and [Union] need. 0
 	// means 1: the count alone, without bits.
 	CountShare float64
+	// Spans are the lengths of the windows of a [WindowBuilder] in days, in
+	// ascending order, each at most 255. 0 is 1, 7 and 30. No other builder
+	// has windows.
+	Spans [8]int
 	// Seed selects the hash functions. It is public, and all parties that merge
 	// or compare agree on it before they look at their data; [hashing.NewSeed]
 	// makes one. The zero Seed is refused: it may have been forgotten.
@@ -84,11 +88,21 @@ func (p Params) validate() error {
 			p.Levels, p.Cells, 8*p.words()))
 	case !(p.CountShare >= 0 && p.CountShare <= 1):
 		return bad("CountShare", p.CountShare, "a number in [0, 1]")
+	case !ascending(p.Spans):
+		return bad("Spans", p.Spans, "0 or ascending numbers of days in [1, 255], zeros behind them")
 	case p.Seed.IsZero():
 		return bad("Seed", p.Seed, "a Seed that the parties agreed on, from hashing.NewSeed, say")
 	}
 	if bits, count := p.split(); count < limits.MinEpsilon || p.published() && bits < limits.MinEpsilon {
 		return bad("CountShare", p.CountShare, "0, 1 or a share that leaves count and bits an ε of at least 2⁻³⁰ each")
+	}
+	return nil
+}
+
+// windowless refuses Spans, for all builders but a WindowBuilder.
+func (p Params) windowless() error {
+	if p.Spans != [8]int{} {
+		return bad("Spans", p.Spans, "0 without a WindowBuilder")
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func TestEveryAdd(t *testing.T) {
 		for _, key := range keys {
 			word, bit := place.at(key)
 			table[word] |= bit
-			stamps[flat.cell(key)] = today
+			stamps[flat.cell(key)] = 30
 			if _, f := place.split(key); f>>56 == 0 {
 				deep++
 			}

@@ -72,11 +72,13 @@ func (p Plan) RunningStdErr(size float64, steps int) float64 {
 }
 
 // WindowStdErr returns the standard error, in keys, of the count of a [WindowBuilder] for the last
-// 1, 7 or 30 days where there are size keys in them. NaN for other days, for a size that is
-// negative, and for Params that NewWindowBuilder refuses.
+// days, one of Params.Spans, where there are size keys in them. NaN for other days, for a size that
+// is negative, and for Params that NewWindowBuilder refuses.
 func (p Plan) WindowStdErr(size float64, days int) float64 {
-	c, ok := p.Params.seeded().window(days)
-	if !ok || !(size >= 0 && size <= math.MaxFloat64) {
+	params := p.Params.seeded().windowed()
+	some := params.window(days)
+	c, ok := params.unionCurve(some, len(params.windows())+1)
+	if _, err := params.windowLaw(); err != nil || !ok || some == 0 || !(size >= 0 && size <= math.MaxFloat64) {
 		return math.NaN()
 	}
 	return c.stdErr(size)

@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// This file moves a Builder between the machines of one trusted pipeline, or over a restart. It is
-// the only way but Release that leads out of it, and what it gives is private.
+// This file merges builders, and moves them between the machines of one trusted pipeline, or over a
+// restart. It is the only way but Release that leads out of them, and what it gives is private.
 
 // The kinds of private state, unlike those of other packages.
 const (
@@ -18,7 +18,67 @@ const (
 	privateWindows
 )
 
-const privateVersion = 1
+const privateVersion = 2 // in version 1 there were no Spans
+
+// kept is what a builder holds, with what Merge and the private state need of it.
+type kept[S any] interface {
+	*S
+	kind() (kind byte, builder string)
+	public() *Params
+	absorb(o *S) error          // or refuses, and changes nothing
+	append(dst []byte) []byte   // all but the Params
+	read(r *wire.Reader) func() // and returns what replaces the data, once all is read
+}
+
+// orZero returns what p points to, for nil a zero value.
+func orZero[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
+}
+
+func merge[S any, P kept[S]](into, from private.State[S]) error {
+	_, name := P(nil).kind()
+	return private.Merge(into, from, "distinct: Merge", name, func(s, o *S) error { return P(s).absorb(o) })
+}
+
+func appendState[S any, P kept[S]](b private.State[S], dst []byte) ([]byte, error) {
+	kind, name := P(nil).kind()
+	return private.Append(b, dst, "distinct: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {
+		dst = wire.AppendFields(wire.AppendHeader(dst, wire.KindPrivate, privateVersion), privateFields(&kind, P(s).public()))
+		return P(s).append(dst)
+	})
+}
+
+func restoreState[S any, P kept[S]](b private.State[S], data []byte) error {
+	want, name := P(nil).kind()
+	return private.Restore(b, data, "distinct: RestorePrivateState: the "+name, func(s *S, data []byte) error {
+		r := wire.NewReader("distinct", data)
+		r.Header(wire.KindPrivate, privateVersion)
+		var kind byte
+		var p Params
+		r.Fields(privateFields(&kind, &p))
+		switch params := *P(s).public(); {
+		case r.Err() != nil:
+		case kind != want:
+			r.Fail("another kind of state")
+		case p != params:
+			return sameParams(params, p)
+		}
+		replace := P(s).read(r)
+		if err := r.Done(); err != nil {
+			return err
+		}
+		replace()
+		return nil
+	})
+}
+
+// privateFields are what a state begins with, after the header.
+func privateFields(kind *byte, p *Params) []wire.Field {
+	return append(append([]wire.Field{wire.Byte(kind)}, p.fields()...), p.spanFields()...)
+}
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // the table without noise, protected by nothing. It is for a pipeline that moves its builders
@@ -29,34 +89,22 @@ const privateVersion = 1
 // of the keys, nor duplicates, nor how they were split among builders that were merged leaves a
 // trace. Every release of the state, here or where it was restored, spends ε again: k of them cost
 // exactly kε. The error wraps [ErrReleased].
-func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return dst, private.Missing(b.secret, "distinct: AppendPrivateState: the Builder")
-	}
-	defer private.Leave(b.secret)
-	return appendWords(appendPrivate(dst, privateBuilder, s.params), s.table), nil
-}
+func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) { return appendState(b.secret, dst) }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
 // gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
 // [ErrFormat]; the Builder is then unchanged.
-func (b *Builder) RestorePrivateState(data []byte) error {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return private.Missing(b.secret, "distinct: RestorePrivateState: the Builder")
-	}
-	defer private.Leave(b.secret)
-	r, err := readPrivate(data, privateBuilder, s.params)
-	if err != nil {
-		return err
-	}
+func (b *Builder) RestorePrivateState(data []byte) error { return restoreState(b.secret, data) }
+
+func (*state) kind() (kind byte, builder string) { return privateBuilder, "Builder" }
+
+func (s *state) public() *Params { return &s.params }
+
+func (s *state) append(dst []byte) []byte { return appendWords(dst, s.table) }
+
+func (s *state) read(r *wire.Reader) func() {
 	table := readTable(r, s.params)
-	if err := r.Done(); err != nil {
-		return err
-	}
-	s.table = table
-	return nil
+	return func() { s.table = table }
 }
 
 // AppendPrivateState appends all that the RunningBuilder holds to dst, PRIVATE DATA as with
@@ -64,56 +112,49 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 // are released from a state and again from a copy of it spend ε twice. The error wraps
 // [ErrReleased].
 func (b *RunningBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(b.runningSecret)
-	if s == nil {
-		return dst, private.Missing(b.runningSecret, "distinct: AppendPrivateState: the RunningBuilder")
-	}
-	defer private.Leave(b.runningSecret)
-	dst = wire.AppendFields(appendPrivate(dst, privateRunning, s.params), s.fields())
-	return appendWords(dst, s.table), nil
-}
-
-// fields are those of a RunningBuilder without its Params and its table.
-func (s *runningState) fields() []wire.Field {
-	return []wire.Field{wire.Int(&s.slots, maxSlots), wire.Signed(&s.ones), wire.Signed(&s.released)}
+	return appendState(b.runningSecret, dst)
 }
 
 // RestorePrivateState replaces what the RunningBuilder holds by a state that
 // [RunningBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
 func (b *RunningBuilder) RestorePrivateState(data []byte) error {
-	s := private.Enter(b.runningSecret)
-	if s == nil {
-		return private.Missing(b.runningSecret, "distinct: RestorePrivateState: the RunningBuilder")
-	}
-	defer private.Leave(b.runningSecret)
-	r, err := readPrivate(data, privateRunning, s.params)
-	if err != nil {
-		return err
-	}
+	return restoreState(b.runningSecret, data)
+}
+
+// fields are those of a RunningBuilder without its Params and its table.
+func (s *runningState) fields() []wire.Field {
+	return []wire.Field{wire.Int(&s.slots, maxSlots), wire.Signed(&s.closed), wire.Signed(&s.released)}
+}
+
+func (*runningState) kind() (kind byte, builder string) { return privateRunning, "RunningBuilder" }
+
+func (s *runningState) absorb(o *runningState) error { return s.state.absorb(&o.state) }
+
+func (s *runningState) append(dst []byte) []byte {
+	return s.state.append(wire.AppendFields(dst, s.fields()))
+}
+
+func (s *runningState) read(r *wire.Reader) func() {
 	var d runningState
 	r.Fields(d.fields())
-	d.table = readTable(r, s.params)
-	if r.Err() == nil && (d.ones < 0 || d.ones > ones(d.table) || d.released > maxOnes || d.released < -maxOnes) {
+	table := readTable(r, s.params)
+	if r.Err() == nil && (d.closed < 0 || d.closed > ones(table) || d.released > maxOnes || d.released < -maxOnes) {
 		r.Fail("an impossible count")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	s.table, s.slots, s.ones, s.released = d.table, d.slots, d.ones, d.released
-	return nil
+	return func() { s.table, s.slots, s.closed, s.released = table, d.slots, d.closed, d.released }
 }
 
 // AppendPrivateState appends all that the WindowBuilder holds to dst, PRIVATE DATA as with
 // [Builder.AppendPrivateState]: for a restart, say. A day that is released from a state and again
 // from a copy of it spends ε twice. The error wraps [ErrReleased].
 func (b *WindowBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(b.windowSecret)
-	if s == nil {
-		return dst, private.Missing(b.windowSecret, "distinct: AppendPrivateState: the WindowBuilder")
-	}
-	defer private.Leave(b.windowSecret)
-	dst = wire.AppendFields(appendPrivate(dst, privateWindows, s.params), s.fields())
-	return append(dst, s.stamps...), nil
+	return appendState(b.windowSecret, dst)
+}
+
+// RestorePrivateState replaces what the WindowBuilder holds, its day included, by a state that
+// [WindowBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
+func (b *WindowBuilder) RestorePrivateState(data []byte) error {
+	return restoreState(b.windowSecret, data)
 }
 
 // fields are those of a WindowBuilder without its Params and its stamps.
@@ -121,58 +162,25 @@ func (s *windowState) fields() []wire.Field {
 	return []wire.Field{wire.Int(&s.day, maxSlots), wire.Flags(&s.done)}
 }
 
-// RestorePrivateState replaces what the WindowBuilder holds, its day included, by a state that
-// [WindowBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
-func (b *WindowBuilder) RestorePrivateState(data []byte) error {
-	s := private.Enter(b.windowSecret)
-	if s == nil {
-		return private.Missing(b.windowSecret, "distinct: RestorePrivateState: the WindowBuilder")
-	}
-	defer private.Leave(b.windowSecret)
-	r, err := readPrivate(data, privateWindows, s.params)
-	if err != nil {
-		return err
-	}
+func (*windowState) kind() (kind byte, builder string) { return privateWindows, "WindowBuilder" }
+
+func (s *windowState) public() *Params { return &s.params }
+
+func (s *windowState) append(dst []byte) []byte {
+	return append(wire.AppendFields(dst, s.fields()), s.stamps...)
+}
+
+func (s *windowState) read(r *wire.Reader) func() {
 	var d windowState
 	r.Fields(d.fields())
 	if r.Err() == nil && r.Remaining() != len(s.stamps) {
 		r.Fail("not as many cells as the Params say")
 	}
 	stamps := slices.Clone(r.Bytes(len(s.stamps)))
-	if slices.ContainsFunc(stamps, func(stamp uint8) bool { return stamp > today }) {
+	if slices.ContainsFunc(stamps, func(stamp uint8) bool { return stamp > s.today }) {
 		r.Fail("a cell that was set after today")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	s.stamps, s.day, s.done = stamps, d.day, d.done
-	return nil
-}
-
-// privateFields are what a state begins with, after the header.
-func privateFields(kind *byte, p *Params) []wire.Field {
-	return append([]wire.Field{wire.Byte(kind)}, p.fields()...)
-}
-
-func appendPrivate(dst []byte, kind byte, p Params) []byte {
-	return wire.AppendFields(wire.AppendHeader(dst, wire.KindPrivate, privateVersion), privateFields(&kind, &p))
-}
-
-// readPrivate reads the head of a state of that kind and of these Params.
-func readPrivate(data []byte, want byte, params Params) (*wire.Reader, error) {
-	r := wire.NewReader("distinct", data)
-	r.Header(wire.KindPrivate, privateVersion)
-	var kind byte
-	var p Params
-	r.Fields(privateFields(&kind, &p))
-	switch {
-	case r.Err() != nil:
-	case kind != want:
-		r.Fail("another kind of state")
-	case p != params:
-		return nil, sameParams(params, p)
-	}
-	return r, r.Err()
+	return func() { s.stamps, s.day, s.done = stamps, d.day, d.done }
 }
 
 func appendWords(dst []byte, words []uint64) []byte {

@@ -26,11 +26,11 @@ func TestPrivateStates(t *testing.T) {
 	again := runningBuilder(t, p)
 	again.Add(run(500, 600)...)
 	dptest.Restores(t, running, again, func() { again.Add(1, 2, 3) }, runningBuilder(t, q), windowBuilder(t, p, 1), builder(t, p))
-	require.Equal(t, first.ones, heldRunning(again).released)
+	require.Equal(t, first.ones, numbers{heldRunning(again).released})
 	second, err := again.Step()
 	require.NoError(t, err)
 	require.Equal(t, 2, second.Slots())
-	require.Equal(t, ones(heldRunning(running).table), heldRunning(again).ones)
+	require.Equal(t, ones(heldRunning(running).table), heldRunning(again).closed)
 
 	later := windowBuilder(t, p, 3)
 	later.Add(run(500, 600)...)

@@ -2,13 +2,11 @@ package distinct
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -25,47 +23,29 @@ type RunningBuilder struct {
 
 // runningState is what a RunningBuilder holds.
 type runningState struct {
-	place    placement
-	table    []uint64
-	params   Params
-	law      noise.DiscreteLaplace
+	state
 	slots    int   // number of slots that were closed
-	ones     int64 // ones of the table when the last of them was closed
+	closed   int64 // ones of the table when the last of them was closed
 	released int64 // its running total T̃
-	src      noise.Source
 }
 
-// runningLaw returns the noise of the increment of a slot.
-//
 // Theorem. All totals together are ε-private when a key is added to the stream with all its
 // occurrences, or removed. Proof. Let T_d be the number of ones after slot d, and I_d = T_d −
 // T_{d−1}. Let t be the slot in which the key comes first, and t′ the one in which its cell is set
 // by another key, ∞ if never. With the key the cell is set at min(t, t′). If t ≥ t′ nothing
-// changes; else I_t grows by 1 and I_t′ falls by 1. So the vector of all increments, of any length,
-// has ℓ₁ sensitivity 2, and with discrete Laplace noise of scale 2/ε in each it is ε-private. The
-// totals are its sums. ∎ The totals themselves have sensitivity D.
-func (p Params) runningLaw() (noise.DiscreteLaplace, error) {
-	if err := p.validate(); err != nil {
-		return noise.DiscreteLaplace{}, err
-	}
-	if p.CountShare != 0 && p.CountShare != 1 {
-		return noise.DiscreteLaplace{}, bad("CountShare", p.CountShare, "0 or 1 for counts over time, which have no bits")
-	}
-	scale, err := noise.LaplaceScale(p.Epsilon, 2)
-	if err != nil {
-		return noise.DiscreteLaplace{}, err
-	}
-	return noise.NewDiscreteLaplace(scale)
-}
+// changes; else I_t grows by 1 and I_t′ falls by 1. So at most two increments move, each by one,
+// and each is published with noise of classLaw: the pair is two responses of ε/2, also where the
+// stream is chosen by what was released (classes_proof.md). The totals are sums. ∎ The totals
+// themselves have sensitivity D.
 
-// overTime returns the curve of a count whose noise is the sum of draws from runningLaw.
-func (p Params) overTime(draws int) (c curve, ok bool) {
-	law, err := p.runningLaw()
+// overTime returns the curve of a count whose noise is the sum of draws from classLaw.
+func (p Params) overTime(slots int) (c curve, ok bool) {
+	law, err := p.classLaw()
 	if err != nil {
 		return curve{}, false
 	}
 	c = bareCurve(p)
-	c.scale, c.variance, c.draws = law.Scale(), float64(draws)*law.Variance(), draws
+	c.add(law, draws{slots, 1}, draws{})
 	return c, true
 }
 
@@ -78,14 +58,14 @@ const maxSlots = 1<<31 - 1
 // hardly anybody.
 func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 	p = p.normal()
-	law, err := p.runningLaw()
+	law, err := p.classLaw()
+	if err == nil {
+		err = p.windowless()
+	}
 	if err != nil {
 		return nil, err
 	}
-	empty := private.New(runningState{
-		place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, law: law,
-	})
-	return &RunningBuilder{empty, p, p.Guarantee()}, nil
+	return &RunningBuilder{private.New(runningState{state: newState(p, laws{count: law})}), p, p.twoMoves()}, nil
 }
 
 // Guarantee returns what all slots together promise: ε-differential privacy for one key with all
@@ -109,9 +89,7 @@ func (b *RunningBuilder) addMany(keys []uint64) {
 	private.Use(b.runningSecret, (*runningState).setAll, keys)
 }
 
-func (s *runningState) set(key uint64) { s.place.set(s.table, key) }
-
-func (s *runningState) setAll(keys []uint64) { s.place.setAll(s.table, keys) }
+func (b *RunningBuilder) seed() hashing.Seed { return b.params.Seed }
 
 // Merge adds the set of a Builder to the current slot; the Builder gives up its data. So the
 // servers that see a stream keep one Builder each for a slot. The Builder must not have published
@@ -120,15 +98,8 @@ func (s *runningState) setAll(keys []uint64) { s.place.setAll(s.table, keys) }
 // The error wraps [ErrMismatch] if the Params differ and [ErrReleased] if one was released. Then
 // nothing has changed.
 func (b *RunningBuilder) Merge(other *Builder) error {
-	if other == nil {
-		other = new(Builder)
-	}
-	return private.Merge(b.runningSecret, other.secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
-		if err := sameParams(b.params, other.params); err != nil {
-			return err
-		}
-		or(s.table, o.table)
-		return nil
+	return private.Merge(b.runningSecret, orZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
+		return s.state.absorb(o)
 	})
 }
 
@@ -144,18 +115,18 @@ func (b *RunningBuilder) Step() (*Running, error) {
 		return nil, fmt.Errorf("distinct: Step: the last slot is %w", fault.ErrReleased)
 	}
 	now := ones(s.table)
-	s.released += now - s.ones + s.law.SampleInt(&s.src)
-	s.ones = now
+	s.released += now - s.closed + s.laws.count.SampleInt(&s.src)
+	s.closed = now
 	s.slots++
-	return &Running{s.params, s.slots, s.released}, nil
+	return &Running{s.params, s.slots, numbers{s.released}}, nil
 }
 
 // Running is a running total, the number of distinct keys from the start to the end of a slot:
 // public, immutable, safe for concurrent readers. Its methods answer NaN on the zero Running.
 type Running struct {
 	params Params
-	slots  int   // number of slots in the total, 0 only in a zero value
-	ones   int64 // T̃, with the noise of all these slots
+	slots  int     // number of slots in the total, 0 only in a zero value
+	ones   numbers // T̃ alone, with the noise of all these slots
 }
 
 // valid reports whether it is no zero value.
@@ -165,36 +136,36 @@ func (r *Running) valid() bool { return r != nil && r.slots > 0 }
 func (r *Running) Params() Params { return r.params }
 
 // Guarantee returns what this total and all others of the same RunningBuilder promise together.
-func (r *Running) Guarantee() budget.Guarantee { return r.params.Guarantee() }
+func (r *Running) Guarantee() budget.Guarantee { return r.params.twoMoves() }
 
 // Slots returns the number of slots that are counted, 1 in the first total.
 func (r *Running) Slots() int { return r.slots }
 
+// count returns the count.
+func (r *Running) count() (c count) {
+	if r.valid() {
+		c.ones = float64(r.ones[0])
+		c.curve, _ = r.params.overTime(r.slots)
+	}
+	return c
+}
+
 // Estimate returns the estimated number of distinct keys; see [Sketch.Estimate].
 func (r *Running) Estimate() float64 {
-	c, ok := r.params.overTime(r.slots)
-	if !ok {
-		return math.NaN()
-	}
-	return c.estimate(float64(r.ones))
+	c := r.count()
+	return c.Estimate()
 }
 
 // StdErr returns the standard error of the estimate; see [Plan.RunningStdErr].
 func (r *Running) StdErr() float64 {
-	c, ok := r.params.overTime(r.slots)
-	if !ok {
-		return math.NaN()
-	}
-	return c.stdErr(max(c.estimate(float64(r.ones)), 0))
+	c := r.count()
+	return c.StdErr()
 }
 
 // Interval returns bounds of the number of keys at this slot, by itself; see [Sketch.Interval].
 func (r *Running) Interval(confidence float64) (lo, hi float64) {
-	c, ok := r.params.overTime(r.slots)
-	if !ok || !limits.Confidence(confidence) {
-		return math.NaN(), math.NaN()
-	}
-	return c.interval(float64(r.ones), confidence)
+	c := r.count()
+	return c.Interval(confidence)
 }
 
 // String says what was released under which guarantee.
@@ -215,37 +186,17 @@ func (r *Running) String() string {
 //	8      number of ones with its noise, two's complement
 //
 // No other bytes decode to the same Running.
-func (r *Running) fields() []wire.Field {
-	return append(r.params.fields(), wire.Int(&r.slots, maxSlots), wire.Signed(&r.ones))
+func (r *Running) layout() layout {
+	return layout{wire.KindRunning, 1, append(r.params.fields(), wire.Int(&r.slots, maxSlots)), &r.params, Params.classLaw, &r.ones, func() int { return min(r.slots, 1) }}
 }
 
 // AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Running
 // that is neither released nor decoded.
-func (r *Running) AppendBinary(dst []byte) ([]byte, error) {
-	if !r.valid() {
-		return dst, fault.Format("distinct", "a Running that was not released has no encoding")
-	}
-	copied := *r
-	return appendFields(dst, wire.KindRunning, copied.fields()), nil
-}
+func (r *Running) AppendBinary(dst []byte) ([]byte, error) { return r.layout().append(dst) }
 
 // MarshalBinary returns the encoding.
 func (r *Running) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
 // and leaves the receiver as it was, for any other bytes.
-func (r *Running) UnmarshalBinary(data []byte) error {
-	var d Running
-	err := readFields(data, wire.KindRunning, d.fields(), &d.params, Params.runningLaw, func(in *wire.Reader) {
-		if d.slots < 1 {
-			in.Fail("no slots")
-		}
-		if d.ones > maxOnes || d.ones < -maxOnes {
-			in.Fail("a count out of range")
-		}
-	})
-	if err == nil {
-		*r = d
-	}
-	return err
-}
+func (r *Running) UnmarshalBinary(data []byte) error { return decode(r, data) }

@@ -45,7 +45,7 @@ func increments(t testing.TB, keys []uint64, of []uint) (v [slots]int64) {
 		}
 		_, err := b.Step()
 		require.NoError(t, err)
-		now := heldRunning(b).ones
+		now := heldRunning(b).closed
 		v[slot], before = now-before, now
 	}
 	return v
@@ -75,7 +75,7 @@ func streams(visit func(keys []uint64, without, with []uint)) {
 // slots together is attained by the noise of their scale, and exceeded by one of 99 %. The totals
 // themselves it moves by all four.
 func TestRunningIsExactlyPrivate(t *testing.T) {
-	law, err := tiny.runningLaw()
+	law, err := tiny.classLaw()
 	require.NoError(t, err)
 	weak, err := noise.NewDiscreteLaplace(0.99 * law.Scale())
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestRunningIsExactlyPrivate(t *testing.T) {
 // The noise of each increment has that law and is drawn anew: of four totals of the empty set the
 // differences, by χ², and their products, which have mean 0. False-reject probability 3e-9.
 func TestRunningHasTheLaw(t *testing.T) {
-	law, err := tiny.runningLaw()
+	law, err := tiny.classLaw()
 	require.NoError(t, err)
 	const runs, reach = 5000, 12
 	observed, expected := make([]int64, 2*reach+2), make([]float64, 2*reach+1)
@@ -136,8 +136,8 @@ func TestRunningHasTheLaw(t *testing.T) {
 		for range slots {
 			r, err := b.Step()
 			require.NoError(t, err)
-			z := r.ones - before
-			before = r.ones
+			z := r.ones[0] - before
+			before = r.ones[0]
 			if z+reach >= 0 && z <= reach {
 				observed[z+reach]++
 			} else {
@@ -196,34 +196,48 @@ func TestRunningAccuracy(t *testing.T) {
 	}
 }
 
-// The tail of a sum of draws and a normal number is within 6 % of the convolution.
+// The tail of a weighted sum of draws and a normal number is within 6 % of the convolution, on the
+// lattice of the parts of 1 that the weights are.
 func TestTailOfSum(t *testing.T) {
-	for _, scale := range []float64{0.5, 2, 20} {
+	for _, scale := range []float64{0.5, 2, 10} {
 		law, err := noise.NewDiscreteLaplace(scale)
 		require.NoError(t, err)
-		reach := int(60*scale) + 20
+		reach := int(20*scale) + 20
 		one := make([]float64, 2*reach+1)
 		for i := range one {
 			one[i] = law.Prob(float64(i - reach))
 		}
-		sum := one
-		for draws := 2; draws <= 3; draws++ {
-			next := make([]float64, len(sum)+2*reach)
-			for i, x := range sum {
-				for j, y := range one {
-					next[i+j] += x * y
+		for _, c := range []struct {
+			parts int
+			noise [2]draws
+		}{
+			{1, [2]draws{{2, 1}}}, {1, [2]draws{{3, 1}}}, {4, [2]draws{{1, 0.75}, {3, 0.25}}}, {4, [2]draws{{2, 0.5}, {2, 0.5}}},
+			{4, [2]draws{{3, 0.25}, {1, 0.75}}}, {6, [2]draws{{2, 4. / 6}, {4, 2. / 6}}},
+		} {
+			sum := []float64{1} // over multiples of 1/parts
+			for _, d := range c.noise {
+				step := int(d.weight*float64(c.parts) + 0.5)
+				for range d.number {
+					next := make([]float64, len(sum)+2*reach*step)
+					for i, x := range sum {
+						for z, mass := range one {
+							next[i+z*step] += x * mass
+						}
+					}
+					sum = next
 				}
 			}
-			sum = next
 			for _, v := range []float64{1, 50, 1000} {
-				c := curve{scale: scale, draws: draws}
+				var of curve
+				of.add(law, c.noise[0], c.noise[1])
 				for _, sds := range []float64{0.3, 1, 2, 3} {
-					y := math.Floor(sds*math.Sqrt(v+float64(draws)*law.Variance())) + 0.5
+					y := math.Floor(sds*math.Sqrt(v+of.variance)) + 0.5
 					want := 0.0
 					for i, x := range sum {
-						want += x * math.Erfc((y-float64(i-draws*reach))/math.Sqrt(2*v)) / 2
+						at := float64(i-len(sum)/2) / float64(c.parts)
+						want += x * math.Erfc((y-at)/math.Sqrt(2*v)) / 2
 					}
-					require.InEpsilon(t, want, c.tail(y, v), 0.06, "%d draws of scale %v, variance %v, y = %v", draws, scale, v, y)
+					require.InEpsilon(t, want, of.tail(y, v), 0.06, "%v of scale %v, variance %v, y = %v", c.noise, scale, v, y)
 				}
 			}
 		}
@@ -232,14 +246,15 @@ func TestTailOfSum(t *testing.T) {
 
 // The tail of the sum of very many draws is that of a normal number, also close to its middle.
 func TestTailOfManyDraws(t *testing.T) {
-	for _, draws := range []int{1 << 20, maxSlots} {
+	for _, number := range []int{1 << 20, maxSlots} {
 		for _, scale := range []float64{0.5, 2, 1000} {
 			law, err := noise.NewDiscreteLaplace(scale)
 			require.NoError(t, err)
-			c := curve{scale: scale, draws: draws}
-			sd := math.Sqrt(100 + float64(draws)*law.Variance())
+			var c curve
+			c.add(law, draws{number, 1}, draws{})
+			sd := math.Sqrt(100 + float64(number)*law.Variance())
 			for _, sds := range []float64{0.0011, 0.003, 0.1, 1, 2, 4} {
-				require.InEpsilon(t, math.Erfc(sds/math.Sqrt2)/2, c.tail(sds*sd, 100), 0.01, "%d draws of scale %v, %v", draws, scale, sds)
+				require.InEpsilon(t, math.Erfc(sds/math.Sqrt2)/2, c.tail(sds*sd, 100), 0.01, "%d draws of scale %v, %v", number, scale, sds)
 			}
 		}
 	}

@@ -2,10 +2,8 @@ package distinct
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -28,8 +26,13 @@ func (s *Sketch) Params() Params { return s.params }
 // occurrences, added or removed.
 func (s *Sketch) Guarantee() budget.Guarantee { return s.params.Guarantee() }
 
-// curve returns what the count says about the number of keys.
-func (s *Sketch) curve() curve { return newCurve(s.params.normal()) }
+// count returns the count.
+func (s *Sketch) count() (c count) {
+	if s.valid() {
+		c = count{newCurve(s.params), float64(s.ones)}
+	}
+	return c
+}
 
 // Estimate returns the estimated number of distinct keys: the number whose expected count of ones
 // is what was released, with a correction of second order for the bias. For small sets it can be
@@ -39,20 +42,14 @@ func (s *Sketch) curve() curve { return newCurve(s.params.normal()) }
 // is at most 0.07 standard errors for sizes up to Plan.Largest. Where it is as large as Cells,
 // the estimate is now and then many times too large: then only the interval tells.
 func (s *Sketch) Estimate() float64 {
-	if !s.valid() {
-		return math.NaN()
-	}
-	c := s.curve()
-	return c.estimate(float64(s.ones))
+	c := s.count()
+	return c.Estimate()
 }
 
 // StdErr returns the standard error of the estimate, in keys; see [Plan.StdErr].
 func (s *Sketch) StdErr() float64 {
-	if !s.valid() {
-		return math.NaN()
-	}
-	c := s.curve()
-	return c.stdErr(max(c.estimate(float64(s.ones)), 0))
+	c := s.count()
+	return c.StdErr()
 }
 
 // Interval returns the numbers of keys that the count does not reject, at least 0, each end with
@@ -62,11 +59,8 @@ func (s *Sketch) StdErr() float64 {
 // The coverage at 0.95 is between 0.94 and 0.994, above the confidence where a few keys and little
 // noise make the law discrete.
 func (s *Sketch) Interval(confidence float64) (lo, hi float64) {
-	if !s.valid() || !limits.Confidence(confidence) {
-		return math.NaN(), math.NaN()
-	}
-	c := s.curve()
-	return c.interval(float64(s.ones), confidence)
+	c := s.count()
+	return c.Interval(confidence)
 }
 
 // String says what was released under which guarantee.

@@ -3,27 +3,22 @@ package distinct
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// spans are the lengths of the windows in days.
-var spans = [3]int{1, 7, 30}
-
-// today is the stamp of a cell that was set on the current day; every day it is one less, down to
-// 0, which is also that of a cell that was never set.
-const today = 30
-
 type windowSecret = private.State[windowState]
 
-// WindowBuilder counts the distinct keys of the last day, the last 7 and the last 30 days. For each
-// cell it keeps the last day on which a key was there, and a release tells how many cells are how
-// old. Each release, one a day at most, spends ε. It holds private data, like a [Builder].
+// WindowBuilder counts the distinct keys of the last day, the last 7 and the last 30 days, or of
+// other lengths, by Params.Spans. For each cell it keeps the last day on which a key was there, and
+// a release tells how many cells are how old. Each release, one a day at most, spends ε. It holds
+// private data, like a [Builder].
 type WindowBuilder struct {
 	windowSecret
 	params    Params
@@ -33,7 +28,8 @@ type WindowBuilder struct {
 // windowState is what a WindowBuilder holds.
 type windowState struct {
 	place  placement
-	stamps []uint8 // of each cell, level by level
+	stamps []uint8 // of each cell: today's, one less for each day since, down to 0, also for never
+	today  uint8
 	params Params
 	law    noise.DiscreteLaplace
 	day    int
@@ -41,41 +37,51 @@ type windowState struct {
 	src    noise.Source
 }
 
-// windowLaw returns the noise of each class of cells.
-//
-// Theorem. A release is ε-private when a key is added with all its occurrences on all days, or
-// removed. Proof. The classes are the cells last set today, 1 to 6 days ago, 7 to 29 days ago. A
-// key is in one cell, and with it that cell is in a newer class, in the same, or in one instead of
-// none. So one class gains a cell and at most one other loses one: the three numbers have ℓ₁
-// sensitivity 2, and with discrete Laplace noise of scale 2/ε in each they are ε-private. The
-// windows are their sums. ∎ k releases, on k days, are kε-private: a key that comes every day is
-// seen in each of them.
+// windowed returns the Params with Spans.
+func (p Params) windowed() Params {
+	if p.Spans == ([8]int{}) {
+		p.Spans = [8]int{1, 7, 30}
+	}
+	return p
+}
+
+// ascending reports whether there are ascending numbers of days, with zeros behind them.
+func ascending(spans [8]int) bool {
+	last := 0
+	for _, days := range spans {
+		switch {
+		case days == 0:
+			last = math.MaxUint8
+		case days <= last || days > math.MaxUint8:
+			return false
+		default:
+			last = days
+		}
+	}
+	return true
+}
+
+// windows returns the lengths of the windows.
+func (p *Params) windows() []int {
+	n := 0
+	for n < len(p.Spans) && p.Spans[n] > 0 {
+		n++
+	}
+	return p.Spans[:n]
+}
+
+// windowLaw returns the noise of each class of cells: those last set today, within the second span
+// but not the first, …, and before the longest or never.
 func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
-	law, err := p.runningLaw() // the same scale
+	law, err := p.classLaw()
 	if err == nil && uint64(p.Cells)*uint64(p.Levels) > maxBits/8 {
 		err = bad("Cells", p.Cells, "at most 2³⁰ cells in all, a byte each")
 	}
 	return law, err
 }
 
-// window returns the curve of a window; its noise is that of all classes in it.
-func (p Params) window(days int) (c curve, ok bool) {
-	classes, ok := classesOf(days)
-	if _, err := p.windowLaw(); err != nil || !ok {
-		return curve{}, false
-	}
-	return p.overTime(classes)
-}
-
-// classesOf returns the number of classes in a window.
-func classesOf(days int) (classes int, ok bool) {
-	for i, span := range spans {
-		if span == days {
-			return i + 1, true
-		}
-	}
-	return 0, false
-}
+// window returns the number of classes that are in the window of that many days, 0 for no window.
+func (p *Params) window(days int) int { return slices.Index(p.windows(), days) + 1 }
 
 // NewWindowBuilder returns a WindowBuilder whose clock shows the given day, a number that all
 // builders that are merged count alike, such as the days since 1970 in UTC. The error wraps
@@ -84,7 +90,7 @@ func classesOf(days int) (classes int, ok bool) {
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
-	p = p.normal()
+	p = p.normal().windowed()
 	law, err := p.windowLaw()
 	if err != nil {
 		return nil, err
@@ -93,9 +99,10 @@ func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 		return nil, badDay(day)
 	}
 	empty := private.New(windowState{
-		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), stamps: make([]uint8, p.Cells*p.Levels), params: p, law: law, day: day,
+		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), stamps: make([]uint8, p.Cells*p.Levels), today: uint8(slices.Max(p.Spans[:])),
+		params: p, law: law, day: day,
 	})
-	return &WindowBuilder{empty, p, p.Guarantee()}, nil
+	return &WindowBuilder{empty, p, p.twoMoves()}, nil
 }
 
 func validDay(day int) bool { return day >= 0 && day <= maxSlots }
@@ -133,7 +140,7 @@ func (b *WindowBuilder) addMany(keys []uint64) {
 
 func (s *windowState) set(key uint64) {
 	if cell := s.place.cell(key); cell < uint64(len(s.stamps)) {
-		s.stamps[cell] = today
+		s.stamps[cell] = s.today
 	}
 }
 
@@ -142,6 +149,8 @@ func (s *windowState) setAll(keys []uint64) {
 		s.set(key)
 	}
 }
+
+func (b *WindowBuilder) seed() hashing.Seed { return b.params.Seed }
 
 // Advance moves the clock to a later day: every cell ages. The error wraps [ErrParams] if the day
 // is not later than the current one, and [ErrReleased] for a WindowBuilder that NewWindowBuilder
@@ -158,41 +167,34 @@ func (b *WindowBuilder) Advance(day int) error {
 	case day <= s.day:
 		return bad("day", day, fmt.Sprintf("one after %d", s.day))
 	}
-	age(s.stamps, day-s.day)
+	by := uint8(min(day-s.day, int(s.today)))
+	for i, stamp := range s.stamps {
+		s.stamps[i] = max(stamp, by) - by
+	}
 	s.day, s.done = day, false
 	return nil
-}
-
-// age makes all stamps older by a number of days.
-func age(stamps []uint8, days int) {
-	by := uint8(min(days, today))
-	for i, stamp := range stamps {
-		stamps[i] = max(stamp, by) - by
-	}
 }
 
 // Merge makes the WindowBuilder that of the keys of both; the other one gives up its data. The
 // error wraps [ErrMismatch] if the Params or the days of the clocks differ or other is b itself,
 // and [ErrReleased] if one was released on the current day. Then nothing has changed.
 func (b *WindowBuilder) Merge(other *WindowBuilder) error {
-	if other == nil {
-		other = new(WindowBuilder)
+	return merge(b.windowSecret, orZero(other).windowSecret)
+}
+
+func (s *windowState) absorb(o *windowState) error {
+	switch err := sameParams(s.params, o.params); {
+	case err != nil:
+		return err
+	case s.done || o.done:
+		return fault.NoData("distinct: Merge: a WindowBuilder", "is already released on its day")
+	case s.day != o.day:
+		return fault.Mismatch("distinct", "day", s.day, o.day)
 	}
-	return private.Merge(b.windowSecret, other.windowSecret, "distinct: Merge", "WindowBuilder", func(s, o *windowState) error {
-		if err := sameParams(b.params, other.params); err != nil {
-			return err
-		}
-		if s.done || o.done {
-			return fault.NoData("distinct: Merge: a WindowBuilder", "is already released on its day")
-		}
-		if s.day != o.day {
-			return fault.Mismatch("distinct", "day", s.day, o.day)
-		}
-		for i, stamp := range o.stamps {
-			s.stamps[i] = max(s.stamps[i], stamp)
-		}
-		return nil
-	})
+	for i, stamp := range o.stamps {
+		s.stamps[i] = max(s.stamps[i], stamp)
+	}
+	return nil
 }
 
 // Release spends ε and returns the counts of the windows that end with the current day. A second
@@ -207,36 +209,33 @@ func (b *WindowBuilder) Release() (*Windows, error) {
 		return nil, fmt.Errorf("distinct: Release: the day %d is %w", s.day, fault.ErrReleased)
 	}
 	s.done = true
-	w := &Windows{params: s.params, day: s.day, classes: classes(s.stamps)}
-	for i := range w.classes {
-		w.classes[i] += s.law.SampleInt(&s.src)
-	}
-	return w, nil
+	n := s.classes()
+	n.addNoise(s.law, &s.src)
+	return &Windows{s.params, s.day, n}, nil
 }
 
-// classes returns the numbers of cells last set today, 1 to 6 days ago, and 7 to 29 days ago.
-func classes(stamps []uint8) (numbers [3]int64) {
-	var of [today + 1]int64
-	for _, stamp := range stamps {
-		of[stamp]++
+// classes returns the numbers of cells of each class.
+func (s *windowState) classes() numbers {
+	spans := s.params.windows()
+	n := make(numbers, len(spans)+1)
+	var of [math.MaxUint8 + 1]int // the class of each stamp
+	for stamp := range s.today {
+		of[stamp+1], _ = slices.BinarySearch(spans, int(s.today-stamp))
 	}
-	class := 0
-	for days := range today {
-		if days == spans[class] {
-			class++
-		}
-		numbers[class] += of[today-days]
+	of[0] = len(spans)
+	for _, stamp := range s.stamps {
+		n[of[stamp]]++
 	}
-	return numbers
+	return n
 }
 
-// Windows are released counts of distinct keys in the last 1, 7 and 30 days, the day of the release
-// included: public, immutable, safe for concurrent readers. Its methods answer NaN on the zero
-// Windows and for other days.
+// Windows are released counts of distinct keys in the last days, the day of the release included:
+// public, immutable, safe for concurrent readers. The lengths are those of Params.Spans. Its
+// methods answer NaN on the zero Windows and for other lengths.
 type Windows struct {
 	params  Params
 	day     int
-	classes [3]int64 // noisy
+	numbers numbers
 }
 
 // valid reports whether it is no zero value.
@@ -246,45 +245,35 @@ func (w *Windows) valid() bool { return w != nil && w.params != Params{} }
 func (w *Windows) Params() Params { return w.params }
 
 // Guarantee returns the guarantee of this release by itself; those of other days add up.
-func (w *Windows) Guarantee() budget.Guarantee { return w.params.Guarantee() }
+func (w *Windows) Guarantee() budget.Guarantee { return w.params.twoMoves() }
 
 // Day returns the last day of the windows.
 func (w *Windows) Day() int { return w.day }
 
-// count returns the noisy number of ones of a window.
-func (w *Windows) count(days int) (sum float64) {
-	n, _ := classesOf(days)
-	for _, x := range w.classes[:n] {
-		sum += float64(x)
+// count returns the count of a window.
+func (w *Windows) count(days int) (c count) {
+	if some := w.params.window(days); w.valid() && some > 0 {
+		c = w.params.union(w.numbers, func(class int) bool { return class < some })
 	}
-	return sum
+	return c
 }
 
-// Estimate returns the estimated number of distinct keys in the last 1, 7 or 30 days.
+// Estimate returns the estimated number of distinct keys in the last days, 1, 7 or 30 say.
 func (w *Windows) Estimate(days int) float64 {
-	c, ok := w.params.window(days)
-	if !ok {
-		return math.NaN()
-	}
-	return c.estimate(w.count(days))
+	c := w.count(days)
+	return c.Estimate()
 }
 
 // StdErr returns the standard error of the estimate; see [Plan.WindowStdErr].
 func (w *Windows) StdErr(days int) float64 {
-	c, ok := w.params.window(days)
-	if !ok {
-		return math.NaN()
-	}
-	return c.stdErr(max(c.estimate(w.count(days)), 0))
+	c := w.count(days)
+	return c.StdErr()
 }
 
 // Interval returns bounds of the number of keys in one of the windows; see [Sketch.Interval].
 func (w *Windows) Interval(days int, confidence float64) (lo, hi float64) {
-	c, ok := w.params.window(days)
-	if !ok || !limits.Confidence(confidence) {
-		return math.NaN(), math.NaN()
-	}
-	return c.interval(w.count(days), confidence)
+	c := w.count(days)
+	return c.Interval(confidence)
 }
 
 // String says what was released under which guarantee.
@@ -292,50 +281,38 @@ func (w *Windows) String() string {
 	if !w.valid() {
 		return "distinct.Windows (empty)"
 	}
-	return fmt.Sprintf("distinct.Windows: counts of keys in 1, 7 and 30 days up to day %d, %d levels of %d cells, %v", w.day,
+	return fmt.Sprintf("distinct.Windows: counts of keys in %v days up to day %d, %d levels of %d cells, %v", w.params.windows(), w.day,
 		w.params.Levels, w.params.Cells, w.Guarantee())
 }
 
-// The encoding of Windows, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of Windows, little-endian, version 2; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 14, version 1
+//	6      header: "dpsk", kind 14, version 2
 //	40     Epsilon, CountShare (1), Cells, Levels, Seed, as in a Sketch
+//	4·8    Spans, ascending, the first at least 1, zeros behind the last
 //	4      day
-//	8·3    noisy numbers of cells last set 0, 1 to 6, 7 to 29 days ago, two's complement
+//	8·k    noisy numbers of cells last set within the first span, within the second but not the
+//	       first, …, before the longest or never; two's complement
 //
 // No other bytes decode to the same Windows.
-func (w *Windows) fields() []wire.Field {
-	return append(w.params.fields(), wire.Int(&w.day, maxSlots), wire.Signed(&w.classes[0]), wire.Signed(&w.classes[1]),
-		wire.Signed(&w.classes[2]))
+func (w *Windows) layout() layout {
+	head := append(append(w.params.fields(), w.params.spanFields()...), wire.Int(&w.day, maxSlots))
+	return layout{wire.KindWindows, 2, head, &w.params, Params.windowLaw, &w.numbers, func() int {
+		if spans := w.params.windows(); len(spans) > 0 {
+			return len(spans) + 1
+		}
+		return 0
+	}}
 }
 
 // AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for Windows that
 // are neither released nor decoded.
-func (w *Windows) AppendBinary(dst []byte) ([]byte, error) {
-	if !w.valid() {
-		return dst, fault.Format("distinct", "Windows that were not released have no encoding")
-	}
-	copied := *w
-	return appendFields(dst, wire.KindWindows, copied.fields()), nil
-}
+func (w *Windows) AppendBinary(dst []byte) ([]byte, error) { return w.layout().append(dst) }
 
 // MarshalBinary returns the encoding.
 func (w *Windows) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
 // and leaves the receiver as it was, for any other bytes.
-func (w *Windows) UnmarshalBinary(data []byte) error {
-	var d Windows
-	err := readFields(data, wire.KindWindows, d.fields(), &d.params, Params.windowLaw, func(in *wire.Reader) {
-		for _, x := range d.classes {
-			if x > maxOnes/4 || x < -maxOnes/4 {
-				in.Fail("a count out of range")
-			}
-		}
-	})
-	if err == nil {
-		*w = d
-	}
-	return err
-}
+func (w *Windows) UnmarshalBinary(data []byte) error { return decode(w, data) }

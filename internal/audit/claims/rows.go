@@ -175,9 +175,9 @@ var rows = []row{
 		claim: "A distinct count, with noisy bits or without, over slots or windows, is ε-private for a key with all its occurrences",
 		about: "kor/distinct.Builder.Release kor/distinct.Builder.Guarantee kor/distinct.Params.Guarantee kor/distinct.Sketch.Guarantee kor/distinct.RunningBuilder.Step " +
 			"kor/distinct.RunningBuilder.Guarantee kor/distinct.Running.Guarantee kor/distinct.WindowBuilder.Release kor/distinct.WindowBuilder.Guarantee kor/distinct.Windows.Guarantee",
-		theorem: "own: a key sets one bit and none clears one, so the number of ones moves by one", proof: "kor/distinct/params.go", code: "kor/distinct.Params.laws kor/distinct.ones",
-		exact: "kor/distinct.TestExactPrivacy kor/distinct.TestRunningIsExactlyPrivate kor/distinct.TestWindowsAreExactlyPrivate", audit: "kor/distinct.TestReleaseHasTheLaw",
-		edits: "kor/distinct: noise of the count too small; bits released without flips; running: noise for half the sensitivity; windows: no noise in a class",
+		theorem: "own: a key sets one bit and none clears one, so the number of ones moves by one", proof: "kor/distinct/params.go", code: "kor/distinct.Params.laws kor/distinct.Params.classLaw kor/distinct.ones",
+		exact: "kor/distinct.TestExactPrivacy kor/distinct.TestRunningIsExactlyPrivate kor/distinct.TestOneCellMoves kor/distinct.TestTwoMovesAreTwoResponses", audit: "kor/distinct.TestReleaseHasTheLaw kor/distinct.TestWindowsHaveTheLaw",
+		edits: "kor/distinct: noise of the count too small; bits released without flips; classes: noise for half the sensitivity; classes: no noise in a class",
 	},
 	{
 		claim: "Distinct counts, unions and comparisons have these standard errors, and their intervals cover",

@@ -25,6 +25,8 @@ var korMutations = []mutation{
 	{"fewer shares than the noise is split into", "kor/share.go", "n != 1 && n < parties || n == 0", "n == 0"},
 	{"a union in which a release cancels", "kor/stream.go", "if id, ok := common(s.r.parts, other.r.parts); ok {", "if id, ok := common(s.r.parts, other.r.parts); ok && false {"},
 	{"an interval without its estimate", "kor/sketch.go", "return min(max(lo, 0), estimate), max(hi, estimate)", "return max(lo, 0), max(hi, 0, 0*estimate)"},
-	{"invalid Params promise", "kor/params.go", "\tif p.normal().validate() != nil {\n\t\treturn budget.Guarantee{}\n\t}\n", ""},
+	{"invalid Params promise", "kor/params.go", "\tif p.validate() != nil {\n\t\treturn budget.Guarantee{}\n\t}\n", ""},
+	{"a count decodes with bits of less noise", "kor/encode.go", "\treturn bits.valid(false)", "\treturn true"},
+	{"a count taken for noise of a larger scale", "kor/params.go", "budget.DiscreteLaplace(count, law.Scale(), unit)", "budget.DiscreteLaplace(count/2, law.Scale(), unit)"},
 	{"streams: the release is not flipped", "kor/stream.go", "\ts.randomize(s.law)\n", ""},
 }

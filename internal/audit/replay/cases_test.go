@@ -705,8 +705,8 @@ func windowPair() pair {
 		w := made(b.Release())
 		data := made(w.MarshalBinary())
 		out := map[string]float64{}
-		for i := range 3 {
-			out[fmt.Sprint(i)] = float64(int8(data[len(data)-8*(3-i)]))
+		for i := range 4 {
+			out[fmt.Sprint(i)] = float64(int8(data[len(data)-8*(4-i)]))
 		}
 		return out
 	}}

@@ -1,0 +1,74 @@
+package distinct
+
+import (
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// Theorem (classes_proof.md). Let every cell be in one class, by what the keys that are placed in
+// it did, and by public numbers. The numbers of cells of all classes, the empty one included, each
+// with discrete Laplace noise of scale ≥ 2/ε, are ε-private when a key is added with all its
+// occurrences, or removed; and they are no easier to tell apart than two responses of ε/2.
+//
+// The sum of all numbers is public. What is off from it, r, is noise: less r/(k+1) in each of the
+// k+1 classes, the noise of the sum of j of them has j·(k+1−j)/(k+1) times the variance of one.
+
+// classLaw returns the noise of each of several numbers of which a key moves two by one.
+func (p Params) classLaw() (noise.DiscreteLaplace, error) {
+	if err := p.validate(); err != nil {
+		return noise.DiscreteLaplace{}, err
+	}
+	if p.published() {
+		return noise.DiscreteLaplace{}, bad("CountShare", p.CountShare, "0 or 1 for counts without bits")
+	}
+	scale, err := noise.LaplaceScale(p.Epsilon, 2)
+	if err != nil {
+		return noise.DiscreteLaplace{}, err
+	}
+	return noise.NewDiscreteLaplace(scale)
+}
+
+// twoMoves returns the guarantee of such numbers.
+func (p Params) twoMoves() budget.Guarantee {
+	if _, err := p.classLaw(); err != nil {
+		return budget.Guarantee{}
+	}
+	return budget.PureDP(p.Epsilon, unit).WithPair(budget.PureDP(p.Epsilon/2, unit).Times(2))
+}
+
+// numbers are those of the cells in each class, with noise once they are released.
+type numbers []int64
+
+// addNoise adds a draw from the law to each.
+func (n numbers) addNoise(law noise.DiscreteLaplace, src *noise.Source) {
+	for i := range n {
+		n[i] += law.SampleInt(src)
+	}
+}
+
+// unionCurve returns the curve of the number of cells in some of all classes.
+func (p Params) unionCurve(some, all int) (c curve, ok bool) {
+	law, err := p.classLaw()
+	if err != nil {
+		return curve{}, false
+	}
+	share := float64(some) / float64(all)
+	c = bareCurve(p)
+	c.add(law, draws{some, 1 - share}, draws{all - some, share})
+	return c, true
+}
+
+// union returns the count of the cells in some of the classes.
+func (p Params) union(n numbers, in func(class int) bool) (c count) {
+	some, excess := 0, -float64(p.Cells)*float64(p.Levels)
+	for class, x := range n {
+		excess += float64(x)
+		if in(class) {
+			c.ones += float64(x)
+			some++
+		}
+	}
+	c.ones -= excess * float64(some) / float64(len(n))
+	c.curve, _ = p.unionCurve(some, len(n))
+	return c
+}
