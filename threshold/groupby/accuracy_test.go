@@ -92,7 +92,7 @@ func TestEveryCountIsWithinItsInterval(t *testing.T) {
 	require.InDelta(t, 0, g.Others(), 6.5*g.law.others)
 }
 
-func requireInside(t *testing.T, g *Groups[int], key int, n, sum, confidence float64) {
+func requireInside[K string | int](t *testing.T, g *Groups[K], key K, n, sum, confidence float64) {
 	t.Helper()
 	inside := func(what string, x, lo, hi float64) {
 		require.True(t, lo <= x && x <= hi, "%s %v not in [%v, %v]", what, x, lo, hi)
@@ -198,7 +198,7 @@ func (m moments) mean() float64   { return m.s / m.n }
 func (m moments) square() float64 { return m.ss / m.n }
 func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
 func privateState(s *state[int]) secret[int] {
-	return private.New(state[int]{params: s.params, law: s.law, way: s.way, table: newTable[int](0)})
+	return private.New(newState(s.params, s.law, s.way, newTable[int](0), 0))
 }
 
 // Revenue by page: 50,000 users with log-normal values on some pages each. Counts, sums and means

@@ -24,7 +24,7 @@ func filled(t *testing.T, p Params, users [][]int) *Builder[int] {
 
 // expected returns the expected number of keys that a kernel of threshold T, R and σ shows.
 func expected(b *Builder[int], threshold, r, sigma float64) (n float64) {
-	for _, e := range held(b).table.entries {
+	for _, e := range held(b).table.cells {
 		v := float64(e.weight) / unit
 		if v > 0 {
 			n += min(v*v/(r*r), 1) * tailOf((threshold-max(v, r))/sigma)

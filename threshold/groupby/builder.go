@@ -1,11 +1,8 @@
 package groupby
 
 import (
-	"slices"
-
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -25,18 +22,26 @@ type Builder[K hashing.Key] struct {
 // state is what a Builder holds.
 type state[K hashing.Key] struct {
 	params    Params
+	axis      axis
 	law       calibration
 	way       way
 	table     table[K]
-	found     int   // so many of the table's first entries has a first pass found, or are listed
+	found     int   // so many of the table's first keys has a first pass found, or are listed
 	shortfall int64 // what clipping has cost a key at most, summed over users
 	others    int64 // what is added to the others already
 	users     users // of a Builder that keeps them
 	src       noise.Source
-	keys      []K // of one user, for reuse, as are the next three
-	pairs     []pair[K]
-	sums      []float64
-	numbers   []int32
+
+	numbers []uint32 // of one user, for reuse: his keys, and the sums of their values
+	sums    []int64
+	keys    []K // those that are not listed
+	order   []int
+	given   uint64 // so many numbers, and one, have been given before
+}
+
+// newState returns the state of an empty Builder.
+func newState[K hashing.Key](p Params, law calibration, w way, t table[K], found int) state[K] {
+	return state[K]{params: p, axis: p.axis(), law: law, way: w, table: t, found: found, given: 1}
 }
 
 // way is which pass a state is for.
@@ -49,12 +54,6 @@ const (
 	second             // the second of two
 	listing            // the only one, over a public list
 )
-
-// pair is a key with a user's value.
-type pair[K hashing.Key] struct {
-	key   K
-	value float64
-}
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release,
 // which takes about 5 ms, with two passes 20 ms, and 50 ms at most. Params that were calibrated
@@ -75,7 +74,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{private.New(state[K]{params: p, law: law, way: w, table: newTable[K](0)}), p, p.Guarantee()}, nil
+	return &Builder[K]{private.New(newState(p, law, w, newTable[K](0), 0)), p, p.Guarantee()}, nil
 }
 
 // Grow makes room for n more keys, so that adding them does not copy the table: a hint, for those
@@ -104,23 +103,53 @@ func (b *Builder[K]) AddUser(keys []K) {
 	if s == nil {
 		return
 	}
-	s.give(keys)
-	s.addUser(nil)
+	s.gather(keys, nil)
+	s.addUser()
 	private.Leave(b.secret)
 }
 
-// give sets s.keys to the distinct ones, sorted, so that randomness chooses and not the caller.
-func (s *state[K]) give(keys []K) {
-	s.keys = append(s.keys[:0], keys...)
-	if len(keys) > 1 {
-		wire.Sort(s.keys)
-		s.keys = slices.Compact(s.keys)
+// gather sets s.numbers to the distinct keys of a user and s.sums, if there are values, to the sums
+// of theirs; nil values are 0. A mark of a key that is s.given or more says that the user has it
+// already, and where.
+func (s *state[K]) gather(keys []K, values []float64) {
+	numbers, sums, marks := s.numbers[:0], s.sums[:0], s.table.marks
+	s.keys = s.keys[:0]
+	valued := s.params.values()
+	for n, key := range keys {
+		i, ok := uint32(0), false
+		if s.way == listing {
+			if i, ok = s.table.find(key); !ok {
+				s.keys = append(s.keys, key)
+				continue
+			}
+		} else if i, ok = s.table.entry(key); !ok {
+			continue
+		}
+		if int(i) >= len(marks) {
+			marks = s.table.marks
+		}
+		steps := int64(0)
+		if values != nil {
+			steps = s.axis.steps(values[n])
+		}
+		if at := marks[i]; at < s.given {
+			marks[i] = s.given + uint64(len(numbers))
+			numbers = append(numbers, i)
+			if valued {
+				sums = append(sums, steps)
+			}
+		} else if valued {
+			sums[at-s.given] = sum(sums[at-s.given], steps)
+		}
 	}
+	s.numbers, s.sums = numbers, sums
+	s.given += uint64(len(numbers))
 }
 
 // AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
 // does. The values of a key that is there more than once are summed, and the sum is clamped to
-// [Min, Max]; NaN counts as 0.
+// [Min, Max]. Before, each is rounded to a multiple of 2⁻⁴⁰ of the larger end of the range and cut
+// off at 1000 times that end, so that sums do not depend on the order; NaN counts as 0.
 //
 // Without Min and Max, and where keys and values are not of one length, the values could only be
 // dropped in silence: the Builder gives up its data instead, and Release returns an error that says
@@ -138,45 +167,23 @@ func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	if s == nil {
 		return
 	}
-	s.pairs = s.pairs[:0]
-	for i, key := range keys {
-		value := values[i]
-		if value != value {
-			value = 0
-		}
-		s.pairs = append(s.pairs, pair[K]{key, value})
-	}
-	slices.SortStableFunc(s.pairs, func(a, b pair[K]) int { return wire.Compare(a.key, b.key) })
-	s.keys = s.keys[:0]
-	sums := s.sums[:0]
-	for _, g := range s.pairs {
-		if n := len(s.keys); n > 0 && s.keys[n-1] == g.key {
-			sums[n-1] += g.value
-			continue
-		}
-		s.keys, sums = append(s.keys, g.key), append(sums, g.value)
-	}
-	s.sums = sums
-	s.addUser(sums)
+	s.gather(keys, values)
+	s.addUser()
 	private.Leave(b.secret)
 }
 
-// addUser adds a user with the distinct keys in s.keys; sums are their values, nil for 0.
-func (s *state[K]) addUser(sums []float64) {
-	if len(s.keys) == 0 {
-		return
-	}
-	switch s.way {
-	case keeping:
-		s.keep(sums)
-	case finding:
-		s.weigh(s.keys)
-	case second:
-		s.addSecond(sums)
-	case listing:
-		s.addListed(sums)
+// addUser adds the user who was gathered.
+func (s *state[K]) addUser() {
+	switch {
+	case s.way == listing:
+		s.addListed()
+	case len(s.numbers) == 0:
+	case s.way == keeping:
+		s.keep()
+	case s.way == second:
+		s.addSecond()
 	default:
-		s.addOnce(sums)
+		s.addOnce(s.numbers, s.sums)
 	}
 }
 

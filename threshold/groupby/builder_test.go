@@ -34,7 +34,27 @@ func builder[K string | int](t testing.TB, p Params) *Builder[K] {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{private.New(state[K]{params: p, law: laws[p], way: w, table: newTable[K](0)}), p, p.Guarantee()}
+	return &Builder[K]{private.New(newState(p, laws[p], w, newTable[K](0), 0)), p, p.Guarantee()}
+}
+
+// entry is a key with its cell.
+type entry[K any] struct {
+	key K
+	cell
+}
+
+// entries are the keys with their cells.
+func (t *table[K]) entries() (all []entry[K]) {
+	for i, key := range t.keys {
+		all = append(all, entry[K]{key, t.cells[i]})
+	}
+	return all
+}
+
+// add adds to the cell of the key.
+func (t *table[K]) add(key K, c cell) {
+	i, _ := t.entry(key)
+	t.cells[i].add(c)
 }
 
 // held returns what a Builder holds.
@@ -73,10 +93,10 @@ func given(p Params, k, l int, value int64) cell {
 func TestAddUser(t *testing.T) {
 	b := builder[int](t, everything)
 	b.AddUser(nil)
-	require.Empty(t, held(b).table.entries)
+	require.Empty(t, held(b).table.entries())
 	b.AddUser([]int{7, 5, 7, 7})
 	two := given(everything, 2, 2, -unit/2)
-	require.Equal(t, []entry[int]{{5, two}, {7, two}}, slices.Clone(held(b).table.entries))
+	require.Equal(t, []entry[int]{{5, two}, {7, two}}, entriesOf(held(b)))
 	require.Zero(t, held(b).shortfall)
 	valued(b)(split(func(yield func(int, float64) bool) {
 		_ = yield(5, 2) && yield(8, math.NaN()) && yield(5, 7) && yield(9, -100) && yield(10, 1)
@@ -86,10 +106,10 @@ func TestAddUser(t *testing.T) {
 	both = cell{two.weight + both.weight, two.rest + both.rest, two.value + both.value, two.others + both.others}
 	require.Equal(t, []entry[int]{
 		{5, both}, {7, two}, {8, given(everything, 4, 4, -x/2)}, {9, given(everything, 4, 4, -x)}, {10, given(everything, 4, 4, 0)},
-	}, slices.Clone(held(b).table.entries))
+	}, entriesOf(held(b)))
 	require.EqualValues(t, unit-x, held(b).shortfall)
 	b.AddUserValues(nil, nil)
-	require.Len(t, held(b).table.entries, 5)
+	require.Len(t, held(b).table.entries(), 5)
 }
 
 // Of a user with more than MaxKeys keys, MaxKeys count, each with the same probability; all are in
@@ -103,7 +123,7 @@ func TestManyKeys(t *testing.T) {
 		b.AddUser(order)
 	}
 	each := given(everything, 6, keys, -unit/2)
-	for _, e := range held(b).table.entries {
+	for _, e := range held(b).table.entries() {
 		n := e.weight / weight(6)
 		kept[e.key] = n
 		require.Equal(t, n*weight(6), e.weight)
@@ -176,8 +196,8 @@ func TestKeysOfOneHalfHash(t *testing.T) {
 			tb.add(key, cell{weight: int64(i)})
 		}
 	}
-	require.Len(t, tb.entries, len(different))
-	for i, e := range tb.entries {
+	require.Len(t, tb.keys, len(different))
+	for i, e := range tb.entries() {
 		at, ok := tb.find(e.key)
 		require.True(t, ok && at == uint32(i) && e.key == different[i] && e.weight == 2*int64(i))
 	}
@@ -188,11 +208,11 @@ func TestSaturation(t *testing.T) {
 	for range 5 {
 		tb.add(1, cell{limit, limit, -limit, limit})
 	}
-	require.Equal(t, []entry[int]{{1, cell{limit, limit, -limit, limit}}}, tb.entries)
+	require.Equal(t, []entry[int]{{1, cell{limit, limit, -limit, limit}}}, tb.entries())
 	tb.add(1, cell{rest: -limit})
-	require.Zero(t, tb.entries[0].rest)
+	require.Zero(t, tb.cells[0].rest)
 	tb.add(1, cell{value: limit})
-	require.Zero(t, tb.entries[0].value)
+	require.Zero(t, tb.cells[0].value)
 }
 
 func TestReleaseOnce(t *testing.T) {
@@ -207,7 +227,7 @@ func TestReleaseOnce(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
 	} {
 		p = p.normal()
-		other := &Builder[string]{private.New(state[string]{params: p, table: newTable[string](0)}), p, p.Guarantee()}
+		other := &Builder[string]{private.New(newState(p, calibration{}, once, newTable[string](0), 0)), p, p.Guarantee()}
 		require.ErrorIs(t, fresh.Merge(other), ErrMismatch)
 		require.ErrorIs(t, other.RestorePrivateState(held), ErrMismatch)
 		require.False(t, other.Released())

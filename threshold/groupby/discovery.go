@@ -1,6 +1,8 @@
 package groupby
 
 import (
+	"slices"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -48,7 +50,7 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Discovery[K]{private.New(state[K]{params: p, law: law, way: finding, table: newTable[K](0)}), p, p.Guarantee()}, nil
+	return &Discovery[K]{private.New(newState(p, law, finding, newTable[K](0), 0)), p, p.Guarantee()}, nil
 }
 
 // Guarantee returns what both passes together promise to each user: [Params.Guarantee]. A Discovery
@@ -62,8 +64,8 @@ func (d *Discovery[K]) AddUser(keys []K) {
 	if s == nil {
 		return
 	}
-	s.give(keys)
-	s.weigh(s.keys)
+	s.gather(keys, nil)
+	s.weigh(s.numbers)
 	private.Leave(d.secret)
 }
 
@@ -92,59 +94,29 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 	}
 	show := s.shows(s.law.first, s.law.discovery)
 	var keys []K
-	for i, e := range s.table.entries {
+	for i, key := range s.table.keys {
 		if _, ok := show(i); ok {
-			keys = append(keys, e.key)
+			keys = append(keys, key)
 		}
 	}
 	wire.Sort(keys)
-	next := private.New(state[K]{params: s.params, law: s.law, way: second, table: tableOf(keys), found: len(keys)})
+	next := private.New(newState(s.params, s.law, second, tableOf(keys), len(keys)))
 	return &Builder[K]{next, s.params, s.params.Guarantee()}, nil
 }
 
-// addSecond adds a user with the distinct keys in s.keys to a second pass: he counts in all of
-// them, and his weight is for those that the first pass has not found.
-func (s *state[K]) addSecond(sums []float64) {
-	l := len(s.keys)
-	give := cell{}
-	x := int64(0)
+// addSecond adds the user in s.numbers to a second pass: he counts in all of his keys, and his
+// weight is for those that the first pass has not found.
+func (s *state[K]) addSecond() {
 	if !s.params.KeysOnly {
-		x = clipped(l, s.params.FullKeys)
-		give.rest = rest(x, 0, 0)
+		x := clipped(len(s.numbers), s.params.FullKeys)
 		s.shortfall = sum(s.shortfall, unit-x)
+		s.giveAll(s.numbers, s.sums, x, cell{rest: rest(x, 0, 0)})
 	}
-	left := s.order(0)
-	for i, key := range s.keys {
-		if at, ok := s.table.find(key); ok && int(at) < s.found {
-			give.value = 0
-			if s.params.values() {
-				give.value = s.params.scaled(x, valueAt(sums, int32(i)))
-			}
-			s.table.entries[at].add(give)
-			continue
-		}
-		left = append(left, int32(i))
+	left := slices.DeleteFunc(s.numbers, func(i uint32) bool { return int(i) < s.found })
+	if s.params.Others && len(left) > 0 {
+		s.giveAll(left, nil, 0, cell{others: residual(len(left))})
 	}
-	s.numbers = left
-	hidden := len(left)
-	if hidden == 0 {
-		return
-	}
-	k := min(hidden, s.params.most)
-	choose(left, k, &s.src)
-	if s.params.Others {
-		give.others = residual(hidden)
-	}
-	for n, i := range left {
-		give.weight = 0
-		if n < k {
-			give.weight = s.law.gives[k].weight
-		}
-		if s.params.values() {
-			give.value = s.params.scaled(x, valueAt(sums, i))
-		}
-		s.table.add(s.keys[i], give)
-	}
+	s.weigh(left)
 }
 
 // String names the pass.

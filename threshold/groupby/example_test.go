@@ -33,6 +33,41 @@ func Example() {
 	// ε = 1, δ = 1e-12 for one user, added or removed
 }
 
+// Rows of a log come in any order, some of them twice, and from two machines: a user who is in both
+// is one user. A visit has seconds, of which an hour counts at most.
+func ExampleNewRows() {
+	p := groupby.Params{Epsilon: 1, Delta: 1e-12, Max: 3600}
+	here, err := groupby.NewRows[int, string](p)
+	if err != nil {
+		panic(err)
+	}
+	there, err := groupby.NewRows[int, string](p)
+	if err != nil {
+		panic(err)
+	}
+	for visit := range 27000 {
+		user, page := visit%9000, fmt.Sprintf("/products/%d", visit%3)
+		here.AddValue(user, "/", 100)
+		there.AddValue(user, page, 200)
+		there.AddValue(user, page, 1100)
+	}
+	if err := here.Merge(there); err != nil {
+		panic(err)
+	}
+	groups, err := here.Release()
+	if err != nil {
+		panic(err)
+	}
+	for page, viewers := range groups.All() {
+		fmt.Printf("%s: about %.0f000 users, %.1f hours each\n", page, viewers/1000, groups.Mean(page)/3600)
+	}
+	// Output:
+	// /: about 9000 users, 0.1 hours each
+	// /products/0: about 3000 users, 1.0 hours each
+	// /products/1: about 3000 users, 1.0 hours each
+	// /products/2: about 3000 users, 1.0 hours each
+}
+
 // The keys are public: every one of them is released, also the one that nobody has.
 func ExampleNewListed() {
 	b, err := groupby.NewListed(groupby.Params{Epsilon: 1, FullKeys: 3}, "bus", "train", "bicycle", "balloon")

@@ -1,37 +1,23 @@
 package groupby
 
 // This file makes two passes within one Release: over the keys that each user gave, which the
-// Builder keeps as numbers of entries of its table.
+// Builder keeps as numbers of its table.
 
 // users are what users gave, one after the other.
 type users struct {
-	ends   []int    // where each user's keys end
-	keys   []uint32 // entries of the table
-	places []int32  // of the values, if there are values: see place
+	ends []int    // where each user's keys end
+	keys []uint32 // numbers in the table
+	sums []int64  // of the values, if there are values: see axis
 }
 
-// wholePlace stands for the largest value.
-const wholePlace = 1 << 30
-
-// place returns the place of the value in [Min, Max] from its middle, in [−2³⁰, 2³⁰].
-func (p Params) place(value float64) int32 { return int32(p.scaled(wholePlace, value)) }
-
-// keep adds a user with the distinct keys in s.keys and the places of their values.
-func (s *state[K]) keep(sums []float64) {
-	for n, key := range s.keys {
-		i, ok := s.table.entry(key)
-		if !ok {
-			continue
-		}
-		s.users.keys = append(s.users.keys, i)
-		if s.params.values() {
-			s.users.places = append(s.users.places, s.params.place(valueAt(sums, int32(n))))
-		}
-	}
-	s.users.ends = append(s.users.ends, len(s.users.keys))
+// keep adds a user with the keys and sums of values in the state.
+func (s *state[K]) keep() {
+	u := &s.users
+	u.keys, u.sums = append(u.keys, s.numbers...), append(u.sums, s.sums...)
+	u.ends = append(u.ends, len(u.keys))
 }
 
-// append adds the users of another state, whose entries have these numbers here.
+// append adds the users of another state, whose keys have these numbers here.
 func (u *users) append(other users, numbers []uint32) {
 	begin := len(u.keys)
 	for _, i := range other.keys {
@@ -40,7 +26,7 @@ func (u *users) append(other users, numbers []uint32) {
 	for _, end := range other.ends {
 		u.ends = append(u.ends, begin+end)
 	}
-	u.places = append(u.places, other.places...)
+	u.sums = append(u.sums, other.sums...)
 }
 
 // all yields where each user's keys begin and end.
@@ -56,12 +42,10 @@ func (u *users) all(yield func(from, to int) bool) {
 
 // releaseKept finds keys in two passes and then counts: each user in all keys that are shown.
 func (s *state[K]) releaseKept() *Groups[K] {
-	found := make([]bool, len(s.table.entries))
+	found := make([]bool, len(s.table.cells))
 	s.pass(found, s.shows(s.law.first, s.law.discovery))
 	s.pass(found, s.shows(s.law.kernel, s.law.weight))
-	for i := range s.table.entries {
-		s.table.entries[i].cell = cell{}
-	}
+	clear(s.table.cells)
 	for from, to := range s.users.all {
 		s.count(found, from, to)
 	}
@@ -71,8 +55,8 @@ func (s *state[K]) releaseKept() *Groups[K] {
 // pass adds to found what one pass shows of the other keys, of which each user chooses as many as
 // get weight.
 func (s *state[K]) pass(found []bool, show func(i int) (int64, bool)) {
-	for i := range s.table.entries {
-		s.table.entries[i].weight = 0
+	for i := range s.table.cells {
+		s.table.cells[i].weight = 0
 	}
 	var left []uint32
 	for from, to := range s.users.all {
@@ -82,15 +66,7 @@ func (s *state[K]) pass(found []bool, show func(i int) (int64, bool)) {
 				left = append(left, i)
 			}
 		}
-		k := min(len(left), s.params.most)
-		if k == 0 {
-			continue
-		}
-		w := s.law.gives[k].weight
-		for _, i := range choose(left, k, &s.src) {
-			e := &s.table.entries[i]
-			e.weight = sum(e.weight, w)
-		}
+		s.weigh(left)
 	}
 	for i := range found {
 		if !found[i] {
@@ -102,12 +78,17 @@ func (s *state[K]) pass(found []bool, show func(i int) (int64, bool)) {
 // count adds a user's counts and values to the shown keys, and what he has of other keys to the
 // others.
 func (s *state[K]) count(found []bool, from, to int) {
-	l := 0
-	for _, i := range s.users.keys[from:to] {
-		if found[i] {
-			l++
+	shown, sums := s.numbers[:0], s.sums[:0]
+	for j := from; j < to; j++ {
+		if i := s.users.keys[j]; found[i] {
+			shown = append(shown, i)
+			if s.params.values() {
+				sums = append(sums, s.users.sums[j])
+			}
 		}
 	}
+	s.numbers, s.sums = shown, sums
+	l := len(shown)
 	if s.params.Others {
 		s.others = sum(s.others, int64(min(to-from-l, othersLimit))*unit)
 	}
@@ -116,13 +97,5 @@ func (s *state[K]) count(found []bool, from, to int) {
 	}
 	x := clipped(l, s.params.FullKeys)
 	s.shortfall = sum(s.shortfall, unit-x)
-	give := cell{rest: rest(x, 0, 0)}
-	for j := from; j < to; j++ {
-		if i := s.users.keys[j]; found[i] {
-			if s.params.values() {
-				give.value = x * int64(s.users.places[j]) / wholePlace
-			}
-			s.table.entries[i].add(give)
-		}
-	}
+	s.giveAll(shown, sums, x, cell{rest: rest(x, 0, 0)})
 }

@@ -49,7 +49,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder[K]{private.New(state[K]{params: p, law: law, way: listing, table: tableOf(keys), found: len(keys)}), p, p.Guarantee()}, nil
+	return &Builder[K]{private.New(newState(p, law, listing, tableOf(keys), len(keys))), p, p.Guarantee()}, nil
 }
 
 // listedSizes returns the calibration for a list.
@@ -109,47 +109,19 @@ func (p Params) listedSizes() (c calibration, err error) {
 // pure reports whether the noise is discrete Laplace noise.
 func (p Params) pure() bool { return p.Delta == 0 }
 
-// tableOf returns a table with these different keys, in this order.
-func tableOf[K hashing.Key](keys []K) table[K] {
-	t := newTable[K](len(keys))
-	for _, key := range keys {
-		t.add(key, cell{})
-	}
-	return t
-}
-
-// addListed adds a user with the distinct keys in s.keys to those that are listed.
-func (s *state[K]) addListed(sums []float64) {
-	l := 0
-	places := s.order(0) // of the entries, −1 for none
-	for _, key := range s.keys {
-		i, listed := s.table.find(key)
-		if !listed {
-			places = append(places, -1)
-			continue
-		}
-		places = append(places, int32(i))
-		l++
-	}
-	s.numbers = places
+// addListed adds a user with the listed keys in s.numbers, and the others in s.keys.
+func (s *state[K]) addListed() {
 	if s.params.Others {
-		s.others = sum(s.others, int64(min(len(places)-l, othersLimit))*unit)
+		wire.Sort(s.keys)
+		s.others = sum(s.others, int64(min(len(slices.Compact(s.keys)), othersLimit))*unit)
 	}
+	l := len(s.numbers)
 	if l == 0 {
 		return
 	}
 	x := s.params.counts(l)
 	s.shortfall = sum(s.shortfall, unit-x)
-	give := cell{rest: rest(x, 0, 0)}
-	for n, i := range places {
-		if i < 0 {
-			continue
-		}
-		if s.params.values() {
-			give.value = s.params.scaled(x, valueAt(sums, int32(n)))
-		}
-		s.table.entries[i].add(give)
-	}
+	s.giveAll(s.numbers, s.sums, x, cell{rest: rest(x, 0, 0)})
 }
 
 // counts returns x: what a user counts in each of his l listed keys.

@@ -114,7 +114,7 @@ func moves(t testing.TB, template *Builder[int], keys []int, value float64) (mov
 		}
 		scales = append(scales, scale)
 	}
-	for _, e := range s.table.entries {
+	for _, e := range s.table.entries() {
 		add(e.rest, s.law.rest)
 		add(e.value, s.law.value)
 	}
@@ -124,7 +124,7 @@ func moves(t testing.TB, template *Builder[int], keys []int, value float64) (mov
 }
 
 func listOf(s *state[int]) (keys []int) {
-	for _, e := range s.table.entries {
+	for _, e := range s.table.entries() {
 		keys = append(keys, e.key)
 	}
 	return keys

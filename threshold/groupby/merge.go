@@ -29,10 +29,12 @@ func merge[K hashing.Key](into, other secret[K]) error {
 		if err := s.matches(o); err != nil {
 			return err
 		}
-		numbers := make([]uint32, len(o.table.entries))
-		for i, e := range o.table.entries {
-			s.table.add(e.key, e.cell)
-			numbers[i], _ = s.table.entry(e.key)
+		numbers := make([]uint32, len(o.table.cells))
+		for n, key := range o.table.keys {
+			if i, ok := s.table.entry(key); ok {
+				s.table.cells[i].add(o.table.cells[n])
+				numbers[n] = i
+			}
 		}
 		s.users.append(o.users, numbers)
 		s.shortfall, s.others = sum(s.shortfall, o.shortfall), sum(s.others, o.others)
@@ -48,14 +50,13 @@ func (s *state[K]) matches(o *state[K]) error {
 	if s.way != o.way {
 		return fault.Mismatch("groupby", "pass", s.way, o.way)
 	}
-	return s.sameFound(o.table.entries[:o.found])
+	return s.sameFound(o.table.keys[:o.found])
 }
 
 // sameFound returns an error that wraps ErrMismatch unless these are the keys that were found, or
 // listed.
-func (s *state[K]) sameFound(entries []entry[K]) error {
-	same := func(a, b entry[K]) bool { return a.key == b.key }
-	if !slices.EqualFunc(s.table.entries[:s.found], entries, same) {
+func (s *state[K]) sameFound(keys []K) error {
+	if !slices.Equal(s.table.keys[:s.found], keys) {
 		return fault.Mismatch("groupby", "Discovery or list", "the keys of one", "those of another")
 	}
 	return nil

@@ -5,9 +5,20 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// addOnce adds a user to a Builder of one pass.
-func (s *state[K]) addOnce(sums []float64) {
-	l := len(s.keys)
+// giveAll adds to the cells of a user's keys, of which he counts x in each; sums are his values.
+func (s *state[K]) giveAll(numbers []uint32, sums []int64, x int64, give cell) {
+	cells := s.table.cells
+	for n, i := range numbers {
+		if len(sums) > 0 {
+			give.value = s.axis.scaled(x, sums[n])
+		}
+		cells[i].add(give)
+	}
+}
+
+// addOnce adds a user with these keys, and the sums of his values, to a Builder of one pass.
+func (s *state[K]) addOnce(numbers []uint32, sums []int64) {
+	l := len(numbers)
 	kept := min(l, s.params.most)
 	g := s.law.gives[kept]
 	give := cell{weight: g.weight, rest: g.rest}
@@ -21,41 +32,28 @@ func (s *state[K]) addOnce(sums []float64) {
 	if s.params.Others {
 		give.others = residual(l)
 	}
-	if kept == l && !s.params.values() {
-		for _, key := range s.keys {
-			s.table.add(key, give)
-		}
+	if kept == l {
+		s.giveAll(numbers, sums, g.count, give)
 		return
 	}
-	order := s.order(l)
-	for _, i := range choose(order, kept, &s.src) {
-		if s.params.values() {
-			give.value = s.params.scaled(g.count, valueAt(sums, i))
-		}
-		s.table.add(s.keys[i], give)
+	order := choose(s.indices(l), kept, &s.src)
+	for _, n := range order {
+		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], g.count, give)
 	}
 	if s.params.Others {
-		for _, i := range order[kept:] {
-			s.table.add(s.keys[i], cell{others: give.others})
+		for _, n := range order[kept:l] {
+			s.table.cells[numbers[n]].add(cell{others: give.others})
 		}
 	}
 }
 
-// order returns 0, …, l − 1.
-func (s *state[K]) order(l int) []int32 {
-	s.numbers = s.numbers[:0]
-	for i := range l {
-		s.numbers = append(s.numbers, int32(i))
+// indices returns 0, …, l − 1.
+func (s *state[K]) indices(l int) []int {
+	s.order = s.order[:0]
+	for n := range l {
+		s.order = append(s.order, n)
 	}
-	return s.numbers
-}
-
-// valueAt returns the i-th value, 0 if there are none.
-func valueAt(sums []float64, i int32) float64 {
-	if sums == nil {
-		return 0
-	}
-	return sums[i]
+	return s.order
 }
 
 // choose moves k of the elements to the front, by chance where these are not all, and returns them.
@@ -67,13 +65,11 @@ func choose[T any](all []T, k int, src *noise.Source) []T {
 }
 
 // weigh gives their weight to as many of the keys as get one.
-func (s *state[K]) weigh(keys []K) {
-	k := min(len(keys), s.params.most)
-	if k == 0 {
-		return
-	}
-	give := cell{weight: s.law.gives[k].weight}
-	for _, key := range choose(keys, k, &s.src) {
-		s.table.add(key, give)
+func (s *state[K]) weigh(numbers []uint32) {
+	k := min(len(numbers), s.params.most)
+	w := s.law.gives[k].weight
+	for _, i := range choose(numbers, k, &s.src) {
+		e := &s.table.cells[i]
+		e.weight = sum(e.weight, w)
 	}
 }

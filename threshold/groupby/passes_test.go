@@ -18,7 +18,7 @@ var twice = Params{Epsilon: 1, Delta: 1e-6, most: 6, FullKeys: 3, Min: -1, Max: 
 // passes are a Discovery and what New makes, calibrated once for all tests.
 func passes(t testing.TB, p Params) (*Discovery[int], *Builder[int]) {
 	b := builder[int](t, p)
-	d := &Discovery[int]{private.New(state[int]{params: b.params, law: held(b).law, way: finding, table: newTable[int](0)}), b.params, b.guarantee}
+	d := &Discovery[int]{private.New(newState(b.params, held(b).law, finding, newTable[int](0), 0)), b.params, b.guarantee}
 	return d, b
 }
 
@@ -28,7 +28,7 @@ func fresh(s *state[int]) *Builder[int] {
 }
 
 func entriesOf(s *state[int]) []entry[int] {
-	return slices.SortedFunc(slices.Values(s.table.entries), func(a, b entry[int]) int { return a.key - b.key })
+	return slices.SortedFunc(slices.Values(s.table.entries()), func(a, b entry[int]) int { return a.key - b.key })
 }
 
 // What users give to each of the two passes: weight to keys that are not found, as many as MaxKeys,
@@ -69,7 +69,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 	b = fresh(held(b))
 	b.AddUser(many)
 	n := 0
-	for _, e := range held(b).table.entries {
+	for _, e := range held(b).table.entries() {
 		require.Equal(t, fine*clipped(30, 3), e.rest)
 		require.Equal(t, residual(30), e.others)
 		if e.weight > 0 {
@@ -140,12 +140,12 @@ func TestKeptUsersCount(t *testing.T) {
 		s.count(found, from, to)
 	}
 	x := clipped(4, 3)
-	require.Equal(t, cell{rest: fine * x, value: -x}, s.table.entries[0].cell)
-	require.Equal(t, cell{}, s.table.entries[1].cell)
-	require.Equal(t, cell{rest: fine*x + fine*unit, value: -x - unit/2}, s.table.entries[2].cell)
-	require.Equal(t, cell{rest: fine * x, value: -x / 2}, s.table.entries[3].cell)
-	require.Equal(t, cell{rest: fine * x, value: 0}, s.table.entries[4].cell)
-	require.Equal(t, cell{rest: fine * unit, value: -unit / 2}, s.table.entries[8].cell)
+	require.Equal(t, cell{rest: fine * x, value: -x}, s.table.cells[0])
+	require.Equal(t, cell{}, s.table.cells[1])
+	require.Equal(t, cell{rest: fine*x + fine*unit, value: -x - unit/2}, s.table.cells[2])
+	require.Equal(t, cell{rest: fine * x, value: -x / 2}, s.table.cells[3])
+	require.Equal(t, cell{rest: fine * x, value: 0}, s.table.cells[4])
+	require.Equal(t, cell{rest: fine * unit, value: -unit / 2}, s.table.cells[8])
 	require.Equal(t, unit-x, s.shortfall)
 	require.EqualValues(t, 4*unit, s.others)
 
@@ -156,7 +156,7 @@ func TestKeptUsersCount(t *testing.T) {
 	found = []bool{true, false, false, false, false, false, false, false, true}
 	var seen []int64
 	s.pass(found, func(i int) (int64, bool) {
-		seen = append(seen, s.table.entries[i].weight)
+		seen = append(seen, s.table.cells[i].weight)
 		return 0, i == 3
 	})
 	slices.Sort(seen)
@@ -189,7 +189,7 @@ func TestStatesOfTwoPasses(t *testing.T) {
 		start := privateBytes(t, empty)
 		shard := func() *Builder[int] {
 			b := fresh(held(empty))
-			require.NoError(t, restoreState(b.secret, start, held(empty).way == finding, ""))
+			require.NoError(t, b.RestorePrivateState(start))
 			return b
 		}
 		one, again := shard(), shard()
@@ -208,13 +208,17 @@ func TestStatesOfTwoPasses(t *testing.T) {
 		require.Equal(t, want, privateBytes(t, again))
 		require.Equal(t, want, privateBytes(t, shards[0]))
 		restored := shard()
-		require.NoError(t, restoreState(restored.secret, want, held(empty).way == finding, ""))
+		require.NoError(t, restored.RestorePrivateState(want))
 		require.Equal(t, want, privateBytes(t, restored))
 		for n := range want {
-			require.ErrorIs(t, restoreState(restored.secret, want[:n], held(empty).way == finding, ""), ErrFormat)
+			require.ErrorIs(t, restored.RestorePrivateState(want[:n]), ErrFormat)
 		}
 		// a Builder is no Discovery
-		require.Error(t, restoreState(restored.secret, want, held(empty).way != finding, ""))
+		other := fresh(held(discovery))
+		if empty == discovery {
+			other = fresh(held(kept))
+		}
+		require.ErrorIs(t, other.RestorePrivateState(want), ErrFormat)
 		require.Equal(t, want, privateBytes(t, restored))
 	}
 	// Other passes, and a second pass after another first one, do not merge.
@@ -295,7 +299,7 @@ func (b *Builder[K]) expectedKeys() (n float64) {
 	s := private.Enter(b.secret)
 	defer private.Leave(b.secret)
 	k := s.law.kernel
-	for _, e := range s.table.entries {
+	for _, e := range s.table.entries() {
 		v := float64(e.weight)
 		r := float64(k.From)
 		if v > 0 {
@@ -307,7 +311,7 @@ func (b *Builder[K]) expectedKeys() (n float64) {
 
 func TestDiscoveryIsRedacted(t *testing.T) {
 	b := builder[string](t, twice)
-	d := &Discovery[string]{private.New(state[string]{params: b.params, law: held(b).law, way: finding, table: newTable[string](0)}), b.params, b.guarantee}
+	d := &Discovery[string]{private.New(newState(b.params, held(b).law, finding, newTable[string](0), 0)), b.params, b.guarantee}
 	for range 50 {
 		d.AddUser([]string{"the secret key of somebody"})
 	}

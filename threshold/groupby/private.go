@@ -3,12 +3,10 @@ package groupby
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -20,7 +18,7 @@ import (
 // their wire.Kind and a few more.
 const privateBuilder byte = 0xf8
 
-const privateVersion = 1
+const privateVersion = 2
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // the sums of all keys without noise or, with Passes 2, the keys of each user, protected by
@@ -33,100 +31,86 @@ const privateVersion = 1
 // release of the state, here or where it was restored, spends the budget again: k of them have the
 // guarantee Times(k). The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState(b.secret, dst, "groupby: AppendPrivateState: the Builder")
+	return private.Append(b.secret, dst, "groupby: AppendPrivateState: the Builder", (*state[K]).appendState)
 }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
 // gave, of a second pass too. The error wraps [ErrReleased], [ErrMismatch] if that Builder had
 // other Params or another list, or [ErrFormat]; the Builder is then unchanged.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
-	return restoreState(b.secret, data, false, "groupby: RestorePrivateState: the Builder")
+	return private.Restore(b.secret, data, "groupby: RestorePrivateState: the Builder", (*state[K]).readState)
 }
 
 // AppendPrivateState appends all that the Discovery holds, as [Builder.AppendPrivateState] does.
 // WHAT IT APPENDS IS PRIVATE DATA. To publish, use [Discovery.Release].
 func (d *Discovery[K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState(d.secret, dst, "groupby: AppendPrivateState: the Discovery")
+	return private.Append(d.secret, dst, "groupby: AppendPrivateState: the Discovery", (*state[K]).appendState)
 }
 
 // RestorePrivateState replaces what the Discovery holds by a state that
 // [Discovery.AppendPrivateState] gave, with the errors of [Builder.RestorePrivateState].
 func (d *Discovery[K]) RestorePrivateState(data []byte) error {
-	return restoreState(d.secret, data, true, "groupby: RestorePrivateState: the Discovery")
+	return private.Restore(d.secret, data, "groupby: RestorePrivateState: the Discovery", (*state[K]).readState)
 }
 
-func appendState[K hashing.Key](data secret[K], dst []byte, doing string) ([]byte, error) {
-	s := private.Enter(data)
-	if s == nil {
-		return dst, fmt.Errorf("%s is %w", doing, fault.ErrReleased)
-	}
-	defer private.Leave(data)
+func (s *state[K]) appendState(dst []byte) []byte {
 	keys := wire.KeysOf[K]()
 	h := stateHeader{privateBuilder, keys.Class(), s.way, s.params, s.found, s.shortfall, s.others}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 	dst = wire.AppendFields(dst, h.fields())
-	order := s.sorted()
+	order, ranks := s.table.sorted(s.found) // those found by a first pass stay in front
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(order)))
 	for _, i := range order {
-		e := s.table.entries[i]
-		dst = keys.Append(dst, e.key)
+		e := s.table.cells[i]
+		dst = keys.Append(dst, s.table.keys[i])
 		for _, x := range [4]int64{e.weight, e.rest, e.value, e.others} {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
 		}
 	}
-	return s.appendUsers(dst, order), nil
-}
-
-// sorted returns the numbers of the entries, those found by a first pass in front and each part in
-// the order of the keys.
-func (s *state[K]) sorted() []uint32 {
-	order := make([]uint32, len(s.table.entries))
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order[s.found:], func(a, b uint32) int { return wire.Compare(s.table.entries[a].key, s.table.entries[b].key) })
-	return order
+	return s.appendUsers(dst, ranks)
 }
 
 // appendUsers appends the kept users in an order that depends on them alone, with the ranks of
 // their keys.
-func (s *state[K]) appendUsers(dst []byte, order []uint32) []byte {
+func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
 	if s.way != keeping {
 		return dst
 	}
-	ranks := make([]uint32, len(order))
-	for rank, i := range order {
-		ranks[i] = uint32(rank)
-	}
 	values := s.params.values()
-	all := make([][][2]uint32, 0, len(s.users.ends)) // rank, place
+	all := make([][]pair, 0, len(s.users.ends))
 	for from, to := range s.users.all {
-		user := make([][2]uint32, to-from)
+		user := make([]pair, to-from)
 		for j := range user {
-			user[j][0] = ranks[s.users.keys[from+j]]
+			user[j].key = ranks[s.users.keys[from+j]]
 			if values {
-				user[j][1] = uint32(s.users.places[from+j])
+				user[j].sum = s.users.sums[from+j]
 			}
 		}
 		slices.SortFunc(user, comparePairs)
 		all = append(all, user)
 	}
-	slices.SortFunc(all, func(a, b [][2]uint32) int { return slices.CompareFunc(a, b, comparePairs) })
+	slices.SortFunc(all, func(a, b []pair) int { return slices.CompareFunc(a, b, comparePairs) })
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(all)))
 	for _, user := range all {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(user)))
-		for _, pair := range user {
-			dst = binary.LittleEndian.AppendUint32(dst, pair[0])
+		for _, p := range user {
+			dst = binary.LittleEndian.AppendUint32(dst, p.key)
 			if values {
-				dst = binary.LittleEndian.AppendUint32(dst, pair[1])
+				dst = binary.LittleEndian.AppendUint64(dst, uint64(p.sum))
 			}
 		}
 	}
 	return dst
 }
 
-func comparePairs(a, b [2]uint32) int {
-	return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+// pair is a key of a user, by its rank, with the sum of his values.
+type pair struct {
+	key uint32
+	sum int64
+}
+
+func comparePairs(a, b pair) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.sum, b.sum))
 }
 
 // stateHeader is what a state begins with, after the header of all encodings.
@@ -145,12 +129,9 @@ func (h *stateHeader) fields() []wire.Field {
 	return append(fields, wire.Int(&h.found, math.MaxInt32), wire.Signed(&h.shortfall), wire.Signed(&h.others))
 }
 
-func restoreState[K hashing.Key](data secret[K], encoded []byte, discovers bool, doing string) error {
-	s := private.Enter(data)
-	if s == nil {
-		return fmt.Errorf("%s is %w", doing, fault.ErrReleased)
-	}
-	defer private.Leave(data)
+// readState replaces what the state holds. A Discovery takes only those of its kind, and a Builder
+// of two passes either of the others.
+func (s *state[K]) readState(encoded []byte) error {
 	r, keys := wire.NewReader("groupby", encoded), wire.KeysOf[K]()
 	r.Header(wire.KindPrivate, privateVersion)
 	var h stateHeader
@@ -162,7 +143,7 @@ func restoreState[K hashing.Key](data secret[K], encoded []byte, discovers bool,
 		r.Fail("another kind of state")
 	case h.params != s.params:
 		return sameParams(s.params, h.params)
-	case h.way > listing || (h.way == finding) != discovers || (h.way == listing) != s.params.listed || (h.way == keeping || h.way == finding || h.way == second) != (s.params.Passes == 2):
+	case h.way > listing || (h.way == finding) != (s.way == finding) || (h.way == listing) != s.params.listed || (h.way == keeping || h.way == finding || h.way == second) != (s.params.Passes == 2):
 		r.Fail("the state of another pass")
 	case min(h.shortfall, h.others) < 0 || max(h.shortfall, h.others) > limit || h.others > 0 && !(s.params.listed && s.params.Others):
 		r.Fail("a sum that is none")
@@ -170,19 +151,19 @@ func restoreState[K hashing.Key](data secret[K], encoded []byte, discovers bool,
 		r.Fail("found keys before the second pass")
 	}
 	t := readTable(r, keys, h.found)
-	u := s.readUsers(r, h.way, len(t.entries))
-	if h.way == listing && h.found != len(t.entries) {
+	u := s.readUsers(r, h.way, len(t.keys))
+	if h.way == listing && h.found != len(t.keys) {
 		r.Fail("a key that is not listed")
 	}
 	if err := r.Done(); err != nil {
 		return err
 	}
 	if h.way == listing {
-		if err := s.sameFound(t.entries); err != nil {
+		if err := s.sameFound(t.keys); err != nil {
 			return err
 		}
 	}
-	s.way, s.found, s.shortfall, s.others, s.table, s.users = h.way, h.found, h.shortfall, h.others, t, u
+	s.way, s.found, s.shortfall, s.others, s.table, s.users, s.given = h.way, h.found, h.shortfall, h.others, t, u, 1
 	return nil
 }
 
@@ -197,9 +178,9 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found int) (t t
 	}
 	t = newTable[K](n)
 	for i := range n {
-		e := entry[K]{keys.Read(r), cell{r.Int64(), r.Int64(), r.Int64(), r.Int64()}}
+		key, e := keys.Read(r), cell{r.Int64(), r.Int64(), r.Int64(), r.Int64()}
 		switch {
-		case i > 0 && i != found && wire.Compare(t.entries[i-1].key, e.key) >= 0:
+		case i > 0 && i != found && wire.Compare(t.keys[i-1], key) >= 0:
 			r.Fail("keys not in ascending order")
 		case min(e.weight, e.others) < 0 || max(e.weight, e.others, e.rest, e.value) > limit || min(e.rest, e.value) < -limit:
 			r.Fail("a sum that is none")
@@ -207,10 +188,11 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found int) (t t
 		if r.Err() != nil {
 			return t
 		}
-		if t.add(e.key, e.cell); len(t.entries) != i+1 {
+		if at, _ := t.entry(key); int(at) != i {
 			r.Fail("a key twice")
 			return t
 		}
+		t.cells[i] = e
 	}
 	return t
 }
@@ -222,31 +204,28 @@ func (s *state[K]) readUsers(r *wire.Reader, w way, n int) (u users) {
 	}
 	size := 4
 	if s.params.values() {
-		size = 8
+		size = 12
 	}
-	var last [][2]uint32
+	var last []pair
 	for range r.Count(math.MaxInt32, 4) {
-		var user [][2]uint32
+		var user []pair
 		for range r.Count(math.MaxInt32, size) {
-			pair := [2]uint32{r.Uint32(), 0}
-			if size == 8 {
-				pair[1] = r.Uint32()
+			p := pair{key: r.Uint32()}
+			if size == 12 {
+				p.sum = r.Int64()
+				u.sums = append(u.sums, p.sum)
 			}
-			place := int32(pair[1])
-			if int64(pair[0]) >= int64(n) || max(place, -place) > wholePlace || place == math.MinInt32 {
+			if int64(p.key) >= int64(n) || p.sum > limit || p.sum < -limit {
 				r.Fail("a key or a value of a user that is none")
 			}
-			if k := len(user); k > 0 && user[k-1][0] >= pair[0] {
+			if k := len(user); k > 0 && user[k-1].key >= p.key {
 				r.Fail("a user's keys not in ascending order")
 			}
 			if r.Err() != nil {
 				return u
 			}
-			user = append(user, pair)
-			u.keys = append(u.keys, pair[0])
-			if size == 8 {
-				u.places = append(u.places, place)
-			}
+			user = append(user, p)
+			u.keys = append(u.keys, p.key)
 		}
 		if slices.CompareFunc(last, user, comparePairs) > 0 {
 			r.Fail("users not in order")

@@ -17,10 +17,15 @@ func (b *Builder[K]) Release() (*Groups[K], error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.finish(), nil
+}
+
+// finish releases what the state holds.
+func (s *state[K]) finish() *Groups[K] {
 	if s.way == keeping {
-		return s.releaseKept(), nil
+		return s.releaseKept()
 	}
-	return s.release(s.shows(s.law.kernel, s.law.weight)), nil
+	return s.release(s.shows(s.law.kernel, s.law.weight))
 }
 
 // group is a released key with its noisy sums, in steps.
@@ -37,7 +42,7 @@ func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (
 		if i < s.found {
 			return 0, true
 		}
-		return kernel.Show(s.table.entries[i].weight, normal, s.src.Uint64N)
+		return kernel.Show(s.table.cells[i].weight, normal, s.src.Uint64N)
 	}
 }
 
@@ -48,13 +53,13 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 	p := s.params
 	g := &Groups[K]{params: p, law: p.noises(s.law)}
 	rests, values := s.noise(s.law.rest), s.noise(s.law.value)
-	for i, e := range s.table.entries {
+	for i, e := range s.table.cells {
 		weight, ok := show(i)
 		if !ok {
 			s.others = sum(s.others, e.others)
 			continue
 		}
-		r := group[K]{key: e.key}
+		r := group[K]{key: s.table.keys[i]}
 		if p.weighs() {
 			r.weight = weight
 		}

@@ -36,17 +36,3 @@ func root(n int64) int64 {
 	}
 	return r
 }
-
-// scaled returns x·z rounded towards 0, where z in [−1, 1] is the place of the value in [Min, Max]
-// from its middle. The absolute value is at most x, whatever float64 rounds: x is an integer.
-func (p Params) scaled(x int64, value float64) int64 {
-	if math.IsNaN(value) {
-		value = 0
-	}
-	z := (min(max(value, p.Min), p.Max) - p.middle()) / p.half()
-	return int64(float64(x) * min(max(z, -1), 1))
-}
-
-// middle and half are the centre of [Min, Max] and half its width.
-func (p Params) middle() float64 { return p.Min/2 + p.Max/2 }
-func (p Params) half() float64   { return p.Max/2 - p.Min/2 }

@@ -37,15 +37,15 @@ func TestUserVectors(t *testing.T) {
 func TestScaledValues(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, r := range [][2]float64{{0, 1}, {-1, 1}, {-3, -1}, {1e15, 1e15 + 1}, {0, 0x1p-200}, {-0x1p199, 0x1p199}, {0.1, 0.3}} {
-		p := Params{Min: r[0], Max: r[1]}
+		a := Params{Min: r[0], Max: r[1]}.axis()
 		for range 2000 {
 			x := rng.Int64N(unit + 1)
 			for _, v := range []float64{r[0], r[1], r[0] + rng.Float64()*(r[1]-r[0]), math.Inf(1), math.Inf(-1), math.NaN(), 0, math.MaxFloat64} {
-				z := p.scaled(x, v)
+				z := a.scaled(x, a.steps(v))
 				require.LessOrEqual(t, max(z, -z), x)
 			}
-			require.InDelta(t, x, p.scaled(x, math.Inf(1)), 1)
-			require.InDelta(t, -x, p.scaled(x, math.Inf(-1)), 1)
+			require.InDelta(t, x, a.scaled(x, a.steps(math.Inf(1))), 1)
+			require.InDelta(t, -x, a.scaled(x, a.steps(math.Inf(-1))), 1)
 		}
 	}
 }

@@ -101,10 +101,11 @@ var rows = []row{
 	{
 		claim: "Groups over keys that nobody lists are (ε, δ)-private for a user with any number of keys, in one pass or two, and without δ over a list",
 		about: "threshold/groupby.Builder.Release threshold/groupby.Builder.Guarantee threshold/groupby.Params.Guarantee threshold/groupby.Groups.Guarantee " +
-			"threshold/groupby.Discovery.Release threshold/groupby.Discovery.Guarantee threshold/groupby.Params.Plan",
+			"threshold/groupby.Discovery.Release threshold/groupby.Discovery.Guarantee threshold/groupby.Rows.Release threshold/groupby.Rows.Guarantee " +
+			"threshold/groupby.Params.Plan",
 		theorem: "own: quadratic rounding, jointly with all Gaussian noise beside the keys", proof: "internal/rounding/quadratic_proof.md",
 		code:  "internal/rounding.Quadratic.Show internal/rounding.Quadratic.Delta internal/rounding.TwoPasses.Delta threshold/groupby.Params.calibrate threshold/groupby.clipped",
-		exact: "internal/rounding.TestQuadraticExactly internal/rounding.TestTwoPassesExactly threshold/groupby.TestUserVectors threshold/groupby.TestListedNeighbours", audit: "threshold/groupby.TestLawOfARelease",
+		exact: "internal/rounding.TestQuadraticExactly internal/rounding.TestTwoPassesExactly threshold/groupby.TestUserVectors threshold/groupby.TestListedNeighbours threshold/groupby.TestRowsAreUsers", audit: "threshold/groupby.TestLawOfARelease",
 		edits: "threshold/groupby: counts without noise; weights without noise; the keys' noise ignores the counts; the first of two passes for nothing",
 	},
 	{

@@ -66,6 +66,7 @@ func releases(t *testing.T) map[string][]pair {
 		"threshold.Builder.Release":                 thresholdPairs(),
 		"threshold/groupby.Builder.Release":         groupbyPairs(),
 		"threshold/groupby.Discovery.Release":       {discoveryPair()},
+		"threshold/groupby.Rows.Release":            {rowsPair()},
 		"misragries.Builder.Release":                streamPairs(t),
 		"misragries.Sum.Release":                    sumPairs(),
 		"misragries.UserBuilder.Release":            userPairs(),
@@ -235,6 +236,25 @@ func discoveryPair() pair {
 			b.AddUser([]string{"a", "b", "c"})
 		}
 		return listed(made(b.Release()).All())
+	}, norm: inf, bound: 1}
+}
+
+// rowsPair are rows in no order of users, of whom one leaves.
+func rowsPair() pair {
+	return pair{name: "one user", run: func(side int) map[string]float64 {
+		r := made(groupby.NewRows[int, string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 4}))
+		for _, key := range []string{"a", "b", "c"} {
+			for user := range 1001 - side {
+				r.AddValue(user, key, 1)
+				r.AddValue(user, key, 2)
+			}
+		}
+		g := made(r.Release())
+		out := listed(g.All())
+		for key := range g.All() {
+			out["sum "+key] = g.Sum(key) / 4
+		}
+		return out
 	}, norm: inf, bound: 1}
 }
 

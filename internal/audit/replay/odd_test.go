@@ -141,6 +141,33 @@ func odds() map[string][]odd {
 		give(b.AddUser)
 		return only(listed(made(b.Release()).All()))
 	}})
+	add("threshold/groupby.Rows.Release", odd{name: "rows", rows: 5, run: func(odd int) map[string]float64 {
+		r := made(groupby.NewRows[string, string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 4}))
+		for i := range 2700 {
+			r.AddValue(fmt.Sprint(i%900), []string{"a", "b", "c"}[i/900], 3)
+		}
+		switch odd {
+		case 0:
+			r.Add("", "odd")
+		case 1:
+			r.AddValue("odd", "odd", nan)
+		case 2:
+			r.AddValue("odd", "odd", inf)
+			r.AddValue("odd", "odd", -inf)
+		case 3:
+			for _, key := range many {
+				r.Add("odd", key)
+			}
+		case 4:
+			r.AddValue("odd", "", 5e-324)
+		}
+		g := made(r.Release())
+		out := listed(g.All())
+		for key := range g.All() {
+			out["sum "+key] = g.Sum(key)
+		}
+		return only(out)
+	}})
 	sets, sorted := [][]uint64{{900, 900}, {903, 901, 902, 901}, {}, {900}}, [][]uint64{{900}, {901, 902, 903}, {}, {900}}
 	for _, m := range []misragries.Method{misragries.SparseVector, misragries.KeptZeros} {
 		of := func(keys []uint64) map[string]float64 {

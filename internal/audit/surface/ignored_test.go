@@ -78,6 +78,7 @@ var makers = []maker{
 		return groupby.NewListed(p, "key", "the key of one user")
 	}),
 	by("threshold/groupby.NewDiscovery", false, groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, groupby.NewDiscovery[string]),
+	by("threshold/groupby.NewRows", false, groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 1}, groupby.NewRows[string, string]),
 	by("threshold.New", true, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[uint64]),
 	by("threshold.New", false, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[string]),
 	by("threshold.NewListed", false, threshold.Params{Epsilon: 1}, func(p threshold.Params) (*threshold.Builder[string], error) {
@@ -113,7 +114,7 @@ func zeros() []any {
 		&column.Builder{}, &column.QuantileBuilder{}, &column.Quantiles{}, &column.Summary{},
 		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
 		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.QuantileMechanism{}, &plan.Quantiles{},
-		&threshold.Builder[string]{}, &threshold.Vector[string]{}, &groupby.Builder[string]{}, &groupby.Discovery[string]{}, &groupby.Groups[string]{},
+		&threshold.Builder[string]{}, &threshold.Vector[string]{}, &groupby.Builder[string]{}, &groupby.Discovery[string]{}, &groupby.Rows[string, string]{}, &groupby.Groups[string]{},
 	}
 }
 

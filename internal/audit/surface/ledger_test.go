@@ -101,6 +101,7 @@ func releases() map[string]bound {
 		"threshold.Builder.Release":             byBuilder(made(threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6}))),
 		"threshold/groupby.Builder.Release":     byBuilder(made(groupby.New[string](groupby.Params{Epsilon: 1, Delta: 1e-6}))),
 		"threshold/groupby.Discovery.Release":   byBuilder(made(groupby.NewDiscovery[string](keys))),
+		"threshold/groupby.Rows.Release":        byBuilder(made(groupby.NewRows[int, string](keys))),
 	}
 }
 

@@ -1,0 +1,39 @@
+package groupby
+
+import "math"
+
+// axis is how values are summed: in integer steps, so that no order matters, and then placed
+// within [Min, Max].
+type axis struct {
+	least, most, middle, half float64
+	step                      float64 // a power of 2, about 2⁻⁴⁰ of the larger end of the range
+}
+
+// mostSteps is where one value is cut off, at 2¹⁰ times the larger end or more: so it takes 2¹⁰ of
+// the largest values to reach limit, and a million of those within the range.
+const mostSteps = 1 << 51
+
+// axis returns that of Min and Max.
+func (p Params) axis() axis {
+	_, exponent := math.Frexp(max(math.Abs(p.Min), math.Abs(p.Max)))
+	return axis{p.Min, p.Max, p.middle(), p.half(), math.Ldexp(1, exponent-41)}
+}
+
+// steps returns a value in steps, rounded; 0 for NaN.
+func (a *axis) steps(value float64) int64 {
+	if value != value {
+		return 0
+	}
+	return int64(math.RoundToEven(min(max(value/a.step, -mostSteps), mostSteps)))
+}
+
+// scaled returns x·z rounded towards 0, where z in [−1, 1] is the place of a sum of steps in [Min,
+// Max] from its middle. The absolute value is at most x, whatever float64 rounds: x is an integer.
+func (a *axis) scaled(x, steps int64) int64 {
+	z := (min(max(float64(steps)*a.step, a.least), a.most) - a.middle) / a.half
+	return int64(float64(x) * min(max(z, -1), 1))
+}
+
+// middle and half are the centre of [Min, Max] and half its width.
+func (p Params) middle() float64 { return p.Min/2 + p.Max/2 }
+func (p Params) half() float64   { return p.Max/2 - p.Min/2 }

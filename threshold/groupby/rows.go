@@ -1,0 +1,177 @@
+package groupby
+
+import (
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+type secretRows[U, K hashing.Key] = private.State[rows[U, K]]
+
+// Rows are a Builder for data that do not come user by user: events, or rows of a database in any
+// order. It is given one row at a time and keeps the users, so it looks for keys in two passes,
+// unless Params.Passes is 1. One guarantee covers all rows of a user.
+//
+// It holds private data, as a [Builder] does, and is for one goroutine at a time. It takes 8 bytes
+// for each distinct pair of a user and a key, 16 with values, a quarter more for what has come
+// last, and some 30 for each user and each key.
+type Rows[U, K hashing.Key] struct {
+	secretRows[U, K]
+	params    Params
+	guarantee budget.Guarantee
+}
+
+// rows is what Rows hold.
+type rows[U, K hashing.Key] struct {
+	params  Params
+	axis    axis
+	law     calibration
+	users   index[U]
+	keys    index[K]
+	pairs   pairLog
+	named   bool    // users are texts or arrays, and an empty one is none
+	numbers []int64 // of a row, for the columns of the pairs
+}
+
+// NewRows returns empty Rows, or an error that wraps [ErrParams]. It calibrates, as [New] does.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
+func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
+	if p.listed {
+		return nil, bad("Params", "of listed keys", "those of keys to be found")
+	}
+	if p.Passes == 0 {
+		p.Passes = 2
+	}
+	p = p.normal()
+	law, err := p.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return &Rows[U, K]{private.New(newRows[U, K](p, law)), p, p.Guarantee()}, nil
+}
+
+func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
+	r := rows[U, K]{params: p, axis: p.axis(), law: law, users: newIndex[U](0), keys: newIndex[K](0)}
+	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
+	if p.values() {
+		r.pairs.join = append(r.pairs.join, sum)
+	}
+	r.numbers = make([]int64, len(r.pairs.join))
+	return r
+}
+
+// Guarantee returns what Release promises to each user: [Params.Guarantee]. Rows that NewRows did
+// not make promise nothing.
+func (r *Rows[U, K]) Guarantee() budget.Guarantee { return r.guarantee }
+
+// Add adds a row of a user: he has the key. What a user repeats counts once, and the rows may come
+// in any order. With Min and Max, the value of the row is 0.
+//
+// A row of nobody, whose user is "" or an array of zeros, does not count; among integers there is
+// no such number, so leave out rows without a user. Of a user with more than [MaxKeys] keys as many
+// count, drawn by secret randomness in Release. Once there are 2³² − 1 users or keys, new ones do
+// not count, and the guarantee ends. Strings are kept as they are, so the memory they share stays
+// alive. After Release, and on zero Rows, Add does nothing.
+func (r *Rows[U, K]) Add(user U, key K) {
+	if s := private.Enter(r.secretRows); s != nil {
+		clear(s.numbers)
+		s.add(user, key, s.numbers)
+		private.Leave(r.secretRows)
+	}
+}
+
+// AddValue adds a row of a user with a value for the key. The values of a user in a key are summed,
+// and the sum is clamped to [Min, Max], exactly as in [Builder.AddUserValues].
+//
+// Without Min and Max the values could only be dropped in silence: the Rows give up their data
+// instead, and Release returns an error that says so.
+func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
+	if !r.params.values() {
+		private.Poison(r.secretRows, "were given values, and their Params have no Min and Max")
+		return
+	}
+	if s := private.Enter(r.secretRows); s != nil {
+		s.numbers[0] = s.axis.steps(value)
+		s.add(user, key, s.numbers)
+		private.Leave(r.secretRows)
+	}
+}
+
+// add adds a row with a number for each column of the pairs.
+func (s *rows[U, K]) add(user U, key K, numbers []int64) {
+	var nobody U
+	if s.named && user == nobody {
+		return
+	}
+	u, ok := s.users.number(user)
+	k, okay := s.keys.number(key)
+	if !ok || !okay {
+		return
+	}
+	s.pairs.add(u, k, numbers)
+}
+
+// Merge adds the rows of other Rows, which give up their data. A user may be in both: his rows are
+// united, as if all had come to one. This happens before any noise, so the machine that merges must
+// be trusted with all the data.
+//
+// The error wraps [ErrMismatch] if the Params differ or if other is r itself, and [ErrReleased] if
+// one was released. Then nothing has changed.
+func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
+	if other == nil {
+		other = new(Rows[U, K])
+	}
+	return private.Merge(r.secretRows, other.secretRows, "groupby: Merge", "Rows", func(s, o *rows[U, K]) error {
+		if err := sameParams(s.params, o.params); err != nil {
+			return err
+		}
+		for q, of := range o.pairs.all {
+			for at := of.from; at < of.to; at++ {
+				word := q.words[at]
+				s.add(o.users.keys[word>>32], o.keys.keys[uint32(word)], q.row(at, s.numbers))
+			}
+		}
+		return nil
+	})
+}
+
+// Released reports whether the Rows have been released, and therefore ignore what they are given.
+func (r *Rows[U, K]) Released() bool { return private.Released(r.secretRows) }
+
+// Release spends the budget and returns the private groups. The Rows give up their data; a second
+// Release returns an error that wraps [ErrReleased].
+func (r *Rows[U, K]) Release() (*Groups[K], error) {
+	s, err := private.Take(r.secretRows, "groupby: Release: the Rows")
+	if err != nil {
+		return nil, err
+	}
+	return s.state().finish(), nil
+}
+
+// state returns the state of a Builder that was given all users, and leaves nothing here.
+func (s *rows[U, K]) state() *state[K] {
+	way := once
+	if s.params.Passes == 2 {
+		way = keeping
+	}
+	t := table[K]{index: s.keys, cells: make([]cell, len(s.keys.keys)), marks: make([]uint64, len(s.keys.keys))}
+	next := newState(s.params, s.law, way, t, 0)
+	var last *part
+	for q, of := range s.pairs.all {
+		if last != nil && q != last {
+			*last = part{} // so that little is held twice
+		}
+		last = q
+		next.numbers, next.sums = next.numbers[:0], next.sums[:0]
+		for at := of.from; at < of.to; at++ {
+			next.numbers = append(next.numbers, uint32(q.words[at]))
+		}
+		if s.params.values() {
+			next.sums = append(next.sums, q.columns[0][of.from:of.to]...)
+		}
+		next.addUser()
+	}
+	return &next
+}

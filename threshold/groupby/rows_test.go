@@ -1,0 +1,260 @@
+package groupby
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
+)
+
+// rowsOf is NewRows, by the calibration that builder keeps.
+func rowsOf[U, K string | int](t testing.TB, p Params) *Rows[U, K] {
+	t.Helper()
+	if p.Passes == 0 {
+		p.Passes = 2
+	}
+	b := builder[K](t, p)
+	return &Rows[U, K]{private.New(newRows[U, K](b.params, held(b).law)), b.params, b.guarantee}
+}
+
+func heldRows[U, K string | int](r *Rows[U, K]) *rows[U, K] {
+	data := private.Enter(r.secretRows)
+	private.Leave(r.secretRows)
+	return data
+}
+
+func rowsBytes[U, K hashing.Key](t testing.TB, r *Rows[U, K]) []byte {
+	t.Helper()
+	data, err := r.AppendPrivateState(nil)
+	require.NoError(t, err)
+	return data
+}
+
+// visit is a row.
+type visit struct {
+	user  string
+	key   int
+	value float64
+}
+
+// visits are rows of users of whom some have many keys, and repeat most of them.
+func visits(rng *rand.Rand, users int) (all []visit) {
+	for u := range users {
+		for range 1 + rng.IntN(12)*rng.IntN(8) {
+			all = append(all, visit{fmt.Sprint("user ", u), rng.IntN(40), math.Ldexp(rng.NormFloat64(), rng.IntN(9))})
+		}
+	}
+	return all
+}
+
+func (v visit) into(r *Rows[string, int]) {
+	if r.params.values() {
+		r.AddValue(v.user, v.key, v.value)
+	} else {
+		r.Add(v.user, v.key)
+	}
+}
+
+// However rows are ordered, split into shards with users in several, and merged: the same bytes.
+func TestRowsInAnyOrder(t *testing.T) {
+	for name, p := range map[string]Params{"values": twice, "counts": {Epsilon: 1, Delta: 1e-6}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true}} {
+		rng := rand.New(rand.NewPCG(5, 7))
+		all := visits(rng, 400)
+		one := rowsOf[string, int](t, p)
+		for _, v := range all {
+			v.into(one)
+		}
+		want := rowsBytes(t, one)
+		require.Equal(t, want, rowsBytes(t, one), "a state is only read")
+		for _, shards := range []int{1, 2, 7} {
+			rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			var tree []*Rows[string, int]
+			for range shards {
+				tree = append(tree, rowsOf[string, int](t, p))
+			}
+			for _, v := range all {
+				v.into(tree[rng.IntN(shards)])
+			}
+			for len(tree) > 1 {
+				i := rng.IntN(len(tree) - 1)
+				require.NoError(t, tree[i].Merge(tree[i+1]))
+				require.True(t, tree[i+1].Released())
+				tree = slices.Delete(tree, i+1, i+2)
+			}
+			require.Equal(t, want, rowsBytes(t, tree[0]), name)
+			restored := rowsOf[string, int](t, p)
+			restored.Add("somebody", 1)
+			require.NoError(t, restored.RestorePrivateState(want))
+			require.Equal(t, want, rowsBytes(t, restored))
+			restored.Add("somebody", 1)
+			require.NotEqual(t, want, rowsBytes(t, restored))
+		}
+	}
+}
+
+// The state that Rows release is, but for numbers, that of a Builder whose AddUser got each user:
+// the same sums of one pass, the same users of two.
+func TestRowsAreUsers(t *testing.T) {
+	for name, p := range map[string]Params{
+		"values": twice, "counts": {Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 5, Others: true},
+		"keys": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true},
+	} {
+		rng := rand.New(rand.NewPCG(5, 8))
+		all := visits(rng, 300)
+		r, b := rowsOf[string, int](t, p), builder[int](t, p)
+		keys, values := map[string][]int{}, map[string][]float64{}
+		for _, v := range all {
+			v.into(r)
+			keys[v.user], values[v.user] = append(keys[v.user], v.key), append(values[v.user], v.value)
+		}
+		for user := range keys {
+			if b.params.values() {
+				b.AddUserValues(keys[user], values[user])
+			} else {
+				b.AddUser(keys[user])
+			}
+		}
+		require.Equal(t, privateBytes(t, b), heldRows(r).state().appendState(nil), name)
+	}
+}
+
+// What a user repeats counts once, and the rows of nobody not at all.
+func TestRowsOfAUser(t *testing.T) {
+	r := rowsOf[string, string](t, Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Min: -1, Max: 3})
+	for range 1000 {
+		r.Add("", "nobody's")
+		r.Add("ann", "a")
+	}
+	r.AddValue("bob", "a", 50)
+	r.AddValue("bob", "a", -48.5)
+	r.AddValue("bob", "a", math.NaN())
+	r.AddValue("bob", "b", math.Inf(1))
+	s := heldRows(r).state()
+	require.Equal(t, []string{"a", "b"}, s.table.keys)
+	first, both := s.law.gives[1], s.law.gives[2]
+	require.Equal(t, cell{first.weight + both.weight, first.rest + both.rest, -unit/2 + unit/4, 0}, s.table.cells[0])
+	require.Equal(t, cell{both.weight, both.rest, unit, 0}, s.table.cells[1])
+
+	// An integer has no value for nobody; an array has.
+	users := rowsOf[int, int](t, Params{Epsilon: 1, Delta: 1e-6})
+	users.Add(0, 0)
+	require.Len(t, heldRows(users).state().users.ends, 1)
+	arrays := newRows[[16]byte, int](users.params, heldRows(users).law)
+	arrays.add([16]byte{}, 1, nil)
+	arrays.add([16]byte{15: 1}, 1, nil)
+	require.Len(t, arrays.state().users.ends, 1)
+}
+
+// Rows in two passes find what they have to, and their counts are within their intervals.
+func TestRowsRelease(t *testing.T) {
+	r := rowsOf[int, string](t, Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 10, Others: true})
+	for user := range 3000 {
+		for range 3 {
+			r.AddValue(user, "all", 1)
+			r.AddValue(user, fmt.Sprint("half ", user%2), 4)
+			r.AddValue(user, fmt.Sprint("own ", user), 1)
+		}
+	}
+	g, err := r.Release()
+	require.NoError(t, err)
+	dptest.Alarm(t, 1e-9)
+	const confidence = 1 - 1e-11
+	requireInside(t, g, "all", 3000, 9000, confidence)
+	requireInside(t, g, "half 0", 1500, 15000, confidence)
+	requireInside(t, g, "half 1", 1500, 15000, confidence)
+	// an own key is shown with a probability of about δ
+	require.InDelta(t, 3000, g.Others(), 6.5*g.law.others+10)
+}
+
+func TestRowsOnce(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 1e-6, Max: 1}
+	fresh := func() *Rows[string, string] {
+		r := rowsOf[string, string](t, p)
+		r.Add("ann", "a")
+		return r
+	}
+	use := func(r *Rows[string, string]) {
+		r.Add("bob", "b")
+		r.AddValue("bob", "b", 1)
+	}
+	other, listed := p, p
+	other.Max, listed.listed = 2, true
+	dptest.Builder(t, fresh, use, rowsOf[string, string](t, other))
+	dptest.Redacted(t, func() any {
+		r := fresh()
+		r.Add("the secret name of somebody", "the secret key of somebody")
+		return r
+	}(), "the secret name of somebody", "the secret key of somebody")
+	for _, p := range []Params{{}, listed, {Epsilon: 1, Delta: 1e-6, Passes: 3}} {
+		_, err := NewRows[string, string](p)
+		require.ErrorIs(t, err, ErrParams)
+	}
+
+	// Values without a range.
+	wrong := rowsOf[string, string](t, Params{Epsilon: 1, Delta: 1e-6})
+	wrong.AddValue("ann", "a", 1)
+	_, err := wrong.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	require.Contains(t, err.Error(), "no Min and Max")
+	require.NotContains(t, err.Error(), "ann")
+}
+
+func TestRowsRestore(t *testing.T) {
+	p := twice
+	from, to := rowsOf[string, int](t, p), rowsOf[string, int](t, p)
+	for _, v := range visits(rand.New(rand.NewPCG(1, 2)), 3) {
+		v.into(from)
+	}
+	users := rowsOf[int, int](t, p)
+	dptest.Restores(t, from, to, func() { to.AddValue("x", 1, 1) }, users, rowsOf[string, string](t, p), builder[int](t, p), rowsOf[string, int](t, Params{Epsilon: 1, Delta: 1e-6}))
+}
+
+func FuzzRestoreRows(f *testing.F) {
+	r := rowsOf[string, int](f, twice)
+	for _, v := range visits(rand.New(rand.NewPCG(1, 2)), 2) {
+		v.into(r)
+	}
+	f.Add(rowsBytes(f, r))
+	f.Fuzz(func(t *testing.T, data []byte) { dptest.RestoresOrStays(t, r, data) })
+}
+
+// Pairs are joined whatever comes when, in all parts, and take little more room than they need.
+func TestPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 3))
+	log := &pairLog{join: []func(a, b int64) int64{sum, func(a, b int64) int64 { return max(a, b) }}}
+	want := map[uint64][2]int64{}
+	for i := range 200_000 {
+		user, key, x := uint32(rng.IntN(1+i/40)), uint32(rng.IntN(9)), rng.Int64N(1000)-500
+		log.add(user, key, []int64{x, x})
+		word := uint64(user)<<32 | uint64(key)
+		was, found := want[word]
+		if !found {
+			was[1] = x
+		}
+		want[word] = [2]int64{was[0] + x, max(was[1], x)}
+	}
+	got, room, seen := map[uint64][2]int64{}, 0, map[uint64]bool{}
+	for q, of := range log.all {
+		user := q.words[of.from] >> 32
+		require.False(t, seen[user])
+		seen[user] = true
+		require.True(t, slices.IsSorted(q.words[of.from:of.to]))
+		for at := of.from; at < of.to; at++ {
+			require.Equal(t, user, q.words[at]>>32)
+			got[q.words[at]] = [2]int64(q.row(at, make([]int64, 2)))
+		}
+	}
+	require.Equal(t, want, got)
+	for i := range log.parts {
+		room += cap(log.parts[i].words)
+		require.Equal(t, cap(log.parts[i].words), cap(log.parts[i].columns[1]))
+	}
+	require.LessOrEqual(t, room, len(want)*5/4+64*len(log.parts))
+}
