@@ -261,8 +261,9 @@ func BenchmarkHistogram(b *testing.B) {
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
 				b.ReportMetric(float64(v.Len()), "released")
-				b.ReportMetric(v.Threshold(), "threshold")
-				b.ReportMetric(v.StdDev(), "sd")
+				plan, _ := p.Plan() // New has accepted the Params
+				b.ReportMetric(plan.Threshold, "threshold")
+				b.ReportMetric(plan.StdDev, "sd")
 			})
 		}
 	}
@@ -270,11 +271,11 @@ func BenchmarkHistogram(b *testing.B) {
 
 // mechanism returns the one that the Params choose.
 func mechanism(b *testing.B, p threshold.Params) threshold.Method {
-	list, err := p.Candidates()
+	plan, err := p.Plan()
 	if err != nil {
 		b.Fatal(err)
 	}
-	return list[0].Method
+	return plan.Params.Method
 }
 
 // BenchmarkCalibrate measures the choice of the mechanism, all candidates calibrated.
@@ -287,10 +288,11 @@ func BenchmarkCalibrate(b *testing.B) {
 		{Epsilon: 1, Delta: 1e-6, MaxKeys: 1e5, Stored: 1e5},
 	} {
 		b.Run(fmt.Sprintf("maxkeys=%d/stored=%d", p.MaxKeys, p.Stored), func(b *testing.B) {
+			var plan threshold.Plan
 			for b.Loop() {
-				p.Threshold()
+				plan, _ = p.Plan()
 			}
-			b.ReportMetric(p.Threshold(), "threshold")
+			b.ReportMetric(plan.Threshold, "threshold")
 		})
 	}
 }

@@ -109,7 +109,7 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 		var err error
 		v := Projection{shape: *s, table: table}
 		if s.hasList {
-			v.list, err = drawn.releaseList(entries)
+			v.list, err = drawn.releaseList(&src, entries)
 			require.NoError(t, err)
 		}
 		drawn.fill(&src, table)

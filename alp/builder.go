@@ -5,10 +5,10 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 type secret = private.State[state]
@@ -127,7 +127,7 @@ func (s *state) release() (*Projection, error) {
 	}
 	p := &Projection{shape: s.shape}
 	if s.shape.hasList {
-		list, err := s.shape.releaseList(entries)
+		list, err := s.shape.releaseList(&s.src, entries)
 		if err != nil {
 			return nil, err
 		}
@@ -169,19 +169,14 @@ func clamped(t *totals.Table[uint64], limit int64, signed bool) []total {
 }
 
 // releaseList returns the list of the large entries: what package threshold releases of φ₁.
-func (s *shape) releaseList(entries []total) (*threshold.Vector[uint64], error) {
-	b, err := threshold.New[uint64](s.list)
+func (s *shape) releaseList(src *noise.Source, entries []total) (*sparse.Vector[uint64], error) {
+	law, err := s.list.Law()
 	if err != nil {
 		return nil, err
 	}
-	b.Grow(len(entries))
-	for _, e := range entries {
-		const lower = 1<<32 - 1
-		phi := s.phi(e.Steps)
-		b.Add(e.Key, float64(phi&lower)) // in two parts that are exact in a float64
-		if high := phi &^ lower; high != 0 {
-			b.Add(e.Key, float64(high))
-		}
+	values := make([]total, len(entries))
+	for i, e := range entries {
+		values[i] = total{Key: e.Key, Steps: s.phi(e.Steps)} // a step of the list is 1
 	}
-	return b.Release()
+	return sparse.Release(src, law, values, 0, nil), nil
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,8 +22,10 @@ type listLaw struct {
 	top int64
 }
 
-func listLawOf(t *testing.T, l threshold.Params, largest int64) listLaw {
-	law := listLaw{scale: l.Sensitivity / l.Epsilon, least: int64(l.Threshold()), pure: l.Delta == 0, signed: l.Signed}
+func listLawOf(t *testing.T, l sparse.Params, largest int64) listLaw {
+	list, err := l.Law()
+	require.NoError(t, err)
+	law := listLaw{scale: l.Sensitivity / l.Epsilon, least: int64(list.Threshold()), pure: l.Delta == 0, signed: l.Signed}
 	law.from = max(1, int64(math.Round(5*law.scale)))
 	if !law.pure {
 		require.Greater(t, law.least, law.from+1) // else package threshold takes another R
@@ -318,7 +320,7 @@ func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 			table := make([]uint64, s.tableWords())
 			for range releases {
 				entries := []total{{Key: e.indices[0], Steps: values[0]}, {Key: e.indices[1], Steps: values[1]}}
-				list, err := s.releaseList(entries)
+				list, err := s.releaseList(&src, entries)
 				require.NoError(t, err)
 				s.fill(&src, table)
 				s.occupy(&src, table, entries, listed(list))
@@ -413,7 +415,9 @@ func TestTurnBelowTheRadiusIsNotPrivate(t *testing.T) {
 func TestPhi(t *testing.T) {
 	for _, c := range combinations {
 		s := tiny(t, c.params)
-		require.GreaterOrEqual(t, float64(s.slopeBelow*s.turn), s.list.Threshold())
+		law, err := s.list.Law()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, float64(s.slopeBelow*s.turn), law.Threshold())
 		for v := -2 * s.turn; v <= 2*s.turn; v++ {
 			require.InDelta(t, float64(v), s.unphi(float64(s.phi(v))), 1e-9)
 			d := s.phi(v+1) - s.phi(v)

@@ -6,10 +6,10 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/view"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // The encoding of a Projection, little-endian, version 2; floating-point numbers are IEEE 754 bits.
@@ -36,10 +36,10 @@ const (
 )
 
 // encoded returns the length in bytes of the encoding of a release with so many listed keys.
-func (g *geometry) encoded(p Params, listed int) int {
+func (g *geometry) encoded(listed int) int {
 	size := fixedSize + 8*int(g.tableWords())
 	if g.hasList {
-		size += p.listParams().Size(listed)
+		size += sparse.FixedSize + 16*listed
 	}
 	return size
 }
@@ -167,14 +167,14 @@ func (g *geometry) canonical(table []uint64) bool {
 
 // readList decodes the list, which must be the one that the Params call for. Its ε and δ are
 // logarithms and exponentials, in whose last places machines differ.
-func (p Params) readList(g *geometry, data []byte) (*threshold.Vector[uint64], error) {
+func (p Params) readList(g *geometry, data []byte) (*sparse.Vector[uint64], error) {
 	if !g.hasList {
 		if len(data) > 0 {
 			return nil, fault.Format("alp", "bytes after the table")
 		}
 		return nil, nil
 	}
-	list := new(threshold.Vector[uint64])
+	list := new(sparse.Vector[uint64])
 	if err := list.UnmarshalBinary(data); err != nil {
 		return nil, err
 	}

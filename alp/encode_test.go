@@ -61,7 +61,7 @@ func TestCodec(t *testing.T) {
 			if v.list != nil {
 				listed = v.list.Len()
 			}
-			require.Len(t, data, v.shape.encoded(v.Params(), listed))
+			require.Len(t, data, v.shape.encoded(listed))
 			if name == "columns" || name == "split" && !testing.Short() || dptest.Long() {
 				dptest.Codec[Projection](t, v, same)
 			}

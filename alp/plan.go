@@ -56,7 +56,7 @@ func (p Params) Plan(values ...float64) (Plan, error) {
 	f := s.forecast(values)
 	var listed float64
 	plan.Error, plan.Zero, listed = f.simulate(values)
-	plan.Bytes = s.encoded(s.params, int(math.Round(listed*float64(s.params.Sparsity)+s.params.FalseKeys)))
+	plan.Bytes = s.encoded(int(math.Round(listed*float64(s.params.Sparsity) + s.params.FalseKeys)))
 	if s.hasList {
 		plan.Large = f.decoder.list.scale / float64(s.slopeAbove) * s.step
 		if s.params.Integers { // rounded to one: the sum of Pr[|X| > n + ½] over n ≥ 0

@@ -6,18 +6,18 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // Projection is a released vector: public, immutable, safe for concurrent readers. All that it
 // computes is post-processing and costs no budget.
 type Projection struct {
 	shape   shape
-	table   []uint64                  // the cells: see write_table.go
-	list    *threshold.Vector[uint64] // of the large entries, in units of φ₁; nil if there is none
-	keys    *directory.Directory      // the values of the list by index
-	decoder *decoder                  // nil for a Projection that was neither released nor decoded
+	table   []uint64               // the cells: see write_table.go
+	list    *sparse.Vector[uint64] // of the large entries, in units of φ₁; nil if there is none
+	keys    *directory.Directory   // the values of the list by index
+	decoder *decoder               // nil for a Projection that was neither released nor decoded
 }
 
 // Params returns the parameters of the release, filled in. Sparsity is what was estimated, if it
@@ -92,7 +92,7 @@ func (p *Projection) read(index uint64, buffer []uint8) (positive, negative []ui
 }
 
 // listed returns the values of the list by index, in units of φ₁; of none without a list.
-func listed(list *threshold.Vector[uint64]) *directory.Directory {
+func listed(list *sparse.Vector[uint64]) *directory.Directory {
 	if list == nil {
 		return new(directory.Directory)
 	}

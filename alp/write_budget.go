@@ -6,7 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/logs"
-	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 )
 
 // The combined structure: a list of the large values and columns for the small ones.
@@ -117,11 +117,11 @@ func (p Params) columnWidth() int {
 const maxListDelta = 0x1p-4
 
 // listParams returns the Params of the list, whose values are φ₁.
-func (p Params) listParams() threshold.Params {
+func (p Params) listParams() sparse.Params {
 	a, _ := p.split()
-	l := threshold.Params{Epsilon: p.listEta(), Dim: p.Dim, Sensitivity: float64(a), Integers: true, Signed: p.Signed}
+	l := sparse.Params{Epsilon: p.listEta(), Dim: p.Dim, Sensitivity: float64(a), Integers: true, Signed: p.Signed}
 	if p.Delta == 0 {
-		l.Method = threshold.PureLaplace
+		l.Method = sparse.PureLaplace
 		l.FalseKeys = min(p.FalseKeys, float64(p.Dim)/4)
 		return l
 	}
@@ -129,7 +129,7 @@ func (p Params) listParams() threshold.Params {
 	if _, mixed := p.grid(); !mixed {
 		each = math.Expm1(each)
 	}
-	l.Method = threshold.ExponentialRounding
+	l.Method = sparse.ExponentialRounding
 	l.Delta = min(math.Exp(math.Log(p.Delta)+math.Log(each)-logs.Expm1(p.Epsilon))*(1-0x1p-38), maxListDelta)
 	return l
 }
@@ -138,11 +138,11 @@ func (p Params) listParams() threshold.Params {
 // if no list is possible.
 func (p Params) listReach() (least, scale float64, err error) {
 	l := p.listParams()
-	least = l.Threshold()
-	if math.IsNaN(least) {
+	law, err := l.Law()
+	if err != nil {
 		return 0, 0, fault.Params("alp", "Delta", p.Delta, "a larger number: no list is possible at this Epsilon")
 	}
-	return least, l.Sensitivity / l.Epsilon, nil
+	return law.Threshold(), l.Sensitivity / l.Epsilon, nil
 }
 
 // phi returns φ₁(v) in the units of the list, for a total of v steps.

@@ -7,7 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/memo"
-	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 )
 
 // geometry is the sizes of a release. They follow from the resolved Params by additions, products,
@@ -40,7 +40,7 @@ type shape struct {
 	decay   uint64 // of the columns: 2⁶⁴·e^{−η} for one step
 	code    code
 	logAxis *logAxis // nil for a linear one
-	list    threshold.Params
+	list    sparse.Params
 	ranges  []hashing.Range // of the independent layout
 	places  hashing.Seed    // of the cells in a block
 }

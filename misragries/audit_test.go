@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // held is a state of private data, released as often as one likes, with one source, by a law that
@@ -261,15 +261,13 @@ func TestAuditSparseVector(t *testing.T) {
 	}
 	const k, n, delta = 3, 36_000, 1e-2
 	hits := func(p Params, count float64, event func(v []float64) bool) (hits int64) {
-		q, err := p.sparse(Merged, true)
+		law, err := methodOf[int](SparseVector).calibrate(p, Merged, true)
 		require.NoError(t, err)
-		b, err := threshold.NewBounded[int](q)
-		require.NoError(t, err)
-		for key := range k * n {
-			b.Add(key, count)
+		entries := make([]sparse.Entry[int], k*n)
+		for key := range entries {
+			entries[key] = sparse.Entry[int]{Key: key, Steps: law.sparse.Whole(int64(count))}
 		}
-		h, err := b.Release()
-		require.NoError(t, err)
+		h := sparse.Release(new(noise.Source), law.sparse, entries, 0, nil)
 		all := make([]float64, k*n)
 		for key, x := range h.All() {
 			all[key] = x
@@ -281,18 +279,14 @@ func TestAuditSparseVector(t *testing.T) {
 		}
 		return hits
 	}
-	for _, m := range []threshold.Method{threshold.Gaussian, threshold.Laplace, threshold.ExponentialRounding} {
+	for _, m := range []sparse.Method{sparse.Gaussian, sparse.Laplace, sparse.ExponentialRounding} {
 		t.Run(m.String(), func(t *testing.T) {
 			p := Params{Counters: k, Epsilon: 1, Delta: delta, Sparse: m}
 			loss := func(p Params) float64 {
-				q, err := p.sparse(Merged, true)
+				law, err := methodOf[int](SparseVector).calibrate(p, Merged, true)
 				require.NoError(t, err)
-				counts, err := threshold.NewBounded[int](q)
-				require.NoError(t, err)
-				empty, err := counts.Release()
-				require.NoError(t, err)
-				spread, spent := empty.StdDev(), 0.0
-				if m == threshold.Gaussian {
+				spread, spent := law.sparse.StdDev(), 0.0
+				if m == sparse.Gaussian {
 					// the event that the privacy loss is at least 1; its δ is not for free
 					spent = delta
 				}
@@ -304,7 +298,7 @@ func TestAuditSparseVector(t *testing.T) {
 							above++
 						}
 					}
-					if m == threshold.Gaussian {
+					if m == sparse.Gaussian {
 						return sum >= k/2.+spread*spread
 					}
 					return above == k // with a true loss of ε

@@ -5,8 +5,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // calibration is a mechanism with all its numbers, in units: counts, or 1/(k+1) of a count where
@@ -19,7 +19,7 @@ type calibration struct {
 	epsilon  float64
 	sumLaw        // scale and threshold of all; and R, β, o where sketches are reduced
 	together bool // the keys of a user are counted together, by Algorithm 4
-	sparse   threshold.Law
+	sparse   sparse.Law
 
 	// A release says besides, with noise, how much the true count of a key may be above
 	// its counter or its units: the number D of decrements of the sketch or, where

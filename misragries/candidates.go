@@ -7,7 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 )
 
 // Input is what a release starts from.
@@ -51,7 +51,7 @@ type Candidate struct {
 	// elements: the private shift on average, and 0 else.
 	Bias float64
 	// Sparse is the mechanism of package threshold, for SparseVector.
-	Sparse threshold.Method
+	Sparse sparse.Method
 }
 
 // Candidates returns the mechanisms that are possible for the input under these Params, whatever

@@ -10,8 +10,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/memo"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // check returns the calibration by which the input is released, or why there is none. It is the one
@@ -66,7 +66,7 @@ func (p Params) groupField() string {
 // checkMerge refuses a Sparse by name that a Builder of Auto would have no release by after a
 // Merge.
 func (p Params) checkMerge() error {
-	if p.Method != Auto || p.Delta == 0 || p.Sparse == threshold.Auto {
+	if p.Method != Auto || p.Delta == 0 || p.Sparse == sparse.Auto {
 		return nil
 	}
 	_, err := p.allowed(Merged)

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 func TestCombine(t *testing.T) {
@@ -143,7 +143,7 @@ func TestPlanKeepsToTheMethod(t *testing.T) {
 		KeptZeros: {ReleaseEach}, FreedZeros: {ReleaseEach}, SparseVector: {MergeThem, ReleaseEach}, ReducedSum: {SumThem, ReleaseEach},
 		ShiftedSum: {SumThemShifted, ReleaseEach}, PureUniverse: {SumThem, MergeThem, ReleaseEach},
 	} {
-		p := Params{Counters: 16, Epsilon: 1, Delta: 0.01, Dim: 1000, Method: m, Sparse: threshold.Laplace}
+		p := Params{Counters: 16, Epsilon: 1, Delta: 0.01, Dim: 1000, Method: m, Sparse: sparse.Laplace}
 		if !methodOf[int](m).pure() {
 			p.Dim = 0
 		}

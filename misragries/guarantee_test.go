@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // A guarantee names whom it protects: an element, or a user where MaxElements is more than 1 or the
@@ -128,7 +128,7 @@ func TestEveryParamIsInTheHeads(t *testing.T) {
 			require.NotEqual(t, plain[j], head, "%s is not in the head %d", of.Field(i).Name, j)
 		}
 	}
-	p := Params{Counters: 1, Epsilon: 2, Delta: math.Pi, Dim: 3, MaxKeys: 4, MaxLength: 5, Method: ReducedSum, Sparse: threshold.Laplace}
+	p := Params{Counters: 1, Epsilon: 2, Delta: math.Pi, Dim: 3, MaxKeys: 4, MaxLength: 5, Method: ReducedSum, Sparse: sparse.Laplace}
 	var back Params
 	state := byte(privateSum)
 	r := wire.NewReader("test", []byte(heads(p)[1]))

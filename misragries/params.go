@@ -5,8 +5,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
@@ -60,7 +60,7 @@ type Params struct {
 	Method Method
 	// Sparse is, for SparseVector, the mechanism of package threshold. 0 chooses
 	// the one with the least threshold.
-	Sparse threshold.Method
+	Sparse sparse.Method
 }
 
 func (p Params) validate() error {
@@ -82,7 +82,7 @@ func (p Params) validate() error {
 		return fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [0, 2²⁰]")
 	case p.Method > lastMethod:
 		return fault.Params("misragries", "Method", p.Method, "one of the constants")
-	case p.Sparse > threshold.DenseLaplace:
+	case p.Sparse > sparse.DenseLaplace:
 		return fault.Params("misragries", "Sparse", p.Sparse, "one of the constants of package threshold")
 	}
 	return nil

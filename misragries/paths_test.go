@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // releaser is what holds private data.
@@ -99,7 +99,7 @@ func eachPath(f func(name string, in Input, m Method, p Params)) {
 				p.MaxKeys = 1
 			}
 			if m == SparseVector {
-				p.Sparse = threshold.Laplace // the others take long to calibrate
+				p.Sparse = sparse.Laplace // the others take long to calibrate
 			}
 			if m.universe() {
 				p.Dim = 1000
@@ -130,7 +130,7 @@ func TestEveryPath(t *testing.T) {
 			quick := p
 			if !dptest.Long() && p.Delta > 0 {
 				// else Candidates calibrates all kinds of SparseVector each time
-				quick.Sparse = threshold.Laplace
+				quick.Sparse = sparse.Laplace
 			}
 			list, err := quick.Candidates(in)
 			require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestEveryPath(t *testing.T) {
 // Auto takes KeptZeros, FreedZeros, SparseVector, ReducedSum, or PureUniverse where δ = 0; for
 // users what has the lower threshold.
 func TestAuto(t *testing.T) {
-	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Sparse: threshold.Laplace}
+	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Sparse: sparse.Laplace}
 	for in, m := range map[Input]Method{OneStream: KeptZeros, GivenCounters: FreedZeros, Merged: SparseVector, Summed: ReducedSum, Users: KeptZeros} {
 		h := draw(t, in, p.of(in, 1), repeat(300))
 		require.Equal(t, m, h.Method(), in)
@@ -199,9 +199,10 @@ func TestAuto(t *testing.T) {
 // A merged sketch of k counters is released as a sparse vector of which a neighbour changes up to k
 // keys and which has up to k.
 func TestMergedIsASparseVector(t *testing.T) {
-	for _, sparse := range []threshold.Method{threshold.Auto, threshold.Gaussian, threshold.ExponentialRounding, threshold.Laplace} {
-		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6, Sparse: sparse}
-		want := threshold.Params{Epsilon: 1, Delta: 1e-6, Relation: budget.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Beside: true, Method: sparse}
+	for _, by := range []sparse.Method{sparse.Auto, sparse.Gaussian, sparse.ExponentialRounding, sparse.Laplace} {
+		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6, Sparse: by}
+		want, err := sparse.Params{Epsilon: 1, Delta: 1e-6, Relation: budget.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Beside: true, Method: by}.Law()
+		require.NoError(t, err)
 		for _, in := range []Input{Merged, Users} {
 			p.MaxKeys, p.Method = 0, Auto
 			if in == Users {
@@ -212,12 +213,12 @@ func TestMergedIsASparseVector(t *testing.T) {
 			require.Equal(t, want.StdDev(), h.StdDevAs(Lower))
 			require.InDelta(t, 5000, h.Estimate(0), 40*h.StdDev())
 		}
-		if sparse == threshold.Auto {
+		if by == sparse.Auto {
 			require.InDelta(t, 1+55.8*math.Sqrt(1+2./20), want.Threshold(), 0.1, "the table of results for k = 16, and D at ω = 2")
 		}
 	}
 	// Elements of one user in a merged sketch are a group.
-	h := draw(t, Merged, Params{Counters: 4, Epsilon: 1, Delta: 1e-2, MaxElements: 3, Sparse: threshold.Laplace}, repeat(500))
+	h := draw(t, Merged, Params{Counters: 4, Epsilon: 1, Delta: 1e-2, MaxElements: 3, Sparse: sparse.Laplace}, repeat(500))
 	v := h.vector.Params()
 	group, err := budget.ApproxDP(v.Epsilon, v.Delta, budget.Element(budget.AddRemove)).Group(3)
 	require.NoError(t, err)
@@ -485,7 +486,7 @@ func TestHidden95(t *testing.T) {
 	// The most of ε leaves noise whose variance is below the range of float64.
 	for in, list := range possible {
 		for _, m := range list {
-			p := Params{Counters: 1, Epsilon: 1024, Delta: 1e-300, Dim: 1 << 20, Method: m, Sparse: threshold.Laplace}.of(Input(in), 1)
+			p := Params{Counters: 1, Epsilon: 1024, Delta: 1e-300, Dim: 1 << 20, Method: m, Sparse: sparse.Laplace}.of(Input(in), 1)
 			c, err := p.candidate(Input(in), 1)
 			require.NoError(t, err)
 			require.False(t, math.IsNaN(c.Hidden95) || math.IsInf(c.Hidden95, 0) || math.Signbit(c.Threshold), "%v: %+v", Input(in), c)
@@ -532,7 +533,7 @@ func requireSpends(t *testing.T, p Params, l calibration) {
 func TestSparseVectorLaw(t *testing.T) {
 	notShort(t)
 	for _, in := range []Input{Merged, Users} {
-		p := Params{Counters: 2, Epsilon: 1, Delta: 0.3, Sparse: threshold.Laplace}
+		p := Params{Counters: 2, Epsilon: 1, Delta: 0.3, Sparse: sparse.Laplace}
 		if in == Users {
 			p.MaxKeys, p.Method = 2, SparseVector
 		}
@@ -660,7 +661,7 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 func TestUsersKeepAUniformChoice(t *testing.T) {
 	const n = 5000
 	for _, mechanism := range []Method{KeptZeros, SparseVector} {
-		p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Method: mechanism, Sparse: threshold.Laplace}
+		p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Method: mechanism, Sparse: sparse.Laplace}
 		counts := make([]int64, 10)
 		pairs := map[[2]int]int{}
 		for a := range 5 {
@@ -733,7 +734,7 @@ func TestPathsDoNotAllocate(t *testing.T) {
 
 // A refused call changes nothing, and both sides still work.
 func TestRefusedMerges(t *testing.T) {
-	p := Params{Counters: 4, Epsilon: 900, Delta: 0.5, Sparse: threshold.Laplace}
+	p := Params{Counters: 4, Epsilon: 900, Delta: 0.5, Sparse: sparse.Laplace}
 	other := p
 	other.Delta = 0.25
 	holds := func(b *Builder[int], f int64) {
@@ -779,7 +780,7 @@ func TestRefusedMerges(t *testing.T) {
 	v, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxKeys: 2})
 	require.NoError(t, err)
 	require.ErrorIs(t, u.Merge(v), ErrParams)
-	for _, sparse := range []threshold.Method{threshold.PureLaplace, threshold.DenseLaplace} {
+	for _, sparse := range []sparse.Method{sparse.PureLaplace, sparse.DenseLaplace} {
 		q := p
 		q.Sparse = sparse
 		_, err := New[int](q)
@@ -920,7 +921,7 @@ func TestRefusedParams(t *testing.T) {
 		bad(func(q *Params) { q.MaxKeys = maxElements + 1 })
 		bad(func(q *Params) { q.MaxKeys = math.MaxInt })
 		bad(func(q *Params) { q.Method = 255 })
-		bad(func(q *Params) { q.Sparse = threshold.DenseLaplace + 1 })
+		bad(func(q *Params) { q.Sparse = sparse.DenseLaplace + 1 })
 		bad(func(q *Params) { q.Sparse = 255 })
 		if in == Users {
 			bad(func(q *Params) { q.MaxKeys = 5 })
@@ -1035,7 +1036,7 @@ func TestSixtyFourServers(t *testing.T) {
 	const servers, k = 64, 100
 	stream, truth := zipfStream(5, servers*1500, 1.1)
 	n := float64(len(stream))
-	p := Params{Counters: k, Epsilon: 1000, Delta: 1e-6, MaxLength: uint64(len(stream)), Sparse: threshold.Gaussian}
+	p := Params{Counters: k, Epsilon: 1000, Delta: 1e-6, MaxLength: uint64(len(stream)), Sparse: sparse.Gaussian}
 	parts := func(p Params) (parts []*Builder[int]) {
 		for i := range servers {
 			parts = append(parts, build(t, p, stream[i*1500:(i+1)*1500]))

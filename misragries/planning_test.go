@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 )
 
 // A constructor, and all that the Params say before there is data, run one check: what New refuses
@@ -32,7 +32,7 @@ func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 		for _, epsilon := range []float64{limits.MinEpsilon, 1, 1e300} {
 			for _, dim := range []uint64{0, 100} {
 				for _, m := range []int{0, 2, 5, maxElements} {
-					p := Params{Counters: 4, Epsilon: epsilon, Delta: delta, Dim: dim, Sparse: threshold.Laplace}
+					p := Params{Counters: 4, Epsilon: epsilon, Delta: delta, Dim: dim, Sparse: sparse.Laplace}
 					for in, try := range makes {
 						p = p.of(in, m)
 						var possible []Method

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // apartInUnits returns how far two sketches are apart, in ℓ₁ after they are reduced and in length.
@@ -406,7 +406,7 @@ func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
 // key that comes all the time is off by the noise alone.
 func TestSparseVectorsTellD(t *testing.T) {
 	for _, in := range []Input{OneStream, Merged, Users} {
-		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-3, Sparse: threshold.Laplace, Method: SparseVector}
+		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-3, Sparse: sparse.Laplace, Method: SparseVector}
 		switch in {
 		case Merged:
 			p.Method = Auto

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // promise is one promise, of which failures are counted.
@@ -94,7 +94,7 @@ func paths(t *testing.T, p Params, stream []int, f func(name string, s held, los
 		for _, m := range list {
 			q := p
 			q.Method = m
-			q.Sparse = threshold.Gaussian
+			q.Sparse = sparse.Gaussian
 			if m == PureUniverse {
 				q.Delta = 0
 			}

@@ -5,10 +5,10 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // sparseVector releases the positive counters by package threshold: neighbours differ in at most k
@@ -40,25 +40,25 @@ func (sparseVector[K]) refuses(p Params, in Input) error {
 
 // sparse returns the Params of package threshold. The number of decrements may be unknown, as that
 // of given counters is.
-func (p Params) sparse(in Input, unknown bool) (threshold.Params, error) {
+func (p Params) sparse(in Input, unknown bool) (sparse.Params, error) {
 	epsilon, delta, ok := p.Epsilon, p.Delta, true
 	if in != Users { // else a step of the sketch is a user
 		epsilon, delta, ok = p.element()
 	}
-	refused := func(field string, value any, want string) (threshold.Params, error) {
-		return threshold.Params{}, fault.Params("misragries", field, value, want)
+	refused := func(field string, value any, want string) (sparse.Params, error) {
+		return sparse.Params{}, fault.Params("misragries", field, value, want)
 	}
 	switch {
 	case !ok || delta < 1e-300:
 		return refused("Delta", p.Delta, "a larger number for SparseVector, or a smaller "+p.groupField())
 	case p.Counters > maxElements:
 		return refused("Counters", p.Counters, "at most 2²⁰ for SparseVector")
-	case p.Sparse == threshold.PureLaplace || p.Sparse == threshold.DenseLaplace:
+	case p.Sparse == sparse.PureLaplace || p.Sparse == sparse.DenseLaplace:
 		return refused("Sparse", p.Sparse, "a method that needs no Dim")
 	case float64(p.Counters)/epsilon > 0x1p46:
 		return refused("Epsilon", p.Epsilon, "a larger number for SparseVector")
 	}
-	return threshold.Params{
+	return sparse.Params{
 		Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
 		MaxKeys: p.Counters, Stored: p.Counters, Integers: true, Beside: !unknown, Method: p.Sparse,
 	}, nil
@@ -76,18 +76,15 @@ func (sparseVector[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) con
 
 // draw cuts counters and D off at 2⁵³, where a float64 is exact: in one way, so that (c, −D) moves
 // with one sign still.
-func (sparseVector[K]) draw(_ *noise.Source, h *Histogram[K], held contents[K]) error {
-	b, err := threshold.NewCalibrated[K](h.law.sparse)
-	if err != nil {
-		return err
-	}
+func (sparseVector[K]) draw(src *noise.Source, h *Histogram[K], held contents[K]) error {
 	const most = 1 << 53
-	for _, c := range held.counters {
-		b.Add(c.key, float64(min(c.count, most)))
+	law, entries := h.law.sparse, make([]sparse.Entry[K], len(held.counters))
+	for i, c := range held.counters {
+		entries[i] = sparse.Entry[K]{Key: c.key, Steps: law.Whole(int64(min(c.count, most)))}
 	}
-	b.AddBeside(float64(min(held.lost, most))) // nothing where it is unknown
-	h.vector, err = b.Release()
-	return err
+	lost := law.Whole(min(held.lost, most)) // ignored where it is unknown
+	h.vector = sparse.Release(src, law, entries, lost, nil)
+	return nil
 }
 
 // decrements returns the noisy D, and whether it was released.
@@ -185,7 +182,7 @@ func (m sparseVector[K]) slack(h *Histogram[K], confidence float64) float64 {
 
 func (m sparseVector[K]) sure(h *Histogram[K], f, confidence float64) float64 {
 	switch h.vector.Params().Method {
-	case threshold.ExponentialRounding, threshold.LinearRounding:
+	case sparse.ExponentialRounding, sparse.LinearRounding:
 		// R is below the least that is released
 		f = max(f, h.vector.Threshold())
 	}
@@ -214,11 +211,11 @@ func (sparseVector[K]) encode(h *Histogram[K], dst []byte) ([]byte, error) {
 
 func (m sparseVector[K]) decode(h *Histogram[K], r *wire.Reader) {
 	h.law.per, h.law.together = 1, h.law.input == Users
-	h.vector = new(threshold.Vector[K])
+	h.vector = new(sparse.Vector[K])
 	if r.Err() == nil && (h.vector.UnmarshalBinary(r.Bytes(r.Remaining())) != nil || !m.fits(h)) {
 		r.Fail("a vector of other Params")
 	}
-	h.law.sparse = h.vector.Law()
+	h.law.sparse = h.vector.Law
 }
 
 // fits reports whether the vector is one that the Params lead to. It allows for a platform that
@@ -238,7 +235,7 @@ func (sparseVector[K]) fits(h *Histogram[K]) bool {
 		}
 	}
 	want.Epsilon, want.Delta = v.Epsilon, v.Delta
-	if want.Method == threshold.Auto {
+	if want.Method == sparse.Auto {
 		want.Method = v.Method
 	}
 	return v == want

@@ -13,7 +13,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // sample is one small release and the name of its golden file.
@@ -118,7 +119,7 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		"a length of given counters":         {"givencounters-reducedsum", func(h *Histogram[int]) { h.law.lost = 100 }},
 		"a length of a negative scale":       {"summed-shiftedsum", func(h *Histogram[int]) { h.law.lost = -h.law.lost }},
 		"no such input":                      {"onestream-keptzeros", func(h *Histogram[int]) { h.law.input = lastInput + 1 }},
-		"no such sparse mechanism":           {"onestream-keptzeros", func(h *Histogram[int]) { h.params.Sparse = threshold.DenseLaplace + 1 }},
+		"no such sparse mechanism":           {"onestream-keptzeros", func(h *Histogram[int]) { h.params.Sparse = sparse.DenseLaplace + 1 }},
 		"no sketches":                        {"summed-reducedsum", func(h *Histogram[int]) { h.sketches = 0 }},
 		"a negative number of sketches":      {"summed-reducedsum", func(h *Histogram[int]) { h.sketches = -1 }},
 		"two sketches of one stream":         {"onestream-reducedsum", func(h *Histogram[int]) { h.sketches = 2 }},
@@ -163,7 +164,7 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		"a vector of another ε":              {"merged-sparsevector", func(h *Histogram[int]) { h.params.Epsilon = 0.5 }},
 		"a vector of another δ":              {"users-sparsevector", func(h *Histogram[int]) { h.params.Delta = 0.01 }},
 		"a vector of one element for groups": {"merged-sparsevector", func(h *Histogram[int]) { h.params.MaxElements = 2 }},
-		"a vector by another mechanism":      {"merged-sparsevector", func(h *Histogram[int]) { h.params.Sparse = threshold.Gaussian }},
+		"a vector by another mechanism":      {"merged-sparsevector", func(h *Histogram[int]) { h.params.Sparse = sparse.Gaussian }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			original, found := byName[c.from]
@@ -200,30 +201,28 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 
 // A vector of threshold that is signed, or has a universe of its own, is none of ours.
 func TestDecodeRejectsOtherVectors(t *testing.T) {
-	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Sparse: threshold.Laplace}
+	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Sparse: sparse.Laplace}
 	want, err := p.sparse(Merged, false)
 	require.NoError(t, err)
-	for name, change := range map[string]func(q *threshold.Params){
-		"":                 func(*threshold.Params) {},
-		"Signed":           func(q *threshold.Params) { q.Signed, q.Beside = true, false },
-		"Dim":              func(q *threshold.Params) { q.Dim = 10 },
-		"Stored":           func(q *threshold.Params) { q.Stored = 3 },
-		"MaxKeys":          func(q *threshold.Params) { q.MaxKeys = 3 },
-		"real values":      func(q *threshold.Params) { q.Integers, q.Beside = false, false },
-		"Sensitivity":      func(q *threshold.Params) { q.Sensitivity = 2 },
-		"MaxValue":         func(q *threshold.Params) { q.MaxValue = 2 },
-		"Replace":          func(q *threshold.Params) { q.Relation, q.Stored, q.Beside = 2, 0, false },
-		"larger ε":         func(q *threshold.Params) { q.Epsilon = 2 },
-		"larger δ":         func(q *threshold.Params) { q.Delta = 0.06 },
-		"not the Gaussian": func(q *threshold.Params) { q.Method = threshold.Gaussian },
+	for name, change := range map[string]func(q *sparse.Params){
+		"":                 func(*sparse.Params) {},
+		"Signed":           func(q *sparse.Params) { q.Signed, q.Beside = true, false },
+		"Dim":              func(q *sparse.Params) { q.Dim = 10 },
+		"Stored":           func(q *sparse.Params) { q.Stored = 3 },
+		"MaxKeys":          func(q *sparse.Params) { q.MaxKeys = 3 },
+		"real values":      func(q *sparse.Params) { q.Integers, q.Beside = false, false },
+		"Sensitivity":      func(q *sparse.Params) { q.Sensitivity = 2 },
+		"MaxValue":         func(q *sparse.Params) { q.MaxValue = 2 },
+		"Replace":          func(q *sparse.Params) { q.Relation, q.Stored, q.Beside = 2, 0, false },
+		"larger ε":         func(q *sparse.Params) { q.Epsilon = 2 },
+		"larger δ":         func(q *sparse.Params) { q.Delta = 0.06 },
+		"not the Gaussian": func(q *sparse.Params) { q.Method = sparse.Gaussian },
 	} {
 		q := want
 		change(&q)
-		b, err := threshold.NewBounded[int](q)
+		law, err := q.Law()
 		require.NoError(t, err, name)
-		b.Add(1, 1000)
-		v, err := b.Release()
-		require.NoError(t, err)
+		v := sparse.Release(new(noise.Source), law, []sparse.Entry[int]{{Key: 1, Steps: law.Whole(1000)}}, 0, nil)
 		named := p
 		named.Method = SparseVector
 		h := Histogram[int]{params: named, law: calibration{method: SparseVector, input: Merged, per: 1}, sketches: 1, vector: v}
@@ -277,7 +276,7 @@ func BenchmarkUnmarshalPaths(b *testing.B) {
 		in Input
 		m  Method
 	}{{OneStream, KeptZeros}, {OneStream, FreedZeros}, {Summed, ReducedSum}, {OneStream, PureUniverse}, {Merged, Auto}} {
-		p := Params{Counters: 1024, Epsilon: 1000, Delta: 1e-6, Dim: 2048, Method: c.m, Sparse: threshold.Gaussian}
+		p := Params{Counters: 1024, Epsilon: 1000, Delta: 1e-6, Dim: 2048, Method: c.m, Sparse: sparse.Gaussian}
 		h := draw(b, c.in, p, stream)
 		data, err := h.MarshalBinary()
 		require.NoError(b, err)

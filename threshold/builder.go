@@ -2,10 +2,12 @@ package threshold
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
@@ -26,17 +28,13 @@ type Builder[K hashing.Key] struct {
 
 type state[K hashing.Key] struct {
 	params Params
-	law    calibration
+	law    sparse.Law
 	keys   wire.Keys[K]
 	totals totals.Table[K] // in steps
-	beside int64           // in steps
-	listed list[K]         // of NewListed
+	list   []K             // of NewListed, sorted
+	listed map[K]struct{}  // those keys
 	src    noise.Source
 }
-
-// maxTotal is where a total saturates, in steps. Noise is below it with all but a probability of
-// e^{−1000}.
-const maxTotal = 1 << 61
 
 // New returns an empty Builder of a vector whose neighbours are at an ℓ₁ distance of at most
 // Sensitivity, or an error that wraps [ErrParams]. It refuses MaxKeys: Add does not know which user
@@ -48,13 +46,10 @@ const maxTotal = 1 << 61
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
-	if p.Listed {
-		return nil, fault.Params("threshold", "Listed", p.Listed, "false in New: NewListed takes the list")
-	}
 	if p.MaxKeys != 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "0 in New: package threshold/groupby takes users, NewBounded the caller's word")
 	}
-	return calibrated(p, list[K]{})
+	return newBuilder[K](p, nil)
 }
 
 // NewBounded returns an empty Builder. The caller promises that the vectors of neighbouring inputs
@@ -72,42 +67,52 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
 	}
-	if p.Listed {
-		return nil, fault.Params("threshold", "Listed", p.Listed, "false in NewBounded: NewListed takes the list")
-	}
-	return calibrated(p, list[K]{})
+	return newBuilder[K](p, nil)
 }
 
-// NewCalibrated is New or NewBounded for a Law, which is calibrated already. The error wraps
-// [ErrParams], also for the zero Law and for one of listed keys.
+// NewListed returns an empty Builder of a vector over a public list of keys, of any key type: the
+// countries of the world, say. Every listed key is released, also one without a value, with Laplace
+// noise of scale Sensitivity/ε and no threshold. Other keys are ignored. It is ε-private without δ,
+// by DenseLaplace, so Delta is 0. The list takes the place of Dim, and a key in it twice counts
+// once. With MaxKeys the caller makes the promise of [NewBounded].
+//
+// The list must not come from the data, or the release says who is in them. For data of users, whom
+// the library bounds itself, take groupby.NewListed. The error wraps [ErrParams].
 //
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
-func NewCalibrated[K hashing.Key](l Law) (*Builder[K], error) {
-	if l.numbers.method == Auto || l.params.Listed {
-		return nil, fault.Params("threshold", "Law", l.numbers.method, "one of Params.Law, and not of listed keys")
+func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
+	if p.Dim != 0 {
+		return nil, fault.Params("threshold", "Dim", p.Dim, "0 in NewListed: the number of keys")
 	}
-	return newBuilder(l, list[K]{})
+	keys = slices.Clone(keys)
+	wire.Sort(keys)
+	keys = slices.Compact(keys)
+	p.Dim, p.listed = uint64(len(keys)), true
+	return newBuilder(p, keys)
 }
 
-// calibrated returns an empty Builder, of the listed keys if there are some.
-func calibrated[K hashing.Key](p Params, listed list[K]) (*Builder[K], error) {
-	l, err := p.Law()
+// newBuilder returns an empty Builder, of the listed keys if there are some.
+func newBuilder[K hashing.Key](p Params, list []K) (*Builder[K], error) {
+	if p.listed && len(list) == 0 {
+		return nil, fault.Params("threshold", "Dim", p.Dim, "that of no list: NewListed takes a list, of one key at least")
+	}
+	law, err := p.inner().Law()
 	if err != nil {
 		return nil, err
 	}
-	return newBuilder(l, listed)
-}
-
-func newBuilder[K hashing.Key](l Law, listed list[K]) (*Builder[K], error) {
 	keys := wire.KeysOf[K]()
-	if !l.params.Listed {
-		if err := keys.CheckDim("threshold", l.params.Dim); err != nil {
+	if !p.listed {
+		if err := keys.CheckDim("threshold", p.Dim); err != nil {
 			return nil, err
 		}
 	}
-	s := private.New(state[K]{params: l.params, law: l.numbers, keys: keys, totals: totals.New[K](maxTotal), listed: listed})
-	return &Builder[K]{s, l.Guarantee()}, nil
+	listed := make(map[K]struct{}, len(list))
+	for _, key := range list {
+		listed[key] = struct{}{}
+	}
+	s := private.New(state[K]{params: p, law: law, keys: keys, totals: totals.New[K](sparse.MaxTotal), list: list, listed: listed})
+	return &Builder[K]{s, law.Guarantee()}, nil
 }
 
 // Guarantee returns what Release promises, as [Params.Guarantee]: for inputs that differ by no more
@@ -142,24 +147,6 @@ func (b *Builder[K]) Add(key K, value float64) {
 	private.Leave(b.secret)
 }
 
-// AddBeside adds the value to the one number that is released beside the keys, always and with
-// noise: see [Vector.Beside]. Without Params.Beside it does nothing.
-//
-// The caller promises that the number moves against the totals of the keys: of two neighbours, one
-// has totals that are equal or higher, by at most MaxValue each, and a number that is equal or
-// lower, by at most MaxValue. A sketch is an example: its counters, and the number of counts that
-// it lost. Values are rounded and saturate as those of keys.
-func (b *Builder[K]) AddBeside(value float64) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
-	}
-	if s.params.Beside {
-		s.beside = min(s.beside+s.steps(value), maxTotal)
-	}
-	private.Leave(b.secret)
-}
-
 // Grow makes room for n more keys, so that adding them does not copy the table: a hint, for those
 // who know how many to expect.
 func (b *Builder[K]) Grow(n int) {
@@ -171,8 +158,9 @@ func (b *Builder[K]) Grow(n int) {
 
 // outside reports whether the key is none of the Dim keys.
 func (s *state[K]) outside(key K) bool {
-	if s.params.Listed {
-		return !s.listed.has(key)
+	if s.params.listed {
+		_, listed := s.listed[key]
+		return !listed
 	}
 	// a negative key has bits of 2⁶³ or more, and Dim is at most that
 	return s.params.Dim > 0 && s.keys.Bits(key) >= s.params.Dim
@@ -187,15 +175,16 @@ func (s *state[K]) steps(value float64) int64 {
 	if s.params.Integers {
 		value = math.Round(value)
 	}
-	y := value / s.law.step
+	step := s.law.Step()
+	y := value / step
 	switch {
-	case y >= maxTotal:
-		return maxTotal
-	case y <= -maxTotal:
-		return -maxTotal
+	case y >= sparse.MaxTotal:
+		return sparse.MaxTotal
+	case y <= -sparse.MaxTotal:
+		return -sparse.MaxTotal
 	}
 	if !users && !s.params.Integers && (y != math.Trunc(y) || y == 0) {
-		y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step
+		y = noise.RandomizedRound(&s.src, value, step) / step
 	}
 	return int64(y)
 }
@@ -211,5 +200,5 @@ func (b *Builder[K]) Release() (*Vector[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.release(), nil
+	return &Vector[K]{*sparse.Release(&s.src, s.law, s.totals.Entries(), 0, s.list)}, nil
 }

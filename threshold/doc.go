@@ -3,8 +3,7 @@
 //
 // It answers: which keys have large values, and how large. Values are real or integer, of one sign
 // or of both. You say how much one user can change; the library picks the mechanism with the
-// smallest threshold and calibrates it exactly ([Params.Candidates] shows all, [Params.Explain]
-// says why).
+// smallest threshold and calibrates it exactly ([Params.Plan] shows all).
 //
 // For a stream that does not fit into memory use package misragries. A vector of few coordinates,
 // all of interest, can do without a threshold: DenseLaplace. A single number takes noise from
@@ -39,10 +38,10 @@
 //	DenseLaplace         Dim ≤ 2²⁶, or a list    none                                 Algorithm 1
 //
 // The proofs are in the files *_proof.md: of Theorems 1 and 2 in internal/rounding, of the others
-// here. LinearRounding is Algorithm 9 with its least threshold. Algorithms are those of Lebeda,
-// Differentially Private Release of Sparse and Skewed Data (ITU 2023); TODS is Lebeda and Tětek,
-// Better Differentially Private Approximate Histograms and Heavy Hitters using the Misra-Gries
-// Sketch, 2025 (doi 10.1145/3716375).
+// in internal/sparse. LinearRounding is Algorithm 9 with its least threshold. Algorithms are those
+// of Lebeda, Differentially Private Release of Sparse and Skewed Data (ITU 2023); TODS is Lebeda
+// and Tětek, Better Differentially Private Approximate Histograms and Heavy Hitters using the
+// Misra-Gries Sketch, 2025 (doi 10.1145/3716375).
 //
 // # Guarantee
 //
@@ -53,9 +52,9 @@
 //
 // # Accuracy
 //
-// A released value has the noise of [Params.StdDev], about √2·Δ/ε for Laplace noise; a key below
-// [Params.Threshold] is mostly hidden, and its estimate is 0. [Params.ErrorBound] holds for all
-// keys at once, [Vector.Interval] for one.
+// [Params.Plan] says it before any data is seen. A released value has noise of standard deviation
+// StdDev, about √2·Δ/ε for Laplace noise; a key below Threshold is mostly hidden, and its estimate
+// is 0. [Plan.ErrorBound] holds for all keys at once, [Vector.Interval] for one.
 //
 // # Cost
 //

@@ -33,12 +33,12 @@ func Example() {
 }
 
 // The choice for users that have up to ten keys each, and what the others would need.
-func ExampleParams_Candidates() {
-	list, err := threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 10, Stored: 20}.Candidates()
+func ExampleParams_Plan() {
+	plan, err := threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 10, Stored: 20}.Plan()
 	if err != nil {
 		panic(err)
 	}
-	for _, c := range list[:4] {
+	for _, c := range plan.Candidates[:4] {
 		fmt.Printf("%v %.1f\n", c.Method, c.Threshold)
 	}
 	// Output:

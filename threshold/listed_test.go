@@ -36,7 +36,6 @@ func TestListedKeys(t *testing.T) {
 	require.InDelta(t, 0, v.Estimate("pear"), 27)
 	require.Zero(t, v.Estimate("plum"))
 	require.Equal(t, DenseLaplace, v.Params().Method)
-	require.True(t, math.IsInf(v.Threshold(), -1))
 	data, size := dptest.RoundTrip(t, v, "words")
 	require.Equal(t, v, data)
 	require.Positive(t, size)
@@ -90,12 +89,6 @@ func TestListsAreChecked(t *testing.T) {
 	}
 	_, err := NewListed[string](Params{Epsilon: 1})
 	require.ErrorIs(t, err, ErrParams)
-	for _, p := range []Params{{Epsilon: 1, Dim: 2, Listed: true}, {Epsilon: 1, Dim: 2, Listed: true, MaxKeys: 1}} {
-		_, err = New[int](p)
-		require.ErrorIs(t, err, ErrParams)
-		_, err = NewBounded[int](p)
-		require.ErrorIs(t, err, ErrParams)
-	}
 	list := []string{"b", "a"}
 	b, err := NewListed(Params{Epsilon: 1}, list...)
 	require.NoError(t, err)
@@ -106,6 +99,16 @@ func TestListsAreChecked(t *testing.T) {
 	lo, hi := v.Interval("b", 0.9)
 	require.LessOrEqual(t, lo, hi) // both are 0 where the noise is far below
 	require.Equal(t, []string{"a", "b"}, keysOf(v))
+	again := v.Params() // they do not have the list, and without it they are none
+	_, err = New[int](again)
+	require.ErrorIs(t, err, ErrParams)
+	again.MaxKeys = 1
+	_, err = NewBounded[int](again)
+	require.ErrorIs(t, err, ErrParams)
+	plan, err := v.Params().Plan()
+	require.NoError(t, err)
+	require.True(t, math.IsInf(plan.Threshold, -1))
+	require.True(t, plan.Params.Guarantee().Equal(v.Guarantee()))
 }
 
 func keysOf(v *Vector[string]) (keys []string) {

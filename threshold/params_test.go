@@ -1,14 +1,12 @@
 package threshold
 
 import (
-	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -49,27 +47,23 @@ func TestInvalidParams(t *testing.T) {
 	for _, r := range []budget.Relation{budget.AddRemove, budget.Replace} { // without users
 		set("Relation", good, func(p *Params) { p.Relation = r })
 	}
-	set("Method", good, func(p *Params) { p.Method = lastMethod + 1 })
+	set("Method", good, func(p *Params) { p.Method = DenseLaplace + 1 })
 	// Mechanisms that the rest of the Params do not allow.
 	for _, m := range []Method{PureLaplace, DenseLaplace, Laplace, Gaussian, CorrelatedGaussian} {
 		set("Method", good, func(p *Params) { p.Method = m })
 	}
 	set("Method", Params{Epsilon: 1, Dim: 10}, func(p *Params) { p.Method = ExponentialRounding })
-	set("Method", Params{Epsilon: 1, Dim: maxDense + 1}, func(p *Params) { p.Method = DenseLaplace })
+	set("Method", Params{Epsilon: 1, Dim: 1<<26 + 1}, func(p *Params) { p.Method = DenseLaplace })
 	set("Method", users, func(p *Params) { p.Method = CorrelatedGaussian })
 	for field, list := range bad {
 		for _, p := range list {
 			_, err := build[int](p)
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			require.Contains(t, err.Error(), "threshold: "+field+" = ", "%+v", p)
-			require.True(t, math.IsNaN(p.Threshold()) && math.IsNaN(p.StdDev()) && math.IsNaN(p.ErrorBound(1, 0.9)), "%+v", p)
 			require.False(t, p.Guarantee().Promises(), "%+v", p)
-			require.Zero(t, p.Size(1), "%+v", p)
-			_, err = p.Candidates()
-			require.True(t, err != nil || field == "Method", "%+v", p)
-			if explained := p.Explain(); !strings.Contains(explained, "not possible") {
-				require.Contains(t, explained, field)
-			}
+			plan, planned := p.Plan()
+			require.Equal(t, err, planned, "%+v", p)
+			require.True(t, math.IsNaN(plan.ErrorBound(1, 0.9)))
 		}
 	}
 }
@@ -95,125 +89,6 @@ func TestKeyTypes(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 }
 
-// The table of the README: δ = 1e-6, real values under ℓ₁.
-func TestThresholdTable(t *testing.T) {
-	for _, row := range []struct{ epsilon, classic, linear, exponential float64 }{
-		{0.1, 140.2, 118.2, 108.8}, {0.5, 29.6, 26.9, 25.4}, {1, 15.8, 14.1, 13.7}, {2, 8.9, 7.6, 7.5},
-	} {
-		p := Params{Epsilon: row.epsilon, Delta: 1e-6}
-		require.InDelta(t, row.exponential, p.Threshold(), 0.05)
-		closed := math.Log(math.Expm1(row.epsilon)/(2e-6*-math.Expm1(-5))) / row.epsilon
-		require.InEpsilon(t, closed, p.Threshold(), 1e-4, "the closed form, but for the grid")
-		p.Method = LinearRounding
-		require.InDelta(t, row.linear, p.Threshold(), 0.05)
-		// Algorithm 9 as printed, ln(1/δ)/ε + 2
-		require.InDelta(t, row.classic, 2-math.Log(1e-6)/row.epsilon, 0.05)
-	}
-	// Integers: the least integer T of the closed form for discrete noise.
-	for _, epsilon := range []float64{0.1, 0.5, 1, 2} {
-		r := math.Round(5 / epsilon)
-		closed := math.Log(math.Expm1(epsilon)/(1e-6*(1+math.Exp(-epsilon))*-math.Expm1(-epsilon*r))) / epsilon
-		require.Equal(t, math.Ceil(closed), Params{Epsilon: epsilon, Delta: 1e-6, Integers: true}.Threshold())
-	}
-	// Pure: 2·ln(d)/ε by default, ln(d/(2·false))/ε for a number of false keys.
-	d := float64(1 << 40)
-	require.InEpsilon(t, 2*math.Log(d), Params{Epsilon: 1, Dim: 1 << 40}.Threshold(), 1e-4)
-	require.InEpsilon(t, math.Log(d/6)/0.5, Params{Epsilon: 0.5, Dim: 1 << 40, FalseKeys: 3}.Threshold(), 1e-4)
-	require.InEpsilon(t, math.Log(d/3)/0.5, Params{Epsilon: 0.5, Dim: 1 << 40, FalseKeys: 3, Signed: true}.Threshold(), 1e-4)
-}
-
-// The thresholds for users of many keys: never above the exact column of the reference.
-func TestUserTable(t *testing.T) {
-	for _, row := range []struct {
-		keys          int
-		sigma, atMost float64
-	}{{1, 4.22, 21.1}, {3, 7.32, 37.4}, {10, 13.4, 70.5}, {50, 29.9, 165}, {500, 94.5, 557}} {
-		p := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: row.keys}
-		require.LessOrEqual(t, p.Threshold(), row.atMost*(1+3e-4), "the reference gives three digits")
-		p.Method = Gaussian
-		require.InDelta(t, row.atMost, p.Threshold(), 0.001*row.atMost)
-		require.InEpsilon(t, row.sigma, p.StdDev(), 0.004) // the reference gives three digits
-	}
-}
-
-// A unit of the data is a unit: everything scales with Sensitivity and MaxValue, by powers of two
-// exactly.
-func TestScaling(t *testing.T) {
-	for _, p := range []Params{
-		{Epsilon: 0.7, Delta: 1e-8},
-		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 2, Relation: budget.Replace},
-		{Epsilon: 0.7, Dim: 1 << 50},
-		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 7},
-		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 7, Method: Gaussian},
-	} {
-		scaled := p
-		if p.MaxKeys > 0 {
-			scaled.MaxValue = 0x1p-20
-		} else {
-			scaled.Sensitivity = 0x1p-20
-		}
-		require.Equal(t, p.Threshold()*0x1p-20, scaled.Threshold(), "%+v", p)
-		require.Equal(t, p.StdDev()*0x1p-20, scaled.StdDev())
-		require.InEpsilon(t, p.ErrorBound(10, 0.99)*0x1p-20, scaled.ErrorBound(10, 0.99), 1e-12)
-	}
-}
-
-// The scale covers what rounding to the grid adds: rounding at random makes e^{1/b} − 1 of a step's
-// share of ε, rounding users' values moves each of their totals by up to a step more.
-func TestScaleCoversRounding(t *testing.T) {
-	for _, epsilon := range []float64{0.01, 1, 20} {
-		for _, m := range []Method{ExponentialRounding, LinearRounding} {
-			p := Params{Epsilon: epsilon, Delta: 1e-8, Sensitivity: 3, Method: m}
-			c, err := p.choose()
-			require.NoError(t, err)
-			require.LessOrEqual(t, math.Expm1(1/c.scale)*3/c.step, epsilon)
-			require.InEpsilon(t, epsilon, math.Expm1(1/c.scale)*3/c.step, 1e-12)
-		}
-		p := Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Method: Laplace}
-		for users, relation := range map[float64]budget.Relation{1: budget.AddRemove, 2: budget.Replace} {
-			p.Relation = relation
-			c, err := p.choose()
-			require.NoError(t, err)
-			keys := 5 * users
-			require.GreaterOrEqual(t, c.scale*epsilon, min(keys*0.7/c.step+keys, keys*math.Ceil(0.7/c.step))*(1-1e-15))
-		}
-		p = Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Sensitivity: 1, Method: Laplace}
-		c, err := p.choose()
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, c.scale*epsilon, (1/c.step+5)*(1-1e-15))
-	}
-}
-
-// Extremes: every valid corner gives finite numbers, thresholds monotone in δ, ε and what a user
-// can change.
-func TestThresholdExtremes(t *testing.T) {
-	for _, epsilon := range []float64{limits.MinEpsilon, 1e-3, 1, 30, limits.MaxEpsilon} {
-		for _, base := range []Params{{}, {Integers: true}, {Signed: true, Sensitivity: 0x1p-200}, {Sensitivity: 0x1p200}} {
-			for _, m := range []Method{ExponentialRounding, LinearRounding} {
-				last := 0.0
-				for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.1, 1e-6, 1e-30, limits.MinDelta} {
-					p := base
-					p.Epsilon, p.Delta, p.Method = epsilon, delta, m
-					got := p.Threshold()
-					require.False(t, math.IsNaN(got) || math.IsInf(got, 0), "%+v", p)
-					require.GreaterOrEqual(t, got, last, "%+v", p)
-					require.GreaterOrEqual(t, p.ErrorBound(100, 0.999), got)
-					require.GreaterOrEqual(t, p.StdDev(), 0.0)
-					last = got
-				}
-			}
-		}
-		for _, dim := range []uint64{1, 2, math.MaxUint64} {
-			p := Params{Epsilon: epsilon, Dim: dim}
-			require.Greater(t, p.Threshold(), 0.0)
-			require.GreaterOrEqual(t, p.ErrorBound(1, 0.9), p.Threshold())
-		}
-	}
-	require.True(t, math.IsNaN(Params{Epsilon: 1, Delta: 1e-6}.ErrorBound(1, 1)))
-	require.True(t, math.IsNaN(Params{Epsilon: 1, Delta: 1e-6}.ErrorBound(-1, 0.5)))
-	require.Equal(t, fixedSize+160, Params{Epsilon: 1, Delta: 1e-6}.Size(10))
-}
-
 // The choice is the least threshold of those possible, and is reported.
 func TestChoice(t *testing.T) {
 	for _, row := range []struct {
@@ -237,10 +112,14 @@ func TestChoice(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, row.want, v.Params().Method, "%+v", row.p)
 		require.Contains(t, v.String(), row.want.String())
-		require.True(t, strings.HasPrefix(row.p.Explain(), row.want.String()), row.p.Explain())
-		list, err := row.p.Candidates()
+		plan, err := row.p.Plan()
 		require.NoError(t, err)
-		require.Len(t, list, int(lastMethod))
+		list := plan.Candidates
+		require.Len(t, list, int(DenseLaplace))
+		require.Equal(t, row.want, plan.Params.Method)
+		require.Equal(t, list[0].Threshold, plan.Threshold)
+		require.Equal(t, list[0].StdDev, plan.StdDev)
+		require.Equal(t, v.ErrorBound(7, 0.9), plan.ErrorBound(7, 0.9))
 		require.Equal(t, row.want, list[0].Method)
 		for i, c := range list {
 			require.NotEmpty(t, c.String())
@@ -253,14 +132,49 @@ func TestChoice(t *testing.T) {
 			}
 			byName := row.p
 			byName.Method = c.Method
-			require.Equal(t, c.Threshold, byName.Threshold())
-			require.Equal(t, c.StdDev, byName.StdDev())
-			if !c.Method.pure() {
+			named, err := byName.Plan()
+			require.NoError(t, err)
+			require.Equal(t, c.Threshold, named.Threshold)
+			require.Equal(t, c.StdDev, named.StdDev)
+			if c.Method < PureLaplace {
 				require.GreaterOrEqual(t, c.Threshold, list[0].Threshold, i)
 			}
 		}
 	}
 	require.Equal(t, "Method(77)", Method(77).String())
+}
+
+// Plan fills in what a field of 0 stands for, and the constants are those of package sparse.
+func TestPlanFillsIn(t *testing.T) {
+	for _, c := range []struct{ p, want Params }{
+		{Params{Epsilon: 1, Delta: 1e-6}, Params{Epsilon: 1, Delta: 1e-6, Sensitivity: 1, Method: ExponentialRounding}},
+		{Params{Epsilon: 1, Dim: 8}, Params{Epsilon: 1, Dim: 8, Sensitivity: 1, FalseKeys: 1. / 16, Method: PureLaplace}},
+		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3}, Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, MaxValue: 1, Sensitivity: 3, Relation: budget.AddRemove, Method: Gaussian}},
+		{
+			Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Sensitivity: 2, Method: Laplace},
+			Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, MaxValue: 2, Sensitivity: 2, Relation: budget.AddRemove, Method: Laplace},
+		},
+	} {
+		plan, err := c.p.Plan()
+		require.NoError(t, err)
+		require.Equal(t, c.want, plan.Params)
+		again, err := plan.Params.Plan()
+		require.NoError(t, err)
+		require.Equal(t, plan.Threshold, again.Threshold, "what it stands for")
+		require.Equal(t, plan.StdDev, again.StdDev)
+		b, err := build[uint64](c.p)
+		require.NoError(t, err)
+		v, err := b.Release()
+		require.NoError(t, err)
+		data, err := v.MarshalBinary()
+		require.NoError(t, err)
+		require.Len(t, data, plan.Bytes+16*v.Len())
+	}
+	for m, name := range []string{"Auto", "ExponentialRounding", "LinearRounding", "Laplace", "Gaussian", "CorrelatedGaussian", "PureLaplace", "DenseLaplace"} {
+		require.Equal(t, name, Method(m).String())
+		require.Equal(t, name, sparse.Method(m).String())
+	}
+	require.Equal(t, [2]Method{DenseLaplace, Gaussian}, [2]Method{Method(sparse.DenseLaplace), Method(sparse.Gaussian)})
 }
 
 // Auto chooses nothing whose guarantee has a condition that the unit does not state, also where it
@@ -269,17 +183,20 @@ func TestAutoHasNoConditionOfItsOwn(t *testing.T) {
 	for _, epsilon := range []float64{1, 8, 30, 300} {
 		for _, delta := range []float64{0.3, 1e-6, 1e-30} {
 			p := Params{Epsilon: epsilon, Delta: delta, Sensitivity: 0.7}
-			list, err := p.Candidates()
+			plan, err := p.Plan()
 			require.NoError(t, err)
+			list := plan.Candidates
 			require.Equal(t, ExponentialRounding, list[0].Method)
 			b, err := build[int](p)
 			require.NoError(t, err)
-			require.Equal(t, ExponentialRounding, inside(b.secret).params.Method)
+			require.Equal(t, ExponentialRounding, Method(inside(b.secret).law.Params().Method))
 			p.Method = LinearRounding
+			plan, err = p.Plan()
+			require.NoError(t, err)
 			if epsilon >= 8 && delta < 0.1 {
-				require.Less(t, p.Threshold(), list[0].Threshold)
+				require.Less(t, plan.Threshold, list[0].Threshold)
 			}
-			require.Less(t, list[0].Threshold, p.Threshold()+0.02*p.Sensitivity/epsilon, "it costs next to nothing")
+			require.Less(t, list[0].Threshold, plan.Threshold+0.02*p.Sensitivity/epsilon, "it costs next to nothing")
 		}
 	}
 }
@@ -316,22 +233,4 @@ func TestGuarantee(t *testing.T) {
 func TestNoUsers(t *testing.T) {
 	_, adds := any(new(Builder[string])).(interface{ AddUser(...string) })
 	require.False(t, adds, "a Builder bounds nobody")
-}
-
-// Replace is the change of two users, and Signed values can go from one side to the other.
-func TestReplaceIsTwoUsers(t *testing.T) {
-	for _, m := range []Method{ExponentialRounding, Laplace} {
-		one := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, MaxValue: 2, Integers: true, Method: m}
-		two := one
-		two.Relation = budget.Replace
-		c1, _ := one.choose()
-		c2, _ := two.choose()
-		require.Equal(t, 2*c1.scale, c2.scale, fmt.Sprint(m))
-		require.Greater(t, two.Threshold(), one.Threshold())
-	}
-	// Of normal noise the unit is the most by which a value changes: twice MaxValue if Signed.
-	one := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 6, Signed: true, Method: Gaussian}
-	two := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Signed: true, Method: Gaussian, Relation: budget.Replace}
-	require.Equal(t, 2*one.Threshold(), two.Threshold())
-	require.Equal(t, 2*one.StdDev(), two.StdDev())
 }

@@ -83,7 +83,9 @@ func TestPartitionSelection(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 0.3, 0.5, 1, 2, 3, 5, 8} {
 		for _, delta := range []float64{0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12} {
 			p := threshold.Params{Epsilon: epsilon, Delta: delta, MaxKeys: 1, Integers: true, Method: threshold.Laplace}
-			t0 := p.Threshold()
+			plan, err := p.Plan()
+			require.NoError(t, err)
+			t0 := plan.Threshold
 			d, err := noise.NewDiscreteLaplace(1 / epsilon)
 			require.NoError(t, err)
 			optimum := 0.0

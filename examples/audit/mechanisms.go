@@ -149,8 +149,8 @@ func rare(m misragries.Method) audited {
 
 // merged has an element more of a key that no counter is left for: it takes one from all counters.
 func merged() audited {
-	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: misragries.SparseVector, Sparse: threshold.Gaussian}
-	return audited{"misragries merged, Gaussian", p.Guarantee(), func() source {
+	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: misragries.SparseVector}
+	return audited{"misragries merged", p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			a, b := must(misragries.New[uint64](p)), must(misragries.New[uint64](p))
 			for range 60 {
@@ -239,13 +239,12 @@ func summed(name string, m misragries.Method, high int) audited {
 	}, 4_000}
 }
 
-// correlated is a user with some of the keys, which are calibrated once.
+// correlated is a user with some of the keys.
 func correlated(name string, keys, high, changed int) audited {
 	p := threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: keys, Stored: keys, Integers: true, Method: threshold.CorrelatedGaussian}
 	return audited{name, p.Guarantee(), func() source {
-		law := must(p.Law())
 		return func(side int, emit func([]float64)) {
-			b := must(threshold.NewCalibrated[uint64](law))
+			b := must(threshold.NewBounded[uint64](p))
 			for key := range keys {
 				x := high
 				if key < changed {

@@ -220,7 +220,11 @@ func TestGroupsBesideGoogle(t *testing.T) {
 		far := off(func(key int) float64 { return with[key] })
 		table[peerCounts][i] = fmt.Sprintf("%d, %.0f", len(with), far)
 		random := boundedKeys(t, users, m)
-		table[bounded][i] = fmt.Sprintf("%.0f, %d, %.0f", random.Threshold(), random.Len(), off(random.Estimate))
+		bounds, err := random.Params().Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		table[bounded][i] = fmt.Sprintf("%.0f, %d, %.0f", bounds.Threshold, random.Len(), off(random.Estimate))
 		if keys < 6*peer/5 || two < peer || counted.Len() < len(with) || nearest > far {
 			t.Errorf("m = %d: the peer is better", m)
 		}

@@ -119,8 +119,10 @@ func TestBaskets(t *testing.T) {
 	best := math.Inf(1)
 	for _, m := range []int{30, 35, 40, 45, 50, 60} {
 		there := threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, Integers: true, MaxValue: 1}
-		e := topErrors(users, top, there.StdDev(), func(l int) float64 { return min(1, float64(m)/float64(l)) }, true)
-		t.Logf("%d random keys of each user: error of the top 100: %.1f, T = %.1f", m, e, there.Threshold())
+		plan, err := there.Plan()
+		require.NoError(t, err)
+		e := topErrors(users, top, plan.StdDev, func(l int) float64 { return min(1, float64(m)/float64(l)) }, true)
+		t.Logf("%d random keys of each user: error of the top 100: %.1f, T = %.1f", m, e, plan.Threshold)
 		best = min(best, e)
 	}
 	require.Less(t, here, best) // 21.7 and 22.0

@@ -207,7 +207,7 @@ func (x *index) dead(rows []row) (lines []string) {
 var plain = strings.Fields(`
 	Estimate EstimateAs EstimateAll Mean Median Argmax All Top Values At Sum Count
 	Dot Cosine SquaredNorm SquaredDistance
-	Row Rows Others Found Beside Advice Shrunk Shrink Quantile Levels
+	Row Rows Others Found Advice Shrunk Shrink Quantile Levels
 	Max Step Steps First Day Slots Centre Clip Gamma plan.Mean.Scale
 	Len Size Dim Sign Parties Terms Releases Rounds
 	elliptical/column.Summary.Value

@@ -76,27 +76,25 @@ var rows = []row{
 	},
 	{
 		claim: "A sparse vector is (ε, δ)-private for its ℓ₁ distance or for one user, with exact thresholds for Laplace, Gaussian and correlated noise, or purely ε-private with Dim",
-		about: "threshold.Builder.Release threshold.Builder.Guarantee threshold.Params.Guarantee threshold.Law.Guarantee threshold.Vector.Guarantee " +
-			"threshold.Params.Threshold threshold.Law.Threshold threshold.Vector.Threshold",
+		about: "threshold.Builder.Release threshold.Builder.Guarantee threshold.Params.Guarantee threshold.Vector.Guarantee",
 		theorem: "Lebeda, thesis, Algorithms 6 and 9 (kept is what the noisy value lets pass; t = ln(1/δ)/ε + 2 is loose); TODS, Theorem 23, and Karrer, Kifer, Wilkins and Zhang for Gaussian noise, made exact; " +
 			"Lebeda, arXiv 2412.10357, for correlated noise",
-		proof: "threshold/laplace_proof.md", code: "threshold.releaseLaplace threshold.releaseNormal threshold.Params.calibrateLaplace threshold.calibrateGaussian threshold.gaussianDelta " +
-			"threshold.calibrateCorrelated threshold.correlatedDelta",
-		exact: "threshold.TestReleaseIsPrivateExactly threshold.TestGaussianDeltaIsTheWorstPattern threshold.TestCorrelatedDeltaBoundsEveryPattern threshold.TestBesideIsPrivateExactly threshold.TestCorrelatedDeltaWithANumberBeside",
-		audit: "threshold.TestAudit threshold.TestAuditOfDelta", edits: "threshold: noise of half the scale; rounding: threshold lower by one; false keys have no noise; plain threshold for one key of many; the number beside the keys without noise; the number beside the keys for nothing, by shared noise",
+		proof: "internal/sparse/laplace_proof.md", code: "internal/sparse.releaseLaplace internal/sparse.releaseNormal internal/sparse.Params.calibrateLaplace internal/sparse.calibrateGaussian internal/sparse.gaussianDelta " +
+			"internal/sparse.calibrateCorrelated internal/sparse.correlatedDelta",
+		exact: "internal/sparse.TestReleaseIsPrivateExactly internal/sparse.TestGaussianDeltaIsTheWorstPattern internal/sparse.TestCorrelatedDeltaBoundsEveryPattern internal/sparse.TestBesideIsPrivateExactly internal/sparse.TestCorrelatedDeltaWithANumberBeside",
+		audit: "internal/sparse.TestAudit internal/sparse.TestAuditOfDelta", edits: "internal/sparse: noise of half the scale; rounding: threshold lower by one; false keys have no noise; plain threshold for one key of many; the number beside the keys without noise; the number beside the keys for nothing, by shared noise",
 	},
 	{
-		claim: "Errors and intervals of a sparse vector hold", about: "threshold.Vector.Interval threshold.Vector.ErrorBound threshold.Params.ErrorBound threshold.Law.ErrorBound " +
-			"threshold.Params.StdDev threshold.Law.StdDev threshold.Law.StdDevOf threshold.Law.ReachOf threshold.Vector.StdDev",
+		claim: "Errors and intervals of a sparse vector hold", about: "threshold.Vector.Interval threshold.Vector.ErrorBound threshold.Plan.ErrorBound",
 		theorem: "the exact law of the noise",
-		proof:   "threshold/vector.go", code: "threshold.calibration.errorBound threshold.calibration.reach threshold.Vector.Interval",
-		exact: "threshold.TestErrorBound threshold.TestInterval threshold.TestBesideIsReleased", audit: "threshold.TestIntervalCovers threshold.TestIntervalsFailForOtherNoise",
-		edits: "threshold: intervals for one tail of the noise; values rounded to the nearest step",
+		proof:   "internal/sparse/vector.go", code: "internal/sparse.Law.ErrorBound internal/sparse.calibration.reach internal/sparse.Vector.Interval",
+		exact: "internal/sparse.TestErrorBound internal/sparse.TestInterval internal/sparse.TestBesideIsReleased", audit: "internal/sparse.TestIntervalCovers internal/sparse.TestIntervalsFailForOtherNoise",
+		edits: "internal/sparse: intervals for one tail of the noise",
 	},
 	{
 		claim: "Rounding of values below R costs no more than δ", about: "threshold.Builder.Release misragries.Sum.Release", theorem: "own: exponential rounding; linear rounding as in the thesis",
 		proof: "internal/rounding/rounding_proof.md", code: "internal/rounding.Kernel.Show internal/rounding.Kernel.LogDelta", exact: "internal/rounding.TestDistanceExactly internal/rounding.TestShowHasTheLaw",
-		audit: "threshold.TestAuditOfDelta", edits: "internal/rounding: exponential rounding: δ too small; linear rounding: δ too small; δ rounded to the unsafe side",
+		audit: "internal/sparse.TestAuditOfDelta", edits: "internal/rounding: exponential rounding: δ too small; linear rounding: δ too small; δ rounded to the unsafe side",
 	},
 	{
 		claim: "Groups over keys that nobody lists are (ε, δ)-private for a user with any number of keys, in one pass or two, and without δ over a list",

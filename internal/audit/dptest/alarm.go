@@ -31,7 +31,8 @@ var budgets = map[string]float64{
 	"noise":             2e-7,
 	"noise/approx":      2e-8,
 	"plan":              5e-8,
-	"threshold":         5e-8,
+	"internal/sparse":   5e-8,
+	"threshold":         1e-8,
 	"threshold/groupby": 5e-8,
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
@@ -274,7 +275,7 @@ func sketches(in misragries.Input) (all []misragries.Params) {
 		p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, Method: m}
 		switch m {
 		case misragries.SparseVector:
-			p.Sparse = threshold.Gaussian // others have pairs among those of package threshold
+			p.Sparse = sparse.Gaussian // others have pairs among those of package threshold
 		case misragries.PureUniverse:
 			p.Delta, p.Dim = 0, 1000
 		}
@@ -300,13 +301,13 @@ func TestEveryMechanism(t *testing.T) {
 			}
 		}
 	}
-	list, err := threshold.Params{Epsilon: 1, Delta: 1e-6, Dim: 64}.Candidates()
+	plan, err := threshold.Params{Epsilon: 1, Delta: 1e-6, Dim: 64}.Plan()
 	require.NoError(t, err)
 	var names []string
 	for _, p := range thresholdPairs() {
 		names = append(names, p.name)
 	}
-	for _, c := range list {
+	for _, c := range plan.Candidates {
 		require.Contains(t, strings.Join(names, "\n"), c.Method.String()+" ")
 	}
 }

@@ -84,10 +84,6 @@ var makers = []maker{
 	by("threshold.NewListed", false, threshold.Params{Epsilon: 1}, func(p threshold.Params) (*threshold.Builder[string], error) {
 		return threshold.NewListed(p, "key", "the key of one user")
 	}),
-	by("threshold.NewCalibrated", false, threshold.Params{Epsilon: 1, Delta: 1e-6}, func(p threshold.Params) (*threshold.Builder[string], error) {
-		l, _ := p.Law() // of refused Params the zero Law
-		return threshold.NewCalibrated[string](l)
-	}),
 	by("threshold.NewBounded", false, threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 4}, threshold.NewBounded[uint64]),
 }
 

@@ -73,6 +73,9 @@ func otherKinds() map[string]budget.Guarantee {
 // numbers, as Gaussian noise of μ is a pair of N(0, 1) and N(μ, 1) by its definition.
 var pairTests = map[string]string{"threshold/groupby": "TestListedNeighbours"}
 
+// engines have the tests of pairs of their mechanisms.
+var engines = map[string]string{"threshold": "internal/sparse"}
+
 // kindOf says what bounds the releases behind a guarantee, from its encoding, and whether more is
 // known than ε and δ, or ρ.
 func kindOf(t *testing.T, name string, g budget.Guarantee) (kind string, better bool) {
@@ -128,7 +131,7 @@ func TestKinds(t *testing.T) {
 			continue
 		}
 		folder, _, _ := strings.Cut(strings.ReplaceAll(name, ",", "."), ".")
-		files, err := filepath.Glob(filepath.Join("..", "..", "..", folder, "*_test.go"))
+		files, err := filepath.Glob(filepath.Join("..", "..", "..", cmp.Or(engines[folder], folder), "*_test.go"))
 		require.NoError(t, err)
 		require.True(t, slices.ContainsFunc(files, func(file string) bool {
 			text, err := os.ReadFile(file)

@@ -19,7 +19,7 @@ var (
 		"misragries.Side misragries.Way misragries/series.Params misragries/series.Plan misragries/series.Timeline misragries/series.Window noise/approx.AdviceParams noise/approx.Noise noise/approx.Params noise/approx.Plan noise.Bernoulli noise.CorrelatedGaussian " +
 		"noise.DiscreteGaussian noise.DiscreteLaplace noise.Gaussian noise.Geometric noise/budget.Guarantee noise.Laplace noise/budget.Ledger noise.Pareto noise/budget.Relation noise/budget.Releaser noise/budget.Rule noise/budget.Storage noise/budget.Unit " +
 		"noise.Staircase noise.Student plan.Base plan.Centre plan.Method plan.Plan plan.Params plan.QuantileParams plan.Scaling plan.Shares plan.Sparse plan.Spent " +
-		"plan.Spread plan.Steps threshold.Candidate threshold.Law threshold.Method threshold.Params threshold/groupby.Params threshold/groupby.Plan")
+		"plan.Spread plan.Steps threshold.Candidate threshold.Method threshold.Params threshold.Plan threshold/groupby.Params threshold/groupby.Plan")
 	private = strings.Fields("arete.Share kor.Share noise.Source")
 
 	// coded are those of the public types that have the codec and the JSON of a released object.

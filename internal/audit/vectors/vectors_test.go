@@ -23,6 +23,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
@@ -141,7 +142,11 @@ var functions = map[string]func(c numeric) float64{
 	},
 	"threshold.Laplace.Threshold": func(c numeric) float64 {
 		a := c.arguments("keys", "epsilon", "delta")
-		return threshold.Params{Epsilon: a[1], Delta: a[2], MaxKeys: int(a[0]), MaxValue: 1, Integers: true, Method: threshold.Laplace}.Threshold()
+		plan, err := threshold.Params{Epsilon: a[1], Delta: a[2], MaxKeys: int(a[0]), MaxValue: 1, Integers: true, Method: threshold.Laplace}.Plan()
+		if err != nil {
+			return math.NaN()
+		}
+		return plan.Threshold
 	},
 	"budget.PureDP.Times.DeltaAt": func(c numeric) float64 {
 		a := c.arguments("epsilon", "times", "at")
@@ -269,7 +274,7 @@ type object interface {
 // objects make receivers for each type of encodings: one for each type of keys.
 var objects = map[string][]func() object{
 	"misragries.Histogram":        {to[misragries.Histogram[string]], to[misragries.Histogram[int]], to[misragries.Histogram[uint64]], to[misragries.Histogram[[16]byte]]},
-	"threshold.Vector":            {to[threshold.Vector[string]], to[threshold.Vector[int]], to[threshold.Vector[uint64]], to[threshold.Vector[[16]byte]]},
+	"threshold.Vector":            {to[sparse.Vector[string]], to[sparse.Vector[int]], to[sparse.Vector[uint64]], to[sparse.Vector[[16]byte]]},,
 	"threshold/groupby.Groups":    {to[groupby.Groups[string]], to[groupby.Groups[int]], to[groupby.Groups[uint64]], to[groupby.Groups[[16]byte]]},
 	"misragries/series.Slice":     {to[series.Slice[string]], to[series.Slice[int]], to[series.Slice[uint64]], to[series.Slice[[16]byte]]},
 	"alp.Projection":              {to[alp.Projection]},

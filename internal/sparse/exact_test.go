@@ -1,4 +1,4 @@
-package threshold
+package sparse
 
 import (
 	"fmt"
@@ -17,14 +17,14 @@ import (
 // mechanism with a threshold shows a 0.
 type law []float64
 
-// lawOf returns the law of a coordinate with the value v steps, from the numbers that the sampler
-// draws by. Outputs beyond reach, which is at least as far as any value and R, are lumped: the
-// likelihood ratio of Laplace noise is constant there.
-func lawOf(c calibration, v, reach int64, signed bool) law {
+// coordinateLaw returns the law of a coordinate with the value v steps, from the numbers that the
+// sampler draws by. Outputs beyond reach, which is at least as far as any value and R, are lumped:
+// the likelihood ratio of Laplace noise is constant there.
+func coordinateLaw(c calibration, v, reach int64, signed bool) law {
 	l := make(law, 2*reach+1)
 	mass := func(x int64) float64 { return c.laplace().Prob(float64(x)) }
 	tail := func(x int64) float64 { return c.laplace().Survival(float64(x) - 0.5) } // Pr[X ≥ x]
-	if c.normal() {
+	if c.method.normal() {
 		d, err := noise.NewGaussian(c.scale)
 		if err != nil {
 			panic(err)
@@ -110,15 +110,15 @@ type instance struct {
 // coordinate returns the law of the value v/mix steps.
 func (in instance) coordinate(v int64, c calibration) law {
 	reach := max(slices.Max(in.values)/max(in.mix, 1), c.from, c.threshold) + 1
-	if c.normal() { // the likelihood ratio is not constant: lump where next to no mass is left
+	if c.method.normal() { // the likelihood ratio is not constant: lump where there is no mass
 		reach += int64(9 * in.c.scale)
 	}
 	if in.mix <= 1 {
-		return lawOf(c, v, reach, in.signed)
+		return coordinateLaw(c, v, reach, in.signed)
 	}
 	whole := int64(math.Floor(float64(v) / float64(in.mix)))
 	theta := float64(v)/float64(in.mix) - float64(whole)
-	a, b := lawOf(c, whole, reach, in.signed), lawOf(c, whole+1, reach, in.signed)
+	a, b := coordinateLaw(c, whole, reach, in.signed), coordinateLaw(c, whole+1, reach, in.signed)
 	for i := range a {
 		a[i] = (1-theta)*a[i] + theta*b[i]
 	}
@@ -282,7 +282,7 @@ func TestReleaseIsPrivateExactly(t *testing.T) {
 	for _, in := range instances(t) {
 		t.Run(in.name, func(t *testing.T) {
 			d := 3
-			if testing.Short() || in.mix > 1 || in.c.normal() {
+			if testing.Short() || in.mix > 1 || in.c.method.normal() {
 				d = 2
 			}
 			limit := in.delta*(1+1e-9) + 1e-13
@@ -291,7 +291,7 @@ func TestReleaseIsPrivateExactly(t *testing.T) {
 			half := in.c
 			half.scale /= 2
 			require.Greater(t, in.worst(half, 2), limit, "half the noise must not be private")
-			if in.tight && (d == 3 || in.c.normal()) { // some need three keys to attain it
+			if in.tight && (d == 3 || in.c.method.normal()) { // some need three keys to attain it
 				lower := in.c
 				lower.threshold--
 				require.Greater(t, in.worst(lower, d), limit, "one step lower must not be private")

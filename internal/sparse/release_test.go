@@ -1,4 +1,4 @@
-package threshold
+package sparse
 
 import (
 	"fmt"
@@ -6,30 +6,33 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"testing/cryptotest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // releaser returns a function that releases totals, in steps, by a calibration of the test's
 // choice.
 func releaser(p Params, c calibration) func(values map[int]int64) *Vector[int] {
 	p.Method = c.method
-	// one Source for all: a new one costs a keystream
-	s := &state[int]{params: p, law: c, keys: wire.KeysOf[int]()}
+	var src noise.Source // one for all: a new one costs a keystream
 	return func(values map[int]int64) *Vector[int] {
-		s.totals = totals.New[int](maxTotal)
+		entries := make([]Entry[int], 0, len(values))
 		for key, steps := range values {
-			s.totals.Add(key, steps)
+			entries = append(entries, Entry[int]{Key: key, Steps: steps})
 		}
-		return s.release()
+		return Release(&src, Law{p, c}, entries, 0, nil)
 	}
+}
+
+// lawOf returns the law of Params that are valid.
+func lawOf(t testing.TB, p Params) Law {
+	l, err := p.Law()
+	require.NoError(t, err)
+	return l
 }
 
 // The law of a released value is the one that the exact test enumerates: every mechanism, values
@@ -63,7 +66,7 @@ func TestReleasedValuesFollowTheirLaw(t *testing.T) {
 				o := int64(release(map[int]int64{2: v}).Estimate(2) / c.step)
 				counts[reach+min(max(o, -reach), reach)]++
 			}
-			dptest.ChiSquare(t, fmt.Sprint(m, " of ", v), counts, lawOf(c, v, reach, true), 1e-10)
+			dptest.ChiSquare(t, fmt.Sprint(m, " of ", v), counts, coordinateLaw(c, v, reach, true), 1e-10)
 		}
 	}
 }
@@ -102,12 +105,12 @@ func TestRoundsUp(t *testing.T) {
 }
 
 // loop is Algorithm 6 as it is written: noise on every coordinate.
-func loop(src *noise.Source, p Params, c calibration, totals map[int]int64) (released []entry[int]) {
+func loop(src *noise.Source, p Params, c calibration, totals map[int]int64) (released []Entry[int]) {
 	d := c.laplace()
 	for key := range int(p.Dim) {
 		v := totals[key] + d.SampleInt(src)
 		if v >= c.threshold || p.Signed && -v >= c.threshold {
-			released = append(released, entry[int]{Key: key, Steps: v})
+			released = append(released, Entry[int]{Key: key, Steps: v})
 		}
 	}
 	return released
@@ -186,34 +189,6 @@ func TestPureWithFewZeros(t *testing.T) {
 	}
 }
 
-func TestHugeDimension(t *testing.T) {
-	for _, dim := range []uint64{1 << 40, math.MaxUint64} {
-		p := Params{Epsilon: 1, Dim: dim, FalseKeys: 50}
-		b, err := build[uint64](p)
-		require.NoError(t, err)
-		b.Add(dim-1, 500)
-		b.Add(0, 700)
-		b.Add(dim, 1e9) // ignored, or key 0 is no key of this
-		v, err := b.Release()
-		require.NoError(t, err)
-		require.InDelta(t, 700, v.Estimate(0), 60)
-		require.InDelta(t, 500, v.Estimate(dim-1), 60)
-		// The number of false keys is nearly Poisson with mean 50, outside [5, 130] with
-		// probability below 1e-12.
-		dptest.Alarm(t, 2e-12)
-		require.InDelta(t, 67, v.Len()-2, 63)
-		high := 0
-		for key := range v.All() {
-			require.Less(t, key, dim)
-			if key > dim/2 {
-				high++
-			}
-		}
-		require.Positive(t, high)
-		require.True(t, budget.PureDP(1, budget.L1(1)).Equal(v.Guarantee()))
-	}
-}
-
 func TestDense(t *testing.T) {
 	n := dptest.Full(30_000, 10_000)
 	p := Params{Epsilon: 1, Dim: 3, Integers: true, Method: DenseLaplace}
@@ -239,40 +214,6 @@ func TestDense(t *testing.T) {
 	}
 }
 
-// The same randomness gives the same bytes, whatever the order of arrival.
-func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
-	for _, p := range []Params{
-		{Epsilon: 1, Delta: 0.1, Integers: true},
-		{Epsilon: 1, Delta: 0.1, MaxKeys: 3},
-		{Epsilon: 1, Delta: 0.1, MaxKeys: 30, Stored: 2000},
-		{Epsilon: 1, Dim: 1 << 30, FalseKeys: 20},
-	} {
-		keys := make([]int, 3000)
-		for i := range keys {
-			keys[i] = i * 7 % 1009
-		}
-		var first []byte
-		for range 4 {
-			rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-			b, err := build[int](p)
-			require.NoError(t, err)
-			for _, key := range keys {
-				b.Add(key, float64(key%40))
-			}
-			cryptotest.SetGlobalRandom(t, 11)
-			v, err := b.Release()
-			require.NoError(t, err)
-			data, err := v.MarshalBinary()
-			require.NoError(t, err)
-			if first == nil {
-				first = data
-			}
-			require.Equal(t, first, data)
-			require.Greater(t, v.Len(), 10)
-		}
-	}
-}
-
 func TestSortEntries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, radixFrom - 1, radixFrom, 5000} {
@@ -285,14 +226,14 @@ func TestSortEntries(t *testing.T) {
 	}
 }
 
-func checkSort[K key](t *testing.T, n int, draw func() K) {
+func checkSort[K wire.Key](t *testing.T, n int, draw func() K) {
 	t.Helper()
-	entries := make([]entry[K], n)
+	entries := make([]Entry[K], n)
 	for i := range entries {
-		entries[i] = entry[K]{Key: draw(), Steps: int64(i)}
+		entries[i] = Entry[K]{Key: draw(), Steps: int64(i)}
 	}
 	want := slices.Clone(entries)
-	slices.SortStableFunc(want, func(a, b entry[K]) int { return wire.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(want, func(a, b Entry[K]) int { return wire.Compare(a.Key, b.Key) })
 	sortEntries(entries, wire.KeysOf[K]())
 	for i := range entries {
 		require.Equal(t, want[i].Key, entries[i].Key)

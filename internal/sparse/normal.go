@@ -1,10 +1,6 @@
-package threshold
+package sparse
 
-import (
-	"math"
-
-	"github.com/dpsketch/dpsketch/noise/budget"
-)
+import "math"
 
 // calibrateNormal calibrates a mechanism with normal noise. What gaussian.go and correlated.go
 // compute is in units of the most by which a key changes; this is in steps.
@@ -29,9 +25,6 @@ func (p Params) calibrateNormal(m Method) (c calibration, reason string) {
 	}
 	return c, ""
 }
-
-// normal reports whether the method has normal noise.
-func (m Method) normal() bool { return m == Gaussian || m == CorrelatedGaussian }
 
 // leastGaussian returns a threshold that Gaussian is not below, 0 where it is not possible.
 func (p Params) leastGaussian() float64 {
@@ -64,29 +57,6 @@ func (p Params) weight(m Method) float64 {
 		return max(1, root/2)
 	}
 	return root
-}
-
-// changed returns the most keys whose totals differ between neighbours.
-func (p Params) changed() int {
-	changed := p.MaxKeys * p.users()
-	if p.Dim > 0 && uint64(changed) > p.Dim {
-		changed = int(p.Dim)
-	}
-	if stored := p.stored(); p.adds() && stored > 0 {
-		changed = min(changed, stored) // the larger input holds them all
-	}
-	return changed
-}
-
-// adds reports whether all changes of one user have one sign: users add, and come or go.
-func (p Params) adds() bool { return p.relation() == budget.AddRemove && !p.Signed }
-
-// stored returns the most keys that an input stores, by Stored or Dim; 0 for any number.
-func (p Params) stored() int {
-	if p.Dim > 0 && p.Dim <= maxKeys && (p.Stored == 0 || p.Stored > int(p.Dim)) {
-		return int(p.Dim)
-	}
-	return p.Stored
 }
 
 // normalOnGrid returns the calibration where the most by which a key changes is w steps.

@@ -1,4 +1,4 @@
-package threshold
+package sparse
 
 import (
 	"math"
@@ -19,6 +19,9 @@ import (
 // One sign: users come or go, and contribute ≥ 0. A and D grow with s at fixed μ and with μ at
 // fixed s, so both are bounded for all u in [u₁, u₂] by s at u₂ and μ at u₁. −ln F is inflated by
 // more than its error, so that A and D err upwards. The proof is in gaussian_proof.md.
+
+// unit is the normal law N(0, 1).
+var unit, _ = noise.NewGaussian(1)
 
 // gaussianTerm returns the bound of A(u), or of D(u) if not oneSign, for all u in [u₁, u₂]; lambda
 // is −ln F, rounded upwards.
@@ -132,7 +135,6 @@ func leastGaussian(l int, weight, epsilon, delta float64) (sigma, z float64, ok 
 		return 0, 0, false
 	}
 	sigma, err := noise.GaussianSigma(epsilon, delta, sqrtAbove(float64(l)+weight))
-	unit, _ := noise.NewGaussian(1)
 	return sigma, max(0, -unit.Quantile(-math.Expm1(math.Log1p(-delta)/float64(l)))), err == nil
 }
 

@@ -1,4 +1,4 @@
-package threshold
+package sparse
 
 import (
 	"math"
@@ -69,7 +69,6 @@ func (c correlatedLaw) term(u1, u2 int) float64 {
 // In units of Z the first summand falls like e^{−z²/2} and the second grows: the best z is next to
 // where they are equal, and next to that of the last u.
 func (c correlatedLaw) smaller(u int, m, enough float64) float64 {
-	unit, _ := noise.NewGaussian(1)
 	root := math.Sqrt(c.a)
 	parts := func(z float64) (tail, shift float64) {
 		if c.a > 0 {
@@ -174,7 +173,6 @@ const (
 // is cut off beyond a term is at most a geometric series. All is in units of the peak, so nothing
 // underflows. The proofs are in correlated_proof.md.
 func logEscape(u int, a, c, nats float64) float64 {
-	unit, _ := noise.NewGaussian(1)
 	many, root := float64(u), math.Sqrt(a)
 	switch total := math.Sqrt(1 + a); {
 	case math.IsNaN(c):
@@ -249,7 +247,6 @@ func leastCorrelated(k, l int, weight, epsilon, delta float64) float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
-	unit, _ := noise.NewGaussian(1)
 	spread := func(a float64) float64 { return correlatedSensitivity(k, l, 0, weight, a) * math.Sqrt(1+a) }
 	center := -math.Log(float64(k)) / 2
 	_, best := lowest(center-7, center+4.2, 33, 18, func(logA float64) float64 { return spread(math.Exp(logA)) })

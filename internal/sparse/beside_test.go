@@ -1,4 +1,4 @@
-package threshold
+package sparse
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -113,7 +114,7 @@ func TestBesideTable(t *testing.T) {
 		if m != Gaussian {
 			ratio = 1 + math.Pow(64, -2./3)
 		}
-		require.InEpsilon(t, ratio, with.Threshold()/p.Threshold(), 1e-2, m)
+		require.InEpsilon(t, ratio, with.Threshold()/lawOf(t, p).Threshold(), 1e-2, m)
 	}
 }
 
@@ -190,11 +191,11 @@ func TestBesideIsPrivateExactly(t *testing.T) {
 			require.Greater(t, worst(half, epsilon), limit)
 			if m == Gaussian { // what the accountant takes it for
 				p.MaxValue = 2
-				g := p.promise(c)
+				g := Law{p, c}.Guarantee()
 				require.LessOrEqual(t, worst(c, 0.2), g.DeltaAt(0.2)*(1+1e-9))
 				require.Greater(t, worst(half, 0.2), g.DeltaAt(0.2))
 				p.Beside = false
-				require.Greater(t, worst(c, 0.2), p.promise(c).DeltaAt(0.2), "without the number it is less")
+				require.Greater(t, worst(c, 0.2), Law{p, c}.Guarantee().DeltaAt(0.2), "without the number it is less")
 			}
 		})
 	}
@@ -207,17 +208,12 @@ func TestBesideIsReleased(t *testing.T) {
 		t.Run(m.String(), func(t *testing.T) {
 			l, err := besideParams(8, 1, 1e-3, m).Law()
 			require.NoError(t, err)
+			var src noise.Source
 			sums := map[[2]float64][]float64{}
 			beyond := map[[2]float64]int64{}
 			for range runs {
-				b, err := NewCalibrated[string](l)
-				require.NoError(t, err)
-				b.Add("key", 5000)
-				b.AddBeside(300)
-				b.AddBeside(100)
-				v, err := b.Release()
-				require.NoError(t, err)
-				require.Equal(t, l, v.Law())
+				v := Release(&src, l, []Entry[string]{{Key: "key", Steps: l.Whole(5000)}}, l.Whole(400), nil)
+				require.Equal(t, l, v.Law)
 				for _, w := range [][2]float64{{1, 0}, {0, 1}, {1, 0.5}, {1, 1}} {
 					x := w[0]*(v.Estimate("key")-5000) + w[1]*(v.Beside()-400)
 					sums[w] = append(sums[w], x)
@@ -238,8 +234,7 @@ func TestBesideIsReleased(t *testing.T) {
 	}
 }
 
-// A number is for users that add integers; it saturates as the totals do; without Params.Beside
-// there is none.
+// A number is for users that add integers; without Params.Beside there is none, whatever is given.
 func TestBesideParams(t *testing.T) {
 	good := besideParams(4, 1, 1e-6, Auto)
 	for name, change := range map[string]func(p *Params){
@@ -251,44 +246,25 @@ func TestBesideParams(t *testing.T) {
 		p := good
 		change(&p)
 		_, err := p.Law()
-		require.ErrorIs(t, err, ErrParams, name)
-		require.False(t, p.Guarantee().Promises(), name)
+		require.ErrorIs(t, err, fault.ErrParams, name)
 	}
 	pure := good
 	pure.Delta, pure.Dim = 0, 100
 	_, err := pure.Law()
 	require.ErrorContains(t, err, "beside")
-	b, err := NewBounded[string](good)
-	require.NoError(t, err)
-	b.AddBeside(math.Inf(1))
-	b.AddBeside(math.Inf(1))
-	b.AddBeside(math.NaN())
-	b.AddBeside(-5)
-	v, err := b.Release()
-	require.NoError(t, err)
-	require.InEpsilon(t, float64(maxTotal)*v.law.step, v.Beside(), 1e-6)
-	b.AddBeside(1) // released: nothing
-	var zero Builder[string]
-	zero.AddBeside(1)
+	var src noise.Source
+	v := Release[string](&src, lawOf(t, good), nil, MaxTotal, nil)
+	require.InEpsilon(t, float64(MaxTotal)*v.numbers.step, v.Beside(), 1e-6)
+	require.Equal(t, int64(MaxTotal), v.Whole(math.MaxInt64))
 	good.Beside = false
-	plain, err := NewBounded[string](good)
-	require.NoError(t, err)
-	plain.AddBeside(100)
-	v, err = plain.Release()
-	require.NoError(t, err)
-	require.Zero(t, v.Beside())
-	require.True(t, math.IsNaN(v.Law().StdDevOf(1, 1)))
-	require.True(t, math.IsNaN(v.Law().ReachOf(1, 1, 0.1)))
-	require.True(t, math.IsNaN(v.Law().ReachOf(1, 0, 0)))
-	_, err = NewCalibrated[string](Law{})
-	require.ErrorIs(t, err, ErrParams)
+	for _, m := range []Method{Gaussian, Laplace, ExponentialRounding} {
+		good.Method = m
+		v = Release[string](&src, lawOf(t, good), nil, 100, nil)
+		require.Zero(t, v.Beside(), m)
+		require.True(t, math.IsNaN(v.StdDevOf(1, 1)))
+		require.True(t, math.IsNaN(v.ReachOf(1, 1, 0.1)))
+		require.True(t, math.IsNaN(v.ReachOf(1, 0, 0)))
+	}
 	require.True(t, math.IsNaN(Law{}.Threshold()) && math.IsNaN(Law{}.StdDev()) && math.IsNaN(Law{}.ErrorBound(1, 0.5)))
 	require.False(t, Law{}.Guarantee().Promises())
-	l, err := good.Law()
-	require.NoError(t, err)
-	require.Equal(t, good.Threshold(), l.Threshold())
-	require.Equal(t, good.StdDev(), l.StdDev())
-	require.Equal(t, good.ErrorBound(3, 0.9), l.ErrorBound(3, 0.9))
-	require.True(t, good.Guarantee().Equal(l.Guarantee()))
-	require.NotEqual(t, Auto, l.Params().Method)
 }

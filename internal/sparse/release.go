@@ -1,36 +1,60 @@
-package threshold
+package sparse
 
-import "github.com/dpsketch/dpsketch/noise"
+import (
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+)
 
-// release draws the noise in the order of the keys, so that nothing of the release depends on the
-// order of arrival.
-func (s *state[K]) release() *Vector[K] {
-	var released []entry[K]
-	beside := s.beside
-	switch entries := s.entries(); {
-	case s.law.method == DenseLaplace:
-		released = s.releaseDense(entries)
-	case s.law.method == PureLaplace:
+// MaxTotal is where a total saturates, in steps. Noise is below it with all but a probability of
+// e^{−1000}.
+const MaxTotal = 1 << 61
+
+// releasing is a release that draws from a source.
+type releasing[K wire.Key] struct {
+	Law
+	keys   wire.Keys[K]
+	listed []K // sorted, with Params.Listed
+	src    *noise.Source
+}
+
+// Release releases totals in steps of the grid, at most ±MaxTotal, of distinct keys within Dim, or
+// of those listed. It overwrites the entries. It draws the noise in the order of the keys, so that
+// nothing of the release depends on that of the entries. The Law is not the zero Law.
+//
+// With Params.Beside one more number is released, always and with noise; without, the number is
+// ignored. The caller promises that it moves against the totals: of two neighbours, one has totals
+// that are equal or higher, by at most MaxValue each, and a number that is equal or lower, by at
+// most MaxValue. A sketch is an example: its counters, and the number of counts that it lost.
+func Release[K wire.Key](src *noise.Source, l Law, entries []Entry[K], beside int64, listed []K) *Vector[K] {
+	s := releasing[K]{l, wire.KeysOf[K](), listed, src}
+	entries = s.valued(entries)
+	c, signed := l.numbers, l.params.Signed
+	if !l.params.Beside {
+		beside = 0
+	}
+	var released []Entry[K]
+	switch {
+	case c.method == DenseLaplace:
+		released = s.dense(entries)
+	case c.method == PureLaplace:
 		extra := s.falseKeys(entries)
-		released = merge(releaseLaplace(&s.src, s.law, entries, s.params.Signed), extra)
-	case s.law.normal():
+		released = merge(releaseLaplace(src, c, entries, signed), extra)
+	case c.method.normal():
 		var shared int64
-		released, shared = releaseNormal(&s.src, s.law, entries)
+		released, shared = releaseNormal(src, c, entries)
 		beside -= shared
 	default:
-		released = releaseLaplace(&s.src, s.law, entries, false)
-		if s.params.Beside {
-			beside += s.law.besideLaplace().SampleInt(&s.src)
+		released = releaseLaplace(src, c, entries, false)
+		if l.params.Beside {
+			beside += c.besideLaplace().SampleInt(src)
 		}
 	}
 	// A slice of its own: behind the end of released lies what is hidden.
-	return &Vector[K]{params: s.params, law: s.law, values: append(make([]entry[K], 0, len(released)), released...), beside: beside}
+	return &Vector[K]{Law: l, values: append(make([]Entry[K], 0, len(released)), released...), beside: beside}
 }
 
-// entries returns the keys with a value, sorted. They take the memory of the table, which is not
-// used again.
-func (s *state[K]) entries() []entry[K] {
-	all := s.totals.Entries()
+// valued returns the keys with a value, sorted, in the memory of the entries.
+func (s *releasing[K]) valued(all []Entry[K]) []Entry[K] {
 	entries := all[:0]
 	for _, e := range all {
 		if e.Steps > 0 || e.Steps < 0 && s.params.Signed {
@@ -44,7 +68,7 @@ func (s *state[K]) entries() []entry[K] {
 // releaseLaplace replaces the entries by what is released of them, in place: by the kernel of
 // package rounding, of which a negative value is the mirror image; or, if bothTails is true,
 // wherever |v + L| ≥ T. SampleTail has the law of L where T is reached.
-func releaseLaplace[K key](src *noise.Source, c calibration, entries []entry[K], bothTails bool) []entry[K] {
+func releaseLaplace[K wire.Key](src *noise.Source, c calibration, entries []Entry[K], bothTails bool) []Entry[K] {
 	d, kernel, small := c.laplace(), c.kernel(), c.small(src)
 	tail := func(least int64) (int64, bool) { return d.SampleTail(src, least) }
 	released := entries[:0]
@@ -57,7 +81,7 @@ func releaseLaplace[K key](src *noise.Source, c calibration, entries []entry[K],
 			v, shown = kernel.Show(e.Steps, tail, small)
 		}
 		if shown {
-			released = append(released, entry[K]{Key: e.Key, Steps: v})
+			released = append(released, Entry[K]{Key: e.Key, Steps: v})
 		}
 	}
 	return released
@@ -84,7 +108,7 @@ func (c calibration) geometric() noise.Geometric {
 // releaseNormal is releaseLaplace for normal noise. The noise of all keys is the ideal one, rounded
 // to the grid after it is added: v + N ≥ T − ½ before rounding is what reaches T. beside is the
 // noise that the number beside takes off: Z and its own.
-func releaseNormal[K key](src *noise.Source, c calibration, entries []entry[K]) (released []entry[K], beside int64) {
+func releaseNormal[K wire.Key](src *noise.Source, c calibration, entries []Entry[K]) (released []Entry[K], beside int64) {
 	d, err := noise.NewCorrelatedGaussian(c.shared, c.scale)
 	if err != nil {
 		panic("threshold: no noise for a valid calibration") // unreachable
@@ -99,7 +123,7 @@ func releaseNormal[K key](src *noise.Source, c calibration, entries []entry[K]) 
 		x := int64(sample())
 		v := e.Steps + x
 		if e.Steps > 0 && v >= c.threshold || e.Steps < 0 && v <= -c.threshold {
-			released = append(released, entry[K]{Key: e.Key, Steps: v})
+			released = append(released, Entry[K]{Key: e.Key, Steps: v})
 		}
 	}
 	if c.beside > 0 {

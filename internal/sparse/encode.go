@@ -1,10 +1,11 @@
-package threshold
+package sparse
 
 import (
 	"encoding/binary"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/keyed"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -38,22 +39,23 @@ import (
 //
 // Nothing in it depends on the order of arrival, and no other bytes decode to the same vector.
 const (
-	version   = 1
-	fixedSize = wire.HeaderSize + 4 + 6*8 + 2*4 + 5*8 + 4
+	version = 1
+	// FixedSize is the length of an encoding without keys and a number beside them.
+	FixedSize = wire.HeaderSize + 4 + 6*8 + 2*4 + 5*8 + 4
 )
 
-// AppendBinary appends the encoding of the vector to dst. The error, which wraps [ErrFormat], is
-// for a Vector that is neither released nor decoded.
+// AppendBinary appends the encoding of the vector to dst. The error, which wraps [fault.ErrFormat],
+// is for a Vector that is neither released nor decoded.
 func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
-	if v.law.method == Auto {
+	if v.numbers.method == Auto {
 		return dst, fault.Format("threshold", "a Vector that was not released has no encoding")
 	}
 	keys := wire.KeysOf[K]()
-	head := head{class: keys.Class(), params: v.params, law: v.law, beside: v.beside}
+	head := head{keys.Class(), v.Law, v.beside}
 	dst = wire.AppendHeader(dst, wire.KindThreshold, version)
 	dst = wire.AppendFields(dst, head.fields())
-	if v.params.Beside {
-		dst = wire.AppendFields(dst, []wire.Field{wire.Float(&head.law.beside), wire.Signed(&head.beside)})
+	if head.params.Beside {
+		dst = wire.AppendFields(dst, head.number())
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v.values)))
 	for _, e := range v.values {
@@ -67,8 +69,8 @@ func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
 func (v *Vector[K]) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
-// that holds all keys. It returns an error that wraps [ErrFormat], and leaves the receiver as it
-// was, for any other bytes.
+// that holds all keys. It returns an error that wraps [fault.ErrFormat], and leaves the receiver as
+// it was, for any other bytes.
 func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	r, keys := wire.NewReader("threshold", data), wire.KeysOf[K]()
 	r.Header(wire.KindThreshold, version)
@@ -76,8 +78,8 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	if r.Err() == nil && head.class != keys.Class() {
 		r.Fail("keys of another type")
 	}
-	d := Vector[K]{params: head.params, law: head.law, beside: head.beside}
-	ranged := d.params.Dim > 0 && !d.params.Listed
+	p, c := head.params, head.numbers
+	ranged, dense := p.Dim > 0 && !p.Listed, c.method == DenseLaplace
 	if ranged && !keys.Integers() {
 		r.Fail("string keys with Dim")
 	}
@@ -85,70 +87,70 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	if r.Err() != nil {
 		return r.Err()
 	}
-	d.values = make([]entry[K], n)
-	for i := range d.values {
-		e := &d.values[i]
-		*e = entry[K]{Key: keys.Read(r), Steps: r.Int64()}
+	values := make([]Entry[K], n)
+	keyed.Read(r, n, func(i int, key K) {
+		e := Entry[K]{Key: key, Steps: r.Int64()}
 		switch {
-		case i > 0 && keys.Compare(d.values[i-1].Key, e.Key) >= 0:
-			r.Fail("keys not in ascending order")
-		case ranged && keys.Integers() && keys.Bits(e.Key) >= d.params.Dim:
+		case ranged && keys.Bits(key) >= p.Dim:
 			r.Fail("a key outside Dim")
-		case d.law.method != DenseLaplace && max(e.Steps, -e.Steps) < d.law.threshold:
+		case !dense && max(e.Steps, -e.Steps) < c.threshold:
 			r.Fail("a value below the threshold")
-		case e.Steps < -2*maxTotal || e.Steps > 2*maxTotal:
+		case e.Steps < -2*MaxTotal || e.Steps > 2*MaxTotal:
 			r.Fail("a value that no total and noise make")
-		case e.Steps < 0 && d.law.method != DenseLaplace && !d.params.Signed:
+		case e.Steps < 0 && !dense && !p.Signed:
 			r.Fail("a negative value")
 		}
-		if r.Err() != nil {
-			return r.Err()
-		}
-	}
-	if d.law.method == DenseLaplace && uint64(n) != d.params.Dim {
+		values[i] = e
+	})
+	if dense && uint64(n) != p.Dim {
 		r.Fail("not all keys of Dim")
 	}
 	if err := r.Done(); err != nil {
 		return err
 	}
-	*v = d
+	*v = Vector[K]{head.Law, values, head.beside}
 	return nil
 }
 
 // head is all that precedes the keys.
 type head struct {
-	class  wire.KeyClass
-	params Params
-	law    calibration
+	class wire.KeyClass
+	Law
 	beside int64
 }
 
-// fields is the head in the order of the encoding.
+// fields is the head in the order of the encoding, without the number beside the keys.
 func (h *head) fields() []wire.Field {
-	p, c := &h.params, &h.law
+	p, c := &h.params, &h.numbers
 	return []wire.Field{
 		wire.Byte(&h.class), wire.Byte(&p.Method), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &p.Signed, &p.Listed, &p.Beside),
 		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Uint(&p.Dim), wire.Float(&p.Sensitivity), wire.Float(&p.MaxValue), wire.Float(&p.FalseKeys),
-		wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Stored, maxKeys),
+		wire.Int(&p.MaxKeys, MaxKeys), wire.Int(&p.Stored, MaxKeys),
 		wire.Float(&c.step), wire.Float(&c.scale), wire.Float(&c.shared), wire.Signed(&c.from), wire.Signed(&c.threshold),
 	}
+}
+
+// number is the number beside the keys and its noise.
+func (h *head) number() []wire.Field {
+	return []wire.Field{wire.Float(&h.numbers.beside), wire.Signed(&h.beside)}
 }
 
 // readHead reads the head. It fails unless the Params are valid, name a mechanism that they allow,
 // and all methods work with the numbers.
 func readHead(r *wire.Reader) (h head) {
 	r.Fields(h.fields())
-	if h.params.Beside {
-		r.Fields([]wire.Field{wire.Float(&h.law.beside), wire.Signed(&h.beside)})
+	p, c := &h.params, &h.numbers
+	if p.Beside {
+		r.Fields(h.number())
 	}
-	h.law.method = h.params.Method
+	c.method = p.Method
 	switch {
 	case r.Err() != nil:
-	case h.params.validate() != nil || h.params.Method == Auto || h.params.lacks(h.params.Method) != "":
+	case p.validate() != nil || p.Method == Auto || p.lacks(p.Method) != "":
 		r.Fail("invalid Params")
-	case !h.law.valid() || h.params.Beside != (h.law.beside >= 0x1p-20 && h.law.beside <= maxScale):
+	case !c.valid() || p.Beside != (c.beside >= 0x1p-20 && c.beside <= maxScale):
 		r.Fail("invalid noise")
-	case h.beside < -2*maxTotal || h.beside > 2*maxTotal:
+	case h.beside < -2*MaxTotal || h.beside > 2*MaxTotal:
 		r.Fail("a number that no total and noise make")
 	}
 	return h
@@ -162,7 +164,7 @@ func (c calibration) valid() bool {
 		// 0 too: with a single stored key there is nothing to share
 		shared = shared || c.shared > 0 && c.shared <= maxScale
 	}
-	positive := c.threshold > 0 && c.threshold < maxTotal
+	positive := c.threshold > 0 && c.threshold < MaxTotal
 	rounding := c.from >= 1 && c.from < c.threshold
 	switch c.method {
 	case DenseLaplace:

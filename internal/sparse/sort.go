@@ -1,4 +1,4 @@
-package threshold
+package sparse
 
 import (
 	"math/bits"
@@ -8,18 +8,16 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-type key = wire.Key
-
-// entry is a key with its total or its released value, in steps.
-type entry[K key] = totals.Entry[K]
+// Entry is a key with its total or its released value, in steps.
+type Entry[K wire.Key] = totals.Entry[K]
 
 // radixFrom is the number of entries from which on the radix sort is faster.
 const radixFrom = 256
 
 // sortEntries sorts by key.
-func sortEntries[K key](entries []entry[K], keys wire.Keys[K]) {
+func sortEntries[K wire.Key](entries []Entry[K], keys wire.Keys[K]) {
 	if len(entries) < radixFrom || !keys.Integers() {
-		slices.SortFunc(entries, func(a, b entry[K]) int { return wire.Compare(a.Key, b.Key) })
+		slices.SortFunc(entries, func(a, b Entry[K]) int { return wire.Compare(a.Key, b.Key) })
 		return
 	}
 	flip := uint64(0)
@@ -52,7 +50,7 @@ func sortEntries[K key](entries []entry[K], keys wire.Keys[K]) {
 	}
 	for i, r := range records {
 		key, _ := keys.FromBits(r.bits ^ flip)
-		entries[i] = entry[K]{Key: key, Steps: r.steps}
+		entries[i] = Entry[K]{Key: key, Steps: r.steps}
 	}
 }
 
@@ -125,13 +123,13 @@ func insertionSort(records []record) {
 }
 
 // find returns the place of the key in a sorted list.
-func find[K key](entries []entry[K], key K) (i int, found bool) {
-	return slices.BinarySearchFunc(entries, key, func(e entry[K], key K) int { return wire.Compare(e.Key, key) })
+func find[K wire.Key](entries []Entry[K], key K) (i int, found bool) {
+	return slices.BinarySearchFunc(entries, key, func(e Entry[K], key K) int { return wire.Compare(e.Key, key) })
 }
 
 // merge merges two sorted lists of different keys into one.
-func merge[K key](a, b []entry[K]) []entry[K] {
-	merged := make([]entry[K], 0, len(a)+len(b))
+func merge[K wire.Key](a, b []Entry[K]) []Entry[K] {
+	merged := make([]Entry[K], 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		if wire.Compare(a[0].Key, b[0].Key) < 0 {
 			merged, a = append(merged, a[0]), a[1:]

@@ -1,4 +1,4 @@
-package threshold
+package sparse
 
 import (
 	"math"
@@ -50,7 +50,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 		add("Gaussian", p, c, instance{values: values, signed: signed, neighbours: within(4, 2, 2, !signed)})
 	}
 	for _, x := range list {
-		g := x.p.promise(x.c)
+		g := Law{x.p, x.c}.Guarantee()
 		require.Equal(t, epsilon, g.Epsilon(), x.name)
 		for _, at := range []float64{0, 0.4, 1, 1.3} {
 			x.in.epsilon = at
@@ -87,7 +87,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 		}
 	}
 	// What it is for: fifty releases of normal noise, by hundred keys of a user.
-	g := Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 100, Method: Gaussian}.Guarantee()
+	g := lawOf(t, Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 100, Method: Gaussian}).Guarantee()
 	require.True(t, g.Promises())
 	require.Less(t, g.Times(50).EpsilonAt(1e-6), 4.5)
 }

@@ -1,4 +1,4 @@
-package threshold
+package sparse
 
 import "github.com/dpsketch/dpsketch/internal/subset"
 
@@ -9,16 +9,16 @@ import "github.com/dpsketch/dpsketch/internal/subset"
 
 // falseKeys returns what is released of the keys without a value, sorted. stored are those with
 // one, sorted.
-func (s *state[K]) falseKeys(stored []entry[K]) []entry[K] {
-	d, beyond := s.law.laplace(), s.law.geometric()
+func (s *releasing[K]) falseKeys(stored []Entry[K]) []Entry[K] {
+	d, beyond := s.numbers.laplace(), s.numbers.geometric()
 	count := d.CountTail
 	if s.params.Signed {
 		count = d.CountTails
 	}
 	zeros := s.params.Dim - uint64(len(stored))
-	released := s.distinctZeros(stored, count(&s.src, zeros, s.law.threshold))
+	released := s.distinctZeros(stored, count(s.src, zeros, s.numbers.threshold))
 	for i := range released {
-		v := s.law.threshold + beyond.SampleInt(&s.src)
+		v := s.numbers.threshold + beyond.SampleInt(s.src)
 		if s.params.Signed && s.src.Uint64()&1 != 0 {
 			v = -v
 		}
@@ -29,13 +29,13 @@ func (s *state[K]) falseKeys(stored []entry[K]) []entry[K] {
 }
 
 // distinctZeros returns a uniform set of n of the keys that are not stored.
-func (s *state[K]) distinctZeros(stored []entry[K], n uint64) []entry[K] {
+func (s *releasing[K]) distinctZeros(stored []Entry[K], n uint64) []Entry[K] {
 	if uint64(len(stored)) > s.params.Dim/2 {
 		return s.shuffledZeros(stored, n)
 	}
 	// Half of all keys are zeros or more, so every second draw hits one; and n is at most about
 	// half of the zeros.
-	zeros := make([]entry[K], 0, n)
+	zeros := make([]Entry[K], 0, n)
 	drawn := make(map[K]struct{}, n)
 	for uint64(len(zeros)) < n {
 		key := s.keyAt(s.src.Uint64N(s.params.Dim))
@@ -46,30 +46,30 @@ func (s *state[K]) distinctZeros(stored []entry[K], n uint64) []entry[K] {
 			continue
 		}
 		drawn[key] = struct{}{}
-		zeros = append(zeros, entry[K]{Key: key})
+		zeros = append(zeros, Entry[K]{Key: key})
 	}
 	return zeros
 }
 
 // shuffledZeros is distinctZeros where more than half of all keys are stored: it lists the others.
-func (s *state[K]) shuffledZeros(stored []entry[K], n uint64) []entry[K] {
-	var zeros []entry[K]
+func (s *releasing[K]) shuffledZeros(stored []Entry[K], n uint64) []Entry[K] {
+	var zeros []Entry[K]
 	for i := range s.params.Dim {
 		if key := s.keyAt(i); len(stored) > 0 && stored[0].Key == key {
 			stored = stored[1:]
 		} else {
-			zeros = append(zeros, entry[K]{Key: key})
+			zeros = append(zeros, Entry[K]{Key: key})
 		}
 	}
 	return subset.Draw(zeros, int(n), s.src.Uint64N)
 }
 
-// releaseDense adds noise to all coordinates and releases them all.
-func (s *state[K]) releaseDense(stored []entry[K]) []entry[K] {
-	d := s.law.laplace()
-	released := make([]entry[K], s.params.Dim)
+// dense adds noise to all coordinates and releases them all.
+func (s *releasing[K]) dense(stored []Entry[K]) []Entry[K] {
+	d := s.numbers.laplace()
+	released := make([]Entry[K], s.params.Dim)
 	for i := range released {
-		released[i] = entry[K]{Key: s.keyAt(uint64(i)), Steps: d.SampleInt(&s.src)}
+		released[i] = Entry[K]{Key: s.keyAt(uint64(i)), Steps: d.SampleInt(s.src)}
 		if len(stored) > 0 && stored[0].Key == released[i].Key {
 			released[i].Steps += stored[0].Steps
 			stored = stored[1:]
@@ -79,9 +79,9 @@ func (s *state[K]) releaseDense(stored []entry[K]) []entry[K] {
 }
 
 // keyAt returns the i-th of the Dim keys, which New has seen to be a key of type K.
-func (s *state[K]) keyAt(i uint64) K {
+func (s *releasing[K]) keyAt(i uint64) K {
 	if s.params.Listed {
-		return s.listed.keys[i]
+		return s.listed[i]
 	}
 	key, _ := s.keys.FromBits(i)
 	return key

@@ -1,4 +1,4 @@
-package threshold
+package sparse
 
 import (
 	"math"
@@ -93,11 +93,7 @@ func plainThreshold(b, m, w, delta float64) int64 {
 // pureThreshold returns the least T at which no more than the expected number of keys without a
 // value are released.
 func (p Params) pureThreshold(b float64) int64 {
-	expected := p.FalseKeys
-	if expected == 0 {
-		expected = 1 / (2 * float64(p.Dim))
-	}
-	each := math.Log(expected) - math.Log(float64(p.Dim))
+	each := math.Log(p.falseKeys()) - math.Log(float64(p.Dim))
 	if p.Signed {
 		each -= math.Ln2 // both tails
 	}

@@ -1,0 +1,71 @@
+package threshold
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/sparse"
+)
+
+// Plan is what a release will be, before any data is seen.
+type Plan struct {
+	Params Params // filled in, with the Method that is used
+	// Threshold is the least value that is released, in the units of the data: the
+	// least absolute value if Signed, −Inf for DenseLaplace.
+	Threshold float64
+	// StdDev is that of the noise of one released value, in the units of the data.
+	StdDev float64
+	// Bytes is the length of the encoding where no key is shown. Each integer key
+	// adds 16.
+	Bytes int
+	// Candidates are all mechanisms with what each would need here. First come the
+	// possible ones by increasing threshold. Auto takes the first: the least
+	// threshold, not the least noise. Then come those that it takes only where
+	// there is no other: LinearRounding where its guarantee has a condition,
+	// PureLaplace and DenseLaplace where δ > 0. Impossible ones are last.
+	Candidates []Candidate
+
+	law sparse.Law
+}
+
+// Plan calibrates all mechanisms. The error wraps [ErrParams], also where the Method is not
+// possible. It takes some 3 ms, most of it for CorrelatedGaussian (up to 0.1 s where ε is far from
+// 1 or δ above 1e-3, and for Gaussian 0.15 s where MaxKeys is above 10⁶ besides). What was
+// calibrated is remembered, for New and whatever asks again.
+func (p Params) Plan() (Plan, error) {
+	q := p.inner()
+	law, err := q.Law()
+	if err != nil {
+		return Plan{}, err
+	}
+	plan := Plan{Params: outer(law.Params().Defaults()), Threshold: law.Threshold(), StdDev: law.StdDev(), Bytes: sparse.FixedSize, law: law}
+	for m := ExponentialRounding; m <= DenseLaplace; m++ {
+		l, reason := q.Possible(sparse.Method(m))
+		plan.Candidates = append(plan.Candidates, Candidate{m, l.Threshold(), l.StdDev(), reason})
+	}
+	rank := func(c Candidate) int {
+		switch {
+		case c.Reason != "":
+			return 4
+		case c.Method == DenseLaplace:
+			return 3
+		case c.Method == PureLaplace:
+			return 2
+		case !q.Chooses(sparse.Method(c.Method)):
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(plan.Candidates, func(a, b Candidate) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Threshold, b.Threshold))
+	})
+	return plan, nil
+}
+
+// ErrorBound returns a bound on |estimate − value| that holds with the given confidence for all
+// keys at once, if at most stored keys have a value: a hidden key is off by at most the threshold
+// and its noise, a released one by its noise. With PureLaplace all Dim keys have noise. NaN if an
+// argument is invalid, and for the zero Plan.
+func (p Plan) ErrorBound(stored int, confidence float64) float64 {
+	return p.law.ErrorBound(stored, confidence)
+}
