@@ -274,7 +274,7 @@ type object interface {
 // objects make receivers for each type of encodings: one for each type of keys.
 var objects = map[string][]func() object{
 	"misragries.Histogram":        {to[misragries.Histogram[string]], to[misragries.Histogram[int]], to[misragries.Histogram[uint64]], to[misragries.Histogram[[16]byte]]},
-	"threshold.Vector":            {to[sparse.Vector[string]], to[sparse.Vector[int]], to[sparse.Vector[uint64]], to[sparse.Vector[[16]byte]]},,
+	"threshold.Vector":            {to[sparse.Vector[string]], to[sparse.Vector[int]], to[sparse.Vector[uint64]], to[sparse.Vector[[16]byte]]},
 	"threshold/groupby.Groups":    {to[groupby.Groups[string]], to[groupby.Groups[int]], to[groupby.Groups[uint64]], to[groupby.Groups[[16]byte]]},
 	"misragries/series.Slice":     {to[series.Slice[string]], to[series.Slice[int]], to[series.Slice[uint64]], to[series.Slice[[16]byte]]},
 	"alp.Projection":              {to[alp.Projection]},
