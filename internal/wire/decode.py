@@ -11,8 +11,8 @@ import json, math, os, re, struct, sys
 
 PAGE = open(os.path.join(os.path.dirname(__file__), "FORMAT.md"), encoding="utf-8").read()
 
-# kind → object and version: "| 1 | misragries.Histogram | 4 |"
-KINDS = {int(kind): (name, int(version)) for kind, name, version in
+# kind and version → object: "| 1 | misragries.Histogram | 4 |"
+KINDS = {(int(kind), int(version)): name for kind, name, version in
          re.findall(r"^\| (\d+) \| ([\w/.]+)[^|]*\| (\d+) \|", PAGE, re.M)}
 
 # object or part → its fields as (type, names, condition): "name: type names if condition; …"
@@ -114,9 +114,10 @@ class Reader:
 def decode(data, fields=None):
     r = Reader(data, [] if fields is None else fields)
     need(r.take(4, "magic", "magic") == b"dpsk", "magic")
-    name, version = KINDS.get(r.number("B", "kind", "B"), (None, None))
-    need(name, "unknown kind")
-    need(r.number("B", "version", "B") == version, "another version")
+    kind = r.number("B", "kind", "B")
+    r.seen["version"] = r.number("B", "version", "B")
+    name = KINDS.get((kind, r.seen["version"]))
+    need(name, "unknown kind or version")
     read = {"type": name, **r.layout(name)}
     need(r.at == len(data), "bytes behind the end")
     return read

@@ -48,11 +48,12 @@ func (r *Reader) Done() error {
 // Remaining returns the number of bytes not read yet, 0 after a failure.
 func (r *Reader) Remaining() int { return len(r.rest) }
 
-// Header reads the magic, the kind and the version, and fails unless they are the given ones.
-func (r *Reader) Header(kind Kind, version uint8) {
+// Header reads the magic, the kind and the version, and fails unless they are the given ones. Of
+// several versions it returns the one that is there.
+func (r *Reader) Header(kind Kind, versions ...uint8) (version uint8) {
 	head := r.Bytes(HeaderSize)
 	if head == nil {
-		return
+		return 0
 	}
 	gotKind, gotVersion := Kind(head[len(magic)]), head[len(magic)+1]
 	switch {
@@ -60,9 +61,10 @@ func (r *Reader) Header(kind Kind, version uint8) {
 		r.Fail("not an encoding of this library: wrong magic number")
 	case gotKind != kind:
 		r.Fail(fmt.Sprintf("holds an object of %v, want %v", gotKind, kind))
-	case gotVersion != version:
-		r.Fail(fmt.Sprintf("has version %d, want %d", gotVersion, version))
+	case !slices.Contains(versions, gotVersion):
+		r.Fail(fmt.Sprintf("has version %d, want %d", gotVersion, versions[len(versions)-1]))
 	}
+	return gotVersion
 }
 
 // Bytes reads n bytes and returns them as a part of the input, not a copy: a decoder that keeps

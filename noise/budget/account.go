@@ -11,8 +11,10 @@ import (
 // package loss: those of known law on a lattice, those by ρ and μ by the profile of their sum. Its
 // answers are certified: never below the truth.
 type account struct {
-	sums // of the pair: ρ, μ² and δ of what is not in laws
+	sums // of the pair: ρ, μ² and δ of what is not in laws, with the μ² of keys
 	laws
+	keys loss.Keys
+	like float64 // μ² of Gaussian noise that is much like all of it
 }
 
 // exactable reports whether the accountant can be better than the sums: releases of known law, and
@@ -23,17 +25,40 @@ func (g Guarantee) exactable() bool {
 		return false
 	}
 	alone := p.kinds.single() && p.rho == 0 && p.muSquares == 0 && p.escape == g.delta && p.kinds.at(0).size == g.epsilon
-	return p.kinds != "" && !alone || p.rho > 0 && p.muSquares > 0
+	return p.hasKeys() || p.kinds != "" && !alone || p.rho > 0 && p.muSquares > 0
 }
 
-// account returns the account of g, with the laws of g.pair.kinds. Of two profiles, by ρ and by μ,
-// only one can be the last: Gaussian noise is put on the lattice.
-func (g Guarantee) account(l laws) account {
-	a := account{g.pair.bounds(), l}
-	if mu := math.Nextafter(math.Sqrt(a.muSquares), math.Inf(1)); a.rho > 0 && a.muSquares > 0 && mu >= loss.Least && mu <= loss.MostMu {
+// account returns the account of g, with the laws of g.pair.kinds, and false if there are none. Of
+// two profiles, by ρ and by μ, only one can be the last: Gaussian noise is put on the lattice; and
+// where keys ask for a profile at many ε.
+func (g Guarantee) account(l laws) (account, bool) {
+	p := g.pair
+	if p.kinds != "" && !l.known() {
+		return account{}, false
+	}
+	a := account{sums{delta: p.escape, rho: p.rho, muSquares: round.SumUp(p.muSquares, p.keys.MuSquares())}, l, p.keys, 0}
+	a.like = round.SumUp(a.muSquares, 2*(p.responses+p.rho))
+	if mu := sqrtAbove(a.muSquares); (a.rho > 0 || p.hasKeys() && l.known()) && mu >= loss.Least && mu <= loss.MostMu {
 		a.laws, a.muSquares = l.with(loss.Gaussian(mu, loss.Points)), 0
 	}
-	return a
+	return a, a.known() || p.hasKeys()
+}
+
+// sqrtAbove returns a number above √x, next to it.
+func sqrtAbove(x float64) float64 { return math.Nextafter(math.Sqrt(x), math.Inf(1)) }
+
+// at returns an upper bound on δ(ε), for any real ε.
+func (a account) at(epsilon float64) float64 {
+	whole := func(epsilon float64) float64 { return a.mixed(a.profile(epsilon)) }
+	switch {
+	case a.keys == loss.Keys{}:
+		return whole(epsilon)
+	case !a.known() && a.rho == 0:
+		return a.keys.Delta(epsilon, whole)
+	}
+	// The κ that is best beside Gaussian noise of the same ρ is nearly the best.
+	kappa := a.keys.Best(epsilon, func(epsilon float64) float64 { return a.mixed(gaussianDelta(a.like, epsilon)) })
+	return a.keys.DeltaBy(kappa, epsilon, whole)
 }
 
 // profile returns an upper bound on δ(ε) of all but the escapes, for any real ε.
@@ -111,24 +136,45 @@ func bothWays(epsilon float64, profile func(float64) float64) float64 {
 	return min(1, (-math.Expm1(epsilon)+math.Exp(epsilon)*profile(-epsilon))*round.Up)
 }
 
-// epsilon returns an ε ≤ most at which the profile is at most δ, the least up to a relative 10⁻¹³,
-// or +Inf if there is none.
-func (a account) epsilon(delta, most float64) float64 {
-	most = min(most, 0x1p40)
-	if a.profile(0) <= delta {
+// epsilonAt returns the least of most, a bound already known, and what the accountant finds: an ε
+// of which within holds, the least up to a relative 10⁻¹³.
+func (a account) epsilonAt(delta, most float64) float64 {
+	profile, delta := a.target(delta)
+	if !(delta > 0) || !(most > 0) {
+		return most
+	}
+	if profile(0) <= delta {
 		return 0
 	}
 	excess := func(epsilon float64) float64 {
-		at := a.profile(epsilon)
+		at := profile(epsilon)
 		if at <= delta {
 			return min(round.Log(at)-round.Log(delta), 0)
 		}
 		return max(round.Log(at)-round.Log(delta), math.SmallestNonzeroFloat64)
 	}
-	if excess(most) > 0 {
-		return math.Inf(1)
+	if end := min(most, 0x1p40); excess(end) <= 0 {
+		return leastRoot(0, end, excess)
 	}
-	return leastRoot(0, most, excess)
+	return most
+}
+
+// within reports whether the whole is (ε, δ)-DP.
+func (a account) within(epsilon, delta float64) bool {
+	profile, delta := a.target(delta)
+	return delta > 0 && profile(epsilon) <= delta
+}
+
+// target returns a function that bounds δ(ε) and what it has to come down to for δ; or the same for
+// all but the escapes, where these are beside everything. What is not above 0 is out of reach.
+func (a account) target(delta float64) (func(epsilon float64) float64, float64) {
+	if delta < a.delta && delta >= a.delta*round.Down {
+		delta = a.delta
+	}
+	if a.keys == (loss.Keys{}) {
+		return a.profile, a.fraction(delta)
+	}
+	return a.at, delta
 }
 
 // leastRoot returns a number of (lo, hi] where the decreasing function f is ≤ 0, the least up to a

@@ -51,7 +51,7 @@ func TestAccountant(t *testing.T) {
 		mu, delta, up float64
 	}{{50, 1 / sigma, 1e-6, 1.0015}, {1000, 0.05, 1e-9, 1.002}} {
 		law := loss.Gaussian(c.mu, loss.Points).Power(c.n, loss.Points)
-		got := account{laws: laws{law, law}}.epsilon(c.delta, 100)
+		got := account{laws: laws{law, law}}.epsilonAt(c.delta, 100)
 		t.Logf("%d Gaussian, by powers: %.7g", c.n, got)
 		truth := gaussian(math.Sqrt(float64(c.n))*c.mu, c.delta)
 		require.GreaterOrEqual(t, got, truth)

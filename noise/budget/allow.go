@@ -43,9 +43,20 @@ func (l *Ledger) epsilonOf(g Guarantee) float64 {
 	}
 	most := g.boundAt(l.delta)
 	if most > 0 && g.exactable() {
-		return g.account(l.open().laws.of(g.pair.kinds)).epsilonAt(l.delta, most)
+		if a, ok := g.account(l.open().laws.of(g.pair.kinds)); ok {
+			return a.epsilonAt(l.delta, most)
+		}
 	}
 	return most
+}
+
+// within reports whether the whole is within the budget by the accountant.
+func (l *Ledger) within(whole Guarantee) bool {
+	if !whole.promised || !whole.exactable() {
+		return false
+	}
+	a, ok := whole.account(l.open().laws.of(whole.pair.kinds))
+	return ok && a.within(l.limit(), l.delta)
 }
 
 // limit is the ε that is accepted.
@@ -57,11 +68,11 @@ func (l *Ledger) allows(before exact, g Guarantee) bool {
 	if !g.promised {
 		return false
 	}
-	whole := before.plus(g).guarantee(l.unit)
+	whole := l.after(before, g)
 	if l.filter != nil {
 		return l.filter.allows(l, whole)
 	}
-	return l.bySums(whole) || l.hopes(before, g) && l.epsilonOf(whole) <= l.limit()
+	return l.bySums(whole) || l.hopes(before, g) && l.within(whole)
 }
 
 // bySums reports whether the bounds (A) to (D) allow the whole.
@@ -74,7 +85,7 @@ func (l *Ledger) bySums(whole Guarantee) bool {
 // without any lattice. The lattice makes the answer larger by up to .1 %, so that a refusal here is
 // one there but for roundings.
 func (l *Ledger) hopes(before exact, g Guarantee) bool {
-	whole := before.plus(g).guarantee(l.unit)
+	whole := l.after(before, g)
 	bounds := whole.pair.bounds()
 	if whole.promised && !whole.exactable() {
 		return l.bySums(whole) // exact
@@ -82,14 +93,15 @@ func (l *Ledger) hopes(before exact, g Guarantee) bool {
 	if !whole.promised || !(bounds.fraction(l.delta) > 0) || bounds.delta > l.delta {
 		return false
 	}
-	if !g.pair.kinds.single() || g.pair.rho > 0 || g.pair.muSquares > 0 {
+	if !g.pair.kinds.single() || g.pair.rho > 0 || g.pair.muSquares > 0 || whole.pair.hasKeys() {
 		return true
 	}
-	known := l.open().laws.of(before.kinds)
-	if !known.known() && before.kinds != "" {
+	epsilon := g.pair.kinds.at(0).size
+	whole.pair.kinds = before.kinds
+	rest, ok := whole.account(l.open().laws.of(before.kinds))
+	if !ok && before.kinds != "" {
 		return false
 	}
-	rest, epsilon := whole.account(known), g.pair.kinds.at(0).size
 	q := math.Exp(-epsilon)
 	delta := (rest.profile(l.limit()-epsilon) + q*rest.profile(l.limit()+epsilon)) / (1 + q)
 	return delta <= bounds.fraction(l.delta)
@@ -100,7 +112,7 @@ func (l *Ledger) hopes(before exact, g Guarantee) bool {
 func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, n int) float64 {
 	whole := func(x float64) Guarantee {
 		if part := g(x); part.promised {
-			return before.plus(part.Times(n)).guarantee(l.unit)
+			return l.after(before, part.Times(n))
 		}
 		return Guarantee{}
 	}
@@ -118,15 +130,15 @@ func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, 
 	// No more than what is accepted once, which is found without composing anything where g is a
 	// release by ε.
 	most := end
-	if g(some).pair.kinds.single() {
+	if g(some).pair.kinds.single() && !whole(some).pair.hasKeys() {
 		most = last(end, func(x float64) bool { return l.hopes(before, g(x)) })
 	} else {
 		most = max(2*least, some)
-		for most < end/2 && l.epsilonOf(whole(most)) <= l.limit() {
+		for most < end/2 && l.within(whole(most)) {
 			most *= 2
 		}
 	}
-	if n == 1 && l.epsilonOf(whole(most)) <= l.limit() {
+	if n == 1 && l.within(whole(most)) {
 		return max(least, most)
 	}
 	if most <= least {

@@ -24,7 +24,9 @@ func (g Guarantee) EpsilonAt(delta float64) float64 {
 	}
 	most := g.boundAt(delta)
 	if most > 0 && g.exactable() {
-		return g.account(g.pair.kinds.measure()).epsilonAt(delta, most)
+		if a, ok := g.account(g.pair.kinds.measure()); ok {
+			return a.epsilonAt(delta, most)
+		}
 	}
 	return most
 }
@@ -36,18 +38,6 @@ func (g Guarantee) boundAt(delta float64) float64 {
 		return most
 	}
 	return min(most, g.pair.bounds().epsilonAt(delta))
-}
-
-// epsilonAt returns the least of most, a bound already known, and what the accountant finds.
-func (a account) epsilonAt(delta, most float64) float64 {
-	if delta < a.delta && delta >= a.delta*round.Down {
-		delta = a.delta
-	}
-	left := a.fraction(delta)
-	if !a.known() || !(left > 0) || !(most > 0) {
-		return most
-	}
-	return min(most, a.epsilon(left, most))
 }
 
 // fraction returns the δ′ with Σδ + (1−Σδ)·δ′ ≤ δ, for δ ≥ Σδ.
@@ -93,8 +83,8 @@ func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	}
 	most := min(g.sums.deltaAt(epsilon), g.pair.bounds().deltaAt(epsilon))
 	if most > g.pair.escape && g.exactable() {
-		if a := g.account(g.pair.kinds.measure()); a.known() {
-			return min(most, a.mixed(a.profile(epsilon)))
+		if a, ok := g.account(g.pair.kinds.measure()); ok {
+			return min(most, a.at(epsilon))
 		}
 	}
 	return most
@@ -131,7 +121,7 @@ func (g sums) gaussian() bool { return g.muSquares > 0 && g.epsilon == 0 && g.rh
 // gaussianDelta returns the δ of Gaussian noise of σ = 1/μ at sensitivity 1 and ε, rounded up; 1
 // where package noise has no answer.
 func gaussianDelta(muSquares, epsilon float64) float64 {
-	delta, err := noise.GaussianDelta(1, epsilon, math.Nextafter(math.Sqrt(muSquares), math.Inf(1)))
+	delta, err := noise.GaussianDelta(1, epsilon, sqrtAbove(muSquares))
 	if err != nil {
 		return 1
 	}

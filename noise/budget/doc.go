@@ -51,6 +51,7 @@
 //	threshold.Gaussian; groupby of listed keys         GDP beside what escapes; GDP
 //	elliptical/column, a count by ρ                    DiscreteGaussian
 //	kor/distinct with bits                             PureDP of the bits and of the count
+//	groupby of keys that nobody listed                 their own, of package internal/loss
 //	others: random rounding, shared noise, quantiles   PureDP, ApproxDP, ZCDP: no better is proved
 //
 // # Cost

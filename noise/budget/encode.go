@@ -4,13 +4,15 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Guarantee, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of a Guarantee, little-endian, version 1, or 2 with keys; floating-point numbers are
+// IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 11, version 1
+//	6      header: "dpsk", kind 11, version
 //	18     Unit, see [Unit.AppendBinary]; all 0 for a guarantee that promises nothing, and then so
 //	       is what follows
 //	8      Σε
@@ -30,10 +32,13 @@ import (
 //	       size of a group of which each is in a sample by himself, 4 bytes, 0 for none; its ε, μ
 //	       or σ, 8 bytes; the fraction of the sample, 8 bytes; the number of releases in [1, 2⁴⁰],
 //	       8 bytes
+//	152    in version 2, where keys that nobody listed were released: their Σμ² > 0, Σλ, ΣΛ, and
+//	       ΣG for 16 κ
 //
 // No other bytes decode to the same Guarantee.
 const (
-	version = 1
+	version     = 1
+	keysVersion = 2 // of what there are keys in, also of a Ledger
 
 	// UnitSize is the length in bytes of the encoding of a [Unit].
 	UnitSize = 1 + 1 + 4 + 4 + 8
@@ -100,49 +105,51 @@ func readUnit(r *wire.Reader) Unit {
 	return u
 }
 
-// AppendBinary appends the encoding of the guarantee to dst. The error is always nil.
-func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
-	dst = wire.AppendHeader(dst, wire.KindGuarantee, version)
-	dst, _ = g.unit.AppendBinary(dst)
-	for _, x := range g.list() {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
-	}
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(g.pair.beside))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(g.pair.kinds.len()))
-	return append(dst, g.pair.kinds...), nil
-}
-
-// readPair reads what AppendBinary appends after the sums.
-func readPair(r *wire.Reader) pair {
-	p := pair{responses: r.Float64(), escape: r.Float64(), rho: r.Float64(), muSquares: r.Float64()}
-	p.beside = beside(r.Uint64())
-	data := r.Bytes(kindSize * r.Count(mostKinds, kindSize))
-	if r.Err() != nil {
-		return pair{}
-	}
-	if !p.beside.valid() || p.beside > 0 && !(p.escape > 0) || p.beside <= mostCount && p.beside > 0 && !(p.muSquares > 0) || !p.valid() || wire.NegativeZero(p.responses, p.escape, p.rho, p.muSquares) {
-		r.Fail("impossible sums of laws")
-		return pair{}
-	}
-	p.kinds = kinds(data)
-	list := p.kinds.list()
-	for i, x := range list {
-		if !x.valid() || i > 0 && list[i-1].compare(x) >= 0 {
-			r.Fail("impossible releases")
-			return pair{}
-		}
-	}
-	if sum := p.kinds.rho(); p.kinds != "" && !(sum >= p.responses*(1-0x1p-30) && sum <= p.responses*5+math.SmallestNonzeroFloat64*mostKinds) {
-		r.Fail("releases with another sum")
-		return pair{}
-	}
-	return p
-}
+// plainSums is how many sums every guarantee has; after these come the ones of keys.
+const (
+	plainSums = 9
+	allSums   = plainSums + len(loss.Keys{})
+)
 
 // list returns the sums in the order of the encoding.
-func (g Guarantee) list() [9]float64 {
+func (g Guarantee) list() (list [allSums]float64) {
 	s, p := g.sums, g.pair
-	return [...]float64{s.epsilon, s.responses, s.delta, s.rho, s.muSquares, p.responses, p.escape, p.rho, p.muSquares}
+	copy(list[:], []float64{s.epsilon, s.responses, s.delta, s.rho, s.muSquares, p.responses, p.escape, p.rho, p.muSquares})
+	copy(list[plainSums:], p.keys[:])
+	return list
+}
+
+// guaranteeOf returns the guarantee with these sums.
+func guaranteeOf(u Unit, x [allSums]float64, b beside, k kinds) Guarantee {
+	return promise(u, sums{x[0], x[1], x[2], x[3], x[4]}, pair{x[5], x[6], x[7], x[8], k, b, loss.Keys(x[plainSums:])})
+}
+
+// AppendBinary appends the encoding of the guarantee to dst. The error is always nil.
+func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
+	dst = wire.AppendHeader(dst, wire.KindGuarantee, g.pair.version())
+	dst, _ = g.unit.AppendBinary(dst)
+	list := g.list()
+	appendSums := func(part []float64) {
+		for _, x := range part {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+		}
+	}
+	appendSums(list[:plainSums])
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(g.pair.beside))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(g.pair.kinds.len()))
+	dst = append(dst, g.pair.kinds...)
+	if g.pair.hasKeys() {
+		appendSums(list[plainSums:])
+	}
+	return dst, nil
+}
+
+// version returns that of the encoding.
+func (p pair) version() uint8 {
+	if p.hasKeys() {
+		return keysVersion
+	}
+	return version
 }
 
 // MarshalBinary returns the encoding of the guarantee.
@@ -153,17 +160,27 @@ func (g Guarantee) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) 
 // wrote the bytes.
 func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
-	r.Header(wire.KindGuarantee, version)
+	keys := r.Header(wire.KindGuarantee, version, keysVersion) == keysVersion
 	u := readUnit(r)
-	s := sums{r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()}
-	p := readPair(r)
-	decoded := promise(u, s, p)
-	switch {
+	var x [allSums]float64
+	read := func(part []float64) {
+		for i := range part {
+			part[i] = r.Float64()
+		}
+	}
+	read(x[:plainSums])
+	b := beside(r.Uint64())
+	k := kinds(r.Bytes(kindSize * r.Count(mostKinds, kindSize)))
+	if keys {
+		read(x[plainSums:])
+	}
+	decoded := guaranteeOf(u, x, b, k)
+	switch again, _ := decoded.MarshalBinary(); {
 	case r.Err() != nil:
-	case wire.NegativeZero(s.epsilon, s.responses, s.delta, s.rho, s.muSquares):
-		r.Fail("a negative zero")
-	case decoded.unit != u || decoded.sums != s || decoded.pair != p || !s.possible():
+	case wire.NegativeZero(x[:]...) || string(again) != string(data):
 		r.Fail("impossible sums")
+	case !decoded.sums.possible() || !decoded.pair.possible():
+		r.Fail("impossible laws")
 	}
 	if err := r.Done(); err != nil {
 		return err
@@ -179,4 +196,19 @@ func (s sums) possible() bool {
 		return false
 	}
 	return (s.epsilon == 0) == (s.responses == 0) && s.responses <= responseRho(s.epsilon)*(1+0x1p-20)
+}
+
+// possible reports whether valid sums are those of releases, but for roundings.
+func (p pair) possible() bool {
+	if !p.beside.valid() || p.beside > 0 && !(p.escape > 0) || p.beside <= mostCount && p.beside > 0 && !(p.muSquares > 0) {
+		return false
+	}
+	list := p.kinds.list()
+	for i, x := range list {
+		if !x.valid() || i > 0 && list[i-1].compare(x) >= 0 {
+			return false
+		}
+	}
+	sum := p.kinds.rho()
+	return p.kinds == "" || sum >= p.responses*(1-0x1p-30) && sum <= p.responses*5+math.SmallestNonzeroFloat64*mostKinds
 }

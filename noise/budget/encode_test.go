@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/loss"
 )
 
 func sampleGuarantees(t testing.TB) map[string]*Guarantee {
@@ -17,7 +18,9 @@ func sampleGuarantees(t testing.TB) map[string]*Guarantee {
 	require.NoError(t, err)
 	vectors := ZCDP(0.5, L2(2.5))
 	none := Guarantee{}
-	return map[string]*Guarantee{"composed.hex": &composed, "group.hex": &group, "vectors.hex": &vectors, "none.hex": &none}
+	keys, err := Compose(withKeys(User(0, AddRemove)).Times(2), PureDP(0.5, User(0, AddRemove)))
+	require.NoError(t, err)
+	return map[string]*Guarantee{"keys.hex": &keys, "composed.hex": &composed, "group.hex": &group, "vectors.hex": &vectors, "none.hex": &none}
 }
 
 func TestGuaranteeCodec(t *testing.T) {
@@ -61,6 +64,8 @@ func TestGuaranteeDecodeRejects(t *testing.T) {
 		"vectors at −0":        {unit: Unit{kind: l1, distance: math.Copysign(0, -1)}, promised: true},
 		"a period of rows":     {unit: Unit{kind: row, relation: Replace, distance: 5e-324, many: 1}, promised: true},
 		"a period too long":    {unit: Unit{kind: user, relation: AddRemove, period: 1<<30 + 1, many: 1}, promised: true},
+		"keys of no release":   {unit: rowed, promised: true, sums: PureDP(1, rowed).sums, pair: pair{keys: loss.Keys{0, 1}}},
+		"keys below 0":         {unit: rowed, promised: true, sums: PureDP(1, rowed).sums, pair: pair{keys: loss.Keys{1, -1}}},
 		"a group of elements":  {unit: Unit{kind: element, relation: AddRemove, many: 2}, promised: true},
 	} {
 		data, err := g.MarshalBinary()

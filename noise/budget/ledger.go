@@ -64,7 +64,7 @@ func (l *Ledger) open() *book {
 // exact are the sums of a Guarantee in the order of its encoding, 0 where nil, and the laws of the
 // releases. Nobody changes the numbers.
 type exact struct {
-	sums     [9]*big.Float
+	sums     [allSums]*big.Float
 	kinds    kinds
 	unknown  bool // kinds is not all
 	beside   beside
@@ -198,7 +198,7 @@ func (l *Ledger) record(name string, g Guarantee) error {
 
 // remember adds g to what was spent.
 func (l *Ledger) remember(name string, g Guarantee) {
-	l.spentSoFar, l.parts = l.spentSoFar.plus(g), l.parts.without(g)
+	l.spentSoFar, l.parts = l.spentSoFar.plus(l.booked(g)), l.parts.without(g)
 	if name != "" {
 		if l.ids == nil {
 			l.ids = map[string]Guarantee{}
@@ -297,6 +297,20 @@ func (l Ledger) String() string {
 	return fmt.Sprintf("ε = %.4g of %s at δ = %s, %s, for %v", spent, number(l.epsilon), number(l.delta), releases, l.unit)
 }
 
+// after returns the whole that g makes with what was spent before.
+func (l *Ledger) after(before exact, g Guarantee) Guarantee {
+	return before.plus(l.booked(g)).guarantee(l.unit)
+}
+
+// booked returns what of g is added up. The bounds of keys do not hold in a filter, where their κ
+// would have to be fixed beforehand: what stands there is as it was asked for.
+func (l *Ledger) booked(g Guarantee) Guarantee {
+	if l.filter != nil && g.pair.hasKeys() {
+		g.pair = pairOf(g.sums)
+	}
+	return g
+}
+
 // plus returns the sums with g.
 func (s exact) plus(g Guarantee) exact {
 	s.releases++
@@ -335,5 +349,5 @@ func (s exact) guarantee(u Unit) Guarantee {
 		}
 		up[i] = nearest
 	}
-	return promise(u, sums{up[0], up[1], up[2], up[3], up[4]}, pair{up[5], up[6], up[7], up[8], s.kinds, s.beside})
+	return guaranteeOf(u, up, s.beside, s.kinds)
 }

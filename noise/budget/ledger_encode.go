@@ -11,10 +11,11 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Ledger, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of a Ledger, little-endian, version 1, or 2 with keys; floating-point numbers are
+// IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 21, version 1
+//	6      header: "dpsk", kind 21, version
 //	16     ε and δ of the budget
 //	18     Unit, see [Unit.AppendBinary]
 //	1      the rule: 0 none, 1 SumRule, 2 RhoRule, 3 MuRule
@@ -28,12 +29,12 @@ import (
 //	4      number of names of SpendOnce
 //	…      for each, increasing: the length of the name, 1 byte; the name; the length of its
 //	       Guarantee, 4 bytes; the Guarantee
+//	551    in version 2: the 19 sums of keys of a Guarantee, exactly
 //
 // No other bytes decode to the same Ledger.
 const (
-	ledgerVersion = 1
-	sumDigits     = 200 // binary digits of an exact sum
-	sumSize       = 4 + sumDigits/8
+	sumDigits = 200 // binary digits of an exact sum
+	sumSize   = 4 + sumDigits/8
 )
 
 // AppendBinary appends the encoding of the ledger to dst: the budget and all that was spent. It is
@@ -43,7 +44,7 @@ func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
 	b := l.open()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	dst = wire.AppendHeader(dst, wire.KindLedger, ledgerVersion)
+	dst = wire.AppendHeader(dst, wire.KindLedger, b.spentSoFar.guarantee(l.unit).pair.version())
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.epsilon))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.delta))
 	dst, _ = l.unit.AppendBinary(dst)
@@ -64,7 +65,7 @@ func (l *Ledger) rule() Rule {
 // append appends what was spent, and under which names.
 func (s exact) append(dst []byte, ids map[string]Guarantee) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.releases))
-	for _, x := range s.sums {
+	for _, x := range s.sums[:plainSums] {
 		dst = appendSum(dst, x)
 	}
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.beside))
@@ -82,6 +83,11 @@ func (s exact) append(dst []byte, ids map[string]Guarantee) []byte {
 		dst = append(dst, name...)
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(data)))
 		dst = append(dst, data...)
+	}
+	if s.sums[plainSums] != nil { // Σμ² of keys
+		for _, x := range s.sums[plainSums:] {
+			dst = appendSum(dst, x)
+		}
 	}
 	return dst
 }
@@ -117,28 +123,19 @@ func readSum(r *wire.Reader) *big.Float {
 func newSum() *big.Float { return new(big.Float).SetPrec(sumDigits).SetMode(big.ToPositiveInf) }
 
 // readExact reads what was spent for the unit, and under which names.
-func readExact(r *wire.Reader, u Unit) (s exact, ids map[string]Guarantee) {
+func readExact(r *wire.Reader, u Unit, keys bool) (s exact, ids map[string]Guarantee) {
 	releases := r.Uint64()
-	for i := range s.sums {
-		s.sums[i] = readSum(r)
+	read := func(sums []*big.Float) {
+		for i := range sums {
+			sums[i] = readSum(r)
+		}
 	}
+	read(s.sums[:plainSums])
 	s.beside = beside(r.Uint64())
 	s.kinds = kinds(r.Bytes(kindSize * r.Count(mostKinds, kindSize)))
 	n := r.Count(math.MaxInt32, 1+1+4)
 	if r.Err() != nil {
 		return exact{}, nil
-	}
-	s.unknown = s.sums[5] != nil && s.kinds == "" // as pair.unknown has it
-	s.releases = int(releases)
-	spent := s.guarantee(u)
-	data, _ := spent.MarshalBinary()
-	switch {
-	case releases > math.MaxInt || uint64(n) > releases:
-		r.Fail("impossible releases")
-	case spent.pair.kinds != s.kinds || !spent.promised || new(Guarantee).UnmarshalBinary(data) != nil:
-		r.Fail("impossible sums")
-	case releases == 0 && spent.sums != sums{} || releases == 0 && spent.pair != pair{}:
-		r.Fail("sums of no releases")
 	}
 	last := ""
 	for range n {
@@ -157,6 +154,24 @@ func readExact(r *wire.Reader, u Unit) (s exact, ids map[string]Guarantee) {
 		}
 		ids[name], last = g, name
 	}
+	if keys {
+		read(s.sums[plainSums:])
+	}
+	s.unknown = s.sums[5] != nil && s.kinds == "" // as pair.unknown has it
+	s.releases = int(releases)
+	spent := s.guarantee(u)
+	data, _ := spent.MarshalBinary()
+	switch {
+	case r.Err() != nil:
+	case keys != spent.pair.hasKeys():
+		r.Fail("impossible keys")
+	case releases > math.MaxInt || uint64(n) > releases:
+		r.Fail("impossible releases")
+	case spent.pair.kinds != s.kinds || !spent.promised || new(Guarantee).UnmarshalBinary(data) != nil:
+		r.Fail("impossible sums")
+	case releases == 0 && spent.sums != sums{} || releases == 0 && spent.pair != pair{}:
+		r.Fail("sums of no releases")
+	}
 	return s, ids
 }
 
@@ -169,11 +184,11 @@ func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 // Whether the bytes tell all that was spent is up to whoever wrote them.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
-	r.Header(wire.KindLedger, ledgerVersion)
+	keys := r.Header(wire.KindLedger, version, keysVersion) == keysVersion
 	epsilon, delta := r.Float64(), r.Float64()
 	u := readUnit(r)
 	rule := Rule{ruleKind(r.Uint8()), r.Float64()}
-	spent, ids := readExact(r, u)
+	spent, ids := readExact(r, u, keys)
 	if err := r.Done(); err != nil {
 		return err
 	}

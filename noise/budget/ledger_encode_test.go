@@ -31,8 +31,10 @@ func sampleLedgers(t testing.TB) map[string]*Ledger {
 	bySum, err3 := NewLedger(3, 1e-6, unit, SumRule())
 	byRho, err4 := NewLedger(8, 1e-6, unit, RhoRule(1e-7))
 	byMu, err5 := NewLedger(3, 1e-6, unit, MuRule())
+	keys, err6 := NewLedger(3, 1e-6, unit)
 	return map[string]*Ledger{
 		"ledger.hex":       spent(plan, err1, PureDP(0.1, unit), Laplace(0.3, unit), ZCDP(0.25, unit), GDP(0.5, unit).WithEscape(1e-9), ApproxDP(1, 1e-8, unit), PureDP(0.1, unit), PureDP(5e-324, unit)),
+		"ledger-keys.hex":  spent(keys, err6, withKeys(unit), PureDP(0.1, unit), withKeys(unit)),
 		"ledger-fresh.hex": spent(fresh, err2),
 		"ledger-sums.hex":  spent(bySum, err3, PureDP(0.1, unit), ApproxDP(1, 1e-8, unit)),
 		"ledger-rho.hex":   spent(byRho, err4, PureDP(0.1, unit), ApproxDP(1, 1e-8, unit), ZCDP(1e-3, unit)),

@@ -90,13 +90,13 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 // product of the fractions.
 func (g Guarantee) sampled(fraction float64) (pair, bool) {
 	p := g.pair
-	if g.unit.relation != AddRemove || p.rho > 0 || p.unknown() {
+	if g.unit.relation != AddRemove || p.rho > 0 || p.unknown() || p.hasKeys() {
 		return pair{}, false
 	}
 	var x lossKind
 	switch {
 	case p.kinds == "" && p.muSquares > 0: // many are one
-		x = lossKind{law: gaussian, size: math.Nextafter(math.Sqrt(p.muSquares), math.Inf(1)), fraction: 1, count: 1}
+		x = lossKind{law: gaussian, size: sqrtAbove(p.muSquares), fraction: 1, count: 1}
 	case p.kinds.len() == 1 && p.muSquares == 0 && p.kinds.at(0).count == 1:
 		x = p.kinds.at(0)
 	default:

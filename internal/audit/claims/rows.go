@@ -272,11 +272,11 @@ var rows = []row{
 		about: "noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.EpsilonAt noise/budget.Guarantee.Epsilon noise/budget.Guarantee.Delta noise/budget.Guarantee.Rho noise/budget.Guarantee.Mu " +
 			"noise/budget.PureDP noise/budget.ApproxDP noise/budget.ZCDP noise/budget.GDP noise/budget.Laplace noise/budget.DiscreteLaplace noise/budget.Gaussian noise/budget.GaussianZCDP " +
 			"noise/budget.DiscreteGaussian noise/budget.Compose noise/budget.Guarantee.Times noise/budget.Guarantee.Group noise/budget.Guarantee.For " +
-			"noise/budget.Guarantee.Stable noise/budget.Guarantee.WithPair noise/budget.Guarantee.WithEscape noise/budget.Guarantee.Subsampled",
+			"noise/budget.Guarantee.Stable noise/budget.Guarantee.WithPair noise/budget.Guarantee.WithEscape noise/budget.Guarantee.WithKeys noise/budget.Guarantee.Subsampled",
 		theorem: "dominating pairs and their composition (Kairouz, Oh and Viswanath; Zhu, Dong and Wang); Bun and Steinke's zCDP with the conversion of Canonne, Kamath and Steinke; Dong, Roth and Su's GDP",
 		proof:   "internal/loss/loss_proof.md", code: "noise/budget.Compose noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.Times noise/budget.Guarantee.Group",
 		exact: "noise/budget.TestComposeNeverBelowRandomizedResponse noise/budget.TestPairsBoundTheirNoise noise/budget.TestConversionsAreExact noise/budget.TestGroupIsExact noise/budget.TestStable " +
-			"noise/budget.TestWithPair noise/budget.TestWithEscape noise/budget.TestSubsampledIsExact noise/budget.TestSampledPairsBoundAllMechanisms",
+			"noise/budget.TestWithPair noise/budget.TestWithEscape noise/budget.TestReleasesOfKeys internal/loss.TestKeysExactly noise/budget.TestSubsampledIsExact noise/budget.TestSampledPairsBoundAllMechanisms",
 		audit: "noise/budget.TestPublishedFigures", edits: "noise/budget: several releases for the price of one; units added up that differ; a group costs one less; replaced for the price of one",
 	},
 	{

@@ -220,7 +220,7 @@ def encodings():
                 raise SystemExit("%s: %s, but it is read" % (name, why))
         else:
             c["decoded"] = json.loads(json.dumps(decode.decode(data)))
-        c["type"] = decode.KINDS[base[4]][0]
+        c["type"] = decode.KINDS[base[4], base[5]]
         cases.append(c)
 
     done = set()
