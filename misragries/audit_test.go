@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -38,26 +39,26 @@ func (s held) release(src *noise.Source) *Histogram[int] {
 	if s.law.method.reduces() {
 		lost *= int64(s.params.Counters) + 1
 	}
-	for _, sketch := range s.sketches {
+	for _, list := range s.sketches {
 		if s.law.method.reduces() {
-			for _, c := range sketch {
-				lost += c.count
+			for _, c := range list {
+				lost += c.Count
 			}
 		}
 		if s.law.method.shifts() {
-			sketch = reducedBy(sketch, s.params.Counters, discreteLaplace(s.law.shift).SampleInt(src)+s.law.offset)
+			list = sketch.ReducedBy(list, s.params.Counters, discreteLaplace(s.law.shift).SampleInt(src)+s.law.offset)
 		} else if s.law.method.reduces() {
-			sketch = reduced(sketch, s.params.Counters)
+			list = sketch.Reduced(list, s.params.Counters)
 		}
-		for _, c := range sketch {
-			units[c.key] += c.count
+		for _, c := range list {
+			units[c.Key] += c.Count
 		}
 	}
 	var all []counter[int]
 	for key, count := range units {
-		all = append(all, counter[int]{key, count})
+		all = append(all, counter[int]{Key: key, Count: count})
 	}
-	sortCounters(all)
+	sketch.Sort(all)
 	if err := h.by().draw(src, h, contents[int]{all, lost, s.law.input == GivenCounters}); err != nil {
 		panic(err)
 	}
@@ -79,7 +80,7 @@ func (s held) values(h *Histogram[int], keys int) []float64 {
 func level(k int, counts ...int64) []counter[int] {
 	all := make([]counter[int], k)
 	for i := range all {
-		all[i] = counter[int]{i, counts[min(i, len(counts)-1)]}
+		all[i] = counter[int]{Key: i, Count: counts[min(i, len(counts)-1)]}
 	}
 	return all
 }
@@ -186,7 +187,7 @@ func TestAuditPaths(t *testing.T) {
 		units := float64((k + 1) * 100_000)
 		units -= float64(k * 100_000)
 		high := slices.Clone(low)
-		high[0].count++
+		high[0].Count++
 		a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
 		loss := func(s held, h *Histogram[int]) float64 {
 			v := s.values(h, k)
@@ -216,7 +217,7 @@ func TestAuditPaths(t *testing.T) {
 		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Method: m, Dim: 1 << 40}
 		low := level(k, 100_000)
 		high := slices.Clone(low)
-		high[0].count++
+		high[0].Count++
 		a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
 		units := float64(100_000 + k - a.law.offset)
 		audited(t, m.String(), 8_500, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
@@ -228,8 +229,8 @@ func TestAuditPaths(t *testing.T) {
 	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-4, Method: ShiftedSum}
 	l := hold(t, p, Summed, 0).law.sumLaw
 	const c = 1000
-	low := []counter[int]{{0, c}, {1, 16*c - l.offset}}
-	high := []counter[int]{{0, c + 1}, {1, 16*c - l.offset}}
+	low := []counter[int]{{Key: 0, Count: c}, {Key: 1, Count: 16*c - l.offset}}
+	high := []counter[int]{{Key: 0, Count: c + 1}, {Key: 1, Count: 16*c - l.offset}}
 	a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
 	audited(t, "ShiftedSum/δ", 6_000, epsilon, p.Delta, a, b, func(l *calibration) { l.from, l.threshold = 20, 21 }, anyShown(1))
 	if dptest.Long() { // the threshold alone
@@ -243,7 +244,7 @@ func TestAuditPaths(t *testing.T) {
 		p = Params{Counters: 4, Epsilon: epsilon, Dim: dim}
 		low := level(4, 1000)
 		high := slices.Clone(low)
-		high[0].count++
+		high[0].Count++
 		a, b = hold(t, p, OneStream, 0, high), hold(t, p, OneStream, 0, low)
 		audited(t, "PureUniverse", 25_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
 			v := s.values(h, 4)

@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -22,12 +22,12 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 		runs = 20
 	}
 	stream, truth := zipfStream(14, n, 1.1)
-	s := newSketch[int](k)
-	s.addSlice(stream)
-	state, positive := s.counters(), s.positive()
+	s := sketch.New[int](k)
+	s.AddSlice(stream)
+	state, positive := s.Counters(), s.Positive()
 	stored := map[int]bool{}
 	for _, c := range state {
-		stored[c.key] = true
+		stored[c.Key] = true
 	}
 	unstored := 0.0 // the largest count that no release shows
 	for key, f := range truth {
@@ -39,7 +39,7 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 	errors := func(find func(key int) float64) (below, above float64) {
 		below = unstored
 		for _, c := range state {
-			d := float64(truth[c.key]) - find(c.key)
+			d := float64(truth[c.Key]) - find(c.Key)
 			below, above = max(below, d), max(above, -d)
 		}
 		return below, above
@@ -62,7 +62,7 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 	factor := math.Inf(1)
 	chanLeast = math.Inf(1)
 	for range runs {
-		h := release(&src, p, state, saturate(s.decrements))
+		h := release(&src, p, state, s.Decrements())
 		lo, hi := errors(func(key int) float64 { return h.EstimateAs(key, Lower) })
 		require.LessOrEqual(t, lo, most)
 		require.LessOrEqual(t, hi, spread)
@@ -70,8 +70,8 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 
 		theirs := map[int]float64{}
 		for _, c := range positive {
-			if v := c.count + wide.SampleInt(&src); v >= threshold {
-				theirs[c.key] = float64(v)
+			if v := c.Count + wide.SampleInt(&src); v >= threshold {
+				theirs[c.Key] = float64(v)
 			}
 		}
 		cLo, cHi := errors(func(key int) float64 { return theirs[key] })
@@ -80,7 +80,7 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 		factor = min(factor, worst/max(lo, hi))
 	}
 	require.Greater(t, factor, 10.0, "in every run")
-	t.Logf("sketch: D = %d, n/(k+1) = %.1f, largest f that is not stored %.0f", s.decrements, float64(n)/(k+1), unstored)
+	t.Logf("sketch: D = %d, n/(k+1) = %.1f, largest f that is not stored %.0f", s.Decrements(), float64(n)/(k+1), unstored)
 	t.Logf("largest f − estimate in %d runs %.0f, Theorem 14 %.1f: %.2f of it; largest estimate − f %.0f, Theorem 14 %.1f", runs, below, most, below/most, above, spread)
 	t.Logf("Chan et al.: threshold %d, error %.0f to %.0f, at least %.1f times ours", threshold, chanLeast, chanBelow, factor)
 
@@ -89,17 +89,17 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 	bound = spread + 1 + 2*math.Log(3/delta)/epsilon
 	distance := func(find func(key int) float64) (d float64) {
 		for _, c := range state {
-			d = max(d, math.Abs(find(c.key)-float64(c.count)))
+			d = max(d, math.Abs(find(c.Key)-float64(c.Count)))
 		}
 		return d
 	}
 	for range runs / 10 {
-		h := release(&src, p, state, saturate(s.decrements))
+		h := release(&src, p, state, s.Decrements())
 		ours = max(ours, distance(func(key int) float64 { return h.EstimateAs(key, Lower) }))
 		theirs := map[int]float64{}
 		for _, c := range positive {
-			if v := c.count + wide.SampleInt(&src); v >= threshold {
-				theirs[c.key] = float64(v)
+			if v := c.Count + wide.SampleInt(&src); v >= threshold {
+				theirs[c.Key] = float64(v)
 			}
 		}
 		before = max(before, distance(func(key int) float64 { return theirs[key] }))
@@ -117,15 +117,15 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 		shown := map[int]float64{}
 		least := 0.0
 		for _, c := range counts {
-			shown[c.key] = float64(c.count) / per
+			shown[c.Key] = float64(c.Count) / per
 			// also of keys that never occurred
-			least = max(least, shown[c.key]-float64(truth[c.key]))
+			least = max(least, shown[c.Key]-float64(truth[c.Key]))
 		}
 		lo, hi := errors(func(key int) float64 { return shown[key] })
 		return max(lo, hi, least)
 	}
 	for range max(runs/20, 5) {
-		pure = max(pure, worst(topOfUniverse(&src, l.noise(), k, p.Dim, reduced(positive, k)), k+1))
+		pure = max(pure, worst(topOfUniverse(&src, l.noise(), k, p.Dim, sketch.Reduced(positive, k)), k+1))
 		before = min(before, worst(topOfUniverse(&src, wide, k, p.Dim, positive), 1))
 	}
 	require.Greater(t, before/pure, 10.0)

@@ -96,7 +96,7 @@ func TestReleasedCountsFollowTheirLaw(t *testing.T) {
 	counts, decrements := make([]int64, 60), make([]int64, 41)
 	var src noise.Source
 	for range n {
-		h := release(&src, p, []counter[int]{{1, c}, {2, 0}}, 3)
+		h := release(&src, p, []counter[int]{{Key: 1, Count: c}, {Key: 2, Count: 0}}, 3)
 		if v := int(h.EstimateAs(1, Lower)); v != 0 {
 			require.GreaterOrEqual(t, v, tau)
 			counts[min(v, len(counts)-1)]++
@@ -151,12 +151,12 @@ func TestAudit(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 1, Delta: 1e-2}
 	tau := thresholdOf(p)
 	// (S3): the counter 100 or 101, by v + (D − η) = 101 + L ≥ 101.
-	a, b := []counter[int]{{1, 101}, {2, 0}}, []counter[int]{{1, 100}, {2, 0}}
+	a, b := []counter[int]{{Key: 1, Count: 101}, {Key: 2, Count: 0}}, []counter[int]{{Key: 1, Count: 100}, {Key: 2, Count: 0}}
 	own := func(h *Histogram[int]) bool { return h.EstimateAs(1, Lower)+float64(h.lost) >= 101 }
 	require.LessOrEqual(t, audit(t, 1, tau, p.Delta, a, b, own), 1.0)
 	require.Greater(t, audit(t, 2, tau, p.Delta, a, b, own), 1.0, "half the noise must be noticed")
 	// (S6): a key on one side only is shown.
-	a, b = []counter[int]{{1, 1}, {2, 0}}, []counter[int]{{3, 0}, {4, 0}}
+	a, b = []counter[int]{{Key: 1, Count: 1}, {Key: 2, Count: 0}}, []counter[int]{{Key: 3, Count: 0}, {Key: 4, Count: 0}}
 	escape := func(h *Histogram[int]) bool { return h.Estimate(1) != 0 || h.Estimate(2) != 0 }
 	require.LessOrEqual(t, audit(t, 1, tau, p.Delta, a, b, escape), 1.0)
 	require.Greater(t, audit(t, 1, tau-2, p.Delta, a, b, escape), 1.0, "a threshold two lower must be noticed")
@@ -249,4 +249,15 @@ func testKeys[K interface {
 	var back Histogram[K]
 	require.NoError(t, back.UnmarshalBinary(data))
 	require.Equal(t, *h, back)
+}
+
+func TestBatchesAfterRelease(t *testing.T) {
+	b := build(t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, []int{1, 2})
+	_, err := b.Release()
+	require.NoError(t, err)
+	var zero Builder[int]
+	for _, released := range []*Builder[int]{b, &zero} {
+		released.AddSlice([]int{1})
+		require.True(t, released.Released())
+	}
 }

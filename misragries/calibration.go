@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -80,7 +81,7 @@ func (c calibration) shifts(sketches, tail float64) float64 {
 // shifts or does not, and are in the range in which all methods work.
 func (c calibration) has(shared, rounded, cut, shifted bool) bool {
 	absent := func(x float64) bool { return x == 0 && !math.Signbit(x) }
-	const most = limit
+	const most = sketch.Limit
 	if _, err := noise.NewDiscreteLaplace(c.lost); c.lost != 0 && err != nil || math.Signbit(c.lost) {
 		return false
 	}

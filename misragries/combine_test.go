@@ -8,14 +8,15 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestCombine(t *testing.T) {
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
-	a := histogram(p, 4, []counter[string]{{"a", 30}, {"c", 17}})
-	b := histogram(Params{Counters: 16, Epsilon: 2, Delta: 1e-9}, 2, []counter[string]{{"b", 20}, {"c", 50}})
+	a := histogram(p, 4, []counter[string]{{Key: "a", Count: 30}, {Key: "c", Count: 17}})
+	b := histogram(Params{Counters: 16, Epsilon: 2, Delta: 1e-9}, 2, []counter[string]{{Key: "b", Count: 20}, {Key: "c", Count: 50}})
 	c, err := Combine(a, b)
 	require.NoError(t, err)
 	require.Equal(t, 3, c.Len())
@@ -57,11 +58,11 @@ func TestCombinedPromises(t *testing.T) {
 	stream, truth := zipfStream(5, 9000, 1.2)
 	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
 	const releases, confidence = 1500, 0.9
-	var states [3]*sketch[int]
+	var states [3]*sketch.Sketch[int]
 	for i := range states {
-		states[i] = newSketch[int](p.Counters)
+		states[i] = sketch.New[int](p.Counters)
 		for _, key := range stream[3000*i : 3000*i+3000] {
-			states[i].add(key)
+			states[i].Add(key)
 		}
 	}
 	var src noise.Source
@@ -70,7 +71,7 @@ func TestCombinedPromises(t *testing.T) {
 	for range releases {
 		var parts []*Histogram[int]
 		for _, s := range states {
-			parts = append(parts, release(&src, p, s.counters(), saturate(s.decrements)))
+			parts = append(parts, release(&src, p, s.Counters(), s.Decrements()))
 		}
 		c, err := Combine(parts...)
 		require.NoError(t, err)

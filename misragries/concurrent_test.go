@@ -69,7 +69,7 @@ func TestConcurrentUseIsSeen(t *testing.T) {
 			}
 			total := int64(0)
 			for _, c := range positiveOf(b) {
-				total += c.count
+				total += c.Count
 			}
 			require.EqualValues(t, goroutines*each, total, "counts lost in silence")
 		})
@@ -95,5 +95,5 @@ func TestUseInTurnIsNoConcurrentUse(t *testing.T) {
 		}()
 	}
 	workers.Wait()
-	require.Equal(t, []counter[int]{{1, 8000}}, positiveOf(b))
+	require.Equal(t, []counter[int]{{Key: 1, Count: 8000}}, positiveOf(b))
 }

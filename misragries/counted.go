@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
 // counted has what is the same for all mechanisms that release integer counts of units: all but
@@ -19,17 +20,17 @@ func (counted[K]) name(h *Histogram[K]) string { return h.law.method.String() }
 func (counted[K]) length(h *Histogram[K]) int { return len(h.counts) }
 
 func (counted[K]) find(h *Histogram[K], key K) (v float64, found bool) {
-	i, found := slices.BinarySearchFunc(h.counts, key, func(c counter[K], key K) int { return wire.Compare(c.key, key) })
+	i, found := slices.BinarySearchFunc(h.counts, key, func(c sketch.Counter[K], key K) int { return wire.Compare(c.Key, key) })
 	if !found {
 		return 0, false
 	}
-	return h.law.counts(h.counts[i].count), true
+	return h.law.counts(h.counts[i].Count), true
 }
 
 func (counted[K]) all(h *Histogram[K]) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		for _, c := range h.counts {
-			if !yield(c.key, h.law.counts(c.count)) {
+			if !yield(c.Key, h.law.counts(c.Count)) {
 				return
 			}
 		}
@@ -63,8 +64,8 @@ func (counted[K]) encode(h *Histogram[K], dst []byte) ([]byte, error) {
 	dst = wire.AppendFields(dst, h.numbers())
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(h.counts)))
 	for _, c := range h.counts {
-		dst = keys.Append(dst, c.key)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(c.count))
+		dst = keys.Append(dst, c.Key)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(c.Count))
 	}
 	return dst, nil
 }
@@ -89,17 +90,17 @@ func (h *Histogram[K]) decodeCounts(r *wire.Reader, ok bool, least, most int) {
 	if r.Err() != nil {
 		return
 	}
-	h.counts = make([]counter[K], n)
+	h.counts = make([]sketch.Counter[K], n)
 	for i := range h.counts {
 		c := &h.counts[i]
-		c.key = keys.Read(r)
-		c.count = r.Int64()
+		c.Key = keys.Read(r)
+		c.Count = r.Int64()
 		switch {
-		case i > 0 && keys.Compare(h.counts[i-1].key, c.key) >= 0:
+		case i > 0 && keys.Compare(h.counts[i-1].Key, c.Key) >= 0:
 			r.Fail("keys not in ascending order")
-		case h.params.Dim > 0 && outside(c.key, h.params.Dim):
+		case h.params.Dim > 0 && sketch.Outside(c.Key, h.params.Dim):
 			r.Fail("a key outside Dim")
-		case h.law.threshold > 0 && c.count < h.law.threshold:
+		case h.law.threshold > 0 && c.Count < h.law.threshold:
 			r.Fail("a count below the threshold")
 		}
 		if r.Err() != nil {

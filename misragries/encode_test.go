@@ -11,11 +11,11 @@ import (
 )
 
 func sampleWords() *Histogram[string] {
-	return histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, -3, []counter[string]{{"", 17}, {"apple", 130}, {"zebra crossing", 1 << 40}})
+	return histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, -3, []counter[string]{{Key: "", Count: 17}, {Key: "apple", Count: 130}, {Key: "zebra crossing", Count: 1 << 40}})
 }
 
 func sampleInts() *Histogram[int64] {
-	return histogram(Params{Counters: 3, Epsilon: 0.5, Delta: 1e-9}, 1<<33, []counter[int64]{{-1 << 63, 48}, {-1, 99}, {1<<63 - 1, 1<<62 + 12}})
+	return histogram(Params{Counters: 3, Epsilon: 0.5, Delta: 1e-9}, 1<<33, []counter[int64]{{Key: -1 << 63, Count: 48}, {Key: -1, Count: 99}, {Key: 1<<63 - 1, Count: 1<<62 + 12}})
 }
 
 // plainSamples are the objects of the golden files, by name.
@@ -42,7 +42,7 @@ func TestDecodeIntoAnotherKeyType(t *testing.T) {
 	require.ErrorIs(t, new(Histogram[string]).UnmarshalBinary(ints), ErrFormat)
 	require.ErrorIs(t, new(Histogram[uint64]).UnmarshalBinary(ints), ErrFormat)
 	require.ErrorIs(t, new(Histogram[int32]).UnmarshalBinary(ints), ErrFormat, "a key does not fit")
-	small := histogram(Params{Counters: 3, Epsilon: 1, Delta: 1e-6}, 0, []counter[int32]{{-5, 20}, {9, 17}})
+	small := histogram(Params{Counters: 3, Epsilon: 1, Delta: 1e-6}, 0, []counter[int32]{{Key: -5, Count: 20}, {Key: 9, Count: 17}})
 	data, _ := small.MarshalBinary()
 	var wide Histogram[int64]
 	require.NoError(t, wide.UnmarshalBinary(data), "the same class, and all keys fit")
@@ -52,9 +52,9 @@ func TestDecodeIntoAnotherKeyType(t *testing.T) {
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	spoils := map[string]func(*Histogram[string]){
-		"count below the threshold": func(h *Histogram[string]) { h.counts[0].count = 16 },
+		"count below the threshold": func(h *Histogram[string]) { h.counts[0].Count = 16 },
 		"keys out of order":         func(h *Histogram[string]) { h.counts[0], h.counts[1] = h.counts[1], h.counts[0] },
-		"key twice":                 func(h *Histogram[string]) { h.counts[1].key = "" },
+		"key twice":                 func(h *Histogram[string]) { h.counts[1].Key = "" },
 		"more keys than counters":   func(h *Histogram[string]) { h.params.Counters = 2 },
 		"no counters":               func(h *Histogram[string]) { h.params.Counters = 0 },
 		"too many counters":         func(h *Histogram[string]) { h.params.Counters = maxCounters + 1 },

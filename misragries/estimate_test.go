@@ -10,86 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
-
-// shortStreams calls f with every stream of at most so many elements of the keys 0, …, keys−1.
-func shortStreams(keys, length int, f func(stream []int)) {
-	var extend func(stream []int)
-	extend = func(stream []int) {
-		f(stream)
-		if len(stream) < length {
-			for key := range keys {
-				extend(append(stream, key))
-			}
-		}
-	}
-	extend(make([]int, 0, length))
-}
-
-// patterns calls f with every stream of at most so many elements, up to the names of the keys: a
-// key that is new is the least that has not come.
-func patterns(length int, f func(stream []int)) {
-	var extend func(stream []int, keys int)
-	extend = func(stream []int, keys int) {
-		f(stream)
-		if len(stream) < length {
-			for key := range keys + 1 {
-				extend(append(stream, key), max(keys, key+1))
-			}
-		}
-	}
-	extend(make([]int, 0, length), 0)
-}
-
-// f = c + D − Z, where Z counts the decrements at which the key was neither stored nor the element
-// that came, replayed on all streams of up to eight elements of any keys. Positive counters and D
-// do not depend on how keys are called, so one stream stands for all of a pattern; another order of
-// the names gives the same. So the upper reading is right for a key that was there at every
-// decrement.
-func TestUpperIsTheCountLessAbsences(t *testing.T) {
-	const length = 8
-	streams := 0
-	for k := 1; k <= 3; k++ {
-		patterns(length, func(stream []int) {
-			streams++
-			s, mirrored := newSketch[int](k), newSketch[int](k)
-			f, absent := [length]int64{}, [length]int64{}
-			for _, key := range stream {
-				before, stored := s.decrements, [length]bool{}
-				for _, e := range s.entries {
-					stored[e.key] = true
-				}
-				s.add(key)
-				mirrored.add(-key)
-				f[key]++
-				for other := range stored {
-					if s.decrements > before && !stored[other] && other != key {
-						absent[other]++
-					}
-				}
-			}
-			c := [length]int64{}
-			for _, x := range s.positive() {
-				c[x.key] = x.count
-			}
-			for _, x := range mirrored.positive() {
-				if c[-x.key] != x.count || mirrored.decrements != s.decrements {
-					require.Fail(t, "names matter", "k = %d: %v", k, stream)
-				}
-			}
-			for key := range f {
-				if f[key] != c[key]+int64(s.decrements)-absent[key] {
-					require.Fail(t, "f = c + D − Z", "k = %d: %v", k, stream)
-				}
-			}
-			if int64(len(stream)) != s.length(k) {
-				require.Fail(t, "S + (k+1)·D is the number of elements", "k = %d: %v", k, stream)
-			}
-		})
-	}
-	require.Equal(t, 3*5296, streams, "1, 1, 2, 5, 15, 52, 203, 877 and 4140 patterns")
-}
 
 // The readings of a stored key are unbiased for c, c + D/2 and c + D; the upper one has the own
 // noise alone.
@@ -101,7 +24,7 @@ func TestReadingsHaveTheirNoise(t *testing.T) {
 	var src noise.Source
 	samples := [3][]float64{}
 	for range full(1_000_000, 20_000) {
-		h := release(&src, p, []counter[int]{{1, 1000}}, 300)
+		h := release(&src, p, []counter[int]{{Key: 1, Count: 1000}}, 300)
 		for side := range samples {
 			samples[side] = append(samples[side], h.EstimateAs(1, Side(side))-1000)
 		}
@@ -118,53 +41,6 @@ func TestReadingsHaveTheirNoise(t *testing.T) {
 	require.Equal(t, h.StdDev(), p.StdDev())
 	require.True(t, math.IsNaN(h.StdDevAs(3)) && math.IsNaN(h.EstimateAs(1, 3)))
 	require.Equal(t, "Side(3)", Side(3).String())
-}
-
-// Σr ≤ f ≤ Σr + N/(k+1) for every key and for all pairs of short streams, and for the reduced
-// sketch of both merged.
-func TestReducedSketchesAndTheirLengthEncloseCounts(t *testing.T) {
-	for k := 1; k <= 3; k++ {
-		type summary struct {
-			f, units [4]int64
-			length   int64
-			sketch   *sketch[int]
-		}
-		var all []summary
-		shortStreams(4, full(5, 3), func(stream []int) {
-			x := summary{sketch: newSketch[int](k)}
-			for _, key := range stream {
-				x.sketch.add(key)
-				x.f[key]++
-			}
-			for _, c := range reduced(x.sketch.positive(), k) {
-				x.units[c.key] = c.count
-			}
-			x.length = x.sketch.length(k)
-			all = append(all, x)
-		})
-		rng := rand.New(rand.NewPCG(1, 2))
-		for i, a := range all {
-			for range 60 {
-				b := all[rng.IntN(len(all))]
-				merged := newSketch[int](k)
-				merged.merge(a.sketch)
-				merged.merge(b.sketch)
-				units := [4]int64{}
-				for _, c := range reduced(merged.positive(), k) {
-					units[c.key] = c.count
-				}
-				length := merged.length(k)
-				holds := length <= a.length+b.length
-				for key := range a.f {
-					f, sum := (a.f[key]+b.f[key])*(int64(k)+1), a.units[key]+b.units[key]
-					holds = holds && sum <= f && f <= sum+a.length+b.length && units[key] <= f && f <= units[key]+length
-				}
-				if !holds {
-					require.Fail(t, "bounds", "k = %d, stream %d: %+v and %+v", k, i, a, b)
-				}
-			}
-		}
-	}
 }
 
 // evenSpread solves its equation, and gives its mean back to a key that is spread evenly.
@@ -279,13 +155,13 @@ func TestIntervalsOfSums(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, m, mechanism), func(t *testing.T) {
 					p := Params{Counters: k, Epsilon: 1, Delta: 1e-6, Method: mechanism}
 					var sketches [][]counter[int]
-					decrements := uint64(0)
+					decrements := int64(0)
 					for _, part := range shards(stream, m, name == "drifting") {
-						s := newSketch[int](k)
-						s.addSlice(part)
-						sketches, decrements = append(sketches, s.positive()), decrements+s.decrements
+						s := sketch.New[int](k)
+						s.AddSlice(part)
+						sketches, decrements = append(sketches, s.Positive()), decrements+s.Decrements()
 					}
-					s := hold(t, p, Summed, int64(decrements), sketches...)
+					s := hold(t, p, Summed, decrements, sketches...)
 					var src noise.Source
 					ps, width, wide := promises{}, 0.0, 0.0
 					for range releases {

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 )
 

@@ -3,6 +3,7 @@ package misragries
 import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -14,8 +15,8 @@ func (freedZeros[K]) calibrate(p Params, in Input, _ bool) (calibration, error) 
 	return p.calibrateShared(FreedZeros, in, leastStandardThreshold)
 }
 
-func (freedZeros[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) contents[K] {
-	return contents[K]{counters: s.positive(), lost: int64(s.decrements)}
+func (freedZeros[K]) prepare(_ *noise.Source, _ calibration, s *sketch.Sketch[K]) contents[K] {
+	return contents[K]{counters: s.Positive(), lost: s.Decrements()}
 }
 
 func (freedZeros[K]) draw(src *noise.Source, h *Histogram[K], held contents[K]) error {

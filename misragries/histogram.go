@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -20,10 +21,10 @@ import (
 type Histogram[K hashing.Key] struct {
 	params   Params
 	law      calibration
-	sketches int               // how many went into a sum; else 1
-	lost     int64             // in units, with noise: see calibration.lost
-	counts   []counter[K]      // sorted by key, in units, all at the threshold or above
-	vector   *sparse.Vector[K] // in the place of counts, for SparseVector
+	sketches int                 // how many went into a sum; else 1
+	lost     int64               // in units, with noise: see calibration.lost
+	counts   []sketch.Counter[K] // sorted by key, in units, all at the threshold or above
+	vector   *sparse.Vector[K]   // in the place of counts, for SparseVector
 }
 
 // newHistogram returns a Histogram without counts.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -35,15 +36,15 @@ func TestPromisesHoldAtTheirConfidence(t *testing.T) {
 	notShort(t)
 	stream, truth := zipfStream(1, 20_000, 1.2)
 	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
-	s := newSketch[int](p.Counters)
+	s := sketch.New[int](p.Counters)
 	for _, key := range stream {
-		s.add(key)
+		s.Add(key)
 	}
-	state, decrements := s.counters(), saturate(s.decrements)
+	state, decrements := s.Counters(), s.Decrements()
 	require.Greater(t, decrements, int64(20))
 	stored := map[int]int64{}
 	for _, c := range state {
-		stored[c.key] = c.count
+		stored[c.Key] = c.Count
 	}
 	watched := []int{0, 3, 12}
 	for key, f := range truth {
@@ -119,7 +120,7 @@ func TestIntervalsFailForOtherNoise(t *testing.T) {
 	var src noise.Source
 	misses := 0
 	for range 2000 {
-		h := release(&src, actual, []counter[int]{{1, 500}}, 3)
+		h := release(&src, actual, []counter[int]{{Key: 1, Count: 500}}, 3)
 		h.params, h.law = claimed, lawOf(claimed)
 		if lo, hi := h.Interval(1, 0.95); 500 < lo || 500 > hi {
 			misses++
@@ -137,7 +138,7 @@ func TestEstimateMoments(t *testing.T) {
 	var src noise.Source
 	samples := make([]float64, 50_000)
 	for i := range samples {
-		samples[i] = release(&src, p, []counter[int]{{1, 1000}}, 0).EstimateAs(1, Lower) - 1000
+		samples[i] = release(&src, p, []counter[int]{{Key: 1, Count: 1000}}, 0).EstimateAs(1, Lower) - 1000
 	}
 	dptest.Moments(t, "noise", samples, 0, 2*variance, 2*fourth+6*variance*variance, 1e-10)
 	require.InEpsilon(t, math.Sqrt(2*variance), histogram(p, 0, []counter[int]{}).StdDevAs(Lower), 1e-12)
@@ -145,7 +146,7 @@ func TestEstimateMoments(t *testing.T) {
 
 func TestHistogramMethods(t *testing.T) {
 	// τ = 17
-	h := histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, 4, []counter[string]{{"a", 30}, {"c", 17}, {"e", 99}})
+	h := histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, 4, []counter[string]{{Key: "a", Count: 30}, {Key: "c", Count: 17}, {Key: "e", Count: 99}})
 	require.Equal(t, 3, h.Len())
 	require.Equal(t, 17.0, h.Threshold())
 	require.Equal(t, []string{"a", "c", "e"}, keysOf(h.All()))

@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -36,8 +37,8 @@ func (p Params) calibrateShared(m Method, in Input, least func(k int, epsilon, d
 
 func (m keptZeros[K]) candidate(h *Histogram[K]) (Candidate, error) { return candidateOf(h, m), nil }
 
-func (keptZeros[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) contents[K] {
-	return contents[K]{counters: s.counters(), lost: int64(s.decrements)}
+func (keptZeros[K]) prepare(_ *noise.Source, _ calibration, s *sketch.Sketch[K]) contents[K] {
+	return contents[K]{counters: s.Counters(), lost: s.Decrements()}
 }
 
 func (keptZeros[K]) draw(src *noise.Source, h *Histogram[K], held contents[K]) error {
@@ -52,14 +53,14 @@ func (keptZeros[K]) draw(src *noise.Source, h *Histogram[K], held contents[K]) e
 // The proof compares η = x on one side with x or x − 1 on the other, where each common c + η is the
 // same or one of them is one apart, and D − η is the same. Saturating these sums keeps that;
 // saturating c itself would not.
-func releaseShared[K hashing.Key](src *noise.Source, l calibration, counters []counter[K], decrements int64) ([]counter[K], int64) {
+func releaseShared[K hashing.Key](src *noise.Source, l calibration, counters []sketch.Counter[K], decrements int64) ([]sketch.Counter[K], int64) {
 	d := l.noise()
 	eta := d.SampleInt(src)
-	var released []counter[K]
+	var released []sketch.Counter[K]
 	for _, c := range counters {
-		y := cutSum(c.count, eta)
+		y := cutSum(c.Count, eta)
 		if x, shown := d.SampleTail(src, l.threshold-y); shown {
-			released = append(released, counter[K]{c.key, y + x})
+			released = append(released, sketch.Counter[K]{Key: c.Key, Count: y + x})
 		}
 	}
 	return released, cutSum(decrements, -eta)
@@ -67,8 +68,8 @@ func releaseShared[K hashing.Key](src *noise.Source, l calibration, counters []c
 
 // cutSum returns min(count + eta, 2⁶²), count ≥ 0.
 func cutSum(count, eta int64) int64 {
-	if eta > limit-count {
-		return limit
+	if eta > sketch.Limit-count {
+		return sketch.Limit
 	}
 	return count + eta
 }

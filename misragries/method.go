@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -97,7 +98,7 @@ type method[K hashing.Key] interface {
 	reach(h *Histogram[K], tail float64) float64
 
 	// prepare returns what is released of a sketch. Of several sketches the sums are.
-	prepare(src *noise.Source, c calibration, s *sketch[K]) contents[K]
+	prepare(src *noise.Source, c calibration, s *sketch.Sketch[K]) contents[K]
 	// draw spends the budget and writes to h, which has Params and calibration.
 	draw(src *noise.Source, h *Histogram[K], held contents[K]) error
 
@@ -138,7 +139,7 @@ type method[K hashing.Key] interface {
 
 // contents are what a Builder, a Sum or a UserBuilder held, in units.
 type contents[K hashing.Key] struct {
-	counters []counter[K] // sorted by key
-	lost     int64        // what a key may have more than its counter: see calibration.lost
-	unknown  bool         // nothing is known of that
+	counters []sketch.Counter[K] // sorted by key
+	lost     int64               // what a key may have more than its counter: see calibration.lost
+	unknown  bool                // nothing is known of that
 }

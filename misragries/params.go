@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -163,8 +164,5 @@ func (p Params) Size() int {
 	if c.together {
 		counters += p.MaxKeys
 	}
-	const entry, zero = 16, 8
-	slots, bytes := indexSlots(counters)
-	size := int64(counters)*(entry+zero) + int64(slots)*int64(bytes)
-	return int(min(size, math.MaxInt)) // 32-bit platforms
+	return int(min(sketch.Size(counters), math.MaxInt)) // 32-bit platforms
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/limits"
-
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 

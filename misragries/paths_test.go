@@ -432,10 +432,10 @@ func TestShiftsAddUp(t *testing.T) {
 		}
 		held := build(t, p, stream)
 		sum, count := int64(0), int64(0)
-		for _, x := range peek(held.secret).sketch.positive() {
-			sum += x.count
-			if x.key == 0 {
-				count = x.count
+		for _, x := range peek(held.secret).Sketch.Positive() {
+			sum += x.Count
+			if x.Key == 0 {
+				count = x.Count
 			}
 		}
 		mean := l.per*float64(count) - float64(sum) - c.servers*float64(l.offset)
@@ -641,7 +641,7 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 	require.NoError(t, err)
 	given.AddSlice(stray)
 	for _, b := range []*Builder[int]{byAdd, bySlice, given} {
-		require.Equal(t, []counter[int]{{0, 50}, {1, 40}}, peek(b.secret).sketch.positive())
+		require.Equal(t, []counter[int]{{Key: 0, Count: 50}, {Key: 1, Count: 40}}, peek(b.secret).Sketch.Positive())
 	}
 	for _, m := range []Method{KeptZeros, SparseVector} {
 		q := p
@@ -674,15 +674,10 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			require.NoError(t, err)
 			b.AddUser([]int{0, 0, 0, 1, 2, 3, 3, 4, 0, 3})
 			s := peek(b.userSecret)
-			var kept []counter[int]
-			if s.users != nil {
-				kept = s.users.positive()
-			} else {
-				kept = s.stream.positive()
-			}
+			kept := s.sketch.Positive()
 			require.Len(t, kept, 2)
-			require.Equal(t, int64(1), kept[0].count*kept[1].count, "once")
-			counts[pairs[[2]int{kept[0].key, kept[1].key}]]++
+			require.Equal(t, int64(1), kept[0].Count*kept[1].Count, "once")
+			counts[pairs[[2]int{kept[0].Key, kept[1].Key}]]++
 		}
 		dptest.ChiSquare(t, "pairs", counts, slices.Repeat([]float64{0.1}, 10), 1e-10)
 		b, err := NewUserBuilder[int](p)
@@ -692,11 +687,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 		}
 		b.AddUser(nil)
 		s := peek(b.userSecret)
-		if s.users != nil {
-			require.Equal(t, []counter[int]{{5, 100}, {9, 100}}, s.users.positive())
-		} else {
-			require.Equal(t, []counter[int]{{5, 100}, {9, 100}}, s.stream.positive())
-		}
+		require.Equal(t, []counter[int]{{Key: 5, Count: 100}, {Key: 9, Count: 100}}, s.sketch.Positive())
 	}
 }
 
@@ -739,8 +730,8 @@ func TestRefusedMerges(t *testing.T) {
 	other.Delta = 0.25
 	holds := func(b *Builder[int], f int64) {
 		t.Helper()
-		require.Equal(t, []counter[int]{{0, f}}, peek(b.secret).sketch.positive())
-		require.Equal(t, OneStream, peek(b.secret).law.input)
+		require.Equal(t, []counter[int]{{Key: 0, Count: f}}, peek(b.secret).Sketch.Positive())
+		require.False(t, peek(b.secret).Merged)
 	}
 	a, b, stranger := build(t, p, repeat(50)), build(t, p, repeat(60)), build(t, other, repeat(70))
 	gone := build(t, p, repeat(1))
@@ -968,11 +959,11 @@ func TestFromCounters(t *testing.T) {
 	holds := func(counts map[string]int64) []counter[string] {
 		b, err := FromCounters(p, counts)
 		require.NoError(t, err)
-		return peek(b.secret).sketch.positive()
+		return peek(b.secret).Sketch.Positive()
 	}
 	require.Empty(t, holds(nil))
-	require.Equal(t, []counter[string]{{"a", 1}, {"d", 1 << 62}}, holds(map[string]int64{"a": 1, "b": 0, "d": 1 << 62}))
-	require.Equal(t, []counter[string]{{"a", 9}, {"b", 7}, {"c", 4}}, holds(map[string]int64{"a": 9, "b": 7, "c": 4}))
+	require.Equal(t, []counter[string]{{Key: "a", Count: 1}, {Key: "d", Count: 1 << 62}}, holds(map[string]int64{"a": 1, "b": 0, "d": 1 << 62}))
+	require.Equal(t, []counter[string]{{Key: "a", Count: 9}, {Key: "b", Count: 7}, {Key: "c", Count: 4}}, holds(map[string]int64{"a": 9, "b": 7, "c": 4}))
 	for _, bad := range []map[string]int64{{"a": 1, "b": 1, "c": 1, "d": 1}, {"a": -1}, {"a": 5, "b": math.MinInt64}, {"a": 1<<62 + 1}} {
 		b, err := FromCounters(p, bad)
 		require.ErrorIs(t, err, ErrParams)
@@ -986,10 +977,10 @@ func TestFromCounters(t *testing.T) {
 	}
 	large, err := FromCounters(Params{Counters: 5000, Epsilon: 1, Delta: 0.01}, many)
 	require.NoError(t, err)
-	for _, c := range peek(large.secret).sketch.positive() {
-		require.Equal(t, many[c.key], c.count)
+	for _, c := range peek(large.secret).Sketch.Positive() {
+		require.Equal(t, many[c.Key], c.Count)
 	}
-	require.Len(t, peek(large.secret).sketch.positive(), 5000)
+	require.Len(t, peek(large.secret).Sketch.Positive(), 5000)
 
 	counts := map[string]int64{"a": 9}
 	b, err := FromCounters(p, counts)
@@ -997,7 +988,7 @@ func TestFromCounters(t *testing.T) {
 	counts["a"] = 100
 	b.Add("a")
 	b.Add("z")
-	require.Equal(t, []counter[string]{{"a", 10}, {"z", 1}}, peek(b.secret).sketch.positive(), "a copy, and more can be added")
+	require.Equal(t, []counter[string]{{Key: "a", Count: 10}, {Key: "z", Count: 1}}, peek(b.secret).Sketch.Positive(), "a copy, and more can be added")
 	h, err := b.Release()
 	require.NoError(t, err)
 	require.Zero(t, h.lost)

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
 // This file moves a Builder or a Sum between the machines of one trusted pipeline. It is the only
@@ -21,7 +22,7 @@ const (
 	privateSum     = 2
 )
 
-const privateVersion = 3
+const privateVersion = 4
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // keys and exact counts, protected by nothing. It is for a pipeline that moves its builders between
@@ -38,20 +39,8 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	defer private.Leave(b.secret)
 	keys := wire.KeysOf[K]()
 	dst = appendPrivateHead(dst, privateBuilder, keys, b.params)
-	dst = append(dst, byte(s.law.input), bit(s.given))
-	sketch := s.sketch.plain()
-	dst = binary.LittleEndian.AppendUint64(dst, sketch.decrements)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(sketch.settled))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(sketch.entries)))
-	for _, e := range sketch.entries {
-		dst = keys.Append(dst, e.key)
-		dst = binary.LittleEndian.AppendUint64(dst, e.total)
-	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(sketch.zeros)))
-	for _, key := range sketch.zeros {
-		dst = keys.Append(dst, key)
-	}
-	return dst, nil
+	dst = append(dst, bit(s.Merged), bit(s.Given))
+	return s.Sketch.Append(dst), nil
 }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
@@ -68,32 +57,26 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	if err := readPrivateHead(r, privateBuilder, keys, b.params); err != nil {
 		return err
 	}
-	in := Input(r.Uint8())
-	if in != OneStream && in != GivenCounters && in != Merged {
-		r.Fail("an unknown Input")
+	merged, given := r.Uint8(), r.Uint8()
+	if merged > 1 || given > 1 {
+		r.Fail("an unknown origin of the counters")
 	}
-	given := r.Uint8()
-	if given > 1 || in != Merged && (given == 1) != (in == GivenCounters) {
-		r.Fail("a wrong origin of the counters")
-	}
-	sketch := readSketch(r, keys, b.params)
+	restored := sketch.New[K](b.params.Counters)
+	restored.Read(r, b.params.Counters, b.params.Dim)
 	if err := r.Done(); err != nil {
 		return err
 	}
-	law := calibration{input: in}
-	var err error
-	switch {
-	case in == Merged:
-		law.method, err = b.params.allowed(in)
-	case in == s.law.input:
-		law = s.law
-	default:
-		law, err = b.params.check(in)
+	in := OneStream
+	if given == 1 {
+		in = GivenCounters
 	}
-	if err != nil {
+	if _, err := b.params.check(in); err != nil && merged == 0 {
 		return err
 	}
-	s.law, s.sketch, s.given = law, *sketch, given == 1
+	if _, err := b.params.allowed(Merged); err != nil && merged == 1 {
+		return err
+	}
+	s.Sketch, s.Merged, s.Given = *restored, merged == 1, given == 1
 	return nil
 }
 
@@ -103,53 +86,6 @@ func bit(b bool) byte {
 		return 1
 	}
 	return 0
-}
-
-// mostRestored bounds the counters and D of a restored sketch. No stream comes near, also one that
-// went on from FromCounters: 2⁶⁰ elements take a machine decades. And with as many elements after
-// it, c and D stay below 1½·2⁶², as merge relies on.
-const mostRestored = limit + 1<<60
-
-// readSketch reads a sketch and checks what its methods rely on.
-func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *sketch[K] {
-	k := p.Counters
-	foreign := func(key K) bool { return p.Dim > 0 && outside(key, p.Dim) }
-	s := newSketch[K](k)
-	if s.decrements = r.Uint64(); s.decrements > mostRestored {
-		r.Fail("an impossible number of decrements")
-	}
-	settled := r.Uint32()
-	n := r.Count(k, keys.MinSize()+8)
-	if r.Err() != nil {
-		return s
-	}
-	s.grow(max(n, 1))
-	for range n {
-		e := entry[K]{keys.Read(r), r.Uint64()}
-		if r.Err() == nil && (e.total <= s.decrements || e.total-s.decrements > mostRestored || foreign(e.key) || s.find(e.key) >= 0) {
-			r.Fail("an impossible counter")
-		}
-		if r.Err() != nil {
-			return s
-		}
-		s.entries = append(s.entries, e)
-		h := s.hasher.Hash(e.key)
-		s.index.set(s.index.vacant(h), s.index.tag(h)|uint32(len(s.entries)))
-	}
-	if s.settled = int(min(settled, math.MaxInt32)); s.settled > n {
-		r.Fail("a wrong number of settled counters")
-	}
-	if n = r.Count(k, keys.MinSize()); n > 0 {
-		s.zeros = make([]K, n, k)
-	}
-	for i := range s.zeros {
-		s.zeros[i] = keys.Read(r)
-	}
-	distinct := slices.Compact(slices.SortedFunc(slices.Values(s.zeros), wire.Compare[K]))
-	if len(distinct) != n || slices.ContainsFunc(distinct, foreign) {
-		r.Fail("impossible zeros")
-	}
-	return s
 }
 
 // AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as
@@ -188,14 +124,14 @@ func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	}
 	sketches := r.Uint32()
 	length, unknown := r.Int64(), r.Uint8()
-	if sketches > math.MaxInt32 || length < 0 || length > limit || unknown > 1 {
+	if sketches > math.MaxInt32 || length < 0 || length > sketch.Limit || unknown > 1 {
 		r.Fail("a wrong number of sketches or elements")
 	}
 	n := r.Count(math.MaxInt32, keys.MinSize()+8)
 	units := make(map[K]int64, n)
 	for range n {
 		key, count := keys.Read(r), r.Int64()
-		if _, again := units[key]; r.Err() == nil && (again || count < 1 || count > limit || t.params.Dim > 0 && outside(key, t.params.Dim)) {
+		if _, again := units[key]; r.Err() == nil && (again || count < 1 || count > sketch.Limit || t.params.Dim > 0 && sketch.Outside(key, t.params.Dim)) {
 			r.Fail("an impossible count")
 		}
 		if r.Err() != nil {

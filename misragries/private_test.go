@@ -24,7 +24,7 @@ func peek[S any](s private.State[S]) *S {
 // stateOf returns all that decides how a sketch goes on and what it releases.
 func stateOf[K string | int](b *Builder[K]) any {
 	s := peek(b.secret)
-	return []any{b.params, s.law.input, s.sketch.decrements, s.sketch.counters(), s.sketch.positive()}
+	return []any{b.params, s.Merged, s.Given, s.Decrements(), s.Counters(), s.Positive()}
 }
 
 func restored[K string | int](t *testing.T, b *Builder[K], p Params) *Builder[K] {

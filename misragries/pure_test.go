@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -10,138 +9,10 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
-
-// apartInUnits returns how far two sketches are apart, in ℓ₁ after they are reduced and in length.
-func apartInUnits(a, b *sketch[int], k int) (units, length int64) {
-	sum := map[int]int64{}
-	for _, c := range reduced(a.positive(), k) {
-		sum[c.key] += c.count
-	}
-	for _, c := range reduced(b.positive(), k) {
-		sum[c.key] -= c.count
-	}
-	for _, x := range sum {
-		units += max(x, -x)
-	}
-	length = a.length(k) - b.length(k)
-	return units, max(length, -length)
-}
-
-// Reduced sketches of neighbours are 2k−1 apart for one stream, and k(k+1)/2 after merges and for
-// sets of users, and their lengths 1 and at most k+1: over random trees of merges, where the bounds
-// 1, 3, 6 are attained.
-func TestReducedSensitivityAfterMerges(t *testing.T) {
-	rng := rand.New(rand.NewPCG(11, 12))
-	for k := 1; k <= 3; k++ {
-		p := Params{Counters: k, Epsilon: 1, Dim: 10, MaxElements: 2}
-		_, most, mostLength, _ := p.universe(Merged)
-		worst, worstLength := int64(0), int64(0)
-		for range full(400_000, 6_000) {
-			// Up to three sketches of short streams; one of them has one element more.
-			n, more := 1+rng.IntN(3), rng.IntN(k+2)
-			var a, b *sketch[int]
-			for i := range n {
-				stream := make([]int, rng.IntN(9))
-				for j := range stream {
-					stream[j] = rng.IntN(k + 2)
-				}
-				x, y := newSketch[int](k), newSketch[int](k)
-				at := rng.IntN(len(stream) + 1)
-				for j := 0; j <= len(stream); j++ {
-					if i == 0 && j == at {
-						x.add(more)
-					}
-					if j < len(stream) {
-						x.add(stream[j])
-						y.add(stream[j])
-					}
-				}
-				if i == 0 {
-					a, b = x, y
-					units, length := apartInUnits(a, b, k)
-					require.LessOrEqual(t, units, int64(2*k-1))
-					require.EqualValues(t, 1, length)
-				} else {
-					a.merge(x)
-					b.merge(y)
-				}
-			}
-			units, length := apartInUnits(a, b, k)
-			worst, worstLength = max(worst, units), max(worstLength, length)
-		}
-		require.LessOrEqual(t, float64(worst), most, "k = %d", k)
-		if k < 3 || full(1, 0) == 1 {
-			require.EqualValues(t, most, worst, "k = %d: attained", k)
-		}
-		require.LessOrEqual(t, float64(worstLength), mostLength, "k = %d", k)
-	}
-}
-
-// The witness for every k: k keys at 1 and one element of another key more, merged with a sketch of
-// large counters that shares half of the keys.
-func TestReducedSensitivityIsAttained(t *testing.T) {
-	for k := 1; k <= 64; k++ {
-		low, high, common := newSketch[int](k), newSketch[int](k), newSketch[int](k)
-		for key := range k {
-			low.add(key)
-			high.add(key)
-		}
-		high.add(k)
-		m := (k + 1) / 2
-		for key := m; key < k+m; key++ { // k keys, k − m of the first
-			for range k + 3 {
-				common.add(key)
-			}
-		}
-		low.merge(common)
-		high.merge(common)
-		units, length := apartInUnits(low, high, k)
-		require.EqualValues(t, k*(k+1)/2, units, "k = %d", k)
-		require.LessOrEqual(t, length, int64(k+1))
-	}
-}
-
-// A user with m keys moves the sketch of all keys together by the same, whatever m is, and m single
-// elements by m(2k−1).
-func TestReducedSensitivityOfUsers(t *testing.T) {
-	rng := rand.New(rand.NewPCG(13, 14))
-	for k := 2; k <= 3; k++ {
-		for m := 1; m <= k; m++ {
-			worst := int64(0)
-			for range full(100_000, 3_000) {
-				a, b := newUserSketch[int](k, m), newUserSketch[int](k, m)
-				x, y := newSketch[int](k), newSketch[int](k)
-				users, more := rng.IntN(7), rng.IntN(7)
-				for u := range users + 1 {
-					keys := rng.Perm(k + 3)[:1+rng.IntN(m)]
-					a.addUser(keys)
-					x.addSlice(keys)
-					if u != min(more, users) {
-						b.addUser(keys)
-						y.addSlice(keys)
-					}
-				}
-				units, length := apartInUnits(&a.table, &b.table, k)
-				require.LessOrEqual(t, length, int64(k+1))
-				worst = max(worst, units)
-				units, length = apartInUnits(x, y, k)
-				require.LessOrEqual(t, units, int64(m*(2*k-1)))
-				require.LessOrEqual(t, length, int64(m))
-			}
-			bound := int64(k * (k + 1) / 2)
-			if m == 1 {
-				bound = int64(2*k - 1)
-			}
-			require.LessOrEqual(t, worst, bound, "k = %d, m = %d", k, m)
-			if k == 3 && m >= 2 {
-				require.Equal(t, bound, worst, "attained")
-			}
-		}
-	}
-}
 
 // The scale and the share of the length spend ε exactly, on every input, and the largest loss of
 // the witness is ε. With half the noise of either it is more.
@@ -208,26 +79,26 @@ func TestPureReleaseOfMergedSketchesExactly(t *testing.T) {
 		c, err := p.choose(Merged)
 		require.NoError(t, err)
 		worst := func(c calibration) float64 {
-			low, high, common := newSketch[int](k), newSketch[int](k), newSketch[int](k)
+			low, high, common := sketch.New[int](k), sketch.New[int](k), sketch.New[int](k)
 			for key := range k {
-				low.add(key)
-				high.add(key)
+				low.Add(key)
+				high.Add(key)
 			}
-			high.add(k)
+			high.Add(k)
 			m := (k + 1) / 2
 			for key := m; key < k+m; key++ {
 				for range k + 3 {
-					common.add(key % (k + 2))
+					common.Add(key % (k + 2))
 				}
 			}
-			low.merge(common)
-			high.merge(common)
-			values := func(s *sketch[int]) (v []int64) {
+			low.Merge(common, k)
+			high.Merge(common, k)
+			values := func(s *sketch.Sketch[int]) (v []int64) {
 				v = make([]int64, k+2)
-				for _, x := range reduced(s.positive(), k) {
-					v[x.key] = x.count
+				for _, x := range sketch.Reduced(s.Positive(), k) {
+					v[x.Key] = x.Count
 				}
-				return append(v, s.length(k))
+				return append(v, s.Length(k))
 			}
 			a, b, loss := values(low), values(high), 0.0
 			for i := range a { // coordinates are independent, so their largest losses add up
@@ -307,16 +178,16 @@ func TestTopOfManyValues(t *testing.T) {
 	for _, dim := range []uint64{50, 1 << 40} {
 		var values []counter[int]
 		for key := range 40 {
-			values = append(values, counter[int]{key, int64(1000 + 200*key)})
+			values = append(values, counter[int]{Key: key, Count: int64(1000 + 200*key)})
 		}
 		top := topOfUniverse(&src, d, 5, dim, values)
 		require.Equal(t, []int{35, 36, 37, 38, 39}, func() (keys []int) {
 			for _, c := range top {
-				keys = append(keys, c.key)
+				keys = append(keys, c.Key)
 			}
 			return keys
 		}())
-		require.True(t, slices.IsSortedFunc(top, func(a, b counter[int]) int { return int(a.count - b.count) }))
+		require.True(t, slices.IsSortedFunc(top, func(a, b counter[int]) int { return int(a.Count - b.Count) }))
 	}
 }
 
@@ -337,12 +208,12 @@ func TestLengthHasItsNoise(t *testing.T) {
 		var length int64
 		switch b := s.(type) {
 		case *Builder[int]:
-			length = peek(b.secret).sketch.length(3)
+			length = peek(b.secret).Sketch.Length(3)
 		case *Sum[int]:
 			length = peek(b.sumSecret).length
 			require.EqualValues(t, len(stream), length)
 		case *UserBuilder[int]:
-			length = peek(b.userSecret).users.table.length(3)
+			length = peek(b.userSecret).sketch.Length(3)
 		}
 		d := discreteLaplace(c.lost)
 		counts, masses := make([]int64, 41), make([]float64, 41)

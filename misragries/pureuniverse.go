@@ -80,7 +80,7 @@ func (pureUniverse[K]) threshold(h *Histogram[K]) float64 {
 	}
 	least := int64(math.MaxInt64)
 	for _, c := range h.counts {
-		least = min(least, c.count)
+		least = min(least, c.Count)
 	}
 	return h.law.counts(least)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -70,23 +71,23 @@ func (p promises) check(h *Histogram[int], truth map[int]int, watched []int, hel
 // paths returns a state for every mechanism of every input, over the same stream, and what its
 // sketch loses at most for the watched keys.
 func paths(t *testing.T, p Params, stream []int, f func(name string, s held, lost float64)) {
-	sketchOf := func(stream []int) *sketch[int] {
-		s := newSketch[int](p.Counters)
-		s.addSlice(stream)
+	sketchOf := func(stream []int) *sketch.Sketch[int] {
+		s := sketch.New[int](p.Counters)
+		s.AddSlice(stream)
 		return s
 	}
 	whole := sketchOf(stream)
 	n := len(stream)
 	first, second := sketchOf(stream[:n/2]), sketchOf(stream[n/2:])
 	merged := sketchOf(stream[:n/2])
-	merged.merge(second)
-	users := newUserSketch[int](p.Counters, 1)
+	merged.Merge(second, p.Counters)
+	users := sketch.New[int](p.Counters + 1)
 	for _, key := range stream {
-		users.addUser([]int{key})
+		users.AddUser([]int{key}, p.Counters)
 	}
-	sum := func(s *sketch[int]) (sum int64) {
-		for _, c := range s.positive() {
-			sum += c.count
+	sum := func(s *sketch.Sketch[int]) (sum int64) {
+		for _, c := range s.Positive() {
+			sum += c.Count
 		}
 		return sum
 	}
@@ -98,24 +99,24 @@ func paths(t *testing.T, p Params, stream []int, f func(name string, s held, los
 			if m == PureUniverse {
 				q.Delta = 0
 			}
-			s := held{params: q, decrements: saturate(whole.decrements)}
-			lost := float64(whole.decrements)
+			s := held{params: q, decrements: whole.Decrements()}
+			lost := float64(whole.Decrements())
 			switch {
 			case Input(in) == Merged:
 				q.Method = Auto
-				s.sketches, lost = [][]counter[int]{merged.positive()}, float64(merged.decrements)
-				s.decrements = int64(merged.decrements)
+				s.sketches, lost = [][]counter[int]{merged.Positive()}, float64(merged.Decrements())
+				s.decrements = int64(merged.Decrements())
 			case Input(in) == Summed:
-				s.sketches = [][]counter[int]{first.positive(), second.positive()}
-				s.decrements = int64(first.decrements + second.decrements)
-				lost = float64(first.decrements+second.decrements) + float64(sum(first)+sum(second))/float64(p.Counters+1)
+				s.sketches = [][]counter[int]{first.Positive(), second.Positive()}
+				s.decrements = int64(first.Decrements() + second.Decrements())
+				lost = float64(first.Decrements()+second.Decrements()) + float64(sum(first)+sum(second))/float64(p.Counters+1)
 			case Input(in) == Users && m == SparseVector:
 				q.MaxKeys = 1
-				s.sketches, lost = [][]counter[int]{users.positive()}, float64(users.decrements())
+				s.sketches, lost = [][]counter[int]{users.Positive()}, float64(users.Decrements())
 			case m == KeptZeros:
-				s.sketches = [][]counter[int]{whole.counters()}
+				s.sketches = [][]counter[int]{whole.Counters()}
 			default:
-				s.sketches = [][]counter[int]{whole.positive()}
+				s.sketches = [][]counter[int]{whole.Positive()}
 				if m.reduces() {
 					lost += float64(sum(whole)) / float64(p.Counters+1)
 				}
@@ -244,7 +245,7 @@ func TestReadingsBelowR(t *testing.T) {
 	const confidence = 0.9
 	for _, m := range []Method{ReducedSum, ShiftedSum} {
 		p := Params{Counters: 4, Epsilon: 1, Delta: 0.1, Method: m, MaxLength: 5}
-		s := hold(t, p, OneStream, 0, []counter[int]{{0, 3}, {1, 2}})
+		s := hold(t, p, OneStream, 0, []counter[int]{{Key: 0, Count: 3}, {Key: 1, Count: 2}})
 		// key 1 is below R, and with a shift key 0 is at times
 		require.GreaterOrEqual(t, s.law.from, int64(5))
 		ps, shown := promises{}, 0
@@ -264,7 +265,7 @@ func TestReadingsBelowR(t *testing.T) {
 func TestDetectionLimitIsAboveTies(t *testing.T) {
 	for _, m := range []Method{PureUniverse} {
 		p := Params{Counters: 2, Epsilon: 1, Delta: 0.1, Dim: 100, Method: m, MaxLength: 50}
-		h := histogram(p, 0, []counter[int]{{3, 90}, {5, 60}})
+		h := histogram(p, 0, []counter[int]{{Key: 3, Count: 90}, {Key: 5, Count: 60}})
 		require.Equal(t, 20.0, h.Threshold())
 		require.Greater(t, h.detectionLimit(0), 20.0)
 		// A hidden key may have had as much as the least that is shown.

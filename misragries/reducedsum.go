@@ -3,6 +3,7 @@ package misragries
 import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -33,7 +34,7 @@ func (reducedSum[K]) draw(src *noise.Source, h *Histogram[K], held contents[K]) 
 }
 
 // releaseRounded releases units, each by the kernel.
-func releaseRounded[K hashing.Key](src *noise.Source, l calibration, units []counter[K]) []counter[K] {
+func releaseRounded[K hashing.Key](src *noise.Source, l calibration, units []sketch.Counter[K]) []sketch.Counter[K] {
 	d := l.noise()
 	beyond, err := noise.NewGeometric(l.scale)
 	if err != nil {
@@ -42,10 +43,10 @@ func releaseRounded[K hashing.Key](src *noise.Source, l calibration, units []cou
 	kernel := l.kernel()
 	tail := func(least int64) (int64, bool) { return d.SampleTail(src, least) }
 	small := func() int64 { return beyond.SampleInt(src) }
-	var released []counter[K]
+	var released []sketch.Counter[K]
 	for _, c := range units {
-		if count, shown := kernel.Show(c.count, tail, small); shown {
-			released = append(released, counter[K]{c.key, count})
+		if count, shown := kernel.Show(c.Count, tail, small); shown {
+			released = append(released, sketch.Counter[K]{Key: c.Key, Count: count})
 		}
 	}
 	return released

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -112,7 +113,7 @@ func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) 
 // silently alone, rises with it, and is smooth. So the search first goes to where τ is by lines
 // through the values of H that are known; around there they bound those of the neighbours.
 func (l *sumLaw) settleConcentration(k int, epsilon, want float64) (ok bool) {
-	const most = limit / 2
+	const most = sketch.Limit / 2
 	h := responsesByLoss{of: func(loss float64) float64 { return l.logResponses(k, epsilon, loss) }}
 	silent := h.at(0)
 	first := max(l.from+1, l.threshold-1)

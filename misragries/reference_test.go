@@ -1,64 +1,29 @@
 package misragries
 
 import (
-	"slices"
-
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
-// reference is Algorithm 1 word by word: k counters, dummies first, the smallest zero key evicted.
+// counter is a key and its count.
+type counter[K hashing.Key] = sketch.Counter[K]
+
+// reference is what Algorithm 1 holds, by its tests in package sketch.
 type reference[K hashing.Key] struct {
-	k          int
 	counts     map[K]int64
-	dummies    int // dummy keys still held; they sort after all keys
 	decrements int64
+	list       []counter[K]
 }
 
-func newReference[K hashing.Key](k int) *reference[K] {
-	return &reference[K]{k: k, counts: map[K]int64{}, dummies: k}
-}
+func (r *reference[K]) sorted() []counter[K] { return r.list }
 
-func (r *reference[K]) add(key K) {
-	if _, stored := r.counts[key]; stored {
-		r.counts[key]++
-		return
-	}
-	smallest, zero := key, false
-	for other, count := range r.counts {
-		if count == 0 && (!zero || wire.Compare(other, smallest) < 0) {
-			smallest, zero = other, true
-		}
-	}
-	switch {
-	case zero:
-		delete(r.counts, smallest)
-	case r.dummies > 0:
-		r.dummies--
-	default:
-		r.decrements++
-		for other := range r.counts {
-			r.counts[other]--
-		}
-		return
-	}
-	r.counts[key] = 1
-}
-
-func (r *reference[K]) sorted() []counter[K] {
-	all := make([]counter[K], 0, len(r.counts))
-	for key, count := range r.counts {
-		all = append(all, counter[K]{key, count})
-	}
-	slices.SortFunc(all, func(a, b counter[K]) int { return wire.Compare(a.key, b.key) })
-	return all
-}
-
-// run feeds a stream to a new reference.
+// run feeds a stream to a sketch of k counters.
 func run[K hashing.Key](k int, stream []K) *reference[K] {
-	r := newReference[K](k)
-	for _, key := range stream {
-		r.add(key)
+	s := sketch.New[K](k)
+	s.AddSlice(stream)
+	r := &reference[K]{map[K]int64{}, s.Decrements(), s.Counters()}
+	for _, c := range r.list {
+		r.counts[c.Key] = c.Count
 	}
 	return r
 }

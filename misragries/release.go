@@ -3,6 +3,7 @@ package misragries
 import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -11,38 +12,41 @@ import (
 // [Method]. The Builder gives up its data; a second Release returns an error that wraps
 // [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
-	if err := b.calibrate(); err != nil {
+	law, err := b.calibrate()
+	if err != nil {
 		return nil, err
 	}
 	s, err := private.Take(b.secret, "misragries: Release: the Builder")
 	if err != nil {
 		return nil, err
 	}
-	return releaseSketch(new(noise.Source), b.params, s.law, &s.sketch, s.given)
+	return releaseSketch(new(noise.Source), b.params, law, &s.Sketch, s.Given)
 }
 
-// calibrate makes what a merge leaves to do: it is done once, however many are merged, and before
-// the Builder gives up its data.
-func (b *Builder[K]) calibrate() error {
+// calibrate returns the numbers for what the Builder holds, before it gives that up.
+func (b *Builder[K]) calibrate() (c calibration, err error) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return nil
+		return c, nil
 	}
 	defer private.Leave(b.secret)
-	if s.law.input != Merged {
-		return nil
+	if s.Merged {
+		m, err := b.params.allowed(Merged)
+		if err != nil {
+			return c, err
+		}
+		return methodOf[uint64](m).calibrate(b.params, Merged, s.Given)
 	}
-	law, err := methodOf[uint64](s.law.method).calibrate(b.params, Merged, s.given)
-	if err == nil {
-		s.law = law
+	if s.Given {
+		return b.params.check(GivenCounters)
 	}
-	return err
+	return b.params.check(OneStream)
 }
 
 // releaseSketch releases one sketch, with counters from elsewhere or without.
-func releaseSketch[K hashing.Key](src *noise.Source, p Params, c calibration, s *sketch[K], given bool) (*Histogram[K], error) {
+func releaseSketch[K hashing.Key](src *noise.Source, p Params, c calibration, s *sketch.Sketch[K], given bool) (*Histogram[K], error) {
 	h, by := newHistogram[K](p, c), methodOf[K](c.method)
-	held := by.prepare(src, c, s.plain())
+	held := by.prepare(src, c, s)
 	held.unknown = given
 	if err := by.draw(src, h, held); err != nil { // only of public numbers
 		return nil, err

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
 // viaPrivateState returns a Builder that the private state of b was moved to.
@@ -31,7 +31,7 @@ func atTheLimit(t testing.TB, p Params, below int64, restored bool) (sides [2]*B
 	for side := range sides {
 		counters := map[int]int64{}
 		for key := range p.Counters {
-			counters[key] = limit
+			counters[key] = sketch.Limit
 			if key >= p.Counters/2 {
 				counters[key] -= below
 			}
@@ -52,51 +52,7 @@ func atTheLimit(t testing.TB, p Params, below int64, restored bool) (sides [2]*B
 	return sides
 }
 
-func positiveOf(b *Builder[int]) []counter[int] { return peek(b.secret).sketch.positive() }
-
-// The reduced sketches of neighbours differ by (A) or (B) and by at most 2k−1 also where counters
-// are near 2⁶²: half of the counters cut off before they are reduced made it 30 for k = 10, where
-// 2k−1 = 19.
-func TestReducedSensitivityAtTheLimit(t *testing.T) {
-	p := Params{Counters: 10, Epsilon: 1, Dim: 1000}
-	for _, restored := range []bool{false, true} {
-		sides := atTheLimit(t, p, 500, restored)
-		require.LessOrEqual(t, step(t, 10, reduced(positiveOf(sides[0]), 10), reduced(positiveOf(sides[1]), 10)), int64(19))
-		require.Equal(t, counter[int]{0, limit}, positiveOf(sides[1])[0])
-		require.Equal(t, counter[int]{9, limit - 501}, positiveOf(sides[1])[9])
-	}
-
-	rng := rand.New(rand.NewPCG(91, 92))
-	pairs := 2000
-	if !dptest.Long() {
-		pairs = 200
-	}
-	for range pairs {
-		k := 1 + rng.IntN(12)
-		p.Counters = k
-		counters := map[int]int64{}
-		for key := range k {
-			counters[key] = limit - rng.Int64N(2+rng.Int64N(700))
-		}
-		var stream []int
-		for range rng.IntN(4 * k) {
-			stream = append(stream, rng.IntN(k+2))
-		}
-		skip := rng.IntN(len(stream) + 1)
-		var sides [2][]counter[int]
-		for side := range sides {
-			b, err := FromCounters(p, counters)
-			require.NoError(t, err)
-			for i, key := range stream {
-				if side == 0 || i != skip {
-					b.Add(key)
-				}
-			}
-			sides[side] = reduced(positiveOf(b), k)
-		}
-		require.LessOrEqual(t, step(t, k, sides[0], sides[1]), int64(2*k-1))
-	}
-}
+func positiveOf(b *Builder[int]) []counter[int] { return peek(b.secret).Sketch.Positive() }
 
 // The exact law of a release with shared noise where counters are at 2⁶², all one lower on one side
 // and D one higher: every output vector around is within e^±ε, with D − η and without. With the
@@ -117,8 +73,8 @@ func TestSharedNoiseAtTheLimit(t *testing.T) {
 			for kind := range pair {
 				for i := range pair[kind] {
 					for j := range pair[kind][i] {
-						a, b := limit-reach+int64(i), limit-reach+int64(j)
-						pair[kind][i][j] = mass(a-cutSum(c[2*kind].count, x)) * mass(b-cutSum(c[2*kind+1].count, x))
+						a, b := sketch.Limit-reach+int64(i), sketch.Limit-reach+int64(j)
+						pair[kind][i][j] = mass(a-cutSum(c[2*kind].Count, x)) * mass(b-cutSum(c[2*kind+1].Count, x))
 					}
 				}
 			}
@@ -133,7 +89,7 @@ func TestSharedNoiseAtTheLimit(t *testing.T) {
 		var sums [2][outputs][outputs]float64
 		known := map[int64][2]*[outputs][outputs]float64{} // by D − η
 		for side := range sides {
-			d := int64(peek(sides[side].secret).sketch.decrements)
+			d := int64(peek(sides[side].secret).Decrements())
 			require.EqualValues(t, side, d)
 			for x := int64(-tail); x <= tail; x++ {
 				pair := law(side, x)
@@ -184,9 +140,9 @@ func TestReleaseAtTheLimit(t *testing.T) {
 				contrast := int64(0)
 				for i, c := range h.counts {
 					if i < 5 {
-						contrast -= c.count - limit
+						contrast -= c.Count - sketch.Limit
 					} else {
-						contrast += c.count - limit + 500
+						contrast += c.Count - sketch.Limit + 500
 					}
 				}
 				if contrast >= 0 {
@@ -204,11 +160,11 @@ func TestReleaseAtTheLimit(t *testing.T) {
 // restored.
 func TestRestoreRefusesCountersBeyondTheLimit(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6}
-	b, err := FromCounters(p, map[int]int64{1: limit})
+	b, err := FromCounters(p, map[int]int64{1: sketch.Limit})
 	require.NoError(t, err)
 	data, err := b.AppendPrivateState(nil)
 	require.NoError(t, err)
-	at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, limit))
+	at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, sketch.Limit))
 	require.Positive(t, at)
 	decrements := at - 8 - 4 - 4 - 8
 	change := func(d, count uint64) []byte {
@@ -217,21 +173,21 @@ func TestRestoreRefusesCountersBeyondTheLimit(t *testing.T) {
 		binary.LittleEndian.PutUint64(data[at:], d+count)
 		return data
 	}
-	require.NoError(t, b.RestorePrivateState(change(0, mostRestored)))
-	require.Equal(t, []counter[int]{{1, mostRestored}}, positiveOf(b))
-	require.NoError(t, b.RestorePrivateState(change(mostRestored, mostRestored)))
-	require.ErrorIs(t, b.RestorePrivateState(change(0, mostRestored+1)), ErrFormat)
-	require.ErrorIs(t, b.RestorePrivateState(change(mostRestored+1, 1)), ErrFormat)
+	require.NoError(t, b.RestorePrivateState(change(0, (sketch.Limit+1<<60))))
+	require.Equal(t, []counter[int]{{Key: 1, Count: (sketch.Limit + 1<<60)}}, positiveOf(b))
+	require.NoError(t, b.RestorePrivateState(change((sketch.Limit+1<<60), (sketch.Limit+1<<60))))
+	require.ErrorIs(t, b.RestorePrivateState(change(0, (sketch.Limit+1<<60)+1)), ErrFormat)
+	require.ErrorIs(t, b.RestorePrivateState(change((sketch.Limit+1<<60)+1, 1)), ErrFormat)
 	require.ErrorIs(t, b.RestorePrivateState(change(1<<63, 1)), ErrFormat)
 }
 
 func TestCutSum(t *testing.T) {
 	require.EqualValues(t, 5, cutSum(7, -2))
 	require.EqualValues(t, -2, cutSum(7, -9))
-	require.Equal(t, int64(limit), cutSum(limit-1, 1))
-	require.Equal(t, int64(limit), cutSum(limit, 1))
-	require.Equal(t, int64(limit-1), cutSum(limit+4, -5))
-	require.Equal(t, int64(limit), cutSum(math.MaxInt64, 0))
-	require.Equal(t, int64(limit), cutSum(math.MaxInt64, math.MaxInt64))
+	require.Equal(t, int64(sketch.Limit), cutSum(sketch.Limit-1, 1))
+	require.Equal(t, int64(sketch.Limit), cutSum(sketch.Limit, 1))
+	require.Equal(t, int64(sketch.Limit-1), cutSum(sketch.Limit+4, -5))
+	require.Equal(t, int64(sketch.Limit), cutSum(math.MaxInt64, 0))
+	require.Equal(t, int64(sketch.Limit), cutSum(math.MaxInt64, math.MaxInt64))
 	require.Equal(t, int64(-math.MaxInt64), cutSum(0, -math.MaxInt64))
 }

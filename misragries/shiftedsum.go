@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -34,9 +35,9 @@ func (shiftedSum[K]) calibrate(p Params, in Input, unknown bool) (calibration, e
 	})
 }
 
-func (shiftedSum[K]) prepare(src *noise.Source, c calibration, s *sketch[K]) contents[K] {
+func (shiftedSum[K]) prepare(src *noise.Source, c calibration, s *sketch.Sketch[K]) contents[K] {
 	shift := discreteLaplace(c.shift).SampleInt(src) + c.offset
-	return contents[K]{counters: reducedBy(s.positive(), c.counters(), shift), lost: s.length(c.counters())}
+	return contents[K]{counters: sketch.ReducedBy(s.Positive(), c.counters(), shift), lost: s.Length(c.counters())}
 }
 
 func (shiftedSum[K]) decode(h *Histogram[K], r *wire.Reader) {

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -70,8 +71,8 @@ func (m sparseVector[K]) candidate(h *Histogram[K]) (Candidate, error) {
 	return c, nil
 }
 
-func (sparseVector[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) contents[K] {
-	return contents[K]{counters: s.positive(), lost: int64(s.decrements)}
+func (sparseVector[K]) prepare(_ *noise.Source, _ calibration, s *sketch.Sketch[K]) contents[K] {
+	return contents[K]{counters: s.Positive(), lost: s.Decrements()}
 }
 
 // draw cuts counters and D off at 2⁵³, where a float64 is exact: in one way, so that (c, −D) moves
@@ -80,7 +81,7 @@ func (sparseVector[K]) draw(src *noise.Source, h *Histogram[K], held contents[K]
 	const most = 1 << 53
 	law, entries := h.law.sparse, make([]sparse.Entry[K], len(held.counters))
 	for i, c := range held.counters {
-		entries[i] = sparse.Entry[K]{Key: c.key, Steps: law.Whole(int64(min(c.count, most)))}
+		entries[i] = sparse.Entry[K]{Key: c.Key, Steps: law.Whole(int64(min(c.Count, most)))}
 	}
 	lost := law.Whole(min(held.lost, most)) // ignored where it is unknown
 	h.vector = sparse.Release(src, law, entries, lost, nil)
@@ -230,7 +231,7 @@ func (sparseVector[K]) fits(h *Histogram[K]) bool {
 		return false
 	}
 	for key := range h.vector.All() {
-		if h.params.Dim > 0 && outside(key, h.params.Dim) {
+		if h.params.Dim > 0 && sketch.Outside(key, h.params.Dim) {
 			return false
 		}
 	}

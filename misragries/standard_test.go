@@ -6,10 +6,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 )

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -72,27 +73,27 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	if b == nil {
 		b = new(Builder[K])
 	}
-	return private.Merge(t.sumSecret, b.secret, "misragries: Sum.Add", "Sum or Builder", func(s *sumState[K], o *state[K]) error {
+	return private.Merge(t.sumSecret, b.secret, "misragries: Sum.Add", "Sum or Builder", func(s *sumState[K], o *sketch.Stream[K]) error {
 		switch {
 		case t.params != b.params:
 			return fault.Mismatch("misragries", "Params", t.params, b.params)
-		case o.law.input == Merged: // its neighbours differ in other ways
+		case o.Merged: // its neighbours differ in other ways
 			return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", fault.ErrMismatch)
 		}
-		held := methodOf[K](t.law.method).prepare(&s.src, t.law, o.sketch.plain())
+		held := methodOf[K](t.law.method).prepare(&s.src, t.law, &o.Sketch)
 		for _, c := range held.counters {
-			s.add(c.key, c.count)
+			s.add(c.Key, c.Count)
 		}
 		s.sketches++
 		s.length = cutSum(s.length, held.lost)
-		s.unknown = s.unknown || o.given
+		s.unknown = s.unknown || o.Given
 		return nil
 	})
 }
 
 // add adds to the units of the key, which saturate.
 func (s *sumState[K]) add(key K, units int64) {
-	s.units[key] = saturate(uint64(s.units[key]) + uint64(units))
+	s.units[key] = sketch.Saturate(uint64(s.units[key]) + uint64(units))
 }
 
 // Merge adds what the other Sum holds, which gives up its data: a Sum of Sums is the Sum of all
@@ -128,11 +129,11 @@ func (t *Sum[K]) Release() (*Histogram[K], error) {
 	}
 	h := newHistogram[K](t.params, t.law)
 	h.sketches = max(1, s.sketches)
-	units := make([]counter[K], 0, len(s.units))
+	units := make([]sketch.Counter[K], 0, len(s.units))
 	for key, count := range s.units {
-		units = append(units, counter[K]{key, count})
+		units = append(units, sketch.Counter[K]{Key: key, Count: count})
 	}
-	sortCounters(units)
+	sketch.Sort(units)
 	if err := methodOf[K](t.law.method).draw(&s.src, h, contents[K]{units, s.length, s.unknown}); err != nil {
 		return nil, err
 	}

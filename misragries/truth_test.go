@@ -47,7 +47,7 @@ func TestUniverseOfRetail(t *testing.T) {
 
 // Where all keys are shown none is chosen for its noise.
 func TestNoChanceOfAllKeys(t *testing.T) {
-	h := histogram(Params{Counters: 4, Epsilon: 1, Dim: 4, Method: PureUniverse}, 0, []counter[int]{{0, -3}, {1, 2}, {2, 100}, {3, 0}})
+	h := histogram(Params{Counters: 4, Epsilon: 1, Dim: 4, Method: PureUniverse}, 0, []counter[int]{{Key: 0, Count: -3}, {Key: 1, Count: 2}, {Key: 2, Count: 100}, {Key: 3, Count: 0}})
 	for key, v := range h.All() {
 		require.Equal(t, h.by().reading(h, h.law.counts([]int64{-3, 2, 100, 0}[key]), Upper), v)
 	}
@@ -56,9 +56,9 @@ func TestNoChanceOfAllKeys(t *testing.T) {
 // The estimate of a key is 0 up to the noise that one key of all is expected to have, and the lower
 // end of its interval up to that which one has with the probability by which the end may fail.
 func TestChanceIsToBeBeaten(t *testing.T) {
-	h := histogram(Params{Counters: 4, Epsilon: 1, Dim: 1000, Method: PureUniverse}, 0, []counter[int]{{0, 1}})
+	h := histogram(Params{Counters: 4, Epsilon: 1, Dim: 1000, Method: PureUniverse}, 0, []counter[int]{{Key: 0, Count: 1}})
 	for units := int64(1); units < 500; units++ {
-		h.counts[0].count = units
+		h.counts[0].Count = units
 		v := h.law.counts(units)
 		require.Equal(t, v < h.law.own(1./1000), h.Estimate(0) == 0)
 		lo, _ := h.Interval(0, 0.9)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -21,8 +22,8 @@ import (
 // o)⁺/(k+1) at most, so that is added on the right.
 type units[K hashing.Key] struct{ counted[K] }
 
-func (units[K]) prepare(_ *noise.Source, c calibration, s *sketch[K]) contents[K] {
-	return contents[K]{counters: reduced(s.positive(), c.counters()), lost: s.length(c.counters())}
+func (units[K]) prepare(_ *noise.Source, c calibration, s *sketch.Sketch[K]) contents[K] {
+	return contents[K]{counters: sketch.Reduced(s.Positive(), c.counters()), lost: s.Length(c.counters())}
 }
 
 // calibrateReduced calibrates a release of reduced sketches at ε − e and that of their length at e:

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -50,7 +51,7 @@ type universe[K hashing.Key] struct {
 	beyond noise.Geometric // the law of the noise beyond a point that it has reached
 	k      int
 	dim    uint64
-	values []counter[K]
+	values []sketch.Counter[K]
 
 	// all keys of at least this noisy value are candidates, or of those at bottom a uniform choice
 	// and k in all
@@ -72,7 +73,7 @@ const noKey = -1
 // keys with the largest noisy values, sorted by key; all keys if dim < k. values are of
 // keys of this range, sorted, in [1, 2⁶²]; the others are 0. K must not be a
 // string type, and must hold dim−1.
-func topOfUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k int, dim uint64, values []counter[K]) []counter[K] {
+func topOfUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k int, dim uint64, values []sketch.Counter[K]) []sketch.Counter[K] {
 	u := newUniverse(src, d, k, dim, values)
 	if u.isSmall() {
 		u.all()
@@ -84,7 +85,7 @@ func topOfUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k 
 }
 
 // newUniverse draws the noise of the stored keys.
-func newUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k int, dim uint64, values []counter[K]) *universe[K] {
+func newUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k int, dim uint64, values []sketch.Counter[K]) *universe[K] {
 	beyond, err := noise.NewGeometric(d.Scale())
 	if err != nil {
 		panic("misragries: no noise for a valid scale") // unreachable
@@ -93,7 +94,7 @@ func newUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k in
 	u.zeros = dim - uint64(len(values))
 	u.stored = make([]candidate, len(values))
 	for i, c := range values {
-		u.stored[i] = candidate{c.count + d.SampleInt(src), i}
+		u.stored[i] = candidate{c.Count + d.SampleInt(src), i}
 	}
 	slices.SortFunc(u.stored, descending)
 	return u
@@ -209,7 +210,7 @@ func (u *universe[K]) countAt(v int64, draws uint64) (count uint64) {
 }
 
 // top returns the k largest candidates with their keys, sorted by key.
-func (u *universe[K]) top() []counter[K] {
+func (u *universe[K]) top() []sketch.Counter[K] {
 	u.cut()
 	zeros := uint64(0)
 	for _, c := range u.candidates {
@@ -218,16 +219,16 @@ func (u *universe[K]) top() []counter[K] {
 		}
 	}
 	fresh := u.distinctZeros(zeros)
-	released := make([]counter[K], len(u.candidates))
+	released := make([]sketch.Counter[K], len(u.candidates))
 	for i, c := range u.candidates {
 		if c.place == noKey {
-			released[i] = counter[K]{fresh[0], c.value}
+			released[i] = sketch.Counter[K]{Key: fresh[0], Count: c.value}
 			fresh = fresh[1:]
 		} else {
-			released[i] = counter[K]{u.values[c.place].key, c.value}
+			released[i] = sketch.Counter[K]{Key: u.values[c.place].Key, Count: c.value}
 		}
 	}
-	slices.SortFunc(released, func(a, b counter[K]) int { return wire.Compare(a.key, b.key) })
+	slices.SortFunc(released, func(a, b sketch.Counter[K]) int { return wire.Compare(a.Key, b.Key) })
 	return released
 }
 
@@ -252,7 +253,7 @@ func (u *universe[K]) cut() {
 func (u *universe[K]) distinctZeros(n uint64) []K {
 	keys := wire.KeysOf[K]()
 	hasValue := func(key K) bool {
-		_, found := slices.BinarySearchFunc(u.values, key, func(c counter[K], key K) int { return wire.Compare(c.key, key) })
+		_, found := slices.BinarySearchFunc(u.values, key, func(c sketch.Counter[K], key K) int { return wire.Compare(c.Key, key) })
 		return found
 	}
 	if u.isSmall() { // the stored keys may be most of all: list the others

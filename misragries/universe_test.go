@@ -39,7 +39,7 @@ func topByLoop(src *noise.Source, d noise.DiscreteLaplace, k, dim int, values []
 		noisy[key] = d.SampleInt(src)
 	}
 	for _, c := range values {
-		noisy[c.key] += c.count
+		noisy[c.Key] += c.Count
 	}
 	ordered := slices.Clone(noisy)
 	slices.Sort(ordered)
@@ -47,13 +47,13 @@ func topByLoop(src *noise.Source, d noise.DiscreteLaplace, k, dim int, values []
 	var released, tied []counter[int]
 	for key, v := range noisy {
 		if v > cut {
-			released = append(released, counter[int]{key, v})
+			released = append(released, counter[int]{Key: key, Count: v})
 		} else if v == cut {
-			tied = append(tied, counter[int]{key, v})
+			tied = append(tied, counter[int]{Key: key, Count: v})
 		}
 	}
 	isZero := func(c counter[int]) int {
-		if slices.ContainsFunc(values, func(v counter[int]) bool { return v.key == c.key }) {
+		if slices.ContainsFunc(values, func(v counter[int]) bool { return v.Key == c.Key }) {
 			return 0
 		}
 		return 1
@@ -91,7 +91,7 @@ func (s statistics) add(rng *rand.Rand, released []counter[int], dim int, values
 	count := func(name string, cell int) { s[name][min(max(cell, 0), 63)]++ }
 	place := func(key int) int {
 		for i, c := range values {
-			if c.key == key {
+			if c.Key == key {
 				return i
 			}
 		}
@@ -99,26 +99,26 @@ func (s statistics) add(rng *rand.Rand, released []counter[int], dim int, values
 	}
 	cut, largest, stored := int64(math.MaxInt64), int64(math.MinInt64), 0
 	for _, c := range released {
-		cut, largest = min(cut, c.count), max(largest, c.count)
-		if place(c.key) < 15 {
+		cut, largest = min(cut, c.Count), max(largest, c.Count)
+		if place(c.Key) < 15 {
 			stored++
 		}
 	}
 	var atCut []int
 	for _, c := range released {
-		if c.count == cut {
-			atCut = append(atCut, c.key)
+		if c.Count == cut {
+			atCut = append(atCut, c.Key)
 		}
 	}
 	one := released[rng.IntN(len(released))]
-	count("key", one.key*64/dim)
-	count("stored key", place(one.key))
-	count("value", int(one.count)+16)
+	count("key", one.Key*64/dim)
+	count("stored key", place(one.Key))
+	count("value", int(one.Count)+16)
 	zero := 0
-	if place(one.key) == 15 {
+	if place(one.Key) == 15 {
 		zero = 1
 	}
-	count("key and value", one.key*4/dim+4*min(max(int(one.count)+1, 0), 7)+32*zero)
+	count("key and value", one.Key*4/dim+4*min(max(int(one.Count)+1, 0), 7)+32*zero)
 	count("stored keys", stored)
 	count("cut", int(cut)+16)
 	count("largest", int(largest))
@@ -149,13 +149,13 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 		values       []counter[int]
 		louder, tied bool // whether a scale 3 % larger, and other ties, are to be noticed
 	}{
-		{20, 500, 15, []counter[int]{{3, 30}, {250, 300}, {400, 50}, {498, 1}, {499, 35}}, true, false},
-		{20, 400, 1, []counter[int]{{3, 2}, {200, 3}, {300, 4}, {301, 40}, {302, 1}, {399, 4}}, false, true},
-		{3, 300, 2, []counter[int]{{0, 9}, {1, 9}, {299, 8}}, false, true},
-		{1, 200, 0.5, []counter[int]{{77, 1}}, false, true},
+		{20, 500, 15, []counter[int]{{Key: 3, Count: 30}, {Key: 250, Count: 300}, {Key: 400, Count: 50}, {Key: 498, Count: 1}, {Key: 499, Count: 35}}, true, false},
+		{20, 400, 1, []counter[int]{{Key: 3, Count: 2}, {Key: 200, Count: 3}, {Key: 300, Count: 4}, {Key: 301, Count: 40}, {Key: 302, Count: 1}, {Key: 399, Count: 4}}, false, true},
+		{3, 300, 2, []counter[int]{{Key: 0, Count: 9}, {Key: 1, Count: 9}, {Key: 299, Count: 8}}, false, true},
+		{1, 200, 0.5, []counter[int]{{Key: 77, Count: 1}}, false, true},
 		// 1 is above the cut, 0 is the cut
-		{20, 200, 0.3, []counter[int]{{10, 1}, {20, 1}, {30, 2}, {198, 50}, {199, 1}}, false, true},
-		{3, 400, 0.2, []counter[int]{{0, 1}, {100, 1}, {200, 1}}, false, true},
+		{20, 200, 0.3, []counter[int]{{Key: 10, Count: 1}, {Key: 20, Count: 1}, {Key: 30, Count: 2}, {Key: 198, Count: 50}, {Key: 199, Count: 1}}, false, true},
+		{3, 400, 0.2, []counter[int]{{Key: 0, Count: 1}, {Key: 100, Count: 1}, {Key: 200, Count: 1}}, false, true},
 		{3, 200, 0.2, nil, false, false},
 	} {
 		d := noiseOf(t, c.scale)
@@ -285,7 +285,7 @@ func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
 		var stored []counter[uint32]
 		for key, v := range c.values {
 			if v > 0 {
-				stored = append(stored, counter[uint32]{uint32(key), v})
+				stored = append(stored, counter[uint32]{Key: uint32(key), Count: v})
 			}
 		}
 		outputs, law := topLaw(d, c.k, c.values, 30)
@@ -304,8 +304,8 @@ func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
 				}
 				var o released
 				for i, r := range u.top() {
-					o.keys |= 1 << r.key
-					o.values[i] = r.count
+					o.keys |= 1 << r.Key
+					o.values[i] = r.Count
 				}
 				i, found := place[o]
 				require.True(t, found || math.Abs(float64(o.values[0])) > 30 || math.Abs(float64(o.values[1])) > 30)
@@ -378,23 +378,23 @@ func TestHugeUniverse(t *testing.T) {
 	for _, k := range []int{64, 1024} {
 		d := noiseOf(t, float64(2*k-1))
 		for _, dim := range []uint64{1 << 32, math.MaxUint64} {
-			stored := []counter[uint64]{{0, 3}, {5, 200 * int64(k+1)}, {dim / 2, 1000 * int64(k+1)}, {dim - 1, 300 * int64(k+1)}}
+			stored := []counter[uint64]{{Key: 0, Count: 3}, {Key: 5, Count: 200 * int64(k+1)}, {Key: dim / 2, Count: 1000 * int64(k+1)}, {Key: dim - 1, Count: 300 * int64(k+1)}}
 			released := topOfUniverse(&src, d, k, dim, stored)
 			require.Len(t, released, k)
 			var top [16]int64
 			values := map[uint64]float64{}
 			var zeros []float64
 			for i, c := range released {
-				require.Less(t, c.key, dim)
-				require.True(t, i == 0 || released[i-1].key < c.key, "sorted and distinct")
-				values[c.key] = float64(c.count) / float64(k+1)
-				if _, found := slices.BinarySearchFunc(stored, c.key, func(s counter[uint64], key uint64) int { return cmp.Compare(s.key, key) }); !found {
-					zeros = append(zeros, values[c.key])
-					top[c.key/(dim/16+1)]++
+				require.Less(t, c.Key, dim)
+				require.True(t, i == 0 || released[i-1].Key < c.Key, "sorted and distinct")
+				values[c.Key] = float64(c.Count) / float64(k+1)
+				if _, found := slices.BinarySearchFunc(stored, c.Key, func(s counter[uint64], key uint64) int { return cmp.Compare(s.Key, key) }); !found {
+					zeros = append(zeros, values[c.Key])
+					top[c.Key/(dim/16+1)]++
 				}
 			}
 			for _, c := range stored[1:] { // 40·b are lost with probability e^{−40}
-				require.InDelta(t, float64(c.count)/float64(k+1), values[c.key], 80)
+				require.InDelta(t, float64(c.Count)/float64(k+1), values[c.Key], 80)
 			}
 			require.GreaterOrEqual(t, len(zeros), k-len(stored))
 			// The k-th of the zeros is at G = k/d, to a relative error of 1/√k; the
@@ -430,14 +430,14 @@ func TestHugeUniverseOfTies(t *testing.T) {
 		{0x1p-20, 500, limits{70: {1, 1}, 1: {2, 2}, 0: {497, 497}}},
 		{0.5, 20_000, limits{17: {15_850, 16_610}}},
 	} {
-		released := topOfUniverse(&src, noiseOf(t, c.scale), c.k, math.MaxUint64, []counter[uint64]{{17, 70}, {18, 1}, {19, 1}})
+		released := topOfUniverse(&src, noiseOf(t, c.scale), c.k, math.MaxUint64, []counter[uint64]{{Key: 17, Count: 70}, {Key: 18, Count: 1}, {Key: 19, Count: 1}})
 		require.Len(t, released, c.k)
 		counts := map[int64]int{}
 		var places [16]int64
 		for _, r := range released {
-			counts[r.count]++
-			if r.key > 19 {
-				places[r.key>>60]++
+			counts[r.Count]++
+			if r.Key > 19 {
+				places[r.Key>>60]++
 			}
 		}
 		for v, limits := range c.want {
@@ -456,13 +456,13 @@ func TestZeroKeysAreUniformAndDistinct(t *testing.T) {
 	var src noise.Source
 	var stored []counter[int64]
 	for i := range int64(k) {
-		stored = append(stored, counter[int64]{i * i % 6007, 1})
+		stored = append(stored, counter[int64]{Key: i * i % 6007, Count: 1})
 	}
-	slices.SortFunc(stored, func(a, b counter[int64]) int { return cmp.Compare(a.key, b.key) })
-	stored = slices.CompactFunc(stored, func(a, b counter[int64]) bool { return a.key == b.key })
+	slices.SortFunc(stored, func(a, b counter[int64]) int { return cmp.Compare(a.Key, b.Key) })
+	stored = slices.CompactFunc(stored, func(a, b counter[int64]) bool { return a.Key == b.Key })
 	hasValue := map[int64]bool{}
 	for _, c := range stored {
-		hasValue[c.key] = true
+		hasValue[c.Key] = true
 	}
 	const cells = 32
 	observed, want := make([]int64, cells), make([]float64, cells)
@@ -495,18 +495,18 @@ func TestTopOfUniverseEdges(t *testing.T) {
 			for n := range min(dim, uint64(k)) + 1 { // stored keys, all of them at the end
 				var stored []counter[int32]
 				for i := range n {
-					stored = append(stored, counter[int32]{int32(dim - n + i), int64(1000 * (i + 1))})
+					stored = append(stored, counter[int32]{Key: int32(dim - n + i), Count: int64(1000 * (i + 1))})
 				}
 				released := topOfUniverse(&src, d, k, dim, stored)
 				require.Len(t, released, int(min(uint64(k), dim)))
 				seen := map[int32]bool{}
 				for _, c := range released {
-					require.True(t, c.key >= 0 && uint64(c.key) < dim)
-					seen[c.key] = true
+					require.True(t, c.Key >= 0 && uint64(c.Key) < dim)
+					seen[c.Key] = true
 				}
 				require.Len(t, slices.Collect(maps.Keys(seen)), len(released), "distinct")
 				for _, c := range stored {
-					require.True(t, seen[c.key], "far above the noise")
+					require.True(t, seen[c.Key], "far above the noise")
 				}
 			}
 		}
@@ -514,11 +514,11 @@ func TestTopOfUniverseEdges(t *testing.T) {
 	// Values of the greatest size, on both sides of the least dimension that is not a loop.
 	for _, dim := range []uint64{4*5 + 4096, 4*5 + 4097} {
 		for _, scale := range []float64{0x1p-900, 0.1, 1, 10, 0x1p50} {
-			released := topOfUniverse(&src, noiseOf(t, scale), 5, dim, []counter[int32]{{1, 1 << 62}, {4000, 1 << 62}})
+			released := topOfUniverse(&src, noiseOf(t, scale), 5, dim, []counter[int32]{{Key: 1, Count: 1 << 62}, {Key: 4000, Count: 1 << 62}})
 			require.Len(t, released, 5)
 			big := 0
 			for _, c := range released {
-				if c.count > 1<<61 {
+				if c.Count > 1<<61 {
 					big++
 				}
 			}
@@ -532,7 +532,7 @@ func BenchmarkTopOfUniverse(b *testing.B) {
 	for _, k := range []int{64, 1024} {
 		stored := make([]counter[uint64], k)
 		for i := range stored {
-			stored[i] = counter[uint64]{uint64(i) * 1_000_003, int64(1 + i*(k+1))}
+			stored[i] = counter[uint64]{Key: uint64(i) * 1_000_003, Count: int64(1 + i*(k+1))}
 		}
 		for _, dim := range []uint64{1 << 32, math.MaxUint64} {
 			for _, scale := range []float64{float64(2*k - 1), 0.05} {

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -31,10 +32,9 @@ type UserBuilder[K hashing.Key] struct {
 // userSecret is what a UserBuilder counts.
 type userSecret[K hashing.Key] = private.State[userState[K]]
 
-// userState has one of the two sketches in use.
+// userState has the sketch of Algorithm 4 or that of single keys.
 type userState[K hashing.Key] struct {
-	users  *userSketch[K] // if they are counted together
-	stream *sketch[K]     // else
+	sketch *sketch.Sketch[K] // of MaxKeys counters more than k if they are counted together
 	src    noise.Source
 	keys   []K // of one user
 }
@@ -51,11 +51,11 @@ func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	}
 	p.Delta += 0 // no −0
 	b := &UserBuilder[K]{params: p, law: l, promise: p.guarantee(l)}
+	counters := p.Counters
 	if l.together {
-		b.userSecret = private.New(userState[K]{users: newUserSketch[K](p.Counters, p.MaxKeys)})
-	} else {
-		b.userSecret = private.New(userState[K]{stream: newSketch[K](p.Counters)})
+		counters += p.MaxKeys
 	}
+	b.userSecret = private.New(userState[K]{sketch: sketch.New[K](counters)})
 	return b, nil
 }
 
@@ -74,7 +74,7 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 	}
 	given := s.keys[:0]
 	for _, key := range keys {
-		if b.params.Dim == 0 || !outside(key, b.params.Dim) {
+		if b.params.Dim == 0 || !sketch.Outside(key, b.params.Dim) {
 			given = append(given, key)
 		}
 	}
@@ -84,10 +84,10 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 		distinct = subset.Draw(distinct, m, s.src.Uint64N)
 		wire.Sort(distinct)
 	}
-	if s.users != nil {
-		s.users.addUser(distinct)
+	if b.law.together {
+		s.sketch.AddUser(distinct, b.params.Counters)
 	} else {
-		s.stream.addSlice(distinct)
+		s.sketch.AddSlice(distinct)
 	}
 	clear(given) // so that no key of a string type stays alive
 	s.keys = given[:0]
@@ -114,7 +114,7 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 			return fault.Params("misragries", "Method", b.params.Method,
 				"SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged: by these Params they are "+b.law.method.String()+" of single keys")
 		}
-		s.users.merge(o.users)
+		s.sketch.Merge(o.sketch, b.params.Counters)
 		return nil
 	})
 }
@@ -126,8 +126,5 @@ func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.users != nil {
-		return releaseSketch(&s.src, b.params, b.law, &s.users.table, false)
-	}
-	return releaseSketch(&s.src, b.params, b.law, s.stream, false)
+	return releaseSketch(&s.src, b.params, b.law, s.sketch, false)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
 // event is what one call of AddN adds.
@@ -49,32 +50,8 @@ func privateState[K hashing.Key](t testing.TB, b *Builder[K]) []byte {
 	return state
 }
 
-// AddN leaves the state of n times Add, byte for byte, on all short streams of 3 keys, with events
-// of more than MaxElements, which it cuts; also where every other event comes by Add.
-func TestAddNIsAddNTimes(t *testing.T) {
-	notShort(t)
-	const m = 3
-	for k := 1; k <= 3; k++ {
-		p := Params{Counters: k, Epsilon: 1, Delta: 0.05, MaxElements: m}
-		eachEvents(3, m+1, full(4, 3), func(events []event) {
-			want, at, mixed := build(t, p, elements(events, m)), build(t, p, []int{}), build(t, p, []int{})
-			for i, e := range events {
-				at.AddN(e.key, e.n)
-				if i%2 == 1 {
-					mixed.AddN(e.key, e.n)
-					continue
-				}
-				mixed.AddSlice(elements([]event{e}, m))
-			}
-			state := privateState(t, want)
-			require.Equal(t, state, privateState(t, at), "k = %d, %v", k, events)
-			require.Equal(t, state, privateState(t, mixed), "k = %d, %v", k, events)
-		})
-	}
-}
-
-// The same at random: longer streams, more counters, all kinds of keys, states that are encoded,
-// merged and gone on with in between.
+// AddN leaves the state of n times Add: events of more than MaxElements, which it cuts, all kinds of
+// keys, states that are encoded, merged and gone on with in between.
 func TestAddNAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for range full(300, 40) {
@@ -116,8 +93,8 @@ func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []ev
 		}
 	}
 	require.Equal(t, privateState(t, one), privateState(t, many))
-	a, b := peek(one.secret).sketch.plain(), peek(many.secret).sketch.plain()
-	require.Equal(t, a.counters(), b.counters())
+	a, b := peek(one.secret).Sketch, peek(many.secret).Sketch
+	require.Equal(t, a.Counters(), b.Counters())
 	require.NoError(t, one.Merge(others[0]))
 	require.NoError(t, many.Merge(others[1]))
 	for range 20 { // a merged sketch goes on
@@ -287,10 +264,10 @@ func TestAddNToGivenAndMergedCounters(t *testing.T) {
 		return b
 	}
 	for _, key := range []int{0, 1, 9} {
-		b := given(limit, limit)
+		b := given(sketch.Limit, sketch.Limit)
 		b.AddN(key, maxElements)
 		require.False(t, b.Released())
-		merged, other := given(limit, limit), map[int]int64{5: limit, 6: limit}
+		merged, other := given(sketch.Limit, sketch.Limit), map[int]int64{5: sketch.Limit, 6: sketch.Limit}
 		o, err := FromCounters(p, other)
 		require.NoError(t, err)
 		require.NoError(t, merged.Merge(o))
@@ -299,46 +276,4 @@ func TestAddNToGivenAndMergedCounters(t *testing.T) {
 		_, err = merged.Release()
 		require.NoError(t, err)
 	}
-}
-
-// At the limit of their arithmetic totals and D stay where they are, and the sketches of neighbours
-// differ as elsewhere: an event of n elements is n steps.
-func TestAddNSaturates(t *testing.T) {
-	const k, m = 2, 3
-	saturated := 0
-	for _, d := range []uint64{0, mostTotal - 4, mostTotal - 2, mostTotal - 1, mostTotal, 1 << 63} {
-		for code := range 5 * 5 * 27 * m {
-			var sides [2]*weights[int]
-			for side := range sides {
-				w := &weights[int]{k: k, decrements: d, places: map[int]int{}}
-				w.insert(0, max(d+1, mostTotal-4)+uint64(code%5))
-				w.insert(1, d+1+uint64(code/5%5))
-				for i, stream := 0, code/25; i < 3; i, stream = i+1, stream/3 {
-					if i == 1 && side == 0 {
-						w.add([]int{0, 1, 7}[stream%3], uint64(1+code%m))
-					}
-					w.add([]int{0, 7, 1}[(stream+i)%3], m)
-				}
-				sides[side] = w
-				for _, place := range w.places {
-					require.Less(t, w.items[place].total-w.decrements, uint64(1)<<63)
-					require.LessOrEqual(t, w.items[place].total, max(mostTotal, d+5))
-					if w.items[place].total >= mostTotal {
-						saturated++
-					}
-				}
-			}
-			require.GreaterOrEqual(t, sides[0].decrements, sides[1].decrements)
-			steps := sides[0].decrements - sides[1].decrements
-			for key, place := range sides[0].places {
-				if other, both := sides[1].places[key]; both {
-					a, b := sides[0].items[place].total, sides[1].items[other].total
-					require.GreaterOrEqual(t, a, b)
-					steps += a - b
-				}
-			}
-			require.LessOrEqual(t, steps, uint64(m))
-		}
-	}
-	require.Positive(t, saturated)
 }

@@ -116,7 +116,7 @@ func (x *index) add(set *token.FileSet, name string, file *ast.File) {
 			x.functions[full] = name
 			x.spans[full] = span{name, set.Position(d.Pos()).Line, set.Position(d.End()).Line}
 			exported := !slices.ContainsFunc(strings.Split(funcname.Of(d), "."), func(part string) bool { return !token.IsExported(part) })
-			if exported && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && dir != "." {
+			if exported && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && !strings.Contains(dir, "/internal/") && dir != "." {
 				x.public = append(x.public, full)
 				x.addResults(full, d)
 			}

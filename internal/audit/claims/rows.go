@@ -27,15 +27,15 @@ var rows = []row{
 	{
 		claim: "A sum of reduced sketches is private with noise that does not grow with their number",
 		about: "misragries.Sum.Release misragries.Sum.Guarantee", theorem: "Lebeda and Tětek, Algorithm 3; Lemma 16's sign is wrong, the sensitivity is exactly (2k−1)/(k+1)",
-		proof: "misragries/reducedsum_delta.go", code: "misragries.releaseRounded misragries.calibrateSum misragries.calibrateShift misragries.sumLaw.l1LogDelta misragries.sumLaw.concentrationLogDelta misragries.reducedBy",
-		exact: "misragries.TestL1BoundExactly misragries.TestConcentrationBoundExactly misragries.TestPrivateShiftExactly misragries.TestReducedSensitivityExactly",
+		proof: "misragries/reducedsum_delta.go", code: "misragries.releaseRounded misragries.calibrateSum misragries.calibrateShift misragries.sumLaw.l1LogDelta misragries.sumLaw.concentrationLogDelta misragries/internal/sketch.ReducedBy",
+		exact: "misragries.TestL1BoundExactly misragries.TestConcentrationBoundExactly misragries.TestPrivateShiftExactly misragries/internal/sketch.TestReducedSensitivityExactly",
 		audit: "misragries.TestAuditPaths", edits: "misragries: reduced: small values always rounded up; the private shift left out; the length released for nothing",
 	},
 	{
 		claim: "Users with up to m distinct keys are protected with noise that does not grow with m", about: "misragries.UserBuilder.Release misragries.UserBuilder.Guarantee",
 		theorem: "Lebeda and Tětek, Algorithm 4 and Corollary 28; Theorem 23 needs that all changes have one sign", proof: "misragries/sparsevector.go",
-		code:  "misragries.UserBuilder.AddUser misragries.userSketch.addUser misragries.Params.sparse misragries.sparseVector.calibrate",
-		exact: "misragries.TestUserSketchOfAllShortNeighbours misragries.TestSparseVectorLaw", audit: "misragries.TestAuditSparseVector",
+		code:  "misragries.UserBuilder.AddUser misragries/internal/sketch.Sketch.AddUser misragries.Params.sparse misragries.sparseVector.calibrate",
+		exact: "misragries/internal/sketch.TestUserSketchOfAllShortNeighbours misragries.TestSparseVectorLaw", audit: "misragries.TestAuditSparseVector",
 		edits: "misragries: a user's keys not limited; a user's keys counted twice; users promised as elements",
 	},
 	{

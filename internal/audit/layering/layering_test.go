@@ -155,7 +155,7 @@ func below(place, folder string) bool { return place == folder || strings.HasPre
 
 // place returns the path of a package of the library within the module, "." for the root,
 // internal/x for internal packages, the top-level folder for examples, and "" for a package of
-// another module.
+// another module. The rooms of a package, x/internal/y, are x.
 func place(path string) string {
 	rest, ok := strings.CutPrefix(path+"/", module+"/")
 	if !ok {
@@ -172,6 +172,7 @@ func place(path string) string {
 	case parts[0] == "examples" || parts[0] == "internal":
 		return parts[0]
 	}
+	rest, _, _ = strings.Cut(rest, "/internal/")
 	return strings.TrimSuffix(rest, "/")
 }
 

@@ -1,4 +1,7 @@
-package misragries
+// Package sketch counts: the Misra-Gries sketch of Algorithm 1 of Lebeda and Tětek, TODS 2025
+// (doi 10.1145/3716375), its merge, that of users (Algorithm 4) and its reduction (Algorithm 3). It
+// knows no noise: what it holds is private.
+package sketch
 
 import (
 	"slices"
@@ -8,14 +11,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// sketch is Algorithm 1 of the paper: k counters, zero counters kept, the smallest zero key
+// Sketch is Algorithm 1 of the paper: k counters, zero counters kept, the smallest zero key
 // evicted.
 //
 // The update path is that of the plain Misra-Gries sketch, which frees counters that reach zero.
 // That changes no positive counter, and the zero keys that Algorithm 1 would still hold are found
 // when asked for (see retained). Decrementing all counters raises decrements; an entry stores its
 // counter plus that.
-type sketch[K hashing.Key] struct {
+type Sketch[K hashing.Key] struct {
 	k          int
 	decrements uint64 // how often all counters were decremented
 	// the positive counters, in order of arrival; there is always room for one more
@@ -24,7 +27,7 @@ type sketch[K hashing.Key] struct {
 	zeros   []K // the keys whose counter reached zero at the last decrement
 	index   index
 	hasher  keyhash.Hasher[K]
-	weights *weights[K] // holds all of it from addN until plain; else nil
+	weights *weights[K] // holds all of it from AddN until plain; else nil
 }
 
 type entry[K hashing.Key] struct {
@@ -32,8 +35,9 @@ type entry[K hashing.Key] struct {
 	total uint64 // the counter plus decrements; 2⁶⁴ elements cannot be added one by one
 }
 
-func newSketch[K hashing.Key](k int) *sketch[K] {
-	s := &sketch[K]{k: k, hasher: keyhash.New[K]()}
+// New returns an empty sketch of k counters.
+func New[K hashing.Key](k int) *Sketch[K] {
+	s := &Sketch[K]{k: k, hasher: keyhash.New[K]()}
 	s.grow(min(k, initialCounters))
 	return s
 }
@@ -42,7 +46,7 @@ func newSketch[K hashing.Key](k int) *sketch[K] {
 const initialCounters = 1024
 
 // grow makes room for n entries.
-func (s *sketch[K]) grow(n int) {
+func (s *Sketch[K]) grow(n int) {
 	entries := make([]entry[K], len(s.entries), n+1)
 	copy(entries, s.entries)
 	s.entries = entries
@@ -50,8 +54,8 @@ func (s *sketch[K]) grow(n int) {
 	s.reindex()
 }
 
-// add processes one element: [Builder.Add] has the fast way.
-func (s *sketch[K]) add(key K) { s.addProbing(key, s.hasher.Hash(key)) }
+// Add processes one element. The function of this name has the fast way.
+func (s *Sketch[K]) Add(key K) { s.addProbing(key, s.hasher.Hash(key)) }
 
 // selectEntry returns the place of the entry that the slot names, or n if it is empty; and how many
 // of n entries there are with that one. In arithmetic: the compiler makes a branch of a condition
@@ -63,7 +67,7 @@ func selectEntry(slot uint16, n uint64) (i, count uint64) {
 }
 
 // addProbing processes one element, of hash h.
-func (s *sketch[K]) addProbing(key K, h uint64) {
+func (s *Sketch[K]) addProbing(key K, h uint64) {
 	if s.weights != nil {
 		s.weights.add(key, 1)
 		return
@@ -97,7 +101,7 @@ func (s *sketch[K]) addProbing(key K, h uint64) {
 // decrement lowers all k counters by one and frees those that reach zero. It takes O(k) time and
 // happens at most once in k+1 elements, since it undoes k earlier increments and drops the element
 // at hand.
-func (s *sketch[K]) decrement() {
+func (s *Sketch[K]) decrement() {
 	s.decrements++
 	if s.zeros == nil {
 		s.zeros = make([]K, s.k)
@@ -123,7 +127,7 @@ func (s *sketch[K]) decrement() {
 	}
 }
 
-func (s *sketch[K]) reindex() {
+func (s *Sketch[K]) reindex() {
 	s.index.clear()
 	for i := range s.entries {
 		h := s.hasher.Hash(s.entries[i].key)
@@ -140,7 +144,7 @@ func (s *sketch[K]) reindex() {
 // all smaller ones are gone: what is evicted of Z \ I are its smallest keys, whatever the order of
 // the arrivals. Before the first decrement the zero keys are dummies, which sort after all keys,
 // and the first decrement needs k positive counters, so none is left.
-func (s *sketch[K]) retained() []K {
+func (s *Sketch[K]) retained() []K {
 	since := s.entries[s.settled:]
 	if len(s.zeros) <= len(since) {
 		return nil
@@ -161,41 +165,45 @@ func (s *sketch[K]) retained() []K {
 	return remaining[evicted:]
 }
 
-// counter is a stored key and its count. The counters of a sketch are below 2⁶³: no more than 2⁶²
-// come from FromCounters or a merge, 2⁶² + 2⁶⁰ from RestorePrivateState, and nobody adds 2⁶⁰
-// elements one by one after. AddN, which could, stops: see mostTotal.
-type counter[K hashing.Key] struct {
-	key   K
-	count int64
+// Counter is a stored key and its count. The counters of a sketch are below 2⁶³: no more than 2⁶²
+// come from elsewhere or a merge, 2⁶² + 2⁶⁰ from Read, and nobody adds 2⁶⁰ elements one by one
+// after. AddN, which could, stops: see mostTotal.
+type Counter[K hashing.Key] struct {
+	Key   K
+	Count int64
 }
 
-// counters returns what Algorithm 1 holds, without dummies, sorted by key.
-func (s *sketch[K]) counters() []counter[K] {
+// Counters returns what Algorithm 1 holds, without dummies, sorted by key.
+func (s *Sketch[K]) Counters() []Counter[K] {
+	s.plain()
 	zeros := s.retained()
-	all := make([]counter[K], 0, len(s.entries)+len(zeros))
+	all := make([]Counter[K], 0, len(s.entries)+len(zeros))
 	for _, e := range s.entries {
-		all = append(all, counter[K]{e.key, int64(e.total - s.decrements)})
+		all = append(all, Counter[K]{e.key, int64(e.total - s.decrements)})
 	}
 	for _, key := range zeros {
-		all = append(all, counter[K]{key, 0})
+		all = append(all, Counter[K]{key, 0})
 	}
-	sortCounters(all)
+	Sort(all)
 	return all
 }
 
-// sortCounters sorts by key.
-func sortCounters[K hashing.Key](counters []counter[K]) {
-	slices.SortFunc(counters, func(a, b counter[K]) int { return wire.Compare(a.key, b.key) })
+// Decrements returns D.
+func (s *Sketch[K]) Decrements() int64 { return int64(s.plain().decrements) }
+
+// Sort sorts by key.
+func Sort[K hashing.Key](counters []Counter[K]) {
+	slices.SortFunc(counters, func(a, b Counter[K]) int { return wire.Compare(a.Key, b.Key) })
 }
 
-// limit is where counts saturate. It leaves room for noise in an int64.
-const limit = 1 << 62
+// Limit is where counts saturate. It leaves room for noise in an int64.
+const Limit = 1 << 62
 
-// saturate cuts a count off at the limit.
+// Saturate cuts a count off at the limit.
 //
 // The cut is monotone and 1-Lipschitz, so it may be taken of what is compared key by key: reduced
 // counters, sums of them, the counters of merged sketches, a counter with the shared noise in it.
 // It must not be taken of the counters of one stream before they are reduced or meet the shared
 // noise. Where all k counters fall by one (state S1), those at the limit would not, and the proofs
 // compare them with the others.
-func saturate(count uint64) int64 { return int64(min(count, limit)) }
+func Saturate(count uint64) int64 { return int64(min(count, Limit)) }

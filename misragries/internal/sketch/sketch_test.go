@@ -1,4 +1,4 @@
-package misragries
+package sketch
 
 import (
 	"cmp"
@@ -17,12 +17,12 @@ import (
 // at the end.
 func agree[K hashing.Key](t *testing.T, k int, stream []K, everyStep bool) {
 	t.Helper()
-	s, r := newSketch[K](k), newReference[K](k)
+	s, r := New[K](k), newReference[K](k)
 	for i, key := range stream {
-		s.add(key)
-		r.add(key)
+		s.Add(key)
+		r.Add(key)
 		if everyStep || i == len(stream)-1 {
-			require.Equal(t, r.sorted(), s.counters(), "k = %d, after %d of %v", k, i+1, stream)
+			require.Equal(t, r.sorted(), s.Counters(), "k = %d, after %d of %v", k, i+1, stream)
 			require.Equal(t, uint64(r.decrements), s.decrements)
 		}
 	}
@@ -56,7 +56,7 @@ func TestSketchIsAlgorithm1OnAllShortStreams(t *testing.T) {
 
 func TestSketchIsAlgorithm1OnRandomStreams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range full(300, 60) {
+	for range dptest.Full(300, 60) {
 		k, universe := 1+rng.IntN(40), uint64(1+rng.IntN(120))
 		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, universe)
 		stream := make([]uint64, rng.IntN(3000))
@@ -73,20 +73,20 @@ func TestSketchIsAlgorithm1OnRandomStreams(t *testing.T) {
 
 // Growth of the table from its initial size, and a stream of distinct keys only.
 func TestSketchGrows(t *testing.T) {
-	s := newSketch[uint64](5000)
+	s := New[uint64](5000)
 	for i := range uint64(12_000) {
-		s.add(i % 4900)
-		s.add(i % 7)
+		s.Add(i % 4900)
+		s.Add(i % 7)
 	}
 	require.Len(t, s.entries, 4900)
 	require.Zero(t, s.decrements)
-	distinct := newSketch[int](100)
+	distinct := New[int](100)
 	for i := range 101 * 50 {
-		distinct.add(i)
+		distinct.Add(i)
 	}
 	require.EqualValues(t, 50, distinct.decrements)
 	require.Empty(t, distinct.entries)
-	require.Len(t, distinct.counters(), 100, "all counters are kept at zero")
+	require.Len(t, distinct.Counters(), 100, "all counters are kept at zero")
 }
 
 // The positive counters and n determine the number of decrements: n = Σc + (k+1)·D, on which the
@@ -95,13 +95,13 @@ func TestDecrementsFollowFromTheCounters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		k, n := 1+rng.IntN(20), rng.IntN(2000)
-		s := newSketch[int](k)
+		s := New[int](k)
 		for range n {
-			s.add(rng.IntN(k * 3))
+			s.Add(rng.IntN(k * 3))
 		}
 		sum := int64(0)
-		for _, c := range s.counters() {
-			sum += c.count
+		for _, c := range s.Counters() {
+			sum += c.Count
 		}
 		require.EqualValues(t, n, sum+int64(k+1)*int64(s.decrements))
 	}
@@ -117,19 +117,19 @@ func TestNeighbouringSketchesDifferAsLemma8Says(t *testing.T) {
 			stream[i] = rng.IntN(2 * k)
 		}
 		skip := rng.IntN(n)
-		a, b := newSketch[int](k), newSketch[int](k)
+		a, b := New[int](k), New[int](k)
 		for i, key := range stream {
-			a.add(key)
+			a.Add(key)
 			if i != skip {
-				b.add(key)
+				b.Add(key)
 			}
 		}
 		ca, cb := map[int]int64{}, map[int]int64{}
-		for _, c := range a.counters() {
-			ca[c.key] = c.count
+		for _, c := range a.Counters() {
+			ca[c.Key] = c.Count
 		}
-		for _, c := range b.counters() {
-			cb[c.key] = c.count
+		for _, c := range b.Counters() {
+			cb[c.Key] = c.Count
 		}
 		onlyA, onlyB, up, down := 0, 0, 0, 0
 		for key, c := range ca {
@@ -178,12 +178,12 @@ func FuzzSketch(f *testing.F) {
 // The order in which a sketch happens to hold its entries depends on the stream; what it returns
 // does not.
 func TestCountersAreSorted(t *testing.T) {
-	s := newSketch[string](10)
+	s := New[string](10)
 	for _, key := range []string{"d", "a", "c", "b", "a", "d", ""} {
-		s.add(key)
+		s.Add(key)
 	}
-	require.True(t, slices.IsSortedFunc(s.counters(), func(a, b counter[string]) int {
-		if a.key < b.key {
+	require.True(t, slices.IsSortedFunc(s.Counters(), func(a, b Counter[string]) int {
+		if a.Key < b.Key {
 			return -1
 		}
 		return 1
@@ -198,7 +198,7 @@ type swift struct {
 	queue         []uint64
 }
 
-func (r *swift) add(key uint64) {
+func (r *swift) Add(key uint64) {
 	if _, stored := r.counts[key]; stored {
 		r.counts[key]++
 		return
@@ -226,7 +226,7 @@ func (r *swift) add(key uint64) {
 // Many counters: the index grows from narrow to wide slots, on either side of the limit and at it.
 // AddSlice does the same as Add.
 func TestSketchIsAlgorithm1WithManyCounters(t *testing.T) {
-	notShort(t)
+
 	rng := rand.New(rand.NewPCG(9, 10))
 	sizes := []int{1023, 1024, 1025, 1<<16 - 1, 1 << 16, 90_000}
 	if !dptest.Long() {
@@ -240,20 +240,20 @@ func TestSketchIsAlgorithm1WithManyCounters(t *testing.T) {
 		for i := range 2 * k { // a part with few repetitions
 			stream[2*k+i] = rng.Uint64N(uint64(3 * k))
 		}
-		one, many, r := newSketch[uint64](k), newSketch[uint64](k), &swift{k: k, counts: map[uint64]int64{}}
+		one, many, r := New[uint64](k), New[uint64](k), &swift{k: k, counts: map[uint64]int64{}}
 		for part := range slices.Chunk(stream, len(stream)/5+1) {
 			for _, key := range part {
-				one.add(key)
-				r.add(key)
+				one.Add(key)
+				r.Add(key)
 			}
-			many.addSlice(part)
-			want := make([]counter[uint64], 0, len(r.counts))
+			many.AddSlice(part)
+			want := make([]Counter[uint64], 0, len(r.counts))
 			for key, count := range r.counts {
-				want = append(want, counter[uint64]{key, count})
+				want = append(want, Counter[uint64]{key, count})
 			}
-			slices.SortFunc(want, func(a, b counter[uint64]) int { return cmp.Compare(a.key, b.key) })
-			require.True(t, slices.Equal(want, one.counters()), "k = %d", k)
-			require.True(t, slices.Equal(want, many.counters()), "k = %d", k)
+			slices.SortFunc(want, func(a, b Counter[uint64]) int { return cmp.Compare(a.Key, b.Key) })
+			require.True(t, slices.Equal(want, one.Counters()), "k = %d", k)
+			require.True(t, slices.Equal(want, many.Counters()), "k = %d", k)
 			require.EqualValues(t, r.decrements, one.decrements)
 			require.EqualValues(t, r.decrements, many.decrements)
 		}
@@ -265,11 +265,11 @@ func TestSketchIsAlgorithm1WithManyCounters(t *testing.T) {
 // What a full sketch holds is what Size says, but for the spare entry.
 func TestSizeIsWhatIsHeld(t *testing.T) {
 	for _, k := range []int{1, 2, 100, 1024, 5000, 1<<16 - 1, 1 << 16} {
-		s := newSketch[uint64](k)
+		s := New[uint64](k)
 		for i := range uint64(2 * k) {
-			s.add(i)
+			s.Add(i)
 		}
 		held := 16*(cap(s.entries)-1) + 8*cap(s.zeros) + 2*cap(s.index.narrow) + 4*cap(s.index.wide)
-		require.Equal(t, Params{Counters: k, Epsilon: 1, Delta: 1e-6}.Size(), held)
+		require.EqualValues(t, Size(k), held)
 	}
 }

@@ -1,4 +1,4 @@
-package misragries
+package sketch
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ type naive[K hashing.Key] struct {
 	evict      func(zeros []K) int
 }
 
-func (r *naive[K]) add(key K) {
+func (r *naive[K]) Add(key K) {
 	if _, stored := r.counts[key]; stored {
 		if i := slices.Index(r.zeros, key); i >= 0 {
 			r.zeros = slices.Delete(r.zeros, i, i+1)
@@ -50,13 +50,13 @@ func (r *naive[K]) add(key K) {
 	r.counts[key] = 1
 }
 
-func (r *naive[K]) positive() (all []counter[K]) {
+func (r *naive[K]) Positive() (all []Counter[K]) {
 	for key, count := range r.counts {
 		if count > 0 {
-			all = append(all, counter[K]{key, count})
+			all = append(all, Counter[K]{key, count})
 		}
 	}
-	sortCounters(all)
+	Sort(all)
 	return all
 }
 
@@ -96,7 +96,7 @@ func agreeWithNaive[K hashing.Key](t *testing.T, rng *rand.Rand, n int, key func
 	t.Helper()
 	for _, k := range []int{1, 2, 7, 40} {
 		for name, stream := range orders(rng, n/24, k) {
-			s := newSketch[K](k)
+			s := New[K](k)
 			references := []*naive[K]{
 				{evict: func([]K) int { return 0 }},
 				{evict: func(zeros []K) int { return len(zeros) - 1 }},
@@ -106,15 +106,15 @@ func agreeWithNaive[K hashing.Key](t *testing.T, rng *rand.Rand, n int, key func
 				r.k, r.counts = k, map[K]int64{}
 			}
 			for i, x := range stream {
-				s.add(key(x))
+				s.Add(key(x))
 				for _, r := range references {
-					r.add(key(x))
+					r.Add(key(x))
 				}
 				if i%97 != 0 && i != len(stream)-1 {
 					continue
 				}
 				for _, r := range references {
-					require.True(t, slices.Equal(r.positive(), s.positive()), "%T, k = %d, %s, element %d", *new(K), k, name, i)
+					require.True(t, slices.Equal(r.Positive(), s.Positive()), "%T, k = %d, %s, element %d", *new(K), k, name, i)
 					require.Equal(t, r.decrements, s.decrements)
 				}
 				zeros := slices.Clone(references[0].zeros)

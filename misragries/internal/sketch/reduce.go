@@ -1,4 +1,4 @@
-package misragries
+package sketch
 
 import (
 	"math/bits"
@@ -6,7 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// reduced is Algorithm 3 of the paper, in units of 1/(k+1): of a sketch with the counters c, at
+// Reduced is Algorithm 3 of the paper, in units of 1/(k+1): of a sketch with the counters c, at
 // most k of them positive, and S = Σc it returns ĉ = (k+1)·c − S where that is positive, in the
 // order of the counters.
 //
@@ -28,15 +28,15 @@ import (
 // The subtraction is exact, in 128 bits, and only its result saturates, at 2⁶²: that does to each
 // key of ĉ alone what cutting off at 0 does, so (A) and (B) stay. Saturating the counters before
 // would not do: of k counters that fall by one, those that are stuck would rise by the fall of S.
-func reduced[K hashing.Key](counters []counter[K], k int) []counter[K] {
-	return reducedBy(counters, k, 0)
+func Reduced[K hashing.Key](counters []Counter[K], k int) []Counter[K] {
+	return ReducedBy(counters, k, 0)
 }
 
-// reducedBy is reduced with S + shift, or 0 if that is negative, in the place of S.
-func reducedBy[K hashing.Key](counters []counter[K], k int, shift int64) []counter[K] {
+// ReducedBy is Reduced with S + shift, or 0 if that is negative, in the place of S.
+func ReducedBy[K hashing.Key](counters []Counter[K], k int, shift int64) []Counter[K] {
 	var sumHi, sumLo, carry uint64 // S ≤ 2²⁸·2⁶²
 	for _, c := range counters {
-		sumLo, carry = bits.Add64(sumLo, uint64(c.count), 0)
+		sumLo, carry = bits.Add64(sumLo, uint64(c.Count), 0)
 		sumHi += carry
 	}
 	if shift >= 0 {
@@ -47,27 +47,28 @@ func reducedBy[K hashing.Key](counters []counter[K], k int, shift int64) []count
 	} else {
 		sumHi -= carry
 	}
-	var positive []counter[K]
+	var positive []Counter[K]
 	for _, c := range counters {
-		hi, lo := bits.Mul64(uint64(c.count), uint64(k)+1)
+		hi, lo := bits.Mul64(uint64(c.Count), uint64(k)+1)
 		lo, borrow := bits.Sub64(lo, sumLo, 0)
 		hi, borrow = bits.Sub64(hi, sumHi, borrow)
 		switch {
 		case borrow != 0 || hi|lo == 0:
 		case hi != 0:
-			positive = append(positive, counter[K]{c.key, saturate(1 << 63)})
+			positive = append(positive, Counter[K]{c.Key, Saturate(1 << 63)})
 		default:
-			positive = append(positive, counter[K]{c.key, saturate(lo)})
+			positive = append(positive, Counter[K]{c.Key, Saturate(lo)})
 		}
 	}
 	return positive
 }
 
-// length returns S + (k+1)·D, at most 2⁶²: of one stream the number of its elements, as every
+// Length returns S + (k+1)·D, at most 2⁶²: of one stream the number of its elements, as every
 // element adds 1 to it. A neighbour of one stream, (A) or (B), moves it by 1; one of a merged
 // sketch, where (A) m counters are one higher or (B) D is and m counters are one lower, by m or
 // k+1−m, so by k+1 at most.
-func (s *sketch[K]) length(k int) int64 {
+func (s *Sketch[K]) Length(k int) int64 {
+	s.plain()
 	hi, lo := bits.Mul64(s.decrements, uint64(k)+1)
 	for _, e := range s.entries {
 		var carry uint64
@@ -75,7 +76,7 @@ func (s *sketch[K]) length(k int) int64 {
 		hi += carry
 	}
 	if hi != 0 {
-		return limit
+		return Limit
 	}
-	return saturate(lo)
+	return Saturate(lo)
 }

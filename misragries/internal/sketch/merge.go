@@ -1,4 +1,4 @@
-package misragries
+package sketch
 
 import "math/bits"
 
@@ -27,21 +27,20 @@ import "math/bits"
 // to {−1, 0} and that of −D from 0 to −1, (A) to (B), or all of it back, (B) to (A). Clipping,
 // monotone, moves nothing apart. And the side of the higher counters has at most k. ∎
 //
-// So any differences of 0 or 1 with one sign in (c, −D) stay such (see userSketch). This is Lemma
+// So any differences of 0 or 1 with one sign in (c, −D) stay such (see AddUser). This is Lemma
 // 17 and Corollary 18 of the paper, which have the counters; that D comes along is not in the
 // paper.
 
-// merge makes s the sketch of both streams, by O(k) operations. other has as many counters, and is
-// only read. The zero keys of Algorithm 1, and the relation of n to D that its proof of privacy
-// needs, are lost for good.
+// Merge makes s the sketch of both streams, of k counters where s may have room for more, by O(k)
+// operations. What other counts stays as it is. The zero keys of Algorithm 1, and the relation of n
+// to D that its proof of privacy needs, are lost for good.
 //
 // Counters and D do not rise above 2⁶². That is one more monotone map of each coordinate, so the
 // differences stay 0 or 1 with one sign, though f ≤ c + D fails. It takes as many elements, or some
 // sixty merges of a sketch with what is left of itself.
-func (s *sketch[K]) merge(other *sketch[K]) { s.absorb(other, s.k) }
-
-// absorb is merge with k counters, where s may have room for more.
-func (s *sketch[K]) absorb(other *sketch[K], k int) {
+func (s *Sketch[K]) Merge(other *Sketch[K], k int) {
+	s.plain()
+	other.plain()
 	missing := make([]entry[K], 0, len(other.entries)) // what s does not hold, as s would
 	for _, e := range other.entries {
 		count := other.count(e)
@@ -84,13 +83,13 @@ func (s *sketch[K]) absorb(other *sketch[K], k int) {
 }
 
 // count returns the entry's counter.
-func (s *sketch[K]) count(e entry[K]) uint64 { return clip(e.total - s.decrements) }
+func (s *Sketch[K]) count(e entry[K]) uint64 { return clip(e.total - s.decrements) }
 
 // clip keeps a sum of two counts, or of two numbers of decrements, from growing beyond a uint64.
-func clip(count uint64) uint64 { return uint64(saturate(count)) }
+func clip(count uint64) uint64 { return uint64(Saturate(count)) }
 
 // find returns the place of the key's entry, or −1.
-func (s *sketch[K]) find(key K) int {
+func (s *Sketch[K]) find(key K) int {
 	h := s.hasher.Hash(key)
 	tag := s.index.tag(h)
 	for slot := s.index.start(h); ; slot = s.index.next(slot) {
@@ -134,13 +133,14 @@ func largest(values []uint64, n int) uint64 {
 	return values[0]
 }
 
-// positive returns the positive counters, sorted by key: the standard sketch, and all that there is
+// Positive returns the positive counters, sorted by key: the standard sketch, and all that there is
 // after a merge.
-func (s *sketch[K]) positive() []counter[K] {
-	all := make([]counter[K], len(s.entries))
+func (s *Sketch[K]) Positive() []Counter[K] {
+	s.plain()
+	all := make([]Counter[K], len(s.entries))
 	for i, e := range s.entries {
-		all[i] = counter[K]{e.key, int64(e.total - s.decrements)}
+		all[i] = Counter[K]{e.key, int64(e.total - s.decrements)}
 	}
-	sortCounters(all)
+	Sort(all)
 	return all
 }

@@ -1,4 +1,4 @@
-package misragries
+package sketch
 
 import (
 	"math/bits"
@@ -29,6 +29,13 @@ func indexSlots(entries int) (slots, bytes int) {
 		return 4 * slots, 2
 	}
 	return slots, 4
+}
+
+// Size returns the bytes of a sketch whose counters are all in use, for uint64 keys.
+func Size(counters int) int64 {
+	const entry, zero = 16, 8
+	slots, bytes := indexSlots(counters)
+	return int64(counters)*(entry+zero) + int64(slots)*int64(bytes)
 }
 
 func newIndex(entries int) index {

@@ -1,4 +1,4 @@
-package misragries
+package sketch
 
 import (
 	"fmt"
@@ -42,8 +42,10 @@ func (v *vector[K]) merge(other *vector[K]) {
 	v.d += largest
 }
 
+func (s *Sketch[K]) merge(other *Sketch[K]) { s.Merge(other, s.k) }
+
 // vector returns (c, D) as the entries have it.
-func (s *sketch[K]) vector() *vector[K] {
+func (s *Sketch[K]) vector() *vector[K] {
 	v := newVector[K](s.k)
 	for _, e := range s.entries {
 		v.c[e.key] = e.total - s.decrements
@@ -53,11 +55,11 @@ func (s *sketch[K]) vector() *vector[K] {
 }
 
 // holding returns a sketch of the given state.
-func holding[K hashing.Key](k int, c map[K]uint64, d uint64) *sketch[K] {
-	s := newSketch[K](k)
+func holding[K hashing.Key](k int, c map[K]uint64, d uint64) *Sketch[K] {
+	s := New[K](k)
 	s.decrements = d
 	for _, key := range slices.SortedFunc(maps.Keys(c), wire.Compare[K]) {
-		s.add(key)
+		s.Add(key)
 		s.entries[len(s.entries)-1].total += c[key] - 1
 	}
 	return s
@@ -65,7 +67,7 @@ func holding[K hashing.Key](k int, c map[K]uint64, d uint64) *sketch[K] {
 
 // sound checks what the table promises: at most k positive counters, each found, with room for one
 // more.
-func sound[K hashing.Key](t *testing.T, s *sketch[K], k int) {
+func sound[K hashing.Key](t *testing.T, s *Sketch[K], k int) {
 	t.Helper()
 	require.LessOrEqual(t, len(s.entries), k)
 	require.Less(t, len(s.entries), cap(s.entries))
@@ -170,10 +172,10 @@ func randomProgram(rng *rand.Rand, k, sketches int) program {
 }
 
 // run returns sketch 0, and the number of elements that came, without the given step.
-func (p program) run(skip int) (s *sketch[int], elements int) {
-	sketches := make([]*sketch[int], p.sketches)
+func (p program) run(skip int) (s *Sketch[int], elements int) {
+	sketches := make([]*Sketch[int], p.sketches)
 	for i := range sketches {
-		sketches[i] = newSketch[int](p.k)
+		sketches[i] = New[int](p.k)
 	}
 	for i, step := range p.steps {
 		switch s := sketches[step.sketch]; {
@@ -181,7 +183,7 @@ func (p program) run(skip int) (s *sketch[int], elements int) {
 		case step.from != step.sketch:
 			s.merge(sketches[step.from])
 		default:
-			s.add(step.key)
+			s.Add(step.key)
 			elements++
 		}
 	}
@@ -192,7 +194,7 @@ func (p program) run(skip int) (s *sketch[int], elements int) {
 // N − Σc, and (b) (A) or (B), in at most k counters (Corollary 18, and D besides).
 func TestMergeOfRandomNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	runs := full(100_000, 4_000)
+	runs := dptest.Full(100_000, 4_000)
 	changes := map[string]int{}
 	for n := range runs {
 		k := 1 + rng.IntN(6)
@@ -259,9 +261,9 @@ func TestMergeOfAllShortNeighbours(t *testing.T) {
 		length = 4
 	}
 	others := [][]int{nil, {3}, {0, 0, 1}, {1, 1, 2, 2, 3}, {0, 1, 2, 3, 4, 5}, {4, 4, 5, 5, 5, 6, 0}}
-	of := func(k int, stream []int) *sketch[int] {
-		s := newSketch[int](k)
-		s.addSlice(stream)
+	of := func(k int, stream []int) *Sketch[int] {
+		s := New[int](k)
+		s.AddSlice(stream)
 		return s
 	}
 	for k := 1; k <= 3; k++ {
@@ -288,8 +290,8 @@ func TestMergeOfAllShortNeighbours(t *testing.T) {
 				require.Equal(t, a.vector(), into.vector(), "a merge commutes")
 				require.Equal(t, b.vector(), against.vector())
 				for key := range 4 {
-					a.add(key)
-					b.add(key)
+					a.Add(key)
+					b.Add(key)
 					further(t, a.vector(), b.vector())
 				}
 			}
@@ -342,7 +344,7 @@ func TestLemma17(t *testing.T) {
 
 // shard is a sketch and its reference.
 type shard struct {
-	s *sketch[string]
+	s *Sketch[string]
 	v *vector[string]
 }
 
@@ -359,7 +361,7 @@ func (a shard) merge(t *testing.T, b shard) shard {
 // 64 shards in a chain, a tree and a random association: c ≤ f ≤ c + D, D ≤ N/(k+1), with elements
 // that come after the merges as well.
 func TestMergeOfShards(t *testing.T) {
-	notShort(t)
+
 	const k, length, late = 100, 2000, 10
 	rng := rand.New(rand.NewPCG(25, 26))
 	zipf := rand.NewZipf(rng, 1.2, 1, 1<<20)
@@ -398,13 +400,13 @@ func TestMergeOfShards(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shards []shard
 			for _, stream := range streams {
-				s := newSketch[string](k)
-				s.addSlice(stream[late:])
+				s := New[string](k)
+				s.AddSlice(stream[late:])
 				shards = append(shards, shard{s, s.vector()})
 			}
 			s := fold(shards).s
 			for _, stream := range streams {
-				s.addSlice(stream[:late])
+				s.AddSlice(stream[:late])
 			}
 			v := s.vector()
 			for key, count := range f {
@@ -428,13 +430,13 @@ func TestMergeGrowsTheTable(t *testing.T) {
 		if !dptest.Long() && c.b == 1<<16 {
 			continue
 		}
-		a, b := newSketch[uint64](c.k), newSketch[uint64](c.k)
+		a, b := New[uint64](c.k), New[uint64](c.k)
 		for i := range c.a {
-			a.add(uint64(i))
-			a.add(uint64(i))
+			a.Add(uint64(i))
+			a.Add(uint64(i))
 		}
 		for i := range c.b {
-			b.add(uint64(c.a - c.common + i))
+			b.Add(uint64(c.a - c.common + i))
 		}
 		want := a.vector()
 		want.merge(b.vector())
@@ -442,9 +444,9 @@ func TestMergeGrowsTheTable(t *testing.T) {
 		require.Equal(t, want, a.vector(), "%+v", c)
 		sound(t, a, c.k)
 		for key := range uint64(100) {
-			a.add(key)
+			a.Add(key)
 			want.merge(&vector[uint64]{c.k, map[uint64]uint64{key: 1}, 0})
-			a.add(key << 40)
+			a.Add(key << 40)
 			want.merge(&vector[uint64]{c.k, map[uint64]uint64{key << 40: 1}, 0})
 		}
 		require.Equal(t, want, a.vector(), "%+v", c)
@@ -455,10 +457,10 @@ func TestMergeGrowsTheTable(t *testing.T) {
 // The keys of the zero counters, and of the entries that go, are let go of, as after a decrement.
 func TestMergeForgets(t *testing.T) {
 	const k = 8
-	a, b := newSketch[string](k), newSketch[string](k)
+	a, b := New[string](k), New[string](k)
 	for i := range 3 * k {
-		a.add(fmt.Sprint(i))
-		b.add(fmt.Sprint(100 + i/2))
+		a.Add(fmt.Sprint(i))
+		b.Add(fmt.Sprint(100 + i/2))
 	}
 	require.NotEmpty(t, a.retained())
 	a.merge(b)
@@ -473,25 +475,25 @@ func TestMergeForgets(t *testing.T) {
 
 // Doubled a hundred times, a sketch and its neighbour stay at the limit, still neighbours.
 func TestMergeSaturates(t *testing.T) {
-	a := holding(3, map[int]uint64{1: 9, 2: limit - 3, 3: limit + 1<<20}, 5)
-	b := holding(3, map[int]uint64{1: 9, 2: limit - 4, 3: limit - 1 + 1<<20}, 6)
+	a := holding(3, map[int]uint64{1: 9, 2: Limit - 3, 3: Limit + 1<<20}, 5)
+	b := holding(3, map[int]uint64{1: 9, 2: Limit - 4, 3: Limit - 1 + 1<<20}, 6)
 	difference(t, a.vector(), b.vector())
-	other := holding(3, map[int]uint64{2: 3, 4: 7, 5: limit - 1}, limit-5)
+	other := holding(3, map[int]uint64{2: 3, 4: 7, 5: Limit - 1}, Limit-5)
 	for range 100 {
 		a.merge(other)
 		b.merge(other)
 		difference(t, a.vector(), b.vector())
-		a.add(2)
-		b.add(2)
+		a.Add(2)
+		b.Add(2)
 		sound(t, a, 3)
 	}
-	require.Equal(t, uint64(limit), a.decrements)
+	require.Equal(t, uint64(Limit), a.decrements)
 	self := holding(2, map[int]uint64{1: 2, 2: 1}, 1)
 	for range 100 {
 		self.merge(self)
 	}
-	require.Equal(t, []counter[int]{{1, limit}, {2, limit}}, self.positive())
-	require.Equal(t, uint64(limit), self.decrements)
+	require.Equal(t, []Counter[int]{{1, Limit}, {2, Limit}}, self.Positive())
+	require.Equal(t, uint64(Limit), self.decrements)
 }
 
 func TestLargest(t *testing.T) {
@@ -512,12 +514,12 @@ func TestLargest(t *testing.T) {
 func TestPositiveIsCountersWithoutZeros(t *testing.T) {
 	rng := rand.New(rand.NewPCG(29, 30))
 	for range 200 {
-		s := newSketch[int](1 + rng.IntN(10))
+		s := New[int](1 + rng.IntN(10))
 		for range rng.IntN(60) {
-			s.add(rng.IntN(20))
+			s.Add(rng.IntN(20))
 		}
-		want := slices.DeleteFunc(s.counters(), func(c counter[int]) bool { return c.count == 0 })
-		require.Equal(t, want, s.positive())
+		want := slices.DeleteFunc(s.Counters(), func(c Counter[int]) bool { return c.Count == 0 })
+		require.Equal(t, want, s.Positive())
 	}
 }
 
@@ -527,18 +529,18 @@ func BenchmarkMerge(b *testing.B) {
 	for _, k := range []int{64, 1024, 1 << 14, 1 << 17} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			keys := zipfKeys(40*k, 1<<40)
-			into, other := newSketch[uint64](k), newSketch[uint64](k)
-			into.addSlice(keys[:20*k])
-			other.addSlice(keys[20*k:])
+			into, other := New[uint64](k), New[uint64](k)
+			into.AddSlice(keys[:20*k])
+			other.AddSlice(keys[20*k:])
 			for i := uint64(0); len(into.entries) < k || len(other.entries) < k; i++ { // full
 				if len(into.entries) < k {
-					into.add(2 * i)
+					into.Add(2 * i)
 				}
 				if len(other.entries) < k {
-					other.add(2*i + 1)
+					other.Add(2*i + 1)
 				}
 			}
-			scratch := newSketch[uint64](k)
+			scratch := New[uint64](k)
 			scratch.grow(k)
 			took := time.Duration(0)
 			for b.Loop() {
@@ -553,4 +555,18 @@ func BenchmarkMerge(b *testing.B) {
 			b.ReportMetric(float64(took)/float64(b.N)/float64(len(into.entries)+len(other.entries)), "ns/counter")
 		})
 	}
+}
+
+// zipfKeys returns n keys, the one of rank r with a probability in proportion to (1+r)^-1.1, spread
+// over the integers by a bijection, so that neither order nor low bits follow the rank.
+func zipfKeys(n int, universe uint64) []uint64 {
+	ranks := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, universe-1)
+	keys := make([]uint64, n)
+	for i := range keys {
+		x := ranks.Uint64()
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		keys[i] = x ^ x>>31
+	}
+	return keys
 }

@@ -1,4 +1,4 @@
-package misragries
+package sketch
 
 import (
 	"math/big"
@@ -13,14 +13,14 @@ import (
 
 // step compares the reduced sketches of two neighbours as (A) or (B) says, and returns their ℓ₁
 // distance.
-func step(t *testing.T, k int, a, b []counter[int]) int64 {
+func step(t *testing.T, k int, a, b []Counter[int]) int64 {
 	t.Helper()
 	changes := map[int]int64{}
 	for _, c := range a {
-		changes[c.key] += c.count
+		changes[c.Key] += c.Count
 	}
 	for _, c := range b {
-		changes[c.key] -= c.count
+		changes[c.Key] -= c.Count
 	}
 	var up, down, mostUp, mostDown, distance int64
 	for _, d := range changes {
@@ -54,9 +54,20 @@ func TestReducedSensitivityExactly(t *testing.T) {
 		if !dptest.Long() {
 			length = []int{0, 8, 6, 5, 5}
 		}
-		for _, pair := range neighbours(k, k+1, length[k]) {
-			most = max(most, step(t, k, reduced(pair[0].sorted(), k), reduced(pair[1].sorted(), k)))
+		reduced := func(stream []int) []Counter[int] { return Reduced(run(k, stream).sorted(), k) }
+		var extend func(stream []int)
+		extend = func(stream []int) {
+			whole := reduced(stream)
+			for i := range stream {
+				most = max(most, step(t, k, whole, reduced(slices.Concat(stream[:i], stream[i+1:]))))
+			}
+			if len(stream) < length[k] {
+				for key := range k + 1 {
+					extend(append(slices.Clone(stream), key))
+				}
+			}
 		}
+		extend(nil)
 		require.Equal(t, int64(2*k-1), most)
 	}
 }
@@ -75,88 +86,88 @@ func TestReducedSensitivityOfRandomStreams(t *testing.T) {
 			stream[i] = min(rng.IntN(universe), rng.IntN(universe))
 		}
 		skip := rng.IntN(len(stream))
-		var sides [2][]counter[int]
+		var sides [2][]Counter[int]
 		for side, stream := range [][]int{stream, slices.Concat(stream[:skip], stream[skip+1:])} {
-			s := newSketch[int](k)
+			s := New[int](k)
 			for _, key := range stream {
-				s.add(key)
+				s.Add(key)
 			}
-			sides[side] = reduced(s.counters(), k)
+			sides[side] = Reduced(s.Counters(), k)
 		}
 		require.LessOrEqual(t, step(t, k, sides[0], sides[1]), int64(2*k-1))
 	}
 	for k := 1; k <= 64; k++ { // attained
-		ones := make([]counter[int], k)
+		ones := make([]Counter[int], k)
 		for i := range ones {
-			ones[i] = counter[int]{i, 1}
+			ones[i] = Counter[int]{i, 1}
 		}
 		twos := slices.Clone(ones)
-		twos[rng.IntN(k)].count = 2
-		require.Equal(t, int64(2*k-1), step(t, k, reduced(twos, k), reduced(ones, k)))
+		twos[rng.IntN(k)].Count = 2
+		require.Equal(t, int64(2*k-1), step(t, k, Reduced(twos, k), Reduced(ones, k)))
 	}
 }
 
 // The result is exact, or 2⁶² where it is above, for all counters; and neighbours stay neighbours
 // there.
 func TestReducedSaturates(t *testing.T) {
-	notShort(t)
+
 	rng := rand.New(rand.NewPCG(33, 34))
 	for range 2000 {
 		k := 1 + rng.IntN(5)
-		var counters []counter[int]
+		var counters []Counter[int]
 		for i := range k {
-			counters = append(counters, counter[int]{i, []int64{rng.Int64N(9), limit - rng.Int64N(9), limit/int64(k+1) + rng.Int64N(9), rng.Int64N(limit)}[rng.IntN(4)]})
+			counters = append(counters, Counter[int]{i, []int64{rng.Int64N(9), Limit - rng.Int64N(9), Limit/int64(k+1) + rng.Int64N(9), rng.Int64N(Limit)}[rng.IntN(4)]})
 		}
-		got := reduced(counters, k)
+		got := Reduced(counters, k)
 		sum := new(big.Int)
 		for _, c := range counters {
-			sum.Add(sum, big.NewInt(c.count))
+			sum.Add(sum, big.NewInt(c.Count))
 		}
-		var want []counter[int]
+		var want []Counter[int]
 		for _, c := range counters {
-			v := new(big.Int).Mul(big.NewInt(c.count), big.NewInt(int64(k+1)))
+			v := new(big.Int).Mul(big.NewInt(c.Count), big.NewInt(int64(k+1)))
 			if v.Sub(v, sum); v.Sign() > 0 {
-				count := int64(limit)
-				if v.Cmp(big.NewInt(limit)) < 0 {
+				count := int64(Limit)
+				if v.Cmp(big.NewInt(Limit)) < 0 {
 					count = v.Int64()
 				}
-				want = append(want, counter[int]{c.key, count})
+				want = append(want, Counter[int]{c.Key, count})
 			}
 		}
 		require.Equal(t, want, got)
 
 		more := slices.Clone(counters)
-		more[rng.IntN(k)].count++
-		step(t, k, reduced(more, k), got)
+		more[rng.IntN(k)].Count++
+		step(t, k, Reduced(more, k), got)
 		for i := range more {
-			more[i].count = counters[i].count + 1
+			more[i].Count = counters[i].Count + 1
 		}
-		step(t, k, reduced(more, k), got)
+		step(t, k, Reduced(more, k), got)
 	}
-	many := make([]counter[int], 1<<20) // S = 2⁸²
+	many := make([]Counter[int], 1<<20) // S = 2⁸²
 	for i := range many {
-		many[i] = counter[int]{i, limit}
+		many[i] = Counter[int]{i, Limit}
 	}
-	require.Len(t, reduced(many, 1<<20), 1<<20)
-	require.Equal(t, counter[int]{0, limit}, reduced(many, 1<<20)[0])
-	many[5].count = 0
-	require.Len(t, reduced(many, 1<<20), 1<<20-1)
+	require.Len(t, Reduced(many, 1<<20), 1<<20)
+	require.Equal(t, Counter[int]{0, Limit}, Reduced(many, 1<<20)[0])
+	many[5].Count = 0
+	require.Len(t, Reduced(many, 1<<20), 1<<20-1)
 }
 
 func TestReducedKeepsTheOrderAndDropsZeros(t *testing.T) {
-	got := reduced([]counter[string]{{"b", 4}, {"c", 0}, {"d", 1}, {"e", 2}, {"a", 3}}, 4)
-	require.Equal(t, []counter[string]{{"b", 10}, {"a", 5}}, got)
-	require.Empty(t, reduced[int](nil, 3))
+	got := Reduced([]Counter[string]{{"b", 4}, {"c", 0}, {"d", 1}, {"e", 2}, {"a", 3}}, 4)
+	require.Equal(t, []Counter[string]{{"b", 10}, {"a", 5}}, got)
+	require.Empty(t, Reduced[int](nil, 3))
 }
 
 // Two of four counters one higher, as a merge may leave them, is far beyond 2k−1 = 7: merged
 // sketches must not be reduced.
 func TestMergedSketchesMustNotBeReduced(t *testing.T) {
-	a := reduced([]counter[int]{{1, 9}, {2, 9}, {3, 9}, {4, 9}}, 4)
-	b := reduced([]counter[int]{{1, 10}, {2, 10}, {3, 9}, {4, 9}}, 4)
+	a := Reduced([]Counter[int]{{1, 9}, {2, 9}, {3, 9}, {4, 9}}, 4)
+	b := Reduced([]Counter[int]{{1, 10}, {2, 10}, {3, 9}, {4, 9}}, 4)
 	distance := int64(0)
 	for i := range a {
-		distance += max(a[i].count-b[i].count, b[i].count-a[i].count)
+		distance += max(a[i].Count-b[i].Count, b[i].Count-a[i].Count)
 	}
 	require.Equal(t, int64(2*(2*4+1-2*2)), distance)
 }

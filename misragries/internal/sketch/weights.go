@@ -1,4 +1,4 @@
-package misragries
+package sketch
 
 import (
 	"cmp"
@@ -45,15 +45,15 @@ type rank struct {
 	place int
 }
 
-// mostTotal is where the totals c + D and D itself stop that addN raises: merge relies on 1½·2⁶²
+// mostTotal is where the totals c + D and D itself stop that AddN raises: merge relies on 1½·2⁶²
 // for each counter and for D. What would go beyond does not count. The map x → max(x, min(x + n,
 // mostTotal)) of totals and of D is monotone and moves no two apart, so those of neighbours differ
 // as they do elsewhere: D rises by some b ≥ 0, the totals that both sides hold by 0 or more, all
 // together by at most n.
 const mostTotal = 3 << 61
 
-// addN processes n ≥ 1 equal elements.
-func (s *sketch[K]) addN(key K, n uint64) {
+// AddN processes n ≥ 1 equal elements.
+func (s *Sketch[K]) AddN(key K, n uint64) {
 	if s.weights == nil {
 		s.weights = s.weigh()
 		s.entries, s.zeros, s.index = nil, nil, index{} // no slots: all is left to addProbing
@@ -62,7 +62,7 @@ func (s *sketch[K]) addN(key K, n uint64) {
 }
 
 // weigh returns what the sketch holds.
-func (s *sketch[K]) weigh() *weights[K] {
+func (s *Sketch[K]) weigh() *weights[K] {
 	w := &weights[K]{k: s.k, decrements: s.decrements, places: map[K]int{}, zeros: slices.Clone(s.zeros)}
 	for i, e := range s.entries {
 		if i == s.settled {
@@ -78,7 +78,7 @@ func (s *sketch[K]) weigh() *weights[K] {
 
 // plain brings the sketch into the form that is released, merged and encoded, the one in which it
 // is before addN, and returns it.
-func (s *sketch[K]) plain() *sketch[K] {
+func (s *Sketch[K]) plain() *Sketch[K] {
 	w := s.weights
 	if w == nil {
 		return s

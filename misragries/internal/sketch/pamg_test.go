@@ -1,4 +1,4 @@
-package misragries
+package sketch
 
 import (
 	"fmt"
@@ -28,6 +28,21 @@ func (v *vector[K]) addUser(keys []K) {
 	}
 	maps.DeleteFunc(v.c, func(_ K, count uint64) bool { return count == 0 })
 }
+
+// userSketch is a sketch to which users are added, of k counters after each.
+type userSketch[K hashing.Key] struct {
+	k     int
+	table Sketch[K]
+}
+
+func newUserSketch[K hashing.Key](k, m int) *userSketch[K] {
+	return &userSketch[K]{k, *New[K](k + m)}
+}
+
+func (u *userSketch[K]) addUser(keys []K)           { u.table.AddUser(keys, u.k) }
+func (u *userSketch[K]) merge(other *userSketch[K]) { u.table.Merge(&other.table, u.k) }
+func (u *userSketch[K]) decrements() uint64         { return u.table.decrements }
+func (u *userSketch[K]) Positive() []Counter[K]     { return u.table.Positive() }
 
 // vector returns (c, D) as the entries have it.
 func (u *userSketch[K]) vector() *vector[K] {
@@ -60,7 +75,7 @@ func randomUsers(rng *rand.Rand, n, m, universe int) [][]int {
 // says: c ≤ f ≤ c + D, (k+1)·D ≤ N − Σc.
 func TestUserSketchIsAlgorithm4(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
-	for range full(300, 60) {
+	for range dptest.Full(300, 60) {
 		k := 1 + rng.IntN(30)
 		m := 1 + rng.IntN(k)
 		u, words := newUserSketch[int](k, m), newUserSketch[string](k, m)
@@ -80,18 +95,18 @@ func TestUserSketchIsAlgorithm4(t *testing.T) {
 		}
 		require.Equal(t, v.d, u.decrements())
 		require.Equal(t, v.d, words.decrements())
-		require.Len(t, words.positive(), len(v.c))
-		require.True(t, slices.IsSortedFunc(u.positive(), func(a, b counter[int]) int { return a.key - b.key }))
+		require.Len(t, words.Positive(), len(v.c))
+		require.True(t, slices.IsSortedFunc(u.Positive(), func(a, b Counter[int]) int { return a.Key - b.Key }))
 		sum := uint64(0)
-		for _, c := range u.positive() {
-			require.EqualValues(t, v.c[c.key], c.count)
-			sum += uint64(c.count)
+		for _, c := range u.Positive() {
+			require.EqualValues(t, v.c[c.Key], c.Count)
+			sum += uint64(c.Count)
 		}
-		for _, c := range words.positive() {
+		for _, c := range words.Positive() {
 			var key int
-			_, err := fmt.Sscan(c.key, &key)
+			_, err := fmt.Sscan(c.Key, &key)
 			require.NoError(t, err)
-			require.EqualValues(t, v.c[key], c.count)
+			require.EqualValues(t, v.c[key], c.Count)
 		}
 		for key, count := range f {
 			require.LessOrEqual(t, v.c[key], count)
@@ -109,13 +124,13 @@ func TestUserSketchIsAMergeOfUsers(t *testing.T) {
 		m := 1 + rng.IntN(k)
 		users := randomUsers(rng, rng.IntN(40), m, 1+rng.IntN(3*k))
 		u, merged := runUsers(k, m, users, -1), newUserSketch[int](k, m)
-		single, plain := newUserSketch[int](k, m), newSketch[int](k)
+		single, plain := newUserSketch[int](k, m), New[int](k)
 		for _, keys := range users {
 			one := newUserSketch[int](k, 1+rng.IntN(k)) // another m
 			for _, key := range keys {
 				one.addUser([]int{key}) // at most k: no decrement
 				single.addUser([]int{key})
-				plain.add(key)
+				plain.Add(key)
 			}
 			merged.merge(one)
 		}
@@ -265,7 +280,7 @@ func TestAddUserDoesNotAllocate(t *testing.T) {
 }
 
 // BenchmarkAddUser counts users of 8 distinct Zipf(1.1) keys, and the same keys as so many elements
-// with sketch.add in the same loop: ratio is the time per key over that of add.
+// with Add in the same loop: ratio is the time per key over that of add.
 func BenchmarkAddUser(b *testing.B) {
 	const m = 8
 	keys := zipfUsers(50_000, m)
@@ -279,9 +294,9 @@ func BenchmarkAddUser(b *testing.B) {
 					u.addUser(keys[i : i+m])
 				}
 				half := time.Now()
-				s := newSketch[uint64](k)
+				s := New[uint64](k)
 				for _, key := range keys {
-					s.add(key)
+					s.Add(key)
 				}
 				users += half.Sub(start)
 				elements += time.Since(half)
