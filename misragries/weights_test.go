@@ -50,8 +50,8 @@ func privateState[K hashing.Key](t testing.TB, b *Builder[K]) []byte {
 	return state
 }
 
-// AddN leaves the state of n times Add: events of more than MaxElements, which it cuts, all kinds of
-// keys, states that are encoded, merged and gone on with in between.
+// AddN leaves the state of n times Add: events of more than MaxElements, which it cuts, all kinds
+// of keys, states that are encoded, merged and gone on with in between.
 func TestAddNAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for range full(300, 40) {
