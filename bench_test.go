@@ -965,7 +965,7 @@ func BenchmarkMean(b *testing.B) {
 	b.ReportAllocs()
 	total, runs := 0.0, 0.0
 	for b.Loop() {
-		release, err := m.ReleaseSparse(data)
+		release, err := m.ReleaseSparse(b.Context(), data)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -997,7 +997,7 @@ func BenchmarkDenseMean(b *testing.B) {
 	}
 	total, runs := 0.0, 0.0
 	for b.Loop() {
-		release, err := m.Release(x)
+		release, err := m.Release(b.Context(), x)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,10 +1,13 @@
 package plan
 
 import (
-	"github.com/dpsketch/dpsketch/noise/budget"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Skewed dense rows, at a tenth of the size that the documentation speaks of.
@@ -15,14 +18,22 @@ func BenchmarkRelease(b *testing.B) {
 		name string
 		p    Params
 	}{
-		{"method=Adaptive", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Relation: budget.Replace}},
-		{"method=Adaptive/workers=2", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Workers: 2, Relation: budget.Replace}},
-		{"method=Plain", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Method: Plain, Relation: budget.Replace}},
+		{"method=Adaptive", Params{Rho: 1, Dim: 2048, Max: 1e6, Resolution: 1, Relation: budget.Replace}},
+		{"method=Adaptive/workers=2", Params{Rho: 1, Dim: 2048, Max: 1e6, Resolution: 1, Workers: 2, Relation: budget.Replace}},
+		{"method=Plain", Params{Rho: 1, Dim: 2048, Max: 1e6, Resolution: 1, Method: Plain, Relation: budget.Replace}},
 	} {
+		m, err := New(bench.p)
+		if err != nil {
+			b.Fatal(err)
+		}
 		b.Run(bench.name, func(b *testing.B) {
 			sum, n := 0.0, 0
 			for b.Loop() {
-				sum += l2(release(b, bench.p, x).Values(), mean)
+				out, err := m.Release(b.Context(), x)
+				if err != nil {
+					b.Fatal(err)
+				}
+				sum += l2(out.Values(), mean)
 				n++
 			}
 			b.ReportMetric(sum/float64(n), "ℓ₂-error")
@@ -40,18 +51,15 @@ func BenchmarkReleaseSparse(b *testing.B) {
 		for len(seen) < 25 {
 			seen[uint32(math.Exp(rng.Float64()*math.Log(d)))] = true
 		}
-		for i := range seen {
-			s.Indices = append(s.Indices, i)
-		}
+		s.Indices = append(s.Indices, slices.Sorted(maps.Keys(seen))...)
 		s.Offsets = append(s.Offsets, len(s.Indices))
 	}
-	s = s.canonical(d)
 	m, err := New(Params{Rho: 1, Dim: d, NonNegative: true, Relation: budget.Replace})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := m.ReleaseSparse(s); err != nil {
+		if _, err := m.ReleaseSparse(b.Context(), s); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"fmt"
-
-	"github.com/dpsketch/dpsketch/internal/fault"
-)
+import "github.com/dpsketch/dpsketch/internal/fault"
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
 var (
@@ -13,11 +9,5 @@ var (
 	ErrFormat   = fault.ErrFormat
 )
 
-// bad returns the error for a field of the Params.
+// bad returns the error for an argument.
 func bad(field string, value any, want string) error { return fault.Params("plan", field, value, want) }
-
-// notMade returns the error for a zero value, which has no budget to spend.
-func notMade(name string) error { return bad("Dim", 0, "a "+name+" that its constructor made") }
-
-// interrupted returns the error of a context that ended a release. Nothing was released.
-func interrupted(err error) error { return fmt.Errorf("plan: Release: %w", err) }

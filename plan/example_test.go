@@ -1,8 +1,8 @@
 package plan_test
 
 import (
+	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/dpsketch/dpsketch/plan"
@@ -22,16 +22,16 @@ func ExampleMechanism_Release() {
 			rows[j][i] = 500 + sd*rng.NormFloat64()
 		}
 	}
-	m, err := plan.New(plan.Params{Rho: 1, Dim: 20, Max: 1e6, Unit: 1})
+	m, err := plan.New(plan.Params{Rho: 1, Dim: 20, Max: 1e6, Resolution: 1})
 	if err != nil {
 		panic(err)
 	}
-	mean, err := m.Release(rows)
+	mean, err := m.Release(context.Background(), rows)
 	if err != nil {
 		panic(err)
 	}
 	lo, hi := mean.NoiseInterval(7, 0.999999)
-	fmt.Println("scaled:", mean.Scaled())
+	fmt.Println("scaled:", mean.Spent().Scaled)
 	fmt.Println("coordinate 7 within 1 of 500:", lo > 499 && hi < 501)
 	fmt.Println(mean.Guarantee())
 	// Output:
@@ -42,7 +42,7 @@ func ExampleMechanism_Release() {
 
 // Is n large enough?
 func ExampleParams_Plan() {
-	p := plan.Params{Rho: 0.5, Dim: 1000, Rows: 300, Max: 1000, Unit: 1}
+	p := plan.Params{Rho: 0.5, Dim: 1000, Rows: 300, Max: 1000, Resolution: 1}
 	outlook, err := p.Plan()
 	if err != nil {
 		panic(err)
@@ -63,40 +63,15 @@ func ExampleParams_Plan() {
 
 // How many rows a mean of a hundred measurements needs, which vary by about 5 units each, for noise
 // of half a unit in all.
-func ExampleParams_RowsFor() {
-	p := plan.Params{Rho: 0.5, Dim: 100, Max: 1000, Unit: 1}
-	n, err := p.RowsFor(0.5, 5)
+func ExampleParams_Fit() {
+	p, err := plan.Params{Rho: 0.5, Dim: 100, Max: 1000, Resolution: 1}.Fit(0.5, 5)
 	if err != nil {
 		panic(err)
 	}
-	p.Rows = n
 	outlook, err := p.Plan(5)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("about %.1g rows: noise %.2g, error of the sample %.2g\n", float64(n), outlook.Noise, outlook.Sampling)
+	fmt.Printf("about %.1g rows: noise %.2g, error of the sample %.2g\n", float64(p.Rows), outlook.Noise, outlook.Sampling)
 	// Output: about 1e+03 rows: noise 0.5, error of the sample 1.5
-}
-
-// Quartiles of two columns whose ranges nobody knows but that they are below a million, with what
-// the ranks can be off.
-func ExampleQuantileMechanism_Release() {
-	rows := make([][]float64, 10_000)
-	for j := range rows {
-		rows[j] = []float64{float64(j % 100), 1000 * float64(j%100)}
-	}
-	m, err := plan.NewQuantiles(plan.QuantileParams{Rho: 0.1, Dim: 2, Max: 1e6, Unit: 1})
-	if err != nil {
-		panic(err)
-	}
-	quartiles, err := m.Release(rows, 0.25, 0.5, 0.75)
-	if err != nil {
-		panic(err)
-	}
-	_, ranks := quartiles.Interval(0.5, 0.95)
-	fmt.Println("ranks off by a fiftieth at most:", ranks < 200)
-	fmt.Println("median of the second column near 50,000:", math.Abs(quartiles.Quantile(1, 0.5)-50_000) < 3000)
-	// Output:
-	// ranks off by a fiftieth at most: true
-	// median of the second column near 50,000: true
 }

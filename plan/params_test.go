@@ -1,357 +1,139 @@
 package plan
 
 import (
-	"context"
-	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/plan/internal/means"
+	"github.com/stretchr/testify/require"
 )
 
+// The engine checks the fields (its TestInvalidParams); these are the names that a user sees, and
+// what the face alone refuses.
 func TestInvalidParams(t *testing.T) {
-	good := Params{Rho: 1, Dim: 5, Max: 10, Relation: budget.Replace}
-	nan, inf, tiny := math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64
-	bad := map[string][]Params{}
-	set := func(field string, change func(*Params)) {
+	good := Params{Rho: 1, Dim: 5, Rows: 100, Max: 10}
+	for field, change := range map[string]func(*Params){
+		"Rho": func(p *Params) { p.Rho = math.NaN() }, "Dim": func(p *Params) { p.Dim = 0 }, "Max": func(p *Params) { p.Max = 0 },
+		"Rows": func(p *Params) { p.Rows = -1 }, "P": func(p *Params) { p.P = 65 }, "Resolution": func(p *Params) { p.Resolution = 11 },
+		"Relation": func(p *Params) { p.Relation = 3 }, "Margin": func(p *Params) { p.Margin = 0.5 }, "Workers": func(p *Params) { p.Workers = -1 },
+		"Method = TwoPass": func(p *Params) { p.Method = TwoPass }, "Method = Method(6)": func(p *Params) { p.Method = 6 },
+		"Method = Thesis": func(p *Params) { p.Method = Method(means.Thesis) }, "Method = InstanceOptimal": func(p *Params) { p.Method = Method(means.InstanceOptimal) },
+	} {
 		p := good
 		change(&p)
-		bad[field] = append(bad[field], p)
-	}
-	for _, x := range []float64{-1, nan, inf, -inf, tiny} {
-		set("Rho", func(p *Params) { p.Rho = x })
-		set("Max", func(p *Params) { p.Max = x })
-		set("Unit", func(p *Params) { p.Unit = x })
-		set("P", func(p *Params) { p.P = x })
-		set("Failure", func(p *Params) { p.Failure = x })
-		set("Margin", func(p *Params) { p.Margin = x })
-		set("Steps.Clip", func(p *Params) { p.Steps.Clip = map[bool]float64{true: 1, false: x}[x == tiny] })
-		set("Steps.Floor", func(p *Params) { p.Steps.Floor = map[bool]float64{true: 11, false: x}[x == tiny] })
-		set("Shares.Centre", func(p *Params) { p.Shares.Centre = x })
-		set("Shares.Scale", func(p *Params) { p.Shares.Scale = x })
-		set("Shares.Clip", func(p *Params) { p.Shares.Clip = x })
-		set("Shares.Divisor", func(p *Params) { p.Shares.Divisor = x })
-	}
-	set("Rho", func(p *Params) { p.Rho = 0 })
-	set("Rho", func(p *Params) { p.Rho = 0x1p21 })
-	set("Max", func(p *Params) { p.Max = 0 })
-	set("Max", func(p *Params) { p.Max = 0x1p101 })
-	set("Unit", func(p *Params) { p.Unit = 11 })
-	set("P", func(p *Params) { p.P = 65 })
-	set("Failure", func(p *Params) { p.Failure = 0.6 })
-	set("Margin", func(p *Params) { p.Margin = 0.99 })
-	set("Margin", func(p *Params) { p.Margin = 1025 })
-	set("Shares.Divisor", func(p *Params) { p.Shares = Shares{0.5, 0.3, 0.1, 0.1} })
-	for _, n := range []int{-1, math.MinInt} {
-		set("Dim", func(p *Params) { p.Dim = n })
-		set("Rows", func(p *Params) { p.Rows = n })
-		set("Workers", func(p *Params) { p.Workers = n })
-		set("Steps.Group", func(p *Params) { p.Steps.Group = n })
-		set("Steps.Search", func(p *Params) { p.Steps.Search = n })
-	}
-	set("Dim", func(p *Params) { p.Dim = 0 })
-	set("Dim", func(p *Params) { p.Dim = maxDim + 1 })
-	set("Workers", func(p *Params) { p.Workers = 1025 })
-	set("Steps.Group", func(p *Params) { p.Steps.Group = 1025 })
-	set("Steps.Search", func(p *Params) { p.Steps.Search = 65 })
-	set("Relation", func(p *Params) { p.Relation = 3 })
-	set("Method", func(p *Params) { p.Method = lastMethod + 1 })
-	set("Method", func(p *Params) { p.Method = TwoPass })
-	set("Method", func(p *Params) { p.Method, p.NonNegative = InstanceOptimal, true })
-	set("Steps.Centre", func(p *Params) { p.Steps.Centre = lastCentre + 1 })
-	set("Steps.Centre", func(p *Params) { p.NonNegative, p.Method, p.Steps.Centre = true, TwoPass, Median })
-	set("Steps.Centre", func(p *Params) { p.NonNegative, p.Method, p.Steps.Centre = true, Thesis, Median })
-	set("Steps.Scaling", func(p *Params) { p.Steps.Scaling = lastScaling + 1 })
-	set("Steps.Spread", func(p *Params) { p.Steps.Spread = lastSpread + 1 })
-	set("Steps.Spread", func(p *Params) { p.Steps.Spread = Means })
-	set("Steps.Spread", func(p *Params) { p.Steps.Spread, p.Relation = Pairs, budget.AddRemove })
-	set("Steps.Base", func(p *Params) { p.Steps.Base = Log })
-	for field, list := range bad {
-		for _, p := range list {
-			_, err := New(p)
-			require.ErrorIs(t, err, ErrParams, "%+v", p)
-			require.Contains(t, err.Error(), "plan: "+field+" = ", "%+v", p)
-			_, err = p.Plan()
-			require.ErrorIs(t, err, ErrParams)
-		}
+		_, err := New(p)
+		require.ErrorIs(t, err, ErrParams, field)
+		require.ErrorContains(t, err, "plan: "+field)
+		_, err = p.Plan()
+		require.ErrorIs(t, err, ErrParams, field)
+		_, err = p.Fit(1)
+		require.ErrorIs(t, err, ErrParams, field)
+		require.False(t, p.Guarantee().Promises(), field)
 	}
 }
 
-func TestDefaults(t *testing.T) {
-	m, err := New(Params{Rho: 1, Dim: 5, NonNegative: true, Shares: Shares{Clip: math.Copysign(0, -1)}, Relation: budget.Replace})
+// Each field reaches the engine, and comes back with its default.
+func TestParamsReachTheEngine(t *testing.T) {
+	p := Params{
+		Rho: 1, Dim: 2, Max: 3, Rows: 4, Relation: budget.Replace, NonNegative: true, Symmetric: true,
+		P: 5, Resolution: 0.5, Margin: 6, Method: Plain, Workers: 7,
+	}
+	m, err := New(p)
 	require.NoError(t, err)
-	p := m.Params()
-	require.Equal(t, p, p.resolved())
-	require.False(t, math.Signbit(p.Shares.Clip))
-	require.Equal(t, Auto, p.Method, "decided at Release")
-	require.Equal(t, TwoPass, p.chosen(1e6, true, nil).Method)
-	require.Equal(t, Adaptive, p.chosen(1e6, false, nil).Method)
-	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005, 0}, []float64{p.Max, p.Unit, p.P, p.Failure, p.Margin})
-	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), m.Guarantee())
-	for _, method := range []Method{Auto, Adaptive, Thesis, Plain, InstanceOptimal} {
-		for _, nonNegative := range []bool{false, true} {
-			p := Params{Rho: 1, Dim: 5, Max: 3, NonNegative: nonNegative, Method: method, Relation: budget.Replace}.resolved()
-			require.Equal(t, p, p.resolved(), "idempotent")
-		}
-	}
-	for _, s := range []interface{ String() string }{lastMethod, lastCentre, lastScaling, lastSpread, lastBase} {
-		require.NotContains(t, s.String(), "(")
-	}
-	require.Equal(t, "Method(6)", (lastMethod + 1).String())
+	require.Equal(t, p, m.Params())
+	m, err = New(Params{Rho: 1, Dim: 5, NonNegative: true})
+	require.NoError(t, err)
+	require.Equal(t, Params{Rho: 1, Dim: 5, Max: 1, Relation: budget.AddRemove, NonNegative: true, P: 1, Resolution: 0x1p-20}, m.Params())
+	require.Equal(t, budget.ZCDP(1, budget.Row(budget.AddRemove)), m.Guarantee())
+	require.Equal(t, "plan.Mechanism: means of 5 coordinates in [−1, 1] by Auto, "+m.Guarantee().String(), m.String())
 }
 
-// The budget never exceeds the total, whatever is asked for, nor do the parts of many quantiles.
-func TestBudget(t *testing.T) {
-	for _, n := range []float64{0, 1, 3, 2048, 1 << 40} {
-		require.LessOrEqual(t, max(n, 1)*each(0.1, n), 0.1)
-		require.InEpsilon(t, 0.1, max(n, 1)*each(0.1, n), 1e-12)
-	}
-	for _, total := range []float64{0.1, 1, minRho, limits.MaxRho, 1.0 / 3} {
-		b := spending{total: total}
-		sum := 0.0
-		for range 40 {
-			sum += b.take(total / 30)
-		}
-		sum += b.take(math.Inf(1)) + b.take(total)
-		require.LessOrEqual(t, sum, total)
-		require.GreaterOrEqual(t, sum, total*(1-1e-13))
-	}
-}
-
-// reach inverts need, and the exponent of the weights is what need asked for.
-func TestNeed(t *testing.T) {
-	for _, ch := range []change{replaced, added, either} {
-		for _, q := range []float64{0.5, 0.75} {
-			rho := need(20, q, 1000, ch)
-			require.InEpsilon(t, 20, reach(rho, q, 1000, ch), 1e-12)
-			w := newWeights(rho, q, ch, 1000)
-			far := w.score(w.target(1000), 1000, 1000)
-			if q < 0.6 {
-				require.InEpsilon(t, 20, math.Log(float64(topWeight))-math.Log(float64(w.at(far))), 0.01)
-			}
-		}
-	}
-	require.InEpsilon(t, 2048*17.7*17.7/(2*4000*4000*0.25), 2048*need(17.7, 0.5, 4000, replaced), 1e-12, "ρ_c = dL²/(2n²min(q,1−q)²)")
-}
-
-func TestPlanning(t *testing.T) {
-	a := Params{Rho: 1, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Unit: 1, Relation: budget.Replace}
-	o, err := a.Plan()
-	require.NoError(t, err)
-	require.True(t, o.Enough, "%v", o)
-	require.InEpsilon(t, 0.74, o.Noise, 0.1, "Gaussian A at ρ = 1: √(1.045² − .717²)")
-	require.InEpsilon(t, math.Sqrt(2048.0/4000), o.Sampling, 1e-9)
-	require.Greater(t, o.Plain, 500*o.Noise)
-	require.Less(t, o.LeastRows, 4000)
-	a.Rows, a.Rho = 500, 0.125
-	o, err = a.Plan()
-	require.NoError(t, err)
-	require.False(t, o.Enough)
-	require.Contains(t, o.String(), "too few rows")
-	require.Greater(t, o.Failure, 0.5)
-	a.Rows = o.LeastRows
-	again, err := a.Plan()
-	require.NoError(t, err)
-	require.True(t, again.Enough && again.LeastRows == a.Rows, "%v", again)
-	a.Rows--
-	again, err = a.Plan()
-	require.NoError(t, err)
-	require.False(t, again.Enough)
-	skewed, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Unit: 1, Relation: budget.Replace}.Plan(powers(512, 1)...)
-	require.NoError(t, err)
-	flat, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Unit: 1, Steps: Steps{Scaling: Unscaled}, Relation: budget.Replace}.Plan(powers(512, 1)...)
-	require.NoError(t, err)
-	require.Less(t, skewed.Noise, 0.6*flat.Noise)
-	for _, scales := range [][]float64{{1, 2}, {0}, {-1}, {math.NaN()}, {math.Inf(1)}} {
-		_, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Relation: budget.Replace}.Plan(scales...)
-		require.ErrorIs(t, err, ErrParams)
-	}
-	for _, m := range []Method{TwoPass, Plain, Thesis} {
-		_, err := Params{Rho: 1, Dim: 3, Rows: 1, NonNegative: true, Method: m, Relation: budget.Replace}.Plan()
-		require.NoError(t, err)
-	}
-}
-
-func TestMechanismString(t *testing.T) {
-	m, err := New(Params{Rho: 0.5, Dim: 3, Rows: 100, Max: 10, Relation: budget.Replace})
-	require.NoError(t, err)
-	require.Equal(t, "plan.Mechanism: means of 3 coordinates in [−10, 10] by Auto, "+m.Guarantee().String(), m.String())
-}
-
-// RowsFor is the inverse of the Noise that Plan tells.
-func TestRowsFor(t *testing.T) {
+// The Plan and the release have the same Params, and the Noise of the one is that of the other.
+func TestPlanIsWhatComes(t *testing.T) {
+	x, _ := gaussian(rand.New(rand.NewPCG(3, 4)), 5000, 0, powers(40, 0)) // test data
 	for _, p := range []Params{
-		{Rho: 0.5, Dim: 100, Max: 1000, Unit: 1, Relation: budget.Replace}, {Rho: 0.01, Dim: 1, Max: 10, Relation: budget.AddRemove},
-		{Rho: 1, Dim: 5000, NonNegative: true, Relation: budget.Replace}, {Rho: 1, Dim: 20, Max: 1, Method: Plain, Relation: budget.Replace}, {Rho: 2, Dim: 7, Max: 1, Method: Adaptive, Relation: budget.Replace},
+		{Rho: 1, Dim: 40, Rows: 5000, Max: 100, Relation: budget.Replace, Symmetric: true},
+		{Rho: 1, Dim: 40, Rows: 5000, Max: 100, Relation: budget.Replace, Method: Plain},
 	} {
-		for _, noise := range []float64{0.001, 0.1, 3} {
-			n, err := p.RowsFor(noise, 0.3*p.max())
-			require.NoError(t, err)
-			good := func(n int) bool {
-				q := p
-				q.Rows = n
-				o, err := q.Plan(0.3 * p.max())
-				require.NoError(t, err)
-				return o.Noise <= noise && (o.Enough || o.Params.Method == Plain)
-			}
-			require.True(t, good(n), "%+v: %v", p, noise)
-			require.False(t, n > 1 && good(n-1), "%+v: %v", p, noise)
-		}
+		o, err := p.Plan(1)
+		require.NoError(t, err)
+		require.True(t, o.Enough)
+		require.InEpsilon(t, o.Noise, o.StdDev*math.Sqrt(40), 1e-9, "p = 2")
+		m, err := New(p)
+		require.NoError(t, err)
+		out, err := m.Release(t.Context(), x)
+		require.NoError(t, err)
+		dptest.Alarm(t, 1e-10) // C and the scales are private, and within a tenth or so
+		require.InEpsilon(t, o.StdDev, out.StdDev(7), 0.5)
+		got := out.Params()
+		got.Margin = o.Params.Margin
+		require.Equal(t, o.Params, got)
+		data, err := out.MarshalBinary()
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(data), o.Bytes)
+		require.NotContains(t, o.String(), "NaN")
 	}
-	good := Params{Rho: 1, Dim: 2, Max: 1, Relation: budget.Replace}
-	for _, noise := range []float64{0, -1, math.NaN(), 1e-300} {
-		_, err := good.RowsFor(noise)
-		require.ErrorIs(t, err, ErrParams)
-	}
-	_, err := Params{}.RowsFor(1)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = good.RowsFor(1, -1)
-	require.ErrorIs(t, err, ErrParams)
+	few, err := Params{Rho: 0.125, Dim: 2048, Rows: 500, Max: 1000}.Plan()
+	require.NoError(t, err)
+	require.Contains(t, few.String(), "too few rows")
 }
 
-// What is smaller than all that matters is planned for as the least that matters: no number of the
-// The Plan underflows to 0/0.
-func TestPlanForTinyScales(t *testing.T) {
-	for _, p := range []Params{{Rho: 1, Dim: 5, Rows: 1000, Max: 1, Relation: budget.Replace}, {Rho: 1, Dim: 1, Rows: 1 << 30, Max: 0x1p-100, Unit: 0x1p-159, P: maxP, Relation: budget.Replace}, {Rho: minRho, Dim: 2, Rows: 9, NonNegative: true, Relation: budget.Replace}} {
-		for _, scale := range []float64{5e-324, 0x1p-1022, 0x1p-200, 0x1p-4 * p.unit()} {
-			o, err := p.Plan(scale)
-			require.NoError(t, err)
-			require.True(t, o.Noise > 0 && o.Plain > 0 && o.Sampling > 0, "%+v %v: %+v", p, scale, o)
-			require.NotContains(t, o.String(), "NaN")
-			least, err := p.Plan(0x1p-4 * p.unit())
-			require.NoError(t, err)
-			require.Equal(t, least, o)
-		}
-	}
+// Fit gives the Params whose Plan has the wanted noise.
+func TestFit(t *testing.T) {
+	p, err := Params{Rho: 0.5, Dim: 100, Max: 1000, Resolution: 1}.Fit(0.5, 5)
+	require.NoError(t, err)
+	o, err := p.Plan(5)
+	require.NoError(t, err)
+	require.LessOrEqual(t, o.Noise, 0.5)
+	p.Rows--
+	o, err = p.Plan(5)
+	require.NoError(t, err)
+	require.Greater(t, o.Noise, 0.5)
 }
 
-// Zero values have no budget, so they release nothing; and invalid Params answer no question.
+// Zero values have no budget, so they release nothing.
 func TestZeroValuesReleaseNothing(t *testing.T) {
-	x, sparse := [][]float64{{1, 2}, {3, 4}}, Sparse{Offsets: []int{0, 1}, Indices: []uint32{0}}
 	var m Mechanism
-	_, err := m.Release(x)
+	_, err := m.Release(t.Context(), [][]float64{{1, 2}, {3, 4}})
 	require.ErrorIs(t, err, ErrParams)
-	_, err = m.ReleaseSparse(sparse)
+	_, err = m.ReleaseSparse(t.Context(), Sparse{Offsets: []int{0, 1}, Indices: []uint32{0}})
 	require.ErrorIs(t, err, ErrParams)
 	_, err = m.WithScales(nil)
 	require.ErrorIs(t, err, ErrParams)
-	var q QuantileMechanism
-	_, err = q.Release(x, 0.5)
+	_, err = m.WithRanges(nil, nil)
 	require.ErrorIs(t, err, ErrParams)
-	_, err = q.ReleaseSparse(context.Background(), sparse, 0.5)
-	require.ErrorIs(t, err, ErrParams)
-	for _, p := range []Params{{}, {Rho: 1, Dim: -1, Max: 1, Relation: budget.Replace}, {Rho: 1, Dim: 2, Max: math.NaN(), Relation: budget.Replace}, {Rho: 1e300, Dim: 2, Max: 1, Relation: budget.Replace}} {
-		require.True(t, math.IsNaN(p.NormBound()))
-		require.Zero(t, p.Size())
-	}
+	require.False(t, m.Guarantee().Promises())
 }
 
-// How many rows are clipped, and the budget of C, are what depth.go says: by the rule, for
-// symmetric rows, and where they are given.
-func TestDepth(t *testing.T) {
-	const l = 4.9 // of β = 0.005
-	for _, d := range []int{1, 4, 16, 100, 10_000} {
-		for _, rho := range []float64{0.01, 1} {
-			for _, n := range []float64{100, 1000, 1e5, 1e8} {
-				for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
-					p := Params{Method: Adaptive, Dim: d, Rho: rho, Max: 1, Relation: relation}.resolved()
-					got, s := p.depth(n, only), map[budget.Relation]float64{budget.Replace: 2, budget.AddRemove: 1}[relation]
-					f := min(max(l*l/(18*s*s*float64(d)), 0.005), 0.2)
-					k := max(3*s*math.Sqrt(float64(d)/rho), l/math.Sqrt(2*f*rho))
-					if k > n/8 {
-						k = n / 8
-						f = min(max(f, l*l/(2*rho*k*k)), 0.4)
-					}
-					name := fmt.Sprintf("d = %d, ρ = %v, n = %v, %v", d, rho, n, relation)
-					require.InEpsilon(t, k, got.rows, 0.01, name)
-					require.InEpsilon(t, f*rho, got.rho, 0.02, name)
-					require.GreaterOrEqual(t, math.Sqrt(2*got.rho)*got.rows, min(0.99*l, math.Sqrt(0.8*rho)*n/8), "C is above all rows with a probability of about e^−L at most: %s", name)
-					p.Symmetric = true
-					want := max(min(17*math.Sqrt(max(float64(d), 36)/rho)/n, 1.0/8), 1.0/1024)
-					require.InDelta(t, want, p.depth(n, only).rows/n, 1e-12, name)
-					require.InDelta(t, min(want, 3.0/32), min(p.depth(n, first).rows/n, want), 1e-12, name)
-					p.Steps.Clip = 0.75
-					require.Equal(t, n/4, p.depth(n, only).rows)
-					p.Shares.Clip = 0.25
-					require.Equal(t, 0.25*rho, p.depth(n, only).rho)
+// What is released encodes, and decodes to the same, by every method.
+func TestReleasesDecode(t *testing.T) {
+	x, _ := gaussian(rand.New(rand.NewPCG(5, 6)), 300, 0.5, powers(6, 1)) // test data
+	ones := Sparse{Offsets: []int{0, 1, 3}, Indices: []uint32{2, 0, 5}}
+	for _, p := range []Params{{Max: 100}, {Max: 100, Method: Adaptive}, {Max: 100, Method: Plain}, {NonNegative: true, Method: TwoPass}, {NonNegative: true}} {
+		for _, relation := range []budget.Relation{budget.AddRemove, budget.Replace} {
+			p.Rho, p.Dim, p.Relation = 5, 6, relation
+			m, err := New(p)
+			require.NoError(t, err)
+			ranged, err := m.WithRanges([]float64{0, 0, 0, 0, 0, 0}, []float64{1, 1, 1, 1, 1, 1})
+			require.NoError(t, err)
+			for _, m := range []*Mechanism{m, ranged} {
+				out, err := m.ReleaseSparse(t.Context(), ones)
+				require.NoError(t, err)
+				usable(t, out)
+				again, _ := dptest.RoundTrip(t, out)
+				require.Equal(t, out, again)
+				if p.Method == TwoPass {
+					continue
 				}
+				out, err = m.Release(t.Context(), x)
+				require.NoError(t, err)
+				usable(t, out)
+				again, _ = dptest.RoundTrip(t, out)
+				require.Equal(t, out, again)
 			}
 		}
 	}
-}
-
-// The base measure of C has all keys once, falls as the axis goes up, by 8 in each of 8 octaves
-// from 2M₁ on, and by 2³⁶ at most. If nothing is known of the rows that are not 0, it falls by 4 up
-// to the end.
-func TestTiltedBase(t *testing.T) {
-	a := logAxis(100*0x1p-48, 100, normBits)
-	for _, typical := range []float64{0, 1e-30, 0x1p-20, 1, 50, 100, 1e9} {
-		base, next, last := a.tilted(typical, true), uint64(0), uint64(math.MaxUint64)
-		for _, r := range base {
-			require.Equal(t, next, r.start)
-			require.True(t, r.end > r.start && r.weight >= 1 && r.weight < last, "%v", base)
-			next, last = r.end, r.weight
-		}
-		require.Equal(t, a.keys, next)
-	}
-	base := a.tilted(0x1p-20, true)
-	require.Equal(t, uint64(a.key(0x1p-19)), base[0].end)
-	for i, r := range base[1:9] {
-		require.Equal(t, region{base[i].end, base[i].end + 1<<normBits, base[i].weight / 8}, r)
-	}
-	require.Equal(t, []uint64{1 << 36, 2048, 1}, []uint64{base[0].weight, base[9].weight, base[len(base)-1].weight})
-	a = logAxis(0x1p-20, 1, normBits)
-	falls := func(known bool) (by []uint64) {
-		base := a.tilted(a.unit, known)
-		for i, r := range base[1:] {
-			by = append(by, base[i].weight/r.weight)
-		}
-		return by
-	}
-	require.Equal(t, []uint64{8, 8, 8, 8, 8, 8, 8, 8, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, falls(true), "of 19 octaves")
-	require.Equal(t, []uint64{2, 2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, falls(false), "of 19 octaves from 2M₁ on")
-}
-
-// Auto is Plain where that is better by the public numbers, and only if nothing is asked for.
-func TestAutoFallsBackToPlain(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		p    Params
-		n    float64
-		want Method
-	}{
-		{"many rows", Params{Max: 1000, Relation: budget.Replace}, 1000, Adaptive},
-		{"few rows", Params{Max: 1000, Relation: budget.Replace}, 20, Plain},
-		{"few rows, a step", Params{Max: 1000, Steps: Steps{Undivided: true}, Relation: budget.Replace}, 20, Adaptive},
-		{"few rows, a share", Params{Max: 1000, Shares: Shares{Clip: 0.1}, Relation: budget.Replace}, 20, Adaptive},
-		{"few rows, a method", Params{Max: 1000, Method: Adaptive, Relation: budget.Replace}, 20, Adaptive},
-		{"nothing to find", Params{Max: 1000, Unit: 1000, Relation: budget.Replace}, 1000, Plain},
-		{"bits", Params{NonNegative: true, Unit: 1}, 1000, Plain},
-		{"fractions", Params{NonNegative: true}, 1000, Adaptive},
-	} {
-		c.p.Rho, c.p.Dim, c.p.Relation = 1, 2, budget.Replace
-		require.Equal(t, c.want, c.p.resolved().chosen(c.n, false, nil).Method, c.name)
-		m := release(t, c.p, make([][]float64, int(c.n)))
-		checkValid(t, m)
-		require.Equal(t, c.want, m.Params().Method, c.name)
-		c.p.Rows = int(c.n)
-		o, err := c.p.Plan()
-		require.NoError(t, err)
-		require.Equal(t, c.want, o.Params.Method, c.name)
-	}
-	p := Params{Rho: 0.125, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Unit: 1, Relation: budget.Replace}
-	o, err := p.Plan()
-	require.NoError(t, err)
-	require.False(t, o.Enough, "for columns that differ in scale")
-	require.Equal(t, Adaptive, o.Params.Method, "but a pilot saves enough where they are alike")
-	m, err := New(Params{Rho: 1, Dim: 2, Max: 1000, Unit: 1000, Relation: budget.Replace})
-	require.NoError(t, err)
-	m, err = m.WithScales([]float64{1, 2})
-	require.NoError(t, err)
-	out, err := m.Release(make([][]float64, 1000))
-	require.NoError(t, err)
-	require.Equal(t, Adaptive, out.Params().Method, "scales that are given are used")
 }

@@ -1,14 +1,13 @@
 package plan
 
 import (
-	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
 )
 
 // heavyTails returns sparse rows of Pareto values, of tail index 2, in columns by Zipf's law, of
@@ -27,7 +26,7 @@ func heavyTails(rng *rand.Rand, n, d int) (Sparse, []float64) {
 		}
 		s.Offsets = append(s.Offsets, len(s.Indices))
 	}
-	return s.canonical(d), mean
+	return s, mean
 }
 
 // baskets returns sparse rows of ones: n of them, 1 + a geometric number of mean − 1 ones each, of
@@ -46,7 +45,7 @@ func baskets(rng *rand.Rand, n, d int, mean, s float64) (Sparse, []float64) {
 		}
 		x.Offsets = append(x.Offsets, len(x.Indices))
 	}
-	return x.canonical(d), truth
+	return x, truth
 }
 
 // On sparse sets of the shapes of shops, clicks and news, over budgets of a factor of 64, Shrunk(1)
@@ -107,8 +106,8 @@ func TestDefaultsOnAFreshShape(t *testing.T) {
 	x, mean := heavyTails(rng, 6000, d)
 	for _, rho := range []float64{0.1, 1} {
 		p := Params{Rho: rho, Dim: d, NonNegative: true, Relation: budget.Replace}
-		unscaled, plain := p, p
-		unscaled.Steps.Scaling, plain.Method = Unscaled, Plain
+		plain := p
+		plain.Method = Plain
 		m := releaseSparse(t, p, x)
 		e, s := l1(m.Values(), mean), l1(m.Shrunk(1), mean)
 		clamped := m.Values()
@@ -116,7 +115,7 @@ func TestDefaultsOnAFreshShape(t *testing.T) {
 			clamped[i] = max(v, 0)
 		}
 		c := l1(clamped, mean)
-		u := l1(releaseSparse(t, unscaled, x).Values(), mean)
+		u := l1(unscaled(t, p, x).Values(), mean)
 		g := l1(releaseSparse(t, plain, x).Values(), mean)
 		t.Logf("ρ = %v: %.3f, unscaled %.3f, plain %.3f, no less than 0 %.3f, shrunken %.3f", rho, e, u, g, c, s)
 		require.Less(t, e, 0.95*u)

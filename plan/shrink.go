@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Free shrinkage: non-parametric empirical Bayes (Robbins 1956; Kiefer and Wolfowitz 1956). A
@@ -102,7 +104,7 @@ func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, 
 // 0, as are the errors of the divisors; of a relative δ, these are at most 6δ of the StdDev of a
 // value that is not kept, and make it larger by a part of 18δ².
 func (m *Mean) Shrunk(p float64) []float64 {
-	out, err := Shrink(m.values, m.independent(), m.params.NonNegative, p)
+	out, err := Shrink(m.of.Values, m.of.Independent(), m.of.Params.NonNegative, p)
 	if err != nil {
 		return nil
 	}
@@ -198,7 +200,7 @@ func (p *prior) estimate(order []int, most int) {
 		for r, x := range rows {
 			row := likelihoods[r*points : (r+1)*points]
 			// the largest entry of a row is 1, and no weight that a row needs vanishes
-			scale := x.count / dot(row, p.weights)
+			scale := x.count / floats.Dot(row, p.weights)
 			for k, x := range row {
 				next[k] += x * scale
 			}

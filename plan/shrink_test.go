@@ -3,17 +3,18 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"github.com/dpsketch/dpsketch/noise/budget"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/subset"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/plan/internal/means"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
 
 // noisy returns θ with noise of the standard deviations.
@@ -167,7 +168,7 @@ func TestShrinkRaisesTheLikelihood(t *testing.T) {
 	likelihood := func(p *prior) (sum float64) {
 		for _, j := range subset.Indices(d) {
 			if math.Abs(z[j]) <= shrinkFit { // as they are, not merged
-				sum += math.Log(dot(p.appendLikelihoods(nil, z[j], 1), p.weights))
+				sum += math.Log(floats.Dot(p.appendLikelihoods(nil, z[j], 1), p.weights))
 			}
 		}
 		return sum
@@ -245,7 +246,7 @@ func zipfRows(rng *rand.Rand, n, d int) (Sparse, []float64) {
 		total += 1 / (float64(j) + 2.7)
 		ends[j] = total
 	}
-	s, means := Sparse{Offsets: []int{0}}, make([]float64, d)
+	s, mean := Sparse{Offsets: []int{0}}, make([]float64, d)
 	for range n {
 		row := map[uint32]bool{}
 		for range 1 + int(9*rng.ExpFloat64()) {
@@ -254,11 +255,11 @@ func zipfRows(rng *rand.Rand, n, d int) (Sparse, []float64) {
 		}
 		for _, j := range slices.Sorted(maps.Keys(row)) {
 			s.Indices = append(s.Indices, j)
-			means[j] += 1 / float64(n)
+			mean[j] += 1 / float64(n)
 		}
 		s.Offsets = append(s.Offsets, len(s.Indices))
 	}
-	return s, means
+	return s, mean
 }
 
 // Two passes choose the standard deviations of the second by the noise of the first. A law for each
@@ -271,17 +272,21 @@ func TestShrunkAfterTwoPassHasOneLaw(t *testing.T) {
 	x, theta := zipfRows(rand.New(rand.NewPCG(9, 9)), n, d)
 	m, err := New(Params{Rho: 0.25, Dim: d, NonNegative: true, Relation: budget.Replace})
 	require.NoError(t, err)
-	mean, err := m.ReleaseSparse(x)
+	mean, err := m.ReleaseSparse(t.Context(), x)
 	require.NoError(t, err)
 	order := subset.Indices(d)
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(mean.errors[a], mean.errors[b]) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(mean.of.Errors[a], mean.of.Errors[b]) })
 	byClass, clamped := make([]float64, d), make([]float64, d)
 	for c := range classes {
 		class := order[c*d/classes : (c+1)*d/classes]
-		part, err := Shrink(pick(mean.values, class), pick(mean.errors, class), true, 1)
+		values, errors := make([]float64, len(class)), make([]float64, len(class))
+		for at, j := range class {
+			values[at], errors[at] = mean.of.Values[j], mean.of.Errors[j]
+		}
+		part, err := Shrink(values, errors, true, 1)
 		require.NoError(t, err)
 		for at, j := range class {
-			byClass[j], clamped[j] = part[at], max(mean.values[j], 0)
+			byClass[j], clamped[j] = part[at], max(mean.of.Values[j], 0)
 		}
 	}
 	got, _ := losses(mean.Shrunk(1), theta)
@@ -297,8 +302,8 @@ func TestShrunkAfterTwoPassHasOneLaw(t *testing.T) {
 func TestShrunk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7)) // test data
 	theta, stdDevs := zipfCounts(1000), constant(1000, 50)
-	m := &Mean{params: Params{NonNegative: true}, values: noisy(rng, theta, stdDevs), errors: stdDevs}
-	want, err := Shrink(m.values, stdDevs, true, 1)
+	m := &Mean{means.Mean{Params: means.Params{NonNegative: true}, Values: noisy(rng, theta, stdDevs), Errors: stdDevs}}
+	want, err := Shrink(m.of.Values, stdDevs, true, 1)
 	require.NoError(t, err)
 	require.Equal(t, want, m.Shrunk(1))
 	require.Nil(t, m.Shrunk(3))
@@ -324,26 +329,27 @@ func BenchmarkShrink(b *testing.B) {
 	}
 }
 
-// τ² is what it was made with, to its sampling error, 0 where passes agree, and 0 where no mean
-// stands out from the noise. With relative errors of 0.1 in 400 means of 20 to 100 standard
-// deviations each tells τ² to within its √2-fold and a little more for the noise, so the mean is
-// within 10 %: six of these are 0.006.
-func TestClippingVariance(t *testing.T) {
-	rng := rand.New(rand.NewPCG(61, 62)) // test data
-	make4 := func(tau, least, most float64) (a, b, va, vb []float64) {
-		for range 400 {
-			theta := least + (most-least)*rng.Float64()
-			a = append(a, theta*(1+tau*rng.NormFloat64())+rng.NormFloat64())
-			b = append(b, theta+0.5*rng.NormFloat64())
-			va, vb = append(va, 1), append(vb, 0.25)
-		}
-		return a, b, va, vb
+// Noise of a divisor is as good as none to Shrunk, apart from the factor that nobody can know:
+// means of 10 ± 0.1 are shrunk by the noise of 0.1 that tells them apart, not by the common one of
+// 0.5, which would make all of them equal.
+func TestShrunkKnowsTheCommonNoise(t *testing.T) {
+	const d, n, spread, sd = 2000, 400, 0.1, 0.1
+	rng := rand.New(rand.NewPCG(45, 46)) // test data
+	of := means.Mean{
+		Params: means.Params{Rho: 1, Method: means.Adaptive, Relation: budget.Replace}, Limit: 1, Rows: n, Divisor: n, Spent: means.Spent{Divisor: 0.5 / (0.05 * n) / (0.05 * n)},
 	}
-	require.InDelta(t, 0.01, clippingVariance(make4(0.1, 20, 100)), 0.006)
-	require.Less(t, clippingVariance(make4(0, 20, 100)), 0.0002)
-	require.Zero(t, clippingVariance(make4(1, 0, 0)))
-	for _, x := range []float64{0, 5e-324, 1e-200, 1e200, math.MaxFloat64, math.Inf(1), math.NaN()} {
-		got := clippingVariance([]float64{x, 1}, []float64{1, x}, []float64{1e-9, x}, []float64{1e-9, x})
-		require.True(t, got >= 0 && got <= math.MaxFloat64, "%v: %v", x, got)
+	want := make([]float64, d)
+	for i := range want {
+		want[i] = 10.5 + spread*rng.NormFloat64()
+		of.Values = append(of.Values, want[i]+sd*rng.NormFloat64())
+		of.Errors = append(of.Errors, math.Hypot(sd, of.Values[i]*0.05))
 	}
+	blind, err := Shrink(of.Values, of.Errors, false, 2)
+	require.NoError(t, err)
+	_, raw := losses(of.Values, want)
+	_, good := losses((&Mean{of}).Shrunk(2), want)
+	_, bad := losses(blind, want)
+	t.Logf("squared error %.3g, shrunken %.3g, with all of the noise %.3g", raw, good, bad)
+	require.Less(t, good, 0.6*raw) // half of it is the best for two equal variances
+	require.Greater(t, bad, 0.85*raw)
 }

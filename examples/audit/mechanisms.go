@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"math"
 	"math/bits"
@@ -22,6 +23,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/approx"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
+	"github.com/dpsketch/dpsketch/plan/thesis"
 	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
@@ -91,8 +93,11 @@ func mechanisms() []audited {
 		estimate("approx Student", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.StudentNoise}),
 		estimate("approx Pareto", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.ParetoNoise}),
 		discrete(1),
-		mean(plan.Params{Method: plan.Plain, Dim: 1, Relation: budget.Replace}, 2), mean(plan.Params{Method: plan.Adaptive, Dim: 1, Relation: budget.Replace}, 100), mean(plan.Params{Method: plan.InstanceOptimal, Dim: 2, Relation: budget.Replace}, 100),
-		mean(plan.Params{Method: plan.TwoPass, Dim: 1, NonNegative: true, Relation: budget.Replace}, 100), mean(plan.Params{Method: plan.Thesis, Dim: 2, Relation: budget.Replace}, 100), turned(),
+		mean(must(plan.New(plan.Params{Method: plan.Plain, Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace})), 2),
+		mean(must(plan.New(plan.Params{Method: plan.Adaptive, Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace})), 100),
+		mean(must(thesis.New(thesis.Params{Instance: thesis.IOME, Rho: 0.5, Dim: 2, Max: 1, Relation: budget.Replace})), 100),
+		mean(must(plan.New(plan.Params{Method: plan.TwoPass, Rho: 0.5, Dim: 1, NonNegative: true, Relation: budget.Replace})), 100),
+		mean(must(thesis.New(thesis.Params{Rho: 0.5, Dim: 2, Max: 1, Relation: budget.Replace})), 100), turned(),
 		steps(),
 	}, releases())
 }
@@ -598,13 +603,13 @@ func discrete(sigma float64) audited {
 
 // mean is that of rows of zeros, but for one that goes from one end to the other. The number that
 // is worth most is the mean in units of its noise.
-func mean(p plan.Params, rows int) audited {
-	p.Rho, p.Max = 0.5, 1
+func mean(m *plan.Mechanism, rows int) audited {
+	p := m.Params()
 	low := -p.Max
 	if p.NonNegative {
 		low = 0
 	}
-	return means("plan "+p.Method.String(), p, func(side int) [][]float64 {
+	return means("plan "+p.Method.String(), m, func(side int) [][]float64 {
 		x := make([][]float64, rows)
 		for i := range x {
 			x[i] = make([]float64, p.Dim)
@@ -618,9 +623,8 @@ func mean(p plan.Params, rows int) audited {
 
 // turned is that of rows along two axes, of which one turns from one to the other: its norm stays.
 func turned() audited {
-	p := plan.Params{Method: plan.Adaptive, Rho: 0.5, Dim: 2, Max: 1, NonNegative: true, Shares: plan.Shares{Clip: 0.02}, Relation: budget.Replace}
-	p.Steps.Centre, p.Steps.Scaling, p.Steps.Undivided, p.Steps.Clip = plan.Origin, plan.Unscaled, true, 0.5
-	return means("plan Adaptive, a row turns", p, func(side int) [][]float64 {
+	p := thesis.Params{Rho: 0.5, Dim: 2, NonNegative: true, Relation: budget.Replace, Steps: thesis.Steps{Unscaled: true, Clip: 0.5}, Shares: thesis.Shares{Clip: 0.02}}
+	return means("plan Thesis, a row turns", must(thesis.New(p)), func(side int) [][]float64 {
 		x := make([][]float64, 2000)
 		for i := range x {
 			x[i] = []float64{float64(i % 2), float64(1 - i%2)}
@@ -633,12 +637,14 @@ func turned() audited {
 }
 
 // means are those of the rows of both sides.
-func means(name string, p plan.Params, rows func(side int) [][]float64, n int) audited {
-	return audited{name, p.Guarantee(), func() source {
-		m, sides := must(plan.New(p)), [2][][]float64{rows(0), rows(1)}
-		release := func(side int) *plan.Mean { return must(m.Release(sides[side])) }
+func means(name string, m *plan.Mechanism, rows func(side int) [][]float64, n int) audited {
+	return audited{name, m.Guarantee(), func() source {
+		p, sides := m.Params(), [2][][]float64{rows(0), rows(1)}
+		release := func(side int) *plan.Mean { return must(m.Release(context.Background(), sides[side])) }
 		if p.Method == plan.TwoPass {
-			release = func(side int) *plan.Mean { return must(m.ReleaseSparse(stored(sides[side]))) }
+			release = func(side int) *plan.Mean {
+				return must(m.ReleaseSparse(context.Background(), stored(sides[side])))
+			}
 		}
 		return func(side int, emit func([]float64)) {
 			y, out := release(side), []float64(nil)

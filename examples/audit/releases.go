@@ -10,14 +10,13 @@ import (
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/plan"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
 // releases are audits of the release methods beside the first of each package.
 func releases() []audited {
 	return []audited{
-		window(), quantile(), discovered(), counter(), list(), sums(), found(), total(),
+		window(), discovered(), counter(), list(), sums(), found(), total(),
 	}
 }
 
@@ -44,19 +43,6 @@ func window() audited {
 				x[i] = float64(int64(binary.LittleEndian.Uint64(data[len(data)-8*(3-i):])))
 			}
 			emit(append(x, x[0]-x[1]))
-		}
-	}, 40_000}
-}
-
-// quantile is the median of two rows, of which one goes from one end to the other: the median lies
-// between it and the other row.
-func quantile() audited {
-	p := plan.QuantileParams{Rho: 0.5, Dim: 1, Max: 1, Unit: 0.5, Base: plan.Uniform, Relation: budget.Replace}
-	return audited{"plan quantiles", p.Guarantee(), func() source {
-		m := must(plan.NewQuantiles(p))
-		return func(side int, emit func([]float64)) {
-			x := must(m.Release([][]float64{{0}, {float64(2*side - 1)}}, 0.5)).Quantile(0, 0.5)
-			emit([]float64{x, math.Copysign(1, x)})
 		}
 	}, 40_000}
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/dpsketch/dpsketch/examples/internal/rows"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
 )
 
@@ -17,21 +17,18 @@ import (
 type method struct {
 	name     string
 	kind     kind
-	params   func(plan.Params) plan.Params
+	make     rows.Maker
 	shrunken bool
 }
 
 var (
-	here    = method{"PLAN, the default here", ours, func(p plan.Params) plan.Params { return p }, false}
-	printed = method{"PLAN as printed, honest budget", theirs, func(p plan.Params) plan.Params { p.Method = plan.Thesis; return p }, false}
+	here    = method{"PLAN, the default here", ours, plan.New, false}
+	printed = method{"PLAN as printed, honest budget", theirs, rows.Published(nil), false}
 )
 
 // instanceOptimal is the method of Huang, Liang and Yi, which searches within ±4·most.
 func instanceOptimal(most float64) method {
-	return method{"instance-optimal (Huang, Liang, Yi)", theirs, func(p plan.Params) plan.Params {
-		p.Method, p.Max, p.NonNegative = plan.InstanceOptimal, most, false
-		return p
-	}, false}
+	return method{"instance-optimal (Huang, Liang, Yi)", theirs, rows.Optimal(most), false}
 }
 
 // means draws the error of releases against something that the data or the budget depend on. All
@@ -56,7 +53,7 @@ func (m *means) point(x float64, data rows.Set, params plan.Params, methods ...m
 		sum := 0.0
 		for range m.e.means {
 			m.step()
-			released, err := data.Release(context.Background(), by.params(params))
+			released, err := data.Release(context.Background(), params, by.make)
 			if err != nil {
 				return fmt.Errorf("%s: %w", by.name, err)
 			}
@@ -113,7 +110,7 @@ func planDimensions(e effort, step func()) (*picture, error) {
 	m := newMeans(e, step, newPicture("No skew: n = 4000, σ = 1, ρ = 0.5", "d, number of coordinates", "ℓ₂ error").log(true, true))
 	for _, d := range e.dimensions() {
 		data := rows.Gaussian(generator(d), n, 0, rows.Powers(d, 0))
-		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 25 * math.Sqrt(float64(d)), Unit: 1, P: 2, Relation: budget.Replace}
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 25 * math.Sqrt(float64(d)), Resolution: 1, P: 2, Relation: budget.Replace}
 		if err := m.point(float64(d), data, params, instanceOptimal(25./4), printed, here); err != nil {
 			return nil, err
 		}
@@ -130,7 +127,7 @@ func planSkew(e effort, step func()) (*picture, error) {
 	for _, alpha := range []float64{0, 0.5, 1, 1.5, 2} {
 		sds := rows.Powers(d, alpha)
 		data := rows.Gaussian(generator(d), n, 10, sds)
-		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2, Relation: budget.Replace}
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Resolution: 1, P: 2, Relation: budget.Replace}
 		if err := m.point(alpha, data, params, instanceOptimal(30*sds[0]), printed, here); err != nil {
 			return nil, err
 		}
@@ -152,7 +149,7 @@ func planSkewed(e effort, step func()) (*picture, error) {
 	for _, d := range e.dimensions() {
 		data := rows.Gaussian(generator(d), n, 10, rows.Powers(d, 2))
 		data.Truth = data.Mean()
-		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2, Relation: budget.Replace}
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Resolution: 1, P: 2, Relation: budget.Replace}
 		if err := m.point(float64(d), data, params, instanceOptimal(10*float64(d)), printed, here); err != nil {
 			return nil, err
 		}
@@ -193,10 +190,7 @@ func planBaskets(e effort, step func()) (*picture, error) {
 	}
 	title := fmt.Sprintf("Words of verses: n = %d, d = %d", data.Sparse.Rows(), len(data.Truth))
 	m := newMeans(e, step, newPicture(title, "ρ", "ℓ₁ distance to the mean of the rows").log(true, true))
-	unscaled := method{"clipping by the norm alone", theirs, func(p plan.Params) plan.Params {
-		p.Steps.Scaling = plan.Unscaled
-		return p
-	}, false}
+	unscaled := method{"clipping by the norm alone", theirs, rows.Unscaled, false}
 	shrunken := here
 	shrunken.name, shrunken.shrunken = "the same, shrunken", true
 	for _, rho := range []float64{0.0625, 0.125, 0.25, 0.5, 1} {

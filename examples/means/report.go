@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type method struct {
 	name   string
 	params plan.Params
 	read   reading
+	make   rows.Maker // nil: plan.New
 }
 
 // reading is what is read off a release.
@@ -110,7 +112,11 @@ func (r *report) table(c comparison) error {
 			for b, rho := range c.budgets {
 				fmt.Fprintf(r.progress, "\r%s: release %d of %d, %.0f s ", m.name, run*len(c.budgets)+b+1, r.runs*len(c.budgets), time.Since(start).Seconds())
 				m.params.Rho, m.params.Workers = rho, r.workers
-				mean, err := d.Release(r.ctx, m.params)
+				by := m.make
+				if by == nil {
+					by = plan.New
+				}
+				mean, err := d.Release(r.ctx, m.params, by)
 				if err != nil {
 					return err
 				}
@@ -123,7 +129,9 @@ func (r *report) table(c comparison) error {
 					return err
 				}
 				noise[b] = c.factor * o.Noise
-				expected += o.Failure * float64(r.runs)
+				if expected += o.Failure * float64(r.runs); m.make != nil {
+					expected = math.NaN() // no Plan is of another mechanism
+				}
 			}
 		}
 		fmt.Fprintf(r.progress, "\r%s\r", strings.Repeat(" ", 79))
@@ -151,7 +159,7 @@ func (r *report) table(c comparison) error {
 }
 
 // row prints the means of a method, and its failures beside the number that the Plan expects at
-// most.
+// most, if there is a Plan.
 func (r *report) row(name string, errors [][]float64, expected float64) {
 	fmt.Fprintf(r.out, "  %-34s", name)
 	failures := 0

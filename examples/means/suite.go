@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
-	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
+	"github.com/dpsketch/dpsketch/examples/internal/rows"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
 )
 
@@ -137,7 +138,7 @@ func (r *report) suite(g grid) error {
 		name   string
 		change func(*plan.Params)
 	}{{"default", func(*plan.Params) {}}, {"Symmetric", func(p *plan.Params) { p.Symmetric = true }}}
-	fmt.Fprintf(r.out, "%s: ℓ₂ error over that of the best fixed clipping, geometric means and the worst, and how often Interval holds at 95 %%, replace-one\n  %-34s", g.title, "law")
+	fmt.Fprintf(r.out, "%s: ℓ₂ error over that of the best fixed clipping, geometric means and the worst, and how often NoiseInterval holds at 95 %%, replace-one\n  %-34s", g.title, "law")
 	for _, m := range methods {
 		fmt.Fprintf(r.out, "%10s%10s%10s", m.name, "worst", "covered")
 	}
@@ -168,7 +169,7 @@ func (r *report) suite(g grid) error {
 					o := newOracle(x)
 					best := o.best(rho)
 					for i, m := range methods {
-						p := plan.Params{Rho: rho, Dim: d, Rows: n, Max: suiteMax, Method: plan.Adaptive, Workers: r.workers, Steps: plan.Steps{Centre: plan.Origin, Scaling: plan.Unscaled}, Relation: budget.Replace}
+						p := plan.Params{Rho: rho, Dim: d, Rows: n, Max: suiteMax, Method: plan.Adaptive, Workers: r.workers, Relation: budget.Replace}
 						m.change(&p)
 						errors, covered, err := o.released(r, p, x)
 						if err != nil {
@@ -335,16 +336,19 @@ func (o *oracle) expected(sigma, c, k, tilt float64) float64 {
 	return sum / mass
 }
 
-// released returns the errors of releases, and the part of their coordinates of which Interval
-// holds the mean at 95 %.
+// released returns the errors of releases, and the part of their coordinates of which
+// NoiseInterval holds the mean at 95 %.
 func (o *oracle) released(r *report, p plan.Params, x [][]float64) (errors []float64, covered float64, err error) {
-	m, err := plan.New(p)
-	if err != nil {
-		return nil, 0, err
+	data := rows.Set{Sparse: plan.Sparse{Offsets: []int{0}}} // whose centre is the origin
+	for _, row := range x {
+		for i, v := range row {
+			data.Sparse.Indices, data.Sparse.Values = append(data.Sparse.Indices, uint32(i)), append(data.Sparse.Values, v)
+		}
+		data.Sparse.Offsets = append(data.Sparse.Offsets, len(data.Sparse.Indices))
 	}
 	errors = make([]float64, r.runs)
 	for run := range errors {
-		out, err := m.ReleaseContext(r.ctx, x)
+		out, err := data.Release(r.ctx, p, rows.Unscaled)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"fmt"
-	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"time"
 
 	"github.com/dpsketch/dpsketch/examples/internal/rows"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
 )
 
@@ -19,24 +19,22 @@ func seed(table uint64) *rand.Rand { return rand.New(rand.NewPCG(9, table)) }
 // that to the mean behind the rows.
 func gaussianA(r *report) error {
 	n, d := 4000/r.scale, 2048/r.scale
-	p := plan.Params{Dim: d, Max: 25 * math.Sqrt(float64(d)), Unit: 1, Relation: budget.Replace}
-	unscaled, symmetric, thesis, optimal := p, p, p, p
+	p := plan.Params{Dim: d, Max: 25 * math.Sqrt(float64(d)), Resolution: 1, Relation: budget.Replace}
+	symmetric := p
 	symmetric.Symmetric = true
-	unscaled.Steps.Scaling = plan.Unscaled
-	thesis.Method = plan.Thesis
-	// it searches within ±4·Max; the published errors need a range as small as that
-	optimal.Method, optimal.Max = plan.InstanceOptimal, 25.0/4
 	c := comparison{
 		title:   fmt.Sprintf("Gaussian A: ℓ₂ error to μ, n = %d, d = %d, σ = 1, replace-one", n, d),
 		budgets: []float64{0.125, 0.25, 0.5, 1},
-		methods: []method{{"PLAN", p, values}, {"PLAN, Symmetric", symmetric, values}, {"PLAN without scaling", unscaled, values}},
+		methods: []method{{"PLAN", p, values, nil}, {"PLAN, Symmetric", symmetric, values, nil}, {"PLAN without scaling", p, values, rows.Unscaled}},
 		make:    func(rng *rand.Rand) rows.Set { return rows.Gaussian(rng, n, 0, rows.Powers(d, 0)) }, seed: 1,
 		p: 2, factor: 1,
 		quoted: [][]string{{"published PLAN (spends 3.76ρ)", "3.7–8.5", "2.3–2.6", "1.58", "1.23"}, {"published IOME", "3.89", "1.95", "1.42", "1.13"}},
 		full:   "n = 4000, d = 2048",
 	}
 	if r.slow {
-		c.methods = append(c.methods, method{"thesis, honest budget", thesis, values}, method{"IOME, searched in ±25", optimal, values})
+		c.methods = append(c.methods, method{"thesis, honest budget", p, values, rows.Published(nil)},
+			// it searches within ±4·Max; the published errors need a range as small as that
+			method{"IOME, searched in ±25", p, values, rows.Optimal(25.0 / 4)})
 	}
 	return r.table(c)
 }
@@ -45,15 +43,13 @@ func gaussianA(r *report) error {
 // error is that to the mean of the rows.
 func gaussianC(r *report) error {
 	n, d := 10000/r.scale, 2048/r.scale
-	p := plan.Params{Dim: d, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, Relation: budget.Replace}
-	unscaled, symmetric, optimal := p, p, p
+	p := plan.Params{Dim: d, Max: 50 * math.Pow(float64(d), 1.5), Resolution: 1, Relation: budget.Replace}
+	symmetric := p
 	symmetric.Symmetric = true
-	unscaled.Steps.Scaling = plan.Unscaled
-	optimal.Method, optimal.Max = plan.InstanceOptimal, 10*float64(d)
 	c := comparison{
 		title:   fmt.Sprintf("Gaussian C: ℓ₂ error to the mean of the rows, n = %d, d = %d, σᵢ = d/i, replace-one", n, d),
 		budgets: []float64{0.125, 0.25, 0.5, 1},
-		methods: []method{{"PLAN", p, values}, {"PLAN, Symmetric", symmetric, values}},
+		methods: []method{{"PLAN", p, values, nil}, {"PLAN, Symmetric", symmetric, values, nil}},
 		seed:    2,
 		make: func(rng *rand.Rand) rows.Set {
 			out := rows.Gaussian(rng, n, 10, rows.Powers(d, 2))
@@ -65,7 +61,7 @@ func gaussianC(r *report) error {
 		full:   "n = 10000, d = 2048",
 	}
 	if r.slow {
-		c.methods = append(c.methods, method{"PLAN without scaling", unscaled, values}, method{"IOME", optimal, values})
+		c.methods = append(c.methods, method{"PLAN without scaling", p, values, rows.Unscaled}, method{"IOME", p, values, rows.Optimal(10 * float64(d))})
 	}
 	return r.table(c)
 }
@@ -76,9 +72,8 @@ func binary(r *report) error {
 	for at, alpha := range []float64{0.25, 0.75} {
 		n, d := 4096/r.scale, 2048/r.scale
 		p := plan.Params{Dim: d, NonNegative: true, Relation: budget.Replace}
-		unscaled, symmetric, thesis := p, p, p
+		symmetric := p
 		symmetric.Symmetric = true
-		unscaled.Steps.Scaling, thesis.Method = plan.Unscaled, plan.Thesis
 		quoted := [][]string{{"published PLAN", "16.9", "8.08", "4.63"}, {"published IOME", "20.5", "10.2", "5.73"}}
 		if alpha > 0.5 {
 			quoted = [][]string{{"published PLAN", "31.0", "16.7", "9.22"}, {"published IOME", "33.5", "17.0", "9.71"}}
@@ -86,7 +81,7 @@ func binary(r *report) error {
 		c := comparison{
 			title:   fmt.Sprintf("Binary, α = %v: ½·ℓ₁ error to q, n = %d, d = %d, replace-one", alpha, n, d),
 			budgets: []float64{0.0625, 0.25, 1},
-			methods: []method{{"two passes", p, values}, {"two passes, Symmetric", symmetric, values}, {"two passes without scaling", unscaled, values}, {"thesis, honest budget", thesis, values}},
+			methods: []method{{"two passes", p, values, nil}, {"two passes, Symmetric", symmetric, values, nil}, {"two passes without scaling", p, values, rows.Unscaled}, {"thesis, honest budget", p, values, rows.Published(nil)}},
 			make:    func(rng *rand.Rand) rows.Set { return rows.Bits(rng, n, d, alpha) }, seed: uint64(3 + at),
 			p: 1, factor: 0.5, quoted: quoted, full: "n = 4096, d = 2048",
 		}
@@ -104,21 +99,19 @@ func baskets(r *report) error {
 		return err
 	}
 	p := plan.Params{Dim: len(d.Truth), NonNegative: true, Relation: budget.Replace}
-	unscaled, symmetric, thesis, plain, optimal := p, p, p, p, p
-	symmetric.Symmetric = true
-	unscaled.Steps.Scaling, thesis.Method, plain.Method = plan.Unscaled, plan.Thesis, plan.Plain
-	optimal.NonNegative, optimal.Max, optimal.P, optimal.Method = false, 1, 1, plan.InstanceOptimal
+	symmetric, plain, optimal := p, p, p
+	symmetric.Symmetric, plain.Method, optimal.P = true, plan.Plain, 1
 	c := comparison{
 		title:   fmt.Sprintf("Text baskets: ½·ℓ₁ error, %d verses, %d words, %d ones, replace-one", d.Sparse.Rows(), len(d.Truth), len(d.Sparse.Indices)),
 		budgets: []float64{0.0625, 0.25, 1},
-		methods: []method{{"two passes", p, values}, {"two passes, at least 0", p, atLeast0}, {"two passes, shrunken", p, shrunken}, {"two passes, Symmetric", symmetric, values}, {"two passes without scaling", unscaled, values},
-			{"thesis, honest budget", thesis, values}, {"Gaussian mechanism, C = √d", plain, values}},
+		methods: []method{{"two passes", p, values, nil}, {"two passes, at least 0", p, atLeast0, nil}, {"two passes, shrunken", p, shrunken, nil}, {"two passes, Symmetric", symmetric, values, nil},
+			{"two passes without scaling", p, values, rows.Unscaled}, {"thesis, honest budget", p, values, rows.Published(nil)}, {"Gaussian mechanism, C = √d", plain, values, nil}},
 		make: func(*rand.Rand) rows.Set { return d },
 		p:    1, factor: 0.5,
 	}
 	c.quoted = [][]string{knownLength(d.Sparse, len(d.Truth), c.budgets)}
 	if r.slow {
-		c.methods = append(c.methods, method{"IOME", optimal, values})
+		c.methods = append(c.methods, method{"IOME", optimal, values, rows.Optimal(1)})
 	}
 	return r.table(c)
 }
@@ -146,7 +139,7 @@ func sparse(r *report) error {
 		err := r.table(comparison{
 			title:   fmt.Sprintf("%s: ½·ℓ₁ error, %d rows, %d %s, %d ones, replace-one", c.name, c.data.Sparse.Rows(), p.Dim, c.columns, len(c.data.Sparse.Indices)),
 			budgets: []float64{1. / 16, 1. / 4, 1, 4},
-			methods: []method{{"two passes", p, values}, {"two passes, at least 0", p, atLeast0}, {"two passes, shrunken by classes", p, byClasses}, {"two passes, shrunken", p, shrunken}},
+			methods: []method{{"two passes", p, values, nil}, {"two passes, at least 0", p, atLeast0, nil}, {"two passes, shrunken by classes", p, byClasses, nil}, {"two passes, shrunken", p, shrunken, nil}},
 			make:    func(*rand.Rand) rows.Set { return c.data },
 			p:       1, factor: 0.5,
 		})
@@ -190,13 +183,13 @@ func speed(r *report) error {
 		{"text baskets", d, plan.Params{Rho: 1, Dim: len(d.Truth), NonNegative: true, Relation: budget.Replace}},
 		{fmt.Sprintf("%d × 27983, %d ones", zipf.Sparse.Rows(), len(zipf.Sparse.Indices)), zipf, plan.Params{Rho: 1, Dim: 27983, NonNegative: true, Relation: budget.Replace}},
 		{fmt.Sprintf("dense %d × %d", 10000/r.scale, len(sds)), rows.Gaussian(rng, 10000/r.scale, 10, sds),
-			plan.Params{Rho: 1, Dim: len(sds), Max: 50 * math.Pow(2048, 1.5), Unit: 1, Relation: budget.Replace}},
+			plan.Params{Rho: 1, Dim: len(sds), Max: 50 * math.Pow(2048, 1.5), Resolution: 1, Relation: budget.Replace}},
 	} {
 		job.p.Workers = r.workers
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		if _, err := job.data.Release(r.ctx, job.p); err != nil {
+		if _, err := job.data.Release(r.ctx, job.p, plan.New); err != nil {
 			return err
 		}
 		took := time.Since(start)

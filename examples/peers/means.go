@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -132,7 +133,7 @@ func means(n, columns int) ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours := func() (*plan.Mean, error) { return m.Release(x) }
+	ours := func() (*plan.Mean, error) { return m.Release(context.Background(), x) }
 	theirs := func() ([]float64, error) {
 		return each(x, columns, func(int) (aggregation, error) {
 			return dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
@@ -173,7 +174,7 @@ func sparseMeans(n, columns int) ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours := func() (*plan.Mean, error) { return m.ReleaseSparse(x) }
+	ours := func() (*plan.Mean, error) { return m.ReleaseSparse(context.Background(), x) }
 	theirs := func() ([]float64, error) {
 		counts, mean := make([]int64, columns), make([]float64, columns)
 		for _, i := range x.Indices {
@@ -198,7 +199,7 @@ func sparseMeans(n, columns int) ([]comparison, error) {
 			}
 			// Errors of columns may add up. Clipping takes 1 − γ of an average row, and the
 			// division by γ gives as much to those that were not clipped.
-			tolerance := first*(1-mean.Gamma())/mean.Gamma() + sure*total(mean.StdDevs()[:first])
+			tolerance := first*(1-mean.Spent().Gamma)/mean.Spent().Gamma + sure*total(mean.StdDevs()[:first])
 			sigma := google.SigmaForGaussian(ones, 1, epsilon, delta) / float64(n)
 			return errors.Join(near("plan", total(mean.Values()[:first]), truth, tolerance),
 				near("Google", total(values[:first]), truth, sure*sigma*math.Sqrt(first)))

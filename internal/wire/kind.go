@@ -26,8 +26,7 @@ const (
 	KindQuantiles  Kind = 17 // column.Quantiles
 	KindSeries     Kind = 18 // series.Slice
 
-	KindPLANQuantiles Kind = 20 // plan.Quantiles
-	KindLedger        Kind = 21 // budget.Ledger
+	KindLedger Kind = 21 // budget.Ledger
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one
 	// pipeline: never a released object.
@@ -55,9 +54,8 @@ var kindNames = [...]string{
 	KindQuantiles:  "elliptical/column quantiles",
 	KindSeries:     "misragries/series",
 
-	KindPLANQuantiles: "plan quantiles",
-	KindLedger:        "noise/budget ledger",
-	KindPrivate:       "PRIVATE STATE",
+	KindLedger:  "noise/budget ledger",
+	KindPrivate: "PRIVATE STATE",
 }
 
 // String returns the name of the package that owns the kind, with the object where it has several,

@@ -25,10 +25,10 @@ func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
 }
 
 // ReleaseFunc spends g from the ledger and then calls release, for a release that takes more than
-// one argument, such as quantiles of rows at several levels:
+// one argument, such as a mean of rows:
 //
-//	q, err := budget.ReleaseFunc(ledger, m.Guarantee(), func() (*plan.Quantiles, error) {
-//		return m.Release(rows, 0.5, 0.9)
+//	mean, err := budget.ReleaseFunc(ledger, m.Guarantee(), func() (*plan.Mean, error) {
+//		return m.Release(ctx, rows)
 //	})
 //
 // A stream that is released step by step pays once, before it begins:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/plan"
+	"github.com/dpsketch/dpsketch/plan/thesis"
 )
 
 // Set is one data set: dense or, if there are none, sparse rows, and the mean that errors are
@@ -20,16 +21,45 @@ type Set struct {
 	Truth  []float64
 }
 
-// Release releases the mean of the rows.
-func (s Set) Release(ctx context.Context, p plan.Params) (*plan.Mean, error) {
+// Maker makes a mechanism: [plan.New], or one that it is compared with.
+type Maker func(plan.Params) (*plan.Mechanism, error)
+
+// Unscaled is [plan.New] without scales: rows are clipped by their norms alone.
+func Unscaled(p plan.Params) (*plan.Mechanism, error) {
 	m, err := plan.New(p)
 	if err != nil {
 		return nil, err
 	}
-	if s.Dense != nil {
-		return m.ReleaseContext(ctx, s.Dense)
+	return m.WithScales(Powers(p.Dim, 0))
+}
+
+// Published makes the mechanism of the thesis, of the numbers that the Params have in common.
+// change changes them, unless it is nil.
+func Published(change func(*thesis.Params)) Maker {
+	return func(p plan.Params) (*plan.Mechanism, error) {
+		q := thesis.Params{Rho: p.Rho, Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, NonNegative: p.NonNegative, P: p.P}
+		if change != nil {
+			change(&q)
+		}
+		return thesis.New(q)
 	}
-	return m.ReleaseSparseContext(ctx, s.Sparse)
+}
+
+// Optimal makes the mechanism of Huang, Liang and Yi, which searches within ±4·most.
+func Optimal(most float64) Maker {
+	return Published(func(p *thesis.Params) { p.Instance, p.Max, p.NonNegative = thesis.IOME, most, false })
+}
+
+// Release releases the mean of the rows.
+func (s Set) Release(ctx context.Context, p plan.Params, by Maker) (*plan.Mean, error) {
+	m, err := by(p)
+	if err != nil {
+		return nil, err
+	}
+	if s.Dense != nil {
+		return m.Release(ctx, s.Dense)
+	}
+	return m.ReleaseSparse(ctx, s.Sparse)
 }
 
 // Plan returns what was to be expected of a release, had somebody guessed the scales of the

@@ -68,13 +68,13 @@ func TestVerses(t *testing.T) {
 func TestRelease(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	dense := Gaussian(rng, 100, 3, []float64{1, 1})
-	m, err := dense.Release(context.Background(), plan.Params{Rho: 1e6, Dim: 2, Max: 10, Unit: 1, Relation: budget.Replace})
+	m, err := dense.Release(context.Background(), plan.Params{Rho: 1e6, Dim: 2, Max: 10, Resolution: 1, Relation: budget.Replace}, plan.New)
 	require.NoError(t, err)
 	require.Less(t, Distance(m.Values(), dense.Mean(), 2), 0.5)
 	sparse := Bits(rng, 100, 2, 1)
-	m, err = sparse.Release(context.Background(), plan.Params{Rho: 1e6, Dim: 2, NonNegative: true, Relation: budget.Replace})
+	m, err = sparse.Release(context.Background(), plan.Params{Rho: 1e6, Dim: 2, NonNegative: true, Relation: budget.Replace}, plan.New)
 	require.NoError(t, err)
 	require.Less(t, Distance(m.Values(), sparse.Mean(), 1), 0.5)
-	_, err = sparse.Release(context.Background(), plan.Params{})
+	_, err = sparse.Release(context.Background(), plan.Params{}, plan.New)
 	require.ErrorIs(t, err, plan.ErrParams)
 }

@@ -207,8 +207,8 @@ func (x *index) dead(rows []row) (lines []string) {
 var plain = strings.Fields(`
 	Estimate EstimateAs EstimateAll Mean Median Argmax All Top Values At Sum Count
 	Dot Cosine SquaredNorm SquaredDistance
-	Row Rows Others Found Advice Shrunk Shrink Quantile Levels
-	Max Step Steps First Day Slots Centre Clip Gamma plan.Mean.Scale
+	Row Rows Others Found Advice Shrunk Shrink Quantile
+	Max Step Steps First Day Slots Centre Clip plan.Mean.Scale
 	Len Size Dim Sign Parties Terms Releases Rounds
 	elliptical/column.Summary.Value
 `)

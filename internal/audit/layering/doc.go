@@ -3,8 +3,9 @@
 //
 //	examples/*  and the benchmarks of the root        import anything public; nothing imports them
 //	alp  threshold  misragries  kor  jl  arete  elliptical  plan
-//	     └ threshold/groupby        └ kor/distinct    └ elliptical/column
+//	     └ threshold/groupby        └ kor/distinct    └ elliptical/column  └ plan/thesis
 //	                  └ misragries/series
+//	internal/quantile   internal/sparse               engines that draw noise
 //	noise   hashing                                   neither imports the other
 //	internal/...                                      small helpers
 //

@@ -23,10 +23,10 @@ const module = "github.com/dpsketch/dpsketch"
 var base = []string{"noise", "noise/budget", "noise/approx", "hashing"}
 
 // mechanisms are the packages above these.
-var mechanisms = []string{"alp", "threshold", "threshold/groupby", "misragries", "misragries/series", "kor", "kor/distinct", "jl", "arete", "elliptical", "elliptical/column", "plan"}
+var mechanisms = []string{"alp", "threshold", "threshold/groupby", "misragries", "misragries/series", "kor", "kor/distinct", "jl", "arete", "elliptical", "elliptical/column", "plan", "plan/thesis"}
 
 // engines are what several mechanisms share: they build on the base, as mechanisms do.
-var engines = []string{"internal/sparse"}
+var engines = []string{"internal/quantile", "internal/sparse"}
 
 // edges are the imports among mechanisms, from them to engines, and among the packages of the base,
 // each with the theorem or the reason. An edge that nothing uses fails.
@@ -39,6 +39,8 @@ var edges = map[[2]string]string{
 	{"misragries/series", "misragries"}: "misragries/series/series_proof.md: keys that are not known yet are found by a sketch in each discovery span, the first by Algorithm 2 of the " +
 		"TODS paper",
 	{"kor/distinct", "kor"}:          "the size of a set, and those that two sets make, are one type",
+	{"plan/thesis", "plan"}:          "what it is compared with: the same engine, and the same released object",
+	{"plan", "internal/quantile"}:    "its centres, scales and clipping norm are private quantiles",
 	{"threshold", "internal/sparse"}: "its engine",
 	{"alp", "internal/sparse"}:       "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",
 }
@@ -329,6 +331,11 @@ func TestViolations(t *testing.T) {
 		{"hashing", "jl", false},
 		{"internal/wire", "alp", false},
 		{"internal/wire", "noise", false},
+		{"internal/quantile", "noise", true},
+		{"internal/quantile", "plan", false},
+		{"plan/internal/means", "noise", true},
+		{"plan/internal/means", "elliptical", false},
+		{"elliptical", "plan/internal/means", false},
 		{"kor", "jl", false},
 		{"threshold", "misragries", false},
 		{"kor", "internal/audit/dptest", false},

@@ -365,7 +365,7 @@ func (b *bench) importers(ctx context.Context) (map[string][]string, error) {
 			continue
 		}
 		for _, to := range words[1:] {
-			if dir, ok := strings.CutPrefix(to, b.module+"/"); ok && strings.HasPrefix(dir, "internal/") {
+			if dir, ok := strings.CutPrefix(to, b.module+"/"); ok && slices.Contains(strings.Split(dir, "/"), "internal") {
 				all[dir] = append(all[dir], from)
 			}
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/approx"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
+	"github.com/dpsketch/dpsketch/plan/thesis"
 	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
@@ -928,20 +929,25 @@ func planPairs() map[string][]pair {
 		return s
 	}
 	ctx := context.Background()
-	const quantiles, noises = `plan\.\(\*sampler\)\.(quantile|choose|uniform|binarySearch)`, `plan\.\(\*sampler\)\.addNoise`
-	const why = "plan/quantile.go: a quantile is accepted from an envelope that the data make, and has the exact law whatever the envelope is"
-	for _, method := range []plan.Method{plan.Plain, plan.Adaptive, plan.TwoPass, plan.Thesis, plan.InstanceOptimal} {
-		m := made(plan.New(plan.Params{Rho: 1, Dim: 2, Max: 1, Method: method, NonNegative: method == plan.TwoPass, Relation: budget.Replace}))
+	const quantiles, noises = `quantile\.\(\*Sampler\)\.(Quantile|choose|below|BinarySearch)`, `means\.\(\*sampler\)\.addNoise`
+	const why = "internal/quantile/quantile.go: a quantile is accepted from an envelope that the data make, and has the exact law whatever the envelope is"
+	published := func(instance thesis.Instance, search int) *plan.Mechanism {
+		return made(thesis.New(thesis.Params{Rho: 1, Dim: 2, Max: 1, Relation: budget.Replace, Instance: instance, Steps: thesis.Steps{Search: search}}))
+	}
+	mechanisms := []*plan.Mechanism{published(thesis.Algorithm18, 0), published(thesis.Direct, 0), published(thesis.Direct, 8), published(thesis.IOME, 0)}
+	for _, method := range []plan.Method{plan.Plain, plan.Adaptive, plan.TwoPass} {
+		mechanisms = append(mechanisms, made(plan.New(plan.Params{Rho: 1, Dim: 2, Max: 1, Method: method, NonNegative: method == plan.TwoPass, Relation: budget.Replace})))
+	}
+	for at, m := range mechanisms {
+		method := m.Params().Method
 		for name, release := range map[string]func(side int) *plan.Mean{
-			"Mechanism.Release":              func(side int) *plan.Mean { return made(m.Release(rows(side))) },
-			"Mechanism.ReleaseContext":       func(side int) *plan.Mean { return made(m.ReleaseContext(ctx, rows(side))) },
-			"Mechanism.ReleaseSparse":        func(side int) *plan.Mean { return made(m.ReleaseSparse(sparse(side))) },
-			"Mechanism.ReleaseSparseContext": func(side int) *plan.Mean { return made(m.ReleaseSparseContext(ctx, sparse(side))) },
+			"Mechanism.Release":       func(side int) *plan.Mean { return made(m.Release(ctx, rows(side))) },
+			"Mechanism.ReleaseSparse": func(side int) *plan.Mean { return made(m.ReleaseSparse(ctx, sparse(side))) },
 		} {
 			if method == plan.TwoPass && !strings.Contains(name, "Sparse") {
 				continue // refused
 			}
-			p := pair{name: method.String(), run: func(side int) map[string]float64 { return numbers(release(side).Values()...) }}
+			p := pair{name: fmt.Sprint(method, " ", at), run: func(side int) map[string]float64 { return numbers(release(side).Values()...) }}
 			if method == plan.Plain { // a coordinate of the mean moves by 2·Max/n
 				p.norm, p.bound = inf, 2./64
 			} else {
@@ -950,39 +956,43 @@ func planPairs() map[string][]pair {
 			all[name] = append(all[name], p)
 		}
 	}
-	// The sum, in units of what one row may move it by: its noise has σ = that/√(2ρ). Centre,
-	// scales and C are released before, and frozen noise gives the same ones for some rows.
-	for _, p := range []plan.Params{{Method: plan.Adaptive}, {Method: plan.Adaptive, NonNegative: true}, {Method: plan.Thesis}, {Method: plan.InstanceOptimal}} {
-		p.Rho, p.Dim, p.Max, p.Steps.Undivided, p.Relation = 1, 2, 1, true, budget.Replace
-		m, method := made(plan.New(p)), p.Method
-		far := [2][]float64{{1, 1}, {-1, -1}}
-		if method == plan.Adaptive { // whose scales and C follow more rows: C does not see these
-			m, far = made(m.WithScales([]float64{0.3, 0.3})), [2][]float64{{0.8, 2. / 3}, {0, 0}}
-		}
+	// The sum, in units of what one row may move it by. Centre, scales and C are released before,
+	// and frozen noise gives the same ones for some rows.
+	undo := func(y *plan.Mean, i int) float64 { // of the division, and of σ = that/√(2ρ)
+		return (y.Estimate(i) - y.Centre(i)) / y.StdDev(i) / math.Sqrt(2*y.Spent().Sum)
+	}
+	scaled := func(y *plan.Mean, i int) float64 { // of the division by a released γ, and of 2C
+		return (y.Estimate(i) - y.Centre(i)) * y.Spent().Gamma * y.Rows() / math.Sqrt(0.3) / (2 * y.Clip())
+	}
+	far, near := [2][]float64{{1, 1}, {-1, -1}}, [2][]float64{{0.8, 2. / 3}, {0, 0}}
+	given := func(nonNegative bool) *plan.Mechanism { // of whose rows C does not see near ones
+		m := made(plan.New(plan.Params{Rho: 1, Dim: 2, Max: 1, Method: plan.Adaptive, NonNegative: nonNegative, Relation: budget.Replace}))
+		return made(m.WithScales([]float64{0.3, 0.3}))
+	}
+	for _, c := range []struct {
+		name  string
+		m     *plan.Mechanism
+		ends  [2][]float64
+		units func(y *plan.Mean, i int) float64
+	}{
+		{"Thesis", published(thesis.Algorithm18, 0), far, undo}, {"InstanceOptimal", published(thesis.IOME, 0), far, undo},
+		{"Adaptive", given(false), near, scaled}, {"Adaptive, without a sign", given(true), near, scaled},
+	} {
 		for row := range 8 {
-			all["Mechanism.Release"] = append(all["Mechanism.Release"], pair{name: fmt.Sprint(method, " undivided, ", p.NonNegative, ", row ", row), norm: 2, bound: 1,
+			all["Mechanism.Release"] = append(all["Mechanism.Release"], pair{name: fmt.Sprint(c.name, ", sum, row ", row), norm: 2, bound: 1 + 1e-9,
 				extra: quantiles, most: 1000, why: why, run: func(side int) map[string]float64 {
 					x := slices.Repeat(rows(0), 32+row)
-					x[row] = far[side]
-					y, out := made(m.Release(x)), map[string]float64{}
+					x[row] = c.ends[side]
+					y, out := made(c.m.Release(ctx, x)), map[string]float64{}
 					out["given C"] = y.Clip()
-					for i, v := range y.Values() {
-						out[fmt.Sprint("given centre ", i)], out[fmt.Sprint("given scale ", i)] = y.Centre(i), y.StdDev(i)
-						out[fmt.Sprint(i)] = (v - y.Centre(i)) / y.StdDev(i) / math.Sqrt(2*y.Spent().Sum)
+					for i := range 2 {
+						out[fmt.Sprint("given centre ", i)], out[fmt.Sprint(i)] = y.Centre(i), c.units(y, i)
+						if c.name == "Thesis" {
+							out[fmt.Sprint("given scale ", i)] = y.StdDev(i)
+						}
 					}
 					return out
 				}})
-		}
-	}
-	for _, search := range []int{0, 8} {
-		q := made(plan.NewQuantiles(plan.QuantileParams{Rho: 1, Dim: 2, Max: 1, Search: search, Relation: budget.Replace}))
-		for name, release := range map[string]func(side int) *plan.Quantiles{
-			"QuantileMechanism.Release":        func(side int) *plan.Quantiles { return made(q.Release(rows(side), 0.5)) },
-			"QuantileMechanism.ReleaseContext": func(side int) *plan.Quantiles { return made(q.ReleaseContext(ctx, rows(side), 0.5)) },
-			"QuantileMechanism.ReleaseSparse":  func(side int) *plan.Quantiles { return made(q.ReleaseSparse(ctx, sparse(side), 0.5)) },
-		} {
-			all[name] = append(all[name], pair{name: fmt.Sprint("search ", search), extra: quantiles, most: 1000, why: why,
-				run: func(side int) map[string]float64 { release(side); return nil }})
 		}
 	}
 	return all

@@ -24,6 +24,7 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/plan"
+	"github.com/dpsketch/dpsketch/plan/thesis"
 	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
@@ -53,22 +54,17 @@ var nan = math.NaN()
 
 // shapeless are release methods whose input has no rows of different shapes, with the reason.
 var shapeless = map[string]string{
-	"arete.Mechanism.Release":               "takes one number",
-	"arete.Mechanism.Share":                 "takes no data",
-	"arete.Share.Mask":                      "takes one number",
-	"arete.Share.Noise":                     "takes no data",
-	"arete.Share.Sum":                       "takes one number",
-	"kor.Share.Bytes":                       "the table of kor.Builder.Share",
-	"misragries.Builder.Release":            "an element is a key, and may move every counter by 1: see streamPairs",
-	"misragries.Sum.Release":                "as misragries.Builder.Release",
-	"noise/approx.AdviceSearch.Release":     "takes estimates, one for each run",
-	"noise/approx.Mechanism.Release":        "takes one number",
-	"elliptical.Mechanism.Release":          "takes sums",
-	"plan.QuantileMechanism.Release":        "as plan.Mechanism.Release: the same rows",
-	"plan.QuantileMechanism.ReleaseContext": "as plan.Mechanism.Release: the same rows",
-	"plan.QuantileMechanism.ReleaseSparse":  "as plan.Mechanism.ReleaseSparse: the same rows",
-	"plan.Mechanism.ReleaseContext":         "plan.Mechanism.Release calls it",
-	"plan.Mechanism.ReleaseSparseContext":   "plan.Mechanism.ReleaseSparse calls it",
+	"arete.Mechanism.Release":           "takes one number",
+	"arete.Mechanism.Share":             "takes no data",
+	"arete.Share.Mask":                  "takes one number",
+	"arete.Share.Noise":                 "takes no data",
+	"arete.Share.Sum":                   "takes one number",
+	"kor.Share.Bytes":                   "the table of kor.Builder.Share",
+	"misragries.Builder.Release":        "an element is a key, and may move every counter by 1: see streamPairs",
+	"misragries.Sum.Release":            "as misragries.Builder.Release",
+	"noise/approx.AdviceSearch.Release": "takes estimates, one for each run",
+	"noise/approx.Mechanism.Release":    "takes one number",
+	"elliptical.Mechanism.Release":      "takes sums",
 }
 
 // only returns the numbers whose names have no odd key in them.
@@ -327,13 +323,25 @@ func odds() map[string][]odd {
 	// Rows of a mean in columns of their own, beside clipped ones: a quantile that follows them all
 	// may be another, and then nothing is compared.
 	const d = 24
-	for _, method := range []plan.Method{plan.Plain, plan.Adaptive, plan.TwoPass, plan.Thesis} {
-		m := made(plan.New(plan.Params{Rho: 1, Dim: d, Max: 1, Method: method, NonNegative: method == plan.TwoPass, Steps: plan.Steps{Undivided: method != plan.TwoPass}, Relation: budget.Replace}))
+	mechanisms := []*plan.Mechanism{made(thesis.New(thesis.Params{Rho: 1, Dim: d, Max: 1, Relation: budget.Replace}))}
+	for _, method := range []plan.Method{plan.Plain, plan.Adaptive, plan.TwoPass} {
+		mechanisms = append(mechanisms, made(plan.New(plan.Params{Rho: 1, Dim: d, Max: 1, Method: method, NonNegative: method == plan.TwoPass, Relation: budget.Replace})))
+	}
+	for _, m := range mechanisms {
+		method := m.Params().Method
 		read := func(y *plan.Mean) map[string]float64 {
 			out := map[string]float64{"given C": y.Clip()}
 			for i, v := range y.Values()[:20] {
-				out[fmt.Sprint("given scale ", i)], out[fmt.Sprint("given centre ", i)] = y.StdDev(i), y.Centre(i)
-				out[fmt.Sprint(i)] = v
+				out[fmt.Sprint("given centre ", i)], out[fmt.Sprint(i)] = y.Centre(i), v
+				switch {
+				case method != plan.Adaptive:
+					out[fmt.Sprint("given scale ", i)] = y.StdDev(i)
+				case y.Spent().Scaled:
+					out[fmt.Sprint("given scale ", i)] = y.Scale(i)
+				}
+				if method == plan.Adaptive { // the sum, but for the last digits: γ may be another
+					out[fmt.Sprint(i)] = float64(float32((v - y.Centre(i)) * y.Spent().Gamma))
+				}
 			}
 			return out
 		}
@@ -360,7 +368,7 @@ func odds() map[string][]odd {
 				} else {
 					give(nil)
 				}
-				return read(made(m.ReleaseSparse(s)))
+				return read(made(m.ReleaseSparse(context.Background(), s)))
 			}})
 		}
 		if method == plan.TwoPass {
@@ -378,7 +386,7 @@ func odds() map[string][]odd {
 			if odd >= 0 {
 				row = far[odd]
 			}
-			return read(made(m.ReleaseContext(context.Background(), append(x, row))))
+			return read(made(m.Release(context.Background(), append(x, row))))
 		}})
 	}
 	// Rows of ones, clipped at many C: at some of them, all were rounded in another way where one
@@ -389,7 +397,7 @@ func odds() map[string][]odd {
 		if odd >= plain {
 			odd, repeated = odd-plain, []uint32{39}
 		}
-		m := made(plan.New(plan.Params{Rho: 1, Dim: 40, Max: 1 + float64(odd)/997, NonNegative: true, Method: plan.Adaptive, Steps: plan.Steps{Undivided: true}, Relation: budget.Replace}))
+		m := made(plan.New(plan.Params{Rho: 1, Dim: 40, Max: 1 + float64(odd)/997, NonNegative: true, Method: plan.Adaptive, Relation: budget.Replace}))
 		m = made(m.WithScales(slices.Repeat([]float64{math.Exp(math.Sin(float64(odd)))}, 40)))
 		s := plan.Sparse{Offsets: []int{0}}
 		ones := []int{9, 16, 25, 36, 36}
@@ -401,7 +409,7 @@ func odds() map[string][]odd {
 		}
 		s.Indices = append(s.Indices, repeated...)
 		s.Offsets = append(s.Offsets, len(s.Indices))
-		y := made(m.ReleaseSparse(s))
+		y := made(m.ReleaseSparse(context.Background(), s))
 		out := map[string]float64{"given C": y.Clip()}
 		for i, v := range y.Values()[:36] {
 			out[fmt.Sprint(i)] = v

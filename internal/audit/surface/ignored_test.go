@@ -27,6 +27,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/approx"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
+	"github.com/dpsketch/dpsketch/plan/thesis"
 	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
@@ -73,6 +74,7 @@ var makers = []maker{
 	by("noise/approx.New", true, approx.Params{Epsilon: 1, Error: 1}, approx.New),
 	by("noise/approx.NewAdviceSearch", false, approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}, approx.NewAdviceSearch),
 	by("plan.New", true, plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100, Relation: budget.Replace}, plan.New),
+	by("plan/thesis.New", true, thesis.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100, Relation: budget.Replace}, thesis.New),
 	by("threshold/groupby.New", true, groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 1}, groupby.New[string]),
 	by("threshold/groupby.NewListed", false, groupby.Params{Epsilon: 1, Max: 1}, func(p groupby.Params) (*groupby.Builder[string], error) {
 		return groupby.NewListed(p, "key", "the key of one user")
@@ -97,7 +99,7 @@ var (
 // constructors without Params are tested where they are: those of laws in package noise, and of
 // Params that are computed.
 var otherConstructors = strings.Fields("arete.Calibrate arete.NewArete noise/approx.Median " +
-	"misragries.Combine kor.XOR kor.Aggregate plan.NewQuantiles noise/budget.NewLedger")
+	"misragries.Combine kor.XOR kor.Aggregate noise/budget.NewLedger")
 
 // zeros is the zero value of every type that takes in data, adds noise to it or comes out of a
 // release.
@@ -109,7 +111,7 @@ func zeros() []any {
 		&series.Builder[string]{}, &series.Slice[string]{},
 		&column.Builder{}, &column.QuantileBuilder{}, &column.Quantiles{}, &column.Summary{},
 		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
-		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.QuantileMechanism{}, &plan.Quantiles{},
+		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{},
 		&threshold.Builder[string]{}, &threshold.Vector[string]{}, &groupby.Builder[string]{}, &groupby.Discovery[string]{}, &groupby.Rows[string, string]{}, &groupby.Groups[string]{},
 	}
 }

@@ -60,7 +60,6 @@ func releases() map[string]bound {
 	keys := groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}
 	rows := [][]float64{{0, 0, 0, 0}}
 	mean := made(plan.New(plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 1, Relation: budget.Replace}))
-	quantiles := made(plan.NewQuantiles(plan.QuantileParams{Rho: 1, Dim: 4, Max: 1, Rows: 1, Relation: budget.Replace}))
 	number := made(arete.New(arete.Params{Epsilon: 1}))
 	sum := made(elliptical.New(box))
 	ctx := context.Background()
@@ -88,20 +87,13 @@ func releases() map[string]bound {
 		}),
 		"noise/approx.AdviceSearch.Release": byMechanism(made(approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3})),
 			func(advice, accuracy float64) float64 { return 1 }),
-		"noise/approx.Mechanism.Release": byMechanism(made(approx.New(approx.Params{Epsilon: 1, Error: 1})), 1),
-		"plan.Mechanism.Release":         byMechanism(mean, rows),
-		"plan.Mechanism.ReleaseContext":  byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.ReleaseContext(ctx, rows) }),
-		"plan.Mechanism.ReleaseSparse":   byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.ReleaseSparse(sparse) }),
-		"plan.Mechanism.ReleaseSparseContext": byFunc(mean.Guarantee(), func() (*plan.Mean, error) {
-			return mean.ReleaseSparseContext(ctx, sparse)
-		}),
-		"plan.QuantileMechanism.Release":        byFunc(quantiles.Guarantee(), func() (*plan.Quantiles, error) { return quantiles.Release(rows, 0.5, 0.9) }),
-		"plan.QuantileMechanism.ReleaseContext": byFunc(quantiles.Guarantee(), func() (*plan.Quantiles, error) { return quantiles.ReleaseContext(ctx, rows, 0.5) }),
-		"plan.QuantileMechanism.ReleaseSparse":  byFunc(quantiles.Guarantee(), func() (*plan.Quantiles, error) { return quantiles.ReleaseSparse(ctx, sparse, 0.5) }),
-		"threshold.Builder.Release":             byBuilder(made(threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6}))),
-		"threshold/groupby.Builder.Release":     byBuilder(made(groupby.New[string](groupby.Params{Epsilon: 1, Delta: 1e-6}))),
-		"threshold/groupby.Discovery.Release":   byBuilder(made(groupby.NewDiscovery[string](keys))),
-		"threshold/groupby.Rows.Release":        byBuilder(made(groupby.NewRows[int, string](keys))),
+		"noise/approx.Mechanism.Release":      byMechanism(made(approx.New(approx.Params{Epsilon: 1, Error: 1})), 1),
+		"plan.Mechanism.Release":              byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.Release(ctx, rows) }),
+		"plan.Mechanism.ReleaseSparse":        byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.ReleaseSparse(ctx, sparse) }),
+		"threshold.Builder.Release":           byBuilder(made(threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6}))),
+		"threshold/groupby.Builder.Release":   byBuilder(made(groupby.New[string](groupby.Params{Epsilon: 1, Delta: 1e-6}))),
+		"threshold/groupby.Discovery.Release": byBuilder(made(groupby.NewDiscovery[string](keys))),
+		"threshold/groupby.Rows.Release":      byBuilder(made(groupby.NewRows[int, string](keys))),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -110,7 +111,7 @@ func library() (ids []string, err error) {
 	out, err := goList("./...")
 	for id := range strings.FieldsSeq(string(out)) {
 		path, below := strings.CutPrefix(id, module+"/")
-		if first, _, _ := strings.Cut(path, "/"); below && first != "internal" && first != "examples" {
+		if first, _, _ := strings.Cut(path, "/"); below && first != "examples" && !slices.Contains(strings.Split(path, "/"), "internal") {
 			ids = append(ids, id)
 		}
 	}

@@ -16,7 +16,7 @@ var words = map[string][]string{
 }
 
 // plural are the types whose constructor is called after what they make.
-var plural = strings.Fields("QuantileBuilder QuantileMechanism")
+var plural = strings.Fields("QuantileBuilder")
 
 // auditWords asks that a word means the same in every package: New makes what takes the data, other
 // constructors are called after the type that they make, a Method is a constant and a Mechanism is

@@ -282,7 +282,6 @@ var objects = map[string][]func() object{
 	"jl.Sketch":                   {to[jl.Sketch]},
 	"elliptical.Sum":              {to[elliptical.Sum]},
 	"plan.Mean":                   {to[plan.Mean]},
-	"plan.Quantiles":              {to[plan.Quantiles]},
 	"arete.Value":                 {to[arete.Value]},
 	"noise/approx.Value":          {to[approx.Value]},
 	"noise/approx.Advised":        {to[approx.Advised]},

@@ -1,0 +1,239 @@
+package means
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/quantile"
+	"github.com/dpsketch/dpsketch/internal/search"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Plan is what can be said of a release before any data is touched. Package plan documents it.
+type Plan struct {
+	Method                       Method // that Auto chooses
+	StdDev                       float64
+	Centre, Scale, Clip, Clipped float64
+	Failure                      float64
+	Enough                       bool
+	LeastRows                    int
+	Noise, Plain, Sampling       float64
+}
+
+// Plan says what a release of these Params can be expected to do, for guesses of the scales: Dim of
+// them, one for all, or none.
+func (p Params) Plan(scales []float64) (Plan, error) {
+	all, err := p.guesses(scales)
+	if err != nil {
+		return Plan{}, err
+	}
+	if p.Rows == 0 {
+		return Plan{}, bad("Rows", p.Rows, "a number of rows to plan with")
+	}
+	q := p.adaptable(false)
+	o := p.planAt(float64(p.Rows), q.spreadOf(all))
+	o.LeastRows = int(search.Least(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
+	return o, nil
+}
+
+// Fit returns the least number of rows for which the noise is at most the given ℓₚ norm, and Enough
+// for the method, unless that is Plain.
+func (p Params) Fit(noise float64, scales []float64) (int, error) {
+	all, err := p.guesses(scales)
+	if err != nil {
+		return 0, err
+	}
+	if !(noise > 0) {
+		return 0, bad("noise", noise, "a positive number")
+	}
+	guessed := p.adaptable(false).spreadOf(all)
+	enough := func(n int64) bool {
+		o := p.planAt(float64(n), guessed)
+		return (o.Enough || o.Method == Plain) && o.Noise <= noise
+	}
+	if !enough(MaxRows) {
+		return 0, bad("noise", noise, "more, as 2³⁶ rows have more than that")
+	}
+	return int(search.Least(1, enough)), nil
+}
+
+// planAt is the Plan for n rows and guesses of the scales, without LeastRows.
+func (p Params) planAt(n float64, guessed spread) Plan {
+	o := p.adaptable(false).stagesAt(n)
+	chosen := p.Resolved().chosen(n, false, nil)
+	o.Method = chosen.Method
+	o.Noise, o.Plain, o.Sampling = chosen.errorsOf(n, guessed, o, nil)
+	o.StdDev = o.Noise / math.Pow(float64(p.Dim), 1/chosen.P) / normError([]float64{1}, chosen.P)
+	return o
+}
+
+// spread is what planning needs of the scales, for rows of independent Gaussian coordinates.
+type spread struct {
+	exponent float64 // of the scale, to which the noise of a coordinate is in proportion
+	// ‖y‖² has this mean and, but for a factor 2, this variance in units of the square of unit
+	unit, mean, squares float64
+	shaped, plain       float64 // ℓₚ norms of errors in proportion to noise, and to the scales
+}
+
+// spreadOf returns the spread of scales that each stand for d/len(scales) coordinates, for resolved
+// Params.
+func (p Params) spreadOf(scales []float64) spread {
+	each := float64(p.Dim) / float64(len(scales))
+	out := spread{exponent: p.exponent(scales)}
+	out.unit = math.Pow(scales[0], 1-out.exponent)
+	shaped := make([]float64, len(scales))
+	for i, s := range scales {
+		shaped[i] = math.Pow(s, out.exponent)
+		v := s / shaped[i] / out.unit
+		out.mean, out.squares = out.mean+v*v*each, out.squares+v*v*v*v*each
+	}
+	grow := math.Pow(each, 1/p.P)
+	out.shaped, out.plain = grow*normError(shaped, p.P), grow*normError(scales, p.P)
+	return out
+}
+
+// norm returns a quantile of ‖y‖: that of the χ² law with its mean and variance.
+func (s spread) norm(level float64) float64 {
+	degrees := s.mean * s.mean / s.squares
+	return s.unit * math.Sqrt(s.mean*distuv.ChiSquared{K: degrees}.Quantile(level)/degrees)
+}
+
+// errorsOf returns the ℓₚ norms of the noise of the sum, of that of the plain mechanism, and of the
+// error of the sample.
+func (p Params) errorsOf(n float64, guessed spread, o Plan, public *ranges) (noise, plain, sampling float64) {
+	c := guessed.norm(1 - min(max(o.Clipped/n, 0x1p-40), 0.5))
+	c *= p.marginFor(c, guessed.norm(0.5), o.Clipped, n)
+	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
+	looked := o.Scale
+	if guessed.exponent == 0 && p.Steps.Scaling == AutoScaling && p.Dim >= leastDim {
+		// then no more than the pilot is paid for
+		looked *= pilotSize / float64(p.Dim)
+	}
+	left := 1 - min(o.Centre+looked+o.Clip, 0.99)
+	noise = unit * c / math.Sqrt(left) * guessed.shaped
+	q := p
+	q.Steps.Centre = Origin
+	plain = unit / p.sumSensitivity() * q.sumSensitivity() * public.bound(p) * math.Pow(float64(p.Dim), 1/p.P) * normError([]float64{1}, p.P)
+	if p.Method == Plain {
+		noise = plain
+	}
+	return noise, plain, guessed.plain / math.Sqrt(n)
+}
+
+// guesses returns Dim scales, or one that stands for all.
+func (p Params) guesses(scales []float64) ([]float64, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	p = p.filled()
+	switch {
+	case len(scales) == 0 && p.NonNegative:
+		scales = []float64{p.Max / 2}
+	case len(scales) == 0:
+		scales = []float64{p.Resolution}
+	case len(scales) != 1 && len(scales) != p.Dim:
+		return nil, bad("scales", len(scales), "none, one or as many as Dim")
+	}
+	all := slices.Clone(scales)
+	for i := range all {
+		if !(all[i] > 0 && all[i] <= maxMax) {
+			return nil, bad("scales", all[i], "positive numbers of at most 2¹⁰⁰")
+		}
+		all[i] = max(all[i], leastPart*p.Resolution)
+	}
+	return all, nil
+}
+
+// exponent returns the power of the scale that the noise of a coordinate is in proportion to:
+// 2/(p+2), or 0 if scaling would not pay.
+func (p Params) exponent(scales []float64) float64 {
+	if p.Steps.Scaling == Unscaled || p.Steps.Scaling == AutoScaling && noiseRatio(scales, p.P) > scaleGain {
+		return 0
+	}
+	return 2 / (p.P + 2)
+}
+
+// typicalGain is how much less L is behind a pilot (window.go) than without: from 5 where centres
+// are all alike to 2 where they differ in scale by factors of a thousand. Scales that differ by a
+// factor of 64 have none. So the shares and Auto count on it, and Failure does not.
+const typicalGain = 3
+
+// stagesAt plans the shares for n rows, with a Failure that counts on no gain.
+func (p Params) stagesAt(n float64) Plan { return p.stagesBehind(n, 0) }
+
+// stagesBehind plans the shares for n rows, with a Failure that counts on a gain of up to certain.
+func (p Params) stagesBehind(n, certain float64) Plan {
+	o := Plan{Enough: true}
+	stage := func(l, gain, q, m, share float64, ch quantile.Change) float64 {
+		most, safe := share*p.Rho, max(l-min(gain, certain), leastRank)
+		if m*quantile.Need(safe, q, n, ch) > most {
+			o.Enough = false
+			o.Failure += math.Exp(safe-quantile.Reach(most/m, q, n, ch)) * p.Failure / stages
+		} else {
+			o.Failure += p.Failure / stages
+		}
+		return min(m*quantile.Need(max(l-gain, leastRank), q, n, ch)/p.Rho, share)
+	}
+	d := float64(p.Dim)
+	gain := 0.0
+	if p.Method == Adaptive && p.Dim >= leastDim {
+		gain = typicalGain
+	}
+	r := &run{p: p}
+	if p.Method != Plain && p.Method != TwoPass {
+		if p.Steps.Centre != Origin {
+			a := r.centreAxis()
+			l := quantile.LogSum(d, p.Failure/stages, centreSlope(a, min(moderate*p.Resolution, p.Max)))
+			o.Centre = max(stage(l, gain, 0.5, d, p.planned(p.Shares.Centre), p.ranks()), min(leastShare, p.planned(p.Shares.Centre)))
+		}
+		if p.Steps.Scaling != Unscaled && p.Steps.Spread != Means {
+			o.Scale = stage(quantile.LogSum(d, p.Failure/stages, r.scaleSlope()), gain, 0.5, d, p.planned(p.Shares.Scale), p.ranks())
+		}
+	}
+	o.clip(p, n)
+	o.Failure = min(o.Failure, 1)
+	return o
+}
+
+// clip plans the choice of C, the last of two.
+func (o *Plan) clip(p Params, n float64) {
+	if p.Method == Plain {
+		return
+	}
+	passes := []pass{only}
+	if p.Method == TwoPass {
+		passes = []pass{first, second}
+	}
+	for _, at := range passes {
+		d := p.depth(n, at)
+		o.Clip, o.Clipped = o.Clip+(d.rho+d.typical)/p.Rho, d.rows
+		if l, have := p.depthNeed(), math.Sqrt(2*d.rho)*d.rows; have < l*(1-0x1p-30) {
+			o.Enough = false
+			o.Failure += math.Exp(l-have) * p.Failure / stages
+			continue
+		}
+		o.Failure += p.Failure / stages
+	}
+}
+
+// planned returns the most that a stage may take: its given share, or mostShare.
+func (p Params) planned(share float64) float64 {
+	if share > 0 {
+		return share
+	}
+	return mostShare
+}
+
+// normError returns (Σ E|N(0, σᵢ²)|^p)^{1/p}: E|Z|^p = 2^{p/2}·Γ((p+1)/2)/√π.
+func normError(sigmas []float64, p float64) float64 {
+	top := 0.0
+	for _, s := range sigmas {
+		top = max(top, s)
+	}
+	sum := 0.0
+	for _, s := range sigmas {
+		sum += math.Pow(s/top, p)
+	}
+	moment, _ := math.Lgamma((p + 1) / 2)
+	return top * math.Pow(sum, 1/p) * math.Sqrt2 * math.Exp((moment-math.Log(math.Pi)/2)/p)
+}

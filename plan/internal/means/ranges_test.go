@@ -1,0 +1,109 @@
+package means
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+func withRanges(t *testing.T, p Params, min, max []float64) *Mechanism {
+	t.Helper()
+	m, err := New(p)
+	require.NoError(t, err)
+	m, err = m.WithRanges(min, max)
+	require.NoError(t, err)
+	return m
+}
+
+func TestInvalidRanges(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, nonNegative := range []bool{false, true} {
+		m, err := New(Params{Rho: 1, Dim: 2, Max: 10, NonNegative: nonNegative, Relation: budget.Replace})
+		require.NoError(t, err)
+		for _, broken := range [][2][]float64{
+			{nil, nil}, {{0, 0}, {1}}, {{0}, {1, 1}}, {{0, 1}, {1, 1}}, {{0, 2}, {1, 1}}, {{0, nan}, {1, 1}}, {{0, 0}, {1, nan}}, {{0, -inf}, {1, 1}}, {{0, 0}, {1, inf}},
+			{{0, -10.5}, {1, 1}}, {{0, 0}, {1, 10.5}},
+		} {
+			_, err := m.WithRanges(broken[0], broken[1])
+			require.ErrorIs(t, err, fault.ErrParams, "%v", broken)
+		}
+		_, err = m.WithRanges([]float64{0, -1}, []float64{1, 1})
+		require.Equal(t, nonNegative, err != nil)
+		far, err := m.WithRanges([]float64{0, 2}, []float64{1, 3})
+		require.NoError(t, err)
+		_, err = far.ReleaseSparse(t.Context(), Sparse{Offsets: []int{0, 0}})
+		require.ErrorIs(t, err, fault.ErrParams, "entries that are not stored are 0")
+	}
+	_, err := new(Mechanism).WithRanges(nil, nil)
+	require.ErrorIs(t, err, fault.ErrParams)
+}
+
+// Plain has the noise of the ranges: rows are within half of the widths of their middles, so that
+// sums have the sensitivity 2‖h‖ under Replace and ‖h‖ under AddRemove.
+func TestPlainWithRanges(t *testing.T) {
+	const n = 1000
+	min, max := []float64{10, -1, -50}, []float64{16, 3, 50}
+	x := make([][]float64, n)
+	rng := rand.New(rand.NewPCG(71, 72)) // test data
+	mean := make([]float64, 3)
+	for j := range x {
+		x[j] = []float64{10 + 6*rng.Float64(), 4*rng.Float64() - 1, 100*rng.Float64() - 50}
+		for i, v := range x[j] {
+			mean[i] += v / n
+		}
+	}
+	norm := math.Sqrt(3*3 + 2*2 + 50*50)
+	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
+		p := Params{Rho: 1, Dim: 3, Max: 100, Method: Plain, Relation: relation, Steps: Steps{Undivided: true}}
+		if relation == budget.AddRemove {
+			p.Rows = n
+		}
+		out, err := withRanges(t, p, min, max).Release(t.Context(), x)
+		require.NoError(t, err)
+		checkValid(t, out)
+		s := map[budget.Relation]float64{budget.Replace: 2, budget.AddRemove: 1}[relation]
+		require.InEpsilon(t, s*norm/math.Sqrt(2)/n, out.Errors[0], 1e-6)
+		require.InDelta(t, 0, l2(out.Values, mean), 10*s*norm/n)
+		require.Equal(t, []float64{13, 1, 0}, out.Centres)
+		require.InEpsilon(t, norm, out.Limit, 1e-6, "no row is clipped")
+	}
+}
+
+// Entries are clamped to their ranges, what is missing and NaN as 0 is, and released centres too;
+// IntervalBounded is as narrow as they are.
+func TestEntriesAreClampedToTheirRanges(t *testing.T) {
+	const n = 2000
+	x := make([][]float64, n)
+	for j := range x {
+		x[j] = [][]float64{{1e9, -1e9, math.NaN()}, {4, 4}, {math.Inf(-1)}, {5, -2, 3}}[j%4]
+	}
+	min, max := []float64{2, -3, 1}, []float64{6, 9, 7}
+	want := []float64{(6. + 4 + 2 + 5) / 4, (-3. + 4 + 0 - 2) / 4, (1. + 1 + 1 + 3) / 4}
+	for _, method := range []Method{Adaptive, Plain, Thesis} {
+		p := Params{Rho: 200, Dim: 3, Max: 1000, Resolution: 1, Method: method, Relation: budget.Replace}
+		out, err := withRanges(t, p, min, max).Release(t.Context(), x)
+		require.NoError(t, err)
+		checkValid(t, out)
+		bounded, err := withRanges(t, Params{Rho: 200, Dim: 3, Max: 1000, Resolution: 1, Method: method, Relation: budget.Replace}, min, max).Release(t.Context(), x)
+		require.NoError(t, err)
+		for i := range want {
+			require.InDelta(t, want[i], out.Values[i], 0.8, "%v, coordinate %d", method, i)
+			require.True(t, out.Centre(i) >= min[i] && out.Centre(i) <= max[i])
+			dptest.Alarm(t, 1e-12)
+			if lo, hi := bounded.Bounded(i, 1-1e-12); method != Thesis {
+				require.True(t, lo >= min[i] && hi <= max[i] && lo <= want[i] && want[i] <= hi, "%v: [%v, %v]", method, lo, hi)
+			}
+		}
+	}
+	low := []float64{0, 0, 0}
+	p := Params{Rho: 200, Dim: 3, NonNegative: true, Max: 1000, Method: TwoPass, Relation: budget.Replace}
+	out, err := withRanges(t, p, low, max).ReleaseSparse(t.Context(), sparseOf(x))
+	require.NoError(t, err)
+	checkValid(t, out)
+	require.InDelta(t, (6.+4+0+5)/4, out.Values[0], 0.5)
+}

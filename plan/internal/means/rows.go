@@ -1,0 +1,254 @@
+package means
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/quantile"
+)
+
+// bounds are what is public of rows: their length, and where entries are clamped to.
+type bounds struct {
+	dim         int
+	least, most float64
+	ranges      *ranges // nil: [least, most] for all
+}
+
+// clean clamps an entry of column i; NaN counts as 0.
+func (b *bounds) clean(i int, x float64) float64 {
+	least, most := b.least, b.most
+	if b.ranges != nil {
+		least, most = b.ranges.min[i], b.ranges.max[i]
+	}
+	if x >= least && x <= most {
+		return x
+	}
+	if x != x {
+		x = 0
+	}
+	return min(max(x, least), most)
+}
+
+// usual returns bounds such that clean leaves all entries between them as they are, in every
+// column. If columns have ranges of their own, no entry lies between the bounds.
+func (b *bounds) usual() (least, most float64) {
+	if b.ranges != nil {
+		return math.Inf(1), math.Inf(-1)
+	}
+	return b.least, b.most
+}
+
+// rows is the input of a release: dense or sparse, with entries clamped to [least, max] where they
+// are read.
+type rows struct {
+	bounds
+	dense  [][]float64
+	sparse *Sparse // nil for dense rows
+}
+
+// count returns the number of rows.
+func (r *rows) count() int {
+	if r.sparse != nil {
+		return r.sparse.Rows()
+	}
+	return len(r.dense)
+}
+
+// present returns the rows without the empty dense ones. Those stand for missing rows under the
+// relation AddRemove.
+func (r *rows) present() *rows {
+	out := *r
+	if r.sparse == nil {
+		out.dense = slices.DeleteFunc(slices.Clone(r.dense), func(row []float64) bool { return len(row) == 0 })
+	}
+	return &out
+}
+
+// columnBlock returns the number of columns that a worker gathers at a time. More columns read
+// longer stretches of each row, but the keys of all should not be many more than 2²².
+func columnBlock(rows, columns int) int { return min(max(1<<22/max(rows, 1), 4), 64, columns) }
+
+// columns calls use once for each of the listed columns, with its keys, on several goroutines. Of
+// dense rows it holds columnBlock columns for each goroutine at a time; of sparse rows it holds all
+// the listed columns, in memory proportional to their stored entries.
+func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Keying, use func(at, worker int, c quantile.Column)) error {
+	if r.sparse != nil {
+		return r.sparseColumns(list, count, stop, k, use)
+	}
+	n := len(r.dense)
+	block, buffers := columnBlock(n, max(len(list), 1)), make([][]uint32, count)
+	return workers(count, (len(list)+block-1)/block, stop, func(b, worker int) {
+		some := list[b*block : min((b+1)*block, len(list))]
+		if buffers[worker] == nil {
+			buffers[worker] = make([]uint32, block*n)
+		}
+		keys := buffers[worker]
+		for j := 0; j < n; j += tile {
+			rows, x := r.dense[j:min(j+tile, n)], [tile]float64{}
+			for at, i := range some {
+				r.gather(x[:len(rows)], rows, i)
+				k.Fill(keys[at*n+j:], i, x[:len(rows)])
+			}
+		}
+		for at := range some {
+			use(b*block+at, worker, quantile.Column{Keys: keys[at*n : (at+1)*n]})
+		}
+	})
+}
+
+// tile is the number of rows that are read together. A cache line of a row then serves several
+// columns, and the keys that are written fill whole cache lines.
+const tile = 16
+
+// gather sets x to the entries of the rows in column i.
+func (r *rows) gather(x []float64, rows [][]float64, i int) {
+	least, most := r.usual()
+	for at, row := range rows {
+		v := 0.0
+		if i < len(row) {
+			v = row[i]
+		}
+		if !(v >= least && v <= most) {
+			v = r.clean(i, v)
+		}
+		x[at] = v
+	}
+}
+
+// entriesAtOnce is the number of sparse entries whose keys are computed together.
+const entriesAtOnce = 256
+
+// sparseColumns is columns for sparse rows. It counts the zeros of a column, but visits none.
+func (r *rows) sparseColumns(list []int, count int, stop func() error, k *quantile.Keying, use func(at, worker int, c quantile.Column)) error {
+	s := r.sparse
+	place := make([]int32, r.dim) // 1 + the place in the list
+	for at, i := range list {
+		place[i] = int32(at) + 1
+	}
+	ends := make([]int, len(list)+1)
+	for _, i := range s.Indices {
+		if at := place[i]; at > 0 {
+			ends[at]++
+		}
+	}
+	for at := range list {
+		ends[at+1] += ends[at]
+	}
+	keys := make([]uint32, ends[len(list)])
+	next := slices.Clone(ends[:len(list)])
+	var (
+		x     [entriesAtOnce]float64
+		some  [entriesAtOnce]uint32
+		where [entriesAtOnce]int32
+	)
+	for from := 0; from < len(s.Indices); from += entriesAtOnce {
+		m := 0
+		for e, i := range s.Indices[from:min(from+entriesAtOnce, len(s.Indices))] {
+			at := place[i] - 1
+			if at < 0 {
+				continue
+			}
+			v := r.clean(int(i), s.value(from+e))
+			if k.Centre != nil {
+				v = math.Abs(v - k.Centre[i])
+			}
+			x[m], where[m] = v, at
+			m++
+		}
+		k.KeyAll(some[:], x[:m])
+		for e, at := range where[:m] {
+			keys[next[at]] = some[e]
+			next[at]++
+		}
+	}
+	n := s.Rows()
+	return workers(count, len(list), stop, func(at, worker int) {
+		var zero [1]uint32
+		k.Fill(zero[:], list[at], make([]float64, 1))
+		c := quantile.Column{Keys: keys[ends[at]:ends[at+1]], Zero: zero[0]}
+		c.Zeros = int64(n - len(c.Keys))
+		use(at, worker, c)
+	})
+}
+
+// Sparse is a matrix in compressed form whose entries are mostly 0: package plan documents it.
+type Sparse struct {
+	Offsets []int
+	Indices []uint32
+	Values  []float64
+}
+
+// Rows returns the number of rows.
+func (s Sparse) Rows() int { return max(len(s.Offsets)-1, 0) }
+
+// wellFormed reports whether the lengths and the offsets fit together.
+func (s Sparse) wellFormed() bool {
+	if len(s.Offsets) == 0 {
+		return len(s.Indices) == 0 && len(s.Values) == 0
+	}
+	return s.Offsets[0] == 0 && slices.IsSorted(s.Offsets) && s.Offsets[len(s.Offsets)-1] == len(s.Indices) &&
+		(s.Values == nil || len(s.Values) == len(s.Indices))
+}
+
+// entry is one entry of a row.
+type entry struct {
+	index uint32
+	value float64
+}
+
+// canonical returns the matrix with strictly ascending indices below dim in each row. If it has
+// them already, the slices are those of s.
+func (s Sparse) canonical(dim int) Sparse {
+	ascending := func(j int) bool {
+		row := s.Indices[s.Offsets[j]:s.Offsets[j+1]]
+		for i := 1; i < len(row); i++ {
+			if row[i] <= row[i-1] {
+				return false
+			}
+		}
+		return len(row) == 0 || int64(row[len(row)-1]) < int64(dim)
+	}
+	j := 0
+	for j < s.Rows() && ascending(j) {
+		j++
+	}
+	if j == s.Rows() {
+		return s
+	}
+	out := Sparse{Offsets: append(make([]int, 0, len(s.Offsets)), 0)}
+	var row []entry
+	for j := range s.Rows() {
+		row = row[:0]
+		for i := s.Offsets[j]; i < s.Offsets[j+1]; i++ {
+			if int64(s.Indices[i]) < int64(dim) {
+				row = append(row, entry{s.Indices[i], s.value(i)})
+			}
+		}
+		slices.SortStableFunc(row, func(a, b entry) int { return int(int64(a.index) - int64(b.index)) })
+		for i, e := range row {
+			if i > 0 && row[i-1].index == e.index {
+				if s.Values != nil {
+					out.Values[len(out.Values)-1] += e.value
+				}
+				continue
+			}
+			out.Indices = append(out.Indices, e.index)
+			if s.Values != nil {
+				out.Values = append(out.Values, e.value)
+			}
+		}
+		out.Offsets = append(out.Offsets, len(out.Indices))
+	}
+	return out
+}
+
+// value returns stored value i, or 0 if that is NaN.
+func (s Sparse) value(i int) float64 {
+	if s.Values == nil {
+		return 1
+	}
+	if v := s.Values[i]; v == v {
+		return v
+	}
+	return 0
+}

@@ -1,0 +1,227 @@
+package means
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/quantile"
+)
+
+// Scales are the standard deviations of the coordinates, up to a common factor, which PLAN does not
+// need to know.
+
+const (
+	normalMedian  = 0.6744897501960817 // Φ⁻¹(¾): the median of |Z|
+	medianDensity = 0.6355             // the density of |Z| there
+	medianSlope   = 0.4287             // the same for ln|Z|: medianDensity·normalMedian
+	scaleBits     = 10                 // binary digits to which a scale is resolved
+	leastPart     = 1.0 / 16           // of the Resolution: the least scale
+)
+
+// leastScale returns the least standard deviation.
+func (p Params) leastScale() float64 { return max(p.Resolution*leastPart, p.Steps.Floor) }
+
+// scaleAxis returns the axis of |x − μ̃|.
+func (r *run) scaleAxis() quantile.Axis {
+	if r.p.Steps.Base == quantile.Uniform {
+		return quantile.UniformAxis(0, 2*r.p.Max)
+	}
+	return quantile.LogAxis(r.p.leastScale()*normalMedian, 2*r.p.Max, scaleBits)
+}
+
+// scaleSlope is the centreSlope of scales: 1/(2L) of the data on either side of the median are
+// within a factor e^{±1/(2L·medianSlope)}.
+func (r *run) scaleSlope() float64 {
+	a := r.scaleAxis()
+	if a.Base == quantile.Uniform {
+		return 0x1p-20
+	}
+	return 1 / medianSlope / math.Log(a.Max/a.Unit)
+}
+
+// spreads releases the standard deviations of the listed coordinates with the budget rho for all
+// together.
+func (r *run) spreads(list []int, rho float64, base []quantile.Region) error {
+	rho = r.budget.take(rho)
+	r.spent.Scale += rho
+	var values []float64
+	var err error
+	switch share := each(rho, float64(len(list))); r.p.Steps.Spread {
+	case Pairs:
+		values, err = r.pairSpreads(list, share)
+	case Direct:
+		values, err = r.directSpreads(list, share)
+	case Means:
+		values, err = r.meanSpreads(list, share)
+	default:
+		values, err = r.deviations(list, share, base)
+	}
+	if err != nil {
+		return err
+	}
+	for at, i := range list {
+		r.scale[i] = min(max(values[at], r.p.leastScale()), 2*r.p.Max)
+	}
+	return nil
+}
+
+// deviations estimates σ by the median of |x − μ̃|.
+func (r *run) deviations(list []int, rho float64, base []quantile.Region) ([]float64, error) {
+	a := r.scaleAxis()
+	values, err := r.quantiles(list, &quantile.Keying{Axis: a, Centre: r.centre}, base, 0.5, rho)
+	for at := range values {
+		values[at] /= normalMedian
+	}
+	return values, err
+}
+
+// directSpreads estimates σ by the .841 quantile minus μ̃.
+func (r *run) directSpreads(list []int, rho float64) ([]float64, error) {
+	a := r.centreAxis()
+	values, err := r.quantiles(list, &quantile.Keying{Axis: a}, a.Plain(), 0.841, rho)
+	for at, i := range list {
+		values[at] -= r.centre[i]
+	}
+	return values, err
+}
+
+// noiseRatio returns the factor by which scaling multiplies the ℓₚ norm of the noise:
+// ‖σ‖_{2p/(p+2)}/(d^{1/p}·‖σ‖₂), for scales of a sample of the coordinates.
+//
+// With factors σ^{−2/(p+2)} and C² = Σσᵢ^{2p/(p+2)}, the noise has standard deviations in
+// proportion to C·σᵢ^{2/(p+2)}, and its ℓₚ norm to C·(Σσᵢ^{2p/(p+2)})^{1/p} = ‖σ‖_{2p/(p+2)};
+// without, C = ‖σ‖₂ in all d coordinates.
+func noiseRatio(scales []float64, p float64) float64 {
+	e := 2 * p / (p + 2)
+	var shaped, squares float64
+	top := slices.Max(scales)
+	for _, s := range scales {
+		shaped += math.Pow(s/top, e)
+		squares += s / top * (s / top)
+	}
+	return math.Pow(shaped, 1/e) / (math.Pow(float64(len(scales)), 1/p) * math.Sqrt(squares))
+}
+
+// scalingPays decides whether to scale. The scales of rest coordinates still have to be estimated.
+func (r *run) scalingPays(pilot []int, rest int) bool {
+	switch {
+	case r.given != nil || r.p.Steps.Scaling == Scaled:
+		return r.p.Steps.Scaling != Unscaled
+	case r.p.Steps.Scaling == Unscaled:
+		return false
+	}
+	cost := 0.0
+	if rest > 0 {
+		_, rho := r.scaleBudget(pilot, rest)
+		cost = min(rho/max(r.budget.left(), rho), 0.9)
+	}
+	return noiseRatio(pick(r.scale, pilot), r.p.P) < scaleGain*math.Sqrt(1-cost)
+}
+
+// scaleBudget returns the base measure and the budget of the scales that were not in the pilot.
+func (r *run) scaleBudget(pilot []int, rest int) ([]quantile.Region, float64) {
+	a := r.scaleAxis()
+	found := pick(r.scale, pilot)
+	for at := range found {
+		found[at] *= normalMedian
+	}
+	base, m := a.Window(found), float64(rest)
+	rho := r.fixPart(r.p.Shares.Scale, mostShare, m, func() float64 {
+		l := a.Requirement(base, m, r.p.Failure/stages, len(found), func(i int, width float64) (lo, hi float64) {
+			f := math.Exp(width / medianSlope)
+			return found[i] / f, found[i] * f
+		}, func(i int) (lo, hi float64) { return found[i] / 3, found[i] * 3 })
+		return m * quantile.Need(max(l, leastRank), 0.5, r.n, r.ranks())
+	})
+	return base, rho
+}
+
+// scales releases the scales that were not in the pilot, and shrinks all.
+func (r *run) scales(pilot, rest []int) error {
+	if r.given != nil {
+		copy(r.scale, r.given)
+		return nil
+	}
+	if len(rest) > 0 {
+		base, rho := r.scaleBudget(pilot, len(rest))
+		if err := r.spreads(rest, rho, base); err != nil {
+			return err
+		}
+	}
+	if !r.p.Steps.Unshrunk && r.p.Steps.Spread == Deviations {
+		r.shrinkScales()
+	}
+	return nil
+}
+
+// shrinkScales moves every log σ̂ towards the median of all by the part of their variance that is
+// noise, 1.1·τ²/V at most 1. The variance of a quantile's rank is 2/c², so that of log σ̂ is
+// τ² = 2/(c·n·medianSlope)². V is taken from the quartiles, so that a scale that was missed does
+// not hide what the others tell. It is post-processing.
+func (r *run) shrinkScales() {
+	perScale := r.spent.Scale / float64(r.p.Dim)
+	tau := math.Sqrt2 / (quantile.Reach(perScale, 0.5, r.n, r.ranks()) * 2 * medianSlope)
+	logs := make([]float64, len(r.scale))
+	for i, s := range r.scale {
+		logs[i] = math.Log(s)
+	}
+	sorted := slices.Sorted(slices.Values(logs))
+	n := len(sorted)
+	middle, spread := sorted[n/2], (sorted[n*3/4]-sorted[n/4])/(2*normalMedian)
+	keep := max(0, 1-1.1*tau*tau/(spread*spread))
+	if !(keep < 1) { // or NaN, if all are equal
+		return
+	}
+	for i := range r.scale {
+		r.scale[i] = math.Exp(middle + keep*(logs[i]-middle))
+	}
+}
+
+// shape sets the factors of the coordinates by their scales.
+func (r *run) shape() {
+	r.scaled = true
+	for i, s := range r.regularized() {
+		r.factor[i] = shapingFactor(s, r.p.P)
+	}
+}
+
+// shapingFactor returns s^{−2/(p+2)}, for 2⁻²⁰⁰ < s < 2²⁰⁰.
+func shapingFactor(s, p float64) float64 {
+	switch p {
+	case 1:
+		return 1 / math.Cbrt(s*s)
+	case 2:
+		return 1 / math.Sqrt(s)
+	}
+	return math.Pow(s, -2/(p+2))
+}
+
+// regularized returns the scales, or, as assumption 5.1 and Definition 5.6 of the thesis allow,
+// larger ones: σ^e + ‖σ^e‖₁/d to the power 1/e.
+func (r *run) regularized() []float64 {
+	if !r.p.Steps.Regularized {
+		return r.scale
+	}
+	e := 2 * r.p.P / (r.p.P + 2)
+	mean := 0.0
+	for _, s := range r.scale {
+		mean += math.Pow(s, e) / float64(r.p.Dim)
+	}
+	out := make([]float64, r.p.Dim)
+	for i, s := range r.scale {
+		out[i] = math.Pow(math.Pow(s, e)+mean, 1/e)
+	}
+	return out
+}
+
+// escaped reports whether there must be heavy coordinates that the pilot did not see, as rows are
+// much longer than its typical scale explains. The quantile of a χ² law of d degrees that a part
+// e^{−x} exceeds is below d + 2√(dx) + 2x.
+func (r *run) escaped(limit float64, pilot []int) bool {
+	if r.p.Steps.Scaling != AutoScaling || len(pilot) == r.p.Dim {
+		return false
+	}
+	typical := slices.Sorted(slices.Values(pick(r.scale, pilot)))[len(pilot)/2]
+	d, x := float64(r.p.Dim), max(math.Log(mostClipped*cap1(r.n)/cap1(r.p.depth(r.n, only).rows)), 0)
+	return limit*limit > heavyRatio*(d+2*math.Sqrt(d*x)+2*x)*typical*typical
+}
