@@ -94,6 +94,21 @@ func Int(x *int, most int) Field {
 	}
 }
 
+// Whole is an integer in [least, most] in four bytes, two's complement. Reading fails outside.
+func Whole(x *int, least, most int32) Field {
+	return Field{
+		func(dst []byte) []byte { return binary.LittleEndian.AppendUint32(dst, uint32(*x)) },
+		func(r *Reader) {
+			n := int32(r.Uint32())
+			if n < least || n > most {
+				r.Fail(fmt.Sprintf("the number %d, want one in [%d, %d]", n, least, most))
+				n = 0
+			}
+			*x = int(n)
+		},
+	}
+}
+
 // Long is an integer in [0, most] in eight bytes. Reading fails above most, and above the largest
 // int, which is less on some machines.
 func Long(x *int, most uint64) Field {

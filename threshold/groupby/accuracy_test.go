@@ -137,7 +137,7 @@ func TestClippingIsSaid(t *testing.T) {
 func TestEstimatesOfWhatIsShown(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6}
 	b := builder[int](t, p)
-	law := p.normal().noises(held(b).law)
+	law := p.normal().noises(held(b).law, choice{})
 	users := int(math.Round(planned(p).Threshold))
 	for range users {
 		b.AddUser([]int{1})
@@ -169,7 +169,7 @@ func TestDeviations(t *testing.T) {
 	runs := dptest.Full(20000, 2000)
 	var count, sum, others, product, short, rests moments
 	p = p.normal()
-	law := p.noises(held(b).law)
+	law := p.noises(held(b).law, choice{})
 	for range runs {
 		g := release(t, b)
 		x, y := (g.Estimate(1)-500)/planned(p).StdDev, (g.Estimate(2)-500)/planned(p).StdDev
@@ -178,7 +178,7 @@ func TestDeviations(t *testing.T) {
 		sum.add(g.Sum(1) / math.Hypot(5*law.count, 5*law.value))
 		others.add(g.Others() / g.law.others)
 		short.add(float64(g.shortfall) / unit / law.shortfall)
-		rests.add((float64(g.groups[0].rest) - 500*float64(given(p, 2, 2, 0).rest)) / held(b).law.rest)
+		rests.add((float64(g.groups[0].rest) - float64(rest(500*unit, 500*weight(2), held(b).law.clips[0].mix))) / held(b).law.rest(choice{}))
 	}
 	// Six and a half standard errors: 8e-11 each; of a variance 1 the standard error is √(2/n).
 	dptest.Alarm(t, 1e-9)
@@ -198,7 +198,7 @@ func (m moments) mean() float64   { return m.s / m.n }
 func (m moments) square() float64 { return m.ss / m.n }
 func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
 func privateState(s *state[int]) secret[int] {
-	return private.New(newState(s.params, s.law, s.way, newTable[int](0), 0))
+	return private.New(newState(s.params, s.law, s.way, newTable[int](0, s.table.width), 0))
 }
 
 // Revenue by page: 50,000 users with log-normal values on some pages each. Counts, sums and means
@@ -243,7 +243,7 @@ func TestRevenueByPage(t *testing.T) {
 	alone := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}.normal()
 	c, err := alone.sizes()
 	require.NoError(t, err)
-	law := alone.noises(c)
+	law := alone.noises(c, choice{})
 	rest := law.count*law.count - law.weight*law.weight
 	require.InEpsilon(t, math.Sqrt(law.weight*law.weight+rest/(1-valuesShare)), planned(p).StdDev, 1e-9)
 	require.Less(t, planned(p).StdDev, 1.35*planned(alone).StdDev)

@@ -21,27 +21,30 @@ type Builder[K hashing.Key] struct {
 
 // state is what a Builder holds.
 type state[K hashing.Key] struct {
-	params    Params
-	axis      axis
-	law       calibration
-	way       way
-	table     table[K]
-	found     int   // so many of the table's first keys has a first pass found, or are listed
-	shortfall int64 // what clipping has cost a key at most, summed over users
-	others    int64 // what is added to the others already
-	users     users // of a Builder that keeps them
-	src       noise.Source
+	params Params
+	axis   axis
+	law    calibration
+	way    way
+	table  table[K]
+	found  int     // so many of the table's first keys has a first pass found, or are listed
+	shorts []int64 // what each clip has cost a key at most, summed over users
+	at     choice  // which clip counts have, once it is chosen
+	others int64   // what is added to the others already
+	users  users   // of a Builder that keeps them
+	src    noise.Source
 
 	numbers []uint32 // of one user, for reuse: his keys, and the sums of their values
 	sums    []int64
 	keys    []K // those that are not listed
 	order   []int
-	given   uint64 // so many numbers, and one, have been given before
+	losses  []int64 // by each clip
+	given   uint64  // so many numbers, and one, have been given before
 }
 
 // newState returns the state of an empty Builder.
 func newState[K hashing.Key](p Params, law calibration, w way, t table[K], found int) state[K] {
-	return state[K]{params: p, axis: p.axis(), law: law, way: w, table: t, found: found, given: 1}
+	n := len(law.clips)
+	return state[K]{params: p, axis: p.axis(), law: law, way: w, table: t, found: found, shorts: make([]int64, n), losses: make([]int64, n), given: 1}
 }
 
 // way is which pass a state is for.
@@ -74,7 +77,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{private.New(newState(p, law, w, newTable[K](0), 0)), p, p.Guarantee()}, nil
+	return &Builder[K]{private.New(newState(p, law, w, newTable[K](0, p.width(law)), 0)), p, p.Guarantee()}, nil
 }
 
 // Grow makes room for n more keys, so that adding them does not copy the table: a hint, for those

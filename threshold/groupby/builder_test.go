@@ -34,7 +34,7 @@ func builder[K string | int](t testing.TB, p Params) *Builder[K] {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{private.New(newState(p, laws[p], w, newTable[K](0), 0)), p, p.Guarantee()}
+	return &Builder[K]{private.New(newState(p, laws[p], w, newTable[K](0, p.width(laws[p])), 0)), p, p.Guarantee()}
 }
 
 // entry is a key with its cell.
@@ -86,7 +86,7 @@ func pairs(keys []int, value func(int) float64) func(func(int, float64) bool) {
 func given(p Params, k, l int, value int64) cell {
 	p = p.normal()
 	x := clipped(k, p.FullKeys)
-	return cell{weight(k), rest(x, weight(k), p.mixture()), value, residual(l)}
+	return cell{weight(k), x, value, residual(l)}
 }
 
 // A user's keys count once each; what he gives is that of his distinct keys.
@@ -97,17 +97,17 @@ func TestAddUser(t *testing.T) {
 	b.AddUser([]int{7, 5, 7, 7})
 	two := given(everything, 2, 2, -unit/2)
 	require.Equal(t, []entry[int]{{5, two}, {7, two}}, entriesOf(held(b)))
-	require.Zero(t, held(b).shortfall)
+	require.Zero(t, held(b).shorts[0])
 	valued(b)(split(func(yield func(int, float64) bool) {
 		_ = yield(5, 2) && yield(8, math.NaN()) && yield(5, 7) && yield(9, -100) && yield(10, 1)
 	}))
 	x := clipped(4, 3)
 	both := given(everything, 4, 4, x)
-	both = cell{two.weight + both.weight, two.rest + both.rest, two.value + both.value, two.others + both.others}
+	both = cell{two.weight + both.weight, two.count + both.count, two.value + both.value, two.others + both.others}
 	require.Equal(t, []entry[int]{
 		{5, both}, {7, two}, {8, given(everything, 4, 4, -x/2)}, {9, given(everything, 4, 4, -x)}, {10, given(everything, 4, 4, 0)},
 	}, entriesOf(held(b)))
-	require.EqualValues(t, unit-x, held(b).shortfall)
+	require.EqualValues(t, unit-x, held(b).shorts[0])
 	b.AddUserValues(nil, nil)
 	require.Len(t, held(b).table.entries(), 5)
 }
@@ -127,7 +127,7 @@ func TestManyKeys(t *testing.T) {
 		n := e.weight / weight(6)
 		kept[e.key] = n
 		require.Equal(t, n*weight(6), e.weight)
-		require.Equal(t, n*each.rest, e.rest)
+		require.Equal(t, n*each.count, e.count)
 		require.Equal(t, users*residual(keys), e.others)
 	}
 	total := int64(0)
@@ -136,7 +136,7 @@ func TestManyKeys(t *testing.T) {
 		total += n
 	}
 	require.EqualValues(t, users*6, total)
-	require.EqualValues(t, int64(users*unit), held(b).shortfall)
+	require.EqualValues(t, int64(users*unit), held(b).shorts[0])
 }
 
 // Sums are exact: order and shards leave no trace.
@@ -184,7 +184,7 @@ func TestShardsAndMerge(t *testing.T) {
 // Slots hold half of a hash, in which about ten pairs of 300,000 keys agree: they stay apart.
 func TestKeysOfOneHalfHash(t *testing.T) {
 	const n = 300_000
-	tb, random := newTable[int](0), rand.New(rand.NewPCG(6, 7))
+	tb, random := newTable[int](0, 0), rand.New(rand.NewPCG(6, 7))
 	var keys [n]int
 	for i := range keys {
 		keys[i] = int(random.Uint64()) // some are equal where int has 32 bits
@@ -204,13 +204,13 @@ func TestKeysOfOneHalfHash(t *testing.T) {
 }
 
 func TestSaturation(t *testing.T) {
-	tb := newTable[int](0)
+	tb := newTable[int](0, 0)
 	for range 5 {
 		tb.add(1, cell{limit, limit, -limit, limit})
 	}
 	require.Equal(t, []entry[int]{{1, cell{limit, limit, -limit, limit}}}, tb.entries())
-	tb.add(1, cell{rest: -limit})
-	require.Zero(t, tb.cells[0].rest)
+	tb.add(1, cell{count: -limit})
+	require.Zero(t, tb.cells[0].count)
 	tb.add(1, cell{value: limit})
 	require.Zero(t, tb.cells[0].value)
 }
@@ -227,7 +227,7 @@ func TestReleaseOnce(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
 	} {
 		p = p.normal()
-		other := &Builder[string]{private.New(newState(p, calibration{}, once, newTable[string](0), 0)), p, p.Guarantee()}
+		other := &Builder[string]{private.New(newState(p, calibration{}, once, newTable[string](0, 0), 0)), p, p.Guarantee()}
 		require.ErrorIs(t, fresh.Merge(other), ErrMismatch)
 		require.ErrorIs(t, other.RestorePrivateState(held), ErrMismatch)
 		require.False(t, other.Released())

@@ -50,9 +50,9 @@ type calibration struct {
 	weight    float64            // of the keys, in the last pass
 	first     rounding.Quadratic // the first of two passes
 	discovery float64            // of the keys, in the first of two passes
-	mix       int64              // a count is (rests + mix·weights)/fine
-	gives     []gift             // what a user of k keys that count gives, for k up to the most
-	rest      float64            // of the rests, in 1/fine of a step
+	clips     []clip             // what FullKeys can be, from the largest down; none with KeysOnly
+	sigma     float64            // σ, in users
+	share     float64            // of 1/σ² for the counts, as far as they are no weights
 	shortfall float64
 	value     float64 // of a sum of values
 	others    float64 // of what is not shown
@@ -73,8 +73,15 @@ func (p Params) sizes() (c calibration, err error) {
 		return c, err
 	}
 	c.weight, c.discovery, c.shortfall, c.value, c.others = c.weight*unit, c.discovery*unit, c.shortfall*unit, c.value*unit, c.others*unit
-	c.rest *= fine * unit
-	if !(max(c.weight, c.discovery, c.rest, c.shortfall, c.value, c.others) <= 0x1p46) {
+	counts := 0.0
+	switch all := len(c.clips); all {
+	case 0:
+	case 1:
+		counts = c.rest(choice{})
+	default:
+		counts = max(c.rest(choice{0, all}), c.question(0)*unit)
+	}
+	if !(max(c.weight, c.discovery, counts, c.shortfall, c.value, c.others) <= 0x1p46) {
 		// what package noise draws at step 1
 		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a FullKeys and a CountShare with less noise")
 	}
@@ -120,87 +127,98 @@ func (p Params) foundSizes() (c calibration, err error) {
 	if p.Passes == 2 {
 		sigma *= adaptiveNoise
 	}
-	keys, share := 1.0, 0.0
-	length, ratio := 0.0, 0.0
-	c.mix = p.mixture()
-	c.gives = p.gifts(c.mix)
+	c.sigma = sigma
+	keys := 1.0
 	if !p.KeysOnly {
-		length, ratio = longest(c.gives)
-		if p.Passes == 2 {
-			length, ratio = math.Sqrt(float64(p.FullKeys))*up, 0
-		}
 		c.shortfall = sigma / math.Sqrt(shortfallShare*p.CountShare) * up
 		c.beside += 1 / (c.shortfall * c.shortfall)
 		keys -= shortfallShare * p.CountShare
-		share = (1 - shortfallShare) * p.CountShare
+		c.share = (1 - shortfallShare) * p.CountShare
 	}
 	if p.values() {
 		squared := float64(p.FullKeys)
 		if p.Passes == 1 {
 			squared = min(squared, float64(p.most))
 		}
-		c.value = sigma * math.Sqrt(norm*squared/(valuesShare*share)) * up
+		c.value = sigma * math.Sqrt(norm*squared/(valuesShare*c.share)) * up
 		c.beside += norm * norm * squared / (c.value * c.value)
-		keys -= valuesShare * share
-		share -= valuesShare * share
+		keys -= valuesShare * c.share
+		c.share -= valuesShare * c.share
 	}
 	if p.Others {
 		c.others = sigma * othersLimit / math.Sqrt(othersShare) * up
 		c.beside += othersLimit * othersLimit / (c.others * c.others)
 		keys -= othersShare
 	}
-	if length > 0 {
-		keys -= share
-		c.rest = sigma * length / math.Sqrt(share) * up
-		c.beside += norm * length * length / (c.rest * c.rest)
+	c.clips = p.clips(keys-c.share, c.share)
+	if len(c.clips) == 1 && c.clips[0].length == 0 { // counts are weights alone
+		c.share = 0
 	}
+	keys -= c.share
+	c.beside += norm * c.share / (sigma * sigma) * up
 	if p.Passes == 2 {
 		c.discovery = sigma / math.Sqrt(firstShare*keys) * up
 		keys *= 1 - firstShare
 	}
 	c.weight = sigma / math.Sqrt(keys) * up
-	if c.rest > 0 && p.Relation == budget.Replace {
-		above := ratio * c.weight / c.rest
-		c.beside += 2 * max(0, above*above-1) / (c.weight * c.weight)
+	if p.Relation == budget.Replace {
+		above := 1.0
+		for _, k := range c.clips {
+			if k.length > 0 {
+				above = max(above, k.ratio*c.weight*math.Sqrt(c.share)/(sigma*k.length)*up)
+			}
+		}
+		c.beside += 2 * (above*above - 1) / (c.weight * c.weight)
 	}
 	c.beside *= up
 	return c, nil
 }
 
-// mixture returns fine·κ.
-func (p Params) mixture() int64 {
-	if p.Passes == 2 {
-		return 0
+// clips returns the choices of FullKeys, where keys and counts have these shares.
+func (p Params) clips(keys, counts float64) (clips []clip) {
+	const up = 1 + 0x1p-40
+	for _, full := range p.fulls() {
+		c := clip{full: full}
+		if p.Passes == 2 {
+			c.length = c.root() * up
+		} else {
+			c.mix = p.mixture(full, keys, counts)
+			c.length, c.ratio = p.longest(c)
+		}
+		clips = append(clips, c)
 	}
-	return int64(math.Round(fine * (math.Sqrt(float64(min(p.FullKeys, p.most))) + 1) / 2))
+	return clips
 }
 
-// gift is what a user with k keys that count gives to each of them: weight, rest and count.
-type gift struct{ weight, rest, count int64 }
-
-// gifts returns those of one pass for k = 0, …, p.most.
-func (p Params) gifts(mix int64) []gift {
-	gifts := make([]gift, p.most+1)
-	for k := 1; k <= p.most; k++ {
-		g := gift{weight: weight(k)}
-		if !p.KeysOnly {
-			g.count = clipped(k, p.FullKeys)
-			g.rest = rest(g.count, g.weight, mix)
-		}
-		gifts[k] = g
+// mixture returns fine·κ: half of C + 1, or, where the counts have their share whatever C is, what
+// makes the noise least with three quarters of it.
+func (p Params) mixture(full int, keys, counts float64) int64 {
+	c := math.Sqrt(float64(min(full, p.most)))
+	best := int64(math.Round(fine * (c + 1) / 2))
+	if p.FullKeys != AutoFullKeys {
+		return best
 	}
-	return gifts
+	variance := func(mix int64) float64 {
+		kappa := float64(mix) / fine
+		rest := max(math.Abs(c-kappa), math.Abs(kappa-1))
+		return kappa*kappa/keys + rest*rest/(0.75*counts)
+	}
+	for best > 0 && variance(best-1) < variance(best) {
+		best--
+	}
+	return best
 }
 
 // longest returns the largest ℓ₂ norm of a user's rests and the largest ratio of a rest and a
 // weight, in units of S and exactly but for the last roundings, which go up.
-func longest(gifts []gift) (norm, ratio float64) {
+func (p Params) longest(c clip) (norm, ratio float64) {
 	const up = 1 + 0x1p-40
 	squared := int64(0)
-	for k := 1; k < len(gifts); k++ {
-		d := gifts[k].rest
+	for k := 1; k <= p.most; k++ {
+		w := weight(k)
+		d := rest(clipped(k, c.full), w, c.mix)
 		squared = max(squared, int64(k)*d*d) // at most (16·32·S)²
-		ratio = max(ratio, math.Abs(float64(d))/float64(gifts[k].weight)/fine)
+		ratio = max(ratio, math.Abs(float64(d))/float64(w)/fine)
 	}
 	return math.Sqrt(float64(squared)) / (fine * unit) * up, ratio * up
 }

@@ -50,7 +50,7 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Discovery[K]{private.New(newState(p, law, finding, newTable[K](0), 0)), p, p.Guarantee()}, nil
+	return &Discovery[K]{private.New(newState(p, law, finding, newTable[K](0, 0), 0)), p, p.Guarantee()}, nil
 }
 
 // Guarantee returns what both passes together promise to each user: [Params.Guarantee]. A Discovery
@@ -64,8 +64,10 @@ func (d *Discovery[K]) AddUser(keys []K) {
 	if s == nil {
 		return
 	}
-	s.gather(keys, nil)
-	s.weigh(s.numbers)
+	if s.gather(keys, nil); len(s.numbers) > 0 {
+		s.lose(len(s.numbers), false)
+		s.weigh(s.numbers)
+	}
 	private.Leave(d.secret)
 }
 
@@ -100,7 +102,8 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 		}
 	}
 	wire.Sort(keys)
-	next := private.New(newState(s.params, s.law, second, tableOf(keys), len(keys)))
+	next := private.New(newState(s.params, s.law, second, tableOf(keys, 0), len(keys)))
+	private.Use(next, func(s *state[K], at choice) { s.at = at }, s.choose())
 	return &Builder[K]{next, s.params, s.params.Guarantee()}, nil
 }
 
@@ -108,13 +111,11 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 // weight is for those that the first pass has not found.
 func (s *state[K]) addSecond() {
 	if !s.params.KeysOnly {
-		x := clipped(len(s.numbers), s.params.FullKeys)
-		s.shortfall = sum(s.shortfall, unit-x)
-		s.giveAll(s.numbers, s.sums, x, cell{rest: rest(x, 0, 0)})
+		s.giveAll(s.numbers, s.sums, cell{count: unit - s.lose(len(s.numbers), false)[s.at.clip]}, nil)
 	}
 	left := slices.DeleteFunc(s.numbers, func(i uint32) bool { return int(i) < s.found })
 	if s.params.Others && len(left) > 0 {
-		s.giveAll(left, nil, 0, cell{others: residual(len(left))})
+		s.giveAll(left, nil, cell{others: residual(len(left))}, nil)
 	}
 	s.weigh(left)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of Groups, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of Groups, little-endian, version 2; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
 //	6      header: "dpsk", kind 16, version 1
@@ -23,7 +23,9 @@ import (
 //	8      Max
 //	2      Passes
 //	4      the most keys of a user: 1000, or of a list its length, at most 4096
-//	4      Clip, 0 with KeysOnly
+//	4      FullKeys, −1 where it is chosen, 0 with KeysOnly
+//	2      the number of the clip that was chosen, 0 where FullKeys is not
+//	2      how many clips were asked about, likewise
 //	8      the threshold of the weights, 0 with KeysOnly, a list or two passes
 //	8      shortfall, 0 with KeysOnly
 //	8      others, 0 without Others
@@ -37,15 +39,15 @@ import (
 // Sums are in steps of 2⁻²⁰, rests of 2⁻²⁴, with their noise, two's complement. Nothing depends on
 // the order of arrival, and no other bytes decode to the same groups.
 const (
-	version   = 1
-	fixedSize = wire.HeaderSize + 3 + 5*8 + 2 + 2*4 + 3*8 + 4
+	version   = 2
+	fixedSize = wire.HeaderSize + 3 + 5*8 + 2 + 2*4 + 2*2 + 3*8 + 4
 )
 
 // fields are the numbers of the Params.
 func (p *Params) fields() []wire.Field {
 	return []wire.Field{
 		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
-		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.most, mostKeys), wire.Int(&p.FullKeys, mostFull),
+		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.most, mostKeys), wire.Whole(&p.FullKeys, AutoFullKeys, mostFull),
 	}
 }
 
@@ -75,7 +77,8 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	class, threshold, shortfall, others := keys.Class(), g.threshold, g.shortfall, g.others
 	dst = wire.AppendHeader(dst, wire.KindGroups, version)
 	dst = wire.AppendFields(dst, []wire.Field{wire.Byte(&class)})
-	dst = wire.AppendFields(dst, append(p.fields(), wire.Signed(&threshold), wire.Signed(&shortfall), wire.Signed(&others)))
+	at := g.at
+	dst = wire.AppendFields(dst, append(p.fields(), wire.Short(&at.clip, mostKeys), wire.Short(&at.asked, mostKeys), wire.Signed(&threshold), wire.Signed(&shortfall), wire.Signed(&others)))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.groups)))
 	sums := p.sums()
 	for i := range g.groups {
@@ -100,7 +103,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	var d Groups[K]
 	var class wire.KeyClass
 	r.Fields([]wire.Field{wire.Byte(&class)})
-	r.Fields(append(d.params.fields(), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
+	r.Fields(append(d.params.fields(), wire.Short(&d.at.clip, mostKeys), wire.Short(&d.at.asked, mostKeys), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
 	if r.Err() != nil {
 		return r.Err()
 	}
@@ -150,13 +153,16 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		r.Fail("invalid Params")
 	}
-	if law.rest == 0 && slices.ContainsFunc(d.groups, func(e group[K]) bool { return e.rest != 0 }) {
+	if r.Err() == nil && !law.possible(d.at) {
+		r.Fail("a choice of FullKeys that is none")
+	}
+	if r.Err() == nil && law.rest(d.at) == 0 && slices.ContainsFunc(d.groups, func(e group[K]) bool { return e.rest != 0 }) {
 		r.Fail("a number that no sum and noise make")
 	}
 	if r.Err() != nil {
 		return r.Err()
 	}
-	d.law = d.params.noises(law)
+	d.law = d.params.noises(law, d.at)
 	*g = d
 	return nil
 }

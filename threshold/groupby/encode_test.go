@@ -16,7 +16,7 @@ import (
 func sampleOf[K int64 | string | uint32](p Params, threshold, shortfall, others int64, groups ...group[K]) *Groups[K] {
 	p = p.normal()
 	law, _ := p.sizes()
-	return &Groups[K]{params: p, law: p.noises(law), threshold: threshold, groups: groups, shortfall: shortfall, others: others}
+	return &Groups[K]{params: p, law: p.noises(law, choice{}), threshold: threshold, groups: groups, shortfall: shortfall, others: others}
 }
 
 func sampleWords() *Groups[string] {
@@ -41,9 +41,18 @@ func sampleListed() *Groups[string] {
 	return sampleOf(Params{Epsilon: 1, most: 2, listed: true, Others: true, Max: 5}, 0, 5, 7, group[string]{key: "no", rest: -3, value: 4}, group[string]{key: "yes", rest: 1 << 40})
 }
 
+// sampleChosen has a FullKeys that was chosen, number 7 of 9 that were asked about.
+func sampleChosen() *Groups[uint32] {
+	g := sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, FullKeys: AutoFullKeys}, 0, 5, 0, group[uint32]{key: 7, rest: 1 << 40})
+	law, _ := g.params.sizes()
+	g.at = choice{7, 9}
+	g.law = g.params.noises(law, g.at)
+	return g
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
-	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses(), "listed.hex": sampleListed()}
+	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses(), "listed.hex": sampleListed(), "chosen.hex": sampleChosen()}
 }
 
 func TestCodec(t *testing.T) {
@@ -52,6 +61,8 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Groups[uint32]](t, sampleKeys(), dptest.DeepEqual)
 	dptest.Codec[Groups[int64]](t, samplePasses(), dptest.DeepEqual)
 	dptest.Codec[Groups[string]](t, sampleListed(), dptest.DeepEqual)
+	dptest.Codec[Groups[uint32]](t, sampleChosen(), dptest.DeepEqual)
+	require.Equal(t, 32, sampleChosen().FullKeys())
 }
 
 // Encoding and decoding take no memory of their own for each key.
@@ -121,6 +132,14 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"others":            func(g *Groups[string]) { g.others = math.MaxInt64 },
 		"others unasked":    func(g *Groups[string]) { g.params.Others = false },
 		"keys with counts":  func(g *Groups[string]) { g.params.KeysOnly, g.params.FullKeys, g.params.CountShare = true, 0, 0 },
+	})
+	dptest.Spoiled(t, sampleChosen, sampleChosen, map[string]func(*Groups[uint32]){
+		"not asked":     func(g *Groups[uint32]) { g.at.clip = 9 },
+		"asked often":   func(g *Groups[uint32]) { g.at.asked = 14 },
+		"never asked":   func(g *Groups[uint32]) { g.at = choice{} },
+		"chosen anyway": func(g *Groups[uint32]) { g.params.FullKeys = 32 },
+		"below":         func(g *Groups[uint32]) { g.params.FullKeys = -2 },
+		"with values":   func(g *Groups[uint32]) { g.params.Max = 1 },
 	})
 	dptest.Spoiled(t, sampleListed, sampleListed, map[string]func(*Groups[string]){
 		"no list":      func(g *Groups[string]) { g.params.listed = false },

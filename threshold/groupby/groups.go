@@ -17,6 +17,7 @@ import (
 // post-processing and costs no budget.
 type Groups[K hashing.Key] struct {
 	params            Params
+	at                choice
 	law               noises
 	threshold         int64      // of the weights, in steps; 0 where weights are not released
 	groups            []group[K] // sorted by key
@@ -25,6 +26,7 @@ type Groups[K hashing.Key] struct {
 
 // noises are what a reader needs of a calibration, in users: a function of the Params alone.
 type noises struct {
+	full                            int     // C²
 	mix                             float64 // κ
 	count, shortfall, value, others float64 // standard deviations
 	weight                          float64 // the weights' part of count's, κσ
@@ -37,17 +39,22 @@ type noises struct {
 //
 // R is at most 1.6 times σ/√(2·ln(1/δ)), where rounding.ForUsers stops. A key below R is shown with
 // probability η at most, and η/R² ≤ δ is part of what is proved of a kernel.
-func (p Params) noises(c calibration) noises {
+func (p Params) noises(c calibration, at choice) noises {
+	rest, full := c.rest(at), 0
+	mix := 0.0
+	if !p.KeysOnly {
+		full, mix = c.clips[at.clip].full, float64(c.clips[at.clip].mix)/fine
+	}
 	if p.pure() {
 		return noises{
-			count: math.Sqrt2 * c.rest / (fine * unit), shortfall: math.Sqrt2 * c.shortfall / unit, value: math.Sqrt2 * c.value / unit,
+			full: full, count: math.Sqrt2 * rest / (fine * unit), shortfall: math.Sqrt2 * c.shortfall / unit, value: math.Sqrt2 * c.value / unit,
 			others: math.Sqrt2 * c.others / unit,
 		}
 	}
-	mix, sigma := float64(c.mix)/fine, c.weight/unit
+	sigma := c.weight / unit
 	from := 1.6 * sigma / math.Sqrt(-2*math.Log(p.Delta))
 	return noises{
-		mix: mix, count: math.Hypot(c.rest/(fine*unit), mix*sigma), shortfall: c.shortfall / unit, value: c.value / unit, others: c.others / unit,
+		full: full, mix: mix, count: math.Hypot(rest/(fine*unit), mix*sigma), shortfall: c.shortfall / unit, value: c.value / unit, others: c.others / unit,
 		weight: mix * sigma, lift: mix * from, escape: p.Delta * max(from*from, 1),
 	}
 }
@@ -68,6 +75,10 @@ func (g *Groups[K]) Guarantee() budget.Guarantee {
 	}
 	return g.params.Guarantee()
 }
+
+// FullKeys returns the number of keys up to which users count whole: that of the Params, or what
+// was chosen; 0 with KeysOnly.
+func (g *Groups[K]) FullKeys() int { return g.law.full }
 
 // Len returns the number of keys that are shown.
 func (g *Groups[K]) Len() int { return len(g.groups) }

@@ -46,6 +46,7 @@ func (s *state[K]) releaseKept() *Groups[K] {
 	s.pass(found, s.shows(s.law.first, s.law.discovery))
 	s.pass(found, s.shows(s.law.kernel, s.law.weight))
 	clear(s.table.cells)
+	s.pick(found)
 	for from, to := range s.users.all {
 		s.count(found, from, to)
 	}
@@ -75,27 +76,39 @@ func (s *state[K]) pass(found []bool, show func(i int) (int64, bool)) {
 	}
 }
 
-// count adds a user's counts and values to the shown keys, and what he has of other keys to the
-// others.
-func (s *state[K]) count(found []bool, from, to int) {
-	shown, sums := s.numbers[:0], s.sums[:0]
+// pick chooses a clip by the numbers of keys that users are shown with.
+func (s *state[K]) pick(found []bool) {
+	for from, to := range s.users.all {
+		if l := len(s.shown(found, from, to)); l > 0 {
+			s.lose(l, false)
+		}
+	}
+	s.at = s.choose()
+}
+
+// shown sets s.numbers and s.sums to a user's shown keys and the sums of their values.
+func (s *state[K]) shown(found []bool, from, to int) []uint32 {
+	s.numbers, s.sums = s.numbers[:0], s.sums[:0]
 	for j := from; j < to; j++ {
 		if i := s.users.keys[j]; found[i] {
-			shown = append(shown, i)
+			s.numbers = append(s.numbers, i)
 			if s.params.values() {
-				sums = append(sums, s.users.sums[j])
+				s.sums = append(s.sums, s.users.sums[j])
 			}
 		}
 	}
-	s.numbers, s.sums = shown, sums
+	return s.numbers
+}
+
+// count adds a user's counts and values to the shown keys, and what he has of other keys to the
+// others.
+func (s *state[K]) count(found []bool, from, to int) {
+	shown := s.shown(found, from, to)
 	l := len(shown)
 	if s.params.Others {
 		s.others = sum(s.others, int64(min(to-from-l, othersLimit))*unit)
 	}
-	if l == 0 || s.params.KeysOnly {
-		return
+	if l > 0 && !s.params.KeysOnly {
+		s.giveAll(shown, s.sums, cell{count: s.params.counts(l, s.clip().full)}, nil)
 	}
-	x := clipped(l, s.params.FullKeys)
-	s.shortfall = sum(s.shortfall, unit-x)
-	s.giveAll(shown, sums, x, cell{rest: rest(x, 0, 0)})
 }

@@ -49,7 +49,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder[K]{private.New(newState(p, law, listing, tableOf(keys), len(keys))), p, p.Guarantee()}, nil
+	return &Builder[K]{private.New(newState(p, law, listing, tableOf(keys, p.width(law)), len(keys))), p, p.Guarantee()}, nil
 }
 
 // listedSizes returns the calibration for a list.
@@ -69,14 +69,11 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 // hold as well, as all is rounded towards 0.
 func (p Params) listedSizes() (c calibration, err error) {
 	const up = 1 + 0x1p-40
-	counts := float64(min(p.FullKeys, p.most))
-	sides, values := 1.0, counts
+	sides := 1.0
 	if p.Relation == budget.Replace {
-		sides, counts = 2, 2*float64(p.FullKeys)
-		if p.most < mostKeys { // else the list may be longer
-			counts = min(counts, float64(p.most))
-		}
+		sides = 2
 	}
+	values := float64(min(p.FullKeys, p.most))
 	var sigma float64
 	if !p.pure() {
 		if sigma, err = noise.GaussianSigma(p.Epsilon, p.Delta, up); err != nil {
@@ -101,7 +98,24 @@ func (p Params) listedSizes() (c calibration, err error) {
 		c.value = scale(valuesShare*left, sides*math.Sqrt(values), sides*values)
 		left *= 1 - valuesShare
 	}
-	c.rest = scale(left, math.Sqrt(counts), counts)
+	c.sigma, c.share = sigma, left
+	c.beside += left / (sigma * sigma)
+	if p.pure() {
+		c.sigma, c.share, c.beside = 1/p.Epsilon*up, left*left, 0
+	}
+	for _, full := range p.fulls() {
+		counts := float64(min(full, p.most))
+		if p.Relation == budget.Replace {
+			counts = 2 * float64(full)
+			if p.most < mostKeys { // else the list may be longer
+				counts = min(counts, float64(p.most))
+			}
+		}
+		if !p.pure() {
+			counts = math.Sqrt(counts)
+		}
+		c.clips = append(c.clips, clip{full: full, length: counts * up})
+	}
 	c.beside *= up
 	return c, nil
 }
@@ -119,15 +133,6 @@ func (s *state[K]) addListed() {
 	if l == 0 {
 		return
 	}
-	x := s.params.counts(l)
-	s.shortfall = sum(s.shortfall, unit-x)
-	s.giveAll(s.numbers, s.sums, x, cell{rest: rest(x, 0, 0)})
-}
-
-// counts returns x: what a user counts in each of his l listed keys.
-func (p Params) counts(l int) int64 {
-	if p.pure() {
-		return min(unit, int64(p.FullKeys)*unit/int64(l))
-	}
-	return clipped(l, p.FullKeys)
+	losses := s.lose(l, false)
+	s.giveAll(s.numbers, s.sums, cell{count: s.counts(losses)}, losses)
 }

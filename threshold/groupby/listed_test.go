@@ -104,7 +104,7 @@ func keysOf(g *Groups[string]) (keys []string) {
 func moves(t testing.TB, template *Builder[int], keys []int, value float64) (moved, scales []float64) {
 	s := held(template)
 	b := fresh(s)
-	held(b).table, held(b).found = tableOf(listOf(s)), s.found
+	held(b).table, held(b).found = tableOf(listOf(s), s.table.width), s.found
 	valued(b)(split(pairs(keys, func(key int) float64 { return value * float64(1-key%2*2) })))
 	s = held(b)
 	add := func(x int64, scale float64) {
@@ -115,10 +115,10 @@ func moves(t testing.TB, template *Builder[int], keys []int, value float64) (mov
 		scales = append(scales, scale)
 	}
 	for _, e := range s.table.entries() {
-		add(e.rest, s.law.rest)
+		add(fine*e.count, s.law.rest(s.at))
 		add(e.value, s.law.value)
 	}
-	add(s.shortfall, s.law.shortfall)
+	add(s.shorts[0], s.law.shortfall)
 	add(s.others, s.law.others)
 	return moved, scales
 }
@@ -300,7 +300,7 @@ func TestListedNoise(t *testing.T) {
 				if i < n/2 {
 					users = unit
 				}
-				seen[0][int(bins*uniform(float64(e.rest)-fine*users, law.rest*scale)*(1-1e-12))]++
+				seen[0][int(bins*uniform(float64(e.rest)-fine*users, law.rest(choice{})*scale)*(1-1e-12))]++
 				seen[1][int(bins*uniform(float64(e.value)+users, law.value*scale)*(1-1e-12))]++
 			}
 			for _, h := range seen {

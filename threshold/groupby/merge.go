@@ -33,13 +33,22 @@ func merge[K hashing.Key](into, other secret[K]) error {
 		for n, key := range o.table.keys {
 			if i, ok := s.table.entry(key); ok {
 				s.table.cells[i].add(o.table.cells[n])
+				addTo(s.table.lost(int(i)), o.table.lost(n))
 				numbers[n] = i
 			}
 		}
 		s.users.append(o.users, numbers)
-		s.shortfall, s.others = sum(s.shortfall, o.shortfall), sum(s.others, o.others)
+		addTo(s.shorts, o.shorts)
+		s.others = sum(s.others, o.others)
 		return nil
 	})
+}
+
+// addTo adds the one list to the other.
+func addTo(sums, more []int64) {
+	for i, x := range more {
+		sums[i] = sum(sums[i], x)
+	}
 }
 
 // matches returns an error that wraps ErrMismatch if the two states cannot be merged.
@@ -49,6 +58,9 @@ func (s *state[K]) matches(o *state[K]) error {
 	}
 	if s.way != o.way {
 		return fault.Mismatch("groupby", "pass", s.way, o.way)
+	}
+	if s.at != o.at {
+		return fault.Mismatch("groupby", "FullKeys", s.clip().full, o.clip().full)
 	}
 	return s.sameFound(o.table.keys[:o.found])
 }

@@ -5,14 +5,21 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// giveAll adds to the cells of a user's keys, of which he counts x in each; sums are his values.
-func (s *state[K]) giveAll(numbers []uint32, sums []int64, x int64, give cell) {
-	cells := s.table.cells
+// giveAll adds to the cells of a user's keys; sums are his values, and losses what he loses in each
+// key by each clip.
+func (s *state[K]) giveAll(numbers []uint32, sums []int64, give cell, losses []int64) {
+	t := &s.table
 	for n, i := range numbers {
 		if len(sums) > 0 {
-			give.value = s.axis.scaled(x, sums[n])
+			give.value = s.axis.scaled(give.count, sums[n])
 		}
-		cells[i].add(give)
+		t.cells[i].add(give)
+		if t.width > 0 {
+			for j, x := range losses {
+				lost := &t.losses[int(i)*t.width+j]
+				*lost = sum(*lost, x)
+			}
+		}
 	}
 }
 
@@ -20,25 +27,18 @@ func (s *state[K]) giveAll(numbers []uint32, sums []int64, x int64, give cell) {
 func (s *state[K]) addOnce(numbers []uint32, sums []int64) {
 	l := len(numbers)
 	kept := min(l, s.params.most)
-	g := s.law.gives[kept]
-	give := cell{weight: g.weight, rest: g.rest}
-	if !s.params.KeysOnly {
-		short := unit - g.count
-		if kept < l {
-			short = unit
-		}
-		s.shortfall = sum(s.shortfall, short)
-	}
+	losses := s.lose(kept, kept < l)
+	give := cell{weight: weight(kept), count: s.counts(losses)}
 	if s.params.Others {
 		give.others = residual(l)
 	}
 	if kept == l {
-		s.giveAll(numbers, sums, g.count, give)
+		s.giveAll(numbers, sums, give, losses)
 		return
 	}
 	order := choose(s.indices(l), kept, &s.src)
 	for _, n := range order {
-		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], g.count, give)
+		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], give, losses)
 	}
 	if s.params.Others {
 		for _, n := range order[kept:l] {
@@ -67,7 +67,10 @@ func choose[T any](all []T, k int, src *noise.Source) []T {
 // weigh gives their weight to as many of the keys as get one.
 func (s *state[K]) weigh(numbers []uint32) {
 	k := min(len(numbers), s.params.most)
-	w := s.law.gives[k].weight
+	if k == 0 {
+		return
+	}
+	w := weight(k)
 	for _, i := range choose(numbers, k, &s.src) {
 		e := &s.table.cells[i]
 		e.weight = sum(e.weight, w)

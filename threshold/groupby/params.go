@@ -51,7 +51,10 @@ type Params struct {
 	// ½ for sums.
 	CountShare float64
 	// FullKeys is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in each of
-	// them, one with more √(C²/l). 0 means 36. Noise grows as C.
+	// them, one with more √(C²/l). Noise grows as C. [AutoFullKeys] has C² chosen
+	// from the data, for at most a quarter of what the counts have; not with Min
+	// and Max, nor without δ. 0 means 36, and AutoFullKeys for [NewRows] without
+	// Min and Max.
 	FullKeys int
 	// KeysOnly spends the whole budget on the list of keys: there are no counts.
 	// CountShare, FullKeys, Min and Max are 0 then.
@@ -123,8 +126,10 @@ func (p Params) validate() error {
 		return bad("CountShare", p.CountShare, "at most 0.97 with Others")
 	case p.Relation == budget.Replace && p.CountShare > 0.5:
 		return bad("CountShare", p.CountShare, "at most ½ under Replace")
-	case !p.KeysOnly && (p.FullKeys < 1 || p.FullKeys > mostFull):
-		return bad("FullKeys", p.FullKeys, "0 or an integer in [1, 4096]")
+	case p.FullKeys == AutoFullKeys && (p.values() || p.pure()):
+		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max, and without δ")
+	case !p.KeysOnly && p.FullKeys != AutoFullKeys && (p.FullKeys < 1 || p.FullKeys > mostFull):
+		return bad("FullKeys", p.FullKeys, "0, an integer in [1, 4096], or AutoFullKeys")
 	case !(math.Abs(p.Min) <= limits.MaxReal):
 		return bad("Min", p.Min, "a number in [−2²⁰⁰, 2²⁰⁰]")
 	case !(math.Abs(p.Max) <= limits.MaxReal):
@@ -163,7 +168,8 @@ func (p Params) Guarantee() budget.Guarantee {
 // Plan is what a release will be, before any data is seen.
 type Plan struct {
 	Params Params // filled in
-	// StdDev is that of the noise of a count, in users; NaN with KeysOnly.
+	// StdDev is that of the noise of a count, in users; NaN with KeysOnly, and
+	// where FullKeys is chosen.
 	StdDev float64
 	// Threshold is the total weight at which a key is shown with probability ½,
 	// where a user of l keys gives each the weight 1/√l: so a key of users who
@@ -187,8 +193,8 @@ func (p Params) Plan() (Plan, error) {
 		return Plan{}, err
 	}
 	plan := Plan{Params: p, StdDev: math.NaN(), Threshold: math.Inf(-1), OthersStdDev: math.NaN(), Bytes: fixedSize}
-	law := p.noises(c)
-	if !p.KeysOnly {
+	law := p.noises(c, choice{})
+	if len(c.clips) == 1 {
 		plan.StdDev = law.count
 	}
 	if p.Others {

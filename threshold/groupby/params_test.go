@@ -17,38 +17,39 @@ var plain = Params{Epsilon: 1, Delta: 1e-6}
 func TestParamsAreChecked(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, wrong := range map[string]Params{
-		"zero":       {},
-		"no ε":       {Delta: 1e-6},
-		"ε NaN":      {Epsilon: nan, Delta: 1e-6},
-		"ε < 0":      {Epsilon: -1, Delta: 1e-6},
-		"ε tiny":     {Epsilon: 0x1p-11, Delta: 1e-6},
-		"ε huge":     {Epsilon: 65, Delta: 1e-6},
-		"no δ":       {Epsilon: 1},
-		"δ NaN":      {Epsilon: 1, Delta: nan},
-		"δ denormal": {Epsilon: 1, Delta: 5e-324},
-		"δ large":    {Epsilon: 1, Delta: 0.02},
-		"m < 0":      {Epsilon: 1, Delta: 1e-6, most: -1},
-		"m large":    {Epsilon: 1, Delta: 1e-6, most: 4097},
-		"share":      {Epsilon: 1, Delta: 1e-6, CountShare: 1},
-		"share < 0":  {Epsilon: 1, Delta: 1e-6, CountShare: -0.5},
-		"share NaN":  {Epsilon: 1, Delta: 1e-6, CountShare: nan},
-		"all shares": {Epsilon: 1, Delta: 1e-6, CountShare: 63. / 64, Others: true},
-		"clip":       {Epsilon: 1, Delta: 1e-6, FullKeys: -1},
-		"clip large": {Epsilon: 1, Delta: 1e-6, FullKeys: 4097},
-		"min NaN":    {Epsilon: 1, Delta: 1e-6, Min: nan, Max: 1},
-		"max NaN":    {Epsilon: 1, Delta: 1e-6, Max: nan},
-		"max Inf":    {Epsilon: 1, Delta: 1e-6, Max: inf},
-		"min Inf":    {Epsilon: 1, Delta: 1e-6, Min: -inf},
-		"no range":   {Epsilon: 1, Delta: 1e-6, Min: 1, Max: 1},
-		"reversed":   {Epsilon: 1, Delta: 1e-6, Min: 1},
-		"denormal":   {Epsilon: 1, Delta: 1e-6, Max: 5e-324},
-		"relation":   {Epsilon: 1, Delta: 1e-6, Relation: 3},
-		"passes":     {Epsilon: 1, Delta: 1e-6, Passes: 3},
-		"passes < 0": {Epsilon: 1, Delta: 1e-6, Passes: -1},
-		"replace":    {Epsilon: 1, Delta: 1e-6, CountShare: 0.51, Relation: budget.Replace},
-		"keys, 1":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, CountShare: 0.5},
-		"keys, 2":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, FullKeys: 32},
-		"keys, 3":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Max: 1},
+		"zero":           {},
+		"no ε":           {Delta: 1e-6},
+		"ε NaN":          {Epsilon: nan, Delta: 1e-6},
+		"ε < 0":          {Epsilon: -1, Delta: 1e-6},
+		"ε tiny":         {Epsilon: 0x1p-11, Delta: 1e-6},
+		"ε huge":         {Epsilon: 65, Delta: 1e-6},
+		"no δ":           {Epsilon: 1},
+		"δ NaN":          {Epsilon: 1, Delta: nan},
+		"δ denormal":     {Epsilon: 1, Delta: 5e-324},
+		"δ large":        {Epsilon: 1, Delta: 0.02},
+		"m < 0":          {Epsilon: 1, Delta: 1e-6, most: -1},
+		"m large":        {Epsilon: 1, Delta: 1e-6, most: 4097},
+		"share":          {Epsilon: 1, Delta: 1e-6, CountShare: 1},
+		"share < 0":      {Epsilon: 1, Delta: 1e-6, CountShare: -0.5},
+		"share NaN":      {Epsilon: 1, Delta: 1e-6, CountShare: nan},
+		"all shares":     {Epsilon: 1, Delta: 1e-6, CountShare: 63. / 64, Others: true},
+		"clip":           {Epsilon: 1, Delta: 1e-6, FullKeys: -2},
+		"chosen, values": {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Max: 1},
+		"clip large":     {Epsilon: 1, Delta: 1e-6, FullKeys: 4097},
+		"min NaN":        {Epsilon: 1, Delta: 1e-6, Min: nan, Max: 1},
+		"max NaN":        {Epsilon: 1, Delta: 1e-6, Max: nan},
+		"max Inf":        {Epsilon: 1, Delta: 1e-6, Max: inf},
+		"min Inf":        {Epsilon: 1, Delta: 1e-6, Min: -inf},
+		"no range":       {Epsilon: 1, Delta: 1e-6, Min: 1, Max: 1},
+		"reversed":       {Epsilon: 1, Delta: 1e-6, Min: 1},
+		"denormal":       {Epsilon: 1, Delta: 1e-6, Max: 5e-324},
+		"relation":       {Epsilon: 1, Delta: 1e-6, Relation: 3},
+		"passes":         {Epsilon: 1, Delta: 1e-6, Passes: 3},
+		"passes < 0":     {Epsilon: 1, Delta: 1e-6, Passes: -1},
+		"replace":        {Epsilon: 1, Delta: 1e-6, CountShare: 0.51, Relation: budget.Replace},
+		"keys, 1":        {Epsilon: 1, Delta: 1e-6, KeysOnly: true, CountShare: 0.5},
+		"keys, 2":        {Epsilon: 1, Delta: 1e-6, KeysOnly: true, FullKeys: 32},
+		"keys, 3":        {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Max: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New[string](wrong)
@@ -158,6 +159,9 @@ func TestShares(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, Passes: 2, KeysOnly: true, Relation: budget.Replace},
 		{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 3, Others: true, FullKeys: 9},
 		{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 3, Others: true, FullKeys: 9, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys}, {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, CountShare: minShare, Others: true},
+		{Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, CountShare: 0.5, Relation: budget.Replace}, {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, most: 1},
+		{Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Passes: 2}, {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Passes: 2, CountShare: minShare, Relation: budget.Replace},
 	} {
 		p = p.normal()
 		c, err := p.sizes()
@@ -176,25 +180,6 @@ func TestShares(t *testing.T) {
 		require.LessOrEqual(t, total, norm/(sigma*sigma)*(1+1e-4))
 		require.Greater(t, total, norm/(sigma*sigma)*0.93)
 
-		// user returns what a user of l keys adds to a key, and to the shortfall and the others.
-		// With two passes all of his keys are hidden in both, or shown, whichever is more.
-		user := func(l int) (count int, key [3]float64, all [2]float64) {
-			k := min(l, p.most)
-			if p.Passes == 2 {
-				x := clipped(l, p.FullKeys)
-				all = [2]float64{float64(unit - x), unit * othersLimit}
-				return l, [3]float64{float64(weight(k)) * math.Sqrt(float64(k)/float64(l)), float64(rest(x, 0, 0)), float64(x)}, all
-			}
-			g := given(p, k, l, 0)
-			x := clipped(k, p.FullKeys)
-			// a value is between −x and x
-			key = [3]float64{float64(g.weight), float64(g.rest), float64(x)}
-			all = [2]float64{float64(unit - x), float64(g.others) * float64(l)}
-			if l > k {
-				all[0] = unit
-			}
-			return k, key, all
-		}
 		over := func(x, sigma float64) float64 {
 			if sigma == 0 || x == 0 {
 				require.True(t, p.KeysOnly || x == 0 || sigma == c.others || sigma == c.value)
@@ -203,28 +188,101 @@ func TestShares(t *testing.T) {
 			return (x / sigma) * (x / sigma)
 		}
 		worst := 0.0
-		moved := func(n float64, key [3]float64) float64 {
-			return n * (key[0]*key[0]*keys + over(key[1], c.rest) + over(key[2], c.value))
-		}
-		sizes := []int{1, 2, 3, 4, 5, 8, 31, 32, 33, 99, 100, 101, 299, 300, 500}
-		for _, l := range sizes {
-			k, key, all := user(l)
-			if p.Relation == budget.AddRemove {
-				worst = max(worst, moved(float64(k), key)+over(all[0], c.shortfall)+over(all[1], c.others))
-				continue
-			}
-			for _, other := range sizes {
-				m, instead, total := user(other)
-				for _, both := range []int{0, 1, min(k, m) / 2, min(k, m)} {
-					differs := [3]float64{key[0] - instead[0], key[1] - instead[1], key[2] + instead[2]}
-					worst = max(worst, moved(float64(k-both), key)+moved(float64(m-both), instead)+moved(float64(both), differs)+
-						over(all[0]-total[0], c.shortfall)+over(all[1]-total[1], c.others))
-				}
-			}
+		for _, at := range choices(&c) {
+			worst = max(worst, movedBy(t, p, &c, at, keys, over))
 		}
 		require.LessOrEqual(t, worst, total)
 		require.Greater(t, worst, 0.8*total)
 	}
+}
+
+// choices are all that can become of FullKeys.
+func choices(c *calibration) (all []choice) {
+	if len(c.clips) < 2 {
+		return []choice{{}}
+	}
+	for asked := range len(c.clips) + 1 {
+		for clip := range asked {
+			all = append(all, choice{clip, asked})
+		}
+	}
+	return all
+}
+
+// movedBy returns Σ(Δ/σ)², over all that is released where at is chosen, of the users who move it
+// most.
+func movedBy(t *testing.T, p Params, c *calibration, at choice, keys float64, over func(x, sigma float64) float64) (worst float64) {
+	full, mix := 0, int64(0)
+	if !p.KeysOnly {
+		full, mix = c.clips[at.clip].full, c.clips[at.clip].mix
+	}
+	// user returns what a user of l keys adds to a key, and to the shortfall, the others and what
+	// is asked. With two passes all of his keys are hidden in both, or shown, whichever is more.
+	user := func(l int) (count int, key [3]float64, all []float64) {
+		k := min(l, p.most)
+		if p.Passes == 2 {
+			count = l
+			key[0] = float64(weight(k)) * math.Sqrt(float64(k)/float64(l))
+			all = []float64{0, unit * othersLimit}
+		} else {
+			count = k
+			key[0] = float64(weight(k))
+			all = []float64{0, float64(residual(l)) * float64(l)}
+		}
+		if !p.KeysOnly {
+			x := clipped(count, full)
+			w := weight(count)
+			if p.Passes == 2 {
+				w = 0
+			}
+			// a value is between −x and x
+			key[1], key[2] = float64(rest(x, w, mix)), float64(x)
+			if all[0] = float64(unit - x); l > count {
+				all[0] = unit
+			}
+		}
+		for _, asked := range c.clips[:at.asked] {
+			short := unit - clipped(count, asked.full)
+			if l > count {
+				short = unit
+			}
+			all = append(all, float64(short))
+		}
+		return count, key, all
+	}
+	scales := []float64{c.shortfall, c.others}
+	for j := range at.asked {
+		scales = append(scales, c.question(j)*unit)
+	}
+	moved := func(n float64, key [3]float64) float64 {
+		return n * (key[0]*key[0]*keys + over(key[1], c.rest(at)) + over(key[2], c.value))
+	}
+	apart := func(all, instead []float64) (sum float64) {
+		for i, scale := range scales {
+			x := all[i]
+			if instead != nil {
+				x -= instead[i]
+			}
+			sum += over(x, scale)
+		}
+		return sum
+	}
+	sizes := []int{1, 2, 3, 4, 5, 8, 31, 32, 33, 99, 100, 101, 299, 300, 500, 4097}
+	for _, l := range sizes {
+		k, key, all := user(l)
+		if p.Relation == budget.AddRemove {
+			worst = max(worst, moved(float64(k), key)+apart(all, nil))
+			continue
+		}
+		for _, other := range sizes {
+			m, instead, total := user(other)
+			for _, both := range []int{0, 1, min(k, m) / 2, min(k, m)} {
+				differs := [3]float64{key[0] - instead[0], key[1] - instead[1], key[2] + instead[2]}
+				worst = max(worst, moved(float64(k-both), key)+moved(float64(m-both), instead)+moved(float64(both), differs)+apart(all, total))
+			}
+		}
+	}
+	return worst
 }
 
 // Without the weights a count would have √2 times the noise at the same threshold; where users have
@@ -240,13 +298,13 @@ func TestCountsUseTheWeights(t *testing.T) {
 	p = p.normal()
 	c, err := p.calibrate()
 	require.NoError(t, err)
-	require.Zero(t, c.rest)
+	require.Zero(t, c.rest(choice{}))
 	// What Groups.Interval takes for granted of a kernel.
 	for _, p := range []Params{plain, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 3, Delta: 1e-4, most: 8}, {Epsilon: 1, Delta: 1e-2, Relation: budget.Replace}} {
 		p = p.normal()
 		c, err := p.calibrate()
 		require.NoError(t, err)
-		law := p.noises(c)
+		law := p.noises(c, choice{})
 		require.LessOrEqual(t, float64(c.kernel.From)/unit, law.lift/law.mix)
 		require.LessOrEqual(t, tailOf((float64(c.kernel.Threshold-c.kernel.From)-0.5)/c.weight), law.escape)
 	}

@@ -18,7 +18,7 @@ var twice = Params{Epsilon: 1, Delta: 1e-6, most: 6, FullKeys: 3, Min: -1, Max: 
 // passes are a Discovery and what New makes, calibrated once for all tests.
 func passes(t testing.TB, p Params) (*Discovery[int], *Builder[int]) {
 	b := builder[int](t, p)
-	d := &Discovery[int]{private.New(newState(b.params, held(b).law, finding, newTable[int](0), 0)), b.params, b.guarantee}
+	d := &Discovery[int]{private.New(newState(b.params, held(b).law, finding, newTable[int](0, 0), 0)), b.params, b.guarantee}
 	return d, b
 }
 
@@ -57,10 +57,10 @@ func TestGivenInTwoPasses(t *testing.T) {
 	require.Equal(t, int64(unit), x)
 	require.Equal(t, 2, held(b).found)
 	require.Equal(t, []entry[int]{
-		{1, cell{weight(2), fine * x, 0, residual(2)}}, {2, cell{weight(2), fine * x, x / 2, residual(2)}},
-		{5, cell{0, fine * unit, -unit / 2, 0}}, {7, cell{0, fine*unit + fine*x, -unit/2 + x, 0}},
+		{1, cell{weight(2), x, 0, residual(2)}}, {2, cell{weight(2), x, x / 2, residual(2)}},
+		{5, cell{0, unit, -unit / 2, 0}}, {7, cell{0, unit + x, -unit/2 + x, 0}},
 	}, entriesOf(held(b)))
-	require.Zero(t, held(b).shortfall)
+	require.Zero(t, held(b).shorts[0])
 
 	many := make([]int, 30)
 	for i := range many {
@@ -70,7 +70,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 	b.AddUser(many)
 	n := 0
 	for _, e := range held(b).table.entries() {
-		require.Equal(t, fine*clipped(30, 3), e.rest)
+		require.Equal(t, clipped(30, 3), e.count)
 		require.Equal(t, residual(30), e.others)
 		if e.weight > 0 {
 			require.Equal(t, weight(6), e.weight)
@@ -78,7 +78,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 		}
 	}
 	require.Equal(t, 6, n)
-	require.Equal(t, unit-clipped(30, 3), held(b).shortfall)
+	require.Equal(t, unit-clipped(30, 3), held(b).shorts[0])
 }
 
 // A key that the first pass finds is shown, with its count; the second pass finds keys with the
@@ -136,17 +136,18 @@ func TestKeptUsersCount(t *testing.T) {
 	require.Equal(t, []int{8, 10}, s.users.ends)
 	found := make([]bool, 9)
 	found[0], found[2], found[3], found[4], found[8] = true, true, true, true, true // 1, 3, 4, 5, 9
+	s.pick(found)
 	for from, to := range s.users.all {
 		s.count(found, from, to)
 	}
 	x := clipped(4, 3)
-	require.Equal(t, cell{rest: fine * x, value: -x}, s.table.cells[0])
+	require.Equal(t, cell{count: x, value: -x}, s.table.cells[0])
 	require.Equal(t, cell{}, s.table.cells[1])
-	require.Equal(t, cell{rest: fine*x + fine*unit, value: -x - unit/2}, s.table.cells[2])
-	require.Equal(t, cell{rest: fine * x, value: -x / 2}, s.table.cells[3])
-	require.Equal(t, cell{rest: fine * x, value: 0}, s.table.cells[4])
-	require.Equal(t, cell{rest: fine * unit, value: -unit / 2}, s.table.cells[8])
-	require.Equal(t, unit-x, s.shortfall)
+	require.Equal(t, cell{count: x + unit, value: -x - unit/2}, s.table.cells[2])
+	require.Equal(t, cell{count: x, value: -x / 2}, s.table.cells[3])
+	require.Equal(t, cell{count: x, value: 0}, s.table.cells[4])
+	require.Equal(t, cell{count: unit, value: -unit / 2}, s.table.cells[8])
+	require.Equal(t, unit-x, s.shorts[0])
 	require.EqualValues(t, 4*unit, s.others)
 
 	// A pass gives weight to what is not found, at most MaxKeys keys of each user.
@@ -311,7 +312,7 @@ func (b *Builder[K]) expectedKeys() (n float64) {
 
 func TestDiscoveryIsRedacted(t *testing.T) {
 	b := builder[string](t, twice)
-	d := &Discovery[string]{private.New(newState(b.params, held(b).law, finding, newTable[string](0), 0)), b.params, b.guarantee}
+	d := &Discovery[string]{private.New(newState(b.params, held(b).law, finding, newTable[string](0, 0), 0)), b.params, b.guarantee}
 	for range 50 {
 		d.AddUser([]string{"the secret key of somebody"})
 	}

@@ -55,17 +55,17 @@ func (d *Discovery[K]) RestorePrivateState(data []byte) error {
 
 func (s *state[K]) appendState(dst []byte) []byte {
 	keys := wire.KeysOf[K]()
-	h := stateHeader{privateBuilder, keys.Class(), s.way, s.params, s.found, s.shortfall, s.others}
+	h := stateHeader{privateBuilder, keys.Class(), s.way, s.params, s.found, s.at, s.others}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 	dst = wire.AppendFields(dst, h.fields())
+	dst = appendSums(dst, s.shorts)
 	order, ranks := s.table.sorted(s.found) // those found by a first pass stay in front
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(order)))
 	for _, i := range order {
 		e := s.table.cells[i]
 		dst = keys.Append(dst, s.table.keys[i])
-		for _, x := range [4]int64{e.weight, e.rest, e.value, e.others} {
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
-		}
+		dst = appendSums(dst, []int64{e.weight, e.count, e.value, e.others})
+		dst = appendSums(dst, s.table.lost(int(i)))
 	}
 	return s.appendUsers(dst, ranks)
 }
@@ -103,6 +103,24 @@ func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
 	return dst
 }
 
+func appendSums(dst []byte, sums []int64) []byte {
+	for _, x := range sums {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+	}
+	return dst
+}
+
+// readSums reads sums in [least, limit].
+func readSums(r *wire.Reader, n int, least int64) []int64 {
+	sums := make([]int64, n)
+	for i := range sums {
+		if sums[i] = r.Int64(); sums[i] < least || sums[i] > limit {
+			r.Fail("a sum that is none")
+		}
+	}
+	return sums
+}
+
 // pair is a key of a user, by its rank, with the sum of his values.
 type pair struct {
 	key uint32
@@ -115,18 +133,18 @@ func comparePairs(a, b pair) int {
 
 // stateHeader is what a state begins with, after the header of all encodings.
 type stateHeader struct {
-	kind      byte
-	class     wire.KeyClass
-	way       way
-	params    Params
-	found     int
-	shortfall int64
-	others    int64
+	kind   byte
+	class  wire.KeyClass
+	way    way
+	params Params
+	found  int
+	at     choice
+	others int64
 }
 
 func (h *stateHeader) fields() []wire.Field {
 	fields := append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.class), wire.Byte(&h.way)}, h.params.fields()...)
-	return append(fields, wire.Int(&h.found, math.MaxInt32), wire.Signed(&h.shortfall), wire.Signed(&h.others))
+	return append(fields, wire.Int(&h.found, math.MaxInt32), wire.Short(&h.at.clip, mostKeys), wire.Short(&h.at.asked, mostKeys), wire.Signed(&h.others))
 }
 
 // readState replaces what the state holds. A Discovery takes only those of its kind, and a Builder
@@ -145,12 +163,15 @@ func (s *state[K]) readState(encoded []byte) error {
 		return sameParams(s.params, h.params)
 	case h.way > listing || (h.way == finding) != (s.way == finding) || (h.way == listing) != s.params.listed || (h.way == keeping || h.way == finding || h.way == second) != (s.params.Passes == 2):
 		r.Fail("the state of another pass")
-	case min(h.shortfall, h.others) < 0 || max(h.shortfall, h.others) > limit || h.others > 0 && !(s.params.listed && s.params.Others):
+	case h.others < 0 || h.others > limit || h.others > 0 && !(s.params.listed && s.params.Others):
 		r.Fail("a sum that is none")
+	case h.way == second && !s.law.possible(h.at) || h.way != second && h.at != choice{}:
+		r.Fail("a choice that is none")
 	case h.found > 0 && h.way != second && h.way != listing:
 		r.Fail("found keys before the second pass")
 	}
-	t := readTable(r, keys, h.found)
+	shorts := readSums(r, len(s.shorts), 0)
+	t := readTable(r, keys, h.found, s.table.width)
 	u := s.readUsers(r, h.way, len(t.keys))
 	if h.way == listing && h.found != len(t.keys) {
 		r.Fail("a key that is not listed")
@@ -163,26 +184,26 @@ func (s *state[K]) readState(encoded []byte) error {
 			return err
 		}
 	}
-	s.way, s.found, s.shortfall, s.others, s.table, s.users, s.given = h.way, h.found, h.shortfall, h.others, t, u, 1
+	s.way, s.found, s.at, s.shorts, s.others, s.table, s.users, s.given = h.way, h.found, h.at, shorts, h.others, t, u, 1
 	return nil
 }
 
 // readTable reads the cells.
-func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found int) (t table[K]) {
-	n := r.Count(math.MaxInt32, keys.MinSize()+4*8)
+func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found, width int) (t table[K]) {
+	n := r.Count(math.MaxInt32, keys.MinSize()+(4+width)*8)
 	if found > n {
 		r.Fail("more found keys than keys")
 	}
 	if r.Err() != nil {
 		return t
 	}
-	t = newTable[K](n)
+	t = newTable[K](n, width)
 	for i := range n {
 		key, e := keys.Read(r), cell{r.Int64(), r.Int64(), r.Int64(), r.Int64()}
 		switch {
 		case i > 0 && i != found && wire.Compare(t.keys[i-1], key) >= 0:
 			r.Fail("keys not in ascending order")
-		case min(e.weight, e.others) < 0 || max(e.weight, e.others, e.rest, e.value) > limit || min(e.rest, e.value) < -limit:
+		case min(e.weight, e.others, e.count) < 0 || max(e.weight, e.others, e.count, e.value) > limit || e.value < -limit:
 			r.Fail("a sum that is none")
 		}
 		if r.Err() != nil {
@@ -193,6 +214,7 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found int) (t t
 			return t
 		}
 		t.cells[i] = e
+		copy(t.lost(i), readSums(r, width, 0))
 	}
 	return t
 }

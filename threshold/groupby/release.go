@@ -51,8 +51,12 @@ func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (
 // whatever its count.
 func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] {
 	p := s.params
-	g := &Groups[K]{params: p, law: p.noises(s.law)}
-	rests, values := s.noise(s.law.rest), s.noise(s.law.value)
+	g := &Groups[K]{params: p}
+	if s.way == once || s.way == listing {
+		s.at = s.choose()
+	}
+	g.at, g.law = s.at, p.noises(s.law, s.at)
+	rests, values := s.noise(s.law.rest(s.at)), s.noise(s.law.value)
 	for i, e := range s.table.cells {
 		weight, ok := show(i)
 		if !ok {
@@ -64,7 +68,7 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 			r.weight = weight
 		}
 		if !p.KeysOnly {
-			r.rest = e.rest + rests()
+			r.rest = s.restOf(i) + rests()
 		}
 		if p.values() {
 			r.value = e.value + values()
@@ -77,12 +81,21 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 		g.threshold = s.law.kernel.Threshold
 	}
 	if !p.KeysOnly {
-		g.shortfall = s.shortfall + s.noise(s.law.shortfall)()
+		g.shortfall = s.shorts[s.at.clip] + s.noise(s.law.shortfall)()
 	}
 	if p.Others {
 		g.others = s.others + s.noise(s.law.others)()
 	}
 	return g
+}
+
+// restOf returns the rest of a key by the clip that was chosen.
+func (s *state[K]) restOf(i int) int64 {
+	e, count := s.table.cells[i], s.table.cells[i].count
+	if s.table.width > 0 {
+		count -= s.table.lost(i)[s.at.clip]
+	}
+	return rest(count, e.weight, s.clip().mix)
 }
 
 // noise returns what draws exact normal noise, rounded to steps, or discrete Laplace noise where δ

@@ -44,6 +44,9 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if p.Passes == 0 {
 		p.Passes = 2
 	}
+	if p.FullKeys == 0 && !p.KeysOnly && !p.values() {
+		p.FullKeys = AutoFullKeys
+	}
 	p = p.normal()
 	law, err := p.calibrate()
 	if err != nil {

@@ -138,9 +138,8 @@ func TestRowsOfAUser(t *testing.T) {
 	r.AddValue("bob", "b", math.Inf(1))
 	s := heldRows(r).state()
 	require.Equal(t, []string{"a", "b"}, s.table.keys)
-	first, both := s.law.gives[1], s.law.gives[2]
-	require.Equal(t, cell{first.weight + both.weight, first.rest + both.rest, -unit/2 + unit/4, 0}, s.table.cells[0])
-	require.Equal(t, cell{both.weight, both.rest, unit, 0}, s.table.cells[1])
+	require.Equal(t, cell{weight(1) + weight(2), 2 * unit, -unit/2 + unit/4, 0}, s.table.cells[0])
+	require.Equal(t, cell{weight(2), unit, unit, 0}, s.table.cells[1])
 
 	// An integer has no value for nobody; an array has.
 	users := rowsOf[int, int](t, Params{Epsilon: 1, Delta: 1e-6})

@@ -8,14 +8,14 @@ const limit = 1 << 61
 // cell is what users have given to a key, in steps.
 type cell struct {
 	weight int64 // ≥ 0: what shows the key
-	rest   int64 // of the count, in 1/fine of a step: see rest
+	count  int64 // ≥ 0; where FullKeys is chosen, as if nobody were clipped
 	value  int64
 	others int64 // ≥ 0
 }
 
 // add adds to a cell.
 func (a *cell) add(b cell) {
-	a.weight, a.rest, a.value, a.others = sum(a.weight, b.weight), sum(a.rest, b.rest), sum(a.value, b.value), sum(a.others, b.others)
+	a.weight, a.count, a.value, a.others = sum(a.weight, b.weight), sum(a.count, b.count), sum(a.value, b.value), sum(a.others, b.others)
 }
 
 // sum returns a + b, kept within [−limit, limit], for a and b that are.
@@ -24,19 +24,22 @@ func sum(a, b int64) int64 { return max(min(a+b, limit), -limit) }
 // table sums by key. Sums are exact, so they do not depend on the order in which the keys lie.
 type table[K hashing.Key] struct {
 	index[K]
-	cells []cell   // one of each key
-	marks []uint64 // likewise: see state.gather
+	cells  []cell   // one of each key
+	marks  []uint64 // likewise: see state.gather
+	width  int      // of each key in losses
+	losses []int64  // what its count loses by each clip, where FullKeys is chosen in one pass
 }
 
 // newTable returns an empty table with room for n keys.
-func newTable[K hashing.Key](n int) table[K] {
-	x := newIndex[K](n)
-	return table[K]{x, make([]cell, 0, cap(x.keys)), make([]uint64, 0, cap(x.keys))}
+func newTable[K hashing.Key](n, width int) table[K] {
+	t := table[K]{index: newIndex[K](n), width: width}
+	t.fit()
+	return t
 }
 
 // tableOf returns a table with these different keys, in this order.
-func tableOf[K hashing.Key](keys []K) table[K] {
-	t := newTable[K](len(keys))
+func tableOf[K hashing.Key](keys []K, width int) table[K] {
+	t := newTable[K](len(keys), width)
 	for _, key := range keys {
 		t.entry(key)
 	}
@@ -50,14 +53,19 @@ func (t *table[K]) entry(key K) (i uint32, ok bool) {
 	if ok && int(i) == len(t.cells) {
 		t.fit()
 		t.cells, t.marks = append(t.cells, cell{}), append(t.marks, 0)
+		t.losses = t.losses[:len(t.losses)+t.width]
 	}
 	return i, ok
 }
 
-// fit gives the cells and marks the room of the keys.
+// fit gives all that lies beside the keys the room of these.
 func (t *table[K]) fit() {
 	if room := cap(t.keys); cap(t.cells) < room {
 		t.cells = append(make([]cell, 0, room), t.cells...)
 		t.marks = append(make([]uint64, 0, room), t.marks...)
+		t.losses = append(make([]int64, 0, room*t.width), t.losses...)
 	}
 }
+
+// lost returns what the count of a key loses by each clip.
+func (t *table[K]) lost(i int) []int64 { return t.losses[i*t.width : (i+1)*t.width] }

@@ -107,6 +107,14 @@ var rows = []row{
 		edits: "threshold/groupby: counts without noise; weights without noise; the keys' noise ignores the counts; the first of two passes for nothing",
 	},
 	{
+		claim:   "FullKeys is chosen from the data within the budget of the counts, by steps of which each may depend on the ones before",
+		about:   "threshold/groupby.Groups.FullKeys",
+		theorem: "own: a filter of Gaussian steps, as one whose budget is their sum on every path", proof: "threshold/groupby/fullkeys_proof.md",
+		code:  "threshold/groupby.calibration.question threshold/groupby.calibration.rest threshold/groupby.calibration.best",
+		exact: "threshold/groupby.TestChoiceExactly threshold/groupby.TestShares", audit: "threshold/groupby.TestIntervalsOfTheChosen",
+		edits: "threshold/groupby: what was asked is not deducted; half the noise of a question; questions without noise",
+	},
+	{
 		claim: "Intervals of counts, sums and means of groups hold, also for users who were clipped",
 		about: "threshold/groupby.Groups.Interval threshold/groupby.Groups.SumInterval threshold/groupby.Groups.MeanInterval threshold/groupby.Groups.Shortfall " +
 			"threshold/groupby.Params.Plan",

@@ -1,0 +1,188 @@
+package groupby
+
+import "math"
+
+// This file chooses C² = FullKeys from the data, by steps whose noise is in proportion to that of
+// the counts which they decide about. fullkeys_proof.md has the proof that their budget, at most a
+// quarter of what the counts have, is all that is spent.
+
+// AutoFullKeys, as Params.FullKeys, has it chosen from the data.
+const AutoFullKeys = -1
+
+// Where the choice ends, and what it takes for the loss of a large key: the part of what clipping
+// takes from all users together.
+const (
+	lossPart = 0.3
+	stopAt   = 4
+)
+
+// clip is one of the choices of FullKeys.
+type clip struct {
+	full   int     // C²
+	mix    int64   // a count is (rests + mix·weights)/fine
+	length float64 // of a user's rests: the largest ℓ₂ norm, in units of S
+	ratio  float64 // the largest of a rest to a weight
+}
+
+// choice is which of the clips counts have, and for how many of them the loss was asked.
+type choice struct{ clip, asked int }
+
+// fulls returns the values that FullKeys can have, of which the first is the largest.
+func (p Params) fulls() (fulls []int) {
+	switch {
+	case p.KeysOnly:
+		return nil
+	case p.FullKeys != AutoFullKeys:
+		return []int{p.FullKeys}
+	case p.Passes == 2:
+		return powers(mostFull)
+	}
+	return powers(p.most)
+}
+
+// powers returns n and the powers of 2 below, the largest first.
+func powers(n int) (list []int) {
+	list = []int{n}
+	for power := mostFull; power >= 1; power /= 2 {
+		if power < n {
+			list = append(list, power)
+		}
+	}
+	return list
+}
+
+// root returns C.
+func (c clip) root() float64 { return math.Sqrt(float64(c.full)) }
+
+// question returns the standard deviation, in users, of what is asked about clip j: 5/√(3f) times
+// that of what it would leave to be released, σ·C, at a share f.
+func (c *calibration) question(j int) float64 {
+	const up = 1 + 0x1p-40
+	return 5 / math.Sqrt(3*c.share) * c.clips[j].root() * c.sigma * up
+}
+
+// spent returns at least the share of 1/σ² that so many questions take, at most .24·f for all.
+func (c *calibration) spent(asked int) (share float64) {
+	const up = 1 + 0x1p-40
+	for j := range asked {
+		x := c.sigma / c.question(j)
+		share += x * x * up
+	}
+	return share
+}
+
+// rest returns the standard deviation of the rests in 1/fine of a step, by what is left of their
+// share.
+func (c *calibration) rest(at choice) float64 {
+	const up = 1 + 0x1p-40
+	if len(c.clips) == 0 || c.clips[at.clip].length == 0 {
+		return 0
+	}
+	left := (c.share - c.spent(at.asked)) / up
+	return c.sigma * c.clips[at.clip].length / math.Sqrt(left) * up * fine * unit
+}
+
+// stops reports whether smaller clips lose more than they are worth, where clip j loses y.
+func (c *calibration) stops(j int, y float64) bool {
+	return lossPart*y > stopAt*c.clips[j].root()*c.sigma/math.Sqrt(c.share)
+}
+
+// best returns the clip with the least error, of those that were asked about: of its noise and of
+// what it loses in a large key. A smaller clip loses more, so the answers are made to ascend, by
+// means with weights 1/variance (pool adjacent violators).
+func (c *calibration) best(losses []float64) (best int) {
+	type pool struct {
+		sum, weight float64
+		n           int
+	}
+	mean := func(p pool) float64 { return p.sum / p.weight }
+	var pools []pool
+	for j, y := range losses {
+		w := 1 / float64(c.clips[j].full)
+		pools = append(pools, pool{w * y, w, 1})
+		for last := len(pools) - 1; last > 0 && mean(pools[last-1]) > mean(pools[last]); last-- {
+			a, b := pools[last-1], pools[last]
+			pools = append(pools[:last-1], pool{a.sum + b.sum, a.weight + b.weight, a.n + b.n})
+		}
+	}
+	least, j := math.Inf(1), 0
+	for _, p := range pools {
+		for range p.n {
+			loss := lossPart * max(mean(p), 0)
+			if error := math.Hypot(c.clips[j].root()*c.sigma/math.Sqrt(c.share), loss); error < least {
+				best, least = j, error
+			}
+			j++
+		}
+	}
+	return best
+}
+
+// choose asks from the largest clip down what each loses, until that is too much.
+func (s *state[K]) choose() (at choice) {
+	if len(s.law.clips) < 2 {
+		return at
+	}
+	var losses []float64
+	for j, loss := range s.shorts {
+		y := float64(loss+s.noise(s.law.question(j)*unit)()) / unit
+		if losses = append(losses, y); s.law.stops(j, y) {
+			break
+		}
+	}
+	return choice{s.law.best(losses), len(losses)}
+}
+
+// possible reports whether it can be a choice.
+func (c *calibration) possible(at choice) bool {
+	if len(c.clips) < 2 {
+		return at == choice{}
+	}
+	return at.clip >= 0 && at.clip < at.asked && at.asked <= len(c.clips)
+}
+
+// clip is the one that was chosen.
+func (s *state[K]) clip() clip { return s.law.clips[s.at.clip] }
+
+// width returns how many numbers of each key say what its count loses, where FullKeys is chosen
+// from sums.
+func (p Params) width(law calibration) int {
+	if n := len(law.clips); n > 1 && p.Passes == 1 {
+		return n
+	}
+	return 0
+}
+
+// lose adds what a user with k keys loses by each clip, all of the keys that do not count, and
+// returns what he loses in one that does.
+func (s *state[K]) lose(k int, all bool) (losses []int64) {
+	for j, c := range s.law.clips {
+		s.losses[j] = unit - s.params.counts(k, c.full)
+		short := s.losses[j]
+		if all {
+			short = unit
+		}
+		s.shorts[j] = sum(s.shorts[j], short)
+	}
+	return s.losses
+}
+
+// counts returns what a user counts in a key who loses that much; where the clip is not chosen yet,
+// as if he lost nothing.
+func (s *state[K]) counts(losses []int64) int64 {
+	switch {
+	case len(losses) == 0: // KeysOnly
+		return 0
+	case s.table.width > 0:
+		return unit
+	}
+	return unit - losses[0]
+}
+
+// counts returns x: what a user counts in each of his l keys.
+func (p Params) counts(l, full int) int64 {
+	if p.pure() {
+		return min(unit, int64(full)*unit/int64(l))
+	}
+	return clipped(l, full)
+}
