@@ -108,8 +108,8 @@ func (p Params) sizes() (c calibration, err error) {
 //
 // Under Replace the difference of two users' weights has ‖·‖₂² = 2 − 2p, p the product of the two
 // vectors, and that of their rests is at most 2B² + 2p·B² where rests are multiples of weights. So
-// 2B² is what counts for the rests as long as their share is no larger than that of the keys, and
-// what is above counts twice more. The values' norm doubles, and the two sums in [0, S] and [0,
+// 2B² is what counts for the rests as long as their share is no larger than that of the keys: hence
+// CountShare is at most ½, of which the shortfall takes more than Others. The values' norm doubles, and the two sums in [0, S] and [0,
 // 32·S] differ by no more than one of them.
 //
 // With two passes there are two weights, and the keys' share is divided. A count is a rest alone,
@@ -161,15 +161,6 @@ func (p Params) foundSizes() (c calibration, err error) {
 		keys *= 1 - firstShare
 	}
 	c.weight = sigma / math.Sqrt(keys) * up
-	if p.Relation == budget.Replace {
-		above := 1.0
-		for _, k := range c.clips {
-			if k.length > 0 {
-				above = max(above, k.ratio*c.weight*math.Sqrt(c.share)/(sigma*k.length)*up)
-			}
-		}
-		c.beside += 2 * (above*above - 1) / (c.weight * c.weight)
-	}
 	c.beside *= up
 	return c, nil
 }
@@ -183,7 +174,7 @@ func (p Params) clips(keys, counts float64) (clips []clip) {
 			c.length = c.root() * up
 		} else {
 			c.mix = p.mixture(full, keys, counts)
-			c.length, c.ratio = p.longest(c)
+			c.length = p.longest(c)
 		}
 		clips = append(clips, c)
 	}
@@ -209,18 +200,16 @@ func (p Params) mixture(full int, keys, counts float64) int64 {
 	return best
 }
 
-// longest returns the largest ℓ₂ norm of a user's rests and the largest ratio of a rest and a
-// weight, in units of S and exactly but for the last roundings, which go up.
-func (p Params) longest(c clip) (norm, ratio float64) {
+// longest returns the largest ℓ₂ norm of a user's rests, in units of S and exactly but for the last
+// roundings, which go up.
+func (p Params) longest(c clip) float64 {
 	const up = 1 + 0x1p-40
 	squared := int64(0)
 	for k := 1; k <= p.most; k++ {
-		w := weight(k)
-		d := rest(clipped(k, c.full), w, c.mix)
+		d := rest(clipped(k, c.full), weight(k), c.mix)
 		squared = max(squared, int64(k)*d*d) // at most (16·32·S)²
-		ratio = max(ratio, math.Abs(float64(d))/float64(w)/fine)
 	}
-	return math.Sqrt(float64(squared)) / (fine * unit) * up, ratio * up
+	return math.Sqrt(float64(squared)) / (fine * unit) * up
 }
 
 // calibrations are those that were made: that takes up to 50 ms.

@@ -21,7 +21,6 @@ type clip struct {
 	full   int     // C²
 	mix    int64   // a count is (rests + mix·weights)/fine
 	length float64 // of a user's rests: the largest ℓ₂ norm, in units of S
-	ratio  float64 // the largest of a rest to a weight
 }
 
 // choice is which of the clips counts have, and for how many of them the loss was asked.

@@ -101,6 +101,27 @@ func TestQuestionsLeaveThreeQuarters(t *testing.T) {
 	}
 }
 
+// The answers have noise of the deviation that is said, and stop the questions as often as that.
+func TestQuestionsAreNoisy(t *testing.T) {
+	b := builder[int](t, auto)
+	s := held(b)
+	sd := s.law.question(0)
+	stop := stopAt / lossPart * s.law.clips[0].root() * s.law.sigma / math.Sqrt(s.law.share)
+	n := float64(dptest.Full(20_000, 2000))
+	for _, z := range []float64{0, 1, -0.5} {
+		s.shorts[0] = int64((stop + z*sd) * unit)
+		stopped := 0.0
+		for range int(n) {
+			if s.choose().asked == 1 {
+				stopped++
+			}
+		}
+		want := tailOf(-z)
+		dptest.Alarm(t, 1e-10)
+		require.InDelta(t, n*want, stopped, 6.5*math.Sqrt(n*want*(1-want)))
+	}
+}
+
 // flaw is a mistake that the test below has to see.
 type flaw struct {
 	name                 string
@@ -441,6 +462,7 @@ func TestIntervalsOfTheChosen(t *testing.T) {
 
 // A Discovery chooses by the keys that users give to it, and the second pass counts by that.
 func TestDiscoveryChooses(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 2)
 	p := Params{Epsilon: 4, Delta: 1e-6, Passes: 2, FullKeys: AutoFullKeys}
 	d, _ := passes(t, p)
 	for user := range 3000 {
