@@ -109,8 +109,8 @@ func (p Params) sizes() (c calibration, err error) {
 // Under Replace the difference of two users' weights has ‖·‖₂² = 2 − 2p, p the product of the two
 // vectors, and that of their rests is at most 2B² + 2p·B² where rests are multiples of weights. So
 // 2B² is what counts for the rests as long as their share is no larger than that of the keys: hence
-// CountShare is at most ½, of which the shortfall takes more than Others. The values' norm doubles, and the two sums in [0, S] and [0,
-// 32·S] differ by no more than one of them.
+// CountShare is at most ½, of which the shortfall takes more than Others. The values' norm doubles,
+// and the two sums in [0, S] and [0, 32·S] differ by no more than one of them.
 //
 // With two passes there are two weights, and the keys' share is divided. A count is a rest alone,
 // κ = 0: x in each of the keys of a user that are shown, however many, so B = C.
