@@ -176,13 +176,7 @@ func (s *state[K]) steps(value float64) int64 {
 		value = math.Round(value)
 	}
 	step := s.law.Step()
-	y := value / step
-	switch {
-	case y >= sparse.MaxTotal:
-		return sparse.MaxTotal
-	case y <= -sparse.MaxTotal:
-		return -sparse.MaxTotal
-	}
+	y := min(max(value/step, -sparse.MaxTotal), sparse.MaxTotal)
 	if !users && !s.params.Integers && (y != math.Trunc(y) || y == 0) {
 		y = noise.RandomizedRound(&s.src, value, step) / step
 	}

@@ -2,6 +2,7 @@ package threshold
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/sparse"
@@ -43,22 +44,16 @@ func (p Params) Plan() (Plan, error) {
 		l, reason := q.Possible(sparse.Method(m))
 		plan.Candidates = append(plan.Candidates, Candidate{m, l.Threshold(), l.StdDev(), reason})
 	}
-	rank := func(c Candidate) int {
+	rank := func(c Candidate) float64 {
 		switch {
 		case c.Reason != "":
-			return 4
-		case c.Method == DenseLaplace:
-			return 3
-		case c.Method == PureLaplace:
-			return 2
+			return math.Inf(1)
 		case !q.Chooses(sparse.Method(c.Method)):
-			return 1
+			return math.MaxFloat64
 		}
-		return 0
+		return c.Threshold
 	}
-	slices.SortStableFunc(plan.Candidates, func(a, b Candidate) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Threshold, b.Threshold))
-	})
+	slices.SortStableFunc(plan.Candidates, func(a, b Candidate) int { return cmp.Compare(rank(a), rank(b)) })
 	return plan, nil
 }
 

@@ -60,7 +60,7 @@ func TestCorrelatedDeltaWithANumberBeside(t *testing.T) {
 		t.Skip("half a second: in the default run")
 	}
 	for _, s := range []struct{ weight, a, epsilon, sigma, tau float64 }{{1, 1, 1, 2, 6}, {0.5, 1, 0.5, 3, 10}, {2, 0.5, 2, 1, 3.5}, {1, 1, 0.5, 3, 15}} {
-		bound, worst := correlatedDelta(1, 1, s.weight, s.a, s.epsilon, s.sigma, s.tau), 0.0
+		bound, worst := correlatedDelta(1, 1, s.weight, s.a, s.epsilon, s.sigma, s.tau, 0), 0.0
 		threshold, beside := 1+s.tau, s.sigma/math.Sqrt(s.weight)
 		law := func(count, number float64) []float64 {
 			return besideLaw(count, number, s.a, s.sigma, beside, threshold, 24*s.sigma, dptest.Fewer(90, 40))
@@ -150,7 +150,7 @@ func TestBesideIsPrivateExactly(t *testing.T) {
 					l := make(law, 2*reach+1)
 					tail := func(x int64) float64 {
 						if m != Gaussian {
-							return c.besideLaplace().Survival(float64(x) - 0.5)
+							return c.number().laplace().Survival(float64(x) - 0.5)
 						}
 						d, err := noise.NewGaussian(c.beside)
 						require.NoError(t, err)

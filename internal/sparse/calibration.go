@@ -3,7 +3,6 @@ package sparse
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/memo"
@@ -49,16 +48,16 @@ func (p Params) chooseAnew() (calibration, error) {
 		}
 	}
 	if m != Auto {
-		c, reason := p.calibrate(m)
-		if reason != "" {
-			return calibration{}, fault.Params("threshold", "Method", m, "a method that is possible here; "+reason)
+		c, err := p.calibrate(m)
+		if err != nil {
+			return calibration{}, fault.Params("threshold", "Method", m, "a method that is possible here; "+err.Error())
 		}
 		return c, nil
 	}
 	var best calibration
 	take := func(m Method) {
-		c, reason := p.calibrate(m)
-		if reason == "" && (best.method == Auto || c.lowest() < best.lowest() || c.lowest() == best.lowest() && c.method < best.method) {
+		c, err := p.calibrate(m)
+		if err == nil && (best.method == Auto || c.lowest() < best.lowest() || c.lowest() == best.lowest() && c.method < best.method) {
 			best = c
 		}
 	}
@@ -67,17 +66,12 @@ func (p Params) chooseAnew() (calibration, error) {
 			take(m)
 		}
 	}
-	// These take long. The one that may have less goes first, and may spare the other.
-	normal := []Method{Gaussian, CorrelatedGaussian}
-	least := []float64{p.leastGaussian(), p.leastCorrelated()}
-	if least[1] < least[0] {
-		slices.Reverse(normal)
-		slices.Reverse(least)
+	// These take long. The first, where it is possible, often spares the other.
+	if p.leastCorrelated() <= best.lowest() || best.method == Auto {
+		take(CorrelatedGaussian)
 	}
-	for i, m := range normal {
-		if p.Chooses(m) && (best.method == Auto || least[i] <= best.lowest()) {
-			take(m)
-		}
+	if p.leastGaussian() <= best.lowest() || best.method == Auto {
+		take(Gaussian)
 	}
 	if best.method == Auto {
 		return best, fault.Params("threshold", "Epsilon", p.Epsilon, "a number with noise in the range of float64 at this Delta and Sensitivity")
@@ -87,26 +81,18 @@ func (p Params) chooseAnew() (calibration, error) {
 
 // calibrate returns the numbers of one mechanism, or the reason why it is not possible. The Params
 // are valid.
-func (p Params) calibrate(m Method) (c calibration, reason string) {
+func (p Params) calibrate(m Method) (calibration, error) {
 	if reason := p.lacks(m); reason != "" {
-		return c, reason
+		return calibration{}, errors.New(reason)
 	}
-	switch m {
-	case Gaussian, CorrelatedGaussian:
-		p.Method = m
-		c, err := normals.Get(p, func() (calibration, error) {
-			if c, reason = p.calibrateNormal(m); reason != "" {
-				return c, errors.New(reason)
-			}
-			return c, nil
-		})
-		if err != nil {
-			return c, err.Error()
-		}
-		return c, ""
+	if !m.normal() {
+		return p.calibrateLaplace(m)
 	}
-	return p.calibrateLaplace(m)
+	p.Method = m
+	return normals.Get(p, func() (calibration, error) { return p.calibrateNormal(m) })
 }
+
+var errRange = errors.New("its noise is out of range")
 
 // kernel returns the rounding, noise and threshold of a Laplace mechanism, and use sets them.
 func (c calibration) kernel() rounding.Kernel {
@@ -128,34 +114,35 @@ func gridFor(change, noise float64) float64 {
 
 // lowest returns the threshold in the units of the data.
 func (c calibration) lowest() float64 {
-	if c.method == DenseLaplace {
+	switch c.method {
+	case Auto:
+		return math.NaN()
+	case DenseLaplace:
 		return math.Inf(-1)
 	}
 	return float64(c.threshold) * c.step
 }
 
-// laplace returns the law of Laplace noise, in steps.
-func (c calibration) laplace() noise.DiscreteLaplace {
-	d, err := noise.NewDiscreteLaplace(c.scale)
+// must returns the law of the noise of a valid calibration.
+func must[L any](law L, err error) L {
 	if err != nil {
-		panic("threshold: no noise for a valid calibration") // unreachable
+		panic("sparse: no noise for a valid calibration") // unreachable
 	}
-	return d
+	return law
 }
+
+// laplace returns the law of Laplace noise, in steps.
+func (c calibration) laplace() noise.DiscreteLaplace { return must(noise.NewDiscreteLaplace(c.scale)) }
 
 // marginal returns the law of the normal noise of one value before it is rounded, in steps.
 func (c calibration) marginal() noise.Gaussian {
-	d, err := noise.NewGaussian(math.Hypot(c.scale, c.shared))
-	if err != nil {
-		panic("threshold: no noise for a valid calibration") // unreachable
-	}
-	return d
+	return must(noise.NewGaussian(math.Hypot(c.scale, c.shared)))
 }
 
-// besideLaplace returns the law of Laplace noise of the number beside the keys, in steps.
-func (c calibration) besideLaplace() noise.DiscreteLaplace {
+// number returns the calibration with the Laplace noise of the number beside the keys.
+func (c calibration) number() calibration {
 	c.scale = c.beside
-	return c.laplace()
+	return c
 }
 
 // reach returns a number of steps that the noise of one value exceeds in absolute value with

@@ -232,11 +232,11 @@ func roundLogUp(x, a float64) float64 {
 // .4 % where δ is .01 and more.
 const correlatedSlack = 0x1p-11
 
-// correlatedDelta returns an upper bound on δ(σ, τ), the bound above, for 1 ≤ l ≤ k and 0 ≤ a ≤
-// 1e6.
-func correlatedDelta(k, l int, weight, a, epsilon, sigma, tau float64) float64 {
-	law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, 0, remember()}
-	_, bound := largest(l, 0, correlatedSlack, law.term)
+// correlatedDelta returns an upper bound on δ(σ, τ), the bound above, for 1 ≤ l ≤ k and 0 ≤ a ≤ 1e6;
+// or on the larger of it and floor: it does not look how far small terms are below that.
+func correlatedDelta(k, l int, weight, a, epsilon, sigma, tau, floor float64) float64 {
+	law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, floor, remember()}
+	_, bound := largest(l, floor, correlatedSlack, law.term)
 	return bound
 }
 
@@ -304,11 +304,8 @@ func calibrateCorrelated(k, l int, weight, epsilon, delta float64) (a, sigma, ta
 		return correlatedLaw{k, l, weight, a, epsilon, sigma, tau, aim, roughly()}.term
 	}
 	valid := func(sigma, tau float64) bool {
-		// correlatedDelta ≤ δ, without a look at how far the small terms are below it.
 		const floor = 1 / (1 + correlatedSlack)
-		law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, floor * delta, remember()}
-		_, bound := largest(l, floor*delta, correlatedSlack, law.term)
-		return bound <= delta
+		return correlatedDelta(k, l, weight, a, epsilon, sigma, tau, floor*delta) <= delta
 	}
 	sigma, tau, ok = effort{correlatedSlack, 0x1p-7, 3, 2, 1 << 13}.leastThresholdOverSigma(l, aim, least, leastRatio(a, 1e-12), terms, valid)
 	return a, sigma, tau, ok

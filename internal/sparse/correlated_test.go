@@ -45,7 +45,7 @@ func TestLogEscape(t *testing.T) {
 	for _, c := range []float64{77, 80, 1e10, 1e200, math.Inf(1)} {
 		require.LessOrEqual(t, logEscape(3, 0.5, c, exactNats), -1900.0)
 	}
-	require.Less(t, correlatedDelta(9, 4, 0, 0.5, 1, 1e-200, 1), 1.1)
+	require.Less(t, correlatedDelta(9, 4, 0, 0.5, 1, 1e-200, 1, 0), 1.1)
 	for _, u := range []int{1, 64, 100_000} {
 		// no loss in the far tail: the union bound is next to it
 		x := logEscape(u, 0.5, 50, exactNats)
@@ -199,7 +199,7 @@ func TestCorrelatedDeltaBoundsEveryPattern(t *testing.T) {
 				}
 			}
 		}
-		bound := correlatedDelta(s.k, s.l, s.weight, s.a, s.epsilon, s.sigma, s.tau)
+		bound := correlatedDelta(s.k, s.l, s.weight, s.a, s.epsilon, s.sigma, s.tau, 0)
 		require.GreaterOrEqual(t, bound, worst*(1-1e-6), "%+v", s)
 		if s.tight {
 			require.InEpsilon(t, worst, bound, 2*correlatedSlack, "%+v", s)
@@ -232,7 +232,7 @@ func correlated(values [2]float64, a, sigma, threshold, span float64, n int) []f
 // it for the worst.
 func TestCorrelatedDeltaForFiniteCounts(t *testing.T) {
 	for _, s := range []struct{ a, epsilon, sigma, tau float64 }{{1, 1, 2, 5}, {0.5, 0.5, 3, 6}, {1, 2, 1, 3}} {
-		bound, worst := correlatedDelta(2, 2, 0, s.a, s.epsilon, s.sigma, s.tau), 0.0
+		bound, worst := correlatedDelta(2, 2, 0, s.a, s.epsilon, s.sigma, s.tau, 0), 0.0
 		threshold := 1 + s.tau
 		law := func(c1, c2 float64) []float64 {
 			return correlated([2]float64{c1, c2}, s.a, s.sigma, threshold, 22*s.sigma, 45)
@@ -298,10 +298,10 @@ func TestCorrelatedDeltaWithoutSharedNoise(t *testing.T) {
 			for u := range l + 1 {
 				worst = max(worst, law.term(u, u))
 			}
-			bound := correlatedDelta(10, l, 0, 0, s.epsilon, s.sigma, s.tau)
+			bound := correlatedDelta(10, l, 0, 0, s.epsilon, s.sigma, s.tau, 0)
 			require.InEpsilon(t, worst, bound, correlatedSlack)
 			require.GreaterOrEqual(t, bound, gaussianDelta(l, 0, true, s.epsilon, s.sigma, s.tau)*(1-1e-9))
-			require.InEpsilon(t, bound, correlatedDelta(10, l, 0, 1e-12, s.epsilon, s.sigma, s.tau), 1e-4)
+			require.InEpsilon(t, bound, correlatedDelta(10, l, 0, 1e-12, s.epsilon, s.sigma, s.tau, 0), 1e-4)
 		}
 	}
 }
@@ -372,15 +372,15 @@ func TestCalibrateCorrelated(t *testing.T) {
 			a, sigma, tau, ok := calibrateCorrelated(c.k, c.l, 0, c.epsilon, delta)
 			name := fmt.Sprintf("%+v, δ = %v: a = %v, σ = %v, τ = %v", c, delta, a, sigma, tau)
 			require.True(t, ok, name)
-			require.LessOrEqual(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau), delta, name)
+			require.LessOrEqual(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau, 0), delta, name)
 			exceeded := delta
 			if delta > 1e-3 {
 				// Most of δ is what keys on both sides cost: the search's slack moves τ far.
 				exceeded = delta / (1 + correlatedSlack) / (1 + correlatedSlack)
 			}
-			require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau*0.999), exceeded, name)
+			require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau*0.999, 0), exceeded, name)
 			if delta < 1e-4 {
-				require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma*0.999, tau), delta, name)
+				require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma*0.999, tau, 0), delta, name)
 			}
 			require.Greater(t, tau, before, name)
 			before = tau

@@ -2,7 +2,6 @@ package sparse
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -106,25 +105,8 @@ func calibrateGaussian(l int, weight float64, oneSign bool, epsilon, delta float
 	if l > 1<<12 {
 		effort.coarse, effort.refine = 0x1p-18, 16
 	}
-	// For any signs BW depends on σ and u₁ alone: for one σ it is computed once.
-	type known struct {
-		sigma, delta float64
-		u1           int
-	}
-	size := min(bits.Len(uint(l)), 15)
-	shifts := make([]known, 1<<size) // by a hash of u₁, the last one of each
-	shift := func(sigma float64, u1 int) float64 {
-		at := &shifts[uint64(u1)*0x9e3779b97f4a7c15>>(64-size)]
-		if at.sigma != sigma || at.u1 != u1 {
-			*at = known{sigma, gaussianShift(l, weight, epsilon, sigma, u1), u1}
-		}
-		return at.delta
-	}
 	return effort.leastThresholdOverSigma(l, delta, least, z, func(sigma, tau float64) func(u1, u2 int) float64 {
 		lambda := logBelow(sigma, tau)
-		if !oneSign {
-			return func(u1, u2 int) float64 { return escaped(shift(sigma, u1), lambda, u2) }
-		}
 		return func(u1, u2 int) float64 { return gaussianTerm(l, weight, oneSign, epsilon, sigma, lambda, u1, u2) }
 	}, func(sigma, tau float64) bool { return gaussianDelta(l, weight, oneSign, epsilon, sigma, tau) <= delta })
 }

@@ -57,21 +57,6 @@ func largest(l int, floor, slack float64, term func(u1, u2 int) float64) (at int
 	return at, bound
 }
 
-// exceeds reports whether some term(u, u) is above floor by more than the relative slack. It is
-// largest, cut off at the first one.
-func exceeds(l int, floor, slack float64, term func(u1, u2 int) float64) bool {
-	found := false
-	largest(l, floor, slack, func(u1, u2 int) float64 {
-		if found {
-			return 0
-		}
-		most := term(u1, u2)
-		found = u1 == u2 && most > floor*(1+slack)
-		return most
-	})
-	return found
-}
-
 // leastTau returns the least τ ≥ start, to a relative 2⁻⁸ of the slack or 1e-12, for which no term
 // is above δ, and +Inf if there is none; some τ above most where the least is above most. terms(τ)
 // is the term of [largest] and falls with τ; step is the scale of τ.
@@ -179,7 +164,7 @@ func (e effort) leastThresholdOverSigma(l int, delta, least, ratio float64,
 		lo, hi := first, math.Log(100)
 		for range 5 + e.refine {
 			mid := (lo + hi) / 2
-			if exceeds(l, delta, e.coarse, terms(sigmaAt(mid), ratio*sigmaAt(mid))) {
+			if worst, _ := largest(l, delta, e.coarse, terms(sigmaAt(mid), ratio*sigmaAt(mid))); worst >= 0 {
 				lo = mid
 			} else {
 				hi = mid

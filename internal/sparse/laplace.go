@@ -29,7 +29,7 @@ import (
 // Proofs in rounding_proof.md and laplace_proof.md. TestReleaseIsPrivateExactly checks all of it.
 
 // calibrateLaplace calibrates a mechanism with Laplace noise.
-func (p Params) calibrateLaplace(m Method) (c calibration, reason string) {
+func (p Params) calibrateLaplace(m Method) (c calibration, err error) {
 	total := p.total() * float64(p.users())
 	c = calibration{method: m, step: 1, from: 1}
 	if !p.Integers {
@@ -44,12 +44,12 @@ func (p Params) calibrateLaplace(m Method) (c calibration, reason string) {
 	if p.MaxKeys > 0 {
 		total = min(total, keys*perKey)
 	}
-	epsilon, err := p.Epsilon, error(nil)
+	epsilon := p.Epsilon
 	if p.Beside {
 		ratio := math.Pow(perKey/total, 2./3)
 		spent := epsilon * ratio / (1 + ratio)
 		if c.beside, err = noise.LaplaceScale(spent, perKey); err != nil || !(c.beside <= maxScale) {
-			return c, "its noise is out of range"
+			return c, errRange
 		}
 		epsilon = (epsilon - spent) * (1 - 0x1p-50)
 	}
@@ -59,27 +59,23 @@ func (p Params) calibrateLaplace(m Method) (c calibration, reason string) {
 		c.scale = (1 + 0x1p-50) / math.Log1p(p.Epsilon/total)
 	}
 	if err != nil || !(c.scale <= maxScale) {
-		return c, "its noise is out of range"
+		return c, errRange
 	}
-	switch m {
-	case DenseLaplace:
-	case PureLaplace:
+	switch {
+	case m == PureLaplace:
 		c.threshold = p.pureThreshold(c.scale)
-	case ExponentialRounding:
+	case m == ExponentialRounding:
 		c.use(rounding.Exponential(c.scale, rounding.Share, epsilon, rounding.Below(p.Delta)))
-	case LinearRounding:
+	case m == LinearRounding:
 		c.use(rounding.Linear(c.scale, total, rounding.Below(p.Delta)))
-	case Laplace:
-		switch {
-		case p.MaxKeys > 0:
-			c.threshold = plainThreshold(c.scale, keys, perKey, p.Delta)
-		case p.Integers:
-			// of n keys that change, by 1 at least, −Σ ln(1−G) is convex in each change and in n:
-			// the most is at one key or at Δ
-			c.threshold = max(plainThreshold(c.scale, 1, total, p.Delta), plainThreshold(c.scale, total, 1, p.Delta))
-		}
+	case m == Laplace && p.MaxKeys > 0:
+		c.threshold = plainThreshold(c.scale, keys, perKey, p.Delta)
+	case m == Laplace: // of Integers
+		// of n keys that change, by 1 at least, −Σ ln(1−G) is convex in each change and in n:
+		// the most is at one key or at Δ
+		c.threshold = max(plainThreshold(c.scale, 1, total, p.Delta), plainThreshold(c.scale, total, 1, p.Delta))
 	}
-	return c, ""
+	return c, nil
 }
 
 // plainThreshold returns the least T of Theorem 3 for m keys that change by w.

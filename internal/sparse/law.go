@@ -29,9 +29,9 @@ func (p Params) Law() (Law, error) {
 
 // Possible returns the law of one mechanism for valid Params, or the reason why it is not possible.
 func (p Params) Possible(m Method) (l Law, reason string) {
-	c, reason := p.calibrate(m)
-	if reason != "" {
-		return Law{}, reason
+	c, err := p.calibrate(m)
+	if err != nil {
+		return Law{}, err.Error()
 	}
 	p.Method = m
 	return Law{p, c}, ""
@@ -89,12 +89,7 @@ func (l Law) Guarantee() budget.Guarantee {
 
 // Threshold returns the least value that is released, in the units of the data: the least absolute
 // value if Signed, −Inf for DenseLaplace.
-func (l Law) Threshold() float64 {
-	if l.numbers.method == Auto {
-		return math.NaN()
-	}
-	return l.numbers.lowest()
-}
+func (l Law) Threshold() float64 { return l.numbers.lowest() }
 
 // Step returns the grid, in the units of the data: a power of two.
 func (l Law) Step() float64 { return l.numbers.step }
@@ -134,7 +129,7 @@ func (l Law) StdDevOf(value, beside float64) float64 {
 	}
 	square := value * value * c.laplace().Variance()
 	if beside != 0 {
-		square += beside * beside * c.besideLaplace().Variance()
+		square += beside * beside * c.number().laplace().Variance()
 	}
 	return math.Sqrt(square) * c.step
 }
@@ -145,8 +140,7 @@ const besideShare = 1. / 16
 // ReachOf returns a bound that the noise of [Law.StdDevOf] exceeds in absolute value with
 // probability at most tail, in (0, 1].
 func (l Law) ReachOf(value, beside, tail float64) float64 {
-	c, number := l.numbers, l.numbers
-	number.scale = c.beside
+	c, number := l.numbers, l.numbers.number()
 	switch {
 	case !l.has(beside) || !(tail > 0 && tail <= 1):
 		return math.NaN()

@@ -4,7 +4,7 @@ import "math"
 
 // calibrateNormal calibrates a mechanism with normal noise. What gaussian.go and correlated.go
 // compute is in units of the most by which a key changes; this is in steps.
-func (p Params) calibrateNormal(m Method) (c calibration, reason string) {
+func (p Params) calibrateNormal(m Method) (c calibration, err error) {
 	adds, stored, changed := p.adds(), p.stored(), p.changed()
 	var sigma, share, tau float64
 	var ok bool
@@ -15,15 +15,15 @@ func (p Params) calibrateNormal(m Method) (c calibration, reason string) {
 		sigma, tau, ok = calibrateGaussian(changed, weight, adds, p.Epsilon, p.Delta)
 	}
 	if !ok {
-		return c, "its noise is out of range"
+		return c, errRange
 	}
 	step := gridFor(p.perKey(), p.perKey()*sigma)
 	c = normalOnGrid(m, p.change(step), share, sigma, tau, weight)
 	c.step = step
 	if !(c.scale <= 0x1p46) || !(c.shared <= 0x1p46) || !(c.beside <= 0x1p46) {
-		return c, "its noise is out of range"
+		return c, errRange
 	}
-	return c, ""
+	return c, nil
 }
 
 // leastGaussian returns a threshold that Gaussian is not below, 0 where it is not possible.

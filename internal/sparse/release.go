@@ -1,6 +1,9 @@
 package sparse
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -26,9 +29,9 @@ type releasing[K wire.Key] struct {
 // that are equal or higher, by at most MaxValue each, and a number that is equal or lower, by at
 // most MaxValue. A sketch is an example: its counters, and the number of counts that it lost.
 func Release[K wire.Key](src *noise.Source, l Law, entries []Entry[K], beside int64, listed []K) *Vector[K] {
-	s := releasing[K]{l, wire.KeysOf[K](), listed, src}
-	entries = s.valued(entries)
-	c, signed := l.numbers, l.params.Signed
+	s, c, signed := releasing[K]{l, wire.KeysOf[K](), listed, src}, l.numbers, l.params.Signed
+	entries = slices.DeleteFunc(entries, func(e Entry[K]) bool { return e.Steps == 0 || e.Steps < 0 && !signed })
+	sortEntries(entries, s.keys)
 	if !l.params.Beside {
 		beside = 0
 	}
@@ -46,23 +49,11 @@ func Release[K wire.Key](src *noise.Source, l Law, entries []Entry[K], beside in
 	default:
 		released = releaseLaplace(src, c, entries, false)
 		if l.params.Beside {
-			beside += c.besideLaplace().SampleInt(src)
+			beside += c.number().laplace().SampleInt(src)
 		}
 	}
 	// A slice of its own: behind the end of released lies what is hidden.
 	return &Vector[K]{Law: l, values: append(make([]Entry[K], 0, len(released)), released...), beside: beside}
-}
-
-// valued returns the keys with a value, sorted, in the memory of the entries.
-func (s *releasing[K]) valued(all []Entry[K]) []Entry[K] {
-	entries := all[:0]
-	for _, e := range all {
-		if e.Steps > 0 || e.Steps < 0 && s.params.Signed {
-			entries = append(entries, e)
-		}
-	}
-	sortEntries(entries, s.keys)
-	return entries
 }
 
 // releaseLaplace replaces the entries by what is released of them, in place: by the kernel of
@@ -97,27 +88,14 @@ func (c calibration) small(src *noise.Source) func() int64 {
 }
 
 // geometric returns the law of the size of Laplace noise beyond a point that it has reached.
-func (c calibration) geometric() noise.Geometric {
-	d, err := noise.NewGeometric(c.scale)
-	if err != nil {
-		panic("threshold: no noise for a valid calibration") // unreachable
-	}
-	return d
-}
+func (c calibration) geometric() noise.Geometric { return must(noise.NewGeometric(c.scale)) }
 
 // releaseNormal is releaseLaplace for normal noise. The noise of all keys is the ideal one, rounded
 // to the grid after it is added: v + N ≥ T − ½ before rounding is what reaches T. beside is the
 // noise that the number beside takes off: Z and its own.
 func releaseNormal[K wire.Key](src *noise.Source, c calibration, entries []Entry[K]) (released []Entry[K], beside int64) {
-	d, err := noise.NewCorrelatedGaussian(c.shared, c.scale)
-	if err != nil {
-		panic("threshold: no noise for a valid calibration") // unreachable
-	}
-	own := c.scale
-	if c.beside > 0 {
-		own = c.beside
-	}
-	sample, number := d.SamplerBeside(src, 1, own)
+	law := must(noise.NewCorrelatedGaussian(c.shared, c.scale))
+	sample, number := law.SamplerBeside(src, 1, cmp.Or(c.beside, c.scale))
 	released = entries[:0]
 	for _, e := range entries {
 		x := int64(sample())

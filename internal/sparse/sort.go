@@ -24,30 +24,11 @@ func sortEntries[K wire.Key](entries []Entry[K], keys wire.Keys[K]) {
 	if keys.Class() == wire.SignedKey {
 		flip = 1 << 63 // negative keys first
 	}
-	// The first split, by the highest byte in which keys differ, goes from entries to records.
-	first, differ := keys.Bits(entries[0].Key), uint64(0)
-	for i := range entries {
-		differ |= keys.Bits(entries[i].Key) ^ first
-	}
-	shift := max(bits.Len64(differ)-digit, 0)
-	var ends [mask + 1]uint32
-	for i := range entries {
-		ends[(keys.Bits(entries[i].Key)^flip)>>shift&mask]++
-	}
-	largest := cumulate(&ends)
 	records := make([]record, len(entries))
-	for _, e := range entries {
-		r := record{keys.Bits(e.Key) ^ flip, e.Steps}
-		place := &ends[r.bits>>shift&mask]
-		records[*place] = r
-		*place++
+	for i, e := range entries {
+		records[i] = record{keys.Bits(e.Key) ^ flip, e.Steps}
 	}
-	other := make([]record, largest)
-	start := uint32(0)
-	for _, end := range ends {
-		radixSort(records[start:end], other[:end-start], false)
-		start = end
-	}
+	radixSort(records, make([]record, len(records)))
 	for i, r := range records {
 		key, _ := keys.FromBits(r.bits ^ flip)
 		entries[i] = Entry[K]{Key: key, Steps: r.steps}
@@ -60,56 +41,39 @@ type record struct {
 	steps int64
 }
 
-// radixSort sorts by the bits: records in place or, if move is true, into other, which has the same
-// length. It splits by the highest byte in which records differ, and goes on with each part.
-func radixSort(records, other []record, move bool) {
-	const few = 24
+// radixSort sorts by the bits, with as much room beside. It splits by the highest byte in which
+// records differ, and goes on with each part.
+func radixSort(records, room []record) {
+	const few, mask = 24, 1<<8 - 1
 	differ := uint64(0)
 	for i := range records {
 		differ |= records[i].bits ^ records[0].bits
 	}
 	if len(records) <= few || differ == 0 {
 		insertionSort(records)
-		if move {
-			copy(other, records)
-		}
 		return
 	}
-	shift := max(bits.Len64(differ)-digit, 0)
-	var ends [mask + 1]uint32
+	shift := max(bits.Len64(differ)-8, 0)
+	var ends [mask + 2]uint32 // of each byte one further: where it begins, and then where it ends
 	for i := range records {
-		ends[records[i].bits>>shift&mask]++
+		ends[records[i].bits>>shift&mask+1]++
 	}
-	cumulate(&ends)
+	for b := range mask {
+		ends[b+1] += ends[b]
+	}
 	for _, r := range records {
 		place := &ends[r.bits>>shift&mask]
-		other[*place] = r
+		room[*place] = r
 		*place++
 	}
+	copy(records, room)
 	start := uint32(0)
-	for _, end := range ends {
+	for _, end := range ends[:mask+1] {
 		if end > start {
-			radixSort(other[start:end], records[start:end], !move)
+			radixSort(records[start:end], room[start:end])
 		}
 		start = end
 	}
-}
-
-// digit is what one split looks at, in bits.
-const (
-	digit = 8
-	mask  = 1<<digit - 1
-)
-
-// cumulate replaces counts by the sums of those before, and returns the largest count.
-func cumulate(counts *[mask + 1]uint32) (largest uint32) {
-	sum := uint32(0)
-	for i, n := range counts {
-		counts[i] = sum
-		sum += n
-		largest = max(largest, n)
-	}
-	return largest
 }
 
 func insertionSort(records []record) {
@@ -122,20 +86,14 @@ func insertionSort(records []record) {
 	}
 }
 
-// find returns the place of the key in a sorted list.
-func find[K wire.Key](entries []Entry[K], key K) (i int, found bool) {
-	return slices.BinarySearchFunc(entries, key, func(e Entry[K], key K) int { return wire.Compare(e.Key, key) })
-}
-
 // merge merges two sorted lists of different keys into one.
 func merge[K wire.Key](a, b []Entry[K]) []Entry[K] {
 	merged := make([]Entry[K], 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if wire.Compare(a[0].Key, b[0].Key) < 0 {
-			merged, a = append(merged, a[0]), a[1:]
-		} else {
+	for _, e := range a {
+		for len(b) > 0 && wire.Compare(b[0].Key, e.Key) < 0 {
 			merged, b = append(merged, b[0]), b[1:]
 		}
+		merged = append(merged, e)
 	}
-	return append(append(merged, a...), b...)
+	return append(merged, b...)
 }

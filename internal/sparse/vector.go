@@ -3,6 +3,7 @@ package sparse
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/keyed"
 	"github.com/dpsketch/dpsketch/internal/limits"
@@ -40,11 +41,11 @@ func (v *Vector[K]) Estimate(key K) float64 {
 }
 
 func (v *Vector[K]) find(key K) (e Entry[K], found bool) {
-	i, found := find(v.values, key)
-	if !found {
-		return Entry[K]{}, false
+	i, found := slices.BinarySearchFunc(v.values, key, func(e Entry[K], key K) int { return wire.Compare(e.Key, key) })
+	if found {
+		e = v.values[i]
 	}
-	return v.values[i], true
+	return e, found
 }
 
 // Interval is threshold.Vector.Interval.

@@ -1,6 +1,6 @@
 package sparse
 
-import "github.com/dpsketch/dpsketch/internal/subset"
+import "slices"
 
 // This file draws the coordinates without a value, of which the pure mechanisms have d minus a few.
 // PureLaplace never loops over them: the number N of those whose noise reaches T is binomial, the N
@@ -24,44 +24,29 @@ func (s *releasing[K]) falseKeys(stored []Entry[K]) []Entry[K] {
 		}
 		released[i].Steps = v
 	}
-	sortEntries(released, s.keys)
 	return released
 }
 
-// distinctZeros returns a uniform set of n of the keys that are not stored.
+// distinctZeros returns a uniform set of n of the keys that are not stored, sorted: it draws ranks
+// among them. n is at most about half of them, or they are few.
 func (s *releasing[K]) distinctZeros(stored []Entry[K], n uint64) []Entry[K] {
-	if uint64(len(stored)) > s.params.Dim/2 {
-		return s.shuffledZeros(stored, n)
+	ranks, drawn := make([]uint64, 0, n), make(map[uint64]struct{}, n)
+	for uint64(len(ranks)) < n {
+		rank := s.src.Uint64N(s.params.Dim - uint64(len(stored)))
+		if _, again := drawn[rank]; !again {
+			drawn[rank] = struct{}{}
+			ranks = append(ranks, rank)
+		}
 	}
-	// Half of all keys are zeros or more, so every second draw hits one; and n is at most about
-	// half of the zeros.
-	zeros := make([]Entry[K], 0, n)
-	drawn := make(map[K]struct{}, n)
-	for uint64(len(zeros)) < n {
-		key := s.keyAt(s.src.Uint64N(s.params.Dim))
-		if _, again := drawn[key]; again {
-			continue
+	slices.Sort(ranks)
+	zeros, before := make([]Entry[K], n), 0 // the stored keys below a zero
+	for i, rank := range ranks {
+		for before < len(stored) && s.keys.Bits(stored[before].Key) <= rank+uint64(before) {
+			before++
 		}
-		if _, found := find(stored, key); found {
-			continue
-		}
-		drawn[key] = struct{}{}
-		zeros = append(zeros, Entry[K]{Key: key})
+		zeros[i].Key = s.keyAt(rank + uint64(before))
 	}
 	return zeros
-}
-
-// shuffledZeros is distinctZeros where more than half of all keys are stored: it lists the others.
-func (s *releasing[K]) shuffledZeros(stored []Entry[K], n uint64) []Entry[K] {
-	var zeros []Entry[K]
-	for i := range s.params.Dim {
-		if key := s.keyAt(i); len(stored) > 0 && stored[0].Key == key {
-			stored = stored[1:]
-		} else {
-			zeros = append(zeros, Entry[K]{Key: key})
-		}
-	}
-	return subset.Draw(zeros, int(n), s.src.Uint64N)
 }
 
 // dense adds noise to all coordinates and releases them all.
