@@ -232,7 +232,7 @@ func roundLogUp(x, a float64) float64 {
 // .4 % where δ is .01 and more.
 const correlatedSlack = 0x1p-11
 
-// correlatedDelta returns an upper bound on the larger of floor and δ(σ, τ), by the bound above, for
+// correlatedDelta returns an upper bound on the larger of floor and δ(σ, τ), the bound above, for
 // 1 ≤ l ≤ k and 0 ≤ a ≤ 1e6. How far small terms are below floor does not matter to it.
 func correlatedDelta(k, l int, weight, a, epsilon, sigma, tau, floor float64) float64 {
 	law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, floor, remember()}
