@@ -27,6 +27,7 @@ const (
 	KindSeries     Kind = 18 // series.Slice
 
 	KindLedger Kind = 21 // budget.Ledger
+	KindPair   Kind = 22 // distinct.Pair
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one
 	// pipeline: never a released object.
@@ -55,6 +56,7 @@ var kindNames = [...]string{
 	KindSeries:     "misragries/series",
 
 	KindLedger:  "noise/budget ledger",
+	KindPair:    "kor/distinct pair",
 	KindPrivate: "PRIVATE STATE",
 }
 

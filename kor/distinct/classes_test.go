@@ -73,6 +73,7 @@ func TestOneCellMoves(t *testing.T) {
 		histories int
 	}{
 		"windows": {func(keys []uint64, in []int) numbers { return windowsOf(t, keys, in) }, len(histories)},
+		"a pair":  {func(keys []uint64, in []int) numbers { return pairOf(t, keys, in) }, 4},
 	} {
 		moves := moved(c.of, c.histories)
 		require.EqualValues(t, 2, norm(moves), name)
@@ -90,6 +91,11 @@ func TestOneCellMoves(t *testing.T) {
 		return numbers{n[0], n[0] + n[1], n[0] + n[1] + n[2]}
 	}
 	require.EqualValues(t, 3, norm(moved(sums, len(histories))), "windows that are sums with noise of their own")
+	apart := func(keys []uint64, in []int) numbers {
+		n := pairOf(t, keys, in)
+		return numbers{n[inA] + n[inBoth], n[inB] + n[inBoth], n[inA] + n[inB] + n[inBoth]}
+	}
+	require.EqualValues(t, 3, norm(moved(apart, 4)), "A, B and A∪B with noise of their own")
 	arrivals := func(keys []uint64, in []int) numbers {
 		b, day := windowBuilder(t, tiny, 1), 1
 		for slot := range slots {
@@ -192,7 +198,7 @@ func TestYearOfWindows(t *testing.T) {
 
 // noisy checks that numbers whose truth is 0 have the noise of classLaw, each by itself: 20,000
 // draws by χ², and the products of neighbours, whose mean is 0 within 7 standard errors.
-// False-reject probability 2e-9.
+// False-reject probability 2e-10.
 func noisy(t *testing.T, p Params, release func() numbers) {
 	t.Helper()
 	law, err := p.classLaw()
@@ -216,7 +222,7 @@ func noisy(t *testing.T, p Params, release func() numbers) {
 			}
 		}
 	}
-	dptest.ChiSquare(t, "classes", observed, expected, 1e-9)
-	dptest.Alarm(t, 1e-9)
+	dptest.ChiSquare(t, "classes", observed, expected, 1e-10)
+	dptest.Alarm(t, 1e-10)
 	require.InDelta(t, 0, products/pairs, 7*law.Variance()/math.Sqrt(pairs))
 }

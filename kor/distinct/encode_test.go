@@ -37,9 +37,13 @@ func sampleWindows() *Windows {
 	}
 }
 
+func samplePair() *Pair {
+	return &Pair{Params{Epsilon: 0.5, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, numbers{900, -2, 77, 44000}}
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
-	return map[string]encoding.BinaryMarshaler{"count.hex": sampleCount(), "bits.hex": sampleBits(), "running.hex": sampleRunning(), "windows.hex": sampleWindows()}
+	return map[string]encoding.BinaryMarshaler{"count.hex": sampleCount(), "bits.hex": sampleBits(), "running.hex": sampleRunning(), "windows.hex": sampleWindows(), "pair.hex": samplePair()}
 }
 
 func TestCodec(t *testing.T) {
@@ -51,6 +55,7 @@ func TestCodec(t *testing.T) {
 	}
 	dptest.Codec(t, sampleRunning(), dptest.DeepEqual[Running])
 	dptest.Codec(t, sampleWindows(), dptest.DeepEqual[Windows])
+	dptest.Codec(t, samplePair(), dptest.DeepEqual[Pair])
 }
 
 // What a release gives decodes to the same sketch, whatever its ε.
@@ -124,6 +129,16 @@ func TestDecodeRejectsInvalidCountsOverTime(t *testing.T) {
 	})
 }
 
+func TestDecodeRejectsInvalidPairs(t *testing.T) {
+	dptest.Spoiled(t, samplePair, samplePair, map[string]func(*Pair){
+		"huge count": func(p *Pair) { p.numbers[3] = math.MinInt64 },
+		"a share":    func(p *Pair) { p.params.CountShare = 0.5 },
+		"a number":   func(p *Pair) { p.numbers = append(p.numbers, 0) },
+		"one fewer":  func(p *Pair) { p.numbers = p.numbers[:3] },
+		"no levels":  func(p *Pair) { p.params.Levels = 0 },
+	})
+}
+
 // The first version had no empty class, and no release is without windows.
 func TestDecodeRejectsOtherWindows(t *testing.T) {
 	data, err := sampleWindows().MarshalBinary()
@@ -165,6 +180,13 @@ func useDecoded(t *testing.T, data []byte) {
 			require.False(t, math.IsNaN(w.Estimate(span)) || math.IsNaN(w.StdErr(span)) || !(lo <= hi))
 		}
 		require.True(t, w.Guarantee().Promises())
+	}
+	if p := dptest.Decoded[Pair](t, data); p != nil {
+		for i, answer := range p.all() {
+			lo, hi := answer.Interval(0.9)
+			require.True(t, lo >= 0 && lo <= hi && !math.IsNaN(answer.StdErr()) && (i == 6 || !math.IsNaN(answer.Estimate())))
+		}
+		require.True(t, p.Guarantee().Promises())
 	}
 	s := dptest.Decoded[Sketch](t, data)
 	if s == nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Two servers see the visits of one site, and one number is published: how many visitors there
@@ -199,4 +200,45 @@ func Example_groups() {
 	// BE: 100 users in the interval: true
 	// DK: 150 users in the interval: true
 	// IS: 0 users in the interval: true
+}
+
+// How many of yesterday's users came back today, and how many are new: one ε for both days.
+func ExampleReleasePair() {
+	p := distinct.Params{Epsilon: 1, Seed: hashing.Seed{1, 2, 3}} // public: hashing.NewSeed()
+	day := func(from, to int) *distinct.Builder {
+		b, err := distinct.New(p)
+		if err != nil {
+			panic(err)
+		}
+		for user := from; user < to; user++ {
+			distinct.AddKey(b, fmt.Sprintf("user %d", user))
+		}
+		return b
+	}
+	plan, err := p.Plan()
+	if err != nil {
+		panic(err)
+	}
+	ledger, err := budget.NewLedger(1, 0, budget.Key(budget.AddRemove))
+	if err != nil {
+		panic(err)
+	}
+	pair, err := budget.ReleaseFunc(ledger, plan.Pair, func() (*distinct.Pair, error) {
+		return distinct.ReleasePair(day(0, 20_000), day(10_000, 30_000))
+	})
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := pair.Both().Interval(1 - 1e-9)
+	fmt.Println("10000 came back:", lo <= 10_000 && 10_000 <= hi)
+	fmt.Println("by one percent or so:", pair.Both().StdErr() < 300)
+	lo, hi = pair.OnlyB().Interval(1 - 1e-9)
+	fmt.Println("10000 are new:", lo <= 10_000 && 10_000 <= hi)
+	lo, hi = pair.Jaccard().Interval(1 - 1e-9)
+	fmt.Println("a third of all came on both days:", lo <= 1./3 && 1./3 <= hi)
+	// Output:
+	// 10000 came back: true
+	// by one percent or so: true
+	// 10000 are new: true
+	// a third of all came on both days: true
 }

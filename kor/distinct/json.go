@@ -65,3 +65,21 @@ func sizeOf(c sizes.Source) size {
 	low, high := c.Interval(view.Confidence)
 	return size{view.Of(c.Estimate(), low, high), view.Number(c.StdErr())}
 }
+
+// MarshalJSON returns the guarantee and the sizes, each with its interval at .95 and its standard
+// error. Beside them stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (p Pair) MarshalJSON() ([]byte, error) {
+	return view.Marshal(&p, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		A         size             `json:"a"`
+		B         size             `json:"b"`
+		Both      size             `json:"both"`
+		Either    size             `json:"either"`
+		OnlyA     size             `json:"onlyA"`
+		OnlyB     size             `json:"onlyB"`
+		Jaccard   size             `json:"jaccard"`
+	}{p.Guarantee(), sizeOf(p.A()), sizeOf(p.B()), sizeOf(p.Both()), sizeOf(p.Either()), sizeOf(p.OnlyA()), sizeOf(p.OnlyB()), sizeOf(p.Jaccard())})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (p *Pair) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, p) }

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/sizes"
+	"github.com/dpsketch/dpsketch/kor"
 	"github.com/stretchr/testify/require"
 )
 
@@ -200,4 +201,42 @@ func TestLongShards(t *testing.T) {
 	t.Logf("%.6g ± %.3g of %d keys, [%.5g, %.5g]; %v, %d bytes of states, %d of the release", s.Estimate(), s.StdErr(), keys, lo, hi,
 		time.Since(start), moved, len(data))
 	require.True(t, lo <= keys && keys <= hi)
+}
+
+// Yesterday's users and today's, ε = 1 in all: the error of |A∩B| is 228 of 10,000, and the
+// coverage of |A∩B|, |A∖B| and Jaccard's index within three standard errors, .003, of .95.
+func TestLongPairs(t *testing.T) {
+	dptest.NeedsLong(t)
+	rng := rand.New(rand.NewPCG(37, 38))
+	for _, c := range []struct {
+		epsilon              float64
+		cells, a, b, both    int
+		stated, least, wider float64
+	}{
+		{1, 2048, 20_000, 20_000, 10_000, 228, 0.94, 0.96}, {0.1, 2048, 1000, 1000, 300, 29.7, 0.94, 0.97}, {1, 2048, 2000, 100_000, 1000, 198, 0.93, 0.965},
+		{4, 2048, 30, 30, 10, 0.60, 0.93, 1}, {1, 32, 200, 200, 50, 24.5, 0.93, 0.97},
+	} {
+		runs := 4000
+		if c.b > 20_000 {
+			runs = 1000
+		}
+		p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: 22}
+		var both, only, jaccard figures
+		for range runs {
+			pair := released2(t, p, rng, c.a-c.both, c.b-c.both, c.both)
+			for _, x := range []struct {
+				of     *figures
+				answer kor.Cardinality
+				truth  float64
+			}{{&both, pair.Both(), float64(c.both)}, {&only, pair.OnlyA(), float64(c.a - c.both)}, {&jaccard, pair.Jaccard(), float64(c.both) / float64(c.a+c.b-c.both)}} {
+				lo, hi := x.answer.Interval(0.95)
+				x.of.add(x.answer.Estimate(), x.truth, lo, hi)
+			}
+		}
+		t.Logf("%v: ± %.4g, coverage %.3f, %.3f, %.3f", c, both.rmse(), both.coverage(), only.coverage(), jaccard.coverage())
+		require.InEpsilon(t, c.stated, both.rmse(), 0.06)
+		for _, f := range []figures{both, only, jaccard} {
+			require.True(t, f.coverage() >= c.least && f.coverage() <= c.wider, "%v: %v", c, f.coverage())
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The error in closed form. With levels of ratio 2, Σ u(1−u) over all levels is, but for a ripple
@@ -32,6 +33,8 @@ type Plan struct {
 	// the last level fills up, and the intervals tell.
 	Largest float64
 	Bytes   int // of the encoding of one release
+	// Pair is the guarantee of [ReleasePair], what a ledger spends for both sets.
+	Pair budget.Guarantee
 }
 
 // Plan returns what a release will be. A Seed is not needed yet. The error wraps [ErrParams].
@@ -42,7 +45,7 @@ func (p Params) Plan() (Plan, error) {
 		return Plan{}, err
 	}
 	n := float64(p.Cells)
-	plan := Plan{p, math.Ln2 * math.Sqrt((1+laws.count.Variance()/n)/n), math.Ldexp(n, p.Levels-2), fixedSize}
+	plan := Plan{p, math.Ln2 * math.Sqrt((1+laws.count.Variance()/n)/n), math.Ldexp(n, p.Levels-2), fixedSize, p.seeded().twoMoves()}
 	if p.published() {
 		plan.Bytes += 8 * int(p.words())
 	}

@@ -43,7 +43,7 @@ func windowsOf(t *testing.T, keys []uint64, in []int) numbers {
 }
 
 // Each class gets noise of that law, anew on every day: 5000 days with four draws each.
-// False-reject probability 2e-9.
+// False-reject probability 2e-10.
 func TestWindowsHaveTheLaw(t *testing.T) {
 	b, day := windowBuilder(t, tiny, 0), 0
 	noisy(t, tiny, func() numbers {

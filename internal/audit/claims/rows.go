@@ -179,12 +179,26 @@ var rows = []row{
 		exact: "kor.TestPlannedError kor.TestLevelLaw", audit: "kor.TestAccuracy kor.TestIntervalPastTheGrid", edits: "kor: a union in which a release cancels",
 	},
 	{
-		claim: "A distinct count, with noisy bits or without, over slots or windows, is ε-private for a key with all its occurrences",
+		claim: "A distinct count, with noisy bits or without, or after each of many slots, is ε-private for a key with all its occurrences",
 		about: "kor/distinct.Builder.Release kor/distinct.Builder.Guarantee kor/distinct.Params.Guarantee kor/distinct.Sketch.Guarantee kor/distinct.RunningBuilder.Step " +
-			"kor/distinct.RunningBuilder.Guarantee kor/distinct.Running.Guarantee kor/distinct.WindowBuilder.Release kor/distinct.WindowBuilder.Guarantee kor/distinct.Windows.Guarantee",
-		theorem: "own: a key sets one bit and none clears one, so the number of ones moves by one", proof: "kor/distinct/params.go", code: "kor/distinct.Params.laws kor/distinct.Params.classLaw kor/distinct.ones",
-		exact: "kor/distinct.TestExactPrivacy kor/distinct.TestRunningIsExactlyPrivate kor/distinct.TestOneCellMoves kor/distinct.TestTwoMovesAreTwoResponses", audit: "kor/distinct.TestReleaseHasTheLaw kor/distinct.TestWindowsHaveTheLaw",
-		edits: "kor/distinct: noise of the count too small; bits released without flips; classes: noise for half the sensitivity; classes: no noise in a class",
+			"kor/distinct.RunningBuilder.Guarantee kor/distinct.Running.Guarantee",
+		theorem: "own: a key sets one bit and none clears one, so the number of ones moves by one, and two increments by one each", proof: "kor/distinct/params.go",
+		code:  "kor/distinct.Params.laws kor/distinct.ones",
+		exact: "kor/distinct.TestExactPrivacy kor/distinct.TestRunningIsExactlyPrivate", audit: "kor/distinct.TestReleaseHasTheLaw kor/distinct.TestRunningHasTheLaw",
+		edits: "kor/distinct: noise of the count too small; bits released without flips; running: no noise in a slot",
+	},
+	{
+		claim:   "Counts of windows, and of two sets together, are ε-private for a key with all its occurrences, and compose as two responses of ε/2",
+		about:   "kor/distinct.WindowBuilder.Release kor/distinct.WindowBuilder.Guarantee kor/distinct.Windows.Guarantee kor/distinct.ReleasePair kor/distinct.Pair.Guarantee",
+		theorem: "own: a key moves one cell from one class to another", proof: "kor/distinct/classes_proof.md", code: "kor/distinct.Params.classLaw kor/distinct.Params.twoMoves kor/distinct.numbers.addNoise",
+		exact: "kor/distinct.TestOneCellMoves kor/distinct.TestTwoMovesAreTwoResponses kor/distinct.TestYearOfWindows", audit: "kor/distinct.TestWindowsHaveTheLaw kor/distinct.TestPairHasTheLaw",
+		edits: "kor/distinct: classes: noise for half the sensitivity; classes: no noise in a class; classes: one response where there are two",
+	},
+	{
+		claim: "The keys that two sets share, and those of one alone, have these standard errors, and their intervals cover",
+		about: "kor/distinct.Pair.Both kor/distinct.Pair.OnlyA kor/distinct.Pair.OnlyB kor/distinct.Pair.Jaccard", theorem: "own: the covariances of numbers of ones",
+		proof: "kor/distinct/sums_proof.md", code: "kor/distinct.sum.at kor/distinct.sum.Interval", exact: "kor/distinct.TestVarianceOfSums kor/distinct.TestPairAtTheEnds", audit: "kor/distinct.TestPairAccuracy",
+		edits: "kor/distinct: sums: noise of half the variance; sums: an empty interval",
 	},
 	{
 		claim: "Distinct counts, unions and comparisons have these standard errors, and their intervals cover",

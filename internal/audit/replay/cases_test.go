@@ -82,6 +82,7 @@ func releases(t *testing.T) map[string][]pair {
 		"kor/distinct.Builder.Release":              distinctPairs(),
 		"kor/distinct.RunningBuilder.Step":          {runningPair()},
 		"kor/distinct.WindowBuilder.Release":        {windowPair()},
+		"kor/distinct.ReleasePair":                  {setsPair()},
 		"elliptical.Builder.Release":                ellipticalPairs(false),
 		"elliptical.Mechanism.Release":              ellipticalPairs(true),
 		"elliptical/column.Builder.Release":         columnPairs(),
@@ -724,14 +725,33 @@ func windowPair() pair {
 		if side == 0 {
 			b.Add(20)
 		}
-		w := made(b.Release())
-		data := made(w.MarshalBinary())
-		out := map[string]float64{}
-		for i := range 4 {
-			out[fmt.Sprint(i)] = float64(int8(data[len(data)-8*(4-i)]))
-		}
-		return out
+		return numbersOf(made(made(b.Release()).MarshalBinary()), 4)
 	}}
+}
+
+func setsPair() pair {
+	p := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+	return pair{name: "one key of both sets", norm: 1, bound: 2, run: func(side int) map[string]float64 {
+		a, b := made(distinct.New(p)), made(distinct.New(p))
+		for key := range uint64(20) {
+			a.Add(key)
+			b.Add(10 + key)
+		}
+		if side == 1 {
+			a.Add(100)
+			b.Add(100)
+		}
+		return numbersOf(made(made(distinct.ReleasePair(a, b)).MarshalBinary()), 4)
+	}}
+}
+
+// numbersOf returns the last n numbers of an encoding, small ones.
+func numbersOf(data []byte, n int) map[string]float64 {
+	out := map[string]float64{}
+	for i := range n {
+		out[fmt.Sprint(i)] = float64(int8(data[len(data)-8*(n-i)]))
+	}
+	return out
 }
 
 // ellipticalPairs are sums of which one row is replaced by another, or goes.

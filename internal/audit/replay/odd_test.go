@@ -267,6 +267,13 @@ func odds() map[string][]odd {
 			b.Add(keys...)
 			return made(made(b.Step()).MarshalBinary())
 		},
+		"kor/distinct.ReleasePair": func(keys []uint64) []byte {
+			p := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+			a, b := made(distinct.New(p)), made(distinct.New(p))
+			a.Add(keys...)
+			b.Add(keys...)
+			return made(made(distinct.ReleasePair(a, b)).MarshalBinary())
+		},
 		"kor/distinct.WindowBuilder.Release": func(keys []uint64) []byte {
 			b := made(distinct.NewWindowBuilder(distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, 0))
 			b.Add(keys...)

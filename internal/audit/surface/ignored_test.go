@@ -110,7 +110,8 @@ func zeros() []any {
 		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Combined[string]{},
 		&series.Builder[string]{}, &series.Slice[string]{},
 		&column.Builder{}, &column.QuantileBuilder{}, &column.Quantiles{}, &column.Summary{},
-		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
+		&distinct.Builder{}, &distinct.Pair{},
+		&distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
 		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{},
 		&threshold.Builder[string]{}, &threshold.Vector[string]{}, &groupby.Builder[string]{}, &groupby.Discovery[string]{}, &groupby.Rows[string, string]{}, &groupby.Groups[string]{},
 	}

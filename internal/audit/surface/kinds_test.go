@@ -21,6 +21,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/jl"
+	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -58,6 +59,7 @@ func otherKinds() map[string]budget.Guarantee {
 		"jl, by ε and δ":                  projected(func(p *jl.Params) { p.Delta, p.Noise = 1e-6, jl.Gaussian }),
 		"jl, by ρ":                        projected(func(p *jl.Params) { p.Epsilon, p.Rho = 0, 1 }),
 		"jl, integers":                    projected(func(p *jl.Params) { p.Integers, p.Noise, p.Sensitivity = true, jl.DiscreteLaplace, 3 }),
+		"kor, with a count":               kor.Params{Epsilon: 1, Cells: 64, Levels: 8, CountShare: 0.1, Seed: hashing.Seed{1}}.Guarantee(),
 		"kor/distinct, the count alone":   distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}.Guarantee(),
 		"misragries, pure":                misragries.Params{Counters: 8, Epsilon: 1, Dim: 100}.Guarantee(),
 		"threshold, Gaussian":             threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 4, Method: threshold.Gaussian}.Guarantee(),

@@ -78,10 +78,13 @@ func releases() map[string]bound {
 		"kor.StreamBuilder.Release":                 byBuilder(made(kor.NewStreamBuilder(korParams))),
 		"kor/distinct.Builder.Release":              byBuilder(made(distinct.New(distinctParams))),
 		"kor/distinct.WindowBuilder.Release":        byBuilder(made(distinct.NewWindowBuilder(noLevels, 1))),
-		"kor/distinct.RunningBuilder.Step":          byFunc(noLevels.Guarantee(), func() (*distinct.RunningBuilder, error) { return distinct.NewRunningBuilder(noLevels) }),
-		"misragries.Builder.Release":                byBuilder(made(misragries.New[string](sketch))),
-		"misragries.Sum.Release":                    byBuilder(made(misragries.NewSum[string](sketch))),
-		"misragries.UserBuilder.Release":            byBuilder(made(misragries.NewUserBuilder[string](misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}))),
+		"kor/distinct.RunningBuilder.Step":          byFunc(made(distinct.NewRunningBuilder(noLevels)).Guarantee(), made(distinct.NewRunningBuilder(noLevels)).Step),
+		"kor/distinct.ReleasePair": byFunc(made(noLevels.Plan()).Pair, func() (*distinct.Pair, error) {
+			return distinct.ReleasePair(made(distinct.New(noLevels)), made(distinct.New(noLevels)))
+		}),
+		"misragries.Builder.Release":     byBuilder(made(misragries.New[string](sketch))),
+		"misragries.Sum.Release":         byBuilder(made(misragries.NewSum[string](sketch))),
+		"misragries.UserBuilder.Release": byBuilder(made(misragries.NewUserBuilder[string](misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}))),
 		"misragries/series.Builder.Step": byFunc(series.Params{Epsilon: 1, Delta: 1e-6}.Guarantee(), func() (*series.Builder[string], error) {
 			return series.New[string](series.Params{Epsilon: 1, Delta: 1e-6})
 		}),

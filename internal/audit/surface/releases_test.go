@@ -11,7 +11,8 @@ import (
 
 // releases returns the methods by which anything leaves what holds data or adds noise: those named
 // Release…, those that return a released object or another holder of data that is not a Builder,
-// and of the private types that are no Builders those that return numbers or bytes.
+// and of the private types that are no Builders those that return numbers or bytes; and the
+// functions that make a released object of Builders.
 func (s *subject) releases() (found []string) {
 	roles := s.roles()
 	for name, role := range roles {
@@ -32,6 +33,19 @@ func (s *subject) releases() (found []string) {
 			if out {
 				found = append(found, s.path+"."+name+"."+method)
 			}
+		}
+	}
+	scope := s.inner.types.Scope()
+	for _, name := range scope.Names() {
+		f, ok := scope.Lookup(name).(*types.Func)
+		if !ok || !f.Exported() {
+			continue
+		}
+		is := func(list *types.Tuple, want role) bool {
+			return slices.ContainsFunc(slices.Collect(list.Variables()), func(v *types.Var) bool { return roles[localName(v.Type(), s.inner.types.Path())] == want })
+		}
+		if of := f.Signature(); is(of.Params(), builder) && is(of.Results(), releasedObject) {
+			found = append(found, s.path+"."+name)
 		}
 	}
 	return found

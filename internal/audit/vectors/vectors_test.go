@@ -290,6 +290,7 @@ var objects = map[string][]func() object{
 	"kor/distinct.Sketch":         {to[distinct.Sketch]},
 	"kor/distinct.Running":        {to[distinct.Running]},
 	"kor/distinct.Windows":        {to[distinct.Windows]},
+	"kor/distinct.Pair":           {to[distinct.Pair]},
 	"elliptical/column.Summary":   {to[column.Summary]},
 	"elliptical/column.Quantiles": {to[column.Quantiles]},
 }

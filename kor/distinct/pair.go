@@ -1,0 +1,167 @@
+package distinct
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// ReleasePair releases the sets A and B of two Builders together, yesterday's users and today's,
+// say: how many keys are in both, in either, in one alone. It spends ε once for both, when a key is
+// added to either set or to both, or removed; both Builders give up their data. A day that is
+// compared with the day before and with the day after is added to two Builders, and is in two
+// releases, each of which spends ε. What to spend is [Plan].Pair.
+//
+// Parties that do not show each other their sets use [Compare], at 20 times the error.
+//
+// The error wraps [ErrMismatch] if the Params differ or both Builders are one, [ErrReleased] if one
+// was released, and [ErrParams] for a CountShare below 1. Then nothing has changed.
+func ReleasePair(a, b *Builder) (*Pair, error) {
+	a, b = orZero(a), orZero(b)
+	p := &Pair{params: a.params}
+	err := private.Merge(a.secret, b.secret, "distinct: ReleasePair", "Builder", func(s, o *state) error {
+		law, err := s.params.classLaw()
+		if err == nil {
+			err = sameParams(s.params, o.params)
+		}
+		if err != nil {
+			return err
+		}
+		p.numbers = classesOf(s.table, o.table, s.params)
+		p.numbers.addNoise(law, &s.src)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = private.Take(a.secret, "distinct: ReleasePair: the Builder")
+	return p, err
+}
+
+// The classes of a cell, by the tables in which it is set.
+const (
+	inA = iota
+	inB
+	inBoth
+	inNone
+	allClasses
+)
+
+// classesOf returns the numbers of cells of each class. What is behind the cells of a level is 0.
+func classesOf(a, b []uint64, p Params) numbers {
+	n := make(numbers, allClasses)
+	for i, x := range a {
+		y := b[i]
+		n[inA] += int64(bits.OnesCount64(x &^ y))
+		n[inB] += int64(bits.OnesCount64(y &^ x))
+		n[inBoth] += int64(bits.OnesCount64(x & y))
+	}
+	n[inNone] = int64(p.Cells)*int64(p.Levels) - n[inA] - n[inB] - n[inBoth]
+	return n
+}
+
+// Pair is what was released of two sets: public, immutable, safe for concurrent readers. All that
+// it computes is post-processing and costs no budget. Estimates are unbiased, so those of few keys
+// can be negative; intervals are not. The zero Pair answers NaN.
+type Pair struct {
+	params  Params
+	numbers numbers
+}
+
+// Params returns the parameters of the release.
+func (p *Pair) Params() Params { return p.params }
+
+// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
+// occurrences in both sets, added or removed.
+func (p *Pair) Guarantee() budget.Guarantee { return p.params.twoMoves() }
+
+func ofA(class int) bool      { return class == inA || class == inBoth }
+func ofB(class int) bool      { return class == inB || class == inBoth }
+func ofEither(class int) bool { return class != inNone }
+
+// count returns the count of one of these sets.
+func (p *Pair) count(in func(class int) bool) kor.Cardinality {
+	if len(p.numbers) == 0 {
+		return kor.Cardinality{}
+	}
+	c := p.params.union(p.numbers, in)
+	return kor.Cardinality{Source: &c}
+}
+
+// A returns the number of keys in A.
+func (p *Pair) A() kor.Cardinality { return p.count(ofA) }
+
+// B returns the number of keys in B.
+func (p *Pair) B() kor.Cardinality { return p.count(ofB) }
+
+// Either returns the number of keys in A or in B.
+func (p *Pair) Either() kor.Cardinality { return p.count(ofEither) }
+
+// sum returns a sum of sizes.
+func (p *Pair) sum(ratio bool, a, b, either float64, within ...func(int) bool) kor.Cardinality {
+	if len(p.numbers) == 0 {
+		return kor.Cardinality{}
+	}
+	var terms []term
+	for _, t := range []term{{a, ofA, 0}, {b, ofB, 0}, {either, ofEither, 0}} {
+		if t.weight != 0 {
+			terms = append(terms, t)
+		}
+	}
+	s := p.params.sumOf(p.numbers, terms, within...)
+	s.ratio = ratio
+	return kor.Cardinality{Source: s}
+}
+
+// Both returns the number of keys in A and in B.
+func (p *Pair) Both() kor.Cardinality { return p.sum(false, 1, 1, -1, ofA, ofB) }
+
+// OnlyA returns the number of keys in A alone.
+func (p *Pair) OnlyA() kor.Cardinality { return p.sum(false, 0, -1, 1, ofA) }
+
+// OnlyB returns the number of keys in B alone.
+func (p *Pair) OnlyB() kor.Cardinality { return p.sum(false, -1, 0, 1, ofB) }
+
+// Jaccard returns the fraction of the keys of either set that are in both. NaN where there seems to
+// be no key at all.
+func (p *Pair) Jaccard() kor.Cardinality { return p.sum(true, 1, 1, -1) }
+
+// String says what was released under which guarantee.
+func (p *Pair) String() string {
+	if len(p.numbers) == 0 {
+		return "distinct.Pair (empty)"
+	}
+	return fmt.Sprintf("distinct.Pair: the keys of two sets, %d levels of %d cells, %v", p.params.Levels, p.params.Cells, p.Guarantee())
+}
+
+// The encoding of a Pair, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 22, version 1
+//	40     Epsilon, CountShare (1), Cells, Levels, Seed, as in a Sketch
+//	8·4    noisy numbers of cells set in A alone, in B alone, in both, in none; two's complement
+//
+// No other bytes decode to the same Pair.
+func (p *Pair) layout() layout {
+	return layout{wire.KindPair, 1, p.params.fields(), &p.params, Params.classLaw, &p.numbers, func() int {
+		if p.params == (Params{}) {
+			return 0
+		}
+		return allClasses
+	}}
+}
+
+// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Pair that
+// is neither released nor decoded.
+func (p *Pair) AppendBinary(dst []byte) ([]byte, error) { return p.layout().append(dst) }
+
+// MarshalBinary returns the encoding.
+func (p *Pair) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
+func (p *Pair) UnmarshalBinary(data []byte) error { return decode(p, data) }

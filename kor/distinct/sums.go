@@ -1,0 +1,180 @@
+package distinct
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/search"
+)
+
+// sum is a sum of sizes of sets, Σ w·x, from the numbers of one release: a difference, say, or the
+// keys that two sets share. It is a sizes.Source. The cells of each set are those of some of the
+// classes; of any two sets one contains the other, or their union is the last set. sums_proof.md
+// has the variance, and says why the intervals cover.
+type sum struct {
+	curve  // without noise
+	terms  []term
+	noise  [4][4]float64 // covariances of the noise of the counts
+	nested [4][4]bool    // one of the two sets contains the other
+	within []count       // sets in which is what is counted
+	ratio  bool          // of the others to the last, less 1
+}
+
+// term is a set with its weight w.
+type term struct {
+	weight float64
+	in     func(class int) bool
+	x      float64 // the size by its count alone
+}
+
+// sumOf returns the sum, of what is in each of the sets within.
+func (p Params) sumOf(n numbers, terms []term, within ...func(class int) bool) *sum {
+	s := &sum{curve: bareCurve(p), terms: terms}
+	for _, in := range within {
+		s.within = append(s.within, p.union(n, in))
+	}
+	law, _ := p.classLaw() // of a release, so no error
+	for i := range terms {
+		a := &terms[i]
+		c := p.union(n, a.in)
+		a.x = c.Estimate()
+		for j, b := range terms[:i+1] {
+			var inA, inB, both float64
+			for class := range n {
+				if a.in(class) {
+					inA++
+				}
+				if b.in(class) {
+					inB++
+				}
+				if a.in(class) && b.in(class) {
+					both++
+				}
+			}
+			s.noise[i][j] = law.Variance() * (both - inA*inB/float64(len(n)))
+			s.nested[i][j] = both == min(inA, inB)
+		}
+	}
+	return s
+}
+
+// Estimate is unbiased, and so it can be negative.
+func (s *sum) Estimate() (e float64) {
+	last := s.terms[len(s.terms)-1]
+	for _, t := range s.terms {
+		e += t.weight * t.x
+	}
+	switch {
+	case !s.ratio:
+		return e
+	case last.x > 0:
+		return (e-last.weight*last.x)/last.x - 1
+	}
+	return math.NaN()
+}
+
+// at returns what the sum is less t, the variance of that if the truth is t, and the part of the
+// noise in it. The sizes are then those that the counts say, but for the last, which t implies.
+func (s *sum) at(t float64) (off, variance, noise float64) {
+	var w, x, slope [4]float64
+	last := len(s.terms) - 1
+	for i, term := range s.terms {
+		w[i], x[i] = term.weight, max(term.x, 0)
+		off += w[i] * term.x
+	}
+	if s.ratio {
+		off -= w[last] * s.terms[last].x
+		x[last], w[last] = max(off, 0)/(1+t), -1-t
+		off += w[last] * s.terms[last].x
+	} else {
+		x[last] = s.terms[last].x + (t-off)/w[last]
+		off -= t
+	}
+	for i := range s.terms {
+		x[last] = max(x[last], x[i])
+	}
+	for i := range s.terms {
+		_, slope[i], _ = s.spread(x[i])
+		for j := range i + 1 {
+			union := x[last]
+			if s.nested[i][j] {
+				union = max(x[i], x[j])
+			}
+			cells := 0.0
+			for _, l := range s.log[:s.levels] {
+				cells += math.Exp(l*union) - math.Exp(l*(x[i]+x[j]))
+			}
+			f := w[i] * w[j] / (slope[i] * slope[j])
+			if i != j {
+				f *= 2
+			}
+			variance += f * (s.cells*cells - max(x[i]+x[j]-union, 0)*slope[i]*slope[j])
+			noise += f * s.noise[i][j]
+		}
+	}
+	return off, max(variance, 0) + noise, noise
+}
+
+// most returns the most that the sum can be: what the sets in which it is have at most, at a
+// confidence of which .04 of the errors are taken on each.
+func (s *sum) most(confidence float64) float64 {
+	if s.ratio {
+		return 1
+	}
+	least := math.Inf(1)
+	for _, c := range s.within {
+		if each := 1 - 0.08*(1-confidence); each < 1 {
+			_, hi := c.Interval(each)
+			least = min(least, hi)
+		}
+	}
+	return least
+}
+
+// nearest returns the t in [0, most] that is nearest to the estimate.
+func (s *sum) nearest(most float64) float64 {
+	if e := s.Estimate(); !math.IsNaN(e) {
+		return min(max(e, 0), most)
+	}
+	return 0
+}
+
+// StdErr is the square root of the variance at the estimate.
+func (s *sum) StdErr() float64 {
+	_, variance, _ := s.at(s.nearest(s.most(0.95)))
+	if e := s.Estimate(); s.ratio {
+		if math.IsNaN(e) {
+			return math.Inf(1)
+		}
+		return math.Sqrt(variance) / s.terms[len(s.terms)-1].x
+	}
+	return math.Sqrt(variance)
+}
+
+// Interval returns the t that are not rejected. The quantile of the normal law is corrected for the
+// longer tails of the noise (Cornish and Fisher).
+func (s *sum) Interval(confidence float64) (lo, hi float64) {
+	most, z := s.most(confidence), normalQuantile(confidence)
+	if math.IsNaN(s.Estimate()) {
+		return 0, most
+	}
+	return accepted(0, s.nearest(most), most, z, func(t float64) float64 {
+		off, variance, noise := s.at(t)
+		excess := 3 * (noise / variance) * (noise / variance)
+		return off / math.Sqrt(variance) / (1 + (z*z-3)*excess/24)
+	})
+}
+
+// accepted returns the ends, next to best, of the t in [from, to] whose deviation is at most z. If
+// it is not even at best, where it is least, the allowance grows as the length of a vector does: so
+// the set is never empty, and holds what the plain one would.
+func accepted(from, best, to, z float64, deviation func(t float64) float64) (lo, hi float64) {
+	reach := math.Hypot(z, deviation(best))
+	end := func(far float64) float64 {
+		beyond := func(t float64) float64 { return math.Abs(deviation(t)) - reach }
+		if !(beyond(far) > 0) {
+			return far
+		}
+		return search.Root(best, far, 50, beyond)
+	}
+	return end(from), end(min(to, 1e300))
+}
