@@ -32,6 +32,8 @@ func (p Params) kind() Noise {
 		return Gaussian
 	case p.Integers:
 		return DiscreteLaplace
+	case p.stairs() && p.Epsilon >= 1:
+		return Staircase
 	}
 	return Laplace
 }
@@ -73,6 +75,9 @@ func (p Params) calibrateKind(kind Noise, n norms, gain float64) (calibration, e
 		before, after = 0, 0
 	}
 	c.law.scale = up(unit * (norm*(delta/c.law.step+before) + after))
+	if kind == Staircase {
+		c.law.scale, c.law.epsilon = up(delta/c.law.step+before+after), p.Epsilon
+	}
 	if kind == DiscreteLaplace {
 		c.law.scale, err = p.scale(kind, norm*delta) // to the last digit, where the unit is coarse
 	}
@@ -116,6 +121,9 @@ func (p Params) rounding(kind Noise) (before, after float64) {
 	}
 	if kind == Gaussian {
 		norm = 2
+	}
+	if kind == Staircase { // one row changes
+		return 1, 1
 	}
 	if p.holds() {
 		return 1 + root(float64(p.Dim), q), 0

@@ -31,6 +31,9 @@
 //	Normal      computed         ‖S‖₂, computed        2Z²/k                         O(1), holds x
 //	FJLT        computed         ‖S‖₂, computed        [2Z²+(3/u)(1/q−1)(3Z²−2F)]/k  O(1), holds x
 //
+// Where a row of the data changes one coordinate, Params.Protects says so: an SJLT with s = 1 then
+// takes staircase noise, with .52 of the variance of Laplace noise at ε = 4 and .11 at 8.
+//
 // The zero Transform, SJLT with s = 1 and Laplace noise, is the best under L1 for pure ε and for
 // every δ in real use. Under L2 all need noise of about √(u/k) a row, and noise on the input
 // (Params.Input) is as good: take a δ, and SRHT with as many rows as can be afforded, or SJLT with

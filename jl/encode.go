@@ -7,16 +7,17 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The encoding of a Sketch, little-endian, version 3; floating-point numbers are IEEE 754 bits:
+// The encoding of a Sketch, little-endian, version 4; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 5, version 3
+//	6      header: "dpsk", kind 5, version 4
 //	1      Transform
 //	1      Norm: 0 L1, 1 L2
 //	1      Noise, the kind that was used
-//	1      flags: 1 Integers, 2 Input
+//	1      flags: 1 Integers, 2 Input, 4 Protects is budget.Row(budget.AddRemove)
 //	8      Dim
 //	4      Sparsity
 //	4      Independence
@@ -41,7 +42,7 @@ import (
 //
 // No other bytes decode to the same sketch.
 const (
-	version   = 3
+	version   = 4
 	fixedSize = wire.HeaderSize + 4 + 8 + 4 + 4 + 16 + 4*8 + 8 + 4 + 4
 	termSize  = 3*8 + 16 + 2 + 8
 	maxValue  = 2*most - 1 // of a row, in steps
@@ -54,8 +55,9 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, fault.Format("jl", "a Sketch that was not released has no encoding")
 	}
 	head := *s
+	row := s.params.ofRow()
 	dst = wire.AppendHeader(dst, wire.KindJL, version)
-	dst = wire.AppendFields(dst, head.head())
+	dst = wire.AppendFields(dst, head.head(&row))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.terms)))
 	for _, t := range s.terms {
 		dst = wire.AppendFields(dst, t.fields())
@@ -67,11 +69,12 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// head is the part of the encoding between the header and the number of terms.
-func (s *Sketch) head() []wire.Field {
+// head is the part of the encoding between the header and the number of terms. row says whether the
+// unit is one row.
+func (s *Sketch) head(row *bool) []wire.Field {
 	p := &s.params
 	return []wire.Field{
-		wire.Byte(&p.Transform), wire.Byte(&p.Norm), wire.Byte(&p.Noise), wire.Flags(&p.Integers, &p.Input),
+		wire.Byte(&p.Transform), wire.Byte(&p.Norm), wire.Byte(&p.Noise), wire.Flags(&p.Integers, &p.Input, row),
 		wire.Uint(&p.Dim), wire.Int(&p.Sparsity, maxRows), wire.Int(&p.Independence, hashing.MaxIndependence), wire.Bytes(p.Seed[:]),
 		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho),
 		wire.Float(&p.Sensitivity), wire.Float(&s.step),
@@ -95,7 +98,11 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("jl", data)
 	r.Header(wire.KindJL, version)
 	var d Sketch
-	r.Fields(d.head())
+	row := false
+	r.Fields(d.head(&row))
+	if row {
+		d.params.Protects = budget.Row(budget.AddRemove)
+	}
 	if fraction, _ := math.Frexp(d.step); r.Err() == nil && !(fraction == 0.5 && d.step >= 0x1p-300 && d.step <= 0x1p300) {
 		r.Fail("a grid that is no power of two")
 	}
@@ -141,7 +148,10 @@ func readTerm(r *wire.Reader, params Params, step float64) (t term) {
 	r.Fields(t.fields())
 	t.law.step = step
 	p := Params{Dim: 1, Rows: 1, Seed: hashing.Seed{1}, Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind,
-		Integers: params.Integers}
+		Integers: params.Integers, Protects: params.Protects}
+	if t.law.kind == Staircase {
+		t.law.epsilon = t.epsilon
+	}
 	least := minScale
 	if t.law.kind == DiscreteLaplace {
 		least = 0x1p-11

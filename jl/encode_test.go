@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // sample is a sum of two releases.
@@ -33,7 +34,11 @@ func samples() map[string]*Sketch {
 		Noise: Gaussian, Input: true}
 	fjlt.terms = []term{{identity{4}, 0, 0, 0.5, law{kind: Gaussian, input: true, step: 0x1p-20, scale: 1e6}}}
 	fjlt.releases = []identity{{4}}
-	return map[string]*Sketch{"sum.hex": sample(), "integers.hex": integers, "fjlt.hex": fjlt}
+	row := sample()
+	row.params.Sparsity, row.params.Noise, row.params.Protects = 1, Staircase, budget.Row(budget.AddRemove)
+	row.terms = []term{{identity{5}, 1.5, 0, 0, law{kind: Staircase, step: 0x1p-20, scale: 3e6, epsilon: 1.5}}}
+	row.releases = []identity{{5}}
+	return map[string]*Sketch{"sum.hex": sample(), "integers.hex": integers, "fjlt.hex": fjlt, "row.hex": row}
 }
 
 func TestCodec(t *testing.T) {

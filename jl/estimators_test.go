@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,6 +38,11 @@ func withNoise(transforms map[string]Params) map[string]Params {
 			p.Epsilon, p.Rho, p.Noise = 1, 0, 0
 			all[name+", input Laplace"] = p
 		}
+		if p.Transform == SJLT && p.sparsity() == 1 {
+			p.Epsilon, p.Rho, p.Noise, p.Protects = 4, 0, 0, budget.Row(budget.AddRemove)
+			all[name+", staircase"] = p
+			p.Protects = budget.Unit{}
+		}
 		p.Input, p.Norm = false, L2
 		p.Epsilon, p.Delta, p.Rho, p.Noise = 1, 1e-3, 0, 0
 		all[name+", ℓ₂"] = p
@@ -58,6 +64,12 @@ func masses(t *testing.T, l law) map[int64]float64 {
 		d, err := noise.NewLaplace(l.scale)
 		require.NoError(t, err)
 		prob, reach = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }, int64(34*l.scale)+2
+	case Staircase:
+		gamma, err := noise.StaircaseGammaVariance(l.epsilon)
+		require.NoError(t, err)
+		d, err := noise.NewStaircase(l.epsilon, l.scale, gamma)
+		require.NoError(t, err)
+		prob, reach = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }, int64(60*l.scale/l.epsilon)+2
 	default:
 		d, err := noise.NewGaussian(l.scale)
 		require.NoError(t, err)
@@ -161,6 +173,12 @@ func TestNoiseIsAsStated(t *testing.T) {
 			}, 1e-10)
 		case Laplace:
 			d, err := noise.NewLaplace(l.scale)
+			require.NoError(t, err)
+			dptest.KS(t, name, samples, d.CDF, 1e-10)
+		case Staircase:
+			gamma, err := noise.StaircaseGammaVariance(l.epsilon)
+			require.NoError(t, err)
+			d, err := noise.NewStaircase(l.epsilon, l.scale, gamma)
 			require.NoError(t, err)
 			dptest.KS(t, name, samples, d.CDF, 1e-10)
 		default:

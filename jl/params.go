@@ -71,6 +71,12 @@ type Params struct {
 	// Norm says what neighbours are: L1, two vectors with
 	// ‖x − x′‖₁ ≤ Sensitivity, or L2, with ‖x − x′‖₂ ≤ Sensitivity. 0 is L1.
 	Norm Norm
+	// Protects is whom a release protects. 0 is a vector as a whole,
+	// budget.L1(Sensitivity) or budget.L2(Sensitivity). budget.Row with AddRemove
+	// is one row of the data, which changes one coordinate by Sensitivity at most:
+	// an SJLT with s = 1 then changes in one row, and takes less noise where ε is
+	// above 1.
+	Protects budget.Unit
 	// Sensitivity is Δ, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
 	Sensitivity float64
 	// Integers says that all values are integers, and so is Sensitivity. What
@@ -78,8 +84,9 @@ type Params struct {
 	Integers bool
 
 	// Noise is the kind of noise. 0 is Gaussian for Rho and for δ > 0, else
-	// DiscreteLaplace for integers and Laplace for others. [Params.Plan] says
-	// where Laplace noise is better for δ > 0, too.
+	// DiscreteLaplace for integers, Staircase where Protects is one row, and
+	// Laplace for others. [Params.Plan] says where Laplace noise is better for
+	// δ > 0, too.
 	Noise Noise
 	// Input puts the noise on the coordinates of the vector instead of on the
 	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k.
@@ -100,6 +107,9 @@ func (p Params) validate() error {
 	}
 	if err := limits.Real("jl", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
 		return err
+	}
+	if p.Protects != (budget.Unit{}) && (!p.ofRow() || p.Norm != L1) {
+		return bad("Protects", p.Protects, "0, or with L1 budget.Row(budget.AddRemove)")
 	}
 	return p.validateNoise()
 }
@@ -158,6 +168,9 @@ func (p Params) validateNoise() error {
 		return bad("Noise", p.Noise, "Gaussian where Rho is given")
 	case p.Rho == 0 && p.Delta == 0 && p.Noise == Gaussian:
 		return bad("Noise", p.Noise, "one for pure ε-privacy where Delta is 0")
+	case p.Noise == Staircase && !p.stairs():
+		return bad("Noise", p.Noise, "another kind unless Protects is budget.Row(budget.AddRemove), for an SJLT with s = 1, "+
+			"pure ε in [½, 2⁹] and real values")
 	case p.Noise == DiscreteLaplace && !p.Integers:
 		return bad("Noise", p.Noise, "another kind unless Integers: real values may differ in many coordinates by less than its unit, "+
 			"and each would cost as much as a unit")
@@ -165,8 +178,19 @@ func (p Params) validateNoise() error {
 	return nil
 }
 
+// ofRow reports whether neighbours differ in one coordinate.
+func (p Params) ofRow() bool { return p.Protects == budget.Row(budget.AddRemove) }
+
+// stairs reports whether staircase noise makes the sketch private: one row of it changes.
+func (p Params) stairs() bool {
+	return p.ofRow() && p.Transform == SJLT && p.sparsity() == 1 && !p.Integers && p.Rho == 0 && p.Delta == 0 && p.Epsilon >= 0.5 && p.Epsilon <= 0x1p9
+}
+
 // unit returns whom a release protects.
 func (p Params) unit() budget.Unit {
+	if p.ofRow() {
+		return p.Protects
+	}
 	if p.Norm == L2 {
 		return budget.L2(p.sensitivity())
 	}

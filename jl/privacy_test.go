@@ -12,6 +12,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // peek returns what a Builder holds.
@@ -47,14 +48,20 @@ func integers(b *Builder) []int64 {
 // at most 1 is private.
 func spent(t *testing.T, b *Builder, x, y []int64) float64 {
 	t.Helper()
-	one, squared := 0.0, 0.0
+	one, squared, rows := 0.0, 0.0, 0
 	for i := range x {
 		d := math.Abs(float64(x[i] - y[i]))
-		one += d
+		if one += d; d > 0 {
+			rows++
+		}
 		squared += d * d
 	}
 	s := peek(b)
 	switch p := s.params; {
+	case s.law.kind == Staircase && rows > 1:
+		return math.Inf(1) // nothing is promised
+	case s.law.kind == Staircase:
+		return one / s.law.scale
 	case s.law.kind != Gaussian:
 		return one / s.law.scale / p.Epsilon
 	case p.Rho > 0:
@@ -74,7 +81,7 @@ func neighbour(p Params, r *rand.Rand, kind int) []float64 {
 	d := make([]float64, p.Dim)
 	delta := p.sensitivity()
 	switch {
-	case kind == 0 || p.Integers:
+	case kind == 0 || p.Integers || p.ofRow():
 		d[r.IntN(len(d))] = delta
 	case p.Norm == L1:
 		for j := range d {
@@ -378,4 +385,47 @@ func TestScalesPayForEveryTerm(t *testing.T) {
 	require.NoError(t, err)
 	law = peek(input).law
 	require.GreaterOrEqual(t, law.scale, math.Sqrt(64)/law.step)
+}
+
+// A guarantee for one row takes staircase noise where that is less, and nothing else does: it
+// promises nothing to neighbours that differ in several coordinates by a little.
+func TestRowsOfData(t *testing.T) {
+	p := Params{Dim: 100, Rows: 16, Epsilon: 4, Seed: seed(1), Protects: budget.Row(budget.AddRemove)}
+	b, err := New(p)
+	require.NoError(t, err)
+	require.Equal(t, budget.PureDP(4, budget.Row(budget.AddRemove)), b.Guarantee())
+	s, err := b.Release()
+	require.NoError(t, err)
+	require.Equal(t, Staircase, s.Params().Noise)
+	require.True(t, s.Guarantee().Equal(p.Guarantee()))
+	whole := p
+	whole.Protects = budget.Unit{}
+	require.InEpsilon(t, math.Sqrt(0.52), planned(p).StdDev/planned(whole).StdDev, 0.01)
+	for _, spoil := range []func(p *Params){
+		func(p *Params) { p.Protects = budget.Unit{} },
+		func(p *Params) { p.Sparsity = 2 },
+		func(p *Params) { p.Transform = SRHT },
+		func(p *Params) { p.Integers = true },
+		func(p *Params) { p.Delta = 1e-6 },
+		func(p *Params) { p.Epsilon = 0.4 },
+		func(p *Params) { p.Epsilon = 600 },
+		func(p *Params) { p.Norm = L2 },
+		func(p *Params) { p.Protects = budget.Row(budget.Replace) },
+		func(p *Params) { p.Protects = budget.L1(1) },
+	} {
+		q := p
+		q.Noise = Staircase
+		spoil(&q)
+		_, err := New(q)
+		require.ErrorIs(t, err, ErrParams, "%+v", q)
+		require.True(t, q.Guarantee().Equal(budget.Guarantee{}))
+	}
+	other, err := New(whole)
+	require.NoError(t, err)
+	o, err := other.Release()
+	require.NoError(t, err)
+	_, err = s.Sum(o)
+	require.ErrorIs(t, err, ErrMismatch)
+	_, err = s.SquaredDistance(o)
+	require.NoError(t, err)
 }

@@ -75,6 +75,8 @@ func (t term) guarantee(u budget.Unit) budget.Guarantee {
 		return budget.Gaussian(t.epsilon, t.delta, u)
 	case t.law.kind == DiscreteLaplace:
 		return budget.DiscreteLaplace(t.epsilon, t.law.scale, u)
+	case t.law.kind == Staircase:
+		return budget.PureDP(t.epsilon, u)
 	}
 	return budget.Laplace(t.epsilon, u)
 }
@@ -185,6 +187,8 @@ func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	switch {
 	case s.params.Norm != other.params.Norm:
 		return nil, fault.Mismatch("jl", "Norm", s.params.Norm, other.params.Norm)
+	case s.params.Protects != other.params.Protects:
+		return nil, fault.Mismatch("jl", "Protects", s.params.Protects, other.params.Protects)
 	case s.params.sensitivity() != other.params.sensitivity():
 		return nil, fault.Mismatch("jl", "Sensitivity", s.params.sensitivity(), other.params.sensitivity())
 	case s.params.Integers != other.params.Integers:

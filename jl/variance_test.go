@@ -236,6 +236,21 @@ func TestMoments(t *testing.T) {
 		require.InEpsilon(t, m[3]-2*m[2]*m[1]+m[1]*m[1]*m[1], r.cross, 1e-9, "%v", l)
 		require.InEpsilon(t, m[4]-4*m[3]*m[1]+6*m[2]*m[1]*m[1]-3*math.Pow(m[1], 4), r.v4, 1e-9, "%v", l)
 	}
+	// Staircase noise has .52 and .11 of the variance of Laplace noise at ε = 4 and 8.
+	for e, share := range map[float64]float64{1: 0.959, 4: 0.52, 8: 0.108} {
+		l := law{kind: Staircase, scale: 512, epsilon: e, step: 1}
+		var m [5]float64
+		for x, mass := range masses(t, l) {
+			for i := range m {
+				m[i] += math.Pow(float64(x), 2*float64(i)) * mass
+			}
+		}
+		got := l.stairs()
+		for i := range got {
+			require.InEpsilon(t, m[i+1], got[i], 1e-7, "ε = %v, %d", e, i)
+		}
+		require.InEpsilon(t, share, got[0]/(2*512*512/(e*e)), 0.002)
+	}
 	// Discrete Laplace noise against Laplace noise of the same ε, as a share of 2/ε².
 	for e, share := range map[float64]float64{1: 0.921, 2: 0.724, 3: 0.496, 4: 0.304, 6: 0.090} {
 		second := law{kind: DiscreteLaplace, scale: 1 / e}.cumulants(1).two
