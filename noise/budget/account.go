@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // account answers for the releases behind a Guarantee by the exact composition of their losses, see
@@ -92,48 +93,7 @@ func (a account) last() func(float64) float64 {
 	case a.rho == 0:
 		return func(epsilon float64) float64 { return gaussianDelta(a.muSquares, epsilon) }
 	}
-	return concentratedProfile(a.concentrated())
-}
-
-// concentratedProfile returns the conversion of ρ-zCDP at any real ε. It is for calls at increasing
-// ε mostly, as it starts its search where the last one ended; any order of the Rényi divergence
-// gives a bound.
-func concentratedProfile(rho float64) func(float64) float64 {
-	if !(rho > 0x1p-400 && rho < 0x1p400) {
-		return func(epsilon float64) float64 {
-			return bothWays(epsilon, func(epsilon float64) float64 { return expUp(zcdpLogDelta(rho, epsilon)) })
-		}
-	}
-	order := math.NaN()
-	return func(epsilon float64) float64 {
-		return bothWays(epsilon, func(epsilon float64) float64 {
-			epsilon = min(epsilon, 0x1p500)
-			a := order
-			for range 40 {
-				// Newton for the order that zcdpLogDelta finds by bisection; the function is
-				// concave
-				before := a
-				a = max(a-(2*a*rho+rho-epsilon-math.Log1p(1/a))/(2*rho+1/(a*(1+a))), a/16)
-				if math.Abs(a-before) <= 1e-6*a || a != a {
-					break
-				}
-			}
-			if !(a > 0x1p-500 && a < 0x1p400) {
-				a = zcdpOrder(rho, epsilon)
-			}
-			order = a
-			return expUp(zcdpLogDeltaBy(a, rho, epsilon))
-		})
-	}
-}
-
-// bothWays extends a profile of releases whose neighbours occur in both orders to negative ε: 1 −
-// e^ε + e^ε·δ(−ε).
-func bothWays(epsilon float64, profile func(float64) float64) float64 {
-	if epsilon >= 0 {
-		return profile(epsilon)
-	}
-	return min(1, (-math.Expm1(epsilon)+math.Exp(epsilon)*profile(-epsilon))*round.Up)
+	return loss.ConcentratedProfile(a.concentrated())
 }
 
 // epsilonAt returns the least of most, a bound already known, and what the accountant finds: an ε
@@ -154,7 +114,7 @@ func (a account) epsilonAt(delta, most float64) float64 {
 		return max(round.Log(at)-round.Log(delta), math.SmallestNonzeroFloat64)
 	}
 	if end := min(most, 0x1p40); excess(end) <= 0 {
-		return leastRoot(0, end, excess)
+		return search.LeastRoot(0, end, excess)
 	}
 	return most
 }
@@ -175,36 +135,4 @@ func (a account) target(delta float64) (func(epsilon float64) float64, float64) 
 		return a.profile, a.fraction(delta)
 	}
 	return a.at, delta
-}
-
-// leastRoot returns a number of (lo, hi] where the decreasing function f is ≤ 0, the least up to a
-// relative 10⁻¹³, or hi. It is for functions that are not positive at few points of the interval
-// only by a rounding: it interpolates (Illinois), with bisections where that does not help.
-func leastRoot(lo, hi float64, f func(float64) float64) float64 {
-	flo, fhi := f(lo), f(hi)
-	side := 0
-	for i := range 90 {
-		size := max(math.Abs(lo), math.Abs(hi))
-		if hi-lo <= 1e-13*size {
-			break
-		}
-		mid := lo + (hi-lo)/2
-		if i%3 != 2 && flo < 600 && fhi > -600 && flo > fhi {
-			mid = min(max(lo+(hi-lo)*(flo/(flo-fhi)), lo+4e-14*size), hi-4e-14*size)
-		}
-		at := f(mid)
-		switch {
-		case at <= 0:
-			if hi, fhi = mid, at; side < 0 {
-				flo /= 2
-			}
-			side = -1
-		default:
-			if lo, flo = mid, at; side > 0 {
-				fhi /= 2
-			}
-			side = 1
-		}
-	}
-	return hi
 }

@@ -223,7 +223,7 @@ func TestResponseRho(t *testing.T) {
 func TestConcentratedProfile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 20))
 	for _, rho := range []float64{0x1p-500, 1e-12, 1e-3, 0.125, 3, 1e4, 0x1p450} {
-		profile := concentratedProfile(rho)
+		profile := loss.ConcentratedProfile(rho)
 		at := []float64{}
 		for i := range 200 {
 			at = append(at, rho+(float64(i)/10-5)*math.Sqrt(rho))
@@ -233,7 +233,7 @@ func TestConcentratedProfile(t *testing.T) {
 		}
 		for _, epsilon := range append(at, 0, math.Inf(1), 1e300, -1e300) {
 			got := profile(epsilon)
-			want := expUp(zcdpLogDelta(rho, math.Abs(epsilon)))
+			want := loss.ExpUp(loss.ConcentratedLogDelta(rho, math.Abs(epsilon)))
 			if epsilon < 0 {
 				want = min(1, -math.Expm1(epsilon)+math.Exp(epsilon)*want)
 			}

@@ -64,15 +64,21 @@ func (l *Ledger) limit() float64 { return l.epsilon * round.Up }
 
 // allows reports whether g is within the budget after what was spent before: by the sums, in
 // microseconds, or by the accountant, in milliseconds.
-func (l *Ledger) allows(before exact, g Guarantee) bool {
+func (l *Ledger) allows(before []state, g Guarantee) bool {
 	if !g.promised {
 		return false
 	}
-	whole := l.after(before, g)
-	if l.filter != nil {
-		return l.filter.allows(l, whole)
+	for _, s := range before {
+		whole := l.after(s, g)
+		if l.filter != nil {
+			if !l.filter.allows(l, whole) {
+				return false
+			}
+		} else if !l.bySums(whole) && !(l.hopes(s, g) && l.within(whole)) {
+			return false
+		}
 	}
-	return l.bySums(whole) || l.hopes(before, g) && l.within(whole)
+	return true
 }
 
 // bySums reports whether the bounds (A) to (D) allow the whole.
@@ -84,7 +90,7 @@ func (l *Ledger) bySums(whole Guarantee) bool {
 // what was spent is known. For one release by ε it convolves the law of what was spent with ±ε
 // without any lattice. The lattice makes the answer larger by up to .1 %, so that a refusal here is
 // one there but for roundings.
-func (l *Ledger) hopes(before exact, g Guarantee) bool {
+func (l *Ledger) hopes(before state, g Guarantee) bool {
 	whole := l.after(before, g)
 	bounds := whole.pair.bounds()
 	if whole.promised && !whole.exactable() {
@@ -93,7 +99,7 @@ func (l *Ledger) hopes(before exact, g Guarantee) bool {
 	if !whole.promised || !(bounds.fraction(l.delta) > 0) || bounds.delta > l.delta {
 		return false
 	}
-	if !g.pair.kinds.single() || g.pair.rho > 0 || g.pair.muSquares > 0 || whole.pair.hasKeys() {
+	if !g.pair.kinds.single() || g.pair.rho > 0 || g.pair.muSquares > 0 || whole.pair.hasKeys() || before.twice {
 		return true
 	}
 	epsilon := g.pair.kinds.at(0).size
@@ -109,7 +115,16 @@ func (l *Ledger) hopes(before exact, g Guarantee) bool {
 
 // greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, where g(0)
 // is.
-func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, n int) float64 {
+func (l *Ledger) greatest(before []state, end float64, g func(float64) Guarantee, n int) float64 {
+	least := end
+	for _, s := range before {
+		least = min(least, l.greatestAfter(s, end, g, n))
+	}
+	return least
+}
+
+// greatestAfter is greatest for one state.
+func (l *Ledger) greatestAfter(before state, end float64, g func(float64) Guarantee, n int) float64 {
 	whole := func(x float64) Guarantee {
 		if part := g(x); part.promised {
 			return l.after(before, part.Times(n))
@@ -130,7 +145,7 @@ func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, 
 	// No more than what is accepted once, which is found without composing anything where g is a
 	// release by ε.
 	most := end
-	if g(some).pair.kinds.single() && !whole(some).pair.hasKeys() {
+	if g(some).pair.kinds.single() && !whole(some).pair.hasKeys() && !before.twice {
 		most = last(end, func(x float64) bool { return l.hopes(before, g(x)) })
 	} else {
 		most = max(2*least, some)
@@ -145,7 +160,7 @@ func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, 
 		return least
 	}
 	// Between them by the whole's ε, from above: −x is a decreasing function's argument.
-	found := leastRoot(-most, -least, func(x float64) float64 {
+	found := search.LeastRoot(-most, -least, func(x float64) float64 {
 		epsilon := l.epsilonOf(whole(-x))
 		if math.IsInf(epsilon, 1) {
 			return math.Inf(1)

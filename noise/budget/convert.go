@@ -3,6 +3,7 @@ package budget
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/round"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
@@ -64,14 +65,14 @@ func (g sums) epsilonAt(delta float64) float64 {
 		return math.Inf(1) // zCDP alone leaves no ε at δ = 0
 	}
 	rho := g.concentrated()
-	b := zcdpEpsilon(round.SumUp(rho, g.responses), negLogUp(fraction))
+	b := loss.ConcentratedEpsilon(round.SumUp(rho, g.responses), negLogUp(fraction))
 	switch {
 	case rho == 0:
 		return min(b, responseEpsilon(g.epsilon, fraction))
 	case g.gaussian():
 		return min(b, gaussianEpsilon(g.muSquares, fraction))
 	}
-	return min(b, round.SumUp(g.epsilon, zcdpEpsilon(rho, negLogUp(left))))
+	return min(b, round.SumUp(g.epsilon, loss.ConcentratedEpsilon(rho, negLogUp(left))))
 }
 
 // DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy,
@@ -97,7 +98,7 @@ func (g sums) deltaAt(epsilon float64) float64 {
 		return g.delta
 	}
 	rho := g.concentrated()
-	b := g.mixed(expUp(zcdpLogDelta(round.SumUp(rho, g.responses), epsilon)))
+	b := g.mixed(loss.ExpUp(loss.ConcentratedLogDelta(round.SumUp(rho, g.responses), epsilon)))
 	switch {
 	case rho == 0:
 		return min(b, g.mixed(responseDelta(g.epsilon, epsilon)))
@@ -106,7 +107,7 @@ func (g sums) deltaAt(epsilon float64) float64 {
 	case epsilon < g.epsilon || math.IsInf(g.epsilon, 1):
 		return b
 	}
-	a := round.SumUp(g.delta, expUp(zcdpLogDelta(rho, round.DifferenceDown(epsilon, g.epsilon))))
+	a := round.SumUp(g.delta, loss.ExpUp(loss.ConcentratedLogDelta(rho, round.DifferenceDown(epsilon, g.epsilon))))
 	return min(a, b)
 }
 
@@ -164,14 +165,6 @@ func responseEpsilon(epsilon, delta float64) float64 {
 	}
 	fall := math.Log1p(-drop)
 	return max(0, min(epsilon, epsilon+fall+(epsilon-fall)*0x1p-51))
-}
-
-// expUp returns e^x rounded up, for x ≤ 0: at least the least float64 > 0, except that e^{−∞} is 0.
-func expUp(x float64) float64 {
-	if math.IsInf(x, -1) {
-		return 0
-	}
-	return min(1, math.Nextafter(math.Exp(x)*round.Up, 2))
 }
 
 // negLogUp returns ln(1/δ) rounded up, for δ in [0, 1).

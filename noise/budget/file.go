@@ -7,9 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 
+	"github.com/dpsketch/dpsketch/internal/durable"
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
@@ -37,9 +37,12 @@ func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledg
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("budget: the journal: %w", err)
 	}
-	lock, err := lockFile(path + ".lock")
+	if path, err = filepath.Abs(path); err != nil { // also where the process changes its folder
+		return nil, fmt.Errorf("budget: the journal: %w", err)
+	}
+	lock, err := durable.Lock(path + ".lock")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("budget: the journal: %w", err)
 	}
 	l, err := openLocked(path, asked, lock)
 	if err != nil {
@@ -88,11 +91,12 @@ func openLocked(path string, asked *Ledger, lock io.Closer) (l *Ledger, err erro
 		return nil, fault.Mismatch("budget", "Rule", l.rule().word(), asked.rule().word())
 	}
 	if !noted {
-		if err := writeWhole(path+".least", leastText(0)); err != nil {
-			return nil, err
-		}
+		_, err = durable.Write(path+".least", leastText(0), 0o600)
 	}
-	if s.least, err = os.OpenFile(path+".least", os.O_RDWR, 0); err != nil {
+	if err == nil {
+		s.least, err = os.OpenFile(path+".least", os.O_RDWR, 0)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("budget: the journal: %w", err)
 	}
 	return l, s.note(l.Records())
@@ -113,11 +117,11 @@ func (s *fileStorage) create(path string, asked *Ledger) error {
 	if err := asked.create(&text); err != nil {
 		return err
 	}
-	if err := writeWhole(path, text.data); err != nil {
-		return err
+	_, err := durable.Write(path, text.data, 0o600)
+	if err == nil {
+		s.File, err = os.OpenFile(path, os.O_RDWR, 0)
 	}
-	var err error
-	if s.File, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+	if err != nil {
 		return fmt.Errorf("budget: the journal: %w", err)
 	}
 	return nil
@@ -141,6 +145,28 @@ func (s *fileStorage) Sync() error {
 		return err
 	}
 	return s.note(s.last)
+}
+
+// errReplaced is of a journal that may be another after a loss of power than the one in use.
+var errReplaced = errors.New("budget: the journal was compacted, and its folder could not be synced: open it again")
+
+// replace puts a shorter journal under the name of this one, whole and on the disk.
+func (s *fileStorage) replace(data []byte) error {
+	path, mode := s.Name(), os.FileMode(0o600)
+	if info, err := s.Stat(); err == nil {
+		mode = info.Mode()
+	}
+	named, err := durable.Write(path, data, mode)
+	if !named {
+		return err
+	}
+	file, err2 := os.OpenFile(path, os.O_RDWR, 0)
+	if err = errors.Join(err, err2); err != nil {
+		return errors.Join(errReplaced, err)
+	}
+	_ = s.File.Close() // all that it had is in the other
+	s.File = file
+	return nil
 }
 
 // note writes the number of a record that is on the disk. It does not sync: what a loss of power
@@ -194,39 +220,6 @@ func readLeast(path string) (record uint64, found bool, err error) {
 	return record, true, nil
 }
 
-// writeWhole writes a file that appears under its name when all of it is on the disk.
-func writeWhole(path string, data []byte) error {
-	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("budget: the journal: %w", err)
-	}
-	_, err = file.Write(data)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if err == nil {
-		err = syncFolder(filepath.Dir(path))
-	}
-	if err != nil {
-		return fmt.Errorf("budget: the journal: %w", err)
-	}
-	return nil
-}
-
-// syncFolder brings the names of files in a folder to the disk. Where folders cannot be synced, as
-// on Windows, the file system sees to that.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
-}
-
 // buffer is a Storage in memory for one record.
 type buffer struct{ data []byte }
 
@@ -254,22 +247,4 @@ func (l *Ledger) Close() error {
 		return closer.Close()
 	}
 	return nil
-}
-
-// holder says who this process is, for whoever wants the lock.
-func holder() string {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "this machine"
-	}
-	return fmt.Sprintf("process %d on %s", os.Getpid(), name)
-}
-
-// errLocked reports a lock that another process has, which wrote into the file who it is.
-func errLocked(path string) error {
-	by, err := os.ReadFile(path)
-	if err != nil || len(by) == 0 || len(by) > 1000 {
-		by = []byte("another process")
-	}
-	return fmt.Errorf("budget: the journal is in use by %s (%s)", bytes.TrimSpace(by), path)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/durable"
 )
 
 func openFile(path string) (*Ledger, error) { return OpenFile(path, 10, 1e-6, User(20, AddRemove)) }
@@ -61,7 +62,7 @@ func TestOpenFile(t *testing.T) {
 	}
 	for _, name := range names {
 		_, err = openFile(name)
-		require.ErrorContains(t, err, "in use by "+holder())
+		require.ErrorContains(t, err, "in use by "+durable.Holder())
 	}
 
 	// What another process writes without a lock is noticed.
@@ -240,6 +241,7 @@ func killedWithFile(folder string) {
 	}
 	l, err := OpenFile(filepath.Join(folder, "journal"), 1e6, 0, one)
 	fail(err)
+	mostSince = 7 // compacted all the time
 	told, err := os.OpenFile(filepath.Join(folder, "told"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	fail(err)
 	for i := max(int(l.Records())-1, 0); ; i++ {
@@ -296,6 +298,147 @@ func TestKilledWithFile(t *testing.T) {
 	}
 	t.Logf("%d records after the last of %d kills", records, rounds)
 }
+
+// A journal of many records is made shorter, and stays what it was: for who opens it, after each
+// crash on the way, and where there is no room for another.
+func TestCompaction(t *testing.T) {
+	defer func(n int) { mostSince = n }(mostSince)
+	mostSince = 10
+	path, _ := newFile(t, 0)
+	l, err := openFile(path)
+	require.NoError(t, err)
+	memory := newLedger(t, 10, 1e-6, User(20, AddRemove))
+	require.NoError(t, os.Chmod(path, 0o640))
+	var before, after []byte
+	spend := func(i int) {
+		t.Helper()
+		of := []*Ledger{l, l.PartOfUsers("a")}
+		in := []*Ledger{memory, memory.PartOfUsers("a")}
+		var err error
+		if i%3 == 0 {
+			_, err = of[i%2].SpendOnce(fmt.Sprint("name-", i), someGuarantee(i))
+			_, _ = in[i%2].SpendOnce(fmt.Sprint("name-", i), someGuarantee(i))
+		} else {
+			err = of[i%2].Spend(someGuarantee(i))
+			_ = in[i%2].Spend(someGuarantee(i))
+		}
+		require.NoError(t, err)
+	}
+	for i := range 35 {
+		if i == 29 {
+			before = read(t, path)
+		}
+		spend(i)
+		if i == 29 {
+			after = read(t, path)
+		}
+		require.EqualValues(t, i+1, l.Records())
+	}
+	require.Less(t, bytes.Count(after, []byte("\n")), 3)
+	require.Equal(t, 7, bytes.Count(read(t, path), []byte("\n")), "the header, the snapshot and five records")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.EqualValues(t, 0o640, info.Mode().Perm())
+	require.NoError(t, l.Close())
+	l, err = openFile(path)
+	require.NoError(t, err)
+	require.True(t, equalLedgers(memory, l))
+	first, err := l.SpendOnce("name-6", someGuarantee(6))
+	require.NoError(t, err)
+	require.False(t, first)
+
+	// No room for another file, or for all of it: the journal stays, and goes on.
+	for _, full := range []bool{false, true} {
+		if full && os.Symlink("/dev/full", path+".new") != nil || !full && os.Mkdir(path+".new", 0o700) != nil {
+			continue
+		}
+		for range 12 {
+			require.NoError(t, l.Spend(PureDP(0x1p-10, l.Unit())))
+		}
+		require.NoError(t, os.Remove(path+".new"))
+	}
+	records := l.Records()
+	require.NoError(t, l.Close())
+	l, err = openFile(path)
+	require.NoError(t, err)
+	require.Equal(t, records, l.Records())
+	require.NoError(t, l.Close())
+
+	// Each crash inside: the old file with a part of the new one beside it, or the new one; and
+	// with the number of before or after.
+	for n := range len(after) + 1 {
+		if n%40 != 0 && n != len(after) && !dptest.Long() {
+			continue
+		}
+		folder := filepath.Join(t.TempDir(), "journal")
+		write(t, folder, append(bytes.Clone(before), lineOf(t, before, 29)...))
+		write(t, folder+".new", after[:n])
+		write(t, folder+".least", leastText(29+uint64(n%2)))
+		if n == len(after) {
+			require.NoError(t, os.Rename(folder+".new", folder))
+		}
+		l, err := openFile(folder)
+		require.NoError(t, err)
+		require.EqualValues(t, 30, l.Records())
+		require.NoError(t, l.Spend(someGuarantee(0)))
+		require.NoError(t, l.Close())
+	}
+	// Every cut and a flip of every byte of the short one is refused.
+	for n := range after {
+		if n%17 != 0 && n < len(after)-200 && !dptest.Long() {
+			continue
+		}
+		damaged := bytes.Clone(after)
+		damaged[n] ^= 1 << (n % 8)
+		for _, data := range [][]byte{damaged, after[:n]} {
+			_, err := OpenJournal(&disk{data: bytes.Clone(data)}, 30)
+			if n == len(after)-1 && len(data) == n {
+				require.NoError(t, err, "only its end of line is missing")
+				continue
+			}
+			require.ErrorIs(t, err, ErrFormat, "%d", n)
+		}
+	}
+	// A snapshot elsewhere, or of another number of records.
+	lines := bytes.SplitAfter(after, []byte("\n"))
+	for _, records := range []uint64{29, 31, 0} {
+		j := &journal{next: records, crc: checksum(string(lines[0]))}
+		record := bytes.SplitN(lines[1], []byte(" "), 2)[1]
+		line := j.line(string(record[:bytes.IndexByte(record, ';')]))
+		_, err := OpenJournal(&disk{data: append(bytes.Clone(lines[0]), line...)}, 0)
+		require.ErrorIs(t, err, ErrFormat)
+	}
+	d, other := newJournal(t)
+	require.NoError(t, other.Spend(someGuarantee(0)))
+	j := &journal{next: 1, crc: other.journal.crc}
+	d.data = append(d.data, j.line(fmt.Sprintf("snapshot %x ", other.append(nil)))...)
+	_, err = OpenJournal(d, 0)
+	require.ErrorIs(t, err, ErrFormat, "after a record")
+
+	// Where the name may be that of the old one after a loss of power, nothing is spent any more.
+	s := &compacting{}
+	again, err := CreateJournal(s, newLedger(t, 10, 1e-6, User(20, AddRemove)))
+	require.NoError(t, err)
+	for i := range 10 {
+		require.NoError(t, again.Spend(someGuarantee(i%2)))
+	}
+	require.ErrorIs(t, again.Err(), errReplaced)
+	require.ErrorIs(t, again.Spend(someGuarantee(0)), errReplaced)
+}
+
+// lineOf returns the line of record i that follows a journal.
+func lineOf(t *testing.T, before []byte, i int) string {
+	t.Helper()
+	j := &journal{next: uint64(i) + 1, crc: checksum(string(before))}
+	data, err := someGuarantee(i).MarshalBinary()
+	require.NoError(t, err)
+	return j.line(fmt.Sprintf("part a =%s %x # %v ", "", data, someGuarantee(i)))
+}
+
+// compacting is a disk whose folder cannot be synced.
+type compacting struct{ disk }
+
+func (*compacting) replace([]byte) error { return errReplaced }
 
 func ExampleOpenFile() {
 	folder, err := os.MkdirTemp("", "budget")

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/round"
 	"github.com/dpsketch/dpsketch/internal/search"
 )
@@ -12,7 +13,8 @@ import (
 // The zero Rule is none.
 type Rule struct {
 	by      ruleKind
-	escapes float64 // δ* of RhoRule
+	share   float64 // of Gaussian noise, in MixedRule
+	escapes float64 // δ* of RhoRule and MixedRule
 }
 
 type ruleKind uint8
@@ -21,6 +23,7 @@ const (
 	bySums ruleKind = iota + 1
 	byRho
 	byMu
+	byBoth
 )
 
 // SumRule adds up ε and δ: Σε ≤ ε and Σδ ≤ δ. It takes pure and approximate releases.
@@ -39,6 +42,31 @@ func RhoRule(escapes float64) Rule { return Rule{by: byRho, escapes: escapes} }
 // than one such motion until a fixed time.)
 func MuRule() Rule { return Rule{by: byMu} }
 
+// MixedRule adds up μ² of releases by μ, and ρ of all others as RhoRule does. The share, in (0, 1),
+// says how they divide the budget: Σμ² ≤ 2·share·x and Σρ ≤ (1 − share)·x, x the largest that is
+// (ε, δ)-DP, by the exact profile of the noise instead of a conversion. What releases by μ need
+// above their share they take of the others', as ½μ². The proof is in part_proof.md.
+func MixedRule(share, escapes float64) Rule { return Rule{byBoth, share, escapes} }
+
+// String says how it adds up.
+func (r Rule) String() string {
+	escapes := ""
+	if r.escapes > 0 {
+		escapes = ", and δ up to " + number(r.escapes)
+	}
+	switch r.by {
+	case bySums:
+		return "ε and δ add up, whatever they depend on"
+	case byRho:
+		return "ρ adds up, whatever it depends on" + escapes
+	case byMu:
+		return "μ² adds up, whatever it depends on"
+	case byBoth:
+		return "μ² adds up to " + number(r.share) + " of the budget and ρ to the rest, whatever they depend on" + escapes
+	}
+	return "exact composition of guarantees that do not depend on results"
+}
+
 // filter is what a Rule allows: the greatest sums.
 type filter struct {
 	Rule
@@ -52,21 +80,35 @@ func newFilter(l *Ledger, r Rule) (*filter, error) {
 	greatest := func(allowed func(float64) bool) float64 {
 		return math.Nextafter(search.Float(0, math.MaxFloat64, func(x float64) bool { return !allowed(x) }), 0)
 	}
+	left := sums{delta: r.escapes}.fraction(l.delta)
 	switch {
 	case r.by == bySums:
-	case r.by != byRho && r.by != byMu:
-		return nil, fault.Params("budget", "Rule", "none", "SumRule, RhoRule or MuRule")
+	case r.by != byRho && r.by != byMu && r.by != byBoth:
+		return nil, fault.Params("budget", "Rule", "none", "SumRule, RhoRule, MuRule or MixedRule")
 	case !(l.delta > 0):
 		return nil, fault.Params("budget", "delta", l.delta, "a number above 0 for a filter by ρ or μ")
 	case r.by == byMu:
 		f.muSquares = greatest(func(x float64) bool { return x == 0 || gaussianDelta(x, l.epsilon) <= l.delta })
 	case !(r.escapes >= 0 && r.escapes < l.delta):
 		return nil, fault.Params("budget", "escapes", r.escapes, "a number in [0, delta)")
+	case r.by == byRho:
+		f.rho = greatest(func(x float64) bool { return loss.ConcentratedEpsilon(x, negLogUp(left)) <= l.epsilon })
+	case !(r.share > 0 && r.share < 1):
+		return nil, fault.Params("budget", "share", r.share, "a number in (0, 1)")
 	default:
-		left := negLogUp(sums{delta: r.escapes}.fraction(l.delta))
-		f.rho = greatest(func(x float64) bool { return zcdpEpsilon(x, left) <= l.epsilon })
+		most := r.mixed(greatest(func(x float64) bool { return r.mixed(x).DeltaAt(l.epsilon) <= left }))
+		f.muSquares, f.rho = most.muSquares, most.rho
 	}
 	return f, nil
+}
+
+// mixed returns what x allows of releases by μ and by ρ.
+func (r Rule) mixed(x float64) Guarantee { return mixed(2*r.share*x, (1-r.share)*x) }
+
+// mixed returns Gaussian noise of μ² and a ρ.
+func mixed(muSquares, rho float64) Guarantee {
+	s := sums{muSquares: muSquares, rho: rho}
+	return promise(Element(AddRemove), s, pairOf(s))
 }
 
 // allows reports whether the whole is within the rule. As for a Ledger, a whole may exceed Σε and
@@ -81,6 +123,9 @@ func (f *filter) allows(l *Ledger, whole Guarantee) bool {
 		return whole.concentrated() == 0 && whole.epsilon <= l.limit() && whole.delta*round.Down <= l.delta
 	case byRho:
 		return p.escape*round.Down <= f.escapes && p.concentrated() <= f.rho
+	case byBoth:
+		beyond := round.ProductUp(0.5, round.DifferenceUp(max(p.muSquares, f.muSquares), f.muSquares))
+		return p.escape*round.Down <= f.escapes && round.SumUp(beyond, round.SumUp(p.responses, p.rho)) <= f.rho
 	}
 	return p.responses == 0 && p.rho == 0 && p.escape == 0 && p.muSquares <= f.muSquares
 }
@@ -91,22 +136,25 @@ func (f *filter) epsilon(l *Ledger, whole Guarantee) float64 {
 	case bySums:
 		return whole.epsilon
 	case byRho:
-		return zcdpEpsilon(whole.pair.concentrated(), negLogUp(sums{delta: f.escapes}.fraction(l.delta)))
+		return loss.ConcentratedEpsilon(whole.pair.concentrated(), negLogUp(sums{delta: f.escapes}.fraction(l.delta)))
 	}
-	if whole.pair.muSquares == 0 {
+	switch p := whole.pair; {
+	case f.by == byBoth:
+		return mixed(p.muSquares, round.SumUp(p.responses, p.rho)).EpsilonAt(sums{delta: f.escapes}.fraction(l.delta))
+	case p.muSquares == 0:
 		return 0
 	}
 	return gaussianEpsilon(whole.pair.muSquares, l.delta)
 }
 
 // remaining returns the most that the rule accepts for one release.
-func (f *filter) remaining(l *Ledger, before exact) Guarantee {
-	spent := before.guarantee(l.unit)
-	switch f.by {
-	case bySums:
-		return ApproxDP(round.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon), round.DifferenceDown(max(l.delta, spent.delta), spent.delta), l.unit)
-	case byRho:
-		return PureDP(l.greatest(before, math.MaxFloat64, func(x float64) Guarantee { return PureDP(x, l.unit) }, 1), l.unit)
+func (f *filter) remaining(l *Ledger, before []state, spent Guarantee) Guarantee {
+	by, end := func(x float64) Guarantee { return PureDP(x, l.takes) }, math.MaxFloat64
+	switch {
+	case f.by == bySums && len(before) == 1 && !before[0].twice:
+		return ApproxDP(round.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon), round.DifferenceDown(max(l.delta, spent.delta), spent.delta), l.takes)
+	case f.by == byMu:
+		by, end = func(x float64) Guarantee { return GDP(x, l.takes) }, 0x1p500
 	}
-	return GDP(l.greatest(before, 0x1p500, func(x float64) Guarantee { return GDP(x, l.unit) }, 1), l.unit)
+	return by(l.greatest(before, end, by, 1))
 }

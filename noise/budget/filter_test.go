@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -23,7 +24,7 @@ func TestAdaptiveAmountsNeedAFilter(t *testing.T) {
 	for _, delta := range []float64{1e-2, 1e-3} {
 		l := newLedger(t, 1, delta, one)
 		require.NoError(t, l.Spend(PureDP(0.5, one)))
-		b := l.greatest(l.spent(), math.MaxFloat64, func(x float64) Guarantee { return PureDP(x, one) }, 1)
+		b := l.greatest(l.locked(), math.MaxFloat64, func(x float64) Guarantee { return PureDP(x, one) }, 1)
 		second, all := PureDP(b, one), ApproxDP(0, delta, one)
 		require.Greater(t, b, 0.5)
 		require.True(t, l.Accepts(second))
@@ -63,8 +64,8 @@ func TestFilterRules(t *testing.T) {
 	require.NoError(t, f.Spend(left))
 	sums := f.Spent().sums
 	rho := sums.concentrated() + sums.responses
-	require.LessOrEqual(t, zcdpEpsilon(rho, -math.Log((1e-6-1e-8)/(1-1e-8))), 1+1e-12)
-	require.Greater(t, zcdpEpsilon(rho*(1+1e-9), -math.Log((1e-6-1e-8)/(1-1e-8))), 1.0)
+	require.LessOrEqual(t, loss.ConcentratedEpsilon(rho, -math.Log((1e-6-1e-8)/(1-1e-8))), 1+1e-12)
+	require.Greater(t, loss.ConcentratedEpsilon(rho*(1+1e-9), -math.Log((1e-6-1e-8)/(1-1e-8))), 1.0)
 	require.False(t, f.Accepts(PureDP(1e-3, one)))
 
 	// By μ: exactly what one Gaussian release is calibrated to.
@@ -93,4 +94,70 @@ func TestFilterRules(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams, "the best of two")
 	_, err = NewLedger(math.NaN(), 1e-6, one, SumRule())
 	require.ErrorIs(t, err, ErrParams)
+}
+
+// MixedRule: exact against the accountant's composition, more pure releases than RhoRule takes
+// beside Gaussian ones; what is beyond the share of μ² counts as ρ; and an adaptive adversary,
+// whose amounts depend on results, by quadrature.
+func TestMixedRule(t *testing.T) {
+	for _, share := range []float64{0.2, 0.5, 0.9} {
+		f := newRuled(t, 1, 1e-6, MixedRule(share, 0))
+		whole := compose(t, GDP(math.Sqrt(f.filter.muSquares), one), ZCDP(f.filter.rho, one))
+		require.LessOrEqual(t, whole.EpsilonAt(1e-6), 1+1e-9)
+		require.Greater(t, whole.EpsilonAt(1e-6), 1-1e-6)
+		require.InEpsilon(t, share/(1-share), f.filter.muSquares/2/f.filter.rho, 1e-9)
+		require.Greater(t, f.filter.muSquares/2+f.filter.rho, newRuled(t, 1, 1e-6, RhoRule(0)).filter.rho)
+
+		byRho := newRuled(t, 1, 1e-6, RhoRule(0))
+		gaussian := GDP(math.Sqrt(f.filter.muSquares*(1-1e-12)), one)
+		require.NoError(t, f.Spend(gaussian))
+		require.NoError(t, byRho.Spend(gaussian))
+		more, less := spendAll(t, f, PureDP(0.002, one)), spendAll(t, byRho, PureDP(0.002, one))
+		t.Logf("share %v: %d pure releases beside the noise, %d by RhoRule", share, more, less)
+		require.Greater(t, more, less)
+		require.LessOrEqual(t, f.Epsilon(), 1.0)
+		require.Greater(t, f.Epsilon(), 0.98)
+		require.ErrorIs(t, f.Spend(GDP(0.02, one)), ErrBudget)
+	}
+	f := newRuled(t, 1, 1e-6, MixedRule(0.5, 1e-8))
+	require.NoError(t, f.Spend(GDP(math.Sqrt(f.filter.muSquares+f.filter.rho), one)), "half of ρ is left")
+	require.InEpsilon(t, f.filter.rho/2, responseRho(f.Remaining().Epsilon()), 1e-6)
+	require.ErrorIs(t, f.Spend(ApproxDP(0, 2e-8, one)), ErrBudget)
+	require.NoError(t, f.Spend(ApproxDP(0, 1e-8, one)))
+
+	for _, r := range []Rule{MixedRule(0, 0), MixedRule(1, 0), MixedRule(math.NaN(), 0), MixedRule(0.5, 1e-6), MixedRule(0.5, -1)} {
+		_, err := NewLedger(1, 1e-6, one, r)
+		require.ErrorIs(t, err, ErrParams, "%+v", r)
+	}
+
+	// A Gaussian release of μ₁, then randomized response if it showed little, else all the rest of
+	// μ²; the exact divergence, by quadrature, within δ; with half of the budget it is not.
+	const epsilon, delta = 1.0, 1e-2
+	f = newRuled(t, epsilon, delta, MixedRule(0.5, 0))
+	muSquares := f.filter.muSquares
+	response := f.greatest(f.locked(), 10, func(x float64) Guarantee { return PureDP(x, one) }, 1)
+	attack := func(scale float64) (worst float64) {
+		for _, part := range []float64{0.2, 0.6} {
+			mu, rest := math.Sqrt(muSquares*part)*scale, math.Sqrt(muSquares*(1-part))*scale
+			e := response * scale
+			for _, cut := range []float64{-1, 0, 1, 2} {
+				sum := 0.0
+				const step = 1e-3
+				for z := -8.0; z < 9; z += step {
+					p, q := math.Exp(-(z-mu)*(z-mu)/2)/math.Sqrt(2*math.Pi), math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
+					loss := epsilon - math.Log(p/q)
+					after := gaussianDelta(rest*rest, loss)
+					if z < cut { // after which all of μ² is still there
+						a := 1 / (1 + math.Exp(-e))
+						after = a*gaussianDelta(rest*rest, loss-e) + (1-a)*gaussianDelta(rest*rest, loss+e)
+					}
+					sum += step * p * after
+				}
+				worst = max(worst, sum)
+			}
+		}
+		return worst
+	}
+	require.LessOrEqual(t, attack(1), delta)
+	require.Greater(t, attack(1.3), delta, "more than the rule allows")
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
@@ -128,39 +129,34 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	if len(gs) == 0 {
 		return Guarantee{}, fault.Params("budget", "number of guarantees", 0, "at least 1")
 	}
-	total, void := gs[0], false
+	unit, void, known := Unit{}, false, true
+	var total [allSums]float64
 	var entries []lossKind
-	known := true
-	for i, g := range gs {
+	var escapes beside
+	for _, g := range gs {
 		if !g.promised {
 			void = true
 			continue
 		}
-		if total.promised && g.unit != total.unit {
-			return Guarantee{}, fault.Mismatch("budget", "Unit", total.unit, g.unit)
+		if unit.Valid() && g.unit != unit {
+			return Guarantee{}, fault.Mismatch("budget", "Unit", unit, g.unit)
 		}
+		unit = g.unit
 		known = known && !g.pair.unknown()
 		entries = append(entries, g.pair.kinds.list()...)
-		if i == 0 || !total.promised {
-			total = g
-			continue
+		escapes = escapes.plus(g.pair.beside)
+		for i, x := range g.list() {
+			total[i] = round.SumUp(total[i], x)
 		}
-		total.sums = sums{
-			epsilon:   round.SumUp(total.epsilon, g.epsilon),
-			responses: round.SumUp(total.responses, g.responses),
-			delta:     round.SumUp(total.delta, g.delta),
-			rho:       round.SumUp(total.rho, g.rho),
-			muSquares: round.SumUp(total.muSquares, g.muSquares),
-		}
-		total.pair = total.pair.plus(g.pair)
 	}
 	if void {
 		return Guarantee{}, nil
 	}
-	if total.pair.kinds = ""; known {
-		total.pair.kinds = makeKinds(entries)
+	of := kinds("")
+	if known {
+		of = makeKinds(entries)
 	}
-	return promise(total.unit, total.sums, total.pair), nil
+	return guaranteeOf(unit, total, escapes, of), nil
 }
 
 // Times returns the guarantee of n releases that each have this one. An n below 1 gives one that
@@ -169,9 +165,11 @@ func (g Guarantee) Times(n int) Guarantee {
 	if !g.promised || n < 1 {
 		return Guarantee{}
 	}
-	m := stepsUp(n)
-	return promise(g.unit, sums{round.ProductUp(m, g.epsilon), round.ProductUp(m, g.responses), round.ProductUp(m, g.delta),
-		round.ProductUp(m, g.rho), round.ProductUp(m, g.muSquares)}, g.pair.times(n))
+	m, total := stepsUp(n), g.list()
+	for i, x := range total {
+		total[i] = round.ProductUp(m, x)
+	}
+	return guaranteeOf(g.unit, total, g.pair.beside.times(uint64(n)), g.pair.kinds.times(uint64(n)))
 }
 
 // stepsUp returns n as a float64 that is not below it.
@@ -252,7 +250,7 @@ func (g Guarantee) String() string {
 // unit can be told.
 func (s sums) hardlyAny() bool {
 	const most, mostDelta = 20, 0.01
-	return s.epsilon > most || s.delta > mostDelta || s.rho > 0 && zcdpEpsilon(s.rho, negLogUp(1e-6)) > most ||
+	return s.epsilon > most || s.delta > mostDelta || s.rho > 0 && loss.ConcentratedEpsilon(s.rho, negLogUp(1e-6)) > most ||
 		s.muSquares > 0 && gaussianEpsilon(s.muSquares, 1e-6) > most
 }
 

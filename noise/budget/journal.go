@@ -29,10 +29,17 @@ type Storage interface {
 //	0 ledger v1 ε δ unit rule ;crc
 //	1 spend name guarantee # what a person reads ;crc
 //	2 spend …
+//	3 part part name guarantee # what a person reads ;crc
 //
-// rule is "plan" for a Ledger without a rule, and "sums", "mu" or "rho" and the escapes for one
-// with. ε, δ and escapes are hexadecimal floats, unit and guarantee the binary encodings in
-// hexadecimal, name is "=" and the name given to SpendOnce, or "=" alone. The crc is CRC-32C, eight
+// rule is "plan" for a Ledger without a rule, and "sums", "mu", "rho" and the escapes, or "mixed",
+// the share, a comma and the escapes for one with. ε, δ, share and escapes are hexadecimal floats,
+// unit and guarantee the binary encodings in hexadecimal, name is "=" and the name given to
+// SpendOnce, or "=" alone, and part the name of a part. A file that was compacted begins with
+//
+//	0 ledger v1 …
+//	n snapshot ledger ;crc
+//
+// where ledger is the binary encoding of the Ledger after record n. The crc is CRC-32C, eight
 // hexadecimal digits, over the four bytes of the crc before (0 for the first line) and the line up
 // to it: a lost or changed line in the middle is seen. It does not stop anyone who can write the
 // file.
@@ -41,10 +48,11 @@ type journal struct {
 	size    int64  // of all lines
 	crc     uint32 // of the last line
 	next    uint64 // number of the next record
+	since   int    // records after the beginning, or the snapshot
 	broken  error  // of a write or a sync: what is on the disk is unknown
 }
 
-// mostLine bounds the length of a line.
+// mostLine bounds the length of a line, but for a snapshot.
 const mostLine = 1 << 20
 
 // CreateJournal returns the Ledger l, of which nothing has been spent yet, that keeps what is spent
@@ -60,7 +68,7 @@ func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.journal != nil || l.spentSoFar.releases > 0 {
+	if l.journal != nil || l.book.releases() > 0 || l.part != "" {
 		return nil, fault.Mismatch("budget", "Ledger", "one with a journal or releases", "a new one")
 	}
 	if err := l.create(s); err != nil {
@@ -73,8 +81,7 @@ func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 // has left of an earlier attempt, before anything could be spent: it counts as nothing.
 func (l *Ledger) create(s Storage) error {
 	j := &journal{storage: s}
-	unit, _ := l.unit.MarshalBinary()
-	first := fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(l.epsilon), hexFloat(l.delta), unit, l.rule().word())
+	first := l.header()
 	line := j.line(first)
 	found := make([]byte, len(line))
 	n, err := s.ReadAt(found, 0)
@@ -95,6 +102,12 @@ func (l *Ledger) create(s Storage) error {
 	return nil
 }
 
+// header returns the first record.
+func (l *Ledger) header() string {
+	unit, _ := l.unit.MarshalBinary()
+	return fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(l.epsilon), hexFloat(l.delta), unit, l.rule().word())
+}
+
 // word returns how a journal names the rule, and ruleOf reads it.
 func (r Rule) word() string {
 	switch r.by {
@@ -104,6 +117,8 @@ func (r Rule) word() string {
 		return "rho" + hexFloat(r.escapes)
 	case byMu:
 		return "mu"
+	case byBoth:
+		return "mixed" + hexFloat(r.share) + "," + hexFloat(r.escapes)
 	}
 	return "plan"
 }
@@ -116,11 +131,14 @@ func ruleOf(word string) (r Rule, ok bool) {
 	case "mu":
 		r = MuRule()
 	default:
-		escapes, err := strconv.ParseFloat(strings.TrimPrefix(word, "rho"), 64)
-		if err != nil {
-			return r, false
+		share, rest, both := strings.Cut(strings.TrimPrefix(word, "mixed"), ",")
+		if r = (Rule{by: byRho}); both {
+			r.by = byBoth
+			r.share, _ = strconv.ParseFloat(share, 64)
+		} else {
+			rest = strings.TrimPrefix(word, "rho")
 		}
-		r = RhoRule(escapes)
+		r.escapes, _ = strconv.ParseFloat(rest, 64)
 	}
 	return r, r.word() == word
 }
@@ -167,6 +185,8 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	switch {
 	case l == nil:
 		return nil, fault.Format("budget", "a journal without a line")
+	case !l.possible():
+		return nil, fault.Format("budget", "a journal of impossible sums")
 	case j.next <= atLeast:
 		return nil, fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d", j.next-1, atLeast))
 	}
@@ -206,50 +226,104 @@ func (l *Ledger) Err() error {
 func (j *journal) read(l *Ledger, line string) (*Ledger, error) {
 	bad := fault.Format("budget", fmt.Sprintf("line %d of the journal is damaged", j.next))
 	at := len(line) - 9
-	if at < 0 || len(line) > mostLine || line[at] != ';' {
+	if at < 0 || line[at] != ';' {
 		return nil, bad
 	}
-	crc := j.sum(line[:at])
-	if line[at+1:] != fmt.Sprintf("%08x", crc) {
+	crc, fields := j.sum(line[:at]), strings.Split(line[:at], " ")
+	if line[at+1:] != fmt.Sprintf("%08x", crc) || len(fields) < 4 {
 		return nil, bad
 	}
-	fields := strings.Split(line[:at], " ")
-	if len(fields) < 4 || fields[0] != strconv.FormatUint(j.next, 10) {
-		return nil, bad
+	number, what := j.next, fields[1]
+	if what == "snapshot" && j.next == 1 {
+		number, _ = strconv.ParseUint(fields[0], 10, 64)
 	}
+	ok := fields[0] == strconv.FormatUint(number, 10) && (len(line) <= mostLine || what == "snapshot")
 	switch {
-	case l == nil && fields[1] == "ledger" && fields[2] == "v1" && len(fields) == 8:
+	case !ok:
+	case l == nil && what == "ledger" && fields[2] == "v1" && len(fields) == 8:
 		epsilon, err1 := strconv.ParseFloat(fields[3], 64)
 		delta, err2 := strconv.ParseFloat(fields[4], 64)
 		data, err3 := hex.DecodeString(fields[5])
 		var u Unit
 		rule, known := ruleOf(fields[6])
-		if errors.Join(err1, err2, err3) != nil || u.UnmarshalBinary(data) != nil || !known {
-			return nil, bad
-		}
 		var err error
-		if l, err = ledgerBy(epsilon, delta, u, rule); err != nil {
-			return nil, bad
+		if ok = errors.Join(err1, err2, err3) == nil && u.UnmarshalBinary(data) == nil && known; ok {
+			l, err = ledgerBy(epsilon, delta, u, rule)
+			ok = err == nil
 		}
-	case l != nil && fields[1] == "spend" && strings.HasPrefix(fields[2], "="):
-		name := fields[2][1:]
-		data, err := hex.DecodeString(fields[3])
+	case l != nil && what == "snapshot" && j.next == 1:
+		header := l.header()
+		data, err := hex.DecodeString(fields[2])
+		ok = err == nil && l.UnmarshalBinary(data) == nil && l.header() == header && uint64(l.releases()) == number && number > 0
+	case l != nil && (what == "spend" || what == "part"):
+		e := entry{count: 1}
+		if fields = fields[2:]; what == "part" {
+			e.part, fields = fields[0], fields[1:]
+		}
+		name, named := strings.CutPrefix(fields[0], "=")
+		data, err := hex.DecodeString(fields[1])
 		var g Guarantee
-		if _, known := l.ids[name]; err != nil || known || name != "" && !validName(name) || g.UnmarshalBinary(data) != nil || !g.promised || g.unit != l.unit {
-			return nil, bad
-		}
-		l.remember(name, g)
+		e.name = name
+		ok = named && err == nil && (what == "spend" || e.part != "") && g.UnmarshalBinary(data) == nil && l.restore(e, g)
 	default:
+		ok = false
+	}
+	if !ok {
 		return nil, bad
 	}
-	j.crc, j.next = crc, j.next+1
+	if j.crc, j.next = crc, number+1; what == "spend" || what == "part" {
+		j.since++
+	}
 	return l, nil
 }
 
 // append writes and syncs a record.
-func (j *journal) append(name string, g Guarantee) error {
+func (j *journal) append(e entry, g Guarantee) error {
 	data, _ := g.MarshalBinary()
-	return j.write(fmt.Sprintf("spend =%s %x # %v ", name, data, g))
+	what := "spend"
+	if e.part != "" {
+		what = "part " + e.part
+	}
+	if err := j.write(fmt.Sprintf("%s =%s %x # %v ", what, e.name, data, g)); err != nil {
+		return err
+	}
+	j.since++
+	return nil
+}
+
+// compacts is a Storage that can put a shorter journal in the place of one, such that after a crash
+// there is one or the other.
+type compacts interface {
+	replace(data []byte) error
+}
+
+// mostSince is after how many records a journal is compacted; tests take fewer.
+var mostSince = 10_000
+
+// compact puts a snapshot in the place of many records, where the storage can. While that fails the
+// journal stays as it is.
+func (j *journal) compact(l *Ledger) {
+	s, ok := j.storage.(compacts)
+	if !ok || j.since < mostSince {
+		return
+	}
+	j.since = 0
+	short := &journal{next: j.next - 1}
+	first := (&journal{}).line(l.header())
+	short.crc = checksum(first)
+	data := first + short.line(fmt.Sprintf("snapshot %x ", l.append(nil)))
+	switch err := s.replace([]byte(data)); {
+	case errors.Is(err, errReplaced):
+		j.broken = err
+	case err == nil:
+		j.size, j.crc = int64(len(data)), checksum(data)
+	}
+}
+
+// checksum returns that of the last line, which is at its end.
+func checksum(lines string) uint32 {
+	crc, _ := strconv.ParseUint(lines[len(lines)-9:len(lines)-1], 16, 32)
+	return uint32(crc)
 }
 
 // line returns the next line with a record.
@@ -291,8 +365,7 @@ func (j *journal) write(record string) error {
 		j.broken = fmt.Errorf("budget: the journal could not be written, open it again: %w", err)
 		return j.broken
 	}
-	crc, _ := strconv.ParseUint(line[len(line)-9:len(line)-1], 16, 32)
-	j.size, j.crc, j.next = j.size+int64(len(line)), uint32(crc), j.next+1
+	j.size, j.crc, j.next = j.size+int64(len(line)), checksum(line), j.next+1
 	return nil
 }
 

@@ -321,7 +321,7 @@ func TestKill(t *testing.T) {
 		// the last line told may be cut off
 		require.GreaterOrEqual(t, int(l.Records()), len(names)-1)
 		require.Equal(t, float64(l.Records())*0x1p-20, l.Spent().Epsilon(), "no name was spent twice")
-		require.Len(t, l.ids, int(l.Records()))
+		require.Len(t, l.names, int(l.Records()))
 		require.GreaterOrEqual(t, l.Records(), records)
 		records = l.Records()
 		require.NoError(t, file.Close())

@@ -204,10 +204,10 @@ func digitsUp(x float64, digits int) float64 {
 }
 
 // times returns the multiset n times.
-func (k kinds) times(n int) kinds {
+func (k kinds) times(n uint64) kinds {
 	list := k.list()
 	for i := range list {
-		high, low := bits.Mul64(list[i].count, uint64(n))
+		high, low := bits.Mul64(list[i].count, n)
 		if high != 0 || low > mostCount {
 			return ""
 		}

@@ -4,14 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
-	"sync"
-
-	"github.com/dpsketch/dpsketch/internal/round"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/round"
 )
 
 // Ledger is a privacy budget that any number of goroutines spend from: call Spend before a release,
@@ -37,38 +34,11 @@ import (
 type Ledger struct {
 	epsilon, delta float64
 	unit           Unit
+	takes          Unit    // of releases: unit, or in a part that when added or removed
 	filter         *filter // nil: the plan rule
+	part           string  // "" is the whole
+	refuses        error   // of what is no part
 	*book                  // nil in the zero Ledger, which no Guarantee is for
-}
-
-// book is what was spent, for all copies of a Ledger.
-type book struct {
-	journal *journal // nil: in memory only
-
-	mu         sync.Mutex
-	spentSoFar exact
-	ids        map[string]Guarantee // of SpendOnce
-	parts      parts
-
-	laws lawCache
-}
-
-// open returns the book, an empty one for the zero Ledger.
-func (l *Ledger) open() *book {
-	if l.book == nil {
-		return new(book)
-	}
-	return l.book
-}
-
-// exact are the sums of a Guarantee in the order of its encoding, 0 where nil, and the laws of the
-// releases. Nobody changes the numbers.
-type exact struct {
-	sums     [allSums]*big.Float
-	kinds    kinds
-	unknown  bool // kinds is not all
-	beside   beside
-	releases int
 }
 
 // NewLedger returns a budget of (ε, δ) for the unit u with nothing spent.
@@ -93,7 +63,7 @@ func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{epsilon: epsilon + 0, delta: delta + 0, unit: u, book: new(book)}
+	l := &Ledger{epsilon: epsilon + 0, delta: delta + 0, unit: u, takes: u, book: new(book)}
 	for _, r := range rules {
 		var err error
 		if l.filter, err = newFilter(l, r); err != nil {
@@ -108,42 +78,23 @@ func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 // The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] and [Guarantee.Stable]
 // convert. It wraps [ErrBudget] if the budget does not allow g after all that was accepted before,
 // or g promises nothing. Concurrent calls never spend more than the budget together.
-func (l *Ledger) Spend(g Guarantee) error {
-	switch {
-	case !g.promised:
-		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
-	case g.unit != l.unit:
-		return fault.Mismatch("budget", "Unit", l.unit, g.unit)
-	}
-	return l.take("", g)
-}
+func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
 
 // SpendOnce is Spend for a release with a name. If that name was spent before it takes nothing, and
 // first is false. So a service that stopped between spending and answering can ask again. A name
 // stands for one output, drawn once: a caller that finds first false must publish the output that
-// was stored then. To draw another one, pay for it under another name.
+// was stored then. To draw another one, pay for it under another name. A name that begins with the
+// day, such as 2026-11-22/visits, tells [Ledger.All] and whoever reads it when that was.
 //
 // The error is that of Spend, or wraps [ErrMismatch] if another guarantee was spent under that
-// name, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!' to '~'.
+// name, or from another part, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!'
+// to '~'.
 func (l *Ledger) SpendOnce(name string, g Guarantee) (first bool, err error) {
 	if !validName(name) {
 		return false, fault.Params("budget", "name", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
 	}
-	if known, ok := l.spentAs(name); ok {
-		if !known.Equal(g) {
-			return false, fault.Mismatch("budget", "Guarantee of "+name, known, g)
-		}
+	if err = l.take(name, g); errors.Is(err, errKnown) {
 		return false, nil
-	}
-	switch {
-	case !g.promised:
-		return false, fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
-	case g.unit != l.unit:
-		return false, fault.Mismatch("budget", "Unit", l.unit, g.unit)
-	}
-	err = l.take(name, g)
-	if errors.Is(err, errKnown) { // by a concurrent call
-		return l.SpendOnce(name, g)
 	}
 	return err == nil, err
 }
@@ -154,22 +105,14 @@ func validName(name string) bool {
 	return len(name) >= 1 && len(name) <= 200 && strings.IndexFunc(name, func(r rune) bool { return r < '!' || r > '~' }) < 0
 }
 
-// spentAs returns what was spent under a name.
-func (l *Ledger) spentAs(name string) (Guarantee, bool) {
-	b := l.open()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	g, ok := b.ids[name]
-	return g, ok
-}
-
 // take spends g under a name, or none.
 func (l *Ledger) take(name string, g Guarantee) error {
-	l.mu.Lock()
-	before := l.spentSoFar
-	err := l.record(name, g)
-	l.mu.Unlock()
-	if errors.Is(err, ErrBudget) {
+	b := l.open()
+	b.mu.Lock()
+	before := l.states()
+	err := l.record(name, g, before)
+	b.mu.Unlock()
+	if errors.Is(err, ErrBudget) && g.promised {
 		return fault.Budget("budget", g, func() any { return l.remaining(before) })
 	}
 	return err
@@ -177,61 +120,66 @@ func (l *Ledger) take(name string, g Guarantee) error {
 
 // record takes g if the budget allows it: into the journal first, if there is one, then into
 // memory.
-func (l *Ledger) record(name string, g Guarantee) error {
-	if _, ok := l.ids[name]; ok {
+func (l *Ledger) record(name string, g Guarantee, before []state) error {
+	b := l.open()
+	if i, ok := b.names[name]; ok {
+		e := b.entries[i]
+		switch known := b.known[e.of]; {
+		case !known.Equal(g):
+			return fault.Mismatch("budget", "Guarantee of "+name, known, g)
+		case e.part != l.part:
+			return fault.Mismatch("budget", "part of "+name, strconv.Quote(e.part), strconv.Quote(l.part))
+		}
 		return errKnown
 	}
-	if l.journal != nil && l.journal.broken != nil {
-		return l.journal.broken
-	}
-	if !l.parts.has(g) && !l.allows(l.spentSoFar, g) {
+	switch {
+	case l.refuses != nil:
+		return l.refuses
+	case !g.promised:
+		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
+	case g.unit != l.takes:
+		return fault.Mismatch("budget", "Unit", l.takes, g.unit)
+	case b.journal != nil && b.journal.broken != nil:
+		return b.journal.broken
+	case !b.quota.has(l.part, g) && !l.allows(before, g):
 		return ErrBudget
 	}
-	if l.journal != nil {
-		if err := l.journal.append(name, g); err != nil {
+	e := entry{part: l.part, name: name, count: 1}
+	if b.journal != nil {
+		if err := b.journal.append(e, g); err != nil {
 			return err
 		}
 	}
-	l.remember(name, g)
-	return nil
-}
-
-// remember adds g to what was spent.
-func (l *Ledger) remember(name string, g Guarantee) {
-	l.spentSoFar, l.parts = l.spentSoFar.plus(l.booked(g)), l.parts.without(g)
-	if name != "" {
-		if l.ids == nil {
-			l.ids = map[string]Guarantee{}
-		}
-		l.ids[name] = g
+	l.remember(e, g)
+	if b.journal != nil {
+		b.journal.compact(l)
 	}
-}
-
-// spent returns what was spent so far.
-func (l *Ledger) spent() exact {
-	b := l.open()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.spentSoFar
+	return nil
 }
 
 // Accepts reports whether Spend would take g now. It takes nothing.
 func (l *Ledger) Accepts(g Guarantee) bool {
 	b := l.open()
 	b.mu.Lock()
-	before, part := b.spentSoFar, b.parts.has(g)
+	before, part := l.states(), b.quota.has(l.part, g)
 	b.mu.Unlock()
-	return g.unit == l.unit && l.Err() == nil && (part || l.allows(before, g))
+	return g.unit == l.takes && l.refuses == nil && l.Err() == nil && (part || l.allows(before, g))
 }
 
 // Spent returns the composition of all that Spend took, each of the sums rounded up: ε = 0 at the
-// beginning.
+// beginning. With parts it is that of the one that has spent most, and of the whole.
 func (l *Ledger) Spent() Guarantee {
-	spent := l.spent().guarantee(l.unit)
+	spent := l.worst(l.locked()).guarantee(l.unit)
 	if l.filter != nil {
 		spent.pair.kinds = ""
 	}
 	return spent
+}
+
+// Epsilon returns the ε of all that was spent, at the δ of the budget and by the rule of the
+// ledger.
+func (l *Ledger) Epsilon() float64 {
+	return l.epsilonAfter(l.worst(l.locked()))
 }
 
 // Remaining returns the most that Spend accepts for one release now. It is one of two:
@@ -244,29 +192,34 @@ func (l *Ledger) Spent() Guarantee {
 // More is what shows a larger ε at (δ − Σδ)/(1 − Σδ), and at a tie the first. Once it is spent,
 // what is left is dust where δ is 0. With a δ another release moves the lattice of the accountant,
 // and a small one may still be accepted. For several releases there may be more: ask Accepts.
-func (l *Ledger) Remaining() Guarantee { return l.remaining(l.spent()) }
+func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }
 
-func (l *Ledger) remaining(before exact) Guarantee {
-	if l.filter != nil {
-		return l.filter.remaining(l, before)
+func (l *Ledger) remaining(states []state) Guarantee {
+	if !l.takes.Valid() {
+		return Guarantee{}
 	}
-	spent := before.guarantee(l.unit)
-	most := PureDP(0, l.unit)
-	if l.allows(before, most) {
-		most = PureDP(l.greatest(before, math.MaxFloat64, func(epsilon float64) Guarantee { return PureDP(epsilon, l.unit) }, 1), l.unit)
+	spent := l.worst(states).guarantee(l.unit)
+	pure := func(epsilon float64) Guarantee { return PureDP(epsilon, l.takes) }
+	if l.filter != nil {
+		return l.filter.remaining(l, states, spent)
+	}
+	most := pure(0)
+	if l.allows(states, most) {
+		most = pure(l.greatest(states, math.MaxFloat64, pure, 1))
 	}
 	if spent.concentrated() == 0 && spent.epsilon <= l.epsilon*round.Up {
 		// Accepted, since no bound exceeds Σε at Σδ. What the tolerance has overdrawn counts as 0.
 		epsilon := round.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon)
 		delta := round.DifferenceDown(max(l.delta, spent.delta), spent.delta)
 		// If bound (C) is what accepts most, that is never more, but for roundings.
-		if most.EpsilonAt(delta/(1-spent.delta)) <= epsilon+0x1p-40*most.epsilon {
-			return ApproxDP(epsilon, delta, l.unit)
+		left := ApproxDP(epsilon, delta, l.takes)
+		if most.EpsilonAt(delta/(1-spent.delta)) <= epsilon+0x1p-40*most.epsilon && (len(states) == 1 && !states[0].twice || l.allows(states, left)) {
+			return left
 		}
 	}
-	with := func(delta float64) Guarantee { return ApproxDP(most.epsilon, delta, l.unit) }
-	if l.allows(before, with(l.delta*0x1p-30)) {
-		return with(l.greatest(before, 1, with, 1))
+	with := func(delta float64) Guarantee { return ApproxDP(most.epsilon, delta, l.takes) }
+	if l.allows(states, with(l.delta*0x1p-30)) {
+		return with(l.greatest(states, 1, with, 1))
 	}
 	return most
 }
@@ -274,80 +227,17 @@ func (l *Ledger) remaining(before exact) Guarantee {
 // Budget returns the ε and the δ of the whole.
 func (l *Ledger) Budget() (epsilon, delta float64) { return l.epsilon, l.delta }
 
-// Unit returns whom the budget protects.
-func (l *Ledger) Unit() Unit { return l.unit }
+// Unit returns whom the releases protect that the ledger takes: for the parts of one under Replace,
+// the unit when it is added or removed.
+func (l *Ledger) Unit() Unit { return l.takes }
 
 // String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
 // one user, added or removed". The ε is what the releases together have at the δ of the budget.
 func (l Ledger) String() string {
-	before := l.spent()
-	var spent float64
-	if whole := before.guarantee(l.unit); l.filter != nil {
-		spent = l.filter.epsilon(&l, whole)
-	} else {
-		spent = l.epsilonOf(whole)
+	count := l.releases()
+	text := strconv.Itoa(count) + " releases"
+	if count == 1 {
+		text = "1 release"
 	}
-	if before.releases == 0 {
-		spent = 0
-	}
-	releases := "1 release"
-	if before.releases != 1 {
-		releases = fmt.Sprintf("%d releases", before.releases)
-	}
-	return fmt.Sprintf("ε = %.4g of %s at δ = %s, %s, for %v", spent, number(l.epsilon), number(l.delta), releases, l.unit)
-}
-
-// after returns the whole that g makes with what was spent before.
-func (l *Ledger) after(before exact, g Guarantee) Guarantee {
-	return before.plus(l.booked(g)).guarantee(l.unit)
-}
-
-// booked returns what of g is added up. The bounds of keys do not hold in a filter, where their κ
-// would have to be fixed beforehand: what stands there is as it was asked for.
-func (l *Ledger) booked(g Guarantee) Guarantee {
-	if l.filter != nil && g.pair.hasKeys() {
-		g.pair = pairOf(g.sums)
-	}
-	return g
-}
-
-// plus returns the sums with g.
-func (s exact) plus(g Guarantee) exact {
-	s.releases++
-	s.unknown = s.unknown || g.pair.unknown()
-	s.beside = s.beside.plus(g.pair.beside)
-	if g.pair.kinds != "" && !s.unknown {
-		s.kinds = makeKinds(append(s.kinds.list(), g.pair.kinds.list()...))
-		s.unknown = s.kinds == ""
-	}
-	if s.unknown {
-		s.kinds = ""
-	}
-	for i, x := range g.list() {
-		if x == 0 {
-			continue
-		}
-		y := newSum().SetFloat64(x)
-		if s.sums[i] != nil {
-			y.Add(y, s.sums[i])
-		}
-		s.sums[i] = y
-	}
-	return s
-}
-
-// guarantee returns the composition with these sums, each rounded up.
-func (s exact) guarantee(u Unit) Guarantee {
-	var up [len(s.sums)]float64
-	for i, x := range s.sums {
-		if x == nil {
-			continue
-		}
-		nearest, accuracy := x.Float64()
-		if accuracy == big.Below {
-			nearest = math.Nextafter(nearest, math.Inf(1))
-		}
-		up[i] = nearest
-	}
-	return guaranteeOf(u, up, s.beside, s.kinds)
+	return fmt.Sprintf("ε = %.4g of %s at δ = %s, %s, for %v", l.Epsilon(), number(l.epsilon), number(l.delta), text, l.unit)
 }

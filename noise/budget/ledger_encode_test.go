@@ -54,7 +54,7 @@ func TestLedgerCodec(t *testing.T) {
 	for name, l := range samples {
 		if r := l.rule(); r.by == 0 || r.by == bySums {
 			// of the others a decoder calibrates the filter, which takes its time
-			dptest.Codec(t, l, func(a, b *Ledger) bool { return a.unit == b.unit && len(a.ids) == len(b.ids) })
+			dptest.Codec(t, l, func(a, b *Ledger) bool { return a.unit == b.unit && len(a.names) == len(b.names) })
 		}
 		text, err := json.Marshal(l)
 		require.NoError(t, err)
@@ -62,16 +62,26 @@ func TestLedgerCodec(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &back), "%s", text)
 		require.True(t, equalLedgers(l, &back), "%s: %s", name, text)
 		var shown struct {
-			Text, Unit     string
-			Epsilon, Delta float64
-			Spent          Guarantee
-			Releases       int
+			Text, Unit                      string
+			Rule                            string
+			Budget, Delta, Spent, Remaining float64
+			Releases                        int
+			Records                         []struct {
+				Name, Part, Guarantee string
+				Releases              int
+				Share                 float64
+			}
 		}
 		require.NoError(t, json.Unmarshal(text, &shown))
 		require.Equal(t, l.String(), shown.Text)
-		require.Equal(t, l.epsilon, shown.Epsilon)
-		require.Equal(t, l.Spent(), shown.Spent)
-		require.Equal(t, l.spentSoFar.releases, shown.Releases)
+		require.Equal(t, []float64{l.epsilon, l.delta, l.Epsilon(), max(l.epsilon-l.Epsilon(), 0)}, []float64{shown.Budget, shown.Delta, shown.Spent, shown.Remaining})
+		require.Equal(t, l.rule().String(), shown.Rule)
+		require.Equal(t, l.releases(), shown.Releases)
+		require.Len(t, shown.Records, len(l.entries))
+		for i, e := range l.entries {
+			require.Equal(t, e.name, shown.Records[i].Name)
+			require.Equal(t, l.known[e.of].String(), shown.Records[i].Guarantee)
+		}
 
 		// Both go on as one would have.
 		g := GDP(0.05, l.unit)
@@ -128,8 +138,9 @@ func TestLedgerCopiesAreExact(t *testing.T) {
 		require.NoError(t, copied.UnmarshalBinary(data))
 	}
 	require.True(t, equalLedgers(l, copied))
-	for i, x := range l.spentSoFar.sums {
-		require.True(t, x == nil && copied.spentSoFar.sums[i] == nil || x.Cmp(copied.spentSoFar.sums[i]) == 0)
+	for i, x := range l.spent[""][0].sums {
+		y := copied.spent[""][0].sums[i]
+		require.True(t, x == nil && y == nil || x.Cmp(y) == 0)
 	}
 }
 
@@ -154,12 +165,18 @@ func useLedger(t *testing.T, data []byte) {
 	require.True(t, epsilon >= 0 && delta >= 0 && delta < 1)
 	require.True(t, l.Spent().Promises())
 	require.True(t, l.Unit().Valid())
-	for name, g := range l.ids {
-		first, err := l.SpendOnce(name, g)
+	for name, i := range l.names {
+		of := l
+		if part := l.entries[i].part; part != "" {
+			if of = l.Part(part); of.refuses != nil {
+				of = l.PartOfUsers(part)
+			}
+		}
+		first, err := of.SpendOnce(name, l.known[l.entries[i].of])
 		require.False(t, first)
 		require.NoError(t, err)
 	}
-	if l.spentSoFar.kinds.len() < 2 && !l.spentSoFar.kinds.has(gaussian, latticeGaussian) {
+	if k := l.Spent().pair.kinds; !l.Spent().pair.hasKeys() && k.len() < 2 && !k.has(gaussian, latticeGaussian) && len(l.spent) < 3 {
 		require.NotContains(t, l.String(), "NaN")
 		if err := l.Spend(PureDP(1e-3, l.unit)); err == nil {
 			require.GreaterOrEqual(t, l.Spent().Epsilon(), 1e-3)

@@ -80,25 +80,6 @@ func (p pair) valid() bool {
 	return p.responses >= 0 && p.escape >= 0 && p.escape < 1 && finite(p.rho) && finite(p.muSquares) && p.keys.Valid()
 }
 
-// plus returns the description of the releases of both. The kinds are left to the caller.
-func (p pair) plus(q pair) pair {
-	return pair{
-		responses: round.SumUp(p.responses, q.responses),
-		escape:    round.SumUp(p.escape, q.escape),
-		rho:       round.SumUp(p.rho, q.rho),
-		muSquares: round.SumUp(p.muSquares, q.muSquares),
-		beside:    p.beside.plus(q.beside),
-		keys:      p.keys.Plus(q.keys),
-	}
-}
-
-// times returns the description of n times the releases.
-func (p pair) times(n int) pair {
-	m := stepsUp(n)
-	return pair{round.ProductUp(m, p.responses), round.ProductUp(m, p.escape), round.ProductUp(m, p.rho),
-		round.ProductUp(m, p.muSquares), p.kinds.times(n), p.beside.times(uint64(n)), p.keys.Times(m)}
-}
-
 // Laplace returns the guarantee of Laplace noise of scales bᵢ on real coordinates that move by dᵢ
 // with Σ|dᵢ|/bᵢ ≤ ε, also if it is rounded afterwards. It is ε-DP, and composes better than
 // [PureDP] at the same ε. An epsilon that is not a number ≥ 0, or an invalid unit, gives a

@@ -23,10 +23,13 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 		return Guarantee{}, fault.Params("budget", "n", n, "an integer in [1, 2³⁰]")
 	case part == nil:
 		return Guarantee{}, fault.Params("budget", "like", like, "a guarantee of one release by one of ε, ρ and μ")
-	case like.unit != l.unit:
-		return Guarantee{}, fault.Mismatch("budget", "Unit", l.unit, like.unit)
+	case l.refuses != nil:
+		return Guarantee{}, l.refuses
+	case like.unit != l.takes:
+		return Guarantee{}, fault.Mismatch("budget", "Unit", l.takes, like.unit)
 	}
-	before := l.spent()
+	releases := l.releases()
+	before := l.locked()
 	// Times rounds up, by more than n exact additions do: what it allows, Spend accepts n times.
 	g := part(0)
 	if l.allows(before, g.Times(n)) {
@@ -37,30 +40,33 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	}
 	b := l.open()
 	b.mu.Lock()
-	if b.spentSoFar.releases == before.releases {
-		b.parts = parts{g, n}
+	if b.releases() == releases {
+		b.quota = quota{l.part, g, n}
 	}
 	b.mu.Unlock()
 	return g, nil
 }
 
-// parts are releases that are left of a Split, which is the last that was asked for, with nothing
+// quota is releases that are left of a Split, which is the last that was asked for, with nothing
 // else spent since. All n together are within the budget, so fewer are: they are not asked for one
 // by one, as the lattice of fewer may be coarser, which matters where little is left.
-type parts struct {
+type quota struct {
+	part string
 	each Guarantee
 	left int
 }
 
 // has reports whether g is one of them.
-func (p parts) has(g Guarantee) bool { return p.left > 0 && p.each == g }
+func (q quota) has(part string, g Guarantee) bool {
+	return q.left > 0 && q.part == part && q.each == g
+}
 
 // without returns what is left of them once g is spent.
-func (p parts) without(g Guarantee) parts {
-	if !p.has(g) {
-		return parts{}
+func (q quota) without(part string, g Guarantee) quota {
+	if !q.has(part, g) {
+		return quota{}
 	}
-	return parts{p.each, p.left - 1}
+	return quota{part, g, q.left - 1}
 }
 
 // sized returns releases like g by their ε, ρ or μ, nil if g is not one release by one of these.

@@ -116,7 +116,7 @@ func (r *row) spend(g budget.Guarantee) error {
 	if err != nil {
 		return err
 	}
-	return r.settled.Spend(g)
+	return r.book(g)
 }
 
 // settle ends a lease: what was spent of it stays spent, and the rest is free again.
@@ -134,10 +134,28 @@ func (r *row) settle(id string, spent budget.Guarantee) error {
 			return fmt.Errorf("fleet: lease %s cannot have been spent so: %w", id, err)
 		}
 	}
-	if err := r.settled.Spend(spent); err != nil {
+	if err := r.book(spent); err != nil {
 		return err
 	}
 	r.drop(i)
+	return nil
+}
+
+// book adds a release to what is spent for certain, as one with all before, so that the row does
+// not grow with each lease; or by itself, where roundings leave no room for that.
+func (r *row) book(g budget.Guarantee) error {
+	whole, err := budget.Compose(r.settled.Spent(), g)
+	if err != nil {
+		return err
+	}
+	fresh, err := r.terms.ledger()
+	if err != nil {
+		return err
+	}
+	if fresh.Spend(whole) != nil {
+		return r.settled.Spend(g)
+	}
+	r.settled = fresh
 	return nil
 }
 

@@ -328,7 +328,14 @@ var rows = []row{
 			"noise/budget.Ledger.Remaining noise/budget.Ledger.SpendOnce noise/budget.Release noise/budget.ReleaseFunc noise/budget.OpenJournal noise/budget.OpenFile",
 		theorem: "own: paid before it is released, synced before it is acknowledged", proof: "noise/budget/journal.go", code: "noise/budget.Ledger.Spend noise/budget.Release",
 		exact: "noise/budget.TestRelease noise/budget.TestLedgerProperties noise/budget.TestLedgerKeepsExactSums noise/budget.TestDamagedJournals noise/budget.TestNoFreshBudget", audit: "noise/budget.TestKill noise/budget.TestKilledWithFile",
-		edits: "noise/budget: released before it is paid for; acknowledged before the sync; an old copy opened; a fresh budget where the file is gone",
+		edits: "noise/budget: released before it is paid for; acknowledged before the sync; an old copy opened; a fresh budget where the file is gone; a compacted journal forgets the last record",
+	},
+	{
+		claim:   "Releases on disjoint parts cost the part that spends most, and a ledger says what was spent on what",
+		about:   "noise/budget.Ledger.Part noise/budget.Ledger.PartOfUsers noise/budget.Ledger.Epsilon noise/budget.Ledger.All noise/budget.MixedRule",
+		theorem: "own: composition along one neighbour's part; Brownian motion beside Rényi filters", proof: "noise/budget/part_proof.md", code: "noise/budget.Ledger.Part noise/budget.MixedRule",
+		exact: "noise/budget.TestPartsExactly noise/budget.TestPartsAreKept", audit: "noise/budget.TestMixedRule",
+		edits: "noise/budget: a unit that moves is charged in one part; a unit replaced within its part costs one step; the whole does not count in a part; noise beyond its share is free",
 	},
 	{
 		claim: "A Builder shows nothing before its release, and releases once", about: "misragries.Builder.Released threshold.Builder.Released kor.Builder.Released jl.Builder.Released",

@@ -1,15 +1,15 @@
 package main
 
 var budgetMutations = []mutation{
-	{"sum of δ left out", "noise/budget/guarantee.go", "round.SumUp(total.delta, g.delta)", "total.delta"},
+	{"sums of several guarantees left out", "noise/budget/guarantee.go", "total[i] = round.SumUp(total[i], x)", "total[i] = max(total[i], x)"},
 	{"a promise made of none", "noise/budget/guarantee.go", "\t\t\tvoid = true\n", ""},
-	{"units added up that differ", "noise/budget/guarantee.go", "if total.promised && g.unit != total.unit {", "if false {"},
-	{"several releases for the price of one", "noise/budget/guarantee.go", "m := stepsUp(n)", "m := stepsUp(1)"},
-	{"ledger forgets what is spent", "noise/budget/ledger.go:Ledger.remember", "l.spentSoFar, l.parts = l.spentSoFar.plus(g), l.parts.without(g)", "_ = l.spentSoFar.plus(g)"},
-	{"ledger ignores the unit", "noise/budget/ledger.go", "case g.unit != l.unit:\n\t\treturn fault.Mismatch", "case false:\n\t\treturn fault.Mismatch"},
-	{"sums of a Ledger rounded to the nearest", "noise/budget/ledger.go", "SetMode(big.ToPositiveInf)", "SetMode(big.ToNearestEven)"},
-	{"a Ledger shows its sums rounded to the nearest", "noise/budget/ledger.go", "if accuracy == big.Below {", "if accuracy == big.Below && false {"},
-	{"each of several parts as large as one", "noise/budget/allow.go", "before.plus(part.Times(n))", "before.plus(part)"},
+	{"units added up that differ", "noise/budget/guarantee.go", "if unit.Valid() && g.unit != unit {", "if false {"},
+	{"several releases for the price of one", "noise/budget/guarantee.go", "m, total := stepsUp(n), g.list()", "m, total := stepsUp(1), g.list()"},
+	{"ledger forgets what is spent", "noise/budget/book.go", "b.spent[e.part], b.quota = spent, ", "_, b.quota = spent, "},
+	{"ledger ignores the unit", "noise/budget/ledger.go", "case g.unit != l.takes:", "case false:"},
+	{"sums of a Ledger rounded", "noise/budget/book.go", "SetPrec(2304)", "SetPrec(53)"},
+	{"a Ledger shows its sums rounded to the nearest", "noise/budget/book.go", "if accuracy == big.Below {", "if accuracy == big.Below && false {"},
+	{"each of several parts as large as one", "noise/budget/allow.go", "l.after(before, part.Times(n))", "l.after(before, part)"},
 	{"released before it is paid for", "noise/budget/release.go", "if err := l.Spend(g); err != nil {", "if err := l.Spend(g); err != nil && false {"},
 	{"groups rounded to the nearest", "internal/round/round.go", "if p < 0x1p-900 || math.FMA(a, b, -p) > 0 {", "if p < 0x1p-900 {"},
 	{"a group costs one less", "noise/budget/group.go", "return g.steps(m, unit, together(g.unit, unit))", "return g.steps(m-1, unit, together(g.unit, unit))"},

@@ -1,4 +1,4 @@
-package budget
+package loss
 
 import (
 	"math"
@@ -15,17 +15,17 @@ import (
 // directions.
 func TestZCDPReference(t *testing.T) {
 	var epsilons, deltas dptest.Worst
-	for _, row := range dptest.Rows(t, "testdata/reference.txt", "zcdp", 3) {
+	for _, row := range dptest.Rows(t, "../../noise/budget/testdata/reference.txt", "zcdp", 3) {
 		rho, delta, want := row[0], row[1], row[2]
-		got := zcdpEpsilon(rho, -math.Log(delta))
-		assert.GreaterOrEqual(t, got, want*(1-1e-15), "%g", rowed)
+		got := ConcentratedEpsilon(rho, -math.Log(delta))
+		assert.GreaterOrEqual(t, got, want*(1-1e-15), "%g", row)
 		epsilons.See(got, want, rho, delta)
-		back := zcdpLogDelta(rho, want)
-		assert.GreaterOrEqual(t, back, math.Log(delta)*(1+1e-15), "%g", rowed)
+		back := ConcentratedLogDelta(rho, want)
+		assert.GreaterOrEqual(t, back, math.Log(delta)*(1+1e-15), "%g", row)
 		deltas.See(back, math.Log(delta), rho, delta)
 	}
-	epsilons.Check(t, "zcdpEpsilon", 2e-13)
-	deltas.Check(t, "zcdpLogDelta", 1e-8) // ε = 1e6 fixes ln δ to about 1e6·2⁻⁴⁹ only
+	epsilons.Check(t, "ConcentratedEpsilon", 2e-13)
+	deltas.Check(t, "ConcentratedLogDelta", 1e-8) // ε = 1e6 fixes ln δ to about 1e6·2⁻⁴⁹ only
 }
 
 // No α of a grid beats the minimum, and both bounds hold at every α of it by definition.
@@ -37,7 +37,7 @@ func TestZCDPIsMinimal(t *testing.T) {
 				a := math.Exp(u)
 				best = min(best, (1+a)*rho+((1+a)*-math.Log1p(1/a)-math.Log(a)+l)/a)
 			}
-			got := zcdpEpsilon(rho, l)
+			got := ConcentratedEpsilon(rho, l)
 			assert.LessOrEqual(t, got, max(best, 0)*(1+1e-12), "ρ %g l %g", rho, l)
 			assert.Less(t, got, rho+2*math.Sqrt(rho*l)+1e-12, "Bun and Steinke's closed form: ρ %g l %g", rho, l)
 		}
@@ -51,26 +51,26 @@ func TestZCDPCoversGaussian(t *testing.T) {
 			epsilon := rho + k*math.Sqrt(2*rho)
 			exact, err := noise.GaussianLogDelta(1/math.Sqrt(2*rho), epsilon, 1)
 			require.NoError(t, err)
-			assert.GreaterOrEqual(t, zcdpLogDelta(rho, epsilon), exact-1e-11, "ρ %g ε %g", rho, epsilon)
+			assert.GreaterOrEqual(t, ConcentratedLogDelta(rho, epsilon), exact-1e-11, "ρ %g ε %g", rho, epsilon)
 		}
 	}
 }
 
 func TestZCDPExtremes(t *testing.T) {
 	inf := math.Inf(1)
-	assert.Equal(t, -inf, zcdpLogDelta(0, 0))
-	assert.Equal(t, -inf, zcdpLogDelta(1, inf))
-	assert.Zero(t, zcdpLogDelta(inf, 1))
-	assert.Zero(t, zcdpLogDelta(math.MaxFloat64, 1))
-	assert.Zero(t, zcdpLogDelta(1e6, 0)) // e^{-10^6} from 0 upwards
-	assert.Zero(t, zcdpEpsilon(0, 10))
+	assert.Equal(t, -inf, ConcentratedLogDelta(0, 0))
+	assert.Equal(t, -inf, ConcentratedLogDelta(1, inf))
+	assert.Zero(t, ConcentratedLogDelta(inf, 1))
+	assert.Zero(t, ConcentratedLogDelta(math.MaxFloat64, 1))
+	assert.Zero(t, ConcentratedLogDelta(1e6, 0)) // e^{-10^6} from 0 upwards
+	assert.Zero(t, ConcentratedEpsilon(0, 10))
 	for _, rho := range []float64{5e-324, 1e-300, 1e-12, 1, 1e6, 1e150, 1e300, math.MaxFloat64, inf} {
 		for _, x := range []float64{1e-16, 1, 700, 1e6, 1e150, 1e300, math.MaxFloat64} {
-			logDelta, epsilon := zcdpLogDelta(rho, x), zcdpEpsilon(rho, x)
+			logDelta, epsilon := ConcentratedLogDelta(rho, x), ConcentratedEpsilon(rho, x)
 			assert.True(t, logDelta <= 0, "ρ %g ε %g: %g", rho, x, logDelta)
 			assert.True(t, epsilon >= 0, "ρ %g l %g: %g", rho, x, epsilon)
 		}
 	}
-	assert.Less(t, zcdpLogDelta(1e-12, 1e300), -1e100)
-	assert.Less(t, zcdpLogDelta(5e-324, 1), -1e100)
+	assert.Less(t, ConcentratedLogDelta(1e-12, 1e300), -1e100)
+	assert.Less(t, ConcentratedLogDelta(5e-324, 1), -1e100)
 }

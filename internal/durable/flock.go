@@ -1,21 +1,20 @@
 //go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
 
-package budget
+package durable
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"syscall"
 )
 
-// lockFile takes the lock for this process; the system gives it back when the process ends, however
-// it ends. The file stays.
-func lockFile(path string) (io.Closer, error) {
+// Lock takes the lock for this process; the system gives it back when the process ends, however it
+// ends. The file stays.
+func Lock(path string) (io.Closer, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("budget: the journal: %w", err)
+		return nil, err
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -23,12 +22,12 @@ func lockFile(path string) (io.Closer, error) {
 		}
 		return nil, errors.Join(err, file.Close())
 	}
-	_, err = file.WriteAt([]byte(holder()+"\n"), 0)
+	_, err = file.WriteAt([]byte(Holder()+"\n"), 0)
 	if err == nil {
-		err = file.Truncate(int64(len(holder()) + 1))
+		err = file.Truncate(int64(len(Holder()) + 1))
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("budget: the journal: %w", err), file.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
 }

@@ -1,6 +1,6 @@
 //go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd)
 
-package budget
+package durable
 
 import (
 	"errors"
@@ -9,17 +9,17 @@ import (
 	"os"
 )
 
-// lockFile takes the lock by making the file, which must not be there. A process that crashes
-// leaves it, and somebody must remove it who knows that the process is gone.
-func lockFile(path string) (io.Closer, error) {
+// Lock takes the lock by making the file, which must not be there. A process that crashes leaves
+// it, and somebody must remove it who knows that the process is gone.
+func Lock(path string) (io.Closer, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("%w, or by nobody if that process crashed: then remove the file", errLocked(path))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("budget: the journal: %w", err)
+		return nil, err
 	}
-	_, err = file.WriteString(holder() + "\n")
+	_, err = file.WriteString(Holder() + "\n")
 	if err := errors.Join(err, file.Close()); err != nil {
 		return nil, errors.Join(err, os.Remove(path))
 	}

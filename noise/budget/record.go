@@ -1,0 +1,62 @@
+package budget
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/round"
+)
+
+// Record is a release that was paid for; or several that are alike, one after the other and without
+// a name.
+type Record struct {
+	Name      string    // given to [Ledger.SpendOnce], "" without one
+	Part      string    // of the data, see [Ledger.Part]; "" is the whole
+	Guarantee Guarantee // of one release
+	Releases  int       // how many
+	// Share is which part of the budget they took. Those of the whole and of the
+	// part of the data that spent most add up to Epsilon divided by the ε of the
+	// budget. Accounting is not additive: each takes as much of that as of Σρ, or
+	// of Σε by SumRule; a part of the data under Replace counts twice.
+	Share float64
+}
+
+// All returns what was spent up to now, in the order in which it was: "what have I spent, on what".
+// A journal keeps it.
+func (l *Ledger) All() iter.Seq[Record] {
+	b := l.open()
+	b.mu.Lock()
+	entries, known := slices.Clone(b.entries), b.known[:len(b.known):len(b.known)]
+	b.mu.Unlock()
+	weight := func(e entry) float64 {
+		g, times := known[e.of], float64(e.count)
+		if e.part != "" && l.unit.relation == Replace {
+			times *= 2
+		}
+		if l.rule().by == bySums {
+			return g.epsilon * times
+		}
+		return round.SumUp(g.pair.concentrated(), g.pair.keys.MuSquares()/2) * times
+	}
+	spent := map[string]float64{}
+	for _, e := range entries {
+		spent[e.part] += weight(e)
+	}
+	most := 0.0
+	for part, of := range spent {
+		if part != "" {
+			most = max(most, of)
+		}
+	}
+	all := 0.0
+	if total := spent[""] + most; total > 0 && l.epsilon > 0 {
+		all = l.Epsilon() / l.epsilon / total
+	}
+	return func(yield func(Record) bool) {
+		for _, e := range entries {
+			if !yield(Record{e.name, e.part, known[e.of], int(e.count), weight(e) * all}) {
+				return
+			}
+		}
+	}
+}
