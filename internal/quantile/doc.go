@@ -7,6 +7,12 @@
 //	quantile.go  a column, and the sampler
 //	search.go    the binary search
 //	need.go      what budget a quantile needs
+//	spread.go    one draw for weighted cells, which are spread evenly
+//	levels.go    several levels by halves; what many draws cost (spread_proof.md)
+//	mass.go      integers of 256 bits
+//
+// A Column has its keys in a slice, in any order: thousands of columns are looked at once each, and
+// sorting them would cost more than the draw. A Spread has sums by cell, as Builders keep them.
 //
 // It spends the budget that it is told to spend; the caller counts it.
 package quantile

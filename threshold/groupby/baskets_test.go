@@ -38,7 +38,7 @@ func expected(b *Builder[int], threshold, r, sigma float64) (n float64) {
 func weightedGaussian(m int, delta, sigma float64) (threshold float64) {
 	for l := 1; l <= m; l++ {
 		each := -math.Expm1(math.Log1p(-delta) / float64(l))
-		threshold = max(threshold, 1/math.Sqrt(float64(l))+sigma*quantile(each))
+		threshold = max(threshold, 1/math.Sqrt(float64(l))+sigma*normalTail(each))
 	}
 	return threshold
 }

@@ -9,10 +9,10 @@ import (
 
 type secret[K hashing.Key] = private.State[state[K]]
 
-// Builder counts the users of each key, and sums their values. It holds private data: it prints
-// nothing of it, and [Builder.Release] is the only way out, but for what
-// [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time may use it;
-// a call panics where it sees another one at work.
+// Builder counts the users of each key, sums their values, and counts them by cell for quantiles.
+// It holds private data: it prints nothing of it, and [Builder.Release] is the only way out, but
+// for what [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time
+// may use it; a call panics where it sees another one at work.
 type Builder[K hashing.Key] struct {
 	secret[K]
 	params    Params
@@ -30,11 +30,14 @@ type state[K hashing.Key] struct {
 	shorts []int64 // what each clip has cost a key at most, summed over users
 	at     choice  // which clip counts have, once it is chosen
 	others int64   // what is added to the others already
-	users  users   // of a Builder that keeps them
+	scale  scale
+	spots  spots // nil without Levels
+	users  users // of a Builder that keeps them
 	src    noise.Source
 
 	numbers []uint32 // of one user, for reuse: his keys, and the sums of their values
 	sums    []int64
+	picks   []int64
 	keys    []K // those that are not listed
 	order   []int
 	losses  []int64 // by each clip
@@ -44,7 +47,8 @@ type state[K hashing.Key] struct {
 // newState returns the state of an empty Builder.
 func newState[K hashing.Key](p Params, law calibration, w way, t table[K], found int) state[K] {
 	n := len(law.clips)
-	return state[K]{params: p, axis: p.axis(), law: law, way: w, table: t, found: found, shorts: make([]int64, n), losses: make([]int64, n), given: 1}
+	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: t, found: found,
+		shorts: make([]int64, n), losses: make([]int64, n), given: 1}
 }
 
 // way is which pass a state is for.
@@ -95,7 +99,8 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // AddUser adds one user with all keys of that user, each counted once. They must come in one call,
 // of one of the Builders that are merged: a second call counts as a second user, and the guarantee
-// then protects a call, not a user. With Min and Max, the user's value is 0 in each key.
+// then protects a call, not a user. With Min and Max, the user's value is 0 in each key; to
+// quantiles he gives none.
 //
 // If a user has more than MaxKeys keys, MaxKeys of them count, drawn uniformly by secret
 // randomness. Once there are 2³² − 1 distinct keys, new ones do not count, and the guarantee ends.
@@ -115,7 +120,7 @@ func (b *Builder[K]) AddUser(keys []K) {
 // of theirs; nil values are 0. A mark of a key that is s.given or more says that the user has it
 // already, and where.
 func (s *state[K]) gather(keys []K, values []float64) {
-	numbers, sums, marks := s.numbers[:0], s.sums[:0], s.table.marks
+	numbers, sums, picks, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.table.marks
 	s.keys = s.keys[:0]
 	valued := s.params.values()
 	for n, key := range keys {
@@ -131,36 +136,45 @@ func (s *state[K]) gather(keys []K, values []float64) {
 		if int(i) >= len(marks) {
 			marks = s.table.marks
 		}
-		steps := int64(0)
-		if values != nil {
-			steps = s.axis.steps(values[n])
-		}
-		if at := marks[i]; at < s.given {
-			marks[i] = s.given + uint64(len(numbers))
+		at := marks[i]
+		if at < s.given {
+			at = s.given + uint64(len(numbers))
+			marks[i] = at
 			numbers = append(numbers, i)
 			if valued {
-				sums = append(sums, steps)
+				sums = append(sums, 0)
 			}
-		} else if valued {
-			sums[at-s.given] = sum(sums[at-s.given], steps)
+			if s.spots != nil {
+				picks = append(picks, 0)
+			}
+		}
+		if values == nil {
+			continue
+		}
+		if at -= s.given; valued {
+			sums[at] = sum(sums[at], s.axis.steps(values[n]))
+		}
+		if s.spots != nil {
+			picks[at] = larger(picks[at], s.scale.pick(values[n], s.src.Uint64N))
 		}
 	}
-	s.numbers, s.sums = numbers, sums
+	s.numbers, s.sums, s.picks = numbers, sums, picks
 	s.given += uint64(len(numbers))
 }
 
 // AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
 // does. The values of a key that is there more than once are summed, and the sum is clamped to
 // [Min, Max]. Before, each is rounded to a multiple of 2⁻⁴⁰ of the larger end of the range and cut
-// off at 1000 times that end, so that sums do not depend on the order; NaN counts as 0.
+// off at 1000 times that end, so that sums do not depend on the order; NaN counts as 0. For
+// quantiles one of them counts, drawn by secret randomness.
 //
-// Without Min and Max, and where keys and values are not of one length, the values could only be
-// dropped in silence: the Builder gives up its data instead, and Release returns an error that says
-// so.
+// Without Min and Max or Levels, and where keys and values are not of one length, the values could
+// only be dropped in silence: the Builder gives up its data instead, and Release returns an error
+// that says so.
 func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	switch {
-	case !b.params.values():
-		private.Poison(b.secret, "was given values, and its Params have no Min and Max")
+	case !b.params.valued():
+		private.Poison(b.secret, "was given values, and its Params have no Min and Max, and no Levels")
 		return
 	case len(keys) != len(values):
 		private.Poison(b.secret, "was given keys and values that are not of one length")

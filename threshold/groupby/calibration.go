@@ -56,6 +56,7 @@ type calibration struct {
 	shortfall float64
 	value     float64 // of a sum of values
 	others    float64 // of what is not shown
+	spread    spread  // of quantiles
 	beside    float64 // Σ(Δ/σ)² of all but the keys
 }
 
@@ -81,7 +82,7 @@ func (p Params) sizes() (c calibration, err error) {
 	default:
 		counts = max(c.rest(choice{0, all}), c.question(0)*unit)
 	}
-	if !(max(c.weight, c.discovery, counts, c.shortfall, c.value, c.others) <= 0x1p46) {
+	if !(max(c.weight, c.discovery, counts, c.shortfall, c.value, c.others, c.spread.weigh) <= 0x1p46) {
 		// what package noise draws at step 1
 		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a FullKeys and a CountShare with less noise")
 	}
@@ -101,6 +102,7 @@ func (p Params) sizes() (c calibration, err error) {
 //	shortfall  1 − x, or 1 if he has more than m keys    1               σ/√f
 //	values     x·z, |z| ≤ 1, rounded towards 0           C               σ·C/√f, ·√2 under Replace
 //	others     ⌊S·min(1, 32/l)⌋ in each hidden key of l  32              σ·32/√f
+//	quantiles  as much as noise of ratio √f/σ: see spreads
 //
 // A count is the sum of d and κ times that of w, which is released of every shown key: √k·x is
 // between 1 and C, so with κ = (C + 1)/2, in sixteenths, the rests are half as long as the counts.
@@ -144,6 +146,12 @@ func (p Params) foundSizes() (c calibration, err error) {
 		c.beside += norm * norm * squared / (c.value * c.value)
 		keys -= valuesShare * c.share
 		c.share -= valuesShare * c.share
+	}
+	if p.QuantileShare > 0 {
+		mu := math.Sqrt(p.QuantileShare) / sigma
+		c.spread = p.spreads(mu, 0)
+		c.beside += mu * mu
+		keys -= p.QuantileShare
 	}
 	if p.Others {
 		c.others = sigma * othersLimit / math.Sqrt(othersShare) * up

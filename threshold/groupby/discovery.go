@@ -112,6 +112,7 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 func (s *state[K]) addSecond() {
 	if !s.params.KeysOnly {
 		s.giveAll(s.numbers, s.sums, cell{count: unit - s.lose(len(s.numbers), false)[s.at.clip]}, nil)
+		s.spread(s.numbers, s.picks, len(s.numbers))
 	}
 	left := slices.DeleteFunc(s.numbers, func(i uint32) bool { return int(i) < s.found })
 	if s.params.Others && len(left) > 0 {

@@ -1,6 +1,6 @@
 // Package groupby is the private GROUP BY over keys that nobody lists: which keys do at least some
-// tens of users have, how many users has each, and what are the sum and the mean of their values. A
-// user may have one key or thousands, and no bound on that has to be guessed.
+// tens of users have, how many users has each, and what are the sum, the mean and the percentiles
+// of their values. A user may have one key or thousands, and no bound on that has to be guessed.
 //
 // # Which package
 //
@@ -73,6 +73,7 @@
 //
 // Sources: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, Differentially Private Set Union
 // (ICML 2020), for weights 1/√l; Lebeda and Tětek (TODS 2025, Theorem 23, corrected) for the exact
-// joint δ; Balle and Wang (ICML 2018) for σ. Quadratic rounding, the adaptive second pass, counts
-// from weights and rests, and the intervals are this package's own.
+// joint δ; Balle and Wang (ICML 2018) for σ; Kaplan, Schnapp, Stemmer (ICML 2022) for quantiles.
+// Quadratic rounding, the adaptive second pass, counts from weights and rests, quantiles beside
+// them (quantile_proof.md), and the intervals are this package's own.
 package groupby

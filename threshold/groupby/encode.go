@@ -12,7 +12,7 @@ import (
 // The encoding of Groups, little-endian, version 2; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 16, version 1
+//	6      header: "dpsk", kind 16, version 2
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
 //	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed
@@ -24,6 +24,9 @@ import (
 //	2      Passes
 //	4      the most keys of a user: 1000, or of a list its length, at most 4096
 //	4      FullKeys, −1 where it is chosen, 0 with KeysOnly
+//	8      Resolution
+//	8      QuantileShare, 0 without Levels
+//	8·8    Levels
 //	2      the number of the clip that was chosen, 0 where FullKeys is not
 //	2      how many clips were asked about, likewise
 //	8      the threshold of the weights, 0 with KeysOnly, a list or two passes
@@ -35,20 +38,27 @@ import (
 //	8      weight, unless KeysOnly, a list or with two passes
 //	8      rest of the count, unless KeysOnly
 //	8      sum of values, if Min or Max is not 0
+//	3·4    for each level: the cells of the cut below, the quantile, and the cut above
+//	8      4·levels + 1 times, with Levels: weights between the edges
 //
-// Sums are in steps of 2⁻²⁰, rests of 2⁻²⁴, with their noise, two's complement. Nothing depends on
-// the order of arrival, and no other bytes decode to the same groups.
+// Sums are in steps of 2⁻²⁰, rests of 2⁻²⁴, weights of 2⁻¹⁰, with their noise, two's complement.
+// Nothing depends on the order of arrival, and no other bytes decode to the same groups.
 const (
 	version   = 2
-	fixedSize = wire.HeaderSize + 3 + 5*8 + 2 + 2*4 + 2*2 + 3*8 + 4
+	fixedSize = wire.HeaderSize + 3 + 15*8 + 2 + 2*4 + 2*2 + 3*8 + 4
 )
 
 // fields are the numbers of the Params.
 func (p *Params) fields() []wire.Field {
-	return []wire.Field{
+	fields := []wire.Field{
 		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
 		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.most, mostKeys), wire.Whole(&p.FullKeys, AutoFullKeys, mostFull),
+		wire.Float(&p.Resolution), wire.Float(&p.QuantileShare),
 	}
+	for i := range p.Levels {
+		fields = append(fields, wire.Float(&p.Levels[i]))
+	}
+	return fields
 }
 
 // weighs reports whether counts are in part the weights of the keys, which are then released.
@@ -87,6 +97,12 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 		for _, i := range sums {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(*e.sum(i)))
 		}
+		for _, cell := range e.cells {
+			dst = binary.LittleEndian.AppendUint32(dst, cell)
+		}
+		for _, weight := range e.weights {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(weight))
+		}
 	}
 	return dst, nil
 }
@@ -120,7 +136,11 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("a threshold that is none")
 	}
 	sums := d.params.sums()
-	n := r.Count(math.MaxInt32, keys.MinSize()+8*len(sums))
+	levels := len(d.params.levels())
+	if levels > 0 {
+		d.law.scale = d.params.scale()
+	}
+	n := r.Count(math.MaxInt32, keys.MinSize()+8*len(sums)+44*levels+8*min(levels, 1))
 	if d.params.listed && d.params.most != min(n, mostKeys) {
 		r.Fail("not all listed keys")
 	}
@@ -130,12 +150,14 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	if n > 0 {
 		d.groups = make([]group[K], n)
 	}
+	cells, weights := make([]uint32, 3*levels*n), make([]int64, (4*levels+min(levels, 1))*n)
 	for i := range d.groups {
 		e := &d.groups[i]
 		e.key = keys.Read(r)
 		for _, i := range sums {
 			*e.sum(i) = r.Int64()
 		}
+		cells, weights = e.readQuantiles(r, levels, d.law.scale.cells, cells, weights)
 		switch {
 		case i > 0 && keys.Compare(d.groups[i-1].key, e.key) >= 0:
 			r.Fail("keys not in ascending order")
@@ -165,6 +187,27 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	d.law = d.params.noises(law, d.at)
 	*g = d
 	return nil
+}
+
+// readQuantiles reads the cells, below the last, and weights of so many levels into the front of
+// the slices, and returns what is left of these.
+func (e *group[K]) readQuantiles(r *wire.Reader, levels int, last int64, cells []uint32, weights []int64) ([]uint32, []int64) {
+	if levels == 0 {
+		return nil, nil
+	}
+	n, m := 3*levels, 4*levels+1
+	e.cells, e.weights = cells[:n:n], weights[:m:m]
+	for i := range e.cells {
+		if e.cells[i] = r.Uint32(); int64(e.cells[i]) >= last || i > 0 && e.cells[i] < e.cells[i-1] {
+			r.Fail("quantiles out of range or order")
+		}
+	}
+	for i := range e.weights {
+		if e.weights[i] = r.Int64(); beyond(e.weights[i]) {
+			r.Fail("a number that no sum and noise make")
+		}
+	}
+	return cells[n:], weights[m:]
 }
 
 // beyond reports whether no sum with its noise is that large.

@@ -26,7 +26,8 @@ func sampleWords() *Groups[string] {
 
 func sampleInts() *Groups[int64] {
 	return sampleOf(Params{Epsilon: 0.5, Delta: 1e-9, Min: -2, Max: 8, most: 7, FullKeys: 4, CountShare: 0.25, Relation: budget.Replace}, 1, -1, 0,
-		group[int64]{math.MinInt64, 1, 2, 3}, group[int64]{-1, 1 << 40, -1 << 40, 1}, group[int64]{math.MaxInt64, 5, 6, math.MinInt32})
+		group[int64]{key: math.MinInt64, weight: 1, rest: 2, value: 3}, group[int64]{key: -1, weight: 1 << 40, rest: -1 << 40, value: 1},
+		group[int64]{key: math.MaxInt64, weight: 5, rest: 6, value: math.MinInt32})
 }
 
 func sampleKeys() *Groups[uint32] {
@@ -50,9 +51,16 @@ func sampleChosen() *Groups[uint32] {
 	return g
 }
 
+func sampleQuantiles() *Groups[int64] {
+	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5, 0.9}, Max: 100, Resolution: 1}, 30<<20, 0, 0,
+		group[int64]{key: -1, weight: 31 << 20, rest: 5000 << 24, cells: []uint32{3, 5, 6, 6, 6, 100}, weights: []int64{1 << 20, 5, -7, 1 << 20, 0, 4 << 20, 1, 2, 3}},
+		group[int64]{key: 7, weight: 40 << 20, cells: make([]uint32, 6), weights: make([]int64, 9)})
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
-	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses(), "listed.hex": sampleListed(), "chosen.hex": sampleChosen()}
+	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses(), "listed.hex": sampleListed(), "chosen.hex": sampleChosen(),
+		"quantiles.hex": sampleQuantiles()}
 }
 
 func TestCodec(t *testing.T) {
@@ -63,6 +71,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Groups[string]](t, sampleListed(), dptest.DeepEqual)
 	dptest.Codec[Groups[uint32]](t, sampleChosen(), dptest.DeepEqual)
 	require.Equal(t, 32, sampleChosen().FullKeys())
+	dptest.Codec[Groups[int64]](t, sampleQuantiles(), dptest.DeepEqual)
 }
 
 // Encoding and decoding take no memory of their own for each key.
@@ -150,6 +159,19 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"two passes":   func(g *Groups[string]) { g.params.Passes = 2 },
 		"a threshold":  func(g *Groups[string]) { g.threshold = 1 },
 	})
+	dptest.Spoiled(t, sampleQuantiles, sampleQuantiles, map[string]func(*Groups[int64]){
+		"no levels": func(g *Groups[int64]) {
+			g.params.Levels, g.params.QuantileShare, g.params.Resolution = [8]float64{}, 0, 0
+		},
+		"other levels":    func(g *Groups[int64]) { g.params.Levels[1] = 0.5 },
+		"a level more":    func(g *Groups[int64]) { g.params.Levels[2] = 0.99 },
+		"behind the last": func(g *Groups[int64]) { g.params.Levels[5] = 0.99 },
+		"a share":         func(g *Groups[int64]) { g.params.QuantileShare = 0 },
+		"a resolution":    func(g *Groups[int64]) { g.params.Resolution = 1000 },
+		"beyond the axis": func(g *Groups[int64]) { g.groups[0].cells[5] = 101 },
+		"cells falling":   func(g *Groups[int64]) { g.groups[0].cells[4] = 5 },
+		"a huge weight":   func(g *Groups[int64]) { g.groups[0].weights[8] = math.MinInt64 },
+	})
 	words, _ := sampleWords().MarshalBinary()
 	require.ErrorIs(t, new(Groups[int]).UnmarshalBinary(words), ErrFormat, "another key type")
 }
@@ -187,6 +209,15 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 			lo, hi := g.Interval(key, confidence)
 			least, most := g.SumInterval(key, confidence)
 			bottom, top := g.MeanInterval(key, confidence)
+			for _, level := range g.params.levels() {
+				low, high := g.QuantileInterval(key, level, confidence)
+				require.True(t, low <= high && low >= g.law.scale.least || low < 0 && g.params.Max == 0 && low <= high)
+				if x := g.Quantile(key, level); x == x {
+					inside(low, x, high)
+				}
+				low, high = g.RankInterval(key, level, confidence)
+				require.True(t, low <= 0 && high >= 0)
+			}
 			if !g.Params().KeysOnly {
 				require.True(t, lo >= 0 && lo <= hi, "[%v, %v]", lo, hi)
 				if low, high := g.Shortfall(confidence); true {
@@ -215,13 +246,21 @@ func FuzzRestorePrivateState(f *testing.F) {
 	require.NoError(f, err)
 	valued(kept)(split(func(yield func(string, float64) bool) { _ = yield("a", 1) && yield("b", -1) }))
 	kept.AddUser([]string{"b"})
-	for _, b := range []*Builder[string]{b, kept} {
+	spread, err := New[string](percentiles)
+	require.NoError(f, err)
+	spread.AddUserValues([]string{"a", "b"}, []float64{1, -2})
+	p = percentiles
+	p.Passes = 2
+	picked, err := New[string](p)
+	require.NoError(f, err)
+	picked.AddUserValues([]string{"a", "b"}, []float64{1, -2})
+	for _, b := range []*Builder[string]{b, kept, spread, picked} {
 		before, err := b.AppendPrivateState(nil)
 		require.NoError(f, err)
 		f.Add(before)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, b := range []*Builder[string]{b, kept} {
+		for _, b := range []*Builder[string]{b, kept, spread, picked} {
 			dptest.RestoresOrStays(t, b, data)
 		}
 	})

@@ -68,6 +68,38 @@ func ExampleNewRows() {
 	// /products/2: about 3000 users, 1.0 hours each
 }
 
+// Percentiles of the load times of a page, from rows in any order. The 20 slowest users are too few
+// for p99.9: it is unknown, and its interval says as much.
+func ExampleGroups_Quantile() {
+	p := groupby.Params{Epsilon: 1, Delta: 1e-9, Levels: [8]float64{0.5, 0.9, 0.999}, Min: 1, Max: 60_000}
+	rows, err := groupby.NewRows[int, string](p)
+	if err != nil {
+		panic(err)
+	}
+	for user := range 20_000 {
+		milliseconds := 100.0
+		if user%5 == 0 {
+			milliseconds = 450
+		}
+		rows.AddValue(user, "/", milliseconds)
+	}
+	groups, err := rows.Release()
+	if err != nil {
+		panic(err)
+	}
+	for _, level := range p.Levels[:3] {
+		low, high := groups.QuantileInterval("/", level, 0.95)
+		fmt.Printf("p%v: %v ms, between %v and %v\n", 100*level, groups.Quantile("/", level), low, high)
+	}
+	fewer, more := groups.RankInterval("/", 0.5, 0.95)
+	fmt.Printf("the rank of p50 is off by %v to %v users\n", fewer, more)
+	// Output:
+	// p50: 100 ms, between 100 and 100.25
+	// p90: 450 ms, between 450 and 451
+	// p99.9: NaN ms, between 450 and 60000
+	// the rank of p50 is off by 0 to 0 users
+}
+
 // The keys are public: every one of them is released, also the one that nobody has.
 func ExampleNewListed() {
 	b, err := groupby.NewListed(groupby.Params{Epsilon: 1, FullKeys: 3}, "bus", "train", "bicycle", "balloon")

@@ -31,6 +31,9 @@ type noises struct {
 	count, shortfall, value, others float64 // standard deviations
 	weight                          float64 // the weights' part of count's, κσ
 	lift, escape                    float64 // κR at most, and how likely a lifted key is shown
+	spread                          spread
+	ranks                           []float64 // mean errors in rank of the levels
+	scale                           scale
 }
 
 // noises returns what a reader needs.
@@ -40,6 +43,14 @@ type noises struct {
 // R is at most 1.6 times σ/√(2·ln(1/δ)), where rounding.ForUsers stops. A key below R is shown with
 // probability η at most, and η/R² ≤ δ is part of what is proved of a kernel.
 func (p Params) noises(c calibration, at choice) noises {
+	n := p.countNoises(c, at)
+	if p.Levels[0] != 0 {
+		n.spread, n.ranks, n.scale = c.spread, p.ranks(c.spread), p.scale()
+	}
+	return n
+}
+
+func (p Params) countNoises(c calibration, at choice) noises {
 	rest, full := c.rest(at), 0
 	mix := 0.0
 	if !p.KeysOnly {
@@ -213,6 +224,9 @@ func (g *Groups[K]) String() string {
 		what = "no counts"
 	case g.params.values():
 		what = "counts of users, sums and means"
+	}
+	if g.params.Levels[0] != 0 {
+		what += " and quantiles"
 	}
 	keys := "keys"
 	if g.params.listed {

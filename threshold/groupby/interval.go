@@ -142,7 +142,7 @@ func (g *Groups[K]) reach(sd, alpha float64) float64 {
 	if g.params.pure() {
 		return -sd / math.Sqrt2 * math.Log(2*alpha)
 	}
-	return sd * quantile(alpha)
+	return sd * normalTail(alpha)
 }
 
 // reachOfBoth is reach for the sum of two independent noises with the standard deviations |a| and
@@ -154,8 +154,8 @@ func (g *Groups[K]) reachOfBoth(a, b, alpha float64) float64 {
 	return g.reach(math.Hypot(a, b), alpha)
 }
 
-// quantile returns the z with Pr[N(0, 1) > z] = alpha, for alpha in (0, ½].
-func quantile(alpha float64) float64 {
+// normalTail returns the z with Pr[N(0, 1) > z] = alpha, for alpha in (0, ½].
+func normalTail(alpha float64) float64 {
 	standard, err := noise.NewGaussian(1)
 	if err != nil {
 		return math.NaN() // unreachable

@@ -10,6 +10,16 @@ type row struct {
 	view.Keyed
 	Sum  *view.Estimated `json:"sum,omitempty"`
 	Mean *view.Estimated `json:"mean,omitempty"`
+	// unknown ones are null
+	Quantiles []level `json:"quantiles,omitempty"`
+}
+
+// level is a quantile of the view.
+type level struct {
+	Level float64 `json:"level"`
+	view.Estimated
+	LowRank  view.Number `json:"lowRank"`
+	HighRank view.Number `json:"highRank"`
 }
 
 // MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, those
@@ -26,6 +36,11 @@ func (g Groups[K]) MarshalJSON() ([]byte, error) {
 			low, high = g.MeanInterval(key, view.Confidence)
 			mean := view.Of(g.Mean(key), low, high)
 			r.Sum, r.Mean = &sum, &mean
+		}
+		for _, q := range g.params.levels() {
+			low, high := g.QuantileInterval(key, q, view.Confidence)
+			least, most := g.RankInterval(key, q, view.Confidence)
+			r.Quantiles = append(r.Quantiles, level{q, view.Of(g.Quantile(key, q), low, high), view.Number(least), view.Number(most)})
 		}
 		rows = append(rows, r)
 	}

@@ -8,12 +8,17 @@ type users struct {
 	ends []int    // where each user's keys end
 	keys []uint32 // numbers in the table
 	sums []int64  // of the values, if there are values: see axis
+	// of the values, if there are Levels
+	picks []int64
 }
 
 // keep adds a user with the keys and sums of values in the state.
 func (s *state[K]) keep() {
 	u := &s.users
 	u.keys, u.sums = append(u.keys, s.numbers...), append(u.sums, s.sums...)
+	for _, pick := range s.picks {
+		u.picks = append(u.picks, settled(pick))
+	}
 	u.ends = append(u.ends, len(u.keys))
 }
 
@@ -26,7 +31,7 @@ func (u *users) append(other users, numbers []uint32) {
 	for _, end := range other.ends {
 		u.ends = append(u.ends, begin+end)
 	}
-	u.sums = append(u.sums, other.sums...)
+	u.sums, u.picks = append(u.sums, other.sums...), append(u.picks, other.picks...)
 }
 
 // all yields where each user's keys begin and end.
@@ -86,14 +91,17 @@ func (s *state[K]) pick(found []bool) {
 	s.at = s.choose()
 }
 
-// shown sets s.numbers and s.sums to a user's shown keys and the sums of their values.
+// shown sets s.numbers, s.sums and s.picks to a user's shown keys and what is kept of their values.
 func (s *state[K]) shown(found []bool, from, to int) []uint32 {
-	s.numbers, s.sums = s.numbers[:0], s.sums[:0]
+	s.numbers, s.sums, s.picks = s.numbers[:0], s.sums[:0], s.picks[:0]
 	for j := from; j < to; j++ {
 		if i := s.users.keys[j]; found[i] {
 			s.numbers = append(s.numbers, i)
 			if s.params.values() {
 				s.sums = append(s.sums, s.users.sums[j])
+			}
+			if s.spots != nil {
+				s.picks = append(s.picks, s.users.picks[j])
 			}
 		}
 	}
@@ -110,5 +118,6 @@ func (s *state[K]) count(found []bool, from, to int) {
 	}
 	if l > 0 && !s.params.KeysOnly {
 		s.giveAll(shown, s.sums, cell{count: s.params.counts(l, s.clip().full)}, nil)
+		s.spread(shown, s.picks, l)
 	}
 }

@@ -61,6 +61,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 //	values     x·z, |z| ≤ 1            C²         C²        ⅔ of what is left
 //	shortfall  1 − x                   1          1         1/16
 //	others     min(hidden keys, 32)    32²        32        1/50
+//	quantiles  see spreads                                  QuantileShare
 //
 // Under Replace two users' counts differ by min(2·Clip, n) in both norms, as x is in [0, 1], and
 // values by 4C² and 2C²; the two numbers in [0, 1] and [0, 32] differ by no more than one of them.
@@ -93,6 +94,15 @@ func (p Params) listedSizes() (c calibration, err error) {
 	if p.Others {
 		left -= othersShare
 		c.others = scale(othersShare, othersLimit, othersLimit)
+	}
+	if p.QuantileShare > 0 {
+		left -= p.QuantileShare
+		mu := 0.0
+		if !p.pure() {
+			mu = math.Sqrt(p.QuantileShare) / sigma
+		}
+		c.spread = p.spreads(mu, p.QuantileShare*p.Epsilon)
+		c.beside += mu * mu
 	}
 	if p.values() {
 		c.value = scale(valuesShare*left, sides*math.Sqrt(values), sides*values)
@@ -135,4 +145,5 @@ func (s *state[K]) addListed() {
 	}
 	losses := s.lose(l, false)
 	s.giveAll(s.numbers, s.sums, cell{count: s.counts(losses)}, losses)
+	s.spread(s.numbers, s.picks, l)
 }

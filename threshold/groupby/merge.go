@@ -37,6 +37,9 @@ func merge[K hashing.Key](into, other secret[K]) error {
 				numbers[n] = i
 			}
 		}
+		for at, weight := range o.spots {
+			s.spots.add(uint64(numbers[at>>32])<<32|at&(1<<32-1), weight)
+		}
 		s.users.append(o.users, numbers)
 		addTo(s.shorts, o.shorts)
 		s.others = sum(s.others, o.others)
@@ -83,7 +86,8 @@ func sameParams(a, b Params) error {
 		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"MaxKeys", a.most, b.most},
 		{"Passes", a.Passes, b.Passes},
 		{"CountShare", a.CountShare, b.CountShare}, {"FullKeys", a.FullKeys, b.FullKeys}, {"Min", a.Min, b.Min}, {"Max", a.Max, b.Max},
-		{"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others}, {"Listed", a.listed, b.listed},
+		{"Levels", a.Levels, b.Levels},
+		{"Resolution", a.Resolution, b.Resolution}, {"QuantileShare", a.QuantileShare, b.QuantileShare}, {"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others}, {"Listed", a.listed, b.listed},
 	} {
 		if f.a != f.b {
 			return fault.Mismatch("groupby", f.name, f.a, f.b)

@@ -34,11 +34,15 @@ func (s *state[K]) addOnce(numbers []uint32, sums []int64) {
 	}
 	if kept == l {
 		s.giveAll(numbers, sums, give, losses)
+		s.spread(numbers, s.picks, l)
 		return
 	}
 	order := choose(s.indices(l), kept, &s.src)
 	for _, n := range order {
 		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], give, losses)
+		if s.spots != nil {
+			s.spread(numbers[n:n+1], s.picks[n:n+1], kept)
+		}
 	}
 	if s.params.Others {
 		for _, n := range order[kept:l] {

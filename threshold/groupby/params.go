@@ -35,6 +35,20 @@ type Params struct {
 	// [Builder.AddUserValues]: |Min|, |Max| and Max − Min are at most 2²⁰⁰, the
 	// last at least 2⁻²⁰⁰. Both 0: no sums, no means.
 	Min, Max float64
+	// Levels are those of the quantiles of the users' values in each shown key,
+	// ascending in [2⁻²⁰, 1 − 2⁻²⁰], with 0 after the last: {.5, .9, .99} asks for
+	// the median, p90 and p99. They need no Min and Max, but are better with a
+	// range that is not far too wide. Not with KeysOnly or Replace.
+	Levels [8]float64
+	// Resolution is the least difference between values that matters to
+	// quantiles: they are Min, Min + Resolution, and so on. It needs Min and Max,
+	// and suits ages. 0 means .2 to .4 % of the value, which suits amounts and
+	// latencies: from a millionth of the larger end of the range on, or without
+	// one from 2⁻³² to 2⁶⁴.
+	Resolution float64
+	// QuantileShare is the fraction of the budget, in [1/64, 63/64], for
+	// quantiles. 0 means ⅓ where there are Levels.
+	QuantileShare float64
 	// Relation says whether neighbours differ in a user who is added or removed,
 	// [budget.AddRemove], or replaced, [budget.Replace]. 0 means AddRemove.
 	Relation budget.Relation
@@ -48,13 +62,13 @@ type Params struct {
 	// CountShare is the fraction of the budget, in [1/64, 63/64], for the counts
 	// (and sums) of the shown keys alone. The rest pays for the list of keys; with
 	// one pass it helps the counts as well. At most ½ under Replace. 0 means ⅓, or
-	// ½ for sums.
+	// ½ for sums without quantiles.
 	CountShare float64
 	// FullKeys is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in each of
 	// them, one with more √(C²/l). Noise grows as C. [AutoFullKeys] has C² chosen
 	// from the data, for at most a quarter of what the counts have; not with Min
-	// and Max, nor without δ. 0 means 36, and AutoFullKeys for [NewRows] without
-	// Min and Max.
+	// and Max or Levels, nor without δ. 0 means 36, and AutoFullKeys for [NewRows]
+	// without these.
 	FullKeys int
 	// KeysOnly spends the whole budget on the list of keys: there are no counts.
 	// CountShare, FullKeys, Min and Max are 0 then.
@@ -85,14 +99,21 @@ func (p Params) normal() Params {
 	}
 	if !p.KeysOnly && !p.listed && p.CountShare == 0 {
 		p.CountShare = defaultShare
-		if p.values() {
+		if p.values() && p.Levels[0] == 0 {
 			p.CountShare = 0.5
 		}
+	}
+	if p.Levels[0] != 0 && p.QuantileShare == 0 {
+		p.QuantileShare = defaultShare
 	}
 	if !p.KeysOnly && p.FullKeys == 0 {
 		p.FullKeys = defaultFull
 	}
 	p.CountShare, p.Min, p.Max = p.CountShare+0, p.Min+0, p.Max+0
+	p.Resolution, p.QuantileShare = p.Resolution+0, p.QuantileShare+0
+	for i := range p.Levels {
+		p.Levels[i] += 0
+	}
 	return p
 }
 
@@ -126,8 +147,8 @@ func (p Params) validate() error {
 		return bad("CountShare", p.CountShare, "at most 0.97 with Others")
 	case p.Relation == budget.Replace && p.CountShare > 0.5:
 		return bad("CountShare", p.CountShare, "at most ½ under Replace")
-	case p.FullKeys == AutoFullKeys && (p.values() || p.pure()):
-		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max, and without δ")
+	case p.FullKeys == AutoFullKeys && (p.valued() || p.pure()):
+		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max or Levels, and without δ")
 	case !p.KeysOnly && p.FullKeys != AutoFullKeys && (p.FullKeys < 1 || p.FullKeys > mostFull):
 		return bad("FullKeys", p.FullKeys, "0, an integer in [1, 4096], or AutoFullKeys")
 	case !(math.Abs(p.Min) <= limits.MaxReal):
@@ -136,12 +157,40 @@ func (p Params) validate() error {
 		return bad("Max", p.Max, "a number in [−2²⁰⁰, 2²⁰⁰]")
 	case p.values() && !(width >= limits.MinReal && width <= limits.MaxReal):
 		return bad("Max", p.Max, "Min = Max = 0, or a Max that exceeds Min by 2⁻²⁰⁰ to 2²⁰⁰")
+	case p.badLevels():
+		return bad("Levels", p.Levels, "ascending numbers in [2⁻²⁰, 1 − 2⁻²⁰], and 0 after the last")
+	case p.Levels[0] != 0 && p.KeysOnly:
+		return bad("Levels", p.Levels, "none with KeysOnly")
+	case p.Levels[0] != 0 && p.Relation == budget.Replace:
+		return bad("Levels", p.Levels, "none under Replace")
+	case p.Levels[0] == 0 && p.QuantileShare != 0:
+		return bad("QuantileShare", p.QuantileShare, "0 without Levels")
+	case p.Levels[0] != 0 && !(p.QuantileShare >= minShare && p.QuantileShare+max(p.CountShare, minShare) <= 0.97):
+		return bad("QuantileShare", p.QuantileShare, "0 or a number from 1/64 on, at most 0.97 together with CountShare")
+	case p.Resolution != 0 && p.Levels[0] == 0:
+		return bad("Resolution", p.Resolution, "0 without Levels")
+	case p.Resolution != 0 && !(p.Resolution > 0 && p.Resolution <= width && width/p.Resolution <= maxCells-2):
+		return bad("Resolution", p.Resolution, "0 or a number that goes into [Min, Max] once, and at most 2³⁰ − 2 times")
 	}
 	return limits.Relation("groupby", p.Relation)
 }
 
-// values reports whether users give values.
+// values reports whether there are sums of values.
 func (p Params) values() bool { return p.Min != 0 || p.Max != 0 }
+
+// valued reports whether users give values.
+func (p Params) valued() bool { return p.values() || p.Levels[0] != 0 }
+
+// badLevels reports whether there are Levels that are not as they have to be.
+func (p Params) badLevels() bool {
+	n := len(p.levels())
+	for i, level := range p.Levels {
+		if i >= n && level != 0 || i < n && !(level >= minLevel && level <= 1-minLevel) || i > 0 && i < n && level <= p.Levels[i-1] {
+			return true
+		}
+	}
+	return false
+}
 
 // Guarantee returns what a release of these Params promises: (ε, δ) for one user with all keys and
 // values, however many these are; see the package's documentation. For listed keys it is also that
@@ -179,8 +228,14 @@ type Plan struct {
 	Threshold float64
 	// OthersStdDev is that of [Groups.Others]; NaN unless the Params ask for it.
 	OthersStdDev float64
+	// RankError is, for each of the Levels, by how many users the rank of a
+	// quantile is off, on average, where users have up to 4 keys, and the key
+	// many times as many of them on either side. Of a key of n users quantiles
+	// are unknown where fewer than three times as many are on one.
+	RankError [8]float64
 	// Bytes is the length of the encoding where no key is shown. Each adds 8 for
-	// itself, if it is a number, and for each of its own.
+	// itself, if it is a number, and for each of its own; and for quantiles 8,
+	// and 44 for each level.
 	Bytes int
 }
 
@@ -200,6 +255,7 @@ func (p Params) Plan() (Plan, error) {
 	if p.Others {
 		plan.OthersStdDev = law.others
 	}
+	copy(plan.RankError[:], law.ranks)
 	if !p.listed {
 		plan.Threshold = (float64(c.kernel.Threshold) - 0.5) / unit
 	}

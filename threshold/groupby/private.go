@@ -27,9 +27,9 @@ const privateVersion = 2
 // use [Builder.Release].
 //
 // The Builder stays as it is. The bytes depend neither on the order of the users nor on how they
-// were split among builders that were merged, as long as no user has more than MaxKeys keys. Every
-// release of the state, here or where it was restored, spends the budget again: k of them have the
-// guarantee Times(k). The error wraps [ErrReleased].
+// were split among builders that were merged, as long as no user has more than MaxKeys keys or,
+// with Levels, several values in a key. Every release of the state, here or where it was restored,
+// spends the budget again: k of them have the guarantee Times(k). The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "groupby: AppendPrivateState: the Builder", (*state[K]).appendState)
 }
@@ -67,7 +67,7 @@ func (s *state[K]) appendState(dst []byte) []byte {
 		dst = appendSums(dst, []int64{e.weight, e.count, e.value, e.others})
 		dst = appendSums(dst, s.table.lost(int(i)))
 	}
-	return s.appendUsers(dst, ranks)
+	return s.appendUsers(s.spots.append(dst, ranks), ranks)
 }
 
 // appendUsers appends the kept users in an order that depends on them alone, with the ranks of
@@ -85,6 +85,9 @@ func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
 			if values {
 				user[j].sum = s.users.sums[from+j]
 			}
+			if s.spots != nil {
+				user[j].pick = s.users.picks[from+j]
+			}
 		}
 		slices.SortFunc(user, comparePairs)
 		all = append(all, user)
@@ -97,6 +100,9 @@ func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
 			dst = binary.LittleEndian.AppendUint32(dst, p.key)
 			if values {
 				dst = binary.LittleEndian.AppendUint64(dst, uint64(p.sum))
+			}
+			if s.spots != nil {
+				dst = binary.LittleEndian.AppendUint64(dst, uint64(p.pick))
 			}
 		}
 	}
@@ -121,14 +127,14 @@ func readSums(r *wire.Reader, n int, least int64) []int64 {
 	return sums
 }
 
-// pair is a key of a user, by its rank, with the sum of his values.
+// pair is a key of a user, by its rank, with the sum of his values and the one that is picked.
 type pair struct {
-	key uint32
-	sum int64
+	key       uint32
+	sum, pick int64
 }
 
 func comparePairs(a, b pair) int {
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.sum, b.sum))
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.sum, b.sum), cmp.Compare(a.pick, b.pick))
 }
 
 // stateHeader is what a state begins with, after the header of all encodings.
@@ -172,6 +178,7 @@ func (s *state[K]) readState(encoded []byte) error {
 	}
 	shorts := readSums(r, len(s.shorts), 0)
 	t := readTable(r, keys, h.found, s.table.width)
+	weights := s.readSpots(r, len(t.keys))
 	u := s.readUsers(r, h.way, len(t.keys))
 	if h.way == listing && h.found != len(t.keys) {
 		r.Fail("a key that is not listed")
@@ -184,7 +191,7 @@ func (s *state[K]) readState(encoded []byte) error {
 			return err
 		}
 	}
-	s.way, s.found, s.at, s.shorts, s.others, s.table, s.users, s.given = h.way, h.found, h.at, shorts, h.others, t, u, 1
+	s.way, s.found, s.at, s.shorts, s.others, s.table, s.spots, s.users, s.given = h.way, h.found, h.at, shorts, h.others, t, weights, u, 1
 	return nil
 }
 
@@ -226,18 +233,25 @@ func (s *state[K]) readUsers(r *wire.Reader, w way, n int) (u users) {
 	}
 	size := 4
 	if s.params.values() {
-		size = 12
+		size += 8
+	}
+	if s.spots != nil {
+		size += 8
 	}
 	var last []pair
 	for range r.Count(math.MaxInt32, 4) {
 		var user []pair
 		for range r.Count(math.MaxInt32, size) {
 			p := pair{key: r.Uint32()}
-			if size == 12 {
+			if s.params.values() {
 				p.sum = r.Int64()
 				u.sums = append(u.sums, p.sum)
 			}
-			if int64(p.key) >= int64(n) || p.sum > limit || p.sum < -limit {
+			if s.spots != nil {
+				p.pick = r.Int64()
+				u.picks = append(u.picks, p.pick)
+			}
+			if int64(p.key) >= int64(n) || p.sum > limit || p.sum < -limit || !s.scale.picked(p.pick) || settled(p.pick) != p.pick {
 				r.Fail("a key or a value of a user that is none")
 			}
 			if k := len(user); k > 0 && user[k-1].key >= p.key {

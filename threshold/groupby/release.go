@@ -32,6 +32,8 @@ func (s *state[K]) finish() *Groups[K] {
 type group[K hashing.Key] struct {
 	key                 K
 	weight, rest, value int64
+	cells               []uint32 // of the quantiles and cuts: see state.cut
+	weights             []int64  // between their edges
 }
 
 // shows returns what draws whether a key is shown, by which noisy weight. The keys that a first
@@ -57,6 +59,7 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 	}
 	g.at, g.law = s.at, p.noises(s.law, s.at)
 	rests, values := s.noise(s.law.rest(s.at)), s.noise(s.law.value)
+	var numbers []uint32
 	for i, e := range s.table.cells {
 		weight, ok := show(i)
 		if !ok {
@@ -73,8 +76,9 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 		if p.values() {
 			r.value = e.value + values()
 		}
-		g.groups = append(g.groups, r)
+		g.groups, numbers = append(g.groups, r), append(numbers, uint32(i))
 	}
+	s.quantiles(g.groups, numbers)
 	slices.SortFunc(g.groups, func(a, b group[K]) int { return wire.Compare(a.key, b.key) })
 	g.groups = slices.Clip(slices.Clone(g.groups))
 	if p.weighs() {

@@ -3,6 +3,7 @@ package groupby
 import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -13,8 +14,8 @@ type secretRows[U, K hashing.Key] = private.State[rows[U, K]]
 // unless Params.Passes is 1. One guarantee covers all rows of a user.
 //
 // It holds private data, as a [Builder] does, and is for one goroutine at a time. It takes 8 bytes
-// for each distinct pair of a user and a key, 16 with values, a quarter more for what has come
-// last, and some 30 for each user and each key.
+// for each distinct pair of a user and a key, 8 more for sums and 8 for quantiles, a quarter more
+// for what has come last, and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
 	secretRows[U, K]
 	params    Params
@@ -25,7 +26,9 @@ type Rows[U, K hashing.Key] struct {
 type rows[U, K hashing.Key] struct {
 	params  Params
 	axis    axis
+	scale   scale
 	law     calibration
+	src     *noise.Source
 	users   index[U]
 	keys    index[K]
 	pairs   pairLog
@@ -44,7 +47,7 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if p.Passes == 0 {
 		p.Passes = 2
 	}
-	if p.FullKeys == 0 && !p.KeysOnly && !p.values() {
+	if p.FullKeys == 0 && !p.KeysOnly && !p.valued() {
 		p.FullKeys = AutoFullKeys
 	}
 	p = p.normal()
@@ -56,10 +59,13 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 }
 
 func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
-	r := rows[U, K]{params: p, axis: p.axis(), law: law, users: newIndex[U](0), keys: newIndex[K](0)}
+	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: newIndex[K](0)}
 	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
 	if p.values() {
 		r.pairs.join = append(r.pairs.join, sum)
+	}
+	if p.Levels[0] != 0 {
+		r.pairs.join = append(r.pairs.join, larger)
 	}
 	r.numbers = make([]int64, len(r.pairs.join))
 	return r
@@ -86,17 +92,23 @@ func (r *Rows[U, K]) Add(user U, key K) {
 }
 
 // AddValue adds a row of a user with a value for the key. The values of a user in a key are summed,
-// and the sum is clamped to [Min, Max], exactly as in [Builder.AddUserValues].
+// and the sum is clamped to [Min, Max], exactly as in [Builder.AddUserValues]; for quantiles one of
+// them counts.
 //
-// Without Min and Max the values could only be dropped in silence: the Rows give up their data
-// instead, and Release returns an error that says so.
+// Without Min and Max or Levels the values could only be dropped in silence: the Rows give up their
+// data instead, and Release returns an error that says so.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
-	if !r.params.values() {
-		private.Poison(r.secretRows, "were given values, and their Params have no Min and Max")
+	if !r.params.valued() {
+		private.Poison(r.secretRows, "were given values, and their Params have no Min and Max, and no Levels")
 		return
 	}
 	if s := private.Enter(r.secretRows); s != nil {
-		s.numbers[0] = s.axis.steps(value)
+		if s.params.values() {
+			s.numbers[0] = s.axis.steps(value)
+		}
+		if s.params.Levels[0] != 0 {
+			s.numbers[len(s.numbers)-1] = s.scale.pick(value, s.src.Uint64N)
+		}
 		s.add(user, key, s.numbers)
 		private.Leave(r.secretRows)
 	}
@@ -167,12 +179,15 @@ func (s *rows[U, K]) state() *state[K] {
 			*last = part{} // so that little is held twice
 		}
 		last = q
-		next.numbers, next.sums = next.numbers[:0], next.sums[:0]
+		next.numbers, next.sums, next.picks = next.numbers[:0], next.sums[:0], next.picks[:0]
 		for at := of.from; at < of.to; at++ {
 			next.numbers = append(next.numbers, uint32(q.words[at]))
 		}
 		if s.params.values() {
 			next.sums = append(next.sums, q.columns[0][of.from:of.to]...)
+		}
+		if next.spots != nil {
+			next.picks = append(next.picks, q.columns[len(q.columns)-1][of.from:of.to]...)
 		}
 		next.addUser()
 	}

@@ -17,8 +17,8 @@ const privateRows byte = 0xf9
 
 // AppendPrivateState appends all that the Rows hold to dst. WHAT IT APPENDS IS PRIVATE DATA, the
 // users with their keys, protected by nothing: see [Builder.AppendPrivateState]. The bytes depend
-// neither on the order of the rows nor on how they were split among Rows that were merged. The
-// error wraps [ErrReleased].
+// neither on the order of the rows nor on how they were split among Rows that were merged; but with
+// Levels on chance, which says which of a user's values counts. The error wraps [ErrReleased].
 func (r *Rows[U, K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(r.secretRows, dst, "groupby: AppendPrivateState: the Rows", (*rows[U, K]).appendState)
 }
@@ -119,8 +119,14 @@ func (s *rows[U, K]) readState(data []byte) error {
 			for c := range next.numbers {
 				next.numbers[c] = r.Int64()
 			}
+			sums := next.numbers
+			if pick := len(sums) - 1; s.params.Levels[0] != 0 {
+				if sums = sums[:pick]; !s.scale.picked(next.numbers[pick]) {
+					r.Fail("a value of a user that is none")
+				}
+			}
 			outside := func(x int64) bool { return x > limit || x < -limit }
-			if int64(rank) >= int64(len(next.keys.keys)) || rank < least || slices.ContainsFunc(next.numbers, outside) {
+			if int64(rank) >= int64(len(next.keys.keys)) || rank < least || slices.ContainsFunc(sums, outside) {
 				r.Fail("a key or a value of a user that is none")
 			}
 			if r.Err() != nil {

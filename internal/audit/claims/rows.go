@@ -122,6 +122,20 @@ var rows = []row{
 		exact: "threshold/groupby.TestDeviations", audit: "threshold/groupby.TestEveryCountIsWithinItsInterval", edits: "threshold/groupby: counts not clipped; shortfall without noise",
 	},
 	{
+		claim:   "Quantiles by key, beside the keys and the counts, are paid for by their share of the budget, for a user with any number of keys",
+		about:   "threshold/groupby.Builder.Release threshold/groupby.Rows.Release",
+		theorem: "own: one exact exponential draw for each level and key, cells spread evenly over places; k steps of bounded range are at most Gaussian noise",
+		proof:   "internal/quantile/spread_proof.md", code: "internal/quantile.Spread.Draw internal/quantile.StepEpsilon threshold/groupby.Params.spreads threshold/groupby.Params.spreadWeight",
+		exact: "internal/quantile.TestSpreadIsPrivate internal/quantile.TestRoundIsOneStep internal/quantile.TestStepsAreGaussian threshold/groupby.TestSpreadShares threshold/groupby.TestQuantilesBesideKeys",
+		audit: "internal/quantile.TestDraw", edits: "threshold/groupby: quantiles for nothing; a user of many keys weighs 1 in each; weights between cuts without noise",
+	},
+	{
+		claim: "Intervals of quantiles by key hold, and are everything where nothing is known", about: "threshold/groupby.Groups.QuantileInterval threshold/groupby.Groups.RankInterval",
+		theorem: "own: edges are passed from either end while the noisy weights say so, and only the first that is passed wrongly can err", proof: "threshold/groupby/quantile_proof.md",
+		code: "threshold/groupby.Params.rankNoise", exact: "threshold/groupby.TestAtomsAnswerThemselves", audit: "threshold/groupby.TestQuantileIntervals",
+		edits: "threshold/groupby: intervals of quantiles without their noise",
+	},
+	{
 		claim:   "An approximate sparse vector is private, columns and list together, for every choice of the hash functions",
 		about:   "alp.Builder.Release alp.Builder.Guarantee alp.Params.Guarantee alp.Projection.Guarantee",
 		theorem: "Aumüller, Lebeda and Pagh, ALP, and Lebeda's thesis, Algorithms 2 to 8; rounding is S-shaped, p = ½e^{−α/2}, which halves the error", proof: "alp/combined_proof.md",

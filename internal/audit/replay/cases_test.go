@@ -153,6 +153,7 @@ func thresholdPairs() (pairs []pair) {
 
 // groupbyPairs are users of whom one leaves: he has keys of which all have many others.
 func groupbyPairs() (pairs []pair) {
+	const places = `quantile\.\(\*Spread\)\.Draw|groupby\.\(\*scale\)\.pick`
 	for _, c := range []struct {
 		name string
 		p    groupby.Params
@@ -163,6 +164,7 @@ func groupbyPairs() (pairs []pair) {
 		{"others", groupby.Params{Epsilon: 1, Delta: 1e-6, Others: true}, nil},
 		{"keys", groupby.Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, nil},
 		{"two passes", groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, nil},
+		{"quantiles", groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 4, Levels: [8]float64{0.5, 0.9}}, nil},
 		{"listed", groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 4, Others: true}, []string{"a", "b", "f"}},
 		{"listed without δ", groupby.Params{Epsilon: 1, FullKeys: 1}, []string{"a", "b", "f"}},
 	} {
@@ -211,6 +213,10 @@ func groupbyPairs() (pairs []pair) {
 		if c.p.KeysOnly { // there are no numbers
 			all.norm = 0
 		}
+		if c.p.Levels[0] != 0 {
+			all.extra, all.most = places, 100
+			all.why = "spread_proof.md: a place is chosen by rejection from a range that depends on the weights, with the exact law whatever the range is; and a user's own values draw which of them counts"
+		}
 		pairs = append(pairs, all)
 		if c.list != nil { // other keys make no difference to the draws
 			all.name += " with other keys"
@@ -219,7 +225,7 @@ func groupbyPairs() (pairs []pair) {
 			continue
 		}
 		const why = "quadratic_proof.md: a key without weight is as if it were hidden, but for δ; what is drawn for a key that is shown is drawn after that"
-		pairs = append(pairs, pair{name: c.name + " rare keys", most: 3 * 4, why: why, extra: `groupby\.\(\*state\[\.\.\.\]\)\.(shows|noise|release|releaseKept)`,
+		pairs = append(pairs, pair{name: c.name + " rare keys", most: 3*4 + all.most, why: why, extra: places + `|groupby\.\(\*state\[\.\.\.\]\)\.(shows|noise|release|releaseKept)`,
 			run: func(side int) map[string]float64 {
 				release(60, []string{"a", "d", "e"}[:3*(1-side)]...)
 				return nil

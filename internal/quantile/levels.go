@@ -1,0 +1,85 @@
+package quantile
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Rounds returns ⌈log₂(n + 1)⌉: a value lies in at most so many of the parts in which n quantiles
+// are drawn.
+func Rounds(n int) int { return bits.Len(uint(n)) }
+
+// Quantiles draws places for ascending levels in (0, 1), on an axis of so many cells: the middle
+// one first, then those of the values on its either side (Kaplan, Schnapp, Stemmer, ICML 2022).
+// Loss is that of each Choice. The places are in ascending order.
+func (s *Spread) Quantiles(cells int64, levels []float64, loss float64, src *noise.Source) []int64 {
+	return quantiles(cells*s.places, levels, loss, func(c Choice) int64 { return s.Draw(c, src) })
+}
+
+func quantiles(end int64, levels []float64, loss float64, draw func(Choice) int64) []int64 {
+	found := make([]int64, len(levels))
+	halve(levels, func(i, left, right int, level float64) {
+		c := Choice{To: end, Level: level, Loss: loss}
+		if left >= 0 {
+			c.From = found[left]
+		}
+		if right < len(levels) {
+			c.To = found[right]
+		}
+		found[i] = draw(c)
+	})
+	return found
+}
+
+// halve visits the levels, the middle one first: with the numbers of the levels between which it
+// lies, of those before it, and its share of what is between these.
+func halve(levels []float64, visit func(i, left, right int, level float64)) {
+	var within func(left, right int, below, above float64)
+	within = func(left, right int, below, above float64) {
+		i := (left + 1 + right) / 2
+		if i == right {
+			return
+		}
+		visit(i, left, right, (levels[i]-below)/(above-below))
+		within(left, i, below, levels[i])
+		within(i, right, levels[i], above)
+	}
+	within(-1, len(levels), 0, 1)
+}
+
+// Errors returns what the error in rank of each level is, given that of a draw alone: a draw at the
+// level ρ of its part adds 1 − ρ and ρ of the errors of the part's ends. They are added by add.
+func Errors(levels []float64, of func(level float64) float64, add func(a, b float64) float64) []float64 {
+	errors := make([]float64, len(levels))
+	halve(levels, func(i, left, right int, level float64) {
+		errors[i] = of(level)
+		if left >= 0 {
+			errors[i] = add(errors[i], (1-level)*errors[left])
+		}
+		if right < len(levels) {
+			errors[i] = add(errors[i], level*errors[right])
+		}
+	})
+	return errors
+}
+
+// StepEpsilon returns ε₀ such that k steps, each with a window of ε₀x for a contributor of weight
+// x ≤ 1, lose no more together than Gaussian noise of ratio mu does; also for 4096 steps at most of
+// a contributor whose steps and x have k at most as steps·x². k is at most 200. See "Many steps" in
+// spread_proof.md.
+func StepEpsilon(mu float64, k int) float64 {
+	whole := 2 * mu / math.Sqrt(float64(k))
+	alone := whole / math.Sqrt(math.Pi/2)
+	epsilon := max(alone, whole/(1+0.5/float64(k)))
+	if epsilon > 1 { // the computed constant is for ε₀ ≤ 1
+		epsilon = max(alone, 1)
+	}
+	return epsilon * round.Down
+}
+
+// MeanError returns E|error| in rank of a draw, in units of weight, where values are spread
+// smoothly: 1/κ.
+func MeanError(level, loss float64) float64 { return 2 * math.Max(level, 1-level) / loss }

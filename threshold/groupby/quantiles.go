@@ -1,0 +1,121 @@
+package groupby
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/quantile"
+)
+
+// leastErrors is how many rank errors of users there must be on either side of a quantile.
+const leastErrors = 3
+
+// ranks returns the mean error in rank of each level, in users.
+func (p *Params) ranks(s spread) []float64 {
+	alone := func(level float64) float64 { return quantile.MeanError(level, s.loss) / spreadUnit }
+	return quantile.Errors(p.levels(), alone, math.Hypot)
+}
+
+// Quantile returns the estimated quantile of the users' values in the key, of one of the Levels: of
+// 0.9, say, a value that nine in ten users are below or at. A user who has several values in the
+// key gives one of them, drawn by secret randomness (sums and means add them); one with l > 4 keys
+// counts √(4/l), and one with more than 1024 keys nothing. See Params.Resolution for how exact the
+// value is.
+//
+// It is NaN where it is unknown: the key is not shown, or has too few users on one side of the
+// quantile, fewer than 3·Plan.RankError of the level. For p99 that is soon so. It is also NaN for a
+// level that was not released.
+func (g *Groups[K]) Quantile(key K, level float64) float64 {
+	e, i, shown := g.quantile(key, level)
+	if !shown || i < 0 || !(min(level, 1-level)*g.count(e) >= leastErrors*g.law.ranks[i]) {
+		return math.NaN()
+	}
+	return g.law.scale.value(e.cells[3*i+1])
+}
+
+// quantile returns the group of a key, and the number of the level, −1 if there is none.
+func (g *Groups[K]) quantile(key K, level float64) (e group[K], i int, shown bool) {
+	if !g.valid() {
+		return e, -1, false
+	}
+	e, shown = g.find(key)
+	return e, slices.Index(g.params.levels(), level), shown
+}
+
+// QuantileInterval returns bounds that hold a quantile of the users' values in the key, as
+// [Groups.Quantile] weighs them, with at least the given confidence in [0, 1), over the noise, for
+// any one key fixed before the release. They are ends of cells of the axis; where too few users are
+// on a side, that end is the one of [Min, Max], or infinite without a range. NaN for a level that
+// was not released.
+//
+// They come of the weights between the quantiles and cuts on their either side, which were released
+// with noise of their own: from either end, cut after cut is passed as long as the weight before or
+// behind it says that the quantile is not there. The first cut that is passed wrongly is one fixed
+// before that noise, so one test in all may err.
+func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi float64) {
+	e, i, shown := g.quantile(key, level)
+	if i < 0 || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	s := g.law.scale
+	lo, hi = s.least, s.most
+	if !g.params.values() {
+		lo, hi = math.Inf(-1), math.Inf(1)
+	}
+	if !shown {
+		return lo, hi
+	}
+	cuts, alpha := edges(e.cells), (1-confidence)/2
+	for j, edge := range cuts {
+		if !(g.rank(e, level, j)+g.params.rankNoise(g.law.spread, level, j+1, alpha) <= 0) {
+			break
+		}
+		lo = s.edge(int64(edge))
+	}
+	for j, edge := range slices.Backward(cuts) {
+		if !(g.rank(e, level, j)-g.params.rankNoise(g.law.spread, level, j+1, alpha) >= 0) {
+			break
+		}
+		hi = s.edge(int64(edge))
+	}
+	if x := g.Quantile(key, level); x == x {
+		lo, hi = min(lo, x), max(hi, x)
+	}
+	return lo, hi
+}
+
+// rank returns how much more weight than its share of a level is before edge j of a group, in steps
+// and with noise.
+func (g *Groups[K]) rank(e group[K], level float64, j int) (rank float64) {
+	for i, w := range e.weights {
+		if i <= j {
+			rank += (1 - level) * float64(w)
+		} else {
+			rank -= level * float64(w)
+		}
+	}
+	return rank
+}
+
+// RankInterval returns by how many users, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(key, level)
+// is off, at most, with the given confidence in [0, 1): some number in level·n + [lo, hi], n the
+// users' weight, is at least the weight in the cells below that of the quantile, and at most that
+// up to it. Infinite for a key that is not shown, NaN for a level that was not released.
+func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float64) {
+	e, i, shown := g.quantile(key, level)
+	switch {
+	case i < 0 || !limits.Confidence(confidence):
+		return math.NaN(), math.NaN()
+	case !shown:
+		return math.Inf(-1), math.Inf(1)
+	}
+	cuts, cell := edges(e.cells), e.cells[3*i+1]
+	at := func(cell uint32) (rank, noise float64) {
+		j := slices.Index(cuts, cell)
+		return g.rank(e, level, j) / spreadUnit, g.params.rankNoise(g.law.spread, level, j+1, (1-confidence)/2) / spreadUnit
+	}
+	from, noise := at(cell)
+	to, after := at(cell + 1)
+	return min(to-after, 0), max(from+noise, 0)
+}

@@ -1,0 +1,413 @@
+package groupby
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/quantile"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// percentiles are the Params of most tests here.
+var percentiles = Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5, 0.9, 0.99}}
+
+// A user's weights in all of his keys are within what quantiles are calibrated for, with and
+// without δ, whatever their number; whoever has more than 1024 keys has none.
+func TestSpreadWeights(t *testing.T) {
+	p, pure := Params{Delta: 1e-6}, Params{listed: true}
+	for l := 1; l <= 4096; l++ {
+		x, y := p.spreadWeight(l), pure.spreadWeight(l)
+		if l > spreadMost {
+			require.Zero(t, x+y)
+			continue
+		}
+		require.LessOrEqual(t, int64(l)*x*x, int64(spreadFull*spreadUnit*spreadUnit))
+		require.LessOrEqual(t, int64(l)*y, int64(spreadFull*spreadUnit))
+		require.True(t, x >= p.spreadWeight(spreadMost) && y >= pure.spreadWeight(spreadMost) && min(x, y) > 0 && max(x, y) <= spreadUnit)
+	}
+	require.EqualValues(t, spreadUnit, p.spreadWeight(4))
+	require.EqualValues(t, spreadUnit, pure.spreadWeight(4))
+}
+
+// What draws and weights are calibrated for is the quantiles' share of the budget, and nearly all
+// of it: k steps of a window of ε₀ are Gaussian noise of ratio c_k·ε₀·√k/2.
+func TestSpreadShares(t *testing.T) {
+	for _, p := range []Params{
+		percentiles, {Epsilon: 0.1, Delta: 1e-9, Levels: [8]float64{0.5}, QuantileShare: 0.1}, {Epsilon: 4, Delta: 1e-6, Levels: [8]float64{.1, .2, .3, .4, .5, .6, .7, .8}},
+		{Epsilon: 1, Delta: 1e-6, Passes: 2, Levels: [8]float64{0.9}, Others: true}, {Epsilon: 1, Delta: 1e-6, listed: true, most: 3, Levels: [8]float64{0.5, 0.9}},
+		{Epsilon: 60, Delta: 1e-6, Levels: [8]float64{0.5}, QuantileShare: 0.6, CountShare: minShare},
+	} {
+		p = p.normal()
+		c, err := p.sizes()
+		require.NoError(t, err)
+		none := p
+		none.Levels, none.QuantileShare = [8]float64{}, 0
+		without, err := none.sizes()
+		require.NoError(t, err)
+		full, s := float64(min(spreadFull, p.most)), c.spread
+		steps := func(loss float64, rounds int) float64 { // μ²
+			k := full * float64(rounds)
+			e := loss * spreadUnit
+			constant := 1 + 0.5/k
+			if e > 1 {
+				constant = math.Sqrt(math.Pi / 2)
+			}
+			mu := constant * e * math.Sqrt(k) / 2
+			return mu * mu
+		}
+		spent := steps(s.loss, quantile.Rounds(len(p.levels()))) + steps(s.cutLoss, 2) + full*spreadUnit*spreadUnit/(s.weigh*s.weigh)
+		share := c.beside - without.beside
+		if p.listed { // all is beside: the others give way
+			share = p.QuantileShare * without.beside
+		}
+		require.LessOrEqual(t, spent, share*(1+1e-12))
+		require.Greater(t, spent, 0.99*share, "%+v", p)
+	}
+}
+
+// All that a user with four keys moves keeps (ε, δ): the noise of the keys, of counts and of
+// weights as one Gaussian, beside the coins that four draws of quantiles come to at most. Where the
+// keys' noise does not make room for the quantiles it does not. With p and q the masses of the
+// coins, the divergence is Σ q·E(p/q·Λ − e^ε)₊.
+func TestQuantilesBesideKeys(t *testing.T) {
+	for _, p := range []Params{{Epsilon: 1, Delta: 1e-3, Levels: [8]float64{0.5}}, {Epsilon: 0.5, Delta: 1e-2, Levels: [8]float64{0.5}, QuantileShare: 0.6, CountShare: 0.2}} {
+		p = p.normal()
+		c, err := p.sizes()
+		require.NoError(t, err)
+		e := c.spread.loss * spreadUnit
+		constant := 1 + 0.5/spreadFull
+		draws := constant * constant * e * e * spreadFull / 4
+		delta := func(mu float64) (sum float64) {
+			a := 1 / (1 + math.Exp(-e/2))
+			q := func(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
+			for heads, ways := range []float64{1, 4, 6, 4, 1} {
+				up, down := math.Pow(a, float64(heads))*math.Pow(1-a, float64(4-heads)), math.Pow(1-a, float64(heads))*math.Pow(a, float64(4-heads))
+				at := p.Epsilon - math.Log(up/down)
+				sum += ways * (up*q(at/mu-mu/2) - down*math.Exp(p.Epsilon)*q(at/mu+mu/2))
+			}
+			return sum
+		}
+		keys := unit * unit / (c.weight * c.weight)
+		require.LessOrEqual(t, delta(math.Sqrt(keys+c.beside-draws)), p.Delta)
+		require.Greater(t, delta(math.Sqrt(keys+c.beside-draws)), 0.5*p.Delta)
+		require.Greater(t, delta(math.Sqrt(keys+c.beside)), 1.2*p.Delta, "the quantiles cost nothing")
+	}
+}
+
+// key returns what is released of a key with these weights by cell.
+func (s *state[K]) key(weights map[uint32]int64) group[K] {
+	s.spots = s.params.newSpots()
+	for cell, w := range weights {
+		s.spots.add(uint64(cell), w)
+	}
+	s.table = newTable[K](1, 0)
+	var key K
+	s.table.entry(key)
+	groups := make([]group[K], 1)
+	s.quantiles(groups, []uint32{0})
+	return groups[0]
+}
+
+// groupsOf returns Groups of one key, 0, that so many users have, whose values have these weights.
+func groupsOf(t testing.TB, p Params, users int, weights map[uint32]int64) *Groups[int] {
+	s := held(builder[int](t, p))
+	g := &Groups[int]{params: s.params, law: s.params.noises(s.law, choice{}), groups: []group[int]{s.key(weights)}}
+	g.groups[0].rest = int64(users) * fine * unit
+	return g
+}
+
+// Values that all users share answer themselves: at every level, in one release with others; and
+// the interval is that value, where enough users have it.
+func TestAtomsAnswerThemselves(t *testing.T) {
+	p := percentiles
+	p.Levels = [8]float64{0.4, 0.5, 0.6}
+	s := p.scale()
+	const users = 12_000
+	at := func(x float64) uint32 { return s.cell(x) }
+	for range 20 {
+		// the one at the ranks .3 to .7; an error of a draw is 1/κ = 30 users at most here
+		g := groupsOf(t, p, users, map[uint32]int64{at(1): users * spreadUnit * 3 / 10, at(404): users * spreadUnit * 4 / 10, at(5000): users * spreadUnit * 3 / 10})
+		dptest.Alarm(t, 3e-11) // 40 errors away, with 1000 cells in e^7 and 4 draws
+		for _, level := range p.levels() {
+			require.Equal(t, 404., g.Quantile(0, level))
+		}
+		dptest.Alarm(t, 1e-10) // the ends are 2400 users away, 20 deviations of their ranks
+		lo, hi := g.QuantileInterval(0, 0.5, 0.99)
+		require.Equal(t, [2]float64{404, 405}, [2]float64{lo, hi})
+		low, high := g.RankInterval(0, 0.5, 0.99)
+		require.Equal(t, [2]float64{0, 0}, [2]float64{low, high})
+	}
+	// all users; and half of them at either end of a range
+	one := groupsOf(t, p, users, map[uint32]int64{at(-3): users * spreadUnit})
+	require.Equal(t, -3., one.Quantile(0, 0.6))
+	p.Min, p.Max = -10, 90
+	s = p.scale()
+	ends := groupsOf(t, p, users, map[uint32]int64{0: users * spreadUnit / 2, uint32(s.cells - 1): users * spreadUnit / 2})
+	require.Equal(t, [2]float64{-10, 90}, [2]float64{ends.Quantile(0, 0.4), ends.Quantile(0, 0.6)})
+	lo, hi := ends.QuantileInterval(0, 0.5, 0.9)
+	require.True(t, lo <= -9.9 && hi >= 89)
+}
+
+// Of a key whose users give no values, or which has few users, nothing is known: the values that
+// are drawn are anywhere, Quantile is NaN, and the intervals are everything.
+func TestNothingIsKnownOfFew(t *testing.T) {
+	p := percentiles
+	p.Min, p.Max = 1, 1000
+	s := p.scale()
+	anywhere := make([]int64, 4)
+	expected := []float64{0.25, 0.25, 0.25, 0.25}
+	var counted [4]float64
+	for cell := range s.cells {
+		counted[cell*4/s.cells]++
+	}
+	for i := range expected {
+		expected[i] = counted[i] / float64(s.cells) * (1 - 1e-12)
+	}
+	everything := 0
+	const runs = 1000
+	st := held(builder[int](t, p))
+	for range runs {
+		g := &Groups[int]{params: st.params, law: st.params.noises(st.law, choice{}), groups: []group[int]{st.key(nil)}}
+		g.groups[0].rest = 40 * fine * unit
+		anywhere[int64(g.groups[0].cells[4])*4/s.cells]++ // the first that is drawn
+		for _, level := range p.levels() {
+			require.True(t, math.IsNaN(g.Quantile(0, level)))
+		}
+		if lo, hi := g.QuantileInterval(0, 0.5, 0.95); lo == 1 && hi == 1000 {
+			everything++
+		}
+	}
+	dptest.ChiSquare(t, "a key without values", anywhere, expected, 1e-9)
+	dptest.Alarm(t, 1e-9)
+	least, _ := dptest.ClopperPearson(int64(runs-everything), runs, 1-1e-9)
+	require.LessOrEqual(t, least, 0.05)
+	// a key that is not shown
+	g := groupsOf(t, p, 10_000, nil)
+	require.True(t, math.IsNaN(g.Quantile(5, 0.5)))
+	lo, hi := g.QuantileInterval(5, 0.5, 0.9)
+	require.Equal(t, [2]float64{1, 1000}, [2]float64{lo, hi})
+	lo, hi = g.RankInterval(5, 0.5, 0.9)
+	require.Equal(t, [2]float64{math.Inf(-1), math.Inf(1)}, [2]float64{lo, hi})
+	// no such level, no such confidence
+	for _, level := range []float64{0.4, 0, math.NaN()} {
+		require.True(t, math.IsNaN(g.Quantile(0, level)))
+		lo, hi = g.QuantileInterval(0, level, 0.9)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	}
+	lo, hi = g.RankInterval(0, 0.5, 1)
+	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+}
+
+// Intervals hold the quantile and its rank at the confidence, of smooth data, of few values, and
+// where noise is Laplace noise; and they are about as wide as the errors they come of.
+func TestQuantileIntervals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(37, 11))
+	pure := Params{Epsilon: 1, Levels: percentiles.Levels, Min: 0.01, Max: 1000, listed: true, most: 1}.normal()
+	law, err := pure.sizes()
+	require.NoError(t, err)
+	p := percentiles
+	p.Min, p.Max = 0.01, 1000
+	normal := held(builder[int](t, p))
+	laplace := &state[int]{params: pure, scale: pure.scale(), law: law}
+	for name, s := range map[string]*state[int]{"normal": normal, "Laplace": laplace} {
+		const users = 3000
+		values := make([]float64, users)
+		misses, rankMisses, runs := int64(0), int64(0), int64(dptest.Full(2000, 60))
+		width := 0.0
+		for range runs {
+			weights := map[uint32]int64{}
+			for i := range values {
+				if values[i] = math.Exp(rng.NormFloat64()); name == "normal" && i%3 == 0 {
+					values[i] = math.Round(values[i])
+				}
+				weights[s.scale.cell(values[i])] += spreadUnit
+			}
+			slices.Sort(values)
+			g := &Groups[int]{params: s.params, law: s.params.noises(s.law, choice{}), groups: []group[int]{s.key(weights)}}
+			g.groups[0].rest = users * fine * unit
+			for _, level := range s.params.levels() {
+				lo, hi := g.QuantileInterval(0, level, 0.9)
+				if x := values[int(level*users)]; !(lo <= x && x <= hi) {
+					misses++
+				}
+				low, high := g.RankInterval(0, level, 0.9)
+				i := slices.Index(s.params.levels(), level)
+				cell := int64(g.groups[0].cells[3*i+1])
+				from, _ := slices.BinarySearch(values, s.scale.edge(cell))
+				to, _ := slices.BinarySearch(values, s.scale.edge(cell+1))
+				if want := level * users; !(low+want <= float64(to) && float64(from) <= high+want) {
+					rankMisses++
+				}
+			}
+			lo, hi := g.QuantileInterval(0, 0.5, 0.9)
+			from, _ := slices.BinarySearch(values, lo)
+			to, _ := slices.BinarySearch(values, hi)
+			width += float64(to-from) / float64(runs)
+		}
+		for _, n := range []int64{misses, rankMisses} {
+			dptest.Alarm(t, 1e-9)
+			least, _ := dptest.ClopperPearson(n, 3*runs, 1-1e-9)
+			require.LessOrEqual(t, least, 0.1, "%s: %d misses", name, n)
+		}
+		t.Logf("%s: %d and %d misses of %d, p50 in an interval of %.0f users on average", name, misses, rankMisses, 3*runs, width)
+		require.Less(t, width, map[string]float64{"normal": 1000, "Laplace": 2500}[name])
+	}
+}
+
+// Of several values of a user in a key one counts, each as likely: in one call, in rows of shards
+// that are merged, and in one of two passes.
+func TestOneValueOfAUser(t *testing.T) {
+	const runs = 3000
+	p := percentiles
+	p.Passes = 2
+	b := builder[string](t, p)
+	s := b.params.scale()
+	at := map[uint32]int{s.cell(1): 0, s.cell(5): 1}
+	observed := [2][]int64{make([]int64, 2), make([]int64, 2)}
+	for range runs {
+		b.AddUserValues([]string{"a", "b", "a", "a"}, []float64{1, 7, 5, 1})
+		one, two := rowsOf[string, string](t, percentiles), rowsOf[string, string](t, percentiles)
+		one.AddValue("u", "a", 1)
+		two.AddValue("u", "a", 5)
+		one.AddValue("u", "a", 1)
+		two.Add("u", "a")
+		require.NoError(t, two.Merge(one))
+		kept := heldRows(two).state().users
+		observed[1][at[uint32(kept.picks[0])]]++
+	}
+	for i, pick := range held(b).users.picks {
+		if i%2 == 0 {
+			observed[0][at[uint32(pick)]]++
+		}
+	}
+	for _, o := range observed {
+		dptest.ChiSquare(t, "picks", o, []float64{2. / 3 * (1 - 1e-6), 1. / 3 * (1 - 1e-6)}, 1e-9)
+	}
+	// A key without a value has no weight; sums go on adding.
+	p = Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5}, Min: -1, Max: 100}
+	c := builder[string](t, p)
+	c.AddUser([]string{"a"})
+	c.AddUserValues([]string{"a", "b", "a"}, []float64{2, 3, 2})
+	s = c.params.scale()
+	require.Equal(t, spots{uint64(s.cell(2)): spreadUnit, 1<<32 | uint64(s.cell(3)): spreadUnit}, held(c).spots)
+}
+
+// What a Builder releases of quantiles is what its users' values say, by all ways: one pass and
+// two, rows, a list with and without δ.
+func TestQuantilesOfABuilder(t *testing.T) {
+	const users = 5000
+	p := percentiles
+	p.Levels, p.Min, p.Max = [8]float64{0.5, 0.9}, 0.1, 1000
+	feed := func(add func(user int, keys []string, values []float64)) {
+		for i := range users {
+			u := (float64(i) + 0.5) / users
+			add(i, []string{"a", "b"}, []float64{1 + u, 100 * (1 + u)})
+		}
+	}
+	check := func(name string, g *Groups[string], err error) {
+		require.NoError(t, err)
+		dptest.Alarm(t, 1e-10) // 1000 users are 25 errors of a draw
+		for key, scale := range map[string]float64{"a": 1, "b": 100} {
+			require.InDelta(t, 1.5*scale, g.Quantile(key, 0.5), 0.2*scale, name)
+			require.InDelta(t, 1.9*scale, g.Quantile(key, 0.9), 0.2*scale, name)
+		}
+		encoded, err := json.Marshal(g)
+		require.NoError(t, err)
+		require.Contains(t, string(encoded), `"quantiles":[{"level":0.5,"estimate":1.`)
+		dptest.RoundTrip(t, g, name)
+		require.Contains(t, g.String(), "and quantiles")
+	}
+	for _, passes := range []int{1, 2} {
+		p.Passes = passes
+		b, r, same := builder[string](t, p), rowsOf[int, string](t, p), rowsOf[int, string](t, p)
+		feed(func(user int, keys []string, values []float64) {
+			b.AddUserValues(keys, values)
+			for i, key := range keys {
+				r.AddValue(user, key, values[i])
+				same.AddValue(user, key, values[i])
+			}
+		})
+		other := builder[string](t, p)
+		data := privateBytes(t, b)
+		require.NoError(t, other.RestorePrivateState(data))
+		require.Equal(t, data, privateBytes(t, other))
+		require.Equal(t, data, heldRows(same).state().appendState(nil), "rows are the same users")
+		g, err := other.Release()
+		check("Builder", g, err)
+		g, err = r.Release()
+		check("Rows", g, err)
+	}
+	for _, delta := range []float64{1e-6, 0} {
+		b, err := NewListed(Params{Epsilon: 2, Delta: delta, Levels: p.Levels, Min: p.Min, Max: p.Max}, "a", "b", "nobody's")
+		require.NoError(t, err)
+		feed(func(_ int, keys []string, values []float64) { b.AddUserValues(keys, values) })
+		g, err := b.Release()
+		check("NewListed", g, err)
+		require.True(t, math.IsNaN(g.Quantile("nobody's", 0.5)))
+	}
+	d, err := NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Levels: p.Levels, Min: p.Min, Max: p.Max})
+	require.NoError(t, err)
+	feed(func(_ int, keys []string, _ []float64) { d.AddUser(keys) })
+	b, err := d.Release()
+	require.NoError(t, err)
+	feed(func(_ int, keys []string, values []float64) { b.AddUserValues(keys, values) })
+	g, err := b.Release()
+	check("Discovery", g, err)
+}
+
+// Shards that are merged hold the weights of all, as one Builder does.
+func TestSpotsMerge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(37, 12))
+	for _, passes := range []int{1, 2} {
+		p := percentiles
+		p.Passes = passes
+		one := builder[int](t, p)
+		shards := []*Builder[int]{builder[int](t, p), builder[int](t, p), builder[int](t, p)}
+		for range 500 {
+			keys, values := []int{rng.IntN(9), 10 + rng.IntN(9)}, []float64{rng.ExpFloat64(), -rng.ExpFloat64()}
+			one.AddUserValues(keys, values)
+			shards[rng.IntN(3)].AddUserValues(keys, values)
+		}
+		require.NoError(t, shards[1].Merge(shards[2]))
+		require.NoError(t, shards[0].Merge(shards[1]))
+		require.Equal(t, privateBytes(t, one), privateBytes(t, shards[0]))
+	}
+}
+
+func TestLevelsAreChecked(t *testing.T) {
+	bad := map[string][]any{
+		"Levels":        {[8]float64{1}, [8]float64{-0.5}, [8]float64{0.5, 0.5}, [8]float64{0.9, 0.5}, [8]float64{0.5, 0, 0.9}, [8]float64{math.NaN()}, [8]float64{0.5, math.NaN()}, [8]float64{0x1p-21}},
+		"Resolution":    {-1., 101., 1e-9, 5e-324},
+		"QuantileShare": {-0.5, 0x1p-7, 0.7, 1.},
+	}
+	valid := Params{Epsilon: 1, Delta: 1e-6, Max: 100, Resolution: 1, Levels: [8]float64{0.5}}
+	dptest.Params(t, "groupby", valid, bad, map[string]func(Params) error{
+		"New": func(p Params) error { _, err := New[int](p); return err }, "NewRows": func(p Params) error { _, err := NewRows[int, int](p); return err },
+		"Plan": func(p Params) error { _, err := p.Plan(); return err },
+	})
+	for name, p := range map[string]Params{
+		"Levels":        {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Levels: [8]float64{0.5}},
+		"Relation":      {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace, Levels: [8]float64{0.5}},
+		"QuantileShare": {Epsilon: 1, Delta: 1e-6, QuantileShare: 0.3},
+		"Resolution":    {Epsilon: 1, Delta: 1e-6, Max: 1, Resolution: 0.1},
+		"no range":      {Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5}, Resolution: 0.1},
+	} {
+		_, err := New[int](p)
+		require.ErrorIs(t, err, ErrParams, name)
+	}
+	for _, p := range []Params{percentiles, {Epsilon: 1, Delta: 1e-6, Levels: [8]float64{.1, .2, .3, .4, .5, .6, .7, .8}, QuantileShare: 0.6}} {
+		plan, err := p.Plan()
+		require.NoError(t, err)
+		require.Equal(t, planned(p).RankError, plan.RankError)
+		require.True(t, plan.RankError[0] > 10 && plan.RankError[0] < 60)
+	}
+	// The law of the results: c·max(q, 1 − q)·√D·U, U = Cσ/√f, of the seven eighths that draw.
+	one := planned(Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.9}})
+	require.InEpsilon(t, 1.125*0.9*2*4.22511/math.Sqrt(7./24), one.RankError[0], 1e-3)
+}
