@@ -8,7 +8,8 @@ import (
 
 type secret = private.State[state]
 
-// Builder adds up the values of a column. It holds private data: it prints nothing of it, and
+// Builder adds up the values of a column; where the range is learned it keeps them, in eight bytes
+// each. It holds private data: it prints nothing of it, and
 // [Builder.Release] is the only way out, but for what [Builder.AppendPrivateState] moves within a
 // trusted pipeline. One goroutine at a time may use it; a call panics where it sees another one at
 // work.
@@ -21,9 +22,11 @@ type Builder struct {
 // state is what a Builder holds.
 type state struct {
 	totals
+	kept   kept // where the range is learned
 	grid   grid
 	law    law
 	params Params
+	bound  float64 // where the range is learned, else 0
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
@@ -31,7 +34,7 @@ type state struct {
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func New(p Params) (*Builder, error) {
-	p = p.normal()
+	p = p.normal().summary()
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
@@ -39,22 +42,30 @@ func New(p Params) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{private.New(state{grid: p.grid(half), law: l, params: p}), p, p.summarised()}, nil
+	s := state{grid: p.grid(half), law: l, params: p}
+	if p.learns() {
+		s.bound = p.bound()
+	}
+	return &Builder{private.New(s), p, p.summarised()}, nil
 }
 
 // Guarantee returns what Release promises, also after it. A Builder that New did not make promises
 // nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max] are clamped; NaN counts as the middle of the
-// interval, or as 0 for a sum alone. After Release, and on a Builder that New did not make, Add
-// does nothing.
+// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped; NaN counts as the
+// middle of the interval, or as 0 for a sum alone. After Release, and on a Builder that New did not
+// make, Add does nothing.
 func (b *Builder) Add(x float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	s.add(s.grid.place(x))
+	if s.bound > 0 {
+		s.kept.add(x, s.bound)
+	} else {
+		s.add(s.grid.place(x))
+	}
 	private.Leave(b.secret)
 }
 
@@ -74,6 +85,7 @@ func (b *Builder) Merge(other *Builder) error {
 		s.rows += o.rows
 		s.first = s.first.Plus(o.first)
 		s.second = s.second.Plus(o.second)
+		s.kept.merge(&o.kept)
 		return nil
 	})
 }
@@ -96,6 +108,9 @@ func (b *Builder) Release() (*Summary, error) {
 	s, err := private.Take(b.secret, "column: Release: the Builder")
 	if err != nil {
 		return nil, err
+	}
+	if s.bound > 0 {
+		return s.learn(), nil
 	}
 	r := &Summary{params: s.params, law: s.law, values: s.law.release(&s.totals)}
 	if s.params.Relation == budget.Replace {

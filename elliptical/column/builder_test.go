@@ -48,23 +48,32 @@ func privateBytes(t testing.TB, b *Builder) []byte {
 // Params that New refuses promise nothing.
 func TestInvalidParams(t *testing.T) {
 	for name, change := range map[string]func(*Params){
-		"no guarantee": func(p *Params) { p.Epsilon = 0 },
-		"both":         func(p *Params) { p.Rho = 1 },
-		"ε NaN":        func(p *Params) { p.Epsilon = math.NaN() },
-		"ρ < 0":        func(p *Params) { p.Epsilon, p.Rho = 0, -1 },
-		"relation":     func(p *Params) { p.Relation = 3 },
-		"empty":        func(p *Params) { p.Max = 0 },
-		"reversed":     func(p *Params) { p.Min = 101 },
-		"NaN":          func(p *Params) { p.Min = math.NaN() },
-		"infinite":     func(p *Params) { p.Max = math.Inf(1) },
-		"too far":      func(p *Params) { p.Min = -0x1p201 },
-		"too narrow":   func(p *Params) { p.Max = 0x1p-201 },
-		"δ NaN":        func(p *Params) { p.Delta = math.NaN() },
-		"δ = 1":        func(p *Params) { p.Delta = 1 },
-		"δ with ρ":     func(p *Params) { p.Epsilon, p.Rho, p.Delta = 0, 1, 1e-6 },
-		"variance":     func(p *Params) { p.Want = Variance },
-		"no statistic": func(p *Params) { p.Want = 9 },
-		"rows < 0":     func(p *Params) { p.Relation, p.Rows = budget.Replace, -1 },
+		"no guarantee":                func(p *Params) { p.Epsilon = 0 },
+		"both":                        func(p *Params) { p.Rho = 1 },
+		"ε NaN":                       func(p *Params) { p.Epsilon = math.NaN() },
+		"ρ < 0":                       func(p *Params) { p.Epsilon, p.Rho = 0, -1 },
+		"relation":                    func(p *Params) { p.Relation = 3 },
+		"empty":                       func(p *Params) { p.Min, p.Max = 5, 5 },
+		"a learned range and δ":       func(p *Params) { p.Max, p.Delta = 0, 1e-6 },
+		"a learned range and Replace": func(p *Params) { p.Max, p.Relation = 0, budget.Replace },
+		"no tail":                     func(p *Params) { p.Max, p.TailIndex = 0, 1 },
+		"tail NaN":                    func(p *Params) { p.Max, p.TailIndex = 0, math.NaN() },
+		"a tail of a range":           func(p *Params) { p.TailIndex = 2 },
+		"a bound of a range":          func(p *Params) { p.Bound = 2 },
+		"a bound of a count":          func(p *Params) { p.Want, p.Max, p.Bound = Count, 0, 2 },
+		"bound < 0":                   func(p *Params) { p.Max, p.Bound = 0, -1 },
+		"bound 2²⁰¹":                  func(p *Params) { p.Max, p.Bound = 0, 0x1p201 },
+		"reversed":                    func(p *Params) { p.Min = 101 },
+		"NaN":                         func(p *Params) { p.Min = math.NaN() },
+		"infinite":                    func(p *Params) { p.Max = math.Inf(1) },
+		"too far":                     func(p *Params) { p.Min = -0x1p201 },
+		"too narrow":                  func(p *Params) { p.Max = 0x1p-201 },
+		"δ NaN":                       func(p *Params) { p.Delta = math.NaN() },
+		"δ = 1":                       func(p *Params) { p.Delta = 1 },
+		"δ with ρ":                    func(p *Params) { p.Epsilon, p.Rho, p.Delta = 0, 1, 1e-6 },
+		"variance":                    func(p *Params) { p.Want = Variance },
+		"no statistic":                func(p *Params) { p.Want = 9 },
+		"rows < 0":                    func(p *Params) { p.Relation, p.Rows = budget.Replace, -1 },
 		"rows 2⁵³ + 1": func(p *Params) {
 			p.Relation, p.Rows = budget.Replace, -1
 			if tooMany := int64(maxRows + 1); math.MaxInt >= maxRows {
@@ -83,7 +92,8 @@ func TestInvalidParams(t *testing.T) {
 		b, err := New(p)
 		require.ErrorIs(t, err, ErrParams, name)
 		require.Nil(t, b, name)
-		require.False(t, p.Guarantee().Promises(), name)
+		quantiles := quantilesOf(p).normal()
+		require.Equal(t, quantiles.validate() == nil, p.Guarantee().Promises(), name)
 	}
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.AddRemove)).String(), ages.Guarantee().String())
 	require.Equal(t, budget.ZCDP(2, budget.Row(budget.Replace)).String(), Params{Rho: 2, Max: 1, Relation: budget.Replace}.Guarantee().String())

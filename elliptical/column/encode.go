@@ -3,16 +3,17 @@ package column
 import (
 	"slices"
 
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The encoding of a Summary, little-endian, version 2; floating-point numbers are IEEE 754 bits:
+// The encoding of a Summary, little-endian, version 3; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 15, version 2
+//	6      header: "dpsk", kind 15, version 3
 //	8      Epsilon
 //	8      Delta
 //	8      Rho
@@ -21,14 +22,22 @@ import (
 //	8      Params.Rows
 //	1      Relation: 1 AddRemove, 2 Replace
 //	1      Want: 0, 1 Count, 2 Sum or 3 Mean
+//	8      TailIndex
+//	8      Bound
 //	8      the number of rows under Replace, else 0
+//	where the range is learned, that is Min and Max are 0 and Want is 3:
+//	4      cell of the centre
+//	2, 2   the ends below and above it, as numbers of bins
+//	2, 2   the first bin behind the visible ones, below and above
+//	8      noisy number of rows in the central bin, then 8 for each bin below and each above
 //	for each coordinate of the scheme (scheme.go), in the units of law.go:
 //	16     its sum with the noise, two's complement: 8 bytes of high half, 8 of low half
 //
 // No other bytes decode to the same Summary.
 const (
-	version   = 2
-	fixedSize = wire.HeaderSize + 5*8 + 8 + 2 + 8
+	version     = 3
+	fixedSize   = wire.HeaderSize + 5*8 + 8 + 2 + 2*8 + 8
+	learnedSize = 4 + 4*2 + 8*(1+2*tail.Count)
 
 	maxHigh = 1 << 58 // of the high half of a sum: 2⁵³ rows of 2⁶⁰
 )
@@ -37,7 +46,7 @@ const (
 func (p *Params) fields() []wire.Field {
 	return []wire.Field{
 		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Long(&p.Rows, maxRows),
-		wire.Byte(&p.Relation), wire.Byte(&p.Want),
+		wire.Byte(&p.Relation), wire.Byte(&p.Want), wire.Float(&p.TailIndex), wire.Float(&p.Bound),
 	}
 }
 
@@ -50,7 +59,23 @@ func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 	p, rows := s.params, s.rows
 	dst = wire.AppendHeader(dst, wire.KindColumn, version)
 	dst = wire.AppendFields(dst, append(p.fields(), wire.Signed(&rows)))
+	if s.found != nil {
+		l := *s.found
+		dst = wire.AppendFields(dst, l.fields())
+	}
 	return wire.AppendFields(dst, wideFields(slices.Clone(s.values))), nil
+}
+
+// fields are what was learned.
+func (l *learned) fields() []wire.Field {
+	fields, c := []wire.Field{wire.Int(&l.cell, maxCells)}, &l.chosen
+	for _, b := range []*int{&c.End[0], &c.End[1], &c.Top[0], &c.Top[1]} {
+		fields = append(fields, wire.Short(b, tail.Count))
+	}
+	for _, x := range l.numbers() {
+		fields = append(fields, wire.Signed(x))
+	}
+	return fields
 }
 
 // wideFields are 128-bit integers.
@@ -86,7 +111,7 @@ func (s *Summary) decode(r *wire.Reader) {
 	p := s.params
 	replace := p.Relation == budget.Replace
 	switch {
-	case p != p.normal() || p.validate() != nil:
+	case p != p.normal().summary() || p.validate() != nil:
 		r.Fail("invalid Params")
 		return
 	case s.rows < 0 || s.rows > maxRows || !replace && s.rows != 0 || replace && p.Rows > 0 && s.rows != int64(p.Rows):
@@ -99,10 +124,32 @@ func (s *Summary) decode(r *wire.Reader) {
 		return
 	}
 	s.law, s.values = l, make([]wide.Int, len(l.at))
+	if p.learns() {
+		s.found = p.read(r, l)
+	}
 	r.Fields(wideFields(s.values))
 	for _, v := range s.values {
 		if v.Hi > maxHigh || v.Hi < -maxHigh {
 			r.Fail("a sum out of range")
 		}
 	}
+}
+
+// read reads what was learned. It fails unless every method works with it.
+func (p Params) read(r *wire.Reader, sum law) *learned {
+	l, axis := p.at(0, sum), p.widest()
+	r.Fields(l.fields())
+	if r.Err() != nil {
+		return nil
+	}
+	l.centre = axis.Value(int64(l.cell))
+	if int64(l.cell) >= axis.Cells() || l.histogram.Edge(min(l.chosen.End[0], l.chosen.End[1])) < l.least() {
+		r.Fail("an impossible range")
+	}
+	for _, x := range l.numbers() {
+		if *x > maxHigh || *x < -maxHigh {
+			r.Fail("a number of rows out of range")
+		}
+	}
+	return l
 }

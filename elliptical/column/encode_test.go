@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -41,16 +42,43 @@ func sampleReplace() *Summary {
 	return sample(Params{Rho: 0.5, Min: -1, Max: 2, Relation: budget.Replace, Rows: 3}, -1, 0, 1)
 }
 
+// sampleLearned returns a Summary of a learned range that no noise has touched.
+func sampleLearned(p Params) *Summary {
+	p = p.normal().summary()
+	sum, err := p.law(half)
+	if err != nil {
+		panic(err)
+	}
+	axis, rows := p.widest(), kept{}
+	for i := range 1000 {
+		rows.add(float64(i%7)-2, p.bound())
+	}
+	rows.add(40, p.bound())
+	l := p.at(int(axis.Cell(1)), sum)
+	l.count(&rows)
+	l.chosen = tail.Range{End: [2]int{76, 78}, Top: [2]int{77, 83}}
+	s, t := &Summary{params: p, law: sum, found: l}, rows.total(l.grid(half))
+	for i := range sum.at {
+		s.values = append(s.values, wide.OfBig(sum.exact(&t, i)))
+	}
+	return s
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
 	return map[string]encoding.BinaryMarshaler{
 		"pure.hex": samplePure(), "replace.hex": sampleReplace(), "count.hex": sample(Params{Epsilon: 0.5, Want: Count}, 1, 1, 1),
-		"sum.hex": sample(Params{Rho: 2, Max: 5, Want: Sum}, 1, 2, 3),
+		"sum.hex": sample(Params{Rho: 2, Max: 5, Want: Sum}, 1, 2, 3), "learned.hex": sampleLearned(Params{Epsilon: 1}),
+		"bounded.hex": sampleLearned(Params{Rho: 0.5, Bound: 1e6, TailIndex: 2}),
 	}
 }
 
 func TestCodec(t *testing.T) {
-	for _, s := range []*Summary{samplePure(), sampleReplace()} {
+	all := []*Summary{samplePure(), sampleReplace()}
+	if dptest.Long() {
+		all = append(all, sampleLearned(Params{Epsilon: 1}))
+	}
+	for _, s := range all {
 		dptest.Codec(t, s, dptest.DeepEqual[Summary])
 	}
 }
@@ -102,6 +130,23 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	})
 }
 
+func TestDecodeRejectsInvalidRanges(t *testing.T) {
+	learned := func() *Summary { return sampleLearned(Params{Rho: 0.5, Bound: 1e6}) }
+	dptest.Spoiled(t, learned, samplePure, map[string]func(*Summary){
+		"a cell behind":   func(s *Summary) { axis := s.params.widest(); s.found.cell = int(axis.Cells()) },
+		"an end behind":   func(s *Summary) { s.found.chosen.End[1] = tail.Count + 1 },
+		"an end too near": func(s *Summary) { s.found.chosen.End[0] = 0 },
+		"a top behind":    func(s *Summary) { s.found.chosen.Top[0] = tail.Count + 1 },
+		"a number":        func(s *Summary) { s.found.histogram.Rows[1][3] = math.MaxInt64 },
+		"the middle":      func(s *Summary) { s.found.histogram.Middle = math.MinInt64 },
+		"no index":        func(s *Summary) { s.params.TailIndex = 0 },
+		"an index":        func(s *Summary) { s.params.TailIndex = 1 },
+		"a bound":         func(s *Summary) { s.params.Bound = -1 },
+		"not Want":        func(s *Summary) { s.params.Want = 0 },
+		"no range":        func(s *Summary) { s.found = nil },
+	})
+}
+
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, samples())
 	f.Fuzz(useDecoded)
@@ -118,6 +163,9 @@ func useDecoded(t *testing.T, data []byte) {
 	p := s.Params()
 	require.True(t, s.Guarantee().Promises())
 	require.NotContains(t, s.String(), "NaN")
+	from, to := s.Range()
+	require.True(t, from < to || p.only() == Count)
+	require.False(t, len(s.Tail()) > 0 && !p.learns())
 	for of := Count; of <= StdDev; of++ {
 		x := s.Value(of)
 		require.Equal(t, !s.has(of), math.IsNaN(x), "%v", of)
@@ -126,13 +174,19 @@ func useDecoded(t *testing.T, data []byte) {
 			if !s.has(of) {
 				continue
 			}
+			for _, f := range []func() (float64, float64){
+				func() (float64, float64) { return s.IntervalTail(of, confidence, 1.5) }, func() (float64, float64) { return s.IntervalBounded(of, confidence) },
+			} {
+				low, high := f()
+				require.True(t, low <= high, "%v of %+v: [%v, %v]", of, p, low, high)
+			}
 			require.True(t, lo <= hi, "%v of %+v: [%v, %v]", of, p, lo, hi)
 			require.True(t, of == Count || lo <= x && x <= hi, "%v of %+v: %v not in [%v, %v]", of, p, x, lo, hi)
 			switch of {
 			case Count:
 				require.GreaterOrEqual(t, lo, 0.0)
 			case Mean:
-				require.True(t, p.Min <= lo && hi <= p.Max && p.Min <= x && x <= p.Max)
+				require.True(t, p.learns() || p.Min <= lo && hi <= p.Max && p.Min <= x && x <= p.Max)
 			case Variance, StdDev:
 				require.True(t, lo >= 0 && x >= 0)
 			}
@@ -142,7 +196,9 @@ func useDecoded(t *testing.T, data []byte) {
 
 func FuzzRestorePrivateState(f *testing.F) {
 	f.Add(privateBytes(f, builder(f, ages, 1, 2, 3)))
+	f.Add(privateBytes(f, builder(f, Params{Epsilon: 1}, 1, -2, 3)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dptest.RestoresOrStays(t, builder(t, ages, 9), data)
+		dptest.RestoresOrStays(t, builder(t, Params{Epsilon: 1}, 9), data)
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wide"
 )
 
-// half is H. A value x becomes the integer τ in {−H, …, H} next to H·(x − middle)/(Max − middle),
-// so rounding is off by at most 2⁻³⁰ of the range.
+// half is H. A value x becomes the integer τ in {−H, …, H} next to H·(x − middle)/unit, so rounding
+// is off by at most 2⁻²⁹ of the unit.
 const half = 1 << 28
 
 // grid maps values to integers. It is public.
@@ -22,18 +22,22 @@ type grid struct {
 // grid returns the map of valid Params onto {−half, …, half}: of the interval, or for a sum alone
 // of the interval around 0 that contains it.
 func (p Params) grid(half int64) grid {
-	g := grid{half: half, lo: p.Min, hi: p.Max}
-	switch p.only() {
-	case Count:
-	case Sum:
-		g.unit = max(math.Abs(p.Min), math.Abs(p.Max))
-		g.factor = float64(half) / g.unit
-	default:
-		g.unit = (p.Max - p.Min) / 2
-		g.middle = p.Min + g.unit
-		g.zero, g.factor, g.offset = p.Min, 2*float64(half)/(p.Max-p.Min), half
+	if p.only() == Sum {
+		return around(0, p.Min, p.Max, half)
 	}
-	return g
+	return across(p.Min, p.Max, half)
+}
+
+// across returns the grid whose ends are lo and hi.
+func across(lo, hi float64, half int64) grid {
+	unit := (hi - lo) / 2
+	return grid{half, lo, hi, lo, 2 * float64(half) / (hi - lo), half, lo + unit, unit}
+}
+
+// around returns the grid around a middle whose larger side is that of lo or hi.
+func around(middle, lo, hi float64, half int64) grid {
+	unit := max(hi-middle, middle-lo)
+	return grid{half, lo, hi, middle, float64(half) / unit, 0, middle, unit}
 }
 
 // place returns τ: an integer in [−H, H], whatever x is and however the arithmetic rounded.

@@ -22,20 +22,26 @@ const rounding = 0.5 / half
 //	             1 − confidence goes to each, which is conservative
 //	StdDev       its square roots
 //
+// Where the range is learned, the interval of Sum and Mean is of all values, those beyond the range
+// too: see interval_learned.go.
+//
 // The interval holds the released number, but for a Count below 0. For Mean and Variance that makes
 // it wider where noise has left no rows between the ends of the range (see [Summary.Value]).
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	if !s.has(of) || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
+	if s.found != nil && of != Count {
+		return s.learned(of, 1-confidence)
+	}
 	tail := 1 - confidence
 	rows, first, _ := s.forms()
-	g := s.params.grid(half)
+	g := s.grid()
 	switch of {
 	case Count:
 		width := s.reach(rows, tail)
 		if s.params.only() == Count {
-			width = s.law.integerReach(tail)
+			width = s.law.noises[0].most(tail)
 		}
 		return max(rows.value-width, 0), max(rows.value+width, 0)
 	case Sum:
@@ -43,7 +49,7 @@ func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 		width := s.reach(sum, tail) + math.Abs(rows.value)*g.unit*rounding
 		return sum.value - width, sum.value + width
 	case Mean:
-		lo, hi = s.ratio(first, rows, -1, tail)
+		lo, hi = s.ratio(first, rows, -1, 1, tail)
 		return min(g.value(lo-rounding), s.Value(Mean)), max(g.value(hi+rounding), s.Value(Mean))
 	}
 	lo, hi = s.spread(tail)
@@ -59,12 +65,12 @@ func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 func (s *Summary) spread(tail float64) (lo, hi float64) {
 	const parts = 8
 	rows, first, second := s.forms()
-	from, to := s.ratio(first, rows, -1, tail/2)
+	from, to := s.ratio(first, rows, -1, 1, tail/2)
 	mean, _ := s.moments()
 	lo, hi = 1, 0
 	try := func(m float64) {
 		about := second.plus(-2*m, first).plus(m*m, rows) // Σ(t − m)²
-		a, b := s.ratio(about, rows, 0, tail/2)
+		a, b := s.ratio(about, rows, 0, 1, tail/2)
 		lo, hi = min(lo, a), max(hi, b)
 	}
 	// The set moves with (m − mean)²: its ends are extreme at the ends and at the mean itself.
@@ -75,9 +81,9 @@ func (s *Summary) spread(tail float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// ratio returns the hull of all v in [least, 1] for which |num − v·den| is at most the quantile of
-// its noise; [least, 1] where there is none.
-func (s *Summary) ratio(num, den form, least, tail float64) (lo, hi float64) {
+// ratio returns the hull of all v in [least, most] for which |num − v·den| is at most the quantile
+// of its noise; [least, most] where there is none.
+func (s *Summary) ratio(num, den form, least, most, tail float64) (lo, hi float64) {
 	const parts = 16
 	inside := func(v float64) float64 {
 		f := num.plus(-v, den)
@@ -85,10 +91,10 @@ func (s *Summary) ratio(num, den form, least, tail float64) (lo, hi float64) {
 	}
 	middle := least
 	if den.value > 0 {
-		middle = min(max(num.value/den.value, least), 1)
+		middle = min(max(num.value/den.value, least), most)
 	}
 	if !(inside(middle) >= 0) {
-		return least, 1
+		return least, most
 	}
 	// From the far end to the middle: the first point inside, and the edge before it.
 	edge := func(far float64) float64 {
@@ -105,7 +111,7 @@ func (s *Summary) ratio(num, den form, least, tail float64) (lo, hi float64) {
 		}
 		return far
 	}
-	return edge(least), edge(1)
+	return edge(least), edge(most)
 }
 
 // reach returns an x with Pr[|noise of f| > x] ≤ tail.
@@ -115,14 +121,6 @@ func (s *Summary) reach(f form, tail float64) float64 {
 		return norm*math.Sqrt2*math.Erfcinv(tail) + f.slack
 	}
 	return laplaceReach(f.noise, tail) + f.slack
-}
-
-// integerReach returns the least integer k with Pr[|noise| > k] ≤ tail of the first coordinate.
-func (l law) integerReach(tail float64) float64 {
-	if l.gaussian {
-		return -l.noises[0].normal.Quantile(tail / 2)
-	}
-	return -l.noises[0].laplace.Quantile(tail / 2)
 }
 
 // laplaceReach returns an x with Pr[|X| > x] ≤ tail, where X is a sum of independent Laplace

@@ -18,32 +18,45 @@ type law struct {
 
 // drawn is the noise of one coordinate.
 type drawn struct {
-	shift   uint // a unit is 2^shift
+	shift   uint    // a unit is 2^shift
+	scale   float64 // in units: the Laplace scale, or σ
 	laplace noise.DiscreteLaplace
 	normal  noise.DiscreteGaussian
-	scale   float64 // in units: the Laplace scale, or σ
+	real    noise.Gaussian // rounded to units
 }
 
-const maxScale = 0x1p48 // of the noise, in units: it is drawn exactly up to 2⁵⁰
+const (
+	maxScale     = 0x1p48 // of discrete noise, in units: it is drawn exactly up to 2⁵⁰
+	maxRealScale = 0x1p45
+)
 
 // law calibrates the noise of valid Params for τ in {−h, …, h}.
 //
 // Where the noise is large a coordinate is released in units of 2^s: ⌊(y + 2^{s−1})/2^s⌋ of the
 // exact sum y, and noise on that. Two integers that differ by d differ then by at most |d|/2^s + 1.
-// So with r = reach/2^s, the sums of [scheme] become at most 1 + Σ 1/rᵢ, for zCDP by the triangle
-// inequality of ℓ₂ and √(Σ 1/rᵢ²) ≤ Σ 1/rᵢ: all reaches are taken so much larger, which is a factor
-// of 1 + 2⁻¹⁷ at most. Where no coordinate is rounded the factor is 1.
+// So with r = reach/2^s, the sums of [scheme] become at most 1 + Σ 1/rᵢ, for Gaussian noise by the
+// triangle inequality of ℓ₂ and √(Σ 1/rᵢ²) ≤ Σ 1/rᵢ: all reaches are taken so much larger, which is
+// a factor of 1 + 2⁻¹⁷ at most. Where no coordinate is rounded the factor is 1.
+//
+// The noise is discrete under ε and ρ. For (ε, δ) it is that of the analytic Gaussian mechanism,
+// rounded to whole units, which is rounding the noisy sum: the discrete one has up to twice its δ.
 func (p Params) law(h int64) (law, error) {
 	l := law{scheme: p.scheme(h), gaussian: p.gaussian()}
-	loss := p.Epsilon
-	if l.gaussian {
-		loss = math.Sqrt(2 * p.rho())
+	if p.learns() {
+		p = p.spending(sumShare)
 	}
-	excess := 0.0
+	one, err := p.drawn(1)
+	if err != nil {
+		return law{}, err
+	}
+	most, excess := maxScale, 0.0
+	if p.Delta > 0 {
+		most = maxRealScale
+	}
 	l.noises = make([]drawn, len(l.at))
 	for i, c := range l.at {
 		n := &l.noises[i]
-		for float64(c.reach) > maxScale*loss*math.Ldexp(1, int(n.shift)) {
+		for float64(c.reach)*one.scale > most*math.Ldexp(1, int(n.shift)) {
 			n.shift++
 		}
 		if n.shift > 0 {
@@ -51,32 +64,69 @@ func (p Params) law(h int64) (law, error) {
 		}
 	}
 	for i, c := range l.at {
-		n := &l.noises[i]
-		r := math.Ldexp(float64(c.reach), -int(n.shift))
+		shift := l.noises[i].shift
+		r := math.Ldexp(float64(c.reach), -int(shift))
 		if excess > 0 || c.reach >= 1<<53 {
 			r *= (1 + excess) * round.Up * round.Up
 		}
-		var err error
-		if l.gaussian {
-			if n.scale, err = noise.GaussianSigmaZCDP(p.rho(), r); err == nil {
-				n.normal, err = noise.NewDiscreteGaussian(n.scale)
-			}
-		} else if n.scale, err = noise.LaplaceScale(p.Epsilon, r); err == nil {
-			n.laplace, err = noise.NewDiscreteLaplace(n.scale)
-		}
-		if err != nil {
+		if l.noises[i], err = p.drawn(r); err != nil {
 			return law{}, err
 		}
+		l.noises[i].shift = shift
 	}
 	return l, nil
 }
 
-// sample draws the noise.
-func (l law) sample(src *noise.Source, i int) int64 {
-	if l.gaussian {
-		return l.noises[i].normal.SampleInt(src)
+// drawn returns the noise for a reach in units.
+func (p Params) drawn(reach float64) (n drawn, err error) {
+	switch {
+	case p.Rho > 0:
+		if n.scale, err = noise.GaussianSigmaZCDP(p.Rho, reach); err == nil {
+			n.normal, err = noise.NewDiscreteGaussian(n.scale)
+		}
+	case p.Delta > 0:
+		if n.scale, err = noise.GaussianSigma(p.Epsilon, p.Delta, reach); err == nil {
+			n.real, err = noise.NewGaussian(n.scale)
+		}
+	default:
+		if n.scale, err = noise.LaplaceScale(p.Epsilon, reach); err == nil {
+			n.laplace, err = noise.NewDiscreteLaplace(n.scale)
+		}
 	}
-	return l.noises[i].laplace.SampleInt(src)
+	return n, err
+}
+
+// sample draws the noise.
+func (n *drawn) sample(src *noise.Source) int64 {
+	switch {
+	case n.real.Sigma() > 0:
+		return int64(n.real.Sample(src, 1))
+	case n.normal.Sigma() > 0:
+		return n.normal.SampleInt(src)
+	}
+	return n.laplace.SampleInt(src)
+}
+
+// most returns the least integer k with Pr[|noise| > k] ≤ tail.
+func (n *drawn) most(tail float64) float64 {
+	switch {
+	case n.real.Sigma() > 0:
+		return math.Max(math.Ceil(-n.real.Quantile(tail/2)-.5), 0)
+	case n.normal.Sigma() > 0:
+		return -n.normal.Quantile(tail / 2)
+	}
+	return -n.laplace.Quantile(tail / 2)
+}
+
+// deviation returns the standard deviation, also where it is below that of the unit.
+func (n *drawn) deviation() float64 {
+	switch {
+	case n.real.Sigma() > 0:
+		return math.Sqrt(n.real.Variance() + 1./12)
+	case n.normal.Sigma() > 0:
+		return math.Sqrt(n.normal.Variance())
+	}
+	return math.Sqrt(n.laplace.Variance())
 }
 
 // exact returns coordinate i of the totals without noise, in units.
@@ -98,7 +148,7 @@ func (l law) release(t *totals) []wide.Int {
 	values := make([]wide.Int, len(l.at))
 	for i := range values {
 		y := l.exact(t, i)
-		values[i] = wide.OfBig(y.Add(y, big.NewInt(l.sample(&src, i))))
+		values[i] = wide.OfBig(y.Add(y, big.NewInt(l.noises[i].sample(&src))))
 	}
 	return values
 }

@@ -3,6 +3,7 @@ package column
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
@@ -12,7 +13,10 @@ import (
 
 const (
 	maxRows = 1 << 53 // a number of rows is exact as a float64
-	maxEnd  = 0x1p200 // of |Min| and |Max|
+	maxEnd  = 0x1p200 // of |Min|, |Max| and Bound
+
+	minBound           = 0x1p-100
+	minIndex, maxIndex = 1.01, 64
 )
 
 // Statistic is one of the five numbers of a [Summary].
@@ -37,12 +41,13 @@ func (s Statistic) String() string { return enum.Name(s, statisticNames, "Statis
 var statisticNames = []string{"Statistic(0)", "Count", "Sum", "Mean", "Variance", "StdDev"}
 
 // Params are the public numbers of a release. They are comparable. Epsilon, with or without Delta,
-// or Rho is required, and Min < Max unless only the rows are counted; the other fields may be 0.
+// or Rho is required; the other fields may be 0.
 type Params struct {
-	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 where Rho is given. Without Delta it is
-	// pure, by Laplace noise.
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 where Rho is given. Without Delta it
+	// is pure, by Laplace noise.
 	Epsilon float64
-	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP: the most ρ that keeps it is spent.
+	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise. It needs Min
+	// and Max. (Quantiles spend the most ρ that keeps it.)
 	Delta float64
 	// Rho is ρ of ρ-zCDP by Gaussian noise, in [2⁻⁶⁰, 2²⁰], or 0.
 	Rho float64
@@ -53,23 +58,34 @@ type Params struct {
 	// Relation says how neighbours differ. 0 is budget.AddRemove: one row more
 	// or less, so that the number of rows is private and released with noise.
 	// Under budget.Replace one row has another value and the number of rows is
-	// public: a [Summary] has about a third of the noise, and quantiles twice the
-	// rank error.
+	// public: a [Summary] has about a third of the noise, and quantiles twice
+	// the rank error.
 	Relation budget.Relation
 	// Rows is the number of rows of a Summary under Replace, at most 2⁵³; a
 	// Builder with another number refuses to release. 0 takes the Builder's own
 	// number, and publishes it. Under AddRemove it must be 0.
 	Rows int
-	// Want is what a Summary has: 0 all five statistics; Mean Count, Sum and Mean,
-	// with less noise; Sum or Count that number alone, with the least (under
-	// Replace, where the count is public, Sum is as Mean, and Count is refused).
-	// For Count, Min and Max must be 0.
+	// Want is what a Summary has: 0 all five statistics; Mean Count, Sum and
+	// Mean, with less noise, and 0 means Mean where the range is learned; Sum
+	// or Count that number alone, with the least (under Replace, where the
+	// count is public, Sum is as Mean, and Count is refused). For Count, Min
+	// and Max must be 0, for Sum they must not.
 	Want Statistic
 	// Resolution is, for quantiles, the least difference that matters: a value
-	// counts as the next of Min, Min + Resolution, …, at most 2³⁰ of them, and so
-	// is what is released. Take the unit in which the data are measured: fewer
-	// steps are a little more exact in rank. 0 is (Max − Min)/2²⁰.
+	// counts as the next of Min, Min + Resolution, …, at most 2³⁰ of them, and
+	// so is what is released. With 0 steps are some millionths of a value, down
+	// to 2⁻³⁰ of the range: a range that is far too wide then costs nothing.
 	Resolution float64
+	// TailIndex says what intervals assume where the range is learned: beyond
+	// the last group of rows that can be seen, rows thin out at least like a
+	// Pareto tail of this index, in [1.01, 64]. 0 is 1.5; 3 is narrower, and
+	// asks more.
+	TailIndex float64
+	// Bound is, without Min and Max, the most that a value can be in absolute
+	// value, in [2⁻¹⁰⁰, 2²⁰⁰]. Larger ones are clamped to it, and distances
+	// below 2⁻⁹⁶ of it count as none. 0 is 2⁶⁰, and [Summary.IntervalBounded]
+	// infinite.
+	Bound float64
 }
 
 // bad returns the error for a field.
@@ -79,11 +95,40 @@ func bad(field string, value any, want string) error {
 
 // normal returns the Params with their defaults filled in and without −0.
 func (p Params) normal() Params {
-	p.Epsilon, p.Delta, p.Rho, p.Min, p.Max, p.Resolution = p.Epsilon+0, p.Delta+0, p.Rho+0, p.Min+0, p.Max+0, p.Resolution+0
+	for _, x := range []*float64{&p.Epsilon, &p.Delta, &p.Rho, &p.Min, &p.Max, &p.Resolution, &p.TailIndex, &p.Bound} {
+		*x += 0
+	}
 	if p.Relation == 0 {
 		p.Relation = budget.AddRemove
 	}
 	return p
+}
+
+// summary returns normal Params with the defaults of a Summary.
+func (p Params) summary() Params {
+	if p.learns() && p.Want == 0 {
+		p.Want = Mean
+	}
+	if p.learns() && p.TailIndex == 0 {
+		p.TailIndex = 1.5
+	}
+	return p
+}
+
+// learns reports whether a Summary of the Params learns its range.
+func (p Params) learns() bool { return p.Min == 0 && p.Max == 0 && p.Want != Count }
+
+// bound returns the Bound, or its default.
+func (p Params) bound() float64 {
+	if p.Bound == 0 {
+		return 0x1p60
+	}
+	return p.Bound
+}
+
+// widest returns the axis of all values up to the bound.
+func (p Params) widest() rank.Axis {
+	return rank.Octaves(-p.bound(), p.bound(), p.bound()*0x1p-96)
 }
 
 // only returns Count or Sum where that number is released alone.
@@ -168,31 +213,50 @@ func (p Params) validate() error {
 		return bad("Min", p.Min, "0 for a count alone")
 	case p.Want == Count && p.Max != 0:
 		return bad("Max", p.Max, "0 for a count alone")
+	case p.learns() && p.Relation == budget.Replace:
+		return bad("Max", p.Max, "a number above Min under Replace: a range is learned under AddRemove")
+	case p.learns() && p.Delta > 0:
+		return bad("Max", p.Max, "a number above Min where Delta is given: a range is learned with Epsilon alone or Rho")
+	case p.learns() && p.Want == Sum:
+		return bad("Max", p.Max, "a number above Min for a sum alone: Want Mean learns the range")
+	case p.TailIndex != 0 && !p.learns():
+		return bad("TailIndex", p.TailIndex, "0 where the range is given, and for a count alone")
+	case p.learns() && p.TailIndex != 0 && !(p.TailIndex >= minIndex && p.TailIndex <= maxIndex):
+		return bad("TailIndex", p.TailIndex, "0 or a number in [1.01, 64]")
+	case p.Want == Count && p.Bound != 0:
+		return bad("Bound", p.Bound, "0 for a count alone")
 	case p.Want == Count:
 		return nil
 	}
-	return validateRange(p.Min, p.Max)
+	return p.validateRange(p.learns())
 }
 
-// validateRange checks the ends of an interval.
-func validateRange(lo, hi float64) error {
+// validateRange checks the ends of an interval, or what stands in their place.
+func (p Params) validateRange(learns bool) error {
 	switch {
-	case !(math.Abs(lo) <= maxEnd):
-		return bad("Min", lo, "a number of at most 2²⁰⁰ in absolute value")
-	case !(math.Abs(hi) <= maxEnd):
-		return bad("Max", hi, "a number of at most 2²⁰⁰ in absolute value")
-	case !(hi-lo >= limits.MinReal):
-		return bad("Max", hi, "a number that is at least 2⁻²⁰⁰ above Min")
+	case !learns && p.Bound != 0:
+		return bad("Bound", p.Bound, "0 where Min and Max are given")
+	case learns && p.Bound != 0 && !(p.Bound >= minBound && p.Bound <= maxEnd):
+		return bad("Bound", p.Bound, "0 or a number in [2⁻¹⁰⁰, 2²⁰⁰]")
+	case learns:
+		return nil
+	case !(math.Abs(p.Min) <= maxEnd):
+		return bad("Min", p.Min, "a number of at most 2²⁰⁰ in absolute value")
+	case !(math.Abs(p.Max) <= maxEnd):
+		return bad("Max", p.Max, "a number of at most 2²⁰⁰ in absolute value")
+	case !(p.Max-p.Min >= limits.MinReal):
+		return bad("Max", p.Max, "a number that is at least 2⁻²⁰⁰ above Min")
 	}
 	return nil
 }
 
 // Guarantee returns what a release of these Params promises for one row, of a [Summary] and of
-// quantiles: where Want is 0 the accountant knows more of a Summary by [Builder.Guarantee], which
-// does not hold for quantiles. Invalid Params promise nothing.
+// quantiles: where there are both, the accountant knows more of either by the Guarantee of its
+// Builder. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
-	switch q := (quantileParams{Params: p, Levels: [maxLevels]float64{0.5}}).normal(); {
+	q := quantileParams{Params: p, Levels: [maxLevels]float64{0.5}}.normal()
+	switch {
 	case q.validate() == nil:
 		return p.promise()
 	case p.validate() == nil:
@@ -204,6 +268,12 @@ func (p Params) Guarantee() budget.Guarantee {
 // summarised returns the guarantee of a Summary of valid Params.
 func (p Params) summarised() budget.Guarantee {
 	g := p.promise()
+	if p.learns() {
+		return g
+	}
+	if p.Delta > 0 {
+		return budget.Gaussian(p.Epsilon, p.Delta, g.Unit())
+	}
 	if l, err := p.law(half); err == nil {
 		return l.pair(g)
 	}
@@ -232,11 +302,8 @@ func (l law) pair(g budget.Guarantee) budget.Guarantee {
 // promise returns what the numbers say.
 func (p Params) promise() budget.Guarantee {
 	u := budget.Row(p.Relation)
-	switch {
-	case p.Rho > 0:
+	if p.Rho > 0 {
 		return budget.ZCDP(p.Rho, u)
-	case p.Delta > 0:
-		return budget.ApproxDP(p.Epsilon, p.Delta, u).WithPair(budget.ZCDP(p.rho(), u))
 	}
-	return budget.PureDP(p.Epsilon, u)
+	return budget.ApproxDP(p.Epsilon, p.Delta, u)
 }

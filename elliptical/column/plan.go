@@ -21,12 +21,16 @@ func (p Params) Plan() (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	return Plan{s.params, fixedSize + 16*len(s.values)}, nil
+	bytes := fixedSize + 16*len(s.values)
+	if s.params.learns() {
+		bytes += learnedSize
+	}
+	return Plan{s.params, bytes}, nil
 }
 
 // planned returns the Summary of no rows without noise.
 func (p Params) planned() (*Summary, error) {
-	p = p.normal()
+	p = p.normal().summary()
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
@@ -39,10 +43,11 @@ func (p Params) planned() (*Summary, error) {
 
 // StdErr returns the standard error that the noise gives to a statistic of so many rows, to first
 // order in noise over rows, for the values in [Min, Max] for which it is largest; that of StdDev
-// for values half of which are at either end. NaN for what is not released.
+// for values half of which are at either end. NaN for what is not released, and where the range is
+// learned for what depends on it.
 func (p Plan) StdErr(of Statistic, rows float64) float64 {
 	s, err := p.Params.planned()
-	if err != nil || !s.has(of) || !(rows >= 0) {
+	if err != nil || !s.has(of) || !(rows >= 0) || s.params.learns() && of != Count {
 		return math.NaN()
 	}
 	count, first, second := s.forms()
@@ -83,6 +88,8 @@ func (p Params) what() string {
 	switch {
 	case p.only() == Count:
 		return "a count"
+	case p.learns():
+		return "count, sum and mean of values whose range is learned"
 	case p.Want == Sum && p.Relation == budget.Replace:
 		of = "sum and mean"
 	}

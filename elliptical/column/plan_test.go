@@ -4,11 +4,13 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
 
-// A δ buys the most ρ of which the accountant says that it is kept.
+// By (ε, δ) the noise is that of the analytic Gaussian mechanism, the least there is, and rounded
+// to whole steps; quantiles spend the most ρ of which the accountant says that it is kept.
 func TestDelta(t *testing.T) {
 	for _, epsilon := range []float64{0x1p-20, 0.1, 1, 5, 100, 1000} {
 		for _, delta := range []float64{1e-300, 1e-9, 1e-3, 0.4, 0.99} {
@@ -23,14 +25,23 @@ func TestDelta(t *testing.T) {
 			require.True(t, kept(1), "%v, %v", epsilon, delta)
 			require.False(t, kept(1.001), "%v, %v", epsilon, delta)
 			g := b.Guarantee()
-			require.Equal(t, []float64{epsilon, delta}, []float64{g.Epsilon(), g.Delta()})
-			same, err := Params{Rho: p.rho(), Max: 1}.law(half)
-			require.NoError(t, err)
-			with, err := p.law(half)
-			require.NoError(t, err)
-			require.Equal(t, same, with, "the noise is that of ρ")
+			require.LessOrEqual(t, g.DeltaAt(epsilon), delta*(1+1e-9))
+			for i, n := range held(b).law.noises {
+				reach := math.Ldexp(float64(held(b).law.at[i].reach), -int(n.shift))
+				least, err := noise.GaussianSigma(epsilon, delta, 1)
+				require.NoError(t, err)
+				require.InEpsilon(t, least*reach, n.scale, 0x1p-16)
+				require.GreaterOrEqual(t, n.scale, least*reach*(1-1e-15))
+				require.LessOrEqual(t, n.scale, 0x1p46)
+				require.True(t, n.real.Sigma() == n.scale && !(n.normal.Sigma() > 0))
+			}
 		}
 	}
+	// At (1, 1e-6) less than by ρ.
+	sigma, err := noise.GaussianSigma(1, 1e-6, 1)
+	require.NoError(t, err)
+	p := Params{Epsilon: 1, Delta: 1e-6, Max: 1}.normal()
+	require.InDelta(t, 0.94, sigma*math.Sqrt(2*p.rho()), 0.03)
 }
 
 // A Plan has the standard errors of releases for the worst values, and no other has more.
@@ -72,7 +83,7 @@ func TestPlan(t *testing.T) {
 		}
 		require.True(t, math.IsNaN(plan.StdErr(0, 5)) && math.IsNaN(plan.StdErr(Mean, -1)) && math.IsNaN(plan.StdErr(Mean, math.NaN())))
 	}
-	_, err := Params{Epsilon: 1}.Plan()
+	_, err := Params{Epsilon: 1, Max: -1}.Plan()
 	require.ErrorIs(t, err, ErrParams)
 	require.True(t, math.IsNaN(Plan{}.StdErr(Count, 1)))
 }

@@ -1,6 +1,9 @@
 package column
 
 import (
+	"encoding/binary"
+	"math"
+
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -12,12 +15,13 @@ import (
 // privateBuilder is the kind of private state, unlike those of other packages.
 const privateBuilder = byte(wire.KindColumn)
 
-const privateVersion = 1
+const privateVersion = 2
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// exact sums without noise, protected by nothing. It is for a pipeline that moves its builders
-// between machines as trusted as this one, and must not reach a disk, a log or a person that the
-// column itself may not reach. To publish, use [Builder.Release].
+// exact sums without noise, or the rows themselves where the range is learned, protected by
+// nothing. It is for a pipeline that moves its builders between machines as trusted as this one,
+// and must not reach a disk, a log or a person that the column itself may not reach. To publish,
+// use [Builder.Release].
 //
 // The Builder stays as it is. The bytes are a function of the Params and the rows, in any order.
 // Every release of the state, here or where it was restored, spends the budget again. The error
@@ -29,8 +33,15 @@ func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	}
 	defer private.Leave(b.secret)
 	kind, p, t := privateBuilder, s.params, s.totals
+	if s.bound > 0 {
+		t.rows = s.kept.len()
+	}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
-	return wire.AppendFields(dst, privateFields(&kind, &p, &t)), nil
+	dst = wire.AppendFields(dst, privateFields(&kind, &p, &t))
+	for _, x := range s.kept.sorted() {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+	}
+	return dst, nil
 }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
@@ -48,12 +59,20 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 	var p Params
 	var t totals
 	r.Fields(privateFields(&kind, &p, &t))
+	var rows []float64
+	if r.Err() == nil && p.learns() {
+		for range min(t.rows, int64(r.Remaining()/8)) {
+			rows = append(rows, r.Float64())
+		}
+	}
 	if r.Err() == nil {
 		switch {
 		case kind != privateBuilder:
 			r.Fail("another kind of state")
-		case !t.possible():
+		case !t.possible() || p.learns() && t != totals{rows: int64(len(rows))}:
 			r.Fail("sums that no rows have")
+		case !valid(rows, p.bound()):
+			r.Fail("rows that are not as they are kept")
 		case p != s.params && r.Done() == nil:
 			return fault.Mismatch("column", "Params", s.params, p)
 		}
@@ -61,7 +80,9 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
-	s.totals = t
+	if s.kept = (kept{last: rows}); s.bound == 0 {
+		s.totals = t
+	}
 	return nil
 }
 

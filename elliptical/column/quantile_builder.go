@@ -1,9 +1,9 @@
 package column
 
 import (
-	"maps"
-	"slices"
+	"math"
 
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
@@ -12,8 +12,8 @@ import (
 
 type quantileSecret = private.State[counts]
 
-// QuantileBuilder counts the values of a column, by cells of the public Resolution: its memory
-// grows with the cells in use, not with the rows. It holds private data: it prints nothing of it,
+// QuantileBuilder counts the values of a column, by cells of a public axis: its memory grows with
+// the cells in use, not with the rows. It holds private data: it prints nothing of it,
 // and [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call
 // panics where it sees another one at work.
 type QuantileBuilder struct {
@@ -25,11 +25,14 @@ type QuantileBuilder struct {
 // counts is what a QuantileBuilder holds.
 type counts struct {
 	cells  map[int64]int64
+	axis   rank.Axis
 	params quantileParams
 }
 
 // NewQuantiles returns an empty QuantileBuilder of up to 32 levels in (0, 1), ascending: 0.5 is the
-// median. Each doubling of their number costs as much again. The error wraps [ErrParams].
+// median. One level has an interval in the units of the data, for a third of the budget; of
+// several, each doubling of their number costs as much again. Min and Max may be 0, and all finite
+// values within ±Bound count then. The error wraps [ErrParams].
 //
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
@@ -38,22 +41,22 @@ func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &QuantileBuilder{private.New(counts{map[int64]int64{}, q}), q, q.promise()}, nil
+	return &QuantileBuilder{private.New(counts{map[int64]int64{}, q.axis(), q}), q, q.promise()}, nil
 }
 
 // Guarantee returns what Release promises, also after it. A QuantileBuilder that NewQuantiles did
 // not make promises nothing.
 func (b *QuantileBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max] are clamped; NaN counts as the middle of the
-// interval. After Release, and on a QuantileBuilder that NewQuantiles did not make, Add does
+// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped; NaN counts as the
+// middle. After Release, and on a QuantileBuilder that NewQuantiles did not make, Add does
 // nothing.
 func (b *QuantileBuilder) Add(x float64) {
 	s := private.Enter(b.quantileSecret)
 	if s == nil {
 		return
 	}
-	s.cells[s.params.place(x)]++
+	s.cells[s.axis.Cell(x)]++
 	private.Leave(b.quantileSecret)
 }
 
@@ -88,23 +91,36 @@ func (b *QuantileBuilder) Release() (*Quantiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Quantiles{params: s.params}
-	for _, x := range s.release(cellBits) {
-		q.cells = append(q.cells, int(x>>cellBits))
-	}
-	return q, nil
+	return s.release(), nil
 }
 
-// release returns the chosen places, with 2^bits places to a cell.
-func (s *counts) release(bits uint) []int64 {
+// release chooses the quantiles.
+func (s *counts) release() *Quantiles {
 	var src noise.Source
-	indices := slices.Sorted(maps.Keys(s.cells))
-	rows := make([]int64, len(indices))
-	for i, index := range indices {
-		rows[i] = s.cells[index]
+	bits, q := s.params.bits(), &Quantiles{params: s.params, axis: s.axis}
+	rows := rank.NewJittered(0, s.cells, bits, &src)
+	places := s.params.choose(rows, rows.Len(), s.axis.Cells()<<bits, func(p rank.Part, rows rank.Ordered) int64 { return p.Choose(rows, &src) })
+	for i, x := range places {
+		if i < len(s.params.levels()) {
+			q.cells = append(q.cells, int(x>>bits))
+		} else {
+			q.ends[i-1] = int(x) + 1
+		}
 	}
-	j := newJittered(indices, rows, bits, &src)
-	return quantiles(j, s.params.cells()<<bits, j.len(), s.params.levels(), s.params.loss(), func(p part) int64 {
-		return choose(p.segments(j), &src)
-	})
+	return q
+}
+
+// choose returns the places of the levels among n rows, and for a single level those of the ends of
+// its interval.
+func (p *quantileParams) choose(rows rank.Ordered, n, places int64, draw func(rank.Part, rank.Ordered) int64) []int64 {
+	found := rank.Many(rows, places, n, p.levels(), p.loss(), func(part rank.Part) int64 { return draw(part, rows) })
+	if p.single() {
+		padded := rank.Padded{Rows: rows, N: n, Places: places}
+		loss := p.lossOf(endShare)
+		padded.More = 1 + int64(math.Ceil(padded.Part(p.Levels[0], loss, 0).Off(endMiss)))
+		for _, off := range [2]int64{-padded.More, padded.More} {
+			found = append(found, draw(padded.Part(p.Levels[0], loss, off), padded))
+		}
+	}
+	return found
 }

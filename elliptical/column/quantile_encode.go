@@ -5,29 +5,32 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of Quantiles, little-endian, version 2; floating-point numbers are IEEE 754 bits:
+// The encoding of Quantiles, little-endian, version 3; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 17, version 2
+//	6      header: "dpsk", kind 17, version 3
 //	8      Epsilon
 //	8      Delta
 //	8      Rho
 //	8      Min
 //	8      Max
 //	8      Resolution
+//	8      Bound
 //	1      Relation: 1 AddRemove, 2 Replace
 //	2      number of levels, 1 to 32
 //	for each level, in ascending order:
 //	8      the level
-//	4      its quantile, (x − Min)/Resolution; not lower than the one before
+//	4      the cell of its quantile; not lower than the one before
+//	for a single level:
+//	4, 4   the cells of the ends of its interval, plus 1
 //
 // No other bytes decode to the same Quantiles.
-const quantileVersion = 2
+const quantileVersion = 3
 
 // fields are the numbers of the Params before the levels.
 func (p *quantileParams) fields(levels *int) []wire.Field {
 	return []wire.Field{
-		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Resolution), wire.Byte(&p.Relation),
+		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Resolution), wire.Float(&p.Bound), wire.Byte(&p.Relation),
 		wire.Short(levels, maxLevels),
 	}
 }
@@ -36,6 +39,9 @@ func (p *quantileParams) fields(levels *int) []wire.Field {
 func (q *Quantiles) listed() (fields []wire.Field) {
 	for i := range q.cells {
 		fields = append(fields, wire.Float(&q.params.Levels[i]), wire.Int(&q.cells[i], maxCells))
+	}
+	if len(q.cells) == 1 {
+		fields = append(fields, wire.Int(&q.ends[0], maxCells+1), wire.Int(&q.ends[1], maxCells+1))
 	}
 	return fields
 }
@@ -84,11 +90,15 @@ func (q *Quantiles) check(r *wire.Reader) {
 		r.Fail("invalid Params")
 		return
 	}
-	last := 0
+	q.axis = p.axis()
+	last, cells := 0, int(q.axis.Cells())
 	for _, cell := range q.cells {
-		if cell < last || int64(cell) >= p.cells() {
+		if cell < last || cell >= cells {
 			r.Fail("quantiles out of range or order")
 		}
 		last = cell
+	}
+	if q.ends[0] > cells+1 || q.ends[1] > cells+1 {
+		r.Fail("an interval out of range")
 	}
 }

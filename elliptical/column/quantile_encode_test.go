@@ -10,16 +10,30 @@ import (
 )
 
 func sampleQuantiles() *Quantiles {
-	return &Quantiles{params: quartiles.normal(), cells: []int{20, 20, 77}}
+	p := quartiles.normal()
+	return &Quantiles{params: p, axis: p.axis(), cells: []int{20, 20, 77}}
+}
+
+// sampleMedian has an interval, and octaves.
+func sampleMedian() *Quantiles {
+	p := quantilesOf(Params{Rho: 0.5, Min: -1, Max: 1}).normal()
+	axis := p.axis()
+	q := &Quantiles{params: p, axis: axis, cells: []int{int(axis.Cell(.25))}}
+	q.ends = [2]int{int(axis.Cell(.125)) + 1, int(axis.Cells()) + 1}
+	return q
 }
 
 func quantileSamples() map[string]encoding.BinaryMarshaler {
 	return map[string]encoding.BinaryMarshaler{
-		"quantiles.hex": sampleQuantiles(), "median.hex": &Quantiles{params: quantilesOf(Params{Rho: 0.5, Min: -1, Max: 1, Resolution: 0.002}).normal(), cells: []int{500}},
+		"quantiles.hex": sampleQuantiles(), "median.hex": sampleMedian(),
 	}
 }
 
-func TestQuantileCodec(t *testing.T) { dptest.Codec(t, sampleQuantiles(), dptest.DeepEqual[Quantiles]) }
+func TestQuantileCodec(t *testing.T) {
+	for _, q := range []*Quantiles{sampleQuantiles(), sampleMedian()} {
+		dptest.Codec(t, q, dptest.DeepEqual[Quantiles])
+	}
+}
 
 func TestQuantileGoldenFiles(t *testing.T) { dptest.GoldenDumps(t, quantileSamples()) }
 
@@ -35,14 +49,19 @@ func TestQuantileDecodeRejects(t *testing.T) {
 		"both":           func(q *Quantiles) { q.params.Rho = 1 },
 		"NaN":            func(q *Quantiles) { q.params.Epsilon = math.NaN() },
 		"relation":       func(q *Quantiles) { q.params.Relation = 0 },
-		"no unit":        func(q *Quantiles) { q.params.Resolution = 0 },
 		"other unit":     func(q *Quantiles) { q.params.Resolution = 2 },
+		"a bound":        func(q *Quantiles) { q.params.Bound = 2 },
 		"negative zero":  func(q *Quantiles) { q.params.Min = math.Copysign(0, -1) },
 		"level":          func(q *Quantiles) { q.params.Levels[1] = 0.25 },
 		"no level":       func(q *Quantiles) { q.params.Levels[2] = 0 },
 		"order":          func(q *Quantiles) { q.cells[1] = 19 },
 		"beyond the end": func(q *Quantiles) { q.cells[2] = 201 },
 		"one more":       func(q *Quantiles) { q.cells = append(q.cells, 78) },
+	})
+	dptest.Spoiled(t, sampleMedian, empty, map[string]func(*Quantiles){
+		"an end behind":  func(q *Quantiles) { q.ends[1]++ },
+		"an end far off": func(q *Quantiles) { q.ends[0] = maxCells + 2 },
+		"a cell":         func(q *Quantiles) { q.cells[0] = q.ends[1] - 1 },
 	})
 }
 
@@ -61,11 +80,15 @@ func useQuantiles(t *testing.T, data []byte) {
 	p := q.Params()
 	require.True(t, q.Guarantee().Promises())
 	require.NotContains(t, q.String(), "NaN")
-	last := p.Min
+	last, most := q.axis.Low, q.axis.High
+	require.True(t, p.learns() || last == p.Min && most == p.Max)
 	for level, value := range q.All() {
-		require.True(t, last <= value && value <= p.Max)
+		require.True(t, last <= value && value <= most)
 		last = value
-		lo, hi := q.RankInterval(level, 0.95)
+		lo, hi := q.Interval(level, 0.95)
+		require.Equal(t, q.Len() > 1, math.IsNaN(lo) && math.IsNaN(hi))
+		require.True(t, q.Len() > 1 || q.axis.Low <= lo && lo <= value && value <= hi && hi <= most)
+		lo, hi = q.RankInterval(level, 0.95)
 		require.True(t, lo <= 0 && hi >= 0 && !math.IsInf(hi, 0), "[%v, %v]", lo, hi)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -12,6 +13,11 @@ const (
 	maxLevels = 32
 	maxCells  = 1 << 30
 	minLevel  = 0x1p-20 // of a level and of 1 − level
+	cellBits  = 32      // of the places in a cell, where there are several levels
+
+	// of a single level: what the quantile has of ε or ρ, and each end of its interval
+	pointShare, endShare = 2. / 3, 1. / 6
+	endMiss              = .005 // of each end
 )
 
 // quantileParams are the Params with the levels that are released, ascending; the entries behind
@@ -38,9 +44,6 @@ func (p Params) withLevels(levels []float64) (q quantileParams, err error) {
 // normal returns the Params with their defaults filled in and without −0.
 func (p quantileParams) normal() quantileParams {
 	p.Params = p.Params.normal()
-	if p.Resolution == 0 {
-		p.Resolution = (p.Max - p.Min) * 0x1p-20
-	}
 	for i := range p.Levels {
 		p.Levels[i] += 0
 	}
@@ -52,15 +55,20 @@ func (p quantileParams) validate() error {
 	if err := p.validateGuarantee(); err != nil {
 		return err
 	}
-	if err := validateRange(p.Min, p.Max); err != nil {
+	learns := p.Params.learns()
+	if err := p.validateRange(learns); err != nil {
 		return err
 	}
 	switch {
+	case p.TailIndex != 0:
+		return bad("TailIndex", p.TailIndex, "0 in NewQuantiles: it is for a Summary")
 	case p.Want != 0:
 		return bad("Want", p.Want, "0 in NewQuantiles: it is for a Summary")
 	case p.Rows != 0:
 		return bad("Rows", p.Rows, "0 in NewQuantiles: it is for a Summary")
-	case !(p.Resolution > 0 && p.Resolution <= p.Max-p.Min && (p.Max-p.Min)/p.Resolution <= maxCells-2):
+	case p.Resolution != 0 && learns:
+		return bad("Resolution", p.Resolution, "0 without Min and Max")
+	case p.Resolution != 0 && !(p.Resolution > 0 && p.Resolution <= p.Max-p.Min && (p.Max-p.Min)/p.Resolution <= maxCells-2):
 		return bad("Resolution", p.Resolution, "0 or a number that goes into the interval once, and at most 2³⁰ − 2 times")
 	}
 	last := 0.0
@@ -89,8 +97,37 @@ func (p *quantileParams) levels() []float64 {
 // depth returns ⌈log₂(m + 1)⌉, the number of rounds in which m quantiles are found.
 func (p *quantileParams) depth() int { return bits.Len(uint(len(p.levels()))) }
 
-// cells returns D, the number of values there are.
-func (p *quantileParams) cells() int64 { return int64(math.Round((p.Max-p.Min)/p.Resolution)) + 1 }
+// promise returns the guarantee of a release of valid Params.
+func (p *quantileParams) promise() budget.Guarantee {
+	g := p.Params.promise()
+	if p.Delta > 0 {
+		g = g.WithPair(budget.ZCDP(p.rho(), g.Unit()))
+	}
+	return g
+}
+
+// single reports whether there is one level, which has an interval.
+func (p *quantileParams) single() bool { return p.Levels[1] == 0 }
+
+// axis returns the cells of values: in steps of the Resolution, or by octaves, the finest of them
+// 2⁻³⁰ of the range.
+func (p *quantileParams) axis() rank.Axis {
+	switch {
+	case p.Resolution != 0:
+		return rank.Linear(p.Min, p.Max, p.Resolution)
+	case p.learns():
+		return p.widest()
+	}
+	return rank.Octaves(p.Min, p.Max, (p.Max-p.Min)*0x1p-30)
+}
+
+// bits returns the logarithm of the number of places in a cell.
+func (p *quantileParams) bits() uint {
+	if p.single() {
+		return 0
+	}
+	return cellBits
+}
 
 // loss returns the ε of one choice for one row added or removed, such that all rounds together keep
 // the guarantee.
@@ -101,32 +138,23 @@ func (p *quantileParams) cells() int64 { return int64(math.Round((p.Max-p.Min)/p
 // in each round, so that a round costs as much as one choice, and r rounds are r·loss-private; by
 // the bounded range they are r·loss²/8-zCDP (Cesar and Rogers 2021). A row that is replaced is one
 // removed and one added, which may lie in two parts: twice the loss. ∎
+//
+// A single level is three choices among all rows, of the shares above.
 func (p *quantileParams) loss() float64 {
-	rounds := float64(max(p.depth(), 1))
-	loss := p.Epsilon / rounds
+	if p.single() {
+		return p.lossOf(pointShare)
+	}
+	return p.lossOf(1 / float64(p.depth()))
+}
+
+// lossOf returns the ε of a choice that has a share of ε or ρ.
+func (p Params) lossOf(share float64) float64 {
+	loss := p.Epsilon * share
 	if p.gaussian() {
-		loss = math.Sqrt(8 * p.rho() / rounds)
+		loss = math.Sqrt(8 * p.rho() * share)
 	}
 	if p.Relation == budget.Replace {
 		loss /= 2
 	}
 	return loss * (1 - 0x1p-45) // for the roundings
-}
-
-// place returns the number of the cell of a value, in [0, D). NaN is the one in the middle.
-func (p *quantileParams) place(x float64) int64 {
-	last := p.cells() - 1
-	if x != x {
-		return last / 2
-	}
-	y := math.Floor((min(max(x, p.Min), p.Max)-p.Min)/p.Resolution + 0.5)
-	if !(y >= 0 && y <= maxCells) { // for no valid Params
-		return 0
-	}
-	return min(int64(y), last)
-}
-
-// value returns the value of a cell.
-func (p *quantileParams) value(cell int64) float64 {
-	return min(p.Min+float64(cell)*p.Resolution, p.Max)
 }

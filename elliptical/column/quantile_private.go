@@ -65,7 +65,7 @@ func (b *QuantileBuilder) RestorePrivateState(data []byte) error {
 			r.Fail("another kind of state")
 		case p != s.params && r.Done() == nil:
 			return fault.Mismatch("column", "Params", s.params, p)
-		case last >= s.params.cells():
+		case last >= s.axis.Cells():
 			r.Fail("cells out of range")
 		}
 	}

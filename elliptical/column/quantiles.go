@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -13,7 +14,9 @@ import (
 // Quantiles are released quantiles of a column: public, immutable, safe for concurrent readers.
 type Quantiles struct {
 	params quantileParams
-	cells  []int // by level; nil only in a zero value
+	axis   rank.Axis // of the params
+	cells  []int     // by level; nil only in a zero value
+	ends   [2]int    // of the interval of a single level, as cell + 1
 }
 
 func (q *Quantiles) valid() bool { return q != nil && len(q.cells) > 0 }
@@ -36,7 +39,7 @@ func (q *Quantiles) Len() int { return len(q.cells) }
 func (q *Quantiles) All() iter.Seq2[float64, float64] {
 	return func(yield func(level, value float64) bool) {
 		for i, cell := range q.cells {
-			if !yield(q.params.Levels[i], q.params.value(int64(cell))) {
+			if !yield(q.params.Levels[i], q.axis.Value(int64(cell))) {
 				return
 			}
 		}
@@ -58,36 +61,52 @@ func (q *Quantiles) Quantile(level float64) float64 {
 	if i < 0 {
 		return math.NaN()
 	}
-	return q.params.value(int64(q.cells[i]))
+	return q.axis.Value(int64(q.cells[i]))
+}
+
+// Interval returns values between which the quantile of the clamped values lies with the given
+// confidence in [0, 1), for all data; with the level·n-th value, where level·n is an integer, the
+// next one. (The level is taken as a multiple of 2⁻²⁴.) It holds Quantile(level). It was chosen at
+// the release, for a confidence of .99, and is the same for all smaller ones; for larger ones it is
+// the whole axis. NaN where more than one level was released, and for other arguments.
+//
+// The ends are two choices of their own, of ranks e rows less and more, with e such that the rank
+// of either is off by e − 1 at most, but for a probability of .005 (see [rank.Part.Off]; for the
+// 4/3·ln of some 10⁹ over ε rows of the median, 132 at ε = 1).
+func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
+	if q.index(level) < 0 || !q.params.single() || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	if confidence > 1-2*endMiss {
+		return q.axis.Low, q.axis.High
+	}
+	lo, _ = q.axis.Edges(int64(q.ends[0]) - 1)
+	_, hi = q.axis.Edges(int64(q.ends[1]) - 1)
+	return min(lo, q.Quantile(level)), max(hi, q.Quantile(level))
 }
 
 // RankInterval returns by how many rows, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(level) is off,
-// at most, with the given confidence in [0, 1): with q the quantile and r half of the Resolution,
-// some number in level·n + [lo, hi] is at least the number of rows below q − r and at most that of
-// the rows up to q + r. Of the rows within r of q, which are one step of the Resolution, it says
-// nothing. NaN for other arguments.
+// at most, with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the
+// number of rows in cells of the axis before that of the quantile, and at most that of the rows up
+// to it. Of the rows in its cell, those within half of a Resolution or some millionths of the
+// value, it says nothing. NaN for other arguments.
 //
 // It holds for all data and is the same before any are seen, so that it is wide: typical errors are
-// a tenth of it. In each of the r rounds that lead to the level
-//
-//	Pr[|d| > 1 + s] ≤ (places of the axis)·e^−κs
-//
-// as there is one place at least with |d| ≤ 1; the confidence is divided by r, and the bounds of
-// the rounds add up. (Two of k rows of one cell may share a place, with probability k·2⁻³² where it
-// matters, which is left out.)
+// a tenth of it. In each of the r rounds that lead to the level one place at least has the wanted
+// rank (see [rank.Part.Off]); the confidence is divided by r, and the bounds of the rounds add up,
+// with one row for each place that cuts the rows. (That two of k rows of one cell share such a
+// place, of probability k·2⁻³², is left out.)
 func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
 	at := q.index(level)
 	if at < 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
-	levels, loss := q.params.levels(), q.params.loss()
+	levels, loss, places := q.params.levels(), q.params.loss(), q.axis.Cells()<<q.params.bits()
 	each := (1 - confidence) / float64(q.params.depth())
-	places := float64(q.params.cells()) * (1 << cellBits)
 	from, to, below, above := 0, len(levels), 0.0, 1.0
 	for {
 		middle := (from + to) / 2
-		p := newPart(0, 1, 0, 0, (levels[middle]-below)/(above-below), loss)
-		hi += 1 + math.Log(places/each)/p.kappa
+		hi += rank.NewPart(0, places, 0, 0, (levels[middle]-below)/(above-below), loss).Off(each)
 		switch {
 		case at == middle:
 			return -hi, hi
@@ -96,6 +115,7 @@ func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
 		default:
 			from, below = middle+1, levels[middle]
 		}
+		hi++
 	}
 }
 
@@ -104,5 +124,9 @@ func (q *Quantiles) String() string {
 	if !q.valid() {
 		return "column.Quantiles (empty)"
 	}
-	return fmt.Sprintf("column.Quantiles: %d of values in [%g, %g], in steps of %g, %v", len(q.cells), q.params.Min, q.params.Max, q.params.Resolution, q.Guarantee())
+	steps := ""
+	if r := q.params.Resolution; r != 0 {
+		steps = fmt.Sprintf(", in steps of %g", r)
+	}
+	return fmt.Sprintf("column.Quantiles: %d of values in [%g, %g]%s, %v", len(q.cells), q.axis.Low, q.axis.High, steps, q.Guarantee())
 }

@@ -1,6 +1,11 @@
 package column
 
-import "github.com/dpsketch/dpsketch/noise/budget"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
 
 // A scheme says which integers a row adds to the coordinates that are released, and how far one row
 // moves them: for each row, or under Replace each pair of rows, with differences dᵢ,
@@ -14,6 +19,7 @@ import "github.com/dpsketch/dpsketch/noise/budget"
 //	pure, 2          p₀ = (1−t²)/(1+κ), p± = ((t²+κ)/(1+κ) ± t)/2 with κ = 3/5; reach Λ = 41/40
 //	zCDP, 1          the same as pure, 1                     reach 1: Σl² = (1+t²)/2
 //	zCDP, 2          l₀ = 1−t², l± = (t² ± t)/2              reach 1: Σl² = 1 − (3/2)t²(1−t²)
+//	zCDP, learned    ¼, t                                    reach √17/4: Σl² = 1/16 + t²
 //
 // The last are the Lagrange polynomials at Fejér's nodes −1, 0, 1, and no Gaussian noise has less
 // variance in any of them. For κ: where |t| ≤ (t²+κ)/(1+κ) all three are ≥ 0 and add up to 1; else
@@ -29,6 +35,10 @@ import "github.com/dpsketch/dpsketch/noise/budget"
 //	pure, 2          t, t²             reaches 9/4, 9/4: δ(3−δ)·4/9 is at most 1, at δ = 3/2
 //	zCDP, 2          t, t²             reaches 2, 77/64: with the top at δ = √5 − 1,
 //	                                   4δ²(2−δ)/(2+δ) ≤ 1.2012² < (77/64)²
+//
+// Where the range is learned, t = 0 is the centre and so the mean nearly: what the count's noise
+// adds to it is in proportion to the mean, and the count gets little. That has the variance (1 +
+// 1/16)(1 + 16m²) where the first line has 2(1 + m²).
 //
 // All polynomials are scaled to integers, and the reaches with them, rounded up: inequalities
 // between polynomials hold at the rational points too. TestReaches enumerates them.
@@ -67,6 +77,13 @@ func (p Params) scheme(h int64) scheme {
 			s.at = []coordinate{{[3]int64{0, 1, 0}, 2 * h}, {[3]int64{0, 0, 1}, h*h + ceil(13*h*h, 64)}}
 		}
 		return s
+	case p.learns() && !pure:
+		c := ceil(h, 4)
+		reach := int64(math.Ceil(math.Sqrt(float64(h*h+c*c)) * round.Up))
+		return scheme{
+			at:    []coordinate{{[3]int64{c, 0, 0}, reach}, {[3]int64{0, 1, 0}, reach}},
+			count: []float64{1 / float64(c), 0}, first: []float64{0, 1 / f},
+		}
 	case p.moments() == 1:
 		return scheme{
 			at:    []coordinate{{[3]int64{h, -1, 0}, 2 * h}, {[3]int64{h, 1, 0}, 2 * h}},

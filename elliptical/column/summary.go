@@ -15,6 +15,7 @@ type Summary struct {
 	params Params
 	law    law        // of the Params
 	rows   int64      // under Replace
+	found  *learned   // where the range is learned
 	values []wide.Int // the coordinates with their noise; nil only in a zero value
 }
 
@@ -61,6 +62,14 @@ func (s *Summary) read(weights []float64) (f form) {
 	return f
 }
 
+// grid returns the map of values to t.
+func (s *Summary) grid() grid {
+	if s.found != nil {
+		return s.found.grid(half)
+	}
+	return s.params.grid(half)
+}
+
 // forms returns the number of rows, Σt and Σt², t = (x − middle)/unit.
 func (s *Summary) forms() (rows, first, second form) {
 	rows = s.read(s.law.count)
@@ -83,11 +92,20 @@ func (s *Summary) has(of Statistic) bool {
 	return true
 }
 
-// sum returns the form of the sum.
+// sum returns the form of the sum of the clamped values.
 func (s *Summary) sum() form {
 	rows, first, _ := s.forms()
-	g := s.params.grid(half)
+	g := s.grid()
 	return form{}.plus(g.middle, rows).plus(g.unit, first)
+}
+
+// back returns what is added to the sum for rows beyond a learned range, and its standard error.
+func (s *Summary) back() (sum, deviation float64) {
+	if s.found == nil {
+		return 0, 0
+	}
+	sum, variance, _ := s.found.histogram.Back(s.found.chosen)
+	return sum, math.Sqrt(variance)
 }
 
 // value returns the x of a t in [−1, 1], within [Min, Max].
@@ -111,7 +129,8 @@ func (s *Summary) moments() (mean, square float64) {
 }
 
 // StdErr returns the standard error that the noise gives to a statistic, to first order in noise
-// over rows, at the released numbers: without that of clamping or sampling. +Inf for Mean, Variance
+// over rows, at the released numbers: without that of clamping or sampling, but with that of what a
+// learned range adds back. +Inf for Mean, Variance
 // and StdDev where the noise leaves no rows, and for StdDev where it leaves no variance.
 func (s *Summary) StdErr(of Statistic) float64 {
 	if !s.has(of) {
@@ -119,7 +138,8 @@ func (s *Summary) StdErr(of Statistic) float64 {
 	}
 	rows, first, second := s.forms()
 	mean, square := s.moments()
-	unit := s.params.grid(half).unit
+	_, back := s.back()
+	unit := s.grid().unit
 	n := max(rows.value, 0)
 	variance := max(square-mean*mean, 0)
 	ofVariance := s.deviation(second.plus(-2*mean, first).plus(mean*mean-variance, rows)) / n * unit * unit
@@ -127,9 +147,9 @@ func (s *Summary) StdErr(of Statistic) float64 {
 	case Count:
 		return s.deviation(rows)
 	case Sum:
-		return s.deviation(s.sum())
+		return math.Hypot(s.deviation(s.sum()), back)
 	case Mean:
-		return s.deviation(first.plus(-mean, rows)) / n * unit
+		return math.Hypot(s.deviation(first.plus(-mean, rows))*unit, back) / n
 	case Variance:
 		return ofVariance
 	}
@@ -140,10 +160,7 @@ func (s *Summary) StdErr(of Statistic) float64 {
 func (s *Summary) deviation(f form) float64 {
 	norm := math.Hypot(math.Hypot(f.noise[0], f.noise[1]), f.noise[2])
 	if s.params.only() == Count { // where the noise can be so small that it is not continuous
-		if s.law.gaussian {
-			return math.Sqrt(s.law.noises[0].normal.Variance())
-		}
-		return math.Sqrt(s.law.noises[0].laplace.Variance())
+		return s.law.noises[0].deviation()
 	}
 	if s.law.gaussian {
 		return norm
@@ -157,6 +174,7 @@ func (s *Summary) deviation(f form) float64 {
 //	          integer and can be negative
 //	Sum       of the clamped values, with noise of mean 0
 //	Mean      of the clamped values, in [Min, Max], near the middle where the noise leaves no rows
+//	          (of a learned range, both with what values beyond it lost, as far as it was seen)
 //	Variance  the mean of (x − Mean)² over the clamped values, between 0 and (Max − Min)²/4
 //	StdDev    its square root
 //
@@ -166,19 +184,20 @@ func (s *Summary) Value(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()
 	}
-	if of == Sum {
-		return s.sum().value
-	}
-	if of == Count {
-		rows, _, _ := s.forms()
+	back, _ := s.back()
+	rows, _, _ := s.forms()
+	switch of {
+	case Sum:
+		return s.sum().value + back
+	case Count:
 		return rows.value
 	}
-	g := s.params.grid(half)
+	g := s.grid()
 	mean, square := s.moments()
 	variance := max(square-mean*mean, 0) * g.unit * g.unit
 	switch of {
 	case Mean:
-		return g.value(mean)
+		return g.value(mean) + back/max(rows.value, 1)
 	case Variance:
 		return variance
 	}

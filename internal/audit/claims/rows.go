@@ -258,14 +258,35 @@ var rows = []row{
 	{
 		claim: "Quantiles of a column are ε-private or ρ-zCDP for one row", about: "elliptical/column.QuantileBuilder.Release elliptical/column.QuantileBuilder.Guarantee " +
 			"elliptical/column.Quantiles.Guarantee",
-		theorem: "the exponential mechanism with exact weights, the middle level first and then both parts", proof: "elliptical/column/exponential.go", code: "elliptical/column.choose elliptical/column.part.weight elliptical/column.quantiles",
-		exact: "elliptical/column.TestExactQuantiles elliptical/column.TestWeightRatios elliptical/column.TestPartsAreDisjoint", audit: "elliptical/column.TestChoose",
-		edits: "elliptical/column: weights with twice the exponent; a row in both parts; quantiles with all of the loss in each round",
+		theorem: "the exponential mechanism with exact weights, the middle level first and then both parts; three choices for one level", proof: "elliptical/column/internal/rank/exponential.go",
+		code:  "elliptical/column/internal/rank.Part.Choose elliptical/column/internal/rank.Part.weight elliptical/column/internal/rank.Many elliptical/column.quantileParams.choose",
+		exact: "elliptical/column.TestExactQuantiles elliptical/column/internal/rank.TestWeightRatios elliptical/column/internal/rank.TestPartsAreDisjoint", audit: "elliptical/column/internal/rank.TestChoose",
+		edits: "elliptical/column/internal/rank: weights with twice the exponent; a row in both parts",
 	},
 	{
-		claim: "Standard errors and intervals of a column hold", about: "elliptical/column.Summary.StdErr elliptical/column.Plan.StdErr elliptical/column.Summary.Interval elliptical/column.Quantiles.RankInterval", theorem: "the exact law of the noise",
-		proof: "elliptical/column/interval.go", code: "elliptical/column.Summary.reach elliptical/column.laplaceReach", exact: "elliptical/column.TestErrors elliptical/column.TestLaplaceReach",
+		claim: "A range is learned, and the rows on it released, within ε or ρ for one row", about: "elliptical/column.Builder.Release",
+		theorem: "own: three steps that compose adaptively; ends are a function of released numbers", proof: "elliptical/column/learn.go",
+		code:  "elliptical/column.state.learn elliptical/column.learned.count elliptical/column.learned.disturb elliptical/column.Params.spending elliptical/column/internal/tail.Histogram.Choose",
+		exact: "elliptical/column.TestChainIsPrivate elliptical/column.TestSensitivityOfTheHistogram elliptical/column/internal/rank.TestNearest", audit: "elliptical/column.TestRangeIsAFunctionOfTheRelease",
+		edits: "elliptical/column: the centre for nothing; a number of rows without noise; the sum of a learned range with all of the budget",
+	},
+	{
+		claim: "Standard errors and intervals of a column hold", about: "elliptical/column.Summary.StdErr elliptical/column.Plan.StdErr elliptical/column.Summary.Interval elliptical/column.Quantiles.RankInterval",
+		theorem: "the exact law of the noise",
+		proof:   "elliptical/column/interval.go", code: "elliptical/column.Summary.reach elliptical/column.laplaceReach", exact: "elliptical/column.TestErrors elliptical/column.TestLaplaceReach",
 		audit: "elliptical/column.TestCoverage elliptical/column.TestQuantileAccuracy", edits: "elliptical/column: intervals a fifth too narrow",
+	},
+	{
+		claim: "The interval of a quantile holds it, for all rows", about: "elliptical/column.Quantiles.Interval",
+		theorem: "own: two choices some rows away, with rows beyond the data", proof: "elliptical/column/quantiles.go", code: "elliptical/column.quantileParams.choose elliptical/column/internal/rank.Part.Off elliptical/column/internal/rank.Axis.Edges",
+		exact: "elliptical/column.TestIntervalOfAQuantile elliptical/column/internal/rank.TestOctaves", audit: "elliptical/column.TestIntervalOfAQuantile",
+		edits: "elliptical/column: an interval of the middles of cells; an end of the interval for nothing",
+	},
+	{
+		claim: "Intervals of a learned range hold the mean of rows that thin out, or of all within the Bound", about: "elliptical/column.Summary.IntervalTail elliptical/column.Summary.IntervalBounded elliptical/column.Summary.Range",
+		theorem: "own: geometric numbers are the worst", proof: "elliptical/column/internal/tail/beyond.go", code: "elliptical/column/internal/tail.Histogram.Most elliptical/column/internal/tail.Histogram.Least elliptical/column.Summary.tailed",
+		exact: "elliptical/column/internal/tail.TestWhatClampingTakes", audit: "elliptical/column.TestIntervalsOfALearnedRange elliptical/column.TestRowsAtTheBound",
+		edits: "elliptical/column: the noise of one bin for all at once; an interval of few rows that is not wide",
 	},
 	{
 		claim:   "Means of many coordinates without known ranges are ρ-zCDP for one row, all steps together",

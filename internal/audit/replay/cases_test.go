@@ -85,7 +85,7 @@ func releases(t *testing.T) map[string][]pair {
 		"kor/distinct.ReleasePair":                  {setsPair()},
 		"elliptical.Builder.Release":                ellipticalPairs(false),
 		"elliptical.Mechanism.Release":              ellipticalPairs(true),
-		"elliptical/column.Builder.Release":         columnPairs(),
+		"elliptical/column.Builder.Release":         append(columnPairs(), columnLearned(column.Params{Epsilon: 1}), columnLearned(column.Params{Rho: 0.5})),
 		"elliptical/column.QuantileBuilder.Release": {columnQuantiles()},
 		"noise/approx.Mechanism.Release":            approxPairs(),
 		"noise/approx.AdviceSearch.Release":         {advisedPair()},
@@ -858,11 +858,27 @@ func columnPairs() (pairs []pair) {
 	return pairs
 }
 
-func columnQuantiles() pair {
-	return pair{name: "one row", extra: `column\.\(\*jittered\)|column\.halved|column\.below|column\.choose`, most: 128,
-		why: "rows are spread within their cells, a draw for each that is looked at, and a place is chosen by rejection from a range that depends on the weights: both are exact whatever is drawn (column/exponential.go, jitter.go)",
+// columnLearned: where both sides find the same centre and range, a row more moves the number of
+// rows by 1 and the sum by its value.
+func columnLearned(p column.Params) pair {
+	return pair{name: fmt.Sprint("learned by ", p.Epsilon, p.Rho), norm: inf, bound: 1.001, extra: `rank\.below|rank\.Part\.Choose`, most: 128,
+		why: "the centre is chosen by rejection from a range that depends on the weights, which is exact whatever is drawn (column/internal/rank/exponential.go); all else is the same draws for both",
 		run: func(side int) map[string]float64 {
-			b := made(column.NewQuantiles(column.Params{Epsilon: 1, Max: 100}, 0.25, 0.5, 0.75))
+			b := made(column.New(p))
+			for i := range 4000 + side {
+				b.Add([4]float64{0, -1, 2, 0}[i%4]) // so many zeros that they have the centre
+			}
+			s := made(b.Release())
+			lo, hi := s.Range()
+			return map[string]float64{"given low": lo, "given high": hi, "count": s.Value(column.Count), "sum": s.Value(column.Sum)}
+		}}
+}
+
+func columnQuantiles() pair {
+	return pair{name: "one row", extra: `rank\.\(\*Jittered\)|rank\.halved|rank\.below|rank\.Part\.Choose`, most: 128,
+		why: "rows are spread within their cells, a draw for each that is looked at, and a place is chosen by rejection from a range that depends on the weights: both are exact whatever is drawn (column/internal/rank/exponential.go, jitter.go)",
+		run: func(side int) map[string]float64 {
+			b := made(column.NewQuantiles(column.Params{Epsilon: 1, Max: 100, Resolution: 1}, 0.25, 0.5, 0.75))
 			for i := range 300 + side {
 				b.Add(float64(i % 97))
 			}

@@ -11,7 +11,7 @@ import (
 // computed from released objects, the caller's own rows. private are those that do without being
 // Builders. Every other exported type shows by its methods what it is.
 var (
-	public = strings.Fields("elliptical/column.Params elliptical/column.Plan elliptical/column.Statistic " +
+	public = strings.Fields("elliptical/column.Bin elliptical/column.Params elliptical/column.Plan elliptical/column.Statistic " +
 		"kor/distinct.Params kor/distinct.Plan " +
 		"alp.Params alp.Plan alp.Prior alp.Structure alp.Variant arete.Arete arete.Lattice arete.Law arete.Objective arete.Params arete.Plan elliptical.Params elliptical.Plan elliptical.Shape " +
 		"elliptical.Vector hashing.Key hashing.Polynomial hashing.Range hashing.Seed jl.Noise jl.Norm jl.Params jl.Plan " +

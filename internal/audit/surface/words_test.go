@@ -98,14 +98,18 @@ func (s *subject) auditType(name string, lacks func(who, what string)) {
 	}
 }
 
-// auditInterval asks that an interval is asked for by its confidence, the last argument, and has
-// two ends.
+// auditInterval asks that an interval is asked for by its confidence, the last argument (but for
+// what IntervalTail assumes), and has two ends.
 func (s *subject) auditInterval(name, method string, f *types.Signature, lacks func(who, what string)) {
 	if !strings.HasSuffix(method, "Interval") && !strings.HasPrefix(method, "Interval") {
 		return
 	}
 	arguments, results := f.Params(), f.Results()
-	if n := arguments.Len(); n == 0 || arguments.At(n-1).Name() != "confidence" {
+	n := arguments.Len()
+	if method == "IntervalTail" {
+		n--
+	}
+	if n == 0 || arguments.At(n-1).Name() != "confidence" {
 		lacks(name, "a confidence as the last argument of "+method)
 	}
 	if results.Len() < 2 || results.At(0).Name() != "lo" || results.At(1).Name() != "hi" {

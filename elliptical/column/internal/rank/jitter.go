@@ -1,26 +1,26 @@
-package column
+package rank
 
 import (
+	"maps"
 	"math/bits"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Values that many rows share leave no ranks to choose from. So every row gets a place of its own:
-// a uniform one of 2³² within its cell, independently of all others, which is a random map of each
-// row by itself and costs no privacy. The places are drawn as far as they are asked for: the number
-// of rows in the left half of an interval is binomial, and the rows of each half are uniform in it
-// again. So what is seen has exactly the law of places that were drawn one by one, and a cell of
-// 10⁹ rows is one number until a quantile falls into it.
+// Where several quantiles are wanted, those found first cut the rows in two, and a value that many
+// rows share would have to be cut. So every row gets a place of its own: a uniform one of 2³²
+// within its cell, independently of all others, which is a random map of each row by itself and
+// costs no privacy. The places are drawn as far as they are asked for: the number of rows in the
+// left half of an interval is binomial, and the rows of each half are uniform in it again. So what
+// is seen has exactly the law of places that were drawn one by one, and a cell of 10⁹ rows is one
+// number until a quantile falls into it.
 
-const (
-	cellBits = 32
-	few      = 32 // rows that are drawn one by one
-)
+const few = 32 // rows that are drawn one by one
 
-// jittered are rows in order of their places on the axis of all cells.
-type jittered struct {
+// Jittered are rows in order of their places on the axis of all cells. Where a cell has one place
+// nothing is drawn.
+type Jittered struct {
 	cells []cell
 	bits  uint // places within a cell: 2^bits
 	src   *noise.Source
@@ -40,19 +40,19 @@ type interval struct {
 	places      []int64   // of few rows, once they are drawn; sorted
 }
 
-// newJittered takes cells with their counts, in ascending order.
-func newJittered(indices, counts []int64, bits uint, src *noise.Source) *jittered {
-	j := &jittered{bits: bits, src: src}
-	below := int64(0)
-	for i, index := range indices {
-		j.cells = append(j.cells, cell{index, below, &interval{count: counts[i]}})
-		below += counts[i]
+// NewJittered takes the number of rows in each cell in use, and that of those before all of these.
+// A cell has 2^bits places.
+func NewJittered(before int64, counts map[int64]int64, bits uint, src *noise.Source) *Jittered {
+	j := &Jittered{bits: bits, src: src}
+	for _, index := range slices.Sorted(maps.Keys(counts)) {
+		j.cells = append(j.cells, cell{index, before, &interval{count: counts[index]}})
+		before += counts[index]
 	}
 	return j
 }
 
-// len returns the number of rows.
-func (j *jittered) len() int64 {
+// Len returns the number of rows.
+func (j *Jittered) Len() int64 {
 	if len(j.cells) == 0 {
 		return 0
 	}
@@ -60,8 +60,8 @@ func (j *jittered) len() int64 {
 	return last.below + last.rows.count
 }
 
-// place returns the place of the row of a rank in [0, len).
-func (j *jittered) place(rank int64) int64 {
+// Place returns the place of the row of a rank in [0, len).
+func (j *Jittered) Place(rank int64) int64 {
 	i, found := slices.BinarySearchFunc(j.cells, rank, func(c cell, rank int64) int {
 		switch {
 		case c.below < rank:
@@ -91,13 +91,13 @@ func (j *jittered) place(rank int64) int64 {
 	}
 }
 
-// below returns the number of rows at places before x.
-func (j *jittered) below(x int64) int64 {
+// Below returns the number of rows at places before x.
+func (j *Jittered) Below(x int64) int64 {
 	index := x >> j.bits
 	i, found := slices.BinarySearchFunc(j.cells, index, func(c cell, index int64) int { return int(max(min(c.index-index, 1), -1)) })
 	if !found {
 		if i == len(j.cells) {
-			return j.len()
+			return j.Len()
 		}
 		return j.cells[i].below
 	}
@@ -119,9 +119,9 @@ func (j *jittered) below(x int64) int64 {
 }
 
 // open draws the places of few rows, or splits many between the halves of their interval.
-func (j *jittered) open(rows *interval, size int64) {
+func (j *Jittered) open(rows *interval, size int64) {
 	switch {
-	case rows.places != nil || rows.left != nil || size == 1 && rows.count > few:
+	case rows.places != nil || rows.left != nil || size == 1:
 	case rows.count <= few:
 		rows.places = make([]int64, rows.count)
 		for i := range rows.places {

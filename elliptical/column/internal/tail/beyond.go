@@ -1,0 +1,86 @@
+package tail
+
+import "math"
+
+// Beyond returns how much rows beyond the last visible bin may add to what clamping took, by what
+// the last visible bins say of the tail. It is no bound: a light bulk with a little heavy tail
+// looks as if it had none.
+func (h *Histogram) Beyond(side int, r Range) (sum float64) {
+	top, end := r.Top[side], r.End[side]
+	two := 2 * h.Scale
+	if h.Laplace {
+		two = 3 * h.Scale
+	}
+	ratio, last, before := h.ratio(side, top)
+	rows := 4 * h.Scale
+	if top >= 3 {
+		ratio = min(steepen, ratio*(1+math.Sqrt(1/last+1/before+2*square(h.Scale/last))))
+		rows = max(h.at(side, top-1)+two, (h.at(side, top-2)+two)*ratio, 0)
+	}
+	collapse := false
+	for b := top; b < h.count(); b++ {
+		next := ratio * rows
+		if b < top+direct {
+			next = min(next, h.positive(side, b)+two)
+			if b == top {
+				rows = h.at(side, b-1) - h.Scale
+				collapse = rows > 3*next
+			}
+			if collapse {
+				ratio = min(ratio, next/rows)
+			}
+		}
+		rows = next
+		sum += rows * h.gain(b, end)
+	}
+	return sum
+}
+
+// Theorem. Let no number of rows be off by more than most, and let at most m/(1−ρ) rows lie beyond
+// the last visible bin of a side, m = h_top + most, and beyond each half octave further at most ρ <
+// 1/√2 of those beyond the one before. Then clamping took at most Most and at least Least from the
+// sum on that side, whatever range and top are: as Σ(|y| − e_end)⁺ of a bin is between its rows
+// times e_b − e_end and times √2·e_b − e_end, where that is positive, and Σ_{b≥top} h_b·w_b with
+// increasing w_b and bounded numbers beyond each edge is largest where these are attained. (The
+// numbers behind the last bin are 0, so it counts 1/(1−ρ) times.) With ρ = 2^{−index/2} a tail of
+// that index is such a tail. ∎
+
+// Most returns the most that clamping took on a side; for an infinite index, of rows that are
+// nowhere but in visible bins, and for 0 of any rows up to the bound.
+func (h *Histogram) Most(side int, r Range, most, index float64) (sum float64) {
+	top, end := h.Anchor(side, r), h.Edge(r.End[side])
+	if index == 0 {
+		top = h.count()
+	}
+	above := func(b int) float64 { return max(math.Sqrt2*h.Edge(b)-end, 0) }
+	for b := r.End[side]; b < top; b++ {
+		sum += max(h.at(side, b)+most, 0) * above(b)
+	}
+	ratio := math.Exp2(-index / 2)
+	rows := h.positive(side, top) + most
+	for b := top; b < h.count(); b++ {
+		if b == h.count()-1 {
+			rows /= 1 - ratio
+		}
+		sum += rows * above(b)
+		rows *= ratio
+	}
+	return sum
+}
+
+// Least returns the least that clamping took on a side.
+func (h *Histogram) Least(side int, r Range, most float64) (sum float64) {
+	for b := r.End[side]; b < r.Top[side]; b++ {
+		sum += max(h.at(side, b)-most, 0) * (h.Edge(b) - h.Edge(r.End[side]))
+	}
+	return sum
+}
+
+// Anchor returns the bin from which on the theorem asks for a thinning tail: the first behind the
+// visible ones, or where a side has none, behind the bulk of all rows.
+func (h *Histogram) Anchor(side int, r Range) int {
+	if top := r.Top[side]; top > 0 {
+		return top
+	}
+	return h.bulk() + 1
+}

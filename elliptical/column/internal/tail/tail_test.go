@@ -1,0 +1,217 @@
+package tail
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+// A distance is in the bin whose edges it lies between, the lower one included, and two values
+// within the bound are in one.
+func TestBins(t *testing.T) {
+	for _, bound := range []float64{1, 0x1p60, 1000, 1.9, 0x1p-100, 0x1p200, 3e7} {
+		g := NewBins(bound)
+		require.GreaterOrEqual(t, g.Edge(Count), 2*bound)
+		require.LessOrEqual(t, g.Edge(0), bound*0x1p-96)
+		check := func(y float64) {
+			for side, y := range []float64{-y, y} {
+				at, b := g.Of(y)
+				require.Equal(t, y != 0 && math.Signbit(y), at == 0)
+				switch y = math.Abs(y); {
+				case b == 0:
+					require.Less(t, y, g.Edge(0))
+				default:
+					require.Equal(t, side, at)
+					require.True(t, g.Edge(b-1) <= y && (y < g.Edge(b) || b == Count), "%v in bin %d", y, b-1)
+				}
+			}
+		}
+		for b := range Count + 1 {
+			for _, y := range []float64{g.Edge(b), math.Nextafter(g.Edge(b), 0), math.Nextafter(g.Edge(b), math.Inf(1)), 1.2 * g.Edge(b)} {
+				check(y)
+			}
+		}
+		check(2 * bound)
+		side, b := g.Of(0)
+		require.True(t, side == 1 && b == 0)
+		check(5e-324)
+	}
+}
+
+// noisy returns a histogram with the numbers of rows above the centre, from a bin on, and noise.
+func noisy(rng *rand.Rand, laplace bool, from int, rows ...int64) Histogram {
+	h := NewHistogram(NewBins(0x1p60), Noise{laplace, 4}, 1)
+	add := func(x *int64) {
+		z := h.Scale * rng.NormFloat64()
+		if laplace {
+			z = h.Scale * (rng.ExpFloat64() - rng.ExpFloat64())
+		}
+		*x += int64(math.Round(z))
+	}
+	for i, n := range rows {
+		h.Rows[1][from+i] += n
+	}
+	add(&h.Middle)
+	for side := range h.Rows {
+		for b := range h.Rows[side] {
+			add(&h.Rows[side][b])
+		}
+	}
+	return h
+}
+
+// Noise makes bins behind the last with rows visible in a few percent of releases, beside it in 1
+// %: none of them by the company of a bin that is.
+func TestEmptyBinsStayInvisible(t *testing.T) {
+	const runs, alarm = 3000, 1e-9
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, laplace := range []bool{false, true} {
+		near, far := int64(0), int64(0)
+		for range runs {
+			h := noisy(rng, laplace, 70, 400, 900, 300, 160)
+			switch top := h.visible()[1]; {
+			case top > 74 && top <= 77:
+				near++
+			case top > 77:
+				far++
+			}
+		}
+		t.Logf("Laplace %v: %d and %d of %d", laplace, near, far, runs)
+		for _, n := range []int64{near, far} {
+			lower, _ := dptest.ClopperPearson(n, runs, 1-alarm)
+			dptest.Alarm(t, alarm)
+			require.LessOrEqual(t, lower, .02)
+		}
+	}
+}
+
+// Whatever the rows, the range and what is believed, and noise within the bound on it: clamping
+// took no less than Least and no more than Most of any rows, nor of rows that thin out. With the
+// lower edge of a bin in the place of the upper one it took more.
+func TestWhatClampingTakes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1)) // test data
+	in, short := 0, 0
+	for range 4000 {
+		const most = 6
+		g := NewBins(0x1p20)
+		h, index := NewHistogram(g, Noise{true, 1}, 1), []float64{1.1, 1.5, 3}[rng.IntN(3)]
+		var r Range
+		for side := range 2 {
+			r.End[side], r.Top[side] = 150+rng.IntN(40), 150+rng.IntN(40)
+		}
+		var rows []float64
+		scale, tail := g.Edge(145+rng.IntN(30)), .7+2*rng.Float64()
+		for range rng.IntN(60) {
+			rows = append(rows, min(scale*math.Pow(rng.Float64(), -1/tail), 0x1p20))
+		}
+		for _, y := range rows {
+			if _, b := g.Of(y); b > 0 {
+				h.Rows[1][b-1]++
+			}
+		}
+		exact := append([]int64(nil), h.Rows[1]...)
+		for b := range h.Rows[1] {
+			h.Rows[1][b] += rng.Int64N(2*most+1) - most
+		}
+		took := 0.0
+		for _, y := range rows {
+			took += max(y-g.Edge(r.End[1]), 0)
+		}
+		slack := 1e-9 * math.Abs(took)
+		require.LessOrEqual(t, h.Least(1, r, most), took+slack)
+		require.GreaterOrEqual(t, h.Most(1, r, most, 0), took-slack)
+		ratio, left, thins := math.Exp2(-index/2), 0.0, true
+		allowed := (h.positive(1, r.Top[1]) + most) / (1 - ratio)
+		for b := Count - 1; b >= r.Top[1]; b-- {
+			left += float64(exact[b])
+			thins = thins && left <= allowed*math.Pow(ratio, float64(b-r.Top[1]))
+		}
+		if thins {
+			in++
+			require.GreaterOrEqual(t, h.Most(1, r, most, index), took-slack)
+		}
+		lower := 0.0 // of exact numbers, times lower edges
+		for b, n := range exact {
+			lower += float64(n) * max(g.Edge(b)-g.Edge(r.End[1]), 0)
+		}
+		if lower < took-slack {
+			short++
+		}
+	}
+	require.Greater(t, in, 1000)
+	require.Greater(t, short, 1000)
+	// It is attained: rows at the upper edges, in geometric numbers.
+	h := NewHistogram(NewBins(0x1p20), Noise{true, 1}, 1)
+	r := Range{[2]int{160, 160}, [2]int{170, 170}}
+	m, ratio, took := 5.0, math.Exp2(-.75), 0.0
+	for b := 170; b < Count; b++ {
+		n := m * math.Pow(ratio, float64(b-170))
+		if b == Count-1 {
+			n /= 1 - ratio
+		}
+		took += n * (math.Sqrt2*h.Edge(b) - h.Edge(160))
+	}
+	for b := 160; b < 170; b++ {
+		took += m * (math.Sqrt2*h.Edge(b) - h.Edge(160))
+	}
+	require.InEpsilon(t, took, h.Most(0, r, m, 1.5), 1e-12)
+}
+
+// What is added back has the mean that clamping took, where rows are a power tail, and the variance
+// that it says: noise counts with its sign. Without negative numbers it would be biased by almost a
+// standard deviation.
+func TestBack(t *testing.T) {
+	const runs = 400
+	rng := rand.New(rand.NewPCG(5, 5))
+	r := Range{[2]int{80, 80}, [2]int{80, 96}}
+	sum, squares, positive, want, told := 0.0, 0.0, 0.0, 0.0, 0.0
+	for range runs {
+		h, lost := noisy(rng, true, 0), 0.0
+		for range 600 {
+			y := h.Edge(80) * math.Pow(rng.Float64(), -1/1.5)
+			if _, b := h.Of(y); b <= 96 {
+				h.Rows[1][b-1]++
+				lost += y - h.Edge(80)
+			}
+		}
+		back, variance, _ := h.Back(r)
+		told, want = variance, lost
+		sum += back - lost
+		squares += (back - lost) * (back - lost)
+		clipped := -lost
+		for b := 80; b < 96; b++ {
+			clipped += h.positive(1, b) * h.gain(b, 80)
+		}
+		positive += clipped
+	}
+	require.InDelta(t, 0, sum/runs/want, .05)
+	// of so many squares, of sums of Laplace noise: within a third
+	require.InEpsilon(t, told, squares/runs, .45)
+	require.Greater(t, positive/runs, .6*math.Sqrt(squares/runs), "the flaw of positive parts")
+}
+
+// Rows that are about as far as each other get a range of about that size; none is below the
+// spacing of numbers near the centre.
+func TestChoose(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	for _, laplace := range []bool{false, true} {
+		h := noisy(rng, laplace, 70, 400, 900, 1600, 2100, 2000, 1200, 300)
+		r := h.Choose(0)
+		require.True(t, r.Top[1] == 77 && r.Top[0] == 0, "%v", r)
+		require.True(t, r.End[1] >= 73 && r.End[1] <= 78, "%v", r)
+		r = h.Choose(h.Edge(90))
+		require.True(t, r.End[0] >= 90 && r.End[1] >= 90)
+		require.Equal(t, [2]int{}, func() [2]int { h := noisy(rng, laplace, 0); h.Middle = 9000; return h.Choose(0).Top }())
+		h = NewHistogram(NewBins(1), Noise{laplace, 1}, 1)
+		h.Middle, h.Rows[0][50] = 10, 1000
+		require.True(t, h.Alone(700))
+		require.False(t, h.Alone(1000))
+		h.Rows[0][51] = 50
+		require.False(t, h.Alone(700))
+		h.Rows[0][51], h.Rows[0][49] = 0, 50
+		require.False(t, h.Alone(700))
+	}
+}

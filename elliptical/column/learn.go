@@ -1,0 +1,138 @@
+package column
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// A range is learned in three steps, each of which may use what those before released:
+//
+//  1. the centre μ, the median by the exponential mechanism;
+//  2. the number of rows in each of 2K + 1 bins by their distance from μ, with noise, and from
+//     these numbers alone the ends lo and hi, and what is added back for rows beyond them;
+//  3. the sum of the rows, clamped to [lo, hi], and their number.
+//
+// Privacy. Given μ each row is in one bin, and in which depends on that row and μ alone. So a row
+// more changes the numbers of step 2 by one unit vector, whatever K is, and step 3 is [Params.law]
+// for a public interval. Steps compose adaptively: losses, and ρ, add up to at most the guarantee,
+// as the shares add up to 1 and are rounded down. All else is a function of what was released:
+// package tail has no access to rows, nor to their number, and neither has anything that decides.
+// (NaN counts as 0, so as one row in each step.) ∎ TestChainIsPrivate enumerates it.
+
+// share is a part of ε, or of ρ.
+type share struct{ epsilon, rho float64 }
+
+var (
+	centreShare    = share{.05, .02}
+	histogramShare = share{.25, .2}
+	sumShare       = share{.7, .78}
+)
+
+// spending returns the Params with a share of the budget.
+func (p Params) spending(s share) Params {
+	p.Epsilon *= s.epsilon * (1 - 0x1p-48)
+	p.Rho *= s.rho * (1 - 0x1p-48)
+	return p
+}
+
+// learned is what was found of the range: public numbers.
+type learned struct {
+	cell      int // of the centre
+	centre    float64
+	histogram tail.Histogram
+	chosen    tail.Range
+}
+
+// centred returns the axis and the part of it in which the centre of n rows is wanted.
+func (p Params) centred(n int64) (rank.Axis, rank.Part) {
+	axis := p.widest()
+	return axis, rank.NewPart(0, axis.Cells(), 0, n, .5, p.spending(centreShare).lossOf(1))
+}
+
+// counted returns the noise of a number of rows.
+func (p Params) counted() drawn {
+	n, _ := p.spending(histogramShare).drawn(1) // valid, as p is
+	return n
+}
+
+// at returns what is found around the centre of a cell, with a histogram of no rows, and the law of
+// the sum.
+func (p Params) at(cell int, sum law) *learned {
+	axis, last := p.widest(), sum.noises[len(sum.noises)-1]
+	deviation := last.deviation() * math.Ldexp(1./half, int(last.shift))
+	if !p.gaussian() { // an end is 2H steps away from the other
+		deviation /= 2
+	}
+	n := tail.Noise{Laplace: !p.gaussian(), Scale: p.counted().scale}
+	return &learned{cell: cell, centre: axis.Value(int64(cell)), histogram: tail.NewHistogram(tail.NewBins(p.bound()), n, deviation)}
+}
+
+// count adds the rows to the histogram.
+func (l *learned) count(rows *kept) {
+	h, numbers := &l.histogram, [2][tail.Count + 1]int64{}
+	bins, centre := h.Bins, l.centre
+	for _, list := range rows.lists() {
+		for _, x := range list {
+			side, b := bins.Of(x - centre)
+			numbers[side][b]++
+		}
+	}
+	for side := range h.Rows {
+		h.Middle += numbers[side][0]
+		for b := range h.Rows[side] {
+			h.Rows[side][b] += numbers[side][b+1]
+		}
+	}
+}
+
+// disturb adds noise to the histogram.
+func (l *learned) disturb(n drawn, src *noise.Source) {
+	for _, x := range l.numbers() {
+		*x += n.sample(src)
+	}
+}
+
+// numbers returns those of the histogram: the central bin, those below and those above it.
+func (l *learned) numbers() []*int64 {
+	h := &l.histogram
+	all := []*int64{&h.Middle}
+	for side := range h.Rows {
+		for b := range h.Rows[side] {
+			all = append(all, &h.Rows[side][b])
+		}
+	}
+	return all
+}
+
+// least returns what an end is at least away from the centre: there are numbers enough between.
+func (l *learned) least() float64 { return math.Abs(l.centre) * 0x1p-40 }
+
+// ends returns those of the range.
+func (l *learned) ends() (lo, hi float64) {
+	return l.centre - l.histogram.Edge(l.chosen.End[0]), l.centre + l.histogram.Edge(l.chosen.End[1])
+}
+
+// grid returns the map of the values in the range: around the centre for Gaussian noise, for which
+// the scheme has little of the count.
+func (l *learned) grid(half int64) grid {
+	lo, hi := l.ends()
+	if l.histogram.Laplace {
+		return across(lo, hi, half)
+	}
+	return around(l.centre, lo, hi, half)
+}
+
+// learn finds the range and releases the rows on it.
+func (s *state) learn() *Summary {
+	var src noise.Source
+	axis, part := s.params.centred(s.kept.len())
+	l := s.params.at(int(part.Choose(axis.Nearest(part, s.kept.lists()), &src)), s.law)
+	l.count(&s.kept)
+	l.disturb(s.params.counted(), &src)
+	l.chosen = l.histogram.Choose(l.least())
+	t := s.kept.total(l.grid(half))
+	return &Summary{params: s.params, law: s.law, found: l, values: s.law.release(&t)}
+}

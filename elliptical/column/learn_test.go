@@ -1,0 +1,289 @@
+package column
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+// thins reports whether the rows are in the class of the theorem of package tail, for what was
+// released: beyond the last visible bin of a side at most m/(1−r), of which r beyond each half
+// octave further.
+func (s *Summary) thins(rows []float64, index, miss float64) bool {
+	exact := s.params.at(s.found.cell, s.law)
+	exact.count(&kept{last: rows})
+	h, r, most := &s.found.histogram, math.Exp2(-index/2), s.params.counted()
+	for side := range 2 {
+		top := h.Anchor(side, s.found.chosen)
+		allowed, left := (math.Max(float64(h.Rows[side][min(top, tail.Count-1)]), 0)+most.most(.8*miss/(2*tail.Count+1)))/(1-r), 0.0
+		for b := tail.Count - 1; b >= top; b-- {
+			left += float64(exact.histogram.Rows[side][b])
+			if left > allowed*math.Pow(r, float64(b-top)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// cover counts what intervals of .95 hold.
+type cover struct{ runs, wide, in, interval, proved, suggested, class, classInterval, classProved int }
+
+func (c *cover) see(s *Summary, rows []float64, mean float64) {
+	holds := func(lo, hi float64) int {
+		if lo <= mean && mean <= hi {
+			return 1
+		}
+		return 0
+	}
+	c.runs++
+	lo, hi := s.Interval(Mean, .95)
+	if math.IsInf(lo, -1) {
+		c.wide++
+		return
+	}
+	c.interval += holds(lo, hi)
+	tailLo, tailHi := s.IntervalTail(Mean, .95, 1.5)
+	proved := holds(tailLo, tailHi)
+	c.proved += proved
+	c.suggested += holds(s.suggested(Mean, .05))
+	if s.thins(rows, 1.5, .05) {
+		c.class++
+		c.classInterval += holds(lo, hi)
+		c.classProved += proved
+	}
+}
+
+// Over 36 laws, of which the rules have seen 15: where the data thin out as IntervalTail says it
+// holds the mean, but for one run in twenty, and Interval holds what it holds. What the visible
+// bins suggest is not enough for a light bulk with a little heavy tail.
+func TestIntervalsOfALearnedRange(t *testing.T) {
+	const alarm = 1e-10
+	runs := dptest.Full(60, 4)
+	rng := rand.New(rand.NewPCG(31, 5))
+	for _, p := range []Params{{Rho: .5}, {Rho: .05}, {Epsilon: 1}} {
+		for _, n := range []int{1000, 10_000} {
+			if !dptest.Long() && (n == 1000 || p.Rho == .05) {
+				continue
+			}
+			var all cover
+			for _, l := range slices.Concat(tuned, unseen, own) {
+				var c cover
+				for range runs {
+					rows, mean := l.rows(rng, n)
+					s := released(t, p, rows...)
+					c.see(s, rows, mean)
+					all.see(s, rows, mean)
+				}
+				finite := math.Max(float64(c.runs-c.wide), 1)
+				t.Logf("%-22s n = %d, %v: wide %.2f; holds %.2f, by the theorem %.2f, suggested %.2f; in class %.2f: %.2f, %.2f", l.name, n, p.Guarantee(), float64(c.wide)/float64(c.runs),
+					float64(c.interval)/finite, float64(c.proved)/finite, float64(c.suggested)/finite, float64(c.class)/finite,
+					float64(c.classInterval)/math.Max(float64(c.class), 1), float64(c.classProved)/math.Max(float64(c.class), 1))
+				misses := int64(c.class - c.classProved)
+				require.LessOrEqual(t, c.class-c.classInterval, c.class-c.classProved)
+				lower, _ := dptest.ClopperPearson(misses, int64(c.runs), 1-alarm)
+				dptest.Alarm(t, alarm)
+				require.LessOrEqual(t, lower, .05, "%s: %d misses in its class", l.name, misses)
+			}
+			lower, _ := dptest.ClopperPearson(int64(all.class-all.classProved), int64(all.runs), 1-alarm)
+			dptest.Alarm(t, alarm)
+			require.LessOrEqual(t, lower, .05)
+		}
+	}
+}
+
+// What the visible bins suggest holds .05 to .1 of the means of N + .1 % Pareto 1.5, and the
+// interval .97: at 40 runs of a probability below .2 more than half has one below 1e-5 … the data
+// are fixed, and so the noise alone decides.
+func TestSuggestedIsNotEnough(t *testing.T) {
+	var c cover
+	runs := dptest.Full(200, 12)
+	rng := rand.New(rand.NewPCG(4, 1))
+	for range runs {
+		rows, mean := unseen[11].rows(rng, 10_000)
+		c.see(released(t, Params{Rho: .5}, rows...), rows, mean)
+	}
+	t.Logf("%+v", c)
+	require.LessOrEqual(t, 2*c.suggested, c.runs)
+	require.Equal(t, "N, .1 % Pareto 1.5", unseen[11].name)
+}
+
+// Where rows lie at the Bound on both sides of the centre, nothing but IntervalBounded holds: there
+// it does, and where no Bound is given it is infinite.
+func TestRowsAtTheBound(t *testing.T) {
+	for _, p := range []Params{{Rho: .5, Bound: 1000}, {Epsilon: 1, Bound: 1000}, {Epsilon: 2, Bound: 1000.5}} {
+		for _, few := range []int{1, 6} {
+			rng := rand.New(rand.NewPCG(9, uint64(few)))
+			rows, mean := make([]float64, 3000), 0.0
+			for i := range rows {
+				rows[i] = rng.NormFloat64()
+				switch {
+				case i < few:
+					rows[i] = p.Bound
+				case i < 2*few && few > 1:
+					rows[i] = -p.Bound
+				}
+				mean += rows[i] / float64(len(rows))
+			}
+			for range 5 {
+				s := released(t, p, append(slices.Clone(rows), math.NaN(), 0)...)
+				const miss = 1e-10
+				dptest.Alarm(t, miss)
+				lo, hi := s.IntervalBounded(Mean, 1-miss)
+				require.True(t, lo <= mean*3000/3002 && mean*3000/3002 <= hi && lo >= -p.Bound && hi <= p.Bound, "%v in [%v, %v]", mean, lo, hi)
+				sumLo, sumHi := s.IntervalBounded(Sum, 1-miss)
+				dptest.Alarm(t, miss)
+				require.True(t, sumLo <= mean*3000 && mean*3000 <= sumHi)
+			}
+			infinite := p
+			infinite.Bound = 0
+			lo, hi := released(t, infinite, rows...).IntervalBounded(Mean, .9)
+			require.True(t, math.IsInf(lo, -1) && math.IsInf(hi, 1))
+		}
+	}
+}
+
+// The range follows from Params, centre and noisy numbers: from what a Summary encodes it is chosen
+// again.
+func TestRangeIsAFunctionOfTheRelease(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for _, l := range slices.Concat(tuned, unseen, own) {
+		for _, p := range []Params{{Rho: .5}, {Epsilon: 1}, {Epsilon: .1, Bound: 1e6}} {
+			rows, _ := l.rows(rng, 2000)
+			s := released(t, p, rows...)
+			again, _ := dptest.RoundTrip(t, s)
+			require.True(t, dptest.DeepEqual(s, again))
+			require.Equal(t, s.found.chosen, again.found.histogram.Choose(again.found.least()), l.name)
+			require.Equal(t, s.params.at(s.found.cell, s.law).centre, again.found.centre)
+		}
+	}
+}
+
+// One row more changes one number of the histogram by 1, one row replaced at most two; whatever the
+// row is, and wherever the centre.
+func TestSensitivityOfTheHistogram(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 8))
+	p := Params{Rho: .5, Bound: 100}.normal().summary()
+	sum, err := p.law(half)
+	require.NoError(t, err)
+	axis := p.widest()
+	edges := tail.NewBins(p.Bound)
+	odd := func(centre float64) float64 {
+		e := edges.Edge(rng.IntN(tail.Count + 1))
+		return []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 0, centre, centre + e, centre - e, math.MaxFloat64, -p.Bound, 5e-324, rng.NormFloat64()}[rng.IntN(12)]
+	}
+	for range 500 {
+		cell := int(axis.Cell(math.Ldexp(rng.NormFloat64(), rng.IntN(40)-33)))
+		counted := func(rows ...float64) []*int64 {
+			b := builder(t, p, rows...)
+			l := p.at(cell, sum)
+			l.count(&held(b).kept)
+			return l.numbers()
+		}
+		centre := p.at(cell, sum).centre
+		a, b, c := odd(centre), odd(centre), odd(centre)
+		one, two, other := counted(a), counted(a, b), counted(a, c)
+		added, replaced := int64(0), int64(0)
+		for i := range one {
+			added += *two[i] - *one[i]
+			require.GreaterOrEqual(t, *two[i], *one[i])
+			replaced += max(*two[i]-*other[i], *other[i]-*two[i])
+		}
+		require.EqualValues(t, 1, added)
+		require.LessOrEqual(t, replaced, int64(2))
+	}
+}
+
+// Order, shards and the machine that a Builder was moved to leave no trace in its state, which is
+// refused where no rows have it.
+func TestKeptRows(t *testing.T) {
+	p := Params{Epsilon: 1, Bound: 1e6}
+	rng := rand.New(rand.NewPCG(1, 2))
+	rows := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 7, 7}
+	for range 1000 {
+		rows = append(rows, 100*rng.NormFloat64())
+	}
+	whole := builder(t, p, rows...)
+	want := privateBytes(t, whole)
+	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	a, b := builder(t, p, rows[:300]...), builder(t, p, rows[300:]...)
+	require.NoError(t, b.Merge(a))
+	b.Add(3)
+	whole.Add(3)
+	require.Equal(t, privateBytes(t, whole), privateBytes(t, b))
+	require.NotEqual(t, want, privateBytes(t, b))
+	require.True(t, a.Released())
+	few := builder(t, p, 1, -2, 1e9)
+	again, other := builder(t, p, 50), p
+	other.Bound = 5
+	dptest.Restores(t, few, again, func() { again.Add(3) }, builder(t, other), builder(t, ages), quantileBuilder(t, quartiles))
+	for _, spoiled := range [][]float64{{2, 1}, {1e7}, {-1e7}, {math.NaN()}, {math.Copysign(0, -1)}, {math.Inf(1)}} {
+		data := privateBytes(t, builder(t, p))
+		for _, x := range spoiled {
+			for i := range 8 {
+				data = append(data, byte(math.Float64bits(x)>>(8*i)))
+			}
+		}
+		require.ErrorIs(t, few.RestorePrivateState(data), ErrFormat, "%v", spoiled)
+	}
+	dptest.Redacted(t, builder(t, p, 123456.7890625), "123456.789", "40fe240c")
+	s := builder(t, p)
+	require.Less(t, testing.AllocsPerRun(100_000, func() { s.Add(5) }), 1.0)
+}
+
+// What is not there has no range, no tail and no interval.
+func TestReadingsOfARange(t *testing.T) {
+	var zero Summary
+	for _, s := range []*Summary{nil, &zero, released(t, Params{Epsilon: 1, Want: Count}, 1, 2)} {
+		lo, hi := s.Range()
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+		require.Empty(t, s.Tail())
+	}
+	given := released(t, ages, 1, 2, 3)
+	lo, hi := given.Range()
+	require.True(t, lo == 0 && hi == 100 && len(given.Tail()) == 0)
+	for of := Count; of <= StdDev; of++ {
+		lo, hi := given.Interval(of, .9)
+		for _, f := range []func() (float64, float64){
+			func() (float64, float64) { return given.IntervalTail(of, .9, 2) },
+			func() (float64, float64) { return given.IntervalBounded(of, .9) },
+		} {
+			low, high := f()
+			require.True(t, low == lo && high == hi, "%v", of)
+		}
+	}
+	s := released(t, Params{Epsilon: 4}, slices.Repeat([]float64{1, 2, 3, 4, 5, 60}, 1000)...)
+	for _, index := range []float64{0, 1, 65, math.NaN()} {
+		lo, _ := s.IntervalTail(Mean, .9, index)
+		require.True(t, math.IsNaN(lo))
+	}
+	for _, confidence := range []float64{-1, 1, math.NaN()} {
+		a, _ := s.IntervalTail(Mean, confidence, 2)
+		b, _ := s.IntervalBounded(Mean, confidence)
+		require.True(t, math.IsNaN(a) && math.IsNaN(b))
+	}
+	require.True(t, math.IsNaN(s.Value(Variance)))
+	require.True(t, s.Guarantee().Equal(budget.PureDP(4, budget.Row(budget.AddRemove))))
+	last, rows := math.Inf(-1), 0.0
+	for _, b := range s.Tail() {
+		require.True(t, b.From >= last && b.To > b.From && b.StdErr > 0)
+		last, rows = b.To, rows+b.Rows
+	}
+	require.InDelta(t, 6000, rows, 300)
+	wide, _ := s.IntervalTail(Mean, .95, 1.5)
+	narrow, _ := s.IntervalTail(Mean, .95, 3)
+	require.Less(t, wide, narrow)
+	// No rows, and few: nothing is known.
+	for _, n := range []int{0, 1, 20} {
+		s := released(t, Params{Epsilon: 1}, make([]float64, n)...)
+		lo, hi := s.Interval(Mean, .95)
+		require.True(t, math.IsInf(lo, -1) && math.IsInf(hi, 1))
+		require.False(t, math.IsNaN(s.Value(Mean)))
+	}
+}
