@@ -29,6 +29,8 @@ const (
 	KindLedger Kind = 21 // budget.Ledger
 	KindPair   Kind = 22 // distinct.Pair
 
+	KindFrequencies Kind = 23 // distinct.Frequencies
+
 	// KindPrivate marks the private state of a Builder on its way between the machines of one
 	// pipeline: never a released object.
 	KindPrivate Kind = 128
@@ -55,8 +57,11 @@ var kindNames = [...]string{
 	KindQuantiles:  "elliptical/column quantiles",
 	KindSeries:     "misragries/series",
 
-	KindLedger:  "noise/budget ledger",
-	KindPair:    "kor/distinct pair",
+	KindLedger: "noise/budget ledger",
+	KindPair:   "kor/distinct pair",
+
+	KindFrequencies: "kor/distinct frequencies",
+
 	KindPrivate: "PRIVATE STATE",
 }
 

@@ -41,9 +41,14 @@ func samplePair() *Pair {
 	return &Pair{Params{Epsilon: 0.5, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, numbers{900, -2, 77, 44000}}
 }
 
+func sampleFrequencies() *Frequencies {
+	return &Frequencies{Params{Epsilon: 0.5, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, 3, numbers{5000, 600, -2, 77, 3000}}
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
-	return map[string]encoding.BinaryMarshaler{"count.hex": sampleCount(), "bits.hex": sampleBits(), "running.hex": sampleRunning(), "windows.hex": sampleWindows(), "pair.hex": samplePair()}
+	return map[string]encoding.BinaryMarshaler{"count.hex": sampleCount(), "bits.hex": sampleBits(), "running.hex": sampleRunning(), "windows.hex": sampleWindows(), "pair.hex": samplePair(),
+		"frequencies.hex": sampleFrequencies()}
 }
 
 func TestCodec(t *testing.T) {
@@ -56,6 +61,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec(t, sampleRunning(), dptest.DeepEqual[Running])
 	dptest.Codec(t, sampleWindows(), dptest.DeepEqual[Windows])
 	dptest.Codec(t, samplePair(), dptest.DeepEqual[Pair])
+	dptest.Codec(t, sampleFrequencies(), dptest.DeepEqual[Frequencies])
 }
 
 // What a release gives decodes to the same sketch, whatever its ε.
@@ -139,6 +145,17 @@ func TestDecodeRejectsInvalidPairs(t *testing.T) {
 	})
 }
 
+func TestDecodeRejectsInvalidFrequencies(t *testing.T) {
+	dptest.Spoiled(t, sampleFrequencies, sampleFrequencies, map[string]func(*Frequencies){
+		"huge count":   func(f *Frequencies) { f.numbers[3] = math.MinInt64 },
+		"a share":      func(f *Frequencies) { f.params.CountShare = 0.5 },
+		"a number":     func(f *Frequencies) { f.numbers = append(f.numbers, 0) },
+		"more classes": func(f *Frequencies) { f.most = 4 },
+		"a small ε":    func(f *Frequencies) { f.params.Epsilon = 0x1p-30 },
+		"huge cells":   func(f *Frequencies) { f.params.Cells, f.params.Levels = 1<<28, 1 },
+	})
+}
+
 // The first version had no empty class, and no release is without windows.
 func TestDecodeRejectsOtherWindows(t *testing.T) {
 	data, err := sampleWindows().MarshalBinary()
@@ -187,6 +204,11 @@ func useDecoded(t *testing.T, data []byte) {
 			require.True(t, lo >= 0 && lo <= hi && !math.IsNaN(answer.StdErr()) && (i == 6 || !math.IsNaN(answer.Estimate())))
 		}
 		require.True(t, p.Guarantee().Promises())
+	}
+	if f := dptest.Decoded[Frequencies](t, data); f != nil {
+		lo, hi := f.ShareInterval(1, 0.9)
+		require.True(t, 0 <= lo && lo <= hi && hi <= 1 && !math.IsNaN(f.Users().Estimate()))
+		require.True(t, f.Guarantee().Promises())
 	}
 	s := dptest.Decoded[Sketch](t, data)
 	if s == nil {

@@ -242,3 +242,36 @@ func ExampleReleasePair() {
 	// 10000 are new: true
 	// a third of all came on both days: true
 }
+
+// How many users came once, twice, three times, four times, five times or more.
+func ExampleFrequencyBuilder() {
+	b, err := distinct.NewFrequencyBuilder(distinct.Params{Epsilon: 1, Seed: hashing.Seed{1, 2, 3}}, 5)
+	if err != nil {
+		panic(err)
+	}
+	for user := range 30_000 { // a half came once, a third twice, the others ten times
+		times := 1
+		if user%6 > 2 {
+			times = 2
+		}
+		if user%6 == 5 {
+			times = 10
+		}
+		for range times {
+			distinct.AddKey(b, user)
+		}
+	}
+	f, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := f.Users().Interval(1 - 1e-9)
+	fmt.Println("30000 users:", lo <= 30_000 && 30_000 <= hi)
+	for times, share := range map[int]float64{1: 1. / 2, 2: 1. / 3, 3: 0, 5: 1. / 6} {
+		if lo, hi := f.ShareInterval(times, 1-1e-9); share < lo || share > hi || f.Share(times) > share+0.05 {
+			fmt.Println(times, share, lo, hi, f.Share(times))
+		}
+	}
+	// Output:
+	// 30000 users: true
+}

@@ -83,3 +83,26 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
 func (p *Pair) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, p) }
+
+// MarshalJSON returns the guarantee, the number of keys, and the share of each class with its
+// interval at .95. Beside them stands the binary encoding as data, the only part that UnmarshalJSON
+// reads.
+func (f Frequencies) MarshalJSON() ([]byte, error) {
+	type share struct {
+		Times int `json:"times"`
+		view.Estimated
+	}
+	shares := []share{}
+	for times := 1; times <= f.most; times++ {
+		low, high := f.ShareInterval(times, view.Confidence)
+		shares = append(shares, share{times, view.Of(f.Share(times), low, high)})
+	}
+	return view.Marshal(&f, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Users     size             `json:"users"`
+		Shares    []share          `json:"shares"`
+	}{f.Guarantee(), sizeOf(f.Users()), shares})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (f *Frequencies) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, f) }

@@ -41,11 +41,14 @@ func newPlacement(seed hashing.Seed, cells, stride, levels int) placement {
 	return h
 }
 
-// split returns the cell of a key and f.
-func (h *placement) split(key uint64) (cell, f uint64) {
+// word returns t.
+func (h *placement) word(key uint64) uint64 {
 	hi, lo := bits.Mul64(h.k1, key^h.k0)
-	return bits.Mul64(h.cells, (hi^lo)*h.k2)
+	return (hi ^ lo) * h.k2
 }
+
+// split returns the cell of a key and f.
+func (h *placement) split(key uint64) (cell, f uint64) { return bits.Mul64(h.cells, h.word(key)) }
 
 // at returns the word and the bit of a key.
 func (h *placement) at(key uint64) (word, bit uint64) {

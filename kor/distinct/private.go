@@ -16,6 +16,7 @@ const (
 	privateBuilder = byte(wire.KindDistinct)<<4 + iota
 	privateRunning
 	privateWindows
+	privateFrequencies
 )
 
 const privateVersion = 2 // in version 1 there were no Spans

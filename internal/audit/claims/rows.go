@@ -209,6 +209,15 @@ var rows = []row{
 		edits: "kor/distinct: classes: noise for half the sensitivity; classes: no noise in a class; classes: one response where there are two",
 	},
 	{
+		claim: "Shares of users by how often they came are ε-private with the number of users, and their intervals cover",
+		about: "kor/distinct.FrequencyBuilder.Release kor/distinct.FrequencyBuilder.Guarantee kor/distinct.Frequencies.Guarantee kor/distinct.Frequencies.Share kor/distinct.Frequencies.ShareInterval " +
+			"kor/distinct.Frequencies.Most",
+		theorem: "own: the key of the largest hash in a cell; half of ε for a count, half for the classes", proof: "kor/distinct/frequencies.go",
+		code:  "kor/distinct.frequencyState.meet kor/distinct.frequencyState.classes kor/distinct.Params.frequencies kor/distinct.ratio.deviation",
+		exact: "kor/distinct.TestFrequenciesOfAllStreams kor/distinct.TestFrequenciesAreThoseOfAMap", audit: "kor/distinct.TestFrequenciesHaveTheLaw kor/distinct.TestSharesAccuracy",
+		edits: "kor/distinct: frequencies: all of ε twice; frequencies: the first key stays; frequencies: no noise",
+	},
+	{
 		claim: "The keys that two sets share, and those of one alone, have these standard errors, and their intervals cover",
 		about: "kor/distinct.Pair.Both kor/distinct.Pair.OnlyA kor/distinct.Pair.OnlyB kor/distinct.Pair.Jaccard", theorem: "own: the covariances of numbers of ones",
 		proof: "kor/distinct/sums_proof.md", code: "kor/distinct.sum.at kor/distinct.sum.Interval", exact: "kor/distinct.TestVarianceOfSums kor/distinct.TestPairAtTheEnds", audit: "kor/distinct.TestPairAccuracy",

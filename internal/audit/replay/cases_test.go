@@ -83,6 +83,7 @@ func releases(t *testing.T) map[string][]pair {
 		"kor/distinct.RunningBuilder.Step":          {runningPair()},
 		"kor/distinct.WindowBuilder.Release":        {windowPair()},
 		"kor/distinct.ReleasePair":                  {setsPair()},
+		"kor/distinct.FrequencyBuilder.Release":     {frequencyPair()},
 		"elliptical.Builder.Release":                ellipticalPairs(false),
 		"elliptical.Mechanism.Release":              ellipticalPairs(true),
 		"elliptical/column.Builder.Release":         append(columnPairs(), columnLearned(column.Params{Epsilon: 1}), columnLearned(column.Params{Rho: 0.5})),
@@ -748,6 +749,21 @@ func setsPair() pair {
 			b.Add(100)
 		}
 		return numbersOf(made(made(distinct.ReleasePair(a, b)).MarshalBinary()), 4)
+	}}
+}
+
+func frequencyPair() pair {
+	p := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+	// A key moves one cell from one class to another, and the number of ones by one.
+	return pair{name: "one key that came often", norm: 1, bound: 3, run: func(side int) map[string]float64 {
+		b := made(distinct.NewFrequencyBuilder(p, 3))
+		for key := range uint64(30) {
+			b.Add(key, key%7, key%3)
+		}
+		for range 5 * side {
+			b.Add(100)
+		}
+		return numbersOf(made(made(b.Release()).MarshalBinary()), 5)
 	}}
 }
 

@@ -275,6 +275,11 @@ func odds() map[string][]odd {
 			b.Add(keys...)
 			return made(made(distinct.ReleasePair(a, b)).MarshalBinary())
 		},
+		"kor/distinct.FrequencyBuilder.Release": func(keys []uint64) []byte {
+			b := made(distinct.NewFrequencyBuilder(distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, 3))
+			b.Add(keys...)
+			return made(made(b.Release()).MarshalBinary())
+		},
 		"kor/distinct.WindowBuilder.Release": func(keys []uint64) []byte {
 			b := made(distinct.NewWindowBuilder(distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, 0))
 			b.Add(keys...)
@@ -288,6 +293,9 @@ func odds() map[string][]odd {
 		repeated := [][]uint64{{1, 2, 3, 2, 2}, {3, 2, 1}, {1, 1, 1, 2, 3, 3}}
 		if strings.HasPrefix(method, "kor.Builder") { // which toggles
 			repeated = [][]uint64{{1, 2, 3, 2, 2}, {3, 2, 1}, {1, 4, 4, 2, 3}}
+		}
+		if strings.Contains(method, "FrequencyBuilder") { // which counts them: any order
+			repeated = [][]uint64{{3, 2, 1}, {2, 1, 3}, {2, 3, 1}}
 		}
 		add(method, odd{name: "repeated keys", rows: len(repeated), run: func(odd int) map[string]float64 {
 			return of(pick(odd, repeated, slices.Repeat([][]uint64{{1, 2, 3}}, 3))...)

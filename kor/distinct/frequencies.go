@@ -1,0 +1,234 @@
+package distinct
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+type frequencySecret = private.State[frequencyState]
+
+// FrequencyBuilder counts the distinct keys, and how many of them come once, twice, and so on: an
+// Add of a key is one time that it comes, on whichever server. It holds private data, like a
+// [Builder]; its cells hold counts of keys that can be guessed by their hashes.
+type FrequencyBuilder struct {
+	frequencySecret
+	params    Params
+	guarantee budget.Guarantee
+}
+
+// frequencyState is what a FrequencyBuilder holds: the table of a Builder, and 3·Cells cells
+// without levels. A key belongs to one of them, by ⌊t·m/2⁶⁴⌋ of its word t; f is the rest, without
+// its last eight bits. The cell holds the largest f of its keys, and how often that key came, up to
+// most times. From its first time on that key is above all others, so its count is complete, and
+// what the cell holds is a function of how often each key came. As f has nothing to do with the
+// counts, the keys that are held are a simple random sample of all.
+type frequencyState struct {
+	state
+	cells []uint64 // f·2⁸ + count, 0 for an empty cell
+	most  int
+	users noise.DiscreteLaplace // noise of the number of ones, and laws.count that of the classes
+}
+
+// frequencies returns the Params of the two parts of a release, each with half of ε: of the number
+// of ones, and of the classes of the cells.
+func (p Params) frequencies() (half Params, err error) {
+	if _, err = p.classLaw(); err == nil && p.Cells > maxBits/64/cellsEach {
+		err = bad("Cells", p.Cells, "at most 2³⁰ bytes of cells, 24 for each")
+	}
+	if err != nil {
+		return p, err
+	}
+	p.Epsilon /= 2
+	_, err = p.classLaw()
+	return p, err
+}
+
+// frequencyGuarantee returns what a release promises.
+//
+// Theorem. It is ε-private. Proof. The number of ones moves by at most one with a key, and has
+// noise of scale 1/(ε/2). A key belongs to one cell and moves it from one class to another, or
+// none: so the numbers of cells by count, 0 included, are ε/2-private (classes_proof.md). ∎
+func (p Params) frequencyGuarantee() budget.Guarantee {
+	half, err := p.frequencies()
+	if err != nil {
+		return budget.Guarantee{}
+	}
+	// of one unit, so no error
+	parts, _ := budget.Compose(budget.PureDP(half.Epsilon, unit), half.twoMoves())
+	return budget.PureDP(p.Epsilon, unit).WithPair(parts)
+}
+
+// cellsEach times Cells is the number of cells without levels: with these the shares are about as
+// exact as the number of keys.
+const cellsEach = 3
+
+// NewFrequencyBuilder returns a FrequencyBuilder for the classes 1, 2, …, most or more times, most
+// in [2, 255], or an error that wraps [ErrParams]. Half of ε is for the number of keys, as by a
+// Builder of these Params, and half for the classes. CountShare must be 0 or 1. It takes 24 bytes
+// for each of Cells more than a Builder.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
+func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
+	p = p.normal()
+	half, err := p.frequencies()
+	if err == nil {
+		err = p.windowless()
+	}
+	if err == nil && (most < 2 || most > math.MaxUint8) {
+		err = bad("most", most, "an integer in [2, 255]")
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := half.laws()
+	if err != nil {
+		return nil, err
+	}
+	users := l.count
+	l.count, err = half.classLaw()
+	if err != nil {
+		return nil, err
+	}
+	empty := private.New(frequencyState{newState(p, l), make([]uint64, cellsEach*p.Cells), most, users})
+	return &FrequencyBuilder{empty, p, p.frequencyGuarantee()}, nil
+}
+
+// Guarantee returns what Release promises: ε-differential privacy for one key with all its
+// occurrences, added or removed.
+func (b *FrequencyBuilder) Guarantee() budget.Guarantee { return b.guarantee }
+
+// Released reports whether the FrequencyBuilder has been released, and Add therefore ignores what
+// it is given.
+func (b *FrequencyBuilder) Released() bool { return private.Released(b.frequencySecret) }
+
+// Add adds one occurrence of each of the keys. An event that is delivered twice counts twice.
+func (b *FrequencyBuilder) Add(keys ...uint64) {
+	private.OneOrMany(b, keys, (*FrequencyBuilder).addOne, (*FrequencyBuilder).addMany)
+}
+
+func (b *FrequencyBuilder) addOne(key uint64) {
+	private.Use(b.frequencySecret, (*frequencyState).visit, key)
+}
+
+func (b *FrequencyBuilder) addMany(keys []uint64) {
+	private.Use(b.frequencySecret, (*frequencyState).visitAll, keys)
+}
+
+func (b *FrequencyBuilder) seed() hashing.Seed { return b.params.Seed }
+
+func (s *frequencyState) visit(key uint64) {
+	s.place.set(s.table, key)
+	cell, f := bits.Mul64(uint64(len(s.cells)), s.place.word(key))
+	s.meet(cell, f&^0xff|1)
+}
+
+func (s *frequencyState) visitAll(keys []uint64) {
+	for _, key := range keys {
+		s.visit(key)
+	}
+}
+
+// meet puts a key with its count into a cell: the larger f stays, and equal ones add up.
+func (s *frequencyState) meet(cell, key uint64) {
+	switch old := s.cells[cell]; {
+	case old>>8 < key>>8 || old == 0:
+		s.cells[cell] = key
+	case old>>8 == key>>8:
+		s.cells[cell] = old&^0xff | min(old&0xff+key&0xff, uint64(s.most))
+	}
+}
+
+// Merge makes the FrequencyBuilder that of the occurrences in both; the other one gives up its
+// data. The error wraps [ErrMismatch] if the Params or the classes differ or other is b itself, and
+// [ErrReleased] if one was released. Then nothing has changed.
+func (b *FrequencyBuilder) Merge(other *FrequencyBuilder) error {
+	return merge(b.frequencySecret, orZero(other).frequencySecret)
+}
+
+func (s *frequencyState) absorb(o *frequencyState) error {
+	if s.most != o.most && s.params == o.params {
+		return bad("most", o.most, fmt.Sprintf("%d, as in the other builder", s.most))
+	}
+	if err := s.state.absorb(&o.state); err != nil {
+		return err
+	}
+	for cell, key := range o.cells {
+		if key != 0 {
+			s.meet(uint64(cell), key)
+		}
+	}
+	return nil
+}
+
+// Release spends ε and returns the number of keys and the shares of the classes. The
+// FrequencyBuilder gives up its data; a second Release returns an error that wraps [ErrReleased].
+func (b *FrequencyBuilder) Release() (*Frequencies, error) {
+	s, err := private.Take(b.frequencySecret, "distinct: Release: the FrequencyBuilder")
+	if err != nil {
+		return nil, err
+	}
+	n := s.classes()
+	n.addNoise(s.laws.count, &s.src)
+	users := ones(s.table) + s.users.SampleInt(&s.src)
+	return &Frequencies{s.params, s.most, append(n, users)}, nil
+}
+
+// classes returns the numbers of cells by count, the empty ones first.
+func (s *frequencyState) classes() numbers {
+	n := make(numbers, s.most+1)
+	for _, key := range s.cells {
+		n[key&0xff]++
+	}
+	return n
+}
+
+func (*frequencyState) kind() (kind byte, builder string) {
+	return privateFrequencies, "FrequencyBuilder"
+}
+
+// AppendPrivateState appends all that the FrequencyBuilder holds to dst, PRIVATE DATA as with
+// [Builder.AppendPrivateState], and more than a table: a hash of nearly every key that it keeps,
+// with how often it came. Who knows the Seed can find the keys by trying them. So it is as
+// sensitive as a list of users. The error wraps [ErrReleased].
+func (b *FrequencyBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
+	return appendState(b.frequencySecret, dst)
+}
+
+// RestorePrivateState replaces what the FrequencyBuilder holds by a state that
+// [FrequencyBuilder.AppendPrivateState] gave. The errors are those of
+// [Builder.RestorePrivateState]; that of other classes wraps [ErrFormat].
+func (b *FrequencyBuilder) RestorePrivateState(data []byte) error {
+	return restoreState(b.frequencySecret, data)
+}
+
+func (s *frequencyState) append(dst []byte) []byte {
+	dst = append(dst, byte(s.most))
+	return s.state.append(appendWords(dst, s.cells))
+}
+
+func (s *frequencyState) read(r *wire.Reader) func() {
+	if most := r.Uint8(); r.Err() == nil && (int(most) != s.most || r.Remaining() < 8*len(s.cells)) {
+		r.Fail("other classes, or not as many cells as the Params say")
+	}
+	cells := make([]uint64, len(s.cells))
+	if data := r.Bytes(8 * len(cells)); r.Err() == nil {
+		for i := range cells {
+			cells[i] = binary.LittleEndian.Uint64(data[8*i:])
+			if count := cells[i] & 0xff; count > uint64(s.most) || count == 0 && cells[i] != 0 {
+				r.Fail("an impossible count")
+				break
+			}
+		}
+	}
+	table := readTable(r, s.params)
+	return func() { s.cells, s.table = cells, table }
+}
