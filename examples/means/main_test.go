@@ -19,7 +19,8 @@ func command(progress *bytes.Buffer) cli.Command {
 }
 
 // figures returns the numbers of the row of a table that begins with the given title: its errors,
-// then the failures, how many releases there were, and how many failures the Plan expects.
+// then the failures, how many releases there were, and how many failures the Plan expects, if it is
+// of such releases.
 func figures(t *testing.T, out, title, row string, n int) []float64 {
 	_, table, found := strings.Cut("\n"+out, "\n"+title)
 	require.True(t, found, "the table %q of %s", title, out)
@@ -29,6 +30,15 @@ func figures(t *testing.T, out, title, row string, n int) []float64 {
 		require.False(t, math.IsNaN(x) || math.IsInf(x, 0) || x < 0, "%s, %s: %v", title, row, got)
 	}
 	return got
+}
+
+// numbersBehind returns how many numbers a row has behind its errors: there is no Plan of what is
+// published.
+func numbersBehind(row string) int {
+	if strings.HasPrefix(row, "thesis") || strings.HasPrefix(row, "IOME") {
+		return 2
+	}
+	return 3
 }
 
 // Small tables run, and every row has an error for each budget.
@@ -58,10 +68,12 @@ func TestTables(t *testing.T) {
 			continue
 		}
 		for _, row := range c.rows {
-			got := figures(t, out, c.title, row, c.budgets+3)
+			got := figures(t, out, c.title, row, c.budgets+numbersBehind(row))
 			require.Positive(t, got[0], "%s, %s", c.title, row)
 			require.Equal(t, []float64{0, float64(c.budgets)}, got[c.budgets:c.budgets+2], "a single release cannot be off by twice its own error")
-			require.LessOrEqual(t, got[c.budgets+2], float64(c.budgets))
+			if numbersBehind(row) > 2 {
+				require.LessOrEqual(t, got[c.budgets+2], float64(c.budgets))
+			}
 		}
 		// Beside small tables the published figures mislead, unless it is said that they are of the
 		// full size.
@@ -134,7 +146,7 @@ func TestTextTable(t *testing.T) {
 	rows := []string{"two passes, shrunken", "two passes", "two passes without scaling", "thesis, honest budget", "Gaussian mechanism, C = √d"}
 	better := figures(t, out, "Text baskets", rows[0], 6)
 	for i, ratio := range []float64{1, 0.7, 0.85, 0.1} {
-		worse := figures(t, out, "Text baskets", rows[i+1], 6)
+		worse := figures(t, out, "Text baskets", rows[i+1], 3+numbersBehind(rows[i+1]))
 		for budget := range 3 {
 			require.Less(t, better[budget], ratio*worse[budget], "%s against %s:\n%s", rows[i], rows[i+1], out)
 		}

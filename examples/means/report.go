@@ -129,8 +129,8 @@ func (r *report) table(c comparison) error {
 					return err
 				}
 				noise[b] = c.factor * o.Noise
-				if expected += o.Failure * float64(r.runs); m.make != nil {
-					expected = math.NaN() // no Plan is of another mechanism
+				if expected += o.Failure * float64(r.runs); !mean.Params().Guarantee().Promises() {
+					expected = math.NaN() // a published mechanism, whose Params package plan refuses
 				}
 			}
 		}
@@ -168,7 +168,11 @@ func (r *report) row(name string, errors [][]float64, expected float64) {
 		failures += failed
 		fmt.Fprintf(r.out, "%10.4g", mean)
 	}
-	fmt.Fprintf(r.out, "  %d of %d (%.2g)\n", failures, r.runs*len(errors), expected)
+	fmt.Fprintf(r.out, "  %d of %d", failures, r.runs*len(errors))
+	if expected == expected {
+		fmt.Fprintf(r.out, " (%.2g)", expected)
+	}
+	fmt.Fprintln(r.out)
 }
 
 // summary returns the mean of the errors, and how many are more than so many times their median.

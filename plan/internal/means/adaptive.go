@@ -101,7 +101,7 @@ func (r *run) pilot(list []int, part bool) error {
 	m := float64(len(list))
 	if r.p.Steps.Centre == Median {
 		rho := r.fixPart(r.p.Shares.Centre, most, m, func() float64 {
-			a, moderately := r.centreAxis(), min(moderate*r.p.Resolution, r.p.Max)
+			a, moderately := r.p.centreAxis(), min(moderate*r.p.Resolution, r.p.Max)
 			cautious := r.stageNeed(m, centreSlope(a, r.p.Max))
 			wanted := min(cautious, max(most/2*r.p.Rho, r.stageNeed(m, centreSlope(a, moderately))))
 			if part {
@@ -109,15 +109,15 @@ func (r *run) pilot(list []int, part bool) error {
 			}
 			return max(wanted, leastShare*r.p.Rho)
 		})
-		if err := r.medians(list, rho, r.centreAxis().Plain()); err != nil {
+		if err := r.medians(list, rho, r.p.centreAxis().Plain()); err != nil {
 			return err
 		}
 	}
 	if r.given != nil || r.p.Steps.Scaling == Unscaled && !part {
 		return r.stop()
 	}
-	rho := r.fixPart(r.p.Shares.Scale, most, m, func() float64 { return r.stageNeed(m, r.scaleSlope()) })
-	return r.spreads(list, rho, r.scaleAxis().Plain())
+	rho := r.fixPart(r.p.Shares.Scale, most, m, func() float64 { return r.stageNeed(m, r.p.scaleSlope()) })
+	return r.spreads(list, rho, r.p.scaleAxis().Plain())
 }
 
 // stageNeed returns the budget that medians of m coordinates need with a plain base measure, of
@@ -128,8 +128,6 @@ func (r *run) stageNeed(m, slope float64) float64 {
 }
 
 // centreAxis returns the axis of the centres.
-func (r *run) centreAxis() quantile.Axis { return r.p.centreAxis() }
-
 func (p Params) centreAxis() quantile.Axis {
 	if p.Steps.Base == quantile.Uniform {
 		return quantile.UniformAxis(-p.Max, p.Max)
@@ -138,30 +136,19 @@ func (p Params) centreAxis() quantile.Axis {
 }
 
 // centreSlope returns the part of the axis, times L, that the candidates within 1/c ranks of the
-// median of N(x, Unit²) take: 1/(2L) of the data on either side lie within √(π/2)·Unit/L.
+// median of N(x, Resolution²) take: 1/(2L) of the data on either side lie within √(π/2)/L of that
+// scale. A uniform axis has its cells for a Resolution.
 func centreSlope(a quantile.Axis, x float64) float64 {
 	const widths = 1 << 10
-	lo, hi := x-1.2533*scaleOf(a)/widths, x+1.2533*scaleOf(a)/widths
-	if a.Base == quantile.Uniform {
-		return (hi - lo) * widths / (2 * a.Max)
-	}
-	return (math.Asinh(hi/a.Unit) - math.Asinh(lo/a.Unit)) * widths / (2 * math.Asinh(a.Max/a.Unit))
-}
-
-// scaleOf returns Unit: of a Uniform axis it is not known, and a part in 2²⁰ of the range stands
-// for it.
-func scaleOf(a quantile.Axis) float64 {
-	if a.Base == quantile.Uniform {
-		return a.Max * 0x1p-20
-	}
-	return a.Unit
+	within := 1.2533 * a.Unit / widths
+	return (math.Asinh((x+within)/a.Unit) - math.Asinh((x-within)/a.Unit)) * widths / (2 * math.Asinh(a.Max/a.Unit))
 }
 
 // medians releases the medians of the listed coordinates with the budget rho for all together.
 func (r *run) medians(list []int, rho float64, base []quantile.Region) error {
 	rho = r.budget.take(rho)
 	r.spent.Centre += rho
-	a := r.centreAxis()
+	a := r.p.centreAxis()
 	values, err := r.quantiles(list, &quantile.Keying{Axis: a}, base, 0.5, each(rho, float64(len(list))))
 	if err != nil {
 		return err
@@ -180,7 +167,7 @@ func (r *run) centres(pilot, rest []int) error {
 	if r.p.Steps.Centre != Median || len(rest) == 0 {
 		return r.stop()
 	}
-	a := r.centreAxis()
+	a := r.p.centreAxis()
 	base := a.Window(pick(r.centre, pilot))
 	m := float64(len(rest))
 	rho := r.fixPart(r.p.Shares.Centre, mostShare, m, func() float64 {
@@ -214,11 +201,11 @@ func (r *run) recentre() error {
 		}
 	}
 	rho := min(heavyShare*r.p.Rho, clipPart*r.budget.left())
-	wanted := r.stageNeed(float64(len(heavy)), centreSlope(r.centreAxis(), r.p.Max))
+	wanted := r.stageNeed(float64(len(heavy)), centreSlope(r.p.centreAxis(), r.p.Max))
 	if len(heavy) == 0 || wanted > rho {
 		return r.stop()
 	}
-	return r.medians(heavy, rho, r.centreAxis().Plain())
+	return r.medians(heavy, rho, r.p.centreAxis().Plain())
 }
 
 // scaleOrUnit returns the released standard deviation of the coordinate, or Unit.

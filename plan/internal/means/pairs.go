@@ -130,24 +130,7 @@ func (r *rows) values(list []int, count int, stop func() error, use func(at, wor
 			use(at, worker, byColumn.Indices[from:to], byColumn.Values[from:to])
 		})
 	}
-	n := len(r.dense)
-	block, buffers := columnBlock(n, max(len(list), 1)), make([][]float64, count)
-	return workers(count, (len(list)+block-1)/block, stop, func(b, worker int) {
-		some := list[b*block : min((b+1)*block, len(list))]
-		if buffers[worker] == nil {
-			buffers[worker] = make([]float64, block*n)
-		}
-		buffer := buffers[worker]
-		for j := 0; j < n; j += tile {
-			rows := r.dense[j:min(j+tile, n)]
-			for at, i := range some {
-				r.gather(buffer[at*n+j:][:len(rows)], rows, i)
-			}
-		}
-		for at := range some {
-			use(b*block+at, worker, nil, buffer[at*n:(at+1)*n])
-		}
-	})
+	return gathered(r, list, count, stop, func(dst []float64, _ int, x []float64) { copy(dst, x) }, func(at, worker int, v []float64) { use(at, worker, nil, v) })
 }
 
 // transposed returns the matrix whose rows are the columns of s.

@@ -156,64 +156,46 @@ func (p Params) Validate() error {
 	if err := limits.Relation("plan", p.Relation); err != nil {
 		return err
 	}
-	switch {
-	case p.Rho < minRho:
-		return bad("Rho", p.Rho, "at least 2⁻³⁰")
-	case p.Dim < 1 || p.Dim > MaxDim:
-		return bad("Dim", p.Dim, "an integer in [1, 2²⁴]")
-	case p.Rows < 0 || int64(p.Rows) > MaxRows:
-		return bad("Rows", p.Rows, "an integer in [0, 2³⁶]")
-	case !(p.Max >= minMax && p.Max <= maxMax):
-		return bad("Max", p.Max, "a number in [2⁻¹⁰⁰, 2¹⁰⁰], or 0 with NonNegative")
-	case !(p.Resolution > p.Max*minResolution && p.Resolution <= p.Max):
-		return bad("Resolution", p.Resolution, "0 or a number in (2⁻⁶⁰·Max, Max]")
-	case !(p.P >= minP && p.P <= maxP):
-		return bad("P", p.P, "0 or a number in [1/16, 64]")
-	case p.Method > lastMethod:
-		return bad("Method", p.Method, "one of the constants")
-	case p.Method == TwoPass && !p.NonNegative:
-		return bad("Method", p.Method, "another one where entries may be negative")
-	case p.Method == InstanceOptimal && p.NonNegative:
-		return bad("Method", p.Method, "another one if NonNegative: it centres rows")
-	case s.Centre > Origin:
-		return bad("Steps.Centre", s.Centre, "one of the constants")
-	case s.Centre == Median && p.NonNegative && (p.Method == TwoPass || p.Method == Thesis):
-		return bad("Steps.Centre", s.Centre, "Origin for this Method where rows are NonNegative")
-	case s.Scaling > Unscaled:
-		return bad("Steps.Scaling", s.Scaling, "one of the constants")
-	case s.Spread > lastSpread:
-		return bad("Steps.Spread", s.Spread, "one of the constants")
-	case s.Spread == Pairs && p.Relation != budget.Replace:
-		return bad("Steps.Spread", s.Spread, "another one under AddRemove")
-	case s.Spread == Means && !p.NonNegative:
-		return bad("Steps.Spread", s.Spread, "another one where entries may be negative")
-	case s.Group < 0 || s.Group > MaxGroup:
-		return bad("Steps.Group", s.Group, "an integer in [0, 2¹⁰]")
-	case s.Base != quantile.AutoBase && s.Base != quantile.Uniform:
-		return bad("Steps.Base", s.Base, "AutoBase or Uniform")
-	case s.Search < 0 || s.Search > MaxSearch:
-		return bad("Steps.Search", s.Search, "an integer in [0, 64]")
-	case s.Clip != 0 && !(s.Clip > 0 && s.Clip < 1):
-		return bad("Steps.Clip", s.Clip, "0 or a number in (0, 1)")
-	case s.Floor != 0 && !(s.Floor > 0 && s.Floor <= p.Max):
-		return bad("Steps.Floor", s.Floor, "a number in [0, Max]")
-	case p.Margin != 0 && !(p.Margin >= 1 && p.Margin <= maxMargin):
-		return bad("Margin", p.Margin, "0 or a number in [1, 2¹⁰]")
-	case !(p.Failure >= minBeta && p.Failure <= 0.5):
-		return bad("Failure", p.Failure, "0 or a number in [10⁻¹², ½]")
-	case p.Workers < 0 || p.Workers > 1024:
-		return bad("Workers", p.Workers, "an integer in [0, 1024]")
-	}
-	for _, share := range []struct {
-		name string
-		of   float64
-	}{{"Centre", p.Shares.Centre}, {"Scale", p.Shares.Scale}, {"Clip", p.Shares.Clip}, {"Divisor", p.Shares.Divisor}} {
-		if x := share.of; x != 0 && !(x*p.Rho >= leastBudget && x < 1) {
-			return bad("Shares."+share.name, x, "0 or a number in [2⁻³⁸/Rho, 1)")
+	share := func(x float64) bool { return x == 0 || x*p.Rho >= leastBudget && x < 1 }
+	const part = "0 or a number in [2⁻³⁸/Rho, 1)"
+	for _, c := range []struct {
+		ok    bool
+		field string
+		value any
+		want  string
+	}{
+		{p.Rho >= minRho, "Rho", p.Rho, "at least 2⁻³⁰"},
+		{p.Dim >= 1 && p.Dim <= MaxDim, "Dim", p.Dim, "an integer in [1, 2²⁴]"},
+		{p.Rows >= 0 && int64(p.Rows) <= MaxRows, "Rows", p.Rows, "an integer in [0, 2³⁶]"},
+		{p.Max >= minMax && p.Max <= maxMax, "Max", p.Max, "a number in [2⁻¹⁰⁰, 2¹⁰⁰], or 0 with NonNegative"},
+		{p.Resolution > p.Max*minResolution && p.Resolution <= p.Max, "Resolution", p.Resolution, "0 or a number in (2⁻⁶⁰·Max, Max]"},
+		{p.P >= minP && p.P <= maxP, "P", p.P, "0 or a number in [1/16, 64]"},
+		{p.Method <= lastMethod, "Method", p.Method, "one of the constants"},
+		{p.Method != TwoPass || p.NonNegative, "Method", p.Method, "another one where entries may be negative"},
+		{p.Method != InstanceOptimal || !p.NonNegative, "Method", p.Method, "another one if NonNegative: it centres rows"},
+		{s.Centre <= Origin, "Steps.Centre", s.Centre, "one of the constants"},
+		{s.Centre != Median || !p.NonNegative || p.Method != TwoPass && p.Method != Thesis, "Steps.Centre", s.Centre, "Origin for this Method where rows are NonNegative"},
+		{s.Scaling <= Unscaled, "Steps.Scaling", s.Scaling, "one of the constants"},
+		{s.Spread <= lastSpread, "Steps.Spread", s.Spread, "one of the constants"},
+		{s.Spread != Pairs || p.Relation == budget.Replace, "Steps.Spread", s.Spread, "another one under AddRemove"},
+		{s.Spread != Means || p.NonNegative, "Steps.Spread", s.Spread, "another one where entries may be negative"},
+		{s.Group >= 0 && s.Group <= MaxGroup, "Steps.Group", s.Group, "an integer in [0, 2¹⁰]"},
+		{s.Base == quantile.AutoBase || s.Base == quantile.Uniform, "Steps.Base", s.Base, "AutoBase or Uniform"},
+		{s.Search >= 0 && s.Search <= MaxSearch, "Steps.Search", s.Search, "an integer in [0, 64]"},
+		{s.Clip == 0 || s.Clip > 0 && s.Clip < 1, "Steps.Clip", s.Clip, "0 or a number in (0, 1)"},
+		{s.Floor == 0 || s.Floor > 0 && s.Floor <= p.Max, "Steps.Floor", s.Floor, "a number in [0, Max]"},
+		{p.Margin == 0 || p.Margin >= 1 && p.Margin <= maxMargin, "Margin", p.Margin, "0 or a number in [1, 2¹⁰]"},
+		{p.Failure >= minBeta && p.Failure <= 0.5, "Failure", p.Failure, "0 or a number in [10⁻¹², ½]"},
+		{p.Workers >= 0 && p.Workers <= 1024, "Workers", p.Workers, "an integer in [0, 1024]"},
+		{share(p.Shares.Centre), "Shares.Centre", p.Shares.Centre, part},
+		{share(p.Shares.Scale), "Shares.Scale", p.Shares.Scale, part},
+		{share(p.Shares.Clip), "Shares.Clip", p.Shares.Clip, part},
+		{share(p.Shares.Divisor), "Shares.Divisor", p.Shares.Divisor, part},
+		{p.Shares.total() <= mostShares, "Shares", p.Shares, "shares of at most 0.99 together"},
+	} {
+		if !c.ok {
+			return bad(c.field, c.value, c.want)
 		}
-	}
-	if p.Shares.total() > mostShares {
-		return bad("Shares", p.Shares, "shares of at most 0.99 together")
 	}
 	return nil
 }

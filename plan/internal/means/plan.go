@@ -164,30 +164,27 @@ func (p Params) stagesAt(n float64) Plan { return p.stagesBehind(n, 0) }
 // stagesBehind plans the shares for n rows, with a Failure that counts on a gain of up to certain.
 func (p Params) stagesBehind(n, certain float64) Plan {
 	o := Plan{Enough: true}
-	stage := func(l, gain, q, m, share float64, ch quantile.Change) float64 {
-		most, safe := share*p.Rho, max(l-min(gain, certain), leastRank)
-		if m*quantile.Need(safe, q, n, ch) > most {
+	d, ch, gain := float64(p.Dim), p.ranks(), 0.0
+	stage := func(slope float64) float64 {
+		l := quantile.LogSum(d, p.Failure/stages, slope)
+		most, safe := mostShare*p.Rho, max(l-min(gain, certain), leastRank)
+		if d*quantile.Need(safe, 0.5, n, ch) > most {
 			o.Enough = false
-			o.Failure += math.Exp(safe-quantile.Reach(most/m, q, n, ch)) * p.Failure / stages
+			o.Failure += math.Exp(safe-quantile.Reach(most/d, 0.5, n, ch)) * p.Failure / stages
 		} else {
 			o.Failure += p.Failure / stages
 		}
-		return min(m*quantile.Need(max(l-gain, leastRank), q, n, ch)/p.Rho, share)
+		return min(d*quantile.Need(max(l-gain, leastRank), 0.5, n, ch)/p.Rho, mostShare)
 	}
-	d := float64(p.Dim)
-	gain := 0.0
 	if p.Method == Adaptive && p.Dim >= leastDim {
 		gain = typicalGain
 	}
-	r := &run{p: p}
 	if p.Method != Plain && p.Method != TwoPass {
 		if p.Steps.Centre != Origin {
-			a := r.centreAxis()
-			l := quantile.LogSum(d, p.Failure/stages, centreSlope(a, min(moderate*p.Resolution, p.Max)))
-			o.Centre = max(stage(l, gain, 0.5, d, p.planned(p.Shares.Centre), p.ranks()), min(leastShare, p.planned(p.Shares.Centre)))
+			o.Centre = max(stage(centreSlope(p.centreAxis(), min(moderate*p.Resolution, p.Max))), leastShare)
 		}
-		if p.Steps.Scaling != Unscaled && p.Steps.Spread != Means {
-			o.Scale = stage(quantile.LogSum(d, p.Failure/stages, r.scaleSlope()), gain, 0.5, d, p.planned(p.Shares.Scale), p.ranks())
+		if p.Steps.Scaling != Unscaled {
+			o.Scale = stage(p.scaleSlope())
 		}
 	}
 	o.clip(p, n)
@@ -214,14 +211,6 @@ func (o *Plan) clip(p Params, n float64) {
 		}
 		o.Failure += p.Failure / stages
 	}
-}
-
-// planned returns the most that a stage may take: its given share, or mostShare.
-func (p Params) planned(share float64) float64 {
-	if share > 0 {
-		return share
-	}
-	return mostShare
 }
 
 // normError returns (Σ E|N(0, σᵢ²)|^p)^{1/p}: E|Z|^p = 2^{p/2}·Γ((p+1)/2)/√π.

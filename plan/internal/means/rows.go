@@ -75,23 +75,29 @@ func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Key
 	if r.sparse != nil {
 		return r.sparseColumns(list, count, stop, k, use)
 	}
+	return gathered(r, list, count, stop, k.Fill, func(at, worker int, keys []uint32) { use(at, worker, quantile.Column{Keys: keys}) })
+}
+
+// gathered calls use for each of the listed columns of dense rows, with what put makes of its
+// entries, a tile of rows at a time.
+func gathered[T any](r *rows, list []int, count int, stop func() error, put func(dst []T, i int, x []float64), use func(at, worker int, column []T)) error {
 	n := len(r.dense)
-	block, buffers := columnBlock(n, max(len(list), 1)), make([][]uint32, count)
+	block, buffers := columnBlock(n, max(len(list), 1)), make([][]T, count)
 	return workers(count, (len(list)+block-1)/block, stop, func(b, worker int) {
 		some := list[b*block : min((b+1)*block, len(list))]
 		if buffers[worker] == nil {
-			buffers[worker] = make([]uint32, block*n)
+			buffers[worker] = make([]T, block*n)
 		}
-		keys := buffers[worker]
+		buffer := buffers[worker]
 		for j := 0; j < n; j += tile {
 			rows, x := r.dense[j:min(j+tile, n)], [tile]float64{}
 			for at, i := range some {
 				r.gather(x[:len(rows)], rows, i)
-				k.Fill(keys[at*n+j:], i, x[:len(rows)])
+				put(buffer[at*n+j:], i, x[:len(rows)])
 			}
 		}
 		for at := range some {
-			use(b*block+at, worker, quantile.Column{Keys: keys[at*n : (at+1)*n]})
+			use(b*block+at, worker, buffer[at*n:(at+1)*n])
 		}
 	})
 }

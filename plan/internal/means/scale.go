@@ -22,20 +22,17 @@ const (
 func (p Params) leastScale() float64 { return max(p.Resolution*leastPart, p.Steps.Floor) }
 
 // scaleAxis returns the axis of |x − μ̃|.
-func (r *run) scaleAxis() quantile.Axis {
-	if r.p.Steps.Base == quantile.Uniform {
-		return quantile.UniformAxis(0, 2*r.p.Max)
+func (p Params) scaleAxis() quantile.Axis {
+	if p.Steps.Base == quantile.Uniform {
+		return quantile.UniformAxis(0, 2*p.Max)
 	}
-	return quantile.LogAxis(r.p.leastScale()*normalMedian, 2*r.p.Max, scaleBits)
+	return quantile.LogAxis(p.leastScale()*normalMedian, 2*p.Max, scaleBits)
 }
 
 // scaleSlope is the centreSlope of scales: 1/(2L) of the data on either side of the median are
 // within a factor e^{±1/(2L·medianSlope)}.
-func (r *run) scaleSlope() float64 {
-	a := r.scaleAxis()
-	if a.Base == quantile.Uniform {
-		return 0x1p-20
-	}
+func (p Params) scaleSlope() float64 {
+	a := p.scaleAxis()
 	return 1 / medianSlope / math.Log(a.Max/a.Unit)
 }
 
@@ -67,7 +64,7 @@ func (r *run) spreads(list []int, rho float64, base []quantile.Region) error {
 
 // deviations estimates σ by the median of |x − μ̃|.
 func (r *run) deviations(list []int, rho float64, base []quantile.Region) ([]float64, error) {
-	a := r.scaleAxis()
+	a := r.p.scaleAxis()
 	values, err := r.quantiles(list, &quantile.Keying{Axis: a, Centre: r.centre}, base, 0.5, rho)
 	for at := range values {
 		values[at] /= normalMedian
@@ -77,7 +74,7 @@ func (r *run) deviations(list []int, rho float64, base []quantile.Region) ([]flo
 
 // directSpreads estimates σ by the .841 quantile minus μ̃.
 func (r *run) directSpreads(list []int, rho float64) ([]float64, error) {
-	a := r.centreAxis()
+	a := r.p.centreAxis()
 	values, err := r.quantiles(list, &quantile.Keying{Axis: a}, a.Plain(), 0.841, rho)
 	for at, i := range list {
 		values[at] -= r.centre[i]
@@ -120,7 +117,7 @@ func (r *run) scalingPays(pilot []int, rest int) bool {
 
 // scaleBudget returns the base measure and the budget of the scales that were not in the pilot.
 func (r *run) scaleBudget(pilot []int, rest int) ([]quantile.Region, float64) {
-	a := r.scaleAxis()
+	a := r.p.scaleAxis()
 	found := pick(r.scale, pilot)
 	for at := range found {
 		found[at] *= normalMedian
