@@ -21,7 +21,7 @@ var rounds = [][]flaw{
 		{"misragries: shared noise left out", "misragries KeptZeros, all counters"}, {"threshold: noise of half the scale", "threshold Laplace, far above"}, {"kor: count without noise", "kor"},
 		{"arete: shares of half the rate", "arete, sum of two shares"}, {"elliptical: one coordinate without noise", "elliptical Laplace"}, {"elliptical/column: a coordinate without noise", "column, a row between"},
 		{"jl: the last row without noise", "jl SJLT, Laplace"}, {"noise/approx: subexponential noise of half the scale", "approx Laplace"},
-		{"plan: half the sensitivity of the sum under Replace", "plan Plain"}, {"misragries/series: counts of known keys without noise", "series, listed keys"},
+		{"plan/internal/means: half the sensitivity of the sum under Replace", "plan Plain"}, {"misragries/series: counts of known keys without noise", "series, listed keys"},
 		{"alp: a step costs the square of what it may: noise halved", "alp ColumnsOnly"}, {"threshold/groupby: weights without noise", "groupby, far above"},
 		{"noise: own noise left out", "threshold CorrelatedGaussian, one key"},
 	},
@@ -29,7 +29,7 @@ var rounds = [][]flaw{
 		{"misragries: own noise left out", "misragries KeptZeros, one counter"}, {"threshold: dense: zeros without noise", "threshold DenseLaplace"}, {"kor: streams: p half of what it must be", "kor, stream"},
 		{"arete: drop-outs not made up for", "arete, one of two shares missing"}, {"elliptical: values not clamped to their interval", "elliptical Laplace"}, {"elliptical/column: noise too small", "column, one moment"},
 		{"jl: noise for half the sensitivity", "jl SRHT, Gaussian"}, {"noise: shared noise drawn anew for each key", "threshold CorrelatedGaussian, many keys"},
-		{"threshold/groupby: a second pass shows all", "groupby, second pass, the only key"}, {"plan: many columns have the sensitivity of one", "plan Adaptive, a row turns"},
+		{"threshold/groupby: a second pass shows all", "groupby, second pass, the only key"}, {"plan/internal/means: many columns have the sensitivity of one", "plan Thesis, a row turns"},
 		{"alp: the columns take the list's share of the budget, too", "alp SplitAxis, just below the turn"},
 	},
 	{
@@ -42,7 +42,7 @@ var rounds = [][]flaw{
 	},
 	{
 		{"kor/distinct: windows: no noise in a class", "distinct, windows"}, {"misragries/series: the whole δ for each discovery span", "series, a rare key"},
-		{"plan: quantiles under Replace calibrated as for a row more", "plan quantiles"}, {"threshold/groupby: listed: counts clipped as for normal noise", "groupby, listed keys"},
+		{"internal/quantile: quantiles under Replace calibrated as for a row more", "plan Thesis, a median"}, {"threshold/groupby: listed: counts clipped as for normal noise", "groupby, listed keys"},
 	},
 }
 

@@ -97,7 +97,7 @@ func mechanisms() []audited {
 		mean(must(plan.New(plan.Params{Method: plan.Adaptive, Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace})), 100),
 		mean(must(thesis.New(thesis.Params{Instance: thesis.IOME, Rho: 0.5, Dim: 2, Max: 1, Relation: budget.Replace})), 100),
 		mean(must(plan.New(plan.Params{Method: plan.TwoPass, Rho: 0.5, Dim: 1, NonNegative: true, Relation: budget.Replace})), 100),
-		mean(must(thesis.New(thesis.Params{Rho: 0.5, Dim: 2, Max: 1, Relation: budget.Replace})), 100), turned(),
+		mean(must(thesis.New(thesis.Params{Rho: 0.5, Dim: 2, Max: 1, Relation: budget.Replace})), 100), turned(), centre(),
 		steps(),
 	}, releases())
 }
@@ -634,6 +634,19 @@ func turned() audited {
 		}
 		return x
 	}, 40_000)
+}
+
+// centre is the median of two rows, of which one goes from one end to the other: the median, which takes
+// nearly all of ρ, lies between it and the other row.
+func centre() audited {
+	p := thesis.Params{Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace, Steps: thesis.Steps{Unscaled: true}, Shares: thesis.Shares{Centre: 0.98}}
+	return audited{"plan Thesis, a median", p.Guarantee(), func() source {
+		m := must(thesis.New(p))
+		return func(side int, emit func([]float64)) {
+			x := must(m.Release(context.Background(), [][]float64{{0}, {float64(2*side - 1)}})).Centre(0)
+			emit([]float64{x, math.Copysign(1, x)})
+		}
+	}, 40_000}
 }
 
 // means are those of the rows of both sides.
