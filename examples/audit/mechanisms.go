@@ -636,8 +636,8 @@ func turned() audited {
 	}, 40_000)
 }
 
-// centre is the median of two rows, of which one goes from one end to the other: the median, which takes
-// nearly all of ρ, lies between it and the other row.
+// centre is the median of two rows, of which one goes from one end to the other: the median, which
+// takes nearly all of ρ, lies between it and the other row.
 func centre() audited {
 	p := thesis.Params{Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace, Steps: thesis.Steps{Unscaled: true}, Shares: thesis.Shares{Centre: 0.98}}
 	return audited{"plan Thesis, a median", p.Guarantee(), func() source {
