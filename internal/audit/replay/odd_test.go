@@ -337,8 +337,8 @@ func odds() map[string][]odd {
 	add("elliptical/column.QuantileBuilder.Release", odd{name: "values", rows: len(ends), run: func(odd int) map[string]float64 { return ofQuantiles(pick(odd, ends, clamped)) }, has: true})
 
 	// Rows of a mean in columns of their own, beside clipped ones: a quantile that follows them all
-	// may be another, and then nothing is compared. What is published has no centre that is exactly 0,
-	// from which an odd row is as far as any other.
+	// may be another, and then nothing is compared. What is published has no centre that is exactly
+	// 0, from which an odd row is as far as any other.
 	const d = 24
 	mechanisms := []*plan.Mechanism{made(thesis.New(thesis.Params{Rho: 1, Dim: d, Max: 1, Relation: budget.Replace, Steps: thesis.Steps{Origin: true}}))}
 	for _, method := range []plan.Method{plan.Plain, plan.Adaptive, plan.TwoPass} {
