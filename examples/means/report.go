@@ -130,7 +130,7 @@ func (r *report) table(c comparison) error {
 				}
 				noise[b] = c.factor * o.Noise
 				if expected += o.Failure * float64(r.runs); !mean.Params().Guarantee().Promises() {
-					expected = math.NaN() // a published mechanism, whose Params package plan refuses
+					expected = math.NaN() // a published mechanism, which has no Plan
 				}
 			}
 		}
