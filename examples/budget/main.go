@@ -6,6 +6,8 @@
 //	budget lease -share 0.01 -holder nightly -dsn …
 //	budget return -lease ID -spent 0.02 -dsn …
 //	budget return -lease ID -dsn …  writes a lost lease off: all of it is spent
+//	budget spent -journal FILE      what a journal of budget.OpenFile has spent, on what, and how
+//	                                long it lasts
 //
 // Servers written in Go need none of this but status: package fleet leases and returns by itself.
 // See README.md.
@@ -39,7 +41,7 @@ func main() {
 	os.Exit(cli.Run(&options{verb: verb}, args, os.Stdout, os.Stderr))
 }
 
-var verbs = []string{"demo", "create", "status", "lease", "return"}
+var verbs = []string{"demo", "create", "status", "lease", "return", "spent"}
 
 // options is what the command line asks for, and the command.
 type options struct {
@@ -52,6 +54,7 @@ type options struct {
 	holder, lease     string
 	spent, spentDelta float64
 	atLeast           int64
+	journal           string
 }
 
 func (opts *options) Flags() *flag.FlagSet {
@@ -60,6 +63,7 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.StringVar(&opts.dsn, "dsn", "", "data `source`, as the driver takes it")
 	flags.StringVar(&opts.name, "name", "main", "`name` of the budget in the database")
 	flags.Int64Var(&opts.atLeast, "at-least", 0, "refuse a row of a `version` below this one, such as a restored backup")
+	flags.StringVar(&opts.journal, "journal", "", "spent: `file` of the journal, which is only read")
 	flags.Float64Var(&opts.epsilon, "epsilon", 1, "create: `ε` of all releases of all servers together")
 	flags.Float64Var(&opts.delta, "delta", 1e-6, "create: `δ` of the same")
 	flags.IntVar(&opts.keys, "keys", 0, "create: the budget is for one user with at most so many `keys`; 0 stands for any number")
@@ -80,7 +84,9 @@ func (opts *options) Check() error {
 		return fmt.Errorf("-driver = %q: want one of %q", opts.driver, sql.Drivers())
 	case opts.verb == "demo" && opts.dsn != "":
 		return fmt.Errorf("-dsn without a word before the flags: want one of %q", verbs[1:])
-	case opts.verb != "demo" && opts.dsn == "":
+	case opts.verb == "spent" && opts.journal == "":
+		return errors.New("-journal is missing")
+	case opts.verb != "demo" && opts.verb != "spent" && opts.dsn == "":
 		return errors.New("-dsn is missing")
 	case opts.verb == "return" && opts.lease == "":
 		return errors.New("-lease is missing")
@@ -92,6 +98,9 @@ func (opts *options) Check() error {
 
 // Run does what the first word says.
 func (opts *options) Run(out io.Writer) (err error) {
+	if opts.verb == "spent" {
+		return spent(opts.journal, out)
+	}
 	ctx := context.Background()
 	if opts.verb == "demo" {
 		folder, err := os.MkdirTemp("", "budget")

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestUsage(t *testing.T) {
@@ -16,7 +20,7 @@ func TestUsage(t *testing.T) {
 		verb string
 		args []string
 	}{
-		{"spend", []string{"-dsn", "x"}}, {"status", nil}, {"lease", []string{"-share", "x"}}, {"return", []string{"-dsn", "x"}},
+		{"spend", []string{"-dsn", "x"}}, {"status", nil}, {"lease", []string{"-share", "x"}}, {"return", []string{"-dsn", "x"}}, {"spent", nil},
 	} {
 		if code, out, errs := clitest.Run(&options{verb: c.verb}, c.args...); code != 2 || out != "" || errs == "" {
 			t.Errorf("%s %q: exit code %d: %s%s", c.verb, c.args, code, out, errs)
@@ -27,6 +31,44 @@ func TestUsage(t *testing.T) {
 // Seven servers return what is left, and the eighth loses its lease.
 func TestDemo(t *testing.T) {
 	clitest.Output(t, &options{verb: "demo"}, nil, []string{"8 servers made 14666 releases", "# spent", "server-7", "1.000 %"})
+}
+
+// A year of reports: what was spent, on what, and how long it lasts.
+func TestSpent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	user := budget.User(20, budget.AddRemove)
+	l, err := budget.OpenFile(path, 10, 1e-6, user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for day := range 250 {
+		date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		_, err1 := l.SpendOnce(date+"/visits", budget.GDP(0.08, user))
+		err2 := error(nil)
+		if day%7 == 0 {
+			_, err2 = l.SpendOnce(date+"/revenue", budget.PureDP(0.1, user))
+		}
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Spend(budget.PureDP(0.01, user)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clitest.Output(t, &options{verb: "spent"}, []string{"-journal", path}, []string{"287 releases, for one user", "2026-01", "2026-09", "no date", "visits", "revenue", "more releases like the last one", "a day until 20"})
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Error("the journal is not as it was")
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, _ := clitest.Run(&options{verb: "spent"}, "-journal", path+".none"); code != 1 {
+		t.Errorf("exit code %d without a journal", code)
+	}
 }
 
 // The words of the command, one after the other, on one budget by ρ.
