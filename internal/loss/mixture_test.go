@@ -79,3 +79,40 @@ func TestMixtureOfTwoIsASample(t *testing.T) {
 		}
 	}
 }
+
+// A unit of a sample that is replaced: the profile is that of a threshold test, in both directions
+// alike, by normal tails; and three laws that are near each other, one of them between, are within.
+func TestReplaced(t *testing.T) {
+	tail := func(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
+	for _, c := range []struct{ mu, gamma float64 }{{1, 0.01}, {1, 0.5}, {0.2, 1e-3}, {4, 0.1}, {8, 1e-6}, {2, 1}} {
+		law := Replaced(c.mu, c.gamma, 1<<14)
+		for _, epsilon := range []float64{-2, -0.1, 0, 1e-3, 0.1, 0.5, 2, 6} {
+			// P(x > t) − e^ε·Q(x > t) is greatest where P/Q = e^ε.
+			p := func(t float64) float64 { return (1-c.gamma)*tail(t) + c.gamma*tail(t-c.mu) }
+			q := func(t float64) float64 { return (1-c.gamma)*tail(t) + c.gamma*tail(t+c.mu) }
+			exact := 0.0
+			for t := -25.0; t < 25; t += 1e-3 {
+				exact = max(exact, p(t)-math.Exp(epsilon)*q(t))
+			}
+			got := law.Delta(epsilon)
+			require.GreaterOrEqual(t, got, exact-1e-14*math.Exp(math.Abs(epsilon)), "%+v at %g", c, epsilon)
+			require.InDelta(t, exact, got, 1e-6+2e-3*math.Abs(exact), "%+v at %g", c, epsilon)
+			// Another pair of units, less far apart, in a plane: at angles from the first.
+			for _, angle := range []float64{0.5, 2} {
+				sum := 0.0
+				const step = 0.2
+				for x := -8.0; x < 8; x += step {
+					for y := -8.0; y < 8; y += step {
+						at := func(u, v float64) float64 { return math.Exp(-((x-u)*(x-u)+(y-v)*(y-v))/2) / (2 * math.Pi) }
+						a := (1-c.gamma)*at(0, 0) + c.gamma*at(c.mu, 0)
+						b := (1-c.gamma)*at(0, 0) + c.gamma*at(c.mu*math.Cos(angle), c.mu*math.Sin(angle))
+						sum += max(a-math.Exp(epsilon)*b, 0) * step * step
+					}
+				}
+				if c.mu < 3 {
+					require.LessOrEqual(t, sum, got+1e-5)
+				}
+			}
+		}
+	}
+}

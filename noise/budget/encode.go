@@ -28,7 +28,8 @@ import (
 //	       one is beside what has no rule for groups
 //	4      number of different laws of the releases, at most 2048; 0 where they are not known
 //	29     for each of them, increasing, the numbers big-endian: its family, 1 byte (0 Laplace
-//	       noise, 1 Gaussian noise, 2 discrete Gaussian noise); the steps of its lattice, or the
+//	       noise, 1 Gaussian noise, 2 discrete Gaussian noise, 3 Gaussian noise for a unit that is
+//	       replaced); the steps of its lattice, or the
 //	       size of a group of which each is in a sample by himself, 4 bytes, 0 for none; its ε, μ
 //	       or σ, 8 bytes; the fraction of the sample, 8 bytes; the number of releases in [1, 2⁴⁰],
 //	       8 bytes

@@ -37,12 +37,12 @@ func (g Guarantee) Group(m int) (Guarantee, error) {
 	if !unit.Valid() {
 		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, fmt.Sprintf("a group of %d", m))
 	}
-	return g.steps(m, unit, together(g.unit, unit))
+	return g.steps(m, unit, pathOf(g.unit, unit))
 }
 
 // along returns what g promises to a unit whose neighbours are at most m ≥ 1 steps of g's unit
-// apart, and false if no rule is known. added tells that all steps add, or all remove.
-func (g Guarantee) along(m int, u Unit, added bool) (Guarantee, bool) {
+// apart, and false if no rule is known.
+func (g Guarantee) along(m int, u Unit, by path) (Guarantee, bool) {
 	if m == 1 {
 		return promise(u, g.sums, g.pair), true
 	}
@@ -67,7 +67,7 @@ func (g Guarantee) along(m int, u Unit, added bool) (Guarantee, bool) {
 		}
 		s.delta = round.SumUp(s.delta, escape)
 	}
-	p, ok := g.pair.along(m, s, added)
+	p, ok := g.pair.along(m, s, by)
 	if !ok {
 		return Guarantee{}, false
 	}

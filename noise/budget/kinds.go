@@ -38,6 +38,9 @@ const (
 	gaussian
 	// latticeGaussian: discrete Gaussian noise of size = σ on a number that moves by steps.
 	latticeGaussian
+	// swapped: Gaussian noise of size = μ for a unit of a sample that is replaced by another, where
+	// μ is for one that is added or removed; with 2 steps, the one and the other.
+	swapped
 )
 
 const (
@@ -77,6 +80,8 @@ func (x lossKind) valid() bool {
 		return false
 	case x.law == gaussian:
 		return x.fraction < 1 && (x.steps == 0 || x.groups(int(x.steps)))
+	case x.law == swapped:
+		return x.steps == 2 && x.fraction < 1 && x.size <= loss.MostMove/2
 	case x.law == latticeGaussian:
 		return x.steps >= 1 && x.steps <= loss.MostSigma && x.size >= loss.LeastSigma && x.size <= loss.MostSigma
 	}
@@ -117,7 +122,7 @@ func (x lossKind) epsilon() float64 {
 // without.
 func (x lossKind) rho() float64 {
 	switch x.law {
-	case gaussian:
+	case gaussian, swapped:
 		mu := round.ProductUp(x.size, float64(max(x.steps, 1)))
 		return round.ProductUp(0.5, round.ProductUp(mu, mu))
 	case latticeGaussian: // Canonne, Kamath, Steinke, Theorem 4
@@ -253,6 +258,9 @@ func (x lossKind) leaf() (l laws, squarings int) {
 		squarings = 1
 	case x.size < loss.Least:
 		return laws{}, 0
+	case x.law == swapped:
+		both := loss.Replaced(x.size, x.fraction, samplePoints)
+		return laws{both, both}, 200
 	case x.law == gaussian && x.steps > 0:
 		moves, weights := x.mixture()
 		removed, added := loss.Mixture(moves, weights, samplePoints)

@@ -245,9 +245,9 @@ func (g Guarantee) WithKeys(k loss.Keys) Guarantee {
 // a lattice, mε for Laplace noise on reals, and mμ for Gaussian noise. With an escape w beside ±ε
 // it is (mε, w·(1 + … + e^{(m−1)ε}))-DP, and with one beside Gaussian noise see besideEscape; with
 // one beside another law nothing but what s says. Gaussian noise on a sample is that of a mixture
-// where all units are added or all removed; else, and by any other law that is not by ε, a sample
-// is taken for all, which bounds it.
-func (p pair) along(m int, s sums, added bool) (pair, bool) {
+// where all units are added or all removed, and where one takes the place of another; else, and by
+// any other law that is not by ε, a sample is taken for all, which bounds it.
+func (p pair) along(m int, s sums, by path) (pair, bool) {
 	grouped, ok := p.besideEscape(m)
 	if !ok || p.unknown() || p.hasKeys() {
 		return pairOf(s), p.beside == 0 || s.concentrated() == 0
@@ -260,10 +260,16 @@ func (p pair) along(m int, s sums, added bool) (pair, bool) {
 	for _, x := range p.kinds.list() {
 		count := float64(x.count)
 		switch x.law {
-		case gaussian:
-			if added && x.steps == 0 && x.groups(m) {
-				x.steps = uint32(m)
-				break
+		case gaussian, swapped:
+			of := x
+			switch of.law, of.steps = swapped, 2; {
+			case by == swap && x.law == gaussian && x.steps == 0 && p.escape == 0 && of.valid():
+				list = append(list, of)
+				continue
+			case by == together && x.law == gaussian && x.steps == 0 && x.groups(m):
+				of.law, of.steps = gaussian, uint32(m)
+				list = append(list, of)
+				continue
 			}
 			mu := round.ProductUp(steps, round.ProductUp(x.size, float64(max(x.steps, 1))))
 			along.muSquares = round.SumUp(along.muSquares, round.ProductUp(count, round.ProductUp(mu, mu)))

@@ -28,6 +28,9 @@ import (
 // it has without the sample. For a user with up to 64 elements, each in the sample by itself, Group
 // and For know the law of how many of them are in it, with Gaussian noise.
 //
+// A record of a Poisson sample that is replaced, instead of added or removed: For, with Gaussian
+// noise, knows the law of that too. The thousand samples have ε = 3.22 then.
+//
 // Nobody may learn which records were in, and each release that is amplified has a sample of its
 // own. All releases behind one g see one and the same sample. As one of several, (ε, δ) is (Σε,
 // Σδ): to amplify at another δ, and where zCDP is among the releases, begin with

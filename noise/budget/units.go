@@ -56,18 +56,33 @@ func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if !ok {
 		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, u)
 	}
-	return g.steps(n, u, together(g.unit, u))
+	return g.steps(n, u, pathOf(g.unit, u))
 }
 
-// together reports whether a path from a neighbour to another for the unit to adds units of from
-// alone, or removes them: the elements of one user.
-func together(from, to Unit) bool {
-	return from.kind == element && from.relation == AddRemove && to.kind == user && to.relation == AddRemove && to.many == 1
+// path says what steps lead from a neighbour to another.
+type path uint8
+
+const (
+	anyPath  path = iota // any
+	together             // all add, or all remove
+	swap                 // one removes, the other adds
+)
+
+// pathOf returns which it is between neighbours for the unit to, in steps of from: the elements of
+// one user are added or removed together; and what is replaced leaves, and comes back as another.
+func pathOf(from, to Unit) path {
+	switch n, _ := from.steps(to); {
+	case from.kind == element && from.relation == AddRemove && to.kind == user && to.relation == AddRemove && to.many == 1:
+		return together
+	case n == 2 && from.relation == AddRemove && to.relation == Replace && from.many == 1 && to.many == 1:
+		return swap
+	}
+	return anyPath
 }
 
 // steps is along with an error that wraps [ErrMismatch].
-func (g Guarantee) steps(n int, u Unit, added bool) (Guarantee, error) {
-	of, ok := g.along(n, u, added)
+func (g Guarantee) steps(n int, u Unit, by path) (Guarantee, error) {
+	of, ok := g.along(n, u, by)
 	if !ok {
 		return Guarantee{}, fault.Mismatch("budget", "Guarantee", g, "one with a known rule for groups")
 	}
@@ -100,5 +115,5 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if !ok {
 		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
 	}
-	return g.steps(n, u, false)
+	return g.steps(n, u, anyPath)
 }

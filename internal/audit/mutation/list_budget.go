@@ -12,7 +12,7 @@ var budgetMutations = []mutation{
 	{"each of several parts as large as one", "noise/budget/allow.go", "l.after(before, part.Times(n))", "l.after(before, part)"},
 	{"released before it is paid for", "noise/budget/release.go", "if err := l.Spend(g); err != nil {", "if err := l.Spend(g); err != nil && false {"},
 	{"groups rounded to the nearest", "internal/round/round.go", "if p < 0x1p-900 || math.FMA(a, b, -p) > 0 {", "if p < 0x1p-900 {"},
-	{"a group costs one less", "noise/budget/group.go", "return g.steps(m, unit, together(g.unit, unit))", "return g.steps(m-1, unit, together(g.unit, unit))"},
+	{"a group costs one less", "noise/budget/group.go", "return g.steps(m, unit, pathOf(g.unit, unit))", "return g.steps(m-1, unit, pathOf(g.unit, unit))"},
 	{"vectors of a group farther apart than they are", "noise/budget/unit.go", "if math.FMA(u.distance, float64(m), -d) < 0 {", "if false {"},
 	{"replaced for the price of one", "noise/budget/unit.go", "if u.relation != to.relation {\n\t\treplaced = 2", "if u.relation != to.relation {\n\t\treplaced = 1"},
 	{"an element of a user for the price of one", "noise/budget/unit.go", "if u.max == 1 {", "if true {"},
