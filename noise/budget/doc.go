@@ -62,7 +62,8 @@
 // # Budgets for years
 //
 // [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest; with a
-// [Rule] for those that do. It lives in memory, and its JSON is a copy to show. [OpenFile] keeps
+// [Rule] for those that do. [Ledger.Part] is for disjoint parts of the data, of which the one that
+// spends most counts; [Ledger.All] and its JSON say what was spent on what. [OpenFile] keeps
 // what is spent in a file of one process, on the disk before the release is made ([OpenJournal] in
 // storage of another kind); [Ledger.SpendOnce] pays for a named release once, however often a
 // service that crashed asks. For many machines examples/budget has one row of a database.
