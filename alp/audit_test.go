@@ -107,18 +107,16 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 	table := make([]uint64, s.tableWords())
 	for range releases {
 		var err error
-		v := Projection{shape: *s, table: table}
+		v := Projection{shape: *s}
 		if s.hasList {
 			v.list, err = drawn.releaseList(&src, entries)
 			require.NoError(t, err)
 		}
 		drawn.fill(&src, table)
 		drawn.occupy(&src, table, entries, listed(v.list))
+		v.table = s.pack(table)
 		for _, index := range indices {
 			shown := v.outputs(index, nil)[target.column]
-			if s.mirrored(target.column) {
-				shown = uint8(s.code.levels-1) - shown
-			}
 			if (a.above || shown >= target.output) && (!a.listed || v.list.Estimate(index) >= float64(s.phi(target.values[1]))) {
 				count++
 			}

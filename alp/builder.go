@@ -134,9 +134,10 @@ func (s *state) release() (*Projection, error) {
 		p.list = list
 	}
 	p.keys = listed(p.list)
-	p.table = make([]uint64, s.shape.tableWords())
-	s.shape.fill(&s.src, p.table)
-	s.shape.occupy(&s.src, p.table, entries, p.keys)
+	table := make([]uint64, s.shape.tableWords())
+	s.shape.fill(&s.src, table)
+	s.shape.occupy(&s.src, table, entries, p.keys)
+	p.table = s.shape.pack(table)
 	p.decoder = newDecoder(p)
 	return p, nil
 }

@@ -52,22 +52,32 @@
 // weight at 0, where most indices are:
 //
 //	bits an entry     100    300    1000
-//	uniform prior     1.80   1.33   1.12
-//	default           1.89   1.44   1.21
+//	uniform prior     1.48   1.17   1.07
+//	default           1.55   1.28   1.17
 //
-// The default structure with 100 bits an entry, at ε = 1 and δ = 1e-6: small entries have 1.67,
-// zeros 0.2 if all others are listed, 1.88 and 1.11 if values are uniform up to 40, 2.4 and 1.8 if
-// all others are just below the list; listed ones 1.00, as Laplace noise on one entry has; the
-// thesis's mechanism has 4.5. [Params.Plan] says it for values like yours. Signed has more error at
-// every load. With more entries than Sparsity the error grows; privacy does not change.
-// [Projection.EstimateAll] has less error for batches that hold most of the entries.
+// The default structure at ε = 1 and δ = 1e-6, by what the other entries are: unlisted entries, and
+// zeros. Listed ones have 1.00, as Laplace noise on one entry has; the thesis's mechanism has 4.5.
+//
+//	bits an entry         24           36           68          100
+//	uniform up to 40   2.1, 1.4     2.0, 0.9     1.8, 0.6    1.8, 0.5
+//	all listed         1.7, 0.3     1.8, 0.3     1.8, 0.2    1.8, 0.2
+//	all just below the
+//	list, at 39        9.0, 2.0     3.1, 1.6     1.8, 0.9    1.5, 0.8
+//
+// [Params.Plan] says it for values like yours. Signed has more error at every load. With more
+// entries than Sparsity the error grows; privacy does not change. [Projection.EstimateAll] has less
+// error for batches that hold most of the entries.
 //
 // # Cost
 //
-// The table takes Bits·Sparsity bits, log₂Q for each cell, and the encoding a header and the list
-// besides. Add is one look into a hash table. Release draws 10⁸ to 10⁹ empty cells a second and
-// takes about ½ µs for each entry. A lookup takes 20 to 70 ns while table and list lie in a fast
-// cache, 80 to 400 ns from memory, and does not allocate.
+// The table takes Bits·Sparsity bits on average, in memory a seventh of its cells' bits more, and
+// the encoding a header and the list besides. Most cells show level 0: the table has a bit for each
+// cell, and the levels of the others, which are found by counting bits. How many there are follows
+// from the table and says no more of the data than it does.
+//
+// Add is one look into a hash table. Release draws 10⁸ to 10⁹ empty cells a second and takes about
+// ½ µs for each entry. A lookup takes 20 to 70 ns while table and list lie in a fast cache, 80 to
+// 400 ns from memory, and does not allocate.
 //
 // # Not covered
 //

@@ -12,11 +12,11 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The encoding of a Projection, little-endian, version 2; floating-point numbers are IEEE 754 bits.
+// The encoding of a Projection, little-endian, version 3; floating-point numbers are IEEE 754 bits.
 // The Params are those that New or Release filled in:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 3, version 2
+//	6      header: "dpsk", kind 3, version 3
 //	1      flags: 1 Integers, 2 Signed, 4 TwoVectors, 8 Linear, 16 Independent
 //	1      Structure
 //	2      Levels
@@ -26,18 +26,22 @@ import (
 //	16     Seed
 //	8 each Epsilon, Delta, Sensitivity, Max, Base, Alpha, Bits, Split, Turn, FalseKeys, and
 //	       the share of ε that Sparsity was estimated with
-//	8 each the words of the table, as many as the Params say
+//	8      the number of cells of the table, those of a block that are not used included
+//	8 each a bit for each cell, whether it shows another output than 0
+//	8 each the outputs of those cells, less one, ⌈log₂(Levels−1)⌉ bits each
 //	…      the list, unless Structure is ColumnsOnly: the encoding of a threshold.Vector[uint64]
 //
 // Nothing in it depends on the order of arrival, and no other bytes decode to the same Projection.
 const (
-	version   = 2
-	fixedSize = wire.HeaderSize + 2 + 2*2 + 2*8 + 16 + 11*8
+	version   = 3
+	fixedSize = wire.HeaderSize + 2 + 2*2 + 2*8 + 16 + 11*8 + 8
 )
 
-// encoded returns the length in bytes of the encoding of a release with so many listed keys.
-func (g *geometry) encoded(listed int) int {
-	size := fixedSize + 8*int(g.tableWords())
+// encoded returns the length in bytes of the encoding of a release with so many values in its table
+// and so many listed keys.
+func (g *geometry) encoded(values uint64, listed int) int {
+	t := packed{cells: g.blocks * g.blockCells(), valueBits: valueBits(1 << g.cellBits)}
+	size := fixedSize + 8*(t.bitWords()+t.valueWords(values))
 	if g.hasList {
 		size += sparse.FixedSize + 16*listed
 	}
@@ -69,7 +73,11 @@ func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
 	q := p.shape.params
 	dst = wire.AppendHeader(dst, wire.KindALP, version)
 	dst = wire.AppendFields(dst, q.fields())
-	for _, word := range p.table {
+	dst = binary.LittleEndian.AppendUint64(dst, p.table.cells)
+	for i := range p.table.bitWords() {
+		dst = binary.LittleEndian.AppendUint64(dst, *p.table.bitWord(i))
+	}
+	for _, word := range p.table.values[:len(p.table.values)-2] {
 		dst = binary.LittleEndian.AppendUint64(dst, word)
 	}
 	if p.list == nil {
@@ -92,16 +100,25 @@ func (p *Projection) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	g, err := params.geometry()
-	if err != nil || !params.covers(&g) || g.tableWords() > uint64(r.Remaining()/8) {
+	if cells := r.Uint64(); err != nil || !params.covers(&g) || cells != g.blocks*g.blockCells() || cells/8 > uint64(r.Remaining()) {
 		r.Fail("a table of another size")
 		return r.Err()
 	}
 	var d Projection
-	d.table = make([]uint64, g.tableWords())
-	for i := range d.table {
-		d.table[i] = r.Uint64()
+	d.table = g.newPacked()
+	for i := range d.table.bitWords() {
+		*d.table.bitWord(i) = r.Uint64()
 	}
-	if !g.canonical(d.table) {
+	words := d.table.valueWords(d.table.count())
+	if r.Err() != nil || words > r.Remaining()/8 {
+		r.Fail("too few values")
+		return r.Err()
+	}
+	d.table.values = make([]uint64, words+2)
+	for i := range words {
+		d.table.values[i] = r.Uint64()
+	}
+	if !g.canonical(&d.table) {
 		r.Fail("bits outside the cells")
 	}
 	rest := r.Bytes(r.Remaining())
@@ -149,20 +166,6 @@ func (p Params) filledIn() bool {
 func (p Params) covers(g *geometry) bool {
 	reach, width := p.axisReach(g.step)+2, float64(g.width)
 	return width <= reach && float64(g.half-1)*width < reach
-}
-
-// canonical reports whether all bits that belong to no cell are 0.
-func (g *geometry) canonical(table []uint64) bool {
-	used := uint(g.wordCells) * uint(g.cellBits) // 64 shifts everything out
-	stray := uint64(0)
-	for _, word := range table {
-		stray |= word >> used
-	}
-	all := g.words * g.wordCells
-	for first := uint64(0); first < g.blocks*all; first += all {
-		g.eachWord(first+uint64(g.columns)*g.positions, first+all, func(word, mask uint64) { stray |= table[word] & mask })
-	}
-	return stray == 0
 }
 
 // readList decodes the list, which must be the one that the Params call for. Its ε and δ are

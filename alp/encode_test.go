@@ -61,7 +61,7 @@ func TestCodec(t *testing.T) {
 			if v.list != nil {
 				listed = v.list.Len()
 			}
-			require.Len(t, data, v.shape.encoded(listed))
+			require.Len(t, data, v.shape.encoded(v.table.count(), listed))
 			if name == "columns" || name == "split" && !testing.Short() || dptest.Long() {
 				dptest.Codec[Projection](t, v, same)
 			}
@@ -157,12 +157,14 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"two vectors":        func(v *Projection) { v.shape.params.TwoVectors = true },
 		"turn too low":       func(v *Projection) { v.shape.params.Turn = 2 },
 		"no turn":            func(v *Projection) { v.shape.params.Turn = 0 },
-		"bits between cells": func(v *Projection) { v.table[0] |= 1 << 63 },
-		"a word too many":    func(v *Projection) { v.table = append(v.table, 0) },
+		"a value too many":   func(v *Projection) { v.table.values = append(v.table.values, 0) },
+		"a cell too many":    func(v *Projection) { v.table.cells++ },
+		"no such output":     func(v *Projection) { v.table.values[0] |= 7 },
+		"bits behind values": func(v *Projection) { v.table.values[len(v.table.values)-3] |= 1 << 63 },
 		"no list":            func(v *Projection) { v.list = nil },
 	})
 	v := releaseOf(t, samples["pure"]) // 6 columns of 85 bits in a block of 512
-	v.table[7] |= 1 << 63
+	*v.table.bitWord(7) |= 1 << 63
 	data, err := v.MarshalBinary()
 	require.NoError(t, err)
 	require.ErrorIs(t, new(Projection).UnmarshalBinary(data), ErrFormat, "bits behind the cells")

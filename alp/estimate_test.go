@@ -29,7 +29,7 @@ func BenchmarkEstimate(b *testing.B) {
 					sum += pr.Estimate(indices[i%n])
 					i++
 				}
-				b.ReportMetric(float64(8*len(pr.table))/(1<<20), "MiB")
+				b.ReportMetric(float64(8*(len(pr.table.lines)+len(pr.table.values)))/(1<<20), "MiB")
 			})
 		}
 	}

@@ -31,9 +31,9 @@ func TestCellsLieWhereTheyShould(t *testing.T) {
 			require.GreaterOrEqual(t, s.positions, uint64(minPositions))
 		}
 		r := s.params
-		size := float64(s.cells()) * float64(s.columns*s.cellBits)
-		require.GreaterOrEqual(t, size, r.Bits*float64(r.Sparsity))
-		require.LessOrEqual(t, size, r.Bits*float64(r.Sparsity)+float64(64*s.words)+float64(s.columns*s.cellBits))
+		cells, wanted := float64(s.cells())*float64(s.columns), r.cellsEach(s.width)*float64(r.Sparsity)
+		require.GreaterOrEqual(t, cells, wanted)
+		require.LessOrEqual(t, cells, wanted+float64(s.blockCells())+float64(s.columns))
 		for cell := range min(s.words*s.wordCells*s.blocks, 300) {
 			s.set(table, cell, uint8(s.code.levels-1))
 			word, _ := s.word(cell)
@@ -108,8 +108,7 @@ func TestPlacesAreUniform(t *testing.T) {
 }
 
 // Blocked and independent layouts have the same law of what an entry's cells show where no two
-// entries share a cell: it is that of the code. So do all columns, the mirrored ones with their
-// outputs mirrored.
+// entries share a cell: it is that of the code. So do all columns.
 func TestLayoutsAgreeInLaw(t *testing.T) {
 	releases := dptest.Full(6000, 3000)
 	for _, p := range []Params{
@@ -151,11 +150,7 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 				for j := range s.columns {
 					expected := make([]float64, s.code.levels)
 					for o := range expected {
-						shown := o
-						if s.mirrored(j) {
-							shown = s.code.levels - 1 - o
-						}
-						expected[shown] = s.code.prob(s.size(e.Steps, j), o)
+						expected[o] = s.code.prob(s.size(e.Steps, j), o)
 					}
 					from := (i*s.columns + j) * s.code.levels
 					dptest.ChiSquare(t, "cells of an entry", counts[from:from+s.code.levels], expected, 1e-10)
@@ -189,18 +184,18 @@ func TestFillHasTheLaw(t *testing.T) {
 			table[i] = math.MaxUint64
 		}
 		s.fill(&src, table)
-		require.True(t, s.canonical(table))
-		v := Projection{shape: s, table: table}
+		v := Projection{shape: s, table: s.pack(table)}
+		require.True(t, s.canonical(&v.table))
+		for cell := range v.table.cells {
+			require.Equal(t, s.at(table, cell), v.table.at(cell), "the bits and values say what was drawn")
+		}
 		expected := make([]float64, s.code.levels)
 		for o := range expected {
 			expected[o] = s.code.prob(0, o)
 		}
-		for j, counts := range v.histogram() {
+		for _, counts := range v.histogram() {
 			observed := make([]int64, len(counts))
 			for o, n := range counts {
-				if s.mirrored(j) {
-					o = len(counts) - 1 - o
-				}
 				observed[o] = int64(n)
 			}
 			dptest.ChiSquare(t, "empty cells", observed, expected, 1e-10)

@@ -82,8 +82,9 @@ type Params struct {
 	// 2.2 times as much where all others have one value. Say it only of data that
 	// have negative values.
 	Signed bool
-	// Bits is the number of bits of the table for each of the Sparsity entries. 0
-	// is 100.
+	// Bits is how many bits the table takes for each of the Sparsity entries, on
+	// average: few more where entries fill several columns, fewer where the list
+	// has them. The length itself is public: it follows from the table. 0 is 100.
 	Bits float64
 	// Structure is what the release consists of.
 	Structure Structure

@@ -56,7 +56,7 @@ func (p Params) Plan(values ...float64) (Plan, error) {
 	f := s.forecast(values)
 	var listed float64
 	plan.Error, plan.Zero, listed = f.simulate(values)
-	plan.Bytes = s.encoded(int(math.Round(listed*float64(s.params.Sparsity) + s.params.FalseKeys)))
+	plan.Bytes = s.encoded(uint64(math.Round(f.values)), int(math.Round(listed*float64(s.params.Sparsity)+s.params.FalseKeys)))
 	if s.hasList {
 		plan.Large = f.decoder.list.scale / float64(s.slopeAbove) * s.step
 		if s.params.Integers { // rounded to one: the sum of Pr[|X| > n + ½] over n ≥ 0
@@ -73,6 +73,8 @@ type forecast struct {
 	// in bins.chance, in a block of the c-th of the loads: what a trial reads lies
 	// side by side
 	upTo [][2][]float64
+	// of all cells, how many show another output than 0
+	values float64
 }
 
 // mostLoads is the number of loads of blocks that a Plan tells apart.
@@ -126,6 +128,7 @@ func (s *shape) forecast(values []float64) forecast {
 					shown[o] += laws[o*(d.bins.count+2)] / float64(len(loads))
 				}
 			}
+			f.values += (1 - shown[0]) * float64(s.cells())
 			histogram[j] = make([]uint64, s.code.levels)
 			for o := range histogram[j] {
 				histogram[j][o] = uint64(math.Round(shown[o] * float64(s.cells())))

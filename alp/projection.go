@@ -14,7 +14,7 @@ import (
 // computes is post-processing and costs no budget.
 type Projection struct {
 	shape   shape
-	table   []uint64               // the cells: see write_table.go
+	table   packed                 // the cells: see write_packed.go
 	list    *sparse.Vector[uint64] // of the large entries, in units of φ₁; nil if there is none
 	keys    *directory.Directory   // the values of the list by index
 	decoder *decoder               // nil for a Projection that was neither released nor decoded
@@ -108,7 +108,7 @@ func listed(list *sparse.Vector[uint64]) *directory.Directory {
 func (p *Projection) outputs(index uint64, dst []uint8) []uint8 {
 	var buffer [64]uint64
 	for _, cell := range p.shape.locate(index, buffer[:0]) {
-		dst = append(dst, p.shape.at(p.table, cell))
+		dst = append(dst, p.table.at(cell))
 	}
 	return dst
 }

@@ -87,15 +87,7 @@ func (s *shape) outward(histogram [][]uint64, side int) [][]uint64 {
 	}
 	out := make([][]uint64, s.half)
 	for j := range out {
-		column := histogram[s.half-1-j]
-		if s.mirrored(0) {
-			turned := make([]uint64, len(column))
-			for o, n := range column {
-				turned[len(column)-1-o] = n
-			}
-			column = turned
-		}
-		out[j] = column
+		out[j] = histogram[s.half-1-j]
 	}
 	return out
 }
@@ -109,11 +101,6 @@ func (s *shape) bothSides(outputs []uint8) (positive, negative []uint8) {
 	negative, positive = outputs[:s.half], outputs[s.half:]
 	for i, j := 0, s.half-1; i < j; i, j = i+1, j-1 {
 		negative[i], negative[j] = negative[j], negative[i]
-	}
-	if s.mirrored(0) {
-		for i, o := range negative {
-			negative[i] = uint8(s.code.levels-1) - o
-		}
 	}
 	return positive, negative
 }
@@ -199,17 +186,13 @@ func (d *decoder) median(positive, negative []uint8, value, odds float64) float6
 // outputs: these are put into one number, the key, and the estimate of each is in a table. It has
 // what it needs of the shape in one place, and reads the cells where [shape.locate] has them.
 type direct struct {
-	table     []uint64
-	seed      hashing.Seed
-	blocks    uint64
-	words     uint64 // of a block
-	positions uint64
-	// ⌊2³²/wordCells⌋ + 1: its products have the quotients of numbers below 2²⁶ in their upper half
-	inverse   uint64
-	wordCells uint64
-	mask      uint64 // of a cell
-	cellBits  uint
-	columns   uint
+	table      *packed
+	seed       hashing.Seed
+	blocks     uint64
+	blockCells uint64
+	positions  uint64
+	cellBits   uint
+	columns    uint
 
 	estimates []float64 // by key, in units of the data
 }
@@ -220,12 +203,11 @@ const directBits = 12
 
 // newDirect returns the fast way without its estimates, nil where there is none.
 func newDirect(p *Projection) *direct {
-	s := &p.shape
+	s, t := &p.shape, p.table
 	if s.ranges != nil || s.columns*s.cellBits > directBits {
 		return nil
 	}
-	return &direct{table: p.table, seed: s.places, blocks: s.blocks, words: s.words, positions: s.positions, inverse: 1<<32/s.wordCells + 1,
-		wordCells: s.wordCells, mask: 1<<s.cellBits - 1, cellBits: uint(s.cellBits), columns: uint(s.columns)}
+	return &direct{&t, s.places, s.blocks, s.blockCells(), s.positions, uint(s.cellBits), uint(s.columns), nil}
 }
 
 // under returns the fast way to the estimates of a decoder.
@@ -238,7 +220,7 @@ func (f *direct) under(d *decoder) *direct {
 	outputs := make([]uint8, g.columns)
 	for key := range g.estimates {
 		for j := range outputs {
-			outputs[j] = uint8(uint64(key) >> (uint(j) * g.cellBits) & g.mask)
+			outputs[j] = uint8(key >> (uint(j) * g.cellBits) & (1<<g.cellBits - 1))
 		}
 		positive, negative := d.shape.bothSides(outputs)
 		g.estimates[key] = d.shape.inUnits(d.median(positive, negative, 0, d.odds))
@@ -252,16 +234,13 @@ func (f *direct) key(index uint64) uint64 { return f.at(hashing.Fingerprint(f.se
 // at is key for a fingerprint.
 func (f *direct) at(print uint64) (key uint64) {
 	block, _ := bits.Mul64(print, f.blocks)
-	line := f.table[block*f.words:][:f.words]
-	var chunks, first uint64
+	first := block * f.blockCells
+	var chunks uint64
 	for j := range f.columns {
 		if j%4 == 0 {
 			chunks = directory.Mix(print + uint64(j/4)*0x9e3779b97f4a7c15)
 		}
-		cell := first + chunks&0xffff*f.positions>>16
-		word := cell * f.inverse >> 32
-		shift := uint(cell-word*f.wordCells) * f.cellBits
-		key |= line[word] >> (shift & 63) & f.mask << (j * f.cellBits & 63)
+		key |= uint64(f.table.at(first+chunks&0xffff*f.positions>>16)) << (j * f.cellBits & 63)
 		chunks >>= 16
 		first += f.positions
 	}

@@ -1,9 +1,6 @@
 package alp
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 // load says what else a cell may hold: for each bin of the axis how many entries with a value in it
 // there are for one cell of a column, and last, how many above all columns. Entries fall into cells
@@ -89,31 +86,14 @@ func (p *Projection) histogram() [][]uint64 {
 	counts := make([][]uint64, g.columns)
 	for j := range counts {
 		counts[j] = make([]uint64, p.shape.code.levels)
+		counts[j][0] = g.cells()
 	}
-	for block := range g.blocks {
-		first := block * g.words * g.wordCells
-		for _, count := range counts {
-			g.eachWord(first, first+g.positions, func(word, mask uint64) { g.tally(p.table[word], mask, count) })
-			first += g.positions
-		}
-	}
+	p.table.each(func(cell uint64, output uint8) {
+		j := g.column(cell)
+		counts[j][output]++
+		counts[j][0]--
+	})
 	return counts
-}
-
-// tally counts the outputs of the cells of a word that the mask covers.
-func (g *geometry) tally(word, mask uint64, counts []uint64) {
-	if g.cellBits == 1 {
-		ones := uint64(bits.OnesCount64(word & mask))
-		counts[1] += ones
-		counts[0] += uint64(bits.OnesCount64(mask)) - ones
-		return
-	}
-	size := uint(g.cellBits) & 63
-	word >>= bits.TrailingZeros64(mask)
-	for cells := bits.OnesCount64(mask) / g.cellBits; cells > 0; cells-- {
-		counts[word&(1<<size-1)]++
-		word >>= size
-	}
 }
 
 // fit estimates the load from how often each output occurs in each column: by expectation

@@ -38,10 +38,7 @@ func (j *joint) read(p *Projection, part []asked) []candidate {
 					raw = 2*s.half - 1 - column
 				}
 			}
-			c.cells[column], c.outputs[column] = cells[raw], s.at(p.table, cells[raw])
-			if s.mirrored(raw) {
-				c.outputs[column] = uint8(s.code.levels-1) - c.outputs[column]
-			}
+			c.cells[column], c.outputs[column] = cells[raw], p.table.at(cells[raw])
 		}
 		c.prior, c.kept = nil, 0
 		if a.value != 0 {

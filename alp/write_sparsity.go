@@ -2,6 +2,7 @@ package alp
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
@@ -24,9 +25,10 @@ const sparsityShare = 1.0 / 16
 // sparsityEta returns what an estimate of the Sparsity has of η, rounded down.
 func (p Params) sparsityEta() float64 { return p.eta() * p.share * (1 - 0x1p-50) }
 
-// fitting returns k as a Sparsity: an integer of at least 1 with which the table is not too large.
+// fitting returns k as a Sparsity: an integer of at least 1 with which the table is not too large
+// when it is drawn, at Bits cells at most an entry.
 func (p Params) fitting(k float64) int {
-	return int(min(max(math.Ceil(k), 1), math.Floor(maxTableBytes*4/p.withDefaults().Bits), math.MaxInt32))
+	return int(min(max(math.Ceil(k), 1), math.Floor(maxTableBytes*4/p.withDefaults().Bits/float64(max(bits.Len(uint(p.Levels))-1, 1))), math.MaxInt32))
 }
 
 // resolveUnknown is resolve where Sparsity is to be estimated. It refuses Params of which a release

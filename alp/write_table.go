@@ -13,8 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The table is a row of words of 64 bits. A cell takes log₂Q of them and does not straddle words;
-// what is left over of a word is 0. Cells are counted from 0 through all words, ⌊64/log₂Q⌋ to a
+// The table is drawn as a row of words of 64 bits, and packed then: see write_packed.go. A cell
+// takes log₂Q of them and does not straddle words; what is left over of a word is 0. Cells are counted from 0 through all words, ⌊64/log₂Q⌋ to a
 // word; a block of b words begins with the cell b·⌊64/log₂Q⌋ times its number, and in it column j
 // has the cells from j·positions on. The cells of a block behind the last column's are not used and
 // are 0.
@@ -40,7 +40,7 @@ func (g *geometry) arrange(p Params) error {
 	if size/8 > maxTableBytes {
 		return fault.Params("alp", "Sparsity", p.Sparsity, fmt.Sprintf("a table of at most %d bytes: %g bits for each entry would take %.0f bytes", int64(maxTableBytes), p.Bits, size/8))
 	}
-	cells, each := uint64(math.Ceil(size/float64(g.cellBits))), uint64(g.columns)
+	cells, each := uint64(math.Ceil(p.cellsEach(g.width)*float64(p.Sparsity))), uint64(g.columns)
 	if p.Independent {
 		g.positions, g.blocks = max((cells+each-1)/each, 1), 1
 		g.words = (g.positions*each + g.wordCells - 1) / g.wordCells
@@ -109,12 +109,6 @@ func (g *geometry) word(cell uint64) (word uint64, shift uint) {
 	return word, uint(cell-word*g.wordCells) * uint(g.cellBits)
 }
 
-// at returns what a cell shows.
-func (g *geometry) at(table []uint64, cell uint64) uint8 {
-	word, shift := g.word(cell)
-	return uint8(table[word] >> shift & (1<<g.cellBits - 1))
-}
-
 // set sets what a cell shows.
 func (g *geometry) set(table []uint64, cell uint64, output uint8) {
 	word, shift := g.word(cell)
@@ -124,12 +118,6 @@ func (g *geometry) set(table []uint64, cell uint64, output uint8) {
 // column returns the column of a cell, or columns if the cell is not used.
 func (g *geometry) column(cell uint64) int {
 	return int(min(cell%(g.words*g.wordCells)/g.positions, uint64(g.columns)))
-}
-
-// mirrored reports whether a column shows its outputs mirrored, Q − 1 − o for o: those for negative
-// values, if all columns are one axis.
-func (s *shape) mirrored(column int) bool {
-	return s.params.Signed && !s.params.TwoVectors && column < s.half
 }
 
 // eachWord calls f for the words of the cells from … to−1, with a mask of the cells' bits.
@@ -151,21 +139,8 @@ func (s *shape) fill(src *noise.Source, table []uint64) {
 	}
 	all, used := s.words*s.wordCells, uint64(s.columns)*s.positions
 	for first := uint64(0); first < s.blocks*all; first += all {
-		s.clear(table, first+used, first+all)
-		if s.mirrored(0) {
-			s.mirror(table, first, first+uint64(s.half)*s.positions)
-		}
+		s.eachWord(first+used, first+all, func(word, mask uint64) { table[word] &^= mask })
 	}
-}
-
-// clear sets the cells from … to−1 to 0.
-func (g *geometry) clear(table []uint64, from, to uint64) {
-	g.eachWord(from, to, func(word, mask uint64) { table[word] &^= mask })
-}
-
-// mirror replaces the outputs o of the cells from … to−1 by Q − 1 − o: all bits turn.
-func (g *geometry) mirror(table []uint64, from, to uint64) {
-	g.eachWord(from, to, func(word, mask uint64) { table[word] ^= mask })
 }
 
 // occupant is what an entry holds in a cell: from 1 to W.
@@ -220,11 +195,7 @@ func (s *shape) draw(src *noise.Source, table []uint64, occupants []occupant) {
 		if i > 0 && o.cell == occupants[i-1].cell {
 			continue
 		}
-		output := s.code.output(o.size, src.Uint64())
-		if s.mirrored(s.column(o.cell)) {
-			output = uint8(s.code.levels-1) - output
-		}
-		s.set(table, o.cell, output)
+		s.set(table, o.cell, s.code.output(o.size, src.Uint64()))
 	}
 }
 

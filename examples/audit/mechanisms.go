@@ -324,7 +324,7 @@ var pilot = 4000
 // which is learned from releases of its own.
 func table(name string, p alp.Params, value float64) audited {
 	p.Dim, p.Sparsity, p.Integers, p.Bits, p.Seed = 64, 1, true, 64, hashing.Seed{1}
-	cell := bits.Len(uint(must(p.Plan()).Params.Levels)) - 1
+	size := uint64(bits.Len(uint(must(p.Plan()).Params.Levels - 2))) // of an output
 	release := func(side int) (cells []byte, listed float64) {
 		b := must(alp.New(p))
 		b.Add(5, value-float64(side))
@@ -337,11 +337,20 @@ func table(name string, p alp.Params, value float64) audited {
 			}
 			data, listed = data[:i], at(&list, 5)
 		}
-		for ; len(data) >= 8; data = data[8:] {
-			for word, used := binary.LittleEndian.Uint64(data), cell; used <= 64; used += cell {
-				cells = append(cells, byte(word&(1<<cell-1)))
-				word >>= cell
+		// a bit for each cell, and the outputs of those that do not show 0, less one
+		bit := func(at uint64) byte { return data[at/8] >> (at % 8) & 1 }
+		cells = make([]byte, binary.LittleEndian.Uint64(data))
+		data = data[8:]
+		next := (uint64(len(cells)) + 63) / 64 * 64
+		for i := range cells {
+			if bit(uint64(i)) == 0 {
+				continue
 			}
+			cells[i] = 1
+			for j := range size {
+				cells[i] += bit(next+j) << j
+			}
+			next += size
 		}
 		return cells, listed
 	}

@@ -28,6 +28,7 @@ def ascending(items):
 
 HELPERS = {  # what expressions may call
     "ascending": ascending, "bits": int.bit_length, "ceil": math.ceil,
+    "ones": lambda words: sum(bin(word).count("1") for word in words),
     "ended": lambda spans, t: sum(s > 0 and (t + 1) % s == 0 for s in spans),
 }
 

@@ -95,7 +95,7 @@ var plants = []struct{ file, old, new, found string }{
 	{"jl/builder.go", "values[i] += draw()", "values[i] += draw() + values[i]/1024", "jl.Builder.Release/SJLT"},
 	{"kor/distinct/running.go", "now := ones(s.table)", "now := ones(s.table); now *= 2", "kor/distinct.RunningBuilder.Step/one_key"},
 	{"plan/internal/means/clip.go", "out[i] = r.samplers[0].addNoise(sum, law)", "out[i] = r.samplers[0].addNoise(sum+sum/512, law)", "plan.Mechanism.Release/Thesis,_sum,_row_1"},
-	{"alp/builder.go", "phi := s.phi(e.Steps)", "phi := s.phi(e.Steps); phi += phi / 16", "alp.Builder.Release/split_axis_listed"},
+	{"alp/builder.go", "Steps: s.phi(e.Steps)}", "Steps: s.phi(e.Steps) + s.phi(e.Steps)/16}", "alp.Builder.Release/split_axis_listed"},
 }
 
 // TestPlantedDraws plants them all in a copy of the library: each fails its test, and nothing else
