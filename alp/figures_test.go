@@ -97,8 +97,8 @@ type figure struct {
 }
 
 // figures are in units of Δ/ε: columns alone, entries uniform up to ψ = 40, all others at ψ.
-// Without an atom they are 1.48, 1.17 and 1.07 at 100, 300 and 1000 bits stored (1.80, 1.33 and 1.12
-// where cells took log₂Q bits each), for unary codes 2.26, 2.02 and 1.92. The atom of ½ costs
+// Without an atom they are 1.48, 1.17 and 1.07 at 100, 300 and 1000 bits stored (1.80, 1.33 and
+// 1.12 where cells took log₂Q bits each), for unary codes 2.26, 2.02 and 1.92. The atom of ½ costs
 // entries 5 to 12 % and takes zeros from about 1 to .55, .28 and .16: 1.55, 1.28, 1.17, and for
 // unary codes 2.53, 2.14, 2.01.
 var figures = []figure{

@@ -4,8 +4,8 @@ import "math/bits"
 
 // packed is a table as it is kept and encoded. Most cells show output 0, also those of entries that
 // are in other columns: a bit for each cell says which do not, and these have their outputs, less
-// one, side by side, ⌈log₂(Q−1)⌉ bits each, none for a unary code. So a cell is found by counting the
-// bits before it. The table decides how many values there are, and no more than that.
+// one, side by side, ⌈log₂(Q−1)⌉ bits each, none for a unary code. So a cell is found by counting
+// the bits before it. The table decides how many values there are, and no more than that.
 type packed struct {
 	cells     uint64
 	valueBits uint64
@@ -123,8 +123,8 @@ func (g *geometry) canonical(t *packed) bool {
 	return ok && t.values[end/64]>>(end%64) == 0
 }
 
-// cellsEach returns how many cells there are for an entry, such that it takes Bits on average: a bit
-// for each cell, a value for those that noise alone lifts above output 0, and one for those that it
+// cellsEach returns how many cells there are for an entry, such that it takes Bits on average: a
+// bit for each cell, a value for those that noise alone lifts above output 0, and one for those that it
 // has itself, at uniform values half of its columns. It has nothing of the data, and is made of
 // products, quotients and sums alone: see [geometry].
 func (p Params) cellsEach(width int) float64 {

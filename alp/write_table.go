@@ -14,10 +14,10 @@ import (
 )
 
 // The table is drawn as a row of words of 64 bits, and packed then: see write_packed.go. A cell
-// takes log₂Q of them and does not straddle words; what is left over of a word is 0. Cells are counted from 0 through all words, ⌊64/log₂Q⌋ to a
-// word; a block of b words begins with the cell b·⌊64/log₂Q⌋ times its number, and in it column j
-// has the cells from j·positions on. The cells of a block behind the last column's are not used and
-// are 0.
+// takes log₂Q of them and does not straddle words; what is left over of a word is 0. Cells are
+// counted from 0 through all words, ⌊64/log₂Q⌋ to a word; a block of b words begins with the cell
+// b·⌊64/log₂Q⌋ times its number, and in it column j has the cells from j·positions on. The cells of
+// a block behind the last column's are not used and are 0.
 //
 // Where an entry lies: let F be the fingerprint of its index. Blocked, the block is ⌊F·blocks/2⁶⁴⌋,
 // and the place in column j is ⌊c·positions/2¹⁶⌋ for the 16 bits c number j mod 4 of a word mixed
