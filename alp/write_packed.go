@@ -124,9 +124,9 @@ func (g *geometry) canonical(t *packed) bool {
 }
 
 // cellsEach returns how many cells there are for an entry, such that it takes Bits on average: a
-// bit for each cell, a value for those that noise alone lifts above output 0, and one for those that it
-// has itself, at uniform values half of its columns. It has nothing of the data, and is made of
-// products, quotients and sums alone: see [geometry].
+// bit for each cell, a value for those that noise alone lifts above output 0, and one for those
+// that it has itself, at uniform values half of its columns. It has nothing of the data, and is
+// made of products, quotients and sums alone: see [geometry].
 func (p Params) cellsEach(width int) float64 {
 	size := float64(valueBits(p.Levels))
 	// e^{−τ/b}, about, of the lowest threshold
