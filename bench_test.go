@@ -1147,6 +1147,71 @@ func BenchmarkGroupBy(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(10*b.N), "ns/key")
 	})
+	// Rows of integers, ten keys a user, beside what a map takes for them: of keys, or of pairs.
+	const n = 2_000_000
+	type pair struct{ user, key uint64 }
+	rows := make([]pair, n)
+	for i := range rows {
+		rows[i] = pair{uint64(i/10) * 7919, uint64(i) * 0x9e3779b97f4a7c15 >> 48}
+	}
+	shuffled := slices.Clone(rows)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(n, func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	valued := p
+	valued.Max = 10
+	builder := func(p groupby.Params) *groupby.Builder[uint64] {
+		builder, err := groupby.New[uint64](p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return builder
+	}
+	byUser := func(add func(keys []uint64)) {
+		keys := make([]uint64, 10)
+		for i := 0; i < n; i += 10 {
+			for j := range keys {
+				keys[j] = rows[i+j].key
+			}
+			add(keys)
+		}
+	}
+	for name, run := range map[string]func(){
+		"map=keys": func() {
+			m := map[uint64]int64{}
+			byUser(func(keys []uint64) {
+				for _, key := range keys {
+					m[key]++
+				}
+			})
+		},
+		"op=adduser": func() { byUser(builder(p).AddUser) },
+		"op=adduservalues": func() {
+			values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+			b := builder(valued)
+			byUser(func(keys []uint64) { b.AddUserValues(keys, values) })
+		},
+		"map=pairs": func() {
+			m := map[pair]struct{}{}
+			for _, r := range shuffled {
+				m[r] = struct{}{}
+			}
+		},
+		"op=rows": func() {
+			r, err := groupby.NewRows[uint64, uint64](p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, x := range shuffled {
+				r.Add(x.user, x.key)
+			}
+		},
+	} {
+		b.Run("rows=2e6/"+name, func(b *testing.B) {
+			for b.Loop() {
+				run()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/row")
+		})
+	}
 	// The whole way of a million new keys, sized and not; one key a user, and ten.
 	for _, c := range []struct {
 		sized bool

@@ -4,12 +4,12 @@ import "fmt"
 import "github.com/dpsketch/dpsketch/threshold/groupby"
 
 func main() {
-	pages, err := groupby.New[string](groupby.Params{Epsilon: 1, Delta: 1e-9})
+	pages, err := groupby.NewRows[int, string](groupby.Params{Epsilon: 1, Delta: 1e-9})
 	if err != nil {
 		panic(err)
 	}
-	for user := range 3000 { // private: all pages of each user
-		pages.AddUser([]string{"home", fmt.Sprint("page ", user%2), fmt.Sprint("diary ", user)})
+	for row := range 9000 { // private, in any order: who opened what
+		pages.Add(row%3000, []string{"home", fmt.Sprint("page ", row%2), fmt.Sprint("diary ", row%3000)}[row/3000])
 	}
 	list, err := pages.Release()
 	if err != nil {

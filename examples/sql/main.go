@@ -7,8 +7,8 @@
 //
 // A user is what is hidden, with all rows: the answer looks nearly the same with any one user's
 // rows added or removed. Nobody lists the keys beforehand, nor says how many rows a user has. The
-// rows are read in the order of the users, one user at a time in memory, and summed by package
-// threshold/groupby.
+// rows are read as the database gives them, and package threshold/groupby keeps of them which user
+// has which key.
 //
 // Each run costs privacy, and all runs on the same users add up. So a run needs a journal: a file
 // with a budget, from which the run spends before it draws any noise, and which refuses what would
@@ -124,7 +124,7 @@ func (opts *options) Run(out io.Writer) (err error) {
 			opts.journal = filepath.Join(folder, "visits.journal")
 		}
 	}
-	b, err := groupby.New[string](opts.params)
+	b, err := groupby.NewRows[int64, string](opts.params)
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -155,9 +155,9 @@ func (opts *options) Run(out io.Writer) (err error) {
 		}
 	}
 	took("Made: %d rows", opts.rows)
-	add := b.AddUserValues
+	add := b.AddValue
 	if opts.query.value == "" {
-		add = func(keys []string, _ []float64) { b.AddUser(keys) }
+		add = func(user int64, key string, _ float64) { b.Add(user, key) }
 	}
 	if err := opts.query.read(db, add); err != nil {
 		return err

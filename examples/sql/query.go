@@ -40,32 +40,25 @@ func (q query) from() string {
 	return fmt.Sprintf("FROM %s AS t WHERE %s IS NOT NULL AND %s IS NOT NULL", strings.Join(parts, "."), column(q.user), column(q.key))
 }
 
-// rows returns the SQL for all rows that count, each with the number of its user, in this order.
+// rows returns the SQL for all rows that count, each with the number of its user, in any order.
 //
 // The database numbers the users, as it alone knows which of its values are equal: where "Ann" and
-// "ann" are, ordering by them mixes the rows of both, and whoever told users apart by their text
-// would split one into many.
+// "ann" are, whoever told users apart by their text would split one into many.
 func (q query) rows() string {
 	value := "0"
 	if q.value != "" {
 		value = column(q.value)
 	}
-	user := column(q.user)
-	return fmt.Sprintf("SELECT DENSE_RANK() OVER (ORDER BY %s), %s, %s %s ORDER BY %s", user, column(q.key), value, q.from(), user)
+	return fmt.Sprintf("SELECT DENSE_RANK() OVER (ORDER BY %s), %s, %s %s", column(q.user), column(q.key), value, q.from())
 }
 
-var errOrder = errors.New("the rows of a user do not come together")
-
-// read gives all keys of each user, with their values, to add, one user at a time.
-func (q query) read(db *sql.DB, add func(keys []string, values []float64)) error {
+// read gives each row to add, in the order of the database.
+func (q query) read(db *sql.DB, add func(user int64, key string, value float64)) error {
 	rows, err := db.Query(q.rows())
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	var keys []string
-	var values []float64
-	last := int64(0)
 	for rows.Next() {
 		var number int64
 		var key string
@@ -73,23 +66,9 @@ func (q query) read(db *sql.DB, add func(keys []string, values []float64)) error
 		if err := rows.Scan(&number, &key, &value); err != nil {
 			return errors.New("there is a row that cannot be read") // and not what is in it
 		}
-		switch {
-		case number < last:
-			return errOrder
-		case number > last && len(keys) > 0:
-			add(keys, values)
-			keys, values = keys[:0], values[:0]
-		}
-		last = number
-		keys, values = append(keys, key), append(values, real(value))
+		add(number, key, real(value))
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	if len(keys) > 0 {
-		add(keys, values)
-	}
-	return nil
+	return rows.Err()
 }
 
 // real returns a value as a number, 0 for NULL and for what is none.

@@ -30,9 +30,9 @@ func (r result) text(opts options) string {
 	fmt.Fprintf(&b, "Guarantee: %v\n", g.Guarantee())
 	fmt.Fprintf(&b, "Spent:     %v\n", r.ledger)
 	fmt.Fprintf(&b, "Journal:   %s, record %d\n", filepath.Base(r.journal), r.ledger.Records())
-	fmt.Fprintf(&b, "Threshold: %.1f users, times √l for keys of users of l keys; noise of a count: %.1f\n", plan.Threshold, plan.StdDev)
+	fmt.Fprintf(&b, "Threshold: %.1f users, times √l for keys of users of l keys that are not found at first\n", plan.Threshold)
 	lo, hi := g.Shortfall(opts.confidence)
-	fmt.Fprintf(&b, "Users of more than %d keys count less than 1 in each: %.0f to %.0f in all are missing\n\n", plan.Params.FullKeys, lo, hi)
+	fmt.Fprintf(&b, "Users of more than %d keys count less than 1 in each: %.0f to %.0f in all are missing\n\n", g.FullKeys(), lo, hi)
 	shown := min(opts.top, g.Len())
 	fmt.Fprintf(&b, "Released: %d keys.", g.Len())
 	if shown > 0 {

@@ -119,6 +119,7 @@ func TestQuadraticExactly(t *testing.T) {
 		checked++
 		exact := k.worstCase(epsilon, math.Sqrt(beside), most, square)
 		require.LessOrEqual(t, exact, bound, "%+v, ε = %v, %+v", k, epsilon, u)
+		require.LessOrEqual(t, exact, composed(k.Keys(u), epsilon), "%+v, ε = %v, %+v", k, epsilon, u)
 		tightest = max(tightest, exact/bound)
 		half := Quadratic{k.Scale / 2, k.From, k.Threshold}
 		if half.worstCase(epsilon, 2*math.Sqrt(beside), 1, square) > bound {
@@ -149,6 +150,7 @@ func TestReplaceExactly(t *testing.T) {
 				}
 			}
 			require.LessOrEqual(t, worst, bound, "%+v, ε = %v", k, epsilon)
+			require.LessOrEqual(t, worst, composed(k.Keys(Users{Unit: 8, MaxKeys: 2, Replace: true}), epsilon), "%+v, ε = %v", k, epsilon)
 			require.Less(t, bound, 1.0)
 		}
 	}

@@ -79,7 +79,7 @@ func (k TwoPasses) worstOfTwo(epsilon, mu float64, most int) (worst float64) {
 // where the bound is within a factor of two.
 func TestTwoPassesExactly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 27))
-	tightest, tight, broken, checked := 0.0, 0, 0, 0
+	tightest, tight, broken, checked, massless := 0.0, 0, 0, 0, 0
 	for checked < dptest.Full(24, 5) {
 		epsilon := 0.5 + 1.5*rng.Float64()
 		sigma := (1 + rng.Float64()) / min(epsilon, 1)
@@ -98,6 +98,14 @@ func TestTwoPassesExactly(t *testing.T) {
 		exact := k.worstOfTwo(epsilon, math.Sqrt(beside), 2)
 		require.LessOrEqual(t, exact, bound, "%+v, ε = %v, %+v", k, epsilon, u)
 		tightest = max(tightest, exact/bound)
+		// The sums by which releases compose hold too, for two that are one after the other; not
+		// without the mass of new keys.
+		keys := k.Keys(u)
+		require.LessOrEqual(t, exact, composed(keys, epsilon), "%+v, ε = %v, %+v", k, epsilon, u)
+		clear(keys[3:])
+		if exact > composed(keys, epsilon) {
+			massless++
+		}
 		if exact < bound/2 {
 			continue // a bound that is far off need not be broken
 		}
@@ -111,6 +119,9 @@ func TestTwoPassesExactly(t *testing.T) {
 	require.Greater(t, tightest, 0.5)
 	require.Positive(t, tight)
 	require.Equal(t, tight, broken)
+	if !testing.Short() {
+		require.Positive(t, massless)
+	}
 }
 
 // With parameters for ε = 1, δ = 1e-6 and 100 keys the bound is near δ, from where ForTwoPasses

@@ -3,6 +3,7 @@ package groupby
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
@@ -54,10 +55,12 @@ type calibration struct {
 	sigma     float64            // σ, in users
 	share     float64            // of 1/σ² for the counts, as far as they are no weights
 	shortfall float64
-	value     float64 // of a sum of values
-	others    float64 // of what is not shown
-	spread    spread  // of quantiles
-	beside    float64 // Σ(Δ/σ)² of all but the keys
+	value     float64   // of a sum of values
+	others    float64   // of what is not shown
+	spread    spread    // of quantiles
+	beside    float64   // Σ(Δ/σ)² of all but the keys
+	keys      loss.Keys // of all, where keys are found: how a release composes with others
+	epsilon   float64   // ε of one release, at its part of δ
 }
 
 // sizes returns the calibration without the kernel.
@@ -122,11 +125,15 @@ func (p Params) foundSizes() (c calibration, err error) {
 	if p.Relation == budget.Replace {
 		norm, sensitivity = 2, math.Sqrt2*up
 	}
-	sigma, err := noise.GaussianSigma(p.Epsilon, p.Delta*0.998, sensitivity)
+	part := 0.998 // of δ; the rest is for keys
+	if p.Releases > 1 {
+		part = 0.5
+	}
+	sigma, err := p.gaussian(part, sensitivity)
 	if err != nil {
 		return c, err
 	}
-	if p.Passes == 2 {
+	if p.Passes == 2 && p.Releases == 1 {
 		sigma *= adaptiveNoise
 	}
 	c.sigma = sigma
@@ -231,18 +238,48 @@ func (p Params) calibrateAnew() (calibration, error) {
 	if err != nil || p.listed {
 		return c, err
 	}
-	var ok bool
-	if p.Passes == 2 {
-		var both rounding.TwoPasses
-		both, ok = rounding.ForTwoPasses(c.discovery, c.weight, p.Epsilon, p.Delta, p.users(c))
+	ok := false
+	u := p.users(c)
+	switch both := (rounding.TwoPasses{}); {
+	case p.Releases > 1:
+		both, ok = rounding.ForReleases(c.discovery, c.weight, float64(p.Releases), p.Epsilon, p.Delta, u)
 		c.first, c.kernel = both.First, both.Second
-	} else {
-		c.kernel, ok = rounding.ForUsers(c.weight, p.Epsilon, p.Delta, p.users(c))
+	case p.Passes == 2:
+		both, ok = rounding.ForTwoPasses(c.discovery, c.weight, p.Epsilon, p.Delta, u)
+		c.first, c.kernel = both.First, both.Second
+	default:
+		c.kernel, ok = rounding.ForUsers(c.weight, p.Epsilon, p.Delta, u)
 	}
 	if !ok {
 		return c, bad("Epsilon", p.Epsilon, "an ε and a δ for which a threshold is found")
 	}
+	if c.keys = c.kernel.Keys(u); p.Passes == 2 {
+		c.keys = rounding.TwoPasses{First: c.first, Second: c.kernel}.Keys(u)
+	}
+	c.epsilon = p.Epsilon
+	if p.Releases > 1 {
+		// A bound that is worse than what keys give, and so is not taken.
+		far := 4 * p.Epsilon
+		one := budget.ApproxDP(far, p.delta(), budget.User(0, p.Relation)).WithKeys(c.keys)
+		if c.epsilon = one.EpsilonAt(p.delta()) * (1 + 0x1p-40); !(c.epsilon < far) {
+			return c, bad("Releases", p.Releases, "a number for which a threshold is found")
+		}
+	}
 	return c, nil
+}
+
+// delta returns δ of one release, rounded down.
+func (p Params) delta() float64 {
+	if p.Releases == 1 {
+		return p.Delta
+	}
+	return p.Delta / float64(p.Releases) * (1 - 0x1p-50)
+}
+
+// gaussian returns σ of which all releases together are (ε, part·δ)-private, without keys.
+func (p Params) gaussian(part, sensitivity float64) (float64, error) {
+	sigma, err := noise.GaussianSigma(p.Epsilon, p.Delta*part, sensitivity)
+	return sigma * math.Sqrt(float64(p.Releases)) * (1 + 0x1p-50), err
 }
 
 // users says to the kernel how neighbours differ.

@@ -22,6 +22,7 @@ import (
 //	8      Min
 //	8      Max
 //	2      Passes
+//	4      Releases
 //	4      the most keys of a user: 1000, or of a list its length, at most 4096
 //	4      FullKeys, −1 where it is chosen, 0 with KeysOnly
 //	8      Resolution
@@ -45,14 +46,14 @@ import (
 // Nothing depends on the order of arrival, and no other bytes decode to the same groups.
 const (
 	version   = 2
-	fixedSize = wire.HeaderSize + 3 + 15*8 + 2 + 2*4 + 2*2 + 3*8 + 4
+	fixedSize = wire.HeaderSize + 3 + 15*8 + 2 + 3*4 + 2*2 + 3*8 + 4
 )
 
 // fields are the numbers of the Params.
 func (p *Params) fields() []wire.Field {
 	fields := []wire.Field{
 		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
-		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.most, mostKeys), wire.Whole(&p.FullKeys, AutoFullKeys, mostFull),
+		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.Releases, mostReleases), wire.Int(&p.most, mostKeys), wire.Whole(&p.FullKeys, AutoFullKeys, mostFull),
 		wire.Float(&p.Resolution), wire.Float(&p.QuantileShare),
 	}
 	for i := range p.Levels {

@@ -44,7 +44,7 @@ func sampleListed() *Groups[string] {
 
 // sampleChosen has a FullKeys that was chosen, number 7 of 9 that were asked about.
 func sampleChosen() *Groups[uint32] {
-	g := sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, FullKeys: AutoFullKeys}, 0, 5, 0, group[uint32]{key: 7, rest: 1 << 40})
+	g := sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Releases: 30, FullKeys: AutoFullKeys}, 0, 5, 0, group[uint32]{key: 7, rest: 1 << 40})
 	law, _ := g.params.sizes()
 	g.at = choice{7, 9}
 	g.law = g.params.noises(law, g.at)
@@ -123,6 +123,8 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"a default":        func(g *Groups[string]) { g.params.CountShare = 0 },
 		"another default":  func(g *Groups[string]) { g.params.FullKeys = 0 },
 		"three passes":     func(g *Groups[string]) { g.params.Passes = 3 },
+		"no releases":      func(g *Groups[string]) { g.params.Releases = 0 },
+		"many releases":    func(g *Groups[string]) { g.params.Releases = mostReleases + 1 },
 		"two passes":       func(g *Groups[string]) { g.params.Passes = 2 }, // have no weights
 		"no relation":      func(g *Groups[string]) { g.params.Relation = 0 },
 		"unknown relation": func(g *Groups[string]) { g.params.Relation = 3 },

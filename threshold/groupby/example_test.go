@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
@@ -98,6 +99,47 @@ func ExampleGroups_Quantile() {
 	// p90: 450 ms, between 450 and 451
 	// p99.9: NaN ms, between 450 and 60000
 	// the rank of p50 is off by 0 to 0 users
+}
+
+// Three releases about the same users share ε and δ: the countries, the cities of the countries
+// that were shown, and then those cities that the second has not found, to which users now give all
+// their weight. What is asked may depend on what was shown.
+func ExampleParams_releases() {
+	p := groupby.Params{Epsilon: 2, Delta: 1e-12, Passes: 1, Releases: 3}
+	ledger, err := budget.NewLedger(p.Epsilon, p.Delta, budget.User(0, budget.AddRemove))
+	if err != nil {
+		panic(err)
+	}
+	// ask counts the users of the keys that are wanted.
+	ask := func(key func(country, city string) string, wanted func(country, key string) bool) *groupby.Groups[string] {
+		rows, err := groupby.NewRows[int, string](p)
+		if err != nil {
+			panic(err)
+		}
+		for user := range 30000 {
+			for trip := range 2 {
+				country := []string{"France", "Italy", "Tuvalu"}[min(user%5, 1)+user/29990]
+				city := fmt.Sprintf("%s %d", country, (user>>(3*trip))%4)
+				if wanted(country, key(country, city)) {
+					rows.Add(user, key(country, city))
+				}
+			}
+		}
+		groups, err := budget.Release(ledger, rows)
+		if err != nil {
+			panic(err)
+		}
+		return groups
+	}
+	countries := ask(func(country, _ string) string { return country }, func(string, string) bool { return true })
+	city := func(_, city string) string { return city }
+	cities := ask(city, func(country, _ string) bool { return countries.Has(country) })
+	more := ask(city, func(country, city string) bool { return countries.Has(country) && !cities.Has(city) })
+	fmt.Println(countries.Len(), "countries,", cities.Len(), "cities, and", more.Len(), "more")
+	fmt.Println(ledger)
+	// Output:
+	// 2 countries, 8 cities, and 0 more
+	// ε = 2 of 2 at δ = 1e-12, 3 releases, for one user, added or removed
 }
 
 // The keys are public: every one of them is released, also the one that nobody has.

@@ -493,6 +493,30 @@ func TestDiscoveryChooses(t *testing.T) {
 	require.InDelta(t, g.law.count, planned(Params{Epsilon: 4, Delta: 1e-6, Passes: 2, FullKeys: 1}).StdDev*1.15, 0.15*g.law.count)
 }
 
+// The choice takes nothing from the keys: Rows show as many as two passes with FullKeys fixed, and
+// of many releases far more than by a part of ε and δ each.
+func TestChoiceTakesNoKeys(t *testing.T) {
+	for _, n := range []int{1, 7} {
+		kernels := func(p Params) (first, second float64) {
+			c, err := p.normal().calibrate()
+			require.NoError(t, err)
+			return float64(c.first.Threshold) / unit, float64(c.kernel.Threshold) / unit
+		}
+		fixed := Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Releases: n}
+		chosen := fixed
+		chosen.FullKeys = AutoFullKeys
+		first, second := kernels(fixed)
+		again, last := kernels(chosen)
+		require.InEpsilon(t, first, again, 1e-3)
+		require.InEpsilon(t, second, last, 1e-3)
+		if n > 1 {
+			alone, rest := kernels(Params{Epsilon: 1. / 7, Delta: 1e-6 / 7, Passes: 2})
+			require.Less(t, 2*again, alone)
+			require.Less(t, 2*last, rest)
+		}
+	}
+}
+
 func TestFullKeysParams(t *testing.T) {
 	r, err := NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6})
 	require.NoError(t, err)

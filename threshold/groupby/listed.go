@@ -7,7 +7,6 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -75,15 +74,16 @@ func (p Params) listedSizes() (c calibration, err error) {
 		sides = 2
 	}
 	values := float64(min(p.FullKeys, p.most))
+	epsilon := p.Epsilon / float64(p.Releases) * (1 - 0x1p-50) // of one release, without δ
 	var sigma float64
 	if !p.pure() {
-		if sigma, err = noise.GaussianSigma(p.Epsilon, p.Delta, up); err != nil {
+		if sigma, err = p.gaussian(1, up); err != nil {
 			return c, err
 		}
 	}
 	scale := func(share, norm2, norm1 float64) float64 {
 		if p.pure() {
-			return norm1 / (share * p.Epsilon) * up
+			return norm1 / (share * epsilon) * up
 		}
 		s := sigma * norm2 / math.Sqrt(share) * up
 		c.beside += norm2 * norm2 / (s * s)
@@ -101,7 +101,7 @@ func (p Params) listedSizes() (c calibration, err error) {
 		if !p.pure() {
 			mu = math.Sqrt(p.QuantileShare) / sigma
 		}
-		c.spread = p.spreads(mu, p.QuantileShare*p.Epsilon)
+		c.spread = p.spreads(mu, p.QuantileShare*epsilon)
 		c.beside += mu * mu
 	}
 	if p.values() {
@@ -111,7 +111,7 @@ func (p Params) listedSizes() (c calibration, err error) {
 	c.sigma, c.share = sigma, left
 	c.beside += left / (sigma * sigma)
 	if p.pure() {
-		c.sigma, c.share, c.beside = 1/p.Epsilon*up, left*left, 0
+		c.sigma, c.share, c.beside = 1/epsilon*up, left*left, 0
 	}
 	for _, full := range p.fulls() {
 		counts := float64(min(full, p.most))

@@ -87,7 +87,7 @@ func extremes() (all []Params) {
 func TestRandomParams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	for i := range dptest.Full(300, 5) {
-		p := Params{Epsilon: math.Exp2(-10 + 16*rng.Float64()), Delta: math.Pow(10, -2-98*rng.Float64()*rng.Float64()), most: 1 + rng.IntN(mostKeys), Passes: 1,
+		p := Params{Epsilon: math.Exp2(-10 + 16*rng.Float64()), Delta: math.Pow(10, -2-98*rng.Float64()*rng.Float64()), most: 1 + rng.IntN(mostKeys), Passes: 1, Releases: 1 + rng.IntN(3)*rng.IntN(30),
 			CountShare: minShare + (0.5-minShare)*rng.Float64(), FullKeys: 1 + rng.IntN(mostFull), Others: rng.IntN(2) == 0, Relation: budget.Relation(1 + rng.IntN(2))}
 		if p.Relation == budget.AddRemove {
 			p.CountShare = minShare + (0.97-minShare)*rng.Float64()
@@ -113,7 +113,7 @@ func (p Params) deltaOf(c calibration) float64 {
 }
 
 func TestDefaults(t *testing.T) {
-	full := Params{Epsilon: 1, Delta: 1e-6, most: MaxKeys, Passes: 1, CountShare: 1. / 3, FullKeys: 36, Relation: budget.AddRemove}
+	full := Params{Epsilon: 1, Delta: 1e-6, most: MaxKeys, Passes: 1, CountShare: 1. / 3, FullKeys: 36, Releases: 1, Relation: budget.AddRemove}
 	require.Equal(t, full, plain.normal())
 	require.Equal(t, full, full.normal())
 	require.Equal(t, planned(plain).Threshold, planned(full).Threshold)

@@ -107,6 +107,14 @@ var rows = []row{
 		edits: "threshold/groupby: counts without noise; weights without noise; the keys' noise ignores the counts; the first of two passes for nothing",
 	},
 	{
+		claim:   "Many groups of the same users, of one Params or several, compose like their Gaussian noise, and Params.Releases of them are within ε and δ",
+		about:   "threshold/groupby.Params.Guarantee",
+		theorem: "own: a filter of releases of unknown keys, Theorem of internal/loss/loss_proof.md (Keys)", proof: "internal/loss/loss_proof.md",
+		code:  "internal/rounding.Quadratic.Keys internal/rounding.TwoPasses.Keys internal/rounding.ForReleases threshold/groupby.Params.calibrateAnew",
+		exact: "internal/rounding.TestQuadraticExactly internal/rounding.TestTwoPassesExactly internal/rounding.TestKeysOfAKernel", audit: "threshold/groupby.TestReleasesFillALedger",
+		edits: "internal/rounding: releases without the mass of new keys; n releases calibrated as one",
+	},
+	{
 		claim:   "FullKeys is chosen from the data within the budget of the counts, by steps of which each may depend on the ones before",
 		about:   "threshold/groupby.Groups.FullKeys",
 		theorem: "own: a filter of Gaussian steps, as one whose budget is their sum on every path", proof: "threshold/groupby/fullkeys_proof.md",
