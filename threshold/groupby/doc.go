@@ -87,11 +87,11 @@
 //
 // # Cost
 //
-// New takes about 5 ms, for two passes or many Releases 20 ms, once for each Params. A different key
+// New takes about 5 ms, for two passes or many Releases 20 ms, once for each Params. A distinct key
 // takes some 100 bytes, with a chosen FullKeys of one pass 90 more; adding and releasing a new one
-// takes about 0.1 µs with [Builder.Grow]. Rows take 11 bytes for each distinct pair of a user and a
-// key, 20 with values, and less time than a Go map of the pairs. Merge adds tables. Release draws a normal number or two for each key that rounding leaves, and sorts those
-// that are shown.
+// takes about 0.1 µs with [Builder.Grow]. Rows take 11 bytes for each distinct pair of a user and
+// a key, 20 with values, and less time than a Go map of the pairs. Merge adds tables. Release draws
+// a normal number or two for each key that rounding leaves, and sorts those that are shown.
 //
 // # Not covered
 //
