@@ -161,8 +161,8 @@ func (g *Groups[K]) count(e group[K]) float64 {
 
 // Estimate returns the estimated number of users of the key, 0 where it is not shown. Its noise has
 // the standard deviation Plan.StdDev. The mean of the noise is 0, up to a tenth of that, for a
-// key that is shown with probability ½ or more. It may be negative. Users with more than Clip keys
-// count less than 1: see [Groups.Shortfall]. NaN with KeysOnly.
+// key that is shown with probability ½ or more. It may be negative. Users with more than FullKeys
+// keys count less than 1: see [Groups.Shortfall]. NaN with KeysOnly.
 func (g *Groups[K]) Estimate(key K) float64 {
 	e, found := g.find(key)
 	if !found && g.counted() {

@@ -53,7 +53,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 
 // listedSizes returns the calibration for a list.
 //
-// A user with l ≤ n listed keys moves, in units of S, with C² = min(Clip, n) and x = 1 for l ≤ C²:
+// A user with l ≤ n listed keys moves, in units of S, with C² = min(FullKeys, n), x = 1 for l ≤ C²:
 //
 //	part       by                      ‖·‖₂² ≤    ‖·‖₁ ≤    share
 //	counts     x in each               C²         C²        what is left
@@ -62,7 +62,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 //	others     min(hidden keys, 32)    32²        32        1/50
 //	quantiles  see spreads                                  QuantileShare
 //
-// Under Replace two users' counts differ by min(2·Clip, n) in both norms, as x is in [0, 1], and
+// Under Replace two users' counts differ by min(2·FullKeys, n) in both norms, as x is in [0, 1], and
 // values by 4C² and 2C²; the two numbers in [0, 1] and [0, 32] differ by no more than one of them.
 // Normal noise is for x = √(C²/l) beyond C², and has σ·‖·‖₂/√f at a share f of 1/σ²; discrete
 // Laplace noise, where δ is 0, is for x = C²/l, with the scale ‖·‖₁/(f·ε). In integers the bounds
