@@ -13,7 +13,7 @@ import (
 // unit is S: weights, counts and values are integers in steps of 1/S.
 const unit = 1 << 20
 
-// What FullKeys and CountShare are in one pass where nothing is said, from formulas, whatever the data.
+// FullKeys and CountShare in one pass where nothing is said, from formulas, whatever the data.
 //
 // A count has the variance σ²·(B²/f + κ²/(1−f)) at a share f, with B and κ as below: least at f =
 // (C − 1)/(2C), where it is σ²C², while the threshold of the keys grows as 1/√(1−f). At f = ⅓ the
