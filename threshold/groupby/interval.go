@@ -9,8 +9,8 @@ import (
 
 // Shortfall returns bounds, with the given confidence, on how many users clipping may have kept out
 // of a count: Σ(1 − √(m/l)) over all users with l > m keys, m = [Groups.FullKeys], where a user
-// with more than MaxKeys keys adds 1. But for its noise, no count is below the true number of users by
-// more than hi, and the count of a key that none of these users has is not low at all. Every
+// with more than MaxKeys keys adds 1. But for its noise, no count is below the true number of users
+// by more than hi, and the count of a key that none of these users has is not low at all. Every
 // interval of a count includes this. With two passes l counts the shown keys of a user (after a
 // [Discovery] all), and MaxKeys does not matter. NaN with KeysOnly, and for a confidence outside
 // [0, 1).

@@ -63,8 +63,8 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 //	quantiles  see spreads                                  QuantileShare
 //
 // Under Replace two users' counts differ by min(2·FullKeys, n) in both norms, as x is in [0, 1],
-// and values by 4C² and 2C²; the two numbers in [0, 1] and [0, 32] differ by no more than one of them.
-// Normal noise is for x = √(C²/l) beyond C², and has σ·‖·‖₂/√f at a share f of 1/σ²; discrete
+// and values by 4C² and 2C²; the two numbers in [0, 1] and [0, 32] differ by no more than one of
+// them. Normal noise is for x = √(C²/l) beyond C², and has σ·‖·‖₂/√f at a share f of 1/σ²; discrete
 // Laplace noise, where δ is 0, is for x = C²/l, with the scale ‖·‖₁/(f·ε). In integers the bounds
 // hold as well, as all is rounded towards 0.
 func (p Params) listedSizes() (c calibration, err error) {
