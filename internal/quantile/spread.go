@@ -129,7 +129,13 @@ func (t *target) score(b, w wide.Int) float64 {
 func number(w wide.Int) float64 { return float64(w.Hi)*0x1p64 + float64(w.Lo) }
 
 // weight returns that of a place with the score d: e^(−κd), and 2⁻¹³⁰ at least.
-func (t *target) weight(d float64) float64 { return max(math.Exp(-t.kappa*d), least) }
+func (t *target) weight(d float64) float64 {
+	x := t.kappa * d
+	if x > 91 { // e^−91 is less
+		return least
+	}
+	return max(math.Exp(-x), least)
+}
 
 // Draw draws a place with probability in proportion to its weight; c.From if there is none.
 func (s *Spread) Draw(c Choice, src *noise.Source) int64 {
