@@ -62,8 +62,8 @@ func serve(users int, heavy bool) *visitors {
 
 var percentiles = [3]float64{0.5, 0.9, 0.99}
 
-// rankErrors adds up by how many users the ranks of quantiles are off, for pages of rank 1 to 10 and
-// 11 to 100.
+// rankErrors adds up by how many users the ranks of quantiles are off, for pages of rank 1 to 10
+// and 11 to 100.
 type rankErrors struct {
 	sum   [2][3]float64
 	pages [2]float64
@@ -140,8 +140,8 @@ func peerQuantiles(t *testing.T, v *visitors, m int, epsilon, delta float64, sel
 
 // At one (ε, δ) the ranks of p50 and p90 of the hundred largest pages are off by half of what
 // Google's trees are off by, or less, at the best m of 1, 3 and 10: by halves of ε for keys and
-// values, and with the same accounting for both, a third for the values. The figures are in README.md;
-// the bounds here leave room for chance.
+// values, and with the same accounting for both, a third for the values. The figures are in
+// README.md; the bounds here leave room for chance.
 func TestQuantilesOfPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("200,000 users")

@@ -226,7 +226,7 @@ func (g *Groups[K]) String() string {
 		what = "counts of users, sums and means"
 	}
 	if g.params.Levels[0] != 0 {
-		what += " and quantiles"
+		what += ", and quantiles"
 	}
 	keys := "keys"
 	if g.params.listed {

@@ -321,7 +321,7 @@ func TestQuantilesOfABuilder(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(encoded), `"quantiles":[{"level":0.5,"estimate":1.`)
 		dptest.RoundTrip(t, g, name)
-		require.Contains(t, g.String(), "and quantiles")
+		require.Contains(t, g.String(), ", and quantiles")
 	}
 	for _, passes := range []int{1, 2} {
 		p.Passes = passes
