@@ -551,3 +551,17 @@ func TestMass(t *testing.T) {
 		last = m
 	}
 }
+
+// What the arithmetic is off by is paid for, for every contributor of the least weight or more.
+func TestLoss(t *testing.T) {
+	for _, epsilon := range []float64{0x1p-30, 0.01, 3} {
+		for _, smallest := range []int64{1, 64, 1024} {
+			for _, x := range []int64{smallest, 3 * smallest} {
+				loss := Loss(epsilon, smallest)
+				require.LessOrEqual(t, loss*float64(x)+0x1p-42, epsilon*float64(x))
+				require.Greater(t, loss, epsilon*(1-0x1p-10))
+			}
+		}
+	}
+	require.Zero(t, Loss(0x1p-43, 1))
+}
