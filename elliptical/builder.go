@@ -29,7 +29,7 @@ type state struct {
 	rows      int64
 	sparse    int64     // number of rows of AddSparse
 	seen      []int64   // number of the last sparse row with this coordinate
-	row, z    []float64 // scratch for an Ellipsoid: a row and its z; q is z in steps
+	row, z    []float64 // scratch for an Ellipsoid or a ball: a row and its z; q is in steps
 	q         []int64
 }
 
@@ -53,12 +53,15 @@ func NewBuilder(p Params) (*Builder, error) {
 func (m *Mechanism) builder() *Builder {
 	d := m.law.dim
 	s := state{mechanism: m, zero: make([]int64, d), sums: make([]int64, d), seen: make([]int64, d)}
-	if m.law.lower == nil {
+	switch {
+	case m.law.radius > 0:
+		s.row, s.q = make([]float64, d), make([]int64, d)
+	case m.law.lower == nil:
 		s.lanes = make([]lane, d)
 		for i := range d {
 			s.lanes[i], s.zero[i] = m.law.at[i].lane(), m.law.at[i].entry(0)
 		}
-	} else {
+	default:
 		s.row, s.z, s.q = make([]float64, d), make([]float64, d), make([]int64, d)
 	}
 	return &Builder{private.New(s), m.params}
@@ -69,9 +72,9 @@ func (m *Mechanism) builder() *Builder {
 func (b *Builder) Guarantee() budget.Guarantee { return b.params.guarantee() }
 
 // Add adds one row of d coordinates, in the units of the data. A coordinate outside its interval is
-// clamped to it (a row outside the Ellipsoid is scaled to it), NaN counts as 0, missing ones at the
-// end are 0 and further ones are ignored. Sums are exact for any number of rows. After Release Add
-// does nothing; a caller that cannot be sure asks [Builder.Released] first.
+// clamped to it (a row outside the Ellipsoid or the NormBound is scaled to it), NaN counts as 0,
+// missing ones at the end are 0 and further ones are ignored. Sums are exact for any number of
+// rows. After Release Add does nothing; a caller that cannot be sure asks [Builder.Released] first.
 func (b *Builder) Add(row []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -119,7 +122,7 @@ func (s *state) flush() {
 func (s *state) addRow(row []float64) {
 	s.begin()
 	row = row[:min(len(row), len(s.sums))]
-	if s.z != nil {
+	if s.q != nil {
 		s.addWhitened(row)
 		return
 	}
@@ -133,28 +136,32 @@ func (s *state) addRow(row []float64) {
 // all coordinates are added by totals, once for all sparse rows.
 func (s *state) addSparse(indices []int, values []float64) {
 	s.begin()
-	if s.z == nil {
+	if s.q == nil {
 		s.sparse++
 	}
 	for j, i := range indices[:min(len(indices), len(values))] {
 		if i >= 0 && i < len(s.sums) && s.seen[i] != s.rows {
 			s.seen[i] = s.rows
-			if s.z != nil {
+			if s.q != nil {
 				s.row[i] = values[j]
 			} else {
 				s.sums[i] += s.lanes[i].entry(values[j]) - s.zero[i]
 			}
 		}
 	}
-	if s.z != nil {
+	if s.q != nil {
 		s.addWhitened(s.row)
 		clear(s.row)
 	}
 }
 
-// addWhitened adds one row to the sums of z.
+// addWhitened adds one row to the sums, of z for an Ellipsoid.
 func (s *state) addWhitened(row []float64) {
-	whiten(s.mechanism.law.lower, row, s.mechanism.law.at[0].step, s.z, s.q)
+	if l := s.mechanism.law; l.radius > 0 {
+		within(row, l.at[0].step, l.radius, s.q)
+	} else {
+		whiten(l.lower, row, l.at[0].step, s.z, s.q)
+	}
 	for i, q := range s.q {
 		s.sums[i] += q
 	}

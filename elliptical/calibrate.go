@@ -14,6 +14,7 @@ type law struct {
 	dim     int
 	at      []coordinate
 	lower   [][]float64 // the rows of L for an Ellipsoid, whose coordinates are those of z
+	radius  int64       // in steps, where NormBound is given
 	groups  []group     // of Box
 }
 
@@ -44,7 +45,11 @@ func (p Params) kind() kind {
 // settled returns valid Params with the Shape that Optimal stands for, and their law on grids of
 // 2^bits steps to the width.
 func (p Params) settled(bits int) (Params, law, error) {
-	if p.Ellipsoid.Len() > 0 {
+	switch {
+	case p.NormBound > 0:
+		l, err := p.calibrateBall()
+		return p, l, err
+	case p.Ellipsoid.Len() > 0:
 		l, err := p.calibrateEllipsoid()
 		return p, l, err
 	}

@@ -39,8 +39,9 @@
 //
 // The thesis has Δ, for which all its theorems hold as they stand. Where two rows can differ by any
 // point of a box around 0, no Gaussian noise, correlated or not, is better than the one here. Rows
-// known to lie in an ellipsoid take Params.Ellipsoid. The proofs stand in shape.go, box.go,
-// grouped.go and ellipsoid.go.
+// known to lie in an ellipsoid take Params.Ellipsoid, rows of bounded length, such as embeddings or
+// gradients, Params.NormBound. The proofs stand in shape.go, box.go,
+// grouped.go, ellipsoid.go and ball.go.
 //
 // # Guarantee
 //

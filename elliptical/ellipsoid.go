@@ -111,7 +111,10 @@ func (p Params) validateEllipsoid() error {
 
 // dim returns d.
 func (p Params) dim() int {
-	if p.Ellipsoid.Len() > 0 {
+	switch {
+	case p.NormBound > 0:
+		return p.Dim
+	case p.Ellipsoid.Len() > 0:
 		return triangle(p.Ellipsoid.Len())
 	}
 	return p.Min.Len()

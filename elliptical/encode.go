@@ -10,10 +10,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Sum, little-endian, version 3; floating-point numbers are IEEE 754 bits:
+// The encoding of a Sum, little-endian, version 4; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 6, version 3
+//	6      header: "dpsk", kind 6, version 4
 //	1      Relation
 //	1      Shape
 //	1      flags: 1 Count, 2 Ellipsoid in the place of Min and Max, 4 Weights
@@ -21,8 +21,9 @@ import (
 //	8      Epsilon
 //	8      Delta
 //	8      Power
+//	8      NormBound, or 0
 //	4      d
-//	16d    Min, then Max; or 8·d(d+1)/2 of Ellipsoid
+//	16d    Min, then Max; or 8·d(d+1)/2 of Ellipsoid; nothing with a NormBound
 //	8d     Weights, if there are any
 //	for Shape Box 4 bytes of the number of groups, and for each (see box.go):
 //	1      bits of F
@@ -35,20 +36,20 @@ import (
 //
 // The steps and scales follow from the Params, but their last digits need not be the same on every
 // machine, so they travel. No other bytes decode to the same Sum.
-const version = 3
+const version = 4
 
 // head is the part of the encoding between the header and d.
 func (p *Params) head(ellipsoid, weighted *bool) []wire.Field {
 	return []wire.Field{
 		wire.Byte(&p.Relation), wire.Byte(&p.Shape), wire.Flags(&p.Count, ellipsoid, weighted),
-		wire.Float(&p.Rho), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Power),
+		wire.Float(&p.Rho), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Power), wire.Float(&p.NormBound),
 	}
 }
 
 // encoded returns the length of the encoding of a release.
 func (m *Mechanism) encoded() int {
 	p := m.params
-	n := wire.HeaderSize + 3 + 4*8 + 4 + 8*(p.Min.Len()+p.Max.Len()+p.Ellipsoid.Len()+p.Weights.Len()) + 32*len(m.law.at)
+	n := wire.HeaderSize + 3 + 5*8 + 4 + 8*(p.Min.Len()+p.Max.Len()+p.Ellipsoid.Len()+p.Weights.Len()) + 32*len(m.law.at)
 	if m.law.kind == uniform {
 		n += 4 + 17*len(m.law.groups) - 4*len(m.law.at)
 	}
@@ -121,6 +122,11 @@ func (s *Sum) UnmarshalBinary(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
+	if d.params.NormBound > 0 {
+		if err := d.law.readBall(d.params); err != nil {
+			return err
+		}
+	}
 	if d.params.Ellipsoid.Len() > 0 {
 		if err := d.law.readEllipsoid(d.params.Ellipsoid); err != nil {
 			return err
@@ -164,6 +170,24 @@ func (l *law) gather(r *wire.Reader, epsilon float64) {
 	}
 }
 
+// readBall adds the radius. It fails unless all coordinates have one grid and noise.
+func (l *law) readBall(p Params) error {
+	radius, count := p.ballSteps(l.at[0].step)
+	for i, c := range l.at {
+		if i < l.dim && c != l.at[0] || i == l.dim && c.step != 1/float64(count) {
+			return fault.Format("elliptical", "a ball with unequal noise")
+		}
+	}
+	if radius < 1 || radius > 1<<ballBits {
+		return fault.Format("elliptical", "a ball with another grid")
+	}
+	l.radius = radius
+	for i := range l.dim {
+		l.at[i].low, l.at[i].high = -radius, radius
+	}
+	return nil
+}
+
 // readEllipsoid adds what follows from the matrix. It fails unless that is positive definite and
 // all coordinates have one grid and noise.
 func (l *law) readEllipsoid(matrix Vector) error {
@@ -186,6 +210,10 @@ func readParams(r *wire.Reader) (p Params) {
 	r.Fields(p.head(&ellipsoid, &weighted))
 	n := r.Count(maxDim, 28) // step, group and value of each, or more
 	switch {
+	case p.NormBound != 0:
+		if p.Dim = n; ellipsoid || weighted {
+			r.Fail("a ball with an Ellipsoid or Weights")
+		}
 	case !ellipsoid:
 		p.Min, p.Max = Vector{r.String(8 * n)}, Vector{r.String(8 * n)}
 	case n <= maxEllipsoid:
@@ -228,7 +256,10 @@ func (l *law) readCoordinate(r *wire.Reader, p Params, i int) coordinate {
 		c.low, c.high = -radiusSteps, radiusSteps
 		return c
 	}
-	if i == p.Min.Len() {
+	if p.NormBound > 0 && i < p.Dim {
+		return c
+	}
+	if i == p.dim() {
 		c.high = int64(math.Ceil(1 / max(c.step, 0x1p-60)))
 		return c
 	}

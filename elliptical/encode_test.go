@@ -48,6 +48,13 @@ func samples() map[string]*Sum {
 	rows, _ := factor(p.Ellipsoid)
 	c := coordinate{step: 0x1p-27, scale: 1.5, low: -radiusSteps, high: radiusSteps}
 	list["ellipsoid.hex"] = &Sum{p, law{replace: true, dim: 3, at: []coordinate{c, c, c}, lower: rows}, values}
+	p = Params{NormBound: 3, Dim: 2, Rho: 0.5, Relation: budget.AddRemove, Power: 2, Count: true}
+	p, l, err := p.settled(fineness)
+	if err != nil {
+		panic(err)
+	}
+	l.at[0].scale, l.at[1].scale, l.at[2].scale = 3.75, 3.75, 1.5 // on every machine
+	list["ball.hex"] = &Sum{p, l, values[:3]}
 	return list
 }
 
@@ -128,6 +135,18 @@ func TestDecodeRejectsInvalidBoxes(t *testing.T) {
 // takes.
 func TestDecodeRejectsInvalidEllipsoids(t *testing.T) {
 	packed, _ := chain(3)
+	dptest.Spoiled(t, sample("ball.hex"), sample("gaussian.hex"), map[string]func(*Sum){
+		"another step":  func(s *Sum) { s.law.at[1].step /= 2 },
+		"another noise": func(s *Sum) { s.law.at[1].scale *= 2 },
+		"a fine grid": func(s *Sum) {
+			for i := range 2 {
+				s.law.at[i].step *= 0x1p-4
+			}
+		},
+		"another count": func(s *Sum) { s.law.at[2].step /= 2 },
+		"no bound":      func(s *Sum) { s.params.NormBound = 0 },
+		"negative":      func(s *Sum) { s.params.NormBound = -3 },
+	})
 	dptest.Spoiled(t, sample("ellipsoid.hex"), sample("gaussian.hex"), map[string]func(*Sum){
 		"unequal noise":          func(s *Sum) { s.law.at[1].scale *= 1.5 },
 		"unequal grids":          func(s *Sum) { s.law.at[2].step /= 2 },

@@ -69,7 +69,7 @@ func ExampleShape() {
 	fmt.Println(best)
 	fmt.Printf("%.2f of the error of %v\n", best.Error(2)/apart.Error(2), apart.Params.Shape)
 	// Output:
-	// box noise, Box, for 10 coordinates, E‖η‖² = 440, 506 bytes
+	// box noise, Box, for 10 coordinates, E‖η‖² = 440, 514 bytes
 	// 0.22 of the error of Independent
 }
 
@@ -114,4 +114,22 @@ func ExampleParams_count() {
 	fmt.Printf("%.3f\n", counted.Error(2)/plain.Error(2))
 	// Output:
 	// 0.301
+}
+
+// The mean of embeddings of length 1, of an unknown number of people.
+func ExampleParams_normBound() {
+	b, err := elliptical.NewBuilder(elliptical.Params{Rho: 0.5, NormBound: 1, Dim: 2, Count: true})
+	if err != nil {
+		panic(err)
+	}
+	for range 10_000 {
+		b.Add([]float64{0.6, 0.8}) // private data
+	}
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.2f %.2f\n", s.Mean(0), s.Mean(1))
+	// Output:
+	// 0.60 0.80
 }

@@ -74,6 +74,9 @@ func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	if m.law.dim == 0 {
 		return nil, bad("Min.Len()", 0, "a Mechanism that New made")
 	}
+	if m.law.radius > 0 {
+		return nil, bad("NormBound", m.params.NormBound, "0 for a ready sum: only rows can be scaled to a ball")
+	}
 	if m.law.lower != nil {
 		return nil, bad("Ellipsoid.Len()", m.params.Ellipsoid.Len(), "0 for a ready sum: only rows can be scaled to an ellipsoid")
 	}

@@ -30,8 +30,8 @@ const (
 // Params are the public numbers of a release. They are comparable, and every method answers before
 // any data is seen.
 //
-// Min and Max, or Ellipsoid, are required, and one guarantee: Rho, or Epsilon with or without
-// Delta. All other fields may be 0 or empty; what that means stands with each.
+// Min and Max, or Ellipsoid, or NormBound and Dim are required, and one guarantee: Rho, or Epsilon
+// with or without Delta. All other fields may be 0 or empty; what that means stands with each.
 type Params struct {
 	// Min and Max are the ends of the intervals that the coordinates of a row
 	// are clamped to, in the units of the data, d numbers each, d at most 2²⁶
@@ -47,6 +47,15 @@ type Params struct {
 	// proportion to M, which no other Gaussian noise beats in any coordinate.
 	// Weights, Power, Shape and Count have no part in it.
 	Ellipsoid Vector
+
+	// NormBound stands in the place of Min and Max where rows, of Dim numbers,
+	// have a Euclidean norm of at most that, in [2⁻¹⁰⁰, 2¹⁰⁰], such as embeddings
+	// or gradients; longer ones are scaled to it. The noise is Gaussian and the
+	// same in every coordinate, as that of the Ellipsoid of the ball. Weights,
+	// Power and Shape have no part in it; Count may be true.
+	NormBound float64
+	// Dim is d where NormBound is given, at most 2²⁴, else 0.
+	Dim int
 
 	// Rho is ρ of ρ-zCDP by Gaussian noise, in [2⁻⁶⁰, 2²⁰], or 0 with Epsilon.
 	Rho float64
@@ -109,7 +118,7 @@ var shapeNames = []string{"Optimal", "Independent", "Box"}
 
 // resolved returns the Params with their defaults filled in and without −0.
 func (p Params) resolved() Params {
-	p.Rho, p.Epsilon, p.Delta, p.Power = p.Rho+0, p.Epsilon+0, p.Delta+0, p.Power+0
+	p.Rho, p.Epsilon, p.Delta, p.Power, p.NormBound = p.Rho+0, p.Epsilon+0, p.Delta+0, p.Power+0, p.NormBound+0
 	if p.Relation == 0 {
 		p.Relation = budget.AddRemove
 	}
@@ -143,7 +152,12 @@ func (p Params) validate() error {
 	if err := p.validateGuarantee(); err != nil {
 		return err
 	}
-	if p.Ellipsoid.Len() > 0 {
+	switch {
+	case p.NormBound != 0:
+		return p.validateBall()
+	case p.Dim != 0:
+		return bad("Dim", p.Dim, "0 without NormBound")
+	case p.Ellipsoid.Len() > 0:
 		return p.validateEllipsoid()
 	}
 	d := p.Min.Len()

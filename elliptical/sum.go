@@ -147,7 +147,8 @@ func (s *Sum) Mean(i int) float64 {
 		return math.NaN()
 	}
 	mean := s.law.centre(i) + s.steps[i].Float64()*s.law.at[i].step/max(s.Count(), 1)
-	return min(max(mean, s.params.Min.At(i)), s.params.Max.At(i))
+	least, most := s.params.ends(i)
+	return min(max(mean, least), most)
 }
 
 // MeanInterval returns bounds that hold the mean of coordinate i (see [Sum.Mean]) with the given
@@ -163,7 +164,8 @@ func (s *Sum) MeanInterval(i int, confidence float64) (lo, hi float64) {
 		return math.NaN(), math.NaN()
 	}
 	const rounds = 3
-	c, least, most := s.law.centre(i), s.params.Min.At(i), s.params.Max.At(i)
+	c := s.law.centre(i)
+	least, most := s.params.ends(i)
 	deviations, rows := s.steps[i].Float64()*s.law.at[i].step, s.Count()
 	own, rounding := s.law.part(i, 1)
 	lo, hi = least, most

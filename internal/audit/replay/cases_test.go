@@ -789,9 +789,10 @@ func ellipticalPairs(ready bool) (pairs []pair) {
 		{"box", box, func(p *elliptical.Params) { p.Epsilon, p.Shape = 1, elliptical.Box }},
 		{"count", box, func(p *elliptical.Params) { p.Rho, p.Relation, p.Count = 0.5, budget.AddRemove, true }},
 		{"ellipsoid", elliptical.Params{Ellipsoid: elliptical.VectorOf(1, 0.5, 1), Relation: budget.Replace}, func(p *elliptical.Params) { p.Rho = 0.5 }},
+		{"ball", elliptical.Params{NormBound: 2, Dim: 3, Relation: budget.Replace}, func(p *elliptical.Params) { p.Rho = 0.5 }},
 	} {
 		c.set(&c.p)
-		if ready && (c.p.Ellipsoid.Len() > 0 || c.p.Count) {
+		if ready && (c.p.Ellipsoid.Len() > 0 || c.p.Count || c.p.NormBound > 0) {
 			continue
 		}
 		rows := [][]float64{{0.5, 0, 3}, {1, 1, 6}, {0, -1, 2}, {0.25, 0.5, 5}}
@@ -802,8 +803,11 @@ func ellipticalPairs(ready bool) (pairs []pair) {
 				all = rows
 			}
 			width := func(i int) float64 {
-				if c.p.Ellipsoid.Len() > 0 {
+				switch {
+				case c.p.Ellipsoid.Len() > 0:
 					return 1
+				case c.p.NormBound > 0:
+					return 2 * c.p.NormBound
 				}
 				return max(c.p.Max.At(i)-c.p.Min.At(i), c.p.Max.At(i), -c.p.Min.At(i))
 			}
