@@ -1,12 +1,16 @@
 // Package arete adds infinitely divisible noise that is small where ε is large: one number released
 // by one party, or the sum of the numbers of many parties, none of whom is trusted with it.
 //
-// It answers: what is the least noise for ε above 1.9 that can be split into shares ([New]); how do
-// n parties release their sum with the error of one trusted party, also if some drop out
-// ([Mechanism.Share]); and what does the Arete distribution of the paper need ([Calibrate]).
+//	m, err := arete.New(arete.Params{Epsilon: 4, Sensitivity: 1})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	v, err := m.Release(number) // v.Estimate(), v.Interval(0.95)
 //
-// For ε ≤ 2 this is Laplace noise, and package noise has it on finer grids. For one number of one
-// trusted party noise.Staircase, which has no shares, is the optimum.
+// With [Mechanism.Share] n parties release their sum with the error of one trusted party, also if
+// some drop out. [Calibrate] has what the Arete distribution of the paper needs. For ε ≤ 2 this is
+// Laplace noise, and package noise has it on finer grids. For one number of one trusted party
+// noise.Staircase, which has no shares, is the optimum.
 //
 // # Model and guarantee
 //
@@ -25,9 +29,10 @@
 // [DiscreteLaplace], or ε/d for each. If at most one of them changes, as in a histogram, each takes
 // ε under AddRemove, and ε/2 under Replace, where two change.
 //
-// On the machine as on paper: numbers are rounded to a lattice of H steps to the Δ, exactly, and
-// the noise is an integer drawn exactly, every probability as the certified law has it. Rates of
-// shares are rational numbers, so n shares add up to exactly that law.
+// The guarantee holds for the floating-point implementation: numbers are rounded to a lattice of H
+// steps to the Δ, exactly, and the noise is an integer drawn exactly, every probability as the
+// certified law has it. Rates of shares are rational numbers, so n shares add up to exactly that
+// law.
 //
 // # Laws
 //
@@ -45,27 +50,25 @@
 //
 // # Accuracy
 //
-// The error is that of the noise, [Plan].MeanAbs, about 1.15·Δ·e^{−ε/2} for ε ≥ 4;
-// [Value.Interval] covers the true value with a given confidence. Rounding to the lattice adds at
-// most half a step, 0.4 % of the variance of the noise's core. In a sum every party rounds, at
-// random and without bias, with a variance of at most a quarter of a step squared. Params.Parties
-// makes the lattice finer: then the error for 10⁶ parties, with all roundings, is 1.37, 1.25, 1.18,
-// 1.15, 1.14 times the optimum at the ε of the table.
+// The error is that of the noise, [Plan].MeanAbs, about 1.15·Δ·e^{−ε/2} for ε ≥ 4; [Value.Interval]
+// covers the true value with a given confidence. Rounding to the lattice adds at most half a step,
+// 0.4 % of the variance of the noise's core. In a sum every party rounds, at random and without
+// bias, with a variance of at most a quarter of a step squared. Params.Parties makes the lattice
+// finer: then the error for 10⁶ parties, with all roundings, is 1.37, 1.25, 1.18, 1.15, 1.14 times
+// the optimum at the ε of the table.
 //
 // # Cost
 //
 // New takes some milliseconds, up to 20 for hundreds of parties or integers, up to 80 for
 // DiscreteArete, and microseconds again with the same Params. From ε = 36 on the noise stays as it
-// is (DiscreteArete 20, integers 30). A draw takes 30 to 150 ns, a
-// share of a thousandth 20 to 40 ns (Gaussian 200 to 300 ns); none allocates. A [Value] has 110 B.
+// is (DiscreteArete 20, integers 30). A draw takes 30 to 150 ns, a share of a thousandth 20 to 40
+// ns (Gaussian 200 to 300 ns); none allocates. A [Value] has 110 B.
 //
 // # Not covered
 //
 // The protocol that adds up the shares without showing them, which is for a library of secure
 // aggregation; timing, as rare jumps take longer; whoever reads the memory of the process. A party
-// that sends a wrong share spoils the sum, not the privacy of the others. Two parties with a coarse
-// lattice and public dither would have 1.15 and 1.16 of the optimum at ε = 3 and 4 where Jump has
-// 1.23 and 1.21: not built, as each sum would need public randomness of its own.
+// that sends a wrong share spoils the sum, not the privacy of the others.
 //
 // Sources: Pagh and Stausholm, The Arete Distribution for Differentially Private Noise Addition, in
 // Stausholm's thesis (ITU 2021), chapter 5; Geng, Kairouz, Oh, Viswanath, The Staircase Mechanism

@@ -25,7 +25,7 @@ import (
 //	         Jump            V, W, c, 2⁶⁴·(1−p), 2⁶⁴·q (the second and the last two are integers)
 //	         DiscreteArete   α, s, r, 0, 0
 //	         DiscreteLaplace the scale, 0, 0, 0, 0
-//	         Gaussian        σ of so many shares as are needed, 0, 0, 0, 0
+//	         Gaussian        σ of the shares that are needed, 0, 0, 0, 0
 //	4      number of parties whose shares of the noise are in the value
 //	4      number of parties that make the calibrated law
 //	8      the value, in steps, two's complement
@@ -114,8 +114,8 @@ func (s spec) sound() bool {
 	return (s.law == DiscreteLaplace || s.law == Gaussian) && scale(s.scale)
 }
 
-// plausible reports whether the law can keep the promise of the Params, for so many shares: whether
-// its tail does, and all of it where that takes no table.
+// plausible reports whether the law can keep the promise of the Params, for this many shares:
+// whether its tail does, and all of it where that takes no table.
 func (p Params) plausible(s spec, shares int) bool {
 	switch s.law {
 	case Jump:

@@ -58,8 +58,8 @@ func (m *Mechanism) Lattice() *Lattice {
 }
 
 // Release returns x plus noise, in the units of the data. The sensitivity of x is for the caller to
-// know: sum clamped contributions, in integers. The error, which wraps [ErrParams], is for a
-// Mechanism that New did not make.
+// know: sum clamped contributions, in integers. The error, which wraps [ErrParams], is for the zero
+// Mechanism.
 //
 // x is rounded to the nearest point of the lattice, exactly: k = ⌊x·H/Δ + ½⌋ as real numbers. This
 // is monotone and takes x + Δ to k + H, so the sensitivity of k is H, whatever x and Δ are, and k +

@@ -12,8 +12,8 @@ import (
 //	Pr[Z = k] = Σ_y g(y)·g(y+k),  Pr[Z > k] = Σ_y g(y)·Pr[A > y+k],
 //	E|Z| = 2·Σ_k Pr[A ≤ k]·Pr[A > k].
 //
-// oneSided holds g(0), …, g(M−1) to a relative error of slack, and Pr[A > y] but for what lies
-// beyond M.
+// oneSided holds g(0), …, g(M−1) to a relative error of slack, and Pr[A > y] without
+// what lies beyond M.
 type oneSided struct {
 	g      []float64
 	tail   []float64 // tail[y] = g(y+1) + … + g(M−1)

@@ -79,7 +79,7 @@ func (m *Mechanism) Share(n, missing int) (*Share, error) {
 	sum := m.lattice.spec.share(uint64(need))
 	if sum.law == Gaussian && !m.lattice.params.gaussianHolds(sum.scale, sum.size, need) {
 		// unreachable: the lattice is fine
-		return nil, bad("n", n, "fewer parties: so many shares of Gaussian noise do not add up to it")
+		return nil, bad("n", n, "fewer parties: n shares of Gaussian noise do not add up to it")
 	}
 	return &Share{private.New(drawing{law: law}), m.lattice, n, need, sum}, nil
 }
@@ -162,8 +162,8 @@ func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	return &v, nil
 }
 
-// StdDev returns the standard deviation of the noise of a sum over so many parties, in the units of
-// the data, and NaN if they are fewer than n − missing or more than n.
+// StdDev returns the standard deviation of the noise of a sum over this many parties, in the units
+// of the data, and NaN if they are fewer than n − missing or more than n.
 func (s *Share) StdDev(parties int) float64 {
 	if !s.valid() || parties < s.need || parties > s.parties {
 		return math.NaN()

@@ -1,6 +1,13 @@
 // Package hashing holds the public randomness of the library: seeds that parties share, key
 // fingerprints, and hash families with stated independence.
 //
+//	seed := hashing.NewSeed() // published, the same at every party
+//	place, err := hashing.NewRange(seed, 1000)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	fmt.Println(place.Hash(hashing.Fingerprint(seed, "a key of any type")))
+//
 // Nothing here is secret and nothing here protects privacy. A [Seed] may be published, is encoded
 // with a release, and must be equal in two sketches that are to be merged or compared. The secret
 // randomness of the library is noise.Source, an unrelated type.

@@ -129,7 +129,7 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 // What makes two inputs neighbours is the change of the values that are added: the sizes of all
 // changes of a coordinate add up.
 //
-// After Release, and on a Builder that New did not make, Add does nothing: the release is final.
+// After Release, and on the zero Builder, Add does nothing: the release is final.
 func (b *Builder) Add(index uint64, value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {

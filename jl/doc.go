@@ -1,27 +1,33 @@
-// Package jl releases short private sketches of long vectors, from which anyone estimates
-// ‖x − y‖₂², ‖x‖₂² and ⟨x, y⟩ with a known variance.
+// Package jl releases short private sketches of long vectors, from which anyone estimates ‖x −
+// y‖₂², ‖x‖₂² and ⟨x, y⟩ with a known variance.
 //
-// It answers: how far apart are two vectors that two parties hold, who agree on a public Seed and
-// otherwise publish k numbers each. A sketch is Sx plus noise, S a random k × u matrix with
-// E‖Sx‖² = ‖x‖² (Johnson–Lindenstrauss). It is linear: it takes updates of single coordinates, and
-// the sum of two sketches is a sketch of the sum.
+//	b, err := jl.New(jl.Params{Dim: 1 << 40, Rows: 400, Epsilon: 2, Seed: seed}) // agreed on
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	b.Add(index, value) // for each entry
+//	s, err := b.Release()
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	squared, err := s.SquaredDistance(theirs)
 //
-// For the values of the coordinates themselves use package threshold (few large ones) or alp. For
-// the number of different elements use kor. For sets of vectors whose mean is wanted, plan.
-//
-// # Model
-//
-// Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with
-// ‖x − x′‖₁ ≤ Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. The Seed is public; privacy holds for every
-// Seed, even one chosen by an adversary. The accuracy is over the draw of the Seed, which must not
-// depend on the data.
+// A sketch is Sx plus noise, S a random k × u matrix with E‖Sx‖² = ‖x‖² (Johnson–Lindenstrauss).
+// For the values of the coordinates use package threshold (few large ones) or alp, for the number
+// of distinct elements kor, for the mean of a set of vectors plan.
 //
 // # Guarantee
 //
+// Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with ‖x − x′‖₁ ≤
+// Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. The Seed is public; privacy holds for every Seed, even one
+// chosen by an adversary. The accuracy is over the draw of the Seed, which must not depend on the
+// data.
+//
 // ε with Laplace noise of scale Δ₁(S)/ε, (ε, δ) or ρ-zCDP with Gaussian noise for Δ₂(S), as
-// [Params.Guarantee] says. And on the machine as on paper: S is a number times an integer matrix,
-// values are kept on a grid, sums are exact, the sensitivity of the integers is proved with all
-// rounding in it (sensitivity_proof.md), and the noise is drawn exactly on the grid.
+// [Params.Guarantee] says. The guarantee holds for the floating-point implementation: S is a number
+// times an integer matrix, values are kept on a grid, sums are exact, the sensitivity of the
+// integers is proved with all rounding in it (sensitivity_proof.md), and the noise is drawn exactly
+// on the grid.
 //
 //	transform   Δ₁, Δ₂ under L1  Δ₂ under L2           Var‖Sx‖², F=‖x‖₄⁴, Z=‖x‖₂²    Add
 //	SJLT        √s, 1            √(max row load), s=1  2(Z²−F)/k for every s         O(s)
@@ -47,36 +53,28 @@
 //	             Gaussian, s = 1 or 8                .37   .19  .097  .070
 //	             Gaussian, SRHT                      .36   .18  .080  .047
 //
-// Under L2 the rows of an SJLT with s > 1 and at most 2048 rows wrap around where those of others
-// saturate: a row beyond [Plan.Max] tells nothing. No vector with a smaller ‖x‖₁ has one.
-//
 // # Accuracy
 //
-// With κ₂, κ₄ the second and fourth cumulant of both parties' noise in a row,
-// Var = Var‖Sz‖² + 4κ₂Z + k(κ₄ + 2κ₂²), z = x − y; for SJLT and Laplace noise
-// 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ (Δ = 1). So more rows are not always better: [Params.Plan] finds
-// the best k, about .189·Zε²/s, and says what relative error results: .61 at Zε² = 100, .19 at
-// 1000, .061 at 10⁴. A distance with Zε² below 100 is lost in the noise.
+// With κ₂, κ₄ the second and fourth cumulant of both parties' noise in a row, Var = Var‖Sz‖² + 4κ₂Z
+// + k(κ₄ + 2κ₂²), z = x − y; for SJLT and Laplace noise 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ (Δ = 1). So
+// more rows are not always better: [Params.Plan] finds the best k, about .189·Zε²/s, and says what
+// relative error results: .61 at Zε² = 100, .19 at 1000, .061 at 10⁴. A distance with Zε² below 100
+// is lost in the noise.
 //
 // The estimates are unbiased. The Intervals hold with at least their confidence for any x and y:
-// 2.3 to 3.2 standard errors at 90 % (see [Sketch.SquaredNormInterval]);
-// where the scale of the noise is computed from the matrix, that and the variances are given the
-// Seed. [Params.Fit] finds the matrix, and the hash functions, for which a large error is as
-// rare as is wanted.
+// 2.3 to 3.2 standard errors at 90 % (see [Sketch.SquaredNormInterval]); where the scale of the
+// noise is computed from the matrix, that and the variances are given the Seed. [Params.Fit] finds
+// the matrix, and the hash functions, for which a large error is as rare as is wanted.
 //
 // # Cost
 //
 // A Builder takes 32k bytes, 16k for Rademacher and where Dim·s > 2²², or 8u to 24u where it holds
 // the vector; a Sketch 8k. Add is 2 to 5 ns for s = 1, the least in AddDense and AddSparse.
 //
-// # Not covered
-//
-// Timing; whoever reads the memory of the process. Two sketches of one vector are two releases.
+// Not covered: timing; who reads the process's memory. Two sketches of a vector are two releases.
 //
 // Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
-// and her thesis, chapter 4), with these corrections: Theorem 4.3 subtracts 4ks/ε², Theorem 4.2
-// needs entries divided by √k, Lemma 4.11 holds for q ≥ 1/(u/9+1), and Laplace against Gaussian
-// noise is decided by the variances, not by δ < e^{−s}. Kenthapadi et al., Privacy via the
-// Johnson-Lindenstrauss Transform (arXiv 1204.2606); Kane and Nelson, Sparser Johnson-Lindenstrauss
-// Transforms (arXiv 1012.1577), here with constants.
+// and her thesis, chapter 4; corrections in sensitivity_proof.md). Kenthapadi et al., Privacy via
+// the Johnson-Lindenstrauss Transform (arXiv 1204.2606); Kane and Nelson, Sparser
+// Johnson-Lindenstrauss Transforms (arXiv 1012.1577), here with constants.
 package jl

@@ -123,8 +123,10 @@ type Plan struct {
 	// sketch, in the units of the data.
 	StdDev float64
 	Bytes  int // of the encoding of a Sketch
-	// Max is where values, and their sums, saturate (or sums wrap around: see the
-	// package's documentation): ± so many units of the data.
+	// Max is where values, and their sums, saturate, at ±Max in the units of the
+	// data. Under L2 the rows of an SJLT with Sparsity above 1 and at most 2048
+	// rows wrap around: a row beyond Max tells nothing, and no vector with a
+	// smaller ‖x‖₁ has one.
 	Max float64
 	// SquaredLength is the ‖x − y‖₂² planned for.
 	SquaredLength float64

@@ -9,7 +9,7 @@ import (
 )
 
 // Fit returns p with the number of rows, and for an SJLT the Sparsity, with which a sketch
-// without noise keeps a squared length within a factor 1 ± β, but for the given probability of
+// without noise keeps a squared length within a factor 1 ± β, except with the given probability of
 // failure over the Seed; and with the Independence of the hash functions that this takes. It is
 // proved for the hash functions as they are (tails_proof.md), for each vector of Dim coordinates.
 //

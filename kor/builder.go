@@ -59,12 +59,12 @@ func New(p Params) (*Builder, error) {
 }
 
 // Guarantee returns what Release promises: ε-differential privacy for one key, added to the set or
-// removed from it. A Builder that New did not make promises nothing.
+// removed from it. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit,
 // so that toggling twice changes nothing. A key that is no uint64 goes in by [AddKey]. After
-// Release, and on a Builder that New did not make, Toggle does nothing.
+// Release, and on the zero Builder, Toggle does nothing.
 func (b *Builder) Toggle(key uint64) { private.Use(b.secret, (*state).toggle, key) }
 
 // toggle has functions as parameters of what it calls so that it is inlined; see [private.Use].

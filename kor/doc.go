@@ -2,9 +2,14 @@
 // that never share data publish sketches of their sets, and anyone computes the size of the
 // symmetric difference, and from it of the union, the intersection and the difference.
 //
-// It answers: how many keys, or what sum of public weights in (0, 1], are in A, in A∆B, A∪B, A∩B,
-// A∖B; in how many keys do two versions of one large set differ. Keys are uint64; [AddKey] takes
-// strings.
+//	b, err := kor.New(kor.Params{Epsilon: 1, Seed: seed}) // seed: agreed on
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	kor.AddKey(b, "a key of any type")
+//	s, err := b.Release()
+//	// …
+//	c, err := kor.Compare(s, theirs) // c.Union(), c.Intersection(), c.OnlyA(), c.OnlyB()
 //
 // # Which package
 //
@@ -17,11 +22,9 @@
 //	keys are removed again; weights in (0, 1]             kor
 //	how often, not how many; values of keys               misragries, threshold
 //
-// A [Builder] is for sets: Add and Toggle of a key that is present remove it.
-//
-// A [StreamBuilder] is for data in which keys come several times and have weights, which
-// kor/distinct does not know, and for a union that many parties build up in one sketch of fixed
-// size: two releases make one, where kor/distinct keeps all. It has two to four times the error.
+// A [Builder] is for sets: Add and Toggle of a key that is present remove it. A [StreamBuilder] is
+// for keys that come several times, with weights in (0, 1], and for the union of many parties in
+// one sketch of fixed size.
 //
 // # Model and guarantee
 //
@@ -40,9 +43,9 @@
 // place of tanh(ε/2) for streams). For all sizes [Plan.StdErr] has the number: at 2^L·n/8 it is 2
 // to 8 % more, and at n/4 keys, which no level holds densely, 1.2 to 2.6 times as much; derivation
 // and table are in plan.go. Where the closed form is at most 0.3, estimates have no bias above a
-// tenth of the standard error, but for 0.08 keys at size 0; where it is larger they are drawn
-// towards 0. Relative standard errors in percent at n = 2048 (64 Kbit with 32 levels). Without
-// noise the long rows would be 2.9, or 1.4 for PCSA:
+// tenth of the standard error, plus 0.08 keys at size 0; where it is larger they are drawn towards
+// 0. Relative standard errors in percent at n = 2048 (64 Kbit with 32 levels). Without noise the
+// long rows would be 2.9, or 1.4 for PCSA:
 //
 //	size, ε =                        0.5     1     2     4
 //	A, 1000 keys                    23.3  11.6   5.6   2.8
@@ -60,18 +63,14 @@
 // PCSA, whose bits are set and not flipped, under randomized response: half the error for a plain
 // count, at every ε. So for nothing but counts of sets that grow it is the better sketch. This one
 // wins for |A∆B| below about 0.45·|A∪B|, by a factor of 20 to 50 at 1 %, and keys can be removed.
-// The sketch of a stream is a PCSA sketch whose ones are released as fair coins, and therefore
-// merges.
 //
 // # Cost
 //
 // Toggle takes 2.2 ns and Add of many keys 1.4 ns a key, without allocation; a release 0.7 to 1.4 s
 // per 10⁹ bits. For 8 KiB: an estimate 20 µs, an XOR 0.5 µs and its memory 1 to 2 µs.
 //
-// # Not covered
-//
-// Timing, and whoever reads the memory of the process. Whoever knows the Seed can choose keys that
-// spoil an estimate, though not the privacy of others. A Builder is for one goroutine.
+// Not covered: timing, and who reads the memory of the process. Whoever knows the Seed can choose
+// keys that spoil an estimate, though not the privacy of others. A Builder is for one goroutine.
 //
 // Sources: Stausholm, thesis (ITU 2022), chapter 3; Pagh and Stausholm, Efficient Differentially
 // Private F₀ Linear Sketching (ICDT 2021, arXiv 2001.11932); Firth, Bias reduction of maximum

@@ -168,7 +168,7 @@ func (s *Sketch) StdErr() float64 { return s.r.stdErr() }
 // is +Inf where the sketch cannot tell a large set from an endless one. NaN for a confidence
 // outside [0, 1).
 //
-// The coverage is the confidence but for about the square of the relative error: at 0.95 between
+// The coverage is the confidence up to about the square of the relative error: at 0.95 between
 // 0.94 and 0.96 wherever the relative error is at most 0.3. For sets of less than some Cells
 // distinct keys it is larger, as the likelihood takes the number of keys in a cell for Poisson.
 func (s *Sketch) Interval(confidence float64) (lo, hi float64) { return s.r.interval(confidence) }

@@ -20,8 +20,8 @@ import (
 // union of all releases that went into it. Else kor/distinct has a half to a quarter of the error.
 //
 // The StreamBuilder holds the set of cells that have a key, and the release tosses a fair coin for
-// each of them. So a released cell without a key is 0 but for the noise, and every other cell is a
-// fair coin: the sketch depends on the set of the keys alone, and the XOR of two releases is a
+// each of them. So a released cell without a key is 0 plus noise, and every other cell is a fair
+// coin: the sketch depends on the set of the keys alone, and the XOR of two releases is a
 // sketch of the union, with the noise of both.
 //
 // The thesis tosses a coin for every occurrence of a key, so that the table before the noise holds
@@ -77,8 +77,7 @@ func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 }
 
 // Guarantee returns what Release promises: ε-differential privacy for one key with all its
-// occurrences, added to the stream or removed from it. A StreamBuilder that NewStreamBuilder did
-// not make promises nothing.
+// occurrences, added to the stream or removed from it. The zero StreamBuilder promises nothing.
 func (b *StreamBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add counts one occurrence of each of the keys; many at a time take less time a key. After Release

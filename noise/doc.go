@@ -1,8 +1,18 @@
 // Package noise holds the randomness and the noise distributions that all mechanisms of this
 // library share.
 //
-// It answers: how much noise does a guarantee need ([LaplaceScale], [GaussianSigma],
-// [GaussianSigmaZCDP]), and how is it drawn so that the guarantee holds on a real machine (Sample).
+//	scale, err := noise.LaplaceScale(1, 20) // ε, sensitivity
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	law, err := noise.NewLaplace(scale)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	var secret noise.Source
+//	released := number + law.Sample(&secret, 1) // number is on the grid of step 1
+//
+// [LaplaceScale], [GaussianSigma] and [GaussianSigmaZCDP] say how much noise a guarantee needs.
 // What several releases amount to, and what a budget still allows, is in package noise/budget;
 // noise for randomized estimators is in package noise/approx.
 //

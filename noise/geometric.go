@@ -37,7 +37,7 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 	}
 }
 
-// negligible is a b below which geometric is 0 but for a probability of e^{−2^1000}; 1/b may
+// negligible is a b below which geometric is 0, except with probability e^{−2^1000}; 1/b may
 // overflow there.
 const negligible = 0x1p-1000
 

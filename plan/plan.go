@@ -5,7 +5,7 @@ import "fmt"
 // Plan is what can be said of a release before any data is touched.
 type Plan struct {
 	// Params are those asked about, every default filled in, with the Method that
-	// Auto chooses for so many rows. Where that is Plain for want of rows, all
+	// Auto chooses for these Rows. Where that is Plain for want of rows, all
 	// other fields except StdDev and Noise are of the method that needs more rows.
 	Params Params
 	// StdDev is the standard deviation of the noise of a coordinate: the mean of

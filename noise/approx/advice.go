@@ -261,8 +261,8 @@ type Advised struct {
 // Estimate returns the released estimate, NaN for the zero Advised.
 func (a Advised) Estimate() float64 { return a.last.Estimate() }
 
-// Advice returns the y that was found. It is between g/3 and 2g, but for the probability Failure of
-// the Params.
+// Advice returns the y that was found. It is between g/3 and 2g, except with the probability
+// Failure of the Params.
 func (a Advised) Advice() float64 { return a.advice }
 
 // Rounds returns the number of rounds that the search took.

@@ -1,8 +1,18 @@
 // Package approx makes randomized approximation algorithms differentially private.
 //
-// It answers: an estimator A of a number g(x) is randomized, and its error is concentrated but not
-// bounded (a sample, a sketch, a median of runs). How much noise makes A(x) private, if g has a
-// small sensitivity?
+//	m, err := approx.New(approx.Params{Epsilon: 1, Sensitivity: 1, Error: 20, Moment: 3})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	v, err := m.Release(estimate) // (E|estimate − g|³)^⅓ ≤ 20
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	fmt.Println(v.Estimate())
+//
+// A randomized estimator A of a number g(x) has an error that is concentrated and not bounded (a
+// sample, a sketch, a median of runs). If g has a small sensitivity, this much noise makes A(x)
+// private.
 //
 // Use this when the estimator's error has a known moment or subexponential diameter. Where g itself
 // can be computed, add noise of package noise to g: it is less. Where the error is bounded with

@@ -57,7 +57,7 @@ func (m *Mechanism) Release(estimate float64) (Value, error) {
 	return Value{m.params, m.noise, min(max(steps, -mostReleased), mostReleased)}, nil
 }
 
-// mostReleased is the most that a release can be, in steps. Noise beyond 2⁶¹ steps is not told
+// mostReleased is an upper bound on a release, in steps. Noise beyond 2⁶¹ steps is not told
 // apart, and with any estimate is above this: clamping the sum is post-processing of the exact sum.
 const mostReleased = 1 << 60
 

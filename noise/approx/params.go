@@ -68,9 +68,9 @@ type Params struct {
 	Queries int
 	// Noise is the law of the noise.
 	Noise Noise
-	// Max is the most that |g| can be; estimates are clamped to ±Max. 0 is 2³³
-	// times the larger of Sensitivity and Error, at least, or 2⁴⁶ times the scale
-	// of the noise if that is less; else it is at most that.
+	// Max is an upper bound on |g|; estimates are clamped to ±Max. 0 is at least
+	// 2³³ times the larger of Sensitivity and Error, or 2⁴⁶ times the scale of
+	// the noise if that is less; another Max is at most that.
 	Max float64
 	// Protects is for whom Sensitivity holds: g differs by at most that between
 	// neighbours. 0 is budget.L1(Sensitivity).

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+)
+
+// The exported names are those of the list: a new one is a decision, and stands in the same commit.
+// After a change: go test ./internal/audit/house -update.
+func TestNames(t *testing.T) {
+	rooms, err := count("../../..")
+	require.NoError(t, err)
+	dptest.Golden(t, "names.txt", strings.Join(exported(rooms), "\n")+"\n")
+}
