@@ -58,7 +58,7 @@ func (s *subject) auditFunction(f *types.Func, lacks func(who, what string)) {
 	made := localName(results.At(0).Type(), s.inner.types.Path())
 	switch {
 	case f.Name() == "New":
-		if made != "Builder" && made != "Mechanism" {
+		if made != "Builder" && made != "Mechanism" && !strings.HasSuffix(results.At(0).Type().String(), "/plan.Mechanism") {
 			lacks("New", "a result Builder or Mechanism, it makes "+made)
 		}
 	case made == "Builder" || made == "Ledger" || slices.Contains(plural, made):
