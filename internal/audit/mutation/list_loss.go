@@ -85,7 +85,7 @@ var lossMutations = []mutation{
 	{"a journal forgets parts", "noise/budget/journal.go", "what = \"part \" + e.part", "_ = e.part"},
 	{"a compacted journal forgets the last record", "noise/budget/journal.go", "short := &journal{next: j.next - 1}", "short := &journal{next: j.next - 2}"},
 	{"spends on where the journal may be the old one", "noise/budget/journal.go", "case errors.Is(err, errReplaced):\n\t\tj.broken = err\n", "case errors.Is(err, errReplaced):\n"},
-	{"writes on into the file that was replaced", "noise/budget/file.go", "\ts.File = file\n\treturn nil\n}\n\n// note", "\treturn nil\n}\n\n// note"},
+	{"writes on into the file that was replaced", "noise/budget/file.go", "\ts.File = file\n\treturn nil\n}\n\n// note", "\t_ = file\n\treturn nil\n}\n\n// note"},
 	{"the exact profile of the mixed rule at twice its δ", "noise/budget/filter.go", "r.mixed(x).DeltaAt(l.epsilon) <= left", "r.mixed(x).DeltaAt(l.epsilon) <= 2*left"},
 	{"noise beyond its share is free", "noise/budget/filter.go", "round.SumUp(beyond, round.SumUp(p.responses, p.rho)) <= f.rho", "round.SumUp(0*beyond, round.SumUp(p.responses, p.rho)) <= f.rho"},
 	{"a ledger with a journal forgets what stands there", "noise/budget/ledger_encode.go", "if l.open().journal != nil {\n\t\treturn fault.Mismatch", "if false {\n\t\treturn fault.Mismatch"},
