@@ -135,7 +135,7 @@ func thresholdPairs() (pairs []pair) {
 		// Steps are finer than the unit of the data where values are real: 2⁻⁴⁰ at least.
 		pairs = append(pairs, pair{name: name + " high", run: high, norm: 1, bound: size, data: size * 0x1p44})
 		low := func(side int) map[string]float64 { release(900, size*float64(1-side)+2, 2); return nil }
-		pairs = append(pairs, pair{name: name + " low", run: low, data: size * 0x1p44, extra: `threshold\.\(calibration\)\.small|calibration\.small`, most: 3,
+		pairs = append(pairs, pair{name: name + " low", run: low, data: size * 0x1p44, extra: `sparse\.\(calibration\)\.small|calibration\.small`, most: 3,
 			why: "rounding_proof.md: an entry below R that has passed the threshold is rounded by a draw of its own"})
 		if c.p.Method == threshold.DenseLaplace || c.p.Signed || c.p.Method == threshold.PureLaplace {
 			continue
@@ -146,7 +146,7 @@ func thresholdPairs() (pairs []pair) {
 			return nil
 		}
 		pairs = append(pairs, pair{name: name + " one key more", run: one, data: size * 0x1p44, most: 2,
-			extra: `threshold\.releaseLaplace|threshold\.releaseNormal|calibration\.small|rounding\.Kernel`,
+			extra: `sparse\.releaseLaplace|sparse\.releaseNormal|calibration\.small|rounding\.Kernel`,
 			why:   "laplace_proof.md, gaussian_proof.md: keys without a value are not looked at, and are as if they were hidden but for δ"})
 	}
 	return pairs
@@ -428,7 +428,7 @@ func streamPairs(t *testing.T) (pairs []pair) {
 		}}
 		switch p.Method {
 		case misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector:
-			q.extra, q.most = `misragries\.release(Shared|Rounded)|threshold\.releaseNormal`, 2*4
+			q.extra, q.most = `misragries\.release(Shared|Rounded)|sparse\.releaseNormal`, 2*4
 			q.why = "section 5.1 of the paper, reducedsum_delta.go: a counter of 0 is as if it were hidden, but for δ, and takes no draw"
 		case misragries.PureUniverse:
 			q.extra, q.most = universeDraws, 32
