@@ -30,6 +30,7 @@ const (
 	KindPair   Kind = 22 // distinct.Pair
 
 	KindFrequencies Kind = 23 // distinct.Frequencies
+	KindCohorts     Kind = 24 // distinct.Cohorts
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one
 	// pipeline: never a released object.
@@ -61,6 +62,7 @@ var kindNames = [...]string{
 	KindPair:   "kor/distinct pair",
 
 	KindFrequencies: "kor/distinct frequencies",
+	KindCohorts:     "kor/distinct cohorts",
 
 	KindPrivate: "PRIVATE STATE",
 }

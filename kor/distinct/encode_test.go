@@ -45,10 +45,14 @@ func sampleFrequencies() *Frequencies {
 	return &Frequencies{Params{Epsilon: 0.5, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, 3, numbers{5000, 600, -2, 77, 3000}}
 }
 
+func sampleCohorts() *Cohorts {
+	return &Cohorts{Params{Epsilon: 0.5, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, 3, numbers{500, 60, -2, 77, 3000, 5, 41000}}
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
 	return map[string]encoding.BinaryMarshaler{"count.hex": sampleCount(), "bits.hex": sampleBits(), "running.hex": sampleRunning(), "windows.hex": sampleWindows(), "pair.hex": samplePair(),
-		"frequencies.hex": sampleFrequencies()}
+		"frequencies.hex": sampleFrequencies(), "cohorts.hex": sampleCohorts()}
 }
 
 func TestCodec(t *testing.T) {
@@ -62,6 +66,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec(t, sampleWindows(), dptest.DeepEqual[Windows])
 	dptest.Codec(t, samplePair(), dptest.DeepEqual[Pair])
 	dptest.Codec(t, sampleFrequencies(), dptest.DeepEqual[Frequencies])
+	dptest.Codec(t, sampleCohorts(), dptest.DeepEqual[Cohorts])
 }
 
 // What a release gives decodes to the same sketch, whatever its ε.
@@ -156,6 +161,16 @@ func TestDecodeRejectsInvalidFrequencies(t *testing.T) {
 	})
 }
 
+func TestDecodeRejectsInvalidCohorts(t *testing.T) {
+	dptest.Spoiled(t, sampleCohorts, sampleCohorts, map[string]func(*Cohorts){
+		"huge count": func(c *Cohorts) { c.numbers[3] = math.MinInt64 },
+		"a share":    func(c *Cohorts) { c.params.CountShare = 0.5 },
+		"a number":   func(c *Cohorts) { c.numbers = append(c.numbers, 0) },
+		"more days":  func(c *Cohorts) { c.days = 4 },
+		"huge cells": func(c *Cohorts) { c.params.Cells, c.params.Levels = 1<<29, 2 },
+	})
+}
+
 // The first version had no empty class, and no release is without windows.
 func TestDecodeRejectsOtherWindows(t *testing.T) {
 	data, err := sampleWindows().MarshalBinary()
@@ -209,6 +224,13 @@ func useDecoded(t *testing.T, data []byte) {
 		lo, hi := f.ShareInterval(1, 0.9)
 		require.True(t, 0 <= lo && lo <= hi && hi <= 1 && !math.IsNaN(f.Users().Estimate()))
 		require.True(t, f.Guarantee().Promises())
+	}
+	if c := dptest.Decoded[Cohorts](t, data); c != nil && c.days < 4 {
+		for _, answer := range c.triangle() {
+			lo, hi := answer.Interval(0.9)
+			require.True(t, lo >= 0 && lo <= hi && !math.IsNaN(answer.Estimate()) && !math.IsNaN(answer.StdErr()))
+		}
+		require.True(t, c.Guarantee().Promises())
 	}
 	s := dptest.Decoded[Sketch](t, data)
 	if s == nil {

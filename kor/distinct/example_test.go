@@ -275,3 +275,41 @@ func ExampleFrequencyBuilder() {
 	// Output:
 	// 30000 users: true
 }
+
+// The retention of two weeks: how many of the users who were new on a day were back later, for one
+// ε.
+func ExampleCohortBuilder() {
+	b, err := distinct.NewCohortBuilder(distinct.Params{Epsilon: 1, Seed: hashing.Seed{1, 2, 3}}, 14)
+	if err != nil {
+		panic(err)
+	}
+	for day := 1; day <= 14; day++ {
+		if day > 1 {
+			if err := b.Advance(day); err != nil {
+				panic(err)
+			}
+		}
+		for user := range 1000 * day {
+			// 1000 users are new each day; every third is back on day 14
+			if user >= 1000*(day-1) || day == 14 && user%3 == 0 {
+				distinct.AddKey(b, user)
+			}
+		}
+	}
+	c, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	for _, x := range []struct {
+		what  string
+		size  kor.Cardinality
+		truth float64
+	}{{"new on day 4", c.New(4), 1000}, {"of these back in the last week", c.Returned(4, 8), 333}, {"seen on day 14", c.Since(14), 1000 + 13_000./3}} {
+		lo, hi := x.size.Interval(1 - 1e-9)
+		fmt.Println(x.what, lo <= x.truth && x.truth <= hi)
+	}
+	// Output:
+	// new on day 4 true
+	// of these back in the last week true
+	// seen on day 14 true
+}

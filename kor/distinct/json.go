@@ -106,3 +106,30 @@ func (f Frequencies) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
 func (f *Frequencies) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, f) }
+
+// MarshalJSON returns the guarantee and a row for each day: the keys that are new on it, and those
+// of them that are back on each later day or after it, with intervals at .95 and standard errors.
+// Beside them stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (c Cohorts) MarshalJSON() ([]byte, error) {
+	type cohort struct {
+		Day      int    `json:"day"`
+		Since    size   `json:"since"`
+		New      size   `json:"new"`
+		Returned []size `json:"returned"`
+	}
+	cohorts := []cohort{}
+	for day := 1; day <= c.days; day++ {
+		row := cohort{day, sizeOf(c.Since(day)), sizeOf(c.New(day)), []size{}}
+		for since := day + 1; since <= c.days; since++ {
+			row.Returned = append(row.Returned, sizeOf(c.Returned(day, since)))
+		}
+		cohorts = append(cohorts, row)
+	}
+	return view.Marshal(&c, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Cohorts   []cohort         `json:"cohorts"`
+	}{c.Guarantee(), cohorts})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (c *Cohorts) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, c) }

@@ -17,6 +17,7 @@ const (
 	privateRunning
 	privateWindows
 	privateFrequencies
+	privateCohorts
 )
 
 const privateVersion = 2 // in version 1 there were no Spans

@@ -92,6 +92,7 @@ func (s *sum) at(t float64) (off, variance, noise float64) {
 	for i := range s.terms {
 		x[last] = max(x[last], x[i])
 	}
+	x[last] = min(x[last], -30/s.log[s.levels-1]) // where no cell is empty, and all is rounded to 0
 	for i := range s.terms {
 		_, slope[i], _ = s.spread(x[i])
 		for j := range i + 1 {

@@ -210,10 +210,11 @@ var rows = []row{
 		edits: "kor/distinct: noise of the count too small; bits released without flips; running: no noise in a slot",
 	},
 	{
-		claim:   "Counts of windows, and of two sets together, are ε-private for a key with all its occurrences, and compose as two responses of ε/2",
-		about:   "kor/distinct.WindowBuilder.Release kor/distinct.WindowBuilder.Guarantee kor/distinct.Windows.Guarantee kor/distinct.ReleasePair kor/distinct.Pair.Guarantee",
+		claim: "Counts of windows, of two sets together, and of cohorts by first and last day are ε-private for a key with all its occurrences, and compose as two responses of ε/2",
+		about: "kor/distinct.WindowBuilder.Release kor/distinct.WindowBuilder.Guarantee kor/distinct.Windows.Guarantee kor/distinct.ReleasePair kor/distinct.Pair.Guarantee kor/distinct.CohortBuilder.Release " +
+			"kor/distinct.CohortBuilder.Guarantee kor/distinct.Cohorts.Guarantee kor/distinct.Cohorts.Days",
 		theorem: "own: a key moves one cell from one class to another", proof: "kor/distinct/classes_proof.md", code: "kor/distinct.Params.classLaw kor/distinct.Params.twoMoves kor/distinct.numbers.addNoise",
-		exact: "kor/distinct.TestOneCellMoves kor/distinct.TestTwoMovesAreTwoResponses kor/distinct.TestYearOfWindows", audit: "kor/distinct.TestWindowsHaveTheLaw kor/distinct.TestPairHasTheLaw",
+		exact: "kor/distinct.TestOneCellMoves kor/distinct.TestTwoMovesAreTwoResponses kor/distinct.TestYearOfWindows", audit: "kor/distinct.TestWindowsHaveTheLaw kor/distinct.TestPairHasTheLaw kor/distinct.TestCohortsHaveTheLaw",
 		edits: "kor/distinct: classes: noise for half the sensitivity; classes: no noise in a class; classes: one response where there are two",
 	},
 	{
@@ -226,9 +227,9 @@ var rows = []row{
 		edits: "kor/distinct: frequencies: all of ε twice; frequencies: the first key stays; frequencies: no noise",
 	},
 	{
-		claim: "The keys that two sets share, and those of one alone, have these standard errors, and their intervals cover",
-		about: "kor/distinct.Pair.Both kor/distinct.Pair.OnlyA kor/distinct.Pair.OnlyB kor/distinct.Pair.Jaccard", theorem: "own: the covariances of numbers of ones",
-		proof: "kor/distinct/sums_proof.md", code: "kor/distinct.sum.at kor/distinct.sum.Interval", exact: "kor/distinct.TestVarianceOfSums kor/distinct.TestPairAtTheEnds", audit: "kor/distinct.TestPairAccuracy",
+		claim: "The keys that two sets share, those of one alone, and those that are new and come back have these standard errors, and their intervals cover",
+		about: "kor/distinct.Pair.Both kor/distinct.Pair.OnlyA kor/distinct.Pair.OnlyB kor/distinct.Pair.Jaccard kor/distinct.Cohorts.New kor/distinct.Cohorts.Returned", theorem: "own: the covariances of numbers of ones",
+		proof: "kor/distinct/sums_proof.md", code: "kor/distinct.sum.at kor/distinct.sum.Interval", exact: "kor/distinct.TestVarianceOfSums kor/distinct.TestPairAtTheEnds", audit: "kor/distinct.TestPairAccuracy kor/distinct.TestCohortsAccuracy",
 		edits: "kor/distinct: sums: noise of half the variance; sums: an empty interval",
 	},
 	{

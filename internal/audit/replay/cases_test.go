@@ -83,6 +83,7 @@ func releases(t *testing.T) map[string][]pair {
 		"kor/distinct.RunningBuilder.Step":          {runningPair()},
 		"kor/distinct.WindowBuilder.Release":        {windowPair()},
 		"kor/distinct.ReleasePair":                  {setsPair()},
+		"kor/distinct.CohortBuilder.Release":        {cohortPair()},
 		"kor/distinct.FrequencyBuilder.Release":     {frequencyPair()},
 		"elliptical.Builder.Release":                ellipticalPairs(false),
 		"elliptical.Mechanism.Release":              ellipticalPairs(true),
@@ -749,6 +750,27 @@ func setsPair() pair {
 			b.Add(100)
 		}
 		return numbersOf(made(made(distinct.ReleasePair(a, b)).MarshalBinary()), 4)
+	}}
+}
+
+func cohortPair() pair {
+	p := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+	// A key that comes on the second day as well moves from one class to another.
+	return pair{name: "one key that comes back", norm: 1, bound: 2, run: func(side int) map[string]float64 {
+		b := made(distinct.NewCohortBuilder(p, 2))
+		for key := range uint64(20) {
+			b.Add(key)
+		}
+		if err := b.Advance(2); err != nil {
+			panic(err)
+		}
+		for key := range uint64(20) {
+			b.Add(10 + key)
+		}
+		if side == 1 {
+			b.Add(5)
+		}
+		return numbersOf(made(made(b.Release()).MarshalBinary()), 4)
 	}}
 }
 

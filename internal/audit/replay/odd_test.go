@@ -280,6 +280,11 @@ func odds() map[string][]odd {
 			b.Add(keys...)
 			return made(made(b.Release()).MarshalBinary())
 		},
+		"kor/distinct.CohortBuilder.Release": func(keys []uint64) []byte {
+			b := made(distinct.NewCohortBuilder(distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, 2))
+			b.Add(keys...)
+			return made(made(b.Release()).MarshalBinary())
+		},
 		"kor/distinct.WindowBuilder.Release": func(keys []uint64) []byte {
 			b := made(distinct.NewWindowBuilder(distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, 0))
 			b.Add(keys...)

@@ -44,7 +44,7 @@ type object interface {
 // released holds a zero value of every type that decodes, of those with a key type for strings.
 var released = []object{
 	&alp.Projection{}, &arete.Value{},
-	&distinct.Frequencies{}, &distinct.Pair{}, &distinct.Running{}, &distinct.Sketch{}, &distinct.Windows{},
+	&distinct.Cohorts{}, &distinct.Frequencies{}, &distinct.Pair{}, &distinct.Running{}, &distinct.Sketch{}, &distinct.Windows{},
 	&column.Quantiles{}, &column.Summary{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{}, &series.Slice[string]{},
 	&approx.Advised{}, &approx.Value{}, &plan.Mean{}, &threshold.Vector[string]{}, &groupby.Groups[string]{},
 }

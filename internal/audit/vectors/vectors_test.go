@@ -291,6 +291,7 @@ var objects = map[string][]func() object{
 	"kor/distinct.Running":        {to[distinct.Running]},
 	"kor/distinct.Windows":        {to[distinct.Windows]},
 	"kor/distinct.Pair":           {to[distinct.Pair]},
+	"kor/distinct.Cohorts":        {to[distinct.Cohorts]},
 	"kor/distinct.Frequencies":    {to[distinct.Frequencies]},
 	"elliptical/column.Summary":   {to[column.Summary]},
 	"elliptical/column.Quantiles": {to[column.Quantiles]},

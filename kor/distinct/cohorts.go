@@ -1,0 +1,221 @@
+package distinct
+
+import (
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+type cohortSecret = private.State[cohortState]
+
+// CohortBuilder counts the distinct keys that are new on each day, and those of them that are back
+// on a later one. One release at the end tells of all days together, and spends ε once. It holds
+// private data, like a [Builder].
+type CohortBuilder struct {
+	cohortSecret
+	params    Params
+	guarantee budget.Guarantee
+}
+
+// cohortState is what a CohortBuilder holds: of each cell the first and the last day on which a key
+// was there. A release tells how many cells have each pair of days, which are as private as those
+// of a WindowBuilder (classes_proof.md).
+type cohortState struct {
+	place  placement
+	stamps []uint16 // of each cell: first·2⁸ + last, 0 for never
+	params Params
+	law    noise.DiscreteLaplace
+	today  int
+	days   int
+	src    noise.Source
+}
+
+const mostDays = 31 // the noise of a sum over half of the classes grows as their number's root does
+
+// cohortLaw returns the noise of each class.
+func (p Params) cohortLaw() (noise.DiscreteLaplace, error) {
+	law, err := p.classLaw()
+	if err == nil && uint64(p.Cells)*uint64(p.Levels) > maxBits/16 {
+		err = bad("Cells", p.Cells, "at most 2²⁹ cells in all, two bytes each")
+	}
+	return law, err
+}
+
+// NewCohortBuilder returns a CohortBuilder whose clock shows day 1 of the given number of days, in
+// [2, 31], or an error that wraps [ErrParams]. For a longer time the days are weeks. Day 1's new
+// keys are all that came before, too. CountShare must be 0 or 1.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
+func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
+	p = p.normal()
+	law, err := p.cohortLaw()
+	if err == nil {
+		err = p.windowless()
+	}
+	if err == nil && (days < 2 || days > mostDays) {
+		err = bad("days", days, "an integer in [2, 31]")
+	}
+	if err != nil {
+		return nil, err
+	}
+	empty := private.New(cohortState{
+		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), stamps: make([]uint16, p.Cells*p.Levels), params: p, law: law, today: 1, days: days,
+	})
+	return &CohortBuilder{empty, p, p.twoMoves()}, nil
+}
+
+// Guarantee returns what Release promises: ε-differential privacy for one key with all its
+// occurrences on all days, added or removed.
+func (b *CohortBuilder) Guarantee() budget.Guarantee { return b.guarantee }
+
+// Released reports whether the CohortBuilder has been released, and Add therefore ignores what it
+// is given.
+func (b *CohortBuilder) Released() bool { return private.Released(b.cohortSecret) }
+
+// Add adds keys that come on the current day; see [Builder.Add].
+func (b *CohortBuilder) Add(keys ...uint64) {
+	private.OneOrMany(b, keys, (*CohortBuilder).addOne, (*CohortBuilder).addMany)
+}
+
+func (b *CohortBuilder) addOne(key uint64) { private.Use(b.cohortSecret, (*cohortState).set, key) }
+
+func (b *CohortBuilder) addMany(keys []uint64) {
+	private.Use(b.cohortSecret, (*cohortState).setAll, keys)
+}
+
+func (b *CohortBuilder) seed() hashing.Seed { return b.params.Seed }
+
+func (s *cohortState) set(key uint64) {
+	if cell := s.place.cell(key); cell < uint64(len(s.stamps)) {
+		today, first := uint16(s.today), s.stamps[cell]&^0xff
+		if first == 0 {
+			first = today << 8
+		}
+		s.stamps[cell] = first | today
+	}
+}
+
+func (s *cohortState) setAll(keys []uint64) {
+	for _, key := range keys {
+		s.set(key)
+	}
+}
+
+// Advance moves the clock to a later day, at most the last one. Callers move it without looking at
+// the data: also on days without keys. The error wraps [ErrParams] for another day, and
+// [ErrReleased].
+func (b *CohortBuilder) Advance(day int) error {
+	s := private.Enter(b.cohortSecret)
+	if s == nil {
+		return private.Missing(b.cohortSecret, "distinct: Advance: the CohortBuilder")
+	}
+	defer private.Leave(b.cohortSecret)
+	if day <= s.today || day > s.days {
+		return bad("day", day, fmt.Sprintf("one after %d, up to %d", s.today, s.days))
+	}
+	s.today = day
+	return nil
+}
+
+// Merge makes the CohortBuilder that of the keys of both; the other one gives up its data. The
+// error wraps [ErrMismatch] if the Params, the days or the clocks differ or other is b itself, and
+// [ErrReleased] if one was released. Then nothing has changed.
+func (b *CohortBuilder) Merge(other *CohortBuilder) error {
+	return merge(b.cohortSecret, orZero(other).cohortSecret)
+}
+
+func (s *cohortState) absorb(o *cohortState) error {
+	if err := sameParams(s.params, o.params); err != nil {
+		return err
+	}
+	if s.days != o.days || s.today != o.today {
+		return fault.Mismatch("distinct", "day", fmt.Sprintf("%d of %d", s.today, s.days), fmt.Sprintf("%d of %d", o.today, o.days))
+	}
+	for i, y := range o.stamps {
+		switch x := s.stamps[i]; {
+		case x == 0:
+			s.stamps[i] = y
+		case y != 0:
+			s.stamps[i] = min(x&^0xff, y&^0xff) | max(x&0xff, y&0xff)
+		}
+	}
+	return nil
+}
+
+// Release spends ε and returns the counts of all days. The CohortBuilder gives up its data; a
+// second Release returns an error that wraps [ErrReleased].
+func (b *CohortBuilder) Release() (*Cohorts, error) {
+	s, err := private.Take(b.cohortSecret, "distinct: Release: the CohortBuilder")
+	if err != nil {
+		return nil, err
+	}
+	n := s.classes()
+	n.addNoise(s.law, &s.src)
+	return &Cohorts{s.params, s.days, n}, nil
+}
+
+// classes returns the numbers of cells by last day, and by first day within that; the empty cells
+// come last.
+func (s *cohortState) classes() numbers {
+	n := make(numbers, pairsOf(s.days)+1)
+	for _, stamp := range s.stamps {
+		class := pairsOf(s.days)
+		if stamp != 0 {
+			class = pairsOf(int(stamp&0xff)-1) + int(stamp>>8) - 1
+		}
+		n[class]++
+	}
+	return n
+}
+
+// pairsOf returns the number of pairs of days, the first one not after the last.
+func pairsOf(days int) int { return days * (days + 1) / 2 }
+
+func (*cohortState) kind() (kind byte, builder string) { return privateCohorts, "CohortBuilder" }
+
+func (s *cohortState) public() *Params { return &s.params }
+
+// AppendPrivateState appends all that the CohortBuilder holds to dst, PRIVATE DATA as with
+// [Builder.AppendPrivateState]: for a restart, say. The error wraps [ErrReleased].
+func (b *CohortBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
+	return appendState(b.cohortSecret, dst)
+}
+
+// RestorePrivateState replaces what the CohortBuilder holds, its day included, by a state that
+// [CohortBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState];
+// that of another number of days wraps [ErrFormat].
+func (b *CohortBuilder) RestorePrivateState(data []byte) error {
+	return restoreState(b.cohortSecret, data)
+}
+
+func (s *cohortState) append(dst []byte) []byte {
+	dst = append(dst, byte(s.days), byte(s.today))
+	for _, stamp := range s.stamps {
+		dst = append(dst, byte(stamp>>8), byte(stamp))
+	}
+	return dst
+}
+
+func (s *cohortState) read(r *wire.Reader) func() {
+	days, today := int(r.Uint8()), int(r.Uint8())
+	if r.Err() == nil && (days != s.days || today < 1 || today > days || r.Remaining() != 2*len(s.stamps)) {
+		r.Fail("another number of days, or not as many cells as the Params say")
+	}
+	stamps := make([]uint16, len(s.stamps))
+	data := r.Bytes(2 * len(stamps))
+	for i := 0; i < len(data); i += 2 {
+		first, last := data[i], data[i+1]
+		if first > last || int(last) > today || first == 0 && last != 0 {
+			r.Fail("impossible days")
+			break
+		}
+		stamps[i/2] = uint16(first)<<8 | uint16(last)
+	}
+	return func() { s.stamps, s.today = stamps, today }
+}

@@ -1,0 +1,130 @@
+package distinct
+
+import (
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// Cohorts are released numbers of the keys that were new on each day, and that came back: public,
+// immutable, safe for concurrent readers. Estimates are unbiased, so those of few keys can be
+// negative; intervals are not. The answers are NaN on the zero Cohorts and for days that there are
+// not.
+type Cohorts struct {
+	params  Params
+	days    int
+	numbers numbers // of cells by last day, and by first day within that; then the empty ones
+}
+
+// Params returns the parameters of the release.
+func (c *Cohorts) Params() Params { return c.params }
+
+// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
+// occurrences on all days, added or removed.
+func (c *Cohorts) Guarantee() budget.Guarantee { return c.params.twoMoves() }
+
+// Days returns the number of days.
+func (c *Cohorts) Days() int { return c.days }
+
+// seen returns the set of the keys that were seen on day until or before, or on day from or later:
+// the classes of their cells.
+func (c *Cohorts) seen(until, from int) func(class int) bool {
+	in := make([]bool, len(c.numbers))
+	for last, class := 1, 0; last <= c.days; last++ {
+		for first := 1; first <= last; first++ {
+			in[class] = first <= until || last >= from
+			class++
+		}
+	}
+	return func(class int) bool { return in[class] }
+}
+
+// count returns the number of keys of a set.
+func (c *Cohorts) count(in func(class int) bool) kor.Cardinality {
+	u := c.params.union(c.numbers, in)
+	return kor.Cardinality{Source: &u}
+}
+
+// sum returns a sum of sizes.
+func (c *Cohorts) sum(terms []term, within ...func(class int) bool) kor.Cardinality {
+	return kor.Cardinality{Source: c.params.sumOf(c.numbers, terms, within...)}
+}
+
+// New returns the number of keys that were first seen on the day. On day 1 these are all that were
+// seen.
+func (c *Cohorts) New(day int) kor.Cardinality {
+	switch never := c.days + 1; {
+	case day < 1 || day > c.days:
+		return kor.Cardinality{}
+	case day == 1:
+		return c.count(c.seen(1, never))
+	default:
+		until := c.seen(day, never)
+		return c.sum([]term{{-1, c.seen(day-1, never), 0}, {1, until, 0}}, until)
+	}
+}
+
+// Returned returns the number of the keys new on the day that were seen on day since, or later: for
+// since = day all of them. NaN for an earlier day.
+func (c *Cohorts) Returned(day, since int) kor.Cardinality {
+	never := c.days + 1
+	until, from := c.seen(day, never), c.seen(0, since)
+	switch {
+	case day < 1 || since < day || since > c.days:
+		return kor.Cardinality{}
+	case since == day:
+		return c.New(day)
+	case day == 1:
+		return c.sum([]term{{1, until, 0}, {1, from, 0}, {-1, c.seen(1, since), 0}}, until, from)
+	default:
+		return c.sum([]term{{-1, c.seen(day-1, never), 0}, {1, until, 0}, {1, c.seen(day-1, since), 0}, {-1, c.seen(day, since), 0}}, until, from)
+	}
+}
+
+// Since returns the number of keys that were seen on the day or later; of day 1, of all keys.
+func (c *Cohorts) Since(day int) kor.Cardinality {
+	if day < 1 || day > c.days {
+		return kor.Cardinality{}
+	}
+	return c.count(c.seen(0, day))
+}
+
+// String says what was released under which guarantee.
+func (c *Cohorts) String() string {
+	if len(c.numbers) == 0 {
+		return "distinct.Cohorts (empty)"
+	}
+	return fmt.Sprintf("distinct.Cohorts: keys by first and last of %d days, %d levels of %d cells, %v", c.days, c.params.Levels, c.params.Cells, c.Guarantee())
+}
+
+// The encoding of Cohorts, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 24, version 1
+//	40     Epsilon, CountShare (1), Cells, Levels, Seed, as in a Sketch
+//	4      days, 2 to 31
+//	8·k    noisy numbers of cells: for each last day, for each first day up to that; then the
+//	       empty ones; two's complement
+//
+// No other bytes decode to the same Cohorts.
+func (c *Cohorts) layout() layout {
+	return layout{wire.KindCohorts, 1, append(c.params.fields(), wire.Int(&c.days, mostDays)), &c.params, Params.cohortLaw, &c.numbers, func() int {
+		if c.days < 2 {
+			return 0
+		}
+		return pairsOf(c.days) + 1
+	}}
+}
+
+// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for Cohorts that
+// are neither released nor decoded.
+func (c *Cohorts) AppendBinary(dst []byte) ([]byte, error) { return c.layout().append(dst) }
+
+// MarshalBinary returns the encoding.
+func (c *Cohorts) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
+func (c *Cohorts) UnmarshalBinary(data []byte) error { return decode(c, data) }
