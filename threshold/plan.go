@@ -2,6 +2,7 @@ package threshold
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -55,6 +56,11 @@ func (p Params) Plan() (Plan, error) {
 	}
 	slices.SortStableFunc(plan.Candidates, func(a, b Candidate) int { return cmp.Compare(rank(a), rank(b)) })
 	return plan, nil
+}
+
+// String says it in a line.
+func (p Plan) String() string {
+	return fmt.Sprintf("%v, values from %.4g on, noise of a value %.4g", p.Params.Method, p.Threshold, p.StdDev)
 }
 
 // ErrorBound returns a bound on |estimate − value| that holds with the given confidence for all

@@ -18,7 +18,7 @@ type flaw struct{ edit, mechanism string }
 // alone, so that the library is compiled a few times only.
 var rounds = [][]flaw{
 	{
-		{"misragries: shared noise left out", "misragries KeptZeros, all counters"}, {"threshold: noise of half the scale", "threshold Laplace, far above"}, {"kor: count without noise", "kor"},
+		{"misragries: shared noise left out", "misragries KeptZeros, all counters"}, {"internal/sparse: noise of half the scale", "threshold Laplace, far above"}, {"kor: count without noise", "kor"},
 		{"arete: shares of half the rate", "arete, sum of two shares"}, {"elliptical: one coordinate without noise", "elliptical Laplace"}, {"elliptical/column: a coordinate without noise", "column, a row between"},
 		{"jl: the last row without noise", "jl SJLT, Laplace"}, {"noise/approx: subexponential noise of half the scale", "approx Laplace"},
 		{"plan/internal/means: half the sensitivity of the sum under Replace", "plan Plain"}, {"misragries/series: counts of known keys without noise", "series, listed keys"},
@@ -26,14 +26,14 @@ var rounds = [][]flaw{
 		{"noise: own noise left out", "threshold CorrelatedGaussian, one key"},
 	},
 	{
-		{"misragries: own noise left out", "misragries KeptZeros, one counter"}, {"threshold: dense: zeros without noise", "threshold DenseLaplace"}, {"kor: streams: p half of what it must be", "kor, stream"},
+		{"misragries: own noise left out", "misragries KeptZeros, one counter"}, {"internal/sparse: dense: zeros without noise", "threshold DenseLaplace"}, {"kor: streams: p half of what it must be", "kor, stream"},
 		{"arete: drop-outs not made up for", "arete, one of two shares missing"}, {"elliptical: values not clamped to their interval", "elliptical Laplace"}, {"elliptical/column: noise too small", "column, one moment"},
 		{"jl: noise for half the sensitivity", "jl SRHT, Gaussian"}, {"noise: shared noise drawn anew for each key", "threshold CorrelatedGaussian, many keys"},
 		{"threshold/groupby: a second pass shows all", "groupby, second pass, the only key"}, {"plan/internal/means: many columns have the sensitivity of one", "plan Thesis, a row turns"},
 		{"alp: the columns take the list's share of the budget, too", "alp SplitAxis, just below the turn"},
 	},
 	{
-		{"misragries: threshold lower by one", "misragries KeptZeros, a rare key"}, {"threshold: no false keys", "threshold PureLaplace"}, {"arete: a party's number clamped to twice its range", "arete, a party replaced"},
+		{"misragries: threshold lower by one", "misragries KeptZeros, a rare key"}, {"internal/sparse: no false keys", "threshold PureLaplace"}, {"arete: a party's number clamped to twice its range", "arete, a party replaced"},
 		{"elliptical: one uniform number for all coordinates of a group", "elliptical Box"}, {"kor/distinct: bits released without flips", "distinct, count and bits"},
 		{"noise: Student-type proposal of too small a scale", "approx Student"}, {"misragries: reduced: small values always rounded up", "misragries Sum, a rare key"},
 	},

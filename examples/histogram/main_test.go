@@ -105,7 +105,7 @@ func TestErrorsOfGroups(t *testing.T) {
 func TestUsage(t *testing.T) {
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
 		{"-epsilon", "0"}, {"-delta", "2"}, {"-words", "shown", "-m", "0"}, {"-top", "-1"}, {"-confidence", "1"}, {"-passes", "3"},
-		{"-full", "-1"}, {"file"}, {"-nonsense"}, {"-share", "2"},
+		{"-full", "-2"}, {"file"}, {"-nonsense"}, {"-share", "2"},
 		{"-words", "shown", "-delta", "0"}, {"-words", "king", "-epsilon", "0"},
 	})
 }

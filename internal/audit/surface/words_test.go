@@ -10,7 +10,7 @@ import (
 // words are the shapes of the methods that mean the same wherever they occur: the words of
 // CONTRIBUTING. Where a result is a key, it is written K.
 var words = map[string][]string{
-	"All": {"() (iter.Seq2[K, float64])", "() (iter.Seq2[int, float64])", "() (iter.Seq2[float64, float64])", "(int) (iter.Seq2[float64, float64])"},
+	"All": {"() (iter.Seq2[K, float64])", "() (iter.Seq[budget.Record])", "() (iter.Seq2[int, float64])", "() (iter.Seq2[float64, float64])", "(int) (iter.Seq2[float64, float64])"},
 	"Top": {"(int) (iter.Seq2[K, float64])"},
 	"Len": {"() (int)"},
 }

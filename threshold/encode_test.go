@@ -1,0 +1,28 @@
+package threshold
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+)
+
+// The encoding is that of internal/sparse, whose tests have its layout: what it writes is read here.
+func TestGoldenFiles(t *testing.T) {
+	of := filepath.Join("..", "internal", "sparse", "testdata")
+	for _, name := range []string{"words.hex", "ints.hex", "pure.hex", "dense.hex"} {
+		text, err := os.ReadFile(filepath.Join(of, name))
+		require.NoError(t, err)
+		dptest.Golden(t, name, string(text))
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dptest.Decoded[Vector[string]](t, data)
+		dptest.Decoded[Vector[int64]](t, data)
+	})
+}
