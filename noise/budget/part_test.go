@@ -184,6 +184,13 @@ func TestParts(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Part("a").Spend(ApproxDP(0.1, 1e-8, Element(AddRemove)).WithPair(sample)))
 	require.Equal(t, "", string(l.spent["a"][0].kinds))
+	// So where units move, both parts cost more than a unit that is replaced within one.
+	l = newLedger(t, 50, 1e-6, Element(Replace))
+	require.NoError(t, l.Part("a").Spend(sample))
+	require.NoError(t, l.Part("b").Spend(sample))
+	for _, of := range []*Ledger{l, l.Part("a"), l.Part("b")} {
+		require.InEpsilon(t, GDP(math.Sqrt2, one).EpsilonAt(1e-6), of.Epsilon(), 1e-9)
+	}
 	require.Equal(t, Element(AddRemove), newLedger(t, 1, 0, OwnElement()).Part("a").Unit())
 
 	// Parts of what has none.

@@ -72,8 +72,6 @@ var lossMutations = []mutation{
 	{"a copy of a ledger forgets names", "noise/budget/ledger_encode.go", "dst = append(append(dst, byte(len(e.name))), e.name...)", "dst = append(dst, 0)"},
 	{"a unit that is replaced moves one way", "internal/loss/mixture.go", "[]Normal{{0, 1 - gamma}, {-mu, gamma}}", "[]Normal{{0, 1}}"},
 	{"the upper end of a cell of two mixtures from below", "internal/loss/mixture.go", "mass[i+1] += upper / whole * below[i+1]", "mass[i+1] += upper / whole * below[i] * 0.99"},
-	{"two units that leave a sample are one that is replaced", "noise/budget/units.go", "from.many == 1 && to.many == 1:\n\t\treturn swap", "to.many <= 2:\n\t\treturn swap"},
-	{"a replaced unit beside an escape", "noise/budget/pair.go", "p.escape == 0 && of.valid():", "of.valid():"},
 	{"groups of replaced units move as one does", "noise/budget/pair.go", "of.law, of.steps = swapped, 2; {", "of.law, of.steps = swapped, 1; {"},
 	{"a unit that moves is charged in one part", "noise/budget/part.go", "add(state{whole.join(spent[0]).join(s[0]), true, false})", "add(state{whole.join(spent[0]), true, false})"},
 	{"a unit that moves is not charged for the whole", "noise/budget/part.go", "add(state{exact: whole.join(s[0]).join(b.spent[q][0])})", "add(state{exact: whole.join(s[0])})"},
