@@ -39,9 +39,8 @@
 //
 // The thesis has Δ, for which all its theorems hold as they stand. Where two rows can differ by any
 // point of a box around 0, no Gaussian noise, correlated or not, is better than the one here. Rows
-// known to lie in an ellipsoid take Params.Ellipsoid, rows of bounded length, such as embeddings or
-// gradients, Params.NormBound. The proofs stand in shape.go, box.go,
-// grouped.go, ellipsoid.go and ball.go.
+// known to lie in an ellipsoid take Params.Ellipsoid, rows of bounded length, as embeddings are,
+// NormBound. The proofs stand in shape.go, box.go, grouped.go, ellipsoid.go and ball.go.
 //
 // # Guarantee
 //
