@@ -196,7 +196,6 @@ func BenchmarkRelease(b *testing.B) {
 				off := math.Abs(estimate - truth[key])
 				largest, mean = max(largest, off), mean+off/float64(h.Len())
 			}
-			b.ReportMetric(h.Threshold(), "threshold")
 			b.ReportMetric(float64(h.Len()), "released")
 			b.ReportMetric(largest, "largest-error")
 			b.ReportMetric(mean, "error")
@@ -219,12 +218,79 @@ func BenchmarkRelease(b *testing.B) {
 				}
 			}
 		})
+		for _, m := range []misragries.Method{misragries.TrimmedSum, misragries.ReducedSum} {
+			benchmarkSums(b, m, k, numbers)
+		}
 		b.Run(fmt.Sprintf("mech=misragries/op=estimate/k=%d", k), func(b *testing.B) {
 			for b.Loop() {
 				h.Estimate(numbers[0])
 			}
 		})
 	}
+}
+
+// benchmarkSums adds the sketches of eight servers to sums, merges two and releases one.
+func benchmarkSums(b *testing.B, m misragries.Method, k int, keys []uint64) {
+	p := misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9, Method: m}
+	const servers = 8
+	builders := func() (list []*misragries.Builder[uint64]) {
+		for part := range slices.Chunk(keys, len(keys)/servers) {
+			builder, err := misragries.New[uint64](p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			builder.AddSlice(part)
+			list = append(list, builder)
+		}
+		return list
+	}
+	add := func(list []*misragries.Builder[uint64]) *misragries.Sum[uint64] {
+		sum, err := misragries.NewSum[uint64](p)
+		for _, builder := range list {
+			if err == nil {
+				err = sum.Add(builder)
+			}
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		return sum
+	}
+	b.Run(fmt.Sprintf("mech=misragries/op=add/method=%v/k=%d", m, k), func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			b.StopTimer()
+			list := builders()
+			b.StartTimer()
+			add(list)
+		}
+	})
+	b.Run(fmt.Sprintf("mech=misragries/op=merge/method=%v/k=%d", m, k), func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			b.StopTimer()
+			one, other := add(builders()), add(builders())
+			b.StartTimer()
+			if err := one.Merge(other); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run(fmt.Sprintf("mech=misragries/op=release/method=%v/k=%d", m, k), func(b *testing.B) {
+		b.ReportAllocs()
+		released := 0
+		for b.Loop() {
+			b.StopTimer()
+			sum := add(builders())
+			b.StartTimer()
+			h, err := sum.Release()
+			if err != nil {
+				b.Fatal(err)
+			}
+			released = h.Len()
+		}
+		b.ReportMetric(float64(released), "released")
+	})
 }
 
 // BenchmarkHistogram measures the release of a sparse vector of n keys, the Builder being full:
@@ -362,15 +428,11 @@ func constructors() (list []constructor) {
 		"New":    func(p misragries.Params) error { _, err := misragries.New[uint64](p); return err },
 		"NewSum": func(p misragries.Params) error { _, err := misragries.NewSum[uint64](p); return err },
 		"NewUserBuilder": func(p misragries.Params) error {
-			p.MaxKeys = 10
+			p.MaxElements = 10
 			_, err := misragries.NewUserBuilder[uint64](p)
 			return err
 		},
 		"Plan": func(p misragries.Params) error { _, err := p.Plan(16); return err },
-		"Candidates": func(p misragries.Params) error {
-			_, err := p.Candidates(misragries.Merged)
-			return err
-		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(sketches)) {
 		at := func(p misragries.Params) func(float64) error {

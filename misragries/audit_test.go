@@ -1,7 +1,6 @@
 package misragries
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/misragries/internal/law"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -20,35 +20,32 @@ type held struct {
 	law        calibration
 	sketches   [][]counter[int] // the counters of each; with zeros for KeptZeros
 	decrements int64
+	others     int64 // units of the key 0 on other servers
 }
 
 // hold returns a state to be released as the Params say.
-func hold(t testing.TB, p Params, in Input, decrements int64, sketches ...[]counter[int]) held {
+func hold(t testing.TB, p Params, in input, decrements int64, sketches ...[]counter[int]) held {
 	t.Helper()
-	l, err := p.choose(in)
+	p, l, err := p.check(in)
 	require.NoError(t, err)
 	return held{params: p, law: l, sketches: sketches, decrements: decrements}
 }
 
 // release is what the Release methods do.
 func (s held) release(src *noise.Source) *Histogram[int] {
-	h := newHistogram[int](s.params, s.law)
-	h.sketches = len(s.sketches)
-	units := map[int]int64{}
-	lost := s.decrements
-	if s.law.method.reduces() {
-		lost *= int64(s.params.Counters) + 1
+	k, units := s.params.Counters, map[int]int64{}
+	if s.others > 0 {
+		units[0] = s.others
 	}
+	lost := s.decrements * int64(s.params.per(s.law.method))
 	for _, list := range s.sketches {
 		if s.law.method.reduces() {
+			given := map[int]int64{}
 			for _, c := range list {
-				lost += c.Count
+				given[c.Key] = c.Count
 			}
-		}
-		if s.law.method.shifts() {
-			list = sketch.ReducedBy(list, s.params.Counters, discreteLaplace(s.law.shift).SampleInt(src)+s.law.offset)
-		} else if s.law.method.reduces() {
-			list = sketch.Reduced(list, s.params.Counters)
+			one := prepare(src, s.law, k, sketch.Given(k, given))
+			list, lost = one.counters, lost+one.lost
 		}
 		for _, c := range list {
 			units[c.Key] += c.Count
@@ -59,18 +56,15 @@ func (s held) release(src *noise.Source) *Histogram[int] {
 		all = append(all, counter[int]{Key: key, Count: count})
 	}
 	sketch.Sort(all)
-	if err := h.by().draw(src, h, contents[int]{all, lost, s.law.input == GivenCounters}); err != nil {
-		panic(err)
-	}
-	return h
+	return release(src, s.params, s.law, max(1, len(s.sketches)), contents[int]{all, lost, s.law.input == givenCounters})
 }
 
 // values returns the noisy counts of the keys 0, 1, … in units, 0 for those that are not shown.
 func (s held) values(h *Histogram[int], keys int) []float64 {
 	v := make([]float64, keys)
-	for key, x := range h.by().all(h) {
-		if key < keys {
-			v[key] = math.Round(x * s.law.per)
+	for _, c := range h.counts {
+		if c.Key < keys {
+			v[c.Key] = float64(c.Count)
 		}
 	}
 	return v
@@ -107,9 +101,9 @@ func (s held) spoilt(change func(l *calibration)) held {
 }
 
 func halfNoise(l *calibration) {
-	l.scale /= 2
-	l.shift /= 2
-	l.epsilon *= 2
+	l.Scale /= 2
+	l.Shift /= 2
+	l.CapScale /= 2
 }
 
 // audited asserts that the claim stands and that the same event refutes it for another law.
@@ -151,7 +145,7 @@ func TestAuditPaths(t *testing.T) {
 	// Freed zeros: all k counters one lower, D one higher or not known; and k counters at 1
 	// that vanish.
 	p := Params{Counters: 64, Epsilon: epsilon, Delta: 1e-2, Method: FreedZeros}
-	a, b := hold(t, p, OneStream, 1, level(64, 1000)), hold(t, p, OneStream, 0, level(64, 1001))
+	a, b := hold(t, p, oneStream, 1, level(64, 1000)), hold(t, p, oneStream, 0, level(64, 1001))
 	audited(t, "FreedZeros/D", 1_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.lost >= 1 })
 	audited(t, "FreedZeros/mean", 3_000, epsilon, 0, b, a, halfNoise, func(s held, h *Histogram[int]) bool {
 		sum := 0.0
@@ -162,33 +156,32 @@ func TestAuditPaths(t *testing.T) {
 	})
 	given := p
 	given.Method = Auto
-	audited(t, "FreedZeros/δ", 4_000, epsilon, p.Delta, hold(t, given, GivenCounters, 0, level(64, 1)), hold(t, given, GivenCounters, 0, nil),
-		func(l *calibration) { l.threshold -= 3 }, anyShown(64))
+	audited(t, "FreedZeros/δ", 4_000, epsilon, p.Delta, hold(t, given, givenCounters, 0, level(64, 1)), hold(t, given, givenCounters, 0, nil),
+		func(l *calibration) { l.Threshold -= 3 }, anyShown(64))
 
 	// Users of four elements, by KeptZeros: four decrements more, four counters more, and four
 	// keys that come up from 0.
 	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Method: KeptZeros, MaxElements: 4}
-	a, b = hold(t, p, Users, 4, level(16, 1000)), hold(t, p, Users, 0, level(16, 1004))
-	audited(t, "Users/D", 2_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.lost >= 4 })
-	a, b = hold(t, p, Users, 0, level(16, 1001, 1001, 1001, 1001, 1000)), hold(t, p, Users, 0, level(16, 1000))
-	audited(t, "Users/counters", 11_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
+	a, b = hold(t, p, users, 4, level(16, 1000)), hold(t, p, users, 0, level(16, 1004))
+	audited(t, "users/D", 2_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.lost >= 4 })
+	a, b = hold(t, p, users, 0, level(16, 1001, 1001, 1001, 1001, 1000)), hold(t, p, users, 0, level(16, 1000))
+	audited(t, "users/counters", 11_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
 		return slices.Min(s.values(h, 4)) >= float64(1001-h.lost)
 	})
-	a, b = hold(t, p, Users, 0, level(4, 1)), hold(t, p, Users, 0, nil)
-	audited(t, "Users/δ", 1_500, epsilon, p.Delta, a, b, func(l *calibration) { l.threshold -= 20 }, anyShown(4))
+	a, b = hold(t, p, users, 0, level(4, 1)), hold(t, p, users, 0, nil)
+	audited(t, "users/δ", 1_500, epsilon, p.Delta, a, b, func(l *calibration) { l.Threshold -= 20 }, anyShown(4))
 
 	// A reduced sketch in which one key rises by k units and the others fall by one. At k = 4
 	// the law is that of ℓ₁, and at 64 that of concentration.
 	for _, k := range []int{4, 64} {
 		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Method: ReducedSum}
-		_, bound, _ := calibrateSum(k, epsilon, p.Delta)
-		require.Equal(t, map[int]string{4: boundL1, 64: boundConcentration}[k], bound)
+		_, bound, _ := law.Reduced(k, epsilon, p.Delta)
 		low := level(k, 100_000)
 		units := float64((k + 1) * 100_000)
 		units -= float64(k * 100_000)
 		high := slices.Clone(low)
 		high[0].Count++
-		a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
+		a, b = hold(t, p, summed, 0, high), hold(t, p, summed, 0, low)
 		loss := func(s held, h *Histogram[int]) float64 {
 			v := s.values(h, k)
 			clip := func(x, most float64) float64 { return min(max(x, -most), most) }
@@ -196,48 +189,34 @@ func TestAuditPaths(t *testing.T) {
 			for _, x := range v[1:] {
 				sum -= clip(2*(x-units)+1, 1)
 			}
-			return sum / a.law.scale // the privacy loss, exactly
+			return sum / a.law.Scale // the privacy loss, exactly
 		}
-		l, err := p.choose(Summed) // a part of ε is that of the length
-		require.NoError(t, err)
+		l := a.law // a part of ε is that of the length
 		// for k = 64 a loss of more than ε has little probability
-		least := map[int]float64{4: 0.999 * 7 / l.scale / epsilon, 64: 0.75}[k]
+		least := map[int]float64{4: 0.999 * 7 / l.Scale / epsilon, 64: 0.75}[k]
 		// at k = 4 the length takes so much that the control has little above ε
 		n := map[int]int{4: 100_000, 64: 16_000}[k]
 		audited(t, "ReducedSum/"+bound, n, epsilon, p.Delta, a, b, halfNoise, func(s held, h *Histogram[int]) bool { return loss(s, h) >= least*epsilon })
 	}
 	// A key that comes up from 0 to k units.
 	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Method: ReducedSum}
-	a, b = hold(t, p, Summed, 0, level(1, 1)), hold(t, p, Summed, 0, nil)
-	audited(t, "ReducedSum/δ", 6_000, epsilon, p.Delta, a, b, func(l *calibration) { l.threshold -= int64(2 * l.scale) }, anyShown(1))
+	a, b = hold(t, p, summed, 0, level(1, 1)), hold(t, p, summed, 0, nil)
+	audited(t, "ReducedSum/δ", 6_000, epsilon, p.Delta, a, b, func(l *calibration) { l.Threshold -= int64(2 * l.Scale) }, anyShown(1))
 
-	// A private shift: one key rises by k+1 units against the shift of the others.
-	for _, m := range []Method{ShiftedSum} {
-		const k = 64
-		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Method: m, Dim: 1 << 40}
-		low := level(k, 100_000)
-		high := slices.Clone(low)
-		high[0].Count++
-		a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
-		units := float64(100_000 + k - a.law.offset)
-		audited(t, m.String(), 8_500, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
-			return s.values(h, 1)[0] >= units+s.law.scale/2
-		})
-	}
-	// One key at the point where it comes up from 0, with a noise of the shift that hides
-	// little.
-	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-4, Method: ShiftedSum}
-	l := hold(t, p, Summed, 0).law.sumLaw
-	const c = 1000
-	low := []counter[int]{{Key: 0, Count: c}, {Key: 1, Count: 16*c - l.offset}}
-	high := []counter[int]{{Key: 0, Count: c + 1}, {Key: 1, Count: 16*c - l.offset}}
-	a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
-	audited(t, "ShiftedSum/δ", 6_000, epsilon, p.Delta, a, b, func(l *calibration) { l.from, l.threshold = 20, 21 }, anyShown(1))
-	if dptest.Long() { // the threshold alone
-		audited(t, "ShiftedSum/δ, threshold", 460_000, epsilon, p.Delta, a, b, func(l *calibration) {
-			l.threshold = max(l.from+1, l.threshold-int64(5*l.scale))
-		}, anyShown(1))
-	}
+	// Trimmed: one of the smallest counters rises by j units, and W by one, where other servers
+	// have the key too.
+	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-3, Method: TrimmedSum}
+	low := []counter[int]{{Key: 0, Count: 5}}
+	high := []counter[int]{{Key: 0, Count: 6}}
+	a, b = hold(t, p, summed, 0, high), hold(t, p, summed, 0, low)
+	a.others, b.others = 1_000_000, 1_000_000
+	audited(t, "TrimmedSum/W", 20_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
+		return h.lost >= 6+s.law.Offset && h.counts[0].Count+h.lost >= 1_000_000+6*16
+	})
+	// A key that comes up from 0 by j units.
+	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Method: TrimmedSum}
+	a, b = hold(t, p, summed, 0, level(1, 1)), hold(t, p, summed, 0, nil)
+	audited(t, "TrimmedSum/δ", 20_000, epsilon, p.Delta, a, b, func(l *calibration) { l.From, l.Threshold = 20, 21 }, anyShown(1))
 	// Pure: over a small and a large universe, four keys, one up by four units and the others
 	// down.
 	for _, dim := range []uint64{20, 1 << 40} {
@@ -245,7 +224,7 @@ func TestAuditPaths(t *testing.T) {
 		low := level(4, 1000)
 		high := slices.Clone(low)
 		high[0].Count++
-		a, b = hold(t, p, OneStream, 0, high), hold(t, p, OneStream, 0, low)
+		a, b = hold(t, p, oneStream, 0, high), hold(t, p, oneStream, 0, low)
 		audited(t, "PureUniverse", 25_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
 			v := s.values(h, 4)
 			return v[0] >= 1004 && max(v[1], v[2], v[3]) <= 999
@@ -261,14 +240,20 @@ func TestAuditSparseVector(t *testing.T) {
 		t.Skip("many releases")
 	}
 	const k, n, delta = 3, 36_000, 1e-2
-	hits := func(p Params, count float64, event func(v []float64) bool) (hits int64) {
-		law, err := methodOf[int](SparseVector).calibrate(p, Merged, true)
+	calibrated := func(p Params, m sparse.Method) sparse.Law {
+		q, err := p.vector(merged, true)
 		require.NoError(t, err)
+		q.Method = m
+		l, err := q.Law()
+		require.NoError(t, err)
+		return l
+	}
+	hits := func(l sparse.Law, count float64, event func(v []float64) bool) (hits int64) {
 		entries := make([]sparse.Entry[int], k*n)
 		for key := range entries {
-			entries[key] = sparse.Entry[int]{Key: key, Steps: law.sparse.Whole(int64(count))}
+			entries[key] = sparse.Entry[int]{Key: key, Steps: l.Whole(int64(count))}
 		}
-		h := sparse.Release(new(noise.Source), law.sparse, entries, 0, nil)
+		h := sparse.Release(new(noise.Source), l, entries, 0, nil)
 		all := make([]float64, k*n)
 		for key, x := range h.All() {
 			all[key] = x
@@ -282,11 +267,10 @@ func TestAuditSparseVector(t *testing.T) {
 	}
 	for _, m := range []sparse.Method{sparse.Gaussian, sparse.Laplace, sparse.ExponentialRounding} {
 		t.Run(m.String(), func(t *testing.T) {
-			p := Params{Counters: k, Epsilon: 1, Delta: delta, Sparse: m}
+			p := Params{Counters: k, Epsilon: 1, Delta: delta}
 			loss := func(p Params) float64 {
-				law, err := methodOf[int](SparseVector).calibrate(p, Merged, true)
-				require.NoError(t, err)
-				spread, spent := law.sparse.StdDev(), 0.0
+				l := calibrated(p, m)
+				spread, spent := l.StdDev(), 0.0
 				if m == sparse.Gaussian {
 					// the event that the privacy loss is at least 1; its δ is not for free
 					spent = delta
@@ -304,11 +288,11 @@ func TestAuditSparseVector(t *testing.T) {
 					}
 					return above == k // with a true loss of ε
 				}
-				return dptest.EpsilonLowerBound(hits(p, 10_001, high), n, hits(p, 10_000, high), n, spent, 1-1e-10)
+				return dptest.EpsilonLowerBound(hits(l, 10_001, high), n, hits(l, 10_000, high), n, spent, 1-1e-10)
 			}
 			escape := func(p Params) float64 {
 				shown := func(v []float64) bool { return slices.Max(v) > 0 }
-				return dptest.EpsilonLowerBound(hits(p, 1, shown), n, 0, n, delta, 1-1e-10)
+				return dptest.EpsilonLowerBound(hits(calibrated(p, m), 1, shown), n, 0, n, delta, 1-1e-10)
 			}
 			dptest.Alarm(t, 4e-10) // two claims and two controls
 			half, lower := p, p

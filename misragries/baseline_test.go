@@ -62,8 +62,8 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 	factor := math.Inf(1)
 	chanLeast = math.Inf(1)
 	for range runs {
-		h := release(&src, p, state, s.Decrements())
-		lo, hi := errors(func(key int) float64 { return h.EstimateAs(key, Lower) })
+		h := releaseOne(&src, p, state, s.Decrements())
+		lo, hi := errors(func(key int) float64 { return h.Lower(key) })
 		require.LessOrEqual(t, lo, most)
 		require.LessOrEqual(t, hi, spread)
 		below, above = max(below, lo), max(above, hi)
@@ -94,8 +94,8 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 		return d
 	}
 	for range runs / 10 {
-		h := release(&src, p, state, s.Decrements())
-		ours = max(ours, distance(func(key int) float64 { return h.EstimateAs(key, Lower) }))
+		h := releaseOne(&src, p, state, s.Decrements())
+		ours = max(ours, distance(func(key int) float64 { return h.Lower(key) }))
 		theirs := map[int]float64{}
 		for _, c := range positive {
 			if v := c.Count + wide.SampleInt(&src); v >= threshold {

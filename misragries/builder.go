@@ -14,6 +14,7 @@ import (
 type Builder[K hashing.Key] struct {
 	secret[K]
 	params  Params
+	law     calibration // of what a constructor makes
 	promise budget.Guarantee
 }
 
@@ -25,22 +26,47 @@ type secret[K hashing.Key] = private.State[sketch.Stream[K]]
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
-	return newBuilder[K](p, OneStream)
+	return newBuilder[K](p, oneStream)
 }
 
-func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
-	l, err := checkFor[K](p, in)
+func newBuilder[K hashing.Key](p Params, in input) (*Builder[K], error) {
+	p, c, err := checkFor[K](p, in)
 	if err != nil {
 		return nil, err
 	}
-	p.Delta += 0 // no −0
-	s := private.New(sketch.Stream[K]{Sketch: *sketch.New[K](p.Counters), Dim: p.Dim, Given: in == GivenCounters})
-	return &Builder[K]{secret: s, params: p, promise: p.guarantee(l)}, nil
+	s := private.New(sketch.Stream[K]{Sketch: *sketch.New[K](p.Counters), Dim: p.Dim, Given: in == givenCounters})
+	return &Builder[K]{s, p, c, p.guarantee(c)}, nil
 }
 
-// Guarantee returns what the release promises: ε, or (ε, δ), for one element of the stream or,
-// where MaxElements is more than 1, for one user. It stays the same after a Merge and after the
-// Release. The zero Builder promises nothing.
+// calibrated returns the numbers for what the Builder holds, before it gives that up. It takes time
+// where others were merged into it, or counters from elsewhere restored.
+func (b *Builder[K]) calibrated() (c calibration, err error) {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return c, nil
+	}
+	defer private.Leave(b.secret)
+	in := oneStream
+	if s.Given {
+		in = givenCounters
+	}
+	if s.Merged {
+		m, err := b.params.named(merged)
+		if err != nil {
+			return c, err
+		}
+		return b.params.calibrate(m, merged, s.Given)
+	}
+	if in == b.law.input {
+		return b.law, nil
+	}
+	_, c, err = b.params.check(in)
+	return c, err
+}
+
+// Guarantee returns what the release promises: ε, or (ε, δ), for one element of the stream or, with
+// MaxElements, for one user. It stays the same after a Merge and after the Release. The zero
+// Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
 // Add counts one element of the stream: O(1) amortised time, no allocation once the counters are in
@@ -56,25 +82,21 @@ func (b *Builder[K]) Add(key K) { sketch.Add(b.secret, key) }
 func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 
 // AddN counts n elements of the key at once: the bytes of a packet, the amount of a sale, in a unit
-// of the caller's choice. It does what n times [Builder.Add] does, whatever n is: in O(1) time
-// where the key has a counter, and else in O(log k), amortised. A constant is not to be had by
-// comparing counters: k new keys of any weights and then k more of large ones take the first k out
-// in the order of their weights, which sorts them.
+// of the caller's choice. It does what n times [Builder.Add] does, in O(1) time where the key has a
+// counter and else in O(log k), amortised: k new keys of any weights, and then k of larger ones,
+// take the first k out in the order of their weights, which sorts them, so no comparison-based
+// algorithm can do it in constant time.
 //
-// The guarantee is that of MaxElements = m, so one event is protected that adds up to m by one
-// call: noise and threshold are about m times those of one element, ε/m being spent on each. What n
-// has above m is cut off, as the guarantee would not hold for it; so with MaxElements 0, which is
-// 1, it counts one element. Nothing is counted where n is 0 or negative.
+// The guarantee is that of MaxElements = m: one event is protected that adds up to m by one call.
+// Noise and threshold are about m times those of one element. What n has above m is cut off, as the
+// guarantee would not hold for it; so with MaxElements 0 it counts one element. Nothing is counted
+// where n is 0 or negative.
 //
 // At 2⁶² and a half of that, a counter together with all decrements so far, elements count no more:
 // that takes 2⁴¹ calls at the largest weight, or counters from elsewhere that are near it.
 //
-// The mechanism ReducedSum, that of every [Sum], suits large m: its threshold is that
-// of one element times m, where KeptZeros pays for a factor of about m in δ. At ε = 1, δ = 1e-6, k
-// = 1024 it is 15.6·m for all m, and 19.8·m or 24.2·m by KeptZeros for m = 20 or 1500. Auto takes
-// KeptZeros for a Builder all the same: ReducedSum first takes 1/(k+1) of the sum of all counters
-// off each, which is more than those 4·m or 9·m unless the counters hold fewer than 4 or 9 events
-// of the largest weight on average. [Params.Candidates] has both.
+// A [Sum] suits large m: at ε = 1, δ = 1e-6, k = 1024 its threshold is 17.1·m and 17.5·m for m = 20
+// and 1500, where KeptZeros, which pays for a factor of about m in δ, has 19.8·m and 24.2·m.
 func (b *Builder[K]) AddN(key K, n int) {
 	sketch.AddN(b.secret, key, uint64(max(0, min(n, b.params.most()))))
 }
@@ -104,7 +126,7 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 		if b.params != other.params {
 			return fault.Mismatch("misragries", "Params", b.params, other.params)
 		}
-		if _, err := b.params.allowed(Merged); err != nil {
+		if err := b.params.allowed(); err != nil {
 			return err
 		}
 		s.Sketch.Merge(&o.Sketch, b.params.Counters)
@@ -126,10 +148,11 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
-	b, err := newBuilder[K](p, GivenCounters)
+	b, err := newBuilder[K](p, givenCounters)
 	if err != nil {
 		return nil, err
 	}
+	p = b.params
 	if len(counters) > p.Counters {
 		return nil, fault.Params("misragries", "counters", "more than Counters", "at most one for each of the sketch's counters")
 	}

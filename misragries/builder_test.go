@@ -90,14 +90,14 @@ func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 func TestReleasedCountsFollowTheirLaw(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 0.8, Delta: 1e-2}
 	const c = 12
-	n := full(60_000, 10_000)
+	n := dptest.Full(60_000, 10_000)
 	tau := int(thresholdOf(p))
 	d := sharedNoise(p)
 	counts, decrements := make([]int64, 60), make([]int64, 41)
 	var src noise.Source
 	for range n {
-		h := release(&src, p, []counter[int]{{Key: 1, Count: c}, {Key: 2, Count: 0}}, 3)
-		if v := int(h.EstimateAs(1, Lower)); v != 0 {
+		h := releaseOne(&src, p, []counter[int]{{Key: 1, Count: c}, {Key: 2, Count: 0}}, 3)
+		if v := int(h.Lower(1)); v != 0 {
 			require.GreaterOrEqual(t, v, tau)
 			counts[min(v, len(counts)-1)]++
 		} else {
@@ -129,15 +129,13 @@ func audit(t *testing.T, epsilon float64, tau int64, delta float64, a, b []count
 	const n = 100_000
 	p := Params{Counters: 2, Epsilon: epsilon, Delta: 0.5}
 	l := lawOf(p)
-	l.threshold = tau
+	l.Threshold = tau
 	dptest.Alarm(t, 1e-10)
 	hits := func(state []counter[int]) int64 {
 		var src noise.Source
 		count := int64(0)
 		for range n {
-			h := newHistogram[int](p, l)
-			h.counts, h.lost = releaseShared(&src, l, state, 0)
-			if event(h) {
+			if event(release(&src, p, l, 1, contents[int]{counters: state})) {
 				count++
 			}
 		}
@@ -152,7 +150,7 @@ func TestAudit(t *testing.T) {
 	tau := thresholdOf(p)
 	// (S3): the counter 100 or 101, by v + (D − η) = 101 + L ≥ 101.
 	a, b := []counter[int]{{Key: 1, Count: 101}, {Key: 2, Count: 0}}, []counter[int]{{Key: 1, Count: 100}, {Key: 2, Count: 0}}
-	own := func(h *Histogram[int]) bool { return h.EstimateAs(1, Lower)+float64(h.lost) >= 101 }
+	own := func(h *Histogram[int]) bool { return h.Lower(1)+float64(h.lost) >= 101 }
 	require.LessOrEqual(t, audit(t, 1, tau, p.Delta, a, b, own), 1.0)
 	require.Greater(t, audit(t, 2, tau, p.Delta, a, b, own), 1.0, "half the noise must be noticed")
 	// (S6): a key on one side only is shown.

@@ -10,25 +10,25 @@ import (
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/memo"
-	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// check returns the calibration by which the input is released, or why there is none. It is the one
-// check of all: constructors make nothing, planning methods tell nothing and Guarantee promises
-// nothing for Params that it refuses.
-func (p Params) check(in Input) (calibration, error) {
-	if err := p.checkUnit(in); err != nil {
-		return calibration{}, err
-	}
-	c, err := choices.Get(choice{p, in}, func() (calibration, error) { return p.choose(in) })
-	if err == nil && (in == OneStream || in == GivenCounters) {
-		err = p.checkMerge()
-	}
+// check returns the normal Params and the calibration by which the input is released, or why there
+// is none. It is the one check of all: constructors make nothing, plans tell nothing and Guarantee
+// promises nothing for Params that it refuses.
+func (p Params) check(in input) (Params, calibration, error) {
+	p = p.normal()
+	m, err := p.named(in)
 	if err != nil {
-		return calibration{}, err
+		return p, calibration{}, err
 	}
-	return c, nil
+	c, err := choices.Get(choice{p, in}, func() (calibration, error) {
+		if p.Method == Auto && p.Delta != 0 && (in == users || in == summed) {
+			return p.leastOf(in)
+		}
+		return p.calibrate(m, in, in == givenCounters)
+	})
+	return p, c, err
 }
 
 // choices are the calibrations that were made: that takes up to some 30 ms.
@@ -36,109 +36,92 @@ var choices memo.Table[choice, calibration]
 
 type choice struct {
 	params Params
-	input  Input
-}
-
-// checkUnit refuses the one of MaxKeys and MaxElements that is not for the input.
-func (p Params) checkUnit(in Input) error {
-	switch {
-	case in != Users && p.MaxKeys != 0:
-		return fault.Params("misragries", "MaxKeys", p.MaxKeys, "0 but for a UserBuilder: the most elements of one user or event are MaxElements")
-	case in == Users && p.MaxElements != 0:
-		return fault.Params("misragries", "MaxElements", p.MaxElements, "0 for a UserBuilder: the most keys of one user are MaxKeys")
-	case in == Users && (p.MaxKeys < 1 || p.MaxKeys > p.Counters):
-		return fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [1, Counters] for users")
-	}
-	return nil
-}
-
-// most returns m, the most elements of one user or one event.
-func (p Params) most() int { return max(p.MaxElements, p.MaxKeys, 1) }
-
-// groupField returns the field that m is in.
-func (p Params) groupField() string {
-	if p.MaxKeys > 0 {
-		return "MaxKeys"
-	}
-	return "MaxElements"
-}
-
-// checkMerge refuses a Sparse by name that a Builder of Auto would have no release by after a
-// Merge.
-func (p Params) checkMerge() error {
-	if p.Method != Auto || p.Delta == 0 || p.Sparse == sparse.Auto {
-		return nil
-	}
-	_, err := p.allowed(Merged)
-	return err
+	input  input
 }
 
 // checkFor is check for keys of type K, which must hold Dim − 1.
-func checkFor[K hashing.Key](p Params, in Input) (calibration, error) {
-	c, err := p.check(in)
+func checkFor[K hashing.Key](p Params, in input) (Params, calibration, error) {
+	p, c, err := p.check(in)
 	if err == nil {
 		err = wire.KeysOf[K]().CheckDim("misragries", p.Dim)
 	}
-	if err != nil {
-		return calibration{}, err
-	}
-	return c, nil
+	return p, c, err
 }
 
-// choose returns the calibration of the mechanism asked for, or of the default one.
-func (p Params) choose(in Input) (calibration, error) {
-	if p.Method == Auto && p.Delta != 0 && in == Users { // the least threshold
-		list, err := p.candidates(in)
-		if err != nil {
-			return calibration{}, err
+// leastOf returns what needs least of a key. For users that is the mechanism of the least
+// threshold. For a sum it is TrimmedSum, unless MaxLength shows that ReducedSum needs no more in
+// any case: its threshold, its noise and n/(k+1), which it loses for certain, against what
+// TrimmedSum needs of a key of which no sketch loses anything.
+func (p Params) leastOf(in input) (best calibration, first error) {
+	most := math.Inf(1)
+	for _, m := range possible[in] {
+		if best.method != Auto && (mechanisms[m].top || in == summed && p.MaxLength == 0) {
+			continue // only where nothing else is possible
 		}
-		return list[0].law, nil
+		c, err := p.calibrate(m, in, false)
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		needs := c.lowest()
+		if in == summed {
+			if needs = c.needs(p, severalSketches); c.is().reduced {
+				needs += p.promised(1)
+			}
+		}
+		if best.method == Auto || needs < most {
+			best, most = c, needs
+		}
 	}
-	m, err := p.named(in)
-	if err != nil {
-		return calibration{}, err
+	if best.method != Auto {
+		return best, nil
 	}
-	return methodOf[uint64](m).calibrate(p, in, in == GivenCounters)
+	return best, first
 }
 
-// allowed returns the mechanism of a Builder that others are merged into, or which of the Params
-// leaves none. It is choose without the time that calibrating takes, where that is long.
-func (p Params) allowed(in Input) (Method, error) {
-	m, err := p.named(in)
+// severalSketches is the number of sketches for which a sum is chosen: that for which TrimmedSum is
+// calibrated.
+const severalSketches = 16
+
+// allowed returns which of the Params leaves no release to a Builder that others are merged into.
+// It is check without the time that calibrating takes, where that is long.
+func (p Params) allowed() error {
+	m, err := p.named(merged)
 	if err != nil {
-		return Auto, err
+		return err
 	}
-	by := methodOf[uint64](m)
-	if slow, ok := by.(interface {
-		refuses(p Params, in Input) error
-	}); ok {
-		return m, slow.refuses(p, in)
+	if mechanisms[m].sparse {
+		_, err = p.vector(merged, false)
+	} else {
+		_, err = p.calibrate(m, merged, false)
 	}
-	_, err = by.calibrate(p, in, false)
-	return m, err
+	return err
 }
 
 // named returns the mechanism asked for, or the default one, if the input has it.
-func (p Params) named(in Input) (Method, error) {
+func (p Params) named(in input) (Method, error) {
 	if err := p.validate(); err != nil {
 		return Auto, err
 	}
-	m := p.Method
-	if m == Auto {
-		m = possible[in][0]
-		if p.Delta == 0 {
-			i := slices.IndexFunc(possible[in], func(m Method) bool { return methodOf[uint64](m).pure() })
-			if i < 0 {
-				return Auto, fault.Params("misragries", "Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for the input %v", in))
-			}
-			m = possible[in][i]
-		}
+	bad := func(field string, value any, want string) (Method, error) {
+		return Auto, fault.Params("misragries", field, value, want)
 	}
-	if !slices.Contains(possible[in], m) {
-		return Auto, fault.Params("misragries", "Method", m, fmt.Sprintf("one of %v for the input %v", possible[in], in))
+	if in == users && (p.MaxElements < 1 || p.MaxElements > p.Counters) {
+		return bad("MaxElements", p.MaxElements, "an integer in [1, Counters] for users, whose distinct keys it bounds")
 	}
-	if p.Delta == 0 && !methodOf[uint64](m).pure() {
-		return Auto, fault.Params("misragries", "Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for %v, which does not do without δ", m))
+	list, m := possible[in], p.Method
+	pure := slices.IndexFunc(list, func(m Method) bool { return mechanisms[m].top })
+	switch {
+	case m == Auto && p.Delta == 0:
+		m = list[pure]
+	case m == Auto:
+		m = list[0]
+	case !slices.Contains(list, m):
+		return bad("Method", m, fmt.Sprintf("one of %v for %v", list, in))
+	case p.Delta == 0 && !mechanisms[m].top:
+		return bad("Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for %v", m))
 	}
 	return m, nil
 }
@@ -166,7 +149,7 @@ func (p Params) element() (epsilon, delta float64, ok bool) {
 
 // refuseGroup is why element is not ok.
 func (p Params) refuseGroup() error {
-	return fault.Params("misragries", p.groupField(), p.most(), "a smaller number: the ε or the δ that it leaves for one element is out of range")
+	return fault.Params("misragries", "MaxElements", p.most(), "a smaller number: the ε or the δ that it leaves for one element is out of range")
 }
 
 // refuseNoise is why a mechanism has no noise.

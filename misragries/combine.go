@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/keyed"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -16,9 +17,9 @@ import (
 
 // Combined is the sum of released histograms: what an aggregator can do that nobody trusts. It is
 // public, immutable, safe for concurrent readers, and costs no budget. Its noise and what its
-// thresholds hide add up over the parts: a [Sum] or a Merge, where one server may see the sketches,
-// loses far less. The zero Combined, which [Combine] does not return, has no keys, NaN for bounds,
-// and promises nothing.
+// thresholds hide add up over the parts: a [Sum], where one server may see the sketches, loses far
+// less. The zero Combined, which [Combine] does not return, has no keys, NaN for bounds, and
+// promises nothing.
 type Combined[K hashing.Key] struct {
 	parts []*Histogram[K]
 	keys  []K
@@ -47,14 +48,11 @@ func (c *Combined[K]) Len() int { return len(c.keys) }
 
 // All yields these keys and the sums of their estimates, sorted by key.
 func (c *Combined[K]) All() iter.Seq2[K, float64] {
-	return func(yield func(K, float64) bool) {
-		for _, key := range c.keys {
-			if !yield(key, c.sums[key]) {
-				return
-			}
-		}
-	}
+	return keyed.All(len(c.keys), func(i int) (K, float64) { return c.keys[i], c.sums[c.keys[i]] })
 }
+
+// Top yields the n keys with the largest sums, in descending order, equal ones by key.
+func (c *Combined[K]) Top(n int) iter.Seq2[K, float64] { return keyed.Top(c.All(), n) }
 
 // Estimate returns the sum of the estimates of the key, 0 from parts that did not release it.
 func (c *Combined[K]) Estimate(key K) float64 { return c.sums[key] }
@@ -66,7 +64,8 @@ func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || len(c.parts) == 0 {
 		return math.NaN(), math.NaN()
 	}
-	each := c.each(confidence)
+	each := math.Nextafter(1-(1-confidence)/float64(len(c.parts)), 2)
+	each = min(each, math.Nextafter(1, 0))
 	for _, h := range c.parts {
 		l, u := h.Interval(key, each)
 		lo, hi = lo+l, hi+u
@@ -74,31 +73,11 @@ func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the
-// given confidence, if the streams have n elements together: n/(k+1), for the least k, and for each
-// part its threshold and the largest noise of its counters.
-func (c *Combined[K]) ErrorBound(n, confidence float64) float64 {
-	if !(n >= 0) || !limits.Confidence(confidence) || len(c.parts) == 0 {
-		return math.NaN()
-	}
-	bound, least := 0.0, math.Inf(1)
-	for _, h := range c.parts {
-		least = min(least, float64(h.params.Counters))
-		bound += h.by().errorBound(h, c.each(confidence))
-	}
-	return bound + n/(least+1)
-}
-
-// each returns the confidence at which a statement about each part holds for all of them at once.
-func (c *Combined[K]) each(confidence float64) float64 {
-	each := math.Nextafter(1-(1-confidence)/float64(len(c.parts)), 2)
-	return min(each, math.Nextafter(1, 0))
-}
-
-// GuaranteeDisjoint returns the guarantee where every element, or every user if the parts have
-// MaxElements, is in one stream only: the largest ε and the largest δ of the parts. It promises
-// nothing if the parts protect different units.
-func (c *Combined[K]) GuaranteeDisjoint() budget.Guarantee {
+// Guarantee returns the guarantee where every element, or every user if the parts have MaxElements,
+// is in one stream only: the largest ε and the largest δ of the parts. It promises nothing if the
+// parts protect different units. Where one may be in several streams, compose the guarantees of the
+// parts by [budget.Compose].
+func (c *Combined[K]) Guarantee() budget.Guarantee {
 	if len(c.parts) == 0 {
 		return budget.Guarantee{}
 	}
@@ -113,18 +92,7 @@ func (c *Combined[K]) GuaranteeDisjoint() budget.Guarantee {
 	return budget.ApproxDP(epsilon, delta, unit)
 }
 
-// GuaranteeOverlapping returns the guarantee where an element, or a user, may be in all streams at
-// once: the composition of the parts. It promises nothing if the parts protect different units.
-func (c *Combined[K]) GuaranteeOverlapping() budget.Guarantee {
-	all := make([]budget.Guarantee, len(c.parts))
-	for i, h := range c.parts {
-		all[i] = h.Guarantee()
-	}
-	g, _ := budget.Compose(all...) // promises nothing on an error
-	return g
-}
-
 // String says how many parts there are and what they released.
 func (c *Combined[K]) String() string {
-	return fmt.Sprintf("misragries.Combined: %d keys of %d histograms, %v if the streams are disjoint", c.Len(), len(c.parts), c.GuaranteeDisjoint())
+	return fmt.Sprintf("misragries.Combined: %d keys of %d histograms, %v if the streams are disjoint", c.Len(), len(c.parts), c.Guarantee())
 }

@@ -10,37 +10,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/misragries/internal/law"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The readings of a stored key are unbiased for c, c + D/2 and c + D; the upper one has the own
-// noise alone.
+// The estimate of a stored key is unbiased for c + D and has the own noise alone; Lower is for c,
+// and has the shared one too.
 func TestReadingsHaveTheirNoise(t *testing.T) {
 	notShort(t)
 	p := Params{Counters: 4, Epsilon: 0.7, Delta: 1e-3}
 	d := sharedNoise(p)
 	variance, fourth := d.Variance(), sumOver(0.7, func(x float64) float64 { return x * x * x * x * d.Prob(x) })
 	var src noise.Source
-	samples := [3][]float64{}
-	for range full(1_000_000, 20_000) {
-		h := release(&src, p, []counter[int]{{Key: 1, Count: 1000}}, 300)
-		for side := range samples {
-			samples[side] = append(samples[side], h.EstimateAs(1, Side(side))-1000)
-		}
+	var upper, lower []float64
+	for range dptest.Full(1_000_000, 20_000) {
+		h := releaseOne(&src, p, []counter[int]{{Key: 1, Count: 1000}}, 300)
+		upper, lower = append(upper, h.Estimate(1)-1300), append(lower, h.Lower(1)-1000)
 	}
 	h := histogram(p, 0, []counter[int]{})
-	for side, mean := range []float64{300, 150, 0} {
-		w := 1 - Side(side).weight() // of the shared noise
-		total := variance * (1 + w*w)
-		moment4 := fourth*(1+w*w*w*w) + 6*variance*variance*w*w
-		dptest.Moments(t, Side(side).String(), samples[side], mean, total, moment4, 1e-10)
-		require.InEpsilon(t, math.Sqrt(total), h.StdDevAs(Side(side)), 1e-12)
-	}
-	require.Equal(t, h.StdDevAs(Upper), h.StdDev())
-	require.Equal(t, h.StdDev(), p.StdDev())
-	require.True(t, math.IsNaN(h.StdDevAs(3)) && math.IsNaN(h.EstimateAs(1, 3)))
-	require.Equal(t, "Side(3)", Side(3).String())
+	dptest.Moments(t, "c + D", upper, 0, variance, fourth, 1e-10)
+	dptest.Moments(t, "c", lower, 0, 2*variance, 2*fourth+6*variance*variance, 1e-10)
+	require.InEpsilon(t, math.Sqrt(variance), h.stdDev(), 1e-12)
+	require.InEpsilon(t, math.Sqrt(2*variance), h.lowerDev(), 1e-12)
 }
 
 // evenSpread solves its equation, and gives its mean back to a key that is spread evenly.
@@ -85,22 +77,22 @@ func TestShareOfTheLength(t *testing.T) {
 		share, threshold, sd float64 // as the bounds of the sum at ε − e give them
 	}{{16, 0.092, 25.41, 2.98}, {64, 0.045, 20.63, 2.25}, {256, 0.021, 17.25, 1.83}, {1024, 0.009, 15.45, 1.62}} {
 		p := Params{Counters: c.k, Epsilon: 1, Delta: 1e-6}
-		l, err := p.choose(Summed)
+		p.Method = ReducedSum
+		_, l, err := p.check(summed)
 		require.NoError(t, err)
 		require.InDelta(t, c.share, 1/l.lost, 0.0011)
 		require.InEpsilon(t, c.threshold, l.lowest(), 2e-3)
-		h := newHistogram[int](p, l)
-		require.InEpsilon(t, c.sd, h.StdDev(), 1e-2)
-		require.LessOrEqual(t, sumLogDelta(c.k, 1-1/l.lost, l.sumLaw), math.Log(1e-6))
+		require.InEpsilon(t, c.sd, l.stdDev(), 1e-2)
+		require.LessOrEqual(t, l.ReducedDelta(c.k, 1-1/l.lost), math.Log(1e-6))
 		// Among all shares the deviation of the upper end is next to least.
 		least := math.Inf(1)
 		for s := 0.5 / l.lost; s < 2/l.lost; s *= 1.02 {
-			law, _, ok := calibrateSum(c.k, 1-s, 1e-6)
+			other, _, ok := law.Reduced(c.k, 1-s, 1e-6)
 			require.True(t, ok)
-			variance := discreteLaplace(law.scale).Variance() + discreteLaplace(1/s).Variance()
+			variance := discreteLaplace(other.Scale).Variance() + discreteLaplace(1/s).Variance()
 			least = min(least, math.Sqrt(variance)/float64(c.k+1))
 		}
-		require.LessOrEqual(t, h.StdDev(), 1.01*least)
+		require.LessOrEqual(t, l.stdDev(), 1.01*least)
 	}
 }
 
@@ -138,7 +130,7 @@ func TestIntervalsOfSums(t *testing.T) {
 	for _, key := range zipfKeys(n, 1<<20) {
 		plain = append(plain, int(key))
 	}
-	releases := full(1000, 40)
+	releases := dptest.Full(1000, 40)
 	for name, stream := range map[string][]int{"Zipf": plain, "drifting": drifting(n, 16)} {
 		truth := map[int]float64{}
 		for _, key := range stream {
@@ -151,7 +143,7 @@ func TestIntervalsOfSums(t *testing.T) {
 		slices.SortFunc(byCount, func(a, b int) int { return int(truth[b] - truth[a]) })
 		watched := []int{byCount[0], byCount[5], byCount[20], byCount[100], byCount[1000], -1}
 		for _, m := range []int{8, 64} {
-			for _, mechanism := range []Method{ReducedSum, ShiftedSum} {
+			for _, mechanism := range []Method{ReducedSum, TrimmedSum} {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, m, mechanism), func(t *testing.T) {
 					p := Params{Counters: k, Epsilon: 1, Delta: 1e-6, Method: mechanism}
 					var sketches [][]counter[int]
@@ -161,7 +153,7 @@ func TestIntervalsOfSums(t *testing.T) {
 						s.AddSlice(part)
 						sketches, decrements = append(sketches, s.Positive()), decrements+s.Decrements()
 					}
-					s := hold(t, p, Summed, decrements, sketches...)
+					s := hold(t, p, summed, decrements, sketches...)
 					var src noise.Source
 					ps, width, wide := promises{}, 0.0, 0.0
 					for range releases {
@@ -173,14 +165,11 @@ func TestIntervalsOfSums(t *testing.T) {
 								width += hi - lo
 								wide++
 							}
-							require.LessOrEqual(t, h.EstimateAs(key, Lower), h.EstimateAs(key, Middle))
+							require.LessOrEqual(t, h.Lower(key), h.Estimate(key))
 						}
 					}
-					bias := 0.0
-					if mechanism == ShiftedSum {
-						bias = s.law.shifts(float64(m), 0.01)
-					}
-					require.LessOrEqual(t, width/wide, n/float64(k+1)+10+bias)
+					// what TrimmedSum loses is a few counts besides D, which is less
+					require.LessOrEqual(t, width/wide, n/float64(k+1)+10+float64(m)/2)
 					require.Positive(t, wide)
 					ps.kept(t, confidence)
 				})

@@ -20,10 +20,10 @@ func show(h *misragries.Histogram[string]) {
 	for key, count := range h.All() {
 		fmt.Printf("%s %.0f\n", key, 1000*math.Round(count/1000))
 	}
-	fmt.Printf("by %v, threshold %.1f\n", h.Method(), h.Threshold())
+	fmt.Println("by", h.Params().Method)
 }
 
-// Three servers count their own streams. One of them, or a fourth, adds the reduced sketches up and
+// Three servers count their own streams. One of them, or a fourth, adds the sketches up and
 // releases the sum.
 func ExampleSum() {
 	p := misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}
@@ -49,7 +49,7 @@ func ExampleSum() {
 	// Output:
 	// / 20000
 	// /docs 3000
-	// by ReducedSum, threshold 15.5
+	// by TrimmedSum
 }
 
 // A service counts the bytes that it sends of each page, in units of 100 bytes, from as many
@@ -120,12 +120,12 @@ func ExampleBuilder_Merge() {
 	// west is used up: true
 	// / 20000
 	// /docs 3000
-	// by SparseVector, threshold 109.1
+	// by SparseVector
 }
 
 // Each user has a set of up to three pages, and the release hides all of a user.
 func ExampleNewUserBuilder() {
-	b, err := misragries.NewUserBuilder[string](misragries.Params{Counters: 256, Epsilon: 1, Delta: 1e-6, MaxKeys: 3})
+	b, err := misragries.NewUserBuilder[string](misragries.Params{Counters: 256, Epsilon: 1, Delta: 1e-6, MaxElements: 3})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func ExampleNewUserBuilder() {
 	// Output:
 	// / 6000
 	// /docs 3000
-	// by KeptZeros, threshold 54.0
+	// by KeptZeros
 }
 
 // Counters of a Misra-Gries sketch that something else has computed.
@@ -162,5 +162,44 @@ func ExampleFromCounters() {
 	// Output:
 	// / 20000
 	// /docs 3000
-	// by FreedZeros, threshold 21.0
+	// by FreedZeros
+}
+
+// A UserBuilder on another machine: its private state travels, and both are merged.
+func ExampleUserBuilder_Merge() {
+	p := misragries.Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: 60}
+	var machines [2]*misragries.UserBuilder[string]
+	for i := range machines {
+		b, err := misragries.NewUserBuilder[string](p)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for range 10_000 {
+			b.AddUser([]string{"/", "/docs"})
+		}
+		machines[i] = b
+	}
+	state, err := machines[1].AppendPrivateState(nil) // as private as the users' keys
+	if err != nil {
+		log.Fatal(err)
+	}
+	here, err := misragries.NewUserBuilder[string](p)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := here.RestorePrivateState(state); err != nil {
+		log.Fatal(err)
+	}
+	if err := machines[0].Merge(here); err != nil {
+		log.Fatal(err)
+	}
+	h, err := machines[0].Release()
+	if err != nil {
+		log.Fatal(err)
+	}
+	show(h)
+	// Output:
+	// / 20000
+	// /docs 20000
+	// by SparseVector
 }

@@ -8,27 +8,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// A guarantee names whom it protects: an element, or a user where MaxElements is more than 1 or the
-// keys came by AddUser. The Builder tells it before and after the release, the histogram does, and
-// so does what is decoded from it.
+// A guarantee names whom it protects: an element, or a user where there is MaxElements. The Builder
+// tells it before and after the release, the histogram does, and so does what is decoded from it.
 func TestGuaranteeNamesTheUnit(t *testing.T) {
-	eachPath(func(name string, in Input, m Method, p Params) {
+	eachPath(func(name string, in input, m Method, p Params) {
 		t.Run(name, func(t *testing.T) {
 			for _, keys := range []int{0, 1, 2} {
-				if in == Users && keys == 0 {
+				if in == users && keys == 0 {
 					continue
 				}
 				p = p.of(in, keys)
 				want := budget.Element(budget.AddRemove)
-				if in == Users || keys > 1 {
+				if keys > 0 {
 					want = budget.User(keys, budget.AddRemove)
 				}
-				b := prepare(t, in, p, repeat(900, 1000)).(interface {
+				b := fill(t, in, p, repeat(900, 1000)).(interface {
 					releaser
 					Guarantee() budget.Guarantee
 				})
@@ -42,7 +40,7 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 				require.True(t, promised.Equal(h.Guarantee()))
 				back, _ := dptest.RoundTrip(t, h, name)
 				require.True(t, promised.Equal(back.Guarantee()), "decoded")
-				if in == OneStream {
+				if in == oneStream {
 					require.True(t, promised.Equal(p.Guarantee()))
 				}
 			}
@@ -52,11 +50,9 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 	require.Zero(t, new(Sum[int]).Guarantee())
 	require.Zero(t, new(UserBuilder[int]).Guarantee())
 	require.Zero(t, new(Histogram[int]).Guarantee(), "it was 0-DP")
-	require.Zero(t, new(Combined[int]).GuaranteeDisjoint())
-	require.Zero(t, new(Combined[int]).GuaranteeOverlapping())
+	require.Zero(t, new(Combined[int]).Guarantee())
 	lo, hi := new(Combined[int]).Interval(1, 0.9)
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
-	require.True(t, math.IsNaN(new(Combined[int]).ErrorBound(10, 0.9)))
 }
 
 // Without δ only PureUniverse releases; the others promised ε all the same.
@@ -77,29 +73,27 @@ func TestNoGuaranteeWithoutDelta(t *testing.T) {
 // A sum of histograms that protect different units promises nothing.
 func TestCombinedUnits(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3, MaxElements: 2}
-	two := draw(t, OneStream, p, repeat(900))
+	two := draw(t, oneStream, p, repeat(900))
 	p.Method = KeptZeros
-	users := draw(t, Users, p.of(Users, 2), repeat(900)) // as well users of at most two
+	sets := draw(t, users, p, repeat(900)) // as well users of at most two
 	p.Method, p.MaxElements = Auto, 3
-	three := draw(t, OneStream, p, repeat(900))
+	three := draw(t, oneStream, p, repeat(900))
 	p.MaxElements = 1
-	one := draw(t, OneStream, p, repeat(900))
+	one := draw(t, oneStream, p, repeat(900))
 	for _, c := range []struct {
 		parts []*Histogram[int]
 		unit  budget.Unit
 	}{
-		{[]*Histogram[int]{two, users}, budget.User(2, budget.AddRemove)},
-		{[]*Histogram[int]{one, one}, budget.Element(budget.AddRemove)},
+		{[]*Histogram[int]{two, sets}, budget.User(2, budget.AddRemove)},
+		{[]*Histogram[int]{one, one}, budget.User(1, budget.AddRemove)},
 		{[]*Histogram[int]{two, three}, budget.Unit{}},
 		{[]*Histogram[int]{one, two}, budget.Unit{}},
 	} {
 		sum, err := Combine(c.parts...)
 		require.NoError(t, err)
-		require.Equal(t, c.unit, sum.GuaranteeDisjoint().Unit())
-		require.Equal(t, c.unit, sum.GuaranteeOverlapping().Unit())
+		require.Equal(t, c.unit, sum.Guarantee().Unit())
 		if c.unit.Valid() {
-			require.Equal(t, 1.0, sum.GuaranteeDisjoint().Epsilon())
-			require.Equal(t, 2.0, sum.GuaranteeOverlapping().Epsilon())
+			require.Equal(t, 1.0, sum.Guarantee().Epsilon())
 		}
 	}
 }
@@ -128,7 +122,7 @@ func TestEveryParamIsInTheHeads(t *testing.T) {
 			require.NotEqual(t, plain[j], head, "%s is not in the head %d", of.Field(i).Name, j)
 		}
 	}
-	p := Params{Counters: 1, Epsilon: 2, Delta: math.Pi, Dim: 3, MaxKeys: 4, MaxLength: 5, Method: ReducedSum, Sparse: sparse.Laplace}
+	p := Params{Counters: 1, Epsilon: 2, Delta: math.Pi, Dim: 3, MaxElements: 4, MaxLength: 5, Method: ReducedSum}
 	var back Params
 	state := byte(privateSum)
 	r := wire.NewReader("test", []byte(heads(p)[1]))
@@ -149,7 +143,7 @@ func TestReleaseByALedger(t *testing.T) {
 	_, err = budget.Release(l, kept)
 	require.Error(t, err)
 	require.False(t, kept.Released(), "nothing is lost where the budget does not allow a release")
-	p.MaxKeys, p.Method = 2, KeptZeros
+	p.MaxElements, p.Method = 2, KeptZeros
 	users, err := NewUserBuilder[int](p)
 	require.NoError(t, err)
 	users.AddUser([]int{1, 2})

@@ -2,10 +2,13 @@ package misragries
 
 import (
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/internal/keyed"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -13,50 +16,25 @@ import (
 // Histogram is a released histogram: public, immutable, safe for concurrent readers. All that it
 // computes is post-processing and costs no budget.
 //
-// What it says of the count f of a key, in all that was counted, rests on c ≤ f ≤ c + u, where c is
-// what the sketch or the sum holds for it (0 if nothing) and u the undercount: the number D of
-// decrements, or n/(k+1), see [Histogram.Undercount].
+// What it says of the count f of a key, in all that counted, rests on c ≤ f ≤ c + u, where c is
+// what the sketch or the sum holds for it (0 if nothing) and u what it lost, of which the release
+// tells a noisy bound.
 //
 // The zero Histogram, neither released nor decoded, has no keys, NaN for all else, and no encoding.
 type Histogram[K hashing.Key] struct {
 	params   Params
 	law      calibration
 	sketches int                 // how many went into a sum; else 1
-	lost     int64               // in units, with noise: see calibration.lost
+	known    bool                // the release tells lost
+	lost     int64               // in units, what c may be short of: D − η, the noisy length, or W
 	counts   []sketch.Counter[K] // sorted by key, in units, all at the threshold or above
-	vector   *sparse.Vector[K]   // in the place of counts, for SparseVector
 }
 
-// newHistogram returns a Histogram without counts.
-func newHistogram[K hashing.Key](p Params, c calibration) *Histogram[K] {
-	p.Method = c.method
-	return &Histogram[K]{params: p, law: c, sketches: 1}
-}
-
-// promisedLength returns n/(k+1), +Inf if no bound on n was promised.
-func (h *Histogram[K]) promisedLength() float64 {
-	if h.params.MaxLength == 0 {
-		return math.Inf(1)
-	}
-	return float64(h.params.MaxLength) / (float64(h.params.Counters) + 1)
-}
-
-// by returns the mechanism, nil for the zero Histogram.
-func (h *Histogram[K]) by() method[K] { return methodOf[K](h.law.method) }
-
-// Params returns the parameters of the release. Where they left the Method open, they name the
-// one that was chosen.
+// Params returns the parameters of the release, with the Method and all else that they left open.
 func (h *Histogram[K]) Params() Params { return h.params }
 
-// Method returns the method that was used.
-func (h *Histogram[K]) Method() Method { return h.law.method }
-
-// Input returns what the release started from.
-func (h *Histogram[K]) Input() Input { return h.law.input }
-
 // Guarantee returns the (ε, δ) of the Params, or ε alone for PureUniverse: for one element of the
-// streams, for one user where MaxElements is more than 1, and for one user in any case where the
-// release is that of a UserBuilder. The zero Histogram promises nothing.
+// streams or, with MaxElements, for one user. The zero Histogram promises nothing.
 func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	if h.law.method == Auto {
 		return budget.Guarantee{}
@@ -64,28 +42,108 @@ func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	return h.params.guarantee(h.law)
 }
 
-// Threshold returns the least noisy count that is released; for PureUniverse, the least
-// that was.
-func (h *Histogram[K]) Threshold() float64 {
-	if h.law.method == Auto {
-		return math.NaN()
-	}
-	return h.by().threshold(h)
-}
-
-// Len returns the number of released keys.
-func (h *Histogram[K]) Len() int {
-	if h.law.method == Auto {
-		return 0
-	}
-	return h.by().length(h)
-}
-
 // String says what was released under which guarantee, and by which mechanism.
 func (h *Histogram[K]) String() string {
 	name := h.law.method.String()
-	if h.law.method != Auto {
-		name = h.by().name(h)
+	if h.law.is().sparse {
+		name += " by " + h.law.sparse.Params().Method.String()
 	}
-	return fmt.Sprintf("misragries.Histogram: %d keys of count ≥ %.6g from %d counters by %s, %v", h.Len(), h.Threshold(), h.params.Counters, name, h.Guarantee())
+	return fmt.Sprintf("misragries.Histogram: %d keys of count ≥ %.6g from %d counters by %s, %v", h.Len(), h.threshold(), h.params.Counters, name, h.Guarantee())
+}
+
+// Len returns the number of released keys.
+func (h *Histogram[K]) Len() int { return len(h.counts) }
+
+// find returns the noisy count of a released key.
+func (h *Histogram[K]) find(key K) (v float64, found bool) {
+	i, found := slices.BinarySearchFunc(h.counts, key, func(c sketch.Counter[K], key K) int { return wire.Compare(c.Key, key) })
+	if !found {
+		return 0, false
+	}
+	return h.law.counts(h.counts[i].Count), true
+}
+
+// Estimate returns the best estimate of the number of occurrences of the key, 0 if it was not
+// released: the noisy count and what the sketch lost at most, which is right for keys that come all
+// the time; of several sketches, what a key has that is spread evenly over them; and the noisy
+// count alone where the release does not tell what is lost. The k keys of a PureUniverse are mostly
+// shown for their noise alone: it is 0 below b·ln(Dim/2), b its scale. It may be negative where
+// nothing is hidden. See Interval for bounds.
+func (h *Histogram[K]) Estimate(key K) float64 {
+	v, found := h.find(key)
+	if !found {
+		return 0
+	}
+	return h.estimate(v)
+}
+
+// Lower returns the noisy count of the key, 0 if it was not released: the estimate of the paper,
+// which what the sketch lost is missing from. It is right for keys of one burst at the end.
+func (h *Histogram[K]) Lower(key K) float64 {
+	v, _ := h.find(key)
+	return v
+}
+
+// estimate returns the best estimate by a noisy count, in which it rises.
+//
+// It is 0 where one key without a value is expected to have as much noise in a universe: the k that
+// are shown are mostly of those, and have nothing lost to be added.
+func (h *Histogram[K]) estimate(v float64) float64 {
+	lost, sketches := h.law.counts(h.lost), float64(h.sketches)
+	switch {
+	case h.law.is().top && v < h.chance(1):
+		return 0
+	case !h.known:
+		return v
+	case h.sketches > 1:
+		return sketches * evenSpread(v/sketches, max(lost, 0)/sketches)
+	}
+	return v + lost
+}
+
+// evenSpread returns the mean μ of a Poisson number X with E(X − ν)₊ = r, by the normal
+// approximation (μ−ν)·Φ(z) + √μ·φ(z), z = (μ−ν)/√μ, which rises in μ. It is in [r, r + ν] (by
+// Jensen, and for the approximation by a clamp).
+func evenSpread(r, lost float64) float64 {
+	excess := func(mu float64) float64 {
+		root := math.Sqrt(mu)
+		z := (mu - lost) / root
+		return (mu-lost)*math.Erfc(-z/math.Sqrt2)/2 + root*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
+	}
+	lo, hi := r, r+lost
+	for range 64 {
+		if mu := lo + (hi-lo)/2; mu <= 0 || excess(mu) < r {
+			lo = mu
+		} else {
+			hi = mu
+		}
+	}
+	return lo + (hi-lo)/2
+}
+
+// All yields the released keys and their estimates, sorted by key.
+func (h *Histogram[K]) All() iter.Seq2[K, float64] { return h.atLeast(math.Inf(-1)) }
+
+// Top yields the n released keys with the largest estimates, in descending order, equal ones by
+// key.
+func (h *Histogram[K]) Top(n int) iter.Seq2[K, float64] {
+	top := keyed.Top(keyed.All(len(h.counts), func(i int) (K, float64) { return h.counts[i].Key, h.law.counts(h.counts[i].Count) }), n)
+	return func(yield func(K, float64) bool) {
+		for key, v := range top { // the estimate rises with the noisy count
+			if !yield(key, h.estimate(v)) {
+				return
+			}
+		}
+	}
+}
+
+// atLeast yields the released keys whose noisy count is at least v.
+func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
+	return func(yield func(K, float64) bool) {
+		for _, c := range h.counts {
+			if x := h.law.counts(c.Count); x >= v && !yield(c.Key, h.estimate(x)) {
+				return
+			}
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package misragries
 
 import (
-	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/view"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -13,16 +12,8 @@ func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 		Guarantee budget.Guarantee `json:"guarantee"`
 		Threshold view.Number      `json:"threshold"`
 		Keys      []view.Keyed     `json:"keys"`
-	}{h.Guarantee(), view.Number(h.Threshold()), view.Keys(h.All(), h.Interval)})
+	}{h.Guarantee(), view.Number(h.threshold()), view.Keys(h.All(), h.Interval)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
 func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, h) }
-
-// MarshalText returns the name of the constant, for JSON and flags.
-func (m Method) MarshalText() ([]byte, error) { return enum.Text(m, methodNames, "Method") }
-
-// UnmarshalText reads the name of a constant.
-func (m *Method) UnmarshalText(text []byte) error {
-	return enum.Parse(m, text, methodNames, "Method")
-}

@@ -1,21 +1,15 @@
 package misragries
 
 import (
-	"iter"
-
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Method is a way to release a sketch. Auto takes the one that is right for what the Builder
-// holds, as listed with each.
+// Method is a way to release a sketch. Auto takes the one that is right for the constructor, as
+// listed with each; [Params.Plan] compares them.
 type Method uint8
 
 const (
-	// Auto chooses: see [Params.Candidates].
+	// Auto chooses.
 	Auto Method = iota
 	// KeptZeros is Algorithm 2 of the paper: zero counters kept, shared and own discrete
 	// Laplace noise. For one stream; the default there.
@@ -24,16 +18,18 @@ const (
 	// counters from elsewhere, see [FromCounters], where it is the default, and for one stream.
 	FreedZeros
 	// SparseVector releases the positive counters as a sparse vector of at most k keys, of
-	// which a neighbour changes up to k by one, all one way (package threshold, by correlated
-	// Gaussian noise mostly). For merged sketches and for users with several keys, the default
-	// there; and for one stream.
+	// which a neighbour changes up to k by one, all one way, by correlated Gaussian noise mostly.
+	// For merged sketches and for users with several keys, the default there; and for one
+	// stream.
 	SparseVector
 	// ReducedSum releases the sum of reduced sketches (Algorithm 3), with noise that does not
-	// grow with the number of sketches. The default of [Sum]; also for one stream.
+	// grow with the number of sketches. For a [Sum], where Auto takes it if MaxLength shows that
+	// it needs no more than TrimmedSum; and for one stream.
 	ReducedSum
-	// ShiftedSum is ReducedSum with a private shift of each sketch: a lower threshold, and more
-	// bias with each sketch.
-	ShiftedSum
+	// TrimmedSum is the sum of sketches that are reduced by the mean of their smallest counters
+	// alone, up to a private cap: it loses less than ReducedSum where keys are skewed. The default
+	// of a [Sum]; also for one stream.
+	TrimmedSum
 	// PureUniverse needs Dim and is ε-private without δ (section 6): the reduced sketch with
 	// noise on all Dim keys, of which the k largest are released. The default where Delta is 0.
 	// For one stream.
@@ -43,103 +39,66 @@ const (
 )
 
 var methodNames = []string{
-	"Auto", "KeptZeros", "FreedZeros", "SparseVector", "ReducedSum", "ShiftedSum", "PureUniverse",
+	"Auto", "KeptZeros", "FreedZeros", "SparseVector", "ReducedSum", "TrimmedSum", "PureUniverse",
 }
 
 // String returns the name of the constant.
-func (m Method) String() string {
-	return enum.Name(m, methodNames, "Method")
+func (m Method) String() string { return enum.Name(m, methodNames, "Method") }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (m Method) MarshalText() ([]byte, error) { return enum.Text(m, methodNames, "Method") }
+
+// UnmarshalText reads the name of a constant.
+func (m *Method) UnmarshalText(text []byte) error {
+	return enum.Parse(m, text, methodNames, "Method")
 }
+
+// mechanism is what a Method does: what it releases of a sketch, with which noise, and how many
+// counts it may not tell.
+type mechanism struct {
+	zeros   bool // the zero counters as well
+	shared  bool // the counters with noise that they share, and which D has with the other sign
+	sparse  bool // the positive counters and D, by package sparse
+	reduced bool // what the counters are above the mean of all, and the length of the stream
+	trimmed bool // what they are above that of the j smallest, and W
+	top     bool // the k largest of all keys of the universe, else those at the threshold or above
+}
+
+// mechanisms has a row for each Method.
+var mechanisms = [lastMethod + 1]mechanism{
+	KeptZeros:    {shared: true, zeros: true},
+	FreedZeros:   {shared: true},
+	SparseVector: {sparse: true},
+	ReducedSum:   {reduced: true},
+	TrimmedSum:   {trimmed: true},
+	PureUniverse: {reduced: true, top: true},
+}
+
+// input is what a release starts from.
+type input uint8
+
+const (
+	oneStream     input = iota // a Builder
+	givenCounters              // a Builder of FromCounters
+	merged                     // a Builder that others were merged into
+	summed                     // a Sum
+	users                      // a UserBuilder
+
+	lastInput = users
+)
 
 // possible lists the mechanisms of each input. Auto takes the first that does without δ where there
-// is none; else the first, or for Users the one with the least threshold.
-var possible = [...][]Method{
-	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse},
-	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse},
-	Merged:        {SparseVector, PureUniverse},
-	Summed:        {ReducedSum, ShiftedSum, PureUniverse},
-	Users:         {SparseVector, KeptZeros, PureUniverse},
+// is none; else the first, but for users the one with the least threshold, and for a sum see
+// [Params.leastOf].
+var possible = [lastInput + 1][]Method{
+	oneStream:     {KeptZeros, FreedZeros, ReducedSum, TrimmedSum, SparseVector, PureUniverse},
+	givenCounters: {FreedZeros, ReducedSum, TrimmedSum, SparseVector, PureUniverse},
+	merged:        {SparseVector, PureUniverse},
+	summed:        {TrimmedSum, ReducedSum, PureUniverse},
+	users:         {SparseVector, KeptZeros, PureUniverse},
 }
 
-// methodOf returns what implements a constant that [possible] lists, nil for others.
-func methodOf[K hashing.Key](m Method) method[K] {
-	switch m {
-	case KeptZeros:
-		return keptZeros[K]{}
-	case FreedZeros:
-		return freedZeros[K]{}
-	case SparseVector:
-		return sparseVector[K]{}
-	case ReducedSum:
-		return reducedSum[K]{}
-	case ShiftedSum:
-		return shiftedSum[K]{}
-	case PureUniverse:
-		return pureUniverse[K]{}
-	}
-	return nil
-}
-
-// method is all that there is to a way to release. Each has a file of its own, and no other code
-// knows which one it works with. Keys matter to some of the methods only: those that plan are
-// called for any type of keys.
-//
-// A Histogram without counts, see Params.planned, stands for what is known before there is data.
-type method[K hashing.Key] interface {
-	// pure reports whether it does without δ.
-	pure() bool
-	// calibrate returns the numbers for valid Params and a possible Input, or which of the
-	// Params leaves none. What a sketch lost may be unknown, as of given counters; then nothing
-	// is spent on it.
-	calibrate(p Params, in Input, unknown bool) (calibration, error)
-	// candidate returns what h, which is planned, costs, and reach a bound that the noise of one
-	// noisy count exceeds with probability at most tail.
-	candidate(h *Histogram[K]) (Candidate, error)
-	reach(h *Histogram[K], tail float64) float64
-
-	// prepare returns what is released of a sketch. Of several sketches the sums are.
-	prepare(src *noise.Source, c calibration, s *sketch.Sketch[K]) contents[K]
-	// draw spends the budget and writes to h, which has Params and calibration.
-	draw(src *noise.Source, h *Histogram[K], held contents[K]) error
-
-	// name says which mechanism it is.
-	name(h *Histogram[K]) string
-	// length returns the number of released keys, find the noisy count of one, and all those of
-	// all, sorted by key.
-	length(h *Histogram[K]) int
-	find(h *Histogram[K], key K) (v float64, found bool)
-	all(h *Histogram[K]) iter.Seq2[K, float64]
-	// reading returns what a noisy count says of the true one, and estimate the best of it.
-	reading(h *Histogram[K], v float64, s Side) float64
-	estimate(h *Histogram[K], v float64) float64
-	// threshold returns the least count that is released (about, where that is known after
-	// the release alone), and certain the least that is sure to be, also where it ties with one
-	// that is not.
-	threshold(h *Histogram[K]) float64
-	certain(h *Histogram[K]) float64
-	// stdDev returns the standard deviation of the noise of a reading.
-	stdDev(h *Histogram[K], s Side) float64
-	// interval is Histogram.Interval, and undercount Histogram.Undercount, for valid arguments.
-	interval(h *Histogram[K], key K, confidence float64) (lo, hi float64)
-	undercount(h *Histogram[K], confidence float64) float64
-	// slack returns s such that, with the given confidence, all keys of true count f ≥ certain +
-	// s at once are released, with v ≥ f − s.
-	slack(h *Histogram[K], confidence float64) float64
-	// sure returns the noisy count from which on, with the given confidence, the true counts of
-	// all released keys are at least f.
-	sure(h *Histogram[K], f, confidence float64) float64
-	// errorBound returns what the estimates of all keys at once are off by at most, besides
-	// n/(k+1).
-	errorBound(h *Histogram[K], confidence float64) float64
-
-	// encode appends all that follows the head of an encoding, and decode reads and checks it.
-	encode(h *Histogram[K], dst []byte) ([]byte, error)
-	decode(h *Histogram[K], r *wire.Reader)
-}
-
-// contents are what a Builder, a Sum or a UserBuilder held, in units.
-type contents[K hashing.Key] struct {
-	counters []sketch.Counter[K] // sorted by key
-	lost     int64               // what a key may have more than its counter: see calibration.lost
-	unknown  bool                // nothing is known of that
+// String is the constructor, for errors and plans.
+func (in input) String() string {
+	return []string{"New", "FromCounters", "Builder.Merge", "NewSum", "NewUserBuilder"}[in]
 }

@@ -22,12 +22,11 @@ func TestBadParams(t *testing.T) {
 		require.Nil(t, b)
 		require.Contains(t, err.Error(), "misragries: "+field+" = ", "names package, field and value")
 		require.Contains(t, err.Error(), "want ", "says what is wanted")
-		require.True(t, math.IsNaN(p.Threshold()))
-		require.True(t, math.IsNaN(p.StdDev()))
-		require.True(t, math.IsNaN(p.ErrorBound(1e6, 0.95)))
-		require.Zero(t, p.Size())
+		_, err = p.Plan(1)
+		require.ErrorIs(t, err, ErrParams)
+		require.Zero(t, p.Guarantee())
 	}
-	for _, k := range []int{0, -1, math.MinInt, math.MaxInt, maxCounters + 1} {
+	for _, k := range []int{-1, math.MinInt, math.MaxInt, maxCounters + 1} {
 		check("Counters", Params{Counters: k, Epsilon: 1, Delta: 1e-6})
 	}
 	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308, math.Nextafter(limits.MinEpsilon, 0), math.Nextafter(limits.MaxEpsilon, 2e3)} {
@@ -66,20 +65,6 @@ func TestNoiseScaleIsRoundedUp(t *testing.T) {
 		require.GreaterOrEqual(t, math.FMA(scale, epsilon, -1), 0.0) // the sign of the exact error
 		require.LessOrEqual(t, scale*epsilon, 1+0x1p-51)
 	}
-}
-
-func TestPlanning(t *testing.T) {
-	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}
-	for k, each := range map[int]float64{1024: 37, 1<<16 - 1: 37, 1 << 16: 30.5, 1 << 20: 30.5} {
-		p := p
-		p.Counters = k
-		require.InDelta(t, each, float64(p.Size())/float64(k), 0.1, "as its comment says")
-	}
-	require.InDelta(t, 1.36, p.StdDev(), 0.01) // √(2q/(1−q)²)
-	require.Greater(t, p.ErrorBound(1e6, 0.99), 1e6/1025)
-	require.Less(t, p.ErrorBound(1e6, 0.99), 1e6/1025+17+2*17)
-	require.True(t, math.IsNaN(p.ErrorBound(-1, 0.9)))
-	require.True(t, math.IsNaN(p.ErrorBound(1, 1)))
 }
 
 // What the Params promise is what the release says it kept.

@@ -5,178 +5,155 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
-// Way is a way to release what many servers have counted.
-type Way uint8
-
-const (
-	// SumThem: one server adds up the reduced sketches of all, and releases the sum: [Sum].
-	SumThem Way = iota
-	// SumThemShifted is SumThem with a private shift of each sketch: Params with Method
-	// ShiftedSum.
-	SumThemShifted
-	// MergeThem: one server merges the sketches, and releases one: [Builder.Merge].
-	MergeThem
-	// ReleaseEach: every server releases its own, and anybody adds them up: [Combine].
-	ReleaseEach
-)
-
-var wayNames = []string{"sum reduced sketches", "sum shifted sketches", "merge sketches", "release each, then add"}
-
-// String says what to do.
-func (w Way) String() string {
-	return enum.Name(w, wayNames, "Way")
-}
-
-// Plan is what it costs to release several sketches, by each way that the Params allow. A key loses
-// some of its count to the sketches besides, of N elements in all streams: N/(k+1) for certain
-// where sketches are reduced, as in each sum, and elsewhere that at most. The costs have it with
-// MaxLength, and String has "+ N/(k+1)" without it.
+// Plan is what a release will be like, and what it takes to release the streams of several servers
+// in each way that the Params allow.
 type Plan struct {
-	// Params are those asked about.
-	Params Params
-	// Sketches is the number of servers, each with a sketch.
-	Sketches int
-	// Costs are the ways and what they cost, the sum of the sketches first.
-	Costs []Cost
+	Params    Params  // filled in, with the Method of the first row
+	StdDev    float64 // of the noise of an estimate by the first row
+	Threshold float64 // of the first row
+	// Bytes is what one Builder holds for uint64 keys once all counters are in
+	// use: 37 a counter, or 31 where they are 2¹⁶ or more. String keys take 16
+	// bytes more, besides their text; and it is some 90 bytes a counter from an
+	// AddN on. A Sum holds up to 16 bytes and a map's overhead for k keys of each
+	// sketch.
+	Bytes   int
+	Servers int
+	Rows    []Row // the constructors, those that lose least first
 }
 
-// String has a line for each way.
-func (p Plan) String() string {
-	lines := make([]string, len(p.Costs))
-	for i, c := range p.Costs {
-		lines[i] = c.String()
-	}
-	return fmt.Sprintf("%d sketches of %d counters, %v:\n%s", p.Sketches, p.Params.Counters, p.Params.Guarantee(), strings.Join(lines, "\n"))
-}
-
-// Cost is what one way costs.
-type Cost struct {
-	Way Way
-	// Hidden is a count from which on a key with a noise of 0 is released,
-	// wherever it was counted: the threshold, with the bias; for ReleaseEach,
-	// where a key can be below the threshold on every server, that many times
-	// over. Where the k largest of all Dim are released, about the k-th largest
-	// noise. With MaxLength it has what reduced sketches lose, MaxLength/(k+1).
-	Hidden float64
-	// Hidden95 is the same for a key that is released with a probability of 95 %.
+// Row is what a constructor needs and loses.
+type Row struct {
+	// Constructor is New, NewSum, Builder.Merge, Combine (of a Histogram of New on
+	// each server), NewUserBuilder or FromCounters.
+	Constructor string
+	Method      Method
+	// Threshold is the least noisy count that is released. Of Combine it is the
+	// count from which on a key is released without noise, wherever it was
+	// counted; where the k largest of all Dim are, about the k-th largest noise,
+	// −Inf if all are.
+	Threshold float64
+	// Hidden95 is the count, on all servers together, from which on a key is
+	// released with a probability of 95 %: the threshold, the noise, and what is
+	// lost, in the worst case: MaxLength/(k+1), or MaxLength/k by TrimmedSum.
+	// Without MaxLength that is to be added; String says so.
 	Hidden95 float64
-	// StdDev is the standard deviation of the noise of a key that is stored
-	// everywhere.
+	// StdDev is the standard deviation of the noise of an estimate.
 	StdDev float64
-	// Bias is what the private shifts take off the noisy count of a key stored
-	// everywhere, on average, with MaxLength/(k+1) where sketches are reduced. The
-	// upper reading adds it.
+	// Bias is what the noisy count of a key is short of for certain, on average:
+	// the private shifts of TrimmedSum, MaxLength/(k+1) where sketches are
+	// reduced. Estimate adds it.
 	Bias float64
-	// Keys is the most keys that one server holds at a time.
-	Keys int64
+	// Trusted says that one server sees the sketches of the others.
+	Trusted bool
 
-	// counters, plus 1, by which N is lost for certain; 0 if it is not, or in the costs
-	lost float64
+	lost string // what String adds to Hidden95
 }
 
-// String tells the cost in a line.
-func (c Cost) String() string {
-	more := ""
-	if c.lost > 0 {
-		more = fmt.Sprintf(" + N/%.0f", c.lost)
+// String has a line for each row.
+func (p Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d servers, %d counters each, %v:", p.Servers, p.Params.Counters, p.Params.Guarantee())
+	for _, r := range p.Rows {
+		fmt.Fprintf(&b, "\n%v", r)
 	}
-	return fmt.Sprintf("%v: shows keys from a count of about %.4g%s (from %.4g%s with 95 %%), noise %.3g, at most %d keys on a server",
-		c.Way, c.Hidden, more, c.Hidden95, more, c.StdDev, c.Keys)
+	return b.String()
 }
 
-// Plan returns what each way to release the sketches of so many servers would cost under these
-// Params, before anything is merged. Nothing depends on data. Ways that the Params do not allow are
-// left out: where they name a Method, all that cannot be done by it.
+// String tells the row in a line.
+func (r Row) String() string {
+	trusted := ""
+	if r.Trusted {
+		trusted = ", needs a server that sees the sketches"
+	}
+	return fmt.Sprintf("%s by %v: shows keys with 95 %% from a count of about %.4g%s (threshold %.4g), noise %.3g%s",
+		r.Constructor, r.Method, r.Hidden95, r.lost, r.Threshold, r.StdDev, trusted)
+}
+
+// Plan returns what a release of the streams of so many servers needs. Rows that the Method of the
+// Params, or other fields, leave no way to are left out: FromCounters and New are for one server,
+// and NewUserBuilder needs MaxElements.
 //
-// The noise of a sum does not grow with the servers, but each key loses N/(k+1) for certain: give
-// MaxLength, and the costs compare. With few servers or long streams releasing each shows more
-// keys: for five servers it did on four of four real data sets. It needs nobody's trust, and pays
-// with the number of servers. Merging holds 2k keys at most, and pays with noise that grows with
-// √k. A private shift of each sketch is listed where it hides less with a probability of 95 %: for
-// 2 to 5 sketches mostly, of 16 counters or more.
+// A sum loses more of a key the more servers there are, and by ReducedSum n/(k+1) of n elements in
+// all for certain; Combine needs nobody's trust and loses its threshold on each server;
+// Builder.Merge holds 2k keys at most, and has noise that grows with √k.
 //
 // It returns an error that wraps [ErrParams] if the Params are invalid or allow no way at all, or
-// sketches is below 1.
-func (p Params) Plan(sketches int) (Plan, error) {
-	if sketches < 1 || sketches > math.MaxInt32 {
-		return Plan{}, fault.Params("misragries", "sketches", sketches, "an integer in [1, 2³¹)")
+// servers is below 1.
+func (p Params) Plan(servers int) (Plan, error) {
+	if servers < 1 || servers > math.MaxInt32 {
+		return Plan{}, fault.Params("misragries", "servers", servers, "an integer in [1, 2³¹)")
 	}
-	plan := Plan{Params: p, Sketches: sketches}
+	list := []input{summed, merged, oneStream, users}
+	if servers == 1 {
+		list = []input{oneStream, users, summed, givenCounters}
+	}
+	plan := Plan{Params: p.normal(), Servers: servers}
+	counters := plan.Params.Counters
 	var refused error
-	for _, w := range ways {
-		if p.Method != Auto && w.input == Summed && (p.Method == ShiftedSum) != (w.method == ShiftedSum) {
-			continue // the Params name the other kind of sum
+	for _, in := range list {
+		if in == users && p.MaxElements == 0 {
+			continue
 		}
-		way, err := p.cost(w, sketches)
+		q, c, err := p.check(in)
 		if err != nil {
 			if refused == nil {
 				refused = err
 			}
 			continue
 		}
-		if w.method != Auto && p.Method == Auto && len(plan.Costs) > 0 && way.Hidden95 >= plan.Costs[0].Hidden95 {
-			continue // it has to be better than the default
+		if len(plan.Rows) == 0 {
+			plan.Params.Method = c.method
 		}
-		plan.Costs = append(plan.Costs, way)
+		if c.together {
+			counters = q.Counters + q.MaxElements
+		}
+		plan.Rows = append(plan.Rows, q.row(c, servers))
 	}
-	if len(plan.Costs) == 0 {
+	if len(plan.Rows) == 0 {
 		return Plan{}, refused
 	}
+	plan.StdDev, plan.Threshold = plan.Rows[0].StdDev, plan.Rows[0].Threshold
+	plan.Bytes = int(min(sketch.Size(counters), math.MaxInt)) // 32-bit platforms
 	return plan, nil
 }
 
-// route is a way with what it takes.
-type route struct {
-	way    Way
-	input  Input
-	method Method                        // taken where the Params leave it open
-	keys   func(k, sketches int64) int64 // that one server holds
-}
-
-// ways lists what Plan compares.
-var ways = []route{
-	{SumThem, Summed, Auto, func(k, sketches int64) int64 { return k * sketches }},
-	{SumThemShifted, Summed, ShiftedSum, func(k, sketches int64) int64 { return k * sketches }},
-	{MergeThem, Merged, Auto, func(k, _ int64) int64 { return 2 * k }},
-	{ReleaseEach, OneStream, Auto, func(k, _ int64) int64 { return k }},
-}
-
-// cost returns what a way costs.
-func (p Params) cost(w route, sketches int) (Cost, error) {
-	if p.Method == Auto {
-		p.Method = w.method
+// row returns what the calibration needs for so many servers.
+func (p Params) row(c calibration, servers int) Row {
+	is, m := c.is(), float64(servers)
+	sketches := 1
+	if c.input == summed {
+		sketches = servers
 	}
-	together := 1
-	if w.input == Summed {
-		together = sketches
-	}
-	c, err := p.candidate(w.input, together)
-	if err != nil {
-		return Cost{}, err
-	}
-	cost := Cost{w.way, 0, c.Hidden95, c.StdDev, c.Bias, w.keys(int64(p.Counters), int64(sketches)), 0}
-	if !math.IsInf(c.Threshold, -1) { // else all keys are released
-		cost.Hidden = max(c.Threshold, 0) + c.Bias
-	}
-	if w.way == ReleaseEach {
-		m := float64(sketches)
-		// a key may be below it on every server
+	h := Histogram[uint64]{params: p, law: c}
+	r := Row{Constructor: c.input.String(), Method: c.method, Threshold: h.threshold(), Hidden95: c.needs(p, sketches), StdDev: c.stdDev(), Bias: c.bias(sketches)}
+	r.Trusted = servers > 1
+	if servers > 1 && c.input == oneStream {
+		// a key may be below the threshold on every server
 		below := func(hidden float64) float64 { return max(m*(hidden-1)+1, hidden) }
-		cost.Hidden, cost.Hidden95, cost.StdDev, cost.Bias = below(cost.Hidden), below(cost.Hidden95), math.Sqrt(m)*cost.StdDev, m*cost.Bias
+		r.Constructor, r.Trusted = "Combine", false
+		r.Threshold, r.Hidden95, r.StdDev, r.Bias = below(r.Threshold), below(r.Hidden95), math.Sqrt(m)*r.StdDev, m*r.Bias
 	}
-	if c.law.per > 1 { // reduced
-		cost.lost = c.law.per
-		if p.MaxLength > 0 {
-			lost := float64(p.MaxLength) / c.law.per
-			cost.Bias, cost.lost = cost.Bias+lost, 0
-			if !math.IsInf(c.Threshold, -1) {
-				cost.Hidden, cost.Hidden95 = cost.Hidden+lost, cost.Hidden95+lost
-			}
+	if math.IsInf(r.Threshold, -1) {
+		return r // all keys are released
+	}
+	counters := p.Counters + 1
+	if is.trimmed {
+		counters--
+	}
+	switch lost := float64(p.MaxLength) / float64(counters); {
+	case p.MaxLength > 0:
+		r.Hidden95 += lost
+		if is.reduced {
+			r.Bias += lost
 		}
+	case is.reduced:
+		r.lost = fmt.Sprintf(" + n/%d", counters)
+	default:
+		r.lost = fmt.Sprintf(" + at most n/%d", counters)
 	}
-	return cost, nil
+	return r
 }

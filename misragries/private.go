@@ -1,7 +1,6 @@
 package misragries
 
 import (
-	"encoding/binary"
 	"maps"
 	"math"
 	"slices"
@@ -13,16 +12,63 @@ import (
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
-// This file moves a Builder or a Sum between the machines of one trusted pipeline. It is the only
-// way but Release that leads out of them, and what it gives is private.
+// This file moves a Builder, a Sum or a UserBuilder between the machines of one trusted pipeline.
+// It is the only way but Release that leads out of them, and what it gives is private.
 
-// The two kinds of private state.
+// The kinds of private state.
 const (
 	privateBuilder = 1
 	privateSum     = 2
+	privateUsers   = 3
 )
 
 const privateVersion = 4
+
+// privateHead are the fields that a state begins with.
+func (p *Params) privateHead(kind *byte, class *wire.KeyClass) []wire.Field {
+	return append([]wire.Field{wire.Byte(kind), wire.Byte(class)}, p.fields()...)
+}
+
+// appendState appends a head and what write appends.
+func appendState[K hashing.Key, S any](held private.State[S], kind byte, p Params, name string, dst []byte, write func(s *S, dst []byte) []byte) ([]byte, error) {
+	return private.Append(held, dst, "misragries: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {
+		class := wire.KeysOf[K]().Class()
+		dst = wire.AppendFields(wire.AppendHeader(dst, wire.KindPrivate, privateVersion), p.privateHead(&kind, &class))
+		return write(s, dst)
+	})
+}
+
+// restoreState reads a head with these Params, and the rest by read, which returns what stores it
+// or an error.
+func restoreState[K hashing.Key, S any](held private.State[S], kind byte, p Params, name string, data []byte, read func(r *wire.Reader, s *S) (func(), error)) error {
+	return private.Restore(held, data, "misragries: RestorePrivateState: the "+name, func(s *S, data []byte) error {
+		var got Params
+		var gotKind byte
+		var class wire.KeyClass
+		r := wire.NewReader("misragries", data)
+		r.Header(wire.KindPrivate, privateVersion)
+		r.Fields(got.privateHead(&gotKind, &class))
+		switch {
+		case r.Err() != nil:
+			return r.Err()
+		case gotKind != kind:
+			r.Fail("another kind of state")
+		case class != wire.KeysOf[K]().Class():
+			r.Fail("keys of another type")
+		case got != p:
+			return fault.Mismatch("misragries", "Params", p, got)
+		}
+		store, err := read(r, s)
+		if done := r.Done(); done != nil {
+			return done
+		}
+		if err != nil {
+			return err
+		}
+		store()
+		return nil
+	})
+}
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // keys and exact counts, protected by nothing. It is for a pipeline that moves its builders between
@@ -32,145 +78,91 @@ const privateVersion = 4
 // The Builder stays as it is. Whoever restores the state and releases it spends the budget; do so
 // once. The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return dst, private.Missing(b.secret, "misragries: AppendPrivateState: the Builder")
-	}
-	defer private.Leave(b.secret)
-	keys := wire.KeysOf[K]()
-	dst = appendPrivateHead(dst, privateBuilder, keys, b.params)
-	dst = append(dst, bit(s.Merged), bit(s.Given))
-	return s.Sketch.Append(dst), nil
+	return appendState[K](b.secret, privateBuilder, b.params, "Builder", dst, func(s *sketch.Stream[K], dst []byte) []byte {
+		dst = wire.AppendFields(dst, []wire.Field{wire.Flags(&s.Merged, &s.Given)})
+		return s.Sketch.Append(dst)
+	})
 }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
 // gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
 // [ErrFormat]; the Builder is then unchanged.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return private.Missing(b.secret, "misragries: RestorePrivateState: the Builder")
-	}
-	defer private.Leave(b.secret)
-	keys := wire.KeysOf[K]()
-	r := wire.NewReader("misragries", data)
-	if err := readPrivateHead(r, privateBuilder, keys, b.params); err != nil {
-		return err
-	}
-	merged, given := r.Uint8(), r.Uint8()
-	if merged > 1 || given > 1 {
-		r.Fail("an unknown origin of the counters")
-	}
-	restored := sketch.New[K](b.params.Counters)
-	restored.Read(r, b.params.Counters, b.params.Dim)
-	if err := r.Done(); err != nil {
-		return err
-	}
-	in := OneStream
-	if given == 1 {
-		in = GivenCounters
-	}
-	if _, err := b.params.check(in); err != nil && merged == 0 {
-		return err
-	}
-	if _, err := b.params.allowed(Merged); err != nil && merged == 1 {
-		return err
-	}
-	s.Sketch, s.Merged, s.Given = *restored, merged == 1, given == 1
-	return nil
+	p := b.params
+	return restoreState[K](b.secret, privateBuilder, p, "Builder", data, func(r *wire.Reader, s *sketch.Stream[K]) (func(), error) {
+		d := sketch.Stream[K]{Sketch: *sketch.New[K](p.Counters), Dim: p.Dim}
+		r.Fields([]wire.Field{wire.Flags(&d.Merged, &d.Given)})
+		d.Read(r, p.Counters, p.Dim)
+		var err error
+		switch {
+		case d.Merged:
+			err = p.allowed()
+		case d.Given:
+			_, _, err = p.check(givenCounters)
+		default:
+			_, _, err = p.check(oneStream)
+		}
+		return func() { *s = d }, err
+	})
 }
 
-// bit returns 1 for true.
-func bit(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
+// AppendPrivateState appends all that the UserBuilder holds to dst. WHAT IT APPENDS IS PRIVATE
+// DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
+func (b *UserBuilder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
+	return appendState[K](b.userSecret, privateUsers, b.params, "UserBuilder", dst, func(s *userState[K], dst []byte) []byte {
+		return s.sketch.Append(dst)
+	})
+}
+
+// RestorePrivateState replaces what the UserBuilder holds by a state that
+// [UserBuilder.AppendPrivateState] gave, to merge it with that of another machine, say. The errors
+// are those of [Builder.RestorePrivateState].
+func (b *UserBuilder[K]) RestorePrivateState(data []byte) error {
+	return restoreState[K](b.userSecret, privateUsers, b.params, "UserBuilder", data, func(r *wire.Reader, s *userState[K]) (func(), error) {
+		restored := b.empty()
+		restored.Read(r, b.params.Counters, b.params.Dim)
+		return func() { s.sketch = restored }, nil
+	})
+}
+
+// fields are those of a Sum without its units.
+func (s *sumState[K]) fields() []wire.Field {
+	return []wire.Field{wire.Int(&s.sketches, math.MaxInt32), wire.Signed(&s.lost), wire.Flags(&s.unknown)}
 }
 
 // AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as
 // with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
 func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(t.sumSecret)
-	if s == nil {
-		return dst, private.Missing(t.sumSecret, "misragries: AppendPrivateState: the Sum")
-	}
-	defer private.Leave(t.sumSecret)
-	keys := wire.KeysOf[K]()
-	dst = appendPrivateHead(dst, privateSum, keys, t.params)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketches))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.length))
-	dst = append(dst, bit(s.unknown))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.units)))
-	for _, key := range slices.SortedFunc(maps.Keys(s.units), wire.Compare[K]) {
-		dst = keys.Append(dst, key)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.units[key]))
-	}
-	return dst, nil
+	return appendState[K](t.sumSecret, privateSum, t.params, "Sum", dst, func(s *sumState[K], dst []byte) []byte {
+		keys, n := wire.KeysOf[K](), len(s.units)
+		dst = wire.AppendFields(dst, append(s.fields(), wire.Int(&n, math.MaxInt32)))
+		for _, key := range slices.SortedFunc(maps.Keys(s.units), wire.Compare[K]) {
+			units := s.units[key]
+			dst = wire.AppendFields(keys.Append(dst, key), []wire.Field{wire.Signed(&units)})
+		}
+		return dst
+	})
 }
 
 // RestorePrivateState replaces what the Sum holds by a state that [Sum.AppendPrivateState] gave.
 // The errors are those of [Builder.RestorePrivateState].
 func (t *Sum[K]) RestorePrivateState(data []byte) error {
-	s := private.Enter(t.sumSecret)
-	if s == nil {
-		return private.Missing(t.sumSecret, "misragries: RestorePrivateState: the Sum")
-	}
-	defer private.Leave(t.sumSecret)
-	keys := wire.KeysOf[K]()
-	r := wire.NewReader("misragries", data)
-	if err := readPrivateHead(r, privateSum, keys, t.params); err != nil {
-		return err
-	}
-	sketches := r.Uint32()
-	length, unknown := r.Int64(), r.Uint8()
-	if sketches > math.MaxInt32 || length < 0 || length > sketch.Limit || unknown > 1 {
-		r.Fail("a wrong number of sketches or elements")
-	}
-	n := r.Count(math.MaxInt32, keys.MinSize()+8)
-	units := make(map[K]int64, n)
-	for range n {
-		key, count := keys.Read(r), r.Int64()
-		if _, again := units[key]; r.Err() == nil && (again || count < 1 || count > sketch.Limit || t.params.Dim > 0 && sketch.Outside(key, t.params.Dim)) {
-			r.Fail("an impossible count")
+	p := t.params
+	return restoreState[K](t.sumSecret, privateSum, p, "Sum", data, func(r *wire.Reader, s *sumState[K]) (func(), error) {
+		var d sumState[K]
+		if r.Fields(d.fields()); d.lost < 0 || d.lost > sketch.Limit {
+			r.Fail("a wrong number of elements")
 		}
-		if r.Err() != nil {
-			break
+		keys := wire.KeysOf[K]()
+		n := r.Count(math.MaxInt32, keys.MinSize()+8)
+		d.units = make(map[K]int64, n)
+		for i := 0; i < n && r.Err() == nil; i++ {
+			key, count := keys.Read(r), r.Int64()
+			if _, again := d.units[key]; again || count < 1 || count > sketch.Limit || p.Dim > 0 && sketch.Outside(key, p.Dim) {
+				r.Fail("an impossible count")
+			}
+			d.units[key] = count
 		}
-		units[key] = count
-	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	s.sketches, s.units, s.length, s.unknown = int(sketches), units, length, unknown == 1
-	return nil
-}
-
-// privateHead are the fields that both states begin with.
-func (p *Params) privateHead(state *byte, class *wire.KeyClass) []wire.Field {
-	return append([]wire.Field{wire.Byte(state), wire.Byte(class), wire.Byte(&p.Method), wire.Byte(&p.Sparse)}, p.numbers()...)
-}
-
-func appendPrivateHead[K hashing.Key](dst []byte, state byte, keys wire.Keys[K], p Params) []byte {
-	class := keys.Class()
-	return wire.AppendFields(wire.AppendHeader(dst, wire.KindPrivate, privateVersion), p.privateHead(&state, &class))
-}
-
-// readPrivateHead is its inverse. The Params must be those of the receiver.
-func readPrivateHead[K hashing.Key](r *wire.Reader, state byte, keys wire.Keys[K], want Params) error {
-	var p Params
-	var gotState byte
-	var class wire.KeyClass
-	r.Header(wire.KindPrivate, privateVersion)
-	r.Fields(p.privateHead(&gotState, &class))
-	switch {
-	case r.Err() != nil:
-	case gotState != state:
-		r.Fail("another kind of state")
-	case class != keys.Class():
-		r.Fail("keys of another type")
-	case p != want:
-		return fault.Mismatch("misragries", "Params", want, p)
-	}
-	return r.Err()
+		return func() { s.sketches, s.units, s.lost, s.unknown = d.sketches, d.units, d.lost, d.unknown }, nil
+	})
 }

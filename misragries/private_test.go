@@ -73,7 +73,7 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 }
 
 func TestPrivateStateOfASum(t *testing.T) {
-	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
+	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6, Method: ReducedSum} // which draws nothing yet
 	whole, err := NewSum[int](p)
 	require.NoError(t, err)
 	parts := [2]*Sum[int]{}
@@ -99,6 +99,7 @@ func TestPrivateStateOfASum(t *testing.T) {
 	require.NoError(t, again.RestorePrivateState(data[len("prefix"):]))
 	require.NoError(t, parts[0].Merge(again))
 	require.Equal(t, peek(whole.sumSecret).units, peek(parts[0].sumSecret).units)
+	require.Equal(t, peek(whole.sumSecret).lost, peek(parts[0].sumSecret).lost)
 	require.Equal(t, 6, peek(parts[0].sumSecret).sketches)
 
 	require.ErrorIs(t, parts[0].Merge(again), ErrReleased)
@@ -111,6 +112,49 @@ func TestPrivateStateOfASum(t *testing.T) {
 	_, err = again.AppendPrivateState(nil)
 	require.ErrorIs(t, err, ErrReleased)
 	require.ErrorIs(t, again.RestorePrivateState(data), ErrReleased)
+}
+
+// Users on two machines: the state of one travels, and both are merged as they would be here.
+func TestPrivateStateOfUsers(t *testing.T) {
+	for _, p := range []Params{
+		{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxElements: 3, Method: SparseVector, Dim: 40},
+		{Counters: 8, Epsilon: 1, Dim: 40, MaxElements: 8},
+		{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxElements: 2, Method: KeptZeros},
+	} {
+		half := func(seed int) *UserBuilder[int] {
+			b, err := NewUserBuilder[int](p)
+			require.NoError(t, err)
+			for i := range 60 {
+				b.AddUser([]int{(seed*i + i) % 17, (i * i) % 17})
+			}
+			return b
+		}
+		here, there, again := half(1), half(2), half(3)
+		state, err := there.AppendPrivateState(nil)
+		require.NoError(t, err)
+		require.NoError(t, again.RestorePrivateState(state))
+		for _, b := range []*UserBuilder[int]{there, again} { // it goes on
+			b.AddUser([]int{3, 5})
+		}
+		require.Equal(t, peek(there.userSecret).sketch.Append(nil), peek(again.userSecret).sketch.Append(nil))
+		for n := range state {
+			require.Error(t, again.RestorePrivateState(state[:n]))
+		}
+		elements := build(t, Params{Counters: 8, Epsilon: 1, Dim: 40, MaxElements: 8}, []int{1})
+		require.ErrorIs(t, elements.RestorePrivateState(state), fault.ErrFormat)
+		if p.Method == KeptZeros {
+			require.ErrorIs(t, here.Merge(again), ErrParams)
+			continue
+		}
+		direct := half(1)
+		require.NoError(t, direct.Merge(there))
+		require.NoError(t, here.Merge(again))
+		require.Equal(t, peek(direct.userSecret).sketch.Append(nil), peek(here.userSecret).sketch.Append(nil))
+		_, err = here.Release()
+		require.NoError(t, err)
+		_, err = here.AppendPrivateState(nil)
+		require.ErrorIs(t, err, ErrReleased)
+	}
 }
 
 // Bytes that are no state, or one of other Params, leave the receiver as it is; nothing panics.

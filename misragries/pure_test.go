@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -19,34 +18,34 @@ import (
 func TestPureReleasesSpendTheirBudget(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 16, 64} {
 		for _, m := range []int{1, 2, 17, 64} {
-			for _, in := range []Input{OneStream, GivenCounters, Merged, Summed, Users} {
-				if in == Users && m > k {
+			for _, in := range []input{oneStream, givenCounters, merged, summed, users} {
+				if in == users && m > k {
 					continue
 				}
 				p := Params{Counters: k, Epsilon: 0.7, Dim: 100_000}.of(in, m)
-				c, err := p.choose(in)
+				_, c, err := p.check(in)
 				require.NoError(t, err)
 				require.Equal(t, PureUniverse, c.method)
 				steps, units, length := float64(m), float64(2*k-1), 1.0
-				if in == Merged {
+				if in == merged {
 					units, length = float64(k*(k+1)/2), float64(k+1)
 				}
-				if in == Users && steps*units > float64(k*(k+1)/2) {
+				if in == users && steps*units > float64(k*(k+1)/2) {
 					steps, units, length = 1, float64(k*(k+1)/2), float64(k+1)
 					require.True(t, c.together)
 				}
 				loss := func(c calibration) float64 { // of the worst neighbour and the worst output
-					sum := units / c.scale
+					sum := units / c.Scale
 					if c.lost > 0 {
 						sum += length / c.lost
 					}
 					return steps * sum
 				}
-				require.Equal(t, in == GivenCounters, c.lost == 0)
+				require.Equal(t, in == givenCounters, c.lost == 0)
 				require.LessOrEqual(t, loss(c), 0.7)
 				require.InEpsilon(t, 0.7, loss(c), 1e-12)
 				half := c
-				half.scale /= 2
+				half.Scale /= 2
 				require.Greater(t, loss(half), 0.7)
 				if half = c; c.lost > 0 {
 					half.lost /= 2
@@ -58,14 +57,14 @@ func TestPureReleasesSpendTheirBudget(t *testing.T) {
 	// Scales in counts at ε = 1, and of users with few keys.
 	for _, row := range []struct {
 		k, m int
-		in   Input
+		in   input
 		want float64
 	}{
-		{64, 0, Summed, 1.95}, {64, 0, Merged, 32}, {64, 17, Users, 32}, {64, 4, Users, 7.8}, {1024, 0, Summed, 2}, {1024, 0, Merged, 512}, {1024, 4, Users, 8}, {1024, 16, Users, 32},
+		{64, 0, summed, 1.95}, {64, 0, merged, 32}, {64, 17, users, 32}, {64, 4, users, 7.8}, {1024, 0, summed, 2}, {1024, 0, merged, 512}, {1024, 4, users, 8}, {1024, 16, users, 32},
 	} {
-		c, err := Params{Counters: row.k, Epsilon: 1, Dim: 100_000}.of(row.in, row.m).choose(row.in)
+		_, c, err := Params{Counters: row.k, Epsilon: 1, Dim: 100_000}.of(row.in, row.m).check(row.in)
 		require.NoError(t, err)
-		d, u := c.scale/c.per, row.want
+		d, u := c.Scale/c.per, row.want
 		require.Greater(t, d, 0.99*u)
 		require.Less(t, d, 1.13*u, "a part of ε is that of the length")
 	}
@@ -76,7 +75,7 @@ func TestPureReleasesSpendTheirBudget(t *testing.T) {
 func TestPureReleaseOfMergedSketchesExactly(t *testing.T) {
 	for k := 1; k <= 3; k++ {
 		p := Params{Counters: k, Epsilon: 1.3, Dim: uint64(k + 2)}
-		c, err := p.choose(Merged)
+		_, c, err := p.check(merged)
 		require.NoError(t, err)
 		worst := func(c calibration) float64 {
 			low, high, common := sketch.New[int](k), sketch.New[int](k), sketch.New[int](k)
@@ -102,7 +101,7 @@ func TestPureReleaseOfMergedSketchesExactly(t *testing.T) {
 			}
 			a, b, loss := values(low), values(high), 0.0
 			for i := range a { // coordinates are independent, so their largest losses add up
-				d := discreteLaplace(c.scale)
+				d := discreteLaplace(c.Scale)
 				if i == len(a)-1 {
 					d = discreteLaplace(c.lost)
 				}
@@ -116,7 +115,7 @@ func TestPureReleaseOfMergedSketchesExactly(t *testing.T) {
 		}
 		require.LessOrEqual(t, worst(c), 1.3*(1+1e-9), "k = %d", k)
 		half := c
-		half.scale /= 2
+		half.Scale /= 2
 		require.Greater(t, worst(half), 1.3, "half the noise")
 	}
 }
@@ -129,7 +128,7 @@ func TestPureReleases(t *testing.T) {
 	require.Equal(t, budget.PureDP(1, budget.Element(budget.AddRemove)), sum.Guarantee())
 	plan, err := p.Plan(2)
 	require.NoError(t, err)
-	require.InEpsilon(t, 2.8, plan.Costs[0].StdDev, 0.08)
+	require.InEpsilon(t, 2.8, plan.Rows[0].StdDev, 0.08)
 	for range 2 {
 		b, err := New[int](p)
 		require.NoError(t, err)
@@ -139,8 +138,8 @@ func TestPureReleases(t *testing.T) {
 	h, err := sum.Release()
 	require.NoError(t, err)
 	require.Equal(t, 64, h.Len())
-	require.InDelta(t, 6000, h.Estimate(0), 40*h.StdDev())
-	require.InDelta(t, 1000, h.Estimate(2), 40*h.StdDev())
+	require.InDelta(t, 6000, h.Estimate(0), 40*h.stdDev())
+	require.InDelta(t, 1000, h.Estimate(2), 40*h.stdDev())
 	dptest.Alarm(t, 1e-10)
 	lo, hi := h.Interval(1, 1-1e-10)
 	require.LessOrEqual(t, lo, 2000.0)
@@ -151,11 +150,11 @@ func TestPureReleases(t *testing.T) {
 	require.NoError(t, a.Merge(b))
 	h, err = a.Release()
 	require.NoError(t, err)
-	require.Equal(t, Merged, h.Input())
-	require.InEpsilon(t, 32*math.Sqrt2, h.StdDevAs(Lower), 0.12)
-	require.InDelta(t, 50_000, h.Estimate(0), 40*h.StdDev())
+	require.Equal(t, merged, h.law.input)
+	require.InEpsilon(t, 32*math.Sqrt2, h.lowerDev(), 0.12)
+	require.InDelta(t, 50_000, h.Estimate(0), 40*h.stdDev())
 
-	p.MaxKeys = 17
+	p.MaxElements = 17
 	u, err := NewUserBuilder[int](p)
 	require.NoError(t, err)
 	v, err := NewUserBuilder[int](p)
@@ -168,7 +167,7 @@ func TestPureReleases(t *testing.T) {
 	h, err = u.Release()
 	require.NoError(t, err)
 	require.Equal(t, budget.PureDP(1, budget.User(17, budget.AddRemove)), h.Guarantee())
-	require.InDelta(t, 40_000, h.Estimate(2), 40*h.StdDev())
+	require.InDelta(t, 40_000, h.Estimate(2), 40*h.stdDev())
 }
 
 // The largest of more values than are released, by the loop and by layers alike.
@@ -195,22 +194,21 @@ func TestTopOfManyValues(t *testing.T) {
 // counters, also of one sketch of a sum.
 func TestLengthHasItsNoise(t *testing.T) {
 	notShort(t)
-	for _, in := range []Input{OneStream, Merged, Summed, Users} {
+	for _, in := range []input{oneStream, merged, summed, users} {
 		p := Params{Counters: 3, Epsilon: 1, Dim: 50}
-		c, err := p.choose(in)
-		if in == Users {
-			p.MaxKeys = 3
-			c, err = p.choose(in)
+		if in == users {
+			p.MaxElements = 3
 		}
+		_, c, err := p.check(in)
 		require.NoError(t, err)
 		stream := repeat(90, 40, 30, 20, 10)
-		s := prepare(t, in, p, stream)
+		s := fill(t, in, p, stream)
 		var length int64
 		switch b := s.(type) {
 		case *Builder[int]:
 			length = peek(b.secret).Sketch.Length(3)
 		case *Sum[int]:
-			length = peek(b.sumSecret).length
+			length = peek(b.sumSecret).lost
 			require.EqualValues(t, len(stream), length)
 		case *UserBuilder[int]:
 			length = peek(b.userSecret).sketch.Length(3)
@@ -222,28 +220,46 @@ func TestLengthHasItsNoise(t *testing.T) {
 		}
 		masses[0], masses[40] = d.CDF(-20), d.Survival(19)
 		for range 3000 {
-			h := newHistogram[int](p, c)
-			var src noise.Source
-			h.releaseLength(&src, contents[int]{lost: length})
+			h := release(new(noise.Source), p, c, 1, contents[int]{lost: length})
 			counts[min(max(h.lost-length, -20), 20)+20]++
 		}
 		dptest.ChiSquare(t, in.String(), counts, masses, 1e-10)
 	}
-	p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3}
-	sum, err := NewSum[int](p)
-	require.NoError(t, err)
-	given, err := FromCounters(p, map[int]int64{1: 500})
-	require.NoError(t, err)
-	require.NoError(t, sum.Add(given))
-	require.NoError(t, sum.Add(build(t, p, repeat(500))))
-	h, err := sum.Release()
-	require.NoError(t, err)
-	require.Zero(t, h.lost)
-	require.Zero(t, h.law.lost)
-	require.Equal(t, h.EstimateAs(1, Lower), h.Estimate(1))
-	_, hi := h.Interval(1, 0.9)
-	require.True(t, math.IsInf(hi, 1))
-	dptest.Codec[Histogram[int]](t, h, dptest.DeepEqual)
+}
+
+// Of given counters D is not known, so a sum with one such sketch tells nothing of what it lost,
+// also if elements came after, or its private state was moved: no length, and no W, which would
+// tell D.
+func TestSumOfGivenCountersTellsNothing(t *testing.T) {
+	for _, m := range []Method{ReducedSum, TrimmedSum} {
+		for _, length := range []uint64{0, 2000} {
+			p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3, Method: m, MaxLength: length}
+			sum, err := NewSum[int](p)
+			require.NoError(t, err)
+			given, err := FromCounters(p, map[int]int64{1: 500})
+			require.NoError(t, err)
+			given.AddSlice(repeat(0, 7))
+			require.NoError(t, sum.Add(given))
+			require.NoError(t, sum.Add(build(t, p, repeat(0, 500))))
+			state, err := sum.AppendPrivateState(nil)
+			require.NoError(t, err)
+			moved, err := NewSum[int](p)
+			require.NoError(t, err)
+			require.NoError(t, moved.RestorePrivateState(state))
+			for _, sum := range []*Sum[int]{sum, moved} {
+				h, err := sum.Release()
+				require.NoError(t, err)
+				require.False(t, h.known)
+				require.Zero(t, h.lost)
+				require.Zero(t, h.law.lost)
+				require.Equal(t, h.Lower(1), h.Estimate(1))
+				_, hi := h.Interval(1, 0.9)
+				require.Equal(t, length == 0, math.IsInf(hi, 1))
+				require.GreaterOrEqual(t, hi, 1007.0)
+				dptest.Codec[Histogram[int]](t, h, dptest.DeepEqual)
+			}
+		}
+	}
 }
 
 // Of given counters D is not known, so neither is the length of a sketch that they were merged
@@ -276,27 +292,27 @@ func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
 // Merged sketches and those of users tell D as one number more: their intervals end, and a
 // key that comes all the time is off by the noise alone.
 func TestSparseVectorsTellD(t *testing.T) {
-	for _, in := range []Input{OneStream, Merged, Users} {
-		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-3, Sparse: sparse.Laplace, Method: SparseVector}
+	for _, in := range []input{oneStream, merged, users} {
+		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-3, Method: SparseVector}
 		switch in {
-		case Merged:
+		case merged:
 			p.Method = Auto
-		case Users:
-			p.MaxKeys = 2
+		case users:
+			p.MaxElements = 2
 		}
 		var stream []int
 		for i := range 15_000 {
 			stream = append(stream, 0, 0, 1+i%100, 1+i%100)
 		}
-		s := prepare(t, in, p, stream)
+		s := fill(t, in, p, stream)
 		h, err := s.Release()
 		require.NoError(t, err)
-		require.Greater(t, h.Undercount(0), 1000.0)
-		require.InDelta(t, 30_000, h.Estimate(0), 40*h.StdDev(), in)
+		require.Greater(t, h.law.counts(h.lost), 800.0)
+		require.InDelta(t, 30_000, h.Estimate(0), 40*h.stdDev(), in)
 		dptest.Alarm(t, 1e-10)
 		lo, hi := h.Interval(0, 1-1e-10)
 		require.LessOrEqual(t, lo, 30_000.0)
 		require.GreaterOrEqual(t, hi, 30_000.0)
-		require.Less(t, hi-lo, 60_000./17+60*h.StdDev())
+		require.Less(t, hi-lo, 60_000./17+60*h.stdDev())
 	}
 }

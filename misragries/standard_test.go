@@ -9,169 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/misragries/internal/law"
 	"github.com/dpsketch/dpsketch/noise"
 )
-
-// noiseFor returns the law of η and of every L that is drawn at ε.
-func noiseFor(epsilon float64) noise.DiscreteLaplace {
-	scale, err := noise.LaplaceScale(epsilon, 1)
-	if err != nil {
-		panic(err)
-	}
-	d, err := noise.NewDiscreteLaplace(scale)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
-
-// standardByDefinition returns Σ_x Pr[η = x]·(1 − F(τ−1−x)^k), term by term with compensation.
-func standardByDefinition(k int, epsilon, tau float64) float64 {
-	d := noiseFor(epsilon)
-	sum, lost := 0.0, 0.0
-	for x := math.Ceil(tau + 60/epsilon); x >= -60/epsilon; x-- {
-		below := -d.Survival(tau - 2 - x) // ln F(τ−1−x), through the smaller tail
-		if below > -0.5 {
-			below = math.Log1p(below)
-		} else {
-			below = math.Log(d.CDF(tau - 2 - x))
-		}
-		term := d.Prob(x) * -math.Expm1(float64(k)*below)
-		next := sum + term
-		lost += term - (next - sum)
-		sum = next
-	}
-	return sum + lost
-}
-
-// δ against its definition, where the terms are summed one by one and where midpoints stand for
-// them.
-func TestStandardDeltaIsItsDefinition(t *testing.T) {
-	epsilons := []float64{0x1p-10, 0x1p-8, 0.05, 0.5, 1, 3, 20}
-	if !dptest.Long() {
-		epsilons = epsilons[2:]
-	}
-	for _, epsilon := range epsilons {
-		for _, k := range []int{1, 2, 3, 64, 1024, 1 << 20, maxCounters} {
-			for _, reach := range []float64{0, 0.3, 3, 9, 30} {
-				tau := 1 + math.Ceil(reach/epsilon)
-				want := standardByDefinition(k, epsilon, tau)
-				require.InEpsilon(t, want, math.Exp(logStandardDelta(k, epsilon, tau)), 1e-12, "k = %d, ε = %v, τ = %v", k, epsilon, tau)
-			}
-		}
-	}
-}
-
-// Midpoints: the bound on their error, against a sixteenth of the step, at the largest sums there
-// are.
-func TestStandardMidpoints(t *testing.T) {
-	for _, epsilon := range []float64{limits.MinEpsilon, 0x1p-17} {
-		for _, k := range []int{2, 300, maxCounters} {
-			for _, reach := range []float64{0.1, 2, 12, 40} {
-				s, tau := standardSum{k: float64(k), epsilon: epsilon}, math.Ceil(reach/epsilon)
-				require.InDelta(t, s.logDelta(tau, 16*cells), s.logDelta(tau, cells), 1e-12, "k = %d, ε = %v, τ = %v", k, epsilon, tau)
-			}
-		}
-	}
-	// With eight cells the same sum is far off: the test can fail.
-	s := standardSum{k: maxCounters, epsilon: 0x1p-20}
-	require.Greater(t, math.Abs(s.logDelta(0x1p25, cells)-s.logDelta(0x1p25, 8)), 1e-7)
-}
-
-// The derivatives at the ends against differences, also where they hardly matter.
-func TestStandardDerivatives(t *testing.T) {
-	const epsilon, h = 1e-3, 5.0
-	for _, k := range []float64{1, 2, 3, 40} {
-		for _, rate := range []float64{0, 2} {
-			s := standardSum{k: k, epsilon: epsilon, rate: rate, from: 10}
-			f := func(t float64) float64 { return s.each(t, t+1, 1) }
-			for _, x := range []float64{20, 300, 2500} {
-				first, third := s.derivatives(x)
-				odd1, odd2, odd3 := f(x+h)-f(x-h), f(x+2*h)-f(x-2*h), f(x+3*h)-f(x-3*h)
-				require.InDelta(t, (45*odd1-9*odd2+odd3)/(60*h), first, 1e-9*k*epsilon)
-				require.InDelta(t, (-13*odd1+8*odd2-odd3)/(8*h*h*h), third, 1e-4*k*epsilon*epsilon*epsilon)
-			}
-		}
-	}
-}
-
-// One counter is the case that has a closed form; k counters lie between it and the union bound,
-// and δ falls with τ and rises with k.
-func TestStandardDeltaBounds(t *testing.T) {
-	for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 0.01, 1, 10, limits.MaxEpsilon} {
-		last := math.Inf(1)
-		for _, reach := range []float64{0, 0.5, 2, 10, 100, 700, 5000} {
-			tau := 1 + math.Ceil(reach/epsilon)
-			one := logSurvivalSum(epsilon, tau-1)
-			require.InDelta(t, one, logStandardDelta(1, epsilon, tau), 1e-12*max(1, -one), "ε = %v, τ = %v", epsilon, tau)
-			previous := one
-			for _, k := range []int{2, 50, 1 << 14, maxCounters} {
-				got := logStandardDelta(k, epsilon, tau)
-				slack := 1e-12 * max(1, -got)
-				require.GreaterOrEqual(t, got, previous-slack)
-				require.LessOrEqual(t, got, min(0, one+math.Log(float64(k)))+slack)
-				previous = got
-			}
-			require.LessOrEqual(t, previous, last+1e-12*max(1, -previous))
-			last = previous
-		}
-	}
-}
-
-// The table of exact thresholds by k, beside that of kept zeros, which does not grow, and the
-// paper's.
-func TestStandardThresholdTable(t *testing.T) {
-	for _, row := range []struct {
-		epsilon, delta float64
-		want           [5]int64 // k = 1, 2, 3, 64, 1024
-		kept           int64
-		paper64, paper float64
-	}{
-		{0.5, 1e-6, [5]int64{32, 34, 35, 41, 46}, 33, 70.2, 81.2},
-		{1, 1e-6, [5]int64{17, 18, 18, 21, 24}, 17, 35.6, 41.1},
-		{1, 1e-9, [5]int64{24, 25, 25, 28, 31}, 25, 49.4, 54.9},
-		{2, 1e-6, [5]int64{9, 10, 10, 11, 13}, 9, 18.3, 21.1},
-	} {
-		for i, k := range []int{1, 2, 3, 64, 1024} {
-			tau := leastStandardThreshold(k, row.epsilon, row.delta)
-			require.Equal(t, row.want[i], tau, "k = %d, %+v", k, row)
-			require.LessOrEqual(t, standardByDefinition(k, row.epsilon, float64(tau)), row.delta)
-			require.Greater(t, standardByDefinition(k, row.epsilon, float64(tau)-1), row.delta, "τ − 1 must not do")
-		}
-		require.Equal(t, row.kept, leastThreshold(64, row.epsilon, row.delta))
-		paper := func(k float64) float64 { return 1 + 2*math.Log((k+1)/(2*row.delta))/row.epsilon }
-		require.InDelta(t, row.paper64, paper(64), 0.06)
-		require.InDelta(t, row.paper, paper(1024), 0.06)
-	}
-}
-
-// Extremes: no overflow, no NaN, monotone, and in units of 1/ε a limit as ε falls.
-func TestStandardThresholdExtremes(t *testing.T) {
-	notShort(t)
-	counters := []int{1, 2, 1024, maxCounters}
-	deltas := []float64{1 - 0x1p-53, 0.9, 0.5, 1e-6, 1e-30, 1e-300, minDelta}
-	if !dptest.Long() {
-		counters, deltas = counters[2:3], []float64{0.9, 1e-6, minDelta}
-	}
-	for _, k := range counters {
-		last := int64(0)
-		for _, delta := range deltas {
-			for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 1, 100, limits.MaxEpsilon} {
-				tau := leastStandardThreshold(k, epsilon, delta)
-				require.GreaterOrEqual(t, tau, int64(1), fmt.Sprint(k, epsilon, delta))
-				require.LessOrEqual(t, float64(tau), 2+1500/epsilon)
-				require.LessOrEqual(t, logStandardDelta(k, epsilon, float64(tau)), math.Log(delta))
-			}
-			fine := float64(leastStandardThreshold(k, limits.MinEpsilon, delta)) * limits.MinEpsilon
-			coarse := float64(leastStandardThreshold(k, 0x1p-12, delta)) * 0x1p-12
-			require.InDelta(t, fine, coarse, 3*0x1p-12)
-			tau := leastStandardThreshold(k, 1, delta)
-			require.GreaterOrEqual(t, tau, last)
-			last = tau
-		}
-	}
-}
 
 // standardNeighbours returns the pairs of neighbours with the zero keys freed, each once but for
 // the names of the keys.
@@ -196,7 +36,7 @@ func TestStandardReleaseIsPrivateExactly(t *testing.T) {
 	}
 	for k := 1; k <= 3; k++ {
 		pairs := standardNeighbours(k, 4, length)
-		worst := func(l law, epsilon float64) float64 {
+		worst := func(l drawn, epsilon float64) float64 {
 			largest := 0.0
 			for _, pair := range pairs {
 				largest = max(largest, l.hockeyStick(pair[0], pair[1], epsilon), l.hockeyStick(pair[1], pair[0], epsilon))
@@ -206,16 +46,16 @@ func TestStandardReleaseIsPrivateExactly(t *testing.T) {
 		for _, s := range []struct{ epsilon, delta float64 }{{0.5, 1e-2}, {1, 1e-6}, {2, 1e-3}} {
 			t.Run(fmt.Sprintf("k=%d/epsilon=%v/delta=%v", k, s.epsilon, s.delta), func(t *testing.T) {
 				d := noiseFor(s.epsilon)
-				tau := leastStandardThreshold(k, s.epsilon, s.delta)
-				exact := worst(law{noise: d, tau: tau}, s.epsilon)
+				tau := law.FreedThreshold(k, s.epsilon, s.delta)
+				exact := worst(drawn{noise: d, tau: tau}, s.epsilon)
 				require.LessOrEqual(t, exact, s.delta)
-				require.InEpsilon(t, math.Exp(logStandardDelta(k, s.epsilon, float64(tau))), exact, 1e-9, "the formula is attained")
-				require.Greater(t, worst(law{noise: d, tau: tau - 1}, s.epsilon), s.delta, "one lower must not be private")
+				require.InEpsilon(t, math.Exp(law.FreedDelta(k, s.epsilon, float64(tau))), exact, 1e-9, "the formula is attained")
+				require.Greater(t, worst(drawn{noise: d, tau: tau - 1}, s.epsilon), s.delta, "one lower must not be private")
 				half, err := noise.NewDiscreteLaplace(d.Scale() / 2)
 				require.NoError(t, err)
-				require.Greater(t, worst(law{noise: half, tau: tau}, s.epsilon), s.delta, "half the noise must not be private")
+				require.Greater(t, worst(drawn{noise: half, tau: tau}, s.epsilon), s.delta, "half the noise must not be private")
 				if k > 1 {
-					require.Greater(t, exact, Delta(k, s.epsilon, tau), "more than with zeros kept")
+					require.Greater(t, exact, keptDelta(k, s.epsilon, tau), "more than with zeros kept")
 				}
 			})
 		}
@@ -228,7 +68,7 @@ func TestStandardStableCountersRevealNothingMore(t *testing.T) {
 	const k = 3
 	d := noiseFor(1)
 	for _, tau := range []int64{1, 2, 9} {
-		l, bound := law{noise: d, tau: tau}, math.Exp(logStandardDelta(k, 1, float64(tau)))*(1+1e-9)
+		l, bound := drawn{noise: d, tau: tau}, math.Exp(law.FreedDelta(k, 1, float64(tau)))*(1+1e-9)
 		for _, stable := range []int64{1, max(tau-1, 1), tau, tau + 1, tau + 12} {
 			for freed := 0; freed <= k; freed++ {
 				more := &reference[int]{counts: map[int]int64{}, decrements: 1}

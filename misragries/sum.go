@@ -12,16 +12,18 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Sum adds up the sketches of many streams, each reduced first, for one release whose noise does
-// not grow with the number of sketches (section 6 of the paper, and reducedsum_delta.go). It is the
-// default for distributed use. It holds private data, as a Builder does, and up to k keys for each
-// sketch. One goroutine at a time may use it.
+// Sum adds up the sketches of many streams for one release whose noise does not grow with the
+// number of sketches: the default for servers that trust one, and for goroutines. Each sketch is
+// reduced first, by the mean of its smallest counters (TrimmedSum, package law) or of all
+// (ReducedSum, section 6 of the paper). It holds private data, as a Builder does, and up to k keys
+// for each sketch. One goroutine at a time may use it.
 //
-// The threshold depends on k, and is largest near k = 16. A part of ε is spent on the length of all
-// streams, which bounds what the sketches lost. At ε = 1, δ = 1e-6:
+// What a key loses by the reduction of each sketch, and the threshold, depend on k. At ε = 1, δ =
+// 1e-6, by TrimmedSum, besides the smallest counters:
 //
-//	k           1     2      4      16     64     256    1024   2²⁰
-//	threshold   9.5   17.3   22.6   25.4   20.6   17.3   15.5   13.7
+//	k          16    64    256   1024  4096
+//	each       1.8   1.8   .66   .27   .12
+//	threshold  25.5  25.5  19.6  16.6  15.2
 type Sum[K hashing.Key] struct {
 	sumSecret[K]
 	params  Params
@@ -35,8 +37,8 @@ type sumSecret[K hashing.Key] = private.State[sumState[K]]
 type sumState[K hashing.Key] struct {
 	sketches int
 	units    map[K]int64
-	length   int64 // of all, in units
-	unknown  bool  // of one of them the length is not known
+	lost     int64 // of all, in units: W, or their length
+	unknown  bool  // of one of them that is not known
 	src      noise.Source
 }
 
@@ -45,18 +47,16 @@ type sumState[K hashing.Key] struct {
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
-	l, err := checkFor[K](p, Summed)
+	p, c, err := checkFor[K](p, summed)
 	if err != nil {
 		return nil, err
 	}
-	p.Delta += 0 // no −0
-	s := private.New(sumState[K]{units: map[K]int64{}})
-	return &Sum[K]{sumSecret: s, params: p, law: l, promise: p.guarantee(l)}, nil
+	return &Sum[K]{private.New(sumState[K]{units: map[K]int64{}}), p, c, p.guarantee(c)}, nil
 }
 
-// Guarantee returns what the release promises: (ε, δ) for one element of all streams or, where
-// MaxElements is more than 1, for one user, whose elements may be in several streams. It stays the
-// same after the Release. The zero Sum promises nothing.
+// Guarantee returns what the release promises: (ε, δ) for one element of all streams or, with
+// MaxElements, for one user, whose elements may be in several streams. It stays the same after the
+// Release. The zero Sum promises nothing.
 func (t *Sum[K]) Guarantee() budget.Guarantee { return t.promise }
 
 // Add adds the sketch of one stream, a Builder that nothing was merged into, which gives up its
@@ -80,12 +80,12 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 		case o.Merged: // its neighbours differ in other ways
 			return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", fault.ErrMismatch)
 		}
-		held := methodOf[K](t.law.method).prepare(&s.src, t.law, &o.Sketch)
+		held := prepare(&s.src, t.law, t.params.Counters, &o.Sketch)
 		for _, c := range held.counters {
 			s.add(c.Key, c.Count)
 		}
 		s.sketches++
-		s.length = cutSum(s.length, held.lost)
+		s.lost = cutSum(s.lost, held.lost)
 		s.unknown = s.unknown || o.Given
 		return nil
 	})
@@ -111,7 +111,7 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 			s.add(key, count)
 		}
 		s.sketches = int(min(int64(s.sketches)+int64(o.sketches), math.MaxInt32))
-		s.length = cutSum(s.length, o.length)
+		s.lost = cutSum(s.lost, o.lost)
 		s.unknown = s.unknown || o.unknown
 		return nil
 	})
@@ -127,15 +127,10 @@ func (t *Sum[K]) Release() (*Histogram[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	h := newHistogram[K](t.params, t.law)
-	h.sketches = max(1, s.sketches)
 	units := make([]sketch.Counter[K], 0, len(s.units))
 	for key, count := range s.units {
 		units = append(units, sketch.Counter[K]{Key: key, Count: count})
 	}
 	sketch.Sort(units)
-	if err := methodOf[K](t.law.method).draw(&s.src, h, contents[K]{units, s.length, s.unknown}); err != nil {
-		return nil, err
-	}
-	return h, nil
+	return release(&s.src, t.params, t.law, max(1, s.sketches), contents[K]{units, s.lost, s.unknown}), nil
 }

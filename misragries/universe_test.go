@@ -160,7 +160,7 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 	} {
 		d := noiseOf(t, c.scale)
 		usual := float64(c.k) + 4*math.Sqrt(float64(c.k)) + 8
-		n := full(1000, 800)
+		n := dptest.Full(1000, 800)
 		// at these two, other ties are noticed in few releases
 		controls := c.scale == 1 || c.scale == 0.2
 		if dptest.Long() || c.louder && dptest.Long() {
@@ -274,7 +274,7 @@ func topLaw(d noise.DiscreteLaplace, k int, values []int64, reach int64) (output
 // down to negative values.
 func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
 	notShort(t)
-	n := full(20_000, 5_000)
+	n := dptest.Full(20_000, 5_000)
 	var src noise.Source
 	for _, c := range []struct {
 		k      int

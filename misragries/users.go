@@ -13,11 +13,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// UserBuilder counts in how many users' sets each key is, where a user has up to MaxKeys distinct
-// keys, and hides a whole user. Of a user with more it counts MaxKeys drawn at random, and all that
-// the release says, intervals included, is of the users that count with the key: not of all who had
-// it. It holds private data, as a Builder does. One goroutine at a time
-// may use it.
+// UserBuilder counts in how many users' sets each key is, where a user has up to MaxElements
+// distinct keys, and hides a whole user. Of a user with more it counts MaxElements drawn at random,
+// and all that the release says, intervals included, is of the users that count with the key: not
+// of all who had it. It holds private data, as a Builder does. One goroutine at a time may use it.
 //
 // It is the sketch of Algorithm 4 (PAMG), released by SparseVector with noise that grows with √k
 // and not with m; or, where that has the lower threshold, as for m below about √k, that of
@@ -34,39 +33,43 @@ type userSecret[K hashing.Key] = private.State[userState[K]]
 
 // userState has the sketch of Algorithm 4 or that of single keys.
 type userState[K hashing.Key] struct {
-	sketch *sketch.Sketch[K] // of MaxKeys counters more than k if they are counted together
+	sketch *sketch.Sketch[K]
 	src    noise.Source
 	keys   []K // of one user
 }
 
-// NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxKeys must be
-// at least 1 and at most Counters: with more keys a user the sketch says nothing.
+// NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxElements must
+// be at least 1 and at most Counters: with more keys a user the sketch says nothing.
 //
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
-	l, err := checkFor[K](p, Users)
+	p, c, err := checkFor[K](p, users)
 	if err != nil {
 		return nil, err
 	}
-	p.Delta += 0 // no −0
-	b := &UserBuilder[K]{params: p, law: l, promise: p.guarantee(l)}
-	counters := p.Counters
-	if l.together {
-		counters += p.MaxKeys
-	}
-	b.userSecret = private.New(userState[K]{sketch: sketch.New[K](counters)})
+	b := &UserBuilder[K]{params: p, law: c, promise: p.guarantee(c)}
+	b.userSecret = private.New(userState[K]{sketch: b.empty()})
 	return b, nil
 }
 
-// Guarantee returns what the release promises: (ε, δ) for one user with at most MaxKeys keys. It
-// stays the same after a Merge and after the Release. The zero UserBuilder promises nothing.
+// empty returns a sketch without users: of MaxElements counters more than k if they are counted
+// together.
+func (b *UserBuilder[K]) empty() *sketch.Sketch[K] {
+	if b.law.together {
+		return sketch.New[K](b.params.Counters + b.params.MaxElements)
+	}
+	return sketch.New[K](b.params.Counters)
+}
+
+// Guarantee returns what the release promises: (ε, δ) for one user with at most MaxElements keys.
+// It stays the same after a Merge and after the Release. The zero UserBuilder promises nothing.
 func (b *UserBuilder[K]) Guarantee() budget.Guarantee { return b.promise }
 
-// AddUser counts one user's keys, each once, however often it is given. Of more than MaxKeys
-// distinct keys it counts MaxKeys, chosen uniformly by secret randomness. All keys of a user must
-// come in one call: a second call is a second user. Where Dim is given, keys outside [0, Dim) do
-// not count. After Release it does nothing.
+// AddUser counts one user's keys, each once, however often it is given. Of more than MaxElements
+// distinct keys it counts MaxElements, chosen uniformly by secret randomness. All keys of a user
+// must come in one call: a second call is a second user. Where Dim is given, keys outside [0, Dim)
+// do not count. After Release it does nothing.
 func (b *UserBuilder[K]) AddUser(keys []K) {
 	s := private.Enter(b.userSecret)
 	if s == nil {
@@ -80,7 +83,7 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 	}
 	wire.Sort(given)
 	distinct := slices.Compact(given)
-	if m := b.params.MaxKeys; len(distinct) > m {
+	if m := b.params.MaxElements; len(distinct) > m {
 		distinct = subset.Draw(distinct, m, s.src.Uint64N)
 		wire.Sort(distinct)
 	}
@@ -112,7 +115,7 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 			return fault.Mismatch("misragries", "Params", b.params, other.params)
 		case !b.law.together:
 			return fault.Params("misragries", "Method", b.params.Method,
-				"SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged: by these Params they are "+b.law.method.String()+" of single keys")
+				"SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged: by these Params they are "+b.law.method.String()+" of single keys")
 		}
 		s.sketch.Merge(o.sketch, b.params.Counters)
 		return nil
@@ -126,5 +129,5 @@ func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return releaseSketch(&s.src, b.params, b.law, s.sketch, false)
+	return releaseSketch(&s.src, b.params, b.law, s.sketch, false), nil
 }

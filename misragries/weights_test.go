@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
@@ -54,7 +55,7 @@ func privateState[K hashing.Key](t testing.TB, b *Builder[K]) []byte {
 // of keys, states that are encoded, merged and gone on with in between.
 func TestAddNAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
-	for range full(300, 40) {
+	for range dptest.Full(300, 40) {
 		p := Params{Counters: 1 + rng.IntN(30), Epsilon: 1, Delta: 0.05, MaxElements: 1 + rng.IntN(40)}
 		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, uint64(4*p.Counters))
 		events := make([]event, 400)
@@ -110,8 +111,8 @@ func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []ev
 // What is released is the same on every path that takes a Builder: without its noise, a sketch of
 // AddN is that of Add.
 func TestAddNIsReleasedOnEveryPath(t *testing.T) {
-	eachPath(func(name string, in Input, m Method, p Params) {
-		if in == Users || in == GivenCounters {
+	eachPath(func(name string, in input, m Method, p Params) {
+		if in == users || in == givenCounters {
 			return
 		}
 		t.Run(name, func(t *testing.T) {
@@ -126,10 +127,10 @@ func TestAddNIsReleasedOnEveryPath(t *testing.T) {
 			}
 			var r releaser = half()
 			switch in {
-			case Merged:
+			case merged:
 				b := r.(*Builder[int])
 				require.NoError(t, b.Merge(half()))
-			case Summed:
+			case summed:
 				s, err := NewSum[int](p)
 				require.NoError(t, err)
 				require.NoError(t, s.Add(r.(*Builder[int])))
@@ -137,13 +138,13 @@ func TestAddNIsReleasedOnEveryPath(t *testing.T) {
 				r = s
 			}
 			parts := 1.0
-			if in != OneStream {
+			if in != oneStream {
 				parts = 2
 			}
 			h, err := r.Release()
 			require.NoError(t, err)
 			// reduced without a length it is lower by up to n/(k+1)
-			slack := 60*h.StdDev() + 2000*parts
+			slack := 60*h.stdDev() + 2000*parts
 			require.InDelta(t, 10_000*parts, h.Estimate(3), slack)
 			require.InDelta(t, 4_000*parts, h.Estimate(4), slack)
 		})
@@ -174,12 +175,12 @@ func TestAnEventIsPrivateExactly(t *testing.T) {
 	for k := 1; k <= 3; k++ {
 		p := Params{Counters: k, Epsilon: epsilon, Delta: 0.01, MaxElements: m}
 		c := lawOf(p)
-		l := law{c.noise(), c.threshold}
+		l := drawn{c.noise(), c.Threshold}
 		pairs := func(most int) [][2]*reference[int] {
-			return slices.Concat(eventNeighbours(k, most, full(4, 2), nil), eventNeighbours(k, most, 2, repeat(int(l.tau)+9)))
+			return slices.Concat(eventNeighbours(k, most, dptest.Full(4, 2), nil), eventNeighbours(k, most, 2, repeat(int(l.tau)+9)))
 		}
 		known, beyond := pairs(m), pairs(2*m)
-		worst := func(l law, pairs [][2]*reference[int]) (largest float64) {
+		worst := func(l drawn, pairs [][2]*reference[int]) (largest float64) {
 			for _, pair := range pairs {
 				largest = max(largest, l.hockeyStick(pair[0], pair[1], epsilon), l.hockeyStick(pair[1], pair[0], epsilon))
 			}
@@ -193,19 +194,20 @@ func TestAnEventIsPrivateExactly(t *testing.T) {
 		alone := p
 		alone.MaxElements = 1
 		one := lawOf(alone)
-		require.Greater(t, worst(law{one.noise(), l.tau}, known), p.Delta, "noise of one element")
-		require.Greater(t, worst(law{l.noise, one.threshold}, known), p.Delta, "threshold of one element")
+		require.Greater(t, worst(drawn{one.noise(), l.tau}, known), p.Delta, "noise of one element")
+		require.Greater(t, worst(drawn{l.noise, one.Threshold}, known), p.Delta, "threshold of one element")
 		require.Greater(t, worst(l, beyond), p.Delta, "events of more than MaxElements")
 	}
 }
 
 // The thresholds of events, as the comment at AddN has them.
 func TestEventThresholds(t *testing.T) {
-	for m, want := range map[int][2]float64{1: {17, 15.45}, 20: {19.75, 15.57}, 1500: {24.21, 15.57}} {
+	for m, want := range map[int][3]float64{1: {17, 15.45, 16.633}, 20: {19.75, 15.57, 17.068}, 1500: {24.21, 15.57, 17.473}} {
 		p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxElements: m}
-		require.InDelta(t, want[0], p.Threshold()/float64(m), 0.006)
-		p.Method = ReducedSum
-		require.InDelta(t, want[1], p.Threshold()/float64(m), 0.006)
+		for i, mechanism := range []Method{KeptZeros, ReducedSum, TrimmedSum} {
+			p.Method = mechanism
+			require.InDelta(t, want[i], lawOf(p).lowest()/float64(m), 0.006, "%d, %v", m, mechanism)
+		}
 	}
 }
 
@@ -234,7 +236,7 @@ func eventNeighbours(k, m, length int, first []int) [][2]*reference[int] {
 func TestAnEventIsSoManySteps(t *testing.T) {
 	const m = 3
 	for k := 1; k <= 3; k++ {
-		for _, pair := range eventNeighbours(k, m, full(4, 3), nil) {
+		for _, pair := range eventNeighbours(k, m, dptest.Full(4, 3), nil) {
 			steps := pair[0].decrements - pair[1].decrements
 			require.GreaterOrEqual(t, steps, int64(0))
 			for key, count := range pair[0].counts {

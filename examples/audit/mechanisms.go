@@ -124,7 +124,7 @@ func stream(name string, m misragries.Method, with, without []uint64) audited {
 				key := uint64(i + 1)
 				x[i] = math.NaN()
 				if h.Estimate(key) > 0 {
-					x[i] = h.EstimateAs(key, misragries.Lower)
+					x[i] = h.Lower(key)
 					x[2] = h.Estimate(key) - x[i] // what was lost, as it is told
 				}
 			}
@@ -180,7 +180,7 @@ func readings(h *misragries.Histogram[uint64]) []float64 {
 	x := []float64{math.NaN(), math.NaN(), 0}
 	for key := range uint64(2) {
 		if h.Estimate(key) > 0 {
-			x[key] = h.EstimateAs(key, misragries.Lower)
+			x[key] = h.Lower(key)
 			x[2] = h.Estimate(key) - x[key]
 		}
 	}
@@ -188,7 +188,7 @@ func readings(h *misragries.Histogram[uint64]) []float64 {
 }
 
 func users(name string, own ...uint64) audited {
-	p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 0.02, MaxKeys: 2, Method: misragries.KeptZeros}
+	p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 0.02, MaxElements: 2, Method: misragries.KeptZeros}
 	b := must(misragries.NewUserBuilder[uint64](p))
 	return audited{name, b.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
@@ -205,7 +205,7 @@ func users(name string, own ...uint64) audited {
 			for i := range x[:4] {
 				x[i] = math.NaN()
 				if e := h.Estimate(uint64(i + 1)); e > 0 {
-					x[i] = h.EstimateAs(uint64(i+1), misragries.Lower)
+					x[i] = h.Lower(uint64(i + 1))
 					x[4] = e - x[i]
 					x[5] += x[i]
 				}

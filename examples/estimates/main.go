@@ -3,12 +3,11 @@
 //
 //	estimates [flags]
 //
-// The first table counts the baskets as one stream, in their order: the mean error of the lower
-// reading (the estimate of the paper), of the middle one and of the upper one, which is the
-// default, over the released keys, and in brackets over those of the ten most frequent that are
-// released. The second deals the elements to several sketches, at random or in blocks of time, and
-// releases their sum: its default takes it that a key is spread evenly. At the end are the most
-// frequent words of the King James Bible.
+// The first table counts the baskets as one stream, in their order, and deals the elements to
+// several sketches, at random or in blocks of time, whose sum it releases: the mean error of Lower
+// (the estimate of the paper) and of Estimate over the released keys, and in brackets over those of
+// the ten most frequent that are released. At the end are the most frequent words of the King James
+// Bible.
 //
 // The baskets are generated, from what sets/NAME.txt knows of public sets of baskets: how much each
 // of several hundred articles and groups of articles sold in each of 16 to 512 blocks of time. Flag
@@ -128,8 +127,8 @@ func (opts *options) Run(out io.Writer) error {
 		return fit(sets[0].stream(0), opts.fit, opts.alone, opts.blocks, opts.fine).write(out)
 	}
 	w := &printer{out: out}
-	w.print("Mean |error| of the released keys [of the true top 10], ε = 1, δ = 1e-6\n\n%-8s %8s %6s %4s %-6s %8s %6s %15s %15s %15s %15s\n",
-		"baskets", "elements", "k", "M", "dealt", "n/(k+1)", "shown", "Lower", "Middle", "Upper", "even spread")
+	w.print("Mean |error| of the released keys [of the true top 10], ε = 1, δ = 1e-6\n\n%-8s %8s %6s %4s %-6s %8s %6s %15s %15s\n",
+		"baskets", "elements", "k", "M", "dealt", "n/(k+1)", "shown", "Lower", "Estimate")
 	for _, s := range sets {
 		one, sums := rows()
 		n := 0
@@ -150,8 +149,7 @@ func (opts *options) Run(out io.Writer) error {
 		}
 		n /= opts.releases
 		for _, r := range slices.Concat(one, sums) {
-			w.print("%-8s %8d %6d %4d %-6s %8.0f %6.0f %15s %15s %15s %15s\n", s.name, n, r.k, r.sketches, r.dealt(), float64(n)/float64(r.k+1), r.shown/float64(r.releases),
-				r.cell(misragries.Lower), r.cell(misragries.Middle), r.cell(misragries.Upper), r.even())
+			w.print("%-8s %8d %6d %4d %-6s %8.0f %6.0f %15s %15s\n", s.name, n, r.k, r.sketches, r.dealt(), float64(n)/float64(r.k+1), r.shown/float64(r.releases), r.cell(lower), r.cell(best))
 		}
 	}
 	if opts.data == "" {
@@ -169,14 +167,6 @@ func (r *row) dealt() string {
 		return "blocks"
 	}
 	return "random"
-}
-
-// even is the cell of a sum's default.
-func (r *row) even() string {
-	if r.sketches == 1 {
-		return ""
-	}
-	return r.cell(evenSpread)
 }
 
 // noises is how often the sketch of one stream is released: all its keys share a part of the noise,
@@ -261,9 +251,9 @@ func (opts *options) words(w *printer) error {
 	if err != nil {
 		return err
 	}
-	w.print("\nThe most frequent words of the King James Bible, k = 1024, ε = 1, δ = 1e-9\n\n%-8s %9s %9s %9s\n", "word", "true", "Lower", "Upper")
+	w.print("\nThe most frequent words of the King James Bible, k = 1024, ε = 1, δ = 1e-9\n\n%-8s %9s %9s %9s\n", "word", "true", "Lower", "Estimate")
 	for word, estimate := range h.Top(10) {
-		w.print("%-8s %9.0f %9.0f %9.0f\n", word, truth[word], h.EstimateAs(word, misragries.Lower), estimate)
+		w.print("%-8s %9.0f %9.0f %9.0f\n", word, truth[word], h.Lower(word), estimate)
 	}
 	return w.err
 }

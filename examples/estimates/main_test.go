@@ -13,13 +13,12 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
-	"github.com/dpsketch/dpsketch/misragries"
 )
 
 func TestProgram(t *testing.T) {
 	clitest.Seed(t)
 	clitest.Output(t, new(options), []string{"-sets", "bms1", "-releases", "1"},
-		[]string{"even spread", "64 blocks", "King James"})
+		[]string{"Estimate", "64 blocks", "King James"})
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
 		{"-releases", "0"}, {"-sets", "none"}, {"-fit", "10"}, {"-baskets", "0"}, {"-blocks", "3"}, {"-fine", "-1"}, {"-alone", "1"},
 	})
@@ -102,15 +101,14 @@ func TestReadings(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		row  *row
-		side misragries.Side
-		want float64
+		row     *row
+		reading int
+		want    float64
 	}{
-		{one, misragries.Lower, 527}, {one, misragries.Middle, 258}, {one, misragries.Upper, 162},
-		{summed, misragries.Lower, 714}, {summed, misragries.Upper, 172}, {summed, evenSpread, 88},
+		{one, lower, 527}, {one, best, 162}, {summed, lower, 714}, {summed, best, 88},
 	} {
-		require.InEpsilon(t, c.want, c.row.all[c.side]/c.row.shown, 0.1, "%+v, %v", c.row, c.side)
+		require.InEpsilon(t, c.want, c.row.all[c.reading]/c.row.shown, 0.1, "%+v, %v", c.row, c.reading)
 	}
-	require.Less(t, one.heavy[misragries.Upper]/one.shownOfHeavy, 5.0)
-	require.Greater(t, one.heavy[misragries.Lower]/one.shownOfHeavy, 600.0)
+	require.Less(t, one.heavy[best]/one.shownOfHeavy, 5.0)
+	require.Greater(t, one.heavy[lower]/one.shownOfHeavy, 600.0)
 }

@@ -9,13 +9,17 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// evenSpread stands beside the readings for the default of a sum.
-const evenSpread = misragries.Lower + 1
+// The readings: Lower and Estimate.
+const (
+	lower = iota
+	best
+	readings
+)
 
 // averages are what the readings are off by, over the released keys, and over those of the ten most
 // frequent that are released.
 type averages struct {
-	all, heavy          [evenSpread + 1]float64 // sums of |error|
+	all, heavy          [readings]float64 // sums of |error|
 	shown, shownOfHeavy float64
 	releases            int
 }
@@ -41,11 +45,7 @@ func (a *averages) add(h *misragries.Histogram[uint64], truth map[uint64]float64
 		if isHeavy {
 			a.shownOfHeavy++
 		}
-		for i := range a.all {
-			v := estimate
-			if side := misragries.Side(i); side != evenSpread {
-				v = h.EstimateAs(key, side)
-			}
+		for i, v := range [readings]float64{h.Lower(key), estimate} {
 			off := math.Abs(v - truth[key])
 			a.all[i] += off
 			if isHeavy {
@@ -56,9 +56,9 @@ func (a *averages) add(h *misragries.Histogram[uint64], truth map[uint64]float64
 }
 
 // cell prints the averages of one reading.
-func (a *averages) cell(side misragries.Side) string {
+func (a *averages) cell(reading int) string {
 	if a.shown == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.3g [%.2g]", a.all[side]/a.shown, a.heavy[side]/max(a.shownOfHeavy, 1))
+	return fmt.Sprintf("%.3g [%.2g]", a.all[reading]/a.shown, a.heavy[reading]/max(a.shownOfHeavy, 1))
 }

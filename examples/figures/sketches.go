@@ -25,8 +25,17 @@ func thresholds(_ effort, step func()) (*picture, error) {
 	p.Legend.Left = true
 	p.Y.Min = 0
 	return p, p.add("here, exact", ours, curve(x, func(x float64) float64 {
-		return misragries.Params{Counters: 256, Epsilon: 1, Delta: math.Pow(10, -x)}.Threshold()
+		return sketchThreshold(misragries.Params{Counters: 256, Epsilon: 1, Delta: math.Pow(10, -x)})
 	}))
+}
+
+// sketchThreshold returns the threshold of one stream, NaN for invalid Params.
+func sketchThreshold(p misragries.Params) float64 {
+	plan, err := p.Plan(1)
+	if err != nil {
+		return math.NaN()
+	}
+	return plan.Threshold
 }
 
 // counters is the error of an estimate from a Misra-Gries sketch of k counters: what is not
@@ -38,7 +47,7 @@ func counters(_ effort, step func()) (*picture, error) {
 	p := newPicture("Misra-Gries, ε = 1, 10⁷ elements: error against counters", "counters k", "error of a count").log(true, true)
 	chan2012 := func(k float64) float64 { return -k * math.Log(-math.Expm1(math.Log1p(-beta)/d)) }
 	here := func(k float64) float64 {
-		return misragries.Params{Counters: int(k), Epsilon: 1, Delta: 1e-6}.Threshold()
+		return sketchThreshold(misragries.Params{Counters: int(k), Epsilon: 1, Delta: 1e-6})
 	}
 	for _, c := range []struct {
 		name  string

@@ -23,7 +23,7 @@ func (r *report) writeJSON(out io.Writer) error {
 		DetectionLimit *float64 `json:"detection_limit"`
 		Keys           int      `json:"keys"`
 	}{
-		p.Epsilon, p.Delta, p.Counters, r.hist.Guarantee().String(), r.hist.Threshold(),
+		p.Epsilon, p.Delta, p.Counters, r.hist.Guarantee().String(), r.plan.Threshold,
 		r.opts.confidence, finite(r.hist.DetectionLimit(r.opts.confidence)), len(r.rows),
 	}); err != nil {
 		return err

@@ -26,6 +26,7 @@ const stringKey = 16
 // report is a release, ready to be printed. All of it is post-processing and costs no budget.
 type report struct {
 	hist *misragries.Histogram[string]
+	plan misragries.Plan
 	opts options
 	took time.Duration // from the start to the release
 	rows []row         // by decreasing estimate
@@ -38,6 +39,9 @@ func release(sketch *misragries.Builder[string], opts options, start time.Time) 
 		return nil, err
 	}
 	r := &report{hist: hist, opts: opts, took: time.Since(start)}
+	if r.plan, err = hist.Params().Plan(1); err != nil {
+		return nil, err
+	}
 	for key, estimate := range hist.All() {
 		lo, hi := hist.Interval(key, opts.confidence)
 		r.rows = append(r.rows, row{key, estimate, lo, hi})
@@ -52,9 +56,9 @@ func (r *report) write(out io.Writer, truth map[string]int) error {
 	var b strings.Builder
 	p := r.opts.params
 	fmt.Fprintf(&b, "Sketch:     %s counters, at most %s KiB and the text of their keys\n",
-		grouped(p.Counters), grouped(math.Ceil((float64(p.Size())+stringKey*float64(p.Counters))/1024)))
+		grouped(p.Counters), grouped(math.Ceil((float64(r.plan.Bytes)+stringKey*float64(p.Counters))/1024)))
 	fmt.Fprintf(&b, "Guarantee:  %v; the unit is one element of the stream, added or removed\n", r.hist.Guarantee())
-	fmt.Fprintf(&b, "Threshold:  a key is released when its noisy count reaches %s\n", grouped(r.hist.Threshold()))
+	fmt.Fprintf(&b, "Threshold:  a key is released when its noisy count reaches %s\n", grouped(r.plan.Threshold))
 	fmt.Fprintf(&b, "Released:   %s keys\n", grouped(len(r.rows)))
 	if len(r.rows) > 0 {
 		b.WriteByte('\n')

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
@@ -143,18 +144,25 @@ func (c *counted) frequentRows() (rows []string, err error) {
 		}
 	}
 	for _, way := range []struct {
-		name    string
-		release func() (*misragries.Histogram[string], error)
+		name, constructor string
+		servers           int
+		release           func() (*misragries.Histogram[string], error)
 	}{
-		{"sum of reduced sketches", sum.Release}, {"merged sketch", s.shards[0].Release}, {"one sketch of all", s.whole.Release},
+		{"sum of trimmed sketches", "NewSum", len(s.shards), sum.Release}, {"merged sketch", "Builder.Merge", 2, s.shards[0].Release},
+		{"one sketch of all", "New", 1, s.whole.Release},
 	} {
 		h, err := way.release()
 		if err != nil {
 			return nil, err
 		}
+		plan, err := h.Params().Plan(way.servers)
+		if err != nil {
+			return nil, err
+		}
+		row := plan.Rows[slices.IndexFunc(plan.Rows, func(r misragries.Row) bool { return r.Constructor == way.constructor })]
 		mean, largest := c.errors(h)
 		rows = append(rows, fmt.Sprintf("%6d  %-25s  %9.1f  %8.1f  %5d  %10.1f  %7.1f",
-			len(s.shards), way.name, h.Threshold(), h.StdDev(), h.Len(), mean, largest))
+			len(s.shards), way.name, row.Threshold, row.StdDev, h.Len(), mean, largest))
 	}
 	return rows, nil
 }

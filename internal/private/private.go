@@ -43,6 +43,7 @@ import (
 	"log/slog"
 	"path"
 	"reflect"
+	"strings"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
@@ -219,8 +220,11 @@ func Same[S any](a, b State[S]) bool { return a.at != nil && a.at == b.at }
 // stack does, so that Enter and Leave are inlined.
 const concurrent = "dpsketch: concurrent use of a Builder"
 
-// owner returns the name of the package that S is from.
-func owner[S any]() string { return path.Base(reflect.TypeFor[S]().PkgPath()) }
+// owner returns the name of the package that S is from, or of that whose room it is in.
+func owner[S any]() string {
+	of, _, _ := strings.Cut(strings.TrimPrefix(reflect.TypeFor[S]().PkgPath(), "github.com/dpsketch/dpsketch/"), "/internal/")
+	return path.Base(of)
+}
 
 // redacted is what stands for a State, such as "kor.Builder (private)".
 func redacted[S any]() string { return owner[S]() + ".Builder (private)" }

@@ -82,3 +82,12 @@ func (c calibration) least(confidence float64) int64 {
 	}
 	return 1
 }
+
+// Steps returns the released keys, sorted, with their noisy values in steps, and the number beside
+// them. They are the vector's own.
+func (v *Vector[K]) Steps() (entries []Entry[K], beside int64) { return v.values, v.beside }
+
+// VectorOf returns the vector that has these Steps.
+func VectorOf[K wire.Key](l Law, entries []Entry[K], beside int64) *Vector[K] {
+	return &Vector[K]{l, entries, beside}
+}

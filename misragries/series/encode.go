@@ -225,7 +225,7 @@ func (r *Slice[K]) readSketch(in *wire.Reader) {
 		return
 	}
 	h := new(misragries.Histogram[K])
-	if h.UnmarshalBinary(data) != nil || h.Params() != r.law.sketch || h.Input() != misragries.OneStream {
+	if h.UnmarshalBinary(data) != nil || h.Params() != r.law.sketch {
 		in.Fail("an impossible histogram")
 	}
 	r.sketches = append(r.sketches, h)

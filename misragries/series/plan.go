@@ -26,7 +26,11 @@ func (p Params) Plan() (Plan, error) {
 	plan := Plan{Params: p, StdDev: math.Sqrt(c.known.Variance())}
 	switch {
 	case p.Counters > 0:
-		plan.Threshold = c.sketch.Threshold()
+		sketch, err := c.sketch.Plan(1)
+		if err != nil {
+			return Plan{}, err
+		}
+		plan.Threshold = sketch.Threshold
 	case p.Dim == 0:
 		plan.Threshold = float64(c.threshold)
 	}

@@ -390,7 +390,7 @@ func divergences(t *testing.T, p Params, epsilon float64, x, y stream, m mutant)
 			if m.quieter {
 				scale /= 2
 			}
-			all = answers(atX.sketch, atY.sketch, scale, int64(law.sketch.Threshold())-m.lower, at.draw.step == len(x)-1)
+			all = answers(atX.sketch, atY.sketch, scale, int64(law.tau())-m.lower, at.draw.step == len(x)-1)
 			for i, a := range all {
 				if releases[a.shown] == nil {
 					releases[a.shown] = showing(t, a.shown)

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/misragries"
+	laws "github.com/dpsketch/dpsketch/misragries/internal/law"
 )
 
 // A key of one element is shown by a sketch of one of two discovery spans with probability δ at
@@ -69,13 +71,18 @@ func words(most int) (all [][]int) {
 	return all
 }
 
+// tau returns the threshold of each sketch.
+func (c calibration) tau() int {
+	return int(laws.KeptThreshold(c.sketch.Counters, c.sketch.Epsilon, c.sketch.Delta))
+}
+
 // discovering are Params of two sketches of k counters, the threshold of each, and its exact δ.
 func discovering(t *testing.T, k int) (p Params, tau int, delta float64) {
 	p = Params{Epsilon: 2, Delta: 0.3, Spans: spansOf(1, 2), Discovery: spansOf(1, 2), Counters: k}
 	law, err := p.normal().calibrate()
 	require.NoError(t, err)
-	tau = int(law.sketch.Threshold())
-	delta = misragries.Delta(k, law.sketch.Epsilon, int64(tau))
+	tau = law.tau()
+	delta = math.Exp(laws.KeptDelta(k, law.sketch.Epsilon, float64(tau)))
 	require.LessOrEqual(t, 2*delta, p.Delta)
 	return p, tau, delta
 }

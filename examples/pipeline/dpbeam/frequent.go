@@ -15,7 +15,9 @@ import (
 // Where people have several elements, [UserGroups] protects them.
 //
 // A bundle's state is a reduced Misra-Gries sketch, of a size that does not grow with the data. The
-// noise and the threshold of the sum are those of one sketch.
+// noise and the threshold of the sum are those of one sketch. Where the Params leave the Method
+// open it is ReducedSum: TrimmedSum tells what each sketch lost, also that of a bundle which is
+// there for one element.
 //
 // The guarantee is for two inputs of which one has one element more, and the others are in the same
 // bundles in the same order. How a runner cuts its input into bundles is like timing: it must not
@@ -23,6 +25,9 @@ import (
 //
 // The error is that of wrong Params.
 func FrequentKeys(s beam.Scope, p misragries.Params, elements beam.PCollection) (beam.PCollection, error) {
+	if p.Method == misragries.Auto {
+		p.Method = misragries.ReducedSum
+	}
 	if _, err := misragries.NewSum[string](p); err != nil { // here, not on a worker
 		return beam.PCollection{}, err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
@@ -269,24 +268,21 @@ func rowsPair() pair {
 	}, norm: inf, bound: 1}
 }
 
-// mechanisms lists those of each input, as [misragries.Params.Candidates] does, which takes long.
-var mechanisms = map[misragries.Input][]misragries.Method{
-	misragries.OneStream: {misragries.KeptZeros, misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector,
+// mechanisms lists those of each constructor.
+var mechanisms = map[string][]misragries.Method{
+	"New": {misragries.KeptZeros, misragries.FreedZeros, misragries.ReducedSum, misragries.TrimmedSum, misragries.SparseVector,
 		misragries.PureUniverse},
-	misragries.GivenCounters: {misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector, misragries.PureUniverse},
-	misragries.Merged:        {misragries.SparseVector, misragries.PureUniverse},
-	misragries.Summed:        {misragries.ReducedSum, misragries.ShiftedSum, misragries.PureUniverse},
-	misragries.Users:         {misragries.SparseVector, misragries.KeptZeros, misragries.PureUniverse},
+	"FromCounters":   {misragries.FreedZeros, misragries.ReducedSum, misragries.TrimmedSum, misragries.SparseVector, misragries.PureUniverse},
+	"Builder.Merge":  {misragries.SparseVector, misragries.PureUniverse},
+	"NewSum":         {misragries.TrimmedSum, misragries.ReducedSum, misragries.PureUniverse},
+	"NewUserBuilder": {misragries.SparseVector, misragries.KeptZeros, misragries.PureUniverse},
 }
 
-// sketches are the Params of each mechanism of an input.
-func sketches(in misragries.Input) (all []misragries.Params) {
+// sketches are the Params of each mechanism of a constructor.
+func sketches(in string) (all []misragries.Params) {
 	for _, m := range mechanisms[in] {
 		p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, Method: m}
-		switch m {
-		case misragries.SparseVector:
-			p.Sparse = sparse.Gaussian // others have pairs among those of package threshold
-		case misragries.PureUniverse:
+		if m == misragries.PureUniverse {
 			p.Delta, p.Dim = 0, 1000
 		}
 		all = append(all, p)
@@ -297,17 +293,14 @@ func sketches(in misragries.Input) (all []misragries.Params) {
 // No mechanism is left out.
 func TestEveryMechanism(t *testing.T) {
 	dptest.NeedsLong(t)
-	for in, have := range mechanisms {
-		for _, p := range []misragries.Params{{Delta: 1e-6}, {Delta: 1e-6, Dim: 1000}, {Dim: 1000}} {
-			if p.Counters, p.Epsilon = 4, 1; in == misragries.Users {
-				p.MaxKeys = 1
-			}
-			list, err := p.Candidates(in)
-			if p.Delta > 0 {
-				require.NoError(t, err)
-			}
-			for _, c := range list {
-				require.Contains(t, have, c.Method, "%v", in)
+	for m := misragries.KeptZeros; m.String() != fmt.Sprintf("Method(%d)", m); m++ {
+		for _, servers := range []int{1, 2} {
+			plan, err := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 1000, MaxElements: 1, Method: m}.Plan(servers)
+			require.NoError(t, err)
+			for _, r := range plan.Rows {
+				if r.Constructor != "Combine" {
+					require.Contains(t, mechanisms[r.Constructor], m)
+				}
 			}
 		}
 	}
@@ -324,14 +317,13 @@ func TestEveryMechanism(t *testing.T) {
 
 // distanceOf says how far the released counts of neighbours are apart by the theorem of each
 // mechanism, for k counters, in elements. ℓ∞: all k counters by 1 (Lemma 8 of the paper); one by at
-// most k of k+1 units, the others by 1 unit, where sketches are reduced (reducedsum_delta.go); with
-// a private shift one moves by k + 1 units and all by one more.
+// most k of k+1 units, the others by 1 unit, where sketches are reduced (law/reduced.go). Where
+// they are trimmed one moves by a count and the others by 1/j of one, or all do by at most a count,
+// as the cap is the same here.
 func distanceOf(m misragries.Method, k float64) (norm, bound float64) {
 	switch m {
 	case misragries.ReducedSum, misragries.PureUniverse:
 		return 1, (2*k - 1) / (k + 1)
-	case misragries.ShiftedSum:
-		return 1, 2 * k / (k + 1)
 	}
 	return inf, 1
 }
@@ -343,7 +335,7 @@ const universeDraws = `misragries\.newUniverse|misragries\.\(\*universe\[\.\.\.\
 func (p pair) overUniverse(m misragries.Method) pair {
 	if m == misragries.PureUniverse {
 		p.extra, p.most = `misragries\.\(\*universe\[\.\.\.\]\)\.cut`, 4
-		p.why = "universe_draw.go: of the keys that tie at the k-th largest noisy count a uniform set is taken"
+		p.why = "universe.go: of the keys that tie at the k-th largest noisy count a uniform set is taken"
 	}
 	return p
 }
@@ -369,24 +361,24 @@ func lower(h *misragries.Histogram[uint64]) map[string]float64 {
 	out := map[string]float64{}
 	for key := range uint64(6) {
 		if h.Estimate(key) > 50 {
-			out[fmt.Sprint(key)] = h.EstimateAs(key, misragries.Lower)
+			out[fmt.Sprint(key)] = h.Lower(key)
 		}
 	}
 	return out
 }
 
 func streamPairs(t *testing.T) (pairs []pair) {
-	for _, in := range []misragries.Input{misragries.OneStream, misragries.GivenCounters, misragries.Merged} {
+	for _, in := range []string{"New", "FromCounters", "Builder.Merge"} {
 		for _, p := range sketches(in) {
 			for _, s := range streams {
 				norm, bound := distanceOf(p.Method, 4)
-				if in == misragries.Merged && p.Method == misragries.PureUniverse {
+				if in == "Builder.Merge" && p.Method == misragries.PureUniverse {
 					bound = 4 * 5 / 2 / 5.
 				}
 				q := pair{name: fmt.Sprint(in, " ", p.Method, " ", s.name), norm: norm, bound: bound, data: 2*4 + 1, run: func(side int) map[string]float64 {
 					var b *misragries.Builder[uint64]
 					switch in {
-					case misragries.GivenCounters:
+					case "FromCounters":
 						counters := map[uint64]int64{}
 						fill(func(key uint64) {
 							switch {
@@ -403,14 +395,13 @@ func streamPairs(t *testing.T) (pairs []pair) {
 						b = made(misragries.New[uint64](p))
 						fill(b.Add, s.last[side])
 					}
-					if in == misragries.Merged {
+					if in == "Builder.Merge" {
 						other := made(misragries.New[uint64](p))
 						fill(other.Add, nil)
 						require.NoError(t, b.Merge(other))
 					}
 					h := made(b.Release())
-					require.Equal(t, in, h.Input())
-					require.Equal(t, p.Method, h.Method())
+					require.Equal(t, p.Method, h.Params().Method)
 					return lower(h)
 				}}
 				pairs = append(pairs, q.overUniverse(p.Method))
@@ -418,7 +409,7 @@ func streamPairs(t *testing.T) (pairs []pair) {
 		}
 	}
 	// Keys of few elements: zero counters are drawn for as well, where the paper keeps them.
-	for _, p := range sketches(misragries.OneStream) {
+	for _, p := range sketches("New") {
 		q := pair{name: fmt.Sprint("few elements ", p.Method), data: 2*4 + 1, run: func(side int) map[string]float64 {
 			b := made(misragries.New[uint64](p))
 			for _, key := range []uint64{1, 1, 2, 3, 4, 4, 4, 5}[:8-side] {
@@ -428,12 +419,12 @@ func streamPairs(t *testing.T) (pairs []pair) {
 			return nil
 		}}
 		switch p.Method {
-		case misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector:
+		case misragries.FreedZeros, misragries.ReducedSum, misragries.TrimmedSum, misragries.SparseVector:
 			q.extra, q.most = `misragries\.release(Shared|Rounded)|sparse\.releaseNormal`, 2*4
-			q.why = "section 5.1 of the paper, reducedsum_delta.go: a counter of 0 is as if it were hidden, but for δ, and takes no draw"
+			q.why = "section 5.1 of the paper, law/reduced.go: a counter of 0 is as if it were hidden, but for δ, and takes no draw"
 		case misragries.PureUniverse:
 			q.extra, q.most = universeDraws, 32
-			q.why = "universe_draw.go: what is drawn is the law of noise on every key of the universe, whichever of them are stored"
+			q.why = "universe.go: what is drawn is the law of noise on every key of the universe, whichever of them are stored"
 		}
 		pairs = append(pairs, q)
 	}
@@ -441,7 +432,7 @@ func streamPairs(t *testing.T) (pairs []pair) {
 }
 
 func sumPairs() (pairs []pair) {
-	for _, p := range sketches(misragries.Summed) {
+	for _, p := range sketches("NewSum") {
 		for _, s := range streams {
 			norm, bound := distanceOf(p.Method, 4)
 			q := pair{name: fmt.Sprint(p.Method, " ", s.name), norm: norm, bound: bound, data: 9, run: func(side int) map[string]float64 {
@@ -468,7 +459,7 @@ func sumPairs() (pairs []pair) {
 func userPairs() (pairs []pair) {
 	for _, keys := range []int{1, 3} {
 		for _, m := range []misragries.Method{misragries.SparseVector, misragries.KeptZeros, misragries.PureUniverse} {
-			p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, MaxKeys: keys, Method: m}
+			p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, MaxElements: keys, Method: m}
 			bound, norm := float64(keys), inf
 			switch m {
 			case misragries.SparseVector:

@@ -168,7 +168,7 @@ func odds() map[string][]odd {
 	sets, sorted := [][]uint64{{900, 900}, {903, 901, 902, 901}, {}, {900}}, [][]uint64{{900}, {901, 902, 903}, {}, {900}}
 	for _, m := range []misragries.Method{misragries.SparseVector, misragries.KeptZeros} {
 		of := func(keys []uint64) map[string]float64 {
-			b := made(misragries.NewUserBuilder[uint64](misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Method: m}))
+			b := made(misragries.NewUserBuilder[uint64](misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6, MaxElements: 3, Method: m}))
 			for i := range uint64(400) {
 				b.AddUser([]uint64{1 + i%4, 1 + (i+1)%4})
 			}

@@ -68,7 +68,7 @@ var makers = []maker{
 	by("misragries.New", true, sketch, misragries.New[uint64]),
 	by("misragries.New", false, sketch, misragries.New[string]), // refuses Dim as well
 	by("misragries.NewSum", false, sketch, misragries.NewSum[string]),
-	by("misragries.NewUserBuilder", false, misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}, misragries.NewUserBuilder[string]),
+	by("misragries.NewUserBuilder", false, misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxElements: 2}, misragries.NewUserBuilder[string]),
 	by("misragries.FromCounters", false, sketch, func(p misragries.Params) (*misragries.Builder[string], error) {
 		return misragries.FromCounters(p, map[string]int64{"key": 1})
 	}),

@@ -86,7 +86,7 @@ func releases() map[string]bound {
 		}),
 		"misragries.Builder.Release":     byBuilder(made(misragries.New[string](sketch))),
 		"misragries.Sum.Release":         byBuilder(made(misragries.NewSum[string](sketch))),
-		"misragries.UserBuilder.Release": byBuilder(made(misragries.NewUserBuilder[string](misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}))),
+		"misragries.UserBuilder.Release": byBuilder(made(misragries.NewUserBuilder[string](misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxElements: 2}))),
 		"misragries/series.Builder.Step": byFunc(series.Params{Epsilon: 1, Delta: 1e-6}.Guarantee(), func() (*series.Builder[string], error) {
 			return series.New[string](series.Params{Epsilon: 1, Delta: 1e-6})
 		}),

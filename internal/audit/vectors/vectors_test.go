@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,6 +69,15 @@ func (c numeric) arguments(names ...string) (list []float64) {
 		list = append(list, c.Args[name].(float64))
 	}
 	return list
+}
+
+// keptThreshold returns the threshold of misragries' KeptZeros.
+func keptThreshold(counters, epsilon, delta float64) float64 {
+	plan, err := misragries.Params{Counters: int(counters), Epsilon: epsilon, Delta: delta, Method: misragries.KeptZeros}.Plan(1)
+	if err != nil {
+		return math.NaN()
+	}
+	return plan.Threshold
 }
 
 // law builds a law from its one parameter.
@@ -133,12 +143,17 @@ var functions = map[string]func(c numeric) float64{
 		return known(noise.GaussianLogDelta(a[0], a[1], a[2]))
 	},
 	"misragries.Delta": func(c numeric) float64 {
+		// the δ at which the threshold is the least one, and at which it is not
 		a := c.arguments("counters", "epsilon", "threshold")
-		return misragries.Delta(int(a[0]), a[1], int64(a[2]))
+		want, err := strconv.ParseFloat(c.Value, 64)
+		if err != nil || keptThreshold(a[0], a[1], want*(1+1e-9)) != a[2] || want < 1e-299 || keptThreshold(a[0], a[1], want*(1-1e-9)) == a[2] {
+			return math.NaN()
+		}
+		return want
 	},
 	"misragries.Threshold": func(c numeric) float64 {
 		a := c.arguments("counters", "epsilon", "delta")
-		return misragries.Params{Counters: int(a[0]), Epsilon: a[1], Delta: a[2], Method: misragries.KeptZeros}.Threshold()
+		return keptThreshold(a[0], a[1], a[2])
 	},
 	"threshold.Laplace.Threshold": func(c numeric) float64 {
 		a := c.arguments("keys", "epsilon", "delta")

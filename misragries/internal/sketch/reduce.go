@@ -1,9 +1,8 @@
 package sketch
 
 import (
-	"math/bits"
-
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/wide"
 )
 
 // Reduced is Algorithm 3 of the paper, in units of 1/(k+1): of a sketch with the counters c, at
@@ -17,7 +16,7 @@ import (
 //	(B) c = c′ − 1 for the k keys of c′, so S = S′ − k: at most k keys of ĉ fall by 1 or not at
 //	    all
 //
-// since cutting off at 0 shortens each step and turns none. So the ℓ₁ sensitivity is 2k−1, in
+// since clipping at 0 is monotone and 1-Lipschitz. So the ℓ₁ sensitivity is 2k−1, in
 // counts (2k−1)/(k+1); k counters at 1, and one element more of one of these keys, attain it.
 // (Lemma 16 states 2 in counts, and its proof has γ = γ′ − 1/(k+1) in case (A), where S = S′ + 1
 // makes it γ′ + 1/(k+1).)
@@ -26,41 +25,76 @@ import (
 // number of keys, and 1 < m < k of them change ĉ by m(2k+1−2m): reduce first, then add up.
 //
 // The subtraction is exact, in 128 bits, and only its result saturates, at 2⁶²: that does to each
-// key of ĉ alone what cutting off at 0 does, so (A) and (B) stay. Saturating the counters before
-// would not do: of k counters that fall by one, those that are stuck would rise by the fall of S.
+// key of ĉ alone what clipping at 0 does, so (A) and (B) stay. Saturating the counters before would
+// not do: of k counters that fall by one, those that are stuck would rise by the fall of S.
 func Reduced[K hashing.Key](counters []Counter[K], k int) []Counter[K] {
-	return ReducedBy(counters, k, 0)
+	var sum wide.Int // ≤ 2²⁸·2⁶³
+	for _, c := range counters {
+		sum = sum.Plus(wide.Of(c.Count))
+	}
+	return less(counters, k+1, sum)
 }
 
-// ReducedBy is Reduced with S + shift, or 0 if that is negative, in the place of S.
-func ReducedBy[K hashing.Key](counters []Counter[K], k int, shift int64) []Counter[K] {
-	var sumHi, sumLo, carry uint64 // S ≤ 2²⁸·2⁶²
+// Trimmed returns the sketch reduced by the mean of its j smallest counters, in units of 1/j, and
+// W, which bounds what that takes off: with the k numbers c, zeros included,
+//
+// A = Σ of the j smallest min(c, T), n = max(0, A + shift), r = max(0, j·c − n), W = j·D + n
+//
+// so r ≤ j·c ≤ j·(c + D) ≤ r + W. A and n are exact, in 128 bits, and T may be below 0; only r and
+// W saturate, at 2⁶². package law has the law of T and shift, and the theorem.
+func (s *Sketch[K]) Trimmed(j int, most, shift int64) (r []Counter[K], w int64) {
+	counters := s.Positive()
+	n := smallest(counters, s.k, j, most).Plus(wide.Of(shift))
+	if n.Hi < 0 {
+		n = wide.Int{}
+	}
+	return less(counters, j, n), cut(wide.Product(int64(s.decrements), int64(j)).Plus(n))
+}
+
+// smallest returns the sum of the j smallest of k numbers min(c, most): the counters, and 0 for
+// those that are not in use.
+func smallest[K hashing.Key](counters []Counter[K], k, j int, most int64) (sum wide.Int) {
+	if most <= 0 {
+		return wide.Product(most, int64(j))
+	}
+	n := j - (k - len(counters)) // that are positive
+	if n <= 0 {
+		return sum
+	}
+	counts := make([]uint64, len(counters))
+	for i, c := range counters {
+		counts[i] = uint64(min(c.Count, most))
+	}
+	at := int64(largest(counts, len(counts)-n+1)) // the n-th smallest; the order of counts is gone
 	for _, c := range counters {
-		sumLo, carry = bits.Add64(sumLo, uint64(c.Count), 0)
-		sumHi += carry
+		if count := min(c.Count, most); count < at {
+			sum = sum.Plus(wide.Of(count))
+			n--
+		}
 	}
-	if shift >= 0 {
-		sumLo, carry = bits.Add64(sumLo, uint64(shift), 0)
-		sumHi += carry
-	} else if sumLo, carry = bits.Sub64(sumLo, uint64(-shift), 0); carry > sumHi {
-		sumHi, sumLo = 0, 0
-	} else {
-		sumHi -= carry
-	}
+	return sum.Plus(wide.Product(at, int64(n)))
+}
+
+// less returns per·c − n of each counter where that is positive, in their order.
+func less[K hashing.Key](counters []Counter[K], per int, n wide.Int) []Counter[K] {
 	var positive []Counter[K]
 	for _, c := range counters {
-		hi, lo := bits.Mul64(uint64(c.Count), uint64(k)+1)
-		lo, borrow := bits.Sub64(lo, sumLo, 0)
-		hi, borrow = bits.Sub64(hi, sumHi, borrow)
-		switch {
-		case borrow != 0 || hi|lo == 0:
-		case hi != 0:
-			positive = append(positive, Counter[K]{c.Key, Saturate(1 << 63)})
-		default:
-			positive = append(positive, Counter[K]{c.Key, Saturate(lo)})
+		if units := cut(wide.Product(c.Count, int64(per)).Minus(n)); units > 0 {
+			positive = append(positive, Counter[K]{c.Key, units})
 		}
 	}
 	return positive
+}
+
+// cut returns x cut off at 0 and at 2⁶².
+func cut(x wide.Int) int64 {
+	switch {
+	case x.Hi < 0:
+		return 0
+	case x.Hi > 0:
+		return Limit
+	}
+	return Saturate(x.Lo)
 }
 
 // Length returns S + (k+1)·D, at most 2⁶²: of one stream the number of its elements, as every
@@ -69,14 +103,9 @@ func ReducedBy[K hashing.Key](counters []Counter[K], k int, shift int64) []Count
 // k+1−m, so by k+1 at most.
 func (s *Sketch[K]) Length(k int) int64 {
 	s.plain()
-	hi, lo := bits.Mul64(s.decrements, uint64(k)+1)
+	sum := wide.Product(int64(s.decrements), int64(k)+1)
 	for _, e := range s.entries {
-		var carry uint64
-		lo, carry = bits.Add64(lo, e.total-s.decrements, 0)
-		hi += carry
+		sum = sum.Plus(wide.Of(int64(e.total - s.decrements)))
 	}
-	if hi != 0 {
-		return Limit
-	}
-	return Saturate(lo)
+	return cut(sum)
 }

@@ -1,4 +1,4 @@
-package misragries
+package law
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package misragries
+package law
 
 import (
 	"math"
@@ -7,13 +7,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Sums of reduced sketches. Every server reduces its sketch (see reduced), the units are added key
-// by key, and each key of the sum is released by its own M, the kernel of package rounding with
-// exponential rounding: let L be discrete Laplace noise of scale b, r = 1/b, q = e^{−r}. M(v)
-// releases v + L if that is ≥ τ for v ≥ R, does for v < R what M(R) does with probability g(v) =
-// (q^{−v}−1)/(q^{−R}−1), and else nothing. Neighbours change the stream of one server, so sums of
-// neighbours differ by (A) or (B): one key by at most k and at most k−1 others against it by 1, or
-// at most k keys by 1, all one way. Write
+// Sums of reduced sketches. Every server reduces its sketch (see package sketch), the units are
+// added key by key, and each key of the sum is released by its own M, the kernel of package
+// rounding with exponential rounding: let L be discrete Laplace noise of scale b, r = 1/b, q =
+// e^{−r}. M(v) releases v + L if that is ≥ τ for v ≥ R, does for v < R what M(R) does with
+// probability g(v) = (q^{−v}−1)/(q^{−R}−1), and else nothing. Neighbours change the stream of one
+// server, so sums of neighbours differ by (A) or (B): one key by at most k and at most k−1 others
+// against it by 1, or at most k keys by 1, all one way. Write
 //
 //	η = Pr[R + L ≥ τ] = q^{τ−R}/(1+q) < ½,   δ_d = η·(q^{−d}−1)/(q^{−R}−1),
 //	λ = ln(1 + η(1−q)/((1−η)(1−q^R))),
@@ -51,14 +51,19 @@ import (
 // only a little above k/ε: k−1 keys that move by 1 under noise of scale ~k lose √k/b together, not
 // k/b, but for a chance in δ.
 
-// sumLaw is the noise of the release of a sum of reduced sketches. All lengths are in units of
-// 1/(k+1) of a count.
-type sumLaw struct {
-	scale           float64 // b
-	from, threshold int64   // R, τ
-	shift           float64 // β; 0 if the sketches are reduced without a shift
-	offset          int64   // o
+// Law is the noise of a release, in units: of 1/(k+1) of a count where sketches are reduced, of 1/j
+// where they are trimmed, else of a count.
+type Law struct {
+	Scale           float64 // b
+	From, Threshold int64   // R, τ
+	Shift           float64 // β; 0 where sketches are not trimmed
+	Offset          int64   // o
+	Cap             int64   // o_T, in counts
+	CapScale        float64 // of N_T, in counts
 }
+
+// limit is where units saturate.
+const limit = 1 << 62
 
 // The bounds on δ.
 const (
@@ -67,21 +72,26 @@ const (
 )
 
 // l1LogDelta returns ln δ of the first part of Theorem 1.
-func (l sumLaw) l1LogDelta(k int, epsilon float64) float64 {
+func (l Law) l1LogDelta(k int, epsilon float64) float64 {
 	least, err := noise.LaplaceScale(epsilon, 2*float64(k)-1)
-	if err != nil || !(l.scale >= least) {
+	if err != nil || !(l.Scale >= least) {
 		return 0
 	}
-	if l.silentLoss() <= 1/l.scale {
+	if l.silentLoss() <= 1/l.Scale {
 		return min(l.logEscape(k), 0)
 	}
 	return min(l.logEscapes(k), 0)
 }
 
+// ReducedDelta returns ln δ of Theorem 1.
+func (l Law) ReducedDelta(k int, epsilon float64) float64 {
+	return min(l.l1LogDelta(k, epsilon), l.concentrationLogDelta(k, epsilon))
+}
+
 // concentrationLogDelta returns ln δ of the second part of Theorem 1.
-func (l sumLaw) concentrationLogDelta(k int, epsilon float64) float64 {
+func (l Law) concentrationLogDelta(k int, epsilon float64) float64 {
 	logDelta := logAdd(l.logEscapes(k), l.logResponses(k, epsilon, 0))
-	if loss := l.silentLoss(); loss <= 1/l.scale {
+	if loss := l.silentLoss(); loss <= 1/l.Scale {
 		logDelta = min(logDelta, logAdd(l.logEscape(k), l.logResponses(k, epsilon, loss)))
 	}
 	return min(logDelta, 0)
@@ -89,29 +99,29 @@ func (l sumLaw) concentrationLogDelta(k int, epsilon float64) float64 {
 
 // logResponses returns ln H of the second part of Theorem 1, where keys that fall silently lose so
 // much.
-func (l sumLaw) logResponses(k int, epsilon, loss float64) float64 {
-	r := 1 / l.scale
+func (l Law) logResponses(k int, epsilon, loss float64) float64 {
+	r := 1 / l.Scale
 	spent := float64(k)*r + float64(k-1)*loss
 	return logResponses(k-1, r, epsilon-spent-0x1p-50*(epsilon+spent))
 }
 
-// kernel returns M.
-func (l sumLaw) kernel() rounding.Kernel {
-	return rounding.Kernel{Scale: l.scale, From: l.from, Threshold: l.threshold}
+// Kernel returns M.
+func (l Law) Kernel() rounding.Kernel {
+	return rounding.Kernel{Scale: l.Scale, From: l.From, Threshold: l.Threshold}
 }
 
 // logEscape returns ln δ_d.
-func (l sumLaw) logEscape(d int) float64 { return l.kernel().LogDelta(float64(d) / l.scale) }
+func (l Law) logEscape(d int) float64 { return l.Kernel().LogDelta(float64(d) / l.Scale) }
 
 // logEscapes returns ln(δ_k + (k−1)·δ₁).
-func (l sumLaw) logEscapes(k int) float64 {
+func (l Law) logEscapes(k int) float64 {
 	return logAdd(l.logEscape(k), math.Log(float64(k-1))+l.logEscape(1))
 }
 
 // silentLoss returns λ, rounded up.
-func (l sumLaw) silentLoss() float64 {
-	eta := math.Exp(l.kernel().LogReach())
-	return (1 + 0x1p-40) * math.Log1p(eta*math.Expm1(-1/l.scale)/((1-eta)*math.Expm1(-float64(l.from)/l.scale)))
+func (l Law) silentLoss() float64 {
+	eta := math.Exp(l.Kernel().LogReach())
+	return (1 + 0x1p-40) * math.Log1p(eta*math.Expm1(-1/l.Scale)/((1-eta)*math.Expm1(-float64(l.From)/l.Scale)))
 }
 
 // logAdd returns ln(e^x + e^y).

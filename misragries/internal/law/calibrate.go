@@ -1,4 +1,4 @@
-package misragries
+package law
 
 import (
 	"cmp"
@@ -8,36 +8,35 @@ import (
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/search"
-	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// calibrateSum returns the law with the least threshold for (ε, δ) and the bound that it rests on.
+// Reduced returns the law with the least threshold for (ε, δ) and the bound that it rests on.
 // It is not ok if the noise is out of the range of its sampler.
-func calibrateSum(k int, epsilon, delta float64) (law sumLaw, bound string, ok bool) {
-	want := inward(delta)
+func Reduced(k int, epsilon, delta float64) (law Law, bound string, ok bool) {
+	want := Inward(delta)
 	law, ok = calibrateL1(k, epsilon, want)
 	bound = boundL1
 	if k == 1 { // no others to concentrate
 		return law, bound, ok
 	}
-	if other, okOther := calibrateConcentration(k, epsilon, want); okOther && (!ok || other.threshold < law.threshold) {
+	if other, okOther := calibrateConcentration(k, epsilon, want); okOther && (!ok || other.Threshold < law.Threshold) {
 		return other, boundConcentration, true
 	}
 	return law, bound, ok
 }
 
-// inward returns ln δ, lowered by more than the errors of what is compared with it.
-func inward(delta float64) float64 {
+// Inward returns ln δ, lowered by more than the errors of what is compared with it.
+func Inward(delta float64) float64 {
 	want := math.Log(delta)
 	return want - 0x1p-36*max(1, -want)
 }
 
-// valid reports whether the noise can be drawn.
-func (l sumLaw) valid() bool {
-	_, err := noise.NewDiscreteLaplace(l.scale)
-	if err == nil && l.shift != 0 {
-		_, err = noise.NewDiscreteLaplace(l.shift)
+// Valid reports whether the noise can be drawn.
+func (l Law) Valid() bool {
+	_, err := noise.NewDiscreteLaplace(l.Scale)
+	if err == nil && l.Shift != 0 {
+		_, err = noise.NewDiscreteLaplace(l.Shift)
 	}
 	return err == nil
 }
@@ -46,13 +45,13 @@ func (l sumLaw) valid() bool {
 // of it.
 const sections = 36
 
-func calibrateL1(k int, epsilon, want float64) (law sumLaw, ok bool) {
+func calibrateL1(k int, epsilon, want float64) (law Law, ok bool) {
 	b, err := noise.LaplaceScale(epsilon, 2*float64(k)-1)
-	if law = (sumLaw{scale: b}); err != nil || !law.valid() {
-		return sumLaw{}, false
+	if law = (Law{Scale: b}); err != nil || !law.Valid() {
+		return Law{}, false
 	}
 	law.setRounding(k, want, rounding.Share)
-	law.settle(func(l sumLaw) bool { return l.l1LogDelta(k, epsilon) <= want })
+	law.settle(func(l Law) bool { return l.l1LogDelta(k, epsilon) <= want })
 	return law, true
 }
 
@@ -61,7 +60,7 @@ func calibrateL1(k int, epsilon, want float64) (law sumLaw, ok bool) {
 // minimises over b as if R and τ were real, with η where δ_k = δ, and for many counters as if H
 // were that of its normal limit, which takes no time. What it finds is raised until H itself leaves
 // a part of δ, and τ is settled by the bound itself.
-func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) {
+func calibrateConcentration(k int, epsilon, want float64) (law Law, ok bool) {
 	const many = 1 << 16
 	moved := float64(k)
 	// ln of what H leaves of δ
@@ -86,20 +85,20 @@ func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) 
 	for _, x := range []float64{2, 3, 4, 5, 6} {
 		y, t := search.Minimum(math.Log(most/64), math.Log(most), sections, func(y float64) float64 { return threshold(math.Exp(y), x) })
 		if t < least {
-			least, share, law.scale = t, x, math.Exp(y)
+			least, share, law.Scale = t, x, math.Exp(y)
 		}
 	}
-	if !law.valid() {
-		return sumLaw{}, false
+	if !law.Valid() {
+		return Law{}, false
 	}
-	left := rest(law.scale, 0, logResponses)
+	left := rest(law.Scale, 0, logResponses)
 	if k > many && left < want-1 {
-		scale := func(i int64) float64 { return law.scale * math.Pow(1+0x1p-12, float64(i)) }
-		law.scale = scale(search.Near(1, 32, 1, func(i int64) bool { return rest(scale(i), 0, logResponses) >= want-1 }))
-		left = rest(law.scale, 0, logResponses)
+		scale := func(i int64) float64 { return law.Scale * math.Pow(1+0x1p-12, float64(i)) }
+		law.Scale = scale(search.Near(1, 32, 1, func(i int64) bool { return rest(scale(i), 0, logResponses) >= want-1 }))
+		left = rest(law.Scale, 0, logResponses)
 	}
 	if math.IsInf(left, -1) {
-		return sumLaw{}, false
+		return Law{}, false
 	}
 	law.setRounding(k, left, share)
 	ok = law.settleConcentration(k, epsilon, want)
@@ -112,19 +111,19 @@ func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) 
 // H takes O(√k) time, and is wanted for many τ. It depends on τ by the loss λ of keys that fall
 // silently alone, rises with it, and is smooth. So the search first goes to where τ is by lines
 // through the values of H that are known; around there they bound those of the neighbours.
-func (l *sumLaw) settleConcentration(k int, epsilon, want float64) (ok bool) {
-	const most = sketch.Limit / 2
+func (l *Law) settleConcentration(k int, epsilon, want float64) (ok bool) {
+	const most = limit / 2
 	h := responsesByLoss{of: func(loss float64) float64 { return l.logResponses(k, epsilon, loss) }}
 	silent := h.at(0)
-	first := max(l.from+1, l.threshold-1)
+	first := max(l.From+1, l.Threshold-1)
 	law := *l
 	holds := func(threshold int64, responses func(loss, escape float64) bool) bool {
-		law.threshold = threshold
+		law.Threshold = threshold
 		if min(logAdd(law.logEscapes(k), silent), 0) <= want {
 			return true
 		}
 		loss := law.silentLoss()
-		return loss <= 1/l.scale && responses(loss, law.logEscape(k))
+		return loss <= 1/l.Scale && responses(loss, law.logEscape(k))
 	}
 	exact := func(loss, escape float64) bool {
 		switch low, high := h.bounds(loss); {
@@ -142,14 +141,14 @@ func (l *sumLaw) settleConcentration(k int, epsilon, want float64) (ok bool) {
 	guess := first
 	for range 8 {
 		guess = search.Near(first, most, guess, func(threshold int64) bool { return holds(threshold, about) })
-		law.threshold = guess
+		law.Threshold = guess
 		loss := law.silentLoss()
-		if _, found := h.search(loss); found || loss > 1/l.scale {
+		if _, found := h.search(loss); found || loss > 1/l.Scale {
 			break
 		}
 		h.at(loss)
 	}
-	l.threshold = search.Near(first, most, guess, func(threshold int64) bool { return holds(threshold, exact) })
+	l.Threshold = search.Near(first, most, guess, func(threshold int64) bool { return holds(threshold, exact) })
 	return true
 }
 
@@ -223,17 +222,17 @@ func logRounded(b, share float64) float64 {
 }
 
 // setRounding sets R to about share·b, and τ to the least with δ_d ≤ e^want.
-func (l *sumLaw) setRounding(d int, want, share float64) {
-	k := rounding.Exponential(l.scale, share, float64(d)/l.scale, want)
-	l.from, l.threshold = k.From, k.Threshold
+func (l *Law) setRounding(d int, want, share float64) {
+	k := rounding.Exponential(l.Scale, share, float64(d)/l.Scale, want)
+	l.From, l.Threshold = k.From, k.Threshold
 }
 
 // settle raises τ to the least that is ok.
-func (l *sumLaw) settle(ok func(sumLaw) bool) {
-	first := max(l.from+1, l.threshold-1)
-	l.threshold = search.Least(first, func(threshold int64) bool {
+func (l *Law) settle(ok func(Law) bool) {
+	first := max(l.From+1, l.Threshold-1)
+	l.Threshold = search.Least(first, func(threshold int64) bool {
 		l := *l
-		l.threshold = threshold
+		l.Threshold = threshold
 		return ok(l)
 	})
 }

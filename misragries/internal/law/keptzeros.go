@@ -1,4 +1,6 @@
-package misragries
+// Package law has the exact laws of the noise that package misragries adds: δ as a function of
+// threshold and noise, and the calibrations that invert it. It knows no keys.
+package law
 
 import (
 	"math"
@@ -23,17 +25,21 @@ import (
 // S(τ) − B(τ) loses at most a factor of two to cancellation because B(τ) ≤ S(τ). A few roundings of
 // 2⁻⁵³ each are covered by the relative 2⁻⁴⁰ by which the threshold search tightens δ.
 
-// logSurvivalSum returns ln S(t) for t ≥ 0.
-func logSurvivalSum(epsilon, t float64) float64 {
+// SharedSurvival returns ln S(t) for t ≥ 0.
+func SharedSurvival(epsilon, t float64) float64 {
 	q, p := math.Exp(-epsilon), -math.Expm1(-epsilon) // p = 1 − q
 	c := (1 + q*q) / (p * (1 + q))
 	return -epsilon*t + math.Log(p*(t+c)+q) - 2*math.Log1p(q)
 }
 
-// logDelta returns ln δ(τ) for k counters and an integer τ ≥ 1.
-func logDelta(k int, epsilon, tau float64) float64 {
+// KeptDelta returns ln δ(τ) for k counters, noise parameter ε and an integer τ ≥ 1: the release is
+// (ε, δ)-private for this δ and for no smaller one. keptzeros_proof.md has the proof.
+//
+//	k ≥ 2:  δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ]
+//	k = 1:  δ = Pr[1 + η + L ≥ τ]
+func KeptDelta(k int, epsilon, tau float64) float64 {
 	if k == 1 {
-		return logSurvivalSum(epsilon, tau-1)
+		return SharedSurvival(epsilon, tau-1)
 	}
 	q, p := math.Exp(-epsilon), -math.Expm1(-epsilon)
 	cube := -math.Expm1(-3 * epsilon) // 1 − q³
@@ -48,30 +54,18 @@ func logDelta(k int, epsilon, tau float64) float64 {
 	return -epsilon*(tau-1) + math.Log(s-b)
 }
 
-// Delta returns the exact δ of the release with k counters and noise parameter ε at the integer
-// threshold τ ≥ 1: the mechanism is (ε, δ)-differentially private for this δ and for no smaller
-// one.
-//
-//	k ≥ 2:  δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ]
-//	k = 1:  δ = Pr[1 + η + L ≥ τ]
-//
-// The proof is in keptzeros_proof.md. NaN for arguments out of range.
-func Delta(counters int, epsilon float64, threshold int64) float64 {
-	p := Params{Counters: counters, Epsilon: epsilon, Delta: 0.5}
-	if p.validate() != nil || threshold < 1 {
-		return math.NaN()
-	}
-	return math.Exp(logDelta(counters, epsilon, float64(threshold)))
+// KeptThreshold returns the least integer τ ≥ 1 with δ(τ) ≤ δ.
+func KeptThreshold(k int, epsilon, delta float64) int64 {
+	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
+	return search.Least(1, func(tau int64) bool { return KeptDelta(k, epsilon, float64(tau)) <= want })
 }
 
-// leastThreshold returns the least integer τ ≥ 1 with δ(τ) ≤ δ.
-func leastThreshold(k int, epsilon, delta float64) int64 {
-	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
-	return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want })
+// Reach returns the least n ≥ 0 with Pr[L ≥ n] ≤ δ for noise of scale b.
+func Reach(b, delta float64) int64 {
+	return leastReach(b, math.Log(delta)-0x1p-40*max(1, -math.Log(delta)))
 }
 
-// leastReach returns the least n ≥ 0 with Pr[L ≥ n] ≤ δ for noise of scale b.
-func leastReach(b, delta float64) int64 {
-	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
+// leastReach returns the least n ≥ 0 with ln Pr[L ≥ n] ≤ want for noise of scale b.
+func leastReach(b, want float64) int64 {
 	return search.Least(0, func(n int64) bool { return logs.Reach(b, n) <= want })
 }

@@ -1,4 +1,4 @@
-package misragries
+package law
 
 import (
 	"math"
@@ -40,16 +40,16 @@ import (
 // tightens δ.
 const cells = 1 << 11
 
-// logStandardDelta returns ln δ(τ) for k counters of a standard sketch and an integer τ ≥ 1.
-func logStandardDelta(k int, epsilon, tau float64) float64 {
+// FreedDelta returns ln δ(τ) for k counters of a standard sketch and an integer τ ≥ 1.
+func FreedDelta(k int, epsilon, tau float64) float64 {
 	return standardSum{k: float64(k), epsilon: epsilon}.logDelta(tau, cells)
 }
 
-// leastStandardThreshold returns the least integer τ ≥ 1 with δ(τ) ≤ δ for k counters of a standard
+// FreedThreshold returns the least integer τ ≥ 1 with δ(τ) ≤ δ for k counters of a standard
 // sketch.
-func leastStandardThreshold(k int, epsilon, delta float64) int64 {
+func FreedThreshold(k int, epsilon, delta float64) int64 {
 	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
-	return search.Least(1, func(tau int64) bool { return logStandardDelta(k, epsilon, float64(tau)) <= want })
+	return search.Least(1, func(tau int64) bool { return FreedDelta(k, epsilon, float64(tau)) <= want })
 }
 
 // standardSum is the sum over t, for k counters and noise parameter ε, of w(t)·φ(y), w(t) =

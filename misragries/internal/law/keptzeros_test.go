@@ -1,4 +1,4 @@
-package misragries
+package law
 
 import (
 	"fmt"
@@ -22,18 +22,18 @@ func sumOver(epsilon float64, f func(x float64) float64) float64 {
 // The closed form of δ against its definition, Σ_x Pr[η = x]·(1 − F(τ−1−x)·F(τ−x)).
 func TestDeltaIsItsDefinition(t *testing.T) {
 	for _, epsilon := range []float64{0.05, 0.5, 1, 2, 5} {
-		d := sharedNoise(Params{Counters: 2, Epsilon: epsilon, Delta: 0.5})
+		d := noiseFor(epsilon)
 		tail := func(t float64) float64 { return d.Survival(t - 1) } // Pr[L ≥ t]
 		for _, tau := range []float64{1, 2, 3, 7, 20, 60} {
 			want := sumOver(epsilon, func(x float64) float64 {
 				g0, g1 := tail(tau-1-x), tail(tau-x)
 				return d.Prob(x) * -math.Expm1(math.Log1p(-g0)+math.Log1p(-g1))
 			})
-			require.InEpsilon(t, want, Delta(2, epsilon, int64(tau)), 1e-11, "ε = %v, τ = %v", epsilon, tau)
-			require.Equal(t, Delta(2, epsilon, int64(tau)), Delta(1000, epsilon, int64(tau)), "δ does not grow with k")
+			require.InEpsilon(t, want, math.Exp(KeptDelta(2, epsilon, tau)), 1e-11, "ε = %v, τ = %v", epsilon, tau)
+			require.Equal(t, math.Exp(KeptDelta(2, epsilon, tau)), math.Exp(KeptDelta(1000, epsilon, tau)), "δ does not grow with k")
 			single := sumOver(epsilon, func(x float64) float64 { return d.Prob(x) * tail(tau-1-x) })
-			require.InEpsilon(t, single, Delta(1, epsilon, int64(tau)), 1e-11)
-			require.InEpsilon(t, single, math.Exp(logSurvivalSum(epsilon, tau-1)), 1e-11)
+			require.InEpsilon(t, single, math.Exp(KeptDelta(1, epsilon, tau)), 1e-11)
+			require.InEpsilon(t, single, math.Exp(SharedSurvival(epsilon, tau-1)), 1e-11)
 		}
 	}
 }
@@ -53,10 +53,9 @@ func TestThresholdTable(t *testing.T) {
 			if k == 1 {
 				want = row.one
 			}
-			p := Params{Counters: k, Epsilon: row.epsilon, Delta: row.delta}
-			require.Equal(t, want, p.Threshold(), "%+v", p)
-			require.LessOrEqual(t, Delta(k, row.epsilon, int64(want)), row.delta)
-			require.Greater(t, Delta(k, row.epsilon, int64(want)-1), row.delta, "τ − 1 must not do")
+			require.EqualValues(t, want, KeptThreshold(k, row.epsilon, row.delta), "%+v, k = %d", row, k)
+			require.LessOrEqual(t, math.Exp(KeptDelta(k, row.epsilon, want)), row.delta)
+			require.Greater(t, math.Exp(KeptDelta(k, row.epsilon, want-1)), row.delta, "τ − 1 must not do")
 		}
 	}
 }
@@ -76,10 +75,10 @@ func geometricThreshold(epsilon, delta float64) float64 {
 func TestClosedFormsAreLooser(t *testing.T) {
 	for _, epsilon := range []float64{0.01, 0.1, 0.5, 1, 2, 8} {
 		for _, delta := range []float64{0.1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-100, 1e-300} {
-			exact := Params{Counters: 64, Epsilon: epsilon, Delta: delta}.Threshold()
+			exact := float64(KeptThreshold(64, epsilon, delta))
 			require.LessOrEqual(t, exact, geometricThreshold(epsilon, delta))
 			require.LessOrEqual(t, exact, math.Ceil(laplaceThreshold(epsilon, delta)))
-			require.LessOrEqual(t, math.Exp(logSurvivalSum(epsilon, exact-1)), delta)
+			require.LessOrEqual(t, math.Exp(SharedSurvival(epsilon, exact-1)), delta)
 		}
 	}
 	require.Equal(t, 33.0, geometricThreshold(1, 1e-6))
@@ -92,36 +91,29 @@ func TestThresholdExtremes(t *testing.T) {
 		last := 0.0
 		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-30, limits.MinDelta} {
 			for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 1, 100, limits.MaxEpsilon} {
-				tau := Params{Counters: k, Epsilon: epsilon, Delta: delta}.Threshold()
+				tau := float64(KeptThreshold(k, epsilon, delta))
 				require.GreaterOrEqual(t, tau, 1.0, fmt.Sprint(k, epsilon, delta))
 				require.LessOrEqual(t, tau, 2+1500/epsilon)
-				require.Equal(t, tau, math.Trunc(tau))
 			}
-			tau := Params{Counters: k, Epsilon: 1, Delta: delta}.Threshold()
+			tau := float64(KeptThreshold(k, 1, delta))
 			require.GreaterOrEqual(t, tau, last)
 			last = tau
 		}
 	}
 	// At the smallest δ the threshold is what the tail says: δ(τ) ~ τ·e^{−ετ}.
-	require.InDelta(t, 300*math.Ln10+math.Log(700), Params{Counters: 64, Epsilon: 1, Delta: limits.MinDelta}.Threshold(), 5)
-	require.True(t, math.IsNaN(Delta(0, 1, 5)))
-	require.True(t, math.IsNaN(Delta(2, -1, 5)))
-	require.True(t, math.IsNaN(Delta(2, 1, 0)))
+	require.InDelta(t, 300*math.Ln10+math.Log(700), float64(KeptThreshold(64, 1, limits.MinDelta)), 5)
 }
 
-// The quantiles are the least integers, by their definition.
-func TestQuantiles(t *testing.T) {
-	p := Params{Counters: 16, Epsilon: 0.7, Delta: 1e-6}
-	d, l := sharedNoise(p), lawOf(p)
-	for _, tail := range []float64{0.5, 0.05, 1e-4, 1e-9} {
-		own := l.own(tail)
-		require.LessOrEqual(t, d.Survival(own), tail*(1+1e-12))
-		require.True(t, own == 0 || d.Survival(own-1) > tail)
-		survival := func(t float64) float64 { // Pr[η + L > t]
-			return sumOver(0.7, func(x float64) float64 { return d.Prob(x) * d.Survival(t-x) })
-		}
-		sum := keptZeros[int]{}.above(l, tail)
-		require.LessOrEqual(t, survival(sum), tail*(1+1e-12))
-		require.True(t, sum == 0 || survival(sum-1) > tail)
+// Both are the least integers, by their definition.
+func TestReach(t *testing.T) {
+	d := noiseFor(0.7)
+	for _, tail := range []float64{0.4, 0.05, 1e-4, 1e-9} {
+		n := float64(Reach(d.Scale(), tail))
+		require.LessOrEqual(t, d.Survival(n-1), tail*(1+1e-12))
+		require.True(t, n == 0 || d.Survival(n-2) > tail)
+	}
+	for _, x := range []float64{0, 1, 9, 60} { // Pr[η + L ≥ t]
+		want := sumOver(0.7, func(y float64) float64 { return d.Prob(y) * d.Survival(x-1-y) })
+		require.InEpsilon(t, want, math.Exp(SharedSurvival(0.7, x)), 1e-11)
 	}
 }
