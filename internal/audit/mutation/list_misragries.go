@@ -31,7 +31,7 @@ var misragriesMutations = []mutation{
 	{"threshold lower by one", "misragries/internal/law/keptzeros.go", "return search.Least(1, func(tau int64) bool { return KeptDelta(k, epsilon, float64(tau)) <= want })", "return search.Least(1, func(tau int64) bool { return KeptDelta(k, epsilon, float64(tau)) <= want }) - 1"},
 	{"a known loss bounds a smaller one too low", "misragries/internal/law/calibrate.go", "high = h.known[i].logDelta + margin", "high = h.known[i].logDelta - 1"},
 	{"a threshold by what H is about", "misragries/internal/law/calibrate.go", "return logAdd(escape, h.at(loss)) <= want", "return logAdd(escape, h.about(loss)-0.01) <= want"},
-	{"trimmed: ε not divided", "misragries/internal/law/trimmed.go", "units / (epsilon - 1/shift)", "units / epsilon"},
+	{"trimmed: N spends nothing", "misragries/internal/law/trimmed.go", "above(above(1/l.Shift)+above(float64(j)/l.Scale))", "above(float64(j)/l.Scale)"},
 	{"trimmed: the offset one unit less", "misragries/internal/law/trimmed.go", "max(leastReach(law.Shift, want-math.Ln2)-1, 0)", "max(leastReach(law.Shift, want-math.Ln2)-2, 0)"},
 	{"trimmed: δ of the cap left out", "misragries/internal/law/trimmed.go", "logAdd(logs.Reach(l.Shift, l.Offset+1), logs.Reach(l.CapScale, l.Cap))", "logs.Reach(l.Shift, l.Offset+1)"},
 	{"trimmed: a threshold for one unit", "misragries/internal/law/trimmed.go", "max(l.logEscape(j), escape)", "max(l.logEscape(1), escape)"},

@@ -353,7 +353,7 @@ func TestTrimmedTable(t *testing.T) {
 				require.LessOrEqual(t, l.TrimmedDelta(j, epsilon), math.Log(delta), name)
 				for _, spoil := range []func(l *Law){
 					func(l *Law) { l.Scale *= 1 - 1e-6 }, func(l *Law) { l.Shift *= 1 - 1e-6 }, func(l *Law) { l.Shift = math.NaN() },
-					func(l *Law) { l.Shift = 0 }, func(l *Law) { l.Offset = -1 },
+					func(l *Law) { l.Shift = 0 }, func(l *Law) { l.Offset = -1 }, func(l *Law) { l.Cap -= l.Cap/2 + 1 },
 				} {
 					bad := l
 					if spoil(&bad); delta > 0.1 {
