@@ -239,3 +239,14 @@ func checkSort[K wire.Key](t *testing.T, n int, draw func() K) {
 		require.Equal(t, want[i].Key, entries[i].Key)
 	}
 }
+
+// Hidden keys do not lie behind the released ones, in memory that a Vector keeps.
+func TestHiddenKeysAreGone(t *testing.T) {
+	var entries []Entry[int]
+	for key := range 100 {
+		entries = append(entries, Entry[int]{Key: key, Steps: int64(1 + key%2*1_000_000)})
+	}
+	v := Release(new(noise.Source), lawOf(t, Params{Epsilon: 1, Delta: 1e-6, Integers: true}), entries, 0, nil)
+	require.Equal(t, 50, v.Len())
+	require.Equal(t, 50, cap(v.values))
+}
