@@ -100,7 +100,7 @@ func TestRandomParams(t *testing.T) {
 		}
 		c, err := p.calibrate()
 		require.NoError(t, err, "%+v", p)
-		require.LessOrEqual(t, p.deltaOf(c), p.Delta)
+		require.LessOrEqual(t, p.deltaOf(c), p.Delta, "%+v", p)
 	}
 }
 
