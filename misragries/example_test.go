@@ -38,12 +38,13 @@ func ExampleParams_Plan() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(plan)
+	for _, r := range plan.Rows {
+		fmt.Printf("%s by %v: from %.0f, trusted %v\n", r.Constructor, r.Method, r.Hidden95, r.Trusted)
+	}
 	// Output:
-	// 10 servers, 1024 counters each, ε = 1, δ = 1e-6 for one element, added or removed:
-	// NewSum by TrimmedSum: shows keys with 95 % from a count of about 22.24 + at most n/1024 (threshold 16.63), noise 1.76, needs a server that sees the sketches
-	// Builder.Merge by SparseVector: shows keys with 95 % from a count of about 538.1 + at most n/1025 (threshold 422.5), noise 71.3, needs a server that sees the sketches
-	// Combine by KeptZeros: shows keys with 95 % from a count of about 191 + at most n/1025 (threshold 161), noise 4.29
+	// NewSum by TrimmedSum: from 22, trusted true
+	// Builder.Merge by SparseVector: from 538, trusted true
+	// Combine by KeptZeros: from 191, trusted false
 }
 
 // Which keys are surely frequent, and from which count on none is missing.

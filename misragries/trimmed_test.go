@@ -1,0 +1,199 @@
+package misragries
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// servers are the sketches of streams on several servers.
+type servers struct {
+	params     Params
+	law        calibration
+	sketches   []*sketch.Sketch[int]
+	truth      map[int]float64
+	decrements float64
+}
+
+// serve counts n elements of each server, Zipf keys or those of the function.
+func serve(t *testing.T, p Params, sizes []int, key func(i int) int) servers {
+	t.Helper()
+	p, c, err := p.check(summed)
+	require.NoError(t, err)
+	s := servers{params: p, law: c, truth: map[int]float64{}}
+	i := 0
+	for _, n := range sizes {
+		one := sketch.New[int](p.Counters)
+		for range n {
+			one.Add(key(i))
+			s.truth[key(i)]++
+			i++
+		}
+		s.sketches = append(s.sketches, one)
+		s.decrements += float64(one.Decrements())
+	}
+	return s
+}
+
+// release returns a release of the sum, and the units and W before the noise of the keys.
+func (s servers) release(src *noise.Source) (h *Histogram[int], units map[int]int64, w int64) {
+	units = map[int]int64{}
+	for _, one := range s.sketches {
+		held := prepare(src, s.law, s.params.Counters, one)
+		for _, c := range held.counters {
+			units[c.Key] += c.Count
+		}
+		w += held.lost
+	}
+	var all []counter[int]
+	for key, count := range units {
+		all = append(all, counter[int]{Key: key, Count: count})
+	}
+	sketch.Sort(all)
+	return release(src, s.params, s.law, len(s.sketches), contents[int]{counters: all, lost: w}), units, w
+}
+
+// top returns the n most frequent keys.
+func (s servers) top(n int) []int {
+	keys := make([]int, 0, len(s.truth))
+	for key := range s.truth {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b int) int {
+		if s.truth[a] != s.truth[b] {
+			return int(s.truth[b] - s.truth[a])
+		}
+		return a - b
+	})
+	return keys[:min(n, len(keys))]
+}
+
+// zipfOf returns Zipf keys of exponent 1.1 by their places in a stream.
+func zipfOf(n int) func(i int) int {
+	keys := zipfKeys(n, 1<<20)
+	return func(i int) int { return int(keys[i%n]) }
+}
+
+// In v + W the private shifts cancel: what it is off by, of a key that all 32 sketches store, is
+// the own noise of one.
+func TestUpperEndOfASumHasOneNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 72))
+	p := Params{Counters: 64, Epsilon: 1, Delta: 1e-6}
+	s := serve(t, p, slices.Repeat([]int{2000}, 32), func(i int) int {
+		if i%3 == 0 {
+			return 0
+		}
+		return 1 + rng.IntN(5000)*(i&1+1)
+	})
+	held := 0.0
+	for _, one := range s.sketches {
+		for _, c := range one.Positive() {
+			if c.Key == 0 {
+				held += float64(c.Count)
+			}
+		}
+	}
+	d := s.law.noise()
+	fourth := 0.0
+	for x := 1.0; x < 60*d.Scale(); x++ {
+		fourth += 2 * x * x * x * x * d.Prob(x)
+	}
+	var src noise.Source
+	var off []float64
+	for range dptest.Full(8000, 1200) {
+		h, _, w := s.release(&src)
+		off = append(off, h.Lower(0)*s.law.per+float64(w)-(held+s.decrements)*s.law.per)
+	}
+	dptest.Moments(t, "v + W", off, 0, d.Variance(), fourth, 1e-10)
+}
+
+// Intervals at 95 % hold, for each of 20 keys; and r + W ≥ j·(c + D) in every draw, also where δ is
+// so large that shifts are cut off at 0 now and then.
+func TestCoverageOfTrimmedSums(t *testing.T) {
+	n := dptest.Full(4000, 400)
+	for _, m := range []int{1, 2, 8, 64} {
+		if !dptest.Long() && m != 8 {
+			continue
+		}
+		for _, delta := range []float64{1e-6, 0.1} {
+			p := Params{Counters: 64, Epsilon: 1, Delta: delta, Method: TrimmedSum}
+			s := serve(t, p, slices.Repeat([]int{16_000 / m}, m), zipfOf(16_000))
+			keys := append(s.top(15), s.top(400)[395:]...)
+			var src noise.Source
+			ps := promises{}
+			for range n {
+				h, units, w := s.release(&src)
+				for _, key := range keys {
+					lo, hi := h.Interval(key, 0.95)
+					ps.note(fmt.Sprintf("M = %d, δ = %v, key %d", m, delta, key), lo <= s.truth[key] && s.truth[key] <= hi)
+				}
+				for _, key := range keys {
+					held := 0.0
+					for _, one := range s.sketches {
+						for _, c := range one.Positive() {
+							if c.Key == key {
+								held += float64(c.Count)
+							}
+						}
+					}
+					if float64(units[key]+w) < s.law.per*(held+s.decrements) || float64(units[key]) > s.law.per*held {
+						t.Fatalf("key %d: %d units, W = %d", key, units[key], w)
+					}
+				}
+			}
+			ps.kept(t, 0.95)
+		}
+	}
+}
+
+// A sum of servers of very different sizes is read by the mean of what the sketches lost: that is
+// no worse than the upper end, where the key is in the same share on each.
+func TestEvenSpreadOfUnequalServers(t *testing.T) {
+	var sizes []int
+	for i := range 20 {
+		sizes = append(sizes, 100_000/(i+1))
+	}
+	p := Params{Counters: 256, Epsilon: 1, Delta: 1e-6}
+	s := serve(t, p, sizes, zipfOf(360_000))
+	var src noise.Source
+	even, upper := 0.0, 0.0
+	for range 5 {
+		h, _, _ := s.release(&src)
+		for _, key := range s.top(60) {
+			if v, found := h.find(key); found {
+				even += math.Abs(h.Estimate(key) - s.truth[key])
+				upper += math.Abs(v + h.law.counts(h.lost) - s.truth[key])
+			}
+		}
+	}
+	t.Logf("even spread %.0f, upper end %.0f", even, upper)
+	require.LessOrEqual(t, even, upper)
+}
+
+// 32 servers with a million Zipf(1.1) elements: a TrimmedSum of 1024 counters shows at least twice
+// the keys of a ReducedSum, and the errors of the top hundred, 0 where a key is hidden, are far
+// less.
+func TestTrimmedSumShowsMore(t *testing.T) {
+	notShort(t)
+	shown, off := map[Method]int{}, map[Method]float64{}
+	for _, m := range []Method{TrimmedSum, ReducedSum} {
+		p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, Method: m}
+		s := serve(t, p, slices.Repeat([]int{1_000_000 / 32}, 32), zipfOf(1_000_000))
+		h, _, _ := s.release(new(noise.Source))
+		shown[m] = h.Len()
+		for _, key := range s.top(100) {
+			off[m] += math.Abs(h.Estimate(key)-s.truth[key]) / 100
+		}
+	}
+	t.Log(shown, off)
+	require.GreaterOrEqual(t, shown[TrimmedSum], 2*shown[ReducedSum])
+	require.Less(t, off[TrimmedSum], off[ReducedSum]/4)
+}
