@@ -22,12 +22,9 @@
 // jW, 0, W) of the cell's entries, plus noise like Laplace(Δ/ε), quantised to Q levels. Cells
 // without entries are drawn the same way. A list, made by package threshold, has the large entries.
 // List and columns share ε along the axis of values (SplitAxis) or split it (Composition,
-// Algorithms 7 and 8). Levels 2 is a unary code, S-shaped with p = ½e^{−α/2}, or Linear with
-// p = 1/(α+2) as in the thesis (Algorithms 2 to 5; a width of 1 is Algorithm 10); Columns 1 is the
-// Max-projection (Algorithm 11).
+// Algorithms 7 and 8). [Variant] has the thesis' Algorithms 2 to 5, 10 and 11.
 //
-// The code has three rooms. Private data is in the first alone, and only the table, the list and
-// public numbers leave it:
+// The code has three rooms. Private data is in the first alone:
 //
 //	builder → write_*   sums on a grid; shape (sizes, the axis), budget (who spends what of ε,
 //	                    which columns a listed key keeps), code (the law of a cell), table (where
@@ -65,26 +62,19 @@
 //	list, at 39        9.0, 2.0     3.1, 1.6     1.8, 0.9    1.5, 0.8
 //
 // [Params.Plan] says it for values like yours. Signed has more error at every load. With more
-// entries than Sparsity the error grows; privacy does not change. [Projection.EstimateAll] has less
-// error for batches that hold most of the entries.
+// entries than Sparsity the error grows; privacy does not change.
 //
 // # Cost
 //
-// The table takes Bits·Sparsity bits on average, in memory a seventh of its cells' bits more, and
-// the encoding a header and the list besides. Most cells show level 0: the table has a bit for each
-// cell, and the levels of the others, which are found by counting bits. How many there are follows
-// from the table and says no more of the data than it does.
+// The table takes Bits·Sparsity bits on average: a bit for each cell, and the levels of the few
+// that do not show 0. How many these are says no more of the data than the table does.
 //
-// Add is one look into a hash table. Release draws 10⁸ to 10⁹ empty cells a second and takes about
-// ½ µs for each entry. A lookup takes 20 to 70 ns while table and list lie in a fast cache, 80 to
-// 400 ns from memory, and does not allocate.
+// Release takes about ½ µs for each entry, a lookup 20 to 400 ns.
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process. A Builder is for one goroutine.
+// Timing, and whoever reads the memory of the process.
 //
-// Sources: chapter 2 of Lebeda, Differentially Private Release of Sparse and Skewed Data (ITU
-// 2023), which is Aumüller, Lebeda, Pagh, Representing Sparse Vectors with Differential Privacy,
-// Low Error, Optimal Space, and Fast Access (JPC 2022, doi 10.29012/jpc.809). Quantised columns,
-// S-shaped rounding and the split of the axis are this package's.
+// Sources: chapter 2 of Lebeda's thesis (ITU 2023), which is Aumüller, Lebeda, Pagh (JPC 2022, doi
+// 10.29012/jpc.809). Quantised columns and the split of the axis are this package's.
 package alp

@@ -65,15 +65,13 @@
 //
 // # Cost
 //
-// Add takes 6 ns for integers and 18 for strings, a Builder 37 bytes a counter, AddN some 90. A Sum
-// holds up to k keys of each sketch.
+// Add takes 6 ns for integers and 18 for strings, a Builder 37 bytes a counter, AddN some 90.
 //
 // # Method
 //
 // Algorithms 1 to 4 of Lebeda and Tětek, Better Differentially Private Approximate Histograms and
 // Heavy Hitters using the Misra-Gries Sketch, TODS 2025 (doi 10.1145/3716375), with discrete noise
-// drawn exactly; TrimmedSum is this package's. The sketches are in internal/sketch, which knows no
-// noise; the laws and their proofs in internal/law, which knows no keys.
+// drawn exactly; TrimmedSum is this package's.
 //
 // # Not covered
 //

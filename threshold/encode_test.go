@@ -10,7 +10,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-// The encoding is that of internal/sparse, whose tests have its layout: what it writes is read here.
+// The encoding is that of internal/sparse, whose tests have its layout.
 func TestGoldenFiles(t *testing.T) {
 	of := filepath.Join("..", "internal", "sparse", "testdata")
 	for _, name := range []string{"words.hex", "ints.hex", "pure.hex", "dense.hex"} {

@@ -38,7 +38,7 @@ var rounds = [][]flaw{
 		{"noise: Student-type proposal of too small a scale", "approx Student"}, {"misragries: reduced: small values always rounded up", "misragries Sum, a rare key"},
 	},
 	{
-		{"misragries: the true number of decrements told", "misragries KeptZeros, all counters"}, {"kor/distinct: running: noise for half the sensitivity", "distinct, running total"},
+		{"misragries: the true number of decrements told", "misragries KeptZeros, all counters"}, {"kor/distinct: running: no noise in a slot", "distinct, running total"},
 	},
 	{
 		{"kor/distinct: windows: no noise in a class", "distinct, windows"}, {"misragries/series: the whole δ for each discovery span", "series, a rare key"},

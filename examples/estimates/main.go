@@ -177,6 +177,9 @@ const noises = 20
 // release returns releases of the stream, by as many sketches.
 func (r *row) release(stream []uint64, seed uint64) ([]*misragries.Histogram[uint64], error) {
 	p := misragries.Params{Counters: r.k, Epsilon: 1, Delta: 1e-6}
+	if r.sketches > 1 {
+		p.Method = misragries.ReducedSum // Algorithm 3, of which the tables are
+	}
 	list := make([]*misragries.Builder[uint64], r.sketches)
 	for i := range list {
 		var err error

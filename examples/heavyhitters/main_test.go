@@ -269,7 +269,7 @@ func TestUsageErrors(t *testing.T) {
 	for _, args := range [][]string{
 		{"-epsilon", "0"}, {"-epsilon", "-1"}, {"-epsilon", "NaN"}, {"-epsilon", "Inf"}, {"-epsilon", "one"},
 		{"-delta", "0"}, {"-delta", "1"}, {"-delta", "-1"}, {"-delta", "NaN"}, {"-delta", "2"},
-		{"-k", "0"}, {"-k", "-1"}, {"-k", "9223372036854775807"}, {"-k", "1.5"}, {"-k", "99999999999999999999"},
+		{"-k", "-1"}, {"-k", "9223372036854775807"}, {"-k", "1.5"}, {"-k", "99999999999999999999"},
 		{"-top", "-1"}, {"-top", "x"},
 		{"-confidence", "0"}, {"-confidence", "1"}, {"-confidence", "NaN"}, {"-confidence", "95"},
 		{"-at", "-1"}, {"-at", "NaN"}, {"-at", "Inf"},

@@ -76,7 +76,7 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	out = clitest.Output(t, new(options), []string{"-words", "shown", "-m", "53", "-top", "20", "-epsilon", "4", "-confidence", "0.999999999"}, []string{
-		"ε = 4 of 4 at δ = 1e-6", "at most 53 words", "\n  the ", "\n  and "})
+		"of 4 at δ = 1e-6, 2 releases", "at most 53 words", "\n  the ", "\n  and "})
 	for _, word := range []string{"the", "and", "of", "lord"} {
 		if n := clitest.Numbers(t, out, "  "+word+" ", 4); !(n[1] <= n[3] && n[3] <= n[2]) {
 			t.Errorf("%s: %v", word, n)

@@ -72,11 +72,9 @@
 //
 // A guarantee is a claim: whoever makes one by hand, decodes one, or converts one by Stable answers
 // for it. Releases are made one after the other: protocols of several rounds that interleave are
-// not one-shot releases. A journal does not stop somebody who can write its file, or put an old
-// copy back, unless the caller knows the number of the last record.
+// not one-shot releases. A journal does not stop somebody who can write its file.
 //
-// An introduction to composition, with a picture, is in composition.md. Sources: Bun, Steinke,
-// Concentrated Differential Privacy (TCC 2016); Canonne, Kamath, Steinke, The Discrete Gaussian for
-// Differential Privacy (arXiv 2004.00010); Kairouz, Oh, Viswanath, The Composition Theorem for
-// Differential Privacy (ICML 2015); Dong, Roth, Su, Gaussian Differential Privacy (JRSS-B 2022).
+// An introduction to composition, with a picture, is in composition.md. Sources: Bun, Steinke (TCC
+// 2016) for zCDP; Canonne, Kamath, Steinke (arXiv 2004.00010); Kairouz, Oh, Viswanath (ICML 2015);
+// Dong, Roth, Su, Gaussian Differential Privacy (JRSS-B 2022).
 package budget

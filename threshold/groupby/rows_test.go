@@ -186,11 +186,9 @@ func TestRowsOnce(t *testing.T) {
 	other, listed := p, p
 	other.Max, listed.listed = 2, true
 	dptest.Builder(t, fresh, use, rowsOf[string, string](t, other))
-	dptest.Redacted(t, func() any {
-		r := fresh()
-		r.Add("the secret name of somebody", "the secret key of somebody")
-		return r
-	}(), "the secret name of somebody", "the secret key of somebody")
+	secret := fresh()
+	secret.Add("the secret name of somebody", "the secret key of somebody")
+	dptest.Redacted(t, secret, "the secret name of somebody", "the secret key of somebody")
 	for _, p := range []Params{{}, listed, {Epsilon: 1, Delta: 1e-6, Passes: 3}} {
 		_, err := NewRows[string, string](p)
 		require.ErrorIs(t, err, ErrParams)

@@ -62,6 +62,7 @@ var distinctMutations = []mutation{
 	{"shares: divided by noise", "kor/distinct/shares.go", "r.kept <= 4*math.Sqrt(r.noise*r.k/(r.k+1))", "r.kept == 0"},
 	{"running: no noise in a slot", "kor/distinct/running.go", "now - s.closed + s.laws.count.SampleInt(&s.src)", "now - s.closed + 0*s.laws.count.SampleInt(&s.src)"},
 	{"running: the noise of earlier slots is taken back", "kor/distinct/running.go", "s.released += now - s.closed +", "s.released = now +"},
+	{"windows: no noise in a class", "kor/distinct/windows.go", "\tn.addNoise(s.law, &s.src)\n", ""},
 	{"windows: released twice a day", "kor/distinct/windows.go", "\ts.done = true\n", ""},
 	{"windows: stamps wrap", "kor/distinct/windows.go", "s.stamps[i] = max(stamp, by) - by", "s.stamps[i] = stamp - by"},
 	{"windows: clocks may differ", "kor/distinct/windows.go", "case s.day != o.day:", "case false:"},

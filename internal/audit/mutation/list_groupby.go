@@ -6,7 +6,7 @@ var groupbyMutations = []mutation{
 	{"values without a bound", "threshold/groupby/axis.go", "return int64(float64(x) * min(max(z, -1), 1))", "return int64(float64(unit) * min(max(z, -1), 1))"},
 	{"all keys of a user get weight", "threshold/groupby/once.go", "choose(s.indices(l), kept, &s.src)", "s.indices(l)"},
 	{"the same keys of a user get weight", "threshold/groupby/once.go", "subset.Draw(all, k, src.Uint64N)", "subset.Draw(all, k, func(uint64) uint64 { return 0 })"},
-	{"a user's keys counted twice", "threshold/groupby/builder.go", "if at := marks[i]; at < s.given {", "if at := marks[i]; at < s.given || !valued {"},
+	{"a user's keys counted twice", "threshold/groupby/builder.go", "at := marks[i]\n", "at := uint64(0)\n"},
 	{"keys with one half hash summed", "threshold/groupby/index.go", "if x.keys[n-1] == key {", "if true || x.keys[n-1] == key {"},
 	{"counts without noise", "threshold/groupby/release.go", "s.restOf(i) + rests()", "s.restOf(i) + 0*rests()"},
 	{"weights without noise", "threshold/groupby/release.go", "r.weight = weight", "r.weight = max(e.weight, min(weight, s.law.kernel.Threshold))"},

@@ -59,7 +59,7 @@ var jlMutations = []mutation{
 	{"sketches of other sensitivities added", "jl/sketch.go", "case s.params.sensitivity() != other.params.sensitivity():", "case false:"},
 	{"noise on the input for the ℓ₂ norm", "jl/calibrate.go", "return norms{up(math.Sqrt(float64(p.Dim))), 1}", "return norms{1, 1}"},
 	{"a release twice in one sum decodes", "jl/encode.go", "repeated(d.releases)", "repeated(nil)"},
-	{"hash functions of less independence than was asked for", "jl/params.go", "return max(p.Independence, 4)", "return 4"},
+	{"hash functions of less independence than was asked for", "jl/params.go", "case p.Independence != 0:\n\t\treturn p.Independence", "case p.Independence != 0:\n\t\treturn 4"},
 	{"a tail without the collisions of two columns", "jl/tails.go", "mean += math.Exp(log) * m.values[y]", "mean = m.values[1] * q"},
 	{"Params that New refuses promise", "jl/params.go", "c, err := p.noise()\n\tif err != nil {\n\t\treturn budget.Guarantee{}\n\t}", "c, _ := p.noise()"},
 	{"staircase noise for several coordinates", "jl/params.go", "return p.ofRow() && p.Transform == SJLT && p.sparsity() == 1 &&", "return p.Transform == SJLT && p.sparsity() == 1 &&"},

@@ -86,7 +86,8 @@ func kindOf(t *testing.T, name string, g budget.Guarantee) (kind string, better 
 	require.NoError(t, err)
 	number := func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(data[24+8*i:])) }
 	var parts []string
-	for laws := data[24+9*8+8+4:]; len(laws) > 0; laws = laws[29:] {
+	laws := data[24+9*8+8+4:]
+	for range binary.LittleEndian.Uint32(data[24+9*8+8:]) {
 		steps, size, count := binary.BigEndian.Uint32(laws[1:]), math.Float64frombits(binary.BigEndian.Uint64(laws[5:])), binary.BigEndian.Uint64(laws[21:])
 		part := ""
 		switch {
@@ -103,6 +104,10 @@ func kindOf(t *testing.T, name string, g budget.Guarantee) (kind string, better 
 		require.NotEmpty(t, part)
 		better = better || part != "PureDP"
 		parts = append(parts, part)
+		laws = laws[29:]
+	}
+	if len(laws) > 0 { // internal/loss.Keys
+		parts, better = append(parts, "keys"), true
 	}
 	if number(7) > 0 {
 		parts = append(parts, "ZCDP")
