@@ -15,8 +15,6 @@ type reference[K hashing.Key] struct {
 	list       []counter[K]
 }
 
-func (r *reference[K]) sorted() []counter[K] { return r.list }
-
 // run feeds a stream to a sketch of k counters.
 func run[K hashing.Key](k int, stream []K) *reference[K] {
 	s := sketch.New[K](k)

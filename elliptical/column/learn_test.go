@@ -33,7 +33,7 @@ func (s *Summary) thins(rows []float64, index, miss float64) bool {
 }
 
 // cover counts what intervals of .95 hold.
-type cover struct{ runs, wide, in, interval, proved, suggested, class, classInterval, classProved int }
+type cover struct{ runs, wide, interval, proved, suggested, class, classInterval, classProved int }
 
 func (c *cover) see(s *Summary, rows []float64, mean float64) {
 	holds := func(lo, hi float64) int {

@@ -46,8 +46,8 @@ func ExampleNewRows() {
 	if err != nil {
 		panic(err)
 	}
-	for visit := range 27000 {
-		user, page := visit%9000, fmt.Sprintf("/products/%d", visit%3)
+	for visit := range 81000 {
+		user, page := visit%27000, fmt.Sprintf("/products/%d", visit%3)
 		here.AddValue(user, "/", 100)
 		there.AddValue(user, page, 200)
 		there.AddValue(user, page, 1100)
@@ -63,10 +63,10 @@ func ExampleNewRows() {
 		fmt.Printf("%s: about %.0f000 users, %.1f hours each\n", page, viewers/1000, groups.Mean(page)/3600)
 	}
 	// Output:
-	// /: about 9000 users, 0.1 hours each
-	// /products/0: about 3000 users, 1.0 hours each
-	// /products/1: about 3000 users, 1.0 hours each
-	// /products/2: about 3000 users, 1.0 hours each
+	// /: about 27000 users, 0.1 hours each
+	// /products/0: about 9000 users, 1.0 hours each
+	// /products/1: about 9000 users, 1.0 hours each
+	// /products/2: about 9000 users, 1.0 hours each
 }
 
 // Percentiles of the load times of a page, from rows in any order. The 20 slowest users are too few
