@@ -8,6 +8,9 @@
 // return at the end of a line is dropped, and an empty line is no key. A stream of any length takes
 // the memory of one sketch.
 //
+// With -servers 8 the lines are dealt to eight sketches, as if so many servers had counted them, and
+// the sum of these is released, which one server makes that all trust.
+//
 // The unit of privacy is one element of the stream: the release looks nearly the same with any one
 // line added or removed. Somebody who wrote m lines is protected m times less. Every run on the
 // same data spends ε and δ again.
@@ -26,8 +29,6 @@ import (
 	"io"
 	"os"
 	"time"
-
-	"github.com/dpsketch/dpsketch/misragries"
 )
 
 func main() {
@@ -47,7 +48,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "heavyhitters: %v (-h lists the flags)\n", err)
 		return 2
 	}
-	sketch, err := misragries.New[string](opts.params)
+	sketch, err := newStream(opts)
 	if err != nil {
 		fmt.Fprintf(stderr, "heavyhitters: %v\n", err)
 		return 2
@@ -74,7 +75,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // releaseFile releases the lines of the file that opts names.
-func releaseFile(out io.Writer, sketch *misragries.Builder[string], opts options, stdin io.Reader, stderr io.Writer) error {
+func releaseFile(out io.Writer, sketch *counted, opts options, stdin io.Reader, stderr io.Writer) error {
 	in := stdin
 	if opts.file != "-" {
 		f, err := os.Open(opts.file)

@@ -201,6 +201,19 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
+// Lines dealt to several sketches: their sum counts what one sketch counts, short of what each
+// server takes off, and says so.
+func TestServers(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	got := released(t, strings.NewReader(strings.Repeat("a\n", 5000)+strings.Repeat("b\n", 500)), "-servers", "4", "-")
+	near(t, got, "a", 5000)
+	near(t, got, "b", 500)
+	_, stdout, _ := program(nil, "-servers", "4", "-top", "3")
+	if !strings.Contains(stdout, "Servers:    4, by TrimmedSum") {
+		t.Errorf("no word of the servers:\n%s", stdout)
+	}
+}
+
 // stream is a reader of lines made by line(0), line(1), …, and calls halfway in the middle.
 type stream struct {
 	line    func(i int) string
@@ -269,7 +282,7 @@ func TestUsageErrors(t *testing.T) {
 	for _, args := range [][]string{
 		{"-epsilon", "0"}, {"-epsilon", "-1"}, {"-epsilon", "NaN"}, {"-epsilon", "Inf"}, {"-epsilon", "one"},
 		{"-delta", "0"}, {"-delta", "1"}, {"-delta", "-1"}, {"-delta", "NaN"}, {"-delta", "2"},
-		{"-k", "-1"}, {"-k", "9223372036854775807"}, {"-k", "1.5"}, {"-k", "99999999999999999999"},
+		{"-servers", "0"}, {"-servers", "1001"}, {"-k", "0"}, {"-k", "-1"}, {"-k", "9223372036854775807"}, {"-k", "1.5"}, {"-k", "99999999999999999999"},
 		{"-top", "-1"}, {"-top", "x"},
 		{"-confidence", "0"}, {"-confidence", "1"}, {"-confidence", "NaN"}, {"-confidence", "95"},
 		{"-at", "-1"}, {"-at", "NaN"}, {"-at", "Inf"},

@@ -18,8 +18,12 @@ type options struct {
 	top        int
 	at         float64 // 0 stands for the detection limit
 	json       bool
+	servers    int
 	file       string // empty stands for the embedded text
 }
+
+// maxServers is the most sketches that lines are dealt to.
+const maxServers = 1000
 
 // flagSet returns the flags, which store what they parse in opts.
 func flagSet(opts *options) *flag.FlagSet {
@@ -29,6 +33,7 @@ func flagSet(opts *options) *flag.FlagSet {
 	flags.Float64Var(&opts.params.Epsilon, "epsilon", 1, "privacy parameter `ε`")
 	flags.Float64Var(&opts.params.Delta, "delta", 1e-9, "privacy parameter `δ`, well below one over the length of the stream")
 	flags.IntVar(&opts.params.Counters, "k", 1024, "`counters` of the sketch: what occurs once in k elements or more is found")
+	flags.IntVar(&opts.servers, "servers", 1, "deal the lines at random to this `number` of sketches, as of servers, and release their sum")
 	flags.IntVar(&opts.top, "top", 20, "print at most this `number` of keys, 0 for all")
 	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the true count")
 	flags.Float64Var(&opts.at, "at", 0, "say which keys occur at least this `often`; 0 picks the least count at which no key is missed")
@@ -48,6 +53,10 @@ func parse(args []string) (options, error) {
 		return opts, fmt.Errorf("got the arguments %q, want at most one file, after all flags", flags.Args())
 	case flags.NArg() == 1 && flags.Arg(0) == "":
 		return opts, errors.New("the name of the file is empty")
+	case opts.params.Counters < 1:
+		return opts, fmt.Errorf("-k = %d: want 1 or more", opts.params.Counters)
+	case opts.servers < 1 || opts.servers > maxServers:
+		return opts, fmt.Errorf("-servers = %d: want 1 to %d", opts.servers, maxServers)
 	case opts.top < 0:
 		return opts, fmt.Errorf("-top = %d: want 0 or more", opts.top)
 	case !(opts.confidence > 0 && opts.confidence < 1):

@@ -25,23 +25,21 @@ const stringKey = 16
 
 // report is a release, ready to be printed. All of it is post-processing and costs no budget.
 type report struct {
-	hist *misragries.Histogram[string]
-	plan misragries.Plan
-	opts options
-	took time.Duration // from the start to the release
-	rows []row         // by decreasing estimate
+	hist  *misragries.Histogram[string]
+	plan  misragries.Row
+	opts  options
+	bytes int           // of each sketch
+	took  time.Duration // from the start to the release
+	rows  []row         // by decreasing estimate
 }
 
 // release releases the sketch, which was begun at start, and makes the report of it.
-func release(sketch *misragries.Builder[string], opts options, start time.Time) (*report, error) {
-	hist, err := sketch.Release()
+func release(sketch *counted, opts options, start time.Time) (*report, error) {
+	hist, needs, bytes, err := sketch.Release()
 	if err != nil {
 		return nil, err
 	}
-	r := &report{hist: hist, opts: opts, took: time.Since(start)}
-	if r.plan, err = hist.Params().Plan(1); err != nil {
-		return nil, err
-	}
+	r := &report{hist: hist, plan: needs, bytes: bytes, opts: opts, took: time.Since(start)}
 	for key, estimate := range hist.All() {
 		lo, hi := hist.Interval(key, opts.confidence)
 		r.rows = append(r.rows, row{key, estimate, lo, hi})
@@ -55,8 +53,11 @@ func release(sketch *misragries.Builder[string], opts options, start time.Time) 
 func (r *report) write(out io.Writer, truth map[string]int) error {
 	var b strings.Builder
 	p := r.opts.params
+	if r.opts.servers > 1 {
+		fmt.Fprintf(&b, "Servers:    %s, by %v: one adds up the sketches of all\n", grouped(r.opts.servers), r.plan.Method)
+	}
 	fmt.Fprintf(&b, "Sketch:     %s counters, at most %s KiB and the text of their keys\n",
-		grouped(p.Counters), grouped(math.Ceil((float64(r.plan.Bytes)+stringKey*float64(p.Counters))/1024)))
+		grouped(p.Counters), grouped(math.Ceil((float64(r.bytes)+stringKey*float64(p.Counters))/1024)))
 	fmt.Fprintf(&b, "Guarantee:  %v; the unit is one element of the stream, added or removed\n", r.hist.Guarantee())
 	fmt.Fprintf(&b, "Threshold:  a key is released when its noisy count reaches %s\n", grouped(r.plan.Threshold))
 	fmt.Fprintf(&b, "Released:   %s keys\n", grouped(len(r.rows)))

@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"github.com/dpsketch/dpsketch/examples/kjv"
-	"github.com/dpsketch/dpsketch/misragries"
 )
 
 // releaseText releases the words of the embedded text, and beside them the truth, which is public.
-func releaseText(out io.Writer, sketch *misragries.Builder[string], opts options) error {
+func releaseText(out io.Writer, sketch *counted, opts options) error {
 	text, err := kjv.Load()
 	if err != nil {
 		return err
