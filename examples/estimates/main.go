@@ -6,8 +6,9 @@
 // The first table counts the baskets as one stream, in their order, and deals the elements to
 // several sketches, at random or in blocks of time, whose sum it releases: the mean error of Lower
 // (the estimate of the paper) and of Estimate over the released keys, and in brackets over those of
-// the ten most frequent that are released. At the end are the most frequent words of the King James
-// Bible.
+// the ten most frequent that are released. The second table is of sums of sketches alone: how many
+// keys the methods of a Sum show, and a Combine, and how far they are off. At the end are the most
+// frequent words of the King James Bible.
 //
 // The baskets are generated, from what sets/NAME.txt knows of public sets of baskets: how much each
 // of several hundred articles and groups of articles sold in each of 16 to 512 blocks of time. Flag
@@ -77,7 +78,7 @@ func (opts *options) Check() error {
 // set is a stream with a name, or many that are drawn alike.
 type set struct {
 	name   string
-	stream func(release int) []uint64
+	stream func(seed uint64) []uint64
 }
 
 // load returns what the tables are about.
@@ -87,7 +88,7 @@ func (opts *options) load() ([]set, error) {
 		if err == nil && len(stream) < slots {
 			err = fmt.Errorf("%s: %d elements, want %d or more", opts.data, len(stream), slots)
 		}
-		return []set{{"file", func(int) []uint64 { return stream }}}, err
+		return []set{{"file", func(uint64) []uint64 { return stream }}}, err
 	}
 	var list []set
 	for name := range strings.SplitSeq(opts.sets, ",") {
@@ -95,7 +96,7 @@ func (opts *options) load() ([]set, error) {
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-sets: %w", err))
 		}
-		list = append(list, set{name, func(release int) []uint64 { return a.draw(opts.seed + uint64(release)) }})
+		list = append(list, set{name, a.draw})
 	}
 	return list, nil
 }
@@ -103,7 +104,8 @@ func (opts *options) load() ([]set, error) {
 // row is a line of a table: one stream if sketches is 1, else their sum.
 type row struct {
 	k, sketches int
-	blocks      bool // of time; else at random
+	blocks      bool              // of time; else at random
+	method      misragries.Method // of the sum; 0 for what NewSum chooses
 	averages
 }
 
@@ -124,7 +126,7 @@ func (opts *options) Run(out io.Writer) error {
 		return err
 	}
 	if opts.fit > 0 {
-		return fit(sets[0].stream(0), opts.fit, opts.alone, opts.blocks, opts.fine).write(out)
+		return fit(sets[0].stream(opts.seed), opts.fit, opts.alone, opts.blocks, opts.fine).write(out)
 	}
 	w := &printer{out: out}
 	w.print("Mean |error| of the released keys [of the true top 10], ε = 1, δ = 1e-6\n\n%-8s %8s %6s %4s %-6s %8s %6s %15s %15s\n",
@@ -133,9 +135,9 @@ func (opts *options) Run(out io.Writer) error {
 		one, sums := rows()
 		n := 0
 		for release := range opts.releases {
-			stream := s.stream(release)
+			stream := s.stream(opts.seed + uint64(release))
 			truth := count(stream)
-			heavy := top(truth)
+			heavy := top(truth, 10)
 			for _, r := range slices.Concat(one, sums) {
 				list, err := r.release(stream, opts.seed+uint64(release))
 				if err != nil {
@@ -151,6 +153,9 @@ func (opts *options) Run(out io.Writer) error {
 		for _, r := range slices.Concat(one, sums) {
 			w.print("%-8s %8d %6d %4d %-6s %8.0f %6.0f %15s %15s\n", s.name, n, r.k, r.sketches, r.dealt(), float64(n)/float64(r.k+1), r.shown/float64(r.releases), r.cell(lower), r.cell(best))
 		}
+	}
+	if err := opts.sums(w, sets); err != nil {
+		return err
 	}
 	if opts.data == "" {
 		return opts.words(w)
@@ -176,30 +181,14 @@ const noises = 20
 
 // release returns releases of the stream, by as many sketches.
 func (r *row) release(stream []uint64, seed uint64) ([]*misragries.Histogram[uint64], error) {
-	p := misragries.Params{Counters: r.k, Epsilon: 1, Delta: 1e-6}
-	if r.sketches > 1 {
-		p.Method = misragries.ReducedSum // Algorithm 3, of which the tables are
-	}
-	list := make([]*misragries.Builder[uint64], r.sketches)
-	for i := range list {
-		var err error
-		if list[i], err = misragries.New[uint64](p); err != nil {
-			return nil, err
-		}
+	list, err := r.deal(stream, seed)
+	if err != nil {
+		return nil, err
 	}
 	if r.sketches == 1 {
-		list[0].AddSlice(stream)
-		return releases(list[0], p)
+		return releases(list[0], r.params())
 	}
-	rng := rand.New(rand.NewPCG(seed, 1))
-	for i, key := range stream {
-		at := i * r.sketches / len(stream)
-		if !r.blocks {
-			at = rng.IntN(r.sketches)
-		}
-		list[at].Add(key)
-	}
-	sum, err := misragries.NewSum[uint64](p)
+	sum, err := misragries.NewSum[uint64](r.params())
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +199,34 @@ func (r *row) release(stream []uint64, seed uint64) ([]*misragries.Histogram[uin
 	}
 	h, err := sum.Release()
 	return []*misragries.Histogram[uint64]{h}, err
+}
+
+func (r *row) params() misragries.Params {
+	return misragries.Params{Counters: r.k, Epsilon: 1, Delta: 1e-6, Method: r.method}
+}
+
+// deal returns the sketches of the stream.
+func (r *row) deal(stream []uint64, seed uint64) ([]*misragries.Builder[uint64], error) {
+	list := make([]*misragries.Builder[uint64], r.sketches)
+	for i := range list {
+		var err error
+		if list[i], err = misragries.New[uint64](r.params()); err != nil {
+			return nil, err
+		}
+	}
+	if r.sketches == 1 {
+		list[0].AddSlice(stream)
+		return list, nil
+	}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for i, key := range stream {
+		at := i * r.sketches / len(stream)
+		if !r.blocks {
+			at = rng.IntN(r.sketches)
+		}
+		list[at].Add(key)
+	}
+	return list, nil
 }
 
 // releases returns releases of the Builder that differ in their noise.

@@ -24,8 +24,8 @@ type averages struct {
 	releases            int
 }
 
-// top returns the ten most frequent keys.
-func top(truth map[uint64]float64) []uint64 {
+// top returns the n most frequent keys.
+func top(truth map[uint64]float64, n int) []uint64 {
 	keys := make([]uint64, 0, len(truth))
 	for key := range truth {
 		keys = append(keys, key)
@@ -33,7 +33,7 @@ func top(truth map[uint64]float64) []uint64 {
 	slices.SortFunc(keys, func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(truth[b], truth[a]), cmp.Compare(a, b))
 	})
-	return keys[:min(10, len(keys))]
+	return keys[:min(n, len(keys))]
 }
 
 // add adds one release.

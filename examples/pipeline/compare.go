@@ -155,7 +155,7 @@ func (c *counted) frequentRows() (rows []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		plan, err := h.Params().Plan(way.servers)
+		plan, err := p.Plan(way.servers)
 		if err != nil {
 			return nil, err
 		}
