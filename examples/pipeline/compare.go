@@ -56,8 +56,9 @@ func compare(o options, r releases, stdout io.Writer) error {
 			fmt.Fprintln(stdout, row)
 		}
 		fmt.Fprint(stdout, `
-All three undercount by at most n/(k+1) before the noise. A reduced sketch has used that up: its counts are low by nearly as much, all of them.
-In return its noise and threshold are the same for any number of shards; those of a merged sketch grow with √k as soon as there are two.
+All three lose at most n/(k+1) of a key before the noise, or n/k where sketches are trimmed: what each shard takes off then
+grows with what its rare keys had. The noise and the threshold of that sum are nearly those of one sketch, for any number of
+shards; those of a merged sketch grow with √k as soon as there are two.
 `)
 	}
 	if p := r.distinct; p != nil {

@@ -91,6 +91,8 @@ func (o options) check() error {
 		return errors.New("-compare is for frequent and distinct keys")
 	case o.shards < 1 || o.elements < 0 || o.users < 1:
 		return fmt.Errorf("%d elements of %d users over %d shards: want at least 0 of 1 over 1", o.elements, o.users, o.shards)
+	case o.counters < 1:
+		return fmt.Errorf("-counters %d: want at least 1", o.counters)
 	case o.workers < 1:
 		return fmt.Errorf("-workers %d: want at least 1", o.workers)
 	case !(o.confidence >= 0 && o.confidence < 1):
