@@ -79,7 +79,9 @@ func mustLoad(t *testing.T, name string) assortment {
 	return a
 }
 
-// Rows of the tables of the README, the one of one stream measured on the real set: within 10 %. The ten most frequent are within ±5 by the default, where Lower is off by D.
+// Rows of the tables of the README, the one of one stream measured on the real set: the generated
+// ones are within 10 %. The ten most frequent are within ±5 by the default, where Lower is off by
+// D.
 func TestReadings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws streams of a million elements")

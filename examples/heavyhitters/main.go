@@ -8,8 +8,8 @@
 // return at the end of a line is dropped, and an empty line is no key. A stream of any length takes
 // the memory of one sketch.
 //
-// With -servers 8 the lines are dealt to eight sketches, as if so many servers had counted them, and
-// the sum of these is released, which one server makes that all trust.
+// With -servers 8 the lines are dealt to eight sketches, as if so many servers had counted them,
+// and the sum of these is released, which one server makes that all trust.
 //
 // The unit of privacy is one element of the stream: the release looks nearly the same with any one
 // line added or removed. Somebody who wrote m lines is protected m times less. Every run on the
