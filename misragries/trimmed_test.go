@@ -154,6 +154,34 @@ func TestCoverageOfTrimmedSums(t *testing.T) {
 	}
 }
 
+// Hidden95 has the noise of the private shifts of all servers: at 95 % Laplace noise reaches 1.63
+// standard deviations, a sum of many 1.65. Where the j smallest counters are unused nothing else is
+// lost, so a key of that count is shown.
+func TestHidden95HasAllShifts(t *testing.T) {
+	const m = 128
+	p, c, err := Params{Counters: 64, Epsilon: 1, Delta: 1e-6}.check(summed)
+	require.NoError(t, err)
+	row := p.row(c, m)
+	deviation := math.Sqrt(c.noise().Variance()+m*discreteLaplace(c.Shift).Variance()) / c.per
+	require.InEpsilon(t, 1.64, (row.Hidden95-row.Threshold-row.Bias)/deviation, 0.03)
+
+	var sizes []int
+	for i := range m {
+		sizes = append(sizes, (int(math.Ceil(row.Hidden95))+i)/m)
+	}
+	s := serve(t, p, sizes, func(int) int { return 7 })
+	var src noise.Source
+	const n, least = 4000, 0.92
+	shown := 0
+	for range n {
+		h, _, _ := s.release(&src)
+		shown += h.Len()
+	}
+	// Chernoff, as in TestCoverage.
+	dptest.Alarm(t, math.Exp(-n*(least*math.Log(least/0.95)+(1-least)*math.Log((1-least)/0.05))))
+	require.GreaterOrEqual(t, float64(shown), least*n)
+}
+
 // A sum of servers of very different sizes is read by the mean of what the sketches lost: that is
 // no worse than the upper end, where the key is in the same share on each.
 func TestEvenSpreadOfUnequalServers(t *testing.T) {
