@@ -48,6 +48,9 @@ type law struct {
 // rounded to integers n ≠ 0 with probability sinh(1/2b)·q^|n|, q = e^{−1/b}, discrete Laplace noise
 // has tanh(1/2b)·q^|n|; Σ nʲqⁿ is q·Aⱼ(q)/(1−q)ʲ⁺¹ with Euler's polynomials Aⱼ.
 func (l law) moments() (m [4]float64) {
+	if l.kind == Staircase {
+		return l.stairs()
+	}
 	weight := 2 * math.Sinh(1/(2*l.scale))
 	if l.kind == DiscreteLaplace {
 		weight = 2 * math.Tanh(1/(2*l.scale))
@@ -69,22 +72,27 @@ func (l law) moments() (m [4]float64) {
 var eulerian = [4][]float64{{1, 1}, {1, 11, 11, 1}, {1, 57, 302, 302, 57, 1}, {1, 247, 4293, 15619, 15619, 4293, 247, 1}}
 
 // stairs returns the moments of staircase noise, rounded to integers: of f_j = (1−q)qʲ/(2ΔD) up to
-// ±(j+γ)Δ, D = γ + (1−γ)q, Σ 2(f_j − f_{j+1})·∫ round(u)ⁿ du over [0, (j+γ)Δ].
+// ±(j+γ)Δ, D = γ + (1−γ)q, Σ 2(f_j − f_{j+1})·∫ round(u)ⁿ du over [0, (j+γ)Δ]. The terms rise and
+// then fall: those that change nothing any more are left out.
 func (l law) stairs() (m [4]float64) {
 	gamma := must(noise.StaircaseGammaVariance(l.epsilon))
 	q, rest := math.Exp(-l.epsilon), -math.Expm1(-l.epsilon)
 	weight := rest * rest / (l.scale * (gamma + (1-gamma)*q))
-	for j := 0.0; j < 60/l.epsilon+40; j++ {
+	for j, more := 0.0, true; more; j++ {
 		end := (j + gamma) * l.scale
 		n := math.Floor(end + 0.5) // the integer of the last cell, of which end leaves a part
 		part, last := end-n+0.5, max(n-1, 0)
-		all := last * (last + 1) * (2*last + 1)
+		all, square := last*(last+1)*(2*last+1), n*n
+		more = n == 0
 		for i, sum := range powerSums {
 			polynomial := 0.0
 			for _, c := range sum[1:] {
 				polynomial = polynomial*last + c
 			}
-			m[i] += weight * (all*polynomial/sum[0] + math.Pow(n, 2*float64(i+1))*part)
+			before := m[i]
+			m[i] += weight * (all*polynomial/sum[0] + square*part)
+			more = more || m[i] > before
+			square *= n * n
 		}
 		weight *= q
 	}
@@ -137,9 +145,6 @@ func (l law) cumulants(unit float64) cumulants {
 	c := cumulants{l.scale*l.scale + 1.0/12, -1.0 / 120, 1.0 / 252, -1.0 / 240}
 	if l.kind != Gaussian {
 		m := l.moments()
-		if l.kind == Staircase {
-			m = l.stairs()
-		}
 		v := m[0] * m[0]
 		c = cumulants{two: m[0], four: m[1] - 3*v}
 		c.six = m[2] - 15*c.four*m[0] - 15*v*m[0]

@@ -22,14 +22,19 @@ const (
 
 const privateVersion = 2 // in version 1 there were no Spans
 
-// kept is what a builder holds, with what Merge and the private state need of it.
+// kept is what a builder holds, with what the private state needs of it.
 type kept[S any] interface {
 	*S
 	kind() (kind byte, builder string)
 	public() *Params
-	absorb(o *S) error          // or refuses, and changes nothing
 	append(dst []byte) []byte   // all but the Params
 	read(r *wire.Reader) func() // and returns what replaces the data, once all is read
+}
+
+// merging is what a builder holds that takes in another of its kind.
+type merging[S any] interface {
+	kept[S]
+	absorb(o *S) error // or refuses, and changes nothing
 }
 
 // orZero returns what p points to, for nil a zero value.
@@ -40,7 +45,7 @@ func orZero[T any](p *T) *T {
 	return p
 }
 
-func merge[S any, P kept[S]](into, from private.State[S]) error {
+func merge[S any, P merging[S]](into, from private.State[S]) error {
 	_, name := P(nil).kind()
 	return private.Merge(into, from, "distinct: Merge", name, func(s, o *S) error { return P(s).absorb(o) })
 }
@@ -129,8 +134,6 @@ func (s *runningState) fields() []wire.Field {
 }
 
 func (*runningState) kind() (kind byte, builder string) { return privateRunning, "RunningBuilder" }
-
-func (s *runningState) absorb(o *runningState) error { return s.state.absorb(&o.state) }
 
 func (s *runningState) append(dst []byte) []byte {
 	return s.state.append(wire.AppendFields(dst, s.fields()))

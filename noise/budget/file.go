@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/dpsketch/dpsketch/internal/durable"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/durable"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 )
 
 func openFile(path string) (*Ledger, error) { return OpenFile(path, 10, 1e-6, User(20, AddRemove)) }

@@ -52,7 +52,7 @@ var lossMutations = []mutation{
 	{"a damaged line taken for the end", "noise/budget/journal.go", "case ended || l == nil || j.damaged(line):", "case l == nil:"},
 	{"an unfinished line kept under the next", "noise/budget/journal.go", "if _, err := s.WriteAt([]byte(line+\"\\n\"), j.size); err != nil {", "if err := error(nil); err != nil {"},
 	{"an old copy opened", "noise/budget/journal.go", "case j.next <= atLeast:", "case j.next+5 <= atLeast:"},
-	{"a file of two processes", "internal/durable/flock.go", "syscall.LOCK_EX|syscall.LOCK_NB); err != nil {", "syscall.LOCK_EX|syscall.LOCK_NB); err != nil && false {"},
+	{"a file of two processes", "noise/budget/internal/durable/flock.go", "syscall.LOCK_EX|syscall.LOCK_NB); err != nil {", "syscall.LOCK_EX|syscall.LOCK_NB); err != nil && false {"},
 	{"a fresh budget where the file is gone", "noise/budget/file.go", "errors.Is(err, os.ErrNotExist) && noted:", "errors.Is(err, os.ErrNotExist) && noted && false:"},
 	{"an old copy of the file opened", "noise/budget/file.go", "OpenJournal(s, least)", "OpenJournal(s, 0)"},
 	{"the number of the last record not kept", "noise/budget/file.go", "if _, err := s.least.WriteAt(leastText(record), 0); err != nil {", "if err := error(nil); err != nil {"},
