@@ -3,6 +3,7 @@ package alp
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -14,7 +15,7 @@ import (
 // computes is post-processing and costs no budget.
 type Projection struct {
 	shape   shape
-	table   packed                 // the cells: see write_packed.go
+	table   packed                 // the cells: see [packed]
 	list    *sparse.Vector[uint64] // of the large entries, in units of φ₁; nil if there is none
 	keys    *directory.Directory   // the values of the list by index
 	decoder *decoder               // nil for a Projection that was neither released nor decoded
@@ -157,4 +158,89 @@ func (p *Projection) Prior() Prior {
 		return Prior{}
 	}
 	return p.decoder.prior
+}
+
+// packed is a table as it is kept and encoded. Most cells show output 0, also those of entries that
+// are in other columns: a bit for each cell says which do not, and these have their outputs, less
+// one, side by side, ⌈log₂(Q−1)⌉ bits each, none for a unary code. So a cell is found by counting
+// the bits before it. The table decides how many values there are, and no more than that.
+type packed struct {
+	cells     uint64
+	valueBits uint64
+	// lines are a cache line each: how many values precede it, and the bits of
+	// lineCells cells
+	lines  []uint64
+	values []uint64 // and two words of zeros
+}
+
+const (
+	lineWords = 8
+	lineCells = (lineWords - 1) * 64
+)
+
+// valueBits returns how many bits an output other than 0 takes.
+func valueBits(levels int) uint64 { return uint64(bits.Len(uint(levels - 2))) }
+
+// newPacked returns a table with room for its bits.
+func (g *geometry) newPacked() packed {
+	cells := g.blocks * g.blockCells()
+	return packed{cells: cells, valueBits: valueBits(1 << g.cellBits), lines: make([]uint64, (cells+lineCells-1)/lineCells*lineWords)}
+}
+
+// blockCells returns the number of cells of a block, those that are not used included.
+func (g *geometry) blockCells() uint64 { return g.words * g.wordCells }
+
+// bitWords returns the number of words of bits.
+func (t *packed) bitWords() int { return int((t.cells + 63) / 64) }
+
+// valueWords returns the number of words of so many values.
+func (t *packed) valueWords(values uint64) int { return int((values*t.valueBits + 63) / 64) }
+
+// bitWord returns the i-th word of bits.
+func (t *packed) bitWord(i int) *uint64 {
+	const each = lineWords - 1
+	return &t.lines[i/each*lineWords+1+i%each]
+}
+
+// count sets what precedes each line, and returns the number of values.
+func (t *packed) count() (values uint64) {
+	for i := 0; i < len(t.lines); i += lineWords {
+		t.lines[i] = values
+		for _, word := range t.lines[i+1 : i+lineWords] {
+			values += uint64(bits.OnesCount64(word))
+		}
+	}
+	return values
+}
+
+// at returns what a cell shows.
+func (t *packed) at(cell uint64) uint8 {
+	line := t.lines[cell/lineCells*lineWords:][:lineWords]
+	place := cell % lineCells
+	word, bit := line[1+place/64], uint64(1)<<(place%64)
+	if word&bit == 0 {
+		return 0
+	}
+	before := line[0] + uint64(bits.OnesCount64(word&(bit-1)))
+	for _, w := range line[1 : 1+place/64] {
+		before += uint64(bits.OnesCount64(w))
+	}
+	return t.value(before) + 1
+}
+
+// value returns the i-th value.
+func (t *packed) value(i uint64) uint8 {
+	at := i * t.valueBits
+	return uint8((t.values[at/64]>>(at%64) | t.values[at/64+1]<<(64-at%64)) & (1<<t.valueBits - 1))
+}
+
+// each calls f for the cells that show another output than 0, in order.
+func (t *packed) each(f func(cell uint64, output uint8)) {
+	n := uint64(0)
+	for i := range t.bitWords() {
+		for word := *t.bitWord(i); word != 0; word &= word - 1 {
+			f(uint64(i*64+bits.TrailingZeros64(word)), t.value(n)+1)
+			n++
+		}
+	}
 }

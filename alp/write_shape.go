@@ -221,3 +221,18 @@ func (s *shape) inUnits(steps float64) float64 {
 	}
 	return v
 }
+
+// cellsEach returns how many cells there are for an entry, such that it takes Bits on average: a
+// bit for each cell, a value for those that noise alone lifts above output 0, and one for those
+// that it has itself, at uniform values half of its columns. It has nothing of the data, and is
+// made of products, quotients and sums alone: see [geometry].
+func (p Params) cellsEach(width int) float64 {
+	size := float64(valueBits(p.Levels))
+	// e^{−τ/b}, about, of the lowest threshold
+	lifted := 1 - min((float64(width)/2+float64(middle(width, p.Levels, 1)))*p.columnShare()*p.kappa(), 512)/1024
+	for range 10 {
+		lifted *= lifted
+	}
+	lifted /= 2
+	return max(p.Bits/(1+size), (p.Bits-size*(1-lifted)*float64(p.Columns+1)/2)/(1+size*lifted))
+}

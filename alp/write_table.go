@@ -13,7 +13,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The table is drawn as a row of words of 64 bits, and packed then: see write_packed.go. A cell
+// The table is drawn as a row of words of 64 bits, and packed then: see [packed]. A cell
 // takes log₂Q of them and does not straddle words; what is left over of a word is 0. Cells are
 // counted from 0 through all words, ⌊64/log₂Q⌋ to a word; a block of b words begins with the cell
 // b·⌊64/log₂Q⌋ times its number, and in it column j has the cells from j·positions on. The cells of
@@ -219,4 +219,40 @@ func (s *shape) size(v int64, column int) int {
 		}
 	}
 	return int(min(max(s.point(v)-int64(column)*int64(s.width), 0), int64(s.width)))
+}
+
+// pack returns the table of cells that were drawn.
+func (g *geometry) pack(table []uint64) packed {
+	t := g.newPacked()
+	cell, size := 0, uint(g.cellBits)
+	var values []uint8
+	for _, word := range table {
+		for range g.wordCells {
+			if output := uint8(word & (1<<size - 1)); output > 0 {
+				*t.bitWord(cell / 64) |= 1 << (cell % 64)
+				values = append(values, output-1)
+			}
+			word >>= size
+			cell++
+		}
+	}
+	t.values = make([]uint64, t.valueWords(t.count())+2)
+	for i, value := range values {
+		at := uint64(i) * t.valueBits
+		t.values[at/64] |= uint64(value) << (at % 64)
+		t.values[at/64+1] |= uint64(value) >> (64 - at%64)
+	}
+	return t
+}
+
+// canonical reports whether there is no other way to write the table: cells that are not used show
+// 0, and so do the bits behind the last cell and the last value.
+func (g *geometry) canonical(t *packed) bool {
+	ok, n := true, uint64(0)
+	t.each(func(cell uint64, output uint8) {
+		n++
+		ok = ok && cell < t.cells && g.column(cell) < g.columns && output > 0 && int(output) < 1<<g.cellBits
+	})
+	end := n * t.valueBits
+	return ok && t.values[end/64]>>(end%64) == 0
 }

@@ -224,16 +224,19 @@ func neighbours(replace bool) (pairs [][2][]float64) {
 
 // The whole chain, of centre, noisy numbers, ends and sums, on tiny domains: the losses of all
 // outputs, and the divergences, are within the guarantee for all neighbours, and with each of five
-// flaws they are not. Noisy numbers range over −2 … 5, with -long over −2 … 8: what is left out is
+// flaws they are not. Noisy numbers range over −2 … 5, with -deep over −2 … 8: what is left out is
 // no other loss, and adds a few percent to a divergence, at the orders here. (Under Replace no
 // range is learned: there this noise has up to twice the loss.)
 func TestChainIsPrivate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds: in the default run")
 	}
-	numbers := int64(8)
-	if dptest.Long() {
-		numbers = 11
+	numbers, each := int64(8), 19 // one pair in each
+	switch {
+	case dptest.Deep():
+		numbers, each = 11, 1
+	case dptest.Long():
+		each = 5
 	}
 	for name, p := range map[string]Params{"pure": {Epsilon: 7.27}, "zCDP": {Rho: 6.43}} {
 		tables := map[string][]tail.Range{}
@@ -241,7 +244,7 @@ func TestChainIsPrivate(t *testing.T) {
 			c, allowed, worst, above := newChain(t, p, numbers, flaw(f), tables), p.Epsilon+p.Rho, 0.0, 0
 			pairs := neighbours(flaw(f) == replacedRows)
 			for i, pair := range pairs {
-				if flaw(f) == noFlaw && i%19 > 0 && !dptest.Long() {
+				if flaw(f) == noFlaw && i%each > 0 {
 					continue
 				}
 				loss := max(c.worst(pair[0], pair[1]), c.worst(pair[1], pair[0]))
@@ -249,7 +252,7 @@ func TestChainIsPrivate(t *testing.T) {
 					above++
 				}
 				worst = max(worst, loss)
-				if flaw(f) != noFlaw && above > 0 && !dptest.Long() {
+				if flaw(f) != noFlaw && above > 0 && !dptest.Deep() {
 					break
 				}
 			}

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 )
 
 // OpenFile returns the Ledger whose journal is in a file, with all that was spent, or creates both.

@@ -86,8 +86,8 @@ func TestReplay(t *testing.T) {
 // plants are draws that depend on data, one in each of some mechanisms, with the test that finds
 // it.
 var plants = []struct{ file, old, new, found string }{
-	{"misragries/keptzeros.go", "y := cutSum(c.count, eta)", "if c.count == 1000 { src.Uint64() }; y := cutSum(c.count, eta)",
-		"misragries.Builder.Release/OneStream_KeptZeros_all_counters"},
+	{"misragries/release.go", "y := cutSum(one.Count, eta)", "if one.Count == 1000 { src.Uint64() }; y := cutSum(one.Count, eta)",
+		"misragries.Builder.Release/New_KeptZeros_all_counters"},
 	{"internal/sparse/release.go", "x := int64(sample())", "if e.Steps%3 == 0 { src.Uint64() }; x := int64(sample())", "threshold.Builder.Release/Gaussian_1_false_high"},
 	{"elliptical/column/law.go", "y := l.exact(t, i)", "y := l.exact(t, i); if y.Bit(0) != 0 { src.Uint64() }", "elliptical/column.Builder.Release/count"},
 	{"noise/approx/mechanism.go", "	m.left--", "	m.left--; if estimate > 10.5 { m.src.Uint64() }", "noise/approx.Mechanism.Release/AutoNoise_1_0"},
