@@ -12,7 +12,10 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical/column"
 )
 
-var long = flag.Bool("long", false, "compare errors that take minutes to measure")
+var (
+	long   = flag.Bool("long", false, "compare errors that take minutes to measure")
+	update = flag.Bool("update", false, "draw keys.svg anew")
+)
 
 // data is a column of 1000 values with its public range and unit.
 type data struct {

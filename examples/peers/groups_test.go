@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -154,7 +155,9 @@ func boundedKeys(t *testing.T, users [][]int, m int) *threshold.Vector[int] {
 // groupby shows more keys, and at its defaults it is nearer to the truth with more keys than the
 // peer at its best m. It prints the table of ../figures/README.md:
 //
-//	go test -run GroupsBeside -v -long
+//	go test -run GroupsBeside -v -long [-update]
+//
+// With -update it draws keys.svg anew.
 func TestGroupsBesideGoogle(t *testing.T) {
 	if !*long {
 		t.Skip("needs -long")
@@ -199,6 +202,7 @@ func TestGroupsBesideGoogle(t *testing.T) {
 	two := release(groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2, KeysOnly: true}).Len()
 	onlyKeys := groupby.Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}
 	keys := release(onlyKeys).Len()
+	bestPeer, bestWeighted := 0, 0.0
 	for i, m := range bounds {
 		if m == 100 {
 			table[keysOnly][i] = fmt.Sprintf("%.1f, %d", thresholdOf(t, onlyKeys), keys)
@@ -207,11 +211,13 @@ func TestGroupsBesideGoogle(t *testing.T) {
 			table[twoPasses][i] = fmt.Sprintf("%d", two)
 		}
 		least, others := weightedGaussian(t, users, m, 1, 1e-6)
+		bestWeighted = max(bestWeighted, others)
 		table[weighted][i] = fmt.Sprintf("%.1f, %.0f", least, others)
 		if m > 100 {
 			continue
 		}
 		peer := len(peerGroups(t, users, m, true))
+		bestPeer = max(bestPeer, peer)
 		table[peerKeys][i] = fmt.Sprintf("%d", peer)
 		if m == 100 {
 			table[withCounts][i] = fmt.Sprintf("%.1f, %d, %.0f", thresholdOf(t, plain), counted.Len(), nearest)
@@ -230,6 +236,40 @@ func TestGroupsBesideGoogle(t *testing.T) {
 		}
 	}
 	t.Log(&table)
+	if *update {
+		picture := keysPicture([]bar{{"Google's library, at its best bound", bestPeer}, {"weighted Gaussian, at its best bound", int(bestWeighted)},
+			{"groupby, users one by one", keys}, {"groupby, users kept: Rows", two}})
+		if err := os.WriteFile("keys.svg", []byte(picture), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type bar struct {
+	name string
+	keys int
+}
+
+// keysPicture draws a bar for each, the last one in colour.
+func keysPicture(bars []bar) string {
+	const left, scale, row = 305, 290.0, 34
+	most := 0
+	for _, b := range bars {
+		most = max(most, b.keys)
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 670 %d" font-family="sans-serif" font-size="15">`+"\n", row*len(bars)+52)
+	s.WriteString(`<rect width="100%" height="100%" fill="#fff"/><text x="12" y="27" font-size="17" font-weight="bold">Keys shown, of 16,462 that users have: ε = 1, δ = 1e-6</text>` + "\n")
+	for i, b := range bars {
+		y, colour := 44+row*i, "#b6bcc6"
+		if i == len(bars)-1 {
+			colour = "#2456c4"
+		}
+		width := scale * float64(b.keys) / float64(most)
+		fmt.Fprintf(&s, `<text x="%d" y="%d" text-anchor="end">%s</text><rect x="%d" y="%d" width="%.0f" height="22" fill="%s"/><text x="%.0f" y="%d">%d</text>`+"\n",
+			left-10, y+16, b.name, left, y, width, colour, left+width+8, y+16, b.keys)
+	}
+	return s.String() + "</svg>\n"
 }
 
 func thresholdOf(t *testing.T, p groupby.Params) float64 {
