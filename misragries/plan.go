@@ -18,8 +18,7 @@ type Plan struct {
 	// Bytes is what one Builder holds for uint64 keys once all counters are in
 	// use: 37 a counter, or 31 where they are 2¹⁶ or more. String keys take 16
 	// bytes more, besides their text; and it is some 90 bytes a counter from an
-	// AddN on. A Sum holds up to 16 bytes and a map's overhead for k keys of each
-	// sketch.
+	// AddN on. A Sum holds 30 to 60 bytes a key, up to k keys of each sketch.
 	Bytes   int
 	Servers int
 	Rows    []Row // the constructors, those that lose least first

@@ -1,7 +1,6 @@
 package misragries
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -134,11 +133,12 @@ func (s *sumState[K]) fields() []wire.Field {
 // with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
 func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState[K](t.sumSecret, privateSum, t.params, "Sum", dst, func(s *sumState[K], dst []byte) []byte {
-		keys, n := wire.KeysOf[K](), len(s.units)
+		keys, units := wire.KeysOf[K](), slices.Clone(s.units.Counters)
+		sketch.Sort(units)
+		n := len(units)
 		dst = wire.AppendFields(dst, append(s.fields(), wire.Int(&n, math.MaxInt32)))
-		for _, key := range slices.SortedFunc(maps.Keys(s.units), wire.Compare[K]) {
-			units := s.units[key]
-			dst = wire.AppendFields(keys.Append(dst, key), []wire.Field{wire.Signed(&units)})
+		for _, c := range units {
+			dst = wire.AppendFields(keys.Append(dst, c.Key), []wire.Field{wire.Signed(&c.Count)})
 		}
 		return dst
 	})
@@ -149,19 +149,22 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	p := t.params
 	return restoreState[K](t.sumSecret, privateSum, p, "Sum", data, func(r *wire.Reader, s *sumState[K]) (func(), error) {
-		var d sumState[K]
+		d := sumState[K]{units: sketch.NewTable[K]()}
 		if r.Fields(d.fields()); d.lost < 0 || d.lost > sketch.Limit {
 			r.Fail("a wrong number of elements")
 		}
 		keys := wire.KeysOf[K]()
 		n := r.Count(math.MaxInt32, keys.MinSize()+8)
-		d.units = make(map[K]int64, n)
 		for i := 0; i < n && r.Err() == nil; i++ {
-			key, count := keys.Read(r), r.Int64()
-			if _, again := d.units[key]; again || count < 1 || count > sketch.Limit || p.Dim > 0 && sketch.Outside(key, p.Dim) {
+			c := sketch.Counter[K]{Key: keys.Read(r), Count: r.Int64()}
+			if c.Count < 1 || c.Count > sketch.Limit || p.Dim > 0 && sketch.Outside(c.Key, p.Dim) {
 				r.Fail("an impossible count")
+				break
 			}
-			d.units[key] = count
+			d.units.Add([]sketch.Counter[K]{c})
+		}
+		if len(d.units.Counters) < n {
+			r.Fail("a key twice")
 		}
 		return func() { s.sketches, s.units, s.lost, s.unknown = d.sketches, d.units, d.lost, d.unknown }, nil
 	})

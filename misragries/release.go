@@ -3,8 +3,8 @@ package misragries
 import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/sparse"
+	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/misragries/internal/law"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
@@ -44,7 +44,7 @@ func (c calibration) is() mechanism { return mechanisms[c.method] }
 
 // contents are what a Builder, a Sum or a UserBuilder held, in units.
 type contents[K hashing.Key] struct {
-	counters []sketch.Counter[K] // sorted by key
+	counters []sketch.Counter[K] // sorted by key, unless they are units
 	lost     int64               // what a key may have more than its counter: D, the length, or W
 	unknown  bool                // nothing is known of that
 }
@@ -62,7 +62,7 @@ func prepare[K hashing.Key](src *noise.Source, c calibration, k int, s *sketch.S
 	case is.zeros:
 		held.counters, held.lost = s.Counters(), s.Decrements()
 	case is.reduced:
-		held.counters, held.lost = sketch.Reduced(s.Positive(), k), s.Length(k)
+		held.counters, held.lost = sketch.Reduced(s.Unsorted(), k), s.Length(k)
 	case is.trimmed:
 		most := c.Cap + discreteLaplace(c.CapScale).SampleInt(src)
 		held.counters, held.lost = s.Trimmed(law.Least(k), most, discreteLaplace(c.Shift).SampleInt(src)+c.Offset)
@@ -83,6 +83,7 @@ func release[K hashing.Key](src *noise.Source, p Params, c calibration, sketches
 		h.counts, h.lost = releaseSparse(src, c.sparse, held.counters, held.lost)
 		h.known = c.sparse.Params().Beside
 	case is.top:
+		sketch.Sort(held.counters)
 		h.counts = topOfUniverse(src, c.noise(), p.Counters, p.Dim, held.counters)
 	default:
 		h.counts = releaseRounded(src, c, held.counters)
@@ -131,22 +132,40 @@ func releaseSparse[K hashing.Key](src *noise.Source, l sparse.Law, counters []sk
 	return fromVector(sparse.Release(src, l, entries, l.Whole(min(decrements, most)), nil))
 }
 
-// releaseRounded releases units, each by the kernel: law/reduced.go and law/trimmed_proof.md.
-func releaseRounded[K hashing.Key](src *noise.Source, c calibration, units []sketch.Counter[K]) []sketch.Counter[K] {
+// releaseRounded releases units, whose order it changes, each by the kernel: law/reduced.go and
+// law/trimmed_proof.md. It sorts what it releases by key.
+//
+// A value below R reaches the threshold as R does, if at all. How many of them reach it is
+// binomial, which ones is uniform, and the noise beyond the threshold is geometric: so they take
+// about one draw together. Draws are made in the order of the keys.
+func releaseRounded[K hashing.Key](src *noise.Source, c calibration, units []sketch.Counter[K]) (released []sketch.Counter[K]) {
 	d := c.noise()
 	beyond, err := noise.NewGeometric(c.Scale)
 	if err != nil {
 		panic("misragries: no noise for a valid scale") // unreachable
 	}
-	kernel := rounding.Kernel{Scale: c.Scale, From: c.From, Threshold: c.Threshold}
-	tail := func(least int64) (int64, bool) { return d.SampleTail(src, least) }
-	small := func() int64 { return beyond.SampleInt(src) }
-	var released []sketch.Counter[K]
-	for _, one := range units {
-		if count, shown := kernel.Show(one.Count, tail, small); shown {
-			released = append(released, sketch.Counter[K]{Key: one.Key, Count: count})
+	large := 0
+	for i, one := range units {
+		if one.Count >= c.From {
+			units[i], units[large] = units[large], one
+			large++
 		}
 	}
+	small := units[large:]
+	show := func(list []sketch.Counter[K], tail func(least int64) (int64, bool)) {
+		for _, one := range list {
+			if count, shown := c.Kernel().Show(one.Count, tail, func() int64 { return beyond.SampleInt(src) }); shown {
+				released = append(released, sketch.Counter[K]{Key: one.Key, Count: count})
+			}
+		}
+	}
+	sketch.Sort(units[:large])
+	show(units[:large], func(least int64) (int64, bool) { return d.SampleTail(src, least) })
+	if n := d.CountTail(src, uint64(len(small)), c.Threshold-c.From); n > 0 {
+		sketch.Sort(small)
+		show(subset.Draw(small, int(n), src.Uint64N), func(least int64) (int64, bool) { return least + beyond.SampleInt(src), true })
+	}
+	sketch.Sort(released)
 	return released
 }
 

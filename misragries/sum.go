@@ -36,7 +36,7 @@ type sumSecret[K hashing.Key] = private.State[sumState[K]]
 
 type sumState[K hashing.Key] struct {
 	sketches int
-	units    map[K]int64
+	units    sketch.Table[K]
 	lost     int64 // of all, in units: W, or their length
 	unknown  bool  // of one of them that is not known
 	src      noise.Source
@@ -51,7 +51,7 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sum[K]{private.New(sumState[K]{units: map[K]int64{}}), p, c, p.guarantee(c)}, nil
+	return &Sum[K]{private.New(sumState[K]{units: sketch.NewTable[K]()}), p, c, p.guarantee(c)}, nil
 }
 
 // Guarantee returns what the release promises: (ε, δ) for one element of all streams or, with
@@ -81,19 +81,12 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 			return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", fault.ErrMismatch)
 		}
 		held := prepare(&s.src, t.law, t.params.Counters, &o.Sketch)
-		for _, c := range held.counters {
-			s.add(c.Key, c.Count)
-		}
+		s.units.Add(held.counters)
 		s.sketches++
 		s.lost = cutSum(s.lost, held.lost)
 		s.unknown = s.unknown || o.Given
 		return nil
 	})
-}
-
-// add adds to the units of the key, which saturate.
-func (s *sumState[K]) add(key K, units int64) {
-	s.units[key] = sketch.Saturate(uint64(s.units[key]) + uint64(units))
 }
 
 // Merge adds what the other Sum holds, which gives up its data: a Sum of Sums is the Sum of all
@@ -107,9 +100,7 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 		if t.params != other.params {
 			return fault.Mismatch("misragries", "Params", t.params, other.params)
 		}
-		for key, count := range o.units {
-			s.add(key, count)
-		}
+		s.units.Add(o.units.Counters)
 		s.sketches = int(min(int64(s.sketches)+int64(o.sketches), math.MaxInt32))
 		s.lost = cutSum(s.lost, o.lost)
 		s.unknown = s.unknown || o.unknown
@@ -127,10 +118,5 @@ func (t *Sum[K]) Release() (*Histogram[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	units := make([]sketch.Counter[K], 0, len(s.units))
-	for key, count := range s.units {
-		units = append(units, sketch.Counter[K]{Key: key, Count: count})
-	}
-	sketch.Sort(units)
-	return release(&s.src, t.params, t.law, max(1, s.sketches), contents[K]{units, s.lost, s.unknown}), nil
+	return release(&s.src, t.params, t.law, max(1, s.sketches), contents[K]{s.units.Counters, s.lost, s.unknown}), nil
 }

@@ -136,11 +136,17 @@ func largest(values []uint64, n int) uint64 {
 // Positive returns the positive counters, sorted by key: the standard sketch, and all that there is
 // after a merge.
 func (s *Sketch[K]) Positive() []Counter[K] {
+	all := s.Unsorted()
+	Sort(all)
+	return all
+}
+
+// Unsorted returns the positive counters in order of arrival.
+func (s *Sketch[K]) Unsorted() []Counter[K] {
 	s.plain()
 	all := make([]Counter[K], len(s.entries))
 	for i, e := range s.entries {
 		all[i] = Counter[K]{e.key, int64(e.total - s.decrements)}
 	}
-	Sort(all)
 	return all
 }

@@ -32,7 +32,7 @@ func Reduced[K hashing.Key](counters []Counter[K], k int) []Counter[K] {
 	for _, c := range counters {
 		sum = sum.Plus(wide.Of(c.Count))
 	}
-	return less(counters, k+1, sum)
+	return less(nil, counters, k+1, sum)
 }
 
 // Trimmed returns the sketch reduced by the mean of its j smallest counters, in units of 1/j, and
@@ -40,15 +40,15 @@ func Reduced[K hashing.Key](counters []Counter[K], k int) []Counter[K] {
 //
 // A = Σ of the j smallest min(c, T), n = max(0, A + shift), r = max(0, j·c − n), W = j·D + n
 //
-// so r ≤ j·c ≤ j·(c + D) ≤ r + W. A and n are exact, in 128 bits, and T may be below 0; only r and
+// in no order; so r ≤ j·c ≤ j·(c + D) ≤ r + W. A and n are exact, in 128 bits, and T may be below 0; only r and
 // W saturate, at 2⁶². package law has the law of T and shift, and the theorem.
 func (s *Sketch[K]) Trimmed(j int, most, shift int64) (r []Counter[K], w int64) {
-	counters := s.Positive()
+	counters := s.Unsorted()
 	n := smallest(counters, s.k, j, most).Plus(wide.Of(shift))
 	if n.Hi < 0 {
 		n = wide.Int{}
 	}
-	return less(counters, j, n), cut(wide.Product(int64(s.decrements), int64(j)).Plus(n))
+	return less(counters[:0], counters, j, n), cut(wide.Product(int64(s.decrements), int64(j)).Plus(n))
 }
 
 // smallest returns the sum of the j smallest of k numbers min(c, most): the counters, and 0 for
@@ -75,9 +75,8 @@ func smallest[K hashing.Key](counters []Counter[K], k, j int, most int64) (sum w
 	return sum.Plus(wide.Product(at, int64(n)))
 }
 
-// less returns per·c − n of each counter where that is positive, in their order.
-func less[K hashing.Key](counters []Counter[K], per int, n wide.Int) []Counter[K] {
-	var positive []Counter[K]
+// less appends per·c − n of each counter where that is positive, in their order.
+func less[K hashing.Key](positive, counters []Counter[K], per int, n wide.Int) []Counter[K] {
 	for _, c := range counters {
 		if units := cut(wide.Product(c.Count, int64(per)).Minus(n)); units > 0 {
 			positive = append(positive, Counter[K]{c.Key, units})
