@@ -40,8 +40,8 @@ func Reduced[K hashing.Key](counters []Counter[K], k int) []Counter[K] {
 //
 // A = Σ of the j smallest min(c, T), n = max(0, A + shift), r = max(0, j·c − n), W = j·D + n
 //
-// in no order; so r ≤ j·c ≤ j·(c + D) ≤ r + W. A and n are exact, in 128 bits, and T may be below 0; only r and
-// W saturate, at 2⁶². package law has the law of T and shift, and the theorem.
+// in order of arrival; so r ≤ j·c ≤ j·(c + D) ≤ r + W. A and n are exact, in 128 bits, and T may be
+// below 0; only r and W saturate, at 2⁶². package law has the law of T and shift, and the theorem.
 func (s *Sketch[K]) Trimmed(j int, most, shift int64) (r []Counter[K], w int64) {
 	counters := s.Unsorted()
 	n := smallest(counters, s.k, j, most).Plus(wide.Of(shift))
