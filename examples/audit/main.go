@@ -1,7 +1,7 @@
 // Command audit looks at the library from outside: it samples releases of worst-case neighbours and
 // looks for events that refute the claimed guarantees. README.md has what it found.
 //
-//	go run ./examples/audit         audits a mechanism of each of nine packages by a classifier, as
+//	go run ./examples/audit         audits one mechanism of nine packages each by a classifier, as
 //	                                DP-Sniper does: half a minute
 //	  -run .                        audits all mechanisms: a quarter of an hour
 //	  -all DIR                      does this, the next two and published.py, with the checkouts
