@@ -249,6 +249,24 @@ func TestRevenueByPage(t *testing.T) {
 	require.Less(t, planned(p).StdDev, 1.35*planned(alone).StdDev)
 }
 
+// In a range that is narrower than a step of the values, all are rounded to one end of it, and the
+// intervals say so.
+func TestIntervalsOfANarrowRange(t *testing.T) {
+	const lo, hi, value = 1e9, 1e9 + 0x1p-12, 1e9 + 0x1p-13
+	b, err := NewRows[int, string](Params{Epsilon: 1, Delta: 1e-9, Min: lo, Max: hi})
+	require.NoError(t, err)
+	for user := range 30_000 {
+		b.AddValue(user, "key", value)
+	}
+	g, err := b.Release()
+	require.NoError(t, err)
+	dptest.Alarm(t, 2e-11)
+	from, to := g.MeanInterval("key", 1-1e-11)
+	require.True(t, from <= value && value <= to, "%v in [%v, %v]", value, from, to)
+	from, to = g.SumInterval("key", 1-1e-11)
+	require.True(t, from <= 30_000*value && 30_000*value <= to)
+}
+
 // Intervals miss about as often as they may: an upper end of two bounds, of the count and of what
 // clipping cost, missed .004 to .028 where .1 is allowed. The noise is fixed.
 func TestIntervalsAreNotTooWide(t *testing.T) {

@@ -116,7 +116,8 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	alpha := 1 - confidence
 	fewest, most := g.users(e, alpha/3)
 	short := g.short(alpha / 3)
-	z, c := float64(e.value)/unit, g.reach(g.law.value, alpha/6)+(most+short+1)/unit
+	// Each user's place in the range is rounded by a step, and so was the value before.
+	z, c := float64(e.value)/unit, g.reach(g.law.value, alpha/6)+(most+short+1)*(1.0/unit+g.params.axis().step/g.params.half())
 	top, bottom := ratio(z+c, fewest, most, short), -ratio(-z+c, fewest, most, short)
 	at := func(z float64) float64 {
 		return min(max(g.params.middle()+z*g.params.half(), g.params.Min), g.params.Max)
