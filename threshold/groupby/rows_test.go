@@ -255,3 +255,37 @@ func TestPairs(t *testing.T) {
 	}
 	require.LessOrEqual(t, room, len(want)*5/4+64*len(log.parts))
 }
+
+// Neither a user nor a row is an allocation of its own.
+func TestNoAllocationForAUser(t *testing.T) {
+	const users, each = 20_000, 10
+	keys := make([]int, each)
+	add := map[string]func() any{
+		"AddUser": func() any {
+			b, err := New[int](Params{Epsilon: 1, Delta: 1e-9})
+			require.NoError(t, err)
+			for user := range users {
+				for i := range keys {
+					keys[i] = (user*7 + i*i) % 1000
+				}
+				b.AddUser(keys)
+			}
+			return b
+		},
+		"Rows": func() any {
+			r, err := NewRows[int, int](Params{Epsilon: 1, Delta: 1e-9})
+			require.NoError(t, err)
+			for i := range users * each {
+				r.Add(i%users, (i*7+i/users)%1000)
+			}
+			return r
+		},
+	}
+	for name, run := range add {
+		var kept any
+		allocations := testing.AllocsPerRun(1, func() { kept = run() })
+		t.Logf("%s: %.0f allocations for %d users", name, allocations, users)
+		require.Less(t, allocations, 0.1*users, name) // of tables that grow
+		require.NotNil(t, kept)
+	}
+}
