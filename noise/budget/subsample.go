@@ -28,6 +28,9 @@ import (
 // it has without the sample. For a user with up to 64 elements, each in the sample by itself, Group
 // and For know the law of how many of them are in it, with Gaussian noise.
 //
+// Of each sample the law leaves out a tail of probability 2⁻¹⁰⁰, about 8e-31, which counts as lost:
+// below that δ times the number of releases, EpsilonAt falls back to a bound that is much larger.
+//
 // A record of a Poisson sample that is replaced, instead of added or removed: For, with Gaussian
 // noise, knows the law of that too. The thousand samples have ε = 3.22 then.
 //

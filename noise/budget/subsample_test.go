@@ -286,3 +286,17 @@ func TestReplacedInASample(t *testing.T) {
 	require.NoError(t, err)
 	require.InEpsilon(t, 4*4, again.pair.muSquares, 1e-9)
 }
+
+// Each sample leaves out a tail of 2⁻¹⁰⁰, as the documentation says: δ does not fall below it, and
+// just above it ε is that of the law.
+func TestTailOfASample(t *testing.T) {
+	g, err := GDP(1, Row(AddRemove)).Subsampled(0.01)
+	require.NoError(t, err)
+	for _, n := range []int{1, 100} {
+		least := float64(n) * 0x1p-100
+		tail := g.Times(n).DeltaAt(100)
+		require.Less(t, tail, 4*least)
+		require.True(t, n == 1 || tail > least/4, "%d: %v", n, tail)
+		require.Less(t, g.Times(n).EpsilonAt(16*least), 9.0)
+	}
+}
