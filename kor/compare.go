@@ -14,8 +14,9 @@ type Cardinality struct {
 	Source sizes.Source
 }
 
-// Estimate returns the estimated size. It is as unbiased as the releases that it comes from, and so
-// it can be negative. NaN where they tell nothing together.
+// Estimate returns the estimated size. From one release and of package kor it is as unbiased as
+// these, and so it can be negative; distinct.Compare and distinct.Union keep it within what the
+// sizes of the sets leave possible. NaN where there is none.
 func (c Cardinality) Estimate() float64 {
 	if c.Source == nil {
 		return math.NaN()

@@ -144,12 +144,11 @@ func TestFitIsGeneralisedLeastSquares(t *testing.T) {
 	}
 }
 
-// Estimates of all parts are close to unbiased, have the stated error and cover, for sets that are
-// equal, overlap or are disjoint.
+// Estimates of all parts have the stated error and cover, for sets that are equal, overlap or are
+// disjoint; inside of their ranges they are close to unbiased, at an end up to twice as far off.
 //
-// With 250 runs the mean square of normal errors is off by 80 %, a coverage of .92 is seen below
-// .72, and the mean is off by 7 standard errors each with probability below 1e-10. The long tests
-// are sharper.
+// With 250 runs the mean square of normal errors is off by 80 %, a coverage of .94 is seen below
+// .75, and the mean is off by 7 standard errors each with probability below 1e-10.
 func TestCompareAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	p := Params{Epsilon: 3, Cells: 256, Levels: 8, CountShare: 0.1, Seed: hashing.Seed{1}}
@@ -176,132 +175,14 @@ func TestCompareAccuracy(t *testing.T) {
 		}
 		for of := range truth {
 			dptest.Alarm(t, 3e-10)
-			require.InDelta(t, 1, squares[of]/stated[of], 0.9, "%v %v", sets, of)
-			require.Greater(t, float64(covered[of])/runs, 0.72, "%v %v", sets, of)
-			require.Less(t, math.Abs(sum[of])/runs, (7/math.Sqrt(runs)+0.15)*math.Sqrt(stated[of]/runs), "%v %v", sets, of)
-		}
-	}
-}
-
-// The estimate is the zero of the score wherever there is a standard error, for sets of all sizes;
-// and there is one, but for one comparison in 300, wherever both sets are within Largest and the
-// noise is small beside Cells. That 40 in 1,400 have none has a probability below 1e-10.
-func TestCompareSolves(t *testing.T) {
-	rng := rand.New(rand.NewPCG(15, 16))
-	unknown := 0
-	for _, c := range []struct {
-		epsilon, share float64
-		cells, levels  int
-		sets           [3]int
-		within         bool
-	}{
-		{1, 0.125, 256, 8, [3]int{0, 0, 1000}, true}, {1, 0.125, 256, 8, [3]int{0, 0, 4000}, true}, {1, 0.1, 256, 8, [3]int{}, true},
-		{2, 0.05, 256, 4, [3]int{0, 300, 300}, true}, {4, 0.1, 64, 6, [3]int{3, 500, 0}, true}, {4, 0.1, 64, 6, [3]int{500, 500, 0}, true},
-		{20, 0.5, 64, 1, [3]int{16, 0, 0}, true}, {20, 0.5, 64, 10, [3]int{1000, 0, 5}, true}, {20, 0.02, 2048, 10, [3]int{20000, 0, 20}, true},
-		{20, 0.5, 64, 4, [3]int{}, true}, {44, 0.9, 2048, 6, [3]int{}, true}, {44, 0.5, 64, 1, [3]int{0, 1, 0}, true},
-		{44, 0.9, 2048, 6, [3]int{0, 0, 30}, true}, {30, 0.9, 256, 6, [3]int{0, 0, 3000}, true},
-		{20, 0.5, 64, 1, [3]int{2000, 10, 0}, false}, {0.1, 0.5, 64, 2, [3]int{10, 0, 10}, false}, {4, 0.02, 64, 2, [3]int{5000, 0, 5000}, false},
-	} {
-		p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: c.levels, CountShare: c.share, Seed: hashing.Seed{1}}
-		for range 100 {
-			a, b := pair(t, p, rng, c.sets[0], c.sets[1], c.sets[2])
-			m, err := compare(a, b)
-			require.NoError(t, err)
-			if !m.known() {
-				if c.within {
-					unknown++
-				}
-				continue
+			most, bias := 1.9, 0.15
+			if sets[1] == 0 || sets[2] == 0 {
+				most, bias = 4, 1.5
 			}
-			info, score := modelOf(a, b).linear(m.theta)
-			inv, ok := info.inverse()
-			require.True(t, ok)
-			step := inv.times(score)
-			for k := range step {
-				require.LessOrEqual(t, math.Abs(step[k]), 0.1*math.Sqrt(inv[k][k]), "%v", c)
-			}
-		}
-	}
-	dptest.Alarm(t, 1e-10)
-	require.Less(t, unknown, 40)
-}
-
-// Where weights of two estimates would take turns for ever there is an estimate in between. Where
-// the union is all but surely that of full tables, and one that is a little larger would have no
-// information at all, there is none.
-func TestCompareAtTheEnds(t *testing.T) {
-	turns, err := Compare(shown(8, 1, 7878310922938387717, 52), shown(8, 2, 7914917241258675509, 45))
-	require.NoError(t, err)
-	require.Less(t, sized(turns, sizes.Union).StdErr(), 20.0)
-	full, err := Compare(shown(4, 1, 15563871314874398639, 34), shown(4, 2, 17282422625313746935, 28))
-	require.NoError(t, err)
-	require.True(t, math.IsInf(sized(full, sizes.Union).StdErr(), 1), "%v", full)
-}
-
-// Of sets of no keys and of few the estimates are unbiased too, as they can be negative. A mean of
-// 800 is off by 7 of its standard errors with a probability below 1e-11.
-func TestCompareOfSmallSets(t *testing.T) {
-	rng := rand.New(rand.NewPCG(17, 18))
-	p := Params{Epsilon: 1, Cells: 512, Levels: 6, CountShare: 0.1, Seed: hashing.Seed{1}}
-	const runs = 800
-	for _, keys := range []int{0, 10} {
-		unknown := 0
-		var sum, squares [sizes.OnlyB + 1]float64
-		for range runs {
-			a, b := pair(t, p, rng, keys, 0, 0)
-			c, err := Compare(a, b)
-			require.NoError(t, err)
-			if math.IsNaN(c.Union().Estimate()) {
-				unknown++
-				continue
-			}
-			for of, truth := range map[int]float64{sizes.Union: float64(keys), sizes.Intersection: 0, sizes.OnlyA: float64(keys), sizes.OnlyB: 0} {
-				e := sized(c, of).Estimate() - truth
-				sum[of] += e
-				squares[of] += e * e
-			}
-		}
-		for of := sizes.Union; of <= sizes.OnlyB; of++ {
-			known := float64(runs - unknown)
-			sd := math.Sqrt(squares[of] / known)
-			dptest.Alarm(t, 1e-11)
-			require.InDelta(t, 0, sum[of]/known, (7/math.Sqrt(runs)+0.03)*sd, "%d keys, %v", keys, of)
-		}
-	}
-}
-
-// Of a set a hundred times beyond Largest noise alone tells how many cells are empty: unions have
-// no estimate, but for some 2 % of releases, and intervals have no upper end. More than 12 % of 300
-// have a probability below 1e-13.
-func TestUnionBeyondLargest(t *testing.T) {
-	rng := rand.New(rand.NewPCG(19, 20))
-	const runs = 300
-	for _, epsilon := range []float64{4, 8} {
-		p := Params{Epsilon: epsilon, Cells: 256, Levels: 4, CountShare: 0.02, Seed: hashing.Seed{1}}
-		keys := 100 * planned(p).Largest
-		answers, missed := map[int]int{}, map[int]int{}
-		for range runs {
-			p.Seed = hashing.NewSeed()
-			large := builder(t, p)
-			poissonKeys(large, rng, keys)
-			a, err := large.Release()
-			require.NoError(t, err)
-			sketches := []*Sketch{a, released(t, p, run(0, 100)...), released(t, p)}
-			for k := 2; k <= 3; k++ {
-				union, err := Union(sketches[:k]...)
-				require.NoError(t, err)
-				if !math.IsNaN(union.Estimate()) {
-					answers[k]++
-				}
-				if lo, hi := union.Interval(0.95); !(lo <= keys && keys <= hi) {
-					missed[k]++
-				}
-			}
-		}
-		dptest.Alarm(t, 4e-13)
-		for k := 2; k <= 3; k++ {
-			require.Less(t, answers[k], 36, "%d releases", k)
-			require.Less(t, missed[k], 48, "%d releases", k)
+			require.Less(t, squares[of]/stated[of], most, "%v %v", sets, of)
+			require.Greater(t, squares[of]/stated[of], 0.1, "%v %v", sets, of)
+			require.Greater(t, float64(covered[of])/runs, 0.75, "%v %v", sets, of)
+			require.Less(t, math.Abs(sum[of])/runs, (7/math.Sqrt(runs)+bias)*math.Sqrt(stated[of]/runs), "%v %v", sets, of)
 		}
 	}
 }
@@ -351,8 +232,6 @@ func TestZeroComparison(t *testing.T) {
 	}
 	lo, hi := sized(good, sizes.Union).Interval(1)
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
-	lo, hi = sized(good, sizes.Union).Interval(0)
-	require.Equal(t, lo, hi)
 	var zero kor.Cardinality
 	lo, hi = zero.Interval(0.9)
 	require.True(t, math.IsNaN(zero.Estimate()) && math.IsNaN(zero.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
@@ -363,87 +242,174 @@ func TestZeroComparison(t *testing.T) {
 	dptest.Readers(t, union)
 }
 
-// Where bits tell next to nothing there are no estimates, nothing is NaN but these, and the
-// intervals are what the counts tell.
-func TestNothingToCompare(t *testing.T) {
-	p := Params{Epsilon: 1e-3, Cells: 64, Levels: 4, CountShare: 0.5, Seed: hashing.Seed{1}}
-	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
+// within checks that the estimates are within what those of A and B leave possible, the intervals
+// around them, and nothing infinite; and returns the comparison.
+func within(t testing.TB, a, b *Sketch, confidences ...float64) *kor.Comparison {
 	c, err := Compare(a, b)
 	require.NoError(t, err)
+	sizeA, sizeB := max(a.Estimate(), 0), max(b.Estimate(), 0)
+	slack := 1e-9 * (1 + sizeA + sizeB)
+	union, both := c.Union().Estimate(), c.Intersection().Estimate()
+	require.True(t, max(sizeA, sizeB)-slack <= union && union <= sizeA+sizeB+slack, "%v of %v and %v", c, sizeA, sizeB)
+	require.True(t, 0 <= both && both <= min(sizeA, sizeB)+slack, "%v of %v and %v", c, sizeA, sizeB)
+	require.InDelta(t, union, c.OnlyA().Estimate()+c.OnlyB().Estimate()+both, slack)
 	for of := sizes.Union; of <= sizes.OnlyB; of++ {
-		lo, hi := sized(c, of).Interval(0.95)
-		require.Equal(t, math.IsInf(sized(c, of).StdErr(), 1), math.IsNaN(sized(c, of).Estimate()))
-		require.True(t, 0 <= lo && lo <= hi && !math.IsNaN(sized(c, of).StdErr()))
+		e := sized(c, of).Estimate()
+		require.True(t, e >= -slack && !math.IsInf(e, 0) && sized(c, of).StdErr() >= 0, "%v", c)
+		for _, confidence := range confidences {
+			lo, hi := sized(c, of).Interval(confidence)
+			require.True(t, -slack <= lo && lo <= e+slack && e <= hi+slack, "%v: %v in [%v, %v] at %v", of, e, lo, hi, confidence)
+		}
 	}
-	sketches := []*Sketch{a, b}
-	for range 40 {
-		union, err := Union(sketches...)
-		require.NoError(t, err)
-		require.True(t, math.IsNaN(union.Estimate()) && math.IsInf(union.StdErr(), 1))
-		lo, hi := union.Interval(0.95)
-		require.True(t, lo <= hi && lo >= 0)
-		require.Contains(t, union.String(), "between")
-		sketches = append(sketches, released(t, p, run(0, 10)...))
-	}
-	p.Epsilon = 0x1p-28
-	a, b = released(t, p, 1), released(t, p, 2)
-	c, err = Compare(a, b)
-	require.NoError(t, err)
-	require.Equal(t, math.IsInf(sized(c, sizes.Union).StdErr(), 1), math.IsNaN(c.Union().Estimate()))
+	return c
 }
 
-// Sets far beyond Largest have no estimates and no "± +Inf", but bounds, which are those of Union
-// and hold for all parts.
-func TestBoundsWithoutEstimates(t *testing.T) {
-	rng := rand.New(rand.NewPCG(23, 24))
-	p := Params{Epsilon: 1, Cells: 256, Levels: 4, CountShare: 0.1}
-	without := 0
-	for range 60 {
-		a, b := pair(t, p, rng, 10_000, 20_000, 30_000)
-		c, err := Compare(a, b)
-		require.NoError(t, err)
-		if !math.IsNaN(c.Union().Estimate()) {
-			continue
-		}
-		without++
-		require.NotContains(t, c.String(), "±")
-		require.Contains(t, c.String(), "union between ")
-		union, err := Union(a, b)
-		require.NoError(t, err)
-		lo, hi := union.Interval(0.999)
-		least, most := sized(c, sizes.Union).Interval(0.999)
-		require.Equal(t, [2]float64{lo, hi}, [2]float64{least, most})
-		for of, truth := range map[int]float64{sizes.Union: 60_000, sizes.Intersection: 30_000, sizes.OnlyA: 10_000, sizes.OnlyB: 20_000} {
-			require.True(t, math.IsNaN(sized(c, of).Estimate()) && math.IsInf(sized(c, of).StdErr(), 1))
-			lo, hi := sized(c, of).Interval(1 - 1e-11)
-			dptest.Alarm(t, 1e-11)
-			require.True(t, 0 <= lo && lo <= truth && truth <= hi, "%v: [%v, %v]", of, lo, hi)
-		}
-		lo, hi = sized(c, sizes.Union).Interval(1 - 0x1p-53)
-		require.True(t, lo == 0 && math.IsInf(hi, 1) || lo <= hi)
-	}
-	require.Greater(t, without, 5)
-}
-
-// Where most unions get no estimate, the few that get one by chance hold as well.
-func TestEstimateByChance(t *testing.T) {
+// Of sets of all sizes, none included, and far beyond Largest too, with noise that leaves nothing
+// or hardly any, what is told is within its range; and the truth is in intervals of confidence 1 −
+// 1e-9.
+func TestComparisonsStayWithin(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
-	rng := rand.New(rand.NewPCG(25, 26))
-	p := Params{Epsilon: 0.5, Cells: 2048, Levels: 16, CountShare: 0.1}
-	let, covered := 0, 0
-	for range dptest.Full(3000, 400) {
-		a, b := pair(t, p, rng, 333, 333, 333)
-		union, err := Union(a, b)
-		require.NoError(t, err)
-		if math.IsNaN(union.Estimate()) {
-			continue
-		}
-		let++
-		if lo, hi := union.Interval(0.95); lo <= 999 && 999 <= hi {
-			covered++
+	rng := rand.New(rand.NewPCG(15, 16))
+	for _, c := range []struct {
+		epsilon, share float64
+		cells, levels  int
+		sets           [3]int
+	}{
+		{1, 0.125, 256, 8, [3]int{0, 0, 1000}}, {1, 0.1, 256, 8, [3]int{}}, {4, 0.1, 64, 6, [3]int{3, 500, 0}}, {4, 0.1, 64, 6, [3]int{500, 500, 0}},
+		{20, 0.5, 64, 1, [3]int{16, 0, 0}}, {20, 0.5, 64, 10, [3]int{1000, 0, 5}}, {20, 0.5, 64, 4, [3]int{}}, {44, 0.9, 2048, 6, [3]int{}},
+		{44, 0.9, 2048, 6, [3]int{0, 0, 30}}, {20, 0.5, 64, 1, [3]int{2000, 10, 0}}, {0.1, 0.5, 64, 2, [3]int{10, 0, 10}}, {4, 0.02, 64, 2, [3]int{5000, 0, 5000}},
+		{1e-3, 0.5, 64, 4, [3]int{100, 0, 50}}, {0x1p-28, 0.5, 64, 4, [3]int{1, 0, 1}}, {0.1, 0.05, 256, 8, [3]int{10, 900, 10}},
+	} {
+		p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: c.levels, CountShare: c.share, Seed: hashing.Seed{1}}
+		union := float64(c.sets[0] + c.sets[1] + c.sets[2])
+		for range dptest.Full(60, 20) {
+			a, b := pair(t, p, rng, c.sets[0], c.sets[1], c.sets[2])
+			told := within(t, a, b, 0, 0.5, 0.95, 1-1e-9, 1-0x1p-53)
+			for of, truth := range map[int]float64{sizes.Union: union, sizes.Intersection: float64(c.sets[2])} {
+				lo, hi := sized(told, of).Interval(1 - 1e-9)
+				require.True(t, lo <= truth && truth <= hi || c.epsilon > 4, "%v: [%v, %v], %v of %v", c, lo, hi, truth, of)
+			}
+			also, err := Union(a, b)
+			require.NoError(t, err)
+			require.Equal(t, told.Union().Estimate(), also.Estimate())
+			both, err := Compare(b, a)
+			require.NoError(t, err)
+			require.InDelta(t, told.OnlyA().Estimate(), both.OnlyB().Estimate(), 1e-3*(1+union))
+			third := *b
+			third.id = third.id.Derive(1)
+			also, err = Union(a, b, &third)
+			require.NoError(t, err)
+			lo, hi := also.Interval(0.95)
+			require.True(t, 0 <= lo && lo <= hi && math.IsNaN(also.Estimate()) == math.IsInf(also.StdErr(), 1))
 		}
 	}
-	t.Logf("%d estimates, %d intervals hold", let, covered)
-	require.Greater(t, let, 3)
-	require.GreaterOrEqual(t, float64(covered), 0.9*float64(let))
+	within(t, shown(8, 1, 7878310922938387717, 52), shown(8, 2, 7914917241258675509, 45), 0.95)
+	within(t, shown(4, 1, 15563871314874398639, 34), shown(4, 2, 17282422625313746935, 28), 0.95)
+}
+
+// Unions with a set a hundred times beyond Largest, of which noise alone tells how many cells are
+// empty: the intervals hold. More than 16 % of 300 missed have a probability below 1e-13.
+func TestUnionBeyondLargest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 20))
+	const runs = 300
+	for _, epsilon := range []float64{4, 8} {
+		p := Params{Epsilon: epsilon, Cells: 256, Levels: 4, CountShare: 0.02, Seed: hashing.Seed{1}}
+		keys := 100 * planned(p).Largest
+		missed := map[int]int{}
+		for range runs {
+			p.Seed = hashing.NewSeed()
+			large := builder(t, p)
+			poissonKeys(large, rng, keys)
+			a, err := large.Release()
+			require.NoError(t, err)
+			sketches := []*Sketch{a, released(t, p, run(0, 100)...), released(t, p)}
+			for k := 2; k <= 3; k++ {
+				union, err := Union(sketches[:k]...)
+				require.NoError(t, err)
+				if lo, hi := union.Interval(0.95); !(lo <= keys && keys <= hi) {
+					missed[k]++
+				}
+			}
+		}
+		dptest.Alarm(t, 4e-13)
+		for k := 2; k <= 3; k++ {
+			require.Less(t, missed[k], 48, "%d releases", k)
+		}
+	}
+}
+
+// What Compare reaches at n = 2048, by the default the short form of it: for |A|, |B| and |A∩B| the
+// root of the mean square error of A∩B and A∪B, and the mean width of their intervals at .95. The
+// coverage is at least .94 for all parts, to three standard errors; and where all parts are clear
+// of 0 intervals are at most 3 % wider than those by the standard error. Of 1000 keys in 300,000
+// half is known to 20, by chance, and none or all to 500.
+func TestCompareTable(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 2)
+	runs := dptest.Full(120, 40)
+	if dptest.Deep() {
+		runs = 1500
+	}
+	rng := rand.New(rand.NewPCG(25, 26))
+	for i, c := range []struct {
+		a, b, both, cells                        int
+		epsilon                                  float64
+		rmseBoth, rmseUnion, wideBoth, wideUnion float64 // 0 where only the coverage counts
+		regular                                  bool
+	}{
+		{1000, 300_000, 500, 2048, 1, 20, 5550, 1147, 24_200, false},
+		{20_000, 20_000, 2000, 2048, 2, 537, 672, 2188, 2670, true},
+		{1000, 1000, 500, 2048, 4, 11.6, 19.6, 47.8, 76.6, true},
+		{1000, 300_000, 500, 2048, 0.1, 165, 35_000, 2614, 127_000, false},
+		{1000, 300_000, 500, 2048, 0.5, 29, 7630, 1288, 33_200, false},
+		{1000, 300_000, 500, 2048, 4, 94, 4620, 1022, 20_800, false},
+		{20_000, 300_000, 20_000, 2048, 4, 1156, 4650, 3070, 17_700, false},
+		{1000, 300_000, 0, 2048, 1, 498, 5460, 1143, 24_200, false},
+		{1000, 300_000, 1000, 2048, 1, 497, 5270, 1150, 24_200, false},
+		{100_000, 100_000, 0, 2048, 1, 8010, 8360, 17_500, 28_200, false},
+		{100_000, 100_000, 50_000, 2048, 0.5, 15_700, 16_000, 81_800, 97_400, false},
+		{20_000, 20_000, 20_000, 2048, 1, 1130, 1130, 3090, 3030, false},
+		{20_000, 20_000, 2000, 512, 0.4, 7050, 7350, 25_600, 29_600, false},
+		{20_000, 20_000, 2000, 2048, 0.3, 7030, 7040, 20_800, 23_400, false},
+		{20_000, 20_000, 10_000, 2048, 4, 257, 369, 1031, 1485, true},
+		{200, 200, 100, 64, 4, 0, 0, 0, 0, false},
+		{200, 200, 100, 64, 0.1, 0, 0, 0, 0, false}, {200, 200, 100, 64, 1, 0, 0, 0, 0, false}, {200, 200, 0, 64, 4, 0, 0, 0, 0, false},
+		{200, 200, 200, 64, 4, 0, 0, 0, 0, false}, {20, 200, 10, 64, 2, 0, 0, 0, 0, false}, {10, 10, 5, 64, 4, 0, 0, 0, 0, false},
+		{0, 0, 0, 256, 1, 0, 0, 0, 0, false}, {2000, 2000, 1000, 64, 4, 0, 0, 0, 0, false},
+	} {
+		if i == 3 && !dptest.Long() {
+			break
+		}
+		p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: 22, CountShare: 0.05}
+		truths := [...]float64{sizes.Union: float64(c.a + c.b - c.both), sizes.Intersection: float64(c.both), sizes.OnlyA: float64(c.a - c.both), sizes.OnlyB: float64(c.b - c.both)}
+		var all [sizes.OnlyB + 1]figures
+		var wide, stated [sizes.OnlyB + 1]float64
+		for range runs {
+			a, b := pair(t, p, rng, c.a-c.both, c.b-c.both, c.both)
+			told, err := Compare(a, b)
+			require.NoError(t, err)
+			for of, truth := range truths {
+				lo, hi := sized(told, of).Interval(0.95)
+				all[of].add(sized(told, of).Estimate(), truth, lo, hi)
+				wide[of] += (hi - lo) / float64(runs)
+				stated[of] += sized(told, of).StdErr() / float64(runs)
+			}
+		}
+		n := float64(runs)
+		t.Logf("%v: ∩ %.4g, ∪ %.5g, widths %.5g, %.5g, coverage %.3f %.3f %.3f %.3f", c, all[sizes.Intersection].rmse(), all[sizes.Union].rmse(),
+			wide[sizes.Intersection], wide[sizes.Union], all[0].coverage(), all[1].coverage(), all[2].coverage(), all[3].coverage())
+		for of, f := range all {
+			require.GreaterOrEqual(t, f.coverage(), 0.94-4*math.Sqrt(0.06/n), "%v: %v", c, of)
+			if c.regular {
+				require.LessOrEqual(t, wide[of], 1.03*2*1.96*stated[of], "%v: %v", c, of)
+			}
+		}
+		if c.rmseBoth > 0 {
+			const off = 1.08
+			require.LessOrEqual(t, all[sizes.Intersection].rmse(), c.rmseBoth*(off+4/math.Sqrt(2*n)), "%v", c)
+			require.LessOrEqual(t, all[sizes.Union].rmse(), c.rmseUnion*(off+4/math.Sqrt(2*n)), "%v", c)
+			require.GreaterOrEqual(t, stated[sizes.Union], 0.6*all[sizes.Union].rmse(), "%v", c)
+			require.LessOrEqual(t, wide[sizes.Intersection], c.wideBoth*(off+1.5/math.Sqrt(n)), "%v", c)
+			require.LessOrEqual(t, wide[sizes.Union], c.wideUnion*(off+1.5/math.Sqrt(n)), "%v", c)
+		}
+	}
 }

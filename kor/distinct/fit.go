@@ -2,7 +2,7 @@ package distinct
 
 import "math"
 
-// The estimate of θ = (|A∖B|, |B∖A|, |A∩B|) from two releases is by weighted least squares.
+// What two releases tell of θ = (|A∖B|, |B∖A|, |A∩B|) is by weighted least squares.
 //
 // In level i a cell is empty in A with probability a = (1−r_i/n)^(θ₁+θ₃), in B with b =
 // (1−r_i/n)^(θ₂+θ₃) and in both with e = (1−r_i/n)^(θ₁+θ₂+θ₃), for Poisson numbers of keys
@@ -55,103 +55,19 @@ func (m matrix) inverse() (inv matrix, ok bool) {
 	return inv, true
 }
 
-// fit returns the estimate, where the score is 0, and the covariance of its error, starting from
-// the sizes of A and B by their counts alone.
-func (m *model) fit(sizeA, sizeB float64) (theta vector, cov matrix) {
-	const most, enough = 20, 1e-3 // 4 to 6 steps are usual
-	sizeA, sizeB = max(sizeA, 1), max(sizeB, 1)
-	half := min(sizeA, sizeB) / 2
-	theta = vector{sizeA - half, sizeB - half, half}
-	for round := range most {
-		info, score := m.linear(theta)
-		inv, ok := info.inverse()
-		if !ok {
-			break
-		}
-		step := inv.times(score)
-		if round >= most/2 { // two sets of weights may take turns
-			step = vector{step[0] / 2, step[1] / 2, step[2] / 2}
-		}
-		union := theta.sum()
-		size := max(union, m.curve.cells)
-		moved := 0.0 // in standard errors
-		for k := range theta {
-			// A component may go below 0: clamping it would spoil the coverage for disjoint sets.
-			next := max(theta[k]+step[k], theta[k]-size/2, -size)
-			next = min(next, theta[k]+2*size)
-			moved = max(moved, math.Abs(next-theta[k])/math.Sqrt(inv[k][k]))
-			theta[k] = next
-		}
-		// All of them may fall at once.
-		if u, least := theta.sum(), 0.05*union-0.3*m.curve.cells; u < least {
-			for k := range theta {
-				theta[k] += (least - u) / 3
-			}
-		}
-		if moved <= enough {
-			break
-		}
-	}
-	cov, ok := m.covariance(theta)
-	if !ok {
-		inf := math.Inf(1)
-		cov = matrix{{inf, 0, 0}, {0, inf, 0}, {0, 0, inf}}
-	}
-	return theta, cov
-}
-
-// covariance returns that of the error of the estimate, the inverse of the information. It is false
-// if that says nothing: where the score is not 0, or the union is not known.
-func (m *model) covariance(theta vector) (cov matrix, ok bool) {
-	info, score := m.linear(theta)
-	if cov, ok = info.inverse(); !ok {
-		return cov, false
-	}
-	step := cov.times(score)
-	for k := range step {
-		if !(math.Abs(step[k]) <= 0.1*math.Sqrt(cov[k][k])) {
-			return cov, false
-		}
-	}
-	all := vector{1, 1, 1}
-	along := cov.times(all)
-	stdErr := math.Sqrt(along.sum())
-	larger := theta
-	for k := range larger {
-		larger[k] += 2 * along[k] / stdErr
-	}
-	info, _ = m.linear(larger)
-	there, ok := info.inverse()
-	return cov, ok && known(stdErr, math.Sqrt(there.times(all).sum()))
-}
-
-// known reports whether the standard error of a union says anything: whether that of one that is
-// two of these errors larger is at most 2.5 times as much, or at most 2.5. Else noise alone tells
-// how many cells of the last level are empty, and a much larger union would show the same. (Of
-// empty sets with hardly any noise the error is a small part of one key, and of few keys that of
-// their number.)
-func known(stdErr, ofLarger float64) bool { return ofLarger <= 2.5*max(stdErr, 1) }
-
-// linear returns the information about θ and the score at θ. The mean and its derivatives are those
-// at θ, which may have negative parts; variances are those at the nearest θ that has none.
+// linear returns the information about θ and the score at θ, which has no negative parts.
 func (m *model) linear(theta vector) (info matrix, score vector) {
 	n := m.curve.cells
-	bounded := vector{max(theta[0], 0), max(theta[1], 0), max(theta[2], 0)}
 	var square [6][6]float64
 	var mean, variance [2]float64 // of T̃
 	var slope [2]vector
 	covariance := 0.0
 	for i, l := range m.curve.log[:m.curve.levels] {
 		at := m.level(theta, l)
-		in := &at
-		if bounded != theta {
-			other := m.level(bounded, l)
-			in = &other
-		}
-		dq, cov := m.derivatives(&at, l), m.covariances(in)
+		dq, cov := m.derivatives(&at, l), m.covariances(&at)
 		for y, q := range at.q {
 			z := [6]float64{n * dq[0][y], n * dq[1][y], n * dq[2][y], n * cov[0][y], n * cov[1][y], m.patterns[i][y] - n*q}
-			w := 1 / max(n*in.q[y], 0.25) // so that a pattern that hardly ever shows does not rule
+			w := 1 / max(n*q, 0.25) // so that a pattern that hardly ever shows does not rule
 			for r := range z {
 				for c := range r + 1 {
 					square[r][c] += w * z[r] * z[c]
@@ -163,9 +79,9 @@ func (m *model) linear(theta vector) (info matrix, score vector) {
 		da, db := -n*l*at.a, -n*l*at.b
 		slope[0] = vector{slope[0][0] + da, 0, slope[0][2] + da}
 		slope[1] = vector{0, slope[1][1] + db, slope[1][2] + db}
-		variance[0] += n * in.a * (1 - in.a)
-		variance[1] += n * in.b * (1 - in.b)
-		covariance += n * (in.o[3] - (1-in.a)*(1-in.b))
+		variance[0] += n * at.a * (1 - at.a)
+		variance[1] += n * at.b * (1 - at.b)
+		covariance += n * (at.o[3] - (1-at.a)*(1-at.b))
 	}
 	for k := range 3 {
 		for j := range k + 1 {
@@ -179,9 +95,8 @@ func (m *model) linear(theta vector) (info matrix, score vector) {
 
 // border adds what the counts of ones tell beyond the patterns.
 func (m *model) border(square *[6][6]float64, mean, variance [2]float64, covariance float64, slope [2]vector, info *matrix, score *vector) {
-	const least = 1e-4 // so that counts without noise leave something to the patterns
-	sa := variance[0] + max(m.noise[0], least) - square[3][3]
-	sb := variance[1] + max(m.noise[1], least) - square[4][4]
+	sa := variance[0] + m.noise[0] - square[3][3]
+	sb := variance[1] + m.noise[1] - square[4][4]
 	sab := covariance - square[4][3]
 	det := sa*sb - sab*sab
 	if !(sa > 0 && sb > 0 && det > 1e-12*sa*sb) {
@@ -246,6 +161,3 @@ func (m *model) covariances(at *level) (cov [2][4]float64) {
 	}
 	return cov
 }
-
-// normalQuantile returns the z with Pr[|Z| ≤ z] = confidence for a standard normal Z.
-func normalQuantile(confidence float64) float64 { return math.Sqrt2 * math.Erfinv(confidence) }

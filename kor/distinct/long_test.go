@@ -50,6 +50,14 @@ func poissonKeys(b *Builder, rng *rand.Rand, keys float64) {
 	}
 }
 
+// deep returns full with -deep, else few.
+func deep(full, few int) int {
+	if dptest.Deep() {
+		return full
+	}
+	return few
+}
+
 func TestLongPlainCount(t *testing.T) {
 	dptest.NeedsLong(t)
 	rng := rand.New(rand.NewPCG(21, 22))
@@ -62,7 +70,7 @@ func TestLongPlainCount(t *testing.T) {
 	} {
 		p := Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: c.share, Seed: hashing.Seed{1}}
 		var f figures
-		for range c.runs {
+		for range deep(c.runs, c.runs/2) {
 			var s *Sketch
 			if c.keys <= 1e5 {
 				s = simulated(t, p, rng, int(c.keys))
@@ -91,7 +99,8 @@ func TestLongUnionOfTwo(t *testing.T) {
 	dptest.NeedsLong(t)
 	rng := rand.New(rand.NewPCG(23, 24))
 	p := Params{Epsilon: 1, Cells: 2048, Levels: 18, CountShare: 0.05, Seed: hashing.Seed{1}}
-	const size, runs = 30_000, 1500
+	const size = 30_000
+	runs := deep(1500, 500)
 	for _, jaccard := range []float64{0, 0.1, 0.5, 0.9, 1} {
 		both := int(jaccard * size)
 		only := (size - both) / 2
@@ -109,18 +118,22 @@ func TestLongUnionOfTwo(t *testing.T) {
 		}
 		for of := sizes.Union; of <= sizes.OnlyB; of++ {
 			t.Logf("Jaccard %.1f, %v: %.3g %% of the union, coverage %.3f", jaccard, of, 100*all[of].rmse()/size, all[of].coverage())
-			// [.93, .98] and two standard errors
-			require.Greater(t, all[of].coverage(), 0.92, "%v", of)
-			require.Less(t, all[of].coverage(), 0.985, "%v", of)
+			// [.93, .985] and two standard errors
+			require.Greater(t, all[of].coverage(), 0.91, "%v", of)
+			require.Less(t, all[of].coverage(), 0.995, "%v", of)
 		}
-		require.LessOrEqual(t, 100*all[sizes.Union].rmse()/size, 4.9*(1+3/math.Sqrt(2*runs)))
+		most := 4.9
+		if jaccard == 1 { // at an end of what the sizes leave possible
+			most = 5.65
+		}
+		require.LessOrEqual(t, 100*all[sizes.Union].rmse()/size, most*(1+3/math.Sqrt(2*float64(runs))))
 	}
 }
 
-// The error of so many runs has a standard error of .05 of a percent: 5.7 is told from 6.
+// The error of 8000 runs has a standard error of .05 of a percent: 5.8 is told from 6.
 func TestLongUnionOfTwelve(t *testing.T) {
 	dptest.NeedsLong(t)
-	const runs = 8000
+	runs := deep(8000, 600)
 	rng := rand.New(rand.NewPCG(25, 26))
 	p := Params{Epsilon: 2, Cells: 2048, Levels: 20, CountShare: 0.05, Seed: hashing.Seed{1}}
 	var f figures
@@ -134,8 +147,8 @@ func TestLongUnionOfTwelve(t *testing.T) {
 		fourth += math.Pow(union.Estimate()/size-1, 4)
 	}
 	off := f.rmse()
-	t.Logf("12 releases, ε = 2: %.2f ± %.2f %%, coverage %.3f", 100*off, 50*math.Sqrt((fourth/runs-math.Pow(off, 4))/runs)/off, f.coverage())
-	require.LessOrEqual(t, off, 0.06)
+	t.Logf("12 releases, ε = 2: %.2f ± %.2f %%, coverage %.3f", 100*off, 50*math.Sqrt((fourth/float64(runs)-math.Pow(off, 4))/float64(runs))/off, f.coverage())
+	require.LessOrEqual(t, off, 0.06+0.1/math.Sqrt(float64(runs)))
 	require.Greater(t, f.coverage(), 0.93)
 }
 
@@ -216,9 +229,9 @@ func TestLongPairs(t *testing.T) {
 		{1, 2048, 20_000, 20_000, 10_000, 228, 0.94, 0.96}, {0.1, 2048, 1000, 1000, 300, 29.7, 0.94, 0.97}, {1, 2048, 2000, 100_000, 1000, 198, 0.93, 0.965},
 		{4, 2048, 30, 30, 10, 0.60, 0.93, 1}, {1, 32, 200, 200, 50, 24.5, 0.93, 0.97},
 	} {
-		runs := 4000
+		runs := deep(4000, 1500)
 		if c.b > 20_000 {
-			runs = 1000
+			runs = deep(1000, 500)
 		}
 		p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: 22}
 		var both, only, jaccard figures
@@ -234,9 +247,10 @@ func TestLongPairs(t *testing.T) {
 			}
 		}
 		t.Logf("%v: ± %.4g, coverage %.3f, %.3f, %.3f", c, both.rmse(), both.coverage(), only.coverage(), jaccard.coverage())
-		require.InEpsilon(t, c.stated, both.rmse(), 0.06)
+		slack := 1 / math.Sqrt(float64(runs)) // 4.5 standard errors of a coverage of .95
+		require.InEpsilon(t, c.stated, both.rmse(), 0.03+2*slack)
 		for _, f := range []figures{both, only, jaccard} {
-			require.True(t, f.coverage() >= c.least && f.coverage() <= c.wider, "%v: %v", c, f.coverage())
+			require.True(t, f.coverage() >= min(c.least, 0.95-slack) && f.coverage() <= max(c.wider, 0.95+slack), "%v: %v", c, f.coverage())
 		}
 	}
 }

@@ -1,10 +1,6 @@
 package distinct
 
-import (
-	"math"
-
-	"github.com/dpsketch/dpsketch/internal/search"
-)
+import "math"
 
 // sum is a sum of sizes of sets, Σ w·x, from the numbers of one release: a difference, say, or the
 // keys that two sets share. It is a sizes.Source. The cells of each set are those of some of the
@@ -163,19 +159,4 @@ func (s *sum) Interval(confidence float64) (lo, hi float64) {
 		excess := 3 * (noise / variance) * (noise / variance)
 		return off / math.Sqrt(variance) / (1 + (z*z-3)*excess/24)
 	})
-}
-
-// accepted returns the ends, next to best, of the t in [from, to] whose deviation is at most z. If
-// it is not even at best, where it is least, the allowance grows as the length of a vector does: so
-// the set is never empty, and holds what the plain one would.
-func accepted(from, best, to, z float64, deviation func(t float64) float64) (lo, hi float64) {
-	reach := math.Hypot(z, deviation(best))
-	end := func(far float64) float64 {
-		beyond := func(t float64) float64 { return math.Abs(deviation(t)) - reach }
-		if !(beyond(far) > 0) {
-			return far
-		}
-		return search.Root(best, far, 50, beyond)
-	}
-	return end(from), end(min(to, 1e300))
 }

@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/search"
-	"github.com/dpsketch/dpsketch/internal/sizes"
 	"github.com/dpsketch/dpsketch/kor"
 )
 
@@ -13,12 +11,11 @@ import (
 // each. Two or more releases need bits, so a CountShare below 1, and the same Seed, Cells and
 // Levels; ε and CountShare may differ. It is post-processing and costs no budget.
 //
-// The price of a union is exponential in the number of releases: [Plan.UnionError] tells what to
-// expect. Where the relative error is above 0.3, as for sets far beyond Plan.Largest too, there is
-// no estimate, but still an interval: between the largest of the lower bounds of the sets and the
-// sum of the upper ones, all at a confidence that holds for all together. Of two sets with a
-// relative error above .15 the interval reaches as far as these, too: that there is an estimate may
-// be chance. A party that holds all of the data merges the Builders instead.
+// The union is between the largest of the sizes and their sum, which the counts tell; the bits say
+// where, and of two releases all that [Compare] says holds. The price of what they say is
+// exponential in the number of releases: [Plan.UnionError] tells what to expect. There is no
+// estimate, but still an interval, if that is wider at .95 than 1.2 estimates. A party that holds
+// all of the data merges the Builders instead.
 //
 // The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch] if one is nil,
 // zero, without bits or there twice, or if Seed, Cells or Levels differ.
@@ -43,66 +40,68 @@ func Union(sketches ...*Sketch) (kor.Cardinality, error) {
 		}
 		seen[s.id] = true
 	}
-	c := &unionOf{parts: append([]*Sketch(nil), sketches...)}
 	if k == 2 {
-		pair, err := compare(sketches[0], sketches[1])
+		c, err := Compare(sketches[0], sketches[1])
 		if err != nil {
 			return kor.Cardinality{}, err
 		}
-		c.pair = part{pair, sizes.Union}
-		c.estimate, c.stdErr = c.pair.Estimate(), c.pair.StdErr()
-	} else {
-		c.all = newTuple(sketches)
-		c.estimate, c.stdErr = c.all.estimate, c.all.stdErr
+		return c.Union(), nil
 	}
-	const most = 0.3 // relative error
-	if !(c.stdErr <= most*c.estimate) {
-		c.estimate, c.stdErr, c.pair.comparison, c.all = math.NaN(), math.Inf(1), nil, nil
-	}
-	return kor.Cardinality{Source: c}, nil
+	return kor.Cardinality{Source: newUnion(sketches)}, nil
 }
 
-// unionOf is the fit of several releases.
+// unionOf is the fit of three releases or more.
 type unionOf struct {
-	estimate, stdErr float64
+	*tuple
 	parts            []*Sketch
-	pair             part   // of two
-	all              *tuple // of more
+	estimate, stdErr float64
+}
+
+// newUnion fits a union: between the largest size and the sum of all.
+func newUnion(sketches []*Sketch) *unionOf {
+	u := &unionOf{tuple: newTuple(sketches), parts: append([]*Sketch(nil), sketches...)}
+	least, most, variance := 0.0, 0.0, 0.0
+	for _, s := range sketches {
+		size, stdErr := max(s.Estimate(), 0), s.StdErr()
+		least, most, variance = max(least, size), most+size, variance+stdErr*stdErr
+	}
+	u.estimate = mean(least, most, u.deviation)
+	_, info := u.score(u.estimate)
+	u.stdErr = math.Hypot((most-least)/2, math.Sqrt(variance))
+	if known := u.estimate / math.Sqrt(info); known < u.stdErr {
+		u.stdErr = known
+	}
+	const wide = 1.2 // estimates, as an interval is with a normal relative error of 0.3
+	if lo, hi := u.Interval(0.95); !(hi-lo <= wide*u.estimate) {
+		u.estimate, u.stdErr = math.NaN(), math.Inf(1)
+	}
+	return u
 }
 
 // Estimate is NaN where the releases tell too little together.
-func (c *unionOf) Estimate() float64 { return c.estimate }
+func (u *unionOf) Estimate() float64 { return u.estimate }
 
 // StdErr is +Inf where there is no estimate.
-func (c *unionOf) StdErr() float64 { return c.stdErr }
+func (u *unionOf) StdErr() float64 { return u.stdErr }
 
-// Interval returns the interval of the fit, or of the sets by themselves.
-func (c *unionOf) Interval(confidence float64) (lo, hi float64) {
-	least, most := c.bounds(confidence)
-	switch {
-	case c.pair.comparison != nil:
-		const doubtful = 0.15 // relative error
-		if lo, hi = c.pair.Interval(confidence); c.stdErr > doubtful*c.estimate {
-			lo, hi = min(lo, least), max(hi, most)
-		}
-		return lo, hi
-	case c.all != nil:
-		return c.all.interval(confidence, least, most)
-	}
-	return least, most
-}
-
-// bounds returns the largest of the lower bounds of the sets and the sum of the upper ones.
-func (c *unionOf) bounds(confidence float64) (least, most float64) {
-	each := 1 - (1-confidence)/float64(len(c.parts))
-	for _, s := range c.parts {
+// Interval returns the sizes whose deviation is small enough, within intervals for all of the sets,
+// which take a tenth of the errors.
+func (u *unionOf) Interval(confidence float64) (lo, hi float64) {
+	errors := 1 - confidence
+	each := 1 - 0.1*errors/float64(len(u.parts))
+	least, most := 0.0, 0.0
+	for _, s := range u.parts {
 		from, to := 0.0, math.Inf(1) // for a confidence that is rounded to 1
 		if each < 1 {
 			from, to = s.Interval(each)
 		}
 		least, most = max(least, from), most+to
 	}
-	return least, most
+	lo, hi = accepted(least, nearest(least, most, u.deviation), most, normalQuantile(1-0.9*errors), u.deviation)
+	if !math.IsNaN(u.estimate) {
+		lo, hi = min(lo, u.estimate), max(hi, u.estimate)
+	}
+	return lo, hi
 }
 
 // tuple is what k releases tell about their union.
@@ -115,24 +114,21 @@ func (c *unionOf) bounds(confidence float64) (least, most float64) {
 // one; that of the product depends on the overlap: the largest of those for equal sets, for
 // disjoint sets, and for sets that hold each key of the union by chance, counts.
 //
-// The estimate is the N at which the score
+// The score
 //
 //	G(N) = Σ w_i·(û_i − u_i), w_i = (du_i/d ln N)/v_i,
 //
-// is 0, with these modelled variances v_i. At the true N the score has mean 0 for every overlap, as
-// the û_i are unbiased. If the v_i are right its variance is I = Σ (du_i/d ln N)²/v_i, and ln N has
-// the standard error 1/√I, the least of all weights. The interval is where |G| ≤ z·√I.
+// with these modelled variances v_i, has mean 0 at the true N for every overlap, as the û_i are
+// unbiased. If the v_i are right its variance is I = Σ (du_i/d ln N)²/v_i, and a zero of it has the
+// relative standard error 1/√I, the least of all weights. G/√I is the deviation of N.
 type tuple struct {
-	log              []float64 // ln(1 − r_i/n)
-	seen             []float64 // û
-	cells            float64
-	set, empty       float64   // Π V₁ and Π (V₁ + 1)
-	apart            []float64 // of each level, the second moment for disjoint sets
-	weights          []float64 // at s, the sum over all subsets of s sketches of Π V₁ of the others
-	size             float64   // the mean of the sizes
-	from, to         float64   // the range of ln N that is searched
-	best             float64   // ln N where the score is 0
-	estimate, stdErr float64
+	log        []float64 // ln(1 − r_i/n)
+	seen       []float64 // û
+	cells      float64
+	set, empty float64   // Π V₁ and Π (V₁ + 1)
+	apart      []float64 // of each level, the second moment for disjoint sets
+	weights    []float64 // at s, the sum over all subsets of s sketches of Π V₁ of the others
+	size       float64   // the mean of the sizes
 }
 
 func newTuple(sketches []*Sketch) *tuple {
@@ -143,7 +139,7 @@ func newTuple(sketches []*Sketch) *tuple {
 	for i := range t.apart {
 		t.apart[i] = 1
 	}
-	largest, sum := 1.0, 0.0
+	sum := 0.0
 	weights := []float64{1} // the coefficients of Π (V₁ + z)
 	for _, s := range sketches {
 		p := s.flipProb()
@@ -160,7 +156,7 @@ func newTuple(sketches []*Sketch) *tuple {
 			}
 		}
 		size := max(s.Estimate(), 0)
-		largest, sum = max(largest, size), sum+size
+		sum += size
 		for i, l := range t.log {
 			t.apart[i] *= v + math.Exp(size*l)
 		}
@@ -173,31 +169,7 @@ func newTuple(sketches []*Sketch) *tuple {
 	for i := range t.seen {
 		t.seen[i] = average(sketches, i, products)
 	}
-	sum = max(sum, largest)
-	t.from, t.to = math.Log(largest/8), math.Log(8*sum)
-	t.best = t.solve()
-	t.estimate = math.Exp(t.best)
-	t.stdErr = t.precision()
 	return t
-}
-
-// precision returns the standard error of the estimate, +Inf if the score is not 0 there, at an end
-// of the range, or if the union is not known.
-func (t *tuple) precision() float64 {
-	if !(t.deviation(t.from) < 0 && t.deviation(t.to) > 0) {
-		return math.Inf(1)
-	}
-	stdErr := t.stdErrAt(t.estimate)
-	if !known(stdErr, t.stdErrAt(t.estimate+2*stdErr)) {
-		return math.Inf(1)
-	}
-	return stdErr
-}
-
-// stdErrAt returns the standard error of the estimate of a union of x keys.
-func (t *tuple) stdErrAt(x float64) float64 {
-	_, info := t.score(x)
-	return x / math.Sqrt(info)
 }
 
 // average returns û of a level.
@@ -255,37 +227,9 @@ func (t *tuple) score(x float64) (g, info float64) {
 	return g, info
 }
 
-// deviation returns by how many standard errors of the score ln N = y is too large: +Inf where no
-// level knows anything, as N keys would leave no cell empty.
-func (t *tuple) deviation(y float64) float64 {
-	g, info := t.score(math.Exp(y))
-	if info == 0 {
-		return math.Inf(1)
-	}
-	return g / math.Sqrt(info)
-}
-
-// solve returns ln N where the score is 0. If no N is too large, it is the end of the range: noise
-// can make all û negative where few cells are left empty.
-func (t *tuple) solve() float64 {
-	return search.Root(t.from, t.to, 40, func(y float64) float64 {
-		if y == t.to {
-			return 1
-		}
-		return t.deviation(y)
-	})
-}
-
-// interval returns where the score is within what the confidence allows, at most from least to most
-// where that does not end within the range of the search.
-func (t *tuple) interval(confidence, least, most float64) (lo, hi float64) {
-	z := normalQuantile(confidence)
-	lo, hi = least, most
-	if t.deviation(t.from) < -z {
-		lo = math.Exp(search.Root(t.from, t.best, 40, func(y float64) float64 { return t.deviation(y) + z }))
-	}
-	if t.deviation(t.to) > z {
-		hi = math.Exp(search.Root(t.best, t.to, 40, func(y float64) float64 { return t.deviation(y) - z }))
-	}
-	return min(lo, t.estimate), max(hi, t.estimate)
+// deviation returns by how many standard errors of the score x is too small. Where x keys would
+// leave no cell empty, it is the limit, which the last level alone decides.
+func (t *tuple) deviation(x float64) float64 {
+	g, info := t.score(min(max(x, 1e-6), -300/t.log[len(t.log)-1]))
+	return -g / math.Sqrt(info)
 }
