@@ -5,6 +5,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 type secret[K hashing.Key] = private.State[state[K]]
@@ -117,12 +118,12 @@ func (b *Builder[K]) AddUser(keys []K) {
 }
 
 // gather sets s.numbers to the distinct keys of a user and s.sums, if there are values, to the sums
-// of theirs; nil values are 0. A mark of a key that is s.given or more says that the user has it
-// already, and where.
+// of theirs, with Values as two halves; nil values are 0. A mark of a key that is s.given or more
+// says that the user has it already, and where.
 func (s *state[K]) gather(keys []K, values []float64) {
 	numbers, sums, picks, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.table.marks
 	s.keys = s.keys[:0]
-	valued := s.params.values()
+	columns := s.params.columns()
 	for n, key := range keys {
 		i, ok := uint32(0), false
 		if s.way == listing {
@@ -141,9 +142,7 @@ func (s *state[K]) gather(keys []K, values []float64) {
 			at = s.given + uint64(len(numbers))
 			marks[i] = at
 			numbers = append(numbers, i)
-			if valued {
-				sums = append(sums, 0)
-			}
+			sums = append(sums, make([]int64, columns)...)
 			if s.spots != nil {
 				picks = append(picks, 0)
 			}
@@ -151,8 +150,13 @@ func (s *state[K]) gather(keys []K, values []float64) {
 		if values == nil {
 			continue
 		}
-		if at -= s.given; valued {
+		switch at -= s.given; columns {
+		case 1:
 			sums[at] = sum(sums[at], s.axis.steps(values[n]))
+		case 2:
+			high, low := ranges.Split(values[n])
+			sums[2*at] += high
+			sums[2*at+1] += low
 		}
 		if s.spots != nil {
 			picks[at] = larger(picks[at], s.scale.pick(values[n], s.src.Uint64N))
@@ -166,15 +170,15 @@ func (s *state[K]) gather(keys []K, values []float64) {
 // does. The values of a key that is there more than once are summed, and the sum is clamped to
 // [Min, Max]. Before, each is rounded to a multiple of 2⁻⁴⁰ of the larger end of the range and cut
 // off at 1000 times that end, so that sums do not depend on the order; NaN counts as 0. For
-// quantiles one of them counts, drawn by secret randomness.
+// quantiles one of them counts, drawn by secret randomness. For Params.Values see there.
 //
-// Without Min and Max or Levels, and where keys and values are not of one length, the values could
-// only be dropped in silence: the Builder gives up its data instead, and Release returns an error
-// that says so.
+// Without Min and Max, Values or Levels, and where keys and values are not of one length, the
+// values could only be dropped in silence: the Builder gives up its data instead, and Release
+// returns an error that says so.
 func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	switch {
 	case !b.params.valued():
-		private.Poison(b.secret, "was given values, and its Params have no Min and Max, and no Levels")
+		private.Poison(b.secret, "was given values, and its Params have no Min and Max, no Values and no Levels")
 		return
 	case len(keys) != len(values):
 		private.Poison(b.secret, "was given keys and values that are not of one length")

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 // unit is S: weights, counts and values are integers in steps of 1/S.
@@ -55,7 +56,7 @@ type calibration struct {
 	sigma     float64            // σ, in users
 	share     float64            // of 1/σ² for the counts, as far as they are no weights
 	shortfall float64
-	value     float64   // of a sum of values
+	value     float64   // of a sum of values; with Values, of one that a user moves by 1
 	others    float64   // of what is not shown
 	spread    spread    // of quantiles
 	beside    float64   // Σ(Δ/σ)² of all but the keys
@@ -85,7 +86,11 @@ func (p Params) sizes() (c calibration, err error) {
 	default:
 		counts = max(c.rest(choice{0, all}), c.question(0)*unit)
 	}
-	if !(max(c.weight, c.discovery, counts, c.shortfall, c.value, c.others, c.spread.weigh) <= 0x1p46) {
+	values := c.value
+	if p.Values {
+		values = ranges.Largest(c.value / unit)
+	}
+	if !(max(c.weight, c.discovery, counts, c.shortfall, values, c.others, c.spread.weigh) <= 0x1p46) {
 		// what package noise draws at step 1
 		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a FullKeys and a CountShare with less noise")
 	}
@@ -104,6 +109,7 @@ func (p Params) sizes() (c calibration, err error) {
 //	rests      d = x − κ·w, x = ⌊S·min(1, C/√k)⌋         B = (C − 1)/2   σ·B/√f
 //	shortfall  1 − x, or 1 if he has more than m keys    1               σ/√f
 //	values     x·z, |z| ≤ 1, rounded towards 0           C               σ·C/√f, ·√2 under Replace
+//	Values     as much as noise of ratio √f/σ: see internal/ranges
 //	others     ⌊S·min(1, 32/l)⌋ in each hidden key of l  32              σ·32/√f
 //	quantiles  as much as noise of ratio √f/σ: see spreads
 //
@@ -146,7 +152,10 @@ func (p Params) foundSizes() (c calibration, err error) {
 	}
 	if p.values() {
 		squared := float64(p.FullKeys)
-		if p.Passes == 1 {
+		switch {
+		case p.Values:
+			squared = 1
+		case p.Passes == 1:
 			squared = min(squared, float64(p.most))
 		}
 		c.value = sigma * math.Sqrt(norm*squared/(valuesShare*c.share)) * up

@@ -43,8 +43,11 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 		p.Passes = 2
 	}
 	p = p.normal()
-	if err := p.validate(); err == nil && p.Passes != 2 {
+	switch err := p.validate(); {
+	case err == nil && p.Passes != 2:
 		return nil, bad("Passes", p.Passes, "0 or 2 for a Discovery")
+	case err == nil && p.Values:
+		return nil, bad("Values", p.Values, "false for a Discovery, which keeps no users")
 	}
 	law, err := p.calibrate()
 	if err != nil {

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 // The encoding of Groups, little-endian, version 2; floating-point numbers are IEEE 754 bits:
@@ -15,7 +17,7 @@ import (
 //	6      header: "dpsk", kind 16, version 2
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
-//	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed
+//	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed, 8 Values
 //	8      Epsilon
 //	8      Delta, 0 only for listed keys
 //	8      CountShare, 0 with KeysOnly or a list
@@ -33,17 +35,21 @@ import (
 //	8      the threshold of the weights, 0 with KeysOnly, a list or two passes
 //	8      shortfall, 0 with KeysOnly
 //	8      others, 0 without Others
+//	8      with Values: the radius, √2ⁿ for an n in [−60, 160], or 0 where nothing was learned
+//	8      with Values: how much clipping took, at least 0
 //	4      number of keys that are shown
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
 //	8      weight, unless KeysOnly, a list or with two passes
 //	8      rest of the count, unless KeysOnly
-//	8      sum of values, if Min or Max is not 0
+//	8      sum of values, if Min or Max is not 0; with Values of v/scale − 1
 //	3·4    for each level: the cells of the cut below, the quantile, and the cut above
 //	8      4·levels + 1 times, with Levels: weights between the edges
+//	8      with Values: the scale, above 0, or 0 where nothing was learned
 //
-// Sums are in steps of 2⁻²⁰, rests of 2⁻²⁴, weights of 2⁻¹⁰, with their noise, two's complement.
-// Nothing depends on the order of arrival, and no other bytes decode to the same groups.
+// Sums are in steps of 2⁻²⁰, with Values of 2⁻²⁶ times the radius, rests of 2⁻²⁴, weights of 2⁻¹⁰,
+// with their noise, two's complement. Nothing depends on the order of arrival, and no other bytes
+// decode to the same groups.
 const (
 	version   = 2
 	fixedSize = wire.HeaderSize + 3 + 15*8 + 2 + 3*4 + 2*2 + 3*8 + 4
@@ -52,7 +58,7 @@ const (
 // fields are the numbers of the Params.
 func (p *Params) fields() []wire.Field {
 	fields := []wire.Field{
-		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
+		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed, &p.Values), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
 		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.Releases, mostReleases), wire.Int(&p.most, mostKeys), wire.Whole(&p.FullKeys, AutoFullKeys, mostFull),
 		wire.Float(&p.Resolution), wire.Float(&p.QuantileShare),
 	}
@@ -90,6 +96,9 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	dst = wire.AppendFields(dst, []wire.Field{wire.Byte(&class)})
 	at := g.at
 	dst = wire.AppendFields(dst, append(p.fields(), wire.Short(&at.clip, mostKeys), wire.Short(&at.asked, mostKeys), wire.Signed(&threshold), wire.Signed(&shortfall), wire.Signed(&others)))
+	if radius, lost := g.radius, g.lost; p.Values {
+		dst = wire.AppendFields(dst, []wire.Field{wire.Float(&radius), wire.Float(&lost)})
+	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.groups)))
 	sums := p.sums()
 	for i := range g.groups {
@@ -103,6 +112,9 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 		}
 		for _, weight := range e.weights {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(weight))
+		}
+		if p.Values {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(e.scale))
 		}
 	}
 	return dst, nil
@@ -121,6 +133,9 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	var class wire.KeyClass
 	r.Fields([]wire.Field{wire.Byte(&class)})
 	r.Fields(append(d.params.fields(), wire.Short(&d.at.clip, mostKeys), wire.Short(&d.at.asked, mostKeys), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
+	if d.params.Values {
+		r.Fields([]wire.Field{wire.Float(&d.radius), wire.Float(&d.lost)})
+	}
 	if r.Err() != nil {
 		return r.Err()
 	}
@@ -133,6 +148,8 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("a number that is not released")
 	case beyond(d.shortfall) || beyond(d.others):
 		r.Fail("a number that no sum and noise make")
+	case d.radius != 0 && !ranges.Radius(d.radius) || !(d.lost >= 0 && d.lost <= limits.MaxReal) || d.radius == 0 && d.lost != 0:
+		r.Fail("a radius or a loss that is none")
 	case d.params.weighs() != (d.threshold > 0) || beyond(d.threshold) || d.threshold < 0:
 		r.Fail("a threshold that is none")
 	}
@@ -141,7 +158,11 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	if levels > 0 {
 		d.law.scale = d.params.scale()
 	}
-	n := r.Count(math.MaxInt32, keys.MinSize()+8*len(sums)+44*levels+8*min(levels, 1))
+	size := keys.MinSize() + 8*len(sums) + 44*levels + 8*min(levels, 1)
+	if d.params.Values {
+		size += 8
+	}
+	n := r.Count(math.MaxInt32, size)
 	if d.params.listed && d.params.most != min(n, mostKeys) {
 		r.Fail("not all listed keys")
 	}
@@ -159,9 +180,14 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 			*e.sum(i) = r.Int64()
 		}
 		cells, weights = e.readQuantiles(r, levels, d.law.scale.cells, cells, weights)
+		if d.params.Values {
+			e.scale = r.Float64()
+		}
 		switch {
 		case i > 0 && keys.Compare(d.groups[i-1].key, e.key) >= 0:
 			r.Fail("keys not in ascending order")
+		case !(e.scale >= 0 && e.scale <= limits.MaxReal) || math.Signbit(e.scale) || d.params.Values && (e.scale > 0) != (d.radius > 0) || e.scale == 0 && d.params.Values && e.value != 0:
+			r.Fail("a scale that is none")
 		case e.weight < d.threshold || beyond(e.weight) || beyond(e.rest) || beyond(e.value):
 			r.Fail("a number that no sum and noise make")
 		}

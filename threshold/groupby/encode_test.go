@@ -60,7 +60,7 @@ func sampleQuantiles() *Groups[int64] {
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
 	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses(), "listed.hex": sampleListed(), "chosen.hex": sampleChosen(),
-		"quantiles.hex": sampleQuantiles()}
+		"quantiles.hex": sampleQuantiles(), "values.hex": sampleValues()}
 }
 
 func TestCodec(t *testing.T) {
@@ -72,6 +72,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Groups[uint32]](t, sampleChosen(), dptest.DeepEqual)
 	require.Equal(t, 32, sampleChosen().FullKeys())
 	dptest.Codec[Groups[int64]](t, sampleQuantiles(), dptest.DeepEqual)
+	dptest.Codec[Groups[int64]](t, sampleValues(), dptest.DeepEqual)
 }
 
 // Encoding and decoding take no memory of their own for each key.
@@ -228,9 +229,13 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 			}
 			if g.Params().values() {
 				inside(least, g.Sum(key), most)
-				require.True(t, bottom <= top && bottom >= g.Params().Min && top <= g.Params().Max)
+				require.True(t, bottom <= top && (g.Params().Values || bottom >= g.Params().Min && top <= g.Params().Max))
 			}
 		}
+	}
+	require.Equal(t, g.Params().Values, !math.IsNaN(g.Radius()))
+	for _, key := range keys {
+		require.False(t, g.Lost(key) < 0 || g.Scale(key) < 0)
 	}
 	require.NotContains(t, g.String(), "NaN")
 	require.Equal(t, g.Params().Others, !math.IsNaN(g.Others()))
@@ -256,13 +261,16 @@ func FuzzRestorePrivateState(f *testing.F) {
 	picked, err := New[string](p)
 	require.NoError(f, err)
 	picked.AddUserValues([]string{"a", "b"}, []float64{1, -2})
-	for _, b := range []*Builder[string]{b, kept, spread, picked} {
+	halves, err := New[string](learning)
+	require.NoError(f, err)
+	halves.AddUserValues([]string{"a", "b"}, []float64{1e9, -2})
+	for _, b := range []*Builder[string]{b, kept, spread, picked, halves} {
 		before, err := b.AppendPrivateState(nil)
 		require.NoError(f, err)
 		f.Add(before)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, b := range []*Builder[string]{b, kept, spread, picked} {
+		for _, b := range []*Builder[string]{b, kept, spread, picked, halves} {
 			dptest.RestoresOrStays(t, b, data)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 // Groups is the release: keys with their number of users, and what else the Params asked for. It is
@@ -22,6 +23,7 @@ type Groups[K hashing.Key] struct {
 	threshold         int64      // of the weights, in steps; 0 where weights are not released
 	groups            []group[K] // sorted by key
 	shortfall, others int64      // in steps
+	radius, lost      float64    // with Values: see ranges.Sums
 }
 
 // noises are what a reader needs of a calibration, in users: a function of the Params alone.
@@ -44,6 +46,9 @@ type noises struct {
 // probability η at most, and η/R² ≤ δ is part of what is proved of a kernel.
 func (p Params) noises(c calibration, at choice) noises {
 	n := p.countNoises(c, at)
+	if p.Values {
+		n.value = ranges.StdDev(c.value / unit)
+	}
 	if p.Levels[0] != 0 {
 		n.spread, n.ranks, n.scale = c.spread, p.ranks(c.spread), p.scale()
 	}
@@ -171,8 +176,9 @@ func (g *Groups[K]) Estimate(key K) float64 {
 	return g.count(e)
 }
 
-// Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max]; 0
-// where it is not shown, NaN if the Params have no Min and Max.
+// Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max] or,
+// with Values, as clipped: see [Groups.Radius]. It is 0 where the key is not shown, and where no
+// range was learned; NaN if the Params have neither Min and Max nor Values.
 func (g *Groups[K]) Sum(key K) float64 {
 	e, found := g.find(key)
 	if !found && g.params.values() {
@@ -186,21 +192,91 @@ func (g *Groups[K]) sum(e group[K]) float64 {
 	if !g.params.values() {
 		return math.NaN()
 	}
-	return g.params.middle()*g.count(e) + g.params.half()*(float64(e.value)/unit)
+	at := g.place(e)
+	return at.middle*g.count(e) + at.half*at.sum
 }
 
-// Mean returns the estimated mean of the users' values in the key, in [Min, Max]; NaN where it is
-// not shown or the Params have no Min and Max. Where the count is not above 0 it is the middle.
+// place is where the values of a group can be: from middle − half to middle + half.
+type place struct {
+	middle, half, sum float64 // sum is that of all z, noisy
+	step              float64 // by which a z may be rounded
+}
+
+// place returns that of a group.
+func (g *Groups[K]) place(e group[K]) place {
+	if g.params.Values {
+		return place{e.scale, e.scale * g.radius, float64(e.value) / ranges.Unit, 1. / ranges.Unit}
+	}
+	half := g.params.half() // each user's z is rounded by a step, and so was the value before
+	return place{g.params.middle(), half, float64(e.value) / unit, 1./unit + g.params.axis().step/half}
+}
+
+// value returns the value at z, within the range where one is given.
+func (g *Groups[K]) value(at place, z float64) float64 {
+	x := at.middle + z*at.half
+	if g.params.Values {
+		return x
+	}
+	return min(max(x, g.params.Min), g.params.Max)
+}
+
+// Mean returns the estimated mean of the users' values in the key, each clamped to [Min, Max] or,
+// with Values, as clipped; NaN where the key is not shown, where no range was learned, and if the
+// Params have neither Min and Max nor Values. Where the count is not above 0 it is the middle of
+// the range, or the key's scale.
 func (g *Groups[K]) Mean(key K) float64 {
 	e, found := g.find(key)
-	if !found || !g.params.values() {
+	if !found || !g.params.values() || g.blind() {
 		return math.NaN()
 	}
-	z := 0.0
+	z, at := 0.0, g.place(e)
 	if n := g.count(e); n > 0 {
-		z = min(max(float64(e.value)/unit/n, -1), 1)
+		z = min(max(at.sum/n, -1), 1)
 	}
-	return min(max(g.params.middle()+z*g.params.half(), g.params.Min), g.params.Max)
+	return g.value(at, z)
+}
+
+// blind reports whether a range was to be learned, and was not.
+func (g *Groups[K]) blind() bool { return g.params.Values && g.radius == 0 }
+
+// Radius returns, with Params.Values, the R to which users' values are clipped: 0 where no range
+// was learned, NaN without Values. A user with the value v in a key of scale a gives z = v/a − 1.
+// The vector of his z in all shown keys is clipped to ‖z‖₂ ≤ R: every |z| to some t that is least
+// for users of many large ones. So a(1 − R) to a(1 + R) is where single values count as they are,
+// at most. R balances the noise of sums, in proportion to R, with what clipping takes of them: see
+// [Groups.Lost].
+func (g *Groups[K]) Radius() float64 {
+	if !g.valid() || !g.params.Values {
+		return math.NaN()
+	}
+	return g.radius
+}
+
+// Scale returns, with Params.Values, what values of the key are measured by: about their geometric
+// mean, where the key has users enough to tell, and that of all keys otherwise. It is 0 where no
+// range was learned, NaN without Values and where the key is not shown.
+func (g *Groups[K]) Scale(key K) float64 {
+	e, found := g.find(key)
+	if !found || !g.params.Values {
+		return math.NaN()
+	}
+	return e.scale
+}
+
+// Lost returns, with Params.Values, a rough estimate of what clipping took: the sum over the key's
+// users of how far their values in it were moved, if the key has its part of all that was lost. No
+// bound is known: how much a single key lost is not released. NaN where the key is not shown, where
+// no range was learned, and without Values.
+func (g *Groups[K]) Lost(key K) float64 {
+	e, found := g.find(key)
+	if !found || !g.params.Values || g.blind() {
+		return math.NaN()
+	}
+	all := 0.0
+	for _, e := range g.groups {
+		all += max(g.count(e), 1)
+	}
+	return e.scale * g.lost * max(g.count(e), 1) / all
 }
 
 // Others returns the estimated number of pairs of a user and a key that is not shown, where a user

@@ -73,16 +73,20 @@ func (g *Groups[K]) lifted(alpha float64) float64 {
 }
 
 // SumInterval returns bounds that hold the true sum of the users' values in the key, each clamped
-// to [Min, Max], with at least the given confidence, as [Groups.Interval] does. For a key that is
-// not shown they are infinite on each side on which values can be. NaN if the Params have no Min
-// and Max.
+// to [Min, Max] or, with Values, as clipped (not the sum of all values: see [Groups.Lost]), with at
+// least the given confidence, as [Groups.Interval] does. For a key that is not shown, and where no
+// range was learned, they are infinite on each side on which values can be. NaN if the Params have
+// neither Min and Max nor Values.
 func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	least, most := min(g.params.Min, 0), max(g.params.Max, 0)
 	e, found := g.find(key)
-	if !found {
+	if !found || g.blind() {
+		if g.params.Values {
+			return math.Inf(-1), math.Inf(1)
+		}
 		if least < 0 {
 			least = math.Inf(-1)
 		}
@@ -94,35 +98,48 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	alpha := 1 - confidence
 	_, users := g.users(e, alpha/4)
 	short := g.short(alpha / 4)
-	middle, half := g.params.middle(), g.params.half()
+	at := g.place(e)
+	middle, half := at.middle, at.half
+	if g.params.Values { // users who are missing in the count are not missing in the sum of z
+		least, most = 0, middle
+	}
 	// Each of the users' values is rounded by less than a step, and each noise by half of one.
-	c := g.reachOfBoth(middle*g.law.count, half*g.law.value, alpha/4) + (math.Abs(middle)+half)*(users+short+g.law.mix+1)/unit
-	x := middle*g.noisy(e) + half*float64(e.value)/unit
+	c := g.reachOfBoth(middle*g.law.count, half*g.law.value, alpha/4) + math.Abs(middle)*(users+short+g.law.mix+1)/unit + half*(users+short+1)*at.step
+	x := middle*g.noisy(e) + half*at.sum
 	lo, hi = x-c-max(middle, 0)*g.lifted(alpha/4)+least*short, x+c+max(-middle, 0)*g.lifted(alpha/4)+most*short
 	return min(lo, g.sum(e)), max(hi, g.sum(e))
 }
 
 // MeanInterval returns bounds that hold the true mean of the users' values in the key, each clamped
-// to [Min, Max], with at least the given confidence, as [Groups.Interval] does. For a key that is
-// not shown they are Min and Max. NaN if the Params have no Min and Max.
+// to [Min, Max] or, with Values, as clipped, with at least the given confidence, as
+// [Groups.Interval] does. For a key that is not shown they are Min and Max; with Values infinite,
+// as where no range was learned. NaN if the Params have neither Min and Max nor Values.
 func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	e, found := g.find(key)
-	if !found {
+	switch {
+	case g.params.Values && (!found || g.blind()):
+		return math.Inf(-1), math.Inf(1)
+	case !found:
 		return g.params.Min, g.params.Max
 	}
 	alpha := 1 - confidence
 	fewest, most := g.users(e, alpha/3)
 	short := g.short(alpha / 3)
-	// Each user's place in the range is rounded by a step, and so was the value before.
-	z, c := float64(e.value)/unit, g.reach(g.law.value, alpha/6)+(most+short+1)*(1.0/unit+g.params.axis().step/g.params.half())
-	top, bottom := ratio(z+c, fewest, most, short), -ratio(-z+c, fewest, most, short)
-	at := func(z float64) float64 {
-		return min(max(g.params.middle()+z*g.params.half(), g.params.Min), g.params.Max)
+	at := g.place(e)
+	c := g.reach(g.law.value, alpha/6) + (most+short+1)*at.step
+	highest := func(v float64) float64 {
+		switch {
+		case !g.params.Values:
+			return ratio(v, fewest, most, short)
+		case v > 0: // n of all users is from fewest to most + short, and at least 1; v lacks none
+			return min(v/max(fewest, 1), 1)
+		}
+		return max(v/max(most+short, 1), -1)
 	}
-	return at(bottom), at(top)
+	return g.value(at, -highest(c-at.sum)), g.value(at, highest(c+at.sum))
 }
 
 // ratio returns the largest (v + d)/(n + d), at most 1, for n in [fewest, most] and d in [0,

@@ -10,6 +10,8 @@ type row struct {
 	view.Keyed
 	Sum  *view.Estimated `json:"sum,omitempty"`
 	Mean *view.Estimated `json:"mean,omitempty"`
+	// with Values: see [Groups.Lost]
+	Lost *view.Number `json:"lost,omitempty"`
 	// unknown ones are null
 	Quantiles []level `json:"quantiles,omitempty"`
 }
@@ -36,6 +38,9 @@ func (g Groups[K]) MarshalJSON() ([]byte, error) {
 			low, high = g.MeanInterval(key, view.Confidence)
 			mean := view.Of(g.Mean(key), low, high)
 			r.Sum, r.Mean = &sum, &mean
+			if lost := view.Number(g.Lost(key)); g.params.Values {
+				r.Lost = &lost
+			}
 		}
 		for _, q := range g.params.levels() {
 			low, high := g.QuantileInterval(key, q, view.Confidence)

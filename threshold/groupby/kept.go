@@ -1,5 +1,7 @@
 package groupby
 
+import "github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
+
 // This file makes two passes within one Release: over the keys that each user gave, which the
 // Builder keeps as numbers of its table.
 
@@ -7,7 +9,7 @@ package groupby
 type users struct {
 	ends []int    // where each user's keys end
 	keys []uint32 // numbers in the table
-	sums []int64  // of the values, if there are values: see axis
+	sums []int64  // of the values, if there are values: see axis; with Values two of each key
 	// of the values, if there are Levels
 	picks []int64
 }
@@ -91,13 +93,14 @@ func (s *state[K]) pick(found []bool) {
 	s.at = s.choose()
 }
 
-// shown sets s.numbers, s.sums and s.picks to a user's shown keys and what is kept of their values.
+// shown sets s.numbers, s.sums and s.picks to a user's shown keys and what is kept of their values,
+// but for those whose range is to be learned.
 func (s *state[K]) shown(found []bool, from, to int) []uint32 {
 	s.numbers, s.sums, s.picks = s.numbers[:0], s.sums[:0], s.picks[:0]
 	for j := from; j < to; j++ {
 		if i := s.users.keys[j]; found[i] {
 			s.numbers = append(s.numbers, i)
-			if s.params.values() {
+			if s.params.columns() == 1 {
 				s.sums = append(s.sums, s.users.sums[j])
 			}
 			if s.spots != nil {
@@ -119,5 +122,38 @@ func (s *state[K]) count(found []bool, from, to int) {
 	if l > 0 && !s.params.KeysOnly {
 		s.giveAll(shown, s.sums, cell{count: s.params.counts(l, s.clip().full)}, nil)
 		s.spread(shown, s.picks, l)
+	}
+}
+
+// learn releases the values of the shown groups, whose numbers in the table are given, by a range
+// that it learns.
+func (s *state[K]) learn(g *Groups[K], numbers []uint32) {
+	if !s.params.Values {
+		return
+	}
+	place := make([]uint32, len(s.table.keys)) // of the group, and one
+	counts := make([]float64, len(g.groups))
+	for i, n := range numbers {
+		place[n], counts[i] = uint32(i+1), g.noisy(g.groups[i])
+	}
+	users := func(yield func(keys []uint32, values []float64) bool) {
+		var keys []uint32
+		var values []float64
+		for from, to := range s.users.all {
+			keys, values = keys[:0], values[:0]
+			for j := from; j < to; j++ {
+				if at := place[s.users.keys[j]]; at > 0 {
+					keys, values = append(keys, at-1), append(values, ranges.Join(s.users.sums[2*j], s.users.sums[2*j+1]))
+				}
+			}
+			if !yield(keys, values) {
+				return
+			}
+		}
+	}
+	sums := ranges.Release(users, counts, s.law.value/unit, s.noise)
+	g.radius, g.lost = sums.Radius, sums.Lost
+	for i := range g.groups {
+		g.groups[i].scale, g.groups[i].value = sums.Scales[i], sums.Values[i]
 	}
 }

@@ -85,7 +85,7 @@ func sameParams(a, b Params) error {
 	}{
 		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"MaxKeys", a.most, b.most},
 		{"Passes", a.Passes, b.Passes}, {"Releases", a.Releases, b.Releases},
-		{"CountShare", a.CountShare, b.CountShare}, {"FullKeys", a.FullKeys, b.FullKeys}, {"Min", a.Min, b.Min}, {"Max", a.Max, b.Max},
+		{"CountShare", a.CountShare, b.CountShare}, {"FullKeys", a.FullKeys, b.FullKeys}, {"Min", a.Min, b.Min}, {"Max", a.Max, b.Max}, {"Values", a.Values, b.Values},
 		{"Levels", a.Levels, b.Levels},
 		{"Resolution", a.Resolution, b.Resolution}, {"QuantileShare", a.QuantileShare, b.QuantileShare}, {"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others}, {"Listed", a.listed, b.listed},
 	} {

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 const (
@@ -35,8 +36,15 @@ type Params struct {
 	Delta float64
 	// Min and Max are the range of a user's value in a key, for
 	// [Builder.AddUserValues]: |Min|, |Max| and Max − Min are at most 2²⁰⁰, the
-	// last at least 2⁻²⁰⁰. Both 0: no sums, no means.
+	// last at least 2⁻²⁰⁰. Both 0: no sums, no means, but for Values.
 	Min, Max float64
+	// Values has sums and means of values of which nobody knows the range:
+	// it is learned, for each key, within the budget that sums have. Values
+	// may have both signs, are multiples of 2⁻³⁰, and count as ±2⁵⁶ beyond.
+	// It is for [NewRows], and [New] with Passes 2; not with Min and Max,
+	// Levels, Replace, KeysOnly or AutoFullKeys. See Plan.Blind for how
+	// many users that needs.
+	Values bool
 	// Levels are those of the quantiles of the users' values in each shown key,
 	// ascending in [2⁻²⁰, 1 − 2⁻²⁰], with 0 after the last: {.5, .9, .99} asks for
 	// the median, p90 and p99. They need no Min and Max, but are better with a
@@ -66,11 +74,11 @@ type Params struct {
 	// one pass it helps the counts as well. At most ½ under Replace. 0 means ⅓, or
 	// ½ for sums without quantiles.
 	CountShare float64
-	// FullKeys is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in each of
-	// them, one with more √(C²/l). Noise grows as C. [AutoFullKeys] has C² chosen
-	// from the data, for at most a quarter of what the counts have; not with Min
-	// and Max or Levels, nor without δ. 0 means 36, and AutoFullKeys for [NewRows]
-	// without these.
+	// FullKeys is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in
+	// each of them, one with more √(C²/l). Noise grows as C. [AutoFullKeys]
+	// has C² chosen from the data, for at most a quarter of what the counts
+	// have; not with Min and Max, Values or Levels, nor without δ. 0 means
+	// 36, and AutoFullKeys for [NewRows] without these.
 	FullKeys int
 	// Releases is how many equal releases of the same users, one a day say, share
 	// Epsilon and Delta, in [1, 65536]; 0 means 1. They are calibrated together:
@@ -152,6 +160,12 @@ func (p Params) validate() error {
 		return bad("CountShare", p.CountShare, "0 with KeysOnly")
 	case p.KeysOnly && p.FullKeys != 0:
 		return bad("FullKeys", p.FullKeys, "0 with KeysOnly")
+	case p.Values && (p.Min != 0 || p.Max != 0):
+		return bad("Values", p.Values, "false with Min and Max: a range is given, or it is learned")
+	case p.Values && (p.Passes != 2 || p.listed):
+		return bad("Values", p.Values, "false but for NewRows, and New with Passes 2, which keep the users")
+	case p.Values && (p.KeysOnly || p.Relation == budget.Replace || p.Levels[0] != 0):
+		return bad("Values", p.Values, "false with KeysOnly, Replace and Levels")
 	case p.KeysOnly && p.values():
 		return bad("Max", p.Max, "0, as Min, with KeysOnly")
 	case !p.KeysOnly && !p.listed && !(p.CountShare >= minShare && p.CountShare <= 1-minShare):
@@ -161,14 +175,14 @@ func (p Params) validate() error {
 	case p.Relation == budget.Replace && p.CountShare > 0.5:
 		return bad("CountShare", p.CountShare, "at most ½ under Replace")
 	case p.FullKeys == AutoFullKeys && (p.valued() || p.pure()):
-		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max or Levels, and without δ")
+		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max, Values or Levels, and without δ")
 	case !p.KeysOnly && p.FullKeys != AutoFullKeys && (p.FullKeys < 1 || p.FullKeys > mostFull):
 		return bad("FullKeys", p.FullKeys, "0, an integer in [1, 4096], or AutoFullKeys")
 	case !(math.Abs(p.Min) <= limits.MaxReal):
 		return bad("Min", p.Min, "a number in [−2²⁰⁰, 2²⁰⁰]")
 	case !(math.Abs(p.Max) <= limits.MaxReal):
 		return bad("Max", p.Max, "a number in [−2²⁰⁰, 2²⁰⁰]")
-	case p.values() && !(width >= limits.MinReal && width <= limits.MaxReal):
+	case p.values() && !p.Values && !(width >= limits.MinReal && width <= limits.MaxReal):
 		return bad("Max", p.Max, "Min = Max = 0, or a Max that exceeds Min by 2⁻²⁰⁰ to 2²⁰⁰")
 	case p.badLevels():
 		return bad("Levels", p.Levels, "ascending numbers in [2⁻²⁰, 1 − 2⁻²⁰], and 0 after the last")
@@ -189,7 +203,18 @@ func (p Params) validate() error {
 }
 
 // values reports whether there are sums of values.
-func (p Params) values() bool { return p.Min != 0 || p.Max != 0 }
+func (p Params) values() bool { return p.Min != 0 || p.Max != 0 || p.Values }
+
+// columns returns how many numbers of a user's values in a key are summed: with Values two halves.
+func (p Params) columns() int {
+	switch {
+	case p.Values:
+		return 2
+	case p.values():
+		return 1
+	}
+	return 0
+}
 
 // valued reports whether users give values.
 func (p Params) valued() bool { return p.values() || p.Levels[0] != 0 }
@@ -250,9 +275,14 @@ type Plan struct {
 	// many times as many of them on either side. Of a key of n users quantiles
 	// are unknown where fewer than three times as many are on one.
 	RankError [8]float64
+	// Blind is, with Values, about how many users with values in shown keys it
+	// takes to learn anything of their range, where that spans a factor of ten or
+	// so: 2000 at ε = 1 and δ = 1e-6. With fewer users, sums are 0 and their
+	// intervals infinite. 0 without Values.
+	Blind float64
 	// Bytes is the length of the encoding where no key is shown. Each adds 8 for
 	// itself, if it is a number, and for each of its own; and for quantiles 8,
-	// and 44 for each level.
+	// and 44 for each level. With Values it is one number of each key more.
 	Bytes int
 }
 
@@ -273,6 +303,9 @@ func (p Params) Plan() (Plan, error) {
 		plan.OthersStdDev = law.others
 	}
 	copy(plan.RankError[:], law.ranks)
+	if p.Values {
+		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value/unit), plan.Bytes+16
+	}
 	if !p.listed {
 		plan.Threshold = (float64(c.kernel.Threshold) - 0.5) / unit
 	}

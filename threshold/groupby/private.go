@@ -76,17 +76,16 @@ func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
 	if s.way != keeping {
 		return dst
 	}
-	values := s.params.values()
+	n := s.numbersOfPairs()
 	all := make([][]pair, 0, len(s.users.ends))
 	for from, to := range s.users.all {
 		user := make([]pair, to-from)
 		for j := range user {
 			user[j].key = ranks[s.users.keys[from+j]]
-			if values {
-				user[j].sum = s.users.sums[from+j]
-			}
+			columns := s.params.columns()
+			copy(user[j].numbers[:], s.users.sums[columns*(from+j):][:columns])
 			if s.spots != nil {
-				user[j].pick = s.users.picks[from+j]
+				user[j].numbers[n-1] = s.users.picks[from+j]
 			}
 		}
 		slices.SortFunc(user, comparePairs)
@@ -98,12 +97,7 @@ func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(user)))
 		for _, p := range user {
 			dst = binary.LittleEndian.AppendUint32(dst, p.key)
-			if values {
-				dst = binary.LittleEndian.AppendUint64(dst, uint64(p.sum))
-			}
-			if s.spots != nil {
-				dst = binary.LittleEndian.AppendUint64(dst, uint64(p.pick))
-			}
+			dst = appendSums(dst, p.numbers[:n])
 		}
 	}
 	return dst
@@ -127,14 +121,23 @@ func readSums(r *wire.Reader, n int, least int64) []int64 {
 	return sums
 }
 
-// pair is a key of a user, by its rank, with the sum of his values and the one that is picked.
+// pair is a key of a user, by its rank, with the sum of his values or its halves, and behind it the
+// value that is picked.
 type pair struct {
-	key       uint32
-	sum, pick int64
+	key     uint32
+	numbers [3]int64
 }
 
 func comparePairs(a, b pair) int {
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.sum, b.sum), cmp.Compare(a.pick, b.pick))
+	return cmp.Or(cmp.Compare(a.key, b.key), slices.Compare(a.numbers[:], b.numbers[:]))
+}
+
+// numbersOfPairs returns how many numbers of a pair there are.
+func (s *state[K]) numbersOfPairs() int {
+	if s.spots != nil {
+		return s.params.columns() + 1
+	}
+	return s.params.columns()
 }
 
 // stateHeader is what a state begins with, after the header of all encodings.
@@ -173,6 +176,8 @@ func (s *state[K]) readState(encoded []byte) error {
 		r.Fail("a sum that is none")
 	case h.way == second && !s.law.possible(h.at) || h.way != second && h.at != choice{}:
 		r.Fail("a choice that is none")
+	case h.way == second && s.params.Values:
+		r.Fail("a second pass without its users")
 	case h.found > 0 && h.way != second && h.way != listing:
 		r.Fail("found keys before the second pass")
 	}
@@ -231,27 +236,24 @@ func (s *state[K]) readUsers(r *wire.Reader, w way, n int) (u users) {
 	if w != keeping {
 		return u
 	}
-	size := 4
-	if s.params.values() {
-		size += 8
-	}
-	if s.spots != nil {
-		size += 8
-	}
+	all, columns := s.numbersOfPairs(), s.params.columns()
 	var last []pair
 	for range r.Count(math.MaxInt32, 4) {
 		var user []pair
-		for range r.Count(math.MaxInt32, size) {
+		for range r.Count(math.MaxInt32, 4+8*all) {
 			p := pair{key: r.Uint32()}
-			if s.params.values() {
-				p.sum = r.Int64()
-				u.sums = append(u.sums, p.sum)
+			for c := range all {
+				p.numbers[c] = r.Int64()
+			}
+			u.sums = append(u.sums, p.numbers[:columns]...)
+			sum, pick := p.numbers[0], p.numbers[columns]
+			if columns != 1 {
+				sum = 0
 			}
 			if s.spots != nil {
-				p.pick = r.Int64()
-				u.picks = append(u.picks, p.pick)
+				u.picks = append(u.picks, pick)
 			}
-			if int64(p.key) >= int64(n) || p.sum > limit || p.sum < -limit || !s.scale.picked(p.pick) || settled(p.pick) != p.pick {
+			if int64(p.key) >= int64(n) || sum > limit || sum < -limit || !s.scale.picked(pick) || settled(pick) != pick {
 				r.Fail("a key or a value of a user that is none")
 			}
 			if k := len(user); k > 0 && user[k-1].key >= p.key {

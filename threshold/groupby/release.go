@@ -32,6 +32,7 @@ func (s *state[K]) finish() *Groups[K] {
 type group[K hashing.Key] struct {
 	key                 K
 	weight, rest, value int64
+	scale               float64  // with Values
 	cells               []uint32 // of the quantiles and cuts: see state.cut
 	weights             []int64  // between their edges
 }
@@ -73,12 +74,13 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 		if !p.KeysOnly {
 			r.rest = s.restOf(i) + rests()
 		}
-		if p.values() {
+		if p.columns() == 1 {
 			r.value = e.value + values()
 		}
 		g.groups, numbers = append(g.groups, r), append(numbers, uint32(i))
 	}
 	s.quantiles(g.groups, numbers)
+	s.learn(g, numbers)
 	slices.SortFunc(g.groups, func(a, b group[K]) int { return wire.Compare(a.key, b.key) })
 	g.groups = slices.Clip(slices.Clone(g.groups))
 	if p.weighs() {

@@ -5,6 +5,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 type secretRows[U, K hashing.Key] = private.State[rows[U, K]]
@@ -14,8 +15,8 @@ type secretRows[U, K hashing.Key] = private.State[rows[U, K]]
 // unless Params.Passes is 1. One guarantee covers all rows of a user.
 //
 // It holds private data, as a [Builder] does, and is for one goroutine at a time. It takes 8 bytes
-// for each distinct pair of a user and a key, 8 more for sums and 8 for quantiles, a quarter more
-// for what has come last, and some 30 for each user and each key.
+// for each distinct pair of a user and a key, 8 more for sums, 16 with Values, and 8 for quantiles,
+// a quarter more for what has come last, and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
 	secretRows[U, K]
 	params    Params
@@ -61,8 +62,12 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: newIndex[K](0)}
 	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
-	if p.values() {
+	switch p.columns() {
+	case 1:
 		r.pairs.join = append(r.pairs.join, sum)
+	case 2:
+		halves := func(a, b int64) int64 { return a + b }
+		r.pairs.join = append(r.pairs.join, halves, halves)
 	}
 	if p.Levels[0] != 0 {
 		r.pairs.join = append(r.pairs.join, larger)
@@ -95,16 +100,19 @@ func (r *Rows[U, K]) Add(user U, key K) {
 // and the sum is clamped to [Min, Max], exactly as in [Builder.AddUserValues]; for quantiles one of
 // them counts.
 //
-// Without Min and Max or Levels the values could only be dropped in silence: the Rows give up their
-// data instead, and Release returns an error that says so.
+// Without Min and Max, Values or Levels the values could only be dropped in silence: the Rows give
+// up their data instead, and Release returns an error that says so.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if !r.params.valued() {
-		private.Poison(r.secretRows, "were given values, and their Params have no Min and Max, and no Levels")
+		private.Poison(r.secretRows, "were given values, and their Params have no Min and Max, no Values and no Levels")
 		return
 	}
 	if s := private.Enter(r.secretRows); s != nil {
-		if s.params.values() {
+		switch s.params.columns() {
+		case 1:
 			s.numbers[0] = s.axis.steps(value)
+		case 2:
+			s.numbers[0], s.numbers[1] = ranges.Split(value)
 		}
 		if s.params.Levels[0] != 0 {
 			s.numbers[len(s.numbers)-1] = s.scale.pick(value, s.src.Uint64N)
@@ -182,9 +190,9 @@ func (s *rows[U, K]) state() *state[K] {
 		next.numbers, next.sums, next.picks = next.numbers[:0], next.sums[:0], next.picks[:0]
 		for at := of.from; at < of.to; at++ {
 			next.numbers = append(next.numbers, uint32(q.words[at]))
-		}
-		if s.params.values() {
-			next.sums = append(next.sums, q.columns[0][of.from:of.to]...)
+			for _, column := range q.columns[:s.params.columns()] {
+				next.sums = append(next.sums, column[at])
+			}
 		}
 		if next.spots != nil {
 			next.picks = append(next.picks, q.columns[len(q.columns)-1][of.from:of.to]...)

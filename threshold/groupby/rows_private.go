@@ -125,7 +125,7 @@ func (s *rows[U, K]) readState(data []byte) error {
 					r.Fail("a value of a user that is none")
 				}
 			}
-			outside := func(x int64) bool { return x > limit || x < -limit }
+			outside := func(x int64) bool { return !s.params.Values && (x > limit || x < -limit) }
 			if int64(rank) >= int64(len(next.keys.keys)) || rank < least || slices.ContainsFunc(sums, outside) {
 				r.Fail("a key or a value of a user that is none")
 			}

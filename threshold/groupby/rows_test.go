@@ -64,7 +64,7 @@ func (v visit) into(r *Rows[string, int]) {
 
 // However rows are ordered, split into shards with users in several, and merged: the same bytes.
 func TestRowsInAnyOrder(t *testing.T) {
-	for name, p := range map[string]Params{"values": twice, "counts": {Epsilon: 1, Delta: 1e-6}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true}} {
+	for name, p := range map[string]Params{"values": twice, "learned": learning, "counts": {Epsilon: 1, Delta: 1e-6}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true}} {
 		rng := rand.New(rand.NewPCG(5, 7))
 		all := visits(rng, 400)
 		one := rowsOf[string, int](t, p)
@@ -103,7 +103,7 @@ func TestRowsInAnyOrder(t *testing.T) {
 // the same sums of one pass, the same users of two.
 func TestRowsAreUsers(t *testing.T) {
 	for name, p := range map[string]Params{
-		"values": twice, "counts": {Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 5, Others: true},
+		"values": twice, "learned": learning, "counts": {Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 5, Others: true},
 		"keys": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true},
 	} {
 		rng := rand.New(rand.NewPCG(5, 8))

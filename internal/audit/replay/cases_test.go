@@ -165,6 +165,7 @@ func groupbyPairs() (pairs []pair) {
 		{"others", groupby.Params{Epsilon: 1, Delta: 1e-6, Others: true}, nil},
 		{"keys", groupby.Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, nil},
 		{"two passes", groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, nil},
+		{"learned", groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Values: true}, nil},
 		{"quantiles", groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 4, Levels: [8]float64{0.5, 0.9}}, nil},
 		{"listed", groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 4, Others: true}, []string{"a", "b", "f"}},
 		{"listed without δ", groupby.Params{Epsilon: 1, FullKeys: 1}, []string{"a", "b", "f"}},
@@ -180,7 +181,7 @@ func groupbyPairs() (pairs []pair) {
 				b = made(groupby.New[string](c.p))
 			}
 			add := func(keys ...string) {
-				if c.p.Max == 0 {
+				if c.p.Max == 0 && !c.p.Values {
 					b.AddUser(keys)
 					return
 				}

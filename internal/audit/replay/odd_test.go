@@ -85,7 +85,7 @@ func odds() map[string][]odd {
 	users := [][]string{{"odd", "odd"}, {"odd 3", "odd 1", "odd 2", "odd 1"}, {}, many, {"odd"}}
 	for name, p := range map[string]groupby.Params{
 		"counts": {Epsilon: 1, Delta: 1e-6}, "sums": {Epsilon: 1, Delta: 1e-6, Max: 4}, "two passes": {Epsilon: 1, Delta: 1e-6, Passes: 2}, "listed": {Epsilon: 1, Delta: 1e-6, Max: 4},
-		"quantiles": {Epsilon: 1, Delta: 1e-6, Max: 4, Levels: [8]float64{0.5}},
+		"quantiles": {Epsilon: 1, Delta: 1e-6, Max: 4, Levels: [8]float64{0.5}}, "learned": {Epsilon: 1, Delta: 1e-6, Passes: 2, Values: true},
 	} {
 		add("threshold/groupby.Builder.Release", odd{name: name, rows: len(users), run: func(odd int) map[string]float64 {
 			construct := groupby.New[string]
@@ -95,7 +95,7 @@ func odds() map[string][]odd {
 			b := made(construct(p))
 			values := []float64{nan, inf, -inf, math.Copysign(0, -1), 5e-324, 3}
 			give := func(keys []string, value func(i int) float64) {
-				if p.Max == 0 {
+				if p.Max == 0 && !p.Values {
 					b.AddUser(keys)
 					return
 				}
