@@ -1,20 +1,25 @@
-// Package alp releases a huge sparse vector as a small table from which every entry can be
-// estimated, with an error near that of Laplace noise on that entry alone, under ε- or (ε,
-// δ)-differential privacy.
+// Package alp releases a huge sparse vector as a small table from which anyone can estimate every
+// entry, large, small or zero, under ε- or (ε, δ)-differential privacy.
 //
-// It answers: what is the value of entry i, for any i of up to 2⁶⁴, large, small or zero; a hundred
-// bits for each non-zero entry, one or two cache lines for a lookup. Say Epsilon, Delta (or Dim,
-// without δ) and, where it is public, the number of non-zero entries; the rest is chosen.
+//	b, err := alp.New(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 100_000})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	b.Add(index, value) // for each value; values of one index are summed
+//	p, err := b.Release()
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	x := p.Estimate(index) // p.Interval(index, 0.95), p.EstimateAll(indices, nil)
 //
-// If only the large entries matter, package threshold lists them; a dense vector takes its
-// DenseLaplace. A stream that does not fit into memory is for package misragries.
+// The error is near that of Laplace noise on that entry alone. Use package threshold if only large
+// entries matter, or the vector is dense; package misragries if the data do not fit into memory.
 //
 // # Model
 //
-// The input is x with few non-zero entries, real or integer, ≥ 0 or of both signs. Neighbours are
-// vectors with ‖x − x′‖₁ ≤ Δ ([budget.L1]), whatever the number of entries that differ: the unit is
-// the list of all values that are added, and Δ = 1 protects what somebody contributes only if that
-// is at most 1 in total. Params and hash functions are public, and chosen without the data.
+// The input is a vector x with few non-zero entries, real or integer. Neighbours are vectors with
+// ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]): Δ = 1 protects a person whose values sum to at most 1,
+// over all entries. Params and hash functions are public, and chosen without the data.
 //
 // # The structure
 //
@@ -24,23 +29,16 @@
 // List and columns share ε along the axis of values (SplitAxis) or split it (Composition,
 // Algorithms 7 and 8). [Variant] has the thesis' Algorithms 2 to 5, 10 and 11.
 //
-// The code has three rooms. Private data is in the first alone:
-//
-//	builder → write_*   sums on a grid; shape (sizes, the axis), budget (who spends what of ε,
-//	                    which columns a listed key keeps), code (the law of a cell), table (where
-//	                    cells lie, and drawing them)
-//	projection ← read_* load (how full cells are), posterior (an entry's law given its cells),
-//	                    list (what listing and absence tell), decoder (median); all, interval
-//	params, choose,     the public face: the numbers, what is chosen where they are 0, what a
-//	plan, encode        release will be, the layout of bytes
+// Private data is in builder.go and write_*.go alone. What reads the table, read_*.go, sees only
+// the table, the list and public numbers.
 //
 // # Guarantee
 //
-// As [Params.Guarantee] says, and on the machine as on paper: values go to a grid, a power of two,
-// before they are summed; sums are integers that saturate; the law of each cell is a table of
+// [Params.Guarantee] holds for the floating-point implementation. Values go to a grid, a power of
+// two, before they are summed; sums are integers that saturate; the law of each cell is a table of
 // multiples of 2⁻⁶⁴ whose neighbouring ratios are at most e^η by construction, and is drawn
-// exactly. Theorem 1 (write_code.go) is the columns' privacy, Theorem 2 (combined_proof.md)
-// that of columns and list, and write_budget.go has the proof for real values.
+// exactly. Theorem 1 (write_code.go) is the columns' privacy, Theorem 2 (combined_proof.md) that of
+// columns and list, and write_budget.go has the proof for real values.
 //
 // # Accuracy
 //
@@ -73,7 +71,7 @@
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process.
+// Timing, and anyone who reads the memory of the process.
 //
 // Sources: chapter 2 of Lebeda's thesis (ITU 2023), which is Aumüller, Lebeda, Pagh (JPC 2022, doi
 // 10.29012/jpc.809). Quantised columns and the split of the axis are this package's.

@@ -1,18 +1,24 @@
-// Package elliptical releases sums of rows whose coordinates differ in range, with noise shaped to
-// the ranges, under zCDP, (ε, δ)- or pure ε-differential privacy.
+// Package elliptical releases sums of rows whose coordinates have known, different ranges. The
+// noise is shaped to the ranges so that the error Σ E|ηᵢ|ᵖ is least, under zCDP, (ε, δ)- or pure
+// ε-differential privacy.
 //
-// It answers: how much noise each coordinate of a sum needs when row i's coordinates have known
-// ranges Δ₁, …, Δ_d, such that the error one cares about, Σ E|ηᵢ|ᵖ, is least. For ranges that are
-// known only after looking at the data use package plan, which finds them privately. One column of
-// numbers takes elliptical/column; where most coordinates are 0 and a few matter, use threshold.
+//	low, high := elliptical.VectorOf(0, 0), elliptical.VectorOf(120, 1e6)
+//	b, err := elliptical.New(elliptical.Params{Rho: 0.5, Min: low, Max: high})
+//	…
+//	b.Add([]float64{age, income}) // for each row
+//	s, err := b.Release()
+//	lo, hi := s.Interval(1, 0.95) // of the sum of incomes, s.Estimate(1)
+//
+// Use package plan where nobody knows the ranges, elliptical/column for one column of numbers, and
+// package threshold where most coordinates are 0.
 //
 // # Model
 //
 // Each person is one row of d numbers. Coordinate i is clamped to a public interval [Min, Max] of
 // width Δᵢ. Neighbours are, by Params.Relation, data with one row more ([budget.AddRemove], the
 // default) or with one row replaced ([budget.Replace], n public): the unit is [budget.Row]. Params
-// are public. Rows go into a [Builder]; for a sum that is made elsewhere there is
-// [Mechanism.Release], whose caller answers for its sensitivity.
+// are public. Rows go into a [Builder]. [Mechanism.Release] takes a sum that was made elsewhere;
+// the caller is responsible for its sensitivity.
 //
 // # Mechanisms
 //
@@ -21,9 +27,6 @@
 //	(ε, δ)-DP  Gaussian, σᵢ = aᵢ·σ(ε, δ)/bᵢ        the same
 //	ε-DP       Independent, Laplace, aᵢ/(bᵢ·ε)     ∝ aᵢ^{p/(p+1)}
 //	ε-DP       Box, uniform on r times the box     groups of about equal aᵢ, see grouped.go
-//
-// The errors E‖η‖ₚᵖ are, in this order, Γ((p+1)/2)/(ρ^{p/2}·√π)·‖a‖ᵖ of index 2p/(p+2), the same
-// with 2σ² for 1/ρ, Γ(p+1)/εᵖ·‖a‖ᵖ of index p/(p+1), and at most (ΣG^{1/(p+1)})^{p+1}/εᵖ.
 //
 // Gaussian and Laplace noise are Algorithms 15 and 16; σ(ε, δ) is that of the analytic Gaussian
 // mechanism (Lemma 4.2). Under pure ε the default is Box, wherever its formula is better:
@@ -44,10 +47,10 @@
 //
 // # Guarantee
 //
-// As [Params.Guarantee] says, and on the machine as on paper: values are clamped and rounded
-// within their interval to a grid, a power of two for each coordinate, before they are summed;
-// sums are integers of 128 bits, which no number of rows overflows; noise is drawn exactly on the
-// grid; scales are rounded up. The argument, also for ready sums, stands in grid.go.
+// [Params.Guarantee] holds for the floating-point implementation. Values are clamped and rounded
+// to a grid before they are summed, sums are integers of 128 bits, which no number of rows
+// overflows, and noise is drawn exactly on the grid. The argument, also for ready sums, is in
+// grid.go.
 //
 // # Accuracy
 //
@@ -58,17 +61,14 @@
 //
 // # Cost
 //
-// Measured on one core of 2.5 GHz. Add takes 1 ns a coordinate, 2 where it is clamped, which is 0.4
-// of Google's BoundedSum; AddSparse 4 ns a non-zero one; a Builder 48 bytes a coordinate, 64 after
-// four million rows. New takes 20 to 40 ms for 2²⁰ coordinates of a few different intervals (70 to
-// 200 for all different ones, 500 with Count and Power 3), and for Box 0.2 to 1.3 ms for up to a
-// thousand. A release takes 3 µs and 0.04 µs a coordinate, for Box and ε > 1 up to ε times that. An
-// interval takes 0.3 µs, of Box 2 to 30 µs, with a count 10 to 150. With an Ellipsoid, of d ≤ 512,
-// Add takes d² operations, New and decoding d³/3, about 20 ms at most.
+// On one core of 2.5 GHz, Add takes 1 to 2 ns per coordinate, AddSparse 4 ns per non-zero one, and
+// a Builder 48 to 64 bytes per coordinate. New takes 20 to 500 ms for 2²⁰ coordinates. A release
+// takes 3 µs plus 0.04 µs per coordinate, for Box and ε > 1 up to ε times that; an interval takes
+// up to 150 µs. With an Ellipsoid, of d ≤ 512, Add takes d² operations, New and decoding d³/3.
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process. A Builder is for one goroutine;
+// Timing, and anyone who reads the memory of the process. A Builder is for one goroutine;
 // Builder.Merge joins several. Divide a sum by n for a mean: n is public under Replace, and private
 // under AddRemove (Params.Count, or a coordinate that is 1 in every row).
 //

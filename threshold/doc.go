@@ -1,30 +1,40 @@
-// Package threshold releases sparse vectors and histograms over key spaces far too large to list,
-// under (ε, δ)- or pure ε-differential privacy.
+// Package threshold says which keys of a sparse vector or histogram have large values, and how
+// large, where there are far too many possible keys to list, under (ε, δ)- or pure ε-differential
+// privacy.
 //
-// It answers: which keys have large values, and how large. Values are real or integer, of one sign
-// or of both. You say how much one user can change; the library picks the mechanism with the
-// smallest threshold and calibrates it exactly ([Params.Plan] shows all).
+//	b, err := threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6, Sensitivity: 1})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	b.Add("a key", 2.5) // for each value; values of one key are summed
+//	v, err := b.Release()
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	for key, value := range v.All() { // the keys above the threshold
+//		lo, hi := v.Interval(key, 0.95)
+//		fmt.Println(key, value, lo, hi)
+//	}
 //
-// For a stream that does not fit into memory use package misragries. A vector of few coordinates,
-// all of interest, can do without a threshold: DenseLaplace. A single number takes noise from
-// package noise. Where the keys are public, of whatever type, [NewListed] releases every one of
-// them.
+// You say how much one user can change. The package takes the mechanism with the smallest threshold
+// and calibrates it exactly; [Params.Plan] shows all of them.
+//
+// Use threshold/groupby for data of users, package misragries for a stream that does not fit into
+// memory, [NewListed] for public keys, and package noise for a single number.
 //
 // # Model
 //
 // The input is a vector x with few non-zero coordinates, built in one of two ways:
 //
-//   - [Builder] sums values by key, and the caller has bounded how far neighbours differ. Two
-//     lists of added values are neighbours if their vectors have ‖x − x′‖₁ ≤ Δ = Sensitivity
-//     ([budget.L1]). That protects neither a user nor an element as such: with Δ = 1 it protects
-//     somebody who contributes at most 1 in total, over all keys and all calls of Add.
-//   - [NewBounded] makes a Builder for neighbours that differ in one user, added or removed, or
-//     replaced ([budget.User]), who changes at most MaxKeys keys, by at most MaxValue each and
-//     Sensitivity in total. The caller promises that, and nothing enforces it. It is for users
-//     bounded elsewhere, and for vectors that are no sums of users' values.
+//   - [New]: two lists of added values are neighbours if their vectors have ‖x − x′‖₁ ≤ Δ =
+//     Sensitivity ([budget.L1]). Δ = 1 protects a person who contributes at most 1 in total, over
+//     all keys and all calls of Add. The caller must guarantee this; it is not checked.
+//   - [NewBounded]: neighbours differ in one user, added or removed, or replaced ([budget.User]),
+//     who changes at most MaxKeys keys, by at most MaxValue each and Sensitivity in total. The
+//     caller must guarantee this too. It is for users who were bounded elsewhere, and for vectors
+//     that are not sums of users' values.
 //
-// For users with any number of keys, listed or not, take package threshold/groupby. Params are
-// public.
+// Params are public.
 //
 // # Mechanisms
 //
@@ -45,7 +55,7 @@
 //
 // # Guarantee
 //
-// The release promises [Params.Guarantee], and does so on the machine as on paper. Values are
+// [Params.Guarantee] holds for the floating-point implementation. Values are
 // rounded to a grid, a power of two, before they are summed, so sums are exact integers. Noise is
 // drawn exactly on the grid, and rounding probabilities are exact. Scales and thresholds are
 // rounded to the safe side. Where δ > 0 a key without a value is never released.
@@ -65,5 +75,5 @@
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process. A Builder is for one goroutine.
+// Timing, and anyone who reads the memory of the process. A Builder is for one goroutine.
 package threshold

@@ -1,25 +1,29 @@
-// Package series follows the frequent keys of a stream over time: it releases a part at the end of
-// each step, an hour say, for as long as the service runs, and answers for any window of steps, an
-// hour, a week or a year, under one budget that does not run out.
+// Package series follows the frequent keys of a stream over time. It releases a Slice at the end of
+// each step, an hour say, for as long as the service runs. From the Slices anyone reads any window,
+// an hour, a week or a year, under one budget that does not run out.
 //
-//	wanted                                           take
-//	frequent keys of a stream that goes on           series
-//	one number a step, or of each key below Dim      series, Params.Dim
-//	one release of one stream, in little memory      misragries
-//	users with any number of keys, one release       threshold/groupby
+//	b, err := series.New[string](series.Params{Epsilon: 1, Delta: 1e-6, MaxElements: 20})
+//	…
+//	b.AddFor(user, []string{page})            // for each event
+//	slice, err := b.Step()                    // each hour; it is public
+//	err = timeline.Append(slice)              // made by series.NewTimeline
+//	week, err := timeline.Window(hour-168, hour)
+//
+// With Params.Dim the keys are public numbers below it. For one release of one stream use package
+// misragries, for one release of users with any number of keys threshold/groupby.
 //
 // # What it costs
 //
 //	one event                   ε and δ, once, however many steps and windows there are
-//	one user, by MaxElements    ε and δ for all that he does in any 168 steps (the longest span)
+//	one user, by MaxElements    ε and δ for all actions in any 168 steps (the longest span)
 //	what the ledger records     builder.Guarantee(), once, when the series begins
 //
-// So all Slices together, those of future steps included, are (ε, δ)-private for one element of the
-// stream, added or removed. With MaxElements = m a user has tokens: m come in 168 steps, Burst are
-// kept at most, and an element takes one or does not count. Estimates and intervals are of the
-// elements that count, which is less than came where users bring more. The noise is that of 2·Burst
-// + m: without what a user did in a week, up to Burst + m elements do not count, and Burst later
-// ones may count instead. What one user does in k times 168 steps costs (k + 1)/2 times ε.
+// All Slices together, future ones included, are (ε, δ)-private for one element of the stream. With
+// MaxElements = m a user has tokens: m come in 168 steps, Burst are kept at most, and an element
+// takes one or does not count. Estimates and intervals are of the elements that count, which is
+// less than came where users bring more. The noise is that of 2·Burst + m: without what a user did
+// in a week, up to Burst + m elements do not count, and Burst later ones may count instead. What
+// one user does in k times 168 steps costs (k + 1)/2 times ε.
 //
 // # How
 //
@@ -45,9 +49,8 @@
 //	interval                12     34     44     51
 //
 // A key is shown that has about 45 elements in one of three discovery spans, at δ = 1e-6
-// ([Plan].Threshold). The counts from before a key was known, and so those of newcomers, are less
-// exact. Independent releases of each window, or sums of the releases of steps, have 5 to 100 times
-// the error from 24 steps on (examples/figures).
+// ([Plan].Threshold). Counts from before a key was known are less exact. Sums of independent
+// releases of each step have 5 to 100 times the error from 24 steps on (examples/figures).
 //
 // # Cost
 //
@@ -65,16 +68,14 @@
 //
 // After a crash, publish the slice of the last record once more, which is the same bytes, and
 // restore its state. Elements that came after the record are lost, or given again exactly once.
-// [Builder.RestorePrivateState] refuses an old backup: a state behind the last published step. The
-// package stores nothing by itself, and no seed of any noise is ever stored.
+// [Builder.RestorePrivateState] refuses an old backup. No seed of any noise is ever stored.
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process or the store of the private state. The number
-// of steps, their times and the known keys are public.
+// Timing, and anyone who reads the memory of the process or the store of the private state. The
+// number of steps, their times and the known keys are public.
 //
 // Sources: continual release as of Dwork, Naor, Pitassi and Rothblum (STOC 2010) and Chan, Shi and
 // Song (TISSEC 2011); thresholds for unknown keys as of Korolova et al. (WWW 2009); sketches by
-// Lebeda and Tětek (TODS 2025). That known and unknown keys compose in parallel, late corrections
-// and the calendar of four spans are this package's own.
+// Lebeda and Tětek (TODS 2025).
 package series
