@@ -132,7 +132,7 @@ func TestBallReleases(t *testing.T) {
 	b.Add([]float64{1, 0})
 	s, err = b.Release()
 	require.NoError(t, err)
-	require.InEpsilon(t, 1<<32, s.Estimate(0), 1e-6)
+	require.InEpsilon(t, 0x1p32, s.Estimate(0), 1e-6)
 	m, err := New(p)
 	require.NoError(t, err)
 	_, err = m.Release([]float64{1, 2, 3, 4})

@@ -31,8 +31,8 @@
 // also below a threshold and at zero, and again in nodes of 4, 24 and 168 steps, each with discrete
 // Laplace noise at ε/4. An element of a known key meets one node of each span, whatever the number
 // of steps. Elements of other keys are counted apart: at the end of each 1, 24 and 168 steps a key
-// is shown where a third of (ε, δ) allows it. The two kinds share no element, so each has the whole
-// of (ε, δ). The proof, against adaptive streams, is in series_proof.md.
+// is shown where a third of (ε, δ) allows it. The two kinds share no element, so each has all of
+// (ε, δ): see series_proof.md.
 //
 // A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
 // intervals by the exact law of a few of them. The count from before a key was known is corrected
@@ -42,7 +42,7 @@
 //
 // Standard errors of a known key ([Plan.StdErr]) in counts, and half the width of a 95 % interval
 // at the worst place. Another ε has about 1/ε times these. They do not grow with the number of
-// steps before the window:
+// steps before:
 //
 //	window of steps          1     24    168    720
 //	ε = 1                  5.5   12.7   16.4   18.9
@@ -72,8 +72,7 @@
 //
 // # Not covered
 //
-// Timing, and anyone who reads the memory of the process or the store of the private state. The
-// number of steps, their times and the known keys are public.
+// Timing, and anyone who reads the process's memory or the store. Steps and known keys are public.
 //
 // Sources: continual release as of Dwork, Naor, Pitassi and Rothblum (STOC 2010) and Chan, Shi and
 // Song (TISSEC 2011); thresholds for unknown keys as of Korolova et al. (WWW 2009); sketches by
