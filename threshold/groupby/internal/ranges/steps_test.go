@@ -60,7 +60,7 @@ func TestStepsAreShort(t *testing.T) {
 		require.LessOrEqual(t, length(magnitudes(one)), uint64(Unit*Unit))
 		reach := 1 + r.IntN(widest)
 		require.LessOrEqual(t, squared(moves(one, len(values), r.IntN(bins), reach)), float64(4*Unit*Unit)*float64(reach*reach))
-		require.EqualValues(t, Unit*Unit, length(lengths(one, scales)))
+		require.EqualValues(t, int64(Unit*Unit), length(lengths(one, scales)))
 		radius := edge(r.IntN(bins))
 		q, z := make([]int64, len(values)), make([]float64, len(values))
 		for i, v := range values {
