@@ -1,6 +1,7 @@
 package misragries
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -115,40 +116,106 @@ func TestUpperEndOfASumHasOneNoise(t *testing.T) {
 	dptest.Moments(t, "v + W", off, 0, d.Variance(), fourth, 1e-10)
 }
 
-// Intervals at 95 % hold, for each of 20 keys; and r + W ≥ j·(c + D) in every draw, also where δ is
-// so large that shifts are cut off at 0 now and then.
+// awkward are streams of n elements, by the places of the elements, which servers share out in
+// pieces: what is hard for sketches, for intervals, or for what is added up.
+func awkward(n, k int) map[string]func(i int) int {
+	rng := rand.New(rand.NewPCG(81, 82))
+	shuffled, zipf := rng.Perm(n), zipfOf(n)
+	return map[string]func(i int) int{
+		"Zipf":                zipf,
+		"Zipf, sorted":        func(i int) int { return min(n/(i+1), 500) },
+		"as many as counters": func(i int) int { return shuffled[i] % k },
+		"k + 1 in turn":       func(i int) int { return i % (k + 1) },
+		"blocks":              func(i int) int { return i / 50 }, // most on one server each
+		"few":                 func(i int) int { return shuffled[i] % 3 },
+		"heavy, then rare": func(i int) int {
+			if i < n/4 {
+				return i % (k / 2)
+			}
+			return i
+		},
+		"rare, then heavy": func(i int) int {
+			if i < n*3/4 {
+				return i + k
+			}
+			return i % (k / 2)
+		},
+	}
+}
+
+// Intervals at 95 % hold on eight awkward streams: for each of the ten most frequent keys and for
+// one of all that are there, drawn anew for each release. Servers have as many elements each, or
+// sizes as 1, ½, ⅓, …. And r ≤ j·c, r + W ≥ j·(c + D) in every draw, also where δ is so large that
+// shifts are cut off at 0 now and then.
 func TestCoverageOfTrimmedSums(t *testing.T) {
-	n := dptest.Full(4000, 400)
-	for _, m := range []int{1, 2, 8, 64} {
-		if !dptest.Long() && m != 8 {
-			continue
-		}
-		for _, delta := range []float64{1e-6, 0.1} {
-			p := Params{Counters: 64, Epsilon: 1, Delta: delta, Method: TrimmedSum}
-			s := serve(t, p, slices.Repeat([]int{16_000 / m}, m), zipfOf(16_000))
-			keys := append(s.top(15), s.top(400)[395:]...)
-			var src noise.Source
-			ps := promises{}
-			for range n {
-				h, units, w := s.release(&src)
-				for _, key := range keys {
-					lo, hi := h.Interval(key, 0.95)
-					ps.note(fmt.Sprintf("M = %d, δ = %v, key %d", m, delta, key), lo <= s.truth[key] && s.truth[key] <= hi)
+	const length, k = 16_000, 64
+	n := dptest.Full(500, 40)
+	if dptest.Deep() {
+		n = 20_000
+	}
+	for name, key := range awkward(length, k) {
+		for _, m := range []int{1, 2, 8, 64} {
+			if !dptest.Long() && m != 8 {
+				continue
+			}
+			delta, sizes := 1e-6, slices.Repeat([]int{length / m}, m)
+			if name == "Zipf" && m == 8 {
+				delta = 0.1
+			}
+			if name == "heavy, then rare" {
+				total := 0.0
+				for i := range sizes {
+					total += 1 / float64(i+1)
 				}
-				for _, key := range keys {
-					held := 0.0
-					for _, one := range s.sketches {
-						for _, c := range one.Positive() {
-							if c.Key == key {
-								held += float64(c.Count)
-							}
-						}
-					}
-					if float64(units[key]+w) < s.law.per*(held+s.decrements) || float64(units[key]) > s.law.per*held {
-						t.Fatalf("key %d: %d units, W = %d", key, units[key], w)
-					}
+				for i := range sizes {
+					sizes[i] = int(length / total / float64(i+1))
 				}
 			}
+			p := Params{Counters: k, Epsilon: 1, Delta: delta, Method: TrimmedSum}
+			s := serve(t, p, sizes, key)
+			held := map[int]float64{}
+			for _, one := range s.sketches {
+				for _, c := range one.Positive() {
+					held[c.Key] += float64(c.Count)
+				}
+			}
+			all := s.top(length)
+			counts := make([]float64, len(all)) // falling
+			for i, key := range all {
+				counts[i] = s.truth[key]
+			}
+			var src noise.Source
+			rng := rand.New(rand.NewPCG(83, uint64(m)))
+			ps, off, covered := promises{}, 0.0, 0.0
+			name := fmt.Sprintf("%s, M = %d", name, m)
+			for range n {
+				h, units, w := s.release(&src)
+				holds := func(key int) bool {
+					lo, hi := h.Interval(key, 0.95)
+					return lo <= s.truth[key] && s.truth[key] <= hi
+				}
+				for _, key := range all[:min(10, len(all))] {
+					ps.note(fmt.Sprintf("%s, key %d", name, key), holds(key))
+					off += math.Abs(h.Estimate(key) - s.truth[key])
+					if r := float64(units[key]); r+float64(w) < s.law.per*(held[key]+s.decrements) || r > s.law.per*held[key] {
+						t.Fatalf("%s, key %d: %v units, W = %d", name, key, r, w)
+					}
+				}
+				ps.note(name+", any key", holds(all[rng.IntN(len(all))]))
+				_, most := h.Interval(-1, 0.95) // of all that are hidden
+				above, _ := slices.BinarySearchFunc(counts, most, func(f, most float64) int { return cmp.Compare(most, f) })
+				hold := len(all) - above
+				for key := range h.All() {
+					if s.truth[key] <= most {
+						hold--
+					}
+					if holds(key) {
+						hold++
+					}
+				}
+				covered += float64(hold) / float64(len(all))
+			}
+			t.Logf("%s: %d keys, %.4f covered; the error of the top ten is %.1f, D = %v", name, len(all), covered/float64(n), off/float64(n*min(10, len(all))), s.decrements)
 			ps.kept(t, 0.95)
 		}
 	}
