@@ -105,6 +105,12 @@ func (p Params) step(m Method, in input) (s step, ok bool) {
 // The upper end r + N/(k+1) has a variance of about (u/(1−s))² + (length/s)², where s = e/ε and u/ε
 // is the scale of the noise of r. It is least at s/(1−s) = (length/u)^⅔. The length gets a quarter
 // at most, which it would exceed for k ≤ 2: a threshold half as high again is no price for bounds.
+//
+// The length is not free, as the W of trimmed sketches are: what keys are reduced by is not random,
+// so no draw makes up for its step. Where k counters are at 1 and one rises, the keys alone have a
+// loss of (2k−1)/b and the length, which is one more, has its own: losses of independent noises add
+// up (TestLengthOfReducedSketchesIsNotFree). D alone would be free, by the slack of (B), but bounds
+// need S as well.
 func (c *calibration) reduce(p Params, s step, unknown bool) (ok bool) {
 	calibrate := func(epsilon float64) (l law.Law, ok bool) {
 		if c.is().top {

@@ -5,14 +5,15 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee, the threshold and the keys with their estimates and intervals
-// at .95. Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the threshold and the keys, those with the largest noisy counts
+// first, with their estimates and intervals at .95. Beside it stands the binary encoding as data,
+// the only part that UnmarshalJSON reads.
 func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&h, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
 		Threshold view.Number      `json:"threshold"`
 		Keys      []view.Keyed     `json:"keys"`
-	}{h.Guarantee(), view.Number(h.threshold()), view.Keys(h.All(), h.Interval)})
+	}{h.Guarantee(), view.Number(h.threshold()), view.Keys(h.Top(h.Len()), h.Interval)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.

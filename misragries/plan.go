@@ -37,9 +37,14 @@ type Row struct {
 	Threshold float64
 	// Hidden95 is the count, on all servers together, from which on a key is
 	// released with a probability of 95 %: the threshold, the noise, and what is
-	// lost, in the worst case: MaxLength/(k+1), or MaxLength/k by TrimmedSum.
-	// Without MaxLength that is to be added; String says so.
+	// lost, in the worst case: MaxLength·Lost. Without MaxLength nothing is known
+	// of that, so Hidden95 is only for keys that sketches lose nothing of: add Lost
+	// times the elements you expect, as String says.
 	Hidden95 float64
+	// Lost is the share of all elements of all streams that a key may have lost:
+	// 1/(k+1), and 1/k by TrimmedSum; 0 where all keys are released. It loses that
+	// for certain where sketches are reduced, else at most.
+	Lost float64
 	// StdDev is the standard deviation of the noise of an estimate.
 	StdDev float64
 	// Bias is what the noisy count of a key is short of for certain, on average:
@@ -49,7 +54,7 @@ type Row struct {
 	// Trusted says that one server sees the sketches of the others.
 	Trusted bool
 
-	lost string // what String adds to Hidden95
+	lost string // what String adds to Hidden95, without MaxLength
 }
 
 // String has a line for each row.
@@ -143,6 +148,7 @@ func (p Params) row(c calibration, servers int) Row {
 	if is.trimmed {
 		counters--
 	}
+	r.Lost = 1 / float64(counters)
 	switch lost := float64(p.MaxLength) / float64(counters); {
 	case p.MaxLength > 0:
 		r.Hidden95 += lost

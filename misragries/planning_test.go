@@ -82,6 +82,7 @@ func TestPlanHasWhatIsLost(t *testing.T) {
 	_, with := rows(t, p, 5)
 	for name, counters := range map[string]float64{"NewSum": 1024, "Builder.Merge": 1025, "Combine": 1025} {
 		require.InDelta(t, 1e6/counters, with[name].Hidden95-without[name].Hidden95, 1e-9, name)
+		require.Equal(t, []float64{1 / counters, 1 / counters}, []float64{with[name].Lost, without[name].Lost})
 		require.Equal(t, without[name].Bias, with[name].Bias, name)
 		require.NotContains(t, with[name].String(), "n/", name)
 	}
@@ -96,7 +97,7 @@ func TestPlanHasWhatIsLost(t *testing.T) {
 	plan, all := rows(t, Params{Counters: 16, Epsilon: 1, Dim: 16, MaxLength: 1700}, 2)
 	require.Len(t, plan.Rows, 3)
 	for name, r := range all {
-		require.Zero(t, r.Hidden95, name, "all keys are shown")
+		require.Zero(t, r.Hidden95+r.Lost, name, "all keys are shown")
 		require.True(t, math.IsInf(r.Threshold, -1), name)
 	}
 }

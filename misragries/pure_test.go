@@ -120,6 +120,52 @@ func TestPureReleaseOfMergedSketchesExactly(t *testing.T) {
 	}
 }
 
+// With all of ε for the keys of a reduced sketch, k counters at 1 and one more element have a loss
+// of ε in the keys, exactly, and a noisy length adds its own: there is none that is free. With δ,
+// one counter is enough, and the length takes δ beyond any that is asked for.
+func TestLengthOfReducedSketchesIsNotFree(t *testing.T) {
+	for k := 1; k <= 3; k++ {
+		low := sketch.New[int](k)
+		for key := range k {
+			low.Add(key)
+		}
+		a, length := low.Unsorted(), low.Length(k)
+		low.Add(0)
+		require.Equal(t, length+1, low.Length(k))
+		r, high := map[int]int64{}, sketch.Reduced(low.Unsorted(), k)
+		for _, c := range sketch.Reduced(a, k) {
+			r[c.Key] = c.Count
+		}
+		for _, c := range high {
+			r[c.Key] -= c.Count
+		}
+		moved := int64(0)
+		for _, d := range r {
+			moved += max(d, -d)
+		}
+		require.EqualValues(t, 2*k-1, moved)
+		c, err := Params{Counters: k, Epsilon: 1.3, Dim: 1000}.calibrate(PureUniverse, givenCounters, true)
+		require.NoError(t, err)
+		require.InEpsilon(t, 1.3, float64(moved)/c.Scale, 1e-12)
+	}
+	p := Params{Counters: 1, Epsilon: 1, Delta: 1e-6}
+	c, err := p.calibrate(ReducedSum, givenCounters, true)
+	require.NoError(t, err)
+	with, err := p.calibrate(ReducedSum, summed, false)
+	require.NoError(t, err)
+	joint := func(lost float64) (h float64) { // of a key far above R that moves by 1
+		d, e := c.noise(), discreteLaplace(lost)
+		for x := -100.0; x <= 100; x++ {
+			for y := -100.0; y <= 100; y++ {
+				h += max(d.Prob(x)*e.Prob(y)-math.E*d.Prob(x-1)*e.Prob(y-1), 0)
+			}
+		}
+		return h
+	}
+	require.Greater(t, joint(with.lost), 0.05)
+	require.Greater(t, joint(100), 1e-3, "also with more noise than is of use")
+}
+
 // NewSum, Merge and users release without δ, with noise as planned.
 func TestPureReleases(t *testing.T) {
 	p := Params{Counters: 64, Epsilon: 1, Dim: 100_000}

@@ -320,10 +320,7 @@ func TestUnitsFollowTheKernel(t *testing.T) {
 		}
 		d := c.noise()
 		for i, v := range values {
-			base, weight := max(v, c.From), 1.0
-			if v < c.From {
-				weight = math.Expm1(float64(v)/c.Scale) / math.Expm1(float64(c.From)/c.Scale)
-			}
+			base, weight := c.base(v)
 			masses := []float64{1 - weight*d.Survival(float64(c.Threshold-base)-0.5)}
 			for x := range int64(cells) - 1 {
 				masses = append(masses, weight*d.Prob(float64(c.Threshold+x-base)))
