@@ -5,9 +5,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee, the threshold and the keys, those with the largest noisy counts
-// first, with their estimates and intervals at .95. Beside it stands the binary encoding as data,
-// the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the threshold and the keys, the largest noisy counts first,
+// with their estimates and intervals at .95. Beside it stands the binary encoding as data, the only
+// part that UnmarshalJSON reads.
 func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&h, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
