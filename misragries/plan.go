@@ -38,8 +38,8 @@ type Row struct {
 	// Hidden95 is the count, on all servers together, from which on a key is
 	// released with a probability of 95 %: the threshold, the noise, and what is
 	// lost, in the worst case: MaxLength·Lost. Without MaxLength nothing is known
-	// of that, and Hidden95 is of keys that sketches lose nothing of: add Lost times
-	// the elements you expect, as String says.
+	// of that, and Hidden95 is of keys that sketches lose nothing of: add Lost
+	// times the elements you expect, as String says.
 	Hidden95 float64
 	// Lost is the share of all elements of all streams that a key may have lost:
 	// 1/(k+1), and 1/k by TrimmedSum; 0 where all keys are released. It loses that
