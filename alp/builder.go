@@ -55,8 +55,8 @@ func New(p Params) (*Builder, error) {
 	return &Builder{private.New(state{params: p, shape: shape, totals: totals.New[uint64](maxTotal)}), p.promise()}, nil
 }
 
-// Guarantee returns what Release promises: see [Params.Guarantee]. A Builder that New did not make
-// promises nothing.
+// Guarantee returns what Release promises: see [Params.Guarantee]. The zero Builder promises
+// nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds the value to the total of the index. NaN counts as 0, an index of Dim or more is
@@ -68,8 +68,8 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 // integers are rounded to the nearest. Clamping to Max, and to 0 from below unless Signed, is up to
 // Release and concerns the totals.
 //
-// After Release, and on a Builder that New did not make, Add does nothing: the release is final. A
-// caller that cannot be sure asks [Builder.Released] first.
+// After Release, and on the zero Builder, Add does nothing: the release is final. Ask
+// [Builder.Released] first if you are not sure.
 func (b *Builder) Add(index uint64, value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {

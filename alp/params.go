@@ -69,9 +69,8 @@ type Params struct {
 	// Sensitivity is Δ, in the units of the data: neighbours are vectors with
 	// ‖x − x′‖₁ ≤ Δ, see [budget.L1]. 0 is 1.
 	Sensitivity float64
-	// Max is the most that the absolute value of an entry counts for, in the units
-	// of the data; larger totals are clamped. 0 is no limit; ColumnsOnly needs
-	// one.
+	// Max is an upper bound on the absolute value of an entry, in the units of the
+	// data; larger totals are clamped. 0 is no limit; ColumnsOnly needs one.
 	Max float64
 
 	// Integers says that all values are integers. What is added is rounded to one.

@@ -65,7 +65,7 @@ func (p Params) exponent() float64 {
 // τᵢ ∝ (aᵢ^q/wᵢ)^{1/(q+2)}, τ₀ ∝ (1/Σ wᵢcᵢ²)^{1/(q+2)}. Going there by an exponent s multiplies
 // what is wrong in ln τ by about 1 − s where the count's noise is most of a coordinate's, and by
 // 1 − sr, r = (q+p)/(q+2), where it is none. The iteration takes s = 2/(1 + r), which makes the two
-// equal but for the sign, and half of it from where that was no better (for p ≤ 2 any exponent up
+// equal up to the sign, and half of it from where that was no better (for p ≤ 2 any exponent up
 // to 1 is better). Each τ is private.
 const (
 	countRounds = 100
@@ -168,7 +168,7 @@ func (s *counting) error(power float64) float64 {
 }
 
 // step is one round: it sets next to a τ toward the minimum for the weights at τ, whose spreads it
-// needs but for p = 2, by the exponent speed, with ‖a/τ‖ = 1.
+// needs except for p = 2, by the exponent speed, with ‖a/τ‖ = 1.
 func (s *counting) step(next, tau []float64, power, speed float64) {
 	d := len(s.c)
 	for i, x := range s.spreads {

@@ -30,9 +30,10 @@ func (s *Sum) Guarantee() budget.Guarantee { return s.params.guarantee() }
 // Len returns d, the number of coordinates.
 func (s *Sum) Len() int { return s.law.dim }
 
-// Estimate returns the noisy sum of coordinate i, in the units of the data: unbiased, but for rows
-// outside their interval and the rounding of rows to the grid, each by at most 2⁻³³ of the width,
-// 2⁻⁴⁵ of the noise, or 2⁻³⁶ of the interval's distance from 0. NaN if there is no such coordinate.
+// Estimate returns the noisy sum of coordinate i, in the units of the data: unbiased, apart from
+// rows outside their interval and the rounding of rows to the grid, each by at most 2⁻³³ of the
+// width, 2⁻⁴⁵ of the noise, or 2⁻³⁶ of the interval's distance from 0. NaN if there is no such
+// coordinate.
 func (s *Sum) Estimate(i int) float64 {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN()
@@ -83,9 +84,9 @@ func (s *Sum) Count() float64 {
 // there is no such coordinate.
 func (s *Sum) StdDev(i int) float64 { return math.Sqrt(s.law.variance(i)) }
 
-// Covariance returns the covariance of the noise as a new matrix: diagonal but for Count, which all
-// coordinates share, and Ellipsoid. It needs d² numbers of memory, and returns nil for the zero Sum
-// and for d above 2¹⁴.
+// Covariance returns the covariance of the noise as a new matrix: diagonal except with Count, which
+// all coordinates share, and with Ellipsoid. It needs d² numbers of memory, and returns nil for the
+// zero Sum and for d above 2¹⁴.
 func (s *Sum) Covariance() *mat.SymDense {
 	if s.law.dim == 0 || s.law.dim > 1<<14 {
 		return nil

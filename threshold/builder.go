@@ -115,8 +115,8 @@ func newBuilder[K hashing.Key](p Params, list []K) (*Builder[K], error) {
 	return &Builder[K]{s, law.Guarantee()}, nil
 }
 
-// Guarantee returns what Release promises, as [Params.Guarantee]: for inputs that differ by no more
-// than the Params say, which the caller sees to. A Builder that New did not make promises nothing.
+// Guarantee returns what Release promises, as [Params.Guarantee] does, for inputs that differ by at
+// most what the Params say; the caller must guarantee this. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds the value to the total of the key. NaN counts as 0. Totals saturate at ±2⁶¹ grid steps,
@@ -134,8 +134,8 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 // With Integers, a value is rounded to the nearest integer.
 //
 // A string key is kept as it is, so the memory it shares stays alive: clone substrings of large
-// buffers. After Release, and on a Builder that New did not make, Add does nothing: the release is
-// final. A caller that cannot be sure asks [Builder.Released] first.
+// buffers. After Release, and on the zero Builder, Add does nothing: the release is
+// final. Ask [Builder.Released] first if you are not sure.
 func (b *Builder[K]) Add(key K, value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -39,7 +39,7 @@ const (
 	// without a value are released now and then: see FalseKeys.
 	PureLaplace
 	// DenseLaplace needs Dim ≤ 2²⁶: Laplace noise on all d coordinates, all of them released
-	// (Algorithm 1), ε-private. It is never chosen by itself but for listed keys.
+	// (Algorithm 1), ε-private. It is chosen by default only for listed keys.
 	DenseLaplace
 )
 

@@ -28,15 +28,15 @@ type Params struct {
 	// Dim is d, the number of possible keys, which are then the integers 0 to d−1;
 	// others are ignored. 0 stands for an unbounded key space of any key type.
 	Dim uint64
-	// MaxKeys is the most keys whose values one user changes, at most 2²⁰. 0
-	// stands for the model without users: vectors at an ℓ₁ distance.
+	// MaxKeys is an upper bound on the keys whose values one user changes, at most
+	// 2²⁰. 0 is the model without users: vectors at an ℓ₁ distance.
 	MaxKeys int
-	// MaxValue is the most by which one user changes a value, in absolute value.
+	// MaxValue is an upper bound on the absolute change of a value by one user.
 	// 0 is Sensitivity, or 1 if that is 0 too. It needs MaxKeys.
 	MaxValue float64
-	// Sensitivity is Δ, in the units of the data: the most that ‖x − x′‖₁ can be,
-	// which with MaxKeys is the most that the absolute values of one user sum to.
-	// 0 is MaxKeys·MaxValue if MaxKeys is given, else 1.
+	// Sensitivity is Δ, in the units of the data: an upper bound on ‖x − x′‖₁;
+	// with MaxKeys, on the sum of the absolute values of one user. 0 is
+	// MaxKeys·MaxValue if MaxKeys is given, else 1.
 	Sensitivity float64
 	// Relation says whether neighbours differ in a user who is added or removed,
 	// [budget.AddRemove], which 0 stands for, or in one who is replaced,

@@ -9,10 +9,9 @@ import (
 type secret = private.State[state]
 
 // Builder adds up the values of a column; where the range is learned it keeps them, in eight bytes
-// each. It holds private data: it prints nothing of it, and
-// [Builder.Release] is the only way out, but for what [Builder.AppendPrivateState] moves within a
-// trusted pipeline. One goroutine at a time may use it; a call panics where it sees another one at
-// work.
+// each. It holds private data: it prints nothing of it, and [Builder.Release] is the only way out,
+// apart from [Builder.AppendPrivateState], which moves it within a trusted pipeline. One goroutine
+// at a time may use it; a call panics if it sees another one at work.
 type Builder struct {
 	secret
 	params    Params
@@ -49,13 +48,12 @@ func New(p Params) (*Builder, error) {
 	return &Builder{private.New(s), p, p.summarised()}, nil
 }
 
-// Guarantee returns what Release promises, also after it. A Builder that New did not make promises
-// nothing.
+// Guarantee returns what Release promises, also after it. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped; NaN counts as the
-// middle of the interval, or as 0 for a sum alone. After Release, and on a Builder that New did not
-// make, Add does nothing.
+// middle of the interval, or as 0 for a sum alone. After Release, and on the zero Builder, Add does
+// nothing.
 func (b *Builder) Add(x float64) {
 	s := private.Enter(b.secret)
 	if s == nil {

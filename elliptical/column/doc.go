@@ -11,9 +11,9 @@
 //
 // Each person is one row with one number. Neighbours differ in one row more or less
 // ([budget.AddRemove], the default) or in the value of one ([budget.Replace], the number of rows
-// public): the unit is [budget.Row], and whoever has k rows is protected k times less. A release
-// promises [Params.Guarantee], on the machine as on paper: values become integers, sums are exact,
-// noise is drawn exactly, scales are rounded up. Proofs: scheme.go, law.go, learn.go;
+// public): the unit is [budget.Row], and a person with k rows is protected k times less.
+// [Params.Guarantee] holds for the floating-point implementation: values become integers, sums are
+// exact, noise is drawn exactly, scales are rounded up. Proofs: scheme.go, law.go, learn.go;
 // internal/rank/exponential.go for quantiles.
 //
 // # Which question

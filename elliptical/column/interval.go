@@ -7,7 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// rounding is the most that one row's value is off by, in units of t: half a step of the grid.
+// rounding bounds the error of one row's value, in units of t: half a step of the grid.
 const rounding = 0.5 / half
 
 // Interval returns the numbers that the noise of the release leaves for a statistic of the clamped
@@ -25,8 +25,8 @@ const rounding = 0.5 / half
 // Where the range is learned, the interval of Sum and Mean is of all values, those beyond the range
 // too: see interval_learned.go.
 //
-// The interval holds the released number, but for a Count below 0. For Mean and Variance that makes
-// it wider where noise has left no rows between the ends of the range (see [Summary.Value]).
+// The interval holds the released number, except for a Count below 0. For Mean and Variance that
+// makes it wider where noise has left no rows between the ends of the range (see [Summary.Value]).
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	if !s.has(of) || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()

@@ -81,10 +81,9 @@ type Params struct {
 	// Pareto tail of this index, in [1.01, 64]. 0 is 1.5; 3 is narrower, and
 	// asks more.
 	TailIndex float64
-	// Bound is, without Min and Max, the most that a value can be in absolute
-	// value, in [2⁻¹⁰⁰, 2²⁰⁰]. Larger ones are clamped to it, and distances
-	// below 2⁻⁹⁶ of it count as none. 0 is 2⁶⁰, and [Summary.IntervalBounded]
-	// infinite.
+	// Bound is, without Min and Max, an upper bound on the absolute values, in
+	// [2⁻¹⁰⁰, 2²⁰⁰]. Larger ones are clamped to it, and distances below 2⁻⁹⁶ of it
+	// count as none. 0 is 2⁶⁰, and [Summary.IntervalBounded] infinite.
 	Bound float64
 }
 

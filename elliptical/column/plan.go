@@ -41,7 +41,7 @@ func (p Params) planned() (*Summary, error) {
 	return &Summary{params: p, law: l, values: make([]wide.Int, len(l.at))}, nil
 }
 
-// StdErr returns the standard error that the noise gives to a statistic of so many rows, to first
+// StdErr returns the standard error that the noise gives to a statistic of that many rows, to first
 // order in noise over rows, for the values in [Min, Max] for which it is largest; that of StdDev
 // for values half of which are at either end. NaN for what is not released, and where the range is
 // learned for what depends on it.

@@ -13,9 +13,9 @@ import (
 type quantileSecret = private.State[counts]
 
 // QuantileBuilder counts the values of a column, by cells of a public axis: its memory grows with
-// the cells in use, not with the rows. It holds private data: it prints nothing of it,
-// and [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call
-// panics where it sees another one at work.
+// the cells in use, not with the rows. It holds private data: it prints nothing of it, and
+// [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call panics
+// if it sees another one at work.
 type QuantileBuilder struct {
 	quantileSecret
 	params    quantileParams
@@ -44,13 +44,12 @@ func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 	return &QuantileBuilder{private.New(counts{map[int64]int64{}, q.axis(), q}), q, q.promise()}, nil
 }
 
-// Guarantee returns what Release promises, also after it. A QuantileBuilder that NewQuantiles did
-// not make promises nothing.
+// Guarantee returns what Release promises, also after it. The zero QuantileBuilder promises
+// nothing.
 func (b *QuantileBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped; NaN counts as the
-// middle. After Release, and on a QuantileBuilder that NewQuantiles did not make, Add does
-// nothing.
+// middle. After Release, and on the zero QuantileBuilder, Add does nothing.
 func (b *QuantileBuilder) Add(x float64) {
 	s := private.Enter(b.quantileSecret)
 	if s == nil {

@@ -71,7 +71,7 @@ func (q *Quantiles) Quantile(level float64) float64 {
 // the whole axis. NaN where more than one level was released, and for other arguments.
 //
 // The ends are two choices of their own, of ranks e rows less and more, with e such that the rank
-// of either is off by e − 1 at most, but for a probability of .005 (see [rank.Part.Off]; for the
+// of either is off by at most e − 1, except with probability .005 (see [rank.Part.Off]; for the
 // 4/3·ln of some 10⁹ over ε rows of the median, 132 at ε = 1).
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 	if q.index(level) < 0 || !q.params.single() || !limits.Confidence(confidence) {

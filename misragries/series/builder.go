@@ -11,9 +11,9 @@ import (
 type secret[K hashing.Key] = private.State[state[K]]
 
 // Builder counts a stream that goes on, and releases a part of the series at the end of each step.
-// It holds private data: it prints nothing of it, and [Builder.Step] is the only way out, but for
-// what [Builder.AppendPrivateState] gives to the service's own store. One goroutine at a time may
-// use it; a call panics where it sees another one at work.
+// It holds private data: it prints nothing of it, and [Builder.Step] is the only way out, apart
+// from [Builder.AppendPrivateState], which is for the service's own store. One goroutine at a time
+// may use it; a call panics if it sees another one at work.
 type Builder[K hashing.Key] struct {
 	secret[K]
 	params  Params
@@ -106,7 +106,7 @@ func (s *state[K]) index() {
 func (b *Builder[K]) Params() Params { return b.params }
 
 // Guarantee returns what all Slices together promise, those of all future steps included: a ledger
-// spends it once, when the series begins. A Builder that New did not make promises nothing.
+// spends it once, when the series begins. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
 // Released reports whether the Builder was not made by New, and therefore ignores what it is given.
@@ -118,8 +118,8 @@ func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 // is copied, so it may be part of a large buffer; with Counters the sketches keep it as it is.
 func (b *Builder[K]) Add(key K) { b.AddN(key, 1) }
 
-// AddN counts n elements of one key, none where n is negative, as n calls of Add do. It takes as
-// long for any n, but for keys that a sketch counts. A count saturates at 2⁵² in each node.
+// AddN counts n elements of one key, none where n is negative, as n calls of Add do. The time does
+// not depend on n, except for keys that a sketch counts. A count saturates at 2⁵² in each node.
 func (b *Builder[K]) AddN(key K, n int) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -136,11 +136,10 @@ func (b *Builder[K]) AddN(key K, n int) {
 // times.
 //
 // With MaxElements = m every user has Burst tokens at first. An element counts if there is one, and
-// takes it, in the order of the keys; and the user is given m in the longest of the Spans, one
-// after the other, while there are less than Burst. So users with up to m elements in so many
-// steps, more or less evenly, lose none; those with more lose what is above m; and at most Burst
-// count at once. Without MaxElements all elements count. With Dim, others than its keys take no
-// token.
+// takes it, in the order of the keys; m tokens come back one by one in the longest of the Spans, up
+// to Burst. So a user whose elements come evenly, at most m in that span, loses none; a user with
+// more loses the rest; and at most Burst count at once. Without MaxElements all elements count.
+// With Dim, others than its keys take no token.
 //
 // The user's name is private, and is forgotten some time after the tokens are complete again. It
 // must always be the same: a person with two names is two users.

@@ -5,8 +5,8 @@ package series
 //
 // The nodes make trees: a node's children are those of the next shorter span inside it. Let a pair
 // be the counts in all of a node and in its part in the window. The pairs of the children of a node
-// are independent, given what is published in the node but for its own count y; so they add up, and
-// y = total + noise is one more observation, for which the best estimate is moved by the
+// are independent, given what is published in the node apart from its own count y; so they add up,
+// and y = total + noise is one more observation, for which the best estimate is moved by the
 // covariances with the total (a Kalman step). At the roots nothing is left to be observed. Noise
 // has equal variance in all nodes, which is the unit here.
 //

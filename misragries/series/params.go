@@ -33,8 +33,8 @@ type Params struct {
 	// last. All 0 stands for 1, 4, 24, 168. Each has an equal share of ε.
 	Spans [8]int
 	// Discovery are the lengths of the nodes that show unknown keys, as Spans
-	// but for the first. All 0 stands for 1, 24, 168. Short ones find keys soon,
-	// and each one more raises the threshold of all.
+	// except that the first may be above 1. All 0 stands for 1, 24, 168. Short
+	// ones find keys soon, and each one more raises the threshold of all.
 	Discovery [8]int
 	// Counters is 0 to count unknown keys exactly, in memory that grows with the
 	// number of different ones in the longest discovery span; else it is k, in

@@ -28,7 +28,7 @@ const privateVersion = 3
 // a crash: read the last record, publish its Slice once more, and restore its state. Elements of
 // the open step that came after the record are lost, or given again, each exactly once.
 //
-// The error wraps [ErrReleased] for a Builder that New did not make.
+// The error wraps [ErrReleased] for the zero Builder.
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {

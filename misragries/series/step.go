@@ -17,7 +17,7 @@ import (
 // an older state of the Builder. So write the Slice and [Builder.AppendPrivateState] in one atomic
 // record, and publish the Slice then: see the documentation of the package.
 //
-// The error wraps [ErrReleased] for a Builder that New did not make, and after 2³¹ − 1 steps.
+// The error wraps [ErrReleased] for the zero Builder, and after 2³¹ − 1 steps.
 func (b *Builder[K]) Step() (*Slice[K], error) {
 	s := private.Enter(b.secret)
 	if s == nil {

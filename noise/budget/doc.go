@@ -7,20 +7,20 @@
 //
 // # Whom a guarantee protects
 //
-// A [Guarantee] is a number or two and a [Unit]. "ε = 1" says nothing by itself: for one element of
-// a stream it hides one page view, for one user all views of a person. Units differ in who is added
-// or removed, or replaced ([Relation]):
+// A [Guarantee] is one or two numbers and a [Unit]. "ε = 1" says nothing by itself: for one element
+// of a stream it hides one page view, for one user all views of a person. Units differ in who is
+// added or removed, or replaced ([Relation]):
 //
 //	Element     one element of a stream, one event
-//	User        one user with at most so many keys or elements
+//	User        one user with at most m keys or elements
 //	Key         one key with all its occurrences
 //	Row, Party  one row of a table, one party of many
-//	L1, L2      vectors at a distance: one who moves the vector by no more
+//	L1, L2      vectors at a distance: a person who moves the vector by at most that
 //
 // Guarantees of different units do not add up: [Compose] and [Ledger.Spend] return [ErrMismatch].
 // [Guarantee.For] converts where that is possible for all data, by the rules in the table there;
-// [Guarantee.Group] is for several units at once; [Guarantee.Stable] takes the word of a caller who
-// knows how much one user can change.
+// [Guarantee.Group] is for several units at once; [Guarantee.Stable] is for callers who know how
+// much one user can change, which it cannot check.
 //
 // # What is promised
 //
@@ -40,8 +40,8 @@
 // # Dominating pairs
 //
 // Releases at the same (ε, δ) compose differently: Gaussian noise calibrated to (1, 1e-8) has ε =
-// 7.12 after 50 days, where nothing but (1, 1e-8) has 47.9. So each mechanism of this library tells
-// what its noise is. It prints the ε and δ it was asked for, and a Ledger adds up the pair:
+// 7.12 after 50 days; where only (1, 1e-8) is known, 47.9. So each mechanism of this library passes
+// on the law of its noise. It prints the ε and δ it was asked for, and a Ledger adds up the pair:
 //
 //	mechanism                                          pair
 //	jl, elliptical with Laplace noise                  Laplace
@@ -61,18 +61,18 @@
 //
 // # Budgets for years
 //
-// [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest; with a
-// [Rule] for those that do. [Ledger.Part] is for disjoint parts of the data, of which the one that
-// spends most counts; [Ledger.All] and its JSON say what was spent on what. [OpenFile] keeps
-// what is spent in a file of one process, on the disk before the release is made ([OpenJournal] in
-// storage of another kind); [Ledger.SpendOnce] pays for a named release once, however often a
-// service that crashed asks. For many machines examples/budget has one row of a database.
+// [NewLedger] is the cheapest, for releases whose guarantees do not depend on results; with a
+// [Rule] it is for those that do. [Ledger.Part] is for disjoint parts of the data: only the part
+// that spends most counts. [Ledger.All] and the JSON say what was spent on what. [OpenFile] keeps
+// the ledger in a file of one process, written before the release is made; [OpenJournal] keeps it
+// in other storage. [Ledger.SpendOnce] pays for a named release once, however often a service that
+// crashed asks. For many machines, examples/budget keeps one row in a database.
 //
 // # Not covered
 //
-// A guarantee is a claim: whoever makes one by hand, decodes one, or converts one by Stable answers
-// for it. Releases are made one after the other: protocols of several rounds that interleave are
-// not one-shot releases. A journal does not stop somebody who can write its file.
+// A guarantee is a claim: the caller is responsible for one that is made by hand, decoded, or
+// converted by Stable. Releases are made one after the other: interleaved protocols of several
+// rounds are not covered. A journal does not stop anyone who can write its file.
 //
 // An introduction to composition, with a picture, is in composition.md. Sources: Bun, Steinke (TCC
 // 2016) for zCDP; Canonne, Kamath, Steinke (arXiv 2004.00010); Kairouz, Oh, Viswanath (ICML 2015);

@@ -157,8 +157,8 @@ func (p pair) version() uint8 {
 func (g Guarantee) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes. That the guarantee is true is on whoever
-// wrote the bytes.
+// and leaves the receiver as it was, for any other bytes. The writer of the bytes is responsible
+// for the truth of the guarantee.
 func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	keys := r.Header(wire.KindGuarantee, version, keysVersion) == keysVersion

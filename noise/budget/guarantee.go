@@ -48,9 +48,9 @@ import (
 //     infinite loss, and others by their pairs, so the losses of all together are bounded by the
 //     convolution of those of the pairs, with the exact profile of √(Σμᵢ²), or the conversion of
 //     Σρ, for the others. It is computed on a lattice, every mass rounded up: never below the
-//     truth, and for equal releases within .3 % of it, exact up to a thousand of them by ε; but for
-//     releases of samples within 6 %, most for many of a small one (20,000 of a thousandth), and at
-//     δ below 1e-28 these may be off by far more, upwards (package internal/loss).
+//     truth, and for equal releases within .3 % of it, exact up to a thousand of them by ε.
+//     Releases of samples are within 6 %, which many of a small one need (20,000 of a thousandth);
+//     at δ below 1e-28 they may be far above the truth (package internal/loss).
 //
 // [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the
 // least is. All five hold for releases that are chosen after seeing the ones before, as long as

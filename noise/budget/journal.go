@@ -15,8 +15,8 @@ import (
 
 // Storage is where the journal of a [Ledger] lives; an [os.File] is one. One Ledger at a time may
 // use it, and only [OpenFile] takes a lock. Where several processes may run, take one before
-// OpenJournal and until the process ends. Before each record it is looked whether another process
-// has written one: that is noticed once it has happened, and stops the one that is late.
+// OpenJournal and until the process ends. Before each record the Ledger checks whether another
+// process has written one, and then stops.
 type Storage interface {
 	io.ReaderAt
 	io.WriterAt
@@ -52,7 +52,7 @@ type journal struct {
 	broken  error  // of a write or a sync: what is on the disk is unknown
 }
 
-// mostLine bounds the length of a line, but for a snapshot.
+// mostLine bounds the length of a line other than a snapshot.
 const mostLine = 1 << 20
 
 // CreateJournal returns the Ledger l, of which nothing has been spent yet, that keeps what is spent
@@ -60,8 +60,8 @@ const mostLine = 1 << 20
 // returns, so before the release. What a crash leaves behind, [OpenJournal] reads. The name of a
 // new file is only safe on the disk once its folder is synced, which is up to the caller.
 //
-// The error wraps [ErrMismatch] if something was spent from l or it has a journal, or [ErrFormat]
-// if the storage is not empty, or is what the storage returned.
+// The error wraps [ErrMismatch] if l has a journal or something was spent from it, [ErrFormat] if
+// the storage is not empty; or it is the storage's own.
 func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	if l == nil || l.book == nil {
 		return nil, fault.Mismatch("budget", "Ledger", "none", "one made by NewLedger")

@@ -11,10 +11,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// kinds is the multiset of the laws of privacy loss that bound the releases behind a Guarantee, but
-// for those by ρ and μ, of which the sums are all there is to know. A string, so that a Guarantee
-// stays comparable: the entries of [lossKind.append], sorted. It is empty without such releases,
-// and where there are too many for the accountant.
+// kinds is the multiset of the laws of privacy loss that bound the releases behind a Guarantee,
+// apart from those by ρ and μ, whose sums say all. A string, so that a Guarantee stays comparable:
+// the entries of [lossKind.append], sorted. It is empty without such releases, and where there are
+// too many for the accountant.
 type kinds string
 
 // lossKind is one entry: count releases of one law.

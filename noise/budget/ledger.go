@@ -182,7 +182,7 @@ func (l *Ledger) Epsilon() float64 {
 	return l.epsilonAfter(l.worst(l.locked()))
 }
 
-// Remaining returns the most that Spend accepts for one release now. It is one of two:
+// Remaining returns the largest guarantee that Spend accepts for one release now. It is one of two:
 //
 //   - (ε − Σε, δ − Σδ)-DP, which is what basic composition leaves;
 //   - (ε′, δ′)-DP with the greatest ε′ accepted, and for that the greatest δ′, 0 if below 2⁻³⁰·δ,

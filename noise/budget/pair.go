@@ -145,7 +145,7 @@ func GaussianZCDP(rho float64, u Unit) Guarantee {
 }
 
 // DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ e^{−x²/2σ²}, on one
-// integer that moves by so many steps at most. It is ρ-zCDP with ρ = steps²/2σ² (Canonne, Kamath,
+// integer that moves by at most steps. It is ρ-zCDP with ρ = steps²/2σ² (Canonne, Kamath,
 // Steinke, Theorem 4), and for σ and steps up to 1,024 the exact law is kept. A sigma that is not a
 // number in [2⁻⁵⁰⁰, 2⁵⁰⁰], steps < 1 or an invalid unit give a Guarantee that promises nothing.
 func DiscreteGaussian(sigma float64, steps int64, u Unit) Guarantee {
@@ -225,8 +225,8 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 
 // WithKeys returns the guarantee of a release of keys that nobody listed, which prints and adds up
 // as g, (ε, δ)-DP, does; and which the accountant composes by k, of package internal/loss. Many of
-// them cost little more than their noise: 30 of (1, 1e-9) have ε = 4.87 at δ = 1e-6, where nothing
-// but (1, 1e-9) has 29.99. Filters, groups, samples and conversions take them for (ε, δ)-DP.
+// them cost little more than their noise: 30 of (1, 1e-9) have ε = 4.87 at δ = 1e-6, where only (1,
+// 1e-9) is known it is 29.99. Filters, groups, samples and conversions take them for (ε, δ)-DP.
 //
 // It is for package groupby. It promises nothing if k is impossible.
 func (g Guarantee) WithKeys(k loss.Keys) Guarantee {

@@ -19,7 +19,7 @@ type Releaser[T any] interface {
 func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
 	if once, ok := b.(interface{ Released() bool }); ok && once.Released() {
 		var none T
-		return none, fault.NoData("budget: Release: the Builder", "holds no data: it is already released, or New did not make it")
+		return none, fault.NoData("budget: Release: the Builder", "holds no data: it is already released, or it is the zero Builder")
 	}
 	return ReleaseFunc(l, b.Guarantee(), b.Release)
 }

@@ -39,8 +39,8 @@ import (
 // Σδ): to amplify at another δ, and where zCDP is among the releases, begin with
 // ApproxDP(g.EpsilonAt(δ), δ, u).
 //
-// The error wraps [ErrParams] unless fraction is in (0, 1] and g free of ρ and, but for Poisson
-// samples, μ, and [ErrMismatch] for vectors and groups.
+// The error wraps [ErrParams] unless fraction is in (0, 1] and g has no ρ, and μ only for Poisson
+// samples; it wraps [ErrMismatch] for vectors and groups.
 func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	law, exact := g.sampled(fraction)
 	switch {

@@ -2,9 +2,9 @@ package budget
 
 import "github.com/dpsketch/dpsketch/internal/fault"
 
-// For returns what g promises to the unit u, by a rule that holds for all data. In each row the
-// neighbours of the unit on the right are joined by a path of so many steps between neighbours of
-// the one on the left, and [Guarantee.Group] says what a path costs:
+// For returns what g promises to the unit u, by a rule that holds for all data. In each row, a path
+// of that many steps between neighbours of the unit on the left joins neighbours of the unit on the
+// right, and [Guarantee.Group] says what a path costs:
 //
 //	from                             to                              steps  because
 //	a unit                           fewer of it, a lesser distance  1      (a)
@@ -15,7 +15,7 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 //	vectors at ℓ₂ distance d         at ℓ₁ distance t·d              ⌈t⌉    ‖x‖₂ ≤ ‖x‖₁
 //	an element, added or removed     a user with at most m elements  m      (b)
 //	a unit, added or removed         the unit, replaced              2      (d)
-//	a user, added or removed         what he has in some steps,      2      (e)
+//	a user, added or removed         what they have in some steps,   2      (e)
 //	                                   added or removed
 //	                                 one element, added or removed   2      (e)
 //	                                 an element, replaced by another 2      (e)
@@ -24,7 +24,7 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 //	                                   a user has in some steps
 //	a user in some steps, added or   one element, added or removed   2      (e)
 //	  removed                        one element, replaced           4      (e) twice
-//	a user, replaced                 an element, replaced by another 1      he is replaced
+//	a user, replaced                 an element, replaced by another 1      the user is replaced
 //	                                   of the same user
 //	an element, replaced             the same by one of its user     1      (a)
 //	a key, added or removed          one element of it, added or     2      (f)
@@ -35,16 +35,17 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 //	(b) one after the other
 //	(c) along the straight line, cut into ⌈t⌉ parts; for integers and ℓ₁, unit by unit
 //	(d) the old one is removed, then the new one added
-//	(e) he is removed, then added with the other elements; the elements that are exchanged may be
-//	    of two users, or of one user at two times, each of whom leaves and comes back
+//	(e) the user is removed, then added with the other elements; the elements that are exchanged
+//	    may be of two users, or of one user at two times, each of whom leaves and comes back
 //	(f) it is removed, then added with one more or less
 //
 // Rules of one row after another are rules as well, with the product of the steps. The error wraps
 // [ErrMismatch] where no rule is known: from Replace to AddRemove (under Replace the number of
-// units is public), from a replaced user to an element of any user or to what he has in some steps
-// (with his last element a user is gone), from one element to many under Replace (the number of a
-// user's elements is public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a
-// key, a row or a party to a user. What is known of the data may help there: [Guarantee.Stable].
+// units is public), from a replaced user to an element of any user or to what a user has in some
+// steps (without a last element there is no user), from one element to many under Replace (the
+// number of a user's elements is public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known
+// here), from a key, a row or a party to a user. If you know more about the data, use
+// [Guarantee.Stable].
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
@@ -93,8 +94,8 @@ func (g Guarantee) steps(n int, u Unit, by path) (Guarantee, error) {
 // can move what g protects: distance is the largest distance of two vectors, in the norm of g's
 // unit and the units of the data, or the largest number of elements, keys, rows or parties that are
 // added or removed, or replaced. So 1 for a table with one row for each user, and 20 for a vector
-// to which each user adds up to 20 times up to 1. That this holds is on the caller, who has to
-// enforce it before the data goes in.
+// to which each user adds up to 20 times up to 1. The caller must enforce this before the data go
+// in; it is not checked.
 //
 // The error wraps [ErrParams] unless u is a unit and distance in (0, 2³⁰] of g's own.
 func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {

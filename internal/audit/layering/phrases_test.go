@@ -32,7 +32,7 @@ var worn = []struct{ phrase, write string }{
 }
 
 // unread are the packages whose prose has not been read for these phrases yet.
-var unread = strings.Fields("alp elliptical elliptical/column kor/distinct misragries misragries/series noise/budget threshold threshold/groupby")
+var unread = strings.Fields("kor/distinct misragries threshold/groupby")
 
 // TestPhrases reads the documentation of all exported names, and the texts of errors, of the
 // packages that users import.
