@@ -66,8 +66,9 @@ func ExampleParams_Plan() {
 	}
 	fmt.Println(plan)
 	fmt.Printf("a month: %.1f\n", plan.StdErr(720))
-	// Output: standard errors 5.5, 12.7 and 16.3 for 1, 24 and 168 steps; unknown keys are shown from
-	// a noisy count of 45 a month: 18.9
+	// Output:
+	// standard errors 5.5, 12.7 and 16.3 for 1, 24 and 168 steps; unknown keys are shown from a noisy count of 45
+	// a month: 18.9
 }
 
 // Two elements of a user count in a week, on average, and one at once. Who comes twice a week

@@ -460,7 +460,7 @@ func ExampleOpenFile() {
 			fmt.Println(err)
 		}
 	}
-	// Output: true <nil> ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20 keys),
-	// added or removed false <nil> ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20
-	// keys), added or removed
+	// Output:
+	// true <nil> ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20 keys), added or removed
+	// false <nil> ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20 keys), added or removed
 }
