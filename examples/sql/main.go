@@ -2,13 +2,13 @@
 // have, how many users has each, and what are the sums of another column.
 //
 //	sql [flags]
-//	sql -dsn shop.db -journal shop.journal -table orders -user customer -key product \
-//	    -value price -max 500
+//	sql -dsn shop.db -journal shop.journal -table orders -user customer -key product -value price
 //
 // A user is what is hidden, with all rows: the answer looks nearly the same with any one user's
 // rows added or removed. Nobody lists the keys beforehand, nor says how many rows a user has. The
 // rows are read as the database gives them, and package threshold/groupby keeps of them which user
-// has which key.
+// has which key. Nor does anybody have to say how large a value is: without -min and -max the range
+// of the sums is learned, privately and within the same budget, from some thousands of users.
 //
 // Each run costs privacy, and all runs on the same users add up. So a run needs a journal: a file
 // with a budget, from which the run spends before it draws any noise, and which refuses what would
@@ -70,7 +70,7 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.StringVar(&opts.query.user, "user", "user", "`column` that says who a row is of; rows without do not count")
 	flags.StringVar(&opts.query.key, "key", "page", "`column` to group by; rows without do not count")
 	flags.StringVar(&opts.query.value, "value", "", "`column` to sum for each key; without one users are counted alone")
-	flags.Float64Var(&opts.params.Min, "min", 0, "least `sum` of the values of a user in one key: less counts as this")
+	flags.Float64Var(&opts.params.Min, "min", 0, "least `sum` of the values of a user in one key: less counts as this; learned where -max is 0, too")
 	flags.Float64Var(&opts.params.Max, "max", 0, "largest `sum` of the values of a user in one key: more counts as this")
 	flags.Float64Var(&opts.params.Epsilon, "epsilon", 1, "privacy parameter `ε` of this run")
 	flags.Float64Var(&opts.params.Delta, "delta", 1e-6, "privacy parameter `δ` of this run")
@@ -90,11 +90,11 @@ func (opts *options) Check() error {
 		return fmt.Errorf("-driver = %q: want one of %q", opts.driver, sql.Drivers())
 	case opts.dsn == "" && opts.driver != "sqlite":
 		return errors.New("-dsn is missing: only a database of sqlite is made")
-	case opts.dsn == "" && (opts.query.table != "visits" || opts.query.user != "user" || opts.query.key != "page" || opts.query.value != "" && opts.query.value != "seconds"):
-		return errors.New("-dsn is missing: a database that is made has the table visits with user, page and seconds")
+	case opts.dsn == "" && (opts.query.table != "visits" || opts.query.user != "user" || opts.query.key != "page" || opts.query.value != "" && opts.query.value != "seconds" && opts.query.value != "revenue"):
+		return errors.New("-dsn is missing: a database that is made has the table visits with user, page, seconds and revenue")
 	case opts.dsn != "" && opts.journal == "":
 		return errors.New("-journal is missing: every run costs privacy, and the journal adds it up")
-	case opts.query.value != "" && !(opts.params.Min < opts.params.Max):
+	case opts.query.value != "" && !(opts.params.Min < opts.params.Max) && (opts.params.Min != 0 || opts.params.Max != 0):
 		return fmt.Errorf("-min = %v, -max = %v: want a range for the sums of -value", opts.params.Min, opts.params.Max)
 	case opts.query.value == "" && (opts.params.Min != 0 || opts.params.Max != 0):
 		return errors.New("-min and -max are for sums: -value is missing")
@@ -124,6 +124,7 @@ func (opts *options) Run(out io.Writer) (err error) {
 			opts.journal = filepath.Join(folder, "visits.journal")
 		}
 	}
+	opts.params.Values = opts.query.value != "" && opts.params.Min == 0 && opts.params.Max == 0
 	b, err := groupby.NewRows[int64, string](opts.params)
 	if err != nil {
 		return cli.Usage(err)

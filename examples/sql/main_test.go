@@ -23,7 +23,7 @@ func TestUsage(t *testing.T) {
 	with := func(args ...string) []string { return slices.Concat(own, []string{"-journal", "x.journal"}, args) }
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
 		own, {"-driver", "oracle"}, {"-driver", "postgres"}, {"-table", "orders"}, {"-user", "page"}, {"-key", "user"}, {"-value", "price", "-max", "1"},
-		{"-value", "seconds"}, {"-value", "seconds", "-min", "3", "-max", "1"}, {"-max", "5"}, {"-top", "-1"}, {"-rows", "0"}, {"-rows", "1000000000"},
+		{"-value", "dollars"}, {"-value", "seconds", "-min", "3", "-max", "1"}, {"-max", "5"}, {"-top", "-1"}, {"-rows", "0"}, {"-rows", "1000000000"},
 		{"-confidence", "1"}, {"-confidence", "NaN"}, {"-epsilon", "x"}, {"orders"},
 		with("-table", ""), with("-user", ""), with("-key", ""), with("-key", "a\x00b"),
 		{"-rows", "10", "-epsilon", "0"}, {"-rows", "10", "-delta", "1"}, {"-rows", "10", "-total", "-1"}, {"-rows", "10", "-total-delta", "1"},
@@ -65,6 +65,24 @@ func TestMadeDatabase(t *testing.T) {
 	if rows != 10 {
 		t.Errorf("%d rows with sums", rows)
 	}
+	// Without a range it is learned, for large sums and small ones.
+	learned := clitest.Output(t, new(options), []string{"-rows", "100123", "-epsilon", "8", "-top", "3", "-value", "revenue"}, []string{"The range of revenue was learned."})
+	rows = 0
+	for line := range strings.Lines(learned) {
+		fields := strings.Fields(strings.ReplaceAll(line, "–", " "))
+		if len(fields) != 9 || !strings.HasPrefix(fields[0], "/page/") {
+			continue
+		}
+		rows++
+		var sum, lo, hi, truth float64
+		if _, err := fmt.Sscan(strings.Join(fields[5:], " "), &sum, &lo, &hi, &truth); err != nil || !(sum > 0.7*truth && sum < 1.3*truth && lo < sum && sum < hi) {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if rows != 3 {
+		t.Errorf("%d rows with sums that were learned", rows)
+	}
+	clitest.Output(t, new(options), []string{"-rows", "5000", "-value", "revenue"}, []string{"Nothing was learned of the range of revenue"})
 	clitest.BrokenOutput(t, new(options), "-rows", "100")
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "sql*", "visits.db")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)

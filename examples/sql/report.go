@@ -64,6 +64,13 @@ func (r result) text(opts options) string {
 		}
 		b.WriteByte('\n')
 	}
+	switch {
+	case !g.Params().Values:
+	case g.Radius() == 0:
+		fmt.Fprintf(&b, "\nNothing was learned of the range of %s: that takes about %.0f users.\n", r.query.value, plan.Blind)
+	default:
+		fmt.Fprintf(&b, "\nThe range of %s was learned. Sums and their intervals are of values as clipped.\n", r.query.value)
+	}
 	if r.truth != nil {
 		r.covered(&b, opts.confidence)
 	}
