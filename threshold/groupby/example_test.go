@@ -70,8 +70,8 @@ func ExampleNewRows() {
 }
 
 // What users spend by shop, where nobody knows the largest sale: the range is learned, for each
-// shop its own. A Max of a million, for three typing errors, would have 3000 times the noise; here they
-// are clipped, and the intervals are those of values as clipped.
+// shop its own. A Max of a million, for three typing errors, would have 3000 times the noise; here
+// they are clipped, and the intervals are those of values as clipped.
 func ExampleParams_values() {
 	rows, err := groupby.NewRows[int, string](groupby.Params{Epsilon: 1, Delta: 1e-9, Values: true})
 	if err != nil {
