@@ -275,6 +275,7 @@ func (p pair) along(m int, s sums, by path) (pair, bool) {
 			along.muSquares = round.SumUp(along.muSquares, round.ProductUp(count, round.ProductUp(mu, mu)))
 			continue
 		case latticeGaussian:
+			x.fraction = 1
 			if many := uint64(m) * uint64(x.steps); many <= loss.MostSigma {
 				x.steps = uint32(many)
 				break

@@ -22,11 +22,12 @@ import (
 // makes the [noise.Bernoulli] that decides exactly whether a record is in, and fraction may be the
 // float64 quotient m/n.
 //
-// Of a Poisson sample the accountant keeps the exact law, where g is one release by ε or of Laplace
-// noise, or any number by μ: a thousand samples of 1 % with Gaussian noise of σ = 1 have ε = 2.13
-// at δ = 1e-6. Such a law takes it a tenth of a second. A release by μ is printed with the μ that
-// it has without the sample. For a user with up to 64 elements, each in the sample by itself, Group
-// and For know the law of how many of them are in it, with Gaussian noise.
+// Of a Poisson sample the accountant keeps the exact law, where g is one release by ε, of Laplace
+// or of discrete Gaussian noise, or any number by μ: a thousand samples of 1 % with Gaussian noise
+// of σ = 1 have ε = 2.13 at δ = 1e-6. Such a law takes it a tenth of a second. A release by μ or ρ
+// is printed with the μ or ρ that it has without the sample. For a user with up to 64 elements,
+// each in the sample by itself, Group and For know the law of how many of them are in it, with
+// Gaussian noise.
 //
 // Of each sample the law leaves out a tail of probability 2⁻¹⁰⁰, about 8e-31, which counts as lost:
 // below that δ times the number of releases, EpsilonAt falls back to a bound that is much larger.
@@ -39,8 +40,8 @@ import (
 // Σδ): to amplify at another δ, and where zCDP is among the releases, begin with
 // ApproxDP(g.EpsilonAt(δ), δ, u).
 //
-// The error wraps [ErrParams] unless fraction is in (0, 1] and g has no ρ, and μ only for Poisson
-// samples; it wraps [ErrMismatch] for vectors and groups.
+// The error wraps [ErrParams] unless fraction is in (0, 1] and g has no ρ or μ, except for Poisson
+// samples of one law, as above; it wraps [ErrMismatch] for vectors and groups.
 func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	law, exact := g.sampled(fraction)
 	switch {
@@ -52,8 +53,8 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, "one element, user, key, row or party, of which a sample can be drawn")
 	case fraction == 1:
 		return g, nil
-	case g.rho > 0 || g.muSquares > 0 && (!exact || g.epsilon > 0):
-		return Guarantee{}, fault.Params("budget", "Guarantee", g, "no ρ, and no μ but of Poisson samples: begin with ApproxDP(g.EpsilonAt(δ), δ, u)")
+	case g.rho > 0 && (!exact || g.epsilon > 0), g.muSquares > 0 && (!exact || g.epsilon > 0):
+		return Guarantee{}, fault.Params("budget", "Guarantee", g, "ε and δ, or a Poisson sample of one law by ρ or μ: begin with ApproxDP(g.EpsilonAt(δ), δ, u)")
 	}
 	// With P and R the laws of the output when the sample is drawn without the record in question
 	// and when that is then put in, AddRemove compares P with Q = (1−γ)P + γR, where R and P are
@@ -78,7 +79,7 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 		delta = min(g.delta, round.Above(fraction*g.delta))
 	}
 	of := ApproxDP(epsilon, delta, g.unit)
-	if of.muSquares = g.muSquares; exact { // a sample is no worse than all
+	if of.rho, of.muSquares = g.rho, g.muSquares; exact { // a sample is no worse than all
 		of.pair = law
 	}
 	return of, nil

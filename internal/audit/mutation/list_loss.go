@@ -93,6 +93,7 @@ var lossMutations = []mutation{
 	{"escapes beside several releases by ε", "noise/budget/pair.go", "	default:\n\t\tg.pair.beside = ungrouped\n", "\tdefault:\n"},
 	{"a group of releases with an escape as without", "noise/budget/pair.go", "if escapes || many > mostSteps {", "if many > mostSteps {"},
 	{"the pair of another unit", "noise/budget/pair.go", "|| g.unit != better.unit {", "{"},
+	{"a replaced record of a sample as one that is added", "noise/budget/pair.go", "\t\t\tx.fraction = 1\n", ""},
 	{"a sample of records that are replaced", "noise/budget/subsample.go", "if g.unit.relation != AddRemove || p.rho > 0", "if p.rho > 0"},
 	{"a sample of two releases for one", "noise/budget/subsample.go", "p.muSquares == 0 && p.kinds.at(0).count == 1", "p.muSquares == 0"},
 }
