@@ -12,7 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
-// Entry is what one row gives to one key: the value counts only if the Params have Min and Max.
+// Entry is what one row gives to one key. The value counts if the Params have Min and Max, Values
+// or Levels.
 type Entry struct {
 	Key   string
 	Value float64
@@ -20,10 +21,10 @@ type Entry struct {
 
 // UserGroups takes pairs of a user and an [Entry], in any number and order, and gives one encoded
 // release, a groupby.Groups[string]: the keys of at least some tens of users, although nobody lists
-// the keys, with the number of users of each; with Min and Max in the Params also the sum and the
-// mean by key of the users' values. It is (ε, δ)-private for one user with all rows, however many
-// these are and wherever they come from. Rows without a user, with the empty string, are those of
-// one user.
+// the keys, with the number of users of each; with Min and Max in the Params, or Values, also the
+// sum and the mean by key of the users' values, and with Levels their quantiles. It is (ε,
+// δ)-private for one user with all rows, however many these are and wherever they come from. Rows
+// without a user, with the empty string, are those of one user.
 //
 // The rows go through a shuffle by user, in batches of many users: a bundle sends what it has for
 // each of 4096 parts of the users at once, which takes a hundredth of the time and memory of a
@@ -153,7 +154,7 @@ func (f *usersFn) ProcessElement(_ int, next func(*[]byte) bool, _ func([]byte))
 		for _, e := range entries {
 			keys, values = append(keys, e.Key), append(values, e.Value)
 		}
-		if f.Groups.Params.Min == f.Groups.Params.Max { // no values are asked for
+		if p := f.Groups.Params; p.Min == p.Max && !p.Values && p.Levels[0] == 0 { // no values are asked for
 			f.builder.AddUser(keys)
 		} else {
 			f.builder.AddUserValues(keys, values)

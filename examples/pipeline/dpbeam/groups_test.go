@@ -113,6 +113,31 @@ func TestListedGroups(t *testing.T) {
 	}
 }
 
+// Quantiles are of the users' values without a range as well, and so are sums, where it is learned.
+func TestLevelsAndValues(t *testing.T) {
+	const users = 6000
+	for _, p := range []groupby.Params{
+		{Epsilon: 2, Delta: 1e-6, Levels: [8]float64{.5, .9}},
+		{Epsilon: 4, Delta: 1e-6, Passes: 2, Values: true},
+	} {
+		var g groupby.Groups[string]
+		if err := g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 8))); err != nil {
+			t.Fatal(err)
+		}
+		if p.Values {
+			if lo, hi := g.SumInterval("by1", 1-1e-9); !(lo <= 3*users && 3*users <= hi && hi-lo < users) {
+				t.Errorf("sum in [%v, %v]", lo, hi)
+			}
+			continue
+		}
+		// each user has 1 and 2, one of which is drawn: half have 1
+		lo, hi := g.QuantileInterval("by1", .9, 1-1e-9)
+		if x := g.Quantile("by1", .9); !(math.Abs(x-2) < .05 && lo <= 2 && 2 <= hi) {
+			t.Errorf("%v in [%v, %v]", x, lo, hi)
+		}
+	}
+}
+
 // No user, and one, are released like any number; one is not shown.
 func TestFewUsers(t *testing.T) {
 	for users := range 2 {
