@@ -14,11 +14,14 @@ var made = []set{
 	{"zipf", func(seed uint64) []uint64 { // of exponent 1.1
 		return draw(seed, func(rng *rand.Rand) func() uint64 { return rand.NewZipf(rng, 1.1, 1, 1<<20-1).Uint64 })
 	}},
-	{"heavy", func(seed uint64) []uint64 { // half on 500 keys, half on all
+	{"heavy", func(seed uint64) []uint64 { // half on 500 keys, of weights from .65 to 1.35, half on all
 		return draw(seed, func(rng *rand.Rand) func() uint64 {
 			return func() uint64 {
-				if rng.IntN(2) == 0 {
-					return rng.Uint64N(500)
+				key := rng.Uint64N(500)
+				for heavy := rng.IntN(2) == 0; heavy; key = rng.Uint64N(500) {
+					if 1.35*rng.Float64() < 0.65+0.7*float64(key)/500 {
+						return key
+					}
 				}
 				return rng.Uint64N(1 << 20)
 			}
