@@ -130,7 +130,7 @@ func TestIntervalsOfSums(t *testing.T) {
 	for _, key := range zipfKeys(n, 1<<20) {
 		plain = append(plain, int(key))
 	}
-	releases := dptest.Full(1000, 40)
+	releases := dptest.Full(400, 40)
 	for name, stream := range map[string][]int{"Zipf": plain, "drifting": drifting(n, 16)} {
 		truth := map[int]float64{}
 		for _, key := range stream {

@@ -73,6 +73,9 @@ func TestCorrelatedMarginal(t *testing.T) {
 			}
 			draws := dptest.Fewer(n, few)
 			if dptest.Long() {
+				draws = 30 * n
+			}
+			if dptest.Deep() {
 				draws = 100 * n
 			}
 			dptest.Alarm(t, 1e-10)

@@ -44,17 +44,20 @@ func TestHeavySamplersFollowTheirLaw(t *testing.T) {
 	require.Less(t, samplePValue(flat, stairs, 0.0625, 200, n), 1e-10, "another γ must be noticed")
 }
 
-// Ten million draws of twelve laws, of all families; each test rejects a right sampler with
-// probability 1e-10.
+// Three million draws of twelve laws, of all families, with -deep ten million; each test rejects a
+// right sampler with probability 1e-10.
 func TestLongHeavySamplers(t *testing.T) {
 	dptest.NeedsLong(t)
-	laws := heavyLaws(t, 1)
+	laws, n := heavyLaws(t, 1), 3_000_000
+	if dptest.Deep() {
+		n = 10_000_000
+	}
 	for i := range 12 {
 		d := laws[i*(len(laws)-1)/11]
 		s := d.distribution.(sampled)
 		step := math.Exp2(math.Round(math.Log2(spread(d) / 4)))
 		dptest.Alarm(t, 1e-10)
-		require.Greater(t, samplePValue(s, s, step, 200, 10_000_000), 1e-10, "%s on %g", d.name, step)
+		require.Greater(t, samplePValue(s, s, step, 200, n), 1e-10, "%s on %g", d.name, step)
 	}
 }
 

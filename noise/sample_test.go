@@ -141,6 +141,9 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 				}
 				draws := dptest.Fewer(n, few)
 				if dptest.Long() {
+					draws = 30 * n
+				}
+				if dptest.Deep() {
 					draws = 100 * n
 				}
 				p := samplePValue(d, law, c.step, reach, draws)

@@ -484,7 +484,7 @@ func TestExact(t *testing.T) {
 			streams := [][]int{{0, 0, 0, 0}, {tau, 0, 0, 0}, {0, tau, 1, 0}, {tau - 1, 0, 0, 1}}
 			if dptest.Long() {
 				streams = nil
-				every := 5
+				every := 11
 				if dptest.Deep() {
 					every = 1
 				}

@@ -17,7 +17,7 @@ import (
 // half of δ. Two sketches with the whole δ exceed it. TestSketchesExact computes what this counts.
 func TestSketchesAreAudited(t *testing.T) {
 	dptest.NeedsLong(t)
-	n := int64(200_000)
+	n := int64(60_000)
 	for _, c := range []struct{ counters, others int }{{1, 0}, {2, 3}} {
 		p := Params{Epsilon: 1, Delta: 0.05, Spans: spansOf(1, 2), Discovery: spansOf(1, 2), Counters: c.counters}.normal()
 		shown := func(whole bool) (hits int64) {
@@ -109,6 +109,10 @@ func TestSketchesExact(t *testing.T) {
 				for _, b := range words(most) {
 					streams = append(streams, stream{a, b}, stream{append(slices.Clone(high), a...), b})
 				}
+			}
+			if !dptest.Deep() { // every third, which has high keys as often
+				n := 0
+				streams = slices.DeleteFunc(streams, func(stream) bool { n++; return n%3 != 1 })
 			}
 		}
 		for _, x := range streams {

@@ -10,12 +10,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-// A hundred thousand steps of a thousand known keys, with -deep a million: memory stays flat, of
+// Thirty thousand steps of a thousand known keys, with -deep a million: memory stays flat, of
 // the Builder and of a Timeline that forgets, and so do the guarantee and the error. The times are
 // logged.
 func TestManySteps(t *testing.T) {
 	dptest.NeedsLong(t)
-	steps := 100_000
+	steps := 30_000
 	if dptest.Deep() {
 		steps = 1_000_000
 	}
