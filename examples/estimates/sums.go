@@ -14,7 +14,7 @@ var made = []set{
 	{"zipf", func(seed uint64) []uint64 { // of exponent 1.1
 		return draw(seed, func(rng *rand.Rand) func() uint64 { return rand.NewZipf(rng, 1.1, 1, 1<<20-1).Uint64 })
 	}},
-	{"heavy", func(seed uint64) []uint64 { // half on 500 keys, of weights from .65 to 1.35, half on all
+	{"heavy", func(seed uint64) []uint64 { // half on 500 keys of weights .65 to 1.35, half on all
 		return draw(seed, func(rng *rand.Rand) func() uint64 {
 			return func() uint64 {
 				key := rng.Uint64N(500)
