@@ -154,7 +154,8 @@ func (f *usersFn) ProcessElement(_ int, next func(*[]byte) bool, _ func([]byte))
 		for _, e := range entries {
 			keys, values = append(keys, e.Key), append(values, e.Value)
 		}
-		if p := f.Groups.Params; p.Min == p.Max && !p.Values && p.Levels[0] == 0 { // no values are asked for
+		// no values are asked for
+		if p := f.Groups.Params; p.Min == p.Max && !p.Values && p.Levels[0] == 0 {
 			f.builder.AddUser(keys)
 		} else {
 			f.builder.AddUserValues(keys, values)
