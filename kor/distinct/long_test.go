@@ -308,3 +308,38 @@ func TestLongCohorts(t *testing.T) {
 		}
 	}
 }
+
+// Shares and numbers of users, half of ε each: errors in points of a percent, and in percent.
+func TestLongFrequencies(t *testing.T) {
+	dptest.NeedsLong(t)
+	rng := rand.New(rand.NewPCG(41, 42))
+	for _, c := range []struct {
+		epsilon float64
+		users   int
+		stated  []float64 // of the five shares, and of the number of users
+	}{
+		{1, 300, []float64{1.84, 1.73, 1.82, 1.72, 1.80, 1.34}}, {1, 3000, []float64{0.53, 0.43, 0.36, 0.30, 0.42, 1.01}},
+		{1, 30_000, []float64{0.61, 0.49, 0.37, 0.27, 0.43, 1.42}}, {1, 300_000, []float64{0.68, 0.54, 0.41, 0.30, 0.47, 1.52}}, {0.1, 30, nil},
+	} {
+		runs := deep(1000, 150)
+		var off [6]figures
+		for range runs {
+			f := sharesOf(t, Params{Epsilon: c.epsilon, Cells: 2048, Levels: 22}, rng, c.users)
+			for i, truth := range trueShares {
+				lo, hi := f.ShareInterval(i+1, 0.95)
+				off[i].add(100*f.Share(i+1), 100*truth, 100*lo, 100*hi)
+			}
+			lo, hi := f.Users().Interval(0.95)
+			n := 100 / float64(c.users)
+			off[5].add(n*f.Users().Estimate(), 100, n*lo, n*hi)
+		}
+		slack := 1 / math.Sqrt(float64(runs))
+		for i, f := range off {
+			require.GreaterOrEqual(t, f.coverage(), 0.94-slack, "%v: %d", c, i)
+			if c.stated != nil {
+				t.Logf("%d users, %d: ± %.3g (%v), coverage %.3f", c.users, i, f.rmse(), c.stated[i], f.coverage())
+				require.LessOrEqual(t, f.rmse(), c.stated[i]*(1.03+2*slack), "%v: %d", c, i)
+			}
+		}
+	}
+}
