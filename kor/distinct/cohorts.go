@@ -91,19 +91,18 @@ func (b *CohortBuilder) addMany(keys []uint64) {
 
 func (b *CohortBuilder) seed() hashing.Seed { return b.params.Seed }
 
-func (s *cohortState) set(key uint64) {
-	if cell := s.place.cell(key); cell < uint64(len(s.stamps)) {
-		today, first := uint16(s.today), s.stamps[cell]&^0xff
-		if first == 0 {
-			first = today << 8
-		}
-		s.stamps[cell] = first | today
-	}
-}
+func (s *cohortState) set(key uint64) { s.setAll([]uint64{key}) }
 
 func (s *cohortState) setAll(keys []uint64) {
+	place, stamps, today := &s.place, s.stamps, uint16(s.today)
 	for _, key := range keys {
-		s.set(key)
+		if cell := place.cell(key); cell < uint64(len(stamps)) {
+			first := stamps[cell] &^ 0xff
+			if first == 0 {
+				first = today << 8
+			}
+			stamps[cell] = first | today
+		}
 	}
 }
 

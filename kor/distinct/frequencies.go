@@ -125,25 +125,25 @@ func (b *FrequencyBuilder) addMany(keys []uint64) {
 
 func (b *FrequencyBuilder) seed() hashing.Seed { return b.params.Seed }
 
-func (s *frequencyState) visit(key uint64) {
-	s.place.set(s.table, key)
-	cell, f := bits.Mul64(uint64(len(s.cells)), s.place.word(key))
-	s.meet(cell, f&^0xff|1)
-}
+func (s *frequencyState) visit(key uint64) { s.visitAll([]uint64{key}) }
 
 func (s *frequencyState) visitAll(keys []uint64) {
+	place, table, cells, most := &s.place, s.table, s.cells, uint64(s.most)
 	for _, key := range keys {
-		s.visit(key)
+		word := place.word(key)
+		place.mark(table, word)
+		cell, f := bits.Mul64(uint64(len(cells)), word)
+		meet(&cells[cell], f&^0xff|1, most)
 	}
 }
 
-// meet puts a key with its count into a cell: the larger f stays, and equal ones add up.
-func (s *frequencyState) meet(cell, key uint64) {
-	switch old := s.cells[cell]; {
+// meet puts a key with its count, up to most, into a cell: the larger f stays, and equal ones add up.
+func meet(cell *uint64, key, most uint64) {
+	switch old := *cell; {
 	case old>>8 < key>>8 || old == 0:
-		s.cells[cell] = key
+		*cell = key
 	case old>>8 == key>>8:
-		s.cells[cell] = old&^0xff | min(old&0xff+key&0xff, uint64(s.most))
+		*cell = old&^0xff | min(old&0xff+key&0xff, most)
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *frequencyState) absorb(o *frequencyState) error {
 	}
 	for cell, key := range o.cells {
 		if key != 0 {
-			s.meet(uint64(cell), key)
+			meet(&s.cells[cell], key, uint64(s.most))
 		}
 	}
 	return nil

@@ -10,29 +10,37 @@ import (
 // below half of 1 − confidence, and of the estimate, which can lie beyond them where there are
 // about as many ones as cells.
 func (c *curve) interval(t, confidence float64) (lo, hi float64) {
-	const steps = 44 // in ln(x + n), over an interval of at most 55
 	each := (1 - confidence) / 2
-	from := math.Log(c.cells)
+	from := math.Log(c.cells) // of ln(x + n)
 	to := from + c.top()
 	at := func(y float64) float64 { return max(math.Exp(y)-c.cells, 0) }
-	// Of T̃ the probability of at most t is that of T + a continuous noise being at most t + ½.
-	least := func(y float64) float64 { return c.atMost(t+0.5, at(y)) - each }
-	most := func(y float64) float64 { return c.atLeast(t-0.5, at(y)) - each }
+	// Of T̃ the probability of at least t is that of T + a continuous noise being at least t − ½.
+	most := func(y float64) float64 { return c.atLeast(t-0.5, at(-y)) - each }
+	hi = c.upper(t, confidence)
 	switch {
-	case least(to) > 0:
-		hi = math.Inf(1)
-	case least(from) > 0:
-		hi = at(search.Root(from, to, steps, least))
-	}
-	switch {
-	case most(from) > 0 || most(to) <= 0 && hi == 0:
-	case most(to) <= 0: // more ones than there are cells, and by far
+	case most(-from) > 0 || most(-to) <= 0 && hi == 0:
+	case most(-to) <= 0: // more ones than there are cells, and by far
 		lo = at(to)
 	default:
-		lo = at(search.Root(from, to, steps, most))
+		lo = at(-search.LeastRoot(-to, -from, most))
 	}
 	estimate := max(c.estimate(t), 0)
 	return min(lo, estimate), max(hi, estimate)
+}
+
+// upper returns the upper end, but for the estimate.
+func (c *curve) upper(t, confidence float64) float64 {
+	from := math.Log(c.cells)
+	to := from + c.top()
+	at := func(y float64) float64 { return max(math.Exp(y)-c.cells, 0) }
+	least := func(y float64) float64 { return c.atMost(t+0.5, at(y)) - (1-confidence)/2 }
+	switch {
+	case least(to) > 0:
+		return math.Inf(1)
+	case least(from) > 0:
+		return at(search.LeastRoot(from, to, least))
+	}
+	return 0
 }
 
 // atMost returns Pr[T̃ ≤ t | x] for a half-integer t.

@@ -63,10 +63,12 @@ func (h *placement) cell(key uint64) uint64 {
 	return h.starts[bits.Len64(f|1)] + cell
 }
 
-// set sets the bit of a key. It is at written out, so that it is inlined.
-func (h *placement) set(table []uint64, key uint64) {
-	hi, lo := bits.Mul64(h.k1, key^h.k0)
-	cell, f := bits.Mul64(h.cells, (hi^lo)*h.k2)
+// set sets the bit of a key.
+func (h *placement) set(table []uint64, key uint64) { h.mark(table, h.word(key)) }
+
+// mark sets the bit of a key whose word is t.
+func (h *placement) mark(table []uint64, t uint64) {
+	cell, f := bits.Mul64(h.cells, t)
 	if word := h.starts[bits.Len64(f|1)] + cell>>6; word < uint64(len(table)) {
 		table[word] |= 1 << (cell & 63)
 	}

@@ -29,25 +29,24 @@ func (p Params) sumOf(n numbers, terms []term, within ...func(class int) bool) *
 		s.within = append(s.within, p.union(n, in))
 	}
 	law, _ := p.classLaw() // of a release, so no error
-	for i := range terms {
-		a := &terms[i]
-		c := p.union(n, a.in)
-		a.x = c.Estimate()
-		for j, b := range terms[:i+1] {
-			var inA, inB, both float64
-			for class := range n {
-				if a.in(class) {
-					inA++
-				}
-				if b.in(class) {
-					inB++
-				}
-				if a.in(class) && b.in(class) {
-					both++
-				}
+	var both [4][4]float64 // numbers of classes
+	for class := range n {
+		var in [4]float64
+		for i, a := range terms {
+			if a.in(class) {
+				in[i] = 1
 			}
-			s.noise[i][j] = law.Variance() * (both - inA*inB/float64(len(n)))
-			s.nested[i][j] = both == min(inA, inB)
+			for j := range i + 1 {
+				both[i][j] += in[i] * in[j]
+			}
+		}
+	}
+	for i := range terms {
+		c := p.union(n, terms[i].in)
+		terms[i].x = c.Estimate()
+		for j := range i + 1 {
+			s.noise[i][j] = law.Variance() * (both[i][j] - both[i][i]*both[j][j]/float64(len(n)))
+			s.nested[i][j] = both[i][j] == min(both[i][i], both[j][j])
 		}
 	}
 	return s
@@ -120,8 +119,7 @@ func (s *sum) most(confidence float64) float64 {
 	least := math.Inf(1)
 	for _, c := range s.within {
 		if each := 1 - 0.08*(1-confidence); each < 1 {
-			_, hi := c.Interval(each)
-			least = min(least, hi)
+			least = min(least, max(c.upper(c.ones, each), c.Estimate()))
 		}
 	}
 	return least
@@ -137,14 +135,14 @@ func (s *sum) nearest(most float64) float64 {
 
 // StdErr is the square root of the variance at the estimate.
 func (s *sum) StdErr() float64 {
-	_, variance, _ := s.at(s.nearest(s.most(0.95)))
-	if e := s.Estimate(); s.ratio {
-		if math.IsNaN(e) {
-			return math.Inf(1)
-		}
-		return math.Sqrt(variance) / s.terms[len(s.terms)-1].x
+	_, variance, _ := s.at(max(s.Estimate(), 0))
+	if !s.ratio {
+		return math.Sqrt(variance)
 	}
-	return math.Sqrt(variance)
+	if math.IsNaN(variance) {
+		return math.Inf(1)
+	}
+	return math.Sqrt(variance) / s.terms[len(s.terms)-1].x
 }
 
 // Interval returns the t that are not rejected. The quantile of the normal law is corrected for the

@@ -138,15 +138,14 @@ func (b *WindowBuilder) addMany(keys []uint64) {
 	private.Use(b.windowSecret, (*windowState).setAll, keys)
 }
 
-func (s *windowState) set(key uint64) {
-	if cell := s.place.cell(key); cell < uint64(len(s.stamps)) {
-		s.stamps[cell] = s.today
-	}
-}
+func (s *windowState) set(key uint64) { s.setAll([]uint64{key}) }
 
 func (s *windowState) setAll(keys []uint64) {
+	place, stamps, today := &s.place, s.stamps, s.today
 	for _, key := range keys {
-		s.set(key)
+		if cell := place.cell(key); cell < uint64(len(stamps)) {
+			stamps[cell] = today
+		}
 	}
 }
 
