@@ -137,7 +137,8 @@ func (s *frequencyState) visitAll(keys []uint64) {
 	}
 }
 
-// meet puts a key with its count, up to most, into a cell: the larger f stays, and equal ones add up.
+// meet puts a key with its count, up to most, into a cell: the larger f stays, and equal ones add
+// up.
 func meet(cell *uint64, key, most uint64) {
 	switch old := *cell; {
 	case old>>8 < key>>8 || old == 0:

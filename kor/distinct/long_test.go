@@ -255,10 +255,10 @@ func TestLongPairs(t *testing.T) {
 	}
 }
 
-// The cohorts of 14 days, 60,000 users, ε in all, n = 2048: the standard errors, and that errors are
-// these. Users come first after a time that is exponential of mean 3 days, and last after one of
-// mean 5 more: of 17,200 who are new on day 1, 14,070 are back on day 2 or later, 4230 from day 8
-// on, 1270 on day 14; and 2840 of those who are new on day 4, from day 8 on.
+// The cohorts of 14 days, 60,000 users, ε in all, n = 2048: the standard errors, and that errors
+// are these. Users come first after a time that is exponential of mean 3 days, and last after one
+// of mean 5 more: of 17,200 who are new on day 1, 14,070 are back on day 2 or later, 4230 from day
+// 8 on, 1270 on day 14; and 2840 of those who are new on day 4, from day 8 on.
 func TestLongCohorts(t *testing.T) {
 	dptest.NeedsLong(t)
 	rng := rand.New(rand.NewPCG(39, 40))
