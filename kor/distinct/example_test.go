@@ -39,9 +39,10 @@ func Example() {
 	fmt.Println("between 43000 and 57000:", s.Estimate() > 43_000 && s.Estimate() < 57_000)
 	fmt.Println("50000 is in the interval:", lo <= 50_000 && 50_000 <= hi)
 	fmt.Println(s)
-	// Output: between 43000 and 57000: true 50000 is in the interval: true distinct.Sketch: a count
-	// of keys, no bits, 22 levels of 1216 cells, ε = 1 for one key with all its occurrences, added
-	// or removed
+	// Output:
+	// between 43000 and 57000: true
+	// 50000 is in the interval: true
+	// distinct.Sketch: a count of keys, no bits, 22 levels of 1216 cells, ε = 1 for one key with all its occurrences, added or removed
 }
 
 // Two parties that show each other nothing but releases learn how many users they have together and
