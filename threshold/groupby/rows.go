@@ -181,6 +181,13 @@ func (s *rows[U, K]) state() *state[K] {
 	}
 	t := table[K]{index: s.keys, cells: make([]cell, len(s.keys.keys)), marks: make([]uint64, len(s.keys.keys))}
 	next := newState(s.params, s.law, way, t, 0)
+	if way == keeping { // room for all, so that no slice grows by copying
+		pairs := 0
+		for i := range s.pairs.parts {
+			pairs += len(s.pairs.parts[i].words)
+		}
+		next.users = users{ends: make([]int, 0, len(s.users.keys)), keys: make([]uint32, 0, pairs), sums: make([]int64, 0, pairs*s.params.columns())}
+	}
 	var last *part
 	for q, of := range s.pairs.all {
 		if last != nil && q != last {

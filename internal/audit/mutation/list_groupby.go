@@ -49,7 +49,7 @@ var groupbyMutations = []mutation{
 	{"scales with noise for one half octave", "threshold/groupby/internal/ranges/release.go", "sd = step(u, shareScales, 2*float64(reach))", "sd = step(u, shareScales, 2*min(float64(reach), 1))"},
 	{"sums of values without noise", "threshold/groupby/internal/ranges/release.go", "s.Values[k] += noise()", "s.Values[k] += 0 * noise()"},
 	{"what values are like without noise", "threshold/groupby/internal/ranges/release.go", "float64(n+noise())", "float64(n+0*noise())"},
-	{"zeros have a magnitude", "threshold/groupby/internal/ranges/release.go", "\t\t\tif v != 0 {\n\t\t\t\town[bin", "\t\t\tif true {\n\t\t\t\town[bin"},
+	{"zeros have a magnitude", "threshold/groupby/internal/ranges/release.go", "\t\t\tif v != 0 {\n\t\t\t\tb :=", "\t\t\tif true {\n\t\t\t\tb :="},
 	{"scales as far apart as magnitudes", "threshold/groupby/internal/ranges/choose.go", "const widest = 12", "const widest = 200"},
 	{"a norm that depends on how others number keys", "threshold/groupby/internal/ranges/release.go", "slices.Sort(squares)", "_ = slices.Sort[[]float64]"},
 	{"learned values at half the noise", "threshold/groupby/calibration.go", "squared = 1\n", "squared = 0.25\n"},

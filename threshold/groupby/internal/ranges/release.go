@@ -89,16 +89,26 @@ func noisy(sums []int64, noise func() int64) []float64 {
 // magnitudes returns step A before its noise. A value of 0 has no magnitude.
 func magnitudes(users Users) []int64 {
 	sums, own := make([]int64, bins), make([]int64, bins)
+	var met []int // the bins that the user has
+	var counts []int64
 	for _, values := range users {
-		clear(own)
+		met, counts = met[:0], counts[:0]
 		for _, v := range values {
 			if v != 0 {
-				own[bin(math.Abs(v))]++
+				b := bin(math.Abs(v))
+				if own[b]++; own[b] == 1 {
+					met = append(met, b)
+				}
 			}
 		}
-		histogram(own)
-		for b, n := range own {
-			sums[b] += n
+		slices.Sort(met)
+		for _, b := range met {
+			counts = append(counts, own[b])
+			own[b] = 0
+		}
+		histogram(counts)
+		for i, n := range counts {
+			sums[met[i]] += n
 		}
 	}
 	return sums
