@@ -273,7 +273,7 @@ type Plan struct {
 	// RankError is, for each of the Levels, by how many users the rank of a
 	// quantile is off, on average, where users have up to 4 keys, and the key
 	// many times as many of them on either side. Of a key of n users quantiles
-	// are unknown where fewer than three times as many are on one.
+	// are unknown where too few are on one: see [Groups.Quantile].
 	RankError [8]float64
 	// Blind is, with Values, about how many users with values in shown keys it
 	// takes to learn anything of their range, where that spans a factor of ten or

@@ -24,14 +24,35 @@ func (p *Params) ranks(s spread) []float64 {
 // value is.
 //
 // It is NaN where it is unknown: the key is not shown, or has too few users on one side of the
-// quantile, fewer than 3·Plan.RankError of the level. For p99 that is soon so. It is also NaN for a
-// level that was not released.
+// quantile: always below 3·Plan.RankError of the level, and mostly below 6 to 9 times that, as the
+// value could then be one that nobody has, far outside. So p99 needs some 20,000 users of the key
+// at ε = 1. It is also NaN for a level that was not released.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	e, i, shown := g.quantile(key, level)
-	if !shown || i < 0 || !(min(level, 1-level)*g.count(e) >= leastErrors*g.law.ranks[i]) {
+	if !shown || i < 0 || !(min(level, 1-level)*g.count(e) >= leastErrors*g.law.ranks[i]) || !g.plausible(e, i, level) {
 		return math.NaN()
 	}
 	return g.law.scale.value(e.cells[3*i+1])
+}
+
+// plausible reports whether it is likelier that a quantile was drawn among the values than from the
+// empty cells beyond them, which are many where the range is wide. Where s users should be on a
+// side, each empty cell weighs e^{−s/r} of one at the quantile, r its rank error. The cut on the
+// other side of the quantile is among the values. So the cells between the two are what an error
+// would have had to choose from, and the released weight of the cell and beyond is about 0 after
+// an error, s otherwise: the ratio of its densities is the other factor.
+func (g *Groups[K]) plausible(e group[K], i int, level float64) bool {
+	cuts, cell, n := edges(e.cells), e.cells[3*i+1], g.count(e)
+	low, high := slices.Index(cuts, cell), slices.Index(cuts, cell+1)
+	variance := g.law.spread.weigh * g.law.spread.weigh / (spreadUnit * spreadUnit)
+	if g.params.pure() {
+		variance *= 2
+	}
+	side := func(cells uint32, s, weight float64, weights int) bool {
+		return 1+math.Log1p(float64(cells)) <= s/g.law.ranks[i]+s*(2*weight-s)/(2*variance*float64(weights))
+	}
+	return side(e.cells[3*i+2]-cell, level*n, g.rank(e, 0, high)/spreadUnit, high+1) &&
+		side(cell-e.cells[3*i], (1-level)*n, -g.rank(e, 1, low)/spreadUnit, len(cuts)-low)
 }
 
 // quantile returns the group of a key, and the number of the level, −1 if there is none.

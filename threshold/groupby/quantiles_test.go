@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/cryptotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -410,4 +411,39 @@ func TestLevelsAreChecked(t *testing.T) {
 	// The law of the results: c·max(q, 1 − q)·√D·U, U = Cσ/√f, of the seven eighths that draw.
 	one := planned(Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.9}})
 	require.InEpsilon(t, 1.125*0.9*2*4.22511/math.Sqrt(7./24), one.RankError[0], 1e-3)
+}
+
+// Where a key has few users beyond a quantile, cells that nobody's value is in can be drawn, and
+// the range has many: three in four of these p99 were above all values, by a factor of 10¹⁰ and
+// more. Nearly all of them are unknown instead; with enough users they are not. (The noise is
+// fixed.)
+func TestNoQuantileFarOutside(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, c := range []struct{ users, outside, unknown int }{{12_000, 1, 20}, {40_000, 0, 1}} {
+		const runs = 20
+		outside, unknown := 0, 0
+		for range runs {
+			b, err := New[int](Params{Epsilon: 1, Delta: 1e-8, Levels: [8]float64{.5, .9, .99}})
+			require.NoError(t, err)
+			largest := 0.0
+			for range c.users {
+				x := math.Exp(3 + rng.NormFloat64())
+				largest = max(largest, x)
+				b.AddUserValues([]int{1}, []float64{x})
+			}
+			g, err := b.Release()
+			require.NoError(t, err)
+			require.Less(t, g.Quantile(1, .9), largest)
+			switch x := g.Quantile(1, .99); {
+			case x != x:
+				unknown++
+			case x > 1.5*largest:
+				outside++
+			}
+		}
+		t.Logf("%d users: of %d, %d far outside, %d unknown", c.users, runs, outside, unknown)
+		require.LessOrEqual(t, outside, c.outside)
+		require.LessOrEqual(t, unknown, c.unknown)
+	}
 }
