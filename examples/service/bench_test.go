@@ -24,7 +24,7 @@ func BenchmarkRead(b *testing.B) {
 	var record []byte
 	for b.Loop() {
 		var events, malformed int
-		if record, events, malformed = appendEvents(record[:0], body); events != 10_000 || malformed > 0 {
+		if record, events, malformed = appendEvents(record[:0], body, false); events != 10_000 || malformed > 0 {
 			b.Error(events)
 		}
 	}
@@ -36,7 +36,7 @@ func BenchmarkCount(b *testing.B) {
 	c := testConfig(b)
 	c.elements = 1 << 20 // so that all count
 	s := mustOpen(b, c)
-	record, _, _ := appendEvents(nil, []byte(batch(10_000)))
+	record, _, _ := appendEvents(nil, []byte(batch(10_000)), false)
 	for b.Loop() {
 		s.count(record)
 	}
@@ -49,7 +49,7 @@ func BenchmarkTake(b *testing.B) {
 	c.elements = 1 << 20 // so that all count
 	s := mustOpen(b, c)
 	s.store.db.NoSync = *noSync
-	record, _, _ := appendEvents(nil, []byte(batch(10_000)))
+	record, _, _ := appendEvents(nil, []byte(batch(10_000)), false)
 	for b.Loop() {
 		r := request{record, make(chan error, 1)}
 		require.NoError(b, s.take([]request{r}))

@@ -38,7 +38,7 @@ func startChild(t *testing.T, kill <-chan time.Time, c config, args ...string) *
 	t.Helper()
 	p := &child{Cmd: exec.Command(os.Args[0])}
 	p.Env = append(os.Environ(), childVariable+"="+strings.Join(append(args, "-address 127.0.0.1:0 -operator 127.0.0.1:0 -store", c.store,
-		"-epsilon", fmt.Sprint(c.epsilon), "-delta", fmt.Sprint(c.delta), "-elements", fmt.Sprint(c.elements), "-step", c.step.String()), " "))
+		"-epsilon", fmt.Sprint(c.epsilon), "-delta", fmt.Sprint(c.delta), "-elements", fmt.Sprint(c.elements), "-reports", fmt.Sprint(c.reports), "-step", c.step.String()), " "))
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	p.Stderr = &p.errors
@@ -162,7 +162,7 @@ func TestKilled(t *testing.T) {
 	}
 	c.step = 30 * time.Millisecond
 	s := mustOpen(t, c)
-	require.Equal(t, "ε = 352 of 352 at δ = 1e-9, 2 releases, for one user within any 168 steps (at most 2 elements), added or removed", s.ledger.String())
+	require.Equal(t, "ε = 352 of 352 at δ = 1e-9, 3 releases, for one user within any 168 steps (at most 2 elements), added or removed", s.ledger.String())
 	for path, data := range seen {
 		recorder := newRecorder(s, path)
 		require.Equal(t, data, recorder.Body.Bytes(), path)
@@ -234,7 +234,7 @@ func TestTerminated(t *testing.T) {
 func TestOpenStepSurvives(t *testing.T) {
 	c := exactConfig(t)
 	send := func(s *service, from, to int) {
-		record, _, _ := appendEvents(nil, []byte(lines(from, to, "event")))
+		record, _, _ := appendEvents(nil, []byte(lines(from, to, "event")), false)
 		require.NoError(t, s.take([]request{{record, make(chan error, 1)}}))
 	}
 	again := func(s *service) *service {

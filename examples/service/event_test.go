@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +22,7 @@ func TestReadEvents(t *testing.T) {
 	}, "\r\n")
 	want := []event{{"u", "tea"}, {"v", "café"}, {long, long}, {"u", "tea"}}
 	for _, end := range []string{"", "\n", "\r\n \n"} {
-		record, events, malformed := appendEvents(recordOf(event{"a", "b"}), []byte(body+end))
+		record, events, malformed := appendEvents(recordOf(event{"a", "b"}), []byte(body+end), false)
 		require.Equal(t, append([]event{{"a", "b"}}, want...), eventsOf(record))
 		require.Equal(t, []int{4, 9}, []int{events, malformed})
 	}
@@ -51,7 +53,11 @@ func FuzzEvents(f *testing.F) {
 		`{"user":"` + "\xff" + `","key":"\n"}`, `{"user":"a","key":"b","key":"c"}`, `{"user":"u","key":"","key":""}`, "{\"user\":\"u\",\"key\":\"a\"}\r\n{\"user\":\"u\",\"key\":\"b\"}\n"} {
 		f.Add([]byte(s))
 	}
+	for _, number := range []string{"12.5", "-0.25", "0", "1e3", "01", "-", "1.", ".5", "null", `"x"`, "1 ", "7}", strings.Repeat("9", 400)} {
+		f.Add([]byte(`{"user":"u","key":"a","value":` + number + "}\n"))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
+		checkValues(t, body)
 		var want []event
 		bad := 0
 		for line := range bytes.Lines(body) {
@@ -64,10 +70,52 @@ func FuzzEvents(f *testing.F) {
 				want = append(want, e)
 			}
 		}
-		record, events, malformed := appendEvents(nil, body)
+		record, events, malformed := appendEvents(nil, body, false)
 		if got := eventsOf(record); !slices.Equal(got, want) || events != len(want) || malformed != bad {
 			t.Errorf("%q: %q, %d and %d malformed; encoding/json says %q, %d malformed", body, got, events, malformed, want, bad)
 		}
 		eventsOf(body)
 	})
+}
+
+// checkValues compares the events with values of a body with those of encoding/json.
+func checkValues(t *testing.T, body []byte) {
+	var want, got []string
+	bad := 0
+	say := func(e event, value float64) string { return fmt.Sprintf("%q %q %x", e.User, e.Key, value) }
+	for line := range bytes.Lines(body) {
+		var e valuedEvent
+		switch line = bytes.TrimSpace(line); {
+		case len(line) == 0:
+		case json.Unmarshal(line, &e) != nil || !name([]byte(e.User)) || !name([]byte(e.Key)):
+			bad++
+		case e.Value == nil:
+			want = append(want, say(e.event, math.NaN()))
+		default:
+			want = append(want, say(e.event, *e.Value))
+		}
+	}
+	record, events, malformed := appendEvents(nil, body, true)
+	for rest := string(record); rest != ""; {
+		var e event
+		var value float64
+		e, rest = cutEvent(rest)
+		value, rest = cutValue(rest)
+		got = append(got, say(e, value))
+	}
+	if !slices.Equal(got, want) || events != len(want) || malformed != bad {
+		t.Errorf("%q: %q, %d and %d malformed; encoding/json says %q, %d malformed", body, got, events, malformed, want, bad)
+	}
+}
+
+// Values are read where the service wants them, and are nowhere otherwise.
+func TestReadValues(t *testing.T) {
+	body := []byte(`{"user":"u","key":"a","value":-12.5}` + "\n" + `{"user":"u","key":"a"}` + "\n" + `{"user":"u","key":"a","value":"x"}`)
+	record, events, malformed := appendEvents(nil, body, false)
+	require.Equal(t, []int{3, 0}, []int{events, malformed})
+	require.Equal(t, []event{{"u", "a"}, {"u", "a"}, {"u", "a"}}, eventsOf(record))
+	record, events, malformed = appendEvents(nil, body, true)
+	require.Equal(t, []int{2, 1}, []int{events, malformed})
+	require.Len(t, record, 2*(3+3+8))
+	checkValues(t, body)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dpsketch/dpsketch/misragries/series"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 	encoded = "application/octet-stream"
 )
 
-// buffers are what a request is read into, used again for others.
+// buffers hold a request while it is read. Later requests use them again.
 type buffers struct {
 	body   bytes.Buffer
 	record []byte
@@ -32,14 +34,16 @@ func (s *service) handler() http.Handler {
 	mux.HandleFunc("GET /windows/{from}/{to}", s.getWindow)
 	mux.HandleFunc("GET /slices/{step}", s.getSlice)
 	mux.HandleFunc("GET /users", s.getUsers)
+	mux.HandleFunc("GET /reports", s.getLastReport)
+	mux.HandleFunc("GET /reports/{day}", s.getReport)
 	mux.HandleFunc("GET /budget", s.getBudget)
 	mux.HandleFunc("GET /{$}", s.published.getPage)
 	return mux
 }
 
-// postEvents takes all events of a request, or none: 413 and 400 for a body that is too large or
-// cannot be read, 503 when the service stops, after which the events may be taken or not. The
-// answer does not say how many events count: that depends on what else the users did.
+// postEvents takes all events of a request, or none. The status is 413 for a body that is too large,
+// 400 for one that cannot be read, and 503 when the service stops: then the events may be taken or
+// not. The answer does not say how many events count, as that depends on what else the users did.
 func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 	answer := struct {
 		Taken     int    `json:"taken"`
@@ -57,7 +61,7 @@ func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		status, answer.Error = http.StatusBadRequest, "the body cannot be read to its end"
 	default:
-		b.record, answer.Taken, answer.Malformed = appendEvents(b.record[:0], b.body.Bytes())
+		b.record, answer.Taken, answer.Malformed = appendEvents(b.record[:0], b.body.Bytes(), s.head.valued())
 		if answer.Taken > 0 {
 			err = s.send(b.record)
 		}
@@ -69,7 +73,6 @@ func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 		s.buffers.Put(b)
 	}
 	s.metrics.requests.WithLabelValues(strconv.Itoa(status)).Inc()
-	s.metrics.events.Add(float64(answer.Taken))
 	s.metrics.malformed.Add(float64(answer.Malformed))
 	writeJSON(w, status, answer)
 }
@@ -115,27 +118,61 @@ func (s *service) writeWindow(w http.ResponseWriter, from, to int) {
 // getSlice serves a slice as it was published, the same bytes for ever.
 func (s *service) getSlice(w http.ResponseWriter, r *http.Request) {
 	step, err := strconv.Atoi(r.PathValue("step"))
-	if err != nil || step < 0 || step >= s.published.steps() {
-		// what the store has beyond that is not published yet
+	if err != nil {
 		notFound(w)
 		return
 	}
-	data, err := s.store.slice(step)
-	if err != nil || data == nil {
+	slice := new(series.Slice[string])
+	if s.writeReleased(w, r, slicesBucket, step, slice) {
+		writeJSON(w, http.StatusOK, slice)
+	}
+}
+
+// getLastReport serves the report of the last day.
+func (s *service) getLastReport(w http.ResponseWriter, _ *http.Request) {
+	last := s.published.lastReport()
+	if last == nil {
 		notFound(w)
 		return
+	}
+	writeJSON(w, http.StatusOK, last)
+}
+
+// getReport serves the report of a day as it was published, the same bytes for ever.
+func (s *service) getReport(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(r.PathValue("day"))
+	if err != nil || n < 0 || n > s.published.steps()/day {
+		notFound(w)
+		return
+	}
+	groups := new(groupby.Groups[string])
+	if s.writeReleased(w, r, reportsBucket, (n+1)*day-1, groups) {
+		writeJSON(w, http.StatusOK, s.published.describeReport((n+1)*day, groups))
+	}
+}
+
+// writeReleased writes what a step has released, encoded, if the client accepts that. Else it
+// decodes it into v and returns true, so that the caller answers.
+func (s *service) writeReleased(w http.ResponseWriter, r *http.Request, bucket []byte, step int, v encoding.BinaryUnmarshaler) bool {
+	if step < 0 || step >= s.published.steps() { // the store may have steps that are not published yet
+		notFound(w)
+		return false
+	}
+	data, err := s.store.released(bucket, step)
+	if err != nil || data == nil {
+		notFound(w)
+		return false
 	}
 	if strings.Contains(r.Header.Get("Accept"), encoded) {
 		w.Header().Set("Content-Type", encoded)
 		_, _ = w.Write(data) // the client may be gone
-		return
+		return false
 	}
-	slice := new(series.Slice[string])
-	if err := slice.UnmarshalBinary(data); err != nil {
+	if err := v.UnmarshalBinary(data); err != nil {
 		notFound(w)
-		return
+		return false
 	}
-	writeJSON(w, http.StatusOK, slice)
+	return true
 }
 
 func (s *service) getUsers(w http.ResponseWriter, _ *http.Request) {
@@ -147,7 +184,7 @@ func (s *service) getBudget(w http.ResponseWriter, _ *http.Request) {
 }
 
 func notFound(w http.ResponseWriter) {
-	writeJSON(w, http.StatusNotFound, map[string]string{"error": "there is no such window or slice"})
+	writeJSON(w, http.StatusNotFound, map[string]string{"error": "nothing is published there"})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

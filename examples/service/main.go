@@ -21,12 +21,13 @@ import (
 	"github.com/dpsketch/dpsketch/misragries/series"
 )
 
-const usage = `service counts events and publishes the frequent keys among them, privately, for any window of
-time, and the number of different users.
+const usage = `service counts events and publishes, privately: the frequent keys of any window of time, the number
+of distinct users, and every day the distinct users of each key.
 
-An event is a line of JSON: who did it, and what is counted.
+An event is a line of JSON: the user, the key that is counted, and a value if -min and -max say so.
 
     {"user":"u-4711","key":"/index.html"}
+    {"user":"u-4711","key":"/index.html","value":12.5}
 
     curl --data-binary @events.jsonl http://127.0.0.1:8080/events
 
@@ -35,12 +36,14 @@ An event is a line of JSON: who did it, and what is counted.
     GET  /windows/24        the last 24 steps: keys, estimates and intervals
     GET  /windows/100/124   steps 100 to 123
     GET  /slices/100        what was released at the end of step 100; encoded with Accept: application/octet-stream
-    GET  /users             different users of each 168 steps, a number after each 24
-    GET  /budget            what is spent, once for all time
+    GET  /users             distinct users of each 168 steps, a number after each 24
+    GET  /reports           the last day's report: the distinct users of each key, quantiles of values
+    GET  /reports/7         the report of day 7, steps 168 to 191; encoded as slices are
+    GET  /budget            what is spent on what, once for all time
 
 and on the second address, for the operator alone, as exact counts are private:
 
-    GET  /metrics           for Prometheus
+    GET  /metrics           for Prometheus; also which share of the events counts
 
 flags:
 `
@@ -53,6 +56,8 @@ type config struct {
 	grace             time.Duration // how long requests under way may take when the service ends
 	epsilon, delta    float64
 	elements          int
+	reports           float64 // share of ε and δ
+	min, max          float64 // of a value; both 0: no values
 	known             int
 	counters          int
 	published         int
@@ -60,12 +65,12 @@ type config struct {
 
 // keys are the Params of the series.
 func (c config) keys() series.Params {
-	return series.Params{Epsilon: c.epsilon * (1 - usersShare), Delta: c.delta, Spans: [8]int{1, 4, day, week}, Discovery: [8]int{1, day, week},
+	return series.Params{Epsilon: c.epsilon * (1 - usersShare - c.reports), Delta: c.delta * (1 - c.reports), Spans: [8]int{1, 4, day, week}, Discovery: [8]int{1, day, week},
 		Counters: c.counters, MaxKnown: c.known, MaxElements: c.elements}
 }
 
-// users are the Params of the number of different users of a period, of which any 168 steps meet
-// two: 12 KB of state, and an error of some 1.2 % beside the noise.
+// users are the Params of the number of distinct users of a period. Any 168 steps meet two periods.
+// The state takes 12 KB, and the error is about 1.2 % beside the noise.
 func (c config) users(seed hashing.Seed) distinct.Params {
 	return distinct.Params{Epsilon: c.epsilon * usersShare / 2, Cells: 4096, Levels: 24, Seed: seed}
 }
@@ -92,11 +97,14 @@ func parse(args []string, stdout, stderr io.Writer) (config, error) {
 	flags.StringVar(&c.store, "store", "service.db", "the one `file` of the service: budget, private state, releases")
 	flags.DurationVar(&c.step, "step", time.Hour, "length of a step")
 	flags.Float64Var(&c.epsilon, "epsilon", 1, "ε of all that is ever published, for what one user does in any 168 steps")
-	flags.Float64Var(&c.delta, "delta", 1e-8, "δ of the same: far below one over the number of users")
-	flags.IntVar(&c.elements, "elements", 10, "the events that count of one user in 168 steps, on average; half of them at once")
-	flags.IntVar(&c.known, "keys", 1000, "the most keys that are published in a step")
-	flags.IntVar(&c.counters, "counters", 0, "0 counts all keys exactly; else the counters that bound the memory for keys that are not known yet")
-	flags.IntVar(&c.published, "published", 0, "refuse a store, such as a backup, in which fewer `steps` are published than these")
+	flags.Float64Var(&c.delta, "delta", 1e-8, "δ of all that is ever published: choose it far below one over the number of users")
+	flags.IntVar(&c.elements, "elements", 10, "how many events of one user count in 168 steps, on average; half of them at once")
+	flags.Float64Var(&c.reports, "reports", 0.25, "the daily reports' `share` of ε and δ, at most 0.5; 0 switches them off")
+	flags.Float64Var(&c.min, "min", 0, "the smallest `value` of an event, with -max: then reports have quantiles of values")
+	flags.Float64Var(&c.max, "max", 0, "the largest `value` of an event: larger ones count as this")
+	flags.IntVar(&c.known, "keys", 1000, "the most keys that a step publishes")
+	flags.IntVar(&c.counters, "counters", 0, "0 counts all keys exactly; else so many counters bound the memory for keys that are not known yet")
+	flags.IntVar(&c.published, "published", 0, "refuse a store with fewer published `steps` than this, such as an old backup")
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}

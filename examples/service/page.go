@@ -37,6 +37,11 @@ type page struct {
 	Bars              []bar
 	Lines             lineChart
 	Users             columnChart
+	Report            *report // of the last day; nil without reports and before the first one
+	ReportDay         string
+	ReportBars        []bar
+	ReportValues      [][]string // of keys: the key and its quantiles
+	Reports           bool
 	Width, Height     float64
 	Epsilon, Delta    string
 	Factor            string
@@ -76,7 +81,7 @@ func (p *published) getPage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(html) // the client may be gone
 }
 
-// page returns the page for a window, nil if there is none of that length. It is drawn once a step.
+// page returns the page for a window, nil if no window has that length. It is drawn once a step.
 func (p *published) page(length int) ([]byte, error) {
 	p.drawing.Lock()
 	defer p.drawing.Unlock()
@@ -104,13 +109,13 @@ func (p *published) page(length int) ([]byte, error) {
 	return html.Bytes(), nil
 }
 
-// describe says what the page is of, and what is promised.
+// describe returns a page without pictures: its windows, and what is promised.
 func (p *published) describe(length, steps int) (c page, found bool) {
 	epsilon, delta := p.ledger.Budget()
 	h := p.head
 	c = page{Steps: steps, Now: h.end(steps).Format("Monday, January 2, 15:04 MST"), Width: chartWidth, Height: chartHeight,
 		Epsilon: decimal(epsilon), Delta: decimal(delta), Factor: decimal(math.Exp(epsilon)), Elements: h.Keys.MaxElements, Burst: (h.Keys.MaxElements + 1) / 2,
-		Hour: h.name(1), Day: h.name(day), Period: h.name(week), Began: h.Started.Format("January 2, 2006, 15:04 MST"), Spent: p.ledger.String()}
+		Reports: h.Reports.Epsilon > 0, Hour: h.name(1), Day: h.name(day), Period: h.name(week), Began: h.Started.Format("January 2, 2006, 15:04 MST"), Spent: p.ledger.String()}
 	for _, n := range shownWindows {
 		c.Tabs = append(c.Tabs, tab{h.name(n), n, n == length})
 		if n == length {
@@ -132,6 +137,7 @@ func (p *published) draw(c *page, length, steps int) error {
 	top := rows(window, mostBars)
 	c.Bars = drawBars(top)
 	c.Users = drawUsers(p.visitors(), p.head)
+	c.drawReport(p.lastReport())
 
 	keys := make([][]reading, min(len(top), mostLines))
 	first := p.first() + length // the first step in which a window can end
@@ -151,6 +157,34 @@ func (p *published) draw(c *page, length, steps int) error {
 	}
 	c.Lines = drawLines(keys)
 	return nil
+}
+
+// drawReport draws the first keys of a day's report, and lists the quantiles of their values.
+func (c *page) drawReport(r *report) {
+	if r == nil {
+		return
+	}
+	c.Report, c.ReportDay = r, r.Begin.Format("Jan 2, 15:04")+" to "+r.End.Format("Jan 2, 15:04 MST")
+	var top []row
+	for _, line := range r.Keys[:min(len(r.Keys), mostBars)] {
+		top = append(top, line.row)
+		if line.Quantiles == nil {
+			continue
+		}
+		list := []string{line.Key}
+		for _, q := range line.Quantiles {
+			if q.Value == nil {
+				list = append(list, "–")
+			} else {
+				list = append(list, decimal(*q.Value))
+			}
+		}
+		c.ReportValues = append(c.ReportValues, list)
+	}
+	c.ReportBars = drawBars(top)
+	for i := range c.ReportBars {
+		c.ReportBars[i].Number = -1 // there are no lines of them
+	}
 }
 
 // drawBars draws the keys of a window.

@@ -6,26 +6,29 @@ import (
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
 const confidence = 0.95
 
 // published is all that has been published. It is public: any number of goroutines may read it and
-// compute from it, and nothing of that costs any budget.
+// compute from it, which costs no budget.
 type published struct {
-	head   head
-	ledger *budget.Ledger
+	head    head
+	ledger  *budget.Ledger
+	promise string // of all reports
 
 	mu       sync.RWMutex
 	timeline *series.Timeline[string]
 	users    []users
+	last     *report // nil before the first one
 
 	drawing sync.Mutex
 	pages   map[int][]byte // for each window, as of drawn
 	drawn   int            // steps
 }
 
-// users is how many different users there were from the beginning of a period to the end of a step.
+// users is the number of distinct users from the beginning of a period to the end of a step.
 type users struct {
 	From     int      `json:"from"` // the first step
 	To       int      `json:"to"`   // the step after the last one
@@ -42,29 +45,40 @@ type row struct {
 	High     *float64 `json:"high"` // null where there is no bound
 }
 
-func newPublished(h head, l *budget.Ledger) (*published, error) {
+// newPublished returns what is published before the first step. The reports have a share of ε and δ.
+func newPublished(h head, l *budget.Ledger, share float64) (*published, error) {
 	t, err := series.NewTimeline[string](h.Keys)
-	return &published{head: h, ledger: l, timeline: t}, err
+	epsilon, delta := l.Budget()
+	promise := budget.ApproxDP(epsilon*share, delta*share, l.Unit()).String()
+	return &published{head: h, ledger: l, timeline: t, promise: promise}, err
 }
 
 // restore adds what an earlier run has published, encoded.
-func (p *published) restore(slice, visitors []byte) error {
+func (p *published) restore(slice, visitors, report []byte) error {
 	s := new(series.Slice[string])
 	if err := s.UnmarshalBinary(slice); err != nil {
 		return err
 	}
-	if visitors == nil {
-		return p.add(s, nil)
+	var r *distinct.Running
+	if visitors != nil {
+		r = new(distinct.Running)
+		if err := r.UnmarshalBinary(visitors); err != nil {
+			return err
+		}
 	}
-	r := new(distinct.Running)
-	if err := r.UnmarshalBinary(visitors); err != nil {
-		return err
+	var g *groupby.Groups[string]
+	if report != nil {
+		g = new(groupby.Groups[string])
+		if err := g.UnmarshalBinary(report); err != nil {
+			return err
+		}
 	}
-	return p.add(s, r)
+	return p.add(s, r, g)
 }
 
-// add publishes the slice of the next step and, where one has been released, the number of users.
-func (p *published) add(s *series.Slice[string], r *distinct.Running) error {
+// add publishes the slice of the next step, and at the end of a day the number of users and the
+// report; else these are nil.
+func (p *published) add(s *series.Slice[string], r *distinct.Running, g *groupby.Groups[string]) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.timeline.Append(s); err != nil {
@@ -76,6 +90,9 @@ func (p *published) add(s *series.Slice[string], r *distinct.Running) error {
 		low, high := r.Interval(confidence)
 		u.Low, u.High = low, finite(high)
 		p.users = append(p.users, u)
+	}
+	if g != nil {
+		p.last = p.describeReport(to, g)
 	}
 	if to%week == 0 && to > keep {
 		p.timeline.Forget(to - keep)
@@ -114,6 +131,13 @@ func (p *published) visitors() []users {
 	return p.users[:len(p.users):len(p.users)]
 }
 
+// lastReport returns the report of the last day, nil before the first one.
+func (p *published) lastReport() *report {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.last
+}
+
 // rows lists the n keys with the largest estimates, the largest first.
 func rows(w *series.Window[string], n int) []row {
 	list := []row{}
@@ -128,7 +152,7 @@ func rowOf(w *series.Window[string], key string) row {
 	return row{key, max(w.Estimate(key), 0), low, finite(high)}
 }
 
-// finite returns nil for a bound that is none.
+// finite returns nil where there is no bound.
 func finite(bound float64) *float64 {
 	if bound > 1<<62 {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -13,28 +14,31 @@ import (
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
 const (
-	day      = 24        // steps between two numbers of different users
-	week     = 7 * day   // the longest of the Spans: the period of the numbers of different users
-	keep     = 53 * week // steps that windows can be of
-	mostLog  = 64 << 20  // bytes of events before the state is stored without a step
+	day      = 24        // steps of a report, and between two numbers of distinct users
+	week     = 7 * day   // steps of the longest of the Spans, and of a period of distinct users
+	keep     = 53 * week // steps that are kept
+	mostLog  = 64 << 20  // bytes of logged events at which the state is stored
 	mostTake = 16 << 20  // bytes of events in one transaction
 )
 
 // errStopped says that the service takes no more events.
 var errStopped = errors.New("the service is stopping; it may have taken these events or not")
 
-// service counts events, and releases a slice at the end of each step. One goroutine, in run, owns
-// the builders and writes to the store; handlers send it requests, and read what is published.
+// service counts events and releases a slice at the end of each step, and a report at the end of
+// each day. One goroutine, in run, owns the builders and writes to the store. Handlers send it
+// requests, and read what is published.
 type service struct {
 	store    *store
 	head     head
 	ledger   *budget.Ledger
 	keys     *series.Builder[string]
 	visitors *distinct.RunningBuilder
-	logged   int // bytes of events that the stored state does not contain
+	reports  *reports // nil without reports
+	logged   int      // bytes of events that the stored state does not contain
 
 	buffers   sync.Pool // of *buffers
 	requests  chan request
@@ -43,20 +47,26 @@ type service struct {
 	metrics   *metrics
 }
 
-// request is the events of one request, and where the answer goes.
+// request has the events of one request, and where the answer goes.
 type request struct {
 	record []byte     // as appendEvents makes it
 	answer chan error // buffered
 }
 
-// open opens the store, or begins a series and spends its budget, and takes up where the last run
-// ended. It fails if the flags ask for another series than the one that is there.
+// open opens the store and goes on where the last run ended. In an empty store it begins a series
+// and spends its budget. It fails if the store has a series of other flags.
 func open(c config, now time.Time) (s *service, err error) {
 	if c.step <= 0 {
 		return nil, fmt.Errorf("the step is %v: want more than 0", c.step)
 	}
 	if c.elements < 1 {
 		return nil, fmt.Errorf("%d elements of a user count: want at least 1", c.elements)
+	}
+	if !(c.reports >= 0 && c.reports <= 0.5) {
+		return nil, fmt.Errorf("the reports' share is %v: want 0 to 0.5", c.reports)
+	}
+	if c.reports == 0 && (c.min != 0 || c.max != 0) {
+		return nil, errors.New("values need reports: leave out -min and -max, or give -reports a share")
 	}
 	st, err := openStore(c.store)
 	if err != nil {
@@ -72,7 +82,7 @@ func open(c config, now time.Time) (s *service, err error) {
 	if err := s.begin(c, now); err != nil {
 		return nil, err
 	}
-	if s.published, err = newPublished(s.head, s.ledger); err != nil {
+	if s.published, err = newPublished(s.head, s.ledger, c.reports); err != nil {
 		return nil, err
 	}
 	s.metrics = newMetrics(s)
@@ -95,6 +105,14 @@ func (s *service) begin(c config, now time.Time) error {
 	if s.visitors, err = distinct.NewRunningBuilder(want.Users); err != nil {
 		return err
 	}
+	if c.reports > 0 {
+		if want.Reports, err = reportParams(c.epsilon*c.reports, c.delta*c.reports, c.min, c.max); err != nil {
+			return fmt.Errorf("the reports: %w", err)
+		}
+	}
+	if s.reports, err = newReports(want.Reports); err != nil {
+		return err
+	}
 	if s.head = want; found {
 		if h != want {
 			return fmt.Errorf("%s holds another series (%+v): take its flags, or another file and another budget", c.store, h)
@@ -102,7 +120,7 @@ func (s *service) begin(c config, now time.Time) error {
 		s.ledger = new(budget.Ledger)
 		return s.ledger.UnmarshalBinary(spent)
 	}
-	if s.ledger, err = spend(c.epsilon, c.delta, want.Keys, want.Users); err != nil {
+	if s.ledger, err = want.spend(c.epsilon, c.delta, c.reports); err != nil {
 		return err
 	}
 	if spent, err = s.ledger.MarshalBinary(); err != nil {
@@ -115,8 +133,8 @@ func (s *service) begin(c config, now time.Time) error {
 	return s.store.create(want, spent, empty)
 }
 
-// restore publishes once more what was published, takes up the private state, and counts the events
-// that came after it. It refuses a store in which less is published than somebody has seen.
+// restore publishes again what was published, restores the private state, and counts the events that
+// came after it. It refuses a store with fewer published steps than somebody has seen.
 func (s *service) restore(seen int) error {
 	var records [][]byte
 	st, err := s.store.load(s.published.restore, func(record []byte) { records = append(records, bytes.Clone(record)) })
@@ -127,6 +145,9 @@ func (s *service) restore(seen int) error {
 		return err
 	}
 	if err := s.visitors.RestorePrivateState(st.users); err != nil {
+		return err
+	}
+	if err := s.reports.restore(st.rows); err != nil {
 		return err
 	}
 	for _, record := range records {
@@ -140,27 +161,36 @@ func (s *service) state() (st state, err error) {
 	if st.keys, err = s.keys.AppendPrivateState(nil); err != nil {
 		return st, err
 	}
-	st.users, err = s.visitors.AppendPrivateState(nil)
+	if st.users, err = s.visitors.AppendPrivateState(nil); err != nil {
+		return st, err
+	}
+	st.rows, err = s.reports.state()
 	return st, err
 }
 
-// count counts the events of a record in the open step, and returns how many of them did not count
-// as keys: the builder bounds what counts of a user.
-func (s *service) count(record []byte) (not int) {
-	for rest := string(record); rest != ""; {
+// count counts the events of a record in the open step. It returns how many there are, and how many
+// of them had no token, so that their keys did not count.
+func (s *service) count(record []byte) (events, not int) {
+	value := math.NaN()
+	for rest := string(record); rest != ""; events++ {
 		var e event
-		if e, rest = cutEvent(rest); s.head.Keys.Counters > 0 {
+		e, rest = cutEvent(rest)
+		if s.head.valued() {
+			value, rest = cutValue(rest)
+		}
+		s.reports.add(e, value)
+		if s.head.Keys.Counters > 0 {
 			e.Key = strings.Clone(e.Key) // sketches would keep the whole record alive
 		}
 		not += 1 - s.keys.AddFor(e.User, []string{e.Key})
 		s.visitors.Add(hashing.Fingerprint(s.head.Users.Seed, e.User))
 	}
-	return not
+	return events, not
 }
 
-// run takes requests and ends a step for each value from due, until the context ends. An error is
-// of the store: what is on the disk is then unknown, and nothing more is taken or published. The
-// next run reads what is there.
+// run takes requests and ends a step for each value from due, until the context ends. An error comes
+// from the store. Then nobody knows what is on the disk, and nothing more is taken or published. The
+// next run reads the disk.
 func (s *service) run(ctx context.Context, due <-chan struct{}) error {
 	defer close(s.stopped)
 	for {
@@ -193,8 +223,8 @@ func (s *service) queued(first request) []request {
 	return list
 }
 
-// take brings requests to the disk, counts their events, and answers. What is answered without an
-// error is counted once, whatever happens to the process.
+// take brings requests to the disk, counts their events, and answers. Events that were answered
+// without an error are counted exactly once, also if the process crashes.
 func (s *service) take(list []request) error {
 	records := make([][]byte, len(list))
 	for i, r := range list {
@@ -205,7 +235,7 @@ func (s *service) take(list []request) error {
 		return err // stopped tells those who wait
 	}
 	for _, r := range list {
-		s.metrics.uncounted.Add(float64(s.count(r.record)))
+		s.metrics.count(s.count(r.record))
 		r.answer <- nil
 	}
 	if s.logged < mostLog {
@@ -214,9 +244,9 @@ func (s *service) take(list []request) error {
 	return s.save(nil)
 }
 
-// step ends a step: it draws what is released, brings it to the disk in one transaction with the
-// state after it, and publishes it then. What a crash in between leaves behind is published by the
-// next run, or was never seen by anybody.
+// step ends a step. It draws what is released, brings it to the disk in one transaction with the
+// state after it, and then publishes it. After a crash before the transaction nobody has seen what
+// was drawn, and the next run draws again. After a crash after it the next run publishes the same bytes.
 func (s *service) step() error {
 	slice, err := s.keys.Step()
 	if err != nil {
@@ -225,11 +255,23 @@ func (s *service) step() error {
 	steps := slice.Step() + 1
 	e := &ended{step: slice.Step()}
 	var users *distinct.Running
+	var groups *groupby.Groups[string]
 	if steps%day == 0 {
 		if users, err = s.visitors.Step(); err != nil {
 			return err
 		}
 		if e.users, err = users.MarshalBinary(); err != nil {
+			return err
+		}
+	}
+	if steps%day == 0 && s.reports != nil {
+		if groups, err = s.reports.rows.Release(); err != nil {
+			return err
+		}
+		if e.report, err = groups.MarshalBinary(); err != nil {
+			return err
+		}
+		if s.reports, err = newReports(s.head.Reports); err != nil {
 			return err
 		}
 	}
@@ -245,7 +287,7 @@ func (s *service) step() error {
 	if err := s.save(e); err != nil {
 		return err
 	}
-	return s.published.add(slice, users)
+	return s.published.add(slice, users, groups)
 }
 
 // save stores the state, with what a step has released, if one has ended.
@@ -261,8 +303,8 @@ func (s *service) save(e *ended) error {
 	return nil
 }
 
-// send hands the record of some events to run and waits until it is on the disk. After an error it
-// may be there or not, and run may still read it.
+// send hands a record to run and waits until it is on the disk. After an error the record may be on
+// the disk or not, and run may still read it.
 func (s *service) send(record []byte) error {
 	r := request{record, make(chan error, 1)}
 	select {
@@ -281,7 +323,7 @@ func (s *service) send(record []byte) error {
 // end returns when a number of steps have ended.
 func (h head) end(steps int) time.Time { return h.Started.Add(time.Duration(steps) * h.Step) }
 
-// catchUp ends the steps that ended while nobody ran.
+// catchUp ends the steps whose time passed while the service was down.
 func (s *service) catchUp(ctx context.Context, now func() time.Time) error {
 	for ctx.Err() == nil && !now().Before(s.head.end(s.published.steps()+1)) {
 		if err := s.step(); err != nil {

@@ -40,15 +40,15 @@ var monday = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
 func testConfig(t testing.TB) config {
 	return config{address: "127.0.0.1:0", operator: "127.0.0.1:0", store: filepath.Join(t.TempDir(), "service.db"), step: time.Hour, grace: time.Second,
-		epsilon: 2, delta: 1e-6, elements: 5, known: 1000}
+		epsilon: 2, delta: 1e-6, elements: 5, known: 1000, reports: 0.25}
 }
 
-// exactConfig has so little noise that estimates are the counts: known keys have noise of ε = 16.5
-// for one element, so a draw is other than 0 with a probability of 1.4e-7. Two events of a user
-// count, so that one which is counted twice shows.
+// exactConfig has so little noise that estimates are the counts: known keys have noise of ε = 15.8
+// for one element, so a draw is not 0 with a probability of 2.7e-7. Two events of a user count, so
+// an event that is counted twice is seen.
 func exactConfig(t testing.TB) config {
 	c := testConfig(t)
-	c.epsilon, c.delta, c.elements = 352, 1e-9, 2
+	c.epsilon, c.delta, c.elements, c.reports = 352, 1e-9, 2, 1./32
 	return c
 }
 
@@ -143,7 +143,7 @@ func TestOverHTTP(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &window))
 		require.Equal(t, want[0], window.From, path)
 		require.Equal(t, monday.Add(time.Duration(window.From)*time.Hour), window.Begin, path)
-		require.Equal(t, "ε = 264, δ = 1e-9 (hardly any protection) for one user within any 168 steps (at most 2 elements), added or removed", window.Guarantee)
+		require.Equal(t, "ε = 253, δ = 9.6875e-10 (hardly any protection) for one user within any 168 steps (at most 2 elements), added or removed", window.Guarantee)
 		require.Len(t, window.Keys, 2, path)
 		for _, k := range window.Keys {
 			truth := float64(want[1] * map[string]int{"tea": 300, "café": 100}[k.Key])
@@ -178,7 +178,7 @@ func TestOverHTTP(t *testing.T) {
 		require.InEpsilon(t, 400*(i+1), u.Estimate, 0.1)
 	}
 	_, text = get(t, server.URL+"/budget", "")
-	require.Contains(t, string(text), "ε = 352 of 352 at δ = 1e-9, 2 releases, for one user within any 168 steps")
+	require.Contains(t, string(text), "ε = 352 of 352 at δ = 1e-9, 3 releases, for one user within any 168 steps")
 }
 
 // A user counts once at once, and so many times within a week, whatever the requests, the keys, the
@@ -188,7 +188,7 @@ func TestUsersAreBounded(t *testing.T) {
 	c := exactConfig(t)
 	s := mustOpen(t, c)
 	answer := func(body string) string {
-		record, events, _ := appendEvents(nil, []byte(body))
+		record, events, _ := appendEvents(nil, []byte(body), false)
 		require.NoError(t, s.take([]request{{record, make(chan error, 1)}}))
 		return fmt.Sprint(events)
 	}

@@ -15,42 +15,46 @@ import (
 
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries/series"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
-// store is the one file of the service. What a step changes, it changes in one transaction: the
-// slice that will be published, the private state after it, and the events that the state now
-// contains. The budget is in it from the first transaction on. A transaction is on the disk when it
-// returns.
+// store is the one file of the service. The end of a step is one transaction: it stores what will be
+// published and the private state after it, and removes the events that the state now contains. The
+// first transaction stores the budget. A transaction is on the disk when it returns.
 type store struct{ db *bbolt.DB }
 
 // The buckets of the store.
 var (
 	headBucket   = []byte("head")   // what the series is, its budget and the private state
 	slicesBucket = []byte("slices") // public: the slice of each step
-	// public: numbers of different users, by the step they end with
+	// public: numbers of distinct users, by the step they end with
 	usersBucket = []byte("users")
+	// public: daily reports, by the step they end with
+	reportsBucket = []byte("reports")
 	// private: records of requests that the state does not contain yet, in order
 	eventsBucket  = []byte("events")
-	headKey       = []byte("series")   // in headBucket, as are the next three
+	headKey       = []byte("series")   // in headBucket, as are the next four
 	budgetKey     = []byte("budget")   // the ledger
 	keysStateKey  = []byte("state")    // private: series.Builder
 	usersStateKey = []byte("visitors") // private: distinct.RunningBuilder
+	rowsStateKey  = []byte("rows")     // private: groupby.Rows of the open day
 )
 
-// storeLayout is the version of the store. Since 2 users have tokens.
-const storeLayout = 2
+// storeLayout is the version of the store. Since 2 users have tokens, since 3 there are reports.
+const storeLayout = 3
 
-// head says what the series is: public, and the same for ever.
+// head says what the series is. It is public and never changes.
 type head struct {
 	Layout  int           // of the store: see storeLayout
 	Started time.Time     // when step 0 began
 	Step    time.Duration // the length of a step
 	Keys    series.Params
 	Users   distinct.Params // of each period
+	Reports groupby.Params  // of each day; no ε: no reports
 }
 
-// state is the private state of both builders.
-type state struct{ keys, users []byte }
+// state is the private state of the three builders.
+type state struct{ keys, users, rows []byte }
 
 // openStore opens the file for one process at a time, or creates an empty one.
 func openStore(path string) (*store, error) {
@@ -61,16 +65,16 @@ func openStore(path string) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	// A process that was killed may have written what it could not sync. Nothing of it is published
-	// before it is on the disk.
+	// A process that was killed may have written what it could not sync. This sync comes before
+	// anything is published.
 	if err := errors.Join(db.Sync(), syncDir(filepath.Dir(path))); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
 	}
 	return &store{db}, nil
 }
 
-// syncDir brings the name of a new file to the disk. Where folders cannot be synced, as on Windows,
-// the file system sees to that.
+// syncDir brings the name of a new file to the disk. Windows cannot sync folders: there the file
+// system does it.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -89,7 +93,7 @@ func (s *store) create(h head, budget []byte, empty state) error {
 		return err
 	}
 	return s.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{headBucket, slicesBucket, usersBucket, eventsBucket} {
+		for _, name := range [][]byte{headBucket, slicesBucket, usersBucket, reportsBucket, eventsBucket} {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}
@@ -99,7 +103,7 @@ func (s *store) create(h head, budget []byte, empty state) error {
 	})
 }
 
-// head returns what the series is and its budget, or false in a store without one.
+// head returns what the series is and its budget. found is false in an empty store.
 func (s *store) head() (h head, budget []byte, found bool, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(headBucket)
@@ -112,11 +116,11 @@ func (s *store) head() (h head, budget []byte, found bool, err error) {
 	return h, budget, found, err
 }
 
-// log stores the records of requests whose events the state does not contain yet.
+// log stores records of requests, whose events the stored state does not contain yet.
 func (s *store) log(records [][]byte) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(eventsBucket)
-		b.FillPercent = 1 // they only ever come at the end
+		b.FillPercent = 1 // records are only ever added at the end
 		for _, record := range records {
 			n, err := b.NextSequence()
 			if err != nil {
@@ -130,15 +134,17 @@ func (s *store) log(records [][]byte) error {
 	})
 }
 
-// ended is what is published of a step, and what of the past may go.
+// ended is what a step publishes, and which old steps may go.
 type ended struct {
-	step         int
-	slice, users []byte // users is nil where nothing is released of them
-	forget       int    // steps before it are no longer needed
+	step   int
+	slice  []byte
+	users  []byte // nil where no day ends
+	report []byte // nil where no day ends, and without reports
+	forget int    // steps before this one are no longer needed
 }
 
-// save stores the state, which contains all events that were logged, and with it what was released
-// at the end of a step, if that is why the state has changed.
+// save stores the state, which contains all events that were logged. If a step has ended it also
+// stores what the step releases.
 func (s *store) save(st state, e *ended) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		err := errors.Join(putState(tx, st), tx.DeleteBucket(eventsBucket))
@@ -148,25 +154,25 @@ func (s *store) save(st state, e *ended) error {
 		if _, err := tx.CreateBucket(eventsBucket); err != nil || e == nil {
 			return err
 		}
-		slices, users := tx.Bucket(slicesBucket), tx.Bucket(usersBucket)
-		if slices.Get(number(e.step)) != nil {
+		if tx.Bucket(slicesBucket).Get(number(e.step)) != nil {
 			return fmt.Errorf("step %d is published", e.step)
 		}
-		if err := slices.Put(number(e.step), e.slice); err != nil {
-			return err
-		}
-		if e.users != nil {
-			if err := users.Put(number(e.step), e.users); err != nil {
+		for _, of := range []struct{ bucket, data []byte }{{slicesBucket, e.slice}, {usersBucket, e.users}, {reportsBucket, e.report}} {
+			b := tx.Bucket(of.bucket)
+			if of.data != nil {
+				err = b.Put(number(e.step), of.data)
+			}
+			if err = errors.Join(err, forget(b, e.forget)); err != nil {
 				return err
 			}
 		}
-		return errors.Join(forget(slices, e.forget), forget(users, e.forget))
+		return nil
 	})
 }
 
 func putState(tx *bbolt.Tx, st state) error {
 	b := tx.Bucket(headBucket)
-	return errors.Join(b.Put(keysStateKey, st.keys), b.Put(usersStateKey, st.users))
+	return errors.Join(b.Put(keysStateKey, st.keys), b.Put(usersStateKey, st.users), b.Put(rowsStateKey, st.rows))
 }
 
 // forget deletes what is older than a step.
@@ -180,14 +186,14 @@ func forget(b *bbolt.Bucket, before int) error {
 	return nil
 }
 
-// load reads the last state, what was published, and the records that came after it.
-func (s *store) load(published func(slice, users []byte) error, record func([]byte)) (st state, err error) {
+// load reads the last state, all that was published, and the records that came after the state.
+func (s *store) load(published func(slice, users, report []byte) error, record func([]byte)) (st state, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(headBucket)
-		st = state{bytes.Clone(b.Get(keysStateKey)), bytes.Clone(b.Get(usersStateKey))}
-		users := tx.Bucket(usersBucket)
+		st = state{bytes.Clone(b.Get(keysStateKey)), bytes.Clone(b.Get(usersStateKey)), bytes.Clone(b.Get(rowsStateKey))}
+		users, reports := tx.Bucket(usersBucket), tx.Bucket(reportsBucket)
 		err := tx.Bucket(slicesBucket).ForEach(func(step, slice []byte) error {
-			return published(slice, users.Get(step))
+			return published(slice, users.Get(step), reports.Get(step))
 		})
 		if err != nil {
 			return err
@@ -200,10 +206,10 @@ func (s *store) load(published func(slice, users []byte) error, record func([]by
 	return st, err
 }
 
-// slice returns the encoded slice of a step, nil if it is not there.
-func (s *store) slice(step int) (data []byte, err error) {
+// released returns what a bucket has of a step, encoded, or nil.
+func (s *store) released(bucket []byte, step int) (data []byte, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
-		data = bytes.Clone(tx.Bucket(slicesBucket).Get(number(step)))
+		data = bytes.Clone(tx.Bucket(bucket).Get(number(step)))
 		return nil
 	})
 	return data, err
