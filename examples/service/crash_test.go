@@ -167,15 +167,22 @@ func TestKilled(t *testing.T) {
 		recorder := newRecorder(s, path)
 		require.Equal(t, data, recorder.Body.Bytes(), path)
 	}
-	t.Logf("%d starts, %d of them until it listened; %d steps, %d slices seen", rounds, started, s.published.steps(), len(seen))
+	t.Logf("%d starts, %d of them until it listened; %d steps, %d slices and reports seen", rounds, started, s.published.steps(), len(seen))
 	require.NotEmpty(t, seen)
 	f.check(t, s)
 }
 
-// look asks for the last slices until the service is gone, and fails if one of them has changed.
+// look asks for the last slices and reports until the service is gone, and fails if one of them has
+// changed.
 func look(t *testing.T, url string, seen map[string][]byte) {
-	for step := len(seen); ; {
-		path := fmt.Sprintf("/slices/%d", step)
+	var paths []string // in the order in which they are published
+	for step := range 10_000 {
+		if paths = append(paths, fmt.Sprintf("/slices/%d", step)); step%day == day-1 {
+			paths = append(paths, fmt.Sprintf("/reports/%d", step/day))
+		}
+	}
+	for next := max(len(seen)-1, 0); ; {
+		path := paths[next]
 		request, err := http.NewRequest(http.MethodGet, url+path, nil)
 		if err != nil {
 			t.Error(err)
@@ -199,7 +206,7 @@ func look(t *testing.T, url string, seen map[string][]byte) {
 			t.Errorf("%s was published twice, with other bytes", path)
 		}
 		seen[path] = data
-		step++
+		next++
 	}
 }
 
@@ -271,7 +278,7 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, s.store.db.Close())
 	for name, change := range map[string]func(*config){
 		"ε": func(c *config) { c.epsilon++ }, "δ": func(c *config) { c.delta /= 2 }, "elements": func(c *config) { c.elements++ }, "keys": func(c *config) { c.known++ },
-		"counters": func(c *config) { c.counters = 10 }, "step": func(c *config) { c.step /= 2 }, "no step": func(c *config) { c.step = 0 },
+		"counters": func(c *config) { c.counters = 10 }, "reports": func(c *config) { c.reports /= 2 }, "no reports": func(c *config) { c.reports = 0 }, "values": func(c *config) { c.max = 1 }, "step": func(c *config) { c.step /= 2 }, "no step": func(c *config) { c.step = 0 },
 	} {
 		other := c
 		change(&other)

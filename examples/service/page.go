@@ -176,7 +176,7 @@ func (c *page) drawReport(r *report) {
 			if q.Value == nil {
 				list = append(list, "–")
 			} else {
-				list = append(list, decimal(*q.Value))
+				list = append(list, value(*q.Value))
 			}
 		}
 		c.ReportValues = append(c.ReportValues, list)
@@ -239,6 +239,15 @@ func article(name string) string {
 		return "an " + name
 	}
 	return "a " + name
+}
+
+// value writes a value of an event with three digits.
+func value(x float64) string {
+	if math.Abs(x) < 1000 {
+		return decimal(x)
+	}
+	rounded, _ := strconv.ParseFloat(decimal(x), 64)
+	return short(rounded)
 }
 
 // decimal writes a number with three digits, small ones as 1e-6.

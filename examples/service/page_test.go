@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,15 +81,15 @@ func TestPage(t *testing.T) {
 	require.NotContains(t, text, "http://")
 	require.NotContains(t, text, "https://")
 	require.Contains(t, text, template.HTMLEscapeString(hostile))
-	for _, want := range []string{"Top keys of the last day", "ε = 2", "δ = 1e-6", "at most 7.39 times", "Of one user 5 events count in a week on average, at most 3 at once", "Spent once", "48 steps published"} {
+	for _, want := range []string{"Top keys of the last day", "ε = 2", "δ = 1e-6", "at most 7.39 times", "Of one user 5 events count in a week on average, at most 3 at once", "Spent once", "48 steps published", "Distinct users by key", "Jun 2, 00:00 to Jun 3, 00:00 UTC"} {
 		require.Contains(t, text, want)
 	}
 	require.Same(t, &must(s.published.page(day))[0], &must(s.published.page(day))[0], "drawn once a step")
 }
 
 // TestPageInBrowser drives the page in a browser, if there is one: the windows can be chosen, the
-// pictures are there, nothing overlaps or sticks out, also on a telephone, and nothing is fetched
-// from elsewhere. With -update it makes page.png.
+// pictures are there, nothing overlaps or sticks out, also on telephones, and nothing is fetched from
+// elsewhere. With -update it makes page.png.
 func TestPageInBrowser(t *testing.T) {
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -121,25 +122,52 @@ func TestPageInBrowser(t *testing.T) {
 		require.NoError(t, chromedp.Do(ctx, chromedp.Click(fmt.Sprintf(`//nav/a[text()="%s"]`, name)), chromedp.WaitReady(`//h1[contains(., "last `+name+`")]`)))
 		found, err := chromedp.Run(ctx, chromedp.Evaluate[layout](measure))
 		require.NoError(t, err)
-		require.Equal(t, layout{Bars: mostBars, Lines: mostLines, Bands: found.Bands, Columns: (steps/day*day + week - 1) / week, Current: name}, found, name)
+		require.Equal(t, layout{Bars: mostBars, Lines: mostLines, Bands: found.Bands, Columns: (steps/day*day + week - 1) / week, Reported: found.Reported, Current: name}, found, name)
 		require.GreaterOrEqual(t, found.Bands, mostLines, name)
 	}
-	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 800), chromedp.Reload()))
-	found, err := chromedp.Run(ctx, chromedp.Evaluate[layout](measure))
-	require.NoError(t, err)
-	require.Empty(t, found.Wrong)
+	valued := httptest.NewServer(valuedService(t).handler())
+	defer valued.Close()
+	for values, url := range map[int]string{0: server.URL, len(valuedKeys): valued.URL} {
+		for _, width := range []int64{400, 390, 340} {
+			require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(width, 800), chromedp.Navigate(url)))
+			found, err := chromedp.Run(ctx, chromedp.Evaluate[layout](measure))
+			require.NoError(t, err)
+			require.Empty(t, found.Wrong, "%d pixels", width)
+			require.Equal(t, values, found.Values)
+			require.Positive(t, found.Reported)
+		}
+	}
 	if *update {
 		require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1040, 800), chromedp.Navigate(server.URL+"/?steps=1")))
 		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 		require.NoError(t, err)
-		require.Less(t, len(picture), 300_000)
+		require.Less(t, len(picture), 340_000)
 		require.NoError(t, os.WriteFile("page.png", picture, 0o644))
 	}
+}
+
+var valuedKeys = []string{"/", "/search?q=a+long+question+that+does+not+fit+on+a+telephone", "/docs"}
+
+// valuedService returns a service with a report that has quantiles.
+func valuedService(t testing.TB) *service {
+	c := exactConfig(t)
+	c.max = 1e6
+	s := mustOpen(t, c)
+	var body strings.Builder
+	for i := range 6000 {
+		fmt.Fprintf(&body, "{\"user\":\"%d\",\"key\":%q,\"value\":%d}\n", i, valuedKeys[i%3], i*150)
+	}
+	takeLines(t, s, body.String())
+	for range day {
+		require.NoError(t, s.step())
+	}
+	return s
 }
 
 // layout is what the browser has made of the page.
 type layout struct {
 	Bars, Lines, Bands, Columns int
+	Reported, Values            int // keys in the report, and keys with quantiles
 	Current                     string
 	Wrong                       string // what overlaps, sticks out, or came from elsewhere
 }
@@ -160,6 +188,7 @@ const measure = `(() => {
 	}
 	for (const r of performance.getEntriesByType("resource")) if (!r.name.endsWith("/favicon.ico")) wrong.push("fetched " + r.name);
 	return {Bars: all("#top tr").length, Lines: all(".line").length, Bands: all(".band").length, Columns: all(".column").length,
+		Reported: all("#report .bars").length, Values: all("#values tr").length && all("#values tr").length - 1,
 		Current: document.querySelector("nav [aria-current]").textContent, Wrong: wrong.join("; ")};
 })()`
 

@@ -150,9 +150,9 @@ type reportLine struct {
 // quantile is one of the users' values in a key.
 type quantile struct {
 	Level float64  `json:"level"`
-	Value *float64 `json:"value"` // null where the key has too few users to tell
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
+	Value *float64 `json:"value"` // null where too few users have a value
+	Low   float64  `json:"low"`
+	High  float64  `json:"high"`
 }
 
 // describeReport returns the report of the day that ends with a step, the largest numbers first.
@@ -166,17 +166,20 @@ func (p *published) describeReport(to int, g *groupby.Groups[string]) *report {
 			if level == 0 {
 				break
 			}
-			low, high := g.QuantileInterval(key, level, confidence)
-			line.Quantiles = append(line.Quantiles, quantile{level, known(g.Quantile(key, level)), known(low), known(high)})
+			q := quantile{Level: level, Value: known(g.Quantile(key, level))}
+			if q.Low, q.High = g.QuantileInterval(key, level, confidence); q.Low == g.Params().Min && q.High == g.Params().Max {
+				q.Value = nil // as where users sent no values
+			}
+			line.Quantiles = append(line.Quantiles, q)
 		}
 		r.Keys = append(r.Keys, line)
 	}
 	return r
 }
 
-// known returns nil for what is no number.
+// known returns nil for NaN.
 func known(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+	if x != x {
 		return nil
 	}
 	return &x

@@ -268,9 +268,11 @@ func TestMetrics(t *testing.T) {
 	defer operator.Close()
 	post(t, events.URL, lines(0, 2, "a")+"x\n")
 	due <- struct{}{}
-	post(t, events.URL, lines(0, 1, "a"))
 	_, text := get(t, operator.URL+"/metrics", "")
-	for _, want := range []string{"service_requests_total{code=\"200\"} 2\n", "service_events_total 3\n", "service_malformed_total 1\n", "service_uncounted_total 0\n", "service_steps_total 1\n",
+	require.Contains(t, string(text), "service_counted_ratio 1\n")
+	post(t, events.URL, strings.Repeat(lines(0, 1, "a"), 6)) // that user has two tokens left
+	_, text = get(t, operator.URL+"/metrics", "")
+	for _, want := range []string{"service_requests_total{code=\"200\"} 2\n", "service_events_total 8\n", "service_malformed_total 1\n", "service_uncounted_total 4\n", "service_counted_ratio 0.5\n", "service_steps_total 1\n",
 		"service_commit_seconds_count 3\n", "go_goroutines"} {
 		require.Contains(t, string(text), want)
 	}
@@ -340,7 +342,7 @@ func TestUsage(t *testing.T) {
 		require.Equal(t, 2, program(context.Background(), args, &out, &errs), "%q", args)
 		require.NotZero(t, errs.Len())
 	}
-	for _, args := range [][]string{{"-epsilon", "0"}, {"-step", "0s"}, {"-delta", "1"}, {"-counters", "-1"}, {"-elements", "-1"}, {"-elements", "0"}, {"-address", "nowhere:x"}, {"-store", "/dev/null/x"}} {
+	for _, args := range [][]string{{"-epsilon", "0"}, {"-step", "0s"}, {"-delta", "1"}, {"-counters", "-1"}, {"-elements", "-1"}, {"-elements", "0"}, {"-reports", "-0.1"}, {"-reports", "0.6"}, {"-reports", "NaN"}, {"-reports", "0", "-max", "5"}, {"-min", "5"}, {"-max", "NaN"}, {"-address", "nowhere:x"}, {"-store", "/dev/null/x"}} {
 		var out, errs bytes.Buffer
 		require.Equal(t, 1, program(context.Background(), append([]string{"-store", filepath.Join(t.TempDir(), "s.db")}, args...), &out, &errs), "%q", args)
 		require.NotZero(t, errs.Len())
@@ -348,7 +350,7 @@ func TestUsage(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Zero(t, program(context.Background(), []string{"-h"}, &out, &errs))
 	require.Zero(t, errs.Len())
-	for _, want := range []string{"-epsilon", `{"user":"u-4711","key":"/index.html"}`, "POST /events", "GET  /windows/24"} {
+	for _, want := range []string{"-epsilon", `{"user":"u-4711","key":"/index.html"}`, "POST /events", "GET  /windows/24", "GET  /reports", "-reports", "-max"} {
 		require.Contains(t, out.String(), want)
 	}
 }
