@@ -31,16 +31,20 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkCount measures the builders: one goroutine, which is all that counts.
+// BenchmarkCount measures the builders, which one goroutine owns, with and without reports.
 func BenchmarkCount(b *testing.B) {
-	c := testConfig(b)
-	c.elements = 1 << 20 // so that all count
-	s := mustOpen(b, c)
-	record, _, _ := appendEvents(nil, []byte(batch(10_000)), false)
-	for b.Loop() {
-		s.count(record)
+	for _, share := range []float64{0, 0.25} {
+		b.Run(fmt.Sprint("reports=", share), func(b *testing.B) {
+			c := testConfig(b)
+			c.elements, c.reports = 1<<20, share // so that all count
+			s := mustOpen(b, c)
+			record, _, _ := appendEvents(nil, []byte(batch(10_000)), false)
+			for b.Loop() {
+				s.count(record)
+			}
+			b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "events/s")
+		})
 	}
-	b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "events/s")
 }
 
 // BenchmarkTake measures requests that are parsed already, to the disk and into the builders.
@@ -57,23 +61,27 @@ func BenchmarkTake(b *testing.B) {
 	b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkEvents measures JSON lines over a loopback connection.
+// BenchmarkEvents measures JSON lines over a loopback connection, with and without reports.
 func BenchmarkEvents(b *testing.B) {
-	c := testConfig(b)
-	c.elements = 1 << 20 // so that all count
-	s := mustOpen(b, c)
-	s.store.db.NoSync = *noSync
-	start(b, s)
-	server := httptest.NewServer(s.handler())
-	defer server.Close()
-	body := batch(10_000)
-	b.SetParallelism(8)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if status, taken, _ := post(b, server.URL, body); status != 200 || taken != 10_000 {
-				b.Errorf("status %d, %d taken", status, taken)
-			}
-		}
-	})
-	b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "events/s")
+	for _, share := range []float64{0, 0.25} {
+		b.Run(fmt.Sprint("reports=", share), func(b *testing.B) {
+			c := testConfig(b)
+			c.elements, c.reports = 1<<20, share // so that all count
+			s := mustOpen(b, c)
+			s.store.db.NoSync = *noSync
+			start(b, s)
+			server := httptest.NewServer(s.handler())
+			defer server.Close()
+			body := batch(10_000)
+			b.SetParallelism(8)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if status, taken, _ := post(b, server.URL, body); status != 200 || taken != 10_000 {
+						b.Errorf("status %d, %d taken", status, taken)
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "events/s")
+		})
+	}
 }

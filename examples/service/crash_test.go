@@ -102,8 +102,8 @@ func (f *traffic) send(url string) {
 	}
 }
 
-// check ends steps, and compares what is published with what the clients know. A request has 20
-// events, so one that is lost, or counted twice, is beyond the tolerance, which is for the noise.
+// check ends steps, and compares what is published with what the clients know. The tolerance is for
+// the noise. A request has 20 events, so one that is lost or counted twice exceeds it.
 func (f *traffic) check(t *testing.T, s *service) {
 	got := total(t, s)
 	t.Logf("%d events acknowledged, %d without an answer, %d counted", f.acknowledged, f.unanswered, got)
@@ -124,9 +124,8 @@ func total(t *testing.T, s *service) int {
 }
 
 // The service is killed at 50 random moments, some while it starts, while clients send and steps of
-// 30 ms end. Afterwards the budget is spent once; each slice that somebody has seen is the one that
-// the store has, however often it was asked for; and each event that was acknowledged is counted
-// once.
+// 30 ms end. Afterwards the budget is spent once. Each slice and each report that a client has seen is
+// the one in the store, however often clients asked. Each acknowledged event is counted once.
 func TestKilled(t *testing.T) {
 	rounds := 50
 	if testing.Short() {
@@ -236,8 +235,8 @@ func TestTerminated(t *testing.T) {
 	f.check(t, mustOpen(t, c))
 }
 
-// Events of the open step survive a crash, with and without a state that was stored among them, and
-// are counted once.
+// Events of the open step survive a crash and are counted once, also if a state was stored among
+// them.
 func TestOpenStepSurvives(t *testing.T) {
 	c := exactConfig(t)
 	send := func(s *service, from, to int) {
@@ -261,8 +260,8 @@ func TestOpenStepSurvives(t *testing.T) {
 	require.InDelta(t, 170, total(t, again(s)), 2)
 }
 
-// What is there already is not begun again, nor continued with other flags, by a second process, or
-// from an older state.
+// A series in the store is not begun again. It is not continued with other flags, by a second
+// process, or from an older state.
 func TestRefusals(t *testing.T) {
 	c := testConfig(t)
 	s := mustOpen(t, c)
@@ -298,8 +297,8 @@ func TestRefusals(t *testing.T) {
 	require.ErrorIs(t, err, series.ErrMismatch)
 }
 
-// A slice that the store has, but that nobody knows to be on the disk, is not served: its
-// transaction may have failed in the sync. The next run syncs first, and publishes it.
+// A slice in the store that may not be on the disk is not served: its transaction may have failed in
+// the sync. The next run syncs first, and then publishes it.
 func TestNotPublishedYet(t *testing.T) {
 	c := testConfig(t)
 	s := mustOpen(t, c)

@@ -46,8 +46,8 @@ func eventsOf(record []byte) (list []event) {
 	return list
 }
 
-// Whatever is sent, its events are those that encoding/json finds line by line. A record that is
-// none comes to an end.
+// The events of any body are those that encoding/json finds line by line. Reading any bytes as a
+// record comes to an end.
 func FuzzEvents(f *testing.F) {
 	for _, s := range []string{`{"user":"u","key":"a"}`, `{"user":"u","key":"a","key":"b"}`, `{"user":"u\"","key":"a"}`, `{"user":"","key":""}`, "{", "\r\n \n",
 		`{"user":"` + "\xff" + `","key":"\n"}`, `{"user":"a","key":"b","key":"c"}`, `{"user":"u","key":"","key":""}`, "{\"user\":\"u\",\"key\":\"a\"}\r\n{\"user\":\"u\",\"key\":\"b\"}\n"} {

@@ -200,8 +200,8 @@ func TestWithoutReports(t *testing.T) {
 	require.InDelta(t, 264, s.head.Keys.Epsilon, 1e-9)
 }
 
-// A crash at the end of a day leaves one report: before the transaction another one is drawn, after
-// it the same bytes are published. Nobody has seen anything of the first.
+// A crash at the end of a day leaves one report. Before the transaction nobody has seen the report,
+// and the next run draws another one. After it the next run publishes the same bytes.
 func TestCrashAtTheEndOfADay(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		c := exactConfig(t)
