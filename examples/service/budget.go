@@ -9,8 +9,8 @@ import (
 // and the keys have the rest.
 const usersShare = 0.25
 
-// spend makes the budget of a series and spends it, once for all steps. Three things are bought, for
-// what one user does in any 168 steps:
+// spend makes the budget of a series and spends it, once for all steps. Three things are bought,
+// for what one user does in any 168 steps:
 //
 //	keys     all slices of the series, however many there are
 //	users    two periods of a RunningBuilder
@@ -47,7 +47,8 @@ func (h head) spend(epsilon, delta, share float64) (*budget.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The ledger books the reports' share of ε and δ. A ledger of that share says that it is enough.
+	// The ledger books the reports' share of ε and δ. A ledger of that share says that it is
+	// enough.
 	part, err := budget.NewLedger(epsilon*share, delta*share, unit)
 	if err == nil {
 		err = part.Spend(all)

@@ -124,8 +124,8 @@ func total(t *testing.T, s *service) int {
 }
 
 // The service is killed at 50 random moments, some while it starts, while clients send and steps of
-// 30 ms end. Afterwards the budget is spent once. Each slice and each report that a client has seen is
-// the one in the store, however often clients asked. Each acknowledged event is counted once.
+// 30 ms end. Afterwards the budget is spent once. Each slice and each report that a client has seen
+// is the one in the store, however often clients asked. Each acknowledged event is counted once.
 func TestKilled(t *testing.T) {
 	rounds := 50
 	if testing.Short() {
@@ -297,8 +297,8 @@ func TestRefusals(t *testing.T) {
 	require.ErrorIs(t, err, series.ErrMismatch)
 }
 
-// A slice in the store that may not be on the disk is not served: its transaction may have failed in
-// the sync. The next run syncs first, and then publishes it.
+// A slice in the store that may not be on the disk is not served: its transaction may have failed
+// in the sync. The next run syncs first, and then publishes it.
 func TestNotPublishedYet(t *testing.T) {
 	c := testConfig(t)
 	s := mustOpen(t, c)

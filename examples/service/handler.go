@@ -41,9 +41,10 @@ func (s *service) handler() http.Handler {
 	return mux
 }
 
-// postEvents takes all events of a request, or none. The status is 413 for a body that is too large,
-// 400 for one that cannot be read, and 503 when the service stops: then the events may be taken or
-// not. The answer does not say how many events count, as that depends on what else the users did.
+// postEvents takes all events of a request, or none. The status is 413 for a body that is too
+// large, 400 for one that cannot be read, and 503 when the service stops: then the events may be
+// taken or not. The answer does not say how many events count, as that depends on what else the
+// users did.
 func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 	answer := struct {
 		Taken     int    `json:"taken"`
@@ -154,7 +155,8 @@ func (s *service) getReport(w http.ResponseWriter, r *http.Request) {
 // writeReleased writes what a step has released, encoded, if the client accepts that. Else it
 // decodes it into v and returns true, so that the caller answers.
 func (s *service) writeReleased(w http.ResponseWriter, r *http.Request, bucket []byte, step int, v encoding.BinaryUnmarshaler) bool {
-	if step < 0 || step >= s.published.steps() { // the store may have steps that are not published yet
+	// the store may have steps that are not published yet
+	if step < 0 || step >= s.published.steps() {
 		notFound(w)
 		return false
 	}

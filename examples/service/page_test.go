@@ -88,8 +88,8 @@ func TestPage(t *testing.T) {
 }
 
 // TestPageInBrowser drives the page in a browser, if there is one: the windows can be chosen, the
-// pictures are there, nothing overlaps or sticks out, also on telephones, and nothing is fetched from
-// elsewhere. With -update it makes page.png.
+// pictures are there, nothing overlaps or sticks out, also on telephones, and nothing is fetched
+// from elsewhere. With -update it makes page.png.
 func TestPageInBrowser(t *testing.T) {
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {

@@ -45,7 +45,8 @@ type row struct {
 	High     *float64 `json:"high"` // null where there is no bound
 }
 
-// newPublished returns what is published before the first step. The reports have a share of ε and δ.
+// newPublished returns what is published before the first step. The reports have a share of ε and
+// δ.
 func newPublished(h head, l *budget.Ledger, share float64) (*published, error) {
 	t, err := series.NewTimeline[string](h.Keys)
 	epsilon, delta := l.Budget()

@@ -62,8 +62,8 @@ func spentIn(t *testing.T, p groupby.Params, from int, epsilon, delta float64) (
 	return total + one.Times(whole).EpsilonAt(left)
 }
 
-// In each week, wherever it begins, the reports keep within their share of the budget; and the ledger
-// has three entries that add up to the promise. Two mistakes would be seen.
+// In each week, wherever it begins, the reports keep within their share of the budget; and the
+// ledger has three entries that add up to the promise. Two mistakes would be seen.
 func TestReportsKeepTheirShare(t *testing.T) {
 	for _, share := range []float64{0.25, 0.1, 0.5} {
 		for _, most := range []float64{0, 100} {
@@ -120,8 +120,8 @@ func takeLines(t testing.TB, s *service, body string) {
 	require.NoError(t, s.take([]request{{record, make(chan error, 1)}}))
 }
 
-// A report has the distinct users of each key of its day, whatever the order, the steps, the restarts
-// and the tokens, and the quantiles of their values.
+// A report has the distinct users of each key of its day, whatever the order, the steps, the
+// restarts and the tokens, and the quantiles of their values.
 func TestReports(t *testing.T) {
 	c := exactConfig(t)
 	c.max = 1000

@@ -133,8 +133,8 @@ func (s *service) begin(c config, now time.Time) error {
 	return s.store.create(want, spent, empty)
 }
 
-// restore publishes again what was published, restores the private state, and counts the events that
-// came after it. It refuses a store with fewer published steps than somebody has seen.
+// restore publishes again what was published, restores the private state, and counts the events
+// that came after it. It refuses a store with fewer published steps than somebody has seen.
 func (s *service) restore(seen int) error {
 	var records [][]byte
 	st, err := s.store.load(s.published.restore, func(record []byte) { records = append(records, bytes.Clone(record)) })
@@ -188,9 +188,9 @@ func (s *service) count(record []byte) (events, not int) {
 	return events, not
 }
 
-// run takes requests and ends a step for each value from due, until the context ends. An error comes
-// from the store. Then nobody knows what is on the disk, and nothing more is taken or published. The
-// next run reads the disk.
+// run takes requests and ends a step for each value from due, until the context ends. An error
+// comes from the store. Then nobody knows what is on the disk, and nothing more is taken or
+// published. The next run reads the disk.
 func (s *service) run(ctx context.Context, due <-chan struct{}) error {
 	defer close(s.stopped)
 	for {
@@ -246,7 +246,8 @@ func (s *service) take(list []request) error {
 
 // step ends a step. It draws what is released, brings it to the disk in one transaction with the
 // state after it, and then publishes it. After a crash before the transaction nobody has seen what
-// was drawn, and the next run draws again. After a crash after it the next run publishes the same bytes.
+// was drawn, and the next run draws again. After a crash after it the next run publishes the same
+// bytes.
 func (s *service) step() error {
 	slice, err := s.keys.Step()
 	if err != nil {

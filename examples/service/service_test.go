@@ -181,9 +181,9 @@ func TestOverHTTP(t *testing.T) {
 	require.Contains(t, string(text), "ε = 352 of 352 at δ = 1e-9, 3 releases, for one user within any 168 steps")
 }
 
-// A user counts once at once and twice within a week, and again after a week of absence, whatever the
-// requests, the keys, the steps and the restarts. The answers do not say so: they would tell one
-// client what others have sent of the user.
+// A user counts once at once and twice within a week, and again after a week of absence, whatever
+// the requests, the keys, the steps and the restarts. The answers do not say so: they would tell
+// one client what others have sent of the user.
 func TestUsersAreBounded(t *testing.T) {
 	c := exactConfig(t)
 	s := mustOpen(t, c)

@@ -18,9 +18,9 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
-// store is the one file of the service. The end of a step is one transaction: it stores what will be
-// published and the private state after it, and removes the events that the state now contains. The
-// first transaction stores the budget. A transaction is on the disk when it returns.
+// store is the one file of the service. The end of a step is one transaction: it stores what will
+// be published and the private state after it, and removes the events that the state now contains.
+// The first transaction stores the budget. A transaction is on the disk when it returns.
 type store struct{ db *bbolt.DB }
 
 // The buckets of the store.
