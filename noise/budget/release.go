@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"errors"
+
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
@@ -19,6 +21,9 @@ type Releaser[T any] interface {
 func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
 	if once, ok := b.(interface{ Released() bool }); ok && once.Released() {
 		var none T
+		if _, err := b.Release(); errors.Is(err, ErrReleased) { // says why it has none
+			return none, err
+		}
 		return none, fault.NoData("budget: Release: the Builder", "holds no data: it is already released, or it is the zero Builder")
 	}
 	return ReleaseFunc(l, b.Guarantee(), b.Release)

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -124,6 +125,16 @@ func (o *once) Release() (int, error) {
 	return 42, o.fails
 }
 
+// poisoned has had a wrong call.
+type poisoned struct {
+	once
+	why error
+}
+
+func (p poisoned) Guarantee() Guarantee  { return p.cost }
+func (p poisoned) Released() bool        { return true }
+func (p poisoned) Release() (int, error) { return 0, p.why }
+
 func TestRelease(t *testing.T) {
 	l := newLedger(t, 1, 0, one)
 	b := &once{cost: PureDP(0.75, one)}
@@ -135,6 +146,9 @@ func TestRelease(t *testing.T) {
 	_, err = Release(l, b)
 	require.ErrorIs(t, err, ErrReleased)
 	require.Equal(t, PureDP(0.75, one), l.Spent(), "a Builder that was released costs nothing")
+	why := fmt.Errorf("values without a range: %w", ErrReleased)
+	_, err = Release(l, poisoned{once{cost: PureDP(0.125, one)}, why})
+	require.Equal(t, why, err, "the Builder says what was wrong")
 	dear := &once{cost: PureDP(0.5, one)}
 	_, err = Release(l, dear)
 	require.ErrorIs(t, err, ErrBudget)

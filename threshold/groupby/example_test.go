@@ -174,6 +174,19 @@ func ExampleParams_releases() {
 	// ε = 2 of 2 at δ = 1e-12, 3 releases, for one user, added or removed
 }
 
+// Before any data is seen: the noise of a count, where FullKeys is not left to the data, and the
+// weight from which on a key is shown.
+func ExampleRows_Plan() {
+	rows, err := groupby.NewRows[int, string](groupby.Params{Epsilon: 1, Delta: 1e-9, FullKeys: 4})
+	if err != nil {
+		panic(err)
+	}
+	plan := rows.Plan()
+	fmt.Printf("%d passes, counts ±%.1f, keys from a weight of %.0f on\n", plan.Params.Passes, plan.StdDev, plan.Threshold)
+	// Output:
+	// 2 passes, counts ±20.1, keys from a weight of 46 on
+}
+
 // The keys are public: every one of them is released, also the one that nobody has.
 func ExampleNewListed() {
 	b, err := groupby.NewListed(groupby.Params{Epsilon: 1, FullKeys: 3}, "bus", "train", "bicycle", "balloon")

@@ -62,11 +62,11 @@ type Params struct {
 	// Relation says whether neighbours differ in a user who is added or removed,
 	// [budget.AddRemove], or replaced, [budget.Replace]. 0 means AddRemove.
 	Relation budget.Relation
-	// Passes is 1 or 2; 0 means 1, and 2 for [NewDiscovery]. A second pass
-	// looks for keys that the first has not found, and users give all their
-	// weight to those: more keys, the more keys users have, under one
-	// guarantee. A Builder of New then keeps each user in memory: 8 bytes, and
-	// 4 for each key, or 8 with values. Where the data can be read twice, see
+	// Passes is 1 or 2; 0 means 1, and 2 for [NewRows], [NewDiscovery] and Values.
+	// A second pass looks for keys that the first has not found, and users give
+	// all their weight to those: more keys, the more keys users have, under one
+	// guarantee. A Builder of New then keeps each user in memory: 8 bytes, and 4
+	// for each key, or 8 with values. Where the data can be read twice, see
 	// [NewDiscovery].
 	Passes int
 	// CountShare is the fraction of the budget, in [1/64, 63/64], for the counts
@@ -110,7 +110,10 @@ func (p Params) normal() Params {
 	if p.Relation == 0 {
 		p.Relation = budget.AddRemove
 	}
-	if p.Passes == 0 {
+	switch {
+	case p.Passes == 0 && p.Values:
+		p.Passes = 2
+	case p.Passes == 0:
 		p.Passes = 1
 	}
 	if p.Releases == 0 {
@@ -286,8 +289,8 @@ type Plan struct {
 	Bytes int
 }
 
-// Plan returns what a release by [New] will be. It calibrates, as New does. The error wraps
-// [ErrParams].
+// Plan returns what a release by [New] will be; of [NewRows], which takes two passes where Passes
+// is 0, [Rows.Plan] says it. It calibrates, as New does. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	c, err := p.calibrate()

@@ -59,6 +59,13 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	return &Rows[U, K]{private.New(newRows[U, K](p, law)), p, p.Guarantee()}, nil
 }
 
+// Plan returns what the release will be, with all that the Params leave open filled in; the zero
+// Plan for the zero Rows.
+func (r *Rows[U, K]) Plan() Plan {
+	plan, _ := r.params.Plan() // NewRows has checked them
+	return plan
+}
+
 func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: newIndex[K](0)}
 	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
