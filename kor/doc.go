@@ -13,14 +13,12 @@
 //
 // # Which package
 //
-//	wanted                                                take
-//	one count of distinct keys, with duplicates, any size kor/distinct, CountShare 1
-//	the same over many servers of one owner               the same: Merge before Release
-//	union, overlap of 2 to 12 parties that do not share   kor/distinct, CountShare 0.05
-//	totals after every slot; windows of 1, 7, 30 days     its RunningBuilder, WindowBuilder
+// One owner who holds all data counts by package kor/distinct: users, who came back, how often.
+// Several owners who show each other nothing but releases take
+//
+//	union, overlap of 2 to 12 parties                     kor/distinct, CountShare 0.05
 //	|A∆B| far below |A∪B|, two versions of a set          kor: its error is relative to |A∆B|
 //	keys are removed again; weights in (0, 1]             kor
-//	how often, not how many; values of keys               misragries, threshold
 //
 // A [Builder] is for sets: Add and Toggle of a key that is present remove it. A [StreamBuilder] is
 // for keys that come several times, with weights in (0, 1], and for the union of many parties in
