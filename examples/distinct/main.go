@@ -10,6 +10,9 @@
 // of a book is what is hidden: each sketch looks nearly the same with any one word added to the set
 // or removed from it.
 //
+// With -cohorts it counts the first books as if each were a day, and a word a user: how many are
+// new in each, and of these in a later one or after it, from one release; -svg draws all of that.
+//
 // The text is public, so the true numbers can stand beside the estimates. The exit code is 0, 1
 // when writing failed, or 2 for a wrong flag or parameter.
 package main
@@ -36,6 +39,8 @@ type options struct {
 	confidence    float64
 	names         [2]string
 	first, second book
+	cohorts       int
+	svg           string
 }
 
 func (opts *options) Flags() *flag.FlagSet {
@@ -48,6 +53,8 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the true number")
 	flags.StringVar(&opts.names[0], "a", "Genesis", "`book` of the first party; any of the 66, in short: 1Samuel")
 	flags.StringVar(&opts.names[1], "b", "Exodus", "`book` of the second party")
+	flags.IntVar(&opts.cohorts, "cohorts", 0, "`number` of books, 2 to 31, whose new words are followed; 0 compares two")
+	flags.StringVar(&opts.svg, "svg", "", "draw the cohorts to this `file`")
 	return flags
 }
 
@@ -55,6 +62,9 @@ func (opts *options) Flags() *flag.FlagSet {
 func (opts *options) Check() error {
 	if err := cli.Probability("confidence", opts.confidence); err != nil {
 		return err
+	}
+	if opts.cohorts < 0 || opts.cohorts > 31 || opts.cohorts == 0 && opts.svg != "" {
+		return fmt.Errorf("-cohorts = %d: want a number in [2, 31], with -svg too", opts.cohorts)
 	}
 	switch opts.sketch {
 	case "kor":
@@ -80,6 +90,9 @@ func (opts *options) Run(out io.Writer) error {
 	text, err := kjv.Load()
 	if err != nil {
 		return err
+	}
+	if opts.cohorts > 0 {
+		return opts.showCohorts(out, text)
 	}
 	opts.params.Seed = hashing.NewSeed() // public: one party draws it and tells the other
 	first, second := words(text, opts.first), words(text, opts.second)

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/distinct"
 )
 
 // The program prints the true numbers, which are known, and they are in the intervals, at a
@@ -40,7 +44,7 @@ func TestUsage(t *testing.T) {
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
 		{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-cells", "-1"}, {"-levels", "65"}, {"-share", "1"}, {"-share", "0"}, {"-sketch", "other"}, {"-sketch", "kor", "-share", "1"},
 		{"-confidence", "1"}, {"-a", "Nobody"}, {"-b", ""},
-		{"file"}, {"-nonsense"},
+		{"-cohorts", "1"}, {"-cohorts", "32"}, {"-svg", "x.svg"}, {"file"}, {"-nonsense"},
 	})
 }
 
@@ -107,5 +111,31 @@ func TestAccuracy(t *testing.T) {
 	}
 	if _, err := compare(nil, nil); !errors.Is(err, kor.ErrFormat) {
 		t.Error(err)
+	}
+}
+
+// The true numbers of the first books are in the intervals of the whole triangle, and in the picture
+// is a box for each.
+func TestCohorts(t *testing.T) {
+	clitest.Seed(t)
+	file := filepath.Join(t.TempDir(), "cohorts.svg")
+	out := clitest.Output(t, new(options), []string{"-cohorts", "5", "-svg", file, "-confidence", "0.999999999"}, []string{"ε = 2", "Genesis", "  Deuteronomy"})
+	if row := clitest.Numbers(t, out, "  Genesis  ", 8); row[3] != 2509 || row[7] < 500 {
+		t.Errorf("Genesis: %v", row)
+	}
+	svg, err := os.ReadFile(file)
+	if err != nil || bytes.Count(svg, []byte("<rect")) != 15 || !bytes.Contains(svg, []byte("Exodus+")) {
+		t.Errorf("%v: %s", err, svg)
+	}
+	c, err := newTriangle(distinct.Params{Epsilon: 1, Seed: hashing.NewSeed()}, clitest.Text(t), books[:5])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range c.sizes {
+		for j, size := range row {
+			if lo, hi := size.Interval(1 - 1e-9); float64(c.truths[i][j]) < lo || float64(c.truths[i][j]) > hi {
+				t.Errorf("new in %s, seen %d books later: %d not in [%v, %v]", c.names[i], j, c.truths[i][j], lo, hi)
+			}
+		}
 	}
 }
