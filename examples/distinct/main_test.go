@@ -114,8 +114,8 @@ func TestAccuracy(t *testing.T) {
 	}
 }
 
-// The true numbers of the first books are in the intervals of the whole triangle, and in the picture
-// is a box for each.
+// The true numbers of the first books are in the intervals of the whole triangle, and in the
+// picture is a box for each.
 func TestCohorts(t *testing.T) {
 	clitest.Seed(t)
 	file := filepath.Join(t.TempDir(), "cohorts.svg")
