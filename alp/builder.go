@@ -38,8 +38,7 @@ const maxTotal = 1 << 54
 // New returns an empty Builder, or an error that wraps [ErrParams]. It computes all numbers of the
 // release, which takes up to some milliseconds, and allocates no table: that is for Release.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*Builder, error) {
 	p, err := p.resolved()
 	if err != nil {

@@ -19,8 +19,7 @@ type Mechanism struct {
 // New calibrates and certifies the noise. It takes some milliseconds, and a tenth of one for Params
 // that were calibrated before. The error wraps [ErrParams].
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
 	l, err := p.calibrated()
 	if err != nil {

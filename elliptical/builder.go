@@ -39,8 +39,7 @@ const flushRows = 1 << 22
 
 // NewBuilder returns an empty Builder, or an error that wraps [ErrParams].
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func NewBuilder(p Params) (*Builder, error) {
 	m, err := New(p)
 	if err != nil {

@@ -55,8 +55,7 @@ type setup struct {
 // and the matrices drawn last, up to 33 MiB of them in all, so that a second New of equal Params
 // takes microseconds. [Builder.Sibling] needs neither.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

@@ -85,8 +85,8 @@ func squares(v []float64) (sum float64) {
 //
 // The last cannot be better for every x: two heavy coordinates collide with probability 1/Rows. The
 // same holds for Params.Independence below 8, and for other transforms where the matrix is most of
-// the error. hi may be +Inf: too few rows. NaN for a confidence outside [0, 1) and for the zero
-// Sketch.
+// the error. hi is +Inf where there are too few rows. NaN for a confidence outside [0, 1) and for
+// the zero Sketch.
 //
 // Where the scale of the noise is computed from the matrix (Params.Norm L2, Normal, FJLT) it is a
 // number only given the Seed. The formula takes it as such, and the confidence is then approximate:

@@ -162,9 +162,9 @@ func (p Plan) String() string {
 
 // Plan returns what a release will be, and the noise with which the variance of the estimated
 // squared distance is least at ‖x − y‖₂² = squared: for δ > 0 Laplace noise has less of it than
-// Gaussian noise, which New takes by itself, where ε is large. Where Rows is 0 it returns the best
-// number of rows too, and where Sparsity is 0, the noise turns out to be Gaussian and 8 is free,
-// that.
+// Gaussian noise, which New takes by itself, where ε is large. Where Rows is 0, it also returns the
+// best number of rows. Where Sparsity is 0 and the noise is Gaussian, it returns 8 if that adds no
+// noise.
 //
 // The transform's variance falls with k and the noise's grows: for an SJLT with Laplace noise
 // k* = Z·ε²/(s·√28), .189·Zε²/s, where the variance is 37.2·s·Z/ε², that is a relative error of

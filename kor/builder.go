@@ -36,8 +36,7 @@ type state struct {
 
 // New returns the Builder of an empty set, or an error that wraps [ErrParams].
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func New(p Params) (*Builder, error) {
 	p = p.normal()
 	law, err := p.flips()

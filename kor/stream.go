@@ -64,8 +64,7 @@ func (p Params) streamFlips() (noise.Bernoulli, error) {
 // NewStreamBuilder returns the StreamBuilder of an empty stream, or an error that wraps
 // [ErrParams]. Params.CountShare must be 0.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 	p = p.normal()
 	law, err := p.streamFlips()

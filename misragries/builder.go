@@ -23,8 +23,7 @@ type secret[K hashing.Key] = private.State[sketch.Stream[K]]
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	return newBuilder[K](p, oneStream)
 }
@@ -137,16 +136,15 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 
 // FromCounters returns a Builder that holds the counters of a standard Misra-Gries sketch from
 // elsewhere, one that frees counters at zero, of one stream and with k = Counters. Counters of 0
-// are left out. Elements can be added, and other Builders with the same Params merged. That the
-// counters are those which that algorithm makes is on the caller: the guarantee rests on it, and
+// are left out. Elements can be added, and other Builders with the same Params merged. The caller
+// is responsible for the counters being those of that algorithm: the guarantee rests on it, and
 // does not hold for counters of another algorithm or of a merged sketch.
 //
 // The error wraps [ErrParams] if the Params are wrong, or the counters not such ones on the face of
 // it: more than k, one below 0 or above 2⁶², or a key outside [0, Dim). No stream leads to these,
 // so the error says nothing about any.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	b, err := newBuilder[K](p, givenCounters)
 	if err != nil {

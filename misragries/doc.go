@@ -39,8 +39,8 @@
 // exactly f = c + D − Z, where Z counts the decrements while the key was absent and not arriving: a
 // frequent key has Z next to 0. So Estimate is c + D, with noise of standard deviation 1.4/ε, and
 // Lower the paper's c. On the baskets of a shop (k = 1024, D = 688) the top ten are off by 0.8, and
-// by 689 as Lower. Interval has noise and sketch in one bound; of a UserBuilder it is of the users
-// of whom the key counts.
+// by 689 as Lower. Interval has noise and sketch in one bound; for a UserBuilder it bounds the
+// users for whom the key was counted.
 //
 // # Choosing
 //

@@ -77,8 +77,8 @@ func (h *Histogram[K]) Estimate(key K) float64 {
 	return h.estimate(v)
 }
 
-// Lower returns the noisy count of the key, 0 if it was not released: the estimate of the paper,
-// which what the sketch lost is missing from. It is right for keys of one burst at the end.
+// Lower returns the noisy count of the key, 0 if it was not released: the paper's estimate, which
+// lacks what the sketch lost. It is right for keys of one burst at the end.
 func (h *Histogram[K]) Lower(key K) float64 {
 	v, _ := h.find(key)
 	return v

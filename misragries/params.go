@@ -40,11 +40,12 @@ type Params struct {
 	// others are ignored, and what the release says of keys is of these. 0 stands
 	// for an unbounded key space of any key type.
 	Dim uint64
-	// MaxElements is m, the most elements of one user or event, at most 2²⁰; 0
-	// protects one element. In a Builder and a Sum they may be any elements of the
-	// stream, also equal ones: AddN cuts what one call adds at m. In a
-	// UserBuilder, which needs it, they are the distinct keys of one AddUser, at
-	// most Counters.
+	// MaxElements is m, an upper bound on the elements of one user or event, at
+	// most 2²⁰; 0 protects one element. A Builder and a Sum do not know users: the
+	// caller must guarantee that nobody adds more than m elements, equal ones
+	// included; it is not checked, except that AddN cuts what one call adds at m.
+	// A UserBuilder, which needs MaxElements, takes at most m distinct keys of one
+	// AddUser, and m is at most Counters there.
 	MaxElements int
 	// MaxLength is a promise about the data: that there are never more elements in
 	// all (of keys below Dim, where that is given). It bounds what the sketches

@@ -41,8 +41,7 @@ type userState[K hashing.Key] struct {
 // NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxElements must
 // be at least 1 and at most Counters: with more keys a user the sketch says nothing.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	p, c, err := checkFor[K](p, users)
 	if err != nil {

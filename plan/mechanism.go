@@ -16,8 +16,7 @@ func init() { means.Wrap = func(m *means.Mechanism) any { return &Mechanism{*m} 
 
 // New returns a Mechanism, or an error that wraps [ErrParams].
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

@@ -30,8 +30,7 @@ type state struct {
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*Builder, error) {
 	p = p.normal().summary()
 	if err := p.validate(); err != nil {

@@ -34,8 +34,7 @@ type counts struct {
 // several, each doubling of their number costs as much again. Min and Max may be 0, and all finite
 // values within ±Bound count then. The error wraps [ErrParams].
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 	q, err := p.withLevels(levels)
 	if err != nil {

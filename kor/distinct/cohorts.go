@@ -50,8 +50,7 @@ func (p Params) cohortLaw() (noise.DiscreteLaplace, error) {
 // [2, 31], or an error that wraps [ErrParams]. For a longer time the days are weeks. Day 1's new
 // keys are all that came before, too. CountShare must be 0 or 1.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 	p = p.normal()
 	law, err := p.cohortLaw()

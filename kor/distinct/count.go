@@ -29,7 +29,7 @@ func (c *count) StdErr() float64 {
 	return c.stdErr(max(c.estimate(c.ones), 0))
 }
 
-// Interval returns the numbers of keys that the count does not reject.
+// Interval returns the range of sizes consistent with the noisy count.
 func (c *count) Interval(confidence float64) (lo, hi float64) {
 	if c.cells == 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()

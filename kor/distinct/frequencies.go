@@ -75,8 +75,7 @@ const cellsEach = 3
 // Builder of these Params, and half for the classes. CountShare must be 0 or 1. It takes 24 bytes
 // for each of Cells more than a Builder.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 	p = p.normal()
 	half, err := p.frequencies()

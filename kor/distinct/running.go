@@ -54,8 +54,7 @@ const maxSlots = 1<<31 - 1
 // NewRunningBuilder returns the RunningBuilder of an empty set, or an error that wraps [ErrParams].
 // CountShare must be 0 or 1.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 	p = p.normal()
 	law, err := p.classLaw()

@@ -52,7 +52,7 @@ func (s *Sketch) StdErr() float64 {
 	return c.StdErr()
 }
 
-// Interval returns the numbers of keys that the count does not reject, at least 0, each end with
+// Interval returns the range of sizes consistent with the noisy count, at least 0, each end with
 // half of 1 − confidence, and the estimate among them: hi is +Inf where the table is so full that
 // it cannot tell. NaN for a confidence outside [0, 1).
 //

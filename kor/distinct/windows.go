@@ -87,8 +87,7 @@ func (p *Params) window(days int) int { return slices.Index(p.windows(), days) +
 // builders that are merged count alike, such as the days since 1970 in UTC. The error wraps
 // [ErrParams]; CountShare must be 0 or 1.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 	p = p.normal().windowed()
 	law, err := p.windowLaw()

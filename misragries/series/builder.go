@@ -55,8 +55,7 @@ func (r rate) perStep() float64 { return float64(r.count) / float64(r.steps) }
 
 // New returns a Builder at the beginning of step 0, or an error that wraps [ErrParams].
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	p, law, err := check[K](p)
 	if err != nil {
@@ -114,18 +113,22 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Add counts one element of the open step: O(1), without allocation for a known key. With
-// MaxElements it counts nothing, as the user is not known: see [Builder.AddFor]. A new string key
+// MaxElements the user has to be known: use [Builder.AddFor], or Step refuses. A new string key
 // is copied, so it may be part of a large buffer; with Counters the sketches keep it as it is.
 func (b *Builder[K]) Add(key K) { b.AddN(key, 1) }
 
 // AddN counts n elements of one key, none where n is negative, as n calls of Add do. The time does
 // not depend on n, except for keys that a sketch counts. A count saturates at 2⁵² in each node.
 func (b *Builder[K]) AddN(key K, n int) {
+	if b.params.MaxElements > 0 {
+		private.Poison(b.secret, "was given an element without a user, and its Params have MaxElements: use AddFor")
+		return
+	}
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	if s.params.MaxElements == 0 && n > 0 {
+	if n > 0 {
 		s.add(key, n)
 	}
 	private.Leave(b.secret)

@@ -21,9 +21,9 @@
 // All Slices together, future ones included, are (ε, δ)-private for one element of the stream. With
 // MaxElements = m a user has tokens: m come in 168 steps, Burst are kept at most, and an element
 // takes one or does not count. Estimates and intervals are of the elements that count, which is
-// less than came where users bring more. The noise is that of 2·Burst + m: without what a user did
-// in a week, up to Burst + m elements do not count, and Burst later ones may count instead. What
-// one user does in k times 168 steps costs (k + 1)/2 times ε.
+// less than came where users bring more. Noise is scaled to 2·Burst + m elements: removing a week
+// of one user removes at most Burst + m counted elements, and lets at most Burst later ones count.
+// The actions of a user over k times 168 steps have (k + 1)/2 times ε.
 //
 // # How
 //

@@ -212,11 +212,13 @@ func TestShareThatCounts(t *testing.T) {
 func TestUsers(t *testing.T) {
 	p := short // the longest span has 6 steps
 	p.MaxElements, p.Burst, p.Delta = 2, 3, 1e-30
+	of := builder(t, p)
+	of.Add(5) // of no user
+	_, err := of.Step()
+	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorContains(t, err, "without a user")
 	b := builder(t, p)
 	s := held(b)
-	b.Add(5)
-	b.AddN(5, 7)
-	require.Empty(t, s.unknown.rows, "of no user")
 	require.Equal(t, 2, b.AddFor("a", []int{1, 1}))
 	require.Zero(t, b.AddFor("b", nil))
 	require.Equal(t, 3, b.AddFor("b", []int{2, 3, 4, 5}), "the first ones")

@@ -28,8 +28,7 @@ type Mechanism struct {
 
 // New returns a Mechanism with the least noise for the Params. The error wraps [ErrParams].
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
 	n, err := p.choose()
 	if err != nil {

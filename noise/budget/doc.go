@@ -1,6 +1,6 @@
 // Package budget says what a release costs and whom it protects, adds costs up, and keeps a budget.
 //
-//	user := budget.User(20, budget.AddRemove)        // one user, with at most 20 keys
+//	user := budget.User(0, budget.AddRemove)         // one user, with any number of keys
 //	ledger, err := budget.NewLedger(10, 1e-6, user)  // all releases together: ε = 10 at δ = 1e-6
 //	…
 //	list, err := budget.Release(ledger, builder)     // spends first, then releases
@@ -61,12 +61,12 @@
 //
 // # Budgets for years
 //
-// [NewLedger] is the cheapest, for releases whose guarantees do not depend on results; with a
-// [Rule] it is for those that do. [Ledger.Part] is for disjoint parts of the data: only the part
-// that spends most counts. [Ledger.All] and the JSON say what was spent on what. [OpenFile] keeps
-// the ledger in a file of one process, written before the release is made; [OpenJournal] keeps it
-// in other storage. [Ledger.SpendOnce] pays for a named release once, however often a service that
-// crashed asks. For many machines, examples/budget keeps one row in a database.
+// [NewLedger] charges least, but guarantees must not depend on results; with a [Rule] they may.
+// [Ledger.Part] is for disjoint parts of the data: only the part that spends most counts.
+// [Ledger.All] and the JSON say what was spent on what. [OpenFile] keeps the ledger in a file of
+// one process, written before the release is made; [OpenJournal] keeps it in other storage.
+// [Ledger.SpendOnce] pays for a named release once, however often a service that crashed asks. For
+// many machines, examples/budget keeps one row in a database.
 //
 // # Not covered
 //

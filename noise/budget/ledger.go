@@ -44,7 +44,7 @@ type Ledger struct {
 // NewLedger returns a budget of (ε, δ) for the unit u with nothing spent.
 //
 // With a rule, guarantees may depend on what earlier releases showed. It is one rule, chosen
-// beforehand, as to take the best of several afterwards would not be sound. What was spent is
+// beforehand, because choosing the best of several afterwards would not be sound. What was spent is
 // bounded by the budget then, not by the sums of [Ledger.Spent], as these depend on results
 // themselves.
 //
@@ -189,7 +189,7 @@ func (l *Ledger) Epsilon() float64 {
 //     as it mostly is. This is more where earlier releases, zCDP or many small ones, are worth a
 //     composition that needs the δ.
 //
-// More is what shows a larger ε at (δ − Σδ)/(1 − Σδ), and at a tie the first. Once it is spent,
+// The larger one is returned, by its ε at (δ − Σδ)/(1 − Σδ); at a tie, the first. Once it is spent,
 // what is left is dust where δ is 0. With a δ another release moves the lattice of the accountant,
 // and a small one may still be accepted. For several releases there may be more: ask Accepts.
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }

@@ -81,7 +81,7 @@ func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 // UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory that nobody else uses.
 // It returns an error that wraps [ErrFormat] for any other bytes, and [ErrMismatch] for a ledger
 // with a journal, which must not forget what stands there; and then leaves the receiver as it was.
-// Whether the bytes tell all that was spent is up to whoever wrote them.
+// The writer of the bytes is responsible for their completeness.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	r.Header(wire.KindLedger, ledgerVersion)
@@ -157,9 +157,8 @@ func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 }
 
 // MarshalJSON returns what String says; the ε of the budget, of what was spent by the rule of the
-// ledger, and what is left of the one after the other, all at delta; and each record of
-// [Ledger.All]. Beside it stands the binary encoding as data, the only part that UnmarshalJSON
-// reads.
+// ledger, and of what remains, all at delta; and each record of [Ledger.All]. Beside it stands the
+// binary encoding as data, the only part that UnmarshalJSON reads.
 func (l Ledger) MarshalJSON() ([]byte, error) {
 	data, err := l.MarshalBinary()
 	if err != nil {

@@ -144,8 +144,7 @@ func (p Params) Guarantee() budget.Guarantee {
 // New returns a Mechanism of package plan that releases by these Params, or an error that wraps
 // [ErrParams]. The Method in its Params is Thesis or InstanceOptimal, which [plan.New] refuses.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments New also accepts values that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*plan.Mechanism, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

@@ -67,8 +67,7 @@ const (
 // which takes about 5 ms, with two passes 20 ms, and 50 ms at most. Params that were calibrated
 // before take microseconds.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.listed { // of a release by NewListed: its keys are all shown, whoever has them
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListed takes a list")
@@ -100,8 +99,8 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // AddUser adds one user with all keys of that user, each counted once. They must come in one call,
 // of one of the Builders that are merged: a second call counts as a second user, and the guarantee
-// then protects a call, not a user. With Min and Max, the user's value is 0 in each key; to
-// quantiles he gives none.
+// then protects a call, not a user. With Min and Max, the user's value is 0 in each key; and adds
+// nothing to quantiles.
 //
 // If a user has more than MaxKeys keys, MaxKeys of them count, drawn uniformly by secret
 // randomness. Once there are 2³² − 1 distinct keys, new ones do not count, and the guarantee ends.
@@ -168,9 +167,9 @@ func (s *state[K]) gather(keys []K, values []float64) {
 
 // AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
 // does. The values of a key that is there more than once are summed, and the sum is clamped to
-// [Min, Max]. Before, each is rounded to a multiple of 2⁻⁴⁰ of the larger end of the range and cut
-// off at 1000 times that end, so that sums do not depend on the order; NaN counts as 0. For
-// quantiles one of them counts, drawn by secret randomness. For Params.Values see there.
+// [Min, Max]. Before that, each is rounded to a multiple of 2⁻⁴⁰ of the larger end of the range and
+// cut off at 1000 times that end, so that sums do not depend on the order; NaN counts as 0. For
+// quantiles one of them counts, drawn by secret randomness. For Params.Values, see that field.
 //
 // Without Min and Max, Values or Levels, and where keys and values are not of one length, the
 // values could only be dropped in silence: the Builder gives up its data instead, and Release

@@ -33,8 +33,7 @@ type Discovery[K hashing.Key] struct {
 // NewDiscovery returns an empty Discovery, or an error that wraps [ErrParams], also where Passes is
 // 1. It calibrates both passes, as [New] does.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if p.listed {
 		return nil, bad("Params", "of listed keys", "those of keys to be found")

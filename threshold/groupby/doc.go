@@ -1,6 +1,6 @@
-// Package groupby is the private GROUP BY over keys that nobody lists: which keys do at least some
-// tens of users have, how many users has each, and what are the sum, the mean and the percentiles
-// of their values. A user may have one key or thousands, and no bound on that has to be guessed.
+// Package groupby is the private GROUP BY over keys that nobody lists: which keys have at least a
+// few dozen users, how many does each have, and what are the sum, the mean and the percentiles of
+// their values. A user may have one key or thousands, and no bound on that has to be guessed.
 //
 //	rows, err := groupby.NewRows[string, string](groupby.Params{Epsilon: 1, Delta: 1e-9})
 //	// for each event, in any order: rows.Add(user, page)
@@ -20,15 +20,15 @@
 // Neighbours differ in one user with all keys and values of that user, added or removed (or
 // replaced: Params.Relation). The package bounds what one user changes, so the guarantee is for a
 // user with any number of keys: (ε, δ) for [budget.User](0, …), which is stronger than one for at
-// most MaxKeys of them (Guarantee.For converts). Somebody who comes in k calls of
-// AddUser is k users; in Rows he is one.
+// most MaxKeys of them (Guarantee.For converts). A person added in k calls of AddUser counts as k
+// users; in Rows, as one.
 //
 // A user of l keys gives each of them, or MaxKeys random ones, the weight 1/√l, so ‖·‖₂ ≤ 1. A
-// total weight below R counts as R with probability (v/R)², else as nothing; then normal noise is
-// added and a key is shown where T is reached. A count is the noisy weight times (C+1)/2 and a rest
-// with noise of its own. (ε, δ) is proved in internal/rounding, quadratic_proof.md, jointly for
-// the keys and all that has Gaussian noise beside them. Weights, rests and values are integers and
-// noise is drawn exactly; no float touches a release.
+// total weight v below a constant R counts as R with probability (v/R)², else as nothing; then
+// normal noise is added and a key is shown where T is reached. A count is the noisy weight times
+// (C+1)/2 and a rest with noise of its own. (ε, δ) is proved in internal/rounding,
+// quadratic_proof.md, jointly for the keys and all that has Gaussian noise beside them. Weights,
+// rests and values are integers and noise is drawn exactly; no float touches a release.
 //
 // # Accuracy
 //

@@ -30,7 +30,7 @@ func (g *Groups[K]) short(alpha float64) float64 {
 
 // Interval returns bounds that hold the true number of users of the key with at least the given
 // confidence, over the noise, for any one key fixed before the release. What clipping may have cost
-// is in hi, by one noisy number for all keys: so misses of this end come together. For a key that
+// is in hi, by one noisy number for all keys: so upper ends fail together. For a key that
 // is not shown they are 0 and +Inf: see Plan.Threshold for which keys are shown. NaN with
 // KeysOnly, and for a confidence outside [0, 1).
 func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {

@@ -23,17 +23,16 @@ const maxListed = 1 << 26
 //
 // No δ is spent on finding keys. With Delta the noise is normal, and the guarantee is also one of a
 // Gaussian mechanism, which composes better. With Delta 0 it is discrete Laplace noise, and the
-// release is ε-private. Which is less depends on C² = FullKeys or the length of the list, whichever
-// is smaller: at ε = 1 a count has a standard deviation of 1.5·C² by Laplace noise, and of 4.4·C by
-// normal noise with a δ of 1e-6. So where users have at most eight listed keys, and FullKeys is 8,
-// the noise is as small without δ.
+// release is ε-private. Which noise is smaller depends on C², the smaller of FullKeys and the
+// length of the list: at ε = 1 a count has a standard deviation of 1.5·C² by Laplace noise, and of
+// 4.4·C by normal noise with a δ of 1e-6. So where users have at most eight listed keys, and
+// FullKeys is 8, the noise is as small without δ.
 //
 // Of a user with more than 4096 listed keys as many count. A key that is listed twice counts once.
 // The error wraps [ErrParams], also for an empty list, for one of more than 2²⁶ keys,
 // and for Passes, CountShare or KeysOnly.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	keys = slices.Clone(keys)
 	wire.Sort(keys)

@@ -70,10 +70,10 @@ func (g *Groups[K]) quantile(key K, level float64) (e group[K], i int, shown boo
 // on a side, that end is the one of [Min, Max], or infinite without a range. NaN for a level that
 // was not released.
 //
-// They come of the weights between the quantiles and cuts on their either side, which were released
-// with noise of their own: from either end, cut after cut is passed as long as the weight before or
-// behind it says that the quantile is not there. The first cut that is passed wrongly is one fixed
-// before that noise, so one test in all may err.
+// They are computed from the weights between the quantiles and cuts on either side of them, which
+// were released with noise of their own: from either end, cut after cut is passed as long as the
+// weight before or behind it says that the quantile is not there. The first cut that is passed
+// wrongly is one fixed before that noise, so one test in all may err.
 func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
 	if i < 0 || !limits.Confidence(confidence) {

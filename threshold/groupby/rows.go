@@ -39,8 +39,7 @@ type rows[U, K hashing.Key] struct {
 
 // NewRows returns empty Rows, or an error that wraps [ErrParams]. It calibrates, as [New] does.
 //
-// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
-// hardly anybody.
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if p.listed {
 		return nil, bad("Params", "of listed keys", "those of keys to be found")
