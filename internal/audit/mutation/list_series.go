@@ -21,7 +21,7 @@ var seriesMutations = []mutation{
 	{"users are forgotten before their tokens are complete", "misragries/series/users.go", "tokens == s.params.Burst", "tokens > 0"},
 	{"as many elements of a user as count", "misragries/series/calibration.go", "float64(2*p.Burst + p.MaxElements)", "float64(p.Burst + p.MaxElements)"},
 	{"δ of sketches as of exact discovery", "misragries/series/calibration.go", "if p.Counters == 0 {\n\t\tgroup *=", "if true {\n\t\tgroup *="},
-	{"elements without a user count", "misragries/series/builder.go", "if s.params.MaxElements == 0 && n > 0 {", "if n > 0 {"},
+	{"elements without a user count", "misragries/series/builder.go", "if b.params.MaxElements > 0 {", "if false {"},
 	{"late corrections hidden below the threshold", "misragries/series/publisher.go", "func (n *noisy[K]) late(_ int, count int64) int64 { return count + n.law.found.SampleInt(&n.src) }", "func (n *noisy[K]) late(_ int, count int64) int64 {\n\tif x := count + n.law.found.SampleInt(&n.src); x >= n.law.threshold {\n\t\treturn x\n\t}\n\treturn 0\n}"},
 	{"keys found in a node get no correction for longer ones that end with it", "misragries/series/step.go", "\t\tlate(&fresh[i])\n", ""},
 	{"keys of a node's last step get no correction", "misragries/series/step.go", "if s.known[i].since > s.steps-span {", "if s.known[i].since > s.steps-span+1 {"},
