@@ -57,11 +57,10 @@
 //	integer keys below Dim, δ = 0         all but FromCounters          the k largest of Dim keys;
 //	                                      (PureUniverse)                2.9, merged 741
 //
-// [Params.Plan] says for each constructor what a key needs to be shown, with what sketches lose. A
-// Sum on one trusted server shows several times the keys of 32 releases: of Zipf(1.1) keys 248, for
-// 114 by Combine and 96 by ReducedSum, which loses n/(k+1) of every key for certain. A TrimmedSum
-// loses D and the mean of the smallest quarter of the counters alone, which is 0 where they are
-// free.
+// [Params.Plan] says for each constructor what a key needs to be shown, with what sketches lose.
+// Servers send [Builder.AppendPrivateState] over a trusted connection. The collector restores each
+// with New and RestorePrivateState, and adds it to a [Sum], which it releases once. That shows more
+// keys than 32 releases: of Zipf(1.1) 248, for 114 by Combine and 96 by ReducedSum.
 //
 // # Cost
 //
@@ -75,6 +74,6 @@
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process. A Builder is for one goroutine at a time;
+// Timing, and anyone who reads the memory of the process. A Builder is for one goroutine at a time;
 // concurrent use panics where it is noticed. Counts beyond 2⁶² are released as about 2⁶².
 package misragries

@@ -20,7 +20,7 @@
 // Guarantees of different units do not add up: [Compose] and [Ledger.Spend] return [ErrMismatch].
 // [Guarantee.For] converts where that is possible for all data, by the rules in the table there;
 // [Guarantee.Group] is for several units at once; [Guarantee.Stable] is for callers who know how
-// much one user can change, which it cannot check.
+// much one user can change: a count of distinct users has Stable(user, 1).
 //
 // # What is promised
 //

@@ -138,7 +138,7 @@ func (l *Ledger) record(name string, g Guarantee, before []state) error {
 	case !g.promised:
 		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
 	case g.unit != l.takes:
-		return fault.Mismatch("budget", "Unit", l.takes, g.unit)
+		return fault.Mismatch("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For or Stable may convert", g.unit))
 	case b.journal != nil && b.journal.broken != nil:
 		return b.journal.broken
 	case !b.quota.has(l.part, g) && !l.allows(before, g):

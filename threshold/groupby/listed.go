@@ -19,7 +19,7 @@ const maxListed = 1 << 26
 // NewListed returns an empty Builder for users and a public list of keys, of any key type: the
 // countries of the world, say. Every listed key is released with its count, also one that nobody
 // has. Other keys count only in [Groups.Others]. The list must not come from the data, or the
-// release says who is in them.
+// release says who is in them. Rows in any order must be grouped by user first.
 //
 // No δ is spent on finding keys. With Delta the noise is normal, and the guarantee is also one of a
 // Gaussian mechanism, which composes better. With Delta 0 it is discrete Laplace noise, and the
@@ -28,7 +28,7 @@ const maxListed = 1 << 26
 // 4.4·C by normal noise with a δ of 1e-6. So where users have at most eight listed keys, and
 // FullKeys is 8, the noise is as small without δ.
 //
-// Of a user with more than 4096 listed keys as many count. A key that is listed twice counts once.
+// Of a user with more than 4096 listed keys, 4096 count. A key that is listed twice counts once.
 // The error wraps [ErrParams], also for an empty list, for one of more than 2²⁶ keys,
 // and for Passes, CountShare or KeysOnly.
 //
