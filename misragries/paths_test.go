@@ -437,7 +437,13 @@ func TestShiftsSpendNoMore(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 0.7, 1.3, 5, 11, 50} {
 		for _, delta := range []float64{0.9, 1e-6, 1e-30, 1e-300} {
 			for k := 1; k < 12; k++ {
-				_, l, err := Params{Counters: k, Epsilon: epsilon, Delta: delta, Method: TrimmedSum}.check(summed)
+				p := Params{Counters: k, Epsilon: epsilon, Delta: delta, MaxElements: k % 3 * 7, Method: TrimmedSum}
+				epsilon, _, ok := p.element()
+				_, l, err := p.check(summed)
+				if !ok {
+					require.ErrorIs(t, err, ErrParams)
+					continue
+				}
 				require.NoError(t, err)
 				inverse := func(x float64) *big.Rat { return new(big.Rat).Inv(new(big.Rat).SetFloat64(x)) }
 				spent := inverse(l.Scale)

