@@ -99,8 +99,8 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // AddUser adds one user with all keys of that user, each counted once. They must come in one call,
 // of one of the Builders that are merged: a second call counts as a second user, and the guarantee
-// then protects a call, not a user. With Min and Max, the user's value is 0 in each key; and adds
-// nothing to quantiles.
+// then protects a call, not a user. With Min and Max or Values the user's value is 0 in each key;
+// to quantiles a user adds nothing.
 //
 // If a user has more than MaxKeys keys, MaxKeys of them count, drawn uniformly by secret
 // randomness. Once there are 2³² − 1 distinct keys, new ones do not count, and the guarantee ends.

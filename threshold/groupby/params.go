@@ -66,8 +66,8 @@ type Params struct {
 	// A second pass looks for keys that the first has not found, and users give
 	// all their weight to those: more keys, the more keys users have, under one
 	// guarantee. A Builder of New then keeps each user in memory: 8 bytes, and 4
-	// for each key, or 8 with values. Where the data can be read twice, see
-	// [NewDiscovery].
+	// for each key, 12 with Min and Max, 20 with Values. Where the data can be
+	// read twice, see [NewDiscovery].
 	Passes int
 	// CountShare is the fraction of the budget, in [1/64, 63/64], for the counts
 	// (and sums) of the shown keys alone. The rest pays for the list of keys; with
@@ -111,7 +111,7 @@ func (p Params) normal() Params {
 		p.Relation = budget.AddRemove
 	}
 	switch {
-	case p.Passes == 0 && p.Values:
+	case p.Passes == 0 && p.Values && !p.listed:
 		p.Passes = 2
 	case p.Passes == 0:
 		p.Passes = 1

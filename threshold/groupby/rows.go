@@ -87,7 +87,7 @@ func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 func (r *Rows[U, K]) Guarantee() budget.Guarantee { return r.guarantee }
 
 // Add adds a row of a user: he has the key. What a user repeats counts once, and the rows may come
-// in any order. With Min and Max, the value of the row is 0.
+// in any order. With Min and Max or Values, the value of the row is 0.
 //
 // A row of nobody, whose user is "" or an array of zeros, does not count; among integers there is
 // no such number, so leave out rows without a user. Of a user with more than [MaxKeys] keys as many
