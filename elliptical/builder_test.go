@@ -452,7 +452,7 @@ func TestReleasedBuilder(t *testing.T) {
 	_, err = zero.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	require.True(t, zero.Released())
-	require.Equal(t, budget.GaussianZCDP(1, budget.Row(budget.AddRemove)), b.Guarantee(), "also after Release")
+	require.Equal(t, Params{Rho: 1, Relation: budget.AddRemove}.guarantee(), b.Guarantee(), "also after Release")
 	require.Equal(t, budget.Guarantee{}, zero.Guarantee())
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/round"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -239,7 +240,8 @@ func (p Params) Guarantee() budget.Guarantee {
 func (p Params) guarantee() budget.Guarantee {
 	switch {
 	case p.Rho > 0:
-		return budget.GaussianZCDP(p.Rho, budget.Row(p.Relation))
+		unit := budget.Row(p.Relation)
+		return budget.ZCDP(p.Rho, unit).WithPair(budget.GDP(round.SqrtUp(2*p.Rho), unit))
 	case p.Delta > 0:
 		return budget.Gaussian(p.Epsilon, p.Delta, budget.Row(p.Relation))
 	case p.Epsilon > 0 && p.Shape != Optimal && p.Shape != Box:

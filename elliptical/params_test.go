@@ -201,7 +201,7 @@ func TestPlanning(t *testing.T) {
 	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Delta: math.Copysign(0, -1)})
 	require.NoError(t, err)
 	require.Equal(t, Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Relation: budget.AddRemove, Power: 2}, m.Params(), "0 is AddRemove")
-	require.Equal(t, budget.GaussianZCDP(0.5, budget.Row(budget.AddRemove)), m.Guarantee())
+	require.True(t, budget.ZCDP(0.5, budget.Row(budget.AddRemove)).WithPair(budget.GDP(math.Nextafter(1, 2), budget.Row(budget.AddRemove))).Equal(m.Guarantee()))
 	require.Equal(t, budget.Gaussian(1, 0.1, budget.Row(budget.AddRemove)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Delta: 0.1, Relation: budget.AddRemove}.Guarantee())
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.Replace)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Relation: budget.Replace}.Guarantee())
 	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, ρ = 0.5 (zCDP) for one row, added or removed", m.String())

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/round"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -70,7 +71,7 @@ func (s *Sketch) Guarantee() budget.Guarantee {
 func (t term) guarantee(u budget.Unit) budget.Guarantee {
 	switch {
 	case t.rho > 0:
-		return budget.GaussianZCDP(t.rho, u)
+		return budget.ZCDP(t.rho, u).WithPair(budget.GDP(round.SqrtUp(2*t.rho), u))
 	case t.law.kind == Gaussian:
 		return budget.Gaussian(t.epsilon, t.delta, u)
 	case t.law.kind == DiscreteLaplace:

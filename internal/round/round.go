@@ -39,6 +39,14 @@ func SqrtDown(x float64) float64 {
 	return s
 }
 
+// SqrtUp returns a float64 ≥ √x, hardly above it, for x ≥ 0.
+func SqrtUp(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return math.Nextafter(math.Sqrt(x), math.Inf(1))
+}
+
 // SumUp returns the least float64 that is ≥ a + b, for a, b ≥ 0 (+Inf allowed).
 func SumUp(a, b float64) float64 {
 	s := a + b

@@ -35,6 +35,9 @@ func TestDirections(t *testing.T) {
 		require.LessOrEqual(t, new(big.Rat).Mul(rat(s), rat(s)).Cmp(rat(a)), 0)
 		next := rat(math.Nextafter(s, math.Inf(1)))
 		require.Positive(t, next.Mul(next, next).Cmp(rat(a)))
+		up := SqrtUp(a)
+		require.GreaterOrEqual(t, new(big.Rat).Mul(rat(up), rat(up)).Cmp(rat(a)), 0)
+		require.LessOrEqual(t, up, s*(1+0x1p-51))
 		require.Greater(t, Above(a), a*(1+0x1p-50))
 	}
 	inf := math.Inf(1)

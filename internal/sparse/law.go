@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/round"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -77,7 +78,7 @@ func (l Law) Guarantee() budget.Guarantee {
 	case c.method == Gaussian:
 		changed, most := float64(p.changed()), p.change(c.step)
 		silent := changed * logBelow(c.scale, (float64(c.threshold)-0.5-most)*(1-0x1p-50))
-		mu := sqrtAbove(changed) * most / c.scale
+		mu := round.SqrtUp(changed) * most / c.scale
 		if p.Beside {
 			mu = math.Hypot(mu, most/c.beside)
 		}

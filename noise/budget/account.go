@@ -39,14 +39,11 @@ func (g Guarantee) account(l laws) (account, bool) {
 	}
 	a := account{sums{delta: p.escape, rho: p.rho, muSquares: round.SumUp(p.muSquares, p.keys.MuSquares())}, l, p.keys, 0}
 	a.like = round.SumUp(a.muSquares, 2*(p.responses+p.rho))
-	if mu := sqrtAbove(a.muSquares); (a.rho > 0 || p.hasKeys() && l.known()) && mu >= loss.Least && mu <= loss.MostMu {
+	if mu := round.SqrtUp(a.muSquares); (a.rho > 0 || p.hasKeys() && l.known()) && mu >= loss.Least && mu <= loss.MostMu {
 		a.laws, a.muSquares = l.with(loss.Gaussian(mu, loss.Points)), 0
 	}
 	return a, a.known() || p.hasKeys()
 }
-
-// sqrtAbove returns a number above √x, next to it.
-func sqrtAbove(x float64) float64 { return math.Nextafter(math.Sqrt(x), math.Inf(1)) }
 
 // at returns an upper bound on δ(ε), for any real ε.
 func (a account) at(epsilon float64) float64 {

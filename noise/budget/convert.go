@@ -122,7 +122,7 @@ func (g sums) gaussian() bool { return g.muSquares > 0 && g.epsilon == 0 && g.rh
 // gaussianDelta returns the δ of Gaussian noise of σ = 1/μ at sensitivity 1 and ε, rounded up; 1
 // where package noise has no answer.
 func gaussianDelta(muSquares, epsilon float64) float64 {
-	delta, err := noise.GaussianDelta(1, epsilon, sqrtAbove(muSquares))
+	delta, err := noise.GaussianDelta(1, epsilon, round.SqrtUp(muSquares))
 	if err != nil {
 		return 1
 	}

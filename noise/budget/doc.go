@@ -47,7 +47,7 @@
 //	jl, elliptical with Laplace noise                  Laplace
 //	jl of integers, threshold.Laplace, PureLaplace of  DiscreteLaplace of all steps neighbours
 //	  integers or users, elliptical/column by ε          move together, and what escapes
-//	jl, elliptical with normal noise                   Gaussian, GaussianZCDP
+//	jl, elliptical with normal noise                   Gaussian; ZCDP with the pair of GDP
 //	threshold.Gaussian; groupby of listed keys         GDP beside what escapes; GDP
 //	elliptical/column, a count by ρ                    DiscreteGaussian
 //	kor/distinct with bits                             PureDP of the bits and of the count

@@ -133,10 +133,10 @@ func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 	return g
 }
 
-// GaussianZCDP returns the guarantee of normal noise that is calibrated to ρ-zCDP: of [GDP] with μ
+// gaussianZCDP returns the guarantee of normal noise that is calibrated to ρ-zCDP: of [GDP] with μ
 // = √(2ρ). A rho that is not a number ≥ 0, or an invalid unit, gives a Guarantee that promises
 // nothing.
-func GaussianZCDP(rho float64, u Unit) Guarantee {
+func gaussianZCDP(rho float64, u Unit) Guarantee {
 	g := ZCDP(rho, u)
 	if g.promised {
 		g.pair.rho, g.pair.muSquares = 0, round.ProductUp(2, rho)
@@ -347,7 +347,7 @@ func (p pair) besideEscape(m int) (escape float64, ok bool) {
 	if p.kinds == "" && p.rho == 0 {
 		n = 1
 	}
-	mu, w := sqrtAbove(p.muSquares), round.QuotientUp(p.escape, n)
+	mu, w := round.SqrtUp(p.muSquares), round.QuotientUp(p.escape, n)
 	unit, err := noise.NewGaussian(1)
 	if err != nil || !(w < 0.5) || !(mu < 64) {
 		return 0, false

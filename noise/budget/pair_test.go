@@ -104,7 +104,7 @@ func TestPairsBoundTheirNoise(t *testing.T) {
 
 	// Many steps far out of range, and numbers that are none.
 	require.Equal(t, ZCDP(0.5*(1<<11)*(1<<11), one), DiscreteGaussian(1, 1<<11, one))
-	for _, g := range []Guarantee{Laplace(-1, one), Laplace(math.NaN(), one), Laplace(1, Unit{}), DiscreteLaplace(1, 0, one), DiscreteLaplace(math.Inf(1), 1, one), DiscreteLaplace(1, math.NaN(), one), Gaussian(-1, 0.1, one), Gaussian(1, 1, one), GaussianZCDP(-1, one),
+	for _, g := range []Guarantee{Laplace(-1, one), Laplace(math.NaN(), one), Laplace(1, Unit{}), DiscreteLaplace(1, 0, one), DiscreteLaplace(math.Inf(1), 1, one), DiscreteLaplace(1, math.NaN(), one), Gaussian(-1, 0.1, one), Gaussian(1, 1, one), gaussianZCDP(-1, one),
 		DiscreteGaussian(0, 1, one), DiscreteGaussian(1, 0, one), DiscreteGaussian(math.NaN(), 1, one), DiscreteGaussian(1, 1, Unit{}),
 		PureDP(1, one).WithEscape(1), PureDP(1, one).WithEscape(-1), PureDP(1, one).WithEscape(math.NaN()), Guarantee{}.WithEscape(0), ApproxDP(1, 0.6, one).WithEscape(0.6),
 		PureDP(1, one).WithPair(Guarantee{}), Guarantee{}.WithPair(PureDP(1, one)), PureDP(1, one).WithPair(PureDP(1, rowed))} {
@@ -172,8 +172,8 @@ func TestWithPair(t *testing.T) {
 	require.Equal(t, plain.String(), Gaussian(1, 1e-8, one).String())
 	require.InEpsilon(t, 1, Gaussian(0.3, 0.9, one).EpsilonAt(0.9)/0.3, 1e-9)
 	require.Equal(t, ApproxDP(0, 1-1e-16, one), Gaussian(0, 1-1e-16, one), "δ hardly grows with μ")
-	require.Equal(t, "ρ = 0.5 (zCDP) for one element, added or removed", GaussianZCDP(0.5, one).String())
-	require.Equal(t, GDP(1, one).pair, GaussianZCDP(0.5, one).pair)
+	require.Equal(t, "ρ = 0.5 (zCDP) for one element, added or removed", gaussianZCDP(0.5, one).String())
+	require.Equal(t, GDP(1, one).pair, gaussianZCDP(0.5, one).pair)
 
 	// A ledger and filters spend the pair.
 	l := newLedger(t, 7.12, 1e-6, one)
@@ -242,7 +242,7 @@ func TestWithEscape(t *testing.T) {
 	require.True(t, ApproxDP(0.3, w, one).Equal(pure))
 	laplace := Laplace(0.3, one).WithEscape(w)
 	require.Equal(t, group(t, pure, 3), group(t, laplace, 3))
-	for _, without := range []Guarantee{DiscreteGaussian(2, 1, one), ZCDP(0.1, one), GaussianZCDP(0.1, one), compose(t, PureDP(0.1, one), GDP(0.1, one))} {
+	for _, without := range []Guarantee{DiscreteGaussian(2, 1, one), ZCDP(0.1, one), gaussianZCDP(0.1, one), compose(t, PureDP(0.1, one), GDP(0.1, one))} {
 		_, err = without.WithEscape(w).Group(2)
 		require.ErrorIs(t, err, ErrMismatch, "%v", without)
 		_, err = without.WithEscape(w).For(Element(Replace))

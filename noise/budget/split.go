@@ -84,7 +84,7 @@ func (g Guarantee) sized() func(x float64) Guarantee {
 	case !g.promised || g.rho > 0 && (g.epsilon > 0 || g.muSquares > 0) || g.epsilon > 0 && g.muSquares > 0:
 		return nil
 	case g.rho > 0 && gaussian:
-		return func(x float64) Guarantee { return GaussianZCDP(x, u).WithEscape(g.delta) }
+		return func(x float64) Guarantee { return gaussianZCDP(x, u).WithEscape(g.delta) }
 	case g.rho > 0 && one && law.law == latticeGaussian:
 		return func(x float64) Guarantee {
 			if x == 0 {

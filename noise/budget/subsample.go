@@ -103,7 +103,7 @@ func (g Guarantee) sampled(fraction float64) (pair, bool) {
 	var x lossKind
 	switch {
 	case p.kinds == "" && p.muSquares > 0: // many are one
-		x = lossKind{law: gaussian, size: sqrtAbove(p.muSquares), fraction: 1, count: 1}
+		x = lossKind{law: gaussian, size: round.SqrtUp(p.muSquares), fraction: 1, count: 1}
 	case p.kinds.len() == 1 && p.muSquares == 0 && p.kinds.at(0).count == 1:
 		x = p.kinds.at(0)
 	default:

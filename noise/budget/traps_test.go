@@ -85,7 +85,7 @@ func TestSplitIsAccepted(t *testing.T) {
 		epsilon, delta := math.Exp(rng.Float64()*4-1), math.Exp(-rng.Float64()*12-7)
 		likes := []Guarantee{
 			PureDP(1, one), ApproxDP(1, delta*1e-4, one), Laplace(1, one), DiscreteLaplace(1, 3, one), Gaussian(1, delta*1e-4, one), ZCDP(1, one), GDP(1, one),
-			GaussianZCDP(1, one), DiscreteGaussian(1, 1, one), Gaussian(1, delta*1e-4, one).WithEscape(delta * 1e-5),
+			gaussianZCDP(1, one), DiscreteGaussian(1, 1, one), Gaussian(1, delta*1e-4, one).WithEscape(delta * 1e-5),
 		}
 		l := newLedger(t, epsilon, delta, one)
 		sampled, err := Laplace(epsilon/3, one).Subsampled(0.1)
@@ -149,7 +149,7 @@ func TestSplitKeepsThePair(t *testing.T) {
 		want float64 // of its ε or ρ
 	}{
 		{Gaussian(1, 1e-10, one), 0.5552}, {ApproxDP(1, 1e-10, one), 0.0974},
-		{GaussianZCDP(1, one), 1.58 / 365 * 1.0}, {ZCDP(1, one), 1.3 / 365},
+		{gaussianZCDP(1, one), 1.58 / 365 * 1.0}, {ZCDP(1, one), 1.3 / 365},
 	} {
 		part, err := l.Split(365, c.like)
 		require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestSplitKeepsThePair(t *testing.T) {
 			require.InEpsilon(t, c.want, part.Epsilon(), 2e-3)
 		}
 	}
-	gaussian, err := l.Split(365, GaussianZCDP(1, one))
+	gaussian, err := l.Split(365, gaussianZCDP(1, one))
 	require.NoError(t, err)
 	plain, err := l.Split(365, ZCDP(1, one))
 	require.NoError(t, err)

@@ -238,7 +238,7 @@ var rows = []row{
 		about: "kor/distinct.FrequencyBuilder.Release kor/distinct.FrequencyBuilder.Guarantee kor/distinct.Frequencies.Guarantee kor/distinct.Frequencies.Share kor/distinct.Frequencies.ShareInterval " +
 			"kor/distinct.Frequencies.Most",
 		theorem: "own: the key of the largest hash in a cell; half of ε for a count, half for the classes", proof: "kor/distinct/frequencies.go",
-		code:  "kor/distinct.frequencyState.meet kor/distinct.frequencyState.classes kor/distinct.Params.frequencies kor/distinct.ratio.deviation",
+		code:  "kor/distinct.frequencyState.visitAll kor/distinct.frequencyState.classes kor/distinct.Params.frequencies kor/distinct.ratio.deviation",
 		exact: "kor/distinct.TestFrequenciesOfAllStreams kor/distinct.TestFrequenciesAreThoseOfAMap", audit: "kor/distinct.TestFrequenciesHaveTheLaw kor/distinct.TestSharesAccuracy",
 		edits: "kor/distinct: frequencies: all of ε twice; frequencies: the first key stays; frequencies: no noise",
 	},
@@ -365,7 +365,7 @@ var rows = []row{
 	{
 		claim: "What several releases promise together is certified upwards, and so is each conversion between guarantees and units",
 		about: "noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.EpsilonAt noise/budget.Guarantee.Epsilon noise/budget.Guarantee.Delta noise/budget.Guarantee.Rho noise/budget.Guarantee.Mu " +
-			"noise/budget.PureDP noise/budget.ApproxDP noise/budget.ZCDP noise/budget.GDP noise/budget.Laplace noise/budget.DiscreteLaplace noise/budget.Gaussian noise/budget.GaussianZCDP " +
+			"noise/budget.PureDP noise/budget.ApproxDP noise/budget.ZCDP noise/budget.GDP noise/budget.Laplace noise/budget.DiscreteLaplace noise/budget.Gaussian " +
 			"noise/budget.DiscreteGaussian noise/budget.Compose noise/budget.Guarantee.Times noise/budget.Guarantee.Group noise/budget.Guarantee.For " +
 			"noise/budget.Guarantee.Stable noise/budget.Guarantee.WithPair noise/budget.Guarantee.WithEscape noise/budget.Guarantee.WithKeys noise/budget.Guarantee.Subsampled",
 		theorem: "dominating pairs and their composition (Kairouz, Oh and Viswanath; Zhu, Dong and Wang); Bun and Steinke's zCDP with the conversion of Canonne, Kamath and Steinke; Dong, Roth and Su's GDP",

@@ -51,7 +51,7 @@ var thresholdMutations = []mutation{
 	{"the number beside the keys for nothing, by shared noise", "internal/sparse/correlated.go", "own, rest := float64(moved)*weight, float64(1-moved)*weight", "own, rest := 0*float64(moved), weight"},
 	{"a search among τ that are cut off", "internal/sparse/gaussian_search.go", "tries >= e.scan {", "tries < 0 {"},
 	{"a search's quadrature for what is verified", "internal/sparse/correlated.go", "nats: exactNats", "nats: roughNats"},
-	{"the number beside the keys for nothing, by normal noise", "internal/sparse/gaussian.go", "sensitivity := sqrtAbove(float64(l-u1) + weight)", "sensitivity := sqrtAbove(float64(l-u1) + 0*weight)"},
+	{"the number beside the keys for nothing, by normal noise", "internal/sparse/gaussian.go", "sensitivity := round.SqrtUp(float64(l-u1) + weight)", "sensitivity := round.SqrtUp(float64(l-u1) + 0*weight)"},
 	{"the number beside the keys for nothing, by Laplace noise", "internal/sparse/laplace.go", "epsilon = (epsilon - spent) * (1 - 0x1p-50)", "epsilon *= 1 - 0x1p-50"},
 	{"a number beside the keys that nobody asked for", "internal/sparse/release.go", "if !l.params.Beside {\n\t\tbeside = 0\n\t}\n", ""},
 	{"the accountant ignores the number beside the keys", "internal/sparse/law.go", "mu = math.Hypot(mu, most/c.beside)", "mu = math.Hypot(mu, 0*most/c.beside)"},

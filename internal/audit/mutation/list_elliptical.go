@@ -26,7 +26,7 @@ var ellipticalMutations = []mutation{
 	{"scales rounded down", "elliptical/calibrate.go", "math.Nextafter(s*t, math.Inf(1))", "s * t * (1 - 0x1p-40)"},
 	{"Ellipsoid decoded with unequal noise", "elliptical/encode.go", "if c != l.at[0] {", "if c != c {"},
 	{"NaN counted as the end of the interval", "elliptical/lane.go", "if math.IsNaN(y) {\n\t\ty = 0", "if math.IsNaN(y) {\n\t\ty = l.high"},
-	{"guarantee of the builder twice as good", "elliptical/params.go", "return budget.GaussianZCDP(p.Rho, budget.Row(p.Relation))", "return budget.GaussianZCDP(p.Rho/2, budget.Row(p.Relation))"},
+	{"guarantee of the builder twice as good", "elliptical/params.go", "return budget.ZCDP(p.Rho, unit)", "return budget.ZCDP(p.Rho/2, unit)"},
 	{"same noise for two coordinates", "elliptical/mechanism.go", "for i, c := range l.at {\n\t\ttotals[i] = totals[i].Plus(wide.Of(l.sample(src, c)))", "var n int64\n\tfor i, c := range l.at {\n\t\tif i != 1 {\n\t\t\tn = l.sample(src, c)\n\t\t}\n\t\ttotals[i] = totals[i].Plus(wide.Of(n))"},
 	{"upper ends rounded inwards", "elliptical/grid.go", "int64(math.Ceil(high/c.step))", "int64(math.Floor(high/c.step))"},
 	{"groups that spend more than ε", "elliptical/grouped.go", "groups[i].share /= sum * (1 + 0x1p-40)", "groups[i].share /= sum * (1 - 0x1p-10)"},
