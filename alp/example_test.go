@@ -42,3 +42,37 @@ func ExampleParams_Plan() {
 	// Output:
 	// SplitAxis with 1 columns, 16 levels, 100 bits an entry
 }
+
+// Many entries at once are more exact than one by one, and both have intervals. Where most of the
+// entries that are asked for are 0 the prior says so.
+func ExampleProjection_EstimateAll() {
+	b, err := alp.New(alp.Params{Epsilon: 1, Delta: 1e-9, Sparsity: 2000})
+	if err != nil {
+		panic(err)
+	}
+	indices := make([]uint64, 2000)
+	for i := range indices {
+		indices[i] = uint64(i) * 7919
+		b.Add(indices[i], 30)
+	}
+	p, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	off, held := 0.0, 0
+	for i, x := range p.EstimateAll(indices, nil) {
+		off += math.Abs(x-30) / 2000
+		if lo, hi := p.Interval(indices[i], 0.95); lo <= 30 && 30 <= hi {
+			held++
+		}
+	}
+	fmt.Println("mean error below 3:", off < 3, "and intervals hold:", held > 1850)
+	sure, err := p.WithPrior(alp.Prior{Zero: 0.999})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("of nothing:", sure.Estimate(1) == 0, p.Prior() != sure.Prior())
+	// Output:
+	// mean error below 3: true and intervals hold: true
+	// of nothing: true true
+}

@@ -3,7 +3,7 @@
 // ε-differential privacy.
 //
 //	low, high := elliptical.VectorOf(0, 0), elliptical.VectorOf(120, 1e6)
-//	b, err := elliptical.New(elliptical.Params{Rho: 0.5, Min: low, Max: high})
+//	b, err := elliptical.NewBuilder(elliptical.Params{Rho: 0.5, Min: low, Max: high})
 //	…
 //	b.Add([]float64{age, income}) // for each row
 //	s, err := b.Release()

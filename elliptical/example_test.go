@@ -133,3 +133,35 @@ func ExampleParams_normBound() {
 	// Output:
 	// 0.60 0.80
 }
+
+// Two servers count sparse rows, and one of them releases the sums of all.
+func ExampleBuilder_Merge() {
+	p := elliptical.Params{Rho: 1, Min: elliptical.VectorOf(0, 0, 0), Max: elliptical.VectorOf(1, 10, 100)}
+	here, err := elliptical.NewBuilder(p)
+	if err != nil {
+		panic(err)
+	}
+	there, err := elliptical.NewBuilder(p)
+	if err != nil {
+		panic(err)
+	}
+	for i := range 10_000 { // most coordinates are 0
+		here.AddSparse([]int{i % 3}, []float64{1})
+		there.AddSparse([]int{1, 2}, []float64{5, 50})
+	}
+	if err := here.Merge(there); err != nil {
+		panic(err)
+	}
+	s, err := here.Release()
+	if err != nil {
+		panic(err)
+	}
+	truth, held := []float64{3334, 53_333, 503_333}, true
+	for i, sum := range s.All() {
+		lo, hi := s.SimultaneousInterval(i, 1-1e-9) // of all at once
+		held = held && lo <= truth[i] && truth[i] <= hi && lo <= sum && sum <= hi
+	}
+	fmt.Println("all sums are within their intervals:", held, len(s.Values()))
+	// Output:
+	// all sums are within their intervals: true 3
+}

@@ -79,3 +79,43 @@ func ExampleBuilder_Merge() {
 	// <nil> true
 	// ε = 1 for vectors at ℓ₁ distance 1 1 <nil>
 }
+
+// What else two sketches say: lengths, the inner product, the cosine, each with an interval, and a
+// sum of vectors whose parts are with two parties.
+func ExampleSketch_DotInterval() {
+	p := jl.Params{Dim: 1000, Rows: 512, Epsilon: 8, Seed: hashing.Seed{1, 2, 3}}
+	release := func(fill func(b *jl.Builder)) *jl.Sketch {
+		b, err := jl.New(p)
+		if err != nil {
+			panic(err)
+		}
+		fill(b)
+		s, err := b.Release()
+		if err != nil {
+			panic(err)
+		}
+		return s
+	}
+	x := release(func(b *jl.Builder) { b.AddSparse([]uint64{1, 2}, []float64{400, 300}) }) // of length 500
+	y := release(func(b *jl.Builder) { b.AddSparse([]uint64{1, 2}, []float64{300, 400}) })
+	const sure = 0.9999
+	lo, hi := x.SquaredNormInterval(sure)
+	fmt.Println("length:", lo < 500*500 && 500*500 < hi, math.Abs(x.SquaredNorm()/250_000-1) < 0.5)
+	lo, hi, err := x.DotInterval(y, sure)
+	fmt.Println("inner product:", lo < 240_000 && 240_000 < hi, err)
+	lo, hi, err = x.SquaredDistanceInterval(y, sure)
+	fmt.Println("distance:", lo < 20_000 && 20_000 < hi, err)
+	cosine, err := x.Cosine(y)
+	fmt.Println("cosine:", math.Abs(cosine-0.96) < 0.3, err)
+	sum, err := x.Sum(y) // of (700, 700)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("sum:", math.Abs(sum.SquaredNorm()/980_000-1) < 0.5)
+	// Output:
+	// length: true true
+	// inner product: true <nil>
+	// distance: true <nil>
+	// cosine: true <nil>
+	// sum: true
+}

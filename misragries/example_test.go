@@ -71,3 +71,25 @@ func ExampleHistogram_HeavyHitters() {
 	// none is missing that counts true
 	// the paper's estimate: true
 }
+
+// Counts with intervals, and what every one of them may be low by.
+func ExampleHistogram_Top() {
+	b, err := misragries.New[string](misragries.Params{Epsilon: 1, Delta: 1e-9, Counters: 512})
+	if err != nil {
+		panic(err)
+	}
+	for i := range 100_000 {
+		b.Add([]string{"the", "and", "of", "the", fmt.Sprint("word ", i)}[i%5])
+	}
+	h, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	for word, count := range h.Top(2) {
+		lo, hi := h.Interval(word, 0.95)
+		fmt.Printf("%s: %.0f000, within %v\n", word, h.Estimate(word)/1000, lo <= count && count <= hi && hi-lo < 500)
+	}
+	// Output:
+	// the: 40000, within true
+	// and: 20000, within true
+}

@@ -75,3 +75,36 @@ func ExampleParams_Fit() {
 	fmt.Printf("about %.1g rows: noise %.2g, error of the sample %.2g\n", float64(p.Rows), outlook.Noise, outlook.Sampling)
 	// Output: about 1e+03 rows: noise 0.5, error of the sample 1.5
 }
+
+// What a Mean holds besides its estimates: the centres and scales that were found, the noise of
+// each coordinate, an interval that holds for all rows, and the mean with noise shrunk away.
+func ExampleMean_IntervalBounded() {
+	rng := rand.New(rand.NewPCG(3, 4)) // data for the example
+	rows := make([][]float64, 20_000)
+	for j := range rows {
+		rows[j] = []float64{10 + rng.NormFloat64(), 500 + 20*rng.NormFloat64(), 0}
+	}
+	m, err := plan.New(plan.Params{Rho: 1, Dim: 3, Max: 1000, Resolution: 0.01})
+	if err != nil {
+		panic(err)
+	}
+	mean, err := m.Release(context.Background(), rows)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("centres near %.0f and %.0f\n", mean.Centre(0), mean.Centre(1))
+	fmt.Println("the second coordinate varies more:", mean.Scale(1) > 5*mean.Scale(0))
+	lo, hi := mean.IntervalBounded(1, 0.999999)
+	fmt.Println("whatever the rows are, the mean is in a wide interval:", lo < 500 && 500 < hi)
+	for i, x := range mean.Values() {
+		if sd := mean.StdDevs()[i]; !(sd > 0) || x != mean.Estimate(i) {
+			fmt.Println(i, "has no noise")
+		}
+	}
+	fmt.Println("shrunk:", len(mean.Shrunk(2)) == mean.Dim())
+	// Output:
+	// centres near 10 and 500
+	// the second coordinate varies more: true
+	// whatever the rows are, the mean is in a wide interval: true
+	// shrunk: true
+}

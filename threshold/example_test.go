@@ -2,6 +2,7 @@ package threshold_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -46,4 +47,54 @@ func ExampleParams_Plan() {
 	// Gaussian 70.5
 	// ExponentialRounding 136.7
 	// LinearRounding 141.2
+}
+
+// A user buys at most three products, once each: users are bounded elsewhere, and NewBounded takes
+// the caller's word for it. Interval is for one key, ErrorBound for all of them at once, of at most 10,000.
+func ExampleNewBounded() {
+	b, err := threshold.NewBounded[string](threshold.Params{Epsilon: 1, Delta: 1e-9, MaxKeys: 3, Integers: true})
+	if err != nil {
+		panic(err)
+	}
+	for user := range 3000 {
+		b.Add("bread", 1)
+		b.Add(fmt.Sprint("cheese ", user%2), 1)
+		b.Add(fmt.Sprint("a wish of ", user), 1)
+	}
+	v, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	for product, bought := range v.All() {
+		lo, hi := v.Interval(product, 0.99)
+		fmt.Println(product, math.Round(bought/500)*500, hi-lo < 2*v.ErrorBound(10_000, 0.99))
+	}
+	// Output:
+	// bread 3000 true
+	// cheese 0 1500 true
+	// cheese 1 1500 true
+}
+
+// The keys are public, so all of them are released, without a threshold and without δ.
+func ExampleNewListed() {
+	b, err := threshold.NewListed(threshold.Params{Epsilon: 1}, "north", "south", "west")
+	if err != nil {
+		panic(err)
+	}
+	b.Add("north", 500)
+	b.Add("south", 1000)
+	b.Add("moon", 7) // not listed: ignored
+	v, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	for region, total := range v.All() {
+		fmt.Println(region, math.Abs(math.Round(total/100)*100))
+	}
+	fmt.Println(v.Guarantee())
+	// Output:
+	// north 500
+	// south 1000
+	// west 0
+	// ε = 1 for vectors at ℓ₁ distance 1
 }

@@ -70,3 +70,41 @@ func ExampleNewQuantiles() {
 	// Output:
 	// column.Quantiles: 3 of values in [0, 100], in steps of 1, ε = 1 for one row, added or removed
 }
+
+// Amounts of which nobody knows the largest: the range is learned. Interval assumes that amounts
+// thin out at least like a Pareto tail of index 1.5 beyond the last group that can be seen;
+// IntervalTail takes another index, and IntervalBounded holds for all values up to Bound.
+func ExampleSummary_Range() {
+	b, err := column.New(column.Params{Epsilon: 1, Bound: 1e9})
+	if err != nil {
+		panic(err)
+	}
+	mean := 0.0
+	for i := range 100_000 {
+		amount := float64(i%1000) / 10 // private data
+		if i%1000 == 0 {
+			amount = 5000
+		}
+		b.Add(amount)
+		mean += amount / 100_000
+	}
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := s.Range()
+	fmt.Println("a range that is wide enough, and not much wider:", lo < 1, hi > 90, hi < 20_000)
+	visible := 0.0
+	for _, bin := range s.Tail() {
+		visible += bin.Rows
+	}
+	fmt.Println("groups of rows that can be seen hold most of them:", visible > 50_000)
+	from, to := s.Interval(column.Mean, 1-1e-9)
+	steep, thin := s.IntervalTail(column.Mean, 1-1e-9, 3)
+	least, most := s.IntervalBounded(column.Mean, 1-1e-9)
+	fmt.Println(from < mean && mean < to, thin-steep < to-from, least <= from && to <= most)
+	// Output:
+	// a range that is wide enough, and not much wider: true true true
+	// groups of rows that can be seen hold most of them: true
+	// true true true
+}
