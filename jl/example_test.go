@@ -96,7 +96,8 @@ func ExampleSketch_DotInterval() {
 		}
 		return s
 	}
-	x := release(func(b *jl.Builder) { b.AddSparse([]uint64{1, 2}, []float64{400, 300}) }) // of length 500
+	// both have length 500
+	x := release(func(b *jl.Builder) { b.AddSparse([]uint64{1, 2}, []float64{400, 300}) })
 	y := release(func(b *jl.Builder) { b.AddSparse([]uint64{1, 2}, []float64{300, 400}) })
 	const sure = 0.9999
 	lo, hi := x.SquaredNormInterval(sure)

@@ -106,3 +106,68 @@ func ExampleAddKey() {
 	// Output:
 	// 2 is in the interval: true
 }
+
+// Three parties who trust nobody make one sketch of all their keys: each publishes a share, and
+// only all shares together are a sketch, with the noise of one.
+func ExampleAggregate() {
+	p := kor.Params{Epsilon: 4, Cells: 4096, Levels: 20, Seed: hashing.Seed{1, 2, 3}}
+	var shares [][]byte
+	for party := range uint64(3) {
+		b, err := kor.New(p)
+		if err != nil {
+			panic(err)
+		}
+		for i := range uint64(5000) {
+			b.Toggle(party*1_000_000 + i)
+		}
+		share, err := b.Share(3)
+		if err != nil {
+			panic(err)
+		}
+		shares = append(shares, share.Bytes())
+	}
+	s, err := kor.Aggregate(p, 3, shares...)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("15,000 keys:", s.Estimate() > 12_000 && s.Estimate() < 18_000)
+	fmt.Println(s.Guarantee())
+	// Output:
+	// 15,000 keys: true
+	// ε = 4 for one key with all its occurrences, added or removed
+}
+
+// How the keys of three parties differ: a key counts that an odd number of them have. And of two
+// streams, all parts.
+func ExampleXOR() {
+	p := kor.Params{Epsilon: 4, Cells: 4096, Levels: 20, Seed: hashing.Seed{1, 2, 3}}
+	var sketches []*kor.Sketch
+	for party := range uint64(3) {
+		b, err := kor.New(p)
+		if err != nil {
+			panic(err)
+		}
+		for i := range uint64(10_000) {
+			b.Add(i + 1000*party)
+		}
+		s, err := b.Release()
+		if err != nil {
+			panic(err)
+		}
+		sketches = append(sketches, s)
+	}
+	odd, err := kor.XOR(sketches...) // [0, 1000) and [2000, 10000) and [11000, 12000)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("of three sketches:", odd.Releases(), odd.Estimate() > 6000 && odd.Estimate() < 14_000)
+	c, err := kor.Compare(sketches[0], sketches[2])
+	if err != nil {
+		panic(err)
+	}
+	all, a, b := c.Union().Estimate(), c.OnlyA().Estimate(), c.OnlyB().Estimate()
+	fmt.Println("of two:", all > 9000 && all < 15_000, a < 5000, b < 5000)
+	// Output:
+	// of three sketches: 3 true
+	// of two: true true true
+}

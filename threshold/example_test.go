@@ -49,8 +49,8 @@ func ExampleParams_Plan() {
 	// LinearRounding 141.2
 }
 
-// A user buys at most three products, once each: users are bounded elsewhere, and NewBounded takes
-// the caller's word for it. Interval is for one key, ErrorBound for all of them at once, of at most 10,000.
+// A user buys at most three products, once each. The caller must guarantee this. Interval is for
+// one key, ErrorBound for all of them at once, at most 10,000 here.
 func ExampleNewBounded() {
 	b, err := threshold.NewBounded[string](threshold.Params{Epsilon: 1, Delta: 1e-9, MaxKeys: 3, Integers: true})
 	if err != nil {
