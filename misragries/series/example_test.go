@@ -49,12 +49,19 @@ func Example() {
 			fmt.Printf("last %d hours, %s: about %.0f000\n", hours, page, views/1000)
 		}
 	}
+	day, err := timeline.Window(100, 124)
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := day.Interval("/", 1-1e-9)
+	fmt.Println("the fifth day:", lo <= 24_000 && 24_000 <= hi, hi-lo < 1000)
 	fmt.Println(timeline.Guarantee())
 	// Output:
 	// last 24 hours, /: about 24000
 	// last 24 hours, /news: about 12000
 	// last 168 hours, /: about 168000
 	// last 168 hours, /news: about 84000
+	// the fifth day: true true
 	// ε = 1, δ = 1e-9 for one element, added or removed
 }
 

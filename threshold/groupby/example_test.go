@@ -261,3 +261,32 @@ func ExampleParams_Plan() {
 	// Output:
 	// keys of users who have 4 keys each: from about 53 users on, ± 26
 }
+
+// Users one by one, with the minutes that each spends in a room; how many visits are in rooms that
+// are not shown; and what clipping users of many rooms may have cost each count.
+func ExampleGroups_SumInterval() {
+	b, err := groupby.New[string](groupby.Params{Epsilon: 2, Delta: 1e-9, Max: 100, Others: true})
+	if err != nil {
+		panic(err)
+	}
+	for user := range 20_000 {
+		b.AddUserValues([]string{"hall", fmt.Sprint("office ", user)}, []float64{30, 60})
+	}
+	groups, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	const sure = 1 - 1e-9
+	low, high := groups.Interval("hall", sure)
+	fmt.Println("users:", low <= 20_000 && 20_000 <= high, low <= groups.Estimate("hall"))
+	low, high = groups.SumInterval("hall", sure)
+	fmt.Println("minutes:", low <= 600_000 && 600_000 <= high, groups.Sum("hall") <= high)
+	_, most := groups.Shortfall(sure)
+	fmt.Println("nobody has many rooms:", most < 1000)
+	fmt.Printf("in rooms that are not shown: about %.0f000 visits\n", groups.Others()/1000)
+	// Output:
+	// users: true true
+	// minutes: true true
+	// nobody has many rooms: true
+	// in rooms that are not shown: about 20000 visits
+}
