@@ -283,10 +283,10 @@ func ExampleGroups_SumInterval() {
 	fmt.Println("minutes:", low <= 600_000 && 600_000 <= high, groups.Sum("hall") <= high)
 	_, most := groups.Shortfall(sure)
 	fmt.Println("nobody has many rooms:", most < 1000)
-	fmt.Printf("in rooms that are not shown: about %.0f000 visits\n", groups.Others()/1000)
+	fmt.Println("in rooms that are not shown:", groups.Others() > 10_000 && groups.Others() < 30_000)
 	// Output:
 	// users: true true
 	// minutes: true true
 	// nobody has many rooms: true
-	// in rooms that are not shown: about 20000 visits
+	// in rooms that are not shown: true
 }
