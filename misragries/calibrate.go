@@ -109,8 +109,8 @@ func (p Params) step(m Method, in input) (s step, ok bool) {
 // The length is not free, as the W of trimmed sketches are: what keys are reduced by is not random,
 // so no draw makes up for its step. Where k counters are at 1 and one rises, the keys alone have a
 // loss of (2k−1)/b and the length, which is one more, has its own: losses of independent noises add
-// up (TestLengthOfReducedSketchesIsNotFree). D alone, which moves in (B) only, where the keys move by
-// k, would cost less; but bounds need S as well.
+// up (TestLengthOfReducedSketchesIsNotFree). D alone, which moves in (B) only, where the keys move
+// by k, would cost less; but bounds need S as well.
 func (c *calibration) reduce(p Params, s step, unknown bool) (ok bool) {
 	calibrate := func(epsilon float64) (l law.Law, ok bool) {
 		if c.is().top {
