@@ -72,7 +72,7 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 // use. Where Dim is given, keys outside [0, Dim) are ignored.
 //
 // A string key is kept as it is, so the memory it shares stays alive: clone substrings of large
-// buffers. After Release, and on a Builder that New did not make, Add does nothing: the release is
+// buffers. After Release, and on the zero Builder, Add does nothing: the release is
 // final. A caller that cannot be sure asks [Builder.Released] first.
 func (b *Builder[K]) Add(key K) { sketch.Add(b.secret, key) }
 

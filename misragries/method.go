@@ -87,8 +87,8 @@ const (
 	lastInput = users
 )
 
-// possible lists the mechanisms of each input. Auto takes the first that does without δ where there
-// is none; else the first, but for users the one with the least threshold, and for a sum see
+// possible lists the mechanisms of each input. Without δ, Auto takes the first that needs none.
+// Else it takes the first; for users, the one with the least threshold; for a sum see
 // [Params.leastOf].
 var possible = [lastInput + 1][]Method{
 	oneStream:     {KeptZeros, FreedZeros, ReducedSum, TrimmedSum, SparseVector, PureUniverse},

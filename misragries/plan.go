@@ -77,8 +77,8 @@ func (r Row) String() string {
 		r.Constructor, r.Method, r.Hidden95, r.lost, r.Threshold, r.StdDev, trusted)
 }
 
-// Plan returns what a release of the streams of so many servers needs. Constructors that Method or
-// other fields rule out have no row: FromCounters and New are for one server, and NewUserBuilder
+// Plan returns what a release of the streams of that many servers needs. Constructors that Method
+// or other fields rule out have no row: FromCounters and New are for one server, and NewUserBuilder
 // needs MaxElements.
 //
 // A sum loses more of a key the more servers there are, and by ReducedSum n/(k+1) of n elements in

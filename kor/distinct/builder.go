@@ -52,11 +52,11 @@ func newState(p Params, l laws) state {
 }
 
 // Guarantee returns what Release promises: ε-differential privacy for one key with all its
-// occurrences, added or removed. A Builder that New did not make promises nothing.
+// occurrences, added or removed. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds keys. A key that is there already, from this call or another one, changes nothing. Many
-// keys in one call take less time a key. After Release, and on a Builder that New did not make, Add
+// keys in one call take less time a key. After Release, and on the zero Builder, Add
 // does nothing.
 func (b *Builder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*Builder).addOne, (*Builder).addMany)

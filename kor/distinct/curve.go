@@ -23,7 +23,7 @@ type curve struct {
 	variance float64            // of Z
 }
 
-// draws are so many draws with the same weight in a sum.
+// draws are a number of draws with the same weight in a sum.
 type draws struct {
 	number int
 	weight float64

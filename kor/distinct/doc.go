@@ -61,7 +61,7 @@
 //
 // What Compare tells has at ε = 1, 2, 4 the error 2.1, .85, .61 over √n of the union, and never
 // more than the counts leave open; of 12 releases Union has 70, 2.7, .83: the price is exponential
-// in their number, so many parties merge, or agree on ε ≥ 2.
+// in their number, so where there are many parties, merge or agree on ε ≥ 2.
 //
 // # Cost
 //

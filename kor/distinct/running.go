@@ -71,8 +71,8 @@ func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 // its occurrences in all slots. A ledger pays it once, before the first slot.
 func (b *RunningBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the RunningBuilder is one that NewRunningBuilder did not make, and
-// ignores what it is given. Slots can be released without end.
+// Released reports whether this is the zero RunningBuilder, which ignores what it is given. Slots
+// can be released without end.
 func (b *RunningBuilder) Released() bool { return private.Released(b.runningSecret) }
 
 // Add adds keys in the current slot; see [Builder.Add].
@@ -103,7 +103,7 @@ func (b *RunningBuilder) Merge(other *Builder) error {
 }
 
 // Step closes the current slot and returns the running total after it. The error wraps
-// [ErrReleased] for a RunningBuilder that NewRunningBuilder did not make, and after 2³¹ − 1 slots.
+// [ErrReleased] for the zero RunningBuilder, and after 2³¹ − 1 slots.
 func (b *RunningBuilder) Step() (*Running, error) {
 	s := private.Enter(b.runningSecret)
 	if s == nil {

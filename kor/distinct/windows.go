@@ -112,8 +112,7 @@ func badDay(day int) error { return bad("day", day, "an integer in [0, 2³¹)") 
 // occurrences on all days. Every release spends it.
 func (b *WindowBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the current day has been released, or the WindowBuilder is one that
-// NewWindowBuilder did not make.
+// Released reports whether the current day has been released, or this is the zero WindowBuilder.
 func (b *WindowBuilder) Released() bool {
 	s := private.Enter(b.windowSecret)
 	if s == nil {
@@ -151,8 +150,7 @@ func (s *windowState) setAll(keys []uint64) {
 func (b *WindowBuilder) seed() hashing.Seed { return b.params.Seed }
 
 // Advance moves the clock to a later day: every cell ages. The error wraps [ErrParams] if the day
-// is not later than the current one, and [ErrReleased] for a WindowBuilder that NewWindowBuilder
-// did not make.
+// is not later than the current one, and [ErrReleased] for the zero WindowBuilder.
 func (b *WindowBuilder) Advance(day int) error {
 	s := private.Enter(b.windowSecret)
 	if s == nil {

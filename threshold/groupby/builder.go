@@ -11,9 +11,9 @@ import (
 type secret[K hashing.Key] = private.State[state[K]]
 
 // Builder counts the users of each key, sums their values, and counts them by cell for quantiles.
-// It holds private data: it prints nothing of it, and [Builder.Release] is the only way out, but
-// for what [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time
-// may use it; a call panics where it sees another one at work.
+// It holds private data: it prints nothing of it, and [Builder.Release] is the only way out, apart
+// from [Builder.AppendPrivateState], which moves it within a trusted pipeline. One goroutine at a
+// time may use it; a call panics if it sees another one at work.
 type Builder[K hashing.Key] struct {
 	secret[K]
 	params    Params
@@ -93,8 +93,8 @@ func (b *Builder[K]) Grow(n int) {
 	}
 }
 
-// Guarantee returns what Release promises to each user: [Params.Guarantee]. A Builder that New did
-// not make promises nothing.
+// Guarantee returns what Release promises to each user: [Params.Guarantee]. The zero Builder
+// promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // AddUser adds one user with all keys of that user, each counted once. They must come in one call,

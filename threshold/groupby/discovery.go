@@ -55,8 +55,8 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	return &Discovery[K]{private.New(newState(p, law, finding, newTable[K](0, 0), 0)), p, p.Guarantee()}, nil
 }
 
-// Guarantee returns what both passes together promise to each user: [Params.Guarantee]. A Discovery
-// that NewDiscovery did not make promises nothing.
+// Guarantee returns what both passes together promise to each user: [Params.Guarantee]. The zero
+// Discovery promises nothing.
 func (d *Discovery[K]) Guarantee() budget.Guarantee { return d.guarantee }
 
 // AddUser adds one user with all keys of that user, as [Builder.AddUser] does. After Release it

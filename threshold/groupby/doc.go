@@ -33,9 +33,9 @@
 // # Accuracy
 //
 // A key of users who have l keys each is shown with probability ½ at T·√l users (Plan.Threshold). A
-// count has noise of about σ·C (Plan.StdDev), unbiased but for users with more than C² = FullKeys
-// keys, who count √(C²/l): [Groups.Shortfall] says, privately, what that can have cost, and every
-// interval includes it. δ = 1e-6:
+// count has noise of about σ·C (Plan.StdDev), and is unbiased, except that users with more
+// than C² = FullKeys keys count √(C²/l): [Groups.Shortfall] says, privately, what that can have
+// cost, and every interval includes it. δ = 1e-6:
 //
 //	ε =         T: KeysOnly    with counts, a third    noise of a count
 //	1            21.7           26.3                    26.2

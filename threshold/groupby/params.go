@@ -36,7 +36,7 @@ type Params struct {
 	Delta float64
 	// Min and Max are the range of a user's value in a key, for
 	// [Builder.AddUserValues]: |Min|, |Max| and Max − Min are at most 2²⁰⁰, the
-	// last at least 2⁻²⁰⁰. Both 0: no sums, no means, but for Values.
+	// last at least 2⁻²⁰⁰. Both 0: no sums and no means, except with Values.
 	Min, Max float64
 	// Values has sums and means of values of which nobody knows the range:
 	// it is learned, for each key, within the budget that sums have. Values
@@ -166,7 +166,7 @@ func (p Params) validate() error {
 	case p.Values && (p.Min != 0 || p.Max != 0):
 		return bad("Values", p.Values, "false with Min and Max: a range is given, or it is learned")
 	case p.Values && (p.Passes != 2 || p.listed):
-		return bad("Values", p.Values, "false but for NewRows, and New with Passes 2, which keep the users")
+		return bad("Values", p.Values, "false, except for NewRows, and New with Passes 2, which keep the users")
 	case p.Values && (p.KeysOnly || p.Relation == budget.Replace || p.Levels[0] != 0):
 		return bad("Values", p.Values, "false with KeysOnly, Replace and Levels")
 	case p.KeysOnly && p.values():

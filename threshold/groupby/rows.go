@@ -82,8 +82,8 @@ func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 	return r
 }
 
-// Guarantee returns what Release promises to each user: [Params.Guarantee]. Rows that NewRows did
-// not make promise nothing.
+// Guarantee returns what Release promises to each user: [Params.Guarantee]. The zero Rows promise
+// nothing.
 func (r *Rows[U, K]) Guarantee() budget.Guarantee { return r.guarantee }
 
 // Add adds a row of a user: he has the key. What a user repeats counts once, and the rows may come

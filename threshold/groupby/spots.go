@@ -23,7 +23,7 @@ func (p Params) newSpots() spots {
 }
 
 // A pick stands for one value of a user in a key: random bits above the number of its cell, 0 for
-// no value. The largest of several is one of them, drawn uniformly but for 2⁻³¹ a value.
+// no value. The largest of several is one of them, drawn uniformly up to 2⁻³¹ a value.
 const pickBits = 32
 
 // pick returns that of a value.
