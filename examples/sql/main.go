@@ -8,7 +8,8 @@
 // rows added or removed. Nobody lists the keys beforehand, nor says how many rows a user has. The
 // rows are read as the database gives them, and package threshold/groupby keeps of them which user
 // has which key. Nor does anybody have to say how large a value is: without -min and -max the range
-// of the sums is learned, privately and within the same budget, from some thousands of users.
+// of the sums is learned, privately and within the same budget, from some thousands of users. With
+// -levels there are quantiles of the values instead of sums.
 //
 // Each run costs privacy, and all runs on the same users add up. So a run needs a journal: a file
 // with a budget, from which the run spends before it draws any noise, and which refuses what would
@@ -37,6 +38,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
@@ -58,6 +61,7 @@ type options struct {
 	totalDelta  float64
 	top         int
 	confidence  float64
+	levels      string
 	rows        int
 	seed        uint64
 }
@@ -72,6 +76,7 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.StringVar(&opts.query.value, "value", "", "`column` to sum for each key; without one users are counted alone")
 	flags.Float64Var(&opts.params.Min, "min", 0, "least `sum` of the values of a user in one key: less counts as this; learned where -max is 0, too")
 	flags.Float64Var(&opts.params.Max, "max", 0, "largest `sum` of the values of a user in one key: more counts as this")
+	flags.StringVar(&opts.levels, "levels", "", "quantiles of -value for each key instead of sums, such as .5,.9,.99: `levels` separated by commas")
 	flags.Float64Var(&opts.params.Epsilon, "epsilon", 1, "privacy parameter `ε` of this run")
 	flags.Float64Var(&opts.params.Delta, "delta", 1e-6, "privacy parameter `δ` of this run")
 	flags.StringVar(&opts.journal, "journal", "", "`file` of the budget of all runs on these users, made if there is none; needed with -dsn")
@@ -98,6 +103,8 @@ func (opts *options) Check() error {
 		return fmt.Errorf("-min = %v, -max = %v: want a range for the sums of -value", opts.params.Min, opts.params.Max)
 	case opts.query.value == "" && (opts.params.Min != 0 || opts.params.Max != 0):
 		return errors.New("-min and -max are for sums: -value is missing")
+	case opts.query.value == "" && opts.levels != "":
+		return errors.New("-levels are of values: -value is missing")
 	case opts.top < 0:
 		return fmt.Errorf("-top = %d: want 0 or more", opts.top)
 	case opts.rows < 1 || opts.rows > 100_000_000:
@@ -105,6 +112,17 @@ func (opts *options) Check() error {
 	}
 	if err := opts.query.check(); err != nil {
 		return err
+	}
+	opts.params.Levels = [8]float64{}
+	for i, level := range strings.Split(opts.levels, ",") {
+		if opts.levels == "" {
+			break
+		}
+		x, err := strconv.ParseFloat(strings.TrimSpace(level), 64)
+		if err != nil || i >= len(opts.params.Levels) {
+			return fmt.Errorf("-levels = %q: want up to 8 numbers between 0 and 1, separated by commas", opts.levels)
+		}
+		opts.params.Levels[i] = x
 	}
 	return cli.Probability("confidence", opts.confidence)
 }
@@ -124,7 +142,7 @@ func (opts *options) Run(out io.Writer) (err error) {
 			opts.journal = filepath.Join(folder, "visits.journal")
 		}
 	}
-	opts.params.Values = opts.query.value != "" && opts.params.Min == 0 && opts.params.Max == 0
+	opts.params.Values = opts.query.value != "" && opts.params.Min == 0 && opts.params.Max == 0 && opts.levels == ""
 	b, err := groupby.NewRows[int64, string](opts.params)
 	if err != nil {
 		return cli.Usage(err)

@@ -24,7 +24,7 @@ func TestUsage(t *testing.T) {
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
 		own, {"-driver", "oracle"}, {"-driver", "postgres"}, {"-table", "orders"}, {"-user", "page"}, {"-key", "user"}, {"-value", "price", "-max", "1"},
 		{"-value", "dollars"}, {"-value", "seconds", "-min", "3", "-max", "1"}, {"-max", "5"}, {"-top", "-1"}, {"-rows", "0"}, {"-rows", "1000000000"},
-		{"-confidence", "1"}, {"-confidence", "NaN"}, {"-epsilon", "x"}, {"orders"},
+		{"-confidence", "1"}, {"-confidence", "NaN"}, {"-levels", ".5"}, {"-value", "seconds", "-levels", "half"}, {"-rows", "10", "-value", "seconds", "-levels", "2"}, {"-epsilon", "x"}, {"orders"},
 		with("-table", ""), with("-user", ""), with("-key", ""), with("-key", "a\x00b"),
 		{"-rows", "10", "-epsilon", "0"}, {"-rows", "10", "-delta", "1"}, {"-rows", "10", "-total", "-1"}, {"-rows", "10", "-total-delta", "1"},
 	})
@@ -32,6 +32,26 @@ func TestUsage(t *testing.T) {
 		if !slices.Contains(sql.Drivers(), driver) {
 			t.Errorf("there is no driver %s", driver)
 		}
+	}
+}
+
+// Quantiles of the values of each page, with intervals that hold them and each other's order.
+func TestLevels(t *testing.T) {
+	out := clitest.Output(t, new(options), []string{"-rows", "100123", "-epsilon", "8", "-top", "3", "-value", "seconds", "-levels", ".5,.9"}, []string{"p50", "p90"})
+	rows := 0
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(strings.ReplaceAll(line, "–", " "))
+		if len(fields) != 11 || !strings.HasPrefix(fields[0], "/page/") {
+			continue
+		}
+		rows++
+		var x [6]float64
+		if _, err := fmt.Sscan(strings.Join(fields[5:], " "), &x[0], &x[1], &x[2], &x[3], &x[4], &x[5]); err != nil || !(x[1] <= x[0] && x[0] <= x[2] && x[4] <= x[3] && x[3] <= x[5] && x[0] < x[3] && x[0] > 5 && x[3] < 200) {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if rows != 3 {
+		t.Errorf("%d rows:\n%s", rows, out)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -41,7 +42,11 @@ func (r result) text(opts options) string {
 		if r.truth != nil {
 			fmt.Fprintf(&b, " %9s", "truth")
 		}
-		if r.query.value != "" {
+		if opts.levels != "" {
+			for _, level := range levels(g) {
+				fmt.Fprintf(&b, " %9s   %-19s", fmt.Sprintf("p%.6g", 100*level), interval)
+			}
+		} else if r.query.value != "" {
 			fmt.Fprintf(&b, " %12s   %-25s", "sum", interval)
 			if r.truth != nil {
 				fmt.Fprintf(&b, " %12s", "truth")
@@ -55,7 +60,12 @@ func (r result) text(opts options) string {
 		if r.truth != nil {
 			fmt.Fprintf(&b, " %9d", r.truth[key].users)
 		}
-		if r.query.value != "" {
+		if opts.levels != "" {
+			for _, level := range levels(g) {
+				lo, hi := g.QuantileInterval(key, level, opts.confidence)
+				fmt.Fprintf(&b, " %9.4g   %8.4g – %8.4g", g.Quantile(key, level), lo, hi)
+			}
+		} else if r.query.value != "" {
 			lo, hi := g.SumInterval(key, opts.confidence)
 			fmt.Fprintf(&b, " %12.1f   %11.1f – %11.1f", g.Sum(key), lo, hi)
 			if r.truth != nil {
@@ -75,6 +85,15 @@ func (r result) text(opts options) string {
 		r.covered(&b, opts.confidence)
 	}
 	return b.String()
+}
+
+// levels returns those of a release.
+func levels(g *groupby.Groups[string]) []float64 {
+	all := g.Params().Levels
+	if n := slices.Index(all[:], 0); n >= 0 {
+		return all[:n]
+	}
+	return all[:]
 }
 
 // printable returns a key for a table on a terminal.
