@@ -23,6 +23,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 
@@ -135,6 +136,7 @@ func (opts *options) Run(out io.Writer) error {
 		one, sums := rows()
 		n := 0
 		for release := range opts.releases {
+			progress("%s: stream %d of %d ", s.name, release+1, opts.releases)
 			stream := s.stream(opts.seed + uint64(release))
 			truth := count(stream)
 			heavy := top(truth, 10)
@@ -150,6 +152,7 @@ func (opts *options) Run(out io.Writer) error {
 			n += len(stream)
 		}
 		n /= opts.releases
+		progress("")
 		for _, r := range slices.Concat(one, sums) {
 			w.print("%-8s %8d %6d %4d %-6s %8.0f %6.0f %15s %15s\n", s.name, n, r.k, r.sketches, r.dealt(), float64(n)/float64(r.k+1), r.shown/float64(r.releases), r.cell(lower), r.cell(best))
 		}
@@ -178,6 +181,13 @@ func (r *row) dealt() string {
 // which is most of the error where nothing is lost, so its mean needs more draws than the stream.
 // Each release costs its ε, so this is for measuring alone.
 const noises = 20
+
+// progress writes a line over the last one, where somebody sees it.
+func progress(format string, args ...any) {
+	if cli.Terminal(os.Stderr) {
+		fmt.Fprintf(os.Stderr, "\r\x1b[K"+format, args...)
+	}
+}
 
 // release returns releases of the stream, by as many sketches.
 func (r *row) release(stream []uint64, seed uint64) ([]*misragries.Histogram[uint64], error) {

@@ -76,6 +76,7 @@ func (opts *options) sums(w *printer, sets []set) error {
 			scores[i] = make([]score, len(ways))
 		}
 		for release := range opts.releases {
+			progress("%s: stream %d of %d ", s.name, release+1, opts.releases)
 			seed := opts.seed + uint64(release)
 			stream := s.stream(seed)
 			truth := count(stream)
@@ -86,6 +87,7 @@ func (opts *options) sums(w *printer, sets []set) error {
 				}
 			}
 		}
+		progress("")
 		for i, m := range numbers {
 			w.print("%-8s %4d", s.name, m)
 			for _, sc := range scores[i] {
