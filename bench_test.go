@@ -740,6 +740,11 @@ func BenchmarkDistinctCount(b *testing.B) {
 			i++
 		}
 	})
+	b.Run("op=addkey", func(b *testing.B) {
+		for b.Loop() {
+			distinct.AddKey(builder, "user 0123456789")
+		}
+	})
 	b.Run("op=addslice", func(b *testing.B) {
 		for b.Loop() {
 			builder.Add(keys...)

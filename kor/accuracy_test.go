@@ -206,10 +206,14 @@ func TestAccuracy(t *testing.T) {
 	testAccuracy(t, runs, []float64{0, 10, 1e3, 1e6, 1e9})
 }
 
-// go test ./kor -run TestLongAccuracy -long -v
+// go test ./kor -run TestLongAccuracy -deep -v
 func TestLongAccuracy(t *testing.T) {
 	dptest.NeedsLong(t)
-	testAccuracy(t, 10_000, []float64{0, 1, 10, 1e3, 1e6, 1e9})
+	runs := 2500
+	if dptest.Deep() {
+		runs = 10_000
+	}
+	testAccuracy(t, runs, []float64{0, 1, 10, 1e3, 1e6, 1e9})
 }
 
 // Sets of fewer keys than some cells: the deviation is √(StdErr² − N), as Params.StdErr says, which
