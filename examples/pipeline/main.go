@@ -1,11 +1,13 @@
 // Command pipeline counts the keys of a stream that is spread over many machines, as a pipeline of
-// Apache Beam: the frequent ones, the distinct ones, or for each key that some tens of users have
-// how many have it, with the sum and the mean of their values.
+// Apache Beam: the frequent ones, the distinct ones, those that are back on the next day, or for
+// each key that some tens of users have how many have it, with the sum and the mean of their
+// values.
 //
 //	cd examples/pipeline
 //	go run .                                                local, generated data, frequent and
 //	                                                        distinct keys under one budget
 //	go run . -count distinct -epsilon 0.5 -error 0.02       one answer; all of the budget is its
+//	go run . -count returning -before monday.txt -input tuesday.txt   how many keys came on both days
 //	go run . -count users -delta 1e-6 -max 100 -workers 4   GROUP BY for users, in four processes
 //	go run . -count users -list countries.txt -delta 0      the same for a public list of keys
 //	go run . -input 'gs://bucket/logs*' -output gs://bucket/answer.txt -runner dataflow …
@@ -125,6 +127,13 @@ func answers(s beam.Scope, o options, r releases) (texts []beam.PCollection, err
 		return []beam.PCollection{beam.ParDo(s, &usersTextFn{o.top, o.confidence}, encoded)}, err
 	}
 	elements := source(s, o)
+	if o.count == "returning" {
+		encoded, err := dpbeam.ReturningKeys(s, *r.distinct, earlier(s, o), elements)
+		if err != nil {
+			return nil, err
+		}
+		return []beam.PCollection{beam.ParDo(s, &returningTextFn{o.confidence}, encoded)}, nil
+	}
 	if r.frequent != nil {
 		encoded, err := dpbeam.FrequentKeys(s, *r.frequent, elements)
 		if err != nil {

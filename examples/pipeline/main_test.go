@@ -77,6 +77,38 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// How many keys of one day are back on the next: of lines, and of the generated stream.
+func TestReturning(t *testing.T) {
+	dir := t.TempDir()
+	o := small
+	o.count, o.before, o.input = "returning", filepath.Join(dir, "monday.txt"), filepath.Join(dir, "tuesday.txt")
+	for file, from := range map[string]int{o.before: 0, o.input: 2000} {
+		var lines strings.Builder
+		for key := from; key < from+3000; key++ {
+			fmt.Fprintf(&lines, "key %d\nkey %d\n", key, key)
+		}
+		if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.confidence = 1 - 1e-9
+	var out bytes.Buffer
+	if err := run(context.Background(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	var estimate, lo, hi float64
+	_, both, _ := strings.Cut(out.String(), "on both")
+	if n, _ := fmt.Sscanf(both, "%g between %g and %g", &estimate, &lo, &hi); n != 3 || lo > 1000 || hi < 1000 || !strings.HasPrefix(out.String(), "ε = 2 of 2") {
+		t.Errorf("printed:\n%s", out.String())
+	}
+	o = small
+	o.count = "returning"
+	out.Reset()
+	if err := run(context.Background(), o, &out); err != nil || !strings.Contains(out.String(), "not back") {
+		t.Errorf("%v, printed:\n%s", err, out.String())
+	}
+}
+
 // Users by key, with sums and means, come out of lines of text in several processes, and lines that
 // are no rows do not matter.
 //
@@ -205,6 +237,8 @@ func TestWrongFlags(t *testing.T) {
 		"workers":    func(o *options) { o.workers = 0 },
 		"users":      func(o *options) { o.users = 0 },
 		"min":        func(o *options) { o.count, o.min = "users", 5 },
+		"before":     func(o *options) { o.before = "monday.txt" },
+		"no before":  func(o *options) { o.count, o.input = "returning", "tuesday.txt" },
 		"list":       func(o *options) { o.list = "list.txt" },
 		"no list":    func(o *options) { o.count, o.list = "users", "nowhere.txt" },
 		"empty list": func(o *options) { o.count, o.list = "users", os.DevNull },

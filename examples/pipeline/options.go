@@ -17,7 +17,8 @@ import (
 
 // options are the flags.
 type options struct {
-	count          string // frequent, distinct, both or users
+	count          string // frequent, distinct, both, returning or users
+	before         string // of returning
 	elements       int
 	users          int
 	shards         int
@@ -39,7 +40,8 @@ type options struct {
 // flags are the flags of this command.
 func (o *options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("pipeline", flag.ContinueOnError)
-	f.StringVar(&o.count, "count", "both", "what to release: frequent, distinct, both, or users, which is a GROUP BY for users")
+	f.StringVar(&o.count, "count", "both", "what to release: frequent, distinct, both, returning, which keys of -before are back, or users, which is a GROUP BY for users")
+	f.StringVar(&o.before, "before", "", "`files` of lines of the day before -input, for returning")
 	f.StringVar(&o.input, "input", "", "`files` of lines instead of the generated stream, a pattern; for users \"user TAB key\" or \"user TAB key TAB value\"")
 	f.StringVar(&o.output, "output", "", "`file` for the answers instead of the standard output, which on a cluster is that of a worker")
 	f.IntVar(&o.workers, "workers", 1, "`processes` of the local runner; 1 is this one")
@@ -87,8 +89,10 @@ func (o options) check() error {
 		return errors.New("-compare measures the generated stream: it shows the truth, and takes no -input")
 	case o.list != "" && o.count != "users":
 		return errors.New("-list is for -count users")
-	case o.compare && o.count == "users":
+	case o.compare && (o.count == "users" || o.count == "returning"):
 		return errors.New("-compare is for frequent and distinct keys")
+	case (o.before == "") != (o.input == "" || o.count != "returning"):
+		return errors.New("-before is the day before -input, for -count returning")
 	case o.shards < 1 || o.elements < 0 || o.users < 1:
 		return fmt.Errorf("%d elements of %d users over %d shards: want at least 0 of 1 over 1", o.elements, o.users, o.shards)
 	case o.counters < 1:
@@ -104,7 +108,7 @@ func (o options) check() error {
 // releases are what a run releases, each with its part of the budget. Nil is no release.
 type releases struct {
 	frequent *misragries.Params
-	distinct *distinct.Params
+	distinct *distinct.Params // also of two days, for returning
 	users    *groupby.Params
 	keys     []string       // of users, if they are a public list
 	ledger   *budget.Ledger // all are spent
@@ -120,7 +124,7 @@ func (o options) releases() (r releases, err error) {
 	switch o.count {
 	case "frequent":
 		share = 0
-	case "distinct":
+	case "distinct", "returning":
 		share = o.epsilon
 	case "both":
 		if !(o.share > 0 && o.share < 1) {
@@ -129,7 +133,7 @@ func (o options) releases() (r releases, err error) {
 	case "users":
 		return o.userReleases()
 	default:
-		return r, fmt.Errorf("-count %q: want frequent, distinct, both or users", o.count)
+		return r, fmt.Errorf("-count %q: want frequent, distinct, both, returning or users", o.count)
 	}
 	unit := budget.Element(budget.AddRemove)
 	if r.ledger, err = budget.NewLedger(o.epsilon, o.delta, unit); err != nil {
@@ -141,7 +145,15 @@ func (o options) releases() (r releases, err error) {
 			return r, err
 		}
 		r.distinct = &p
-		cost, err := p.Guarantee().Stable(unit, 1) // an element adds or removes one key at most
+		promised := p.Guarantee()
+		if o.count == "returning" {
+			plan, err := p.Plan()
+			if err != nil {
+				return r, err
+			}
+			promised = plan.Pair
+		}
+		cost, err := promised.Stable(unit, 1) // an element adds or removes one key at most
 		if err != nil {
 			return r, err
 		}
@@ -149,7 +161,7 @@ func (o options) releases() (r releases, err error) {
 			return r, err
 		}
 	}
-	if o.count != "distinct" {
+	if o.count != "distinct" && o.count != "returning" {
 		r.frequent = &misragries.Params{Counters: o.counters, Epsilon: o.epsilon - share, Delta: o.delta}
 		if err := r.ledger.Spend(r.frequent.Guarantee()); err != nil {
 			return r, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
+	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
@@ -89,6 +90,26 @@ func (f *distinctTextFn) ProcessElement(encoded []byte) (string, error) {
 		&s, s.Estimate(), s.StdErr(), lo, hi, f.Confidence), nil
 }
 
+// returningTextFn makes a text of a release of two days.
+type returningTextFn struct{ Confidence float64 }
+
+func (f *returningTextFn) ProcessElement(encoded []byte) (string, error) {
+	var p distinct.Pair
+	if err := p.UnmarshalBinary(encoded); err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "Returning keys, with bounds that each hold with confidence %g; the guarantee is for one key with all its elements\n%v\n", f.Confidence, &p)
+	for _, line := range []struct {
+		name string
+		size kor.Cardinality
+	}{{"on the day before", p.A()}, {"on the day", p.B()}, {"on both", p.Both()}, {"new", p.OnlyB()}, {"not back", p.OnlyA()}} {
+		lo, hi := line.size.Interval(f.Confidence)
+		fmt.Fprintf(&text, "     %-18s %10.0f   between %.0f and %.0f\n", line.name, line.size.Estimate()+0, lo, hi)
+	}
+	return text.String(), nil
+}
+
 // printer is where printFn prints. It works where the pipeline runs in this process, else it is the
 // worker's standard output.
 type printer struct {
@@ -113,5 +134,6 @@ func init() {
 	register.DoFn1x2[[]byte, string, error](&frequentTextFn{})
 	register.DoFn1x2[[]byte, string, error](&usersTextFn{})
 	register.DoFn1x2[[]byte, string, error](&distinctTextFn{})
+	register.DoFn1x2[[]byte, string, error](&returningTextFn{})
 	register.DoFn1x0[string](&printFn{})
 }

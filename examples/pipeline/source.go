@@ -23,6 +23,14 @@ func source(s beam.Scope, o options) beam.PCollection {
 	return generated(s, o)
 }
 
+// earlier gives the elements of the day before.
+func earlier(s beam.Scope, o options) beam.PCollection {
+	if o.before != "" {
+		return beam.ParDo(s, &linesFn{}, textio.Read(s, o.before))
+	}
+	return beam.ParDo(s, &generateFn{o.elements, o.shards, o.shards}, shards(s, o))
+}
+
 // rows gives the pairs of a user and an Entry.
 func rows(s beam.Scope, o options) beam.PCollection {
 	if o.input != "" {
@@ -45,11 +53,11 @@ func generated(s beam.Scope, o options) beam.PCollection {
 	return beam.ParDo(s, &generateFn{Elements: o.elements, Shards: o.shards}, shards(s, o))
 }
 
-// generateFn makes the elements of one shard.
-type generateFn struct{ Elements, Shards int }
+// generateFn makes the elements of one shard, of those that are behind the first ones.
+type generateFn struct{ Elements, Shards, First int }
 
 func (f *generateFn) ProcessElement(shard int, emit func(string)) {
-	for key := range stream(shard, f.Shards, f.Elements) {
+	for key := range stream(f.First+shard, f.Shards, f.Elements) {
 		emit(key)
 	}
 }

@@ -4,6 +4,7 @@
 //	UserGroups      user, Entry    groupby.Groups[string]   one user with any number of keys
 //	ListedGroups    user, Entry    groupby.Groups[string]   the same, for keys of a public list
 //	DistinctKeys    key            distinct.Sketch          one key with all its occurrences
+//	ReturningKeys   key, two days  distinct.Pair            one key with all its occurrences
 //	FrequentKeys    key            misragries.Histogram     one element
 //
 // Each transform makes a private state of every bundle where its elements are, sends the states
