@@ -7,7 +7,7 @@
 //	go run .                                                local, generated data, frequent and
 //	                                                        distinct keys under one budget
 //	go run . -count distinct -epsilon 0.5 -error 0.02       one answer; all of the budget is its
-//	go run . -count returning -before monday.txt -input tuesday.txt   how many keys came on both days
+//	go run . -count returning -before monday.txt -input tuesday.txt   which keys are back
 //	go run . -count users -delta 1e-6 -max 100 -workers 4   GROUP BY for users, in four processes
 //	go run . -count users -list countries.txt -delta 0      the same for a public list of keys
 //	go run . -input 'gs://bucket/logs*' -output gs://bucket/answer.txt -runner dataflow …
