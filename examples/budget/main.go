@@ -7,7 +7,7 @@
 //	budget return -lease ID -spent 0.02 -dsn …
 //	budget return -lease ID -dsn …  writes a lost lease off: all of it is spent
 //	budget spent -journal FILE      what a journal of budget.OpenFile has spent, on what, and how
-//	                                long it lasts
+//	                                long it lasts; -picture FILE.svg draws it
 //
 // Servers written in Go need none of this but status: package fleet leases and returns by itself.
 // See README.md.
@@ -54,7 +54,7 @@ type options struct {
 	holder, lease     string
 	spent, spentDelta float64
 	atLeast           int64
-	journal           string
+	journal, picture  string
 }
 
 func (opts *options) Flags() *flag.FlagSet {
@@ -64,6 +64,7 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.StringVar(&opts.name, "name", "main", "`name` of the budget in the database")
 	flags.Int64Var(&opts.atLeast, "at-least", 0, "refuse a row of a `version` below this one, such as a restored backup")
 	flags.StringVar(&opts.journal, "journal", "", "spent: `file` of the journal, which is only read")
+	flags.StringVar(&opts.picture, "picture", "", "spent: `file` for a picture of the months, as SVG")
 	flags.Float64Var(&opts.epsilon, "epsilon", 1, "create: `ε` of all releases of all servers together")
 	flags.Float64Var(&opts.delta, "delta", 1e-6, "create: `δ` of the same")
 	flags.IntVar(&opts.keys, "keys", 0, "create: the budget is for one user with at most so many `keys`; 0 stands for any number")
@@ -99,7 +100,7 @@ func (opts *options) Check() error {
 // Run does what the first word says.
 func (opts *options) Run(out io.Writer) (err error) {
 	if opts.verb == "spent" {
-		return spent(opts.journal, out)
+		return spent(opts.journal, opts.picture, out)
 	}
 	ctx := context.Background()
 	if opts.verb == "demo" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/xml"
 	"errors"
 	"os"
 	"path/filepath"
@@ -60,6 +61,11 @@ func TestSpent(t *testing.T) {
 		t.Fatal(err)
 	}
 	clitest.Output(t, &options{verb: "spent"}, []string{"-journal", path}, []string{"287 releases, for one user", "2026-01", "2026-09", "no date", "visits", "revenue", "more releases like the last one", "a day until 20"})
+	drawn := filepath.Join(t.TempDir(), "spent.svg")
+	clitest.Output(t, &options{verb: "spent"}, []string{"-journal", path, "-picture", drawn}, []string{"visits"})
+	if svg, err := os.ReadFile(drawn); err != nil || strings.Count(string(svg), "#2456c4") != 10 || xml.Unmarshal(svg, new(struct{})) != nil {
+		t.Errorf("%v:\n%s", err, svg)
+	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Error("the journal is not as it was")
 	}

@@ -15,7 +15,7 @@ import (
 
 // spent answers "what have I spent, on what, until when does it last" for a journal, which it reads
 // and leaves as it is, also while a process spends from it.
-func spent(path string, out io.Writer) error {
+func spent(path, drawn string, out io.Writer) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -24,7 +24,13 @@ func spent(path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(out, page(l))
+	text, months := page(l)
+	if drawn != "" {
+		if err := os.WriteFile(drawn, []byte(picture(l.String(), months)), 0o644); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(out, text)
 	return err
 }
 
@@ -35,9 +41,9 @@ type line struct {
 	share    float64
 }
 
-// page is the table and the picture.
-func page(l *budget.Ledger) string {
-	var months, questions []line
+// page is the table, with bars, and what is drawn of it.
+func page(l *budget.Ledger) (text string, months []line) {
+	var questions []line
 	add := func(list *[]line, name string, r budget.Record) {
 		i := slices.IndexFunc(*list, func(x line) bool { return x.name == name })
 		if i < 0 {
@@ -108,7 +114,7 @@ func page(l *budget.Ledger) string {
 		}
 		b.WriteString(".\n")
 	}
-	return b.String()
+	return b.String(), months
 }
 
 // bar is a line of so many characters: what was there before, and what came.
