@@ -8,7 +8,7 @@ import (
 // distributed of shape α and scale θ, Y Laplace of scale λ, all independent. It is continuous,
 // symmetric, unimodal (the thesis, Lemma 5.1) and infinitely divisible. [Calibrate] finds
 // parameters that make a real-valued release ε-differentially private. [New] adds noise on a
-// lattice instead, where shares can be drawn exactly and less noise will do.
+// lattice instead, where shares can be drawn exactly and less noise is enough.
 //
 // The methods are accurate to a relative 1e-12, in the upper tail of Survival and the lower tail of
 // CDF too, for every α: see contour.go. They take and return public numbers, and return NaN for a

@@ -8,9 +8,9 @@
 //	v, err := m.Release(number) // v.Estimate(), v.Interval(0.95)
 //
 // With [Mechanism.Share] n parties release their sum with the error of one trusted party, also if
-// some drop out. [Calibrate] has what the Arete distribution of the paper needs. For ε ≤ 2 this is
-// Laplace noise, and package noise has it on finer grids. For one number of one trusted party
-// noise.Staircase, which has no shares, is the optimum.
+// some drop out. [Calibrate] finds parameters for the Arete distribution of the paper. For ε ≤ 2
+// New uses Laplace noise; package noise has it on finer grids. For one number of one trusted party,
+// noise.Staircase is optimal, but has no shares.
 //
 // # Model and guarantee
 //
@@ -21,18 +21,17 @@
 // other. A release is ε-differentially private, with no δ; Gaussian noise is (ε, δ) or ρ. Each
 // further release of the same data costs the same again. The law of the noise is certified when it
 // is calibrated: a bound on the ratio of probabilities, for all points and all shifts, is computed
-// for the parameters as they are drawn with. The proofs stand in jump_proof.md, discrete.go,
+// for the very parameters of the sampler. The proofs stand in jump_proof.md, discrete.go,
 // certificate.go and gaussian.go.
 //
-// A party that holds d numbers: if they change by Δ together, in ℓ₁, independent noise for Δ on
-// each is not enough, as a change of Δ/2 in two of them costs nearly ε each. Take
-// [DiscreteLaplace], or ε/d for each. If at most one of them changes, as in a histogram, each takes
-// ε under AddRemove, and ε/2 under Replace, where two change.
+// If the d numbers of a party change by Δ together, in ℓ₁, independent noise for Δ on each is not
+// enough: a change of Δ/2 in two of them costs nearly ε each. Use [DiscreteLaplace], or ε/d for
+// each. If at most one of them changes, as in a histogram, use ε for each under AddRemove, and ε/2
+// under Replace, where two change.
 //
 // The guarantee holds for the floating-point implementation: numbers are rounded to a lattice of H
-// steps to the Δ, exactly, and the noise is an integer drawn exactly, every probability as the
-// certified law has it. Rates of shares are rational numbers, so n shares add up to exactly that
-// law.
+// steps to the Δ, exactly, and the noise is an integer, drawn with exactly the probabilities of the
+// certified law. Rates of shares are rational numbers, so n shares add up to exactly that law.
 //
 // # Laws
 //
@@ -42,11 +41,11 @@
 //	DiscreteLaplace  two-sided geometric; below ε = 2 the least       1.42, 1.81, 3.34, 6.82, 33.6
 //	Gaussian         discrete Gaussian, Delta or Rho: gaussian.go     none for ε alone
 //
-// The columns are ε = 3, 4, 6, 8, 12. For integers of Δ = 1 discrete Laplace noise is the optimum.
+// The columns are ε = 3, 4, 6, 8, 12. For integers with Δ = 1, discrete Laplace noise is optimal.
 // For a larger Δ the jump law loses its core as ε grows, and its error is within a few percent of
 // the optimum of all noise. With Objective = MeanSquare, E X² over its optimum is 1.42, 1.38, 1.34,
 // 1.31, 1.27. Where Δ may be exceeded by a few percent, give a Sensitivity that is larger by as
-// much; jump_proof.md has what the noise promises at larger distances.
+// much; jump_proof.md says what the noise promises at larger distances.
 //
 // # Accuracy
 //
@@ -60,15 +59,15 @@
 // # Cost
 //
 // New takes some milliseconds, up to 20 for hundreds of parties or integers, up to 80 for
-// DiscreteArete, and microseconds again with the same Params. From ε = 36 on the noise stays as it
-// is (DiscreteArete 20, integers 30). A draw takes 30 to 150 ns, a share of a thousandth 20 to 40
-// ns (Gaussian 200 to 300 ns); none allocates. A [Value] has 110 B.
+// DiscreteArete, and microseconds again with the same Params. From ε = 36 on the noise is constant
+// (DiscreteArete 20, integers 30). A draw takes 30 to 150 ns, a share of a thousandth 20 to 40 ns
+// (Gaussian 200 to 300 ns); none allocates. A [Value] has 110 B.
 //
 // # Not covered
 //
-// The protocol that adds up the shares without showing them, which is for a library of secure
-// aggregation; timing, as rare jumps take longer; whoever reads the memory of the process. A party
-// that sends a wrong share spoils the sum, not the privacy of the others.
+// The protocol that adds up the shares without revealing them: use a library for secure
+// aggregation. Timing: rare jumps take longer. An adversary who reads the memory of the process. A
+// party that sends a wrong share spoils the sum, not the privacy of the others.
 //
 // Sources: Pagh and Stausholm, The Arete Distribution for Differentially Private Noise Addition, in
 // Stausholm's thesis (ITU 2021), chapter 5; Geng, Kairouz, Oh, Viswanath, The Staircase Mechanism

@@ -30,10 +30,9 @@ import (
 //	4      number of parties that make the calibrated law
 //	8      the value, in steps, two's complement
 //
-// No other bytes decode to the same Value. A decoder takes the word of the encoder that the noise
-// is there. It checks that the numbers are such as all methods work with, and that the law can keep
-// the promise: fully where that is quick, for DiscreteLaplace and Gaussian, else the far tail; it
-// does not calibrate again.
+// No other bytes decode to the same Value. A decoder cannot check that noise was added. It checks
+// that all methods work with the numbers, and that the law can keep the promise: in full where that
+// is quick, for DiscreteLaplace and Gaussian, else in the far tail. It does not calibrate again.
 const (
 	version     = 2
 	encodedSize = wire.HeaderSize + 4 + 4*8 + 4 + 8 + 5*8 + 4 + 4 + 8
@@ -61,8 +60,8 @@ func (e *encoded) fields() []wire.Field {
 	return append(fields, wire.Int(&e.parties, maxParties), wire.Int(&e.need, maxParties), wire.Uint(&e.point))
 }
 
-// AppendBinary appends the encoding of the value to dst. The error, which wraps [ErrFormat], is for
-// a Value that is neither released nor decoded.
+// AppendBinary appends the encoding of the value to dst. The error wraps [ErrFormat] if the Value
+// is neither released nor decoded.
 func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 	if !v.valid() {
 		return dst, fault.Format("arete", "a Value that was not released has no encoding")

@@ -6,9 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee, the estimate with its interval at .95
-// and the standard deviation.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the estimate with its interval at .95 and the standard
+// deviation. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (v Value) MarshalJSON() ([]byte, error) {
 	low, high := v.Interval(view.Confidence)
 	return view.Marshal(&v, struct {
@@ -18,7 +17,8 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	}{v.Guarantee(), view.Of(v.Estimate(), low, high), view.Number(v.StdDev())})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (v *Value) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, v) }
 
 // MarshalText returns the name of the constant, for JSON and flags.

@@ -50,8 +50,8 @@ func (j jump) scan(epsilon float64) float64 {
 // maxScan ends a scan that the tail test does not end: the law is not private then.
 const maxScan = 1 << 12
 
-// lossAt returns an upper bound on ln f(t)/f(t+h), where f(t) ≤ most and f(t+h) ≥ least but for the
-// errors of the masses.
+// lossAt returns an upper bound on ln f(t)/f(t+h), where f(t) ≤ most and f(t+h) ≥ least apart from
+// the errors of the masses.
 func (o *oneSided) lossAt(most, least float64) float64 {
 	return math.Log(most/least) + 4*o.slack + slackLoss
 }
@@ -65,7 +65,7 @@ func (o *oneSided) worstLoss(h, end int) float64 {
 	const tolerance = 1e-7
 	type point struct {
 		t          int
-		most, here float64 // f(t) at most and f(t+h) at least, but for the errors of the masses
+		most, here float64 // f(t) at most and f(t+h) at least, apart from the errors of the masses
 	}
 	o.shorten(o.head(max(end-1, 0) + h))
 	rest, worst := o.rest(), math.Inf(-1)

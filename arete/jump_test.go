@@ -97,7 +97,7 @@ func TestCoreMasses(t *testing.T) {
 			}
 			require.InEpsilon(t, c.from(x, false)-c.from(x+1, false), c.mass[x], 1e-3)
 		}
-		if v > 2500 { // the normal law but for terms of 1/V
+		if v > 2500 { // the normal law up to terms of 1/V
 			require.InEpsilon(t, math.Exp(-0.5)/math.Sqrt(2*math.Pi*v), c.mass[int(math.Sqrt(v))], 1e-3)
 		}
 		require.InDelta(t, 1, c.from(-5, false)+c.from(6, false), 1e-14)

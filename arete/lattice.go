@@ -8,14 +8,14 @@ import (
 )
 
 // Lattice is infinitely divisible noise on a lattice, calibrated and certified: X = (Δ/H)·Z with an
-// integer Z. Adding X to a value on the lattice whose sensitivity is Δ, H steps, is
-// ε-differentially private. [New] makes it: [Mechanism.Lattice].
+// integer Z. Adding X to a value on the lattice with sensitivity Δ, which is H steps, is
+// ε-differentially private. Get it from [New] and [Mechanism.Lattice].
 //
-// Its methods speak of Z, in steps, as those of noise.DiscreteLaplace do: multiply by
-// [Lattice.Step] for the units of the data. They take and return public numbers, and return NaN for
-// a NaN, on the zero Lattice, and where a table of more than 2²³ masses, or of a core of variance
-// above 2500, would be needed. A Lattice
-// is immutable and safe for concurrent use; what the methods compute first they keep.
+// Its methods describe Z, in steps, as those of noise.DiscreteLaplace do: multiply by
+// [Lattice.Step] for the units of the data. They take and return public numbers. They return NaN
+// for a NaN, on the zero Lattice, and where they would need a table of more than 2²³ masses, or of
+// a core of variance above 2500. A Lattice is immutable and safe for concurrent use; methods keep
+// what they compute on the first call.
 type Lattice struct {
 	params Params
 	spec   spec
@@ -51,13 +51,13 @@ func (l *Lattice) String() string {
 // Steps returns H, the sensitivity in steps.
 func (l *Lattice) Steps() int64 { return l.spec.size }
 
-// Step returns Δ/H, the distance of two points of the lattice, in the units of the data.
+// Step returns Δ/H, the distance between adjacent points of the lattice, in the units of the data.
 func (l *Lattice) Step() float64 { return l.params.sensitivity() / float64(l.spec.size) }
 
-// Certify computes the certificate again, for the law as it stands, and returns the bound on the
-// loss ln Pr[Z = k]/Pr[Z = k+j], over all k and all |j| ≤ H, that it proves, and whether that is at
-// most the Epsilon of the Params. Gaussian noise has no such bound: the loss is +Inf, and ok says
-// whether Delta or Rho is proved.
+// Certify computes the certificate again, for the law as it is. It returns loss, a proved upper
+// bound on ln Pr[Z = k]/Pr[Z = k+j] over all k and all |j| ≤ H, and ok, whether loss is at most the
+// Epsilon of the Params. Gaussian noise has no such bound: the loss is +Inf, and ok says whether
+// Delta or Rho is proved.
 func (l *Lattice) Certify() (loss float64, ok bool) {
 	if !l.valid() {
 		return math.NaN(), false
@@ -70,8 +70,8 @@ func (l *Lattice) Certify() (loss float64, ok bool) {
 }
 
 // SampleInt draws Z. Every integer has exactly the probability of the law, for its parameters as
-// they are stored. On the zero Lattice it is uniform over all int64, and so hides whatever is
-// added.
+// they are stored. On the zero Lattice it is uniform over all int64, and so hides any value that it
+// is added to.
 func (l *Lattice) SampleInt(src *noise.Source) int64 {
 	if !l.valid() {
 		return int64(src.Uint64())

@@ -13,14 +13,14 @@ type Law uint8
 const (
 	// Auto chooses the law with the least error, as [New] does.
 	Auto Law = iota
-	// Jump is a narrow Skellam core and rare jumps of nearly uniform size; where that is less, for
-	// integers, the jumps alone.
+	// Jump is a narrow Skellam core and rare jumps of nearly uniform size. For integers it is the
+	// jumps alone where that is less noise.
 	Jump
 	// DiscreteArete is the lattice version of the Arete distribution: its gamma laws are negative
 	// binomial, its Laplace law discrete.
 	DiscreteArete
-	// DiscreteLaplace is discrete Laplace noise, the least of all laws where Sensitivity is one
-	// step of the lattice.
+	// DiscreteLaplace is discrete Laplace noise. It is the least noise of all laws where
+	// Sensitivity is one step of the lattice.
 	DiscreteLaplace
 	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is never chosen for
 	// a single Epsilon, and for one release it is more noise than Laplace noise unless Delta is
@@ -31,14 +31,14 @@ const (
 
 const lastLaw = Gaussian
 
-// Objective is what of the noise is to be small.
+// Objective is the measure of error that the noise minimises.
 type Objective uint8
 
 const (
 	// MeanAbs is E|X|.
 	MeanAbs Objective = iota
-	// MeanSquare is E X²: noise for it has a wider core and fewer jumps, and at ε = 8 half as much
-	// E X² and half as much E|X| again.
+	// MeanSquare is E X². Noise for it has a wider core and fewer jumps: at ε = 8, E X² is half as
+	// large, and E|X| is larger by half.
 	MeanSquare
 )
 
@@ -147,11 +147,12 @@ func (s spec) limit() float64 {
 	return 1 / s.scale
 }
 
-// deviation returns a k with Pr[|Z + R| > k] ≤ 1 − confidence, R the error of so many independent
-// roundings at random, by Chernoff's bound at the best of many x: within some 30 % of the least for
-// confidences near 1, and always valid. A rounding error has mean 0 and two values 1 apart, so its
-// exponent is at most x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2, because Σ
-// e^{−(k−c)²/(2σ²)} is largest for an integer c (Poisson summation), and then the best x is known.
+// deviation returns a k with Pr[|Z + R| > k] ≤ 1 − confidence, R the error of the given number of
+// independent random roundings, by Chernoff's bound at the best of many x: within some 30 % of the
+// least for confidences near 1, and always valid. A rounding error has mean 0 and two values 1
+// apart, so its exponent is at most x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2,
+// because Σ e^{−(k−c)²/(2σ²)} is largest for an integer c (Poisson summation), and then the best x
+// is known.
 func (s spec) deviation(confidence float64, roundings int) float64 {
 	half := float64(roundings) / 4
 	nats := -math.Log((1 - confidence) / 2)

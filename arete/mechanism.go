@@ -16,10 +16,10 @@ type Mechanism struct {
 	src     noise.Source
 }
 
-// New calibrates and certifies the noise. It takes some milliseconds, and a tenth of one for Params
-// that were calibrated before. The error wraps [ErrParams].
+// New calibrates and certifies the noise. It takes some milliseconds, and a tenth of a millisecond
+// for Params that were calibrated before. The error wraps [ErrParams].
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
 	l, err := p.calibrated()
 	if err != nil {
@@ -56,13 +56,13 @@ func (m *Mechanism) Lattice() *Lattice {
 	return m.lattice
 }
 
-// Release returns x plus noise, in the units of the data. The sensitivity of x is for the caller to
-// know: sum clamped contributions, in integers. The error, which wraps [ErrParams], is for the zero
-// Mechanism.
+// Release returns x plus noise, in the units of the data. The caller must know the sensitivity of
+// x: sum clamped contributions, in integers. The zero Mechanism returns an error that wraps
+// [ErrParams].
 //
 // x is rounded to the nearest point of the lattice, exactly: k = ⌊x·H/Δ + ½⌋ as real numbers. This
-// is monotone and takes x + Δ to k + H, so the sensitivity of k is H, whatever x and Δ are, and k +
-// Z is ε-DP; the rest is post-processing. NaN counts as 0, and k saturates at ±2⁶¹.
+// is monotone and takes x + Δ to k + H, so the sensitivity of k is H for all x and Δ, and k + Z is
+// ε-DP. The rest is post-processing. NaN counts as 0, and k saturates at ±2⁶¹.
 func (m *Mechanism) Release(x float64) (*Value, error) {
 	if !m.valid() {
 		return nil, errZero("Mechanism")

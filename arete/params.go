@@ -23,33 +23,33 @@ const (
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen. Epsilon is required, and nothing else for pure ε-differential privacy. Gaussian
-// noise takes Epsilon and Delta, or Rho alone.
+// any data is seen. Only Epsilon is required, for pure ε-differential privacy. Gaussian noise takes
+// Epsilon and Delta, or Rho alone.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
-	// Sensitivity is Δ, the most by which the value differs between neighbours,
-	// in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
+	// Sensitivity is Δ, an upper bound on the difference of the value between
+	// neighbours, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
 	Sensitivity float64
-	// Relation says what neighbours are: budget.AddRemove, which 0 stands for,
-	// or budget.Replace. It does not change the noise, but what is promised,
-	// and the range of a party's number in a sum, whatever the law: [−Δ, Δ] if
-	// a party counts as 0 when it leaves, and [0, Δ] if its number is replaced
-	// by another; see [Share.Mask].
+	// Relation says what neighbours are: budget.AddRemove, which 0 stands for, or
+	// budget.Replace. It does not change the noise. It changes what is promised
+	// and, for every law, the range of a party's number in a sum: [−Δ, Δ] if a
+	// party counts as 0 when it leaves, and [0, Δ] if its number is replaced by
+	// another; see [Share.Mask].
 	Relation budget.Relation
-	// Integers says that the value is an integer, and Sensitivity too, at most
-	// 2³⁰. So is what is released.
+	// Integers says that the value is an integer, and that Sensitivity is an
+	// integer of at most 2³⁰. The released number is then an integer, too.
 	Integers bool
-	// Law is the noise. Auto is the one with the least error for ε that can be
-	// shared, and Gaussian if Rho is given.
+	// Law is the noise. Auto is Gaussian if Rho is given, and otherwise the law
+	// with the least error for ε whose noise can be shared.
 	Law Law
-	// Objective is the error that Auto and the shapes of the jump laws make
-	// small: MeanAbs, which 0 stands for, or MeanSquare.
+	// Objective is the error that Auto and the shapes of the jump laws minimise:
+	// MeanAbs, which 0 stands for, or MeanSquare.
 	Objective Objective
-	// Parties is about how many parties share the noise of a sum, at most 2²⁰;
-	// 0 is one. Each rounds its number to the lattice, and the more there are,
-	// the finer that is, so that their errors together hardly count. All
-	// parties use the same number.
+	// Parties is the approximate number of parties that share the noise of a sum,
+	// at most 2²⁰; 0 is one. Each party rounds its number to the lattice. More
+	// Parties make the lattice finer, so that their errors together hardly count.
+	// All parties must give the same number.
 	Parties int
 	// Delta is δ, in [1e-300, ½], with Law = Gaussian and without Rho; else 0.
 	Delta float64
@@ -110,13 +110,13 @@ func (p Params) relation() budget.Relation {
 	return p.Relation
 }
 
-// onIntegers reports whether integers are points of a lattice of so many steps to the Δ.
+// onIntegers reports whether integers are points of a lattice with this many steps per Δ.
 func (p Params) onIntegers(steps int64) bool { return p.Integers && steps%int64(p.sensitivity()) == 0 }
 
-// Guarantee returns what a release of these Params promises, for one row: what is added to the
-// number, or a change of it, that moves it by Sensitivity at most. A sum of shares promises the
-// same for one party. Params that New refuses promise nothing; to know, this calibrates unless Law
-// is Auto, which always finds a law.
+// Guarantee returns what a release of these Params promises for one row: an addition to the number,
+// or a change of it, by at most Sensitivity. A sum of shares promises the same for one party.
+// Params that New refuses promise nothing. To find out, Guarantee calibrates, unless Law is Auto,
+// which always finds a law.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}
@@ -163,8 +163,8 @@ type Plan struct {
 	StdDev float64 // of the noise of a release, in the units of the data
 	Bytes  int     // of the encoding of a Value
 	// MeanAbs is E|X|, the mean absolute error of a release, in the units of the
-	// data. Of the optimum of all ε-DP noise, Δ·e^{ε/2}/(e^ε−1), which is not
-	// divisible, it is
+	// data. Divided by the optimum over all ε-DP noise, Δ·e^{ε/2}/(e^ε−1), whose
+	// law is not divisible, it is
 	//
 	// ε 2 2.5 3 4 5 6 7 8 10 12 14 16 20 Auto 1.175 1.247 1.233 1.210 1.188
 	// 1.172 1.160 1.150 1.139 1.134 1.132 1.132 1.132 Arete – – – 1.774 2.160

@@ -10,11 +10,11 @@ import (
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step],
-// for the parameters as float64, with no error at all. All that is random are exponential variables
-// of which more digits are drawn where a comparison, or the rounding, needs them: in float64 with a
-// bound on the error first, then with integers. A gamma variable below every number that a float64
-// holds, which a small α makes all the time, is such an interval too.
+// It is exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X <
+// (k+½)·step], for the parameters as float64, with no error at all. All randomness comes from
+// exponential variables. More of their digits are drawn where a comparison, or the rounding, needs
+// them: first in float64 with a bound on the error, then with integers. A small α often makes a
+// gamma variable that is below every positive float64; its digits are drawn on demand, too.
 //
 // step must be a power of two with θ/step and λ/step at most 2⁴⁶; otherwise the result is NaN.
 func (d Arete) Sample(src *noise.Source, step float64) float64 {

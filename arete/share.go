@@ -16,22 +16,23 @@ import (
 // words.
 //
 // The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its
-// rates over n, as rational numbers, drawn exactly. So the noise is that of one trusted party, and
-// not √n times as large. (Gaussian noise is no such law; gaussian.go has what holds.)
+// rates divided by n, as rational numbers, and is drawn exactly. So the noise is that of one
+// trusted party, and not √n times as large. (This does not hold for Gaussian noise; gaussian.go
+// says what does.)
 //
-// Parties that drop out, or that tell their noise to others, take their shares with them. A Share
-// for n parties of which missing may do so is one of n − missing: the others together have the
-// calibrated noise, and what else there is only adds to it. As long as no more than missing do so,
+// The shares of parties that drop out, or that reveal their noise to others, are lost. If missing
+// of n parties may do so, a Share is one of n − missing: that many parties together have the
+// calibrated noise, and further shares only add to it. As long as at most missing parties do so,
 // the sum is private for the others. Who takes part is public. What is protected is the number of a
-// party who does: no one can tell it from none (0, under AddRemove) or from another (under
+// party that takes part: no one can tell it from none (0, under AddRemove) or from another (under
 // Replace).
 //
 // Each party's number is rounded to the lattice at random, with the right mean, so that errors do
 // not add up: n parties have a standard deviation of at most √n/2 steps from it. Params.Parties
 // makes the lattice fine enough for them. Integers need no rounding on a lattice of integers.
 //
-// All parties must use the same law. They have it from the same Params, as all parameters are
-// rounded before they are certified; where processors differ, compare [Lattice.String].
+// All parties must use the same law. Equal Params give it, as all parameters are rounded before
+// they are certified; where processors differ, compare [Lattice.String].
 //
 // A Share is for one goroutine at a time, and for one party: it holds the party's randomness, and
 // prints nothing of it.
@@ -55,13 +56,13 @@ type drawing struct {
 // int64 with room for the noise.
 const maxParties = 1 << 20
 
-// Share returns the noise of one of n parties of whom up to missing may drop out or collude with
-// the receiver. Where fewer do, the noise is up to √(n/(n − missing)) times the calibrated one. All
+// Share returns the noise of one of n parties. Up to missing of them may drop out or collude with
+// the receiver. If fewer do, the noise is up to √(n/(n − missing)) times the calibrated one. All
 // parties use the same Params, n and missing.
 //
-// Each party's number is bounded by Mask, so that it changes the sum by Δ at most if it is 0
-// instead (AddRemove) or another one (Replace). The error wraps [ErrParams] unless 0 ≤ missing < n
-// ≤ 2²⁰. Who drops out must not depend on the shares.
+// Mask clamps each party's number, so that the sum changes by at most Δ if the number is 0 instead
+// (AddRemove) or another one (Replace). The error wraps [ErrParams] unless 0 ≤ missing < n ≤ 2²⁰.
+// Who drops out must not depend on the shares.
 func (m *Mechanism) Share(n, missing int) (*Share, error) {
 	switch {
 	case !m.valid():
@@ -84,8 +85,8 @@ func (m *Mechanism) Share(n, missing int) (*Share, error) {
 	return &Share{private.New(drawing{law: law}), m.lattice, n, need, sum}, nil
 }
 
-// Guarantee returns what the release of the sum promises, for one party: what [Share.Sum] returns,
-// and nothing about what one party sends.
+// Guarantee returns what the release of the sum, [Share.Sum], promises for one party. It says
+// nothing about what one party sends.
 func (s *Share) Guarantee() budget.Guarantee {
 	if !s.valid() {
 		return budget.Guarantee{}
@@ -98,7 +99,7 @@ func (s *Share) Guarantee() budget.Guarantee {
 func (s *Share) valid() bool { return s.lattice != nil }
 
 // Noise draws the noise of the party, in steps of the lattice. On the zero Share it is uniform over
-// all int64, and so hides whatever is added.
+// all int64, and so hides any value that it is added to.
 func (s *Share) Noise() int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
@@ -109,13 +110,13 @@ func (s *Share) Noise() int64 {
 	return k
 }
 
-// Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. The
-// number is clamped to [−Δ, Δ] under AddRemove and to [0, Δ] under Replace, whatever the law; then
-// it is rounded at random to one of the two points around it. NaN counts as 0. So under Replace
-// numbers in [a, a+Δ] are sent as x − a, and the sum of n of them lacks n·a.
+// Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. For
+// every law the number is first clamped, to [−Δ, Δ] under AddRemove and to [0, Δ] under Replace,
+// then rounded at random to one of the two lattice points around it. NaN counts as 0. So under
+// Replace send numbers in [a, a+Δ] as x − a; the sum of n of them is then too small by n·a.
 //
 // The result is private only within the sum: one share is far too little noise to publish by
-// itself. Each call is for another sum, and each sum spends the budget again.
+// itself. Call Mask once for each sum; each sum spends the budget again.
 func (s *Share) Mask(x float64) int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
@@ -146,16 +147,16 @@ func (s *Share) point(x float64, src *noise.Source) int64 {
 	return int64(noise.RandomizedRound(src, min(max(y, low), high), 1))
 }
 
-// Sum returns the release: total is the sum of what Mask returned to parties of them, modulo 2⁶⁴.
-// The error wraps [ErrParams] if these are fewer than n − missing, the number for which the noise
-// is calibrated: then the total must not be published, and the mask of the protocol should not come
-// off. It does not depend on the total.
+// Sum returns the release. total is the sum, modulo 2⁶⁴, of what Mask returned to as many parties
+// as the argument says. The error wraps [ErrParams] if these are fewer than n − missing, the number
+// for which the noise is calibrated: then the total must not be published, and the mask of the
+// protocol should not be removed. Whether there is an error does not depend on the total.
 func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	switch {
 	case !s.valid():
 		return nil, errZero("Share")
 	case parties < s.need || parties > s.parties:
-		return nil, bad("parties", parties, fmt.Sprintf("an integer in [%d, %d]: the noise is shared by so many", s.need, s.parties))
+		return nil, bad("parties", parties, fmt.Sprintf("an integer in [%d, %d]: the number of parties that share the noise", s.need, s.parties))
 	}
 	v := newValue(s.lattice.params, s.spec, total)
 	v.shared, v.parties, v.need = true, parties, s.need

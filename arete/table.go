@@ -34,8 +34,7 @@ func (l *Lattice) upTo(k float64) *oneSided {
 	return l.tables.masses
 }
 
-// Prob returns Pr[Z = x], 0 unless x is an integer, in the tails to a relative error of about
-// 1e-10.
+// Prob returns Pr[Z = x], 0 unless x is an integer. In the tails its relative error is about 1e-10.
 func (l *Lattice) Prob(x float64) float64 {
 	if !l.valid() || math.IsNaN(x) {
 		return math.NaN()
@@ -78,7 +77,7 @@ func logNormal(p float64) float64 {
 // CDF returns Pr[Z ≤ x].
 func (l *Lattice) CDF(x float64) float64 { return l.Survival(-math.Floor(x) - 1) }
 
-// Survival returns Pr[Z > x], in the upper tail to a relative error of about 1e-10.
+// Survival returns Pr[Z > x]. In the upper tail its relative error is about 1e-10.
 func (l *Lattice) Survival(x float64) float64 {
 	switch d, ok := l.spec.closed(); {
 	case !l.valid() || math.IsNaN(x):
@@ -159,7 +158,7 @@ func (l *Lattice) Variance() float64 {
 	return l.spec.variance()
 }
 
-// MeanAbs returns E|Z|, of jump laws on the finest lattices to a relative error of 1e-6.
+// MeanAbs returns E|Z|. For jump laws on the finest lattices its relative error is 1e-6.
 func (l *Lattice) MeanAbs() float64 {
 	switch d, ok := l.spec.closed(); {
 	case !l.valid():

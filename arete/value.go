@@ -92,14 +92,15 @@ func (v *Value) StdDev() float64 {
 	return math.Sqrt(v.law().variance()) / float64(v.noise.size) * v.params.sensitivity()
 }
 
-// Interval returns bounds that hold the true value, the sum of the parties' clamped numbers if
-// there are several, with at least the given confidence, rounding to the lattice included. NaN for
-// a confidence outside [0, 1), and for the zero Value.
+// Interval returns bounds that contain the true value with at least the given confidence, rounding
+// to the lattice included. For several parties the true value is the sum of their clamped numbers.
+// NaN for a confidence outside [0, 1), and for the zero Value.
 //
-// They are the quantiles of the noise where these take less than 2²⁰ masses to compute, and the
-// calibrated law is the whole of it; on finer lattices, where a jump is rarer than the confidence
-// asks, those of the core; otherwise Chernoff's bound. The first of a law and a confidence takes a
-// millisecond or two, .1 s at ε = 20, and then it takes less than a microsecond.
+// They are the quantiles of the noise where these take fewer than 2²⁰ masses to compute and the
+// noise has exactly the calibrated law. On finer lattices they are those of the core, if a jump is
+// rarer than the confidence asks. Otherwise they are Chernoff's bound. The first call for a law and
+// a confidence takes a millisecond or two, .1 s at ε = 20; later calls take less than a
+// microsecond.
 func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.valid() || !(confidence >= 0 && confidence < 1) {
 		return math.NaN(), math.NaN()
@@ -127,7 +128,7 @@ type reach struct {
 // reaches are those that were computed.
 var reaches memo.Table[reach, float64]
 
-// reach returns a number of steps within which the noise and so many roundings at random are, with
+// reach returns a number of steps within which the noise and that many random roundings are, with
 // the confidence.
 func (v *Value) reach(roundings int, confidence float64) float64 {
 	most := math.Ceil(v.law().deviation(confidence, roundings))
@@ -143,7 +144,7 @@ func (v *Value) reach(roundings int, confidence float64) float64 {
 // quantile returns the least k with Pr[|Z| > k] ≤ miss, or +Inf where that is not computed.
 func (v *Value) quantile(miss float64) float64 {
 	s := v.law()
-	if s.law == Gaussian { // a sum of shares is such but for a factor of e^κ
+	if s.law == Gaussian { // a sum of shares is such up to a factor of e^κ
 		if gaussianSpread(v.noise.scale/math.Sqrt(float64(v.need)), v.parties) > 0x1p-52 {
 			return math.Inf(1)
 		}

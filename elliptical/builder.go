@@ -39,7 +39,7 @@ const flushRows = 1 << 22
 
 // NewBuilder returns an empty Builder, or an error that wraps [ErrParams].
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewBuilder(p Params) (*Builder, error) {
 	m, err := New(p)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee and the coordinates with their intervals at .95.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the coordinates with their intervals at .95. Its member
+// data is the binary encoding, the only part that UnmarshalJSON reads.
 func (s Sum) MarshalJSON() ([]byte, error) {
 	values := make([]view.Estimated, s.Len())
 	for i := range values {
@@ -23,7 +23,8 @@ func (s Sum) MarshalJSON() ([]byte, error) {
 	}{s.Guarantee(), values})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (s *Sum) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
 
 // MarshalText returns the name of the constant, for JSON and flags.

@@ -23,7 +23,7 @@ type Mechanism struct {
 // and 500 ns with Count and a Power other than 2. What it makes is remembered, up to 32 MiB in all,
 // of which a coordinate takes some 90 bytes: a second New of equal Params takes microseconds.
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
 	p = p.resolved()
 	m, err := mechanisms.Get(p, func() (Mechanism, error) {

@@ -74,7 +74,7 @@ func (s *state) join() {
 	s.sums, s.apart = s.sums[:n], false
 }
 
-// add adds a value to a coordinate, if there is such a one.
+// add adds value to coordinate index. Indices ≥ Dim are ignored.
 func (s *state) add(index uint64, value float64) {
 	if index >= s.params.Dim {
 		return

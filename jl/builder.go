@@ -11,9 +11,9 @@ import (
 // secret is the private data of a Builder.
 type secret = private.State[state]
 
-// Builder sums a vector, or its sketch. It holds private data: it prints nothing of it, encodes
-// nothing, and Release is the only way out. One goroutine at a time may use it; concurrent use
-// panics, if it is noticed.
+// Builder sums a vector, or its sketch. It holds private data, which it never prints or encodes:
+// Release is the only way out. One goroutine at a time may use it; concurrent use panics if it is
+// detected.
 type Builder struct {
 	secret
 	guarantee budget.Guarantee
@@ -46,16 +46,16 @@ type setup struct {
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, which
-// takes up to 5 ns for each coordinate and block of an SJLT with tables (Dim·s ≤ 2²²), and up to 10
-// ns for each entry of a Normal or an FJLT matrix. Under L2 the norm of the matrix is computed,
-// which takes up to 20 ms, and for each coordinate s² ns for an SJLT with s > 1, k²/200 ns for
-// signs and k²/8 ns for normal entries.
+// takes up to 5 ns per coordinate and block of an SJLT with tables (Dim·s ≤ 2²²), and up to 10 ns
+// per entry of a Normal or an FJLT matrix. Under L2 it also computes the norm of the matrix. This
+// takes up to 20 ms plus, per coordinate, s² ns for an SJLT with s > 1, k²/200 ns for signs and
+// k²/8 ns for normal entries.
 //
-// What is drawn and computed is public, and is remembered: the last 64 calibrations and norms,
-// and the matrices drawn last, up to 33 MiB of them in all, so that a second New of equal Params
-// takes microseconds. [Builder.Sibling] needs neither.
+// These results are public and are cached: the last 64 calibrations and norms, and the matrices
+// drawn last, up to 33 MiB of matrices in all. So a second New with equal Params takes
+// microseconds. [Builder.Sibling] draws and computes nothing.
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func (p setup) builder() *Builder {
 }
 
 // Sibling returns an empty Builder of the same Params that shares the transform, for the next
-// vector. The error wraps [ErrReleased]: what is released has given up its transform, so ask
-// before.
+// vector. The error wraps [ErrReleased]: a released Builder has given up its transform, so call
+// Sibling before.
 func (b *Builder) Sibling() (*Builder, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -116,17 +116,17 @@ func (b *Builder) Sibling() (*Builder, error) {
 	return s.setup.builder(), nil
 }
 
-// Guarantee returns what the release promises, also after it. That of the zero Builder promises
+// Guarantee returns what the release promises, before and after Release. The zero Builder promises
 // nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value, in the units of the data, to the coordinate. It takes O(s) for an SJLT, O(k)
-// for Rademacher signs, O(1) where the vector is held, and allocates nothing. Negative values take
-// away. NaN counts as 0, an index outside [0, Dim) is ignored, and values and sums saturate at plus
-// or minus [Plan.Max]. With Integers a value is rounded to the nearest integer.
+// Add adds value, in the units of the data, to coordinate index. It takes O(s) for an SJLT, O(k)
+// for Rademacher signs, O(1) where the vector is held, and allocates nothing. Negative values
+// subtract. NaN counts as 0, an index outside [0, Dim) is ignored, and values and sums saturate at
+// plus or minus [Plan.Max]. With Integers a value is rounded to the nearest integer.
 //
-// What makes two inputs neighbours is the change of the values that are added: the sizes of all
-// changes of a coordinate add up.
+// Whether two inputs are neighbours depends on the values that are added: the absolute values of
+// all changes to a coordinate add up.
 //
 // After Release, and on the zero Builder, Add does nothing: the release is final.
 func (b *Builder) Add(index uint64, value float64) {
@@ -148,8 +148,8 @@ func (b *Builder) Add(index uint64, value float64) {
 	private.Leave(b.secret)
 }
 
-// AddSparse adds values[i] to the coordinate indices[i], for all i that both slices have. It does
-// what [Builder.Add] does with each, in less time.
+// AddSparse adds values[i] to coordinate indices[i], for each i that is within both slices. It
+// equals a call of [Builder.Add] for each, in less time.
 func (b *Builder) AddSparse(indices []uint64, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -159,7 +159,7 @@ func (b *Builder) AddSparse(indices []uint64, values []float64) {
 	private.Leave(b.secret)
 }
 
-// AddDense adds a vector of all coordinates, the first being 0. Coordinates beyond Dim are ignored.
+// AddDense adds x[i] to coordinate i, for all i. Coordinates beyond Dim are ignored.
 func (b *Builder) AddDense(x []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -169,12 +169,12 @@ func (b *Builder) AddDense(x []float64) {
 	private.Leave(b.secret)
 }
 
-// Merge adds what the other Builder holds, as if all had been added to this one; the other one
-// gives up its data, and counts as released. It is for parts of one vector in hands that trust each
-// other: nothing is released, and one release of the sum is all that is spent.
+// Merge adds what the other Builder holds, as if all of it had been added to this one. The other
+// Builder gives up its data, and counts as released. Use Merge for parts of one vector, held by
+// parties that trust each other: nothing is released, and the sum spends only one release.
 //
 // The error wraps [ErrMismatch] if the Params differ or the other Builder is this one, and
-// [ErrReleased] if either was released. Then nothing has changed.
+// [ErrReleased] if either was released. After an error nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
@@ -188,8 +188,7 @@ func (b *Builder) Merge(other *Builder) error {
 	})
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is
-// given.
+// Released reports whether the Builder has been released, so that Add ignores its arguments.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second

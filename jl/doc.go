@@ -20,14 +20,13 @@
 //
 // Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with ‖x − x′‖₁ ≤
 // Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. The Seed is public; privacy holds for every Seed, even one
-// chosen by an adversary. The accuracy is over the draw of the Seed, which must not depend on the
-// data.
+// chosen by an adversary. Accuracy is over the draw of the Seed, which must not depend on data.
 //
-// ε with Laplace noise of scale Δ₁(S)/ε, (ε, δ) or ρ-zCDP with Gaussian noise for Δ₂(S), as
-// [Params.Guarantee] says. The guarantee holds for the floating-point implementation: S is a number
-// times an integer matrix, values are kept on a grid, sums are exact, the sensitivity of the
-// integers is proved with all rounding in it (sensitivity_proof.md), and the noise is drawn exactly
-// on the grid.
+// A release is ε-DP with Laplace noise of scale Δ₁(S)/ε, and (ε, δ)-DP or ρ-zCDP with Gaussian
+// noise for Δ₂(S): see [Params.Guarantee]. The guarantee holds for the floating-point
+// implementation: S is a number times an integer matrix, values are kept on a grid, sums are exact,
+// the sensitivity of the integers is proved with all rounding in it (sensitivity_proof.md), and the
+// noise is drawn exactly on the grid.
 //
 //	transform   Δ₁, Δ₂ under L1  Δ₂ under L2           Var‖Sx‖², F=‖x‖₄⁴, Z=‖x‖₂²    Add
 //	SJLT        √s, 1            √(max row load), s=1  2(Z²−F)/k for every s         O(s)
@@ -37,13 +36,13 @@
 //	Normal      computed         ‖S‖₂, computed        2Z²/k                         O(1), holds x
 //	FJLT        computed         ‖S‖₂, computed        [2Z²+(3/u)(1/q−1)(3Z²−2F)]/k  O(1), holds x
 //
-// Where a row of the data changes one coordinate, Params.Protects says so: an SJLT with s = 1 then
+// If a row of the data changes one coordinate, say so in Params.Protects: an SJLT with s = 1 then
 // takes staircase noise, with .52 of the variance of Laplace noise at ε = 4 and .11 at 8.
 //
-// The zero Transform, SJLT with s = 1 and Laplace noise, is the best under L1 for pure ε and for
-// every δ in real use. Under L2 all need noise of about √(u/k) a row, and noise on the input
-// (Params.Input) is as good: take a δ, and SRHT with as many rows as can be afforded, or SJLT with
-// s = 8 where the vector is too long to hold. It helps only where Z is far above u/√k. Relative
+// Under L1 the zero Transform, SJLT with s = 1 and Laplace noise, is the best for pure ε and for
+// every δ in real use. Under L2 all transforms need noise of about √(u/k) per row, and noise on the
+// input (Params.Input) is as good: use a δ, and SRHT with as many rows as you can afford, or SJLT
+// with s = 8 if the vector is too long to hold. This helps only if Z is far above u/√k. Relative
 // standard deviations of a squared distance at ε = 1, δ = 1e-6:
 //
 //	                                              k = 16    64   256   512
@@ -56,22 +55,23 @@
 // # Accuracy
 //
 // With κ₂, κ₄ the second and fourth cumulant of both parties' noise in a row, Var = Var‖Sz‖² + 4κ₂Z
-// + k(κ₄ + 2κ₂²), z = x − y; for SJLT and Laplace noise 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ (Δ = 1). So
-// more rows are not always better: [Params.Plan] finds the best k, about .189·Zε²/s, and says what
-// relative error results: .61 at Zε² = 100, .19 at 1000, .061 at 10⁴. A distance with Zε² below 100
-// is lost in the noise.
+// + k(κ₄ + 2κ₂²), z = x − y; for SJLT and Laplace noise it is 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ (Δ =
+// 1). So more rows are not always better: [Params.Plan] finds the best k, about .189·Zε²/s, and the
+// resulting relative error: .61 at Zε² = 100, .19 at 1000, .061 at 10⁴. A distance with Zε² below
+// 100 is lost in the noise.
 //
 // The estimates are unbiased. The Intervals hold with at least their confidence for any x and y:
 // 2.3 to 3.2 standard errors at 90 % (see [Sketch.SquaredNormInterval]); where the scale of the
-// noise is computed from the matrix, that and the variances are given the Seed. [Params.Fit] finds
-// the matrix, and the hash functions, for which a large error is as rare as is wanted.
+// noise is computed from the matrix, scale and variances are those given the Seed. [Params.Fit]
+// finds the matrix and hash functions that make a large error as rare as you ask.
 //
 // # Cost
 //
-// A Builder takes 32k bytes, 16k for Rademacher and where Dim·s > 2²², or 8u to 24u where it holds
-// the vector; a Sketch 8k. Add is 2 to 5 ns for s = 1, the least in AddDense and AddSparse.
+// A Builder takes 32·k bytes, 16·k for Rademacher and where Dim·s > 2²², or 8·u to 24·u where it
+// holds the vector; a Sketch 8·k. Add takes 2 to 5 ns for s = 1, least in AddDense, AddSparse.
 //
-// Not covered: timing; who reads the process's memory. Two sketches of a vector are two releases.
+// Not covered: timing, and an adversary who reads the process's memory. Two sketches of a vector
+// are two releases.
 //
 // Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
 // and her thesis, chapter 4; corrections in sensitivity_proof.md). Kenthapadi et al., Privacy via

@@ -48,8 +48,8 @@ const (
 	maxValue  = 2*most - 1 // of a row, in steps
 )
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
-// for a Sketch that is neither released nor decoded.
+// AppendBinary appends the encoding of the sketch to dst. The error wraps [ErrFormat] if the Sketch
+// is neither released nor decoded.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if len(s.terms) == 0 {
 		return dst, fault.Format("jl", "a Sketch that was not released has no encoding")

@@ -20,7 +20,7 @@ import (
 // Theorem 4.3 prints 2ks/ε², which leaves a bias of 2ks/ε².
 
 // SquaredNorm returns the unbiased estimate of ‖x‖₂², in squared units of the data. It may be
-// negative: max(0, ·) of it has no larger error. NaN for the zero Sketch.
+// negative; clipping it at 0 does not increase its error. NaN for the zero Sketch.
 func (s *Sketch) SquaredNorm() float64 {
 	if len(s.terms) == 0 {
 		return math.NaN()
@@ -29,9 +29,10 @@ func (s *Sketch) SquaredNorm() float64 {
 }
 
 // SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may
-// be negative: max(0, ·) of it has no larger error. The noise of the two may differ. The error
-// wraps [ErrMismatch] if the transforms do, or if the two sketches hold the same release, as a
-// sketch and itself, its copy, or a sum with it: their noise is not independent.
+// be negative; clipping it at 0 does not increase its error. The noise of the two sketches may
+// differ. The error wraps [ErrMismatch] if their transforms differ. It also wraps it if both hold
+// the same release, as a sketch does with itself, its copy, or a sum that contains it: their noise
+// is not independent.
 func (s *Sketch) SquaredDistance(other *Sketch) (float64, error) {
 	if err := s.comparable(other); err != nil {
 		return math.NaN(), err
@@ -51,10 +52,9 @@ func (s *Sketch) Dot(other *Sketch) (float64, error) {
 	return sum * unit, nil
 }
 
-// Cosine returns an estimate of ⟨x, y⟩/(‖x‖·‖y‖), the quotient of the unbiased estimates brought
-// into [−1, 1]. As a quotient it is biased. It is NaN where one of the squared norms is estimated
-// as 0 or less: then the vectors are too short for their noise. The error is that of
-// [Sketch.SquaredDistance].
+// Cosine returns an estimate of ⟨x, y⟩/(‖x‖·‖y‖), the quotient of the unbiased estimates, clipped
+// to [−1, 1]. As a quotient it is biased. It is NaN if the estimate of a squared norm is at most 0:
+// then the vectors are too short for their noise. The error is that of [Sketch.SquaredDistance].
 func (s *Sketch) Cosine(other *Sketch) (float64, error) {
 	dot, err := s.Dot(other)
 	if err != nil {
@@ -75,23 +75,24 @@ func squares(v []float64) (sum float64) {
 	return sum
 }
 
-// SquaredNormInterval returns bounds that hold ‖x‖₂², as it is on the grid, with at least the given
-// confidence, over the draw of the noise and of the Seed, for any x: by Chebyshev's inequality and
-// by fourth moments (moments_proof.md). In standard errors, at 90 and at 99 %:
+// SquaredNormInterval returns bounds that contain ‖x‖₂², for x as it is on the grid, with at least
+// the given confidence, over the draw of the noise and of the Seed. This holds for any x, by
+// Chebyshev's inequality and by fourth moments (moments_proof.md). In standard errors, at 90 and at
+// 99 %:
 //
 //	the noise is most of the error          2.3 to 2.4, 4.2 to 4.9
 //	the matrix is, Sparsity about √Rows/2   2.5, 4.5
 //	the matrix is, Sparsity 1               3.2, 10
 //
-// The last cannot be better for every x: two heavy coordinates collide with probability 1/Rows. The
-// same holds for Params.Independence below 8, and for other transforms where the matrix is most of
-// the error. hi is +Inf where there are too few rows. NaN for a confidence outside [0, 1) and for
-// the zero Sketch.
+// The last row cannot be better for every x: two heavy coordinates collide with probability 1/Rows.
+// The same holds for Params.Independence below 8, and for other transforms where the matrix is most
+// of the error. hi is +Inf where there are too few rows. NaN for a confidence outside [0, 1) and
+// for the zero Sketch.
 //
-// Where the scale of the noise is computed from the matrix (Params.Norm L2, Normal, FJLT) it is a
-// number only given the Seed. The formula takes it as such, and the confidence is then approximate:
-// for the draw of the noise it is met by the noise's share of the width, for that of the Seed by
-// the transform's.
+// Where the scale of the noise is computed from the matrix (Params.Norm L2, Normal, FJLT), it is a
+// constant only given the Seed. The formula treats it as a constant, so the confidence is then
+// approximate: the noise's share of the width meets it for the draw of the noise, and the
+// transform's share for the draw of the Seed.
 func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
 	if len(s.terms) == 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -130,9 +131,9 @@ func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo,
 	return lo * unit * unit, hi * unit * unit, err
 }
 
-// DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩. The variance depends on the norms, for
-// which the upper ends of their own intervals stand, each part with a third of the error
-// probability.
+// DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩. The variance depends on the norms, which
+// are replaced by the upper ends of their own intervals. Each of the three parts gets a third of
+// the error probability.
 func (s *Sketch) DotInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
 	if err := s.comparable(other); err != nil || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN(), err

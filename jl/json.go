@@ -6,9 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee, the number of rows and the squared norm with its
-// interval at .95.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the number of rows and the squared norm with its interval at
+// .95. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (s Sketch) MarshalJSON() ([]byte, error) {
 	low, high := s.SquaredNormInterval(view.Confidence)
 	return view.Marshal(&s, struct {
@@ -18,7 +17,8 @@ func (s Sketch) MarshalJSON() ([]byte, error) {
 	}{s.Guarantee(), s.Params().Rows, view.Of(s.SquaredNorm(), low, high)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (s *Sketch) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
 
 // MarshalText returns the name of the constant, for JSON and flags.

@@ -20,10 +20,9 @@ const (
 	DiscreteLaplace
 	// Gaussian is real-valued normal noise, rounded to a fine grid, for δ > 0 or Rho.
 	Gaussian
-	// Staircase is the noise of the least variance for one number that changes, rounded to a fine
-	// grid: pure ε-privacy where Protects says that one coordinate changes, which an SJLT with
-	// s = 1 keeps in one row. Its variance is .96 of Laplace noise's at ε = 1, .52 at 4 and .11
-	// at 8.
+	// Staircase is the noise with the least variance if one number changes, rounded to a fine grid:
+	// pure ε-privacy where Protects says that one coordinate changes, which an SJLT with s = 1
+	// keeps in one row. Its variance is .96 of Laplace noise's at ε = 1, .52 at 4 and .11 at 8.
 	Staircase
 
 	lastNoise = Staircase

@@ -31,31 +31,33 @@ const (
 // Params are the public numbers of a sketch. They are comparable, and every method answers before
 // any data is seen.
 //
-// Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; what that
-// means stands with each. Two sketches can be compared if their Transform, Dim, Rows, Sparsity,
+// Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; each field
+// says what that means. Two sketches can be compared if their Transform, Dim, Rows, Sparsity,
 // Independence and Seed agree.
 type Params struct {
 	// Transform is S. 0 is SJLT.
 	Transform Transform
 	// Dim is u, the number of coordinates, which are 0 to u−1. The Hadamard
-	// transforms pad it to a power of two. Transforms that hold the vector need
-	// it to be at most 2²⁶, and L2 at most 2²⁸.
+	// transforms pad it to a power of two. It is at most 2²⁶ for transforms that
+	// hold the vector, and at most 2²⁸ under L2.
 	Dim uint64
 	// Rows is k, the length of the sketch, in [1, 2²⁰]. More rows are not
 	// always better: see [Params.Plan].
 	Rows int
 	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of
-	// Rows. 0 is 1, the best for Laplace noise, which grows by √s. To Gaussian
-	// noise 4 to 8 add nothing, and make it rarer that large coordinates
-	// collide; but under L2 only up to 2048 rows, for which New takes a second,
-	// and beyond them noise is up to √s times as large. Other transforms want 0.
+	// Rows. 0 is 1, the best for Laplace noise, which grows by √s. With Gaussian
+	// noise 4 to 8 make collisions of large coordinates rarer and add no noise.
+	// Under L2 this holds only up to 2048 rows, for which New takes a second; with
+	// more rows the noise is up to √s times as large. For other transforms it must
+	// be 0.
 	Sparsity int
 	// Independence is how many coordinates the hash functions of an SJLT, or the
 	// signs of a Rademacher matrix, treat as independent of each other: a number
-	// in [4, 1024]. 4 decide the variance, 8 make intervals narrower, more make
-	// large errors as rare as they are with full randomness: see [Params.Fit].
-	// An entry that is not kept in a table takes time in proportion. 0 is 8 for
-	// an SJLT with a table, Dim·Sparsity ≤ 2²², else 4. Other transforms want 0.
+	// in [4, 1024]. 4 decide the variance, 8 make intervals narrower, and more
+	// make large errors as rare as with full randomness: see [Params.Fit]. The
+	// time for an entry that is not kept in a table is proportional to it. 0 is 8
+	// for an SJLT with a table, Dim·Sparsity ≤ 2²², else 4. For other transforms
+	// it must be 0.
 	Independence int
 	// Seed is public and selects the transform. All parties use the same. It is
 	// not zero.
@@ -71,7 +73,7 @@ type Params struct {
 	// Norm says what neighbours are: L1, two vectors with
 	// ‖x − x′‖₁ ≤ Sensitivity, or L2, with ‖x − x′‖₂ ≤ Sensitivity. 0 is L1.
 	Norm Norm
-	// Protects is whom a release protects. 0 is a vector as a whole,
+	// Protects is the unit that a release protects. 0 is a vector as a whole,
 	// budget.L1(Sensitivity) or budget.L2(Sensitivity). budget.Row with AddRemove
 	// is one row of the data, which changes one coordinate by Sensitivity at most:
 	// an SJLT with s = 1 then changes in one row, and takes less noise where ε is
@@ -230,7 +232,7 @@ func (p Params) density() float64 {
 
 // Guarantee returns what a release of these Params promises: ρ-zCDP, (ε, δ), or ε where Laplace
 // noise is used, for the unit budget.L1 or budget.L2 at the distance Sensitivity. Invalid Params
-// promise nothing: it checks what [New] checks, which takes as long where the sensitivity is
+// promise nothing. Guarantee checks what [New] checks, and takes as long where the sensitivity is
 // computed from the matrix.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.noise()

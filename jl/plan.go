@@ -66,11 +66,12 @@ func (p Params) noise() (calibration, error) {
 var calibrations memo.Table[Params, calibration]
 
 // DistanceStdErr returns the standard error of SquaredDistance for two sketches of these Params at
-// squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise: exactly, by the theorems
-// that stand with the transforms. Where the scale of the noise is computed from the matrix, under
-// L2 for all but SRHT, and for Normal and FJLT, it is the scale given this Seed: the answer is the
-// variance of the transform over the draw of the Seed, plus that of noise of this scale. fourth = 0
-// gives an upper bound. NaN if an argument is invalid, as where no vector has these norms.
+// squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise. It is exact, by the
+// theorems stated with the transforms. The scale of the noise is computed from the matrix under L2
+// for all transforms except SRHT, and always for Normal and FJLT. There it is the scale given this
+// Seed: the answer is the variance of the transform over the draw of the Seed, plus that of noise
+// of this scale. fourth = 0 gives an upper bound. NaN if an argument is invalid, for example if no
+// vector has these norms.
 func (p Plan) DistanceStdErr(squared, fourth float64) float64 {
 	n, ok := p.noise()
 	if !ok || !realNorms(squared, fourth) {
@@ -104,8 +105,8 @@ func realNorms(squared, fourth float64) bool {
 func atMost(x, y float64) bool { return x <= y*(1+0x1p-20)+0x1p-1000 }
 
 // DotStdErr returns the standard error of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if
-// an argument is invalid, as where there are no such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as Σ_{i<j}
-// (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤ ‖x‖²‖y‖² + ⟨x, y⟩².
+// an argument is invalid, for example if there are no such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as
+// Σ_{i<j} (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤ ‖x‖²‖y‖² + ⟨x, y⟩².
 func (p Plan) DotStdErr(xx, yy, xy, aligned float64) float64 {
 	n, ok := p.noise()
 	if !ok || !(xx >= 0 && yy >= 0 && aligned >= 0 && atMost(xy*xy, xx*yy) && atMost(aligned, xx*yy/2+xy*xy/2)) {
@@ -116,29 +117,29 @@ func (p Plan) DotStdErr(xx, yy, xy, aligned float64) float64 {
 
 // Plan is what a release will be, and what it can do for squared distances of one size.
 type Plan struct {
-	// Params are those asked about, with the Noise and, where Rows was 0, the Rows
-	// of the least variance, and the Sparsity.
+	// Params are those of the call, with the Noise, the Sparsity and, where Rows
+	// was 0, the Rows with the least variance.
 	Params Params
 	// StdDev is the standard deviation of the noise of one row of the normalised
 	// sketch, in the units of the data.
 	StdDev float64
 	Bytes  int // of the encoding of a Sketch
-	// Max is where values, and their sums, saturate, at ±Max in the units of the
-	// data. Under L2 the rows of an SJLT with Sparsity above 1 and at most 2048
-	// rows wrap around: a row beyond Max tells nothing, and no vector with a
+	// Max is the bound at which values and their sums saturate, ±Max in the units
+	// of the data. Under L2 the rows of an SJLT with Sparsity above 1 and at most
+	// 2048 rows wrap around: a row beyond Max tells nothing, and no vector with a
 	// smaller ‖x‖₁ has one.
 	Max float64
 	// SquaredLength is the ‖x − y‖₂² planned for.
 	SquaredLength float64
-	// StdErr is the standard error of the estimated squared distance,
-	// RelativeError that over SquaredLength.
+	// StdErr is the standard error of the estimated squared distance.
+	// RelativeError is StdErr divided by SquaredLength.
 	StdErr, RelativeError float64
 }
 
 // tooMuch is the relative error from which Warning speaks.
 const tooMuch = 0.5
 
-// Warning returns "" if the relative error is at most ½, else a text that says that the distance is
+// Warning returns "" if the relative error is at most ½, else a text saying that the distance is
 // too small for the noise.
 func (p Plan) Warning() string {
 	if p.RelativeError <= tooMuch {
@@ -160,25 +161,26 @@ func (p Plan) String() string {
 	return text
 }
 
-// Plan returns what a release will be, and the noise with which the variance of the estimated
-// squared distance is least at ‖x − y‖₂² = squared: for δ > 0 Laplace noise has less of it than
-// Gaussian noise, which New takes by itself, where ε is large. Where Rows is 0, it also returns the
-// best number of rows. Where Sparsity is 0 and the noise is Gaussian, it returns 8 if that adds no
+// Plan returns what a release will be, with the noise for which the estimated squared distance has
+// the least variance at ‖x − y‖₂² = squared. For δ > 0 New takes Gaussian noise by default; where ε
+// is large, Laplace noise has less variance. If Rows is 0, Plan also returns the best number of
+// rows. If Sparsity is 0 and the noise is Gaussian, it returns a Sparsity of 8 if that adds no
 // noise.
 //
-// The transform's variance falls with k and the noise's grows: for an SJLT with Laplace noise
-// k* = Z·ε²/(s·√28), .189·Zε²/s, where the variance is 37.2·s·Z/ε², that is a relative error of
-// .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴; with Gaussian noise k* = Z/(2σ²), and
-// 16σ²Z. More rows than that are worse, fewer are faster.
+// The transform's variance falls with k, and the noise's grows. For an SJLT with Laplace noise the
+// best k is Z·ε²/(s·√28), about .189·Zε²/s. There the variance is 37.2·s·Z/ε², a relative error of
+// .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴. With Gaussian noise the best k is Z/(2σ²),
+// with a variance of 16σ²Z. More rows than that are worse; fewer are faster.
 //
 // Under L2 an SRHT with Gaussian noise has the least variance, which falls with k up to Dim. Where
 // a sketch must take updates, an SJLT with s = 8 and up to 2048 rows is nearly as good (with more
-// its noise is up to √s times as large, as Plan.StdDev says). The search goes by the sensitivity
-// that is expected of SJLT and Rademacher matrices; what is returned is that of this Seed: where it
-// is computed from the matrix (under L2 for all but SRHT, and for Normal and FJLT), Plan draws that
-// as New does.
+// rows its noise is up to √s times as large, as Plan.StdDev says). The search uses the expected
+// sensitivity of SJLT and Rademacher matrices; the result has the sensitivity of this Seed. Where
+// that is computed from the matrix (under L2 for all transforms except SRHT, and for Normal and
+// FJLT), Plan draws the matrix as New does.
 //
-// The error wraps [ErrParams]. Rows cannot be 0 for Normal and FJLT matrices: there try a few.
+// The error wraps [ErrParams]. Rows cannot be 0 for Normal and FJLT matrices: try several values
+// instead.
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared >= 0 && squared <= 0x1p500) || squared == 0 && p.Rows == 0 {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰, or 0 where Rows is given")

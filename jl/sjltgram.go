@@ -38,9 +38,9 @@ func (m *sjlt) gram(packed bool) []float64 {
 	return sums
 }
 
-// packs reports whether pairs fit into 16 bits, and columns are so many that it takes less time to
-// count them four in a word. The tables for that take 256 KiB for each pair of blocks, and 30 MiB
-// in all at most.
+// packs reports whether pairs fit into 16 bits and there are enough columns that it takes less time
+// to count them four in a word. The tables for that take 256 KiB for each pair of blocks, and 30
+// MiB in all at most.
 func (m *sjlt) packs() bool {
 	width := bits.Len(uint(2*m.block - 1))
 	return m.block<<width <= 1<<16 && m.sparsity <= 16 && m.dim >= uint64(m.sparsity)<<13
@@ -48,8 +48,8 @@ func (m *sjlt) packs() bool {
 
 // counter returns a function that is given the entries of each block of some columns, block by
 // block, and counts the pairs with those of the blocks before. An entry is kept with its row in
-// front of room for another entry, so that the bits of the two do not overlap but for the last, the
-// sign: of a pair it is whether the signs differ.
+// front of room for another entry, so that the bits of the two do not overlap except for the last,
+// the sign: for a pair it says whether the signs differ.
 func (m *sjlt) counter(counts [][]uint32, width int) func(part []uint32, r int) {
 	n, s := int(m.block), m.sparsity
 	parts := make([][]uint32, s)

@@ -47,8 +47,8 @@ func (s *Sketch) Params() Params { return s.params }
 func (s *Sketch) Terms() int { return len(s.terms) }
 
 // Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms,
-// which holds for whoever is in all of them; somebody who is in one of them has the guarantee of
-// that one.
+// which holds for a user who is in all of them. A user who is in only one of them has the guarantee
+// of that one.
 func (s *Sketch) Guarantee() budget.Guarantee {
 	if len(s.terms) == 0 {
 		return budget.Guarantee{}
@@ -177,10 +177,10 @@ func (s *Sketch) rows() []float64 {
 const maxTerms = 1 << 16
 
 // Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its
-// estimates correct for it. The error wraps [ErrMismatch] if they are not of one transform or of
-// one grid, which equal Params give, if they have different Norms, Sensitivities or Integers, for
-// which no one guarantee speaks, if they hold a common release, as a sketch and itself do, or more
-// than 2¹⁶ terms. It is post-processing.
+// estimates correct for it. Sum is post-processing. The error wraps [ErrMismatch] if the transforms
+// or grids differ (equal Params give equal ones); if the Norms, Sensitivities or Integers differ,
+// as no single guarantee would then describe the sum; if they hold a common release, as a sketch
+// does with itself; or if they have more than 2¹⁶ terms.
 func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	if err := s.comparable(other); err != nil {
 		return nil, err

@@ -8,15 +8,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// Fit returns p with the number of rows, and for an SJLT the Sparsity, with which a sketch
-// without noise keeps a squared length within a factor 1 ± β, except with the given probability of
-// failure over the Seed; and with the Independence of the hash functions that this takes. It is
-// proved for the hash functions as they are (tails_proof.md), for each vector of Dim coordinates.
+// Fit returns p with the Rows, and for an SJLT the Sparsity, for which a sketch without noise keeps
+// a squared length within a factor 1 ± β, except with the given probability of failure over the
+// Seed. It also sets the Independence of the hash functions that this needs. This is proved for the
+// hash functions as implemented (tails_proof.md), for each vector of Dim coordinates.
 //
-// Of an SJLT a Sparsity of 0 chooses the least power of two, up to 1024, whose rows are at most 2½
-// times those of Rademacher signs; another one is kept. An Independence of 0 chooses at most
-// 4⌈½·ln(1/failure)⌉; with another one, a multiple of 4, the rows are the least for that or less.
-// Rows, for failures of 10⁻³ | 10⁻⁶:
+// For an SJLT, a Sparsity of 0 chooses the least power of two, up to 1024, whose rows are at most
+// 2½ times those of Rademacher signs; any other Sparsity is kept. An Independence of 0 chooses at
+// most 4⌈½·ln(1/failure)⌉. With any other one, a multiple of 4, the rows are the least for that
+// Independence or less. Rows, for failures of 10⁻³ | 10⁻⁶:
 //
 //	                   β = ½            β = ¼             β = 1/10
 //	Rademacher         154 | 342        587 | 1281        3612 | 7821
@@ -25,14 +25,14 @@ import (
 //	SJLT, s = 16       3808 | –         32000 | –         200016 | –
 //	  s = 1            8000 | –         32000 | –         200000 | –
 //
-// With few entries a column no hash function does better than s = 1, where the rows are 2/(β²p):
+// With few entries per column no hash function does better than s = 1, where the rows are 2/(β²p):
 // two equal coordinates collide in one of s blocks with a probability of about s²/k. The other
 // transforms have signs of 4-wise independence, and rows by Chebyshev's inequality, about 2/(β²p);
 // an FJLT half as many again.
 //
-// It leaves the noise out, which wants fewer rows (see [Params.Plan]), and grows with s if it is
-// Laplace noise. β and failure are in (0, 1). The error, which wraps [ErrParams], is for others,
-// for a transform that New would refuse, and where 2²⁰ rows are not enough.
+// Fit ignores the noise, for which fewer rows are better (see [Params.Plan]); Laplace noise also
+// grows with s. The error wraps [ErrParams] unless β and failure are in (0, 1), and also for a
+// transform that New would refuse, or if 2²⁰ rows are not enough.
 func (p Params) Fit(beta, failure float64) (Params, error) {
 	q := p
 	q.Rows = p.sparsity()

@@ -16,7 +16,7 @@ func bound(k, s, order int) float64 {
 }
 
 // The moments of all matrices of a tiny shape, each with its probability, are below the bound of
-// tails_proof.md, which the second one attains but for ‖x‖₄⁴.
+// tails_proof.md, which the second one attains apart from ‖x‖₄⁴.
 func TestMomentsOfTinyMatrices(t *testing.T) {
 	for _, c := range []struct {
 		k, s int

@@ -11,18 +11,18 @@ type Transform uint8
 
 const (
 	// SJLT is the sparser Johnson–Lindenstrauss transform of Kane and Nelson, block construction: s
-	// entries ±1/√s a column, one in each of s blocks of k/s rows. An update takes O(s), for any
+	// entries ±1/√s per column, one in each of s blocks of k/s rows. An update takes O(s), for any
 	// Dim.
 	SJLT Transform = iota
 	// SRHT is √(u/k) times k of the u rows, drawn without repetition, of the Walsh–Hadamard matrix
 	// after random signs. It holds the vector until Release, and has the least variance: none at
 	// k = u.
 	SRHT
-	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD: P sparse with
-	// normal entries, of the density for which the variance is at most 3‖x‖₂⁴/k. It holds the
-	// vector. SRHT has less variance, less Gaussian noise, and needs no pass over the matrix for
-	// its sensitivity. But with Laplace noise under L1 FJLT has less noise from some 256
-	// rows on, as its Δ₁ tends to √(2k/π) where that of SRHT is √k.
+	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD: P is sparse with
+	// normal entries, with the density for which the variance is at most 3‖x‖₂⁴/k. It holds the
+	// vector. SRHT has less variance and less Gaussian noise, and needs no pass over the matrix for
+	// its sensitivity. But with Laplace noise under L1, FJLT has less noise from about 256 rows on:
+	// its Δ₁ tends to √(2k/π), while that of SRHT is √k.
 	FJLT
 	// Rademacher is dense and has independent entries ±1/√k. An update takes O(k), for any Dim.
 	Rademacher

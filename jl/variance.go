@@ -88,7 +88,7 @@ func (s spread) distance(n disturbance, z, fourth float64) float64 {
 type quadratic struct{ a, b, c float64 }
 
 // quadratic returns the variance at F = 0 as a function of Z. It is an upper bound for every F, as
-// F ≤ Z², and aligned ≤ 0 but for a dense FJLT, where it is next to 0 and counted in full.
+// F ≤ Z², and aligned ≤ 0 except for a dense FJLT, where it is next to 0 and counted in full.
 func (s spread) quadratic(n disturbance) quadratic {
 	a, in, out := s.plain+s.crossed+max(s.aligned, 0), n.input, n.output
 	v := s.dim * (in.four + 2*in.two*in.two)

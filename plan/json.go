@@ -26,5 +26,6 @@ type noisyValue struct {
 	NoiseHigh view.Number `json:"noiseHigh"`
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (m *Mean) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, m) }

@@ -16,7 +16,7 @@ func init() { means.Wrap = func(m *means.Mechanism) any { return &Mechanism{*m} 
 
 // New returns a Mechanism, or an error that wraps [ErrParams].
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ type state[K hashing.Key] struct {
 //
 // It calibrates the mechanism, which takes microseconds.
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys != 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "0 in New: package threshold/groupby takes users, NewBounded the caller's word")
@@ -60,7 +60,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // It calibrates the mechanism as New does. For CorrelatedGaussian that takes some 2 ms, up to 0.1 s
 // where ε is far from 1 or δ above 1e-3. Params that were calibrated before take microseconds.
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
@@ -77,7 +77,7 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 // The list must not come from the data, or the release says who is in them. For data of users, whom
 // the library bounds itself, take groupby.NewListed. The error wraps [ErrParams].
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if p.Dim != 0 {
 		return nil, fault.Params("threshold", "Dim", p.Dim, "0 in NewListed: the number of keys")

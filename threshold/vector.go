@@ -89,7 +89,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 }
 
 // MarshalJSON returns the guarantee, the threshold and the keys with their estimates and intervals
-// at .95. Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// at .95. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (v Vector[K]) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&v, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
@@ -98,5 +98,6 @@ func (v Vector[K]) MarshalJSON() ([]byte, error) {
 	}{v.Guarantee(), view.Number(v.v.Threshold()), view.Keys(v.All(), v.Interval)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (v *Vector[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, v) }

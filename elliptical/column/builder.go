@@ -30,7 +30,7 @@ type state struct {
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New(p Params) (*Builder, error) {
 	p = p.normal().summary()
 	if err := p.validate(); err != nil {

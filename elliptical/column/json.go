@@ -7,8 +7,8 @@ import (
 )
 
 // MarshalJSON returns the guarantee, each statistic with its interval at .95, null where it was not
-// released or no end is known, and the range. Beside it stands the binary encoding as data, the
-// only part that UnmarshalJSON reads.
+// released or no end is known, and the range. Its member data is the binary encoding, the only part
+// that UnmarshalJSON reads.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	of := func(x Statistic) view.Estimated {
 		low, high := s.Interval(x, view.Confidence)
@@ -27,13 +27,14 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	}{s.Guarantee(), view.Number(lo), view.Number(hi), of(Count), of(Sum), of(Mean), of(Variance), of(StdDev)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (s *Summary) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
 
 // MarshalJSON returns the guarantee, the resolution (0 where there is none) and the quantiles, each
 // with its interval at .95, null for several levels, and the bounds at .95 on how many rows its
-// rank is off, see [Quantiles.RankInterval]. Beside it stands the binary encoding as data, the only
-// part that UnmarshalJSON reads.
+// rank is off, see [Quantiles.RankInterval]. Its member data is the binary encoding, the only part
+// that UnmarshalJSON reads.
 func (q Quantiles) MarshalJSON() ([]byte, error) {
 	quantiles := make([]quantile, 0, q.Len())
 	for level, value := range q.All() {
@@ -48,7 +49,8 @@ func (q Quantiles) MarshalJSON() ([]byte, error) {
 	}{q.Guarantee(), view.Number(q.params.Resolution), quantiles})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (q *Quantiles) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, q) }
 
 // quantile is a line of the JSON of [Quantiles].

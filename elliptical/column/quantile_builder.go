@@ -34,7 +34,7 @@ type counts struct {
 // several, each doubling of their number costs as much again. Min and Max may be 0, and all finite
 // values within ±Bound count then. The error wraps [ErrParams].
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 	q, err := p.withLevels(levels)
 	if err != nil {

@@ -55,7 +55,7 @@ func (r rate) perStep() float64 { return float64(r.count) / float64(r.steps) }
 
 // New returns a Builder at the beginning of step 0, or an error that wraps [ErrParams].
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	p, law, err := check[K](p)
 	if err != nil {

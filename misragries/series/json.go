@@ -7,7 +7,7 @@ import (
 
 // MarshalJSON returns the guarantee of all steps together, the step, the known keys with their
 // counts in it and intervals at .95, and the keys that were found with the counts that showed them.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// Its member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (r Slice[K]) MarshalJSON() ([]byte, error) {
 	type found struct {
 		Key   string      `json:"key"`
@@ -25,5 +25,6 @@ func (r Slice[K]) MarshalJSON() ([]byte, error) {
 	}{r.Guarantee(), r.step, view.Keys(r.All(), r.Interval), fresh})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (r *Slice[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, r) }

@@ -82,7 +82,7 @@ const (
 // NewAdviceSearch plans the search. The error wraps [ErrParams], also if Min is so small against
 // Sensitivity/Epsilon that the noise hides it.
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	full := p.withDefaults()
 	if err := full.validate(); err != nil {

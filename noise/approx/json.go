@@ -6,8 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee and the estimate with its interval at .95.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the estimate with its interval at .95. Its member data is
+// the binary encoding, the only part that UnmarshalJSON reads.
 func (v Value) MarshalJSON() ([]byte, error) {
 	low, high := v.Interval(view.Confidence)
 	return view.Marshal(&v, struct {
@@ -16,11 +16,12 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	}{v.Guarantee(), view.Of(v.Estimate(), low, high)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (v *Value) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, v) }
 
-// MarshalJSON returns the guarantee and the estimate with its interval at .95.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the estimate with its interval at .95. Its member data is
+// the binary encoding, the only part that UnmarshalJSON reads.
 func (a Advised) MarshalJSON() ([]byte, error) {
 	low, high := a.Interval(view.Confidence)
 	return view.Marshal(&a, struct {
@@ -29,7 +30,8 @@ func (a Advised) MarshalJSON() ([]byte, error) {
 	}{a.Guarantee(), view.Of(a.Estimate(), low, high)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (a *Advised) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, a) }
 
 // MarshalText returns the name of the constant, for JSON and flags.

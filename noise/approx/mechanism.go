@@ -28,7 +28,7 @@ type Mechanism struct {
 
 // New returns a Mechanism with the least noise for the Params. The error wraps [ErrParams].
 //
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
 	n, err := p.choose()
 	if err != nil {
