@@ -24,7 +24,7 @@ type Key interface {
 // A string is hashed by its bytes. Two strings collide with a probability of about 2⁻⁶⁴ over the
 // seed; this is what XXH3 is tested for, not a theorem. Strings and integers are separated: the
 // string of an integer's eight bytes has a fingerprint of its own. An array is hashed by its bytes,
-// and has the fingerprint of the string of these.
+// and has the same fingerprint as a string of these bytes.
 //
 // With seed = s₀ ‖ s₁ (little-endian words), A = the avalanche permutation of XXH64 and c a
 // constant:
@@ -33,7 +33,7 @@ type Key interface {
 //	string w:   lo ⊕ A(hi ⊕ s₁ ⊕ c),  hi ‖ lo = XXH3₁₂₈(w; s₀)
 //
 // so both halves of the seed decide every fingerprint, and which strings collide. It is not a
-// cryptographic hash: whoever knows the seed can find strings that collide.
+// cryptographic hash: an adversary who knows the seed can find strings that collide.
 //
 // It does not allocate. A type defined on a basic type costs a few nanoseconds more than the basic
 // type.

@@ -11,7 +11,7 @@ import (
 const MaxIndependence = 1024
 
 // Polynomial is a k-wise independent hash function: a random polynomial of degree below k over the
-// field of p = 2⁶¹ − 1 elements. It costs k − 1 multiplications a key.
+// field of p = 2⁶¹ − 1 elements. It costs k − 1 multiplications per key.
 //
 // On keys below p it is exactly k-wise independent: the values of any k distinct keys are
 // independent and uniform on [0, p). Proof: through k points with distinct abscissae and any
@@ -22,9 +22,9 @@ const MaxIndependence = 1024
 // q·p + r with 0 ≤ r < p becomes r + α·q mod p, with a random α. This is the identity on keys below
 // p. Two keys with one q keep distinct images; two with q ≠ q′, where 0 < |q − q′| ≤ 8, meet for
 // exactly one α, so with probability 1/p. For any k distinct 64-bit keys the images are distinct
-// but with probability at most k(k−1)/2p, and given that, their values are independent and uniform.
-// So the joint law of k values is within total variation distance k(k−1)/2p < k²/2⁶² of the ideal
-// one, and two distinct keys, of any size, collide with probability at most 2/p.
+// except with probability at most k(k−1)/2p, and given that, their values are independent and
+// uniform. So the joint law of k values is within total variation distance k(k−1)/2p < k²/2⁶² of
+// the ideal one, and two distinct keys, of any size, collide with probability at most 2/p.
 //
 // A theorem that asks for k-wise independence may rest on it, exactly for keys below 2⁶¹ − 1, else
 // with that distance added to its failure probability.
@@ -35,8 +35,8 @@ type Polynomial struct {
 	coef  []uint64 // cₖ₋₁ … c₀, each in [0, p); never changed
 }
 
-// NewPolynomial returns the k-wise independent function that the seed selects. k is 2 to
-// [MaxIndependence], else the error wraps [ErrParams]. (With k = 1 all keys would collide.)
+// NewPolynomial returns the k-wise independent function that the seed selects. The error wraps
+// [ErrParams] unless k is in [2, MaxIndependence]. (With k = 1 all keys would collide.)
 func NewPolynomial(seed Seed, k int) (Polynomial, error) {
 	if k < 2 || k > MaxIndependence {
 		return Polynomial{}, fault.Params("hashing", "k", k, "an integer in [2, 1024]")
@@ -64,8 +64,8 @@ func (h Polynomial) Hash(x uint64) uint64 {
 // added.
 //
 // Proof. With q = 2⁶¹/n, ⌊q⌋ or ⌈q⌉ of the words below 2⁶¹ go to each i, and one fewer to the cell
-// of the word p, which is no value of Hash. So a cell has c words, q − 2 < c < q + 1, and pᵢ − 1/n
-// = (c − q + 1/n)/p lies within ±2/p. Then Σ pᵢ² = 1/n + Σ (pᵢ − 1/n)² ≤ 1/n + n·(2/p)². ∎
+// of the word p, which is not a value of Hash. So a cell has c words, q − 2 < c < q + 1, and pᵢ −
+// 1/n = (c − q + 1/n)/p lies within ±2/p. Then Σ pᵢ² = 1/n + Σ (pᵢ − 1/n)² ≤ 1/n + n·(2/p)². ∎
 func (h Polynomial) Into(x, n uint64) uint64 {
 	hi, _ := bits.Mul64(h.Hash(x)<<3, n)
 	return hi

@@ -26,8 +26,8 @@ type Range struct {
 	n uint64
 }
 
-// NewRange returns the function into [0, n) that the seed selects. n is at least 1, else the error
-// wraps [ErrParams].
+// NewRange returns the function into [0, n) that the seed selects. The error wraps [ErrParams] if n
+// is 0.
 func NewRange(seed Seed, n uint64) (Range, error) {
 	if n == 0 {
 		return Range{}, fault.Params("hashing", "n", n, "an integer in [1, 2⁶⁴−1]")

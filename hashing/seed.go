@@ -13,8 +13,8 @@ import (
 // ErrParams reports a public parameter outside its range. It is the same value in all packages.
 var ErrParams = fault.ErrParams
 
-// Seed is public randomness: it selects the hash functions of a sketch. Parties whose sketches meet
-// use the same Seed. It must not depend on the data.
+// Seed is public randomness: it selects the hash functions of a sketch. Parties that merge or
+// compare sketches use the same Seed. It must not depend on the data.
 //
 // The zero Seed is an ordinary seed for the functions of this package. The sketches treat it as
 // "not set"; see their Params.

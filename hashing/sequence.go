@@ -1,7 +1,7 @@
 package hashing
 
-// Fill sets dst[i] to Hash(first + i), first + i modulo 2⁶⁴. It costs k − 1 additions a key instead
-// of k − 1 multiplications.
+// Fill sets dst[i] to Hash(first + i), first + i modulo 2⁶⁴. It costs k − 1 additions per key
+// instead of k − 1 multiplications.
 //
 // The (k−1)-th difference of a polynomial of degree below k is a constant, also over a field. With
 // d₀ = h(z) and dₘ the m-th difference at z, dₘ ← dₘ + dₘ₊₁ for m = 0, …, k−2 moves from z to z +

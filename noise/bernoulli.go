@@ -10,11 +10,11 @@ import (
 
 // Bernoulli is the law of a bit that is 1 with probability exactly K/2⁶⁴.
 //
-// The zero value, which is also what a constructor returns beside an error, is a fair coin: a bit
-// that it is XORed into says nothing any more.
+// The zero value, which constructors also return with an error, is a fair coin: a bit that it is
+// XORed into no longer says anything.
 //
-// A probability p that is no multiple of 2⁻⁶⁴ is rounded in the direction that the guarantee needs:
-// [BernoulliAtLeast] or [BernoulliAtMost].
+// A probability p that is not a multiple of 2⁻⁶⁴ is rounded in the direction that the guarantee
+// needs: [BernoulliAtLeast] or [BernoulliAtMost].
 type Bernoulli struct {
 	fromHalf uint64 // k ⊕ 2⁶³, so that 0 stands for k = 2⁶³
 }
@@ -44,8 +44,8 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 }
 
 // RandomizedResponse returns the law of the flips of ε-differentially private randomized response:
-// the least k/2⁶⁴ ≥ 1/(e^ε + 1). Whoever XORs it into a bit (see [Bernoulli.Flip]) multiplies no
-// probability by more than e^ε when the bit changes. epsilon must be in [0, 44]: above, the
+// the least k/2⁶⁴ ≥ 1/(e^ε + 1). After it is XORed into a bit (see [Bernoulli.Flip]), a change of
+// the bit multiplies no probability by more than e^ε. epsilon must be in [0, 44]: above, the
 // probability is nearly that of the rounding itself.
 func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if !(epsilon >= 0 && epsilon <= 44) {

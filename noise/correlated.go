@@ -14,7 +14,7 @@ import (
 //
 //	ρ = (‖v‖₂² − s²·(v₁ + … + v_d)²/(σ² + d·s²))/(2σ²).
 //
-// Where all changes have the same sign and at most 1 in size, s² = σ²/√d needs, for large d, half
+// If all changes have the same sign and a size of at most 1, s² = σ²/√d needs, for large d, half
 // the standard deviation of independent noise (Lebeda, Better Gaussian Mechanism using Correlated
 // Noise, SOSA 2025, arXiv 2408.07853; Lebeda and Retschmeier, arXiv 2412.10357, for sparse
 // histograms).
@@ -23,7 +23,7 @@ type CorrelatedGaussian struct{ shared, own float64 }
 // NewCorrelatedGaussian returns the law with the standard deviations s = shared and σ = own, in the
 // units of the data. With shared = 0 every key has independent [Gaussian] noise.
 //
-// The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰] and shared is 0 or there too.
+// The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰], and shared is 0 or in the same range.
 func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
 	if shared != 0 {
 		if err := checkParam("shared", shared); err != nil {
@@ -49,13 +49,13 @@ func (d CorrelatedGaussian) Marginal() Gaussian { return Gaussian{math.Hypot(d.s
 // Sampler draws Z and returns a function that draws the noise of one key after the other, Z + Nᵢ
 // rounded to the nearest multiple of step.
 //
-// Exact: for all keys together the results have the law of the ideal real-valued vector (Z + N₁, Z
-// + N₂, …) with each coordinate rounded, for s, σ and step given as float64, with no error at all.
-// Rounding Z and Nᵢ each would be another mechanism. So added to values on the grid it is the ideal
-// mechanism followed by rounding, which is post-processing.
+// It is exact: for all keys together the results have the law of the ideal real-valued vector (Z +
+// N₁, Z + N₂, …) with each coordinate rounded, for s, σ and step given as float64, with no error at
+// all. Rounding Z and Nᵢ each would be another mechanism. So added to values on the grid it is the
+// ideal mechanism followed by rounding, which is post-processing.
 //
-// A release needs a Sampler of its own, for all its keys. The function keeps Z, which is secret,
-// reads src, and like it serves one goroutine at a time.
+// Each release needs its own Sampler, for all its keys. The function keeps Z, which is secret, and
+// reads src. Like src, it serves one goroutine at a time.
 //
 // step must be a power of two with s/step and σ/step at most 2⁴⁶; otherwise all results are NaN.
 func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
@@ -63,10 +63,10 @@ func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 	return sample
 }
 
-// SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for numbers beside them: the second
-// function draws Z + M, of the same Z, where the own part M has the standard deviation beside, in
-// [2⁻⁹⁰⁰, 2⁹⁰⁰] and with beside/step at most 2⁴⁶. All results together are exact, as those of one
-// are.
+// SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for numbers beside them. The second
+// function draws Z + M with the same Z, where the own part M has the standard deviation beside, in
+// [2⁻⁹⁰⁰, 2⁹⁰⁰] and with beside/step at most 2⁴⁶. The results of both functions together are exact,
+// as those of one are.
 func (d CorrelatedGaussian) SamplerBeside(src *Source, step, beside float64) (key, other func() float64) {
 	own, ok := gridScale(d.own, step)
 	second, secondOK := gridScale(beside, step)

@@ -6,15 +6,16 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// CountLayer returns how many of draws independent variables X, all of which are known to be less
-// than below, are at least least ≥ 1: exactly the binomial law with p = (G(least) − G(below))/(1 −
-// G(below)), G(n) = Pr[X ≥ n], in time proportional to 1 + the mean. A least below 1 counts as 1,
-// and math.MaxInt64 for below stands for no bound: that is [DiscreteLaplace.CountTail].
+// CountLayer returns the number of X ≥ least, for least ≥ 1, among draws independent variables X
+// that are all known to be less than below. It has exactly the binomial law with p = (G(least) −
+// G(below))/(1 − G(below)), G(n) = Pr[X ≥ n], and takes time proportional to 1 + the mean. A least
+// below 1 counts as 1. math.MaxInt64 for below stands for no bound: that is
+// [DiscreteLaplace.CountTail].
 //
-// So the large ones of many draws are found from the top: CountTail, then layer by layer those that
-// are left. Each of the X in a layer is independent of the others, least plus a [Geometric] draw of
-// the same scale modulo below − least: Pr ∝ q^j for j below that, and the sum of
-// q^{j+i·(below−least)} over all i ≥ 0 is in proportion to q^j.
+// So the large ones of many draws are found from the top: first CountTail, then CountLayer on the
+// remaining draws, layer by layer. Each of the X in a layer is independent of the others. It is
+// least plus a [Geometric] draw of the same scale modulo below − least: Pr ∝ q^j for j below that,
+// and the sum of q^{j+i·(below−least)} over all i ≥ 0 is proportional to q^j.
 func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int64) uint64 {
 	least = max(least, 1)
 	switch {

@@ -7,12 +7,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// CountTail returns how many of draws independent variables X are at least least: exactly the
-// binomial law of a loop over [DiscreteLaplace.SampleTail], in time proportional to 1 + the
-// expected number of X ≥ least (to the others for least ≤ 0), not to draws. So the zeros of a huge
+// CountTail returns the number of X ≥ least among draws independent variables X. It has exactly the
+// binomial law of a loop over [DiscreteLaplace.SampleTail]. It takes time proportional to 1 + the
+// expected number of X ≥ least (of X < least if least ≤ 0), not to draws. So the zeros of a huge
 // sparse vector whose noise passes a threshold can be counted without visiting them. Each of the X
-// ≥ least ≥ 1 is independent of the others, at least plus a [Geometric] draw of the same scale. For
-// the zero DiscreteLaplace X is uniform over all int64.
+// ≥ least, for least ≥ 1, is independent of the others and is least plus a [Geometric] draw of the
+// same scale. For the zero DiscreteLaplace X is uniform over all int64.
 func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= -math.MaxInt64: // no int64 draw is less
@@ -31,8 +31,8 @@ func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint6
 	return c.count(src, draws)
 }
 
-// CountTails is [DiscreteLaplace.CountTail] for both tails: how many of draws independent variables
-// X have |X| ≥ least.
+// CountTails is [DiscreteLaplace.CountTail] for both tails: it returns the number of |X| ≥ least
+// among draws independent variables X.
 func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= 0:

@@ -10,7 +10,7 @@ import "math"
 // less than a rounding error from σ = 2 on.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero
-// DiscreteGaussian, which [NewDiscreteGaussian] does not return.
+// DiscreteGaussian, which [NewDiscreteGaussian] returns only with an error.
 type DiscreteGaussian struct {
 	sigma    float64
 	proposal DiscreteLaplace // of scale ⌊σ⌋ + 1

@@ -11,7 +11,7 @@ import (
 // sensitivity Δ₁ ε-differentially private (Ghosh, Roughgarden, Sundararajan, STOC 2009).
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero
-// DiscreteLaplace, which [NewDiscreteLaplace] does not return.
+// DiscreteLaplace, which [NewDiscreteLaplace] returns only with an error.
 type DiscreteLaplace struct{ scale, shift float64 }
 
 // NewDiscreteLaplace returns the discrete Laplace distribution of the given scale, in units of the

@@ -13,8 +13,8 @@
 //	released := number + law.Sample(&secret, 1) // number is on the grid of step 1
 //
 // [LaplaceScale], [GaussianSigma] and [GaussianSigmaZCDP] say how much noise a guarantee needs.
-// What several releases amount to, and what a budget still allows, is in package noise/budget;
-// noise for randomized estimators is in package noise/approx.
+// Package noise/budget composes several releases and says what a budget still allows. Package
+// noise/approx has noise for randomized estimators.
 //
 // # Randomness
 //
@@ -27,14 +27,14 @@
 // A float64 sampler leaks: which low bits x + noise can have depends on x (Mironov 2012), and
 // Gaussian samplers leak likewise (Jin et al. 2022). Here Sample(src, step) returns a multiple of
 // step, a power of two, and each multiple has exactly the probability that the ideal real-valued
-// distribution, for the float64 parameter as it stands, gives to the numbers that round to it. So
-// for x on the grid, x + Sample is the ideal mechanism followed by rounding: post-processing, and
-// the theorem holds as it stands. Not even 2⁻⁶⁴ of probability is misplaced: a float64 comparison
-// with a proven error bound decides nearly every draw, and where it cannot, more random digits and
-// exact rational arithmetic do.
+// distribution, for the exact float64 parameter, gives to the numbers that round to it. So for x on
+// the grid, x + Sample is the ideal mechanism followed by rounding: post-processing, and the
+// theorem applies unchanged. Not even 2⁻⁶⁴ of probability is misplaced: a float64 comparison with a
+// proven error bound decides nearly every draw, and where it cannot, more random digits and exact
+// rational arithmetic do.
 //
-// What the caller owes: clamp each contribution, round it to the grid before it is summed, and sum
-// in integers.
+// The caller must clamp each contribution, round it to the grid before it is summed, and sum in
+// integers.
 //
 //	distribution          Pr or density at x           guarantee with sensitivity Δ
 //	Laplace(b)            e^{−|x|/b}/(2b)              ε = Δ₁/b
@@ -42,7 +42,7 @@
 //	Gaussian(σ)           ∝ e^{−x²/(2σ²)}              ρ = Δ₂²/(2σ²); (ε, δ) by GaussianSigma
 //	DiscreteGaussian(σ)   the same, x integer          ρ = Δ₂²/(2σ²)
 //	Geometric(b)          ∝ e^{−x/b}, x ≥ 0 integer    none by itself: the tail of DiscreteLaplace
-//	Staircase(ε, Δ, γ)    steps of Δ, each e^{−ε} less ε, with the least error of all noises
+//	Staircase(ε, Δ, γ)    steps of Δ, ratio e^{−ε} ε, with the least error of all noise
 //	Pareto(α, s)          ∝ (1 + |x|/s)^{−α}           private approximation: noise/approx
 //	Student(α, s)         ∝ (1 + (x/s)²)^{−α/2}        private approximation: noise/approx
 //
@@ -52,15 +52,15 @@
 // all keys share.
 //
 // Bits and tables: [Bernoulli] is exact in k/2⁶⁴ and draws 64 bits at a time; [RandomizedResponse]
-// and [RandomizedRound] stand on it.
+// and [RandomizedRound] use it.
 //
 // # A law that was not built
 //
-// Beside its error a constructor returns the zero value of the law, and a calibration NaN. The zero
-// value of a law is no law, and what it draws hides whatever it is added to: NaN for a float64 (NaN
-// + x is NaN), an integer that is uniform over all int64 (added with wrap-around it is a one-time
-// pad), a fair coin for a bit. So a program that ignores an error releases garbage, and nothing of
-// the data. unbuilt.go has the proofs.
+// With an error, a constructor returns the zero value of the law, and a calibration returns NaN.
+// The zero value is not a law, and its draws hide any value that they are added to: NaN for a
+// float64 (NaN + x is NaN), an integer that is uniform over all int64 (added with wrap-around it is
+// a one-time pad), a fair coin for a bit. So a program that ignores an error releases garbage, and
+// nothing about the data. unbuilt.go has the proofs.
 //
 // # Cost
 //
@@ -69,8 +69,8 @@
 //
 // # Not covered
 //
-// Timing: the slow path, rejection, and what SampleTail returns take longer for some draws. Whoever
-// reads the memory of the process.
+// Timing: the slow path, rejection, and what SampleTail returns take longer for some draws. An
+// adversary who reads the memory of the process.
 //
 // Sources: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy (arXiv
 // 2004.00010); Marsaglia, Tsang, The Ziggurat Method (Journal of Statistical Software 5, 2000);

@@ -6,7 +6,7 @@ import "math"
 // every coordinate, makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Gaussian,
-// which [NewGaussian] does not return.
+// which [NewGaussian] returns only with an error.
 type Gaussian struct{ sigma float64 }
 
 // NewGaussian returns the normal distribution of mean 0 and standard deviation sigma, in the units

@@ -128,13 +128,14 @@ var (
 )
 
 // GaussianDelta returns the δ at which N(0, σ²) noise in every coordinate makes a release of ℓ₂
-// sensitivity Δ₂ (ε, δ)-differentially private: an upper bound on the exact one, by at most a
-// relative 4e-12 (for δ near 1, 4e-12 of 1 − δ; below e^{−800}, 4e-15 of ln δ), and never 0.
-// [GaussianSigma] inverts it: GaussianDelta at the σ it returns is at most its δ.
+// sensitivity Δ₂ (ε, δ)-differentially private. The result is an upper bound on the exact δ, larger
+// by at most a relative 4e-12 (for δ near 1, 4e-12 of 1 − δ; below e^{−800}, 4e-15 of ln δ), and
+// never 0. [GaussianSigma] inverts it: at the σ that GaussianSigma returns, GaussianDelta is at
+// most the given δ.
 //
 // epsilon, without unit, may be negative: the δ is then the divergence that exact composition
-// arguments ask for, at least 1 − e^ε. The error wraps [ErrParams] unless |ε| is 0 or in [2⁻⁹⁰⁰,
-// 2⁹⁰⁰], and σ and the sensitivity in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// arguments use, at least 1 − e^ε. The error wraps [ErrParams] unless |ε| is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰],
+// and σ and the sensitivity in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	switch {

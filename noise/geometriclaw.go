@@ -7,7 +7,7 @@ import "math"
 // and memoryless: X − k given X ≥ k has the same law.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Geometric,
-// which [NewGeometric] does not return.
+// which [NewGeometric] returns only with an error.
 type Geometric struct{ scale float64 }
 
 // NewGeometric returns the geometric distribution of the given scale. The error wraps [ErrParams]

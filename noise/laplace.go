@@ -10,7 +10,7 @@ import (
 // of scale Δ₁/ε makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private ([LaplaceScale]).
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Laplace,
-// which [NewLaplace] does not return.
+// which [NewLaplace] returns only with an error.
 type Laplace struct{ scale float64 }
 
 // NewLaplace returns the Laplace distribution of the given scale, in the units of the data. The

@@ -16,7 +16,7 @@ import (
 // pure ε-differential privacy, at the scale that package noise/approx computes.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Pareto,
-// which [NewPareto] does not return.
+// which [NewPareto] returns only with an error.
 type Pareto struct{ shape, scale float64 }
 
 // mostShape is the largest shape of [Pareto].

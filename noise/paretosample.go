@@ -9,13 +9,13 @@ import (
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k of fewer than 2⁵³ in size the result is k·step with probability
+// It is exact: for every integer k with |k| < 2⁵³ the result is k·step with probability
 // Pr[(k−½)·step < X < (k+½)·step], for α, s and step given as float64, with no error at all.
-// Beyond, where a float64 does not hold every multiple, the exact draw is rounded to a float64, and
-// one beyond ±2⁶¹ steps to ±2⁶¹ steps. The tail is heavy, so this happens: with probability
-// (2⁵³·step/s)^{1−α}. Whoever releases x + Sample, with x on the grid, should clamp the sum to a
-// public range of ±2⁵² steps; if |x| lies there too, the release is the ideal mechanism followed by
-// rounding and clamping, which is post-processing. Package noise/approx does so.
+// Beyond, a float64 does not hold every multiple. There the exact draw is rounded to a float64, and
+// a draw beyond ±2⁶¹ steps to ±2⁶¹ steps. The tail is heavy, so this happens: with probability
+// (2⁵³·step/s)^{1−α}. A caller who releases x + Sample, with x on the grid, should clamp the sum to
+// a public range of ±2⁵² steps. If x lies in that range, too, the release is the ideal mechanism
+// followed by rounding and clamping, which is post-processing. Package noise/approx does so.
 //
 // step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Pareto) Sample(src *Source, step float64) float64 {
@@ -26,8 +26,8 @@ func (d Pareto) Sample(src *Source, step float64) float64 {
 	return float64(steps) * step
 }
 
-// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer. For a step
-// that Sample refuses, and on the zero value, it is false beside a draw that is uniform over all
+// SampleSteps is Sample in steps, to be added to an integer. It is exact below 2⁶¹. For a step that
+// Sample refuses, and on the zero value, it returns false and a draw that is uniform over all
 // int64.
 func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(paretoLaw, d.shape, d.scale, step)

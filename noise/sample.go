@@ -21,9 +21,9 @@ func gridScale(scale, step float64) (float64, bool) {
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step],
-// for the scale and step given as float64, with no error at all. So v + Sample for v on the grid is
-// the ideal Laplace mechanism followed by rounding, which is post-processing.
+// It is exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X <
+// (k+½)·step], for the scale and step given as float64, with no error at all. So v + Sample for v
+// on the grid is the ideal Laplace mechanism followed by rounding, which is post-processing.
 //
 // step must be a power of two with scale/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Laplace) Sample(src *Source, step float64) float64 {
@@ -31,8 +31,8 @@ func (d Laplace) Sample(src *Source, step float64) float64 {
 	return float64(k) * unit
 }
 
-// SampleSteps is Sample in steps, exact also beyond 2⁵³, for those who add it to an integer. For a
-// step that Sample refuses, and on the zero value, it is false beside a draw that is uniform over
+// SampleSteps is Sample in steps, to be added to an integer. It is exact also beyond 2⁵³. For a
+// step that Sample refuses, and on the zero value, it returns false and a draw that is uniform over
 // all int64.
 func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	k, unit := d.draw(src, step)

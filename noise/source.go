@@ -25,7 +25,7 @@ var counter [aes.BlockSize]byte
 // zeros is what is encrypted.
 var zeros [bufferBytes]byte
 
-// Source is the secret randomness of every mechanism. Its zero value is ready for use, it takes no
+// Source is the secret randomness of every mechanism. The zero Source is ready for use. It takes no
 // seed, and no caller can replace it by something weaker. A Source serves one goroutine at a time.
 //
 // It is AES-256 in counter mode under a key that is drawn from the operating system afresh for
@@ -38,17 +38,17 @@ var zeros [bufferBytes]byte
 //     read, whatever GODEBUG says. Only testing/cryptotest, which refuses to work outside of a
 //     test, replaces that generator. (A toolchain with GOEXPERIMENT=boringcrypto has no such
 //     nonces; the first draw ends the program there.)
-//   - Prediction: telling the output from random bits is breaking AES-256 or that generator.
-//     No key encrypts more than 2¹³ blocks, so counter mode adds an advantage of at most 2⁻¹⁰³.
+//   - Prediction: to tell the output from random bits is to break AES-256 or that generator. No key
+//     encrypts more than 2¹³ blocks, so counter mode adds an advantage of at most 2⁻¹⁰³.
 //   - Forward secrecy: no key outlives the refill that drew it, keys are independent of one
 //     another, and a word is wiped from the buffer as it is handed out. A memory image therefore
-//     shows draws of the future (the rest of one buffer) and none of the past, with one exception:
-//     the garbage collector decides when the expanded key of the last refills, unreachable by then,
-//     is overwritten.
+//     shows future draws (the rest of one buffer) and no past ones, with one exception: the garbage
+//     collector decides when the expanded key of the last refills, unreachable by then, is
+//     overwritten.
 //   - Copying: go vet reports it. The copy of a Source in use draws from the same buffer, so two
 //     copies never repeat each other's noise.
-//   - Fork or snapshot of a virtual machine: both sides may repeat what is left of one buffer,
-//     1,024 words at most, and part at the next key. A service that resumes from snapshots should
+//   - Fork or snapshot of a virtual machine: both sides may repeat the rest of one buffer, at most
+//     1,024 words, and differ from the next key on. A service that resumes from snapshots should
 //     use a new Source.
 //
 // Chosen by measurement (BenchmarkKeystream; 8 KiB under a fresh key, one core at 2.5 GHz):

@@ -13,13 +13,13 @@ import (
 //	(1−q)/(2ΔD)·q^j where (j−1+γ)Δ ≤ |x| < (j+γ)Δ, j = 0, 1, 2, …
 //
 // A step is Δ wide, so two points at a distance of at most Δ are at most one step apart: the noise
-// makes a real number of sensitivity Δ ε-differentially private, and no noise that does has a
+// makes a real number of sensitivity Δ ε-differentially private. No other noise that does so has a
 // smaller mean absolute error ([StaircaseGamma]) or variance ([StaircaseGammaVariance]). Unlike
 // Laplace noise it promises nothing better to inputs that differ by less than Δ, and beyond Δ the
 // loss jumps to 2ε.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Staircase,
-// which [NewStaircase] does not return.
+// which [NewStaircase] returns only with an error.
 type Staircase struct {
 	epsilon, sensitivity, gamma float64
 	core                        float64 // Pr[|X| < γΔ] = γ(1−q)/D, to 2⁻⁵⁰
@@ -58,8 +58,8 @@ func checkStairEpsilon(epsilon float64) error {
 	return nil
 }
 
-// StaircaseGamma returns the γ of the least mean absolute error, 1/(1 + e^{ε/2}); the error is then
-// Δ·e^{−ε/2}/(1−e^{−ε}).
+// StaircaseGamma returns the γ with the least mean absolute error, 1/(1 + e^{ε/2}). The error is
+// then Δ·e^{−ε/2}/(1−e^{−ε}).
 //
 // By [Staircase.MeanAbs] it is Δ(D + q/D)/(2(1−q)), least at D = √q. The error wraps [ErrParams]
 // unless epsilon is in [2⁻³⁰, 2⁹].
@@ -70,7 +70,7 @@ func StaircaseGamma(epsilon float64) (float64, error) {
 	return 1 / (1 + math.Exp(epsilon/2)), nil
 }
 
-// StaircaseGammaVariance returns the γ of the least variance, ((q(1+q)/2)^{1/3} − q)/(1−q).
+// StaircaseGammaVariance returns the γ with the least variance, ((q(1+q)/2)^{1/3} − q)/(1−q).
 //
 // By [Staircase.Variance] it is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²), least at D³ = q(1+q)/2. The error
 // wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
@@ -240,7 +240,7 @@ func (d Staircase) Variance() float64 {
 	return unit * d.sensitivity * d.sensitivity
 }
 
-// Prob returns the density at x, at the end of a step the inner or the outer one.
+// Prob returns the density at x. At the end of a step it is the inner or the outer density.
 func (d Staircase) Prob(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()

@@ -10,10 +10,10 @@ import (
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step],
-// for ε, Δ, γ and step given as float64, with no error at all. So v + Sample for v on the grid is
-// the ideal mechanism followed by rounding, which is post-processing; Δ need not be a multiple of
-// step.
+// It is exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X <
+// (k+½)·step], for ε, Δ, γ and step given as float64, with no error at all. So v + Sample for v on
+// the grid is the ideal mechanism followed by rounding, which is post-processing; Δ need not be a
+// multiple of step.
 //
 // |X| is uniform in [0, γΔ) with probability γ(1−q)/D, else Δ·(G + γ + U) with Pr[G ≥ g] = q^g and
 // U uniform in [0, 1).

@@ -183,8 +183,8 @@ func belowDensity(src *Source, v *lazy, height uint64, shift uint, x *lazy) bool
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step],
-// for the σ and step given as float64, with no error at all.
+// It is exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X <
+// (k+½)·step], for the σ and step given as float64, with no error at all.
 //
 // step must be a power of two with σ/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Gaussian) Sample(src *Source, step float64) float64 {

@@ -16,11 +16,11 @@ const mostStudent = 0x1p10
 //	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s), α ≥ 2.
 //
 // It has the tails of [Pareto] of the same shape, and a flat top. Under the same assumption on an
-// estimator it needs the scale that package noise/approx computes, and for small ε
-// about half of Pareto's noise. For α = 2 it is Cauchy's distribution.
+// estimator it needs the scale that package noise/approx computes. For small ε that is about half
+// of Pareto's noise. For α = 2 it is Cauchy's distribution.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Student,
-// which [NewStudent] does not return.
+// which [NewStudent] returns only with an error.
 type Student struct{ shape, scale float64 }
 
 // NewStudent returns the distribution of the given shape α, without unit, and scale s, in the units

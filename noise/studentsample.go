@@ -9,7 +9,7 @@ import (
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k of fewer than 2⁵³ in size the result is k·step with probability
+// It is exact: for every integer k with |k| < 2⁵³ the result is k·step with probability
 // Pr[(k−½)·step < X < (k+½)·step], for α, s and step given as float64, with no error at all. For
 // draws beyond see [Pareto.Sample].
 //
@@ -22,8 +22,8 @@ func (d Student) Sample(src *Source, step float64) float64 {
 	return float64(steps) * step
 }
 
-// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer. For a step
-// that Sample refuses, and on the zero value, it is false beside a draw that is uniform over all
+// SampleSteps is Sample in steps, to be added to an integer. It is exact below 2⁶¹. For a step that
+// Sample refuses, and on the zero value, it returns false and a draw that is uniform over all
 // int64.
 func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(studentLaw, d.shape, d.scale, step)

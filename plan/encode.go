@@ -53,8 +53,8 @@ func head(m *means.Mean, centre, scales, ranged *bool) []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the mean to dst. The error, which wraps [ErrFormat], is for
-// a Mean that is neither released nor decoded.
+// AppendBinary appends the encoding of the mean to dst. The error wraps [ErrFormat] if the Mean is
+// neither released nor decoded.
 func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
 	of := m.of
 	if of.Limit == 0 {

@@ -5,8 +5,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95.
-// Next to it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95. Its
+// member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (m Mean) MarshalJSON() ([]byte, error) {
 	values := make([]noisyValue, m.Dim())
 	for i := range values {

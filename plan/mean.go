@@ -17,7 +17,7 @@ type Mean struct{ of means.Mean }
 // Params returns the parameters of the release, with every default filled in.
 func (m *Mean) Params() Params { return paramsOf(m.of.Params) }
 
-// Guarantee returns the guarantee of the release: ρ-zCDP, of which EpsilonAt tells the ε for a δ.
+// Guarantee returns the guarantee of the release: ρ-zCDP. Its EpsilonAt returns the ε for a δ.
 func (m *Mean) Guarantee() budget.Guarantee { return m.of.Params.Guarantee() }
 
 // Dim returns d.
@@ -27,7 +27,8 @@ func (m *Mean) Dim() int { return len(m.of.Values) }
 // where it is private.
 func (m *Mean) Rows() float64 { return m.of.Rows }
 
-// Spent says what the steps of a release took of ρ, and what came of two of them. It is public.
+// Spent says how much of ρ each step of a release took, and the results of two of them. It is
+// public.
 type Spent struct {
 	Centre  float64
 	Scale   float64 // for TwoPass the sums of the first pass
@@ -37,10 +38,10 @@ type Spent struct {
 
 	// Scaled says whether coordinates were scaled.
 	Scaled bool
-	// Gamma is γ, the released mean of min(1, C/‖y‖) over all rows; 1 if the sum
-	// was not divided by it, or near 1 if it was by a private number of rows. Its
-	// least value, ¼, says that C is far below the norms of the rows, and the
-	// values are of no use.
+	// Gamma is γ, the released mean of min(1, C/‖y‖) over all rows. It is 1 if
+	// the sum was not divided by it, or near 1 if the sum was divided by a
+	// private number of rows. Its least value, ¼, says that C is far below the
+	// norms of the rows, and that the values are useless.
 	Gamma float64
 }
 
@@ -52,9 +53,9 @@ func (m *Mean) Spent() Spent {
 
 // Values returns the estimates of the mean of each coordinate, in the units of the data, as a new
 // slice. Each has the noise of StdDev, and is unbiased except for clipping: rows of norm above C
-// are drawn towards the centre, and the division by γ makes up for that as far as rows of all
-// directions are clipped alike. Nothing makes up for what the first of two passes clips, about the
-// longest tenth of the rows.
+// are pulled towards the centre, and the division by γ corrects this as far as rows of all
+// directions are clipped alike. What the first of two passes clips, about the longest tenth of the
+// rows, is not corrected.
 func (m *Mean) Values() []float64 { return slices.Clone(m.of.Values) }
 
 // StdDevs returns the standard deviations of the noise of Values as a new slice. The noise of the
@@ -102,19 +103,19 @@ func at(x []float64, i int) float64 {
 }
 
 // NoiseInterval returns how far the noise may have moved coordinate i, at the given confidence over
-// all noise: that of the sum, of γ and of a private number of rows. It holds the mean of the
+// all noise: that of the sum, of γ and of a private number of rows. It contains the mean of the
 // clipped rows, divided by γ.
 //
-// That is not the mean of the rows where clipping draws it to one side, and nothing that is
-// released tells how much. An interval at 95 % held the mean of 87 % over ten skewed laws, of 67 %
-// for Pareto tails of index 1.5, of none where 20 of 30,000 rows are 1000 standard deviations
-// away. A larger [Params.Margin] helps where tails are light, and the size of rare events as
-// [Params.Resolution] where most rows are 0. IntervalBounded holds whatever the rows are. Both
+// Where clipping pulls this to one side, it is not the mean of the rows, and nothing that is
+// released says by how much. Intervals at 95 % contained the mean in 87 % of cases over ten skewed
+// laws, in 67 % for Pareto tails of index 1.5, and never where 20 of 30,000 rows are 1000 standard
+// deviations away. A larger [Params.Margin] helps where tails are light, and the size of rare
+// events as [Params.Resolution] where most rows are 0. IntervalBounded holds for all rows. Both
 // leave out the error of the sample.
 //
-// Where n is private NoiseInterval counts on 230/√ρ rows or more: n is known to a tenth then. Where
-// n is public and γ is near 1, its maximum, it is wider than need be. NaN for a confidence outside
-// [0, 1) and outside [0, Dim).
+// Where n is private, NoiseInterval assumes at least 230/√ρ rows: n is then known to a tenth. Where
+// n is public and γ is near 1, its maximum, it is wider than necessary. NaN for a confidence
+// outside [0, 1) and outside [0, Dim).
 func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()
@@ -124,16 +125,16 @@ func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 	return m.of.Values[i] - reach, m.of.Values[i] + reach
 }
 
-// IntervalBounded returns bounds that hold coordinate i of the mean of the rows with the given
-// confidence over all noise, whatever the rows are and however they are clipped: it counts what
-// clipping can have taken by γ and the public range of the entries. No such interval is short. With
-// r the distance from the centre to the end of the range, it reaches at least 31·r/(n·√ρ) beyond
-// the estimate at 95 %. With Method [Plain] under Replace it is NoiseInterval, 2.8·r/(n·√ρ). Under
-// AddRemove it reaches a tenth further, and where n is private by up to 54·r/(n·√ρ) more; where n
-// is public it holds if rows are at most Params.Rows.
+// IntervalBounded returns bounds that contain coordinate i of the mean of the rows with the given
+// confidence over all noise. This holds for all rows, however they are clipped: γ and the public
+// range of the entries bound what clipping can have taken. No such interval is short. With r the
+// distance from the centre to the end of the range, it reaches at least 31·r/(n·√ρ) beyond the
+// estimate at 95 %. With Method [Plain] under Replace it is NoiseInterval, 2.8·r/(n·√ρ). Under
+// AddRemove it reaches a tenth further, and if n is private, up to 54·r/(n·√ρ) more. If n is
+// public, the interval holds if there are at most Params.Rows rows.
 //
 // It lies in the public range of the entries, even where noise may have taken the Estimate out of
-// it. It is all of that range where nothing tells what was clipped: for TwoPass, and for package
+// it. It is all of that range where nothing says what was clipped: for TwoPass, and for package
 // plan/thesis. NaN for a confidence outside [0, 1), and outside [0, Dim).
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || i < 0 || i >= m.Dim() {

@@ -56,8 +56,8 @@ func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 // WithRanges returns a Mechanism that knows the public range of every coordinate: Dim numbers min
 // and max each, in the units of the data, min < max, within what the Params allow. Entries and
 // released centres are clamped to their own range instead of [−Max, Max]. [Mean.IntervalBounded]
-// and the Method [Plain] are as narrow as the ranges: Plain has noise for rows that are off the
-// middles of the ranges by half of their widths (unless NonNegative). Sparse rows need ranges that
+// and the Method [Plain] are as narrow as the ranges: Plain has noise for rows that are half a
+// width away from the middle of each range (unless NonNegative). Sparse rows need ranges that
 // contain 0. The error wraps [ErrParams].
 //
 // Where ranges are tight package elliptical is better: it spends nothing on finding scales.
@@ -69,11 +69,11 @@ func (m *Mechanism) WithRanges(min, max []float64) (*Mechanism, error) {
 //
 // Entries are clamped to [−Max, Max] and NaN counts as 0. Missing entries of a row count as 0,
 // surplus ones are ignored. Under AddRemove an empty row is a missing one. The rows are not
-// changed. Whatever they are, the result is a valid Mean; with too few rows it is mostly noise.
+// changed. For any rows the result is a valid Mean; with too few rows it is mostly noise.
 //
-// Release stops when the context is done, with an error that wraps that of the context. Nothing was
-// released then. How long a release takes, and so whether it was stopped, may depend on the data:
-// do not publish that.
+// Release stops when the context is done, with an error that wraps that of the context. Then
+// nothing was released. How long a release takes, and so whether it was stopped, may depend on the
+// data: do not publish that.
 //
 // The error wraps [ErrMismatch] if the number of rows is not that of the Params, under Replace, and
 // [ErrParams] if the Method is TwoPass, which is for sparse rows.

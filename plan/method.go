@@ -5,15 +5,15 @@ import (
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
 
-// Method is a way to compute the mean. What package plan/thesis releases has a Method of its own,
+// Method is a way to compute the mean. Releases of package plan/thesis have Methods of their own,
 // which [New] refuses.
 type Method uint8
 
 const (
 	// Auto is TwoPass for sparse rows that are NonNegative, else Adaptive. It is Plain where the
-	// public numbers say that Plain is better: where a quantile would more probably miss the data
-	// than not, or the Resolution is so near Max that there is nothing to find. Scales that are
-	// given and Symmetric exclude Plain.
+	// public numbers say that Plain is better: if a quantile would miss the data with a probability
+	// above ½, or if the Resolution is so near Max that there is nothing to find. Given scales, and
+	// Symmetric, exclude Plain.
 	Auto = Method(means.Auto)
 	// Adaptive finds centres, scales if they pay, and the clipping norm by private quantiles:
 	// Algorithm 17 of the thesis, improved.

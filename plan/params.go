@@ -18,12 +18,12 @@ type Params struct {
 	// clamped to [−M, M], or to [0, M] if NonNegative; then 0 is 1.
 	// [Mechanism.WithRanges] gives each coordinate a range of its own.
 	Max float64
-	// Rows is n, the number of rows, at most 2³⁶. Under Replace n is public: 0
-	// takes it from the data, and planning needs it. Under AddRemove 0 keeps n
-	// private and releases a noisy one. Another number is public: the number of
-	// places, of which a few may be empty ("zeroed out"). Releases are planned
-	// with it, and sums are divided by it where γ is not released, so it should
-	// be near the number of rows.
+	// Rows is n, the number of rows, at most 2³⁶. Under Replace n is public; 0
+	// takes it from the data, but planning needs the number. Under AddRemove 0
+	// keeps n private and releases a noisy one. Any other number is public: the
+	// number of places, of which a few may be empty ("zeroed out"). Releases
+	// are planned with it, and sums are divided by it where γ is not released,
+	// so it should be near the number of rows.
 	Rows int
 	// Relation is budget.AddRemove, one row added or removed, or
 	// budget.Replace, one row replaced by another. 0 is AddRemove. A missing
@@ -31,14 +31,14 @@ type Params struct {
 	// sparse: sparse rows without entries are rows of zeros. AddRemove also
 	// covers a sparse row that loses all its entries.
 	Relation budget.Relation
-	// NonNegative says that no entry is negative; those that are count as 0.
+	// NonNegative says that no entry is negative; negative entries count as 0.
 	// Clipped around the origin, as sparse rows are, their sums need √½ of the
 	// noise under Replace.
 	NonNegative bool
 	// Symmetric says that rows lie symmetrically around their centre, as those
-	// of Gaussian data do. Then clipping an eighth of them does no harm, and less
-	// noise is needed. Skewed rows (incomes, latencies, counts) are biased by it
-	// far more than the noise, and rare events are clipped to 0.
+	// of Gaussian data do. Then clipping an eighth of them does no harm, and
+	// less noise is needed. It biases skewed rows (incomes, latencies, counts)
+	// by far more than the noise, and clips rare events to 0.
 	Symmetric bool
 	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0
 	// is 2, or 1 if NonNegative.
@@ -46,19 +46,19 @@ type Params struct {
 	// Resolution is the least scale that matters, in (2⁻⁶⁰·Max, Max]: standard
 	// deviations below Resolution/16 count as that. 0 is Max/2²⁰. If it is
 	// larger than that default, no row is clipped to a norm below it (times the
-	// factor of its column, where columns are scaled). Where few rows are not 0,
-	// give the size of those.
+	// factor of its column, where columns are scaled). If few rows are not 0,
+	// give the size of those rows.
 	Resolution float64
 	// Margin multiplies the clipping norm that was found, 1 to 2¹⁰: the noise
-	// grows by it, and the bias of clipping falls. 0 chooses: 1 to 2 for Adaptive
-	// unless Symmetric, by what the norm itself tells of the tail, else 1. What
-	// is released has the one that was used.
+	// grows by it, and the bias of clipping falls. 0 chooses: 1 to 2 for
+	// Adaptive unless Symmetric, by what the norm itself says about the tail,
+	// else 1. The Params of a release have the Margin that was used.
 	Margin float64
 	// Method is how the mean is computed. 0 chooses.
 	Method Method
 	// Workers is the number of goroutines that share the work, at most 1024; 0
-	// is 1. It does not change the law of the release, and is 0 in what is
-	// released.
+	// is 1. It does not change the law of the release. It is 0 in the Params of
+	// a release.
 	Workers int
 }
 
@@ -87,7 +87,7 @@ func (p Params) validate() error {
 }
 
 // Guarantee returns what a release of these Params promises: ρ-zCDP under the Relation. Its
-// EpsilonAt tells the ε for a δ. Params that New would reject promise nothing.
+// EpsilonAt returns the ε for a δ. Params that New would reject promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}

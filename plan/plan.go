@@ -2,40 +2,42 @@ package plan
 
 import "fmt"
 
-// Plan is what can be said of a release before any data is touched.
+// Plan is what is known about a release before any data is touched.
 type Plan struct {
-	// Params are those asked about, every default filled in, with the Method that
-	// Auto chooses for these Rows. Where that is Plain for want of rows, all
-	// other fields except StdDev and Noise are of the method that needs more rows.
+	// Params are those of the call with every default filled in, and with the
+	// Method that Auto chooses for these Rows. If that is Plain because there
+	// are too few rows, all other fields except StdDev and Noise describe the
+	// method that needs more rows.
 	Params Params
 	// StdDev is the standard deviation of the noise of a coordinate: the mean of
 	// order P over all of them.
 	StdDev float64
-	// Bytes is the most bytes that the encoding of the Mean has.
+	// Bytes is the largest size of the encoding of the Mean.
 	Bytes int
 	// Centre, Scale and Clip are the parts of ρ that the centres, the scales, if
 	// they are estimated, and the clipping norm C will take.
 	Centre, Scale, Clip float64
-	// Clipped is how many rows are to be clipped, before the Margin. A mean may
-	// move by up to Clipped/n of what these rows are beyond C, towards the
-	// centre: for symmetric rows that cancels. Neither Noise nor
+	// Clipped is the number of rows to be clipped, before the Margin. A mean
+	// may move towards the centre, by up to Clipped/n of what these rows exceed
+	// C by; for symmetric rows that cancels. Neither Noise nor
 	// [Mean.NoiseInterval] includes it.
 	Clipped float64
 	// Failure is a bound on the probability that some centre, scale or C misses
-	// the data, for coordinates of scale at least Resolution with means within 16
-	// times the Resolution of 0, or of what most of the others have. C misses if
-	// it is more than 10 times as long as the longest row, or clips more than 13
-	// times Clipped rows. That holds for rows of which most are not 0 and the
-	// longest are within 25 times the median, or all differ (depth.go). Rare
-	// events need a Resolution: without it, those of fewer than 4 to 8 times
-	// Clipped rows are clipped to a mean of 0. Where they are more, C is at least
-	// ten times as long as they are with a probability of up to 0.03 (of several
-	// columns 0.12, if they are shorter than 8·Dim·Resolution). A release that
-	// fails is private all the same, but its error may be many times larger.
+	// the data, for coordinates of scale at least Resolution with means within
+	// 16 times the Resolution of 0, or of the mean that most of the others
+	// have. C misses if it is more than 10 times as long as the longest row, or
+	// clips more than 13 times Clipped rows. That holds if most rows are not 0,
+	// and the longest rows are within 25 times the median, or all differ
+	// (depth.go). Rare events need a Resolution: without it, events in fewer
+	// than 4 to 8 times Clipped rows are clipped to a mean of 0. If there are
+	// more, C is at least ten times as long as they are with a probability of
+	// at most 0.03 (for several columns 0.12, if they are shorter than
+	// 8·Dim·Resolution). A release that fails is private, too, but its error
+	// may be many times larger.
 	Failure float64
-	// Enough reports whether n is large enough against √(d/ρ) that Failure is at
-	// most 0.005. From 512 columns on, a sixth fewer rows suffice where these are
-	// alike, and Auto counts on that.
+	// Enough reports whether n is so large compared with √(d/ρ) that Failure is
+	// at most 0.005. From 512 columns on, a sixth fewer rows suffice where
+	// these are alike, and Auto counts on that.
 	Enough bool
 	// LeastRows is the least n that is enough.
 	LeastRows int
@@ -43,17 +45,17 @@ type Plan struct {
 	// the Gaussian mechanism that clips at √d·Max. In addition, γ or a private
 	// number of rows adds noise of up to 16·|mean − centre|/(n·√ρ) to each
 	// coordinate. That matters where few coordinates have means far from the
-	// centre, and [Mean.StdDev] includes it. Scales count as known: TwoPass cannot
-	// see those of rare columns, and has 1.8 times as much over the words of a
-	// text.
+	// centre, and [Mean.StdDev] includes it. Scales count as known: TwoPass
+	// cannot see those of rare columns, and has 1.8 times this noise over the
+	// words of a text.
 	Noise, Plain float64
 	// Sampling is the ℓₚ norm of the error of a sample of n rows of independent
-	// Gaussian coordinates: no release is nearer than that to the mean behind the
-	// sample.
+	// Gaussian coordinates: no release is nearer than that to the mean of the
+	// distribution.
 	Sampling float64
 }
 
-// String tells what to expect, and warns.
+// String says what to expect, and warns.
 func (o Plan) String() string {
 	if !o.Enough {
 		return fmt.Sprintf("too few rows: want at least %d, or a larger Rho or Resolution, or a smaller Dim; a quantile misses with probability up to %.2g; by %v, noise %.4g",
@@ -63,10 +65,10 @@ func (o Plan) String() string {
 		"clips about %.3g rows, and what they lose moves skewed means towards the centre", o.Params.Method, o.Noise, o.Plain, o.Sampling, o.Centre, o.Scale, o.Clip, o.Failure, o.Clipped)
 }
 
-// Plan says what a release of these Params, with Rows given, can be expected to do. scales are
-// guesses of the root mean squares of the coordinates around the centre: Dim of them, or one for
-// all, or none, for which Resolution stands (Max/2 if NonNegative); those below Resolution/16 count
-// as that. The Plan is for dense rows, or for sparse ones where the Method is TwoPass. The error
+// Plan says what to expect of a release of these Params, in which Rows must be given. scales are
+// guesses of the root mean squares of the coordinates around the centre: Dim numbers, or one for
+// all, or none, which stands for Resolution (Max/2 if NonNegative). Scales below Resolution/16
+// count as that. The Plan is for dense rows, or for sparse ones if the Method is TwoPass. The error
 // wraps [ErrParams].
 func (p Params) Plan(scales ...float64) (Plan, error) {
 	if err := p.validate(); err != nil {
@@ -85,9 +87,9 @@ func (p Params) Plan(scales ...float64) (Plan, error) {
 }
 
 // Fit returns the Params with the least Rows for which the Noise of the Plan is at most the given
-// ℓₚ norm and there are Enough for the method, unless that is Plain. scales are those of Plan. The
-// noise falls as 1/n, the error of the sample as 1/√n. The error wraps [ErrParams], also where 2³⁶
-// rows would not do.
+// ℓₚ norm and which are Enough for the method, unless that is Plain. scales are those of Plan. The
+// noise falls as 1/n, the error of the sample as 1/√n. The error wraps [ErrParams], also if 2³⁶
+// rows are not enough.
 func (p Params) Fit(noise float64, scales ...float64) (Params, error) {
 	if err := p.validate(); err != nil {
 		return Params{}, err

@@ -56,9 +56,9 @@ const (
 //
 // Where many θ are alike, equal to 0 or to one another, the total error falls by a factor that can
 // be 2 to 4; it hardly ever grows. But the estimates are biased, and the standard deviations are
-// not theirs: use it beside the values, not in their place. Values that are not finite, or whose
-// standard deviation is 0, stay as they are, but are not below 0 if nonNegative. d below 30 is too
-// few to learn from; then only this is done.
+// not theirs: use the estimates beside the values, not instead of them. Values that are not finite,
+// or whose standard deviation is 0, stay as they are, but are not below 0 if nonNegative. If d is
+// below 30, there is too little to learn from, and all values are treated like this.
 //
 // The error wraps [ErrParams] if the slices differ in length, a standard deviation is not a finite
 // number ≥ 0, or p is neither 1 nor 2.
@@ -97,12 +97,12 @@ func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, 
 // Shrunk returns [Shrink] of the released values, which are taken to have independent normal noise
 // and, if the Params say NonNegative, means of 0 or more. nil for a p that is neither 1 nor 2.
 //
-// The noise of the divisor is common to all coordinates: it multiplies what they are off their
-// centres by one number, of which values that are compared with one another tell nothing. So their
-// law is learnt with the standard deviations of the rest, and what is shrunk keeps the error of the
-// divisor. Of two passes StdDev serves as it is: no mean is below 0 there, so the law is one around
-// 0, as are the errors of the divisors; of a relative δ, these are at most 6δ of the StdDev of a
-// value that is not kept, and make it larger by a part of 18δ².
+// The noise of the divisor is common to all coordinates: it multiplies their distances from the
+// centres by one number, about which a comparison of the values says nothing. So their law is
+// learnt with the standard deviations of the other noise, and shrunk values keep the error of the
+// divisor. After two passes StdDev is used as it is: no mean is below 0 there, so the law is one
+// around 0, as are the errors of the divisors. With a relative δ these are at most 6δ of the StdDev
+// of a value that is not kept, and make it larger by a part of 18δ².
 func (m *Mean) Shrunk(p float64) []float64 {
 	out, err := Shrink(m.of.Values, m.of.Independent(), m.of.Params.NonNegative, p)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // AdviceParams are the public numbers of an [AdviceSearch].
 //
 // The estimator A(advice, accuracy) approximates g, which lies in [Min, Max], and needs a guess of
-// g to know how much work to do. What it promises, for every input, advice y in [Min/2, Max] and
-// accuracy ρ, is ‖A(y, ρ) − g‖_c ≤ ρ·max(y, g), with c the Moment.
+// g to know how much work to do. It must promise ‖A(y, ρ) − g‖_c ≤ ρ·max(y, g), with c the Moment,
+// for every input, advice y in [Min/2, Max] and accuracy ρ.
 type AdviceParams struct {
 	// Epsilon is ε of the whole search, in [2⁻²⁰, 2¹⁰].
 	Epsilon float64
@@ -24,22 +24,22 @@ type AdviceParams struct {
 	Min, Max float64
 	// Moment is c ≥ 1; 2 for an estimator with a bounded variance. 0 is 2.
 	Moment float64
-	// Runs is the odd number of executions of which the median is taken, such that
-	// Moment·(Runs+1)/2 > 2. 0 is 5.
+	// Runs is the odd number of executions per median, with Moment·(Runs+1)/2 >
+	// 2. 0 is 5.
 	Runs int
-	// Failure is the probability, at most, that the advice found is not within a
-	// factor of 3 of g, in (0, ½]. 0 is ⅛.
+	// Failure is an upper bound, in (0, ½], on the probability that the advice
+	// found is not within a factor of 3 of g. 0 is ⅛.
 	Failure float64
 	// Accuracy is ρ of the last estimate, in [2⁻⁴⁰, 1]. 0 is that of the search.
 	Accuracy float64
-	// Protects says who the neighbours are between which g differs by at most
+	// Protects says who the neighbours are. Between them g differs by at most
 	// Sensitivity. 0 is [budget.L1](Sensitivity).
 	Protects budget.Unit
 }
 
-// AdviceSearch removes the need for advice privately (Tětek, Theorem 22). It halves y from Max on,
-// and each time releases, with ε/(2L) for at most L rounds, the median of some runs of A(y, ρ),
-// until that is at least y; then it releases the median of A(y, Accuracy) with ε/2. It holds no
+// AdviceSearch removes the need for advice privately (Tětek, Theorem 22). It halves y from Max on.
+// Each time it releases the median of some runs of A(y, ρ), with ε/(2L) for at most L rounds, until
+// that median is at least y. Then it releases the median of A(y, Accuracy) with ε/2. It holds no
 // data and serves one search.
 //
 // Privacy. The moments of the median are bounded ([MedianMoment]), so each round is a release of
@@ -51,16 +51,16 @@ type AdviceParams struct {
 // A)⁺ ≤ (λy/g)·(g − A)⁺ for A ≥ 0, as a convex function lies below its chord, and by λy ≤ (λy/g)(g
 // − A) for A < 0: a norm of at most (λy/g)·ρg. And min(g, λy) has the sensitivity of g. ∎
 //
-// Accuracy. Let W be what a round's release has more than min(g, 2y). The last round with y ≥ 2g
-// stops if W ≥ y − g, which is at least y/2; the one before it at 3y/4 or more of its own y, and so
-// on, ⅞y, …. The one round with g/3 < y ≤ g/1.5, if there is one, does not stop if W < −y/2. By
-// choice of ρ all this together has a probability of at most Failure; and if none of it happens,
-// y/2 < g < 3y at the end, the last clamp takes nothing from g, and the estimate is as good as A
-// with true advice. The theorem's own argument bounds the noise by Markov's inequality, which needs
-// it to be positive, and takes the same probability of a false stop in each of the L rounds for a
-// falling one: with its constants the search stops early with a probability that grows with L. It
-// needs no E A ≤ g. As nothing but its moment is known of A, one with normal errors fails less
-// often than Failure says.
+// Accuracy. Let W be a round's release less min(g, 2y). The last round with y ≥ 2g stops if W ≥ y −
+// g, which is at least y/2; the one before it at 3y/4 or more of its own y, and so on, ⅞y, …. The
+// one round with g/3 < y ≤ g/1.5, if there is one, does not stop if W < −y/2. By choice of ρ all
+// this together has a probability of at most Failure; and if none of it happens, y/2 < g < 3y at
+// the end, the last clamp takes nothing from g, and the estimate is as good as A with true advice.
+// The theorem's own argument bounds the noise by Markov's inequality, which needs it to be
+// positive, and takes the same probability of a false stop in each of the L rounds for a falling
+// one: with its constants the search stops early with a probability that grows with L. It needs no
+// E A ≤ g. As only the moment of A is known, an A with normal errors fails less often than Failure
+// says.
 type AdviceSearch struct {
 	params        AdviceParams
 	rounds        int
@@ -79,8 +79,8 @@ const (
 	mostRounds = 40 // as Max ≤ 2⁴⁰·Min
 )
 
-// NewAdviceSearch plans the search. The error wraps [ErrParams], also if Min is so small against
-// Sensitivity/Epsilon that the noise hides it.
+// NewAdviceSearch plans the search. The error wraps [ErrParams], also if Min is so small compared
+// with Sensitivity/Epsilon that the noise hides it.
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
@@ -103,7 +103,7 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	}
 	lo, hi := max(least*0x1p-40, leastParam), least
 	if tooMuch(lo) {
-		return nil, fault.Params("approx", "Min", p.Min, "more against Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
+		return nil, fault.Params("approx", "Min", p.Min, "larger compared with Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
 	}
 	for hi > lo*(1+1e-5) {
 		if mid := math.Sqrt(lo) * math.Sqrt(hi); tooMuch(mid) {
@@ -203,8 +203,8 @@ func (s *AdviceSearch) Guarantee() budget.Guarantee {
 	return budget.PureDP(s.params.Epsilon, s.params.Protects)
 }
 
-// Release searches and estimates. estimate(advice, accuracy) is called Runs times for each round
-// and must use fresh randomness each time. The error wraps [ErrReleased] for a second call.
+// Release searches and estimates. estimate(advice, accuracy) is called Runs times per round and
+// must use fresh randomness each time. The error wraps [ErrReleased] for a second call.
 func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) (Advised, error) {
 	s.mu.Lock()
 	used := s.used

@@ -40,8 +40,8 @@ func (a *Advised) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for an Advised
-// that is neither released nor decoded.
+// AppendBinary appends the encoding to dst. The error wraps [ErrFormat] if the Advised is neither
+// released nor decoded.
 func (a Advised) AppendBinary(dst []byte) ([]byte, error) {
 	if !a.last.released() {
 		return dst, fault.Format("approx", "an Advised that was not released has no encoding")

@@ -10,23 +10,23 @@
 //	}
 //	fmt.Println(v.Estimate())
 //
-// A randomized estimator A of a number g(x) has an error that is concentrated and not bounded (a
+// A randomized estimator A of a number g(x) has an error that is concentrated but not bounded (a
 // sample, a sketch, a median of runs). If g has a small sensitivity, this much noise makes A(x)
 // private.
 //
-// Use this when the estimator's error has a known moment or subexponential diameter. Where g itself
-// can be computed, add noise of package noise to g: it is less. Where the error is bounded with
-// certainty, |A − g| ≤ E, use the sensitivity Δ₁ + 2E.
+// Use this when the estimator's error has a known moment or subexponential diameter. If g itself
+// can be computed, add noise of package noise to g: that is less noise. If the error is bounded
+// with certainty, |A − g| ≤ E, use the sensitivity Δ₁ + 2E.
 //
 // # Model
 //
-// Neighbours x, x′ have |g(x) − g(x′)| ≤ Δ₁; [Params].Protects says who the neighbours are. The
-// error A − g is promised, on every input, to satisfy one of
+// Neighbours x, x′ have |g(x) − g(x′)| ≤ Δ₁; [Params].Protects says who the neighbours are. You
+// promise that on every input the error A − g satisfies one of
 //
 //	Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂}  subexponential of diameter Δ₂  Laplace noise, many queries
 //	(E|A−g|^α)^{1/α} ≤ Δ₂       a moment α > 1                 Pareto or Student noise, one query
 //
-// Nothing checks these promises, and the guarantee rests on them. The estimator's own randomness
+// These promises are not checked, and the guarantee rests on them. The estimator's own randomness
 // must stay secret.
 //
 // # Guarantee
@@ -39,20 +39,21 @@
 //	Pareto(α, s)      s = (Δ₁+2Δ₂)/(e^{ε/α} − 1)
 //	Student(α, s)     s = (Δ₁+2Δ₂)/(2·sinh(ε/α)), α ≥ 2
 //
-// The first and the last two are the best possible. scale.go has the theorems and a table against
-// the constants of the paper, of which some are not private; scale_proof.md has the proofs.
+// The first and the last two are the best possible. scale.go has the theorems, and a table that
+// compares them with the constants of the paper, some of which are not private; scale_proof.md has
+// the proofs.
 //
 // # Use
 //
 // [New] returns a [Mechanism], whose Release adds the noise to an estimate and returns a [Value].
 // [MedianMoment] and [MedianRuns] say what the median of several runs is worth: five runs of an
 // estimator with a bounded variance have six moments, and then the noise has a variance too.
-// [Params.Fit] answers how good an estimator must be. [AdviceSearch] is for estimators
-// that ask for a guess of g: it finds one privately.
+// [Params.Fit] says how good an estimator must be. [AdviceSearch] is for estimators that need a
+// guess of g: it finds one privately.
 //
 // # Accuracy
 //
-// [Plan].MeanAbs and StdDev of the noise, and [Plan.ErrorBound] for noise and estimator
+// [Plan].MeanAbs and StdDev are those of the noise. [Plan.ErrorBound] is for noise and estimator
 // together. For Δ₁ = 0, Δ₂ = 1:
 //
 //	E|Y| at ε =       0.1    0.5    1      2      4

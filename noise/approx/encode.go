@@ -37,8 +37,8 @@ func (v *Value) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Value that
-// is neither released nor decoded.
+// AppendBinary appends the encoding to dst. The error wraps [ErrFormat] if the Value is neither
+// released nor decoded.
 func (v Value) AppendBinary(dst []byte) ([]byte, error) {
 	if !v.released() {
 		return dst, fault.Format("approx", "a Value that was not released has no encoding")

@@ -12,9 +12,9 @@ import (
 
 // Mechanism makes the estimates of a randomized algorithm differentially private by adding noise
 // (Tětek; see [Params]). It holds no data. It answers as many queries as its Params say, from one
-// execution of the algorithm, and all of them together are ε-private; the execution's own
+// execution of the algorithm, and all of them together are ε-private. The execution's own
 // randomness must stay secret, as part of the privacy comes from it. For another execution make
-// another Mechanism, and [budget.Compose] the guarantees.
+// another Mechanism, and compose the guarantees ([budget.Compose]).
 //
 // It is safe for concurrent use.
 type Mechanism struct {
@@ -43,8 +43,8 @@ func (m *Mechanism) Params() Params { return m.params }
 // Guarantee returns what all queries together promise.
 func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.Guarantee() }
 
-// Release returns the estimate with noise. It is clamped to ±Max; NaN counts as 0. Whether the
-// error, which wraps [ErrReleased], is returned depends on the number of calls alone.
+// Release returns the estimate with noise. It is clamped to ±Max; NaN counts as 0. The error wraps
+// [ErrReleased]; whether it is returned depends only on the number of calls.
 func (m *Mechanism) Release(estimate float64) (Value, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 const mostRuns = 1 << 20
 
 // MedianMoment returns a bounded moment of the median of runs = 2k−1 independent executions of an
-// estimator that has a bounded moment itself: where one has (E|R|^c)^{1/c} ≤ Δ, the median has
-// (E|R|^{ck})^{1/(ck)} ≤ Δ·C(2k−1, k)^{1/(ck)}, which is below 4^{1/c}·Δ. So five runs of an
+// estimator that has a bounded moment itself. If one execution has (E|R|^c)^{1/c} ≤ Δ, the median
+// has (E|R|^{ck})^{1/(ck)} ≤ Δ·C(2k−1, k)^{1/(ck)}, which is below 4^{1/c}·Δ. So five runs of an
 // estimator with a bounded variance give six moments, at 1.47 times the bound, and [StudentNoise]
 // with a finite variance.
 //
@@ -26,8 +26,8 @@ const mostRuns = 1 << 20
 //
 // moment c is without unit, error and the second result in the units of the data. The moment is
 // rounded down and the bound up. The error wraps [ErrParams] unless moment is above 0 and its
-// result at most 2¹⁰, error 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and runs odd and in [1, 2²⁰]; both results
-// beside it are NaN.
+// result at most 2¹⁰, error 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and runs odd and in [1, 2²⁰]. With an error both
+// results are NaN.
 func MedianMoment(moment, error float64, runs int) (medianMoment, medianError float64, err error) {
 	if err := checkRuns(runs); err != nil {
 		return math.NaN(), math.NaN(), err
@@ -66,13 +66,11 @@ func checkRuns(runs int) error {
 
 // MedianRuns returns the least odd number of runs whose median fails with probability at most beta,
 // if one run fails with probability at most failure, independently: the least 2k−1 with
-// Pr[Binomial(2k−1, failure) ≥ k] ≤ beta. A run fails if it is further than wanted from what it
-// estimates.
+// Pr[Binomial(2k−1, failure) ≥ k] ≤ beta. A run fails if its error is larger than wanted.
 //
-// It is the amplification of Tětek's Lemma 15. The median of private releases is post-processing,
-// and what it costs is the composition of the runs: give each ε/(2k−1). Where the error is
-// subexponential (Lemma 16) one release with a smaller Error does it for less: see
-// [Params.Fit].
+// It is the amplification of Tětek's Lemma 15. The median of private releases is post-processing.
+// It costs the composition of the runs: give each run ε/(2k−1). If the error is subexponential
+// (Lemma 16), one release with a smaller Error costs less: see [Params.Fit].
 //
 // The error wraps [ErrParams] unless failure is in (0, ½), beta in (0, 1), and the result at most
 // 2²⁰.
@@ -94,8 +92,9 @@ func MedianRuns(failure, beta float64) (int, error) {
 	return 2*int(k) - 1, nil
 }
 
-// Median runs estimate an odd number of times and returns the median. NaN counts as 0; NaN is
-// returned unless runs is odd and in [1, 2²⁰]. The runs must use independent randomness.
+// Median runs estimate an odd number of times and returns the median. An estimate of NaN counts as
+// 0. Median returns NaN unless runs is odd and in [1, 2²⁰]. The runs must use independent
+// randomness.
 func Median(runs int, estimate func() float64) float64 {
 	if checkRuns(runs) != nil {
 		return math.NaN()

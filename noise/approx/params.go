@@ -24,8 +24,8 @@ var (
 type Noise uint8
 
 const (
-	// AutoNoise is LaplaceNoise for a subexponential error, else of ParetoNoise and StudentNoise
-	// the one of the smaller E|Y|.
+	// AutoNoise is LaplaceNoise for a subexponential error. Else it is ParetoNoise or StudentNoise,
+	// the one with the smaller E|Y|.
 	AutoNoise Noise = iota
 	// LaplaceNoise needs a subexponential error.
 	LaplaceNoise
@@ -40,22 +40,22 @@ var noiseNames = []string{"AutoNoise", "LaplaceNoise", "ParetoNoise", "StudentNo
 // String returns the name of the constant.
 func (n Noise) String() string { return enum.Name(n, noiseNames, "Noise") }
 
-// Params are the public numbers of a private approximation: what is known of an estimator A of a
+// Params are the public numbers of a private approximation: what is known about an estimator A of a
 // function g, and the privacy that is wanted. They are comparable, and every method answers before
 // any data is seen.
 //
 // Sensitivity and Error are promises about the estimator, for every input, and the guarantee rests
-// on them. Clamping to ±Max takes nothing from it: clamping is 1-Lipschitz, so the clamped A
+// on them. Clamping to ±Max does not weaken it: clamping is 1-Lipschitz, so the clamped A
 // approximates the clamped g with the same Δ₁ and Δ₂. NaN counts as 0, so they hold for A with 0 in
-// its place. Rounding A to a grid costs the grid's step, which Δ₁ is increased by: the density of A
-// + Y moves by at most half a step's shift, on both sides (for moments: Δ₂ by half a step, by
+// its place. To cover the rounding of A to a grid, Δ₁ is increased by the grid's step: the density
+// of A + Y moves by at most half a step's shift, on both sides (for moments: Δ₂ by half a step, by
 // Minkowski).
 type Params struct {
-	// Epsilon is ε, in [2⁻³⁰, 2¹⁰] and at least 2⁻³⁸·Queries: of all Queries
-	// together.
+	// Epsilon is ε of all Queries together, in [2⁻³⁰, 2¹⁰] and at least
+	// 2⁻³⁸·Queries.
 	Epsilon float64
-	// Sensitivity is Δ₁, the most by which g differs between neighbours, in the
-	// units of the data. 0 is 1.
+	// Sensitivity is Δ₁, an upper bound on the difference of g between
+	// neighbours, in the units of the data. 0 is 1.
 	Sensitivity float64
 	// Error is Δ₂, 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰]. With Moment 0 it is a subexponential
 	// diameter of the error, Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂} for all t; else
@@ -68,12 +68,12 @@ type Params struct {
 	Queries int
 	// Noise is the law of the noise.
 	Noise Noise
-	// Max is an upper bound on |g|; estimates are clamped to ±Max. 0 is at least
-	// 2³³ times the larger of Sensitivity and Error, or 2⁴⁶ times the scale of
-	// the noise if that is less; another Max is at most that.
+	// Max is an upper bound on |g|; estimates are clamped to ±Max. 0 is at
+	// least 2³³ times the larger of Sensitivity and Error, or 2⁴⁶ times the
+	// scale of the noise if that is less; any other Max is at most that.
 	Max float64
-	// Protects is for whom Sensitivity holds: g differs by at most that between
-	// neighbours. 0 is budget.L1(Sensitivity).
+	// Protects says who the neighbours are. Between them g differs by at most
+	// Sensitivity. 0 is budget.L1(Sensitivity).
 	Protects budget.Unit
 }
 
@@ -182,12 +182,13 @@ func (p Params) errorBound(confidence float64) float64 {
 	return n.errorBound(p, confidence)
 }
 
-// Fit tells how accurate an estimator has to be: it returns p with the largest Error for
-// which a released value is within bound of g with the given confidence. That is about ε·bound for
-// one query, by Tětek's Lemmas 15 and 16 with their constants.
+// Fit says how accurate an estimator must be: it returns p with the largest Error for which a
+// released value is within bound of g with the given confidence. That is about ε·bound for one
+// query, by Tětek's Lemmas 15 and 16 with their constants.
 //
 // The error wraps [ErrParams] if no Error is small enough, that is, if the noise for the
-// Sensitivity alone is too large. The Error of the Params beside it is NaN, which [New] refuses.
+// Sensitivity alone is too large. The Error of the returned Params is then NaN, which [New]
+// refuses.
 func (p Params) Fit(bound, confidence float64) (Params, error) {
 	refuse := func(field string, value float64, want string) (Params, error) {
 		p.Error = math.NaN()

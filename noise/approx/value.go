@@ -8,7 +8,8 @@ import (
 )
 
 // Value is a released estimate. It is immutable and safe for concurrent use; everything computed
-// from it is post-processing. The zero value is none: its numbers are NaN and it has no encoding.
+// from it is post-processing. The zero Value is not a release: its numbers are NaN and it has no
+// encoding.
 type Value struct {
 	params Params
 	noise  gridNoise

@@ -1,6 +1,6 @@
 // Package thesis releases means by the mechanisms that package plan is compared with: Algorithm 17
-// of the thesis as it stands, and instance-optimal mean estimation. What it releases is a
-// [plan.Mean]. Use package plan for anything but a comparison.
+// of the thesis as it stands, and instance-optimal mean estimation. It releases a [plan.Mean]. Use
+// it only for comparisons, and package plan for all else.
 //
 //	m, err := thesis.New(thesis.Params{Rho: 0.5, Dim: 100, Max: 1000, Instance: thesis.IOME})
 //	if err != nil {
@@ -10,14 +10,14 @@
 //
 // # Guarantee
 //
-// ρ-zCDP for one row added or removed, or replaced, as in package plan: quantiles, clipped sums and
-// their noise are the same code. Unlike the scripts behind the published tables, the quantiles
-// spend what they are said to spend.
+// A release is ρ-zCDP for one row added or removed, or replaced, as in package plan: quantiles,
+// clipped sums and their noise are the same code. Unlike in the scripts behind the published
+// tables, the quantiles spend exactly their stated share.
 //
 // # Accuracy
 //
 // Package plan has 0.3 to 0.9 of the error of these mechanisms on the data of the thesis
-// (examples/figures). [plan.Mean.NoiseInterval] is of the noise alone. The clipped mean is not
+// (examples/figures). [plan.Mean.NoiseInterval] covers the noise alone. The clipped mean is not
 // divided by γ, so [plan.Mean.IntervalBounded] is the whole public range.
 //
 // # Choosing

@@ -19,7 +19,7 @@ const (
 	// Algorithm 18 under Replace, Direct under AddRemove, and Means if NonNegative.
 	Algorithm18 Instance = iota
 	// Pairs has the scales of Algorithm 18: medians over groups of pairs of rows. It needs Replace,
-	// as a row more would change all pairs behind it.
+	// as one more row would change all pairs after it.
 	Pairs
 	// Direct has the scales of section 5.C.2: the .841 quantile less the median.
 	Direct
@@ -27,7 +27,8 @@ const (
 	// NonNegative.
 	Means
 	// IOME is instance-optimal mean estimation (Huang, Liang, Yi, NeurIPS 2021): medians of
-	// randomly rotated coordinates by binary search, and spherical noise. It takes no NonNegative.
+	// randomly rotated coordinates by binary search, and spherical noise. NonNegative must be
+	// false.
 	IOME
 
 	lastInstance = IOME
@@ -48,10 +49,10 @@ func (i *Instance) UnmarshalText(text []byte) error {
 
 // Steps changes steps of a mechanism. The zero value is the published one.
 type Steps struct {
-	// Origin clips rows around 0 and spends nothing on medians. It is always so
-	// for sparse rows and if NonNegative, and never for IOME.
+	// Origin clips rows around 0 and spends nothing on medians. Sparse and
+	// NonNegative rows are always clipped so, and rows of IOME never.
 	Origin bool
-	// Unscaled clips by the norm alone. It is always so for IOME.
+	// Unscaled clips by the norm alone. IOME always does so.
 	Unscaled bool
 	// Group is the k of Algorithm 18, the pairs in a group, at most 2¹⁰. 0 is 1.
 	Group int
@@ -66,8 +67,9 @@ type Steps struct {
 	Floor float64
 }
 
-// Shares are parts of Rho, each 0 or less than 1, of at least 2⁻³⁸ once multiplied by Rho, and
-// together at most 0.99. The sum gets what they leave. If all are 0 they are those of the paper.
+// Shares are parts of Rho. Each is 0, or less than 1 and at least 2⁻³⁸ once multiplied by Rho.
+// Together they are at most 0.99, and the sum gets the rest. If all are 0, they are those of the
+// paper.
 type Shares struct {
 	Centre, Scale, Clip float64
 	Divisor             float64 // of a private number of rows
@@ -144,7 +146,7 @@ func (p Params) Guarantee() budget.Guarantee {
 // New returns a Mechanism of package plan that releases by these Params, or an error that wraps
 // [ErrParams]. The Method in its Params is Thesis or InstanceOptimal, which [plan.New] refuses.
 //
-// For experiments New also accepts values that protect hardly anybody: ε above 20, δ above 0.01.
+// For experiments, New also accepts values that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*plan.Mechanism, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
