@@ -11,6 +11,11 @@
 // of the sums is learned, privately and within the same budget, from some thousands of users. With
 // -levels there are quantiles of the values instead of sums.
 //
+// With -back it asks who came back: how many users have one value of the key, a day say, how many
+// another one, and how many both.
+//
+//	sql -dsn shop.db -journal shop.journal -table orders -user customer -key day -back 2026-11-23,2026-11-24
+//
 // Each run costs privacy, and all runs on the same users add up. So a run needs a journal: a file
 // with a budget, from which the run spends before it draws any noise, and which refuses what would
 // exceed it. Its budget is that of -total and -total-delta. A file beside it knows how many runs
@@ -64,6 +69,7 @@ type options struct {
 	levels      string
 	rows        int
 	seed        uint64
+	back        string
 }
 
 func (opts *options) Flags() *flag.FlagSet {
@@ -73,6 +79,7 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.StringVar(&opts.query.table, "table", "visits", "`table` or view, perhaps after the name of a schema and a dot")
 	flags.StringVar(&opts.query.user, "user", "user", "`column` that says who a row is of; rows without do not count")
 	flags.StringVar(&opts.query.key, "key", "page", "`column` to group by; rows without do not count")
+	flags.StringVar(&opts.back, "back", "", "two `values` of -key with a comma between: how many users have each, and both")
 	flags.StringVar(&opts.query.value, "value", "", "`column` to sum for each key; without one users are counted alone")
 	flags.Float64Var(&opts.params.Min, "min", 0, "least `sum` of the values of a user in one key: less counts as this; learned where -max is 0, too")
 	flags.Float64Var(&opts.params.Max, "max", 0, "largest `sum` of the values of a user in one key: more counts as this")
@@ -105,6 +112,8 @@ func (opts *options) Check() error {
 		return errors.New("-min and -max are for sums: -value is missing")
 	case opts.query.value == "" && opts.levels != "":
 		return errors.New("-levels are of values: -value is missing")
+	case opts.back != "" && opts.query.value != "":
+		return errors.New("-back counts users: it takes no -value")
 	case opts.top < 0:
 		return fmt.Errorf("-top = %d: want 0 or more", opts.top)
 	case opts.rows < 1 || opts.rows > 100_000_000:
@@ -147,13 +156,20 @@ func (opts *options) Run(out io.Writer) (err error) {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	ledger, err := openJournal(opts.journal, opts.total, opts.totalDelta, b.Guarantee().Unit())
+	cost, returning := b.Guarantee(), back{}
+	if opts.back != "" {
+		if returning, err = newBack(opts.back, opts.params.Epsilon, cost.Unit()); err != nil {
+			return cli.Usage(err)
+		}
+		cost = returning.guarantee
+	}
+	ledger, err := openJournal(opts.journal, opts.total, opts.totalDelta, cost.Unit())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, ledger.Close()) }()
-	if !ledger.Accepts(b.Guarantee()) {
-		return fmt.Errorf("%s does not allow %v: %v", opts.journal, b.Guarantee(), ledger)
+	if !ledger.Accepts(cost) {
+		return fmt.Errorf("%s does not allow %v: %v", opts.journal, cost, ledger)
 	}
 	db, err := sql.Open(opts.driver, opts.dsn)
 	if err != nil {
@@ -174,6 +190,9 @@ func (opts *options) Run(out io.Writer) (err error) {
 		}
 	}
 	took("Made: %d rows", opts.rows)
+	if opts.back != "" {
+		return returning.answer(opts, out, db, ledger, made)
+	}
 	add := b.AddValue
 	if opts.query.value == "" {
 		add = func(user int64, key string, _ float64) { b.Add(user, key) }

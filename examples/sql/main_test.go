@@ -23,7 +23,7 @@ func TestUsage(t *testing.T) {
 	with := func(args ...string) []string { return slices.Concat(own, []string{"-journal", "x.journal"}, args) }
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
 		own, {"-driver", "oracle"}, {"-driver", "postgres"}, {"-table", "orders"}, {"-user", "page"}, {"-key", "user"}, {"-value", "price", "-max", "1"},
-		{"-value", "dollars"}, {"-value", "seconds", "-min", "3", "-max", "1"}, {"-max", "5"}, {"-top", "-1"}, {"-rows", "0"}, {"-rows", "1000000000"},
+		{"-value", "dollars"}, {"-back", "a,b", "-value", "seconds"}, {"-rows", "10", "-back", "a"}, {"-rows", "10", "-back", "a,a"}, {"-rows", "10", "-back", "a,b,c"}, {"-value", "seconds", "-min", "3", "-max", "1"}, {"-max", "5"}, {"-top", "-1"}, {"-rows", "0"}, {"-rows", "1000000000"},
 		{"-confidence", "1"}, {"-confidence", "NaN"}, {"-levels", ".5"}, {"-value", "seconds", "-levels", "half"}, {"-rows", "10", "-value", "seconds", "-levels", "2"}, {"-epsilon", "x"}, {"orders"},
 		with("-table", ""), with("-user", ""), with("-key", ""), with("-key", "a\x00b"),
 		{"-rows", "10", "-epsilon", "0"}, {"-rows", "10", "-delta", "1"}, {"-rows", "10", "-total", "-1"}, {"-rows", "10", "-total-delta", "1"},
@@ -106,6 +106,26 @@ func TestMadeDatabase(t *testing.T) {
 	clitest.BrokenOutput(t, new(options), "-rows", "100")
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "sql*", "visits.db")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
+	}
+}
+
+// Who has both of two keys: the truth is in the intervals, for a database that is made.
+func TestBack(t *testing.T) {
+	out := clitest.Output(t, new(options), []string{"-rows", "50123", "-back", "/page/0,/page/1", "-confidence", fmt.Sprint(nearly)},
+		[]string{"ε = 1 for one user, added or removed", "of 10 at δ = 1e-5, 1 release", "users with /page/0 ", "with both "})
+	rows := 0
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(strings.ReplaceAll(line, "–", " "))
+		var lo, hi, truth float64
+		if n := len(fields); n > 5 && strings.Contains(line, "with") {
+			rows++
+			if _, err := fmt.Sscan(strings.Join(fields[n-3:], " "), &lo, &hi, &truth); err != nil || !(lo <= truth && truth <= hi && truth > 0) {
+				t.Errorf("%v: %s", err, line)
+			}
+		}
+	}
+	if rows != 4 {
+		t.Errorf("%d rows:\n%s", rows, out)
 	}
 }
 
