@@ -14,7 +14,7 @@
 // With -back it asks who came back: how many users have one value of the key, a day say, how many
 // another one, and how many both.
 //
-//	sql -dsn shop.db -journal shop.journal -table orders -user customer -key day -back 2026-11-23,2026-11-24
+//	sql -dsn shop.db -journal shop.journal -table orders -user customer -key day -back mon,tue
 //
 // Each run costs privacy, and all runs on the same users add up. So a run needs a journal: a file
 // with a budget, from which the run spends before it draws any noise, and which refuses what would
