@@ -61,7 +61,8 @@ func (b back) release(db *sql.DB, q query, ledger *budget.Ledger) (pair *distinc
 	for rows.Next() {
 		var user, key string
 		if err := rows.Scan(&user, &key); err != nil {
-			return nil, truth, errors.New("there is a row that cannot be read") // and not what is in it
+			// and not what is in it
+			return nil, truth, errors.New("there is a row that cannot be read")
 		}
 		for i, value := range b.values {
 			if key == value {
