@@ -176,12 +176,15 @@ func ExampleParams_releases() {
 
 // Before any data is seen: the noise of a count, where FullKeys is not left to the data, and the
 // weight from which on a key is shown.
-func ExampleRows_Plan() {
+func ExampleRows_Params() {
 	rows, err := groupby.NewRows[int, string](groupby.Params{Epsilon: 1, Delta: 1e-9, FullKeys: 4})
 	if err != nil {
 		panic(err)
 	}
-	plan := rows.Plan()
+	plan, err := rows.Params().Plan()
+	if err != nil {
+		panic(err)
+	}
 	fmt.Printf("%d passes, counts ±%.1f, keys from a weight of %.0f on\n", plan.Params.Passes, plan.StdDev, plan.Threshold)
 	// Output:
 	// 2 passes, counts ±20.1, keys from a weight of 46 on

@@ -58,12 +58,9 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	return &Rows[U, K]{private.New(newRows[U, K](p, law)), p, p.Guarantee()}, nil
 }
 
-// Plan returns what the release will be, with all that the Params leave open filled in; the zero
-// Plan for the zero Rows.
-func (r *Rows[U, K]) Plan() Plan {
-	plan, _ := r.params.Plan() // NewRows has checked them
-	return plan
-}
+// Params returns the parameters, with all defaults filled in: two passes among them, so their Plan
+// is that of this release.
+func (r *Rows[U, K]) Params() Params { return r.params }
 
 func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: newIndex[K](0)}
