@@ -289,8 +289,8 @@ type Plan struct {
 	Bytes int
 }
 
-// Plan returns what a release by [New] will be; of [NewRows], which takes two passes where Passes
-// is 0, [Rows.Plan] says it. It calibrates, as New does. The error wraps [ErrParams].
+// Plan returns what a release by [New] will be. [NewRows] takes two passes where Passes is 0: ask
+// the Plan of [Rows.Params]. It calibrates, as New does. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	c, err := p.calibrate()
