@@ -10,11 +10,11 @@ import (
 // under a line for the whole budget.
 func picture(title string, months []line) string {
 	const left, top, height, foot = 60, 60, 260, 40
-	width := 640 / max(len(months), 1)
+	width := 710 / max(len(months), 1)
 	right := left + width*max(len(months), 1)
 	var s strings.Builder
-	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13">`+"\n", right+30, top+height+foot)
-	fmt.Fprintf(&s, `<rect width="100%%" height="100%%" fill="#fff"/><text x="12" y="27" font-size="15" font-weight="bold">%s</text>`+"\n", html.EscapeString(title))
+	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13">`+"\n", max(right+30, 800), top+height+foot)
+	fmt.Fprintf(&s, `<rect width="100%%" height="100%%" fill="#fff"/><text x="12" y="27" font-size="13" font-weight="bold">%s</text>`+"\n", html.EscapeString(title))
 	at := func(share float64) float64 { return top + height*(1-share) }
 	for _, share := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		colour := "#ddd"
