@@ -88,7 +88,7 @@ func (p Params) calibrateBall() (law, error) {
 	}
 	radius, count := p.ballSteps(step)
 	if radius < 1 {
-		return law{}, bad("NormBound", p.NormBound, "one that the noise is not 2⁴⁵ times as large as")
+		return law{}, bad("NormBound", p.NormBound, "a number for which the noise is not 2⁴⁵ times as large")
 	}
 	l := law{replace: p.replace(), dim: p.Dim, at: make([]coordinate, p.Dim, p.Dim+1), radius: radius}
 	for i := range l.at {

@@ -10,8 +10,8 @@ import (
 // secret is the private data of a Builder.
 type secret = private.State[state]
 
-// Builder sums rows. It holds private data: it prints nothing of it, encodes nothing, and Release
-// is the only way out. One goroutine at a time may use it; concurrent use panics, if it is noticed.
+// Builder sums rows. It holds private data, which it never prints or encodes: Release is the only
+// way out. One goroutine at a time may use it; concurrent use panics if it is detected.
 type Builder struct {
 	secret
 	params Params
@@ -72,8 +72,8 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.params.guarantee() }
 
 // Add adds one row of d coordinates, in the units of the data. A coordinate outside its interval is
 // clamped to it (a row outside the Ellipsoid or the NormBound is scaled to it), NaN counts as 0,
-// missing ones at the end are 0 and further ones are ignored. Sums are exact for any number of
-// rows. After Release Add does nothing; a caller that cannot be sure asks [Builder.Released] first.
+// missing coordinates at the end are 0, and surplus ones are ignored. Sums are exact for any number
+// of rows. After Release Add does nothing; if in doubt, ask [Builder.Released] first.
 func (b *Builder) Add(row []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -86,7 +86,7 @@ func (b *Builder) Add(row []float64) {
 // AddSparse adds the row whose coordinate indices[j] is values[j], and whose other coordinates are
 // 0. Indices may come in any order. It does what [Builder.Add] does, in time proportional to the
 // number of indices (with an Ellipsoid, to d²). It ignores indices outside [0, d), indices without
-// a value, and all but the first of equal indices.
+// a value, and all except the first of equal indices.
 func (b *Builder) AddSparse(indices []int, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -166,9 +166,9 @@ func (s *state) addWhitened(row []float64) {
 	}
 }
 
-// Merge adds the rows of another Builder of the same Params and takes them from it: other is
+// Merge adds the rows of another Builder of the same Params and takes them from it: other counts as
 // released afterwards. The error wraps [ErrMismatch] if the Params differ or the two are the same,
-// and [ErrReleased] if one of them was released or is nil; then nothing happens.
+// and [ErrReleased] if one of them was released or is nil. After an error nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)

@@ -172,7 +172,7 @@ func (p classes) calibrateIndependent(bits int) (draft, error) {
 		l.at[i].scale = scale
 	}
 	if !l.drawable() {
-		return draft{}, bad("Min.Len()", len(p.of), "fewer coordinates: for so little privacy loss the steps of their grids add up to more than the widths")
+		return draft{}, bad("Min.Len()", len(p.of), "fewer coordinates: for such a small privacy loss the steps of their grids add up to more than the widths")
 	}
 	return p.whole(l), nil
 }

@@ -9,7 +9,7 @@
 //	s, err := b.Release()
 //	lo, hi := s.Interval(1, 0.95) // of the sum of incomes, s.Estimate(1)
 //
-// Use package plan where nobody knows the ranges, elliptical/column for one column of numbers, and
+// Use package plan where the ranges are unknown, elliptical/column for one column of numbers, and
 // package threshold where most coordinates are 0.
 //
 // # Model
@@ -32,18 +32,18 @@
 // mechanism (Lemma 4.2). Under pure ε the default is Box, wherever its formula is better:
 // coordinates of about the same range share one radius, and the mean squared error is ½ of Laplace
 // noise's for 2 equal ranges, .22 for 10, ⅙ for many, .19 for a thousand with Δᵢ = i^{−.8}. [Shape]
-// selects Independent, and Weights any b: aᵢ is the usual mechanism, one σ for all, and 1 the
-// ellipsoid of minimum volume, σᵢ ∝ aᵢ. The sensitivity a depends on the relation:
+// selects Independent, and Weights any b: bᵢ = aᵢ is the usual mechanism, one σ for all, and bᵢ = 1
+// the ellipsoid of minimum volume, σᵢ ∝ aᵢ. The sensitivity a depends on the relation:
 //
 //	Replace                      aᵢ = Δᵢ
 //	AddRemove, around 0          aᵢ = Δᵢ/2, a quarter of the variance
 //	AddRemove, other intervals   aᵢ = the largest absolute value in it
 //	the same with Params.Count   aᵢ = Δᵢ/2, and a noisy count of the rows
 //
-// The thesis has Δ, for which all its theorems hold as they stand. Where two rows can differ by any
-// point of a box around 0, no Gaussian noise, correlated or not, is better than the one here. Rows
-// known to lie in an ellipsoid take Params.Ellipsoid, rows of bounded length, as embeddings are,
-// NormBound. The proofs stand in shape.go, box.go, grouped.go, ellipsoid.go and ball.go.
+// The thesis uses Δ, for which all its theorems hold unchanged. Where two rows can differ by any
+// point of a box around 0, no Gaussian noise, correlated or not, is better than the one here. For
+// rows in a known ellipsoid use Params.Ellipsoid, for rows of bounded length, such as embeddings,
+// NormBound. The proofs are in shape.go, box.go, grouped.go, ellipsoid.go and ball.go.
 //
 // # Guarantee
 //
@@ -54,10 +54,10 @@
 //
 // # Accuracy
 //
-// Before any data is seen: [Plan.StdDev], [Plan.Error], [Plan.HalfWidth].
-// Afterwards: [Sum.Interval], [Sum.SimultaneousInterval], and with a count [Sum.Mean]. Against
-// spherical Gaussian noise the mean squared error falls by d·‖Δ‖₂²/‖Δ‖₁², from 1 for equal ranges
-// to nearly d for very unequal ones: 1.36 for Δ = (4, 1), 9.4 for a thousand with Δᵢ = i^{−.8}.
+// Before any data is seen: [Plan.StdDev], [Plan.Error], [Plan.HalfWidth]. Afterwards:
+// [Sum.Interval], [Sum.SimultaneousInterval], and with a count [Sum.Mean]. Compared with spherical
+// Gaussian noise the mean squared error falls by d·‖Δ‖₂²/‖Δ‖₁², from 1 for equal ranges to nearly d
+// for very unequal ones: 1.36 for Δ = (4, 1), 9.4 for a thousand with Δᵢ = i^{−.8}.
 //
 // # Cost
 //

@@ -56,8 +56,8 @@ func (m *Mechanism) encoded() int {
 	return n
 }
 
-// AppendBinary appends the encoding of the Sum to dst. The error, which wraps [ErrFormat], is for a
-// Sum that is neither released nor decoded.
+// AppendBinary appends the encoding of the Sum to dst. The error wraps [ErrFormat] if the Sum is
+// neither released nor decoded.
 func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 	if s.law.dim == 0 {
 		return dst, fault.Format("elliptical", "a Sum that was not released has no encoding")

@@ -111,7 +111,7 @@ func (c coordinate) steps(x float64) wide.Int {
 	}
 	y = min(max(y, -0x1p110), 0x1p110)
 	floor := math.Floor(y)
-	if y-floor >= 0.5 { // exact, but for −2⁻⁵³ < y < 0, where 1 stands for nearly 1
+	if y-floor >= 0.5 { // exact, except for −2⁻⁵³ < y < 0, where 1 stands for nearly 1
 		floor++
 	}
 	return wide.OfFloat(floor)

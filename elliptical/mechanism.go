@@ -19,9 +19,9 @@ type Mechanism struct {
 }
 
 // New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes 15 to 40 ns
-// a coordinate where these have at most 4,096 different intervals and weights, else 70 to 200 ns,
-// and 500 ns with Count and a Power other than 2. What it makes is remembered, up to 32 MiB in all,
-// of which a coordinate takes some 90 bytes: a second New of equal Params takes microseconds.
+// per coordinate if the coordinates have at most 4,096 distinct intervals and weights, else 70 to
+// 200 ns, and 500 ns with Count and a Power other than 2. Results are cached, up to 32 MiB in all,
+// at some 90 bytes per coordinate: a second New of equal Params takes microseconds.
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
@@ -61,17 +61,18 @@ func (m *Mechanism) stdDev(i int) float64 { return math.Sqrt(m.law.variance(i)) 
 
 // Release adds noise to a ready sum of d coordinates, in the units of the data; with Count the
 // number of rows follows as entry d. The error wraps [ErrMismatch] if there are more or fewer
-// entries, and [ErrParams] where Params.Ellipsoid is given, for which there is the [Builder].
+// entries. It wraps [ErrParams] if Params.Ellipsoid or Params.NormBound is given: use the [Builder]
+// for these.
 //
-// The caller answers for the sensitivity: sums of neighbours may differ by at most Δᵢ in coordinate
-// i under Replace, and under AddRemove by a row of the box. The bounds hold for the numbers as
-// given. Floating-point sums of many rows may differ by more, so that only sums of a few rows, of
-// integers, or of rows rounded to a grid are safe to make outside; a [Builder] makes them from
-// rows. NaN counts as 0, and sums saturate at 2¹⁰⁰ steps of the grid, 2⁶⁸
-// widths: an interval near that end is open, see [Sum.Interval].
+// The caller is responsible for the sensitivity: sums of neighbours may differ by at most Δᵢ in
+// coordinate i under Replace, and under AddRemove by a row of the box. The bounds apply to the
+// numbers as given. Floating-point sums of many rows may differ by more: only sums of a few rows,
+// of integers, or of rows rounded to a grid are safe to make outside. A [Builder] makes sums from
+// rows. NaN counts as 0, and sums saturate at 2¹⁰⁰ steps of the grid, 2⁶⁸ widths: an interval near
+// that end is open, see [Sum.Interval].
 func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	if m.law.dim == 0 {
-		return nil, bad("Min.Len()", 0, "a Mechanism that New made")
+		return nil, bad("Min.Len()", 0, "a Mechanism made by New")
 	}
 	if m.law.radius > 0 {
 		return nil, bad("NormBound", m.params.NormBound, "0 for a ready sum: only rows can be scaled to a ball")

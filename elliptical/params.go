@@ -32,28 +32,29 @@ const (
 // any data is seen.
 //
 // Min and Max, or Ellipsoid, or NormBound and Dim are required, and one guarantee: Rho, or Epsilon
-// with or without Delta. All other fields may be 0 or empty; what that means stands with each.
+// with or without Delta. All other fields may be 0 or empty; each field says what that means.
 type Params struct {
 	// Min and Max are the ends of the intervals that the coordinates of a row
 	// are clamped to, in the units of the data, d numbers each, d at most 2²⁶
-	// (less where ε is so small that the noise is 2³⁰ widths and more). Each
-	// width Δᵢ = Max − Min is in [2⁻¹⁰⁰, 2¹⁰⁰], and |Min| at most 2¹⁶·Δᵢ: count
-	// what is farther from 0 from a public number near it. A coordinate of
-	// width 0 is the same in every row and not private; leave it out.
+	// (less where ε is so small that the noise is at least 2³⁰ widths). Each
+	// width Δᵢ = Max − Min is in [2⁻¹⁰⁰, 2¹⁰⁰], and |Min| at most 2¹⁶·Δᵢ: from
+	// values that are farther from 0 subtract a public number near them. A
+	// coordinate of width 0 is the same in every row and not private; leave it
+	// out.
 	Min, Max Vector
-	// Ellipsoid stands in the place of Min and Max where coordinates are
-	// correlated: the matrix M of [PackSymmetric], d at most 512, such that
-	// rows x have xᵀM⁻¹x ≤ ¼ and so two rows differ by at most 1 in that norm;
-	// others are scaled to it. The noise is Gaussian of covariance in
-	// proportion to M, which no other Gaussian noise beats in any coordinate.
-	// Weights, Power, Shape and Count have no part in it.
+	// Ellipsoid replaces Min and Max where coordinates are correlated. It is
+	// the matrix M of [PackSymmetric], d at most 512, such that rows x have
+	// xᵀM⁻¹x ≤ ¼, and so two rows differ by at most 1 in that norm. Other rows
+	// are scaled to it. The noise is Gaussian with a covariance proportional to
+	// M; no other Gaussian noise is better in any coordinate. Weights, Power,
+	// Shape and Count do not apply.
 	Ellipsoid Vector
 
-	// NormBound stands in the place of Min and Max where rows, of Dim numbers,
-	// have a Euclidean norm of at most that, in [2⁻¹⁰⁰, 2¹⁰⁰], such as embeddings
-	// or gradients; longer ones are scaled to it. The noise is Gaussian and the
-	// same in every coordinate, as that of the Ellipsoid of the ball. Weights,
-	// Power and Shape have no part in it; Count may be true.
+	// NormBound, in [2⁻¹⁰⁰, 2¹⁰⁰], replaces Min and Max where rows of Dim
+	// numbers, such as embeddings or gradients, have at most that Euclidean
+	// norm. Longer rows are scaled to it. The noise is Gaussian and the same in
+	// every coordinate, as that of the Ellipsoid of the ball. Weights, Power
+	// and Shape do not apply; Count may be true.
 	NormBound float64
 	// Dim is d where NormBound is given, at most 2²⁴, else 0.
 	Dim int
@@ -65,11 +66,11 @@ type Params struct {
 	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise; with 0 the
 	// release is purely ε-private by Laplace noise.
 	Delta float64
-	// Relation says what neighbours are: budget.AddRemove, also for 0, one row
-	// more or less; budget.Replace, one row replaced by another, the number of
-	// rows public. For intervals around 0 AddRemove has half the noise; where
-	// they are not, take Count with it, or the noise is for the largest
-	// absolute value.
+	// Relation says what neighbours are. budget.AddRemove, which 0 stands for,
+	// is one row more or less. budget.Replace is one row replaced by another,
+	// and the number of rows is public. For intervals around 0 AddRemove has
+	// half the noise. For others use Count with it; without Count the noise is
+	// for the largest absolute value.
 	Relation budget.Relation
 
 	// Power is the p of the error E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ that the noise η is shaped
@@ -79,16 +80,16 @@ type Params struct {
 	// for the Power: under pure ε the better of Box and Independent, which
 	// [New] puts in its place.
 	Shape Shape
-	// Weights stand in the place of what Power would choose: b₁, …, b_d of
-	// Algorithms 15 and 16, in any unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]. The noise of
-	// coordinate i is in proportion to aᵢ/bᵢ, its sensitivity (Δᵢ under
-	// Replace) by bᵢ: aᵢ for bᵢ is the same noise everywhere, the plain
-	// Gaussian and Laplace mechanisms, and 1 for all the ellipsoid of minimum
-	// volume. Empty for Box and with Count.
+	// Weights replace what Power would choose: b₁, …, b_d of Algorithms 15 and
+	// 16, in any unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]. The noise of coordinate i is
+	// proportional to aᵢ/bᵢ, with aᵢ its sensitivity (Δᵢ under Replace). bᵢ =
+	// aᵢ gives the same noise everywhere, the plain Gaussian and Laplace
+	// mechanisms. bᵢ = 1 gives the ellipsoid of minimum volume. Weights must be
+	// empty for Box and with Count.
 	Weights Vector
-	// Count releases the number of rows too, where that is private and
-	// intervals are not around 0: each row then counts from the middle of its
-	// intervals, which under AddRemove halves what it can change, and the noisy
+	// Count releases the number of rows, too, where that is private and
+	// intervals are not around 0. Each row then counts from the middle of its
+	// intervals, which under AddRemove halves what it can change. The noisy
 	// count, times the middle, is added back. It needs AddRemove, at least one
 	// interval whose middle is not 0, no Weights, and for Box Power 2.
 	Count bool
@@ -99,11 +100,11 @@ type Shape uint8
 
 const (
 	// Optimal minimises E‖η‖ₚᵖ for the Power p: for Gaussian noise by Lemma 4.8; under pure ε it is
-	// Box or Independent, whichever has the smaller error. An error counts in the units of the
-	// data: where that of each coordinate matters relative to its range, divide by the ranges.
+	// the one of Box and Independent with the smaller error. Errors count in the units of the data:
+	// if they matter relative to the ranges, divide the data by the ranges.
 	Optimal Shape = iota
-	// Independent, under pure ε, is Laplace noise of its own in each coordinate, of the scales that
-	// minimise E‖η‖ₚᵖ (Lemma 4.11), or of those by the Weights.
+	// Independent, under pure ε, is independent Laplace noise in each coordinate, with the scales
+	// that minimise E‖η‖ₚᵖ (Lemma 4.11), or with those given by the Weights.
 	Independent
 	// Box, under pure ε, is noise that is uniform on multiples of the box of sensitivities: one
 	// radius for all coordinates of about the same sensitivity. Its mean squared error is ½ to ⅙
@@ -280,16 +281,17 @@ func (p Plan) law() law {
 
 // StdDev returns the standard deviation of the noise of coordinate i, in units of the data: σᵢ for
 // Gaussian noise, √2·sᵢ for Laplace noise, Δᵢ/√3 times the root mean square of the radius for Box.
-// With Count the middle times that of the count is added to it, as the squares add. NaN if there is
-// no such coordinate.
+// With Count the middle times that of the count is added, as a sum of squares. NaN if there is no
+// such coordinate.
 func (p Plan) StdDev(i int) float64 {
 	return math.Sqrt(p.law().variance(i))
 }
 
-// Error returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η for a finite power p > 0, whatever the Power that
-// its shape is for, else NaN: with shape b, Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise
-// under Replace (Lemma 4.7) and Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10). For Box with
-// Count and p other than 2 it takes about a millisecond a coordinate.
+// Error returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η for any finite power p > 0, which need not be the
+// Power that the noise is shaped for. NaN for other p. With shape b it is
+// Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and
+// Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10). For Box with Count and p other than 2 it
+// takes about a millisecond per coordinate.
 func (p Plan) Error(power float64) float64 {
 	l := p.law()
 	if l.dim == 0 {

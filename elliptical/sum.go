@@ -14,7 +14,7 @@ import (
 
 // Sum is a released sum of rows: public, immutable, safe for concurrent readers. All that it
 // computes is post-processing and costs no budget. Divided by a public number of rows it is a mean,
-// and its errors in proportion; where the number is private and released, see [Sum.Mean].
+// and its errors are divided, too. If the number is private and released, see [Sum.Mean].
 type Sum struct {
 	params Params
 	law    law
@@ -100,11 +100,11 @@ func (s *Sum) Covariance() *mat.SymDense {
 	return c
 }
 
-// Interval returns bounds that hold the true sum of coordinate i, of rows as they were rounded to
-// the grid (see [Sum.Estimate]) or ready, with the given confidence over the noise, for any one
-// coordinate fixed before the release. A ready sum may have been beyond what a Sum holds: near that
-// ceiling, of 2⁶⁸ widths, the interval is open on its side. NaN if there is no such coordinate, and
-// for a confidence outside [0, 1).
+// Interval returns bounds that contain the true sum of coordinate i with the given confidence over
+// the noise, for any one coordinate fixed before the release. The true sum is that of rows as they
+// were rounded to the grid (see [Sum.Estimate]), or the ready sum. A ready sum may have been beyond
+// what a Sum holds: near that ceiling, of 2⁶⁸ widths, the interval is open on that side. NaN if
+// there is no such coordinate, and for a confidence outside [0, 1).
 func (s *Sum) Interval(i int, confidence float64) (lo, hi float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()
@@ -112,8 +112,8 @@ func (s *Sum) Interval(i int, confidence float64) (lo, hi float64) {
 	return s.around(i, s.law.halfWidth(i, confidence))
 }
 
-// SimultaneousInterval returns bounds for coordinate i such that those of all coordinates hold the
-// true sums at once with the given confidence. They are otherwise as those of [Sum.Interval].
+// SimultaneousInterval returns bounds for coordinate i such that those of all coordinates contain
+// the true sums at once with the given confidence. Otherwise they are like those of [Sum.Interval].
 func (s *Sum) SimultaneousInterval(i int, confidence float64) (lo, hi float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()
@@ -140,9 +140,9 @@ func (s *Sum) around(i int, r float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// Mean returns the mean of coordinate i over the rows, in its interval, where the Params ask for
-// the count: that of rows as they were clamped and rounded to the grid. Where the noise leaves no
-// rows it is near the middle. NaN without a count, and if there is no such coordinate.
+// Mean returns the mean of coordinate i over the rows, as they were clamped and rounded to the
+// grid. It lies in the interval of the coordinate, near the middle if the noise leaves no rows. NaN
+// unless the Params ask for the count, and if there is no such coordinate.
 func (s *Sum) Mean(i int) float64 {
 	if !s.params.Count || i < 0 || i >= s.law.dim {
 		return math.NaN()
@@ -152,9 +152,9 @@ func (s *Sum) Mean(i int) float64 {
 	return min(max(mean, least), most)
 }
 
-// MeanInterval returns bounds that hold the mean of coordinate i (see [Sum.Mean]) with the given
-// confidence over the noise, for any one coordinate fixed before the release: all of its interval
-// where the noise leaves no rows. NaN where Mean is, and for a confidence outside [0, 1).
+// MeanInterval returns bounds that contain the mean of coordinate i (see [Sum.Mean]) with the given
+// confidence over the noise, for any one coordinate fixed before the release. They are all of its
+// interval if the noise leaves no rows. NaN where Mean is, and for a confidence outside [0, 1).
 //
 // At the true mean θ, D̃ − (θ−c)Ñ, of the released deviations D̃ from the centre c and the count
 // Ñ, is ηᵢ − (θ−c)η₀, which is beyond its quantile q(|θ−c|) with the probability that is left

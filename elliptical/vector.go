@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Vector is an immutable list of public numbers, one for each coordinate, that is comparable with
-// == (and so are the [Params] that hold it). The zero Vector is empty.
+// Vector is an immutable list of public numbers, one per coordinate. It is comparable with ==, and
+// so are the [Params] that hold it. The zero Vector is empty.
 type Vector struct {
 	bits string // IEEE 754 bits, eight bytes each: a string is immutable and comparable
 }

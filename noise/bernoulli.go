@@ -32,7 +32,7 @@ func BernoulliAtMost(p float64) (Bernoulli, error) {
 	if p == 1 {
 		return NewBernoulli(math.MaxUint64), nil
 	}
-	return NewBernoulli(uint64(p * 0x1p64)), nil // exact but for the truncation
+	return NewBernoulli(uint64(p * 0x1p64)), nil // exact except for the truncation
 }
 
 // BernoulliAtLeast returns the least k/2⁶⁴ ≥ p, for p in [0, 1 − 2⁻⁶⁴].

@@ -13,7 +13,7 @@ import "math"
 const (
 	millsFirst = -1 // nodes lie from here …
 	millsLast  = 16 // … to here
-	millsPer   = 8  // so many in a unit
+	millsPer   = 8  // per unit
 	millsTerms = 12 // of Taylor's series
 )
 

@@ -127,7 +127,7 @@ func (s segment) round(src *Source) int64 {
 // roundQuick rounds in pairs of float64, for U in [w, w+1)/2⁶⁴, if all of these round to the same
 // integer.
 //
-// The sums and products below are exact (Dekker, FMA) but for those of the lower parts, which are
+// The sums and products below are exact (Dekker, FMA) except those of the lower parts, which are
 // within 2⁻¹⁰³ of the point. It is below 2⁵² or left to roundExactly, so that is 2⁻⁵¹, and the sum
 // at the end has two roundings of 2⁻⁵² more; U adds units·2⁻⁶⁴.
 func (s segment) roundQuick(w uint64) (k int64, decided bool) {

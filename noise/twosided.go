@@ -13,7 +13,7 @@ import (
 // the largest n ≥ 0 with U < 2qⁿ/(1+q), which is ⌊b·(−ln U + shift)⌋, shift = ln(2/(1+q)) ≥ 0, and
 // its sign is a fair coin, which does nothing to 0.
 func twoSided(src *Source, b, shift float64) int64 {
-	w := src.Uint64() // U, but for the last two digits; the last is the coin
+	w := src.Uint64() // U without the last two digits; the last is the coin
 	if b < negligible {
 		return 0
 	}

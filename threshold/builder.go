@@ -16,11 +16,11 @@ import (
 
 type secret[K hashing.Key] = private.State[state[K]]
 
-// Builder sums values by key. The caller bounds how far the vectors of neighbouring inputs differ;
-// for data of users, whom the library bounds itself, take package threshold/groupby.
+// Builder sums values by key. The caller bounds how far the vectors of neighbouring inputs differ.
+// To let the library bound users itself, use package threshold/groupby.
 //
-// It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out.
-// One goroutine at a time may use it; Add and Release panic where they see two at work.
+// It holds private data, which it never prints or encodes: Release is the only way out. One
+// goroutine at a time may use it; Add and Release panic if they detect concurrent use.
 type Builder[K hashing.Key] struct {
 	secret[K]
 	guarantee budget.Guarantee
@@ -38,24 +38,23 @@ type state[K hashing.Key] struct {
 
 // New returns an empty Builder of a vector whose neighbours are at an ℓ₁ distance of at most
 // Sensitivity, or an error that wraps [ErrParams]. It refuses MaxKeys: Add does not know which user
-// a value is from, so it cannot keep users within that limit. Package threshold/groupby takes
-// users, of any number of keys; [NewBounded] takes the caller's word.
+// a value is from, so it cannot keep users within that limit. For users, with any number of keys,
+// use package threshold/groupby. If the caller guarantees the limit, use [NewBounded].
 //
 // It calibrates the mechanism, which takes microseconds.
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys != 0 {
-		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "0 in New: package threshold/groupby takes users, NewBounded the caller's word")
+		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "0 in New: use package threshold/groupby for users, or NewBounded if the caller guarantees it")
 	}
 	return newBuilder[K](p, nil)
 }
 
-// NewBounded returns an empty Builder. The caller promises that the vectors of neighbouring inputs
-// differ in at most MaxKeys entries, by at most MaxValue each and Sensitivity in total. The
-// counters of a sketch are such a vector, as in package misragries. Nothing enforces the promise;
-// for data of users take package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys
-// of 0.
+// NewBounded returns an empty Builder. The caller must guarantee that the vectors of neighbouring
+// inputs differ in at most MaxKeys entries, by at most MaxValue each and Sensitivity in total; this
+// is not checked. The counters of a sketch are such a vector, as in package misragries. For data of
+// users use package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys of 0.
 //
 // It calibrates the mechanism as New does. For CorrelatedGaussian that takes some 2 ms, up to 0.1 s
 // where ε is far from 1 or δ above 1e-3. Params that were calibrated before take microseconds.
@@ -71,11 +70,11 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 // NewListed returns an empty Builder of a vector over a public list of keys, of any key type: the
 // countries of the world, say. Every listed key is released, also one without a value, with Laplace
 // noise of scale Sensitivity/ε and no threshold. Other keys are ignored. It is ε-private without δ,
-// by DenseLaplace, so Delta is 0. The list takes the place of Dim, and a key in it twice counts
-// once. With MaxKeys the caller makes the promise of [NewBounded].
+// by DenseLaplace, so Delta is 0. The list replaces Dim, and a duplicate key counts once. With
+// MaxKeys the caller must guarantee the same as for [NewBounded].
 //
-// The list must not come from the data, or the release says who is in them. For data of users, whom
-// the library bounds itself, take groupby.NewListed. The error wraps [ErrParams].
+// The list must not come from the data, or the release says who is in them. To let the library
+// bound users itself, use groupby.NewListed. The error wraps [ErrParams].
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
@@ -92,7 +91,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 // newBuilder returns an empty Builder, of the listed keys if there are some.
 func newBuilder[K hashing.Key](p Params, list []K) (*Builder[K], error) {
 	if p.listed && len(list) == 0 {
-		return nil, fault.Params("threshold", "Dim", p.Dim, "that of no list: NewListed takes a list, of one key at least")
+		return nil, fault.Params("threshold", "Dim", p.Dim, "at least 1: NewListed needs a list of at least one key")
 	}
 	law, err := p.inner().Law()
 	if err != nil {
@@ -116,10 +115,10 @@ func newBuilder[K hashing.Key](p Params, list []K) (*Builder[K], error) {
 // most what the Params say; the caller must guarantee this. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value to the total of the key. NaN counts as 0. Totals saturate at ±2⁶¹ grid steps,
-// which is at least 2⁴⁴ times the noise or 2⁴⁴ times the limit of one value, whichever is less.
-// With Dim, keys outside [0, Dim) are ignored; with a list, keys that are not in it. Once there are
-// 2³² − 1 keys, new ones are ignored, and the guarantee ends.
+// Add adds the value to the total of the key. NaN counts as 0. Totals saturate at ±2⁶¹ grid steps.
+// This is at least the smaller of 2⁴⁴ times the noise and 2⁴⁴ times the limit of one value. With
+// Dim, keys outside [0, Dim) are ignored; with a list, keys that are not in it. Once there are 2³²
+// − 1 keys, new ones are ignored, and the guarantee ends.
 //
 // The caller bounds how far the values of neighbouring inputs differ, over all calls: the absolute
 // changes sum to at most Sensitivity. Where MaxKeys is given, at most MaxKeys keys change, by at
@@ -144,8 +143,8 @@ func (b *Builder[K]) Add(key K, value float64) {
 	private.Leave(b.secret)
 }
 
-// Grow makes room for n more keys, so that adding them does not copy the table: a hint, for those
-// who know how many to expect.
+// Grow makes room for n more keys, so that adding them does not copy the table. It is a hint, for
+// callers who know how many keys to expect.
 func (b *Builder[K]) Grow(n int) {
 	if s := private.Enter(b.secret); s != nil {
 		s.totals.Reserve(n)
@@ -180,8 +179,7 @@ func (s *state[K]) steps(value float64) int64 {
 	return int64(y)
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is
-// given.
+// Released reports whether the Builder has been released, so that Add ignores its arguments.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private vector. The Builder gives up its data; a second

@@ -16,8 +16,8 @@
 //		fmt.Println(key, value, lo, hi)
 //	}
 //
-// You say how much one user can change. The package takes the mechanism with the smallest threshold
-// and calibrates it exactly; [Params.Plan] shows all of them.
+// You say how much one user can change. The package chooses the mechanism with the smallest
+// threshold and calibrates it exactly; [Params.Plan] shows all of them.
 //
 // Use threshold/groupby for data of users, package misragries for a stream that does not fit into
 // memory, [NewListed] for public keys, and package noise for a single number.
@@ -68,10 +68,10 @@
 //
 // # Cost
 //
-// Add is one look into a hash table. Release sorts the keys and draws one number for each, about
-// 0.1 µs a key. A hidden key costs no memory in the Vector. PureLaplace draws nothing for
+// Add is one look-up in a hash table. Release sorts the keys and draws one number for each, about
+// 0.1 µs per key. A hidden key costs no memory in the Vector. PureLaplace draws nothing for
 // coordinates without a value, even if there are 2⁶⁴ − 1 of them. New takes microseconds; with
-// normal noise some milliseconds, 0.1 s at most, and microseconds again with the same Params.
+// normal noise some milliseconds, at most 0.1 s, and microseconds again with the same Params.
 //
 // # Not covered
 //

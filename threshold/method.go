@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/sparse"
 )
 
-// Method is a way to draw the release. All but DenseLaplace release a key only if its noisy
-// value reaches the threshold.
+// Method is a way to draw the release. All methods except DenseLaplace release a key only if its
+// noisy value reaches the threshold.
 type Method uint8
 
 const (
@@ -19,24 +19,24 @@ const (
 	// under every relation and has the least threshold where one user changes one or a few
 	// keys.
 	ExponentialRounding
-	// LinearRounding, for δ > 0: the same with probability v/R. With R = Δ it is the paper's
-	// Algorithm 9 (Threshold2) with its least threshold. Where values are real and MaxKeys is
-	// not given, it is never chosen by itself: the guarantee needs that what changes of a key is
-	// in one call of Add.
+	// LinearRounding, for δ > 0: as ExponentialRounding, with probability v/R. With R = Δ it is the
+	// paper's Algorithm 9 (Threshold2) with its least threshold. If values are real and MaxKeys is
+	// not given, Auto does not choose it: the guarantee needs that all that changes for a key is in
+	// one call of Add.
 	LinearRounding
 	// Laplace, for δ > 0: Laplace noise of scale Δ/ε without rounding. It needs a limit on the
 	// number of keys that one user changes: MaxKeys, or Integers.
 	Laplace
 	// Gaussian, for δ > 0 and MaxKeys: independent normal noise, the Gaussian sparse histogram
-	// mechanism (TODS Theorem 23) at its exact joint δ. It does not gain from a Sensitivity
-	// below MaxKeys·MaxValue.
+	// mechanism (TODS Theorem 23) at its exact joint δ. A Sensitivity below MaxKeys·MaxValue does
+	// not reduce its noise.
 	Gaussian
 	// CorrelatedGaussian, for δ > 0, MaxKeys and Stored, where users only add values ≥ 0
 	// (AddRemove, not Signed): normal noise of which a part is shared by all keys.
 	CorrelatedGaussian
-	// PureLaplace needs Dim: Laplace noise on all d coordinates, those without a value
-	// included, and a threshold (the paper's Algorithm 6). It is ε-private without δ. Keys
-	// without a value are released now and then: see FalseKeys.
+	// PureLaplace needs Dim: Laplace noise on all d coordinates, those without a value included,
+	// and a threshold (the paper's Algorithm 6). It is ε-private without δ. Keys without a value
+	// are sometimes released: see FalseKeys.
 	PureLaplace
 	// DenseLaplace needs Dim ≤ 2²⁶: Laplace noise on all d coordinates, all of them released
 	// (Algorithm 1), ε-private. It is chosen by default only for listed keys.

@@ -14,10 +14,10 @@ var (
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen, by the check that New makes.
+// any data is seen. The methods check the Params as New does.
 //
-// Epsilon and either Delta or Dim are required. All other fields may be 0; what that means stands
-// with each. MaxKeys decides the model: without it neighbours are vectors at an ℓ₁ distance, with
+// Epsilon and either Delta or Dim are required. All other fields may be 0; each field says what
+// that means. MaxKeys decides the model: without it neighbours are vectors at an ℓ₁ distance, with
 // it they differ in one user.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].

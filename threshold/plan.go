@@ -15,25 +15,26 @@ type Plan struct {
 	// Threshold is the least value that is released, in the units of the data: the
 	// least absolute value if Signed, −Inf for DenseLaplace.
 	Threshold float64
-	// StdDev is that of the noise of one released value, in the units of the data.
+	// StdDev is the standard deviation of the noise of one released value, in
+	// the units of the data.
 	StdDev float64
-	// Bytes is the length of the encoding where no key is shown. Each integer key
-	// adds 16.
+	// Bytes is the length of the encoding if no key is released. Each integer
+	// key adds 16.
 	Bytes int
-	// Candidates are all mechanisms with what each would need here. First come the
-	// possible ones by increasing threshold. Auto takes the first: the least
-	// threshold, not the least noise. Then come those that it takes only where
-	// there is no other: LinearRounding where its guarantee has a condition,
-	// PureLaplace and DenseLaplace where δ > 0. Impossible ones are last.
+	// Candidates are all mechanisms with what each would need here. First come
+	// the possible ones by increasing threshold. Auto takes the first: the
+	// least threshold, not the least noise. Then come those that it takes only
+	// if there is no other: LinearRounding if its guarantee has a condition,
+	// PureLaplace and DenseLaplace if δ > 0. Impossible ones are last.
 	Candidates []Candidate
 
 	law sparse.Law
 }
 
 // Plan calibrates all mechanisms. The error wraps [ErrParams], also where the Method is not
-// possible. It takes some 3 ms, most of it for CorrelatedGaussian (up to 0.1 s where ε is far from
-// 1 or δ above 1e-3, and for Gaussian 0.15 s where MaxKeys is above 10⁶ besides). What was
-// calibrated is remembered, for New and whatever asks again.
+// possible. It takes some 3 ms, most of it for CorrelatedGaussian (up to 0.1 s if ε is far from 1
+// or δ above 1e-3, and 0.15 s for Gaussian if MaxKeys is above 10⁶ as well). Calibrations are
+// cached, for New and for later calls.
 func (p Params) Plan() (Plan, error) {
 	q := p.inner()
 	law, err := q.Law()
@@ -58,7 +59,7 @@ func (p Params) Plan() (Plan, error) {
 	return plan, nil
 }
 
-// String says it in a line.
+// String says what the release will be, in one line.
 func (p Plan) String() string {
 	return fmt.Sprintf("%v, values from %.4g on, noise of a value %.4g", p.Params.Method, p.Threshold, p.StdDev)
 }

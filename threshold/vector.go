@@ -37,9 +37,9 @@ func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] { return keyed.Top(v.All(),
 // a little high. A value below R that rounding raised to R is overestimated as well.
 func (v *Vector[K]) Estimate(key K) float64 { return v.v.Estimate(key) }
 
-// Interval returns bounds that hold the true value of the key, as it is on the grid, with at least
-// the given confidence over the noise, for any one key fixed before the release, released or not.
-// NaN for a confidence outside [0, 1).
+// Interval returns bounds that contain the true value of the key, as it is on the grid, with at
+// least the given confidence over the noise. This holds for any one key fixed before the release,
+// released or not. NaN for a confidence outside [0, 1).
 //
 // Let c be the least number that the noise exceeds in absolute value with probability at most 1 −
 // confidence. For a released value o, the true one is in [o − c, o + c], and where δ > 0 it has the
@@ -66,8 +66,8 @@ func (v *Vector[K]) String() string {
 	return fmt.Sprintf("threshold.Vector: %d keys of value ≥ %.6g by %v, %v", v.Len(), v.v.Threshold(), v.v.Params().Method, v.Guarantee())
 }
 
-// AppendBinary appends the encoding of the vector to dst. The error, which wraps [ErrFormat], is
-// for a Vector that is neither released nor decoded.
+// AppendBinary appends the encoding of the vector to dst. The error wraps [ErrFormat] if the Vector
+// is neither released nor decoded.
 func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) { return v.v.AppendBinary(dst) }
 
 // MarshalBinary returns the encoding of the vector.

@@ -8,10 +8,10 @@ import (
 
 type secret = private.State[state]
 
-// Builder adds up the values of a column; where the range is learned it keeps them, in eight bytes
-// each. It holds private data: it prints nothing of it, and [Builder.Release] is the only way out,
-// apart from [Builder.AppendPrivateState], which moves it within a trusted pipeline. One goroutine
-// at a time may use it; a call panics if it sees another one at work.
+// Builder adds up the values of a column. If the range is learned, it keeps them, in eight bytes
+// each. It holds private data, which it never prints. [Builder.Release] is the only way out, apart
+// from [Builder.AppendPrivateState], which moves the data within a trusted pipeline. One goroutine
+// at a time may use it; a call panics if it detects a concurrent one.
 type Builder struct {
 	secret
 	params    Params
@@ -47,7 +47,7 @@ func New(p Params) (*Builder, error) {
 	return &Builder{private.New(s), p, p.summarised()}, nil
 }
 
-// Guarantee returns what Release promises, also after it. The zero Builder promises nothing.
+// Guarantee returns what Release promises, before and after it. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped; NaN counts as the
@@ -66,11 +66,11 @@ func (b *Builder) Add(x float64) {
 	private.Leave(b.secret)
 }
 
-// Merge adds the rows of another Builder with equal Params, exactly, and the other one gives up its
+// Merge adds the rows of another Builder with equal Params, exactly. The other one gives up its
 // data.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. Then nothing has changed.
+// was released. After an error nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
@@ -87,13 +87,12 @@ func (b *Builder) Merge(other *Builder) error {
 	})
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is
-// given.
+// Released reports whether the Builder has been released, so that Add ignores its arguments.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the statistics. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased]. Where Params.Rows is given and another number
-// of rows came, which is public then, the error wraps [ErrMismatch] and the Builder stays as it is.
+// Release returns an error that wraps [ErrReleased]. If Params.Rows is given and the number of
+// rows, then public, is another one, the error wraps [ErrMismatch] and the Builder is unchanged.
 func (b *Builder) Release() (*Summary, error) {
 	if s := private.Enter(b.secret); s != nil {
 		rows := s.rows

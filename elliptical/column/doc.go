@@ -18,7 +18,7 @@
 //
 // # Which question
 //
-//	latencies, amounts: nobody knows the largest      Epsilon or Rho alone
+//	latencies, amounts: the largest is unknown      Epsilon or Rho alone
 //	ages, scores: a public range                      Min and Max: the variance, too
 //	0 or 1, a share                                   Max: 1, Want: Mean
 //	a median, p95                                     NewQuantiles; one level has an interval
@@ -27,13 +27,14 @@
 //
 // # What an interval promises
 //
-// With Min and Max, that of the noise, for values clamped to them. Where the range is learned
-// [Summary.Interval] holds the mean of all rows if, beyond the last visible group, rows thin out at
-// least like a Pareto tail of index TailIndex (1.5): then it is proved, and it widens where the
-// visible rows suggest more. No group of fewer than about 12 rows eight octaves out at ρ = ½, 67 at
-// ε = 1, can be seen: 20 rows at 1000 among 10,000 normal ones at ε = 1 are not, and no interval
-// here holds their mean. Where too little is seen it is infinite, or [Summary.IntervalBounded] with
-// a Bound, which assumes nothing. Ask for n·ε ≥ 2000. [Quantiles.Interval] holds for all data.
+// With Min and Max an interval covers the noise, for values clamped to them. If the range is
+// learned and, beyond the last visible group, rows thin out at least like a Pareto tail of index
+// TailIndex (1.5), [Summary.Interval] contains the mean of all rows: that is proved, and it widens
+// where the visible rows suggest more. No group of fewer than about 12 rows eight octaves out at ρ
+// = ½, 67 at ε = 1, can be seen: 20 rows at 1000 among 10,000 normal ones at ε = 1 are not, and no
+// interval here contains their mean. Where too little is seen it is infinite, or
+// [Summary.IntervalBounded] with a Bound, which assumes nothing. Use n·ε ≥ 2000.
+// [Quantiles.Interval] holds for all data.
 //
 // # Accuracy
 //
@@ -57,17 +58,17 @@
 //	ages               .04, 2.1 | .09, 9      .5 % timeouts   .20, 5.9 | not seen
 //
 // Medians are off by 2 or 3 rows at ε = 1 under any range, five levels by 2 to 6; their intervals
-// reach 130 rows to either side, 1/ε of that otherwise. The chosen range keeps half octaves.
+// reach 130 rows to either side, for another ε 130/ε. The chosen range keeps half octaves.
 //
 // # Cost
 //
-// On one core of 2.5 GHz Add takes 6 ns and a Builder 512 bytes, for any number of rows; where the
-// range is learned 8 bytes a row, and with its release 1.7 times that in all, plus 0.3 ms. A
-// QuantileBuilder has a number for each cell in use, and its Add takes 12 ns. Times since 1970 and
-// the like, of a spread below 10⁻⁶ of their size, take a public origin off first: the centre has a
-// relative 10⁻⁵, and the interval is infinite.
+// On one core of 2.5 GHz Add takes 6 ns and a Builder 512 bytes, for any number of rows; if the
+// range is learned, 8 bytes per row, and with its release 1.7 times that in all, plus 0.3 ms. A
+// QuantileBuilder has one number per cell in use, and its Add takes 12 ns. From values with a
+// spread below 10⁻⁶ of their size, such as times since 1970, subtract a public origin first:
+// otherwise the centre has a relative error of 10⁻⁵, and the interval is infinite.
 //
-// Not covered: the sampling of the rows, timing, and whoever reads the memory of the process.
+// Not covered: the sampling of the rows, timing, and anyone who reads the memory of the process.
 // Sources: Fejér (1932), Fieller (1954), Kaplan, Schnapp, Stemmer (ICML 2022). The ℓ₁ ball of
 // moments, the chain that learns a range and its intervals are this library's own.
 package column

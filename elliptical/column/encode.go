@@ -50,8 +50,8 @@ func (p *Params) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the Summary to dst. The error, which wraps [ErrFormat], is
-// for a Summary that is neither released nor decoded.
+// AppendBinary appends the encoding of the Summary to dst. The error wraps [ErrFormat] if the
+// Summary is neither released nor decoded.
 func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
 		return dst, fault.Format("column", "a Summary that was not released has no encoding")

@@ -10,9 +10,9 @@ import (
 // rounding bounds the error of one row's value, in units of t: half a step of the grid.
 const rounding = 0.5 / half
 
-// Interval returns the numbers that the noise of the release leaves for a statistic of the clamped
-// values, at the given confidence in [0, 1); NaN for other arguments and for what is not released.
-// It says nothing of what clamping did, nor of the sampling of the rows.
+// Interval returns the range of numbers that the noise of the release leaves possible for a
+// statistic of the clamped values, at the given confidence in [0, 1). NaN for other arguments and
+// for what is not released. It does not cover what clamping did, nor the sampling of the rows.
 //
 //	Count, Sum   the released number ± the quantile of its noise; of Count no end is below 0
 //	Mean         all m with |Σx − m·n| ≤ the quantile of the noise in that difference, n and Σx as
@@ -22,10 +22,10 @@ const rounding = 0.5 / half
 //	             1 − confidence goes to each, which is conservative
 //	StdDev       its square roots
 //
-// Where the range is learned, the interval of Sum and Mean is of all values, those beyond the range
-// too: see interval_learned.go.
+// If the range is learned, the interval of Sum and Mean is for all values, also those beyond the
+// range: see interval_learned.go.
 //
-// The interval holds the released number, except for a Count below 0. For Mean and Variance that
+// The interval contains the released number, except for a Count below 0. For Mean and Variance that
 // makes it wider where noise has left no rows between the ends of the range (see [Summary.Value]).
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	if !s.has(of) || !limits.Confidence(confidence) {

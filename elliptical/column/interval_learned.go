@@ -99,11 +99,12 @@ func (s *Summary) askable(of Statistic, confidence float64) bool {
 	return s.has(of) && limits.Confidence(confidence)
 }
 
-// IntervalTail is Interval where the range is learned, for the data of which this is true: beyond
-// the last visible group of rows, on either side, at most m/(1−r) rows lie, and of these at most r
-// beyond each half octave further, r = 2^{−index/2}, m what noise may hide in the next bin. It is
-// proved, and says nothing where that fails. The index is in [1.01, 64]; NaN for others. Where the
-// range is given it is [Summary.Interval].
+// IntervalTail is Interval for a learned range, under an assumption on the data. Beyond the last
+// visible group of rows, on either side, there are at most m/(1−r) rows, and each further half
+// octave leaves at most a fraction r of them, with r = 2^{−index/2} and m what noise may hide in
+// the next bin. Under this assumption the interval is proved; without it, it says nothing. The
+// index must be in [1.01, 64]; NaN for others. If the range is given, IntervalTail is
+// [Summary.Interval].
 func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi float64) {
 	switch {
 	case !s.askable(of, confidence) || !(index >= minIndex && index <= maxIndex):
@@ -115,8 +116,8 @@ func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi 
 }
 
 // IntervalBounded is Interval for all data: values clamped to [Min, Max], or up to the Bound in
-// absolute value. Where the range is learned it is as wide as some rows at the Bound make it, and
-// infinite where no Bound is given.
+// absolute value. If the range is learned, it is as wide as some rows at the Bound make it, and
+// infinite without a Bound.
 func (s *Summary) IntervalBounded(of Statistic, confidence float64) (lo, hi float64) {
 	switch {
 	case !s.askable(of, confidence):

@@ -65,21 +65,22 @@ type Params struct {
 	// Builder with another number refuses to release. 0 takes the Builder's own
 	// number, and publishes it. Under AddRemove it must be 0.
 	Rows int
-	// Want is what a Summary has: 0 all five statistics; Mean Count, Sum and
-	// Mean, with less noise, and 0 means Mean where the range is learned; Sum
-	// or Count that number alone, with the least (under Replace, where the
-	// count is public, Sum is as Mean, and Count is refused). For Count, Min
-	// and Max must be 0, for Sum they must not.
+	// Want says what a Summary has. 0 is all five statistics, or Mean if the
+	// range is learned. Mean is Count, Sum and Mean, with less noise. Sum or
+	// Count is that number alone, with the least noise. (Under Replace, where
+	// the count is public, Sum is like Mean, and Count is refused.) Count needs
+	// Min and Max of 0, and Sum needs a range.
 	Want Statistic
 	// Resolution is, for quantiles, the least difference that matters: a value
-	// counts as the next of Min, Min + Resolution, …, at most 2³⁰ of them, and
-	// so is what is released. With 0 steps are some millionths of a value, down
-	// to 2⁻³⁰ of the range: a range that is far too wide then costs nothing.
+	// counts as the nearest of Min, Min + Resolution, …, at most 2³⁰ of them,
+	// and so does what is released. With 0, steps are some millionths of a
+	// value, down to 2⁻³⁰ of the range: a range that is far too wide then costs
+	// nothing.
 	Resolution float64
 	// TailIndex says what intervals assume where the range is learned: beyond
 	// the last group of rows that can be seen, rows thin out at least like a
-	// Pareto tail of this index, in [1.01, 64]. 0 is 1.5; 3 is narrower, and
-	// asks more.
+	// Pareto tail of this index, in [1.01, 64]. 0 is 1.5. With 3 intervals are
+	// narrower, and assume more.
 	TailIndex float64
 	// Bound is, without Min and Max, an upper bound on the absolute values, in
 	// [2⁻¹⁰⁰, 2²⁰⁰]. Larger ones are clamped to it, and distances below 2⁻⁹⁶ of it
@@ -249,9 +250,9 @@ func (p Params) validateRange(learns bool) error {
 	return nil
 }
 
-// Guarantee returns what a release of these Params promises for one row, of a [Summary] and of
-// quantiles: where there are both, the accountant knows more of either by the Guarantee of its
-// Builder. Invalid Params promise nothing.
+// Guarantee returns what a release of these Params promises for one row, for a [Summary] and for
+// quantiles. If you release both, the Guarantee of each Builder tells the accountant more. Invalid
+// Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	q := quantileParams{Params: p, Levels: [maxLevels]float64{0.5}}.normal()

@@ -14,7 +14,7 @@ type Plan struct {
 	Bytes  int    // of the encoding
 }
 
-// Plan returns what a [Summary] will be. Of quantiles [Quantiles.RankInterval] is the same for all
+// Plan returns what a [Summary] will be. For quantiles [Quantiles.RankInterval] is the same for all
 // data. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	s, err := p.planned()
@@ -42,9 +42,9 @@ func (p Params) planned() (*Summary, error) {
 }
 
 // StdErr returns the standard error that the noise gives to a statistic of that many rows, to first
-// order in noise over rows, for the values in [Min, Max] for which it is largest; that of StdDev
-// for values half of which are at either end. NaN for what is not released, and where the range is
-// learned for what depends on it.
+// order in noise over rows, for the values in [Min, Max] for which it is largest. For StdDev it is
+// that of values half of which are at either end. NaN for what is not released and, if the range is
+// learned, for what depends on the range.
 func (p Plan) StdErr(of Statistic, rows float64) float64 {
 	s, err := p.Params.planned()
 	if err != nil || !s.has(of) || !(rows >= 0) || s.params.learns() && of != Count {

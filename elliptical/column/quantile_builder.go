@@ -13,9 +13,9 @@ import (
 type quantileSecret = private.State[counts]
 
 // QuantileBuilder counts the values of a column, by cells of a public axis: its memory grows with
-// the cells in use, not with the rows. It holds private data: it prints nothing of it, and
+// the cells in use, not with the rows. It holds private data, which it never prints.
 // [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call panics
-// if it sees another one at work.
+// if it detects a concurrent one.
 type QuantileBuilder struct {
 	quantileSecret
 	params    quantileParams
@@ -30,9 +30,9 @@ type counts struct {
 }
 
 // NewQuantiles returns an empty QuantileBuilder of up to 32 levels in (0, 1), ascending: 0.5 is the
-// median. One level has an interval in the units of the data, for a third of the budget; of
-// several, each doubling of their number costs as much again. Min and Max may be 0, and all finite
-// values within ±Bound count then. The error wraps [ErrParams].
+// median. One level has an interval in the units of the data, for a third of the budget. With
+// several levels, each doubling of their number costs as much again. Min and Max may be 0; then all
+// finite values within ±Bound count. The error wraps [ErrParams].
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
@@ -43,7 +43,7 @@ func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 	return &QuantileBuilder{private.New(counts{map[int64]int64{}, q.axis(), q}), q, q.promise()}, nil
 }
 
-// Guarantee returns what Release promises, also after it. The zero QuantileBuilder promises
+// Guarantee returns what Release promises, before and after it. The zero QuantileBuilder promises
 // nothing.
 func (b *QuantileBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
@@ -58,11 +58,11 @@ func (b *QuantileBuilder) Add(x float64) {
 	private.Leave(b.quantileSecret)
 }
 
-// Merge adds the rows of another QuantileBuilder with equal Params and levels, exactly, and the
-// other one gives up its data.
+// Merge adds the rows of another QuantileBuilder with equal Params and levels, exactly. The other
+// one gives up its data.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. Then nothing has changed.
+// was released. After an error nothing has changed.
 func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
 	if other == nil {
 		other = new(QuantileBuilder)
@@ -78,8 +78,8 @@ func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
 	})
 }
 
-// Released reports whether the QuantileBuilder has been released, and Add therefore ignores what it
-// is given.
+// Released reports whether the QuantileBuilder has been released, so that Add ignores its
+// arguments.
 func (b *QuantileBuilder) Released() bool { return private.Released(b.quantileSecret) }
 
 // Release spends the budget and returns the quantiles. The QuantileBuilder gives up its data; a

@@ -46,8 +46,8 @@ func (q *Quantiles) listed() (fields []wire.Field) {
 	return fields
 }
 
-// AppendBinary appends the encoding of the Quantiles to dst. The error, which wraps [ErrFormat], is
-// for Quantiles that are neither released nor decoded.
+// AppendBinary appends the encoding of the Quantiles to dst. The error wraps [ErrFormat] if the
+// Quantiles are neither released nor decoded.
 func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	if !q.valid() {
 		return dst, fault.Format("column", "Quantiles that were not released have no encoding")

@@ -66,9 +66,9 @@ func (q *Quantiles) Quantile(level float64) float64 {
 
 // Interval returns values between which the quantile of the clamped values lies with the given
 // confidence in [0, 1), for all data; with the level·n-th value, where level·n is an integer, the
-// next one. (The level is taken as a multiple of 2⁻²⁴.) It holds Quantile(level). It was chosen at
-// the release, for a confidence of .99, and is the same for all smaller ones; for larger ones it is
-// the whole axis. NaN where more than one level was released, and for other arguments.
+// next one. (The level is taken as a multiple of 2⁻²⁴.) It contains Quantile(level). It was chosen
+// at the release, for a confidence of .99, and is the same for all smaller ones; for larger ones it
+// is the whole axis. NaN if more than one level was released, and for other arguments.
 //
 // The ends are two choices of their own, of ranks e rows less and more, with e such that the rank
 // of either is off by at most e − 1, except with probability .005 (see [rank.Part.Off]; for the
@@ -88,14 +88,14 @@ func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 // RankInterval returns by how many rows, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(level) is off,
 // at most, with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the
 // number of rows in cells of the axis before that of the quantile, and at most that of the rows up
-// to it. Of the rows in its cell, those within half of a Resolution or some millionths of the
-// value, it says nothing. NaN for other arguments.
+// to it. It says nothing about the rows in that cell, which are within half of a Resolution or some
+// millionths of the value. NaN for other arguments.
 //
-// It holds for all data and is the same before any are seen, so that it is wide: typical errors are
-// a tenth of it. In each of the r rounds that lead to the level one place at least has the wanted
-// rank (see [rank.Part.Off]); the confidence is divided by r, and the bounds of the rounds add up,
-// with one row for each place that cuts the rows. (That two of k rows of one cell share such a
-// place, of probability k·2⁻³², is left out.)
+// It holds for all data, is known before any are seen, and so is wide: typical errors are a tenth
+// of it. In each of the r rounds that lead to the level at least one place has the wanted rank (see
+// [rank.Part.Off]); the confidence is divided by r, and the bounds of the rounds add up, with one
+// row for each place that cuts the rows. (That two of k rows of one cell share such a place, of
+// probability k·2⁻³², is left out.)
 func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
 	at := q.index(level)
 	if at < 0 || !limits.Confidence(confidence) {

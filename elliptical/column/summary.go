@@ -9,7 +9,7 @@ import (
 )
 
 // Summary is a released column: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing and costs no budget. Its methods answer NaN on the zero Summary, and
+// computes is post-processing and costs no budget. Its methods return NaN on the zero Summary, and
 // for what its Params do not release.
 type Summary struct {
 	params Params
@@ -129,9 +129,9 @@ func (s *Summary) moments() (mean, square float64) {
 }
 
 // StdErr returns the standard error that the noise gives to a statistic, to first order in noise
-// over rows, at the released numbers: without that of clamping or sampling, but with that of what a
-// learned range adds back. +Inf for Mean, Variance
-// and StdDev where the noise leaves no rows, and for StdDev where it leaves no variance.
+// over rows, at the released numbers. It excludes the errors of clamping and sampling, and includes
+// the error of what a learned range adds back. +Inf for Mean, Variance and StdDev if the noise
+// leaves no rows, and for StdDev if it leaves no variance.
 func (s *Summary) StdErr(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()
@@ -178,8 +178,8 @@ func (s *Summary) deviation(f form) float64 {
 //	Variance  the mean of (x − Mean)² over the clamped values, between 0 and (Max − Min)²/4
 //	StdDev    its square root
 //
-// Where all five are released, noise that says that fewer than no rows are between the ends of the
-// range is left out of the last three. NaN for what is not released.
+// If all five are released, the last three leave out noise that says that the number of rows
+// between the ends of the range is negative. NaN for what is not released.
 func (s *Summary) Value(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()

@@ -10,10 +10,10 @@ import (
 
 type secret[K hashing.Key] = private.State[state[K]]
 
-// Builder counts a stream that goes on, and releases a part of the series at the end of each step.
-// It holds private data: it prints nothing of it, and [Builder.Step] is the only way out, apart
-// from [Builder.AppendPrivateState], which is for the service's own store. One goroutine at a time
-// may use it; a call panics if it sees another one at work.
+// Builder counts a continuing stream, and releases a part of the series at the end of each step. It
+// holds private data, which it never prints. [Builder.Step] is the only way out, apart from
+// [Builder.AppendPrivateState], which is for the service's own store. One goroutine at a time may
+// use it; a call panics if it detects a concurrent one.
 type Builder[K hashing.Key] struct {
 	secret[K]
 	params  Params
@@ -104,12 +104,12 @@ func (s *state[K]) index() {
 // Params returns the parameters, with all defaults filled in.
 func (b *Builder[K]) Params() Params { return b.params }
 
-// Guarantee returns what all Slices together promise, those of all future steps included: a ledger
+// Guarantee returns what all Slices together promise, including those of all future steps: a ledger
 // spends it once, when the series begins. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
-// Released reports whether the Builder was not made by New, and therefore ignores what it is given.
-// Steps can be released without end.
+// Released reports whether this is the zero Builder, which ignores its arguments. A Builder made by
+// New is never released, whatever the number of its steps.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Add counts one element of the open step: O(1), without allocation for a known key. With
@@ -117,7 +117,7 @@ func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 // is copied, so it may be part of a large buffer; with Counters the sketches keep it as it is.
 func (b *Builder[K]) Add(key K) { b.AddN(key, 1) }
 
-// AddN counts n elements of one key, none where n is negative, as n calls of Add do. The time does
+// AddN counts n elements of one key, as n calls of Add do, and none if n is negative. The time does
 // not depend on n, except for keys that a sketch counts. A count saturates at 2⁵² in each node.
 func (b *Builder[K]) AddN(key K, n int) {
 	if b.params.MaxElements > 0 {
@@ -134,18 +134,18 @@ func (b *Builder[K]) AddN(key K, n int) {
 	private.Leave(b.secret)
 }
 
-// AddFor counts elements of one user in the open step, one for each of the keys, and returns how
-// many of them count: a PRIVATE number, exact, for the caller's own eyes. A user may be given many
-// times.
+// AddFor counts elements of one user in the open step, one for each of the keys. It returns how
+// many of them count: an exact and PRIVATE number, for the caller's own eyes. It may be called many
+// times for one user.
 //
-// With MaxElements = m every user has Burst tokens at first. An element counts if there is one, and
-// takes it, in the order of the keys; m tokens come back one by one in the longest of the Spans, up
-// to Burst. So a user whose elements come evenly, at most m in that span, loses none; a user with
-// more loses the rest; and at most Burst count at once. Without MaxElements all elements count.
-// With Dim, others than its keys take no token.
+// With MaxElements = m every user starts with Burst tokens. In the order of the keys, each element
+// takes a token if there is one; only elements that take one count. In the longest of the Spans m
+// tokens come back, one by one, up to Burst. So a user whose elements come evenly, at most m in
+// that span, loses none; a user with more loses the rest; and at most Burst count at once. Without
+// MaxElements all elements count. With Dim, keys outside of Dim take no token.
 //
-// The user's name is private, and is forgotten some time after the tokens are complete again. It
-// must always be the same: a person with two names is two users.
+// The user's name is private, and is forgotten some time after the tokens are complete again. A
+// user must always have the same name: a person with two names is two users.
 func (b *Builder[K]) AddFor(user string, keys []K) (counted int) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -20,18 +20,18 @@
 //
 // All Slices together, future ones included, are (ε, δ)-private for one element of the stream. With
 // MaxElements = m a user has tokens: m come in 168 steps, Burst are kept at most, and an element
-// takes one or does not count. Estimates and intervals are of the elements that count, which is
-// less than came where users bring more. Noise is scaled to 2·Burst + m elements: removing a week
-// of one user removes at most Burst + m counted elements, and lets at most Burst later ones count.
-// The actions of a user over k times 168 steps have (k + 1)/2 times ε.
+// takes one or does not count. Estimates and intervals are of the elements that count: fewer than
+// came, if users bring more. Noise is scaled to 2·Burst + m elements: removing a week of one user
+// removes at most Burst + m counted elements, and lets at most Burst later ones count. The actions
+// of a user over k times 168 steps have (k + 1)/2 times ε.
 //
 // # How
 //
 // A key that was released is public and known from then on: its count is published in every step,
 // also below a threshold and at zero, and again in nodes of 4, 24 and 168 steps, each with discrete
 // Laplace noise at ε/4. An element of a known key meets one node of each span, whatever the number
-// of steps. Elements of other keys are counted apart: at the end of each 1, 24 and 168 steps a key
-// is shown where a third of (ε, δ) allows it. The two kinds share no element, so each has all of
+// of steps. Elements of other keys are counted separately: at the end of each 1, 24 and 168 steps a
+// key is shown if a third of (ε, δ) allows it. The two kinds share no element, so each has all of
 // (ε, δ): see series_proof.md.
 //
 // A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
@@ -41,26 +41,26 @@
 // # Accuracy
 //
 // Standard errors of a known key ([Plan.StdErr]) in counts, and half the width of a 95 % interval
-// at the worst place. Another ε has about 1/ε times these. They do not grow with the number of
-// steps before:
+// at the worst place. For another ε multiply them by about 1/ε. They do not grow with the number of
+// earlier steps:
 //
 //	window of steps          1     24    168    720
 //	ε = 1                  5.5   12.7   16.4   18.9
 //	interval                12     34     44     51
 //
-// A key is shown that has about 45 elements in one of three discovery spans, at δ = 1e-6
+// A key with about 45 elements in one of three discovery spans is shown, at δ = 1e-6
 // ([Plan].Threshold). Counts from before a key was known are less exact. Sums of independent
 // releases of each step have 5 to 100 times the error from 24 steps on (examples/figures).
 //
 // # Cost
 //
 // Add takes 50 ns for a known key; for a thousand of them Step takes 0.1 ms, a Window of 720 steps
-// 3 ms. Exact counts of unknown keys take some 150 bytes a key until the longest discovery span
-// ends; with Counters there are three sketches instead. A Slice has 2.3 integers a known key.
+// 3 ms. Exact counts of unknown keys take some 150 bytes per key until the longest discovery span
+// ends; with Counters there are three sketches instead. A Slice has 2.3 integers per known key.
 //
 // # The store, and crashes
 //
-// Noise of a node must be drawn once: two draws of the same node tell more than is promised. So
+// Noise of a node must be drawn once: two draws of the same node reveal more than is promised. So
 //
 //  1. slice := Step(), and state := AppendPrivateState();
 //  2. write both in one atomic record, and sync it;

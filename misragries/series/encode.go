@@ -61,8 +61,8 @@ func (p *Params) fields() []wire.Field {
 		wire.Int(&p.Retire, maxRetire), wire.Int(&p.MaxElements, maxElements), wire.Int(&p.Burst, maxElements))
 }
 
-// AppendBinary appends the encoding of the Slice to dst. The error, which wraps [ErrFormat], is for
-// a Slice that was neither released nor decoded.
+// AppendBinary appends the encoding of the Slice to dst. The error wraps [ErrFormat] if the Slice
+// was neither released nor decoded.
 func (r *Slice[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if !r.valid() {
 		return dst, fault.Format("series", "a Slice that was not released has no encoding")

@@ -9,10 +9,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// Interval returns bounds that hold the number of elements of the key in the window that count,
-// with at least the given confidence, over the noise, for any one key and window fixed beforehand,
-// known or not. With MaxElements that may be less than came, see [Builder.AddFor], and a key
-// outside of Dim does not count: 0 and 0. NaN for a confidence outside [0, 1).
+// Interval returns bounds that contain the number of counted elements of the key in the window,
+// with at least the given confidence over the noise, for any one key and window fixed beforehand,
+// known or not. With MaxElements fewer elements may count than came, see [Builder.AddFor]. A key
+// outside of Dim does not count: its bounds are 0 and 0. NaN for a confidence outside [0, 1).
 //
 // For steps in which the key is known, the bounds are those of a sum of a few published counts, by
 // the exact quantile of its noise. For other steps they are what the discovery nodes leave

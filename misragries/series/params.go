@@ -21,8 +21,8 @@ const (
 
 // Params are the public numbers of a series of releases. They are comparable.
 //
-// Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be 0; what
-// that means stands with each.
+// Epsilon and Delta are required, or Dim instead of Delta. All other fields may be 0; each field
+// says what that means.
 type Params struct {
 	// Epsilon is ε of the whole series, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
@@ -34,19 +34,19 @@ type Params struct {
 	Spans [8]int
 	// Discovery are the lengths of the nodes that show unknown keys, as Spans
 	// except that the first may be above 1. All 0 stands for 1, 24, 168. Short
-	// ones find keys soon, and each one more raises the threshold of all.
+	// ones find keys soon. Each additional one raises the threshold of all.
 	Discovery [8]int
-	// Counters is 0 to count unknown keys exactly, in memory that grows with the
-	// number of different ones in the longest discovery span; else it is k, in
-	// [1, 2²⁸], of the Misra-Gries sketch that counts them in each span.
+	// Counters is 0 to count unknown keys exactly, in memory that grows with
+	// the number of distinct ones in the longest discovery span. Else it is k,
+	// in [1, 2²⁸], of the Misra-Gries sketch that counts them in each span.
 	Counters int
 	// Dim, at most 2²⁰, is the number of possible keys if it is above 0: the
 	// integers 0 to Dim−1 are all known from the first step on, and others are
 	// ignored. Then Delta, Discovery, Counters, MaxKnown and Retire are 0.
 	Dim int
-	// MaxKnown is the most keys that are known at a time, at most 2²⁴. If there
-	// are more, those with the largest published count per step stay. 0 stands for
-	// 2¹⁶.
+	// MaxKnown is the largest number of keys that are known at a time, at most
+	// 2²⁴. If there are more, those with the largest published count per step
+	// stay. 0 stands for 2¹⁶.
 	MaxKnown int
 	// Retire is the published count, at most 2³⁰, below which a known key is
 	// forgotten at the end of one of the longest Spans. 0 forgets none.
@@ -107,7 +107,7 @@ func (p Params) validate() error {
 	case p.Dim > 0:
 		return p.validateFixed()
 	case p.Delta == 0:
-		return bad("Delta", p.Delta, "a number in [1e-300, 1), or Dim, without which keys are shown at δ > 0 only")
+		return bad("Delta", p.Delta, "a number in [1e-300, 1), or Dim: unknown keys are shown only with δ > 0")
 	case !nested(p.Discovery):
 		return bad("Discovery", p.Discovery, "lengths up to 2²⁰, each a multiple of the one before, then 0")
 	case p.Counters < 0 || p.Counters > maxCounters:

@@ -11,8 +11,8 @@ type Plan struct {
 	// StdDev is the standard deviation of the noise of one published count of a
 	// known key.
 	StdDev float64
-	// Threshold is the noisy count in a discovery span from which on an unknown
-	// key is shown; 0 with Dim, where all keys are known.
+	// Threshold is the least noisy count in a discovery span with which an
+	// unknown key is shown; 0 with Dim, where all keys are known.
 	Threshold float64
 }
 
@@ -57,7 +57,7 @@ func (p Plan) StdErr(steps int) float64 {
 	return math.Sqrt(sum/float64(n)) * p.StdDev
 }
 
-// String tells the noise of a step, of a day and of a week of steps, and the threshold.
+// String says the noise of a step, of a day and of a week of steps, and the threshold.
 func (p Plan) String() string {
 	text := fmt.Sprintf("standard errors %.3g, %.3g and %.3g for 1, 24 and 168 steps", p.StdErr(1), p.StdErr(24), p.StdErr(168))
 	if p.Threshold > 0 {

@@ -22,7 +22,7 @@ const privateVersion = 3
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // keys, exact counts and the names of users, protected by nothing. It is for a store as trusted as
-// this machine, which must be read by nobody who may not read the stream itself.
+// this machine. Nobody may read that store who may not read the stream itself.
 //
 // The order is: Step, write the Slice and this state in one atomic record, publish the Slice. After
 // a crash: read the last record, publish its Slice once more, and restore its state. Elements of
@@ -77,8 +77,8 @@ func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
 // gave. published is the number of steps whose Slices have been published: [Timeline.Len] of all of
-// them. A state behind that, of an old backup, is refused, as it would draw noise anew for nodes
-// that are public already: then begin a new series, and spend its guarantee as well.
+// them. A state behind that, from an old backup, is refused, as it would draw new noise for nodes
+// that are already public. Then begin a new series, and spend its guarantee as well.
 //
 // The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params or is behind what
 // is published or what this Builder has stepped through, or [ErrFormat]; the Builder is then
@@ -129,7 +129,7 @@ func (s *state[K]) restorePrivate(data []byte, published int) error {
 	defer private.Leave(fresh.secret)
 	for j, data := range sketches {
 		if err := made.sketches[j].RestorePrivateState(data); err != nil {
-			return fault.Format("series", "a sketch that is none")
+			return fault.Format("series", "an invalid sketch")
 		}
 	}
 	s.steps, s.known, s.unknown, s.sketches, s.users = steps, known, unknown, made.sketches, users

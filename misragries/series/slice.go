@@ -70,9 +70,9 @@ func (r *Slice[K]) Estimate(key K) float64 {
 	return float64(r.values[0][i])
 }
 
-// Interval returns bounds that hold the number of elements of the key in the step that count, with
-// at least the given confidence, over the noise: see [Window.Interval]. 0 and +Inf for a key that
-// was not known, 0 and 0 for one outside of Dim, and NaN for a confidence outside [0, 1).
+// Interval returns bounds that contain the number of counted elements of the key in the step, with
+// at least the given confidence over the noise: see [Window.Interval]. They are 0 and +Inf for a
+// key that was not known, 0 and 0 for one outside of Dim, and NaN for a confidence outside [0, 1).
 func (r *Slice[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !r.valid() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()

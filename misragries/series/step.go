@@ -13,9 +13,9 @@ import (
 )
 
 // Step closes the open step, opens the next one, and returns what is released at its end. What ends
-// with it is drawn once: a Slice that is lost cannot be had again, and must not be made again from
-// an older state of the Builder. So write the Slice and [Builder.AppendPrivateState] in one atomic
-// record, and publish the Slice then: see the documentation of the package.
+// with it is drawn once: a lost Slice cannot be had again, and must not be made again from an older
+// state of the Builder. So write the Slice and [Builder.AppendPrivateState] in one atomic record,
+// then publish the Slice: see the documentation of the package.
 //
 // The error wraps [ErrReleased] for the zero Builder, and after 2³¹ − 1 steps.
 func (b *Builder[K]) Step() (*Slice[K], error) {

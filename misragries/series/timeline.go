@@ -12,7 +12,7 @@ import (
 
 // Timeline joins Slices, in order, and answers for any window of their steps. It holds public data
 // only: all that it does is post-processing, costs no budget, and may be done any number of times.
-// Several goroutines may ask at the same time, but none while another one calls Append or Forget.
+// Several goroutines may read it at the same time, but not while one calls Append or Forget.
 type Timeline[K hashing.Key] struct {
 	params   Params
 	law      calibration
@@ -81,7 +81,7 @@ func (t *Timeline[K]) Len() int { return t.steps }
 
 // Append adds the Slice of the next step. The first Slice may be of any step, and windows cannot
 // begin before it. The error wraps [ErrMismatch] for a gap, a repetition, other Params, or known
-// keys that do not continue those of the last Slice; nothing has changed then.
+// keys that do not continue those of the last Slice. After an error nothing has changed.
 func (t *Timeline[K]) Append(s *Slice[K]) error {
 	if !s.valid() || t.params.Spans[0] == 0 {
 		return fmt.Errorf("series: Append: the Slice or the Timeline is a zero value: %w", fault.ErrMismatch)
@@ -170,7 +170,8 @@ func (t *Timeline[K]) fit(e *episode, from, to int) fit {
 }
 
 // Forget drops all nodes of the longest span that end before the given step. Windows that begin at
-// that step or later do not need them, so memory stays flat where a service asks for no older ones.
+// that step or later do not need them, so memory stays constant if a service asks for no older
+// windows.
 func (t *Timeline[K]) Forget(before int) {
 	if t.params.Spans[0] == 0 {
 		return

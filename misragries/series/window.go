@@ -37,8 +37,8 @@ type record[K hashing.Key] struct {
 // span is a stretch of steps.
 type span struct{ from, to int }
 
-// Window returns what is known of the steps from, …, to − 1, which may be any that the Timeline
-// has, any number of times. The error wraps [ErrParams] unless First ≤ from < to ≤ Len.
+// Window returns what is known about the steps from, …, to − 1, which may be any steps of the
+// Timeline, any number of times. The error wraps [ErrParams] unless First ≤ from < to ≤ Len.
 func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 	switch {
 	case !(from >= t.first && from < t.steps):
@@ -143,7 +143,7 @@ func (w *Window[K]) Len() int { return len(w.records) }
 
 // Estimate returns the estimated count of the key in the window, 0 for one that was not known or
 // found in it. For steps in which the key is known it is the least-squares estimate from all
-// published counts: without bias, of standard error [Plan.StdErr], and possibly negative. For the
+// published counts: unbiased, with standard error [Plan.StdErr], and possibly negative. For the
 // steps before, it is what the discovery nodes have shown; a node that overlaps the beginning of
 // the window is shared out evenly over its steps.
 func (w *Window[K]) Estimate(key K) float64 { return w.find(key).estimate }
