@@ -40,11 +40,55 @@ func TestDirect(t *testing.T) {
 			positive, negative := p.shape.bothSides(cells)
 			require.Equal(t, p.shape.inUnits(d.median(positive, negative, d.list.find(scatter(i)), d.odds)), p.Estimate(scatter(i)), "%+v", q)
 		}
+		inBatches(t, p)
 	}
 	for _, f := range []func(p *Params){func(p *Params) { p.Independent = true }, func(p *Params) { p.Levels, p.Columns = 2, 13 }} {
 		q := only
 		f(&q)
-		require.Nil(t, released(t, q, nil).decoder.direct)
+		p := released(t, q, nil)
+		require.Nil(t, p.decoder.direct)
+		inBatches(t, p)
+	}
+	inBatches(t, new(Projection))
+	only.Dim = math.MaxUint64
+	inBatches(t, released(t, only, nil))
+}
+
+// inBatches requires the same estimates one by one, twice, and in batches of all lengths, also of a
+// decoded copy and under another prior: what one has computed of listed entries serves the others.
+func inBatches(t *testing.T, p *Projection) {
+	t.Helper()
+	other, err := p.WithPrior(Prior{Zero: 0.9})
+	require.NoError(t, err)
+	bits := func(values ...float64) (b []uint64) {
+		for _, v := range values {
+			b = append(b, math.Float64bits(v))
+		}
+		return b
+	}
+	for _, p := range []*Projection{p, other} {
+		for n := range 130 {
+			indices, dst := []uint64{0, math.MaxUint64}, []float64{1, 2, 3}
+			for i := range n {
+				indices = append(indices, scatter(i*7%600))
+			}
+			one := make([]float64, len(indices))
+			for i, index := range indices {
+				one[i] = p.Estimate(index)
+			}
+			require.Equal(t, bits(one...), bits(p.Estimates(indices, dst)...), "%d", n)
+		}
+		require.Empty(t, p.Estimates(nil, nil))
+	}
+	if p.decoder == nil {
+		return
+	}
+	data, err := p.MarshalBinary()
+	require.NoError(t, err)
+	copied := new(Projection)
+	require.NoError(t, copied.UnmarshalBinary(data))
+	for i := range 600 {
+		require.Equal(t, bits(p.Estimate(scatter(i))), bits(copied.Estimate(scatter(i))))
 	}
 }
 

@@ -31,6 +31,23 @@ func Example() {
 	// with an interval of less than 100: true
 }
 
+// A batch reads the table for many indices at once.
+func ExampleProjection_Estimates() {
+	builder, err := alp.New(alp.Params{Epsilon: 1, Delta: 1e-9, Sparsity: 1000, Integers: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	builder.Add(42, 100_000)
+	released, err := builder.Release()
+	if err != nil {
+		log.Fatal(err)
+	}
+	estimates := released.Estimates([]uint64{42, 43}, nil)
+	fmt.Println(len(estimates), math.Abs(estimates[0]-100_000) < 50)
+	// Output:
+	// 2 true
+}
+
 // What is chosen where only the guarantee and the number of entries are stated.
 func ExampleParams_Plan() {
 	plan, err := alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1000}.Plan()

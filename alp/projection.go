@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
+	"sync/atomic"
 
 	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -56,7 +58,7 @@ const fewColumns = 64
 //
 // It does not allocate, unless there are more than 64 columns. Where the cells of an index have 12
 // bits together or fewer, it is one look into the table and one into a table of the estimates of
-// all outputs.
+// all outputs. Listed entries whose cells count, too, take about a microsecond the first time.
 func (p *Projection) Estimate(index uint64) float64 {
 	d := p.decoder
 	if d == nil {
@@ -65,11 +67,43 @@ func (p *Projection) Estimate(index uint64) float64 {
 	if dim := p.shape.params.Dim; dim > 0 && index >= dim {
 		return 0
 	}
-	value := d.list.find(index)
-	if value == 0 && d.direct != nil {
+	if at := p.keys.Place(index); at >= 0 {
+		return p.estimateListed(index, at)
+	}
+	if d.direct != nil {
 		return d.direct.estimates[d.direct.key(index)]
 	}
-	return p.estimate(index, value)
+	return p.estimate(index, 0)
+}
+
+// Estimates sets dst[i] to Estimate(indices[i]) and returns dst, in memory of its own if dst is too
+// short. In tables beyond the caches it takes about half of the time, as it reads for many indices
+// at once. [Projection.EstimateAll] is more exact, and hundreds of times as slow.
+func (p *Projection) Estimates(indices []uint64, dst []float64) []float64 {
+	dst = slices.Grow(dst[:0], len(indices))[:len(indices)]
+	for i := 0; i < len(indices); i += directory.Batch {
+		part := indices[i:min(i+directory.Batch, len(indices))]
+		if p.decoder == nil || p.decoder.direct == nil || p.shape.params.Dim > 0 {
+			for k, index := range part {
+				dst[i+k] = p.Estimate(index)
+			}
+		} else {
+			p.decoder.direct.estimate(p, part, dst[i:])
+		}
+	}
+	return dst
+}
+
+// estimateListed is Estimate for a listed index and its place among the keys. No prior changes what
+// it returns, so it is computed once.
+func (p *Projection) estimateListed(index uint64, at int) float64 {
+	slot := p.keys.At(at)
+	known := atomic.LoadUint64(&slot.Known)
+	if known == 0 {
+		known = math.Float64bits(p.estimate(index, slot.Value))
+		atomic.StoreUint64(&slot.Known, known)
+	}
+	return math.Float64frombits(known)
 }
 
 // estimate is Estimate for an index within Dim and its value in the list.
@@ -167,8 +201,9 @@ func (p *Projection) Prior() Prior {
 type packed struct {
 	cells     uint64
 	valueBits uint64
-	// lines are a cache line each: how many values precede it, and the bits of
-	// lineCells cells
+	// lines are a cache line each: how many values precede it and, in the lower
+	// 27 bits, how many of its own precede its words 2, 4 and 6, 9 bits each;
+	// then the bits of lineCells cells
 	lines  []uint64
 	values []uint64 // and two words of zeros
 }
@@ -205,27 +240,36 @@ func (t *packed) bitWord(i int) *uint64 {
 // count sets what precedes each line, and returns the number of values.
 func (t *packed) count() (values uint64) {
 	for i := 0; i < len(t.lines); i += lineWords {
-		t.lines[i] = values
-		for _, word := range t.lines[i+1 : i+lineWords] {
-			values += uint64(bits.OnesCount64(word))
+		header, inside := values<<27, uint64(0)
+		for w, word := range t.lines[i+1 : i+lineWords] {
+			if w == 2 || w == 4 || w == 6 {
+				header |= inside << (27 - 9*w/2)
+			}
+			inside += uint64(bits.OnesCount64(word))
 		}
+		t.lines[i] = header
+		values += inside
 	}
 	return values
 }
 
+// rank returns how many values precede that of a cell, and all ones if the cell has a value, else
+// 0. It does not branch on the bits: a mispredicted branch would keep the processor from reading
+// several lines at once.
+func (t *packed) rank(cell uint64) (before, has uint64) {
+	line := (*[lineWords]uint64)(t.lines[cell/lineCells*lineWords:])
+	place := cell % lineCells
+	w, bit := place/64, place%64
+	word, pair := line[(1+w)%lineWords], line[(1+w&^1)%lineWords]
+	before = line[0]>>27 + line[0]&(1<<27-1)>>(27-9*(w/2)&63)&511
+	before += uint64(bits.OnesCount64(pair&-(w&1)) + bits.OnesCount64(word&(1<<bit-1)))
+	return before, -(word >> bit & 1)
+}
+
 // at returns what a cell shows.
 func (t *packed) at(cell uint64) uint8 {
-	line := t.lines[cell/lineCells*lineWords:][:lineWords]
-	place := cell % lineCells
-	word, bit := line[1+place/64], uint64(1)<<(place%64)
-	if word&bit == 0 {
-		return 0
-	}
-	before := line[0] + uint64(bits.OnesCount64(word&(bit-1)))
-	for _, w := range line[1 : 1+place/64] {
-		before += uint64(bits.OnesCount64(w))
-	}
-	return t.value(before) + 1
+	before, has := t.rank(cell)
+	return (t.value(before) + 1) & uint8(has)
 }
 
 // value returns the i-th value.

@@ -246,3 +246,38 @@ func (f *direct) at(print uint64) (key uint64) {
 	}
 	return key
 }
+
+// estimate sets dst[i] to the estimate of indices[i], directory.Batch indices at most, and like
+// PlaceAll step by step. It returns a sum of what the first steps read, without which the compiler
+// would leave these out.
+func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read uint64) {
+	const last = directory.Batch - 1
+	var order, places [directory.Batch]int // those that are not listed, and the others from the end
+	var prints, cells [directory.Batch]uint64
+	p.keys.PlaceAll(indices, &places)
+	n := 0
+	for i := range indices {
+		order[n], order[(last-i+n)&last] = i, i
+		n += places[i] >> 63 & 1
+	}
+	for k, i := range order[:n] {
+		prints[k] = hashing.Fingerprint(f.seed, indices[i])
+		block, _ := bits.Mul64(prints[k], f.blocks)
+		// of the first column
+		cells[k] = block*f.blockCells + directory.Mix(prints[k])&0xffff*f.positions>>16
+	}
+	for _, cell := range cells[:n] {
+		read += f.table.lines[cell/lineCells*lineWords]
+	}
+	for _, cell := range cells[:n] {
+		before, _ := f.table.rank(cell)
+		read += f.table.values[before*f.table.valueBits/64]
+	}
+	for _, i := range order[last+1-len(indices)+n:] {
+		dst[i] = p.estimateListed(indices[i], places[i])
+	}
+	for k, i := range order[:n] {
+		dst[i] = f.estimates[f.at(prints[k])]
+	}
+	return read
+}

@@ -21,6 +21,7 @@ type Directory struct {
 type Slot struct {
 	Index uint64
 	Value float64 // not 0
+	Known uint64  // for what the caller finds out about it, atomically
 }
 
 // filterBits is how many bits of the filter there are for an index: others pass with a probability
@@ -48,37 +49,77 @@ func New(slots []Slot) Directory {
 
 // Find returns the value of an index, 0 if there is none.
 func (d *Directory) Find(index uint64) float64 {
-	h := Mix(index)
-	if !d.May(h) {
-		return 0
-	}
-	return d.Probe(index, h)
-}
-
-// May reports whether an index of this Mix may have a value: all that have one may.
-func (d *Directory) May(h uint64) bool {
-	if len(d.filter) == 0 {
-		return false
-	}
-	bit := scaled(h, uint64(len(d.filter))*64)
-	return d.filter[bit/64]>>(bit%64)&1 != 0
-}
-
-// Probe is Find for an index that may have a value, and its Mix.
-func (d *Directory) Probe(index, h uint64) float64 {
-	b := scaled(h, uint64(len(d.slots)))
-	const few = 8
-	bucket := d.slots[d.starts[b]:d.starts[b+1]]
-	if len(bucket) > few {
-		at, _ := slices.BinarySearchFunc(bucket, h, func(s Slot, h uint64) int { return cmp.Compare(Mix(s.Index), h) })
-		bucket = bucket[at:min(at+1, len(bucket))]
-	}
-	for i := range bucket {
-		if bucket[i].Index == index {
-			return bucket[i].Value
-		}
+	if at := d.Place(index); at >= 0 {
+		return d.slots[at].Value
 	}
 	return 0
+}
+
+// Place returns the place of an index among those of the Directory, −1 if it has no value.
+func (d *Directory) Place(index uint64) int {
+	h := Mix(index)
+	if len(d.filter) == 0 || d.may(h) == 0 {
+		return -1
+	}
+	return d.place(index, h)
+}
+
+// At returns the slot at a place.
+func (d *Directory) At(at int) *Slot { return &d.slots[at] }
+
+// Batch is the most indices that PlaceAll takes.
+const Batch = 64
+
+// PlaceAll sets places[i] to Place(indices[i]). It goes step by step, each step for all indices,
+// without a branch that waits for memory: so cache misses overlap.
+func (d *Directory) PlaceAll(indices []uint64, places *[Batch]int) {
+	for i := range places {
+		places[i] = -1
+	}
+	if len(d.filter) == 0 {
+		return
+	}
+	var may [Batch]int // which indices may have a value
+	var first [Batch]uint64
+	n := uint64(0)
+	for i, index := range indices {
+		may[n%Batch] = i
+		n += d.may(Mix(index))
+	}
+	for _, i := range may[:n] {
+		places[i] = int(d.starts[scaled(Mix(indices[i]), uint64(len(d.slots)))])
+	}
+	for k, i := range may[:n] {
+		first[k] = d.slots[min(places[i], len(d.slots)-1)].Index
+	}
+	for k, i := range may[:n] {
+		if first[k] != indices[i] {
+			places[i] = d.place(indices[i], Mix(indices[i]))
+		}
+	}
+}
+
+// may is 1 or 0: whether an index of this Mix may have a value. The Directory is not empty.
+func (d *Directory) may(h uint64) uint64 {
+	bit := scaled(h, uint64(len(d.filter))*64)
+	return d.filter[bit/64] >> (bit % 64) & 1
+}
+
+// place is Place for an index that may have a value, and its Mix.
+func (d *Directory) place(index, h uint64) int {
+	b := scaled(h, uint64(len(d.slots)))
+	const few = 8
+	at, end := int(d.starts[b]), int(d.starts[b+1])
+	if end-at > few {
+		step, _ := slices.BinarySearchFunc(d.slots[at:end], h, func(s Slot, h uint64) int { return cmp.Compare(Mix(s.Index), h) })
+		at, end = at+step, min(at+step+1, end)
+	}
+	for ; at < end; at++ {
+		if d.slots[at].Index == index {
+			return at
+		}
+	}
+	return -1
 }
 
 // Sort returns the items, less than 2³², sorted by their hashes, and may overwrite them. Hashes

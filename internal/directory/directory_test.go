@@ -16,7 +16,7 @@ func TestDirectory(t *testing.T) {
 			var slots []Slot
 			values := map[uint64]float64{}
 			for i := range uint64(n) {
-				s := Slot{unmix(i * (math.MaxUint64 / 1024 / crowd)), float64(i + 1)}
+				s := Slot{Index: unmix(i * (math.MaxUint64 / 1024 / crowd)), Value: float64(i + 1)}
 				slots, values[s.Index] = append(slots, s), s.Value
 			}
 			d := New(slots)
@@ -26,6 +26,21 @@ func TestDirectory(t *testing.T) {
 			for i := range uint64(4000) {
 				require.Equal(t, values[i], d.Find(i))
 				require.Equal(t, values[unmix(i)], d.Find(unmix(i)))
+			}
+			for i := uint64(0); i < 4000; i += Batch {
+				part, places := make([]uint64, Batch-i%3), [Batch]int{}
+				for k := range part { // half of them are there
+					if part[k] = unmix(i + uint64(k)); k%2 == 0 && n > 0 {
+						part[k] = slots[(int(i)+k)%n].Index
+					}
+				}
+				d.PlaceAll(part, &places)
+				for k, index := range part {
+					require.Equal(t, d.Place(index), places[k])
+					if places[k] >= 0 {
+						require.Equal(t, values[index], d.At(places[k]).Value)
+					}
+				}
 			}
 		}
 	}

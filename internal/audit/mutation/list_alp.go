@@ -21,5 +21,10 @@ var alpMutations = []mutation{
 	{"the list's δ is that of the whole, not of a step", "alp/write_budget.go", "math.Log(p.Delta)+math.Log(each)-logs.Expm1(p.Epsilon)", "math.Log(p.Delta)+0*math.Log(each)-0*logs.Expm1(p.Epsilon)"},
 	{"the columns kept follow unlisted entries' true values", "alp/write_budget.go", "return s.kept(int64(value))", "return s.kept(int64(value)) + 1"},
 	{"values refuted by weaker evidence", "alp/read_interval.go", "most*float64(v.upper[at+after(x)]) <= high", "most*float64(v.upper[at+after(x)]) <= 4*high"},
+	{"a line of the table counts a word too many", "alp/projection.go", "if w == 2 || w == 4 || w == 6 {", "if w == 1 || w == 4 || w == 6 {"},
+	{"what precedes a line of the table is off by one", "alp/projection.go", "t.lines[i] = header", "t.lines[i] = header + min(uint64(i), 1)<<27"},
+	{"a table may have values behind the last", "alp/write_table.go", "return ok && t.values[end/64]>>(end%64) == 0", "return ok && end+1 > 0"},
+	{"a table may show outputs that there are none of", "alp/write_table.go", "&& output > 0 && int(output) < 1<<g.cellBits", "&& output > 0"},
+	{"a batch takes listed entries for others", "alp/read_decoder.go", "order[n], order[(last-i+n)&last] = i, i", "order[n], order[(last-i+n)&last] = i, max(i-1, 0)"},
 	{"a cell holds its least entry instead of the largest", "alp/write_table.go", "cmp.Compare(b.size, a.size))", "cmp.Compare(a.size, b.size))"},
 }
