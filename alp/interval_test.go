@@ -99,6 +99,10 @@ func TestHonest(t *testing.T) { testHonest(t, 6_000, 1500) }
 
 func TestLongHonest(t *testing.T) {
 	dptest.NeedsLong(t)
+	if !dptest.Deep() {
+		testHonest(t, 160_000, 40_000)
+		return
+	}
 	testHonest(t, 400_000, 100_000)
 }
 
