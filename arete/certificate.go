@@ -24,8 +24,8 @@ import "math"
 // is needed. At t = 0 the loss rises (f′(0) = 0 > f′(Δ)), and its supremum is at a small t > 0; the
 // intervals are halved where they are too coarse, so they find it.
 
-// coverSlack is what each loss is increased by: the density is accurate to a relative 1e-11, which
-// the tests show by comparison with closed forms and with another method of integration.
+// coverSlack is added to each loss: the density is accurate to a relative 1e-11, which the tests
+// show by comparison with closed forms and with another method of integration.
 const coverSlack = 1e-10
 
 // scan evaluates the logarithm of the density for a certificate.

@@ -1,5 +1,5 @@
 // Package arete adds infinitely divisible noise that is small where ε is large: one number released
-// by one party, or the sum of the numbers of many parties, none of whom is trusted with it.
+// by one party, or the sum of the numbers of many parties without trusting any of them with it.
 //
 //	m, err := arete.New(arete.Params{Epsilon: 4, Sensitivity: 1})
 //	if err != nil {

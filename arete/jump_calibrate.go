@@ -3,7 +3,7 @@ package arete
 import "math"
 
 const (
-	// tailGap is what ε has over the loss in the far tail, where a certificate knows all masses.
+	// tailGap is how much ε exceeds the loss in the far tail, where a certificate knows all masses.
 	// The noise hardly depends on it.
 	tailGap = 1e-5
 	// mostMasses and finestCore are the H and V up to which a certificate computes all masses: so

@@ -9,8 +9,8 @@ import "math"
 // the jumps, which the core hardly touches: only t < t₁, some ten standard deviations of the core,
 // is computed, by sums of positive terms with a bound on the error.
 
-// slackLoss is what a computed loss is increased by besides the error of the masses: for roundings
-// of the last steps.
+// slackLoss is added to a computed loss, beside the error of the masses: for roundings of the last
+// steps.
 const slackLoss = 1e-9
 
 // loss returns an upper bound on the loss ln f(t)/f(t+j), over all t and all |j| ≤ H, that is

@@ -34,8 +34,8 @@ import (
 // All parties must use the same law. Equal Params give it, as all parameters are rounded before
 // they are certified; where processors differ, compare [Lattice.String].
 //
-// A Share is for one goroutine at a time, and for one party: it holds the party's randomness, and
-// prints nothing of it.
+// A Share is for one goroutine at a time, and for one party: it holds the party's randomness, which
+// it never prints.
 type Share struct {
 	secret
 	lattice *Lattice

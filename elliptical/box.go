@@ -56,10 +56,10 @@ const (
 	maxGroups   = 1 << 11 // more than grouped makes
 )
 
-// newGroup returns the group of so many members, which are not yet known, for a loss of at most ε,
-// with a γ that is good for the power. For large ε the best γ is so small that radius would reject
-// nearly all of its trials. So γ is the best of those that a trial hits at least 1/16 times as
-// often as the mode m/ε, and it is the mode where no other is better.
+// newGroup returns a group with the given number of members, which are not yet known, for a loss of
+// at most ε, with a γ that is good for the power. For large ε the best γ is so small that radius
+// would reject nearly all of its trials. So γ is the best of those that a trial hits at least 1/16
+// times as often as the mode m/ε, and it is the mode where no other is better.
 func newGroup(m int, epsilon, power float64) group {
 	bits := min(max(radiusScale+math.Ilogb(epsilon), 1), 40)
 	g := group{members: make([]int, m), bits: uint(bits), scale: math.Ldexp(1/epsilon, bits) * (1 + 0x1p-50)}

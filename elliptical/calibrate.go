@@ -82,9 +82,9 @@ func (p Params) settled(bits int) (Params, law, error) {
 	return p, c.expand(l), nil
 }
 
-// leastLaplace returns a number that the error of Independent is not below, but for its last
-// digits: Γ(p+1)·‖a‖ᵖ/εᵖ in the norm of index p/(p+1), which is the least for sensitivities a by
-// the inequality in shape.go. The grids only make these larger, and a count only adds an error.
+// leastLaplace returns a lower bound on the error of Independent, up to its last digits:
+// Γ(p+1)·‖a‖ᵖ/εᵖ in the norm of index p/(p+1), which is the least for sensitivities a by the
+// inequality in shape.go. The grids only make these larger, and a count only adds an error.
 func (c classes) leastLaplace() float64 {
 	power, sum := c.Power, 0.0
 	for i, n := range c.many {
@@ -131,7 +131,8 @@ func (p Params) sensitivities() (sensitivity, middle []float64) {
 	return sensitivity, middle
 }
 
-// sensitivity returns the most that one row changes the sum of a coordinate by, but for the grid.
+// sensitivity returns an upper bound on the change of a coordinate's sum by one row, apart from the
+// grid.
 func (p *Params) sensitivity(v interval) float64 {
 	switch {
 	case p.replace():
@@ -178,8 +179,8 @@ func (p classes) calibrateIndependent(bits int) (draft, error) {
 }
 
 // drawable reports whether noise can be drawn exactly in every coordinate. It cannot where the
-// second scales are much larger than the first: with noise of so many widths that one step of the
-// grid, 2⁻⁴⁵ of the noise, times d is more than all widths.
+// second scales are much larger than the first: if the noise is so much larger than the widths that
+// one step of the grid, 2⁻⁴⁵ of the noise, times d is more than all widths.
 func (l law) drawable() bool {
 	for _, c := range l.at {
 		if !(c.scale > 0 && c.scale <= maxScale*c.step) {
@@ -190,8 +191,8 @@ func (l law) drawable() bool {
 }
 
 // scales returns the scales τᵢ·s with the least s that the guarantee allows for the sensitivities
-// a, of so many coordinates each, S = ‖a/τ‖ being rounded up, and so is each scale: then ‖a/scale‖
-// ≤ S/s, and s is calibrated to S (Lemmas 4.1, 4.2 and 4.4).
+// a, sensitivity i being that of many[i] coordinates. S = ‖a/τ‖ is rounded up, and so is each
+// scale: then ‖a/scale‖ ≤ S/s, and s is calibrated to S (Lemmas 4.1, 4.2 and 4.4).
 func (p Params) scales(a, tau []float64, many []int) ([]float64, error) {
 	// A quotient, a square, a product and the compensated sum are off by a relative 2⁻⁵⁰ at most,
 	// the root by half of that and 2⁻⁵³.

@@ -2,8 +2,8 @@ package elliptical
 
 import "math/bits"
 
-// classes are the coordinates by what a calibration asks of them, their Min, Max and weight. Where
-// there are many coordinates these are often the same few, and the shape, the groups and the
+// classes are the coordinates, grouped by all that a calibration needs: their Min, Max and weight.
+// Where there are many coordinates these are often the same few, and the shape, the groups and the
 // scales take time in proportion to the number of classes. A sum over coordinates is one over
 // classes, each term times the number of its coordinates: another rounding of 2⁻⁵³, relative.
 type classes struct {

@@ -82,7 +82,7 @@ func factor(packed Vector) ([][]float64, bool) {
 	return l, true
 }
 
-// validateEllipsoid checks resolved Params with an Ellipsoid, but for what factor finds.
+// validateEllipsoid checks resolved Params with an Ellipsoid, except for what factor finds.
 func (p Params) validateEllipsoid() error {
 	switch {
 	case p.Rho == 0 && p.Delta == 0:
@@ -181,7 +181,7 @@ func whiten(lower [][]float64, row []float64, step float64, z []float64, q []int
 		squares += uint64(q[i] * q[i])
 	}
 	if limit := 0.5 / step; !(float64(squares) <= limit*limit) {
-		// not met, but it is what the guarantee stands on
+		// never seen, but the guarantee rests on it
 		clear(q)
 	}
 }

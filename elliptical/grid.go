@@ -41,7 +41,7 @@ type coordinate struct {
 // gridded returns coordinate i with its grid, for noise of about the given scale. The grid has
 // 2^bits steps to the width, or fewer, so that the noise is at most 2⁴⁵ steps and the interval lies
 // within 2³⁶ steps of 0. Rounding a row is off by half a step: at most 2⁻³³ of the width, 2⁻⁴⁵ of
-// the noise or 2⁻³⁶ of the distance from 0, whichever is largest.
+// the noise or 2⁻³⁶ of the distance from 0, the largest of the three.
 func (p *Params) gridded(i int, scale float64, bits int) coordinate {
 	v := p.interval(i)
 	far := math.Abs(v.low)
@@ -49,7 +49,7 @@ func (p *Params) gridded(i int, scale float64, bits int) coordinate {
 	return p.box(v, coordinate{step: step, scale: scale})
 }
 
-// box fills in the bounds of a row's value and what it is counted from.
+// box fills in the bounds of a row's value, and the number from which the value is counted.
 func (p *Params) box(v interval, c coordinate) coordinate {
 	low, high := v.low, v.high
 	c.low, c.high = int64(math.Floor(low/c.step)), int64(math.Ceil(high/c.step))

@@ -29,10 +29,10 @@ type share struct {
 	share    float64
 }
 
-// grouped returns the groups that have the least error of the given power, for classes of so many
-// coordinates, and weights that stand for sensitivities. No share is below least, and the shares
-// add up to less than 1. Of equal weights the first classes, and of a class the first coordinates,
-// come first.
+// grouped returns the groups that have the least error of the given power, for classes with the
+// given numbers of coordinates, and weights that stand for sensitivities. No share is below least,
+// and the shares add up to less than 1. Of equal weights the first classes, and of a class the
+// first coordinates, come first.
 func grouped(weights []float64, many []int, power, least float64) []share {
 	order := descending(weights)
 	// of the classes in this order: the powers of the weights, in units of the largest, the places

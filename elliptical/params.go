@@ -148,7 +148,7 @@ func (p Params) validateGuarantee() error {
 	return limits.Relation("elliptical", p.Relation)
 }
 
-// validate checks resolved Params, but for what only the calibration finds: see factor and
+// validate checks resolved Params, except for what only the calibration finds: see factor and
 // drawable.
 func (p Params) validate() error {
 	if err := p.validateGuarantee(); err != nil {

@@ -25,8 +25,9 @@ import "math"
 // to a constant, as 1/(W⁻¹)ᵢᵢ = min{vᵀWv : vᵢ = 1} is concave in W; both stay as they are when
 // signs of coordinates are turned; averaging W over all turns leaves its diagonal, no worse. ∎
 
-// shape returns τ, any multiple of it, for the sensitivities a, of so many coordinates each; with
-// Count one more for the noise of the count, middle being what it is multiplied by.
+// shape returns τ, any multiple of it, for the sensitivities a, sensitivity i being that of many[i]
+// coordinates. With Count there is one more τ, for the noise of the count; middle holds its
+// factors.
 func (p Params) shape(a, middle []float64, many []int) []float64 {
 	if p.Count {
 		return p.shapeWithCount(a, middle, many)

@@ -124,10 +124,10 @@ type Plan struct {
 	// sketch, in the units of the data.
 	StdDev float64
 	Bytes  int // of the encoding of a Sketch
-	// Max is the bound at which values and their sums saturate, ±Max in the units
-	// of the data. Under L2 the rows of an SJLT with Sparsity above 1 and at most
-	// 2048 rows wrap around: a row beyond Max tells nothing, and no vector with a
-	// smaller ‖x‖₁ has one.
+	// Max is the bound at which values and their sums saturate, ±Max in the
+	// units of the data. Under L2 the rows of an SJLT with Sparsity above 1 and
+	// at most 2048 rows wrap around: a row beyond Max says nothing, and no
+	// vector with a smaller ‖x‖₁ has one.
 	Max float64
 	// SquaredLength is the ‖x − y‖₂² planned for.
 	SquaredLength float64

@@ -88,7 +88,7 @@ func (p Params) sparseTail(beta, failure float64) Params {
 	return best
 }
 
-// sparse fills in what an SJLT with s entries a column needs.
+// sparse fills in what an SJLT with s entries per column needs.
 func (p Params) sparse(s int, beta, failure float64) Params {
 	p.Sparsity = s
 	p.Rows, p.Independence = p.leastTail(beta, failure, func(k int, m *moments) float64 { return m.collisions(k, s) })

@@ -62,7 +62,7 @@ type matrix interface {
 	bytes() int
 }
 
-// bounded is what the calibration of the noise asks of a matrix.
+// bounded is what the calibration of the noise needs from a matrix.
 type bounded interface {
 	// norms returns bounds on the norms of A·d: over ‖d‖₁ ≤ 1, or over ‖d‖₂ ≤ 1.
 	norms(n Norm) norms

@@ -7,9 +7,9 @@ import (
 
 // This file has the usual draw of a Laplace and of a DiscreteLaplace in one piece, without a call.
 // It looks at the next words of the Source, and takes them only if a quick logarithm decides the
-// draw. It does so but for one draw of some ten thousand, which the exact sampler makes from the
-// same words. What is decided quickly is what the exact sampler would decide (see quickLog), so a
-// draw is the same word for word, whichever way it takes.
+// draw. It decides all but about 1 in 10,000 draws; the exact sampler makes those from the same
+// words. What is decided quickly is what the exact sampler would decide (see quickLog), so a draw
+// is the same, word for word, on both ways.
 
 // Bits of a float64, and the fixed point of quickSteps.
 const (

@@ -12,8 +12,8 @@ import "math"
 //     with saturation, gets a function of a uniform number that x has moved by |x|: the total
 //     variation distance of any two results is at most |x − x′|/2⁶⁴.
 //   - A count of draws is that of such an int64, so that SampleTail and CountTail remain two views
-//     of one noise, and a value passes a threshold with the same probability as any other, but for
-//     |x − x′|/2⁶⁴.
+//     of one noise, and a value passes a threshold with the same probability as any other, up to |x
+//     − x′|/2⁶⁴.
 //   - A bit is 0 or 1 with probability ½ each.
 //
 // Methods that do not draw return NaN.

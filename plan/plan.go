@@ -36,8 +36,8 @@ type Plan struct {
 	// may be many times larger.
 	Failure float64
 	// Enough reports whether n is so large compared with √(d/ρ) that Failure is
-	// at most 0.005. From 512 columns on, a sixth fewer rows suffice where
-	// these are alike, and Auto counts on that.
+	// at most 0.005. From 512 columns on, a sixth fewer rows suffice if the
+	// columns are alike, and Auto relies on that.
 	Enough bool
 	// LeastRows is the least n that is enough.
 	LeastRows int

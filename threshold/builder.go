@@ -152,7 +152,7 @@ func (b *Builder[K]) Grow(n int) {
 	}
 }
 
-// outside reports whether the key is none of the Dim keys.
+// outside reports whether the key is not one of the Dim keys.
 func (s *state[K]) outside(key K) bool {
 	if s.params.listed {
 		_, listed := s.listed[key]

@@ -153,8 +153,8 @@ func (p Params) moments() int {
 // gaussian reports whether the noise of a Summary is Gaussian.
 func (p Params) gaussian() bool { return p.Rho > 0 || p.Delta > 0 }
 
-// rho returns ρ of valid Params that are not purely ε-private: for δ > 0 the most, but for 2⁻³⁰ of
-// it, of which the accountant says that ρ-zCDP is (ε, δ)-DP.
+// rho returns ρ of valid Params that are not purely ε-private: for δ > 0 the largest, up to 2⁻³⁰ of
+// it, for which the accountant says that ρ-zCDP is (ε, δ)-DP.
 func (p Params) rho() float64 {
 	if p.Rho > 0 {
 		return p.Rho

@@ -86,8 +86,8 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 	return nil
 }
 
-// possible reports whether so many rows can have these sums, and are so few that sums of many
-// states fit.
+// possible reports whether this number of rows can have these sums, and is small enough that sums
+// of many states fit.
 func (t *totals) possible() bool {
 	if t.rows < 0 || t.rows > maxRows {
 		return false

@@ -38,7 +38,7 @@ func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return min(lo, hi), max(lo, hi)
 }
 
-// outside reports whether there is a Dim and the key is none of it.
+// outside reports whether there is a Dim and the key is outside of it.
 func outside[K hashing.Key](key K, dim int) bool {
 	return dim > 0 && wire.KeysOf[K]().Bits(key) >= uint64(dim)
 }
@@ -82,8 +82,8 @@ func (w *Window[K]) overlapping() (n int) {
 func (w *Window[K]) ended(span, i int) bool { return (i+1)*span <= w.steps && (i+1)*span > w.first }
 
 // discovered says what discovery nodes leave possible for a key in steps in which it is not known.
-// The bounds of each node miss with probability miss at most, so that those of all that overlap the
-// window hold at once, whichever are used.
+// The bounds of each node miss with probability at most miss, so that those of all nodes that
+// overlap the window hold at once, however many are used.
 type discovered[K hashing.Key] struct {
 	w    *Window[K]
 	r    record[K]

@@ -164,7 +164,8 @@ func used(spans *[maxSpans]int) []int {
 	return spans[:]
 }
 
-// longest returns the longest of the Spans: so many steps of a user are protected together.
+// longest returns the longest of the Spans, the number of steps of a user that are protected
+// together.
 func (p *Params) longest() int {
 	spans := used(&p.Spans)
 	return spans[len(spans)-1]

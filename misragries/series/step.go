@@ -147,8 +147,8 @@ func (s *state[K]) closeSketch(r *Slice[K], j int, fresh []member[K]) ([]member[
 	return fresh, nil
 }
 
-// replace makes the known keys of the next step out of those of this one and the fresh ones, by
-// what is published alone. A key that goes loses its open counts.
+// replace computes the known keys of the next step from those of this one and the fresh ones. It
+// uses only what is published. A key that goes loses its open counts.
 func (s *state[K]) replace(r *Slice[K], fresh []member[K]) {
 	changed := len(fresh) > 0
 	if len(r.values) == len(used(&s.params.Spans)) && s.params.Dim == 0 {

@@ -163,7 +163,7 @@ func (w *Window[K]) All() iter.Seq2[K, float64] {
 // key. If there are fewer than n, it yields all.
 func (w *Window[K]) Top(n int) iter.Seq2[K, float64] { return top(w.All(), n) }
 
-// String says what it is, under which guarantee.
+// String describes the window, with the guarantee.
 func (w *Window[K]) String() string {
 	if w == nil || w.params.Spans[0] == 0 {
 		return "series.Window (of no timeline)"

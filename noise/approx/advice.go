@@ -127,8 +127,8 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	return s, nil
 }
 
-// misleads returns a bound on the probability that one of so many rounds does what it should not,
-// for the noise of the last one, at y, where that is largest against y.
+// misleads returns a bound on the probability that one of the rounds goes wrong, for the noise of
+// the last round, at y, where the noise is largest compared with y.
 func (p Params) misleads(y float64, rounds int) float64 {
 	n, err := p.choose()
 	if err != nil {

@@ -91,7 +91,7 @@ func (a Advised) reached() bool {
 	return a.advice == stopped || a.advice == stopped/2 && a.rounds == a.params.rounds()
 }
 
-// finish sets the Params of the last release, which follow from those of the search but for the
+// finish sets the Params of the last release, which follow from those of the search except for the
 // Error, and reports whether all is as a release makes it. The Error comes from exponentials, which
 // machines may round differently.
 func (a *Advised) finish(bound float64) bool {

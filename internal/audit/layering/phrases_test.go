@@ -29,6 +29,14 @@ var worn = []struct{ phrase, write string }{
 	{`whose caller answers`, "the caller is responsible"},
 	{`Somebody who`, "a user who"},
 	{`tells its guarantee`, "has a Guarantee method"},
+	{`if it is noticed`, "if it is detected"},
+	{`the caller's word|nothing checks`, "the caller guarantees it; it is not checked"},
+	{`a caller that cannot be sure`, "if in doubt"},
+	{`makes up for`, "corrects"},
+	{`also after it`, "before and after it"},
+	{`that is none`, "an invalid one"},
+	{`is what of`, "say the noun"},
+	{`for no budget`, "and costs no budget"},
 }
 
 // TestPhrases reads the documentation of all exported names, and the texts of errors, of the
