@@ -21,7 +21,7 @@
 // other. A release is ε-differentially private, with no δ; Gaussian noise is (ε, δ) or ρ. Each
 // further release of the same data costs the same again. The law of the noise is certified when it
 // is calibrated: a bound on the ratio of probabilities, for all points and all shifts, is computed
-// for the very parameters of the sampler. The proofs stand in jump_proof.md, discrete.go,
+// for the very parameters of the sampler. The proofs are in jump_proof.md, discrete.go,
 // certificate.go and gaussian.go.
 //
 // If the d numbers of a party change by Δ together, in ℓ₁, independent noise for Δ on each is not

@@ -15,10 +15,10 @@
 // # Model
 //
 // Each person is one row of d numbers. Coordinate i is clamped to a public interval [Min, Max] of
-// width Δᵢ. Neighbours are, by Params.Relation, data with one row more ([budget.AddRemove], the
-// default) or with one row replaced ([budget.Replace], n public): the unit is [budget.Row]. Params
-// are public. Rows go into a [Builder]. [Mechanism.Release] takes a sum that was made elsewhere;
-// the caller is responsible for its sensitivity.
+// width Δᵢ. By Params.Relation, neighbours differ in one row more ([budget.AddRemove], the default)
+// or in one row replaced ([budget.Replace], n public): the unit is [budget.Row]. Params are public.
+// Rows go into a [Builder]. [Mechanism.Release] takes a sum that was made elsewhere; the caller is
+// responsible for its sensitivity.
 //
 // # Mechanisms
 //
@@ -54,7 +54,7 @@
 //
 // # Accuracy
 //
-// Before any data is seen: [Plan.StdDev], [Plan.Error], [Plan.HalfWidth]. Afterwards:
+// Before any data is seen use [Plan.StdDev], [Plan.Error], [Plan.HalfWidth]; afterwards
 // [Sum.Interval], [Sum.SimultaneousInterval], and with a count [Sum.Mean]. Compared with spherical
 // Gaussian noise the mean squared error falls by d·‖Δ‖₂²/‖Δ‖₁², from 1 for equal ranges to nearly d
 // for very unequal ones: 1.36 for Δ = (4, 1), 9.4 for a thousand with Δᵢ = i^{−.8}.

@@ -42,8 +42,8 @@
 // Under L1 the zero Transform, SJLT with s = 1 and Laplace noise, is the best for pure ε and for
 // every δ in real use. Under L2 all transforms need noise of about √(u/k) per row, and noise on the
 // input (Params.Input) is as good: use a δ, and SRHT with as many rows as you can afford, or SJLT
-// with s = 8 if the vector is too long to hold. This helps only if Z is far above u/√k. Relative
-// standard deviations of a squared distance at ε = 1, δ = 1e-6:
+// with s = 8 if the vector is too long to hold. Under L2 it helps only if Z is far above u/√k.
+// Relative standard deviations of a squared distance at ε = 1, δ = 1e-6:
 //
 //	                                              k = 16    64   256   512
 //	L1, Z = 10⁴: Laplace, s = 1                      .36   .18  .098  .076

@@ -42,7 +42,7 @@
 //	Gaussian(σ)           ∝ e^{−x²/(2σ²)}              ρ = Δ₂²/(2σ²); (ε, δ) by GaussianSigma
 //	DiscreteGaussian(σ)   the same, x integer          ρ = Δ₂²/(2σ²)
 //	Geometric(b)          ∝ e^{−x/b}, x ≥ 0 integer    none by itself: the tail of DiscreteLaplace
-//	Staircase(ε, Δ, γ)    steps of Δ, ratio e^{−ε} ε, with the least error of all noise
+//	Staircase(ε, Δ, γ)    steps of Δ, ratio e^{−ε}     ε, with the least error of all noise
 //	Pareto(α, s)          ∝ (1 + |x|/s)^{−α}           private approximation: noise/approx
 //	Student(α, s)         ∝ (1 + (x/s)²)^{−α/2}        private approximation: noise/approx
 //

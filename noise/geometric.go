@@ -41,9 +41,9 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 // overflow there.
 const negligible = 0x1p-1000
 
-// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U with the digits of w but
-// the last two, and more. A quick logarithm decides it unless b·(−ln U) is within its error of an
-// integer, then math.Log likewise; then U is compared exactly.
+// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U with all digits of w
+// except the last two, and more. A quick logarithm decides it unless b·(−ln U) is within its error
+// of an integer, then math.Log likewise; then U is compared exactly.
 func geometricLog(src *Source, w uint64, b float64) int64 {
 	if b < negligible {
 		return 0

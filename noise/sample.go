@@ -39,7 +39,7 @@ func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	return k, unit == step
 }
 
-// exactSteps is draw without the quick way.
+// exactSteps is draw without the fast path.
 func (d Laplace) exactSteps(src *Source, step float64) (k int64, unit float64) {
 	b, ok := gridScale(d.scale, step)
 	if !ok {
@@ -56,7 +56,7 @@ func withSign(k int64, coins uint64) int64 {
 	return (k ^ mask) - mask
 }
 
-// exactInt is SampleInt without the quick way.
+// exactInt is SampleInt without the fast path.
 func (d DiscreteLaplace) exactInt(src *Source) int64 {
 	if !d.valid() {
 		return unbuiltInt(src)

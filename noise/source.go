@@ -130,8 +130,8 @@ func (s *Source) Fill(dst []uint64) {
 	}
 }
 
-// reserve returns the unread words as bytes, at least n ≤ bufferWords words. Whoever reads them
-// drops them.
+// reserve returns the unread words as bytes, at least n ≤ bufferWords words. The caller that reads
+// them drops them.
 func (s *Source) reserve(n int) []byte {
 	if s.state == nil || (*s.state).left < 8*n {
 		s.refill()

@@ -62,9 +62,10 @@
 //
 // # Accuracy
 //
-// [Params.Plan] says it before any data is seen. A released value has noise of standard deviation
-// StdDev, about √2·Δ/ε for Laplace noise; a key below Threshold is mostly hidden, and its estimate
-// is 0. [Plan.ErrorBound] holds for all keys at once, [Vector.Interval] for one.
+// [Params.Plan] says how accurate a release will be, before any data is seen. A released value has
+// noise of standard deviation StdDev, about √2·Δ/ε for Laplace noise; a key below Threshold is
+// mostly hidden, and its estimate is 0. [Plan.ErrorBound] holds for all keys at once,
+// [Vector.Interval] for one.
 //
 // # Cost
 //

@@ -18,7 +18,7 @@
 //
 // # Which question
 //
-//	latencies, amounts: the largest is unknown      Epsilon or Rho alone
+//	latencies, amounts: the largest is unknown        Epsilon or Rho alone
 //	ages, scores: a public range                      Min and Max: the variance, too
 //	0 or 1, a share                                   Max: 1, Want: Mean
 //	a median, p95                                     NewQuantiles; one level has an interval
@@ -50,8 +50,8 @@
 //	Replace, ρ-zCDP, 1 or 2     public    h·√(2/ρ)/n            2h/n
 //	Want Count | Sum            √2/ε, or 1/√(2ρ)  |  that times max(|Min|, |Max|)
 //
-// 1 is Want Mean, 2 all five. Learned, in sampling errors (root mean square; half width at .95),
-// for n = 10,000 and ρ = ½ | ε = 1:
+// 1 is Want Mean, 2 all five. With a learned range, in sampling errors (root mean square; half
+// width at .95), for n = 10,000 and ρ = ½ | ε = 1:
 //
 //	normal             .04, 2.8 | .10, 10     lognormal .8    .20, 4.5 | .27, 11
 //	exponential        .09, 3.4 | .19, 10     Pareto 2        1.0, 7.4 | 1.4, 11

@@ -19,7 +19,7 @@
 //	what the ledger records     builder.Guarantee(), once, when the series begins
 //
 // All Slices together, future ones included, are (ε, δ)-private for one element of the stream. With
-// MaxElements = m a user has tokens: m come in 168 steps, Burst are kept at most, and an element
+// MaxElements = m a user has tokens: m come in 168 steps, at most Burst are kept, and an element
 // takes one or does not count. Estimates and intervals are of the elements that count: fewer than
 // came, if users bring more. Noise is scaled to 2·Burst + m elements: removing a week of one user
 // removes at most Burst + m counted elements, and lets at most Burst later ones count. The actions
@@ -60,7 +60,7 @@
 //
 // # The store, and crashes
 //
-// Noise of a node must be drawn once: two draws of the same node reveal more than is promised. So
+// The noise of a node must be drawn once: two draws of it reveal more than is promised. So
 //
 //  1. slice := Step(), and state := AppendPrivateState();
 //  2. write both in one atomic record, and sync it;

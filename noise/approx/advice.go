@@ -160,7 +160,7 @@ func (p AdviceParams) withDefaults() AdviceParams {
 	return p
 }
 
-// rounds returns L, the most rounds of the search.
+// rounds returns L, the largest number of rounds of the search.
 func (p AdviceParams) rounds() int { return max(int(math.Ceil(math.Log2(p.Max/p.Min))), 1) }
 
 func (p AdviceParams) validate() error {

@@ -17,7 +17,7 @@ type gridNoise struct {
 	scale, step float64
 }
 
-// law is what planning needs of the noise.
+// law is what planning needs from the noise.
 type law interface {
 	Quantile(p float64) float64
 	Survival(x float64) float64

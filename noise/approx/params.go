@@ -120,7 +120,7 @@ func (p Params) unit() budget.Unit {
 	return p.Protects
 }
 
-// queries returns k, the default filled in.
+// queries returns k, with the default filled in.
 func (p Params) queries() int { return max(p.Queries, 1) }
 
 // normalized returns p without negative zeros.
