@@ -133,10 +133,7 @@ func (p part) Interval(confidence float64) (lo, hi float64) {
 func (p part) bounds(errors float64) (lo, hi float64) {
 	var least, most [2]float64
 	for i, s := range p.of {
-		least[i], most[i] = 0, math.Inf(1) // for a confidence that is rounded to 1
-		if each := 1 - errors; each < 1 {
-			least[i], most[i] = s.Interval(each)
-		}
+		least[i], most[i] = s.erring(errors)
 	}
 	switch p.place {
 	case sizes.Union:

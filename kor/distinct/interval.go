@@ -10,56 +10,33 @@ import (
 // below half of 1 − confidence, and of the estimate, which can lie beyond them where there are
 // about as many ones as cells.
 func (c *curve) interval(t, confidence float64) (lo, hi float64) {
-	each := (1 - confidence) / 2
+	each, estimate := (1-confidence)/2, max(c.estimate(t), 0)
+	return min(c.quantile(t-0.5, 1-each), estimate), max(c.quantile(t+0.5, each), estimate)
+}
+
+// quantile returns the x ≥ 0 with Pr[T̃ ≤ t | x] = p for a half-integer t, at which that of T + a
+// continuous noise is the same: 0 if p is more at every x, +Inf if it is less.
+func (c *curve) quantile(t, p float64) float64 {
 	from := math.Log(c.cells) // of ln(x + n)
 	to := from + c.top()
 	at := func(y float64) float64 { return max(math.Exp(y)-c.cells, 0) }
-	// Of T̃ the probability of at least t is that of T + a continuous noise being at least t − ½.
-	most := func(y float64) float64 { return c.atLeast(t-0.5, at(-y)) - each }
-	hi = c.upper(t, confidence)
+	excess := func(y float64) float64 { return c.atMost(t, at(y)) - p }
 	switch {
-	case most(-from) > 0 || most(-to) <= 0 && hi == 0:
-	case most(-to) <= 0: // more ones than there are cells, and by far
-		lo = at(to)
-	default:
-		lo = at(-search.LeastRoot(-to, -from, most))
-	}
-	estimate := max(c.estimate(t), 0)
-	return min(lo, estimate), max(hi, estimate)
-}
-
-// upper returns the upper end, but for the estimate.
-func (c *curve) upper(t, confidence float64) float64 {
-	from := math.Log(c.cells)
-	to := from + c.top()
-	at := func(y float64) float64 { return max(math.Exp(y)-c.cells, 0) }
-	least := func(y float64) float64 { return c.atMost(t+0.5, at(y)) - (1-confidence)/2 }
-	switch {
-	case least(to) > 0:
+	case excess(to) > 0:
 		return math.Inf(1)
-	case least(from) > 0:
-		return at(search.LeastRoot(from, to, least))
+	case excess(from) > 0:
+		return at(search.LeastRoot(from, to, excess))
 	}
 	return 0
 }
 
-// atMost returns Pr[T̃ ≤ t | x] for a half-integer t.
+// atMost returns Pr[T̃ ≤ t | x] for a half-integer t: all laws here are symmetric about the mean.
 func (c *curve) atMost(t, x float64) float64 {
 	mu, _, v := c.spread(x)
 	if y := t - mu; y > 0 {
 		return 1 - c.tail(y, v)
 	} else {
 		return c.tail(-y, v)
-	}
-}
-
-// atLeast returns Pr[T̃ ≥ t | x] for a half-integer t: all laws here are symmetric about the mean.
-func (c *curve) atLeast(t, x float64) float64 {
-	mu, _, v := c.spread(x)
-	if y := t - mu; y > 0 {
-		return c.tail(y, v)
-	} else {
-		return 1 - c.tail(-y, v)
 	}
 }
 

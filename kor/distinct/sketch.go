@@ -2,6 +2,7 @@ package distinct
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -61,6 +62,14 @@ func (s *Sketch) StdErr() float64 {
 func (s *Sketch) Interval(confidence float64) (lo, hi float64) {
 	c := s.count()
 	return c.Interval(confidence)
+}
+
+// erring returns an interval that errs so often, for few errors too.
+func (s *Sketch) erring(errors float64) (lo, hi float64) {
+	if 1-errors == 1 { // rounded
+		return 0, math.Inf(1)
+	}
+	return s.Interval(1 - errors)
 }
 
 // String says what was released under which guarantee.

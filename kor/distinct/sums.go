@@ -119,7 +119,7 @@ func (s *sum) most(confidence float64) float64 {
 	least := math.Inf(1)
 	for _, c := range s.within {
 		if each := 1 - 0.08*(1-confidence); each < 1 {
-			least = min(least, max(c.upper(c.ones, each), c.Estimate()))
+			least = min(least, max(c.quantile(c.ones+0.5, (1-each)/2), c.Estimate()))
 		}
 	}
 	return least

@@ -87,14 +87,9 @@ func (u *unionOf) StdErr() float64 { return u.stdErr }
 // Interval returns the sizes whose deviation is small enough, within intervals for all of the sets,
 // which take a tenth of the errors.
 func (u *unionOf) Interval(confidence float64) (lo, hi float64) {
-	errors := 1 - confidence
-	each := 1 - 0.1*errors/float64(len(u.parts))
-	least, most := 0.0, 0.0
+	errors, least, most := 1-confidence, 0.0, 0.0
 	for _, s := range u.parts {
-		from, to := 0.0, math.Inf(1) // for a confidence that is rounded to 1
-		if each < 1 {
-			from, to = s.Interval(each)
-		}
+		from, to := s.erring(0.1 * errors / float64(len(u.parts)))
 		least, most = max(least, from), most+to
 	}
 	lo, hi = accepted(least, nearest(least, most, u.deviation), most, normalQuantile(1-0.9*errors), u.deviation)

@@ -25,7 +25,7 @@ var distinctMutations = []mutation{
 	{"compare: the error of B is none of A∪B", "kor/distinct/compare.go", "most = math.Hypot(most, p.sigma[1])", "most = math.Hypot(most, 0*p.sigma[1])"},
 	{"compare: the middle is the estimate", "kor/distinct/accepted.go", "density := math.Exp((least - square) / 2)", "density := math.Exp(0 * (least - square) / 2)"},
 	{"compare: an interval that ends at the nearest end", "kor/distinct/accepted.go", "case !(deviation(from) > 0):", "case deviation(from) > 0:"},
-	{"an interval without its estimate", "kor/distinct/interval.go", "return min(lo, estimate), max(hi, estimate)", "return lo, max(lo, hi, 0*estimate)"},
+	{"an interval without its estimate", "kor/distinct/interval.go", "return min(c.quantile(t-0.5, 1-each), estimate), max(c.quantile(t+0.5, each), estimate)", "return c.quantile(t-0.5, 1-each), max(c.quantile(t+0.5, each), 0*estimate)"},
 	{"union: all levels weigh the same", "kor/distinct/union.go", "g += slope / v * (t.seen[i] - u)", "g += slope * (t.seen[i] - u)"},
 	{"union: an estimate however little is known", "kor/distinct/union.go", "const wide = 1.2", "const wide = 1e9"},
 	{"union: no limit where no cell is empty", "kor/distinct/union.go", "-300/t.log[len(t.log)-1]", "-1e5/t.log[len(t.log)-1]"},
