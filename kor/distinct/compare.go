@@ -117,8 +117,12 @@ func (p part) StdErr() float64 {
 func (p part) Interval(confidence float64) (lo, hi float64) {
 	errors, z := 1-confidence, normalQuantile(confidence)
 	if p.place == sizes.Union {
-		least, _ := p.bounds(errors)
-		most := p.size[0] + p.size[1] + 1.06*z*math.Hypot(p.sigma[0], p.sigma[1])
+		least, reach := 0.0, 0.0
+		for i, s := range p.of {
+			from, to := s.erring(errors)
+			least, reach = max(least, from), math.Hypot(reach, to-p.size[i])
+		}
+		most := p.size[0] + p.size[1] + 1.06*reach
 		if _, stdErr := p.step(p.place, p.theta); most-least < 2.5*z*stdErr {
 			return least, most
 		}
