@@ -12,8 +12,7 @@ import (
 // Share is the noise of one of n parties that release the sum of their numbers, where nobody is
 // trusted with the sum before it has noise. Each party publishes nothing but Mask(x), under a
 // protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is the release.
-// All arithmetic is modulo 2⁶⁴, as that of int64 is, so the masks of the protocol may be uniform
-// words.
+// All arithmetic is modulo 2⁶⁴, as for int64, so the masks of the protocol may be uniform words.
 //
 // The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its
 // rates divided by n, as rational numbers, and is drawn exactly. So the noise is that of one

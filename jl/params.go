@@ -92,7 +92,7 @@ type Params struct {
 	Noise Noise
 	// Input puts the noise on the coordinates of the vector instead of on the
 	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k.
-	// Under L2 it is no more than noise on the sketch, whatever k is.
+	// Under L2 it is at most the noise on the sketch, for every k.
 	Input bool
 }
 

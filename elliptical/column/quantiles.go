@@ -70,9 +70,9 @@ func (q *Quantiles) Quantile(level float64) float64 {
 // at the release, for a confidence of .99, and is the same for all smaller ones; for larger ones it
 // is the whole axis. NaN if more than one level was released, and for other arguments.
 //
-// The ends are two choices of their own, of ranks e rows less and more, with e such that the rank
-// of either is off by at most e − 1, except with probability .005 (see [rank.Part.Off]; for the
-// 4/3·ln of some 10⁹ over ε rows of the median, 132 at ε = 1).
+// The ends are two separate choices, of ranks e rows less and e rows more, with e such that the
+// rank of either is off by at most e − 1, except with probability .005 (see [rank.Part.Off]; for
+// the 4/3·ln of some 10⁹ over ε rows of the median, 132 at ε = 1).
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 	if q.index(level) < 0 || !q.params.single() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -85,10 +85,10 @@ func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 	return min(lo, q.Quantile(level)), max(hi, q.Quantile(level))
 }
 
-// RankInterval returns by how many rows, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(level) is off,
-// at most, with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the
-// number of rows in cells of the axis before that of the quantile, and at most that of the rows up
-// to it. It says nothing about the rows in that cell, which are within half of a Resolution or some
+// RankInterval returns bounds lo ≤ 0 ≤ hi on the error of the rank of Quantile(level), in rows,
+// with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the number of
+// rows in cells of the axis before that of the quantile, and at most that of the rows up to it. It
+// says nothing about the rows in that cell, which are within half of a Resolution or some
 // millionths of the value. NaN for other arguments.
 //
 // It holds for all data, is known before any are seen, and so is wide: typical errors are a tenth

@@ -29,8 +29,8 @@
 //
 // A key that was released is public and known from then on: its count is published in every step,
 // also below a threshold and at zero, and again in nodes of 4, 24 and 168 steps, each with discrete
-// Laplace noise at ε/4. An element of a known key meets one node of each span, whatever the number
-// of steps. Elements of other keys are counted separately: at the end of each 1, 24 and 168 steps a
+// Laplace noise at ε/4. An element of a known key is in one node of each span, for any number of
+// steps. Elements of other keys are counted separately: at the end of each 1, 24 and 168 steps a
 // key is shown if a third of (ε, δ) allows it. The two kinds share no element, so each has all of
 // (ε, δ): see series_proof.md.
 //

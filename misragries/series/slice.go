@@ -14,9 +14,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Slice is what is released at the end of one step: the counts of all known keys in each span that
-// ends with the step, and the keys that are found by the discovery spans that end with it. It is
-// public, immutable, and safe for concurrent readers. A [Timeline] makes windows of Slices.
+// Slice is the release at the end of one step: the counts of all known keys in each span that ends
+// with the step, and the keys found by the discovery spans that end with it. It is public,
+// immutable, and safe for concurrent readers. A [Timeline] makes windows of Slices.
 type Slice[K hashing.Key] struct {
 	params   Params
 	law      calibration
