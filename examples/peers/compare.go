@@ -19,7 +19,7 @@ type comparison struct {
 	ours   func(b *testing.B)
 	theirs func(b *testing.B)
 	check  func() error // an error unless both sides do what they are measured for
-	short  bool         // both sides are made by shortly
+	short  bool         // both sides are made by shortly or parts
 }
 
 // side is what one side needs for a unit of work.
@@ -98,10 +98,10 @@ const pieces = 256
 // shortly adds a stream to a sketch, piece by piece and again and again, where a key takes a few
 // instructions and other load would be a large part of what is measured: it reports the mean over
 // the pieces of the least time that each has taken.
-func shortly(keys []uint64, begin func() (func(keys []uint64), error)) func(b *testing.B) {
+func shortly[K any](keys []K, begin func() (func(keys []K), error)) func(b *testing.B) {
 	return func(b *testing.B) {
 		b.ReportAllocs()
-		var add func(keys []uint64)
+		var add func(keys []K)
 		var err error
 		size, shortest := len(keys)/pieces, make([]time.Duration, pieces)
 		for i := 0; b.Loop(); i++ {

@@ -143,7 +143,7 @@ func means(n, columns int) ([]comparison, error) {
 		})
 	}
 	return []comparison{{
-		work: fmt.Sprintf("mean of %d rows of %d, scales unknown", n, columns), peer: "Google BoundedMean", target: 1.5, units: n * columns,
+		work: fmt.Sprintf("mean of %d rows of %d, scales unknown", n, columns), peer: "Google BoundedMean", target: 1.2, units: n * columns,
 		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
 		check: func() error {
 			mean, values, err := once(ours, theirs)

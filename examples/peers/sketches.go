@@ -28,7 +28,7 @@ func sketches(n int) ([]comparison, error) {
 	for i := range keys {
 		keys[i] = mix(uint64(i))
 	}
-	set := func(add func(b *kor.Builder, keys []uint64)) begin {
+	set := func(add func(b *kor.Builder, keys []uint64)) begin[uint64] {
 		return func() (func([]uint64), release, error) {
 			b, err := kor.New(p)
 			return func(keys []uint64) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
@@ -40,7 +40,7 @@ func sketches(n int) ([]comparison, error) {
 		}
 	})
 	slice := set(func(b *kor.Builder, keys []uint64) { b.Add(keys...) })
-	occurrences := func(add func(b *kor.StreamBuilder, keys []uint64)) begin {
+	occurrences := func(add func(b *kor.StreamBuilder, keys []uint64)) begin[uint64] {
 		return func() (func([]uint64), release, error) {
 			b, err := kor.NewStreamBuilder(p)
 			return func(keys []uint64) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
@@ -53,7 +53,7 @@ func sketches(n int) ([]comparison, error) {
 	})
 	streamSlice := occurrences(func(b *kor.StreamBuilder, keys []uint64) { b.Add(keys...) })
 	q := plain.Params{Epsilon: p.Epsilon, Cells: p.Cells, Levels: p.Levels, Seed: p.Seed}
-	count := func(add func(b *plain.Builder, keys []uint64)) begin {
+	count := func(add func(b *plain.Builder, keys []uint64)) begin[uint64] {
 		return func() (func([]uint64), release, error) {
 			b, err := plain.New(q)
 			return func(keys []uint64) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
@@ -65,6 +65,19 @@ func sketches(n int) ([]comparison, error) {
 		}
 	})
 	bulk := count(func(b *plain.Builder, keys []uint64) { b.Add(keys...) })
+	words := func(add func(b *plain.Builder, keys []string)) begin[string] {
+		return func() (func([]string), release, error) {
+			b, err := plain.New(q)
+			return func(keys []string) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
+		}
+	}
+	texts := spell(keys)
+	singleText := words(func(b *plain.Builder, keys []string) {
+		for _, key := range keys {
+			plain.AddKey(b, key)
+		}
+	})
+	bulkText := words(func(b *plain.Builder, keys []string) { plain.AddKey(b, keys...) })
 	all, err := published(p, keys)
 	if err != nil {
 		return nil, err
@@ -79,6 +92,8 @@ func sketches(n int) ([]comparison, error) {
 		distinct("kor/distinct, uint64 keys, Add of a slice", hashed, 0.4, keys, bulk, insertHashes),
 		distinct("kor/distinct, uint64 keys, Add", bytes, 0.3, keys, single, insertBytes),
 		distinct("kor/distinct, uint64 keys, Add of a slice", bytes, 0.2, keys, bulk, insertBytes),
+		distinct("kor/distinct, 16-byte strings, AddKey", bytes, 1, texts, singleText, insertTexts),
+		distinct("kor/distinct, 16-byte strings, AddKey of a slice", bytes, 1, texts, bulkText, insertTexts),
 	}, all...), nil
 }
 
@@ -89,24 +104,24 @@ type counter interface {
 }
 
 // begin makes a Builder, with a function that adds keys and one that ends it.
-type begin = func() (add func(keys []uint64), end release, err error)
+type begin[K any] = func() (add func(keys []K), end release, err error)
 
 // release ends a Builder.
 type release = func() (counter, error)
 
 // distinct compares filling a Builder with filling a HyperLogLog sketch; both then have to know the
 // number of keys.
-func distinct(work, peer string, target float64, keys []uint64, ours begin, insert func(s *hyperloglog.Sketch, keys []uint64)) comparison {
+func distinct[K any](work, peer string, target float64, keys []K, ours begin[K], insert func(s *hyperloglog.Sketch, keys []K)) comparison {
 	n := float64(len(keys))
 	return comparison{
 		work: work, peer: peer, target: target, units: len(keys) / pieces, short: true,
-		ours: shortly(keys, func() (func([]uint64), error) {
+		ours: shortly(keys, func() (func([]K), error) {
 			add, _, err := ours()
 			return add, err
 		}),
-		theirs: shortly(keys, func() (func([]uint64), error) {
+		theirs: shortly(keys, func() (func([]K), error) {
 			sketch := hyperloglog.NewNoSparse()
-			return func(keys []uint64) { insert(sketch, keys) }, nil
+			return func(keys []K) { insert(sketch, keys) }, nil
 		}),
 		check: func() error {
 			add, end, err := ours()
@@ -140,6 +155,14 @@ func insertBytes(sketch *hyperloglog.Sketch, keys []uint64) {
 	for _, key := range keys {
 		binary.LittleEndian.PutUint64(b[:], key)
 		sketch.Insert(b[:])
+	}
+}
+
+// insertTexts does so with strings, which are copied, as what the sketch takes is a slice of bytes.
+func insertTexts(sketch *hyperloglog.Sketch, keys []string) {
+	var b [16]byte
+	for _, key := range keys {
+		sketch.Insert(b[:copy(b[:], key)])
 	}
 }
 
