@@ -80,9 +80,28 @@ type Adder interface {
 // AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. So AddKey of the
 // integer 5 and Add of 5 are two keys; a set of builders that meet uses one of the two.
 func AddKey[K hashing.Key](b Adder, keys ...K) {
-	seed := b.seed()
-	for _, key := range keys {
-		b.addOne(hashing.Fingerprint(seed, key))
+	if plain, ok := b.(*Builder); ok && len(keys) == 1 { // without a call through the interface
+		plain.addOne(hashing.Fingerprint(plain.params.Seed, keys[0]))
+	} else if ok {
+		addKeys(plain, keys)
+	} else {
+		seed := b.seed()
+		for _, key := range keys {
+			b.addOne(hashing.Fingerprint(seed, key))
+		}
+	}
+}
+
+// addKeys is AddKey of many keys, whose fingerprints are collected.
+func addKeys[K hashing.Key](b *Builder, keys []K) {
+	var prints [64]uint64
+	for len(keys) > 0 {
+		part := prints[:min(len(keys), len(prints))]
+		for i := range part {
+			part[i] = hashing.Fingerprint(b.params.Seed, keys[i])
+		}
+		b.addMany(part)
+		keys = keys[len(part):]
 	}
 }
 

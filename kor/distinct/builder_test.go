@@ -2,6 +2,7 @@ package distinct
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -104,6 +105,14 @@ func TestAddKey(t *testing.T) {
 	AddKey(b, int64(5))
 	require.Equal(t, privateBytes(t, a), privateBytes(t, b))
 	AddKey(&Builder{}, "nothing happens")
+	AddKey(&Builder{}, "nothing", "happens")
+	many := make([]string, 150) // more than are collected at once
+	for i := range many {
+		many[i] = fmt.Sprint("user ", i)
+		b.Add(hashing.Fingerprint(small.Seed, many[i]))
+	}
+	AddKey(a, many...)
+	require.Equal(t, privateBytes(t, a), privateBytes(t, b))
 }
 
 func TestReleaseOnce(t *testing.T) {

@@ -5,6 +5,7 @@ var distinctMutations = []mutation{
 	{"noise of the count too small", "kor/distinct/params.go", "noise.LaplaceScale(count, 1)", "noise.LaplaceScale(count*1.001, 1)"},
 	{"ε of the bits not reduced by the count's", "kor/distinct/params.go", "return math.Nextafter(p.Epsilon-count, 0), count", "return math.Nextafter(p.Epsilon, 0), count"},
 	{"count without noise", "kor/distinct/builder.go", "ones(s.table) + s.laws.count.SampleInt(&s.src)", "ones(s.table) + 0*s.laws.count.SampleInt(&s.src)"},
+	{"a key is left out after each 64", "kor/distinct/builder.go", "keys = keys[len(part):]", "keys = keys[min(len(part)+1, len(keys)):]"},
 	{"bits released without flips", "kor/distinct/builder.go", "\t\ts.laws.flips.Flip(&s.src, s.table)\n", ""},
 	{"bits released where all of ε buys the count", "kor/distinct/params.go", "return p.CountShare > 0 && p.CountShare < 1", "return true"},
 	{"a key sets two bits", "kor/distinct/place.go:placement.mark", "table[word] |= 1 << (cell & 63)", "table[word] |= 3 << (cell & 63)"},
