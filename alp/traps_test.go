@@ -2,11 +2,14 @@ package alp
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/cryptotest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // Estimates and intervals end at Max on both sides, and errors are alike there.
@@ -79,5 +82,33 @@ func TestPlanWithinATenth(t *testing.T) {
 		t.Logf("%v at %v: %.3f, %.3f planned; zeros %.3f, %.3f planned", c.p.Epsilon, c.value, entries.mean(), plan.Error, zeros.mean(), plan.Zero)
 		require.InEpsilon(t, entries.mean(), plan.Error, 0.1)
 		require.InEpsilon(t, zeros.mean(), plan.Zero, 0.1)
+	}
+}
+
+// So it is for three loads of the default structure: entries that are spread, that lie just below
+// the list, and that are listed.
+func TestPlanOfLoads(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	r := rand.New(rand.NewPCG(1, 2))
+	p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: 2000}
+	if dptest.Long() {
+		p.Sparsity = 20_000
+	}
+	for _, draw := range []func() float64{func() float64 { return 40 * r.Float64() }, func() float64 { return 38 }, func() float64 { return 1000 }} {
+		values := make([]float64, p.Sparsity)
+		for i := range values {
+			values[i] = draw()
+		}
+		plan, err := p.Plan(values[:1000]...)
+		require.NoError(t, err)
+		var entries, zeros errors
+		for range 8 {
+			e, z := measure(values, p.Sparsity, released(t, p, values).Estimate)
+			entries.n, entries.abs = entries.n+e.n, entries.abs+e.abs
+			zeros.n, zeros.abs = zeros.n+z.n, zeros.abs+z.abs
+		}
+		t.Logf("%.3f, %.3f planned; zeros %.3f, %.3f planned", entries.mean(), plan.Error, zeros.mean(), plan.Zero)
+		require.InEpsilon(t, entries.mean(), plan.Error, 0.1)
+		require.InDelta(t, zeros.mean(), plan.Zero, 0.1*zeros.mean()+0.02)
 	}
 }
