@@ -67,8 +67,8 @@
 // The table takes Bits·Sparsity bits on average: a bit for each cell, and the levels of the few
 // that do not show 0. How many these are says no more of the data than the table does.
 //
-// Release takes about ½ µs for each entry, a lookup 20 to 30 ns in the caches and 200 ns beyond,
-// there half of that by Estimates.
+// Release takes about ½ µs for each entry, a lookup 20 to 30 ns in the caches and 300 ns beyond,
+// there a third of that by Estimates.
 //
 // # Not covered
 //

@@ -68,7 +68,7 @@ func (d *Directory) Place(index uint64) int {
 func (d *Directory) At(at int) *Slot { return &d.slots[at] }
 
 // Batch is the most indices that PlaceAll takes.
-const Batch = 64
+const Batch = 128
 
 // PlaceAll sets places[i] to Place(indices[i]). It goes step by step, each step for all indices,
 // without a branch that waits for memory: so cache misses overlap.

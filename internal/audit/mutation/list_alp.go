@@ -25,6 +25,7 @@ var alpMutations = []mutation{
 	{"what precedes a line of the table is off by one", "alp/projection.go", "t.lines[i] = header", "t.lines[i] = header + min(uint64(i), 1)<<27"},
 	{"a table may have values behind the last", "alp/write_table.go", "return ok && t.values[end/64]>>(end%64) == 0", "return ok && end+1 > 0"},
 	{"a table may show outputs that there are none of", "alp/write_table.go", "&& output > 0 && int(output) < 1<<g.cellBits", "&& output > 0"},
+	{"a batch reads the first column alone", "alp/read_decoder.go", "if f.columns > 1 {", "if f.columns > 64 {"},
 	{"a batch takes listed entries for others", "alp/read_decoder.go", "order[n], order[(last-i+n)&last] = i, i", "order[n], order[(last-i+n)&last] = i, max(i-1, 0)"},
 	{"a cell holds its least entry instead of the largest", "alp/write_table.go", "cmp.Compare(b.size, a.size))", "cmp.Compare(a.size, b.size))"},
 }
