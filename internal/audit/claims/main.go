@@ -205,7 +205,7 @@ func (x *index) dead(rows []row) (lines []string) {
 // estimates, and what was given, chosen or read. Whole names are of one function. Laws, which are
 // the types with a CDF, have their own row, for their samplers.
 var plain = strings.Fields(`
-	Estimate EstimateAll Mean Median Argmax All Top Values At Sum Count
+	Estimate EstimateAll Estimates Mean Median Argmax All Top Values At Sum Count
 	Dot Cosine SquaredNorm SquaredDistance
 	Row Rows Others Found Advice Shrunk Shrink Quantile
 	Max Step Steps First Day Slots Centre Clip plan.Mean.Scale
