@@ -228,7 +228,7 @@ func rankError(sorted []float64, value, level, unit float64) float64 {
 // 1e-13 each, for ties, spread data, none at all, few rows at a small ε, and ρ; and errors are
 // those of the table in doc.go.
 func TestQuantileAccuracy(t *testing.T) {
-	runs := dptest.Full(400, 12)
+	runs := dptest.Full(200, 12)
 	const miss = 1e-13
 	for _, n := range []int{0, 3, 1000} {
 		for _, d := range datasets6(n) {
@@ -286,7 +286,7 @@ func TestRanksHoldByDefault(t *testing.T) {
 // integer for, ties, and a Resolution that is far too coarse, where the middles of cells do not.
 func TestIntervalOfAQuantile(t *testing.T) {
 	const alarm = 1e-11
-	runs := dptest.Full(400, 25)
+	runs := dptest.Full(200, 25)
 	rng := rand.New(rand.NewPCG(12, 4))
 	draws := map[string]func() float64{
 		"lognormal": func() float64 { return 80 * math.Exp(1.2*rng.NormFloat64()) }, "ages": func() float64 { return math.Floor(40 + 12*rng.NormFloat64()) },

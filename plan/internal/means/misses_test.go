@@ -36,6 +36,9 @@ func lawOfC(a quantile.Axis, base []quantile.Region, w *quantile.Weights, keys [
 // What depth.go says of misses, by the exact law of C: whatever the rows are, equal, nearly equal
 // or spread over many octaves, few or all. A M₁ of 2⁻¹⁰⁰ is one at the bottom of the axis.
 func TestMissesOfC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds with the race detector: in the default run")
+	}
 	rng := rand.New(rand.NewPCG(71, 72)) // test data
 	const n = 1 << 12
 	wide, raised := quantile.LogAxis(0x1p-28, 1<<20, normBits), quantile.LogAxis(1, 1<<20, normBits)

@@ -354,6 +354,9 @@ func TestBasketsOfManySizes(t *testing.T) {
 // origin those of N(100, 15) have 16 times the error. The budgets are so large that chance does
 // little; and rows that Release refuses as dense ReleaseSparse takes.
 func TestDenseRowsOfOneSign(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds with the race detector: in the default run")
+	}
 	cryptotest.SetGlobalRandom(t, 3)
 	x, mean := gaussian(rand.New(rand.NewPCG(25, 26)), 4000, 100, constant(10, 15)) // test data
 	for _, relation := range []budget.Relation{budget.AddRemove, budget.Replace} {
