@@ -19,6 +19,23 @@ func NewSlots(entries int) Slots { return Slots{make([]uint64, slotsFor(entries)
 // stays empty, where a search ends.
 func slotsFor(entries int) int { return entries + entries/2 + 1 }
 
+// Word returns what stands in the first slot of hash h, 0 if nothing: for [Match]. Where many are
+// asked for one after the other, they are fetched at the same time.
+func (s *Slots) Word(h uint64) uint64 {
+	if at := s.place(h); at < uint64(len(s.words)) {
+		return s.words[at]
+	}
+	return 0
+}
+
+// Match returns the number of the entry that a word is of if it may have hash h, else 0.
+func Match(word, h uint64) uint32 {
+	if (word^h)>>32 == 0 {
+		return uint32(word)
+	}
+	return 0
+}
+
 // First returns the first slot that may be that of the key with hash h, and its number; or the
 // empty slot where that key belongs, and 0.
 func (s *Slots) First(h uint64) (slot uint64, number uint32) {

@@ -123,15 +123,23 @@ func (s *state[K]) gather(keys []K, values []float64) {
 	numbers, sums, picks, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.table.marks
 	s.keys = s.keys[:0]
 	columns := s.params.columns()
+	var found [ahead]uint32
 	for n, key := range keys {
-		i, ok := uint32(0), false
-		if s.way == listing {
+		if n%ahead == 0 {
+			s.table.seek(keys[n:min(n+ahead, len(keys))], &found)
+		}
+		i, ok := found[n%ahead]-1, found[n%ahead] > 0
+		switch {
+		case ok:
+		case s.way == listing:
 			if i, ok = s.table.find(key); !ok {
 				s.keys = append(s.keys, key)
 				continue
 			}
-		} else if i, ok = s.table.entry(key); !ok {
-			continue
+		default:
+			if i, ok = s.table.entry(key); !ok {
+				continue
+			}
 		}
 		if int(i) >= len(marks) {
 			marks = s.table.marks
@@ -141,7 +149,9 @@ func (s *state[K]) gather(keys []K, values []float64) {
 			at = s.given + uint64(len(numbers))
 			marks[i] = at
 			numbers = append(numbers, i)
-			sums = append(sums, make([]int64, columns)...)
+			for range columns {
+				sums = append(sums, 0)
+			}
 			if s.spots != nil {
 				picks = append(picks, 0)
 			}

@@ -39,6 +39,23 @@ func (x *index[K]) look(key K) (i uint32, slot, h uint64, ok bool) {
 	return 0, slot, h, false
 }
 
+// ahead is how many keys are looked up together.
+const ahead = 16
+
+// seek sets numbers to the numbers of at most ahead keys plus one, or 0 where that takes number.
+func (x *index[K]) seek(keys []K, numbers *[ahead]uint32) {
+	var hashes, words [ahead]uint64
+	for j, key := range keys {
+		hashes[j] = x.hasher.Hash(key)
+		words[j] = x.slots.Word(hashes[j])
+	}
+	for j, key := range keys {
+		if numbers[j] = keyhash.Match(words[j], hashes[j]); numbers[j] > 0 && x.keys[numbers[j]-1] != key {
+			numbers[j] = 0
+		}
+	}
+}
+
 // number returns the number of the key, which may be new; false if there are as many others as
 // there can be.
 func (x *index[K]) number(key K) (i uint32, ok bool) {

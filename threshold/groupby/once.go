@@ -34,7 +34,9 @@ func (s *state[K]) addOnce(numbers []uint32, sums []int64) {
 	}
 	if kept == l {
 		s.giveAll(numbers, sums, give, losses)
-		s.spread(numbers, s.picks, l)
+		if s.spots != nil {
+			s.spread(numbers, s.picks, l)
+		}
 		return
 	}
 	order := choose(s.indices(l), kept, &s.src)

@@ -289,3 +289,37 @@ func TestNoAllocationForAUser(t *testing.T) {
 		require.NotNil(t, kept)
 	}
 }
+
+// Keys that are looked up together have the numbers that they have alone, also where another key's
+// entry stands in the place of one, with the same upper half of the hash.
+func TestKeysTogether(t *testing.T) {
+	x := newIndex[string](0)
+	var keys []string
+	for i := range 1000 {
+		keys = append(keys, fmt.Sprint("key ", i))
+		_, ok := x.number(keys[i])
+		require.True(t, ok)
+	}
+	var numbers [ahead]uint32
+	met := 0
+	for i := 0; i+ahead <= len(keys); i += 7 {
+		x.seek(keys[i:i+ahead], &numbers)
+		for j, n := range numbers {
+			if n > 0 {
+				met++
+				require.Equal(t, keys[i+j], x.keys[n-1])
+			}
+		}
+	}
+	require.Greater(t, met, 1000, "most are found at once")
+	another, h := "", uint64(0)
+	for i := 0; h == 0 || x.slots.Word(h) != 0; i++ {
+		another = fmt.Sprint("another ", i)
+		h = x.hasher.Hash(another)
+	}
+	slot, n := x.slots.First(h)
+	require.Zero(t, n)
+	x.slots.Set(slot, h, 1)
+	x.seek([]string{another}, &numbers)
+	require.Zero(t, numbers[0])
+}

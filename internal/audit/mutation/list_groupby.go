@@ -1,6 +1,7 @@
 package main
 
 var groupbyMutations = []mutation{
+	{"a key by half of its hash", "threshold/groupby/index.go", "numbers[j] > 0 && x.keys[numbers[j]-1] != key {", "numbers[j] > 0 && x.keys[numbers[j]-1] != key && false {"},
 	{"weights rounded up", "threshold/groupby/user.go", "func weight(l int) int64 { return root(unit * unit / int64(l)) }", "func weight(l int) int64 { return root(unit*unit/int64(l)) + 1 }"},
 	{"counts not clipped", "threshold/groupby/user.go", "return root(int64(full) * unit * unit / int64(l))", "return unit"},
 	{"values without a bound", "threshold/groupby/axis.go", "return int64(float64(x) * min(max(z, -1), 1))", "return int64(float64(unit) * min(max(z, -1), 1))"},
