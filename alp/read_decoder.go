@@ -258,7 +258,7 @@ func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read 
 	n := 0
 	for i := range indices {
 		order[n], order[(last-i+n)&last] = i, i
-		n += places[i] >> 63 & 1
+		n += int(uint(places[i]) >> (bits.UintSize - 1)) // 1 for a place below 0
 	}
 	for k, i := range order[:n] {
 		prints[k] = hashing.Fingerprint(f.seed, indices[i])
