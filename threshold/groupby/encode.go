@@ -212,6 +212,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		return r.Err()
 	}
 	d.law = d.params.noises(law, d.at)
+	d.addUp()
 	*g = d
 	return nil
 }

@@ -16,7 +16,9 @@ import (
 func sampleOf[K int64 | string | uint32](p Params, threshold, shortfall, others int64, groups ...group[K]) *Groups[K] {
 	p = p.normal()
 	law, _ := p.sizes()
-	return &Groups[K]{params: p, law: p.noises(law, choice{}), threshold: threshold, groups: groups, shortfall: shortfall, others: others}
+	g := &Groups[K]{params: p, law: p.noises(law, choice{}), threshold: threshold, groups: groups, shortfall: shortfall, others: others}
+	g.addUp()
+	return g
 }
 
 func sampleWords() *Groups[string] {

@@ -24,6 +24,7 @@ type Groups[K hashing.Key] struct {
 	groups            []group[K] // sorted by key
 	shortfall, others int64      // in steps
 	radius, lost      float64    // with Values: see ranges.Sums
+	all               float64    // with Values: the sum of the counts, each at least 1
 }
 
 // noises are what a reader needs of a calibration, in users: a function of the Params alone.
@@ -272,11 +273,16 @@ func (g *Groups[K]) Lost(key K) float64 {
 	if !found || !g.params.Values || g.blind() {
 		return math.NaN()
 	}
-	all := 0.0
+	return e.scale * g.lost * max(g.count(e), 1) / g.all
+}
+
+// addUp sets g.all, when the rest stands.
+func (g *Groups[K]) addUp() {
 	for _, e := range g.groups {
-		all += max(g.count(e), 1)
+		if g.params.Values {
+			g.all += max(g.count(e), 1)
+		}
 	}
-	return e.scale * g.lost * max(g.count(e), 1) / all
 }
 
 // Others returns the estimated number of pairs of a user and a key that is not shown, where a user

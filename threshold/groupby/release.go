@@ -92,6 +92,7 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 	if p.Others {
 		g.others = s.others + s.noise(s.law.others)()
 	}
+	g.addUp()
 	return g
 }
 

@@ -51,12 +51,8 @@ func scale(given, users float64, middle, reach int, sd float64) float64 {
 // mean of the hundred largest counts over the sum of all.
 func balance(counts []float64) float64 {
 	sorted := slices.Clone(counts)
-	slices.SortFunc(sorted, func(a, b float64) int {
-		if a > b {
-			return -1
-		}
-		return 1
-	})
+	slices.Sort(sorted)
+	slices.Reverse(sorted)
 	logs, sum := 0.0, 0.0
 	largest := min(len(sorted), 100)
 	for i, n := range sorted {
