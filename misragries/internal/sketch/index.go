@@ -86,5 +86,8 @@ func (x *index) vacant(h uint64) uint64 {
 	return slot
 }
 
+// put puts entry i, of hash h, where it belongs.
+func (x *index) put(h uint64, i int) { x.set(x.vacant(h), x.tag(h)|uint32(i+1)) }
+
 // tag returns the low bits of the hash, in the place they take in a slot.
 func (x *index) tag(h uint64) uint32 { return uint32(h) &^ x.mask }

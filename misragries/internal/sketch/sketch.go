@@ -130,8 +130,7 @@ func (s *Sketch[K]) decrement() {
 func (s *Sketch[K]) reindex() {
 	s.index.clear()
 	for i := range s.entries {
-		h := s.hasher.Hash(s.entries[i].key)
-		s.index.set(s.index.vacant(h), s.index.tag(h)|uint32(i+1))
+		s.index.put(s.hasher.Hash(s.entries[i].key), i)
 	}
 }
 

@@ -68,8 +68,7 @@ func (s *Sketch[K]) Read(r *wire.Reader, k int, dim uint64) {
 			return
 		}
 		s.entries = append(s.entries, e)
-		h := s.hasher.Hash(e.key)
-		s.index.set(s.index.vacant(h), s.index.tag(h)|uint32(len(s.entries)))
+		s.index.put(s.hasher.Hash(e.key), len(s.entries)-1)
 	}
 	if s.settled = int(min(settled, math.MaxInt32)); s.settled > n {
 		r.Fail("a wrong number of settled counters")
