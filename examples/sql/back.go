@@ -44,8 +44,8 @@ func (q query) users() string {
 }
 
 // release answers, and spends before it draws. truth is what came of the rows, for a database that
-// was made.
-func (b back) release(db *sql.DB, q query, ledger *budget.Ledger) (pair *distinct.Pair, truth [4]int, err error) {
+// was made: nothing else is counted exactly.
+func (b back) release(db *sql.DB, q query, ledger *budget.Ledger, made bool) (pair *distinct.Pair, truth [4]int, err error) {
 	var sets [2]*distinct.Builder
 	for i := range sets {
 		if sets[i], err = distinct.New(b.params); err != nil {
@@ -67,7 +67,9 @@ func (b back) release(db *sql.DB, q query, ledger *budget.Ledger) (pair *distinc
 		for i, value := range b.values {
 			if key == value {
 				distinct.AddKey(sets[i], user)
-				seen[user] |= 1 << i
+				if made {
+					seen[user] |= 1 << i
+				}
 			}
 		}
 	}
@@ -83,7 +85,7 @@ func (b back) release(db *sql.DB, q query, ledger *budget.Ledger) (pair *distinc
 
 // answer prints the release.
 func (b back) answer(opts *options, out io.Writer, db *sql.DB, ledger *budget.Ledger, made bool) error {
-	pair, truth, err := b.release(db, opts.query, ledger)
+	pair, truth, err := b.release(db, opts.query, ledger, made)
 	if err != nil {
 		return err
 	}

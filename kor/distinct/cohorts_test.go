@@ -128,6 +128,20 @@ func TestCohortsHaveTheLaw(t *testing.T) {
 	})
 }
 
+// releasedCohorts releases the cohorts of keys that come on the first day, the second, and so on.
+func releasedCohorts(t testing.TB, p Params, on [][]uint64) *Cohorts {
+	b := cohortBuilder(t, p, len(on))
+	for i, keys := range on {
+		if i > 0 {
+			require.NoError(t, b.Advance(i+1))
+		}
+		b.Add(keys...)
+	}
+	c, err := b.Release()
+	require.NoError(t, err)
+	return c
+}
+
 // simulatedCohorts are users with a first day in 1, …, 14, half on day 1, who come back each day
 // with a probability that falls.
 func simulatedCohorts(t testing.TB, p Params, rng *rand.Rand, days, users int) (c *Cohorts, returned func(day, since int) float64) {
@@ -144,16 +158,7 @@ func simulatedCohorts(t testing.TB, p Params, rng *rand.Rand, days, users int) (
 			}
 		}
 	}
-	b := cohortBuilder(t, p, days)
-	for day := 1; day <= days; day++ {
-		if day > 1 {
-			require.NoError(t, b.Advance(day))
-		}
-		b.Add(on[day]...)
-	}
-	c, err := b.Release()
-	require.NoError(t, err)
-	return c, func(day, since int) (n float64) {
+	return releasedCohorts(t, p, on[1:]), func(day, since int) (n float64) {
 		for i := range users {
 			if first[i] == day && last[i] >= since {
 				n++

@@ -345,10 +345,7 @@ func TestUnionBeyondLargest(t *testing.T) {
 // half is known to 20, by chance, and none or all to 500.
 func TestCompareTable(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 2)
-	runs := dptest.Full(120, 40)
-	if dptest.Deep() {
-		runs = 1500
-	}
+	runs := deep(1500, dptest.Full(120, 40))
 	rng := rand.New(rand.NewPCG(25, 26))
 	for i, c := range []struct {
 		a, b, both, cells                        int

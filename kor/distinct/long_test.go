@@ -291,15 +291,7 @@ func TestLongCohorts(t *testing.T) {
 					}
 				}
 			}
-			b := cohortBuilder(t, p, days)
-			for day := 1; day <= days; day++ {
-				if day > 1 {
-					require.NoError(t, b.Advance(day))
-				}
-				b.Add(on[day]...)
-			}
-			c, err := b.Release()
-			require.NoError(t, err)
+			c := releasedCohorts(t, p, on[1:])
 			for i, at := range asked {
 				x := c.Returned(at[0], at[1])
 				lo, hi := x.Interval(0.95)

@@ -221,10 +221,7 @@ func TestUnionsStayWithin(t *testing.T) {
 // width of the interval at .95, relative to the union. Without an estimate the width is all.
 func TestUnionTable(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 4)
-	runs := dptest.Full(20, 6)
-	if dptest.Deep() {
-		runs = 60
-	}
+	runs := deep(60, dptest.Full(20, 6))
 	rng := rand.New(rand.NewPCG(31, 32))
 	for i, c := range []struct {
 		large, sets, small int

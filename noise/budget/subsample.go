@@ -53,7 +53,7 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, "one element, user, key, row or party, of which a sample can be drawn")
 	case fraction == 1:
 		return g, nil
-	case g.rho > 0 && (!exact || g.epsilon > 0), g.muSquares > 0 && (!exact || g.epsilon > 0):
+	case (g.rho > 0 || g.muSquares > 0) && (!exact || g.epsilon > 0):
 		return Guarantee{}, fault.Params("budget", "Guarantee", g, "ε and δ, or a Poisson sample of one law by ρ or μ: begin with ApproxDP(g.EpsilonAt(δ), δ, u)")
 	}
 	// With P and R the laws of the output when the sample is drawn without the record in question
