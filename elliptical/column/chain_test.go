@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -57,12 +58,13 @@ func (c *chain) centre(rows []float64) map[int64]float64 {
 	for i, x := range rows {
 		cells[i] = c.axis.Cell(x)
 	}
-	slices.Sort(cells)
 	p := c.p
 	if c.flaw == spentTwice {
 		p.Epsilon, p.Rho = 3*p.Epsilon, 9*p.Rho
 	}
-	return lawOf(rank.NewPart(0, c.axis.Cells(), 0, int64(len(rows)), .5, p.spending(centreShare).lossOf(1)), cells)
+	var of quantile.Spread
+	of.Set(cells.cells(), 1)
+	return lawOf(&of, p.centred(c.axis.Cells()))
 }
 
 // around returns the exact numbers of rows around a centre.

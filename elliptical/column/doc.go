@@ -14,7 +14,7 @@
 // public): the unit is [budget.Row], and a person with k rows is protected k times less.
 // [Params.Guarantee] holds for the floating-point implementation: values become integers, sums are
 // exact, noise is drawn exactly, scales are rounded up. Proofs: scheme.go, law.go, learn.go;
-// internal/rank/exponential.go for quantiles.
+// internal/quantile (spread_proof.md) for quantiles.
 //
 // # Which question
 //

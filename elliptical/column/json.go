@@ -36,16 +36,16 @@ func (s *Summary) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(en
 // rank is off, see [Quantiles.RankInterval]. Its member data is the binary encoding, the only part
 // that UnmarshalJSON reads.
 func (q Quantiles) MarshalJSON() ([]byte, error) {
-	quantiles := make([]quantile, 0, q.Len())
+	quantiles := make([]line, 0, q.Len())
 	for level, value := range q.All() {
 		low, high := q.Interval(level, view.Confidence)
 		lowRank, highRank := q.RankInterval(level, view.Confidence)
-		quantiles = append(quantiles, quantile{view.Number(level), view.Number(value), view.Number(low), view.Number(high), view.Number(lowRank), view.Number(highRank)})
+		quantiles = append(quantiles, line{view.Number(level), view.Number(value), view.Number(low), view.Number(high), view.Number(lowRank), view.Number(highRank)})
 	}
 	return view.Marshal(&q, struct {
 		Guarantee  budget.Guarantee `json:"guarantee"`
 		Resolution view.Number      `json:"resolution"`
-		Quantiles  []quantile       `json:"quantiles"`
+		Quantiles  []line           `json:"quantiles"`
 	}{q.Guarantee(), view.Number(q.params.Resolution), quantiles})
 }
 
@@ -53,8 +53,8 @@ func (q Quantiles) MarshalJSON() ([]byte, error) {
 // does.
 func (q *Quantiles) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, q) }
 
-// quantile is a line of the JSON of [Quantiles].
-type quantile struct {
+// line is one of the JSON of [Quantiles].
+type line struct {
 	Level    view.Number `json:"level"`
 	Value    view.Number `json:"value"`
 	Low      view.Number `json:"low"`

@@ -3,8 +3,8 @@ package column
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
+	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -46,10 +46,9 @@ type learned struct {
 	chosen    tail.Range
 }
 
-// centred returns the axis and the part of it in which the centre of n rows is wanted.
-func (p Params) centred(n int64) (rank.Axis, rank.Part) {
-	axis := p.widest()
-	return axis, rank.NewPart(0, axis.Cells(), 0, n, .5, p.spending(centreShare).lossOf(1))
+// centred returns how the centre is chosen among so many cells.
+func (p Params) centred(cells int64) quantile.Choice {
+	return quantile.Choice{To: cells, Level: .5, Loss: p.spending(centreShare).lossOf(1)}
 }
 
 // counted returns the noise of a number of rows.
@@ -128,8 +127,11 @@ func (l *learned) grid(half int64) grid {
 // learn finds the range and releases the rows on it.
 func (s *state) learn() *Summary {
 	var src noise.Source
-	axis, part := s.params.centred(s.kept.len())
-	l := s.params.at(int(part.Choose(axis.Nearest(part, s.kept.lists()), &src)), s.law)
+	var rows quantile.Spread
+	axis := s.params.widest()
+	centre := s.params.centred(axis.Cells())
+	rows.Set(axis.Nearest(centre, s.kept.lists()), 1)
+	l := s.params.at(int(rows.Draw(centre, &src)), s.law)
 	l.count(&s.kept)
 	l.disturb(s.params.counted(), &src)
 	l.chosen = l.histogram.Choose(l.least())

@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -95,29 +96,38 @@ func (b *QuantileBuilder) Release() (*Quantiles, error) {
 // release chooses the quantiles.
 func (s *counts) release() *Quantiles {
 	var src noise.Source
-	bits, q := s.params.bits(), &Quantiles{params: s.params, axis: s.axis}
-	rows := rank.NewJittered(0, s.cells, bits, &src)
-	places := s.params.choose(rows, rows.Len(), s.axis.Cells()<<bits, func(p rank.Part, rows rank.Ordered) int64 { return p.Choose(rows, &src) })
+	q := &Quantiles{params: s.params, axis: s.axis}
+	places := s.params.choose(rank.Sorted(s.cells), s.axis.Cells(), s.params.places(), func(rows *quantile.Spread, c quantile.Choice) int64 { return rows.Draw(c, &src) })
 	for i, x := range places {
 		if i < len(s.params.levels()) {
-			q.cells = append(q.cells, int(x>>bits))
+			q.cells = append(q.cells, int(x/s.params.places()))
 		} else {
-			q.ends[i-1] = int(x) + 1
+			q.ends[i-1] = int(x)
 		}
 	}
 	return q
 }
 
-// choose returns the places of the levels among n rows, and for a single level those of the ends of
-// its interval.
-func (p *quantileParams) choose(rows rank.Ordered, n, places int64, draw func(rank.Part, rank.Ordered) int64) []int64 {
-	found := rank.Many(rows, places, n, p.levels(), p.loss(), func(part rank.Part) int64 { return draw(part, rows) })
+// choose returns the places of the levels among rows on so many cells of so many places, and for a
+// single level the cells of the ends of its interval, plus 1: there, rows enough for each end are
+// added before cell 0 and behind the last one.
+func (p *quantileParams) choose(cells []quantile.Cell, end, places int64, draw func(*quantile.Spread, quantile.Choice) int64) []int64 {
+	var rows quantile.Spread
+	rows.Set(cells, places)
+	found := quantile.Quantiles(end*places, p.levels(), p.loss(), func(c quantile.Choice) int64 { return draw(&rows, c) })
 	if p.single() {
-		padded := rank.Padded{Rows: rows, N: n, Places: places}
-		loss := p.lossOf(endShare)
-		padded.More = 1 + int64(math.Ceil(padded.Part(p.Levels[0], loss, 0).Off(endMiss)))
-		for _, off := range [2]int64{-padded.More, padded.More} {
-			found = append(found, draw(padded.Part(p.Levels[0], loss, off), padded))
+		c := quantile.Choice{To: end + 2, Level: math.Round(p.Levels[0]*0x1p24) / 0x1p24, Loss: p.lossOf(endShare)}
+		// one for the rounding of Shift, and one for the row that follows the wanted one
+		more := 2 + int64(math.Ceil(quantile.Most(c.To, c.Level, c.Loss, endMiss)))
+		padded := []quantile.Cell{{Weight: more}}
+		for _, cell := range cells {
+			padded = append(padded, quantile.Cell{Index: cell.Index + 1, Weight: cell.Weight})
+		}
+		rows.Set(append(padded, quantile.Cell{Index: uint32(end) + 1, Weight: more}), 1)
+		for _, off := range [2]int64{-more, more} {
+			// without what the level has of the added rows
+			c.Shift = off + int64(math.Round((1-2*c.Level)*float64(more)))
+			found = append(found, draw(&rows, c))
 		}
 	}
 	return found

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
+	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -13,7 +14,7 @@ const (
 	maxLevels = 32
 	maxCells  = 1 << 30
 	minLevel  = 0x1p-20 // of a level and of 1 − level
-	cellBits  = 32      // of the places in a cell, where there are several levels
+	subPlaces = 1 << 32 // of a cell, where there are several levels
 
 	// of a single level: what the quantile has of ε or ρ, and each end of its interval
 	pointShare, endShare = 2. / 3, 1. / 6
@@ -121,23 +122,22 @@ func (p *quantileParams) axis() rank.Axis {
 	return rank.Octaves(p.Min, p.Max, (p.Max-p.Min)*0x1p-30)
 }
 
-// bits returns the logarithm of the number of places in a cell.
-func (p *quantileParams) bits() uint {
+// places returns the number of places in a cell. A place that cuts the rows for other levels holds
+// one of them at most, if a cell has up to 2³².
+func (p *quantileParams) places() int64 {
 	if p.single() {
-		return 0
+		return 1
 	}
-	return cellBits
+	return subPlaces
 }
 
 // loss returns the ε of one choice for one row added or removed, such that all rounds together keep
 // the guarantee.
 //
-// Theorem. Let each round choose by weights of which one row, added or removed, changes each by a
-// factor within exp(±loss/2). Then a choice is loss-private, and its ratios of probabilities are
-// within a range of exp(loss). The values that are found cut the axis, and a row lies in one part
-// in each round, so that a round costs as much as one choice, and r rounds are r·loss-private; by
-// the bounded range they are r·loss²/8-zCDP (Cesar and Rogers 2021). A row that is replaced is one
-// removed and one added, which may lie in two parts: twice the loss. ∎
+// Theorem. A choice is loss-private, and its ratios of probabilities are within a range of
+// exp(loss) (internal/quantile, Lemma 1 of spread_proof.md). A round is no more than one choice
+// (Lemma 2). So r rounds are r·loss-private; by the bounded range they are r·loss²/8-zCDP (Cesar
+// and Rogers 2021). A row that is replaced is one removed and one added: twice the loss. ∎
 //
 // A single level is three choices among all rows, of the shares above.
 func (p *quantileParams) loss() float64 {
@@ -156,5 +156,5 @@ func (p Params) lossOf(share float64) float64 {
 	if p.Relation == budget.Replace {
 		loss /= 2
 	}
-	return loss * (1 - 0x1p-45) // for the roundings
+	return quantile.Loss(loss*(1-0x1p-45), 1) // for the roundings
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -71,7 +72,7 @@ func (q *Quantiles) Quantile(level float64) float64 {
 // is the whole axis. NaN if more than one level was released, and for other arguments.
 //
 // The ends are two separate choices, of ranks e rows less and e rows more, with e such that the
-// rank of either is off by at most e − 1, except with probability .005 (see [rank.Part.Off]; for
+// rank of either is off by at most e − 1, except with probability .005 (see [quantile.Most]; for
 // the 4/3·ln of some 10⁹ over ε rows of the median, 132 at ε = 1).
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 	if q.index(level) < 0 || !q.params.single() || !limits.Confidence(confidence) {
@@ -93,20 +94,19 @@ func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 //
 // It holds for all data, is known before any are seen, and so is wide: typical errors are a tenth
 // of it. In each of the r rounds that lead to the level at least one place has the wanted rank (see
-// [rank.Part.Off]); the confidence is divided by r, and the bounds of the rounds add up, with one
-// row for each place that cuts the rows. (That two of k rows of one cell share such a place, of
-// probability k·2⁻³², is left out.)
+// [quantile.Most]); the confidence is divided by r, and the bounds of the rounds add up, with one
+// row for each place that cuts the rows, if no cell has more than 2³² of them.
 func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
 	at := q.index(level)
 	if at < 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
-	levels, loss, places := q.params.levels(), q.params.loss(), q.axis.Cells()<<q.params.bits()
+	levels, loss, places := q.params.levels(), q.params.loss(), q.axis.Cells()*q.params.places()
 	each := (1 - confidence) / float64(q.params.depth())
 	from, to, below, above := 0, len(levels), 0.0, 1.0
 	for {
 		middle := (from + to) / 2
-		hi += rank.NewPart(0, places, 0, 0, (levels[middle]-below)/(above-below), loss).Off(each)
+		hi += quantile.Most(places, (levels[middle]-below)/(above-below), loss, each)
 		switch {
 		case at == middle:
 			return -hi, hi

@@ -11,8 +11,9 @@
 //	levels.go    several levels by halves; what many draws cost (spread_proof.md)
 //	mass.go      integers of 256 bits
 //
-// A Column has its keys in a slice, in any order: thousands of columns are looked at once each, and
-// sorting them would cost more than the draw. A Spread has sums by cell, as Builders keep them.
+// A Column, for package plan, has its keys in a slice, in any order: thousands of columns are
+// looked at once each, and sorting them would cost more than the draw. A Spread, for
+// threshold/groupby and elliptical/column, has sums by cell, as Builders keep them.
 //
 // It spends the budget that it is told to spend; the caller counts it.
 package quantile

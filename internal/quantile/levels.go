@@ -5,21 +5,16 @@ import (
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // Rounds returns ⌈log₂(n + 1)⌉: a value lies in at most so many of the parts in which n quantiles
 // are drawn.
 func Rounds(n int) int { return bits.Len(uint(n)) }
 
-// Quantiles draws places for ascending levels in (0, 1), on an axis of so many cells: the middle
-// one first, then those of the values on its either side (Kaplan, Schnapp, Stemmer, ICML 2022).
-// Loss is that of each Choice. The places are in ascending order.
-func (s *Spread) Quantiles(cells int64, levels []float64, loss float64, src *noise.Source) []int64 {
-	return quantiles(cells*s.places, levels, loss, func(c Choice) int64 { return s.Draw(c, src) })
-}
-
-func quantiles(end int64, levels []float64, loss float64, draw func(Choice) int64) []int64 {
+// Quantiles draws places before end for ascending levels in (0, 1): the middle one first, then
+// those of the values on its either side (Kaplan, Schnapp, Stemmer, ICML 2022). Loss is that of
+// each Choice, and draw is [Spread.Draw]. The places are in ascending order.
+func Quantiles(end int64, levels []float64, loss float64, draw func(Choice) int64) []int64 {
 	found := make([]int64, len(levels))
 	halve(levels, func(i, left, right int, level float64) {
 		c := Choice{To: end, Level: level, Loss: loss}
@@ -83,3 +78,11 @@ func StepEpsilon(mu float64, k int) float64 {
 // MeanError returns E|error| in rank of a draw, in units of weight, where values are spread
 // smoothly: 1/κ.
 func MeanError(level, loss float64) float64 { return 2 * math.Max(level, 1-level) / loss }
+
+// Most returns what the error in rank of a draw among so many places exceeds with probability miss
+// at most, whatever the values are: at one place at least the wanted rank is, so Pr[d > s] ≤
+// places·(e^−κs + 2⁻¹³⁰).
+func Most(places int64, level, loss, miss float64) float64 {
+	n := float64(places)
+	return math.Log(n/(miss-n*least)) * MeanError(level, loss) * round.Up
+}

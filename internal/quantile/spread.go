@@ -16,7 +16,7 @@ type Cell struct {
 	Weight int64 // ≥ 0
 }
 
-// Places is J: each cell of the axis is so many places, each with 1/J of the cell's weight.
+// Places is J of most axes: each cell is so many places, each with 1/J of the cell's weight.
 const Places = 1 << 20
 
 // Spread draws quantiles of weighted values by the exponential mechanism, exactly. The values of a
@@ -27,17 +27,14 @@ const Places = 1 << 20
 type Spread struct {
 	cells    []Cell
 	below    []int64 // weight of the cells before each, and the total
-	places   int64   // 0: Places
+	places   int64   // J
 	segments []segment
 }
 
-// Set takes the cells of the values, in ascending order. The Spread keeps the slice, and takes from
-// the last cells what is beyond 2⁶¹.
-func (s *Spread) Set(cells []Cell) {
-	if s.places == 0 {
-		s.places = Places
-	}
-	s.cells, s.below = cells, append(s.below[:0], 0)
+// Set takes the cells of the values, in ascending order, each of so many places: 2³² at most, and
+// 2⁶² of the axis. The Spread keeps the slice, and takes from the last cells what is beyond 2⁶¹.
+func (s *Spread) Set(cells []Cell, places int64) {
+	s.places, s.cells, s.below = places, cells, append(s.below[:0], 0)
 	total := int64(0)
 	for i := range cells {
 		cells[i].Weight = min(cells[i].Weight, 1<<61-total)
@@ -137,6 +134,17 @@ func (t *target) weight(d float64) float64 {
 	return max(math.Exp(-x), least)
 }
 
+// Weight returns the weight of a place that a Choice has.
+func (s *Spread) Weight(c Choice, x int64) float64 {
+	t := s.target(c)
+	return s.weight(&t, x)
+}
+
+func (s *Spread) weight(t *target, x int64) float64 {
+	b := s.before(x)
+	return t.weight(t.score(b, s.before(x+1).Minus(b)))
+}
+
 // Draw draws a place with probability in proportion to its weight; c.From if there is none.
 func (s *Spread) Draw(c Choice, src *noise.Source) int64 {
 	if c.From >= c.To {
@@ -152,8 +160,7 @@ func (s *Spread) Draw(c Choice, src *noise.Source) int64 {
 		if g.slope == 0 {
 			return x
 		}
-		weight := t.weight(t.score(g.before.Plus(wide.Product(g.slope, x-g.from)), wide.Of(g.slope)))
-		if bound := massOf(g.bound, 1); bound.below(src).less(massOf(weight, 1)) {
+		if bound := massOf(g.bound, 1); bound.below(src).less(massOf(s.weight(&t, x), 1)) {
 			return x
 		}
 	}

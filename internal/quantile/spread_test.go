@@ -17,23 +17,21 @@ import (
 
 // spreadOf returns the Spread of values with these weights by cell, each cell of so many places.
 func spreadOf(places int64, weights []int64) *Spread {
-	s := &Spread{places: places}
-	var cells []Cell
+	s, cells := new(Spread), []Cell(nil)
 	for i, w := range weights {
 		if w > 0 {
 			cells = append(cells, Cell{uint32(i), w})
 		}
 	}
-	s.Set(cells)
+	s.Set(cells, places)
 	return s
 }
 
 // weights returns that of each place of a part, as the code has it.
 func (s *Spread) weights(c Choice) []float64 {
-	t, all := s.target(c), []float64(nil)
+	all := make([]float64, 0, c.To-c.From)
 	for x := c.From; x < c.To; x++ {
-		b := s.before(x)
-		all = append(all, t.weight(t.score(b, s.before(x+1).Minus(b))))
+		all = append(all, s.Weight(c, x))
 	}
 	return all
 }
@@ -80,7 +78,7 @@ func outcomes(end int64, levels []float64, loss float64, weights func(Choice) []
 		at := 0
 		var open []float64
 		var from int64
-		found := quantiles(end, levels, loss, func(c Choice) int64 {
+		found := Quantiles(end, levels, loss, func(c Choice) int64 {
 			if at++; at <= len(script) {
 				return script[at-1]
 			}
@@ -277,6 +275,53 @@ func TestRoundIsOneStep(t *testing.T) {
 	require.LessOrEqual(t, worst, 1+1e-12)
 	require.Greater(t, worst, 0.999)
 	require.Greater(t, flawed, 1.2)
+}
+
+// A place is in one part of a round at most: in no more parts than the rounds that are paid for.
+func TestPartsAreDisjoint(t *testing.T) {
+	var src noise.Source
+	s := spreadOf(4, []int64{2, 0, 0, 1, 0, 3, 1, 2})
+	for m := 1; m <= 12; m++ {
+		var levels []float64
+		for i := range m {
+			levels = append(levels, float64(i+1)/float64(m+1))
+		}
+		var parts []Choice
+		found := Quantiles(32, levels, 2, func(c Choice) int64 {
+			parts = append(parts, c)
+			return s.Draw(c, &src)
+		})
+		require.True(t, slices.IsSorted(found))
+		for x := range int64(32) {
+			holders := 0
+			for _, c := range parts {
+				if c.From <= x && x < c.To {
+					holders++
+				}
+			}
+			require.LessOrEqual(t, holders, Rounds(m))
+		}
+	}
+}
+
+// What is off by more than Most has at most the probability that it is asked for.
+func TestMost(t *testing.T) {
+	const loss = 0.5
+	for _, weights := range [][]int64{{0, 0, 50, 0, 0, 50, 0}, {1, 1, 1, 1, 1, 1, 90}, {0, 0, 0}, {9, 9, 9, 9, 9}} {
+		for _, level := range []float64{0.5, 0.02, 0.93} {
+			s, c := spreadOf(3, weights), Choice{To: 3 * int64(len(weights)), Level: level, Loss: loss}
+			for _, miss := range []float64{0.1, 1e-3, 1e-9} {
+				far, sum, d := 0.0, 0.0, s.target(c)
+				for x, w := range s.weights(c) {
+					b := s.before(int64(x))
+					if sum += w; d.score(b, s.before(int64(x)+1).Minus(b))/(3*whole) > Most(c.To, level, loss, miss) {
+						far += w
+					}
+				}
+				require.LessOrEqual(t, far, miss*sum)
+			}
+		}
+	}
 }
 
 // Of real size, at a part's ends and about its target: S = 2¹⁰, J = 2²⁰, millions of users.
@@ -507,7 +552,7 @@ func outcomesOf(s *Spread, end int64, levels []float64, loss float64) map[tuple]
 		}
 		k := 0
 		var c Choice
-		quantiles(end, levels, loss, func(choice Choice) int64 {
+		Quantiles(end, levels, loss, func(choice Choice) int64 {
 			if k++; k == n+1 {
 				c = choice
 			}

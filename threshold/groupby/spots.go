@@ -128,7 +128,7 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 		for ; len(all) > 0 && all[0].at>>32 == uint64(i+1); all = all[1:] {
 			cells = append(cells, quantile.Cell{Index: uint32(all[0].at), Weight: all[0].weight})
 		}
-		of.Set(cells)
+		of.Set(cells, quantile.Places)
 		g := &groups[i]
 		g.cells = s.cut(&of)
 		last := int64(0)
@@ -145,7 +145,7 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 func (s *state[K]) cut(of *quantile.Spread) (cells []uint32) {
 	law := s.law.spread
 	end := s.scale.cells * quantile.Places
-	found := of.Quantiles(s.scale.cells, s.params.levels(), law.loss, &s.src)
+	found := quantile.Quantiles(end, s.params.levels(), law.loss, func(c quantile.Choice) int64 { return of.Draw(c, &s.src) })
 	from := int64(0)
 	for i, x := range found {
 		to := end

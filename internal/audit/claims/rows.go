@@ -292,10 +292,10 @@ var rows = []row{
 	{
 		claim: "Quantiles of a column are ε-private or ρ-zCDP for one row", about: "elliptical/column.QuantileBuilder.Release elliptical/column.QuantileBuilder.Guarantee " +
 			"elliptical/column.Quantiles.Guarantee",
-		theorem: "the exponential mechanism with exact weights, the middle level first and then both parts; three choices for one level", proof: "elliptical/column/internal/rank/exponential.go",
-		code:  "elliptical/column/internal/rank.Part.Choose elliptical/column/internal/rank.Part.weight elliptical/column/internal/rank.Many elliptical/column.quantileParams.choose",
-		exact: "elliptical/column.TestExactQuantiles elliptical/column/internal/rank.TestWeightRatios elliptical/column/internal/rank.TestPartsAreDisjoint", audit: "elliptical/column/internal/rank.TestChoose",
-		edits: "elliptical/column/internal/rank: weights with twice the exponent; a row in both parts",
+		theorem: "the exponential mechanism with exact weights, the middle level first and then both parts; three choices for one level", proof: "internal/quantile/spread_proof.md",
+		code:  "internal/quantile.Spread.Draw internal/quantile.Quantiles elliptical/column.quantileParams.choose",
+		exact: "elliptical/column.TestExactQuantiles internal/quantile.TestRoundIsOneStep internal/quantile.TestPartsAreDisjoint", audit: "internal/quantile.TestDraw",
+		edits: "internal/quantile: quantile: κ doubled; a row in both parts",
 	},
 	{
 		claim: "A range is learned, and the rows on it released, within ε or ρ for one row", about: "elliptical/column.Builder.Release",
@@ -312,7 +312,7 @@ var rows = []row{
 	},
 	{
 		claim: "The interval of a quantile holds it, for all rows", about: "elliptical/column.Quantiles.Interval",
-		theorem: "own: two choices some rows away, with rows beyond the data", proof: "elliptical/column/quantiles.go", code: "elliptical/column.quantileParams.choose elliptical/column/internal/rank.Part.Off elliptical/column/internal/rank.Axis.Edges",
+		theorem: "own: two choices some rows away, with rows beyond the data", proof: "elliptical/column/quantiles.go", code: "elliptical/column.quantileParams.choose internal/quantile.Most elliptical/column/internal/rank.Axis.Edges",
 		exact: "elliptical/column.TestIntervalOfAQuantile elliptical/column/internal/rank.TestOctaves", audit: "elliptical/column.TestIntervalOfAQuantile",
 		edits: "elliptical/column: an interval of the middles of cells; an end of the interval for nothing",
 	},

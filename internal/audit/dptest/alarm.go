@@ -23,7 +23,6 @@ var budgets = map[string]float64{
 	"arete":                           3e-8,
 	"elliptical":                      6e-8,
 	"elliptical/column":               5e-8,
-	"elliptical/column/internal/rank": 1e-8,
 	"elliptical/column/internal/tail": 1e-8,
 	"jl":                              6e-8,
 	"kor":                             1e-7,

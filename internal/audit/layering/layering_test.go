@@ -42,6 +42,7 @@ var edges = map[[2]string]string{
 	{"plan/thesis", "plan"}:                    "what it is compared with: the same engine, and the same released object",
 	{"plan", "internal/quantile"}:              "its centres, scales and clipping norm are private quantiles",
 	{"threshold/groupby", "internal/quantile"}: "the quantiles of each key",
+	{"elliptical/column", "internal/quantile"}: "its quantiles, and the centre of a range that is learned",
 	{"threshold", "internal/sparse"}:           "its engine",
 	{"alp", "internal/sparse"}:                 "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",
 }

@@ -73,7 +73,7 @@ var groupbyMutations = []mutation{
 	{"quantile: κ doubled", "internal/quantile/spread.go", "c.Loss / 2 * round.Down", "c.Loss * round.Down"},
 	{"quantile: half for the larger of q and 1 − q", "internal/quantile/spread.go", "float64(max(level, whole-level))", "float64(whole / 2)"},
 	{"quantile: a place is a whole cell", "internal/quantile/spread.go", "b = b.Plus(wide.Product(s.cells[i].Weight, x%s.places))", "b = b.Plus(wide.Product(0*s.cells[i].Weight, x%s.places))"},
-	{"quantile: proposals are all kept", "internal/quantile/spread.go", "bound.below(src).less(massOf(weight, 1))", "bound.below(src).less(massOf(max(weight, g.bound), 1))"},
+	{"quantile: proposals are all kept", "internal/quantile/spread.go", "less(massOf(s.weight(&t, x), 1))", "less(massOf(max(s.weight(&t, x), g.bound), 1))"},
 	{"quantile: a constant of 1 for few steps", "internal/quantile/levels.go", "max(alone, whole/(1+0.5/float64(k)))", "max(alone, whole)"},
 	{"quantile: rounding for nothing", "internal/quantile/spread.go", "max(epsilon-0x1p-42/float64(smallest), 0)", "max(epsilon, 0*float64(smallest))"},
 	{"nothing beside a second pass", "internal/rounding/twopass.go", "k.Second.shape(epsilon, u)", "k.Second.shape(epsilon, alone)"},

@@ -895,8 +895,8 @@ func columnPairs() (pairs []pair) {
 // columnLearned: where both sides find the same centre and range, a row more moves the number of
 // rows by 1 and the sum by its value.
 func columnLearned(p column.Params) pair {
-	return pair{name: fmt.Sprint("learned by ", p.Epsilon, p.Rho), norm: inf, bound: 1.001, extra: `rank\.below|rank\.Part\.Choose`, most: 128,
-		why: "the centre is chosen by rejection from a range that depends on the weights, which is exact whatever is drawn (column/internal/rank/exponential.go); all else is the same draws for both",
+	return pair{name: fmt.Sprint("learned by ", p.Epsilon, p.Rho), norm: inf, bound: 1.001, extra: `quantile\.mass\.below|quantile\.\(\*Spread\)\.Draw`, most: 128,
+		why: "the centre is chosen by rejection from a range that depends on the weights, which is exact whatever is drawn (internal/quantile/spread.go); all else is the same draws for both",
 		run: func(side int) map[string]float64 {
 			b := made(column.New(p))
 			for i := range 4000 + side {
@@ -909,8 +909,8 @@ func columnLearned(p column.Params) pair {
 }
 
 func columnQuantiles() pair {
-	return pair{name: "one row", extra: `rank\.\(\*Jittered\)|rank\.halved|rank\.below|rank\.Part\.Choose`, most: 128,
-		why: "rows are spread within their cells, a draw for each that is looked at, and a place is chosen by rejection from a range that depends on the weights: both are exact whatever is drawn (column/internal/rank/exponential.go, jitter.go)",
+	return pair{name: "one row", extra: `quantile\.mass\.below|quantile\.\(\*Spread\)\.Draw`, most: 128,
+		why: "a place is chosen by rejection from a range that depends on the weights, which is exact whatever is drawn (internal/quantile/spread.go)",
 		run: func(side int) map[string]float64 {
 			b := made(column.NewQuantiles(column.Params{Epsilon: 1, Max: 100, Resolution: 1}, 0.25, 0.5, 0.75))
 			for i := range 300 + side {

@@ -3,9 +3,9 @@ package rank
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/stretchr/testify/require"
 )
 
@@ -78,8 +78,8 @@ func TestOctaves(t *testing.T) {
 	}
 }
 
-// Rows near the wanted rank, and the number of those before, give each place the weight that all
-// rows give it.
+// Rows near the wanted rank, and the numbers of those farther off, give each place the weight that
+// all rows give it.
 func TestNearest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1)) // test data
 	for name, draw := range map[string]func() float64{
@@ -91,15 +91,22 @@ func TestNearest(t *testing.T) {
 		for _, n := range []int{0, 1, 2, 50, 3000} {
 			for _, loss := range []float64{.01, 1, 16} {
 				var rows []float64
-				var cells placed
+				cells := map[int64]int64{}
 				for range n {
 					x := min(max(draw(), -1e18), 1e18)
-					rows, cells = append(rows, x), append(cells, a.Cell(x))
+					rows = append(rows, x)
+					cells[a.Cell(x)]++
 				}
-				slices.Sort(cells)
-				p := NewPart(0, a.Cells(), 0, int64(n), .5, loss)
-				cut := n / 3
-				require.Equal(t, p.Segments(cells), p.Segments(a.Nearest(p, [][]float64{rows[:cut], rows[cut:]})), "%s, n = %d, loss %v", name, n, loss)
+				c := quantile.Choice{To: a.Cells(), Level: .5, Loss: loss}
+				var all, near quantile.Spread
+				all.Set(Sorted(cells), 1)
+				near.Set(a.Nearest(c, [][]float64{rows[:n/3], rows[n/3:]}), 1)
+				cells[rng.Int64N(a.Cells())] = 0
+				for cell := range cells {
+					for x := max(cell-2, 0); x < min(cell+3, c.To); x++ {
+						require.Equal(t, all.Weight(c, x), near.Weight(c, x), "%s, n = %d, loss %v", name, n, loss)
+					}
+				}
 			}
 		}
 	}

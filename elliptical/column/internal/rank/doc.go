@@ -1,7 +1,6 @@
-// Package rank chooses the place of a quantile privately: by the exponential mechanism, exactly,
-// among the places of a public axis.
+// Package rank has the public axes along which quantiles of a column are drawn, by
+// internal/quantile.
 //
-//	exponential.go  the mechanism, its proof, and many quantiles at once
-//	jitter.go       rows that share a cell of the axis get places of their own
-//	padded.go       ranks beyond the rows, for the ends of an interval
+//	axis.go     values and the cells of an axis
+//	nearest.go  of rows that are kept, those near a wanted rank by cell
 package rank

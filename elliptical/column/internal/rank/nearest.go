@@ -1,37 +1,45 @@
 package rank
 
 import (
+	"maps"
 	"math"
 	"math/bits"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/quantile"
 )
 
-// Nearest returns the rows of a part of all places of an axis, a place to a cell, in their order:
-// of those far from the wanted rank only how many there are. They come in lists, in any order, and
-// all are numbers on the axis.
-func (a *Axis) Nearest(p Part, lists [][]float64) *Jittered {
+// Nearest returns what a draw on the whole axis, a place to a cell, sees of the rows: those near
+// the wanted rank by cell, and in one cell on either side how many are farther off. The rows come
+// in lists, in any order, and all are numbers on the axis.
+func (a *Axis) Nearest(c quantile.Choice, lists [][]float64) []quantile.Cell {
 	// The leading bits of numbers, in the order of the numbers, tell where to look.
 	const rest = 46
-	buckets := make([]int64, 1<<(64-rest))
+	buckets, n := make([]int64, 1<<(64-rest)), int64(0)
 	for _, rows := range lists {
+		n += int64(len(rows))
 		for _, x := range rows {
 			buckets[ordered(x)>>rest]++
 		}
 	}
-	least, most := p.window()
+	// e⁻⁹² < 2⁻¹³⁰: all weights beyond are the least
+	reach := 92*quantile.MeanError(c.Level, c.Loss) + 2
+	least, most := max(c.Level*float64(n)-reach, 0), c.Level*float64(n)+reach
 	from, upTo, last := 0, int64(0), int(ordered(a.High)>>rest)
-	for from < last && upTo+buckets[from] <= least {
+	for from < last && float64(upTo+buckets[from]) <= least {
 		upTo += buckets[from]
 		from++
 	}
 	to := from
-	for to < last && upTo+buckets[to] <= most {
+	for to < last && float64(upTo+buckets[to]) <= most {
 		upTo += buckets[to]
 		to++
 	}
 	// whole cells, of which these bits may be a part
-	low, _ := a.Edges(a.Cell(number(uint64(from) << rest)))
-	_, high := a.Edges(a.Cell(number(uint64(to+1)<<rest - 1)))
-	first, before, cells := ordered(low), uint64(0), map[int64]int64{}
+	begin, end := a.Cell(number(uint64(from)<<rest)), a.Cell(number(uint64(to+1)<<rest-1))
+	low, _ := a.Edges(begin)
+	_, high := a.Edges(end)
+	first, before, after, cells := ordered(low), uint64(0), n, map[int64]int64{}
 	size := ordered(high) - first
 	for _, rows := range lists {
 		for _, x := range rows {
@@ -39,10 +47,25 @@ func (a *Axis) Nearest(p Part, lists [][]float64) *Jittered {
 			d, less := bits.Sub64(ordered(x), first, 0)
 			if before += less; d <= size {
 				cells[a.Cell(x)]++
+				after--
 			}
 		}
 	}
-	return NewJittered(int64(before), cells, 0, nil)
+	if before > 0 {
+		cells[begin-1] += int64(before)
+	}
+	if after -= int64(before); after > 0 {
+		cells[end+1] += after
+	}
+	return Sorted(cells)
+}
+
+// Sorted returns the rows by cell, in order.
+func Sorted(rows map[int64]int64) (cells []quantile.Cell) {
+	for _, index := range slices.Sorted(maps.Keys(rows)) {
+		cells = append(cells, quantile.Cell{Index: uint32(index), Weight: rows[index]})
+	}
+	return cells
 }
 
 // ordered returns the bits of a number such that they are in the order of numbers.
