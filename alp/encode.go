@@ -3,6 +3,7 @@ package alp
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -41,7 +42,8 @@ const (
 // and so many listed keys.
 func (g *geometry) encoded(values uint64, listed int) int {
 	t := packed{cells: g.blocks * g.blockCells(), valueBits: valueBits(1 << g.cellBits)}
-	size := fixedSize + 8*(t.bitWords()+t.valueWords(values))
+	shown, outputs := t.words(values)
+	size := fixedSize + 8*int(shown+outputs)
 	if g.hasList {
 		size += sparse.FixedSize + 16*listed
 	}
@@ -74,10 +76,20 @@ func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
 	dst = wire.AppendHeader(dst, wire.KindALP, version)
 	dst = wire.AppendFields(dst, q.fields())
 	dst = binary.LittleEndian.AppendUint64(dst, p.table.cells)
-	for i := range p.table.bitWords() {
-		dst = binary.LittleEndian.AppendUint64(dst, *p.table.bitWord(i))
+	shown, values := p.table.unpack()
+	for _, word := range shown {
+		dst = binary.LittleEndian.AppendUint64(dst, word)
 	}
-	for _, word := range p.table.values[:len(p.table.values)-2] {
+	word, n := uint64(0), uint64(0)
+	for _, value := range values {
+		word |= uint64(value) << n
+		if n += p.table.valueBits; n >= 64 {
+			dst = binary.LittleEndian.AppendUint64(dst, word)
+			n -= 64
+			word = uint64(value) >> (p.table.valueBits - n)
+		}
+	}
+	if n > 0 {
 		dst = binary.LittleEndian.AppendUint64(dst, word)
 	}
 	if p.list == nil {
@@ -105,20 +117,16 @@ func (p *Projection) UnmarshalBinary(data []byte) error {
 		return r.Err()
 	}
 	var d Projection
-	d.table = g.newPacked()
-	for i := range d.table.bitWords() {
-		*d.table.bitWord(i) = r.Uint64()
+	shown, n := make([]uint64, (g.blocks*g.blockCells()+63)/64), 0
+	for i := range shown {
+		shown[i] = r.Uint64()
+		n += bits.OnesCount64(shown[i])
 	}
-	words := d.table.valueWords(d.table.count())
-	if r.Err() != nil || words > r.Remaining()/8 {
-		r.Fail("too few values")
+	values := readValues(r, n, valueBits(1<<g.cellBits))
+	if r.Err() != nil {
 		return r.Err()
 	}
-	d.table.values = make([]uint64, words+2)
-	for i := range words {
-		d.table.values[i] = r.Uint64()
-	}
-	if !g.canonical(&d.table) {
+	if d.table = g.layOut(shown, values); !g.canonical(&d.table) {
 		r.Fail("bits outside the cells")
 	}
 	rest := r.Bytes(r.Remaining())
@@ -135,6 +143,36 @@ func (p *Projection) UnmarshalBinary(data []byte) error {
 	d.decoder = newDecoder(&d)
 	*p = d
 	return nil
+}
+
+// readValues reads so many outputs, less one, of some bits each, none of 0 bits. It fails if bits behind them are set.
+func readValues(r *wire.Reader, n int, size uint64) []uint8 {
+	switch {
+	case size == 0:
+		return nil
+	case uint64(n)*size > uint64(r.Remaining())*8:
+		r.Fail("too few values")
+		return nil
+	}
+	values := make([]uint8, n)
+	word, left := uint64(0), uint64(0)
+	for i := range values {
+		value := word
+		if left < size {
+			next := r.Uint64()
+			value |= next << left
+			word = next >> (size - left)
+			left += 64 - size
+		} else {
+			word >>= size
+			left -= size
+		}
+		values[i] = uint8(value & (1<<size - 1))
+	}
+	if word != 0 {
+		r.Fail("bits behind the values")
+	}
+	return values
 }
 
 // readParams reads the Params. It fails unless they are valid, filled in and encoded in the one way

@@ -61,7 +61,8 @@ func TestCodec(t *testing.T) {
 			if v.list != nil {
 				listed = v.list.Len()
 			}
-			require.Len(t, data, v.shape.encoded(v.table.count(), listed))
+			_, values := v.table.unpack()
+			require.Len(t, data, v.shape.encoded(uint64(len(values)), listed))
 			if name == "columns" || name == "split" && !testing.Short() || dptest.Long() {
 				dptest.Codec[Projection](t, v, same)
 			}
@@ -138,36 +139,49 @@ func golden(t testing.TB, name string) []byte {
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	valid := func() *Projection { return releaseOf(t, samples["split"]) }
 	dptest.Spoiled(t, valid, func() *Projection { return new(Projection) }, map[string]func(*Projection){
-		"no structure":       func(v *Projection) { v.shape.params.Structure = AutoStructure },
-		"another structure":  func(v *Projection) { v.shape.params.Structure = ColumnsOnly },
-		"unknown structure":  func(v *Projection) { v.shape.params.Structure = lastStructure + 1 },
-		"no levels":          func(v *Projection) { v.shape.params.Levels = 0 },
-		"odd levels":         func(v *Projection) { v.shape.params.Levels = 6 },
-		"no columns":         func(v *Projection) { v.shape.params.Columns = 0 },
-		"many columns":       func(v *Projection) { v.shape.params.Columns = 300 },
-		"no seed":            func(v *Projection) { v.shape.params.Seed = [16]byte{} },
-		"no sparsity":        func(v *Projection) { v.shape.params.Sparsity = 0 },
-		"negative sparsity":  func(v *Projection) { v.shape.params.Sparsity = -1 },
-		"another sparsity":   func(v *Projection) { v.shape.params.Sparsity = 1 << 20 },
-		"bad epsilon":        func(v *Projection) { v.shape.params.Epsilon = math.NaN() },
-		"another epsilon":    func(v *Projection) { v.shape.params.Epsilon *= 1.01 },
-		"another delta":      func(v *Projection) { v.shape.params.Delta *= 1.01 },
-		"another dim":        func(v *Projection) { v.shape.params.Dim = 77 },
-		"negative zero":      func(v *Projection) { v.shape.params.Max = math.Copysign(0, -1) },
-		"two vectors":        func(v *Projection) { v.shape.params.TwoVectors = true },
-		"turn too low":       func(v *Projection) { v.shape.params.Turn = 2 },
-		"no turn":            func(v *Projection) { v.shape.params.Turn = 0 },
-		"a value too many":   func(v *Projection) { v.table.values = append(v.table.values, 0) },
-		"a cell too many":    func(v *Projection) { v.table.cells++ },
-		"no such output":     func(v *Projection) { v.table.values[0] |= 7 },
-		"bits behind values": func(v *Projection) { v.table.values[len(v.table.values)-3] |= 1 << 63 },
-		"no list":            func(v *Projection) { v.list = nil },
+		"no structure":      func(v *Projection) { v.shape.params.Structure = AutoStructure },
+		"another structure": func(v *Projection) { v.shape.params.Structure = ColumnsOnly },
+		"unknown structure": func(v *Projection) { v.shape.params.Structure = lastStructure + 1 },
+		"no levels":         func(v *Projection) { v.shape.params.Levels = 0 },
+		"odd levels":        func(v *Projection) { v.shape.params.Levels = 6 },
+		"no columns":        func(v *Projection) { v.shape.params.Columns = 0 },
+		"many columns":      func(v *Projection) { v.shape.params.Columns = 300 },
+		"no seed":           func(v *Projection) { v.shape.params.Seed = [16]byte{} },
+		"no sparsity":       func(v *Projection) { v.shape.params.Sparsity = 0 },
+		"negative sparsity": func(v *Projection) { v.shape.params.Sparsity = -1 },
+		"another sparsity":  func(v *Projection) { v.shape.params.Sparsity = 1 << 20 },
+		"bad epsilon":       func(v *Projection) { v.shape.params.Epsilon = math.NaN() },
+		"another epsilon":   func(v *Projection) { v.shape.params.Epsilon *= 1.01 },
+		"another delta":     func(v *Projection) { v.shape.params.Delta *= 1.01 },
+		"another dim":       func(v *Projection) { v.shape.params.Dim = 77 },
+		"negative zero":     func(v *Projection) { v.shape.params.Max = math.Copysign(0, -1) },
+		"two vectors":       func(v *Projection) { v.shape.params.TwoVectors = true },
+		"turn too low":      func(v *Projection) { v.shape.params.Turn = 2 },
+		"no turn":           func(v *Projection) { v.shape.params.Turn = 0 },
+		"a cell too many":   func(v *Projection) { v.table.cells++ },
+		"no such output": func(v *Projection) {
+			shown, values := v.table.unpack()
+			values[0] = 1<<v.table.valueBits - 1
+			v.table = v.shape.layOut(shown, values)
+		},
+		"no list": func(v *Projection) { v.list = nil },
 	})
 	v := releaseOf(t, samples["pure"]) // 6 columns of 85 bits in a block of 512
-	*v.table.bitWord(7) |= 1 << 63
+	refused := func(data []byte, why string) {
+		t.Helper()
+		require.ErrorIs(t, new(Projection).UnmarshalBinary(data), ErrFormat, why)
+	}
+	shown, values := v.table.unpack()
+	shown[7] |= 1 << 63
+	v.table = v.shape.layOut(shown, append(values, 0))
 	data, err := v.MarshalBinary()
 	require.NoError(t, err)
-	require.ErrorIs(t, new(Projection).UnmarshalBinary(data), ErrFormat, "bits behind the cells")
+	refused(data, "bits behind the cells")
+	data, err = releaseOf(t, samples["columns"]).MarshalBinary()
+	require.NoError(t, err)
+	refused(append(slices.Clone(data), make([]byte, 8)...), "a word of values too many")
+	data[len(data)-1] |= 1 << 7
+	refused(data, "a bit behind the values")
 }
 
 func FuzzUnmarshal(f *testing.F) {

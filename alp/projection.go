@@ -194,97 +194,85 @@ func (p *Projection) Prior() Prior {
 	return p.decoder.prior
 }
 
-// packed is a table as it is kept and encoded. Most cells show output 0, also those of entries that
-// are in other columns: a bit for each cell says which do not, and these have their outputs, less
-// one, side by side, ⌈log₂(Q−1)⌉ bits each, none for a unary code. So a cell is found by counting
-// the bits before it. The table decides how many values there are, and no more than that.
+// packed is a table as it is kept. Most cells show output 0, also those of entries that are in
+// other columns: a bit for each cell says which do not, and these have their outputs, less one, of
+// ⌈log₂(Q−1)⌉ bits each, none for a unary code. Bits and outputs lie together in cache lines, so
+// that a look-up waits for memory once: a head, words of bits, and in the words behind them the
+// outputs of their cells, as many as have room. The others are in rest. The head says how many are
+// in rest before this line's and, in its lower 27 bits, how many outputs of the line precede its
+// words of bits 2, 4 and 6, 9 bits each.
 type packed struct {
 	cells     uint64
 	valueBits uint64
-	// lines are a cache line each: how many values precede it and, in the lower
-	// 27 bits, how many of its own precede its words 2, 4 and 6, 9 bits each;
-	// then the bits of lineCells cells
-	lines  []uint64
-	values []uint64 // and two words of zeros
+	lineBits  uint64 // words of bits in a line, from 2 to 7
+	inverse   uint64 // 2⁶⁴/lineBits, upwards
+	room      uint64 // of a line, in outputs
+	lines     [][lineWords]uint64
+	rest      []uint8
 }
 
-const (
-	lineWords = 8
-	lineCells = (lineWords - 1) * 64
-)
+const lineWords = 8
 
 // valueBits returns how many bits an output other than 0 takes.
 func valueBits(levels int) uint64 { return uint64(bits.Len(uint(levels - 2))) }
 
-// newPacked returns a table with room for its bits.
-func (g *geometry) newPacked() packed {
-	cells := g.blocks * g.blockCells()
-	return packed{cells: cells, valueBits: valueBits(1 << g.cellBits), lines: make([]uint64, (cells+lineCells-1)/lineCells*lineWords)}
-}
-
 // blockCells returns the number of cells of a block, those that are not used included.
 func (g *geometry) blockCells() uint64 { return g.words * g.wordCells }
 
-// bitWords returns the number of words of bits.
-func (t *packed) bitWords() int { return int((t.cells + 63) / 64) }
-
-// valueWords returns the number of words of so many values.
-func (t *packed) valueWords(values uint64) int { return int((values*t.valueBits + 63) / 64) }
-
-// bitWord returns the i-th word of bits.
-func (t *packed) bitWord(i int) *uint64 {
-	const each = lineWords - 1
-	return &t.lines[i/each*lineWords+1+i%each]
+// words returns the number of words that the bits take, and so many outputs, in an encoding.
+func (t *packed) words(outputs uint64) (bits, values uint64) {
+	return (t.cells + 63) / 64, (outputs*t.valueBits + 63) / 64
 }
 
-// count sets what precedes each line, and returns the number of values.
-func (t *packed) count() (values uint64) {
-	for i := 0; i < len(t.lines); i += lineWords {
-		header, inside := values<<27, uint64(0)
-		for w, word := range t.lines[i+1 : i+lineWords] {
-			if w == 2 || w == 4 || w == 6 {
-				header |= inside << (27 - 9*w/2)
-			}
-			inside += uint64(bits.OnesCount64(word))
-		}
-		t.lines[i] = header
-		values += inside
-	}
-	return values
+// line returns the line of a cell and its place in there. The quotient of the cell's word and
+// lineBits is the upper half of a product, which is exact for words below 2⁶⁰.
+func (t *packed) line(cell uint64) (line *[lineWords]uint64, place uint64) {
+	i, _ := bits.Mul64(cell/64, t.inverse)
+	return &t.lines[i], cell - i*t.lineBits*64
 }
 
-// rank returns how many values precede that of a cell, and all ones if the cell has a value, else
-// 0. It does not branch on the bits: a mispredicted branch would keep the processor from reading
-// several lines at once.
-func (t *packed) rank(cell uint64) (before, has uint64) {
-	line := (*[lineWords]uint64)(t.lines[cell/lineCells*lineWords:])
-	place := cell % lineCells
+// at returns what a cell shows. It does not branch on the bits: a mispredicted branch would keep
+// the processor from reading several lines at once.
+func (t *packed) at(cell uint64) uint8 {
+	line, place := t.line(cell)
 	w, bit := place/64, place%64
 	word, pair := line[(1+w)%lineWords], line[(1+w&^1)%lineWords]
-	before = line[0]>>27 + line[0]&(1<<27-1)>>(27-9*(w/2)&63)&511
+	before := line[0] & (1<<27 - 1) >> (27 - 9*(w/2)&63) & 511
 	before += uint64(bits.OnesCount64(pair&-(w&1)) + bits.OnesCount64(word&(1<<bit-1)))
-	return before, -(word >> bit & 1)
+	return (t.value(line, before) + 1) & uint8(-(word >> bit & 1))
 }
 
-// at returns what a cell shows.
-func (t *packed) at(cell uint64) uint8 {
-	before, has := t.rank(cell)
-	return (t.value(before) + 1) & uint8(has)
-}
-
-// value returns the i-th value.
-func (t *packed) value(i uint64) uint8 {
-	at := i * t.valueBits
-	return uint8((t.values[at/64]>>(at%64) | t.values[at/64+1]<<(64-at%64)) & (1<<t.valueBits - 1))
+// value returns the i-th value of a line, anything if it has no more than i.
+func (t *packed) value(line *[lineWords]uint64, i uint64) uint8 {
+	if i >= t.room {
+		return t.rest[min(line[0]>>27+i-t.room, uint64(len(t.rest)-1))]
+	}
+	at := (1+t.lineBits)*64 + i*t.valueBits
+	return uint8((line[at/64%lineWords]>>(at%64) | line[(at/64+1)%lineWords]<<(64-at%64)) & (1<<t.valueBits - 1))
 }
 
 // each calls f for the cells that show another output than 0, in order.
 func (t *packed) each(f func(cell uint64, output uint8)) {
-	n := uint64(0)
-	for i := range t.bitWords() {
-		for word := *t.bitWord(i); word != 0; word &= word - 1 {
-			f(uint64(i*64+bits.TrailingZeros64(word)), t.value(n)+1)
-			n++
+	for l := range t.lines {
+		line, i := &t.lines[l], uint64(0)
+		for w, word := range line[1 : 1+t.lineBits] {
+			for ; word != 0; word &= word - 1 {
+				f((uint64(l)*t.lineBits+uint64(w))*64+uint64(bits.TrailingZeros64(word)), t.value(line, i)+1)
+				i++
+			}
 		}
 	}
+}
+
+// unpack returns the bits, and the values of those that are set, none of a unary code.
+func (t *packed) unpack() (shown []uint64, values []uint8) {
+	n, _ := t.words(0)
+	shown = make([]uint64, n)
+	t.each(func(cell uint64, output uint8) {
+		shown[cell/64] |= 1 << (cell % 64)
+		if t.valueBits > 0 {
+			values = append(values, output-1)
+		}
+	})
+	return shown, values
 }

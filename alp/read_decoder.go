@@ -253,7 +253,7 @@ func (f *direct) at(print uint64) (key uint64) {
 func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read uint64) {
 	const last = directory.Batch - 1
 	var order, places [directory.Batch]int // those that are not listed, and the others from the end
-	var prints, cells, before, has [directory.Batch]uint64
+	var prints, cells [directory.Batch]uint64
 	p.keys.PlaceAll(indices, &places)
 	n := 0
 	for i := range indices {
@@ -267,17 +267,14 @@ func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read 
 		cells[k] = block*f.blockCells + directory.Mix(prints[k])&0xffff*f.positions>>16
 	}
 	for _, cell := range cells[:n] {
-		read += f.table.lines[cell/lineCells*lineWords]
-	}
-	for k, cell := range cells[:n] {
-		before[k], has[k] = f.table.rank(cell)
-		read += f.table.values[before[k]*f.table.valueBits/64]
+		line, _ := f.table.line(cell)
+		read += line[0]
 	}
 	for _, i := range order[last+1-len(indices)+n:] {
 		dst[i] = p.estimateListed(indices[i], places[i])
 	}
 	for k, i := range order[:n] {
-		key := uint64(f.table.value(before[k])+1) & has[k]
+		key := uint64(f.table.at(cells[k]))
 		if f.columns > 1 {
 			key = f.at(prints[k])
 		}

@@ -223,36 +223,66 @@ func (s *shape) size(v int64, column int) int {
 
 // pack returns the table of cells that were drawn.
 func (g *geometry) pack(table []uint64) packed {
-	t := g.newPacked()
-	cell, size := 0, uint(g.cellBits)
+	shown, size := make([]uint64, (g.blocks*g.blockCells()+63)/64), uint(g.cellBits)
+	cell := 0
 	var values []uint8
 	for _, word := range table {
 		for range g.wordCells {
 			if output := uint8(word & (1<<size - 1)); output > 0 {
-				*t.bitWord(cell / 64) |= 1 << (cell % 64)
+				shown[cell/64] |= 1 << (cell % 64)
 				values = append(values, output-1)
 			}
 			word >>= size
 			cell++
 		}
 	}
-	t.values = make([]uint64, t.valueWords(t.count())+2)
-	for i, value := range values {
-		at := uint64(i) * t.valueBits
-		t.values[at/64] |= uint64(value) << (at % 64)
-		t.values[at/64+1] |= uint64(value) >> (64 - at%64)
+	return g.layOut(shown, values)
+}
+
+// layOut returns the table of a bit for each cell and the values of those that are set, which a
+// unary code does without. A line has
+// as many words of bits as leave room for what it has on average and 1½ standard deviations more.
+func (g *geometry) layOut(shown []uint64, values []uint8) packed {
+	t := packed{cells: g.blocks * g.blockCells(), valueBits: valueBits(1 << g.cellBits), lineBits: lineWords - 1}
+	for t.valueBits > 0 {
+		t.room = (lineWords - 1 - t.lineBits) * 64 / t.valueBits
+		mean := float64(len(values)) / float64(len(shown)) * float64(t.lineBits)
+		if t.lineBits == 2 || mean+1.5*math.Sqrt(mean) <= float64(t.room) {
+			break
+		}
+		t.lineBits--
 	}
+	t.inverse = ^uint64(0)/t.lineBits + 1
+	for part := range slices.Chunk(shown, int(t.lineBits)) {
+		line, inside := [lineWords]uint64{uint64(len(t.rest)) << 27}, uint64(0)
+		for w, word := range part {
+			if w == 2 || w == 4 || w == 6 {
+				line[0] |= inside << (27 - 9*w/2)
+			}
+			line[1+w] = word
+			inside += uint64(bits.OnesCount64(word))
+		}
+		own := values[:min(inside, uint64(len(values)))]
+		kept := min(t.room, uint64(len(own)))
+		for i, value := range own[:kept] {
+			at := (1+t.lineBits)*64 + uint64(i)*t.valueBits
+			line[at/64%lineWords] |= uint64(value) << (at % 64)
+			if at%64+t.valueBits > 64 {
+				line[at/64+1] |= uint64(value) >> (64 - at%64)
+			}
+		}
+		t.lines, t.rest, values = append(t.lines, line), append(t.rest, own[kept:]...), values[len(own):]
+	}
+	t.rest = append(t.rest, 0) // for what value reads of cells that have none
 	return t
 }
 
 // canonical reports whether there is no other way to write the table: cells that are not used show
-// 0, and so do the bits behind the last cell and the last value.
+// 0, and all outputs are levels.
 func (g *geometry) canonical(t *packed) bool {
-	ok, n := true, uint64(0)
+	ok := true
 	t.each(func(cell uint64, output uint8) {
-		n++
 		ok = ok && cell < t.cells && g.column(cell) < g.columns && output > 0 && int(output) < 1<<g.cellBits
 	})
-	end := n * t.valueBits
-	return ok && t.values[end/64]>>(end%64) == 0
+	return ok
 }
