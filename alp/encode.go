@@ -145,7 +145,8 @@ func (p *Projection) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readValues reads so many outputs, less one, of some bits each, none of 0 bits. It fails if bits behind them are set.
+// readValues reads so many outputs, less one, of some bits each, none of 0 bits. It fails if bits
+// behind them are set.
 func readValues(r *wire.Reader, n int, size uint64) []uint8 {
 	switch {
 	case size == 0:

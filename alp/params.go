@@ -83,7 +83,8 @@ type Params struct {
 	Signed bool
 	// Bits is how many bits the table takes for each of the Sparsity entries, on
 	// average: few more where entries fill several columns, fewer where the list
-	// has them. The length itself is public: it follows from the table. 0 is 100.
+	// has them. The length itself is public: it follows from the table. In memory
+	// it takes up to half as much again. 0 is 100.
 	Bits float64
 	// Structure is what the release consists of.
 	Structure Structure
