@@ -47,6 +47,9 @@ func draw(seed uint64, from func(rng *rand.Rand) func() uint64) []uint64 {
 // their releases.
 var ways = []string{"TrimmedSum", "ReducedSum", "Combine"}
 
+// sizes are the numbers of counters and of sketches.
+var sizes = []struct{ k, sketches int }{{1024, 2}, {1024, 5}, {1024, 8}, {1024, 32}, {256, 32}}
+
 // score is how many keys a release shows, and the mean |error| of the 100 most frequent, which is
 // the count itself where one is hidden.
 type score struct{ shown, off float64 }
@@ -64,14 +67,13 @@ func (s *score) of(h interface {
 
 // sums prints the table of the ways.
 func (opts *options) sums(w *printer, sets []set) error {
-	w.print("\nSums of M sketches that elements are dealt to at random, k = 1024, ε = 1, δ = 1e-6:\nkeys shown / mean |error| of the true top 100, a hidden key being estimated as 0\n\n%-8s %4s", "stream", "M")
+	w.print("\nSums of M sketches that elements are dealt to at random, ε = 1, δ = 1e-6:\nkeys shown / mean |error| of the true top 100, a hidden key being estimated as 0\n\n%-8s %6s %4s", "stream", "k", "M")
 	for _, way := range ways {
 		w.print(" %15s", way)
 	}
 	w.print("\n")
 	for _, s := range slices.Concat(made, sets) {
-		numbers := []int{2, 5, 8, 32}
-		scores := make([][]score, len(numbers))
+		scores := make([][]score, len(sizes))
 		for i := range scores {
 			scores[i] = make([]score, len(ways))
 		}
@@ -81,15 +83,15 @@ func (opts *options) sums(w *printer, sets []set) error {
 			stream := s.stream(seed)
 			truth := count(stream)
 			heavy := top(truth, 100)
-			for i, m := range numbers {
-				if err := compare(scores[i], stream, m, seed, truth, heavy); err != nil {
+			for i, size := range sizes {
+				if err := compare(scores[i], stream, row{k: size.k, sketches: size.sketches}, seed, truth, heavy); err != nil {
 					return err
 				}
 			}
 		}
 		progress("")
-		for i, m := range numbers {
-			w.print("%-8s %4d", s.name, m)
+		for i, size := range sizes {
+			w.print("%-8s %6d %4d", s.name, size.k, size.sketches)
 			for _, sc := range scores[i] {
 				w.print(" %15s", fmt.Sprintf("%.0f / %.3g", sc.shown/float64(opts.releases), sc.off/float64(opts.releases)))
 			}
@@ -100,15 +102,17 @@ func (opts *options) sums(w *printer, sets []set) error {
 }
 
 // compare adds one release in each of the ways.
-func compare(scores []score, stream []uint64, sketches int, seed uint64, truth map[uint64]float64, heavy []uint64) error {
+func compare(scores []score, stream []uint64, r row, seed uint64, truth map[uint64]float64, heavy []uint64) error {
 	for i, method := range []misragries.Method{misragries.TrimmedSum, misragries.ReducedSum} {
-		h, err := (&row{k: 1024, sketches: sketches, method: method}).release(stream, seed)
+		r.method = method
+		h, err := r.release(stream, seed)
 		if err != nil {
 			return err
 		}
 		scores[i].of(h[0], truth, heavy)
 	}
-	list, err := (&row{k: 1024, sketches: sketches}).deal(stream, seed)
+	r.method = 0
+	list, err := r.deal(stream, seed)
 	if err != nil {
 		return err
 	}

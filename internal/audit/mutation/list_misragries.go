@@ -11,6 +11,7 @@ var misragriesMutations = []mutation{
 	{"the private shift left out", "misragries/release.go", "discreteLaplace(c.Shift).SampleInt(src)+c.Offset", "c.Offset"},
 	{"the cap of a trimmed sketch without noise", "misragries/release.go", "c.Cap + discreteLaplace(c.CapScale).SampleInt(src)", "c.Cap"},
 	{"W of given counters told", "misragries/sum.go", "s.unknown = s.unknown || o.Given", "_ = o.Given"},
+	{"the larger sum twice and not the smaller", "misragries/sum.go", "s.units, o.units = o.units, s.units", "s.units = o.units"},
 	{"merged sketches added to a sum", "misragries/sum.go", "case o.Merged: // its neighbours differ in other ways", "case false:"},
 	{"what is lost added to noise alone", "misragries/histogram.go", "case h.law.is().top && v < h.chance(1):", "case v < 0:"},
 	{"even spread by the whole W for each sketch", "misragries/histogram.go", "evenSpread(v/sketches, max(lost, 0)/sketches)", "evenSpread(v/sketches, max(lost, 0))"},
