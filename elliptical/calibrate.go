@@ -203,7 +203,7 @@ func (p Params) scales(a, tau []float64, many []int) ([]float64, error) {
 	} else {
 		norm = math.Sqrt(accurateSum(a, tau, many, square))
 	}
-	s, err := noise.Scale(p.Epsilon, p.Delta, p.Rho, slack*norm)
+	s, err := p.scale(slack * norm)
 	if err != nil {
 		return nil, err
 	}
@@ -229,4 +229,15 @@ func accurateSum(a, tau []float64, n []int, f func(float64) float64) float64 {
 		sum = next
 	}
 	return sum + lost
+}
+
+// scale returns the least scale of noise for a sensitivity, in ℓ₁ under pure ε, else in ℓ₂.
+func (p Params) scale(sensitivity float64) (float64, error) {
+	switch {
+	case p.Rho != 0:
+		return noise.GaussianSigmaZCDP(p.Rho, sensitivity)
+	case p.Delta != 0:
+		return noise.GaussianSigma(p.Epsilon, p.Delta, sensitivity)
+	}
+	return noise.LaplaceScale(p.Epsilon, sensitivity)
 }

@@ -156,9 +156,11 @@ func powerBelow(x float64) float64 {
 
 // scale returns the least scale of the noise for a sensitivity, in the same units.
 func (p Params) scale(kind Noise, sensitivity float64) (float64, error) {
-	delta := p.Delta
-	if kind != Gaussian {
-		delta = 0
+	switch {
+	case p.Rho != 0:
+		return noise.GaussianSigmaZCDP(p.Rho, sensitivity)
+	case kind == Gaussian:
+		return noise.GaussianSigma(p.Epsilon, p.Delta, sensitivity)
 	}
-	return noise.Scale(p.Epsilon, delta, p.Rho, sensitivity)
+	return noise.LaplaceScale(p.Epsilon, sensitivity)
 }

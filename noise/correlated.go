@@ -44,7 +44,7 @@ func (d CorrelatedGaussian) Own() float64 { return d.own }
 
 // Marginal returns the law of the noise of one key, N(0, s² + σ²), to plan with: its standard
 // deviation is rounded to a float64.
-func (d CorrelatedGaussian) Marginal() Gaussian { return Gaussian{math.Hypot(d.shared, d.own)} }
+func (d CorrelatedGaussian) Marginal() Gaussian { return gaussian(math.Hypot(d.shared, d.own)) }
 
 // Sampler draws Z and returns a function that draws the noise of one key after the other, Z + Nᵢ
 // rounded to the nearest multiple of step.

@@ -133,7 +133,7 @@ func TestCorrelatedPairs(t *testing.T) {
 // each, the ends gathering the tails. Given Z the keys are independent; Z is integrated over by the
 // trapezoid rule, whose error on a Gaussian falls like e^{−2π²/h²} with h in units of s.
 func pairCells(d CorrelatedGaussian, step float64, reach int) []float64 {
-	own := Gaussian{d.own}
+	own := gaussian(d.own)
 	side := 2*reach + 1
 	cells := make([]float64, side*side)
 	const h = 1.0 / 16
@@ -182,7 +182,7 @@ func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 			draw := d.Sampler(&src, c.step)
 			return draw(), draw()
 		}), 1e-10)
-		shared, own := Gaussian{c.shared}, Gaussian{c.own}
+		shared, own := gaussian(c.shared), gaussian(c.own)
 		dptest.Alarm(t, 1e-10)
 		require.Less(t, pValue(func() (a, b float64) {
 			z := shared.Sample(&src, c.step)
@@ -369,7 +369,7 @@ func BenchmarkCorrelated(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("independent/step=2^%v", math.Log2(step)), func(b *testing.B) {
 			for b.Loop() {
-				Gaussian{1}.Sample(&src, step)
+				gaussian(1).Sample(&src, step)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int6
 		return d.CountTail(src, draws, least)
 	case draws == 0 || least >= below:
 		return 0
-	case !d.valid():
+	case !d.law.valid():
 		return unbuiltCount(src, draws, uint64(below-least), 1<<63+uint64(below))
 	}
 	c := block{d: d, least: least, below: below, p: d.layer(least, below)}
@@ -47,8 +47,8 @@ func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int6
 // below 2⁻⁴²·1.3, against 2⁻⁴⁰. (Where G(least), or p̃ for an r/b ≥ 2⁻⁵⁰, is denormal or 0, x > 670
 // and λ < 2⁻⁹⁰⁰.)
 func (d DiscreteLaplace) layer(least, below int64) float64 {
-	inside := -math.Expm1(-float64(below-least) / d.scale)
-	return d.atLeast(float64(least)) * inside / (1 - d.atLeast(float64(below)))
+	inside := -math.Expm1(-float64(below-least) / d.law.scale)
+	return d.law.atLeast(float64(least)) * inside / (1 - d.law.atLeast(float64(below)))
 }
 
 // layerBounds returns layer.

@@ -17,7 +17,7 @@ func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint6
 	switch {
 	case least <= -math.MaxInt64: // no int64 draw is less
 		return draws
-	case !d.valid():
+	case !d.law.valid():
 		return unbuiltCount(src, draws, 1<<63-uint64(least), 0)
 	case least <= 0: // Pr[X ≥ −n] = 1 − Pr[X ≥ n+1]
 		return draws - d.CountTail(src, draws, 1-least)
@@ -27,7 +27,7 @@ func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint6
 	// The draws are split into blocks in each of which blockMean are expected, and the count of a
 	// block is the inverse of its cumulative mass at a uniform U: in float64 unless U is within
 	// blockMargin of a step, then by intervals of integers.
-	c := block{d: d, least: least, p: d.atLeast(float64(least))}
+	c := block{d: d, least: least, p: d.law.atLeast(float64(least))}
 	return c.count(src, draws)
 }
 
@@ -39,11 +39,11 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 		return draws
 	case draws == 0:
 		return 0
-	case !d.valid():
+	case !d.law.valid():
 		// 2⁶³ − least + 1 negative ones, 2⁶³ − least positive
 		return unbuiltCount(src, draws, 1-2*uint64(least), 0)
 	}
-	c := block{d: d, least: least, p: 2 * d.atLeast(float64(least)), tails: 1}
+	c := block{d: d, least: least, p: 2 * d.law.atLeast(float64(least)), tails: 1}
 	if c.p <= 0.5 {
 		return c.count(src, draws)
 	}
@@ -208,6 +208,6 @@ func (c *block) massBounds(prec uint) enclose.Interval {
 
 // atLeastBounds returns Pr[X ≥ least] = e^{−least/b}/(1+q) for least ≥ 1.
 func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) enclose.Interval {
-	q := enclose.ExpNeg(ratio(1, d.scale), prec)
-	return enclose.ExpNeg(ratio(least, d.scale), prec).Quo(enclose.Unit(prec).Add(q), prec)
+	q := enclose.ExpNeg(ratio(1, d.law.scale), prec)
+	return enclose.ExpNeg(ratio(least, d.law.scale), prec).Quo(enclose.Unit(prec).Add(q), prec)
 }

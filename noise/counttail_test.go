@@ -114,7 +114,7 @@ func TestCountTailIsALoopOverSampleInt(t *testing.T) {
 // newBlock returns the first block that CountTail makes.
 func newBlock(scale float64, least int64, draws uint64) *block {
 	d := discreteLaplace(scale)
-	c := &block{d: d, least: least, p: d.atLeast(float64(least))}
+	c := &block{d: d, least: least, p: d.law.atLeast(float64(least))}
 	if most := blockMean / c.p; most < float64(draws) {
 		draws = uint64(most)
 	}
@@ -273,7 +273,7 @@ func TestBothTailsDecideAlike(t *testing.T) {
 	var src Source
 	for _, least := range []int64{3, 40, 700} {
 		d := discreteLaplace(10)
-		c := block{d: d, least: least, p: 2 * d.atLeast(float64(least)), tails: 1}
+		c := block{d: d, least: least, p: 2 * d.law.atLeast(float64(least)), tails: 1}
 		require.LessOrEqual(t, c.p, 1.0)
 		c.tabulate(uint64(min(blockMean/c.p, 0x1p60)))
 		for range 300 {

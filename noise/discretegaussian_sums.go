@@ -12,7 +12,7 @@ const smoothSigma = 16
 //
 // For σ ≥ 1 by Poisson summation, N = σ√(2π)·Σ_m e^{−2π²σ²m²}, of which m = 0, ±1, ±2 are kept: m =
 // 3 is e^{−177}. For σ < 1 the sum itself, of which |k| ≥ 10 is below e^{−50}.
-func (d DiscreteGaussian) normalizer() float64 {
+func (d discreteNormalFormulas) normalizer() float64 {
 	if d.sigma >= 1 {
 		e := math.Exp(-2 * math.Pi * math.Pi * d.sigma * d.sigma)
 		return d.sigma * sqrt2Pi * (1 + 2*e*(1+float64(e*e*e)))
@@ -21,7 +21,7 @@ func (d DiscreteGaussian) normalizer() float64 {
 }
 
 // moment returns Σ_{k≥1} k^n·f(k) by direct summation, for n = 0, 1, 2 and σ < smoothSigma.
-func (d DiscreteGaussian) moment(n int) float64 {
+func (d discreteNormalFormulas) moment(n int) float64 {
 	sum := 0.0
 	for k := 1.0; k <= 10*smoothSigma; k++ {
 		term := gaussKernel(divide(k, d.sigma))
@@ -37,15 +37,12 @@ func (d DiscreteGaussian) moment(n int) float64 {
 	return sum
 }
 
-// Variance returns E[X²], close to σ² for σ ≥ 1, and to 2e^{−1/(2σ²)} for small σ.
+// variance returns E[X²].
 //
 // For σ ≥ 1 it is −d ln N/dβ, β = 1/(2σ²), of Poisson's form of N: σ² − 8π²σ⁴(e + 4e⁴)/(1 + 2e +
 // 2e⁴), e = e^{−2π²σ²}.
-func (d DiscreteGaussian) Variance() float64 {
-	switch {
-	case !d.valid():
-		return math.NaN()
-	case d.sigma < 1:
+func (d discreteNormalFormulas) variance() float64 {
+	if d.sigma < 1 {
 		return 2 * d.moment(2) / d.normalizer()
 	}
 	v := d.sigma * d.sigma
@@ -54,16 +51,13 @@ func (d DiscreteGaussian) Variance() float64 {
 	return v - 8*math.Pi*math.Pi*v*v*(e+4*e4)/(1+2*e+2*e4)
 }
 
-// MeanAbs returns E|X|, close to σ·√(2/π).
+// meanAbs returns E|X|.
 //
 // For σ ≥ 16 the Euler–Maclaurin formula at 0 gives Σ_{k≥1} k·f(k) = σ² − Σ_{m≥0}
 // |B_{2m+2}|/((2m+2)·m!·(2σ²)^m) = σ² − 1/12 − 1/(240σ²) − 1/(2016σ⁴) − …, where the next term,
 // 1/(11520σ⁶), is below 2e-14 of the sum and is kept too.
-func (d DiscreteGaussian) MeanAbs() float64 {
-	switch {
-	case !d.valid():
-		return math.NaN()
-	case d.sigma < smoothSigma:
+func (d discreteNormalFormulas) meanAbs() float64 {
+	if d.sigma < smoothSigma {
 		return 2 * d.moment(1) / d.normalizer()
 	}
 	v := 1 / d.sigma / d.sigma
@@ -81,7 +75,7 @@ func (t gaussTail) log() float64 {
 
 // beyond returns Pr[X > m] for the midpoint m = j + shift > 0, with j ≥ 0 an integer and shift =
 // ±½. (In two parts, since beyond 2⁵² a float64 does not hold m.)
-func (d DiscreteGaussian) beyond(j, shift float64) gaussTail {
+func (d discreteNormalFormulas) beyond(j, shift float64) gaussTail {
 	z, r := divide(j+shift, d.sigma)
 	if d.sigma < smoothSigma || z > 0.2*d.sigma {
 		return d.beyondDirect(j + (shift + 0.5))
@@ -96,7 +90,7 @@ func (d DiscreteGaussian) beyond(j, shift float64) gaussTail {
 // It takes at most 150 terms for σ < 16, and 190 where a > σ²/5: then c_i ≤ e^{−1/5}. The n-th
 // product has a relative error of n²·2⁻⁵³ at most, which the terms weigh down to 2·max(σ², 25)·2⁻⁵³
 // ≤ 6e-14 in the sum.
-func (d DiscreteGaussian) beyondDirect(a float64) gaussTail {
+func (d discreteNormalFormulas) beyondDirect(a float64) gaussTail {
 	inverse := 1 / d.sigma / d.sigma // +Inf for the smallest σ: then the ratios are 0
 	ratio, decay := math.Exp(-(2*a+1)*inverse/2), math.Exp(-inverse)
 	sum, term := 1.0, 1.0

@@ -5,9 +5,12 @@ import "math"
 // Gaussian is the normal distribution N(0, σ²). Noise of the σ that [GaussianSigma] returns, in
 // every coordinate, makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private.
 //
+// E|X| is σ·√(2/π). In the tails CDF, Survival and LogSurvival have a relative error of 1e-14, and
+// so has Quantile.
+//
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Gaussian,
 // which [NewGaussian] returns only with an error.
-type Gaussian struct{ sigma float64 }
+type Gaussian struct{ symmetric[gaussianFormulas] }
 
 // NewGaussian returns the normal distribution of mean 0 and standard deviation sigma, in the units
 // of the data. The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
@@ -15,80 +18,35 @@ func NewGaussian(sigma float64) (Gaussian, error) {
 	if err := checkParam("sigma", sigma); err != nil {
 		return Gaussian{}, err
 	}
-	return Gaussian{sigma}, nil
+	return gaussian(sigma), nil
+}
+
+func gaussian(sigma float64) Gaussian {
+	return Gaussian{symmetric[gaussianFormulas]{gaussianFormulas{sigma}}}
 }
 
 // Sigma returns σ, the standard deviation.
-func (d Gaussian) Sigma() float64 { return d.sigma }
+func (d Gaussian) Sigma() float64 { return d.law.sigma }
 
-// valid reports whether d comes from [NewGaussian].
-func (d Gaussian) valid() bool { return d.sigma > 0 }
+// gaussianFormulas are those of a Gaussian of a σ.
+type gaussianFormulas struct{ sigma float64 }
 
-// CDF returns Pr[X ≤ x], in the lower tail to a relative error of 1e-14.
-func (d Gaussian) CDF(x float64) float64 { return d.Survival(-x) }
+func (d gaussianFormulas) valid() bool { return d.sigma > 0 }
 
-// Survival returns Pr[X > x], in the upper tail to a relative error of 1e-14.
-func (d Gaussian) Survival(x float64) float64 {
-	if !d.valid() || math.IsNaN(x) {
-		return math.NaN()
-	}
-	return normalTail(divide(x, d.sigma))
-}
+func (d gaussianFormulas) upper(x float64) float64 { return normalTail(divide(x, d.sigma)) }
 
-// LogSurvival returns ln Pr[X > x] to a relative error of 1e-14, also where [Gaussian.Survival]
-// underflows or rounds to 1.
-func (d Gaussian) LogSurvival(x float64) float64 {
-	if !d.valid() || math.IsNaN(x) {
-		return math.NaN()
-	}
-	return logNormalTail(divide(x, d.sigma))
-}
+func (d gaussianFormulas) logUpper(x float64) float64 { return logNormalTail(divide(x, d.sigma)) }
 
-// Quantile returns the x with CDF(x) = p to a relative error of 1e-14: −Inf at 0, +Inf at 1, NaN
-// outside [0, 1].
-func (d Gaussian) Quantile(p float64) float64 {
-	if !d.valid() || !(p >= 0 && p <= 1) {
-		return math.NaN()
-	}
-	return d.sigma * normalQuantile(p)
-}
+func (d gaussianFormulas) upperQuantile(p float64) float64 { return -d.sigma * normalQuantile(p) }
 
-// Mean returns 0.
-func (d Gaussian) Mean() float64 {
-	if !d.valid() {
-		return math.NaN()
-	}
-	return 0
-}
-
-// Variance returns σ², +Inf or 0 where that is out of range.
-func (d Gaussian) Variance() float64 {
-	if !d.valid() {
-		return math.NaN()
-	}
-	return d.sigma * d.sigma
-}
-
-// MeanAbs returns E|X| = σ·√(2/π).
-func (d Gaussian) MeanAbs() float64 {
-	if !d.valid() {
-		return math.NaN()
-	}
-	return d.sigma / sqrtHalfPi
-}
-
-// Prob returns the density at x.
-func (d Gaussian) Prob(x float64) float64 {
-	if !d.valid() || math.IsNaN(x) {
-		return math.NaN()
-	}
+func (d gaussianFormulas) density(x float64) float64 {
 	return gaussKernel(divide(x, d.sigma)) / sqrt2Pi / d.sigma
 }
 
-// LogProb returns the logarithm of the density at x.
-func (d Gaussian) LogProb(x float64) float64 {
-	if !d.valid() || math.IsNaN(x) {
-		return math.NaN()
-	}
+func (d gaussianFormulas) logDensity(x float64) float64 {
 	return logGaussKernel(divide(x, d.sigma)) - math.Log(sqrt2Pi*d.sigma)
 }
+
+func (d gaussianFormulas) variance() float64 { return d.sigma * d.sigma }
+
+func (d gaussianFormulas) meanAbs() float64 { return d.sigma / sqrtHalfPi }

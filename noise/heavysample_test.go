@@ -83,7 +83,7 @@ func TestHeavySamplersOnAFineGrid(t *testing.T) {
 	}
 	for _, d := range heavyLaws(t, 1) {
 		s := d.distribution.(sampled)
-		if e, ok := s.(Staircase); ok && (e.epsilon == 8 || e.epsilon == 0.5) {
+		if e, ok := s.(Staircase); ok && (e.law.epsilon == 8 || e.law.epsilon == 0.5) {
 			continue
 		}
 		for _, bits := range []int{14, 30, 40} {
@@ -311,13 +311,13 @@ func TestHeavySlowPaths(t *testing.T) {
 	stairs, _ := NewStaircase(1.5, 1, 0.3)
 	hits := int64(0)
 	blind := stairs
-	blind.core = math.NaN() // no comparison with it decides
+	blind.law.core = math.NaN() // no comparison with it decides
 	for range n {
 		if blind.inCore(&src) {
 			hits++
 		}
 	}
-	_, rest, sum := stairs.weights()
+	_, rest, sum := stairs.law.weights()
 	dptest.Tail(t, "core", hits, n, 0.3*rest/sum, 1e-10)
 
 	line := segment{units: 7.3, whole: 2, start: 0.3, slope: 1}
@@ -477,7 +477,7 @@ func TestHeavySampleGrids(t *testing.T) {
 func TestHeavySamplesDoNotAllocate(t *testing.T) {
 	var src Source
 	for _, d := range heavyLaws(t, 1) {
-		if p, ok := d.distribution.(Pareto); ok && p.shape < 1.5 {
+		if p, ok := d.distribution.(Pareto); ok && p.law.shape < 1.5 {
 			continue // one draw in 10⁴ leaves float64
 		}
 		s := d.distribution.(sampled)

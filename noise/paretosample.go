@@ -30,7 +30,7 @@ func (d Pareto) Sample(src *Source, step float64) float64 {
 // Sample refuses, and on the zero value, it returns false and a draw that is uniform over all
 // int64.
 func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
-	g, ok := newPowerGrid(paretoLaw, d.shape, d.scale, step)
+	g, ok := newPowerGrid(paretoLaw, d.law.shape, d.law.scale, step)
 	if !ok {
 		return unbuiltInt(src), false
 	}

@@ -32,7 +32,7 @@ func (d Laplace) draw(src *Source, step float64) (k int64, unit float64) {
 	unitBits := math.Float64bits(step)
 	// Of 2b. If step is negative or no power of two, that is seen by its sign and fraction; if step
 	// is 0 or infinite, or scale 0, or 2b out of range, by the exponent, which is modulo 2¹².
-	b := math.Float64bits(d.scale) - unitBits + (bias+1)<<mantissaBits
+	b := math.Float64bits(d.law.scale) - unitBits + (bias+1)<<mantissaBits
 	if unitBits&(1<<63|fraction) != 0 || b-(bias+20)<<mantissaBits > 27<<mantissaBits {
 		return d.exactSteps(src, step)
 	}
@@ -67,7 +67,7 @@ func (d Laplace) draw(src *Source, step float64) (k int64, unit float64) {
 // over all int64.
 func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 	// as in quickFloor
-	if src.state == nil || !(d.valid() && d.scale < 0x1p20) {
+	if src.state == nil || !(d.law.valid() && d.law.scale < 0x1p20) {
 		return d.exactInt(src)
 	}
 	st := *src.state
@@ -80,7 +80,7 @@ func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 	if w < leastQuick {
 		return d.exactInt(src)
 	}
-	t, err := d.scale*(quickLog(w&^3)+d.shift), d.scale*quickMargin
+	t, err := d.law.scale*(quickLog(w&^3)+d.law.shift), d.law.scale*quickMargin
 	k := int64(t - err)
 	if k != int64(t+err) {
 		return d.exactInt(src)

@@ -44,7 +44,7 @@ func TestQuickDrawsAreTheExactOnes(t *testing.T) {
 		}
 		words := []uint64{w, next, random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64()}
 		step := []float64{1, 0x1p-40, 0x1p100}[i%3]
-		d := Laplace{scale * step}
+		d := laplace(scale * step)
 		load(quick, words...)
 		load(exact, words...)
 		k, unit := d.draw(quick, step)
@@ -69,7 +69,7 @@ func TestQuickIntIsTheExactOne(t *testing.T) {
 		switch i % 4 {
 		case 1: // within twice the margin of an integer
 			n := float64(1+random.Uint64()%20) + b*0x1p-35*(2*float64(random.Uint64())*0x1p-64-1)
-			w = uint64(min(math.Exp(d.shift-n/b), 1-0x1p-53)*0x1p64)&^3 | w&3
+			w = uint64(min(math.Exp(d.law.shift-n/b), 1-0x1p-53)*0x1p64)&^3 | w&3
 		case 2:
 			w >>= random.Uint64N(64)
 		}
@@ -93,9 +93,9 @@ func TestQuickDrawRefusesSteps(t *testing.T) {
 		for exponent := -1080; exponent < 1024; exponent++ {
 			for _, step := range []float64{math.Ldexp(1, exponent), math.Ldexp(-1, exponent), math.Ldexp(1.25, exponent)} {
 				load(src, 1<<60, 1<<61, 3, 4)
-				_, want := Laplace{scale}.exactSteps(src, step)
+				_, want := laplace(scale).exactSteps(src, step)
 				load(src, 1<<60, 1<<61, 3, 4)
-				_, got := Laplace{scale}.draw(src, step)
+				_, got := laplace(scale).draw(src, step)
 				if got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 					t.Fatalf("scale = %v, step = %v: %v", scale, step, got)
 				}
@@ -103,7 +103,7 @@ func TestQuickDrawRefusesSteps(t *testing.T) {
 		}
 		for _, step := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
 			load(src, 1<<60, 1<<61, 3, 4)
-			require.True(t, math.IsNaN(Laplace{scale}.Sample(src, step)))
+			require.True(t, math.IsNaN(laplace(scale).Sample(src, step)))
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestQuickDrawRefusesSteps(t *testing.T) {
 // One draw in one piece against the exact sampler.
 func BenchmarkLaplaceDraw(b *testing.B) {
 	var src Source
-	d := Laplace{1}
+	d := laplace(1)
 	b.Run("by=piece", func(b *testing.B) {
 		for b.Loop() {
 			d.Sample(&src, 0x1p-40)

@@ -41,7 +41,7 @@ func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 
 // exactSteps is draw without the fast path.
 func (d Laplace) exactSteps(src *Source, step float64) (k int64, unit float64) {
-	b, ok := gridScale(d.scale, step)
+	b, ok := gridScale(d.law.scale, step)
 	if !ok {
 		return unbuiltInt(src), math.NaN()
 	}
@@ -58,15 +58,15 @@ func withSign(k int64, coins uint64) int64 {
 
 // exactInt is SampleInt without the fast path.
 func (d DiscreteLaplace) exactInt(src *Source) int64 {
-	if !d.valid() {
+	if !d.law.valid() {
 		return unbuiltInt(src)
 	}
-	if d.scale < 0x1p20 {
-		return twoSided(src, d.scale, d.shift)
+	if d.law.scale < 0x1p20 {
+		return twoSided(src, d.law.scale, d.law.shift)
 	}
 	for {
 		// 0 comes with either sign: keep it half the time.
-		if k, coins := geometric(src, d.scale); k != 0 || coins&2 != 0 {
+		if k, coins := geometric(src, d.law.scale); k != 0 || coins&2 != 0 {
 			return withSign(k, coins)
 		}
 	}
@@ -78,7 +78,7 @@ func (d DiscreteLaplace) exactInt(src *Source) int64 {
 // step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a
 // float64; otherwise the result is NaN.
 func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
-	if !integerGrid(d.scale, step) {
+	if !integerGrid(d.law.scale, step) {
 		return math.NaN()
 	}
 	return roundInt(d.SampleInt(src), step)
@@ -88,10 +88,10 @@ func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
 // scale given as a float64. For the zero Geometric, which is no law, the draw is uniform over all
 // int64.
 func (d Geometric) SampleInt(src *Source) int64 {
-	if !d.valid() {
+	if !d.law.valid() {
 		return unbuiltInt(src)
 	}
-	k, _ := geometric(src, d.scale)
+	k, _ := geometric(src, d.law.scale)
 	return k
 }
 
@@ -101,7 +101,7 @@ func (d Geometric) SampleInt(src *Source) int64 {
 // step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a
 // float64; otherwise the result is NaN.
 func (d Geometric) Sample(src *Source, step float64) float64 {
-	if !integerGrid(d.scale, step) {
+	if !integerGrid(d.law.scale, step) {
 		return math.NaN()
 	}
 	return roundInt(d.SampleInt(src), step)

@@ -282,7 +282,7 @@ func testFloor(t *testing.T, floorOf func(w uint64, b, shift float64) (int64, bo
 			b = target / (64*math.Ln2 - math.Log(float64(w)))
 			if i%2 == 0 {
 				for range 50 {
-					b = target / (64*math.Ln2 - math.Log(float64(w)) + discreteLaplace(b).shift)
+					b = target / (64*math.Ln2 - math.Log(float64(w)) + discreteLaplace(b).law.shift)
 				}
 			}
 			b *= 1 + float64(int64(src.Uint64()))*0x1p-63*near
@@ -291,7 +291,7 @@ func testFloor(t *testing.T, floorOf func(w uint64, b, shift float64) (int64, bo
 			continue
 		}
 		if i%2 == 0 {
-			shift = discreteLaplace(b).shift
+			shift = discreteLaplace(b).law.shift
 		}
 		floor, decided := floorOf(w, b, shift)
 		if !decided {
@@ -326,11 +326,11 @@ func TestShiftOfDiscreteLaplace(t *testing.T) {
 			e := enclose.ExpNeg(new(big.Rat).SetFloat64(max(shift, 0)), prec)
 			return new(big.Int).Lsh(e.Lo, 1).Cmp(new(big.Int).Add(enclose.One(prec), q.Lo))
 		}
-		require.GreaterOrEqual(t, side(d.shift-0x1p-49), 0, b)
-		require.LessOrEqual(t, side(d.shift+0x1p-49), 0, b)
+		require.GreaterOrEqual(t, side(d.law.shift-0x1p-49), 0, b)
+		require.LessOrEqual(t, side(d.law.shift+0x1p-49), 0, b)
 	}
 	for b, want := range map[float64]float64{0x1p-900: math.Ln2, 0x1p50: 0x1p-51} {
-		require.InEpsilon(t, want, discreteLaplace(b).shift, 1e-12)
+		require.InEpsilon(t, want, discreteLaplace(b).law.shift, 1e-12)
 	}
 }
 
@@ -341,7 +341,7 @@ func TestTwoSided(t *testing.T) {
 	for _, b := range []float64{0.4, 1, 9.5} {
 		d := discreteLaplace(b)
 		for name, draw := range map[string]func() int64{
-			"quick": func() int64 { return twoSided(&src, b, d.shift) },
+			"quick": func() int64 { return twoSided(&src, b, d.law.shift) },
 			"exact": func() int64 {
 				w := src.Uint64()
 				return withSign(twoSidedExact(&src, newLazy(w>>2, 62), b), w)
@@ -372,7 +372,7 @@ func TestTwoSided(t *testing.T) {
 func TestTwoSidedAtEachBoundary(t *testing.T) {
 	const prec = 200
 	for _, b := range []float64{0.3, 0.7, 1, 1.5, 3.7, 20, 1000} {
-		shift := discreteLaplace(b).shift
+		shift := discreteLaplace(b).law.shift
 		for n := int64(1); n <= 12 && float64(n) < 30*b; n++ {
 			q, power := enclose.ExpNeg(ratio(1, b), prec), enclose.ExpNeg(ratio(n, b), prec)
 			edge := new(big.Int).Lsh(power.Lo, 64+1) // 2⁶⁴·2qⁿ/(1+q), rounded down

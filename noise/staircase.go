@@ -18,12 +18,14 @@ import (
 // Laplace noise it promises nothing better to inputs that differ by less than Δ, and beyond Δ the
 // loss jumps to 2ε.
 //
+// E|X| = Δ(D + q/D)/(2(1−q)), and the variance is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²). In the tails
+// CDF, Survival and LogSurvival have a relative error of 1e-14. Quantile has one of 1e-13; for
+// large ε the CDF at the end of a step is so steep that its relative error there is up to
+// 1e-13·e^ε. At the end of a step Prob is the inner or the outer density.
+//
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Staircase,
 // which [NewStaircase] returns only with an error.
-type Staircase struct {
-	epsilon, sensitivity, gamma float64
-	core                        float64 // Pr[|X| < γΔ] = γ(1−q)/D, to 2⁻⁵⁰
-}
+type Staircase struct{ symmetric[staircaseFormulas] }
 
 // The range of ε in which neither a step of the staircase nor the number of its steps leaves
 // float64.
@@ -45,10 +47,10 @@ func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
 	if !(gamma >= 0 && gamma <= 1) {
 		return Staircase{}, fault.Params("noise", "gamma", gamma, "a number in [0, 1]")
 	}
-	d := Staircase{epsilon: epsilon, sensitivity: sensitivity, gamma: gamma + 0}
+	d := staircaseFormulas{epsilon: epsilon, sensitivity: sensitivity, gamma: gamma + 0}
 	_, rest, sum := d.weights()
 	d.core = d.gamma * rest / sum
-	return d, nil
+	return Staircase{symmetric[staircaseFormulas]{d}}, nil
 }
 
 func checkStairEpsilon(epsilon float64) error {
@@ -61,7 +63,7 @@ func checkStairEpsilon(epsilon float64) error {
 // StaircaseGamma returns the γ with the least mean absolute error, 1/(1 + e^{ε/2}). The error is
 // then Δ·e^{−ε/2}/(1−e^{−ε}).
 //
-// By [Staircase.MeanAbs] it is Δ(D + q/D)/(2(1−q)), least at D = √q. The error wraps [ErrParams]
+// E|X| is Δ(D + q/D)/(2(1−q)), least at D = √q. The error wraps [ErrParams]
 // unless epsilon is in [2⁻³⁰, 2⁹].
 func StaircaseGamma(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
@@ -72,7 +74,7 @@ func StaircaseGamma(epsilon float64) (float64, error) {
 
 // StaircaseGammaVariance returns the γ with the least variance, ((q(1+q)/2)^{1/3} − q)/(1−q).
 //
-// By [Staircase.Variance] it is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²), least at D³ = q(1+q)/2. The error
+// The variance is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²), least at D³ = q(1+q)/2. The error
 // wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
 func StaircaseGammaVariance(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
@@ -87,19 +89,24 @@ func StaircaseGammaVariance(epsilon float64) (float64, error) {
 }
 
 // Epsilon returns ε.
-func (d Staircase) Epsilon() float64 { return d.epsilon }
+func (d Staircase) Epsilon() float64 { return d.law.epsilon }
 
 // Sensitivity returns Δ.
-func (d Staircase) Sensitivity() float64 { return d.sensitivity }
+func (d Staircase) Sensitivity() float64 { return d.law.sensitivity }
 
 // Gamma returns γ.
-func (d Staircase) Gamma() float64 { return d.gamma }
+func (d Staircase) Gamma() float64 { return d.law.gamma }
 
-// valid reports whether d comes from [NewStaircase].
-func (d Staircase) valid() bool { return d.epsilon > 0 }
+// staircaseFormulas are those of a Staircase.
+type staircaseFormulas struct {
+	epsilon, sensitivity, gamma float64
+	core                        float64 // Pr[|X| < γΔ] = γ(1−q)/D, to 2⁻⁵⁰
+}
+
+func (d staircaseFormulas) valid() bool { return d.epsilon > 0 }
 
 // weights returns q, 1 − q and D.
-func (d Staircase) weights() (q, rest, sum float64) {
+func (d staircaseFormulas) weights() (q, rest, sum float64) {
 	q, rest = math.Exp(-d.epsilon), -math.Expm1(-d.epsilon)
 	return q, rest, q + float64(d.gamma*rest)
 }
@@ -110,7 +117,7 @@ func (d Staircase) weights() (q, rest, sum float64) {
 // For z = |x|/Δ = n + fraction + lo the distance is γ + j − z. n and the fraction are exact, and
 // near the outer end so is the sum of the first two terms (Sterbenz): the distance has a small
 // relative error however short it is.
-func (d Staircase) step(x float64) (j, distance float64) {
+func (d staircaseFormulas) step(x float64) (j, distance float64) {
 	hi, lo := divide(math.Abs(x), d.sensitivity)
 	if !(hi < 1<<53) {
 		return hi, 0
@@ -124,7 +131,7 @@ func (d Staircase) step(x float64) (j, distance float64) {
 }
 
 // power returns q^n = e^{−nε} for an integer n ≥ 0, +Inf allowed.
-func (d Staircase) power(n float64) float64 {
+func (d staircaseFormulas) power(n float64) float64 {
 	if n*d.epsilon > 2000 {
 		return 0
 	}
@@ -137,8 +144,8 @@ func exactProduct(a, b float64) (hi, lo float64) {
 	return hi, math.FMA(a, b, -hi)
 }
 
-// tail returns Pr[X > |x|] = q^j·(q + (1−q)·distance)/(2D).
-func (d Staircase) tail(x float64) float64 {
+// upper returns Pr[X > x] = q^j·(q + (1−q)·distance)/(2D).
+func (d staircaseFormulas) upper(x float64) float64 {
 	q, rest, sum := d.weights()
 	j, distance := d.step(x)
 	if j == 0 {
@@ -147,30 +154,8 @@ func (d Staircase) tail(x float64) float64 {
 	return d.power(j-1) * (q / sum) * (q + float64(rest*distance)) / 2
 }
 
-// CDF returns Pr[X ≤ x], in the lower tail to a relative error of 1e-14.
-func (d Staircase) CDF(x float64) float64 { return d.Survival(-x) }
-
-// Survival returns Pr[X > x], in the upper tail to a relative error of 1e-14.
-func (d Staircase) Survival(x float64) float64 {
-	if !d.valid() || math.IsNaN(x) {
-		return math.NaN()
-	}
-	if x < 0 {
-		return 1 - d.tail(x)
-	}
-	return d.tail(x)
-}
-
-// LogSurvival returns ln Pr[X > x] to a relative error of 1e-14, also where [Staircase.Survival]
-// underflows or rounds to 1.
-func (d Staircase) LogSurvival(x float64) float64 {
-	if !d.valid() || math.IsNaN(x) {
-		return math.NaN()
-	}
-	if x < 0 {
-		return math.Log1p(-d.tail(x))
-	}
-	if tail := d.tail(x); tail > 1e-300 {
+func (d staircaseFormulas) logUpper(x float64) float64 {
+	if tail := d.upper(x); tail > 1e-300 {
 		return math.Log(tail)
 	}
 	q, rest, sum := d.weights()
@@ -178,21 +163,8 @@ func (d Staircase) LogSurvival(x float64) float64 {
 	return -j*d.epsilon + (math.Log(q+float64(rest*distance)) - math.Log(2*sum))
 }
 
-// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1, NaN outside [0, 1]. x is within a
-// relative 1e-13 of the exact one; for large ε the CDF at the end of a step is so steep that its
-// relative error is up to 1e-13·e^ε.
-func (d Staircase) Quantile(p float64) float64 {
-	switch {
-	case !d.valid() || !(p >= 0 && p <= 1):
-		return math.NaN()
-	case p > 0.5:
-		return d.upperQuantile(1 - p) // 1 − p is exact
-	}
-	return 0 - d.upperQuantile(p)
-}
-
 // upperQuantile returns the x ≥ 0 with Pr[X > x] = p, for p in [0, ½].
-func (d Staircase) upperQuantile(p float64) float64 {
+func (d staircaseFormulas) upperQuantile(p float64) float64 {
 	q, rest, sum := d.weights()
 	if p == 0 {
 		return math.Inf(1)
@@ -208,53 +180,31 @@ func (d Staircase) upperQuantile(p float64) float64 {
 	return (j + d.gamma - distance) * d.sensitivity
 }
 
-// Mean returns 0.
-func (d Staircase) Mean() float64 {
-	if !d.valid() {
-		return math.NaN()
-	}
-	return 0
-}
-
-// MeanAbs returns E|X| = Δ(D + q/D)/(2(1−q)).
+// meanAbs returns Δ(D + q/D)/(2(1−q)).
 //
 // With c = 1−q, γ = (D−q)/c and G geometric of mean q/c, it is Δ/D times cγ²/2 + q(q/c + γ + ½), in
 // which the terms linear in D cancel.
-func (d Staircase) MeanAbs() float64 {
-	if !d.valid() {
-		return math.NaN()
-	}
+func (d staircaseFormulas) meanAbs() float64 {
 	q, rest, sum := d.weights()
 	return (sum + q/sum) / (2 * rest) * d.sensitivity
 }
 
-// Variance returns Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²), +Inf or 0 where that is out of range.
+// variance returns Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²).
 //
 // It is Δ²/D times cγ³/3 + q·E(G+γ+U)², with U uniform in [0, 1): a cubic in D without a square.
-func (d Staircase) Variance() float64 {
-	if !d.valid() {
-		return math.NaN()
-	}
+func (d staircaseFormulas) variance() float64 {
 	q, rest, sum := d.weights()
 	unit := (float64(sum*sum) + float64(3*q) + q*(1+q)/sum) / 3 / rest / rest
 	return unit * d.sensitivity * d.sensitivity
 }
 
-// Prob returns the density at x. At the end of a step it is the inner or the outer density.
-func (d Staircase) Prob(x float64) float64 {
-	if !d.valid() || math.IsNaN(x) {
-		return math.NaN()
-	}
+func (d staircaseFormulas) density(x float64) float64 {
 	_, rest, sum := d.weights()
 	j, _ := d.step(x)
 	return d.power(j) * rest / (2 * sum) / d.sensitivity
 }
 
-// LogProb returns the logarithm of the density at x.
-func (d Staircase) LogProb(x float64) float64 {
-	if !d.valid() || math.IsNaN(x) {
-		return math.NaN()
-	}
+func (d staircaseFormulas) logDensity(x float64) float64 {
 	_, rest, sum := d.weights()
 	j, _ := d.step(x)
 	return -j*d.epsilon + math.Log(rest/(2*sum)) - math.Log(d.sensitivity)

@@ -20,13 +20,13 @@ import (
 //
 // step must be a power of two with max(Δ, Δ/ε)/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Staircase) Sample(src *Source, step float64) float64 {
-	b, ok := gridScale(d.sensitivity, step)
-	if !ok || !(b/d.epsilon <= maxGridScale) {
+	b, ok := gridScale(d.law.sensitivity, step)
+	if !ok || !(b/d.law.epsilon <= maxGridScale) {
 		return math.NaN()
 	}
-	line := segment{units: b, slope: d.gamma}
+	line := segment{units: b, slope: d.law.gamma}
 	if !d.inCore(src) {
-		line = segment{units: b, whole: float64(geometricRate(src, d.epsilon)), start: d.gamma, slope: 1}
+		line = segment{units: b, whole: float64(geometricRate(src, d.law.epsilon)), start: d.law.gamma, slope: 1}
 	}
 	return float64(withSign(line.round(src), src.Uint64())) * step
 }
@@ -34,9 +34,9 @@ func (d Staircase) Sample(src *Source, step float64) float64 {
 // inCore returns true with probability γ(1−q)/D.
 func (d Staircase) inCore(src *Source) bool {
 	w := src.Uint64()
-	// Exp and Expm1 are within 1 ulp, so d.core is within 2⁻⁵⁰, and the float64 of w within 2⁻⁵³.
-	if u := float64(w>>11) * 0x1p-53; u < d.core-margin || u > d.core+margin {
-		return u < d.core
+	// Exp and Expm1 are within 1 ulp, so core is within 2⁻⁵⁰, and the float64 of w within 2⁻⁵³.
+	if u := float64(w>>11) * 0x1p-53; u < d.law.core-margin || u > d.law.core+margin {
+		return u < d.law.core
 	}
 	return d.inCoreExactly(src, newLazy(w, 64))
 }
@@ -44,7 +44,7 @@ func (d Staircase) inCore(src *Source) bool {
 // inCoreExactly decides V < γ(1−q)/D for the uniform V: as D = q + γ(1−q), it holds if q <
 // γ(1−V)/(V + γ(1−V)), which falls in V.
 func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
-	gamma, epsilon := enclose.Rat(d.gamma), enclose.Rat(d.epsilon)
+	gamma, epsilon := enclose.Rat(d.law.gamma), enclose.Rat(d.law.epsilon)
 	bound := func(v *big.Rat) *big.Rat { // 0 for V = 1
 		x := new(big.Rat).Sub(big.NewRat(1, 1), v)
 		x.Mul(x, gamma)

@@ -188,7 +188,7 @@ func belowDensity(src *Source, v *lazy, height uint64, shift uint, x *lazy) bool
 //
 // step must be a power of two with σ/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Gaussian) Sample(src *Source, step float64) float64 {
-	b, ok := gridScale(d.sigma, step)
+	b, ok := gridScale(d.law.sigma, step)
 	if !ok {
 		return math.NaN()
 	}

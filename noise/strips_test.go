@@ -215,7 +215,7 @@ func TestBelowDensity(t *testing.T) {
 func TestDrawTail(t *testing.T) {
 	var src Source
 	n := int64(dptest.Full(100_000, 8000))
-	g := Gaussian{1}
+	g := gaussian(1)
 	cells := []float64{8.05, 8.1, 8.2, 8.3, 8.5}
 	observed, expected := make([]int64, len(cells)+1), make([]float64, len(cells)+1)
 	accepted := int64(0)
@@ -252,7 +252,7 @@ func TestNormalByStrip(t *testing.T) {
 		observed[min(z.m>>inStrip, 4*64-1)]++
 		places[z.m>>(inStrip-6)&63]++
 	}
-	g := Gaussian{1}
+	g := gaussian(1)
 	for i := range expected {
 		expected[i] = 2 * (g.Survival(float64(i)/64) - g.Survival(float64(i+1)/64))
 	}

@@ -26,11 +26,11 @@ func (d Student) Sample(src *Source, step float64) float64 {
 // Sample refuses, and on the zero value, it returns false and a draw that is uniform over all
 // int64.
 func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
-	g, ok := newPowerGrid(studentLaw, d.shape, d.scale, step)
+	g, ok := newPowerGrid(studentLaw, d.law.shape, d.law.scale, step)
 	if !ok {
 		return unbuiltInt(src), false
 	}
-	p := newProposal(d.shape)
+	p := newProposal(d.law.shape)
 	for {
 		if k, coin, accepted := g.studentCell(src, p); accepted {
 			return withSign(g.sample(src, g.cellOf(k)), coin), true

@@ -14,17 +14,17 @@ import (
 // geometric. Both factors are decided exactly. For the zero DiscreteLaplace X is uniform over all
 // int64, as in SampleInt.
 func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
-	if least <= 0 || float64(least) < 1.5*d.scale || !d.valid() { // likely, or no law
+	if least <= 0 || float64(least) < 1.5*d.law.scale || !d.law.valid() { // likely, or no law
 		if x = d.SampleInt(src); x < least {
 			return 0, false
 		}
 		return x, true
 	}
 	w := src.Uint64()
-	if beyondExp(w, float64(least), d.scale) || !d.reaches(src, w, least) {
+	if beyondExp(w, float64(least), d.law.scale) || !d.reaches(src, w, least) {
 		return 0, false
 	}
-	excess, _ := geometric(src, d.scale)
+	excess, _ := geometric(src, d.law.scale)
 	if excess > math.MaxInt64-least { // where the mass left is below e^{−8192}
 		return math.MaxInt64, true
 	}
@@ -42,11 +42,11 @@ func beyondExp(w uint64, n, b float64) bool {
 // reaches returns true with probability Pr[X ≥ least], least ≥ 1, where w is the first word that it
 // draws.
 func (d DiscreteLaplace) reaches(src *Source, w uint64, least int64) bool {
-	below, decided := compareExp64(float64(w>>11)*0x1p-53, float64(least)/d.scale)
+	below, decided := compareExp64(float64(w>>11)*0x1p-53, float64(least)/d.law.scale)
 	if !decided {
-		below = newLazy(w, 64).belowExp(src, ratio(least, d.scale))
+		below = newLazy(w, 64).belowExp(src, ratio(least, d.law.scale))
 	}
-	return below && bernoulliHalf(src, d.scale)
+	return below && bernoulliHalf(src, d.law.scale)
 }
 
 // bernoulliHalf returns true with probability exactly 1/(1+q), q = e^{−1/b}: p = ½ + ½·(1−q)·p.

@@ -34,7 +34,7 @@ func unbuiltCount(src *Source, draws, hits, span uint64) uint64 {
 			p = float64(hits) / float64(span)
 		}
 		mean := float64(draws) * p
-		z := Gaussian{math.Sqrt(mean*(1-p)) + 0.5}.Sample(src, 1)
+		z := gaussian(math.Sqrt(mean*(1-p))+0.5).Sample(src, 1)
 		return uint64(min(max(mean+z, 0), float64(draws)*(1-0x1p-53)))
 	}
 	count := uint64(0)

@@ -7,9 +7,9 @@
 //	go run ./internal/audit/mutation -run name -overlay dir
 //	                                      writes the edited files and overlay.json, for
 //	                                      go build -overlay, and stops
-//	go run ./internal/audit/mutation -kills
-//	                                      every test that notices each edit, and those that are
-//	                                      alone in it
+//	go run ./internal/audit/mutation -kills file
+//	                                      every test that notices each edit, into the file, which
+//	                                      keeps what it has of other edits: see matrix
 //
 // It works on the module as it stands on disk and never writes to it. The edits of a package are
 // compiled into one test binary, which applies one of them (hybrid). Each test is run once without
@@ -34,7 +34,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -52,7 +51,7 @@ func main() {
 	pattern := flag.String("run", "", "only edits whose file, name or \"file: name\" matches this regular expression")
 	list := flag.Bool("list", false, "print the edits and stop")
 	dir := flag.String("overlay", "", "write the edited files to this directory and stop")
-	kills := flag.Bool("kills", false, "do not stop at the first test that notices an edit, and print all")
+	kills := flag.String("kills", "", "do not stop at the first test that notices an edit, and write all to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -62,7 +61,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, pattern string, list, kills bool, dir string) error {
+func run(ctx context.Context, pattern string, list bool, kills, dir string) error {
 	edits, err := choose(mutations(), pattern)
 	if err != nil {
 		return err
@@ -87,11 +86,24 @@ func run(ctx context.Context, pattern string, list, kills bool, dir string) erro
 	}
 	defer os.RemoveAll(tmp)
 	b := newBench(root, module, tmp)
-	b.all = kills
+	b.all = kills != ""
 	if dir, err := os.UserCacheDir(); err == nil {
 		b.cache = filepath.Join(dir, "dpsketch-mutation")
 	}
-	return b.report(ctx, edits)
+	if !b.all {
+		return b.report(ctx, edits)
+	}
+	kept, err := readMatrix(kills)
+	if err != nil {
+		return err
+	}
+	b.killers = matrix{}
+	for _, m := range mutations() { // what is not an edit any more goes
+		if tests := kept[m.file+": "+m.name]; tests != nil {
+			b.killers[m.file+": "+m.name] = tests
+		}
+	}
+	return errors.Join(b.report(ctx, edits), os.WriteFile(kills, []byte(b.killers.String()), 0o644))
 }
 
 // overlay writes all edits at once, one for a file at most, for go build -overlay.
@@ -159,7 +171,7 @@ func (b *bench) report(ctx context.Context, edits []mutation) error {
 	defer cancel(nil)
 	start := time.Now()
 	var lock sync.Mutex
-	done, killed, only := 0, 0, map[string]int{}
+	done, killed := 0, 0
 	dirs, groups := byDir(edits)
 	err = each(dirs, func(dir string) error {
 		var some []mutation
@@ -184,8 +196,13 @@ func (b *bench) report(ctx context.Context, edits []mutation) error {
 			if v.killed() {
 				killed++
 			}
-			if len(v.failed) == 1 {
-				only[cmp.Or(v.in, dir)+"."+v.failed[0]]++
+			if b.all {
+				var tests []string
+				for _, test := range v.failed {
+					tests = append(tests, cmp.Or(v.in, dir)+"."+test)
+				}
+				slices.Sort(tests)
+				b.killers[some[i].file+": "+some[i].name] = tests
 			}
 			fmt.Printf("%3d/%d  %-32s %-52s %v\n",
 				done, len(edits), some[i].file, some[i].name, v)
@@ -197,11 +214,6 @@ func (b *bench) report(ctx context.Context, edits []mutation) error {
 	}
 	fmt.Printf("%d edits, %d killed, %d not; %.0f s, %.0f s of CPU\n", len(edits), killed,
 		len(edits)-killed, time.Since(start).Seconds(), time.Duration(b.cpu.Load()).Seconds())
-	if b.all {
-		for _, test := range slices.Sorted(maps.Keys(only)) {
-			fmt.Printf("alone with %2d edits: %s\n", only[test], test)
-		}
-	}
 	if killed < len(edits) {
 		return errors.New("some edits are not killed")
 	}

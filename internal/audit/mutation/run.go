@@ -29,6 +29,7 @@ type bench struct {
 	timeout      time.Duration // at most, of one run of a test binary
 	slots        chan struct{} // one for each process that runs
 	all          bool          // every test that notices an edit is wanted
+	killers      matrix        // they go here
 	files        atomic.Int64
 	cpu          atomic.Int64 // nanoseconds of all processes so far
 }

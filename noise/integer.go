@@ -1,0 +1,103 @@
+package noise
+
+import "math"
+
+// integerLaw is what a law on the integers computes, for integers j, or ±Inf, and for p in [0, 1],
+// if its constructor made it.
+type integerLaw interface {
+	valid() bool                // its constructor made it
+	atMost(j float64) float64   // Pr[X ≤ j]
+	above(j float64) float64    // Pr[X > j]
+	logAbove(j float64) float64 // ln Pr[X > j]
+	quantile(p float64) float64 // the least j with Pr[X ≤ j] ≥ p
+	mass(j float64) float64     // Pr[X = j]
+	logMass(j float64) float64  // ln Pr[X = j]
+	mean() float64
+	variance() float64
+	meanAbs() float64
+}
+
+// integer has the methods of a law on the integers.
+type integer[L integerLaw] struct{ law L }
+
+// undefined reports whether there is no law, or no number.
+func (d integer[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.law.valid() }
+
+// CDF returns Pr[X ≤ x]. Its relative error is small in the lower tail.
+func (d integer[L]) CDF(x float64) float64 {
+	if d.undefined(x) {
+		return math.NaN()
+	}
+	return d.law.atMost(math.Floor(x))
+}
+
+// Survival returns Pr[X > x]. Its relative error is small in the upper tail.
+func (d integer[L]) Survival(x float64) float64 {
+	if d.undefined(x) {
+		return math.NaN()
+	}
+	return d.law.above(math.Floor(x))
+}
+
+// LogSurvival returns ln Pr[X > x], also where Survival underflows or rounds to 1.
+func (d integer[L]) LogSurvival(x float64) float64 {
+	if d.undefined(x) {
+		return math.NaN()
+	}
+	return d.law.logAbove(math.Floor(x))
+}
+
+// Quantile returns the least integer k with CDF(k) ≥ p: the least of all, or −Inf, at 0, +Inf at 1,
+// NaN outside [0, 1]. Beyond 2⁵² it is a float64 next to that integer.
+func (d integer[L]) Quantile(p float64) float64 {
+	if d.undefined(p) || p < 0 || p > 1 {
+		return math.NaN()
+	}
+	return d.law.quantile(p)
+}
+
+// Mean returns E[X].
+func (d integer[L]) Mean() float64 {
+	if d.undefined(0) {
+		return math.NaN()
+	}
+	return d.law.mean()
+}
+
+// Variance returns E[(X − E[X])²].
+func (d integer[L]) Variance() float64 {
+	if d.undefined(0) {
+		return math.NaN()
+	}
+	return d.law.variance()
+}
+
+// MeanAbs returns E|X|.
+func (d integer[L]) MeanAbs() float64 {
+	if d.undefined(0) {
+		return math.NaN()
+	}
+	return d.law.meanAbs()
+}
+
+// Prob returns Pr[X = x], 0 unless x is an integer.
+func (d integer[L]) Prob(x float64) float64 {
+	switch {
+	case d.undefined(x):
+		return math.NaN()
+	case x != math.Floor(x):
+		return 0
+	}
+	return d.law.mass(x)
+}
+
+// LogProb returns ln Pr[X = x], −Inf unless x is an integer.
+func (d integer[L]) LogProb(x float64) float64 {
+	switch {
+	case d.undefined(x):
+		return math.NaN()
+	case x != math.Floor(x):
+		return math.Inf(-1)
+	}
+	return d.law.logMass(x)
+}

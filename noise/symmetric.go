@@ -1,0 +1,99 @@
+package noise
+
+import "math"
+
+// symmetricLaw is what a law on the real numbers that is symmetric around 0 computes, for x ≥ 0 and
+// p in [0, ½], if its constructor made it.
+type symmetricLaw interface {
+	valid() bool                     // its constructor made it
+	upper(x float64) float64         // Pr[X > x]
+	logUpper(x float64) float64      // ln Pr[X > x]
+	upperQuantile(p float64) float64 // the x with Pr[X > x] = p
+	density(x float64) float64
+	logDensity(x float64) float64
+	variance() float64
+	meanAbs() float64
+}
+
+// symmetric has the methods of a law that is symmetric around 0.
+type symmetric[L symmetricLaw] struct{ law L }
+
+// undefined reports whether there is no law, or no number.
+func (d symmetric[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.law.valid() }
+
+// CDF returns Pr[X ≤ x]. Its relative error is small in the lower tail.
+func (d symmetric[L]) CDF(x float64) float64 { return d.Survival(-x) }
+
+// Survival returns Pr[X > x]. Its relative error is small in the upper tail.
+func (d symmetric[L]) Survival(x float64) float64 {
+	switch {
+	case d.undefined(x):
+		return math.NaN()
+	case x < 0:
+		return 1 - d.law.upper(-x)
+	}
+	return d.law.upper(math.Abs(x))
+}
+
+// LogSurvival returns ln Pr[X > x], also where Survival underflows or rounds to 1.
+func (d symmetric[L]) LogSurvival(x float64) float64 {
+	switch {
+	case d.undefined(x):
+		return math.NaN()
+	case x < 0:
+		return math.Log1p(-d.law.upper(-x))
+	}
+	return d.law.logUpper(math.Abs(x))
+}
+
+// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1 and where it overflows, NaN outside
+// [0, 1].
+func (d symmetric[L]) Quantile(p float64) float64 {
+	switch {
+	case d.undefined(p) || p < 0 || p > 1:
+		return math.NaN()
+	case p > 0.5:
+		return d.law.upperQuantile(1 - p) // 1 − p is exact
+	}
+	return 0 - d.law.upperQuantile(p)
+}
+
+// Mean returns 0, the median, also where the integral diverges.
+func (d symmetric[L]) Mean() float64 {
+	if d.undefined(0) {
+		return math.NaN()
+	}
+	return 0
+}
+
+// Variance returns E[X²], +Inf where that diverges, +Inf or 0 where it is out of range.
+func (d symmetric[L]) Variance() float64 {
+	if d.undefined(0) {
+		return math.NaN()
+	}
+	return d.law.variance()
+}
+
+// MeanAbs returns E|X|, +Inf where that diverges.
+func (d symmetric[L]) MeanAbs() float64 {
+	if d.undefined(0) {
+		return math.NaN()
+	}
+	return d.law.meanAbs()
+}
+
+// Prob returns the density at x.
+func (d symmetric[L]) Prob(x float64) float64 {
+	if d.undefined(x) {
+		return math.NaN()
+	}
+	return d.law.density(math.Abs(x))
+}
+
+// LogProb returns the logarithm of the density at x.
+func (d symmetric[L]) LogProb(x float64) float64 {
+	if d.undefined(x) {
+		return math.NaN()
+	}
+	return d.law.logDensity(math.Abs(x))
+}
