@@ -45,7 +45,7 @@ var ellipticalMutations = []mutation{
 	{"a mean's interval without the noise of the count", "elliptical/sum.go", "s.law.part(s.law.dim, max(hi-c, c-lo))", "s.law.part(s.law.dim, 0*max(hi-c, c-lo))"},
 	{"rows of a ball as they are", "elliptical/ball.go", "factor := min(largest/step, float64(radius)/math.Sqrt(squares))", "factor := largest / step\n\tradius = 1 << 31"},
 	{"the norm of a row in a ball not checked", "elliptical/ball.go", "if norm <= uint64(radius)*uint64(radius) {", "if true {\n\t\t\tq[0]++"},
-	{"the count of rows in a ball for nothing", "elliptical/ball.go", "math.Hypot(float64(radius), float64(count))", "math.Hypot(float64(radius), 0)"},
+	{"the count of rows in a ball for nothing", "elliptical/ball.go", "math.Hypot(float64(radius), float64(count))", "math.Hypot(float64(radius), 0*float64(count))"},
 	{"AddRemove noise for a ball under Replace", "elliptical/ball.go", "sensitivity = 2 * float64(radius) * step", "sensitivity = float64(radius) * step"},
 	{"a ball decoded with unequal noise", "elliptical/encode.go", "if i < l.dim && c != l.at[0] ||", "if"},
 }
