@@ -93,3 +93,18 @@ func ExampleProjection_EstimateAll() {
 	// mean error below 3: true and intervals hold: true
 	// of nothing: true true
 }
+
+// The paper's estimate of an entry in a unary code, and this package's.
+func ExampleProjection_Argmax() {
+	b, err := alp.New(alp.Params{Epsilon: 1, Delta: 1e-9, Sparsity: 100, Variant: alp.Variant{Levels: 2}})
+	if err != nil {
+		panic(err)
+	}
+	b.Add(7, 40)
+	p, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(math.Abs(p.Argmax(7)-40) < 30, math.Abs(p.Estimate(7)-40) < 30)
+	// Output: true true
+}

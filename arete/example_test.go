@@ -2,6 +2,7 @@ package arete_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dpsketch/dpsketch/arete"
 )
@@ -27,7 +28,11 @@ func ExampleMechanism_Share() {
 	}
 	lo, hi := v.Interval(0.999)
 	fmt.Println(v.Guarantee(), v.Estimate() > lo && v.Estimate() < hi)
-	// Output: ε = 12 for one party, added or removed true
+	present, needed := v.Parties()
+	fmt.Printf("%d of 4 parties, %d were needed; noise of standard deviation %.2f\n", present, needed, v.StdDev())
+	// Output:
+	// ε = 12 for one party, added or removed true
+	// 3 of 4 parties, 3 were needed; noise of standard deviation 0.03
 }
 
 // The law that is chosen, and its error, before any data is seen.
@@ -43,4 +48,23 @@ func ExampleParams_Plan() {
 	// ε = 1: DiscreteLaplace noise, mean absolute error 1, standard deviation 1.414, 110 bytes, Laplace 1.0000
 	// ε = 4: Jump noise, mean absolute error 0.1668, standard deviation 0.3132, 110 bytes, Laplace 0.2500
 	// ε = 8: Jump noise, mean absolute error 0.02107, standard deviation 0.08798, 110 bytes, Laplace 0.1250
+}
+
+// Arete noise for a real number, and all that is known of its law; Laplace noise of the same ε has
+// a mean of 1/8.
+func ExampleCalibrate() {
+	law, err := arete.Calibrate(8, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("mean %v, E|Z| = %.3f, variance %.3f\n", law.Mean(), law.MeanAbs(), law.Variance())
+	fmt.Printf("95 %% are below %.3f: %.2f and %.2f\n", law.Quantile(0.95), law.CDF(law.Quantile(0.95)), law.Survival(law.Quantile(0.95)))
+	fmt.Printf("density %.3f and %.3f at 1, beyond 5 e^%.1f\n", law.Prob(1), math.Exp(law.LogProb(1)), law.LogSurvival(5))
+	same, err := arete.NewArete(law.Alpha(), law.Theta(), law.Lambda())
+	fmt.Println(same == law, err)
+	// Output:
+	// mean 0, E|Z| = 0.053, variance 0.027
+	// 95 % are below 0.087: 0.95 and 0.05
+	// density 0.006 and 0.006 at 1, beyond 5 e^-12.1
+	// true <nil>
 }

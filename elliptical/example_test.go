@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -91,8 +93,10 @@ func ExampleSum_Mean() {
 	}
 	lo, hi := s.MeanInterval(0, 1-1e-9)
 	fmt.Println(math.Abs(s.Mean(0)-44.5) < 0.5, lo <= 44.5 && 44.5 <= hi)
+	fmt.Println("people:", math.Abs(s.Count()-10_000) < 100)
 	// Output:
 	// true true
+	// people: true
 }
 
 // Where the number of rows is private and values are not negative, releasing it too pays.
@@ -161,7 +165,48 @@ func ExampleBuilder_Merge() {
 		lo, hi := s.SimultaneousInterval(i, 1-1e-9) // of all at once
 		held = held && lo <= truth[i] && truth[i] <= hi && lo <= sum && sum <= hi
 	}
-	fmt.Println("all sums are within their intervals:", held, len(s.Values()))
+	fmt.Println("all sums are within their intervals:", held, len(s.Values()), s.Len())
 	// Output:
-	// all sums are within their intervals: true 3
+	// all sums are within their intervals: true 3 3
+}
+
+// Sums that exist already, of counts: the caller guarantees that a row changes each by at most its
+// width.
+func ExampleNew() {
+	most := elliptical.VectorOf(1, 10)
+	m, err := elliptical.New(elliptical.Params{Epsilon: 1, Min: elliptical.VectorOf(0, 0), Max: most})
+	if err != nil {
+		panic(err)
+	}
+	s, err := m.Release([]float64{1000, 4000}) // private
+	if err != nil {
+		panic(err)
+	}
+	for i, width := range most.Values() {
+		lo, hi := s.Interval(i, 0.999_999)
+		fmt.Println(i+1, "of", most.Len(), "sums: at most", width, "of", most.At(i), "a row;", lo < hi && hi-lo < 1000*width)
+	}
+	// Output:
+	// 1 of 2 sums: at most 1 of 1 a row; true
+	// 2 of 2 sums: at most 10 of 10 a row; true
+}
+
+// Heights in metres and weights in units of 50 kg, from their middles, are correlated, so rows lie
+// in an ellipse: the noise has its shape.
+func ExamplePackSymmetric() {
+	ellipse := mat.NewSymDense(2, []float64{4, 3, 3, 4})
+	b, err := elliptical.NewBuilder(elliptical.Params{Rho: 0.5, Ellipsoid: elliptical.PackSymmetric(ellipse)})
+	if err != nil {
+		panic(err)
+	}
+	for range 1000 {
+		b.Add([]float64{0.5, 0.4}) // private data
+	}
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	noise := s.Covariance()
+	fmt.Printf("correlation of the noise: %.2f\n", noise.At(0, 1)/noise.At(0, 0))
+	// Output: correlation of the noise: 0.75
 }

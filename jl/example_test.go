@@ -104,6 +104,8 @@ func ExampleSketch_DotInterval() {
 	fmt.Println("length:", lo < 500*500 && 500*500 < hi, math.Abs(x.SquaredNorm()/250_000-1) < 0.5)
 	lo, hi, err := x.DotInterval(y, sure)
 	fmt.Println("inner product:", lo < 240_000 && 240_000 < hi, err)
+	dot, err := x.Dot(y)
+	fmt.Println("its estimate:", lo < dot && dot < hi, err)
 	lo, hi, err = x.SquaredDistanceInterval(y, sure)
 	fmt.Println("distance:", lo < 20_000 && 20_000 < hi, err)
 	cosine, err := x.Cosine(y)
@@ -113,10 +115,24 @@ func ExampleSketch_DotInterval() {
 		panic(err)
 	}
 	fmt.Println("sum:", math.Abs(sum.SquaredNorm()/980_000-1) < 0.5)
+	fmt.Println("its noise is √2 times that of one:", math.Abs(sum.StdDev()/x.StdDev()-math.Sqrt2) < 1e-9, sum.Row(0) == x.Row(0)+y.Row(0))
 	// Output:
 	// length: true true
 	// inner product: true <nil>
+	// its estimate: true <nil>
 	// distance: true <nil>
 	// cosine: true <nil>
 	// sum: true
+	// its noise is √2 times that of one: true true
+}
+
+// How many rows keep a squared length within a quarter, in all but one of a thousand cases.
+func ExampleParams_Fit() {
+	p, err := jl.Params{Dim: 1 << 20, Epsilon: 1, Seed: hashing.Seed{1}}.Fit(0.25, 0.001)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(p.Rows, "rows,", p.Sparsity, "of them for each coordinate")
+	// Output:
+	// 896 rows, 128 of them for each coordinate
 }

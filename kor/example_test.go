@@ -49,10 +49,12 @@ func Example() {
 	d, i := difference.Estimate(), compared.Intersection().Estimate()
 	fmt.Println("20000 are in one of the sets:", d > 13_000 && d < 27_000)
 	fmt.Println("50000 are in both:", i > 46_500 && i < 53_500)
+	fmt.Println("60000 in one, more exactly by its count:", a.Total().StdErr() < a.StdErr())
 	fmt.Println(a.Guarantee())
 	// Output:
 	// 20000 are in one of the sets: true
 	// 50000 are in both: true
+	// 60000 in one, more exactly by its count: true
 	// ε = 2 for one key with all its occurrences, added or removed
 }
 
@@ -73,21 +75,47 @@ func ExampleParams_Fit() {
 	// 0.0443 for a symmetric difference of 10⁷ keys
 }
 
-// The distinct keys of a stream in which keys repeat.
+// The distinct keys of two streams in which keys repeat, of both together, and in common.
 func ExampleNewStreamBuilder() {
-	b, err := kor.NewStreamBuilder(kor.Params{Epsilon: 4, Cells: 4096, Levels: 20, Seed: hashing.NewSeed()})
+	p, err := kor.Params{Epsilon: 4}.FitStream(0.05, 1e6, 2)
 	if err != nil {
 		panic(err)
 	}
-	for i := range uint64(1_000_000) {
-		b.Add(i % 20_000)
+	p.Seed = hashing.Seed{1, 2, 3} // public: hashing.NewSeed()
+	release := func(from uint64) *kor.StreamSketch {
+		b, err := kor.NewStreamBuilder(p)
+		if err != nil {
+			panic(err)
+		}
+		for i := range uint64(200_000) {
+			b.Add(from + i%20_000)
+		}
+		s, err := b.Release()
+		if err != nil {
+			panic(err)
+		}
+		return s
 	}
-	s, err := b.Release()
+	x, y := release(0), release(10_000)
+	both, err := x.Union(y)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(s.Estimate() > 17_000 && s.Estimate() < 23_000)
-	// Output: true
+	lo, hi := both.Interval(1 - 1e-9)
+	fmt.Println("30000 in", both.Releases(), "streams:", lo <= 30_000 && 30_000 <= hi, both.StdErr() < 0.06*both.Estimate())
+	fmt.Printf("a bit of one is flipped with probability %.4f, of the union with %.4f\n", x.FlipProb(), both.FlipProb())
+	fmt.Println(both.PartyGuarantee())
+	compared, err := kor.CompareStreams(x, y)
+	if err != nil {
+		panic(err)
+	}
+	lo, hi = compared.Intersection().Interval(1 - 1e-9)
+	fmt.Println("10000 in common:", lo <= 10_000 && 10_000 <= hi)
+	// Output:
+	// 30000 in 2 streams: true true
+	// a bit of one is flipped with probability 0.0092, of the union with 0.0181
+	// ε = 4 for one key with all its occurrences, added or removed
+	// 10000 in common: true
 }
 
 // Keys of any type go in by their fingerprints; so a word that is toggled twice is gone.
@@ -161,6 +189,7 @@ func ExampleXOR() {
 		panic(err)
 	}
 	fmt.Println("of three sketches:", odd.Releases(), odd.Estimate() > 6000 && odd.Estimate() < 14_000)
+	fmt.Printf("bits flipped with probability %.3f; %v\n", odd.FlipProb(), odd.PartyGuarantee())
 	c, err := kor.Compare(sketches[0], sketches[2])
 	if err != nil {
 		panic(err)
@@ -169,5 +198,6 @@ func ExampleXOR() {
 	fmt.Println("of two:", all > 9000 && all < 15_000, a < 5000, b < 5000)
 	// Output:
 	// of three sketches: 3 true
+	// bits flipped with probability 0.052; ε = 4 for one key with all its occurrences, added or removed
 	// of two: true true true
 }
