@@ -203,3 +203,38 @@ func ExampleUserBuilder_Merge() {
 	// /docs 20000
 	// by SparseVector
 }
+
+// Two owners who trust nobody release a histogram each, and anyone adds them up.
+func ExampleCombine() {
+	var parts []*misragries.Histogram[string]
+	for _, stream := range [][]string{visits(7000, 2000, 0), visits(13000, 0, 900)} {
+		b, err := misragries.New[string](misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-6})
+		if err != nil {
+			log.Fatal(err)
+		}
+		b.AddSlice(stream)
+		h, err := b.Release()
+		if err != nil {
+			log.Fatal(err)
+		}
+		parts = append(parts, h)
+	}
+	all, err := misragries.Combine(parts...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for page, count := range all.Top(1) {
+		lo, hi := all.Interval(page, 0.999_999)
+		fmt.Printf("%s %.0f, in the interval: %v\n", page, 1000*math.Round(count/1000), lo <= 20_000 && 20_000 <= hi)
+	}
+	found := map[string]float64{}
+	for page, count := range all.All() {
+		found[page] = count
+	}
+	fmt.Println(all.Len(), "pages;", found["/docs"] == all.Estimate("/docs"))
+	fmt.Println(all.Guarantee())
+	// Output:
+	// / 20000, in the interval: true
+	// 3 pages; true
+	// ε = 1, δ = 1e-6 for one element, added or removed
+}

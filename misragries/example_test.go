@@ -63,12 +63,12 @@ func ExampleHistogram_HeavyHitters() {
 	for word := range h.HeavyHitters(1500, 0.99) {
 		fmt.Println(word)
 	}
-	fmt.Println("none is missing that counts", h.DetectionLimit(0.99) < 50)
+	fmt.Println(h.Len(), "words are shown; none is missing that counts", h.DetectionLimit(0.99) < 50)
 	fmt.Println("the paper's estimate:", h.Lower("or") > 900)
 	// Output:
 	// be
 	// to
-	// none is missing that counts true
+	// 4 words are shown; none is missing that counts true
 	// the paper's estimate: true
 }
 

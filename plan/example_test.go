@@ -3,6 +3,7 @@ package plan_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/dpsketch/dpsketch/plan"
@@ -32,10 +33,14 @@ func ExampleMechanism_Release() {
 	}
 	lo, hi := mean.NoiseInterval(7, 0.999999)
 	fmt.Println("scaled:", mean.Spent().Scaled)
+	fmt.Println("about 5000 rows, centred and clipped at a norm below 1000:", math.Abs(mean.Rows()-5000) < 100, mean.Clip() < 1000)
+	fmt.Println("noise below a fifth of a unit:", mean.StdDev(7) < 0.2)
 	fmt.Println("coordinate 7 within 1 of 500:", lo > 499 && hi < 501)
 	fmt.Println(mean.Guarantee())
 	// Output:
 	// scaled: true
+	// about 5000 rows, centred and clipped at a norm below 1000: true true
+	// noise below a fifth of a unit: true
 	// coordinate 7 within 1 of 500: true
 	// ρ = 1 (zCDP) for one row, added or removed
 }
@@ -107,4 +112,25 @@ func ExampleMean_IntervalBounded() {
 	// the second coordinate varies more: true
 	// whatever the rows are, the mean is in a wide interval: true
 	// shrunk: true
+}
+
+// Noisy values of any origin: where most are near 0, the mean squared error falls.
+func ExampleShrink() {
+	rng := rand.New(rand.NewPCG(5, 6)) // data for the example
+	values, stdDevs := make([]float64, 1000), make([]float64, 1000)
+	for i := range values {
+		values[i], stdDevs[i] = float64(50*(i/990))+rng.NormFloat64(), 1
+	}
+	shrunk, err := plan.Shrink(values, stdDevs, false, 2)
+	if err != nil {
+		panic(err)
+	}
+	before, after := 0.0, 0.0
+	for i, x := range shrunk {
+		truth := float64(50 * (i / 990))
+		before, after = before+(values[i]-truth)*(values[i]-truth), after+(x-truth)*(x-truth)
+	}
+	fmt.Println("a tenth of the error:", after < before/10)
+	// Output:
+	// a tenth of the error: true
 }

@@ -24,12 +24,12 @@ func Example() {
 	for key, estimate := range v.Top(10) {
 		fmt.Println(key, estimate > 6900)
 	}
-	fmt.Println(v.Estimate("a rare secret"))
+	fmt.Println(v.Len(), "keys; a rare one has", v.Estimate("a rare secret"))
 	fmt.Println(v.Guarantee())
 	// Output:
 	// tea true
 	// water true
-	// 0
+	// 2 keys; a rare one has 0
 	// ε = 1, δ = 1e-6 for vectors at ℓ₁ distance 1
 }
 

@@ -2,6 +2,7 @@ package distinct_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
@@ -38,10 +39,12 @@ func Example() {
 	lo, hi := s.Interval(1 - 1e-9)
 	fmt.Println("between 43000 and 57000:", s.Estimate() > 43_000 && s.Estimate() < 57_000)
 	fmt.Println("50000 is in the interval:", lo <= 50_000 && 50_000 <= hi)
+	fmt.Println("to 2 %:", s.StdErr() < 0.02*s.Estimate())
 	fmt.Println(s)
 	// Output:
 	// between 43000 and 57000: true
 	// 50000 is in the interval: true
+	// to 2 %: true
 	// distinct.Sketch: a count of keys, no bits, 22 levels of 1216 cells, ε = 1 for one key with all its occurrences, added or removed
 }
 
@@ -86,10 +89,13 @@ func ExampleCompare() {
 	fmt.Println("90000 together:", near(c.Union(), 90_000))
 	fmt.Println("20000 in common:", near(c.Intersection(), 20_000))
 	fmt.Println("40000 in the first only:", near(c.OnlyA(), 40_000))
+	all, err := distinct.Union(&a, &b) // of up to 12 parties
+	fmt.Println("90000 together:", near(all, 90_000), err)
 	// Output:
 	// 90000 together: true
 	// 20000 in common: true
 	// 40000 in the first only: true
+	// 90000 together: true <nil>
 }
 
 // What a sketch of the default size tells.
@@ -121,7 +127,8 @@ func ExampleRunningBuilder() {
 		}
 		lo, hi := total.Interval(1 - 1e-9)
 		users := float64(10_000 + 5_000*day)
-		fmt.Printf("day %d: %v users so far in the interval: %v\n", total.Slots(), users, lo <= users && users <= hi)
+		near := lo <= users && users <= hi && math.Abs(total.Estimate()-users) < 7*total.StdErr()
+		fmt.Printf("day %d: %v users so far in the interval: %v\n", total.Slots(), users, near)
 	}
 	// Output:
 	// day 1: 10000 users so far in the interval: true
@@ -152,12 +159,15 @@ func ExampleWindowBuilder() {
 	for _, days := range []int{1, 7, 30} {
 		lo, hi := w.Interval(days, 1-1e-9)
 		users := float64(1000 * days)
-		fmt.Printf("%d days: %v users in the interval: %v\n", days, users, lo <= users && users <= hi)
+		near := lo <= users && users <= hi && math.Abs(w.Estimate(days)-users) < 7*w.StdErr(days)
+		fmt.Printf("%d days: %v users in the interval: %v\n", days, users, near)
 	}
+	fmt.Println("until day", w.Day())
 	// Output:
 	// 1 days: 1000 users in the interval: true
 	// 7 days: 7000 users in the interval: true
 	// 30 days: 30000 users in the interval: true
+	// until day 20059
 }
 
 // Distinct users for each of a public list of groups, 64 bytes a group. A user in several groups is
@@ -236,11 +246,18 @@ func ExampleReleasePair() {
 	fmt.Println("10000 are new:", lo <= 10_000 && 10_000 <= hi)
 	lo, hi = pair.Jaccard().Interval(1 - 1e-9)
 	fmt.Println("a third of all came on both days:", lo <= 1./3 && 1./3 <= hi)
+	for _, size := range []kor.Cardinality{pair.A(), pair.B(), pair.Either(), pair.OnlyA()} {
+		fmt.Printf("about %.0f0000\n", size.Estimate()/10_000)
+	}
 	// Output:
 	// 10000 came back: true
 	// by one percent or so: true
 	// 10000 are new: true
 	// a third of all came on both days: true
+	// about 20000
+	// about 20000
+	// about 30000
+	// about 10000
 }
 
 // How many users came once, twice, three times, four times, five times or more.
@@ -267,6 +284,7 @@ func ExampleFrequencyBuilder() {
 	}
 	lo, hi := f.Users().Interval(1 - 1e-9)
 	fmt.Println("30000 users:", lo <= 30_000 && 30_000 <= hi)
+	fmt.Printf("%d times or more: about %.1f\n", f.Most(), f.Share(f.Most()))
 	for times, share := range map[int]float64{1: 1. / 2, 2: 1. / 3, 3: 0, 5: 1. / 6} {
 		if lo, hi := f.ShareInterval(times, 1-1e-9); share < lo || share > hi || f.Share(times) > share+0.05 {
 			fmt.Println(times, share, lo, hi, f.Share(times))
@@ -274,6 +292,7 @@ func ExampleFrequencyBuilder() {
 	}
 	// Output:
 	// 30000 users: true
+	// 5 times or more: about 0.2
 }
 
 // The retention of two weeks: how many of the users who were new on a day were back later, for one
@@ -300,6 +319,7 @@ func ExampleCohortBuilder() {
 	if err != nil {
 		panic(err)
 	}
+	fmt.Println(c.Days(), "days")
 	for _, x := range []struct {
 		what  string
 		size  kor.Cardinality
@@ -309,6 +329,7 @@ func ExampleCohortBuilder() {
 		fmt.Println(x.what, lo <= x.truth && x.truth <= hi)
 	}
 	// Output:
+	// 14 days
 	// new on day 4 true
 	// of these back in the last week true
 	// seen on day 14 true

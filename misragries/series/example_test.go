@@ -56,6 +56,8 @@ func Example() {
 	lo, hi := day.Interval("/", 1-1e-9)
 	fmt.Println("the fifth day:", lo <= 24_000 && 24_000 <= hi, hi-lo < 1000)
 	fmt.Println(timeline.Guarantee())
+	timeline.Forget(180) // memory for windows that begin earlier
+	fmt.Println("windows begin at hour", timeline.First())
 	// Output:
 	// last 24 hours, /: about 24000
 	// last 24 hours, /news: about 12000
@@ -63,6 +65,7 @@ func Example() {
 	// last 168 hours, /news: about 84000
 	// the fifth day: true true
 	// ε = 1, δ = 1e-9 for one element, added or removed
+	// windows begin at hour 168
 }
 
 // What a series will be is known before there are data.
@@ -156,4 +159,41 @@ func ExampleBuilder_AddN() {
 	// Output:
 	// about 40000
 	// ε = 1 for one element, added or removed
+}
+
+// A Slice, the release of one hour: the pages that it found, which count from the next hour on, and
+// the views of those found before.
+func ExampleBuilder_Step() {
+	builder, err := series.New[string](series.Params{Epsilon: 1, Delta: 1e-9})
+	if err != nil {
+		panic(err)
+	}
+	for range 5 { // the sixth hour is a new page's first
+		builder.AddN("/", 3000)
+		if _, err := builder.Step(); err != nil {
+			panic(err)
+		}
+	}
+	builder.AddN("/", 3000)
+	builder.AddN("/new", 1000)
+	hour, err := builder.Step()
+	if err != nil {
+		panic(err)
+	}
+	for page := range hour.Found() {
+		fmt.Println("found:", page)
+	}
+	for page, count := range hour.Top(1) {
+		lo, hi := hour.Interval(page, 1-1e-9)
+		fmt.Println(page, lo <= 3000 && 3000 <= hi, count == hour.Estimate(page))
+	}
+	for page, count := range hour.All() {
+		fmt.Printf("%s: about %.1f thousand\n", page, count/1000)
+	}
+	fmt.Println(hour.Len(), "page in hour", hour.Step())
+	// Output:
+	// found: /new
+	// / true true
+	// /: about 3.0 thousand
+	// 1 page in hour 5
 }

@@ -22,8 +22,11 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	for page, viewers := range groups.All() { // the most viewed: groups.Top(10)
+	for page, viewers := range groups.All() {
 		fmt.Printf("%s: about %.0f000\n", page, viewers/1000)
+	}
+	for page := range groups.Top(1) {
+		fmt.Printf("%s is the most viewed; users of up to %d pages count whole\n", page, groups.FullKeys())
 	}
 	fmt.Println(groups.Guarantee())
 	// Output:
@@ -31,6 +34,7 @@ func Example() {
 	// /products/0: about 3000
 	// /products/1: about 3000
 	// /products/2: about 3000
+	// / is the most viewed; users of up to 36 pages count whole
 	// ε = 1, δ = 1e-12 for one user, added or removed
 }
 
@@ -93,10 +97,14 @@ func ExampleParams_values() {
 		low, high := groups.MeanInterval(shop, 0.95)
 		fmt.Printf("%s: about %.0f0000 users spend %.0f0 each, to within 2 %%: %v\n", shop, users/10_000, mean/10, high-low < 0.04*mean)
 	}
+	// values up to scale·(1 + radius) count as they are; Lost estimates what was clipped off others
+	most := groups.Scale("groceries") * (1 + groups.Radius())
+	fmt.Println("a million is clipped:", most < 1000, "and three of them are too few to be seen:", groups.Lost("groceries") < 10_000)
 	fmt.Println(groups.Guarantee())
 	// Output:
 	// bicycles: about 60000 users spend 300 each, to within 2 %: true
 	// groceries: about 60000 users spend 30 each, to within 2 %: true
+	// a million is clipped: true and three of them are too few to be seen: true
 	// ε = 1, δ = 1e-9 for one user, added or removed
 }
 
