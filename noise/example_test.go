@@ -3,6 +3,7 @@ package noise_test
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -31,4 +32,132 @@ func Example() {
 	// noise of standard deviation 28.3
 	// within 60 of the truth with 95 % confidence
 	// a whole number within 1000: true
+}
+
+// A vector whose neighbours are at ℓ₂ distance 1: the σ of (ε, δ) and of ρ, and what a σ is worth.
+func ExampleGaussianSigma() {
+	sigma := must(noise.GaussianSigma(1, 1e-6, 1))
+	fmt.Printf("σ = %.4f at (1, 1e-6), %.4f at ρ = 0.1\n", sigma, must(noise.GaussianSigmaZCDP(0.1, 1)))
+	fmt.Printf("δ = %.1e at ε = 2, e^%.0f at ε = 50\n", must(noise.GaussianDelta(sigma, 2, 1)), must(noise.GaussianLogDelta(sigma, 50, 1)))
+	fmt.Println("one call for all budgets:", must(noise.Scale(1, 1e-6, 0, 1)) == sigma, must(noise.Scale(1, 0, 0, 1)))
+	law := must(noise.NewGaussian(sigma))
+	fmt.Printf("95 %% of the noise is within %.1f of 0\n", law.Quantile(0.975))
+	// Output:
+	// σ = 4.2247 at (1, 1e-6), 2.2361 at ρ = 0.1
+	// δ = 1.1e-18 at ε = 2, e^-22298 at ε = 50
+	// one call for all budgets: true 1
+	// 95 % of the noise is within 8.3 of 0
+}
+
+// Counts, of which a user changes one by 1, are integers: discrete noise of scale 1/ε. Where only
+// large counts matter, the noise of a million empty cells is drawn in the time of those that pass.
+func ExampleNewDiscreteLaplace() {
+	law := must(noise.NewDiscreteLaplace(1 / 0.5))
+	var src noise.Source
+	count := 120 + law.SampleInt(&src)
+	fmt.Printf("within 30 of 120: %v, by a law of scale %v\n", 90 < count && count < 150, law.Scale())
+
+	const cells, threshold = 1_000_000, 20
+	far := law.CountTail(&src, cells, 2*threshold) // so many pass twice the threshold
+	near := law.CountLayer(&src, cells-far, threshold, 2*threshold)
+	fmt.Println("some 28 pass it:", 0 < far+near && far+near < 70)
+	above := must(noise.NewGeometric(law.Scale())) // by how much each does
+	fmt.Println(threshold+above.SampleInt(&src) < 2*threshold+40)
+	_, passes := law.SampleTail(&src, 100) // of one cell
+	fmt.Println(passes, law.CountTails(&src, cells, 100))
+	// Output:
+	// within 30 of 120: true, by a law of scale 2
+	// some 28 pass it: true
+	// true
+	// false 0
+}
+
+// A discrete Gaussian has the σ of a Gaussian, and values that are integers.
+func ExampleNewDiscreteGaussian() {
+	law := must(noise.NewDiscreteGaussian(must(noise.GaussianSigmaZCDP(0.5, 3))))
+	fmt.Printf("σ = %.4f, variance %.4f\n", law.Sigma(), law.Variance())
+	// Output:
+	// σ = 3.0000, variance 9.0000
+}
+
+// Randomized response: each bit is flipped with a probability that is a multiple of 2⁻⁶⁴, rounded
+// towards privacy. Flip and Fill serve tables of bits, 64 at once.
+func ExampleRandomizedResponse() {
+	flip := must(noise.RandomizedResponse(1))
+	var src noise.Source
+	table := make([]uint64, 1000)
+	flip.Flip(&src, table) // of 64,000 private bits, here all 0
+	ones := 0
+	for _, word := range table {
+		ones += bits.OnesCount64(word)
+	}
+	fmt.Printf("flipped with probability %.6f: %v\n", flip.Prob(), math.Abs(float64(ones)/64_000-flip.Prob()) < 0.02)
+
+	sample := must(noise.BernoulliAtLeast(0.25)) // who is in a sample of at least a quarter
+	fmt.Println(noise.NewBernoulli(sample.K()) == sample, sample.K() == 1<<62)
+	sample.Fill(&src, table)
+	fmt.Println(table[0] != table[1] || table[0] != sample.Word(&src))
+	// Output:
+	// flipped with probability 0.268941: true
+	// true true
+	// true
+}
+
+// Noise that is partly the same for all keys: half the standard deviation for many keys of a user.
+func ExampleNewCorrelatedGaussian() {
+	law := must(noise.NewCorrelatedGaussian(0.5, 2))
+	fmt.Printf("shared %v, own %v, together %.2f\n", law.Shared(), law.Own(), math.Sqrt(law.Marginal().Variance()))
+	var src noise.Source
+	key := law.Sampler(&src, 1)
+	fmt.Println("whole numbers:", math.Mod(key(), 1) == 0)
+	key, number := law.SamplerBeside(&src, 1, 8) // and the number of users, with more noise of its own
+	fmt.Println(math.Abs(key()-number()) < 100)
+	// Output:
+	// shared 0.5, own 2, together 2.06
+	// whole numbers: true
+	// true
+}
+
+// Staircase noise of one real number: at ε = 4 half the mean error of Laplace noise.
+func ExampleNewStaircase() {
+	least := must(noise.NewStaircase(4, 1, must(noise.StaircaseGamma(4))))
+	fmt.Printf("γ = %.3f, E|Z| = %.3f for Δ = %v at ε = %v\n", least.Gamma(), least.MeanAbs(), least.Sensitivity(), least.Epsilon())
+	square := must(noise.NewStaircase(4, 1, must(noise.StaircaseGammaVariance(4))))
+	fmt.Printf("variance %.4f, or %.4f of the shape that makes it least\n", least.Variance(), square.Variance())
+	// Output:
+	// γ = 0.119, E|Z| = 0.138 for Δ = 1 at ε = 4
+	// variance 0.0730, or 0.0650 of the shape that makes it least
+}
+
+// Heavy tails, for estimators whose error is only known by a moment: see package noise/approx.
+func ExampleNewStudent() {
+	student, pareto := must(noise.NewStudent(4, 10)), must(noise.NewPareto(4, 10))
+	fmt.Println(student.Shape() == pareto.Shape(), student.Scale() == pareto.Scale())
+	fmt.Printf("E|Z| = %.2f and %.2f\n", student.MeanAbs(), pareto.MeanAbs())
+	var src noise.Source
+	steps, ok := student.SampleSteps(&src, 0.25) // to be added to an integer number of quarters
+	fmt.Println(ok, math.Abs(float64(steps)/4) < 1e6)
+	// Output:
+	// true true
+	// E|Z| = 6.37 and 5.00
+	// true true
+}
+
+// Values are rounded to a grid before noise is added, without bias.
+func ExampleRandomizedRound() {
+	var src noise.Source
+	sum := 0.0
+	for range 10_000 {
+		sum += noise.RandomizedRound(&src, 0.3, 1)
+	}
+	fmt.Println("about 3000:", math.Abs(sum-3000) < 400)
+	// Output: about 3000: true
+}
+
+// must returns x, of arguments that are constants and in range.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }

@@ -1,7 +1,6 @@
 package noise
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -162,14 +161,4 @@ func FuzzGaussianSigma(f *testing.F) {
 			t.Fatalf("δ(σ) = %g > δ = %g at ε = %g, σ = %g", got, delta, epsilon, sigma)
 		}
 	})
-}
-
-func ExampleGaussianSigma() {
-	sigma, err := GaussianSigma(1, 1e-6, 1)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("σ = %.4f\n", sigma)
-	// Output: σ = 4.2247
 }

@@ -24,9 +24,14 @@ func ExampleAdviceSearch() {
 	}
 	fmt.Println(result.Guarantee())
 	fmt.Println(700_000 < 3*result.Advice(), 700_000 > result.Advice()/2)
+	lo, hi := result.Interval(0.999)
+	fmt.Printf("in its interval: %v, after at most 12 rounds: %v\n", lo < result.Estimate() && result.Estimate() < hi, result.Rounds() <= 12)
+	fmt.Println("noise below a tenth of it:", result.Scale() < 70_000)
 	// Output:
 	// ε = 1 for one row, added or removed
 	// true true
+	// in its interval: true, after at most 12 rounds: true
+	// noise below a tenth of it: true
 }
 
 // How accurate must an estimator be for a release within 1000 of the truth?
@@ -38,4 +43,36 @@ func ExampleParams_Fit() {
 	fmt.Printf("(E|A−g|³)^⅓ of at most %.0f\n", p.Error)
 	// Output:
 	// (E|A−g|³)^⅓ of at most 67
+}
+
+// The median of five runs has moments where one run has a variance, so less noise is enough.
+func ExampleMedian() {
+	const sure = 0.01
+	runs, err := approx.MedianRuns(0.2, sure) // a run is off by more than wanted in a fifth of cases
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(runs, "runs fail in a hundredth of cases")
+	moment, most, err := approx.MedianMoment(2, 250, 5)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("five runs of standard error 250: a moment of order %v of at most %.0f\n", moment, most)
+	m, err := approx.New(approx.Params{Epsilon: 1, Moment: moment, Error: most})
+	if err != nil {
+		panic(err)
+	}
+	run := 0
+	v, err := m.Release(approx.Median(5, func() float64 { run++; return 12_000 + 100*float64(run) })) // private
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := v.Interval(0.999_999)
+	fmt.Println(lo < 12_300 && 12_300 < hi, lo < v.Estimate() && v.Estimate() < hi)
+	fmt.Printf("noise of scale %.0f\n", v.Scale())
+	// Output:
+	// 13 runs fail in a hundredth of cases
+	// five runs of standard error 250: a moment of order 6 of at most 367
+	// true true
+	// noise of scale 2195
 }

@@ -77,11 +77,13 @@ func ExampleLedger_Split() {
 			fmt.Printf("after %d months: ε = %.2f\n", month, ledger.Epsilon())
 		}
 	}
+	fmt.Println(ledger.Err(), ledger.Records(), ledger.Spent().Equal(monthly.Times(12)), ledger.Unit())
 	epsilon, delta := ledger.Budget()
 	fmt.Printf("of %g at δ = %g; Gaussian noise of σ = %.1f each time\n", epsilon, delta, 1/monthly.Mu())
 	// Output:
 	// after 6 months: ε = 0.69
 	// after 12 months: ε = 1.00
+	// <nil> 0 true one row, added or removed
 	// of 1 at δ = 1e-06; Gaussian noise of σ = 14.6 each time
 }
 
@@ -107,4 +109,44 @@ func ExampleMuRule() {
 	// ρ adds up, whatever it depends on: 487
 	// μ² adds up, whatever it depends on: 560
 	// μ² adds up to 0.5 of the budget and ρ to the rest, whatever they depend on: 501
+}
+
+// The laws of noise, of one release at ε = 1 of a count, and what a hundred of them cost.
+func ExampleGaussian() {
+	unit := budget.Row(budget.AddRemove)
+	for _, g := range []budget.Guarantee{
+		budget.PureDP(1, unit), budget.Laplace(1, unit), budget.DiscreteLaplace(1, 1, unit),
+		budget.Gaussian(1, 1e-9, unit), budget.DiscreteGaussian(2, 1, unit), budget.GDP(0.5, unit),
+		// a mechanism that was asked for (1, 1e-9), and what is known of it
+		budget.ApproxDP(1, 1e-9, unit).WithPair(budget.GDP(0.25, unit).WithEscape(1e-10)),
+	} {
+		fmt.Printf("%v: %.2f\n", g, g.Times(100).EpsilonAt(1e-6))
+	}
+	// Output:
+	// ε = 1 for one row, added or removed: 83.53
+	// ε = 1 for one row, added or removed: 71.56
+	// ε = 1 for one row, added or removed: 83.53
+	// ε = 1, δ = 1e-9 for one row, added or removed: 9.82
+	// ρ = 0.125 (zCDP) for one row, added or removed: 35.57
+	// μ = 0.5 (GDP) for one row, added or removed: 35.57
+	// ε = 1, δ = 1e-9 for one row, added or removed: 14.46
+}
+
+// Whom a guarantee protects: what neighbouring inputs differ in.
+func ExampleUserWithin() {
+	for _, u := range []budget.Unit{
+		budget.User(20, budget.AddRemove), budget.UserWithin(7, 20, budget.AddRemove), budget.Party(budget.Replace),
+		budget.OwnElement(), budget.L1(1), budget.L2(0.5), budget.User(-1, budget.AddRemove),
+	} {
+		g := budget.ZCDP(0.5, u)
+		fmt.Println(u.Valid(), u, u.Max(), u.Relation(), g.Promises(), g.Rho(), g.Delta())
+	}
+	// Output:
+	// true one user (at most 20 keys), added or removed 20 AddRemove true 0.5 0
+	// true one user within any 7 steps (at most 20 elements), added or removed 20 AddRemove true 0.5 0
+	// true one party, replaced 0 Replace true 0.5 0
+	// true one element, replaced by another of the same user 0 Replace true 0.5 0
+	// true vectors at ℓ₁ distance 1 0 Relation(0) true 0.5 0
+	// true vectors at ℓ₂ distance 0.5 0 Relation(0) true 0.5 0
+	// false no unit 0 Relation(0) false +Inf 1
 }

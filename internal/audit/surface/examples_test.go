@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Every exported function, and every reading of what is released or computed from it, is called in
@@ -21,13 +23,16 @@ func TestEveryReadingHasAnExample(t *testing.T) {
 	for _, s := range all {
 		maps.Copy(shown, s.shown())
 	}
+	readings := 0
 	for _, s := range all {
 		for _, name := range s.readings() {
+			readings++
 			if !shown[s.inner.types.Path()+"."+name] && !shown[name] {
 				t.Errorf("%s.%s lacks an Example that calls it", s.path, name)
 			}
 		}
 	}
+	require.Greater(t, readings, 400, "found too few")
 }
 
 // readings returns the functions of a package, and Type.Method for the readings of its types.
