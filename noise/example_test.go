@@ -110,7 +110,8 @@ func ExampleNewCorrelatedGaussian() {
 	var src noise.Source
 	key := law.Sampler(&src, 1)
 	fmt.Println("whole numbers:", math.Mod(key(), 1) == 0)
-	key, number := law.SamplerBeside(&src, 1, 8) // and the number of users, with more noise of its own
+	// and the number of users, with more noise of its own
+	key, number := law.SamplerBeside(&src, 1, 8)
 	fmt.Println(math.Abs(key()-number()) < 100)
 	// Output:
 	// shared 0.5, own 2, together 2.06

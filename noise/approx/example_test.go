@@ -47,8 +47,8 @@ func ExampleParams_Fit() {
 
 // The median of five runs has moments where one run has a variance, so less noise is enough.
 func ExampleMedian() {
-	const sure = 0.01
-	runs, err := approx.MedianRuns(0.2, sure) // a run is off by more than wanted in a fifth of cases
+	// a run is off by more than is wanted in a fifth of cases
+	runs, err := approx.MedianRuns(0.2, 0.01)
 	if err != nil {
 		panic(err)
 	}
@@ -63,7 +63,8 @@ func ExampleMedian() {
 		panic(err)
 	}
 	run := 0
-	v, err := m.Release(approx.Median(5, func() float64 { run++; return 12_000 + 100*float64(run) })) // private
+	// private: 12,100 to 12,500
+	v, err := m.Release(approx.Median(5, func() float64 { run++; return 12_000 + 100*float64(run) }))
 	if err != nil {
 		panic(err)
 	}

@@ -11,7 +11,7 @@
 //	anything else      a place in a list of roles_test.go: public, or private, and then
 //	                   dptest.Redacted in a test
 //	every package      a doc.go of at most 80 lines, and an Example
-//	every function, and every reading of what is released or computed from it: a call in an Example
+//	every function, and every reading of what is released or computed from it: an Example
 //
 // A released object is what has a codec or comes out of a Builder or a Mechanism. A Builder is what
 // has Add, Toggle or Merge, and a Mechanism what has Release.
