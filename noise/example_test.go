@@ -39,13 +39,11 @@ func ExampleGaussianSigma() {
 	sigma := must(noise.GaussianSigma(1, 1e-6, 1))
 	fmt.Printf("σ = %.4f at (1, 1e-6), %.4f at ρ = 0.1\n", sigma, must(noise.GaussianSigmaZCDP(0.1, 1)))
 	fmt.Printf("δ = %.1e at ε = 2, e^%.0f at ε = 50\n", must(noise.GaussianDelta(sigma, 2, 1)), must(noise.GaussianLogDelta(sigma, 50, 1)))
-	fmt.Println("one call for all budgets:", must(noise.Scale(1, 1e-6, 0, 1)) == sigma, must(noise.Scale(1, 0, 0, 1)))
 	law := must(noise.NewGaussian(sigma))
 	fmt.Printf("95 %% of the noise is within %.1f of 0\n", law.Quantile(0.975))
 	// Output:
 	// σ = 4.2247 at (1, 1e-6), 2.2361 at ρ = 0.1
 	// δ = 1.1e-18 at ε = 2, e^-22298 at ε = 50
-	// one call for all budgets: true 1
 	// 95 % of the noise is within 8.3 of 0
 }
 

@@ -2,10 +2,8 @@ module github.com/dpsketch/dpsketch/examples/budget
 
 go 1.26.0
 
-replace github.com/dpsketch/dpsketch => ../..
-
 require (
-	github.com/dpsketch/dpsketch v0.0.0
+	github.com/dpsketch/dpsketch v0.2.0
 	github.com/jackc/pgx/v5 v5.12.0
 	modernc.org/sqlite v1.61.1
 )

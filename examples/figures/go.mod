@@ -3,7 +3,7 @@ module github.com/dpsketch/dpsketch/examples/figures
 go 1.26
 
 require (
-	github.com/dpsketch/dpsketch v0.0.0
+	github.com/dpsketch/dpsketch v0.2.0
 	gonum.org/v1/plot v0.17.0
 )
 
@@ -21,5 +21,3 @@ require (
 	golang.org/x/text v0.28.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 )
-
-replace github.com/dpsketch/dpsketch => ../..

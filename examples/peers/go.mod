@@ -4,7 +4,7 @@ go 1.26
 
 require (
 	github.com/axiomhq/hyperloglog v0.3.0
-	github.com/dpsketch/dpsketch v0.0.0
+	github.com/dpsketch/dpsketch v0.2.0
 	github.com/google/differential-privacy/go/v3 v3.0.0
 	gonum.org/v1/gonum v0.17.0
 )
@@ -17,5 +17,3 @@ require (
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	golang.org/x/sys v0.30.0 // indirect
 )
-
-replace github.com/dpsketch/dpsketch => ../..

@@ -2,10 +2,8 @@ module github.com/dpsketch/dpsketch/examples/sql
 
 go 1.26.0
 
-replace github.com/dpsketch/dpsketch => ../..
-
 require (
-	github.com/dpsketch/dpsketch v0.0.0
+	github.com/dpsketch/dpsketch v0.2.0
 	github.com/lib/pq v1.12.3
 	modernc.org/sqlite v1.61.1
 )
