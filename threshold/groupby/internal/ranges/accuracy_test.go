@@ -81,9 +81,9 @@ var services = map[string]service{
 }
 
 // draw returns users of a service, each key's number of users and sum, and the sum of the sizes of
-// its values.
+// its values. Of 1000 keys the hundredth has 360 users of 100,000, and λ is .0036.
 func (s service) draw(n int, seed uint64) (users []user, counts, sums, sizes []float64) {
-	const keys = 3000
+	const keys = 1000
 	r := rand.New(rand.NewPCG(seed, 7))
 	scales, zeros, reach := make([]float64, keys), make([]float64, keys), make([]float64, keys)
 	sum := 0.0
@@ -118,27 +118,28 @@ func (s service) draw(n int, seed uint64) (users []user, counts, sums, sizes []f
 type target [4]float64
 
 // table has the errors at δ = 1e-6, with counts of two passes and the value steps that they leave:
-// measured, over two draws of the data. 8.6 times the noise is ε = .1.
+// measured, over six draws of the data. 8.6 times the noise is ε = .1. Draws differ: eight of the
+// shop, two runs each, had .020 to .039 and .13 to .20 for sums.
 var table = []struct {
 	service string
 	users   int
 	noisier float64
 	errors  target
 }{
-	{"shop", 100_000, 1, target{0.030, 0.19, 0.029, 0.18}},
-	{"shop, zeros by key", 100_000, 1, target{0.036, 0.29, 0.035, 0.27}},
-	{"shop, zeros as 1e-9", 100_000, 1, target{0.049, 0.26, 0.049, 0.28}},
-	{"shop, half zeros", 100_000, 1, target{0.067, 0.53, 0.065, 0.52}},
-	{"shop, 30 % negative", 100_000, 1, target{0.016, 0.18, 0.014, 0.165}},
-	{"bytes", 100_000, 1, target{0.105, 0.26, 0.105, 0.25}},
-	{"items", 100_000, 1, target{0.017, 0.13, 0.011, 0.055}},
-	{"N(100, 15)", 100_000, 1, target{0.0125, 0.12, 0.001, 0.0125}},
-	{"fares", 100_000, 1, target{0.015, 0.115, 0.011, 0.085}},
-	{"balances", 100_000, 1, target{0.037, 0.19, 0.037, 0.19}},
-	{"shop", 20_000, 1, target{0.13, 3.1, 0.125, 7}},
-	{"bytes", 20_000, 1, target{0.245, 1.6, 0.24, 3.5}},
-	{"shop", 100_000, 8.6, target{0.23, 3.9, 0.22, 3}},
-	{"bytes", 100_000, 8.6, target{0.3, 2.8, 0.29, 3.2}},
+	{"shop", 100_000, 1, target{0.026, 0.15, 0.026, 0.145}},
+	{"shop, zeros by key", 100_000, 1, target{0.031, 0.195, 0.031, 0.185}},
+	{"shop, zeros as 1e-9", 100_000, 1, target{0.044, 0.205, 0.045, 0.21}},
+	{"shop, half zeros", 100_000, 1, target{0.06, 0.40, 0.058, 0.37}},
+	{"shop, 30 % negative", 100_000, 1, target{0.016, 0.16, 0.0145, 0.152}},
+	{"bytes", 100_000, 1, target{0.104, 0.23, 0.104, 0.225}},
+	{"items", 100_000, 1, target{0.0131, 0.113, 0.0095, 0.044}},
+	{"N(100, 15)", 100_000, 1, target{0.01, 0.105, 0.0008, 0.0105}},
+	{"fares", 100_000, 1, target{0.0115, 0.1, 0.0105, 0.076}},
+	{"balances", 100_000, 1, target{0.0325, 0.14, 0.0325, 0.137}},
+	{"shop", 20_000, 1, target{0.09, 0.95, 0.09, 1.7}},
+	{"bytes", 20_000, 1, target{0.19, 0.62, 0.19, 1}},
+	{"shop", 100_000, 8.6, target{0.152, 1.75, 0.14, 3.1}},
+	{"bytes", 100_000, 8.6, target{0.236, 1.25, 0.235, 1.9}},
 }
 
 // The noise of a count and U of Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Values: true}.
@@ -148,10 +149,12 @@ const (
 )
 
 // measure returns the errors of runs over draws of the data, at that many times the usual noise;
-// and those of sums by the exact 99.9 % quantile of all values as Max.
-func measure(s service, users, draws, runs int, noisier float64) (learned target, given [2]float64) {
+// those of sums by the exact 99.9 % quantile of all values as Max; and those of sums by the
+// formula: what clipping takes of a sum, known exactly, beside noise of deviations a·Ñ's and a·R·U.
+func measure(s service, users, draws, runs int, noisier float64) (learned target, given, formula [2]float64) {
 	var src noise.Source
 	r := rand.New(rand.NewPCG(3, 3))
+	var squares [4][2]float64 // of each of these, of ten keys and of a hundred
 	for seed := range draws {
 		all, counts, sums, sizes := s.draw(users, uint64(seed))
 		largest, clamped := clamp(all, len(counts))
@@ -161,34 +164,25 @@ func measure(s service, users, draws, runs int, noisier float64) (learned target
 				noisy[k] = counts[k] + noisier*countNoise*r.NormFloat64()
 			}
 			got := Release(each(all), noisy, noisier*usual, gaussian(&src))
+			kept := clipped(each(all), got.Scales, got.Radius)
 			for k := range 100 {
-				z := float64(got.Values[k]) / Unit * got.Radius
-				sum := (got.Scales[k]*(noisy[k]+z) - sums[k]) / sizes[k]
-				mean := (got.Scales[k]*(1+min(max(z/noisy[k], -got.Radius), got.Radius)) - sums[k]/counts[k]) / (sizes[k] / counts[k])
-				other := (clamped[k] + largest/2*noisier*(6*usual*r.NormFloat64()+countNoise*r.NormFloat64()) - sums[k]) / sizes[k]
-				for i, x := range [3]float64{sum, mean, other} {
-					x *= x / float64(draws*runs)
-					if k < 10 {
-						into(&learned, &given, i, 0, x/10)
+				z, a := float64(got.Values[k])/Unit*got.Radius, got.Scales[k]
+				mean := a*(1+min(max(z/noisy[k], -got.Radius), got.Radius)) - sums[k]/counts[k]
+				other := clamped[k] + largest/2*noisier*(6*usual*r.NormFloat64()+countNoise*r.NormFloat64())
+				short := a*(counts[k]+float64(kept[k])/Unit*got.Radius) - sums[k]
+				spread := a * noisier * math.Hypot(countNoise, got.Radius*StdDev(usual))
+				for i, x := range [4]float64{a*(noisy[k]+z) - sums[k], mean * counts[k], other - sums[k], math.Hypot(short, spread)} {
+					x *= x / sizes[k] / sizes[k] / float64(100*draws*runs)
+					if squares[i][1] += x; k < 10 {
+						squares[i][0] += 10 * x
 					}
-					into(&learned, &given, i, 1, x/100)
 				}
 			}
 		}
 	}
-	for i := range learned {
-		learned[i] = math.Sqrt(learned[i])
-	}
-	return learned, [2]float64{math.Sqrt(given[0]), math.Sqrt(given[1])}
-}
-
-// into adds to the squared errors of the ten or the hundred largest keys.
-func into(learned *target, given *[2]float64, which, keys int, x float64) {
-	if which == 2 {
-		given[keys] += x
-		return
-	}
-	learned[2*which+keys] += x
+	root := func(x [2]float64) [2]float64 { return [2]float64{math.Sqrt(x[0]), math.Sqrt(x[1])} }
+	sum, mean := root(squares[0]), root(squares[1])
+	return target{sum[0], sum[1], mean[0], mean[1]}, root(squares[2]), root(squares[3])
 }
 
 // clamp returns the 99.9 % quantile of the values, and the sums of what they are in [0, that].
@@ -207,23 +201,26 @@ func clamp(all []user, keys int) (largest float64, sums []float64) {
 	return largest, sums
 }
 
-// Sums and means are as exact as the table says; and sums by a range are several times worse, even
-// where their Max is as good as a quantile can be.
+// Sums and means are as exact as the table says, and sums as their formula does; and sums by a range
+// are several times worse, even where their Max is as good as a quantile can be.
 func TestAccuracy(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	if !dptest.Long() {
 		for _, name := range []string{"shop, zeros by key", "shop, zeros as 1e-9"} {
-			learned, _ := measure(services[name], 100_000, 1, 1, 1)
+			learned, _, _ := measure(services[name], 100_000, 1, 1, 1)
 			t.Logf("%s: %.4f", name, learned)
 			require.Less(t, max(learned[0], learned[1]/6), 0.07, name)
 		}
 		return
 	}
 	for _, row := range table {
-		learned, given := measure(services[row.service], row.users, 2, 6, row.noisier)
-		t.Logf("%s, %d users, noise %v: %.4f, by a range %.2f", row.service, row.users, row.noisier, learned, given)
+		learned, given, formula := measure(services[row.service], row.users, 6, 2, row.noisier)
+		t.Logf("%s, %d users, noise %v: %.4f, by the formula %.4f, by a range %.2f", row.service, row.users, row.noisier, learned, formula, given)
 		for i, error := range learned {
 			require.LessOrEqual(t, error, 1.15*row.errors[i], row.service)
+			if i < 2 && error < 0.5 { // else a few keys that are nothing but noise decide
+				require.InEpsilon(t, formula[i], error, 0.15, row.service)
+			}
 		}
 		if strings.HasPrefix(row.service, "shop") {
 			require.Less(t, 5*learned[0], given[0])
