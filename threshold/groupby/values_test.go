@@ -268,9 +268,10 @@ func TestValueIntervals(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 3)
 	const confidence = 0.9
 	p := learning
+	// One user in `all` has all keys, the others have one key in `often`.
 	for _, of := range []struct {
 		epsilon                                float64
-		full, keys, users, all, often, repeats int // one user in so many has all keys, the others one key in so many
+		full, keys, users, all, often, repeats int
 	}{{2, 16, 60, 4000, 40, 6, dptest.Full(40, 6)}, {12, 100, 5000, 5000, 125, 100, dptest.Full(4, 1)}} {
 		p.Epsilon, p.FullKeys = of.epsilon, of.full
 		rng := rand.New(rand.NewPCG(6, 6))

@@ -201,7 +201,7 @@ func clamp(all []user, keys int) (largest float64, sums []float64) {
 	return largest, sums
 }
 
-// Sums and means are as exact as the table says, and sums as their formula does; and sums by a range
+// Sums and means are as exact as the table says, and sums as their formula does. Sums by a range
 // are several times worse, even where their Max is as good as a quantile can be.
 func TestAccuracy(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
@@ -218,7 +218,8 @@ func TestAccuracy(t *testing.T) {
 		t.Logf("%s, %d users, noise %v: %.4f, by the formula %.4f, by a range %.2f", row.service, row.users, row.noisier, learned, formula, given)
 		for i, error := range learned {
 			require.LessOrEqual(t, error, 1.15*row.errors[i], row.service)
-			if i < 2 && error < 0.5 { // else a few keys that are nothing but noise decide
+			// Beyond ½ a few keys decide that are nothing but noise.
+			if i < 2 && error < 0.5 {
 				require.InEpsilon(t, formula[i], error, 0.15, row.service)
 			}
 		}

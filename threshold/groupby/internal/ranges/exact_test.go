@@ -233,10 +233,10 @@ func TestExactChain(t *testing.T) {
 	}
 }
 
-// Where noise does not change what is chosen the four steps are one Gaussian mechanism, whose ratio
-// is known to the last bit: that of the lengths that the code gives a user, who has the largest
-// there are in steps A to C. It is at most what is proved, and that is exceeded, by some 1e-8, where
-// the clip to a level rounds to nearest.
+// Where noise does not change what is chosen the four steps are one Gaussian mechanism. Its ratio
+// is that of the lengths that the code gives a user, here the largest that are possible in steps A
+// to C. The divergence is at most what is proved; and it is more, by some 1e-8 of it, where the
+// clip to a level rounds to nearest.
 func TestExactLengths(t *testing.T) {
 	const u, reach, radius = 1, 3, 1 << 9
 	r := rand.New(rand.NewPCG(9, 9))
