@@ -56,12 +56,17 @@ func (s *Summary) suggested(of Statistic, miss float64) (lo, hi float64) {
 	return x - width - h.Beyond(0, chosen)/n, x + width + h.Beyond(1, chosen)/n
 }
 
+// hidden returns what the noise exceeds in no bin, except with probability miss.
+func (p Params) hidden(miss float64) float64 {
+	noise := p.counted()
+	return noise.most(miss / (2*tail.Count + 1))
+}
+
 // tailed returns what follows from the theorem of package tail: of the tail eight tenths for all
 // bins at once, and one tenth each for the clamped sum, or mean, and for the number of rows.
 func (s *Summary) tailed(of Statistic, miss, index float64) (lo, hi float64) {
 	h, chosen := &s.found.histogram, s.found.chosen
-	noise := s.params.counted()
-	most := noise.most(.8 * miss / (2*tail.Count + 1))
+	most := s.params.hidden(.8 * miss)
 	below := h.Most(0, chosen, most, index) - h.Least(1, chosen, most)
 	above := h.Most(1, chosen, most, index) - h.Least(0, chosen, most)
 	rows, first, _ := s.forms()

@@ -130,6 +130,21 @@ func TestExactQuantiles(t *testing.T) {
 			if p.gaussian() {
 				spent = p.rho()
 			}
+			// All choices together have the budget, and use it up.
+			choices, sum := slices.Repeat([]float64{p.loss()}, p.depth()), 0.0
+			if p.single() {
+				choices = append(choices, p.lossOf(endShare), p.lossOf(endShare))
+			}
+			for _, loss := range choices {
+				if p.Relation == budget.Replace {
+					loss *= 2
+				}
+				if p.gaussian() {
+					loss *= loss / 8
+				}
+				sum += loss
+			}
+			require.True(t, sum <= spent && sum > spent*(1-1e-9))
 			check := func(a, b placed) {
 				for i, worst := range []*float64{&most, &triple} {
 					q := p

@@ -63,10 +63,9 @@ func serve(users int, heavy bool) *visitors {
 var percentiles = [3]float64{0.5, 0.9, 0.99}
 
 // rankErrors adds up by how many users the ranks of quantiles are off, for pages of rank 1 to 10
-// and 11 to 100.
+// and 11 to 100. A quantile that is NaN does not count.
 type rankErrors struct {
-	sum   [2][3]float64
-	pages [2]float64
+	sum, count [2][3]float64
 }
 
 func (e *rankErrors) add(v *visitors, page int, quantile func(level float64) float64) {
@@ -74,14 +73,18 @@ func (e *rankErrors) add(v *visitors, page int, quantile func(level float64) flo
 	if page >= 10 {
 		group = 1
 	}
-	e.pages[group]++
 	for i, level := range percentiles {
-		rank, _ := slices.BinarySearch(v.byPage[page], quantile(level))
-		e.sum[group][i] += math.Abs(float64(rank) - level*float64(len(v.byPage[page])))
+		if x := quantile(level); x == x {
+			rank, _ := slices.BinarySearch(v.byPage[page], x)
+			e.sum[group][i] += math.Abs(float64(rank) - level*float64(len(v.byPage[page])))
+			e.count[group][i]++
+		}
 	}
 }
 
-func (e *rankErrors) mean(group, level int) float64 { return e.sum[group][level] / e.pages[group] }
+func (e *rankErrors) mean(group, level int) float64 {
+	return e.sum[group][level] / e.count[group][level]
+}
 
 func (e *rankErrors) String() (text string) {
 	for group := range 2 {
@@ -95,8 +98,8 @@ func (e *rankErrors) String() (text string) {
 
 // peerQuantiles adds to e what Google's library makes of the first hundred pages: m random pages of
 // each user, its selection by half of ε and δ if selects, and its trees with Gaussian noise, on the
-// logarithm, by the given ε and δ.
-func peerQuantiles(t *testing.T, v *visitors, m int, epsilon, delta float64, selects bool, e *rankErrors) {
+// logarithm, by the given ε and δ; of the levels of a page that are known.
+func peerQuantiles(t *testing.T, v *visitors, m int, epsilon, delta float64, selects bool, known func(page int, level float64) bool, e *rankErrors) {
 	check := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +135,9 @@ func peerQuantiles(t *testing.T, v *visitors, m int, epsilon, delta float64, sel
 		}
 		e.add(v, page, func(level float64) float64 {
 			x, err := tree.Result(level)
-			check(err)
+			if check(err); !known(page, level) {
+				return math.NaN()
+			}
 			return math.Exp(x)
 		})
 	}
@@ -140,13 +145,15 @@ func peerQuantiles(t *testing.T, v *visitors, m int, epsilon, delta float64, sel
 
 // At one (ε, δ) the ranks of p50 and p90 of the hundred largest pages are off by half of what
 // Google's trees are off by, or less, at the best m of 1, 3 and 10: by halves of ε for keys and
-// values, and with the same accounting for both, a third for the values. The figures are in
-// README.md; the bounds here leave room for chance.
+// values, and with the same accounting for both, a third for the values. (The third is that of
+// what is compared: the intervals here, which trees have not, take a seventh of it more.) A
+// quantile that is said to be unknown here, of pages with few users on one side, does not count for
+// either. The figures are in README.md.
 func TestQuantilesOfPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("200,000 users")
 	}
-	const users, runs = 200_000, 4
+	const users, runs = 200_000, 8
 	// The ε at which Gaussian noise of δ = 1e-6 is a third of the budget.
 	whole, err := ours.GaussianSigma(1, 1e-6*0.998, 1)
 	if err != nil {
@@ -163,8 +170,9 @@ func TestQuantilesOfPages(t *testing.T) {
 	}
 	for name, heavy := range map[string]bool{"few pages": false, "heavy users": true} {
 		v := serve(users, heavy)
-		p := groupby.Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5, 0.9, 0.99}, Min: 1e-3, Max: 1e3}
-		mine := new(rankErrors)
+		p := groupby.Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5, 0.9, 0.99}, QuantileShare: 8. / 21, Min: 1e-3, Max: 1e3}
+		mine, unknown := new(rankErrors), map[[2]float64]int{}
+		known := func(page int, level float64) bool { return unknown[[2]float64{float64(page), level}] <= runs }
 		for range 2 * runs {
 			b, err := groupby.New[int](p)
 			if err != nil {
@@ -178,16 +186,16 @@ func TestQuantilesOfPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			for page := range 100 {
-				// p99 of a page with few users is unknown, and counts as the largest value
 				mine.add(v, page, func(level float64) float64 {
-					if x := g.Quantile(page, level); x == x {
-						return x
+					x := g.Quantile(page, level)
+					if x != x {
+						unknown[[2]float64{float64(page), level}]++
 					}
-					return 1e3
+					return x
 				})
 			}
 		}
-		t.Logf("%s: here %v", name, mine)
+		t.Logf("%s: here %v, known %.0f of %d", name, mine, mine.count, 2*runs)
 		for _, equal := range []bool{false, true} {
 			best := [2][2]float64{{math.Inf(1), math.Inf(1)}, {math.Inf(1), math.Inf(1)}}
 			for _, m := range []int{1, 3, 10} {
@@ -197,7 +205,7 @@ func TestQuantilesOfPages(t *testing.T) {
 				}
 				e := new(rankErrors)
 				for range runs {
-					peerQuantiles(t, v, m, epsilon, delta, !equal, e)
+					peerQuantiles(t, v, m, epsilon, delta, !equal, known, e)
 				}
 				t.Logf("%s: m = %d, equal accounting %v: %v", name, m, equal, e)
 				for group := range 2 {
@@ -210,7 +218,7 @@ func TestQuantilesOfPages(t *testing.T) {
 				for level := range 2 {
 					part := mine.mean(group, level) / best[group][level]
 					t.Logf("%s, equal accounting %v: ranks %d, p%v: %.2f of the best tree", name, equal, group, 100*percentiles[level], part)
-					if !(part < 0.75) {
+					if !(part < 0.5) {
 						t.Errorf("p%v is off by more than that", 100*percentiles[level])
 					}
 				}

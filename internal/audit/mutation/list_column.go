@@ -29,7 +29,7 @@ var columnMutations = []mutation{
 	{"a row on an edge in the bin below", "elliptical/column/internal/tail/histogram.go", "(bits&fraction + 1<<52 - math", "(bits&fraction - 1 + 1<<52 - math"},
 	{"the number of rows decides how few they are", "elliptical/column/learn.go", "l.disturb(s.params.counted(), &src)", "l.disturb(s.params.counted(), &src)\n\tif s.kept.len() < 100 {\n\t\tl.histogram.Rows[0][9] = 0\n\t}"},
 	{"lower edges in the place of upper ones", "elliptical/column/internal/tail/beyond.go", "max(math.Sqrt2*h.Edge(b)-end, 0)", "max(h.Edge(b)-end, 0)"},
-	{"the noise of one bin for all at once", "elliptical/column/interval_learned.go", "noise.most(.8 * miss / (2*tail.Count + 1))", "noise.most(.8 * miss)"},
+	{"the noise of one bin for all at once", "elliptical/column/interval_learned.go", "noise.most(miss / (2*tail.Count + 1))", "noise.most(miss)"},
 	{"an interval of few rows that is not wide", "elliptical/column/interval_learned.go", "loss*all/2 < centreLoss", "loss*all/2 < 0"},
 	{"what is added back without its negative numbers", "elliptical/column/internal/tail/ends.go", "sum += h.at(side, b) * g", "sum += h.positive(side, b) * g"},
 	{"(ε, δ) by half of the noise", "elliptical/column/law.go", "noise.GaussianSigma(p.Epsilon, p.Delta, reach)", "noise.GaussianSigma(p.Epsilon, p.Delta, reach/2)"},
