@@ -151,85 +151,45 @@ func (s *Spread) Draw(c Choice, src *noise.Source) int64 {
 		return c.From
 	}
 	t := s.target(c)
-	s.divide(t)
+	s.segments = s.segments[:0]
+	s.divide(&t, c.From, c.To, s.before(c.From), s.before(c.To))
 	total := s.segments[len(s.segments)-1].sum
 	for {
 		u := total.below(src)
 		g := &s.segments[sort.Search(len(s.segments), func(i int) bool { return u.less(s.segments[i].sum) })]
 		x := g.from + int64(src.Uint64N(uint64(g.length)))
-		if g.slope == 0 {
-			return x
-		}
 		if bound := massOf(g.bound, 1); bound.below(src).less(massOf(s.weight(&t, x), 1)) {
 			return x
 		}
 	}
 }
 
-// segment is a run of places with a bound on their weights, which are equal where slope is 0.
+// segment is a run of places with a bound on their weights.
 type segment struct {
 	from, length int64
-	before       wide.Int // the first
-	slope        int64    // the weight of each
 	bound        float64
 	sum          mass // of length·bound, of all segments up to here
 }
 
-// divide divides the places of the target into segments. Cells that are too far off to weigh more
-// than the least are not looked at.
-func (s *Spread) divide(t target) {
-	s.segments = s.segments[:0]
-	far := func(i int) bool { // number i of below is at a place of the least weight
-		return t.weight(t.score(wide.Product(s.below[i], s.places), wide.Int{})) == least
-	}
-	over := func(i int) bool { return t.want.Less(wide.Product(s.below[i], s.places).Shl(levelBits)) }
-	n := len(s.cells)
-	first := sort.Search(n, func(i int) bool { return over(i+1) || !far(i+1) })
-	last := sort.Search(n, func(i int) bool { return over(i) && far(i) })
-	next := t.from
-	flat := func(to int64, i int) { // places without weight up to to, with below[i] before them
-		if to = min(to, t.to); to > next {
-			s.add(segment{from: next, length: to - next, bound: t.weight(t.score(wide.Product(s.below[i], s.places), wide.Int{}))})
-			next = to
+// divide divides the places from ≤ x < to, with the weights before and upTo before these ends, into
+// segments, with bounds above most of the weights by a factor of at most e in the nearest ones; in
+// others by one that grows as their weights fall, which costs little. So they are some dozens
+// however many cells there are.
+func (s *Spread) divide(t *target, from, to int64, before, upTo wide.Int) {
+	near := t.score(before, upTo.Minus(before))
+	far := max(t.score(before, wide.Int{}), t.score(upTo, wide.Int{}))
+	g := segment{from: from, length: to - from, bound: t.weight(near)}
+	if g.length > 1 && g.bound > least && t.kappa*(far-near) > 1+t.kappa*(near-t.nearest) {
+		middle := from + g.length/2
+		if i, j := s.index(uint32(from/s.places)), s.index(uint32(to/s.places)); j-i > 1 {
+			middle = int64(s.cells[i+(j-i)/2].Index) * s.places
 		}
-	}
-	if first > 0 {
-		flat((int64(s.cells[first-1].Index)+1)*s.places, first)
-	}
-	for i := max(first, s.index(uint32(next/s.places))); i < last && next < t.to; i++ {
-		start := int64(s.cells[i].Index) * s.places
-		flat(start, i)
-		if to := min(start+s.places, t.to); to > next {
-			w := s.cells[i].Weight
-			b := wide.Product(s.below[i], s.places).Plus(wide.Product(w, next-start))
-			s.split(&t, segment{from: next, length: to - next, before: b, slope: w})
-			next = to
-		}
-	}
-	flat(t.to, last)
-}
-
-// split adds a segment in pieces, with bounds above most of the weights by a factor of at most e in
-// the nearest pieces; in others by one that grows as their weights fall, which costs little.
-func (s *Spread) split(t *target, g segment) {
-	w := wide.Of(g.slope)
-	near := t.score(g.before, wide.Product(g.slope, g.length))
-	far := max(t.score(g.before, w), t.score(g.before.Plus(wide.Product(g.slope, g.length-1)), w))
-	g.bound = t.weight(near)
-	if g.length == 1 || g.bound == least || t.kappa*(far-near) <= 1+t.kappa*(near-t.nearest) {
-		g.bound *= 1 + 0x1p-40 // for Exp, which need not be monotone to the last bit
-		s.add(g)
+		b := s.before(middle)
+		s.divide(t, from, middle, before, b)
+		s.divide(t, middle, to, b, upTo)
 		return
 	}
-	half := g
-	half.length = g.length / 2
-	s.split(t, half)
-	g.from, g.length = g.from+half.length, g.length-half.length
-	g.before = g.before.Plus(wide.Product(g.slope, half.length))
-	s.split(t, g)
-}
-
-func (s *Spread) add(g segment) {
+	g.bound *= 1 + 0x1p-40 // for Exp, which need not be monotone to the last bit
 	g.sum = massOf(g.bound, g.length)
 	if n := len(s.segments); n > 0 {
 		g.sum = g.sum.plus(s.segments[n-1].sum)
