@@ -109,6 +109,24 @@ func TestCodecOfReleases(t *testing.T) {
 }
 
 // The layout is fixed: what is written today can be read by every later version.
+// What Plan says of a Slice's length, with known keys and without.
+func TestPlannedBytes(t *testing.T) {
+	for _, dim := range []int{0, 1, 7} {
+		p := plain
+		p.Dim, p.Spans, p.Discovery = dim, spansOf(1, 4), spansOf(2)
+		if dim > 0 {
+			p.Delta, p.Discovery = 0, spansOf()
+		}
+		b, err := New[int](p)
+		require.NoError(t, err)
+		s, err := b.Step()
+		require.NoError(t, err)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		require.Len(t, data, planned(t, p).Bytes)
+	}
+}
+
 func TestGoldenFiles(t *testing.T) { dptest.GoldenDumps(t, golden()) }
 
 // Objects that no release produces are not valid encodings.

@@ -14,6 +14,10 @@ type Plan struct {
 	// Threshold is the least noisy count in a discovery span with which an
 	// unknown key is shown; 0 with Dim, where all keys are known.
 	Threshold float64
+	// Bytes is the length of the encoding of a Slice with which one of the Spans
+	// ends, and none that discovers keys; without Dim before any key is known:
+	// each integer key adds 24. Each further span that ends adds 8 for a key.
+	Bytes int
 }
 
 // Plan returns what a series of these Params will be. The error wraps [ErrParams].
@@ -23,7 +27,7 @@ func (p Params) Plan() (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Params: p, StdDev: math.Sqrt(c.known.Variance())}
+	plan := Plan{Params: p, StdDev: math.Sqrt(c.known.Variance()), Bytes: 123 + 24*p.Dim}
 	switch {
 	case p.Counters > 0:
 		sketch, err := c.sketch.Plan(1)
