@@ -198,14 +198,20 @@ func ExampleRows_Params() {
 	// 2 passes, counts ±20.1, keys from a weight of 46 on
 }
 
-// The keys are public: every one of them is released, also the one that nobody has.
+// The keys are public: every one of them is released, also the one that nobody has. The rows come
+// in any order, so they are grouped by user first.
 func ExampleNewListed() {
 	b, err := groupby.NewListed(groupby.Params{Epsilon: 1, FullKeys: 3}, "bus", "train", "bicycle", "balloon")
 	if err != nil {
 		panic(err)
 	}
-	for user := range 9000 {
-		b.AddUser([]string{"bus", "train", "bicycle"}[:1+user%3])
+	keys := map[int][]string{} // of each user; repeated ones count once
+	for row := range 27_000 {
+		user, trip := row%9000, row/9000
+		keys[user] = append(keys[user], []string{"bus", "train", "bicycle"}[min(trip, user%3)])
+	}
+	for _, of := range keys {
+		b.AddUser(of)
 	}
 	groups, err := b.Release()
 	if err != nil {

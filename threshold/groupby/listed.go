@@ -18,8 +18,11 @@ const maxListed = 1 << 26
 
 // NewListed returns an empty Builder for users and a public list of keys, of any key type: the
 // countries of the world, say. Every listed key is released with its count, also one that nobody
-// has. Other keys count only in [Groups.Others]. The list must not come from the data, or the
-// release says who is in them. Rows in any order must be grouped by user first.
+// has. Keys that are not listed are ignored; with Params.Others, [Groups.Others] says how many there
+// were. The list must not come from the data, or the release says who is in them.
+//
+// [Rows] find keys and take no list. Collect rows that come in any order first, the keys of each
+// user in a map, and call AddUser once for each user: see the example. Repeated keys count once.
 //
 // No δ is spent on finding keys. With Delta the noise is normal, and the guarantee is also one of a
 // Gaussian mechanism, which composes better. With Delta 0 it is discrete Laplace noise, and the
