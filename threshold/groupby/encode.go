@@ -33,7 +33,7 @@ import (
 //	2      the number of the clip that was chosen, 0 where FullKeys is not
 //	2      how many clips were asked about, likewise
 //	8      the threshold of the weights, 0 with KeysOnly, a list or two passes
-//	8      shortfall, 0 with KeysOnly
+//	8      shortfall, 0 with KeysOnly and for a list of at most FullKeys
 //	8      others, 0 without Others
 //	8      with Values: the radius, √2ⁿ for an n in [−60, 160], or 0 where nothing was learned
 //	8      with Values: how much clipping took, at least 0
@@ -144,7 +144,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("keys of another type")
 	case d.params != d.params.normal() || d.params.validate() != nil:
 		r.Fail("invalid Params")
-	case d.params.KeysOnly && d.shortfall != 0 || !d.params.Others && d.others != 0:
+	case !d.params.shortens() && d.shortfall != 0 || !d.params.Others && d.others != 0:
 		r.Fail("a number that is not released")
 	case beyond(d.shortfall) || beyond(d.others):
 		r.Fail("a number that no sum and noise make")

@@ -41,7 +41,7 @@ func samplePasses() *Groups[int64] {
 }
 
 func sampleListed() *Groups[string] {
-	return sampleOf(Params{Epsilon: 1, most: 2, listed: true, Others: true, Max: 5}, 0, 5, 7, group[string]{key: "no", rest: -3, value: 4}, group[string]{key: "yes", rest: 1 << 40})
+	return sampleOf(Params{Epsilon: 1, most: 2, listed: true, Others: true, Max: 5}, 0, 0, 7, group[string]{key: "no", rest: -3, value: 4}, group[string]{key: "yes", rest: 1 << 40})
 }
 
 // sampleChosen has a FullKeys that was chosen, number 7 of 9 that were asked about.

@@ -11,9 +11,9 @@ import (
 // of a count: Σ(1 − √(m/l)) over all users with l > m keys, m = [Groups.FullKeys], where a user
 // with more than MaxKeys keys adds 1. But for its noise, no count is below the true number of users
 // by more than hi, and the count of a key that none of these users has is not low at all. Every
-// interval of a count includes this. With two passes l counts the shown keys of a user (after a
-// [Discovery] all), and MaxKeys does not matter. NaN with KeysOnly, and for a confidence outside
-// [0, 1).
+// interval of a count includes this. 0 and 0 for a list no longer than FullKeys. With two passes l
+// counts the shown keys of a user (after a [Discovery] all), and MaxKeys does not matter. NaN with
+// KeysOnly, and for a confidence outside [0, 1).
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -167,7 +167,7 @@ func (g *Groups[K]) reach(sd, alpha float64) float64 {
 // reachOfBoth is reach for the sum of two independent noises with the standard deviations |a| and
 // |b|.
 func (g *Groups[K]) reachOfBoth(a, b, alpha float64) float64 {
-	if g.params.pure() {
+	if g.params.pure() && b != 0 {
 		return g.reach(math.Abs(a), alpha/2) + g.reach(math.Abs(b), alpha/2)
 	}
 	return g.reach(math.Hypot(a, b), alpha)

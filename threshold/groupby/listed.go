@@ -53,6 +53,11 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	return &Builder[K]{private.New(newState(p, law, listing, tableOf(keys, p.width(law)), len(keys))), p, p.Guarantee()}, nil
 }
 
+// shortens reports whether a user may count less than 1 in a key: not with a list of at most FullKeys.
+func (p Params) shortens() bool {
+	return !p.KeysOnly && !(p.listed && p.most < mostKeys && slices.Min(p.fulls()) >= p.most)
+}
+
 // listedSizes returns the calibration for a list.
 //
 // A user with l ≤ n listed keys moves, in units of S, with C² = min(FullKeys, n), x = 1 for l ≤ C²:
@@ -60,7 +65,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 //	part       by                      ‖·‖₂² ≤    ‖·‖₁ ≤    share
 //	counts     x in each               C²         C²        what is left
 //	values     x·z, |z| ≤ 1            C²         C²        ⅔ of what is left
-//	shortfall  1 − x                   1          1         1/16
+//	shortfall  1 − x                   1          1         1/16; 0 if C² = n < 4096
 //	others     min(hidden keys, 32)    32²        32        1/50
 //	quantiles  see spreads                                  QuantileShare
 //
@@ -91,8 +96,11 @@ func (p Params) listedSizes() (c calibration, err error) {
 		c.beside += norm2 * norm2 / (s * s)
 		return s
 	}
-	left := 1 - shortfallShare
-	c.shortfall = scale(shortfallShare, 1, 1)
+	left := 1.0
+	if p.shortens() {
+		left -= shortfallShare
+		c.shortfall = scale(shortfallShare, 1, 1)
+	}
 	if p.Others {
 		left -= othersShare
 		c.others = scale(othersShare, othersLimit, othersLimit)

@@ -62,7 +62,7 @@ func TestListedReleasesHaveTheNoise(t *testing.T) {
 	const n = 9
 	for delta, want := range map[float64]float64{0: n, 1e-6: 3} {
 		scales := func(releases int) []float64 {
-			c, err := Params{Epsilon: 1, Delta: delta, Max: 1, Others: true, listed: true, most: 5, Releases: releases, Levels: [8]float64{0.5}}.normal().sizes()
+			c, err := Params{Epsilon: 1, Delta: delta, Max: 1, Others: true, listed: true, most: 50, Releases: releases, Levels: [8]float64{0.5}}.normal().sizes()
 			require.NoError(t, err)
 			return []float64{c.rest(choice{}), c.shortfall, c.value, c.others, c.spread.weigh, 1 / c.spread.loss}
 		}

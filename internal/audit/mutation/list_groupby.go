@@ -37,6 +37,7 @@ var groupbyMutations = []mutation{
 	{"a second pass shows all", "threshold/groupby/release.go", "if i < s.found {", "if i <= s.found {"},
 	{"second passes after different first ones merge", "threshold/groupby/merge.go", "if !slices.Equal(", "if false && !slices.Equal("},
 	{"listed: counts not clipped", "threshold/groupby/listed.go", "cell{count: s.counts(losses)}", "cell{count: unit}"},
+	{"listed: no noise for the shortfall of a long list", "threshold/groupby/listed.go", "slices.Min(p.fulls()) >= p.most)", "slices.Min(p.fulls()) > 0)"},
 	{"listed: counts clipped as for normal noise", "threshold/groupby/fullkeys.go", "return min(unit, int64(full)*unit/int64(l))", "return clipped(l, full)"},
 	{"listed: two users' counts differ as one's", "threshold/groupby/listed.go", "counts = 2 * float64(full)", "counts *= 1"},
 	{"listed: the values have no share of the noise", "threshold/groupby/listed.go", "left *= 1 - valuesShare", ""},
