@@ -86,7 +86,7 @@ func everything(checkouts string, wanted *regexp.Regexp) error {
 	}
 	const head = "| DP-Sniper: ε at least | Delta-Siege: claimed ε / found | StatDP: p | hockey-stick: δ at least |\n|---|---|---|---|---|"
 	fmt.Println("### Mechanisms")
-	if err := all(wanted); err != nil {
+	if err := all(wanted, math.MaxInt); err != nil {
 		return err
 	}
 	var titles []string

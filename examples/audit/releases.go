@@ -1,13 +1,16 @@
 package main
 
 import (
+	"encoding"
 	"encoding/binary"
 	"iter"
 	"math"
 
 	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
+	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
@@ -17,17 +20,200 @@ import (
 func releases() []audited {
 	return []audited{
 		window(), discovered(), counter(), list(), sums(), found(), total(),
+		summed("misragries Sum, trimmed", misragries.TrimmedSum, 200), summed("misragries Sum, trimmed, a rare key", misragries.TrimmedSum, 0),
+		pair(), cohorts(), frequencies(), visitor(), rows(), twice(), percentile(), learned(), tail(),
 	}
+}
+
+// numbers are the last n noisy numbers of an encoding, and how the first two differ.
+func numbers(o encoding.BinaryMarshaler, n int) []float64 {
+	data, x := must(o.MarshalBinary()), make([]float64, n)
+	for i := range x { // 8 bytes each, as FORMAT.md has them
+		x[i] = float64(int64(binary.LittleEndian.Uint64(data[len(data)-8*(n-i):])))
+	}
+	return append(x, x[0]-x[1], x[n-2]-x[n-1])
+}
+
+// cells are so few that 400 keys are in all of them.
+var cells = distinct.Params{Epsilon: 1, Cells: 16, Levels: 1, Seed: hashing.Seed{1}}
+
+// pair has a key in the second set in a cell that is taken in the first.
+func pair() audited {
+	return audited{"distinct, pair", must(cells.Plan()).Pair, func() source {
+		return func(side int, emit func([]float64)) {
+			a, b := must(distinct.New(cells)), must(distinct.New(cells))
+			for key := range uint64(400) {
+				a.Add(key)
+			}
+			if side == 0 {
+				b.Add(1000)
+			}
+			emit(numbers(must(distinct.ReleasePair(a, b)), 4))
+		}
+	}, 40_000}
+}
+
+// cohorts has a key on the second day in a cell that was new on the first.
+func cohorts() audited {
+	return audited{"distinct, cohorts", must(distinct.NewCohortBuilder(cells, 2)).Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(distinct.NewCohortBuilder(cells, 2))
+			for key := range uint64(400) {
+				b.Add(key)
+			}
+			if err := b.Advance(2); err != nil {
+				panic(err)
+			}
+			if side == 0 {
+				b.Add(1000)
+			}
+			emit(numbers(must(b.Release()), 4))
+		}
+	}, 40_000}
+}
+
+// frequencies is one key.
+func frequencies() audited {
+	return audited{"distinct, frequencies", must(distinct.NewFrequencyBuilder(cells, 2)).Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(distinct.NewFrequencyBuilder(cells, 2))
+			if side == 0 {
+				b.Add(1)
+			}
+			emit(numbers(must(b.Release()), 4))
+		}
+	}, 40_000}
+}
+
+// visitor is a user of a series with all elements that count.
+func visitor() audited {
+	p := series.Params{Epsilon: 1, Dim: 2, Spans: [8]int{1, 2}, MaxElements: 2}
+	return audited{"series, a user", p.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b, x := must(series.New[int](p)), []float64{}
+			for step := range 2 {
+				if side == 0 {
+					b.AddFor("user", []int{step, step, step})
+				}
+				s := must(b.Step())
+				x = append(x, s.Estimate(0), s.Estimate(1))
+			}
+			emit(append(x, x[0]+x[3]))
+		}
+	}, 20_000}
+}
+
+// rows has a user more, where FullKeys is chosen.
+func rows() audited {
+	p := groupby.Params{Epsilon: 1, Delta: 0.009}
+	return audited{"groupby, rows", must(groupby.NewRows[int, int](p)).Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			r, x := must(groupby.NewRows[int, int](p)), math.NaN()
+			for user := range 100 - side {
+				r.Add(user, 7)
+			}
+			g := must(r.Release())
+			if g.Has(7) {
+				x = g.Estimate(7)
+			}
+			emit([]float64{x, float64(g.FullKeys())})
+		}
+	}, 20_000}
+}
+
+// twice is a user of two releases that share the budget.
+func twice() audited {
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Releases: 2}
+	return audited{"groupby, two releases", p.Guarantee().Times(2), func() source {
+		return func(side int, emit func([]float64)) {
+			x := []float64{math.NaN(), math.NaN()}
+			for i := range x {
+				b := must(groupby.New[int](p))
+				addUsers(b.AddUser, 1, 100-side)
+				if g := must(b.Release()); g.Has(0) {
+					x[i] = g.Estimate(0)
+				}
+			}
+			emit(append(x, x[0]+x[1]))
+		}
+	}, 20_000}
+}
+
+// percentile has a user more at the upper end, of many keys at once: see groups.
+func percentile() audited {
+	const keys = 1000
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Max: 2, Resolution: 1, Levels: [8]float64{0.5}, QuantileShare: 0.5}
+	return audited{"groupby, a median", p.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(groupby.New[int](p))
+			for key := range keys {
+				for user := range 121 - side {
+					b.AddUserValues([]int{key}, []float64{float64(2 - user%2*2)})
+				}
+			}
+			g := must(b.Release())
+			for key := range keys {
+				x := []float64{math.NaN(), math.NaN()}
+				if g.Has(key) {
+					x = []float64{g.Estimate(key), g.Quantile(key, 0.5)}
+				}
+				emit(x)
+			}
+		}
+	}, 40_000}
+}
+
+// learned has a user with a value far above the others', whose range is learned.
+func learned() audited {
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Values: true}
+	return audited{"groupby, a learned range", must(groupby.NewRows[int, int](p)).Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			r := must(groupby.NewRows[int, int](p))
+			for user := range 1000 {
+				r.AddValue(user, 1, 1)
+			}
+			if side == 0 {
+				r.AddValue(1000, 1, 1e6)
+			}
+			g, x := must(r.Release()), math.NaN()
+			if g.Has(1) {
+				x = g.Estimate(1)
+			}
+			emit([]float64{x, g.Sum(1), g.Radius(), g.Scale(1), math.Log(g.Sum(1))})
+		}
+	}, 4_000}
+}
+
+// tail has a row far above the others, in a column whose range is learned.
+func tail() audited {
+	p := column.Params{Epsilon: 1}
+	return audited{"column, a learned range", p.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(column.New(p))
+			for range 100 {
+				b.Add(1)
+			}
+			if side == 0 {
+				b.Add(1e6)
+			}
+			s := must(b.Release())
+			lo, hi := s.Range()
+			x := []float64{s.Value(column.Count), s.Value(column.Mean), math.Log1p(math.Abs(hi)), math.Log1p(math.Abs(lo)), 0}
+			for _, bin := range s.Tail() {
+				x[4] += bin.Rows
+			}
+			emit(x)
+		}
+	}, 4_000}
 }
 
 // window has a key today in a cell that another key had yesterday: it moves the cell from one class
 // to another.
 func window() audited {
-	p := distinct.Params{Epsilon: 1, Cells: 16, Levels: 1, Seed: hashing.Seed{1}}
-	b := must(distinct.NewWindowBuilder(p, 1))
+	b := must(distinct.NewWindowBuilder(cells, 1))
 	return audited{"distinct, windows", b.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
-			b := must(distinct.NewWindowBuilder(p, 1))
+			b := must(distinct.NewWindowBuilder(cells, 1))
 			for key := range uint64(400) { // all cells
 				b.Add(key)
 			}
@@ -37,12 +223,7 @@ func window() audited {
 			if side == 0 {
 				b.Add(1000)
 			}
-			data := must(must(b.Release()).MarshalBinary())
-			x := make([]float64, 3)
-			for i := range x { // its last 24 bytes, as FORMAT.md has them
-				x[i] = float64(int64(binary.LittleEndian.Uint64(data[len(data)-8*(3-i):])))
-			}
-			emit(append(x, x[0]-x[1]))
+			emit(numbers(must(b.Release()), 3))
 		}
 	}, 40_000}
 }

@@ -18,8 +18,8 @@ const maxListed = 1 << 26
 
 // NewListed returns an empty Builder for users and a public list of keys, of any key type: the
 // countries of the world, say. Every listed key is released with its count, also one that nobody
-// has. Keys that are not listed are ignored; with Params.Others, [Groups.Others] says how many there
-// were. The list must not come from the data, or the release says who is in them.
+// has. Keys that are not listed are ignored; with Params.Others, [Groups.Others] says how many
+// there were. The list must not come from the data, or the release says who is in them.
 //
 // [Rows] find keys and take no list. Collect rows that come in any order first, the keys of each
 // user in a map, and call AddUser once for each user: see the example. Repeated keys count once.
@@ -53,7 +53,8 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	return &Builder[K]{private.New(newState(p, law, listing, tableOf(keys, p.width(law)), len(keys))), p, p.Guarantee()}, nil
 }
 
-// shortens reports whether a user may count less than 1 in a key: not with a list of at most FullKeys.
+// shortens reports whether a user may count less than 1 in a key: not with a list of at most
+// FullKeys.
 func (p Params) shortens() bool {
 	return !p.KeysOnly && !(p.listed && p.most < mostKeys && slices.Min(p.fulls()) >= p.most)
 }
