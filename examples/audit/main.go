@@ -1,8 +1,8 @@
 // Command audit looks at the library from outside: it samples releases of worst-case neighbours and
 // looks for events that refute the claimed guarantees. README.md has what it found.
 //
-//	go run ./examples/audit         audits 19 mechanisms of ten packages by a classifier, as DP-Sniper
-//	                                does, from at most 10,000 releases of each: 20 s
+//	go run ./examples/audit         audits 19 mechanisms by a classifier, as DP-Sniper does, from
+//	                                at most 10,000 releases each: 20 s
 //	  -run .                        audits all mechanisms: a quarter of an hour
 //	  -all DIR                      does this, the next two and published.py, with the checkouts
 //	                                in DIR, and prints the tables of README.md
