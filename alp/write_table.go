@@ -242,6 +242,7 @@ func (g *geometry) pack(table []uint64) packed {
 // layOut returns the table of a bit for each cell and the values of those that are set, which a
 // unary code does without. A line has
 // as many words of bits as leave room for what it has on average and 1½ standard deviations more.
+// It takes the memory of values.
 func (g *geometry) layOut(shown []uint64, values []uint8) packed {
 	t := packed{cells: g.blocks * g.blockCells(), valueBits: valueBits(1 << g.cellBits), lineBits: lineWords - 1}
 	for t.valueBits > 0 {
@@ -253,8 +254,10 @@ func (g *geometry) layOut(shown []uint64, values []uint8) packed {
 		t.lineBits--
 	}
 	t.inverse = ^uint64(0)/t.lineBits + 1
+	t.lines = make([][lineWords]uint64, 0, uint64(len(shown))/t.lineBits+1)
+	rest := values[:0]
 	for part := range slices.Chunk(shown, int(t.lineBits)) {
-		line, inside := [lineWords]uint64{uint64(len(t.rest)) << 27}, uint64(0)
+		line, inside := [lineWords]uint64{uint64(len(rest)) << 27}, uint64(0)
 		for w, word := range part {
 			if w == 2 || w == 4 || w == 6 {
 				line[0] |= inside << (27 - 9*w/2)
@@ -271,9 +274,10 @@ func (g *geometry) layOut(shown []uint64, values []uint8) packed {
 				line[at/64+1] |= uint64(value) >> (64 - at%64)
 			}
 		}
-		t.lines, t.rest, values = append(t.lines, line), append(t.rest, own[kept:]...), values[len(own):]
+		t.lines, rest, values = append(t.lines, line), append(rest, own[kept:]...), values[len(own):]
 	}
-	t.rest = append(t.rest, 0) // for what value reads of cells that have none
+	t.rest = make([]uint8, len(rest)+1) // one more for what value reads of cells that have none
+	copy(t.rest, rest)
 	return t
 }
 

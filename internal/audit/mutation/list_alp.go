@@ -22,7 +22,7 @@ var alpMutations = []mutation{
 	{"the columns kept follow unlisted entries' true values", "alp/write_budget.go", "return s.kept(int64(value))", "return s.kept(int64(value)) + 1"},
 	{"values refuted by weaker evidence", "alp/read_interval.go", "most*float64(v.upper[at+after(x)]) <= high", "most*float64(v.upper[at+after(x)]) <= 4*high"},
 	{"a line of the table counts a word too many", "alp/write_table.go", "if w == 2 || w == 4 || w == 6 {", "if w == 1 || w == 4 || w == 6 {"},
-	{"what precedes a line's outputs in the rest is off by one", "alp/write_table.go", "[lineWords]uint64{uint64(len(t.rest)) << 27}", "[lineWords]uint64{uint64(len(t.rest)+min(len(t.rest), 1)) << 27}"},
+	{"what precedes a line's outputs in the rest is off by one", "alp/write_table.go", "[lineWords]uint64{uint64(len(rest)) << 27}", "[lineWords]uint64{uint64(len(rest)+min(len(rest), 1)) << 27}"},
 	{"an output across two words of a line keeps its lower half", "alp/write_table.go", "if at%64+t.valueBits > 64 {", "if at%64+t.valueBits > 128 {"},
 	{"a table may have values behind the last", "alp/encode.go", "if word != 0 {", "if word != 0 && false {"},
 	{"a table may show outputs that there are none of", "alp/write_table.go", "&& output > 0 && int(output) < 1<<g.cellBits", "&& output > 0"},
