@@ -3,6 +3,7 @@
 package dpsketch_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -267,14 +268,19 @@ func benchmarkSums(b *testing.B, m misragries.Method, k int, keys []uint64) {
 	})
 	b.Run(fmt.Sprintf("mech=misragries/op=merge/method=%v/k=%d", m, k), func(b *testing.B) {
 		b.ReportAllocs()
+		keys := 0 // 16 bytes each
 		for b.Loop() {
 			b.StopTimer()
 			one, other := add(builders()), add(builders())
+			state, err := other.AppendPrivateState(nil)
+			keys += len(state) / 16
 			b.StartTimer()
-			if err := one.Merge(other); err != nil {
+			if err := cmp.Or(err, one.Merge(other)); err != nil {
 				b.Fatal(err)
 			}
 		}
+		b.ReportMetric(float64(keys)/float64(b.N), "keys")
+		b.ReportMetric(float64(b.Elapsed())/float64(keys), "ns/key")
 	})
 	b.Run(fmt.Sprintf("mech=misragries/op=release/method=%v/k=%d", m, k), func(b *testing.B) {
 		b.ReportAllocs()

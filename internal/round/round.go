@@ -96,3 +96,15 @@ func ProductUp(a, b float64) float64 {
 
 // Above moves a value of a few roundings up, beyond its error also where it is denormal.
 func Above(x float64) float64 { return math.Nextafter(x*Up, math.Inf(1)) }
+
+// Root returns ⌊√n⌋ for 0 ≤ n ≤ 2⁵².
+func Root(n int64) int64 {
+	r := int64(math.Sqrt(float64(n)))
+	for r*r > n {
+		r--
+	}
+	for (r+1)*(r+1) <= n {
+		r++
+	}
+	return r
+}

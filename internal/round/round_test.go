@@ -57,3 +57,10 @@ func TestLog(t *testing.T) {
 	require.Equal(t, math.Inf(-1), Log(0))
 	require.Zero(t, Log(1))
 }
+
+func TestRoot(t *testing.T) {
+	for _, n := range []int64{0, 1, 2, 3, 4, 1<<52 - 1, 1 << 52} {
+		r := Root(n)
+		require.True(t, r*r <= n && n < (r+1)*(r+1), "%d", n)
+	}
+}

@@ -1,12 +1,12 @@
 package groupby
 
-import "math"
+import "github.com/dpsketch/dpsketch/internal/round"
 
 // othersLimit is B: a user's keys count at most B together in [Groups.Others].
 const othersLimit = 32
 
 // weight returns ⌊S/√l⌋, so l·weight² ≤ S²: what a user gives to each of l keys.
-func weight(l int) int64 { return root(unit * unit / int64(l)) }
+func weight(l int) int64 { return round.Root(unit * unit / int64(l)) }
 
 // clipped returns x = ⌊S·min(1, √(full/l))⌋, so l·x² ≤ full·S²: what a user counts in each of l
 // keys.
@@ -14,7 +14,7 @@ func clipped(l, full int) int64 {
 	if l <= full {
 		return unit
 	}
-	return root(int64(full) * unit * unit / int64(l))
+	return round.Root(int64(full) * unit * unit / int64(l))
 }
 
 // fine is how many steps of a rest are one of a weight.
@@ -32,15 +32,3 @@ func rest(count, weight, mix int64) int64 {
 
 // residual returns ⌊S·min(1, B/l)⌋, so l·residual ≤ B·S.
 func residual(l int) int64 { return min(unit, othersLimit*unit/int64(l)) }
-
-// root returns ⌊√n⌋ for 0 ≤ n ≤ 2⁵².
-func root(n int64) int64 {
-	r := int64(math.Sqrt(float64(n)))
-	for r*r > n {
-		r--
-	}
-	for (r+1)*(r+1) <= n {
-		r++
-	}
-	return r
-}

@@ -29,8 +29,6 @@ func TestUserVectors(t *testing.T) {
 		}
 	}
 	require.Equal(t, s, weight(1))
-	require.Zero(t, root(0))
-	require.EqualValues(t, 1<<26, root(1<<52))
 }
 
 // A value's part is at most the count's in absolute value, for all values and ranges.

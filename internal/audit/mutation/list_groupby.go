@@ -2,8 +2,8 @@ package main
 
 var groupbyMutations = []mutation{
 	{"a key by half of its hash", "threshold/groupby/index.go", "numbers[j] > 0 && x.keys[numbers[j]-1] != key {", "numbers[j] > 0 && x.keys[numbers[j]-1] != key && false {"},
-	{"weights rounded up", "threshold/groupby/user.go", "func weight(l int) int64 { return root(unit * unit / int64(l)) }", "func weight(l int) int64 { return root(unit*unit/int64(l)) + 1 }"},
-	{"counts not clipped", "threshold/groupby/user.go", "return root(int64(full) * unit * unit / int64(l))", "return unit"},
+	{"weights rounded up", "threshold/groupby/user.go", "func weight(l int) int64 { return round.Root(unit * unit / int64(l)) }", "func weight(l int) int64 { return round.Root(unit*unit/int64(l)) + 1 }"},
+	{"counts not clipped", "threshold/groupby/user.go", "return round.Root(int64(full) * unit * unit / int64(l))", "return unit"},
 	{"values without a bound", "threshold/groupby/axis.go", "return int64(float64(x) * min(max(z, -1), 1))", "return int64(float64(unit) * min(max(z, -1), 1))"},
 	{"all keys of a user get weight", "threshold/groupby/once.go", "choose(s.indices(l), kept, &s.src)", "s.indices(l)"},
 	{"the same keys of a user get weight", "threshold/groupby/once.go", "subset.Draw(all, k, src.Uint64N)", "subset.Draw(all, k, func(uint64) uint64 { return 0 })"},
@@ -46,7 +46,7 @@ var groupbyMutations = []mutation{
 	{"listed: the state of another list restored", "threshold/groupby/private.go", "if err := s.sameFound(t.keys); err != nil {", "if err := s.sameFound(t.keys); false {"},
 	{"a magnitude for each value", "threshold/groupby/internal/ranges/steps.go", "int64(Unit / math.Sqrt(squared) * float64(n))\n\t}\n\tfor length(c) > Unit*Unit {", "int64(Unit / math.Sqrt(math.Sqrt(squared)) * float64(n))\n\t}\n\tfor false && length(c) > Unit*Unit {"},
 	{"a level too high by one", "threshold/groupby/internal/ranges/steps.go", "\treturn low\n", "\treturn low + 1\n"},
-	{"a scale moves by all keys of a user", "threshold/groupby/internal/ranges/steps.go", "if l <= 4 {", "if l <= 1<<20 {"},
+	{"a scale moves by all keys of a user", "threshold/groupby/internal/ranges/steps.go", "int64(max(l, 4))", "4"},
 	{"scales for nothing", "threshold/groupby/internal/ranges/release.go", "- shareMagnitudes - shareScales - shareRadius", "- shareMagnitudes - shareRadius"},
 	{"scales with noise for one half octave", "threshold/groupby/internal/ranges/release.go", "sd = step(u, shareScales, 2*float64(reach))", "sd = step(u, shareScales, 2*min(float64(reach), 1))"},
 	{"sums of values without noise", "threshold/groupby/internal/ranges/release.go", "s.Values[k] += noise()", "s.Values[k] += 0 * noise()"},
@@ -62,7 +62,7 @@ var groupbyMutations = []mutation{
 	{"quantiles for nothing", "threshold/groupby/calibration.go", "keys -= p.QuantileShare\n", ""},
 	{"quantiles are not beside the keys", "threshold/groupby/calibration.go", "c.beside += mu * mu\n\t\tkeys", "keys"},
 	{"listed: quantiles for nothing", "threshold/groupby/listed.go", "left -= p.QuantileShare\n", ""},
-	{"a user of many keys weighs 1 in each", "threshold/groupby/spread.go", "return min(spreadUnit, root(spreadFull*spreadUnit*spreadUnit/int64(l)))", "return spreadUnit"},
+	{"a user of many keys weighs 1 in each", "threshold/groupby/spread.go", "return min(spreadUnit, round.Root(spreadFull*spreadUnit*spreadUnit/int64(l)))", "return spreadUnit"},
 	{"without δ a user of many keys weighs as with it", "threshold/groupby/spread.go", "case p.pure():\n\t\treturn min(", "case false:\n\t\treturn min("},
 	{"cuts by all of the quantiles' budget", "threshold/groupby/spread.go", "step(cutShare, 2)", "step(1, 2)"},
 	{"half the noise of the weights between cuts", "threshold/groupby/spread.go", "/ mu / down * spreadUnit", "/ mu / down * spreadUnit / 2"},
