@@ -278,22 +278,6 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// The slice in which many keys are added at once, and the single calls, do the same.
-func TestAddMany(t *testing.T) {
-	for _, p := range []Params{small, {Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}, CountShare: 0.1}} {
-		one, many := builder(t, p), builder(t, p, run(0, 500)...)
-		for key := range uint64(500) {
-			one.Toggle(key)
-		}
-		require.Equal(t, held(one.secret).table, held(many.secret).table)
-		require.Equal(t, held(one.secret).members, held(many.secret).members)
-		many.Add(run(0, 500)...)
-		require.Equal(t, held(builder(t, p).secret).table, held(many.secret).table)
-		require.Empty(t, held(many.secret).members)
-		many.Add()
-	}
-}
-
 // The released count follows the set: toggles and duplicates remove, weights count, merges take the
 // symmetric difference.
 func TestCount(t *testing.T) {

@@ -309,24 +309,6 @@ func TestRoundSumLazily(t *testing.T) {
 	dptest.Tail(t, "ties", up, n, 0.5, 1e-10)
 }
 
-// The ρ of the doc comment: ½·vᵀC⁻¹v for the covariance C, in two dimensions; and half of the noise
-// in many, where j of d keys change by 1.
-func TestCorrelatedRho(t *testing.T) {
-	rho := func(s2, o2, d, squares, sum float64) float64 { return (squares - s2*sum*sum/(o2+d*s2)) / (2 * o2) }
-	const s2, o2 = 0.5625, 1.5625
-	const v, c = s2 + o2, s2
-	for _, x := range [][2]float64{{1, 0}, {1, 1}, {1, -1}, {-3, 2}} {
-		want := (v*x[0]*x[0] - 2*c*x[0]*x[1] + v*x[1]*x[1]) / (v*v - c*c) / 2
-		require.InEpsilon(t, want, rho(s2, o2, 2, x[0]*x[0]+x[1]*x[1], x[0]+x[1]), 1e-14)
-	}
-	const d = 1 << 30
-	worst := 0.0
-	for j := 1.0; j <= d; j *= 1.0001 {
-		worst = max(worst, rho(1/math.Sqrt(d), 1, d, j, j))
-	}
-	require.InEpsilon(t, d/2.0/4, worst, 1e-4) // independent noise of twice the standard deviation
-}
-
 func TestCorrelatedAllocatesOnlyTheFunction(t *testing.T) {
 	var src Source
 	draw := newCorrelated(t, 1, 1).Sampler(&src, 0x1p-20)

@@ -78,39 +78,6 @@ func TestCountTailFollowsTheBinomialLaw(t *testing.T) {
 	}
 }
 
-func TestCountTailIsALoopOverSampleInt(t *testing.T) {
-	const draws = 1000
-	// another threshold moves the mean by 30 standard deviations of its estimate and more
-	n := dptest.Fewer(2000, 400)
-	var src Source
-	for _, c := range []struct {
-		scale float64
-		least int64
-	}{{2, 6}, {2, 1}, {2, -4}} {
-		d, _ := NewDiscreteLaplace(c.scale)
-		loop := func(least int64) []int64 {
-			counts := make([]int64, draws+1)
-			for range n {
-				k := 0
-				for range draws {
-					if d.SampleInt(&src) >= least {
-						k++
-					}
-				}
-				counts[k]++
-			}
-			return counts
-		}
-		counted := make([]int64, draws+1)
-		for range n {
-			counted[d.CountTail(&src, draws, c.least)]++
-		}
-		dptest.Homogeneity(t, fmt.Sprint(c), loop(c.least), counted, 1e-10)
-		dptest.Alarm(t, 1e-10)
-		require.Less(t, dptest.HomogeneityPValue(loop(c.least+1), counted), 1e-10, "another threshold must be noticed")
-	}
-}
-
 // newBlock returns the first block that CountTail makes.
 func newBlock(scale float64, least int64, draws uint64) *block {
 	d := discreteLaplace(scale)

@@ -53,27 +53,3 @@ func TestLogCells(t *testing.T) {
 		require.InDelta(t, math.Log(cell.inverse), cell.log, 0)
 	}
 }
-
-// Quick or not, the draw is the same: the logarithms only differ in what they leave undecided.
-func TestQuickFloorChangesNoDraw(t *testing.T) {
-	n := dptest.Fewer(1_000_000, 100_000)
-	var src Source
-	both := 0
-	for i := range n {
-		w, b := src.Uint64(), math.Ldexp(1, i%24-4)*1.37
-		quick, ok := quickFloor(w, b, 0)
-		slow, sure := floorLog(w, b, 0)
-		if ok && sure {
-			both++
-			require.Equal(t, slow, quick, "w = %#x, b = %v", w, b)
-		}
-	}
-	require.Greater(t, both, n/100*99)
-	for _, w := range []uint64{0, 3, leastQuick - 1} {
-		_, ok := quickFloor(w, 1, 0)
-		require.False(t, ok)
-	}
-	floor, ok := quickFloor(math.MaxUint64, 1, 0) // −ln U may come out negative
-	require.True(t, ok)
-	require.Zero(t, floor)
-}

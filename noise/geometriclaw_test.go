@@ -25,30 +25,6 @@ func TestGeometricMoments(t *testing.T) {
 	}
 }
 
-// The difference of two geometric variables of one scale is discrete Laplace.
-func TestGeometricDifferenceIsDiscreteLaplace(t *testing.T) {
-	var src Source
-	const reach = 12
-	pValue := func(scale float64) float64 {
-		g, _ := NewGeometric(scale)
-		d, _ := NewDiscreteLaplace(2.3)
-		observed, expected := make([]int64, 2*reach+1), make([]float64, 2*reach+1)
-		for range 100_000 {
-			x, y := g.SampleInt(&src), g.SampleInt(&src)
-			observed[min(max(x-y, -reach), reach)+reach]++
-		}
-		for k := range expected {
-			expected[k] = d.Prob(float64(k - reach))
-		}
-		expected[0], expected[2*reach] = d.CDF(-reach), d.Survival(reach-1)
-		return dptest.ChiSquarePValue(observed, expected)
-	}
-	dptest.Alarm(t, 1e-10)
-	require.Greater(t, pValue(2.3), 1e-10)
-	dptest.Alarm(t, 1e-10)
-	require.Less(t, pValue(2.3*1.05), 1e-10, "5 %% more scale must be noticed")
-}
-
 func TestGeometricEdges(t *testing.T) {
 	var src Source
 	tiny, _ := NewGeometric(0x1p-900)

@@ -305,18 +305,6 @@ func TestHeavyEnds(t *testing.T) {
 	}
 }
 
-func TestHeavyZeroValues(t *testing.T) {
-	var src Source
-	for _, d := range []distribution{Staircase{}, Pareto{}, Student{}} {
-		for _, x := range []float64{0, 1, -1, 0.5, math.Inf(1), math.NaN()} {
-			for _, got := range []float64{d.CDF(x), d.Survival(x), d.LogSurvival(x), d.Quantile(x), d.Prob(x), d.LogProb(x), d.Mean(), d.Variance(), d.MeanAbs()} {
-				assert.True(t, math.IsNaN(got), "%T at %g: %g", d, x, got)
-			}
-		}
-		assert.True(t, math.IsNaN(d.(sampled).Sample(&src, 1)))
-	}
-}
-
 func TestHeavyNewRejects(t *testing.T) {
 	for _, v := range outside {
 		_, e1 := NewStaircase(1, v, 0.5)

@@ -119,7 +119,7 @@ func TestAccessors(t *testing.T) {
 }
 
 func TestZeroLawIsNaN(t *testing.T) {
-	for _, d := range []distribution{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}, Geometric{}} {
+	for _, d := range []distribution{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}, Geometric{}, Staircase{}, Pareto{}, Student{}} {
 		for _, x := range []float64{0, 1, -1, 0.5, math.Inf(1), math.NaN()} {
 			for _, got := range []float64{d.CDF(x), d.Survival(x), d.LogSurvival(x), d.Quantile(x), d.Prob(x), d.LogProb(x), d.Mean(), d.Variance(), d.MeanAbs()} {
 				assert.True(t, math.IsNaN(got), "%T at %g: %g", d, x, got)

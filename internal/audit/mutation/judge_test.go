@@ -257,6 +257,23 @@ func TestBatches(t *testing.T) {
 	require.Empty(t, batches(nil))
 }
 
+// The matrix is read as it was written; an edit that nothing notices has no line.
+func TestMatrix(t *testing.T) {
+	m := matrix{"a/x.go: one: two": {"a.TestB", "a.TestC"}, "a/y.go: three": {"a.TestB"}, "internal/p/z.go: four": {"b/c.TestD"}}
+	require.Equal(t, "a: TestB TestC\n\ta/x.go: one: two\t0 1\n\ta/y.go: three\t0\nb/c: TestD\n\tinternal/p/z.go: four\t0\n", m.String())
+	file := filepath.Join(t.TempDir(), "kills.txt")
+	none, err := readMatrix(file)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	require.NoError(t, os.WriteFile(file, []byte(m.String()), 0o600))
+	read, err := readMatrix(file)
+	require.NoError(t, err)
+	require.Equal(t, m, read)
+	require.NoError(t, os.WriteFile(file, []byte("a: TestB\n\ta/x.go: one\t1\n"), 0o600))
+	_, err = readMatrix(file)
+	require.Error(t, err)
+}
+
 func TestChoose(t *testing.T) {
 	all := []mutation{{name: "one", file: "a/x.go"}, {name: "two", file: "b/y.go"}}
 	chosen, err := choose(all, "^b/|one")

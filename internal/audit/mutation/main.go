@@ -10,6 +10,10 @@
 //	go run ./internal/audit/mutation -kills file
 //	                                      every test that notices each edit, into the file, which
 //	                                      keeps what it has of other edits: see matrix
+//	go run ./internal/audit/mutation -kills file -spare dir
+//	                                      the tests of a package that are no edit's only
+//	                                      killer, by that file, no line's only cover, and in
+//	                                      no claim
 //
 // It works on the module as it stands on disk and never writes to it. The edits of a package are
 // compiled into one test binary, which applies one of them (hybrid). Each test is run once without
@@ -52,16 +56,17 @@ func main() {
 	list := flag.Bool("list", false, "print the edits and stop")
 	dir := flag.String("overlay", "", "write the edited files to this directory and stop")
 	kills := flag.String("kills", "", "do not stop at the first test that notices an edit, and write all to this file")
+	spare := flag.String("spare", "", "print the tests of this directory that could go, by the file of -kills, and stop")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *pattern, *list, *kills, *dir); err != nil {
+	if err := run(ctx, *pattern, *list, *kills, *spare, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, pattern string, list bool, kills, dir string) error {
+func run(ctx context.Context, pattern string, list bool, kills, spare, dir string) error {
 	edits, err := choose(mutations(), pattern)
 	if err != nil {
 		return err
@@ -96,6 +101,9 @@ func run(ctx context.Context, pattern string, list bool, kills, dir string) erro
 	kept, err := readMatrix(kills)
 	if err != nil {
 		return err
+	}
+	if spare != "" {
+		return b.spare(ctx, spare, kept)
 	}
 	b.killers = matrix{}
 	for _, m := range mutations() { // what is not an edit any more goes

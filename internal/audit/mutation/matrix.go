@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,4 +88,42 @@ func readMatrix(file string) (matrix, error) {
 		}
 	}
 	return m, nil
+}
+
+// spare prints the tests of a package that are no edit's only killer and no line's only cover, and
+// that internal/audit/claims does not name: those to look at where tests are to be fewer. It says
+// what each is for besides: how many edits it notices. Benchmarks, examples and fuzz targets stay.
+func (b *bench) spare(ctx context.Context, dir string, m matrix) error {
+	claims, err := os.ReadFile(filepath.Join(b.root, "internal", "audit", "claims", "rows.go"))
+	if err != nil {
+		return err
+	}
+	c, err := b.cover(ctx, dir, dir, false)
+	if err != nil {
+		return err
+	}
+	by, alone, notices := map[int][]string{}, map[string]bool{}, map[string]int{}
+	for _, t := range c.Tests {
+		for _, block := range t.Runs {
+			by[block] = append(by[block], dir+"."+t.Name)
+		}
+		alone[dir+"."+t.Name] = t.Unknown || !strings.HasPrefix(t.Name, "Test")
+	}
+	for _, tests := range by {
+		alone[tests[0]] = alone[tests[0]] || len(tests) == 1
+	}
+	for _, tests := range m {
+		alone[tests[0]] = alone[tests[0]] || len(tests) == 1
+		for _, test := range tests {
+			notices[test]++
+		}
+	}
+	for _, t := range c.Tests {
+		name := dir + "." + t.Name
+		named := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+		if !alone[name] && !named.Match(claims) {
+			fmt.Printf("%-60s notices %d, %.1f s\n", name, notices[name], t.Seconds)
+		}
+	}
+	return nil
 }
