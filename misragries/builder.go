@@ -88,8 +88,9 @@ func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 //
 // The guarantee is that of MaxElements = m: one event is protected that adds up to m by one call.
 // Noise and threshold are about m times those of one element. What n has above m is cut off, as the
-// guarantee would not hold for it; so with MaxElements 0 it counts one element. Nothing is counted
-// where n is 0 or negative.
+// guarantee would not hold for it. Nothing is counted where n is 0 or negative. Without MaxElements
+// an n above 1 would count as 1: the Builder gives up its data instead, and Release returns an error
+// that says so.
 //
 // At 2⁶² and a half of that, a counter together with all decrements so far, elements count no more:
 // that takes 2⁴¹ calls at the largest weight, or counters from elsewhere that are near it.
@@ -97,6 +98,10 @@ func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 // A [Sum] suits large m: at ε = 1, δ = 1e-6, k = 1024 its threshold is 17.1·m and 17.5·m for m = 20
 // and 1500, where KeptZeros, which pays for a factor of about m in δ, has 19.8·m and 24.2·m.
 func (b *Builder[K]) AddN(key K, n int) {
+	if n > 1 && b.params.MaxElements == 0 {
+		private.Poison(b.secret, "was given several elements at once, and its Params have no MaxElements")
+		return
+	}
 	sketch.AddN(b.secret, key, uint64(max(0, min(n, b.params.most()))))
 }
 

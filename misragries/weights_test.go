@@ -164,6 +164,13 @@ func TestAddNIgnores(t *testing.T) {
 	b.AddN(1, 1)
 	new(Builder[int]).AddN(1, 1)
 	require.True(t, b.Released())
+
+	// Several elements of one event, where the guarantee is for one.
+	b = build(t, Params{Epsilon: 1, Delta: 1e-6}, []int{})
+	b.AddN(1, 1)
+	b.AddN(1, 2)
+	_, err = b.Release()
+	require.ErrorContains(t, err, "MaxElements")
 }
 
 // Theorem: a release is (ε, δ)-private for one event of up to MaxElements elements. To add it is to

@@ -3,6 +3,7 @@ package budget
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
@@ -39,7 +40,7 @@ func (l *Ledger) divided(name, want string, of ...kind) *Ledger {
 	case l.part != "" || l.refuses != nil:
 		p.refuses = fault.Mismatch("budget", "Ledger", "a part", "the whole")
 	case !validName(name):
-		p.refuses = fault.Params("budget", "name of a part", name, "1 to 200 bytes of ASCII without spaces")
+		p.refuses = fault.Params("budget", "name of a part", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
 	case l.unit.many != 1 || !slices.Contains(of, l.unit.kind):
 		p.refuses = fault.Mismatch("budget", "Unit", l.unit, want)
 	case l.unit.kind == own:
