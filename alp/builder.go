@@ -13,7 +13,7 @@ import (
 
 type secret = private.State[state]
 
-// Builder sums values by index. It holds private data: it prints nothing of it, encodes nothing,
+// Builder sums values by index. It holds private data, which it neither prints nor encodes,
 // and Release is the only way out. One goroutine at a time may use it; Add and Release panic where
 // they see two at work.
 type Builder struct {
@@ -101,8 +101,7 @@ func (s *state) onGrid(value float64) int64 {
 	return int64(y)
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is
-// given.
+// Released reports whether the Builder has been released. Then Add does nothing.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private projection. The Builder gives up its data; a

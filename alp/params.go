@@ -49,8 +49,8 @@ func (s Structure) String() string {
 // Params are the public numbers of a release. They are comparable, and every method answers before
 // any data is seen.
 //
-// Epsilon is required, and Delta or Dim or Max. All other fields may be 0; what that means stands
-// with each. [Params.Plan] returns them filled in.
+// Epsilon is required, and Delta or Dim or Max. All other fields may be 0; each says what 0 means.
+// [Params.Plan] returns them filled in.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2⁹].
 	Epsilon float64

@@ -191,8 +191,7 @@ func (b *Builder) Merge(other *Builder) error {
 	})
 }
 
-// Released reports whether the Builder has been released, and Toggle therefore ignores what it is
-// given.
+// Released reports whether the Builder has been released. Then Toggle does nothing.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second

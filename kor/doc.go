@@ -67,8 +67,9 @@
 // Toggle takes 2.2 ns and Add of many keys 1.4 ns a key, without allocation; a release 0.7 to 1.4 s
 // per 10⁹ bits. For 8 KiB: an estimate 20 µs, an XOR 0.5 µs and its memory 1 to 2 µs.
 //
-// Not covered: timing, and who reads the memory of the process. Whoever knows the Seed can choose
-// keys that spoil an estimate, though not the privacy of others. A Builder is for one goroutine.
+// Not covered: timing, and anyone who reads the memory of the process. Anyone who knows the Seed
+// can choose keys that spoil an estimate, though not the privacy of others. A Builder is for one
+// goroutine.
 //
 // Sources: Stausholm, thesis (ITU 2022), chapter 3; Pagh and Stausholm, Efficient Differentially
 // Private F₀ Linear Sketching (ICDT 2021, arXiv 2001.11932); Firth, Bias reduction of maximum

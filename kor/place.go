@@ -22,8 +22,8 @@ import (
 // Privacy holds for every function from keys to bits. The accuracy statements are for u and v fully
 // random, as in the thesis. Pairwise independence would give the expected number of keys in a cell
 // and no more; the number of odd cells of a run of keys is then far from what it is for a random
-// function, so the families of package hashing that have a proof do not serve here. Whoever knows
-// the Seed can choose keys that meet in one cell: this spoils an estimate, not the privacy of
+// function, so the families of package hashing that have a proof do not serve here. Anyone who
+// knows the Seed can choose keys that meet in one cell: this spoils an estimate, not the privacy of
 // others.
 type placement struct {
 	k0, k1, k2 uint64      // those of a place.Hash
@@ -58,9 +58,9 @@ func (h *placement) at(key uint64) (word, bit uint64) {
 }
 
 // each yields the word and the bit of each of many keys of weight 1. The level is read by the
-// lowest byte of u, but for one key of 256: this takes fewer instructions than counting zeros. The
-// loop is inlined, with what it yields to, and reads the numbers of h again for each key, as it has
-// no registers left for them.
+// lowest byte of u, except for one key in 256: this takes fewer instructions than counting zeros.
+// The loop is inlined, with what it yields to, and reads the numbers of h again for each key, as it
+// has no registers left for them.
 func (h *placement) each(keys []uint64) iter.Seq2[uint64, uint64] {
 	return func(yield func(word, bit uint64) bool) {
 		for _, key := range keys {

@@ -17,7 +17,7 @@ const maxParties = 1 << 20
 
 // Share is what one of n parties gives to a secure aggregation, of which only the XOR is published:
 // the table of its set with an n-th of the noise. It is not public, as by itself it is protected by
-// [Share.Guarantee] only, and it prints nothing of its content.
+// [Share.Guarantee] only, and it never prints its content.
 type Share struct {
 	secret
 	params    Params
@@ -70,7 +70,7 @@ func (b *Builder) Share(parties int) (*Share, error) {
 // Params returns the parameters of the aggregate.
 func (s *Share) Params() Params { return s.params }
 
-// Guarantee returns what protects the set of this party from whoever sees the share itself: ε′ =
+// Guarantee returns what protects the set of this party from anyone who sees the share itself: ε′ =
 // ln((1 − p_n)/p_n), far more than ε. What is published is the aggregate of all n shares, with the
 // guarantee of the Params.
 func (s *Share) Guarantee() budget.Guarantee { return s.guarantee }

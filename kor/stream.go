@@ -47,8 +47,8 @@ type StreamBuilder struct {
 // ∎
 //
 // Each release of one stream, which may have grown between them, is a function of the data and of
-// coins of its own: k of them are kε-private. The loss is kε but for the rounding of p, by k ones
-// in the cell of the key.
+// coins of its own: k of them are kε-private. The loss is kε apart from the rounding of p, by k
+// ones in the cell of the key.
 //
 // The thesis leaves p to the reader. As a bit with keys is uniform, p = e^{−ε}/2 is enough and less
 // than the 1/(e^ε + 1) of a set.
@@ -140,8 +140,7 @@ func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 	})
 }
 
-// Released reports whether the StreamBuilder has been released, and Add therefore ignores what it
-// is given.
+// Released reports whether the StreamBuilder has been released. Then Add does nothing.
 func (b *StreamBuilder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The StreamBuilder gives up its data; a

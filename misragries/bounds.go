@@ -123,7 +123,7 @@ func (h *Histogram[K]) chance(tail float64) float64 {
 const share = 1. / 16
 
 // upper returns a bound on the count of a key of noisy count v, or of one that is not shown, as at
-// or below v: of keys at once, but for a probability of fails.
+// or below v: of keys at once, except with probability fails.
 //
 // A stored key has v = c + η + L, and f ≤ c + D, so v + (D − η) ≥ f + L; one that is not has f ≤ D
 // = (D − η) + η, and as v ≥ 0 the bound holds with η in the place of L. The same goes for package

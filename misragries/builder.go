@@ -8,7 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Builder counts a stream of keys. It holds private data: it prints nothing of it, encodes nothing,
+// Builder counts a stream of keys. It holds private data, which it neither prints nor encodes,
 // and Release is the only way out. One goroutine at a time may use it: concurrent use panics, as
 // that of a map does.
 type Builder[K hashing.Key] struct {
@@ -89,8 +89,8 @@ func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 // The guarantee is that of MaxElements = m: one event is protected that adds up to m by one call.
 // Noise and threshold are about m times those of one element. What n has above m is cut off, as the
 // guarantee would not hold for it. Nothing is counted where n is 0 or negative. Without MaxElements
-// an n above 1 would count as 1: the Builder gives up its data instead, and Release returns an error
-// that says so.
+// an n above 1 would count as 1: the Builder gives up its data instead, and Release returns an
+// error that says so.
 //
 // At 2⁶² and a half of that, a counter together with all decrements so far, elements count no more:
 // that takes 2⁴¹ calls at the largest weight, or counters from elsewhere that are near it.
@@ -105,8 +105,8 @@ func (b *Builder[K]) AddN(key K, n int) {
 	sketch.AddN(b.secret, key, uint64(max(0, min(n, b.params.most()))))
 }
 
-// Released reports whether the Builder has been released, or merged into another, and Add therefore
-// ignores what it is given.
+// Released reports whether the Builder has been released or merged into another. Then Add does
+// nothing.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Merge adds the sketch of the other Builder, which gives up its data: the trusted merge of Agarwal

@@ -24,8 +24,8 @@ const (
 // Params are the public numbers of a release. They are comparable, and every method answers before
 // any data is seen.
 //
-// Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be 0; what
-// that means stands with each.
+// Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be 0; each
+// says what 0 means.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]. There is no default.
 	Epsilon float64

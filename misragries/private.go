@@ -74,7 +74,7 @@ func restoreState[K hashing.Key, S any](held private.State[S], kind byte, p Para
 // machines as trusted as this one, and must not reach a disk, a log or a person that the stream
 // itself may not reach. To publish, use [Builder.Release].
 //
-// The Builder stays as it is. Whoever restores the state and releases it spends the budget; do so
+// The Builder stays as it is. Each release of a restored state spends the budget again: restore it
 // once. The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState[K](b.secret, privateBuilder, b.params, "Builder", dst, func(s *sketch.Stream[K], dst []byte) []byte {

@@ -78,7 +78,7 @@ func topOfUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k 
 	if u.isSmall() {
 		u.all()
 	} else {
-		// for b ≫ 1 enough but for a probability of 1e-4
+		// for b ≫ 1 enough except with probability 1e-4
 		u.layers(float64(k) + 4*math.Sqrt(float64(k)) + 8)
 	}
 	return u.top()

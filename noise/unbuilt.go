@@ -8,8 +8,8 @@ import "math"
 //
 //   - A float64 is NaN. NaN + x is NaN, whatever x is.
 //   - An int64 is uniform over all 2⁶⁴ values. With the addition of Go, which wraps around, x + U
-//     is uniform for every x: a one-time pad. Whoever computes the integer x + U in another way, as
-//     with saturation, gets a function of a uniform number that x has moved by |x|: the total
+//     is uniform for every x: a one-time pad. Code that computes the integer x + U in another way,
+//     as with saturation, gets a function of a uniform number that x has moved by |x|: the total
 //     variation distance of any two results is at most |x − x′|/2⁶⁴.
 //   - A count of draws is that of such an int64, so that SampleTail and CountTail remain two views
 //     of one noise, and a value passes a threshold with the same probability as any other, up to |x

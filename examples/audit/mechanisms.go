@@ -613,7 +613,7 @@ func discrete(sigma float64) audited {
 	}, 100_000}
 }
 
-// mean is that of rows of zeros, but for one that goes from one end to the other. The number that
+// mean is that of rows of zeros, except one that goes from one end to the other. The number that
 // is worth most is the mean in units of its noise.
 func mean(m *plan.Mechanism, rows int) audited {
 	p := m.Params()

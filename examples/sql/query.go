@@ -43,7 +43,7 @@ func (q query) from() string {
 // rows returns the SQL for all rows that count, each with the number of its user, in any order.
 //
 // The database numbers the users, as it alone knows which of its values are equal: where "Ann" and
-// "ann" are, whoever told users apart by their text would split one into many.
+// "ann" are, telling users apart by their text would split one into many.
 func (q query) rows() string {
 	value := "0"
 	if q.value != "" {

@@ -72,7 +72,7 @@ func DiscreteGaussian(sigma float64, steps int) *Measure {
 	density := func(x int) float64 { return math.Exp(-float64(x) * float64(x) / (2 * sigma * sigma)) }
 	sum := 0.0
 	for x := -reach; x <= reach; x++ {
-		sum += density(x) // no more than the sum over all integers, but for roundings
+		sum += density(x) // no more than the sum over all integers, apart from rounding
 	}
 	n := 2*reach + steps // x from reach + steps down to −reach
 	each := float64(steps) / (sigma * sigma)

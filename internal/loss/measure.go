@@ -32,7 +32,7 @@ const (
 	floor = 0x1p-400
 	// negligible is the mass of a tail that is moved: up to the lowest loss that is kept, or to ∞.
 	negligible = 0x1p-200
-	// sampledTail is that of a sample, whose losses are small but for a long thin tail: shorter, it
+	// sampledTail is that of a sample, whose losses are small but with a long tail: shorter, it
 	// leaves more of the lattice for them.
 	sampledTail = 0x1p-100
 	// above covers the errors of a value computed by at most eight calls of Exp and Expm1, of a

@@ -14,7 +14,7 @@ import (
 // brings every digit of the key everywhere and the sum breaks up its regularity; of the second one
 // the digits around the middle are used, which depend on all of y: the lowest of u and the highest
 // of v. Tests of package kor compare levels and cells with the fully random law on runs, grids and
-// other regular key sets; privacy never rests on it. Whoever knows k₀, k₁ and k₂ can choose keys
+// other regular key sets; privacy never rests on it. Anyone who knows k₀, k₁ and k₂ can choose keys
 // that collide.
 type Hash struct{ K0, K1, K2 uint64 }
 

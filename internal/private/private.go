@@ -31,8 +31,8 @@
 //     the encoders print an address at most;
 //   - concurrent use of a Builder panics, as that of a map does: by a flag without synchronisation,
 //     which costs about a nanosecond and sees two goroutines at work soon, but not surely at the
-//     first call. Where it is seen the data are dropped, so whoever recovers from the panic gets an
-//     error of Release, not a part of the data;
+//     first call. Where it is seen the data are dropped, so a caller that recovers from the panic
+//     gets an error of Release, not a part of the data;
 //   - a wrong call that has no error to return drops the data by [Poison], and Release returns its
 //     reason.
 package private
@@ -142,7 +142,7 @@ func Take[S any](s State[S], doing string) (*S, error) {
 	}
 	data := c.data
 	if c.busy {
-		*c = cell[S]{} // and whoever is at work panics in Leave
+		*c = cell[S]{} // and the call at work panics in Leave
 		return nil, Missing(s, doing)
 	}
 	*c = cell[S]{why: released}

@@ -147,7 +147,7 @@ func (p piece) ranks(c Column, keys []uint32, r uint32) (lo, hi int64) {
 }
 
 // cut makes the first pieces: of every region a number of cells that suits the data, all of the
-// same size but for the last. A region that a few keys of a long column fall into is cut at the
+// same size except the last. A region that a few keys of a long column fall into is cut at the
 // least and the greatest of them first, so that the cells are where the data is. Where pieces begin
 // and end does not change the law: see quantile.
 func (s *Sampler) cut(c Column, base []Region) {

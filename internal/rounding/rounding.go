@@ -8,8 +8,8 @@
 // numbers are integers: steps of a grid. With η = Pr[R + L ≥ T] = q^{T−R}/(1+q) < ½:
 //
 //   - Exponential rounding, g(v) = (q^{−v}−1)/(q^{−R}−1). One step, v to v ± 1, is within e^{±1/b}
-//     but for a mass of δ₁ = η·(q^{−1}−1)/(q^{−R}−1) upwards and q·δ₁ downwards, and 0 for v ≥ R.
-//     So vectors at ℓ₁ distance d, any number of coordinates, are (d/b, δ)-close with δ =
+//     except for a mass of δ₁ = η·(q^{−1}−1)/(q^{−R}−1) upwards and q·δ₁ downwards, and 0 for v ≥
+//     R. So vectors at ℓ₁ distance d, any number of coordinates, are (d/b, δ)-close with δ =
 //     η·(q^{−d}−1)/(q^{−R}−1): [Kernel.LogDelta]. One coordinate at 0 and at d ≤ R attains it.
 //   - Linear rounding, g(v) = v/R. Vectors at ℓ₁ distance d ≤ R are (d/b, ηd/R)-close:
 //     [Kernel.LogDeltaLinear].

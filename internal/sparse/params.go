@@ -128,7 +128,7 @@ func (p Params) total() float64 {
 	return min(cmp.Or(p.Sensitivity, most), most)
 }
 
-// Defaults returns valid Params with the defaults filled in, but for the Method.
+// Defaults returns valid Params with the defaults filled in, except the Method.
 func (p Params) Defaults() Params {
 	if p.MaxKeys > 0 {
 		p.MaxValue = p.perKey() // the total depends on it

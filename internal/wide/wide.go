@@ -59,7 +59,7 @@ func (w Int) Times(x int64) Int {
 
 // Shl returns w·2ⁿ for n < 128.
 func (w Int) Shl(n uint) Int {
-	// of the two, one is 0 but for n = 64
+	// of the two, one is 0 unless n = 64
 	return Int{w.Hi<<n | int64(w.Lo>>(64-n)|w.Lo<<(n-64)), w.Lo << n}
 }
 

@@ -130,8 +130,7 @@ func or(a, b []uint64) {
 	}
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is
-// given.
+// Released reports whether the Builder has been released. Then Add does nothing.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second

@@ -73,8 +73,7 @@ func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 // occurrences on all days, added or removed.
 func (b *CohortBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the CohortBuilder has been released, and Add therefore ignores what it
-// is given.
+// Released reports whether the CohortBuilder has been released. Then Add does nothing.
 func (b *CohortBuilder) Released() bool { return private.Released(b.cohortSecret) }
 
 // Add adds keys that come on the current day; see [Builder.Add].

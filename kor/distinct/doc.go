@@ -68,8 +68,9 @@
 // Add takes 2 ns a key in slices, of frequencies 4; an estimate 3 µs, an interval 30 µs, Compare
 // 0.4 ms and an interval of it 0.3 ms, Union of 12 releases 2 ms.
 //
-// Not covered: timing, and who reads the memory of the process. Whoever knows the Seed can choose
-// keys that spoil an estimate, though not the privacy of others. A Builder is for one goroutine.
+// Not covered: timing, and anyone who reads the memory of the process. Anyone who knows the Seed
+// can choose keys that spoil an estimate, though not the privacy of others. A Builder is for one
+// goroutine.
 //
 // Sources: Flajolet and Martin (1985) for the table; Kreuter et al., Privacy-Preserving Secure
 // Cardinality and Frequency Estimation (2020), for a noisy count of it; Hehir, Ting, Cormode,

@@ -15,9 +15,9 @@ import (
 
 type frequencySecret = private.State[frequencyState]
 
-// FrequencyBuilder counts the distinct keys, and how many of them come once, twice, and so on: an
-// Add of a key is one time that it comes, on whichever server. It holds private data, like a
-// [Builder]; its cells hold counts of keys that can be guessed by their hashes.
+// FrequencyBuilder counts the distinct keys, and how many of them come once, twice, and so on: each
+// Add of a key counts one visit, on any server. It holds private data, like a [Builder]; its cells
+// hold counts of keys that can be guessed by their hashes.
 type FrequencyBuilder struct {
 	frequencySecret
 	params    Params
@@ -105,8 +105,7 @@ func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 // occurrences, added or removed.
 func (b *FrequencyBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the FrequencyBuilder has been released, and Add therefore ignores what
-// it is given.
+// Released reports whether the FrequencyBuilder has been released. Then Add does nothing.
 func (b *FrequencyBuilder) Released() bool { return private.Released(b.frequencySecret) }
 
 // Add adds one occurrence of each of the keys. An event that is delivered twice counts twice.

@@ -9,9 +9,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The error in closed form. With levels of ratio 2, Σ u(1−u) over all levels is, but for a ripple
-// below 10⁻⁴, (1/ln 2)·∫ (e^{−λ} − e^{−2λ}) dλ/λ = 1 (Frullani), and Σ λu is 1/ln 2. So V = n and
-// N·μ′ = n/ln 2, wherever N/n is in the middle of the levels, and
+// The error in closed form. With levels of ratio 2, Σ u(1−u) over all levels is, apart from a
+// ripple below 10⁻⁴, (1/ln 2)·∫ (e^{−λ} − e^{−2λ}) dλ/λ = 1 (Frullani), and Σ λu is 1/ln 2. So V =
+// n and N·μ′ = n/ln 2, wherever N/n is in the middle of the levels, and
 //
 //	RSE² = (ln² 2/n)·(1 + Var Z/n).
 //

@@ -71,8 +71,8 @@ func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 // its occurrences in all slots. A ledger pays it once, before the first slot.
 func (b *RunningBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether this is the zero RunningBuilder, which ignores what it is given. Slots
-// can be released without end.
+// Released reports whether this is the zero RunningBuilder, where Add does nothing. There is no
+// last slot.
 func (b *RunningBuilder) Released() bool { return private.Released(b.runningSecret) }
 
 // Add adds keys in the current slot; see [Builder.Add].

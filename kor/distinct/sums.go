@@ -68,7 +68,7 @@ func (s *sum) Estimate() (e float64) {
 }
 
 // at returns what the sum is less t, the variance of that if the truth is t, and the part of the
-// noise in it. The sizes are then those that the counts say, but for the last, which t implies.
+// noise in it. The sizes are then those that the counts say, except the last, which t implies.
 func (s *sum) at(t float64) (off, variance, noise float64) {
 	var w, x, slope [4]float64
 	last := len(s.terms) - 1

@@ -89,7 +89,7 @@ func (l *Ledger) bySums(whole Guarantee) bool {
 // hopes reports whether the accountant can be expected to allow g, in microseconds where the law of
 // what was spent is known. For one release by ε it convolves the law of what was spent with ±ε
 // without any lattice. The lattice makes the answer larger by up to .1 %, so that a refusal here is
-// one there but for roundings.
+// one there apart from rounding.
 func (l *Ledger) hopes(before state, g Guarantee) bool {
 	whole := l.after(before, g)
 	bounds := whole.pair.bounds()

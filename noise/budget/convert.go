@@ -13,8 +13,8 @@ import (
 // privacy, rounded up: +Inf if there is none, or if delta is not a number ≥ 0; 0 if delta ≥ 1. It
 // never increases with delta beyond rounding.
 //
-// A delta below Σδ by no more than a relative 2⁻⁵⁰ counts as Σδ: whoever adds the δ of the parts in
-// float64 and asks at the sum is asking for Σδ, though one of the two sums may be rounded down and
+// A delta below Σδ by no more than a relative 2⁻⁵⁰ counts as Σδ: a caller who adds the δ of the
+// parts in float64 and asks at the sum means Σδ, though one of the two sums may be rounded down and
 // the other up.
 func (g Guarantee) EpsilonAt(delta float64) float64 {
 	if !g.promised {

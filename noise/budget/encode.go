@@ -191,7 +191,7 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 }
 
 // possible reports whether releases can have these sums: Σε·tanh(ε/2) is 0 only if all ε are, and
-// at most that of Σε, but for roundings.
+// at most that of Σε, apart from rounding.
 func (s sums) possible() bool {
 	if !(s.responses >= 0) || !(s.delta >= 0) {
 		return false
@@ -199,7 +199,7 @@ func (s sums) possible() bool {
 	return (s.epsilon == 0) == (s.responses == 0) && s.responses <= responseRho(s.epsilon)*(1+0x1p-20)
 }
 
-// possible reports whether valid sums are those of releases, but for roundings.
+// possible reports whether valid sums are those of releases, apart from rounding.
 func (p pair) possible() bool {
 	if !p.beside.valid() || p.beside > 0 && !(p.escape > 0) || p.beside <= mostCount && p.beside > 0 && !(p.muSquares > 0) {
 		return false

@@ -83,8 +83,8 @@ func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
 // SpendOnce is Spend for a release with a name. If that name was spent before it takes nothing, and
 // first is false. So a service that stopped between spending and answering can ask again. A name
 // stands for one output, drawn once: a caller that finds first false must publish the output that
-// was stored then. To draw another one, pay for it under another name. A name that begins with the
-// day, such as 2026-11-22/visits, tells [Ledger.All] and whoever reads it when that was.
+// was stored then. To draw another one, pay for it under another name. Begin the name with the day,
+// as in 2026-11-22/visits, and [Ledger.All] shows when it was.
 //
 // The error is that of Spend, or wraps [ErrMismatch] if another guarantee was spent under that
 // name, or from another part, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!'
@@ -211,7 +211,7 @@ func (l *Ledger) remaining(states []state) Guarantee {
 		// Accepted, since no bound exceeds Σε at Σδ. What the tolerance has overdrawn counts as 0.
 		epsilon := round.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon)
 		delta := round.DifferenceDown(max(l.delta, spent.delta), spent.delta)
-		// If bound (C) is what accepts most, that is never more, but for roundings.
+		// If bound (C) is what accepts most, that is never more, apart from rounding.
 		left := ApproxDP(epsilon, delta, l.takes)
 		if most.EpsilonAt(delta/(1-spent.delta)) <= epsilon+0x1p-40*most.epsilon && (len(states) == 1 && !states[0].twice || l.allows(states, left)) {
 			return left

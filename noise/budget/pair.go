@@ -70,7 +70,7 @@ func (p pair) bounds() sums {
 // hasKeys reports whether there are releases of keys that nobody listed.
 func (p pair) hasKeys() bool { return p.keys != loss.Keys{} }
 
-// concentrated returns the ρ of all releases together, but for their escapes, rounded up.
+// concentrated returns the ρ of all releases together, apart from their escapes, rounded up.
 func (p pair) concentrated() float64 {
 	return round.SumUp(p.responses, round.SumUp(p.rho, round.ProductUp(0.5, p.muSquares)))
 }

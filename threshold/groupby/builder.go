@@ -11,7 +11,7 @@ import (
 type secret[K hashing.Key] = private.State[state[K]]
 
 // Builder counts the users of each key, sums their values, and counts them by cell for quantiles.
-// It holds private data: it prints nothing of it, and [Builder.Release] is the only way out, apart
+// It holds private data, which it never prints; [Builder.Release] is the only way out, apart
 // from [Builder.AppendPrivateState], which moves it within a trusted pipeline. One goroutine at a
 // time may use it; a call panics if it sees another one at work.
 type Builder[K hashing.Key] struct {
@@ -69,7 +69,7 @@ const (
 //
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
-	if p.listed { // of a release by NewListed: its keys are all shown, whoever has them
+	if p.listed { // of a release by NewListed: its keys are all shown, even if nobody has them
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListed takes a list")
 	}
 	p = p.normal()
@@ -217,5 +217,5 @@ func (s *state[K]) addUser() {
 	}
 }
 
-// Released reports whether the Builder has been released, and therefore ignores what it is given.
+// Released reports whether the Builder has been released. Then AddUser does nothing.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }

@@ -224,7 +224,7 @@ func (p Params) mixture(full int, keys, counts float64) int64 {
 	return best
 }
 
-// longest returns the largest ℓ₂ norm of a user's rests, in units of S and exactly but for the last
+// longest returns the largest ℓ₂ norm of a user's rests, in units of S and exactly except the last
 // roundings, which go up.
 func (p Params) longest(c clip) float64 {
 	const up = 1 + 0x1p-40

@@ -82,7 +82,7 @@ func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 	return merge(d.secret, other.secret)
 }
 
-// Released reports whether the Discovery has been released, and therefore ignores users.
+// Released reports whether the Discovery has been released. Then AddUser does nothing.
 func (d *Discovery[K]) Released() bool { return private.Released(d.secret) }
 
 // Release spends the budget of both passes: it releases the first one and returns the Builder of

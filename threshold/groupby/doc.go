@@ -71,7 +71,7 @@
 //
 // New takes 5 ms, with two passes 20 ms, once for each Params; a distinct key some 100 bytes, with
 // FullKeys chosen in one pass 190. Rows take 11 bytes for each pair of a user and a key, 20 with
-// values (Values: 30). Not covered: timing, and whoever reads the memory of the process.
+// values (Values: 30). Not covered: timing, and anyone who reads the memory of the process.
 //
 // Sources: Gopi et al., Differentially Private Set Union (ICML 2020), for weights 1/√l; Lebeda and
 // Tětek (TODS 2025, Theorem 23, corrected) for the exact joint δ; Balle and Wang (ICML 2018) for σ;

@@ -9,11 +9,11 @@ import (
 
 // Shortfall returns bounds, with the given confidence, on how many users clipping may have kept out
 // of a count: Σ(1 − √(m/l)) over all users with l > m keys, m = [Groups.FullKeys], where a user
-// with more than MaxKeys keys adds 1. But for its noise, no count is below the true number of users
-// by more than hi, and the count of a key that none of these users has is not low at all. Every
-// interval of a count includes this. 0 and 0 for a list no longer than FullKeys. With two passes l
-// counts the shown keys of a user (after a [Discovery] all), and MaxKeys does not matter. NaN with
-// KeysOnly, and for a confidence outside [0, 1).
+// with more than MaxKeys keys adds 1. Apart from its noise, no count is below the true number of
+// users by more than hi, and the count of a key that none of these users has is not low at all.
+// Every interval of a count includes this. 0 and 0 for a list no longer than FullKeys. With two
+// passes l counts the shown keys of a user (after a [Discovery] all), and MaxKeys does not matter.
+// NaN with KeysOnly, and for a confidence outside [0, 1).
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -64,7 +64,7 @@ func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
 	return max(x-c-g.lifted(alpha), 0), max(x+c, 0)
 }
 
-// lifted returns what rounding has added to a count at most, but for a probability of alpha.
+// lifted returns what rounding has added to a count at most, except with probability alpha.
 func (g *Groups[K]) lifted(alpha float64) float64 {
 	if alpha >= g.law.escape {
 		return 0

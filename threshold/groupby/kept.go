@@ -94,7 +94,7 @@ func (s *state[K]) pick(found []bool) {
 }
 
 // shown sets s.numbers, s.sums and s.picks to a user's shown keys and what is kept of their values,
-// but for those whose range is to be learned.
+// except those whose range is to be learned.
 func (s *state[K]) shown(found []bool, from, to int) []uint32 {
 	s.numbers, s.sums, s.picks = s.numbers[:0], s.sums[:0], s.picks[:0]
 	for j := from; j < to; j++ {

@@ -163,7 +163,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	})
 }
 
-// Released reports whether the Rows have been released, and therefore ignore what they are given.
+// Released reports whether the Rows have been released. Then Add does nothing.
 func (r *Rows[U, K]) Released() bool { return private.Released(r.secretRows) }
 
 // Release spends the budget and returns the private groups. The Rows give up their data; a second

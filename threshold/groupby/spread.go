@@ -19,7 +19,7 @@ import (
 const (
 	spreadUnit = 1 << 10 // weights in cells are integers in steps of 1/1024
 	spreadFull = 4       // C²: a user with l keys has a weight of min(1, √(C²/l)) in each
-	spreadMost = 1 << 10 // whoever has more keys has no weight
+	spreadMost = 1 << 10 // a user with more keys has no weight
 	maxLevels  = 8
 	minLevel   = 0x1p-20 // of a level and of 1 − level
 	cutShare   = 1. / 16 // of the quantiles' part of the budget, for the cuts

@@ -156,7 +156,7 @@ func (b *Budget) Lease(ctx context.Context, share float64, holder string) (lease
 	return lease, l, err
 }
 
-// Return ends a lease of which spent was spent. Whoever calls it must know that: a server returns
+// Return ends a lease of which spent was spent. The caller must know that: a server returns
 // its own lease by [Server.Close]. The error wraps [ErrReturned] if that lease is not open, and
 // [budget.ErrBudget] if it is too small for spent.
 func (b *Budget) Return(ctx context.Context, id string, spent budget.Guarantee) error {

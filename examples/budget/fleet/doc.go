@@ -23,5 +23,5 @@
 //
 // The database is trusted to keep what it has committed: a restored backup, or a replica that lost
 // the last changes, forgets what was spent. A process refuses a row that is older than one it has
-// seen, and no more than that. Whoever can write the row can write any budget into it.
+// seen, and no more than that. Anyone who can write the row can write any budget into it.
 package fleet

@@ -200,7 +200,7 @@ func (c *torture[T, PT]) encodes(object PT, want []byte) (same bool) {
 // mostAllocated returns how many bytes the decoder may allocate.
 func mostAllocated(data []byte) uint64 { return uint64(64<<10 + 32*len(data)) }
 
-// allocatedBytes returns how many bytes the program has allocated, but for small objects of the
+// allocatedBytes returns how many bytes the program has allocated, apart from small objects of the
 // last few KiB of each size: those the runtime counts later. It costs a hundredth of
 // runtime.ReadMemStats.
 func allocatedBytes() uint64 {

@@ -18,7 +18,10 @@ import (
 
 // worn are phrases that readers had to read twice, with what to write.
 var worn = []struct{ phrase, write string }{
-	{`but for`, "except, apart from, plus"},
+	{`[Bb]ut for`, "except, apart from, plus"},
+	{`[Ww]hoever`, "anyone who; a caller who"},
+	{`ignores what it is given|prints nothing of it`, "Then Add does nothing; never prints"},
+	{`stands with each`, "each says what 0 means"},
 	{`that New(\w*) did not make|New(\w*) did not make it`, "the zero Builder; made by New"},
 	{`the most that|the least that it may`, "an upper bound on; the smaller; its minimum"},
 	{`so many|such a one`, "n; say the subject"},

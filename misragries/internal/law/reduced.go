@@ -22,10 +22,10 @@ import (
 // loss is ±r.
 //
 // By the lemma of internal/rounding/rounding_proof.md the laws of M before and after one step are
-// within e^{±r} of one another but for a bad mass of δ₁ upwards and q·δ₁ downwards for v < R, and
-// of 0 for v ≥ R; d steps up or down leave one of at most δ_d; and by its remark, without moving
-// any mass, a step downwards is within e^λ for v < R, so where λ ≤ r, d steps down have no bad
-// mass. A pair within e^{±r} is a random function of RR(r).
+// within e^{±r} of one another except for a bad mass of δ₁ upwards and q·δ₁ downwards for v < R,
+// and of 0 for v ≥ R; d steps up or down leave one of at most δ_d; and by its remark, without
+// moving any mass, a step downwards is within e^λ for v < R, so where λ ≤ r, d steps down have no
+// bad mass. A pair within e^{±r} is a random function of RR(r).
 //
 // Theorem 1. The release is (ε, δ)-private with δ = δ_k if ε ≥ (2k−1)/b and λ ≤ r, and for all ε ≥
 // 0, if λ ≤ r, with

@@ -70,7 +70,7 @@ func (p Params) planAt(n float64, guessed spread) Plan {
 // spread is what planning needs of the scales, for rows of independent Gaussian coordinates.
 type spread struct {
 	exponent float64 // of the scale, to which the noise of a coordinate is in proportion
-	// ‖y‖² has this mean and, but for a factor 2, this variance in units of the square of unit
+	// ‖y‖² has this mean and, up to a factor of 2, this variance in units of the square of unit
 	unit, mean, squares float64
 	shaped, plain       float64 // ℓₚ norms of errors in proportion to noise, and to the scales
 }

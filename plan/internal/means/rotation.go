@@ -9,7 +9,7 @@ import (
 
 // rotation is x ↦ H·D·x/√u: random signs D and the Walsh–Hadamard matrix H of u coordinates, u the
 // least power of two ≥ d; x is padded with zeros. It is orthogonal, and spreads every vector over
-// all coordinates: each is at most t·‖x‖₂/√u in absolute value but for a probability of 2e^{−t²/2}
+// all coordinates: each is at most t·‖x‖₂/√u in absolute value except with probability 2e^{−t²/2}
 // (Hoeffding).
 //
 // The signs do not depend on the data. A release is private for each of them, and so for random

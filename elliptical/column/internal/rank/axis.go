@@ -9,7 +9,7 @@ import (
 // value is in depends on that value alone, so any axis is as private as another.
 //
 // A linear axis has cells of one width, around multiples of it. The other one cuts each octave of 1
-// + |x − origin|/unit evenly, which is an asinh but for at most .09 of an octave: a cell is a few
+// + |x − origin|/unit evenly, which is an asinh to within .09 of an octave: a cell is a few
 // millionths of |x − origin| wide, or of the unit where that is more. It needs the bits of a
 // float64 and no logarithm, so a value has the same cell on every machine and cells are in order of
 // values.

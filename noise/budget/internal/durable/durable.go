@@ -42,7 +42,7 @@ func syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// Holder says who this process is, for whoever wants the lock.
+// Holder says who this process is, for the next process that wants the lock.
 func Holder() string {
 	name, err := os.Hostname()
 	if err != nil {
