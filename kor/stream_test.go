@@ -103,6 +103,23 @@ func TestMergedStreamIsReleased(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// AddKey gives a StreamBuilder the fingerprints under its Seed: to add them again changes nothing.
+func TestAddKeyOfAStream(t *testing.T) {
+	p := Params{Epsilon: 1, Seed: hashing.Seed{4}}
+	b := streamBuilder(t, p)
+	state := func() []byte {
+		data, err := b.AppendPrivateState(nil)
+		require.NoError(t, err)
+		return data
+	}
+	empty := state()
+	AddKey(b, "one", "two")
+	held := state()
+	require.NotEqual(t, empty, held)
+	b.Add(hashing.Fingerprint(p.Seed, "one"), hashing.Fingerprint(p.Seed, "two"))
+	require.Equal(t, held, state())
+}
+
 // A union that would lose the keys of a release that is in both says so.
 func TestUnionOfCommonReleases(t *testing.T) {
 	a, b, c := releasedStream(t, small, 1), releasedStream(t, small, 2), releasedStream(t, small, 3)

@@ -47,9 +47,11 @@ func run(a, b uint64) (keys []uint64) {
 	return keys
 }
 
-func privateBytes(t testing.TB, b *Builder) []byte {
+func privateBytes(t testing.TB, b Adder) []byte {
 	t.Helper()
-	data, err := b.AppendPrivateState(nil)
+	data, err := b.(interface {
+		AppendPrivateState(dst []byte) ([]byte, error)
+	}).AppendPrivateState(nil)
 	require.NoError(t, err)
 	return data
 }
@@ -113,6 +115,17 @@ func TestAddKey(t *testing.T) {
 	}
 	AddKey(a, many...)
 	require.Equal(t, privateBytes(t, a), privateBytes(t, b))
+	p := small
+	p.CountShare = 0
+	for _, made := range []func() Adder{
+		func() Adder { return runningBuilder(t, p) }, func() Adder { return windowBuilder(t, p, 1) },
+		func() Adder { return cohortBuilder(t, p, 5) }, func() Adder { return frequencyBuilder(t, p, 5) },
+	} {
+		a, b := made(), made()
+		AddKey(a, "one", "two")
+		b.Add(hashing.Fingerprint(p.Seed, "one"), hashing.Fingerprint(p.Seed, "two"))
+		require.Equal(t, privateBytes(t, b), privateBytes(t, a), "%T", a)
+	}
 }
 
 func TestReleaseOnce(t *testing.T) {
