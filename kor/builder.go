@@ -180,7 +180,7 @@ func (b *Builder) Merge(other *Builder) error {
 		other = new(Builder)
 	}
 	return private.Merge(b.secret, other.secret, "kor: Merge", "Builder", func(s, o *state) error {
-		if err := sameParams(b.params, other.params); err != nil {
+		if err := fault.Differ("kor", b.params, other.params); err != nil {
 			return err
 		}
 		xor(s.table, o.table)
@@ -232,23 +232,4 @@ func xor(a, b []uint64) {
 	for i := range a {
 		a[i] ^= b[i]
 	}
-}
-
-// sameParams returns an error that wraps ErrMismatch and names the first field that differs.
-func sameParams(a, b Params) error {
-	if a == b {
-		return nil
-	}
-	for _, f := range []struct {
-		name string
-		a, b any
-	}{
-		{"Seed", a.Seed, b.Seed}, {"Cells", a.Cells, b.Cells}, {"Levels", a.Levels, b.Levels},
-		{"Epsilon", a.Epsilon, b.Epsilon}, {"CountShare", a.CountShare, b.CountShare},
-	} {
-		if f.a != f.b {
-			return fault.Mismatch("kor", f.name, f.a, f.b)
-		}
-	}
-	return nil
 }

@@ -58,7 +58,7 @@ func (r *release) matches(o *release) error {
 	if !r.valid() || !o.valid() {
 		return fault.Mismatch("kor", "Sketch", "one that was not released", "a released one")
 	}
-	return sameParams(r.params, o.params)
+	return fault.Differ("kor", r.params, o.params)
 }
 
 // XOR returns the sketch of the keys that are in an odd number of the sets: the symmetric

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -151,7 +152,7 @@ func readPrivateState(r *wire.Reader, kind byte, want Params) (table []uint64, f
 		r.Fail("another kind of state")
 		return nil, from, r.Err()
 	case p != want:
-		return nil, from, sameParams(want, p)
+		return nil, from, fault.Differ("kor", want, p)
 	case uint64(r.Remaining()) < 8*p.words():
 		r.Fail("fewer bits than the Params say")
 		return nil, from, r.Err()

@@ -132,7 +132,7 @@ func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 		other = new(StreamBuilder)
 	}
 	return private.Merge(b.secret, other.secret, "kor: Merge", "StreamBuilder", func(s, o *state) error {
-		if err := sameParams(b.params, other.params); err != nil {
+		if err := fault.Differ("kor", b.params, other.params); err != nil {
 			return err
 		}
 		or(s.table, o.table)

@@ -8,6 +8,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 )
 
@@ -45,6 +46,21 @@ func Params(pkg, field string, value any, want string) error {
 // Mismatch returns an error that wraps [ErrMismatch] and names the public field that differs.
 func Mismatch(pkg, field string, a, b any) error {
 	return fmt.Errorf("%s: %s differs, %v and %v: %w", pkg, field, a, b, ErrMismatch)
+}
+
+// Differ returns nil for equal Params, else an error that wraps [ErrMismatch] and names the first
+// field that differs.
+func Differ[P comparable](pkg string, a, b P) error {
+	if a == b {
+		return nil
+	}
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	for i := range x.NumField() {
+		if p, q := x.Field(i), y.Field(i); !p.Equal(q) {
+			return Mismatch(pkg, x.Type().Field(i).Name, p, q)
+		}
+	}
+	return Mismatch(pkg, "Params", a, b) // NaN
 }
 
 // Budget returns an error that wraps [ErrBudget] and says what was asked for and what remains. That

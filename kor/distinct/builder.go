@@ -115,7 +115,7 @@ func (b *Builder) seed() hashing.Seed { return b.params.Seed }
 func (b *Builder) Merge(other *Builder) error { return merge(b.secret, orZero(other).secret) }
 
 func (s *state) absorb(o *state) error {
-	if err := sameParams(s.params, o.params); err != nil {
+	if err := fault.Differ("distinct", s.params, o.params); err != nil {
 		return err
 	}
 	or(s.table, o.table)
@@ -162,20 +162,4 @@ func clearPadding(table []uint64, p Params) {
 	for last := p.stride() - 1; last < len(table); last += p.stride() {
 		table[last] &= p.lastWord()
 	}
-}
-
-// sameParams returns an error that wraps ErrMismatch and names the first field that differs.
-func sameParams(a, b Params) error {
-	for _, f := range []struct {
-		name string
-		a, b any
-	}{
-		{"Seed", a.Seed, b.Seed}, {"Cells", a.Cells, b.Cells}, {"Levels", a.Levels, b.Levels},
-		{"Epsilon", a.Epsilon, b.Epsilon}, {"CountShare", a.CountShare, b.CountShare}, {"Spans", a.Spans, b.Spans},
-	} {
-		if f.a != f.b {
-			return fault.Mismatch("distinct", f.name, f.a, f.b)
-		}
-	}
-	return nil
 }

@@ -128,7 +128,7 @@ func (b *CohortBuilder) Merge(other *CohortBuilder) error {
 }
 
 func (s *cohortState) absorb(o *cohortState) error {
-	if err := sameParams(s.params, o.params); err != nil {
+	if err := fault.Differ("distinct", s.params, o.params); err != nil {
 		return err
 	}
 	if s.days != o.days || s.today != o.today {

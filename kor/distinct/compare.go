@@ -207,7 +207,7 @@ func compatible(a, b *Sketch) error {
 	}
 	p := b.params
 	p.Epsilon, p.CountShare = a.params.Epsilon, a.params.CountShare
-	return sameParams(a.params, p)
+	return fault.Differ("distinct", a.params, p)
 }
 
 // flipProb returns the probability with which the bits of the release were flipped.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
@@ -26,7 +27,7 @@ func ReleasePair(a, b *Builder) (*Pair, error) {
 	err := private.Merge(a.secret, b.secret, "distinct: ReleasePair", "Builder", func(s, o *state) error {
 		law, err := s.params.classLaw()
 		if err == nil {
-			err = sameParams(s.params, o.params)
+			err = fault.Differ("distinct", s.params, o.params)
 		}
 		if err != nil {
 			return err

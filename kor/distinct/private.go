@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -71,7 +72,7 @@ func restoreState[S any, P kept[S]](b private.State[S], data []byte) error {
 		case kind != want:
 			r.Fail("another kind of state")
 		case p != params:
-			return sameParams(params, p)
+			return fault.Differ("distinct", params, p)
 		}
 		replace := P(s).read(r)
 		if err := r.Done(); err != nil {

@@ -179,7 +179,7 @@ func (b *WindowBuilder) Merge(other *WindowBuilder) error {
 }
 
 func (s *windowState) absorb(o *windowState) error {
-	switch err := sameParams(s.params, o.params); {
+	switch err := fault.Differ("distinct", s.params, o.params); {
 	case err != nil:
 		return err
 	case s.done || o.done:

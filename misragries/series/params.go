@@ -189,23 +189,6 @@ func (p Params) Guarantee() budget.Guarantee {
 	return budget.ApproxDP(p.Epsilon, p.Delta, u)
 }
 
-// sameParams returns an error that wraps ErrMismatch and names the first field that differs.
-func sameParams(a, b Params) error {
-	for _, f := range []struct {
-		name string
-		a, b any
-	}{
-		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"Spans", a.Spans, b.Spans}, {"Discovery", a.Discovery, b.Discovery},
-		{"Counters", a.Counters, b.Counters}, {"Dim", a.Dim, b.Dim}, {"MaxKnown", a.MaxKnown, b.MaxKnown}, {"Retire", a.Retire, b.Retire},
-		{"MaxElements", a.MaxElements, b.MaxElements}, {"Burst", a.Burst, b.Burst},
-	} {
-		if f.a != f.b {
-			return fault.Mismatch("series", f.name, f.a, f.b)
-		}
-	}
-	return nil
-}
-
 // sketchParams are those of the sketch of one discovery span.
 func (p Params) sketchParams(epsilon, delta float64) misragries.Params {
 	return misragries.Params{Counters: p.Counters, Epsilon: epsilon, Delta: delta, Method: misragries.KeptZeros}

@@ -107,7 +107,7 @@ func (s *state[K]) restorePrivate(data []byte, published int) error {
 		r.Fail("another kind of state")
 		return r.Err()
 	case p != s.params:
-		return sameParams(s.params, p)
+		return fault.Differ("series", s.params, p)
 	case steps < max(published, s.steps):
 		return fmt.Errorf("series: RestorePrivateState: a state after %d steps, and %d are published: %w", steps, max(published, s.steps), fault.ErrMismatch)
 	}

@@ -86,7 +86,7 @@ func (t *Timeline[K]) Append(s *Slice[K]) error {
 	if !s.valid() || t.params.Spans[0] == 0 {
 		return fmt.Errorf("series: Append: the Slice or the Timeline is a zero value: %w", fault.ErrMismatch)
 	}
-	if err := sameParams(t.params, s.params); err != nil {
+	if err := fault.Differ("series", t.params, s.params); err != nil {
 		return err
 	}
 	if t.begun {

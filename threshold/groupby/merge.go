@@ -56,7 +56,7 @@ func addTo(sums, more []int64) {
 
 // matches returns an error that wraps ErrMismatch if the two states cannot be merged.
 func (s *state[K]) matches(o *state[K]) error {
-	if err := sameParams(s.params, o.params); err != nil {
+	if err := fault.Differ("groupby", s.params, o.params); err != nil {
 		return err
 	}
 	if s.way != o.way {
@@ -73,25 +73,6 @@ func (s *state[K]) matches(o *state[K]) error {
 func (s *state[K]) sameFound(keys []K) error {
 	if !slices.Equal(s.table.keys[:s.found], keys) {
 		return fault.Mismatch("groupby", "Discovery or list", "the keys of one", "those of another")
-	}
-	return nil
-}
-
-// sameParams returns an error that wraps ErrMismatch and names the first field that differs.
-func sameParams(a, b Params) error {
-	for _, f := range []struct {
-		name string
-		a, b any
-	}{
-		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"MaxKeys", a.most, b.most},
-		{"Passes", a.Passes, b.Passes}, {"Releases", a.Releases, b.Releases},
-		{"CountShare", a.CountShare, b.CountShare}, {"FullKeys", a.FullKeys, b.FullKeys}, {"Min", a.Min, b.Min}, {"Max", a.Max, b.Max}, {"Values", a.Values, b.Values},
-		{"Levels", a.Levels, b.Levels},
-		{"Resolution", a.Resolution, b.Resolution}, {"QuantileShare", a.QuantileShare, b.QuantileShare}, {"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others}, {"Listed", a.listed, b.listed},
-	} {
-		if f.a != f.b {
-			return fault.Mismatch("groupby", f.name, f.a, f.b)
-		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package groupby
 
 import (
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -150,7 +151,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 		other = new(Rows[U, K])
 	}
 	return private.Merge(r.secretRows, other.secretRows, "groupby: Merge", "Rows", func(s, o *rows[U, K]) error {
-		if err := sameParams(s.params, o.params); err != nil {
+		if err := fault.Differ("groupby", s.params, o.params); err != nil {
 			return err
 		}
 		for q, of := range o.pairs.all {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -91,7 +92,7 @@ func (s *rows[U, K]) readState(data []byte) error {
 	case h.kind != privateRows || h.users != users.Class() || h.keys != keys.Class():
 		r.Fail("another kind of state")
 	case h.params != s.params:
-		return sameParams(s.params, h.params)
+		return fault.Differ("groupby", s.params, h.params)
 	}
 	next := newRows[U, K](s.params, s.law)
 	var key K
