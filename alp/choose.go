@@ -1,6 +1,7 @@
 package alp
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -54,9 +55,7 @@ func (p Params) normalised() Params {
 
 // withDefaults fills in what depends on nothing else.
 func (p Params) withDefaults() Params {
-	if p.Bits == 0 {
-		p.Bits = 100
-	}
+	p.Bits = cmp.Or(p.Bits, 100)
 	if p.Split == 0 && p.Structure != ColumnsOnly {
 		p.Split = p.chosenSplit()
 	}

@@ -1,6 +1,7 @@
 package elliptical
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -121,12 +122,8 @@ var shapeNames = []string{"Optimal", "Independent", "Box"}
 // resolved returns the Params with their defaults filled in and without −0.
 func (p Params) resolved() Params {
 	p.Rho, p.Epsilon, p.Delta, p.Power, p.NormBound = p.Rho+0, p.Epsilon+0, p.Delta+0, p.Power+0, p.NormBound+0
-	if p.Relation == 0 {
-		p.Relation = budget.AddRemove
-	}
-	if p.Power == 0 {
-		p.Power = 2
-	}
+	p.Relation = cmp.Or(p.Relation, budget.AddRemove)
+	p.Power = cmp.Or(p.Power, 2)
 	if p.pure() && p.Shape == Optimal && p.Weights.Len() > 0 {
 		p.Shape = Independent
 	}

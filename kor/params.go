@@ -1,6 +1,7 @@
 package kor
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -46,12 +47,8 @@ func bad(field string, value any, want string) error { return fault.Params("kor"
 
 // normal returns the Params with the defaults.
 func (p Params) normal() Params {
-	if p.Cells == 0 {
-		p.Cells = 4096
-	}
-	if p.Levels == 0 {
-		p.Levels = 24
-	}
+	p.Cells = cmp.Or(p.Cells, 4096)
+	p.Levels = cmp.Or(p.Levels, 24)
 	p.CountShare += 0 // no −0
 	return p
 }

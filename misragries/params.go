@@ -1,6 +1,7 @@
 package misragries
 
 import (
+	"cmp"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -59,9 +60,7 @@ type Params struct {
 
 // normal fills in what has a default.
 func (p Params) normal() Params {
-	if p.Counters == 0 {
-		p.Counters = defaultCounters
-	}
+	p.Counters = cmp.Or(p.Counters, defaultCounters)
 	p.Delta += 0 // no −0
 	return p
 }

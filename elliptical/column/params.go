@@ -1,6 +1,7 @@
 package column
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
@@ -98,9 +99,7 @@ func (p Params) normal() Params {
 	for _, x := range []*float64{&p.Epsilon, &p.Delta, &p.Rho, &p.Min, &p.Max, &p.Resolution, &p.TailIndex, &p.Bound} {
 		*x += 0
 	}
-	if p.Relation == 0 {
-		p.Relation = budget.AddRemove
-	}
+	p.Relation = cmp.Or(p.Relation, budget.AddRemove)
 	return p
 }
 

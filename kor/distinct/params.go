@@ -1,6 +1,7 @@
 package distinct
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -61,15 +62,9 @@ func (p Params) seeded() Params {
 
 // normal returns the Params with the defaults.
 func (p Params) normal() Params {
-	if p.Cells == 0 {
-		p.Cells = 2048
-	}
-	if p.Levels == 0 {
-		p.Levels = 24
-	}
-	if p.CountShare == 0 {
-		p.CountShare = 1
-	}
+	p.Cells = cmp.Or(p.Cells, 2048)
+	p.Levels = cmp.Or(p.Levels, 24)
+	p.CountShare = cmp.Or(p.CountShare, 1)
 	return p
 }
 

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -81,9 +82,7 @@ func (p Params) normal() Params {
 	if p.Discovery == [maxSpans]int{} {
 		p.Discovery = [maxSpans]int{1, 24, 168}
 	}
-	if p.MaxKnown == 0 {
-		p.MaxKnown = 1 << 16
-	}
+	p.MaxKnown = cmp.Or(p.MaxKnown, 1<<16)
 	return p
 }
 

@@ -1,6 +1,7 @@
 package approx
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"sync"
@@ -151,9 +152,7 @@ func (p AdviceParams) withDefaults() AdviceParams {
 	fill(&p.Moment, 2)
 	fill(&p.Failure, 0.125)
 	p.Accuracy += 0
-	if p.Runs == 0 {
-		p.Runs = 5
-	}
+	p.Runs = cmp.Or(p.Runs, 5)
 	if p.Protects == (budget.Unit{}) {
 		p.Protects = budget.L1(p.Sensitivity)
 	}

@@ -1,6 +1,7 @@
 package groupby
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -107,18 +108,14 @@ func (p Params) normal() Params {
 	if p.most == 0 && !p.listed {
 		p.most = MaxKeys
 	}
-	if p.Relation == 0 {
-		p.Relation = budget.AddRemove
-	}
+	p.Relation = cmp.Or(p.Relation, budget.AddRemove)
 	switch {
 	case p.Passes == 0 && p.Values && !p.listed:
 		p.Passes = 2
 	case p.Passes == 0:
 		p.Passes = 1
 	}
-	if p.Releases == 0 {
-		p.Releases = 1
-	}
+	p.Releases = cmp.Or(p.Releases, 1)
 	if !p.KeysOnly && !p.listed && p.CountShare == 0 {
 		p.CountShare = defaultShare
 		if p.values() && p.Levels[0] == 0 {

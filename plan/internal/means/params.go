@@ -1,6 +1,7 @@
 package means
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/enum"
@@ -205,21 +206,15 @@ func (p Params) filled() Params {
 	if p.Max == 0 && p.NonNegative {
 		p.Max = 1
 	}
-	if p.Resolution == 0 {
-		p.Resolution = p.Max * defaultResolution
-	}
+	p.Resolution = cmp.Or(p.Resolution, p.Max*defaultResolution)
 	if p.P == 0 {
 		p.P = 2
 		if p.NonNegative {
 			p.P = 1
 		}
 	}
-	if p.Relation == 0 {
-		p.Relation = budget.AddRemove
-	}
-	if p.Failure == 0 {
-		p.Failure = 0.005
-	}
+	p.Relation = cmp.Or(p.Relation, budget.AddRemove)
+	p.Failure = cmp.Or(p.Failure, 0.005)
 	return p
 }
 
@@ -230,9 +225,7 @@ func (p Params) Resolved() Params {
 	if p.Method == Plain || p.Method == TwoPass || p.NonNegative && p.Method == Thesis {
 		p.Steps.Centre = Origin
 	}
-	if p.Steps.Group == 0 {
-		p.Steps.Group = 1
-	}
+	p.Steps.Group = cmp.Or(p.Steps.Group, 1)
 	if p.Margin == 0 && p.Method != Auto && !p.choosesMargin() {
 		p.Margin = 1
 	}
