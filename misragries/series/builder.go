@@ -101,9 +101,6 @@ func (s *state[K]) index() {
 	}
 }
 
-// Params returns the parameters, with all defaults filled in.
-func (b *Builder[K]) Params() Params { return b.params }
-
 // Guarantee returns what all Slices together promise, including those of all future steps: a ledger
 // spends it once, when the series begins. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
