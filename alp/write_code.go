@@ -223,7 +223,7 @@ const (
 	guideBits = 12
 	guideMask = 1<<guideBits - 1
 	guideRest = 64 - guideBits
-	perRandom = 64 / guideBits // cells that a random word is for
+	perRandom = 64 / guideBits // cells per random word
 	randoms   = 512            // words drawn at a time
 	undecided = 1 << 15
 )

@@ -2,8 +2,8 @@ package jl
 
 import "math"
 
-// An interval of ‖z‖² = Z holds the Z from which the estimate is no further than a reach r(Z),
-// where Pr[|error| > r(Z)] ≤ miss for every vector of that length. The reach is the least of three:
+// An interval of ‖z‖² = Z consists of all Z within a reach r(Z) of the estimate, where
+// Pr[|error| > r(Z)] ≤ miss for every vector of that length. The reach is the smallest of three:
 // Chebyshev's inequality (variance.go), and two by fourth moments, for the error T + W of the
 // matrix and of the noise: moments_proof.md.
 //
@@ -39,7 +39,7 @@ func (c cumulants) rowNoise() rowNoise {
 	}
 }
 
-// noiseFourth returns the bound on E W⁴ in the place of Z: E Y = Z and E Y² ≤ (1 + t)Z².
+// noiseFourth returns the bound on E W⁴ as a polynomial in Z: E Y = Z and E Y² ≤ (1 + t)Z².
 func (s spread) noiseFourth(n disturbance) quartic {
 	m, k := n.output.rowNoise(), s.rows
 	return quartic{
@@ -78,7 +78,7 @@ func lengthFourth(k, s float64) float64 {
 	return 12/(k*k) + 48/(k*k*k) + max(0, 1-3*s/k)/(s*s*k)
 }
 
-// shares of miss are for T where W has the rest.
+// shares are the fractions of miss that T may have; W has the rest.
 var shares = [...]float64{0x1p-1, 0x1p-2, 0x1p-4, 0x1p-6, 0x1p-9, 0x1p-12}
 
 // reaches returns r(Z) without Chebyshev's inequality. It rises with Z, and r(Z)/Z falls.
@@ -145,8 +145,8 @@ func (p Params) interval(n disturbance, estimate, miss float64) (lo, hi float64)
 
 const bisections = 50
 
-// innerReach returns how far ⟨Sx + φ, Sy + ψ⟩ is from ⟨x, y⟩ but with a probability of miss, for
-// ‖x‖² ≤ xx and ‖y‖² ≤ yy.
+// innerReach returns a bound on |⟨Sx + φ, Sy + ψ⟩ − ⟨x, y⟩| that fails with probability at most
+// miss, for ‖x‖² ≤ xx and ‖y‖² ≤ yy.
 func (s spread) innerReach(a, b disturbance, xx, yy, miss float64) float64 {
 	root := math.Sqrt(xx) * math.Sqrt(yy)
 	r := math.Sqrt(s.inner(a, b, xx, yy, root, 0) / miss)

@@ -2,9 +2,9 @@ package memo
 
 import "sync"
 
-// Store is a Table of values that may be large: it keeps as many as take Most bytes together, as
-// Size says, and forgets all of them when one more does not fit. Larger ones it does not keep. Most
-// and Size are set before the first Get.
+// Store is a Table of values that may be large. It keeps values of at most Most bytes in total, as
+// measured by Size, and forgets all of them when one more does not fit. A value larger than Most is
+// not kept. Set Most and Size before the first Get.
 type Store[K comparable, V any] struct {
 	Most int
 	Size func(V) int
@@ -15,7 +15,7 @@ type Store[K comparable, V any] struct {
 }
 
 // Get returns what is kept for the key, or else what compute returns, which is kept if it fits and
-// is no error. Two callers at a time may compute the same.
+// there was no error. Two concurrent callers may compute the same value.
 func (s *Store[K, V]) Get(key K, compute func() (V, error)) (V, error) {
 	s.mutex.Lock()
 	v, ok := s.kept[key]
@@ -37,7 +37,7 @@ func (s *Store[K, V]) Get(key K, compute func() (V, error)) (V, error) {
 // the map take.
 const least = 1 << 10
 
-// keep keeps a value that fits, unless somebody else has.
+// keep keeps a value that fits, unless another goroutine has.
 func (s *Store[K, V]) keep(key K, v V, size int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -48,8 +48,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// State is private data of type S, shared by all copies. The zero State holds none, as one that was
-// taken.
+// State is private data of type S, shared by all copies. The zero State holds none, like one that
+// was taken.
 type State[S any] struct{ at *cell[S] }
 
 type cell[S any] struct {
@@ -91,7 +91,7 @@ func Leave[S any](s State[S]) {
 }
 
 // Use calls f with the data, between Enter and Leave, and does nothing if there are none (any
-// more). The compiler takes a call of a parameter for cheap, and then knows which function it is:
+// more). The compiler counts a call of a parameter as cheap, and then knows which function it is:
 // so Use and a small f are inlined, into a method of a Builder and with it into the caller's loop.
 func Use[S, A any](s State[S], f func(*S, A), arg A) {
 	c := s.at

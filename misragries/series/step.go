@@ -12,9 +12,9 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// Step closes the open step, opens the next one, and returns what is released at its end. What ends
-// with it is drawn once: a lost Slice cannot be had again, and must not be made again from an older
-// state of the Builder. So write the Slice and [Builder.AppendPrivateState] in one atomic record,
+// Step closes the open step, opens the next one, and returns what is released at its end. Its noise
+// is drawn once: a lost Slice cannot be recovered, and must not be drawn again from an older state
+// of the Builder. So write the Slice and [Builder.AppendPrivateState] in one atomic record,
 // then publish the Slice: see the documentation of the package.
 //
 // The error wraps [ErrReleased] for the zero Builder, and after 2³¹ − 1 steps.
@@ -89,9 +89,9 @@ func (s *state[K]) closeDiscovery(r *Slice[K]) (fresh []member[K], err error) {
 	return fresh, nil
 }
 
-// closeExact publishes a node of exact discovery. Keys that are known by now, but were not in all
-// of the node, have their count published without a threshold; others where it is reached. (That of
-// a known key is at least 1: it was found in a shorter node inside this one, by an element.)
+// closeExact publishes a node of exact discovery. Keys that became known during the node are
+// published without a threshold, other keys where their noisy count reaches it. (The count of a key
+// that became known is at least 1: an element showed it in a shorter node inside this one.)
 func (s *state[K]) closeExact(r *Slice[K], j int, fresh []member[K]) []member[K] {
 	span := used(&s.params.Discovery)[j]
 	shown := []counted[K]{}
@@ -127,11 +127,11 @@ func (s *state[K]) closeExact(r *Slice[K], j int, fresh []member[K]) []member[K]
 func (s *state[K]) closeSketch(r *Slice[K], j int, fresh []member[K]) ([]member[K], error) {
 	next, err := misragries.New[K](s.law.sketch)
 	if err != nil {
-		return nil, err // none: calibrate has asked
+		return nil, err // unreachable: calibrate has checked
 	}
 	h, err := s.draw.sketch(j, s.sketches[j])
 	if err != nil {
-		return nil, err // none: each sketch is released once
+		return nil, err // unreachable: each sketch is released once
 	}
 	s.sketches[j] = next
 	found := make(map[K]bool, len(fresh))
@@ -148,7 +148,7 @@ func (s *state[K]) closeSketch(r *Slice[K], j int, fresh []member[K]) ([]member[
 }
 
 // replace computes the known keys of the next step from those of this one and the fresh ones. It
-// uses only what is published. A key that goes loses its open counts.
+// uses only what is published. A key that is dropped loses its open counts.
 func (s *state[K]) replace(r *Slice[K], fresh []member[K]) {
 	changed := len(fresh) > 0
 	if len(r.values) == len(used(&s.params.Spans)) && s.params.Dim == 0 {

@@ -88,8 +88,8 @@ func (l *Ledger) bySums(whole Guarantee) bool {
 
 // hopes reports whether the accountant can be expected to allow g, in microseconds where the law of
 // what was spent is known. For one release by ε it convolves the law of what was spent with ±ε
-// without any lattice. The lattice makes the answer larger by up to .1 %, so that a refusal here is
-// one there apart from rounding.
+// without any lattice. The lattice only makes the answer larger, by up to .1 %: what is refused
+// here would be refused there, apart from rounding.
 func (l *Ledger) hopes(before state, g Guarantee) bool {
 	whole := l.after(before, g)
 	bounds := whole.pair.bounds()
@@ -113,7 +113,7 @@ func (l *Ledger) hopes(before state, g Guarantee) bool {
 	return delta <= bounds.fraction(l.delta)
 }
 
-// greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, where g(0)
+// greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, if g(0)
 // is.
 func (l *Ledger) greatest(before []state, end float64, g func(float64) Guarantee, n int) float64 {
 	least := end

@@ -15,14 +15,15 @@ type book struct {
 	known   []Guarantee // of the entries, each once
 	index   map[Guarantee]int
 	names   map[string]int // of entries with a name
-	// From the whole, "", and from each part; and that for a unit replaced within it.
+	// By part, "" for the whole: what was spent, and what that costs a unit that is
+	// replaced within the part.
 	spent map[string][2]exact
 	quota quota
 
 	laws lawCache
 }
 
-// entry is releases with one guarantee, one after the other, or one release with a name.
+// entry is a run of releases with one guarantee, or one release with a name.
 type entry struct {
 	part, name string
 	of         int // index in known
@@ -79,8 +80,8 @@ func (b *book) releases() (n int) {
 	return n
 }
 
-// exact are the sums of a Guarantee in the order of its encoding, 0 where nil, without any
-// rounding; and the laws of the releases. Nobody changes the numbers.
+// exact holds the sums of a Guarantee in the order of its encoding, 0 where nil, without any
+// rounding, and the laws of the releases. The numbers are never changed in place.
 type exact struct {
 	sums     [allSums]*big.Float
 	kinds    kinds
