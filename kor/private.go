@@ -32,40 +32,14 @@ const memberSize = 8 + 4 // bytes of a key of a Builder that counts
 // The Builder stays as it is. Every release of the state, here or where it was restored, spends ε
 // again: two cost 2ε. The error wraps [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return dst, private.Missing(b.secret, "kor: AppendPrivateState: the Builder")
-	}
-	defer private.Leave(b.secret)
-	dst = appendPrivateState(dst, privateBuilder, s)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(s.members)))
-	for _, key := range slices.Sorted(maps.Keys(s.members)) {
-		dst = binary.LittleEndian.AppendUint64(dst, key)
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.members[key]))
-	}
-	return dst, nil
+	return appendState(b.secret, privateBuilder, "Builder", dst)
 }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
 // gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
 // [ErrFormat]; the Builder is then unchanged.
 func (b *Builder) RestorePrivateState(data []byte) error {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return private.Missing(b.secret, "kor: RestorePrivateState: the Builder")
-	}
-	defer private.Leave(b.secret)
-	r := wire.NewReader("kor", data)
-	table, from, err := readPrivateState(r, privateBuilder, s.params)
-	if err != nil {
-		return err
-	}
-	set := readMembers(r, s.params)
-	if err := r.Done(); err != nil {
-		return err
-	}
-	s.table, s.origin, s.members = table, from, set
-	return nil
+	return restoreState(b.secret, privateBuilder, "Builder", data)
 }
 
 // readMembers reads the keys of a Builder that counts, in ascending order; nil for one that does
@@ -97,32 +71,13 @@ func readMembers(r *wire.Reader, p Params) members {
 // AppendPrivateState appends all that the StreamBuilder holds to dst. WHAT IT APPENDS IS PRIVATE
 // DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
 func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return dst, private.Missing(b.secret, "kor: AppendPrivateState: the StreamBuilder")
-	}
-	defer private.Leave(b.secret)
-	return appendPrivateState(dst, privateStream, s), nil
+	return appendState(b.secret, privateStream, "StreamBuilder", dst)
 }
 
 // RestorePrivateState replaces what the StreamBuilder holds by a state that
 // [StreamBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
 func (b *StreamBuilder) RestorePrivateState(data []byte) error {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return private.Missing(b.secret, "kor: RestorePrivateState: the StreamBuilder")
-	}
-	defer private.Leave(b.secret)
-	r := wire.NewReader("kor", data)
-	table, from, err := readPrivateState(r, privateStream, s.params)
-	if err != nil {
-		return err
-	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	s.table, s.origin = table, from
-	return nil
+	return restoreState(b.secret, privateStream, "StreamBuilder", data)
 }
 
 // privateFields are what both states begin with, after the header: the kind of state, the Params
@@ -131,16 +86,46 @@ func privateFields(kind *byte, p *Params, from *origin) []wire.Field {
 	return append(append([]wire.Field{wire.Byte(kind)}, p.fields()...), wire.Bytes(from[:]))
 }
 
-// appendPrivateState appends the header, the fields and the table.
-func appendPrivateState(dst []byte, kind byte, s *state) []byte {
-	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
-	dst = wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin))
-	return appendWords(dst, s.table)
+// appendState appends the header, the fields and the table, and the keys of a Builder.
+func appendState(b secret, kind byte, name string, dst []byte) ([]byte, error) {
+	return private.Append(b, dst, "kor: AppendPrivateState: the "+name, func(s *state, dst []byte) []byte {
+		dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
+		dst = appendWords(wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin)), s.table)
+		if kind == privateStream {
+			return dst
+		}
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(len(s.members)))
+		for _, key := range slices.Sorted(maps.Keys(s.members)) {
+			dst = binary.LittleEndian.AppendUint64(dst, key)
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(s.members[key]))
+		}
+		return dst
+	})
 }
 
-// readPrivateState is its inverse and returns the table and the origin. The Params must be those of
+// restoreState is its inverse.
+func restoreState(b secret, kind byte, name string, data []byte) error {
+	return private.Restore(b, data, "kor: RestorePrivateState: the "+name, func(s *state, data []byte) error {
+		r := wire.NewReader("kor", data)
+		table, from, err := readHead(r, kind, s.params)
+		if err != nil {
+			return err
+		}
+		set := s.members
+		if kind == privateBuilder {
+			set = readMembers(r, s.params)
+		}
+		if err := r.Done(); err != nil {
+			return err
+		}
+		s.table, s.origin, s.members = table, from, set
+		return nil
+	})
+}
+
+// readHead reads all but the keys, and returns the table and the origin. The Params must be those of
 // the receiver.
-func readPrivateState(r *wire.Reader, kind byte, want Params) (table []uint64, from origin, err error) {
+func readHead(r *wire.Reader, kind byte, want Params) (table []uint64, from origin, err error) {
 	r.Header(wire.KindPrivate, privateVersion)
 	var is byte
 	var p Params
