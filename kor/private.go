@@ -123,8 +123,8 @@ func restoreState(b secret, kind byte, name string, data []byte) error {
 	})
 }
 
-// readHead reads all but the keys, and returns the table and the origin. The Params must be those of
-// the receiver.
+// readHead reads all but the keys, and returns the table and the origin. The Params must be those
+// of the receiver.
 func readHead(r *wire.Reader, kind byte, want Params) (table []uint64, from origin, err error) {
 	r.Header(wire.KindPrivate, privateVersion)
 	var is byte
