@@ -9,9 +9,11 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dpsketch/dpsketch/alp"
 	"github.com/dpsketch/dpsketch/arete"
@@ -1285,6 +1287,36 @@ func BenchmarkGroupBy(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/row")
 		})
 	}
+	// Three percentiles of 3000 keys, from ten rows of each of a million users.
+	b.Run("op=percentiles/users=1e6", func(b *testing.B) {
+		rng := rand.New(rand.NewPCG(3, 7))
+		const users = 1_000_000
+		keys, values := make([]uint64, 10*users), make([]float64, 10*users)
+		for i := range keys {
+			keys[i], values[i] = uint64(3000*rng.Float64()*rng.Float64()), 100*rng.ExpFloat64()
+		}
+		q := p
+		q.Levels = [8]float64{.5, .9, .99}
+		var before, after runtime.MemStats
+		var release time.Duration
+		for b.Loop() {
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			builder := builder(q)
+			for i := 0; i < len(keys); i += 10 {
+				builder.AddUserValues(keys[i:i+10], values[i:i+10])
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			start := time.Now()
+			if _, err := builder.Release(); err != nil {
+				b.Fatal(err)
+			}
+			release += time.Since(start)
+		}
+		b.ReportMetric(release.Seconds()/float64(b.N), "s/release")
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "MB-held")
+	})
 	// The whole way of a million new keys, sized and not; one key a user, and ten.
 	for _, c := range []struct {
 		sized bool
