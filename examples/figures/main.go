@@ -57,6 +57,7 @@ var figures = []figure{
 	{"arete-6", densities(6), always(4)},
 	{"arete-8", densities(8), always(4)},
 	{"arete-error", divisible, always(38)},
+	{"column-range", columnRange, always(8)},
 	{"plan-dimensions", planDimensions, func(e effort) int { return 3 * len(e.dimensions()) * e.means }},
 	{"plan-skew", planSkew, func(e effort) int { return 15 * e.means }},
 	{"plan-skewed", planSkewed, func(e effort) int { return 3 * len(e.dimensions()) * e.means }},
