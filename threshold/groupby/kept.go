@@ -1,6 +1,10 @@
 package groupby
 
-import "github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
+import (
+	"slices"
+
+	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
+)
 
 // This file makes two passes within one Release: over the keys that each user gave, which the
 // Builder keeps as numbers of its table.
@@ -93,18 +97,15 @@ func (s *state[K]) pick(found []bool) {
 	s.at = s.choose()
 }
 
-// shown sets s.numbers, s.sums and s.picks to a user's shown keys and what is kept of their values,
-// except those whose range is to be learned.
+// shown sets s.numbers and s.sums to a user's shown keys and what is kept of their values, except
+// for those whose range is to be learned and those that quantiles are of.
 func (s *state[K]) shown(found []bool, from, to int) []uint32 {
-	s.numbers, s.sums, s.picks = s.numbers[:0], s.sums[:0], s.picks[:0]
+	s.numbers, s.sums = s.numbers[:0], s.sums[:0]
 	for j := from; j < to; j++ {
 		if i := s.users.keys[j]; found[i] {
 			s.numbers = append(s.numbers, i)
 			if s.params.columns() == 1 {
 				s.sums = append(s.sums, s.users.sums[j])
-			}
-			if s.spots != nil {
-				s.picks = append(s.picks, s.users.picks[j])
 			}
 		}
 	}
@@ -121,8 +122,50 @@ func (s *state[K]) count(found []bool, from, to int) {
 	}
 	if l > 0 && !s.params.KeysOnly {
 		s.giveAll(shown, s.sums, cell{count: s.params.counts(l, s.clip().full)}, nil)
-		s.spread(shown, s.picks, l)
 	}
+}
+
+// keptSpots returns the weights of the users' values in order, of the keys that are shown: place is
+// the rank of each plus 1, or 0, and there are so many. Each key's are sorted by themselves.
+func (s *state[K]) keptSpots(place []uint32, shown int) (all []spot) {
+	const bits = 11 // of a weight
+	each := func(visit func(place uint32, value uint64)) {
+		for from, to := range s.users.all {
+			l := 0
+			for _, i := range s.users.keys[from:to] {
+				l += int(min(place[i], 1))
+			}
+			x := s.params.spreadWeight(l)
+			for j := from; j < to && x > 0; j++ {
+				if at, pick := place[s.users.keys[j]], s.users.picks[j]; at > 0 && pick != 0 {
+					visit(at, uint64(uint32(pick))<<bits|uint64(x))
+				}
+			}
+		}
+	}
+	ends := make([]int, shown+1)
+	each(func(place uint32, _ uint64) { ends[place]++ })
+	for i := range shown {
+		ends[i+1] += ends[i]
+	}
+	values, next := make([]uint64, ends[shown]), slices.Clone(ends)
+	each(func(place uint32, value uint64) {
+		values[next[place-1]] = value
+		next[place-1]++
+	})
+	for i := range shown {
+		of := values[ends[i]:ends[i+1]]
+		slices.Sort(of)
+		for _, value := range of {
+			at, x := uint64(i+1)<<32|value>>bits, int64(value&(1<<bits-1))
+			if n := len(all); n > 0 && all[n-1].at == at {
+				all[n-1].weight = sum(all[n-1].weight, x)
+			} else {
+				all = append(all, spot{at, x})
+			}
+		}
+	}
+	return all
 }
 
 // learn releases the values of the shown groups, whose numbers in the table are given, by a range

@@ -447,3 +447,40 @@ func TestNoQuantileFarOutside(t *testing.T) {
 		require.LessOrEqual(t, unknown, c.unknown)
 	}
 }
+
+// What kept users weigh is what they weigh where each is added by himself, of the keys that are
+// shown: with one key and many, with and without values, and of none.
+func TestKeptSpots(t *testing.T) {
+	p := percentiles
+	p.Passes = 2
+	rng := rand.New(rand.NewPCG(7, 3))
+	s := held(builder[int](t, p))
+	place := make([]uint32, 40) // every third key is hidden
+	for i := range place {
+		if i%3 > 0 {
+			place[i] = uint32(i - i/3)
+		}
+	}
+	require.Empty(t, s.keptSpots(place, 26))
+	for range 300 {
+		for _, key := range rng.Perm(40)[:1+rng.IntN(30)] {
+			s.users.keys = append(s.users.keys, uint32(key))
+			s.users.picks = append(s.users.picks, 1<<pickBits|rng.Int64N(5))
+			if rng.IntN(4) == 0 {
+				s.users.picks[len(s.users.picks)-1] = 0
+			}
+		}
+		s.users.ends = append(s.users.ends, len(s.users.keys))
+	}
+	for from, to := range s.users.all {
+		var numbers []uint32
+		var picks []int64
+		for j := from; j < to; j++ {
+			if at := place[s.users.keys[j]]; at > 0 {
+				numbers, picks = append(numbers, at), append(picks, s.users.picks[j])
+			}
+		}
+		s.spread(numbers, picks, len(numbers))
+	}
+	require.Equal(t, s.spots.sorted(func(n uint32) (uint32, bool) { return n, true }), s.keptSpots(place, 26))
+}

@@ -119,7 +119,12 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 	for i, n := range numbers {
 		place[n] = uint32(i + 1)
 	}
-	all := s.spots.sorted(func(n uint32) (uint32, bool) { return place[n], place[n] > 0 })
+	var all []spot
+	if s.way == keeping {
+		all = s.keptSpots(place, len(groups))
+	} else {
+		all = s.spots.sorted(func(n uint32) (uint32, bool) { return place[n], place[n] > 0 })
+	}
 	noise := s.noise(s.law.spread.weigh)
 	var of quantile.Spread
 	var cells []quantile.Cell

@@ -46,7 +46,7 @@ func (p *Params) levels() []float64 {
 // l·x ≤ C² without δ.
 func (p *Params) spreadWeight(l int) int64 {
 	switch {
-	case l > spreadMost:
+	case l == 0 || l > spreadMost:
 		return 0
 	case p.pure():
 		return min(spreadUnit, spreadFull*spreadUnit/int64(l))

@@ -69,6 +69,7 @@ var groupbyMutations = []mutation{
 	{"weights between cuts without noise", "threshold/groupby/spots.go", "before-last+noise()", "before-last+0*noise()"},
 	{"the last weight without noise", "threshold/groupby/spots.go", "-last+noise())\n\t}\n}", "-last+0*noise())\n\t}\n}"},
 	{"intervals of quantiles without their noise", "threshold/groupby/spread.go", "return s.weigh*normalTail(alpha)", "return 0*s.weigh*normalTail(alpha)"},
+	{"kept users of many keys weigh 1 in each", "threshold/groupby/kept.go", "x := s.params.spreadWeight(l)", "x := s.params.spreadWeight(min(l, 1))"},
 	{"all values of a user count", "threshold/groupby/spots.go", "func larger(a, b int64) int64 { return max(a, b) }", "func larger(a, b int64) int64 { return min(a, b) + max(a, b) }"},
 	{"the first value of a user counts", "threshold/groupby/spots.go", "int64(1+uint64N(1<<31-1))<<pickBits", "int64(1+0*uint64N(1<<31-1))<<pickBits"},
 	{"quantile: κ doubled", "internal/quantile/spread.go", "c.Loss / 2 * round.Down", "c.Loss * round.Down"},
