@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical/column"
 )
 
-// columnRange draws the error of the mean of latencies at ε = 1 for a Max that is too large, up to a
-// million times, and for a range that is learned.
+// columnRange draws the error of the mean of latencies at ε = 1 for a Max that is too large, up to
+// a million times, and for a range that is learned.
 func columnRange(e effort, step func()) (*picture, error) {
 	const n = 10_000
 	rng := generator(1)

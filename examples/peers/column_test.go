@@ -72,9 +72,9 @@ func aggregated(a aggregation, err error, values []float64) (float64, error) {
 
 // The errors of mean and variance at ε = 1 beside Google's BoundedMean and BoundedVariance: 0.71
 // and 0.43 to 0.58 of them, the most for the variance of rare events, and with δ = 1e-6 and its
-// Gaussian noise 0.77 and 0.65 at most. The ratio of the roots of so
-// many mean squares has a relative standard error of 0.7 % for means, of 1.2 % for that variance
-// and of 1.7 % at most, so that it is above what is tested with probability below 1e-12.
+// Gaussian noise 0.77 and 0.65 at most. The ratio of the roots of so many mean squares has a
+// relative standard error of 0.7 % for means, of 1.2 % for that variance and of 1.7 % at most, so
+// that it is above what is tested with probability below 1e-12.
 func TestColumnMeans(t *testing.T) {
 	if !*long {
 		t.Skip("needs -long")
