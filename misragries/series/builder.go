@@ -142,7 +142,8 @@ func (b *Builder[K]) AddN(key K, n int) {
 // MaxElements all elements count. With Dim, keys outside of Dim take no token.
 //
 // The user's name is private, and is forgotten some time after the tokens are complete again. A
-// user must always have the same name: a person with two names is two users.
+// user must always have the same name: a person with two names is two users, and all elements under
+// the empty name are those of one user.
 func (b *Builder[K]) AddFor(user string, keys []K) (counted int) {
 	s := private.Enter(b.secret)
 	if s == nil {

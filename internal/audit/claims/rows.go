@@ -193,7 +193,7 @@ var rows = []row{
 		edits: "jl: the fourth moment without collisions of two heavy coordinates; fourth moments with 4-wise independence",
 	},
 	{
-		claim: "So many rows, entries a column and so much independence keep a length within 1 ± β except with probability p", about: "jl.Params.Fit",
+		claim: "With the Rows, Sparsity and Independence of Fit a length stays within 1 ± β, except with probability p", about: "jl.Params.Fit",
 		theorem: "own: moments of an SJLT by those of χ² with a binomial number of degrees, for 2ℓ-wise independence", proof: "jl/tails_proof.md",
 		code: "jl.Params.leastTail jl.moments.collisions jl.Params.polynomial", exact: "jl.TestMomentsOfTinyMatrices jl.TestFitIsProved jl.TestIndependence", audit: "jl.TestFailuresOfFit",
 		edits: "jl: hash functions of less independence than was asked for; a tail without the collisions of two columns",
