@@ -108,7 +108,7 @@ func (r *Rows[U, K]) Add(user U, key K) {
 // up their data instead, and Release returns an error that says so.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if !r.params.valued() {
-		private.Poison(r.secretRows, "were given values, and their Params have no Min and Max, no Values and no Levels")
+		private.Poison(r.secretRows, "was given values, and their Params have no Min and Max, no Values and no Levels")
 		return
 	}
 	if s := private.Enter(r.secretRows); s != nil {
@@ -150,7 +150,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	if other == nil {
 		other = new(Rows[U, K])
 	}
-	return private.Merge(r.secretRows, other.secretRows, "groupby: Merge", "Rows", func(s, o *rows[U, K]) error {
+	return private.Merge(r.secretRows, other.secretRows, "groupby: Merge", "Rows value", func(s, o *rows[U, K]) error {
 		if err := fault.Differ("groupby", s.params, o.params); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (r *Rows[U, K]) Released() bool { return private.Released(r.secretRows) }
 // Release spends the budget and returns the private groups. The Rows give up their data; a second
 // Release returns an error that wraps [ErrReleased].
 func (r *Rows[U, K]) Release() (*Groups[K], error) {
-	s, err := private.Take(r.secretRows, "groupby: Release: the Rows")
+	s, err := private.Take(r.secretRows, "groupby: Release: the Rows value")
 	if err != nil {
 		return nil, err
 	}
