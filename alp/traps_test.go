@@ -8,6 +8,7 @@ import (
 	"testing/cryptotest"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
@@ -85,6 +86,34 @@ func TestPlanWithinATenth(t *testing.T) {
 		t.Logf("%v at %v: %.3f, %.3f planned; zeros %.3f, %.3f planned", c.p.Epsilon, c.value, entries.mean(), plan.Error, zeros.mean(), plan.Zero)
 		require.InEpsilon(t, entries.mean(), plan.Error, 0.1)
 		require.InEpsilon(t, zeros.mean(), plan.Zero, 0.1)
+	}
+}
+
+// What a Plan reads: blocks are filled by Poisson's law, of mean 1 and variance 1/mean; and a value
+// between the middles of two bins is in both, so that its point is that of the axis.
+func TestWhatAPlanReads(t *testing.T) {
+	g := geometry{blocks: 1000}
+	for _, mean := range []int{4, 30} {
+		loads := g.loads(1000 * mean)
+		require.Len(t, loads, mostLoads)
+		variance := 0.0
+		for _, load := range loads {
+			variance += (load - 1) * (load - 1) / mostLoads
+		}
+		require.InEpsilon(t, 1, floats.Sum(loads)/mostLoads, 1e-9)
+		require.InEpsilon(t, 1/float64(mean), variance, 0.1)
+	}
+	s, err := Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1000}.shape()
+	require.NoError(t, err)
+	bins := newBins(&s.code, s.half, s.reach())
+	require.False(t, bins.exact())
+	wide := float64(bins.width) / float64(bins.count)
+	for v := 1.0; v < float64(s.turn); v += float64(s.turn) / 999 {
+		at := float64(s.point(int64(math.Ceil(v))))
+		b, next := bins.around(&s, v)
+		if at > wide/2 && at < (float64(bins.used)-0.5)*wide {
+			require.InDelta(t, at, (float64(b)+next+0.5)*wide, 1e-6)
+		}
 	}
 }
 

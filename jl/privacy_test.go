@@ -394,6 +394,9 @@ func TestRowsOfData(t *testing.T) {
 	b, err := New(p)
 	require.NoError(t, err)
 	require.Equal(t, budget.PureDP(4, budget.Row(budget.AddRemove)), b.Guarantee())
+	law := peek(b).law
+	before, after := p.rounding(Staircase)
+	require.GreaterOrEqual(t, law.scale, p.sensitivity()/law.step+before+after, "a step of the staircase has room for what is rounded")
 	s, err := b.Release()
 	require.NoError(t, err)
 	require.Equal(t, Staircase, s.Params().Noise)
