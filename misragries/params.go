@@ -2,6 +2,7 @@ package misragries
 
 import (
 	"cmp"
+
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/wire"

@@ -110,3 +110,29 @@ func deadIn(block comment.Block) (dead []string) {
 	}
 	return dead
 }
+
+// TestPages follows the links from each page of the repository to its other files. A picture that
+// is here but left out of the repository is found where it is cloned.
+func TestPages(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	pages, links := 0, 0
+	require.NoError(t, filepath.WalkDir(root(t), func(path string, entry os.DirEntry, err error) error {
+		// templates of issues are shown at another address
+		if err != nil || filepath.Ext(path) != ".md" || strings.Contains(path, "ISSUE_TEMPLATE") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		pages++
+		for _, at := range link.FindAllStringSubmatch(string(text), -1) {
+			links++
+			_, err := os.Stat(filepath.Join(filepath.Dir(path), at[1]))
+			require.NoError(t, err, "%s: %s", path, at[1])
+		}
+		return nil
+	}))
+	require.Greater(t, pages, 20)
+	require.Greater(t, links, 50)
+}
