@@ -79,7 +79,7 @@ var lossMutations = []mutation{
 	{"the whole does not count in a part", "noise/budget/part.go", "add(state{whole.join(spent[0]), true, false})\n\t}\n\tparts", "add(state{spent[0], true, false})\n\t}\n\tparts"},
 	{"the whole looks at one part", "noise/budget/part.go", "add(state{exact: whole.join(s[0])})\n", "if len(list) == 0 {\n\t\t\t\tadd(state{exact: whole.join(s[0])})\n\t\t\t}\n"},
 	{"parts of users who are in many", "noise/budget/part.go", "element, own, key, row)", "element, own, key, row, user)"},
-	{"samples of a unit that moves by one direction", "noise/budget/part.go", "|| part && sampled && l.unit.relation == Replace {", "{"},
+	{"samples of a unit that moves by one direction", "noise/budget/part.go", "|| part && sampled && l.unit.relation == Replace {", "|| part && sampled && false {"},
 	{"a journal forgets parts", "noise/budget/journal.go", "what = \"part \" + e.part", "_ = e.part"},
 	{"a compacted journal forgets the last record", "noise/budget/journal.go", "short := &journal{next: j.next - 1}", "short := &journal{next: j.next - 2}"},
 	{"spends on where the journal may be the old one", "noise/budget/journal.go", "case errors.Is(err, errReplaced):\n\t\tj.broken = err\n", "case errors.Is(err, errReplaced):\n"},
