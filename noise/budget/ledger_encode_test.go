@@ -183,3 +183,19 @@ func useLedger(t *testing.T, data []byte) {
 		}
 	}
 }
+
+// Releases alike that follow each other have one record, which counts as all of them where it is
+// read.
+func TestReleasesAlike(t *testing.T) {
+	l, err := NewLedger(1, 0, one)
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, l.Spend(PureDP(0.25, one)))
+	}
+	data, err := l.MarshalBinary()
+	require.NoError(t, err)
+	back := dptest.Decoded[Ledger](t, data)
+	require.Len(t, back.entries, 1)
+	require.InDelta(t, 0.75, back.Epsilon(), 1e-12)
+	require.ErrorIs(t, back.Spend(PureDP(0.26, one)), ErrBudget)
+}

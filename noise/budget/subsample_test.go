@@ -357,3 +357,12 @@ func TestDiscreteGaussianOfASample(t *testing.T) {
 	_, err := ZCDP(1, Row(AddRemove)).Subsampled(0.1)
 	require.ErrorIs(t, err, ErrParams)
 }
+
+// A sample of releases with keys is taken for (ε, δ)-DP, also where the others have one law.
+func TestSampleOfKeys(t *testing.T) {
+	s, err := compose(t, withKeys(one), Laplace(1, one)).Subsampled(0.1)
+	require.NoError(t, err)
+	want, err := ApproxDP(2, 1e-9, one).Subsampled(0.1)
+	require.NoError(t, err)
+	require.InEpsilon(t, want.EpsilonAt(1e-9), s.EpsilonAt(1e-9), 1e-6)
+}

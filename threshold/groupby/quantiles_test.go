@@ -484,3 +484,33 @@ func TestKeptSpots(t *testing.T) {
 	}
 	require.Equal(t, s.spots.sorted(func(n uint32) (uint32, bool) { return n, true }), s.keptSpots(place, 26))
 }
+
+// The weights between the edges have the noise that they are planned with, in keys that nobody has,
+// and what the quantiles of a list have of ε the counts do not have.
+func TestNoiseOfWeights(t *testing.T) {
+	const n = 500
+	p := Params{Epsilon: 1, Delta: 1e-6, Max: 100, Levels: [8]float64{0.5}}
+	keys := make([]int, n)
+	for i := range keys {
+		keys[i] = i
+	}
+	b := listed(t, p, keys...)
+	sd := held(b).law.spread.weigh
+	g, err := b.Release()
+	require.NoError(t, err)
+	dptest.Alarm(t, 2e-12) // Chernoff: exp(−n/2·(x − ln(1 + x))) at x = .55
+	for _, last := range []bool{false, true} {
+		squares := 0.0
+		for _, group := range g.groups {
+			x := float64(group.weights[0])
+			if last {
+				x = float64(group.weights[len(group.weights)-1])
+			}
+			squares += x * x
+		}
+		require.InEpsilon(t, n*sd*sd, squares, 0.55)
+	}
+	without := p
+	without.Levels = [8]float64{}
+	require.InEpsilon(t, math.Sqrt(1/(1-p.ofList(n).normal().QuantileShare)), planned(p.ofList(n)).StdDev/planned(without.ofList(n)).StdDev, 0.02)
+}
