@@ -69,7 +69,7 @@ func ExampleLedger_Split() {
 	if err != nil {
 		panic(err)
 	}
-	for month := 1; ledger.Accepts(monthly); month++ {
+	for month := 1; month <= 12; month++ {
 		if err := ledger.Spend(monthly); err != nil {
 			panic(err)
 		}
@@ -77,13 +77,13 @@ func ExampleLedger_Split() {
 			fmt.Printf("after %d months: ε = %.2f\n", month, ledger.Epsilon())
 		}
 	}
-	fmt.Println(ledger.Err(), ledger.Records(), ledger.Spent().Equal(monthly.Times(12)), ledger.Unit())
+	fmt.Println(ledger.Accepts(monthly), ledger.Err(), ledger.Records(), ledger.Spent().Equal(monthly.Times(12)), ledger.Unit())
 	epsilon, delta := ledger.Budget()
 	fmt.Printf("of %g at δ = %g; Gaussian noise of σ = %.1f each time\n", epsilon, delta, 1/monthly.Mu())
 	// Output:
 	// after 6 months: ε = 0.69
 	// after 12 months: ε = 1.00
-	// <nil> 0 true one row, added or removed
+	// false <nil> 0 true one row, added or removed
 	// of 1 at δ = 1e-06; Gaussian noise of σ = 14.6 each time
 }
 
@@ -99,7 +99,7 @@ func ExampleMuRule() {
 		if !ledger.Accepts(small) { // SumRule takes no releases by μ
 			small = budget.Laplace(0.01, unit)
 		}
-		for ledger.Spend(small) == nil {
+		for n < 1000 && ledger.Spend(small) == nil {
 			n++
 		}
 		fmt.Printf("%v: %d\n", rule, n)
