@@ -26,7 +26,7 @@ var rows = []row{
 	{
 		claim: "A sum of trimmed sketches is private with noise that does not grow with their number, and what each lost is told for nothing",
 		about: "misragries.Sum.Release misragries.Sum.Guarantee", theorem: "own: Theorem 2′, a private shift by the mean of the smallest counters, capped",
-		proof: "misragries/internal/law/trimmed_proof.md", code: "misragries.releaseRounded misragries/internal/law.Trimmed misragries/internal/law.Law.TrimmedDelta misragries/internal/sketch.Sketch.Trimmed",
+		proof: "misragries/internal/law/trimmed_proof.md", code: "misragries.releaseRounded misragries/internal/law.Trimmed misragries/internal/law.Law.TrimmedDelta misragries/internal/sketch.Sketch.Trimmed misragries/internal/sketch.smallest",
 		exact: "misragries/internal/law.TestTrimmedIsPrivateExactly misragries/internal/law.TestTrimmedTable misragries/internal/sketch.TestTrimmedSensitivity",
 		audit: "misragries.TestAuditPaths", edits: "misragries: the private shift left out; the cap of a trimmed sketch without noise; W of given counters told",
 	},
@@ -55,14 +55,14 @@ var rows = []row{
 		claim:   "Intervals and bounds of counts hold at their confidence, and a plan tells what a key needs",
 		about:   "misragries.Histogram.Interval misragries.Histogram.DetectionLimit misragries.Histogram.HeavyHitters misragries.Histogram.Lower misragries.Combined.Interval misragries.Params.Plan",
 		theorem: "Lebeda and Tětek, Theorem 14, with the exact law of the noise; W: own", proof: "misragries/bounds.go",
-		code:  "misragries.Histogram.upper misragries.calibration.below misragries.calibration.needs",
+		code:  "misragries.Histogram.upper misragries.calibration.below misragries.calibration.needs misragries/internal/sketch.Sketch.Trimmed",
 		exact: "misragries.TestReadingsHaveTheirNoise misragries.TestHidden95 misragries/internal/sketch.TestTrimmedEnclosesCounts", audit: "misragries.TestPromisesHoldAtTheirConfidence misragries.TestEveryPathKeepsItsPromises",
 		edits: "misragries: an upper end without what is lost; W left out of the upper end; the noise of private shifts not told",
 	},
 	{
 		claim: "Histograms read together are as private as the least private one where no element or user is in two streams",
 		about: "misragries.Combined.Guarantee", theorem: "composition; disjoint streams: one element, added or removed, changes one of them",
-		proof: "misragries/combine.go", code: "misragries.Combined.Guarantee", exact: "misragries.TestCombine misragries.TestCombinedUnits",
+		proof: "misragries/combine.go", code: "misragries.Combined.Guarantee noise/budget.Compose", exact: "misragries.TestCombine misragries.TestCombinedUnits",
 		audit: "noise/budget.TestComposeNeverBelowRandomizedResponse", edits: "misragries: disjoint streams promised as the first",
 	},
 	{
@@ -149,7 +149,7 @@ var rows = []row{
 		claim:   "Quantiles by key, beside the keys and the counts, are paid for by their share of the budget, for a user with any number of keys",
 		about:   "threshold/groupby.Builder.Release threshold/groupby.Rows.Release",
 		theorem: "own: one exact exponential draw for each level and key, cells spread evenly over places; k steps of bounded range are at most Gaussian noise",
-		proof:   "internal/quantile/spread_proof.md", code: "internal/quantile.Spread.Draw internal/quantile.StepEpsilon threshold/groupby.Params.spreads threshold/groupby.Params.spreadWeight",
+		proof:   "internal/quantile/spread_proof.md", code: "internal/quantile.Spread.Draw internal/quantile.Spread.weight internal/quantile.StepEpsilon threshold/groupby.Params.spreads threshold/groupby.Params.spreadWeight",
 		exact: "internal/quantile.TestSpreadIsPrivate internal/quantile.TestRoundIsOneStep internal/quantile.TestStepsAreGaussian threshold/groupby.TestSpreadShares threshold/groupby.TestQuantilesBesideKeys",
 		audit: "internal/quantile.TestDraw", edits: "threshold/groupby: quantiles for nothing; a user of many keys weighs 1 in each; weights between cuts without noise",
 	},
@@ -189,7 +189,7 @@ var rows = []row{
 	{
 		claim: "An interval of a length, a distance or a product holds it with its confidence, for any vectors", about: "jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval",
 		theorem: "own: fourth moments of an SJLT with 8-wise independence and of the noise on its rows", proof: "jl/moments_proof.md",
-		code: "jl.Params.interval jl.spread.innerReach", exact: "jl.TestFourthMoments jl.TestFourthMomentsOfNoise jl.TestMomentsOfTinyMatrices", audit: "jl.TestCoverageOfIntervals",
+		code: "jl.Params.interval jl.spread.innerReach jl.cumulants.fourth jl.lengthFourth", exact: "jl.TestFourthMoments jl.TestFourthMomentsOfNoise jl.TestMomentsOfTinyMatrices", audit: "jl.TestCoverageOfIntervals",
 		edits: "jl: the fourth moment without collisions of two heavy coordinates; fourth moments with 4-wise independence",
 	},
 	{
@@ -271,7 +271,7 @@ var rows = []row{
 	{
 		claim:   "Sums and means of vectors are ε-, (ε, δ)- or ρ-zCDP-private, with the noise that the range of each coordinate asks for",
 		about:   "elliptical.Builder.Release elliptical.Mechanism.Release elliptical.Builder.Guarantee elliptical.Mechanism.Guarantee elliptical.Params.Guarantee elliptical.Sum.Guarantee",
-		theorem: "Lebeda, thesis, Algorithms 15 and 16 (Figure 4.1's caption has E‖η‖₁); the box is own", proof: "elliptical/doc.go", code: "elliptical.Params.calibrate elliptical.group.logMoment elliptical.state.addRow elliptical.law.sample elliptical.law.addNoise elliptical.law.addBox",
+		theorem: "Lebeda, thesis, Algorithms 15 and 16 (Figure 4.1's caption has E‖η‖₁); the box is own", proof: "elliptical/doc.go", code: "elliptical.Params.calibrate elliptical.group.logMoment elliptical.state.addRow elliptical.law.sample elliptical.law.addNoise elliptical.law.addBox elliptical.within",
 		exact: "elliptical.TestReleaseIsPrivateExactly elliptical.TestBoxIsPrivateExactly elliptical.TestBoxLaw elliptical.TestSensitivityOfRows elliptical.TestRowsStayInTheBall", audit: "elliptical.TestAudit elliptical.TestAuditOfEllipsoid elliptical.TestIntervalCovers",
 		edits: "elliptical: noise for half the sensitivity; values not clamped to their interval; one coordinate without noise; one uniform number for all coordinates of a group",
 	},
@@ -279,7 +279,7 @@ var rows = []row{
 		claim: "Errors and intervals of vectors hold", about: "elliptical.Plan.Error elliptical.Plan.HalfWidth elliptical.Plan.StdDev " +
 			"elliptical.Sum.StdDev " +
 			"elliptical.Sum.Interval elliptical.Sum.MeanInterval elliptical.Sum.SimultaneousInterval",
-		theorem: "Lebeda, thesis, Lemmas 4.3, 4.7, 4.8, 4.10 and 4.11", proof: "elliptical/doc.go", code: "elliptical.law.halfWidth", exact: "elliptical.TestExpectedErrorIsTheTheorems elliptical.TestErrorIsMeasured",
+		theorem: "Lebeda, thesis, Lemmas 4.3, 4.7, 4.8, 4.10 and 4.11", proof: "elliptical/doc.go", code: "elliptical.law.halfWidth elliptical.law.squareError", exact: "elliptical.TestExpectedErrorIsTheTheorems elliptical.TestErrorIsMeasured",
 		audit: "elliptical.TestIntervalCovers elliptical.TestOtherIntervalsCover", edits: "elliptical: a mean's interval without the noise of the count",
 	},
 	{
@@ -293,14 +293,14 @@ var rows = []row{
 		claim: "Quantiles of a column are ε-private or ρ-zCDP for one row", about: "elliptical/column.QuantileBuilder.Release elliptical/column.QuantileBuilder.Guarantee " +
 			"elliptical/column.Quantiles.Guarantee",
 		theorem: "the exponential mechanism with exact weights, the middle level first and then both parts; three choices for one level", proof: "internal/quantile/spread_proof.md",
-		code:  "internal/quantile.Spread.Draw internal/quantile.Quantiles elliptical/column.quantileParams.choose",
+		code:  "internal/quantile.Spread.Draw internal/quantile.Spread.weight internal/quantile.Quantiles elliptical/column.quantileParams.choose",
 		exact: "elliptical/column.TestExactQuantiles internal/quantile.TestRoundIsOneStep internal/quantile.TestPartsAreDisjoint", audit: "internal/quantile.TestDraw",
 		edits: "internal/quantile: quantile: κ doubled; a row in both parts",
 	},
 	{
 		claim: "A range is learned, and the rows on it released, within ε or ρ for one row", about: "elliptical/column.Builder.Release",
 		theorem: "own: three steps that compose adaptively; ends are a function of released numbers", proof: "elliptical/column/learn.go",
-		code:  "elliptical/column.state.learn elliptical/column.learned.count elliptical/column.learned.disturb elliptical/column.Params.spending elliptical/column/internal/tail.Histogram.Choose",
+		code:  "elliptical/column.state.learn elliptical/column.learned.count elliptical/column.learned.disturb elliptical/column.Params.spending elliptical/column/internal/tail.Histogram.Choose elliptical/column/internal/rank.Axis.Nearest",
 		exact: "elliptical/column.TestChainIsPrivate elliptical/column.TestSensitivityOfTheHistogram elliptical/column/internal/rank.TestNearest", audit: "elliptical/column.TestRangeIsAFunctionOfTheRelease",
 		edits: "elliptical/column: the centre for nothing; a number of rows without noise; the sum of a learned range with all of the budget",
 	},
@@ -335,14 +335,14 @@ var rows = []row{
 	{
 		claim: "Quantiles of columns, which means are centred, scaled and clipped by, are ρ-zCDP for one row", about: "plan.Mechanism.Release plan.Mechanism.ReleaseSparse",
 		theorem: "the exponential mechanism in integers; binary search (Huang, Liang and Yi) with the corrected radius", proof: "internal/quantile/weights.go",
-		code:  "internal/quantile.Sampler.Quantile internal/quantile.Weights.At internal/quantile.Sampler.BinarySearch",
+		code:  "internal/quantile.Sampler.Quantile internal/quantile.Weights.At internal/quantile.Sampler.BinarySearch internal/quantile.Weights.SearchNoise",
 		exact: "internal/quantile.TestQuantileIsPrivate internal/quantile.TestCountAboveIsPrivate internal/quantile.TestSamplerFollowsTheLaw",
 		audit: "internal/quantile.TestSamplerRejectsAsItShould internal/quantile.TestSearchIsCalibrated plan/internal/means.TestQuantileAccuracy",
 		edits: "internal/quantile: weights fall too fast; the rarer end of a piece is accepted too often; a step of the binary search forgets that there are T",
 	},
 	{
 		claim: "Errors and intervals of means hold", about: "plan.Mean.NoiseInterval plan.Mean.IntervalBounded plan.Mean.StdDev plan.Mean.StdDevs plan.Params.Fit",
-		theorem: "PLAN's error bound, with what clipping took bounded from the release", proof: "plan/internal/means/bounded.go", code: "plan/internal/means.Mean.noiseOfSum",
+		theorem: "PLAN's error bound, with what clipping took bounded from the release", proof: "plan/internal/means/bounded.go", code: "plan/internal/means.Mean.noiseOfSum plan/internal/means.Params.errorsOf",
 		exact: "plan.TestIntervalOfTheLargestNumbers plan/internal/means.TestIndependentNoise plan/internal/means.TestFit",
 		audit: "plan/internal/means.TestIntervalCoverage plan/internal/means.TestIntervalBoundedAgainstTheWorst",
 		edits: "plan/internal/means: an honest interval forgets the noise of γ; an honest interval forgets what was clipped",
@@ -369,7 +369,7 @@ var rows = []row{
 			"noise/budget.DiscreteGaussian noise/budget.Compose noise/budget.Guarantee.Times noise/budget.Guarantee.Group noise/budget.Guarantee.For " +
 			"noise/budget.Guarantee.Stable noise/budget.Guarantee.WithPair noise/budget.Guarantee.WithEscape noise/budget.Guarantee.WithKeys noise/budget.Guarantee.Subsampled",
 		theorem: "dominating pairs and their composition (Kairouz, Oh and Viswanath; Zhu, Dong and Wang); Bun and Steinke's zCDP with the conversion of Canonne, Kamath and Steinke; Dong, Roth and Su's GDP",
-		proof:   "internal/loss/loss_proof.md", code: "noise/budget.Compose noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.Times noise/budget.Guarantee.Group",
+		proof:   "internal/loss/loss_proof.md", code: "noise/budget.Compose noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.Times noise/budget.Guarantee.Group internal/loss.Keys.DeltaBy",
 		exact: "noise/budget.TestComposeNeverBelowRandomizedResponse noise/budget.TestPairsBoundTheirNoise noise/budget.TestConversionsAreExact noise/budget.TestGroupIsExact noise/budget.TestStable " +
 			"noise/budget.TestWithPair noise/budget.TestWithEscape noise/budget.TestReleasesOfKeys internal/loss.TestKeysExactly noise/budget.TestSubsampledIsExact noise/budget.TestSampledPairsBoundAllMechanisms",
 		audit: "noise/budget.TestPublishedFigures", edits: "noise/budget: several releases for the price of one; units added up that differ; a group costs one less; replaced for the price of one",
