@@ -63,7 +63,7 @@ func TestCodec(t *testing.T) {
 			}
 			_, values := v.table.unpack()
 			require.Len(t, data, v.shape.encoded(uint64(len(values)), listed))
-			if name == "columns" || name == "split" && !testing.Short() || dptest.Long() {
+			if name == "columns" || name == "pure" || name == "split" && !testing.Short() || dptest.Long() {
 				dptest.Codec[Projection](t, v, same)
 			}
 		})

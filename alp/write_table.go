@@ -230,7 +230,9 @@ func (g *geometry) pack(table []uint64) packed {
 		for range g.wordCells {
 			if output := uint8(word & (1<<size - 1)); output > 0 {
 				shown[cell/64] |= 1 << (cell % 64)
-				values = append(values, output-1)
+				if size > 1 { // else all are alike
+					values = append(values, output-1)
+				}
 			}
 			word >>= size
 			cell++
@@ -240,9 +242,8 @@ func (g *geometry) pack(table []uint64) packed {
 }
 
 // layOut returns the table of a bit for each cell and the values of those that are set, which a
-// unary code does without. A line has
-// as many words of bits as leave room for what it has on average and 1½ standard deviations more.
-// It takes the memory of values.
+// unary code does without. A line has as many words of bits as leave room for what it has on
+// average and 1½ standard deviations more. It takes the memory of values.
 func (g *geometry) layOut(shown []uint64, values []uint8) packed {
 	t := packed{cells: g.blocks * g.blockCells(), valueBits: valueBits(1 << g.cellBits), lineBits: lineWords - 1}
 	for t.valueBits > 0 {
