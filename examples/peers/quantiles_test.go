@@ -10,55 +10,10 @@ import (
 	"github.com/google/differential-privacy/go/v3/dpagg"
 	google "github.com/google/differential-privacy/go/v3/noise"
 
+	"github.com/dpsketch/dpsketch/internal/audit/baskets"
 	ours "github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
-
-// visitors are users of a service, each with some pages and one value in each: log-normal, with a
-// place and a spread that are the page's.
-type visitors struct {
-	pages  [][]int
-	values [][]float64
-	byPage [][]float64 // sorted
-}
-
-// serve returns users of a service of 3000 pages by Zipf's law. They have 2.9 pages on average, or
-// with heavy ones some have hundreds.
-func serve(users int, heavy bool) *visitors {
-	const pages = 3000
-	rng := rand.New(rand.NewPCG(37, 1))
-	cumulative, place, spread := make([]float64, pages), make([]float64, pages), make([]float64, pages)
-	sum := 0.0
-	for i := range cumulative {
-		sum += math.Pow(float64(i+1), -1.05)
-		cumulative[i], place[i], spread[i] = sum, math.Log(0.2)+rng.NormFloat64(), 0.4+0.6*rng.Float64()
-	}
-	v := &visitors{byPage: make([][]float64, pages)}
-	for range users {
-		n := 1
-		if heavy {
-			n = min(int(math.Pow(rng.Float64(), -1/1.1)), 220)
-		} else {
-			for rng.Float64() > 1/2.9 {
-				n++
-			}
-		}
-		var keys []int
-		var values []float64
-		for range n {
-			page, _ := slices.BinarySearch(cumulative, rng.Float64()*sum)
-			if !slices.Contains(keys, page) {
-				x := math.Exp(place[page] + spread[page]*rng.NormFloat64())
-				keys, values, v.byPage[page] = append(keys, page), append(values, x), append(v.byPage[page], x)
-			}
-		}
-		v.pages, v.values = append(v.pages, keys), append(v.values, values)
-	}
-	for _, values := range v.byPage {
-		slices.Sort(values)
-	}
-	return v
-}
 
 var percentiles = [3]float64{0.5, 0.9, 0.99}
 
@@ -68,15 +23,15 @@ type rankErrors struct {
 	sum, count [2][3]float64
 }
 
-func (e *rankErrors) add(v *visitors, page int, quantile func(level float64) float64) {
+func (e *rankErrors) add(v *baskets.Service, page int, quantile func(level float64) float64) {
 	group := 0
 	if page >= 10 {
 		group = 1
 	}
 	for i, level := range percentiles {
 		if x := quantile(level); x == x {
-			rank, _ := slices.BinarySearch(v.byPage[page], x)
-			e.sum[group][i] += math.Abs(float64(rank) - level*float64(len(v.byPage[page])))
+			rank, _ := slices.BinarySearch(v.ByPage[page], x)
+			e.sum[group][i] += math.Abs(float64(rank) - level*float64(len(v.ByPage[page])))
 			e.count[group][i]++
 		}
 	}
@@ -99,7 +54,7 @@ func (e *rankErrors) String() (text string) {
 // peerQuantiles adds to e what Google's library makes of the first hundred pages: m random pages of
 // each user, its selection by half of ε and δ if selects, and its trees with Gaussian noise, on the
 // logarithm, by the given ε and δ; of the levels of a page that are known.
-func peerQuantiles(t *testing.T, v *visitors, m int, epsilon, delta float64, selects bool, known func(page int, level float64) bool, e *rankErrors) {
+func peerQuantiles(t *testing.T, v *baskets.Service, m int, epsilon, delta float64, selects bool, known func(page int, level float64) bool, e *rankErrors) {
 	check := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -114,10 +69,10 @@ func peerQuantiles(t *testing.T, v *visitors, m int, epsilon, delta float64, sel
 		check(err)
 		trees[i] = tree
 	}
-	for u, pages := range v.pages {
+	for u, pages := range v.Pages {
 		for i, j := range rand.Perm(len(pages)) {
 			if page := pages[j]; i < m && page < len(trees) {
-				check(trees[page].Add(math.Log(v.values[u][j])))
+				check(trees[page].Add(math.Log(v.Values[u][j])))
 				counts[page]++
 			}
 		}
@@ -169,7 +124,7 @@ func TestQuantilesOfPages(t *testing.T) {
 		}
 	}
 	for name, heavy := range map[string]bool{"few pages": false, "heavy users": true} {
-		v := serve(users, heavy)
+		v := baskets.Visits(users, heavy)
 		p := groupby.Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5, 0.9, 0.99}, QuantileShare: 8. / 21, Min: 1e-3, Max: 1e3}
 		mine, unknown := new(rankErrors), map[[2]float64]int{}
 		known := func(page int, level float64) bool { return unknown[[2]float64{float64(page), level}] <= runs }
@@ -178,8 +133,8 @@ func TestQuantilesOfPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for u := range v.pages {
-				b.AddUserValues(v.pages[u], v.values[u])
+			for u := range v.Pages {
+				b.AddUserValues(v.Pages[u], v.Values[u])
 			}
 			g, err := b.Release()
 			if err != nil {

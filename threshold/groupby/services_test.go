@@ -2,13 +2,13 @@ package groupby
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/cryptotest"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/baskets"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise"
@@ -42,52 +42,6 @@ func TestMeanRankError(t *testing.T) {
 	}
 }
 
-// visitors are users of a service, each with some pages and one value in each: log-normal, with a
-// place and a spread that are the page's.
-type visitors struct {
-	pages  [][]int
-	values [][]float64
-	byPage [][]float64 // sorted
-}
-
-// serve returns users of a service of 3000 pages by Zipf's law. They have 2.9 pages on average, or
-// with heavy ones some have hundreds.
-func serve(users int, heavy bool) *visitors {
-	const pages = 3000
-	rng := rand.New(rand.NewPCG(37, 1))
-	cumulative, place, spread := make([]float64, pages), make([]float64, pages), make([]float64, pages)
-	sum := 0.0
-	for i := range cumulative {
-		sum += math.Pow(float64(i+1), -1.05)
-		cumulative[i], place[i], spread[i] = sum, math.Log(0.2)+rng.NormFloat64(), 0.4+0.6*rng.Float64()
-	}
-	v := &visitors{byPage: make([][]float64, pages)}
-	for range users {
-		n := 1
-		if heavy {
-			n = min(int(math.Pow(rng.Float64(), -1/1.1)), 220)
-		} else {
-			for rng.Float64() > 1/2.9 {
-				n++
-			}
-		}
-		var keys []int
-		var values []float64
-		for range n {
-			page, _ := slices.BinarySearch(cumulative, rng.Float64()*sum)
-			if !slices.Contains(keys, page) {
-				x := math.Exp(place[page] + spread[page]*rng.NormFloat64())
-				keys, values, v.byPage[page] = append(keys, page), append(values, x), append(v.byPage[page], x)
-			}
-		}
-		v.pages, v.values = append(v.pages, keys), append(v.values, values)
-	}
-	for _, values := range v.byPage {
-		slices.Sort(values)
-	}
-	return v
-}
-
 // Two services of 200,000 users: the wanted ranks are outside of those of the released cells by
 // what the results say, 15 % more at most, where a third of the budget is for the draws and another
 // 1/21 for the intervals. (For p50 of the ten largest pages the results have 9 users in 160 draws,
@@ -100,10 +54,10 @@ func TestQuantilesOfServices(t *testing.T) {
 		heavy bool
 		want  [2][2]float64 // of the pages 1 to 10, and 11 to 100
 	}{"few pages": {false, [2][2]float64{{10.8, 15}, {23, 33}}}, "heavy users": {true, [2][2]float64{{25, 26}, {36, 50}}}} {
-		v, p := serve(200_000, c.heavy), Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5, 0.9, 0.99}, QuantileShare: 8. / 21, Min: 1e-3, Max: 1e3}
+		v, p := baskets.Visits(200_000, c.heavy), Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5, 0.9, 0.99}, QuantileShare: 8. / 21, Min: 1e-3, Max: 1e3}
 		b := builder[int](t, p)
-		for u := range v.pages {
-			b.AddUserValues(v.pages[u], v.values[u])
+		for u := range v.Pages {
+			b.AddUserValues(v.Pages[u], v.Values[u])
 		}
 		var sum, count [2][2]float64
 		for range runs {
@@ -111,9 +65,9 @@ func TestQuantilesOfServices(t *testing.T) {
 			for page := range 100 {
 				for i, level := range [2]float64{0.5, 0.9} {
 					if e, at, shown := g.quantile(page, level); shown {
-						cell, n := int64(e.cells[3*at+1]), level*float64(len(v.byPage[page]))
-						first, _ := slices.BinarySearch(v.byPage[page], g.law.scale.edge(cell))
-						last, _ := slices.BinarySearch(v.byPage[page], g.law.scale.edge(cell+1))
+						cell, n := int64(e.cells[3*at+1]), level*float64(len(v.ByPage[page]))
+						first, _ := slices.BinarySearch(v.ByPage[page], g.law.scale.edge(cell))
+						last, _ := slices.BinarySearch(v.ByPage[page], g.law.scale.edge(cell+1))
 						group := min(page/10, 1)
 						sum[group][i] += max(0, float64(first)-n, n-float64(last))
 						count[group][i]++
