@@ -41,9 +41,7 @@ const (
 // encoded returns the length in bytes of the encoding of a release with so many values in its table
 // and so many listed keys.
 func (g *geometry) encoded(values uint64, listed int) int {
-	t := packed{cells: g.blocks * g.blockCells(), valueBits: valueBits(1 << g.cellBits)}
-	shown, outputs := t.words(values)
-	size := fixedSize + 8*int(shown+outputs)
+	size := fixedSize + 8*int(g.bitWords()+(values*valueBits(1<<g.cellBits)+63)/64)
 	if g.hasList {
 		size += sparse.FixedSize + 16*listed
 	}
@@ -117,7 +115,7 @@ func (p *Projection) UnmarshalBinary(data []byte) error {
 		return r.Err()
 	}
 	var d Projection
-	shown, n := make([]uint64, (g.blocks*g.blockCells()+63)/64), 0
+	shown, n := make([]uint64, g.bitWords()), 0
 	for i := range shown {
 		shown[i] = r.Uint64()
 		n += bits.OnesCount64(shown[i])

@@ -32,7 +32,7 @@ func encodingOf(t *testing.T, p Params) []byte {
 		g.columns *= 2
 	}
 	require.NoError(t, g.arrange(p))
-	v := &Projection{table: g.layOut(make([]uint64, (g.blocks*g.blockCells()+63)/64), nil), decoder: new(decoder)}
+	v := &Projection{table: g.layOut(make([]uint64, g.bitWords()), nil), decoder: new(decoder)}
 	v.shape.params = p
 	data, err := v.MarshalBinary()
 	require.NoError(t, err)

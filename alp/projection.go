@@ -219,10 +219,8 @@ func valueBits(levels int) uint64 { return uint64(bits.Len(uint(levels - 2))) }
 // blockCells returns the number of cells of a block, those that are not used included.
 func (g *geometry) blockCells() uint64 { return g.words * g.wordCells }
 
-// words returns the number of words that the bits take, and so many outputs, in an encoding.
-func (t *packed) words(outputs uint64) (bits, values uint64) {
-	return (t.cells + 63) / 64, (outputs*t.valueBits + 63) / 64
-}
+// bitWords returns the number of words of bits.
+func (g *geometry) bitWords() uint64 { return (g.blocks*g.blockCells() + 63) / 64 }
 
 // line returns the line of a cell and its place in there. The quotient of the cell's word and
 // lineBits is the upper half of a product, which is exact for words below 2⁶⁰.
@@ -266,8 +264,7 @@ func (t *packed) each(f func(cell uint64, output uint8)) {
 
 // unpack returns the bits, and the values of those that are set, none of a unary code.
 func (t *packed) unpack() (shown []uint64, values []uint8) {
-	n, _ := t.words(0)
-	shown = make([]uint64, n)
+	shown = make([]uint64, (t.cells+63)/64)
 	t.each(func(cell uint64, output uint8) {
 		shown[cell/64] |= 1 << (cell % 64)
 		if t.valueBits > 0 {

@@ -223,7 +223,7 @@ func (s *shape) size(v int64, column int) int {
 
 // pack returns the table of cells that were drawn.
 func (g *geometry) pack(table []uint64) packed {
-	shown, size := make([]uint64, (g.blocks*g.blockCells()+63)/64), uint(g.cellBits)
+	shown, size := make([]uint64, g.bitWords()), uint(g.cellBits)
 	cell := 0
 	var values []uint8
 	for _, word := range table {
