@@ -12,14 +12,28 @@ import (
 // and Release is the only way out. One goroutine at a time may use it: concurrent use panics, as
 // that of a map does.
 type Builder[K hashing.Key] struct {
-	secret[K]
+	base[sketch.Stream[K]]
+}
+
+// base is what a Builder, a Sum and a UserBuilder have in common.
+type base[S any] struct {
+	secret[S]
 	params  Params
 	law     calibration // of what a constructor makes
 	promise budget.Guarantee
 }
 
-// secret is what a Builder counts.
-type secret[K hashing.Key] = private.State[sketch.Stream[K]]
+// secret is what one of them holds.
+type secret[S any] = private.State[S]
+
+// Guarantee returns what the release promises: ε, or (ε, δ), for one element of all streams or,
+// with MaxElements, for one user, whose elements may be in several streams. It stays the same after
+// a Merge and after the Release. The zero value promises nothing.
+func (b *base[S]) Guarantee() budget.Guarantee { return b.promise }
+
+// Released reports whether the data have been released or merged into another's. Then Add and
+// AddUser do nothing.
+func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
 //
@@ -34,7 +48,7 @@ func newBuilder[K hashing.Key](p Params, in input) (*Builder[K], error) {
 		return nil, err
 	}
 	s := private.New(sketch.Stream[K]{Sketch: *sketch.New[K](p.Counters), Dim: p.Dim, Given: in == givenCounters})
-	return &Builder[K]{s, p, c, p.guarantee(c)}, nil
+	return &Builder[K]{base[sketch.Stream[K]]{s, p, c, p.guarantee(c)}}, nil
 }
 
 // calibrated returns the numbers for what the Builder holds, before it gives that up. It takes time
@@ -62,11 +76,6 @@ func (b *Builder[K]) calibrated() (c calibration, err error) {
 	_, c, err = b.params.check(in)
 	return c, err
 }
-
-// Guarantee returns what the release promises: ε, or (ε, δ), for one element of the stream or, with
-// MaxElements, for one user. It stays the same after a Merge and after the Release. The zero
-// Builder promises nothing.
-func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
 // Add counts one element of the stream: O(1) amortised time, no allocation once the counters are in
 // use. Where Dim is given, keys outside [0, Dim) are ignored.
@@ -104,10 +113,6 @@ func (b *Builder[K]) AddN(key K, n int) {
 	}
 	sketch.AddN(b.secret, key, uint64(max(0, min(n, b.params.most()))))
 }
-
-// Released reports whether the Builder has been released or merged into another. Then Add does
-// nothing.
-func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Merge adds the sketch of the other Builder, which gives up its data: the trusted merge of Agarwal
 // et al. (section 7 of the paper), for sketches of streams of different servers that one server may

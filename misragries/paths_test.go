@@ -608,7 +608,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			b, err := NewUserBuilder[int](p)
 			require.NoError(t, err)
 			b.AddUser([]int{0, 0, 0, 1, 2, 3, 3, 4, 0, 3})
-			s := peek(b.userSecret)
+			s := peek(b.secret)
 			kept := s.sketch.Positive()
 			require.Len(t, kept, 2)
 			require.Equal(t, int64(1), kept[0].Count*kept[1].Count, "once")
@@ -621,7 +621,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			b.AddUser([]int{5, 5, 5, 9, 9})
 		}
 		b.AddUser(nil)
-		s := peek(b.userSecret)
+		s := peek(b.secret)
 		require.Equal(t, []counter[int]{{Key: 5, Count: 100}, {Key: 9, Count: 100}}, s.sketch.Positive())
 	}
 }
@@ -718,7 +718,7 @@ func TestRefusedMerges(t *testing.T) {
 	require.ErrorIs(t, s.Add(m1), ErrMismatch, "merged")
 	require.False(t, m1.Released())
 	require.False(t, stranger.Released())
-	require.Zero(t, peek(s.sumSecret).sketches)
+	require.Zero(t, peek(s.secret).sketches)
 	require.NoError(t, s.Add(a))
 	require.True(t, a.Released())
 	a.Add(0) // ignored

@@ -108,7 +108,7 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 // AppendPrivateState appends all that the UserBuilder holds to dst. WHAT IT APPENDS IS PRIVATE
 // DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
 func (b *UserBuilder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState[K](b.userSecret, privateUsers, b.params, "UserBuilder", dst, func(s *userState[K], dst []byte) []byte {
+	return appendState[K](b.secret, privateUsers, b.params, "UserBuilder", dst, func(s *userState[K], dst []byte) []byte {
 		return s.sketch.Append(dst)
 	})
 }
@@ -117,7 +117,7 @@ func (b *UserBuilder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 // [UserBuilder.AppendPrivateState] gave, to merge it with that of another machine, say. The errors
 // are those of [Builder.RestorePrivateState].
 func (b *UserBuilder[K]) RestorePrivateState(data []byte) error {
-	return restoreState[K](b.userSecret, privateUsers, b.params, "UserBuilder", data, func(r *wire.Reader, s *userState[K]) (func(), error) {
+	return restoreState[K](b.secret, privateUsers, b.params, "UserBuilder", data, func(r *wire.Reader, s *userState[K]) (func(), error) {
 		restored := b.empty()
 		restored.Read(r, b.params.Counters, b.params.Dim)
 		return func() { s.sketch = restored }, nil
@@ -132,7 +132,7 @@ func (s *sumState[K]) fields() []wire.Field {
 // AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as
 // with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
 func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState[K](t.sumSecret, privateSum, t.params, "Sum", dst, func(s *sumState[K], dst []byte) []byte {
+	return appendState[K](t.secret, privateSum, t.params, "Sum", dst, func(s *sumState[K], dst []byte) []byte {
 		keys, units := wire.KeysOf[K](), slices.Clone(s.units.Counters)
 		sketch.Sort(units)
 		n := len(units)
@@ -148,7 +148,7 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 // The errors are those of [Builder.RestorePrivateState].
 func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	p := t.params
-	return restoreState[K](t.sumSecret, privateSum, p, "Sum", data, func(r *wire.Reader, s *sumState[K]) (func(), error) {
+	return restoreState[K](t.secret, privateSum, p, "Sum", data, func(r *wire.Reader, s *sumState[K]) (func(), error) {
 		d := sumState[K]{units: sketch.NewTable[K]()}
 		if r.Fields(d.fields()); d.lost < 0 || d.lost > sketch.Limit {
 			r.Fail("a wrong number of elements")

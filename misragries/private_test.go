@@ -101,9 +101,9 @@ func TestPrivateStateOfASum(t *testing.T) {
 	parts[0], err = NewSum[int](p)
 	require.NoError(t, err)
 	require.NoError(t, parts[0].Merge(again), "into an empty one, which takes the table")
-	require.ElementsMatch(t, peek(whole.sumSecret).units.Counters, peek(parts[0].sumSecret).units.Counters)
-	require.Equal(t, peek(whole.sumSecret).lost, peek(parts[0].sumSecret).lost)
-	require.Equal(t, 6, peek(parts[0].sumSecret).sketches)
+	require.ElementsMatch(t, peek(whole.secret).units.Counters, peek(parts[0].secret).units.Counters)
+	require.Equal(t, peek(whole.secret).lost, peek(parts[0].secret).lost)
+	require.Equal(t, 6, peek(parts[0].secret).sketches)
 
 	require.ErrorIs(t, parts[0].Merge(again), ErrReleased)
 	require.ErrorIs(t, parts[0].Merge(nil), ErrReleased)
@@ -139,7 +139,7 @@ func TestPrivateStateOfUsers(t *testing.T) {
 		for _, b := range []*UserBuilder[int]{there, again} { // it goes on
 			b.AddUser([]int{3, 5})
 		}
-		require.Equal(t, peek(there.userSecret).sketch.Append(nil), peek(again.userSecret).sketch.Append(nil))
+		require.Equal(t, peek(there.secret).sketch.Append(nil), peek(again.secret).sketch.Append(nil))
 		for n := range state {
 			require.Error(t, again.RestorePrivateState(state[:n]))
 		}
@@ -152,7 +152,7 @@ func TestPrivateStateOfUsers(t *testing.T) {
 		direct := half(1)
 		require.NoError(t, direct.Merge(there))
 		require.NoError(t, here.Merge(again))
-		require.Equal(t, peek(direct.userSecret).sketch.Append(nil), peek(here.userSecret).sketch.Append(nil))
+		require.Equal(t, peek(direct.secret).sketch.Append(nil), peek(here.secret).sketch.Append(nil))
 		_, err = here.Release()
 		require.NoError(t, err)
 		_, err = here.AppendPrivateState(nil)

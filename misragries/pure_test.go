@@ -254,10 +254,10 @@ func TestLengthHasItsNoise(t *testing.T) {
 		case *Builder[int]:
 			length = peek(b.secret).Sketch.Length(3)
 		case *Sum[int]:
-			length = peek(b.sumSecret).lost
+			length = peek(b.secret).lost
 			require.EqualValues(t, len(stream), length)
 		case *UserBuilder[int]:
-			length = peek(b.userSecret).sketch.Length(3)
+			length = peek(b.secret).sketch.Length(3)
 		}
 		d := discreteLaplace(c.lost)
 		counts, masses := make([]int64, 41), make([]float64, 41)

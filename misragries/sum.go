@@ -9,7 +9,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sum adds up the sketches of many streams for one release whose noise does not grow with the
@@ -28,14 +27,8 @@ import (
 //	each       1.8   1.8   .66   .27   .12
 //	threshold  25.5  25.5  19.6  16.6  15.2
 type Sum[K hashing.Key] struct {
-	sumSecret[K]
-	params  Params
-	law     calibration
-	promise budget.Guarantee
+	base[sumState[K]]
 }
-
-// sumSecret is what a Sum holds.
-type sumSecret[K hashing.Key] = private.State[sumState[K]]
 
 type sumState[K hashing.Key] struct {
 	sketches int
@@ -53,13 +46,8 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sum[K]{private.New(sumState[K]{units: sketch.NewTable[K]()}), p, c, p.guarantee(c)}, nil
+	return &Sum[K]{base[sumState[K]]{private.New(sumState[K]{units: sketch.NewTable[K]()}), p, c, p.guarantee(c)}}, nil
 }
-
-// Guarantee returns what the release promises: (ε, δ) for one element of all streams or, with
-// MaxElements, for one user, whose elements may be in several streams. It stays the same after the
-// Release. The zero Sum promises nothing.
-func (t *Sum[K]) Guarantee() budget.Guarantee { return t.promise }
 
 // Add adds the sketch of one stream, a Builder that nothing was merged into, which gives up its
 // data. The streams must be disjoint: an element is in one of them. How many sketches are added is
@@ -75,7 +63,7 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	if b == nil {
 		b = new(Builder[K])
 	}
-	return private.Merge(t.sumSecret, b.secret, "misragries: Sum.Add", "Sum or Builder", func(s *sumState[K], o *sketch.Stream[K]) error {
+	return private.Merge(t.secret, b.secret, "misragries: Sum.Add", "Sum or Builder", func(s *sumState[K], o *sketch.Stream[K]) error {
 		switch {
 		case t.params != b.params:
 			return fault.Mismatch("misragries", "Params", t.params, b.params)
@@ -98,7 +86,7 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 	if other == nil {
 		other = new(Sum[K])
 	}
-	return private.Merge(t.sumSecret, other.sumSecret, "misragries: Merge", "Sum", func(s, o *sumState[K]) error {
+	return private.Merge(t.secret, other.secret, "misragries: Merge", "Sum", func(s, o *sumState[K]) error {
 		if t.params != other.params {
 			return fault.Mismatch("misragries", "Params", t.params, other.params)
 		}
@@ -113,13 +101,10 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 	})
 }
 
-// Released reports whether the Sum has been released.
-func (t *Sum[K]) Released() bool { return private.Released(t.sumSecret) }
-
 // Release spends the budget and returns the private histogram of all streams together. The Sum
 // gives up its data; a second Release returns an error that wraps [ErrReleased].
 func (t *Sum[K]) Release() (*Histogram[K], error) {
-	s, err := private.Take(t.sumSecret, "misragries: Release: the Sum")
+	s, err := private.Take(t.secret, "misragries: Release: the Sum")
 	if err != nil {
 		return nil, err
 	}

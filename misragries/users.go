@@ -10,7 +10,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // UserBuilder counts in how many users' sets each key is, where a user has up to MaxElements
@@ -22,14 +21,8 @@ import (
 // and not with m; or, where that has the lower threshold, as for m below about √k, that of
 // Algorithm 1, released by KeptZeros with ε/m. The Params can ask for either.
 type UserBuilder[K hashing.Key] struct {
-	userSecret[K]
-	params  Params
-	law     calibration
-	promise budget.Guarantee
+	base[userState[K]]
 }
-
-// userSecret is what a UserBuilder counts.
-type userSecret[K hashing.Key] = private.State[userState[K]]
 
 // userState has the sketch of Algorithm 4 or that of single keys.
 type userState[K hashing.Key] struct {
@@ -47,8 +40,8 @@ func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &UserBuilder[K]{params: p, law: c, promise: p.guarantee(c)}
-	b.userSecret = private.New(userState[K]{sketch: b.empty()})
+	b := &UserBuilder[K]{base[userState[K]]{params: p, law: c, promise: p.guarantee(c)}}
+	b.secret = private.New(userState[K]{sketch: b.empty()})
 	return b, nil
 }
 
@@ -61,16 +54,12 @@ func (b *UserBuilder[K]) empty() *sketch.Sketch[K] {
 	return sketch.New[K](b.params.Counters)
 }
 
-// Guarantee returns what the release promises: (ε, δ) for one user with at most MaxElements keys.
-// It stays the same after a Merge and after the Release. The zero UserBuilder promises nothing.
-func (b *UserBuilder[K]) Guarantee() budget.Guarantee { return b.promise }
-
 // AddUser counts one user's keys, each once, however often it is given. Of more than MaxElements
 // distinct keys it counts MaxElements, chosen uniformly by secret randomness. All keys of a user
 // must come in one call: a second call is a second user. Where Dim is given, keys outside [0, Dim)
 // do not count. After Release it does nothing.
 func (b *UserBuilder[K]) AddUser(keys []K) {
-	s := private.Enter(b.userSecret)
+	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
@@ -93,11 +82,8 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 	}
 	clear(given) // so that no key of a string type stays alive
 	s.keys = given[:0]
-	private.Leave(b.userSecret)
+	private.Leave(b.secret)
 }
-
-// Released reports whether the UserBuilder has been released, or merged into another.
-func (b *UserBuilder[K]) Released() bool { return private.Released(b.userSecret) }
 
 // Merge adds the sketch of the other UserBuilder, which gives up its data (Corollary 28): users are
 // on one server or the other. It needs the sketch of Algorithm 4, so Params whose mechanism is
@@ -108,7 +94,7 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	if other == nil {
 		other = new(UserBuilder[K])
 	}
-	return private.Merge(b.userSecret, other.userSecret, "misragries: Merge", "UserBuilder", func(s, o *userState[K]) error {
+	return private.Merge(b.secret, other.secret, "misragries: Merge", "UserBuilder", func(s, o *userState[K]) error {
 		switch {
 		case b.params != other.params:
 			return fault.Mismatch("misragries", "Params", b.params, other.params)
@@ -124,7 +110,7 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 // Release spends the budget and returns the private histogram of the number of users per key. The
 // UserBuilder gives up its data; a second Release returns an error that wraps [ErrReleased].
 func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
-	s, err := private.Take(b.userSecret, "misragries: Release: the UserBuilder")
+	s, err := private.Take(b.secret, "misragries: Release: the UserBuilder")
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func release(t testing.TB, template *Builder[int]) *Groups[int] {
 // again returns a Builder with the same data, without calibrating it anew.
 func again(t testing.TB, b *Builder[int]) *Builder[int] {
 	s := held(b)
-	c := &Builder[int]{privateState(s), b.params, b.guarantee}
+	c := &Builder[int]{base[state[int]]{privateState(s), b.params, b.guarantee}}
 	require.NoError(t, c.RestorePrivateState(privateBytes(t, b)))
 	return c
 }
@@ -197,7 +197,7 @@ func (m *moments) add(x float64)  { m.n, m.s, m.ss = m.n+1, m.s+x, m.ss+x*x }
 func (m moments) mean() float64   { return m.s / m.n }
 func (m moments) square() float64 { return m.ss / m.n }
 func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
-func privateState(s *state[int]) secret[int] {
+func privateState(s *state[int]) secret[state[int]] {
 	return private.New(newState(s.params, s.law, s.way, newTable[int](0, s.table.width), 0))
 }
 

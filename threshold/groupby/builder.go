@@ -8,17 +8,37 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-type secret[K hashing.Key] = private.State[state[K]]
-
 // Builder counts the users of each key, sums their values, and counts them by cell for quantiles.
 // It holds private data, which it never prints; [Builder.Release] is the only way out, apart
 // from [Builder.AppendPrivateState], which moves it within a trusted pipeline. One goroutine at a
 // time may use it; a call panics if it sees another one at work.
 type Builder[K hashing.Key] struct {
-	secret[K]
+	base[state[K]]
+}
+
+// base is what a Builder, a Discovery and Rows have in common.
+type base[S any] struct {
+	secret[S]
 	params    Params
 	guarantee budget.Guarantee
 }
+
+// secret is what one of them holds.
+type secret[S any] = private.State[S]
+
+func holding[S any](p Params, s S) base[S] { return base[S]{private.New(s), p, p.Guarantee()} }
+
+// Params returns the parameters, with all defaults filled in: for Rows two passes among them, so
+// that their Plan is that of this release.
+func (b *base[S]) Params() Params { return b.params }
+
+// Guarantee returns what the release promises to each user: [Params.Guarantee], for a Discovery of
+// both passes together. The zero value promises nothing.
+func (b *base[S]) Guarantee() budget.Guarantee { return b.guarantee }
+
+// Released reports whether the data have been released or merged into another's. Then what is added
+// does not count.
+func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
 // state is what a Builder holds.
 type state[K hashing.Key] struct {
@@ -81,7 +101,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{private.New(newState(p, law, w, newTable[K](0, p.width(law)), 0)), p, p.Guarantee()}, nil
+	return &Builder[K]{holding(p, newState(p, law, w, newTable[K](0, p.width(law)), 0))}, nil
 }
 
 // Grow makes room for n more keys, so that adding them does not copy the table: a hint, for those
@@ -92,10 +112,6 @@ func (b *Builder[K]) Grow(n int) {
 		private.Leave(b.secret)
 	}
 }
-
-// Guarantee returns what Release promises to each user: [Params.Guarantee]. The zero Builder
-// promises nothing.
-func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // AddUser adds one user with all keys of that user, each counted once. They must come in one call,
 // of one of the Builders that are merged: a second call counts as a second user, and the guarantee
@@ -216,6 +232,3 @@ func (s *state[K]) addUser() {
 		s.addOnce(s.numbers, s.sums)
 	}
 }
-
-// Released reports whether the Builder has been released. Then AddUser does nothing.
-func (b *Builder[K]) Released() bool { return private.Released(b.secret) }

@@ -34,7 +34,7 @@ func builder[K string | int](t testing.TB, p Params) *Builder[K] {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{private.New(newState(p, laws[p], w, newTable[K](0, p.width(laws[p])), 0)), p, p.Guarantee()}
+	return &Builder[K]{holding(p, newState(p, laws[p], w, newTable[K](0, p.width(laws[p])), 0))}
 }
 
 // entry is a key with its cell.
@@ -148,7 +148,7 @@ func TestShardsAndMerge(t *testing.T) {
 		shards = append(shards, builder[int](t, everything))
 		if len(shards) == 4 {
 			for len(shards) < 64 {
-				shards = append(shards, &Builder[int]{privateState(held(one)), one.params, one.guarantee})
+				shards = append(shards, &Builder[int]{base[state[int]]{privateState(held(one)), one.params, one.guarantee}})
 			}
 			break
 		}
@@ -227,7 +227,7 @@ func TestReleaseOnce(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
 	} {
 		p = p.normal()
-		other := &Builder[string]{private.New(newState(p, calibration{}, once, newTable[string](0, 0), 0)), p, p.Guarantee()}
+		other := &Builder[string]{holding(p, newState(p, calibration{}, once, newTable[string](0, 0), 0))}
 		require.ErrorIs(t, fresh.Merge(other), ErrMismatch)
 		require.ErrorIs(t, other.RestorePrivateState(held), ErrMismatch)
 		require.False(t, other.Released())

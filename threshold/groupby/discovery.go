@@ -6,7 +6,6 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Discovery is the first of two passes, for data that can be read twice. It finds the keys that
@@ -25,9 +24,7 @@ import (
 //
 // A Discovery holds private data, as a [Builder] does, and is for one goroutine at a time.
 type Discovery[K hashing.Key] struct {
-	secret[K]
-	params    Params
-	guarantee budget.Guarantee
+	base[state[K]]
 }
 
 // NewDiscovery returns an empty Discovery, or an error that wraps [ErrParams], also where Passes is
@@ -52,12 +49,8 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Discovery[K]{private.New(newState(p, law, finding, newTable[K](0, 0), 0)), p, p.Guarantee()}, nil
+	return &Discovery[K]{holding(p, newState(p, law, finding, newTable[K](0, 0), 0))}, nil
 }
-
-// Guarantee returns what both passes together promise to each user: [Params.Guarantee]. The zero
-// Discovery promises nothing.
-func (d *Discovery[K]) Guarantee() budget.Guarantee { return d.guarantee }
 
 // AddUser adds one user with all keys of that user, as [Builder.AddUser] does. After Release it
 // does nothing.
@@ -77,13 +70,10 @@ func (d *Discovery[K]) AddUser(keys []K) {
 // does.
 func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 	if other == nil {
-		return merge(d.secret, secret[K]{})
+		return merge(d.secret, secret[state[K]]{})
 	}
 	return merge(d.secret, other.secret)
 }
-
-// Released reports whether the Discovery has been released. Then AddUser does nothing.
-func (d *Discovery[K]) Released() bool { return private.Released(d.secret) }
 
 // Release spends the budget of both passes: it releases the first one and returns the Builder of
 // the second, which knows the keys that were found and is empty otherwise. The release of that
@@ -104,9 +94,9 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 		}
 	}
 	wire.Sort(keys)
-	next := private.New(newState(s.params, s.law, second, tableOf(keys, 0), len(keys)))
-	private.Use(next, func(s *state[K], at choice) { s.at = at }, s.choose())
-	return &Builder[K]{next, s.params, s.params.Guarantee()}, nil
+	next := &Builder[K]{holding(s.params, newState(s.params, s.law, second, tableOf(keys, 0), len(keys)))}
+	private.Use(next.secret, func(s *state[K], at choice) { s.at = at }, s.choose())
+	return next, nil
 }
 
 // addSecond adds the user in s.numbers to a second pass: he counts in all of his keys, and his

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -50,7 +49,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder[K]{private.New(newState(p, law, listing, tableOf(keys, p.width(law)), len(keys))), p, p.Guarantee()}, nil
+	return &Builder[K]{holding(p, newState(p, law, listing, tableOf(keys, p.width(law)), len(keys)))}, nil
 }
 
 // shortens reports whether a user may count less than 1 in a key: not with a list of at most

@@ -24,7 +24,7 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 }
 
 // merge adds the data of other, and takes it.
-func merge[K hashing.Key](into, other secret[K]) error {
+func merge[K hashing.Key](into, other secret[state[K]]) error {
 	return private.Merge(into, other, "groupby: Merge", "Builder", func(s, o *state[K]) error {
 		if err := s.matches(o); err != nil {
 			return err

@@ -18,13 +18,13 @@ var twice = Params{Epsilon: 1, Delta: 1e-6, most: 6, FullKeys: 3, Min: -1, Max: 
 // passes are a Discovery and what New makes, calibrated once for all tests.
 func passes(t testing.TB, p Params) (*Discovery[int], *Builder[int]) {
 	b := builder[int](t, p)
-	d := &Discovery[int]{private.New(newState(b.params, held(b).law, finding, newTable[int](0, 0), 0)), b.params, b.guarantee}
+	d := &Discovery[int]{holding(b.params, newState(b.params, held(b).law, finding, newTable[int](0, 0), 0))}
 	return d, b
 }
 
 // fresh returns an empty Builder for the same pass as the template, without calibrating it anew.
 func fresh(s *state[int]) *Builder[int] {
-	return &Builder[int]{privateState(s), s.params, s.params.Guarantee()}
+	return &Builder[int]{base[state[int]]{privateState(s), s.params, s.params.Guarantee()}}
 }
 
 func entriesOf(s *state[int]) []entry[int] {
@@ -243,7 +243,7 @@ func TestDiscoveryOnce(t *testing.T) {
 	require.Equal(t, 2, d.params.Passes, "the default")
 	d, err = NewDiscovery[int](twice)
 	require.NoError(t, err)
-	another := &Discovery[int]{d.secret, d.params, d.guarantee}
+	another := &Discovery[int]{d.base}
 	require.ErrorIs(t, d.Merge(another), ErrMismatch)
 	require.ErrorIs(t, d.Merge(nil), ErrReleased)
 	state, err := d.AppendPrivateState(nil)
@@ -312,7 +312,7 @@ func (b *Builder[K]) expectedKeys() (n float64) {
 
 func TestDiscoveryIsRedacted(t *testing.T) {
 	b := builder[string](t, twice)
-	d := &Discovery[string]{private.New(newState(b.params, held(b).law, finding, newTable[string](0, 0), 0)), b.params, b.guarantee}
+	d := &Discovery[string]{holding(b.params, newState(b.params, held(b).law, finding, newTable[string](0, 0), 0))}
 	for range 50 {
 		d.AddUser([]string{"the secret key of somebody"})
 	}

@@ -5,11 +5,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
-
-type secretRows[U, K hashing.Key] = private.State[rows[U, K]]
 
 // Rows are a Builder for data that do not come user by user: events, or rows of a database in any
 // order. It is given one row at a time and keeps the users, so it looks for keys in two passes,
@@ -19,9 +16,7 @@ type secretRows[U, K hashing.Key] = private.State[rows[U, K]]
 // for each distinct pair of a user and a key, 8 more for sums, 16 with Values, and 8 for quantiles,
 // a quarter more for what has come last, and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
-	secretRows[U, K]
-	params    Params
-	guarantee budget.Guarantee
+	base[rows[U, K]]
 }
 
 // rows is what Rows hold.
@@ -56,12 +51,8 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rows[U, K]{private.New(newRows[U, K](p, law)), p, p.Guarantee()}, nil
+	return &Rows[U, K]{holding(p, newRows[U, K](p, law))}, nil
 }
-
-// Params returns the parameters, with all defaults filled in: two passes among them, so their Plan
-// is that of this release.
-func (r *Rows[U, K]) Params() Params { return r.params }
 
 func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: newIndex[K](0)}
@@ -80,10 +71,6 @@ func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 	return r
 }
 
-// Guarantee returns what Release promises to each user: [Params.Guarantee]. The zero Rows promise
-// nothing.
-func (r *Rows[U, K]) Guarantee() budget.Guarantee { return r.guarantee }
-
 // Add adds a row of a user: he has the key. What a user repeats counts once, and the rows may come
 // in any order. With Min and Max or Values, the value of the row is 0.
 //
@@ -93,10 +80,10 @@ func (r *Rows[U, K]) Guarantee() budget.Guarantee { return r.guarantee }
 // not count, and the guarantee ends. Strings are kept as they are, so the memory they share stays
 // alive. After Release, and on zero Rows, Add does nothing.
 func (r *Rows[U, K]) Add(user U, key K) {
-	if s := private.Enter(r.secretRows); s != nil {
+	if s := private.Enter(r.secret); s != nil {
 		clear(s.numbers)
 		s.add(user, key, s.numbers)
-		private.Leave(r.secretRows)
+		private.Leave(r.secret)
 	}
 }
 
@@ -108,10 +95,10 @@ func (r *Rows[U, K]) Add(user U, key K) {
 // up their data instead, and Release returns an error that says so.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if !r.params.valued() {
-		private.Poison(r.secretRows, "was given values, and their Params have no Min and Max, no Values and no Levels")
+		private.Poison(r.secret, "was given values, and their Params have no Min and Max, no Values and no Levels")
 		return
 	}
-	if s := private.Enter(r.secretRows); s != nil {
+	if s := private.Enter(r.secret); s != nil {
 		switch s.params.columns() {
 		case 1:
 			s.numbers[0] = s.axis.steps(value)
@@ -122,7 +109,7 @@ func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 			s.numbers[len(s.numbers)-1] = s.scale.pick(value, s.src.Uint64N)
 		}
 		s.add(user, key, s.numbers)
-		private.Leave(r.secretRows)
+		private.Leave(r.secret)
 	}
 }
 
@@ -150,7 +137,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	if other == nil {
 		other = new(Rows[U, K])
 	}
-	return private.Merge(r.secretRows, other.secretRows, "groupby: Merge", "Rows value", func(s, o *rows[U, K]) error {
+	return private.Merge(r.secret, other.secret, "groupby: Merge", "Rows value", func(s, o *rows[U, K]) error {
 		if err := fault.Differ("groupby", s.params, o.params); err != nil {
 			return err
 		}
@@ -164,13 +151,10 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	})
 }
 
-// Released reports whether the Rows have been released. Then Add does nothing.
-func (r *Rows[U, K]) Released() bool { return private.Released(r.secretRows) }
-
 // Release spends the budget and returns the private groups. The Rows give up their data; a second
 // Release returns an error that wraps [ErrReleased].
 func (r *Rows[U, K]) Release() (*Groups[K], error) {
-	s, err := private.Take(r.secretRows, "groupby: Release: the Rows value")
+	s, err := private.Take(r.secret, "groupby: Release: the Rows value")
 	if err != nil {
 		return nil, err
 	}

@@ -21,14 +21,14 @@ const privateRows byte = 0xf9
 // neither on the order of the rows nor on how they were split among Rows that were merged; but with
 // Levels on chance, which says which of a user's values counts. The error wraps [ErrReleased].
 func (r *Rows[U, K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	return private.Append(r.secretRows, dst, "groupby: AppendPrivateState: the Rows value", (*rows[U, K]).appendState)
+	return private.Append(r.secret, dst, "groupby: AppendPrivateState: the Rows value", (*rows[U, K]).appendState)
 }
 
 // RestorePrivateState replaces what the Rows hold by a state that [Rows.AppendPrivateState] gave.
 // The error wraps [ErrReleased], [ErrMismatch] if those Rows had other Params, or [ErrFormat]; the
 // Rows are then unchanged.
 func (r *Rows[U, K]) RestorePrivateState(data []byte) error {
-	return private.Restore(r.secretRows, data, "groupby: RestorePrivateState: the Rows value", (*rows[U, K]).readState)
+	return private.Restore(r.secret, data, "groupby: RestorePrivateState: the Rows value", (*rows[U, K]).readState)
 }
 
 // rowsHeader is what a state begins with, after the header of all encodings.

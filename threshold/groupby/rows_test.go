@@ -21,12 +21,12 @@ func rowsOf[U, K string | int](t testing.TB, p Params) *Rows[U, K] {
 		p.Passes = 2
 	}
 	b := builder[K](t, p)
-	return &Rows[U, K]{private.New(newRows[U, K](b.params, held(b).law)), b.params, b.guarantee}
+	return &Rows[U, K]{holding(b.params, newRows[U, K](b.params, held(b).law))}
 }
 
 func heldRows[U, K string | int](r *Rows[U, K]) *rows[U, K] {
-	data := private.Enter(r.secretRows)
-	private.Leave(r.secretRows)
+	data := private.Enter(r.secret)
+	private.Leave(r.secret)
 	return data
 }
 

@@ -116,9 +116,11 @@ func (x *index) add(set *token.FileSet, name string, file *ast.File) {
 			x.functions[full] = name
 			x.spans[full] = span{name, set.Position(d.Pos()).Line, set.Position(d.End()).Line}
 			exported := !slices.ContainsFunc(strings.Split(funcname.Of(d), "."), func(part string) bool { return !token.IsExported(part) })
-			if exported && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && !strings.Contains(dir, "/internal/") && dir != "." {
-				x.public = append(x.public, full)
+			if d.Name.IsExported() && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && !strings.Contains(dir, "/internal/") && dir != "." {
 				x.addResults(full, d)
+				if exported || x.promises[full] { // that of a type that exported ones embed
+					x.public = append(x.public, full)
+				}
 			}
 		case *ast.GenDecl:
 			if strings.HasPrefix(name, "internal/audit/mutation/list") {

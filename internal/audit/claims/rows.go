@@ -17,7 +17,7 @@ type row struct {
 var rows = []row{
 	{
 		claim:   "A sketch of one stream, and counters from elsewhere, are (ε, δ)-private for one element, with the least threshold there is",
-		about:   "misragries.Builder.Release misragries.Builder.Guarantee misragries.Params.Guarantee misragries.Histogram.Guarantee",
+		about:   "misragries.Builder.Release misragries.base.Guarantee misragries.Params.Guarantee misragries.Histogram.Guarantee",
 		theorem: "Lebeda and Tětek, TODS 2025, Algorithm 2 and section 5.1; Lemma 11's threshold is not tight: δ is exactly Pr[max(1+η+L₁, η+L₂) ≥ τ]",
 		proof:   "misragries/internal/law/keptzeros_proof.md", code: "misragries.releaseShared misragries/internal/law.KeptThreshold misragries/internal/law.KeptDelta",
 		exact: "misragries.TestReleaseIsPrivateExactly misragries/internal/law.TestDeltaIsItsDefinition misragries.TestStandardReleaseIsPrivateExactly",
@@ -25,7 +25,7 @@ var rows = []row{
 	},
 	{
 		claim: "A sum of trimmed sketches is private with noise that does not grow with their number, and what each lost is told for nothing",
-		about: "misragries.Sum.Release misragries.Sum.Guarantee", theorem: "own: Theorem 2′, a private shift by the mean of the smallest counters, capped",
+		about: "misragries.Sum.Release", theorem: "own: Theorem 2′, a private shift by the mean of the smallest counters, capped",
 		proof: "misragries/internal/law/trimmed_proof.md", code: "misragries.releaseRounded misragries/internal/law.Trimmed misragries/internal/law.Law.TrimmedDelta misragries/internal/sketch.Sketch.Trimmed misragries/internal/sketch.smallest",
 		exact: "misragries/internal/law.TestTrimmedIsPrivateExactly misragries/internal/law.TestTrimmedTable misragries/internal/sketch.TestTrimmedSensitivity",
 		audit: "misragries.TestAuditPaths", edits: "misragries: the private shift left out; the cap of a trimmed sketch without noise; W of given counters told",
@@ -38,7 +38,7 @@ var rows = []row{
 		audit: "misragries.TestAuditPaths", edits: "misragries: reduced: small values always rounded up; the length released for nothing",
 	},
 	{
-		claim: "Users with up to m distinct keys are protected with noise that does not grow with m", about: "misragries.UserBuilder.Release misragries.UserBuilder.Guarantee",
+		claim: "Users with up to m distinct keys are protected with noise that does not grow with m", about: "misragries.UserBuilder.Release",
 		theorem: "Lebeda and Tětek, Algorithm 4 and Corollary 28; Theorem 23 needs that all changes have one sign", proof: "misragries/calibrate.go",
 		code:  "misragries.UserBuilder.AddUser misragries/internal/sketch.Sketch.AddUser misragries.Params.vector misragries.calibration.use",
 		exact: "misragries/internal/sketch.TestUserSketchOfAllShortNeighbours misragries.TestSparseVectorLaw misragries.TestUsersKeepAUniformChoice", audit: "misragries.TestAuditSparseVector",
@@ -104,8 +104,8 @@ var rows = []row{
 	},
 	{
 		claim: "Groups over keys that nobody lists are (ε, δ)-private for a user with any number of keys, in one pass or two, and without δ over a list",
-		about: "threshold/groupby.Builder.Release threshold/groupby.Builder.Guarantee threshold/groupby.Params.Guarantee threshold/groupby.Groups.Guarantee " +
-			"threshold/groupby.Discovery.Release threshold/groupby.Discovery.Guarantee threshold/groupby.Rows.Release threshold/groupby.Rows.Guarantee " +
+		about: "threshold/groupby.Builder.Release threshold/groupby.base.Guarantee threshold/groupby.Params.Guarantee threshold/groupby.Groups.Guarantee " +
+			"threshold/groupby.Discovery.Release threshold/groupby.Rows.Release " +
 			"threshold/groupby.Params.Plan",
 		theorem: "own: quadratic rounding, jointly with all Gaussian noise beside the keys", proof: "internal/rounding/quadratic_proof.md",
 		code:  "internal/rounding.Quadratic.Show internal/rounding.Quadratic.Delta internal/rounding.TwoPasses.Delta threshold/groupby.Params.calibrate threshold/groupby.clipped",
@@ -407,7 +407,7 @@ var rows = []row{
 		edits: "noise/budget: a unit that moves is charged in one part; a unit replaced within its part costs one step; the whole does not count in a part; noise beyond its share is free",
 	},
 	{
-		claim: "A Builder shows nothing before its release, and releases once", about: "misragries.Builder.Released threshold.Builder.Released kor.Builder.Released jl.Builder.Released",
+		claim: "A Builder shows nothing before its release, and releases once", about: "misragries.base.Released threshold.Builder.Released kor.Builder.Released jl.Builder.Released",
 		theorem: "none", proof: "internal/private/private.go", code: "internal/private.Take", exact: "internal/private.TestReleasedOnce internal/audit/surface.TestIgnoredErrors",
 		audit: "internal/private.TestConcurrentUse internal/audit/surface.TestEveryTypeHasWhatItsRoleDemands", edits: "internal/private: released twice; a Builder prints its state; concurrent use not seen; a part of the data released after a concurrent use; data released after a wrong call",
 	},

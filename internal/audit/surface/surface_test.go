@@ -114,25 +114,32 @@ func (s *subject) auditFields(name string, lacks func(who, what string)) {
 	}
 }
 
-// auditState asks that a Builder embeds the one private state and has nothing else that could hold
-// data: all other fields are plain numbers, texts and structs of these, such as Params.
+// auditState asks that a Builder embeds the one private state, or a type of its package that does,
+// and has nothing else that could hold data: all other fields are plain numbers, texts and structs
+// of these, such as Params.
 func (s *subject) auditState(name string, lacks func(who, what string)) {
-	structure, ok := s.inner.types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
-	if !ok {
-		return
-	}
 	embedded := false
-	for field := range structure.Fields() {
-		if named, ok := types.Unalias(field.Type()).(*types.Named); ok && named.Obj().Pkg() != nil &&
-			named.Obj().Pkg().Path() == module+"/internal/private" && named.Obj().Name() == "State" {
-			if !field.Embedded() {
-				lacks(name, "redaction: it has a private.State that is not embedded")
+	var walk func(t types.Type)
+	walk = func(t types.Type) {
+		structure, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return
+		}
+		for field := range structure.Fields() {
+			named, _ := types.Unalias(field.Type()).(*types.Named)
+			if named != nil && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == module+"/internal/private" && named.Obj().Name() == "State" {
+				if !field.Embedded() {
+					lacks(name, "redaction: it has a private.State that is not embedded")
+				}
+				embedded = true
+			} else if named != nil && field.Embedded() && named.Obj().Pkg() == s.inner.types {
+				walk(named)
+			} else if !plain(field.Type()) {
+				lacks(name, "secrecy: its field "+field.Name()+" is neither the embedded private.State nor plain")
 			}
-			embedded = true
-		} else if !plain(field.Type()) {
-			lacks(name, "secrecy: its field "+field.Name()+" is neither the embedded private.State nor plain")
 		}
 	}
+	walk(s.inner.types.Scope().Lookup(name).Type())
 	if !embedded {
 		lacks(name, "an embedded private.State, which is where private data are kept")
 	}
