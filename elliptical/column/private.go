@@ -27,11 +27,10 @@ const privateVersion = 2
 // Every release of the state, here or where it was restored, spends the budget again. The error
 // wraps [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return dst, private.Missing(b.secret, "column: AppendPrivateState: the Builder")
-	}
-	defer private.Leave(b.secret)
+	return private.Append(b.secret, dst, "column: AppendPrivateState: the Builder", (*state).appendState)
+}
+
+func (s *state) appendState(dst []byte) []byte {
 	kind, p, t := privateBuilder, s.params, s.totals
 	if s.bound > 0 {
 		t.rows = s.kept.len()
@@ -41,18 +40,17 @@ func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	for _, x := range s.kept.sorted() {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
 	}
-	return dst, nil
+	return dst
 }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
 // gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
 // [ErrFormat]; the Builder is then unchanged.
 func (b *Builder) RestorePrivateState(data []byte) error {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return private.Missing(b.secret, "column: RestorePrivateState: the Builder")
-	}
-	defer private.Leave(b.secret)
+	return private.Restore(b.secret, data, "column: RestorePrivateState: the Builder", (*state).readState)
+}
+
+func (s *state) readState(data []byte) error {
 	r := wire.NewReader("column", data)
 	r.Header(wire.KindPrivate, privateVersion)
 	var kind byte
@@ -60,22 +58,19 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 	var t totals
 	r.Fields(privateFields(&kind, &p, &t))
 	var rows []float64
-	if r.Err() == nil && p.learns() {
-		for range min(t.rows, int64(r.Remaining()/8)) {
-			rows = append(rows, r.Float64())
-		}
+	for r.Err() == nil && p.learns() && int64(len(rows)) < t.rows {
+		rows = append(rows, r.Float64())
 	}
-	if r.Err() == nil {
-		switch {
-		case kind != privateBuilder:
-			r.Fail("another kind of state")
-		case !t.possible() || p.learns() && t != totals{rows: int64(len(rows))}:
-			r.Fail("sums that no rows have")
-		case !valid(rows, p.bound()):
-			r.Fail("rows that are not as they are kept")
-		case p != s.params && r.Done() == nil:
-			return fault.Mismatch("column", "Params", s.params, p)
-		}
+	switch {
+	case r.Err() != nil:
+	case kind != privateBuilder:
+		r.Fail("another kind of state")
+	case !t.possible() || p.learns() && t != totals{rows: int64(len(rows))}:
+		r.Fail("sums that no rows have")
+	case !valid(rows, p.bound()):
+		r.Fail("rows that are not as they are kept")
+	case p != s.params && r.Done() == nil:
+		return fault.Mismatch("column", "Params", s.params, p)
 	}
 	if err := r.Done(); err != nil {
 		return err

@@ -23,11 +23,10 @@ const privateQuantiles = byte(wire.KindQuantiles)
 // in any order. Every release of the state, here or where it was restored, spends the budget again.
 // The error wraps [ErrReleased].
 func (b *QuantileBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(b.quantileSecret)
-	if s == nil {
-		return dst, private.Missing(b.quantileSecret, "column: AppendPrivateState: the QuantileBuilder")
-	}
-	defer private.Leave(b.quantileSecret)
+	return private.Append(b.quantileSecret, dst, "column: AppendPrivateState: the QuantileBuilder", (*counts).appendState)
+}
+
+func (s *counts) appendState(dst []byte) []byte {
 	kind, p, levels := privateQuantiles, s.params, len(s.params.levels())
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 	dst = wire.AppendFields(dst, append([]wire.Field{wire.Byte(&kind)}, p.fields(&levels)...))
@@ -37,18 +36,17 @@ func (b *QuantileBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(cell))
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.cells[cell]))
 	}
-	return dst, nil
+	return dst
 }
 
 // RestorePrivateState replaces what the QuantileBuilder holds by a state that
 // [QuantileBuilder.AppendPrivateState] gave. The error wraps [ErrReleased], [ErrMismatch] if that
 // QuantileBuilder had other Params, or [ErrFormat]; the QuantileBuilder is then unchanged.
 func (b *QuantileBuilder) RestorePrivateState(data []byte) error {
-	s := private.Enter(b.quantileSecret)
-	if s == nil {
-		return private.Missing(b.quantileSecret, "column: RestorePrivateState: the QuantileBuilder")
-	}
-	defer private.Leave(b.quantileSecret)
+	return private.Restore(b.quantileSecret, data, "column: RestorePrivateState: the QuantileBuilder", (*counts).readState)
+}
+
+func (s *counts) readState(data []byte) error {
 	r := wire.NewReader("column", data)
 	r.Header(wire.KindPrivate, privateVersion)
 	var kind byte
@@ -59,15 +57,14 @@ func (b *QuantileBuilder) RestorePrivateState(data []byte) error {
 		r.Fields(p.levelFields(levels))
 	}
 	cells, last := readCells(r)
-	if r.Err() == nil {
-		switch {
-		case kind != privateQuantiles:
-			r.Fail("another kind of state")
-		case p != s.params && r.Done() == nil:
-			return fault.Mismatch("column", "Params", s.params, p)
-		case last >= s.axis.Cells():
-			r.Fail("cells out of range")
-		}
+	switch {
+	case r.Err() != nil:
+	case kind != privateQuantiles:
+		r.Fail("another kind of state")
+	case p != s.params && r.Done() == nil:
+		return fault.Mismatch("column", "Params", s.params, p)
+	case last >= s.axis.Cells():
+		r.Fail("cells out of range")
 	}
 	if err := r.Done(); err != nil {
 		return err
