@@ -526,23 +526,3 @@ func TestTopOfUniverseEdges(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkTopOfUniverse(b *testing.B) {
-	var src noise.Source
-	for _, k := range []int{64, 1024} {
-		stored := make([]counter[uint64], k)
-		for i := range stored {
-			stored[i] = counter[uint64]{Key: uint64(i) * 1_000_003, Count: int64(1 + i*(k+1))}
-		}
-		for _, dim := range []uint64{1 << 32, math.MaxUint64} {
-			for _, scale := range []float64{float64(2*k - 1), 0.05} {
-				d := noiseOf(b, scale)
-				b.Run(fmt.Sprintf("k=%d/dim=%d/scale=%v", k, dim, scale), func(b *testing.B) {
-					for b.Loop() {
-						topOfUniverse(&src, d, k, dim, stored)
-					}
-				})
-			}
-		}
-	}
-}

@@ -338,21 +338,3 @@ func FuzzCorrelated(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkCorrelated(b *testing.B) {
-	var src Source
-	for _, step := range []float64{1, 0x1p-20, 0x1p-40} {
-		b.Run(fmt.Sprintf("step=2^%v", math.Log2(step)), func(b *testing.B) {
-			b.ReportAllocs()
-			draw := CorrelatedGaussian{0.5, 1}.Sampler(&src, step)
-			for b.Loop() {
-				draw()
-			}
-		})
-		b.Run(fmt.Sprintf("independent/step=2^%v", math.Log2(step)), func(b *testing.B) {
-			for b.Loop() {
-				gaussian(1).Sample(&src, step)
-			}
-		})
-	}
-}

@@ -493,25 +493,3 @@ func TestHeavySamplesDoNotAllocate(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkHeavySample(b *testing.B) {
-	var src Source
-	stairs, _ := NewStaircase(8, 1, 1/(1+math.Exp(4)))
-	low, _ := NewStaircase(0.1, 1, 0.4)
-	pareto, _ := NewPareto(3, 1)
-	heavy, _ := NewPareto(1.05, 1)
-	student, _ := NewStudent(3, 1)
-	four, _ := NewStudent(4, 1)
-	two, _ := NewStudent(2, 1)
-	for name, d := range map[string]sampled{"staircase/epsilon=8": stairs, "staircase/epsilon=0.1": low, "pareto/shape=3": pareto, "pareto/shape=1.05": heavy,
-		"student/shape=3": student, "student/shape=4": four, "student/shape=2": two} {
-		for _, bits := range []int{10, 20, 40} {
-			b.Run(fmt.Sprintf("law=%s/grid=%d", name, bits), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					d.Sample(&src, math.Ldexp(1, -bits))
-				}
-			})
-		}
-	}
-}

@@ -107,20 +107,3 @@ func TestQuickDrawRefusesSteps(t *testing.T) {
 		}
 	}
 }
-
-// One draw in one piece against the exact sampler.
-func BenchmarkLaplaceDraw(b *testing.B) {
-	var src Source
-	d := laplace(1)
-	b.Run("by=piece", func(b *testing.B) {
-		for b.Loop() {
-			d.Sample(&src, 0x1p-40)
-		}
-	})
-	b.Run("by=exact", func(b *testing.B) {
-		for b.Loop() {
-			k, unit := d.exactSteps(&src, 0x1p-40)
-			_ = float64(k) * unit
-		}
-	})
-}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -308,25 +307,6 @@ func TestShrunk(t *testing.T) {
 	require.Equal(t, want, m.Shrunk(1))
 	require.Nil(t, m.Shrunk(3))
 	require.Empty(t, new(Mean).Shrunk(1))
-}
-
-func BenchmarkShrink(b *testing.B) {
-	rng := rand.New(rand.NewPCG(8, 8)) // test data
-	theta := zipfCounts(12_824)
-	for _, spread := range []float64{0, 1} {
-		stdDevs := make([]float64, len(theta))
-		for j := range stdDevs {
-			stdDevs[j] = 75 * math.Exp(spread*rng.NormFloat64())
-		}
-		z := noisy(rng, theta, stdDevs)
-		b.Run(fmt.Sprintf("spread=%v", spread), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Shrink(z, stdDevs, true, 1); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }
 
 // Noise of a divisor is as good as none to Shrunk, apart from the factor that nobody can know:

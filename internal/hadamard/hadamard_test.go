@@ -1,7 +1,6 @@
 package hadamard
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -104,21 +103,4 @@ func TestSize(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	x, y := random(rand.New(rand.NewPCG(7, 8)), 1<<13)
 	require.Zero(t, testing.AllocsPerRun(10, func() { Int(x); Float(y) }))
-}
-
-func BenchmarkTransform(b *testing.B) {
-	for _, n := range []int{1 << 8, 1 << 12, 1 << 16, 1 << 20} {
-		x, y := random(rand.New(rand.NewPCG(9, 10)), n)
-		b.Run(fmt.Sprintf("type=int64/u=%d", n), func(b *testing.B) {
-			for b.Loop() {
-				Int(x)
-			}
-		})
-		b.Run(fmt.Sprintf("type=float64/u=%d", n), func(b *testing.B) {
-			clear(y) // values that grow without end would be infinite soon
-			for b.Loop() {
-				Float(y)
-			}
-		})
-	}
 }

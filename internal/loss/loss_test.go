@@ -2,7 +2,6 @@ package loss
 
 import (
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -188,27 +187,4 @@ func TestExtremes(t *testing.T) {
 	require.Nil(t, All(nil, 10))
 	one := Response(1)
 	require.Same(t, one, All([]*Measure{one}, 10))
-}
-
-func BenchmarkCompose(b *testing.B) {
-	rng := rand.New(rand.NewPCG(5, 20))
-	random := func() *Measure {
-		m := &Measure{base: -1, step: 0x1p-9, mass: make([]float64, Points), releases: 1e6}
-		for i := range m.mass {
-			m.mass[i] = rng.Float64() / Points
-		}
-		return m
-	}
-	x, y := random(), random()
-	b.Run("convolve", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			convolve(x.mass, y.mass)
-		}
-	})
-	b.Run("delta", func(b *testing.B) {
-		for b.Loop() {
-			x.Delta(-0.9)
-		}
-	})
 }

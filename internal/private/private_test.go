@@ -280,11 +280,3 @@ func TestConcurrentUseIsSeen(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkEnter(b *testing.B) {
-	s := New(counts{})
-	for b.Loop() {
-		Enter(s).total++
-		Leave(s)
-	}
-}

@@ -414,20 +414,6 @@ func TestSharedNoiseIsOptimal(t *testing.T) {
 	}
 }
 
-// The usual, and what takes longest of 10,000 random Params.
-func BenchmarkCalibrateCorrelated(b *testing.B) {
-	for _, c := range []struct {
-		k, l           int
-		epsilon, delta float64
-	}{{10, 10, 1, 1e-6}, {1024, 1024, 1, 1e-6}, {100_000, 100, 1, 1e-9}, {100, 100, 0.1, 1e-6}, {1000, 1000, 0.01, 0.01}, {614_568, 5031, 0.079, 0.0765}, {515, 515, 190.7, 0.00634}, {40, 40, 0.00795, 0.97863}} {
-		b.Run(fmt.Sprintf("k=%d/l=%d/ε=%v/δ=%v", c.k, c.l, c.epsilon, c.delta), func(b *testing.B) {
-			for b.Loop() {
-				calibrateCorrelated(c.k, c.l, 0, c.epsilon, c.delta)
-			}
-		})
-	}
-}
-
 // No threshold is below the bound that spares Auto the calibration, so what is left out would not
 // have been chosen.
 func TestLeastCorrelated(t *testing.T) {

@@ -375,13 +375,3 @@ func TestPrintedParametersAreLooser(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkCalibrateGaussian(b *testing.B) {
-	for _, l := range []int{1, 1000, 100_000} {
-		b.Run(fmt.Sprintf("l=%d", l), func(b *testing.B) {
-			for b.Loop() {
-				calibrateGaussian(l, 0, true, 1, 1e-6)
-			}
-		})
-	}
-}

@@ -95,24 +95,6 @@ func TestThousandReleases(t *testing.T) {
 	require.InEpsilon(t, 9.560, thousand(t).EpsilonAt(1e-6), 8e-4)
 }
 
-func BenchmarkAccountant(b *testing.B) {
-	g := thousand(b)
-	different := PureDP(0, one)
-	for i := range 1000 {
-		different, _ = Compose(different, ApproxDP(0.01+0.09*float64(i)/999, 1e-10, one))
-	}
-	sample, err := GDP(1, one).Subsampled(0.01)
-	require.NoError(b, err)
-	for name, g := range map[string]Guarantee{"mixed=1000": g, "different=1000": different, "gaussian=1000": GDP(0.05, one).Times(1000), "samples=1000": sample.Times(1000)} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				g.EpsilonAt(1e-6)
-			}
-			b.ReportMetric(g.EpsilonAt(1e-6), "ε")
-		})
-	}
-}
-
 // Randomized response beside Gaussian noise: δ is a sum over binomials of Gaussian profiles. No
 // answer is below it.
 func TestMixturesAreNeverBelow(t *testing.T) {

@@ -300,28 +300,6 @@ func TestLedgerProperties(t *testing.T) {
 	require.Positive(t, min(kinds[true], kinds[false]), "both kinds of remainder")
 }
 
-func BenchmarkLedger(b *testing.B) {
-	l, err := NewLedger(1, 1e-6, one)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for range 100 {
-		if err := l.Spend(PureDP(0.005, one)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.Run("accepted", func(b *testing.B) {
-		for b.Loop() {
-			_ = l.Spend(PureDP(1e-12, one))
-		}
-	})
-	b.Run("refused", func(b *testing.B) {
-		for b.Loop() {
-			_ = l.Spend(PureDP(2, one))
-		}
-	})
-}
-
 func ExampleLedger() {
 	user := User(3, AddRemove)
 	budget, err := NewLedger(1, 1e-6, user)

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -520,40 +519,6 @@ func TestPositiveIsCountersWithoutZeros(t *testing.T) {
 		}
 		want := slices.DeleteFunc(s.Counters(), func(c Counter[int]) bool { return c.Count == 0 })
 		require.Equal(t, want, s.Positive())
-	}
-}
-
-// BenchmarkMerge merges a full sketch into a copy of another, which is made off the clock of
-// ns/merge.
-func BenchmarkMerge(b *testing.B) {
-	for _, k := range []int{64, 1024, 1 << 14, 1 << 17} {
-		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
-			keys := zipfKeys(40*k, 1<<40)
-			into, other := New[uint64](k), New[uint64](k)
-			into.AddSlice(keys[:20*k])
-			other.AddSlice(keys[20*k:])
-			for i := uint64(0); len(into.entries) < k || len(other.entries) < k; i++ { // full
-				if len(into.entries) < k {
-					into.Add(2 * i)
-				}
-				if len(other.entries) < k {
-					other.Add(2*i + 1)
-				}
-			}
-			scratch := New[uint64](k)
-			scratch.grow(k)
-			took := time.Duration(0)
-			for b.Loop() {
-				scratch.entries = append(scratch.entries[:0], into.entries...)
-				scratch.decrements = into.decrements
-				scratch.reindex()
-				start := time.Now()
-				scratch.merge(other)
-				took += time.Since(start)
-			}
-			b.ReportMetric(float64(took)/float64(b.N), "ns/merge")
-			b.ReportMetric(float64(took)/float64(b.N)/float64(len(into.entries)+len(other.entries)), "ns/counter")
-		})
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -277,34 +276,4 @@ func TestAddUserDoesNotAllocate(t *testing.T) {
 		u.addUser(keys[next : next+m])
 		next += m
 	}))
-}
-
-// BenchmarkAddUser counts users of 8 distinct Zipf(1.1) keys, and the same keys as so many elements
-// with Add in the same loop: ratio is the time per key over that of add.
-func BenchmarkAddUser(b *testing.B) {
-	const m = 8
-	keys := zipfUsers(50_000, m)
-	for _, k := range []int{256, 1024, 4096} {
-		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
-			var users, elements time.Duration
-			for b.Loop() {
-				start := time.Now()
-				u := newUserSketch[uint64](k, m)
-				for i := 0; i < len(keys); i += m {
-					u.addUser(keys[i : i+m])
-				}
-				half := time.Now()
-				s := New[uint64](k)
-				for _, key := range keys {
-					s.Add(key)
-				}
-				users += half.Sub(start)
-				elements += time.Since(half)
-			}
-			n := float64(b.N) * float64(len(keys))
-			b.ReportMetric(float64(users)/n, "ns/key")
-			b.ReportMetric(float64(elements)/n, "ns/add")
-			b.ReportMetric(float64(users)/float64(elements), "ratio")
-		})
-	}
 }
