@@ -690,6 +690,19 @@ func means(name string, m *plan.Mechanism, rows func(side int) [][]float64, n in
 	}, n}
 }
 
+// inStep returns what a Slice alone says of keys in its step.
+func inStep(s *series.Slice[int], keys ...int) (x []float64) {
+	t := must(series.NewTimeline[int](s.Params()))
+	if err := t.Append(s); err != nil {
+		panic(err)
+	}
+	w := must(t.Window(s.Step(), s.Step()+1))
+	for _, key := range keys {
+		x = append(x, w.Estimate(key))
+	}
+	return x
+}
+
 func steps() audited {
 	p := series.Params{Epsilon: 1, Dim: 2, Spans: [8]int{1, 2}}
 	return audited{"series, listed keys", p.Guarantee(), func() source {
@@ -699,8 +712,7 @@ func steps() audited {
 				if step == 0 && side == 0 {
 					b.Add(1)
 				}
-				s := must(b.Step())
-				x = append(x, s.Estimate(0), s.Estimate(1))
+				x = append(x, inStep(must(b.Step()), 0, 1)...)
 			}
 			emit(x)
 		}

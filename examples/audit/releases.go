@@ -95,8 +95,7 @@ func visitor() audited {
 				if side == 0 {
 					b.AddFor("user", []int{step, step, step})
 				}
-				s := must(b.Step())
-				x = append(x, s.Estimate(0), s.Estimate(1))
+				x = append(x, inStep(must(b.Step()), 0, 1)...)
 			}
 			emit(append(x, x[0]+x[3]))
 		}
@@ -255,7 +254,7 @@ func counter() audited {
 			c, x := must(series.New[int](p)), []float64{}
 			c.AddN(0, 1-side)
 			for range 2 {
-				x = append(x, must(c.Step()).Estimate(0))
+				x = append(x, inStep(must(c.Step()), 0)...)
 			}
 			emit(append(x, x[0]+x[1]))
 		}

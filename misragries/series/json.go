@@ -22,7 +22,7 @@ func (r Slice[K]) MarshalJSON() ([]byte, error) {
 		Step      int              `json:"step"`
 		Keys      []view.Keyed     `json:"keys"`
 		Found     []found          `json:"found"`
-	}{r.Guarantee(), r.step, view.Keys(r.All(), r.Interval), fresh})
+	}{r.Guarantee(), r.step, view.Keys(r.all(), r.interval), fresh})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary

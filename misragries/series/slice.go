@@ -1,14 +1,12 @@
 package series
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/keyed"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -18,8 +16,7 @@ import (
 // with the step, and the keys found by the discovery spans that end with it. It is public,
 // immutable, and safe for concurrent readers. A [Timeline] makes windows of Slices.
 type Slice[K hashing.Key] struct {
-	params   Params
-	law      calibration
+	common
 	step     int
 	keys     []K                        // known in the step, sorted
 	since    []int                      // the first step in which each was
@@ -28,18 +25,25 @@ type Slice[K hashing.Key] struct {
 	sketches []*misragries.Histogram[K] // the same, where sketches discover
 }
 
+// common are the numbers that a Slice, a Timeline and a Window have of their series.
+type common struct {
+	params Params
+	law    calibration
+}
+
 // valid reports whether it is no zero value.
-func (r *Slice[K]) valid() bool { return r != nil && r.params.Spans[0] != 0 }
+func (c *common) valid() bool { return c.params.Spans[0] != 0 }
 
 // Params returns the parameters of the series, with all defaults filled in.
-func (r *Slice[K]) Params() Params { return r.params }
+func (c *common) Params() Params { return c.params }
 
-// Guarantee returns what all Slices of the series promise together, this one included.
-func (r *Slice[K]) Guarantee() budget.Guarantee {
-	if !r.valid() {
+// Guarantee returns what all Slices of the series promise together. Timelines and Windows cost
+// nothing more. The zero value promises nothing.
+func (c *common) Guarantee() budget.Guarantee {
+	if !c.valid() {
 		return budget.Guarantee{}
 	}
-	return r.params.Guarantee()
+	return c.params.Guarantee()
 }
 
 // Step returns the number of the step, counted from 0.
@@ -48,68 +52,16 @@ func (r *Slice[K]) Step() int { return r.step }
 // Len returns the number of keys that were known in the step.
 func (r *Slice[K]) Len() int { return len(r.keys) }
 
-// All yields the keys that were known in the step, sorted, with their noisy counts in it, which may
-// be negative. For a better estimate see [Timeline.Window].
-func (r *Slice[K]) All() iter.Seq2[K, float64] {
-	return func(yield func(K, float64) bool) {
-		for i, key := range r.keys {
-			if !yield(key, float64(r.values[0][i])) {
-				return
-			}
-		}
-	}
+// all yields the keys that were known in the step, sorted, with their noisy counts in it.
+func (r *Slice[K]) all() iter.Seq2[K, float64] {
+	return keyed.All(len(r.keys), func(i int) (K, float64) { return r.keys[i], float64(r.values[0][i]) })
 }
 
-// Estimate returns the noisy count of the key in the step, 0 for one that was not known. The
-// standard deviation of its noise is [Plan].StdDev.
-func (r *Slice[K]) Estimate(key K) float64 {
-	i, known := slices.BinarySearchFunc(r.keys, key, wire.Compare[K])
-	if !known {
-		return 0
-	}
-	return float64(r.values[0][i])
-}
-
-// Interval returns bounds that contain the number of counted elements of the key in the step, with
-// at least the given confidence over the noise: see [Window.Interval]. They are 0 and +Inf for a
-// key that was not known, 0 and 0 for one outside of Dim, and NaN for a confidence outside [0, 1).
-func (r *Slice[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !r.valid() || !limits.Confidence(confidence) {
-		return math.NaN(), math.NaN()
-	}
-	i, known := slices.BinarySearchFunc(r.keys, key, wire.Compare[K])
-	switch {
-	case outside(key, r.params.Dim):
-		return 0, 0
-	case !known:
-		return 0, math.Inf(1)
-	}
+// interval returns the interval of a known key's count in the step, by the noise of that alone.
+func (r *Slice[K]) interval(key K, confidence float64) (lo, hi float64) {
+	i, _ := slices.BinarySearchFunc(r.keys, key, wire.Compare[K])
 	x, half := float64(r.values[0][i]), newLaplaceSum(r.law.known.Scale(), 1).beyond(1-confidence)
 	return max(x-half, 0), max(x+half, 0)
-}
-
-// Top yields the n keys of [Slice.All] with the largest noisy counts, the largest first; equal ones
-// are sorted by key. If there are fewer than n, it yields all.
-func (r *Slice[K]) Top(n int) iter.Seq2[K, float64] { return top(r.All(), n) }
-
-// top sorts what a sequence yields by descending value, and yields the first n.
-func top[K hashing.Key](all iter.Seq2[K, float64], n int) iter.Seq2[K, float64] {
-	return func(yield func(K, float64) bool) {
-		type pair struct {
-			key   K
-			value float64
-		}
-		var sorted []pair
-		for key, x := range all {
-			sorted = append(sorted, pair{key, x})
-		}
-		slices.SortStableFunc(sorted, func(a, b pair) int { return cmp.Compare(b.value, a.value) })
-		for _, p := range sorted[:max(0, min(n, len(sorted)))] {
-			if !yield(p.key, p.value) {
-				return
-			}
-		}
-	}
 }
 
 // Found yields the keys that became known at the end of the step, with the noisy counts that showed

@@ -31,7 +31,7 @@ func (s *state[K]) step() (*Slice[K], error) {
 	if s.steps >= maxSteps {
 		return nil, fmt.Errorf("series: Step: the series is at its last step: %w", fault.ErrReleased)
 	}
-	r := &Slice[K]{params: s.params, law: s.law, step: s.steps}
+	r := &Slice[K]{common: common{s.params, s.law}, step: s.steps}
 	s.steps++
 	s.closeKnown(r)
 	fresh, err := s.closeDiscovery(r)

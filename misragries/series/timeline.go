@@ -7,15 +7,13 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/misragries"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Timeline joins Slices, in order, and answers for any window of their steps. It holds public data
 // only: all that it does is post-processing, costs no budget, and may be done any number of times.
 // Several goroutines may read it at the same time, but not while one calls Append or Forget.
 type Timeline[K hashing.Key] struct {
-	params   Params
-	law      calibration
+	common
 	vars     []float64 // of whole nodes
 	begun    bool
 	first    int // the first step that windows may have
@@ -58,18 +56,7 @@ func NewTimeline[K hashing.Key](p Params) (*Timeline[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Timeline[K]{params: p, law: law, vars: wholes(used(&p.Spans)), tracks: map[K]*track{}}, nil
-}
-
-// Params returns the parameters, with all defaults filled in.
-func (t *Timeline[K]) Params() Params { return t.params }
-
-// Guarantee returns what all Slices of the series promise together.
-func (t *Timeline[K]) Guarantee() budget.Guarantee {
-	if t.params.Spans[0] == 0 {
-		return budget.Guarantee{}
-	}
-	return t.params.Guarantee()
+	return &Timeline[K]{common: common{p, law}, vars: wholes(used(&p.Spans)), tracks: map[K]*track{}}, nil
 }
 
 // First returns the first step that a window may have: that of the first Slice, or what
@@ -83,7 +70,7 @@ func (t *Timeline[K]) Len() int { return t.steps }
 // begin before it. The error wraps [ErrMismatch] for a gap, a repetition, other Params, or known
 // keys that do not continue those of the last Slice. After an error nothing has changed.
 func (t *Timeline[K]) Append(s *Slice[K]) error {
-	if !s.valid() || t.params.Spans[0] == 0 {
+	if s == nil || !s.valid() || !t.valid() {
 		return fmt.Errorf("series: Append: the Slice or the Timeline is a zero value: %w", fault.ErrMismatch)
 	}
 	if err := fault.Differ("series", t.params, s.params); err != nil {
@@ -173,7 +160,7 @@ func (t *Timeline[K]) fit(e *episode, from, to int) fit {
 // that step or later do not need them, so memory stays constant if a service asks for no older
 // windows.
 func (t *Timeline[K]) Forget(before int) {
-	if t.params.Spans[0] == 0 {
+	if !t.valid() {
 		return
 	}
 	longest := t.params.longest()

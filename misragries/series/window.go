@@ -7,15 +7,14 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/keyed"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Window is what a [Timeline] knew of some steps when it was asked: public, immutable, and safe for
 // concurrent readers. All that it computes is post-processing and costs no budget.
 type Window[K hashing.Key] struct {
-	params   Params
-	law      calibration
+	common
 	from, to int
 	first    int // of the steps that the timeline had
 	steps    int // and their end
@@ -46,7 +45,7 @@ func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 	case !(to > from && to <= t.steps):
 		return nil, bad("to", to, fmt.Sprintf("a step in (%d, %d]", from, t.steps))
 	}
-	w := &Window[K]{params: t.params, law: t.law, from: from, to: to, first: t.first, steps: t.steps, retired: t.retired || t.params.Retire > 0}
+	w := &Window[K]{common: t.common, from: from, to: to, first: t.first, steps: t.steps, retired: t.retired || t.params.Retire > 0}
 	for j, nodes := range t.nodes {
 		w.nodes[j] = slices.Clone(nodes)
 	}
@@ -124,17 +123,6 @@ func (w *Window[K]) find(key K) record[K] {
 	return w.records[i]
 }
 
-// Params returns the parameters of the series.
-func (w *Window[K]) Params() Params { return w.params }
-
-// Guarantee returns what all Slices of the series promise together. A Window costs nothing more.
-func (w *Window[K]) Guarantee() budget.Guarantee {
-	if w == nil || w.params.Spans[0] == 0 {
-		return budget.Guarantee{}
-	}
-	return w.params.Guarantee()
-}
-
 // Steps returns the steps of the window, from, …, to − 1.
 func (w *Window[K]) Steps() (from, to int) { return w.from, w.to }
 
@@ -150,22 +138,16 @@ func (w *Window[K]) Estimate(key K) float64 { return w.find(key).estimate }
 
 // All yields the keys with their estimates, sorted by key.
 func (w *Window[K]) All() iter.Seq2[K, float64] {
-	return func(yield func(K, float64) bool) {
-		for _, r := range w.records {
-			if !yield(r.key, r.estimate) {
-				return
-			}
-		}
-	}
+	return keyed.All(len(w.records), func(i int) (K, float64) { return w.records[i].key, w.records[i].estimate })
 }
 
 // Top yields the n keys with the largest estimates, the largest first; equal ones are sorted by
 // key. If there are fewer than n, it yields all.
-func (w *Window[K]) Top(n int) iter.Seq2[K, float64] { return top(w.All(), n) }
+func (w *Window[K]) Top(n int) iter.Seq2[K, float64] { return keyed.Top(w.All(), n) }
 
 // String describes the window, with the guarantee.
 func (w *Window[K]) String() string {
-	if w == nil || w.params.Spans[0] == 0 {
+	if w == nil || !w.valid() {
 		return "series.Window (of no timeline)"
 	}
 	return fmt.Sprintf("series.Window: %d keys in steps %d to %d; all steps of the series together %v", len(w.records), w.from, w.to-1, w.Guarantee())

@@ -67,8 +67,8 @@ var rows = []row{
 	},
 	{
 		claim: "All steps of a series, also future ones and against adaptive streams, are (ε, δ)-private for one element, or for what one user has in any period",
-		about: "misragries/series.Builder.Step misragries/series.Builder.AddFor misragries/series.Builder.Guarantee misragries/series.Params.Guarantee misragries/series.Slice.Guarantee " +
-			"misragries/series.Timeline.Guarantee misragries/series.Window.Guarantee misragries/series.Params.Plan",
+		about: "misragries/series.Builder.Step misragries/series.Builder.AddFor misragries/series.Builder.Guarantee misragries/series.Params.Guarantee misragries/series.common.Guarantee " +
+			"misragries/series.Params.Plan",
 		theorem: "own: known keys in nodes of each span, unknown ones in discovery nodes", proof: "misragries/series/series_proof.md",
 		code:  "misragries/series.state.step misragries/series.state.addFor misragries/series.Params.calibrate misragries/series.leastThreshold",
 		exact: "misragries/series.TestExact misragries/series.TestUsersExact misragries/series.TestUserIsBounded misragries/series.TestMutantsExceed misragries/series.TestThresholds", audit: "misragries/series.TestSketchesAreAudited",
@@ -76,7 +76,7 @@ var rows = []row{
 	},
 	{
 		claim: "Intervals and standard errors of windows hold",
-		about: "misragries/series.Window.Interval misragries/series.Slice.Interval misragries/series.Plan.StdErr", theorem: "least squares over the published counts",
+		about: "misragries/series.Window.Interval misragries/series.Plan.StdErr", theorem: "least squares over the published counts",
 		proof: "misragries/series/series_proof.md", code: "misragries/series.Timeline.fit misragries/series.fit.value misragries/series.laplaceSum.beyond", exact: "misragries/series.TestFitIsLeastSquares misragries/series.TestStdErr misragries/series.TestLaplaceSum",
 		audit: "misragries/series.TestCoverage", edits: "misragries/series: keys of a node's last step get no correction",
 	},

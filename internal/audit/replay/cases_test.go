@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -511,15 +513,30 @@ func seriesPairs() (pairs []pair) {
 				if step == 2 && side == 0 {
 					add(1000, 2)
 				}
-				slice := made(b.Step())
-				for key, x := range listed(slice.All()) {
-					out[fmt.Sprint(step, " ", key)] = x
-				}
+				maps.Copy(out, inStep(step, made(b.Step())))
 			}
 			return out
 		}})
 	}
 	return pairs
+}
+
+// inStep returns the counts of a Slice in its step, as JSON has them.
+func inStep(step int, slice *series.Slice[int]) map[string]float64 {
+	var read struct {
+		Keys []struct {
+			Key      string
+			Estimate float64
+		}
+	}
+	if err := json.Unmarshal(made(json.Marshal(slice)), &read); err != nil {
+		panic(err)
+	}
+	out := map[string]float64{}
+	for _, k := range read.Keys {
+		out[fmt.Sprint(step, " ", k.Key)] = k.Estimate
+	}
+	return out
 }
 
 // alpPairs: a table draws a cell for each that has something in it after it has drawn all as empty.

@@ -187,9 +187,7 @@ func odds() map[string][]odd {
 			for _, key := range keys {
 				b.AddFor("odd", []int{int(key)})
 			}
-			for key, x := range made(b.Step()).All() {
-				out[fmt.Sprint(step, " ", key)] = x
-			}
+			maps.Copy(out, inStep(step, made(b.Step())))
 		}
 		return out
 	}
