@@ -69,9 +69,8 @@ func averageDegree(opts options) (*result, error) {
 	lo, hi := released.Interval(opts.confidence)
 	return &result{
 		title: fmt.Sprintf("Average degree of a graph of %d vertices; hidden is one edge", uint64(vertices)),
-		method: fmt.Sprintf("Advice %g found in %d of at most %d rounds of accuracy %.2g; %d vertices read; noise of scale %.3g;\n"+
-			"  the interval supposes that the advice is right, which it is with probability %g or more", released.Advice(), released.Rounds(), search.Rounds(),
-			search.Accuracy(), e.probes, released.Scale(), 1-released.Params().Failure),
+		method: fmt.Sprintf("Advice %g found; %d vertices read;\n"+
+			"  the interval supposes that the advice is right, which it is with probability %g or more", released.Advice(), e.probes, 1-released.Params().Failure),
 		guarantee: released.Guarantee(),
 		answers:   []answer{{name: "degree", truth: meanDegree, value: released.Estimate(), lo: lo, hi: hi, estimate: math.NaN(), scale: meanDegree}},
 	}, nil

@@ -63,7 +63,7 @@ type AdviceParams struct {
 // E A ≤ g. As only the moment of A is known, an A with normal errors fails less often than Failure
 // says.
 type AdviceSearch struct {
-	params        AdviceParams
+	promised[AdviceParams]
 	rounds        int
 	search, final adviceStage
 	mu            sync.Mutex
@@ -89,7 +89,7 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	if err := full.validate(); err != nil {
 		return nil, err
 	}
-	s := &AdviceSearch{params: full, rounds: full.rounds()}
+	s := &AdviceSearch{promised: promised[AdviceParams]{full}, rounds: full.rounds()}
 	least := full.Max / math.Exp2(float64(s.rounds-1)) // y of the last round, where Δ₁ weighs most
 	moment, factor, err := MedianMoment(full.Moment, 1, full.Runs)
 	if err != nil {
@@ -188,18 +188,14 @@ func (p AdviceParams) validate() error {
 	return nil
 }
 
-// Params returns the parameters, defaults filled in.
-func (s *AdviceSearch) Params() AdviceParams { return s.params }
-
-// Rounds returns L, the largest number of rounds of the search.
-func (s *AdviceSearch) Rounds() int { return s.rounds }
-
-// Accuracy returns ρ, the accuracy that each round asks for.
-func (s *AdviceSearch) Accuracy() float64 { return s.search.accuracy }
-
-// Guarantee returns what the whole search promises.
-func (s *AdviceSearch) Guarantee() budget.Guarantee {
-	return budget.PureDP(s.params.Epsilon, s.params.Protects)
+// Guarantee returns what the whole search promises: ε for the unit. Params outside their ranges
+// promise nothing.
+func (p AdviceParams) Guarantee() budget.Guarantee {
+	p = p.withDefaults()
+	if p.validate() != nil {
+		return budget.Guarantee{}
+	}
+	return budget.PureDP(p.Epsilon, p.Protects)
 }
 
 // Release searches and estimates. estimate(advice, accuracy) is called Runs times per round and
@@ -225,7 +221,7 @@ func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) 
 		advice /= 2
 	}
 	last, err := s.release(estimate, advice, s.final)
-	return Advised{last, advice, rounds, s.params}, err
+	return Advised{s.promised, last, advice, rounds}, err
 }
 
 // release releases the median of the runs, each clamped to [0, reach·advice].
@@ -250,10 +246,10 @@ func (s *AdviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism,
 // Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is
 // post-processing.
 type Advised struct {
+	promised[AdviceParams]
 	last   Value
 	advice float64
 	rounds int
-	params AdviceParams
 }
 
 // Estimate returns the released estimate, NaN for the zero Advised.
@@ -263,27 +259,13 @@ func (a Advised) Estimate() float64 { return a.last.Estimate() }
 // Failure of the Params.
 func (a Advised) Advice() float64 { return a.advice }
 
-// Rounds returns the number of rounds that the search took.
-func (a Advised) Rounds() int { return a.rounds }
-
-// Scale returns the scale of the noise in the value.
-func (a Advised) Scale() float64 { return a.last.Scale() }
-
 // Interval returns an interval that covers g with the given confidence if the advice is right.
 func (a Advised) Interval(confidence float64) (lo, hi float64) { return a.last.Interval(confidence) }
 
-// Params returns the parameters of the search, defaults filled in.
-func (a Advised) Params() AdviceParams { return a.params }
-
-// Guarantee returns what the whole search promises.
-func (a Advised) Guarantee() budget.Guarantee {
-	return budget.PureDP(a.params.Epsilon, a.params.Protects)
-}
-
-// String returns the value, the advice and the guarantee.
+// String returns the value, its noise, the advice and the guarantee.
 func (a Advised) String() string {
 	if !a.last.released() {
 		return "approx.Advised (not released)"
 	}
-	return fmt.Sprintf("%g, with advice %g after %d rounds, %v", a.Estimate(), a.advice, a.rounds, a.Guarantee())
+	return fmt.Sprintf("%g, %v of scale %g, with advice %g after %d rounds, %v", a.Estimate(), a.last.noise.noise, a.last.noise.scale, a.advice, a.rounds, a.Guarantee())
 }

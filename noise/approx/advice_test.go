@@ -39,7 +39,7 @@ func TestAdviceSearch(t *testing.T) {
 			r, err := s.Release(estimate)
 			require.NoError(t, err)
 			require.Equal(t, budget.PureDP(1, budget.L1(1e-6)), r.Guarantee())
-			require.LessOrEqual(t, r.Rounds(), s.Rounds())
+			require.LessOrEqual(t, r.rounds, s.rounds)
 			if y := r.Advice(); !(y > g/3 && y < 2*g) && !(y == p.Max && g > y/2) {
 				wrong++
 			}
@@ -64,16 +64,16 @@ func TestAdviceSearchPlan(t *testing.T) {
 	for _, most := range []float64{2, 8, 64, 1e3, 1e9} {
 		s, err := NewAdviceSearch(AdviceParams{Epsilon: 2, Sensitivity: 1e-9, Min: 1, Max: most})
 		require.NoError(t, err)
-		require.Equal(t, int(math.Ceil(math.Log2(most))), s.Rounds())
-		require.Less(t, s.Accuracy(), last)
-		last = s.Accuracy()
-		require.LessOrEqual(t, float64(s.Rounds())*s.search.epsilon+s.final.epsilon, 2.0)
+		require.Equal(t, int(math.Ceil(math.Log2(most))), s.rounds)
+		require.Less(t, s.search.accuracy, last)
+		last = s.search.accuracy
+		require.LessOrEqual(t, float64(s.rounds)*s.search.epsilon+s.final.epsilon, 2.0)
 		require.Equal(t, 5, s.Params().Runs)
 		for y := most; y > 0.5; y /= 2 {
 			a, err := s.mechanism(y, s.search)
 			require.NoError(t, err)
-			require.LessOrEqual(t, a.params.misleads(y, s.Rounds()), 0.125, "y = %g of %g", y, most)
-			if y <= most/math.Exp2(float64(s.Rounds()-1)) {
+			require.LessOrEqual(t, a.params.misleads(y, s.rounds), 0.125, "y = %g of %g", y, most)
+			if y <= most/math.Exp2(float64(s.rounds-1)) {
 				break
 			}
 		}
@@ -109,10 +109,10 @@ func TestAdviceSearchSpends(t *testing.T) {
 		return 0 // the search ends when the rounds do, but for a probability of ⅛
 	})
 	require.NoError(t, err)
-	require.Equal(t, map[float64]int{s.Accuracy(): 5 * r.Rounds(), 0.25: 5}, calls)
+	require.Equal(t, map[float64]int{s.search.accuracy: 5 * r.rounds, 0.25: 5}, calls)
 	last, err := s.mechanism(r.Advice(), s.final)
 	require.NoError(t, err)
-	require.Equal(t, last.noise.scale, r.Scale())
+	require.Equal(t, last.noise.scale, r.last.noise.scale)
 	require.Equal(t, s.Params(), r.Params())
 
 	// The runs are clamped before the median: an estimator without bounds cannot move a release
@@ -131,7 +131,7 @@ func TestAdviceSearchFailsAsPlanned(t *testing.T) {
 	var src noise.Source
 	s, err := NewAdviceSearch(AdviceParams{Epsilon: 1, Sensitivity: 1e-4, Min: 1, Max: 1 << 10})
 	require.NoError(t, err)
-	require.Greater(t, s.Accuracy(), 0.00135)
+	require.Greater(t, s.search.accuracy, 0.00135)
 	rng := rand.New(rand.NewPCG(1, 2))
 	fails, n := 0, dptest.Full(20_000, 2000)
 	for range n {
@@ -157,7 +157,7 @@ func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
 			require.NoError(t, err, "ε = %g, Max = %g", epsilon, most)
 			a, err := s.mechanism(1, s.search)
 			require.NoError(t, err)
-			require.LessOrEqual(t, a.params.misleads(1, s.Rounds()), 0.125)
+			require.LessOrEqual(t, a.params.misleads(1, s.rounds), 0.125)
 		}
 	}
 }

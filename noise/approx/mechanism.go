@@ -18,8 +18,8 @@ import (
 //
 // It is safe for concurrent use.
 type Mechanism struct {
-	params Params
-	noise  gridNoise
+	promised[Params]
+	noise gridNoise
 
 	mu   sync.Mutex
 	src  noise.Source
@@ -34,14 +34,18 @@ func New(p Params) (*Mechanism, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Mechanism{params: p.normalized().withNoise(n.noise), noise: n, left: p.queries()}, nil
+	return &Mechanism{promised: promised[Params]{p.normalized().withNoise(n.noise)}, noise: n, left: p.queries()}, nil
 }
 
-// Params returns the parameters, Noise resolved.
-func (m *Mechanism) Params() Params { return m.params }
+// promised are Params that are kept.
+type promised[P interface{ Guarantee() budget.Guarantee }] struct{ params P }
 
-// Guarantee returns what all queries together promise.
-func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.Guarantee() }
+// Params returns the parameters, with Noise resolved or all defaults of a search filled in.
+func (p promised[P]) Params() P { return p.params }
+
+// Guarantee returns what all queries together promise, or the whole search: count it once for all
+// of them.
+func (p promised[P]) Guarantee() budget.Guarantee { return p.params.Guarantee() }
 
 // Release returns the estimate with noise. It is clamped to ±Max; NaN counts as 0. The error wraps
 // [ErrReleased]; whether it is returned depends only on the number of calls.
@@ -53,7 +57,7 @@ func (m *Mechanism) Release(estimate float64) (Value, error) {
 	}
 	m.left--
 	steps := roundedSteps(estimate, m.params.Max, m.noise.step) + m.noise.sample(&m.src)
-	return Value{m.params, m.noise, min(max(steps, -mostReleased), mostReleased)}, nil
+	return Value{m.promised, m.noise, min(max(steps, -mostReleased), mostReleased)}, nil
 }
 
 // mostReleased is an upper bound on a release, in steps. Noise beyond 2⁶¹ steps is not told

@@ -20,9 +20,9 @@ import (
 
 func sampleValues() map[string]Value {
 	return map[string]Value{
-		"laplace": {Params{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Max: 1e6}, gridNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
-		"pareto":  {Params{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Protects: budget.User(2, budget.Replace)}, gridNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
-		"student": {Params{Epsilon: 1, Moment: 3, Noise: StudentNoise}, gridNoise{StudentNoise, 3, 1.5, 0x1p-21}, 0},
+		"laplace": {promised[Params]{Params{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Max: 1e6}}, gridNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
+		"pareto":  {promised[Params]{Params{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Protects: budget.User(2, budget.Replace)}}, gridNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
+		"student": {promised[Params]{Params{Epsilon: 1, Moment: 3, Noise: StudentNoise}}, gridNoise{StudentNoise, 3, 1.5, 0x1p-21}, 0},
 	}
 }
 
@@ -87,7 +87,6 @@ func useValue(t *testing.T, data []byte) {
 		lo, hi := a.Interval(confidence)
 		require.True(t, lo <= a.Estimate() && a.Estimate() <= hi, "%v: [%v, %v]", a, lo, hi)
 	}
-	require.Positive(t, a.Scale())
 	require.NotContains(t, a.String(), "NaN")
 	require.False(t, math.IsNaN(a.Guarantee().EpsilonAt(0)))
 	require.Positive(t, a.Params().Epsilon)
@@ -244,7 +243,7 @@ func TestMechanismRelease(t *testing.T) {
 			samples[i] = r.Estimate() - 17.3
 			require.Equal(t, a.Guarantee(), r.Guarantee())
 			require.Equal(t, a.Params(), r.Params())
-			require.Equal(t, planned(p).Scale, r.Scale())
+			require.Equal(t, planned(p).Scale, r.noise.scale)
 		}
 		_, err = a.Release(0)
 		require.ErrorIs(t, err, ErrReleased)
@@ -304,7 +303,7 @@ func TestValueInterval(t *testing.T) {
 	require.LessOrEqual(t, lo, hi)
 	zero := Value{}
 	lo, hi = zero.Interval(0.5)
-	require.True(t, math.IsNaN(lo) && math.IsNaN(hi) && math.IsNaN(zero.Estimate()) && math.IsNaN(zero.Scale()))
+	require.True(t, math.IsNaN(lo) && math.IsNaN(hi) && math.IsNaN(zero.Estimate()))
 	require.Contains(t, zero.String(), "not released")
 	require.Contains(t, a.String(), "StudentNoise of scale 1.5, ε = 1 for vectors at ℓ₁ distance 1")
 	for _, n := range []Noise{AutoNoise, LaplaceNoise, ParetoNoise, StudentNoise, 9} {

@@ -3,17 +3,15 @@ package approx
 import (
 	"fmt"
 	"math"
-
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Value is a released estimate. It is immutable and safe for concurrent use; everything computed
 // from it is post-processing. The zero Value is not a release: its numbers are NaN and it has no
 // encoding.
 type Value struct {
-	params Params
-	noise  gridNoise
-	steps  int64
+	promised[Params]
+	noise gridNoise
+	steps int64
 }
 
 // released reports whether the value comes from Release or a decoder.
@@ -36,21 +34,6 @@ func (v Value) Interval(confidence float64) (lo, hi float64) {
 	width := v.noise.errorBound(v.params, confidence)
 	return v.Estimate() - width, v.Estimate() + width
 }
-
-// Scale returns the scale of the noise that was added, in the units of the data.
-func (v Value) Scale() float64 {
-	if !v.released() {
-		return math.NaN()
-	}
-	return v.noise.scale
-}
-
-// Params returns the parameters of the release, Noise resolved.
-func (v Value) Params() Params { return v.params }
-
-// Guarantee returns what all queries of the same Mechanism promise together, this one included:
-// count it once for all of them.
-func (v Value) Guarantee() budget.Guarantee { return v.params.Guarantee() }
 
 // String returns the value and its guarantee.
 func (v Value) String() string {

@@ -211,7 +211,7 @@ var plain = strings.Fields(`
 	Dot Cosine SquaredNorm SquaredDistance
 	Row Rows Others Found Advice Shrunk Shrink Quantile
 	Max Step Steps First Day Slots Centre Clip plan.Mean.Scale
-	Len Dim Sign Parties Terms Releases Rounds
+	Len Dim Sign Parties Terms Releases
 	elliptical/column.Summary.Value
 `)
 

@@ -348,9 +348,8 @@ var rows = []row{
 		edits: "plan/internal/means: an honest interval forgets the noise of γ; an honest interval forgets what was clipped",
 	},
 	{
-		claim: "A randomized estimate with noise is ε-private by what is promised of its error, also for several queries and with searched advice",
-		about: "noise/approx.Mechanism.Release noise/approx.Mechanism.Guarantee noise/approx.Params.Guarantee noise/approx.Value.Guarantee noise/approx.AdviceSearch.Release " +
-			"noise/approx.AdviceSearch.Guarantee noise/approx.Advised.Guarantee noise/approx.Value.Scale noise/approx.Advised.Scale",
+		claim:   "A randomized estimate with noise is ε-private by what is promised of its error, also for several queries and with searched advice",
+		about:   "noise/approx.Mechanism.Release noise/approx.promised.Guarantee noise/approx.Params.Guarantee noise/approx.AdviceParams.Guarantee noise/approx.AdviceSearch.Release",
 		theorem: "Tětek, Additive noise mechanisms for randomized approximations: Theorem 14's scale is not private (counterexample), Theorem 10's holds for small ε only", proof: "noise/approx/scale_proof.md",
 		code:  "noise/approx.Params.choose noise/approx.momentScale noise/approx.subexponentialScale noise/approx.roundedSteps noise/approx.AdviceSearch.release",
 		exact: "noise/approx.TestMomentNoiseIsPrivate noise/approx.TestSubexponentialNoiseIsPrivate noise/approx.TestApproxScaleTables noise/approx.TestRoundedSteps noise/approx.TestPublishedParetoScaleIsNotPrivate", audit: "noise/approx.TestMechanismAudit noise/approx.TestAdviceSearch",
@@ -358,7 +357,7 @@ var rows = []row{
 	},
 	{
 		claim: "Bounds of approximations hold", about: "noise/approx.Plan.ErrorBound noise/approx.Params.Fit noise/approx.Value.Interval noise/approx.Advised.Interval noise/approx.MedianRuns " +
-			"noise/approx.MedianMoment noise/approx.AdviceSearch.Accuracy",
+			"noise/approx.MedianMoment",
 		theorem: "the laws' exact tails; medians of runs by Chernoff", proof: "noise/approx/median.go", code: "noise/approx.gridNoise.law", exact: "noise/approx.TestFit noise/approx.TestApproxChoosesTheSmallerNoise noise/approx.TestAdviceSearchPlan noise/approx.TestMedianMoment noise/approx.TestMedianRuns",
 		audit: "noise/approx.TestValueInterval", edits: "noise/approx: median bound without its constant",
 	},

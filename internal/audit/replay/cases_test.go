@@ -961,7 +961,7 @@ func advisedPair() pair {
 	return pair{name: "the same rounds", norm: inf, bound: 1.001e-3, run: func(side int) map[string]float64 {
 		s := made(approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}))
 		a := made(s.Release(func(advice, accuracy float64) float64 { return 300 + 1e-3*float64(side) }))
-		return map[string]float64{fmt.Sprint("after ", a.Rounds()): a.Estimate()}
+		return map[string]float64{fmt.Sprint("advice ", a.Advice()): a.Estimate()}
 	}}
 }
 
