@@ -1137,7 +1137,7 @@ func BenchmarkNoise(b *testing.B) {
 			b.Fatal(err)
 		}
 		lattice := m.Lattice()
-		run(fmt.Sprintf("noise=%v", law), lattice.MeanAbs()*lattice.Step(), func() { lattice.SampleInt(&src) })
+		run(fmt.Sprintf("noise=%v", law), lattice.MeanAbs()*lattice.Step(), func() { m.Release(0) })
 		run(fmt.Sprintf("noise=%v/share=1000", law), lattice.MeanAbs()*lattice.Step(), func() { share.Noise() })
 	}
 }

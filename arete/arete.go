@@ -31,14 +31,8 @@ func NewArete(alpha, theta, lambda float64) (Arete, error) {
 	return Arete{alpha, theta, lambda}, nil
 }
 
-// Alpha returns α.
-func (d Arete) Alpha() float64 { return d.alpha }
-
-// Theta returns θ.
-func (d Arete) Theta() float64 { return d.theta }
-
-// Lambda returns λ.
-func (d Arete) Lambda() float64 { return d.lambda }
+// Parameters returns α, θ and λ, as [NewArete] takes them.
+func (d Arete) Parameters() (alpha, theta, lambda float64) { return d.alpha, d.theta, d.lambda }
 
 // valid reports whether d comes from a constructor.
 func (d Arete) valid() bool { return d.alpha > 0 }

@@ -86,7 +86,7 @@ func TestAutoOfIntegersReachesTheFigures(t *testing.T) {
 		loss, ok := l.Certify()
 		require.True(t, ok)
 		require.LessOrEqual(t, loss, c.epsilon)
-		require.Equal(t, c.delta, l.Steps(), "the lattice is the integers")
+		require.Equal(t, c.delta, l.spec.size, "the lattice is the integers")
 		mean := l.MeanAbs()
 		require.LessOrEqual(t, mean/discreteStaircase(c.epsilon, int(c.delta)), c.ratio, "ε = %v, Δ = %v", c.epsilon, c.delta)
 		require.LessOrEqual(t, mean, 1/math.Sinh(c.epsilon/float64(c.delta))*(1+1e-12), "at most Laplace")

@@ -125,7 +125,7 @@ func TestCertificatesInManyDigits(t *testing.T) {
 	for _, p := range cases {
 		l, err := lattice(p)
 		require.NoError(t, err)
-		h := int(l.Steps())
+		h := int(l.spec.size)
 		n := 8*h + 60 + int(l.spec.jump.core)
 		g := l.spec.jump.bigJumpMasses
 		if p.Law == DiscreteArete {
@@ -150,7 +150,7 @@ func TestHeadsOfSums(t *testing.T) {
 		require.NoError(t, err)
 		o := l.spec.oneSided(int(l.spec.reach(25)))
 		require.Greater(t, len(o.g), maxHead)
-		for _, k := range []int{0, 1, 10, 100, int(l.Steps()), int(l.Steps()) + 30} {
+		for _, k := range []int{0, 1, 10, 100, int(l.spec.size), int(l.spec.size) + 30} {
 			part, whole := o.head(k), o.prob(k)
 			require.LessOrEqual(t, part, whole)
 			require.GreaterOrEqual(t, part+o.rest(), whole*(1-1e-12))

@@ -197,8 +197,8 @@ func TestLatticeCertificates(t *testing.T) {
 		require.NoError(t, err, "%+v", p)
 		loss, ok := l.Certify()
 		require.True(t, ok)
-		require.LessOrEqual(t, scanLattice(l.spec, 2*int(l.Steps())), p.Epsilon, "%+v", p)
-		if l.Steps() > 1 || p.Law == DiscreteArete {
+		require.LessOrEqual(t, scanLattice(l.spec, 2*int(l.spec.size)), p.Epsilon, "%+v", p)
+		if l.spec.size > 1 || p.Law == DiscreteArete {
 			require.Greater(t, loss, p.Epsilon-3e-3, "%+v: nothing is given away", p)
 		}
 		less := l.spec

@@ -137,7 +137,8 @@ func TestFarTails(t *testing.T) {
 func TestNewArete(t *testing.T) {
 	d, err := NewArete(0.5, 2, 3)
 	require.NoError(t, err)
-	require.Equal(t, []float64{0.5, 2, 3, 0, 2*0.5*4 + 18}, []float64{d.Alpha(), d.Theta(), d.Lambda(), d.Mean(), d.Variance()})
+	alpha, theta, lambda := d.Parameters()
+	require.Equal(t, []float64{0.5, 2, 3, 0, 2*0.5*4 + 18}, []float64{alpha, theta, lambda, d.Mean(), d.Variance()})
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, bad := range [][3]float64{
 		{0, 1, 1}, {-1, 1, 1}, {1.01, 1, 1}, {nan, 1, 1}, {5e-324, 1, 1}, {0.5, 0, 1}, {0.5, -1, 1}, {0.5, inf, 1}, {0.5, nan, 1}, {0.5, 5e-324, 1},

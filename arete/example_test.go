@@ -60,7 +60,7 @@ func ExampleCalibrate() {
 	fmt.Printf("mean %v, E|Z| = %.3f, variance %.3f\n", law.Mean(), law.MeanAbs(), law.Variance())
 	fmt.Printf("95 %% are below %.3f: %.2f and %.2f\n", law.Quantile(0.95), law.CDF(law.Quantile(0.95)), law.Survival(law.Quantile(0.95)))
 	fmt.Printf("density %.3f and %.3f at 1, beyond 5 e^%.1f\n", law.Prob(1), math.Exp(law.LogProb(1)), law.LogSurvival(5))
-	same, err := arete.NewArete(law.Alpha(), law.Theta(), law.Lambda())
+	same, err := arete.NewArete(law.Parameters())
 	fmt.Println(same == law, err)
 	// Output:
 	// mean 0, E|Z| = 0.053, variance 0.027

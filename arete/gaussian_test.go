@@ -166,17 +166,17 @@ func TestGaussianCalibration(t *testing.T) {
 			require.NoError(t, err, "%+v", q)
 			_, ok := l.Certify()
 			require.True(t, ok)
-			sigma := l.spec.scale / float64(l.Steps())
+			sigma := l.spec.scale / float64(l.spec.size)
 			require.GreaterOrEqual(t, sigma, want*(1-1e-9), "%+v", q)
 			require.LessOrEqual(t, sigma, want*(1+3e-6), "%+v", q)
-			require.False(t, q.gaussianHolds(l.spec.scale*0.98, l.Steps(), 1))
+			require.False(t, q.gaussianHolds(l.spec.scale*0.98, l.spec.size, 1))
 			require.GreaterOrEqual(t, l.spec.scale, float64(gaussianSteps))
 			plan, err := q.Plan()
 			require.NoError(t, err)
 			require.InEpsilon(t, q.sensitivity()*sigma, plan.StdDev, 1e-9)
 			require.InEpsilon(t, math.Sqrt(2/math.Pi)*plan.StdDev, plan.MeanAbs, 1e-9)
 			if q.Integers {
-				require.Zero(t, l.Steps()%11, "integers are on the lattice")
+				require.Zero(t, l.spec.size%11, "integers are on the lattice")
 			}
 			// Shares of any number keep the promise as well.
 			for _, n := range []uint64{1, 2, 3, 17, 1000, maxParties - 1, maxParties} {

@@ -128,7 +128,7 @@ func TestWorstLossIsThatOfAllPoints(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 2.4}, {Epsilon: 3.3}, {Epsilon: 5, Law: Jump}, {Epsilon: 7, Law: DiscreteArete}, {Epsilon: 3, Parties: 3}} {
 		l, err := lattice(p)
 		require.NoError(t, err)
-		o, h := l.spec.oneSided(int(l.spec.reach(60))), int(l.Steps())
+		o, h := l.spec.oneSided(int(l.spec.reach(60))), int(l.spec.size)
 		for _, end := range []int{0, 1, 2, 3, 30, 3 * h} {
 			worst := math.Inf(-1)
 			for x := range max(end, 1) {
@@ -154,11 +154,11 @@ func TestSharesWithDropoutsExactly(t *testing.T) {
 		}
 		l, err := lattice(p)
 		require.NoError(t, err)
-		h := int(l.Steps())
+		h := int(l.spec.size)
 		size := 30*h + 30
 		var share []*big.Float // the upward jumps of one
 		third := new(big.Float).Quo(digits200(1), digits200(n-missing))
-		if l.Law() == DiscreteLaplace { // negative binomial: d.shape as a part
+		if l.spec.law == DiscreteLaplace { // negative binomial: d.shape as a part
 			share = negativeBinomialPart(l.spec.scale, third, size)
 		} else {
 			require.Zero(t, l.spec.jump.core)
@@ -211,8 +211,8 @@ func negativeBinomialPart(scale float64, shape *big.Float, n int) []*big.Float {
 func TestTheFinestLattice(t *testing.T) {
 	m, err := New(Params{Epsilon: 36, Parties: maxParties})
 	require.NoError(t, err)
-	require.Greater(t, m.Lattice().Steps(), int64(1)<<38)
-	require.LessOrEqual(t, m.Lattice().Steps(), int64(maxSteps))
+	require.Greater(t, m.lattice.spec.size, int64(1)<<38)
+	require.LessOrEqual(t, m.lattice.spec.size, int64(maxSteps))
 	s, err := m.Share(maxParties, 0)
 	require.NoError(t, err)
 	total := int64(0)
@@ -226,7 +226,7 @@ func TestTheFinestLattice(t *testing.T) {
 	require.Less(t, hi-lo, 1e-6)
 	require.True(t, math.IsNaN(m.Lattice().Prob(0)), "a table would be needed")
 	var src noise.Source
-	require.Less(t, math.Abs(float64(m.Lattice().SampleInt(&src))), 1e-6*float64(m.Lattice().Steps()))
+	require.Less(t, math.Abs(float64(m.lattice.whole.draw(&src))), 1e-6*float64(m.lattice.spec.size))
 }
 
 // The loss at multiples of the Δ, as documented: by the masses of the law.

@@ -3,16 +3,14 @@ package arete
 import (
 	"fmt"
 	"math"
-
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // Lattice is infinitely divisible noise on a lattice, calibrated and certified: X = (Δ/H)·Z with an
 // integer Z. Adding X to a value on the lattice with sensitivity Δ, which is H steps, is
 // ε-differentially private. Get it from [New] and [Mechanism.Lattice].
 //
-// Its methods describe Z, in steps, as those of noise.DiscreteLaplace do: multiply by
-// [Lattice.Step] for the units of the data. They take and return public numbers. They return NaN
+// Its methods describe Z, in steps of which [Lattice.Step] is the length, as those of
+// noise.DiscreteLaplace do; its mean is 0. They take and return public numbers. They return NaN
 // for a NaN, on the zero Lattice, and where they would need a table of more than 2²³ masses, or of
 // a core of variance above 2500. A Lattice is immutable and safe for concurrent use; methods keep
 // what they compute on the first call.
@@ -22,9 +20,6 @@ type Lattice struct {
 	whole  sampler
 	tables *tables
 }
-
-// Law returns the family of the law.
-func (l *Lattice) Law() Law { return l.spec.law }
 
 // Params returns the parameters that the noise is calibrated for, with the Law.
 func (l *Lattice) Params() Params { return l.params }
@@ -48,9 +43,6 @@ func (l *Lattice) String() string {
 	return text
 }
 
-// Steps returns H, the sensitivity in steps.
-func (l *Lattice) Steps() int64 { return l.spec.size }
-
 // Step returns Δ/H, the distance between adjacent points of the lattice, in the units of the data.
 func (l *Lattice) Step() float64 { return l.params.sensitivity() / float64(l.spec.size) }
 
@@ -67,35 +59,6 @@ func (l *Lattice) Certify() (loss float64, ok bool) {
 	}
 	loss = l.spec.loss(l.params.Epsilon)
 	return loss, loss <= l.params.Epsilon
-}
-
-// SampleInt draws Z. Every integer has exactly the probability of the law, for its parameters as
-// they are stored. On the zero Lattice it is uniform over all int64, and so hides any value that it
-// is added to.
-func (l *Lattice) SampleInt(src *noise.Source) int64 {
-	if !l.valid() {
-		return int64(src.Uint64())
-	}
-	return l.whole.draw(src)
-}
-
-// Sample draws Z and rounds it to a multiple of step, halves upwards; where step ≤ 1 nothing is
-// rounded. step must be a power of two; otherwise the result is NaN.
-func (l *Lattice) Sample(src *noise.Source, step float64) float64 {
-	if fraction, exp := math.Frexp(step); fraction != 0.5 || !l.valid() {
-		return math.NaN()
-	} else if step > 1 {
-		return roundTo(l.SampleInt(src), exp-1)
-	}
-	return float64(l.SampleInt(src))
-}
-
-// roundTo rounds k to a multiple of 2^shift, halves upwards, shift ≥ 1.
-func roundTo(k int64, shift int) float64 {
-	if shift > 62 {
-		return 0
-	}
-	return math.Ldexp(float64(k>>shift+k>>(shift-1)&1), shift)
 }
 
 // valid reports whether l comes from a constructor.

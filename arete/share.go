@@ -161,12 +161,3 @@ func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	v.shared, v.parties, v.need = true, parties, s.need
 	return &v, nil
 }
-
-// StdDev returns the standard deviation of the noise of a sum over this many parties, in the units
-// of the data, and NaN if they are fewer than n − missing or more than n.
-func (s *Share) StdDev(parties int) float64 {
-	if !s.valid() || parties < s.need || parties > s.parties {
-		return math.NaN()
-	}
-	return math.Sqrt(s.spec.variance()*float64(parties)/float64(s.need)) * s.lattice.Step()
-}

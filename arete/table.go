@@ -52,28 +52,6 @@ func (l *Lattice) Prob(x float64) float64 {
 	return math.NaN()
 }
 
-// LogProb returns ln Pr[Z = x], −Inf unless x is an integer, and NaN where the probability
-// underflows.
-func (l *Lattice) LogProb(x float64) float64 {
-	switch d, ok := l.spec.closed(); {
-	case !l.valid() || math.IsNaN(x):
-		return math.NaN()
-	case ok:
-		return d.LogProb(x)
-	case x != math.Floor(x) || math.IsInf(x, 0):
-		return math.Inf(-1)
-	}
-	return logNormal(l.Prob(x))
-}
-
-// logNormal returns ln p, or NaN where p has lost its digits.
-func logNormal(p float64) float64 {
-	if !(p >= 0x1p-1000) {
-		return math.NaN()
-	}
-	return math.Log(p)
-}
-
 // CDF returns Pr[Z ≤ x].
 func (l *Lattice) CDF(x float64) float64 { return l.Survival(-math.Floor(x) - 1) }
 
@@ -94,17 +72,6 @@ func (l *Lattice) Survival(x float64) float64 {
 		return o.survival(int(k))
 	}
 	return math.NaN()
-}
-
-// LogSurvival returns ln Pr[Z > x], and NaN where the probability underflows.
-func (l *Lattice) LogSurvival(x float64) float64 {
-	if d, ok := l.spec.closed(); ok {
-		return d.LogSurvival(x)
-	}
-	if x < 0 {
-		return math.Log1p(-l.Survival(-math.Floor(x) - 1))
-	}
-	return logNormal(l.Survival(x))
 }
 
 // Quantile returns the least integer k with CDF(k) ≥ p: −Inf at 0, +Inf at 1, NaN outside [0, 1].
@@ -140,14 +107,6 @@ func (l *Lattice) Quantile(p float64) float64 {
 		}
 	}
 	return float64(search.Least(int64(low)+1, func(k int64) bool { return float64(k) >= high || reached(float64(k)) }))
-}
-
-// Mean returns 0.
-func (l *Lattice) Mean() float64 {
-	if !l.valid() {
-		return math.NaN()
-	}
-	return 0
 }
 
 // Variance returns E[Z²].

@@ -54,7 +54,7 @@
 //
 // # Accuracy
 //
-// Before any data is seen use [Plan.StdDev], [Plan.Error], [Plan.HalfWidth]; afterwards
+// Before any data is seen use [Plan.StdDev] and [Plan.Error]; afterwards [Sum.StdDev],
 // [Sum.Interval], [Sum.SimultaneousInterval], and with a count [Sum.Mean]. Compared with spherical
 // Gaussian noise the mean squared error falls by d·‖Δ‖₂²/‖Δ‖₁², from 1 for equal ranges to nearly d
 // for very unequal ones: 1.36 for Δ = (4, 1), 9.4 for a thousand with Δᵢ = i^{−.8}.

@@ -185,7 +185,7 @@ func TestEllipsoidScales(t *testing.T) {
 	z, q := make([]float64, 3), make([]int64, 3)
 	back := func(row []float64) *mat.VecDense {
 		whiten(m.law.lower, row, m.law.at[0].step, z, q)
-		s := &Sum{m.params, m.law, []wide.Int{wide.Of(q[0]), wide.Of(q[1]), wide.Of(q[2])}}
+		s := &Sum{m.calibrated, []wide.Int{wide.Of(q[0]), wide.Of(q[1]), wide.Of(q[2])}}
 		return mat.NewVecDense(3, s.Values())
 	}
 	inside := back([]float64{0.5, 0.3, 0.1})
@@ -256,5 +256,5 @@ func TestAuditOfEllipsoid(t *testing.T) {
 	require.NoError(t, err)
 	a, b := rowTotals(t, m, []float64{4e9, 1.8e9, 1e8}), rowTotals(t, m, []float64{-4e9, -1.8e9, -1e8})
 	require.LessOrEqual(t, refuted(t, m, a, b, 1, 1e-2), 1.0)
-	require.Greater(t, refuted(t, &Mechanism{m.params, m.law.halved()}, a, b, 2, 1e-2), 1.0)
+	require.Greater(t, refuted(t, &Mechanism{calibrated{m.params, m.law.halved()}}, a, b, 2, 1e-2), 1.0)
 }

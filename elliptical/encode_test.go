@@ -42,19 +42,19 @@ func samples() map[string]*Sum {
 				}
 			}
 		}
-		list[name] = &Sum{p, l, values[:len(l.at)]}
+		list[name] = &Sum{calibrated{p, l}, values[:len(l.at)]}
 	}
 	p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: budget.Replace, Power: 2}
 	rows, _ := factor(p.Ellipsoid)
 	c := coordinate{step: 0x1p-27, scale: 1.5, low: -radiusSteps, high: radiusSteps}
-	list["ellipsoid.hex"] = &Sum{p, law{replace: true, dim: 3, at: []coordinate{c, c, c}, lower: rows}, values}
+	list["ellipsoid.hex"] = &Sum{calibrated{p, law{replace: true, dim: 3, at: []coordinate{c, c, c}, lower: rows}}, values}
 	p = Params{NormBound: 3, Dim: 2, Rho: 0.5, Relation: budget.AddRemove, Power: 2, Count: true}
 	p, l, err := p.settled(fineness)
 	if err != nil {
 		panic(err)
 	}
 	l.at[0].scale, l.at[1].scale, l.at[2].scale = 3.75, 3.75, 1.5 // on every machine
-	list["ball.hex"] = &Sum{p, l, values[:3]}
+	list["ball.hex"] = &Sum{calibrated{p, l}, values[:3]}
 	return list
 }
 

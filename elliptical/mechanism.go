@@ -13,10 +13,20 @@ import (
 
 // Mechanism is calibrated noise for sums of rows. It holds no data: each Release spends the
 // guarantee of the Params again. It is immutable and safe for concurrent use.
-type Mechanism struct {
+type Mechanism struct{ calibrated }
+
+// calibrated are Params and what they come to.
+type calibrated struct {
 	params Params
 	law    law
 }
+
+// Params returns the parameters, with the defaults filled in: under pure ε with the Shape that
+// Optimal stands for.
+func (s *calibrated) Params() Params { return s.params }
+
+// Guarantee returns the guarantee of one release.
+func (s *calibrated) Guarantee() budget.Guarantee { return s.params.guarantee() }
 
 // New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes 15 to 40 ns
 // per coordinate if the coordinates have at most 4,096 distinct intervals and weights, else 70 to
@@ -31,7 +41,7 @@ func New(p Params) (*Mechanism, error) {
 			return Mechanism{}, err
 		}
 		p, l, err := p.settled(fineness)
-		return Mechanism{p, l}, err
+		return Mechanism{calibrated{p, l}}, err
 	})
 	if err != nil {
 		return nil, err
@@ -48,13 +58,6 @@ func (m Mechanism) bytes() int {
 	numbers := p.Min.Len() + p.Max.Len() + p.Weights.Len() + p.Ellipsoid.Len() + len(m.law.lower)*(len(m.law.lower)+3)
 	return 8*numbers + 64*len(m.law.at) + 40*len(m.law.groups) + 8*len(m.law.at)
 }
-
-// Params returns the parameters, with the defaults filled in: under pure ε with the Shape that
-// Optimal stands for.
-func (m *Mechanism) Params() Params { return m.params }
-
-// Guarantee returns what each Release promises.
-func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.guarantee() }
 
 // stdDev is [Plan.StdDev].
 func (m *Mechanism) stdDev(i int) float64 { return math.Sqrt(m.law.variance(i)) }
@@ -104,7 +107,7 @@ func (l law) countSteps(rows int64) wide.Int { return l.at[l.dim].steps(float64(
 func (m *Mechanism) release(totals []wide.Int) *Sum {
 	var src noise.Source
 	m.law.addNoise(&src, totals)
-	return &Sum{m.params, m.law, totals}
+	return &Sum{m.calibrated, totals}
 }
 
 // addNoise adds noise to totals in steps.

@@ -297,16 +297,6 @@ func (p Plan) Error(power float64) float64 {
 	return l.expectedError(power)
 }
 
-// HalfWidth returns the half width of [Sum.Interval] for coordinate i: how far the released value
-// is from the true one at the given confidence in [0, 1). NaN for other arguments.
-func (p Plan) HalfWidth(i int, confidence float64) float64 {
-	l := p.law()
-	if i < 0 || i >= l.dim {
-		return math.NaN()
-	}
-	return l.halfWidth(i, confidence)
-}
-
 // String says what a release will be, in one line.
 func (p Plan) String() string {
 	l := p.law()

@@ -206,7 +206,7 @@ func TestPlanning(t *testing.T) {
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.Replace)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Relation: budget.Replace}.Guarantee())
 	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, ρ = 0.5 (zCDP) for one row, added or removed", m.String())
 	for _, i := range []int{-1, 2, math.MaxInt} {
-		require.True(t, math.IsNaN(planned(m.params).StdDev(i)) && math.IsNaN(planned(m.params).HalfWidth(i, 0.5)))
+		require.True(t, math.IsNaN(planned(m.params).StdDev(i)))
 	}
 	for _, c := range []float64{-0.1, 1, math.NaN(), math.Inf(1)} {
 		require.True(t, math.IsNaN(m.law.halfWidth(0, c)))

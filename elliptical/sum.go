@@ -9,23 +9,15 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/wide"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sum is a released sum of rows: public, immutable, safe for concurrent readers. All that it
 // computes is post-processing and costs no budget. Divided by a public number of rows it is a mean,
 // and its errors are divided, too. If the number is private and released, see [Sum.Mean].
 type Sum struct {
-	params Params
-	law    law
-	steps  []wide.Int // one for each coordinate of the law
+	calibrated
+	steps []wide.Int // one for each coordinate of the law
 }
-
-// Params returns the parameters of the release, with the defaults filled in.
-func (s *Sum) Params() Params { return s.params }
-
-// Guarantee returns the guarantee of the release.
-func (s *Sum) Guarantee() budget.Guarantee { return s.params.guarantee() }
 
 // Len returns d, the number of coordinates.
 func (s *Sum) Len() int { return s.law.dim }

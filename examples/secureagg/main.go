@@ -197,7 +197,7 @@ func (r *result) text(opts options) string {
 	present := opts.parties - opts.drops
 	fmt.Fprintf(&b, "%d parties, of whom %d may drop out or collude; %d did drop out.\n", opts.parties, opts.missing, opts.drops)
 	fmt.Fprintf(&b, "Guarantee: %v; a party has one number in [0, 1]\n", r.last.Guarantee())
-	fmt.Fprintf(&b, "Noise: %v on a lattice of step 1/%d; each party adds 1/%d of it\n\n", r.law.Law(), r.law.Steps(), opts.parties-opts.missing)
+	fmt.Fprintf(&b, "Noise: %v on a lattice of step 1/%.0f; each party adds 1/%d of it\n\n", r.law.Params().Law, 1/r.law.Step(), opts.parties-opts.missing)
 	lo, hi := r.last.Interval(0.95)
 	fmt.Fprintf(&b, "Last release: %.4f, with probability 95 %% the sum is between %.4f and %.4f. It is %.4f.\n\n", r.last.Estimate(), lo, hi, r.truth)
 	fmt.Fprintf(&b, "Mean absolute error of the sum of %d numbers, measured in %d rounds with its standard error, and expected:\n\n", present, opts.rounds)

@@ -205,7 +205,7 @@ func (x *index) dead(rows []row) (lines []string) {
 
 // plain are the names of methods and functions that return numbers and claim nothing about them:
 // estimates, and what was given, chosen or read. Whole names are of one function. Laws, which are
-// the types with a Sample, have their own row, for their samplers.
+// the types with a Sample or a CDF, have their own row, for their samplers.
 var plain = strings.Fields(`
 	Estimate EstimateAll Estimates Mean Median Argmax All Top Values At Sum Count
 	Dot Cosine SquaredNorm SquaredDistance
@@ -232,7 +232,9 @@ func (x *index) unclaimed(rows []row) (names []string, err error) {
 	wanted := strings.Fields(string(text))
 	for _, name := range x.public {
 		of, method := cutLast(name)
-		_, law := x.functions[of+".Sample"]
+		_, draws := x.functions[of+".Sample"]
+		_, tells := x.functions[of+".CDF"]
+		law := draws || tells
 		if x.promises[name] || slices.Contains(bounds, method) || x.numbers[name] && !law && !slices.Contains(plain, name) && !slices.Contains(plain, method) {
 			wanted = append(wanted, name)
 		}

@@ -265,18 +265,18 @@ var rows = []row{
 		audit: "arete.TestAudit arete.TestGaussianAudit", edits: "arete: jump law: more loss allowed than ε; shares of half the rate; drop-outs not made up for; Gaussian shares: κ left out of ρ",
 	},
 	{
-		claim: "Errors and intervals of a number hold, also of a sum of shares", about: "arete.Value.Interval arete.Params.Plan arete.Share.StdDev arete.Value.StdDev", theorem: "the exact law", proof: "arete/value.go", code: "arete.Value.quantile arete.Lattice.MeanAbs",
+		claim: "Errors and intervals of a number hold, also of a sum of shares", about: "arete.Value.Interval arete.Params.Plan arete.Value.StdDev", theorem: "the exact law", proof: "arete/value.go", code: "arete.Value.quantile arete.Lattice.MeanAbs",
 		exact: "arete.TestIntervalMargins arete.TestTableOfRatios arete.TestGaussianCalibration", audit: "arete.TestIntervals arete.TestIntervalsOfSums", edits: "arete: intervals for one tail of the noise",
 	},
 	{
 		claim:   "Sums and means of vectors are ε-, (ε, δ)- or ρ-zCDP-private, with the noise that the range of each coordinate asks for",
-		about:   "elliptical.Builder.Release elliptical.Mechanism.Release elliptical.Builder.Guarantee elliptical.Mechanism.Guarantee elliptical.Params.Guarantee elliptical.Sum.Guarantee",
+		about:   "elliptical.Builder.Release elliptical.Mechanism.Release elliptical.Builder.Guarantee elliptical.calibrated.Guarantee elliptical.Params.Guarantee",
 		theorem: "Lebeda, thesis, Algorithms 15 and 16 (Figure 4.1's caption has E‖η‖₁); the box is own", proof: "elliptical/doc.go", code: "elliptical.Params.calibrate elliptical.group.logMoment elliptical.state.addRow elliptical.law.sample elliptical.law.addNoise elliptical.law.addBox elliptical.within",
 		exact: "elliptical.TestReleaseIsPrivateExactly elliptical.TestBoxIsPrivateExactly elliptical.TestBoxLaw elliptical.TestSensitivityOfRows elliptical.TestRowsStayInTheBall", audit: "elliptical.TestAudit elliptical.TestAuditOfEllipsoid elliptical.TestIntervalCovers",
 		edits: "elliptical: noise for half the sensitivity; values not clamped to their interval; one coordinate without noise; one uniform number for all coordinates of a group",
 	},
 	{
-		claim: "Errors and intervals of vectors hold", about: "elliptical.Plan.Error elliptical.Plan.HalfWidth elliptical.Plan.StdDev " +
+		claim: "Errors and intervals of vectors hold", about: "elliptical.Plan.Error elliptical.Plan.StdDev " +
 			"elliptical.Sum.StdDev " +
 			"elliptical.Sum.Interval elliptical.Sum.MeanInterval elliptical.Sum.SimultaneousInterval",
 		theorem: "Lebeda, thesis, Lemmas 4.3, 4.7, 4.8, 4.10 and 4.11", proof: "elliptical/doc.go", code: "elliptical.law.halfWidth elliptical.law.squareError", exact: "elliptical.TestExpectedErrorIsTheTheorems elliptical.TestErrorIsMeasured",

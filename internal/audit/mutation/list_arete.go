@@ -30,7 +30,6 @@ var areteMutations = []mutation{
 	{"certificate: intervals that are too long", "arete/jump_certificate.go", "if y.t-x.t > 1 && o.lossAt(x.most, y.here) > worst+tolerance {", "if y.t-x.t > 1 && o.lossAt(y.most, y.here) > worst+tolerance {"},
 	{"fine certificate: no second term below", "arete/jump_fine.go", "q := (f.m[t] + part*f.second[t] + a*f.pairs[t]) * (1 - slackLoss)", "q := (f.m[t] + part*f.second[t] + a*f.pairs[t]) * 1.03"},
 	{"fine certificate: the far tail is taken on trust", "arete/jump_fine.go", "if over*a*(1-slackLoss) >= g*(1+slackLoss)+f.p[t]/f.m[t]*a*half*(1+slackLoss) {", "if g >= 0 && half >= 0 {"},
-	{"the zero Lattice adds nothing", "arete/lattice.go", "\tif !l.valid() {\n\t\treturn int64(src.Uint64())", "\tif !l.valid() {\n\t\treturn 0 * int64(src.Uint64())"},
 	{"the zero Share adds nothing", "arete/share.go", "return int64(new(noise.Source).Uint64())", "return 0"},
 	{"Params without a law promise", "arete/params.go", "if _, err := calibrate(p); err != nil {", "if p.Epsilon < 0 {"},
 	{"decoder takes noise that is too small", "arete/encode.go", "case !d.params.plausible(d.noise, d.need):", "case false:"},
