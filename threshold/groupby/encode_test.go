@@ -229,7 +229,7 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 					require.True(t, low >= 0 && low <= high)
 				}
 			}
-			if g.Params().values() {
+			if g.params.values() {
 				inside(least, g.Sum(key), most)
 				require.True(t, bottom <= top && (g.Params().Values || bottom >= g.Params().Min && top <= g.Params().Max))
 			}

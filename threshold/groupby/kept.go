@@ -3,6 +3,7 @@ package groupby
 import (
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
@@ -125,9 +126,10 @@ func (s *state[K]) count(found []bool, from, to int) {
 	}
 }
 
-// keptSpots returns the weights of the users' values in order, of the keys that are shown: place is
-// the rank of each plus 1, or 0, and there are so many. Each key's are sorted by themselves.
-func (s *state[K]) keptSpots(place []uint32, shown int) (all []spot) {
+// keptSpots returns what returns the weights of the users' values in a key that is shown, in order:
+// place is the rank of each such key plus 1, or 0, and there are so many. Each key's are sorted by
+// themselves, when they are asked for.
+func (s *state[K]) keptSpots(place []uint32, shown int) func(i int, cells []quantile.Cell) []quantile.Cell {
 	const bits = 11 // of a weight
 	each := func(visit func(place uint32, value uint64)) {
 		for from, to := range s.users.all {
@@ -153,19 +155,19 @@ func (s *state[K]) keptSpots(place []uint32, shown int) (all []spot) {
 		values[next[place-1]] = value
 		next[place-1]++
 	})
-	for i := range shown {
+	return func(i int, cells []quantile.Cell) []quantile.Cell {
 		of := values[ends[i]:ends[i+1]]
 		slices.Sort(of)
 		for _, value := range of {
-			at, x := uint64(i+1)<<32|value>>bits, int64(value&(1<<bits-1))
-			if n := len(all); n > 0 && all[n-1].at == at {
-				all[n-1].weight = sum(all[n-1].weight, x)
+			at, x := uint32(value>>bits), int64(value&(1<<bits-1))
+			if n := len(cells); n > 0 && cells[n-1].Index == at {
+				cells[n-1].Weight = sum(cells[n-1].Weight, x)
 			} else {
-				all = append(all, spot{at, x})
+				cells = append(cells, quantile.Cell{Index: at, Weight: x})
 			}
 		}
+		return cells
 	}
-	return all
 }
 
 // learn releases the values of the shown groups, whose numbers in the table are given, by a range

@@ -203,10 +203,10 @@ func (p Params) validate() error {
 }
 
 // values reports whether there are sums of values.
-func (p Params) values() bool { return p.Min != 0 || p.Max != 0 || p.Values }
+func (p *Params) values() bool { return p.Min != 0 || p.Max != 0 || p.Values }
 
 // columns returns how many numbers of a user's values in a key are summed: with Values two halves.
-func (p Params) columns() int {
+func (p *Params) columns() int {
 	switch {
 	case p.Values:
 		return 2
@@ -217,7 +217,7 @@ func (p Params) columns() int {
 }
 
 // valued reports whether users give values.
-func (p Params) valued() bool { return p.values() || p.Levels[0] != 0 }
+func (p *Params) valued() bool { return p.values() || p.Levels[0] != 0 }
 
 // badLevels reports whether there are Levels that are not as they have to be.
 func (p Params) badLevels() bool {

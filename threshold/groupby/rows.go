@@ -168,13 +168,16 @@ func (s *rows[U, K]) state() *state[K] {
 		way = keeping
 	}
 	t := table[K]{index: s.keys, cells: make([]cell, len(s.keys.keys)), marks: make([]uint64, len(s.keys.keys))}
-	next := newState(s.params, s.law, way, t, 0)
+	next, columns := newState(s.params, s.law, way, t, 0), s.params.columns()
 	if way == keeping { // room for all, so that no slice grows by copying
 		pairs := 0
 		for i := range s.pairs.parts {
 			pairs += len(s.pairs.parts[i].words)
 		}
-		next.users = users{ends: make([]int, 0, len(s.users.keys)), keys: make([]uint32, 0, pairs), sums: make([]int64, 0, pairs*s.params.columns())}
+		next.users = users{ends: make([]int, 0, len(s.users.keys)), keys: make([]uint32, 0, pairs), sums: make([]int64, 0, pairs*columns)}
+		if next.spots != nil {
+			next.users.picks = make([]int64, 0, pairs)
+		}
 	}
 	var last *part
 	for q, of := range s.pairs.all {
@@ -185,7 +188,7 @@ func (s *rows[U, K]) state() *state[K] {
 		next.numbers, next.sums, next.picks = next.numbers[:0], next.sums[:0], next.picks[:0]
 		for at := of.from; at < of.to; at++ {
 			next.numbers = append(next.numbers, uint32(q.words[at]))
-			for _, column := range q.columns[:s.params.columns()] {
+			for _, column := range q.columns[:columns] {
 				next.sums = append(next.sums, column[at])
 			}
 		}

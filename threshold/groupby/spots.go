@@ -119,20 +119,23 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 	for i, n := range numbers {
 		place[n] = uint32(i + 1)
 	}
-	var all []spot
+	var weights func(i int, cells []quantile.Cell) []quantile.Cell
 	if s.way == keeping {
-		all = s.keptSpots(place, len(groups))
+		weights = s.keptSpots(place, len(groups))
 	} else {
-		all = s.spots.sorted(func(n uint32) (uint32, bool) { return place[n], place[n] > 0 })
+		all := s.spots.sorted(func(n uint32) (uint32, bool) { return place[n], place[n] > 0 })
+		weights = func(i int, cells []quantile.Cell) []quantile.Cell {
+			for ; len(all) > 0 && all[0].at>>32 == uint64(i+1); all = all[1:] {
+				cells = append(cells, quantile.Cell{Index: uint32(all[0].at), Weight: all[0].weight})
+			}
+			return cells
+		}
 	}
 	noise := s.noise(s.law.spread.weigh)
 	var of quantile.Spread
 	var cells []quantile.Cell
 	for i := range groups {
-		cells = cells[:0]
-		for ; len(all) > 0 && all[0].at>>32 == uint64(i+1); all = all[1:] {
-			cells = append(cells, quantile.Cell{Index: uint32(all[0].at), Weight: all[0].weight})
-		}
+		cells = weights(i, cells[:0])
 		of.Set(cells, quantile.Places)
 		g := &groups[i]
 		g.cells = s.cut(&of)
