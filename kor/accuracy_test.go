@@ -107,7 +107,7 @@ func (s *simulator) party(p Params, first uint64, party, size int) *release {
 		if err != nil {
 			panic(err)
 		}
-		return &r.r
+		return &r.release
 	}
 	b, err := New(p)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *simulator) party(p Params, first uint64, party, size int) *release {
 	if err != nil {
 		panic(err)
 	}
-	return &r.r
+	return &r.release
 }
 
 // accuracy is what simulations say of the estimate of one size.

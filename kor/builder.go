@@ -16,13 +16,16 @@ type secret = private.State[state]
 // [Builder.Release] or [Builder.Share], with noise, and by [Builder.AppendPrivateState], without,
 // for another machine of a trusted pipeline. One goroutine at a time may use it; a call panics if
 // it sees another one at work.
-type Builder struct {
+type Builder struct{ base }
+
+// base is what a Builder and a StreamBuilder have in common.
+type base struct {
 	secret
 	params    Params
 	guarantee budget.Guarantee
 }
 
-// state is what a Builder and a StreamBuilder hold.
+// state is what they hold.
 type state struct {
 	place   placement
 	table   []uint64
@@ -31,6 +34,7 @@ type state struct {
 	params  Params
 	origin  origin
 	law     noise.Bernoulli
+	stream  bool // so the table holds the cells with a key
 	src     noise.Source
 }
 
@@ -43,23 +47,35 @@ func New(p Params) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	var set members
 	var count noise.DiscreteLaplace
 	if p.CountShare > 0 {
-		set = members{}
 		if count, err = p.countLaw(); err != nil {
 			return nil, err
 		}
 	}
-	empty := private.New(state{
-		place: newPlacement(p), table: make([]uint64, p.words()), params: p, origin: newOrigin(), law: law, members: set, count: count,
-	})
-	return &Builder{empty, p, p.Guarantee()}, nil
+	return &Builder{newBase(p, law, count, false)}, nil
 }
 
-// Guarantee returns what Release promises: ε-differential privacy for one key, added to the set or
-// removed from it. The zero Builder promises nothing.
-func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
+// newBase returns what a builder of nothing has.
+func newBase(p Params, flips noise.Bernoulli, count noise.DiscreteLaplace, stream bool) base {
+	var set members
+	if p.CountShare > 0 {
+		set = members{}
+	}
+	return base{private.New(state{
+		place: newPlacement(p), table: make([]uint64, p.words()), members: set, count: count, params: p, origin: newOrigin(), law: flips, stream: stream,
+	}), p, p.Guarantee()}
+}
+
+// Guarantee returns what Release promises: ε-differential privacy for one key, added or removed; in
+// a stream, with all its occurrences. A zero builder promises nothing.
+func (b *base) Guarantee() budget.Guarantee { return b.guarantee }
+
+// Released reports whether there has been a release, after which more keys do nothing. A zero
+// builder counts as released.
+func (b *base) Released() bool { return private.Released(b.secret) }
+
+func (b *base) seed() hashing.Seed { return b.params.Seed }
 
 // Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit,
 // so that toggling twice changes nothing. A key that is no uint64 goes in by [AddKey]. After
@@ -159,8 +175,6 @@ func AddKey[K hashing.Key](b Adder, keys ...K) {
 	}
 }
 
-func (b *Builder) seed() hashing.Seed { return b.params.Seed }
-
 func (b *Builder) addOne(key uint64) { b.Toggle(key) }
 
 func (b *Builder) toggleAll(keys []uint64) { private.Use(b.secret, (*state).toggleAll, keys) }
@@ -179,9 +193,17 @@ func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
 	}
-	return private.Merge(b.secret, other.secret, "kor: Merge", "Builder", func(s, o *state) error {
-		if err := fault.Differ("kor", b.params, other.params); err != nil {
+	return b.merge(&other.base, "Builder")
+}
+
+func (b *base) merge(other *base, name string) error {
+	return private.Merge(b.secret, other.secret, "kor: Merge", name, func(s, o *state) error {
+		switch err := fault.Differ("kor", b.params, other.params); {
+		case err != nil:
 			return err
+		case s.stream:
+			or(s.table, o.table)
+			return nil
 		}
 		xor(s.table, o.table)
 		for key, steps := range o.members {
@@ -191,9 +213,6 @@ func (b *Builder) Merge(other *Builder) error {
 	})
 }
 
-// Released reports whether the Builder has been released. Then Toggle does nothing.
-func (b *Builder) Released() bool { return private.Released(b.secret) }
-
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second
 // Release returns an error that wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
@@ -202,11 +221,16 @@ func (b *Builder) Release() (*Sketch, error) {
 		return nil, err
 	}
 	s.randomize(s.law)
-	r := &Sketch{release{params: s.params, parts: []part{newPart(s.params, s.law, 1, s.origin)}, bits: s.table}}
+	r := &Sketch{s.released()}
 	if s.members != nil {
-		r.r.counted, r.r.count = true, s.members.sum()+s.count.SampleInt(&s.src)
+		r.counted, r.count = true, s.members.sum()+s.count.SampleInt(&s.src)
 	}
 	return r, nil
+}
+
+// released returns the release of a table that has its noise.
+func (s *state) released() release {
+	return release{params: s.params, parts: []part{newPart(s.params, s.law, 1, s.origin)}, bits: s.table, stream: s.stream}
 }
 
 // randomize flips every bit with the probability of the law. What lies behind the cells of a level

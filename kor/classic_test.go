@@ -18,8 +18,8 @@ import (
 // says something for n ≥ 2·10¹⁰ or so: at n = 2048 the bound is above 100, and the intervals hardly
 // ever meet. The γ of the Lemma is an upper bound, which is taken here.
 func intervalIntersection(s *Sketch, beta float64) (estimate, failure float64) {
-	l := s.r.likelihood()
-	n, c, p := l.cells, math.Exp(l.logSign), s.r.flipProb()
+	l := s.likelihood()
+	n, c, p := l.cells, math.Exp(l.logSign), s.flipProb()
 	gamma := (beta - 1/n) * c / (7 * math.Exp(3))
 	failure = 6 * float64(l.levels) * math.Exp(-gamma*gamma*p*p*p*n/108)
 	lo, hi := math.Inf(-1), math.Inf(1)
@@ -50,10 +50,10 @@ func TestIntervalIntersection(t *testing.T) {
 			r := &Sketch{release{params: s.params, parts: []part{{id(1), epsilon, mustFlips(t, s.params).K(), 1}}, bits: make([]uint64, s.params.words())}}
 			for i, ones := range l.ones[:32] {
 				for k := range ones {
-					r.r.bits[i*32+k/64] |= 1 << (k % 64)
+					r.bits[i*32+k/64] |= 1 << (k % 64)
 				}
 			}
-			require.Equal(t, l, r.r.likelihood())
+			require.Equal(t, l, r.likelihood())
 			estimate, failure := intervalIntersection(r, 0.999)
 			require.Zero(t, estimate)
 			require.Greater(t, failure, 100.0)
@@ -66,12 +66,12 @@ func TestIntervalIntersection(t *testing.T) {
 func TestIntervalIntersectionWithManyCells(t *testing.T) {
 	p := Params{Epsilon: 3, Cells: 1 << 26, Levels: 4, Seed: hashing.Seed{1}}
 	s := &Sketch{release{params: p, parts: []part{{id(1), 3, mustFlips(t, p).K(), 1}}, bits: make([]uint64, p.words())}}
-	l := s.r.law()
+	l := s.law()
 	size := 1.5 * float64(p.Cells)
 	for i := range p.Levels {
 		ones := int(l.cells * -math.Expm1(l.logSign-size/l.unit*rate(i)) / 2)
 		for k := range ones / 64 {
-			s.r.bits[i*p.stride()+k] = math.MaxUint64
+			s.bits[i*p.stride()+k] = math.MaxUint64
 		}
 	}
 	estimate, _ := intervalIntersection(s, 0.9)

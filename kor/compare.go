@@ -102,7 +102,7 @@ func Compare(a, b *Sketch) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := func(f, g, h float64) sizes.Source { return combine(&a.r, &b.r, &xored.r, f, g, h) }
+	of := func(f, g, h float64) sizes.Source { return combine(&a.release, &b.release, &xored.release, f, g, h) }
 	return &Comparison{sizes.Parts{of(0.5, 0.5, 0.5), of(0.5, 0.5, -0.5), of(0.5, -0.5, 0.5), of(-0.5, 0.5, 0.5)}}, nil
 }
 
@@ -113,15 +113,15 @@ func CompareStreams(a, b *StreamSketch) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := func(f, g, h float64) sizes.Source { return combine(&a.r, &b.r, &union.r, f, g, h) }
+	of := func(f, g, h float64) sizes.Source { return combine(&a.release, &b.release, &union.release, f, g, h) }
 	return &Comparison{sizes.Parts{of(0, 0, 1), of(1, 1, -1), of(0, -1, 1), of(-1, 0, 1)}}, nil
 }
 
 // Total returns the size of the set by the released count or by the sketch, whichever has the
 // smaller standard error; for a merged sketch, by the sketch.
 func (s *Sketch) Total() Cardinality {
-	if !s.r.valid() {
+	if !s.valid() {
 		return Cardinality{}
 	}
-	return Cardinality{&combination{terms: [3]term{s.r.term(1)}}}
+	return Cardinality{&combination{terms: [3]term{s.term(1)}}}
 }

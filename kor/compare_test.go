@@ -137,7 +137,7 @@ func TestCardinalityOfASketchWithItself(t *testing.T) {
 	for _, share := range []float64{0, 0.5} {
 		p := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: share}
 		s := released(t, p, run(0, 40)...)
-		s.r.bits[0] = 0x0f0f // state, not chance
+		s.bits[0] = 0x0f0f // state, not chance
 		total := s.Total()
 		lo, hi := total.Interval(0.9)
 		same, err := Compare(s, s)

@@ -60,7 +60,9 @@ func (p *Params) fields() []wire.Field {
 	}
 }
 
-func (r *release) append(dst []byte) ([]byte, error) {
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
+// for a sketch that is neither released nor decoded.
+func (r *release) AppendBinary(dst []byte) ([]byte, error) {
 	if !r.valid() {
 		return dst, fault.Format("kor", "a sketch that was not released has no encoding")
 	}
@@ -78,6 +80,9 @@ func (r *release) append(dst []byte) ([]byte, error) {
 	return appendWords(dst, r.bits), nil
 }
 
+// MarshalBinary returns the encoding of the sketch.
+func (r *release) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
+
 func appendWords(dst []byte, words []uint64) []byte {
 	dst = slices.Grow(dst, 8*len(words))
 	for _, word := range words {
@@ -87,26 +92,30 @@ func appendWords(dst []byte, words []uint64) []byte {
 }
 
 // decode reads a sketch of a stream or of a set.
-func decode(data []byte, stream bool) (release, error) {
-	r := wire.NewReader("kor", data)
-	r.Header(wire.KindKOR, version)
+func (r *release) decode(data []byte, stream bool) error {
+	from := wire.NewReader("kor", data)
+	from.Header(wire.KindKOR, version)
 	var d release
 	h := head{release: &d}
-	r.Fields(h.fields())
+	from.Fields(h.fields())
 	d.count = int64(h.noisy)
 	switch {
-	case r.Err() != nil:
+	case from.Err() != nil:
 	case d.stream != stream:
-		r.Fail("a sketch of a stream where one of a set is wanted, or the reverse")
+		from.Fail("a sketch of a stream where one of a set is wanted, or the reverse")
 	case d.params.validate() != nil || stream && d.params.validateStream() != nil:
-		r.Fail("invalid Params")
+		from.Fail("invalid Params")
 	}
-	d.parts = readParts(r, h.releases, stream)
-	d.bits = readBits(r, d.params)
-	if r.Err() == nil {
-		d.check(r)
+	d.parts = readParts(from, h.releases, stream)
+	d.bits = readBits(from, d.params)
+	if from.Err() == nil {
+		d.check(from)
 	}
-	return d, r.Done()
+	err := from.Done()
+	if err == nil {
+		*r = d
+	}
+	return err
 }
 
 // readParts reads the records of n releases.
@@ -198,38 +207,10 @@ func (d *release) releasedWithCount() bool {
 	return bits.valid(false)
 }
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
-// for a Sketch that is neither released nor decoded.
-func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) { return s.r.append(dst) }
-
-// MarshalBinary returns the encoding of the sketch.
-func (s *Sketch) MarshalBinary() ([]byte, error) { return s.r.append(nil) }
-
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
 // and leaves the receiver as it was, for any other bytes, those of a StreamSketch included.
-func (s *Sketch) UnmarshalBinary(data []byte) error {
-	d, err := decode(data, false)
-	if err != nil {
-		return err
-	}
-	s.r = d
-	return nil
-}
-
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
-// for a StreamSketch that is neither released nor decoded.
-func (s *StreamSketch) AppendBinary(dst []byte) ([]byte, error) { return s.r.append(dst) }
-
-// MarshalBinary returns the encoding of the sketch.
-func (s *StreamSketch) MarshalBinary() ([]byte, error) { return s.r.append(nil) }
+func (s *Sketch) UnmarshalBinary(data []byte) error { return s.decode(data, false) }
 
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
 // and leaves the receiver as it was, for any other bytes, those of a Sketch included.
-func (s *StreamSketch) UnmarshalBinary(data []byte) error {
-	d, err := decode(data, true)
-	if err != nil {
-		return err
-	}
-	s.r = d
-	return nil
-}
+func (s *StreamSketch) UnmarshalBinary(data []byte) error { return s.decode(data, true) }

@@ -59,7 +59,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Sketch](t, sampleCounted(), same)
 	dptest.Codec[Sketch](t, sampleMerged(), same)
 	dptest.Codec[Sketch](t, sampleEmpty(), same)
-	dptest.Codec(t, sampleStream(), func(a, b *StreamSketch) bool { return a.r.equal(&b.r) })
+	dptest.Codec(t, sampleStream(), func(a, b *StreamSketch) bool { return a.equal(&b.release) })
 	data, err := sampleCounted().MarshalBinary()
 	require.NoError(t, err)
 	require.Len(t, data, sampleCounted().Params().size())
@@ -82,7 +82,7 @@ func TestCodecOfReleases(t *testing.T) {
 			if p.CountShare == 0 {
 				s := releasedStream(t, p, 1, 1, 2)
 				again, _ := dptest.RoundTrip(t, s, "ε = %v", epsilon)
-				require.True(t, s.r.equal(&again.r))
+				require.True(t, s.equal(&again.release))
 			}
 		}
 	}
@@ -111,43 +111,43 @@ func TestGoldenPlaces(t *testing.T) {
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	dptest.Spoiled(t, sampleCounted, sampleMerged, map[string]func(*Sketch){
-		"bad epsilon":         func(s *Sketch) { s.r.params.Epsilon = math.NaN() },
-		"no cells":            func(s *Sketch) { s.r.params.Cells = 0 },
-		"other cells":         func(s *Sketch) { s.r.params.Cells = 130 },
-		"no levels":           func(s *Sketch) { s.r.params.Levels = 0 },
-		"65 levels":           func(s *Sketch) { s.r.params.Levels = 65 },
-		"zero seed":           func(s *Sketch) { s.r.params.Seed = hashing.Seed{} },
-		"share":               func(s *Sketch) { s.r.params.CountShare = 1 },
-		"negative zero":       func(s *Sketch) { s.r.params.CountShare, s.r.counted, s.r.count = math.Copysign(0, -1), false, 0 },
-		"count without share": func(s *Sketch) { s.r.params.CountShare = 0 },
-		"count without flag":  func(s *Sketch) { s.r.counted = false },
-		"count of less ε":     func(s *Sketch) { s.r.parts[0].epsilon /= 2 },
+		"bad epsilon":         func(s *Sketch) { s.params.Epsilon = math.NaN() },
+		"no cells":            func(s *Sketch) { s.params.Cells = 0 },
+		"other cells":         func(s *Sketch) { s.params.Cells = 130 },
+		"no levels":           func(s *Sketch) { s.params.Levels = 0 },
+		"65 levels":           func(s *Sketch) { s.params.Levels = 65 },
+		"zero seed":           func(s *Sketch) { s.params.Seed = hashing.Seed{} },
+		"share":               func(s *Sketch) { s.params.CountShare = 1 },
+		"negative zero":       func(s *Sketch) { s.params.CountShare, s.counted, s.count = math.Copysign(0, -1), false, 0 },
+		"count without share": func(s *Sketch) { s.params.CountShare = 0 },
+		"count without flag":  func(s *Sketch) { s.counted = false },
+		"count of less ε":     func(s *Sketch) { s.parts[0].epsilon /= 2 },
 		"bits of all ε": func(s *Sketch) {
-			s.r.parts[0].k = mustFlips(t, Params{Epsilon: s.r.params.Epsilon, Cells: 1, Levels: 1, Seed: s.r.params.Seed}).K()
+			s.parts[0].k = mustFlips(t, Params{Epsilon: s.params.Epsilon, Cells: 1, Levels: 1, Seed: s.params.Seed}).K()
 		},
-		"huge count":            func(s *Sketch) { s.r.count = math.MinInt64 },
-		"two releases, a count": func(s *Sketch) { s.r.parts = append(s.r.parts, part{id(2), 1, k(0.75), 1}) },
+		"huge count":            func(s *Sketch) { s.count = math.MinInt64 },
+		"two releases, a count": func(s *Sketch) { s.parts = append(s.parts, part{id(2), 1, k(0.75), 1}) },
 		"order": func(s *Sketch) {
-			s.r.parts = []part{{id(2), 1, k(1), 1}, {id(1), 1, k(1), 1}}
-			s.r.counted, s.r.count = false, 0
+			s.parts = []part{{id(2), 1, k(1), 1}, {id(1), 1, k(1), 1}}
+			s.counted, s.count = false, 0
 		},
 		"twice": func(s *Sketch) {
-			s.r.parts = []part{{id(2), 1, k(1), 1}, {id(2), 1, k(1), 1}}
-			s.r.counted, s.r.count = false, 0
+			s.parts = []part{{id(2), 1, k(1), 1}, {id(2), 1, k(1), 1}}
+			s.counted, s.count = false, 0
 		},
-		"too little noise":      func(s *Sketch) { s.r.parts[0].k = k(1.001) },
-		"no noise":              func(s *Sketch) { s.r.parts[0].k = 0 },
-		"half":                  func(s *Sketch) { s.r.parts[0].k = 1 << 63 },
-		"no flips":              func(s *Sketch) { s.r.parts[0].flips = 0 },
-		"a part of more ε":      func(s *Sketch) { s.r.parts[0].epsilon = 1.5 },
-		"a part of ε = NaN":     func(s *Sketch) { s.r.parts[0].epsilon = math.NaN() },
-		"padding":               func(s *Sketch) { s.r.bits[1] |= 64 },
-		"no parts but bits":     func(s *Sketch) { s.r.parts, s.r.counted, s.r.count = nil, false, 0 },
-		"a stream with a share": func(s *Sketch) { s.r.stream = true },
+		"too little noise":      func(s *Sketch) { s.parts[0].k = k(1.001) },
+		"no noise":              func(s *Sketch) { s.parts[0].k = 0 },
+		"half":                  func(s *Sketch) { s.parts[0].k = 1 << 63 },
+		"no flips":              func(s *Sketch) { s.parts[0].flips = 0 },
+		"a part of more ε":      func(s *Sketch) { s.parts[0].epsilon = 1.5 },
+		"a part of ε = NaN":     func(s *Sketch) { s.parts[0].epsilon = math.NaN() },
+		"padding":               func(s *Sketch) { s.bits[1] |= 64 },
+		"no parts but bits":     func(s *Sketch) { s.parts, s.counted, s.count = nil, false, 0 },
+		"a stream with a share": func(s *Sketch) { s.stream = true },
 	})
 	dptest.Spoiled(t, sampleMerged, sampleCounted, map[string]func(*Sketch){
-		"too little noise":    func(s *Sketch) { s.r.parts[0].k = k(2.001) },
-		"more than the whole": func(s *Sketch) { s.r.params.Epsilon = 1.5 },
+		"too little noise":    func(s *Sketch) { s.parts[0].k = k(2.001) },
+		"more than the whole": func(s *Sketch) { s.params.Epsilon = 1.5 },
 	})
 	words, _ := sampleStream().MarshalBinary()
 	require.ErrorIs(t, new(Sketch).UnmarshalBinary(words), ErrFormat)
@@ -165,7 +165,7 @@ func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
 // useDecoded checks that every method works on what decodes.
 func useDecoded(t *testing.T, data []byte) {
 	if s := dptest.Decoded[Sketch](t, data); s != nil {
-		usable(t, s)
+		usable(t, &s.release, s.String())
 		c, err := Compare(s, s)
 		require.NoError(t, err)
 		for place := range c.Parts {
@@ -175,7 +175,7 @@ func useDecoded(t *testing.T, data []byte) {
 		sized(t, s.Total())
 	}
 	if u := dptest.Decoded[StreamSketch](t, data); u != nil {
-		usable(t, u)
+		usable(t, &u.release, u.String())
 		_, err := CompareStreams(u, u) // streams with common randomness
 		require.ErrorIs(t, err, ErrMismatch)
 	}
@@ -193,26 +193,17 @@ func sized(t *testing.T, c Cardinality) {
 }
 
 // usable checks that every method works on what decodes.
-func usable(t *testing.T, s interface {
-	Estimate() float64
-	StdErr() float64
-	FlipProb() float64
-	Releases() int
-	Guarantee() budget.Guarantee
-	PartyGuarantee() budget.Guarantee
-	Interval(float64) (float64, float64)
-	String() string
-}) {
+func usable(t *testing.T, s *release, text string) {
 	e := s.Estimate()
 	require.False(t, math.IsNaN(e) || math.IsInf(e, 0))
 	require.False(t, math.IsNaN(s.StdErr()))
-	q := s.FlipProb()
+	q := s.flipProb()
 	require.True(t, q >= 0 && q <= 0.5)
 	for _, confidence := range []float64{0, 0.5, 0.99, 1 - 0x1p-53} {
 		lo, hi := s.Interval(confidence)
 		require.True(t, lo >= 0 && lo <= hi, "[%v, %v]", lo, hi)
 	}
-	require.NotContains(t, s.String(), "NaN")
+	require.NotContains(t, text, "NaN")
 	require.Equal(t, s.Releases() == 0, s.Guarantee() == budget.Guarantee{}, "nothing is promised where nothing is shown")
 	require.Equal(t, s.Releases() == 0, s.PartyGuarantee() == budget.Guarantee{})
 }

@@ -239,7 +239,7 @@ func TestCountNoise(t *testing.T) {
 	samples := make([]float64, 3000)
 	for i := range samples {
 		s := released(t, p, 1, 2, 3)
-		samples[i] = math.Ldexp(float64(s.r.count), -countBits) - 3
+		samples[i] = math.Ldexp(float64(s.count), -countBits) - 3
 	}
 	laplace := func(scale float64) func(float64) float64 {
 		return func(x float64) float64 {
@@ -271,7 +271,7 @@ func TestAudit(t *testing.T) {
 			held(b.secret).law = law
 			s, err := b.Release()
 			require.NoError(t, err)
-			ones += int64(s.r.bits[0])
+			ones += int64(s.bits[0])
 		}
 		return ones
 	}

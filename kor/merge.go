@@ -38,7 +38,7 @@ func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 	if err := bothReleased(s, other); err != nil {
 		return nil, err
 	}
-	sum, err := s.r.xor(&other.r)
+	sum, err := s.xor(&other.release)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func bothReleased(s, o *Sketch) error {
 	if s == nil || o == nil {
 		return fault.Mismatch("kor", "Sketch", "nil", "a released one")
 	}
-	return s.r.matches(&o.r)
+	return s.matches(&o.release)
 }
 
 // matches returns an error unless both are released and have the same Params.
@@ -72,15 +72,15 @@ func XOR(sketches ...*Sketch) (*Sketch, error) {
 		return nil, bad("number of sketches", 0, "at least 1")
 	}
 	first := sketches[0]
-	if first == nil || !first.r.valid() {
+	if first == nil || !first.valid() {
 		return nil, fault.Mismatch("kor", "Sketch", "one that was not released", "a released one")
 	}
-	sum := &release{params: first.r.params, parts: first.r.parts, bits: slices.Clone(first.r.bits)}
+	sum := &release{params: first.params, parts: first.parts, bits: slices.Clone(first.bits)}
 	for _, s := range sketches[1:] {
 		if s == nil {
 			return nil, fault.Mismatch("kor", "Sketch", "nil", "a released one")
 		}
-		o, p := s.r, &sum.params
+		o, p := s.release, &sum.params
 		if q := &o.params; q.Epsilon != p.Epsilon || q.CountShare != p.CountShare {
 			p.Epsilon, p.CountShare = max(q.Epsilon, p.Epsilon), 0
 			q.Epsilon, q.CountShare = p.Epsilon, 0

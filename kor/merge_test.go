@@ -94,7 +94,7 @@ func TestAlgebraBeforeNoise(t *testing.T) {
 	require.Equal(t, plain, weighted())
 }
 
-func same(a, b *Sketch) bool { return a.r.equal(&b.r) }
+func same(a, b *Sketch) bool { return a.equal(&b.release) }
 
 // equal reports whether the two are the same in every respect.
 func (r *release) equal(o *release) bool {
@@ -118,7 +118,7 @@ func TestAlgebraOfReleases(t *testing.T) {
 	nothing := difference(t, a, a)
 	require.Zero(t, nothing.Estimate())
 	lo, hi := nothing.Interval(0.99)
-	require.True(t, lo == 0 && hi == 0 && nothing.Releases() == 0 && nothing.FlipProb() == 0 && nothing.StdErr() == 0)
+	require.True(t, lo == 0 && hi == 0 && nothing.Releases() == 0 && nothing.flipProb() == 0 && nothing.StdErr() == 0)
 	require.True(t, math.IsInf(nothing.Guarantee().EpsilonAt(0), 1))
 	require.True(t, same(difference(t, nothing, b), b))
 }
@@ -132,7 +132,7 @@ func TestXORWithItselfIsExactlyEmpty(t *testing.T) {
 	a, b := released(t, small, run(0, 30)...), released(t, small, run(10, 50)...)
 	for _, s := range []*Sketch{a, released(t, counted, run(0, 30)...), difference(t, a, b)} {
 		nothing := difference(t, s, s)
-		for name, x := range map[string]float64{"Estimate": nothing.Estimate(), "StdErr": nothing.StdErr(), "FlipProb": nothing.FlipProb()} {
+		for name, x := range map[string]float64{"Estimate": nothing.Estimate(), "StdErr": nothing.StdErr(), "FlipProb": nothing.flipProb()} {
 			require.True(t, x == 0 && !math.Signbit(x), name)
 		}
 		require.NotContains(t, nothing.String(), "-0")
@@ -179,7 +179,7 @@ func TestFlipProbability(t *testing.T) {
 	for merges := range 20 {
 		s = difference(t, s, released(t, small))
 		want = want + p - 2*want*p
-		require.InEpsilon(t, want, s.FlipProb(), 1e-14)
+		require.InEpsilon(t, want, s.flipProb(), 1e-14)
 		require.InEpsilon(t, float64(merges+2), s.Guarantee().EpsilonAt(0), 1e-14)
 		require.Equal(t, budget.PureDP(1, budget.Key(budget.AddRemove)), s.PartyGuarantee())
 	}
@@ -189,7 +189,7 @@ func TestFlipProbability(t *testing.T) {
 	require.NoError(t, err)
 	q := planned(other).FlipProb
 	want = p + q - 2*p*q
-	require.InEpsilon(t, want+p-2*want*p, mixed.FlipProb(), 1e-14)
+	require.InEpsilon(t, want+p-2*want*p, mixed.flipProb(), 1e-14)
 	require.Equal(t, 2.0, mixed.Params().Epsilon)
 	require.Equal(t, budget.PureDP(2, budget.Key(budget.AddRemove)), mixed.PartyGuarantee())
 	require.Equal(t, 4.0, mixed.Guarantee().EpsilonAt(0))
@@ -204,9 +204,9 @@ func TestMergedFlips(t *testing.T) {
 		for range sketches - 1 {
 			s = difference(t, s, released(t, p))
 		}
-		q := s.FlipProb()
+		q := s.flipProb()
 		var ones, pairs [4]int64
-		for _, word := range s.r.bits {
+		for _, word := range s.bits {
 			ones[1] += int64(bits.OnesCount64(word))
 			both := int64(bits.OnesCount64(word & (word >> 1) & 0x5555555555555555))
 			either := int64(bits.OnesCount64((word | word>>1) & 0x5555555555555555))
@@ -275,12 +275,12 @@ func TestMismatch(t *testing.T) {
 		require.ErrorIs(t, err, ErrMismatch)
 	}
 	forged := *a
-	forged.r.parts = []part{{a.r.parts[0].id, 1, a.r.parts[0].k + 1, 1}}
+	forged.parts = []part{{a.parts[0].id, 1, a.parts[0].k + 1, 1}}
 	_, err = a.SymmetricDifference(&forged)
 	require.ErrorIs(t, err, ErrMismatch)
 	forged = *a // the same release with other bits: what is left of both would have no noise
-	forged.r.bits = append([]uint64(nil), a.r.bits...)
-	forged.r.bits[0] ^= 1
+	forged.bits = append([]uint64(nil), a.bits...)
+	forged.bits[0] ^= 1
 	for _, merge := range []func() (*Sketch, error){
 		func() (*Sketch, error) { return a.SymmetricDifference(&forged) }, func() (*Sketch, error) { return XOR(a, &forged) },
 	} {

@@ -23,23 +23,58 @@ const privateVersion = 2 // in version 1 the tables of streams had coins in them
 
 const memberSize = 8 + 4 // bytes of a key of a Builder that counts
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// the sketch without noise and, with CountShare, the keys themselves, protected by nothing. It is
-// for a pipeline that moves its builders between machines as trusted as this one, and must not
-// reach a disk, a log or a person that the set itself may not reach. To publish, use
-// [Builder.Release].
-//
-// The Builder stays as it is. Every release of the state, here or where it was restored, spends ε
-// again: two cost 2ε. The error wraps [ErrReleased].
-func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState(b.secret, privateBuilder, "Builder", dst)
+// kind returns the kind of the state.
+func (s *state) kind() byte {
+	if s.stream {
+		return privateStream
+	}
+	return privateBuilder
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
-// gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
-// [ErrFormat]; the Builder is then unchanged.
-func (b *Builder) RestorePrivateState(data []byte) error {
-	return restoreState(b.secret, privateBuilder, "Builder", data)
+// AppendPrivateState appends all that the builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
+// the sketch without noise and, with CountShare, the keys themselves, protected by nothing. It is
+// for a pipeline that moves its builders between machines as trusted as this one, and must not
+// reach a disk, a log or a person that the data themselves may not reach. To publish, use Release.
+//
+// The builder stays as it is. Every release of the state, here or where it was restored, spends ε
+// again: two cost 2ε. The error wraps [ErrReleased].
+func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
+	return private.Append(b.secret, dst, "kor: AppendPrivateState: the Builder", func(s *state, dst []byte) []byte {
+		kind := s.kind()
+		dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
+		dst = appendWords(wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin)), s.table)
+		if s.stream {
+			return dst
+		}
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(len(s.members)))
+		for _, key := range slices.Sorted(maps.Keys(s.members)) {
+			dst = binary.LittleEndian.AppendUint64(dst, key)
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(s.members[key]))
+		}
+		return dst
+	})
+}
+
+// RestorePrivateState replaces what the builder holds by a state that AppendPrivateState gave. The
+// error wraps [ErrReleased], [ErrMismatch] if that builder had other Params, or [ErrFormat]; this
+// one is then unchanged.
+func (b *base) RestorePrivateState(data []byte) error {
+	return private.Restore(b.secret, data, "kor: RestorePrivateState: the Builder", func(s *state, data []byte) error {
+		r := wire.NewReader("kor", data)
+		table, from, err := readHead(r, s.kind(), s.params)
+		if err != nil {
+			return err
+		}
+		set := s.members
+		if !s.stream {
+			set = readMembers(r, s.params)
+		}
+		if err := r.Done(); err != nil {
+			return err
+		}
+		s.table, s.origin, s.members = table, from, set
+		return nil
+	})
 }
 
 // readMembers reads the keys of a Builder that counts, in ascending order; nil for one that does
@@ -68,59 +103,10 @@ func readMembers(r *wire.Reader, p Params) members {
 	return set
 }
 
-// AppendPrivateState appends all that the StreamBuilder holds to dst. WHAT IT APPENDS IS PRIVATE
-// DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
-func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState(b.secret, privateStream, "StreamBuilder", dst)
-}
-
-// RestorePrivateState replaces what the StreamBuilder holds by a state that
-// [StreamBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
-func (b *StreamBuilder) RestorePrivateState(data []byte) error {
-	return restoreState(b.secret, privateStream, "StreamBuilder", data)
-}
-
 // privateFields are what both states begin with, after the header: the kind of state, the Params
 // and the origin.
 func privateFields(kind *byte, p *Params, from *origin) []wire.Field {
 	return append(append([]wire.Field{wire.Byte(kind)}, p.fields()...), wire.Bytes(from[:]))
-}
-
-// appendState appends the header, the fields and the table, and the keys of a Builder.
-func appendState(b secret, kind byte, name string, dst []byte) ([]byte, error) {
-	return private.Append(b, dst, "kor: AppendPrivateState: the "+name, func(s *state, dst []byte) []byte {
-		dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
-		dst = appendWords(wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin)), s.table)
-		if kind == privateStream {
-			return dst
-		}
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(len(s.members)))
-		for _, key := range slices.Sorted(maps.Keys(s.members)) {
-			dst = binary.LittleEndian.AppendUint64(dst, key)
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(s.members[key]))
-		}
-		return dst
-	})
-}
-
-// restoreState is its inverse.
-func restoreState(b secret, kind byte, name string, data []byte) error {
-	return private.Restore(b, data, "kor: RestorePrivateState: the "+name, func(s *state, data []byte) error {
-		r := wire.NewReader("kor", data)
-		table, from, err := readHead(r, kind, s.params)
-		if err != nil {
-			return err
-		}
-		set := s.members
-		if kind == privateBuilder {
-			set = readMembers(r, s.params)
-		}
-		if err := r.Done(); err != nil {
-			return err
-		}
-		s.table, s.origin, s.members = table, from, set
-		return nil
-	})
 }
 
 // readHead reads all but the keys, and returns the table and the origin. The Params must be those

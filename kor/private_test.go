@@ -78,9 +78,9 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 		s, err := moved.Release()
 		require.NoError(t, err)
 		require.Equal(t, p.Guarantee(), s.Guarantee())
-		require.InEpsilon(t, planned(p).FlipProb, s.FlipProb(), 1e-15)
-		require.Equal(t, p.CountShare > 0, s.r.counted)
-		if s.r.counted { // with noise of scale 1/36
+		require.InEpsilon(t, planned(p).FlipProb, s.flipProb(), 1e-15)
+		require.Equal(t, p.CountShare > 0, s.counted)
+		if s.counted { // with noise of scale 1/36
 			require.InDelta(t, sum, s.Total().Estimate(), 1)
 			require.Greater(t, sum, 5.0)
 		}
@@ -99,8 +99,8 @@ func TestPrivateStateIsReleasedWithNoise(t *testing.T) {
 	// 17,626 flips of 65,536 cells are expected, with a standard deviation of 113; two releases
 	// differ in 25,772 of them.
 	dptest.Alarm(t, 1e-10)
-	require.InDelta(t, 17626, distance(s.r.bits, make([]uint64, len(s.r.bits))), 7*114)
-	require.InDelta(t, 25772, distance(s.r.bits, again.r.bits), 7*126)
+	require.InDelta(t, 17626, distance(s.bits, make([]uint64, len(s.bits))), 7*114)
+	require.InDelta(t, 25772, distance(s.bits, again.bits), 7*126)
 }
 
 func TestPrivateStateOfAStream(t *testing.T) {

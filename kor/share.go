@@ -20,7 +20,6 @@ const maxParties = 1 << 20
 // [Share.Guarantee] only, and it never prints its content.
 type Share struct {
 	secret
-	params    Params
 	guarantee budget.Guarantee
 }
 
@@ -64,11 +63,8 @@ func (b *Builder) Share(parties int) (*Share, error) {
 		return nil, err
 	}
 	s.randomize(law)
-	return &Share{private.New(state{table: s.table, law: law}), b.params, shareGuarantee(law)}, nil
+	return &Share{private.New(state{table: s.table, law: law}), shareGuarantee(law)}, nil
 }
-
-// Params returns the parameters of the aggregate.
-func (s *Share) Params() Params { return s.params }
 
 // Guarantee returns what protects the set of this party from anyone who sees the share itself: ε′ =
 // ln((1 − p_n)/p_n), far more than ε. What is published is the aggregate of all n shares, with the

@@ -78,7 +78,6 @@ func TestAggregate(t *testing.T) {
 	var tables [][]byte
 	for range n {
 		s := share(t, p, n)
-		require.Equal(t, p, s.Params())
 		k := float64(held(s.secret).law.K())
 		require.GreaterOrEqual(t, s.Guarantee().EpsilonAt(0), math.Log((0x1p64-k)/k))
 		require.Greater(t, s.Guarantee().EpsilonAt(0), p.Epsilon)
@@ -87,9 +86,9 @@ func TestAggregate(t *testing.T) {
 	s, err := Aggregate(p, n, tables...)
 	require.NoError(t, err)
 	require.Equal(t, p.Guarantee(), s.Guarantee())
-	require.InEpsilon(t, planned(p).FlipProb, s.FlipProb(), 1e-13)
+	require.InEpsilon(t, planned(p).FlipProb, s.flipProb(), 1e-13)
 	ones := int64(0)
-	for _, word := range s.r.bits {
+	for _, word := range s.bits {
 		ones += int64(bits.OnesCount64(word))
 	}
 	total := int64(p.Cells * p.Levels)
@@ -107,7 +106,7 @@ func TestAggregate(t *testing.T) {
 	}
 	again, err := Aggregate(q, 2, masked)
 	require.NoError(t, err)
-	require.Equal(t, sum.r.bits, again.r.bits)
+	require.Equal(t, sum.bits, again.bits)
 	// the table of 40 keys in 100 cells has a standard error of 2
 	require.InDelta(t, 40, sum.Estimate(), 16)
 	data, err := sum.MarshalBinary()
@@ -133,12 +132,12 @@ func TestAggregateCountsTheShares(t *testing.T) {
 		s, err := Aggregate(p, n, tables[:all]...)
 		require.NoError(t, err)
 		require.Equal(t, p.Guarantee(), s.Guarantee())
-		require.InEpsilon(t, math.Pow(1-2*planned(p).FlipProb, float64(all)/n), 1-2*s.FlipProb(), 1e-12)
+		require.InEpsilon(t, math.Pow(1-2*planned(p).FlipProb, float64(all)/n), 1-2*s.flipProb(), 1e-12)
 		ones := int64(0)
-		for _, word := range s.r.bits {
+		for _, word := range s.bits {
 			ones += int64(bits.OnesCount64(word))
 		}
-		dptest.Tail(t, "flips", ones, int64(p.Cells*p.Levels), s.FlipProb(), 1e-10)
+		dptest.Tail(t, "flips", ones, int64(p.Cells*p.Levels), s.flipProb(), 1e-10)
 		data, err := s.MarshalBinary()
 		require.NoError(t, err)
 		require.NoError(t, new(Sketch).UnmarshalBinary(data))

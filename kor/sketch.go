@@ -19,8 +19,36 @@ type release struct {
 	count   int64 // noisy sum of the weights, in steps
 }
 
+// Sketch is a released sketch of a set, or the symmetric difference of several: public, immutable,
+// safe for concurrent readers. All that it computes is post-processing and costs no budget. Its
+// methods answer NaN on the zero Sketch.
+type Sketch struct{ release }
+
 // valid reports whether it is no zero value.
-func (r *release) valid() bool { return r != nil && r.bits != nil }
+func (r *release) valid() bool { return r.bits != nil }
+
+// Params returns the parameters of the release; of a merged sketch, those that all of its parts
+// have.
+func (r *release) Params() Params { return r.params }
+
+// Guarantee returns the guarantee of the release, ε-differential privacy for one key added to the
+// set or removed from it; in a stream, with all its occurrences.
+//
+// For a sketch merged from several releases it is that of all of them together, the composition,
+// for a key that is added to or removed from every one of the sets at once: the parts were
+// published too, or could have been. For a change of the set of one party alone, that party's own
+// guarantee holds, which is PartyGuarantee. A sketch whose releases have all cancelled promises
+// nothing and shows nothing.
+func (r *release) Guarantee() budget.Guarantee { return r.guarantee(together) }
+
+// PartyGuarantee returns what holds for a change of one party's set alone, whatever the others
+// hold, if every party has released once: the weakest of the parties' own guarantees. It is
+// Guarantee for a sketch of one release.
+//
+// Two releases of one Builder, by way of its private state, are seen in the sketch, and count with
+// the sum of their ε. Two releases of different Builders are taken for those of two parties: if
+// both hold the data of one party, what holds is Guarantee.
+func (r *release) PartyGuarantee() budget.Guarantee { return r.guarantee(weakest) }
 
 // guarantee returns what the parts promise, and where there is a count, that of the Params.
 func (r *release) guarantee(of func([]part) budget.Guarantee) budget.Guarantee {
@@ -29,6 +57,10 @@ func (r *release) guarantee(of func([]part) budget.Guarantee) budget.Guarantee {
 	}
 	return of(r.parts)
 }
+
+// Releases returns the number of releases that the sketch is the XOR of: those that occur in it
+// once, as two of the same cancel.
+func (r *release) Releases() int { return len(r.parts) }
 
 // ones returns the number of ones of each level.
 func (r *release) ones(into []int) []int {
@@ -58,7 +90,20 @@ func (r *release) likelihood() (l likelihood) {
 	return l
 }
 
-func (r *release) estimate() float64 {
+// Estimate returns the estimated size of the set or the number of distinct keys of the stream; with
+// weights their sum; for a merged sketch, that of the symmetric difference, or of all streams.
+//
+// It is the maximum of the likelihood of all levels together with Firth's correction for the bias,
+// see estimator.go. Where the relative error that [Plan.StdErr] predicts is at most 0.3, its mean
+// is off by less than a tenth of the standard error. To be so for small sets too it can be
+// negative, as a noisy count can; it is between −Cells and 4·Cells·2^Levels. Where the error that
+// the closed form Plan.RelativeError predicts is larger, it is drawn towards small sizes rather
+// than unbiased, and the interval tells how little is known. For the empty set a bias of up to 0.08
+// keys is left where less than a bit in three of a level is flipped (ε above 6 at 256 cells), which
+// is up to 0.18 standard errors where these are below 0.7 keys.
+//
+// It does not use the released count of Params with CountShare: [Sketch.Total] does.
+func (r *release) Estimate() float64 {
 	if !r.valid() {
 		return math.NaN()
 	}
@@ -66,7 +111,9 @@ func (r *release) estimate() float64 {
 	return l.estimate()
 }
 
-func (r *release) stdErr() float64 {
+// StdErr returns the standard error of the estimate by the Fisher information at the estimate. For
+// sets of less than some Cells keys it is an upper bound; see [Plan.StdErr].
+func (r *release) StdErr() float64 {
 	if !r.valid() {
 		return math.NaN()
 	}
@@ -74,7 +121,16 @@ func (r *release) stdErr() float64 {
 	return l.stdErr(max(l.estimate(), 0))
 }
 
-func (r *release) interval(confidence float64) (lo, hi float64) {
+// Interval returns the sizes that the likelihood ratio test at the given confidence does not
+// reject, at least 0, and the estimate among them: a profile of the likelihood rather than a
+// multiple of the standard error, so it is right for small counts and for few cells as well, and hi
+// is +Inf where the sketch cannot tell a large set from an endless one. NaN for a confidence
+// outside [0, 1).
+//
+// The coverage is the confidence up to about the square of the relative error: at 0.95 between
+// 0.94 and 0.96 wherever the relative error is at most 0.3. For sets of less than some Cells
+// distinct keys it is larger, as the likelihood takes the number of keys in a cell for Poisson.
+func (r *release) Interval(confidence float64) (lo, hi float64) {
 	if !r.valid() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
@@ -84,13 +140,8 @@ func (r *release) interval(confidence float64) (lo, hi float64) {
 	return min(max(lo, 0), estimate), max(hi, estimate)
 }
 
-// flipProb returns the probability p′ that noise has flipped a bit.
-func (r *release) flipProb() float64 {
-	if !r.valid() {
-		return math.NaN()
-	}
-	return -math.Expm1(totalLogSign(r.parts))/2 + 0 // no −0
-}
+// String says what was released under which guarantee.
+func (s *Sketch) String() string { return s.text("kor.Sketch", "a set") }
 
 func (r *release) text(name, of string) string {
 	if !r.valid() {
@@ -107,71 +158,8 @@ func (r *release) text(name, of string) string {
 		r.flipProb(), together(r.parts))
 }
 
-// Sketch is a released sketch of a set, or the symmetric difference of several: public, immutable,
-// safe for concurrent readers. All that it computes is post-processing and costs no budget. Its
-// methods answer NaN on the zero Sketch.
-type Sketch struct{ r release }
-
-// Params returns the parameters of the release; of a merged sketch, those that all of its parts
-// have.
-func (s *Sketch) Params() Params { return s.r.params }
-
-// Guarantee returns the guarantee of the release, ε-differential privacy for one key added to the
-// set or removed from it.
-//
-// For a sketch merged from several releases it is that of all of them together, the composition,
-// for a key that is added to or removed from every one of the sets at once: the parts were
-// published too, or could have been. For a change of the set of one party alone, that party's own
-// guarantee holds: [Sketch.PartyGuarantee]. A sketch whose releases have all cancelled promises
-// nothing and shows nothing.
-func (s *Sketch) Guarantee() budget.Guarantee { return s.r.guarantee(together) }
-
-// PartyGuarantee returns what holds for a change of one party's set alone, whatever the others
-// hold, if every party has released once: the weakest of the parties' own guarantees. It is
-// Guarantee for a sketch of one release.
-//
-// Two releases of one Builder, by way of its private state, are seen in the sketch, and count with
-// the sum of their ε. Two releases of different Builders are taken for those of two parties: if
-// both hold the data of one party, what holds is Guarantee.
-func (s *Sketch) PartyGuarantee() budget.Guarantee { return s.r.guarantee(weakest) }
-
-// Releases returns the number of releases that the sketch is the XOR of: those that occur in it
-// once, as two of the same cancel.
-func (s *Sketch) Releases() int { return len(s.r.parts) }
-
-// FlipProb returns p′, the probability that noise has flipped a bit, with 1 − 2p′ = Π (1 − 2pⱼ)
-// over all releases in the sketch.
-func (s *Sketch) FlipProb() float64 { return s.r.flipProb() }
-
-// Estimate returns the estimated size of the set, the sum of its weights; for a merged sketch, of
-// the symmetric difference.
-//
-// It is the maximum of the likelihood of all levels together with Firth's correction for the bias,
-// see estimator.go. Where the relative error that [Plan.StdErr] predicts is at most 0.3, its mean
-// is off by less than a tenth of the standard error. To be so for small sets too it can be
-// negative, as a noisy count can; it is between −Cells and 4·Cells·2^Levels. Where the error that
-// the closed form Plan.RelativeError predicts is larger, it is drawn towards small sizes rather
-// than unbiased, and the interval tells how little is known. For the empty set a bias of up to 0.08
-// keys is left where less than a bit in three of a level is flipped (ε above 6 at 256 cells), which
-// is up to 0.18 standard errors where these are below 0.7 keys.
-//
-// It does not use the released count of Params with CountShare: [Sketch.Total] does.
-func (s *Sketch) Estimate() float64 { return s.r.estimate() }
-
-// StdErr returns the standard error of the estimate by the Fisher information at the estimate. For
-// sets of less than some Cells keys it is an upper bound; see [Plan.StdErr].
-func (s *Sketch) StdErr() float64 { return s.r.stdErr() }
-
-// Interval returns the sizes that the likelihood ratio test at the given confidence does not
-// reject, at least 0, and the estimate among them: a profile of the likelihood rather than a
-// multiple of the standard error, so it is right for small counts and for few cells as well, and hi
-// is +Inf where the sketch cannot tell a large set from an endless one. NaN for a confidence
-// outside [0, 1).
-//
-// The coverage is the confidence up to about the square of the relative error: at 0.95 between
-// 0.94 and 0.96 wherever the relative error is at most 0.3. For sets of less than some Cells
-// distinct keys it is larger, as the likelihood takes the number of keys in a cell for Poisson.
-func (s *Sketch) Interval(confidence float64) (lo, hi float64) { return s.r.interval(confidence) }
-
-// String says what was released under which guarantee.
-func (s *Sketch) String() string { return s.r.text("kor.Sketch", "a set") }
+// flipProb returns the probability p′ that noise has flipped a bit: 1 − 2p′ = Π (1 − 2pⱼ) over all
+// releases in the sketch.
+func (r *release) flipProb() float64 {
+	return -math.Expm1(totalLogSign(r.parts))/2 + 0 // no −0
+}

@@ -5,11 +5,9 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled
@@ -28,11 +26,7 @@ import (
 // coins too. The law of one release is the same. But all releases of such a table have its coins in
 // common, and two of them lose ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1. The set of cells is a function of
 // the data: each release of it has fresh coins and fresh noise, and costs ε.
-type StreamBuilder struct {
-	secret    // its table holds the cells with a key
-	params    Params
-	guarantee budget.Guarantee
-}
+type StreamBuilder struct{ base }
 
 // streamFlips returns the law of the flips of a stream: the least k/2⁶⁴ that is at least e^{−ε}/2.
 //
@@ -71,21 +65,14 @@ func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 	if err != nil {
 		return nil, err
 	}
-	empty := private.New(state{place: newPlacement(p), table: make([]uint64, p.words()), params: p, origin: newOrigin(), law: law})
-	return &StreamBuilder{empty, p, p.Guarantee()}, nil
+	return &StreamBuilder{newBase(p, law, noise.DiscreteLaplace{}, true)}, nil
 }
-
-// Guarantee returns what Release promises: ε-differential privacy for one key with all its
-// occurrences, added to the stream or removed from it. The zero StreamBuilder promises nothing.
-func (b *StreamBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add counts one occurrence of each of the keys; many at a time take less time a key. After Release
 // it does nothing.
 func (b *StreamBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*StreamBuilder).addOne, (*StreamBuilder).addMany)
 }
-
-func (b *StreamBuilder) seed() hashing.Seed { return b.params.Seed }
 
 func (b *StreamBuilder) addOne(key uint64) { private.Use(b.secret, (*state).set, key) }
 
@@ -131,17 +118,8 @@ func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 	if other == nil {
 		other = new(StreamBuilder)
 	}
-	return private.Merge(b.secret, other.secret, "kor: Merge", "StreamBuilder", func(s, o *state) error {
-		if err := fault.Differ("kor", b.params, other.params); err != nil {
-			return err
-		}
-		or(s.table, o.table)
-		return nil
-	})
+	return b.merge(&other.base, "StreamBuilder")
 }
-
-// Released reports whether the StreamBuilder has been released. Then Add does nothing.
-func (b *StreamBuilder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The StreamBuilder gives up its data; a
 // second Release returns an error that wraps [ErrReleased].
@@ -152,7 +130,7 @@ func (b *StreamBuilder) Release() (*StreamSketch, error) {
 	}
 	tossCoins(s.table, s.src.Uint64)
 	s.randomize(s.law)
-	return &StreamSketch{release{params: s.params, parts: []part{newPart(s.params, s.law, 1, s.origin)}, bits: s.table, stream: true}}, nil
+	return &StreamSketch{s.released()}, nil
 }
 
 // tossCoins makes every bit of the table that is 1 a fair coin.
@@ -175,39 +153,10 @@ func or(a, b []uint64) {
 // StreamSketch is a released sketch of a stream, or the union of several: public, immutable, safe
 // for concurrent readers. All that it computes is post-processing and costs no budget. Its methods
 // answer NaN on the zero StreamSketch.
-type StreamSketch struct{ r release }
-
-// Params returns the parameters of the release.
-func (s *StreamSketch) Params() Params { return s.r.params }
-
-// Guarantee returns the guarantee of the release: ε-differential privacy for one key, added to the
-// stream or removed from it with all its occurrences. For a union it is that of all releases
-// together, for a key in all streams; see [Sketch.Guarantee].
-func (s *StreamSketch) Guarantee() budget.Guarantee { return together(s.r.parts) }
-
-// PartyGuarantee returns what holds for a change of one stream alone, if every stream was released
-// once; see [Sketch.PartyGuarantee].
-func (s *StreamSketch) PartyGuarantee() budget.Guarantee { return weakest(s.r.parts) }
-
-// Releases returns the number of releases in the sketch.
-func (s *StreamSketch) Releases() int { return len(s.r.parts) }
-
-// FlipProb returns p′, the probability that noise has flipped a bit.
-func (s *StreamSketch) FlipProb() float64 { return s.r.flipProb() }
-
-// Estimate returns the estimated number of distinct keys of the stream, or the sum of their
-// weights; see [Sketch.Estimate].
-func (s *StreamSketch) Estimate() float64 { return s.r.estimate() }
-
-// StdErr returns the standard error of the estimate; see [Sketch.StdErr].
-func (s *StreamSketch) StdErr() float64 { return s.r.stdErr() }
-
-// Interval returns the numbers of distinct keys that the likelihood ratio test does not reject; see
-// [Sketch.Interval].
-func (s *StreamSketch) Interval(confidence float64) (lo, hi float64) { return s.r.interval(confidence) }
+type StreamSketch struct{ release }
 
 // String says what was released under which guarantee.
-func (s *StreamSketch) String() string { return s.r.text("kor.StreamSketch", "a stream") }
+func (s *StreamSketch) String() string { return s.text("kor.StreamSketch", "a stream") }
 
 // Union returns the sketch of all streams together. It is post-processing of the releases and costs
 // no budget.
@@ -218,13 +167,13 @@ func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 	if s == nil || other == nil {
 		return nil, fault.Mismatch("kor", "StreamSketch", "nil", "a released one")
 	}
-	if err := s.r.matches(&other.r); err != nil {
+	if err := s.matches(&other.release); err != nil {
 		return nil, err
 	}
-	if id, ok := common(s.r.parts, other.r.parts); ok {
+	if id, ok := common(s.parts, other.parts); ok {
 		return nil, fmt.Errorf("kor: Union: release %v is in both sketches, and its keys would cancel: %w", id, fault.ErrMismatch)
 	}
-	sum, err := s.r.xor(&other.r)
+	sum, err := s.xor(&other.release)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 	n, agree, ones := int64(0), int64(0), int64(0)
 	for i, word := range cells {
 		n += int64(bits.OnesCount64(word))
-		agree += int64(bits.OnesCount64(word &^ (first.r.bits[i] ^ second.r.bits[i])))
-		ones += int64(bits.OnesCount64(word & first.r.bits[i]))
+		agree += int64(bits.OnesCount64(word &^ (first.bits[i] ^ second.bits[i])))
+		ones += int64(bits.OnesCount64(word & first.bits[i]))
 	}
 	require.Greater(t, n, int64(10_000))
 	for name, count := range map[string]int64{"agree": agree, "disagree": n - agree, "ones": ones, "zeros": n - ones} {
@@ -63,7 +63,7 @@ func TestCellsOfKeysAreFairCoins(t *testing.T) {
 				}
 				s, err := b.Release()
 				require.NoError(t, err)
-				ones := distance(s.r.bits, make([]uint64, len(s.r.bits)))
+				ones := distance(s.bits, make([]uint64, len(s.bits)))
 				require.LessOrEqual(t, ones, 1)
 				shown += ones
 			}

@@ -43,7 +43,7 @@ func TestClaims(t *testing.T) {
 	}
 	names, err = x.unclaimed(rows[1:])
 	require.NoError(t, err)
-	require.Contains(t, strings.Join(names, " "), "misragries.base.Guarantee")
+	require.Contains(t, strings.Join(names, " "), "misragries.Builder.Guarantee")
 	names, err = x.unclaimed(nil)
 	require.NoError(t, err)
 	require.Contains(t, names, "jl.Sketch.DotInterval")

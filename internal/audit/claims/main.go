@@ -73,10 +73,13 @@ type index struct {
 	public    []string            // the exported functions and methods of the library
 	promises  map[string]bool     // of these, what returns a Guarantee
 	numbers   map[string]bool     // and what returns a number or some
+	embeds    map[string]funcname.Embeds
+	methods   map[string][]*ast.FuncDecl // of each type
+	origins   map[string]string          // of methods of embedded types: that type's name of it
 }
 
 func newIndex(root string) *index {
-	return &index{root, map[string]string{}, map[string]span{}, map[string][]string{}, nil, map[string]bool{}, map[string]bool{}}
+	return &index{root, map[string]string{}, map[string]span{}, map[string][]string{}, nil, map[string]bool{}, map[string]bool{}, map[string]funcname.Embeds{}, map[string][]*ast.FuncDecl{}, map[string]string{}}
 }
 
 // read parses all packages of the module at root; types are not needed to find what is declared.
@@ -102,8 +105,39 @@ func read(root string) (*index, error) {
 		x.add(set, name, parsed)
 		return nil
 	})
+	x.promote()
 	slices.Sort(x.public)
 	return x, err
+}
+
+// promote notes the methods that a type has from what it embeds as its own.
+func (x *index) promote() {
+	for dir, embeds := range x.embeds {
+		for of := range embeds {
+			embeds.Promoted(of, func(from string) {
+				for _, d := range x.methods[dir+"."+from] {
+					full := dir + "." + of + "." + d.Name.Name
+					if _, shadowed := x.functions[full]; shadowed {
+						continue
+					}
+					origin := dir + "." + from + "." + d.Name.Name
+					x.functions[full], x.spans[full], x.origins[full] = x.functions[origin], x.spans[origin], origin
+					if token.IsExported(of) {
+						x.addPublic(full, d)
+					}
+				}
+			})
+		}
+	}
+}
+
+// addPublic notes an exported function of the library.
+func (x *index) addPublic(full string, d *ast.FuncDecl) {
+	name, dir := x.functions[full], path.Dir(x.functions[full])
+	if token.IsExported(d.Name.Name) && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && !strings.Contains(dir, "/internal/") && dir != "." {
+		x.public = append(x.public, full)
+		x.addResults(full, d)
+	}
 }
 
 // add notes the functions of a file, and its edits if it is one of internal/audit/mutation.
@@ -115,16 +149,23 @@ func (x *index) add(set *token.FileSet, name string, file *ast.File) {
 			full := dir + "." + funcname.Of(d)
 			x.functions[full] = name
 			x.spans[full] = span{name, set.Position(d.Pos()).Line, set.Position(d.End()).Line}
-			exported := !slices.ContainsFunc(strings.Split(funcname.Of(d), "."), func(part string) bool { return !token.IsExported(part) })
-			if d.Name.IsExported() && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && !strings.Contains(dir, "/internal/") && dir != "." {
-				x.addResults(full, d)
-				if exported || x.promises[full] { // that of a type that exported ones embed
-					x.public = append(x.public, full)
-				}
+			if of, _, ok := strings.Cut(funcname.Of(d), "."); ok {
+				x.methods[dir+"."+of] = append(x.methods[dir+"."+of], d)
+			}
+			if token.IsExported(funcname.Of(d)) {
+				x.addPublic(full, d)
 			}
 		case *ast.GenDecl:
 			if strings.HasPrefix(name, "internal/audit/mutation/list") {
 				ast.Inspect(d, x.addEdit)
+			}
+			for _, spec := range d.Specs {
+				if of, ok := spec.(*ast.TypeSpec); ok {
+					if x.embeds[dir] == nil {
+						x.embeds[dir] = funcname.Embeds{}
+					}
+					x.embeds[dir].Add(of)
+				}
 			}
 		}
 	}
@@ -240,7 +281,7 @@ func (x *index) unclaimed(rows []row) (names []string, err error) {
 		}
 	}
 	for _, name := range wanted {
-		if !slices.Contains(about, name) {
+		if !slices.Contains(about, name) && !slices.Contains(about, x.origins[name]) {
 			names = append(names, name)
 		}
 	}

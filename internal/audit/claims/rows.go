@@ -200,12 +200,12 @@ var rows = []row{
 	},
 	{
 		claim: "A sketch of a set is ε-private for a key with all its occurrences, and so are n parties' shares of one", about: "kor.Builder.Release kor.Builder.Share kor.Share.Bytes kor.Builder.Guarantee " +
-			"kor.Params.Guarantee kor.Share.Guarantee kor.Sketch.Guarantee kor.Sketch.PartyGuarantee kor.Sketch.FlipProb",
+			"kor.Params.Guarantee kor.Share.Guarantee kor.Sketch.Guarantee kor.Sketch.PartyGuarantee",
 		theorem: "Stausholm, thesis, chapter 3: p = 1/(e^ε + 1) itself is allowed in Lemma 3.2", proof: "kor/params.go", code: "kor.state.randomize kor.Params.flips kor.Params.shareFlips",
 		exact: "kor.TestExactPrivacy kor.TestFlipProbability kor.TestShareFlips kor.TestMergedFlips", audit: "kor.TestAudit", edits: "kor: flips with p a thousandth too small; a key flips two bits; shares rounded down; count without noise",
 	},
 	{
-		claim: "A sketch of a stream of keys is ε-private for a key with all its occurrences", about: "kor.StreamBuilder.Release kor.StreamBuilder.Guarantee kor.StreamSketch.Guarantee kor.StreamSketch.PartyGuarantee kor.StreamSketch.FlipProb",
+		claim: "A sketch of a stream of keys is ε-private for a key with all its occurrences", about: "kor.StreamBuilder.Release kor.StreamBuilder.Guarantee kor.StreamSketch.Guarantee kor.StreamSketch.PartyGuarantee",
 		theorem: "own: a cell that was hit is a fair coin, so p ≥ e^{−ε}/2", proof: "kor/stream.go", code: "kor.tossCoins", exact: "kor.TestExactStreamPrivacy kor.TestStreamStateReleasedTwiceCostsTwice",
 		audit: "kor.TestCellsOfKeysAreFairCoins kor.TestReleasesOfOneStreamStateHaveTheirOwnCoins", edits: "kor: streams: p half of what it must be; streams: the cells of keys are shown",
 	},

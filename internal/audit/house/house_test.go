@@ -37,7 +37,7 @@ func (Params) String() string { return "" }
 func (b *Builder[K]) Add() {}
 func (h hidden) Out() {}
 
-type Builder[K comparable] struct{}
+type Builder[K comparable] struct{ hidden }
 type hidden struct{}
 
 func New() {}
@@ -50,5 +50,5 @@ func New() {}
 	require.Equal(t, 2, rooms["kor"].types)
 	require.Equal(t, 2, rooms["kor"].methods)
 	require.Equal(t, 2, rooms["kor"].fields)
-	require.Equal(t, []string{"kor.Builder", "kor.Builder.Add", "kor.New", "kor.Params", "kor.Params.Delta", "kor.Params.Epsilon", "kor.Params.Plan", "kor.Params.String"}, exported(rooms))
+	require.Equal(t, []string{"kor.Builder", "kor.Builder.Add", "kor.Builder.Out", "kor.New", "kor.Params", "kor.Params.Delta", "kor.Params.Epsilon", "kor.Params.Plan", "kor.Params.String"}, exported(rooms))
 }

@@ -5,8 +5,9 @@
 //	go run ./internal/audit/house -names   every exported name
 //
 // Lines are those that are neither blank nor a comment. Methods are those declared on exported
-// types, without the codecs, which are AppendBinary, MarshalJSON, String, AppendPrivateState and
-// their like. Params are the fields of the exported structs whose names end so.
+// types: without what these have from a type they embed, which the names list, and without the
+// codecs, which are AppendBinary, MarshalJSON, String, AppendPrivateState and their like. Params
+// are the fields of the exported structs whose names end so.
 package main
 
 import (
@@ -21,6 +22,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/audit/funcname"
 )
 
 // folders hold all Go files.
@@ -35,6 +38,8 @@ type room struct {
 	code, tests            int
 	types, methods, fields int
 	names                  []string // exported, with Type.Method and Struct.Field
+	hidden                 []string // methods of types that are not exported
+	embeds                 funcname.Embeds
 }
 
 func main() {
@@ -99,12 +104,26 @@ func sorted(rooms map[string]*room) (paths []string) {
 func exported(rooms map[string]*room) (names []string) {
 	for _, path := range sorted(rooms) {
 		if !isInternal(path) && !strings.HasPrefix(path, "examples") {
-			for _, name := range rooms[path].names {
+			for _, name := range slices.Concat(rooms[path].names, rooms[path].promoted()) {
 				names = append(names, path+"."+name)
 			}
 		}
 	}
 	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// promoted returns the methods that exported types have from others.
+func (r *room) promoted() (names []string) {
+	for of := range r.embeds {
+		r.embeds.Promoted(of, func(from string) {
+			for _, method := range r.hidden {
+				if name, ok := strings.CutPrefix(method, from+"."); ok && ast.IsExported(of) {
+					names = append(names, of+"."+name)
+				}
+			}
+		})
+	}
 	return names
 }
 
@@ -122,7 +141,7 @@ func count(root string) (map[string]*room, error) {
 			}
 			at = filepath.ToSlash(at)
 			if rooms[at] == nil {
-				rooms[at] = &room{}
+				rooms[at] = &room{embeds: funcname.Embeds{}}
 			}
 			return rooms[at].read(path)
 		})
@@ -192,29 +211,15 @@ func (r *room) function(d *ast.FuncDecl) {
 		r.names = append(r.names, d.Name.Name)
 		return
 	}
-	receiver := receiver(d.Recv.List[0].Type)
-	if !ast.IsExported(receiver) {
+	name := funcname.Of(d)
+	if !ast.IsExported(name) {
+		r.hidden = append(r.hidden, name)
 		return
 	}
 	if !slices.Contains(codecs, d.Name.Name) {
 		r.methods++
 	}
-	r.names = append(r.names, receiver+"."+d.Name.Name)
-}
-
-// receiver returns the name of the type of a receiver.
-func receiver(x ast.Expr) string {
-	switch x := x.(type) {
-	case *ast.StarExpr:
-		return receiver(x.X)
-	case *ast.IndexExpr:
-		return receiver(x.X)
-	case *ast.IndexListExpr:
-		return receiver(x.X)
-	case *ast.Ident:
-		return x.Name
-	}
-	return ""
+	r.names = append(r.names, name)
 }
 
 func (r *room) spec(spec ast.Spec) {
@@ -226,6 +231,7 @@ func (r *room) spec(spec ast.Spec) {
 			}
 		}
 	case *ast.TypeSpec:
+		r.embeds.Add(s)
 		if !s.Name.IsExported() {
 			return
 		}

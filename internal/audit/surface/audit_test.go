@@ -125,6 +125,8 @@ func TestAuditOfChanges(t *testing.T) {
 		{"Builder struct{ secret; params Params }", "Builder struct{ s **int }", "x.Builder lacks the method Format"},
 		{"Builder struct{ secret; params Params }", "Builder struct{ held secret; params Params }", "x.Builder lacks redaction: it has a private.State that is not embedded"},
 		{"Builder struct{ secret; params Params }", "Builder struct{ secret; more []float64 }", "x.Builder lacks secrecy: its field more is neither"},
+		{"Builder struct{ secret; params Params }", "Builder struct{ base }\ntype base struct{ secret; more []float64 }", "x.Builder lacks secrecy: its field more is neither"},
+		{"Builder struct{ secret; params Params }", "Builder struct{ base }\ntype base struct{ held secret }", "x.Builder lacks redaction: it has a private.State that is not embedded"},
 		{"Builder struct{ secret; params Params }", "Builder struct{ secret; more struct{ f func() } }", "x.Builder lacks secrecy: its field more is neither"},
 		{"Sketch struct{ x int", "Sketch struct{ X int", "x.Sketch lacks immutability: it has the exported field X"},
 		{"String() string { return \"\" }", "String() []byte { return nil }", "x.Sketch lacks the method String() (string), it has () ([]byte)"},
