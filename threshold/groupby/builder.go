@@ -28,16 +28,16 @@ type secret[S any] = private.State[S]
 
 func holding[S any](p Params, s S) base[S] { return base[S]{private.New(s), p, p.Guarantee()} }
 
-// Params returns the parameters, with all defaults filled in: for Rows two passes among them, so
-// that their Plan is that of this release.
+// Params returns the parameters, with all defaults filled in (for Rows also Passes), so that their
+// Plan is the Plan of this release.
 func (b *base[S]) Params() Params { return b.params }
 
-// Guarantee returns what the release promises to each user: [Params.Guarantee], for a Discovery of
-// both passes together. The zero value promises nothing.
+// Guarantee returns what the release promises to each user: [Params.Guarantee]. For a Discovery it
+// covers both passes together. The zero value promises nothing.
 func (b *base[S]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the data have been released or merged into another's. Then what is added
-// does not count.
+// Released reports whether the data have been released or merged into another's. Then adding does
+// nothing.
 func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
 // state is what a Builder holds.
@@ -83,9 +83,9 @@ const (
 	listing            // the only one, over a public list
 )
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release,
-// which takes about 5 ms, with two passes 20 ms, and 50 ms at most. Params that were calibrated
-// before take microseconds.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release in
+// about 5 ms (20 ms with two passes, at most 50 ms). Params that were calibrated before take
+// microseconds.
 //
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
@@ -104,8 +104,8 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	return &Builder[K]{holding(p, newState(p, law, w, newTable[K](0, p.width(law)), 0))}, nil
 }
 
-// Grow makes room for n more keys, so that adding them does not copy the table: a hint, for those
-// who know how many to expect.
+// Grow makes room for n more keys, so that adding them does not copy the table. It is a hint, for
+// callers who know how many keys to expect.
 func (b *Builder[K]) Grow(n int) {
 	if s := private.Enter(b.secret); s != nil {
 		s.table.reserve(n)
@@ -113,10 +113,10 @@ func (b *Builder[K]) Grow(n int) {
 	}
 }
 
-// AddUser adds one user with all keys of that user, each counted once. They must come in one call,
-// of one of the Builders that are merged: a second call counts as a second user, and the guarantee
-// then protects a call, not a user. With Min and Max or Values the user's value is 0 in each key;
-// to quantiles a user adds nothing.
+// AddUser adds one user with all keys of that user, each counted once. Pass all keys of a user in
+// one call, to one of the Builders that are merged: a second call counts as a second user, and the
+// guarantee then protects a call, not a user. With Min and Max or Values the user's value is 0 in
+// each key; quantiles ignore the user.
 //
 // If a user has more than MaxKeys keys, MaxKeys of them count, drawn uniformly by secret
 // randomness. Once there are 2³² − 1 distinct keys, new ones do not count, and the guarantee ends.
@@ -192,14 +192,14 @@ func (s *state[K]) gather(keys []K, values []float64) {
 }
 
 // AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
-// does. The values of a key that is there more than once are summed, and the sum is clamped to
-// [Min, Max]. Before that, each is rounded to a multiple of 2⁻⁴⁰ of the larger end of the range and
-// cut off at 1000 times that end, so that sums do not depend on the order; NaN counts as 0. For
-// quantiles one of them counts, drawn by secret randomness. For Params.Values, see that field.
+// does. The values of a repeated key are summed, and the sum is clamped to [Min, Max]. So that sums
+// do not depend on the order, each value is first rounded to a multiple of 2⁻⁴⁰ of the larger end
+// of the range and clipped at 1000 times that end; NaN counts as 0. For quantiles one value of a
+// repeated key counts, drawn by secret randomness. For Params.Values, see that field.
 //
-// Without Min and Max, Values or Levels, and where keys and values are not of one length, the
-// values could only be dropped in silence: the Builder gives up its data instead, and Release
-// returns an error that says so.
+// If the Params have none of Min and Max, Values and Levels, or if keys and values differ in
+// length, the values could only be dropped silently. Instead the Builder gives up its data, and
+// Release returns an error that says so.
 func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	switch {
 	case !b.params.valued():

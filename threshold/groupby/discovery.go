@@ -9,8 +9,8 @@ import (
 )
 
 // Discovery is the first of two passes, for data that can be read twice. It finds the keys that
-// many users have. [Discovery.Release] then returns a Builder, which is given all users once more,
-// for the other keys and all counts.
+// many users have. [Discovery.Release] then returns a [Builder]. Add all users to it once more: it
+// finds further keys and counts all of them.
 //
 //	first, err := groupby.NewDiscovery[string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
 //	// for each user: first.AddUser(keys)
@@ -19,8 +19,8 @@ import (
 //	groups, err := b.Release()
 //
 // One guarantee covers both passes: spend it on the Discovery's Release alone. A Builder of [New]
-// with Passes 2 does the same within one Release, from memory, and counts a little better: it knows
-// which keys of a user are shown before it clips.
+// with Passes 2 does both passes in one Release, from memory. It counts a little better, since it
+// knows which keys of a user are shown before it clips.
 //
 // A Discovery holds private data, as a [Builder] does, and is for one goroutine at a time.
 type Discovery[K hashing.Key] struct {
@@ -66,8 +66,7 @@ func (d *Discovery[K]) AddUser(keys []K) {
 	private.Leave(d.secret)
 }
 
-// Merge adds the users of another Discovery, and that one gives up its data, as [Builder.Merge]
-// does.
+// Merge adds the users of another Discovery, which gives up its data, as [Builder.Merge] does.
 func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 	if other == nil {
 		return merge(d.secret, secret[state[K]]{})
@@ -75,10 +74,10 @@ func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 	return merge(d.secret, other.secret)
 }
 
-// Release spends the budget of both passes: it releases the first one and returns the Builder of
-// the second, which knows the keys that were found and is empty otherwise. The release of that
-// Builder is covered. To split the second pass among machines, move this Builder to them before
-// anything is added ([Builder.AppendPrivateState]), and merge what they have.
+// Release spends the budget of both passes: it releases the first pass and returns a Builder for
+// the second, which knows the keys that were found and is otherwise empty. The release of that
+// Builder costs nothing more. To split the second pass among machines, copy the Builder to them
+// before anything is added ([Builder.AppendPrivateState]), and merge their Builders.
 //
 // The Discovery gives up its data; a second call returns an error that wraps [ErrReleased].
 func (d *Discovery[K]) Release() (*Builder[K], error) {

@@ -6,7 +6,7 @@ import "math"
 // the counts which they decide about. fullkeys_proof.md has the proof that their budget, at most a
 // quarter of what the counts have, is all that is spent.
 
-// AutoFullKeys, as Params.FullKeys, has it chosen from the data.
+// AutoFullKeys, as Params.FullKeys, chooses FullKeys from the data.
 const AutoFullKeys = -1
 
 // Where the choice ends, and what it takes for the loss of a large key: the part of what clipping

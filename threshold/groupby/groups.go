@@ -13,8 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// Groups is the release: keys with their number of users, and what else the Params asked for. It is
-// public, immutable, and safe for concurrent readers. All that is computed from it is
+// Groups is the release: keys with their numbers of users, and whatever else the Params asked for.
+// It is public, immutable, and safe for concurrent readers. All that is computed from it is
 // post-processing and costs no budget.
 type Groups[K hashing.Key] struct {
 	params            Params
@@ -93,8 +93,8 @@ func (g *Groups[K]) Guarantee() budget.Guarantee {
 	return g.params.Guarantee()
 }
 
-// FullKeys returns the number of keys up to which users count whole: that of the Params, or what
-// was chosen; 0 with KeysOnly.
+// FullKeys returns the number of keys up to which a user counts fully in each: Params.FullKeys, or
+// what AutoFullKeys chose; 0 with KeysOnly.
 func (g *Groups[K]) FullKeys() int { return g.law.full }
 
 // Len returns the number of keys that are shown.
@@ -127,8 +127,8 @@ func (g *Groups[K]) All() iter.Seq2[K, float64] {
 	}
 }
 
-// Top yields the n keys with the largest counts, the largest first; equal ones, and all with
-// KeysOnly, are sorted by key. If there are fewer than n, it yields all.
+// Top yields the n keys with the largest counts, the largest first; equal counts, and all keys with
+// KeysOnly, are sorted by key. If there are fewer than n keys, it yields all.
 func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		sorted := slices.Clone(g.groups)
@@ -165,10 +165,10 @@ func (g *Groups[K]) count(e group[K]) float64 {
 	return x
 }
 
-// Estimate returns the estimated number of users of the key, 0 where it is not shown. Its noise has
-// the standard deviation Plan.StdDev. The mean of the noise is 0, up to a tenth of that, for a
-// key that is shown with probability ½ or more. It may be negative. Users with more than FullKeys
-// keys count less than 1: see [Groups.Shortfall]. NaN with KeysOnly.
+// Estimate returns the estimated number of users of the key, or 0 if the key is not shown. It may
+// be negative. Its noise has the standard deviation Plan.StdDev; for a key that is shown with
+// probability ½ or more, the mean of the noise is at most a tenth of that. Users with more than
+// FullKeys keys count less than 1: see [Groups.Shortfall]. NaN with KeysOnly.
 func (g *Groups[K]) Estimate(key K) float64 {
 	e, found := g.find(key)
 	if !found && g.counted() {
@@ -222,9 +222,9 @@ func (g *Groups[K]) value(at place, z float64) float64 {
 }
 
 // Mean returns the estimated mean of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, as clipped; NaN where the key is not shown, where no range was learned, and if the
-// Params have neither Min and Max nor Values. Where the count is not above 0 it is the middle of
-// the range, or the key's scale.
+// with Values, as clipped. If the count is not above 0, Mean returns the middle of the range, or
+// the key's scale. NaN if the key is not shown, if no range was learned, and if the Params have
+// neither Min and Max nor Values.
 func (g *Groups[K]) Mean(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.values() || g.blind() {
@@ -242,10 +242,10 @@ func (g *Groups[K]) blind() bool { return g.params.Values && g.radius == 0 }
 
 // Radius returns, with Params.Values, the R to which users' values are clipped: 0 where no range
 // was learned, NaN without Values. A user with the value v in a key of scale a gives z = v/a − 1.
-// The vector of his z in all shown keys is clipped to ‖z‖₂ ≤ R: every |z| to some t that is least
-// for users of many large ones. So a(1 − R) to a(1 + R) is where single values count as they are,
-// at most. R balances the noise of sums, in proportion to R, with what clipping takes of them: see
-// [Groups.Lost].
+// The vector of the user's z in all shown keys is clipped to ‖z‖₂ ≤ R: each |z| is clipped to some
+// t, which is smaller the more large entries the user has. So no value outside a(1 − R) to a(1 + R)
+// counts unclipped. R balances the noise of sums, which is proportional to R, with what clipping
+// takes from them: see [Groups.Lost].
 func (g *Groups[K]) Radius() float64 {
 	if !g.valid() || !g.params.Values {
 		return math.NaN()
@@ -253,9 +253,9 @@ func (g *Groups[K]) Radius() float64 {
 	return g.radius
 }
 
-// Scale returns, with Params.Values, what values of the key are measured by: about their geometric
-// mean, where the key has users enough to tell, and that of all keys otherwise. It is 0 where no
-// range was learned, NaN without Values and where the key is not shown.
+// Scale returns, with Params.Values, the unit in which values of the key are measured: about their
+// geometric mean, or that of all keys if the key has too few users. It is 0 if no range was
+// learned, and NaN without Values or if the key is not shown.
 func (g *Groups[K]) Scale(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.Values {
@@ -264,10 +264,10 @@ func (g *Groups[K]) Scale(key K) float64 {
 	return e.scale
 }
 
-// Lost returns, with Params.Values, a rough estimate of what clipping took: the sum over the key's
-// users of how far their values in it were moved, if the key has its part of all that was lost. No
-// bound is known: how much a single key lost is not released. NaN where the key is not shown, where
-// no range was learned, and without Values.
+// Lost returns, with Params.Values, a rough estimate of what clipping took from the key: the sum,
+// over its users, of how far their values were moved. Only the loss of all keys together is
+// released; Lost assumes that the key has its proportional part, so it comes without a bound. NaN
+// if the key is not shown, if no range was learned, and without Values.
 func (g *Groups[K]) Lost(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.Values || g.blind() {
@@ -285,9 +285,9 @@ func (g *Groups[K]) addUp() {
 	}
 }
 
-// Others returns the estimated number of pairs of a user and a key that is not shown, where a user
-// with l > 32 keys counts 32/l in each; with two passes in memory, or a list, at most 32 in all.
-// NaN unless the Params ask for it. Its standard deviation is Plan.OthersStdDev.
+// Others returns the estimated number of pairs of a user and a key that is not shown. A user with l
+// > 32 keys counts 32/l in each pair; with two passes in memory, or with a list, a user counts at
+// most 32 in total. NaN unless the Params ask for it. Its standard deviation is Plan.OthersStdDev.
 func (g *Groups[K]) Others() float64 {
 	if !g.valid() || !g.params.Others {
 		return math.NaN()

@@ -8,12 +8,12 @@ import (
 )
 
 // Shortfall returns bounds, with the given confidence, on how many users clipping may have kept out
-// of a count: Σ(1 − √(m/l)) over all users with l > m keys, m = [Groups.FullKeys], where a user
+// of a count: Σ(1 − √(m/l)) over all users with l > m keys, where m = [Groups.FullKeys] and a user
 // with more than MaxKeys keys adds 1. Apart from its noise, no count is below the true number of
-// users by more than hi, and the count of a key that none of these users has is not low at all.
-// Every interval of a count includes this. 0 and 0 for a list no longer than FullKeys. With two
-// passes l counts the shown keys of a user (after a [Discovery] all), and MaxKeys does not matter.
-// NaN with KeysOnly, and for a confidence outside [0, 1).
+// users by more than hi. The count of a key that none of these users has is not low at all. Every
+// interval of a count includes the shortfall. 0 and 0 for a list no longer than FullKeys. With two
+// passes, l is the number of shown keys of a user (of all keys, after a [Discovery]), and MaxKeys
+// does not matter. NaN with KeysOnly, and for a confidence outside [0, 1).
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -29,10 +29,10 @@ func (g *Groups[K]) short(alpha float64) float64 {
 }
 
 // Interval returns bounds that hold the true number of users of the key with at least the given
-// confidence, over the noise, for any one key fixed before the release. What clipping may have cost
-// is in hi, by one noisy number for all keys: so upper ends fail together. For a key that
-// is not shown they are 0 and +Inf: see Plan.Threshold for which keys are shown. NaN with
-// KeysOnly, and for a confidence outside [0, 1).
+// confidence, over the noise, for any one key fixed before the release. hi includes what clipping
+// may have cost. This comes from one noisy number for all keys, so upper ends fail together. For a
+// key that is not shown the bounds are 0 and +Inf: see Plan.Threshold for which keys are shown. NaN
+// with KeysOnly, and for a confidence outside [0, 1).
 func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -74,9 +74,9 @@ func (g *Groups[K]) lifted(alpha float64) float64 {
 
 // SumInterval returns bounds that hold the true sum of the users' values in the key, each clamped
 // to [Min, Max] or, with Values, as clipped (not the sum of all values: see [Groups.Lost]), with at
-// least the given confidence, as [Groups.Interval] does. For a key that is not shown, and where no
-// range was learned, they are infinite on each side on which values can be. NaN if the Params have
-// neither Min and Max nor Values.
+// least the given confidence, as [Groups.Interval] does. If the key is not shown, or no range was
+// learned, a bound is infinite on each side where values may lie. NaN if the Params have neither
+// Min and Max nor Values.
 func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -112,8 +112,9 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 
 // MeanInterval returns bounds that hold the true mean of the users' values in the key, each clamped
 // to [Min, Max] or, with Values, as clipped, with at least the given confidence, as
-// [Groups.Interval] does. For a key that is not shown they are Min and Max; with Values infinite,
-// as where no range was learned. NaN if the Params have neither Min and Max nor Values.
+// [Groups.Interval] does. For a key that is not shown they are Min and Max. With Values they are
+// then infinite, and also if no range was learned. NaN if the Params have neither Min and Max nor
+// Values.
 func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()

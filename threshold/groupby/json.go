@@ -24,9 +24,9 @@ type level struct {
 	HighRank view.Number `json:"highRank"`
 }
 
-// MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, those
-// of sums and means too, and the others where they are released. Beside it stands the binary
-// encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, also of
+// sums and means, and Others if released. Its member data is the binary encoding, the only part
+// that UnmarshalJSON reads.
 func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	rows := []row{}
 	for key, count := range g.All() {
@@ -62,5 +62,6 @@ func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&g, shown)
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (g *Groups[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, g) }

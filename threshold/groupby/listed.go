@@ -16,23 +16,23 @@ import (
 const maxListed = 1 << 26
 
 // NewListed returns an empty Builder for users and a public list of keys, of any key type: the
-// countries of the world, say. Every listed key is released with its count, also one that nobody
-// has. Keys that are not listed are ignored; with Params.Others, [Groups.Others] says how many
+// countries of the world, say. Every listed key is released with its count, even if nobody has it.
+// Keys that are not listed are ignored; with Params.Others, [Groups.Others] estimates how many
 // there were. The list must not come from the data, or the release says who is in them.
 //
-// [Rows] find keys and take no list. Collect rows that come in any order first, the keys of each
-// user in a map, and call AddUser once for each user: see the example. Repeated keys count once.
+// [Rows] find keys and take no list. If rows come in any order, first collect the keys of each user
+// in a map, then call AddUser once per user: see the example.
 //
-// No δ is spent on finding keys. With Delta the noise is normal, and the guarantee is also one of a
-// Gaussian mechanism, which composes better. With Delta 0 it is discrete Laplace noise, and the
+// No δ is spent on finding keys. With δ > 0 the noise is normal, and the guarantee is also that of
+// a Gaussian mechanism, which composes better. With δ = 0 the noise is discrete Laplace, and the
 // release is ε-private. Which noise is smaller depends on C², the smaller of FullKeys and the
-// length of the list: at ε = 1 a count has a standard deviation of 1.5·C² by Laplace noise, and of
-// 4.4·C by normal noise with a δ of 1e-6. So where users have at most eight listed keys, and
-// FullKeys is 8, the noise is as small without δ.
+// length of the list: at ε = 1 a count has a standard deviation of 1.5·C² with Laplace noise, and
+// of 4.4·C with normal noise and δ = 1e-6. So if users have at most eight listed keys, and FullKeys
+// is 8, the noise is as small with δ = 0.
 //
 // Of a user with more than 4096 listed keys, 4096 count. A key that is listed twice counts once.
-// The error wraps [ErrParams], also for an empty list, for one of more than 2²⁶ keys,
-// and for Passes, CountShare or KeysOnly.
+// The error wraps [ErrParams], also for an empty list, for a list of more than 2²⁶ keys, and if
+// Passes is 2 or CountShare or KeysOnly is set.
 //
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {

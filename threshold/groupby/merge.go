@@ -9,13 +9,13 @@ import (
 )
 
 // Merge adds the users of another Builder, which gives up its data. This happens before any noise,
-// so the machine that merges must be trusted with all the data. No user may be in both: such a user
-// counts as two and is protected less. Where data is spread over machines by something else, group
-// it by user first.
+// so the machine that merges must be trusted with all the data. No user may be in both Builders:
+// such a user counts as two users and is protected less. If data are not split by user among the
+// machines, group them by user first.
 //
 // The error wraps [ErrMismatch] if the Params or the listed keys differ, if the two are not for the
 // same pass after the same [Discovery], or if other is b itself, and [ErrReleased] if one was
-// released. Then nothing has changed.
+// released. On an error nothing changes.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		other = new(Builder[K])

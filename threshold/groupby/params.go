@@ -23,9 +23,9 @@ const (
 	minShare     = 1. / 64
 )
 
-// MaxKeys is the most keys of one user that count: of a user with more, that many random ones. A
-// larger one would hardly raise the threshold, nor the noise of a count; it bounds what New
-// calibrates.
+// MaxKeys is the largest number of keys of one user that count (4096 with [NewListed]). Of a user
+// with more keys, MaxKeys random ones count. MaxKeys bounds what New calibrates; a larger value
+// would hardly change the threshold or the noise of a count.
 const MaxKeys = 1000
 
 // Params are the public numbers of a release. They are comparable, and every method answers before
@@ -36,62 +36,62 @@ type Params struct {
 	// Delta is δ of the whole release, in [1e-100, 0.01], or 0 with [NewListed].
 	Delta float64
 	// Min and Max are the range of a user's value in a key, for
-	// [Builder.AddUserValues]: |Min|, |Max| and Max − Min are at most 2²⁰⁰, the
-	// last at least 2⁻²⁰⁰. Both 0: no sums and no means, except with Values.
+	// [Builder.AddUserValues]: |Min|, |Max| and Max − Min are at most 2²⁰⁰, and
+	// Max − Min is at least 2⁻²⁰⁰. Both 0: no sums and no means, except with
+	// Values.
 	Min, Max float64
-	// Values has sums and means of values of which nobody knows the range:
-	// it is learned, for each key, within the budget that sums have. Values
-	// may have both signs, are multiples of 2⁻³⁰, and count as ±2⁵⁶ beyond.
-	// It is for [NewRows], and [New] with Passes 2; not with Min and Max,
-	// Levels, Replace, KeysOnly or AutoFullKeys. See Plan.Blind for how
-	// many users that needs.
+	// Values asks for sums and means of values whose range nobody knows. The range
+	// is learned, for each key, within the sums' budget. Values may have either
+	// sign; they are rounded to multiples of 2⁻³⁰ and clipped at ±2⁵⁶. For
+	// [NewRows], and [New] with Passes 2; not with Min and Max, Levels, Replace,
+	// KeysOnly or AutoFullKeys. Plan.Blind says how many users this needs.
 	Values bool
-	// Levels are those of the quantiles of the users' values in each shown key,
-	// ascending in [2⁻²⁰, 1 − 2⁻²⁰], with 0 after the last: {.5, .9, .99} asks for
-	// the median, p90 and p99. They need no Min and Max, but are better with a
-	// range that is not far too wide. Not with KeysOnly or Replace.
+	// Levels are the levels of the quantiles of the users' values in each shown
+	// key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for the
+	// median, p90 and p99. They need no Min and Max, but a range that is not far
+	// too wide helps. Not with KeysOnly or Replace.
 	Levels [8]float64
-	// Resolution is the least difference between values that matters to
-	// quantiles: they are Min, Min + Resolution, and so on. It needs Min and Max,
-	// and suits ages. 0 means .2 to .4 % of the value, which suits amounts and
-	// latencies: from a millionth of the larger end of the range on, or without
-	// one from 2⁻³² to 2⁶⁴.
+	// Resolution is the least difference that matters to quantiles: they are Min,
+	// Min + Resolution, and so on. It needs Min and Max, and suits ages. 0 means
+	// .2 to .4 % of the value, which suits amounts and latencies: for values above
+	// a millionth of the larger end of the range, or without a range from 2⁻³² to
+	// 2⁶⁴.
 	Resolution float64
 	// QuantileShare is the fraction of the budget, in [1/64, 63/64], for
 	// quantiles. 0 means ⅓ where there are Levels.
 	QuantileShare float64
-	// Relation says whether neighbours differ in a user who is added or removed,
-	// [budget.AddRemove], or replaced, [budget.Replace]. 0 means AddRemove.
+	// Relation says whether neighbours differ in a user who is added or removed
+	// ([budget.AddRemove], also 0) or replaced ([budget.Replace]).
 	Relation budget.Relation
-	// Passes is 1 or 2; 0 means 1, and 2 for [NewRows], [NewDiscovery] and Values.
-	// A second pass looks for keys that the first has not found, and users give
-	// all their weight to those: more keys, the more keys users have, under one
+	// Passes is 1 or 2. 0 means 2 for [NewRows], [NewDiscovery] and Values, else
+	// 1. In a second pass users give all their weight to keys that the first did
+	// not find. The more keys users have, the more keys this adds, under one
 	// guarantee. A Builder of New then keeps each user in memory: 8 bytes, and 4
-	// for each key, 12 with Min and Max, 20 with Values. Where the data can be
-	// read twice, see [NewDiscovery].
+	// for each key (12 with Min and Max, 20 with Values). [NewDiscovery] reads the
+	// data twice instead.
 	Passes int
-	// CountShare is the fraction of the budget, in [1/64, 63/64], for the counts
-	// (and sums) of the shown keys alone. The rest pays for the list of keys; with
-	// one pass it helps the counts as well. At most ½ under Replace. 0 means ⅓, or
-	// ½ for sums without quantiles.
+	// CountShare is the fraction of the budget, in [1/64, 63/64], that pays only
+	// for the counts (and sums) of the shown keys. The rest pays for the list of
+	// keys; with one pass it helps the counts as well. At most ½ under Replace. 0
+	// means ⅓, or ½ for sums without quantiles.
 	CountShare float64
-	// FullKeys is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in
-	// each of them, one with more √(C²/l). Noise grows as C. [AutoFullKeys]
-	// has C² chosen from the data, for at most a quarter of what the counts
-	// have; not with Min and Max, Values or Levels, nor without δ. 0 means
-	// 36, and AutoFullKeys for [NewRows] without these.
+	// FullKeys is C², in [1, 4096]: a user with l keys counts 1 in each if l ≤ C²,
+	// else √(C²/l). Noise grows as C. [AutoFullKeys] chooses C² from the data, for
+	// at most a quarter of the counts' budget; not with Min and Max, Values,
+	// Levels or δ = 0. 0 means 36, or AutoFullKeys for [NewRows] where that is
+	// allowed.
 	FullKeys int
 	// Releases is how many equal releases of the same users, one a day say, share
 	// Epsilon and Delta, in [1, 65536]; 0 means 1. They are calibrated together:
-	// 30 have 5.6 times the noise of one, where a thirtieth of ε and δ for each
-	// has 23 times. Guarantee, Plan and intervals are those of one. What is asked
-	// may depend on earlier releases, the Params may not.
+	// 30 have 5.6 times the noise of one; with a thirtieth of ε and δ each it
+	// would be 23 times. Guarantee, Plan and intervals are those of one release.
+	// Questions may depend on earlier releases, the Params may not.
 	Releases int
 	// KeysOnly spends the whole budget on the list of keys: there are no counts.
-	// CountShare, FullKeys, Min and Max are 0 then.
+	// CountShare, FullKeys, Min and Max must be 0 then.
 	KeysOnly bool
-	// Others spends a fiftieth of the budget on counting what is not shown: see
-	// [Groups.Others].
+	// Others spends a fiftieth of the budget on counting the pairs that are not
+	// shown: see [Groups.Others].
 	Others bool
 
 	listed bool // by NewListed, of so many keys: then Passes is 1, CountShare 0
@@ -230,9 +230,9 @@ func (p Params) badLevels() bool {
 	return false
 }
 
-// Guarantee returns what a release of these Params promises: (ε, δ) for one user with all keys and
-// values, however many these are; see the package's documentation. For listed keys it is also that
-// of a Gaussian mechanism, or of pure ε-DP. Invalid Params promise nothing.
+// Guarantee returns what a release of these Params promises: (ε, δ) for one user with any number of
+// keys and values; see the package's documentation. For listed keys it is also the guarantee of a
+// Gaussian mechanism, or pure ε-DP. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	unit := budget.User(0, p.Relation)
@@ -259,35 +259,36 @@ func (p Params) Guarantee() budget.Guarantee {
 // Plan is what a release will be, before any data is seen.
 type Plan struct {
 	Params Params // filled in
-	// StdDev is that of the noise of a count, in users; NaN with KeysOnly, and
-	// where FullKeys is chosen.
+	// StdDev is the standard deviation of the noise of a count, in users; NaN with
+	// KeysOnly and AutoFullKeys.
 	StdDev float64
-	// Threshold is the total weight at which a key is shown with probability ½,
-	// where a user of l keys gives each the weight 1/√l: so a key of users who
-	// have l keys each is, with probability ½, at Threshold·√l users. With two
-	// passes it is that of the second, where l is the number of the user's keys
-	// that the first has not found. −Inf where keys are listed.
+	// Threshold is the total weight at which a key is shown with probability ½. A
+	// user of l keys gives each the weight 1/√l, so a key whose users have l keys
+	// each reaches it at Threshold·√l users. With two passes it is the second
+	// pass's threshold, and l counts the user's keys that the first pass did not
+	// find. −Inf if keys are listed.
 	Threshold float64
-	// OthersStdDev is that of [Groups.Others]; NaN unless the Params ask for it.
+	// OthersStdDev is the standard deviation of [Groups.Others]; NaN unless the
+	// Params ask for it.
 	OthersStdDev float64
-	// RankError is, for each of the Levels, by how many users the rank of a
-	// quantile is off, on average, where users have up to 4 keys, and the key
-	// many times as many of them on either side. Of a key of n users quantiles
-	// are unknown where too few are on one: see [Groups.Quantile].
+	// RankError is, for each of the Levels, the average error of a quantile's
+	// rank, in users, if users have up to 4 keys each and the key has many more
+	// users than that on either side of the quantile. With too few users on one
+	// side the quantile is unknown: see [Groups.Quantile].
 	RankError [8]float64
-	// Blind is, with Values, about how many users with values in shown keys it
-	// takes to learn anything of their range, where that spans a factor of ten or
-	// so: 2000 at ε = 1 and δ = 1e-6. With fewer users, sums are 0 and their
-	// intervals infinite. 0 without Values.
+	// Blind is, with Values, about how many users with values in shown keys are
+	// needed to learn a range that spans a factor of ten or so: 2000 at ε = 1 and
+	// δ = 1e-6. With fewer users, sums are 0 and their intervals infinite. 0
+	// without Values.
 	Blind float64
-	// Bytes is the length of the encoding where no key is shown. Each adds 8 for
-	// itself, if it is a number, and for each of its own; and for quantiles 8,
-	// and 44 for each level. With Values it is one number of each key more.
+	// Bytes is the length of the encoding if no key is shown. Each key adds 8
+	// bytes for itself, if it is an integer, and 8 for each of its numbers (one
+	// more with Values); for quantiles 8, and 44 for each level.
 	Bytes int
 }
 
-// Plan returns what a release by [New] will be. [NewRows] takes two passes where Passes is 0: ask
-// the Plan of [Rows.Params]. It calibrates, as New does. The error wraps [ErrParams].
+// Plan returns what a release by [New] will be. [NewRows] takes two passes if Passes is 0: for its
+// Plan call [Rows.Params]().Plan(). Plan calibrates, as New does. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	c, err := p.calibrate()
@@ -312,7 +313,7 @@ func (p Params) Plan() (Plan, error) {
 	return plan, nil
 }
 
-// String says it in a line.
+// String returns the Plan in a line.
 func (p Plan) String() string {
 	return fmt.Sprintf("keys from a weight of %.4g on, noise of a count %.4g, %v", p.Threshold, p.StdDev, p.Params.Guarantee())
 }

@@ -22,15 +22,15 @@ const privateBuilder byte = 0xf8
 const privateVersion = 2
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// the sums of all keys without noise or, with Passes 2, the keys of each user, protected by
-// nothing. It is for a pipeline that moves its builders between machines as trusted as this one,
-// and must not reach a disk, a log or a person that the data themselves may not reach. To publish,
-// use [Builder.Release].
+// protected by nothing: the sums of all keys without noise or, with Passes 2, the keys of each
+// user. Use it to move builders between machines that are as trusted as this one. Keep the bytes
+// from every disk, log and person that may not have the data themselves. To publish, use
+// [Builder.Release].
 //
 // The Builder stays as it is. The bytes depend neither on the order of the users nor on how they
-// were split among builders that were merged, as long as no user has more than MaxKeys keys or,
-// with Levels, several values in a key. Every release of the state, here or where it was restored,
-// spends the budget again: k of them have the guarantee Times(k). The error wraps [ErrReleased].
+// were split among builders that were merged, unless a user has more than MaxKeys keys or, with
+// Levels, several values in a key. Every release of the state, here or where it was restored,
+// spends the budget again: k releases have the guarantee Times(k). The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "groupby: AppendPrivateState: the Builder", (*state[K]).appendState)
 }

@@ -17,16 +17,16 @@ func (p *Params) ranks(s spread) []float64 {
 	return quantile.Errors(p.levels(), alone, math.Hypot)
 }
 
-// Quantile returns the estimated quantile of the users' values in the key, of one of the Levels: of
-// 0.9, say, a value that nine in ten users are below or at. A user who has several values in the
-// key gives one of them, drawn by secret randomness (sums and means add them); one with l > 4 keys
-// counts √(4/l), and one with more than 1024 keys nothing. See Params.Resolution for how exact the
-// value is.
+// Quantile returns the estimated quantile of the users' values in the key, at one of the Levels: at
+// 0.9, a value that nine in ten users do not exceed. If a user has several values in the key, one
+// of them counts, drawn by secret randomness (sums and means add them). A user with l > 4 keys
+// counts √(4/l), and a user with more than 1024 keys does not count. See Params.Resolution for how
+// exact the value is.
 //
-// It is NaN where it is unknown: the key is not shown, or has too few users on one side of the
-// quantile: always below 3·Plan.RankError of the level, and mostly below 6 to 9 times that, as the
-// value could then be one that nobody has, far outside. So p99 needs some 20,000 users of the key
-// at ε = 1. It is also NaN for a level that was not released.
+// It is NaN if the key is not shown, if the level was not released, or if too few users are on one
+// side of the quantile: the value could then be far outside the data. Too few is always below
+// 3·Plan.RankError of the level, and mostly below 6 to 9 times Plan.RankError. So p99 needs some
+// 20,000 users of the key at ε = 1.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	e, i, shown := g.quantile(key, level)
 	if !shown || i < 0 || !(min(level, 1-level)*g.count(e) >= leastErrors*g.law.ranks[i]) || !g.plausible(e, i, level) {
@@ -66,14 +66,14 @@ func (g *Groups[K]) quantile(key K, level float64) (e group[K], i int, shown boo
 
 // QuantileInterval returns bounds that hold a quantile of the users' values in the key, as
 // [Groups.Quantile] weighs them, with at least the given confidence in [0, 1), over the noise, for
-// any one key fixed before the release. They are ends of cells of the axis; where too few users are
-// on a side, that end is the one of [Min, Max], or infinite without a range. NaN for a level that
+// any one key fixed before the release. They are ends of cells of the axis. If too few users are on
+// one side, the bound on that side is Min or Max, or infinite without a range. NaN for a level that
 // was not released.
 //
-// They are computed from the weights between the quantiles and cuts on either side of them, which
-// were released with noise of their own: from either end, cut after cut is passed as long as the
-// weight before or behind it says that the quantile is not there. The first cut that is passed
-// wrongly is one fixed before that noise, so one test in all may err.
+// The release has cuts on either side of each quantile, and the weights between them with noise of
+// their own. From either end, the search passes cut after cut while the noisy weight outside a cut
+// shows that the quantile is further inside. The first cut that could be passed wrongly is fixed
+// before that noise, so only one test may err.
 func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
 	if i < 0 || !limits.Confidence(confidence) {
@@ -119,10 +119,10 @@ func (g *Groups[K]) rank(e group[K], level float64, j int) (rank float64) {
 	return rank
 }
 
-// RankInterval returns by how many users, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(key, level)
-// is off, at most, with the given confidence in [0, 1): some number in level·n + [lo, hi], n the
-// users' weight, is at least the weight in the cells below that of the quantile, and at most that
-// up to it. Infinite for a key that is not shown, NaN for a level that was not released.
+// RankInterval returns bounds lo ≤ 0 ≤ hi, in users, on the error of the rank of Quantile(key,
+// level), with the given confidence in [0, 1). Let n be the users' weight: some number in level·n +
+// [lo, hi] is at least the weight of the cells below the quantile's cell, and at most that weight
+// plus the cell's own. Infinite for a key that is not shown, NaN for a level that was not released.
 func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
 	switch {

@@ -9,12 +9,12 @@ import (
 )
 
 // Rows are a Builder for data that do not come user by user: events, or rows of a database in any
-// order. It is given one row at a time and keeps the users, so it looks for keys in two passes,
-// unless Params.Passes is 1. One guarantee covers all rows of a user.
+// order. Rows take one row at a time and keep the users, so they find keys in two passes, unless
+// Params.Passes is 1. One guarantee covers all rows of a user.
 //
-// It holds private data, as a [Builder] does, and is for one goroutine at a time. It takes 8 bytes
-// for each distinct pair of a user and a key, 8 more for sums, 16 with Values, and 8 for quantiles,
-// a quarter more for what has come last, and some 30 for each user and each key.
+// Rows hold private data, as a [Builder] does, and are for one goroutine at a time. They take 8
+// bytes for each distinct pair of user and key, 8 more for sums, 16 more with Values, and 8 more
+// for quantiles; a quarter more for the latest rows; and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rows[U, K]]
 }
@@ -71,14 +71,14 @@ func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 	return r
 }
 
-// Add adds a row of a user: he has the key. What a user repeats counts once, and the rows may come
-// in any order. With Min and Max or Values, the value of the row is 0.
+// Add adds a row: the user has the key. A repeated row counts once, and rows may come in any order.
+// With Min and Max or Values, the value of the row is 0.
 //
-// A row of nobody, whose user is "" or an array of zeros, does not count; among integers there is
-// no such number, so leave out rows without a user. Of a user with more than [MaxKeys] keys as many
-// count, drawn by secret randomness in Release. Once there are 2³² − 1 users or keys, new ones do
-// not count, and the guarantee ends. Strings are kept as they are, so the memory they share stays
-// alive. After Release, and on zero Rows, Add does nothing.
+// A row whose user is "" or an array of zeros does not count. Every integer is a user, so leave out
+// rows without a user. If a user has more than [MaxKeys] keys, MaxKeys of them count, drawn by
+// secret randomness in Release. Once there are 2³² − 1 users or keys, new ones do not count, and
+// the guarantee ends. Strings are kept as they are, so the memory they share stays alive. After
+// Release, and on zero Rows, Add does nothing.
 func (r *Rows[U, K]) Add(user U, key K) {
 	if s := private.Enter(r.secret); s != nil {
 		clear(s.numbers)
@@ -91,8 +91,8 @@ func (r *Rows[U, K]) Add(user U, key K) {
 // and the sum is clamped to [Min, Max], exactly as in [Builder.AddUserValues]; for quantiles one of
 // them counts.
 //
-// Without Min and Max, Values or Levels the values could only be dropped in silence: the Rows give
-// up their data instead, and Release returns an error that says so.
+// If the Params have none of Min and Max, Values and Levels, the values could only be dropped
+// silently. Instead the Rows give up their data, and Release returns an error that says so.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if !r.params.valued() {
 		private.Poison(r.secret, "was given values, and their Params have no Min and Max, no Values and no Levels")
@@ -127,12 +127,12 @@ func (s *rows[U, K]) add(user U, key K, numbers []int64) {
 	s.pairs.add(u, k, numbers)
 }
 
-// Merge adds the rows of other Rows, which give up their data. A user may be in both: his rows are
-// united, as if all had come to one. This happens before any noise, so the machine that merges must
-// be trusted with all the data.
+// Merge adds the rows of other Rows, which give up their data. A user may be in both: the rows are
+// united, as if all had been added to r. This happens before any noise, so the machine that merges
+// must be trusted with all the data.
 //
 // The error wraps [ErrMismatch] if the Params differ or if other is r itself, and [ErrReleased] if
-// one was released. Then nothing has changed.
+// one was released. On an error nothing changes.
 func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	if other == nil {
 		other = new(Rows[U, K])

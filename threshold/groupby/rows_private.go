@@ -18,8 +18,9 @@ const privateRows byte = 0xf9
 
 // AppendPrivateState appends all that the Rows hold to dst. WHAT IT APPENDS IS PRIVATE DATA, the
 // users with their keys, protected by nothing: see [Builder.AppendPrivateState]. The bytes depend
-// neither on the order of the rows nor on how they were split among Rows that were merged; but with
-// Levels on chance, which says which of a user's values counts. The error wraps [ErrReleased].
+// neither on the order of the rows nor on how they were split among Rows that were merged. With
+// Levels they depend on the random choice of which of a user's values counts. The error wraps
+// [ErrReleased].
 func (r *Rows[U, K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(r.secret, dst, "groupby: AppendPrivateState: the Rows value", (*rows[U, K]).appendState)
 }
