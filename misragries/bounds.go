@@ -11,17 +11,18 @@ import (
 
 // Interval returns bounds that hold the number of occurrences of the key that counted with at least
 // the given confidence, over the noise, for any one key fixed before the release, released or not.
-// What MaxElements cut off did not count: of a [UserBuilder] they bound the number of users of whom
-// the key counts. What sketches lose and noise are both in it. NaN for a confidence outside [0, 1).
+// They include noise and what sketches lose. They do not include elements above MaxElements: for a
+// [UserBuilder] they bound the number of users for whom the key counted. NaN for a confidence
+// outside [0, 1).
 //
-// Let v be the noisy count, or for a key that was not released the largest that would not have
-// been. The lower end is v less a quantile of the noise, and 0 if that is below R, from which small
-// values are rounded up, or where a key without a value may have that much noise in PureUniverse:
-// with the given confidence none that does not occur has a lower end above 0. The upper end is v, a
-// quantile of the noise, and what is lost. In v + (D − η) the shared noise cancels, and in v + W
-// the private shifts. It is +Inf where nothing is known of what is lost, as of counters from
-// elsewhere, without MaxLength. Where the noise that cancels is large the estimate would lie below
-// the lower end, which then goes down to it.
+// Let v be the noisy count or, for a key that was not released, the largest noisy count that is not
+// released. The lower end is v minus a quantile of the noise. It is 0 if that is below R, to which
+// small values are rounded up. With PureUniverse it is 0 also if noise alone could reach v, so that
+// with the given confidence no absent key has a lower end above 0. The upper end is v plus a
+// quantile of the noise plus the loss. The shared noise cancels in v + (D − η), and the private
+// shifts cancel in v + W. The upper end is +Inf if the loss is unknown, as for counters from
+// elsewhere without MaxLength. If the cancelling noise is large, the estimate can be below the
+// lower end, which then moves down to the estimate.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN(), math.NaN()
@@ -46,9 +47,9 @@ func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// DetectionLimit returns the least true count at which, with the given confidence, every key that
-// reaches it is among the released keys: 1 where all Dim keys are released, and else +Inf if what
-// is lost is not bounded. NaN for a confidence outside [0, 1).
+// DetectionLimit returns the least count such that, with the given confidence, every key whose true
+// count reaches it is released. It is 1 if all Dim keys are released, and else +Inf if the loss is
+// not bounded. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 	if !limits.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN()
@@ -66,10 +67,10 @@ func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 	return max(1, h.upper(certain, false, 1-confidence, keys))
 }
 
-// HeavyHitters yields keys and their estimates, sorted by key, such that with the given confidence
-// the count of each of them is at least the threshold: of all at once. Keys that reach the
-// threshold may be missing; above [Histogram.DetectionLimit] every key is among all that are
-// released. It yields nothing if an argument is NaN or confidence is outside [0, 1).
+// HeavyHitters yields keys and their estimates, sorted by key. With the given confidence the counts
+// of all of them, at once, are at least the threshold. Keys that reach the threshold may be
+// missing; a key above [Histogram.DetectionLimit] is at least released. It yields nothing if an
+// argument is NaN or confidence is outside [0, 1).
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64) iter.Seq2[K, float64] {
 	if math.IsNaN(threshold) || !limits.Confidence(confidence) || h.law.method == Auto {
 		return func(func(K, float64) bool) {}

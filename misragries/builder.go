@@ -8,9 +8,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Builder counts a stream of keys. It holds private data, which it neither prints nor encodes,
-// and Release is the only way out. One goroutine at a time may use it: concurrent use panics, as
-// that of a map does.
+// Builder counts a stream of keys. It holds private data, which it never prints; Release is the
+// only way out, apart from [Builder.AppendPrivateState]. One goroutine at a time may use it:
+// concurrent use panics, as that of a map does.
 type Builder[K hashing.Key] struct {
 	base[sketch.Stream[K]]
 }
@@ -27,8 +27,8 @@ type base[S any] struct {
 type secret[S any] = private.State[S]
 
 // Guarantee returns what the release promises: ε, or (ε, δ), for one element of all streams or,
-// with MaxElements, for one user, whose elements may be in several streams. It stays the same after
-// a Merge and after the Release. The zero value promises nothing.
+// with MaxElements, for one user. A user's elements may be in several streams. The guarantee stays
+// the same after a Merge and after the Release. The zero value promises nothing.
 func (b *base[S]) Guarantee() budget.Guarantee { return b.promise }
 
 // Released reports whether the data have been released or merged into another's. Then Add and
@@ -77,35 +77,35 @@ func (b *Builder[K]) calibrated() (c calibration, err error) {
 	return c, err
 }
 
-// Add counts one element of the stream: O(1) amortised time, no allocation once the counters are in
-// use. Where Dim is given, keys outside [0, Dim) are ignored.
+// Add counts one element of the stream, in O(1) amortised time, without allocation once all
+// counters are in use. With Dim, keys outside [0, Dim) are ignored.
 //
 // A string key is kept as it is, so the memory it shares stays alive: clone substrings of large
-// buffers. After Release, and on the zero Builder, Add does nothing: the release is
-// final. A caller that cannot be sure asks [Builder.Released] first.
+// buffers. After Release, and on the zero Builder, Add does nothing: the release is final. If you
+// are not sure, ask [Builder.Released] first.
 func (b *Builder[K]) Add(key K) { sketch.Add(b.secret, key) }
 
-// AddSlice adds the keys in their order. It does what a loop over [Builder.Add] does, in about .7
-// of its time for integers.
+// AddSlice adds the keys in order, as a loop over [Builder.Add] does. For integers it takes about
+// 0.7 of that loop's time.
 func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 
-// AddN counts n elements of the key at once: the bytes of a packet, the amount of a sale, in a unit
-// of the caller's choice. It does what n times [Builder.Add] does, in O(1) time where the key has a
-// counter and else in O(log k), amortised: k new keys of any weights, and then k of larger ones,
-// take the first k out in the order of their weights, which sorts them, so no comparison-based
-// algorithm can do it in constant time.
+// AddN counts n elements of the key at once: the bytes of a packet, or the amount of a sale, in a
+// unit of the caller's choice. It does the same as n calls of [Builder.Add], in amortised O(1) time
+// if the key has a counter, else in O(log k). No comparison-based algorithm can do it in constant
+// time: adding k new keys of any weights, and then k of larger weights, removes the first k in the
+// order of their weights, and so sorts them.
 //
-// The guarantee is that of MaxElements = m: one event is protected that adds up to m by one call.
-// Noise and threshold are about m times those of one element. What n has above m is cut off, as the
-// guarantee would not hold for it. Nothing is counted where n is 0 or negative. Without MaxElements
-// an n above 1 would count as 1: the Builder gives up its data instead, and Release returns an
-// error that says so.
+// The guarantee is that of MaxElements = m: it protects one event, a call that adds up to m. Noise
+// and threshold are about m times those of one element. An n above m counts as m, since the
+// guarantee would not hold for more. An n of 0 or below counts nothing. Without MaxElements an n
+// above 1 would count as 1; instead the Builder gives up its data, and Release returns an error
+// that says so.
 //
-// At 2⁶² and a half of that, a counter together with all decrements so far, elements count no more:
-// that takes 2⁴¹ calls at the largest weight, or counters from elsewhere that are near it.
+// Once a counter plus all decrements so far reaches 1.5·2⁶², further elements do not count. Only
+// 2⁴¹ calls at the largest weight reach this, or large counters from elsewhere.
 //
-// A [Sum] suits large m: at ε = 1, δ = 1e-6, k = 1024 its threshold is 17.1·m and 17.5·m for m = 20
-// and 1500, where KeptZeros, which pays for a factor of about m in δ, has 19.8·m and 24.2·m.
+// A [Sum] suits large m: at ε = 1, δ = 1e-6, k = 1024 its threshold is 17.1·m for m = 20 and 17.5·m
+// for m = 1500. KeptZeros has 19.8·m and 24.2·m, since it pays for a factor of about m in δ.
 func (b *Builder[K]) AddN(key K, n int) {
 	if n > 1 && b.params.MaxElements == 0 {
 		private.Poison(b.secret, "was given several elements at once, and its Params have no MaxElements")
@@ -115,18 +115,18 @@ func (b *Builder[K]) AddN(key K, n int) {
 }
 
 // Merge adds the sketch of the other Builder, which gives up its data: the trusted merge of Agarwal
-// et al. (section 7 of the paper), for sketches of streams of different servers that one server may
-// see. It takes O(k) time and never more than 2k counters. The merged sketch undercounts by at most
-// N/(k+1), N the elements of all streams, in whatever order one merges; elements can be added
-// before and after.
+// et al. (section 7 of the paper), for sketches of several servers that one server may see. It
+// takes O(k) time and at most 2k counters. In whatever order sketches are merged, the result
+// undercounts by at most N/(k+1), where N is the number of elements in all streams. Elements can be
+// added before and after.
 //
 // Merging hurts the release: neighbours now differ in up to k counters, and the noise grows with
 // √k. At ε = 1, δ = 1e-6, k = 1024 the threshold is 423 instead of 17. A [Sum] of reduced sketches
 // has 15.5, for more memory; see [Params.Plan].
 //
-// The error wraps [ErrMismatch] if the Params or the Builder itself are not those of another,
-// [ErrReleased] if either was released, and [ErrParams] if the Params ask for a mechanism that no
-// merged sketch has. Then nothing has changed.
+// The error wraps [ErrMismatch] if the Params differ or other is b itself, [ErrReleased] if either
+// was released, and [ErrParams] if the Params ask for a mechanism that merged sketches do not have.
+// On an error nothing changes.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		other = new(Builder[K])
@@ -145,14 +145,14 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 }
 
 // FromCounters returns a Builder that holds the counters of a standard Misra-Gries sketch from
-// elsewhere, one that frees counters at zero, of one stream and with k = Counters. Counters of 0
+// elsewhere: a sketch of one stream, with k = Counters, that frees counters at zero. Counters of 0
 // are left out. Elements can be added, and other Builders with the same Params merged. The caller
-// is responsible for the counters being those of that algorithm: the guarantee rests on it, and
-// does not hold for counters of another algorithm or of a merged sketch.
+// must guarantee that the counters are those of that algorithm. The guarantee does not hold for
+// counters of another algorithm or of a merged sketch.
 //
-// The error wraps [ErrParams] if the Params are wrong, or the counters not such ones on the face of
-// it: more than k, one below 0 or above 2⁶², or a key outside [0, Dim). No stream leads to these,
-// so the error says nothing about any.
+// The error wraps [ErrParams] if the Params are wrong, and if the counters cannot come from that
+// algorithm: more than k counters, a counter below 0 or above 2⁶², or a key outside [0, Dim). No
+// stream leads to such counters, so the error reveals nothing about a stream.
 //
 // For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {

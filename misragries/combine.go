@@ -15,11 +15,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Combined is the sum of released histograms: what an aggregator can do that nobody trusts. It is
-// public, immutable, safe for concurrent readers, and costs no budget. Its noise and what its
-// thresholds hide add up over the parts: a [Sum], where one server may see the sketches, loses far
-// less. The zero Combined, which [Combine] does not return, has no keys, NaN for bounds, and
-// promises nothing.
+// Combined is the sum of released histograms: an aggregator whom nobody trusts can compute it. It
+// is public, immutable, safe for concurrent readers, and costs no budget. Noise and hidden counts
+// add up over the parts: if one server may see the sketches, a [Sum] loses far less. The zero
+// Combined has no keys, NaN for bounds, and promises nothing.
 type Combined[K hashing.Key] struct {
 	parts []*Histogram[K]
 	keys  []K
@@ -43,23 +42,24 @@ func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	return c, nil
 }
 
-// Len returns the number of keys that one part or more released.
+// Len returns the number of keys that at least one part released.
 func (c *Combined[K]) Len() int { return len(c.keys) }
 
-// All yields these keys and the sums of their estimates, sorted by key.
+// All yields all released keys and the sums of their estimates, sorted by key.
 func (c *Combined[K]) All() iter.Seq2[K, float64] {
 	return keyed.All(len(c.keys), func(i int) (K, float64) { return c.keys[i], c.sums[c.keys[i]] })
 }
 
-// Top yields the n keys with the largest sums, in descending order, equal ones by key.
+// Top yields the n keys with the largest sums, in descending order; equal sums are sorted by key.
 func (c *Combined[K]) Top(n int) iter.Seq2[K, float64] { return keyed.Top(c.All(), n) }
 
-// Estimate returns the sum of the estimates of the key, 0 from parts that did not release it.
+// Estimate returns the sum of the parts' estimates of the key; a part that did not release it adds
+// 0.
 func (c *Combined[K]) Estimate(key K) float64 { return c.sums[key] }
 
 // Interval returns bounds that hold the number of occurrences of the key in all streams with at
-// least the given confidence, for any one key fixed before the releases: the sum of the intervals
-// of the parts, each at a confidence of 1 − (1 − confidence)/(number of parts).
+// least the given confidence, for any one key fixed before the releases. It is the sum of the
+// parts' intervals, each at a confidence of 1 − (1 − confidence)/(number of parts).
 func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || len(c.parts) == 0 {
 		return math.NaN(), math.NaN()
@@ -73,10 +73,10 @@ func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// Guarantee returns the guarantee where every element, or every user if the parts have MaxElements,
-// is in one stream only: the largest ε and the largest δ of the parts. It promises nothing if the
-// parts protect different units. Where one may be in several streams, compose the guarantees of the
-// parts by [budget.Compose].
+// Guarantee returns the largest ε and the largest δ of the parts. It holds if every element (with
+// MaxElements, every user) is in one stream only. If one may be in several streams, compose the
+// guarantees of the parts by [budget.Compose]. Guarantee promises nothing if the parts protect
+// different units.
 func (c *Combined[K]) Guarantee() budget.Guarantee {
 	if len(c.parts) == 0 {
 		return budget.Guarantee{}

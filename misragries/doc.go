@@ -17,30 +17,30 @@
 //		fmt.Println(word, count, lo, hi)
 //	}
 //
-// It answers which keys are frequent, and how frequent. Memory is O(k), an element costs O(1), and
-// the noise does not grow with k. Where exact counts fit into memory, and for users with many keys,
-// package threshold/groupby shows more.
+// It answers which keys are frequent, and how frequent. Memory is O(k), an element takes O(1) time,
+// and the noise does not grow with k. If exact counts fit into memory, or users have many keys,
+// package threshold/groupby shows more keys.
 //
 // # Guarantee
 //
-// One element of the stream is hidden: neighbouring streams differ by adding or removing one
-// element anywhere. With Params.MaxElements = m it is one user: neighbours differ by all of a
-// user's at most m elements, or in a [UserBuilder] m distinct keys. Guarantee, of the Params, of
-// every Builder and of the release, says which, as a [budget.Unit]. The length of the stream is
-// private too.
+// One element of the stream is protected: neighbouring streams differ by adding or removing one
+// element anywhere. With Params.MaxElements = m one user is protected: neighbours differ by all of
+// a user's elements, at most m (in a [UserBuilder], at most m distinct keys). Guarantee says which,
+// as a [budget.Unit]. The length of the stream is private too.
 //
 // A release of one stream is (ε, δ)-private exactly for δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ], for
-// every k: at ε = 1, δ = 1e-6 the threshold τ is 17 where the paper's Lemma 11 gives 31.
+// every k, with shared noise η and own noise L. At ε = 1, δ = 1e-6 the threshold τ is 17; the
+// paper's Lemma 11 gives 31.
 //
 // # Accuracy
 //
-// A sketch of n elements holds c ≤ f ≤ c + D of a key that came f times, D ≤ n/(k+1) its
-// decrements. A key is shown if its noisy counter reaches the threshold, about ln(1/δ)/ε. More
-// exactly f = c + D − Z, where Z counts the decrements while the key was absent and not arriving: a
-// frequent key has Z next to 0. So Estimate is c + D, with noise of standard deviation 1.4/ε, and
-// Lower the paper's c. On the baskets of a shop (k = 1024, D = 688) the top ten are off by 0.8, and
-// by 689 as Lower. Interval has noise and sketch in one bound; for a UserBuilder it bounds the
-// users for whom the key was counted.
+// A key is shown if its noisy counter reaches the threshold, about ln(1/δ)/ε. For a key that
+// occurred f times in n elements the sketch holds a counter c with c ≤ f ≤ c + D, where D ≤ n/(k+1)
+// counts all decrements. Exactly, f = c + D − Z, where Z counts the decrements while the key was
+// absent and not arriving. Z is near 0 for a frequent key, so Estimate is c + D, with noise of
+// standard deviation 1.4/ε. Lower is the paper's estimate c. On the baskets of a shop (k = 1024,
+// D = 688) Estimate is off by 0.8 for the top ten keys, Lower by 689. Interval covers noise and
+// sketch; for a UserBuilder it bounds the number of users for whom the key was counted.
 //
 // # Choosing
 //
@@ -57,23 +57,24 @@
 //	integer keys below Dim, δ = 0         all but FromCounters          the k largest of Dim keys;
 //	                                      (PureUniverse)                2.9, merged 741
 //
-// [Params.Plan] says for each constructor what a key needs to be shown, with what sketches lose.
-// Servers send [Builder.AppendPrivateState] over a trusted connection. The collector restores each
-// with New and RestorePrivateState, and adds it to a [Sum], which it releases once. That shows more
-// keys than 32 releases: of Zipf(1.1) 248, for 114 by Combine and 96 by ReducedSum.
+// [Params.Plan] lists, for each constructor, how frequent a shown key must be, with the losses
+// of sketches. Servers send [Builder.AppendPrivateState] over a trusted connection. The collector
+// restores each with New and RestorePrivateState, adds it to a [Sum], and releases the Sum once.
+// With 32 Zipf(1.1) streams a Sum shows 248 keys (ReducedSum 96), and Combine shows 114.
 //
 // # Cost
 //
-// Add takes 6 ns for integers and 18 for strings, a Builder 37 bytes a counter, AddN some 90.
+// Add takes 6 ns for integers and 18 ns for strings. A Builder takes 37 bytes per counter, or about
+// 90 once AddN is used.
 //
 // # Method
 //
 // Algorithms 1 to 4 of Lebeda and Tětek, Better Differentially Private Approximate Histograms and
-// Heavy Hitters using the Misra-Gries Sketch, TODS 2025 (doi 10.1145/3716375), with discrete noise
-// drawn exactly; TrimmedSum is this package's.
+// Heavy Hitters using the Misra-Gries Sketch, TODS 2025 (doi 10.1145/3716375), with exactly drawn
+// discrete noise. TrimmedSum is this package's own.
 //
 // # Not covered
 //
 // Timing, and anyone who reads the memory of the process. A Builder is for one goroutine at a time;
-// concurrent use panics where it is noticed. Counts beyond 2⁶² are released as about 2⁶².
+// concurrent use panics if it is detected. Counts above 2⁶² are released as about 2⁶².
 package misragries

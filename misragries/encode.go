@@ -107,9 +107,9 @@ func fromVector[K hashing.Key](v *sparse.Vector[K]) (counts []sketch.Counter[K],
 // MarshalBinary returns the encoding of the histogram.
 func (h *Histogram[K]) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
-// that holds all keys, and Dim − 1 where Dim is given. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded, for the same key type, or one of the same
+// class that holds all keys and, with Dim, Dim − 1. It returns an error that wraps [ErrFormat], and
+// leaves the receiver as it was, for any other bytes.
 func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	keys := wire.KeysOf[K]()
 	r := wire.NewReader("misragries", data)

@@ -16,11 +16,11 @@ import (
 // Histogram is a released histogram: public, immutable, safe for concurrent readers. All that it
 // computes is post-processing and costs no budget.
 //
-// What it says of the count f of a key, in all that counted, rests on c ≤ f ≤ c + u, where c is
-// what the sketch or the sum holds for it (0 if nothing) and u what it lost, of which the release
-// tells a noisy bound.
+// Its estimates and bounds rest on c ≤ f ≤ c + u. Here f is the number of occurrences of a key that
+// counted, c is the key's counter in the sketch or sum (0 if it has none), and u is what the sketch
+// lost, for which the release has a noisy bound.
 //
-// The zero Histogram, neither released nor decoded, has no keys, NaN for all else, and no encoding.
+// The zero Histogram has no keys, NaN for everything else, and no encoding.
 type Histogram[K hashing.Key] struct {
 	params   Params
 	law      calibration
@@ -30,7 +30,7 @@ type Histogram[K hashing.Key] struct {
 	counts   []sketch.Counter[K] // sorted by key, in units, all at the threshold or above
 }
 
-// Params returns the parameters of the release, with the Method and all else that they left open.
+// Params returns the parameters of the release, with the Method and all defaults filled in.
 func (h *Histogram[K]) Params() Params { return h.params }
 
 // Guarantee returns the (ε, δ) of the Params, or ε alone for PureUniverse: for one element of the
@@ -63,12 +63,13 @@ func (h *Histogram[K]) find(key K) (v float64, found bool) {
 	return h.law.counts(h.counts[i].Count), true
 }
 
-// Estimate returns the best estimate of the number of occurrences of the key, 0 if it was not
-// released: the noisy count and what the sketch lost at most, which is right for keys that come all
-// the time; of several sketches, what a key has that is spread evenly over them; and the noisy
-// count alone where the release does not tell what is lost. The k keys of a PureUniverse are mostly
-// shown for their noise alone: it is 0 below b·ln(Dim/2), b its scale. It may be negative where
-// nothing is hidden. See Interval for bounds.
+// Estimate returns the best estimate of the number of occurrences of the key, or 0 if it was not
+// released. For one sketch it is the noisy count plus an upper bound on what the sketch lost, which
+// is right for keys that keep arriving. For several sketches it assumes that the key is spread
+// evenly over them. If the loss is not released it is the noisy count alone. PureUniverse shows
+// most of its k keys only because of their noise: there Estimate is 0 below b·ln(Dim/2), where b is
+// the scale of the noise. Estimate may be negative if all Dim keys are released. See Interval for
+// bounds.
 func (h *Histogram[K]) Estimate(key K) float64 {
 	v, found := h.find(key)
 	if !found {
@@ -77,8 +78,9 @@ func (h *Histogram[K]) Estimate(key K) float64 {
 	return h.estimate(v)
 }
 
-// Lower returns the noisy count of the key, 0 if it was not released: the paper's estimate, which
-// lacks what the sketch lost. It is right for keys of one burst at the end.
+// Lower returns the noisy count of the key, or 0 if it was not released. It is the paper's
+// estimate, without what the sketch lost, and is right for keys that arrive in one burst at the
+// end.
 func (h *Histogram[K]) Lower(key K) float64 {
 	v, _ := h.find(key)
 	return v
@@ -124,8 +126,8 @@ func evenSpread(r, lost float64) float64 {
 // All yields the released keys and their estimates, sorted by key.
 func (h *Histogram[K]) All() iter.Seq2[K, float64] { return h.atLeast(math.Inf(-1)) }
 
-// Top yields the n released keys with the largest estimates, in descending order, equal ones by
-// key.
+// Top yields the n released keys with the largest estimates, in descending order; equal estimates
+// are sorted by key.
 func (h *Histogram[K]) Top(n int) iter.Seq2[K, float64] {
 	top := keyed.Top(keyed.All(len(h.counts), func(i int) (K, float64) { return h.counts[i].Key, h.law.counts(h.counts[i].Count) }), n)
 	return func(yield func(K, float64) bool) {

@@ -6,8 +6,8 @@ import (
 )
 
 // MarshalJSON returns the guarantee, the threshold and the keys, the largest noisy counts first,
-// with their estimates and intervals at .95. Beside it stands the binary encoding as data, the only
-// part that UnmarshalJSON reads.
+// with their estimates and intervals at .95. Its member data is the binary encoding, the only part
+// that UnmarshalJSON reads.
 func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&h, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
@@ -16,5 +16,6 @@ func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 	}{h.Guarantee(), view.Number(h.threshold()), view.Keys(h.Top(h.Len()), h.Interval)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, h) }

@@ -4,35 +4,38 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enum"
 )
 
-// Method is a way to release a sketch. Auto takes the one that is right for the constructor, as
-// listed with each; [Params.Plan] compares them.
+// Method is a way to release a sketch. Auto takes the one that suits the constructor, as each
+// Method says; [Params.Plan] compares them.
 type Method uint8
 
 const (
 	// Auto chooses.
 	Auto Method = iota
-	// KeptZeros is Algorithm 2 of the paper: zero counters kept, shared and own discrete
-	// Laplace noise. For one stream; the default there.
+	// KeptZeros is Algorithm 2 of the paper: the sketch keeps zero counters, and
+	// counters have shared and own discrete Laplace noise. For one stream; the
+	// default there.
 	KeptZeros
-	// FreedZeros is the same for a sketch that frees counters at zero (section 5.1). For
-	// counters from elsewhere, see [FromCounters], where it is the default, and for one stream.
+	// FreedZeros is the same mechanism for a sketch that frees counters at zero
+	// (section 5.1). For counters from elsewhere ([FromCounters]; the default
+	// there), and for one stream.
 	FreedZeros
-	// SparseVector releases the positive counters as a sparse vector of at most k keys, of
-	// which a neighbour changes up to k by one, all one way, by correlated Gaussian noise mostly.
-	// For merged sketches and for users with several keys, the default there; and for one
-	// stream.
+	// SparseVector releases the positive counters as a sparse vector of at most k
+	// keys, mostly with correlated Gaussian noise. A neighbour changes up to k
+	// counters by one, all in the same direction. For merged sketches and for
+	// users with several keys, the default there; and for one stream.
 	SparseVector
 	// ReducedSum releases the sum of reduced sketches (Algorithm 3), with noise that does not
-	// grow with the number of sketches. For a [Sum], where Auto takes it if MaxLength shows that
-	// it needs no more than TrimmedSum; and for one stream.
+	// grow with the number of sketches. For a [Sum], where Auto takes it if
+	// MaxLength shows that it needs no larger counts than TrimmedSum; and for one
+	// stream.
 	ReducedSum
-	// TrimmedSum is the sum of sketches that are reduced by the mean of their smallest counters
-	// alone, up to a private cap: it loses less than ReducedSum where keys are skewed. The default
-	// of a [Sum]; also for one stream.
+	// TrimmedSum releases the sum of sketches that are reduced only by the mean of
+	// their smallest counters, up to a private cap. It loses less than ReducedSum
+	// if keys are skewed. The default of a [Sum]; also for one stream.
 	TrimmedSum
-	// PureUniverse needs Dim and is ε-private without δ (section 6): the reduced sketch with
-	// noise on all Dim keys, of which the k largest are released. The default where Delta is 0.
-	// For one stream.
+	// PureUniverse needs Dim and is ε-private without δ (section 6): it adds noise
+	// to all Dim keys of the reduced sketch and releases the k largest. The
+	// default if Delta is 0. For one stream.
 	PureUniverse
 
 	lastMethod = PureUniverse

@@ -26,8 +26,7 @@ const (
 // Params are the public numbers of a release. They are comparable, and every method answers before
 // any data is seen.
 //
-// Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be 0; each
-// says what 0 means.
+// Epsilon is required, and Delta or Dim. All other fields may be 0; each says what 0 means.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]. There is no default.
 	Epsilon float64
@@ -39,20 +38,19 @@ type Params struct {
 	// distinct keys seen, up to Plan.Bytes.
 	Counters int
 	// Dim is the number of possible keys, which are then the integers 0 to Dim−1;
-	// others are ignored, and what the release says of keys is of these. 0 stands
-	// for an unbounded key space of any key type.
+	// other keys are ignored. 0 stands for an unbounded key space of any key type.
 	Dim uint64
 	// MaxElements is m, an upper bound on the elements of one user or event, at
 	// most 2²⁰; 0 protects one element. A Builder and a Sum do not know users: the
-	// caller must guarantee that nobody adds more than m elements, equal ones
-	// included; it is not checked, except that AddN cuts what one call adds at m.
-	// A UserBuilder, which needs MaxElements, takes at most m distinct keys of one
-	// AddUser, and m is at most Counters there.
+	// caller must guarantee that nobody adds more than m elements, repeated ones
+	// included. This is not checked, except that one AddN counts at most m. A
+	// UserBuilder needs MaxElements, at most Counters, and counts at most m
+	// distinct keys per AddUser.
 	MaxElements int
-	// MaxLength is a promise about the data: that there are never more elements in
-	// all (of keys below Dim, where that is given). It bounds what the sketches
-	// lose in Interval, DetectionLimit and Plan. 0 promises nothing; then a noisy
-	// number of decrements or elements bounds it, but not where there were
+	// MaxLength is a promise about the data: that all streams together never have
+	// more elements (of keys below Dim, if that is given). It bounds the loss of
+	// the sketches in Interval, DetectionLimit and Plan. 0 promises nothing; then
+	// a noisy number of decrements or elements bounds the loss, except with
 	// counters from elsewhere.
 	MaxLength uint64
 	// Method is how the release is drawn. 0 chooses what suits the constructor.
@@ -93,10 +91,10 @@ func (p Params) validate() error {
 // most returns m, the most elements of one user or one event.
 func (p Params) most() int { return max(p.MaxElements, 1) }
 
-// Guarantee returns what a release of these Params promises: ε where its mechanism is PureUniverse,
-// else (ε, δ), for one element of the stream or, with MaxElements, for one user. It is that of
-// [New], or of [NewUserBuilder] where only that takes the Params. Params that both refuse promise
-// nothing.
+// Guarantee returns what a release of these Params promises: ε if the mechanism is PureUniverse,
+// else (ε, δ), for one element of the stream or, with MaxElements, for one user. It is the
+// guarantee of [New], or of [NewUserBuilder] if only that accepts the Params. Params that both
+// refuse promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	for _, in := range []input{oneStream, users} {
 		if p, c, err := p.check(in); err == nil {

@@ -70,9 +70,9 @@ func restoreState[K hashing.Key, S any](held private.State[S], kind byte, p Para
 }
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// keys and exact counts, protected by nothing. It is for a pipeline that moves its builders between
-// machines as trusted as this one, and must not reach a disk, a log or a person that the stream
-// itself may not reach. To publish, use [Builder.Release].
+// keys and exact counts, protected by nothing. Use it to move builders between machines that are as
+// trusted as this one. Keep the bytes from every disk, log and person that may not have the stream
+// itself. To publish, use [Builder.Release].
 //
 // The Builder stays as it is. Each release of a restored state spends the budget again: restore it
 // once. The error wraps [ErrReleased].
@@ -114,8 +114,8 @@ func (b *UserBuilder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 }
 
 // RestorePrivateState replaces what the UserBuilder holds by a state that
-// [UserBuilder.AppendPrivateState] gave, to merge it with that of another machine, say. The errors
-// are those of [Builder.RestorePrivateState].
+// [UserBuilder.AppendPrivateState] gave, for instance to merge states of several machines. The
+// errors are those of [Builder.RestorePrivateState].
 func (b *UserBuilder[K]) RestorePrivateState(data []byte) error {
 	return restoreState[K](b.secret, privateUsers, b.params, "UserBuilder", data, func(r *wire.Reader, s *userState[K]) (func(), error) {
 		restored := b.empty()

@@ -10,10 +10,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Release spends the budget and returns the private histogram, by the mechanism that the Params
-// name or the one that suits what the Builder holds: for one stream Algorithm 2 of the paper, see
-// [Method]. The Builder gives up its data; a second Release returns an error that wraps
-// [ErrReleased].
+// Release spends the budget and returns the private histogram, by Params.Method or, if that is
+// Auto, by the mechanism that suits what the Builder holds: for one stream Algorithm 2 of the
+// paper. The Builder gives up its data; a second Release returns an error that wraps [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
 	c, err := b.calibrated()
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Sum adds up the sketches of many streams for one release whose noise does not grow with the
-// number of sketches: the default for servers that trust one, and for goroutines. Each sketch is
-// reduced first, by the mean of its smallest counters (TrimmedSum, package law) or of all
-// (ReducedSum, section 6 of the paper). It holds private data, as a Builder does, and up to k keys
-// for each sketch. One goroutine at a time may use it. For k = 1024 adding a sketch takes some 6 µs
-// and a Release some 25 µs; a Merge takes 7 ns for each key of the Sum that holds fewer. TrimmedSum
-// keeps more keys than ReducedSum, so it costs more: after 8 to 32 sketches of Zipf(1.1) streams at
-// k = 1024, thirty to ninety times as many, and as much longer Merges.
+// Sum adds up the sketches of many streams for one release, whose noise does not grow with the
+// number of sketches. Use it for servers that trust one server, and for goroutines. It first
+// reduces each sketch by the mean of its smallest counters (TrimmedSum) or of all its counters
+// (ReducedSum, section 6 of the paper). A Sum holds private data, as a Builder does, with up to k
+// keys per sketch. One goroutine at a time may use it. For k = 1024 adding a sketch takes some 6 µs
+// and a Release some 25 µs; a Merge takes 7 ns per key of the smaller Sum. TrimmedSum keeps more
+// keys than ReducedSum: after 8 to 32 sketches of Zipf(1.1) streams at k = 1024, thirty to ninety
+// times as many, and Merges take longer in proportion.
 //
-// What a key loses by the reduction of each sketch, and the threshold, depend on k. At ε = 1, δ =
-// 1e-6, by TrimmedSum, besides the smallest counters:
+// By TrimmedSum a key loses, per sketch, the mean of the smallest counters and a private shift. The
+// shift (each) and the threshold depend on k, at ε = 1, δ = 1e-6:
 //
 //	k          16    64    256   1024  4096
 //	each       1.8   1.8   .66   .27   .12
@@ -49,16 +49,15 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	return &Sum[K]{base[sumState[K]]{private.New(sumState[K]{units: sketch.NewTable[K]()}), p, c, p.guarantee(c)}}, nil
 }
 
-// Add adds the sketch of one stream, a Builder that nothing was merged into, which gives up its
-// data. The streams must be disjoint: an element is in one of them. How many sketches are added is
-// public.
+// Add adds the sketch of one stream: a Builder without merges, which gives up its data. The streams
+// must be disjoint: each element is in one of them. The number of added sketches is public.
 //
-// Goroutines that count one stream together have a Builder each, and a Sum in the end. Which of
-// them an element goes to must not depend on other elements: by its connection, its user or at
+// Goroutines that count one stream together have a Builder each, and one Sum at the end. Which
+// goroutine gets an element must not depend on other elements: choose by connection, by user or at
 // random, but not in turn, nor by the length of a queue.
 //
-// The error wraps [ErrMismatch] if the Params are not those of the Sum or something was merged into
-// the Builder, and [ErrReleased] if either was released. Then nothing has changed.
+// The error wraps [ErrMismatch] if the Params differ or another Builder was merged into b, and
+// [ErrReleased] if either was released. On an error nothing changes.
 func (t *Sum[K]) Add(b *Builder[K]) error {
 	if b == nil {
 		b = new(Builder[K])
@@ -81,7 +80,7 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 
 // Merge adds what the other Sum holds, which gives up its data: a Sum of Sums is the Sum of all
 // their sketches, in any order. The streams of both must be disjoint. The error wraps [ErrMismatch]
-// if the Params differ, and [ErrReleased] if either was released. Then nothing has changed.
+// if the Params differ, and [ErrReleased] if either was released. On an error nothing changes.
 func (t *Sum[K]) Merge(other *Sum[K]) error {
 	if other == nil {
 		other = new(Sum[K])

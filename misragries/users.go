@@ -12,14 +12,14 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// UserBuilder counts in how many users' sets each key is, where a user has up to MaxElements
-// distinct keys, and hides a whole user. Of a user with more it counts MaxElements drawn at random,
-// and all that the release says, intervals included, is of the users that count with the key: not
-// of all who had it. It holds private data, as a Builder does. One goroutine at a time may use it.
+// UserBuilder counts the users of each key and protects a whole user with up to MaxElements
+// distinct keys. Of a user with more keys it counts MaxElements keys, drawn at random. So the
+// release, intervals included, is about the users for whom a key counted, not about all who had it.
+// A UserBuilder holds private data, as a Builder does. One goroutine at a time may use it.
 //
-// It is the sketch of Algorithm 4 (PAMG), released by SparseVector with noise that grows with √k
-// and not with m; or, where that has the lower threshold, as for m below about √k, that of
-// Algorithm 1, released by KeptZeros with ε/m. The Params can ask for either.
+// It uses the sketch of Algorithm 4 (PAMG), released by SparseVector with noise that grows as √k,
+// whatever m is. If m is below about √k, the sketch of Algorithm 1, released by KeptZeros with ε/m,
+// has a lower threshold and is used instead. Params.Method can ask for either.
 type UserBuilder[K hashing.Key] struct {
 	base[userState[K]]
 }
@@ -32,7 +32,7 @@ type userState[K hashing.Key] struct {
 }
 
 // NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxElements must
-// be at least 1 and at most Counters: with more keys a user the sketch says nothing.
+// be at least 1 and at most Counters: with more keys per user the sketch says nothing.
 //
 // For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
@@ -54,10 +54,10 @@ func (b *UserBuilder[K]) empty() *sketch.Sketch[K] {
 	return sketch.New[K](b.params.Counters)
 }
 
-// AddUser counts one user's keys, each once, however often it is given. Of more than MaxElements
-// distinct keys it counts MaxElements, chosen uniformly by secret randomness. All keys of a user
-// must come in one call: a second call is a second user. Where Dim is given, keys outside [0, Dim)
-// do not count. After Release it does nothing.
+// AddUser counts one user's keys; repeated keys count once. Of more than MaxElements distinct keys
+// it counts MaxElements, chosen uniformly by secret randomness. Pass all keys of a user in one
+// call: a second call is a second user. With Dim, keys outside [0, Dim) do not count. After Release
+// it does nothing.
 func (b *UserBuilder[K]) AddUser(keys []K) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -85,9 +85,9 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 	private.Leave(b.secret)
 }
 
-// Merge adds the sketch of the other UserBuilder, which gives up its data (Corollary 28): users are
-// on one server or the other. It needs the sketch of Algorithm 4, so Params whose mechanism is
-// SparseVector; its noise is the same for merged sketches.
+// Merge adds the sketch of the other UserBuilder, which gives up its data (Corollary 28). Each user
+// must be on one server only. Merge needs the sketch of Algorithm 4, so Params whose mechanism is
+// SparseVector. Merging does not change the noise.
 //
 // The errors are those of [Builder.Merge].
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
