@@ -12,10 +12,10 @@ import (
 
 type secret = private.State[state]
 
-// Builder holds a table in which every key sets one bit. The table is private data, of which the
-// Builder prints nothing. It leaves the Builder by [Builder.Release], with noise, and by
-// [Builder.AppendPrivateState], without, for another machine of a trusted pipeline. One goroutine
-// at a time may use a Builder; a call panics if it sees another one at work.
+// Builder holds a table in which every key sets one bit. The table is private data, which the
+// Builder never prints. It leaves the Builder only by [Builder.Release], with noise, and by
+// [Builder.AppendPrivateState], without noise, for another machine of a trusted pipeline. One
+// goroutine at a time may use a Builder; a call panics if it sees another one at work.
 type Builder struct {
 	secret
 	params    Params
@@ -55,9 +55,9 @@ func newState(p Params, l laws) state {
 // occurrences, added or removed. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds keys. A key that is there already, from this call or another one, changes nothing. Many
-// keys in one call take less time a key. After Release, and on the zero Builder, Add
-// does nothing.
+// Add adds keys. A key that was added before, in this call or another one, changes nothing. Many
+// keys in one call take less time per key. After Release, and on the zero Builder, Add does
+// nothing.
 func (b *Builder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*Builder).addOne, (*Builder).addMany)
 }
@@ -77,8 +77,9 @@ type Adder interface {
 	seed() hashing.Seed
 }
 
-// AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. So AddKey of the
-// integer 5 and Add of 5 are two keys; a set of builders that meet uses one of the two.
+// AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. AddKey of the
+// integer 5 and Add of 5 are two different keys: builders that are merged or compared must all use
+// the same of the two.
 func AddKey[K hashing.Key](b Adder, keys ...K) {
 	if plain, ok := b.(*Builder); ok && len(keys) == 1 { // without a call through the interface
 		plain.addOne(hashing.Fingerprint(plain.params.Seed, keys[0]))
@@ -107,11 +108,11 @@ func addKeys[K hashing.Key](b *Builder, keys []K) {
 
 func (b *Builder) seed() hashing.Seed { return b.params.Seed }
 
-// Merge makes the Builder that of the union of both sets, exactly, and the other one gives up its
-// data: the trusted merge, before any noise, of servers that one server may see.
+// Merge adds the set of the other Builder, exactly; the other Builder gives up its data. It happens
+// before any noise, so the machine that merges must be trusted with both sets.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. Then nothing has changed.
+// was released. On an error nothing changes.
 func (b *Builder) Merge(other *Builder) error { return merge(b.secret, orZero(other).secret) }
 
 func (s *state) absorb(o *state) error {

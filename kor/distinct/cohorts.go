@@ -13,9 +13,9 @@ import (
 
 type cohortSecret = private.State[cohortState]
 
-// CohortBuilder counts the distinct keys that are new on each day, and those of them that are back
-// on a later one. One release at the end tells of all days together, and spends ε once. It holds
-// private data, like a [Builder].
+// CohortBuilder counts the distinct keys that are new on each day, and how many of them are back on
+// a later day. One release at the end covers all days and spends ε once. It holds private data,
+// like a [Builder].
 type CohortBuilder struct {
 	cohortSecret
 	params    Params
@@ -47,8 +47,8 @@ func (p Params) cohortLaw() (noise.DiscreteLaplace, error) {
 }
 
 // NewCohortBuilder returns a CohortBuilder whose clock shows day 1 of the given number of days, in
-// [2, 31], or an error that wraps [ErrParams]. For a longer time the days are weeks. Day 1's new
-// keys are all that came before, too. CountShare must be 0 or 1.
+// [2, 31], or an error that wraps [ErrParams]. To cover a longer time, let a day stand for a week.
+// Keys that came before day 1 count as new on day 1. CountShare must be 0 or 1.
 //
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
@@ -104,8 +104,8 @@ func (s *cohortState) setAll(keys []uint64) {
 	}
 }
 
-// Advance moves the clock to a later day, at most the last one. Callers move it without looking at
-// the data: also on days without keys. The error wraps [ErrParams] for another day, and
+// Advance moves the clock to a later day, at most the last one. Move it without looking at the
+// data: on days without keys, too. The error wraps [ErrParams] for any other day, and
 // [ErrReleased].
 func (b *CohortBuilder) Advance(day int) error {
 	s := private.Enter(b.cohortSecret)
@@ -120,9 +120,9 @@ func (b *CohortBuilder) Advance(day int) error {
 	return nil
 }
 
-// Merge makes the CohortBuilder that of the keys of both; the other one gives up its data. The
-// error wraps [ErrMismatch] if the Params, the days or the clocks differ or other is b itself, and
-// [ErrReleased] if one was released. Then nothing has changed.
+// Merge adds the keys of the other CohortBuilder, which gives up its data. The error wraps
+// [ErrMismatch] if the Params, the days or the clocks differ or other is b itself, and
+// [ErrReleased] if one was released. On an error nothing changes.
 func (b *CohortBuilder) Merge(other *CohortBuilder) error {
 	return merge(b.cohortSecret, orZero(other).cohortSecret)
 }
@@ -178,15 +178,15 @@ func (*cohortState) kind() (kind byte, builder string) { return privateCohorts, 
 
 func (s *cohortState) public() *Params { return &s.params }
 
-// AppendPrivateState appends all that the CohortBuilder holds to dst, PRIVATE DATA as with
-// [Builder.AppendPrivateState]: for a restart, say. The error wraps [ErrReleased].
+// AppendPrivateState appends all that the CohortBuilder holds to dst, for a restart say. WHAT IT
+// APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
 func (b *CohortBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState(b.cohortSecret, dst)
 }
 
 // RestorePrivateState replaces what the CohortBuilder holds, its day included, by a state that
-// [CohortBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState];
-// that of another number of days wraps [ErrFormat].
+// [CohortBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
+// For a state of another number of days the error wraps [ErrFormat].
 func (b *CohortBuilder) RestorePrivateState(data []byte) error {
 	return restoreState(b.cohortSecret, data)
 }

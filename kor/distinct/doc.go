@@ -10,9 +10,44 @@
 //	// …
 //	fmt.Println(s.Estimate(), "±", s.StdErr())
 //
-// # Which package
+// # Guarantee
 //
-// One owner holds all data, on however many servers: Merge before the release is exact.
+// Neighbours differ in one key with all its occurrences, added or removed, in all builders that are
+// merged ([budget.Key]). Every key sets one bit of a table, so one key changes the number T of ones
+// by at most 1. T + Z, with discrete Laplace noise Z of scale 1/ε₂, is ε₂-private. The table with
+// every bit flipped with probability at least 1/(e^ε₁ + 1) is ε₁-private. A release is T + Z and,
+// with CountShare < 1, the flipped bits too. Both together are ε₁ + ε₂ ≤ ε, for every choice of the
+// hash functions. No float touches a release. k releases of one table cost exactly kε.
+//
+// In pairs, cohorts, frequencies and windows, a cell remembers in which sets, on which days or how
+// often its keys came. One key moves one cell from one class to another, so releasing the sizes of
+// all classes with noise of scale 2/ε costs ε (classes_proof.md). Each of them composes as two
+// releases of ε/2. So do running totals, which cost ε for all slots together. The clock is public:
+// call Advance on days without keys too. A user with m keys has mε.
+//
+// # Accuracy
+//
+// With n cells in each of L levels the relative standard error of a count is
+// √((ln² 2/n)·(1 + Var Z/n)) ≈ 0.693/√n for sizes from 2n to 2^L·n/4, and √2/ε keys for small sets;
+// Plan has all numbers. In percent at n = 2048, L = 22, ε = 1, with 70 bytes per release:
+//
+//	keys                        10    100   1000    10⁴    10⁵   10⁶ to 10⁹
+//	CountShare 1              13.6   1.65    .95   1.21   1.50   1.53
+//	CountShare 0.05            283   28.8   3.44   1.56   1.78   1.81
+//	HyperLogLog, not private     –      –      –   1.20   1.20   1.20   (6 bits a register)
+//
+// ReleasePair of two days with 20,000 users each has a standard error of 230 on the 10,000 who came
+// on both days, or 270 at ε = 0.1. Of 60,000 users over 14 days, 14,000 were new on day 1 and came
+// back: ± 290. Shares of frequencies are right to half a point from 3000 users on. Windows and
+// totals have Plan.WindowStdErr and Plan.RunningStdErr: 2.4 % after a year of daily totals.
+//
+// At ε = 1, 2, 4, Compare of two releases has the error 2.1, .85, .61 divided by √n, relative to
+// the union; Union of 12 releases has 70, 2.7, .83. The error grows exponentially with the number
+// of releases: with many parties merge, or agree on ε ≥ 2.
+//
+// # Choosing
+//
+// If one owner holds all data, on however many servers, Merge before the release is exact.
 //
 //	how many distinct users                               New
 //	who came back, who is new: two days, two weeks        ReleasePair of two Builders
@@ -28,52 +63,16 @@
 //	union and overlap                                     New with CountShare 0.05; Compare, Union
 //	|A∆B| far below |A∪B|; keys removed again; weights    package kor
 //
-// # Model and guarantee
-//
-// Neighbours differ in one key with all its occurrences, added or removed, in all builders that are
-// merged ([budget.Key]). Every key sets one bit of a table. So the number of ones T moves by at
-// most 1 with a key, and T + Z with discrete Laplace noise of scale 1/ε₂ is ε₂-private; the table
-// with every bit flipped with probability at least 1/(e^ε₁ + 1) is ε₁-private. A release is T + Z,
-// and with CountShare < 1 the flipped bits too: ε₁ + ε₂ ≤ ε together, for every choice of the hash
-// functions. No float touches a release. k releases of one table cost exactly kε.
-//
-// Pairs, cohorts, frequencies and windows: a cell remembers in which sets, on which days or how
-// often its keys came, and one key moves one cell from one class to another. The numbers of cells
-// of all classes with noise of scale 2/ε cost ε, however many there are (classes_proof.md). Each
-// composes as two releases of ε/2, and so do running totals, which cost ε for all slots together.
-// The clock is public: Advance on days without keys too. A user with m keys has mε.
-//
-// # Accuracy
-//
-// With n cells in each of L levels the relative standard error of a count is √((ln² 2/n)·(1 + Var
-// Z/n)) ≈ 0.693/√n for sizes from 2n to 2^L·n/4, and √2/ε keys for small sets; [Plan] has all
-// numbers. In percent at n = 2048, L = 22, ε = 1; one release is 70 bytes:
-//
-//	keys                        10    100   1000    10⁴    10⁵   10⁶ to 10⁹
-//	CountShare 1              13.6   1.65    .95   1.21   1.50   1.53
-//	CountShare 0.05            283   28.8   3.44   1.56   1.78   1.81
-//	HyperLogLog, not private     –      –      –   1.20   1.20   1.20   (6 bits a register)
-//
-// Of two days with 20,000 users each, ReleasePair tells the 10,000 who came on both to 230, at ε =
-// 0.1 to 270. Of 60,000 users over 14 days, 14,000 were new on day 1 and came back: ± 290. Shares
-// of frequencies are right to half a point from 3000 users on. Windows and totals have the noise
-// of [Plan.WindowStdErr] and [Plan.RunningStdErr]: 2.4 % after a year of daily totals.
-//
-// What Compare tells has at ε = 1, 2, 4 the error 2.1, .85, .61 over √n of the union, and never
-// more than the counts leave open; of 12 releases Union has 70, 2.7, .83: the price is exponential
-// in their number, so where there are many parties, merge or agree on ε ≥ 2.
-//
 // # Cost
 //
-// Add takes 2 ns a key in slices, of frequencies 4; an estimate 3 µs, an interval 30 µs, Compare
-// 0.4 ms and an interval of it 0.3 ms, Union of 12 releases 2 ms.
+// Add takes 2 ns per key in slices, 4 ns for frequencies; an estimate 3 µs, an interval 30 µs,
+// Compare 0.4 ms and its intervals 0.3 ms each, Union of 12 releases 2 ms.
 //
 // Not covered: timing, and anyone who reads the memory of the process. Anyone who knows the Seed
-// can choose keys that spoil an estimate, though not the privacy of others. A Builder is for one
-// goroutine.
+// can choose keys that spoil an estimate, not the privacy of others. One goroutine per Builder.
 //
 // Sources: Flajolet and Martin (1985) for the table; Kreuter et al., Privacy-Preserving Secure
-// Cardinality and Frequency Estimation (2020), for a noisy count of it; Hehir, Ting, Cormode,
+// Cardinality and Frequency Estimation (2020), for its noisy count; Hehir, Ting, Cormode,
 // Sketch-Flip-Merge (ICML 2023, arXiv 2302.02056) for flipped tables. The estimators, the
 // intervals, the joint release and the classes of cells are this package's own.
 package distinct

@@ -15,9 +15,9 @@ import (
 
 type frequencySecret = private.State[frequencyState]
 
-// FrequencyBuilder counts the distinct keys, and how many of them come once, twice, and so on: each
-// Add of a key counts one visit, on any server. It holds private data, like a [Builder]; its cells
-// hold counts of keys that can be guessed by their hashes.
+// FrequencyBuilder counts the distinct keys, and how many of them come once, twice, and so on. Each
+// Add of a key counts one visit, on any server. It holds private data, like a [Builder], and more:
+// hashes of keys, from which keys can be guessed.
 type FrequencyBuilder struct {
 	frequencySecret
 	params    Params
@@ -70,10 +70,10 @@ func (p Params) frequencyGuarantee() budget.Guarantee {
 // exact as the number of keys.
 const cellsEach = 3
 
-// NewFrequencyBuilder returns a FrequencyBuilder for the classes 1, 2, …, most or more times, most
-// in [2, 255], or an error that wraps [ErrParams]. Half of ε is for the number of keys, as by a
-// Builder of these Params, and half for the classes. CountShare must be 0 or 1. It takes 24 bytes
-// for each of Cells more than a Builder.
+// NewFrequencyBuilder returns a FrequencyBuilder for the classes 1, 2, … times, and most or more
+// times, with most in [2, 255], or an error that wraps [ErrParams]. Half of ε pays for the number
+// of keys, as in a Builder, and half for the classes. CountShare must be 0 or 1. It takes 24 bytes
+// per cell more than a Builder.
 //
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
@@ -146,9 +146,9 @@ func meet(cell *uint64, key, most uint64) {
 	}
 }
 
-// Merge makes the FrequencyBuilder that of the occurrences in both; the other one gives up its
-// data. The error wraps [ErrMismatch] if the Params or the classes differ or other is b itself, and
-// [ErrReleased] if one was released. Then nothing has changed.
+// Merge adds the occurrences in the other FrequencyBuilder, which gives up its data. The error
+// wraps [ErrMismatch] if the Params or the classes differ or other is b itself, and [ErrReleased]
+// if one was released. On an error nothing changes.
 func (b *FrequencyBuilder) Merge(other *FrequencyBuilder) error {
 	return merge(b.frequencySecret, orZero(other).frequencySecret)
 }
@@ -194,9 +194,9 @@ func (*frequencyState) kind() (kind byte, builder string) {
 	return privateFrequencies, "FrequencyBuilder"
 }
 
-// AppendPrivateState appends all that the FrequencyBuilder holds to dst, PRIVATE DATA as with
-// [Builder.AppendPrivateState], and more than a table: a hash of nearly every key that it keeps,
-// with how often it came. Who knows the Seed can find the keys by trying them. So it is as
+// AppendPrivateState appends all that the FrequencyBuilder holds to dst, WHAT IT APPENDS IS PRIVATE
+// DATA, as with [Builder.AppendPrivateState], and more than a table: hashes of keys, with how often
+// each key came. Anyone who knows the Seed can find these keys by trying them, so the bytes are as
 // sensitive as a list of users. The error wraps [ErrReleased].
 func (b *FrequencyBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState(b.frequencySecret, dst)
@@ -204,7 +204,7 @@ func (b *FrequencyBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 
 // RestorePrivateState replaces what the FrequencyBuilder holds by a state that
 // [FrequencyBuilder.AppendPrivateState] gave. The errors are those of
-// [Builder.RestorePrivateState]; that of other classes wraps [ErrFormat].
+// [Builder.RestorePrivateState]. For a state of other classes the error wraps [ErrFormat].
 func (b *FrequencyBuilder) RestorePrivateState(data []byte) error {
 	return restoreState(b.frequencySecret, data)
 }

@@ -6,17 +6,18 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee, the estimate with its interval at .95 and its standard error.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the estimate with its interval at .95 and its standard
+// error. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (s Sketch) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&s, view.CountOf(s.Guarantee(), &s))
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (s *Sketch) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
 
-// MarshalJSON returns the guarantee of all slots, the slot, the estimate with its interval at .95
-// and its standard error. Beside it stands the binary encoding as data, the only part that
+// MarshalJSON returns the guarantee of all slots, the slot, and the estimate with its interval at
+// .95 and its standard error. Its member data is the binary encoding, the only part that
 // UnmarshalJSON reads.
 func (r Running) MarshalJSON() ([]byte, error) {
 	c := r.count()
@@ -26,11 +27,12 @@ func (r Running) MarshalJSON() ([]byte, error) {
 	}{r.slots, view.CountOf(r.Guarantee(), &c)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (r *Running) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, r) }
 
 // MarshalJSON returns the guarantee, the day and the estimates of all windows with their intervals
-// at .95 and standard errors. Beside it stands the binary encoding as data, the only part that
+// at .95 and standard errors. Its member data is the binary encoding, the only part that
 // UnmarshalJSON reads.
 func (w Windows) MarshalJSON() ([]byte, error) {
 	windows := []window{}
@@ -45,7 +47,8 @@ func (w Windows) MarshalJSON() ([]byte, error) {
 	}{w.Guarantee(), w.Day(), windows})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (w *Windows) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, w) }
 
 // window is a line of the JSON of [Windows].
@@ -67,7 +70,7 @@ func sizeOf(c sizes.Source) size {
 }
 
 // MarshalJSON returns the guarantee and the sizes, each with its interval at .95 and its standard
-// error. Beside them stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// error. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (p Pair) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&p, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
@@ -81,12 +84,12 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 	}{p.Guarantee(), sizeOf(p.A()), sizeOf(p.B()), sizeOf(p.Both()), sizeOf(p.Either()), sizeOf(p.OnlyA()), sizeOf(p.OnlyB()), sizeOf(p.Jaccard())})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (p *Pair) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, p) }
 
 // MarshalJSON returns the guarantee, the number of keys, and the share of each class with its
-// interval at .95. Beside them stands the binary encoding as data, the only part that UnmarshalJSON
-// reads.
+// interval at .95. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (f Frequencies) MarshalJSON() ([]byte, error) {
 	type share struct {
 		Times int `json:"times"`
@@ -104,12 +107,13 @@ func (f Frequencies) MarshalJSON() ([]byte, error) {
 	}{f.Guarantee(), sizeOf(f.Users()), shares})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (f *Frequencies) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, f) }
 
-// MarshalJSON returns the guarantee and a row for each day: the keys that are new on it, and those
-// of them that are back on each later day or after it, with intervals at .95 and standard errors.
-// Beside them stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and a row for each day: the number of new keys, and for each
+// later day how many of them are back then or later, with intervals at .95 and standard errors. Its
+// member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (c Cohorts) MarshalJSON() ([]byte, error) {
 	type cohort struct {
 		Day      int    `json:"day"`
@@ -131,5 +135,6 @@ func (c Cohorts) MarshalJSON() ([]byte, error) {
 	}{c.Guarantee(), cohorts})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (c *Cohorts) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, c) }

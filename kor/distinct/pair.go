@@ -12,15 +12,15 @@ import (
 )
 
 // ReleasePair releases the sets A and B of two Builders together, yesterday's users and today's,
-// say: how many keys are in both, in either, in one alone. It spends ε once for both, when a key is
-// added to either set or to both, or removed; both Builders give up their data. A day that is
-// compared with the day before and with the day after is added to two Builders, and is in two
-// releases, each of which spends ε. What to spend is [Plan].Pair.
+// say: how many keys are in both, in either, in only one. It spends ε once: neighbours differ in
+// one key, added or removed in one set or in both. Both Builders give up their data. To compare a
+// day with the day before and with the day after, add it to two Builders: there are two releases,
+// and each spends ε. For a ledger, spend [Plan].Pair.
 //
-// Parties that do not show each other their sets use [Compare], at 20 times the error.
+// Parties that do not show each other their sets use [Compare], with 20 times the error.
 //
-// The error wraps [ErrMismatch] if the Params differ or both Builders are one, [ErrReleased] if one
-// was released, and [ErrParams] for a CountShare below 1. Then nothing has changed.
+// The error wraps [ErrMismatch] if the Params differ or both are the same Builder, [ErrReleased] if
+// one was released, and [ErrParams] for a CountShare below 1. On an error nothing changes.
 func ReleasePair(a, b *Builder) (*Pair, error) {
 	a, b = orZero(a), orZero(b)
 	p := &Pair{params: a.params}
@@ -65,9 +65,9 @@ func classesOf(a, b []uint64, p Params) numbers {
 	return n
 }
 
-// Pair is what was released of two sets: public, immutable, safe for concurrent readers. All that
-// it computes is post-processing and costs no budget. Estimates are unbiased, so those of few keys
-// can be negative; intervals are not. The zero Pair answers NaN.
+// Pair is the release of two sets: public, immutable, safe for concurrent readers. All that it
+// computes is post-processing and costs no budget. Estimates are unbiased, so for few keys they can
+// be negative; intervals cannot. The zero Pair answers NaN.
 type Pair struct {
 	params  Params
 	numbers numbers
@@ -127,8 +127,7 @@ func (p *Pair) OnlyA() kor.Cardinality { return p.sum(false, 0, -1, 1, ofA) }
 // OnlyB returns the number of keys in B alone.
 func (p *Pair) OnlyB() kor.Cardinality { return p.sum(false, -1, 0, 1, ofB) }
 
-// Jaccard returns the fraction of the keys of either set that are in both. NaN where there seems to
-// be no key at all.
+// Jaccard returns |A∩B| / |A∪B|. NaN if there seem to be no keys.
 func (p *Pair) Jaccard() kor.Cardinality { return p.sum(true, 1, 1, -1) }
 
 // String says what was released under which guarantee.

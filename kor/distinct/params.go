@@ -26,24 +26,24 @@ const (
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
-	// Cells is n, the number of bits of a level, at least 16. The relative
-	// error of a count is 0.69/√n. 0 is 2048, for 1.5 %.
+	// Cells is n, the number of bits per level, at least 16. The relative error of
+	// a count is 0.69/√n. 0 is 2048, for 1.5 %.
 	Cells int
-	// Levels is L, in [1, 64]: level i < L−1 takes the fraction 2^{−i−1} of the
-	// keys, the last one the rest. Counts up to 2^L·n/4 keep the full accuracy.
-	// 0 is 24, for 8·10⁹ keys.
+	// Levels is L, in [1, 64]: level i < L−1 takes the fraction 2⁻⁽ⁱ⁺¹⁾ of the
+	// keys, the last level the rest. Counts up to 2^L·n/4 have full accuracy. 0 is
+	// 24, for 8·10⁹ keys.
 	Levels int
 	// CountShare is the fraction of ε, in (0, 1], that is spent on the count.
 	// The rest is spent on the noisy bits, which [Compare] and [Union] need. 0
-	// means 1: the count alone, without bits.
+	// means 1: only the count, no bits.
 	CountShare float64
 	// Spans are the lengths of the windows of a [WindowBuilder] in days, in
 	// ascending order, each at most 255. 0 is 1, 7 and 30. No other builder
 	// has windows.
 	Spans [8]int
-	// Seed selects the hash functions. It is public, and all parties that merge
-	// or compare agree on it before they look at their data; [hashing.NewSeed]
-	// makes one. The zero Seed is refused: it may have been forgotten.
+	// Seed selects the hash functions. It is public. All parties that merge or
+	// compare must agree on it before they look at their data; [hashing.NewSeed]
+	// makes one. The zero Seed is refused, as it may have been forgotten.
 	Seed hashing.Seed
 }
 
@@ -127,8 +127,8 @@ func (p Params) split() (bits, count float64) {
 // unit is one key with all its occurrences.
 var unit = budget.Key(budget.AddRemove)
 
-// Guarantee returns what a release of these Params promises: ε-differential privacy when one key is
-// added with all its occurrences, or removed with all of them. Invalid Params promise nothing.
+// Guarantee returns what a release of these Params promises: ε-differential privacy for one key
+// with all its occurrences, added or removed. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p = p.normal(); p.validate() != nil {
 		return budget.Guarantee{}

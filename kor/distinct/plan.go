@@ -29,11 +29,11 @@ type Plan struct {
 	// √((ln² 2/n)·(1 + Var Z/n)), about 0.69/√n, for sizes from 2·Cells to
 	// Largest.
 	RelativeError float64
-	// Largest is the size 2^L·n/4 up to which a sketch has its accuracy; beyond it
-	// the last level fills up, and the intervals tell.
+	// Largest is the size 2^L·n/4 up to which a sketch has full accuracy. Beyond
+	// it the last level fills up and intervals get wider.
 	Largest float64
 	Bytes   int // of the encoding of one release
-	// Pair is the guarantee of [ReleasePair], what a ledger spends for both sets.
+	// Pair is the guarantee of [ReleasePair]: what to spend for both sets.
 	Pair budget.Guarantee
 }
 
@@ -63,9 +63,8 @@ func (p Plan) StdErr(size float64) float64 {
 }
 
 // RunningStdErr returns the standard error, in keys, of the running total of a [RunningBuilder]
-// after the given number of steps, for size keys: the noise is that of one step times √steps. NaN
-// for a size that is negative, for steps outside [1, 2³¹), and for Params that NewRunningBuilder
-// refuses.
+// after the given number of steps, for size keys: its noise is √steps times that of one step. NaN
+// for a negative size, for steps outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
 func (p Plan) RunningStdErr(size float64, steps int) float64 {
 	c, ok := p.Params.seeded().overTime(steps)
 	if !ok || steps < 1 || steps > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
@@ -74,9 +73,9 @@ func (p Plan) RunningStdErr(size float64, steps int) float64 {
 	return c.stdErr(size)
 }
 
-// WindowStdErr returns the standard error, in keys, of the count of a [WindowBuilder] for the last
-// days, one of Params.Spans, where there are size keys in them. NaN for other days, for a size that
-// is negative, and for Params that NewWindowBuilder refuses.
+// WindowStdErr returns the standard error, in keys, of a [WindowBuilder]'s count for a window of
+// one of Params.Spans that has size keys. NaN for other days, for a negative size, and for Params
+// that NewWindowBuilder refuses.
 func (p Plan) WindowStdErr(size float64, days int) float64 {
 	params := p.Params.seeded().windowed()
 	some := params.window(days)
@@ -87,9 +86,10 @@ func (p Plan) WindowStdErr(size float64, days int) float64 {
 	return c.stdErr(size)
 }
 
-// UnionError returns the relative standard error of the [Union] of the given number of releases, at
-// the worse of equal and disjoint sets, for sizes from 2·Cells to Largest. It grows exponentially
-// with the number of releases. NaN for a number outside [2, 2¹⁶], and for CountShare 1.
+// UnionError returns the relative standard error of the [Union] of the given number of releases,
+// for equal or for disjoint sets, whichever is worse, at sizes from 2·Cells to Largest. It grows
+// exponentially with the number of releases. NaN for a number outside [2, 2¹⁶], and for CountShare
+// 1.
 func (p Plan) UnionError(sketches int) float64 {
 	laws, err := p.Params.seeded().laws()
 	if err != nil || sketches < 2 || sketches > maxSketches || !p.Params.published() {
@@ -131,13 +131,13 @@ func unionVariance(p float64, k int) float64 {
 }
 
 // Fit returns the Params with the fewest Cells, a multiple of 64, and the fewest Levels for a
-// relative standard error of at most relative, for sizes from about 2·Cells up to largest: of the
-// plain count of one release (sketches = 1, CountShare 1), or of the union of the given number of
-// releases, by parties that do not share data. Of the Params it reads Epsilon alone; the Seed may
-// be set later.
+// relative standard error of at most relative, for sizes from about 2·Cells up to largest. With
+// sketches = 1 it is the error of the count of one release (CountShare 1), else of the Union of
+// that many releases, by parties that do not share data. Fit reads only Epsilon; the Seed may be
+// set later.
 //
-// The error wraps [ErrParams] if a number is out of range, or if no sketch has the error: not the
-// largest, or none at all, as the error of a union grows exponentially with the number of releases.
+// The error wraps [ErrParams] if a number is out of range, or if no sketch is accurate enough: the
+// error of a union grows exponentially with the number of releases.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	if err := limits.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
 		return Params{}, err

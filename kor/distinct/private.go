@@ -89,14 +89,13 @@ func privateFields(kind *byte, p *Params) []wire.Field {
 }
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// the table without noise, protected by nothing. It is for a pipeline that moves its builders
-// between machines as trusted as this one, and must not reach a disk, a log or a person that the
-// set itself may not reach. To publish, use [Builder.Release].
+// the table without noise, protected by nothing. Use it to move builders between machines that are
+// as trusted as this one. Keep the bytes from every disk, log and person that may not have the set
+// itself. To publish, use [Builder.Release].
 //
-// The Builder stays as it is. The bytes are a function of the Params and the set: neither the order
-// of the keys, nor duplicates, nor how they were split among builders that were merged leaves a
-// trace. Every release of the state, here or where it was restored, spends ε again: k of them cost
-// exactly kε. The error wraps [ErrReleased].
+// The Builder stays as it is. The bytes depend only on the Params and the set, not on the order of
+// the keys, on duplicates, or on merges. Every release of the state, here or where it was restored,
+// spends ε again: k releases cost exactly kε. The error wraps [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) { return appendState(b.secret, dst) }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
@@ -115,10 +114,9 @@ func (s *state) read(r *wire.Reader) func() {
 	return func() { s.table = table }
 }
 
-// AppendPrivateState appends all that the RunningBuilder holds to dst, PRIVATE DATA as with
-// [Builder.AppendPrivateState]: for a restart, say. One of the two goes on, not both: slots that
-// are released from a state and again from a copy of it spend ε twice. The error wraps
-// [ErrReleased].
+// AppendPrivateState appends all that the RunningBuilder holds to dst, for a restart say. WHAT IT
+// APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. Only one copy may go on: slots
+// that are released from two copies spend ε twice. The error wraps [ErrReleased].
 func (b *RunningBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState(b.runningSecret, dst)
 }
@@ -150,9 +148,9 @@ func (s *runningState) read(r *wire.Reader) func() {
 	return func() { s.table, s.slots, s.closed, s.released = table, d.slots, d.closed, d.released }
 }
 
-// AppendPrivateState appends all that the WindowBuilder holds to dst, PRIVATE DATA as with
-// [Builder.AppendPrivateState]: for a restart, say. A day that is released from a state and again
-// from a copy of it spends ε twice. The error wraps [ErrReleased].
+// AppendPrivateState appends all that the WindowBuilder holds to dst, for a restart say. WHAT IT
+// APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. A day that is released from two
+// copies spends ε twice. The error wraps [ErrReleased].
 func (b *WindowBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState(b.windowSecret, dst)
 }

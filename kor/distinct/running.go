@@ -12,9 +12,9 @@ import (
 
 type runningSecret = private.State[runningState]
 
-// RunningBuilder counts the distinct keys since the start, again and again: after each slot, a day
-// say, it releases the running total. One ε pays for all slots, however many, and protects a key
-// with its whole history. It holds private data, like a [Builder].
+// RunningBuilder counts the distinct keys since the start: after each slot, a day say, it releases
+// the running total. One ε pays for all slots, however many, and protects a key with its whole
+// history. It holds private data, like a [Builder].
 type RunningBuilder struct {
 	runningSecret
 	params    Params
@@ -68,11 +68,11 @@ func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 }
 
 // Guarantee returns what all slots together promise: ε-differential privacy for one key with all
-// its occurrences in all slots. A ledger pays it once, before the first slot.
+// its occurrences in all slots. Spend it once, before the first slot.
 func (b *RunningBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether this is the zero RunningBuilder, where Add does nothing. There is no
-// last slot.
+// Released reports whether this is the zero RunningBuilder, where Add does nothing. Others never
+// end.
 func (b *RunningBuilder) Released() bool { return private.Released(b.runningSecret) }
 
 // Add adds keys in the current slot; see [Builder.Add].
@@ -90,12 +90,12 @@ func (b *RunningBuilder) addMany(keys []uint64) {
 
 func (b *RunningBuilder) seed() hashing.Seed { return b.params.Seed }
 
-// Merge adds the set of a Builder to the current slot; the Builder gives up its data. So the
-// servers that see a stream keep one Builder each for a slot. The Builder must not have published
-// anything, by way of its private state either: for what it has published ε was not spent here.
+// Merge adds the set of a Builder to the current slot; the Builder gives up its data. So servers
+// that share a stream keep one Builder each per slot. Nothing may have been released from the
+// Builder or from a copy of its private state: that release would cost ε in addition.
 //
-// The error wraps [ErrMismatch] if the Params differ and [ErrReleased] if one was released. Then
-// nothing has changed.
+// The error wraps [ErrMismatch] if the Params differ and [ErrReleased] if one was released. On an
+// error nothing changes.
 func (b *RunningBuilder) Merge(other *Builder) error {
 	return private.Merge(b.runningSecret, orZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
 		return s.state.absorb(o)
@@ -134,10 +134,10 @@ func (r *Running) valid() bool { return r != nil && r.slots > 0 }
 // Params returns the parameters of the release.
 func (r *Running) Params() Params { return r.params }
 
-// Guarantee returns what this total and all others of the same RunningBuilder promise together.
+// Guarantee returns what all totals of the same RunningBuilder promise together.
 func (r *Running) Guarantee() budget.Guarantee { return r.params.twoMoves() }
 
-// Slots returns the number of slots that are counted, 1 in the first total.
+// Slots returns the number of slots in this total, 1 in the first one.
 func (r *Running) Slots() int { return r.slots }
 
 // count returns the count.
@@ -161,7 +161,7 @@ func (r *Running) StdErr() float64 {
 	return c.StdErr()
 }
 
-// Interval returns bounds of the number of keys at this slot, by itself; see [Sketch.Interval].
+// Interval returns bounds on the number of keys at this slot; see [Sketch.Interval].
 func (r *Running) Interval(confidence float64) (lo, hi float64) {
 	c := r.count()
 	return c.Interval(confidence)

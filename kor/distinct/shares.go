@@ -11,8 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Frequencies are the number of distinct keys, and which fractions of them came once, twice, …:
-// public, immutable, safe for concurrent readers. The zero Frequencies answer NaN.
+// Frequencies are the number of distinct keys, and the fractions of them that came once, twice, and
+// so on: public, immutable, safe for concurrent readers. The zero Frequencies answer NaN.
 type Frequencies struct {
 	params  Params
 	most    int
@@ -26,7 +26,7 @@ func (f *Frequencies) Params() Params { return f.params }
 // occurrences, added or removed.
 func (f *Frequencies) Guarantee() budget.Guarantee { return f.params.frequencyGuarantee() }
 
-// Most returns the number of the last class, of the keys that came so often or more.
+// Most returns the number m of the last class: keys that came m times or more.
 func (f *Frequencies) Most() int { return f.most }
 
 // Users returns the number of distinct keys.
@@ -72,9 +72,9 @@ func (r ratio) deviation(t float64) float64 {
 	return (r.held - t*r.kept) / math.Sqrt(sample+r.noise*(r.k*(1+t*t)-2*t)/(r.k+1))
 }
 
-// Share returns the fraction of the keys that came times times, or of the last class so often or
-// more. NaN for other classes, and where there are so few keys that the number of cells with one is
-// below 4 standard deviations of its noise: then [Frequencies.ShareInterval] tells what is known.
+// Share returns the fraction of the keys that came exactly times times; in the last class, times or
+// more. NaN for other classes, and if there are so few keys that the number of cells with a key is
+// below 4 standard deviations of its noise: then see [Frequencies.ShareInterval].
 func (f *Frequencies) Share(times int) float64 {
 	r, ok := f.ratio(times)
 	if !ok || r.kept <= 4*math.Sqrt(r.noise*r.k/(r.k+1)) {
@@ -83,8 +83,8 @@ func (f *Frequencies) Share(times int) float64 {
 	return min(max(r.held/r.kept, 0), 1)
 }
 
-// ShareInterval returns the fractions in [0, 1] that the cells do not reject (Fieller's set for a
-// ratio): it is never empty, and all of [0, 1] where there is nothing but noise. NaN for other
+// ShareInterval returns the fractions in [0, 1] that the noisy cells do not reject (Fieller's set
+// for a ratio). It is never empty, and it is all of [0, 1] if there is only noise. NaN for other
 // classes and a confidence outside [0, 1).
 func (f *Frequencies) ShareInterval(times int, confidence float64) (lo, hi float64) {
 	r, ok := f.ratio(times)

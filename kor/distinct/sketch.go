@@ -20,7 +20,7 @@ type Sketch struct {
 // valid reports whether it is no zero value.
 func (s *Sketch) valid() bool { return s != nil && !s.id.IsZero() }
 
-// Params returns the parameters of the release. A CountShare of 0 has become 1.
+// Params returns the parameters of the release, with all defaults filled in.
 func (s *Sketch) Params() Params { return s.params }
 
 // Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
@@ -36,12 +36,12 @@ func (s *Sketch) count() (c count) {
 }
 
 // Estimate returns the estimated number of distinct keys: the number whose expected count of ones
-// is what was released, with a correction of second order for the bias. For small sets it can be
-// negative, as a noisy count can, so that sums of estimates stay right.
+// is the released one, with a second-order correction for bias. For small sets it can be negative,
+// so that sums of estimates stay unbiased.
 //
-// Where the noise, of standard deviation √2/(CountShare·ε), is at most a fifth of Cells, the bias
-// is at most 0.07 standard errors for sizes up to Plan.Largest. Where it is as large as Cells,
-// the estimate is now and then many times too large: then only the interval tells.
+// If the noise, of standard deviation √2/(CountShare·ε), is at most a fifth of Cells, the bias is
+// at most 0.07 standard errors for sizes up to Plan.Largest. If the noise is as large as Cells, the
+// estimate is now and then many times too large: then rely on the interval.
 func (s *Sketch) Estimate() float64 {
 	c := s.count()
 	return c.Estimate()
@@ -53,12 +53,12 @@ func (s *Sketch) StdErr() float64 {
 	return c.StdErr()
 }
 
-// Interval returns the range of sizes consistent with the noisy count, at least 0, each end with
-// half of 1 − confidence, and the estimate among them: hi is +Inf where the table is so full that
-// it cannot tell. NaN for a confidence outside [0, 1).
+// Interval returns the range of sizes ≥ 0 that are consistent with the noisy count and include the
+// estimate; each end may err with probability (1 − confidence)/2. hi is +Inf if the table is too
+// full to bound the size. NaN for a confidence outside [0, 1).
 //
-// The coverage at 0.95 is between 0.94 and 0.994, above the confidence where a few keys and little
-// noise make the law discrete.
+// The coverage at 0.95 is between 0.94 and 0.994. It is above the confidence if few keys and little
+// noise make the distribution discrete.
 func (s *Sketch) Interval(confidence float64) (lo, hi float64) {
 	c := s.count()
 	return c.Interval(confidence)

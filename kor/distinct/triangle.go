@@ -8,10 +8,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Cohorts are released numbers of the keys that were new on each day, and that came back: public,
-// immutable, safe for concurrent readers. Estimates are unbiased, so those of few keys can be
-// negative; intervals are not. The answers are NaN on the zero Cohorts and for days that there are
-// not.
+// Cohorts are released numbers of the keys that were new on each day, and of those that came back:
+// public, immutable, safe for concurrent readers. Estimates are unbiased, so for few keys they can
+// be negative; intervals cannot. The zero Cohorts answer NaN, and so do days outside 1 to Days.
 type Cohorts struct {
 	params  Params
 	days    int
@@ -52,8 +51,7 @@ func (c *Cohorts) sum(terms []term, within ...func(class int) bool) kor.Cardinal
 	return kor.Cardinality{Source: c.params.sumOf(c.numbers, terms, within...)}
 }
 
-// New returns the number of keys that were first seen on the day. On day 1 these are all that were
-// seen.
+// New returns the number of keys that were first seen on the day; on day 1, of all keys seen.
 func (c *Cohorts) New(day int) kor.Cardinality {
 	switch never := c.days + 1; {
 	case day < 1 || day > c.days:
@@ -66,8 +64,8 @@ func (c *Cohorts) New(day int) kor.Cardinality {
 	}
 }
 
-// Returned returns the number of the keys new on the day that were seen on day since, or later: for
-// since = day all of them. NaN for an earlier day.
+// Returned returns how many keys that were new on the day were seen on day since or later. With
+// since = day these are all of them. NaN if since is before day.
 func (c *Cohorts) Returned(day, since int) kor.Cardinality {
 	never := c.days + 1
 	until, from := c.seen(day, never), c.seen(0, since)
@@ -83,7 +81,7 @@ func (c *Cohorts) Returned(day, since int) kor.Cardinality {
 	}
 }
 
-// Since returns the number of keys that were seen on the day or later; of day 1, of all keys.
+// Since returns the number of keys that were seen on the day or later; for day 1, of all keys.
 func (c *Cohorts) Since(day int) kor.Cardinality {
 	if day < 1 || day > c.days {
 		return kor.Cardinality{}

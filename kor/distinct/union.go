@@ -11,11 +11,10 @@ import (
 // each. Two or more releases need bits, so a CountShare below 1, and the same Seed, Cells and
 // Levels; ε and CountShare may differ. It is post-processing and costs no budget.
 //
-// The union is between the largest of the sizes and their sum, which the counts tell; the bits say
-// where, and of two releases all that [Compare] says holds. The price of what they say is
-// exponential in the number of releases: [Plan.UnionError] tells what to expect. There is no
-// estimate, but still an interval, if that is wider at .95 than 1.2 estimates. A party that holds
-// all of the data merges the Builders instead.
+// The counts put the union between the largest of the sizes and their sum; the bits say where. For
+// two releases everything that [Compare] says holds. The error grows exponentially with the number
+// of releases: see [Plan.UnionError]. If the interval at .95 is wider than 1.2 estimates, there is
+// no estimate, only the interval. A party that holds all data should merge the Builders instead.
 //
 // The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch] if one is nil,
 // zero, without bits or there twice, or if Seed, Cells or Levels differ.

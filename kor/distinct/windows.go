@@ -15,10 +15,10 @@ import (
 
 type windowSecret = private.State[windowState]
 
-// WindowBuilder counts the distinct keys of the last day, the last 7 and the last 30 days, or of
-// other lengths, by Params.Spans. For each cell it keeps the last day on which a key was there, and
-// a release tells how many cells are how old. Each release, one a day at most, spends ε. It holds
-// private data, like a [Builder].
+// WindowBuilder counts the distinct keys of the last 1, 7 and 30 days, or of the lengths in
+// Params.Spans. Each cell keeps the last day on which one of its keys came; a release has the
+// number of cells of each age. Each release, at most one a day, spends ε. It holds private data,
+// like a [Builder].
 type WindowBuilder struct {
 	windowSecret
 	params    Params
@@ -83,8 +83,8 @@ func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
 // window returns the number of classes that are in the window of that many days, 0 for no window.
 func (p *Params) window(days int) int { return slices.Index(p.windows(), days) + 1 }
 
-// NewWindowBuilder returns a WindowBuilder whose clock shows the given day, a number that all
-// builders that are merged count alike, such as the days since 1970 in UTC. The error wraps
+// NewWindowBuilder returns a WindowBuilder whose clock shows the given day. All builders that are
+// merged must number days alike, for instance by days since 1970 in UTC. The error wraps
 // [ErrParams]; CountShare must be 0 or 1.
 //
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
@@ -122,7 +122,7 @@ func (b *WindowBuilder) Released() bool {
 	return s.done
 }
 
-// Add adds keys that come on the current day; see [Builder.Add]. Those that come after the Release
+// Add adds keys that come on the current day; see [Builder.Add]. Keys that come after the Release
 // of the day are in the windows of later days.
 func (b *WindowBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*WindowBuilder).addOne, (*WindowBuilder).addMany)
@@ -171,9 +171,9 @@ func (b *WindowBuilder) Advance(day int) error {
 	return nil
 }
 
-// Merge makes the WindowBuilder that of the keys of both; the other one gives up its data. The
-// error wraps [ErrMismatch] if the Params or the days of the clocks differ or other is b itself,
-// and [ErrReleased] if one was released on the current day. Then nothing has changed.
+// Merge adds the keys of the other WindowBuilder, which gives up its data. The error wraps
+// [ErrMismatch] if the Params or the days of the clocks differ or other is b itself, and
+// [ErrReleased] if one was released on the current day. On an error nothing changes.
 func (b *WindowBuilder) Merge(other *WindowBuilder) error {
 	return merge(b.windowSecret, orZero(other).windowSecret)
 }
@@ -194,7 +194,7 @@ func (s *windowState) absorb(o *windowState) error {
 }
 
 // Release spends ε and returns the counts of the windows that end with the current day. A second
-// Release on one day returns an error that wraps [ErrReleased].
+// Release on the same day returns an error that wraps [ErrReleased].
 func (b *WindowBuilder) Release() (*Windows, error) {
 	s := private.Enter(b.windowSecret)
 	if s == nil {
@@ -225,9 +225,9 @@ func (s *windowState) classes() numbers {
 	return n
 }
 
-// Windows are released counts of distinct keys in the last days, the day of the release included:
-// public, immutable, safe for concurrent readers. The lengths are those of Params.Spans. Its
-// methods answer NaN on the zero Windows and for other lengths.
+// Windows are released counts of distinct keys in windows that end with the day of the release:
+// public, immutable, safe for concurrent readers. The lengths are those of Params.Spans. Methods
+// answer NaN on the zero Windows and for other lengths.
 type Windows struct {
 	params  Params
 	day     int
@@ -240,7 +240,7 @@ func (w *Windows) valid() bool { return w != nil && w.params != Params{} }
 // Params returns the parameters of the release.
 func (w *Windows) Params() Params { return w.params }
 
-// Guarantee returns the guarantee of this release by itself; those of other days add up.
+// Guarantee returns the guarantee of this release alone; releases of several days add up.
 func (w *Windows) Guarantee() budget.Guarantee { return w.params.twoMoves() }
 
 // Day returns the last day of the windows.
@@ -254,7 +254,7 @@ func (w *Windows) count(days int) (c count) {
 	return c
 }
 
-// Estimate returns the estimated number of distinct keys in the last days, 1, 7 or 30 say.
+// Estimate returns the estimated number of distinct keys in the window of that many days.
 func (w *Windows) Estimate(days int) float64 {
 	c := w.count(days)
 	return c.Estimate()
@@ -266,7 +266,8 @@ func (w *Windows) StdErr(days int) float64 {
 	return c.StdErr()
 }
 
-// Interval returns bounds of the number of keys in one of the windows; see [Sketch.Interval].
+// Interval returns bounds on the number of keys in the window of that many days; see
+// [Sketch.Interval].
 func (w *Windows) Interval(days int, confidence float64) (lo, hi float64) {
 	c := w.count(days)
 	return c.Interval(confidence)
