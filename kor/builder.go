@@ -12,10 +12,10 @@ import (
 
 type secret = private.State[state]
 
-// Builder sketches a set. It holds private data and prints none of it. The data leave it by
-// [Builder.Release] or [Builder.Share], with noise, and by [Builder.AppendPrivateState], without,
-// for another machine of a trusted pipeline. One goroutine at a time may use it; a call panics if
-// it sees another one at work.
+// Builder sketches a set. It holds private data, which it never prints. The data leave it only by
+// [Builder.Release] or [Builder.Share], with noise, and by [Builder.AppendPrivateState], without
+// noise, for another machine of a trusted pipeline. One goroutine at a time may use it; a call
+// panics if it sees another one at work.
 type Builder struct{ base }
 
 // base is what a Builder and a StreamBuilder have in common.
@@ -78,8 +78,8 @@ func (b *base) Released() bool { return private.Released(b.secret) }
 func (b *base) seed() hashing.Seed { return b.params.Seed }
 
 // Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit,
-// so that toggling twice changes nothing. A key that is no uint64 goes in by [AddKey]. After
-// Release, and on the zero Builder, Toggle does nothing.
+// so toggling twice changes nothing. For keys of other types use [AddKey]. After Release, and on
+// the zero Builder, Toggle does nothing.
 func (b *Builder) Toggle(key uint64) { private.Use(b.secret, (*state).toggle, key) }
 
 // toggle has functions as parameters of what it calls so that it is inlined; see [private.Use].
@@ -130,14 +130,14 @@ func (s *state) toggleWeighted(key uint64, w float64) {
 }
 
 // ToggleWeighted is Toggle for a key of the given weight in (0, 1]: the sketch then estimates the
-// sum of the weights. The weight is a public function of the key: a key has the same weight in
-// every call, and in the sketches of all parties. The guarantee is for a key with one weight, as
-// with another one it has another bit: a key that comes with m weights is protected as m keys are.
-// A weight above 1 counts as 1, and one that is NaN, 0 or negative as 0: nothing happens.
+// sum of the weights. The weight must be a public function of the key: the same in every call and
+// for all parties. The guarantee is for a key with one weight, since another weight selects another
+// bit: a key that comes with m weights is protected like m keys. A weight above 1 counts as 1. With
+// a weight that is NaN, 0 or negative nothing happens.
 //
-// With weights the sketch is a sample of the keys: a key is at no level with probability 1 − w. So
-// a set of a few keys of small weight is counted with the relative error of such a sample, √((1/w −
-// 1)/N) for N keys of weight w, besides that of the sketch.
+// With weights the sketch samples the keys: a key of weight w is at no level with probability 1 −
+// w. So, in addition to the error of the sketch, N keys of weight w have the relative sampling
+// error √((1/w − 1)/N).
 func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	w, ok := validWeight(weight)
 	if !ok {
@@ -151,10 +151,10 @@ func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	private.Leave(b.secret)
 }
 
-// Add adds keys of a set whose keys come once each; many at a time take half the time a key. A
-// duplicate, in one call or in several, is not ignored: as in Toggle, the second Add of a key
-// removes it and the third adds it again, for the sketch remembers no keys. Data with duplicates go
-// to package kor/distinct.
+// Add adds keys of a set, each of which must come once. Many keys in one call take half the time
+// per key. The sketch remembers no keys, so a duplicate, in one call or in several, is not ignored:
+// the second Add of a key removes it and the third adds it again, as in Toggle. For data with
+// duplicates use package kor/distinct.
 func (b *Builder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*Builder).Toggle, (*Builder).toggleAll)
 }
@@ -166,8 +166,9 @@ type Adder interface {
 	seed() hashing.Seed
 }
 
-// AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. So AddKey of the
-// integer 5 and Add of 5 are two keys; parties whose sketches meet use one of the two.
+// AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. AddKey of the
+// integer 5 and Add of 5 are two different keys: parties that merge or compare sketches must all
+// use the same of the two.
 func AddKey[K hashing.Key](b Adder, keys ...K) {
 	seed := b.seed()
 	for _, key := range keys {
@@ -183,12 +184,12 @@ func (s *state) toggleAll(keys []uint64) {
 	byMembers(s, keys, (*state).flipAll, (*state).toggleMembers)
 }
 
-// Merge makes the Builder that of the symmetric difference of its set and the other's, which gives
-// up its data: the trusted merge, before any noise, of servers that one server may see. For
-// disjoint sets it is the union.
+// Merge replaces the Builder's set by its symmetric difference with the other Builder's set; for
+// disjoint sets it is the union. The other Builder gives up its data. This happens before any
+// noise, so the machine that merges must be trusted with both sets.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. Then nothing has changed.
+// was released. On an error nothing changes.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)

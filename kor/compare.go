@@ -10,13 +10,13 @@ import (
 
 // Cardinality is the estimated size of a set: public and immutable. The zero Cardinality is NaN.
 type Cardinality struct {
-	// Source is what packages kor and distinct set.
+	// Source is set by packages kor and distinct.
 	Source sizes.Source
 }
 
-// Estimate returns the estimated size. From one release and of package kor it is as unbiased as
-// these, and so it can be negative; distinct.Compare and distinct.Union keep it within what the
-// sizes of the sets leave possible. NaN where there is none.
+// Estimate returns the estimated size. If it comes from one release, or from package kor, it is
+// nearly unbiased and can be negative. distinct.Compare and distinct.Union keep it in the range
+// that the sizes of the sets allow. NaN if there is no estimate.
 func (c Cardinality) Estimate() float64 {
 	if c.Source == nil {
 		return math.NaN()
@@ -24,7 +24,7 @@ func (c Cardinality) Estimate() float64 {
 	return c.Source.Estimate()
 }
 
-// StdErr returns the standard error of the estimate, +Inf where there is none.
+// StdErr returns the standard error of the estimate, +Inf if there is no estimate.
 func (c Cardinality) StdErr() float64 {
 	if c.Source == nil {
 		return math.NaN()
@@ -32,9 +32,9 @@ func (c Cardinality) StdErr() float64 {
 	return c.Source.StdErr()
 }
 
-// Interval returns bounds of the size for the confidence, at least 0, also where there is no
-// estimate. The coverage is the confidence up to the order of the squared relative errors. hi is
-// +Inf where the releases do not bound the size. NaN for a confidence outside [0, 1).
+// Interval returns bounds ≥ 0 on the size with the given confidence, even if there is no estimate.
+// Coverage and confidence differ by about the squared relative errors. hi is +Inf if the releases
+// do not bound the size. NaN for a confidence outside [0, 1).
 func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	if c.Source == nil || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -55,10 +55,9 @@ func (c Cardinality) String() string {
 }
 
 // Comparison holds the sizes of A∪B, A∩B, A∖B and B∖A for the sets of two releases: public and
-// immutable. What the releases promise holds for it: it is post-processing of both. The zero
-// Comparison answers NaN.
+// immutable. It is post-processing of both releases. The zero Comparison answers NaN.
 type Comparison struct {
-	// Parts is what packages kor and distinct set.
+	// Parts is set by packages kor and distinct.
 	Parts sizes.Parts
 }
 
@@ -91,9 +90,9 @@ func (c *Comparison) String() string {
 }
 
 // Compare returns the sizes of A∪B = (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), A∩B, A∖B and
-// B∖A for releases of A and B. Where a release carries a count, |A| and |B| come from that or from
-// the sketch, whichever is tighter. It is post-processing and costs no budget. The errors are those
-// of [Sketch.SymmetricDifference].
+// B∖A for releases of A and B. If a release has a count, its size comes from the count or from the
+// sketch, whichever is tighter. Compare is post-processing and costs no budget. The errors are
+// those of [Sketch.SymmetricDifference].
 func Compare(a, b *Sketch) (*Comparison, error) {
 	if a == nil {
 		a = new(Sketch)
@@ -106,8 +105,8 @@ func Compare(a, b *Sketch) (*Comparison, error) {
 	return &Comparison{sizes.Parts{of(0.5, 0.5, 0.5), of(0.5, 0.5, -0.5), of(0.5, -0.5, 0.5), of(-0.5, 0.5, 0.5)}}, nil
 }
 
-// CompareStreams returns the numbers of distinct keys that are in either of two streams, in both
-// and in one alone, of which |A∪B| is that of [StreamSketch.Union]. The errors are those of Union.
+// CompareStreams returns the numbers of distinct keys in either of two streams, in both, and in
+// only one. |A∪B| is that of [StreamSketch.Union]. The errors are those of Union.
 func CompareStreams(a, b *StreamSketch) (*Comparison, error) {
 	union, err := a.Union(b)
 	if err != nil {
@@ -118,7 +117,7 @@ func CompareStreams(a, b *StreamSketch) (*Comparison, error) {
 }
 
 // Total returns the size of the set by the released count or by the sketch, whichever has the
-// smaller standard error; for a merged sketch, by the sketch.
+// smaller standard error. A merged sketch has no count.
 func (s *Sketch) Total() Cardinality {
 	if !s.valid() {
 		return Cardinality{}

@@ -1,6 +1,7 @@
-// Package kor counts sets under pure ε-differential privacy by sketches that can be XORed: parties
-// that never share data publish sketches of their sets, and anyone computes the size of the
-// symmetric difference, and from it of the union, the intersection and the difference.
+// Package kor answers how large sets are and how they overlap, under pure ε-differential privacy,
+// by sketches that can be XORed. Parties that never share data publish sketches of their sets.
+// Anyone can compute from these the size of the symmetric difference, and so of the union, the
+// intersection and the difference.
 //
 //	b, err := kor.New(kor.Params{Epsilon: 1, Seed: seed}) // seed: agreed on
 //	if err != nil {
@@ -11,39 +12,25 @@
 //	// …
 //	c, err := kor.Compare(s, theirs) // c.Union(), c.Intersection(), c.OnlyA(), c.OnlyB()
 //
-// # Which package
+// # Guarantee
 //
-// One owner who holds all data counts by package kor/distinct: users, who came back, how often.
-// Several owners who show each other nothing but releases take
-//
-//	union, overlap of 2 to 12 parties                     kor/distinct, CountShare 0.05
-//	|A∆B| far below |A∪B|, two versions of a set          kor: its error is relative to |A∆B|
-//	keys are removed again; weights in (0, 1]             kor
-//
-// A [Builder] is for sets: Add and Toggle of a key that is present remove it. A [StreamBuilder] is
-// for keys that come several times, with weights in (0, 1], and for the union of many parties in
-// one sketch of fixed size.
-//
-// # Model and guarantee
-//
-// The unit is one key, in a stream with all its occurrences, added or removed ([budget.Key]). Every
-// key changes one bit at most, so flipping every bit with probability p ≥ 1/(e^ε + 1) is ε-private
-// for every choice of the hash functions (params.go; for streams p ≥ e^{−ε}/2, stream.go). p is
-// k/2⁶⁴, rounded up, and drawn exactly. A private state that is released k times costs exactly kε,
-// as each release has coins of its own. A merged sketch is post-processing: [Sketch.Guarantee] says
-// of what. With [Builder.Share] and [Aggregate] n parties have the noise of one, if only the XOR of
-// their shares is published.
+// Neighbours differ in one key, in a stream with all its occurrences, added or removed
+// ([budget.Key]). Every key changes at most one bit, so flipping every bit with probability p ≥
+// 1/(e^ε + 1) is ε-private for every choice of the hash functions (params.go; for streams p ≥
+// exp(−ε)/2, stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. Releasing a private state k
+// times costs exactly kε, as each release draws its own coins. A merged sketch is post-processing;
+// [Sketch.Guarantee] covers all its releases. With [Builder.Share] and [Aggregate] n parties have
+// the noise of one, if only the XOR of their shares is published.
 //
 // # Accuracy
 //
-// The relative standard error is √(4·ln 2/(n·Li₂(c²))) for sizes from 2n (streams: 4n) to 2^L·n/16,
-// n cells in each of L levels, c = tanh(ε/2) for one sketch and c_A·c_B for two (1 − e^{−ε} in
-// place of tanh(ε/2) for streams). For all sizes [Plan.StdErr] has the number: at 2^L·n/8 it is 2
-// to 8 % more, and at n/4 keys, which no level holds densely, 1.2 to 2.6 times as much; derivation
-// and table are in plan.go. Where the closed form is at most 0.3, estimates have no bias above a
-// tenth of the standard error, plus 0.08 keys at size 0; where it is larger they are drawn towards
-// 0. Relative standard errors in percent at n = 2048 (64 Kbit with 32 levels). Without noise the
-// long rows would be 2.9, or 1.4 for PCSA:
+// With n cells in each of L levels, the relative standard error is √(4·ln 2/(n·Li₂(c²))) for sizes
+// from 2n (streams: 4n) to 2^L·n/16. Here c = tanh(ε/2) for one sketch and c_A·c_B for two; for
+// streams 1 − exp(−ε) replaces tanh(ε/2). [Plan.StdErr] has the error for all sizes: it is 2 to 8 %
+// more at 2^L·n/8, and 1.2 to 2.6 times as much at n/4 keys (see plan.go). If the formula gives at
+// most 0.3, the bias is at most a tenth of the standard error, plus 0.08 keys at size 0; otherwise
+// estimates are biased towards 0. Relative standard errors in percent at n = 2048 (64 Kbit with 32
+// levels). Without noise large sets would have 2.9, or 1.4 with PCSA:
 //
 //	size, ε =                        0.5     1     2     4
 //	A, 1000 keys                    23.3  11.6   5.6   2.8
@@ -58,17 +45,31 @@
 //	PCSA, A∆B of 1 % of A∪B            –   810   250    75
 //	the thesis's interval estimator         answers 0: it needs n ≈ 2·10¹⁰
 //
-// PCSA, whose bits are set and not flipped, under randomized response: half the error for a plain
-// count, at every ε. So for nothing but counts of sets that grow it is the better sketch. This one
-// wins for |A∆B| below about 0.45·|A∪B|, by a factor of 20 to 50 at 1 %, and keys can be removed.
+// PCSA sets bits instead of flipping them; here it is under randomized response. It has half the
+// error for a plain count, at every ε, so take it to count sets that only grow. kor is better for
+// |A∆B| below about 0.45·|A∪B|, by a factor of 20 to 50 at 1 %, and its keys can be removed.
+//
+// # Choosing
+//
+// If one owner holds all data, use package kor/distinct: how many users, who came back, how often.
+// Several owners who show each other nothing but releases use
+//
+//	union, overlap of 2 to 12 parties                     kor/distinct, CountShare 0.05
+//	|A∆B| far below |A∪B|, two versions of a set          kor: its error is relative to |A∆B|
+//	keys are removed again; weights in (0, 1]             kor
+//
+// A [Builder] is for sets: Add and Toggle remove a key that is present. A [StreamBuilder] is for
+// weighted keys that come several times, and for the union of many parties in one sketch of fixed
+// size.
 //
 // # Cost
 //
-// Toggle takes 2.2 ns and Add of many keys 1.4 ns a key, without allocation; a release 0.7 to 1.4 s
-// per 10⁹ bits. For 8 KiB: an estimate 20 µs, an XOR 0.5 µs and its memory 1 to 2 µs.
+// Toggle takes 2.2 ns, Add of many keys 1.4 ns per key, without allocation, and a release 0.7 to
+// 1.4 s per 10⁹ bits. For 8 KiB an estimate takes 20 µs, and an XOR 0.5 µs plus 1 to 2 µs for its
+// memory.
 //
 // Not covered: timing, and anyone who reads the memory of the process. Anyone who knows the Seed
-// can choose keys that spoil an estimate, though not the privacy of others. A Builder is for one
+// can choose keys that spoil an estimate, not the privacy of others. A Builder is for one
 // goroutine.
 //
 // Sources: Stausholm, thesis (ITU 2022), chapter 3; Pagh and Stausholm, Efficient Differentially

@@ -26,14 +26,14 @@ func sameBits(parts []part, bits []uint64) error {
 	return nil
 }
 
-// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets, each
-// possibly itself the symmetric difference of others: commutative, associative, and self-inverse,
-// as s ⊕ s is the empty sketch and (s ⊕ t) ⊕ t has the bits and the noise of s. It is
-// post-processing of the releases and costs no budget; see [Sketch.Guarantee] for what they promise
-// together. Counts are not carried over.
+// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets; each
+// may itself be a symmetric difference. The operation is commutative, associative and self-inverse:
+// s ⊕ s is the empty sketch, and (s ⊕ t) ⊕ t has the bits and the noise of s. It is post-processing
+// and costs no budget; see [Sketch.Guarantee] for what all releases promise together. Counts are
+// dropped.
 //
 // The error wraps [ErrMismatch] if the Params, the Seed included, are not equal, or if other is nil
-// or was never released. Parties whose ε differ use [XOR].
+// or was never released. If parties have different ε, use [XOR].
 func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 	if err := bothReleased(s, other); err != nil {
 		return nil, err
@@ -63,8 +63,8 @@ func (r *release) matches(o *release) error {
 
 // XOR returns the sketch of the keys that are in an odd number of the sets: the symmetric
 // difference of k parties. Unlike [Sketch.SymmetricDifference] it accepts parties with different
-// Epsilon and CountShare, each release keeping the noise that it has; the Params of the result have
-// the largest Epsilon of all and no CountShare if these differ.
+// Epsilon and CountShare; each release keeps its noise. The Params of the result have the largest
+// Epsilon, and no CountShare if these differ.
 //
 // The error wraps [ErrParams] without arguments and [ErrMismatch] if Seed, Cells or Levels differ.
 func XOR(sketches ...*Sketch) (*Sketch, error) {

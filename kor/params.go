@@ -20,25 +20,24 @@ const (
 )
 
 // Params are the public numbers of a sketch. They are comparable, and every method answers before
-// any data is seen. Sketches that are to be combined have equal Params.
+// any data is seen. Sketches that are combined need equal Params.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
-	// Cells is n, the number of bits of a level, at least 1. The error falls as
+	// Cells is n, the number of bits per level, at least 1. The error falls as
 	// 1/√n; see [Params.Plan] and [Params.Fit]. 0 is 4096.
 	Cells int
 	// Levels is L, in [1, 64]: level i holds a key of weight w with probability
-	// w/2^{i+1}. Sets of up to about 2^L·n/8 keys have the full accuracy. 0
-	// is 24.
+	// w/2^(i+1). Sets of up to about 2^L·n/8 keys have full accuracy. 0 is 24.
 	Levels int
-	// Seed selects the hash functions. It is public, and the parties agree on
-	// it before they look at their data; [hashing.NewSeed] makes one. The zero
-	// Seed is refused: it may have been forgotten.
+	// Seed selects the hash functions. It is public. The parties must agree on it
+	// before they look at their data; [hashing.NewSeed] makes one. The zero Seed
+	// is refused, as it may have been forgotten.
 	Seed hashing.Seed
 	// CountShare is the fraction of ε, in [0, 1), that is spent on a noisy count
-	// of the set, released with the sketch; 0 is no count. A few hundredths are
-	// enough: the standard deviation of the count is √2/(CountShare·ε) for sets
-	// of any size. A Builder that counts keeps its keys, some 40 bytes each.
+	// of the set, released with the sketch; 0 means no count. A few hundredths are
+	// enough: the standard deviation of the count is √2/(CountShare·ε) for sets of
+	// any size. With CountShare a Builder keeps its keys, some 40 bytes each.
 	CountShare float64
 }
 

@@ -65,13 +65,13 @@ type Plan struct {
 	Params   Params  // filled in
 	FlipProb float64 // with which a release of a set flips each bit: 1/(e^ε + 1), rounded up
 	// RelativeError is the relative standard error √(4·ln 2/(n·Li₂(c²))) of the
-	// size of one set, from 2·Cells to Largest/2 keys. For others, and for several
-	// releases, see [Plan.StdErr].
+	// size of one set, from 2·Cells to Largest/2 keys. For other sizes, and for
+	// several releases, see [Plan.StdErr].
 	RelativeError float64
-	// Largest is the size 2^L·n/8 up to which the sketch has its accuracy: there
-	// the deepest level has one key in eight cells, and the error is 2.4 % (at
-	// small ε) to 7.7 % (at ε = 4) larger than RelativeError. At four times that
-	// it is 1.3 to 1.5 times as large.
+	// Largest is the size 2^L·n/8 up to which the sketch has full accuracy. At
+	// Largest the deepest level has one key per eight cells, and the error is 2.4
+	// % (at small ε) to 7.7 % (at ε = 4) larger than RelativeError. At four times
+	// Largest it is 1.3 to 1.5 times RelativeError.
 	Largest float64
 	Bytes   int // of the encoding of one release
 }
@@ -95,12 +95,11 @@ func (p Params) Plan() (Plan, error) {
 // number of releases (1: one set, 2: a symmetric difference), by the Fisher information. NaN for an
 // argument out of range and for the zero Plan.
 //
-// The law takes the number of keys in a cell for Poisson. For a set of N keys of weight 1, N fixed,
-// the error of the estimate is √(StdErr² − N): the variance is smaller by N, that of the Poisson
-// number (the variance of any estimate under the Poisson law is its mean variance for fixed N plus
-// that of its mean, which is N for an unbiased one). Simulations agree with that within 4 %
-// wherever the relative error is at most 0.3, at n/4 keys as at 2^L·n/8. It matters where N is
-// below 2n and ε large. With weights the variance is smaller by Σw² ≤ W.
+// StdErr models the number of keys in a cell as Poisson. For a fixed number N of keys of weight 1,
+// the error is √(StdErr² − N), since the variance N of the Poisson number is absent. (By the law of
+// total variance: an unbiased estimate has the mean N given N.) Simulations agree within 4 % if the
+// relative error is at most 0.3, at n/4 keys as at 2^L·n/8. The difference matters if N is below 2n
+// and ε is large. With weights the variance is smaller by Σw² ≤ W.
 func (p Plan) StdErr(size float64, sketches int) float64 {
 	return stdErrOf(size, sketches, p.seeded().setLaw)
 }
@@ -137,11 +136,11 @@ func (p Params) largest() float64 { return math.Ldexp(float64(p.Cells), p.Levels
 
 // Fit returns the Params with the fewest Cells, a multiple of 64, and the fewest Levels for a
 // relative standard error of at most relative for the XOR of the given number of releases of sets,
-// for sizes from about 2·Cells up to largest. Of the Params it reads Epsilon and CountShare; Cells
-// and Levels are ignored, and the Seed may be set later.
+// at sizes from about 2·Cells up to largest. It reads only Epsilon and CountShare; the Seed may be
+// set later.
 //
-// The error wraps [ErrParams] if a number is out of range, if the sketch would be too large (its
-// text then tells the size), or if largest is so small that no sketch has that error there.
+// The error wraps [ErrParams] if a number is out of range, if the sketch would be too large (the
+// text says how large), or if largest is so small that no sketch is that accurate.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	q, err := p.askable()
 	if err != nil {
@@ -154,7 +153,7 @@ func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	return p.sized(logSign(flips.K()), relative, largest, sketches, setLaw)
 }
 
-// FitStream is Fit for the union of that number of streams, from about 4·Cells keys on.
+// FitStream is Fit for the union of that number of streams, at sizes from about 4·Cells.
 func (p Params) FitStream(relative, largest float64, sketches int) (Params, error) {
 	q, err := p.askable()
 	if err != nil {

@@ -32,12 +32,12 @@ func (s *state) kind() byte {
 }
 
 // AppendPrivateState appends all that the builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// the sketch without noise and, with CountShare, the keys themselves, protected by nothing. It is
-// for a pipeline that moves its builders between machines as trusted as this one, and must not
-// reach a disk, a log or a person that the data themselves may not reach. To publish, use Release.
+// protected by nothing: the sketch without noise and, with CountShare, the keys themselves. Use it
+// to move builders between machines that are as trusted as this one. Keep the bytes from every
+// disk, log and person that may not have the data themselves. To publish, use Release.
 //
 // The builder stays as it is. Every release of the state, here or where it was restored, spends ε
-// again: two cost 2ε. The error wraps [ErrReleased].
+// again: two releases cost 2ε. The error wraps [ErrReleased].
 func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "kor: AppendPrivateState: the Builder", func(s *state, dst []byte) []byte {
 		kind := s.kind()

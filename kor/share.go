@@ -15,9 +15,9 @@ import (
 // maxParties is the most parties among which noise is shared.
 const maxParties = 1 << 20
 
-// Share is what one of n parties gives to a secure aggregation, of which only the XOR is published:
-// the table of its set with an n-th of the noise. It is not public, as by itself it is protected by
-// [Share.Guarantee] only, and it never prints its content.
+// Share is what one of n parties gives to a secure aggregation that publishes only the XOR of all
+// shares: the table of its set with an n-th of the noise. A Share is not public: by itself only
+// [Share.Guarantee] protects it. It never prints its content.
 type Share struct {
 	secret
 	guarantee budget.Guarantee
@@ -44,12 +44,12 @@ func (p Params) shareFlips(parties int) (noise.Bernoulli, error) {
 }
 
 // Share ends the Builder, like [Builder.Release], and returns the share of one of n parties. All n
-// shares together have the noise of one release. Where parties may drop out, or collude and reveal
-// their noise, n is the number of those that surely neither drop out nor collude: with more shares
-// the noise is larger than needed, and the protection of the aggregate is that of n at least.
+// shares together have the noise of one release. If parties may drop out, or collude and reveal
+// their noise, let n be the number of parties that surely do neither. With more than n shares the
+// noise is larger than needed, and the aggregate is protected at least as well.
 //
-// The error wraps [ErrReleased], or [ErrParams] unless parties is in [1, 2²⁰] and CountShare 0;
-// then the Builder is as it was.
+// The error wraps [ErrReleased], or [ErrParams] unless parties is in [1, 2²⁰] and CountShare is 0;
+// the Builder is then unchanged.
 func (b *Builder) Share(parties int) (*Share, error) {
 	if b.Released() {
 		return nil, private.Missing(b.secret, "kor: Share: the Builder")
@@ -67,8 +67,8 @@ func (b *Builder) Share(parties int) (*Share, error) {
 }
 
 // Guarantee returns what protects the set of this party from anyone who sees the share itself: ε′ =
-// ln((1 − p_n)/p_n), far more than ε. What is published is the aggregate of all n shares, with the
-// guarantee of the Params.
+// ln((1 − p_n)/p_n), far more than ε. The published aggregate of all n shares has the guarantee of
+// the Params.
 func (s *Share) Guarantee() budget.Guarantee { return s.guarantee }
 
 // shareGuarantee returns what flips by themselves promise. (1−p)/p − 1 = 2·(2⁶³ − k)/k, where the
@@ -80,8 +80,8 @@ func shareGuarantee(law noise.Bernoulli) budget.Guarantee {
 }
 
 // Bytes returns the bits of the share, 8·Levels·⌈Cells/64⌉ bytes, for a protocol that computes the
-// XOR of all parties' bytes and reveals nothing else, such as one that XORs every share with pads
-// that cancel. Nil for the zero Share.
+// XOR of all parties' bytes and reveals nothing else, for instance with pads that cancel. Nil for
+// the zero Share.
 func (s *Share) Bytes() []byte {
 	held := private.Enter(s.secret)
 	if held == nil {
@@ -92,18 +92,17 @@ func (s *Share) Bytes() []byte {
 }
 
 // Aggregate returns the sketch of the symmetric difference of the sets of all parties, from the XOR
-// of their shares: either the bytes of every share, which this function XORs, or one slice that a
-// secure protocol has made of them. p is the Params that all parties have, and parties the n of
-// their [Builder.Share].
+// of their shares. Pass either the bytes of every share, or the one XOR that a secure protocol has
+// computed. p are the Params of all parties, and parties is the n that they passed to
+// [Builder.Share].
 //
-// The sketch is ε-private for a change of one key in any number of the sets at once: the XOR of the
-// tables changes in one bit at most. With the bytes of more than n shares it has all their noise;
-// where a protocol has put more than n into one slice, the noise that its error counts is that of
-// n.
+// The sketch is ε-private for a change of one key in any number of the sets at once, since the XOR
+// of the tables changes in at most one bit. With more than n slices, its StdErr counts the noise of
+// all of them; if one slice is the XOR of more than n shares, StdErr counts the noise of only n.
 //
-// The error wraps [ErrParams] for bad Params or parties, and for several slices that are fewer than
-// n, as fewer shares have less noise than ε needs. It wraps [ErrMismatch] for bytes that no shares
-// of these Params XOR to.
+// The error wraps [ErrParams] for bad Params or parties, and for 2 to n − 1 slices, as fewer shares
+// have less noise than ε needs. It wraps [ErrMismatch] for bytes that cannot be the XOR of shares
+// of these Params.
 func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	p = p.normal()
 	law, err := p.shareFlips(parties)

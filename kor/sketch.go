@@ -27,27 +27,26 @@ type Sketch struct{ release }
 // valid reports whether it is no zero value.
 func (r *release) valid() bool { return r.bits != nil }
 
-// Params returns the parameters of the release; of a merged sketch, those that all of its parts
-// have.
+// Params returns the parameters of the release; for a merged sketch, those that all its parts
+// share.
 func (r *release) Params() Params { return r.params }
 
 // Guarantee returns the guarantee of the release, ε-differential privacy for one key added to the
 // set or removed from it; in a stream, with all its occurrences.
 //
-// For a sketch merged from several releases it is that of all of them together, the composition,
-// for a key that is added to or removed from every one of the sets at once: the parts were
-// published too, or could have been. For a change of the set of one party alone, that party's own
-// guarantee holds, which is PartyGuarantee. A sketch whose releases have all cancelled promises
-// nothing and shows nothing.
+// For a merged sketch it is the composition of all its releases, as these were published too, or
+// could have been. It holds for a key that is added to or removed from all of the sets at once. For
+// a change of only one party's set, see PartyGuarantee. A sketch whose releases have all cancelled
+// promises nothing and reveals nothing.
 func (r *release) Guarantee() budget.Guarantee { return r.guarantee(together) }
 
-// PartyGuarantee returns what holds for a change of one party's set alone, whatever the others
-// hold, if every party has released once: the weakest of the parties' own guarantees. It is
-// Guarantee for a sketch of one release.
+// PartyGuarantee returns what holds for a change of only one party's set, whatever the others hold,
+// if every party has released once: the weakest of the parties' own guarantees. For a sketch of one
+// release it equals Guarantee.
 //
-// Two releases of one Builder, by way of its private state, are seen in the sketch, and count with
-// the sum of their ε. Two releases of different Builders are taken for those of two parties: if
-// both hold the data of one party, what holds is Guarantee.
+// Two releases of one Builder, through its private state, are recognised and count with the sum of
+// their ε. Releases of different Builders count as those of different parties: if both hold data of
+// one party, use Guarantee.
 func (r *release) PartyGuarantee() budget.Guarantee { return r.guarantee(weakest) }
 
 // guarantee returns what the parts promise, and where there is a count, that of the Params.
@@ -58,8 +57,8 @@ func (r *release) guarantee(of func([]part) budget.Guarantee) budget.Guarantee {
 	return of(r.parts)
 }
 
-// Releases returns the number of releases that the sketch is the XOR of: those that occur in it
-// once, as two of the same cancel.
+// Releases returns the number of releases in the sketch. Two of the same release cancel and do not
+// count.
 func (r *release) Releases() int { return len(r.parts) }
 
 // ones returns the number of ones of each level.
@@ -90,19 +89,19 @@ func (r *release) likelihood() (l likelihood) {
 	return l
 }
 
-// Estimate returns the estimated size of the set or the number of distinct keys of the stream; with
-// weights their sum; for a merged sketch, that of the symmetric difference, or of all streams.
+// Estimate returns the estimated size of the set, or the number of distinct keys of the stream;
+// with weights, their sum. For a merged sketch it is that of the symmetric difference, or of the
+// union of all streams.
 //
-// It is the maximum of the likelihood of all levels together with Firth's correction for the bias,
-// see estimator.go. Where the relative error that [Plan.StdErr] predicts is at most 0.3, its mean
-// is off by less than a tenth of the standard error. To be so for small sets too it can be
-// negative, as a noisy count can; it is between −Cells and 4·Cells·2^Levels. Where the error that
-// the closed form Plan.RelativeError predicts is larger, it is drawn towards small sizes rather
-// than unbiased, and the interval tells how little is known. For the empty set a bias of up to 0.08
-// keys is left where less than a bit in three of a level is flipped (ε above 6 at 256 cells), which
-// is up to 0.18 standard errors where these are below 0.7 keys.
+// It maximises the likelihood of all levels together, with Firth's correction for bias: see
+// estimator.go. If the relative error that [Plan.StdErr] predicts is at most 0.3, the bias is below
+// a tenth of the standard error. To be unbiased for small sets it can be negative; it is between
+// −Cells and 4·Cells·2^Levels. If Plan.RelativeError is above 0.3, it is biased towards small
+// sizes: see the interval. For the empty set a bias of up to 0.08 keys remains if noise flips, on
+// average, less than a third of a bit per level (ε above 6 at 256 cells); this is up to 0.18
+// standard errors if these are below 0.7 keys.
 //
-// It does not use the released count of Params with CountShare: [Sketch.Total] does.
+// It does not use the released count of CountShare: [Sketch.Total] does.
 func (r *release) Estimate() float64 {
 	if !r.valid() {
 		return math.NaN()
@@ -112,7 +111,7 @@ func (r *release) Estimate() float64 {
 }
 
 // StdErr returns the standard error of the estimate by the Fisher information at the estimate. For
-// sets of less than some Cells keys it is an upper bound; see [Plan.StdErr].
+// sets of fewer than about Cells keys it is an upper bound; see [Plan.StdErr].
 func (r *release) StdErr() float64 {
 	if !r.valid() {
 		return math.NaN()
@@ -121,15 +120,14 @@ func (r *release) StdErr() float64 {
 	return l.stdErr(max(l.estimate(), 0))
 }
 
-// Interval returns the sizes that the likelihood ratio test at the given confidence does not
-// reject, at least 0, and the estimate among them: a profile of the likelihood rather than a
-// multiple of the standard error, so it is right for small counts and for few cells as well, and hi
-// is +Inf where the sketch cannot tell a large set from an endless one. NaN for a confidence
-// outside [0, 1).
+// Interval returns the sizes ≥ 0 that the likelihood ratio test at the given confidence does not
+// reject, and the estimate. It is not a multiple of the standard error, so it is right for small
+// counts and for few cells as well. hi is +Inf if the sketch does not bound the size. NaN for a
+// confidence outside [0, 1).
 //
-// The coverage is the confidence up to about the square of the relative error: at 0.95 between
-// 0.94 and 0.96 wherever the relative error is at most 0.3. For sets of less than some Cells
-// distinct keys it is larger, as the likelihood takes the number of keys in a cell for Poisson.
+// Coverage and confidence differ by about the square of the relative error: at 0.95 the coverage is
+// between 0.94 and 0.96 if the relative error is at most 0.3. For sets of fewer than about Cells
+// distinct keys it is larger, as the likelihood models the number of keys in a cell as Poisson.
 func (r *release) Interval(confidence float64) (lo, hi float64) {
 	if !r.valid() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()

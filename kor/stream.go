@@ -13,19 +13,18 @@ import (
 // StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled
 // sketch of the thesis (section 3.6). It holds private data, like a [Builder].
 //
-// It is for two uses that package kor/distinct does not have: the sum of the weights of the
-// distinct keys of a stream, and the XOR of streams, one sketch of fixed size that stands for the
-// union of all releases that went into it. Else kor/distinct has a half to a quarter of the error.
+// It has two uses that package kor/distinct does not cover: the sum of the weights of the distinct
+// keys of a stream, and one sketch of fixed size for the union of many streams, the XOR of their
+// releases. For other uses kor/distinct has a half to a quarter of the error.
 //
 // The StreamBuilder holds the set of cells that have a key, and the release tosses a fair coin for
 // each of them. So a released cell without a key is 0 plus noise, and every other cell is a fair
-// coin: the sketch depends on the set of the keys alone, and the XOR of two releases is a
-// sketch of the union, with the noise of both.
+// coin. The sketch depends only on the set of the keys, and the XOR of two releases is a sketch of
+// the union, with the noise of both.
 //
-// The thesis tosses a coin for every occurrence of a key, so that the table before the noise holds
-// coins too. The law of one release is the same. But all releases of such a table have its coins in
-// common, and two of them lose ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1. The set of cells is a function of
-// the data: each release of it has fresh coins and fresh noise, and costs ε.
+// The thesis tosses a coin for every occurrence of a key, when it arrives. One release has the same
+// law. But all releases of one table then share its coins, and two of them cost ln(½(1+(2e^ε−1)²)),
+// 2.34 at ε = 1. Here each release draws fresh coins and fresh noise, and costs ε.
 type StreamBuilder struct{ base }
 
 // streamFlips returns the law of the flips of a stream: the least k/2⁶⁴ that is at least e^{−ε}/2.
@@ -68,8 +67,8 @@ func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 	return &StreamBuilder{newBase(p, law, noise.DiscreteLaplace{}, true)}, nil
 }
 
-// Add counts one occurrence of each of the keys; many at a time take less time a key. After Release
-// it does nothing.
+// Add counts one occurrence of each of the keys; many keys in one call take less time per key.
+// After Release it does nothing.
 func (b *StreamBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*StreamBuilder).addOne, (*StreamBuilder).addMany)
 }
@@ -109,11 +108,11 @@ func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
 	}
 }
 
-// Merge makes the StreamBuilder that of both streams, and the other one gives up its data: the
-// trusted merge, before any noise.
+// Merge adds the stream of the other StreamBuilder, which gives up its data. This happens before
+// any noise, so the machine that merges must be trusted with both.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. Then nothing has changed.
+// was released. On an error nothing changes.
 func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 	if other == nil {
 		other = new(StreamBuilder)
@@ -162,7 +161,7 @@ func (s *StreamSketch) String() string { return s.text("kor.StreamSketch", "a st
 // no budget.
 //
 // The error wraps [ErrMismatch] if the Params are not equal, if other is nil or was never released,
-// or if one release is in both: its bits would cancel, and with them its keys.
+// or if one release is in both: its bits and keys would cancel.
 func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 	if s == nil || other == nil {
 		return nil, fault.Mismatch("kor", "StreamSketch", "nil", "a released one")
