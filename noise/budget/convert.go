@@ -10,12 +10,11 @@ import (
 )
 
 // EpsilonAt returns the least ε for which the bounds of [Guarantee] show (ε, δ)-differential
-// privacy, rounded up: +Inf if there is none, or if delta is not a number ≥ 0; 0 if delta ≥ 1. It
-// never increases with delta beyond rounding.
+// privacy, rounded up, or +Inf if there is none or unless delta ≥ 0; 0 if delta ≥ 1. Apart from
+// rounding it never increases with delta.
 //
-// A delta below Σδ by no more than a relative 2⁻⁵⁰ counts as Σδ: a caller who adds the δ of the
-// parts in float64 and asks at the sum means Σδ, though one of the two sums may be rounded down and
-// the other up.
+// A delta below Σδ by a relative 2⁻⁵⁰ or less counts as Σδ: a caller who adds the parts' δ in
+// float64 means Σδ, even if rounding has made the sum smaller.
 func (g Guarantee) EpsilonAt(delta float64) float64 {
 	if !g.promised {
 		if delta >= 1 {
@@ -76,8 +75,8 @@ func (g sums) epsilonAt(delta float64) float64 {
 }
 
 // DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy,
-// rounded up: 1 if there is none, or if epsilon is not a number ≥ 0. It never increases with
-// epsilon beyond rounding.
+// rounded up, or 1 if there is none or unless epsilon ≥ 0. Apart from rounding it never increases
+// with epsilon.
 func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	if !g.promised || !(epsilon >= 0) {
 		return 1

@@ -13,7 +13,7 @@ var (
 	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked
 	// and what remains.
 	ErrBudget = fault.ErrBudget
-	// ErrFormat reports bytes or text that are no Guarantee or Unit.
+	// ErrFormat reports bytes or text that do not encode a value of this package.
 	ErrFormat = fault.ErrFormat
 	// ErrReleased reports a Builder that has been released before.
 	ErrReleased = fault.ErrReleased

@@ -13,19 +13,19 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 )
 
-// OpenFile returns the Ledger whose journal is in a file, with all that was spent, or creates both.
-// With a rule see [NewLedger]. Close it at the end.
+// OpenFile returns the Ledger whose journal is in a file, with everything that was spent, or
+// creates both. For rules see [NewLedger]. Close the Ledger at the end.
 //
-// One process at a time has the file: another one gets an error that says who has it. Beside the
-// journal stand two small files: path.lock, and path.least with the number of the last record.
-// Where the journal ends before that record, as a restored backup does, or is gone, OpenFile
-// refuses it, and makes no fresh budget; where path.least is gone, as for a journal of
-// [CreateJournal], an empty one vouches for the journal. A crash at any moment leaves what the next
-// OpenFile opens, with all that was acknowledged. After a loss of power path.least may be some
-// records behind, and a backup of these last records passes.
+// Only one process at a time can open the file; another one gets an error that says which process
+// has it. Two small files stand beside the journal: path.lock, and path.least with the number of
+// the last record. If the journal is gone or ends before that record, as a restored backup does,
+// OpenFile refuses and makes no fresh budget. If path.least is gone, as for a journal of
+// [CreateJournal], create an empty one to vouch for the journal. After a crash at any moment, the
+// next OpenFile finds everything that was acknowledged. After a loss of power path.least may be
+// some records behind: then a backup that lacks only these records is accepted.
 //
-// The error wraps [ErrParams] as that of [NewLedger], [ErrMismatch] if the file has another budget,
-// unit or rule, or [ErrFormat] for a damaged or older journal; or it is of the file system.
+// The error wraps [ErrParams] as in [NewLedger], [ErrMismatch] if the file has another budget, unit
+// or rule, or [ErrFormat] for a damaged or older journal; or it is an error of the file system.
 func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	asked, err := NewLedger(epsilon, delta, u, rules...)
 	if err != nil {
@@ -233,8 +233,8 @@ func (b *buffer) WriteAt(p []byte, _ int64) (int, error) {
 
 var errClosed = errors.New("budget: the ledger is closed")
 
-// Close ends a Ledger with a journal: nothing is spent from it any more, and its storage is closed
-// if it has a Close method, as files have. It does nothing for a Ledger in memory.
+// Close ends a Ledger with a journal: nothing can be spent from it any more, and its storage is
+// closed if it has a Close method, as files have. For a Ledger in memory it does nothing.
 func (l *Ledger) Close() error {
 	b := l.open()
 	b.mu.Lock()

@@ -10,7 +10,7 @@ import (
 )
 
 // Rule says how a Ledger adds up releases whose guarantees may depend on results: see [NewLedger].
-// The zero Rule is none.
+// The zero Rule is no rule.
 type Rule struct {
 	by      ruleKind
 	share   float64 // of Gaussian noise, in MixedRule
@@ -26,29 +26,29 @@ const (
 	byBoth
 )
 
-// SumRule adds up ε and δ: Σε ≤ ε and Σδ ≤ δ. It takes pure and approximate releases.
+// SumRule adds up ε and δ: Σε ≤ ε and Σδ ≤ δ. It accepts pure and approximate releases.
 func SumRule() Rule { return Rule{by: bySums} }
 
-// RhoRule adds up ρ, with ε·tanh(ε/2) for a release by ε and ½μ² for one by μ, and the δ of
-// approximate releases for itself: Σδ ≤ escapes, and Σρ at most what the remaining (δ − escapes)/(1
-// − escapes) allows. It takes all releases; escapes may be 0 where none has a δ. (Feldman and
-// Zrnic, NeurIPS 2021; Whitehouse, Ramdas, Rogers, Wu, Fully-Adaptive Composition in Differential
-// Privacy, ICML 2023.)
+// RhoRule adds up ρ, with ε·tanh(ε/2) for a release by ε and ½μ² for one by μ. It adds up the δ of
+// approximate releases separately: Σδ ≤ escapes, and Σρ is at most what the remaining (δ −
+// escapes)/(1 − escapes) allows. It accepts all releases; escapes may be 0 if none has a δ.
+// (Feldman and Zrnic, NeurIPS 2021; Whitehouse, Ramdas, Rogers, Wu, Fully-Adaptive Composition in
+// Differential Privacy, ICML 2023.)
 func RhoRule(escapes float64) Rule { return Rule{by: byRho, escapes: escapes} }
 
-// MuRule adds up μ²: Σμ² is at most the μ² of Gaussian noise that is exactly (ε, δ)-DP. It takes
-// releases by μ only. (Why: release i is what a Brownian motion with drift shows from the sum of μ²
-// before it to the sum after it. So all releases together, whatever they depend on, show no more
-// than one such motion until a fixed time.)
+// MuRule adds up μ²: Σμ² is at most the μ² of Gaussian noise that is exactly (ε, δ)-DP. It accepts
+// only releases by μ. (Proof idea: release i shows a Brownian motion with drift from the sum of μ²
+// before it to the sum after it. So all releases together, whatever they depend on, show at most
+// one such motion until a fixed time.)
 func MuRule() Rule { return Rule{by: byMu} }
 
 // MixedRule adds up μ² of releases by μ, and ρ of all others as RhoRule does. The share, in (0, 1),
-// says how they divide the budget: Σμ² ≤ 2·share·x and Σρ ≤ (1 − share)·x, x the largest that is
-// (ε, δ)-DP, by the exact profile of the noise instead of a conversion. What releases by μ need
-// above their share they take of the others', as ½μ². The proof is in part_proof.md.
+// divides the budget: Σμ² ≤ 2·share·x and Σρ ≤ (1 − share)·x, with the largest x that is (ε, δ)-DP
+// by the exact profile of the noise. Releases by μ that exceed their share use the others', as ½μ².
+// The proof is in part_proof.md.
 func MixedRule(share, escapes float64) Rule { return Rule{byBoth, share, escapes} }
 
-// String says how it adds up.
+// String says how the rule adds up.
 func (r Rule) String() string {
 	escapes := ""
 	if r.escapes > 0 {

@@ -8,12 +8,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Group returns the guarantee for m units at once: for one user with up to m elements where g is
-// for one element added or removed, for vectors at m times the distance, for any group of m users,
-// keys, rows or parties. Group(1) is g. A group so large that no δ below 1 is left gives a
-// Guarantee that promises nothing, and so does a g that promises nothing.
+// Group returns the guarantee for m units at once: for one user with up to m elements if g is for
+// one element added or removed, for vectors at m times the distance, or for any group of m users,
+// keys, rows or parties. Group(1) is g. If the group is so large that δ would reach 1, or g
+// promises nothing, the result promises nothing.
 //
-// Each release counts by itself, then they compose:
+// The rule is applied to each release, then the results compose:
 //
 //   - (ε, δ)-DP becomes (mε, δ·(1 + e^ε + … + e^{(m−1)ε}))-DP: Pr[M(x₀) ∈ E] ≤ e^ε·Pr[M(x₁) ∈ E] +
 //     δ, and so on along x₀, x₁, …, xₘ. A mechanism that attains it exists wherever that δ leaves

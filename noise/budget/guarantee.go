@@ -8,19 +8,20 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Guarantee is what a release promises about every pair of neighbouring inputs: pure, approximate
-// or zero-concentrated differential privacy, or a composition of any number of these; and for whom:
-// its [Unit]. It is public and immutable. Compare two by [Guarantee.Equal].
+// Guarantee is what a release promises about every pair of neighbouring inputs, and for whom, its
+// [Unit]. The promise is pure, approximate, zero-concentrated or Gaussian differential privacy, or
+// a composition of any number of these. A Guarantee is public and immutable. Compare two by
+// [Guarantee.Equal].
 //
-// The zero Guarantee promises nothing: its ε is +Inf and its δ is 1. So does one made from invalid
-// numbers.
+// The zero Guarantee promises nothing: its ε is +Inf and its δ is 1. So does a Guarantee made from
+// invalid numbers.
 //
 // It stands for the composition of any number of releases, each (εᵢ, δᵢ)-DP, ρᵢ-zCDP or μᵢ-GDP,
 // adaptively chosen, and keeps five sums, each rounded up: Σε, Σδ, Σρ, Σμ² and Σε·tanh(ε/2). A
-// release may have a dominating pair as well, two laws that are told apart at least as easily as
-// its outputs on any two neighbours: that of its noise, which composes to less than an (ε, δ) does
-// (constructors such as [Laplace], and [Guarantee.WithPair]). So there are two descriptions of the
-// same releases, by what they were asked for and by their pairs, each complete. The bounds hold for
+// release may also have a dominating pair: two laws that are at least as easy to tell apart as its
+// outputs on any two neighbours. The pair of its noise composes to less than (ε, δ) does (see
+// constructors such as [Laplace], and [Guarantee.WithPair]). So there are two complete descriptions
+// of the same releases: by the numbers that were asked for, and by the pairs. The bounds hold for
 // both:
 //
 //   - (A) basic composition: the releases of the first kind together are (Σε, Σδ)-DP, those of the
@@ -52,9 +53,9 @@ import (
 //     Releases of samples are within 6 %, which many of a small one need (20,000 of a thousandth);
 //     at δ below 1e-28 they may be far above the truth (package internal/loss).
 //
-// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the
-// least is. All five hold for releases that are chosen after seeing the ones before, as long as
-// their guarantees are not.
+// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these bounds; each is sound, so
+// the least is. All five hold if a release is chosen after seeing the ones before, as long as its
+// guarantee is not.
 type Guarantee struct {
 	unit     Unit
 	promised bool // false: no promise, and the sums are 0
@@ -71,12 +72,12 @@ type sums struct {
 	muSquares float64 // Σμ²
 }
 
-// PureDP returns ε-differential privacy for the unit u. An epsilon that is not a number ≥ 0, or an
-// invalid unit, gives a Guarantee that promises nothing.
+// PureDP returns ε-differential privacy for the unit u. With an invalid unit, or unless epsilon ≥
+// 0, it promises nothing.
 func PureDP(epsilon float64, u Unit) Guarantee { return ApproxDP(epsilon, 0, u) }
 
-// ApproxDP returns (ε, δ)-differential privacy for the unit u. An epsilon that is not a number ≥ 0,
-// a delta that is not in [0, 1), or an invalid unit gives a Guarantee that promises nothing.
+// ApproxDP returns (ε, δ)-differential privacy for the unit u. With an invalid unit, or unless
+// epsilon ≥ 0 and delta is in [0, 1), it promises nothing.
 func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 	if !finite(epsilon) || !(delta >= 0 && delta < 1) {
 		return Guarantee{}
@@ -87,8 +88,8 @@ func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 	return promise(u, s, p)
 }
 
-// ZCDP returns ρ-zero-concentrated differential privacy (Bun and Steinke) for the unit u. A rho
-// that is not a number ≥ 0, or an invalid unit, gives a Guarantee that promises nothing.
+// ZCDP returns ρ-zero-concentrated differential privacy (Bun and Steinke) for the unit u. With an
+// invalid unit, or unless rho ≥ 0, it promises nothing.
 func ZCDP(rho float64, u Unit) Guarantee {
 	if !finite(rho) {
 		return Guarantee{}
@@ -97,9 +98,9 @@ func ZCDP(rho float64, u Unit) Guarantee {
 	return promise(u, s, pairOf(s))
 }
 
-// GDP returns μ-Gaussian differential privacy (Dong, Roth, Su) for the unit u: what noise N(0, σ²)
-// gives to a release of ℓ₂ sensitivity μ·σ. A mu that is not a number ≥ 0, or an invalid unit,
-// gives a Guarantee that promises nothing.
+// GDP returns μ-Gaussian differential privacy (Dong, Roth, Su) for the unit u: the guarantee of
+// noise N(0, σ²) at an ℓ₂ sensitivity of μ·σ. With an invalid unit, or unless mu ≥ 0, it promises
+// nothing.
 func GDP(mu float64, u Unit) Guarantee {
 	if !finite(mu) {
 		return Guarantee{}
@@ -120,11 +121,11 @@ func promise(u Unit, s sums, p pair) Guarantee {
 	return Guarantee{unit: u, promised: true, sums: s, pair: p}
 }
 
-// Compose returns the guarantee of making all the releases on the same input, each possibly chosen
+// Compose returns the guarantee of making all these releases on the same input. Each may be chosen
 // after seeing the ones before. If one promises nothing, so does the composition.
 //
 // The error wraps [ErrMismatch] if the units differ, and [ErrParams] without arguments. The sums
-// are rounded up, so grouping the arguments otherwise may change the last places.
+// are rounded up, so grouping the arguments differently may change the last digits.
 func Compose(gs ...Guarantee) (Guarantee, error) {
 	if len(gs) == 0 {
 		return Guarantee{}, fault.Params("budget", "number of guarantees", 0, "at least 1")
@@ -159,7 +160,7 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	return guaranteeOf(unit, total, escapes, of), nil
 }
 
-// Times returns the guarantee of n releases that each have this one. An n below 1 gives one that
+// Times returns the guarantee of n releases that each have the guarantee g. With n below 1 it
 // promises nothing.
 func (g Guarantee) Times(n int) Guarantee {
 	if !g.promised || n < 1 {
@@ -181,7 +182,7 @@ func stepsUp[T int | int64](n T) float64 {
 	return x
 }
 
-// Unit returns whom the guarantee protects: the zero Unit if it promises nothing.
+// Unit returns whom the guarantee protects, or the zero Unit if it promises nothing.
 func (g Guarantee) Unit() Unit { return g.unit }
 
 // Promises reports whether g promises anything.
@@ -190,11 +191,11 @@ func (g Guarantee) Promises() bool { return g.promised }
 // Equal reports whether both promise the same to the same unit.
 func (g Guarantee) Equal(other Guarantee) bool { return g == other }
 
-// Epsilon returns Σε of the pure and approximate releases, +Inf if g promises nothing. Releases by
-// ρ and μ are not in it: see [Guarantee.EpsilonAt].
+// Epsilon returns Σε of the pure and approximate releases, or +Inf if g promises nothing. It
+// excludes releases by ρ and μ: see [Guarantee.EpsilonAt].
 func (g Guarantee) Epsilon() float64 { return g.orInf(g.epsilon) }
 
-// Delta returns Σδ, 1 if g promises nothing.
+// Delta returns Σδ, or 1 if g promises nothing.
 func (g Guarantee) Delta() float64 {
 	if !g.promised {
 		return 1
@@ -202,11 +203,11 @@ func (g Guarantee) Delta() float64 {
 	return g.delta
 }
 
-// Rho returns Σρ of the zCDP releases, +Inf if g promises nothing.
+// Rho returns Σρ of the zCDP releases, or +Inf if g promises nothing.
 func (g Guarantee) Rho() float64 { return g.orInf(g.rho) }
 
-// Mu returns √(Σμ²) of the GDP releases to the precision of a float64, exactly for one release;
-// +Inf if g promises nothing.
+// Mu returns √(Σμ²) of the GDP releases in float64 precision (exactly for one release), or +Inf if
+// g promises nothing.
 func (g Guarantee) Mu() float64 { return g.orInf(sqrtUp(g.muSquares)) }
 
 func (g Guarantee) orInf(x float64) float64 {
@@ -233,8 +234,8 @@ func sqrtUp(x float64) float64 {
 
 // String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20
 // keys), added or removed" or "ρ = 0.5 (zCDP) for one row, replaced". For a composition it shows
-// the sums. It adds "(hardly any protection)" where ε is above 20 or δ above .01, of ρ and μ at a δ
-// of 1e-6: packages take up to ε = 1024 and any δ below 1, for experiments.
+// the sums. It adds "(hardly any protection)" if ε is above 20 or δ above .01 (for ρ and μ, ε at δ
+// = 1e-6): for experiments, packages accept ε up to 1024 and any δ below 1.
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"

@@ -13,10 +13,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// Storage is where the journal of a [Ledger] lives; an [os.File] is one. One Ledger at a time may
-// use it, and only [OpenFile] takes a lock. Where several processes may run, take one before
-// OpenJournal and until the process ends. Before each record the Ledger checks whether another
-// process has written one, and then stops.
+// Storage holds the journal of a [Ledger]; an [os.File] is one. One Ledger at a time may use it,
+// and only [OpenFile] takes a lock. If several processes may run, take a lock before OpenJournal
+// and hold it until the process ends. Before each record the Ledger checks whether another process
+// has written one, and if so stops.
 type Storage interface {
 	io.ReaderAt
 	io.WriterAt
@@ -55,13 +55,13 @@ type journal struct {
 // mostLine bounds the length of a line other than a snapshot.
 const mostLine = 1 << 20
 
-// CreateJournal returns the Ledger l, of which nothing has been spent yet, that keeps what is spent
-// in the storage from now on, which must be empty: a record is written and synced before Spend
-// returns, so before the release. What a crash leaves behind, [OpenJournal] reads. The name of a
-// new file is only safe on the disk once its folder is synced, which is up to the caller.
+// CreateJournal returns the Ledger l with a journal in the storage. Nothing may have been spent
+// from l, and the storage must be empty. From now on a record is written and synced before Spend
+// returns, so before the release. [OpenJournal] reads the journal, also after a crash. If the
+// storage is a new file, the caller must sync its folder.
 //
-// The error wraps [ErrMismatch] if l has a journal or something was spent from it, [ErrFormat] if
-// the storage is not empty; or it is the storage's own.
+// The error wraps [ErrMismatch] if l has a journal or something was spent from l, or [ErrFormat] if
+// the storage is not empty; or it is the storage's own error.
 func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	if l == nil || l.book == nil {
 		return nil, fault.Mismatch("budget", "Ledger", "none", "one made by NewLedger")
@@ -143,17 +143,18 @@ func ruleOf(word string) (r Rule, ok bool) {
 	return r, r.word() == word
 }
 
-// OpenJournal returns the Ledger that is in the storage, with all that was spent. atLeast is the
-// number of a record that is known to have been written, or 0: [Ledger.Records] tells it, and the
-// caller keeps it elsewhere. A journal that ends before that record, such as an old copy, is
-// refused. With 0, a journal that was cut off at the end of a line looks like one with less spent.
+// OpenJournal returns the Ledger in the storage, with everything that was spent. atLeast is the
+// number of a record that is known to have been written, or 0: the caller gets it from
+// [Ledger.Records] and keeps it elsewhere. A journal that ends before that record, such as an old
+// copy, is refused. With 0, a journal that was cut off at the end of a line is accepted, with less
+// spent.
 //
-// A crash can leave a last line without its end, of a release that was never acknowledged. The line
-// counts if only its end is missing, and is removed otherwise. Any other damage is refused, never
-// repaired: also a last line with its checksum and another byte than a newline behind it. The
+// A crash can leave an incomplete last line, for a release that was never acknowledged. The line
+// counts if only its newline is missing; otherwise it is removed. Any other damage is refused,
+// never repaired, including a complete last line that another byte than a newline follows. The
 // storage is synced before OpenJournal returns.
 //
-// The error wraps [ErrFormat], or is what the storage returned.
+// The error wraps [ErrFormat], or is the storage's own error.
 func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	data, err := io.ReadAll(io.NewSectionReader(s, 0, 1<<40))
 	if err != nil {
@@ -197,8 +198,8 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	return l, nil
 }
 
-// Records returns the number of the last record in the journal, 0 for a new one and without a
-// journal. Kept elsewhere, it tells OpenJournal that a copy is too old.
+// Records returns the number of the last record in the journal, 0 for a new journal and without
+// one. Keep it elsewhere, so that OpenJournal can refuse an old copy.
 func (l *Ledger) Records() uint64 {
 	b := l.open()
 	b.mu.Lock()
@@ -209,9 +210,9 @@ func (l *Ledger) Records() uint64 {
 	return b.journal.next - 1
 }
 
-// Err returns why nothing can be spent any more: the error of the storage when a record could not
-// be written or synced, else nil. Whether that record is on the disk, and so was spent, is then
-// unknown. Open the journal again, best from a copy that was written and synced under another name.
+// Err returns why nothing can be spent any more: the storage's error when a record could not be
+// written or synced, else nil. It is then unknown whether that record is on the disk, and so was
+// spent. Open the journal again, best from a copy that was written and synced under another name.
 func (l *Ledger) Err() error {
 	b := l.open()
 	b.mu.Lock()

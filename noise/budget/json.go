@@ -5,8 +5,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/view"
 )
 
-// MarshalJSON returns what String says and the sums that are not 0.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns what String says and the sums that are not 0. Its member data is the binary
+// encoding, the only part that UnmarshalJSON reads.
 func (g Guarantee) MarshalJSON() ([]byte, error) {
 	if !g.promised {
 		return view.Marshal(&g, struct {
@@ -23,18 +23,20 @@ func (g Guarantee) MarshalJSON() ([]byte, error) {
 	}{g.String(), g.unit.String(), view.Number(g.Epsilon()), view.Number(g.Delta()), view.Number(g.Rho()), view.Number(g.Mu())})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (g *Guarantee) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, g) }
 
-// MarshalJSON returns what String says.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns what String says. Its member data is the binary encoding, the only part that
+// UnmarshalJSON reads.
 func (u Unit) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&u, struct {
 		Text string `json:"text"`
 	}{u.String()})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (u *Unit) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, u) }
 
 // MarshalText returns the name of the constant, for JSON and flags.

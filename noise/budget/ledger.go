@@ -11,26 +11,24 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Ledger is a privacy budget that any number of goroutines spend from: call Spend before a release,
-// and make the release only if there was no error. What is accepted composes to an (ε, δ)-DP whole
-// by the bounds of [Guarantee], so that many small releases, and Gaussian ones, cost far less than
+// Ledger is a privacy budget that any number of goroutines may spend from. Call Spend before a
+// release, and make the release only if there was no error. All accepted releases together are (ε,
+// δ)-DP by the bounds of [Guarantee]. Many small releases, and Gaussian ones, cost far less than
 // the sum of their ε. Everything in a Ledger is public.
 //
-// The releases may be chosen adaptively, but not the guarantees that are spent on them: these, and
-// their order, must not depend on what earlier releases showed. Otherwise a test of the whole, like
-// this one, does not bound the whole by (ε, δ): with a first release at ε = ½ whose result decides
-// whether the rest of the budget goes to a second one or to revealing everything with probability
-// δ, each course of events is accepted, and together they have 1.38·δ. A [Rule] is for
-// amounts that depend on results.
+// The releases may depend on earlier results. The guarantees spent on them, and their order, must
+// not: otherwise the total is not (ε, δ)-DP. For example, let the result of a first release at ε =
+// ½ decide whether the rest of the budget goes to a second release or to revealing everything with
+// probability δ. Either sequence would be accepted, but together they have 1.38·δ. If amounts
+// depend on results, use a [Rule].
 //
-// The sums are kept to 200 binary digits, rounded up, so they do not drift. But float64 amounts do
-// not add up as their decimals do: ten times the float64 0.1 is more than 1. Hence a tolerance:
-// accepted is a whole with EpsilonAt(δ) ≤ ε·(1 + 2⁻⁵⁰), and [Guarantee.EpsilonAt] has the same
-// tolerance for δ. So a budget divided by n pays for n releases, for every n (as long as δ/n is 0
-// or at least 2⁻¹⁰²²): each part is off by a relative 2⁻⁵³, their sum by another 2⁻⁵².
+// Sums have 200 binary digits and are rounded up. But ten times the float64 0.1 is more than 1, so
+// there is a tolerance: the ledger accepts EpsilonAt(δ) ≤ ε·(1 + 2⁻⁵⁰), and [Guarantee.EpsilonAt]
+// has the same tolerance for δ. So a budget divided by n pays for n releases, for every n, if δ/n
+// is 0 or at least 2⁻¹⁰²²: each part is off by a relative 2⁻⁵³, their sum by another 2⁻⁵².
 //
-// A copy of a Ledger is the same Ledger: what one spends, both have spent. Only its encoding is a
-// copy of what was spent so far.
+// A copy of a Ledger value is the same Ledger: what one spends, both have spent. Only the encoding
+// is an independent copy.
 type Ledger struct {
 	epsilon, delta float64
 	unit           Unit
@@ -43,14 +41,13 @@ type Ledger struct {
 
 // NewLedger returns a budget of (ε, δ) for the unit u with nothing spent.
 //
-// With a rule, guarantees may depend on what earlier releases showed. It is one rule, chosen
-// beforehand, because choosing the best of several afterwards would not be sound. What was spent is
-// bounded by the budget then, not by the sums of [Ledger.Spent], as these depend on results
-// themselves.
+// With a rule, guarantees may depend on what earlier releases showed. There is at most one rule,
+// since choosing the best of several afterwards would not be sound. The releases then have the
+// guarantee of the whole budget, not that of [Ledger.Spent], which itself depends on results.
 //
-// The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta 0 or in [2⁻¹⁰²², 1),
-// and u a unit; and for two rules, or one that would allow nothing: RhoRule and MuRule need a delta
-// above 0, and escapes must be in [0, delta).
+// The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta is 0 or in [2⁻¹⁰²²,
+// 1), and u is valid; also for two rules, and for a rule that would allow nothing: RhoRule and
+// MuRule need a delta above 0, and escapes must be in [0, delta).
 func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	switch {
 	case len(rules) > 1:
@@ -73,22 +70,22 @@ func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	return l, nil
 }
 
-// Spend takes g from the budget, or returns an error and takes nothing.
+// Spend spends g from the budget, or returns an error and spends nothing.
 //
 // The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] and [Guarantee.Stable]
-// convert. It wraps [ErrBudget] if the budget does not allow g after all that was accepted before,
-// or g promises nothing. Concurrent calls never spend more than the budget together.
+// convert. It wraps [ErrBudget] if g promises nothing or does not fit into what remains of the
+// budget. Concurrent calls together never spend more than the budget.
 func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
 
-// SpendOnce is Spend for a release with a name. If that name was spent before it takes nothing, and
-// first is false. So a service that stopped between spending and answering can ask again. A name
-// stands for one output, drawn once: a caller that finds first false must publish the output that
-// was stored then. To draw another one, pay for it under another name. Begin the name with the day,
-// as in 2026-11-22/visits, and [Ledger.All] shows when it was.
+// SpendOnce is Spend for a release with a name. If the name was paid for before, it spends nothing,
+// and first is false. So a service that stopped between spending and answering can ask again. A
+// name stands for one output, drawn once: if first is false, publish the output that was stored the
+// first time. To draw another output, pay for it under another name. If names begin with the day,
+// as in 2026-11-22/visits, [Ledger.All] shows when it was spent.
 //
-// The error is that of Spend, or wraps [ErrMismatch] if another guarantee was spent under that
-// name, or from another part, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!'
-// to '~'.
+// The error is that of Spend, or wraps [ErrMismatch] if another guarantee, or another part, was
+// spent under that name, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!' to
+// '~'.
 func (l *Ledger) SpendOnce(name string, g Guarantee) (first bool, err error) {
 	if !validName(name) {
 		return false, fault.Params("budget", "name", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
@@ -157,7 +154,7 @@ func (l *Ledger) record(name string, g Guarantee, before []state) error {
 	return nil
 }
 
-// Accepts reports whether Spend would take g now. It takes nothing.
+// Accepts reports whether Spend would accept g now. It spends nothing.
 func (l *Ledger) Accepts(g Guarantee) bool {
 	b := l.open()
 	b.mu.Lock()
@@ -166,8 +163,8 @@ func (l *Ledger) Accepts(g Guarantee) bool {
 	return g.unit == l.takes && l.refuses == nil && l.Err() == nil && (part || l.allows(before, g))
 }
 
-// Spent returns the composition of all that Spend took, each of the sums rounded up: ε = 0 at the
-// beginning. With parts it is that of the one that has spent most, and of the whole.
+// Spent returns the composition of everything that Spend accepted, with all sums rounded up: ε = 0
+// at the beginning. With parts it covers the whole data and the part that has spent most.
 func (l *Ledger) Spent() Guarantee {
 	spent := l.worst(l.locked()).guarantee(l.unit)
 	if l.filter != nil {
@@ -176,7 +173,7 @@ func (l *Ledger) Spent() Guarantee {
 	return spent
 }
 
-// Epsilon returns the ε of all that was spent, at the δ of the budget and by the rule of the
+// Epsilon returns the ε of everything that was spent, at the δ of the budget and by the rule of the
 // ledger.
 func (l *Ledger) Epsilon() float64 {
 	return l.epsilonAfter(l.worst(l.locked()))
@@ -189,9 +186,9 @@ func (l *Ledger) Epsilon() float64 {
 //     as it mostly is. This is more where earlier releases, zCDP or many small ones, are worth a
 //     composition that needs the δ.
 //
-// The larger one is returned, by its ε at (δ − Σδ)/(1 − Σδ); at a tie, the first. Once it is spent,
-// what is left is dust where δ is 0. With a δ another release moves the lattice of the accountant,
-// and a small one may still be accepted. For several releases there may be more: ask Accepts.
+// It is the one with the larger ε at (δ − Σδ)/(1 − Σδ); at a tie, the first. With δ = 0 almost
+// nothing is left once it is spent; with δ > 0 a small release may still be accepted, since each
+// release moves the accountant's lattice. Several releases may get more in total: ask Accepts.
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }
 
 func (l *Ledger) remaining(states []state) Guarantee {
@@ -227,12 +224,12 @@ func (l *Ledger) remaining(states []state) Guarantee {
 // Budget returns the ε and the δ of the whole.
 func (l *Ledger) Budget() (epsilon, delta float64) { return l.epsilon, l.delta }
 
-// Unit returns whom the releases protect that the ledger takes: for the parts of one under Replace,
-// the unit when it is added or removed.
+// Unit returns whom accepted releases must protect. For a part of a ledger under Replace, it is the
+// unit added or removed.
 func (l *Ledger) Unit() Unit { return l.takes }
 
 // String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
-// one user, added or removed". The ε is what the releases together have at the δ of the budget.
+// one user, added or removed". The ε is that of all releases together, at the δ of the budget.
 func (l Ledger) String() string {
 	count := l.releases()
 	text := strconv.Itoa(count) + " releases"

@@ -29,10 +29,9 @@ import (
 // No other bytes decode to the same Ledger. A journal holds it as a snapshot.
 const ledgerVersion = 2
 
-// AppendBinary appends the encoding of the ledger to dst: the budget and all that was spent, from
-// the whole and from all parts. It is a copy, in memory only: what is spent afterwards from one of
-// the two, the other does not know. For a budget that survives a crash see [OpenFile]. The error is
-// always nil.
+// AppendBinary appends the encoding of the ledger to dst: the budget and everything that was spent,
+// from the whole and from all parts. A decoded copy is independent: it does not know what is spent
+// from the other later. For a budget that survives a crash see [OpenFile]. The error is always nil.
 func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
 	b := l.open()
 	b.mu.Lock()
@@ -80,8 +79,8 @@ func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory that nobody else uses.
 // It returns an error that wraps [ErrFormat] for any other bytes, and [ErrMismatch] for a ledger
-// with a journal, which must not forget what stands there; and then leaves the receiver as it was.
-// The writer of the bytes is responsible for their completeness.
+// with a journal, which must not forget what it has spent. On an error the receiver stays as it
+// was. The writer of the bytes is responsible for their completeness.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	r.Header(wire.KindLedger, ledgerVersion)
@@ -157,8 +156,8 @@ func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 }
 
 // MarshalJSON returns what String says; the ε of the budget, of what was spent by the rule of the
-// ledger, and of what remains, all at delta; and each record of [Ledger.All]. Beside it stands the
-// binary encoding as data, the only part that UnmarshalJSON reads.
+// ledger, and of what remains, all at delta; and each record of [Ledger.All]. Its member data is
+// the binary encoding, the only part that UnmarshalJSON reads.
 func (l Ledger) MarshalJSON() ([]byte, error) {
 	data, err := l.MarshalBinary()
 	if err != nil {
@@ -193,5 +192,6 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 	}{copied.String(), copied.unit.String(), copied.rule().String(), view.Number(copied.delta), view.Number(copied.epsilon), view.Number(spent), view.Number(max(copied.epsilon-spent, 0)), copied.releases(), records})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (l *Ledger) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, l) }

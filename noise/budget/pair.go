@@ -82,17 +82,15 @@ func (p pair) valid() bool {
 
 // Laplace returns the guarantee of Laplace noise of scales bᵢ on real coordinates that move by dᵢ
 // with Σ|dᵢ|/bᵢ ≤ ε, also if it is rounded afterwards. It is ε-DP, and composes better than
-// [PureDP] at the same ε. An epsilon that is not a number ≥ 0, or an invalid unit, gives a
-// Guarantee that promises nothing.
+// [PureDP] at the same ε. With an invalid unit, or unless epsilon ≥ 0, it promises nothing.
 func Laplace(epsilon float64, u Unit) Guarantee {
 	return withKind(PureDP(epsilon, u), lossKind{law: laplacian, size: epsilon, fraction: 1, count: 1})
 }
 
-// DiscreteLaplace returns the guarantee of discrete Laplace noise, of mass ∝ e^{−|x|/scale}, on
-// integers that move by ε·scale steps at most, together. It is ε-DP; with one step it is no better
-// than [PureDP], with many nearly [Laplace]. All coordinates have noise of that scale. An epsilon
-// that is not a number ≥ 0, a scale that is not one above 0, or an invalid unit, gives a Guarantee
-// that promises nothing.
+// DiscreteLaplace returns the guarantee of discrete [Laplace] noise, of mass ∝ exp(−|x|/scale), on
+// integers that together move by at most ε·scale steps. All coordinates have noise of that scale.
+// It is ε-DP. With one step it composes as [PureDP] does, with many steps nearly as Laplace. With
+// an invalid unit, or unless epsilon ≥ 0 and scale > 0, it promises nothing.
 func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
 	if !(scale > 0 && scale <= math.MaxFloat64) {
 		return Guarantee{}
@@ -113,9 +111,9 @@ func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
 	return withKind(g, lossKind{law: laplacian, steps: uint32(steps), size: size, fraction: 1, count: 1})
 }
 
-// Gaussian returns the guarantee of normal noise that is calibrated to (ε, δ): of [GDP] with the
-// largest μ that is (ε, δ)-DP. An epsilon that is not a number ≥ 0, a delta that is not in [0, 1),
-// or an invalid unit gives a Guarantee that promises nothing.
+// Gaussian returns the guarantee of normal noise that is calibrated to (ε, δ): [GDP] with the
+// largest μ that is (ε, δ)-DP. With an invalid unit, or unless epsilon ≥ 0 and delta is in [0, 1),
+// it promises nothing.
 func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 	g := ApproxDP(epsilon, delta, u)
 	sigma, err := noise.GaussianSigma(epsilon, delta, 1)
@@ -144,10 +142,10 @@ func gaussianZCDP(rho float64, u Unit) Guarantee {
 	return promise(g.unit, g.sums, g.pair)
 }
 
-// DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ e^{−x²/2σ²}, on one
-// integer that moves by at most steps. It is ρ-zCDP with ρ = steps²/2σ² (Canonne, Kamath,
-// Steinke, Theorem 4), and for σ and steps up to 1,024 the exact law is kept. A sigma that is not a
-// number in [2⁻⁵⁰⁰, 2⁵⁰⁰], steps < 1 or an invalid unit give a Guarantee that promises nothing.
+// DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ exp(−x²/2σ²), on one
+// integer that moves by at most steps. It is ρ-zCDP with ρ = steps²/2σ² (Canonne, Kamath, Steinke,
+// Theorem 4). For σ and steps up to 1,024 the exact law is kept. With an invalid unit, or unless
+// sigma is in [2⁻⁵⁰⁰, 2⁵⁰⁰] and steps ≥ 1, it promises nothing.
 func DiscreteGaussian(sigma float64, steps int64, u Unit) Guarantee {
 	if !(sigma >= 0x1p-500 && sigma <= 0x1p500) || steps < 1 {
 		return Guarantee{}
@@ -171,10 +169,10 @@ func withKind(g Guarantee, x lossKind) Guarantee {
 	return g
 }
 
-// WithEscape returns the guarantee of a release that with probability escape shows everything, and
-// else is one with the guarantee g: what a threshold adds that another key may pass. Its
-// [Guarantee.Group] is known where g is one release by ε, or any number by μ. An escape that is not
-// in [0, 1) gives a Guarantee that promises nothing.
+// WithEscape returns the guarantee of a release that reveals everything with probability escape,
+// and otherwise has the guarantee g: a threshold adds such an event, when a key of only one user
+// passes it. [Guarantee.Group] works if g is one release by ε, or any number by μ. Unless escape is
+// in [0, 1), it promises nothing.
 func (g Guarantee) WithEscape(escape float64) Guarantee {
 	if !g.promised || !(escape >= 0 && escape < 1) {
 		return Guarantee{}
@@ -208,13 +206,13 @@ func (k kinds) has(families ...lawKind) bool {
 	return false
 }
 
-// WithPair returns the guarantee of a release for which both g and better are known: it prints and
-// adds up as g does, and the accountant uses what better knows of its law. So mechanisms tell the ε
-// and δ they were asked for, and compose as what they are:
+// WithPair returns the guarantee of a release that has both guarantees, g and better. It prints and
+// adds up as g does, and the accountant also uses the law in better. So a mechanism prints the ε
+// and δ that were asked for, and composes by the law of its noise:
 //
 //	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u).WithEscape(1e-9))
 //
-// It promises nothing if one of the two does not, or if their units differ.
+// It promises nothing if g or better promises nothing, or if their units differ.
 func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	if !g.promised || !better.promised || g.unit != better.unit {
 		return Guarantee{}
@@ -223,10 +221,10 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	return g
 }
 
-// WithKeys returns the guarantee of a release of keys that nobody listed, which prints and adds up
-// as g, (ε, δ)-DP, does; and which the accountant composes by k, of package internal/loss. Many of
-// them cost little more than their noise: 30 of (1, 1e-9) have ε = 4.87 at δ = 1e-6, where only (1,
-// 1e-9) is known it is 29.99. Filters, groups, samples and conversions take them for (ε, δ)-DP.
+// WithKeys returns the guarantee of a release of keys that nobody listed. It prints and adds up as
+// g, (ε, δ)-DP, does, and the accountant composes it by k, of package internal/loss. Many such
+// releases cost little more than their noise: 30 of (1, 1e-9) have ε = 4.87 at δ = 1e-6, instead of
+// 29.99. Rules, groups, samples and conversions treat them as (ε, δ)-DP.
 //
 // It is for package groupby. It promises nothing if k is impossible.
 func (g Guarantee) WithKeys(k loss.Keys) Guarantee {

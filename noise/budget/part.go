@@ -9,26 +9,27 @@ import (
 )
 
 // Part returns the ledger of a part of the data, such as the events of one endpoint or the rows of
-// one country, which spends from the budget of l. Each element, key or row belongs to one part, by
-// a rule that is public, such as a column of it. Then releases on different parts do not add up:
-// the budget has to hold for the part that spends most, with all that was spent from l itself, for
-// releases on the whole data. A part begins with its first release.
+// one country, which spends from the budget of l. A public rule, such as the value of a column,
+// must put each element, key or row into one part. Then releases on different parts do not add up:
+// the budget must cover the part that spends most plus what was spent from l itself, on the whole
+// data. A part begins with its first release.
 //
 // Under Replace a row can move from one part to another, and the number of rows of a part is no
-// longer public. So releases on parts protect a row that is added or removed, which is their Unit;
-// what is charged is that of a row replaced within its part, and of one that leaves a part and
-// comes to another. part_proof.md has the argument.
+// longer public. So the Unit of releases on parts is a row that is added or removed. The ledger
+// charges for a row that is replaced within its part, and for a row that leaves one part and enters
+// another: see part_proof.md.
 //
-// Which part a release is on may depend on what earlier ones showed in a ledger with a [Rule] only,
-// as amounts may. The part of a part, one without a valid name (see [Ledger.SpendOnce]), and one of
-// users, parties, vectors or groups refuses everything; for users see [Ledger.PartOfUsers].
+// Only in a ledger with a [Rule] may the choice of the part depend on earlier results, as amounts
+// may. These parts refuse everything: a part of a part, a part without a valid name (see
+// [Ledger.SpendOnce]), and a part of users, parties, vectors or groups. For users see
+// [Ledger.PartOfUsers].
 func (l *Ledger) Part(name string) *Ledger {
 	return l.divided(name, "each element, key or row in one part; PartOfUsers is for users who are each in one", element, own, key, row)
 }
 
-// PartOfUsers is Part for users and parties, by a caller who knows that each is in one part with
-// all data: users of one country, say, if nobody has data in two. It would be wrong for the
-// endpoints that users visit.
+// PartOfUsers is Part for users and parties. The caller must know that all data of each user are in
+// one part: users by country, say, if nobody has data in two. It would be wrong for the endpoints
+// that users visit.
 func (l *Ledger) PartOfUsers(name string) *Ledger {
 	return l.divided(name, "each user or party in one part; Part is for elements, keys and rows", user, party)
 }

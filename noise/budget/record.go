@@ -7,22 +7,20 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Record is a release that was paid for; or several that are alike, one after the other and without
-// a name.
+// Record is a release that was paid for, or several equal ones in a row without a name.
 type Record struct {
 	Name      string    // given to [Ledger.SpendOnce], "" without one
 	Part      string    // of the data, see [Ledger.Part]; "" is the whole
 	Guarantee Guarantee // of one release
 	Releases  int       // how many
-	// Share is which part of the budget they took. Those of the whole and of the
-	// part of the data that spent most add up to Epsilon divided by the ε of the
-	// budget. Accounting is not additive: each takes as much of that as of Σρ, or
-	// of Σε by SumRule; a part of the data under Replace counts twice.
+	// Share is the fraction of the budget that they took. The shares of the whole
+	// and of the part that spent most add up to Epsilon divided by the budget's ε.
+	// Accounting is not additive, so that total is divided in proportion to ρ, or
+	// to ε by SumRule; a part under Replace counts twice.
 	Share float64
 }
 
-// All returns what was spent up to now, in the order in which it was: "what have I spent, on what".
-// A journal keeps it.
+// All yields what was spent so far, and on what, in order. A journal keeps it.
 func (l *Ledger) All() iter.Seq[Record] {
 	b := l.open()
 	b.mu.Lock()

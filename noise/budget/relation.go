@@ -2,8 +2,7 @@ package budget
 
 import "github.com/dpsketch/dpsketch/internal/enum"
 
-// Relation says how two neighbouring inputs differ in a [Unit]. The zero Relation is none of the
-// two.
+// Relation says how two neighbouring inputs differ in a [Unit]. The zero Relation is neither.
 type Relation uint8
 
 const (

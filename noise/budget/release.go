@@ -6,16 +6,16 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// Releaser is what the Builders of this library have in common: they tell what a release costs
-// before it is made.
+// Releaser is what the Builders of this library have in common: their Guarantee says what a release
+// costs before it is made.
 type Releaser[T any] interface {
 	Guarantee() Guarantee
 	Release() (T, error)
 }
 
 // Release spends the guarantee of b from the ledger and then releases b. If the ledger refuses, b
-// keeps its data, and nothing is spent; the error is that of [Ledger.Spend]. A Builder that was
-// released before costs nothing either: the error wraps [ErrReleased].
+// keeps its data, nothing is spent, and the error is that of [Ledger.Spend]. If b was released
+// before, nothing is spent, and the error wraps [ErrReleased].
 //
 // What was spent stays spent if the release fails.
 func Release[T any](l *Ledger, b Releaser[T]) (T, error) {

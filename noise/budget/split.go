@@ -7,15 +7,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Split returns the guarantee of each of n releases that together use up what remains: of the kind
-// of like, with its δ, and with the greatest ε, ρ or μ for which Spend accepts all n, if nothing
-// else is spent before. It takes nothing. like is one release by one of ε, ρ and μ; how much of it
-// does not matter, and its δ may be 0. Its kind is also that of its noise: n of [Gaussian], which
-// add up as Gaussian noise does, may each have five times as much as n of [ApproxDP].
+// Split returns a guarantee such that n releases with it use up what remains. It has the kind and
+// the δ of like, and the greatest ε, ρ or μ for which Spend accepts all n, if nothing else is spent
+// before. Split spends nothing. like is one release by ε, ρ or μ; its amount does not matter, and
+// its δ may be 0. The law of its noise matters: each of n releases like [Gaussian] may have five
+// times the ε of n like [ApproxDP].
 //
-// The error wraps [ErrParams] if n is not in [1, 2³⁰], like is of no such kind, or it is of a
-// sample, whose amount says nothing of its noise; [ErrMismatch] if it is for another unit, and
-// [ErrBudget] if not even the least is left.
+// The error wraps [ErrParams] if n is not in [1, 2³⁰], or if like is of no such kind or subsampled,
+// since its amount then says nothing about its noise; [ErrMismatch] if like is for another unit;
+// and [ErrBudget] if too little is left.
 func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	part := like.sized()
 	switch {

@@ -9,8 +9,8 @@ import (
 )
 
 // Subsampled returns the guarantee of a release that was made on a secret random sample of the
-// records instead of all, where g is its guarantee for the sample as the input: (ln(1 + γ(e^ε −
-// 1)), γδ)-DP with γ = fraction.
+// records, if g is the guarantee of the release for the sample: (ln(1 + γ(e^ε − 1)), γδ)-DP with γ
+// = fraction.
 //
 //	relation    sample                                                                 proof
 //	AddRemove   Poisson: each record is in it with probability γ, independently        Theorem 8
@@ -19,26 +19,24 @@ import (
 // The theorems are those of Balle, Barthe and Gaboardi, Privacy Amplification by Subsampling
 // (NeurIPS 2018), and no other pairing is covered: Poisson sampling under Replace has a larger δ. A
 // smaller γ gives a stronger guarantee, so the sampler may round it down: [noise.BernoulliAtMost]
-// makes the [noise.Bernoulli] that decides exactly whether a record is in, and fraction may be the
-// float64 quotient m/n.
+// makes a [noise.Bernoulli] that decides exactly whether a record is in the sample. fraction may be
+// the float64 quotient m/n.
 //
-// Of a Poisson sample the accountant keeps the exact law, where g is one release by ε, of Laplace
-// or of discrete Gaussian noise, or any number by μ: a thousand samples of 1 % with Gaussian noise
-// of σ = 1 have ε = 2.13 at δ = 1e-6. Such a law takes it a tenth of a second. A release by μ or ρ
-// is printed with the μ or ρ that it has without the sample. For a user with up to 64 elements,
-// each in the sample by itself, Group and For know the law of how many of them are in it, with
-// Gaussian noise.
+// For a Poisson sample the accountant keeps the exact law if g is one release by ε, with Laplace or
+// with discrete Gaussian noise, or any number of releases by μ: a thousand samples of 1 % with
+// Gaussian noise of σ = 1 have ε = 2.13 at δ = 1e-6. One such law takes a tenth of a second. String
+// shows the μ or ρ without sampling. With Gaussian noise, Group and For also handle a user with up
+// to 64 elements, each sampled independently.
 //
-// Of each sample the law leaves out a tail of probability 2⁻¹⁰⁰, about 8e-31, which counts as lost:
-// below that δ times the number of releases, EpsilonAt falls back to a bound that is much larger.
+// The law of each sample leaves out a tail of probability 2⁻¹⁰⁰, about 8e-31, which counts as lost.
+// If δ is below this times the number of releases, EpsilonAt falls back to a much larger bound.
 //
-// A record of a Poisson sample that is replaced, instead of added or removed: For, with Gaussian
-// noise, knows the law of that too. The thousand samples have ε = 3.22 then.
+// With Gaussian noise, For also converts a Poisson sample to replaced records. The thousand samples
+// then have ε = 3.22.
 //
-// Nobody may learn which records were in, and each release that is amplified has a sample of its
-// own. All releases behind one g see one and the same sample. As one of several, (ε, δ) is (Σε,
-// Σδ): to amplify at another δ, and where zCDP is among the releases, begin with
-// ApproxDP(g.EpsilonAt(δ), δ, u).
+// Nobody may learn which records are in the sample, and each call of Subsampled needs a new sample.
+// If g is a composition, all its releases use the same sample, and (ε, δ) is (Σε, Σδ). To amplify
+// at another δ, or with zCDP among the releases, begin with ApproxDP(g.EpsilonAt(δ), δ, u).
 //
 // The error wraps [ErrParams] unless fraction is in (0, 1] and g has no ρ or μ, except for Poisson
 // samples of one law, as above; it wraps [ErrMismatch] for vectors and groups.

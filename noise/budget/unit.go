@@ -11,8 +11,8 @@ import (
 )
 
 // Unit says whom a guarantee protects: what one of two neighbouring inputs has and the other lacks,
-// or has in another form. It is public and comparable. The zero Unit, and one made from invalid
-// numbers, is no unit; a guarantee for it promises nothing.
+// or has with other data. It is public and comparable. The zero Unit, and a Unit made from invalid
+// numbers, is not valid; a guarantee for it promises nothing.
 //
 // Guarantees for different units do not add up. [Guarantee.For] converts by the rules that always
 // hold, [Guarantee.Stable] by what the caller knows of the data.
@@ -46,24 +46,24 @@ const (
 	mostDistance  = 0x1p900
 )
 
-// Element is one element of a stream: one event, one view, one purchase. A replaced element has
-// another in its place, of any user and at any time. A person with many elements is protected less:
-// see [User].
+// Element is one element of a stream: one event, one view, one purchase. Under Replace, another
+// element takes its place, of any user and at any time. A person with many elements is protected
+// less: see [User].
 func Element(r Relation) Unit { return discrete(element, 0, r) }
 
-// OwnElement is one element of a stream, replaced by another element of the same user: who has how
-// many elements is public, and what they are is protected. That is less than Element(Replace), and
-// costs half as much of a guarantee for users.
+// OwnElement is one element of a stream, replaced by another element of the same user. How many
+// elements each user has is public; what they are is protected. It is weaker than Element(Replace),
+// and converting a guarantee for users to it costs half as much.
 func OwnElement() Unit { return discrete(own, 0, Replace) }
 
 // User is one user with all data of that user in the input: at most max distinct keys, or at most
-// max elements where they may be equal. With max 0 it is any number.
+// max elements if elements may repeat. max 0 means any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
 
-// UserWithin is one user within a number of steps in a row, 1 to 2³⁰, wherever they begin, of a
-// stream whose steps are public. The user has at most max elements in them, or any number with max
-// 0. What the user does in other steps is further units: somebody who is active in k times as many
-// steps is a group of k. A replaced one has in its place what any user does within any such steps.
+// UserWithin is one user within any given number of consecutive steps, 1 to 2³⁰, of a stream whose
+// steps are public. The user has at most max elements in them, or any number with max 0. Other
+// steps of the user are further units: a user who is active in k times as many steps is a group of
+// k. Under Replace, what any user does within any such steps takes its place.
 func UserWithin(steps, max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	if steps < 1 || steps > mostMany || !u.Valid() {
@@ -82,14 +82,14 @@ func Row(r Relation) Unit { return discrete(row, 0, r) }
 // Party is one party with all that it holds.
 func Party(r Relation) Unit { return discrete(party, 0, r) }
 
-// L1 is a vector x as a whole, whose neighbours are the vectors x′ with ‖x − x′‖₁ ≤ distance, in
-// the units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values are all real numbers of an
-// interval, or all integers of one; then the distance is an integer.
+// L1 is a whole vector x, whose neighbours are the vectors x′ with ‖x − x′‖₁ ≤ distance, in the
+// units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values may be all real numbers of an
+// interval, or all integers of an interval; for integers the distance is an integer.
 func L1(distance float64) Unit { return vector(l1, distance) }
 
-// L2 is a vector x as a whole, whose neighbours are the vectors x′ with ‖x − x′‖₂ ≤ distance, in
-// the units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. The guarantee extends to real vectors
-// also where values are integers: the noise bounds what a difference shows by its norm.
+// L2 is a whole vector x, whose neighbours are the vectors x′ with ‖x − x′‖₂ ≤ distance, in the
+// units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. The guarantee holds for real vectors even if
+// values are integers, since the noise depends only on the norm of the difference.
 func L2(distance float64) Unit { return vector(l2, distance) }
 
 func discrete(k kind, most int, r Relation) Unit {
@@ -106,13 +106,14 @@ func vector(k kind, distance float64) Unit {
 	return Unit{kind: k, distance: distance}
 }
 
-// Valid reports whether u is a unit: not the zero Unit, nor made from invalid numbers.
+// Valid reports whether u is valid: not the zero Unit, nor made from invalid numbers.
 func (u Unit) Valid() bool { return u.kind != 0 }
 
 // Relation returns how neighbours differ in a unit, 0 for vectors.
 func (u Unit) Relation() Relation { return u.relation }
 
-// Max returns the most keys or elements of one user, 0 for any number and for other units.
+// Max returns the largest number of keys or elements of one user, 0 for any number and for other
+// units.
 func (u Unit) Max() int { return u.max }
 
 // vectorial reports whether neighbours are vectors at a distance.

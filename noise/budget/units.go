@@ -2,9 +2,9 @@ package budget
 
 import "github.com/dpsketch/dpsketch/internal/fault"
 
-// For returns what g promises to the unit u, by a rule that holds for all data. In each row, a path
-// of that many steps between neighbours of the unit on the left joins neighbours of the unit on the
-// right, and [Guarantee.Group] says what a path costs:
+// For returns what g promises to the unit u, by a rule that holds for all data. In each row of the
+// table, neighbours for the unit "to" are joined by a path of that many steps between neighbours
+// for the unit "from". [Guarantee.Group] says what a path costs:
 //
 //	from                             to                              steps  because
 //	a unit                           fewer of it, a lesser distance  1      (a)
@@ -39,13 +39,12 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 //	    may be of two users, or of one user at two times, each of whom leaves and comes back
 //	(f) it is removed, then added with one more or less
 //
-// Rules of one row after another are rules as well, with the product of the steps. The error wraps
-// [ErrMismatch] where no rule is known: from Replace to AddRemove (under Replace the number of
-// units is public), from a replaced user to an element of any user or to what a user has in some
-// steps (without a last element there is no user), from one element to many under Replace (the
-// number of a user's elements is public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known
-// here), from a key, a row or a party to a user. If you know more about the data, use
-// [Guarantee.Stable].
+// Rules can be chained; the steps multiply. The error wraps [ErrMismatch] if no rule is known: from
+// Replace to AddRemove (under Replace the number of units is public), from a replaced user to an
+// element of any user or to what a user has in some steps (without a last element there is no
+// user), from one element to many under Replace (the number of a user's elements is public then),
+// from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a party to a user.
+// If you know more about the data, use [Guarantee.Stable].
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
@@ -90,14 +89,14 @@ func (g Guarantee) steps(n int, u Unit, by path) (Guarantee, error) {
 	return of, nil
 }
 
-// Stable returns what g promises to the unit u, for a caller who knows how far a change of one u
-// can move what g protects: distance is the largest distance of two vectors, in the norm of g's
-// unit and the units of the data, or the largest number of elements, keys, rows or parties that are
-// added or removed, or replaced. So 1 for a table with one row for each user, and 20 for a vector
-// to which each user adds up to 20 times up to 1. The caller must enforce this before the data go
-// in; it is not checked.
+// Stable returns what g promises to the unit u, for a caller who knows by how much one u can change
+// the input of the release. distance is the largest change: of a vector, in the norm of g's unit
+// and the units of the data; else the number of elements, keys, rows or parties that are added or
+// removed, or replaced. It is 1 for a table with one row per user, and 20 for a vector to which
+// each user adds at most 1, up to 20 times. The caller must enforce this before the data go in; it
+// is not checked.
 //
-// The error wraps [ErrParams] unless u is a unit and distance in (0, 2³⁰] of g's own.
+// The error wraps [ErrParams] unless u is valid and distance is at most 2³⁰ times that of g's unit.
 func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
