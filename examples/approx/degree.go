@@ -55,8 +55,8 @@ func (e *degreeEstimator) estimate(advice, accuracy float64) float64 {
 // averageDegree releases the average degree, without any advice (section 5.6). An edge changes it
 // by 2/n.
 func averageDegree(opts options) (*result, error) {
-	search, err := approx.NewAdviceSearch(approx.AdviceParams{
-		Epsilon: opts.searchEpsilon, Sensitivity: 2.0 / vertices, Min: leastDegree, Max: mostDegree, Protects: budget.Row(budget.AddRemove),
+	search, err := approx.NewAdviceSearch(approx.Params{
+		Epsilon: opts.searchEpsilon, Sensitivity: 2.0 / vertices, Max: mostDegree, Protects: budget.Row(budget.AddRemove), Advice: approx.Advice{Min: leastDegree},
 	})
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func averageDegree(opts options) (*result, error) {
 	return &result{
 		title: fmt.Sprintf("Average degree of a graph of %d vertices; hidden is one edge", uint64(vertices)),
 		method: fmt.Sprintf("Advice %g found; %d vertices read;\n"+
-			"  the interval supposes that the advice is right, which it is with probability %g or more", released.Advice(), e.probes, 1-released.Params().Failure),
+			"  the interval supposes that the advice is right, which it is with probability %g or more", released.Advice(), e.probes, 1-released.Params().Advice.Failure),
 		guarantee: released.Guarantee(),
 		answers:   []answer{{name: "degree", truth: meanDegree, value: released.Estimate(), lo: lo, hi: hi, estimate: math.NaN(), scale: meanDegree}},
 	}, nil

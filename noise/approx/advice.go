@@ -8,23 +8,17 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// AdviceParams are the public numbers of an [AdviceSearch].
+// Advice is what an [AdviceSearch] takes besides, in [Params] without Error, Queries and Noise, and
+// with a Max.
 //
 // The estimator A(advice, accuracy) approximates g, which lies in [Min, Max], and needs a guess of
 // g to know how much work to do. It must promise ‖A(y, ρ) − g‖_c ≤ ρ·max(y, g), with c the Moment,
-// for every input, advice y in [Min/2, Max] and accuracy ρ.
-type AdviceParams struct {
-	// Epsilon is ε of the whole search, in [2⁻²⁰, 2¹⁰].
-	Epsilon float64
-	// Sensitivity is Δ₁ of g, in the units of the data. 0 is 1.
-	Sensitivity float64
-	// Min and Max bound g on every input, 0 < Min < Max ≤ 2⁴⁰·Min.
-	Min, Max float64
-	// Moment is c ≥ 1; 2 for an estimator with a bounded variance. 0 is 2.
-	Moment float64
+// 2 where that is 0, for every input, advice y in [Min/2, Max] and accuracy ρ.
+type Advice struct {
+	// Min is the least that g is, on every input: 0 < Min < Max ≤ 2⁴⁰·Min.
+	Min float64
 	// Runs is the odd number of executions per median, with Moment·(Runs+1)/2 >
 	// 2. 0 is 5.
 	Runs int
@@ -33,9 +27,6 @@ type AdviceParams struct {
 	Failure float64
 	// Accuracy is ρ of the last estimate, in [2⁻⁴⁰, 1]. 0 is that of the search.
 	Accuracy float64
-	// Protects says who the neighbours are. Between them g differs by at most
-	// Sensitivity. 0 is [budget.L1](Sensitivity).
-	Protects budget.Unit
 }
 
 // AdviceSearch removes the need for advice privately (Tětek, Theorem 22). It halves y from Max on.
@@ -63,7 +54,7 @@ type AdviceParams struct {
 // E A ≤ g. As only the moment of A is known, an A with normal errors fails less often than Failure
 // says.
 type AdviceSearch struct {
-	promised[AdviceParams]
+	promised
 	rounds        int
 	search, final adviceStage
 	mu            sync.Mutex
@@ -84,14 +75,14 @@ const (
 // with Sensitivity/Epsilon that the noise hides it.
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
-func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
-	full := p.withDefaults()
-	if err := full.validate(); err != nil {
+func NewAdviceSearch(p Params) (*AdviceSearch, error) {
+	full := p.ofSearch()
+	if err := full.validateSearch(); err != nil {
 		return nil, err
 	}
-	s := &AdviceSearch{promised: promised[AdviceParams]{full}, rounds: full.rounds()}
+	s := &AdviceSearch{promised: promised{full}, rounds: full.rounds()}
 	least := full.Max / math.Exp2(float64(s.rounds-1)) // y of the last round, where Δ₁ weighs most
-	moment, factor, err := MedianMoment(full.Moment, 1, full.Runs)
+	moment, factor, err := MedianMoment(full.Moment, 1, full.Advice.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +91,11 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	round := Params{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Max: searchReach * least}
 	tooMuch := func(e float64) bool {
 		round.Error = e
-		return !(round.misleads(least, s.rounds) <= full.Failure)
+		return !(round.misleads(least, s.rounds) <= full.Advice.Failure)
 	}
 	lo, hi := max(least*0x1p-40, leastParam), least
 	if tooMuch(lo) {
-		return nil, fault.Params("approx", "Min", p.Min, "larger compared with Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
+		return nil, fault.Params("approx", "Min", p.Advice.Min, "larger compared with Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
 	}
 	for hi > lo*(1+1e-5) {
 		if mid := math.Sqrt(lo) * math.Sqrt(hi); tooMuch(mid) {
@@ -114,8 +105,8 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 		}
 	}
 	s.search = adviceStage{min(lo/(searchReach*factor*least)*(1-1e-6), 1), searchReach, epsilon}
-	s.final = adviceStage{full.Accuracy, finalReach, full.Epsilon / 2}
-	if full.Accuracy == 0 {
+	s.final = adviceStage{full.Advice.Accuracy, finalReach, full.Epsilon / 2}
+	if full.Advice.Accuracy == 0 {
 		s.final.accuracy = s.search.accuracy
 	}
 	// Max/scale rises with y, so if the first round and an end there are possible, all are.
@@ -123,7 +114,7 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 		return nil, err
 	}
 	if _, err := s.mechanism(full.Max, s.final); err != nil {
-		return nil, fault.Params("approx", "Accuracy", p.Accuracy, "a number for which the noise is at least 2⁻⁴⁴ of Max")
+		return nil, fault.Params("approx", "Accuracy", p.Advice.Accuracy, "a number for which the noise is at least 2⁻⁴⁴ of Max")
 	}
 	return s, nil
 }
@@ -142,60 +133,47 @@ func (p Params) misleads(y float64, rounds int) float64 {
 	return sum
 }
 
-func (p AdviceParams) withDefaults() AdviceParams {
-	fill := func(x *float64, value float64) {
-		if *x == 0 {
-			*x = value
-		}
-	}
-	fill(&p.Sensitivity, 1)
-	fill(&p.Moment, 2)
-	fill(&p.Failure, 0.125)
-	p.Accuracy += 0
-	p.Runs = cmp.Or(p.Runs, 5)
-	if p.Protects == (budget.Unit{}) {
-		p.Protects = budget.L1(p.Sensitivity)
-	}
+// ofSearch returns the Params of a search, defaults filled in.
+func (p Params) ofSearch() Params {
+	p = p.normalized()
+	p.Sensitivity, p.Protects = p.sensitivity(), p.unit()
+	p.Moment, p.Advice.Failure = cmp.Or(p.Moment, 2), cmp.Or(p.Advice.Failure, 0.125)
+	p.Advice.Accuracy += 0
+	p.Advice.Runs = cmp.Or(p.Advice.Runs, 5)
 	return p
 }
 
 // rounds returns L, the largest number of rounds of the search.
-func (p AdviceParams) rounds() int { return max(int(math.Ceil(math.Log2(p.Max/p.Min))), 1) }
+func (p Params) rounds() int { return max(int(math.Ceil(math.Log2(p.Max/p.Advice.Min))), 1) }
 
-func (p AdviceParams) validate() error {
+// validateSearch checks the Params of a search.
+func (p Params) validateSearch() error {
 	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
 	inRange := func(x float64) bool { return x >= 0x1p-800 && x <= 0x1p800 }
+	a := p.Advice
 	switch {
 	case !(p.Epsilon >= 0x1p-20 && p.Epsilon <= limits.MaxEpsilon):
 		return bad("Epsilon", p.Epsilon, "a number in [2⁻²⁰, 2¹⁰]")
 	case !inRange(p.Sensitivity):
 		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")
-	case !inRange(p.Min):
-		return bad("Min", p.Min, "a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")
-	case !(inRange(p.Max) && p.Max > p.Min && p.Max/p.Min <= 0x1p40):
+	case p.Error != 0 || p.Queries != 0 || p.Noise != AutoNoise:
+		return bad("Error, Queries and Noise", fmt.Sprint(p.Error, p.Queries, p.Noise), "0 for an AdviceSearch")
+	case !inRange(a.Min):
+		return bad("Min", a.Min, "a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")
+	case !(inRange(p.Max) && p.Max > a.Min && p.Max/a.Min <= 0x1p40):
 		return bad("Max", p.Max, "a number above Min and at most 2⁴⁰·Min")
 	case !(p.Moment >= 1 && p.Moment <= mostMoment):
 		return bad("Moment", p.Moment, "0 or a number in [1, 2¹⁰]")
-	case checkRuns(p.Runs) != nil:
-		return checkRuns(p.Runs)
-	case !(p.Moment*float64(p.Runs+1)/2 > 2):
-		return bad("Runs", p.Runs, "more, so that Moment·(Runs+1)/2 > 2")
-	case !(p.Failure > 0x1p-40 && p.Failure <= 0.5):
-		return bad("Failure", p.Failure, "0 or a probability in (2⁻⁴⁰, ½]")
-	case p.Accuracy != 0 && !(p.Accuracy >= 0x1p-40 && p.Accuracy <= 1):
-		return bad("Accuracy", p.Accuracy, "0 or a number in [2⁻⁴⁰, 1]")
+	case checkRuns(a.Runs) != nil:
+		return checkRuns(a.Runs)
+	case !(p.Moment*float64(a.Runs+1)/2 > 2):
+		return bad("Runs", a.Runs, "more, so that Moment·(Runs+1)/2 > 2")
+	case !(a.Failure > 0x1p-40 && a.Failure <= 0.5):
+		return bad("Failure", a.Failure, "0 or a probability in (2⁻⁴⁰, ½]")
+	case a.Accuracy != 0 && !(a.Accuracy >= 0x1p-40 && a.Accuracy <= 1):
+		return bad("Accuracy", a.Accuracy, "0 or a number in [2⁻⁴⁰, 1]")
 	}
 	return nil
-}
-
-// Guarantee returns what the whole search promises: ε for the unit. Params outside their ranges
-// promise nothing.
-func (p AdviceParams) Guarantee() budget.Guarantee {
-	p = p.withDefaults()
-	if p.validate() != nil {
-		return budget.Guarantee{}
-	}
-	return budget.PureDP(p.Epsilon, p.Protects)
 }
 
 // Release searches and estimates. estimate(advice, accuracy) is called Runs times per round and
@@ -230,13 +208,13 @@ func (s *AdviceSearch) release(estimate func(advice, accuracy float64) float64, 
 	if err != nil {
 		return Value{}, err
 	}
-	return a.Release(Median(s.params.Runs, func() float64 { return min(max(estimate(advice, stage.accuracy), 0), stage.reach*advice) }))
+	return a.Release(Median(s.params.Advice.Runs, func() float64 { return min(max(estimate(advice, stage.accuracy), 0), stage.reach*advice) }))
 }
 
 // mechanism returns the Mechanism of one release.
 func (s *AdviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism, error) {
 	most := stage.reach * advice
-	moment, bound, err := MedianMoment(s.params.Moment, most*stage.accuracy, s.params.Runs)
+	moment, bound, err := MedianMoment(s.params.Moment, most*stage.accuracy, s.params.Advice.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +224,7 @@ func (s *AdviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism,
 // Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is
 // post-processing.
 type Advised struct {
-	promised[AdviceParams]
+	promised
 	last   Value
 	advice float64
 	rounds int

@@ -28,7 +28,7 @@ func noisyEstimator(src *noise.Source, g float64) func(advice, accuracy float64)
 func TestAdviceSearch(t *testing.T) {
 	const n = 120
 	var src noise.Source
-	p := AdviceParams{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 1000}
+	p := Params{Epsilon: 1, Sensitivity: 1e-6, Max: 1000, Advice: Advice{Min: 1}}
 	for _, g := range []float64{1, 1.01, 3, 37.5, 512, 1000} {
 		estimate := noisyEstimator(&src, g)
 		wrong, outside := 0, 0
@@ -62,13 +62,13 @@ func TestAdviceSearch(t *testing.T) {
 func TestAdviceSearchPlan(t *testing.T) {
 	last := 1.0
 	for _, most := range []float64{2, 8, 64, 1e3, 1e9} {
-		s, err := NewAdviceSearch(AdviceParams{Epsilon: 2, Sensitivity: 1e-9, Min: 1, Max: most})
+		s, err := NewAdviceSearch(Params{Epsilon: 2, Sensitivity: 1e-9, Max: most, Advice: Advice{Min: 1}})
 		require.NoError(t, err)
 		require.Equal(t, int(math.Ceil(math.Log2(most))), s.rounds)
 		require.Less(t, s.search.accuracy, last)
 		last = s.search.accuracy
 		require.LessOrEqual(t, float64(s.rounds)*s.search.epsilon+s.final.epsilon, 2.0)
-		require.Equal(t, 5, s.Params().Runs)
+		require.Equal(t, 5, s.Params().Advice.Runs)
 		for y := most; y > 0.5; y /= 2 {
 			a, err := s.mechanism(y, s.search)
 			require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestAdviceSearchPlan(t *testing.T) {
 // stage, for the moment and the bound that the claim in AdviceSearch gives to the median of clamped
 // runs, and call the estimator as often and as accurately as the plan says.
 func TestAdviceSearchSpends(t *testing.T) {
-	p := AdviceParams{Epsilon: 2, Sensitivity: 0.01, Min: 1, Max: 1000, Accuracy: 0.25}
+	p := Params{Epsilon: 2, Sensitivity: 0.01, Max: 1000, Advice: Advice{Min: 1, Accuracy: 0.25}}
 	s, err := NewAdviceSearch(p)
 	require.NoError(t, err)
 	for _, stage := range []adviceStage{s.search, s.final} {
@@ -105,7 +105,7 @@ func TestAdviceSearchSpends(t *testing.T) {
 		calls[accuracy]++
 		require.Equal(t, accuracy == 0.25, calls[0.25] > 0)
 		require.LessOrEqual(t, advice, p.Max)
-		require.GreaterOrEqual(t, advice, p.Min/2)
+		require.GreaterOrEqual(t, advice, p.Advice.Min/2)
 		return 0 // the search ends when the rounds do, but for a probability of ⅛
 	})
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestAdviceSearchSpends(t *testing.T) {
 func TestAdviceSearchFailsAsPlanned(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	var src noise.Source
-	s, err := NewAdviceSearch(AdviceParams{Epsilon: 1, Sensitivity: 1e-4, Min: 1, Max: 1 << 10})
+	s, err := NewAdviceSearch(Params{Epsilon: 1, Sensitivity: 1e-4, Max: 1 << 10, Advice: Advice{Min: 1}})
 	require.NoError(t, err)
 	require.Greater(t, s.search.accuracy, 0.00135)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -153,7 +153,7 @@ func TestAdviceSearchFailsAsPlanned(t *testing.T) {
 func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
 	for _, epsilon := range []float64{8, 64, 200} {
 		for _, most := range []float64{2, 64, 1e6} {
-			s, err := NewAdviceSearch(AdviceParams{Epsilon: epsilon, Sensitivity: 1e-12, Min: 1, Max: most})
+			s, err := NewAdviceSearch(Params{Epsilon: epsilon, Sensitivity: 1e-12, Max: most, Advice: Advice{Min: 1}})
 			require.NoError(t, err, "ε = %g, Max = %g", epsilon, most)
 			a, err := s.mechanism(1, s.search)
 			require.NoError(t, err)
@@ -184,17 +184,17 @@ func TestClampedEstimatorIsAccurate(t *testing.T) {
 }
 
 func TestAdviceSearchRejects(t *testing.T) {
-	good := AdviceParams{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 100}
+	good := Params{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Advice: Advice{Min: 1}}
 	_, err := NewAdviceSearch(good)
 	require.NoError(t, err)
-	for name, set := range map[string]func(*AdviceParams, float64){
-		"Epsilon":     func(p *AdviceParams, v float64) { p.Epsilon = v },
-		"Sensitivity": func(p *AdviceParams, v float64) { p.Sensitivity = v },
-		"Min":         func(p *AdviceParams, v float64) { p.Min = v },
-		"Max":         func(p *AdviceParams, v float64) { p.Max = v },
-		"Moment":      func(p *AdviceParams, v float64) { p.Moment = v },
-		"Failure":     func(p *AdviceParams, v float64) { p.Failure = v },
-		"Accuracy":    func(p *AdviceParams, v float64) { p.Accuracy = v },
+	for name, set := range map[string]func(*Params, float64){
+		"Epsilon":     func(p *Params, v float64) { p.Epsilon = v },
+		"Sensitivity": func(p *Params, v float64) { p.Sensitivity = v },
+		"Min":         func(p *Params, v float64) { p.Advice.Min = v },
+		"Max":         func(p *Params, v float64) { p.Max = v },
+		"Moment":      func(p *Params, v float64) { p.Moment = v },
+		"Failure":     func(p *Params, v float64) { p.Advice.Failure = v },
+		"Accuracy":    func(p *Params, v float64) { p.Advice.Accuracy = v },
 	} {
 		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
 			p := good
@@ -203,19 +203,22 @@ func TestAdviceSearchRejects(t *testing.T) {
 			require.ErrorIs(t, err, ErrParams, "%s = %g", name, v)
 		}
 	}
-	for _, p := range []AdviceParams{
-		{}, {Epsilon: 1, Min: 1, Max: 100}, {Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 1}, {Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 100, Runs: 4},
-		{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 100, Runs: -1}, {Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 100, Moment: 1, Runs: 3},
-		{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 0x1p41},
+	for _, p := range []Params{
+		{}, {Epsilon: 1, Max: 100, Advice: Advice{Min: 1}}, {Epsilon: 1, Sensitivity: 1e-6, Max: 1, Advice: Advice{Min: 1}}, {Epsilon: 1, Sensitivity: 1e-6, Max: 100, Advice: Advice{Min: 1, Runs: 4}},
+		{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Advice: Advice{Min: 1, Runs: -1}}, {Epsilon: 1, Sensitivity: 1e-6, Max: 100, Moment: 1, Advice: Advice{Min: 1, Runs: 3}},
+		{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Error: 1, Advice: Advice{Min: 1}}, {Epsilon: 1, Sensitivity: 1e-6, Max: 100, Queries: 1, Advice: Advice{Min: 1}},
+		{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Noise: StudentNoise, Advice: Advice{Min: 1}}, {Epsilon: 1, Sensitivity: 1e-6, Max: 0x1p41, Advice: Advice{Min: 1}},
 	} {
 		_, err := NewAdviceSearch(p)
 		require.ErrorIs(t, err, ErrParams, "%+v", p)
+		require.False(t, p.Guarantee().Promises() && p.Advice != (Advice{}), "%+v", p)
 	}
 	zero := Advised{}
 	require.True(t, math.IsNaN(zero.Estimate()))
 	require.Contains(t, zero.String(), "not released")
 	require.Equal(t, math.Inf(1), zero.Guarantee().EpsilonAt(0))
-	require.Equal(t, AdviceParams{}, zero.Params())
+	require.Equal(t, Params{}, zero.Params())
+	require.Equal(t, budget.PureDP(1, budget.L1(1e-6)), good.Guarantee())
 	_, err = new(AdviceSearch).Release(func(_, _ float64) float64 { return 1 })
 	require.ErrorIs(t, err, ErrParams)
 	s, err := NewAdviceSearch(good)

@@ -34,8 +34,8 @@ const adviceVersion = 1
 func (a *Advised) fields() []wire.Field {
 	p, last := &a.params, &a.last
 	return []wire.Field{
-		wire.Byte(&last.noise.noise), wire.Int(&p.Runs, mostRuns), wire.Int(&a.rounds, mostRounds), wire.Float(&p.Epsilon), wire.Float(&p.Sensitivity),
-		wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Moment), wire.Float(&p.Failure), wire.Float(&p.Accuracy), wire.Float(&a.advice),
+		wire.Byte(&last.noise.noise), wire.Int(&p.Advice.Runs, mostRuns), wire.Int(&a.rounds, mostRounds), wire.Float(&p.Epsilon), wire.Float(&p.Sensitivity),
+		wire.Float(&p.Advice.Min), wire.Float(&p.Max), wire.Float(&p.Moment), wire.Float(&p.Advice.Failure), wire.Float(&p.Advice.Accuracy), wire.Float(&a.advice),
 		wire.Float(&last.params.Error), wire.Float(&last.noise.scale), wire.Float(&last.noise.step),
 	}
 }
@@ -65,7 +65,7 @@ func (a *Advised) UnmarshalBinary(data []byte) error {
 	d.last.steps = r.Int64()
 	switch {
 	case r.Err() != nil:
-	case d.params.validate() != nil || d.params != d.params.withDefaults():
+	case d.params.validateSearch() != nil || d.params != d.params.ofSearch():
 		r.Fail("invalid Params")
 	case !d.reached():
 		r.Fail("an advice that no search comes to")
@@ -95,13 +95,13 @@ func (a Advised) reached() bool {
 // Error, and reports whether all is as a release makes it. The Error comes from exponentials, which
 // machines may round differently.
 func (a *Advised) finish(bound float64) bool {
-	p, accuracy := a.params, a.params.Accuracy
+	p, accuracy := a.params, a.params.Advice.Accuracy
 	if accuracy == 0 {
 		accuracy = 1 // that of the search is at most 1
 	}
 	const rounding = 0x1p-40
-	moment, most, err := MedianMoment(p.Moment, finalReach*a.advice*accuracy, p.Runs)
-	if err != nil || !(bound > 0 && bound <= most*(1+rounding)) || p.Accuracy != 0 && bound < most*(1-rounding) {
+	moment, most, err := MedianMoment(p.Moment, finalReach*a.advice*accuracy, p.Advice.Runs)
+	if err != nil || !(bound > 0 && bound <= most*(1+rounding)) || p.Advice.Accuracy != 0 && bound < most*(1-rounding) {
 		return false
 	}
 	a.last.params = Params{Epsilon: p.Epsilon / 2, Sensitivity: p.Sensitivity, Error: bound, Moment: moment, Noise: a.last.noise.noise, Max: finalReach * a.advice, Protects: p.Protects}

@@ -13,24 +13,24 @@ import (
 // sampleAdvised are fixed results, not released: one whose search stopped, one that went on to the
 // end, one with an Accuracy.
 func sampleAdvised() map[string]*Advised {
-	p := AdviceParams{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 1 << 10, Moment: 2, Runs: 5, Failure: 0.125, Protects: budget.Row(budget.AddRemove)}
+	p := Params{Epsilon: 1, Sensitivity: 1e-6, Max: 1 << 10, Moment: 2, Protects: budget.Row(budget.AddRemove), Advice: Advice{Min: 1, Runs: 5, Failure: 0.125}}
 	accurate := p
-	accurate.Accuracy, accurate.Runs, accurate.Moment, accurate.Protects = 0x1p-10, 1, 2.5, budget.Row(budget.Replace)
+	accurate.Advice.Accuracy, accurate.Advice.Runs, accurate.Moment, accurate.Protects = 0x1p-10, 1, 2.5, budget.Row(budget.Replace)
 	return map[string]*Advised{
 		"advised-stopped.hex": {
-			last: Value{promised[Params]{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 1.5, Moment: 6, Noise: StudentNoise, Max: 768, Protects: budget.Row(budget.AddRemove)}},
+			last: Value{promised{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 1.5, Moment: 6, Noise: StudentNoise, Max: 768, Protects: budget.Row(budget.AddRemove)}},
 				gridNoise{StudentNoise, 6, 18, 0x1p-20}, 123456789},
-			advice: 256, rounds: 3, promised: promised[AdviceParams]{p},
+			advice: 256, rounds: 3, promised: promised{p},
 		},
 		"advised-end.hex": {
-			last: Value{promised[Params]{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 0x1p-10, Moment: 6, Noise: ParetoNoise, Max: 3, Protects: budget.Row(budget.AddRemove)}},
+			last: Value{promised{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 0x1p-10, Moment: 6, Noise: ParetoNoise, Max: 3, Protects: budget.Row(budget.AddRemove)}},
 				gridNoise{ParetoNoise, 6, 0x1.8p-6, 0x1p-40}, -1 << 40},
-			advice: 1, rounds: 10, promised: promised[AdviceParams]{p},
+			advice: 1, rounds: 10, promised: promised{p},
 		},
 		"advised-accurate.hex": {
-			last: Value{promised[Params]{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 3, Moment: 2.5, Noise: StudentNoise, Max: 3072, Protects: budget.Row(budget.Replace)}},
+			last: Value{promised{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 3, Moment: 2.5, Noise: StudentNoise, Max: 3072, Protects: budget.Row(budget.Replace)}},
 				gridNoise{StudentNoise, 2.5, 30, 0x1p-20}, mostReleased},
-			advice: 1 << 10, rounds: 1, promised: promised[AdviceParams]{accurate},
+			advice: 1 << 10, rounds: 1, promised: promised{accurate},
 		},
 	}
 }
@@ -47,10 +47,10 @@ func TestAdvisedCodec(t *testing.T) {
 
 // What a search gives decodes to the same result, wherever it ended.
 func TestAdvisedCodecOfReleases(t *testing.T) {
-	for _, p := range []AdviceParams{
-		{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 1000},
-		{Epsilon: 2, Sensitivity: 1e-3, Min: 0.75, Max: 100, Runs: 3, Moment: 3, Protects: budget.L1(1e-3), Accuracy: 0.01},
-		{Epsilon: 4, Sensitivity: 1e-9, Min: 1, Max: 3, Runs: 1, Moment: 2.5, Failure: 0.5, Accuracy: math.Copysign(0, -1)},
+	for _, p := range []Params{
+		{Epsilon: 1, Sensitivity: 1e-6, Max: 1000, Advice: Advice{Min: 1}},
+		{Epsilon: 2, Sensitivity: 1e-3, Max: 100, Moment: 3, Protects: budget.L1(1e-3), Advice: Advice{Min: 0.75, Runs: 3, Accuracy: 0.01}},
+		{Epsilon: 4, Sensitivity: 1e-9, Max: 3, Moment: 2.5, Advice: Advice{Min: 1, Runs: 1, Failure: 0.5, Accuracy: math.Copysign(0, -1)}},
 	} {
 		for _, truth := range []float64{0, 1, 7, 50, 1e6} { // 0 never stops, 1e6 stops at once
 			s, err := NewAdviceSearch(p)
@@ -70,8 +70,8 @@ func TestAdvisedDecodeRejectsInvalidObjects(t *testing.T) {
 		dptest.Spoiled(t, func() *Advised { return sampleAdvised()[name] }, func() *Advised { return sampleAdvised()["advised-end.hex"] }, map[string]func(*Advised){
 			"epsilon":         func(a *Advised) { a.params.Epsilon = math.NaN() },
 			"default":         func(a *Advised) { a.params.Sensitivity = 0 },
-			"negative zero":   func(a *Advised) { a.params.Accuracy = math.Copysign(0, -1) },
-			"even runs":       func(a *Advised) { a.params.Runs = 4 },
+			"negative zero":   func(a *Advised) { a.params.Advice.Accuracy = math.Copysign(0, -1) },
+			"even runs":       func(a *Advised) { a.params.Advice.Runs = 4 },
 			"unit":            func(a *Advised) { a.params.Protects = budget.Unit{} },
 			"no round":        func(a *Advised) { a.rounds = 0 },
 			"many rounds":     func(a *Advised) { a.rounds = 11 },

@@ -10,7 +10,7 @@ import (
 // A count of which only public bounds are known, by a sampler that takes as large a sample as a
 // guess of the count asks for.
 func ExampleAdviceSearch() {
-	search, err := approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1e5, Max: 1e8, Failure: 1e-9, Protects: budget.Row(budget.AddRemove)})
+	search, err := approx.NewAdviceSearch(approx.Params{Epsilon: 1, Max: 1e8, Protects: budget.Row(budget.AddRemove), Advice: approx.Advice{Min: 1e5, Failure: 1e-9}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -18,7 +18,7 @@ import (
 //
 // It is safe for concurrent use.
 type Mechanism struct {
-	promised[Params]
+	promised
 	noise gridNoise
 
 	mu   sync.Mutex
@@ -34,18 +34,23 @@ func New(p Params) (*Mechanism, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Mechanism{promised: promised[Params]{p.normalized().withNoise(n.noise)}, noise: n, left: p.queries()}, nil
+	return &Mechanism{promised: promised{p.normalized().withNoise(n.noise)}, noise: n, left: p.queries()}, nil
 }
 
 // promised are Params that are kept.
-type promised[P interface{ Guarantee() budget.Guarantee }] struct{ params P }
+type promised struct{ params Params }
 
 // Params returns the parameters, with Noise resolved or all defaults of a search filled in.
-func (p promised[P]) Params() P { return p.params }
+func (p promised) Params() Params { return p.params }
 
 // Guarantee returns what all queries together promise, or the whole search: count it once for all
 // of them.
-func (p promised[P]) Guarantee() budget.Guarantee { return p.params.Guarantee() }
+func (p promised) Guarantee() budget.Guarantee {
+	if p.params.Advice != (Advice{}) { // of a search that was planned or decoded
+		return budget.PureDP(p.params.Epsilon, p.params.Protects)
+	}
+	return p.params.Guarantee()
+}
 
 // Release returns the estimate with noise. It is clamped to ±Max; NaN counts as 0. The error wraps
 // [ErrReleased]; whether it is returned depends only on the number of calls.

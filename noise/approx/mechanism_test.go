@@ -20,9 +20,9 @@ import (
 
 func sampleValues() map[string]Value {
 	return map[string]Value{
-		"laplace": {promised[Params]{Params{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Max: 1e6}}, gridNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
-		"pareto":  {promised[Params]{Params{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Protects: budget.User(2, budget.Replace)}}, gridNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
-		"student": {promised[Params]{Params{Epsilon: 1, Moment: 3, Noise: StudentNoise}}, gridNoise{StudentNoise, 3, 1.5, 0x1p-21}, 0},
+		"laplace": {promised{Params{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Max: 1e6}}, gridNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
+		"pareto":  {promised{Params{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Protects: budget.User(2, budget.Replace)}}, gridNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
+		"student": {promised{Params{Epsilon: 1, Moment: 3, Noise: StudentNoise}}, gridNoise{StudentNoise, 3, 1.5, 0x1p-21}, 0},
 	}
 }
 

@@ -75,6 +75,8 @@ type Params struct {
 	// Protects says who the neighbours are. Between them g differs by at most
 	// Sensitivity. 0 is budget.L1(Sensitivity).
 	Protects budget.Unit
+	// Advice is for [NewAdviceSearch] alone; 0 elsewhere.
+	Advice Advice
 }
 
 // leastQueryEpsilon is the least ε for each query: with less, the noise would leave the grid (see
@@ -88,6 +90,8 @@ func (p Params) validate() error {
 	}
 	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
 	switch {
+	case p.Advice != (Advice{}):
+		return bad("Advice", p.Advice, "0, except for an AdviceSearch")
 	case p.Moment != 0 && !(p.Moment > 1 && p.Moment <= mostMoment):
 		return bad("Moment", p.Moment, "0 or a number in (1, 2¹⁰]")
 	case p.Queries < 0 || p.Queries > mostQueries:
@@ -129,10 +133,14 @@ func (p Params) normalized() Params {
 	return p
 }
 
-// Guarantee returns what all Queries together promise: ε for the unit. Invalid Params promise
-// nothing.
+// Guarantee returns what all Queries together promise, or with Advice the whole search: ε for the
+// unit. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
-	if _, err := p.choose(); err != nil {
+	_, err := p.choose()
+	if p.Advice != (Advice{}) {
+		_, err = NewAdviceSearch(p)
+	}
+	if err != nil {
 		return budget.Guarantee{}
 	}
 	return budget.PureDP(p.Epsilon, p.unit())

@@ -9,7 +9,7 @@ import (
 // from it is post-processing. The zero Value is not a release: its numbers are NaN and it has no
 // encoding.
 type Value struct {
-	promised[Params]
+	promised
 	noise gridNoise
 	steps int64
 }

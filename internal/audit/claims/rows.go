@@ -349,7 +349,7 @@ var rows = []row{
 	},
 	{
 		claim:   "A randomized estimate with noise is ε-private by what is promised of its error, also for several queries and with searched advice",
-		about:   "noise/approx.Mechanism.Release noise/approx.promised.Guarantee noise/approx.Params.Guarantee noise/approx.AdviceParams.Guarantee noise/approx.AdviceSearch.Release",
+		about:   "noise/approx.Mechanism.Release noise/approx.promised.Guarantee noise/approx.Params.Guarantee noise/approx.AdviceSearch.Release",
 		theorem: "Tětek, Additive noise mechanisms for randomized approximations: Theorem 14's scale is not private (counterexample), Theorem 10's holds for small ε only", proof: "noise/approx/scale_proof.md",
 		code:  "noise/approx.Params.choose noise/approx.momentScale noise/approx.subexponentialScale noise/approx.roundedSteps noise/approx.AdviceSearch.release",
 		exact: "noise/approx.TestMomentNoiseIsPrivate noise/approx.TestSubexponentialNoiseIsPrivate noise/approx.TestApproxScaleTables noise/approx.TestRoundedSteps noise/approx.TestPublishedParetoScaleIsNotPrivate", audit: "noise/approx.TestMechanismAudit noise/approx.TestAdviceSearch",

@@ -12,7 +12,7 @@ var newNoiseMutations = []mutation{
 	{"median bound without its constant", "noise/approx/median.go", "error * math.Exp(log) * (1 + 0x1p-50), nil", "error * (1 + 0x1p-50), nil"},
 	{"each round of the search spends half of the budget", "noise/approx/advice.go", "epsilon := full.Epsilon / 2 / float64(s.rounds) * (1 - 0x1p-50)", "epsilon := full.Epsilon / 2 * (1 - 0x1p-50)"},
 	{"runs of the search not clamped", "noise/approx/advice.go", "return min(max(estimate(advice, stage.accuracy), 0), stage.reach*advice) }", "return estimate(advice, stage.accuracy) }"},
-	{"error of clamped runs declared too small", "noise/approx/advice.go", "MedianMoment(s.params.Moment, most*stage.accuracy, s.params.Runs)", "MedianMoment(s.params.Moment, advice*stage.accuracy, s.params.Runs)"},
+	{"error of clamped runs declared too small", "noise/approx/advice.go", "MedianMoment(s.params.Moment, most*stage.accuracy, s.params.Advice.Runs)", "MedianMoment(s.params.Moment, advice*stage.accuracy, s.params.Advice.Runs)"},
 	{"digits of Student's law accepted as those of its square", "noise/powergrid.go", "		factor.Quo(factor, big.NewRat(2, 1))\n", ""},
 	{"Pareto draw by float64 alone", "noise/paretosample.go", "	err := g.units*(grown+1)*2*dy + v*0x1p-50\n", "	err := 0.0\n"},
 	{"Student-type proposals all accepted", "noise/studentsample.go", "if p.shape != 3 { // else all are accepted", "if p.shape < 3 {"},

@@ -959,7 +959,7 @@ func approxPairs() (pairs []pair) {
 // advisedPair: with the same number of rounds the same draws; how many there are is released.
 func advisedPair() pair {
 	return pair{name: "the same rounds", norm: inf, bound: 1.001e-3, run: func(side int) map[string]float64 {
-		s := made(approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}))
+		s := made(approx.NewAdviceSearch(approx.Params{Epsilon: 1, Max: 1 << 10, Sensitivity: 1e-3, Advice: approx.Advice{Min: 1}}))
 		a := made(s.Release(func(advice, accuracy float64) float64 { return 300 + 1e-3*float64(side) }))
 		return map[string]float64{fmt.Sprint("advice ", a.Advice()): a.Estimate()}
 	}}

@@ -76,7 +76,7 @@ var makers = []maker{
 	by("misragries/series.New", false, series.Params{Epsilon: 1, Dim: 3, MaxElements: 2}, series.New[int]),
 	by("misragries/series.NewTimeline", false, series.Params{Epsilon: 1, Delta: 1e-6}, series.NewTimeline[string]),
 	by("noise/approx.New", true, approx.Params{Epsilon: 1, Error: 1}, approx.New),
-	by("noise/approx.NewAdviceSearch", false, approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}, approx.NewAdviceSearch),
+	by("noise/approx.NewAdviceSearch", false, approx.Params{Epsilon: 1, Max: 1 << 10, Sensitivity: 1e-3, Advice: approx.Advice{Min: 1}}, approx.NewAdviceSearch),
 	by("plan.New", true, plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100, Relation: budget.Replace}, plan.New),
 	by("plan/thesis.New", true, thesis.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100, Relation: budget.Replace}, thesis.New),
 	by("threshold/groupby.New", true, groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 1}, groupby.New[string]),
