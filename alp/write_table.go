@@ -133,7 +133,8 @@ func (g *geometry) eachWord(from, to uint64, f func(word, mask uint64)) {
 // fill draws all cells as if they were empty, and leaves what is not a cell 0.
 func (s *shape) fill(src *noise.Source, table []uint64) {
 	if s.cellBits == 1 {
-		noise.NewBernoulli(s.code.tail(0, 1)).Fill(src, table)
+		clear(table)
+		noise.NewBernoulli(s.code.tail(0, 1)).Flip(src, table)
 	} else {
 		newSampler(&s.code).fill(src, table, s.cellBits)
 	}

@@ -202,7 +202,7 @@ func useAll(t *testing.T, s, o *Sketch) {
 		interval(s.DotInterval(o, confidence))
 	}
 	number(s.Row(0), nil)
-	require.GreaterOrEqual(t, s.StdDev(), 0.0)
+	require.GreaterOrEqual(t, s.stdDev(), 0.0)
 	require.NotZero(t, s.Guarantee())
 	require.Equal(t, s.Params().Rows, len(s.values))
 	require.NotContains(t, s.String(), "NaN")

@@ -83,7 +83,7 @@ func (t term) guarantee(u budget.Unit) budget.Guarantee {
 }
 
 // Row returns the noisy value of a row of the normalised sketch, (Sx + φ)ᵢ, in the units of the
-// data. NaN outside [0, Rows).
+// data. Its noise has the StdDev of the [Plan], in a sum √Terms times that. NaN outside [0, Rows).
 func (s *Sketch) Row(i int) float64 {
 	if i < 0 || i >= len(s.values) {
 		return math.NaN()
@@ -94,9 +94,9 @@ func (s *Sketch) Row(i int) float64 {
 // unit returns what a step is in the normalised sketch.
 func (s *Sketch) unit() float64 { return s.step * s.params.factor() }
 
-// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the
+// stdDev returns the standard deviation of the noise of one row of the normalised sketch, in the
 // units of the data. NaN for the zero Sketch.
-func (s *Sketch) StdDev() float64 {
+func (s *Sketch) stdDev() float64 {
 	if len(s.terms) == 0 {
 		return math.NaN()
 	}
@@ -214,5 +214,5 @@ func (s *Sketch) String() string {
 		return "jl.Sketch: nothing released"
 	}
 	return fmt.Sprintf("jl.Sketch: %v of %d rows for %d coordinates, %v noise of standard deviation %.4g a row, terms: %d, %v",
-		s.params.Transform, s.params.Rows, s.params.Dim, s.params.Noise, s.StdDev(), s.Terms(), s.Guarantee())
+		s.params.Transform, s.params.Rows, s.params.Dim, s.params.Noise, s.stdDev(), s.Terms(), s.Guarantee())
 }

@@ -45,7 +45,7 @@ func TestMismatch(t *testing.T) {
 		require.ErrorIs(t, err, ErrMismatch)
 	}
 	var zero Sketch
-	require.True(t, math.IsNaN(zero.SquaredNorm()) && math.IsNaN(zero.StdDev()) && math.IsNaN(zero.Row(0)))
+	require.True(t, math.IsNaN(zero.SquaredNorm()) && math.IsNaN(zero.stdDev()) && math.IsNaN(zero.Row(0)))
 	require.Equal(t, budget.Guarantee{}, zero.Guarantee())
 	require.NotEmpty(t, zero.String())
 }
@@ -139,7 +139,7 @@ func TestSum(t *testing.T) {
 	sd := math.Sqrt(p.spread().distance(n.plus(n), 4900, 4900*4900))
 	dptest.Alarm(t, 1e-9)
 	require.InDelta(t, 4900, s.SquaredNorm(), 8*sd)
-	require.InEpsilon(t, math.Sqrt2*a.StdDev(), s.StdDev(), 1e-12)
+	require.InEpsilon(t, math.Sqrt2*a.stdDev(), s.stdDev(), 1e-12)
 	var d Sketch
 	data, err := s.MarshalBinary()
 	require.NoError(t, err)

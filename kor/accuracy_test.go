@@ -61,11 +61,12 @@ func (s *simulator) draw(size float64) (l likelihood) {
 func (s *simulator) binomial(n, q float64) (ones int) {
 	b := noise.NewBernoulli(uint64(q * 0x1p64))
 	for ; n > 0; n -= 64 {
-		word := b.Word(&s.src)
+		var word [1]uint64
+		b.Flip(&s.src, word[:])
 		if n < 64 {
-			word &= 1<<uint(n) - 1
+			word[0] &= 1<<uint(n) - 1
 		}
-		ones += bits.OnesCount64(word)
+		ones += bits.OnesCount64(word[0])
 	}
 	return ones
 }

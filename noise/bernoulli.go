@@ -69,13 +69,6 @@ func (b Bernoulli) Prob() float64 { return float64(b.K()) * 0x1p-64 }
 // Sample draws one bit.
 func (b Bernoulli) Sample(src *Source) bool { return src.Uint64() < b.K() }
 
-// Word draws 64 independent bits.
-func (b Bernoulli) Word(src *Source) uint64 {
-	word, read := newThreshold(b.K()).below((*[512]byte)(src.reserve(64)))
-	src.drop(read)
-	return word
-}
-
 // threshold is k/2⁶⁴ spread out for the comparison with 64 numbers at a time.
 type threshold struct {
 	digits [64]uint64 // 64 copies of each binary digit of k, from the top
@@ -117,16 +110,11 @@ func (t *threshold) below(random *[512]byte) (word uint64, read int) {
 	return word, read
 }
 
-// Fill sets every bit of table independently.
-func (b Bernoulli) Fill(src *Source, table []uint64) {
-	clear(table)
-	b.Flip(src, table)
-}
-
 // longWords is the number of words that Flip draws at a time for a long table.
 const longWords = 4096
 
-// Flip flips every bit of table independently with probability k/2⁶⁴: randomized response.
+// Flip flips every bit of table independently with probability k/2⁶⁴: randomized response, and on a
+// table of zeros independent bits.
 func (b Bernoulli) Flip(src *Source, table []uint64) {
 	t := newThreshold(b.K())
 	if len(table) < longWords/8 {

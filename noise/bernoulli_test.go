@@ -80,7 +80,7 @@ func TestBernoulliFrequencies(t *testing.T) {
 		require.NoError(t, err)
 		const words = 1 << 13
 		table := make([]uint64, words)
-		law.Fill(&src, table)
+		law.Flip(&src, table)
 		perBit, total, scalar := make([]int64, 64), int64(0), int64(0)
 		for _, w := range table {
 			for i := range perBit {
@@ -101,13 +101,20 @@ func TestBernoulliFrequencies(t *testing.T) {
 	}
 }
 
+// word draws 64 bits.
+func word(b Bernoulli, src *Source) uint64 {
+	var table [1]uint64
+	b.Flip(src, table[:])
+	return table[0]
+}
+
 // Neighbouring bits of a word are independent.
 func TestBernoulliBitsAreIndependent(t *testing.T) {
 	var src Source
 	law, _ := BernoulliAtLeast(0.2)
 	observed := make([]int64, 4)
 	for range 1 << 14 {
-		w := law.Word(&src)
+		w := word(law, &src)
 		for i := 0; i < 64; i += 2 {
 			observed[w>>i&3]++
 		}

@@ -36,12 +36,6 @@ func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
 	return CorrelatedGaussian{shared + 0, own}, nil
 }
 
-// Shared returns s, the standard deviation of the part that all keys have in common.
-func (d CorrelatedGaussian) Shared() float64 { return d.shared }
-
-// Own returns σ, the standard deviation of each key's own part.
-func (d CorrelatedGaussian) Own() float64 { return d.own }
-
 // Marginal returns the law of the noise of one key, N(0, s² + σ²), to plan with: its standard
 // deviation is rounded to a float64.
 func (d CorrelatedGaussian) Marginal() Gaussian { return gaussian(math.Hypot(d.shared, d.own)) }

@@ -48,8 +48,7 @@ func TestCorrelatedRejects(t *testing.T) {
 	}
 	require.True(t, math.IsNaN(CorrelatedGaussian{}.Sampler(&src, 1)()))
 	require.Zero(t, newCorrelated(t, 1, 1).Sampler(&src, 0x1p1000)())
-	require.Equal(t, 4.0, newCorrelated(t, 4, 3).Shared())
-	require.Equal(t, 3.0, newCorrelated(t, 4, 3).Own())
+	require.Equal(t, CorrelatedGaussian{4, 3}, newCorrelated(t, 4, 3))
 	require.Equal(t, 5.0, newCorrelated(t, 4, 3).Marginal().Sigma())
 }
 

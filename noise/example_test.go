@@ -93,18 +93,15 @@ func ExampleRandomizedResponse() {
 
 	sample := must(noise.BernoulliAtLeast(0.25)) // who is in a sample of at least a quarter
 	fmt.Println(noise.NewBernoulli(sample.K()) == sample, sample.K() == 1<<62)
-	sample.Fill(&src, table)
-	fmt.Println(table[0] != table[1] || table[0] != sample.Word(&src))
 	// Output:
 	// flipped with probability 0.268941: true
 	// true true
-	// true
 }
 
 // Noise that is partly the same for all keys: half the standard deviation for many keys of a user.
 func ExampleNewCorrelatedGaussian() {
 	law := must(noise.NewCorrelatedGaussian(0.5, 2))
-	fmt.Printf("shared %v, own %v, together %.2f\n", law.Shared(), law.Own(), math.Sqrt(law.Marginal().Variance()))
+	fmt.Printf("together %.2f\n", math.Sqrt(law.Marginal().Variance()))
 	var src noise.Source
 	key := law.Sampler(&src, 1)
 	fmt.Println("whole numbers:", math.Mod(key(), 1) == 0)
@@ -112,7 +109,7 @@ func ExampleNewCorrelatedGaussian() {
 	key, number := law.SamplerBeside(&src, 1, 8)
 	fmt.Println(math.Abs(key()-number()) < 100)
 	// Output:
-	// shared 0.5, own 2, together 2.06
+	// together 2.06
 	// whole numbers: true
 	// true
 }
@@ -120,7 +117,8 @@ func ExampleNewCorrelatedGaussian() {
 // Staircase noise of one real number: at ε = 4 half the mean error of Laplace noise.
 func ExampleNewStaircase() {
 	least := must(noise.NewStaircase(4, 1, must(noise.StaircaseGamma(4))))
-	fmt.Printf("γ = %.3f, E|Z| = %.3f for Δ = %v at ε = %v\n", least.Gamma(), least.MeanAbs(), least.Sensitivity(), least.Epsilon())
+	epsilon, sensitivity, gamma := least.Parameters()
+	fmt.Printf("γ = %.3f, E|Z| = %.3f for Δ = %v at ε = %v\n", gamma, least.MeanAbs(), sensitivity, epsilon)
 	square := must(noise.NewStaircase(4, 1, must(noise.StaircaseGammaVariance(4))))
 	fmt.Printf("variance %.4f, or %.4f of the shape that makes it least\n", least.Variance(), square.Variance())
 	// Output:

@@ -152,7 +152,7 @@ func TestSourceWipesWhatItGave(t *testing.T) {
 		drawn = append(drawn, src.Uint64())
 	}
 	half := NewBernoulli(1<<63 | 1)
-	half.Word(&src)
+	word(half, &src)
 	src.Fill(make([]uint64, 20))
 	src.pair()
 	used := bufferWords - (*src.state).left/8

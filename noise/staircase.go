@@ -88,14 +88,10 @@ func StaircaseGammaVariance(epsilon float64) (float64, error) {
 	return (math.Exp(log/3) - q) / rest, nil
 }
 
-// Epsilon returns ε.
-func (d Staircase) Epsilon() float64 { return d.law.epsilon }
-
-// Sensitivity returns Δ.
-func (d Staircase) Sensitivity() float64 { return d.law.sensitivity }
-
-// Gamma returns γ.
-func (d Staircase) Gamma() float64 { return d.law.gamma }
+// Parameters returns ε, Δ and γ, as [NewStaircase] takes them.
+func (d Staircase) Parameters() (epsilon, sensitivity, gamma float64) {
+	return d.law.epsilon, d.law.sensitivity, d.law.gamma
+}
 
 // staircaseFormulas are those of a Staircase.
 type staircaseFormulas struct {

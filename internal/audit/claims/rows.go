@@ -181,7 +181,7 @@ var rows = []row{
 	},
 	{
 		claim:   "Estimates of norms, distances and products are unbiased, with these variances, and their intervals cover",
-		about:   "jl.Params.Plan jl.Sketch.StdDev jl.Plan.NormStdErr jl.Plan.DistanceStdErr jl.Plan.DotStdErr",
+		about:   "jl.Params.Plan jl.Plan.NormStdErr jl.Plan.DistanceStdErr jl.Plan.DotStdErr",
 		theorem: "Stausholm, thesis, Theorem 4.3 (the correction is 4ks/ε², not 2ks/ε²), Corollary 4.1, Lemmas 4.8 and 4.11 (corrected)", proof: "jl/variance.go",
 		code: "jl.law.cumulants jl.Params.variance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
 		edits: "jl: distances corrected for one party only; a sketch compared with itself",
@@ -381,7 +381,7 @@ var rows = []row{
 	},
 	{
 		claim: "Samplers have exactly the law of the ideal noise, rounded", about: "noise.DiscreteLaplace.SampleInt noise.DiscreteGaussian.SampleInt noise.Gaussian.Sample noise.Laplace.Sample noise.Staircase.Sample " +
-			"noise.StaircaseGamma noise.StaircaseGammaVariance noise.CorrelatedGaussian.Own noise.CorrelatedGaussian.Shared noise.Bernoulli.Prob noise.RandomizedResponse noise.Geometric.SampleInt noise.CorrelatedGaussian.Sampler noise.CorrelatedGaussian.SamplerBeside noise.Pareto.Sample noise.Student.Sample noise.Bernoulli.Sample noise.RandomizedRound",
+			"noise.StaircaseGamma noise.StaircaseGammaVariance noise.Bernoulli.Prob noise.RandomizedResponse noise.Geometric.SampleInt noise.CorrelatedGaussian.Sampler noise.CorrelatedGaussian.SamplerBeside noise.Pareto.Sample noise.Student.Sample noise.Bernoulli.Sample noise.RandomizedRound",
 		theorem: "Canonne, Kamath and Steinke 2020; Mironov 2012 says what goes wrong with floats; strips as in Marsaglia and Tsang, in integers", proof: "noise/strips.go",
 		code: "noise.twoSided noise.drawNormal noise.geometric noise.discreteLaplace noise.newStripColumns noise.lazy.compareExp", exact: "noise.TestDiscreteLawsAgainstExactSums noise.TestStripsCoverTheDensity noise.TestNormalByStrip noise.TestGeometricRejectionIsExact",
 		audit: "noise.TestAudit noise.TestSamplersFollowTheirLaw noise.TestLowBitsShowNothing", edits: "noise: discrete Laplace without its shift; a strip of the normal law too low; float logarithm trusted on a boundary",
