@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the test vectors of this directory, with nothing but Python's standard library.
 
-    python3 generate.py           rewrites laws.json, calibrations.json, compositions.json, encodings.json
+    python3 generate.py           rewrites laws, calibrations, compositions, sums and encodings.json
     python3 generate.py -check    fails unless they are, byte for byte, what it would write; names
                                   of files after it check those alone
 
@@ -10,9 +10,10 @@ digits; a probability is the sum or the tail that its definition says, a calibra
 exact δ, found by bisection. Encodings come from the golden files of the library, read and changed in
 one field by internal/wire/decode.py, which is written by internal/wire/FORMAT.md.
 """
-import glob, json, os, struct, sys
+import glob, json, math, os, struct, sys
 from decimal import Decimal as D, getcontext
 from functools import lru_cache
+from itertools import product
 from math import comb
 
 getcontext().prec = 60
@@ -162,6 +163,71 @@ def calibrations():
     return f
 
 
+def misra_gries(stream, k):
+    """The counters and the number of decrements."""
+    c, d = {}, 0
+    for x in stream:
+        if x in c or len(c) < k:
+            c[x] = c.get(x, 0) + 1
+        else:
+            c, d = {y: n - 1 for y, n in c.items() if n > 1}, d + 1
+    return c, d
+
+
+def trimmed_sum(k, j, beta, o, cap, b, start, tau, length):
+    """The exact δ of one trimmed sketch: of all streams and all that lack one element of them, both ways.
+
+    W and the keys are told, W = j·D + n, n = max(0, N + o + the j smallest min(c, T)), T = cap + N', and
+    a key of v = max(0, j·c − n) by the kernel of scale b, start and tau."""
+    eps = 1 / beta + j / b
+    law = lambda scale, x: math.tanh(0.5 / scale) * math.exp(-abs(x) / scale)
+    tail = lambda scale, x: math.exp(-x / scale) / (1 + math.exp(-1 / scale)) if x > 0 else 1 - tail(scale, 1 - x)
+    far = int(40 * max(beta, 1 / eps)) + o + cap
+
+    def shifts(c):
+        """n: its probability."""
+        sums, pr = {}, dict.fromkeys(range(far), 0)
+        for t in range(cap - far, cap + far):
+            a = sum(sorted(min(x, t) for x in list(c.values()) + [0] * (k - len(c)))[:j])
+            sums[a] = sums.get(a, 0) + law(1 / eps, t - cap)
+        for a, p in sums.items():
+            pr[0] += p * tail(beta, a + o)
+            for n in range(1, far):
+                pr[n] += p * law(beta, n - a - o)
+        return pr
+
+    @lru_cache(maxsize=None)
+    def shown(v, w):
+        """The probabilities of all that is shown of v, and of w; the largest as one."""
+        top = max(v, w, start, tau)
+        g = lambda x: min(1, math.expm1(x / b) / math.expm1(start / b))
+        of = [[g(x) * law(b, y - max(x, start)) for y in range(tau, top)] + [g(x) * tail(b, top - max(x, start))] for x in (v, w)]
+        return list(zip(*of)) + [(1 - sum(of[0]), 1 - sum(of[1]))]
+
+    worst, streams = 0, (s for n in range(1, length + 1) for s in product(range(k + 1), repeat=n))
+    pairs = {str(x): x for s in streams for i in range(len(s)) for x in [(misra_gries(s, k), misra_gries(s[:i] + s[i + 1:], k))]}
+    for longer, shorter in pairs.values():
+        for (c, d), (c2, d2) in ((longer, shorter), (shorter, longer)):
+            total, other = 0, shifts(c2)
+            for n, p in shifts(c).items():
+                m = n + j * (d - d2)
+                outcomes = [(p, other.get(m, 0))]
+                for key in {**c, **c2}:
+                    law_of = shown(max(0, j * c.get(key, 0) - n), max(0, j * c2.get(key, 0) - m))
+                    outcomes = [(x * y, x2 * y2) for x, x2 in outcomes for y, y2 in law_of]
+                total += sum(max(0, x - math.exp(eps) * y) for x, y in outcomes)
+            worst = max(worst, total)
+    return D("%.9e" % worst)
+
+
+def sums():
+    f = File("δ of sums of trimmed sketches, from all short streams; misragries/internal/law has the test")
+    names = ("counters", "least", "shift", "offset", "cap", "scale", "from", "threshold")
+    for args, within in (((1, 1, 4.0, 9, 9, 1.0, 3, 5), 3e-4), ((2, 1, 2.0, 3, 2, 1.0, 2, 6), 0.5), ((2, 2, 0.8, 3, 9, 3.0, 4, 40), 1e-5)):
+        f.add("misragries.TrimmedSum.Delta", dict(zip(names, args)), trimmed_sum(*args, length=4), direction="up", within=within)
+    return f
+
+
 def randomized_responses(list_, eps):
     """The exact δ of the composition of ε₁, …: all outcomes of as many randomized responses."""
     outcomes = {D(0): D(1)}  # privacy loss → probability
@@ -300,7 +366,7 @@ def main():
     with open(os.path.join(HERE, "encodings.schema.json"), encoding="utf-8") as f:
         schema = json.load(f)
     check, only = "-check" in sys.argv, [x for x in sys.argv[1:] if x != "-check"]
-    for name, make in (("laws", laws), ("calibrations", calibrations), ("compositions", compositions), ("encodings", encodings)):
+    for name, make in (("laws", laws), ("calibrations", calibrations), ("compositions", compositions), ("sums", sums), ("encodings", encodings)):
         if only and name not in only:
             continue
         if name == "encodings":

@@ -1,8 +1,10 @@
 package law
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"testing"
 
@@ -380,5 +382,34 @@ func TestTrimmedShareIsLeast(t *testing.T) {
 			least = min(least, needs(m.Law))
 		}
 		require.LessOrEqual(t, needs(got), least+planned/float64(j), "k = %d", k)
+	}
+}
+
+// TrimmedDelta is at least the exact δ, and hardly more where one of its parts is attained, by
+// vectors that share no code with the library: all streams of up to four elements.
+func TestTrimmedVectors(t *testing.T) {
+	var file struct {
+		Cases []struct {
+			Args struct {
+				Least           int
+				Offset, Cap     int64
+				From, Threshold int64
+				Shift, Scale    float64
+			}
+			Value  float64 `json:",string"`
+			Within float64
+		}
+	}
+	text, err := os.ReadFile("../../../internal/audit/vectors/sums.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &file))
+	require.NotEmpty(t, file.Cases)
+	for _, c := range file.Cases {
+		a := c.Args
+		epsilon := (1/a.Shift + float64(a.Least)/a.Scale) * (1 + 1e-15)
+		law := Law{Scale: a.Scale, From: a.From, Threshold: a.Threshold, Shift: a.Shift, Offset: a.Offset, Cap: a.Cap, CapScale: 1 / epsilon}
+		delta := math.Exp(law.TrimmedDelta(a.Least, epsilon))
+		require.GreaterOrEqual(t, delta, c.Value*(1-1e-9))
+		require.LessOrEqual(t, delta, c.Value*(1+c.Within))
 	}
 }
