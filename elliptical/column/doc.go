@@ -29,11 +29,13 @@
 //
 // With Min and Max an interval covers the noise, for values clamped to them. If the range is
 // learned and, beyond the last visible group, rows thin out at least like a Pareto tail of index
-// TailIndex (1.5), [Summary.Interval] contains the mean of all rows: that is proved, and it widens
-// where the visible rows suggest more. No group of fewer than about 12 rows eight octaves out at ρ
+// TailIndex (1.5), [Summary.Interval] contains the mean of all rows: that is proved. It widens where
+// visible rows suggest more, where bins hold more together than such a tail, and, on a side where
+// less is seen than on the other, by what noise may hide as far out as there. No group of fewer than about 12 rows eight octaves out at ρ
 // = ½, 67 at ε = 1, can be seen: 20 rows at 1000 among 10,000 normal ones at ε = 1 are not, and no
 // interval here contains their mean. Where too little is seen it is infinite, or
-// [Summary.IntervalBounded] with a Bound, which assumes nothing. Use n·ε ≥ 2000.
+// [Summary.IntervalBounded] with a Bound, which assumes nothing. Use n·ε ≥ 2000, or n·√ρ ≥ 800:
+// below, intervals are about twice as wide, for groups 16 times as far out as what is seen.
 // [Quantiles.Interval] holds for all data.
 //
 // # Accuracy
@@ -53,9 +55,9 @@
 // 1 is Want Mean, 2 all five. With a learned range, in sampling errors (root mean square; half
 // width at .95), for n = 10,000 and ρ = ½ | ε = 1:
 //
-//	normal             .04, 2.8 | .10, 10     lognormal .8    .20, 4.5 | .27, 11
-//	exponential        .09, 3.4 | .19, 10     Pareto 2        1.0, 7.4 | 1.4, 11
-//	ages               .04, 2.1 | .09, 9      .5 % timeouts   .20, 5.9 | not seen
+//	normal             .04, 2.6 | .10, 9      lognormal .8    .20, 4.2 | .27, 10
+//	exponential        .09, 3.2 | .19, 10     Pareto 2        1.0, 8.3 | 1.4, 16
+//	ages               .04, 1.9 | .09, 8      .5 % timeouts   .20, 5.9 | not seen
 //
 // Medians are off by 2 or 3 rows at ε = 1 under any range, five levels by 2 to 6; their intervals
 // reach 130 rows to either side, for another ε 130/ε. The chosen range keeps half octaves.

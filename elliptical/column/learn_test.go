@@ -22,8 +22,7 @@ func (s *Summary) thins(rows []float64, index, miss float64) bool {
 	exact := s.params.at(s.found.cell, s.law)
 	exact.count(&kept{last: rows})
 	h, r := &s.found.histogram, math.Exp2(-index/2)
-	for side := range 2 {
-		top := h.Anchor(side, s.found.chosen)
+	for side, top := range s.anchors() {
 		allowed, left := (math.Max(float64(h.Rows[side][min(top, tail.Count-1)]), 0)+s.params.hidden(.8*miss))/(1-r), 0.0
 		for b := tail.Count - 1; b >= top; b-- {
 			left += float64(exact.histogram.Rows[side][b])
@@ -64,25 +63,29 @@ func (c *cover) see(s *Summary, rows []float64, mean float64) {
 }
 
 // Over 36 laws, of which the rules have seen 15: where the data thin out as IntervalTail says it
-// holds the mean, but for one run in twenty, and Interval holds what it holds. What the visible
-// bins suggest is not enough for a light bulk with a little heavy tail.
+// holds the mean, but for one run in twenty, and Interval holds what it holds. Of five laws of our own
+// Interval holds .93 of the means, whatever their class. What the visible bins suggest is not enough
+// for a light bulk with a little heavy tail.
 func TestIntervalsOfALearnedRange(t *testing.T) {
 	const alarm = 1e-10
 	runs := dptest.Full(30, 4)
 	rng := rand.New(rand.NewPCG(31, 5))
 	for _, p := range []Params{{Rho: .5}, {Rho: .05}, {Epsilon: 1}, {Epsilon: .1}, {Epsilon: .3}, {Epsilon: 10}} {
 		for _, n := range []int{1000, 10_000} {
-			if !dptest.Long() && (n == 1000 || p.Rho == .05) || n == 10_000 && p.Rho == 0 && p.Epsilon != 1 {
+			if !dptest.Long() && (n == 1000 || p.Rho == .05) || n == 10_000 && p.Rho == 0 && p.Epsilon != 1 && p.Epsilon != .3 {
 				continue
 			}
-			var all cover
-			for _, l := range slices.Concat(tuned, unseen, own) {
+			var all, ours cover
+			for at, l := range slices.Concat(tuned, unseen, own) {
 				var c cover
 				for range runs {
 					rows, mean := l.rows(rng, n)
 					s := released(t, p, rows...)
 					c.see(s, rows, mean)
 					all.see(s, rows, mean)
+					if at >= len(tuned)+len(unseen) {
+						ours.see(s, rows, mean)
+					}
 				}
 				finite := math.Max(float64(c.runs-c.wide), 1)
 				t.Logf("%-22s n = %d, %v: wide %.2f; holds %.2f, by the theorem %.2f, suggested %.2f; in class %.2f: %.2f, %.2f", l.name, n, p.Guarantee(), float64(c.wide)/float64(c.runs),
@@ -97,6 +100,10 @@ func TestIntervalsOfALearnedRange(t *testing.T) {
 			lower, _ := dptest.ClopperPearson(int64(all.class-all.classProved), int64(all.runs), 1-alarm)
 			dptest.Alarm(t, alarm)
 			require.LessOrEqual(t, lower, .05)
+			_, upper := dptest.ClopperPearson(int64(ours.wide+ours.interval), int64(ours.runs), 1-alarm)
+			t.Logf("our own: %d of %d, %d wide", ours.wide+ours.interval, ours.runs, ours.wide)
+			dptest.Alarm(t, alarm)
+			require.GreaterOrEqual(t, upper, .93)
 		}
 	}
 }
@@ -246,7 +253,7 @@ func TestRangeIsAFunctionOfTheRelease(t *testing.T) {
 			rows, _ := l.rows(rng, 2000)
 			s := released(t, p, rows...)
 			again, _ := dptest.RoundTrip(t, s)
-			require.True(t, dptest.DeepEqual(s, again))
+			require.True(t, dptest.DeepEqual(s, again)) // and so are all intervals the same
 			require.Equal(t, s.found.chosen, again.found.histogram.Choose(again.found.least()), l.name)
 			require.Equal(t, s.params.at(s.found.cell, s.law).centre, again.found.centre)
 		}
@@ -367,6 +374,14 @@ func TestReadingsOfARange(t *testing.T) {
 	wide, _ := s.IntervalTail(Mean, .95, 1.5)
 	narrow, _ := s.IntervalTail(Mean, .95, 3)
 	require.Less(t, wide, narrow)
+	// Interval allows for rows on the side where none are seen, and for few rows further out.
+	for times, least := range map[int]float64{1000: 1.0001, 70: 1.2} {
+		s := released(t, Params{Epsilon: 4}, slices.Repeat([]float64{1, 2, 3, 4, 5, 60}, times)...)
+		lo, hi := s.Interval(Mean, .95)
+		tailLo, tailHi := s.IntervalTail(Mean, .95, 1.5)
+		from, to := s.suggested(Mean, .05)
+		require.Greater(t, (hi-lo)/(max(tailHi, to)-min(tailLo, from)), least)
+	}
 	// No rows, and few: nothing is known.
 	for _, n := range []int{0, 1, 20} {
 		s := released(t, Params{Epsilon: 1}, make([]float64, n)...)

@@ -36,8 +36,8 @@ func (h *Histogram) Beyond(side int, r Range) (sum float64) {
 	return sum
 }
 
-// Theorem. Let no number of rows be off by more than most, and let at most m/(1−ρ) rows lie beyond
-// the last visible bin of a side, m = h_top + most, and beyond each half octave further at most ρ <
+// Theorem. Let no number of rows be off by more than most, and let at most m/(1−ρ) rows lie in
+// bin top of a side and beyond, m = h_top + most, and beyond each half octave further at most ρ <
 // 1/√2 of those beyond the one before. Then clamping took at most Most and at least Least from the
 // sum on that side, whatever range and top are: as Σ(|y| − e_end)⁺ of a bin is between its rows
 // times e_b − e_end and times √2·e_b − e_end, where that is positive, and Σ_{b≥top} h_b·w_b with
@@ -45,10 +45,10 @@ func (h *Histogram) Beyond(side int, r Range) (sum float64) {
 // numbers behind the last bin are 0, so it counts 1/(1−ρ) times.) With ρ = 2^{−index/2} a tail of
 // that index is such a tail. ∎
 
-// Most returns the most that clamping took on a side; for an infinite index, of rows that are
-// nowhere but in visible bins, and for 0 of any rows up to the bound.
-func (h *Histogram) Most(side int, r Range, most, index float64) (sum float64) {
-	top, end := h.Anchor(side, r), h.Edge(r.End[side])
+// Most returns the most that clamping took on a side if rows thin out from bin top on; for an
+// infinite index, of rows that are nowhere but below it, and for 0 of any rows up to the bound.
+func (h *Histogram) Most(side int, r Range, top int, most, index float64) (sum float64) {
+	end := h.Edge(r.End[side])
 	if index == 0 {
 		top = h.count()
 	}
@@ -74,13 +74,4 @@ func (h *Histogram) Least(side int, r Range, most float64) (sum float64) {
 		sum += max(h.at(side, b)-most, 0) * (h.Edge(b) - h.Edge(r.End[side]))
 	}
 	return sum
-}
-
-// Anchor returns the bin from which on the theorem asks for a thinning tail: the first behind the
-// visible ones, or where a side has none, behind the bulk of all rows.
-func (h *Histogram) Anchor(side int, r Range) int {
-	if top := r.Top[side]; top > 0 {
-		return top
-	}
-	return h.bulk() + 1
 }

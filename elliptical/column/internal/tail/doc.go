@@ -5,4 +5,5 @@
 //	visible.go    which of them hold rows
 //	ends.go       the range, and what is added back for rows beyond it
 //	beyond.go     what else there may be: the theorem behind the intervals
+//	hidden.go     where its assumption begins, and what it may overlook
 package tail

@@ -64,12 +64,12 @@ func noisy(rng *rand.Rand, laplace bool, from int, rows ...int64) Histogram {
 }
 
 // Noise makes bins behind the last with rows visible in a few percent of releases, beside it in 1
-// %: none of them by the company of a bin that is.
+// %: none of them by the company of a bin that is. And it moves an anchor in 2 %.
 func TestEmptyBinsStayInvisible(t *testing.T) {
 	const runs, alarm = 3000, 1e-9
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, laplace := range []bool{false, true} {
-		near, far := int64(0), int64(0)
+		near, far, moved := int64(0), int64(0), int64(0)
 		for range runs {
 			h := noisy(rng, laplace, 70, 400, 900, 300, 160)
 			switch top := h.visible()[1]; {
@@ -78,9 +78,13 @@ func TestEmptyBinsStayInvisible(t *testing.T) {
 			case top > 77:
 				far++
 			}
+			r := h.Choose(0)
+			if top := h.Anchors(r, 40, 1.5); top[0] > h.bulk()+1 || top[1] > r.Top[1] {
+				moved++
+			}
 		}
-		t.Logf("Laplace %v: %d and %d of %d", laplace, near, far, runs)
-		for _, n := range []int64{near, far} {
+		t.Logf("Laplace %v: %d, %d and %d of %d", laplace, near, far, moved, runs)
+		for _, n := range []int64{near, far, moved} {
 			lower, _ := dptest.ClopperPearson(n, runs, 1-alarm)
 			dptest.Alarm(t, alarm)
 			require.LessOrEqual(t, lower, .02)
@@ -122,7 +126,7 @@ func TestWhatClampingTakes(t *testing.T) {
 		}
 		slack := 1e-9 * math.Abs(took)
 		require.LessOrEqual(t, h.Least(1, r, most), took+slack)
-		require.GreaterOrEqual(t, h.Most(1, r, most, 0), took-slack)
+		require.GreaterOrEqual(t, h.Most(1, r, r.Top[1], most, 0), took-slack)
 		ratio, left, thins := math.Exp2(-index/2), 0.0, true
 		allowed := (h.positive(1, r.Top[1]) + most) / (1 - ratio)
 		for b := Count - 1; b >= r.Top[1]; b-- {
@@ -131,7 +135,7 @@ func TestWhatClampingTakes(t *testing.T) {
 		}
 		if thins {
 			in++
-			require.GreaterOrEqual(t, h.Most(1, r, most, index), took-slack)
+			require.GreaterOrEqual(t, h.Most(1, r, r.Top[1], most, index), took-slack)
 		}
 		lower := 0.0 // of exact numbers, times lower edges
 		for b, n := range exact {
@@ -157,7 +161,7 @@ func TestWhatClampingTakes(t *testing.T) {
 	for b := 160; b < 170; b++ {
 		took += m * (math.Sqrt2*h.Edge(b) - h.Edge(160))
 	}
-	require.InEpsilon(t, took, h.Most(0, r, m, 1.5), 1e-12)
+	require.InEpsilon(t, took, h.Most(0, r, 170, m, 1.5), 1e-12)
 }
 
 // What is added back has the mean that clamping took, where rows are a power tail, and the variance
@@ -213,5 +217,56 @@ func TestChoose(t *testing.T) {
 		require.False(t, h.Alone(700))
 		h.Rows[0][51], h.Rows[0][49] = 0, 50
 		require.False(t, h.Alone(700))
+	}
+}
+
+// Rows too spread to be visible move the anchors if they are more than the tail has room for: on one
+// side, or fewer on both. Of one row per bin beyond a side's bulk, and of any others up to the last
+// bin of the other side, clamping takes no more than Aside says, and more than Most.
+func TestHiddenGroups(t *testing.T) {
+	for _, laplace := range []bool{false, true} {
+		build := func(below, above int64) (*Histogram, Range) {
+			h := NewHistogram(NewBins(0x1p60), Noise{laplace, 4}, 1)
+			h.Middle, h.Rows[1][79] = 9000, 900
+			for b := 90; b < 98; b++ {
+				h.Rows[0][b], h.Rows[1][b] = below, above
+			}
+			return &h, Range{[2]int{78, 78}, [2]int{0, 80}}
+		}
+		anchors := func(below, above int64) [2]int {
+			h, r := build(below, above)
+			return h.Anchors(r, 20, 1.5)
+		}
+		one, both := int64(8), int64(5)
+		if laplace {
+			one, both = 15, 10
+		}
+		require.Equal(t, [2]int{80, 80}, anchors(0, 0))
+		require.Equal(t, 80, anchors(0, one)[0])
+		require.Greater(t, anchors(0, one)[1], 95)
+		require.Greater(t, anchors(one, 0)[0], 95)
+		require.Equal(t, [2]int{80, 80}, anchors(0, both))
+		x := anchors(both, both)
+		require.True(t, x[0] > 95 && x[1] == x[0], "%v", x)
+		h, r := build(both, 0)
+		took := 0.0
+		for b := r.End[0]; b < 98; b++ {
+			took += h.at(0, b) * max(math.Sqrt2*h.Edge(b)-h.Edge(r.End[0]), 0)
+		}
+		require.Less(t, h.Most(0, r, 80, 20, 1.5), took)
+		require.Less(t, h.Aside(0, r, 80, 90, 20, 1.5, 0), took)
+		tail := h.Aside(0, r, 80, 98, 20, 1.5, 0) - took
+		require.True(t, tail > 0 && tail < h.Most(0, r, 80, 20, 1.5))
+		w := math.Sqrt2*h.Edge(97) - h.Edge(78)
+		require.Greater(t, h.Aside(0, r, 80, 98, 20, 1.5, 3)-took-tail, 2.4*h.Scale*w)
+		// Pr[X > x] = e^−x/2, and of two Laplace variables e^−x·(2 + x)/4; or a normal tail
+		for _, x := range []float64{1, 3, 10, 30} {
+			one, two := h.reach(x, 1, 1)/h.Scale, h.reach(x, 2, 1)/h.Scale
+			if laplace {
+				require.True(t, one > x-math.Ln2 && two-math.Log((2+two)/4) > x)
+			} else {
+				require.True(t, math.Erfc(one/math.Sqrt2)/2 < math.Exp(-x) && math.Abs(two-math.Sqrt2*one) < 1e-9)
+			}
+		}
 	}
 }
