@@ -32,7 +32,7 @@ var columnMutations = []mutation{
 	{"the noise of one bin for all at once", "elliptical/column/interval_learned.go", "noise.most(miss / (2*tail.Count + 1))", "noise.most(miss)"},
 	{"an interval of few rows that is not wide", "elliptical/column/interval_learned.go", "loss*all/2 < centreLoss", "loss*all/2 < 0"},
 	{"groups of many bins refute no tail", "elliptical/column/internal/tail/hidden.go", "sum > room && sum", "sum > 1e9*room && sum"},
-	{"a group aside without the noise over it", "elliptical/column/internal/tail/hidden.go", "return sum + h.reach(x, squares, largest)", "return sum"},
+	{"a group aside without the noise over it", "elliptical/column/internal/tail/hidden.go", "return sum + h.reach(x, squares, largest)", "return sum + 0*h.reach(x, squares, largest)"},
 	{"the side where less is seen gets nothing", "elliptical/column/interval_learned.go", "s.params.TailIndex, s.aside(miss))", "s.params.TailIndex, [2]float64{})"},
 	{"few rows as many", "elliptical/column/interval_learned.go", "to += 8", "to += 0"},
 	{"what is added back without its negative numbers", "elliptical/column/internal/tail/ends.go", "sum += h.at(side, b) * g", "sum += h.positive(side, b) * g"},
