@@ -70,8 +70,8 @@ func (s *Summary) anchors() [2]int {
 	return s.found.histogram.Anchors(s.found.chosen, s.params.hidden(.04), s.params.TailIndex)
 }
 
-// aside returns what clamping may have taken on either side for a group that is not seen: one as far
-// as rows are seen on the other side, or of few rows 4 octaves further.
+// aside returns what clamping may have taken on either side for a group that is not seen: one as
+// far as rows are seen on the other side, or of few rows 4 octaves further.
 func (s *Summary) aside(miss float64) (took [2]float64) {
 	h, top := &s.found.histogram, s.anchors()
 	to := max(top[0], top[1])

@@ -63,9 +63,9 @@ func (c *cover) see(s *Summary, rows []float64, mean float64) {
 }
 
 // Over 36 laws, of which the rules have seen 15: where the data thin out as IntervalTail says it
-// holds the mean, but for one run in twenty, and Interval holds what it holds. Of five laws of our own
-// Interval holds .93 of the means, whatever their class. What the visible bins suggest is not enough
-// for a light bulk with a little heavy tail.
+// holds the mean, but for one run in twenty, and Interval holds what it holds. Of five laws of our
+// own Interval holds .93 of the means, whatever their class. What the visible bins suggest is not
+// enough for a light bulk with a little heavy tail.
 func TestIntervalsOfALearnedRange(t *testing.T) {
 	const alarm = 1e-10
 	runs := dptest.Full(30, 4)

@@ -5,9 +5,9 @@ import "math"
 // What is above noise by itself is visible, and moves what is released. An interval can use more:
 // evidence that would be too weak to change the estimate, as a false alarm only widens it.
 
-// reach returns what the noise of a sum of bins exceeds with probability at most e^−x, by Chernoff's
-// bound: squares is the sum of the squares of their weights, of which the largest is given. For a
-// Laplace variable of scale 1, −ln(1−t²) ≤ t²/(1−t) bounds the cumulants.
+// reach returns what the noise of a sum of bins exceeds with probability at most e^−x, by
+// Chernoff's bound: squares is the sum of the squares of their weights, of which the largest is
+// given. For a Laplace variable of scale 1, −ln(1−t²) ≤ t²/(1−t) bounds the cumulants.
 func (h *Histogram) reach(x, squares, largest float64) float64 {
 	if h.Laplace {
 		return h.Scale * (2*math.Sqrt(x*squares) + x*largest)
@@ -18,8 +18,8 @@ func (h *Histogram) reach(x, squares, largest float64) float64 {
 // Anchors returns the bins from which on the theorem asks for thinning tails of an index, if no
 // number of rows is off by more than most: the first behind the visible ones, or where a side has
 // none, behind the bulk of all rows. Where neighbouring bins further out, on one side or on both
-// taken together, have more rows than such tails and noise, those tails are refuted, and the anchors
-// are behind these bins.
+// taken together, have more rows than such tails and noise, those tails are refuted, and the
+// anchors are behind these bins.
 func (h *Histogram) Anchors(r Range, most, index float64) (top [2]int) {
 	bulk, ratio := h.bulk(), math.Exp2(-index/2)
 	for side := range top {

@@ -220,9 +220,9 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Rows too spread to be visible move the anchors if they are more than the tail has room for: on one
-// side, or fewer on both. Of one row per bin beyond a side's bulk, and of any others up to the last
-// bin of the other side, clamping takes no more than Aside says, and more than Most.
+// Rows too spread to be visible move the anchors if they are more than the tail has room for: on
+// one side, or fewer on both. Of rows up to a given bin clamping takes no more than Aside says,
+// which here is more than Most.
 func TestHiddenGroups(t *testing.T) {
 	for _, laplace := range []bool{false, true} {
 		build := func(below, above int64) (*Histogram, Range) {
