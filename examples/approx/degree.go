@@ -35,7 +35,7 @@ func degree(v uint64) float64 {
 // degreeEstimator samples as many vertices as the advice says. The mean of r degrees has a variance
 // of at most mostDegree·d/r for an average of d, as the second moment of a degree is at most
 // mostDegree times its mean. With r = mostDegree/(y·ρ²) that is ρ²·d·y ≤ (ρ·max(y, d))²: what
-// approx.AdviceSearch asks for. (Without the promise on the degrees Seshadhri's estimator takes its
+// approx.Search asks for. (Without the promise on the degrees Seshadhri's estimator takes its
 // place, with a variance of 4√n·d^{3/2}/r: r = 4√(n/y)/ρ².)
 type degreeEstimator struct {
 	src    noise.Source // the samples stay secret
@@ -55,14 +55,10 @@ func (e *degreeEstimator) estimate(advice, accuracy float64) float64 {
 // averageDegree releases the average degree, without any advice (section 5.6). An edge changes it
 // by 2/n.
 func averageDegree(opts options) (*result, error) {
-	search, err := approx.NewAdviceSearch(approx.Params{
-		Epsilon: opts.searchEpsilon, Sensitivity: 2.0 / vertices, Max: mostDegree, Protects: budget.Row(budget.AddRemove), Advice: approx.Advice{Min: leastDegree},
-	})
-	if err != nil {
-		return nil, err
-	}
 	var e degreeEstimator
-	released, err := search.Release(e.estimate)
+	released, err := approx.Search(approx.Params{
+		Epsilon: opts.searchEpsilon, Sensitivity: 2.0 / vertices, Max: mostDegree, Protects: budget.Row(budget.AddRemove), Advice: approx.Advice{Min: leastDegree},
+	}, e.estimate)
 	if err != nil {
 		return nil, err
 	}

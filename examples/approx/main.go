@@ -1,5 +1,5 @@
 // Command approx makes four randomized approximation algorithms differentially private, each by one
-// wrapper, approx.Mechanism or approx.AdviceSearch.
+// wrapper, approx.Mechanism or approx.Search.
 //
 //	approx [flags]
 //

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
 )
 
-// Advice is what an [AdviceSearch] takes besides, in [Params] without Error, Queries and Noise, and
-// with a Max.
+// Advice is what a [Search] takes besides, in [Params] without Error, Queries and Noise, and with a
+// Max.
 //
 // The estimator A(advice, accuracy) approximates g, which lies in [Min, Max], and needs a guess of
 // g to know how much work to do. It must promise ‖A(y, ρ) − g‖_c ≤ ρ·max(y, g), with c the Moment,
@@ -29,10 +28,14 @@ type Advice struct {
 	Accuracy float64
 }
 
-// AdviceSearch removes the need for advice privately (Tětek, Theorem 22). It halves y from Max on.
-// Each time it releases the median of some runs of A(y, ρ), with ε/(2L) for at most L rounds, until
-// that median is at least y. Then it releases the median of A(y, Accuracy) with ε/2. It holds no
-// data and serves one search.
+// Search releases an estimate, and removes the need for advice privately (Tětek, Theorem 22). It
+// halves y from Max on. Each time it releases the median of some runs of A(y, ρ), with ε/(2L) for
+// at most L = ⌈log₂(Max/Min)⌉ rounds, until that median is at least y. Then it releases the median
+// of A(y, Accuracy) with ε/2. Each call spends ε again.
+//
+// estimate(advice, accuracy) is called Runs times per round and must use fresh randomness each
+// time. The error wraps [ErrParams], also if Min is so small compared with Sensitivity/Epsilon that
+// the noise hides it; then there is no call.
 //
 // Privacy. The moments of the median are bounded ([MedianMoment]), so each round is a release of
 // [Mechanism], and what follows depends on released values only. The theorem asks for E|A − g| ≤
@@ -53,12 +56,21 @@ type Advice struct {
 // one: with its constants the search stops early with a probability that grows with L. It needs no
 // E A ≤ g. As only the moment of A is known, an A with normal errors fails less often than Failure
 // says.
-type AdviceSearch struct {
-	promised
+//
+// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+func Search(p Params, estimate func(advice, accuracy float64) float64) (Advised, error) {
+	s, err := newSearch(p)
+	if err != nil {
+		return Advised{}, err
+	}
+	return s.run(estimate)
+}
+
+// adviceSearch is a search that is planned.
+type adviceSearch struct {
+	params        Params
 	rounds        int
 	search, final adviceStage
-	mu            sync.Mutex
-	used          bool
 }
 
 // adviceStage is what a release of the search, or the one at the end, is made with: ρ, λ and ε.
@@ -71,16 +83,13 @@ const (
 	mostRounds = 40 // as Max ≤ 2⁴⁰·Min
 )
 
-// NewAdviceSearch plans the search. The error wraps [ErrParams], also if Min is so small compared
-// with Sensitivity/Epsilon that the noise hides it.
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
-func NewAdviceSearch(p Params) (*AdviceSearch, error) {
+// newSearch plans the search.
+func newSearch(p Params) (*adviceSearch, error) {
 	full := p.ofSearch()
 	if err := full.validateSearch(); err != nil {
 		return nil, err
 	}
-	s := &AdviceSearch{promised: promised{full}, rounds: full.rounds()}
+	s := &adviceSearch{params: full, rounds: full.rounds()}
 	least := full.Max / math.Exp2(float64(s.rounds-1)) // y of the last round, where Δ₁ weighs most
 	moment, factor, err := MedianMoment(full.Moment, 1, full.Advice.Runs)
 	if err != nil {
@@ -157,7 +166,7 @@ func (p Params) validateSearch() error {
 	case !inRange(p.Sensitivity):
 		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")
 	case p.Error != 0 || p.Queries != 0 || p.Noise != AutoNoise:
-		return bad("Error, Queries and Noise", fmt.Sprint(p.Error, p.Queries, p.Noise), "0 for an AdviceSearch")
+		return bad("Error, Queries and Noise", fmt.Sprint(p.Error, p.Queries, p.Noise), "0 for a Search")
 	case !inRange(a.Min):
 		return bad("Min", a.Min, "a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")
 	case !(inRange(p.Max) && p.Max > a.Min && p.Max/a.Min <= 0x1p40):
@@ -176,16 +185,8 @@ func (p Params) validateSearch() error {
 	return nil
 }
 
-// Release searches and estimates. estimate(advice, accuracy) is called Runs times per round and
-// must use fresh randomness each time. The error wraps [ErrReleased] for a second call.
-func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) (Advised, error) {
-	s.mu.Lock()
-	used := s.used
-	s.used = true
-	s.mu.Unlock()
-	if used {
-		return Advised{}, fmt.Errorf("approx: the AdviceSearch was used before: %w", fault.ErrReleased)
-	}
+// run searches and estimates.
+func (s *adviceSearch) run(estimate func(advice, accuracy float64) float64) (Advised, error) {
 	advice, rounds := s.params.Max, 0
 	for rounds < s.rounds {
 		round, err := s.release(estimate, advice, s.search)
@@ -199,11 +200,11 @@ func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) 
 		advice /= 2
 	}
 	last, err := s.release(estimate, advice, s.final)
-	return Advised{s.promised, last, advice, rounds}, err
+	return Advised{promised{s.params}, last, advice, rounds}, err
 }
 
 // release releases the median of the runs, each clamped to [0, reach·advice].
-func (s *AdviceSearch) release(estimate func(advice, accuracy float64) float64, advice float64, stage adviceStage) (Value, error) {
+func (s *adviceSearch) release(estimate func(advice, accuracy float64) float64, advice float64, stage adviceStage) (Value, error) {
 	a, err := s.mechanism(advice, stage)
 	if err != nil {
 		return Value{}, err
@@ -212,7 +213,7 @@ func (s *AdviceSearch) release(estimate func(advice, accuracy float64) float64, 
 }
 
 // mechanism returns the Mechanism of one release.
-func (s *AdviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism, error) {
+func (s *adviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism, error) {
 	most := stage.reach * advice
 	moment, bound, err := MedianMoment(s.params.Moment, most*stage.accuracy, s.params.Advice.Runs)
 	if err != nil {
@@ -221,7 +222,7 @@ func (s *AdviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism,
 	return New(Params{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Max: most, Protects: s.params.Protects})
 }
 
-// Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is
+// Advised is the result of a [Search]. It is immutable, and everything computed from it is
 // post-processing.
 type Advised struct {
 	promised

@@ -32,11 +32,10 @@ func TestAdviceSearch(t *testing.T) {
 	for _, g := range []float64{1, 1.01, 3, 37.5, 512, 1000} {
 		estimate := noisyEstimator(&src, g)
 		wrong, outside := 0, 0
-		s, err := NewAdviceSearch(p)
+		s, err := newSearch(p)
 		require.NoError(t, err)
 		for range n {
-			s.used = false // planned once
-			r, err := s.Release(estimate)
+			r, err := s.run(estimate)
 			require.NoError(t, err)
 			require.Equal(t, budget.PureDP(1, budget.L1(1e-6)), r.Guarantee())
 			require.LessOrEqual(t, r.rounds, s.rounds)
@@ -46,8 +45,6 @@ func TestAdviceSearch(t *testing.T) {
 			if lo, hi := r.Interval(0.9); !(lo <= g && g <= hi) {
 				outside++
 			}
-			_, err = s.Release(estimate)
-			require.ErrorIs(t, err, ErrReleased)
 		}
 		// Failure is ⅛, so 15 and 27 (with ⅒ more) are expected at most; more than 42 and 60 have
 		// probabilities of 5.1e-11 and 1.2e-11.
@@ -62,13 +59,13 @@ func TestAdviceSearch(t *testing.T) {
 func TestAdviceSearchPlan(t *testing.T) {
 	last := 1.0
 	for _, most := range []float64{2, 8, 64, 1e3, 1e9} {
-		s, err := NewAdviceSearch(Params{Epsilon: 2, Sensitivity: 1e-9, Max: most, Advice: Advice{Min: 1}})
+		s, err := newSearch(Params{Epsilon: 2, Sensitivity: 1e-9, Max: most, Advice: Advice{Min: 1}})
 		require.NoError(t, err)
 		require.Equal(t, int(math.Ceil(math.Log2(most))), s.rounds)
 		require.Less(t, s.search.accuracy, last)
 		last = s.search.accuracy
 		require.LessOrEqual(t, float64(s.rounds)*s.search.epsilon+s.final.epsilon, 2.0)
-		require.Equal(t, 5, s.Params().Advice.Runs)
+		require.Equal(t, 5, s.params.Advice.Runs)
 		for y := most; y > 0.5; y /= 2 {
 			a, err := s.mechanism(y, s.search)
 			require.NoError(t, err)
@@ -81,11 +78,11 @@ func TestAdviceSearchPlan(t *testing.T) {
 }
 
 // What the budget is spent on: every release of the search and the last have the noise of their
-// stage, for the moment and the bound that the claim in AdviceSearch gives to the median of clamped
+// stage, for the moment and the bound that the claim in Search gives to the median of clamped
 // runs, and call the estimator as often and as accurately as the plan says.
 func TestAdviceSearchSpends(t *testing.T) {
 	p := Params{Epsilon: 2, Sensitivity: 0.01, Max: 1000, Advice: Advice{Min: 1, Accuracy: 0.25}}
-	s, err := NewAdviceSearch(p)
+	s, err := newSearch(p)
 	require.NoError(t, err)
 	for _, stage := range []adviceStage{s.search, s.final} {
 		for _, y := range []float64{1000, 3.5, 1} {
@@ -101,7 +98,7 @@ func TestAdviceSearchSpends(t *testing.T) {
 	require.LessOrEqual(t, s.search.epsilon*float64(s.rounds), 1.0)
 
 	calls := map[float64]int{} // by accuracy
-	r, err := s.Release(func(advice, accuracy float64) float64 {
+	r, err := s.run(func(advice, accuracy float64) float64 {
 		calls[accuracy]++
 		require.Equal(t, accuracy == 0.25, calls[0.25] > 0)
 		require.LessOrEqual(t, advice, p.Max)
@@ -113,7 +110,7 @@ func TestAdviceSearchSpends(t *testing.T) {
 	last, err := s.mechanism(r.Advice(), s.final)
 	require.NoError(t, err)
 	require.Equal(t, last.noise.scale, r.last.noise.scale)
-	require.Equal(t, s.Params(), r.Params())
+	require.Equal(t, s.params, r.Params())
 
 	// The runs are clamped before the median: an estimator without bounds cannot move a release
 	// further than λy.
@@ -129,15 +126,14 @@ func TestAdviceSearchSpends(t *testing.T) {
 func TestAdviceSearchFailsAsPlanned(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	var src noise.Source
-	s, err := NewAdviceSearch(Params{Epsilon: 1, Sensitivity: 1e-4, Max: 1 << 10, Advice: Advice{Min: 1}})
+	s, err := newSearch(Params{Epsilon: 1, Sensitivity: 1e-4, Max: 1 << 10, Advice: Advice{Min: 1}})
 	require.NoError(t, err)
 	require.Greater(t, s.search.accuracy, 0.00135)
 	rng := rand.New(rand.NewPCG(1, 2))
 	fails, n := 0, dptest.Full(20_000, 2000)
 	for range n {
 		g := 3 * (1 + rng.Float64())
-		s.used = false
-		r, err := s.Release(noisyEstimator(&src, g))
+		r, err := s.run(noisyEstimator(&src, g))
 		require.NoError(t, err)
 		if y := r.Advice(); !(y < 2*g && g < 3*y) {
 			fails++
@@ -153,7 +149,7 @@ func TestAdviceSearchFailsAsPlanned(t *testing.T) {
 func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
 	for _, epsilon := range []float64{8, 64, 200} {
 		for _, most := range []float64{2, 64, 1e6} {
-			s, err := NewAdviceSearch(Params{Epsilon: epsilon, Sensitivity: 1e-12, Max: most, Advice: Advice{Min: 1}})
+			s, err := newSearch(Params{Epsilon: epsilon, Sensitivity: 1e-12, Max: most, Advice: Advice{Min: 1}})
 			require.NoError(t, err, "ε = %g, Max = %g", epsilon, most)
 			a, err := s.mechanism(1, s.search)
 			require.NoError(t, err)
@@ -163,7 +159,7 @@ func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
 }
 
 // Clamping to [0, λy] keeps the error of any estimator of min(g, λy) below λρy where it is below
-// ρ·max(y, g), also where g is far above y: the claim in AdviceSearch, for two-point errors of the
+// ρ·max(y, g), also where g is far above y: the claim in Search, for two-point errors of the
 // largest size. The theorem's own assumption fails there.
 func TestClampedEstimatorIsAccurate(t *testing.T) {
 	const y, rho = 1.0, 0.1
@@ -185,7 +181,7 @@ func TestClampedEstimatorIsAccurate(t *testing.T) {
 
 func TestAdviceSearchRejects(t *testing.T) {
 	good := Params{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Advice: Advice{Min: 1}}
-	_, err := NewAdviceSearch(good)
+	_, err := newSearch(good)
 	require.NoError(t, err)
 	for name, set := range map[string]func(*Params, float64){
 		"Epsilon":     func(p *Params, v float64) { p.Epsilon = v },
@@ -199,7 +195,7 @@ func TestAdviceSearchRejects(t *testing.T) {
 		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
 			p := good
 			set(&p, v)
-			_, err := NewAdviceSearch(p)
+			_, err := newSearch(p)
 			require.ErrorIs(t, err, ErrParams, "%s = %g", name, v)
 		}
 	}
@@ -209,7 +205,7 @@ func TestAdviceSearchRejects(t *testing.T) {
 		{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Error: 1, Advice: Advice{Min: 1}}, {Epsilon: 1, Sensitivity: 1e-6, Max: 100, Queries: 1, Advice: Advice{Min: 1}},
 		{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Noise: StudentNoise, Advice: Advice{Min: 1}}, {Epsilon: 1, Sensitivity: 1e-6, Max: 0x1p41, Advice: Advice{Min: 1}},
 	} {
-		_, err := NewAdviceSearch(p)
+		_, err := newSearch(p)
 		require.ErrorIs(t, err, ErrParams, "%+v", p)
 		require.False(t, p.Guarantee().Promises() && p.Advice != (Advice{}), "%+v", p)
 	}
@@ -219,11 +215,11 @@ func TestAdviceSearchRejects(t *testing.T) {
 	require.Equal(t, math.Inf(1), zero.Guarantee().EpsilonAt(0))
 	require.Equal(t, Params{}, zero.Params())
 	require.Equal(t, budget.PureDP(1, budget.L1(1e-6)), good.Guarantee())
-	_, err = new(AdviceSearch).Release(func(_, _ float64) float64 { return 1 })
+	_, err = Search(Params{}, func(_, _ float64) float64 { panic("called") })
 	require.ErrorIs(t, err, ErrParams)
-	s, err := NewAdviceSearch(good)
+	s, err := newSearch(good)
 	require.NoError(t, err)
-	r, err := s.Release(func(_, _ float64) float64 { return math.NaN() })
+	r, err := s.run(func(_, _ float64) float64 { return math.NaN() })
 	require.NoError(t, err)
 	require.False(t, math.IsNaN(r.Estimate()))
 	require.NotEmpty(t, r.String())

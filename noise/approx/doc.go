@@ -48,7 +48,7 @@
 // [New] returns a [Mechanism], whose Release adds the noise to an estimate and returns a [Value].
 // [MedianMoment] and [MedianRuns] say what the median of several runs is worth: five runs of an
 // estimator with a bounded variance have six moments, and then the noise has a variance too.
-// [Params.Fit] says how good an estimator must be. [AdviceSearch] is for estimators that need a
+// [Params.Fit] says how good an estimator must be. [Search] is for estimators that need a
 // guess of g: it finds one privately.
 //
 // # Accuracy

@@ -9,13 +9,9 @@ import (
 
 // A count of which only public bounds are known, by a sampler that takes as large a sample as a
 // guess of the count asks for.
-func ExampleAdviceSearch() {
-	search, err := approx.NewAdviceSearch(approx.Params{Epsilon: 1, Max: 1e8, Protects: budget.Row(budget.AddRemove), Advice: approx.Advice{Min: 1e5, Failure: 1e-9}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	result, err := search.Release(func(advice, accuracy float64) float64 {
+func ExampleSearch() {
+	p := approx.Params{Epsilon: 1, Max: 1e8, Protects: budget.Row(budget.AddRemove), Advice: approx.Advice{Min: 1e5, Failure: 1e-9}}
+	result, err := approx.Search(p, func(advice, accuracy float64) float64 {
 		return 700_000 // the sampler may be off by accuracy·advice
 	})
 	if err != nil {

@@ -75,7 +75,7 @@ type Params struct {
 	// Protects says who the neighbours are. Between them g differs by at most
 	// Sensitivity. 0 is budget.L1(Sensitivity).
 	Protects budget.Unit
-	// Advice is for [NewAdviceSearch] alone; 0 elsewhere.
+	// Advice is for [Search] alone; 0 elsewhere.
 	Advice Advice
 }
 
@@ -91,7 +91,7 @@ func (p Params) validate() error {
 	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
 	switch {
 	case p.Advice != (Advice{}):
-		return bad("Advice", p.Advice, "0, except for an AdviceSearch")
+		return bad("Advice", p.Advice, "0, except for a Search")
 	case p.Moment != 0 && !(p.Moment > 1 && p.Moment <= mostMoment):
 		return bad("Moment", p.Moment, "0 or a number in (1, 2¹⁰]")
 	case p.Queries < 0 || p.Queries > mostQueries:
@@ -138,7 +138,7 @@ func (p Params) normalized() Params {
 func (p Params) Guarantee() budget.Guarantee {
 	_, err := p.choose()
 	if p.Advice != (Advice{}) {
-		_, err = NewAdviceSearch(p)
+		_, err = newSearch(p)
 	}
 	if err != nil {
 		return budget.Guarantee{}

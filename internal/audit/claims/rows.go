@@ -349,9 +349,9 @@ var rows = []row{
 	},
 	{
 		claim:   "A randomized estimate with noise is ε-private by what is promised of its error, also for several queries and with searched advice",
-		about:   "noise/approx.Mechanism.Release noise/approx.promised.Guarantee noise/approx.Params.Guarantee noise/approx.AdviceSearch.Release",
+		about:   "noise/approx.Mechanism.Release noise/approx.promised.Guarantee noise/approx.Params.Guarantee noise/approx.Search",
 		theorem: "Tětek, Additive noise mechanisms for randomized approximations: Theorem 14's scale is not private (counterexample), Theorem 10's holds for small ε only", proof: "noise/approx/scale_proof.md",
-		code:  "noise/approx.Params.choose noise/approx.momentScale noise/approx.subexponentialScale noise/approx.roundedSteps noise/approx.AdviceSearch.release",
+		code:  "noise/approx.Params.choose noise/approx.momentScale noise/approx.subexponentialScale noise/approx.roundedSteps noise/approx.adviceSearch.release",
 		exact: "noise/approx.TestMomentNoiseIsPrivate noise/approx.TestSubexponentialNoiseIsPrivate noise/approx.TestApproxScaleTables noise/approx.TestRoundedSteps noise/approx.TestPublishedParetoScaleIsNotPrivate", audit: "noise/approx.TestMechanismAudit noise/approx.TestAdviceSearch",
 		edits: "noise/approx: moment scale for Δ₁ + Δ₂ instead of Δ₁ + 2Δ₂; several queries calibrated as one; each round of the search spends half of the budget",
 	},

@@ -91,7 +91,7 @@ func releases(t *testing.T) map[string][]pair {
 		"elliptical/column.Builder.Release":         append(columnPairs(), columnLearned(column.Params{Epsilon: 1}), columnLearned(column.Params{Rho: 0.5})),
 		"elliptical/column.QuantileBuilder.Release": {columnQuantiles()},
 		"noise/approx.Mechanism.Release":            approxPairs(),
-		"noise/approx.AdviceSearch.Release":         {advisedPair()},
+		"noise/approx.Search":                       {advisedPair()},
 	}
 	for method, pairs := range aretePairs() {
 		all["arete."+method] = pairs
@@ -959,8 +959,8 @@ func approxPairs() (pairs []pair) {
 // advisedPair: with the same number of rounds the same draws; how many there are is released.
 func advisedPair() pair {
 	return pair{name: "the same rounds", norm: inf, bound: 1.001e-3, run: func(side int) map[string]float64 {
-		s := made(approx.NewAdviceSearch(approx.Params{Epsilon: 1, Max: 1 << 10, Sensitivity: 1e-3, Advice: approx.Advice{Min: 1}}))
-		a := made(s.Release(func(advice, accuracy float64) float64 { return 300 + 1e-3*float64(side) }))
+		p := approx.Params{Epsilon: 1, Max: 1 << 10, Sensitivity: 1e-3, Advice: approx.Advice{Min: 1}}
+		a := made(approx.Search(p, func(advice, accuracy float64) float64 { return 300 + 1e-3*float64(side) }))
 		return map[string]float64{fmt.Sprint("advice ", a.Advice()): a.Estimate()}
 	}}
 }

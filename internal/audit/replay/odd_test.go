@@ -54,17 +54,17 @@ var nan = math.NaN()
 
 // shapeless are release methods whose input has no rows of different shapes, with the reason.
 var shapeless = map[string]string{
-	"arete.Mechanism.Release":           "takes one number",
-	"arete.Mechanism.Share":             "takes no data",
-	"arete.Share.Mask":                  "takes one number",
-	"arete.Share.Noise":                 "takes no data",
-	"arete.Share.Sum":                   "takes one number",
-	"kor.Share.Bytes":                   "the table of kor.Builder.Share",
-	"misragries.Builder.Release":        "an element is a key, and may move every counter by 1: see streamPairs",
-	"misragries.Sum.Release":            "as misragries.Builder.Release",
-	"noise/approx.AdviceSearch.Release": "takes estimates, one for each run",
-	"noise/approx.Mechanism.Release":    "takes one number",
-	"elliptical.Mechanism.Release":      "takes sums",
+	"arete.Mechanism.Release":        "takes one number",
+	"arete.Mechanism.Share":          "takes no data",
+	"arete.Share.Mask":               "takes one number",
+	"arete.Share.Noise":              "takes no data",
+	"arete.Share.Sum":                "takes one number",
+	"kor.Share.Bytes":                "the table of kor.Builder.Share",
+	"misragries.Builder.Release":     "an element is a key, and may move every counter by 1: see streamPairs",
+	"misragries.Sum.Release":         "as misragries.Builder.Release",
+	"noise/approx.Search":            "takes estimates, one for each run",
+	"noise/approx.Mechanism.Release": "takes one number",
+	"elliptical.Mechanism.Release":   "takes sums",
 }
 
 // only returns the numbers whose names have no odd key in them.

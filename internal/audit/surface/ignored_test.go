@@ -76,7 +76,7 @@ var makers = []maker{
 	by("misragries/series.New", false, series.Params{Epsilon: 1, Dim: 3, MaxElements: 2}, series.New[int]),
 	by("misragries/series.NewTimeline", false, series.Params{Epsilon: 1, Delta: 1e-6}, series.NewTimeline[string]),
 	by("noise/approx.New", true, approx.Params{Epsilon: 1, Error: 1}, approx.New),
-	by("noise/approx.NewAdviceSearch", false, approx.Params{Epsilon: 1, Max: 1 << 10, Sensitivity: 1e-3, Advice: approx.Advice{Min: 1}}, approx.NewAdviceSearch),
+	by("noise/approx.Search", false, advised, func(p approx.Params) (approx.Advised, error) { return approx.Search(p, one) }),
 	by("plan.New", true, plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100, Relation: budget.Replace}, plan.New),
 	by("plan/thesis.New", true, thesis.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100, Relation: budget.Replace}, thesis.New),
 	by("threshold/groupby.New", true, groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 1}, groupby.New[string]),
@@ -97,6 +97,8 @@ var (
 	box            = elliptical.Params{Min: elliptical.VectorOf(0, 0), Max: elliptical.VectorOf(1, 2), Rho: 1}
 	korParams      = kor.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 	distinctParams = distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, CountShare: 0.5, Seed: hashing.Seed{1}}
+	advised        = approx.Params{Epsilon: 1, Max: 1 << 10, Sensitivity: 1e-3, Advice: approx.Advice{Min: 1}}
+	one            = func(advice, accuracy float64) float64 { return 1 }
 	sketch         = misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
 )
 
@@ -116,7 +118,7 @@ func zeros() []any {
 		&column.Builder{}, &column.QuantileBuilder{}, &column.Quantiles{}, &column.Summary{},
 		&distinct.Builder{}, &distinct.Pair{}, &distinct.FrequencyBuilder{}, &distinct.Frequencies{}, &distinct.CohortBuilder{}, &distinct.Cohorts{},
 		&distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
-		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{},
+		&approx.Mechanism{}, &approx.Value{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{},
 		&threshold.Builder[string]{}, &threshold.Vector[string]{}, &groupby.Builder[string]{}, &groupby.Discovery[string]{}, &groupby.Rows[string, string]{}, &groupby.Groups[string]{},
 	}
 }

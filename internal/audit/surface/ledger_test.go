@@ -90,8 +90,7 @@ func releases() map[string]bound {
 		"misragries/series.Builder.Step": byFunc(series.Params{Epsilon: 1, Delta: 1e-6}.Guarantee(), func() (*series.Builder[string], error) {
 			return series.New[string](series.Params{Epsilon: 1, Delta: 1e-6})
 		}),
-		"noise/approx.AdviceSearch.Release": byMechanism(made(approx.NewAdviceSearch(approx.Params{Epsilon: 1, Max: 1 << 10, Sensitivity: 1e-3, Advice: approx.Advice{Min: 1}})),
-			func(advice, accuracy float64) float64 { return 1 }),
+		"noise/approx.Search":                 byFunc(advised.Guarantee(), func() (approx.Advised, error) { return approx.Search(advised, one) }),
 		"noise/approx.Mechanism.Release":      byMechanism(made(approx.New(approx.Params{Epsilon: 1, Error: 1})), 1),
 		"plan.Mechanism.Release":              byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.Release(ctx, rows) }),
 		"plan.Mechanism.ReleaseSparse":        byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.ReleaseSparse(ctx, sparse) }),

@@ -12,7 +12,7 @@ import (
 // releases returns the methods by which anything leaves what holds data or adds noise: those named
 // Release…, those that return a released object or another holder of data that is not a Builder,
 // and of the private types that are no Builders those that return numbers or bytes; and the
-// functions that make a released object of Builders.
+// functions that make a released object of Builders, or of what they call.
 func (s *subject) releases() (found []string) {
 	roles := s.roles()
 	for name, role := range roles {
@@ -44,7 +44,9 @@ func (s *subject) releases() (found []string) {
 		is := func(list *types.Tuple, want role) bool {
 			return slices.ContainsFunc(slices.Collect(list.Variables()), func(v *types.Var) bool { return roles[localName(v.Type(), s.inner.types.Path())] == want })
 		}
-		if of := f.Signature(); is(of.Params(), builder) && is(of.Results(), releasedObject) {
+		calls := func(v *types.Var) bool { _, ok := v.Type().(*types.Signature); return ok }
+		of := f.Signature()
+		if (is(of.Params(), builder) || slices.ContainsFunc(slices.Collect(of.Params().Variables()), calls)) && is(of.Results(), releasedObject) {
 			found = append(found, s.path+"."+name)
 		}
 	}
