@@ -60,10 +60,10 @@ func TestFullAndEmpty(t *testing.T) {
 	s = released(t, p)
 	lo, hi = s.Interval(0.95)
 	require.True(t, lo == 0 && hi < 1 && math.Abs(s.Estimate()) < 1)
-	s.ones = -1000
+	s.numbers[0] = -1000
 	lo, hi = s.Interval(0.95)
 	require.True(t, lo == 0 && hi == 0 && s.Estimate() < -900)
-	s.ones = 1e15
+	s.numbers[0] = 1e15
 	lo, hi = s.Interval(0.95)
 	require.True(t, lo > 100 && math.IsInf(hi, 1))
 }
@@ -76,7 +76,7 @@ func TestIntervalHoldsTheEstimate(t *testing.T) {
 			for _, r := range []interface {
 				Estimate() float64
 				Interval(float64) (lo, hi float64)
-			}{&Sketch{params: p, id: hashing.Seed{1}, ones: ones}, &Running{params: p, slots: 9, ones: numbers{ones}}} {
+			}{&total{release{p, numbers{ones}}, 0}, &total{release{p, numbers{ones}}, 9}} {
 				for _, confidence := range []float64{0, 0.5, 0.95, 1 - 0x1p-53} {
 					lo, hi := r.Interval(confidence)
 					e := max(r.Estimate(), 0)

@@ -10,17 +10,38 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-type secret = private.State[state]
+// base is what all builders of this package have in common; S is what they hold.
+type base[S any, P kept[S]] struct {
+	secret[S]
+	params    Params
+	guarantee budget.Guarantee
+}
+
+type secret[S any] = private.State[S]
+
+// Guarantee returns what a release promises: ε-differential privacy for one key with all its
+// occurrences, in all slots and on all days, added or removed. For a RunningBuilder it is what all
+// slots together promise: spend it once, before the first slot. Each release of a WindowBuilder
+// spends it. A zero builder promises nothing.
+func (b *base[S, P]) Guarantee() budget.Guarantee { return b.guarantee }
+
+// Released reports whether the builder has been released or is a zero builder. Then Add does
+// nothing. A RunningBuilder never ends.
+func (b *base[S, P]) Released() bool { return private.Released(b.secret) }
+
+func (b *base[S, P]) seed() hashing.Seed { return b.params.Seed }
+
+// merge adds what other holds by absorb, which may refuse, and takes it.
+func (b *base[S, P]) merge(other *base[S, P], absorb func(into, from *S) error) error {
+	_, name := P(nil).kind()
+	return private.Merge(b.secret, other.secret, "distinct: Merge", name, absorb)
+}
 
 // Builder holds a table in which every key sets one bit. The table is private data, which the
 // Builder never prints. It leaves the Builder only by [Builder.Release], with noise, and by
 // [Builder.AppendPrivateState], without noise, for another machine of a trusted pipeline. One
 // goroutine at a time may use a Builder; a call panics if it sees another one at work.
-type Builder struct {
-	secret
-	params    Params
-	guarantee budget.Guarantee
-}
+type Builder struct{ base[state, *state] }
 
 // state is what a Builder holds.
 type state struct {
@@ -43,17 +64,13 @@ func New(p Params) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{private.New(newState(p, laws)), p, p.Guarantee()}, nil
+	return &Builder{base[state, *state]{private.New(newState(p, laws)), p, p.Guarantee()}}, nil
 }
 
 // newState returns the state of an empty set.
 func newState(p Params, l laws) state {
 	return state{place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, laws: l}
 }
-
-// Guarantee returns what Release promises: ε-differential privacy for one key with all its
-// occurrences, added or removed. The zero Builder promises nothing.
-func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds keys. A key that was added before, in this call or another one, changes nothing. Many
 // keys in one call take less time per key. After Release, and on the zero Builder, Add does
@@ -106,14 +123,20 @@ func addKeys[K hashing.Key](b *Builder, keys []K) {
 	}
 }
 
-func (b *Builder) seed() hashing.Seed { return b.params.Seed }
-
 // Merge adds the set of the other Builder, exactly; the other Builder gives up its data. It happens
 // before any noise, so the machine that merges must be trusted with both sets.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. On an error nothing changes.
-func (b *Builder) Merge(other *Builder) error { return merge(b.secret, orZero(other).secret) }
+func (b *Builder) Merge(other *Builder) error { return b.merge(&orZero(other).base, (*state).absorb) }
+
+// orZero returns what p points to, for nil a zero value.
+func orZero[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
+}
 
 func (s *state) absorb(o *state) error {
 	if err := fault.Differ("distinct", s.params, o.params); err != nil {
@@ -131,9 +154,6 @@ func or(a, b []uint64) {
 	}
 }
 
-// Released reports whether the Builder has been released. Then Add does nothing.
-func (b *Builder) Released() bool { return private.Released(b.secret) }
-
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second
 // Release returns an error that wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
@@ -141,7 +161,8 @@ func (b *Builder) Release() (*Sketch, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Sketch{params: s.params, id: hashing.NewSeed(), ones: ones(s.table) + s.laws.count.SampleInt(&s.src)}
+	n := ones(s.table) + s.laws.count.SampleInt(&s.src)
+	r := &Sketch{total: total{release: release{s.params, numbers{n}}}, id: hashing.NewSeed()}
 	if s.params.published() {
 		s.laws.flips.Flip(&s.src, s.table)
 		clearPadding(s.table, s.params)

@@ -110,12 +110,12 @@ func TestOneCellMoves(t *testing.T) {
 				}
 			}
 		}
-		return heldWindows(b).classes()
+		return held(b.secret).classes()
 	}
 	require.EqualValues(t, 4, norm(moved(arrivals, len(histories))), "a clock that arrivals move")
 	pushed := func(keys []uint64, in []int) numbers {
 		b := windowBuilder(t, tiny, 99)
-		s := heldWindows(b)
+		s := held(b.secret)
 		for slot, day := range days {
 			require.NoError(t, b.Advance(day))
 			for i, key := range keys {

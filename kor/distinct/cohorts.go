@@ -3,23 +3,17 @@ package distinct
 import (
 	"fmt"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
-
-type cohortSecret = private.State[cohortState]
 
 // CohortBuilder counts the distinct keys that are new on each day, and how many of them are back on
 // a later day. One release at the end covers all days and spends ε once. It holds private data,
 // like a [Builder].
 type CohortBuilder struct {
-	cohortSecret
-	params    Params
-	guarantee budget.Guarantee
+	base[cohortState, *cohortState]
 }
 
 // cohortState is what a CohortBuilder holds: of each cell the first and the last day on which a key
@@ -66,30 +60,13 @@ func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 	empty := private.New(cohortState{
 		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), stamps: make([]uint16, p.Cells*p.Levels), params: p, law: law, today: 1, days: days,
 	})
-	return &CohortBuilder{empty, p, p.twoMoves()}, nil
+	return &CohortBuilder{base[cohortState, *cohortState]{empty, p, p.twoMoves()}}, nil
 }
-
-// Guarantee returns what Release promises: ε-differential privacy for one key with all its
-// occurrences on all days, added or removed.
-func (b *CohortBuilder) Guarantee() budget.Guarantee { return b.guarantee }
-
-// Released reports whether the CohortBuilder has been released. Then Add does nothing.
-func (b *CohortBuilder) Released() bool { return private.Released(b.cohortSecret) }
 
 // Add adds keys that come on the current day; see [Builder.Add].
-func (b *CohortBuilder) Add(keys ...uint64) {
-	private.OneOrMany(b, keys, (*CohortBuilder).addOne, (*CohortBuilder).addMany)
-}
+func (b *CohortBuilder) Add(keys ...uint64) { private.Use(b.secret, (*cohortState).setAll, keys) }
 
-func (b *CohortBuilder) addOne(key uint64) { private.Use(b.cohortSecret, (*cohortState).set, key) }
-
-func (b *CohortBuilder) addMany(keys []uint64) {
-	private.Use(b.cohortSecret, (*cohortState).setAll, keys)
-}
-
-func (b *CohortBuilder) seed() hashing.Seed { return b.params.Seed }
-
-func (s *cohortState) set(key uint64) { s.setAll([]uint64{key}) }
+func (b *CohortBuilder) addOne(key uint64) { b.Add(key) }
 
 func (s *cohortState) setAll(keys []uint64) {
 	place, stamps, today := &s.place, s.stamps, uint16(s.today)
@@ -108,11 +85,11 @@ func (s *cohortState) setAll(keys []uint64) {
 // data: on days without keys, too. The error wraps [ErrParams] for any other day, and
 // [ErrReleased].
 func (b *CohortBuilder) Advance(day int) error {
-	s := private.Enter(b.cohortSecret)
+	s := private.Enter(b.secret)
 	if s == nil {
-		return private.Missing(b.cohortSecret, "distinct: Advance: the CohortBuilder")
+		return private.Missing(b.secret, "distinct: Advance: the CohortBuilder")
 	}
-	defer private.Leave(b.cohortSecret)
+	defer private.Leave(b.secret)
 	if day <= s.today || day > s.days {
 		return bad("day", day, fmt.Sprintf("one after %d, up to %d", s.today, s.days))
 	}
@@ -124,7 +101,7 @@ func (b *CohortBuilder) Advance(day int) error {
 // [ErrMismatch] if the Params, the days or the clocks differ or other is b itself, and
 // [ErrReleased] if one was released. On an error nothing changes.
 func (b *CohortBuilder) Merge(other *CohortBuilder) error {
-	return merge(b.cohortSecret, orZero(other).cohortSecret)
+	return b.merge(&orZero(other).base, (*cohortState).absorb)
 }
 
 func (s *cohortState) absorb(o *cohortState) error {
@@ -148,13 +125,13 @@ func (s *cohortState) absorb(o *cohortState) error {
 // Release spends ε and returns the counts of all days. The CohortBuilder gives up its data; a
 // second Release returns an error that wraps [ErrReleased].
 func (b *CohortBuilder) Release() (*Cohorts, error) {
-	s, err := private.Take(b.cohortSecret, "distinct: Release: the CohortBuilder")
+	s, err := private.Take(b.secret, "distinct: Release: the CohortBuilder")
 	if err != nil {
 		return nil, err
 	}
 	n := s.classes()
 	n.addNoise(s.law, &s.src)
-	return &Cohorts{s.params, s.days, n}, nil
+	return &Cohorts{release{s.params, n}, s.days}, nil
 }
 
 // classes returns the numbers of cells by last day, and by first day within that; the empty cells
@@ -177,19 +154,6 @@ func pairsOf(days int) int { return days * (days + 1) / 2 }
 func (*cohortState) kind() (kind byte, builder string) { return privateCohorts, "CohortBuilder" }
 
 func (s *cohortState) public() *Params { return &s.params }
-
-// AppendPrivateState appends all that the CohortBuilder holds to dst, for a restart say. WHAT IT
-// APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
-func (b *CohortBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState(b.cohortSecret, dst)
-}
-
-// RestorePrivateState replaces what the CohortBuilder holds, its day included, by a state that
-// [CohortBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
-// For a state of another number of days the error wraps [ErrFormat].
-func (b *CohortBuilder) RestorePrivateState(data []byte) error {
-	return restoreState(b.cohortSecret, data)
-}
 
 func (s *cohortState) append(dst []byte) []byte {
 	dst = append(dst, byte(s.days), byte(s.today))

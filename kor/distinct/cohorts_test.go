@@ -9,7 +9,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/kor"
 )
 
@@ -18,13 +17,6 @@ func cohortBuilder(t testing.TB, p Params, days int) *CohortBuilder {
 	b, err := NewCohortBuilder(p, days)
 	require.NoError(t, err)
 	return b
-}
-
-// heldCohorts returns what a CohortBuilder holds.
-func heldCohorts(b *CohortBuilder) *cohortState {
-	data := private.Enter(b.cohortSecret)
-	private.Leave(b.cohortSecret)
-	return data
 }
 
 // cohortsOf returns the numbers of cells of each class, of two builders that are merged, where a
@@ -44,7 +36,7 @@ func cohortsOf(t *testing.T, keys []uint64, in []int) numbers {
 		}
 	}
 	require.NoError(t, shards[0].Merge(shards[1]))
-	return heldCohorts(shards[0]).classes()
+	return held(shards[0].secret).classes()
 }
 
 // A clock that moves only when keys arrive is no public one: a key moves two cells.
@@ -60,9 +52,9 @@ func TestCohortsNeedAPublicClock(t *testing.T) {
 					b.Add(key)
 				}
 			}
-			require.NoError(t, b.Advance(heldCohorts(b).today+1))
+			require.NoError(t, b.Advance(held(b.secret).today+1))
 		}
-		return heldCohorts(b).classes()
+		return held(b.secret).classes()
 	}
 	require.Greater(t, norm(moved(arrivals, 8)), int64(3))
 }
@@ -75,7 +67,7 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 	const days = 9
 	shards := []*CohortBuilder{cohortBuilder(t, p, days), cohortBuilder(t, p, days), cohortBuilder(t, p, days)}
 	first, last := map[uint64]int{}, map[uint64]int{}
-	place := heldCohorts(shards[0]).place
+	place := held(shards[0].secret).place
 	for day := 1; day <= days; day++ {
 		for range 40 {
 			key := rng.Uint64N(300)
@@ -94,8 +86,8 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 	}
 	require.NoError(t, shards[2].Merge(shards[0]))
 	require.NoError(t, shards[2].Merge(shards[1]))
-	n := heldCohorts(shards[2]).classes()
-	c := &Cohorts{p.normal(), days, n}
+	n := held(shards[2].secret).classes()
+	c := &Cohorts{release{p.normal(), n}, days}
 	sum := func(in func(class int) bool) (sum int) {
 		for class, x := range n {
 			if in(class) {
@@ -211,7 +203,7 @@ func (c *Cohorts) triangle() (all []kor.Cardinality) {
 func TestCohortsAtTheEnds(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 64, Levels: 3, Seed: hashing.Seed{1}}.normal()
 	for _, n := range []numbers{{1, 2, 3, 4, 5, 6, 171}, {0, 0, 0, 0, 0, 0, 192}, {-9, 900, -9, 4, -70, 6, 10}, {maxOnes, -maxOnes, 0, 0, maxOnes, 0, 0}} {
-		c := &Cohorts{p, 3, n}
+		c := &Cohorts{release{p, n}, 3}
 		for _, answer := range c.triangle() {
 			for _, confidence := range []float64{0, 0.95, 1 - 0x1p-53} {
 				lo, hi := answer.Interval(confidence)
@@ -220,7 +212,7 @@ func TestCohortsAtTheEnds(t *testing.T) {
 			require.False(t, math.IsNaN(answer.Estimate()) || math.IsNaN(answer.StdErr()))
 		}
 	}
-	c := &Cohorts{p, 3, numbers{20, 9, 13, 4, 5, 6, 135}}
+	c := &Cohorts{release{p, numbers{20, 9, 13, 4, 5, 6, 135}}, 3}
 	require.InDelta(t, c.Since(1).Estimate(), c.New(1).Estimate()+c.New(2).Estimate()+c.New(3).Estimate(), 1e-9)
 	require.InDelta(t, c.Since(3).Estimate(), c.Returned(1, 3).Estimate()+c.Returned(2, 3).Estimate()+c.New(3).Estimate(), 1e-9)
 	for _, answer := range []kor.Cardinality{c.New(0), c.New(4), c.Since(0), c.Since(4), c.Returned(2, 1), c.Returned(0, 2), c.Returned(2, 4), new(Cohorts).New(1), new(Cohorts).Since(1)} {
@@ -262,9 +254,9 @@ func TestCohortBuilder(t *testing.T) {
 	b.Add(2, 9)
 	again := cohortBuilder(t, p, 5)
 	dptest.Restores(t, b, again, func() { again.Add(1, 2, 3) }, cohortBuilder(t, p, 6), builder(t, p))
-	require.Equal(t, heldCohorts(b).stamps, heldCohorts(again).stamps)
-	require.Equal(t, 3, heldCohorts(again).today)
-	copy(heldCohorts(b).stamps, []uint16{54321, 43210})
+	require.Equal(t, held(b.secret).stamps, held(again.secret).stamps)
+	require.Equal(t, 3, held(again.secret).today)
+	copy(held(b.secret).stamps, []uint16{54321, 43210})
 	dptest.Redacted(t, b, "54321 43210")
 	c, err := fresh().Release()
 	require.NoError(t, err)

@@ -195,7 +195,7 @@ func compare(a, b *Sketch) (*comparison, error) {
 func compatible(a, b *Sketch) error {
 	for _, s := range []*Sketch{a, b} {
 		switch {
-		case !s.valid():
+		case s == nil || !s.valid():
 			return fault.Mismatch("distinct", "Sketch", "one that was not released", "a released one")
 		case s.bits == nil:
 			return fault.Mismatch("distinct", "CountShare", s.params.CountShare, "a share below 1, which leaves bits to compare")

@@ -40,7 +40,7 @@ func modelOf(a, b *Sketch) *model {
 	m := &model{flips: [2]float64{a.flipProb(), b.flipProb()}, curve: bareCurve(a.params)}
 	for i, s := range []*Sketch{a, b} {
 		c := s.count()
-		m.ones[i], m.noise[i] = float64(s.ones), c.variance
+		m.ones[i], m.noise[i] = c.ones, c.variance
 	}
 	m.observe(a, b)
 	return m

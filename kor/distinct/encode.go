@@ -49,7 +49,7 @@ func (p *Params) spanFields() (fields []wire.Field) {
 
 // fields are what stands before the bits.
 func (s *Sketch) fields() []wire.Field {
-	return append(s.params.fields(), wire.Bytes(s.id[:]), wire.Signed(&s.ones))
+	return append(s.params.fields(), wire.Bytes(s.id[:]), wire.Signed(&s.numbers[0]))
 }
 
 // AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
@@ -58,11 +58,8 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
 		return dst, fault.Format("distinct", "a sketch that was not released has no encoding")
 	}
-	head := *s
-	dst = slices.Grow(dst, fixedSize+8*len(s.bits))
-	dst = wire.AppendHeader(dst, wire.KindDistinct, version)
-	dst = wire.AppendFields(dst, head.fields())
-	return appendWords(dst, s.bits), nil
+	dst = wire.AppendHeader(slices.Grow(dst, fixedSize+8*len(s.bits)), wire.KindDistinct, version)
+	return appendWords(wire.AppendFields(dst, s.fields()), s.bits), nil
 }
 
 // MarshalBinary returns the encoding of the sketch.
@@ -73,7 +70,7 @@ func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("distinct", data)
 	r.Header(wire.KindDistinct, version)
-	var d Sketch
+	d := Sketch{total: total{release: release{numbers: make(numbers, 1)}}}
 	r.Fields(d.fields())
 	switch {
 	case r.Err() != nil:
@@ -81,7 +78,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 		r.Fail("invalid Params")
 	case d.id.IsZero():
 		r.Fail("a release without identity")
-	case d.ones > maxOnes || d.ones < -maxOnes:
+	case d.numbers[0] > maxOnes || d.numbers[0] < -maxOnes:
 		r.Fail("a count out of range")
 	case d.params.published():
 		d.bits = readTable(r, d.params)
@@ -93,24 +90,25 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// layout is the encoding of a release that is nothing but numbers: its head, the Params first, and
-// one or several noisy numbers of cells, whose number follows from the head.
+// layout is the encoding of a release that is nothing but numbers: its Params, more of a head, and
+// the noisy numbers of cells, whose number follows from the head.
 type layout struct {
 	kind    wire.Kind
 	version uint8
-	head    []wire.Field
-	params  *Params
+	of      *release
+	more    []wire.Field
 	law     func(Params) (noise.DiscreteLaplace, error)
-	numbers *numbers
-	classes func() int // their number, 0 for a head that no release has
+	classes func() int // the number of numbers, 0 for a head that no release has
 }
+
+func (l layout) head() []wire.Field { return append(l.of.params.fields(), l.more...) }
 
 func (l layout) append(dst []byte) ([]byte, error) {
 	if l.classes() == 0 {
 		return dst, fault.Format("distinct", "what was not released has no encoding")
 	}
-	dst = wire.AppendFields(wire.AppendHeader(dst, l.kind, l.version), l.head)
-	for _, x := range *l.numbers {
+	dst = wire.AppendFields(wire.AppendHeader(dst, l.kind, l.version), l.head())
+	for _, x := range l.of.numbers {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
 	}
 	return dst, nil
@@ -119,8 +117,8 @@ func (l layout) append(dst []byte) ([]byte, error) {
 func (l layout) read(data []byte) error {
 	r := wire.NewReader("distinct", data)
 	r.Header(l.kind, l.version)
-	r.Fields(l.head)
-	if _, err := l.law(*l.params); r.Err() == nil && (err != nil || l.params.CountShare != 1 || 8*l.classes() != r.Remaining() || l.classes() == 0) {
+	r.Fields(l.head())
+	if _, err := l.law(l.of.params); r.Err() == nil && (err != nil || l.of.params.CountShare != 1 || 8*l.classes() != r.Remaining() || l.classes() == 0) {
 		r.Fail("invalid Params, or not as many numbers as they say")
 	}
 	for range r.Remaining() / 8 {
@@ -128,7 +126,7 @@ func (l layout) read(data []byte) error {
 		if x > maxOnes || x < -maxOnes {
 			r.Fail("a count out of range")
 		}
-		*l.numbers = append(*l.numbers, x)
+		l.of.numbers = append(l.of.numbers, x)
 	}
 	return r.Done()
 }

@@ -12,40 +12,36 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func sampleCount() *Sketch {
-	return &Sketch{
-		params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, id: hashing.Seed{1, 2}, ones: -3,
-	}
+// sketchOf is a release of that count, with bits if there are any.
+func sketchOf(p Params, id hashing.Seed, count int64, bits ...uint64) *Sketch {
+	return &Sketch{total{release{p, numbers{count}}, 0}, id, bits}
 }
+
+// sample is a release of these numbers.
+func sample(epsilon float64, list ...int64) release {
+	return release{Params{Epsilon: epsilon, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, list}
+}
+
+func sampleCount() *Sketch { return &Sketch{total{sample(1, -3), 0}, hashing.Seed{1, 2}, nil} }
 
 func sampleBits() *Sketch {
-	return &Sketch{
-		params: Params{Epsilon: 2, Cells: 70, Levels: 3, CountShare: 0.0625, Seed: hashing.Seed{9}}, id: hashing.Seed{3}, ones: 123,
-		bits: []uint64{1, 2, 3, 4, math.MaxUint64, 63},
-	}
+	return sketchOf(Params{Epsilon: 2, Cells: 70, Levels: 3, CountShare: 0.0625, Seed: hashing.Seed{9}}, hashing.Seed{3}, 123, 1, 2, 3, 4, math.MaxUint64, 63)
 }
 
-func sampleRunning() *Running {
-	return &Running{params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, slots: 30, ones: numbers{5000}}
-}
+func sampleRunning() *Running { return &Running{total{sample(1, 5000), 30}} }
 
 func sampleWindows() *Windows {
-	return &Windows{
-		params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Spans: [8]int{1, 7, 28, 90}, Seed: hashing.Seed{9}}, day: 20000,
-		numbers: numbers{900, -2, 77, 0, 44100},
-	}
+	w := &Windows{sample(1, 900, -2, 77, 0, 44100), 20000}
+	w.params.Spans = [8]int{1, 7, 28, 90}
+	return w
 }
 
-func samplePair() *Pair {
-	return &Pair{Params{Epsilon: 0.5, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, numbers{900, -2, 77, 44000}}
-}
+func samplePair() *Pair { return &Pair{sample(0.5, 900, -2, 77, 44000)} }
 
-func sampleFrequencies() *Frequencies {
-	return &Frequencies{Params{Epsilon: 0.5, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, 3, numbers{5000, 600, -2, 77, 3000}}
-}
+func sampleFrequencies() *Frequencies { return &Frequencies{sample(0.5, 5000, 600, -2, 77, 3000), 3} }
 
 func sampleCohorts() *Cohorts {
-	return &Cohorts{Params{Epsilon: 0.5, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, 3, numbers{500, 60, -2, 77, 3000, 5, 41000}}
+	return &Cohorts{sample(0.5, 500, 60, -2, 77, 3000, 5, 41000), 3}
 }
 
 // samples are the objects of the golden files, by name.
@@ -93,7 +89,7 @@ func TestGoldenPlaces(t *testing.T) {
 	for key := range uint64(300) {
 		b.Add(key * key * key)
 	}
-	dptest.Golden(t, "places.txt", hex.Dump(appendWords(nil, held(b).table)))
+	dptest.Golden(t, "places.txt", hex.Dump(appendWords(nil, held(b.secret).table)))
 }
 
 // Objects that no release produces are not valid encodings.
@@ -111,15 +107,15 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"all of ε":         func(s *Sketch) { s.params.CountShare = 1 },
 		"no bits":          func(s *Sketch) { s.bits = nil },
 		"bits behind":      func(s *Sketch) { s.bits[1] |= 1 << 6 },
-		"huge count":       func(s *Sketch) { s.ones = math.MaxInt64 },
-		"huge, negative":   func(s *Sketch) { s.ones = math.MinInt64 },
+		"huge count":       func(s *Sketch) { s.numbers[0] = math.MaxInt64 },
+		"huge, negative":   func(s *Sketch) { s.numbers[0] = math.MinInt64 },
 		"a share too much": func(s *Sketch) { s.params.CountShare = 1.5 },
 	})
 }
 
 func TestDecodeRejectsInvalidCountsOverTime(t *testing.T) {
 	spoils := map[string]func(*Running){
-		"huge count": func(r *Running) { r.ones[0] = math.MaxInt64 },
+		"huge count": func(r *Running) { r.numbers[0] = math.MaxInt64 },
 		"a share":    func(r *Running) { r.params.CountShare = 0.5 },
 		"no share":   func(r *Running) { r.params.CountShare = 0 },
 		"zero seed":  func(r *Running) { r.params.Seed = hashing.Seed{} },

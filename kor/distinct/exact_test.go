@@ -72,7 +72,7 @@ func tables(t *testing.T, p Params) (pairs [][2]uint64) {
 		b, err := New(p)
 		require.NoError(t, err)
 		b.Add(set...)
-		return held(b).table[0]
+		return held(b.secret).table[0]
 	}
 	for placement := range 27 {
 		cells := [3]int{placement % 3, placement / 3 % 3, placement / 9}
@@ -196,7 +196,7 @@ func TestReleaseHasTheLaw(t *testing.T) {
 		s, err := b.Release()
 		require.NoError(t, err)
 		flipped += int64(bits.OnesCount64(s.bits[0] &^ 7))
-		at := slices.Index(names, output{s.bits[0] & 7, s.ones})
+		at := slices.Index(names, output{s.bits[0] & 7, s.numbers[0]})
 		if at < 0 {
 			at = len(names)
 		}

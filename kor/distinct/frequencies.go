@@ -6,22 +6,17 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-type frequencySecret = private.State[frequencyState]
-
 // FrequencyBuilder counts the distinct keys, and how many of them come once, twice, and so on. Each
 // Add of a key counts one visit, on any server. It holds private data, like a [Builder], and more:
 // hashes of keys, from which keys can be guessed.
 type FrequencyBuilder struct {
-	frequencySecret
-	params    Params
-	guarantee budget.Guarantee
+	base[frequencyState, *frequencyState]
 }
 
 // frequencyState is what a FrequencyBuilder holds: the table of a Builder, and 3·Cells cells
@@ -98,32 +93,15 @@ func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 		return nil, err
 	}
 	empty := private.New(frequencyState{newState(p, l), make([]uint64, cellsEach*p.Cells), most, users})
-	return &FrequencyBuilder{empty, p, p.frequencyGuarantee()}, nil
+	return &FrequencyBuilder{base[frequencyState, *frequencyState]{empty, p, p.frequencyGuarantee()}}, nil
 }
-
-// Guarantee returns what Release promises: ε-differential privacy for one key with all its
-// occurrences, added or removed.
-func (b *FrequencyBuilder) Guarantee() budget.Guarantee { return b.guarantee }
-
-// Released reports whether the FrequencyBuilder has been released. Then Add does nothing.
-func (b *FrequencyBuilder) Released() bool { return private.Released(b.frequencySecret) }
 
 // Add adds one occurrence of each of the keys. An event that is delivered twice counts twice.
 func (b *FrequencyBuilder) Add(keys ...uint64) {
-	private.OneOrMany(b, keys, (*FrequencyBuilder).addOne, (*FrequencyBuilder).addMany)
+	private.Use(b.secret, (*frequencyState).visitAll, keys)
 }
 
-func (b *FrequencyBuilder) addOne(key uint64) {
-	private.Use(b.frequencySecret, (*frequencyState).visit, key)
-}
-
-func (b *FrequencyBuilder) addMany(keys []uint64) {
-	private.Use(b.frequencySecret, (*frequencyState).visitAll, keys)
-}
-
-func (b *FrequencyBuilder) seed() hashing.Seed { return b.params.Seed }
-
-func (s *frequencyState) visit(key uint64) { s.visitAll([]uint64{key}) }
+func (b *FrequencyBuilder) addOne(key uint64) { b.Add(key) }
 
 func (s *frequencyState) visitAll(keys []uint64) {
 	place, table, cells, most := &s.place, s.table, s.cells, uint64(s.most)
@@ -150,7 +128,7 @@ func meet(cell *uint64, key, most uint64) {
 // wraps [ErrMismatch] if the Params or the classes differ or other is b itself, and [ErrReleased]
 // if one was released. On an error nothing changes.
 func (b *FrequencyBuilder) Merge(other *FrequencyBuilder) error {
-	return merge(b.frequencySecret, orZero(other).frequencySecret)
+	return b.merge(&orZero(other).base, (*frequencyState).absorb)
 }
 
 func (s *frequencyState) absorb(o *frequencyState) error {
@@ -171,14 +149,14 @@ func (s *frequencyState) absorb(o *frequencyState) error {
 // Release spends ε and returns the number of keys and the shares of the classes. The
 // FrequencyBuilder gives up its data; a second Release returns an error that wraps [ErrReleased].
 func (b *FrequencyBuilder) Release() (*Frequencies, error) {
-	s, err := private.Take(b.frequencySecret, "distinct: Release: the FrequencyBuilder")
+	s, err := private.Take(b.secret, "distinct: Release: the FrequencyBuilder")
 	if err != nil {
 		return nil, err
 	}
 	n := s.classes()
 	n.addNoise(s.laws.count, &s.src)
 	users := ones(s.table) + s.users.SampleInt(&s.src)
-	return &Frequencies{s.params, s.most, append(n, users)}, nil
+	return &Frequencies{release{s.params, append(n, users)}, s.most}, nil
 }
 
 // classes returns the numbers of cells by count, the empty ones first.
@@ -192,21 +170,6 @@ func (s *frequencyState) classes() numbers {
 
 func (*frequencyState) kind() (kind byte, builder string) {
 	return privateFrequencies, "FrequencyBuilder"
-}
-
-// AppendPrivateState appends all that the FrequencyBuilder holds to dst, WHAT IT APPENDS IS PRIVATE
-// DATA, as with [Builder.AppendPrivateState], and more than a table: hashes of keys, with how often
-// each key came. Anyone who knows the Seed can find these keys by trying them, so the bytes are as
-// sensitive as a list of users. The error wraps [ErrReleased].
-func (b *FrequencyBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState(b.frequencySecret, dst)
-}
-
-// RestorePrivateState replaces what the FrequencyBuilder holds by a state that
-// [FrequencyBuilder.AppendPrivateState] gave. The errors are those of
-// [Builder.RestorePrivateState]. For a state of other classes the error wraps [ErrFormat].
-func (b *FrequencyBuilder) RestorePrivateState(data []byte) error {
-	return restoreState(b.frequencySecret, data)
 }
 
 func (s *frequencyState) append(dst []byte) []byte {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -21,18 +20,11 @@ func frequencyBuilder(t testing.TB, p Params, most int) *FrequencyBuilder {
 	return b
 }
 
-// heldFrequencies returns what a FrequencyBuilder holds.
-func heldFrequencies(b *FrequencyBuilder) *frequencyState {
-	data := private.Enter(b.frequencySecret)
-	private.Leave(b.frequencySecret)
-	return data
-}
-
 // neighbours returns for each of two cells three keys that belong to it.
 func neighbours() (keys [2][]uint64) {
 	b, _ := NewFrequencyBuilder(tiny, 2)
 	for key := uint64(0); len(keys[0]) < 3 || len(keys[1]) < 3; key++ {
-		if cell := heldFrequencies(b).cellOf(key); cell < 2 && len(keys[cell]) < 3 {
+		if cell := held(b.secret).cellOf(key); cell < 2 && len(keys[cell]) < 3 {
 			keys[cell] = append(keys[cell], key)
 		}
 	}
@@ -44,7 +36,7 @@ func (s *frequencyState) cellOf(key uint64) uint64 {
 	for i := range s.cells {
 		s.cells[i] = 0
 	}
-	s.visit(key)
+	s.visitAll([]uint64{key})
 	for i, x := range s.cells {
 		if x != 0 {
 			s.cells[i] = 0
@@ -86,7 +78,7 @@ func TestFrequenciesOfAllStreams(t *testing.T) {
 						}
 					}
 					require.NoError(t, a.Merge(b))
-					n := heldFrequencies(a).classes()
+					n := held(a.secret).classes()
 					if byCounts[id] == nil {
 						byCounts[id] = n
 					}
@@ -152,7 +144,7 @@ func TestFrequenciesAreThoseOfAMap(t *testing.T) {
 		}
 		require.NoError(t, all.Merge(shard))
 	}
-	s := heldFrequencies(all)
+	s := held(all.secret)
 	type kept struct {
 		f     uint64
 		count int
@@ -172,7 +164,7 @@ func TestFrequenciesAreThoseOfAMap(t *testing.T) {
 		want[k.count]++
 	}
 	require.Equal(t, want, s.classes())
-	require.Equal(t, ones(held(whole).table), ones(s.table))
+	require.Equal(t, ones(held(whole.secret).table), ones(s.table))
 }
 
 // mul returns the product as ⌊a·b/2⁶⁴⌋ and the rest.
@@ -278,7 +270,7 @@ func TestSharesAccuracy(t *testing.T) {
 func TestSharesAtTheEnds(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 64, Levels: 3, Seed: hashing.Seed{1}}.normal()
 	for _, n := range []numbers{{192, 0, 0, 0}, {300, -50, -30, 4}, {0, 100, 92, 160}, {-9e5, 8e5, 1e5, 100}, {192, 500, -500, 3}, {maxOnes, -maxOnes, 0, maxOnes}} {
-		f := &Frequencies{p, 2, n}
+		f := &Frequencies{release{p, n}, 2}
 		for times := 1; times <= 2; times++ {
 			for _, confidence := range []float64{0, 0.5, 0.95, 1 - 0x1p-53} {
 				lo, hi := f.ShareInterval(times, confidence)
@@ -292,7 +284,7 @@ func TestSharesAtTheEnds(t *testing.T) {
 			require.True(t, math.IsNaN(f.Share(times)) && math.IsNaN(lo) && math.IsNaN(hi))
 		}
 	}
-	empty := &Frequencies{p, 2, numbers{186, 5, 1, 0}}
+	empty := &Frequencies{release{p, numbers{186, 5, 1, 0}}, 2}
 	lo, hi := empty.ShareInterval(1, 0.95)
 	require.True(t, math.IsNaN(empty.Share(1)) && lo == 0 && hi == 1, "[%v, %v]", lo, hi)
 	var zero Frequencies
@@ -328,8 +320,8 @@ func TestFrequencyBuilder(t *testing.T) {
 	}
 	again := frequencyBuilder(t, p, 5)
 	dptest.Restores(t, b, again, func() { again.Add(1, 2, 3) }, frequencyBuilder(t, p, 6), builder(t, p))
-	require.Equal(t, heldFrequencies(b).cells, heldFrequencies(again).cells)
-	heldFrequencies(b).cells[0] = 9_876_543_210_987
+	require.Equal(t, held(b.secret).cells, held(again.secret).cells)
+	held(b.secret).cells[0] = 9_876_543_210_987
 	dptest.Redacted(t, b, "9876543210987")
 	f, err := fresh().Release()
 	require.NoError(t, err)

@@ -20,11 +20,10 @@ func (s *Sketch) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(enc
 // .95 and its standard error. Its member data is the binary encoding, the only part that
 // UnmarshalJSON reads.
 func (r Running) MarshalJSON() ([]byte, error) {
-	c := r.count()
 	return view.Marshal(&r, struct {
 		Slot int `json:"slot"`
 		view.Count
-	}{r.slots, view.CountOf(r.Guarantee(), &c)})
+	}{r.slots, view.CountOf(r.Guarantee(), &r)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary

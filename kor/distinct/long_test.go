@@ -40,7 +40,7 @@ func (f *figures) coverage() float64 { return float64(f.covered) / float64(f.run
 
 // poissonKeys fills the table as a large number of random keys would.
 func poissonKeys(b *Builder, rng *rand.Rand, keys float64) {
-	s := held(b)
+	s := held(b.secret)
 	for i := range s.params.Levels {
 		full := -math.Expm1(-keys * rate(i, s.params.Levels) / float64(s.params.Cells))
 		for j := range s.params.Cells {

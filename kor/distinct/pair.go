@@ -1,14 +1,12 @@
 package distinct
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // ReleasePair releases the sets A and B of two Builders together, yesterday's users and today's,
@@ -23,7 +21,7 @@ import (
 // one was released, and [ErrParams] for a CountShare below 1. On an error nothing changes.
 func ReleasePair(a, b *Builder) (*Pair, error) {
 	a, b = orZero(a), orZero(b)
-	p := &Pair{params: a.params}
+	p := &Pair{release{params: a.params}}
 	err := private.Merge(a.secret, b.secret, "distinct: ReleasePair", "Builder", func(s, o *state) error {
 		law, err := s.params.classLaw()
 		if err == nil {
@@ -68,17 +66,7 @@ func classesOf(a, b []uint64, p Params) numbers {
 // Pair is the release of two sets: public, immutable, safe for concurrent readers. All that it
 // computes is post-processing and costs no budget. Estimates are unbiased, so for few keys they can
 // be negative; intervals cannot. The zero Pair answers NaN.
-type Pair struct {
-	params  Params
-	numbers numbers
-}
-
-// Params returns the parameters of the release.
-func (p *Pair) Params() Params { return p.params }
-
-// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
-// occurrences in both sets, added or removed.
-func (p *Pair) Guarantee() budget.Guarantee { return p.params.twoMoves() }
+type Pair struct{ release }
 
 func ofA(class int) bool      { return class == inA || class == inBoth }
 func ofB(class int) bool      { return class == inB || class == inBoth }
@@ -86,7 +74,7 @@ func ofEither(class int) bool { return class != inNone }
 
 // count returns the count of one of these sets.
 func (p *Pair) count(in func(class int) bool) kor.Cardinality {
-	if len(p.numbers) == 0 {
+	if !p.valid() {
 		return kor.Cardinality{}
 	}
 	c := p.params.union(p.numbers, in)
@@ -104,7 +92,7 @@ func (p *Pair) Either() kor.Cardinality { return p.count(ofEither) }
 
 // sum returns a sum of sizes.
 func (p *Pair) sum(ratio bool, a, b, either float64, within ...func(int) bool) kor.Cardinality {
-	if len(p.numbers) == 0 {
+	if !p.valid() {
 		return kor.Cardinality{}
 	}
 	var terms []term
@@ -132,10 +120,7 @@ func (p *Pair) Jaccard() kor.Cardinality { return p.sum(true, 1, 1, -1) }
 
 // String says what was released under which guarantee.
 func (p *Pair) String() string {
-	if len(p.numbers) == 0 {
-		return "distinct.Pair (empty)"
-	}
-	return fmt.Sprintf("distinct.Pair: the keys of two sets, %d levels of %d cells, %v", p.params.Levels, p.params.Cells, p.Guarantee())
+	return p.text("distinct.Pair", p.Guarantee(), "the keys of two sets")
 }
 
 // The encoding of a Pair, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -147,7 +132,7 @@ func (p *Pair) String() string {
 //
 // No other bytes decode to the same Pair.
 func (p *Pair) layout() layout {
-	return layout{wire.KindPair, 1, p.params.fields(), &p.params, Params.classLaw, &p.numbers, func() int {
+	return layout{wire.KindPair, 1, &p.release, nil, Params.classLaw, func() int {
 		if p.params == (Params{}) {
 			return 0
 		}

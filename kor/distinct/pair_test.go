@@ -43,7 +43,7 @@ func pairOf(t *testing.T, keys []uint64, in []int) numbers {
 			b.Add(key)
 		}
 	}
-	return classesOf(held(a).table, held(b).table, tiny)
+	return classesOf(held(a.secret).table, held(b.secret).table, tiny)
 }
 
 // The classes are those of a map from cells to sets, where a level does not end with a word.
@@ -68,7 +68,7 @@ func TestClassesOfPairs(t *testing.T) {
 		for _, sets := range in {
 			want[map[int]int{0: inNone, 1: inA, 2: inB, 3: inBoth}[sets]]++
 		}
-		require.Equal(t, want, classesOf(held(a).table, held(b).table, p.normal()))
+		require.Equal(t, want, classesOf(held(a.secret).table, held(b.secret).table, p.normal()))
 	}
 }
 
@@ -120,7 +120,7 @@ func (p *Pair) all() []kor.Cardinality {
 // The noise of the union, of three of four classes, is √6/ε, that of A √8/ε; and the sum of the
 // parts is the union.
 func TestNoiseOfPairs(t *testing.T) {
-	p := &Pair{Params{Epsilon: 0.01, Seed: hashing.Seed{1}}.normal(), numbers{300, 200, 100, 48552}}
+	p := &Pair{release{Params{Epsilon: 0.01, Seed: hashing.Seed{1}}.normal(), numbers{300, 200, 100, 48552}}}
 	for want, in := range map[float64]func(int) bool{math.Sqrt(6): ofEither, math.Sqrt(8): ofA} {
 		c := p.params.union(p.numbers, in)
 		require.InEpsilon(t, want, math.Sqrt(c.variance)*0.01, 1e-5)
@@ -149,7 +149,7 @@ func TestVarianceOfSums(t *testing.T) {
 				b |= bit
 			}
 		}
-		e := (&Pair{p, classesOf([]uint64{a}, []uint64{b}, p)}).Both().Estimate()
+		e := (&Pair{release{p, classesOf([]uint64{a}, []uint64{b}, p)}}).Both().Estimate()
 		sum, squares = sum+e, squares+e*e
 	}
 	mean := sum / runs
@@ -172,7 +172,7 @@ func TestPairAtTheEnds(t *testing.T) {
 			{0, 0, 0, 192}, {0, 0, 192, 0}, {192, 0, 0, 0}, {64, 64, 0, 64}, {-5000, 3, 7, 1}, {1e6, 1e6, 1e6, 1e6}, {-1e6, -1e6, -1e6, -1e6},
 			{1, 0, 0, 191}, {0, 0, 3, 189}, {10, 0, -9, 191}, {maxOnes, -maxOnes, maxOnes, -maxOnes},
 		} {
-			pair := &Pair{p, n}
+			pair := &Pair{release{p, n}}
 			for i, answer := range pair.all() {
 				for _, confidence := range []float64{0, 0.5, 0.95, 1 - 1e-9, 1 - 0x1p-53} {
 					lo, hi := answer.Interval(confidence)
@@ -187,7 +187,7 @@ func TestPairAtTheEnds(t *testing.T) {
 		}
 	}
 	// an estimate that no number of keys explains still leaves more than one number possible
-	beyond := &Pair{Params{Epsilon: 1, Cells: 64, Levels: 3, Seed: hashing.Seed{1}}.normal(), numbers{40, 40, -30, 142}}
+	beyond := &Pair{release{Params{Epsilon: 1, Cells: 64, Levels: 3, Seed: hashing.Seed{1}}.normal(), numbers{40, 40, -30, 142}}}
 	lo, hi := beyond.Both().Interval(0.95)
 	require.True(t, beyond.Both().Estimate() < -20 && lo == 0 && hi > 0.1, "[%v, %v]", lo, hi)
 	var zero Pair

@@ -105,9 +105,9 @@ func TestEveryAdd(t *testing.T) {
 				running.Add(list...)
 				windows.Add(list...)
 			}
-			require.Equal(t, table, held(b).table)
-			require.Equal(t, table, heldRunning(running).table)
-			require.Equal(t, stamps, heldWindows(windows).stamps)
+			require.Equal(t, table, held(b.secret).table)
+			require.Equal(t, table, held(running.secret).table)
+			require.Equal(t, stamps, held(windows.secret).stamps)
 		}
 	}
 }

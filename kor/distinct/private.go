@@ -32,36 +32,33 @@ type kept[S any] interface {
 	read(r *wire.Reader) func() // and returns what replaces the data, once all is read
 }
 
-// merging is what a builder holds that takes in another of its kind.
-type merging[S any] interface {
-	kept[S]
-	absorb(o *S) error // or refuses, and changes nothing
-}
-
-// orZero returns what p points to, for nil a zero value.
-func orZero[T any](p *T) *T {
-	if p == nil {
-		return new(T)
-	}
-	return p
-}
-
-func merge[S any, P merging[S]](into, from private.State[S]) error {
-	_, name := P(nil).kind()
-	return private.Merge(into, from, "distinct: Merge", name, func(s, o *S) error { return P(s).absorb(o) })
-}
-
-func appendState[S any, P kept[S]](b private.State[S], dst []byte) ([]byte, error) {
+// AppendPrivateState appends all that the builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
+// without noise, protected by nothing. Use it for a restart, or to move builders between machines
+// that are as trusted as this one. Keep the bytes from every disk, log and person that may not have
+// the keys themselves. To publish, use Release or Step. A FrequencyBuilder holds hashes of keys,
+// with how often each key came. Anyone who knows the Seed can find these keys by trying them, so
+// the bytes of a FrequencyBuilder are as sensitive as a list of users.
+//
+// The builder stays as it is. The bytes depend only on the Params and on what is counted of each
+// key, not on the order of the keys or on merges. Every release of the state, here or where it was
+// restored, spends ε again: k releases cost exactly kε. Only one copy of a RunningBuilder or a
+// WindowBuilder may go on: a slot or a day that is released from two copies spends ε twice. The
+// error wraps [ErrReleased].
+func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	kind, name := P(nil).kind()
-	return private.Append(b, dst, "distinct: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {
+	return private.Append(b.secret, dst, "distinct: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {
 		dst = wire.AppendFields(wire.AppendHeader(dst, wire.KindPrivate, privateVersion), privateFields(&kind, P(s).public()))
 		return P(s).append(dst)
 	})
 }
 
-func restoreState[S any, P kept[S]](b private.State[S], data []byte) error {
+// RestorePrivateState replaces what the builder holds, its clock included, by a state that
+// AppendPrivateState gave. The error wraps [ErrReleased], [ErrMismatch] if that builder had other
+// Params, or [ErrFormat], also for a state of another number of days or of other classes. On an
+// error nothing changes.
+func (b *base[S, P]) RestorePrivateState(data []byte) error {
 	want, name := P(nil).kind()
-	return private.Restore(b, data, "distinct: RestorePrivateState: the "+name, func(s *S, data []byte) error {
+	return private.Restore(b.secret, data, "distinct: RestorePrivateState: the "+name, func(s *S, data []byte) error {
 		r := wire.NewReader("distinct", data)
 		r.Header(wire.KindPrivate, privateVersion)
 		var kind byte
@@ -88,21 +85,6 @@ func privateFields(kind *byte, p *Params) []wire.Field {
 	return append(append([]wire.Field{wire.Byte(kind)}, p.fields()...), p.spanFields()...)
 }
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// the table without noise, protected by nothing. Use it to move builders between machines that are
-// as trusted as this one. Keep the bytes from every disk, log and person that may not have the set
-// itself. To publish, use [Builder.Release].
-//
-// The Builder stays as it is. The bytes depend only on the Params and the set, not on the order of
-// the keys, on duplicates, or on merges. Every release of the state, here or where it was restored,
-// spends ε again: k releases cost exactly kε. The error wraps [ErrReleased].
-func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) { return appendState(b.secret, dst) }
-
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
-// gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
-// [ErrFormat]; the Builder is then unchanged.
-func (b *Builder) RestorePrivateState(data []byte) error { return restoreState(b.secret, data) }
-
 func (*state) kind() (kind byte, builder string) { return privateBuilder, "Builder" }
 
 func (s *state) public() *Params { return &s.params }
@@ -112,19 +94,6 @@ func (s *state) append(dst []byte) []byte { return appendWords(dst, s.table) }
 func (s *state) read(r *wire.Reader) func() {
 	table := readTable(r, s.params)
 	return func() { s.table = table }
-}
-
-// AppendPrivateState appends all that the RunningBuilder holds to dst, for a restart say. WHAT IT
-// APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. Only one copy may go on: slots
-// that are released from two copies spend ε twice. The error wraps [ErrReleased].
-func (b *RunningBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState(b.runningSecret, dst)
-}
-
-// RestorePrivateState replaces what the RunningBuilder holds by a state that
-// [RunningBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
-func (b *RunningBuilder) RestorePrivateState(data []byte) error {
-	return restoreState(b.runningSecret, data)
 }
 
 // fields are those of a RunningBuilder without its Params and its table.
@@ -146,19 +115,6 @@ func (s *runningState) read(r *wire.Reader) func() {
 		r.Fail("an impossible count")
 	}
 	return func() { s.table, s.slots, s.closed, s.released = table, d.slots, d.closed, d.released }
-}
-
-// AppendPrivateState appends all that the WindowBuilder holds to dst, for a restart say. WHAT IT
-// APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. A day that is released from two
-// copies spends ε twice. The error wraps [ErrReleased].
-func (b *WindowBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	return appendState(b.windowSecret, dst)
-}
-
-// RestorePrivateState replaces what the WindowBuilder holds, its day included, by a state that
-// [WindowBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
-func (b *WindowBuilder) RestorePrivateState(data []byte) error {
-	return restoreState(b.windowSecret, data)
 }
 
 // fields are those of a WindowBuilder without its Params and its stamps.

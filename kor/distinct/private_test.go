@@ -26,11 +26,11 @@ func TestPrivateStates(t *testing.T) {
 	again := runningBuilder(t, p)
 	again.Add(run(500, 600)...)
 	dptest.Restores(t, running, again, func() { again.Add(1, 2, 3) }, runningBuilder(t, q), windowBuilder(t, p, 1), builder(t, p))
-	require.Equal(t, first.ones, numbers{heldRunning(again).released})
+	require.Equal(t, first.numbers, numbers{held(again.secret).released})
 	second, err := again.Step()
 	require.NoError(t, err)
 	require.Equal(t, 2, second.Slots())
-	require.Equal(t, ones(heldRunning(running).table), heldRunning(again).closed)
+	require.Equal(t, ones(held(running.secret).table), held(again.secret).closed)
 
 	later := windowBuilder(t, p, 3)
 	later.Add(run(500, 600)...)
@@ -39,7 +39,7 @@ func TestPrivateStates(t *testing.T) {
 	require.ErrorIs(t, err, ErrReleased, "this day has been released")
 	require.NoError(t, later.Advance(111))
 	require.NoError(t, windows.Advance(111))
-	require.Equal(t, heldWindows(windows).stamps, heldWindows(later).stamps)
+	require.Equal(t, held(windows.secret).stamps, held(later.secret).stamps)
 	whole := builder(t, p)
 	dptest.Restores(t, builder(t, p, run(0, 40)...), whole, func() { whole.Add(1, 2, 3) }, builder(t, q), runningBuilder(t, p), windowBuilder(t, p, 1))
 

@@ -3,22 +3,16 @@ package distinct
 import (
 	"fmt"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
-
-type runningSecret = private.State[runningState]
 
 // RunningBuilder counts the distinct keys since the start: after each slot, a day say, it releases
 // the running total. One ε pays for all slots, however many, and protects a key with its whole
 // history. It holds private data, like a [Builder].
 type RunningBuilder struct {
-	runningSecret
-	params    Params
-	guarantee budget.Guarantee
+	base[runningState, *runningState]
 }
 
 // runningState is what a RunningBuilder holds.
@@ -64,31 +58,18 @@ func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &RunningBuilder{private.New(runningState{state: newState(p, laws{count: law})}), p, p.twoMoves()}, nil
+	empty := private.New(runningState{state: newState(p, laws{count: law})})
+	return &RunningBuilder{base[runningState, *runningState]{empty, p, p.twoMoves()}}, nil
 }
-
-// Guarantee returns what all slots together promise: ε-differential privacy for one key with all
-// its occurrences in all slots. Spend it once, before the first slot.
-func (b *RunningBuilder) Guarantee() budget.Guarantee { return b.guarantee }
-
-// Released reports whether this is the zero RunningBuilder, where Add does nothing. Others never
-// end.
-func (b *RunningBuilder) Released() bool { return private.Released(b.runningSecret) }
 
 // Add adds keys in the current slot; see [Builder.Add].
 func (b *RunningBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*RunningBuilder).addOne, (*RunningBuilder).addMany)
 }
 
-func (b *RunningBuilder) addOne(key uint64) {
-	private.Use(b.runningSecret, (*runningState).set, key)
-}
+func (b *RunningBuilder) addOne(key uint64) { private.Use(b.secret, (*runningState).set, key) }
 
-func (b *RunningBuilder) addMany(keys []uint64) {
-	private.Use(b.runningSecret, (*runningState).setAll, keys)
-}
-
-func (b *RunningBuilder) seed() hashing.Seed { return b.params.Seed }
+func (b *RunningBuilder) addMany(keys []uint64) { private.Use(b.secret, (*runningState).setAll, keys) }
 
 // Merge adds the set of a Builder to the current slot; the Builder gives up its data. So servers
 // that share a stream keep one Builder each per slot. Nothing may have been released from the
@@ -97,7 +78,7 @@ func (b *RunningBuilder) seed() hashing.Seed { return b.params.Seed }
 // The error wraps [ErrMismatch] if the Params differ and [ErrReleased] if one was released. On an
 // error nothing changes.
 func (b *RunningBuilder) Merge(other *Builder) error {
-	return private.Merge(b.runningSecret, orZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
+	return private.Merge(b.secret, orZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
 		return s.state.absorb(o)
 	})
 }
@@ -105,11 +86,11 @@ func (b *RunningBuilder) Merge(other *Builder) error {
 // Step closes the current slot and returns the running total after it. The error wraps
 // [ErrReleased] for the zero RunningBuilder, and after 2³¹ − 1 slots.
 func (b *RunningBuilder) Step() (*Running, error) {
-	s := private.Enter(b.runningSecret)
+	s := private.Enter(b.secret)
 	if s == nil {
-		return nil, private.Missing(b.runningSecret, "distinct: Step: the RunningBuilder")
+		return nil, private.Missing(b.secret, "distinct: Step: the RunningBuilder")
 	}
-	defer private.Leave(b.runningSecret)
+	defer private.Leave(b.secret)
 	if s.slots == maxSlots {
 		return nil, fmt.Errorf("distinct: Step: the last slot is %w", fault.ErrReleased)
 	}
@@ -117,63 +98,19 @@ func (b *RunningBuilder) Step() (*Running, error) {
 	s.released += now - s.closed + s.laws.count.SampleInt(&s.src)
 	s.closed = now
 	s.slots++
-	return &Running{s.params, s.slots, numbers{s.released}}, nil
+	return &Running{total{release{s.params, numbers{s.released}}, s.slots}}, nil
 }
 
 // Running is a running total, the number of distinct keys from the start to the end of a slot:
 // public, immutable, safe for concurrent readers. Its methods answer NaN on the zero Running.
-type Running struct {
-	params Params
-	slots  int     // number of slots in the total, 0 only in a zero value
-	ones   numbers // T̃ alone, with the noise of all these slots
-}
-
-// valid reports whether it is no zero value.
-func (r *Running) valid() bool { return r != nil && r.slots > 0 }
-
-// Params returns the parameters of the release.
-func (r *Running) Params() Params { return r.params }
-
-// Guarantee returns what all totals of the same RunningBuilder promise together.
-func (r *Running) Guarantee() budget.Guarantee { return r.params.twoMoves() }
+type Running struct{ total }
 
 // Slots returns the number of slots in this total, 1 in the first one.
 func (r *Running) Slots() int { return r.slots }
 
-// count returns the count.
-func (r *Running) count() (c count) {
-	if r.valid() {
-		c.ones = float64(r.ones[0])
-		c.curve, _ = r.params.overTime(r.slots)
-	}
-	return c
-}
-
-// Estimate returns the estimated number of distinct keys; see [Sketch.Estimate].
-func (r *Running) Estimate() float64 {
-	c := r.count()
-	return c.Estimate()
-}
-
-// StdErr returns the standard error of the estimate; see [Plan.RunningStdErr].
-func (r *Running) StdErr() float64 {
-	c := r.count()
-	return c.StdErr()
-}
-
-// Interval returns bounds on the number of keys at this slot; see [Sketch.Interval].
-func (r *Running) Interval(confidence float64) (lo, hi float64) {
-	c := r.count()
-	return c.Interval(confidence)
-}
-
 // String says what was released under which guarantee.
 func (r *Running) String() string {
-	if !r.valid() {
-		return "distinct.Running (empty)"
-	}
-	return fmt.Sprintf("distinct.Running: a count of keys, %d slots, %d levels of %d cells, all slots: %v", r.slots, r.params.Levels,
-		r.params.Cells, r.Guarantee())
+	return r.text("distinct.Running", fmt.Sprint("all slots: ", r.Guarantee()), "a count of keys, %d slots", r.slots)
 }
 
 // The encoding of a Running, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -186,7 +123,7 @@ func (r *Running) String() string {
 //
 // No other bytes decode to the same Running.
 func (r *Running) layout() layout {
-	return layout{wire.KindRunning, 1, append(r.params.fields(), wire.Int(&r.slots, maxSlots)), &r.params, Params.classLaw, &r.ones, func() int { return min(r.slots, 1) }}
+	return layout{wire.KindRunning, 1, &r.release, []wire.Field{wire.Int(&r.slots, maxSlots)}, Params.classLaw, func() int { return min(r.slots, 1) }}
 }
 
 // AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Running

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -17,13 +16,6 @@ func runningBuilder(t testing.TB, p Params) *RunningBuilder {
 	b, err := NewRunningBuilder(p)
 	require.NoError(t, err)
 	return b
-}
-
-// heldRunning returns what a RunningBuilder holds.
-func heldRunning(b *RunningBuilder) *runningState {
-	data := private.Enter(b.runningSecret)
-	private.Leave(b.runningSecret)
-	return data
 }
 
 const slots = 4
@@ -45,7 +37,7 @@ func increments(t testing.TB, keys []uint64, of []uint) (v [slots]int64) {
 		}
 		_, err := b.Step()
 		require.NoError(t, err)
-		now := heldRunning(b).closed
+		now := held(b.secret).closed
 		v[slot], before = now-before, now
 	}
 	return v
@@ -136,8 +128,8 @@ func TestRunningHasTheLaw(t *testing.T) {
 		for range slots {
 			r, err := b.Step()
 			require.NoError(t, err)
-			z := r.ones[0] - before
-			before = r.ones[0]
+			z := r.numbers[0] - before
+			before = r.numbers[0]
 			if z+reach >= 0 && z <= reach {
 				observed[z+reach]++
 			} else {
@@ -283,12 +275,12 @@ func TestRunningRefuses(t *testing.T) {
 	fresh := builder(t, p, 1)
 	require.ErrorIs(t, zero.Merge(fresh), ErrReleased)
 	require.False(t, fresh.Released())
-	heldRunning(b).table[0] = 9_876_543_210_987
+	held(b.secret).table[0] = 9_876_543_210_987
 	dptest.Redacted(t, b, "9876543210987")
 	var r Running
 	lo, hi := r.Interval(0.9)
 	require.True(t, math.IsNaN(r.Estimate()) && math.IsNaN(r.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi) && !r.Guarantee().Promises())
-	heldRunning(b).slots = maxSlots
+	held(b.secret).slots = maxSlots
 	_, err = b.Step()
 	require.ErrorIs(t, err, ErrReleased)
 	dptest.Readers(t, sampleRunning())

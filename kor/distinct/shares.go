@@ -1,7 +1,6 @@
 package distinct
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/limits"
@@ -14,13 +13,9 @@ import (
 // Frequencies are the number of distinct keys, and the fractions of them that came once, twice, and
 // so on: public, immutable, safe for concurrent readers. The zero Frequencies answer NaN.
 type Frequencies struct {
-	params  Params
+	release // the numbers of cells without a key, with one that came once, …; then of ones
 	most    int
-	numbers numbers // of cells without a key, with one that came once, …; then the number of ones
 }
-
-// Params returns the parameters of the release.
-func (f *Frequencies) Params() Params { return f.params }
 
 // Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
 // occurrences, added or removed.
@@ -31,7 +26,7 @@ func (f *Frequencies) Most() int { return f.most }
 
 // Users returns the number of distinct keys.
 func (f *Frequencies) Users() kor.Cardinality {
-	if len(f.numbers) == 0 {
+	if !f.valid() {
 		return kor.Cardinality{}
 	}
 	half, _ := f.params.frequencies() // of a release, so no error
@@ -51,7 +46,7 @@ type ratio struct {
 
 // ratio returns what is known of the class of keys that came times times.
 func (f *Frequencies) ratio(times int) (r ratio, ok bool) {
-	if len(f.numbers) == 0 || times < 1 || times > f.most {
+	if !f.valid() || times < 1 || times > f.most {
 		return r, false
 	}
 	half, _ := f.params.frequencies() // of a release, so no error
@@ -102,11 +97,7 @@ func (f *Frequencies) ShareInterval(times int, confidence float64) (lo, hi float
 
 // String says what was released under which guarantee.
 func (f *Frequencies) String() string {
-	if len(f.numbers) == 0 {
-		return "distinct.Frequencies (empty)"
-	}
-	return fmt.Sprintf("distinct.Frequencies: keys by how often they came, up to %d times or more, %d levels of %d cells, %v", f.most,
-		f.params.Levels, f.params.Cells, f.Guarantee())
+	return f.text("distinct.Frequencies", f.Guarantee(), "keys by how often they came, up to %d times or more", f.most)
 }
 
 // The encoding of Frequencies, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -126,7 +117,7 @@ func (f *Frequencies) layout() layout {
 		}
 		return p.classLaw()
 	}
-	return layout{wire.KindFrequencies, 1, append(f.params.fields(), wire.Int(&f.most, math.MaxUint8)), &f.params, law, &f.numbers, func() int {
+	return layout{wire.KindFrequencies, 1, &f.release, []wire.Field{wire.Int(&f.most, math.MaxUint8)}, law, func() int {
 		if f.most < 2 {
 			return 0
 		}

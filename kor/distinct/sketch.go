@@ -8,30 +8,49 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Sketch is a released sketch: public, immutable, safe for concurrent readers. All that it computes
-// is post-processing and costs no budget. Its methods answer NaN on the zero Sketch.
-type Sketch struct {
-	params Params
-	id     hashing.Seed // of the release: public randomness, 0 only in a zero value
-	ones   int64        // the noisy number of ones
-	bits   []uint64     // the flipped bits, nil if CountShare is 1
+// release is what all releases have in common.
+type release struct {
+	params  Params
+	numbers numbers // what was released, none only in a zero value
 }
 
 // valid reports whether it is no zero value.
-func (s *Sketch) valid() bool { return s != nil && !s.id.IsZero() }
+func (r *release) valid() bool { return len(r.numbers) > 0 }
 
 // Params returns the parameters of the release, with all defaults filled in.
-func (s *Sketch) Params() Params { return s.params }
+func (r *release) Params() Params { return r.params }
 
 // Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
-// occurrences, added or removed.
-func (s *Sketch) Guarantee() budget.Guarantee { return s.params.Guarantee() }
+// occurrences, on whichever days and in whichever sets, added or removed. That of a Running holds
+// for it and all other totals of the same RunningBuilder together; those of the Windows of several
+// days add up.
+func (r *release) Guarantee() budget.Guarantee { return r.params.twoMoves() }
+
+// text says what was released under which guarantee.
+func (r *release) text(name string, guarantee any, format string, args ...any) string {
+	if !r.valid() {
+		return name + " (empty)"
+	}
+	return fmt.Sprintf("%s: %s, %d levels of %d cells, %v", name, fmt.Sprintf(format, args...), r.params.Levels, r.params.Cells, guarantee)
+}
+
+// total is a released count of all keys.
+type total struct {
+	release
+	slots int // number of slots in a running total, 0 in a Sketch
+}
 
 // count returns the count.
-func (s *Sketch) count() (c count) {
-	if s.valid() {
-		c = count{newCurve(s.params), float64(s.ones)}
+func (t *total) count() (c count) {
+	switch {
+	case !t.valid():
+		return c
+	case t.slots == 0:
+		c.curve = newCurve(t.params)
+	default:
+		c.curve, _ = t.params.overTime(t.slots)
 	}
+	c.ones = float64(t.numbers[0])
 	return c
 }
 
@@ -42,14 +61,15 @@ func (s *Sketch) count() (c count) {
 // If the noise, of standard deviation √2/(CountShare·ε), is at most a fifth of Cells, the bias is
 // at most 0.07 standard errors for sizes up to Plan.Largest. If the noise is as large as Cells, the
 // estimate is now and then many times too large: then rely on the interval.
-func (s *Sketch) Estimate() float64 {
-	c := s.count()
+func (t *total) Estimate() float64 {
+	c := t.count()
 	return c.Estimate()
 }
 
-// StdErr returns the standard error of the estimate, in keys; see [Plan.StdErr].
-func (s *Sketch) StdErr() float64 {
-	c := s.count()
+// StdErr returns the standard error of the estimate, in keys; see [Plan.StdErr] and
+// [Plan.RunningStdErr].
+func (t *total) StdErr() float64 {
+	c := t.count()
 	return c.StdErr()
 }
 
@@ -59,10 +79,22 @@ func (s *Sketch) StdErr() float64 {
 //
 // The coverage at 0.95 is between 0.94 and 0.994. It is above the confidence if few keys and little
 // noise make the distribution discrete.
-func (s *Sketch) Interval(confidence float64) (lo, hi float64) {
-	c := s.count()
+func (t *total) Interval(confidence float64) (lo, hi float64) {
+	c := t.count()
 	return c.Interval(confidence)
 }
+
+// Sketch is a released sketch: public, immutable, safe for concurrent readers. All that it computes
+// is post-processing and costs no budget. Its methods answer NaN on the zero Sketch.
+type Sketch struct {
+	total
+	id   hashing.Seed // of the release: public randomness
+	bits []uint64     // the flipped bits, nil if CountShare is 1
+}
+
+// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
+// occurrences, added or removed.
+func (s *Sketch) Guarantee() budget.Guarantee { return s.params.Guarantee() }
 
 // erring returns an interval that errs so often, for few errors too.
 func (s *Sketch) erring(errors float64) (lo, hi float64) {
@@ -74,12 +106,9 @@ func (s *Sketch) erring(errors float64) (lo, hi float64) {
 
 // String says what was released under which guarantee.
 func (s *Sketch) String() string {
-	if !s.valid() {
-		return "distinct.Sketch (empty)"
-	}
 	bits := "no bits"
 	if s.bits != nil {
 		bits = "with bits"
 	}
-	return fmt.Sprintf("distinct.Sketch: a count of keys, %s, %d levels of %d cells, %v", bits, s.params.Levels, s.params.Cells, s.Guarantee())
+	return s.text("distinct.Sketch", s.Guarantee(), "a count of keys, %s", bits)
 }

@@ -1,28 +1,17 @@
 package distinct
 
 import (
-	"fmt"
-
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Cohorts are released numbers of the keys that were new on each day, and of those that came back:
 // public, immutable, safe for concurrent readers. Estimates are unbiased, so for few keys they can
 // be negative; intervals cannot. The zero Cohorts answer NaN, and so do days outside 1 to Days.
 type Cohorts struct {
-	params  Params
+	release // numbers of cells by last day, and by first day within that; then of the empty ones
 	days    int
-	numbers numbers // of cells by last day, and by first day within that; then the empty ones
 }
-
-// Params returns the parameters of the release.
-func (c *Cohorts) Params() Params { return c.params }
-
-// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
-// occurrences on all days, added or removed.
-func (c *Cohorts) Guarantee() budget.Guarantee { return c.params.twoMoves() }
 
 // Days returns the number of days.
 func (c *Cohorts) Days() int { return c.days }
@@ -91,10 +80,7 @@ func (c *Cohorts) Since(day int) kor.Cardinality {
 
 // String says what was released under which guarantee.
 func (c *Cohorts) String() string {
-	if len(c.numbers) == 0 {
-		return "distinct.Cohorts (empty)"
-	}
-	return fmt.Sprintf("distinct.Cohorts: keys by first and last of %d days, %d levels of %d cells, %v", c.days, c.params.Levels, c.params.Cells, c.Guarantee())
+	return c.text("distinct.Cohorts", c.Guarantee(), "keys by first and last of %d days", c.days)
 }
 
 // The encoding of Cohorts, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -108,7 +94,7 @@ func (c *Cohorts) String() string {
 //
 // No other bytes decode to the same Cohorts.
 func (c *Cohorts) layout() layout {
-	return layout{wire.KindCohorts, 1, append(c.params.fields(), wire.Int(&c.days, mostDays)), &c.params, Params.cohortLaw, &c.numbers, func() int {
+	return layout{wire.KindCohorts, 1, &c.release, []wire.Field{wire.Int(&c.days, mostDays)}, Params.cohortLaw, func() int {
 		if c.days < 2 {
 			return 0
 		}

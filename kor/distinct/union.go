@@ -24,7 +24,7 @@ func Union(sketches ...*Sketch) (kor.Cardinality, error) {
 		return kor.Cardinality{}, bad("number of sketches", k, "1 to 2¹⁶")
 	}
 	if k == 1 {
-		if s := sketches[0]; s.valid() {
+		if s := sketches[0]; s != nil && s.valid() {
 			return kor.Cardinality{Source: s}, nil
 		}
 		return kor.Cardinality{}, fault.Mismatch("distinct", "Sketch", "one that was not released", "a released one")

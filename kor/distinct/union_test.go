@@ -24,7 +24,7 @@ func TestTupleIsUnbiased(t *testing.T) {
 			mass := 1.0
 			var sketches []*Sketch
 			for j, p := range params {
-				s := &Sketch{params: p, id: hashing.Seed{byte(j + 1)}, bits: []uint64{uint64(truth^flips) >> j & 1 * 0xffff}}
+				s := sketchOf(p, hashing.Seed{byte(j + 1)}, 0, uint64(truth^flips)>>j&1*0xffff)
 				q := s.flipProb()
 				if flips>>j&1 != 0 {
 					mass *= q
@@ -38,7 +38,7 @@ func TestTupleIsUnbiased(t *testing.T) {
 			square += mass * x * x
 		}
 		for j, p := range params {
-			s := &Sketch{params: p}
+			s := sketchOf(p, hashing.Seed{}, 0)
 			q := s.flipProb()
 			v := q * (1 - q) / ((1 - 2*q) * (1 - 2*q))
 			if truth>>j&1 == 0 {
@@ -120,7 +120,7 @@ func TestBestMergeKnowsLess(t *testing.T) {
 // shown is a release of one level of 64 cells that shows these bits, with as many ones as count.
 func shown(epsilon float64, id int, bits uint64, count int64) *Sketch {
 	p := Params{Epsilon: epsilon, Cells: 64, Levels: 1, CountShare: 0.1, Seed: hashing.Seed{1}}
-	return &Sketch{params: p, id: hashing.Seed{byte(id), byte(id >> 8), 1}, ones: count, bits: []uint64{bits}}
+	return sketchOf(p, hashing.Seed{byte(id), byte(id >> 8), 1}, count, bits)
 }
 
 // Where every û is what is expected of N keys, the estimate is N, and the interval ends where the

@@ -5,24 +5,18 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
-
-type windowSecret = private.State[windowState]
 
 // WindowBuilder counts the distinct keys of the last 1, 7 and 30 days, or of the lengths in
 // Params.Spans. Each cell keeps the last day on which one of its keys came; a release has the
 // number of cells of each age. Each release, at most one a day, spends ε. It holds private data,
 // like a [Builder].
 type WindowBuilder struct {
-	windowSecret
-	params    Params
-	guarantee budget.Guarantee
+	base[windowState, *windowState]
 }
 
 // windowState is what a WindowBuilder holds.
@@ -101,42 +95,28 @@ func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), stamps: make([]uint8, p.Cells*p.Levels), today: uint8(slices.Max(p.Spans[:])),
 		params: p, law: law, day: day,
 	})
-	return &WindowBuilder{empty, p, p.twoMoves()}, nil
+	return &WindowBuilder{base[windowState, *windowState]{empty, p, p.twoMoves()}}, nil
 }
 
 func validDay(day int) bool { return day >= 0 && day <= maxSlots }
 
 func badDay(day int) error { return bad("day", day, "an integer in [0, 2³¹)") }
 
-// Guarantee returns what one release promises: ε-differential privacy for one key with all its
-// occurrences on all days. Every release spends it.
-func (b *WindowBuilder) Guarantee() budget.Guarantee { return b.guarantee }
-
 // Released reports whether the current day has been released, or this is the zero WindowBuilder.
 func (b *WindowBuilder) Released() bool {
-	s := private.Enter(b.windowSecret)
+	s := private.Enter(b.secret)
 	if s == nil {
 		return true
 	}
-	defer private.Leave(b.windowSecret)
+	defer private.Leave(b.secret)
 	return s.done
 }
 
 // Add adds keys that come on the current day; see [Builder.Add]. Keys that come after the Release
 // of the day are in the windows of later days.
-func (b *WindowBuilder) Add(keys ...uint64) {
-	private.OneOrMany(b, keys, (*WindowBuilder).addOne, (*WindowBuilder).addMany)
-}
+func (b *WindowBuilder) Add(keys ...uint64) { private.Use(b.secret, (*windowState).setAll, keys) }
 
-func (b *WindowBuilder) addOne(key uint64) {
-	private.Use(b.windowSecret, (*windowState).set, key)
-}
-
-func (b *WindowBuilder) addMany(keys []uint64) {
-	private.Use(b.windowSecret, (*windowState).setAll, keys)
-}
-
-func (s *windowState) set(key uint64) { s.setAll([]uint64{key}) }
+func (b *WindowBuilder) addOne(key uint64) { b.Add(key) }
 
 func (s *windowState) setAll(keys []uint64) {
 	place, stamps, today := &s.place, s.stamps, s.today
@@ -147,16 +127,14 @@ func (s *windowState) setAll(keys []uint64) {
 	}
 }
 
-func (b *WindowBuilder) seed() hashing.Seed { return b.params.Seed }
-
 // Advance moves the clock to a later day: every cell ages. The error wraps [ErrParams] if the day
 // is not later than the current one, and [ErrReleased] for the zero WindowBuilder.
 func (b *WindowBuilder) Advance(day int) error {
-	s := private.Enter(b.windowSecret)
+	s := private.Enter(b.secret)
 	if s == nil {
-		return private.Missing(b.windowSecret, "distinct: Advance: the WindowBuilder")
+		return private.Missing(b.secret, "distinct: Advance: the WindowBuilder")
 	}
-	defer private.Leave(b.windowSecret)
+	defer private.Leave(b.secret)
 	switch {
 	case !validDay(day):
 		return badDay(day)
@@ -175,7 +153,7 @@ func (b *WindowBuilder) Advance(day int) error {
 // [ErrMismatch] if the Params or the days of the clocks differ or other is b itself, and
 // [ErrReleased] if one was released on the current day. On an error nothing changes.
 func (b *WindowBuilder) Merge(other *WindowBuilder) error {
-	return merge(b.windowSecret, orZero(other).windowSecret)
+	return b.merge(&orZero(other).base, (*windowState).absorb)
 }
 
 func (s *windowState) absorb(o *windowState) error {
@@ -196,18 +174,18 @@ func (s *windowState) absorb(o *windowState) error {
 // Release spends ε and returns the counts of the windows that end with the current day. A second
 // Release on the same day returns an error that wraps [ErrReleased].
 func (b *WindowBuilder) Release() (*Windows, error) {
-	s := private.Enter(b.windowSecret)
+	s := private.Enter(b.secret)
 	if s == nil {
-		return nil, private.Missing(b.windowSecret, "distinct: Release: the WindowBuilder")
+		return nil, private.Missing(b.secret, "distinct: Release: the WindowBuilder")
 	}
-	defer private.Leave(b.windowSecret)
+	defer private.Leave(b.secret)
 	if s.done {
 		return nil, fmt.Errorf("distinct: Release: the day %d is %w", s.day, fault.ErrReleased)
 	}
 	s.done = true
 	n := s.classes()
 	n.addNoise(s.law, &s.src)
-	return &Windows{s.params, s.day, n}, nil
+	return &Windows{release{s.params, n}, s.day}, nil
 }
 
 // classes returns the numbers of cells of each class.
@@ -229,19 +207,9 @@ func (s *windowState) classes() numbers {
 // public, immutable, safe for concurrent readers. The lengths are those of Params.Spans. Methods
 // answer NaN on the zero Windows and for other lengths.
 type Windows struct {
-	params  Params
-	day     int
-	numbers numbers
+	release
+	day int
 }
-
-// valid reports whether it is no zero value.
-func (w *Windows) valid() bool { return w != nil && w.params != Params{} }
-
-// Params returns the parameters of the release.
-func (w *Windows) Params() Params { return w.params }
-
-// Guarantee returns the guarantee of this release alone; releases of several days add up.
-func (w *Windows) Guarantee() budget.Guarantee { return w.params.twoMoves() }
 
 // Day returns the last day of the windows.
 func (w *Windows) Day() int { return w.day }
@@ -275,11 +243,7 @@ func (w *Windows) Interval(days int, confidence float64) (lo, hi float64) {
 
 // String says what was released under which guarantee.
 func (w *Windows) String() string {
-	if !w.valid() {
-		return "distinct.Windows (empty)"
-	}
-	return fmt.Sprintf("distinct.Windows: counts of keys in %v days up to day %d, %d levels of %d cells, %v", w.params.windows(), w.day,
-		w.params.Levels, w.params.Cells, w.Guarantee())
+	return w.text("distinct.Windows", w.Guarantee(), "counts of keys in %v days up to day %d", w.params.windows(), w.day)
 }
 
 // The encoding of Windows, little-endian, version 2; floating-point numbers are IEEE 754 bits:
@@ -294,8 +258,8 @@ func (w *Windows) String() string {
 //
 // No other bytes decode to the same Windows.
 func (w *Windows) layout() layout {
-	head := append(append(w.params.fields(), w.params.spanFields()...), wire.Int(&w.day, maxSlots))
-	return layout{wire.KindWindows, 2, head, &w.params, Params.windowLaw, &w.numbers, func() int {
+	more := append(w.params.spanFields(), wire.Int(&w.day, maxSlots))
+	return layout{wire.KindWindows, 2, &w.release, more, Params.windowLaw, func() int {
 		if spans := w.params.windows(); len(spans) > 0 {
 			return len(spans) + 1
 		}

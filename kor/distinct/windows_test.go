@@ -7,7 +7,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,13 +15,6 @@ func windowBuilder(t testing.TB, p Params, day int) *WindowBuilder {
 	b, err := NewWindowBuilder(p, day)
 	require.NoError(t, err)
 	return b
-}
-
-// heldWindows returns what a WindowBuilder holds.
-func heldWindows(b *WindowBuilder) *windowState {
-	data := private.Enter(b.windowSecret)
-	private.Leave(b.windowSecret)
-	return data
 }
 
 // days of the four slots: of all four classes.
@@ -39,7 +31,7 @@ func windowsOf(t *testing.T, keys []uint64, in []int) numbers {
 			}
 		}
 	}
-	return heldWindows(b).classes()
+	return held(b.secret).classes()
 }
 
 // Each class gets noise of that law, anew on every day: 5000 days with four draws each.
@@ -71,8 +63,8 @@ func TestStampsAge(t *testing.T) {
 			b.Add(key)
 			other := rng.Uint64N(200)
 			shard.Add(other, other)
-			last[heldWindows(b).place.cell(key)] = day
-			last[heldWindows(b).place.cell(other)] = day
+			last[held(b.secret).place.cell(key)] = day
+			last[held(b.secret).place.cell(other)] = day
 		}
 		require.NoError(t, b.Merge(shard))
 		want := make(numbers, 4)
@@ -87,7 +79,7 @@ func TestStampsAge(t *testing.T) {
 			}
 		}
 		want[3] = 48 - want[0] - want[1] - want[2]
-		require.Equal(t, want, heldWindows(b).classes())
+		require.Equal(t, want, held(b.secret).classes())
 		day += 1 + rng.IntN(3)
 		if rng.IntN(50) == 0 {
 			day += 300
@@ -196,7 +188,7 @@ func TestWindowsRefuse(t *testing.T) {
 	require.NoError(t, err)
 	late.Add(1)
 	require.NoError(t, late.Advance(8))
-	require.Equal(t, int64(1), heldWindows(late).classes()[1], "added behind the release")
+	require.Equal(t, int64(1), held(late.secret).classes()[1], "added behind the release")
 	require.NoError(t, b.Advance(8))
 	_, err = b.Release()
 	require.NoError(t, err)
@@ -217,7 +209,7 @@ func TestWindowsRefuse(t *testing.T) {
 	_, err = NewRunningBuilder(windows)
 	require.ErrorIs(t, err, ErrParams, "no windows")
 	require.True(t, math.IsNaN(new(Windows).Estimate(7)) && !new(Windows).Guarantee().Promises())
-	heldWindows(b).stamps = []uint8("secretly here")
+	held(b.secret).stamps = []uint8("secretly here")
 	dptest.Redacted(t, b, "secretly here")
 	dptest.Readers(t, sampleWindows())
 }
