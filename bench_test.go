@@ -703,6 +703,22 @@ func BenchmarkColumn(b *testing.B) {
 			}
 		}
 	})
+	for name, p := range map[string]column.Params{"given": p, "learned": {Epsilon: 1}} {
+		b.Run("op=million/range="+name, func(b *testing.B) {
+			for b.Loop() {
+				one, err := column.New(p)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range uint64(1_000_000) {
+					one.Add(float64(i * 0x9e3779b97f4a7c15 >> 58))
+				}
+				if _, err := one.Release(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 	s, err := builder.Release()
 	if err != nil {
 		b.Fatal(err)

@@ -1,6 +1,9 @@
 package tail
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 const (
 	inBin   = 1.18 // the mean of a power tail in a bin, in its lower edges: 1.15 to 1.20
@@ -83,11 +86,12 @@ func (h *Histogram) Choose(least float64) Range {
 		}
 	}
 	best := math.Inf(1)
-	for i := range h.edge {
-		for j := range h.edge {
-			if h.edge[min(i, j)] < least {
-				continue
-			}
+	first := sort.SearchFloat64s(h.edge, least)
+	for i := first; i < len(h.edge); i++ {
+		if h.noise(i, first)+variance[0][i] > best {
+			continue
+		}
+		for j := first; j < len(h.edge) && !(h.noise(i, j) > best); j++ {
 			cost := h.noise(i, j) + variance[0][i] + variance[1][j] + square(bias[0][i]+bias[1][j])
 			if cost < best {
 				best, r.End = cost, [2]int{i, j}
