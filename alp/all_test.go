@@ -14,8 +14,7 @@ import (
 // Beliefs about three entries of which two share a cell of the first column and two one of the
 // second are those of Bayes' theorem over all their values, beside a load of others.
 func TestJointExactly(t *testing.T) {
-	s, err := Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 8, Integers: true, Variant: Variant{Levels: 4, Columns: 2, Alpha: 4}}.shape()
-	require.NoError(t, err)
+	s := dptest.OK(Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 8, Integers: true, Variant: Variant{Levels: 4, Columns: 2, Alpha: 4}}.shape())(t)
 	f := s.forecast([]float64{1, 2, 5, 8})
 	j := newJoint(f.decoder)
 	require.True(t, j.bins.exact())

@@ -134,8 +134,7 @@ func TestAudit(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			skipMost(t, i+2) // default/listed is one that stays
 			a.params.Seed[5] = 1
-			s, err := a.params.shape()
-			require.NoError(t, err)
+			s := dptest.OK(a.params.shape())(t)
 			over := s
 			eta := s.params.columnEta() * a.control
 			over.code = columnCode(s.width, s.code.levels, decayOf(eta))

@@ -13,9 +13,7 @@ import (
 
 func newBuilder(t testing.TB, p Params) *Builder {
 	t.Helper()
-	b, err := New(p)
-	require.NoError(t, err)
-	return b
+	return dptest.OK(New(p))(t)
 }
 
 func TestBuilderIsRedacted(t *testing.T) {
@@ -29,11 +27,10 @@ func TestBuilderIsRedacted(t *testing.T) {
 func TestReleaseIsFinal(t *testing.T) {
 	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10})
 	require.False(t, b.Released())
-	_, err := b.Release()
-	require.NoError(t, err)
+	dptest.OK(b.Release())(t)
 	require.True(t, b.Released())
 	b.Add(1, 1)
-	_, err = b.Release()
+	_, err := b.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	var zero Builder
 	zero.Add(1, 1)
@@ -79,10 +76,8 @@ func TestReleaseDoesNotDependOnTheOrder(t *testing.T) {
 					b.Add(index, float64(index%40)/float64(1+turn))
 				}
 			}
-			v, err := b.Release()
-			require.NoError(t, err)
-			encodings[turn], err = v.MarshalBinary()
-			require.NoError(t, err)
+			v := dptest.OK(b.Release())(t)
+			encodings[turn] = dptest.OK(v.MarshalBinary())(t)
 		}
 		require.Equal(t, encodings[0], encodings[1], "%+v", p)
 	}

@@ -23,8 +23,7 @@ type listLaw struct {
 }
 
 func listLawOf(t *testing.T, l sparse.Params, largest int64) listLaw {
-	list, err := l.Law()
-	require.NoError(t, err)
+	list := dptest.OK(l.Law())(t)
 	law := listLaw{scale: l.Sensitivity / l.Epsilon, least: int64(list.Threshold()), pure: l.Delta == 0, signed: l.Signed}
 	law.from = max(1, int64(math.Round(5*law.scale)))
 	if !law.pure {
@@ -185,8 +184,7 @@ var combinations = []combination{
 func tiny(t *testing.T, p Params) shape {
 	p.Integers, p.Independent, p.Sparsity, p.Bits = true, true, 1, 4
 	p.Seed[0] = 1
-	s, err := p.shape()
-	require.NoError(t, err)
+	s := dptest.OK(p.shape())(t)
 	require.LessOrEqual(t, int(s.positions)*s.columns*s.cellBits, 12)
 	return s
 }
@@ -320,8 +318,7 @@ func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 			table := make([]uint64, s.tableWords())
 			for range releases {
 				entries := []total{{Key: e.indices[0], Steps: values[0]}, {Key: e.indices[1], Steps: values[1]}}
-				list, err := s.releaseList(&src, entries)
-				require.NoError(t, err)
+				list := dptest.OK(s.releaseList(&src, entries))(t)
 				s.fill(&src, table)
 				s.occupy(&src, table, entries, listed(list))
 				class := s.firstColumn(listed(list), e.indices[0])*(s.half+1) + s.firstColumn(listed(list), e.indices[1])
@@ -346,8 +343,7 @@ func TestRealCombinationIsPrivateExactly(t *testing.T) {
 				skipMost(t, 1)
 			}
 			p.Independent, p.Sparsity, p.Bits = true, 1, 2
-			s, err := p.shape()
-			require.NoError(t, err)
+			s := dptest.OK(p.shape())(t)
 			require.True(t, s.mixed)
 			half := 0.5 / s.step
 			law := listLawOf(t, s.list, max(s.phi(s.turn+int64(2*half)), s.slack()+s.slopeBelow*s.turn))
@@ -415,8 +411,7 @@ func TestTurnBelowTheRadiusIsNotPrivate(t *testing.T) {
 func TestPhi(t *testing.T) {
 	for _, c := range combinations {
 		s := tiny(t, c.params)
-		law, err := s.list.Law()
-		require.NoError(t, err)
+		law := dptest.OK(s.list.Law())(t)
 		require.GreaterOrEqual(t, float64(s.slopeBelow*s.turn), law.Threshold())
 		for v := -2 * s.turn; v <= 2*s.turn; v++ {
 			require.InDelta(t, float64(v), s.unphi(float64(s.phi(v))), 1e-9)

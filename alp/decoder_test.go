@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/cryptotest"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,8 +16,7 @@ import (
 // outputs.
 func columnsOnly(t *testing.T) shape {
 	t.Helper()
-	s, err := Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 12, Integers: true, Variant: Variant{Levels: 4, Columns: 3, Alpha: 4}}.shape()
-	require.NoError(t, err)
+	s := dptest.OK(Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 12, Integers: true, Variant: Variant{Levels: 4, Columns: 3, Alpha: 4}}.shape())(t)
 	require.Equal(t, 4, s.width)
 	return s
 }
@@ -111,8 +111,7 @@ func TestPrior(t *testing.T) {
 	values := among(2000, 1000, 40, func() float64 { return 40 * r.Float64() })
 	p := released(t, Params{Epsilon: 1, Sparsity: 2000, Max: 40}, values)
 	require.Equal(t, defaultPrior, p.Prior())
-	q, err := p.WithPrior(Prior{Zero: 0.99})
-	require.NoError(t, err)
+	q := dptest.OK(p.WithPrior(Prior{Zero: 0.99}))(t)
 	require.Equal(t, Prior{Zero: 0.99}, q.Prior())
 	_, most := measure(values, 1000, p.Estimate)
 	_, none := measure(values, 1000, q.Estimate)
@@ -132,10 +131,8 @@ func TestLearnedPriorHelps(t *testing.T) {
 	const k = 40_000
 	values := among(k, k, 0, func() float64 { return 2 * r.ExpFloat64() })
 	p := released(t, Params{Epsilon: 1, Sparsity: k, Max: 40, Structure: ColumnsOnly, Variant: Variant{Columns: 3}}, values)
-	learned, err := p.WithPrior(Prior{Learned: 0.9})
-	require.NoError(t, err)
-	uniform, err := p.WithPrior(Prior{})
-	require.NoError(t, err)
+	learned := dptest.OK(p.WithPrior(Prior{Learned: 0.9}))(t)
+	uniform := dptest.OK(p.WithPrior(Prior{}))(t)
 	a, _ := measure(values, k, learned.Estimate)
 	b, _ := measure(values, k, uniform.Estimate)
 	t.Logf("learned %.2f, uniform %.2f", a.root(), b.root())
@@ -234,8 +231,7 @@ func TestManyOutputs(t *testing.T) {
 	p := Params{Epsilon: 1, Sparsity: 10, Max: 1e6, Structure: ColumnsOnly}
 	for _, levels := range []int{0, 2, 16} {
 		p.Levels = levels
-		r, err := p.resolved()
-		require.NoError(t, err)
+		r := dptest.OK(p.resolved())(t)
 		require.LessOrEqual(t, r.Columns*r.Levels, maxOutputs)
 	}
 	_, err := New(Params{Epsilon: 1, Sparsity: 10, Max: 1e5, Structure: ColumnsOnly, Variant: Variant{Levels: 16, Columns: maxColumns}})
@@ -250,8 +246,7 @@ func TestNotReleased(t *testing.T) {
 	lo, hi := p.Interval(1, 0.9)
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 	require.Zero(t, p.Prior())
-	q, err := p.WithPrior(Prior{})
-	require.NoError(t, err)
+	q := dptest.OK(p.WithPrior(Prior{}))(t)
 	require.True(t, math.IsNaN(q.Estimate(1)))
 }
 
@@ -268,10 +263,8 @@ func TestEstimateDoesNotAllocate(t *testing.T) {
 }
 
 func TestOutsideDim(t *testing.T) {
-	b, err := New(Params{Epsilon: 1, Delta: 1e-6, Dim: 100, Sparsity: 10})
-	require.NoError(t, err)
-	p, err := b.Release()
-	require.NoError(t, err)
+	b := dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Dim: 100, Sparsity: 10}))(t)
+	p := dptest.OK(b.Release())(t)
 	require.Zero(t, p.Estimate(100))
 	require.Zero(t, p.Estimate(1<<60))
 	lo, hi := p.Interval(100, 0.9)
@@ -323,8 +316,7 @@ func TestPlan(t *testing.T) {
 		for i := range like {
 			like[i] = f.draw()
 		}
-		plan, err := p.Plan(like...)
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan(like...))(t)
 		values := among(k, k, 0, f.draw)
 		entries, zeros := measure(values, n, released(t, p, values).Estimate)
 		t.Logf("%v; measured %.2f, %.2f", plan, entries.mean(), zeros.mean())
@@ -332,26 +324,22 @@ func TestPlan(t *testing.T) {
 		require.InDelta(t, plan.Zero, zeros.mean(), 0.25*plan.Zero+0.1)
 	}
 	// Without values they are uniform on the columns' axis; what is below 0 is 0 unless Signed.
-	end, err := Params{Epsilon: 1, Max: 40, Structure: ColumnsOnly, Sparsity: k}.Plan()
-	require.NoError(t, err)
+	end := dptest.OK(Params{Epsilon: 1, Max: 40, Structure: ColumnsOnly, Sparsity: k}.Plan())(t)
 	like := make([]float64, 1000)
 	for i := range like {
 		like[i] = 40 * (float64(i) + 0.5) / 1000
 	}
-	told, err := end.Params.Plan(like...)
-	require.NoError(t, err)
+	told := dptest.OK(end.Params.Plan(like...))(t)
 	require.InEpsilon(t, told.Error, end.Error, 0.05)
 	require.InEpsilon(t, told.Zero, end.Zero, 0.05)
 	require.True(t, math.IsNaN(end.Large))
-	none, err := end.Params.Plan(-5, 0)
-	require.NoError(t, err)
+	none := dptest.OK(end.Params.Plan(-5, 0))(t)
 	require.Less(t, none.Zero, 0.2)
-	_, err = end.Params.Plan(1, math.NaN())
+	_, err := end.Params.Plan(1, math.NaN())
 	require.ErrorIs(t, err, ErrParams)
 	// Of the ways to release the same vector at the same bits, what is chosen has the least
 	// error.
-	chosen, err := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Max: 1000}.Plan()
-	require.NoError(t, err)
+	chosen := dptest.OK(Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Max: 1000}.Plan())(t)
 	require.Equal(t, SplitAxis, chosen.Params.Structure)
 	require.Greater(t, chosen.Params.Levels, 2)
 	require.InDelta(t, 1, chosen.Large, 0.01)
@@ -365,8 +353,7 @@ func TestPlan(t *testing.T) {
 		for _, code := range []Params{{}, {Variant: Variant{Levels: 2}}, {Variant: Variant{Linear: true}}} {
 			p := code
 			p.Epsilon, p.Delta, p.Sparsity, p.Max, p.Structure = 1, 1e-6, k, 1000, structure
-			plan, err := p.Plan()
-			require.NoError(t, err)
+			plan := dptest.OK(p.Plan())(t)
 			require.LessOrEqual(t, mean(chosen), mean(plan), plan.String())
 		}
 	}
@@ -386,15 +373,13 @@ func TestPlanOfOneValue(t *testing.T) {
 	same := func(v float64) func() float64 { return func() float64 { return v } }
 	for _, v := range []float64{5, 10, 19.5, 20, 20.3, 30} {
 		p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k}
-		plan, err := p.Plan(v)
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan(v))(t)
 		entries, _ := measure(among(k, k, 0, same(v)), k, released(t, p, among(k, k, 0, same(v))).Estimate)
 		require.InEpsilon(t, entries.mean(), plan.Error, 0.06, "all at %v", v)
 	}
 	for _, epsilon := range []float64{1, 2, 4} {
 		p := Params{Epsilon: epsilon, Delta: 1e-6, Sparsity: k, Integers: true}
-		plan, err := p.Plan(1000)
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan(1000))(t)
 		entries, _ := measure(among(k, k, 0, same(1000)), k, released(t, p, among(k, k, 0, same(1000))).Estimate)
 		// 20,000 errors of mean .14 to .96 and standard deviation .4 to 1.2: ten standard errors
 		require.InEpsilon(t, entries.mean(), plan.Large, 0.2, "ε = %v", epsilon)
@@ -406,8 +391,7 @@ func TestPlanOfOneValue(t *testing.T) {
 func TestPlanDraws(t *testing.T) {
 	for _, p := range []Params{{Delta: 1e-6}, {Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Variant: Variant{Levels: 2}}} {
 		p.Epsilon, p.Sparsity = 1, 1000
-		s, err := p.shape()
-		require.NoError(t, err)
+		s := dptest.OK(p.shape())(t)
 		g := newBins(&s.code, s.half, s.reach())
 		rates := make([]float64, g.count)
 		for b := range rates {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/cryptotest"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -58,8 +59,7 @@ func TestDirect(t *testing.T) {
 // decoded copy and under another prior: what one has computed of listed entries serves the others.
 func inBatches(t *testing.T, p *Projection) {
 	t.Helper()
-	other, err := p.WithPrior(Prior{Zero: 0.9})
-	require.NoError(t, err)
+	other := dptest.OK(p.WithPrior(Prior{Zero: 0.9}))(t)
 	bits := func(values ...float64) (b []uint64) {
 		for _, v := range values {
 			b = append(b, math.Float64bits(v))
@@ -83,8 +83,7 @@ func inBatches(t *testing.T, p *Projection) {
 	if p.decoder == nil {
 		return
 	}
-	data, err := p.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(p.MarshalBinary())(t)
 	copied := new(Projection)
 	require.NoError(t, copied.UnmarshalBinary(data))
 	for i := range 600 {

@@ -27,14 +27,11 @@ var samples = map[string]Params{
 func releaseOf(t *testing.T, p Params) *Projection {
 	t.Helper()
 	cryptotest.SetGlobalRandom(t, 7)
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.OK(New(p))(t)
 	for i, v := range []float64{3, 1e6, 12, 500} {
 		b.Add(uint64(i)*100, v)
 	}
-	v, err := b.Release()
-	require.NoError(t, err)
-	return v
+	return dptest.OK(b.Release())(t)
 }
 
 // same reports whether two Projections answer alike.
@@ -55,8 +52,7 @@ func TestCodec(t *testing.T) {
 	for name, p := range samples {
 		t.Run(name, func(t *testing.T) {
 			v := releaseOf(t, p)
-			data, err := v.MarshalBinary()
-			require.NoError(t, err)
+			data := dptest.OK(v.MarshalBinary())(t)
 			listed := 0
 			if v.list != nil {
 				listed = v.list.Len()
@@ -98,8 +94,7 @@ func TestCodecOfReleases(t *testing.T) {
 // The layout is fixed: what is written today can be read by every later version.
 func TestGoldenFiles(t *testing.T) {
 	for name, p := range samples {
-		now, err := releaseOf(t, p).MarshalBinary()
-		require.NoError(t, err)
+		now := dptest.OK(releaseOf(t, p).MarshalBinary())(t)
 		dptest.Store(t, name+".hex", hex.EncodeToString(now)+"\n")
 		data := golden(t, name)
 		v := dptest.Decoded[Projection](t, data)
@@ -130,9 +125,7 @@ func TestGoldenReadings(t *testing.T) {
 }
 
 func golden(t testing.TB, name string) []byte {
-	data, err := hex.DecodeString(strings.TrimSpace(dptest.Stored(t, name+".hex")))
-	require.NoError(t, err)
-	return data
+	return dptest.OK(hex.DecodeString(strings.TrimSpace(dptest.Stored(t, name+".hex"))))(t)
 }
 
 // Objects that no release produces are not valid encodings.
@@ -174,11 +167,9 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	shown, values := v.table.unpack()
 	shown[7] |= 1 << 63
 	v.table = v.shape.layOut(shown, append(values, 0))
-	data, err := v.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(v.MarshalBinary())(t)
 	refused(data, "bits behind the cells")
-	data, err = releaseOf(t, samples["columns"]).MarshalBinary()
-	require.NoError(t, err)
+	data = dptest.OK(releaseOf(t, samples["columns"]).MarshalBinary())(t)
 	refused(append(slices.Clone(data), make([]byte, 8)...), "a word of values too many")
 	data[len(data)-1] |= 1 << 7
 	refused(data, "a bit behind the values")
@@ -222,8 +213,7 @@ func useDecoded(t *testing.T, data []byte) {
 		lo, hi := v.Interval(0, confidence)
 		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
 	}
-	other, err := v.WithPrior(Prior{Zero: 0.9})
-	require.NoError(t, err)
+	other := dptest.OK(v.WithPrior(Prior{Zero: 0.9}))(t)
 	require.False(t, math.IsNaN(other.Estimate(3)))
 	require.NotEqual(t, v.Prior(), other.Prior())
 	require.NotContains(t, v.String(), "NaN")

@@ -178,11 +178,9 @@ func small(t *testing.T, p Params) shape {
 	t.Helper()
 	p.Independent, p.Sparsity, p.Structure = true, 1, ColumnsOnly
 	p.Seed[0] = 1
-	r, err := p.resolved()
-	require.NoError(t, err)
+	r := dptest.OK(p.resolved())(t)
 	for r.Bits = 12; r.Bits > 1; r.Bits *= 0.95 { // the number of positions is rounded up
-		s, err := r.shape()
-		require.NoError(t, err)
+		s := dptest.OK(r.shape())(t)
 		if int(s.positions)*s.columns*s.cellBits <= 12 {
 			return s
 		}

@@ -50,14 +50,11 @@ func scatter(i int) uint64 { return directory.Mix(uint64(i)) }
 // released releases the values, value i at index scatter(i).
 func released(t testing.TB, p Params, values []float64) *Projection {
 	t.Helper()
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.OK(New(p))(t)
 	for i, v := range values {
 		b.Add(scatter(i), v)
 	}
-	pr, err := b.Release()
-	require.NoError(t, err)
-	return pr
+	return dptest.OK(b.Release())(t)
 }
 
 // among returns k values: the first n are drawn, all others are top.
@@ -82,9 +79,7 @@ func measure(values []float64, n int, estimate func(uint64) float64) (entries, z
 // bare returns the projection read without an atom at zero.
 func bare(t testing.TB, p *Projection) *Projection {
 	t.Helper()
-	q, err := p.WithPrior(Prior{Zero: 0, Learned: defaultPrior.Learned})
-	require.NoError(t, err)
-	return q
+	return dptest.OK(p.WithPrior(Prior{Zero: 0, Learned: defaultPrior.Learned}))(t)
 }
 
 // figure is a row of the accuracy figures: at most these mean absolute errors of entries without an
@@ -157,8 +152,7 @@ func testCombined(t *testing.T, k, n int, slack float64) {
 		bits, small, zeros float64
 	}{{100, 1.75, 0.25}, {300, 1.7, 0.2}} {
 		p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Bits: f.bits}
-		resolved, err := p.resolved()
-		require.NoError(t, err)
+		resolved := dptest.OK(p.resolved())(t)
 		values := among(k, n, 3*resolved.Turn, func() float64 { return resolved.Turn * r.Float64() })
 		pr := released(t, p, values)
 		small, zeros := measure(values, n, pr.Estimate)
@@ -241,8 +235,7 @@ func TestLongLoads(t *testing.T) {
 				means[i].middle += middle.mean() / float64(len(loads))
 				means[i].worst = max(means[i].worst, small.root())
 				if i == 1 {
-					plan, err := v.Plan(like...)
-					require.NoError(t, err)
+					plan := dptest.OK(v.Plan(like...))(t)
 					defer t.Logf("| %g, %s: of the load itself, of zeros | %.2f, %.2f | Plan %.2f, %.2f |", bits, load.name, own.mean(), zeros.mean(), plan.Error, plan.Zero)
 				}
 			}
@@ -396,8 +389,7 @@ func TestFigure25(t *testing.T) {
 		if epsilon < costlyStep {
 			wide = run(false, math.Round(5/epsilon), collision)
 		}
-		read, err := wide.WithPrior(Prior{}) // the true one
-		require.NoError(t, err)
+		read := dptest.OK(wide.WithPrior(Prior{}))(t) // the true one
 		ladder, _ := measure(values, n, read.Estimate)
 		t.Logf("ε = %g: Algorithm 4 %.2f, Algorithm 10 %.2f, ladder %.2f", epsilon, four.mean(), ten.mean(), ladder.mean())
 		most := min(four.mean(), ten.mean())

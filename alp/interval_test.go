@@ -112,13 +112,11 @@ func TestLongHonest(t *testing.T) {
 func TestIntervalsExactly(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	for _, entries := range []int{0, 50, 300, 1000} {
-		b, err := New(Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 12, Integers: true, Seed: hashing.Seed{1}, Variant: Variant{Levels: 4, Columns: 3, Alpha: 4}})
-		require.NoError(t, err)
+		b := dptest.OK(New(Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 12, Integers: true, Seed: hashing.Seed{1}, Variant: Variant{Levels: 4, Columns: 3, Alpha: 4}}))(t)
 		for i := range entries {
 			b.Add(uint64(i), float64(i%12+1))
 		}
-		p, err := b.Release()
-		require.NoError(t, err)
+		p := dptest.OK(b.Release())(t)
 		d := p.decoder
 		side := d.flat[0]
 		laws := side.laws(d.loads[0])
@@ -190,8 +188,7 @@ func TestIntervalsHoldTheirEstimates(t *testing.T) {
 			}
 		}
 		released := released(t, p, values)
-		strong, err := released.WithPrior(Prior{Zero: 0.99, Learned: 1})
-		require.NoError(t, err)
+		strong := dptest.OK(released.WithPrior(Prior{Zero: 0.99, Learned: 1}))(t)
 		var large cover
 		for i := range 2 * k {
 			for _, r := range []*Projection{released, strong} {

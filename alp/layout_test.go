@@ -23,8 +23,7 @@ var layouts = []Params{
 // bits that were asked for.
 func TestCellsLieWhereTheyShould(t *testing.T) {
 	for _, p := range layouts {
-		s, err := p.shape()
-		require.NoError(t, err)
+		s := dptest.OK(p.shape())(t)
 		table := make([]uint64, s.tableWords())
 		if !p.Independent {
 			require.Zero(t, s.words%8)
@@ -61,8 +60,7 @@ func TestCellsLieWhereTheyShould(t *testing.T) {
 // meet in two columns as often as independent ones do.
 func TestPlacesAreUniform(t *testing.T) {
 	for _, independent := range []bool{false, true} {
-		s, err := Params{Epsilon: 1, Max: 40, Sparsity: 5, Variant: Variant{Levels: 8, Columns: 5, Independent: independent}}.shape()
-		require.NoError(t, err)
+		s := dptest.OK(Params{Epsilon: 1, Max: 40, Sparsity: 5, Variant: Variant{Levels: 8, Columns: 5, Independent: independent}}.shape())(t)
 		const n = 200000
 		counts := make([][]int64, s.columns)
 		meetings := make([]int64, 4)
@@ -119,8 +117,7 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 		for layout := range histograms {
 			p.Independent = layout == 1
 			p.Seed[1] = 77
-			s, err := p.shape()
-			require.NoError(t, err)
+			s := dptest.OK(p.shape())(t)
 			entries := []total{{Key: 3, Steps: 5}, {Key: 8, Steps: 12}}
 			if p.Signed {
 				entries[1].Steps = -7
@@ -128,8 +125,7 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 			for s.locate(3, nil)[0] == s.locate(8, nil)[0] || shareCell(&s, 3, 8) {
 				// another seed, until they are apart
 				p.Seed[2]++
-				s, err = p.shape()
-				require.NoError(t, err)
+				s = dptest.OK(p.shape())(t)
 			}
 			var src noise.Source
 			counts := make([]int64, 2*s.columns*s.code.levels)
@@ -179,8 +175,7 @@ func TestFillHasTheLaw(t *testing.T) {
 	}
 	for _, p := range layouts {
 		p.Sparsity = 2000
-		s, err := p.shape()
-		require.NoError(t, err)
+		s := dptest.OK(p.shape())(t)
 		var src noise.Source
 		table := make([]uint64, s.tableWords())
 		for i := range table {

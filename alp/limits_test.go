@@ -34,9 +34,7 @@ func encodingOf(t *testing.T, p Params) []byte {
 	require.NoError(t, g.arrange(p))
 	v := &Projection{table: g.layOut(make([]uint64, g.bitWords()), nil), decoder: new(decoder)}
 	v.shape.params = p
-	data, err := v.MarshalBinary()
-	require.NoError(t, err)
-	return data
+	return dptest.OK(v.MarshalBinary())(t)
 }
 
 // hostile are resolved Params whose encodings are small, and of which a decoder would compute a

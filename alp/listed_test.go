@@ -18,8 +18,7 @@ func TestListedOnALogarithmicAxis(t *testing.T) {
 					continue
 				}
 				p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: 50, Signed: signed, Variant: Variant{Base: base, Turn: turn}}
-				r, err := p.resolved()
-				require.NoError(t, err)
+				r := dptest.OK(p.resolved())(t)
 				least, scale, err := r.listReach()
 				require.NoError(t, err)
 				step, _ := r.grid()

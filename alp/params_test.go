@@ -38,8 +38,7 @@ func TestParamsFields(t *testing.T) {
 		for _, x := range f.good {
 			p := base
 			*f.field(&p) = x
-			_, err := New(p)
-			require.NoError(t, err, "%s = %v", name, x)
+			dptest.OK(New(p))(t, "%s = %v", name, x)
 		}
 		for _, x := range f.bad {
 			p := base
@@ -87,24 +86,19 @@ func TestTooLarge(t *testing.T) {
 // they are.
 func TestResolved(t *testing.T) {
 	for _, p := range sweep() {
-		r, err := p.resolved()
-		require.NoError(t, err, "%+v", p)
-		again, err := r.resolved()
-		require.NoError(t, err)
+		r := dptest.OK(p.resolved())(t, "%+v", p)
+		again := dptest.OK(r.resolved())(t)
 		require.Equal(t, r, again)
 		require.True(t, r.Sparsity == 0 || r.filledIn() || r.Seed.IsZero())
 		require.Positive(t, len(r.Structure.String()))
 	}
-	r, err := Params{Epsilon: 1, Delta: 1e-9, Dim: 1 << 40, Sparsity: 1000}.resolved()
-	require.NoError(t, err)
+	r := dptest.OK(Params{Epsilon: 1, Delta: 1e-9, Dim: 1 << 40, Sparsity: 1000}.resolved())(t)
 	require.Equal(t, SplitAxis, r.Structure)
 	require.True(t, budget.ApproxDP(1, 1e-9, budget.L1(1)).Equal(r.Guarantee()))
-	r, err = Params{Epsilon: 1, Dim: 1 << 40, Sparsity: 1000}.resolved()
-	require.NoError(t, err)
+	r = dptest.OK(Params{Epsilon: 1, Dim: 1 << 40, Sparsity: 1000}.resolved())(t)
 	require.Equal(t, SplitAxis, r.Structure)
 	require.True(t, budget.PureDP(1, budget.L1(1)).Equal(r.Guarantee()))
-	r, err = Params{Epsilon: 1, Delta: 1e-9, Max: 8, Sparsity: 1000}.resolved()
-	require.NoError(t, err)
+	r = dptest.OK(Params{Epsilon: 1, Delta: 1e-9, Max: 8, Sparsity: 1000}.resolved())(t)
 	require.Equal(t, ColumnsOnly, r.Structure)
 	require.True(t, budget.PureDP(1, budget.L1(1)).Equal(r.Guarantee()))
 	require.False(t, Params{}.Guarantee().Promises())
@@ -125,8 +119,7 @@ func TestChosenColumns(t *testing.T) {
 		{only, 100, 2, 8}, {only, 300, 2, 16}, {only, 1000, 2, 32}, {wide, 100, 0, 32}, {wide, 600, 0, 64},
 	} {
 		c.p.Bits = c.bits
-		s, err := c.p.shape()
-		require.NoError(t, err, "%+v", c.p)
+		s := dptest.OK(c.p.shape())(t, "%+v", c.p)
 		require.Equal(t, c.levels, s.params.Levels, "%+v", c.p)
 		if c.columns > 0 {
 			require.Equal(t, c.columns, s.params.Columns, "%+v", c.p)
@@ -141,19 +134,16 @@ func TestTurnIsNotBelowTheThreshold(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, Sparsity: 5, Integers: true}, {Epsilon: 0.3, Delta: 1e-9, Sparsity: 5}, {Epsilon: 2, Dim: 1 << 40, Sparsity: 5, Signed: true},
 		{Epsilon: 1, Delta: 1e-6, Sparsity: 5, Structure: Composition},
 	} {
-		r, err := p.resolved()
-		require.NoError(t, err)
+		r := dptest.OK(p.resolved())(t)
 		least, _, err := r.listReach()
 		require.NoError(t, err)
 		step, _ := r.grid()
 		a, _ := r.split()
 		lowest := math.Ceil(least / float64(a))
 		p.Turn = lowest * step
-		r, err = p.resolved()
-		require.NoError(t, err)
+		r = dptest.OK(p.resolved())(t)
 		require.Equal(t, lowest*step, r.Turn)
-		g, err := r.geometry()
-		require.NoError(t, err)
+		g := dptest.OK(r.geometry())(t)
 		require.GreaterOrEqual(t, float64(g.slopeBelow*g.turn), least)
 		p.Turn = (lowest - 1) * step
 		_, err = New(p)
@@ -162,8 +152,7 @@ func TestTurnIsNotBelowTheThreshold(t *testing.T) {
 		spoilt := releaseOf(t, Params{Epsilon: p.Epsilon, Delta: p.Delta, Dim: p.Dim, Sparsity: 5, Integers: p.Integers, Signed: p.Signed, Structure: p.Structure})
 		r.Seed = spoilt.shape.params.Seed
 		spoilt.shape.params = r
-		data, err := spoilt.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(spoilt.MarshalBinary())(t)
 		require.ErrorIs(t, new(Projection).UnmarshalBinary(data), ErrFormat)
 	}
 }
@@ -199,21 +188,18 @@ func TestEverythingReleases(t *testing.T) {
 		if i%5 > 0 && !dptest.Long() || i%4 > 0 && testing.Short() {
 			continue
 		}
-		b, err := New(p)
-		require.NoError(t, err, "%+v", p)
+		b := dptest.OK(New(p))(t, "%+v", p)
 		for j, v := range []float64{0, 1, -1, 1e-9, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, 17.5} {
 			b.Add(uint64(j), v)
 		}
 		b.Add(p.Dim, 1e9)
-		v, err := b.Release()
-		require.NoError(t, err, "%+v", p)
+		v := dptest.OK(b.Release())(t, "%+v", p)
 		for index := range uint64(20) {
 			x := v.Estimate(index)
 			lo, hi := v.Interval(index, 0.9)
 			require.True(t, !math.IsNaN(x) && !math.IsInf(x, 0) && lo <= hi, "%+v: %v in [%v, %v]", p, x, lo, hi)
 		}
-		data, err := v.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(v.MarshalBinary())(t)
 		require.NoError(t, new(Projection).UnmarshalBinary(data), "%+v", v.Params())
 		require.Equal(t, 0.0, v.Estimate(p.Dim), "outside Dim")
 	}
@@ -254,8 +240,7 @@ func TestGuarantee(t *testing.T) {
 		b := newBuilder(t, c.p)
 		require.True(t, c.want.Equal(c.p.Guarantee()))
 		require.True(t, c.want.Equal(b.Guarantee()))
-		v, err := b.Release()
-		require.NoError(t, err)
+		v := dptest.OK(b.Release())(t)
 		require.True(t, c.want.Equal(v.Guarantee()))
 		require.True(t, c.want.Equal(b.Guarantee()))
 		require.True(t, c.want.Equal(v.Params().Guarantee()))

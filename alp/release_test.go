@@ -53,8 +53,7 @@ func TestSparsityExceeded(t *testing.T) {
 		for i := range uint64(n) {
 			b.Add(i, float64(i%25))
 		}
-		v, err := b.Release()
-		require.NoError(t, err)
+		v := dptest.OK(b.Release())(t)
 		for i := range uint64(n) {
 			sum += math.Abs(v.Estimate(i)-float64(i%25)) / n
 		}
@@ -72,8 +71,7 @@ func TestSparsityIsEstimated(t *testing.T) {
 		for i := range uint64(n) {
 			b.Add(i, float64(1+i%50))
 		}
-		v, err := b.Release()
-		require.NoError(t, err)
+		v := dptest.OK(b.Release())(t)
 		got, margin := float64(v.Params().Sparsity), math.Log(dim/2)/share
 		require.Greater(t, got, float64(n))                 // but with probability 1/d
 		require.Less(t, got, n+margin+math.Log(1e11)/share) // but with probability 1e-11
@@ -83,8 +81,7 @@ func TestSparsityIsEstimated(t *testing.T) {
 	// One entry of any size counts as one.
 	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Dim: 100, share: 0.5})
 	b.Add(1, 1e300)
-	v, err := b.Release()
-	require.NoError(t, err)
+	v := dptest.OK(b.Release())(t)
 	require.Less(t, v.Params().Sparsity, 100)
 }
 
@@ -93,8 +90,7 @@ func TestSparsityIsEstimated(t *testing.T) {
 func TestSparsityNoise(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 4, share: 0.5, Integers: true}
 	s := private.Enter(newBuilder(t, p).secret)
-	d, err := noise.NewDiscreteLaplace(2)
-	require.NoError(t, err)
+	d := dptest.OK(noise.NewDiscreteLaplace(2))(t)
 	const n, k = 20000, 40
 	counts, expected := make([]int64, 81), make([]float64, 81)
 	entries := make([]total, k)
@@ -102,8 +98,7 @@ func TestSparsityNoise(t *testing.T) {
 		entries[i] = total{Key: uint64(i), Steps: int64(1 + i)}
 	}
 	for range n {
-		got, err := s.estimateSparsity(entries)
-		require.NoError(t, err)
+		got := dptest.OK(s.estimateSparsity(entries))(t)
 		counts[min(got, 80)]++
 	}
 	shift := int(math.Ceil(k + math.Ln2/0.5))
@@ -159,16 +154,13 @@ func TestEverySparsityCanBeReleased(t *testing.T) {
 			continue
 		}
 		taken++
-		again, err := r.resolved()
-		require.NoError(t, err)
+		again := dptest.OK(r.resolved())(t)
 		require.Equal(t, r, again)
 		require.True(t, r.estimates())
 		most := r.fitting(math.Inf(1))
 		for k := 1; k <= most; k = max(k+1, min(3*k, most)) {
-			s, err := r.withSparsity(k)
-			require.NoError(t, err, "%+v: k = %d", p, k)
-			_, err = s.geometry()
-			require.NoError(t, err, "%+v: k = %d", p, k)
+			s := dptest.OK(r.withSparsity(k))(t, "%+v: k = %d", p, k)
+			dptest.OK(s.geometry())(t, "%+v: k = %d", p, k)
 			require.Equal(t, r.Structure, s.Structure)
 			require.True(t, r.Guarantee().Equal(s.Guarantee()))
 			if k == most {
@@ -184,10 +176,8 @@ func TestEverySparsityCanBeReleased(t *testing.T) {
 	for i := range uint64(200) {
 		b.Add(i, 50)
 	}
-	_, err := b.Release()
-	require.NoError(t, err)
-	plan, err := p.Plan()
-	require.NoError(t, err)
+	dptest.OK(b.Release())(t)
+	plan := dptest.OK(p.Plan())(t)
 	require.Zero(t, plan.Params.Sparsity)
 	require.Greater(t, plan.Bytes, plannedSparsity*100/8)
 }

@@ -37,8 +37,7 @@ func TestLongPath(t *testing.T) {
 	profile := filepath.Join(t.TempDir(), "path")
 	out, err := exec.Command("go", "test", "-run", "^TestPath$", "-coverprofile", profile, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
-	lines, err := os.ReadFile(profile)
-	require.NoError(t, err)
+	lines := dptest.OK(os.ReadFile(profile))(t)
 	files := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)/(\w+\.go):.* [1-9]\d*$`).FindAllSubmatch(lines, -1) {
 		files[string(m[1])] = true
@@ -51,19 +50,16 @@ func TestLongPath(t *testing.T) {
 // The rooms are apart: what writes names nothing that reads, and what reads names nothing that
 // holds private data or draws noise.
 func TestRooms(t *testing.T) {
-	names, err := filepath.Glob("*.go")
-	require.NoError(t, err)
+	names := dptest.OK(filepath.Glob("*.go"))(t)
 	declared, used := map[string]map[string]bool{}, map[string]map[string]bool{}
 	for _, name := range names {
 		room, _, found := strings.Cut(name, "_")
 		if strings.HasSuffix(name, "_test.go") || !found && name != "builder.go" {
 			continue
 		}
-		source, err := os.ReadFile(name)
-		require.NoError(t, err)
+		source := dptest.OK(os.ReadFile(name))(t)
 		require.Less(t, bytes.Count(source, []byte("\n")), 310, name)
-		f, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
-		require.NoError(t, err)
+		f := dptest.OK(parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution))(t)
 		if declared[room] == nil {
 			declared[room], used[room] = map[string]bool{}, map[string]bool{}
 		}

@@ -75,8 +75,7 @@ func TestPlanWithinATenth(t *testing.T) {
 		{Params{Epsilon: 4, Sparsity: 2000, Max: 100, Structure: ColumnsOnly}, 39},
 		{Params{Epsilon: 4, Sparsity: 2000, Max: 100, Structure: ColumnsOnly}, 100},
 	} {
-		plan, err := c.p.Plan(c.value)
-		require.NoError(t, err)
+		plan := dptest.OK(c.p.Plan(c.value))(t)
 		var entries, zeros errors
 		for range 10 {
 			e, z := measure(slices.Repeat([]float64{c.value}, c.p.Sparsity), c.p.Sparsity, released(t, c.p, slices.Repeat([]float64{c.value}, c.p.Sparsity)).Estimate)
@@ -103,8 +102,7 @@ func TestWhatAPlanReads(t *testing.T) {
 		require.InEpsilon(t, 1, floats.Sum(loads)/mostLoads, 1e-9)
 		require.InEpsilon(t, 1/float64(mean), variance, 0.1)
 	}
-	s, err := Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1000}.shape()
-	require.NoError(t, err)
+	s := dptest.OK(Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1000}.shape())(t)
 	bins := newBins(&s.code, s.half, s.reach())
 	require.False(t, bins.exact())
 	wide := float64(bins.width) / float64(bins.count)
@@ -131,8 +129,7 @@ func TestPlanOfLoads(t *testing.T) {
 		for i := range values {
 			values[i] = draw()
 		}
-		plan, err := p.Plan(values[:1000]...)
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan(values[:1000]...))(t)
 		var entries, zeros errors
 		for range 8 {
 			e, z := measure(values, p.Sparsity, released(t, p, values).Estimate)

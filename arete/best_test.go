@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
@@ -39,8 +40,7 @@ func TestAutoReachesTheFigures(t *testing.T) {
 	for _, c := range []struct{ epsilon, ratio float64 }{
 		{2, 1.176}, {2.5, 1.248}, {3, 1.234}, {4, 1.211}, {5, 1.189}, {6, 1.173}, {7, 1.161}, {8, 1.151}, {10, 1.140}, {12, 1.135}, {14, 1.133}, {16, 1.133}, {24, 1.132}, {36, 1.132},
 	} {
-		l, err := lattice(Params{Epsilon: c.epsilon})
-		require.NoError(t, err)
+		l := dptest.OK(lattice(Params{Epsilon: c.epsilon}))(t)
 		loss, ok := l.Certify()
 		require.True(t, ok)
 		require.LessOrEqual(t, loss, c.epsilon)
@@ -52,8 +52,7 @@ func TestAutoReachesTheFigures(t *testing.T) {
 func TestAutoAtManyEpsilons(t *testing.T) {
 	last := math.Inf(1)
 	for epsilon := 0.01; epsilon < 15; epsilon *= 1.07 {
-		l, err := lattice(Params{Epsilon: epsilon, Sensitivity: 3})
-		require.NoError(t, err)
+		l := dptest.OK(lattice(Params{Epsilon: epsilon, Sensitivity: 3}))(t)
 		_, ok := l.Certify()
 		require.True(t, ok, "ε = %v", epsilon)
 		mean := l.MeanAbs() * l.Step()
@@ -62,8 +61,7 @@ func TestAutoAtManyEpsilons(t *testing.T) {
 		last = mean
 	}
 	for _, law := range []Law{Jump, DiscreteArete} {
-		at, err := lattice(Params{Epsilon: 15.9, Law: law})
-		require.NoError(t, err)
+		at := dptest.OK(lattice(Params{Epsilon: 15.9, Law: law}))(t)
 		ok := false
 		_, ok = at.Certify()
 		require.True(t, ok)
@@ -81,8 +79,7 @@ func TestAutoOfIntegersReachesTheFigures(t *testing.T) {
 		{2, 2, 1.219}, {2, 3, 1.089}, {2, 4, 1.034}, {2, 6, 1.005}, {3, 3, 1.122}, {3, 4, 1.048}, {5, 3, 1.178}, {5, 4, 1.074}, {5, 6, 1.011}, {5, 8, 1.002},
 		{10, 3, 1.239}, {10, 4, 1.262}, {10, 6, 1.021}, {10, 8, 1.003}, {100, 6, 1.178},
 	} {
-		l, err := lattice(Params{Epsilon: c.epsilon, Sensitivity: float64(c.delta), Integers: true})
-		require.NoError(t, err)
+		l := dptest.OK(lattice(Params{Epsilon: c.epsilon, Sensitivity: float64(c.delta), Integers: true}))(t)
 		loss, ok := l.Certify()
 		require.True(t, ok)
 		require.LessOrEqual(t, loss, c.epsilon)
@@ -99,11 +96,9 @@ func TestAutoOfIntegersReachesTheFigures(t *testing.T) {
 func TestLargeIntegerSensitivities(t *testing.T) {
 	for _, delta := range []float64{1000, 5e5, limits.MaxInteger} {
 		for _, epsilon := range []float64{limits.MinEpsilon, 1, 4, 8} {
-			m, err := New(Params{Epsilon: epsilon, Sensitivity: delta, Integers: true})
-			require.NoError(t, err)
+			m := dptest.OK(New(Params{Epsilon: epsilon, Sensitivity: delta, Integers: true}))(t)
 			for range 20 {
-				v, err := m.Release(12345)
-				require.NoError(t, err)
+				v := dptest.OK(m.Release(12345))(t)
 				require.Equal(t, math.Trunc(v.Estimate()), v.Estimate())
 			}
 			if epsilon >= 1 {
@@ -121,12 +116,10 @@ func TestTableOfRatios(t *testing.T) {
 		"Laplace": {1.175, 1.282, 1.420, 1.813, 2.420, 3.340, 4.727, 6.822, 14.84, 33.62, 78.33, 186.3, 1101},
 	}
 	for i, epsilon := range []float64{2, 2.5, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20} {
-		l, err := lattice(Params{Epsilon: epsilon})
-		require.NoError(t, err)
+		l := dptest.OK(lattice(Params{Epsilon: epsilon}))(t)
 		require.InEpsilon(t, text["Auto"][i], l.MeanAbs()*l.Step()/staircase(epsilon), 1e-3, "ε = %v", epsilon)
 		if epsilon >= leastArete {
-			d, err := Calibrate(epsilon, 1)
-			require.NoError(t, err)
+			d := dptest.OK(Calibrate(epsilon, 1))(t)
 			require.InEpsilon(t, text["Arete"][i], d.MeanAbs()/staircase(epsilon), 1e-3, fmt.Sprint(epsilon))
 		}
 		require.InEpsilon(t, text["Laplace"][i], 1/epsilon/staircase(epsilon), 1e-3, fmt.Sprint(epsilon))
@@ -135,10 +128,8 @@ func TestTableOfRatios(t *testing.T) {
 
 // leastSquare is the least E X² of all ε-DP noise, at Δ = 1.
 func leastSquare(t *testing.T, epsilon float64) float64 {
-	gamma, err := noise.StaircaseGammaVariance(epsilon)
-	require.NoError(t, err)
-	law, err := noise.NewStaircase(epsilon, 1, gamma)
-	require.NoError(t, err)
+	gamma := dptest.OK(noise.StaircaseGammaVariance(epsilon))(t)
+	law := dptest.OK(noise.NewStaircase(epsilon, 1, gamma))(t)
 	return law.Variance()
 }
 
@@ -169,8 +160,7 @@ func TestErrorsOfManyParties(t *testing.T) {
 			{MeanSquare, 0, c.square}, {MeanSquare, 1_000_000, c.squareMillion},
 		} {
 			p := Params{Epsilon: c.epsilon, Parties: column.parties, Objective: column.objective}
-			l, err := lattice(p)
-			require.NoError(t, err)
+			l := dptest.OK(lattice(p))(t)
 			_, ok := l.Certify()
 			require.True(t, ok, "%+v", p)
 			optimum := staircase(c.epsilon)

@@ -123,8 +123,7 @@ func TestCertificatesInManyDigits(t *testing.T) {
 		cases = cases[2:5]
 	}
 	for _, p := range cases {
-		l, err := lattice(p)
-		require.NoError(t, err)
+		l := dptest.OK(lattice(p))(t)
 		h := int(l.spec.size)
 		n := 8*h + 60 + int(l.spec.jump.core)
 		g := l.spec.jump.bigJumpMasses
@@ -146,8 +145,7 @@ func TestCertificatesInManyDigits(t *testing.T) {
 // is raised by little: against all terms.
 func TestHeadsOfSums(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 13, Law: DiscreteArete}, {Epsilon: 7, Law: Jump, Parties: 50}} {
-		l, err := lattice(p)
-		require.NoError(t, err)
+		l := dptest.OK(lattice(p))(t)
 		o := l.spec.oneSided(int(l.spec.reach(25)))
 		require.Greater(t, len(o.g), maxHead)
 		for _, k := range []int{0, 1, 10, 100, int(l.spec.size), int(l.spec.size) + 30} {

@@ -23,8 +23,7 @@ func TestAreteCertificates(t *testing.T) {
 	for range n {
 		epsilon := leastArete * math.Exp(r.Float64()*math.Log(mostArete/leastArete))
 		delta := math.Exp2(-180 + 360*r.Float64())
-		d, err := Calibrate(epsilon, delta)
-		require.NoError(t, err)
+		d := dptest.OK(Calibrate(epsilon, delta))(t)
 		worst, ok := d.certify(epsilon, delta)
 		require.True(t, ok, "ε = %v, Δ = %v", epsilon, delta)
 		require.InDelta(t, epsilon, worst, 3e-5, "nothing is given away")
@@ -73,8 +72,7 @@ func TestPublishedParameters(t *testing.T) {
 		d := Arete{c.alpha, c.theta, c.lambda}
 		_, ok := d.certify(c.epsilon, 1)
 		require.True(t, ok)
-		best, err := Calibrate(c.epsilon, 1)
-		require.NoError(t, err)
+		best := dptest.OK(Calibrate(c.epsilon, 1))(t)
 		require.Less(t, best.MeanAbs(), d.MeanAbs())
 	}
 	for _, epsilon := range []float64{8, 12, 20, 30} {
@@ -91,14 +89,12 @@ func TestPublishedParameters(t *testing.T) {
 func TestCalibrateReachesTheFigures(t *testing.T) {
 	for _, c := range []struct{ epsilon, want float64 }{{5, 0.1785}, {6, 0.1244}, {7, 0.08278}, {8, 0.0534}, {10, 0.0210}, {12, 0.00798}, {16, 0.001101}, {20, 1.50e-4}} {
 		for _, delta := range []float64{1, 3, 1e-30, 0.7e9} {
-			d, err := Calibrate(c.epsilon, delta)
-			require.NoError(t, err)
+			d := dptest.OK(Calibrate(c.epsilon, delta))(t)
 			require.InEpsilon(t, c.want, d.MeanAbs()/delta, 0.01, "ε = %v", c.epsilon)
 		}
 	}
 	for epsilon := leastArete; epsilon < 100; epsilon *= 1.02 {
-		d, err := Calibrate(epsilon, 1)
-		require.NoError(t, err)
+		d := dptest.OK(Calibrate(epsilon, 1))(t)
 		require.Less(t, d.MeanAbs(), 1/epsilon, "less than Laplace noise at ε = %v", epsilon)
 	}
 	for _, epsilon := range []float64{3.59, 1, 0, -1, math.NaN(), math.Inf(1), 1025} {
@@ -109,8 +105,7 @@ func TestCalibrateReachesTheFigures(t *testing.T) {
 		_, err := Calibrate(8, delta)
 		require.ErrorIs(t, err, ErrParams)
 	}
-	_, err := Calibrate(1024, 0x1p-200)
-	require.NoError(t, err)
+	dptest.OK(Calibrate(1024, 0x1p-200))(t)
 }
 
 // naive returns the masses of the upward jumps by Panjer's recursion as it stands, term by term.
@@ -193,8 +188,7 @@ func TestLatticeCertificates(t *testing.T) {
 		case 3:
 			p.Epsilon, p.Law, p.Integers, p.Sensitivity = 3.6+4*r.Float64(), DiscreteArete, true, float64(1+r.IntN(30))
 		}
-		l, err := lattice(p)
-		require.NoError(t, err, "%+v", p)
+		l := dptest.OK(lattice(p))(t, "%+v", p)
 		loss, ok := l.Certify()
 		require.True(t, ok)
 		require.LessOrEqual(t, scanLattice(l.spec, 2*int(l.spec.size)), p.Epsilon, "%+v", p)
@@ -212,16 +206,14 @@ func TestLatticeCertificates(t *testing.T) {
 // A law whose tail falls faster than e^{−ε} for each H is rejected, however good it looks near 0;
 // so is one whose Lévy masses rise.
 func TestCertificateRejectsBadTails(t *testing.T) {
-	s, err := jumpOf(4, 0)
-	require.NoError(t, err)
+	s := dptest.OK(jumpOf(4, 0))(t)
 	bad := s.jump
 	bad.again /= 2
 	require.True(t, math.IsInf(bad.loss(4), 1) || bad.loss(4) > 4)
 	bad = s.jump
 	bad.beyond *= 60
 	require.True(t, math.IsInf(bad.loss(4), 1))
-	d, err := calibrateDiscrete(5, 0, coreVariance)
-	require.NoError(t, err)
+	d := dptest.OK(calibrateDiscrete(5, 0, coreVariance))(t)
 	worse := d.arete
 	worse.tail /= 4
 	require.Greater(t, worse.loss(5), 5.0)
@@ -237,8 +229,7 @@ func jumpOf(epsilon float64, delta int64) (spec, error) {
 // lattice that is not finer than its sums reach.
 func TestDiscreteLossOfAllPoints(t *testing.T) {
 	for _, epsilon := range []float64{3.6, 4.4, 6, 9, 14} {
-		s, err := calibrateDiscrete(epsilon, 0, 0)
-		require.NoError(t, err)
+		s := dptest.OK(calibrateDiscrete(epsilon, 0, 0))(t)
 		for _, scale := range []float64{0.97, 1, 1.05} {
 			d := s.arete
 			d.tail, d.core = d.tail*scale, d.core*scale
@@ -257,8 +248,7 @@ func TestDiscreteLossOfAllPoints(t *testing.T) {
 		}
 	}
 	for _, epsilon := range []float64{5, 9} {
-		s, err := calibrateDiscrete(epsilon, 0, 30<<20)
-		require.NoError(t, err)
+		s := dptest.OK(calibrateDiscrete(epsilon, 0, 30<<20))(t)
 		require.LessOrEqual(t, s.arete.core, 1.1*mostCoreSteps)
 		require.Greater(t, s.arete.core, 0.7*mostCoreSteps)
 	}

@@ -135,8 +135,7 @@ func TestFarTails(t *testing.T) {
 }
 
 func TestNewArete(t *testing.T) {
-	d, err := NewArete(0.5, 2, 3)
-	require.NoError(t, err)
+	d := dptest.OK(NewArete(0.5, 2, 3))(t)
 	alpha, theta, lambda := d.Parameters()
 	require.Equal(t, []float64{0.5, 2, 3, 0, 2*0.5*4 + 18}, []float64{alpha, theta, lambda, d.Mean(), d.Variance()})
 	nan, inf := math.NaN(), math.Inf(1)
@@ -148,8 +147,7 @@ func TestNewArete(t *testing.T) {
 		require.ErrorIs(t, err, ErrParams, "%v", bad)
 	}
 	for _, edge := range [][3]float64{{0x1p-100, 0x1p-400, 0x1p-300}, {1, 0x1p400, 0x1p300}, {1, 1, 1}, {0x1p-100, 0x1p300, 0x1p400}} {
-		d, err := NewArete(edge[0], edge[1], edge[2])
-		require.NoError(t, err)
+		d := dptest.OK(NewArete(edge[0], edge[1], edge[2]))(t)
 		for _, x := range []float64{0, 1, d.Quantile(0.9), d.MeanAbs(), 1e-300, math.MaxFloat64, math.Inf(1)} {
 			for _, y := range []float64{d.Prob(x), d.LogProb(x), d.Survival(x), d.LogSurvival(x), d.CDF(x)} {
 				require.False(t, math.IsNaN(y), "%v at %v", d, x)

@@ -61,14 +61,10 @@ func TestCodecOfReleases(t *testing.T) {
 		{Epsilon: 4, Parties: 1000}, {Epsilon: 4, Objective: MeanSquare}, {Epsilon: 36, Parties: maxParties}, {Epsilon: 1, Delta: 1e-9, Law: Gaussian, Parties: maxParties}, {Rho: limits.MaxRho}, {Rho: limits.MinRho, Integers: true, Sensitivity: limits.MaxInteger}, {Rho: 1, Integers: true, Sensitivity: 7, Delta: math.Copysign(0, -1)},
 		{Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Law: Gaussian}, {Epsilon: limits.MaxEpsilon, Delta: maxDelta, Law: Gaussian, Sensitivity: limits.MinReal},
 	} {
-		m, err := New(p)
-		require.NoError(t, err)
-		s, err := m.Share(4, 1)
-		require.NoError(t, err)
-		sum, err := s.Sum(math.MinInt64, 4)
-		require.NoError(t, err)
-		single, err := m.Release(12)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
+		s := dptest.OK(m.Share(4, 1))(t)
+		sum := dptest.OK(s.Sum(math.MinInt64, 4))(t)
+		single := dptest.OK(m.Release(12))(t)
 		for _, v := range []*Value{single, sum} {
 			w, size := dptest.RoundTrip(t, v, "%+v", p)
 			require.Equal(t, v, w)
@@ -125,10 +121,8 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		spoil(j, a, l, g)
 		rejected := 0
 		for original, v := range s {
-			before, err := samples()[original].MarshalBinary()
-			require.NoError(t, err)
-			data, err := v.MarshalBinary()
-			require.NoError(t, err)
+			before := dptest.OK(samples()[original].MarshalBinary())(t)
+			data := dptest.OK(v.MarshalBinary())(t)
 			if string(before) == string(data) {
 				continue
 			}

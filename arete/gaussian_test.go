@@ -97,8 +97,7 @@ func TestGaussianPrivacyExactly(t *testing.T) {
 				return m
 			}
 			kappa := gaussianSpread(s, n)
-			d, err := noise.NewDiscreteGaussian(sigma)
-			require.NoError(t, err)
+			d := dptest.OK(noise.NewDiscreteGaussian(sigma))(t)
 			for _, epsilon := range []float64{0.1, 1, 3} {
 				if kappa >= epsilon {
 					continue
@@ -162,8 +161,7 @@ func TestGaussianCalibration(t *testing.T) {
 		}
 		require.NoError(t, err)
 		for _, q := range []Params{p, {Epsilon: p.Epsilon, Delta: p.Delta, Rho: p.Rho, Law: Gaussian, Sensitivity: 11, Integers: true}} {
-			l, err := lattice(q)
-			require.NoError(t, err, "%+v", q)
+			l := dptest.OK(lattice(q))(t, "%+v", q)
 			_, ok := l.Certify()
 			require.True(t, ok)
 			sigma := l.spec.scale / float64(l.spec.size)
@@ -171,8 +169,7 @@ func TestGaussianCalibration(t *testing.T) {
 			require.LessOrEqual(t, sigma, want*(1+3e-6), "%+v", q)
 			require.False(t, q.gaussianHolds(l.spec.scale*0.98, l.spec.size, 1))
 			require.GreaterOrEqual(t, l.spec.scale, float64(gaussianSteps))
-			plan, err := q.Plan()
-			require.NoError(t, err)
+			plan := dptest.OK(q.Plan())(t)
 			require.InEpsilon(t, q.sensitivity()*sigma, plan.StdDev, 1e-9)
 			require.InEpsilon(t, math.Sqrt(2/math.Pi)*plan.StdDev, plan.MeanAbs, 1e-9)
 			if q.Integers {
@@ -194,12 +191,10 @@ func TestGaussianCalibration(t *testing.T) {
 // difference of the distribution functions is 0.042; the test rejects from 0.019 on, seven standard
 // deviations less.
 func TestGaussianSharesAddUp(t *testing.T) {
-	m, err := New(Params{Rho: 0.5, Sensitivity: 2})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Rho: 0.5, Sensitivity: 2}))(t)
 	require.Equal(t, Gaussian, m.Params().Law)
 	draw := func(count, n, present int) []float64 {
-		s, err := m.Share(n, 0)
-		require.NoError(t, err)
+		s := dptest.OK(m.Share(n, 0))(t)
 		samples := make([]float64, count)
 		for i := range samples {
 			for range present {
@@ -228,16 +223,14 @@ func TestGaussianAudit(t *testing.T) {
 		n = 20_000
 	}
 	count := func(m *Mechanism) (zero, one int64) {
-		s, err := m.Share(8, 3)
-		require.NoError(t, err)
+		s := dptest.OK(m.Share(8, 3))(t)
 		limit := 0.5 - epsilon*m.Lattice().Variance()*math.Pow(m.Lattice().Step(), 2) // the worst
 		sum := func(x float64) float64 {
 			total := s.Mask(x)
 			for range 4 {
 				total += s.Mask(0)
 			}
-			v, err := s.Sum(total, 5)
-			require.NoError(t, err)
+			v := dptest.OK(s.Sum(total, 5))(t)
 			return v.Estimate()
 		}
 		for range n {
@@ -250,8 +243,7 @@ func TestGaussianAudit(t *testing.T) {
 		}
 		return zero, one
 	}
-	m, err := New(Params{Epsilon: epsilon, Delta: delta, Law: Gaussian})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Epsilon: epsilon, Delta: delta, Law: Gaussian}))(t)
 	zero, one := count(m)
 	dptest.Audit(t, "sum of Gaussian shares", zero, n, one, n, epsilon, delta, falseReject)
 	half := &Mechanism{lattice: &Lattice{params: m.lattice.params, spec: m.lattice.spec, tables: new(tables)}}
@@ -261,6 +253,6 @@ func TestGaussianAudit(t *testing.T) {
 	dptest.Alarm(t, falseReject)
 	require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, delta, 1-falseReject), float64(epsilon), "half the noise must be noticed")
 	half.lattice.params.Delta = delta
-	_, err = half.Share(8, 0)
+	_, err := half.Share(8, 0)
 	require.ErrorIs(t, err, ErrParams)
 }

@@ -67,8 +67,7 @@ func TestSmallerLawsAreRefused(t *testing.T) {
 		{Epsilon: 4, Objective: MeanSquare}, {Epsilon: 14, Objective: MeanSquare}, {Epsilon: 3, Integers: true, Sensitivity: 5}, {Epsilon: 8, Integers: true, Sensitivity: 5},
 		{Epsilon: 5, Law: DiscreteArete}, {Epsilon: 1}, {Epsilon: 1, Delta: 1e-6, Law: Gaussian}, {Rho: 0.5},
 	} {
-		l, err := lattice(p)
-		require.NoError(t, err)
+		l := dptest.OK(lattice(p))(t)
 		_, ok := l.Certify()
 		require.True(t, ok, "%+v", p)
 		less := *l
@@ -116,8 +115,7 @@ func TestMeanAbsByFourier(t *testing.T) {
 		if testing.Short() && p.Epsilon > 6 {
 			continue
 		}
-		l, err := lattice(p)
-		require.NoError(t, err)
+		l := dptest.OK(lattice(p))(t)
 		j := l.spec.jump
 		require.InEpsilon(t, j.oneSided(int(l.spec.reach(45))).meanAbs(), j.meanAbs(), 1e-6, "%+v", p)
 	}
@@ -126,8 +124,7 @@ func TestMeanAbsByFourier(t *testing.T) {
 // The largest loss by halving intervals is that of all points.
 func TestWorstLossIsThatOfAllPoints(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 2.4}, {Epsilon: 3.3}, {Epsilon: 5, Law: Jump}, {Epsilon: 7, Law: DiscreteArete}, {Epsilon: 3, Parties: 3}} {
-		l, err := lattice(p)
-		require.NoError(t, err)
+		l := dptest.OK(lattice(p))(t)
 		o, h := l.spec.oneSided(int(l.spec.reach(60))), int(l.spec.size)
 		for _, end := range []int{0, 1, 2, 3, 30, 3 * h} {
 			worst := math.Inf(-1)
@@ -152,8 +149,7 @@ func TestSharesWithDropoutsExactly(t *testing.T) {
 		if testing.Short() && p.Sensitivity == 3 {
 			continue
 		}
-		l, err := lattice(p)
-		require.NoError(t, err)
+		l := dptest.OK(lattice(p))(t)
 		h := int(l.spec.size)
 		size := 30*h + 30
 		var share []*big.Float // the upward jumps of one
@@ -209,18 +205,15 @@ func negativeBinomialPart(scale float64, shape *big.Float, n int) []*big.Float {
 
 // Laws for 2²⁰ parties on a lattice of 2³⁹ steps: shares are drawn, and sum up to what is sent.
 func TestTheFinestLattice(t *testing.T) {
-	m, err := New(Params{Epsilon: 36, Parties: maxParties})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Epsilon: 36, Parties: maxParties}))(t)
 	require.Greater(t, m.lattice.spec.size, int64(1)<<38)
 	require.LessOrEqual(t, m.lattice.spec.size, int64(maxSteps))
-	s, err := m.Share(maxParties, 0)
-	require.NoError(t, err)
+	s := dptest.OK(m.Share(maxParties, 0))(t)
 	total := int64(0)
 	for range maxParties / 64 {
 		total += s.Mask(1)
 	}
-	v, err := s.Sum(total, maxParties) // the others hold 0 and, here, no noise
-	require.NoError(t, err)
+	v := dptest.OK(s.Sum(total, maxParties))(t) // the others hold 0 and, here, no noise
 	require.InDelta(t, maxParties/64, v.Estimate(), 1e-6)
 	lo, hi := v.Interval(0.95)
 	require.Less(t, hi-lo, 1e-6)
@@ -233,8 +226,7 @@ func TestTheFinestLattice(t *testing.T) {
 func TestLossBeyondTheSensitivity(t *testing.T) {
 	at := []float64{1.01, 1.05, 1.1, 1.2, 1.5, 2}
 	best := func(p Params) spec {
-		l, err := lattice(p)
-		require.NoError(t, err)
+		l := dptest.OK(lattice(p))(t)
 		return l.spec
 	}
 	wide := func(epsilon float64, steps, width int64) spec {

@@ -69,12 +69,10 @@ func TestInvalidParams(t *testing.T) {
 		{Rho: limits.MinRho}, {Rho: limits.MaxRho, Integers: true}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Law: Gaussian}, {Epsilon: limits.MaxEpsilon, Delta: maxDelta, Law: Gaussian},
 		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: limits.MaxInteger}, {Epsilon: math.Copysign(0, -1), Rho: 1, Delta: math.Copysign(0, -1)},
 	} {
-		m, err := New(p)
-		require.NoError(t, err, "%+v", p)
+		m := dptest.OK(New(p))(t, "%+v", p)
 		_, ok := m.Lattice().Certify()
 		require.True(t, ok, "%+v", p)
-		v, err := m.Release(0)
-		require.NoError(t, err)
+		v := dptest.OK(m.Release(0))(t)
 		require.False(t, math.IsNaN(v.Estimate()) || math.IsInf(v.Estimate(), 0), "%+v", p)
 		for _, field := range []float64{m.Params().Epsilon, m.Params().Sensitivity, m.Params().Delta, m.Params().Rho} {
 			require.False(t, math.Signbit(field))
@@ -179,8 +177,7 @@ func TestAudit(t *testing.T) {
 		return zero, one
 	}
 	single := func(m *Mechanism, x float64) float64 {
-		y, err := m.Release(x)
-		require.NoError(t, err)
+		y := dptest.OK(m.Release(x))(t)
 		return y.Estimate()
 	}
 	var shares []*Share
@@ -189,8 +186,7 @@ func TestAudit(t *testing.T) {
 		if of != m {
 			of, shares = m, nil
 			for range 5 {
-				s, err := m.Share(8, 3)
-				require.NoError(t, err)
+				s := dptest.OK(m.Share(8, 3))(t)
 				shares = append(shares, s)
 			}
 		}
@@ -198,15 +194,12 @@ func TestAudit(t *testing.T) {
 		for _, s := range shares[1:] {
 			total += s.Mask(0)
 		}
-		v, err := shares[0].Sum(total, len(shares))
-		require.NoError(t, err)
+		v := dptest.OK(shares[0].Sum(total, len(shares)))(t)
 		return v.Estimate()
 	}
 	for name, release := range map[string]func(*Mechanism, float64) float64{"release": single, "aggregate": sum} {
-		m, err := New(Params{Epsilon: 2.5})
-		require.NoError(t, err)
-		half, err := New(Params{Epsilon: 2.5, Sensitivity: 0.5, Relation: budget.AddRemove})
-		require.NoError(t, err)
+		m := dptest.OK(New(Params{Epsilon: 2.5}))(t)
+		half := dptest.OK(New(Params{Epsilon: 2.5, Sensitivity: 0.5, Relation: budget.AddRemove}))(t)
 		zero, one := audit(m, release, 0.5)
 		dptest.Audit(t, name, zero, n, one, n, 2.5, 0, falseReject)
 		dptest.Audit(t, name, n-one, n, n-zero, n, 2.5, 0, falseReject)
@@ -218,11 +211,9 @@ func TestAudit(t *testing.T) {
 	}
 	// Shares of one in eight, of which two arrive, where nobody was to be missing: too little
 	// noise, and Sum refuses it.
-	m, err := New(Params{Epsilon: 2.5})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Epsilon: 2.5}))(t)
 	zero, one := int64(0), int64(0)
-	s, err := m.Share(8, 0)
-	require.NoError(t, err)
+	s := dptest.OK(m.Share(8, 0))(t)
 	for range n {
 		a, b := s.Mask(0)+s.Noise(), s.Mask(1)+s.Noise()
 		limit := m.lattice.spec.size / 2
@@ -235,36 +226,31 @@ func TestAudit(t *testing.T) {
 	}
 	dptest.Alarm(t, falseReject)
 	require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, 0, 1-falseReject), 2.5, "missing shares must be noticed")
-	_, err = s.Sum(0, 2)
+	_, err := s.Sum(0, 2)
 	require.ErrorIs(t, err, ErrParams)
 }
 
 func TestShareArguments(t *testing.T) {
-	m, err := New(Params{Epsilon: 3, Sensitivity: 2})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Epsilon: 3, Sensitivity: 2}))(t)
 	for _, bad := range [][2]int{{0, 0}, {-1, 0}, {1<<20 + 1, 0}, {5, 5}, {5, -1}, {math.MaxInt, 0}, {5, math.MinInt}} {
 		_, err := m.Share(bad[0], bad[1])
 		require.ErrorIs(t, err, ErrParams, "%v", bad)
 	}
-	s, err := m.Share(1<<20, 1<<20-1)
-	require.NoError(t, err)
+	s := dptest.OK(m.Share(1<<20, 1<<20-1))(t)
 	for _, parties := range []int{0, -1, 1<<20 + 1, math.MaxInt} {
 		_, err := s.Sum(0, parties)
 		require.ErrorIs(t, err, ErrParams)
 	}
 	deviation := func(parties int) float64 {
-		v, err := s.Sum(0, parties)
-		require.NoError(t, err)
+		v := dptest.OK(s.Sum(0, parties))(t)
 		return v.StdDev()
 	}
 	require.InEpsilon(t, 2*deviation(1), deviation(4), 1e-12)
 	// Clamping: what a party adds is bounded, by Δ on either side if parties come and go, to Δ
 	// above 0 if they change.
 	bound := func(r budget.Relation, x float64) float64 {
-		m, err := New(Params{Epsilon: 3, Sensitivity: 2, Relation: r})
-		require.NoError(t, err)
-		s, err := m.Share(1<<20, 0) // hardly any noise
-		require.NoError(t, err)
+		m := dptest.OK(New(Params{Epsilon: 3, Sensitivity: 2, Relation: r}))(t)
+		s := dptest.OK(m.Share(1<<20, 0))(t) // hardly any noise
 		counts := map[int64]int{}
 		for range 50 {
 			counts[s.Mask(x)]++
@@ -290,14 +276,12 @@ func TestShareArguments(t *testing.T) {
 // release and of a sum with more shares than needed.
 func TestIntervals(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 3}, {Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: 1, Sensitivity: 0.3}, {Epsilon: 5, Law: DiscreteArete}} {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		const n, confidence = 4000, 0.95
 		x := 17.0
 		missed, width := int64(0), 0.0
 		for range n {
-			v, err := m.Release(x)
-			require.NoError(t, err)
+			v := dptest.OK(m.Release(x))(t)
 			if width == 0 { // it is the same for all
 				lo, hi := v.Interval(confidence)
 				width = (hi - lo) / 2
@@ -309,16 +293,14 @@ func TestIntervals(t *testing.T) {
 		lower, _ := dptest.ClopperPearson(missed, n, 1-falseReject)
 		dptest.Alarm(t, falseReject)
 		require.LessOrEqual(t, lower, 1-confidence, "%+v", p)
-		s, err := m.Share(6, 3)
-		require.NoError(t, err)
+		s := dptest.OK(m.Share(6, 3))(t)
 		missed, width = 0, 0
 		for range n {
 			total := int64(0)
 			for range 6 {
 				total += s.Mask(0)
 			}
-			v, err := s.Sum(total, 6)
-			require.NoError(t, err)
+			v := dptest.OK(s.Sum(total, 6))(t)
 			if width == 0 {
 				lo, hi := v.Interval(confidence)
 				width = (hi - lo) / 2
@@ -343,10 +325,8 @@ func TestIntervals(t *testing.T) {
 
 // Many readers of one Lattice and one Value at a time; the race detector watches.
 func TestConcurrentReaders(t *testing.T) {
-	m, err := New(Params{Epsilon: 4})
-	require.NoError(t, err)
-	v, err := m.Release(2)
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Epsilon: 4}))(t)
+	v := dptest.OK(m.Release(2))(t)
 	l := m.Lattice()
 	want := []float64{l.MeanAbs(), l.Survival(500), l.Prob(3), l.Quantile(0.99)}
 	var group sync.WaitGroup

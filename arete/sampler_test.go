@@ -42,8 +42,7 @@ func lawsToTest(t *testing.T) []*Lattice {
 		{Epsilon: 3}, {Epsilon: 6}, {Epsilon: 3.5, Law: Jump, Parties: 5}, {Epsilon: 5, Law: DiscreteArete}, {Epsilon: 3, Integers: true, Sensitivity: 5}, {Epsilon: 3, Integers: true, Sensitivity: 10},
 		{Epsilon: 2, Integers: true}, {Epsilon: 0.5, Integers: true, Sensitivity: 2}, {Epsilon: 6, Law: DiscreteArete, Integers: true, Sensitivity: 7},
 	} {
-		l, err := lattice(p)
-		require.NoError(t, err, "%+v", p)
+		l := dptest.OK(lattice(p))(t, "%+v", p)
 		all = append(all, l)
 	}
 	return all
@@ -68,8 +67,7 @@ func TestSharesAddUpToTheLaw(t *testing.T) {
 				draws = draws * 5 / 8
 			}
 			draws = max(draws, 400)
-			law, err := l.spec.sampler(uint64(max(n, 1)))
-			require.NoError(t, err)
+			law := dptest.OK(l.spec.sampler(uint64(max(n, 1))))(t)
 			var src noise.Source
 			sum := func(n int) func() int64 {
 				return func() (z int64) {
@@ -108,8 +106,7 @@ func TestLongSamplers(t *testing.T) {
 				case Gaussian:
 					p.Delta, p.Epsilon, p.Sensitivity, p.Integers = 1e-6, 4/float64(i+1), 2, true
 				}
-				l, err := lattice(p)
-				require.NoError(t, err, "%+v", p)
+				l := dptest.OK(lattice(p))(t, "%+v", p)
 				var src noise.Source
 				reach := int(min(l.Quantile(1-1e-7), 4000))
 				dptest.ChiSquare(t, fmt.Sprintf("%+v", p), observe(10_000_000, reach, func() int64 { return l.whole.draw(&src) }), l.massesAround(reach), falseReject)
@@ -287,8 +284,7 @@ func TestPoissonTies(t *testing.T) {
 // The logarithmic law, for scales of all sizes.
 func TestLogarithmic(t *testing.T) {
 	for _, s := range []float64{leastScale, 0.3, 0.71, 0.72, 1, 4, 30, 300} {
-		l, err := newLogarithmic(s)
-		require.NoError(t, err)
+		l := dptest.OK(newLogarithmic(s))(t)
 		var src noise.Source
 		expected := make([]float64, int(8*s)+3)
 		for k := 1; k < len(expected); k++ {
@@ -398,13 +394,11 @@ func TestSlowPathAgrees(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	var src noise.Source
 	for _, l := range lawsToTest(t) {
-		share, err := l.spec.sampler(1000)
-		require.NoError(t, err)
+		share := dptest.OK(l.spec.sampler(1000))(t)
 		// a new key every 1024 words averages to 0
 		require.Zero(t, testing.AllocsPerRun(500, func() { l.whole.draw(&src) }), "%v", l.spec.law)
 		require.Zero(t, testing.AllocsPerRun(500, func() { share.draw(&src) }), "%v", l.spec.law)
 	}
-	m, err := New(Params{Epsilon: 8})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Epsilon: 8}))(t)
 	require.LessOrEqual(t, testing.AllocsPerRun(500, func() { m.Release(3) }), 1.0, "the Value")
 }

@@ -32,10 +32,8 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, p := range paramsOfShares() {
 		for _, p.Relation = range []budget.Relation{budget.AddRemove, budget.Replace} {
-			m, err := New(p)
-			require.NoError(t, err)
-			s, err := m.Share(17, 0)
-			require.NoError(t, err)
+			m := dptest.OK(New(p))(t)
+			s := dptest.OK(m.Share(17, 0))(t)
 			h, delta := m.lattice.spec.size, p.sensitivity()
 			least, most := int64(0), int64(0)
 			try := func(x float64) {
@@ -80,11 +78,9 @@ func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
 					if law == Gaussian {
 						p.Epsilon, p.Rho = 0, 1
 					}
-					m, err := New(p)
-					require.NoError(t, err, "%+v", p)
+					m := dptest.OK(New(p))(t, "%+v", p)
 					laws[m.Params().Law]++
-					s, err := m.Share(20_000, 0)
-					require.NoError(t, err)
+					s := dptest.OK(m.Share(20_000, 0))(t)
 					step := m.Lattice().Step()
 					for _, c := range [][2]float64{
 						{-2 * delta, low}, {low, low}, {-delta / 2, max(low, -delta/2)}, {0, 0}, {delta / 2, delta / 2}, {delta, delta}, {1.5 * delta, delta},
@@ -123,10 +119,8 @@ func TestZeroValuesHideWhatIsAdded(t *testing.T) {
 // nearer point. 6.5 standard errors have probability 1e-10.
 func TestMaskRoundsWithoutBias(t *testing.T) {
 	var src noise.Source
-	m, err := New(Params{Epsilon: 4, Sensitivity: 2})
-	require.NoError(t, err)
-	s, err := m.Share(1000, 0)
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Epsilon: 4, Sensitivity: 2}))(t)
+	s := dptest.OK(m.Share(1000, 0))(t)
 	for _, part := range []float64{0.2, 0.9, -0.4, 10.3, -17.8} {
 		const n = 40_000
 		sum := int64(0)
@@ -140,10 +134,8 @@ func TestMaskRoundsWithoutBias(t *testing.T) {
 	}
 	// Integers are points of their lattices: there is nothing to round.
 	for _, p := range []Params{{Epsilon: 4, Integers: true, Sensitivity: 10}, {Rho: 1, Integers: true, Sensitivity: 10}, {Epsilon: 1, Integers: true, Sensitivity: 49}} {
-		m, err := New(p)
-		require.NoError(t, err)
-		s, err := m.Share(1000, 0)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
+		s := dptest.OK(m.Share(1000, 0))(t)
 		require.True(t, p.onIntegers(m.lattice.spec.size))
 		for x := -p.Sensitivity; x <= p.Sensitivity; x++ {
 			for range 20 {
@@ -157,10 +149,8 @@ func TestMaskRoundsWithoutBias(t *testing.T) {
 // of garbage is a number all the same.
 func TestSumsWrapAround(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 20}, {Epsilon: 30, Integers: true, Sensitivity: 1000}, {Rho: limits.MaxRho, Integers: true, Sensitivity: limits.MaxInteger}} {
-		m, err := New(p)
-		require.NoError(t, err)
-		s, err := m.Share(64, 0)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
+		s := dptest.OK(m.Share(64, 0))(t)
 		var masks noise.Source
 		total, applied := uint64(0), uint64(0)
 		for range 64 {
@@ -168,17 +158,14 @@ func TestSumsWrapAround(t *testing.T) {
 			total += uint64(s.Mask(p.sensitivity())) + mask
 			applied += mask
 		}
-		v, err := s.Sum(int64(total-applied), 64)
-		require.NoError(t, err)
+		v := dptest.OK(s.Sum(int64(total-applied), 64))(t)
 		require.InDelta(t, 64, v.Estimate()/p.sensitivity(), 3) // rare jumps of about Δ
 		for _, garbage := range []int64{math.MaxInt64, math.MinInt64, 1 << 62, -1 << 62} {
-			v, err := s.Sum(garbage, 64)
-			require.NoError(t, err)
-			data, err := v.MarshalBinary()
-			require.NoError(t, err)
+			v := dptest.OK(s.Sum(garbage, 64))(t)
+			data := dptest.OK(v.MarshalBinary())(t)
 			require.NoError(t, new(Value).UnmarshalBinary(data))
 		}
-		_, err = s.Sum(0, 65)
+		_, err := s.Sum(0, 65)
 		require.ErrorIs(t, err, ErrParams, "more than there are")
 		_, err = s.Sum(0, 63)
 		require.ErrorIs(t, err, ErrParams, "fewer than it takes")
@@ -191,11 +178,9 @@ func TestSumsWrapAround(t *testing.T) {
 // that are all there or not.
 func TestIntervalsOfSums(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 3}, {Epsilon: 8}, {Epsilon: 1, Sensitivity: 0.3}, {Rho: 0.5}, {Epsilon: 4, Integers: true, Sensitivity: 1001}} {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		for _, c := range [][3]int{{40, 0, 40}, {6, 3, 6}, {1, 0, 1}} {
-			s, err := m.Share(c[0], c[1])
-			require.NoError(t, err)
+			s := dptest.OK(m.Share(c[0], c[1]))(t)
 			const confidence = 0.9
 			n := int64(3000)
 			if testing.Short() {
@@ -211,8 +196,7 @@ func TestIntervalsOfSums(t *testing.T) {
 				for range c[2] {
 					total += s.Mask(x)
 				}
-				v, err := s.Sum(total, c[2])
-				require.NoError(t, err)
+				v := dptest.OK(s.Sum(total, c[2]))(t)
 				if width == 0 {
 					lo, hi := v.Interval(confidence)
 					width = (hi - lo) / 2
@@ -231,10 +215,8 @@ func TestIntervalsOfSums(t *testing.T) {
 
 // What an interval reaches is computed once for a law and a confidence.
 func TestIntervalsAreRemembered(t *testing.T) {
-	m, err := New(Params{Epsilon: 4.03})
-	require.NoError(t, err)
-	v, err := m.Release(1)
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Epsilon: 4.03}))(t)
+	v := dptest.OK(m.Release(1))(t)
 	lo, hi := v.Interval(0.9)
 	require.LessOrEqual(t, testing.AllocsPerRun(20, func() {
 		again, end := v.Interval(0.9)
@@ -246,31 +228,23 @@ func TestIntervalsAreRemembered(t *testing.T) {
 
 // Integers released on their own lattice need no room for rounding; all others half a step.
 func TestIntervalMargins(t *testing.T) {
-	m, err := New(Params{Epsilon: 4, Integers: true, Sensitivity: 5})
-	require.NoError(t, err)
-	v, err := m.Release(3)
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Epsilon: 4, Integers: true, Sensitivity: 5}))(t)
+	v := dptest.OK(m.Release(3))(t)
 	lo, hi := v.Interval(0.95)
 	most := m.Lattice().Quantile(0.975)
 	require.Equal(t, []float64{v.Estimate() - most, v.Estimate() + most}, []float64{lo, hi})
-	m, err = New(Params{Epsilon: 4})
-	require.NoError(t, err)
-	v, err = m.Release(3)
-	require.NoError(t, err)
+	m = dptest.OK(New(Params{Epsilon: 4}))(t)
+	v = dptest.OK(m.Release(3))(t)
 	lo, hi = v.Interval(0.95)
 	require.InDelta(t, 2*(m.Lattice().Quantile(0.975)+0.5)*m.Lattice().Step(), hi-lo, 1e-9)
 }
 
 func TestReaders(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 4}, {Epsilon: 5, Law: DiscreteArete}, {Epsilon: 1}, {Rho: 0.5}} {
-		m, err := New(p)
-		require.NoError(t, err)
-		s, err := m.Share(5, 2)
-		require.NoError(t, err)
-		sum, err := s.Sum(s.Mask(1)+s.Mask(0)+s.Mask(0.3), 3)
-		require.NoError(t, err)
-		single, err := m.Release(2)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
+		s := dptest.OK(m.Share(5, 2))(t)
+		sum := dptest.OK(s.Sum(s.Mask(1)+s.Mask(0)+s.Mask(0.3), 3))(t)
+		single := dptest.OK(m.Release(2))(t)
 		dptest.Readers(t, sum)
 		dptest.Readers(t, single)
 		dptest.Readers(t, m.Lattice())
@@ -281,10 +255,8 @@ func TestReaders(t *testing.T) {
 func TestLatticeText(t *testing.T) {
 	texts := map[string]bool{}
 	for _, p := range paramsOfShares() {
-		l, err := lattice(p)
-		require.NoError(t, err)
-		again, err := lattice(p)
-		require.NoError(t, err)
+		l := dptest.OK(lattice(p))(t)
+		again := dptest.OK(lattice(p))(t)
 		require.Equal(t, l.String(), again.String())
 		texts[l.String()] = true
 	}
@@ -298,8 +270,7 @@ func TestForgedLawsCostLittle(t *testing.T) {
 	v := samples()["jump.hex"]
 	v.noise.jump = jump{steps: 1 << 20, core: 20, width: 1 << 30, jumps: 0x1p-60, beyond: 1 << 63, again: 1 << 63}
 	v.noise.size, v.params.Epsilon = 1<<20, 1000
-	data, err := v.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(v.MarshalBinary())(t)
 	var w Value
 	if w.UnmarshalBinary(data) != nil { // even if no decoder let it pass
 		w = *v
@@ -321,11 +292,9 @@ func TestForgedLawsCostLittle(t *testing.T) {
 // its wide core, are those of the plain recursion, and it is certified.
 func TestPartiesMakeTheLatticeFine(t *testing.T) {
 	for _, epsilon := range []float64{2.5, 4, 6, 8, 12} {
-		rough, err := lattice(Params{Epsilon: epsilon})
-		require.NoError(t, err)
+		rough := dptest.OK(lattice(Params{Epsilon: epsilon}))(t)
 		for _, n := range []int{1, 8, 100, 1000} {
-			l, err := lattice(Params{Epsilon: epsilon, Parties: n})
-			require.NoError(t, err)
+			l := dptest.OK(lattice(Params{Epsilon: epsilon, Parties: n}))(t)
 			loss, ok := l.Certify()
 			require.True(t, ok)
 			require.LessOrEqual(t, loss, epsilon)
@@ -336,8 +305,7 @@ func TestPartiesMakeTheLatticeFine(t *testing.T) {
 		}
 	}
 	for _, p := range []Params{{Epsilon: 2.5, Parties: 10}, {Epsilon: 2.5, Parties: 100}} {
-		l, err := lattice(p)
-		require.NoError(t, err)
+		l := dptest.OK(lattice(p))(t)
 		sum, square := l.Prob(0), 0.0
 		for k := 1.0; k < float64(12*l.spec.size); k++ {
 			p := l.Prob(k)
@@ -387,8 +355,7 @@ func TestSkellam(t *testing.T) {
 func TestMoreNoiseThanPackageNoiseHas(t *testing.T) {
 	v := samples()["gaussian.hex"]
 	v.noise.scale, v.need, v.parties = 0x1p50, 1, maxParties
-	data, err := v.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(v.MarshalBinary())(t)
 	require.NoError(t, v.UnmarshalBinary(data))
 	require.Equal(t, 0x1p60/float64(v.noise.size)*v.params.sensitivity(), v.StdDev())
 	lo, hi := v.Interval(0.9)
@@ -402,24 +369,20 @@ func TestUnits(t *testing.T) {
 	for _, r := range []budget.Relation{0, budget.AddRemove, budget.Replace} {
 		for _, p := range []Params{{Epsilon: 3, Relation: r}, {Rho: 1, Relation: r}, {Epsilon: 1, Delta: 1e-6, Law: Gaussian, Relation: r}} {
 			relation := max(r, budget.AddRemove)
-			m, err := New(p)
-			require.NoError(t, err)
-			v, err := m.Release(1)
-			require.NoError(t, err)
+			m := dptest.OK(New(p))(t)
+			v := dptest.OK(m.Release(1))(t)
 			for _, g := range []budget.Guarantee{p.Guarantee(), m.Guarantee(), v.Guarantee()} {
 				require.Equal(t, budget.Row(relation), g.Unit())
 				require.True(t, g.Equal(p.Guarantee()))
 			}
-			s, err := m.Share(3, 0)
-			require.NoError(t, err)
-			sum, err := s.Sum(s.Mask(1)+s.Mask(0)+s.Mask(1), 3)
-			require.NoError(t, err)
+			s := dptest.OK(m.Share(3, 0))(t)
+			sum := dptest.OK(s.Sum(s.Mask(1)+s.Mask(0)+s.Mask(1), 3))(t)
 			require.Equal(t, budget.Party(relation), s.Guarantee().Unit())
 			require.True(t, sum.Guarantee().Equal(s.Guarantee()))
 			require.Equal(t, v.Guarantee().EpsilonAt(1e-6), sum.Guarantee().EpsilonAt(1e-6))
 			decoded, _ := dptest.RoundTrip(t, sum)
 			require.True(t, decoded.Guarantee().Equal(sum.Guarantee()))
-			_, err = budget.Compose(v.Guarantee(), sum.Guarantee())
+			_, err := budget.Compose(v.Guarantee(), sum.Guarantee())
 			require.ErrorIs(t, err, ErrMismatch)
 		}
 	}

@@ -70,8 +70,7 @@ func TestBallNoise(t *testing.T) {
 		{Params{Epsilon: 1, Delta: 1e-6, NormBound: 1, Dim: 3}, 4.2247}, {Params{Epsilon: 1, Delta: 1e-9, NormBound: 2, Dim: 3, Relation: budget.Replace}, 2 * 10.9905},
 		{Params{Rho: 1e-12, NormBound: 1, Dim: 2}, 1 / math.Sqrt(2e-12)},
 	} {
-		plan, err := c.p.Plan()
-		require.NoError(t, err)
+		plan := dptest.OK(c.p.Plan())(t)
 		require.InEpsilon(t, c.want, plan.StdDev(0), 1e-4)
 		require.GreaterOrEqual(t, plan.StdDev(0), c.want*(1-1e-4))
 		require.True(t, c.p.Guarantee().Promises())
@@ -85,15 +84,12 @@ func TestBallNoise(t *testing.T) {
 			}
 		}
 	}
-	ball, err := Params{Rho: .5, NormBound: 1, Dim: d}.Plan()
-	require.NoError(t, err)
-	ellipsoid, err := Params{Rho: .5, Ellipsoid: VectorOf(matrix...)}.Plan()
-	require.NoError(t, err)
+	ball := dptest.OK(Params{Rho: .5, NormBound: 1, Dim: d}.Plan())(t)
+	ellipsoid := dptest.OK(Params{Rho: .5, Ellipsoid: VectorOf(matrix...)}.Plan())(t)
 	require.InEpsilon(t, ellipsoid.StdDev(3), ball.StdDev(3), 1e-6)
 	for _, dim := range []int{1, 4, 16, 100} {
 		p := Params{Rho: .5, NormBound: 1, Dim: dim, Count: true}
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		w := 1 / m.law.at[dim].step / float64(m.law.radius)
 		best := math.Pow(float64(dim), -.25)
 		require.True(t, w >= best*.7 && w <= best*1.45, "w = %v, best %v", w, best)
@@ -106,14 +102,12 @@ func TestBallNoise(t *testing.T) {
 // not overflow.
 func TestBallReleases(t *testing.T) {
 	p := Params{Rho: 1e4, NormBound: 2, Dim: 3, Count: true}
-	b, err := NewBuilder(p)
-	require.NoError(t, err)
+	b := dptest.OK(NewBuilder(p))(t)
 	for range 1000 {
 		b.Add([]float64{1, 2, 2}) // of norm 3
 		b.AddSparse([]int{1}, []float64{-1})
 	}
-	s, err := b.Release()
-	require.NoError(t, err)
+	s := dptest.OK(b.Release())(t)
 	require.InDelta(t, 2000, s.Count(), 1)
 	for i, want := range []float64{667, 1333.5 - 1000, 1333.5} {
 		require.InDelta(t, want, s.Estimate(i), 1.5)
@@ -123,19 +117,16 @@ func TestBallReleases(t *testing.T) {
 	}
 	again, _ := dptest.RoundTrip(t, s)
 	require.True(t, dptest.DeepEqual(s, again))
-	b, err = NewBuilder(Params{Rho: 1, NormBound: 1, Dim: 2})
-	require.NoError(t, err)
+	b = dptest.OK(NewBuilder(Params{Rho: 1, NormBound: 1, Dim: 2}))(t)
 	state := private.Enter(b.secret)
 	state.full = []wide.Int{wide.Product(1<<32, 1<<30), wide.Of(0)}
 	state.rows = 1 << 32
 	private.Leave(b.secret)
 	b.Add([]float64{1, 0})
-	s, err = b.Release()
-	require.NoError(t, err)
+	s = dptest.OK(b.Release())(t)
 	require.InEpsilon(t, 0x1p32, s.Estimate(0), 1e-6)
-	m, err := New(p)
-	require.NoError(t, err)
-	_, err = m.Release([]float64{1, 2, 3, 4})
+	m := dptest.OK(New(p))(t)
+	_, err := m.Release([]float64{1, 2, 3, 4})
 	require.ErrorIs(t, err, ErrParams)
 }
 

@@ -180,15 +180,13 @@ func TestBoxSpendsItsBudget(t *testing.T) {
 			{Min: VectorOf(0, 1, -3), Max: VectorOf(2, 1e3, 1e9), Relation: budget.AddRemove, Count: true},
 		} {
 			p.Epsilon, p.Shape = epsilon, Box
-			m, err := New(p)
-			require.NoError(t, err)
+			m := dptest.OK(New(p))(t)
 			spent, seen := new(big.Rat), map[int]bool{}
 			require.Less(t, len(m.law.groups), maxGroups)
 			for at, g := range m.law.groups {
 				loss := new(big.Rat).SetFloat64(math.Ldexp(1, int(g.bits)))
 				spent.Add(spent, loss.Quo(loss, new(big.Rat).SetFloat64(g.scale)))
-				_, err := noise.NewGeometric(g.scale)
-				require.NoError(t, err)
+				dptest.OK(noise.NewGeometric(g.scale))(t)
 				require.True(t, g.bits >= 1 && g.offset < 1<<g.bits)
 				for _, i := range g.members {
 					require.False(t, seen[i])
@@ -200,8 +198,7 @@ func TestBoxSpendsItsBudget(t *testing.T) {
 			require.LessOrEqual(t, spent.Cmp(new(big.Rat).SetFloat64(epsilon)), 0)
 			share, _ := spent.Float64()
 			require.Greater(t, share, epsilon*(1-1e-9))
-			s, err := m.Release(make([]float64, len(m.law.at)))
-			require.NoError(t, err)
+			s := dptest.OK(m.Release(make([]float64, len(m.law.at))))(t)
 			require.Less(t, math.Abs(s.Estimate(0)), 1000*s.StdDev(0))
 		}
 	}
@@ -245,12 +242,10 @@ func TestBoxError(t *testing.T) {
 	n := dptest.Full(200_000, 4000)
 	for _, p := range []Params{Params{Epsilon: 1}.around(4), Params{Epsilon: 5}.around(4, 3), Params{Epsilon: 0.01}.around(1, 2, 1), Params{Epsilon: 30}.around(1)} {
 		p.Shape = Box
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		samples := make([][]float64, m.law.dim)
 		for range n {
-			s, err := m.Release(make([]float64, m.law.dim))
-			require.NoError(t, err)
+			s := dptest.OK(m.Release(make([]float64, m.law.dim)))(t)
 			for i, x := range s.All() {
 				samples[i] = append(samples[i], x)
 			}
@@ -339,8 +334,7 @@ func TestGroupsAreOptimal(t *testing.T) {
 // The default of pure ε is the better shape, and there is always one.
 func TestDefaultShape(t *testing.T) {
 	shape := func(p Params) Shape {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		require.LessOrEqual(t, m.law.expectedError(m.Params().Power), p.apart().errorOf(m.Params().Power))
 		return m.Params().Shape
 	}
@@ -351,8 +345,7 @@ func TestDefaultShape(t *testing.T) {
 	require.Equal(t, Box, shape(count))
 	count.Power = 3
 	require.Equal(t, Independent, shape(count))
-	m, err := New(Params{Rho: 1}.around(1, 2))
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Rho: 1}.around(1, 2)))(t)
 	require.Equal(t, Optimal, m.Params().Shape)
 }
 
@@ -409,8 +402,7 @@ func TestOtherIntervalsCover(t *testing.T) {
 	covers := func(m *Mechanism, what string, n int, one func(s *Sum) bool, input []float64) {
 		hits := int64(0)
 		for range n {
-			s, err := m.Release(input)
-			require.NoError(t, err)
+			s := dptest.OK(m.Release(input))(t)
 			if one(s) {
 				hits++
 			}
@@ -425,12 +417,10 @@ func TestOtherIntervalsCover(t *testing.T) {
 		{Epsilon: 1, Shape: Independent, Count: true}, {Epsilon: 1, Count: true}, {Rho: 0.5, Count: true},
 	} {
 		p.Min, p.Max, p.Relation = VectorOf(0, 2, 0), VectorOf(4, 3, 100), budget.AddRemove
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		const rows = 25
 		input := []float64{3 * rows, 2.25 * rows, 7 * rows, rows}[:len(m.law.at)]
-		s, err := m.Release(input)
-		require.NoError(t, err)
+		s := dptest.OK(m.Release(input))(t)
 		var widths [3]float64
 		for i := range widths {
 			widths[i] = half(s.SimultaneousInterval(i, 0.8))
@@ -459,10 +449,8 @@ func TestMeanInterval(t *testing.T) {
 	for _, base := range []Params{{Epsilon: 1}, {Rho: 0.5}} {
 		base.Min, base.Max, base.Relation, base.Count = VectorOf(0), VectorOf(10), budget.AddRemove, true
 		for rows, width := range map[float64]float64{0: 10, 1e6: 1e-3} {
-			m, err := New(base)
-			require.NoError(t, err)
-			s, err := m.Release([]float64{7 * rows, rows})
-			require.NoError(t, err)
+			m := dptest.OK(New(base))(t)
+			s := dptest.OK(m.Release([]float64{7 * rows, rows}))(t)
 			lo, hi := s.MeanInterval(0, 0.999)
 			if rows == 0 && s.Count() > 0 {
 				continue

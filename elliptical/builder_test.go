@@ -24,8 +24,7 @@ func peek(b *Builder) *state {
 }
 
 func TestBuilderIsRedacted(t *testing.T) {
-	b, err := NewBuilder(Params{Min: VectorOf(-500000000, -0.5), Max: VectorOf(500000000, 0.5), Rho: 1})
-	require.NoError(t, err)
+	b := dptest.OK(NewBuilder(Params{Min: VectorOf(-500000000, -0.5), Max: VectorOf(500000000, 0.5), Rho: 1}))(t)
 	b.Add([]float64{98_765_432, 0.25})
 	sum := peek(b).sums[0]
 	require.NotZero(t, sum)
@@ -95,8 +94,7 @@ func TestBoxHoldsTheInterval(t *testing.T) {
 	for _, p := range propertySettings() {
 		for _, bits := range []int{2, fineness} {
 			p = p.resolved()
-			l, err := p.calibrate(bits)
-			require.NoError(t, err)
+			l := dptest.OK(p.calibrate(bits))(t)
 			for i, c := range l.at[:3] {
 				step := new(big.Rat).SetFloat64(c.step)
 				low := new(big.Rat).SetFloat64(p.Min.At(i))
@@ -121,8 +119,7 @@ func requireWithin(t *testing.T, m *Mechanism, a, b []int64) {
 func TestSensitivityOfRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4)) // test data
 	for _, p := range propertySettings() {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		row := func() []float64 {
 			r := make([]float64, 3)
 			for i := range r {
@@ -149,16 +146,14 @@ func TestSumsAreExact(t *testing.T) {
 	require.LessOrEqual(t, float64(flushRows)*0x1p40, 0x1p62)
 	rng := rand.New(rand.NewPCG(5, 6)) // test data
 	for _, p := range propertySettings() {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		sums, rows := make([]*big.Int, 3), int64(0)
 		for i := range sums {
 			sums[i] = new(big.Int)
 		}
 		var b *Builder
 		for part := range 3 {
-			next, err := NewBuilder(p)
-			require.NoError(t, err)
+			next := dptest.OK(NewBuilder(p))(t)
 			s := peek(next)
 			// rows that came before, and filled the sums
 			s.recent, s.rows = flushRows-rng.IntN(6), 1<<60
@@ -204,15 +199,13 @@ func TestManyRows(t *testing.T) {
 	const rows = 1 << 44
 	for _, p := range []Params{{Epsilon: 1}, {Rho: 1}, {Epsilon: 1, Relation: budget.AddRemove, Count: true}} {
 		p.Min, p.Max = VectorOf(0, 0), VectorOf(1, 100)
-		b, err := NewBuilder(p)
-		require.NoError(t, err)
+		b := dptest.OK(NewBuilder(p))(t)
 		s := peek(b)
 		s.rows, s.full = rows, make([]wide.Int, 2)
 		for i := range s.full {
 			s.full[i] = wide.Product(rows, s.mechanism.law.at[i].high)
 		}
-		sum, err := b.Release()
-		require.NoError(t, err)
+		sum := dptest.OK(b.Release())(t)
 		for i := range sum.Len() {
 			lo, hi := sum.Interval(i, 1-1e-9)
 			truth := rows * p.Max.At(i)
@@ -226,8 +219,7 @@ func TestManyRows(t *testing.T) {
 func TestEntries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20)) // test data
 	for _, p := range propertySettings() {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		for i, c := range m.law.at[:3] {
 			for range dptest.Full(20_000, 500) {
 				x := hostile(rng, c, m.params.Min.At(i), m.params.interval(i).width())
@@ -280,8 +272,7 @@ func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10)) // test data
 	p := Params{Min: VectorOf(0.125, -1), Max: VectorOf(0.625, 2), Relation: budget.AddRemove, Rho: 1, Count: true}.resolved()
 	require.NoError(t, p.validate())
-	l, err := p.calibrate(2)
-	require.NoError(t, err)
+	l := dptest.OK(p.calibrate(2))(t)
 	for range 20_000 {
 		n := int64(rng.IntN(1000))
 		for i, c := range l.at[:2] {
@@ -334,24 +325,19 @@ func TestDeviationIsExact(t *testing.T) {
 		require.Equal(t, maxTotal, far.deviation(math.MaxFloat64, n).Float64())
 		require.Equal(t, wide.Product(-n, far.centre), far.deviation(math.NaN(), n))
 	}
-	m, err := New(Params{Min: VectorOf(1000), Max: VectorOf(1001), Rho: 1, Relation: budget.AddRemove, Count: true})
-	require.NoError(t, err)
-	s, err := m.Release([]float64{0x1p80, 0x1p20})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Min: VectorOf(1000), Max: VectorOf(1001), Rho: 1, Relation: budget.AddRemove, Count: true}))(t)
+	s := dptest.OK(m.Release([]float64{0x1p80, 0x1p20}))(t)
 	require.InDelta(t, maxTotal, s.steps[0].Float64(), 0x1p60, "2⁸⁰ is too far from 1000·2²⁰")
 	lo, hi := s.Interval(0, 0.9)
 	require.True(t, lo < math.Inf(1) && lo > 0x1p60 && math.IsInf(hi, 1), "open where the sum saturates")
-	s, err = m.Release([]float64{-0x1p80, 0x1p20})
-	require.NoError(t, err)
+	s = dptest.OK(m.Release([]float64{-0x1p80, 0x1p20}))(t)
 	lo, hi = s.Interval(0, 0.9)
 	require.True(t, math.IsInf(lo, -1) && hi < -0x1p60)
-	s, err = m.Release([]float64{1000 * maxRows, 2 * maxRows})
-	require.NoError(t, err)
+	s = dptest.OK(m.Release([]float64{1000 * maxRows, 2 * maxRows}))(t)
 	lo, hi = s.SimultaneousInterval(0, 0.9)
 	require.True(t, math.IsInf(lo, -1) && math.IsInf(hi, 1), "open where the count saturates")
 	for _, rows := range []float64{-1e9, math.NaN(), math.Inf(-1)} { // no numbers of rows
-		s, err = m.Release([]float64{0, rows})
-		require.NoError(t, err)
+		s = dptest.OK(m.Release([]float64{0, rows}))(t)
 		require.InDelta(t, 0, s.Count(), 1e5)
 		require.InDelta(t, 0, s.steps[0].Float64()*m.law.at[0].step, 1e5)
 	}
@@ -376,8 +362,7 @@ func TestSums(t *testing.T) {
 		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: limits.MaxRho, Relation: budget.AddRemove},
 		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: limits.MaxRho, Relation: budget.AddRemove, Count: true},
 	} {
-		b, err := NewBuilder(p)
-		require.NoError(t, err)
+		b := dptest.OK(NewBuilder(p))(t)
 		for range 1000 {
 			b.Add([]float64{1.25, 0.7, 33})             // the last is ignored
 			b.Add([]float64{1e9})                       // clamped to the upper end, then 0
@@ -389,8 +374,7 @@ func TestSums(t *testing.T) {
 			upper, lower, zero = 4, 0.5, 0.5 // 0 is outside the second interval
 		}
 		last := min(0.7, p.Max.At(1))
-		s, err := b.Release()
-		require.NoError(t, err)
+		s := dptest.OK(b.Release())(t)
 		// Noise is of standard deviation below .01 here; 1e-9 for each rounding.
 		require.InDelta(t, 1000*(1.25+upper), s.Estimate(0), 0.5)
 		require.InDelta(t, 1000*(last+zero+lower+zero), s.Estimate(1), 0.5)
@@ -405,12 +389,10 @@ func TestSums(t *testing.T) {
 
 func TestMerge(t *testing.T) {
 	p := Params{Min: VectorOf(0, 0), Max: VectorOf(4, 1), Rho: 1, Relation: budget.AddRemove, Count: true}
-	whole, err := NewBuilder(p)
-	require.NoError(t, err)
+	whole := dptest.OK(NewBuilder(p))(t)
 	parts := [3]*Builder{}
 	for k := range parts {
-		parts[k], err = NewBuilder(p)
-		require.NoError(t, err)
+		parts[k] = dptest.OK(NewBuilder(p))(t)
 		for j := range 5 {
 			row := []float64{float64(k), float64(j) / 7}
 			whole.Add(row)
@@ -428,8 +410,7 @@ func TestMerge(t *testing.T) {
 	alias := *parts[0]
 	require.ErrorIs(t, parts[0].Merge(&alias), ErrMismatch)
 	p.Rho = 2
-	other, err := NewBuilder(p)
-	require.NoError(t, err)
+	other := dptest.OK(NewBuilder(p))(t)
 	require.ErrorIs(t, parts[0].Merge(other), ErrMismatch)
 	require.False(t, other.Released())
 	parts[0].AddSparse([]int{0}, []float64{1}) // rows of before do not hide it
@@ -438,11 +419,9 @@ func TestMerge(t *testing.T) {
 }
 
 func TestReleasedBuilder(t *testing.T) {
-	b, err := NewBuilder(Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Rho: 1})
-	require.NoError(t, err)
-	_, err = b.Release()
-	require.NoError(t, err)
-	_, err = b.Release()
+	b := dptest.OK(NewBuilder(Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Rho: 1}))(t)
+	dptest.OK(b.Release())(t)
+	_, err := b.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	b.Add([]float64{1})
 	b.AddSparse([]int{0}, []float64{1})
@@ -457,16 +436,14 @@ func TestReleasedBuilder(t *testing.T) {
 }
 
 func TestReleaseErrors(t *testing.T) {
-	m, err := New(Params{Min: VectorOf(-0.5, -1), Max: VectorOf(0.5, 1), Rho: 1})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Min: VectorOf(-0.5, -1), Max: VectorOf(0.5, 1), Rho: 1}))(t)
 	for _, n := range []int{0, 1, 3} {
-		_, err = m.Release(make([]float64, n))
+		_, err := m.Release(make([]float64, n))
 		require.ErrorIs(t, err, ErrMismatch)
 	}
-	_, err = new(Mechanism).Release(nil)
+	_, err := new(Mechanism).Release(nil)
 	require.ErrorIs(t, err, ErrParams)
-	s, err := m.Release([]float64{math.NaN(), math.Inf(1)})
-	require.NoError(t, err)
+	s := dptest.OK(m.Release([]float64{math.NaN(), math.Inf(1)}))(t)
 	require.Less(t, math.Abs(s.Estimate(0)), 100.0)
 	require.Greater(t, s.Estimate(1), 1e6)
 }
@@ -514,8 +491,7 @@ func TestAudit(t *testing.T) {
 		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 1, Relation: budget.AddRemove, Shape: Independent},
 		{Min: VectorOf(0, 0), Max: VectorOf(4, 1), Epsilon: 1, Delta: 1e-2, Relation: budget.AddRemove, Count: true},
 	} {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		d := m.law.dim
 		high, low := make([]float64, d), make([]float64, d)
 		for i := range d {
@@ -540,8 +516,7 @@ func TestAudit(t *testing.T) {
 
 // rowTotals returns the totals of the rows.
 func rowTotals(t *testing.T, m *Mechanism, rows ...[]float64) []int64 {
-	b, err := NewBuilder(m.params)
-	require.NoError(t, err)
+	b := dptest.OK(NewBuilder(m.params))(t)
 	for _, row := range rows {
 		b.Add(row)
 	}
@@ -549,24 +524,19 @@ func rowTotals(t *testing.T, m *Mechanism, rows ...[]float64) []int64 {
 }
 
 func TestAddDoesNotAllocate(t *testing.T) {
-	b, err := NewBuilder(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1})
-	require.NoError(t, err)
+	b := dptest.OK(NewBuilder(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1}))(t)
 	row, indices := []float64{1, 0.25}, []int{1, 0}
 	require.Zero(t, testing.AllocsPerRun(100, func() { b.Add(row) }))
 	require.Zero(t, testing.AllocsPerRun(100, func() { b.AddSparse(indices, row) }))
-	s, err := b.Release()
-	require.NoError(t, err)
+	s := dptest.OK(b.Release())(t)
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Estimate(1) + s.StdDev(0) }))
 }
 
 // Readers of a Sum and releases of a Mechanism do not disturb each other: for the race detector.
 func TestConcurrentUse(t *testing.T) {
-	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1})
-	require.NoError(t, err)
-	s, err := m.Release([]float64{1, 2})
-	require.NoError(t, err)
-	want, err := s.MarshalBinary()
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1}))(t)
+	s := dptest.OK(m.Release([]float64{1, 2}))(t)
+	want := dptest.OK(s.MarshalBinary())(t)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -72,10 +73,8 @@ func TestClasses(t *testing.T) {
 				p.Shape, c.Shape = Independent, Independent
 			}
 		}
-		got, err := c.calibrate(fineness)
-		require.NoError(t, err, name)
-		want, err := p.singly().calibrate(fineness)
-		require.NoError(t, err, name)
+		got := dptest.OK(c.calibrate(fineness))(t, name)
+		want := dptest.OK(p.singly().calibrate(fineness))(t, name)
 		require.Equal(t, want.dim, got.dim)
 		require.Len(t, got.at, len(want.at))
 		for k, x := range want.at {
@@ -91,8 +90,7 @@ func TestClasses(t *testing.T) {
 			}
 		}
 		require.InEpsilon(t, want.expectedError(p.Power), got.expectedError(p.Power), 1e-9, name)
-		drafted, err := c.draft(fineness)
-		require.NoError(t, err)
+		drafted := dptest.OK(c.draft(fineness))(t)
 		require.InEpsilon(t, want.expectedError(p.Power), drafted.expectedError(p.Power), 1e-9, name)
 		if got.kind == uniform {
 			requirePartition(t, name, got)
@@ -244,10 +242,8 @@ func TestLeastLaplace(t *testing.T) {
 		alone, together := p, p
 		alone.Shape, together.Shape = Independent, Box
 		c := alone.classes()
-		laplace, err := alone.calibrate(fineness)
-		require.NoError(t, err)
-		box, err := together.calibrate(fineness)
-		require.NoError(t, err)
+		laplace := dptest.OK(alone.calibrate(fineness))(t)
+		box := dptest.OK(together.calibrate(fineness))(t)
 		require.Equal(t, box.expectedError(p.Power) < laplace.expectedError(p.Power), q.Shape == Box, p)
 		require.Equal(t, map[Shape]law{Box: box, Independent: laplace}[q.Shape], l)
 		bound := c.leastLaplace()
@@ -279,16 +275,13 @@ func TestMechanismsAreRemembered(t *testing.T) {
 		for _, d := range []int{3, 10_000} {
 			sorts := few(d, 99, false)
 			p.Min, p.Max = sorts.Min, sorts.Max
-			first, err := New(p)
-			require.NoError(t, err)
-			second, err := New(p)
-			require.NoError(t, err)
+			first := dptest.OK(New(p))(t)
+			second := dptest.OK(New(p))(t)
 			require.NotSame(t, first, second)
 			require.Same(t, &first.law.at[0], &second.law.at[0])
 			changed := p
 			changed.Power = 3
-			other, err := New(changed)
-			require.NoError(t, err)
+			other := dptest.OK(New(changed))(t)
 			require.NotSame(t, &first.law.at[0], &other.law.at[0])
 			require.GreaterOrEqual(t, first.bytes(), d*(16+int(unsafe.Sizeof(first.law.at[0]))))
 		}

@@ -30,8 +30,7 @@ func TestEllipsoidRowsAreWithinIt(t *testing.T) {
 	for _, m := range []*mat.SymDense{tilted, nearSingular, mat.NewSymDense(1, []float64{maxMatrix}), mat.NewSymDense(2, []float64{minMatrix, 0, 0, maxMatrix})} {
 		for _, p := range []Params{{Rho: 1}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}} {
 			p.Ellipsoid, p.Relation = PackSymmetric(m), budget.Replace
-			mechanism, err := New(p)
-			require.NoError(t, err)
+			mechanism := dptest.OK(New(p))(t)
 			l := mechanism.law
 			z, q := make([]float64, l.dim), make([]int64, l.dim)
 			radius := 0.5 / l.at[0].step
@@ -133,12 +132,10 @@ func TestEllipsoid(t *testing.T) {
 		}
 		samples, products := make([][]float64, 3), make([]float64, n)
 		for k := range n {
-			b, err := NewBuilder(p)
-			require.NoError(t, err)
+			b := dptest.OK(NewBuilder(p))(t)
 			b.Add([]float64{0.5, 0.3, 0.1})
 			b.AddSparse([]int{1, 0, 7}, []float64{0.2, 0.4, 9})
-			s, err := b.Release()
-			require.NoError(t, err)
+			s := dptest.OK(b.Release())(t)
 			require.Equal(t, 3, s.Len())
 			for i, want := range []float64{0.9, 0.5, 0.1} {
 				samples[i] = append(samples[i], s.Estimate(i)-want)
@@ -178,8 +175,7 @@ func TestEllipsoid(t *testing.T) {
 // Rows outside are scaled to the surface, each in its direction; an infinite coordinate counts as
 // all there is.
 func TestEllipsoidScales(t *testing.T) {
-	m, err := New(Params{Ellipsoid: PackSymmetric(tilted), Rho: 1})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Ellipsoid: PackSymmetric(tilted), Rho: 1}))(t)
 	var inverse mat.Cholesky
 	require.True(t, inverse.Factorize(tilted))
 	z, q := make([]float64, 3), make([]int64, 3)
@@ -200,7 +196,7 @@ func TestEllipsoidScales(t *testing.T) {
 	for _, row := range [][]float64{nil, {0, 0, 0}, {math.NaN()}} {
 		require.Equal(t, []float64{0, 0, 0}, back(row).RawVector().Data)
 	}
-	_, err = m.Release([]float64{1, 2, 3})
+	_, err := m.Release([]float64{1, 2, 3})
 	require.ErrorIs(t, err, ErrParams)
 }
 
@@ -252,8 +248,7 @@ func TestAuditOfEllipsoid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
 	}
-	m, err := New(Params{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-2, Relation: budget.Replace})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-2, Relation: budget.Replace}))(t)
 	a, b := rowTotals(t, m, []float64{4e9, 1.8e9, 1e8}), rowTotals(t, m, []float64{-4e9, -1.8e9, -1e8})
 	require.LessOrEqual(t, refuted(t, m, a, b, 1, 1e-2), 1.0)
 	require.Greater(t, refuted(t, &Mechanism{calibrated{m.params, m.law.halved()}}, a, b, 2, 1e-2), 1.0)

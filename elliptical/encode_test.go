@@ -79,11 +79,9 @@ func TestCodecOfReleases(t *testing.T) {
 		list = append(list, p)
 	}
 	for _, p := range list {
-		b, err := NewBuilder(p)
-		require.NoError(t, err)
+		b := dptest.OK(NewBuilder(p))(t)
 		b.Add([]float64{1, 0.5})
-		s, err := b.Release()
-		require.NoError(t, err)
+		s := dptest.OK(b.Release())(t)
 		again, _ := dptest.RoundTrip(t, s)
 		require.Equal(t, s, again)
 	}
@@ -161,8 +159,7 @@ func TestReaders(t *testing.T) {
 	for _, s := range quick() {
 		dptest.Readers(t, s)
 	}
-	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1}))(t)
 	for _, public := range []any{&Sum{}, m.Params(), m.Params().Min} {
 		dptest.Readers(t, public)
 	}

@@ -47,9 +47,7 @@ func settings() map[string]Params {
 func tiny(t *testing.T, p Params) law {
 	p = p.resolved()
 	require.NoError(t, p.validate())
-	l, err := p.calibrate(2)
-	require.NoError(t, err)
-	return l
+	return dptest.OK(p.calibrate(2))(t)
 }
 
 // totals returns what is in the law's totals, in steps, for rows of the given entries (which are
@@ -259,8 +257,7 @@ func TestScalesExactly(t *testing.T) {
 				}
 				p.Min, p.Max = VectorOf(low...), VectorOf(high...)
 			}
-			m, err := New(p)
-			require.NoError(t, err)
+			m := dptest.OK(New(p))(t)
 			// 2⁻³⁹⁰ is exact here
 			number := func(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) }
 			sum, limit := number(0), number(0)
@@ -276,8 +273,7 @@ func TestScalesExactly(t *testing.T) {
 			case p.Rho > 0:
 				limit.SetFloat64(2 * p.Rho)
 			case p.Delta > 0:
-				sigma, err := noise.GaussianSigma(p.Epsilon, p.Delta, 1)
-				require.NoError(t, err)
+				sigma := dptest.OK(noise.GaussianSigma(p.Epsilon, p.Delta, 1))(t)
 				// GaussianSigma is off by 1e-11 at most
 				limit.SetFloat64(1 / (sigma * sigma) * (1 + 1e-10))
 			default:

@@ -94,13 +94,11 @@ func TestBothEndsOfAnInterval(t *testing.T) {
 		require.ErrorIs(t, second(NewBuilder(p)), ErrParams)
 		require.ErrorIs(t, second(New(p)), ErrParams)
 	}
-	b, err := NewBuilder(Params{Min: VectorOf(0), Max: VectorOf(100), Rho: limits.MaxRho})
-	require.NoError(t, err)
+	b := dptest.OK(NewBuilder(Params{Min: VectorOf(0), Max: VectorOf(100), Rho: limits.MaxRho}))(t)
 	for range 1000 {
 		b.Add([]float64{48})
 	}
-	s, err := b.Release()
-	require.NoError(t, err)
+	s := dptest.OK(b.Release())(t)
 	require.InDelta(t, 48_000, s.Estimate(0), 1) // 14 standard deviations of the noise
 }
 
@@ -128,13 +126,11 @@ func TestExtremeParams(t *testing.T) {
 		}
 	}
 	for _, p := range list {
-		b, err := NewBuilder(p)
-		require.NoError(t, err, "%+v", p)
+		b := dptest.OK(NewBuilder(p))(t, "%+v", p)
 		for _, x := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), 1} {
 			b.Add([]float64{x, x, x})
 		}
-		s, err := b.Release()
-		require.NoError(t, err)
+		s := dptest.OK(b.Release())(t)
 		for i, x := range s.All() {
 			require.False(t, math.IsNaN(x) || math.IsInf(x, 0))
 			require.Greater(t, s.StdDev(i), 0.0)
@@ -143,8 +139,7 @@ func TestExtremeParams(t *testing.T) {
 			c := s.law.at[i]
 			require.LessOrEqual(t, c.scale, c.step*maxScale)
 		}
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(s.MarshalBinary())(t)
 		var again Sum
 		require.NoError(t, again.UnmarshalBinary(data), "%+v", p)
 		require.Equal(t, s, &again)
@@ -183,23 +178,20 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 			for _, c := range m.law.at {
 				require.LessOrEqual(t, c.scale, c.step*0x1p46)
 			}
-			sum, err := m.Release(make([]float64, d))
-			require.NoError(t, err)
+			sum := dptest.OK(m.Release(make([]float64, d)))(t)
 			require.Less(t, math.Abs(sum.Estimate(0)), 1000*m.stdDev(0)) // e^{−1000}
 		}
 		require.Equal(t, 1, refused, "%d coordinates, the control, must be refused: %v", many, p.Shape)
 		if p.Delta == 0 && p.Power > 0 {
 			p.Shape, p.Weights = Optimal, Vector{} // which is Box there, and its noise has 128 bits
-			m, err := New(p)
-			require.NoError(t, err)
+			m := dptest.OK(New(p))(t)
 			require.Equal(t, Box, m.Params().Shape)
 		}
 	}
 }
 
 func TestPlanning(t *testing.T) {
-	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Delta: math.Copysign(0, -1)})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Delta: math.Copysign(0, -1)}))(t)
 	require.Equal(t, Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Relation: budget.AddRemove, Power: 2}, m.Params(), "0 is AddRemove")
 	require.True(t, budget.ZCDP(0.5, budget.Row(budget.AddRemove)).WithPair(budget.GDP(math.Nextafter(1, 2), budget.Row(budget.AddRemove))).Equal(m.Guarantee()))
 	require.Equal(t, budget.Gaussian(1, 0.1, budget.Row(budget.AddRemove)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Delta: 0.1, Relation: budget.AddRemove}.Guarantee())

@@ -65,8 +65,7 @@ func TestFigure41(t *testing.T) {
 // Theorems 4.1 and 4.2 and Lemma 4.2, for any power and a skewed Δ of length 1000.
 func TestExpectedErrorIsTheTheorems(t *testing.T) {
 	widths := skewed(1000)
-	sigma, err := noise.GaussianSigma(0.7, 1e-6, 1)
-	require.NoError(t, err)
+	sigma := dptest.OK(noise.GaussianSigma(0.7, 1e-6, 1))(t)
 	for _, p := range []float64{0.3, 0.5, 1, 2, 3, 10} {
 		gaussian := math.Gamma((p+1)/2) / math.Sqrt(math.Pi) * math.Pow(norm(widths, 2*p/(p+2)), p)
 		laplace := math.Gamma(p+1) / math.Pow(0.7, p) * math.Pow(norm(widths, p/(p+1)), p)
@@ -97,8 +96,7 @@ func TestErrorIsMeasured(t *testing.T) {
 	for _, base := range []Params{Params{Rho: 0.5}.around(widths...), Params{Epsilon: 0.5, Shape: Independent}.around(widths...)} {
 		for _, p := range []float64{1, 2, 3} {
 			base.Power = p
-			m, err := New(base)
-			require.NoError(t, err)
+			m := dptest.OK(New(base))(t)
 			deviations, sum, squares := make([]float64, m.law.dim), 0.0, 0.0
 			for i := range deviations {
 				deviations[i] = math.Sqrt(m.law.moment(i, 2*p) - square(m.law.moment(i, p)))
@@ -118,8 +116,7 @@ func TestErrorIsMeasured(t *testing.T) {
 			} else {
 				n := int(math.Ceil(errors * errors * squares / square(m.law.expectedError(p))))
 				for range n {
-					s, err := m.Release(make([]float64, m.law.dim))
-					require.NoError(t, err)
+					s := dptest.OK(m.Release(make([]float64, m.law.dim)))(t)
 					for _, x := range s.Values() {
 						if x = math.Abs(x); p == 2 {
 							x *= x
@@ -188,10 +185,8 @@ func TestCountTrick(t *testing.T) {
 		require.InEpsilon(t, l1*l1/2, plain, 1e-8)
 		p.Count = true
 		with := p.errorOf(2)
-		m, err := New(p)
-		require.NoError(t, err)
-		s, err := m.Release(make([]float64, len(c.widths)+1))
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
+		s := dptest.OK(m.Release(make([]float64, len(c.widths)+1)))(t)
 		d := len(c.widths)
 		if d > 1 { // noise of the count, times half the widths, is in both
 			require.InEpsilon(t, c.widths[0]*c.widths[d-1]/4*square(s.law.deviation(s.law.dim)), s.Covariance().At(0, d-1), 1e-6)
@@ -302,8 +297,7 @@ func TestIntervalCovers(t *testing.T) {
 		{Min: VectorOf(0, 2), Max: VectorOf(4, 3), Epsilon: 1, Relation: budget.AddRemove, Count: true, Shape: Box},
 		{Min: VectorOf(0, 2), Max: VectorOf(4, 3), Rho: 1, Relation: budget.AddRemove, Count: true},
 	} {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		input := make([]float64, len(m.law.at))
 		input[0], input[1] = 100, 20
 		if p.Count {
@@ -311,16 +305,14 @@ func TestIntervalCovers(t *testing.T) {
 		}
 		hits, widths := [2]int64{}, [2]float64{m.law.halfWidth(0, 0.9), m.law.halfWidth(1, 0.9)}
 		for range n {
-			s, err := m.Release(input)
-			require.NoError(t, err)
+			s := dptest.OK(m.Release(input))(t)
 			for i := range hits {
 				if math.Abs(s.Estimate(i)-input[i]) <= widths[i] {
 					hits[i]++
 				}
 			}
 		}
-		s, err := m.Release(input)
-		require.NoError(t, err)
+		s := dptest.OK(m.Release(input))(t)
 		for i := range hits {
 			require.InDelta(t, widths[i], half(s.Interval(i, 0.9)), 1e-9)
 			dptest.Tail(t, fmt.Sprint(p, i), hits[i], n, 0.9, 1e-10)

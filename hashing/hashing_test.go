@@ -20,15 +20,11 @@ var testSeed = Seed{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 func testSeeds(i int) Seed { return testSeed.Derive(uint64(i)) }
 
 func mustPolynomial(t testing.TB, seed Seed, k int) Polynomial {
-	h, err := NewPolynomial(seed, k)
-	require.NoError(t, err)
-	return h
+	return dptest.OK(NewPolynomial(seed, k))(t)
 }
 
 func mustRange(t testing.TB, seed Seed, n uint64) Range {
-	h, err := NewRange(seed, n)
-	require.NoError(t, err)
-	return h
+	return dptest.OK(NewRange(seed, n))(t)
 }
 
 // TestGolden pins every function: released sketches depend on them.
@@ -65,11 +61,9 @@ func TestFingerprintOfArrays(t *testing.T) {
 }
 
 func TestParseSeed(t *testing.T) {
-	s, err := ParseSeed("000102030405060708090a0b0c0d0EFf")
-	require.NoError(t, err)
+	s := dptest.OK(ParseSeed("000102030405060708090a0b0c0d0EFf"))(t)
 	require.Equal(t, Seed{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255}, s)
-	back, err := ParseSeed(s.String())
-	require.NoError(t, err)
+	back := dptest.OK(ParseSeed(s.String()))(t)
 	require.Equal(t, s, back)
 	for _, bad := range []string{"", "00", s.String() + "0", s.String() + "00", "x" + s.String()[1:], "0x" + s.String()[2:]} {
 		_, err := ParseSeed(bad)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/stretchr/testify/require"
 )
@@ -23,10 +24,8 @@ func TestDenseIntegersAreThoseOfAdd(t *testing.T) {
 		{Rho: 0.5, Sparsity: 8, Norm: L2},
 	} {
 		p.Dim, p.Rows, p.Integers, p.Seed = 300, 64, true, seed(3)
-		dense, err := New(p)
-		require.NoError(t, err)
-		single, err := dense.Sibling()
-		require.NoError(t, err)
+		dense := dptest.OK(New(p))(t)
+		single := dptest.OK(dense.Sibling())(t)
 		for range 3 {
 			dense.AddDense(x)
 			for i, v := range x {

@@ -17,9 +17,7 @@ func newBuilder(t *testing.T, p Params) *Builder {
 		p.Epsilon = 1
 	}
 	p.Seed = seed(5)
-	b, err := New(p)
-	require.NoError(t, err)
-	return b
+	return dptest.OK(New(p))(t)
 }
 
 // kinds are one Builder of each way to sum.
@@ -78,8 +76,7 @@ func TestSaturation(t *testing.T) {
 			b.Add(4, -math.MaxFloat64)
 			b.Add(5, 1e300)
 		}
-		s, err := b.Release()
-		require.NoError(t, err)
+		s := dptest.OK(b.Release())(t)
 		require.Greater(t, s.SquaredNorm(), 1e12, "%+v", p)
 		require.False(t, math.IsInf(s.SquaredNorm(), 0))
 		for _, v := range s.values {
@@ -112,9 +109,8 @@ func TestLifecycle(t *testing.T) {
 	b := newBuilder(t, Params{Dim: 50, Rows: 8})
 	other := newBuilder(t, Params{Dim: 50, Rows: 8, Epsilon: 2})
 	require.ErrorIs(t, b.Merge(other), ErrMismatch)
+	dptest.OK(b.Release())(t)
 	_, err := b.Release()
-	require.NoError(t, err)
-	_, err = b.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	require.ErrorIs(t, b.Merge(other), ErrReleased)
 	require.ErrorIs(t, other.Merge(b), ErrReleased)
@@ -155,8 +151,7 @@ func TestAllocations(t *testing.T) {
 
 func TestReaders(t *testing.T) {
 	for _, p := range kinds() {
-		s, err := newBuilder(t, p).Release()
-		require.NoError(t, err)
+		s := dptest.OK(newBuilder(t, p).Release())(t)
 		dptest.Readers(t, s)
 	}
 }

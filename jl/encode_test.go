@@ -51,11 +51,9 @@ func TestCodec(t *testing.T) {
 func TestCodecOfReleases(t *testing.T) {
 	for name, p := range noisy() {
 		p.Seed, p.Sensitivity = seed(1), math.Copysign(0, -1)
-		b, err := New(p)
-		require.NoError(t, err)
+		b := dptest.OK(New(p))(t)
 		b.Add(3, 17)
-		s, err := b.Release()
-		require.NoError(t, err)
+		s := dptest.OK(b.Release())(t)
 		d, size := dptest.RoundTrip(t, s, name)
 		require.Equal(t, planned(p).Bytes, size)
 		require.Equal(t, s, d, name)

@@ -57,22 +57,17 @@ func masses(t *testing.T, l law) map[int64]float64 {
 	var prob func(x float64) float64
 	switch l.kind {
 	case DiscreteLaplace:
-		d, err := noise.NewDiscreteLaplace(l.scale)
-		require.NoError(t, err)
+		d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
 		prob, reach = d.Prob, int64(34*l.scale)+2
 	case Laplace:
-		d, err := noise.NewLaplace(l.scale)
-		require.NoError(t, err)
+		d := dptest.OK(noise.NewLaplace(l.scale))(t)
 		prob, reach = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }, int64(34*l.scale)+2
 	case Staircase:
-		gamma, err := noise.StaircaseGammaVariance(l.epsilon)
-		require.NoError(t, err)
-		d, err := noise.NewStaircase(l.epsilon, l.scale, gamma)
-		require.NoError(t, err)
+		gamma := dptest.OK(noise.StaircaseGammaVariance(l.epsilon))(t)
+		d := dptest.OK(noise.NewStaircase(l.epsilon, l.scale, gamma))(t)
 		prob, reach = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }, int64(60*l.scale/l.epsilon)+2
 	default:
-		d, err := noise.NewGaussian(l.scale)
-		require.NoError(t, err)
+		d := dptest.OK(noise.NewGaussian(l.scale))(t)
 		prob = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }
 	}
 	all := map[int64]float64{}
@@ -110,11 +105,9 @@ func TestConditionalMoments(t *testing.T) {
 				add(&norm, weightA, x.SquaredNorm())
 				for m, weightB := range massesB {
 					y := newSketch(p, b, []int64{vy + m})
-					d, err := x.SquaredDistance(y)
-					require.NoError(t, err)
+					d := dptest.OK(x.SquaredDistance(y))(t)
 					add(&distance, weightA*weightB, d)
-					d, err = x.Dot(y)
-					require.NoError(t, err)
+					d = dptest.OK(x.Dot(y))(t)
 					add(&dot, weightA*weightB, d)
 				}
 			}
@@ -144,16 +137,14 @@ func TestNoiseIsAsStated(t *testing.T) {
 			continue
 		}
 		p.Seed = seed(2)
-		first, err := New(p)
-		require.NoError(t, err)
+		first := dptest.OK(New(p))(t)
 		first.Add(3, 7)
 		exact, l := integers(first), peek(first).law
 		var samples []float64
 		for len(samples) < 1500 {
 			b, _ := first.Sibling()
 			b.Add(3, 7)
-			s, err := b.Release()
-			require.NoError(t, err)
+			s := dptest.OK(b.Release())(t)
 			require.Equal(t, l, s.terms[0].law)
 			for i, v := range s.values {
 				samples = append(samples, float64(v-exact[i]))
@@ -161,8 +152,7 @@ func TestNoiseIsAsStated(t *testing.T) {
 		}
 		switch l.kind {
 		case DiscreteLaplace:
-			d, err := noise.NewDiscreteLaplace(l.scale)
-			require.NoError(t, err)
+			d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
 			r := rand.New(rand.NewPCG(3, 4))
 			for i := range samples { // a uniform number on top makes it continuous
 				samples[i] += r.Float64() - 0.5
@@ -172,18 +162,14 @@ func TestNoiseIsAsStated(t *testing.T) {
 				return d.CDF(n-1) + (x+0.5-n)*d.Prob(n)
 			}, 1e-10)
 		case Laplace:
-			d, err := noise.NewLaplace(l.scale)
-			require.NoError(t, err)
+			d := dptest.OK(noise.NewLaplace(l.scale))(t)
 			dptest.KS(t, name, samples, d.CDF, 1e-10)
 		case Staircase:
-			gamma, err := noise.StaircaseGammaVariance(l.epsilon)
-			require.NoError(t, err)
-			d, err := noise.NewStaircase(l.epsilon, l.scale, gamma)
-			require.NoError(t, err)
+			gamma := dptest.OK(noise.StaircaseGammaVariance(l.epsilon))(t)
+			d := dptest.OK(noise.NewStaircase(l.epsilon, l.scale, gamma))(t)
 			dptest.KS(t, name, samples, d.CDF, 1e-10)
 		default:
-			d, err := noise.NewGaussian(l.scale)
-			require.NoError(t, err)
+			d := dptest.OK(noise.NewGaussian(l.scale))(t)
 			dptest.KS(t, name, samples, d.CDF, 1e-10)
 		}
 	}
@@ -254,10 +240,8 @@ func testEstimators(t *testing.T, p Params) {
 	}
 	p.Seed, q.Seed = seed(0), seed(0)
 	m := p.newMatrix()
-	cp, err := p.calibrate(m)
-	require.NoError(t, err)
-	cq, err := q.calibrate(m)
-	require.NoError(t, err)
+	cp := dptest.OK(p.calibrate(m))(t)
+	cq := dptest.OK(q.calibrate(m))(t)
 	x, y, v := balanced(p, p.noiseOf(cp.law))
 	norm, distance, dot := &tally{truth: v.xx}, &tally{truth: v.zz}, &tally{truth: v.xy}
 	for i := range n {
@@ -265,10 +249,8 @@ func testEstimators(t *testing.T, p Params) {
 		m := p.newMatrix()
 		a, b := p.noiseOf(cp.law), p.noiseOf(cq.law)
 		if p.sensitivityDependsOnSeed() {
-			cp, err = p.calibrate(m)
-			require.NoError(t, err)
-			cq, err = q.calibrate(m)
-			require.NoError(t, err)
+			cp = dptest.OK(p.calibrate(m))(t)
+			cq = dptest.OK(q.calibrate(m))(t)
 			a, b = p.noiseOf(cp.law), p.noiseOf(cq.law)
 			p.addConditional(m, x, y, a, b, v, norm, distance, dot)
 		} else {
@@ -278,11 +260,9 @@ func testEstimators(t *testing.T, p Params) {
 		}
 		s, o := sketchOf(p, m, cp, x), sketchOf(q, m, cq, y)
 		norm.add(s.SquaredNorm())
-		d, err := s.SquaredDistance(o)
-		require.NoError(t, err)
+		d := dptest.OK(s.SquaredDistance(o))(t)
 		distance.add(d)
-		d, err = s.Dot(o)
-		require.NoError(t, err)
+		d = dptest.OK(s.Dot(o))(t)
 		dot.add(d)
 	}
 	for what, a := range map[string]*tally{"SquaredNorm": norm, "SquaredDistance": distance, "Dot": dot} {

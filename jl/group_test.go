@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,16 +18,13 @@ func TestGroupsOfIntegersUnderL2(t *testing.T) {
 		"concentrated": {Rho: 1},
 	} {
 		p.Dim, p.Rows, p.Norm, p.Integers, p.Seed = 200, 8, L2, true, seed(2)
-		a, err := New(p)
-		require.NoError(t, err)
+		a := dptest.OK(New(p))(t)
 		worst := 0.0
 		for row := range 8 {
-			b, err := a.Sibling()
-			require.NoError(t, err)
+			b := dptest.OK(a.Sibling())(t)
 			for j, changes := uint64(0), 0; j < p.Dim && changes < 4; j++ {
 				// the first four coordinates that meet in the row
-				one, err := a.Sibling()
-				require.NoError(t, err)
+				one := dptest.OK(a.Sibling())(t)
 				one.Add(j, 1)
 				if v := integers(one)[row]; v != 0 {
 					b.Add(j, math.Copysign(1, float64(v)))
@@ -35,13 +33,11 @@ func TestGroupsOfIntegersUnderL2(t *testing.T) {
 			}
 			worst = max(worst, spent(t, a, integers(a), integers(b)))
 		}
-		apart, err := a.Sibling()
-		require.NoError(t, err)
+		apart := dptest.OK(a.Sibling())(t)
 		rows := map[int]bool{}
 		for j := uint64(0); j < p.Dim && len(rows) < 4; j++ {
 			// four coordinates in rows of their own
-			one, err := a.Sibling()
-			require.NoError(t, err)
+			one := dptest.OK(a.Sibling())(t)
 			one.Add(j, 1)
 			for row, v := range integers(one) {
 				if v != 0 && !rows[row] {
@@ -51,8 +47,7 @@ func TestGroupsOfIntegersUnderL2(t *testing.T) {
 			}
 		}
 		worst = max(worst, spent(t, a, integers(a), integers(apart)))
-		group, err := a.Guarantee().Group(2)
-		require.NoError(t, err)
+		group := dptest.OK(a.Guarantee().Group(2))(t)
 		most := group.EpsilonAt(0)
 		if p.Rho > 0 {
 			most = 4 // m²ρ

@@ -169,8 +169,7 @@ func TestUpdatesAgainstApply(t *testing.T) {
 
 // A normal entry has the moments that the variance uses, and the table is that of the normal law.
 func TestNormalTable(t *testing.T) {
-	unit, err := noise.NewGaussian(16)
-	require.NoError(t, err)
+	unit := dptest.OK(noise.NewGaussian(16))(t)
 	var second, fourth float64
 	for i, tail := range normalTails {
 		require.InEpsilon(t, 2*unit.Survival(float64(i)+0.5), float64(tail)*0x1p-63, 1e-13+0x1p-62/(2*unit.Survival(float64(i)+0.5)),

@@ -16,10 +16,8 @@ import (
 func TestPairBoundsTheRelease(t *testing.T) {
 	for _, p := range []Params{{Dim: 2, Rows: 1}, {Dim: 2, Rows: 2, Sparsity: 2}, {Dim: 2, Rows: 2, Transform: SRHT}} {
 		p.Integers, p.Epsilon, p.Seed = true, 2.5, seed(1)
-		b, err := New(p)
-		require.NoError(t, err)
-		zero, err := b.Sibling()
-		require.NoError(t, err)
+		b := dptest.OK(New(p))(t)
+		zero := dptest.OK(b.Sibling())(t)
 		once, twice := dptest.Memo(b.Guarantee().DeltaAt), dptest.Memo(b.Guarantee().Times(2).DeltaAt)
 		broken := false
 		for column := range 2 {
@@ -27,8 +25,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 			o.Add(uint64(column), 1)
 			x, y := integers(zero), integers(o)
 			law := func(values []int64, scale float64) []float64 {
-				d, err := noise.NewDiscreteLaplace(scale)
-				require.NoError(t, err)
+				d := dptest.OK(noise.NewDiscreteLaplace(scale))(t)
 				all := []float64{1}
 				for _, v := range values {
 					var next []float64
@@ -54,8 +51,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 func TestPairOfReals(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1}, {Epsilon: 1, Delta: 1e-3, Noise: Gaussian}, {Rho: 0.5}, {Epsilon: 2, Delta: 0.1, Noise: Gaussian, Norm: L2, Sparsity: 2}} {
 		p.Dim, p.Rows, p.Seed = 3, 4, seed(1)
-		b, err := New(p)
-		require.NoError(t, err)
+		b := dptest.OK(New(p))(t)
 		g, l := b.Guarantee(), peek(b).law
 		most := 0.0
 		for column := range 3 {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/stretchr/testify/require"
 
@@ -15,8 +16,7 @@ var badFloats = []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e3
 
 func TestBadParams(t *testing.T) {
 	good := Params{Dim: 100, Rows: 16, Epsilon: 1, Seed: seed(0)}
-	_, err := New(good)
-	require.NoError(t, err)
+	dptest.OK(New(good))(t)
 	check := func(field string, change func(*Params)) {
 		t.Helper()
 		p := good
@@ -87,11 +87,9 @@ func TestParamsAtTheirLimits(t *testing.T) {
 		{Dim: 1, Rows: 1, Epsilon: 1, Delta: 1 - 0x1p-53},
 	} {
 		p.Seed = seed(0)
-		b, err := New(p)
-		require.NoError(t, err, "%+v", p)
+		b := dptest.OK(New(p))(t, "%+v", p)
 		b.Add(p.Dim-1, 1)
-		s, err := b.Release()
-		require.NoError(t, err)
+		s := dptest.OK(b.Release())(t)
 		require.False(t, math.IsNaN(s.SquaredNorm()))
 		require.Positive(t, planned(p).Max)
 	}
@@ -101,8 +99,7 @@ func TestParamsAtTheirLimits(t *testing.T) {
 func TestNegativeZeros(t *testing.T) {
 	zero := math.Copysign(0, -1)
 	p := Params{Dim: 4, Rows: 2, Epsilon: 1, Delta: zero, Rho: zero, Sensitivity: zero, Seed: seed(0)}
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.OK(New(p))(t)
 	s, _ := b.Release()
 	for _, x := range []float64{s.params.Delta, s.params.Rho, s.params.Sensitivity} {
 		require.False(t, math.Signbit(x))
@@ -116,24 +113,20 @@ func TestChoiceOfNoise(t *testing.T) {
 	p := Params{Dim: 100, Rows: 50, Epsilon: 1, Seed: seed(0)}
 	for delta, want := range map[float64]Noise{1e-9: Laplace, 0.0014: Laplace, 0.02: Laplace, 0.023: Gaussian, 0.2: Gaussian} {
 		p.Delta = delta
-		b, err := New(p)
-		require.NoError(t, err)
+		b := dptest.OK(New(p))(t)
 		require.Equal(t, Gaussian, peek(b).law.kind)
-		b, err = New(planned(p).Params)
-		require.NoError(t, err)
+		b = dptest.OK(New(planned(p).Params))(t)
 		require.Equal(t, want, peek(b).law.kind, "δ = %v", delta)
 		s, _ := b.Release()
 		require.Equal(t, want, s.Params().Noise)
 		require.Equal(t, want == Laplace, s.Guarantee() == budget.Laplace(1, budget.L1(1)))
 	}
 	p.Delta = 0.03
-	sigma, err := noise.GaussianSigma(1, 0.03, 1)
-	require.NoError(t, err)
+	sigma := dptest.OK(noise.GaussianSigma(1, 0.03, 1))(t)
 	g := sigma * sigma
 	edge := float64(p.Rows) * (56 - 8*g*g) / (8*g - 16)
 	for share, want := range map[float64]Noise{0.98: Gaussian, 1.02: Laplace} {
-		plan, err := p.Plan(share * edge)
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan(share * edge))(t)
 		require.Equal(t, want, plan.Params.Noise, "g = %v", g)
 		require.Equal(t, p.Rows, plan.Params.Rows)
 	}

@@ -69,8 +69,7 @@ func spent(t *testing.T, b *Builder, x, y []int64) float64 {
 	case squared == 0:
 		return 0
 	default:
-		delta, err := noise.GaussianDelta(s.law.scale, p.Epsilon, math.Sqrt(squared))
-		require.NoError(t, err)
+		delta := dptest.OK(noise.GaussianDelta(s.law.scale, p.Epsilon, math.Sqrt(squared)))(t)
 		return delta / p.Delta
 	}
 }
@@ -110,8 +109,7 @@ func TestNeighboursOnTheMachine(t *testing.T) {
 			if p.Integers {
 				p.Sensitivity = float64(i % 3)
 			}
-			a, err := New(p)
-			require.NoError(t, err, "%s %v", name, p.Sensitivity)
+			a := dptest.OK(New(p))(t, "%s %v", name, p.Sensitivity)
 			limit := float64(peek(a).limit) * peek(a).law.step
 			for kind := range 6 {
 				a, _ := a.Sibling()
@@ -149,8 +147,7 @@ func TestNeighboursOnTheMachine(t *testing.T) {
 		require.LessOrEqual(t, most, 1+1e-11, name)
 		worst = max(worst, most)
 		p.Sensitivity = 0
-		s, err := New(p)
-		require.NoError(t, err)
+		s := dptest.OK(New(p))(t)
 		peek(s).law.scale /= 2
 		o, _ := s.Sibling()
 		o.Add(3, 1)
@@ -178,10 +175,8 @@ func TestExactOnTinyProjections(t *testing.T) {
 			}
 			require.NoError(t, err)
 			l := peek(b).law
-			d, err := noise.NewDiscreteLaplace(l.scale)
-			require.NoError(t, err)
-			half, err := noise.NewDiscreteLaplace(l.scale / 2)
-			require.NoError(t, err)
+			d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
+			half := dptest.OK(noise.NewDiscreteLaplace(l.scale / 2))(t)
 			worst, control := 0.0, 0.0
 			for x := range 25 {
 				for y := range 25 {
@@ -236,8 +231,7 @@ func TestCoarseNoiseIsForIntegers(t *testing.T) {
 
 	// Values ½ and ½ go to 1 and 1 and ½ − 0.01 to 0: ℓ₁ distance 0.02 in the data, 2 in the
 	// integers.
-	b, err := New(Params{Dim: 2, Rows: 2, Transform: SRHT, Input: true, Epsilon: 1, Seed: seed(0), Integers: true})
-	require.NoError(t, err)
+	b := dptest.OK(New(Params{Dim: 2, Rows: 2, Transform: SRHT, Input: true, Epsilon: 1, Seed: seed(0), Integers: true}))(t)
 	c, _ := b.Sibling()
 	b.AddDense([]float64{0.51, 0.51})
 	c.AddDense([]float64{0.49, 0.49})
@@ -267,8 +261,7 @@ func TestAudit(t *testing.T) {
 		if p.Rho == 0 {
 			p.Epsilon = 1
 		}
-		first, err := New(p)
-		require.NoError(t, err)
+		first := dptest.OK(New(p))(t)
 		direction := difference(first)
 		delta := p.Delta
 		if p.Rho > 0 {
@@ -296,8 +289,7 @@ func TestAudit(t *testing.T) {
 				b, _ := first.Sibling()
 				peek(b).law.scale *= scale
 				b.Add(2, value)
-				s, err := b.Release()
-				require.NoError(t, err)
+				s := dptest.OK(b.Release())(t)
 				if project(s.values, direction) >= c.event {
 					hits++
 				}
@@ -319,16 +311,13 @@ func exceeds(t *testing.T, l law, x float64) float64 {
 	t.Helper()
 	switch steps := x / l.step; l.kind {
 	case DiscreteLaplace:
-		d, err := noise.NewDiscreteLaplace(l.scale)
-		require.NoError(t, err)
+		d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
 		return d.Survival(math.Ceil(steps) - 1)
 	case Laplace:
-		d, err := noise.NewLaplace(l.scale)
-		require.NoError(t, err)
+		d := dptest.OK(noise.NewLaplace(l.scale))(t)
 		return d.Survival(steps)
 	default:
-		d, err := noise.NewGaussian(l.scale)
-		require.NoError(t, err)
+		d := dptest.OK(noise.NewGaussian(l.scale))(t)
 		return d.Survival(steps)
 	}
 }
@@ -371,18 +360,14 @@ func project(values, direction []int64) float64 {
 // input. An SJLT with one entry a column has columns of norm 1.
 func TestScalesPayForEveryTerm(t *testing.T) {
 	const rows = 1024
-	gaussian, err := New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Delta: 1e-6, Noise: Gaussian, Seed: seed(1)})
-	require.NoError(t, err)
+	gaussian := dptest.OK(New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Delta: 1e-6, Noise: Gaussian, Seed: seed(1)}))(t)
 	law := peek(gaussian).law
-	least, err := noise.GaussianSigma(1, 1e-6, 1/law.step+1+math.Sqrt(rows))
-	require.NoError(t, err)
+	least := dptest.OK(noise.GaussianSigma(1, 1e-6, 1/law.step+1+math.Sqrt(rows)))(t)
 	require.GreaterOrEqual(t, law.scale, least*(1-1e-9), "√k is 1e-5 of the scale")
-	laplace, err := New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Seed: seed(1)})
-	require.NoError(t, err)
+	laplace := dptest.OK(New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Seed: seed(1)}))(t)
 	law = peek(laplace).law
 	require.GreaterOrEqual(t, law.scale, 1/law.step+1+rows)
-	input, err := New(Params{Dim: 64, Rows: 16, Transform: SRHT, Input: true, Norm: L2, Noise: Laplace, Epsilon: 1, Seed: seed(1)})
-	require.NoError(t, err)
+	input := dptest.OK(New(Params{Dim: 64, Rows: 16, Transform: SRHT, Input: true, Norm: L2, Noise: Laplace, Epsilon: 1, Seed: seed(1)}))(t)
 	law = peek(input).law
 	require.GreaterOrEqual(t, law.scale, math.Sqrt(64)/law.step)
 }
@@ -391,14 +376,12 @@ func TestScalesPayForEveryTerm(t *testing.T) {
 // promises nothing to neighbours that differ in several coordinates by a little.
 func TestRowsOfData(t *testing.T) {
 	p := Params{Dim: 100, Rows: 16, Epsilon: 4, Seed: seed(1), Protects: budget.Row(budget.AddRemove)}
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.OK(New(p))(t)
 	require.Equal(t, budget.PureDP(4, budget.Row(budget.AddRemove)), b.Guarantee())
 	law := peek(b).law
 	before, after := p.rounding(Staircase)
 	require.GreaterOrEqual(t, law.scale, p.sensitivity()/law.step+before+after, "a step of the staircase has room for what is rounded")
-	s, err := b.Release()
-	require.NoError(t, err)
+	s := dptest.OK(b.Release())(t)
 	require.Equal(t, Staircase, s.Params().Noise)
 	require.True(t, s.Guarantee().Equal(p.Guarantee()))
 	whole := p
@@ -423,12 +406,9 @@ func TestRowsOfData(t *testing.T) {
 		require.ErrorIs(t, err, ErrParams, "%+v", q)
 		require.True(t, q.Guarantee().Equal(budget.Guarantee{}))
 	}
-	other, err := New(whole)
-	require.NoError(t, err)
-	o, err := other.Release()
-	require.NoError(t, err)
-	_, err = s.Sum(o)
+	other := dptest.OK(New(whole))(t)
+	o := dptest.OK(other.Release())(t)
+	_, err := s.Sum(o)
 	require.ErrorIs(t, err, ErrMismatch)
-	_, err = s.SquaredDistance(o)
-	require.NoError(t, err)
+	dptest.OK(s.SquaredDistance(o))(t)
 }

@@ -12,12 +12,9 @@ import (
 // released returns a sketch of the vector v·e₁.
 func releasedAt(t *testing.T, p Params, v float64) *Sketch {
 	t.Helper()
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.OK(New(p))(t)
 	b.Add(1, v)
-	s, err := b.Release()
-	require.NoError(t, err)
-	return s
+	return dptest.OK(b.Release())(t)
 }
 
 func TestMismatch(t *testing.T) {
@@ -35,10 +32,9 @@ func TestMismatch(t *testing.T) {
 	}
 	q := p
 	q.Sparsity = 1 // the default by name
-	_, err := s.Dot(releasedAt(t, q, 1))
-	require.NoError(t, err)
+	dptest.OK(s.Dot(releasedAt(t, q, 1)))(t)
 	q.Norm = L2
-	_, err = s.Sum(releasedAt(t, q, 1))
+	_, err := s.Sum(releasedAt(t, q, 1))
 	require.ErrorIs(t, err, ErrMismatch)
 	for _, other := range []*Sketch{nil, {}} {
 		_, err = s.SquaredDistance(other)
@@ -56,13 +52,11 @@ func TestMismatch(t *testing.T) {
 func TestSketchAndItself(t *testing.T) {
 	p := Params{Dim: 64, Rows: 160, Epsilon: 1, Seed: seed(0)}
 	s, other := releasedAt(t, p, 1), releasedAt(t, p, 1)
-	data, err := s.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(s.MarshalBinary())(t)
 	var decoded Sketch
 	require.NoError(t, decoded.UnmarshalBinary(data))
 	shallow := *s
-	sum, err := s.Sum(other)
-	require.NoError(t, err)
+	sum := dptest.OK(s.Sum(other))(t)
 	for _, same := range []*Sketch{s, &shallow, &decoded, sum} {
 		for _, pair := range [][2]*Sketch{{s, same}, {same, s}} {
 			a, b := pair[0], pair[1]
@@ -84,11 +78,9 @@ func TestSketchAndItself(t *testing.T) {
 			require.ErrorIs(t, err, ErrMismatch)
 		}
 	}
-	_, err = s.SquaredDistance(other)
-	require.NoError(t, err)
+	dptest.OK(s.SquaredDistance(other))(t)
 	third := releasedAt(t, p, 1)
-	_, err = sum.SquaredDistance(third)
-	require.NoError(t, err)
+	dptest.OK(sum.SquaredDistance(third))(t)
 }
 
 // Sketches for other distances of neighbours are not added: at a Sensitivity of 1000 and of 1 the
@@ -111,8 +103,7 @@ func TestSumOfOtherSensitivities(t *testing.T) {
 		require.Contains(t, err.Error(), name)
 	}
 	p.Sensitivity = 1 // the default by name
-	sum, err := a.Sum(releasedAt(t, p, 1))
-	require.NoError(t, err)
+	sum := dptest.OK(a.Sum(releasedAt(t, p, 1)))(t)
 	require.True(t, sum.Guarantee().Equal(a.Guarantee().Times(2)), "%v", sum.Guarantee())
 }
 
@@ -131,8 +122,7 @@ func TestComparisonWithNothing(t *testing.T) {
 func TestSum(t *testing.T) {
 	p := Params{Dim: 64, Rows: 400, Epsilon: 4, Seed: seed(0)}
 	a, b := releasedAt(t, p, 30), releasedAt(t, p, 40)
-	s, err := a.Sum(b)
-	require.NoError(t, err)
+	s := dptest.OK(a.Sum(b))(t)
 	require.Equal(t, 2, s.Terms())
 	require.InDelta(t, 8, s.Guarantee().EpsilonAt(0), 1e-9)
 	n := p.noiseOf(a.terms[0].law)
@@ -141,8 +131,7 @@ func TestSum(t *testing.T) {
 	require.InDelta(t, 4900, s.SquaredNorm(), 8*sd)
 	require.InEpsilon(t, math.Sqrt2*a.stdDev(), s.stdDev(), 1e-12)
 	var d Sketch
-	data, err := s.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(s.MarshalBinary())(t)
 	require.NoError(t, d.UnmarshalBinary(data))
 	require.Equal(t, s, &d)
 }
@@ -154,8 +143,7 @@ func TestCoverage(t *testing.T) {
 	sure, dots := 0, 0
 	for i := range 400 {
 		p.Seed = seed(i)
-		a, err := New(p)
-		require.NoError(t, err)
+		a := dptest.OK(New(p))(t)
 		b, _ := a.Sibling()
 		a.AddDense(x)
 		b.AddDense(y)
@@ -183,8 +171,7 @@ func TestPlan(t *testing.T) {
 	}
 	p := Params{Dim: 1000, Epsilon: 2, Seed: seed(0)}
 	for z, want := range map[float64]float64{50: 0.86, 100: 0.61, 1000: 0.19, 10_000: 0.061} {
-		plan, err := p.Plan(z / 4)
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan(z / 4))(t)
 		require.InEpsilon(t, want, plan.RelativeError, 0.02)
 		require.InDelta(t, 0.189*z, float64(plan.Params.Rows), 1+0.02*z*0.189)
 		require.Equal(t, want > 0.5, plan.Warning() != "")
@@ -201,8 +188,7 @@ func TestPlan(t *testing.T) {
 			continue
 		}
 		q.Dim, q.Epsilon, q.Delta, q.Norm, q.Seed = 300, 1, 1e-6, L2, seed(0)
-		plan, err := q.Plan(3e4)
-		require.NoError(t, err)
+		plan := dptest.OK(q.Plan(3e4))(t)
 		require.InEpsilon(t, plan.StdErr*plan.StdErr, square(plan.DistanceStdErr(3e4, 0)), 1e-9)
 		if q.Transform == SJLT && q.Noise == AutoNoise && q.Sparsity == 0 && plan.Params.Rows >= 64 {
 			require.Equal(t, 8, plan.Params.Sparsity)

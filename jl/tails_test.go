@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -87,29 +88,23 @@ func TestIndependence(t *testing.T) {
 	p := Params{Dim: 100, Rows: 70, Sparsity: 2, Independence: 28, Epsilon: 1, Seed: seed(1)}
 	require.NoError(t, p.validate())
 	for r, h := range newSJLT(p).hashes {
-		want, err := hashing.NewPolynomial(p.Seed.Derive(labelBlock+uint64(r)), 28)
-		require.NoError(t, err)
+		want := dptest.OK(hashing.NewPolynomial(p.Seed.Derive(labelBlock+uint64(r)), 28))(t)
 		require.Equal(t, want, h)
 	}
 	p.Transform, p.Sparsity = Rademacher, 0
 	for i, h := range newRademacher(p).hashes {
-		want, err := hashing.NewPolynomial(p.Seed.Derive(labelSigns+uint64(i)), 28)
-		require.NoError(t, err)
+		want := dptest.OK(hashing.NewPolynomial(p.Seed.Derive(labelSigns+uint64(i)), 28))(t)
 		require.Equal(t, want, h)
 	}
 	// Sketches of other hash functions do not compare; 0 and 4 are one.
 	release := func(independence int) *Sketch {
 		q := p
 		q.Independence = independence
-		b, err := New(q)
-		require.NoError(t, err)
-		s, err := b.Release()
-		require.NoError(t, err)
-		return s
+		b := dptest.OK(New(q))(t)
+		return dptest.OK(b.Release())(t)
 	}
-	_, err := release(0).SquaredDistance(release(4))
-	require.NoError(t, err)
-	_, err = release(4).SquaredDistance(release(6))
+	dptest.OK(release(0).SquaredDistance(release(4)))(t)
+	_, err := release(4).SquaredDistance(release(6))
 	require.ErrorIs(t, err, ErrMismatch)
 	require.ErrorContains(t, err, "Independence")
 	for _, q := range []Params{{Transform: SRHT, Independence: 4}, {Independence: 3}, {Independence: 1025}, {Independence: -4}} {
@@ -125,8 +120,7 @@ func TestFitIsProved(t *testing.T) {
 	for _, transform := range []Transform{SJLT, SRHT, FJLT, Rademacher, Normal} {
 		for _, beta := range []float64{0.1, 0.9} {
 			for _, failure := range []float64{0.001, 0.5} {
-				p, err := Params{Transform: transform, Dim: 1 << 20}.Fit(beta, failure)
-				require.NoError(t, err)
+				p := dptest.OK(Params{Transform: transform, Dim: 1 << 20}.Fit(beta, failure))(t)
 				enough := func(k int, slack float64) bool {
 					p.Rows = k
 					if transform != SJLT && transform != Rademacher {
@@ -159,8 +153,7 @@ func TestFitIsProved(t *testing.T) {
 		{Params{Sparsity: 1}, 1e-3, 0.1, 200000, 1}, {Params{Transform: Normal}, 0.01, 0.1, 20000, 0},
 	} {
 		c.p.Dim = 1 << 20
-		p, err := c.p.Fit(c.beta, c.failure)
-		require.NoError(t, err)
+		p := dptest.OK(c.p.Fit(c.beta, c.failure))(t)
 		require.InDelta(t, c.rows, p.Rows, max(1, float64(c.s)), "%+v", c)
 		require.Equal(t, c.s, p.Sparsity, "%+v", c)
 		require.LessOrEqual(t, p.Independence, int(4*math.Ceil(math.Log(1/c.failure)/2)))
@@ -184,8 +177,7 @@ func TestFitIsProved(t *testing.T) {
 func TestFailuresOfFit(t *testing.T) {
 	const beta, failure = 0.5, 0.01
 	n := seeds(1500)
-	p, err := Params{Dim: 64}.Fit(beta, failure)
-	require.NoError(t, err)
+	p := dptest.OK(Params{Dim: 64}.Fit(beta, failure))(t)
 	rates := func(p Params) (pair, flat float64) {
 		random := rand.New(rand.NewPCG(5, 6))
 		two, all := make([]int64, 2), make([]int64, 64)

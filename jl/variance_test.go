@@ -129,15 +129,12 @@ func TestPrintedTheoremsFail(t *testing.T) {
 	right, printed := &tally{truth: 4, variance: variance}, &tally{truth: 4, variance: variance}
 	for i := range 5_000 {
 		p.Seed = seed(i)
-		a, err := New(p)
-		require.NoError(t, err)
-		b, err := a.Sibling()
-		require.NoError(t, err)
+		a := dptest.OK(New(p))(t)
+		b := dptest.OK(a.Sibling())(t)
 		a.Add(3, 2)
 		s, _ := a.Release()
 		o, _ := b.Release()
-		d, err := s.SquaredDistance(o)
-		require.NoError(t, err)
+		d := dptest.OK(s.SquaredDistance(o))(t)
 		right.add(d)
 		k, sparsity := float64(p.Rows), float64(p.Sparsity)
 		printed.add(squares(s.difference(o)) - 2*k*sparsity)
@@ -153,8 +150,7 @@ func TestPrintedTheoremsFail(t *testing.T) {
 	right, printed = &tally{truth: 100, variance: variance}, &tally{truth: 100, variance: variance}
 	for i := range 500 {
 		p.Seed = seed(i)
-		a, err := New(p)
-		require.NoError(t, err)
+		a := dptest.OK(New(p))(t)
 		a.Add(3, 10)
 		s, _ := a.Release()
 		right.add(s.SquaredNorm())
@@ -210,16 +206,13 @@ func TestMoments(t *testing.T) {
 		var mass func(x float64) float64
 		switch l.kind {
 		case DiscreteLaplace:
-			d, err := noise.NewDiscreteLaplace(l.scale)
-			require.NoError(t, err)
+			d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
 			mass = d.Prob
 		case Laplace:
-			d, err := noise.NewLaplace(l.scale)
-			require.NoError(t, err)
+			d := dptest.OK(noise.NewLaplace(l.scale))(t)
 			mass = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }
 		default:
-			d, err := noise.NewGaussian(l.scale)
-			require.NoError(t, err)
+			d := dptest.OK(noise.NewGaussian(l.scale))(t)
 			mass = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }
 		}
 		var m [5]float64 // E X⁰, …, E X⁸

@@ -84,8 +84,7 @@ func TestRowsWrapAround(t *testing.T) {
 			peek(twin).law.scale /= 2
 			require.Greater(t, spent(t, twin, integers(twin), differ(twin, change)), 3.9, "%s: control: half the noise", name)
 		}
-		released, err := a.Release()
-		require.NoError(t, err)
+		released := dptest.OK(a.Release())(t)
 		for _, v := range released.values {
 			require.LessOrEqual(t, max(v, -v), int64(maxValue))
 		}
@@ -94,9 +93,7 @@ func TestRowsWrapAround(t *testing.T) {
 }
 
 func sibling(t *testing.T, b *Builder) *Builder {
-	s, err := b.Sibling()
-	require.NoError(t, err)
-	return s
+	return dptest.OK(b.Sibling())(t)
 }
 
 // modulus is 2¹²⁸ − 1.

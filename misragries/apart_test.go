@@ -25,18 +25,15 @@ func TestRooms(t *testing.T) {
 		"internal/sketch": {"dpsketch/noise", "dpsketch/internal/sparse", "internal/rounding", "internal/law"},
 		"internal/law":    {"dpsketch/hashing", "internal/private", "internal/wire", "internal/keyhash", "internal/sketch", "noise/budget"},
 	} {
-		files, err := os.ReadDir(room)
-		require.NoError(t, err)
+		files := dptest.OK(os.ReadDir(room))(t)
 		for _, file := range files {
 			name := file.Name()
 			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(room, name), nil, 0)
-			require.NoError(t, err)
+			tree := dptest.OK(parser.ParseFile(token.NewFileSet(), filepath.Join(room, name), nil, 0))(t)
 			for _, i := range tree.Imports {
-				path, err := strconv.Unquote(i.Path.Value)
-				require.NoError(t, err)
+				path := dptest.OK(strconv.Unquote(i.Path.Value))(t)
 				for _, stranger := range forbidden {
 					require.NotContains(t, path, stranger, name)
 				}
@@ -59,10 +56,8 @@ func TestMade(t *testing.T) { build(t, Params{Epsilon: 1, Delta: 1e-6}, []int{})
 // The way of an element: see TestLongPath, which counts the files that have a line of it.
 func TestPath(t *testing.T) {
 	b := build(t, Params{Epsilon: 1, Delta: 1e-6}, repeat(1000, 500))
-	h, err := b.Release()
-	require.NoError(t, err)
-	_, err = h.AppendBinary(nil)
-	require.NoError(t, err)
+	h := dptest.OK(b.Release())(t)
+	dptest.OK(h.AppendBinary(nil))(t)
 }
 
 // From Add to its bytes an element passes few files of this package and its rooms: those of which
@@ -73,8 +68,7 @@ func TestLongPath(t *testing.T) {
 		profile := filepath.Join(t.TempDir(), test)
 		out, err := exec.Command("go", "test", "-run", "^"+test+"$", "-covermode", "count", "-coverpkg", "./,./internal/...", "-coverprofile", profile, ".").CombinedOutput()
 		require.NoError(t, err, string(out))
-		lines, err := os.ReadFile(profile)
-		require.NoError(t, err)
+		lines := dptest.OK(os.ReadFile(profile))(t)
 		counts := map[string]string{}
 		for _, m := range regexp.MustCompile(`(?m)^(\S+) \d+ (\d+)$`).FindAllStringSubmatch(string(lines), -1) {
 			counts[m[1]] = m[2]

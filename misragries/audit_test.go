@@ -241,12 +241,9 @@ func TestAuditSparseVector(t *testing.T) {
 	}
 	const k, n, delta = 3, 36_000, 1e-2
 	calibrated := func(p Params, m sparse.Method) sparse.Law {
-		q, err := p.vector(merged, true)
-		require.NoError(t, err)
+		q := dptest.OK(p.vector(merged, true))(t)
 		q.Method = m
-		l, err := q.Law()
-		require.NoError(t, err)
-		return l
+		return dptest.OK(q.Law())(t)
 	}
 	hits := func(l sparse.Law, count float64, event func(v []float64) bool) (hits int64) {
 		entries := make([]sparse.Entry[int], k*n)

@@ -16,8 +16,7 @@ import (
 
 func build[K string | int | uint64](t testing.TB, p Params, stream []K) *Builder[K] {
 	t.Helper()
-	b, err := New[K](p)
-	require.NoError(t, err)
+	b := dptest.OK(New[K](p))(t)
 	for _, key := range stream {
 		b.Add(key)
 	}
@@ -27,11 +26,10 @@ func build[K string | int | uint64](t testing.TB, p Params, stream []K) *Builder
 func TestReleaseTwice(t *testing.T) {
 	b := build(t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, []string{"a"})
 	require.False(t, b.Released())
-	_, err := b.Release()
-	require.NoError(t, err)
+	dptest.OK(b.Release())(t)
 	require.True(t, b.Released())
 	b.Add("a") // ignored
-	_, err = b.Release()
+	_, err := b.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	var zero Builder[int]
 	zero.Add(1)
@@ -41,8 +39,7 @@ func TestReleaseTwice(t *testing.T) {
 }
 
 func TestEmptyStream(t *testing.T) {
-	h, err := build[int](t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, nil).Release()
-	require.NoError(t, err)
+	h := dptest.OK(build[int](t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, nil).Release())(t)
 	require.Zero(t, h.Len(), "dummies are never released")
 	for range h.All() {
 		t.Fatal("a key from nowhere")
@@ -55,8 +52,7 @@ func TestEmptyStream(t *testing.T) {
 // dummy.
 func TestDummiesAreNeverReleased(t *testing.T) {
 	for range 200 {
-		h, err := build(t, Params{Counters: 50, Epsilon: 0.01, Delta: 1 - 1e-9}, []int{5, -3, 5, 8}).Release()
-		require.NoError(t, err)
+		h := dptest.OK(build(t, Params{Counters: 50, Epsilon: 0.01, Delta: 1 - 1e-9}, []int{5, -3, 5, 8}).Release())(t)
 		for key := range h.All() {
 			require.Contains(t, []int{5, -3, 8}, key)
 		}
@@ -75,10 +71,8 @@ func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 		rand.Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
 		b := build(t, Params{Counters: 100, Epsilon: 1, Delta: 1e-6}, stream)
 		cryptotest.SetGlobalRandom(t, 11)
-		h, err := b.Release()
-		require.NoError(t, err)
-		data, err := h.MarshalBinary()
-		require.NoError(t, err)
+		h := dptest.OK(b.Release())(t)
+		data := dptest.OK(h.MarshalBinary())(t)
 		if i == 0 {
 			first = data
 		}
@@ -176,8 +170,7 @@ func TestAddDoesNotAllocate(t *testing.T) {
 		s.Add(words[i%len(words)])
 		i++
 	}))
-	h, err := s.Release()
-	require.NoError(t, err)
+	h := dptest.OK(s.Release())(t)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { h.Estimate("0000000000000001") }))
 }
 
@@ -197,9 +190,8 @@ func TestBuilderPrintsNothing(t *testing.T) {
 
 func TestErrorsShowNoData(t *testing.T) {
 	b := build(t, Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, []string{"Rumpelstiltskin"})
+	dptest.OK(b.Release())(t)
 	_, err := b.Release()
-	require.NoError(t, err)
-	_, err = b.Release()
 	require.Equal(t, "misragries: Release: the Builder is already released", err.Error())
 }
 
@@ -224,15 +216,13 @@ func testKeys[K interface {
 }](t *testing.T, stream []K) {
 	t.Helper()
 	p := Params{Counters: 8, Epsilon: 700, Delta: 0.5}
-	b, err := New[K](p)
-	require.NoError(t, err)
+	b := dptest.OK(New[K](p))(t)
 	for _, key := range stream {
 		for range 50 {
 			b.Add(key)
 		}
 	}
-	h, err := b.Release()
-	require.NoError(t, err)
+	h := dptest.OK(b.Release())(t)
 	var keys []K
 	for key, v := range h.All() {
 		keys = append(keys, key)
@@ -242,8 +232,7 @@ func testKeys[K interface {
 	require.Equal(t, 100.0, h.Estimate(stream[0]), "at ε = 700 noise is zero but for 1e-300")
 	require.Equal(t, 50.0, h.Estimate(stream[1]))
 
-	data, err := h.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(h.MarshalBinary())(t)
 	var back Histogram[K]
 	require.NoError(t, back.UnmarshalBinary(data))
 	require.Equal(t, *h, back)
@@ -251,8 +240,7 @@ func testKeys[K interface {
 
 func TestBatchesAfterRelease(t *testing.T) {
 	b := build(t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, []int{1, 2})
-	_, err := b.Release()
-	require.NoError(t, err)
+	dptest.OK(b.Release())(t)
 	var zero Builder[int]
 	for _, released := range []*Builder[int]{b, &zero} {
 		released.AddSlice([]int{1})

@@ -16,8 +16,7 @@ func TestCombine(t *testing.T) {
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
 	a := histogram(p, 4, []counter[string]{{Key: "a", Count: 30}, {Key: "c", Count: 17}})
 	b := histogram(Params{Counters: 16, Epsilon: 2, Delta: 1e-9}, 2, []counter[string]{{Key: "b", Count: 20}, {Key: "c", Count: 50}})
-	c, err := Combine(a, b)
-	require.NoError(t, err)
+	c := dptest.OK(Combine(a, b))(t)
 	require.Equal(t, 3, c.Len())
 	require.Equal(t, []string{"a", "b", "c"}, keysOf(c.All()))
 	require.Equal(t, 17.0+4+50+2, c.Estimate("c"))
@@ -38,7 +37,7 @@ func TestCombine(t *testing.T) {
 	require.Equal(t, []string{"c", "a"}, keysOf(c.Top(2)))
 	lo, hi := c.Interval("a", math.NaN())
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
-	_, err = Combine[string]()
+	_, err := Combine[string]()
 	require.ErrorIs(t, err, ErrParams)
 	for _, bad := range []*Histogram[string]{nil, {}} {
 		_, err = Combine(a, bad)
@@ -66,8 +65,7 @@ func TestCombinedPromises(t *testing.T) {
 		for _, s := range states {
 			parts = append(parts, releaseOne(&src, p, s.Counters(), s.Decrements()))
 		}
-		c, err := Combine(parts...)
-		require.NoError(t, err)
+		c := dptest.OK(Combine(parts...))(t)
 		for _, key := range []int{0, 3, 40, 1 << 30} {
 			if lo, hi := c.Interval(key, confidence); float64(truth[key]) < lo || float64(truth[key]) > hi {
 				failures["interval"]++

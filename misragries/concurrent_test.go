@@ -34,8 +34,7 @@ func TestConcurrentUseIsSeen(t *testing.T) {
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
-			b, err := New[int](Params{Counters: 8, Epsilon: 1, Delta: 1e-6})
-			require.NoError(t, err)
+			b := dptest.OK(New[int](Params{Counters: 8, Epsilon: 1, Delta: 1e-6}))(t)
 			keys := make([]int, each)
 			for i := range keys {
 				keys[i] = i % 8

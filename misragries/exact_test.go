@@ -213,8 +213,7 @@ func TestReleaseIsPrivateExactly(t *testing.T) {
 					require.InEpsilon(t, keptDelta(k, s.epsilon, tau), exact, 1e-9, "the formula is attained")
 					require.Greater(t, worst(drawn{sharedNoise(p), tau - 1}, s.epsilon), s.delta, "one lower must not be private")
 				}
-				half, err := noise.NewDiscreteLaplace(sharedNoise(p).Scale() / 2)
-				require.NoError(t, err)
+				half := dptest.OK(noise.NewDiscreteLaplace(sharedNoise(p).Scale() / 2))(t)
 				require.Greater(t, worst(drawn{half, tau}, s.epsilon), s.delta, "half the noise must not be private")
 			})
 		}

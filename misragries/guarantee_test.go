@@ -34,8 +34,7 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 				require.Equal(t, want, promised.Unit(), "m = %d", keys)
 				require.Equal(t, 1.0, promised.Epsilon())
 				require.Equal(t, p.Delta, promised.Delta())
-				h, err := b.Release()
-				require.NoError(t, err)
+				h := dptest.OK(b.Release())(t)
 				require.True(t, promised.Equal(b.Guarantee()), "after the release")
 				require.True(t, promised.Equal(h.Guarantee()))
 				back, _ := dptest.RoundTrip(t, h, name)
@@ -89,8 +88,7 @@ func TestCombinedUnits(t *testing.T) {
 		{[]*Histogram[int]{two, three}, budget.Unit{}},
 		{[]*Histogram[int]{one, two}, budget.Unit{}},
 	} {
-		sum, err := Combine(c.parts...)
-		require.NoError(t, err)
+		sum := dptest.OK(Combine(c.parts...))(t)
 		require.Equal(t, c.unit, sum.Guarantee().Unit())
 		if c.unit.Valid() {
 			require.Equal(t, 1.0, sum.Guarantee().Epsilon())
@@ -134,28 +132,22 @@ func TestEveryParamIsInTheHeads(t *testing.T) {
 // A Ledger takes what the Builder promises, and releases it.
 func TestReleaseByALedger(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3}
-	l, err := budget.NewLedger(1, 1e-3, budget.Element(budget.AddRemove))
-	require.NoError(t, err)
-	h, err := budget.Release(l, build(t, p, repeat(900)))
-	require.NoError(t, err)
+	l := dptest.OK(budget.NewLedger(1, 1e-3, budget.Element(budget.AddRemove)))(t)
+	h := dptest.OK(budget.Release(l, build(t, p, repeat(900))))(t)
 	require.InDelta(t, 900, h.Estimate(0), 100)
 	kept := build(t, p, repeat(900))
-	_, err = budget.Release(l, kept)
+	_, err := budget.Release(l, kept)
 	require.Error(t, err)
 	require.False(t, kept.Released(), "nothing is lost where the budget does not allow a release")
 	p.MaxElements, p.Method = 2, KeptZeros
-	users, err := NewUserBuilder[int](p)
-	require.NoError(t, err)
+	users := dptest.OK(NewUserBuilder[int](p))(t)
 	users.AddUser([]int{1, 2})
-	ofElements, err := budget.NewLedger(10, 0.1, budget.Element(budget.AddRemove))
-	require.NoError(t, err)
+	ofElements := dptest.OK(budget.NewLedger(10, 0.1, budget.Element(budget.AddRemove)))(t)
 	_, err = budget.Release(ofElements, users)
 	require.ErrorIs(t, err, ErrMismatch)
 	require.False(t, users.Released())
-	ofUsers, err := budget.NewLedger(10, 0.1, budget.User(2, budget.AddRemove))
-	require.NoError(t, err)
+	ofUsers := dptest.OK(budget.NewLedger(10, 0.1, budget.User(2, budget.AddRemove)))(t)
 	_, err = budget.Release(ofUsers, kept)
 	require.ErrorIs(t, err, ErrMismatch)
-	_, err = budget.Release(ofUsers, users)
-	require.NoError(t, err)
+	dptest.OK(budget.Release(ofUsers, users))(t)
 }

@@ -181,8 +181,7 @@ func keysOf[K comparable](seq iter.Seq2[K, float64]) []K {
 func TestZipfEndToEnd(t *testing.T) {
 	stream, truth := zipfStream(9, 200_000, 1.1)
 	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-9}
-	h, err := build(t, p, stream).Release()
-	require.NoError(t, err)
+	h := dptest.OK(build(t, p, stream).Release())(t)
 	limit := h.DetectionLimit(1 - 1e-9)
 	released := keysOf(h.All())
 	require.True(t, slices.IsSorted(released))

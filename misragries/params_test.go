@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestBadParams(t *testing.T) {
 	good := Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
-	_, err := New[string](good)
-	require.NoError(t, err)
+	dptest.OK(New[string](good))(t)
 	check := func(field string, p Params) {
 		t.Helper()
 		b, err := New[uint64](p)
@@ -43,13 +43,11 @@ func TestParamsAtTheirLimits(t *testing.T) {
 		{Counters: 1, Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}, {Counters: 1, Epsilon: limits.MaxEpsilon, Delta: 1 - 0x1p-53},
 		{Counters: maxCounters, Epsilon: limits.MinEpsilon, Delta: 1e-9}, {Counters: maxCounters, Epsilon: limits.MaxEpsilon, Delta: limits.MinDelta},
 	} {
-		b, err := New[string](p)
-		require.NoError(t, err)
+		b := dptest.OK(New[string](p))(t)
 		for range 100 {
 			b.Add(strings.Repeat("x", 10))
 		}
-		h, err := b.Release()
-		require.NoError(t, err)
+		h := dptest.OK(b.Release())(t)
 		lo, hi := h.Interval("x", 0.99)
 		require.LessOrEqual(t, lo, hi)
 		p.Method = KeptZeros
@@ -81,8 +79,7 @@ func TestGuaranteeOfParams(t *testing.T) {
 			if err != nil {
 				continue // no release under these Params
 			}
-			h, err := b.Release()
-			require.NoError(t, err)
+			h := dptest.OK(b.Release())(t)
 			require.Equal(t, h.Guarantee(), p.Guarantee(), "%+v", p)
 		}
 	}

@@ -41,17 +41,14 @@ func fill(t testing.TB, in input, p Params, stream []int) releaser {
 		for _, key := range stream {
 			counts[key]++
 		}
-		b, err := FromCounters(p, counts)
-		require.NoError(t, err)
-		return b
+		return dptest.OK(FromCounters(p, counts))(t)
 	case merged:
 		a, b := half(0), half(1)
 		require.NoError(t, a.Merge(b))
 		require.True(t, b.Released())
 		return a
 	case summed:
-		s, err := NewSum[int](p)
-		require.NoError(t, err)
+		s := dptest.OK(NewSum[int](p))(t)
 		for first := range 2 {
 			b := half(first)
 			require.NoError(t, s.Add(b))
@@ -59,8 +56,7 @@ func fill(t testing.TB, in input, p Params, stream []int) releaser {
 		}
 		return s
 	case users:
-		b, err := NewUserBuilder[int](p)
-		require.NoError(t, err)
+		b := dptest.OK(NewUserBuilder[int](p))(t)
 		for _, key := range stream {
 			b.AddUser([]int{key})
 		}
@@ -73,8 +69,7 @@ func fill(t testing.TB, in input, p Params, stream []int) releaser {
 func draw(t testing.TB, in input, p Params, stream []int) *Histogram[int] {
 	t.Helper()
 	r := fill(t, in, p, stream)
-	h, err := r.Release()
-	require.NoError(t, err)
+	h := dptest.OK(r.Release())(t)
 	require.True(t, r.Released())
 	return h
 }
@@ -161,8 +156,7 @@ func TestAuto(t *testing.T) {
 		require.Equal(t, PureUniverse, draw(t, in, p, repeat(300)).Params().Method, in)
 	}
 	for m, want := range map[int]Method{1: KeptZeros, 2: KeptZeros, 60: SparseVector} {
-		b, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: m})
-		require.NoError(t, err)
+		b := dptest.OK(NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: m}))(t)
 		require.Equal(t, want, b.law.method, "m = %d", m)
 	}
 }
@@ -171,8 +165,7 @@ func TestAuto(t *testing.T) {
 // keys and which has up to k.
 func TestMergedIsASparseVector(t *testing.T) {
 	p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
-	want, err := sparse.Params{Epsilon: 1, Delta: 1e-6, Relation: budget.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Beside: true}.Law()
-	require.NoError(t, err)
+	want := dptest.OK(sparse.Params{Epsilon: 1, Delta: 1e-6, Relation: budget.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Beside: true}.Law())(t)
 	for _, in := range []input{merged, users} {
 		if in == users {
 			p.MaxElements, p.Method = 7, SparseVector // the noise does not depend on m
@@ -186,8 +179,7 @@ func TestMergedIsASparseVector(t *testing.T) {
 	// Elements of one user in a merged sketch are a group.
 	h := draw(t, merged, Params{Counters: 4, Epsilon: 1, Delta: 1e-2, MaxElements: 3}, repeat(500))
 	v := h.law.sparse.Params()
-	group, err := budget.ApproxDP(v.Epsilon, v.Delta, budget.Element(budget.AddRemove)).Group(3)
-	require.NoError(t, err)
+	group := dptest.OK(budget.ApproxDP(v.Epsilon, v.Delta, budget.Element(budget.AddRemove)).Group(3))(t)
 	require.LessOrEqual(t, group.EpsilonAt(1e-2), 1.0)
 	require.LessOrEqual(t, group.DeltaAt(1), 1e-2)
 }
@@ -464,11 +456,9 @@ func TestSparseVectorLaw(t *testing.T) {
 	for _, in := range []input{merged, users} {
 		p, c, err := Params{Counters: 2, Epsilon: 1, Delta: 0.3, MaxElements: 1, Method: SparseVector}.check(in)
 		require.NoError(t, err)
-		q, err := p.vector(in, false)
-		require.NoError(t, err)
+		q := dptest.OK(p.vector(in, false))(t)
 		q.Method = sparse.Laplace
-		l, err := q.Law()
-		require.NoError(t, err)
+		l := dptest.OK(q.Law())(t)
 		c.use(l)
 		d := noiseOf(t, 2*(1+math.Pow(2, -2./3))) // D has the rest of ε
 		tau := int64(c.lowest())
@@ -499,8 +489,7 @@ func TestGroups(t *testing.T) {
 					require.ErrorIs(t, err, ErrParams)
 					continue
 				}
-				g, err := budget.ApproxDP(one, d1, budget.Element(budget.AddRemove)).Group(m)
-				require.NoError(t, err)
+				g := dptest.OK(budget.ApproxDP(one, d1, budget.Element(budget.AddRemove)).Group(m))(t)
 				require.LessOrEqual(t, g.EpsilonAt(delta), epsilon, "%+v", p)
 				require.LessOrEqual(t, g.DeltaAt(epsilon), delta, "%+v", p)
 				require.InEpsilon(t, epsilon/float64(m), one, 1e-12, "and it is all that there is to spend")
@@ -518,8 +507,7 @@ func TestGroups(t *testing.T) {
 				require.Equal(t, tau, thresholdOf(p))
 				if m <= p.Counters {
 					p.Method = KeptZeros
-					b, err := NewUserBuilder[int](p.of(users, m))
-					require.NoError(t, err)
+					b := dptest.OK(NewUserBuilder[int](p.of(users, m)))(t)
 					require.Equal(t, tau, b.law.Threshold)
 				}
 			}
@@ -547,10 +535,8 @@ func TestPathsHaveNoTraceOfTheOrder(t *testing.T) {
 				}
 				r := fill(t, in, p, stream)
 				cryptotest.SetGlobalRandom(t, 77)
-				h, err := r.Release()
-				require.NoError(t, err)
-				data, err := h.MarshalBinary()
-				require.NoError(t, err)
+				h := dptest.OK(r.Release())(t)
+				data := dptest.OK(h.MarshalBinary())(t)
 				if i == 0 {
 					first = data
 				}
@@ -572,8 +558,7 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 		byAdd.Add(key)
 	}
 	bySlice.AddSlice(stray)
-	given, err := FromCounters(p, map[int]int64{0: 50, 1: 40})
-	require.NoError(t, err)
+	given := dptest.OK(FromCounters(p, map[int]int64{0: 50, 1: 40}))(t)
 	given.AddSlice(stray)
 	for _, b := range []*Builder[int]{byAdd, bySlice, given} {
 		require.Equal(t, []counter[int]{{Key: 0, Count: 50}, {Key: 1, Count: 40}}, peek(b.secret).Sketch.Positive())
@@ -581,12 +566,10 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 	for _, m := range []Method{KeptZeros, SparseVector} {
 		q := p
 		q.Method, q.MaxElements = m, 2
-		u, err := NewUserBuilder[int](q)
-		require.NoError(t, err)
+		u := dptest.OK(NewUserBuilder[int](q))(t)
 		u.AddUser(stray)
 		u.AddUser([]int{dim, 3, -5, 4, dim + 7})
-		h, err := u.Release()
-		require.NoError(t, err)
+		h := dptest.OK(u.Release())(t)
 		require.False(t, slices.ContainsFunc(keysOf(h.All()), func(key int) bool { return key != 3 && key != 4 }))
 	}
 }
@@ -605,8 +588,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			}
 		}
 		for range n {
-			b, err := NewUserBuilder[int](p)
-			require.NoError(t, err)
+			b := dptest.OK(NewUserBuilder[int](p))(t)
 			b.AddUser([]int{0, 0, 0, 1, 2, 3, 3, 4, 0, 3})
 			s := peek(b.secret)
 			kept := s.sketch.Positive()
@@ -615,8 +597,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			counts[pairs[[2]int{kept[0].Key, kept[1].Key}]]++
 		}
 		dptest.ChiSquare(t, "pairs", counts, slices.Repeat([]float64{0.1}, 10), 1e-10)
-		b, err := NewUserBuilder[int](p)
-		require.NoError(t, err)
+		b := dptest.OK(NewUserBuilder[int](p))(t)
 		for range 100 {
 			b.AddUser([]int{5, 5, 5, 9, 9})
 		}
@@ -631,8 +612,7 @@ func TestPathsDoNotAllocate(t *testing.T) {
 	p := Params{Counters: 64, Epsilon: 1, Delta: 1e-6, Dim: 1 << 21}
 	merged := build(t, p, stream[:5000])
 	require.NoError(t, merged.Merge(build(t, p, stream)))
-	given, err := FromCounters(p, map[int]int64{1: 4})
-	require.NoError(t, err)
+	given := dptest.OK(FromCounters(p, map[int]int64{1: 4}))(t)
 	given.AddSlice(stream)
 	merged.AddSlice(stream)
 	i := 0
@@ -644,8 +624,7 @@ func TestPathsDoNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, func() { merged.AddSlice(stream); given.AddSlice(stream) }))
 	for _, m := range []Method{KeptZeros, SparseVector} {
 		p.Method, p.MaxElements = m, 6
-		u, err := NewUserBuilder[int](p)
-		require.NoError(t, err)
+		u := dptest.OK(NewUserBuilder[int](p))(t)
 		add := func() {
 			at := i * 11 % (len(stream) - 12)
 			u.AddUser(stream[at : at+i%12]) // also more than six
@@ -670,8 +649,7 @@ func TestRefusedMerges(t *testing.T) {
 	}
 	a, b, stranger := build(t, p, repeat(50)), build(t, p, repeat(60)), build(t, other, repeat(70))
 	gone := build(t, p, repeat(1))
-	_, err := gone.Release()
-	require.NoError(t, err)
+	dptest.OK(gone.Release())(t)
 
 	require.ErrorIs(t, a.Merge(a), ErrMismatch)
 	copied := *a
@@ -695,21 +673,17 @@ func TestRefusedMerges(t *testing.T) {
 		holds(d, 60)
 		for _, x := range []*Builder[int]{c, d} {
 			x.Add(0)
-			h, err := x.Release()
-			require.NoError(t, err)
+			h := dptest.OK(x.Release())(t)
 			require.Equal(t, m, h.params.Method)
 		}
 	}
 	// the keys of users, one by one
-	u, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxElements: 2})
-	require.NoError(t, err)
-	v, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxElements: 2})
-	require.NoError(t, err)
+	u := dptest.OK(NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxElements: 2}))(t)
+	v := dptest.OK(NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxElements: 2}))(t)
 	require.ErrorIs(t, u.Merge(v), ErrParams)
 
 	// Sums.
-	s, err := NewSum[int](p)
-	require.NoError(t, err)
+	s := dptest.OK(NewSum[int](p))(t)
 	require.ErrorIs(t, s.Add(nil), ErrReleased)
 	require.ErrorIs(t, s.Add(gone), ErrReleased)
 	require.ErrorIs(t, s.Add(stranger), ErrMismatch)
@@ -724,12 +698,11 @@ func TestRefusedMerges(t *testing.T) {
 	a.Add(0) // ignored
 	require.ErrorIs(t, s.Add(a), ErrReleased)
 	require.NoError(t, s.Add(b))
-	h, err := s.Release()
-	require.NoError(t, err)
+	h := dptest.OK(s.Release())(t)
 	require.InDelta(t, 110, h.Lower(0), 1)
 	require.InDelta(t, 110, h.Estimate(0), 1)
 	require.Equal(t, 2, h.sketches)
-	_, err = s.Release()
+	_, err := s.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	require.True(t, s.Released())
 	require.ErrorIs(t, s.Add(m1), ErrReleased)
@@ -742,16 +715,14 @@ func TestRefusedMerges(t *testing.T) {
 	m2.AddSlice([]int{0})
 	_, err = m2.Release()
 	require.ErrorIs(t, err, ErrReleased)
-	h, err = m1.Release()
-	require.NoError(t, err)
+	h = dptest.OK(m1.Release())(t)
 	require.InDelta(t, 110, h.Estimate(0), 1)
 
 	// Users.
 	q := p
 	q.MaxElements, q.Method = 2, SparseVector
 	user := func(q Params, n int) *UserBuilder[int] {
-		b, err := NewUserBuilder[int](q)
-		require.NoError(t, err)
+		b := dptest.OK(NewUserBuilder[int](q))(t)
 		for range n {
 			b.AddUser([]int{1, 2})
 		}
@@ -781,8 +752,7 @@ func TestRefusedMerges(t *testing.T) {
 	v.AddUser([]int{1})
 	_, err = v.Release()
 	require.ErrorIs(t, err, ErrReleased)
-	h, err = u.Release()
-	require.NoError(t, err)
+	h = dptest.OK(u.Release())(t)
 	require.InDelta(t, 110, h.Estimate(1), 1)
 	require.InDelta(t, 110, h.Estimate(2), 1)
 	_, err = u.Release()
@@ -851,23 +821,19 @@ func TestRefusedParams(t *testing.T) {
 	_, err = NewSum[string](p)
 	require.ErrorIs(t, err, ErrParams)
 	p.Dim = 1 << 31
-	_, err = New[int32](p)
-	require.NoError(t, err)
-	_, err = NewSum[int32](p)
-	require.NoError(t, err)
+	dptest.OK(New[int32](p))(t)
+	dptest.OK(NewSum[int32](p))(t)
 	p.Dim++
 	_, err = New[int32](p)
 	require.ErrorIs(t, err, ErrParams)
 	_, err = NewSum[int32](p)
 	require.ErrorIs(t, err, ErrParams)
 	p.Dim = 1 << 63
-	_, err = New[int64](p)
-	require.NoError(t, err)
+	dptest.OK(New[int64](p))(t)
 	p.Dim++
 	_, err = New[int64](p)
 	require.ErrorIs(t, err, ErrParams)
-	_, err = New[uint64](p)
-	require.NoError(t, err)
+	dptest.OK(New[uint64](p))(t)
 	require.Equal(t, "Method(77)", fmt.Sprint(Method(77)))
 }
 
@@ -875,8 +841,7 @@ func TestRefusedParams(t *testing.T) {
 func TestFromCounters(t *testing.T) {
 	p := Params{Counters: 3, Epsilon: 1, Delta: 0.01}
 	holds := func(counts map[string]int64) []counter[string] {
-		b, err := FromCounters(p, counts)
-		require.NoError(t, err)
+		b := dptest.OK(FromCounters(p, counts))(t)
 		return peek(b.secret).Sketch.Positive()
 	}
 	require.Empty(t, holds(nil))
@@ -893,22 +858,19 @@ func TestFromCounters(t *testing.T) {
 	for i := range 5000 {
 		many[fmt.Sprint(i)] = int64(i + 1)
 	}
-	large, err := FromCounters(Params{Counters: 5000, Epsilon: 1, Delta: 0.01}, many)
-	require.NoError(t, err)
+	large := dptest.OK(FromCounters(Params{Counters: 5000, Epsilon: 1, Delta: 0.01}, many))(t)
 	for _, c := range peek(large.secret).Sketch.Positive() {
 		require.Equal(t, many[c.Key], c.Count)
 	}
 	require.Len(t, peek(large.secret).Sketch.Positive(), 5000)
 
 	counts := map[string]int64{"a": 9}
-	b, err := FromCounters(p, counts)
-	require.NoError(t, err)
+	b := dptest.OK(FromCounters(p, counts))(t)
 	counts["a"] = 100
 	b.Add("a")
 	b.Add("z")
 	require.Equal(t, []counter[string]{{Key: "a", Count: 10}, {Key: "z", Count: 1}}, peek(b.secret).Sketch.Positive(), "a copy, and more can be added")
-	h, err := b.Release()
-	require.NoError(t, err)
+	h := dptest.OK(b.Release())(t)
 	require.Zero(t, h.lost)
 	require.True(t, math.IsInf(h.DetectionLimit(0.9), 1), "nobody knows")
 }
@@ -916,15 +878,13 @@ func TestFromCounters(t *testing.T) {
 func TestPathsPrintNothing(t *testing.T) {
 	notShort(t)
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
-	s, err := NewSum[string](p)
-	require.NoError(t, err)
+	s := dptest.OK(NewSum[string](p))(t)
 	require.NoError(t, s.Add(build(t, p, []string{"Rumpelstiltskin", "Rumpelstiltskin", "xyzzyplugh"})))
 	dptest.Redacted(t, s, "Rumpelstiltskin", "xyzzyplugh")
 	for _, m := range []Method{KeptZeros, SparseVector} {
 		q := p
 		q.MaxElements, q.Method = 3, m
-		u, err := NewUserBuilder[string](q)
-		require.NoError(t, err)
+		u := dptest.OK(NewUserBuilder[string](q))(t)
 		u.AddUser([]string{"Rumpelstiltskin", "xyzzyplugh"})
 		dptest.Redacted(t, u, "Rumpelstiltskin", "xyzzyplugh")
 		type service struct {
@@ -934,8 +894,7 @@ func TestPathsPrintNothing(t *testing.T) {
 		}
 		dptest.Redacted(t, service{u, s, *u}, "Rumpelstiltskin", "xyzzyplugh")
 	}
-	b, err := FromCounters(p, map[string]int64{"Rumpelstiltskin": 7735012987})
-	require.NoError(t, err)
+	b := dptest.OK(FromCounters(p, map[string]int64{"Rumpelstiltskin": 7735012987}))(t)
 	dptest.Redacted(t, b, "Rumpelstiltskin", "7735012987")
 }
 
@@ -967,8 +926,7 @@ func TestSixtyFourServers(t *testing.T) {
 	for _, b := range chain[1:] {
 		require.NoError(t, chain[0].Merge(b))
 	}
-	h, err := chain[0].Release()
-	require.NoError(t, err)
+	h := dptest.OK(chain[0].Release())(t)
 	check("merged in a chain", h, 0)
 
 	tree := parts(p)
@@ -980,20 +938,17 @@ func TestSixtyFourServers(t *testing.T) {
 		}
 		tree = next
 	}
-	h, err = tree[0].Release()
-	require.NoError(t, err)
+	h = dptest.OK(tree[0].Release())(t)
 	check("merged in a tree", h, 0)
 
 	for _, m := range []Method{ReducedSum, TrimmedSum} {
 		q := p
 		q.Method = m
-		s, err := NewSum[int](q)
-		require.NoError(t, err)
+		s := dptest.OK(NewSum[int](q))(t)
 		for _, b := range parts(q) {
 			require.NoError(t, s.Add(b))
 		}
-		h, err := s.Release()
-		require.NoError(t, err)
+		h := dptest.OK(s.Release())(t)
 		bias := 0.0
 		if m == TrimmedSum { // S/k for S/(k+1), and the shifts
 			bias = n/(k*(k+1)) + servers*h.law.counts(h.law.Offset+int64(20*h.law.Shift)+1)
@@ -1003,13 +958,11 @@ func TestSixtyFourServers(t *testing.T) {
 
 	q := p
 	q.MaxElements, q.Method = 3, SparseVector
-	users, err := NewUserBuilder[int](q)
-	require.NoError(t, err)
+	users := dptest.OK(NewUserBuilder[int](q))(t)
 	f := map[int]int{}
 	elements := 0
 	for i := range servers {
-		b, err := NewUserBuilder[int](q)
-		require.NoError(t, err)
+		b := dptest.OK(NewUserBuilder[int](q))(t)
 		for j := i * 1500; j < (i+1)*1500; j += 3 {
 			b.AddUser(stream[j : j+3])
 			set := slices.Compact(slices.Sorted(slices.Values(stream[j : j+3])))
@@ -1021,7 +974,6 @@ func TestSixtyFourServers(t *testing.T) {
 		require.NoError(t, users.Merge(b))
 	}
 	truth, n = f, float64(elements)
-	h, err = users.Release()
-	require.NoError(t, err)
+	h = dptest.OK(users.Release())(t)
 	check("users", h, 0)
 }

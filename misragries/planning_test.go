@@ -6,14 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 )
 
 // rows returns the rows of a plan by their constructors.
 func rows(t *testing.T, p Params, servers int) (Plan, map[string]Row) {
 	t.Helper()
-	plan, err := p.Plan(servers)
-	require.NoError(t, err)
+	plan := dptest.OK(p.Plan(servers))(t)
 	all := map[string]Row{}
 	for _, r := range plan.Rows {
 		all[r.Constructor] = r
@@ -113,8 +113,7 @@ func TestPlanKeepsToTheMethod(t *testing.T) {
 		if m == PureUniverse {
 			p.Dim = 1000
 		}
-		plan, err := p.Plan(2)
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan(2))(t)
 		var names []string
 		for _, r := range plan.Rows {
 			names = append(names, r.Constructor)
@@ -137,11 +136,9 @@ func TestPlanKeepsToTheMethod(t *testing.T) {
 func TestPlanOfUsers(t *testing.T) {
 	for _, m := range []int{2, 60} {
 		p := Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: m}
-		b, err := NewUserBuilder[int](p)
-		require.NoError(t, err)
+		b := dptest.OK(NewUserBuilder[int](p))(t)
 		require.Equal(t, b.Guarantee(), p.Guarantee())
-		h, err := b.Release()
-		require.NoError(t, err)
+		h := dptest.OK(b.Release())(t)
 		plan, all := rows(t, p, 1)
 		require.Equal(t, h.threshold(), all["NewUserBuilder"].Threshold)
 		require.Equal(t, h.stdDev(), all["NewUserBuilder"].StdDev)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 )
@@ -29,10 +30,8 @@ func stateOf[K string | int](b *Builder[K]) any {
 
 func restored[K string | int](t *testing.T, b *Builder[K], p Params) *Builder[K] {
 	t.Helper()
-	data, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
-	c, err := New[K](p)
-	require.NoError(t, err)
+	data := dptest.OK(b.AppendPrivateState(nil))(t)
+	c := dptest.OK(New[K](p))(t)
 	c.AddSlice(make([]K, 3)) // is replaced
 	require.NoError(t, c.RestorePrivateState(data))
 	return c
@@ -43,10 +42,8 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, k := range []int{1, 2, 5, 40} {
 		p := Params{Counters: k, Epsilon: 1, Delta: 1e-6}
-		ints, err := New[int](p)
-		require.NoError(t, err)
-		words, err := New[string](p)
-		require.NoError(t, err)
+		ints := dptest.OK(New[int](p))(t)
+		words := dptest.OK(New[string](p))(t)
 		for i := range 400 {
 			if i%7 == 0 {
 				ints, words = restored(t, ints, p), restored(t, words, p)
@@ -59,8 +56,7 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 				require.Equal(t, stateOf(words), stateOf(restored(t, words, p)))
 			}
 		}
-		plain, err := New[int](p)
-		require.NoError(t, err)
+		plain := dptest.OK(New[int](p))(t)
 		rng = rand.New(rand.NewPCG(1, 2))
 		for range 400 {
 			plain.Add(int(rng.ExpFloat64() * 3 * float64(k)))
@@ -74,32 +70,26 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 
 func TestPrivateStateOfASum(t *testing.T) {
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6, Method: ReducedSum} // which draws nothing yet
-	whole, err := NewSum[int](p)
-	require.NoError(t, err)
+	whole := dptest.OK(NewSum[int](p))(t)
 	parts := [2]*Sum[int]{}
 	for i := range parts {
-		parts[i], err = NewSum[int](p)
-		require.NoError(t, err)
+		parts[i] = dptest.OK(NewSum[int](p))(t)
 	}
 	for shard := range 6 {
 		for _, to := range []*Sum[int]{whole, parts[shard%2]} {
-			b, err := New[int](p)
-			require.NoError(t, err)
+			b := dptest.OK(New[int](p))(t)
 			for i := range 500 {
 				b.Add(i % (7 + shard))
 			}
 			require.NoError(t, to.Add(b))
 		}
 	}
-	data, err := parts[1].AppendPrivateState([]byte("prefix"))
-	require.NoError(t, err)
+	data := dptest.OK(parts[1].AppendPrivateState([]byte("prefix")))(t)
 	require.True(t, bytes.HasPrefix(data, []byte("prefix")))
-	again, err := NewSum[int](p)
-	require.NoError(t, err)
+	again := dptest.OK(NewSum[int](p))(t)
 	require.NoError(t, again.RestorePrivateState(data[len("prefix"):]))
 	require.NoError(t, again.Merge(parts[0]))
-	parts[0], err = NewSum[int](p)
-	require.NoError(t, err)
+	parts[0] = dptest.OK(NewSum[int](p))(t)
 	require.NoError(t, parts[0].Merge(again), "into an empty one, which takes the table")
 	require.ElementsMatch(t, peek(whole.secret).units.Counters, peek(parts[0].secret).units.Counters)
 	require.Equal(t, peek(whole.secret).lost, peek(parts[0].secret).lost)
@@ -109,10 +99,9 @@ func TestPrivateStateOfASum(t *testing.T) {
 	require.ErrorIs(t, parts[0].Merge(nil), ErrReleased)
 	require.ErrorIs(t, parts[0].Merge(parts[0]), ErrMismatch)
 	p.Counters++
-	other, err := NewSum[int](p)
-	require.NoError(t, err)
+	other := dptest.OK(NewSum[int](p))(t)
 	require.ErrorIs(t, parts[0].Merge(other), ErrMismatch)
-	_, err = again.AppendPrivateState(nil)
+	_, err := again.AppendPrivateState(nil)
 	require.ErrorIs(t, err, ErrReleased)
 	require.ErrorIs(t, again.RestorePrivateState(data), ErrReleased)
 }
@@ -125,16 +114,14 @@ func TestPrivateStateOfUsers(t *testing.T) {
 		{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxElements: 2, Method: KeptZeros},
 	} {
 		half := func(seed int) *UserBuilder[int] {
-			b, err := NewUserBuilder[int](p)
-			require.NoError(t, err)
+			b := dptest.OK(NewUserBuilder[int](p))(t)
 			for i := range 60 {
 				b.AddUser([]int{(seed*i + i) % 17, (i * i) % 17})
 			}
 			return b
 		}
 		here, there, again := half(1), half(2), half(3)
-		state, err := there.AppendPrivateState(nil)
-		require.NoError(t, err)
+		state := dptest.OK(there.AppendPrivateState(nil))(t)
 		require.NoError(t, again.RestorePrivateState(state))
 		for _, b := range []*UserBuilder[int]{there, again} { // it goes on
 			b.AddUser([]int{3, 5})
@@ -153,9 +140,8 @@ func TestPrivateStateOfUsers(t *testing.T) {
 		require.NoError(t, direct.Merge(there))
 		require.NoError(t, here.Merge(again))
 		require.Equal(t, peek(direct.secret).sketch.Append(nil), peek(here.secret).sketch.Append(nil))
-		_, err = here.Release()
-		require.NoError(t, err)
-		_, err = here.AppendPrivateState(nil)
+		dptest.OK(here.Release())(t)
+		_, err := here.AppendPrivateState(nil)
 		require.ErrorIs(t, err, ErrReleased)
 	}
 }
@@ -163,19 +149,15 @@ func TestPrivateStateOfUsers(t *testing.T) {
 // Bytes that are no state, or one of other Params, leave the receiver as it is; nothing panics.
 func TestRestoreRejects(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 50}
-	b, err := New[int](p)
-	require.NoError(t, err)
+	b := dptest.OK(New[int](p))(t)
 	for i := range 30 {
 		b.Add(i % 9)
 	}
-	data, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
+	data := dptest.OK(b.AppendPrivateState(nil))(t)
 	before := stateOf(b)
-	sum, err := NewSum[int](p)
-	require.NoError(t, err)
+	sum := dptest.OK(NewSum[int](p))(t)
 	require.NoError(t, sum.Add(restored(t, b, p)))
-	sumData, err := sum.AppendPrivateState(nil)
-	require.NoError(t, err)
+	sumData := dptest.OK(sum.AppendPrivateState(nil))(t)
 	for n := range data {
 		require.Error(t, b.RestorePrivateState(data[:n]))
 	}
@@ -186,29 +168,24 @@ func TestRestoreRejects(t *testing.T) {
 	for bit := range 8 * len(data) {
 		flipped := bytes.Clone(data)
 		flipped[bit/8] ^= 1 << (bit % 8)
-		c, err := New[int](p)
-		require.NoError(t, err)
+		c := dptest.OK(New[int](p))(t)
 		if c.RestorePrivateState(flipped) == nil { // another valid state: it works
 			for i := range 20 {
 				c.Add(i)
 			}
-			_, err := c.Release()
-			require.NoError(t, err)
+			dptest.OK(c.Release())(t)
 		}
 	}
 	for _, q := range []Params{{Counters: 5, Epsilon: 1, Delta: 1e-6, Dim: 50}, {Counters: 4, Epsilon: 2, Delta: 1e-6, Dim: 50}, {Counters: 4, Epsilon: 1, Delta: 1e-6}} {
-		c, err := New[int](q)
-		require.NoError(t, err)
+		c := dptest.OK(New[int](q))(t)
 		require.ErrorIs(t, c.RestorePrivateState(data), ErrMismatch)
 	}
-	words, err := New[string](Params{Counters: 4, Epsilon: 1, Delta: 1e-6})
-	require.NoError(t, err)
+	words := dptest.OK(New[string](Params{Counters: 4, Epsilon: 1, Delta: 1e-6}))(t)
 	require.ErrorIs(t, words.RestorePrivateState(data), fault.ErrFormat)
 	var h Histogram[int]
 	require.ErrorIs(t, h.UnmarshalBinary(data), fault.ErrFormat, "private state is no release")
-	_, err = b.Release()
-	require.NoError(t, err)
-	_, err = b.AppendPrivateState(nil)
+	dptest.OK(b.Release())(t)
+	_, err := b.AppendPrivateState(nil)
 	require.ErrorIs(t, err, ErrReleased)
 	require.ErrorIs(t, b.RestorePrivateState(data), ErrReleased)
 }

@@ -144,15 +144,12 @@ func TestLengthOfReducedSketchesIsNotFree(t *testing.T) {
 			moved += max(d, -d)
 		}
 		require.EqualValues(t, 2*k-1, moved)
-		c, err := Params{Counters: k, Epsilon: 1.3, Dim: 1000}.calibrate(PureUniverse, givenCounters, true)
-		require.NoError(t, err)
+		c := dptest.OK(Params{Counters: k, Epsilon: 1.3, Dim: 1000}.calibrate(PureUniverse, givenCounters, true))(t)
 		require.InEpsilon(t, 1.3, float64(moved)/c.Scale, 1e-12)
 	}
 	p := Params{Counters: 1, Epsilon: 1, Delta: 1e-6}
-	c, err := p.calibrate(ReducedSum, givenCounters, true)
-	require.NoError(t, err)
-	with, err := p.calibrate(ReducedSum, summed, false)
-	require.NoError(t, err)
+	c := dptest.OK(p.calibrate(ReducedSum, givenCounters, true))(t)
+	with := dptest.OK(p.calibrate(ReducedSum, summed, false))(t)
 	joint := func(lost float64) (h float64) { // of a key far above R that moves by 1
 		d, e := c.noise(), discreteLaplace(lost)
 		for x := -100.0; x <= 100; x++ {
@@ -169,20 +166,16 @@ func TestLengthOfReducedSketchesIsNotFree(t *testing.T) {
 // NewSum, Merge and users release without δ, with noise as planned.
 func TestPureReleases(t *testing.T) {
 	p := Params{Counters: 64, Epsilon: 1, Dim: 100_000}
-	sum, err := NewSum[int](p)
-	require.NoError(t, err)
+	sum := dptest.OK(NewSum[int](p))(t)
 	require.Equal(t, budget.PureDP(1, budget.Element(budget.AddRemove)), sum.Guarantee())
-	plan, err := p.Plan(2)
-	require.NoError(t, err)
+	plan := dptest.OK(p.Plan(2))(t)
 	require.InEpsilon(t, 2.8, plan.Rows[0].StdDev, 0.08)
 	for range 2 {
-		b, err := New[int](p)
-		require.NoError(t, err)
+		b := dptest.OK(New[int](p))(t)
 		b.AddSlice(repeat(3000, 1000, 500))
 		require.NoError(t, sum.Add(b))
 	}
-	h, err := sum.Release()
-	require.NoError(t, err)
+	h := dptest.OK(sum.Release())(t)
 	require.Equal(t, 64, h.Len())
 	require.InDelta(t, 6000, h.Estimate(0), 40*h.stdDev())
 	require.InDelta(t, 1000, h.Estimate(2), 40*h.stdDev())
@@ -194,24 +187,20 @@ func TestPureReleases(t *testing.T) {
 
 	a, b := build(t, p, repeat(30_000, 10_000)), build(t, p, repeat(20_000))
 	require.NoError(t, a.Merge(b))
-	h, err = a.Release()
-	require.NoError(t, err)
+	h = dptest.OK(a.Release())(t)
 	require.Equal(t, merged, h.law.input)
 	require.InEpsilon(t, 32*math.Sqrt2, h.lowerDev(), 0.12)
 	require.InDelta(t, 50_000, h.Estimate(0), 40*h.stdDev())
 
 	p.MaxElements = 17
-	u, err := NewUserBuilder[int](p)
-	require.NoError(t, err)
-	v, err := NewUserBuilder[int](p)
-	require.NoError(t, err)
+	u := dptest.OK(NewUserBuilder[int](p))(t)
+	v := dptest.OK(NewUserBuilder[int](p))(t)
 	for range 20_000 {
 		u.AddUser([]int{1, 2, 3})
 		v.AddUser([]int{2})
 	}
 	require.NoError(t, u.Merge(v))
-	h, err = u.Release()
-	require.NoError(t, err)
+	h = dptest.OK(u.Release())(t)
 	require.Equal(t, budget.PureDP(1, budget.User(17, budget.AddRemove)), h.Guarantee())
 	require.InDelta(t, 40_000, h.Estimate(2), 40*h.stdDev())
 }
@@ -280,21 +269,16 @@ func TestSumOfGivenCountersTellsNothing(t *testing.T) {
 	for _, m := range []Method{ReducedSum, TrimmedSum} {
 		for _, length := range []uint64{0, 2000} {
 			p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3, Method: m, MaxLength: length}
-			sum, err := NewSum[int](p)
-			require.NoError(t, err)
-			given, err := FromCounters(p, map[int]int64{1: 500})
-			require.NoError(t, err)
+			sum := dptest.OK(NewSum[int](p))(t)
+			given := dptest.OK(FromCounters(p, map[int]int64{1: 500}))(t)
 			given.AddSlice(repeat(0, 7))
 			require.NoError(t, sum.Add(given))
 			require.NoError(t, sum.Add(build(t, p, repeat(0, 500))))
-			state, err := sum.AppendPrivateState(nil)
-			require.NoError(t, err)
-			moved, err := NewSum[int](p)
-			require.NoError(t, err)
+			state := dptest.OK(sum.AppendPrivateState(nil))(t)
+			moved := dptest.OK(NewSum[int](p))(t)
 			require.NoError(t, moved.RestorePrivateState(state))
 			for _, sum := range []*Sum[int]{sum, moved} {
-				h, err := sum.Release()
-				require.NoError(t, err)
+				h := dptest.OK(sum.Release())(t)
 				require.False(t, h.known)
 				require.Zero(t, h.lost)
 				require.Zero(t, h.law.lost)
@@ -313,21 +297,17 @@ func TestSumOfGivenCountersTellsNothing(t *testing.T) {
 func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
 	p := Params{Counters: 3, Epsilon: 1, Dim: 50}
 	for _, first := range []bool{true, false} {
-		given, err := FromCounters(p, map[int]int64{1: 500})
-		require.NoError(t, err)
+		given := dptest.OK(FromCounters(p, map[int]int64{1: 500}))(t)
 		b := build(t, p, repeat(500))
 		if first {
 			given, b = b, given
 		}
 		require.NoError(t, b.Merge(given))
-		state, err := b.AppendPrivateState(nil)
-		require.NoError(t, err)
-		moved, err := New[int](p)
-		require.NoError(t, err)
+		state := dptest.OK(b.AppendPrivateState(nil))(t)
+		moved := dptest.OK(New[int](p))(t)
 		require.NoError(t, moved.RestorePrivateState(state))
 		for _, b := range []*Builder[int]{b, moved} {
-			h, err := b.Release()
-			require.NoError(t, err)
+			h := dptest.OK(b.Release())(t)
 			require.Zero(t, h.law.lost)
 			_, hi := h.Interval(1, 0.9)
 			require.True(t, math.IsInf(hi, 1))
@@ -351,8 +331,7 @@ func TestSparseVectorsTellD(t *testing.T) {
 			stream = append(stream, 0, 0, 1+i%100, 1+i%100)
 		}
 		s := fill(t, in, p, stream)
-		h, err := s.Release()
-		require.NoError(t, err)
+		h := dptest.OK(s.Release())(t)
 		require.Greater(t, h.law.counts(h.lost), 800.0)
 		require.InDelta(t, 30_000, h.Estimate(0), 40*h.stdDev(), in)
 		dptest.Alarm(t, 1e-10)

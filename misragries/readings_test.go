@@ -269,15 +269,13 @@ func TestIntervalsOfPathsFailForOtherNoise(t *testing.T) {
 // interval do not share is large.
 func TestIntervalsHoldTheEstimate(t *testing.T) {
 	for range dptest.Full(2000, 200) {
-		b, err := New[int](Params{Counters: 4, Epsilon: 1, Delta: 1e-6})
-		require.NoError(t, err)
+		b := dptest.OK(New[int](Params{Counters: 4, Epsilon: 1, Delta: 1e-6}))(t)
 		for i := range 3 {
 			for range 60 {
 				b.Add(i)
 			}
 		}
-		h, err := b.Release()
-		require.NoError(t, err)
+		h := dptest.OK(b.Release())(t)
 		for key, x := range h.All() {
 			for _, confidence := range []float64{0, 0.5, 0.95} {
 				lo, hi := h.Interval(key, confidence)

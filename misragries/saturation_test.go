@@ -15,10 +15,8 @@ import (
 // viaPrivateState returns a Builder that the private state of b was moved to.
 func viaPrivateState(t testing.TB, p Params, b *Builder[int]) *Builder[int] {
 	t.Helper()
-	data, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
-	c, err := New[int](p)
-	require.NoError(t, err)
+	data := dptest.OK(b.AppendPrivateState(nil))(t)
+	c := dptest.OK(New[int](p))(t)
 	require.NoError(t, c.RestorePrivateState(data))
 	return c
 }
@@ -36,8 +34,7 @@ func atTheLimit(t testing.TB, p Params, below int64, restored bool) (sides [2]*B
 				counters[key] -= below
 			}
 		}
-		b, err := FromCounters(p, counters)
-		require.NoError(t, err)
+		b := dptest.OK(FromCounters(p, counters))(t)
 		for key := range p.Counters / 2 {
 			b.Add(key)
 		}
@@ -135,8 +132,7 @@ func TestReleaseAtTheLimit(t *testing.T) {
 		var hits [2]int64
 		for range n {
 			for side, b := range atTheLimit(t, p, 500, restored) {
-				h, err := b.Release()
-				require.NoError(t, err)
+				h := dptest.OK(b.Release())(t)
 				contrast := int64(0)
 				for i, c := range h.counts {
 					if i < 5 {
@@ -160,10 +156,8 @@ func TestReleaseAtTheLimit(t *testing.T) {
 // restored.
 func TestRestoreRefusesCountersBeyondTheLimit(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6}
-	b, err := FromCounters(p, map[int]int64{1: sketch.Limit})
-	require.NoError(t, err)
-	data, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
+	b := dptest.OK(FromCounters(p, map[int]int64{1: sketch.Limit}))(t)
+	data := dptest.OK(b.AppendPrivateState(nil))(t)
 	at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, sketch.Limit))
 	require.Positive(t, at)
 	decrements := at - 8 - 4 - 4 - 8

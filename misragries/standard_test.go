@@ -51,8 +51,7 @@ func TestStandardReleaseIsPrivateExactly(t *testing.T) {
 				require.LessOrEqual(t, exact, s.delta)
 				require.InEpsilon(t, math.Exp(law.FreedDelta(k, s.epsilon, float64(tau))), exact, 1e-9, "the formula is attained")
 				require.Greater(t, worst(drawn{noise: d, tau: tau - 1}, s.epsilon), s.delta, "one lower must not be private")
-				half, err := noise.NewDiscreteLaplace(d.Scale() / 2)
-				require.NoError(t, err)
+				half := dptest.OK(noise.NewDiscreteLaplace(d.Scale() / 2))(t)
 				require.Greater(t, worst(drawn{noise: half, tau: tau}, s.epsilon), s.delta, "half the noise must not be private")
 				if k > 1 {
 					require.Greater(t, exact, keptDelta(k, s.epsilon, tau), "more than with zeros kept")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/baskets"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // Most of the k keys that PureUniverse shows are shown for their noise alone. Their estimates are 0
@@ -23,8 +24,7 @@ func TestUniverseOfRetail(t *testing.T) {
 			truth[key]++
 		}
 	}
-	h, err := b.Release()
-	require.NoError(t, err)
+	h := dptest.OK(b.Release())(t)
 	sum, added, held, noughts := 0.0, 0.0, 0, 0
 	for key, v := range h.All() {
 		sum += math.Abs(v - truth[key])
@@ -73,13 +73,11 @@ func TestChanceIsToBeBeaten(t *testing.T) {
 // A user's keys beyond MaxElements do not count, and the interval is of what does.
 func TestIntervalIsOfWhatCounts(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
-	b, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: 3, MaxLength: 10_000})
-	require.NoError(t, err)
+	b := dptest.OK(NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: 3, MaxLength: 10_000}))(t)
 	for range 2000 {
 		b.AddUser([]int{1, 2, 3, 4, 5, 6})
 	}
-	h, err := b.Release()
-	require.NoError(t, err)
+	h := dptest.OK(b.Release())(t)
 	lo, hi := h.Interval(1, 0.999)
 	require.True(t, lo <= 1000 && 1000 <= hi && hi < 1900, "[%v, %v]", lo, hi)
 }

@@ -17,9 +17,7 @@ import (
 )
 
 func noiseOf(t testing.TB, scale float64) noise.DiscreteLaplace {
-	d, err := noise.NewDiscreteLaplace(scale)
-	require.NoError(t, err)
-	return d
+	return dptest.OK(noise.NewDiscreteLaplace(scale))(t)
 }
 
 // ties says how a loop over all keys breaks ties.

@@ -46,9 +46,7 @@ func eachEvents(keys, m, length int, f func(events []event)) {
 
 // privateState is all that decides how a Builder goes on and what it releases.
 func privateState[K hashing.Key](t testing.TB, b *Builder[K]) []byte {
-	state, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
-	return state
+	return dptest.OK(b.AppendPrivateState(nil))(t)
 }
 
 // AddN leaves the state of n times Add: events of more than MaxElements, which it cuts, all kinds
@@ -71,9 +69,7 @@ func TestAddNAtRandom(t *testing.T) {
 func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []event, key func(int) K) {
 	t.Helper()
 	fresh := func() *Builder[K] {
-		b, err := New[K](p)
-		require.NoError(t, err)
-		return b
+		return dptest.OK(New[K](p))(t)
 	}
 	one, many := fresh(), fresh()
 	others := [2]*Builder[K]{fresh(), fresh()}
@@ -131,8 +127,7 @@ func TestAddNIsReleasedOnEveryPath(t *testing.T) {
 				b := r.(*Builder[int])
 				require.NoError(t, b.Merge(half()))
 			case summed:
-				s, err := NewSum[int](p)
-				require.NoError(t, err)
+				s := dptest.OK(NewSum[int](p))(t)
 				require.NoError(t, s.Add(r.(*Builder[int])))
 				require.NoError(t, s.Add(half()))
 				r = s
@@ -141,8 +136,7 @@ func TestAddNIsReleasedOnEveryPath(t *testing.T) {
 			if in != oneStream {
 				parts = 2
 			}
-			h, err := r.Release()
-			require.NoError(t, err)
+			h := dptest.OK(r.Release())(t)
 			// reduced without a length it is lower by up to n/(k+1)
 			slack := 60*h.stdDev() + 2000*parts
 			require.InDelta(t, 10_000*parts, h.Estimate(3), slack)
@@ -159,8 +153,7 @@ func TestAddNIgnores(t *testing.T) {
 		b.AddN(e.key, e.n)
 		require.Equal(t, empty, privateState(t, b))
 	}
-	_, err := b.Release()
-	require.NoError(t, err)
+	dptest.OK(b.Release())(t)
 	b.AddN(1, 1)
 	new(Builder[int]).AddN(1, 1)
 	require.True(t, b.Released())
@@ -169,7 +162,7 @@ func TestAddNIgnores(t *testing.T) {
 	b = build(t, Params{Epsilon: 1, Delta: 1e-6}, []int{})
 	b.AddN(1, 1)
 	b.AddN(1, 2)
-	_, err = b.Release()
+	_, err := b.Release()
 	require.ErrorContains(t, err, "MaxElements")
 }
 
@@ -268,21 +261,17 @@ func TestAddNToGivenAndMergedCounters(t *testing.T) {
 		for key, count := range counts {
 			all[key] = count
 		}
-		b, err := FromCounters(p, all)
-		require.NoError(t, err)
-		return b
+		return dptest.OK(FromCounters(p, all))(t)
 	}
 	for _, key := range []int{0, 1, 9} {
 		b := given(sketch.Limit, sketch.Limit)
 		b.AddN(key, maxElements)
 		require.False(t, b.Released())
 		merged, other := given(sketch.Limit, sketch.Limit), map[int]int64{5: sketch.Limit, 6: sketch.Limit}
-		o, err := FromCounters(p, other)
-		require.NoError(t, err)
+		o := dptest.OK(FromCounters(p, other))(t)
 		require.NoError(t, merged.Merge(o))
 		merged.AddN(key, maxElements)
 		require.False(t, merged.Released())
-		_, err = merged.Release()
-		require.NoError(t, err)
+		dptest.OK(merged.Release())(t)
 	}
 }

@@ -36,8 +36,7 @@ func samples(t testing.TB) (all []sample) {
 		if tt, ok := t.(*testing.T); ok {
 			cryptotest.SetGlobalRandom(tt, 1234)
 		}
-		h, err := r.Release()
-		require.NoError(t, err)
+		h := dptest.OK(r.Release())(t)
 		all = append(all, sample{strings.ToLower(fmt.Sprintf("%s-%v.hex", inputNames[in], m)), h})
 	})
 	return all
@@ -77,8 +76,7 @@ func TestDecodedAnswers(t *testing.T) {
 // What is written today can be read by every later version.
 func TestGoldenFilesOfEveryPath(t *testing.T) {
 	for _, s := range samples(t) {
-		data, err := s.h.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(s.h.MarshalBinary())(t)
 		dptest.Store(t, s.name, hex.Dump(data))
 		golden := undump(t, dptest.Stored(t, s.name))
 		h := dptest.Decoded[Histogram[int]](t, golden)
@@ -94,8 +92,7 @@ func TestGoldenFilesOfEveryPath(t *testing.T) {
 func undump(t testing.TB, dump string) (data []byte) {
 	for line := range strings.Lines(dump) {
 		text := strings.ReplaceAll(line[8:min(58, len(line))], " ", "")
-		part, err := hex.DecodeString(text)
-		require.NoError(t, err)
+		part := dptest.OK(hex.DecodeString(text))(t)
 		data = append(data, part...)
 	}
 	return data
@@ -174,16 +171,14 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 			h := *original
 			h.counts = slices.Clone(h.counts)
 			c.spoil(&h)
-			data, err := h.MarshalBinary()
-			require.NoError(t, err)
+			data := dptest.OK(h.MarshalBinary())(t)
 			var back Histogram[int]
 			require.ErrorIs(t, back.UnmarshalBinary(data), ErrFormat)
 			require.Equal(t, Histogram[int]{}, back)
 		})
 	}
 	for m := range 256 { // only the one that it is
-		data, err := byName["onestream-keptzeros"].MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(byName["onestream-keptzeros"].MarshalBinary())(t)
 		data[9] = byte(m)
 		require.Equal(t, Method(m) != KeptZeros, new(Histogram[int]).UnmarshalBinary(data) != nil, m)
 	}
@@ -192,8 +187,7 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		h := *s.h
 		for in := range lastInput + 2 {
 			h.law.input = in
-			data, err := h.MarshalBinary()
-			require.NoError(t, err)
+			data := dptest.OK(h.MarshalBinary())(t)
 			if in > lastInput || !slices.Contains(possible[in], h.params.Method) {
 				require.ErrorIs(t, new(Histogram[int]).UnmarshalBinary(data), ErrFormat, "%s as %v", s.name, in)
 			}
@@ -204,8 +198,7 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 // A vector of threshold that is signed, or has a universe of its own, is none of ours.
 func TestDecodeRejectsOtherVectors(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Method: SparseVector}
-	want, err := p.vector(merged, false)
-	require.NoError(t, err)
+	want := dptest.OK(p.vector(merged, false))(t)
 	want.Method = sparse.Laplace
 	for name, change := range map[string]func(q *sparse.Params){
 		"":            func(*sparse.Params) {},
@@ -222,13 +215,11 @@ func TestDecodeRejectsOtherVectors(t *testing.T) {
 	} {
 		q := want
 		change(&q)
-		l, err := q.Law()
-		require.NoError(t, err, name)
+		l := dptest.OK(q.Law())(t, name)
 		h := Histogram[int]{params: p, law: calibration{method: SparseVector, input: merged, sparse: l}, sketches: 1, known: q.Beside}
 		h.counts, h.lost = fromVector(sparse.Release(new(noise.Source), l, []sparse.Entry[int]{{Key: 1, Steps: l.Whole(1000)}}, 0, nil))
-		data, err := h.MarshalBinary()
-		require.NoError(t, err)
-		if err = new(Histogram[int]).UnmarshalBinary(data); name == "" {
+		data := dptest.OK(h.MarshalBinary())(t)
+		if err := new(Histogram[int]).UnmarshalBinary(data); name == "" {
 			require.NoError(t, err)
 		} else {
 			require.ErrorIs(t, err, ErrFormat, name)
@@ -239,8 +230,7 @@ func TestDecodeRejectsOtherVectors(t *testing.T) {
 
 func FuzzUnmarshalPaths(f *testing.F) {
 	for _, s := range samples(f) {
-		data, err := s.h.MarshalBinary()
-		require.NoError(f, err)
+		data := dptest.OK(s.h.MarshalBinary())(f)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -268,14 +258,11 @@ func FuzzUnmarshalPaths(f *testing.F) {
 func TestDecodeChecksDim(t *testing.T) {
 	for dim, fits := range map[uint64]bool{0: true, 1 << 32: true, 1<<32 + 1: false, math.MaxUint64: false} {
 		p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Dim: dim}
-		s, err := NewSum[uint64](p)
-		require.NoError(t, err)
-		h, err := s.Release()
-		require.NoError(t, err)
-		data, err := h.MarshalBinary()
-		require.NoError(t, err)
+		s := dptest.OK(NewSum[uint64](p))(t)
+		h := dptest.OK(s.Release())(t)
+		data := dptest.OK(h.MarshalBinary())(t)
 		require.NoError(t, new(Histogram[uint64]).UnmarshalBinary(data))
-		err = new(Histogram[uint32]).UnmarshalBinary(data)
+		err := new(Histogram[uint32]).UnmarshalBinary(data)
 		if fits {
 			require.NoError(t, err)
 		} else {

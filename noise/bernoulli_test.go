@@ -76,8 +76,7 @@ func TestBelowHasTheExactProbability(t *testing.T) {
 func TestBernoulliFrequencies(t *testing.T) {
 	var src Source
 	for _, p := range []float64{0, 1e-3, 0.2, 0.25, 0.5, 1 / (math.E + 1), 0.999} {
-		law, err := BernoulliAtLeast(p)
-		require.NoError(t, err)
+		law := dptest.OK(BernoulliAtLeast(p))(t)
 		const words = 1 << 13
 		table := make([]uint64, words)
 		law.Flip(&src, table)
@@ -146,8 +145,7 @@ func TestFlipIsXorWithTheLaw(t *testing.T) {
 // (2⁶⁴ − k)/k ≤ e^ε exactly, and k − 1 or a relative 2⁻⁴⁸ less would not do.
 func TestRandomizedResponseIsOnTheSafeSide(t *testing.T) {
 	for _, epsilon := range []float64{0, 1e-300, 1e-9, 0.1, 0.5, 1, math.Ln2, 2, 5, 10, 20, 40, 44} {
-		law, err := RandomizedResponse(epsilon)
-		require.NoError(t, err)
+		law := dptest.OK(RandomizedResponse(epsilon))(t)
 		exceeds := func(k *big.Int) bool { // (2⁶⁴ − k)/k > e^ε, that is k > (2⁶⁴ − k)·e^{−ε} fails
 			x := new(big.Rat).SetFloat64(epsilon)
 			e := enclose.ExpNeg(x, 1200)
@@ -176,10 +174,8 @@ func TestRandomizedResponseIsOnTheSafeSide(t *testing.T) {
 
 func TestBernoulliRounding(t *testing.T) {
 	for _, p := range []float64{0, 0.5, 0.1, 1e-19, 1e-20, 5e-324, 1 - 0x1p-53, 0x1p-64} {
-		down, err := BernoulliAtMost(p)
-		require.NoError(t, err)
-		up, err := BernoulliAtLeast(p)
-		require.NoError(t, err)
+		down := dptest.OK(BernoulliAtMost(p))(t)
+		up := dptest.OK(BernoulliAtLeast(p))(t)
 		exact := new(big.Rat).SetFloat64(p)
 		rat := func(b Bernoulli) *big.Rat {
 			return new(big.Rat).SetFrac(new(big.Int).SetUint64(b.K()), new(big.Int).Lsh(big.NewInt(1), 64))
@@ -196,8 +192,7 @@ func TestBernoulliRounding(t *testing.T) {
 	}
 	_, err := BernoulliAtLeast(1)
 	require.ErrorIs(t, err, ErrParams, "1 is no multiple of 2⁻⁶⁴ below 1")
-	one, err := BernoulliAtMost(1)
-	require.NoError(t, err)
+	one := dptest.OK(BernoulliAtMost(1))(t)
 	require.Equal(t, uint64(math.MaxUint64), one.K())
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
@@ -86,13 +87,11 @@ func TestScalesRoundUp(t *testing.T) {
 			return math.Exp2(float64(x>>11)*0x1p-53*40 - 20)
 		}
 		eps, sens := draw(), draw()
-		b, err := LaplaceScale(eps, sens)
-		require.NoError(t, err)
+		b := dptest.OK(LaplaceScale(eps, sens))(t)
 		require.GreaterOrEqual(t, new(big.Rat).Mul(exact(b), exact(eps)).Cmp(exact(sens)), 0)
 		require.Less(t, new(big.Rat).Mul(exact(math.Nextafter(b, 0)), exact(eps)).Cmp(exact(sens)), 0)
 
-		sigma, err := GaussianSigmaZCDP(eps, sens)
-		require.NoError(t, err)
+		sigma := dptest.OK(GaussianSigmaZCDP(eps, sens))(t)
 		enough := func(s float64) bool { // 2ρσ² ≥ Δ²
 			v := new(big.Rat).Mul(exact(s), exact(s))
 			v.Mul(v, exact(2*eps))
@@ -101,11 +100,9 @@ func TestScalesRoundUp(t *testing.T) {
 		require.True(t, enough(sigma))
 		require.False(t, enough(sigma*(1-0x1p-50)))
 	}
-	b, err := LaplaceScale(0.5, 3)
-	require.NoError(t, err)
+	b := dptest.OK(LaplaceScale(0.5, 3))(t)
 	assert.Equal(t, 6.0, b)
-	sigma, err := GaussianSigmaZCDP(0.5, 3)
-	require.NoError(t, err)
+	sigma := dptest.OK(GaussianSigmaZCDP(0.5, 3))(t)
 	assert.Equal(t, 3.0, sigma)
 	for _, ends := range [][2]float64{{0x1p-900, 0x1p-900}, {0x1p900, 0x1p900}, {0x1p-450, 0x1p450}} {
 		_, err := LaplaceScale(ends[0], ends[1])

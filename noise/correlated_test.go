@@ -14,9 +14,7 @@ import (
 
 func newCorrelated(t *testing.T, shared, own float64) CorrelatedGaussian {
 	t.Helper()
-	d, err := NewCorrelatedGaussian(shared, own)
-	require.NoError(t, err)
-	return d
+	return dptest.OK(NewCorrelatedGaussian(shared, own))(t)
 }
 
 // marginal samples one key of a fresh release each time.
@@ -117,8 +115,7 @@ func TestCorrelatedPairs(t *testing.T) {
 			variance float64
 		}{{"key", first, variance}, {"sum", sum, 2 * (variance + covariance)}, {"difference", difference, 2 * own * own}} {
 			dptest.Moments(t, name+", "+c.name, c.samples, 0, c.variance, 3*c.variance*c.variance, 1e-10)
-			law, err := NewGaussian(math.Sqrt(c.variance))
-			require.NoError(t, err)
+			law := dptest.OK(NewGaussian(math.Sqrt(c.variance)))(t)
 			dptest.KS(t, name+", "+c.name, c.samples, law.CDF, 1e-10)
 		}
 		dptest.Tail(t, name+", tail", far, int64(n), 2*d.Marginal().Survival(4*math.Sqrt(variance)), 1e-10)

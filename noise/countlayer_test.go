@@ -45,8 +45,7 @@ func TestCountLayerFollowsTheBinomialLaw(t *testing.T) {
 	n := int64(dptest.Fewer(20_000, 4_000))
 	var src Source
 	for _, c := range layers {
-		d, err := NewDiscreteLaplace(c.scale)
-		require.NoError(t, err)
+		d := dptest.OK(NewDiscreteLaplace(c.scale))(t)
 		p := layerMass(d, c.least, c.below)
 		require.Less(t, p, 0.5)
 		observed := make([]int64, cells+1)

@@ -44,8 +44,7 @@ var tails = []struct {
 func TestCountTailFollowsTheBinomialLaw(t *testing.T) {
 	n := int64(dptest.Fewer(20_000, 4_000))
 	for _, c := range tails {
-		d, err := NewDiscreteLaplace(c.scale)
-		require.NoError(t, err)
+		d := dptest.OK(NewDiscreteLaplace(c.scale))(t)
 		var src Source
 		p := d.Survival(float64(c.least) - 1)
 		if c.least <= 0 {

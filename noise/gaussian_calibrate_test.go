@@ -12,8 +12,7 @@ import (
 
 func TestGaussianDeltaReference(t *testing.T) {
 	for _, row := range reference(t, "delta", 4) {
-		got, err := GaussianLogDelta(row[0], row[1], row[2])
-		require.NoError(t, err)
+		got := dptest.OK(GaussianLogDelta(row[0], row[1], row[2]))(t)
 		want := row[3]
 		if want > -0.1 { // compare 1 − δ
 			assert.InEpsilon(t, -math.Expm1(want), -math.Expm1(got), 4e-12, "%g", row)
@@ -22,8 +21,7 @@ func TestGaussianDeltaReference(t *testing.T) {
 		}
 		assert.GreaterOrEqual(t, got, want, "%g", row)
 		assert.LessOrEqual(t, got, want+4e-12-want*1e-14, "%g", row)
-		delta, err := GaussianDelta(row[0], row[1], row[2])
-		require.NoError(t, err)
+		delta := dptest.OK(GaussianDelta(row[0], row[1], row[2]))(t)
 		assert.InEpsilon(t, math.Exp(want), delta, 6e-12, "%g", row)
 		assert.GreaterOrEqual(t, delta, math.Exp(want)*(1-1e-15))
 	}
@@ -52,10 +50,8 @@ func TestGaussianSigmaSafeAndTight(t *testing.T) {
 			if (i+j)%dptest.Fewer(1, 3) != 0 || epsilon == 0 && delta < 1e-250 {
 				continue // no σ ≤ 2⁹⁰⁰
 			}
-			sigma, err := GaussianSigma(epsilon, delta, 1)
-			require.NoError(t, err, "ε %g δ %g", epsilon, delta)
-			reported, err := GaussianDelta(sigma, epsilon, 1)
-			require.NoError(t, err)
+			sigma := dptest.OK(GaussianSigma(epsilon, delta, 1))(t, "ε %g δ %g", epsilon, delta)
+			reported := dptest.OK(GaussianDelta(sigma, epsilon, 1))(t)
 			assert.LessOrEqual(t, reported, delta, "ε %g δ %g", epsilon, delta)
 			// What rounding does to the evaluation here: t₁ is off by ε·2⁻⁵², the exponents by t₁
 			// times that.
@@ -64,8 +60,7 @@ func TestGaussianSigmaSafeAndTight(t *testing.T) {
 				assert.LessOrEqual(t, quadratureLogDelta(epsilon, mu), math.Log(delta)+noise, "ε %g δ %g", epsilon, delta)
 				assert.Greater(t, quadratureLogDelta(epsilon, mu*(1+1e-8)), math.Log(delta)-noise, "ε %g δ %g", epsilon, delta)
 			}
-			less, err := GaussianDelta(sigma*(1-2e-11), epsilon, 1)
-			require.NoError(t, err)
+			less := dptest.OK(GaussianDelta(sigma*(1-2e-11), epsilon, 1))(t)
 			assert.Greater(t, less, delta, "ε %g δ %g: not tight", epsilon, delta)
 		}
 	}
@@ -86,17 +81,14 @@ var knownSigmas = [][3]float64{
 
 func TestGaussianSigmaKnown(t *testing.T) {
 	for _, c := range knownSigmas {
-		got, err := GaussianSigma(c[0], c[1], 1)
-		require.NoError(t, err)
+		got := dptest.OK(GaussianSigma(c[0], c[1], 1))(t)
 		assert.InEpsilon(t, c[2], got, 1e-11, "%g", c)
 		assert.GreaterOrEqual(t, got, c[2]*(1-1e-15), "%g", c)
-		scaled, err := GaussianSigma(c[0], c[1], 7)
-		require.NoError(t, err)
+		scaled := dptest.OK(GaussianSigma(c[0], c[1], 7))(t)
 		assert.InEpsilon(t, 7*got, scaled, 1e-15)
 	}
 	// ε = 0: δ = 2Φ(μ/2) − 1.
-	sigma, err := GaussianSigma(0, 0.3, 1)
-	require.NoError(t, err)
+	sigma := dptest.OK(GaussianSigma(0, 0.3, 1))(t)
 	assert.InEpsilon(t, 0.3, math.Erf(1/sigma/2/math.Sqrt2), 1e-10)
 }
 
@@ -105,15 +97,13 @@ func TestGaussianDeltaLimits(t *testing.T) {
 		{1e-3, 1, 1, 1}, {1e-200, 0, 1, 1}, {1, -0x1p900, 1, 1}, {1, -50, 0x1p-900, 1},
 		{1, 1e290 * 0x1p-200, 1, 5e-324}, {0x1p900, 1, 1, 5e-324}, {1, 0x1p900, 0x1p-900, 5e-324},
 	} {
-		got, err := GaussianDelta(c.sigma, c.epsilon, c.sensitivity)
-		require.NoError(t, err)
+		got := dptest.OK(GaussianDelta(c.sigma, c.epsilon, c.sensitivity))(t)
 		assert.Equal(t, c.want, got, "%+v", c)
 	}
 	// Continuous where the formulas change hands: t₁ = 0, and μ = 1.
 	for _, mu := range []float64{0.3, 0.999999, 1.000001, 2.5} {
 		for _, epsilon := range []float64{mu * mu / 2 * (1 - 1e-9), mu * mu / 2 * (1 + 1e-9), 1e-12, 0, -1e-12} {
-			got, err := GaussianDelta(1, epsilon, mu)
-			require.NoError(t, err)
+			got := dptest.OK(GaussianDelta(1, epsilon, mu))(t)
 			want := math.Erfc((epsilon/mu-mu/2)/math.Sqrt2)/2 - math.Exp(epsilon)*math.Erfc((epsilon/mu+mu/2)/math.Sqrt2)/2
 			assert.InEpsilon(t, want, got, 1e-11, "μ %g ε %g", mu, epsilon)
 		}

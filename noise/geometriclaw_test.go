@@ -13,8 +13,7 @@ func TestGeometricMoments(t *testing.T) {
 	const n = 200_000
 	var src Source
 	for _, scale := range []float64{0.5, 3, 1000, 0x1p30} {
-		d, err := NewGeometric(scale)
-		require.NoError(t, err)
+		d := dptest.OK(NewGeometric(scale))(t)
 		samples := make([]float64, n)
 		for i := range samples {
 			samples[i] = float64(d.SampleInt(&src))

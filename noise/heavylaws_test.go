@@ -36,18 +36,15 @@ func heavyLaws(t testing.TB, unit float64) (all []named) {
 	t.Helper()
 	for _, epsilon := range []float64{0.01, 0.5, 1, 3, 8, 20} {
 		for _, gamma := range []float64{0, 0.25, 1 / (1 + math.Exp(epsilon/2)), 1} {
-			d, err := NewStaircase(epsilon, unit, gamma)
-			require.NoError(t, err)
+			d := dptest.OK(NewStaircase(epsilon, unit, gamma))(t)
 			all = append(all, named{d, fmt.Sprintf("Staircase(%g, %g, %g)", epsilon, unit, gamma), d.MeanAbs(), stairEnds(epsilon, gamma)})
 		}
 	}
 	for _, shape := range []float64{1.3, 1.999, 2, 2.5, 3, 3.5, 4, 7.7, 60, mostStudent, 1e4, mostShape} {
-		p, err := NewPareto(shape, unit)
-		require.NoError(t, err)
+		p := dptest.OK(NewPareto(shape, unit))(t)
 		all = append(all, named{p, fmt.Sprintf("Pareto(%g, %g)", shape, unit), unit / shape, nil})
 		if shape >= 2 && shape <= mostStudent {
-			s, err := NewStudent(shape, unit)
-			require.NoError(t, err)
+			s := dptest.OK(NewStudent(shape, unit))(t)
 			all = append(all, named{s, fmt.Sprintf("Student(%g, %g)", shape, unit), unit / math.Sqrt(shape), nil})
 		}
 	}
@@ -70,18 +67,15 @@ func TestHeavyTails(t *testing.T) {
 	}
 	heavy := func(law string, columns int) [][]float64 { return dptest.Rows(t, "testdata/heavy.txt", law, columns) }
 	for _, row := range heavy("pareto", 5) {
-		d, err := NewPareto(row[0], row[1])
-		require.NoError(t, err)
+		d := dptest.OK(NewPareto(row[0], row[1]))(t)
 		record(&pareto, d, row)
 	}
 	for _, row := range heavy("student", 5) {
-		d, err := NewStudent(row[0], row[1])
-		require.NoError(t, err)
+		d := dptest.OK(NewStudent(row[0], row[1]))(t)
 		record(&student, d, row)
 	}
 	for _, row := range heavy("staircase", 6) {
-		d, err := NewStaircase(row[0], row[1], row[2])
-		require.NoError(t, err)
+		d := dptest.OK(NewStaircase(row[0], row[1], row[2]))(t)
 		record(&stairs, d, row)
 	}
 	for name, w := range map[string]*tails{"Pareto": &pareto, "Student": &student, "Staircase": &stairs} {
@@ -95,14 +89,12 @@ func TestHeavyTails(t *testing.T) {
 func TestHeavyMoments(t *testing.T) {
 	var variance, meanAbs, student dptest.Worst
 	for _, row := range dptest.Rows(t, "testdata/heavy.txt", "stairmoments", 4) {
-		d, err := NewStaircase(row[0], 1, row[1])
-		require.NoError(t, err)
+		d := dptest.OK(NewStaircase(row[0], 1, row[1]))(t)
 		variance.See(d.Variance(), row[2], row...)
 		meanAbs.See(d.MeanAbs(), row[3], row...)
 	}
 	for _, row := range dptest.Rows(t, "testdata/heavy.txt", "studentmoments", 2) {
-		d, err := NewStudent(row[0], 1)
-		require.NoError(t, err)
+		d := dptest.OK(NewStudent(row[0], 1))(t)
 		student.See(d.MeanAbs(), row[1], row...)
 	}
 	variance.Check(t, "Staircase Variance", 5e-15)
@@ -178,8 +170,7 @@ func TestProbIntegratesToCDF(t *testing.T) {
 // The second route: special functions of another library, where they are accurate.
 func TestStudentAgainstGonum(t *testing.T) {
 	for _, shape := range []float64{2, 2.5, 3, 4, 9, 40, 300} {
-		d, err := NewStudent(shape, 1)
-		require.NoError(t, err)
+		d := dptest.OK(NewStudent(shape, 1))(t)
 		other := distuv.StudentsT{Mu: 0, Sigma: 1 / math.Sqrt(shape-1), Nu: shape - 1}
 		for z := 0.01; z < 40; z *= 1.3 {
 			tail := mathext.RegIncBeta((shape-1)/2, 0.5, 1/(1+z*z)) / 2
@@ -213,8 +204,7 @@ func TestStudentClosedForms(t *testing.T) {
 // next to 1 rests on.
 func TestStudentFarTail(t *testing.T) {
 	for _, shape := range []float64{2, 2.1, 3, 3.7, 8, 40} {
-		d, err := NewStudent(shape, 2)
-		require.NoError(t, err)
+		d := dptest.OK(NewStudent(shape, 2))(t)
 		for z := 0x1p29; z < 1e300; z *= 97 {
 			log := math.Log(d.law.peak()/(shape-1)) - (shape-1)*math.Log(z)
 			assert.InEpsilon(t, log, d.LogSurvival(2*z), 2e-15, "α = %g at %g", shape, z)
@@ -338,8 +328,7 @@ func TestHeavyNewRejects(t *testing.T) {
 		_, err := NewStaircase(v, 1, 0.5)
 		requireParams(t, err, "epsilon", v)
 	}
-	s, err := NewStaircase(0.5, 3, math.Copysign(0, -1))
-	require.NoError(t, err)
+	s := dptest.OK(NewStaircase(0.5, 3, math.Copysign(0, -1)))(t)
 	again, _ := NewStaircase(0.5, 3, 0)
 	require.Equal(t, again, s)
 	epsilon, sensitivity, gamma := s.Parameters()
@@ -354,14 +343,10 @@ func TestHeavyNewRejects(t *testing.T) {
 // of Geng and Viswanath is met.
 func TestStaircaseGamma(t *testing.T) {
 	for _, epsilon := range []float64{0x1p-30, 1e-3, 0.1, 1, 2, 3, 5, 8, 12, 20, 100, 512} {
-		forAbs, err := StaircaseGamma(epsilon)
-		require.NoError(t, err)
-		forVariance, err := StaircaseGammaVariance(epsilon)
-		require.NoError(t, err)
+		forAbs := dptest.OK(StaircaseGamma(epsilon))(t)
+		forVariance := dptest.OK(StaircaseGammaVariance(epsilon))(t)
 		at := func(gamma float64) Staircase {
-			d, err := NewStaircase(epsilon, 1, gamma)
-			require.NoError(t, err)
-			return d
+			return dptest.OK(NewStaircase(epsilon, 1, gamma))(t)
 		}
 		for i := range 1001 {
 			gamma := float64(i) / 1000
@@ -389,8 +374,7 @@ func TestStaircaseIsPrivate(t *testing.T) {
 	}
 	for _, epsilon := range []float64{0.1, 1, 5, 20} {
 		for _, gamma := range []float64{0, 0.1, 0.5, 1} {
-			d, err := NewStaircase(epsilon, 1, gamma)
-			require.NoError(t, err)
+			d := dptest.OK(NewStaircase(epsilon, 1, gamma))(t)
 			require.InEpsilon(t, epsilon, worst(d, 1), 1e-12)
 			half, _ := NewStaircase(epsilon, 0.5, gamma)
 			require.InEpsilon(t, 2*epsilon, worst(half, 1), 1e-12, "half the noise must be noticed")

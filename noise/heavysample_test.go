@@ -128,8 +128,7 @@ func TestHeavySamplersOnAFineGrid(t *testing.T) {
 func TestParetoOfSmallShape(t *testing.T) {
 	n := dptest.Fewer(20_000, 5_000)
 	for _, shape := range []float64{1 + 0x1p-40, 1.0001, 1.01, 1.03, 1.05, 1.1, 1.2, 1.5, 1.9} {
-		d, err := NewPareto(shape, 1)
-		require.NoError(t, err)
+		d := dptest.OK(NewPareto(shape, 1))(t)
 		for _, step := range []float64{0x1p-44, 0x1p-10, 0x1p20} {
 			var src Source
 			octaves, expected := make([]int64, 63), make([]float64, 63)

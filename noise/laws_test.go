@@ -33,8 +33,7 @@ func TestDiscreteLaplaceTails(t *testing.T) {
 func TestGeometricTails(t *testing.T) {
 	var survival, logSurvival, cdf dptest.Worst
 	for _, row := range reference(t, "geometric", 5) {
-		d, err := NewGeometric(row[0])
-		require.NoError(t, err)
+		d := dptest.OK(NewGeometric(row[0]))(t)
 		if row[2] > 0x1p-1000 || row[2] == 0 {
 			survival.See(d.Survival(row[1]), row[2], row[0], row[1])
 		}
@@ -62,18 +61,13 @@ func laws(t *testing.T, scales ...float64) []law {
 	t.Helper()
 	var all []law
 	for _, s := range scales {
-		l, err := NewLaplace(s)
-		require.NoError(t, err)
-		g, err := NewGaussian(s)
-		require.NoError(t, err)
+		l := dptest.OK(NewLaplace(s))(t)
+		g := dptest.OK(NewGaussian(s))(t)
 		all = append(all, law{l, fmt.Sprint("Laplace ", s), s, false, false}, law{g, fmt.Sprint("Gaussian ", s), s, false, false})
 		if s <= mostDiscrete {
-			dl, err := NewDiscreteLaplace(s)
-			require.NoError(t, err)
-			dg, err := NewDiscreteGaussian(s)
-			require.NoError(t, err)
-			ge, err := NewGeometric(s)
-			require.NoError(t, err)
+			dl := dptest.OK(NewDiscreteLaplace(s))(t)
+			dg := dptest.OK(NewDiscreteGaussian(s))(t)
+			ge := dptest.OK(NewGeometric(s))(t)
 			all = append(all, law{dl, fmt.Sprint("DiscreteLaplace ", s), s, true, false}, law{dg, fmt.Sprint("DiscreteGaussian ", s), s, true, false},
 				law{ge, fmt.Sprint("Geometric ", s), s, true, true})
 		}
@@ -314,8 +308,7 @@ func bigExpNeg(x *big.Rat) *big.Float {
 func TestDiscreteGaussianMoments(t *testing.T) {
 	var variance, meanAbs dptest.Worst
 	for _, row := range reference(t, "moments", 3) {
-		d, err := NewDiscreteGaussian(row[0])
-		require.NoError(t, err)
+		d := dptest.OK(NewDiscreteGaussian(row[0]))(t)
 		variance.See(d.Variance(), row[1], row[0])
 		meanAbs.See(d.MeanAbs(), row[2], row[0])
 	}
@@ -350,8 +343,7 @@ func TestMomentsClosedForms(t *testing.T) {
 // The direct sum and the expansion of the discrete Gaussian's tail agree where both apply.
 func TestDiscreteGaussianTailMethodsAgree(t *testing.T) {
 	for _, sigma := range []float64{16, 20, 77, 300} {
-		d, err := NewDiscreteGaussian(sigma)
-		require.NoError(t, err)
+		d := dptest.OK(NewDiscreteGaussian(sigma))(t)
 		var w dptest.Worst
 		for j := math.Floor(0.1 * sigma * sigma); j < 0.3*sigma*sigma && j < 37*sigma; j += math.Ceil(sigma / 3) {
 			z, r := divide(j+0.5, sigma)

@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
@@ -35,8 +33,7 @@ type distribution interface {
 func testTails[T distribution](t *testing.T, law string, limit float64, make func(float64) (T, error), mirror func(float64) float64) {
 	var survival, cdf, logSurvival dptest.Worst
 	for _, row := range reference(t, law, 4) {
-		d, err := make(row[0])
-		require.NoError(t, err)
+		d := dptest.OK(make(row[0]))(t)
 		scale, x, want, logWant := row[0], row[1], row[2], row[3]
 		if want > 0x1p-1000 || want == 0 {
 			survival.See(d.Survival(x), want, scale, x)

@@ -315,8 +315,7 @@ func testFloor(t *testing.T, floorOf func(w uint64, b, shift float64) (int64, bo
 func TestShiftOfDiscreteLaplace(t *testing.T) {
 	for i := range 300 {
 		b := math.Ldexp(1+float64(i)/300, i%40-12)
-		d, err := NewDiscreteLaplace(b)
-		require.NoError(t, err)
+		d := dptest.OK(NewDiscreteLaplace(b))(t)
 		require.Equal(t, discreteLaplace(b), d)
 		// (1+q)·e^shift = 2, tried at shift ± 2⁻⁴⁹.
 		const prec = 200

@@ -56,10 +56,8 @@ func TestSourceUsesAWholeKeyForEachBlock(t *testing.T) {
 	var want []uint64
 	for range 2 {
 		key := make([]byte, 3*nonceSize) // three nonces, of which the first 32 bytes are taken
-		_, err := rand.Read(key)
-		require.NoError(t, err)
-		block, err := aes.NewCipher(key[:32])
-		require.NoError(t, err)
+		dptest.OK(rand.Read(key))(t)
+		block := dptest.OK(aes.NewCipher(key[:32]))(t)
 		stream := make([]byte, 8*bufferWords)
 		cipher.NewCTR(block, make([]byte, aes.BlockSize)).XORKeyStream(stream, stream)
 		for at := 0; at < len(stream); at += 8 {
@@ -88,8 +86,7 @@ func TestSourceIgnoresReplacedReader(t *testing.T) {
 			rand.Reader = constant{}
 		}
 		src.Fill(words)
-		response, err := RandomizedResponse(1)
-		require.NoError(t, err)
+		response := dptest.OK(RandomizedResponse(1))(t)
 		response.Flip(&src, words)
 		return words
 	}

@@ -49,8 +49,7 @@ func TestSampleTailFollowsItsLaw(t *testing.T) {
 		scale float64
 		least int64
 	}{{0.2, 1}, {0.5, 1}, {0.5, 2}, {1, 1}, {1, 2}, {1, 5}, {3.7, 1}, {3.7, 4}, {3.7, 9}, {20, 30}, {20, 100}, {2, 0}, {2, -3}} {
-		d, err := NewDiscreteLaplace(c.scale)
-		require.NoError(t, err)
+		d := dptest.OK(NewDiscreteLaplace(c.scale))(t)
 		draws := dptest.Fewer(n, n/10)
 		if dptest.Long() {
 			draws = 100 * n

@@ -129,14 +129,12 @@ func hides(t *testing.T, law reflect.Value, method reflect.Method) {
 
 // exportedTypes reads the exported types from the source.
 func exportedTypes(t *testing.T) (names []string) {
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
+	files := dptest.OK(filepath.Glob("*.go"))(t)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		require.NoError(t, err)
+		file := dptest.OK(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
 		for _, d := range file.Decls {
 			general, ok := d.(*ast.GenDecl)
 			if !ok || general.Tok != token.TYPE {

@@ -42,8 +42,7 @@ func samples() map[string]*Mean {
 func TestCodec(t *testing.T) {
 	dptest.Codec[Mean](t, sampleMean(), dptest.DeepEqual)
 	dptest.Codec[Mean](t, sampleTwoPass(), dptest.DeepEqual)
-	data, err := sampleMean().MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(sampleMean().MarshalBinary())(t)
 	require.Len(t, data, fixedSize+6*8*3)
 }
 
@@ -137,13 +136,11 @@ func TestConcurrentReaders(t *testing.T) {
 // One Mechanism serves many goroutines, each Release with many workers.
 func TestConcurrentReleases(t *testing.T) {
 	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 200, 0, powers(40, 1))
-	m, err := New(Params{Rho: 1, Dim: 40, Max: 1e3, Resolution: 1, Workers: 4, Relation: budget.Replace})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Rho: 1, Dim: 40, Max: 1e3, Resolution: 1, Workers: 4, Relation: budget.Replace}))(t)
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			_, err := m.Release(t.Context(), x)
-			require.NoError(t, err)
+			dptest.OK(m.Release(t.Context(), x))(t)
 		})
 	}
 	group.Wait()

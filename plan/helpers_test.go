@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // gaussian returns n rows of normal coordinates around mean, and their mean.
@@ -42,21 +42,14 @@ func l2(a, b []float64) float64 {
 // releaseSparse makes a release of sparse rows.
 func releaseSparse(t testing.TB, p Params, x Sparse) *Mean {
 	t.Helper()
-	m, err := New(p)
-	require.NoError(t, err)
-	out, err := m.ReleaseSparse(t.Context(), x)
-	require.NoError(t, err)
-	return out
+	m := dptest.OK(New(p))(t)
+	return dptest.OK(m.ReleaseSparse(t.Context(), x))(t)
 }
 
 // unscaled is releaseSparse with equal scales.
 func unscaled(t testing.TB, p Params, x Sparse) *Mean {
 	t.Helper()
-	m, err := New(p)
-	require.NoError(t, err)
-	m, err = m.WithScales(constant(p.Dim, 1))
-	require.NoError(t, err)
-	out, err := m.ReleaseSparse(t.Context(), x)
-	require.NoError(t, err)
-	return out
+	m := dptest.OK(New(p))(t)
+	m = dptest.OK(m.WithScales(constant(p.Dim, 1)))(t)
+	return dptest.OK(m.ReleaseSparse(t.Context(), x))(t)
 }

@@ -53,11 +53,9 @@ func TestNonNegativeIsNotWorse(t *testing.T) {
 					}
 				}
 				for i, nonNegative := range []bool{false, true} {
-					m, err := New(Params{Rho: .5, Dim: d, Max: 1e6, NonNegative: nonNegative, P: 2, Relation: relation})
-					require.NoError(t, err)
+					m := dptest.OK(New(Params{Rho: .5, Dim: d, Max: 1e6, NonNegative: nonNegative, P: 2, Relation: relation}))(t)
 					cryptotest.SetGlobalRandom(t, uint64(run))
-					mean, err := m.Release(context.Background(), rows)
-					require.NoError(t, err)
+					mean := dptest.OK(m.Release(context.Background(), rows))(t)
 					square := 0.0
 					for k := range d {
 						square += math.Pow(mean.Estimate(k)-truth[k], 2)

@@ -41,11 +41,9 @@ func TestParamsReachTheEngine(t *testing.T) {
 		Rho: 1, Dim: 2, Max: 3, Rows: 4, Relation: budget.Replace, NonNegative: true, Symmetric: true,
 		P: 5, Resolution: 0.5, Margin: 6, Method: Plain, Workers: 7,
 	}
-	m, err := New(p)
-	require.NoError(t, err)
+	m := dptest.OK(New(p))(t)
 	require.Equal(t, p, m.Params())
-	m, err = New(Params{Rho: 1, Dim: 5, NonNegative: true})
-	require.NoError(t, err)
+	m = dptest.OK(New(Params{Rho: 1, Dim: 5, NonNegative: true}))(t)
 	require.Equal(t, Params{Rho: 1, Dim: 5, Max: 1, Relation: budget.AddRemove, NonNegative: true, P: 1, Resolution: 0x1p-20}, m.Params())
 	require.Equal(t, budget.ZCDP(1, budget.Row(budget.AddRemove)), m.Guarantee())
 	require.Equal(t, "plan.Mechanism: means of 5 coordinates in [−1, 1] by Auto, "+m.Guarantee().String(), m.String())
@@ -58,39 +56,31 @@ func TestPlanIsWhatComes(t *testing.T) {
 		{Rho: 1, Dim: 40, Rows: 5000, Max: 100, Relation: budget.Replace, Symmetric: true},
 		{Rho: 1, Dim: 40, Rows: 5000, Max: 100, Relation: budget.Replace, Method: Plain},
 	} {
-		o, err := p.Plan(1)
-		require.NoError(t, err)
+		o := dptest.OK(p.Plan(1))(t)
 		require.True(t, o.Enough)
 		require.InEpsilon(t, o.Noise, o.StdDev*math.Sqrt(40), 1e-9, "p = 2")
-		m, err := New(p)
-		require.NoError(t, err)
-		out, err := m.Release(t.Context(), x)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
+		out := dptest.OK(m.Release(t.Context(), x))(t)
 		dptest.Alarm(t, 1e-10) // C and the scales are private, and within a tenth or so
 		require.InEpsilon(t, o.StdDev, out.StdDev(7), 0.5)
 		got := out.Params()
 		got.Margin = o.Params.Margin
 		require.Equal(t, o.Params, got)
-		data, err := out.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(out.MarshalBinary())(t)
 		require.LessOrEqual(t, len(data), o.Bytes)
 		require.NotContains(t, o.String(), "NaN")
 	}
-	few, err := Params{Rho: 0.125, Dim: 2048, Rows: 500, Max: 1000}.Plan()
-	require.NoError(t, err)
+	few := dptest.OK(Params{Rho: 0.125, Dim: 2048, Rows: 500, Max: 1000}.Plan())(t)
 	require.Contains(t, few.String(), "too few rows")
 }
 
 // Fit gives the Params whose Plan has the wanted noise.
 func TestFit(t *testing.T) {
-	p, err := Params{Rho: 0.5, Dim: 100, Max: 1000, Resolution: 1}.Fit(0.5, 5)
-	require.NoError(t, err)
-	o, err := p.Plan(5)
-	require.NoError(t, err)
+	p := dptest.OK(Params{Rho: 0.5, Dim: 100, Max: 1000, Resolution: 1}.Fit(0.5, 5))(t)
+	o := dptest.OK(p.Plan(5))(t)
 	require.LessOrEqual(t, o.Noise, 0.5)
 	p.Rows--
-	o, err = p.Plan(5)
-	require.NoError(t, err)
+	o = dptest.OK(p.Plan(5))(t)
 	require.Greater(t, o.Noise, 0.5)
 }
 
@@ -115,21 +105,17 @@ func TestReleasesDecode(t *testing.T) {
 	for _, p := range []Params{{Max: 100}, {Max: 100, Method: Adaptive}, {Max: 100, Method: Plain}, {NonNegative: true, Method: TwoPass}, {NonNegative: true}} {
 		for _, relation := range []budget.Relation{budget.AddRemove, budget.Replace} {
 			p.Rho, p.Dim, p.Relation = 5, 6, relation
-			m, err := New(p)
-			require.NoError(t, err)
-			ranged, err := m.WithRanges([]float64{0, 0, 0, 0, 0, 0}, []float64{1, 1, 1, 1, 1, 1})
-			require.NoError(t, err)
+			m := dptest.OK(New(p))(t)
+			ranged := dptest.OK(m.WithRanges([]float64{0, 0, 0, 0, 0, 0}, []float64{1, 1, 1, 1, 1, 1}))(t)
 			for _, m := range []*Mechanism{m, ranged} {
-				out, err := m.ReleaseSparse(t.Context(), ones)
-				require.NoError(t, err)
+				out := dptest.OK(m.ReleaseSparse(t.Context(), ones))(t)
 				usable(t, out)
 				again, _ := dptest.RoundTrip(t, out)
 				require.Equal(t, out, again)
 				if p.Method == TwoPass {
 					continue
 				}
-				out, err = m.Release(t.Context(), x)
-				require.NoError(t, err)
+				out = dptest.OK(m.Release(t.Context(), x))(t)
 				usable(t, out)
 				again, _ = dptest.RoundTrip(t, out)
 				require.Equal(t, out, again)

@@ -39,13 +39,10 @@ var (
 func TestPath(t *testing.T) {
 	x, _ := gaussian(rand.New(rand.NewPCG(1, 2)), 3000, 5, powers(20, 1)) // test data
 	for range 2 {
-		m, err := New(Params{Rho: 1, Dim: 20, Max: 1000})
-		require.NoError(t, err)
-		out, err := m.Release(t.Context(), x)
-		require.NoError(t, err)
+		m := dptest.OK(New(Params{Rho: 1, Dim: 20, Max: 1000}))(t)
+		out := dptest.OK(m.Release(t.Context(), x))(t)
 		require.True(t, out.Spent().Scaled && out.Spent().Gamma < 1.2)
-		_, err = out.AppendBinary(nil)
-		require.NoError(t, err)
+		dptest.OK(out.AppendBinary(nil))(t)
 	}
 }
 
@@ -56,8 +53,7 @@ func TestLongPath(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "path")
 	out, err := exec.Command("go", "test", "-run", "^TestPath$", "-coverpkg", "./...,"+module+"/internal/quantile", "-coverprofile", text, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
-	lines, err := os.ReadFile(text)
-	require.NoError(t, err)
+	lines := dptest.OK(os.ReadFile(text))(t)
 	ran, files, public := profile.Ran(string(lines), module), map[string]bool{}, map[string]bool{}
 	for _, block := range ran {
 		name := block.File
@@ -66,8 +62,7 @@ func TestLongPath(t *testing.T) {
 			continue
 		}
 		set := token.NewFileSet()
-		parsed, err := parser.ParseFile(set, filepath.Join("..", filepath.FromSlash(name)), nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
+		parsed := dptest.OK(parser.ParseFile(set, filepath.Join("..", filepath.FromSlash(name)), nil, parser.SkipObjectResolution))(t)
 		public[name] = true
 		for _, d := range parsed.Decls {
 			f, ok := d.(*ast.FuncDecl)

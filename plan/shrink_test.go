@@ -72,8 +72,7 @@ func TestShrinkComesNearTheBayesRule(t *testing.T) {
 	_, best := losses(bayes, theta)
 	_, raw := losses(z, theta)
 	for _, nonNegative := range []bool{true, false} {
-		mean, err := Shrink(z, ones, nonNegative, 2)
-		require.NoError(t, err)
+		mean := dptest.OK(Shrink(z, ones, nonNegative, 2))(t)
 		_, got := losses(mean, theta)
 		require.Less(t, got, 1.15*best, "raw %v, Bayes %v", raw, best)
 		require.Less(t, got, raw/3)
@@ -89,10 +88,8 @@ func TestShrinkOfZipfCounts(t *testing.T) {
 		sd, factor := c.sd, c.factor
 		stdDevs := constant(len(theta), sd)
 		z := noisy(rng, theta, stdDevs)
-		median, err := Shrink(z, stdDevs, true, 1)
-		require.NoError(t, err)
-		mean, err := Shrink(z, stdDevs, true, 2)
-		require.NoError(t, err)
+		median := dptest.OK(Shrink(z, stdDevs, true, 1))(t)
+		mean := dptest.OK(Shrink(z, stdDevs, true, 2))(t)
 		raw1, raw2 := losses(z, theta)
 		median1, median2 := losses(median, theta)
 		mean1, mean2 := losses(mean, theta)
@@ -114,8 +111,7 @@ func TestShrinkDoesLittleHarm(t *testing.T) {
 	}
 	z := noisy(rng, theta, ones)
 	for _, p := range []float64{1, 2} {
-		x, err := Shrink(z, ones, false, p)
-		require.NoError(t, err)
+		x := dptest.OK(Shrink(z, ones, false, p))(t)
 		raw1, raw2 := losses(z, theta)
 		got1, got2 := losses(x, theta)
 		require.Less(t, got1, 1.02*raw1)
@@ -133,8 +129,7 @@ func TestShrinkIsEquivariant(t *testing.T) {
 		stdDevs[j] = 0.5 + rng.Float64()
 	}
 	z := noisy(rng, theta, stdDevs)
-	x, err := Shrink(z, stdDevs, false, 2)
-	require.NoError(t, err)
+	x := dptest.OK(Shrink(z, stdDevs, false, 2))(t)
 	_, raw := losses(z, theta)
 	_, got := losses(x, theta)
 	require.Less(t, got, raw/20)
@@ -142,13 +137,11 @@ func TestShrinkIsEquivariant(t *testing.T) {
 	for j := range z {
 		shifted[j], scaled[j], twice[j] = z[j]+64, 4*z[j], 4*stdDevs[j]
 	}
-	y, err := Shrink(shifted, stdDevs, false, 2)
-	require.NoError(t, err)
+	y := dptest.OK(Shrink(shifted, stdDevs, false, 2))(t)
 	for j := range y {
 		require.InDelta(t, x[j]+64, y[j], 1e-6)
 	}
-	y, err = Shrink(scaled, twice, false, 2)
-	require.NoError(t, err)
+	y = dptest.OK(Shrink(scaled, twice, false, 2))(t)
 	for j := range y {
 		require.InDelta(t, 4*x[j], y[j], 1e-9)
 	}
@@ -198,11 +191,9 @@ func TestShrinkOfStrangeValues(t *testing.T) {
 		_, err = Shrink([]float64{1}, []float64{s}, false, 1)
 		require.ErrorIs(t, err, ErrParams)
 	}
-	x, err := Shrink(nil, nil, false, 1)
-	require.NoError(t, err)
+	x := dptest.OK(Shrink(nil, nil, false, 1))(t)
 	require.Empty(t, x)
-	x, err = Shrink([]float64{-1, 2}, []float64{1, 1}, true, 1)
-	require.NoError(t, err)
+	x = dptest.OK(Shrink([]float64{-1, 2}, []float64{1, 1}, true, 1))(t)
 	require.Equal(t, []float64{0, 2}, x)
 
 	rng := rand.New(rand.NewPCG(6, 6)) // test data
@@ -220,8 +211,7 @@ func TestShrinkOfStrangeValues(t *testing.T) {
 		before := append([]float64(nil), values...)
 		for _, nonNegative := range []bool{true, false} {
 			for _, p := range []float64{1, 2} {
-				x, err := Shrink(values, stdDevs, nonNegative, p)
-				require.NoError(t, err)
+				x := dptest.OK(Shrink(values, stdDevs, nonNegative, p))(t)
 				for j := range x {
 					require.Equal(t, math.IsNaN(values[j]), math.IsNaN(x[j]))
 					if nonNegative {
@@ -269,10 +259,8 @@ func zipfRows(rng *rand.Rand, n, d int) (Sparse, []float64) {
 func TestShrunkAfterTwoPassHasOneLaw(t *testing.T) {
 	const n, d, classes = 5000, 3000, 6
 	x, theta := zipfRows(rand.New(rand.NewPCG(9, 9)), n, d)
-	m, err := New(Params{Rho: 0.25, Dim: d, NonNegative: true, Relation: budget.Replace})
-	require.NoError(t, err)
-	mean, err := m.ReleaseSparse(t.Context(), x)
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Rho: 0.25, Dim: d, NonNegative: true, Relation: budget.Replace}))(t)
+	mean := dptest.OK(m.ReleaseSparse(t.Context(), x))(t)
 	order := subset.Indices(d)
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(mean.of.Errors[a], mean.of.Errors[b]) })
 	byClass, clamped := make([]float64, d), make([]float64, d)
@@ -282,8 +270,7 @@ func TestShrunkAfterTwoPassHasOneLaw(t *testing.T) {
 		for at, j := range class {
 			values[at], errors[at] = mean.of.Values[j], mean.of.Errors[j]
 		}
-		part, err := Shrink(values, errors, true, 1)
-		require.NoError(t, err)
+		part := dptest.OK(Shrink(values, errors, true, 1))(t)
 		for at, j := range class {
 			byClass[j], clamped[j] = part[at], max(mean.of.Values[j], 0)
 		}
@@ -302,8 +289,7 @@ func TestShrunk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7)) // test data
 	theta, stdDevs := zipfCounts(1000), constant(1000, 50)
 	m := &Mean{means.Mean{Params: means.Params{NonNegative: true}, Values: noisy(rng, theta, stdDevs), Errors: stdDevs}}
-	want, err := Shrink(m.of.Values, stdDevs, true, 1)
-	require.NoError(t, err)
+	want := dptest.OK(Shrink(m.of.Values, stdDevs, true, 1))(t)
 	require.Equal(t, want, m.Shrunk(1))
 	require.Nil(t, m.Shrunk(3))
 	require.Empty(t, new(Mean).Shrunk(1))
@@ -324,8 +310,7 @@ func TestShrunkKnowsTheCommonNoise(t *testing.T) {
 		of.Values = append(of.Values, want[i]+sd*rng.NormFloat64())
 		of.Errors = append(of.Errors, math.Hypot(sd, of.Values[i]*0.05))
 	}
-	blind, err := Shrink(of.Values, of.Errors, false, 2)
-	require.NoError(t, err)
+	blind := dptest.OK(Shrink(of.Values, of.Errors, false, 2))(t)
 	_, raw := losses(of.Values, want)
 	_, good := losses((&Mean{of}).Shrunk(2), want)
 	_, bad := losses(blind, want)

@@ -35,18 +35,15 @@ func TestNewRefusesBoundsThatItCannotKeep(t *testing.T) {
 	require.ErrorContains(t, err, "threshold/groupby")
 	_, err = NewBounded[string](Params{Epsilon: 1, Delta: 1e-6})
 	require.ErrorIs(t, err, ErrParams)
-	b, err := NewBounded[string](bounded)
-	require.NoError(t, err)
+	b := dptest.OK(NewBounded[string](bounded))(t)
 	require.Equal(t, budget.User(3, budget.AddRemove), b.Guarantee().Unit())
 }
 
 func TestBuilderIsRedacted(t *testing.T) {
-	b, err := build[string](Params{Epsilon: 1, Delta: 1e-6, Integers: true})
-	require.NoError(t, err)
+	b := dptest.OK(build[string](Params{Epsilon: 1, Delta: 1e-6, Integers: true}))(t)
 	b.Add("the secret key of somebody", 98_765_432)
 	dptest.Redacted(t, b, "the secret key of somebody", "98765432")
-	n, err := build[uint64](Params{Epsilon: 1, Delta: 1e-6, Integers: true})
-	require.NoError(t, err)
+	n := dptest.OK(build[uint64](Params{Epsilon: 1, Delta: 1e-6, Integers: true}))(t)
 	n.Add(1_234_567_890_123, 98_765_432)
 	dptest.Redacted(t, n, "1234567890123", "98765432")
 }

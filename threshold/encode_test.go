@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
@@ -14,8 +12,7 @@ import (
 func TestGoldenFiles(t *testing.T) {
 	of := filepath.Join("..", "internal", "sparse", "testdata")
 	for _, name := range []string{"words.hex", "ints.hex", "pure.hex", "dense.hex"} {
-		text, err := os.ReadFile(filepath.Join(of, name))
-		require.NoError(t, err)
+		text := dptest.OK(os.ReadFile(filepath.Join(of, name)))(t)
 		dptest.Golden(t, name, string(text))
 	}
 }

@@ -15,8 +15,7 @@ import (
 // nothing else is. There is no δ.
 func TestListedKeys(t *testing.T) {
 	words := []string{"pear", "apple", "", "fig", "apple"}
-	b, err := NewListed(Params{Epsilon: 1, Integers: true}, words...)
-	require.NoError(t, err)
+	b := dptest.OK(NewListed(Params{Epsilon: 1, Integers: true}, words...))(t)
 	require.Equal(t, 1.0, b.Guarantee().EpsilonAt(0))
 	require.Equal(t, budget.L1(1), b.Guarantee().Unit())
 	b.Grow(10)
@@ -24,8 +23,7 @@ func TestListedKeys(t *testing.T) {
 	b.Add("plum", 5000) // none of the list, as the next one, which comes before them
 	b.Add("banana", 5000)
 	b.Add("", -7000)
-	v, err := b.Release()
-	require.NoError(t, err)
+	v := dptest.OK(b.Release())(t)
 	var keys []string
 	for key := range v.All() {
 		keys = append(keys, key)
@@ -40,12 +38,10 @@ func TestListedKeys(t *testing.T) {
 	require.Equal(t, v, data)
 	require.Positive(t, size)
 
-	signed, err := NewListed(Params{Epsilon: 1, Integers: true, Signed: true, MaxKeys: 2}, int64(-5), math.MaxInt64, math.MinInt64)
-	require.NoError(t, err)
+	signed := dptest.OK(NewListed(Params{Epsilon: 1, Integers: true, Signed: true, MaxKeys: 2}, int64(-5), math.MaxInt64, math.MinInt64))(t)
 	signed.Add(-5, -900)
 	signed.Add(5, -900)
-	w, err := signed.Release()
-	require.NoError(t, err)
+	w := dptest.OK(signed.Release())(t)
 	require.Equal(t, 3, w.Len())
 	require.InDelta(t, -900, w.Estimate(-5), 54)
 	require.Equal(t, budget.User(2, budget.AddRemove), w.Guarantee().Unit())
@@ -59,13 +55,11 @@ func TestListedKeysHaveNoise(t *testing.T) {
 		keys[i] = uint64(i) * 0x9e3779b97f4a7c15
 	}
 	for _, value := range []float64{0, 7} {
-		b, err := NewListed(Params{Epsilon: 1, Integers: true, Signed: true}, keys...)
-		require.NoError(t, err)
+		b := dptest.OK(NewListed(Params{Epsilon: 1, Integers: true, Signed: true}, keys...))(t)
 		for _, key := range keys {
 			b.Add(key, value)
 		}
-		v, err := b.Release()
-		require.NoError(t, err)
+		v := dptest.OK(b.Release())(t)
 		seen, law := make([]int64, 2*reach+1), make([]float64, 2*reach+1)
 		for _, x := range v.All() {
 			seen[int(min(max(x-value, -reach), reach))+reach]++
@@ -90,12 +84,10 @@ func TestListsAreChecked(t *testing.T) {
 	_, err := NewListed[string](Params{Epsilon: 1})
 	require.ErrorIs(t, err, ErrParams)
 	list := []string{"b", "a"}
-	b, err := NewListed(Params{Epsilon: 1}, list...)
-	require.NoError(t, err)
+	b := dptest.OK(NewListed(Params{Epsilon: 1}, list...))(t)
 	list[0] = "c"
 	slices.Sort(list)
-	v, err := b.Release()
-	require.NoError(t, err)
+	v := dptest.OK(b.Release())(t)
 	lo, hi := v.Interval("b", 0.9)
 	require.LessOrEqual(t, lo, hi) // both are 0 where the noise is far below
 	require.Equal(t, []string{"a", "b"}, keysOf(v))
@@ -105,8 +97,7 @@ func TestListsAreChecked(t *testing.T) {
 	again.MaxKeys = 1
 	_, err = NewBounded[int](again)
 	require.ErrorIs(t, err, ErrParams)
-	plan, err := v.Params().Plan()
-	require.NoError(t, err)
+	plan := dptest.OK(v.Params().Plan())(t)
 	require.True(t, math.IsInf(plan.Threshold, -1))
 	require.True(t, plan.Params.Guarantee().Equal(v.Guarantee()))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -73,14 +74,12 @@ func TestKeyTypes(t *testing.T) {
 	p := func(dim uint64) Params { return Params{Epsilon: 1, Delta: 1e-6, Dim: dim} }
 	_, err := build[string](p(5))
 	require.ErrorIs(t, err, ErrParams)
-	_, err = build[int64](p(1 << 63))
-	require.NoError(t, err)
+	dptest.OK(build[int64](p(1 << 63)))(t)
 	for _, dim := range []uint64{1<<63 + 1, math.MaxUint64} {
 		_, err = build[int64](p(dim))
 		require.ErrorIs(t, err, ErrParams)
 	}
-	_, err = build[int32](p(1 << 31))
-	require.NoError(t, err)
+	dptest.OK(build[int32](p(1 << 31)))(t)
 	for _, dim := range []uint64{1<<31 + 1, math.MaxUint64} {
 		_, err = build[int32](p(dim))
 		require.ErrorIs(t, err, ErrParams)
@@ -106,14 +105,11 @@ func TestChoice(t *testing.T) {
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Signed: true, Relation: budget.Replace}, Gaussian},
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Dim: 64}, CorrelatedGaussian},
 	} {
-		b, err := build[int](row.p)
-		require.NoError(t, err)
-		v, err := b.Release()
-		require.NoError(t, err)
+		b := dptest.OK(build[int](row.p))(t)
+		v := dptest.OK(b.Release())(t)
 		require.Equal(t, row.want, v.Params().Method, "%+v", row.p)
 		require.Contains(t, v.String(), row.want.String())
-		plan, err := row.p.Plan()
-		require.NoError(t, err)
+		plan := dptest.OK(row.p.Plan())(t)
 		list := plan.Candidates
 		require.Len(t, list, int(DenseLaplace))
 		require.Equal(t, row.want, plan.Params.Method)
@@ -132,8 +128,7 @@ func TestChoice(t *testing.T) {
 			}
 			byName := row.p
 			byName.Method = c.Method
-			named, err := byName.Plan()
-			require.NoError(t, err)
+			named := dptest.OK(byName.Plan())(t)
 			require.Equal(t, c.Threshold, named.Threshold)
 			require.Equal(t, c.StdDev, named.StdDev)
 			if c.Method < PureLaplace {
@@ -155,19 +150,14 @@ func TestPlanFillsIn(t *testing.T) {
 			Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, MaxValue: 2, Sensitivity: 2, Relation: budget.AddRemove, Method: Laplace},
 		},
 	} {
-		plan, err := c.p.Plan()
-		require.NoError(t, err)
+		plan := dptest.OK(c.p.Plan())(t)
 		require.Equal(t, c.want, plan.Params)
-		again, err := plan.Params.Plan()
-		require.NoError(t, err)
+		again := dptest.OK(plan.Params.Plan())(t)
 		require.Equal(t, plan.Threshold, again.Threshold, "what it stands for")
 		require.Equal(t, plan.StdDev, again.StdDev)
-		b, err := build[uint64](c.p)
-		require.NoError(t, err)
-		v, err := b.Release()
-		require.NoError(t, err)
-		data, err := v.MarshalBinary()
-		require.NoError(t, err)
+		b := dptest.OK(build[uint64](c.p))(t)
+		v := dptest.OK(b.Release())(t)
+		data := dptest.OK(v.MarshalBinary())(t)
 		require.Len(t, data, plan.Bytes+16*v.Len())
 	}
 	for m, name := range []string{"Auto", "ExponentialRounding", "LinearRounding", "Laplace", "Gaussian", "CorrelatedGaussian", "PureLaplace", "DenseLaplace"} {
@@ -183,16 +173,13 @@ func TestAutoHasNoConditionOfItsOwn(t *testing.T) {
 	for _, epsilon := range []float64{1, 8, 30, 300} {
 		for _, delta := range []float64{0.3, 1e-6, 1e-30} {
 			p := Params{Epsilon: epsilon, Delta: delta, Sensitivity: 0.7}
-			plan, err := p.Plan()
-			require.NoError(t, err)
+			plan := dptest.OK(p.Plan())(t)
 			list := plan.Candidates
 			require.Equal(t, ExponentialRounding, list[0].Method)
-			b, err := build[int](p)
-			require.NoError(t, err)
+			b := dptest.OK(build[int](p))(t)
 			require.Equal(t, ExponentialRounding, Method(inside(b.secret).law.Params().Method))
 			p.Method = LinearRounding
-			plan, err = p.Plan()
-			require.NoError(t, err)
+			plan = dptest.OK(p.Plan())(t)
 			if epsilon >= 8 && delta < 0.1 {
 				require.Less(t, plan.Threshold, list[0].Threshold)
 			}
@@ -218,10 +205,8 @@ func TestGuarantee(t *testing.T) {
 		{Params{Epsilon: 2, Delta: 1e-6, Dim: 7}, budget.ApproxDP(2, 1e-6, budget.L1(1))},
 	} {
 		require.Equal(t, c.want.String(), c.p.Guarantee().String(), "%+v", c.p)
-		b, err := build[int](c.p)
-		require.NoError(t, err)
-		v, err := b.Release()
-		require.NoError(t, err)
+		b := dptest.OK(build[int](c.p))(t)
+		v := dptest.OK(b.Release())(t)
 		require.True(t, c.p.Guarantee().Equal(b.Guarantee()) && c.p.Guarantee().Equal(v.Guarantee()), "%+v", c.p)
 	}
 	require.False(t, new(Builder[int]).Guarantee().Promises())

@@ -29,17 +29,14 @@ func decoded[K hashing.Key](t testing.TB, name string) *Vector[K] {
 
 // golden returns an encoding of package sparse.
 func golden(t testing.TB, name string) []byte {
-	data, err := os.ReadFile("../internal/sparse/testdata/" + name + ".hex")
-	require.NoError(t, err)
+	data := dptest.OK(os.ReadFile("../internal/sparse/testdata/" + name + ".hex"))(t)
 	var digits strings.Builder
 	for line := range strings.Lines(string(data)) { // of hex.Dump
 		for _, b := range strings.Fields(line[8:60]) {
 			digits.WriteString(b)
 		}
 	}
-	encoded, err := hex.DecodeString(digits.String())
-	require.NoError(t, err)
-	return encoded
+	return dptest.OK(hex.DecodeString(digits.String()))(t)
 }
 
 func TestVector(t *testing.T) {
@@ -78,8 +75,7 @@ func TestVector(t *testing.T) {
 // more than the limit.
 func TestSplitValues(t *testing.T) {
 	for _, m := range []Method{Gaussian, Laplace, ExponentialRounding} {
-		b, err := build[int](Params{Epsilon: 100, Delta: 1e-6, MaxKeys: 1, Method: m})
-		require.NoError(t, err)
+		b := dptest.OK(build[int](Params{Epsilon: 100, Delta: 1e-6, MaxKeys: 1, Method: m}))(t)
 		for range 1 << 18 {
 			b.Add(1, 0x1p-18)
 		}
@@ -102,14 +98,12 @@ func TestZeroVector(t *testing.T) {
 }
 
 func TestReleaseTwice(t *testing.T) {
-	b, err := build[string](Params{Epsilon: 1, Delta: 1e-6})
-	require.NoError(t, err)
+	b := dptest.OK(build[string](Params{Epsilon: 1, Delta: 1e-6}))(t)
 	require.False(t, b.Released())
-	_, err = b.Release()
-	require.NoError(t, err)
+	dptest.OK(b.Release())(t)
 	require.True(t, b.Released())
 	b.Add("a", 1)
-	_, err = b.Release()
+	_, err := b.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	var zero Builder[int]
 	zero.Add(1, 1)
@@ -120,10 +114,8 @@ func TestReleaseTwice(t *testing.T) {
 
 func TestEmpty(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Delta: 0.5, MaxKeys: 9}, {Epsilon: 1, Dim: 1 << 60}} {
-		b, err := build[int](p)
-		require.NoError(t, err)
-		v, err := b.Release()
-		require.NoError(t, err)
+		b := dptest.OK(build[int](p))(t)
+		v := dptest.OK(b.Release())(t)
 		require.Zero(t, v.Len()) // at most 1/(2·Dim) for the pure one
 		require.True(t, p.Guarantee().Equal(v.Guarantee()))
 	}
@@ -133,8 +125,7 @@ func TestEmpty(t *testing.T) {
 // has none.
 func TestOnlyKeysWithAValue(t *testing.T) {
 	for range 300 {
-		b, err := build[int](Params{Epsilon: 0.01, Delta: 1 - 1e-9, Integers: true})
-		require.NoError(t, err)
+		b := dptest.OK(build[int](Params{Epsilon: 0.01, Delta: 1 - 1e-9, Integers: true}))(t)
 		for _, key := range []int{5, -3, 8} {
 			b.Add(key, 3)
 		}
@@ -144,8 +135,7 @@ func TestOnlyKeysWithAValue(t *testing.T) {
 		b.Add(11, 0)
 		b.Add(12, 0.3)
 		b.Add(13, math.NaN())
-		v, err := b.Release()
-		require.NoError(t, err)
+		v := dptest.OK(b.Release())(t)
 		for key := range v.All() {
 			require.Contains(t, []int{5, -3, 8}, key)
 		}
@@ -155,8 +145,7 @@ func TestOnlyKeysWithAValue(t *testing.T) {
 // Sums saturate; infinities and NaN are what the doc says.
 func TestSaturation(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Signed: true, Integers: true}
-	b, err := build[string](p)
-	require.NoError(t, err)
+	b := dptest.OK(build[string](p))(t)
 	for range 3 {
 		b.Add("up", math.Inf(1))
 		b.Add("down", math.Inf(-1))
@@ -165,8 +154,7 @@ func TestSaturation(t *testing.T) {
 	}
 	b.Add("back", math.Inf(1))
 	b.Add("back", math.Inf(-1))
-	v, err := b.Release()
-	require.NoError(t, err)
+	v := dptest.OK(b.Release())(t)
 	require.InEpsilon(t, 0x1p61, v.Estimate("up"), 1e-12)
 	require.InEpsilon(t, -0x1p61, v.Estimate("down"), 1e-12)
 	require.Equal(t, 2, v.Len())
@@ -175,8 +163,7 @@ func TestSaturation(t *testing.T) {
 // Real values under ℓ₁ are rounded at random, with the right mean, also far off the grid; on the
 // grid nothing is drawn.
 func TestRoundingToTheGrid(t *testing.T) {
-	b, err := build[int](Params{Epsilon: 1, Delta: 1e-6})
-	require.NoError(t, err)
+	b := dptest.OK(build[int](Params{Epsilon: 1, Delta: 1e-6}))(t)
 	s := inside(b.secret)
 	step := s.law.Step()
 	for _, x := range []float64{0.25, 0.9, -0.25, 17.6, 1e-2} {
@@ -194,13 +181,11 @@ func TestRoundingToTheGrid(t *testing.T) {
 		require.Equal(t, int64(x), s.steps(x*step))
 	}
 	require.Zero(t, s.steps(5e-324), "all but impossible to round up")
-	b, err = build[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1})
-	require.NoError(t, err)
+	b = dptest.OK(build[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1}))(t)
 	s = inside(b.secret)
 	require.EqualValues(t, 17, s.steps(17.6*s.law.Step()), "towards 0")
 	require.Zero(t, s.steps(-5), "users do not take back")
-	b, err = build[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, Signed: true})
-	require.NoError(t, err)
+	b = dptest.OK(build[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, Signed: true}))(t)
 	require.EqualValues(t, -17, inside(b.secret).steps(-17.6*inside(b.secret).law.Step()), "towards 0")
 }
 
@@ -223,13 +208,11 @@ func TestEncoding(t *testing.T) {
 func TestHugeDimension(t *testing.T) {
 	for _, dim := range []uint64{1 << 40, math.MaxUint64} {
 		p := Params{Epsilon: 1, Dim: dim, FalseKeys: 50}
-		b, err := build[uint64](p)
-		require.NoError(t, err)
+		b := dptest.OK(build[uint64](p))(t)
 		b.Add(dim-1, 500)
 		b.Add(0, 700)
 		b.Add(dim, 1e9) // ignored, or key 0 is no key of this
-		v, err := b.Release()
-		require.NoError(t, err)
+		v := dptest.OK(b.Release())(t)
 		require.InDelta(t, 700, v.Estimate(0), 60)
 		require.InDelta(t, 500, v.Estimate(dim-1), 60)
 		// The number of false keys is nearly Poisson with mean 50, outside [5, 130] with
@@ -263,16 +246,13 @@ func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 		var first []byte
 		for range 4 {
 			rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-			b, err := build[int](p)
-			require.NoError(t, err)
+			b := dptest.OK(build[int](p))(t)
 			for _, key := range keys {
 				b.Add(key, float64(key%40))
 			}
 			cryptotest.SetGlobalRandom(t, 11)
-			v, err := b.Release()
-			require.NoError(t, err)
-			data, err := v.MarshalBinary()
-			require.NoError(t, err)
+			v := dptest.OK(b.Release())(t)
+			data := dptest.OK(v.MarshalBinary())(t)
 			if first == nil {
 				first = data
 			}

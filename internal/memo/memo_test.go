@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,8 +17,7 @@ func TestTable(t *testing.T) {
 		return table.Get(key, func() (int, error) { calls++; return v, err })
 	}
 	for range 3 {
-		v, err := get(1, 7, nil)
-		require.NoError(t, err)
+		v := dptest.OK(get(1, 7, nil))(t)
 		require.Equal(t, 7, v)
 	}
 	require.Equal(t, 1, calls)
@@ -27,12 +27,10 @@ func TestTable(t *testing.T) {
 	}
 	require.Equal(t, 3, calls)
 	for i := range 1000 { // nor is more than there is room for, also under keys that equal nothing
-		_, err := get(math.NaN(), i, nil)
-		require.NoError(t, err)
+		dptest.OK(get(math.NaN(), i, nil))(t)
 		require.LessOrEqual(t, len(table.kept), most)
 	}
-	v, err := get(1, 7, nil)
-	require.NoError(t, err)
+	v := dptest.OK(get(1, 7, nil))(t)
 	require.Equal(t, 7, v)
 }
 

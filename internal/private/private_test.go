@@ -49,8 +49,7 @@ func TestReleasedOnce(t *testing.T) {
 	require.True(t, Same(b.secret, copied.secret))
 	Enter(copied.secret).total++
 	Leave(copied.secret)
-	data, err := Take(b.secret, "private: Release: the Builder")
-	require.NoError(t, err)
+	data := dptest.OK(Take(b.secret, "private: Release: the Builder"))(t)
 	require.Equal(t, uint64(12345678987654322), data.total)
 	for i, s := range []secret{b.secret, copied.secret, {}} {
 		require.True(t, Released(s))
@@ -166,8 +165,7 @@ func TestPoison(t *testing.T) {
 	require.EqualError(t, err, "private: Release: the Builder got values without a range")
 	Poison(secret{}, "")
 	released := newBuilder()
-	_, err = Take(released.secret, "")
-	require.NoError(t, err)
+	dptest.OK(Take(released.secret, ""))(t)
 	Poison(released.secret, "too late")
 	require.EqualError(t, Missing(released.secret, "the Builder"), "the Builder is already released")
 }
@@ -184,8 +182,7 @@ func TestMerge(t *testing.T) {
 	Leave(b.secret)
 	require.NoError(t, Merge(a.secret, b.secret, "private: Merge", "Builder", add))
 	require.EqualError(t, Merge(a.secret, b.secret, "private: Merge", "Builder", add), "private: Merge: the other Builder was merged, and gave up its data")
-	data, err := Take(a.secret, "")
-	require.NoError(t, err)
+	data := dptest.OK(Take(a.secret, ""))(t)
 	require.Equal(t, uint64(2*12345678987654321), data.total)
 }
 
@@ -202,10 +199,9 @@ func TestAppendAndRestore(t *testing.T) {
 	}
 	require.ErrorIs(t, Restore(b.secret, nil, "private: Restore: the Builder", read), no)
 	require.NoError(t, Restore(b.secret, []byte{7}, "private: Restore: the Builder", read))
-	data, err := Append(b.secret, []byte("x"), "private: Append: the Builder", write)
-	require.NoError(t, err)
+	data := dptest.OK(Append(b.secret, []byte("x"), "private: Append: the Builder", write))(t)
 	require.Equal(t, []byte("x\a"), data)
-	data, err = Append(secret{}, []byte("x"), "private: Append: the Builder", write)
+	data, err := Append(secret{}, []byte("x"), "private: Append: the Builder", write)
 	require.EqualError(t, err, "private: Append: the Builder is nil or was not made by New")
 	require.Equal(t, []byte("x"), data)
 	require.ErrorIs(t, Restore(secret{}, []byte{1}, "private: Restore: the Builder", read), fault.ErrReleased)
@@ -237,8 +233,7 @@ func TestUse(t *testing.T) {
 			}
 		})
 	}
-	data, err := Take(b.secret, "")
-	require.NoError(t, err)
+	data := dptest.OK(Take(b.secret, ""))(t)
 	require.Equal(t, uint64(12345678987654321+10), data.total)
 	for _, s := range []secret{b.secret, {}} {
 		Use(s, func(*counts, uint64) { t.Error("without data") }, 1)

@@ -248,8 +248,7 @@ func TestSearchIsCalibrated(t *testing.T) {
 			if ch == Added { // levels are multiples of 2⁻¹⁶ there
 				u = max(math.Round(level*levels), levels-math.Round(level*levels)) / levels
 			}
-			noisy, err := w.SearchNoise(0.3, 7, ch)
-			require.NoError(t, err)
+			noisy := dptest.OK(w.SearchNoise(0.3, 7, ch))(t)
 			require.GreaterOrEqual(t, noisy.Sigma()/float64(w.den), u*math.Sqrt(7/(2*0.3)))
 			require.InEpsilon(t, u*math.Sqrt(7/(2*0.3)), noisy.Sigma()/float64(w.den), 1e-9)
 			for _, m := range multisets(4, 3) {

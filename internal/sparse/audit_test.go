@@ -54,8 +54,7 @@ func TestAudit(t *testing.T) {
 		{Epsilon: 1, Dim: 1000, Integers: true},
 		{Epsilon: 1, Dim: 4, Integers: true, Method: DenseLaplace},
 	} {
-		c, err := p.choose()
-		require.NoError(t, err)
+		c := dptest.OK(p.choose())(t)
 		half := c
 		half.scale, half.shared = c.scale/2, c.shared/2
 		unit := int64(math.Ceil(1 / c.step))
@@ -98,8 +97,7 @@ func TestAuditOfDelta(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-2, MaxKeys: 1, Method: Gaussian},
 		{Epsilon: 1, Delta: 1e-2, MaxKeys: 3, Stored: 3, Method: CorrelatedGaussian},
 	} {
-		c, err := p.choose()
-		require.NoError(t, err)
+		c := dptest.OK(p.choose())(t)
 		hits := func(c calibration) (count int64) {
 			unit := int64(math.Ceil(1 / c.step))
 			totals := map[int]int64{}

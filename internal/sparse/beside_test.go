@@ -96,18 +96,15 @@ func TestBesideTable(t *testing.T) {
 		k            int
 		want, spread float64
 	}{{64, 109.1, 1.149}, {256, 211.3, 1.076}, {1024, 422.5, 1.039}} {
-		l, err := besideParams(row.k, 1, 1e-6, CorrelatedGaussian).Law()
-		require.NoError(t, err)
+		l := dptest.OK(besideParams(row.k, 1, 1e-6, CorrelatedGaussian).Law())(t)
 		require.InEpsilon(t, row.want, l.Threshold(), 2e-3, row.k)
-		least, err := noise.GaussianSigma(1, 1e-6, math.Sqrt(float64(row.k)+math.Sqrt(float64(row.k)))/2)
-		require.NoError(t, err)
+		least := dptest.OK(noise.GaussianSigma(1, 1e-6, math.Sqrt(float64(row.k)+math.Sqrt(float64(row.k)))/2))(t)
 		require.InEpsilon(t, row.spread, l.StdDevOf(1, 1)/least, 4e-3, row.k)
 		require.Less(t, l.StdDevOf(1, 1), 1.09*l.StdDev())
 	}
 	// By independent noise the threshold grows by √(1 + 1/√l), by Laplace noise as ε falls.
 	for _, m := range []Method{Gaussian, Laplace, ExponentialRounding} {
-		with, err := besideParams(64, 1, 1e-6, m).Law()
-		require.NoError(t, err)
+		with := dptest.OK(besideParams(64, 1, 1e-6, m).Law())(t)
 		p := besideParams(64, 1, 1e-6, m)
 		p.Beside = false
 		ratio := math.Sqrt(1 + 1./8)
@@ -130,8 +127,7 @@ func TestBesideIsPrivateExactly(t *testing.T) {
 		t.Run(m.String(), func(t *testing.T) {
 			p := besideParams(2, epsilon, delta, m)
 			p.Stored = 0
-			c, err := p.choose()
-			require.NoError(t, err)
+			c := dptest.OK(p.choose())(t)
 			values := []int64{0, 1, 2, c.threshold, c.threshold + 1}
 			if m == Gaussian { // on a grid of two steps to the unit
 				sigma, tau, ok := calibrateGaussian(2, p.weight(m), true, epsilon, delta)
@@ -152,8 +148,7 @@ func TestBesideIsPrivateExactly(t *testing.T) {
 						if m != Gaussian {
 							return c.number().laplace().Survival(float64(x) - 0.5)
 						}
-						d, err := noise.NewGaussian(c.beside)
-						require.NoError(t, err)
+						d := dptest.OK(noise.NewGaussian(c.beside))(t)
 						return d.Survival(float64(x) - 0.5)
 					}
 					for x := -reach; x <= reach; x++ {
@@ -206,8 +201,7 @@ func TestBesideIsReleased(t *testing.T) {
 	runs := dptest.Fewer(4000, 1000)
 	for _, m := range []Method{ExponentialRounding, Laplace, Gaussian, CorrelatedGaussian} {
 		t.Run(m.String(), func(t *testing.T) {
-			l, err := besideParams(8, 1, 1e-3, m).Law()
-			require.NoError(t, err)
+			l := dptest.OK(besideParams(8, 1, 1e-3, m).Law())(t)
 			var src noise.Source
 			sums := map[[2]float64][]float64{}
 			beyond := map[[2]float64]int64{}

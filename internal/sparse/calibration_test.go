@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -80,22 +81,19 @@ func TestScaleCoversRounding(t *testing.T) {
 	for _, epsilon := range []float64{0.01, 1, 20} {
 		for _, m := range []Method{ExponentialRounding, LinearRounding} {
 			p := Params{Epsilon: epsilon, Delta: 1e-8, Sensitivity: 3, Method: m}
-			c, err := p.choose()
-			require.NoError(t, err)
+			c := dptest.OK(p.choose())(t)
 			require.LessOrEqual(t, math.Expm1(1/c.scale)*3/c.step, epsilon)
 			require.InEpsilon(t, epsilon, math.Expm1(1/c.scale)*3/c.step, 1e-12)
 		}
 		p := Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Method: Laplace}
 		for users, relation := range map[float64]budget.Relation{1: budget.AddRemove, 2: budget.Replace} {
 			p.Relation = relation
-			c, err := p.choose()
-			require.NoError(t, err)
+			c := dptest.OK(p.choose())(t)
 			keys := 5 * users
 			require.GreaterOrEqual(t, c.scale*epsilon, min(keys*0.7/c.step+keys, keys*math.Ceil(0.7/c.step))*(1-1e-15))
 		}
 		p = Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Sensitivity: 1, Method: Laplace}
-		c, err := p.choose()
-		require.NoError(t, err)
+		c := dptest.OK(p.choose())(t)
 		require.GreaterOrEqual(t, c.scale*epsilon, (1/c.step+5)*(1-1e-15))
 	}
 }

@@ -25,8 +25,7 @@ func escapeOf(u int, a, c float64) float64 {
 }
 
 func TestLogEscape(t *testing.T) {
-	unit, err := noise.NewGaussian(1)
-	require.NoError(t, err)
+	unit := dptest.OK(noise.NewGaussian(1))(t)
 	for _, a := range []float64{0, 1e-6, 0.003, 0.1, 1, 4} {
 		for c := -2.0; c < 37*math.Sqrt(1+a); c += 0.7 { // u = 1: exact
 			require.InDelta(t, unit.LogSurvival(c/math.Sqrt(1+a)), logEscape(1, a, c, exactNats), 2e-11+3e-14*c*c*(1+a), "a = %v, c = %v", a, c)
@@ -406,8 +405,7 @@ func TestSharedNoiseIsOptimal(t *testing.T) {
 		require.True(t, ok)
 		for a := 1e-3; a < 4; a *= step {
 			m := correlatedSensitivity(c.k, c.l, 0, 0, a)
-			sigma, err := noise.GaussianSigma(c.epsilon, c.delta, m)
-			require.NoError(t, err)
+			sigma := dptest.OK(noise.GaussianSigma(c.epsilon, c.delta, m))(t)
 			lower := (1+tau)*0.999 - 1 // at a larger σ the escape alone is worse
 			require.Greater(t, math.Exp(logEscape(c.l, a, lower/sigma, exactNats)), c.delta, "%+v: a = %v", c, a)
 		}
@@ -427,7 +425,6 @@ func TestLeastCorrelated(t *testing.T) {
 		require.LessOrEqual(t, least, 1+tau, "%+v", c)
 		require.Greater(t, least, 0.6*(1+tau), "%+v", c)
 	}
-	l, err := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, Stored: 1, Integers: true}.Law()
-	require.NoError(t, err)
+	l := dptest.OK(Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, Stored: 1, Integers: true}.Law())(t)
 	require.Equal(t, ExponentialRounding, l.Params().Method)
 }

@@ -54,8 +54,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Vector[uint64]](t, samplePure(), dptest.DeepEqual)
 	dptest.Codec[Vector[int32]](t, sampleDense(), dptest.DeepEqual)
 	dptest.Codec[Vector[int64]](t, sampleBeside(), dptest.DeepEqual)
-	data, err := sampleInts().MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(sampleInts().MarshalBinary())(t)
 	require.Len(t, data, FixedSize+3*16)
 }
 

@@ -30,8 +30,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 		{Method: Laplace, Sensitivity: 2}, {Method: Laplace, MaxKeys: 2, MaxValue: 2}, {Method: PureLaplace, Dim: 2, Sensitivity: 2, FalseKeys: 0.1},
 	} {
 		p.Epsilon, p.Delta, p.Integers = epsilon, delta, true
-		c, err := p.choose()
-		require.NoError(t, err)
+		c := dptest.OK(p.choose())(t)
 		relation := within(2, 2, 3, false)
 		if p.MaxKeys > 0 {
 			relation = within(4, 2, 2, false)

@@ -30,9 +30,7 @@ func releaser(p Params, c calibration) func(values map[int]int64) *Vector[int] {
 
 // lawOf returns the law of Params that are valid.
 func lawOf(t testing.TB, p Params) Law {
-	l, err := p.Law()
-	require.NoError(t, err)
-	return l
+	return dptest.OK(p.Law())(t)
 }
 
 // The law of a released value is the one that the exact test enumerates: every mechanism, values
@@ -50,8 +48,7 @@ func TestReleasedValuesFollowTheirLaw(t *testing.T) {
 		case Gaussian:
 			p.MaxKeys = 1
 		}
-		c, err := p.choose()
-		require.NoError(t, err)
+		c := dptest.OK(p.choose())(t)
 		if m == Gaussian {
 			c = normalOnGrid(m, 2, 0, 1.5, 1, 0)
 		}
@@ -127,8 +124,7 @@ func TestPureIsTheLoop(t *testing.T) {
 	totals := map[int]int64{3: 4, 500: 9, 997: -6}
 	for _, signed := range []bool{false, true} {
 		p := Params{Epsilon: 0.7, Dim: d, Integers: true, Signed: signed, FalseKeys: 6, Method: PureLaplace}
-		c, err := p.choose()
-		require.NoError(t, err)
+		c := dptest.OK(p.choose())(t)
 		var src noise.Source
 		const bins = 40
 		var counts, places, values [2][bins]int64
@@ -160,8 +156,7 @@ func TestPureIsTheLoop(t *testing.T) {
 // the next, also one that was added with a total of 0.
 func TestPureWithFewZeros(t *testing.T) {
 	p := Params{Epsilon: 1, Dim: 10, Integers: true, FalseKeys: 2.5, Method: PureLaplace}
-	c, err := p.choose()
-	require.NoError(t, err)
+	c := dptest.OK(p.choose())(t)
 	release := releaser(p, c)
 	for _, stored := range []int{0, 4, 5, 6, 9, 10} {
 		n := dptest.Full(20_000, 6_000)
@@ -192,8 +187,7 @@ func TestPureWithFewZeros(t *testing.T) {
 func TestDense(t *testing.T) {
 	n := dptest.Full(30_000, 10_000)
 	p := Params{Epsilon: 1, Dim: 3, Integers: true, Method: DenseLaplace}
-	c, err := p.choose()
-	require.NoError(t, err)
+	c := dptest.OK(p.choose())(t)
 	require.Equal(t, math.Inf(-1), c.lowest())
 	release := releaser(p, c)
 	var counts [3][41]int64

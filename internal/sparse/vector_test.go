@@ -41,8 +41,7 @@ func TestIntervalCovers(t *testing.T) {
 		{Epsilon: 1, Dim: 4, Integers: true, FalseKeys: 1, Signed: true},
 		{Epsilon: 1, Dim: 4, Integers: true, Method: DenseLaplace},
 	} {
-		c, err := p.choose()
-		require.NoError(t, err)
+		c := dptest.OK(p.choose())(t)
 		release := releaser(p, c)
 		values := []int64{1, c.from - 1, c.from, c.from + 1, c.threshold - 1, c.threshold, 3 * c.threshold, 0}
 		if p.Signed {
@@ -71,8 +70,7 @@ func TestIntervalCovers(t *testing.T) {
 // Rounding can hide behind an equality: a value below R shown at exactly R + c.
 func TestIntervalAtTheEdge(t *testing.T) {
 	p := Params{Epsilon: 4, Delta: 1e-3, Sensitivity: 2, Integers: true, Method: LinearRounding}
-	c, err := p.choose()
-	require.NoError(t, err)
+	c := dptest.OK(p.choose())(t)
 	q := p
 	q.Method = c.method
 	reach := c.reach(1e-4)
@@ -84,18 +82,15 @@ func TestIntervalAtTheEdge(t *testing.T) {
 // Two signed users can move a key by twice the rounded limit, and the noise is for that.
 func TestChangeOfTwoSignedUsers(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 1, MaxKeys: 1, MaxValue: 1 + 0x1p-16, Signed: true, Relation: budget.Replace, Method: Gaussian}
-	c, err := p.choose()
-	require.NoError(t, err)
-	delta, err := noise.GaussianDelta(c.scale, 1, 2*math.Ceil(p.MaxValue/c.step))
-	require.NoError(t, err)
+	c := dptest.OK(p.choose())(t)
+	delta := dptest.OK(noise.GaussianDelta(c.scale, 1, 2*math.Ceil(p.MaxValue/c.step)))(t)
 	require.LessOrEqual(t, delta, 1e-6)
 }
 
 // A control: with noise of twice the scale the intervals fail.
 func TestIntervalsFailForOtherNoise(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 0.01, Integers: true}
-	c, err := p.choose()
-	require.NoError(t, err)
+	c := dptest.OK(p.choose())(t)
 	twice := c
 	twice.scale *= 2
 	missed, release := 0, releaser(p, twice)
@@ -140,8 +135,7 @@ func TestErrorBound(t *testing.T) {
 		{Epsilon: 0.5, Delta: 1e-2, MaxKeys: 20, Method: Gaussian},
 		{Epsilon: 0.5, Dim: 1000, FalseKeys: 20},
 	} {
-		c, err := p.choose()
-		require.NoError(t, err)
+		c := dptest.OK(p.choose())(t)
 		bound := lawOf(t, p).ErrorBound(60, 0.9)
 		require.Equal(t, bound, releaser(p, c)(nil).ErrorBound(60, 0.9))
 		missed, release := 0, releaser(p, c)

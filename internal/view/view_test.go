@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
@@ -34,24 +35,22 @@ func TestMarshal(t *testing.T) {
 		Threshold Number   `json:"threshold"`
 		Numbers   []Number `json:"numbers"`
 	}{2.5, Numbers([]float64{1e300, math.Inf(1), math.NaN(), -0.125})}
-	text, err := Marshal(&letter{'q'}, shown)
-	require.NoError(t, err)
+	text := dptest.OK(Marshal(&letter{'q'}, shown))(t)
 	require.Equal(t, `{"threshold":2.5,"numbers":[1e+300,null,null,-0.125],"data":"cQ=="}`, string(text))
 	require.True(t, json.Valid(text))
 	var back letter
 	require.NoError(t, Unmarshal(text, &back))
 	require.Equal(t, letter{'q'}, back)
 	for _, shown := range []any{nil, struct{}{}} {
-		text, err = Marshal(&letter{'q'}, shown)
-		require.NoError(t, err)
+		text = dptest.OK(Marshal(&letter{'q'}, shown))(t)
 		require.Equal(t, `{"data":"cQ=="}`, string(text))
 	}
 	for _, refused := range []letter{{}, {'!'}, {'A'}} {
-		_, err = Marshal(&refused, nil)
+		_, err := Marshal(&refused, nil)
 		require.Error(t, err, "an object that would not come back")
 	}
 	for _, shown := range []any{1, []int{}, math.NaN(), "x"} {
-		_, err = Marshal(&letter{'q'}, shown)
+		_, err := Marshal(&letter{'q'}, shown)
 		require.Error(t, err)
 	}
 }

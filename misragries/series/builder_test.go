@@ -30,9 +30,7 @@ func (q quiet) sketch(_ int, b *misragries.Builder[int]) (*misragries.Histogram[
 
 func builder(t testing.TB, p Params) *Builder[int] {
 	t.Helper()
-	b, err := New[int](p)
-	require.NoError(t, err)
-	return b
+	return dptest.OK(New[int](p))(t)
 }
 
 // held returns what a Builder holds.
@@ -44,24 +42,19 @@ func held(b *Builder[int]) *state[int] {
 
 func step(t testing.TB, b interface{ Step() (*Slice[int], error) }) *Slice[int] {
 	t.Helper()
-	s, err := b.Step()
-	require.NoError(t, err)
-	return s
+	return dptest.OK(b.Step())(t)
 }
 
 func privateBytes(t testing.TB, b interface{ AppendPrivateState([]byte) ([]byte, error) }) []byte {
 	t.Helper()
-	data, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
-	return data
+	return dptest.OK(b.AppendPrivateState(nil))(t)
 }
 
 // short are Params whose nodes end soon.
 var short = Params{Epsilon: 1, Delta: 1e-2, Spans: spansOf(1, 2, 6), Discovery: spansOf(2, 4)}
 
 func TestRedacted(t *testing.T) {
-	b, err := New[string](Params{Epsilon: 1, Delta: 1e-6, MaxElements: 3})
-	require.NoError(t, err)
+	b := dptest.OK(New[string](Params{Epsilon: 1, Delta: 1e-6, MaxElements: 3}))(t)
 	b.AddFor("a user's own name", []string{"a key that is private"})
 	dptest.Redacted(t, b, "a user's own name", "a key that is private")
 	dptest.Redacted(t, *b, "a user's own name", "a key that is private")
@@ -105,8 +98,7 @@ func TestLastStep(t *testing.T) {
 func TestNamesAreCopied(t *testing.T) {
 	p := plain
 	p.MaxElements = 3
-	b, err := New[string](p)
-	require.NoError(t, err)
+	b := dptest.OK(New[string](p))(t)
 	for i := range 100 {
 		large := strings.Repeat(string(rune('a'+i)), 1<<20)
 		for range 2 {
@@ -146,9 +138,7 @@ func TestKnownKeysArePublic(t *testing.T) {
 		known := map[int]key{}
 		sketches := make([]*misragries.Builder[int], len(used(&p.Discovery)))
 		fresh := func() *misragries.Builder[int] {
-			m, err := misragries.New[int](s.law.sketch)
-			require.NoError(t, err)
-			return m
+			return dptest.OK(misragries.New[int](s.law.sketch))(t)
 		}
 		for j := range sketches {
 			if p.Counters > 0 {
@@ -326,8 +316,7 @@ func TestPrivateState(t *testing.T) {
 		for n := range state {
 			require.ErrorIs(t, again.RestorePrivateState(state[:n], 0), ErrFormat)
 		}
-		words, err := New[string](Params{Epsilon: 1, Delta: 1e-2})
-		require.NoError(t, err)
+		words := dptest.OK(New[string](Params{Epsilon: 1, Delta: 1e-2}))(t)
 		require.ErrorIs(t, words.RestorePrivateState(state, 0), ErrFormat)
 		require.Equal(t, before, privateBytes(t, ahead))
 		require.Equal(t, after, privateBytes(t, again))

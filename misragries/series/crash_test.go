@@ -139,8 +139,7 @@ func TestKill(t *testing.T) {
 			old = state
 		}
 	}
-	public, err := os.ReadFile(filepath.Join(string(s), "public"))
-	require.NoError(t, err)
+	public := dptest.OK(os.ReadFile(filepath.Join(string(s), "public")))(t)
 	l := timeline(t, crashing)
 	var last []byte
 	twice := 0

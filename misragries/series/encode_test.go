@@ -87,9 +87,7 @@ func encoded(t testing.TB, r *Slice[string]) []byte {
 	if !r.valid() {
 		return nil
 	}
-	data, err := r.MarshalBinary()
-	require.NoError(t, err)
-	return data
+	return dptest.OK(r.MarshalBinary())(t)
 }
 
 // What is released decodes to the same Slice, and a Timeline of decoded ones has the same windows.
@@ -117,12 +115,9 @@ func TestPlannedBytes(t *testing.T) {
 		if dim > 0 {
 			p.Delta, p.Discovery = 0, spansOf()
 		}
-		b, err := New[int](p)
-		require.NoError(t, err)
-		s, err := b.Step()
-		require.NoError(t, err)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
+		b := dptest.OK(New[int](p))(t)
+		s := dptest.OK(b.Step())(t)
+		data := dptest.OK(s.MarshalBinary())(t)
 		require.Len(t, data, planned(t, p).Bytes)
 	}
 }
@@ -163,8 +158,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"another ε":      func(r *Slice[string]) { r.params.Epsilon = 2 },
 		"one for two":    func(r *Slice[string]) { r.sketches = r.sketches[:1] },
 	})
-	encoded, err := sampleWords().MarshalBinary()
-	require.NoError(t, err)
+	encoded := dptest.OK(sampleWords().MarshalBinary())(t)
 	require.ErrorIs(t, new(Slice[int]).UnmarshalBinary(encoded), ErrFormat, "another key type")
 }
 
@@ -199,11 +193,9 @@ func tryDecode[K string | int64 | int](t *testing.T, data []byte) {
 	for range r.Found() {
 		n++
 	}
-	l, err := NewTimeline[K](r.Params())
-	require.NoError(t, err)
+	l := dptest.OK(NewTimeline[K](r.Params()))(t)
 	require.NoError(t, l.Append(r))
-	w, err := l.Window(r.Step(), r.Step()+1)
-	require.NoError(t, err)
+	w := dptest.OK(l.Window(r.Step(), r.Step()+1))(t)
 	for key := range w.All() {
 		lo, hi := w.Interval(key, 0.9)
 		require.True(t, lo <= hi)

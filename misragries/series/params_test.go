@@ -15,9 +15,7 @@ var plain = Params{Epsilon: 1, Delta: 1e-6}
 
 func planned(t testing.TB, p Params) Plan {
 	t.Helper()
-	plan, err := p.Plan()
-	require.NoError(t, err)
-	return plan
+	return dptest.OK(p.Plan())(t)
 }
 
 func spansOf(spans ...int) (all [maxSpans]int) {
@@ -84,8 +82,7 @@ func TestSharesAreRoundedDown(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, Counters: 64}, {Epsilon: 0.3, Delta: 1e-6, Counters: 2, MaxElements: 10},
 	} {
 		p = p.normal()
-		c, err := p.calibrate()
-		require.NoError(t, err)
+		c := dptest.OK(p.calibrate())(t)
 		// elements that move, and those of them that may show a key
 		group, larger := max(2*p.Burst+p.MaxElements, 1), max(p.Burst+p.MaxElements, 1)
 		if p.Counters > 0 {
@@ -142,8 +139,7 @@ func TestGuarantee(t *testing.T) {
 	require.Equal(t, "ε = 1 for one element, added or removed", Params{Epsilon: 1, Dim: 5}.Guarantee().String())
 	require.Equal(t, budget.Guarantee{}, Params{Epsilon: 1}.Guarantee())
 	// A ledger takes it once, and not for whom it does not protect.
-	l, err := budget.NewLedger(1, 1e-6, budget.UserWithin(168, 3, budget.AddRemove))
-	require.NoError(t, err)
+	l := dptest.OK(budget.NewLedger(1, 1e-6, budget.UserWithin(168, 3, budget.AddRemove)))(t)
 	require.ErrorIs(t, l.Spend(plain.Guarantee()), budget.ErrMismatch)
 	require.NoError(t, l.Spend(users.Guarantee()))
 	require.ErrorIs(t, l.Spend(users.Guarantee()), budget.ErrBudget)
@@ -174,11 +170,9 @@ func TestInvalidParams(t *testing.T) {
 		plain, {Epsilon: 1024, Delta: 0.999}, {Epsilon: 0x1p-30, Delta: 1e-300}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1), Discovery: spansOf(1)},
 		{Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20), Discovery: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20)}, {Epsilon: 1, Dim: 1, Delta: math.Copysign(0, -1)},
 	} {
-		b, err := New[int](p)
-		require.NoError(t, err)
+		b := dptest.OK(New[int](p))(t)
 		require.True(t, b.Guarantee().Equal(p.Guarantee()) && p.Guarantee().Promises(), "%+v", p)
-		s, err := b.Step()
-		require.NoError(t, err)
+		s := dptest.OK(b.Step())(t)
 		again, _ := dptest.RoundTrip(t, s)
 		require.Equal(t, s, again)
 	}

@@ -153,8 +153,7 @@ type counters struct {
 // decrements, the entries, of which some came after the last decrement, and the keys that it
 // brought to zero.
 func readCounters(t *testing.T, b *misragries.Builder[int], p misragries.Params) counters {
-	fresh, err := misragries.New[int](p)
-	require.NoError(t, err)
+	fresh := dptest.OK(misragries.New[int](p))(t)
 	data := privateBytes(t, b)[len(privateBytes(t, fresh))-20:]
 	word := func() int64 {
 		x := binary.LittleEndian.Uint64(data)
@@ -195,15 +194,13 @@ func readCounters(t *testing.T, b *misragries.Builder[int], p misragries.Params)
 
 // showing returns a release that shows some of the keys 7 and 8.
 func showing(t *testing.T, shown string) *misragries.Histogram[int] {
-	b, err := misragries.New[int](misragries.Params{Counters: 2, Epsilon: 1000, Delta: 0.5})
-	require.NoError(t, err)
+	b := dptest.OK(misragries.New[int](misragries.Params{Counters: 2, Epsilon: 1000, Delta: 0.5}))(t)
 	for _, key := range shown {
 		for range 100 {
 			b.Add(int(key - '0'))
 		}
 	}
-	h, err := b.Release()
-	require.NoError(t, err)
+	h := dptest.OK(b.Release())(t)
 	require.Equal(t, len(shown), h.Len())
 	return h
 }
@@ -311,8 +308,7 @@ type mutant struct {
 // run gives the stream to a Builder and returns the probability of the script, or the draw at which
 // it ended.
 func run(t *testing.T, p Params, x stream, side int, script map[draw]answer, m mutant) (prob float64, at *wanted) {
-	b, err := New[int](p)
-	require.NoError(t, err)
+	b := dptest.OK(New[int](p))(t)
 	s := private.Enter(b.secret)
 	if m.law != nil {
 		m.law(&s.law)
@@ -343,8 +339,7 @@ func run(t *testing.T, p Params, x stream, side int, script map[draw]answer, m m
 				s.add(key, 1)
 			}
 		}
-		_, err := s.step()
-		require.NoError(t, err)
+		dptest.OK(s.step())(t)
 		if m.after != nil {
 			m.after(s, x)
 		}
@@ -362,8 +357,7 @@ func run(t *testing.T, p Params, x stream, side int, script map[draw]answer, m m
 // divergences goes through all scripts and returns the exact hockey-stick divergences of two
 // streams, in both directions.
 func divergences(t *testing.T, p Params, epsilon float64, x, y stream, m mutant) (xy, yx, sumX, sumY float64) {
-	law, err := p.normal().calibrate()
-	require.NoError(t, err)
+	law := dptest.OK(p.normal().calibrate())(t)
 	if m.law != nil {
 		m.law(&law)
 	}
@@ -448,8 +442,7 @@ func small(epsilon float64) Params {
 
 // exactDelta returns 1 − Π(1 − η).
 func exactDelta(t *testing.T, p Params) float64 {
-	law, err := p.normal().calibrate()
-	require.NoError(t, err)
+	law := dptest.OK(p.normal().calibrate())(t)
 	eta := law.found.Survival(float64(law.threshold) - 2)
 	return -math.Expm1(float64(len(used(&p.Discovery))) * math.Log1p(-eta))
 }
@@ -478,8 +471,7 @@ func TestExact(t *testing.T) {
 		for _, retire := range retires {
 			p := small(epsilon)
 			p.Retire = retire
-			law, err := p.normal().calibrate()
-			require.NoError(t, err)
+			law := dptest.OK(p.normal().calibrate())(t)
 			tau := int(law.threshold)
 			streams := [][]int{{0, 0, 0, 0}, {tau, 0, 0, 0}, {0, tau, 1, 0}, {tau - 1, 0, 0, 1}}
 			if dptest.Long() {
@@ -511,9 +503,7 @@ func TestExact(t *testing.T) {
 // Each of these Builders does one thing otherwise, and exceeds (ε, δ).
 func TestMutantsExceed(t *testing.T) {
 	noiseOf := func(scale float64) noise.DiscreteLaplace {
-		law, err := noise.NewDiscreteLaplace(scale)
-		require.NoError(t, err)
-		return law
+		return dptest.OK(noise.NewDiscreteLaplace(scale))(t)
 	}
 	for name, m := range map[string]mutant{
 		"counters also count while a key is unknown": {after: func(s *state[int], x stream) {
@@ -541,8 +531,7 @@ func TestMutantsExceed(t *testing.T) {
 	} {
 		p := small(1)
 		p.Retire = 2
-		law, err := p.normal().calibrate()
-		require.NoError(t, err)
+		law := dptest.OK(p.normal().calibrate())(t)
 		tau, caught := int(law.threshold), false
 		for _, x := range []stream{sevens(0, 0, 0, 0), sevens(tau, 0, 0, 0), sevens(tau-1, 0, 0, 0), sevens(1, 0, 0, 0), sevens(tau, tau-1, tau-1, 0)} {
 			for at := 0; at < len(x) && !caught; at++ {

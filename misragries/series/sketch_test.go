@@ -79,8 +79,7 @@ func (c calibration) tau() int {
 // discovering are Params of two sketches of k counters, the threshold of each, and its exact δ.
 func discovering(t *testing.T, k int) (p Params, tau int, delta float64) {
 	p = Params{Epsilon: 2, Delta: 0.3, Spans: spansOf(1, 2), Discovery: spansOf(1, 2), Counters: k}
-	law, err := p.normal().calibrate()
-	require.NoError(t, err)
+	law := dptest.OK(p.normal().calibrate())(t)
 	tau = law.tau()
 	delta = math.Exp(laws.KeptDelta(k, law.sketch.Epsilon, float64(tau)))
 	require.LessOrEqual(t, 2*delta, p.Delta)

@@ -13,16 +13,12 @@ import (
 
 func timeline(t testing.TB, p Params) *Timeline[int] {
 	t.Helper()
-	l, err := NewTimeline[int](p)
-	require.NoError(t, err)
-	return l
+	return dptest.OK(NewTimeline[int](p))(t)
 }
 
 func window(t testing.TB, l *Timeline[int], from, to int) *Window[int] {
 	t.Helper()
-	w, err := l.Window(from, to)
-	require.NoError(t, err)
-	return w
+	return dptest.OK(l.Window(from, to))(t)
 }
 
 // history is a series of Slices with the stream they are of.

@@ -244,8 +244,7 @@ func TestUsers(t *testing.T) {
 		require.Equal(t, 3, b.AddFor("b", []int{1, 2, 3, 4}))
 		require.Equal(t, 2, b.AddFor("a", []int{1, 2, 3, 4}))
 	}
-	all, err := New[int](Params{Epsilon: 1, Dim: 3})
-	require.NoError(t, err)
+	all := dptest.OK(New[int](Params{Epsilon: 1, Dim: 3}))(t)
 	require.Equal(t, 4, all.AddFor("", []int{1, 2, 2, 9, -1, 0}), "without MaxElements, of the Dim keys")
 	all.AddN(2, 10)
 	all.AddN(2, -10)
@@ -259,10 +258,8 @@ func TestUsers(t *testing.T) {
 	p = limited(6, 2, 1) // of one key
 	few := builder(t, p)
 	require.Equal(t, 1, few.AddFor("a", []int{5, 9, 0, 0}), "a key outside of Dim takes no token")
-	exact, err := New[int](Params{Epsilon: 1, Delta: 1e-30})
-	require.NoError(t, err)
-	sketched, err := New[int](Params{Epsilon: 1, Delta: 1e-30, Counters: 3})
-	require.NoError(t, err)
+	exact := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-30}))(t)
+	sketched := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-30, Counters: 3}))(t)
 	exact.AddN(4, 1000)
 	sketched.AddN(4, 1000)
 	require.EqualValues(t, 1000, held(exact).unknown.of(4, 0))
@@ -294,8 +291,7 @@ func TestUsersExact(t *testing.T) {
 	}
 	// A key that is known: purely ε-private, and not with the noise that hides one element.
 	p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1, 2), MaxElements: 1, Burst: 1}
-	one, err := Params{Epsilon: 1, Dim: 1, Spans: p.Spans}.calibrate()
-	require.NoError(t, err)
+	one := dptest.OK(Params{Epsilon: 1, Dim: 1, Spans: p.Spans}.calibrate())(t)
 	x, y := stream{nil, {0}, {0}, {0}}, stream{nil, nil, nil, {0}}
 	xy, yx, _, _ := divergences(t, p, p.Epsilon, x, y, mutant{})
 	require.LessOrEqual(t, max(xy, yx), 1e-12)

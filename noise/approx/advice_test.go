@@ -32,11 +32,9 @@ func TestAdviceSearch(t *testing.T) {
 	for _, g := range []float64{1, 1.01, 3, 37.5, 512, 1000} {
 		estimate := noisyEstimator(&src, g)
 		wrong, outside := 0, 0
-		s, err := newSearch(p)
-		require.NoError(t, err)
+		s := dptest.OK(newSearch(p))(t)
 		for range n {
-			r, err := s.run(estimate)
-			require.NoError(t, err)
+			r := dptest.OK(s.run(estimate))(t)
 			require.Equal(t, budget.PureDP(1, budget.L1(1e-6)), r.Guarantee())
 			require.LessOrEqual(t, r.rounds, s.rounds)
 			if y := r.Advice(); !(y > g/3 && y < 2*g) && !(y == p.Max && g > y/2) {
@@ -59,16 +57,14 @@ func TestAdviceSearch(t *testing.T) {
 func TestAdviceSearchPlan(t *testing.T) {
 	last := 1.0
 	for _, most := range []float64{2, 8, 64, 1e3, 1e9} {
-		s, err := newSearch(Params{Epsilon: 2, Sensitivity: 1e-9, Max: most, Advice: Advice{Min: 1}})
-		require.NoError(t, err)
+		s := dptest.OK(newSearch(Params{Epsilon: 2, Sensitivity: 1e-9, Max: most, Advice: Advice{Min: 1}}))(t)
 		require.Equal(t, int(math.Ceil(math.Log2(most))), s.rounds)
 		require.Less(t, s.search.accuracy, last)
 		last = s.search.accuracy
 		require.LessOrEqual(t, float64(s.rounds)*s.search.epsilon+s.final.epsilon, 2.0)
 		require.Equal(t, 5, s.params.Advice.Runs)
 		for y := most; y > 0.5; y /= 2 {
-			a, err := s.mechanism(y, s.search)
-			require.NoError(t, err)
+			a := dptest.OK(s.mechanism(y, s.search))(t)
 			require.LessOrEqual(t, a.params.misleads(y, s.rounds), 0.125, "y = %g of %g", y, most)
 			if y <= most/math.Exp2(float64(s.rounds-1)) {
 				break
@@ -82,12 +78,10 @@ func TestAdviceSearchPlan(t *testing.T) {
 // runs, and call the estimator as often and as accurately as the plan says.
 func TestAdviceSearchSpends(t *testing.T) {
 	p := Params{Epsilon: 2, Sensitivity: 0.01, Max: 1000, Advice: Advice{Min: 1, Accuracy: 0.25}}
-	s, err := newSearch(p)
-	require.NoError(t, err)
+	s := dptest.OK(newSearch(p))(t)
 	for _, stage := range []adviceStage{s.search, s.final} {
 		for _, y := range []float64{1000, 3.5, 1} {
-			a, err := s.mechanism(y, stage)
-			require.NoError(t, err)
+			a := dptest.OK(s.mechanism(y, stage))(t)
 			bound := stage.reach * y * stage.accuracy * math.Pow(10, 1.0/6) // C(5, 3)^{1/(ck)}·λρy
 			require.InEpsilon(t, bound, a.Params().Error, 1e-12)
 			require.Equal(t, []float64{6, 0.01, stage.epsilon, stage.reach * y}, []float64{a.Params().Moment, a.Params().Sensitivity, a.Params().Epsilon, a.Params().Max})
@@ -98,25 +92,22 @@ func TestAdviceSearchSpends(t *testing.T) {
 	require.LessOrEqual(t, s.search.epsilon*float64(s.rounds), 1.0)
 
 	calls := map[float64]int{} // by accuracy
-	r, err := s.run(func(advice, accuracy float64) float64 {
+	r := dptest.OK(s.run(func(advice, accuracy float64) float64 {
 		calls[accuracy]++
 		require.Equal(t, accuracy == 0.25, calls[0.25] > 0)
 		require.LessOrEqual(t, advice, p.Max)
 		require.GreaterOrEqual(t, advice, p.Advice.Min/2)
 		return 0 // the search ends when the rounds do, but for a probability of ⅛
-	})
-	require.NoError(t, err)
+	}))(t)
 	require.Equal(t, map[float64]int{s.search.accuracy: 5 * r.rounds, 0.25: 5}, calls)
-	last, err := s.mechanism(r.Advice(), s.final)
-	require.NoError(t, err)
+	last := dptest.OK(s.mechanism(r.Advice(), s.final))(t)
 	require.Equal(t, last.noise.scale, r.last.noise.scale)
 	require.Equal(t, s.params, r.Params())
 
 	// The runs are clamped before the median: an estimator without bounds cannot move a release
 	// further than λy.
 	for _, wild := range []float64{math.Inf(1), math.Inf(-1), -1e300} {
-		released, err := s.release(func(_, _ float64) float64 { return wild }, 1000, adviceStage{0x1p-40, finalReach, 100})
-		require.NoError(t, err)
+		released := dptest.OK(s.release(func(_, _ float64) float64 { return wild }, 1000, adviceStage{0x1p-40, finalReach, 100}))(t)
 		require.InDelta(t, min(max(wild, 0), 3000), released.Estimate(), 1)
 	}
 }
@@ -126,15 +117,13 @@ func TestAdviceSearchSpends(t *testing.T) {
 func TestAdviceSearchFailsAsPlanned(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	var src noise.Source
-	s, err := newSearch(Params{Epsilon: 1, Sensitivity: 1e-4, Max: 1 << 10, Advice: Advice{Min: 1}})
-	require.NoError(t, err)
+	s := dptest.OK(newSearch(Params{Epsilon: 1, Sensitivity: 1e-4, Max: 1 << 10, Advice: Advice{Min: 1}}))(t)
 	require.Greater(t, s.search.accuracy, 0.00135)
 	rng := rand.New(rand.NewPCG(1, 2))
 	fails, n := 0, dptest.Full(20_000, 2000)
 	for range n {
 		g := 3 * (1 + rng.Float64())
-		r, err := s.run(noisyEstimator(&src, g))
-		require.NoError(t, err)
+		r := dptest.OK(s.run(noisyEstimator(&src, g)))(t)
 		if y := r.Advice(); !(y < 2*g && g < 3*y) {
 			fails++
 		}
@@ -149,10 +138,8 @@ func TestAdviceSearchFailsAsPlanned(t *testing.T) {
 func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
 	for _, epsilon := range []float64{8, 64, 200} {
 		for _, most := range []float64{2, 64, 1e6} {
-			s, err := newSearch(Params{Epsilon: epsilon, Sensitivity: 1e-12, Max: most, Advice: Advice{Min: 1}})
-			require.NoError(t, err, "ε = %g, Max = %g", epsilon, most)
-			a, err := s.mechanism(1, s.search)
-			require.NoError(t, err)
+			s := dptest.OK(newSearch(Params{Epsilon: epsilon, Sensitivity: 1e-12, Max: most, Advice: Advice{Min: 1}}))(t, "ε = %g, Max = %g", epsilon, most)
+			a := dptest.OK(s.mechanism(1, s.search))(t)
 			require.LessOrEqual(t, a.params.misleads(1, s.rounds), 0.125)
 		}
 	}
@@ -181,8 +168,7 @@ func TestClampedEstimatorIsAccurate(t *testing.T) {
 
 func TestAdviceSearchRejects(t *testing.T) {
 	good := Params{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Advice: Advice{Min: 1}}
-	_, err := newSearch(good)
-	require.NoError(t, err)
+	dptest.OK(newSearch(good))(t)
 	for name, set := range map[string]func(*Params, float64){
 		"Epsilon":     func(p *Params, v float64) { p.Epsilon = v },
 		"Sensitivity": func(p *Params, v float64) { p.Sensitivity = v },
@@ -215,12 +201,10 @@ func TestAdviceSearchRejects(t *testing.T) {
 	require.Equal(t, math.Inf(1), zero.Guarantee().EpsilonAt(0))
 	require.Equal(t, Params{}, zero.Params())
 	require.Equal(t, budget.PureDP(1, budget.L1(1e-6)), good.Guarantee())
-	_, err = Search(Params{}, func(_, _ float64) float64 { panic("called") })
+	_, err := Search(Params{}, func(_, _ float64) float64 { panic("called") })
 	require.ErrorIs(t, err, ErrParams)
-	s, err := newSearch(good)
-	require.NoError(t, err)
-	r, err := s.run(func(_, _ float64) float64 { return math.NaN() })
-	require.NoError(t, err)
+	s := dptest.OK(newSearch(good))(t)
+	r := dptest.OK(s.run(func(_, _ float64) float64 { return math.NaN() }))(t)
 	require.False(t, math.IsNaN(r.Estimate()))
 	require.NotEmpty(t, r.String())
 }

@@ -53,8 +53,7 @@ func TestAdvisedCodecOfReleases(t *testing.T) {
 		{Epsilon: 4, Sensitivity: 1e-9, Max: 3, Moment: 2.5, Advice: Advice{Min: 1, Runs: 1, Failure: 0.5, Accuracy: math.Copysign(0, -1)}},
 	} {
 		for _, truth := range []float64{0, 1, 7, 50, 1e6} { // 0 never stops, 1e6 stops at once
-			a, err := Search(p, func(_, _ float64) float64 { return truth })
-			require.NoError(t, err)
+			a := dptest.OK(Search(p, func(_, _ float64) float64 { return truth }))(t)
 			back, size := dptest.RoundTrip(t, &a)
 			require.Equal(t, a.rounds, back.rounds)
 			require.Equal(t, 6+18+1+2*4+12*8, size)

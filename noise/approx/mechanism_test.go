@@ -29,8 +29,7 @@ func sampleValues() map[string]Value {
 func TestValueCodec(t *testing.T) {
 	for name, a := range sampleValues() {
 		dptest.Codec(t, &a, func(a, b *Value) bool { return *a == *b })
-		data, err := a.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(a.MarshalBinary())(t)
 		dptest.Golden(t, "value-"+name+".hex", hex.EncodeToString(data)+"\n")
 	}
 	sample := func(name string) func() *Value {
@@ -63,10 +62,8 @@ func TestValueReaders(t *testing.T) {
 		dptest.Readers(t, a)
 		dptest.Readers(t, &a)
 	}
-	a, err := New(Params{Epsilon: 1, Error: 1})
-	require.NoError(t, err)
-	r, err := a.Release(2)
-	require.NoError(t, err)
+	a := dptest.OK(New(Params{Epsilon: 1, Error: 1}))(t)
+	r := dptest.OK(a.Release(2))(t)
 	dptest.Readers(t, r)
 }
 
@@ -141,8 +138,7 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 		want            Noise
 	}{{1.5, 1, ParetoNoise}, {2, 1, StudentNoise}, {2, 20, StudentNoise}, {3, 0.1, StudentNoise}, {3, 4, StudentNoise}, {4, 1, StudentNoise}, {4, 20, ParetoNoise}, {0, 1, LaplaceNoise}} {
 		p := Params{Epsilon: c.epsilon, Error: 1, Moment: c.moment}
-		a, err := New(p)
-		require.NoError(t, err)
+		a := dptest.OK(New(p))(t)
 		require.Equal(t, c.want, a.Params().Noise, "%+v", c)
 		require.Equal(t, planned(p).Scale, a.noise.scale)
 		if c.moment > 2 {
@@ -150,8 +146,7 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 				q := p
 				q.Noise = other
 				require.GreaterOrEqual(t, planned(q).MeanAbs, planned(p).MeanAbs)
-				b, err := New(q)
-				require.NoError(t, err)
+				b := dptest.OK(New(q))(t)
 				require.Equal(t, other, b.Params().Noise)
 			}
 		}
@@ -169,8 +164,7 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 	ideal := must(studentScale(1, 1, 1, 3))
 	require.GreaterOrEqual(t, planned(p).Scale, ideal)
 	require.InEpsilon(t, ideal, planned(p).Scale, 1e-8)
-	a, err := New(p)
-	require.NoError(t, err)
+	a := dptest.OK(New(p))(t)
 	require.GreaterOrEqual(t, planned(p).Scale, must(studentScale(1, 1+a.noise.step, 1, 3)))
 	require.Equal(t, 1.0, p.Guarantee().EpsilonAt(0))
 	require.Equal(t, budget.L1(1), p.Guarantee().Unit())
@@ -204,10 +198,8 @@ func TestMechanismGrids(t *testing.T) {
 						}
 						ideal, paid := p.withNoise(n.noise), p.withNoise(n.noise)
 						paid.Sensitivity += n.step
-						least, err := ideal.pick(ideal.Sensitivity)
-						require.NoError(t, err)
-						whole, err := paid.pick(paid.Sensitivity)
-						require.NoError(t, err)
+						least := dptest.OK(ideal.pick(ideal.Sensitivity))(t)
+						whole := dptest.OK(paid.pick(paid.Sensitivity))(t)
 						require.GreaterOrEqual(t, n.scale, whole.scale*(1-0x1p-50), where)
 						if limit == 0 && n.scale < 0x1p20*max(sensitivity, 1) {
 							require.LessOrEqual(t, n.scale, least.scale*(1+0x1p-23), where)
@@ -231,21 +223,18 @@ func TestMechanismRelease(t *testing.T) {
 	const n = 3000
 	for _, p := range []Params{{Epsilon: 1, Error: 1, Queries: n}, {Epsilon: 1, Error: 1, Moment: 3}, {Epsilon: 0.3, Error: 1, Moment: 1.5}} {
 		samples := make([]float64, n)
-		a, err := New(p)
-		require.NoError(t, err)
+		a := dptest.OK(New(p))(t)
 		for i := range samples {
 			if i > 0 && p.Queries == 0 {
-				a, err = New(p)
-				require.NoError(t, err)
+				a = dptest.OK(New(p))(t)
 			}
-			r, err := a.Release(17.3)
-			require.NoError(t, err)
+			r := dptest.OK(a.Release(17.3))(t)
 			samples[i] = r.Estimate() - 17.3
 			require.Equal(t, a.Guarantee(), r.Guarantee())
 			require.Equal(t, a.Params(), r.Params())
 			require.Equal(t, planned(p).Scale, r.noise.scale)
 		}
-		_, err = a.Release(0)
+		_, err := a.Release(0)
 		require.ErrorIs(t, err, ErrReleased)
 		dptest.KS(t, fmt.Sprint(a.noise.noise), samples, a.noise.law().(interface{ CDF(float64) float64 }).CDF, 1e-10)
 	}
@@ -274,8 +263,7 @@ func TestValueInterval(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1, Error: 1}, {Epsilon: 1, Error: 1, Moment: 2}, {Epsilon: 1, Error: 1, Moment: 6}, {Epsilon: 2, Sensitivity: 3}} {
 		covered, width := int64(0), p.errorBound(confidence)
 		for range n {
-			a, err := New(p)
-			require.NoError(t, err)
+			a := dptest.OK(New(p))(t)
 			mistake := 0.0
 			if p.Error > 0 && p.Moment == 0 {
 				// the law of the bound
@@ -283,8 +271,7 @@ func TestValueInterval(t *testing.T) {
 			} else if p.Error > 0 {
 				mistake = p.Error
 			}
-			r, err := a.Release(5 + mistake)
-			require.NoError(t, err)
+			r := dptest.OK(a.Release(5 + mistake))(t)
 			lo, hi := r.Interval(confidence)
 			require.InEpsilon(t, width, (hi-lo)/2, 1e-9)
 			if lo <= 5 && 5 <= hi {
@@ -316,12 +303,11 @@ func TestValueInterval(t *testing.T) {
 func TestFit(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1, Sensitivity: 1}, {Epsilon: 0.1, Sensitivity: 1, Moment: 3}, {Epsilon: 1, Sensitivity: 1, Queries: 10}, {Epsilon: 1, Sensitivity: 1, Moment: 1.5}} {
 		const bound, confidence = 1e5, 0.95
-		q, err := p.Fit(bound, confidence)
-		require.NoError(t, err)
+		q := dptest.OK(p.Fit(bound, confidence))(t)
 		require.LessOrEqual(t, q.errorBound(confidence), bound)
 		require.Greater(t, q.errorBound(confidence), bound*(1-1e-6))
 		require.Greater(t, q.Error, p.Epsilon*bound/float64(p.queries())/2000)
-		_, err = p.Fit(0.5, confidence)
+		_, err := p.Fit(0.5, confidence)
 		require.ErrorIs(t, err, ErrParams)
 		_, err = p.Fit(bound, 1)
 		require.ErrorIs(t, err, ErrParams)
@@ -330,11 +316,10 @@ func TestFit(t *testing.T) {
 	}
 	// Though the noise of the least Error is too small for the Max, that of the right one is not.
 	large := Params{Epsilon: 30, Sensitivity: 1e-12, Moment: 6, Max: 2}
-	q, err := large.Fit(0.5, 0.9)
-	require.NoError(t, err)
+	q := dptest.OK(large.Fit(0.5, 0.9))(t)
 	require.InEpsilon(t, 0.5, q.errorBound(0.9), 1e-6)
 	large.Max = 0x1p100 // for which none is large enough
-	_, err = large.Fit(0.5, 0.9)
+	_, err := large.Fit(0.5, 0.9)
 	require.ErrorIs(t, err, ErrParams)
 	_, err = Params{}.Fit(1, 0.5)
 	require.ErrorIs(t, err, ErrParams)
@@ -345,8 +330,7 @@ func TestFit(t *testing.T) {
 func TestMechanismAudit(t *testing.T) {
 	const n, epsilon = 40_000, 1.0
 	for _, p := range []Params{{Epsilon: epsilon, Sensitivity: 0x1p-30, Error: 1, Moment: 3, Noise: StudentNoise}, {Epsilon: epsilon, Sensitivity: 0x1p-30, Error: 1, Moment: 3, Noise: ParetoNoise}} {
-		plan, err := p.choose()
-		require.NoError(t, err)
+		plan := dptest.OK(p.choose())(t)
 		audit := func(scale float64) float64 {
 			var src noise.Source
 			noise := plan
@@ -375,8 +359,7 @@ func TestMechanismAudit(t *testing.T) {
 
 func TestMechanismConcurrent(t *testing.T) {
 	const queries = 400
-	a, err := New(Params{Epsilon: 1, Error: 1, Queries: queries})
-	require.NoError(t, err)
+	a := dptest.OK(New(Params{Epsilon: 1, Error: 1, Queries: queries}))(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	answered := 0
@@ -399,10 +382,8 @@ func TestMechanismConcurrent(t *testing.T) {
 }
 
 func TestMechanismReleaseDoesNotAllocate(t *testing.T) {
-	a, err := New(Params{Epsilon: 1, Error: 1, Queries: 1000})
-	require.NoError(t, err)
-	_, err = a.Release(1)
-	require.NoError(t, err)
+	a := dptest.OK(New(Params{Epsilon: 1, Error: 1, Queries: 1000}))(t)
+	dptest.OK(a.Release(1))(t)
 	require.Zero(t, testing.AllocsPerRun(200, func() { a.Release(3) }))
 }
 
@@ -538,8 +519,7 @@ func TestMedianRuns(t *testing.T) {
 	}
 	for _, p := range []float64{0.01, 0.1, 0.25, 1.0 / 3, 0.4} {
 		for _, beta := range []float64{0.3, 0.05, 1e-3, 1e-6} {
-			runs, err := MedianRuns(p, beta)
-			require.NoError(t, err)
+			runs := dptest.OK(MedianRuns(p, beta))(t)
 			require.Equal(t, 1, runs%2)
 			require.LessOrEqual(t, fails(runs, p), beta)
 			if runs > 1 {

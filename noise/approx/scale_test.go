@@ -57,10 +57,8 @@ func TestApproxScaleTables(t *testing.T) {
 	for i, want := range []float64{29.99444516452, 5.972311979881, 2.945156266695, 1.394391971044, 0.5665608816138} {
 		check("Student, Δ₁ = 0", want, must(studentScale(epsilons[i], 0, 1, 3)))
 	}
-	student, err := noise.NewStudent(4, must(studentScale(1, 0, 1, 4)))
-	require.NoError(t, err)
-	pareto, err := noise.NewPareto(4, must(paretoScale(1, 0, 1, 4)))
-	require.NoError(t, err)
+	student := dptest.OK(noise.NewStudent(4, must(studentScale(1, 0, 1, 4))))(t)
+	pareto := dptest.OK(noise.NewPareto(4, must(paretoScale(1, 0, 1, 4))))(t)
 	check("E|Y| of Student at α = 4", 2.520145416548, student.MeanAbs())
 	check("E|Y| of Pareto at α = 4", 3.520811664188, pareto.MeanAbs())
 	for _, c := range []struct {
@@ -203,13 +201,11 @@ func TestMomentNoiseIsPrivate(t *testing.T) {
 				for _, kind := range []Noise{ParetoNoise, StudentNoise} {
 					at := func(factor float64) float64 {
 						if kind == ParetoNoise {
-							law, err := noise.NewPareto(shape, factor*must(paretoScale(epsilon, delta1, 1, shape)))
-							require.NoError(t, err)
+							law := dptest.OK(noise.NewPareto(shape, factor*must(paretoScale(epsilon, delta1, 1, shape))))(t)
 							return worstLoss(rng, law, delta1, outputs, draw, 300)
 						}
 						s := factor * must(studentScale(epsilon, delta1, 1, shape))
-						law, err := noise.NewStudent(shape, s)
-						require.NoError(t, err)
+						law := dptest.OK(noise.NewStudent(shape, s))(t)
 						// the sup is where x² + x·width = s², beyond an error of ±1
 						width := delta1 + 2
 						x := math.Sqrt(s*s+width*width/4) - width/2
@@ -242,8 +238,7 @@ func TestSubexponentialNoiseIsPrivate(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 1, 3} {
 		for _, delta1 := range []float64{0, 1} {
 			loss := func(factor float64) float64 {
-				law, err := noise.NewLaplace(factor * must(subexponentialScale(epsilon, delta1, 1, 1)))
-				require.NoError(t, err)
+				law := dptest.OK(noise.NewLaplace(factor * must(subexponentialScale(epsilon, delta1, 1, 1))))(t)
 				return worstLoss(rng, law, delta1, outputs, draw, dptest.Fewer(800, 300))
 			}
 			require.LessOrEqual(t, loss(1), epsilon, "ε = %g, Δ₁ = %g", epsilon, delta1)
@@ -302,8 +297,7 @@ func TestSubexponentialScaleOfSeveralQueries(t *testing.T) {
 // certainty, at α = 3 and Δ₁ = 0.
 func TestPublishedParetoScaleIsNotPrivate(t *testing.T) {
 	loss := func(shape, scale float64) float64 {
-		law, err := noise.NewPareto(shape, scale)
-		require.NoError(t, err)
+		law := dptest.OK(noise.NewPareto(shape, scale))(t)
 		return law.LogProb(0) - law.LogProb(2)
 	}
 	for _, c := range []struct{ shape, epsilon, want float64 }{{3, 0.1, 0.10715}, {3, 0.5, 0.50116}, {4, 0.1, 0.1244}} {

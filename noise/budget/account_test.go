@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -18,8 +19,7 @@ func TestAccountant(t *testing.T) {
 	gaussian := func(mu, delta float64) float64 {
 		return gaussianEpsilon(mu*mu, delta)
 	}
-	sigma, err := noise.GaussianSigma(1, 1e-8, 1)
-	require.NoError(t, err)
+	sigma := dptest.OK(noise.GaussianSigma(1, 1e-8, 1))(t)
 	laplaceless := PureDP(0.1, one)
 	for _, c := range []struct {
 		name          string
@@ -59,8 +59,7 @@ func TestAccountant(t *testing.T) {
 	}
 
 	if !testing.Short() { // half a second; the truth as other accountants have it, rounded down
-		sample, err := GDP(1, one).Subsampled(0.01)
-		require.NoError(t, err)
+		sample := dptest.OK(GDP(1, one).Subsampled(0.01))(t)
 		got := sample.Times(1000).EpsilonAt(1e-6)
 		t.Logf("%-30s %.7g", "1,000 samples of 1 %", got)
 		require.GreaterOrEqual(t, got, 2.1245)
@@ -86,9 +85,7 @@ func thousand(t testing.TB) Guarantee {
 		epsilon := 0.01 + 0.009*float64(i)
 		gs = append(gs, ApproxDP(epsilon, 1e-10, one).Times(50), Laplace(epsilon, one).Times(50))
 	}
-	g, err := Compose(gs...)
-	require.NoError(t, err)
-	return g
+	return dptest.OK(Compose(gs...))(t)
 }
 
 func TestThousandReleases(t *testing.T) {
@@ -115,8 +112,7 @@ func TestMixturesAreNeverBelow(t *testing.T) {
 				weight := math.Exp(a-b-c) * math.Pow(p, float64(n-j)) * math.Pow(1-p, float64(j))
 				for _, sign := range []float64{1, -1} {
 					rest := epsilon - float64(n-2*j)*each - sign*single
-					delta, err := noise.GaussianDelta(1, rest, mu)
-					require.NoError(t, err)
+					delta := dptest.OK(noise.GaussianDelta(1, rest, mu))(t)
 					exact += weight / (1 + math.Exp(-sign*single)) * delta
 				}
 			}

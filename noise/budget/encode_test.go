@@ -12,14 +12,11 @@ import (
 )
 
 func sampleGuarantees(t testing.TB) map[string]*Guarantee {
-	composed, err := Compose(ApproxDP(1, 1e-6, User(20, AddRemove)), ZCDP(0.5, User(20, AddRemove)), GDP(0.25, User(20, AddRemove)), PureDP(1, User(20, AddRemove)))
-	require.NoError(t, err)
-	group, err := PureDP(0.5, Row(Replace)).Group(3)
-	require.NoError(t, err)
+	composed := dptest.OK(Compose(ApproxDP(1, 1e-6, User(20, AddRemove)), ZCDP(0.5, User(20, AddRemove)), GDP(0.25, User(20, AddRemove)), PureDP(1, User(20, AddRemove))))(t)
+	group := dptest.OK(PureDP(0.5, Row(Replace)).Group(3))(t)
 	vectors := ZCDP(0.5, L2(2.5))
 	none := Guarantee{}
-	keys, err := Compose(withKeys(User(0, AddRemove)).Times(2), PureDP(0.5, User(0, AddRemove)))
-	require.NoError(t, err)
+	keys := dptest.OK(Compose(withKeys(User(0, AddRemove)).Times(2), PureDP(0.5, User(0, AddRemove))))(t)
 	return map[string]*Guarantee{"keys.hex": &keys, "composed.hex": &composed, "group.hex": &group, "vectors.hex": &vectors, "none.hex": &none}
 }
 
@@ -30,14 +27,12 @@ func TestGuaranteeCodec(t *testing.T) {
 		dptest.Codec(t, g, func(a, b *Guarantee) bool { return a.Equal(*b) })
 	}
 	for _, u := range append(allUnits, Unit{}) {
-		data, err := u.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(u.MarshalBinary())(t)
 		require.Len(t, data, UnitSize)
 		var again Unit
 		require.NoError(t, again.UnmarshalBinary(data))
 		require.Equal(t, u, again)
-		text, err := json.Marshal(PureDP(1, u))
-		require.NoError(t, err)
+		text := dptest.OK(json.Marshal(PureDP(1, u)))(t)
 		require.Contains(t, string(text), `{"text":"`+PureDP(1, u).String()+`"`)
 		var g Guarantee
 		require.NoError(t, json.Unmarshal(text, &g))
@@ -68,8 +63,7 @@ func TestGuaranteeDecodeRejects(t *testing.T) {
 		"keys below 0":         {unit: rowed, promised: true, sums: PureDP(1, rowed).sums, pair: pair{keys: loss.Keys{1, -1}}},
 		"a group of elements":  {unit: Unit{kind: element, relation: AddRemove, many: 2}, promised: true},
 	} {
-		data, err := g.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(g.MarshalBinary())(t)
 		kept := PureDP(3, rowed)
 		require.ErrorIs(t, kept.UnmarshalBinary(data), ErrFormat, name)
 		require.Equal(t, PureDP(3, rowed), kept)
@@ -78,8 +72,7 @@ func TestGuaranteeDecodeRejects(t *testing.T) {
 
 func FuzzUnmarshalGuarantee(f *testing.F) {
 	for _, g := range sampleGuarantees(f) {
-		data, err := g.MarshalBinary()
-		require.NoError(f, err)
+		data := dptest.OK(g.MarshalBinary())(f)
 		f.Add(data)
 	}
 	f.Fuzz(useGuarantee)

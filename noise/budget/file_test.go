@@ -26,8 +26,7 @@ func openFile(path string) (*Ledger, error) { return OpenFile(path, 10, 1e-6, Us
 func newFile(t *testing.T, n int) (path string, spent Guarantee) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "journal")
-	l, err := openFile(path)
-	require.NoError(t, err)
+	l := dptest.OK(openFile(path))(t)
 	for i := range n {
 		require.NoError(t, l.Spend(someGuarantee(i)))
 	}
@@ -42,15 +41,12 @@ func write(t *testing.T, path string, data []byte) {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return data
+	return dptest.OK(os.ReadFile(path))(t)
 }
 
 func TestOpenFile(t *testing.T) {
 	path, spent := newFile(t, 5)
-	l, err := openFile(path)
-	require.NoError(t, err)
+	l := dptest.OK(openFile(path))(t)
 	require.Equal(t, spent, l.Spent())
 	require.Equal(t, uint64(5), l.Records())
 
@@ -61,16 +57,14 @@ func TestOpenFile(t *testing.T) {
 		names = append(names, link)
 	}
 	for _, name := range names {
-		_, err = openFile(name)
+		_, err := openFile(name)
 		require.ErrorContains(t, err, "in use by "+durable.Holder())
 	}
 
 	// What another process writes without a lock is noticed.
 	require.NoError(t, l.Spend(someGuarantee(0)))
-	other, err := os.OpenFile(path, os.O_RDWR, 0)
-	require.NoError(t, err)
-	second, err := OpenJournal(other, 6)
-	require.NoError(t, err)
+	other := dptest.OK(os.OpenFile(path, os.O_RDWR, 0))(t)
+	second := dptest.OK(OpenJournal(other, 6))(t)
 	require.NoError(t, second.Spend(someGuarantee(1)))
 	require.NoError(t, second.Close())
 	require.ErrorContains(t, l.Spend(someGuarantee(2)), "open it again")
@@ -81,8 +75,7 @@ func TestOpenFile(t *testing.T) {
 	require.False(t, l.Accepts(someGuarantee(2)))
 	require.NoError(t, newLedger(t, 1, 0, one).Close())
 
-	l, err = openFile(path)
-	require.NoError(t, err)
+	l = dptest.OK(openFile(path))(t)
 	require.Equal(t, uint64(7), l.Records())
 	// Whoever cannot write the second number is not acknowledged.
 	require.NoError(t, l.journal.storage.(*fileStorage).least.Close())
@@ -106,14 +99,13 @@ func TestOpenFile(t *testing.T) {
 	}
 	path = filepath.Join(t.TempDir(), "filter")
 	for i := range 2 {
-		l, err := OpenFile(path, 10, 1e-6, u, RhoRule(1e-7))
-		require.NoError(t, err)
+		l := dptest.OK(OpenFile(path, 10, 1e-6, u, RhoRule(1e-7)))(t)
 		require.Equal(t, RhoRule(1e-7), l.rule())
 		require.Equal(t, uint64(i), l.Records())
 		require.NoError(t, l.Spend(PureDP(0.1, u)))
 		require.NoError(t, l.Close())
 	}
-	_, err = openFile(filepath.Join(t.TempDir(), "no", "folder"))
+	_, err := openFile(filepath.Join(t.TempDir(), "no", "folder"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -122,27 +114,25 @@ func TestOpenFile(t *testing.T) {
 func TestNoFreshBudget(t *testing.T) {
 	path, _ := newFile(t, 3)
 	old := read(t, path)
-	l, err := openFile(path)
-	require.NoError(t, err)
+	l := dptest.OK(openFile(path))(t)
 	require.NoError(t, l.Spend(someGuarantee(3)))
 	require.NoError(t, l.Close())
 	now := read(t, path)
 	lines := bytes.SplitAfter(now, []byte("\n"))
 	for name, data := range map[string][]byte{"old": old, "without the last record": bytes.Join(lines[:4], nil), "empty": {}, "begun": lines[0]} {
 		write(t, path, data)
-		_, err = openFile(path)
+		_, err := openFile(path)
 		require.ErrorIs(t, err, ErrFormat, name)
 	}
 	require.NoError(t, os.Remove(path))
-	_, err = openFile(path)
+	_, err := openFile(path)
 	require.ErrorContains(t, err, "has 4 records")
 	_, err = os.Stat(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
 
 	// It is deleted while it is in use: what is spent goes nowhere, and is not forgotten.
 	write(t, path, now)
-	l, err = openFile(path)
-	require.NoError(t, err)
+	l = dptest.OK(openFile(path))(t)
 	require.NoError(t, os.Rename(path, path+".away"))
 	require.NoError(t, l.Spend(someGuarantee(0)))
 	require.NoError(t, l.Close())
@@ -168,8 +158,7 @@ func TestNoFreshBudget(t *testing.T) {
 	}
 	for _, data := range [][]byte{least, {}} { // an empty one is made by somebody who knows
 		write(t, path+".least", data)
-		l, err = openFile(path)
-		require.NoError(t, err)
+		l = dptest.OK(openFile(path))(t)
 		require.NoError(t, l.Close())
 		require.Equal(t, least, read(t, path+".least"))
 	}
@@ -185,8 +174,7 @@ func TestNoFreshBudget(t *testing.T) {
 			for name, data := range files {
 				write(t, path+name, data)
 			}
-			l, err := openFile(path)
-			require.NoError(t, err)
+			l := dptest.OK(openFile(path))(t)
 			require.NoError(t, l.Spend(someGuarantee(0)))
 			require.NoError(t, l.Close())
 			require.Equal(t, leastText(1), read(t, path+".least"))
@@ -280,8 +268,7 @@ func TestKilledWithFile(t *testing.T) {
 		_ = cmd.Wait()
 		require.Empty(t, out.String())
 
-		l, err := OpenFile(filepath.Join(folder, "journal"), 1e6, 0, one)
-		require.NoError(t, err)
+		l := dptest.OK(OpenFile(filepath.Join(folder, "journal"), 1e6, 0, one))(t)
 		told, err := os.ReadFile(filepath.Join(folder, "told"))
 		if !errors.Is(err, os.ErrNotExist) {
 			require.NoError(t, err)
@@ -305,8 +292,7 @@ func TestCompaction(t *testing.T) {
 	defer func(n int) { mostSince = n }(mostSince)
 	mostSince = 10
 	path, _ := newFile(t, 0)
-	l, err := openFile(path)
-	require.NoError(t, err)
+	l := dptest.OK(openFile(path))(t)
 	memory := newLedger(t, 10, 1e-6, User(20, AddRemove))
 	require.NoError(t, os.Chmod(path, 0o640))
 	var before, after []byte
@@ -336,15 +322,12 @@ func TestCompaction(t *testing.T) {
 	}
 	require.Less(t, bytes.Count(after, []byte("\n")), 3)
 	require.Equal(t, 7, bytes.Count(read(t, path), []byte("\n")), "the header, the snapshot and five records")
-	info, err := os.Stat(path)
-	require.NoError(t, err)
+	info := dptest.OK(os.Stat(path))(t)
 	require.EqualValues(t, 0o640, info.Mode().Perm())
 	require.NoError(t, l.Close())
-	l, err = openFile(path)
-	require.NoError(t, err)
+	l = dptest.OK(openFile(path))(t)
 	require.True(t, equalLedgers(memory, l))
-	first, err := l.SpendOnce("name-6", someGuarantee(6))
-	require.NoError(t, err)
+	first := dptest.OK(l.SpendOnce("name-6", someGuarantee(6)))(t)
 	require.False(t, first)
 
 	// No room for another file, or for all of it: the journal stays, and goes on.
@@ -359,8 +342,7 @@ func TestCompaction(t *testing.T) {
 	}
 	records := l.Records()
 	require.NoError(t, l.Close())
-	l, err = openFile(path)
-	require.NoError(t, err)
+	l = dptest.OK(openFile(path))(t)
 	require.Equal(t, records, l.Records())
 	require.NoError(t, l.Close())
 
@@ -377,8 +359,7 @@ func TestCompaction(t *testing.T) {
 		if n == len(after) {
 			require.NoError(t, os.Rename(folder+".new", folder))
 		}
-		l, err := openFile(folder)
-		require.NoError(t, err)
+		l := dptest.OK(openFile(folder))(t)
 		require.EqualValues(t, 30, l.Records())
 		require.NoError(t, l.Spend(someGuarantee(0)))
 		require.NoError(t, l.Close())
@@ -412,13 +393,12 @@ func TestCompaction(t *testing.T) {
 	require.NoError(t, other.Spend(someGuarantee(0)))
 	j := &journal{next: 1, crc: other.journal.crc}
 	d.data = append(d.data, j.line(fmt.Sprintf("snapshot %x ", other.append(nil)))...)
-	_, err = OpenJournal(d, 0)
+	_, err := OpenJournal(d, 0)
 	require.ErrorIs(t, err, ErrFormat, "after a record")
 
 	// Where the name may be that of the old one after a loss of power, nothing is spent any more.
 	s := &compacting{}
-	again, err := CreateJournal(s, newLedger(t, 10, 1e-6, User(20, AddRemove)))
-	require.NoError(t, err)
+	again := dptest.OK(CreateJournal(s, newLedger(t, 10, 1e-6, User(20, AddRemove))))(t)
 	for i := range 10 {
 		require.NoError(t, again.Spend(someGuarantee(i%2)))
 	}
@@ -430,8 +410,7 @@ func TestCompaction(t *testing.T) {
 func lineOf(t *testing.T, before []byte, i int) string {
 	t.Helper()
 	j := &journal{next: uint64(i) + 1, crc: checksum(string(before))}
-	data, err := someGuarantee(i).MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(someGuarantee(i).MarshalBinary())(t)
 	return j.line(fmt.Sprintf("part a =%s %x # %v ", "", data, someGuarantee(i)))
 }
 

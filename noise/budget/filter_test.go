@@ -6,15 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
 func newRuled(t *testing.T, epsilon, delta float64, r Rule) *Ledger {
 	t.Helper()
-	l, err := NewLedger(epsilon, delta, one, r)
-	require.NoError(t, err)
-	return l
+	return dptest.OK(NewLedger(epsilon, delta, one, r))(t)
 }
 
 // The first release is randomized response at ½. On +½ another takes what a Ledger accepts then, on
@@ -69,18 +68,14 @@ func TestFilterRules(t *testing.T) {
 	require.False(t, f.Accepts(PureDP(1e-3, one)))
 
 	// By μ: exactly what one Gaussian release is calibrated to.
-	sigma, err := noise.GaussianSigma(7.12, 1e-6, 1)
-	require.NoError(t, err)
+	sigma := dptest.OK(noise.GaussianSigma(7.12, 1e-6, 1))(t)
 	f = newRuled(t, 7.12, 1e-6, MuRule())
 	require.InEpsilon(t, 1/sigma, f.Remaining().Mu(), 1e-9)
-	one8, err := noise.GaussianSigma(1, 1e-8, 1)
-	require.NoError(t, err)
+	one8 := dptest.OK(noise.GaussianSigma(1, 1e-8, 1))(t)
 	require.Equal(t, 50, spendAll(t, f, GDP(1/one8, one)))
 	require.ErrorIs(t, f.Spend(PureDP(1e-9, one)), ErrBudget)
-	part, err := newRuled(t, 1, 1e-6, MuRule()).Split(365, GDP(1, one))
-	require.NoError(t, err)
-	sigma, err = noise.GaussianSigma(1, 1e-6, 1)
-	require.NoError(t, err)
+	part := dptest.OK(newRuled(t, 1, 1e-6, MuRule()).Split(365, GDP(1, one)))(t)
+	sigma = dptest.OK(noise.GaussianSigma(1, 1e-6, 1))(t)
 	require.InEpsilon(t, 1/sigma/math.Sqrt(365), part.Mu(), 1e-9)
 
 	for _, c := range []struct {
@@ -90,7 +85,7 @@ func TestFilterRules(t *testing.T) {
 		_, err := NewLedger(1, c.delta, one, c.r)
 		require.ErrorIs(t, err, ErrParams, "%+v", c)
 	}
-	_, err = NewLedger(1, 1e-6, one, SumRule(), MuRule())
+	_, err := NewLedger(1, 1e-6, one, SumRule(), MuRule())
 	require.ErrorIs(t, err, ErrParams, "the best of two")
 	_, err = NewLedger(math.NaN(), 1e-6, one, SumRule())
 	require.ErrorIs(t, err, ErrParams)

@@ -31,9 +31,7 @@ func chain(t *testing.T, epsilon, delta float64, m int) []float64 {
 
 func group(t *testing.T, g Guarantee, m int) Guarantee {
 	t.Helper()
-	of, err := g.Group(m)
-	require.NoError(t, err)
-	return of
+	return dptest.OK(g.Group(m))(t)
 }
 
 func TestGroupIsExact(t *testing.T) {

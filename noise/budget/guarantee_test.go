@@ -21,9 +21,7 @@ var (
 
 func compose(t *testing.T, gs ...Guarantee) Guarantee {
 	t.Helper()
-	g, err := Compose(gs...)
-	require.NoError(t, err)
-	return g
+	return dptest.OK(Compose(gs...))(t)
 }
 
 func TestGuaranteeExactValues(t *testing.T) {
@@ -113,8 +111,7 @@ func TestComposeErrors(t *testing.T) {
 			assert.Equal(t, Guarantee{}, g)
 		}
 	}
-	void, err := Compose(PureDP(1, at1), Guarantee{})
-	require.NoError(t, err)
+	void := dptest.OK(Compose(PureDP(1, at1), Guarantee{}))(t)
 	require.Equal(t, Guarantee{}, void)
 }
 

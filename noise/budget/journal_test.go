@@ -56,8 +56,7 @@ func (d *disk) Sync() error            { d.syncs++; return d.fails }
 func newJournal(t *testing.T) (*disk, *Ledger) {
 	t.Helper()
 	d := &disk{}
-	l, err := CreateJournal(d, newLedger(t, 10, 1e-6, User(20, AddRemove)))
-	require.NoError(t, err)
+	l := dptest.OK(CreateJournal(d, newLedger(t, 10, 1e-6, User(20, AddRemove))))(t)
 	return d, l
 }
 
@@ -81,8 +80,7 @@ func TestJournalKeepsEverything(t *testing.T) {
 	for i := range 19 {
 		syncs := d.syncs
 		if i%3 == 0 {
-			first, err := l.SpendOnce(fmt.Sprintf("2026-11-%02d", i), someGuarantee(i))
-			require.NoError(t, err)
+			first := dptest.OK(l.SpendOnce(fmt.Sprintf("2026-11-%02d", i), someGuarantee(i)))(t)
 			require.True(t, first)
 		} else {
 			require.NoError(t, l.Spend(someGuarantee(i)))
@@ -95,20 +93,17 @@ func TestJournalKeepsEverything(t *testing.T) {
 	require.ErrorIs(t, l.Spend(PureDP(1, one)), ErrMismatch)
 	require.Len(t, d.data, before, "a refusal writes nothing")
 
-	again, err := OpenJournal(d, 19)
-	require.NoError(t, err)
+	again := dptest.OK(OpenJournal(d, 19))(t)
 	require.Equal(t, l.Spent(), again.Spent())
 	require.Equal(t, l.String(), again.String())
 	require.Equal(t, l.Remaining(), again.Remaining())
 	require.Equal(t, uint64(19), again.Records())
-	first, err := again.SpendOnce("2026-11-03", someGuarantee(3))
-	require.NoError(t, err)
+	first := dptest.OK(again.SpendOnce("2026-11-03", someGuarantee(3)))(t)
 	require.False(t, first, "paid for")
-	_, err = again.SpendOnce("2026-11-03", someGuarantee(2))
+	_, err := again.SpendOnce("2026-11-03", someGuarantee(2))
 	require.ErrorIs(t, err, ErrMismatch)
 	require.NoError(t, again.Spend(someGuarantee(0)))
-	third, err := OpenJournal(d, 0)
-	require.NoError(t, err)
+	third := dptest.OK(OpenJournal(d, 0))(t)
 	require.Equal(t, again.Spent(), third.Spent())
 
 	_, err = OpenJournal(d, 21)
@@ -157,8 +152,7 @@ func TestDamagedJournals(t *testing.T) {
 		if again, d, err := open(intact[:n], 0); err == nil {
 			require.LessOrEqual(t, again.Records(), uint64(19))
 			require.NoError(t, again.Spend(someGuarantee(0)))
-			third, err := OpenJournal(d, again.Records())
-			require.NoError(t, err)
+			third := dptest.OK(OpenJournal(d, again.Records()))(t)
 			require.Equal(t, again.Spent(), third.Spent())
 		}
 	}
@@ -220,8 +214,7 @@ func TestFailingStorage(t *testing.T) {
 		require.False(t, l.Accepts(someGuarantee(2)))
 		require.Error(t, l.Err())
 		require.Equal(t, spent, l.Spent())
-		again, err := OpenJournal(d, l.Records())
-		require.NoError(t, err)
+		again := dptest.OK(OpenJournal(d, l.Records()))(t)
 		require.GreaterOrEqual(t, again.Spent().Epsilon(), spent.Epsilon())
 		require.NoError(t, again.Spend(someGuarantee(1)))
 	}
@@ -236,8 +229,7 @@ func TestFailingStorage(t *testing.T) {
 func TestSpendOnce(t *testing.T) {
 	l := newLedger(t, 1, 0, one)
 	for i := range 3 {
-		first, err := l.SpendOnce("a", PureDP(0.75, one))
-		require.NoError(t, err)
+		first := dptest.OK(l.SpendOnce("a", PureDP(0.75, one)))(t)
 		require.Equal(t, i == 0, first)
 	}
 	require.Equal(t, PureDP(0.75, one), l.Spent())
@@ -286,10 +278,8 @@ func TestKill(t *testing.T) {
 	}
 	rounds := dptest.Full(200, 4)
 	folder := t.TempDir()
-	file, err := os.Create(filepath.Join(folder, "journal"))
-	require.NoError(t, err)
-	_, err = CreateJournal(file, newLedger(t, 1e6, 0, one))
-	require.NoError(t, err)
+	file := dptest.OK(os.Create(filepath.Join(folder, "journal")))(t)
+	dptest.OK(CreateJournal(file, newLedger(t, 1e6, 0, one)))(t)
 	require.NoError(t, file.Close())
 	records := uint64(0)
 	for range rounds {
@@ -314,10 +304,8 @@ func TestKill(t *testing.T) {
 		for name := range strings.Lines(string(told)) {
 			names[name] = true
 		}
-		file, err := os.OpenFile(filepath.Join(folder, "journal"), os.O_RDWR, 0)
-		require.NoError(t, err)
-		l, err := OpenJournal(file, uint64(max(len(names)-1, 0)))
-		require.NoError(t, err)
+		file := dptest.OK(os.OpenFile(filepath.Join(folder, "journal"), os.O_RDWR, 0))(t)
+		l := dptest.OK(OpenJournal(file, uint64(max(len(names)-1, 0))))(t)
 		// the last line told may be cut off
 		require.GreaterOrEqual(t, int(l.Records()), len(names)-1)
 		require.Equal(t, float64(l.Records())*0x1p-20, l.Spent().Epsilon(), "no name was spent twice")
@@ -377,8 +365,7 @@ func ExampleOpenJournal() {
 func TestJournalOfAFilter(t *testing.T) {
 	for _, r := range []Rule{SumRule(), RhoRule(0), RhoRule(1e-7), MuRule()} {
 		d := &disk{}
-		f, err := CreateJournal(d, newRuled(t, 1, 1e-6, r))
-		require.NoError(t, err)
+		f := dptest.OK(CreateJournal(d, newRuled(t, 1, 1e-6, r)))(t)
 		like := PureDP(0.01, one)
 		if r.by == byMu {
 			like = GDP(0.01, one)
@@ -386,14 +373,13 @@ func TestJournalOfAFilter(t *testing.T) {
 		for range 5 {
 			require.NoError(t, f.Spend(like))
 		}
-		again, err := OpenJournal(&disk{data: bytes.Clone(d.data)}, 5)
-		require.NoError(t, err)
+		again := dptest.OK(OpenJournal(&disk{data: bytes.Clone(d.data)}, 5))(t)
 		require.Equal(t, f.filter, again.filter)
 		require.Equal(t, f.String(), again.String())
 		require.Equal(t, f.Remaining(), again.Remaining())
 		require.Equal(t, spendAll(t, f, like), spendAll(t, again, like))
 
-		_, err = CreateJournal(d, newRuled(t, 1, 1e-6, r))
+		_, err := CreateJournal(d, newRuled(t, 1, 1e-6, r))
 		require.ErrorIs(t, err, ErrFormat, "not empty")
 		_, err = NewLedger(1, 0, one, RhoRule(0))
 		require.ErrorIs(t, err, ErrParams)
@@ -407,10 +393,9 @@ func TestJournalOfAFilter(t *testing.T) {
 	}
 	// A checksum that is right, over a rule that allows nothing.
 	d := &disk{}
-	unit, err := one.MarshalBinary()
-	require.NoError(t, err)
+	unit := dptest.OK(one.MarshalBinary())(t)
 	j := &journal{storage: d}
 	require.NoError(t, j.write(fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(1), hexFloat(1e-6), unit, RhoRule(1).word())))
-	_, err = OpenJournal(d, 0)
+	_, err := OpenJournal(d, 0)
 	require.ErrorIs(t, err, ErrFormat)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/loss"
 )
 
@@ -75,9 +76,7 @@ func TestReleasesOfKeys(t *testing.T) {
 }
 
 func sampledGaussian(t *testing.T) Guarantee {
-	g, err := GDP(1, one).Subsampled(0.1)
-	require.NoError(t, err)
-	return g
+	return dptest.OK(GDP(1, one).Subsampled(0.1))(t)
 }
 
 // No law is left out where the accountant does not know it, also beside ρ and μ.
@@ -103,21 +102,16 @@ func TestKeysAreApproximateElsewhere(t *testing.T) {
 	}
 	require.Equal(t, group(t, asked, 3).EpsilonAt(1e-6), group(t, k, 3).EpsilonAt(1e-6))
 	require.Equal(t, group(t, asked, 3).DeltaAt(1), group(t, k, 3).DeltaAt(1))
-	two, err := k.For(Element(Replace))
-	require.NoError(t, err)
-	same, err := asked.For(Element(Replace))
-	require.NoError(t, err)
+	two := dptest.OK(k.For(Element(Replace)))(t)
+	same := dptest.OK(asked.For(Element(Replace)))(t)
 	require.Equal(t, same.EpsilonAt(1e-6), two.EpsilonAt(1e-6))
-	sample, err := k.Subsampled(0.1)
-	require.NoError(t, err)
-	plain, err := asked.Subsampled(0.1)
-	require.NoError(t, err)
+	sample := dptest.OK(k.Subsampled(0.1))(t)
+	plain := dptest.OK(asked.Subsampled(0.1))(t)
 	require.GreaterOrEqual(t, sample.EpsilonAt(1e-6), plain.EpsilonAt(1e-6))
 	require.False(t, sample.pair.hasKeys())
 
 	// A release for fewer of the unit is the same.
-	user, err := withKeys(User(0, AddRemove)).For(User(3, AddRemove))
-	require.NoError(t, err)
+	user := dptest.OK(withKeys(User(0, AddRemove)).For(User(3, AddRemove)))(t)
 	require.Equal(t, k.Times(30).EpsilonAt(1e-6), user.Times(30).EpsilonAt(1e-6))
 
 	for _, g := range []Guarantee{asked.WithKeys(loss.Keys{1, -1}), Guarantee{}.WithKeys(someKeys())} {
@@ -143,13 +137,11 @@ func TestLedgersOfKeys(t *testing.T) {
 	}
 
 	d := new(disk)
-	kept, err := CreateJournal(d, newLedger(t, 10, 1e-6, one))
-	require.NoError(t, err)
+	kept := dptest.OK(CreateJournal(d, newLedger(t, 10, 1e-6, one)))(t)
 	days := 0
 	for accepted := true; accepted && days < 200; days++ {
 		if days == 20 {
-			kept, err = OpenJournal(d, kept.Records())
-			require.NoError(t, err)
+			kept = dptest.OK(OpenJournal(d, kept.Records()))(t)
 		}
 		for _, g := range []Guarantee{withKeys(one), Laplace(0.05, one), PureDP(0.05, one), DiscreteGaussian(20, 1, one)} {
 			before := kept.Records()
@@ -161,10 +153,8 @@ func TestLedgersOfKeys(t *testing.T) {
 	t.Logf("%d days: %v", days, kept)
 	require.Greater(t, days, 50)
 	require.Less(t, days, 200)
-	again, err := OpenJournal(d, kept.Records())
-	require.NoError(t, err)
-	data, err := again.MarshalBinary()
-	require.NoError(t, err)
+	again := dptest.OK(OpenJournal(d, kept.Records()))(t)
+	data := dptest.OK(again.MarshalBinary())(t)
 	var back Ledger
 	require.NoError(t, back.UnmarshalBinary(data))
 	require.True(t, equalLedgers(kept, &back))

@@ -56,8 +56,7 @@ func TestLedgerCodec(t *testing.T) {
 			// of the others a decoder calibrates the filter, which takes its time
 			dptest.Codec(t, l, func(a, b *Ledger) bool { return a.unit == b.unit && len(a.names) == len(b.names) })
 		}
-		text, err := json.Marshal(l)
-		require.NoError(t, err)
+		text := dptest.OK(json.Marshal(l))(t)
 		var back Ledger
 		require.NoError(t, json.Unmarshal(text, &back), "%s", text)
 		require.True(t, equalLedgers(l, &back), "%s: %s", name, text)
@@ -96,24 +95,20 @@ func TestLedgerCodec(t *testing.T) {
 
 	// Names stay spent.
 	l := &Ledger{}
-	data, err := sampleLedgers(t)["ledger.hex"].MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(sampleLedgers(t)["ledger.hex"].MarshalBinary())(t)
 	require.NoError(t, l.UnmarshalBinary(data))
-	first, err := l.SpendOnce("day-1", Laplace(0.3, l.unit))
-	require.NoError(t, err)
+	first := dptest.OK(l.SpendOnce("day-1", Laplace(0.3, l.unit)))(t)
 	require.False(t, first)
-	_, err = l.SpendOnce("day-1", Laplace(0.2, l.unit))
+	_, err := l.SpendOnce("day-1", Laplace(0.2, l.unit))
 	require.ErrorIs(t, err, ErrMismatch)
 
 	// A ledger with a journal shows what it has, and forgets nothing.
 	d, kept := newJournal(t)
 	require.NoError(t, kept.Spend(someGuarantee(1)))
-	before, err := json.Marshal(kept)
-	require.NoError(t, err)
+	before := dptest.OK(json.Marshal(kept))(t)
 	require.ErrorIs(t, kept.UnmarshalBinary(data), ErrMismatch)
 	require.ErrorIs(t, json.Unmarshal(before, kept), ErrMismatch)
-	again, err := OpenJournal(d, 1)
-	require.NoError(t, err)
+	again := dptest.OK(OpenJournal(d, 1))(t)
 	require.True(t, equalLedgers(kept, again))
 	var inMemory Ledger
 	require.NoError(t, json.Unmarshal(before, &inMemory))
@@ -132,8 +127,7 @@ func TestLedgerCopiesAreExact(t *testing.T) {
 		g := ApproxDP(math.Exp(-float64(i)/3), 1e-9*math.Exp(-float64(i)), one)
 		require.NoError(t, l.Spend(g))
 		require.NoError(t, copied.Spend(g))
-		data, err := copied.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(copied.MarshalBinary())(t)
 		copied = new(Ledger)
 		require.NoError(t, copied.UnmarshalBinary(data))
 	}
@@ -146,8 +140,7 @@ func TestLedgerCopiesAreExact(t *testing.T) {
 
 func FuzzUnmarshalLedger(f *testing.F) {
 	for _, l := range sampleLedgers(f) {
-		data, err := l.MarshalBinary()
-		require.NoError(f, err)
+		data := dptest.OK(l.MarshalBinary())(f)
 		f.Add(data)
 	}
 	f.Fuzz(useLedger)
@@ -187,13 +180,11 @@ func useLedger(t *testing.T, data []byte) {
 // Releases alike that follow each other have one record, which counts as all of them where it is
 // read.
 func TestReleasesAlike(t *testing.T) {
-	l, err := NewLedger(1, 0, one)
-	require.NoError(t, err)
+	l := dptest.OK(NewLedger(1, 0, one))(t)
 	for range 3 {
 		require.NoError(t, l.Spend(PureDP(0.25, one)))
 	}
-	data, err := l.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(l.MarshalBinary())(t)
 	back := dptest.Decoded[Ledger](t, data)
 	require.Len(t, back.entries, 1)
 	require.InDelta(t, 0.75, back.Epsilon(), 1e-12)

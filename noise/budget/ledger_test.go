@@ -16,9 +16,7 @@ import (
 
 func newLedger(t *testing.T, epsilon, delta float64, u Unit) *Ledger {
 	t.Helper()
-	l, err := NewLedger(epsilon, delta, u)
-	require.NoError(t, err)
-	return l
+	return dptest.OK(NewLedger(epsilon, delta, u))(t)
 }
 
 // spendAll spends g until it is refused, and returns how often it was accepted.

@@ -18,9 +18,7 @@ func TestPublishedFigures(t *testing.T) {
 		t.Skip("half a second: in the default run")
 	}
 	sample := func(g Guarantee, fraction float64) Guarantee {
-		s, err := g.Subsampled(fraction)
-		require.NoError(t, err)
-		return s
+		return dptest.OK(g.Subsampled(fraction))(t)
 	}
 	for _, c := range []struct {
 		name           string
@@ -153,8 +151,7 @@ func TestLaplaceInSeveralCoordinates(t *testing.T) {
 
 // A guarantee prints and adds up by what it was asked for, and composes by its pair.
 func TestWithPair(t *testing.T) {
-	sigma, err := noise.GaussianSigma(1, 1e-8, 1)
-	require.NoError(t, err)
+	sigma := dptest.OK(noise.GaussianSigma(1, 1e-8, 1))(t)
 	plain, better := ApproxDP(1, 1e-8, one), ApproxDP(1, 1e-8, one).WithPair(GDP(1/sigma, one))
 	require.Equal(t, plain.String(), better.String())
 	require.Equal(t, 1.0, better.Epsilon())
@@ -184,8 +181,7 @@ func TestWithPair(t *testing.T) {
 
 	// Pure noise: 365 days of Laplace noise at .1.
 	require.InEpsilon(t, 10.1253, Laplace(0.1, one).Times(365).EpsilonAt(1e-6), 5e-4)
-	part, err := newLedger(t, 10, 1e-6, one).Split(365, Laplace(1, one))
-	require.NoError(t, err)
+	part := dptest.OK(newLedger(t, 10, 1e-6, one).Split(365, Laplace(1, one)))(t)
 	require.InEpsilon(t, 0.0989, part.Epsilon(), 1e-3)
 	require.Equal(t, Laplace(part.Epsilon(), one), part)
 
@@ -215,8 +211,7 @@ func TestWithEscape(t *testing.T) {
 
 	// The chain: the power of the second test at the level of the first.
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
-	unit, err := noise.NewGaussian(1)
-	require.NoError(t, err)
+	unit := dptest.OK(noise.NewGaussian(1))(t)
 	power := func(x float64) float64 {
 		if x >= 1-w {
 			return 1
@@ -243,14 +238,14 @@ func TestWithEscape(t *testing.T) {
 	laplace := Laplace(0.3, one).WithEscape(w)
 	require.Equal(t, group(t, pure, 3), group(t, laplace, 3))
 	for _, without := range []Guarantee{DiscreteGaussian(2, 1, one), ZCDP(0.1, one), gaussianZCDP(0.1, one), compose(t, PureDP(0.1, one), GDP(0.1, one))} {
-		_, err = without.WithEscape(w).Group(2)
+		_, err := without.WithEscape(w).Group(2)
 		require.ErrorIs(t, err, ErrMismatch, "%v", without)
 		_, err = without.WithEscape(w).For(Element(Replace))
 		require.ErrorIs(t, err, ErrMismatch)
 		_, err = without.WithEscape(w).Stable(rowed, 2)
 		require.ErrorIs(t, err, ErrMismatch)
 	}
-	_, err = g.Group(1 << 13)
+	_, err := g.Group(1 << 13)
 	require.ErrorIs(t, err, ErrMismatch, "too long a chain")
 }
 
@@ -258,8 +253,7 @@ func TestWithEscape(t *testing.T) {
 // against mechanisms of two outputs whose probability grows along the chain as fast as T allows. No
 // bound is below what they show, and one that leaves the growth out is.
 func TestGroupsBesideGaussian(t *testing.T) {
-	unit, err := noise.NewGaussian(1)
-	require.NoError(t, err)
+	unit := dptest.OK(noise.NewGaussian(1))(t)
 	grown := func(x, mu, w float64, m int) float64 {
 		for range m {
 			if x >= 1-w {
@@ -349,11 +343,9 @@ func TestGroupsOfPairs(t *testing.T) {
 		require.InEpsilon(t, DiscreteGaussian(3, int64(m), one).EpsilonAt(0.01), group(t, DiscreteGaussian(3, 1, one), m).EpsilonAt(0.01), 1e-12)
 	}
 	require.InEpsilon(t, ZCDP(0.5*1e4*1e4, one).EpsilonAt(0.01), group(t, DiscreteGaussian(1, 1, one), 10_000).EpsilonAt(0.01), 1e-9, "out of range: ρ")
-	s, err := Laplace(1, one).Subsampled(0.1)
-	require.NoError(t, err)
+	s := dptest.OK(Laplace(1, one).Subsampled(0.1))(t)
 	require.InEpsilon(t, group(t, PureDP(s.Epsilon(), one), 3).EpsilonAt(1e-3), group(t, s, 3).EpsilonAt(1e-3), 1e-12)
-	s, err = GDP(1, rowAdded).Subsampled(0.1)
-	require.NoError(t, err)
+	s = dptest.OK(GDP(1, rowAdded).Subsampled(0.1))(t)
 	require.InEpsilon(t, GDP(3, rowAdded).EpsilonAt(1e-3), group(t, s, 3).EpsilonAt(1e-3), 1e-9, "some may be added, and some removed")
 }
 
@@ -371,12 +363,10 @@ func TestGroupsOfSamples(t *testing.T) {
 		list = list[:1]
 	}
 	for _, c := range list {
-		s, err := GDP(c.mu, one).Subsampled(c.gamma)
-		require.NoError(t, err)
+		s := dptest.OK(GDP(c.mu, one).Subsampled(c.gamma))(t)
 		g := group(t, s, c.m)
 		require.Equal(t, User(c.m, AddRemove), g.Unit())
-		unit, err := noise.NewGaussian(1)
-		require.NoError(t, err)
+		unit := dptest.OK(noise.NewGaussian(1))(t)
 		// What is seen is the number in cells of 1/8, so less than all.
 		var with, without []float64
 		for x := -12.0; x < 24; x += 0.125 {
@@ -394,30 +384,24 @@ func TestGroupsOfSamples(t *testing.T) {
 			require.LessOrEqual(t, g.DeltaAt(epsilon), exact+1e-2, "%+v at %g", c, epsilon)
 		}
 		for _, other := range []Unit{User(c.m, Replace), User(2*c.m, AddRemove)} {
-			wider, err := s.For(other)
-			require.NoError(t, err)
+			wider := dptest.OK(s.For(other))(t)
 			require.Greater(t, wider.DeltaAt(0.5), g.DeltaAt(0.5))
 		}
-		fewer, err := s.For(User(2, AddRemove))
-		require.NoError(t, err)
+		fewer := dptest.OK(s.For(User(2, AddRemove)))(t)
 		require.LessOrEqual(t, fewer.DeltaAt(0.5), g.DeltaAt(0.5)*(1+1e-6))
-		stable, err := s.Stable(User(c.m, AddRemove), float64(c.m))
-		require.NoError(t, err)
+		stable := dptest.OK(s.Stable(User(c.m, AddRemove), float64(c.m)))(t)
 		require.Greater(t, stable.DeltaAt(0.5), g.DeltaAt(0.5), "some may be added, and some removed")
 		// of users: the elements of one may be added, those of another removed
-		twice, err := g.Group(2)
-		require.NoError(t, err)
+		twice := dptest.OK(g.Group(2))(t)
 		require.InEpsilon(t, GDP(2*float64(c.m)*c.mu, one).EpsilonAt(1e-3), twice.EpsilonAt(1e-3), 1e-9)
-		_, err = g.Subsampled(0.5)
+		_, err := g.Subsampled(0.5)
 		require.ErrorIs(t, err, ErrParams)
-		data, err := g.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(g.MarshalBinary())(t)
 		var again Guarantee
 		require.NoError(t, again.UnmarshalBinary(data))
 		require.True(t, again.Equal(g))
 	}
-	s, err := GDP(1, one).Subsampled(0.01)
-	require.NoError(t, err)
+	s := dptest.OK(GDP(1, one).Subsampled(0.01))(t)
 	require.Less(t, group(t, s, 5).Times(20).EpsilonAt(1e-6), 0.45*GDP(5, one).Times(20).EpsilonAt(1e-6))
 	require.InEpsilon(t, GDP(100, one).EpsilonAt(1e-3), group(t, s, 100).EpsilonAt(1e-3), 1e-9, "out of range")
 }
@@ -426,8 +410,7 @@ func TestGroupsOfSamples(t *testing.T) {
 // tell it by the worst (ε, δ) law, and all inputs of three records.
 func TestSampledPairsBoundAllMechanisms(t *testing.T) {
 	for _, c := range []struct{ epsilon, delta, gamma float64 }{{1, 0, 0.3}, {2, 0.1, 0.5}, {0.5, 0.3, 0.05}, {3, 1e-3, 0.9}} {
-		g, err := ApproxDP(c.epsilon, c.delta, one).Subsampled(c.gamma)
-		require.NoError(t, err)
+		g := dptest.OK(ApproxDP(c.epsilon, c.delta, one).Subsampled(c.gamma))(t)
 		for _, at := range []float64{0, 0.01, 0.1, 0.3, 0.7, 1.1, 2} {
 			worst := 0.0
 			for f := range uint(256) {
@@ -440,22 +423,18 @@ func TestSampledPairsBoundAllMechanisms(t *testing.T) {
 		}
 	}
 	// Two releases on one sample are not two on samples of their own.
-	two, err := PureDP(0.5, one).Times(2).Subsampled(0.25)
-	require.NoError(t, err)
+	two := dptest.OK(PureDP(0.5, one).Times(2).Subsampled(0.25))(t)
 	for _, at := range []float64{0.05, 0.1, 0.2} {
 		require.GreaterOrEqual(t, two.DeltaAt(at), 0.25*PureDP(0.5, one).Times(2).DeltaAt(math.Log1p(math.Expm1(at)/0.25))*(1-1e-12))
 	}
 
 	// A sample of a sample.
-	twice, err := GDP(1, one).Subsampled(0.5)
-	require.NoError(t, err)
-	twice, err = twice.Subsampled(0.5)
-	require.NoError(t, err)
-	once, err := GDP(1, one).Subsampled(0.25)
-	require.NoError(t, err)
+	twice := dptest.OK(GDP(1, one).Subsampled(0.5))(t)
+	twice = dptest.OK(twice.Subsampled(0.5))(t)
+	once := dptest.OK(GDP(1, one).Subsampled(0.25))(t)
 	require.InEpsilon(t, once.EpsilonAt(1e-6), twice.EpsilonAt(1e-6), 1e-12)
 	require.Equal(t, "μ = 1 (GDP) for one element, added or removed", once.String())
-	_, err = compose(t, GDP(1, one), PureDP(1, one)).Subsampled(0.5)
+	_, err := compose(t, GDP(1, one), PureDP(1, one)).Subsampled(0.5)
 	require.ErrorIs(t, err, ErrParams)
 	_, err = GDP(1, rowed).Subsampled(0.5)
 	require.ErrorIs(t, err, ErrParams)

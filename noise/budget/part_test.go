@@ -64,8 +64,7 @@ func TestPartsExactly(t *testing.T) {
 		if !adaptive && n%4 < 2 {
 			rule = nil
 		}
-		l, err := NewLedger(1, 0, Row(relation), rule...)
-		require.NoError(t, err)
+		l := dptest.OK(NewLedger(1, 0, Row(relation), rule...))(t)
 		ledgers := []*Ledger{l.Part("a"), l.Part("b"), l}
 		var plan []spent
 		for range 5 {
@@ -78,8 +77,7 @@ func TestPartsExactly(t *testing.T) {
 		// that accepts either course.
 		other := map[int]int{}
 		if i := 1 + rng.IntN(4); adaptive && i < len(plan) && plan[i].part < 2 {
-			second, err := NewLedger(1, 0, Row(relation), rule...)
-			require.NoError(t, err)
+			second := dptest.OK(NewLedger(1, 0, Row(relation), rule...))(t)
 			ledgers := []*Ledger{second.Part("a"), second.Part("b"), second}
 			ok := true
 			for j, s := range plan {
@@ -161,8 +159,7 @@ func TestParts(t *testing.T) {
 	require.Equal(t, 0.5, b.Epsilon())
 	require.True(t, l.Accepts(PureDP(0.25, Row(AddRemove))))
 	require.False(t, l.Accepts(PureDP(0.26, Row(AddRemove))))
-	half, err := b.Split(5, PureDP(1, Row(AddRemove)))
-	require.NoError(t, err)
+	half := dptest.OK(b.Split(5, PureDP(1, Row(AddRemove))))(t)
 	require.InDelta(t, 0.1, half.Epsilon(), 1e-12)
 	require.False(t, l.Part("a").Accepts(half.Times(3)))
 
@@ -180,8 +177,7 @@ func TestParts(t *testing.T) {
 	require.InDelta(t, 1, l.Epsilon(), 1e-12)
 	// A sample tells added from removed: what it says of both is not used for a move.
 	l = newLedger(t, 2, 1e-6, Element(Replace))
-	sample, err := GDP(1, Element(AddRemove)).Subsampled(0.01)
-	require.NoError(t, err)
+	sample := dptest.OK(GDP(1, Element(AddRemove)).Subsampled(0.01))(t)
 	require.NoError(t, l.Part("a").Spend(ApproxDP(0.1, 1e-8, Element(AddRemove)).WithPair(sample)))
 	require.Equal(t, "", string(l.spent["a"][0].kinds))
 	// So where units move, both parts cost more than a unit that is replaced within one.
@@ -231,8 +227,7 @@ func TestPartsAreKept(t *testing.T) {
 			}
 			require.NoError(t, err)
 		}
-		again, err := OpenJournal(d, 12)
-		require.NoError(t, err)
+		again := dptest.OK(OpenJournal(d, 12))(t)
 		require.True(t, equalLedgers(l, again))
 		require.Equal(t, l.String(), again.String())
 		for _, part := range []string{"a", "b", "c"} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -17,8 +18,7 @@ func TestSplit(t *testing.T) {
 		for _, n := range []int{1, 2, 12, 365} {
 			l := newLedger(t, 3, 1e-6, one)
 			require.NoError(t, l.Spend(ApproxDP(0.5, 1e-8, one)))
-			part, err := l.Split(n, like)
-			require.NoError(t, err)
+			part := dptest.OK(l.Split(n, like))(t)
 			for i := range n {
 				require.NoError(t, l.Spend(part), "%d of %d of %v", i, n, part)
 			}
@@ -29,8 +29,7 @@ func TestSplit(t *testing.T) {
 		}
 	}
 	l := newLedger(t, 10, 1e-6, one)
-	part, err := l.Split(365, PureDP(1, one))
-	require.NoError(t, err)
+	part := dptest.OK(l.Split(365, PureDP(1, one)))(t)
 	require.InEpsilon(t, 0.0974, part.Epsilon(), 1e-3)
 	for _, c := range []struct {
 		epsilon float64
@@ -41,22 +40,19 @@ func TestSplit(t *testing.T) {
 		{10, 3650, PureDP(1, one), 0.03061}, {10, 365, Laplace(1, one), 0.0989}, {10, 365, ApproxDP(1, 1e-9, one), 0.09598},
 		{1, 52, ApproxDP(1, 1e-9, one), 0.033684}, {3, 12, ApproxDP(1, 1e-8, one), 0.250074},
 	} {
-		part, err := newLedger(t, c.epsilon, 1e-6, one).Split(c.n, c.like)
-		require.NoError(t, err)
+		part := dptest.OK(newLedger(t, c.epsilon, 1e-6, one).Split(c.n, c.like))(t)
 		require.InEpsilon(t, c.want, part.Epsilon(), 1e-3, "%d of %v", c.n, c.like)
 	}
 	// Gaussian releases add up exactly: n of μ/√n are one of μ.
-	sigma, err := noise.GaussianSigma(10, 1e-6, 1)
-	require.NoError(t, err)
-	part, err = l.Split(365, GDP(1, one))
-	require.NoError(t, err)
+	sigma := dptest.OK(noise.GaussianSigma(10, 1e-6, 1))(t)
+	part = dptest.OK(l.Split(365, GDP(1, one)))(t)
 	require.InEpsilon(t, 1/sigma/math.Sqrt(365), part.Mu(), 1e-6)
 
 	for _, n := range []int{0, -1, math.MaxInt} {
 		_, err := l.Split(n, PureDP(1, one))
 		require.ErrorIs(t, err, ErrParams)
 	}
-	_, err = l.Split(3, PureDP(1, rowed))
+	_, err := l.Split(3, PureDP(1, rowed))
 	require.ErrorIs(t, err, ErrMismatch)
 	for _, like := range []Guarantee{{}, compose(t, PureDP(1, one), ZCDP(1, one))} {
 		_, err = l.Split(3, like)
@@ -74,8 +70,7 @@ func TestGDPIsGaussianNoise(t *testing.T) {
 	for _, mu := range []float64{1e-3, 0.1, 0.5, 1, 3} {
 		g := compose(t, GDP(mu, at2), GDP(mu, at2), GDP(mu, at2), GDP(mu, at2)) // 2μ
 		for _, epsilon := range []float64{0, 0.01, 0.5, 1, 5} {
-			exact, err := noise.GaussianDelta(1, epsilon, 2*mu)
-			require.NoError(t, err)
+			exact := dptest.OK(noise.GaussianDelta(1, epsilon, 2*mu))(t)
 			require.InEpsilon(t, exact, g.DeltaAt(epsilon), 1e-9)
 			require.GreaterOrEqual(t, g.DeltaAt(epsilon), exact*(1-1e-11))
 			if exact < 0.9 && exact > 1e-290 {
@@ -138,12 +133,11 @@ func (p poisoned) Release() (int, error) { return 0, p.why }
 func TestRelease(t *testing.T) {
 	l := newLedger(t, 1, 0, one)
 	b := &once{cost: PureDP(0.75, one)}
-	x, err := Release(l, b)
-	require.NoError(t, err)
+	x := dptest.OK(Release(l, b))(t)
 	require.Equal(t, 42, x)
 	require.Equal(t, PureDP(0.75, one), l.Spent())
 
-	_, err = Release(l, b)
+	_, err := Release(l, b)
 	require.ErrorIs(t, err, ErrReleased)
 	require.Equal(t, PureDP(0.75, one), l.Spent(), "a Builder that was released costs nothing")
 	why := fmt.Errorf("values without a range: %w", ErrReleased)

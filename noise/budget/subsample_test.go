@@ -88,8 +88,7 @@ func excess(epsilon float64, law func(records uint) [4]float64) float64 {
 func TestSubsampledIsExact(t *testing.T) {
 	for _, c := range []struct{ epsilon, delta float64 }{{1, 0}, {0.1, 1e-3}, {1, 1e-6}, {3, 0.1}, {8, 1e-2}, {0, 0.2}} {
 		check := func(u Unit, fraction float64, excess func(epsilon float64) float64) {
-			g, err := ApproxDP(c.epsilon, c.delta, u).Subsampled(fraction)
-			require.NoError(t, err)
+			g := dptest.OK(ApproxDP(c.epsilon, c.delta, u).Subsampled(fraction))(t)
 			name := fmt.Sprintf("%v of (%g, %g) at γ = %g: %v", u, c.epsilon, c.delta, fraction, g)
 			slack := 0x1p-48 * math.Exp(g.epsilon) // the masses are off by a few 2⁻⁵³, e^ε times
 			require.LessOrEqual(t, excess(g.epsilon), g.delta+slack, name)
@@ -97,8 +96,7 @@ func TestSubsampledIsExact(t *testing.T) {
 			if c.epsilon > 0 { // at a smaller ε the δ is larger
 				require.Greater(t, excess(g.epsilon*(1-1e-6)), g.delta+slack, name)
 			}
-			less, err := ApproxDP(c.epsilon, c.delta, u).Subsampled(0.9 * fraction)
-			require.NoError(t, err)
+			less := dptest.OK(ApproxDP(c.epsilon, c.delta, u).Subsampled(0.9 * fraction))(t)
 			require.Greater(t, excess(less.epsilon), less.delta+slack, name)
 		}
 		for _, gamma := range []float64{0.01, 0.3, 0.5, 0.9, 1} {
@@ -125,8 +123,7 @@ func TestSubsampledIsExact(t *testing.T) {
 // Poisson sampling under Replace is not covered, and why: the same claim is false there.
 func TestPoissonUnderReplaceIsNotCovered(t *testing.T) {
 	const epsilon, gamma = 1.0, 0.5
-	g, err := PureDP(epsilon, rowed).Subsampled(gamma)
-	require.NoError(t, err)
+	g := dptest.OK(PureDP(epsilon, rowed).Subsampled(gamma))(t)
 	// One record, 0 or 1; the sample is empty, {0} or {1}. The mechanism on it is ε-DP under
 	// Replace and must say nothing about two samples of different size: it tells the size.
 	law := func(record int) [4]float64 {
@@ -154,20 +151,16 @@ func TestSubsampledRejects(t *testing.T) {
 		_, err := g.Subsampled(0.5)
 		require.ErrorIs(t, err, ErrParams)
 		require.Contains(t, err.Error(), "ApproxDP(g.EpsilonAt(δ), δ, u)")
-		converted, err := ApproxDP(g.EpsilonAt(1e-6), 1e-6, g.Unit()).Subsampled(0.5)
-		require.NoError(t, err)
+		converted := dptest.OK(ApproxDP(g.EpsilonAt(1e-6), 1e-6, g.Unit()).Subsampled(0.5))(t)
 		require.Less(t, converted.EpsilonAt(1e-6), g.EpsilonAt(1e-6))
 	}
-	void, err := PureDP(-1, one).Subsampled(0.5)
-	require.NoError(t, err)
+	void := dptest.OK(PureDP(-1, one).Subsampled(0.5))(t)
 	require.Equal(t, Guarantee{}, void)
 }
 
 func TestSubsampledEdges(t *testing.T) {
 	sub := func(g Guarantee, fraction float64) Guarantee {
-		s, err := g.Subsampled(fraction)
-		require.NoError(t, err)
-		return s
+		return dptest.OK(g.Subsampled(fraction))(t)
 	}
 	for _, g := range []Guarantee{PureDP(0, one), PureDP(1, rowed), ApproxDP(0.3, 1e-9, one), PureDP(1e300, one), ApproxDP(5e-324, 5e-324, rowed)} {
 		require.Equal(t, g, sub(g, 1), "all records")
@@ -219,11 +212,8 @@ func ExampleGuarantee_Subsampled() {
 // thousand are within .3 % of a convolution by Fourier transform, from above.
 func TestReplacedInASample(t *testing.T) {
 	of := func(mu, gamma float64, n int) Guarantee {
-		g, err := GDP(mu, one).Subsampled(gamma)
-		require.NoError(t, err)
-		replaced, err := g.Times(n).For(Element(Replace))
-		require.NoError(t, err)
-		return replaced
+		g := dptest.OK(GDP(mu, one).Subsampled(gamma))(t)
+		return dptest.OK(g.Times(n).For(Element(Replace)))(t)
 	}
 	tail := func(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
 	for _, c := range []struct{ mu, gamma float64 }{{1, 0.01}, {0.5, 0.3}, {2, 0.1}} {
@@ -272,18 +262,14 @@ func TestReplacedInASample(t *testing.T) {
 	require.LessOrEqual(t, got, truth*1.01)
 
 	// Where it is not one that leaves and one that comes, or beside an escape, it is taken for all.
-	g, err := GDP(1, one).Subsampled(0.01)
-	require.NoError(t, err)
-	two, err := g.Group(2)
-	require.NoError(t, err)
+	g := dptest.OK(GDP(1, one).Subsampled(0.01))(t)
+	two := dptest.OK(g.Group(2))(t)
 	require.False(t, two.pair.kinds.has(swapped))
-	escaping, err := GDP(1, one).WithEscape(1e-6).Subsampled(0.01)
-	require.NoError(t, err)
+	escaping := dptest.OK(GDP(1, one).WithEscape(1e-6).Subsampled(0.01))(t)
 	if replaced, err := escaping.For(Element(Replace)); err == nil {
 		require.False(t, replaced.pair.kinds.has(swapped))
 	}
-	again, err := of(1, 0.01, 1).Group(2)
-	require.NoError(t, err)
+	again := dptest.OK(of(1, 0.01, 1).Group(2))(t)
 	require.InEpsilon(t, 4*4, again.pair.muSquares, 1e-9)
 }
 
@@ -293,8 +279,7 @@ func TestTailOfASample(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds with the race detector: in the default run")
 	}
-	g, err := GDP(1, Row(AddRemove)).Subsampled(0.01)
-	require.NoError(t, err)
+	g := dptest.OK(GDP(1, Row(AddRemove)).Subsampled(0.01))(t)
 	for _, n := range []int{1, 100} {
 		least := float64(n) * 0x1p-100
 		tail := g.Times(n).DeltaAt(100)
@@ -315,8 +300,7 @@ func TestDiscreteGaussianOfASample(t *testing.T) {
 		sigma, gamma float64
 		steps        int64
 	}{{1, 0.1, 1}, {1.5, 0.01, 2}, {0.7, 0.5, 1}} {
-		g, err := DiscreteGaussian(c.sigma, c.steps, Row(AddRemove)).Subsampled(c.gamma)
-		require.NoError(t, err)
+		g := dptest.OK(DiscreteGaussian(c.sigma, c.steps, Row(AddRemove)).Subsampled(c.gamma))(t)
 		reach := int64(14 * c.sigma)
 		var with, without []float64
 		sum := 0.0
@@ -348,10 +332,8 @@ func TestDiscreteGaussianOfASample(t *testing.T) {
 				require.LessOrEqual(t, here, exact*1.01+1e-9, "%+v, %d at %v", c, n, epsilon)
 			}
 		}
-		replaced, err := g.For(Row(Replace))
-		require.NoError(t, err)
-		all, err := DiscreteGaussian(c.sigma, c.steps, Row(AddRemove)).For(Row(Replace))
-		require.NoError(t, err)
+		replaced := dptest.OK(g.For(Row(Replace)))(t)
+		all := dptest.OK(DiscreteGaussian(c.sigma, c.steps, Row(AddRemove)).For(Row(Replace)))(t)
 		require.Equal(t, all.EpsilonAt(1e-6), replaced.EpsilonAt(1e-6))
 	}
 	_, err := ZCDP(1, Row(AddRemove)).Subsampled(0.1)
@@ -360,9 +342,7 @@ func TestDiscreteGaussianOfASample(t *testing.T) {
 
 // A sample of releases with keys is taken for (ε, δ)-DP, also where the others have one law.
 func TestSampleOfKeys(t *testing.T) {
-	s, err := compose(t, withKeys(one), Laplace(1, one)).Subsampled(0.1)
-	require.NoError(t, err)
-	want, err := ApproxDP(2, 1e-9, one).Subsampled(0.1)
-	require.NoError(t, err)
+	s := dptest.OK(compose(t, withKeys(one), Laplace(1, one)).Subsampled(0.1))(t)
+	want := dptest.OK(ApproxDP(2, 1e-9, one).Subsampled(0.1))(t)
 	require.InEpsilon(t, want.EpsilonAt(1e-9), s.EpsilonAt(1e-9), 1e-6)
 }

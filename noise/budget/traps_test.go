@@ -24,14 +24,11 @@ func TestCopiesOfALedgerShare(t *testing.T) {
 	require.NoError(t, copied.Spend(PureDP(0.25, one)))
 	require.ErrorIs(t, l.Spend(PureDP(0.01, one)), ErrBudget)
 	require.Equal(t, l.String(), fmt.Sprint(copied))
-	a, err := json.Marshal(l)
-	require.NoError(t, err)
-	b, err := json.Marshal(copied)
-	require.NoError(t, err)
+	a := dptest.OK(json.Marshal(l))(t)
+	b := dptest.OK(json.Marshal(copied))(t)
 	require.JSONEq(t, string(a), string(b))
 	// One that reads another ledger is another from then on.
-	data, err := newLedger(t, 5, 0, rowed).MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(newLedger(t, 5, 0, rowed).MarshalBinary())(t)
 	require.NoError(t, copied.UnmarshalBinary(data))
 	require.NoError(t, copied.Spend(PureDP(5, rowed)))
 	require.Equal(t, "ε = 1 of 1 at δ = 0, 2 releases, for "+one.String(), l.String())
@@ -57,7 +54,7 @@ func TestCopiesOfALedgerShare(t *testing.T) {
 
 	var zero Ledger
 	require.ErrorIs(t, zero.Spend(PureDP(1, one)), ErrMismatch)
-	_, err = zero.SpendOnce("name", PureDP(1, one))
+	_, err := zero.SpendOnce("name", PureDP(1, one))
 	require.ErrorIs(t, err, ErrMismatch)
 	require.False(t, zero.Accepts(PureDP(0, one)) || zero.Accepts(Guarantee{}))
 	require.Zero(t, zero.Records())
@@ -88,8 +85,7 @@ func TestSplitIsAccepted(t *testing.T) {
 			gaussianZCDP(1, one), DiscreteGaussian(1, 1, one), Gaussian(1, delta*1e-4, one).WithEscape(delta * 1e-5),
 		}
 		l := newLedger(t, epsilon, delta, one)
-		sampled, err := Laplace(epsilon/3, one).Subsampled(0.1)
-		require.NoError(t, err)
+		sampled := dptest.OK(Laplace(epsilon/3, one).Subsampled(0.1))(t)
 		for range rng.IntN(4) {
 			x := epsilon * math.Exp(-rng.Float64()*4)
 			_ = l.Spend([]Guarantee{PureDP(x, one), Laplace(x, one), ApproxDP(x, delta/10, one), GDP(x/5, one), ZCDP(x*x/50, one), sampled, DiscreteGaussian(8/x, 1, one), DiscreteLaplace(x, 5, one)}[rng.IntN(8)])
@@ -121,8 +117,7 @@ func TestPartsOfASplit(t *testing.T) {
 			for range c.times {
 				require.NoError(t, l.Spend(c.before))
 			}
-			part, err := l.Split(c.n, PureDP(1, one))
-			require.NoError(t, err)
+			part := dptest.OK(l.Split(c.n, PureDP(1, one)))(t)
 			return l, part
 		}
 		l, part := fresh()
@@ -151,30 +146,25 @@ func TestSplitKeepsThePair(t *testing.T) {
 		{Gaussian(1, 1e-10, one), 0.5552}, {ApproxDP(1, 1e-10, one), 0.0974},
 		{gaussianZCDP(1, one), 1.58 / 365 * 1.0}, {ZCDP(1, one), 1.3 / 365},
 	} {
-		part, err := l.Split(365, c.like)
-		require.NoError(t, err)
+		part := dptest.OK(l.Split(365, c.like))(t)
 		t.Logf("%v: %v", c.like, part)
 		require.True(t, l.Accepts(part.Times(365)))
 		if part.Rho() == 0 {
 			require.InEpsilon(t, c.want, part.Epsilon(), 2e-3)
 		}
 	}
-	gaussian, err := l.Split(365, gaussianZCDP(1, one))
-	require.NoError(t, err)
-	plain, err := l.Split(365, ZCDP(1, one))
-	require.NoError(t, err)
+	gaussian := dptest.OK(l.Split(365, gaussianZCDP(1, one)))(t)
+	plain := dptest.OK(l.Split(365, ZCDP(1, one)))(t)
 	require.Greater(t, gaussian.Rho(), 1.05*plain.Rho())
-	sampled, err := PureDP(1, one).Subsampled(0.1)
-	require.NoError(t, err)
-	_, err = l.Split(3, sampled)
+	sampled := dptest.OK(PureDP(1, one).Subsampled(0.1))(t)
+	_, err := l.Split(3, sampled)
 	require.ErrorIs(t, err, ErrParams, "of a sample")
 }
 
 // Two processes at one journal: the second that writes is refused, and nothing of it is spent.
 func TestTwoProcessesAtOneJournal(t *testing.T) {
 	d, a := newJournal(t)
-	b, err := OpenJournal(d, 0)
-	require.NoError(t, err)
+	b := dptest.OK(OpenJournal(d, 0))(t)
 	require.NoError(t, a.Spend(someGuarantee(0)))
 	before := bytes.Clone(d.data)
 	require.ErrorContains(t, b.Spend(someGuarantee(1)), "another process has written to it")
@@ -182,8 +172,7 @@ func TestTwoProcessesAtOneJournal(t *testing.T) {
 	require.Equal(t, before, d.data)
 	require.False(t, b.Accepts(someGuarantee(1)))
 	require.NoError(t, a.Spend(someGuarantee(2)), "the first one goes on")
-	again, err := OpenJournal(d, 2)
-	require.NoError(t, err)
+	again := dptest.OK(OpenJournal(d, 2))(t)
 	require.Equal(t, a.Spent(), again.Spent())
 	d.data = d.data[:len(d.data)-3]
 	require.ErrorContains(t, a.Spend(someGuarantee(1)), "has cut it off")
@@ -206,8 +195,7 @@ func TestCrashInsideCreateJournal(t *testing.T) {
 		require.NoError(t, err, n)
 		require.ErrorIs(t, open, ErrFormat)
 		require.NoError(t, l.Spend(someGuarantee(0)))
-		_, err = OpenJournal(d, 1)
-		require.NoError(t, err)
+		dptest.OK(OpenJournal(d, 1))(t)
 		if n > 30 {
 			_, err = CreateJournal(&disk{data: bytes.Clone(whole.data[:n])}, newLedger(t, 9, 1e-6, u))
 			require.ErrorIs(t, err, ErrFormat, "the beginning of another journal")

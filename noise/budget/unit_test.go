@@ -257,11 +257,9 @@ func TestReplacedElementHasTwoOwners(t *testing.T) {
 		}
 	}
 	require.Equal(t, 4., worst)
-	g, err := Laplace(1, User(5, AddRemove)).For(Element(Replace))
-	require.NoError(t, err)
+	g := dptest.OK(Laplace(1, User(5, AddRemove)).For(Element(Replace)))(t)
 	require.Equal(t, worst, g.Epsilon())
-	g, err = Laplace(1, User(5, AddRemove)).For(OwnElement())
-	require.NoError(t, err)
+	g = dptest.OK(Laplace(1, User(5, AddRemove)).For(OwnElement()))(t)
 	require.Equal(t, 2., g.Epsilon())
 }
 
@@ -445,8 +443,7 @@ func TestStable(t *testing.T) {
 		{GDP(0.5, L2(1)), 2, GDP(1, u)},
 		{Guarantee{}, 3, Guarantee{}},
 	} {
-		got, err := c.g.Stable(u, c.distance)
-		require.NoError(t, err)
+		got := dptest.OK(c.g.Stable(u, c.distance))(t)
 		require.Equal(t, c.want.String(), got.String()) // the sums are rounded up
 		require.LessOrEqual(t, got.DeltaAt(1), c.want.DeltaAt(1)*(1+1e-12))
 		require.GreaterOrEqual(t, got.DeltaAt(1), 0.8*c.want.DeltaAt(1))
@@ -455,11 +452,9 @@ func TestStable(t *testing.T) {
 		_, err := PureDP(1, L1(1)).Stable(u, distance)
 		require.ErrorIs(t, err, ErrParams)
 	}
-	replaced, err := ZCDP(0.5, Row(AddRemove)).For(Row(Replace))
-	require.NoError(t, err)
+	replaced := dptest.OK(ZCDP(0.5, Row(AddRemove)).For(Row(Replace)))(t)
 	require.Equal(t, ZCDP(2, Row(Replace)), replaced)
-	again, err := replaced.For(Row(Replace))
-	require.NoError(t, err)
+	again := dptest.OK(replaced.For(Row(Replace)))(t)
 	require.Equal(t, replaced, again)
 }
 

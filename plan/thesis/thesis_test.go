@@ -59,10 +59,8 @@ func TestInstances(t *testing.T) {
 					require.Equal(t, m.Guarantee(), p.Guarantee())
 					_, err = plan.New(m.Params())
 					require.ErrorIs(t, err, ErrParams)
-					dense, err := m.Release(t.Context(), x)
-					require.NoError(t, err)
-					stored, err := m.ReleaseSparse(t.Context(), sparse)
-					require.NoError(t, err)
+					dense := dptest.OK(m.Release(t.Context(), x))(t)
+					stored := dptest.OK(m.ReleaseSparse(t.Context(), sparse))(t)
 					for _, out := range []*plan.Mean{dense, stored} {
 						again, _ := dptest.RoundTrip(t, out)
 						require.Equal(t, out, again)
@@ -88,10 +86,8 @@ func TestAccuracy(t *testing.T) {
 		sum += x[j][0]
 	}
 	for _, instance := range []Instance{Algorithm18, Direct, IOME} {
-		m, err := New(Params{Rho: 20, Dim: 2, Max: 100, Relation: budget.Replace, Instance: instance})
-		require.NoError(t, err)
-		out, err := m.Release(t.Context(), x)
-		require.NoError(t, err)
+		m := dptest.OK(New(Params{Rho: 20, Dim: 2, Max: 100, Relation: budget.Replace, Instance: instance}))(t)
+		out := dptest.OK(m.Release(t.Context(), x))(t)
 		dptest.Alarm(t, 1e-12) // noise has a deviation of 0.02
 		require.InDelta(t, sum/3000, out.Estimate(0), 0.5, "%v", instance)
 	}

@@ -16,9 +16,7 @@ import (
 // release returns one more release of the same data.
 func release(t testing.TB, template *Builder[int]) *Groups[int] {
 	t.Helper()
-	g, err := again(t, template).Release()
-	require.NoError(t, err)
-	return g
+	return dptest.OK(again(t, template).Release())(t)
 }
 
 // again returns a Builder with the same data, without calibrating it anew.
@@ -82,8 +80,7 @@ func TestEveryCountIsWithinItsInterval(t *testing.T) {
 		}
 		valued(b)(split(pairs(keys, func(key int) float64 { return values[key] })))
 	}
-	g, err := b.Release()
-	require.NoError(t, err)
+	g := dptest.OK(b.Release())(t)
 	require.Equal(t, len(counts), g.Len())
 	dptest.Alarm(t, float64(len(counts))*5e-11+1e-10)
 	for key, n := range counts {
@@ -120,8 +117,7 @@ func TestClippingIsSaid(t *testing.T) {
 		for range users {
 			valued(b)(split(pairs(keys, func(key int) float64 { return float64(key%7) - 5 })))
 		}
-		g, err := b.Release()
-		require.NoError(t, err)
+		g := dptest.OK(b.Release())(t)
 		require.Equal(t, l, g.Len())
 		lo, hi := g.Shortfall(confidence)
 		require.True(t, lo <= missing && missing <= hi)
@@ -223,8 +219,7 @@ func TestRevenueByPage(t *testing.T) {
 		}
 		valued(b)(split(maps.All(values)))
 	}
-	g, err := b.Release()
-	require.NoError(t, err)
+	g := dptest.OK(b.Release())(t)
 	require.Greater(t, g.Len(), pages*9/10)
 	var missed [3]int
 	for page := range g.All() {
@@ -241,8 +236,7 @@ func TestRevenueByPage(t *testing.T) {
 	}
 
 	alone := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}.normal()
-	c, err := alone.sizes()
-	require.NoError(t, err)
+	c := dptest.OK(alone.sizes())(t)
 	law := alone.noises(c, choice{})
 	rest := law.count*law.count - law.weight*law.weight
 	require.InEpsilon(t, math.Sqrt(law.weight*law.weight+rest/(1-valuesShare)), planned(p).StdDev, 1e-9)
@@ -253,13 +247,11 @@ func TestRevenueByPage(t *testing.T) {
 // intervals say so.
 func TestIntervalsOfANarrowRange(t *testing.T) {
 	const lo, hi, value = 1e9, 1e9 + 0x1p-12, 1e9 + 0x1p-13
-	b, err := NewRows[int, string](Params{Epsilon: 1, Delta: 1e-9, Min: lo, Max: hi})
-	require.NoError(t, err)
+	b := dptest.OK(NewRows[int, string](Params{Epsilon: 1, Delta: 1e-9, Min: lo, Max: hi}))(t)
 	for user := range 30_000 {
 		b.AddValue(user, "key", value)
 	}
-	g, err := b.Release()
-	require.NoError(t, err)
+	g := dptest.OK(b.Release())(t)
 	dptest.Alarm(t, 2e-11)
 	from, to := g.MeanInterval("key", 1-1e-11)
 	require.True(t, from <= value && value <= to, "%v in [%v, %v]", value, from, to)
@@ -280,8 +272,7 @@ func TestIntervalsAreNotTooWide(t *testing.T) {
 			for range users {
 				b.AddUser([]int{1, 2, 3})
 			}
-			g, err := b.Release()
-			require.NoError(t, err)
+			g := dptest.OK(b.Release())(t)
 			if lo, hi := g.Interval(1, 0.9); lo > users || hi < users {
 				missed++
 			}

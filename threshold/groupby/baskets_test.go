@@ -119,8 +119,7 @@ func TestBaskets(t *testing.T) {
 	best := math.Inf(1)
 	for _, m := range []int{30, 35, 40, 45, 50, 60} {
 		there := threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, Integers: true, MaxValue: 1}
-		plan, err := there.Plan()
-		require.NoError(t, err)
+		plan := dptest.OK(there.Plan())(t)
 		e := topErrors(users, top, plan.StdDev, func(l int) float64 { return min(1, float64(m)/float64(l)) }, true)
 		t.Logf("%d random keys of each user: error of the top 100: %.1f, T = %.1f", m, e, plan.Threshold)
 		best = min(best, e)
@@ -150,19 +149,16 @@ func TestBasketsInRows(t *testing.T) {
 	for _, releases := range []int{1, 7, 30} {
 		chosen, fixed := 0.0, 0.0
 		for range runs {
-			r, err := NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6, Releases: releases})
-			require.NoError(t, err)
+			r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6, Releases: releases}))(t)
 			for user, keys := range users {
 				for _, key := range keys {
 					r.Add(user, key)
 				}
 			}
-			g, err := r.Release()
-			require.NoError(t, err)
+			g := dptest.OK(r.Release())(t)
 			chosen += float64(g.Len()) / runs
 			b := filled(t, Params{Epsilon: 1, Delta: 1e-6, Releases: releases, Passes: 2, CountShare: 1. / 3}, users)
-			h, err := b.Release()
-			require.NoError(t, err)
+			h := dptest.OK(b.Release())(t)
 			fixed += float64(h.Len()) / runs
 		}
 		t.Logf("%d releases: %.1f keys by Rows, %.1f in two passes at FullKeys 36", releases, chosen, fixed)

@@ -26,8 +26,7 @@ func builder[K string | int](t testing.TB, p Params) *Builder[K] {
 	t.Helper()
 	p = p.normal()
 	if _, found := laws[p]; !found {
-		b, err := New[K](p)
-		require.NoError(t, err)
+		b := dptest.OK(New[K](p))(t)
 		laws[p] = held(b).law
 	}
 	w := once
@@ -66,9 +65,7 @@ func held[K string | int](b *Builder[K]) *state[K] {
 
 func privateBytes[K string | int](t testing.TB, b *Builder[K]) []byte {
 	t.Helper()
-	data, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
-	return data
+	return dptest.OK(b.AppendPrivateState(nil))(t)
 }
 
 // pairs yields the keys with value(key).
@@ -237,14 +234,13 @@ func TestReleaseOnce(t *testing.T) {
 	}
 	require.ErrorIs(t, builder[int](t, plain).RestorePrivateState(held), ErrFormat)
 	copied := *b
-	g, err := b.Release()
-	require.NoError(t, err)
+	g := dptest.OK(b.Release())(t)
 	require.NotNil(t, g)
 	require.True(t, b.Released() && copied.Released())
 	for _, done := range []*Builder[string]{b, &copied, {}} {
 		done.AddUser([]string{"b"})
 		valued(done)(split(func(yield func(string, float64) bool) { yield("c", 1) }))
-		_, err = done.Release()
+		_, err := done.Release()
 		require.ErrorIs(t, err, ErrReleased)
 		require.ErrorIs(t, done.Merge(fresh), ErrReleased)
 		require.ErrorIs(t, fresh.Merge(done), ErrReleased)
@@ -308,14 +304,13 @@ func TestValuesWithoutARange(t *testing.T) {
 		"more values": {everything, func(b *Builder[string]) { b.AddUserValues([]string{"a"}, []float64{1, 2}) }, "not of one length"},
 		"no values":   {everything, func(b *Builder[string]) { b.AddUserValues([]string{"a"}, nil) }, "not of one length"},
 	} {
-		b, err := New[string](c.p)
-		require.NoError(t, err)
+		b := dptest.OK(New[string](c.p))(t)
 		for range 1000 {
 			b.AddUser([]string{"a"})
 		}
 		c.add(b)
 		b.AddUser([]string{"a"})
-		_, err = b.Release()
+		_, err := b.Release()
 		require.ErrorIs(t, err, ErrReleased, name)
 		require.ErrorContains(t, err, c.text, name)
 	}
@@ -345,15 +340,12 @@ func TestGuaranteeAndNewAgree(t *testing.T) {
 // The view of a release has all that was released.
 func TestJSONHasSumsAndOthers(t *testing.T) {
 	p := Params{Epsilon: 8, Delta: 1e-6, Max: 10, Others: true}
-	b, err := New[string](p)
-	require.NoError(t, err)
+	b := dptest.OK(New[string](p))(t)
 	for range 3000 {
 		b.AddUserValues([]string{"a"}, []float64{5})
 	}
-	g, err := b.Release()
-	require.NoError(t, err)
-	text, err := json.Marshal(g)
-	require.NoError(t, err)
+	g := dptest.OK(b.Release())(t)
+	text := dptest.OK(json.Marshal(g))(t)
 	type estimated struct{ Estimate, Low, High float64 }
 	var shown struct {
 		Keys []struct {

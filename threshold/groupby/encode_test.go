@@ -85,8 +85,7 @@ func TestCodecDoesNotAllocateForEachKey(t *testing.T) {
 	for i := range g.groups {
 		g.groups[i] = group[string]{key: fmt.Sprintf("%06d", i), weight: 40 << 20, rest: int64(i)}
 	}
-	data, err := g.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(g.MarshalBinary())(t)
 	require.Less(t, testing.AllocsPerRun(3, func() { _, _ = g.AppendBinary(data[:0]) }), 0.02*n)
 	require.Less(t, testing.AllocsPerRun(3, func() { require.NoError(t, new(Groups[string]).UnmarshalBinary(data)) }), 0.02*n)
 }
@@ -98,15 +97,13 @@ func TestCodecOfReleases(t *testing.T) {
 		if i%3 != 0 && i < len(extremes()) && !dptest.Long() {
 			continue
 		}
-		b, err := New[int](p)
-		require.NoError(t, err, "%+v", p)
+		b := dptest.OK(New[int](p))(t, "%+v", p)
 		require.True(t, b.Guarantee().Equal(p.Guarantee()) && p.Guarantee().Promises())
 		for _, users := range []int{0, 300} {
 			for range users {
 				b.AddUser([]int{-5, 0, 7})
 			}
-			g, err := again(t, b).Release()
-			require.NoError(t, err)
+			g := dptest.OK(again(t, b).Release())(t)
 			require.True(t, g.Guarantee().Equal(p.Guarantee()))
 			decoded, size := dptest.RoundTrip(t, g, "%+v", p)
 			require.Equal(t, g, decoded)
@@ -246,29 +243,23 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 
 func FuzzRestorePrivateState(f *testing.F) {
 	p := Params{Epsilon: 1, Delta: 1e-6, most: 1, KeysOnly: true, Others: true}
-	b, err := New[string](p)
-	require.NoError(f, err)
+	b := dptest.OK(New[string](p))(f)
 	b.AddUser([]string{"a", "b"})
 	p = twice
 	p.most = 2
-	kept, err := New[string](p)
-	require.NoError(f, err)
+	kept := dptest.OK(New[string](p))(f)
 	valued(kept)(split(func(yield func(string, float64) bool) { _ = yield("a", 1) && yield("b", -1) }))
 	kept.AddUser([]string{"b"})
-	spread, err := New[string](percentiles)
-	require.NoError(f, err)
+	spread := dptest.OK(New[string](percentiles))(f)
 	spread.AddUserValues([]string{"a", "b"}, []float64{1, -2})
 	p = percentiles
 	p.Passes = 2
-	picked, err := New[string](p)
-	require.NoError(f, err)
+	picked := dptest.OK(New[string](p))(f)
 	picked.AddUserValues([]string{"a", "b"}, []float64{1, -2})
-	halves, err := New[string](learning)
-	require.NoError(f, err)
+	halves := dptest.OK(New[string](learning))(f)
 	halves.AddUserValues([]string{"a", "b"}, []float64{1e9, -2})
 	for _, b := range []*Builder[string]{b, kept, spread, picked, halves} {
-		before, err := b.AppendPrivateState(nil)
-		require.NoError(f, err)
+		before := dptest.OK(b.AppendPrivateState(nil))(f)
 		f.Add(before)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

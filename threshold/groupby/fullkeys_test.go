@@ -62,9 +62,7 @@ func builderFor(t testing.TB, p Params) *Builder[int] {
 	if !p.listed {
 		return builder[int](t, p)
 	}
-	b, err := NewListed(Params{Epsilon: p.Epsilon, Delta: p.Delta, FullKeys: p.FullKeys}, 0, 1)
-	require.NoError(t, err)
-	return b
+	return dptest.OK(NewListed(Params{Epsilon: p.Epsilon, Delta: p.Delta, FullKeys: p.FullKeys}, 0, 1))(t)
 }
 
 // The questions take a quarter of their share at most, and what is left is there, for all Params.
@@ -79,8 +77,7 @@ func TestQuestionsLeaveThreeQuarters(t *testing.T) {
 	for _, p := range all {
 		p.FullKeys = AutoFullKeys
 		p = p.normal()
-		c, err := p.foundSizes()
-		require.NoError(t, err)
+		c := dptest.OK(p.foundSizes())(t)
 		if len(c.clips) == 1 {
 			continue
 		}
@@ -141,8 +138,7 @@ func TestChoiceExactly(t *testing.T) {
 	worst := 0.0
 	for range dptest.Full(300, 40) {
 		p := Params{Epsilon: math.Exp2(-3 + 4*rng.Float64()), Delta: math.Pow(10, -3-3*rng.Float64()), Passes: 2, FullKeys: AutoFullKeys, CountShare: minShare + 0.4*rng.Float64()}
-		c, err := p.normal().foundSizes()
-		require.NoError(t, err)
+		c := dptest.OK(p.normal().foundSizes())(t)
 		last := len(c.clips) - 1 - rng.IntN(3)
 		c.clips = c.clips[last-1 : last+1]
 		// Near where the first question stops, and the second is a bit more.
@@ -280,8 +276,7 @@ func (v service) errorsOf(t *testing.T, c calibration, deviation func(at choice)
 	for range runs {
 		var asked []float64
 		for j := range c.clips {
-			law, err := noise.NewGaussian(c.question(j))
-			require.NoError(t, err)
+			law := dptest.OK(noise.NewGaussian(c.question(j)))(t)
 			y := losses[j] + law.Sample(src, 1)
 			if asked = append(asked, y); c.stops(j, y) {
 				break
@@ -344,8 +339,7 @@ func TestChosenIsNearTheBest(t *testing.T) {
 	dptest.NeedsLong(t)
 	cryptotest.SetGlobalRandom(t, 1)
 	p := Params{Epsilon: 1, Delta: 1e-6, Passes: 2, FullKeys: AutoFullKeys}.normal()
-	c, err := p.foundSizes()
-	require.NoError(t, err)
+	c := dptest.OK(p.foundSizes())(t)
 	all := services()
 	retail := service{name: "retail", users: map[int]int{}}
 	counts := map[int]map[int]int{}
@@ -398,15 +392,13 @@ func TestChosenIsNearTheBest(t *testing.T) {
 func TestNoiseOfTheChosen(t *testing.T) {
 	for _, passes := range []int{1, 2} {
 		p := Params{Epsilon: 1, Delta: 1e-6, Passes: passes, FullKeys: AutoFullKeys}.normal()
-		c, err := p.foundSizes()
-		require.NoError(t, err)
+		c := dptest.OK(p.foundSizes())(t)
 		c.weight *= unit
 		sd := func(at choice) float64 { return p.noises(c, at).count }
 		fixed := func(full int) float64 {
 			p := p
 			p.FullKeys = full
-			c, err := p.foundSizes()
-			require.NoError(t, err)
+			c := dptest.OK(p.foundSizes())(t)
 			c.weight *= unit
 			return p.noises(c, choice{}).count
 		}
@@ -468,8 +460,7 @@ func TestDiscoveryChooses(t *testing.T) {
 	for user := range 3000 {
 		d.AddUser([]int{user % 3})
 	}
-	b, err := d.Release()
-	require.NoError(t, err)
+	b := dptest.OK(d.Release())(t)
 	require.Equal(t, 1, held(b).clip().full, "with noise of 4 users, against 3000")
 	require.Equal(t, 13, held(b).at.asked)
 	other := fresh(held(b))
@@ -487,8 +478,7 @@ func TestDiscoveryChooses(t *testing.T) {
 	require.ErrorIs(t, b.Merge(other), ErrMismatch)
 	held(other).at = private
 	require.NoError(t, b.Merge(other))
-	g, err := b.Release()
-	require.NoError(t, err)
+	g := dptest.OK(b.Release())(t)
 	require.Equal(t, 1, g.FullKeys())
 	require.InDelta(t, g.law.count, planned(Params{Epsilon: 4, Delta: 1e-6, Passes: 2, FullKeys: 1}).StdDev*1.15, 0.15*g.law.count)
 }
@@ -498,8 +488,7 @@ func TestDiscoveryChooses(t *testing.T) {
 func TestChoiceTakesNoKeys(t *testing.T) {
 	for _, n := range []int{1, 7} {
 		kernels := func(p Params) (first, second float64) {
-			c, err := p.normal().calibrate()
-			require.NoError(t, err)
+			c := dptest.OK(p.normal().calibrate())(t)
 			return float64(c.first.Threshold) / unit, float64(c.kernel.Threshold) / unit
 		}
 		fixed := Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Releases: n}
@@ -518,16 +507,14 @@ func TestChoiceTakesNoKeys(t *testing.T) {
 }
 
 func TestFullKeysParams(t *testing.T) {
-	r, err := NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6})
-	require.NoError(t, err)
+	r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6}))(t)
 	require.Equal(t, AutoFullKeys, r.params.FullKeys)
 	require.True(t, math.IsNaN(planned(r.params).StdDev))
 	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Delta: 1e-6, FullKeys: 36}} {
-		r, err := NewRows[int, int](p)
-		require.NoError(t, err)
+		r := dptest.OK(NewRows[int, int](p))(t)
 		require.Equal(t, defaultFull, r.params.FullKeys)
 	}
-	_, err = NewListed(Params{Epsilon: 1, FullKeys: AutoFullKeys}, 1, 2, 3)
+	_, err := NewListed(Params{Epsilon: 1, FullKeys: AutoFullKeys}, 1, 2, 3)
 	require.ErrorIs(t, err, ErrParams)
 	require.Equal(t, []int{6, 4, 2, 1}, powers(6))
 	require.Equal(t, []int{8, 4, 2, 1}, powers(8))

@@ -16,9 +16,7 @@ import (
 
 func listed[K string | int](t testing.TB, p Params, keys ...K) *Builder[K] {
 	t.Helper()
-	b, err := NewListed(p, keys...)
-	require.NoError(t, err)
-	return b
+	return dptest.OK(NewListed(p, keys...))(t)
 }
 
 // Every key of the list is shown with its count, sum and mean, those that nobody has too, and no
@@ -44,15 +42,14 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 			}))
 		}
 		require.True(t, b.Guarantee().Equal(p.ofList(6).Guarantee()))
-		g, err := b.Release()
-		require.NoError(t, err)
+		g := dptest.OK(b.Release())(t)
 		require.Equal(t, []string{"", "apple", "fig", "kiwi", "nobody has this", "pear"}, keysOf(g))
 		require.False(t, g.Has("plum"))
 		require.True(t, math.IsInf(planned(g.Params()).Threshold, -1))
 		require.Equal(t, 6, g.Params().most)
 		// not without the list
 		for _, p := range []Params{g.Params(), {Epsilon: 1, Delta: 1e-6, listed: true, most: 6}} {
-			_, err = New[string](p)
+			_, err := New[string](p)
 			require.ErrorIs(t, err, ErrParams)
 			_, err = NewDiscovery[string](p)
 			require.ErrorIs(t, err, ErrParams)
@@ -190,8 +187,7 @@ func TestListedNeighbours(t *testing.T) {
 				}
 				require.LessOrEqual(t, square, held(b).law.beside, name)
 				require.Greater(t, square, near*held(b).law.beside, name)
-				exact, err := noise.GaussianDelta(1, p.Epsilon, math.Sqrt(held(b).law.beside))
-				require.NoError(t, err)
+				exact := dptest.OK(noise.GaussianDelta(1, p.Epsilon, math.Sqrt(held(b).law.beside)))(t)
 				require.LessOrEqual(t, exact, delta)
 				require.Greater(t, exact, 0.99*delta)
 				require.LessOrEqual(t, b.Guarantee().DeltaAt(p.Epsilon), delta)
@@ -213,8 +209,7 @@ func TestListedReleasesExactly(t *testing.T) {
 		// law returns the masses of cells, which reach as far as so many widths, of a number with
 		// noise.
 		law := func(x, scale, width float64) []float64 {
-			laplace, err := noise.NewDiscreteLaplace(scale)
-			require.NoError(t, err)
+			laplace := dptest.OK(noise.NewDiscreteLaplace(scale))(t)
 			survival := func(y float64) float64 { return tailOf(y / scale) }
 			if p.Delta == 0 {
 				survival = func(y float64) float64 { return laplace.Survival(math.Floor(y)) }
@@ -280,8 +275,7 @@ func TestListedNoise(t *testing.T) {
 			b.AddUser(keys[2*i : 2*i+2]) // half of the keys
 		}
 		law := held(b).law
-		g, err := b.Release()
-		require.NoError(t, err)
+		g := dptest.OK(b.Release())(t)
 		require.Len(t, g.groups, n)
 		uniform := func(x, scale float64) float64 { // by the distribution function
 			if delta > 0 {
@@ -393,8 +387,7 @@ func TestListsAreChecked(t *testing.T) {
 		for range 500 {
 			some.AddUser([]int{1, 2})
 		}
-		few, err := some.Release()
-		require.NoError(t, err)
+		few := dptest.OK(some.Release())(t)
 		low, high := few.Interval(1, 0.95)
 		require.InDelta(t, 2*few.Estimate(1), low+high, 0.01)
 		low, high = few.Shortfall(0.95)
@@ -403,7 +396,6 @@ func TestListsAreChecked(t *testing.T) {
 	list := []string{"b", "a"}
 	b := listed(t, Params{Epsilon: 1}, list...)
 	list[0] = "c"
-	g, err := b.Release()
-	require.NoError(t, err)
+	g := dptest.OK(b.Release())(t)
 	require.Equal(t, []string{"a", "b"}, keysOf(g))
 }

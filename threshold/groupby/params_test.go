@@ -102,8 +102,7 @@ func TestRandomParams(t *testing.T) {
 		if p.Epsilon < 0.1 { // many releases with that much more noise are refused
 			p.Releases = 1
 		}
-		c, err := p.calibrate()
-		require.NoError(t, err, "%+v", p)
+		c := dptest.OK(p.calibrate())(t, "%+v", p)
 		require.LessOrEqual(t, p.deltaOf(c), p.Delta, "%+v", p)
 	}
 }
@@ -133,8 +132,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, full, full.normal())
 	require.Equal(t, planned(plain).Threshold, planned(full).Threshold)
 	require.Equal(t, budget.User(0, budget.AddRemove), plain.Guarantee().Unit())
-	_, err := plain.Guarantee().For(budget.User(100, budget.AddRemove))
-	require.NoError(t, err)
+	dptest.OK(plain.Guarantee().For(budget.User(100, budget.AddRemove)))(t)
 	keys := Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}
 	require.True(t, math.IsNaN(planned(keys).StdDev))
 	require.InEpsilon(t, 21.73, planned(keys).Threshold, 1e-3)
@@ -179,8 +177,7 @@ func TestShares(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Passes: 2}, {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Passes: 2, CountShare: minShare, Relation: budget.Replace},
 	} {
 		p = p.normal()
-		c, err := p.sizes()
-		require.NoError(t, err)
+		c := dptest.OK(p.sizes())(t)
 		norm, sigma := 1.0, 4.22511
 		if p.Relation == budget.Replace {
 			norm, sigma = 2, sigma*math.Sqrt2 // GaussianSigma is linear in the sensitivity
@@ -311,14 +308,12 @@ func TestCountsUseTheWeights(t *testing.T) {
 	p.most = 1
 	require.InEpsilon(t, sigma/math.Sqrt(63./64), planned(p).StdDev, 1e-4)
 	p = p.normal()
-	c, err := p.calibrate()
-	require.NoError(t, err)
+	c := dptest.OK(p.calibrate())(t)
 	require.Zero(t, c.rest(choice{}))
 	// What Groups.Interval takes for granted of a kernel.
 	for _, p := range []Params{plain, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 3, Delta: 1e-4, most: 8}, {Epsilon: 1, Delta: 1e-2, Relation: budget.Replace}} {
 		p = p.normal()
-		c, err := p.calibrate()
-		require.NoError(t, err)
+		c := dptest.OK(p.calibrate())(t)
 		law := p.noises(c, choice{})
 		require.LessOrEqual(t, float64(c.kernel.From)/unit, law.lift/law.mix)
 		require.LessOrEqual(t, tailOf((float64(c.kernel.Threshold-c.kernel.From)-0.5)/c.weight), law.escape)

@@ -47,8 +47,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 		{5, cell{weight: 500 * weight(2)}}, {7, cell{weight: 500 * weight(2)}},
 	}, entriesOf(s))
 	require.True(t, d.Guarantee().Equal(twice.Guarantee()) && d.Guarantee().Promises())
-	b, err := d.Release()
-	require.NoError(t, err)
+	b := dptest.OK(d.Release())(t)
 	require.True(t, d.Released() && !b.Released())
 	require.True(t, b.Guarantee().Equal(twice.Guarantee()))
 	valued(b)(split(pairs([]int{7, 1, 2}, func(key int) float64 { return float64(key) })))
@@ -100,16 +99,14 @@ func TestTwoPassesFindMore(t *testing.T) {
 	require.Greater(t, law.kernel.Threshold, int64(each/4*unit)) // hidden in one pass
 	require.Less(t, float64(law.kernel.Threshold)+6.5*law.weight, float64(each*unit))
 	users(func(keys []int) { d.AddUser(keys) })
-	following, err := d.Release()
-	require.NoError(t, err)
+	following := dptest.OK(d.Release())(t)
 	// each of the others is found with a probability below .01
 	require.GreaterOrEqual(t, held(following).found, 15)
 	require.Less(t, held(following).found, 40)
 	value := func(key int) float64 { return float64(key % 7) }
 	for _, two := range []*Builder[int]{following, b} {
 		users(func(keys []int) { valued(two)(split(pairs(keys, value))) })
-		g, err := two.Release()
-		require.NoError(t, err)
+		g := dptest.OK(two.Release())(t)
 		require.Equal(t, 75, g.Len()) // each fails with probability below Q(6.5) = 4e-11
 		const confidence = 1 - 1e-11
 		dptest.Alarm(t, 75*1e-10)
@@ -179,8 +176,7 @@ func TestStatesOfTwoPasses(t *testing.T) {
 	for range 1000 {
 		template.AddUser([]int{1, 29})
 	}
-	following, err := template.Release()
-	require.NoError(t, err)
+	following := dptest.OK(template.Release())(t)
 	discovery := fresh(held(kept))
 	private.Enter(discovery.secret).way = finding
 	private.Leave(discovery.secret)
@@ -238,24 +234,20 @@ func TestDiscoveryOnce(t *testing.T) {
 		_, err := NewDiscovery[int](p)
 		require.ErrorIs(t, err, ErrParams)
 	}
-	d, err := NewDiscovery[int](plain)
-	require.NoError(t, err)
+	d := dptest.OK(NewDiscovery[int](plain))(t)
 	require.Equal(t, 2, d.params.Passes, "the default")
-	d, err = NewDiscovery[int](twice)
-	require.NoError(t, err)
+	d = dptest.OK(NewDiscovery[int](twice))(t)
 	another := &Discovery[int]{d.base}
 	require.ErrorIs(t, d.Merge(another), ErrMismatch)
 	require.ErrorIs(t, d.Merge(nil), ErrReleased)
-	state, err := d.AppendPrivateState(nil)
-	require.NoError(t, err)
+	state := dptest.OK(d.AppendPrivateState(nil))(t)
 	require.NoError(t, d.RestorePrivateState(state))
-	next, err := d.Release()
-	require.NoError(t, err)
+	next := dptest.OK(d.Release())(t)
 	require.ErrorIs(t, next.RestorePrivateState(state), ErrFormat)
 	for _, done := range []*Discovery[int]{d, another, {}} {
 		require.True(t, done.Released())
 		done.AddUser([]int{1})
-		_, err = done.Release()
+		_, err := done.Release()
 		require.ErrorIs(t, err, ErrReleased)
 		require.ErrorIs(t, done.Merge(d), ErrReleased)
 		_, err = done.AppendPrivateState(nil)
@@ -263,8 +255,7 @@ func TestDiscoveryOnce(t *testing.T) {
 		require.ErrorIs(t, done.RestorePrivateState(state), ErrReleased)
 	}
 	require.False(t, (&Discovery[int]{}).Guarantee().Promises())
-	g, err := next.Release()
-	require.NoError(t, err)
+	g := dptest.OK(next.Release())(t)
 	require.Zero(t, g.Len())
 }
 
@@ -280,14 +271,12 @@ func TestTwoPassesOverBaskets(t *testing.T) {
 		d.AddUser(keys)
 		two.AddUser(keys)
 	}
-	following, err := d.Release()
-	require.NoError(t, err)
+	following := dptest.OK(d.Release())(t)
 	for _, keys := range users {
 		following.AddUser(keys)
 	}
 	for _, b := range []*Builder[int]{following, two} {
-		g, err := b.Release()
-		require.NoError(t, err)
+		g := dptest.OK(b.Release())(t)
 		t.Logf("two passes show %d keys, one %.0f, the weighted Gaussian %.0f", g.Len(), one, peer)
 		// 1.56 times; the deviation of a sum of independent keys is at most 25
 		require.Greater(t, float64(g.Len()), 1.3*peer)

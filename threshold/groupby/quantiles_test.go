@@ -45,12 +45,10 @@ func TestSpreadShares(t *testing.T) {
 		{Epsilon: 60, Delta: 1e-6, Levels: [8]float64{0.5}, QuantileShare: 0.6, CountShare: minShare},
 	} {
 		p = p.normal()
-		c, err := p.sizes()
-		require.NoError(t, err)
+		c := dptest.OK(p.sizes())(t)
 		none := p
 		none.Levels, none.QuantileShare = [8]float64{}, 0
-		without, err := none.sizes()
-		require.NoError(t, err)
+		without := dptest.OK(none.sizes())(t)
 		full, s := float64(min(spreadFull, p.most)), c.spread
 		steps := func(loss float64, rounds int) float64 { // μ²
 			k := full * float64(rounds)
@@ -79,8 +77,7 @@ func TestSpreadShares(t *testing.T) {
 func TestQuantilesBesideKeys(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1, Delta: 1e-3, Levels: [8]float64{0.5}}, {Epsilon: 0.5, Delta: 1e-2, Levels: [8]float64{0.5}, QuantileShare: 0.6, CountShare: 0.2}} {
 		p = p.normal()
-		c, err := p.sizes()
-		require.NoError(t, err)
+		c := dptest.OK(p.sizes())(t)
 		e := c.spread.loss * spreadUnit
 		constant := 1 + 0.5/spreadFull
 		draws := constant * constant * e * e * spreadFull / 4
@@ -210,8 +207,7 @@ func TestNothingIsKnownOfFew(t *testing.T) {
 func TestQuantileIntervals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(37, 11))
 	pure := Params{Epsilon: 1, Levels: percentiles.Levels, Min: 0.01, Max: 1000, listed: true, most: 1}.normal()
-	law, err := pure.sizes()
-	require.NoError(t, err)
+	law := dptest.OK(pure.sizes())(t)
 	p := percentiles
 	p.Min, p.Max = 0.01, 1000
 	normal := held(builder[int](t, p))
@@ -318,8 +314,7 @@ func TestQuantilesOfABuilder(t *testing.T) {
 			require.InDelta(t, 1.5*scale, g.Quantile(key, 0.5), 0.2*scale, name)
 			require.InDelta(t, 1.9*scale, g.Quantile(key, 0.9), 0.2*scale, name)
 		}
-		encoded, err := json.Marshal(g)
-		require.NoError(t, err)
+		encoded := dptest.OK(json.Marshal(g))(t)
 		require.Contains(t, string(encoded), `"quantiles":[{"level":0.5,"estimate":1.`)
 		dptest.RoundTrip(t, g, name)
 		require.Contains(t, g.String(), ", and quantiles")
@@ -345,18 +340,15 @@ func TestQuantilesOfABuilder(t *testing.T) {
 		check("Rows", g, err)
 	}
 	for _, delta := range []float64{1e-6, 0} {
-		b, err := NewListed(Params{Epsilon: 2, Delta: delta, Levels: p.Levels, Min: p.Min, Max: p.Max}, "a", "b", "nobody's")
-		require.NoError(t, err)
+		b := dptest.OK(NewListed(Params{Epsilon: 2, Delta: delta, Levels: p.Levels, Min: p.Min, Max: p.Max}, "a", "b", "nobody's"))(t)
 		feed(func(_ int, keys []string, values []float64) { b.AddUserValues(keys, values) })
 		g, err := b.Release()
 		check("NewListed", g, err)
 		require.True(t, math.IsNaN(g.Quantile("nobody's", 0.5)))
 	}
-	d, err := NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Levels: p.Levels, Min: p.Min, Max: p.Max})
-	require.NoError(t, err)
+	d := dptest.OK(NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Levels: p.Levels, Min: p.Min, Max: p.Max}))(t)
 	feed(func(_ int, keys []string, _ []float64) { d.AddUser(keys) })
-	b, err := d.Release()
-	require.NoError(t, err)
+	b := dptest.OK(d.Release())(t)
 	feed(func(_ int, keys []string, values []float64) { b.AddUserValues(keys, values) })
 	g, err := b.Release()
 	check("Discovery", g, err)
@@ -403,8 +395,7 @@ func TestLevelsAreChecked(t *testing.T) {
 		require.ErrorIs(t, err, ErrParams, name)
 	}
 	for _, p := range []Params{percentiles, {Epsilon: 1, Delta: 1e-6, Levels: [8]float64{.1, .2, .3, .4, .5, .6, .7, .8}, QuantileShare: 0.6}} {
-		plan, err := p.Plan()
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan())(t)
 		require.Equal(t, planned(p).RankError, plan.RankError)
 		require.True(t, plan.RankError[0] > 10 && plan.RankError[0] < 60)
 	}
@@ -424,16 +415,14 @@ func TestNoQuantileFarOutside(t *testing.T) {
 		const runs = 20
 		outside, unknown := 0, 0
 		for range runs {
-			b, err := New[int](Params{Epsilon: 1, Delta: 1e-8, Levels: [8]float64{.5, .9, .99}})
-			require.NoError(t, err)
+			b := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-8, Levels: [8]float64{.5, .9, .99}}))(t)
 			largest := 0.0
 			for range c.users {
 				x := math.Exp(3 + rng.NormFloat64())
 				largest = max(largest, x)
 				b.AddUserValues([]int{1}, []float64{x})
 			}
-			g, err := b.Release()
-			require.NoError(t, err)
+			g := dptest.OK(b.Release())(t)
 			require.Less(t, g.Quantile(1, .9), largest)
 			switch x := g.Quantile(1, .99); {
 			case x != x:
@@ -505,8 +494,7 @@ func TestNoiseOfWeights(t *testing.T) {
 	}
 	b := listed(t, p, keys...)
 	sd := held(b).law.spread.weigh
-	g, err := b.Release()
-	require.NoError(t, err)
+	g := dptest.OK(b.Release())(t)
 	dptest.Alarm(t, 2e-12) // Chernoff: exp(−n/2·(x − ln(1 + x))) at x = .55
 	for _, last := range []bool{false, true} {
 		squares := 0.0

@@ -33,16 +33,14 @@ func TestReleasesFillALedger(t *testing.T) {
 			if name == "listed without δ" {
 				p.Delta = 0
 			}
-			plan, err := p.Plan()
-			require.NoError(t, err)
+			plan := dptest.OK(p.Plan())(t)
 			if name == "keys" {
 				require.InEpsilon(t, want, plan.Threshold, 3e-3)
 			}
 			g := p.Guarantee()
 			require.True(t, g.Promises())
 			require.LessOrEqual(t, g.Delta(), p.Delta/float64(n))
-			l, err := budget.NewLedger(p.Epsilon, p.Delta, g.Unit())
-			require.NoError(t, err)
+			l := dptest.OK(budget.NewLedger(p.Epsilon, p.Delta, g.Unit()))(t)
 			for i := range n {
 				require.NoError(t, l.Spend(g), "%s, %d of %d", name, i+1, n)
 			}
@@ -62,8 +60,7 @@ func TestListedReleasesHaveTheNoise(t *testing.T) {
 	const n = 9
 	for delta, want := range map[float64]float64{0: n, 1e-6: 3} {
 		scales := func(releases int) []float64 {
-			c, err := Params{Epsilon: 1, Delta: delta, Max: 1, Others: true, listed: true, most: 50, Releases: releases, Levels: [8]float64{0.5}}.normal().sizes()
-			require.NoError(t, err)
+			c := dptest.OK(Params{Epsilon: 1, Delta: delta, Max: 1, Others: true, listed: true, most: 50, Releases: releases, Levels: [8]float64{0.5}}.normal().sizes())(t)
 			return []float64{c.rest(choice{}), c.shortfall, c.value, c.others, c.spread.weigh, 1 / c.spread.loss}
 		}
 		one, many := scales(1), scales(n)
@@ -90,8 +87,7 @@ func TestAMonth(t *testing.T) {
 	for user := range 2000 {
 		b.AddUser([]int{1, 2 + user%2})
 	}
-	g, err := b.Release()
-	require.NoError(t, err)
+	g := dptest.OK(b.Release())(t)
 	require.InDelta(t, 2000, g.Estimate(1), 6.5*planned(p).StdDev)
 	lo, _ := g.Interval(1, 0.95) // above, there is what clipping may cost as well
 	require.InEpsilon(t, 1.96*planned(p).StdDev, g.Estimate(1)-lo, 0.01)
@@ -134,19 +130,15 @@ func TestAYear(t *testing.T) {
 	daily := report.Guarantee().Unit()
 	require.Equal(t, user, daily)
 	// One row, and one element, of each user.
-	age, err := column.Params{Epsilon: 0.5, Delta: 1e-8, Max: 120, Want: column.Mean}.Guarantee().Stable(user, 1)
-	require.NoError(t, err)
-	seen, err := distinct.Params{Epsilon: 0.01, Seed: hashing.Seed{1}}.Guarantee().Stable(user, 1)
-	require.NoError(t, err)
+	age := dptest.OK(column.Params{Epsilon: 0.5, Delta: 1e-8, Max: 120, Want: column.Mean}.Guarantee().Stable(user, 1))(t)
+	seen := dptest.OK(distinct.Params{Epsilon: 0.01, Seed: hashing.Seed{1}}.Guarantee().Stable(user, 1))(t)
 
-	l, err := budget.OpenFile(path, 10, 1e-6, user)
-	require.NoError(t, err)
+	l := dptest.OK(budget.OpenFile(path, 10, 1e-6, user))(t)
 	counts := map[string]int{}
 	for day := range 365 {
 		if day == 183 {
 			require.NoError(t, l.Close())
-			l, err = budget.OpenFile(path, 10, 1e-6, user)
-			require.NoError(t, err)
+			l = dptest.OK(budget.OpenFile(path, 10, 1e-6, user))(t)
 		}
 		for name, g := range map[string]budget.Guarantee{"report": report.Guarantee(), "age": age, "users": seen} {
 			if name == "age" && day%30 != 0 || name == "users" && day%7 != 0 {
@@ -164,7 +156,6 @@ func TestAYear(t *testing.T) {
 	t.Logf("%d reports more; %v", left, l)
 	require.ErrorIs(t, l.Spend(report.Guarantee()), budget.ErrBudget)
 	require.NoError(t, l.Close())
-	info, err := os.Stat(path)
-	require.NoError(t, err)
+	info := dptest.OK(os.Stat(path))(t)
 	t.Logf("%d bytes", info.Size())
 }

@@ -32,9 +32,7 @@ func heldRows[U, K string | int](r *Rows[U, K]) *rows[U, K] {
 
 func rowsBytes[U, K hashing.Key](t testing.TB, r *Rows[U, K]) []byte {
 	t.Helper()
-	data, err := r.AppendPrivateState(nil)
-	require.NoError(t, err)
-	return data
+	return dptest.OK(r.AppendPrivateState(nil))(t)
 }
 
 // visit is a row.
@@ -161,8 +159,7 @@ func TestRowsRelease(t *testing.T) {
 			r.AddValue(user, fmt.Sprint("own ", user), 1)
 		}
 	}
-	g, err := r.Release()
-	require.NoError(t, err)
+	g := dptest.OK(r.Release())(t)
 	dptest.Alarm(t, 1e-9)
 	const confidence = 1 - 1e-11
 	requireInside(t, g, "all", 3000, 9000, confidence)
@@ -262,8 +259,7 @@ func TestNoAllocationForAUser(t *testing.T) {
 	keys := make([]int, each)
 	add := map[string]func() any{
 		"AddUser": func() any {
-			b, err := New[int](Params{Epsilon: 1, Delta: 1e-9})
-			require.NoError(t, err)
+			b := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-9}))(t)
 			for user := range users {
 				for i := range keys {
 					keys[i] = (user*7 + i*i) % 1000
@@ -273,8 +269,7 @@ func TestNoAllocationForAUser(t *testing.T) {
 			return b
 		},
 		"Rows": func() any {
-			r, err := NewRows[int, int](Params{Epsilon: 1, Delta: 1e-9})
-			require.NoError(t, err)
+			r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-9}))(t)
 			for i := range users * each {
 				r.Add(i%users, (i*7+i/users)%1000)
 			}

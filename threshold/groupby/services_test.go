@@ -20,8 +20,7 @@ import (
 func TestMeanRankError(t *testing.T) {
 	dptest.NeedsLong(t)
 	cryptotest.SetGlobalRandom(t, 37)
-	sigma, err := noise.GaussianSigma(1, 1e-6, 1)
-	require.NoError(t, err)
+	sigma := dptest.OK(noise.GaussianSigma(1, 1e-6, 1))(t)
 	for _, level := range []float64{0.5, 0.9, 0.99} {
 		s := held(builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{level}, Min: 0, Max: 1, Resolution: 1e-3}))
 		const users, cells, runs = 50_000, 1000, 5000

@@ -66,18 +66,15 @@ func TestValuesHaveTheShareOfSums(t *testing.T) {
 	for _, p := range []Params{learning, {Epsilon: 0.2, Delta: 1e-9, Passes: 2, Values: true, Others: true, CountShare: 0.3}, {Epsilon: 1, Delta: 1e-6, Passes: 2, Values: true, Releases: 7}} {
 		ranged := p
 		ranged.Values, ranged.Max = false, 1
-		c, err := p.normal().calibrate()
-		require.NoError(t, err)
-		d, err := ranged.normal().calibrate()
-		require.NoError(t, err)
+		c := dptest.OK(p.normal().calibrate())(t)
+		d := dptest.OK(ranged.normal().calibrate())(t)
 		require.InEpsilon(t, d.beside, c.beside, 1e-14)
 		require.Equal(t, d.kernel.From, c.kernel.From)
 		require.Equal(t, d.kernel.Threshold, c.kernel.Threshold)
 		require.Equal(t, d.rest(choice{}), c.rest(choice{}))
 		require.InEpsilon(t, d.value/math.Sqrt(defaultFull), c.value, 1e-14)
 		require.GreaterOrEqual(t, c.beside, unit*unit/(c.value*c.value)+unit*unit/(c.shortfall*c.shortfall)+c.share/(c.sigma*c.sigma))
-		plan, err := p.Plan()
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan())(t)
 		require.InEpsilon(t, 8*5*c.value/unit/math.Sqrt(0.02), plan.Blind, 1e-9)
 	}
 }
@@ -381,8 +378,7 @@ func TestValuesOfAShop(t *testing.T) {
 					}
 				}
 			}
-			g, err := r.Release()
-			require.NoError(t, err)
+			g := dptest.OK(r.Release())(t)
 			for k := range 100 {
 				x := g.Sum(k)/sums[k] - 1
 				square[1] += x * x / 100 / draws

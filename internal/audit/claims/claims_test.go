@@ -7,17 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
 func TestClaims(t *testing.T) {
-	x, err := read("../../..")
-	require.NoError(t, err)
+	x := dptest.OK(read("../../.."))(t)
 	for _, line := range x.dead(rows) {
 		t.Error(line)
 	}
-	names, err := x.unclaimed(rows)
-	require.NoError(t, err)
+	names := dptest.OK(x.unclaimed(rows))(t)
 	for _, name := range names {
 		t.Errorf("%s has no row", name)
 	}
@@ -41,11 +40,9 @@ func TestClaims(t *testing.T) {
 		spoil(&r)
 		require.Len(t, x.dead([]row{r}), 1, name)
 	}
-	names, err = x.unclaimed(rows[1:])
-	require.NoError(t, err)
+	names = dptest.OK(x.unclaimed(rows[1:]))(t)
 	require.Contains(t, strings.Join(names, " "), "misragries.Builder.Guarantee")
-	names, err = x.unclaimed(nil)
-	require.NoError(t, err)
+	names = dptest.OK(x.unclaimed(nil))(t)
 	require.Contains(t, names, "jl.Sketch.DotInterval")
 	require.Contains(t, names, "noise/budget.Guarantee.DeltaAt")
 	for _, name := range plain {
@@ -54,7 +51,7 @@ func TestClaims(t *testing.T) {
 
 	// And new functions that promise, bound or count something.
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, "", `package kor
+	file := dptest.OK(parser.ParseFile(set, "", `package kor
 		func Disjoint(a, b *Sketch) (budget.Guarantee, error)
 		func (s *Sketch) Radius(confidence float64) float64
 		func (s *Sketch[K]) Corners() (bounds [2]float64)
@@ -63,15 +60,12 @@ func TestClaims(t *testing.T) {
 		func (s *Sketch) Estimate() float64
 		func (s *Sketch) radius() float64
 		func (s *Sketch) Close() error
-	`, parser.SkipObjectResolution)
-	require.NoError(t, err)
+	`, parser.SkipObjectResolution))(t)
 	x = newIndex("../../..")
 	x.add(set, "kor/new.go", file)
-	before, err := (&index{root: "../../.."}).unclaimed(rows)
-	require.NoError(t, err)
+	before := dptest.OK((&index{root: "../../.."}).unclaimed(rows))(t)
 	require.Empty(t, before)
-	names, err = x.unclaimed(rows)
-	require.NoError(t, err)
+	names = dptest.OK(x.unclaimed(rows))(t)
 	require.Equal(t, []string{"kor.Disjoint", "kor.Sketch.Radius", "kor.Sketch.Corners", "kor.Sketch.Enough", "kor.Sketch.Fit"}, names)
 }
 

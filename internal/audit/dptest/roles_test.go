@@ -142,3 +142,8 @@ func TestBuilder(t *testing.T) {
 		require.NotEmpty(t, problems(flaw), flaw)
 	}
 }
+
+func TestOK(t *testing.T) {
+	require.Equal(t, 3, OK(3, error(nil))(t))
+	require.Contains(t, problems(func(t testing.TB) { OK(3, errors.New("refused"))(t, "of %d", 7) })[0], "of 7")
+}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,10 +43,8 @@ func TestComments(t *testing.T) {
 		case entry.IsDir() || filepath.Ext(path) != ".go":
 			return nil
 		}
-		name, err := filepath.Rel(top, path)
-		require.NoError(t, err)
-		source, err := os.ReadFile(path)
-		require.NoError(t, err)
+		name := dptest.OK(filepath.Rel(top, path))(t)
+		source := dptest.OK(os.ReadFile(path))(t)
 		for _, problem := range unreadable(t, string(source)) {
 			t.Errorf("%s:%s", filepath.ToSlash(name), problem)
 		}
@@ -56,8 +55,7 @@ func TestComments(t *testing.T) {
 // unreadable returns a line for each comment of a file that is too wide or proves too much.
 func unreadable(t *testing.T, source string) (problems []string) {
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, "", source, parser.ParseComments)
-	require.NoError(t, err)
+	file := dptest.OK(parser.ParseFile(set, "", source, parser.ParseComments))(t)
 	fields, lines := fieldComments(file), strings.Split(strings.ReplaceAll(source, "\r\n", "\n"), "\n")
 	for _, group := range file.Comments {
 		begun := 0 // the line in which a proof began

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -192,8 +193,7 @@ func requirement(path string, modules []string) string {
 
 // root returns the directory of go.mod, above the working directory.
 func root(t *testing.T) string {
-	dir, err := os.Getwd()
-	require.NoError(t, err)
+	dir := dptest.OK(os.Getwd())(t)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir
@@ -214,8 +214,7 @@ func run(t *testing.T, args ...string) string {
 	cmd.Dir = root(t)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoError(t, err, "go %v: %s", args, stderr.String())
+	out := dptest.OK(cmd.Output())(t, "go %v: %s", args, stderr.String())
 	return string(out)
 }
 
@@ -291,12 +290,10 @@ func TestTrackedFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600))
 	}
 	git("add", "go.mod")
-	names, err := tracked(dir)
-	require.NoError(t, err)
+	names := dptest.OK(tracked(dir))(t)
 	require.Equal(t, []string{"go.mod"}, names)
 	git("add", "cpu.prof")
-	names, err = tracked(dir)
-	require.NoError(t, err)
+	names = dptest.OK(tracked(dir))(t)
 	require.Equal(t, []string{"cpu.prof", "go.mod"}, names)
 }
 

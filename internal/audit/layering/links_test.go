@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,8 +41,7 @@ func TestLinks(t *testing.T) {
 		}
 		var sources []string
 		for _, name := range words[2:] {
-			source, err := os.ReadFile(filepath.Join(words[1], name))
-			require.NoError(t, err)
+			source := dptest.OK(os.ReadFile(filepath.Join(words[1], name)))(t)
 			sources = append(sources, string(source))
 		}
 		for _, dead := range deadLinks(t, sources...) {
@@ -55,12 +55,10 @@ func TestLinks(t *testing.T) {
 func deadLinks(t *testing.T, sources ...string) (dead []string) {
 	set, files := token.NewFileSet(), []*ast.File(nil)
 	for i, source := range sources {
-		file, err := parser.ParseFile(set, fmt.Sprintf("%d.go", i), source, parser.ParseComments)
-		require.NoError(t, err)
+		file := dptest.OK(parser.ParseFile(set, fmt.Sprintf("%d.go", i), source, parser.ParseComments))(t)
 		files = append(files, file)
 	}
-	p, err := doc.NewFromFiles(set, files, "example.com/p")
-	require.NoError(t, err)
+	p := dptest.OK(doc.NewFromFiles(set, files, "example.com/p"))(t)
 	read := func(text string) {
 		for _, block := range p.Parser().Parse(text).Content {
 			dead = append(dead, deadIn(block)...)
@@ -128,8 +126,7 @@ func TestPages(t *testing.T) {
 		pages++
 		for _, at := range link.FindAllStringSubmatch(string(text), -1) {
 			links++
-			_, err := os.Stat(filepath.Join(filepath.Dir(path), at[1]))
-			require.NoError(t, err, "%s: %s", path, at[1])
+			dptest.OK(os.Stat(filepath.Join(filepath.Dir(path), at[1])))(t, "%s: %s", path, at[1])
 		}
 		return nil
 	}))

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -47,15 +48,13 @@ var worn = []struct{ phrase, write string }{
 func TestPhrases(t *testing.T) {
 	top := root(t)
 	for _, folder := range slices.Concat(base, mechanisms) {
-		names, err := filepath.Glob(filepath.Join(top, filepath.FromSlash(folder), "*.go"))
-		require.NoError(t, err)
+		names := dptest.OK(filepath.Glob(filepath.Join(top, filepath.FromSlash(folder), "*.go")))(t)
 		require.NotEmpty(t, names, folder)
 		for _, name := range names {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			source, err := os.ReadFile(name)
-			require.NoError(t, err)
+			source := dptest.OK(os.ReadFile(name))(t)
 			for _, problem := range wornIn(t, string(source)) {
 				t.Errorf("%s/%s:%s", folder, filepath.Base(name), problem)
 			}
@@ -72,8 +71,7 @@ func TestWorn(t *testing.T) {
 // wornIn returns a line for each phrase in the exported documentation of a file, or an error of it.
 func wornIn(t *testing.T, source string) (problems []string) {
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, "", source, parser.ParseComments)
-	require.NoError(t, err)
+	file := dptest.OK(parser.ParseFile(set, "", source, parser.ParseComments))(t)
 	read := func(at token.Pos, text string) {
 		text = strings.Join(strings.Fields(text), " ")
 		for _, w := range worn {

@@ -298,8 +298,7 @@ func TestEveryMechanism(t *testing.T) {
 	dptest.NeedsLong(t)
 	for m := misragries.KeptZeros; m.String() != fmt.Sprintf("Method(%d)", m); m++ {
 		for _, servers := range []int{1, 2} {
-			plan, err := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 1000, MaxElements: 1, Method: m}.Plan(servers)
-			require.NoError(t, err)
+			plan := dptest.OK(misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 1000, MaxElements: 1, Method: m}.Plan(servers))(t)
 			for _, r := range plan.Rows {
 				if r.Constructor != "Combine" {
 					require.Contains(t, mechanisms[r.Constructor], m)
@@ -307,8 +306,7 @@ func TestEveryMechanism(t *testing.T) {
 			}
 		}
 	}
-	plan, err := threshold.Params{Epsilon: 1, Delta: 1e-6, Dim: 64}.Plan()
-	require.NoError(t, err)
+	plan := dptest.OK(threshold.Params{Epsilon: 1, Delta: 1e-6, Dim: 64}.Plan())(t)
 	var names []string
 	for _, p := range thresholdPairs() {
 		names = append(names, p.name)

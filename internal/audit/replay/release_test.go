@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/audit/replay"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -185,8 +186,7 @@ func TestReleases(t *testing.T) {
 // Every release method of the library, by what the audit of internal/audit/surface lists, has a
 // pair, and every pair is of one.
 func TestEveryReleaseMethod(t *testing.T) {
-	text, err := os.ReadFile("../surface/testdata/releases.txt")
-	require.NoError(t, err)
+	text := dptest.OK(os.ReadFile("../surface/testdata/releases.txt"))(t)
 	listed := strings.Fields(string(text))
 	require.NotEmpty(t, listed)
 	have := releases(t)
@@ -206,8 +206,7 @@ func TestFrozen(t *testing.T) {
 	if !frozen() {
 		t.Skip("TestReplay runs this with frozen noise")
 	}
-	d, err := noise.NewDiscreteLaplace(5)
-	require.NoError(t, err)
+	d := dptest.OK(noise.NewDiscreteLaplace(5))(t)
 	var drawn [2][]int64
 	for side := range drawn {
 		replay.Record(func() {
@@ -243,10 +242,8 @@ func TestControls(t *testing.T) {
 	if !frozen() {
 		t.Skip("TestReplay runs this with frozen noise")
 	}
-	d, err := noise.NewDiscreteLaplace(3)
-	require.NoError(t, err)
-	wide, err := noise.NewDiscreteLaplace(4)
-	require.NoError(t, err)
+	d := dptest.OK(noise.NewDiscreteLaplace(3))(t)
+	wide := dptest.OK(noise.NewDiscreteLaplace(4))(t)
 	counts := [2][]int64{{40, 7, 3}, {40, 6, 3}}
 	mechanism := func(release func(src *noise.Source, x []int64) []int64) pair {
 		return pair{norm: 1, bound: 1, data: 1, run: func(side int) map[string]float64 {

@@ -24,18 +24,15 @@ func frozen() bool {
 // some files of the library, by their paths from the root.
 func build(t *testing.T, edited map[string]string) (binary string) {
 	t.Helper()
-	root, err := filepath.Abs("../../..")
-	require.NoError(t, err)
+	root := dptest.OK(filepath.Abs("../../.."))(t)
 	work := t.TempDir()
-	replace, err := replay.Overlay(root, work)
-	require.NoError(t, err)
+	replace := dptest.OK(replay.Overlay(root, work))(t)
 	for file, text := range edited {
 		to := filepath.Join(work, strings.ReplaceAll(file, "/", "_"))
 		require.NoError(t, os.WriteFile(to, []byte(text), 0o600))
 		replace[filepath.Join(root, filepath.FromSlash(file))] = to
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	require.NoError(t, err)
+	overlay := dptest.OK(json.Marshal(map[string]any{"Replace": replace}))(t)
 	list := filepath.Join(work, "overlay.json")
 	require.NoError(t, os.WriteFile(list, overlay, 0o600))
 	binary = filepath.Join(work, "replay.test")
@@ -107,8 +104,7 @@ func TestPlantedDraws(t *testing.T) {
 	}
 	edited := map[string]string{}
 	for _, p := range plants {
-		source, err := os.ReadFile(filepath.Join("../../..", filepath.FromSlash(p.file)))
-		require.NoError(t, err)
+		source := dptest.OK(os.ReadFile(filepath.Join("../../..", filepath.FromSlash(p.file))))(t)
 		require.Equal(t, 1, strings.Count(string(source), p.old), "%s: %s", p.file, p.old)
 		edited[p.file] = strings.Replace(string(source), p.old, p.new, 1)
 	}

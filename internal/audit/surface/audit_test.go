@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -76,12 +77,10 @@ func audited(t *testing.T, source, tests string) []string {
 	t.Helper()
 	set, imports := token.NewFileSet(), fakeImporter{}
 	for _, fake := range fakes {
-		c, err := check(fake.path, map[string]string{"fake.go": fake.text}, set, imports)
-		require.NoError(t, err, fake.path)
+		c := dptest.OK(check(fake.path, map[string]string{"fake.go": fake.text}, set, imports))(t, fake.path)
 		imports[fake.path] = c.types
 	}
-	c, err := check(module+"/x", map[string]string{"x.go": source, "x_test.go": tests}, set, imports)
-	require.NoError(t, err, source)
+	c := dptest.OK(check(module+"/x", map[string]string{"x.go": source, "x_test.go": tests}, set, imports))(t, source)
 	was := public
 	defer func() { public = was }()
 	public = []string{"x.Params"}

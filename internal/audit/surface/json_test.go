@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -31,8 +32,7 @@ func TestParamsInJSON(t *testing.T) {
 // Units, guarantees and seeds go through JSON.
 func TestPublicValuesInJSON(t *testing.T) {
 	user := budget.User(5, budget.Replace)
-	sum, err := budget.Compose(budget.ApproxDP(1, 1e-9, user), budget.ZCDP(0.5, user), budget.GDP(1, user))
-	require.NoError(t, err)
+	sum := dptest.OK(budget.Compose(budget.ApproxDP(1, 1e-9, user), budget.ZCDP(0.5, user), budget.GDP(1, user)))(t)
 	require.Equal(t, user, throughJSON(t, user))
 	require.Equal(t, hashing.Seed{1, 255}, throughJSON(t, hashing.Seed{1, 255}))
 	for _, g := range []budget.Guarantee{sum, {}, budget.PureDP(0.25, budget.L2(3))} {
@@ -42,19 +42,15 @@ func TestPublicValuesInJSON(t *testing.T) {
 
 // A ledger goes through JSON, to the last digit of what was spent.
 func TestLedgerInJSON(t *testing.T) {
-	l, err := budget.NewLedger(10, 1e-6, budget.User(5, budget.Replace))
-	require.NoError(t, err)
+	l := dptest.OK(budget.NewLedger(10, 1e-6, budget.User(5, budget.Replace)))(t)
 	for range 3 {
 		require.NoError(t, l.Spend(budget.ApproxDP(0.1, 1e-9, l.Unit())))
 	}
-	text, err := json.Marshal(map[string]any{"ledger": l})
-	require.NoError(t, err)
+	text := dptest.OK(json.Marshal(map[string]any{"ledger": l}))(t)
 	var back struct{ Ledger *budget.Ledger }
 	require.NoError(t, json.Unmarshal(text, &back))
-	want, err := l.MarshalBinary()
-	require.NoError(t, err)
-	got, err := back.Ledger.MarshalBinary()
-	require.NoError(t, err)
+	want := dptest.OK(l.MarshalBinary())(t)
+	got := dptest.OK(back.Ledger.MarshalBinary())(t)
 	require.Equal(t, want, got)
 	require.Equal(t, l.String(), back.Ledger.String())
 }
@@ -62,8 +58,7 @@ func TestLedgerInJSON(t *testing.T) {
 // throughJSON writes a value as JSON and reads it back.
 func throughJSON[T any](t *testing.T, value T) T {
 	t.Helper()
-	text, err := json.Marshal(value)
-	require.NoError(t, err)
+	text := dptest.OK(json.Marshal(value))(t)
 	back := reflect.New(reflect.TypeOf(value))
 	require.NoError(t, json.Unmarshal(text, back.Interface()), "%s", text)
 	return back.Elem().Interface().(T)

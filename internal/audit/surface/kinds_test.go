@@ -82,8 +82,7 @@ var engines = map[string]string{"threshold": "internal/sparse"}
 // known than ε and δ, or ρ.
 func kindOf(t *testing.T, name string, g budget.Guarantee) (kind string, better bool) {
 	require.True(t, g.Promises(), "%s", name)
-	data, err := g.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.OK(g.MarshalBinary())(t)
 	number := func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(data[24+8*i:])) }
 	var parts []string
 	laws := data[24+9*8+8+4:]
@@ -138,8 +137,7 @@ func TestKinds(t *testing.T) {
 			continue
 		}
 		folder, _, _ := strings.Cut(strings.ReplaceAll(name, ",", "."), ".")
-		files, err := filepath.Glob(filepath.Join("..", "..", "..", cmp.Or(engines[folder], folder), "*_test.go"))
-		require.NoError(t, err)
+		files := dptest.OK(filepath.Glob(filepath.Join("..", "..", "..", cmp.Or(engines[folder], folder), "*_test.go")))(t)
 		require.True(t, slices.ContainsFunc(files, func(file string) bool {
 			text, err := os.ReadFile(file)
 			return err == nil && strings.Contains(string(text), "func "+cmp.Or(pairTests[folder], "TestPairBoundsTheRelease")+"(")

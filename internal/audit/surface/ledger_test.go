@@ -13,6 +13,7 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
@@ -111,15 +112,12 @@ func TestReleasesAreBoundToALedger(t *testing.T) {
 	for name, b := range all {
 		t.Run(name, func(t *testing.T) {
 			require.True(t, b.promise.Promises())
-			poor, err := budget.NewLedger(0, 0, b.promise.Unit())
-			require.NoError(t, err)
+			poor := dptest.OK(budget.NewLedger(0, 0, b.promise.Unit()))(t)
 			got, err := b.release(poor)
 			require.ErrorIs(t, err, budget.ErrBudget)
 			require.True(t, reflect.ValueOf(got).IsZero(), "%v", got)
-			rich, err := budget.NewLedger(100, 1e-3, b.promise.Unit())
-			require.NoError(t, err)
-			got, err = b.release(rich)
-			require.NoError(t, err)
+			rich := dptest.OK(budget.NewLedger(100, 1e-3, b.promise.Unit()))(t)
+			got = dptest.OK(b.release(rich))(t)
 			require.False(t, got == nil)
 			require.Equal(t, b.promise.String(), rich.Spent().String())
 		})

@@ -104,8 +104,7 @@ func TestReleasedObjects(t *testing.T) {
 				params := reflect.ValueOf(o).MethodByName("Params").Call(nil)[0]
 				require.True(t, params.Comparable(), "%v is not comparable", params.Type())
 				require.False(t, params.IsZero())
-				again, err := o.AppendBinary([]byte("before"))
-				require.NoError(t, err)
+				again := dptest.OK(o.AppendBinary([]byte("before")))(t)
 				require.Equal(t, "before"+string(data), string(again))
 				checkJSON(t, o)
 				dptest.Readers(t, o)
@@ -118,30 +117,24 @@ func TestReleasedObjects(t *testing.T) {
 
 // checkJSON writes an object as JSON, behind its pointer and by value, and reads it back.
 func checkJSON(t *testing.T, o object) {
-	text, err := json.Marshal(o)
-	require.NoError(t, err)
-	byValue, err := json.Marshal(struct{ O any }{reflect.ValueOf(o).Elem().Interface()})
-	require.NoError(t, err)
+	text := dptest.OK(json.Marshal(o))(t)
+	byValue := dptest.OK(json.Marshal(struct{ O any }{reflect.ValueOf(o).Elem().Interface()}))(t)
 	require.Equal(t, `{"O":`+string(text)+"}", string(byValue), "a copy in a struct")
 	var members map[string]any
 	require.NoError(t, json.Unmarshal(text, &members))
 	require.Contains(t, members, "guarantee")
 	back := reflect.New(reflect.TypeOf(o).Elem()).Interface().(object)
 	require.NoError(t, json.Unmarshal(text, back))
-	want, err := o.MarshalBinary()
-	require.NoError(t, err)
-	got, err := back.MarshalBinary()
-	require.NoError(t, err)
+	want := dptest.OK(o.MarshalBinary())(t)
+	got := dptest.OK(back.MarshalBinary())(t)
 	require.Equal(t, want, got, "bytes after JSON")
 }
 
 // goldenFiles returns the bytes of all files testdata/*.hex of a package: hexadecimal, or a dump.
 func goldenFiles(t *testing.T, name string) (files [][]byte) {
-	paths, err := filepath.Glob(filepath.Join(root, name, "testdata", "*.hex"))
-	require.NoError(t, err)
+	paths := dptest.OK(filepath.Glob(filepath.Join(root, name, "testdata", "*.hex")))(t)
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
+		text := dptest.OK(os.ReadFile(path))(t)
 		var digits strings.Builder
 		for line := range strings.Lines(string(text)) {
 			line, _, dump := strings.Cut(strings.TrimSpace(line), "  |")
@@ -152,8 +145,7 @@ func goldenFiles(t *testing.T, name string) (files [][]byte) {
 			}
 			digits.WriteString(strings.ReplaceAll(line, " ", ""))
 		}
-		data, err := hex.DecodeString(digits.String())
-		require.NoError(t, err, path)
+		data := dptest.OK(hex.DecodeString(digits.String()))(t, path)
 		files = append(files, data)
 	}
 	return files

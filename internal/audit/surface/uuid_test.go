@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/misragries/series"
@@ -44,27 +45,19 @@ func TestKeysOfSixteenBytes(t *testing.T) {
 			require.Equal(t, x, list.Estimate(key))
 		}
 		require.Equal(t, []uuid{first, last, other}, keys)
-		data, err := list.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.OK(list.MarshalBinary())(t)
 		require.NoError(t, empty.UnmarshalBinary(data))
-		text, err := json.Marshal(list)
-		require.NoError(t, err)
+		text := dptest.OK(json.Marshal(list))(t)
 		require.Contains(t, string(text), `"key":"80000000000000000000000000000001"`)
 		require.NoError(t, json.Unmarshal(text, empty))
-		again, err := empty.MarshalBinary()
-		require.NoError(t, err)
+		again := dptest.OK(empty.MarshalBinary())(t)
 		require.Equal(t, data, again)
 	}
-	users, err := groupby.New[uuid](groupby.Params{Epsilon: 8, Delta: 1e-6})
-	require.NoError(t, err)
-	vector, err := threshold.New[uuid](threshold.Params{Epsilon: 8, Delta: 1e-6})
-	require.NoError(t, err)
-	stream, err := misragries.New[uuid](misragries.Params{Epsilon: 8, Delta: 1e-6, Counters: 8})
-	require.NoError(t, err)
-	steps, err := series.New[uuid](series.Params{Epsilon: 8, Delta: 1e-6, Spans: [8]int{1}, Discovery: [8]int{1}})
-	require.NoError(t, err)
-	set, err := distinct.New(distinct.Params{Epsilon: 8, Cells: 64, Levels: 8, Seed: hashing.Seed{1}})
-	require.NoError(t, err)
+	users := dptest.OK(groupby.New[uuid](groupby.Params{Epsilon: 8, Delta: 1e-6}))(t)
+	vector := dptest.OK(threshold.New[uuid](threshold.Params{Epsilon: 8, Delta: 1e-6}))(t)
+	stream := dptest.OK(misragries.New[uuid](misragries.Params{Epsilon: 8, Delta: 1e-6, Counters: 8}))(t)
+	steps := dptest.OK(series.New[uuid](series.Params{Epsilon: 8, Delta: 1e-6, Spans: [8]int{1}, Discovery: [8]int{1}}))(t)
+	set := dptest.OK(distinct.New(distinct.Params{Epsilon: 8, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}))(t)
 	for range n {
 		users.AddUser([]uuid{other, last, first})
 		for _, key := range []uuid{other, last, first} {
@@ -80,14 +73,11 @@ func TestKeysOfSixteenBytes(t *testing.T) {
 	check(entries, &threshold.Vector[uuid]{}, err)
 	counts, err := stream.Release()
 	check(counts, &misragries.Histogram[uuid]{}, err)
-	slice, err := steps.Step()
-	require.NoError(t, err)
-	data, err := slice.MarshalBinary()
-	require.NoError(t, err)
+	slice := dptest.OK(steps.Step())(t)
+	data := dptest.OK(slice.MarshalBinary())(t)
 	require.NoError(t, new(series.Slice[uuid]).UnmarshalBinary(data))
 	require.ErrorIs(t, new(series.Slice[string]).UnmarshalBinary(data), series.ErrFormat)
-	count, err := set.Release()
-	require.NoError(t, err)
+	count := dptest.OK(set.Release())(t)
 	require.InDelta(t, 3, count.Estimate(), 3)
 
 	_, err = threshold.New[uuid](threshold.Params{Epsilon: 1, Dim: 10})

@@ -50,8 +50,7 @@ type numeric struct {
 
 // read reads a file of cases.
 func read[T any](t *testing.T, name string) []T {
-	text, err := os.ReadFile(name)
-	require.NoError(t, err)
+	text := dptest.OK(os.ReadFile(name))(t)
 	var file struct {
 		About, Generator string
 		Cases            []T
@@ -323,8 +322,7 @@ func to[T any, PT interface {
 func TestEncodings(t *testing.T) {
 	valid, invalid := map[string]int{}, map[string]int{}
 	for _, c := range read[encoded](t, "encodings.json") {
-		data, err := hex.DecodeString(c.Hex)
-		require.NoError(t, err, c.ID)
+		data := dptest.OK(hex.DecodeString(c.Hex))(t, c.ID)
 		require.NotEmpty(t, objects[c.Type], "%s: no type %s", c.ID, c.Type)
 		read := 0
 		for _, make := range objects[c.Type] {
@@ -335,8 +333,7 @@ func TestEncodings(t *testing.T) {
 			}
 			read++
 			if c.Result == "valid" {
-				again, err := o.MarshalBinary()
-				require.NoError(t, err)
+				again := dptest.OK(o.MarshalBinary())(t)
 				require.Equal(t, c.Hex, hex.EncodeToString(again), c.ID)
 				sameParams(t, c, o)
 			}
@@ -395,13 +392,11 @@ func sameParams(t *testing.T, c encoded, o object) {
 
 // Bytes near an encoding: what is read is written as it was, whatever the type.
 func FuzzDecoders(f *testing.F) {
-	text, err := os.ReadFile("encodings.json")
-	require.NoError(f, err)
+	text := dptest.OK(os.ReadFile("encodings.json"))(f)
 	var file struct{ Cases []encoded }
 	require.NoError(f, json.Unmarshal(text, &file))
 	for _, c := range file.Cases {
-		data, err := hex.DecodeString(c.Hex)
-		require.NoError(f, err)
+		data := dptest.OK(hex.DecodeString(c.Hex))(f)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -412,8 +407,7 @@ func FuzzDecoders(f *testing.F) {
 					require.ErrorIs(t, err, fault.ErrFormat)
 					continue
 				}
-				again, err := o.MarshalBinary()
-				require.NoError(t, err)
+				again := dptest.OK(o.MarshalBinary())(t)
 				require.Equal(t, data, again)
 			}
 		}
@@ -422,12 +416,10 @@ func FuzzDecoders(f *testing.F) {
 
 // FORMAT.md has all kinds with their versions, as the vectors have them.
 func TestFormatIsComplete(t *testing.T) {
-	text, err := os.ReadFile("../../wire/FORMAT.md")
-	require.NoError(t, err)
+	text := dptest.OK(os.ReadFile("../../wire/FORMAT.md"))(t)
 	for _, c := range read[encoded](t, "encodings.json") {
 		if c.Result == "valid" {
-			data, err := hex.DecodeString(c.Hex)
-			require.NoError(t, err)
+			data := dptest.OK(hex.DecodeString(c.Hex))(t)
 			found := false
 			for line := range strings.Lines(string(text)) {
 				found = found || strings.HasPrefix(line, fmt.Sprintf("| %d | %s", data[4], c.Type)) && strings.Contains(line, fmt.Sprintf("| %d | [", data[5]))

@@ -104,12 +104,10 @@ type mixed map[[3]int64]float64
 
 // joint returns the exact law of W and r.
 func (m trimmed) joint(t testing.TB, c []int64, d int64) map[int64]mixed {
-	n, err := noise.NewDiscreteLaplace(m.Shift)
-	require.NoError(t, err)
+	n := dptest.OK(noise.NewDiscreteLaplace(m.Shift))(t)
 	most := map[int64]float64{math.MaxInt32: 1} // the law of T
 	if m.capped {
-		law, err := noise.NewDiscreteLaplace(m.CapScale)
-		require.NoError(t, err)
+		law := dptest.OK(noise.NewDiscreteLaplace(m.CapScale))(t)
 		most = map[int64]float64{}
 		top := slices.Max(c) + 2 // above all counters: no matter by how much
 		if m.flaw == "T cut at 3" {

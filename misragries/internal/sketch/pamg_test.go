@@ -103,8 +103,7 @@ func TestUserSketchIsAlgorithm4(t *testing.T) {
 		}
 		for _, c := range words.Positive() {
 			var key int
-			_, err := fmt.Sscan(c.Key, &key)
-			require.NoError(t, err)
+			dptest.OK(fmt.Sscan(c.Key, &key))(t)
 			require.EqualValues(t, v.c[key], c.Count)
 		}
 		for key, count := range f {

@@ -235,8 +235,7 @@ func TestWholeRowsAreSummedAsByTheClipper(t *testing.T) {
 					limit = max(limit, math.Sqrt(square)) // some rows are above it
 				}
 				limit *= 0.9
-				got, err := r.clipAll(limit)
-				require.NoError(t, err)
+				got := dptest.OK(r.clipAll(limit))(t)
 				want := newClipper(limit, d)
 				for j := range n {
 					want.add(view.row(j))
@@ -250,8 +249,7 @@ func TestWholeRowsAreSummedAsByTheClipper(t *testing.T) {
 				x.sparse = &stored
 				r = shapedRun(t, &x, centre, factor)
 				require.Equal(t, squares, r.squares, "%s: the rounding of a square depends on whether values are stored", kind)
-				same, err := r.clipAll(limit)
-				require.NoError(t, err)
+				same := dptest.OK(r.clipAll(limit))(t)
 				require.Equal(t, got.sums, same.sums)
 				require.Equal(t, got.weight, same.weight)
 				x.sparse = &ones
@@ -305,8 +303,7 @@ func TestNoRowChangesHowAnotherIsRounded(t *testing.T) {
 			s = s.canonical(d)
 			r := shapedRun(t, &rows{bounds: bounds{dim: d, least: -2, most: 2}, sparse: &s}, centre, factor)
 			square = r.squares[len(parts)-1]
-			c, err := r.clipAll(limit)
-			require.NoError(t, err)
+			c := dptest.OK(r.clipAll(limit))(t)
 			return square, append(c.sums, c.weight)
 		}
 		square, _ := sums(1, usual)
@@ -383,8 +380,7 @@ func TestShortcutsKeepTheNormBound(t *testing.T) {
 			}
 			r := shapedRun(t, x, centre, factor)
 			shortcut := r.squares[0] <= limit*limit
-			c, err := r.clipAll(limit)
-			require.NoError(t, err)
+			c := dptest.OK(r.clipAll(limit))(t)
 			most := big.NewInt(c.most * c.most)
 			require.LessOrEqual(t, exactSquare(c.sums).Cmp(most), 0, "trial %d: C = %v, norm %v", trial, limit, norm)
 			if shortcut {
@@ -454,8 +450,7 @@ func TestSparseSpreadsTakeTimeByEntries(t *testing.T) {
 		{Rho: 1, Dim: d, Max: 1, Steps: Steps{Spread: Pairs, Scaling: Scaled}, Relation: budget.Replace},
 		{Rho: 1, Dim: d, NonNegative: true, Method: Adaptive, Steps: Steps{Spread: Means, Scaling: Scaled}, Relation: budget.Replace},
 	} {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		r := newRun(ctx, m.params, &rows{bounds: bounds{dim: d, least: m.params.least(), most: 1}, sparse: &s})
 		require.NoError(t, r.spreads(subset.Indices(d), 0.5, nil))
 	}

@@ -90,9 +90,6 @@ func equalRows(rng *rand.Rand, n, d, ones int) (Sparse, []float64) {
 
 func releaseSparse(t testing.TB, p Params, x Sparse) *Mean {
 	t.Helper()
-	m, err := New(p)
-	require.NoError(t, err)
-	out, err := m.ReleaseSparse(t.Context(), x)
-	require.NoError(t, err)
-	return out
+	m := dptest.OK(New(p))(t)
+	return dptest.OK(m.ReleaseSparse(t.Context(), x))(t)
 }

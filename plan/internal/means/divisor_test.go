@@ -78,8 +78,7 @@ type precise struct {
 
 // release makes a release.
 func (c precise) release(t *testing.T) *Mean {
-	m, err := New(c.p)
-	require.NoError(t, err)
+	m := dptest.OK(New(c.p))(t)
 	x := *c.x
 	x.dim, x.most, x.least = c.p.Dim, m.params.Max, m.params.least()
 	p := m.params.adaptable(x.sparse != nil)
@@ -88,9 +87,7 @@ func (c precise) release(t *testing.T) *Mean {
 		r.given = blockScales(c.p.Dim)
 	}
 	steps := map[Method]func() (*Mean, error){Adaptive: r.adaptive, Thesis: r.adaptive, TwoPass: r.twoPass, Plain: r.plain, InstanceOptimal: r.instanceOptimal}
-	out, err := steps[p.Method]()
-	require.NoError(t, err)
-	return out
+	return dptest.OK(steps[p.Method]())(t)
 }
 
 // preciseSettings returns every method with noise in the divisor where it can be, and TwoPass also

@@ -100,19 +100,15 @@ func TestRotatedKeys(t *testing.T) {
 	a := quantile.UniformAxis(-iomeReach*p.Max, iomeReach*p.Max)
 	r := iomeRun(t, p, &rows{dense: dense})
 	rotate := newRotation(&r.samplers[0].Src, d)
-	keys, err := r.rotatedKeys(rotate, a, 0, 64)
-	require.NoError(t, err)
-	again, err := iomeRun(t, p, &rows{sparse: &sparse}).rotatedKeys(rotate, a, 0, 64)
-	require.NoError(t, err)
+	keys := dptest.OK(r.rotatedKeys(rotate, a, 0, 64))(t)
+	again := dptest.OK(iomeRun(t, p, &rows{sparse: &sparse}).rotatedKeys(rotate, a, 0, 64))(t)
 	require.Equal(t, keys, again)
-	part, err := r.rotatedKeys(rotate, a, 10, 20)
-	require.NoError(t, err)
+	part := dptest.OK(r.rotatedKeys(rotate, a, 10, 20))(t)
 	require.Equal(t, keys[10*n:20*n], part)
 
 	other := append([][]float64(nil), dense...)
 	other[7] = []float64{1e300, math.NaN(), math.Inf(-1)}
-	changed, err := iomeRun(t, p, &rows{dense: other}).rotatedKeys(rotate, a, 0, 64)
-	require.NoError(t, err)
+	changed := dptest.OK(iomeRun(t, p, &rows{dense: other}).rotatedKeys(rotate, a, 0, 64))(t)
 	for at := range keys {
 		if at%n != 7 {
 			require.Equal(t, keys[at], changed[at])
@@ -154,8 +150,7 @@ func TestInstanceOptimal(t *testing.T) {
 	x, mean := gaussianRows(rng, 10, n, d)
 	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 		r := iomeRun(t, Params{Rho: 1, Dim: d, Max: 50, Relation: relation, Workers: 2, Steps: Steps{Clip: 0.875}}, &rows{dense: x})
-		m, err := r.instanceOptimal()
-		require.NoError(t, err)
+		m := dptest.OK(r.instanceOptimal())(t)
 		spent := m.Spent.Centre + m.Spent.Clip + m.Spent.Divisor + m.Spent.Sum
 		require.LessOrEqual(t, r.budget.spent, 1.0)
 		require.InDelta(t, 1, spent, 1e-9)
@@ -185,8 +180,7 @@ func TestInstanceOptimalDegenerate(t *testing.T) {
 	} {
 		for _, p := range []Params{{Rho: 1, Dim: 3, Max: 5, Relation: budget.Replace}, {Rho: minRho, Dim: 1, Max: maxMax, Relation: budget.AddRemove}, {Rho: limits.MaxRho, Dim: 3, NonNegative: true, Relation: budget.Replace}} {
 			y := *x
-			m, err := iomeRun(t, p, &y).instanceOptimal()
-			require.NoError(t, err)
+			m := dptest.OK(iomeRun(t, p, &y).instanceOptimal())(t)
 			require.Len(t, m.Values, p.Dim)
 			for _, v := range m.Values {
 				require.False(t, math.IsNaN(v))
@@ -213,8 +207,7 @@ func TestInstanceOptimalGaussianA(t *testing.T) {
 	for rho, published := range map[float64]float64{0.125: 3.89, 0.25: 1.95, 0.5: 1.42, 1: 1.13} {
 		sum := 0.0
 		for range times {
-			m, err := iomeRun(t, Params{Rho: rho, Dim: d, Max: 25.0 / iomeReach, Workers: 2, Relation: budget.Replace}, &rows{dense: x}).instanceOptimal()
-			require.NoError(t, err)
+			m := dptest.OK(iomeRun(t, Params{Rho: rho, Dim: d, Max: 25.0 / iomeReach, Workers: 2, Relation: budget.Replace}, &rows{dense: x}).instanceOptimal())(t)
 			sum += distance(m.Values, nil) / times
 		}
 		t.Logf("ρ = %v: ℓ₂ error %.3f, published %.2f", rho, sum, published)

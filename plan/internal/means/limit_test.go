@@ -80,12 +80,9 @@ func TestTypicalOfNothingAndOfAll(t *testing.T) {
 	rho, above, below, between := quantile.Need(typicalNeed, 0.5, n, quantile.Either), 0, 0, 0
 	some := all[:int(6/quantile.Reach(rho, 0.5, 2, quantile.Either))]
 	for range runs {
-		nothing, err := r.typical(a, nil, rho)
-		require.NoError(t, err)
-		something, err := r.typical(a, all, rho)
-		require.NoError(t, err)
-		few, err := r.typical(a, some, rho)
-		require.NoError(t, err)
+		nothing := dptest.OK(r.typical(a, nil, rho))(t)
+		something := dptest.OK(r.typical(a, all, rho))(t)
+		few := dptest.OK(r.typical(a, some, rho))(t)
 		if few > a.Unit && few < 0.8 {
 			between++
 		}

@@ -49,8 +49,7 @@ func TestEveryNumberHasItsNoise(t *testing.T) {
 		r := newRun(ctx, p, x)
 		count = append(count, r.n)
 		r.n = 10000
-		c, err := r.clipAll(1)
-		require.NoError(t, err)
+		c := dptest.OK(r.clipAll(1))(t)
 		left := r.budget.left()
 		g, relative := r.noisyDivisor(c)
 		require.InEpsilon(t, 1/math.Sqrt(2*r.spent.Divisor-2*p.Rho*countShare), relative*g, 1e-6)
@@ -74,8 +73,7 @@ func TestEveryNumberHasItsNoise(t *testing.T) {
 	for i := range list {
 		list[i] = i
 	}
-	spreads, err := r.meanSpreads(list, 1e-5)
-	require.NoError(t, err)
+	spreads := dptest.OK(r.meanSpreads(list, 1e-5))(t)
 	means := make([]float64, draws)
 	for i, s := range spreads {
 		means[i] = (1 - math.Sqrt(1-4*s*s)) / 2
@@ -89,8 +87,7 @@ func TestEveryNumberHasItsNoise(t *testing.T) {
 // sum.
 func TestNoiseIsAddedExactly(t *testing.T) {
 	var s sampler
-	law, err := noise.NewGaussian(8)
-	require.NoError(t, err)
+	law := dptest.OK(noise.NewGaussian(8))(t)
 	mean := 0.0
 	for range 10000 {
 		mean += (s.addNoise(1<<53+1, law) - 1<<53) / 10000

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/quantile"
@@ -81,8 +82,7 @@ func TestInvalidParams(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	m, err := New(Params{Rho: 1, Dim: 5, NonNegative: true, Shares: Shares{Clip: math.Copysign(0, -1)}, Relation: budget.Replace})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Rho: 1, Dim: 5, NonNegative: true, Shares: Shares{Clip: math.Copysign(0, -1)}, Relation: budget.Replace}))(t)
 	p := m.Params()
 	require.Equal(t, p, p.Resolved())
 	require.False(t, math.Signbit(p.Shares.Clip))
@@ -120,38 +120,31 @@ func TestBudget(t *testing.T) {
 
 func TestPlanning(t *testing.T) {
 	a := Params{Rho: 1, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Resolution: 1, Relation: budget.Replace}
-	o, err := a.Plan(nil)
-	require.NoError(t, err)
+	o := dptest.OK(a.Plan(nil))(t)
 	require.True(t, o.Enough, "%v", o)
 	require.InEpsilon(t, 0.74, o.Noise, 0.1, "Gaussian A at ρ = 1: √(1.045² − .717²)")
 	require.InEpsilon(t, math.Sqrt(2048.0/4000), o.Sampling, 1e-9)
 	require.Greater(t, o.Plain, 500*o.Noise)
 	require.Less(t, o.LeastRows, 4000)
 	a.Rows, a.Rho = 500, 0.125
-	o, err = a.Plan(nil)
-	require.NoError(t, err)
+	o = dptest.OK(a.Plan(nil))(t)
 	require.False(t, o.Enough)
 	require.Greater(t, o.Failure, 0.5)
 	a.Rows = o.LeastRows
-	again, err := a.Plan(nil)
-	require.NoError(t, err)
+	again := dptest.OK(a.Plan(nil))(t)
 	require.True(t, again.Enough && again.LeastRows == a.Rows, "%v", again)
 	a.Rows--
-	again, err = a.Plan(nil)
-	require.NoError(t, err)
+	again = dptest.OK(a.Plan(nil))(t)
 	require.False(t, again.Enough)
-	skewed, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Relation: budget.Replace}.Plan(powers(512, 1))
-	require.NoError(t, err)
-	flat, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Steps: Steps{Scaling: Unscaled}, Relation: budget.Replace}.Plan(powers(512, 1))
-	require.NoError(t, err)
+	skewed := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Relation: budget.Replace}.Plan(powers(512, 1)))(t)
+	flat := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Steps: Steps{Scaling: Unscaled}, Relation: budget.Replace}.Plan(powers(512, 1)))(t)
 	require.Less(t, skewed.Noise, 0.6*flat.Noise)
 	for _, scales := range [][]float64{{1, 2}, {0}, {-1}, {math.NaN()}, {math.Inf(1)}} {
 		_, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Relation: budget.Replace}.Plan(scales)
 		require.ErrorIs(t, err, fault.ErrParams)
 	}
 	for _, m := range []Method{TwoPass, Plain, Thesis} {
-		_, err := Params{Rho: 1, Dim: 3, Rows: 1, NonNegative: true, Method: m, Relation: budget.Replace}.Plan(nil)
-		require.NoError(t, err)
+		dptest.OK(Params{Rho: 1, Dim: 3, Rows: 1, NonNegative: true, Method: m, Relation: budget.Replace}.Plan(nil))(t)
 	}
 }
 
@@ -162,13 +155,11 @@ func TestFit(t *testing.T) {
 		{Rho: 1, Dim: 5000, NonNegative: true, Relation: budget.Replace}, {Rho: 1, Dim: 20, Max: 1, Method: Plain, Relation: budget.Replace}, {Rho: 2, Dim: 7, Max: 1, Method: Adaptive, Relation: budget.Replace},
 	} {
 		for _, noise := range []float64{0.001, 0.1, 3} {
-			n, err := p.Fit(noise, []float64{0.3 * p.filled().Max})
-			require.NoError(t, err)
+			n := dptest.OK(p.Fit(noise, []float64{0.3 * p.filled().Max}))(t)
 			good := func(n int) bool {
 				q := p
 				q.Rows = n
-				o, err := q.Plan([]float64{0.3 * p.filled().Max})
-				require.NoError(t, err)
+				o := dptest.OK(q.Plan([]float64{0.3 * p.filled().Max}))(t)
 				return o.Noise <= noise && (o.Enough || o.Method == Plain)
 			}
 			require.True(t, good(n), "%+v: %v", p, noise)
@@ -191,11 +182,9 @@ func TestFit(t *testing.T) {
 func TestPlanForTinyScales(t *testing.T) {
 	for _, p := range []Params{{Rho: 1, Dim: 5, Rows: 1000, Max: 1, Relation: budget.Replace}, {Rho: 1, Dim: 1, Rows: 1 << 30, Max: 0x1p-100, Resolution: 0x1p-159, P: maxP, Relation: budget.Replace}, {Rho: minRho, Dim: 2, Rows: 9, NonNegative: true, Relation: budget.Replace}} {
 		for _, scale := range []float64{5e-324, 0x1p-1022, 0x1p-200, 0x1p-4 * p.filled().Resolution} {
-			o, err := p.Plan([]float64{scale})
-			require.NoError(t, err)
+			o := dptest.OK(p.Plan([]float64{scale}))(t)
 			require.True(t, o.Noise > 0 && o.Plain > 0 && o.Sampling > 0, "%+v %v: %+v", p, scale, o)
-			least, err := p.Plan([]float64{0x1p-4 * p.filled().Resolution})
-			require.NoError(t, err)
+			least := dptest.OK(p.Plan([]float64{0x1p-4 * p.filled().Resolution}))(t)
 			require.Equal(t, least, o)
 		}
 	}
@@ -290,20 +279,15 @@ func TestAutoFallsBackToPlain(t *testing.T) {
 		checkValid(t, m)
 		require.Equal(t, c.want, m.Params.Method, c.name)
 		c.p.Rows = int(c.n)
-		o, err := c.p.Plan(nil)
-		require.NoError(t, err)
+		o := dptest.OK(c.p.Plan(nil))(t)
 		require.Equal(t, c.want, o.Method, c.name)
 	}
 	p := Params{Rho: 0.125, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Resolution: 1, Relation: budget.Replace}
-	o, err := p.Plan(nil)
-	require.NoError(t, err)
+	o := dptest.OK(p.Plan(nil))(t)
 	require.False(t, o.Enough, "for columns that differ in scale")
 	require.Equal(t, Adaptive, o.Method, "but a pilot saves enough where they are alike")
-	m, err := New(Params{Rho: 1, Dim: 2, Max: 1000, Resolution: 1000, Relation: budget.Replace})
-	require.NoError(t, err)
-	m, err = m.WithScales([]float64{1, 2})
-	require.NoError(t, err)
-	out, err := m.Release(t.Context(), make([][]float64, 1000))
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Rho: 1, Dim: 2, Max: 1000, Resolution: 1000, Relation: budget.Replace}))(t)
+	m = dptest.OK(m.WithScales([]float64{1, 2}))(t)
+	out := dptest.OK(m.Release(t.Context(), make([][]float64, 1000)))(t)
 	require.Equal(t, Adaptive, out.Params.Method, "scales that are given are used")
 }

@@ -25,8 +25,7 @@ func TestQuantileAccuracy(t *testing.T) {
 				for _, rows := range []*rows{{bounds: all, dense: x}, {bounds: all, sparse: &sparse}} {
 					r := newRun(t.Context(), p, rows)
 					for _, level := range []float64{0.25, 0.5, 0.75} {
-						got, err := r.quantiles(subset.Indices(d), &quantile.Keying{Axis: a}, a.Plain(), level, 0.1/(3*d))
-						require.NoError(t, err)
+						got := dptest.OK(r.quantiles(subset.Indices(d), &quantile.Keying{Axis: a}, a.Plain(), level, 0.1/(3*d)))(t)
 						for i := range d {
 							below := 0
 							for _, row := range x {
@@ -55,8 +54,7 @@ func TestQuantilesOfSparseColumns(t *testing.T) {
 	}
 	p := Params{Rho: 10, Dim: 500, Max: 2, Resolution: 1, Relation: budget.Replace}.Resolved()
 	r, a := newRun(t.Context(), p, &rows{bounds: bounds{dim: 500, least: -2, most: 2}, sparse: &s}), p.centreAxis()
-	out, err := r.quantiles(subset.Indices(500), &quantile.Keying{Axis: a}, a.Plain(), 0.5, 0.02)
-	require.NoError(t, err)
+	out := dptest.OK(r.quantiles(subset.Indices(500), &quantile.Keying{Axis: a}, a.Plain(), 0.5, 0.02))(t)
 	zeros := 0
 	for _, x := range out {
 		if x == 0 {

@@ -13,18 +13,15 @@ import (
 
 func withRanges(t *testing.T, p Params, min, max []float64) *Mechanism {
 	t.Helper()
-	m, err := New(p)
-	require.NoError(t, err)
-	m, err = m.WithRanges(min, max)
-	require.NoError(t, err)
+	m := dptest.OK(New(p))(t)
+	m = dptest.OK(m.WithRanges(min, max))(t)
 	return m
 }
 
 func TestInvalidRanges(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, nonNegative := range []bool{false, true} {
-		m, err := New(Params{Rho: 1, Dim: 2, Max: 10, NonNegative: nonNegative, Relation: budget.Replace})
-		require.NoError(t, err)
+		m := dptest.OK(New(Params{Rho: 1, Dim: 2, Max: 10, NonNegative: nonNegative, Relation: budget.Replace}))(t)
 		for _, broken := range [][2][]float64{
 			{nil, nil}, {{0, 0}, {1}}, {{0}, {1, 1}}, {{0, 1}, {1, 1}}, {{0, 2}, {1, 1}}, {{0, nan}, {1, 1}}, {{0, 0}, {1, nan}}, {{0, -inf}, {1, 1}}, {{0, 0}, {1, inf}},
 			{{0, -10.5}, {1, 1}}, {{0, 0}, {1, 10.5}},
@@ -32,10 +29,9 @@ func TestInvalidRanges(t *testing.T) {
 			_, err := m.WithRanges(broken[0], broken[1])
 			require.ErrorIs(t, err, fault.ErrParams, "%v", broken)
 		}
-		_, err = m.WithRanges([]float64{0, -1}, []float64{1, 1})
+		_, err := m.WithRanges([]float64{0, -1}, []float64{1, 1})
 		require.Equal(t, nonNegative, err != nil)
-		far, err := m.WithRanges([]float64{0, 2}, []float64{1, 3})
-		require.NoError(t, err)
+		far := dptest.OK(m.WithRanges([]float64{0, 2}, []float64{1, 3}))(t)
 		_, err = far.ReleaseSparse(t.Context(), Sparse{Offsets: []int{0, 0}})
 		require.ErrorIs(t, err, fault.ErrParams, "entries that are not stored are 0")
 	}
@@ -63,8 +59,7 @@ func TestPlainWithRanges(t *testing.T) {
 		if relation == budget.AddRemove {
 			p.Rows = n
 		}
-		out, err := withRanges(t, p, min, max).Release(t.Context(), x)
-		require.NoError(t, err)
+		out := dptest.OK(withRanges(t, p, min, max).Release(t.Context(), x))(t)
 		checkValid(t, out)
 		s := map[budget.Relation]float64{budget.Replace: 2, budget.AddRemove: 1}[relation]
 		require.InEpsilon(t, s*norm/math.Sqrt(2)/n, out.Errors[0], 1e-6)
@@ -86,11 +81,9 @@ func TestEntriesAreClampedToTheirRanges(t *testing.T) {
 	want := []float64{(6. + 4 + 2 + 5) / 4, (-3. + 4 + 0 - 2) / 4, (1. + 1 + 1 + 3) / 4}
 	for _, method := range []Method{Adaptive, Plain, Thesis} {
 		p := Params{Rho: 200, Dim: 3, Max: 1000, Resolution: 1, Method: method, Relation: budget.Replace}
-		out, err := withRanges(t, p, min, max).Release(t.Context(), x)
-		require.NoError(t, err)
+		out := dptest.OK(withRanges(t, p, min, max).Release(t.Context(), x))(t)
 		checkValid(t, out)
-		bounded, err := withRanges(t, Params{Rho: 200, Dim: 3, Max: 1000, Resolution: 1, Method: method, Relation: budget.Replace}, min, max).Release(t.Context(), x)
-		require.NoError(t, err)
+		bounded := dptest.OK(withRanges(t, Params{Rho: 200, Dim: 3, Max: 1000, Resolution: 1, Method: method, Relation: budget.Replace}, min, max).Release(t.Context(), x))(t)
 		for i := range want {
 			require.InDelta(t, want[i], out.Values[i], 0.8, "%v, coordinate %d", method, i)
 			require.True(t, out.Centre(i) >= min[i] && out.Centre(i) <= max[i])
@@ -102,8 +95,7 @@ func TestEntriesAreClampedToTheirRanges(t *testing.T) {
 	}
 	low := []float64{0, 0, 0}
 	p := Params{Rho: 200, Dim: 3, NonNegative: true, Max: 1000, Method: TwoPass, Relation: budget.Replace}
-	out, err := withRanges(t, p, low, max).ReleaseSparse(t.Context(), sparseOf(x))
-	require.NoError(t, err)
+	out := dptest.OK(withRanges(t, p, low, max).ReleaseSparse(t.Context(), sparseOf(x)))(t)
 	checkValid(t, out)
 	require.InDelta(t, (6.+4+0+5)/4, out.Values[0], 0.5)
 }

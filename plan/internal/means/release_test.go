@@ -46,16 +46,11 @@ func l2(a, b []float64) float64 {
 
 func release(t testing.TB, p Params, x [][]float64) *Mean {
 	t.Helper()
-	m, err := New(p)
-	require.NoError(t, err)
+	m := dptest.OK(New(p))(t)
 	if p.Method == TwoPass {
-		out, err := m.ReleaseSparse(t.Context(), sparseOf(x))
-		require.NoError(t, err)
-		return out
+		return dptest.OK(m.ReleaseSparse(t.Context(), sparseOf(x)))(t)
 	}
-	out, err := m.Release(t.Context(), x)
-	require.NoError(t, err)
-	return out
+	return dptest.OK(m.Release(t.Context(), x))(t)
 }
 
 // sparseOf returns the rows with all their entries stored.
@@ -130,8 +125,7 @@ func TestFailureRate(t *testing.T) {
 	const releases = 24
 	p := Params{Rho: 0.15, Dim: 128, Rows: 1200, Max: 1e4, Resolution: 1, Relation: budget.Replace}
 	sds := powers(128, 0.5)
-	o, err := p.Plan(sds)
-	require.NoError(t, err)
+	o := dptest.OK(p.Plan(sds))(t)
 	require.True(t, o.Enough && o.LeastRows > 1000, "%v", o)
 	require.LessOrEqual(t, o.Failure, 0.01)
 	x, mean := gaussian(rand.New(rand.NewPCG(7, 8)), p.Rows, 5, sds)
@@ -225,11 +219,9 @@ func TestDegenerateData(t *testing.T) {
 	}
 	zeros := Sparse{Offsets: make([]int, 101)}
 	for _, p := range []Params{{Rho: 100, Dim: 5, NonNegative: true, Relation: budget.Replace}, {Rho: 100, Dim: 5, Max: 1, Relation: budget.Replace}, {Rho: 100, Dim: 5, Max: 1, Steps: Steps{Centre: Median}, Relation: budget.Replace}} {
-		m, err := New(p)
-		require.NoError(t, err)
+		m := dptest.OK(New(p))(t)
 		for _, s := range []Sparse{zeros, {}, {Offsets: []int{0}}} {
-			out, err := m.ReleaseSparse(t.Context(), s)
-			require.NoError(t, err)
+			out := dptest.OK(m.ReleaseSparse(t.Context(), s))(t)
 			checkValid(t, out)
 			if s.Rows() == 100 {
 				// at ρ = 1 they would be too few: a median of 100 zeros misses 0 more often than
@@ -249,8 +241,7 @@ func TestSparseRowsAreMadeCanonical(t *testing.T) {
 	require.Equal(t, Sparse{Offsets: []int{0, 2, 3}, Indices: []uint32{1, 3, 2}}, set.canonical(4), "a set, for all rows")
 	ordered := Sparse{Offsets: []int{0, 2}, Indices: []uint32{0, 3}}
 	require.Equal(t, ordered, ordered.canonical(4))
-	m, err := New(Params{Rho: 1, Dim: 4, NonNegative: true, Relation: budget.Replace})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Rho: 1, Dim: 4, NonNegative: true, Relation: budget.Replace}))(t)
 	for _, broken := range []Sparse{{Indices: []uint32{1}}, {Offsets: []int{0, 2}, Indices: []uint32{1}}, {Offsets: []int{1, 1}, Indices: []uint32{1}},
 		{Offsets: []int{0, 2, 1}, Indices: []uint32{1}}, {Offsets: []int{0, 1}, Indices: []uint32{1}, Values: []float64{}}, {Values: []float64{1}}} {
 		_, err := m.ReleaseSparse(t.Context(), broken)
@@ -263,39 +254,32 @@ func TestContextStopsARelease(t *testing.T) {
 	cancel()
 	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 50, 0, powers(3, 0))
 	for _, p := range []Params{{Rho: 1, Dim: 3, Max: 9, Relation: budget.Replace}, {Rho: 1, Dim: 3, Max: 9, NonNegative: true, Relation: budget.Replace}, {Rho: 1, Dim: 3, Max: 9, Method: Plain, Relation: budget.Replace}, {Rho: 1, Dim: 3, Max: 9, Method: Thesis, Relation: budget.Replace}} {
-		m, err := New(p)
-		require.NoError(t, err)
-		_, err = m.Release(ctx, x)
+		m := dptest.OK(New(p))(t)
+		_, err := m.Release(ctx, x)
 		require.ErrorIs(t, err, context.Canceled)
 	}
 }
 
 func TestRowsMustMatchUnderReplace(t *testing.T) {
 	x := make([][]float64, 5)
-	m, err := New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: budget.Replace})
-	require.NoError(t, err)
-	_, err = m.Release(t.Context(), x)
+	m := dptest.OK(New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: budget.Replace}))(t)
+	_, err := m.Release(t.Context(), x)
 	require.ErrorIs(t, err, fault.ErrMismatch)
-	m, err = New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: budget.AddRemove})
-	require.NoError(t, err)
-	_, err = m.Release(t.Context(), x)
-	require.NoError(t, err, "there the number of rows is private")
+	m = dptest.OK(New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: budget.AddRemove}))(t)
+	dptest.OK(m.Release(t.Context(), x))(t, "there the number of rows is private")
 }
 
 // Given scales cost nothing and are used.
 func TestGivenScales(t *testing.T) {
 	sds := powers(50, 1)
 	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 500, 0, sds)
-	m, err := New(Params{Rho: 1, Dim: 50, Max: 1e4, Resolution: 1, Relation: budget.Replace})
-	require.NoError(t, err)
+	m := dptest.OK(New(Params{Rho: 1, Dim: 50, Max: 1e4, Resolution: 1, Relation: budget.Replace}))(t)
 	for _, broken := range [][]float64{nil, make([]float64, 50), append(make([]float64, 49), math.NaN()), append(make([]float64, 49), math.Inf(1))} {
 		_, err := m.WithScales(broken)
 		require.ErrorIs(t, err, fault.ErrParams)
 	}
-	given, err := m.WithScales(sds)
-	require.NoError(t, err)
-	out, err := given.Release(t.Context(), x)
-	require.NoError(t, err)
+	given := dptest.OK(m.WithScales(sds))(t)
+	out := dptest.OK(given.Release(t.Context(), x))(t)
 	require.Zero(t, out.Spent.Scale)
 	require.True(t, out.Scaled)
 	require.Equal(t, sds[3], out.Scale(3))
@@ -372,12 +356,10 @@ func TestDenseRowsOfOneSign(t *testing.T) {
 		require.Less(t, unsigned, 1.2*signed)
 		require.Less(t, 4*unsigned, errorOf(Params{NonNegative: true, Method: TwoPass}))
 	}
-	m, err := New(Params{Rho: 1, Dim: 10, NonNegative: true, Method: TwoPass})
-	require.NoError(t, err)
-	_, err = m.Release(t.Context(), x)
+	m := dptest.OK(New(Params{Rho: 1, Dim: 10, NonNegative: true, Method: TwoPass}))(t)
+	_, err := m.Release(t.Context(), x)
 	require.ErrorIs(t, err, fault.ErrParams)
-	_, err = m.ReleaseSparse(t.Context(), sparseOf(x))
-	require.NoError(t, err)
+	dptest.OK(m.ReleaseSparse(t.Context(), sparseOf(x)))(t)
 }
 
 // Twenty rows far from all others move the mean by more than NoiseInterval, which knows the noise

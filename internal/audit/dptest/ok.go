@@ -1,0 +1,17 @@
+package dptest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// OK is for a call of which no error is expected: dptest.OK(New(p))(t) is what New returns, and an
+// error ends the test, with the message if there is one.
+func OK[T any](x T, err error) func(t testing.TB, message ...any) T {
+	return func(t testing.TB, message ...any) T {
+		t.Helper()
+		require.NoError(t, err, message...)
+		return x
+	}
+}
