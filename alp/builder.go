@@ -13,9 +13,9 @@ import (
 
 type secret = private.State[state]
 
-// Builder sums values by index. It holds private data, which it neither prints nor encodes,
-// and Release is the only way out. One goroutine at a time may use it; Add and Release panic where
-// they see two at work.
+// Builder sums values by index. It holds private data, which it never prints or encodes: Release is
+// the only way out. One goroutine at a time may use it; Add and Release panic if they detect
+// concurrent use.
 type Builder struct {
 	secret
 	guarantee budget.Guarantee
@@ -36,7 +36,7 @@ type total = totals.Entry[uint64]
 const maxTotal = 1 << 54
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It computes all numbers of the
-// release, which takes up to some milliseconds, and allocates no table: that is for Release.
+// release, which takes up to some milliseconds. Release allocates the table.
 //
 // For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*Builder, error) {
@@ -58,14 +58,14 @@ func New(p Params) (*Builder, error) {
 // nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value to the total of the index. NaN counts as 0, an index of Dim or more is
-// ignored, and totals saturate at ±2⁵⁴ steps of the grid, more than 2⁴⁰ times Δ/ε. So are new
-// indices once there are 2³² − 1, where the guarantee ends.
+// Add adds the value to the total of the index. NaN counts as 0. An index of Dim or more is
+// ignored. Totals saturate at ±2⁵⁴ steps of the grid, more than 2⁴⁰ times Δ/ε. Once there are 2³² −
+// 1 indices, new ones are ignored, and the guarantee ends.
 //
-// What counts for neighbours is the sum of the absolute changes of all values that are added. A
-// value off the grid goes to one of the two grid points next to it at random, with the right mean;
-// integers are rounded to the nearest. Clamping to Max, and to 0 from below unless Signed, is up to
-// Release and concerns the totals.
+// Two inputs are neighbours if the absolute changes of all added values sum to at most Sensitivity.
+// A value between two grid points is rounded to one of them at random, so that the mean is right;
+// with Integers, to the nearest integer. Release clamps the totals, not single values, to Max and,
+// unless Signed, to at least 0.
 //
 // After Release, and on the zero Builder, Add does nothing: the release is final. Ask
 // [Builder.Released] first if you are not sure.
@@ -106,7 +106,7 @@ func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private projection. The Builder gives up its data; a
 // second Release returns an error that wraps [ErrReleased]. There is no other error: New has
-// decided all that could fail.
+// checked everything that could fail.
 func (b *Builder) Release() (*Projection, error) {
 	s, err := private.Take(b.secret, "alp: Release: the Builder")
 	if err != nil {

@@ -12,46 +12,33 @@
 //	}
 //	x := p.Estimate(index) // p.Estimates(indices, nil), p.Interval(index, 0.95)
 //
-// The error is near that of Laplace noise on that entry alone. Use package threshold if only large
-// entries matter, or the vector is dense; package misragries if the data do not fit into memory.
-//
-// # Model
-//
-// The input is a vector x with few non-zero entries, real or integer. Neighbours are vectors with
-// ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]): Δ = 1 protects a person whose values sum to at most 1,
-// over all entries. Params and hash functions are public, and chosen without the data.
-//
-// # The structure
-//
-// Columns: column j holds, in the cell that an entry's index is hashed to, the largest clamp(x −
-// jW, 0, W) of the cell's entries, plus noise like Laplace(Δ/ε), quantised to Q levels. Cells
-// without entries are drawn the same way. A list, made by package threshold, has the large entries.
-// List and columns share ε along the axis of values (SplitAxis) or split it (Composition,
-// Algorithms 7 and 8). [Variant] has the thesis' Algorithms 2 to 5, 10 and 11.
-//
-// Private data is in builder.go and write_*.go alone. What reads the table, read_*.go, sees only
-// the table, the list and public numbers.
+// The error of an entry is near that of Laplace noise added to this entry alone.
 //
 // # Guarantee
 //
-// [Params.Guarantee] holds for the floating-point implementation. Values go to a grid, a power of
-// two, before they are summed; sums are integers that saturate; the law of each cell is a table of
-// multiples of 2⁻⁶⁴ whose neighbouring ratios are at most e^η by construction, and is drawn
-// exactly. Theorem 1 (write_code.go) is the columns' privacy, Theorem 2 (combined_proof.md) that of
-// columns and list, and write_budget.go has the proof for real values.
+// The input is a vector x with few non-zero entries, real or integer. Neighbours are vectors with
+// ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]): Δ = 1 protects a person whose values sum to at most 1,
+// over all entries. Params and hash functions are public, and must not depend on the data.
+//
+// [Params.Guarantee] holds for the floating-point implementation. Values are put on a grid, a power
+// of two, before they are summed. Sums are integers that saturate. The law of each cell is a table
+// of multiples of 2⁻⁶⁴ whose neighbouring ratios are at most e^η by construction, and is drawn
+// exactly. Theorem 1 (write_code.go) proves the privacy of the columns, Theorem 2
+// (combined_proof.md) that of columns and list, and write_budget.go treats real values.
 //
 // # Accuracy
 //
-// Measured, in units of Δ/ε. Columns alone, values uniform up to 40 and all other entries large:
-// the mean absolute error with a uniform prior, and with the default one, which has half of its
-// weight at 0, where most indices are:
+// All errors are measured mean absolute errors in units of Δ/ε. With columns only, for values that
+// are uniform up to 40 when all other entries are large (the default prior gives half of its weight
+// to 0, as most indices have no entry):
 //
 //	bits an entry     100    300    1000
 //	uniform prior     1.48   1.17   1.07
 //	default           1.55   1.28   1.17
 //
-// The default structure at ε = 1 and δ = 1e-6, by what the other entries are: unlisted entries, and
-// zeros. Listed ones have 1.00, as Laplace noise on one entry has; the thesis's mechanism has 4.5.
+// With the default structure at ε = 1, δ = 1e-6 the error depends on what the other entries are.
+// Each pair is the error of an unlisted entry and of a zero. A listed entry has 1.00, as if it had
+// Laplace noise alone; with the thesis's mechanism it has 4.5.
 //
 //	bits an entry         24           36           68          100
 //	uniform up to 40   2.1, 1.4     2.0, 0.9     1.8, 0.6    1.8, 0.5
@@ -59,16 +46,30 @@
 //	all just below the
 //	list, at 39        9.0, 2.0     3.1, 1.6     1.8, 0.9    1.5, 0.8
 //
-// [Params.Plan] says it for values like yours. Signed has more error at every load. With more
-// entries than Sparsity the error grows; privacy does not change.
+// [Params.Plan] predicts the error for values like yours. Signed has more error at every load. With
+// more entries than Sparsity the error grows; privacy does not change.
+//
+// # Choosing
+//
+// Use package threshold if only large entries matter, or if the vector is dense. Use package
+// misragries if the data do not fit into memory.
 //
 // # Cost
 //
-// The table takes Bits·Sparsity bits on average: a bit for each cell, and the levels of the few
-// that do not show 0. How many these are says no more of the data than the table does.
+// The table takes Bits·Sparsity bits on average: one bit per cell, and the levels of the few cells
+// that do not show 0. Its length reveals no more about the data than the table itself. Release
+// takes about ½ µs per entry. A lookup takes 20 to 30 ns within the caches and 300 ns beyond them;
+// Estimates takes a third of that.
 //
-// Release takes about ½ µs for each entry, a lookup 20 to 30 ns in the caches and 300 ns beyond,
-// there a third of that by Estimates.
+// # How it works
+//
+// Every entry has one cell in each column, chosen by a hash of its index. The cell in column j
+// holds the largest clamp(x − jW, 0, W) of its entries, plus noise like Laplace(Δ/ε), quantised to
+// Q levels. Cells without entries are drawn the same way. A list, made by package threshold, has
+// the large entries. List and columns share ε along the axis of values (SplitAxis) or split it
+// (Composition, Algorithms 7 and 8). [Variant] has the thesis's Algorithms 2 to 5, 10 and 11.
+//
+// Only builder.go and write_*.go see private data.
 //
 // # Not covered
 //

@@ -228,15 +228,16 @@ func (p Params) readList(g *geometry, data []byte) (*sparse.Vector[uint64], erro
 	return list, nil
 }
 
-// MarshalJSON returns the guarantee.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee. Its member data is the binary encoding, the only part that
+// UnmarshalJSON reads.
 func (p Projection) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&p, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
 	}{p.Guarantee()})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
 func (p *Projection) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, p) }
 
 // MarshalText returns the name of the constant, for JSON and flags.

@@ -22,12 +22,12 @@ const (
 type Structure uint8
 
 const (
-	// AutoStructure is SplitAxis, or ColumnsOnly where Max is given and no larger than what
-	// columns cover there anyway.
+	// AutoStructure is SplitAxis, or ColumnsOnly if the columns of SplitAxis would
+	// cover all values up to Max.
 	AutoStructure Structure = iota
 	// SplitAxis is columns for the values up to Turn and a list, made by package threshold, of
-	// the keys with large values. Below Turn the list has the share Split of the budget and the
-	// columns have the rest; above, the list has all.
+	// the keys with large values. Below Turn the list has the share Split of the
+	// budget and the columns have the rest; above Turn the list has all of it.
 	SplitAxis
 	// Composition is the thesis's combined structure (Algorithms 7 and 8): the list has ε₁ =
 	// Split·ε, the columns have ε₂ = (1−Split)·ε and cover the values up to the list's
@@ -55,89 +55,88 @@ type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2⁹].
 	Epsilon float64
 	// Delta is δ, 0 or in [1e-300, 1). With 0 the release is purely ε-private, and
-	// a list needs Dim.
+	// a structure with a list needs Dim.
 	Delta float64
-	// Dim is d: entries are indexed from 0 to d−1, and others are ignored. 0
-	// stands for all 64-bit indices.
+	// Dim is d: indices are 0 to d−1, and others are ignored. 0 stands for all
+	// 64-bit indices.
 	Dim uint64
 	// Sparsity is k, the number of non-zero entries that the table is made for.
-	// If there are more, the error grows; privacy does not depend on it. 0 is
-	// estimated at Release for 1/16 of ε: of the non-zero entries if Integers,
-	// else of those above the noise. Where ‖x‖₁ ≤ n is public, n·ε/Δ entries at
-	// most can be above the noise.
+	// With more entries the error grows; privacy does not depend on it. With 0,
+	// Release estimates the number for 1/16 of ε: of non-zero entries if Integers,
+	// else of entries above the noise. If ‖x‖₁ ≤ n is public, at most n·ε/Δ
+	// entries can be above the noise.
 	Sparsity int
 	// Sensitivity is Δ, in the units of the data: neighbours are vectors with
 	// ‖x − x′‖₁ ≤ Δ, see [budget.L1]. 0 is 1.
 	Sensitivity float64
 	// Max is an upper bound on the absolute value of an entry, in the units of the
-	// data; larger totals are clamped. 0 is no limit; ColumnsOnly needs one.
+	// data; larger totals are clamped. 0 is no limit; ColumnsOnly needs a Max.
 	Max float64
 
 	// Integers says that all values are integers. What is added is rounded to one.
 	Integers bool
 	// Signed says that entries may be negative. Without it a total below 0 counts
-	// as 0. Each sign has half of the bits, and the default prior has both alike
-	// whatever the data are: small entries have 5 to 31 % more error, and up to
-	// 2.2 times as much where all others have one value. Say it only of data that
-	// have negative values.
+	// as 0. Each sign gets half of the bits, and the default prior treats both
+	// signs alike: small entries have 5 to 31 % more error, and up to 2.2 times as
+	// much if all other entries have one value. So set it only if values can be
+	// negative.
 	Signed bool
-	// Bits is how many bits the table takes for each of the Sparsity entries, on
-	// average: few more where entries fill several columns, fewer where the list
-	// has them. The length itself is public: it follows from the table. In memory
-	// it takes up to half as much again. 0 is 100.
+	// Bits is the average length of the table in bits, per entry of Sparsity: a
+	// little more if entries fill several columns, less if they are in the list.
+	// The length reveals no more than the table itself. In memory the table takes
+	// up to half as much again. 0 is 100.
 	Bits float64
-	// Structure is what the release consists of.
+	// Structure says what the release consists of.
 	Structure Structure
 	// Seed selects the hash functions. It is public, must not depend on the data,
 	// and is replaced by a fresh one if it is zero.
 	Seed hashing.Seed
-	// Variant is all 0, for what this package chooses, or a mechanism of the
-	// papers.
+	// Variant selects a mechanism of the papers. All 0 is what this package
+	// chooses.
 	Variant
 
 	share float64 // of ε, for the Sparsity: 1/16 where that is 0
 }
 
-// Variant selects what else this package would choose: Algorithms 2 to 5, 7, 8, 10 and 11 and
-// sections 2.2 and 2.6 of the papers, or an experiment. Its fields are those of Params.
+// Variant overrides choices of this package, for Algorithms 2 to 5, 7, 8, 10 and 11 and sections
+// 2.2 and 2.6 of the papers, or for an experiment. Its fields are embedded in Params.
 type Variant struct {
 	// TwoVectors, for Signed, keeps the positive and the negative parts as two
-	// vectors that are estimated one by one (section 2.2). Without it the columns
-	// are one axis from −Turn to Turn (section 2.10), of the same bits and between
-	// .74 and 1.17 of the error.
+	// vectors that are estimated separately (section 2.2). Without it the columns
+	// are one axis from −Turn to Turn (section 2.10), with the same bits and .74
+	// to 1.17 times the error.
 	TwoVectors bool
 	// Base is B of section 2.6, 0 or above 1: columns hold log_B(x/Δ) for x ≥ Δ/ln
-	// B, so the error there is multiplicative and fewer columns are needed. Below,
-	// they hold x itself. 0 is a linear axis. A logarithmic one has at most 2²¹
-	// steps of the grid, about 2000 to 4000 Δ/ε.
+	// B, so the error there is multiplicative and fewer columns are needed.
+	// Smaller x are kept as they are. 0 is a linear axis. A logarithmic one has at
+	// most 2²¹ steps of the grid, about 2000 to 4000 Δ/ε.
 	Base float64
 	// Levels is Q, the number of outputs of a cell, a power of two from 2 to 256.
-	// 2 is a unary code. 0 is chosen; with a list it is 16 mostly, and 32 from
-	// 150 Bits on.
+	// 2 is a unary code. 0 lets the package choose: with a list mostly 16, or 32
+	// from 150 Bits on.
 	Levels int
-	// Linear makes a unary code the thesis's (Algorithms 2 to 5): linear instead
-	// of S-shaped rounding.
+	// Linear gives a unary code the thesis's linear rounding (Algorithms 2 to 5)
+	// instead of S-shaped rounding.
 	Linear bool
-	// Alpha is α, the width of a column in units of Δ/ε′, where ε′ is what the
-	// columns have of ε, and at most 2²⁰ steps of the grid. 0 is chosen.
+	// Alpha is α, the width of a column in units of Δ/ε′, where ε′ is the columns'
+	// part of ε; at most 2²⁰ steps of the grid. 0 lets the package choose.
 	Alpha float64
 	// Columns is the number m of columns, for each sign if Signed, at most
-	// 2¹⁵/Levels. 0 is as many as the range needs.
+	// 2¹⁵/Levels. 0 is the number that the range needs.
 	Columns int
-	// Independent gives each column of an entry a place of its own in a table of
-	// its own, as in the thesis. Without it all cells of an entry lie in one
-	// block, of one cache line where they fit.
+	// Independent gives each column its own table and its own hash function, as in
+	// the thesis. Without it all cells of an entry lie in one block, in one cache
+	// line if they fit.
 	Independent bool
 	// Split is the share θ of ε that the list has below Turn. It is rounded to a
-	// fraction with a denominator of at most 16. 0 is 5/16, or 3/8 where Delta is
-	// 0.
+	// fraction with a denominator of at most 16. 0 is 5/16, or 3/8 if Delta is 0.
 	Split float64
 	// Turn is where the columns end, in the units of the data, for a structure
-	// with a list. 0 is chosen, from the list's threshold.
+	// with a list. 0 lets the package choose it from the list's threshold.
 	Turn float64
-	// FalseKeys is the expected number of listed keys that have no value where
-	// Delta is 0. 0 is Sparsity/16 for SplitAxis, and for Composition what makes
-	// the list's threshold 2·ln(d)/ε₁.
+	// FalseKeys is, if Delta is 0, the expected number of listed keys without a
+	// value. 0 is Sparsity/16 for SplitAxis, and for Composition the number that
+	// makes the list's threshold 2·ln(d)/ε₁.
 	FalseKeys float64
 }
 
@@ -224,8 +223,8 @@ func (p Params) resolved() (Params, error) {
 // resolutions are those that were made.
 var resolutions memo.Table[Params, Params]
 
-// Guarantee returns what the release of these Params promises: (ε, δ) if it has a list and Delta is
-// above 0, else ε; for vectors at an ℓ₁ distance of Sensitivity. Invalid Params promise nothing.
+// Guarantee returns what the release of these Params promises: (ε, δ) if there is a list and Delta
+// is above 0, else ε; for vectors at an ℓ₁ distance of Sensitivity. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	r, err := p.resolved()
 	if err != nil {

@@ -13,18 +13,17 @@ import (
 // Plan is what a release of given Params will be, before any data is seen.
 type Plan struct {
 	Params Params // filled in; Sparsity 0 is unknown, and planned for as 1000
-	// Bytes is the length of the encoding with as many listed keys as are
-	// expected.
+	// Bytes is the length of the encoding with the expected number of listed keys.
 	Bytes   int
 	Columns int // cells of an entry: probes of a lookup
-	// Error is the expected absolute error of an entry like those that Plan was
-	// told, Zero that of an index that has none, both in the units of the data and
-	// under the default prior, by simulation with fixed randomness: Error to some
-	// 5 %, or 10 % where there are thousands of columns or nearly all entries lie
-	// just below the list, Zero to some 10 or 20 %.
+	// Error is the expected absolute error of an entry with one of Plan's values,
+	// Zero that of an index without an entry: in the units of the data, under the
+	// default prior. They are simulated with fixed randomness: Error to some 5 %,
+	// or 10 % with thousands of columns or if nearly all entries lie just below
+	// the list; Zero to some 10 or 20 %.
 	Error, Zero float64
 	// Large is the expected absolute error of a listed entry far above Turn, in
-	// the units of the data, of integers after rounding; NaN without a list.
+	// the units of the data (for Integers, after rounding); NaN without a list.
 	Large float64
 }
 
@@ -35,12 +34,11 @@ func (g *bins) trials() int { return min(4000, max(100, 1<<18/g.columns)) }
 // rounds returns how often a Plan fits the load, which changes little after few.
 func (g *bins) rounds() int { return min(loadRounds, max(6, 1<<16/g.columns)) }
 
-// Plan returns what a release will cost and how accurate it will be if the Sparsity entries are
-// like the given values, each of them a value of as many entries; uniform on the columns' axis, of
-// either sign if Signed, if none is given. What lies in the cells of an entry decides much of its
-// error: most is lost where all lie just below the list, next to nothing where all are listed. The
-// error, of values that are not numbers, too, wraps [ErrParams]. It takes some milliseconds, .1 s
-// where there are thousands of columns.
+// Plan returns what a release will cost, and how accurate it will be if the Sparsity entries have
+// the given values, each value equally often. Without values they are uniform on the columns' axis,
+// of either sign if Signed. The error of an entry depends much on the others in its cells: it is
+// largest if all lie just below the list, and smallest if all are listed. The returned error wraps
+// [ErrParams], also for NaN. Plan takes some milliseconds, or .1 s with thousands of columns.
 func (p Params) Plan(values ...float64) (Plan, error) {
 	for _, v := range values {
 		if math.IsNaN(v) {

@@ -23,8 +23,8 @@ type Projection struct {
 	decoder *decoder               // nil for a Projection that was neither released nor decoded
 }
 
-// Params returns the parameters of the release, filled in. Sparsity is what was estimated, if it
-// was unknown.
+// Params returns the parameters of the release, with all defaults filled in, and with the estimated
+// Sparsity if it was 0.
 func (p *Projection) Params() Params { return p.shape.params }
 
 // Guarantee returns the guarantee of the release. A Projection that was neither released nor
@@ -52,13 +52,13 @@ func (p *Projection) String() string {
 // fewColumns is how many columns Estimate needs no memory for.
 const fewColumns = 64
 
-// Estimate returns the value of an entry as the release tells it, in the units of the data: the
-// median of its law given its cells, its absence from the list or its value there, and the [Prior].
-// NaN for a Projection that was neither released nor decoded, 0 for an index outside Dim.
+// Estimate returns the estimated value of an entry, in the units of the data: the median of its law
+// under the [Prior], given its cells and its value in the list or its absence from it. NaN for a
+// Projection that was neither released nor decoded, 0 for an index outside Dim.
 //
-// It does not allocate, unless there are more than 64 columns. Where the cells of an index have 12
-// bits together or fewer, it is one look into the table and one into a table of the estimates of
-// all outputs. Listed entries whose cells count, too, take about a microsecond the first time.
+// It does not allocate, unless there are more than 64 columns. If the cells of an index have at
+// most 12 bits together, it takes one look into the table and one into a table of all estimates. A
+// listed entry whose cells also count takes about a microsecond the first time.
 func (p *Projection) Estimate(index uint64) float64 {
 	d := p.decoder
 	if d == nil {
@@ -76,9 +76,9 @@ func (p *Projection) Estimate(index uint64) float64 {
 	return p.estimate(index, 0)
 }
 
-// Estimates sets dst[i] to Estimate(indices[i]) and returns dst, in memory of its own if dst is too
-// short. In tables beyond the caches it takes about a third of the time, as it reads for many
-// indices at once. [Projection.EstimateAll] is more exact, and hundreds of times as slow.
+// Estimates sets dst[i] to Estimate(indices[i]) and returns dst, in new memory if dst is too short.
+// In tables larger than the caches it takes about a third of the time, since it reads for many
+// indices at once. [Projection.EstimateAll] is more exact, and hundreds of times slower.
 func (p *Projection) Estimates(indices []uint64, dst []float64) []float64 {
 	dst = slices.Grow(dst[:0], len(indices))[:len(indices)]
 	for i := 0; i < len(indices); i += directory.Batch {
@@ -148,19 +148,18 @@ func (p *Projection) outputs(index uint64, dst []uint8) []uint8 {
 	return dst
 }
 
-// Prior is what is assumed of an entry before its cells are read. It concerns decoding alone and
-// costs no budget.
+// Prior is what decoding assumes about an entry before its cells are read. It costs no budget.
 //
-// An entry is 0 with probability Zero. Else it has, with probability Learned, a value drawn like
-// those of the entries of this release, which the table as a whole tells approximately, small
-// values being at least as likely as large ones; and with the rest a value that is uniform on the
-// columns' axis. The learned law gives the values at the end of the axis, where many entries may
-// have been clamped to Max, no more than the uniform law gives a length of Δ/ε; and where the table
-// holds too few entries to tell, the law is uniform.
+// An entry is 0 with probability Zero. Otherwise, with probability Learned its value has the
+// learned law: approximately the law of all entries of this release, learned from the table, with
+// small values at least as likely as large ones. Else its value is uniform on the columns' axis.
+// Many entries may have been clamped to Max; so the learned law gives the end of the axis at most
+// the probability that the uniform law gives a length of Δ/ε. With too few entries in the table the
+// learned law is uniform.
 type Prior struct {
-	// Zero is in [0, 1), ½ in a new release. With 0 every estimate is that of an
-	// entry known not to be 0: these have less error then, by a tenth or less, and
-	// zeros far more.
+	// Zero is in [0, 1), ½ in a new release. With 0 every entry is assumed not to
+	// be 0: non-zero entries then have up to a tenth less error, and zeros far
+	// more.
 	Zero float64
 	// Learned is in [0, 1], ½ in a new release.
 	Learned float64
@@ -170,8 +169,7 @@ type Prior struct {
 // entries of the release with probability ½.
 var defaultPrior = Prior{Zero: 0.5, Learned: 0.5}
 
-// WithPrior returns the same release, with the same table, read under another prior. The error
-// wraps [ErrParams].
+// WithPrior returns the same release, to be read under another prior. The error wraps [ErrParams].
 func (p *Projection) WithPrior(prior Prior) (*Projection, error) {
 	switch {
 	case !(prior.Zero >= 0 && prior.Zero < 1):
@@ -186,7 +184,7 @@ func (p *Projection) WithPrior(prior Prior) (*Projection, error) {
 	return &q, nil
 }
 
-// Prior returns the prior that estimates are made under.
+// Prior returns the prior that estimates use.
 func (p *Projection) Prior() Prior {
 	if p.decoder == nil {
 		return Prior{}

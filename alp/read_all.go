@@ -37,13 +37,13 @@ type joint struct {
 	memory []candidate
 }
 
-// EstimateAll sets dst[i] to the estimate of indices[i] and returns dst, in memory of its own if
-// dst is too short. It is the most exact decoding: beyond [Projection.Estimate] it learns from the
-// batch how many of its entries are 0 and how the others are distributed, and takes into account
-// which of them share cells. So it has less error for batches that have most of the entries that
-// are not 0, and most of all where there are many zeros as well. It is post-processing, costs no
-// budget, and takes 8 µs an index in one column, 25 to 50 µs for each of several, of which Signed
-// has two or more. For TwoVectors and for more than 64 columns the share of zeros alone is learned.
+// EstimateAll sets dst[i] to the estimate of indices[i] and returns dst, in new memory if dst is
+// too short. It is the most exact decoding: unlike [Projection.Estimate], it learns from the batch
+// how many entries are 0 and how the others are distributed, and it uses which of them share cells.
+// So it has less error for batches with most of the non-zero entries, above all with many zeros as
+// well. It is post-processing and costs no budget. It takes 8 µs per index with one column, 25 to
+// 50 µs per index and column with several (Signed has at least two). For TwoVectors and for more
+// than 64 columns it learns only the share of zeros.
 func (p *Projection) EstimateAll(indices []uint64, dst []float64) []float64 {
 	dst = slices.Grow(dst[:0], len(indices))[:len(indices)]
 	d := p.decoder

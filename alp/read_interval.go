@@ -2,16 +2,16 @@ package alp
 
 import "math"
 
-// Interval returns bounds that hold the true value of the entry with at least the given confidence
-// over the noise of the release, whatever the value is, for any one index fixed before the release,
-// as far as the load that is read off the table is right: it errs by about √(1/(cells of a
-// column)). NaN for a confidence outside [0, 1).
+// Interval returns bounds that contain the true value of the entry, whatever it is, with at least
+// the given confidence over the noise, for any one index fixed before the release. They rely on the
+// load estimated from the table, which is off by about √(1/(cells of a column)). NaN for a
+// confidence outside [0, 1).
 //
-// It is the hull of all values for which neither evidence of a smaller nor of a larger value is as
-// strong as it is but with probability (1 − confidence)/2: see pvalues, where that is computed. An
-// entry that is not listed cannot be much above the list's threshold, which counts as evidence too.
-// A listed one has the interval of its list value. No prior is assumed; but where the one that
-// [Projection.Estimate] has outweighs the evidence, the interval goes on to the Estimate.
+// It is the hull of all values that the cells do not reject: for a rejected value, evidence as
+// strong for a smaller or for a larger one has a probability below (1 − confidence)/2 (see
+// pvalues). Absence from the list counts as evidence against values much above the list's
+// threshold. A listed entry has the interval of its list value. No prior is assumed, but if the
+// prior moves [Projection.Estimate] outside, the interval is extended to the Estimate.
 //
 // The first call computes tables, which takes some milliseconds.
 func (p *Projection) Interval(index uint64, confidence float64) (lo, hi float64) {
