@@ -12,40 +12,13 @@
 // Use package plan where the ranges are unknown, elliptical/column for one column of numbers, and
 // package threshold where most coordinates are 0.
 //
-// # Model
+// # Guarantee
 //
 // Each person is one row of d numbers. Coordinate i is clamped to a public interval [Min, Max] of
-// width Δᵢ. By Params.Relation, neighbours differ in one row more ([budget.AddRemove], the default)
-// or in one row replaced ([budget.Replace], n public): the unit is [budget.Row]. Params are public.
-// Rows go into a [Builder]. [Mechanism.Release] takes a sum that was made elsewhere; the caller is
-// responsible for its sensitivity.
-//
-// # Mechanisms
-//
-//	guarantee  noise                               optimal b, ‖b‖₂ or for Laplace ‖b‖₁ = 1
-//	ρ-zCDP     Gaussian, σᵢ = aᵢ/(bᵢ·√(2ρ))        ∝ aᵢ^{p/(p+2)}
-//	(ε, δ)-DP  Gaussian, σᵢ = aᵢ·σ(ε, δ)/bᵢ        the same
-//	ε-DP       Independent, Laplace, aᵢ/(bᵢ·ε)     ∝ aᵢ^{p/(p+1)}
-//	ε-DP       Box, uniform on r times the box     groups of about equal aᵢ, see grouped.go
-//
-// Gaussian and Laplace noise are Algorithms 15 and 16; σ(ε, δ) is that of the analytic Gaussian
-// mechanism (Lemma 4.2). Under pure ε the default is Box, wherever its formula is better:
-// coordinates of about the same range share one radius, and the mean squared error is ½ of Laplace
-// noise's for 2 equal ranges, .22 for 10, ⅙ for many, .19 for a thousand with Δᵢ = i^{−.8}. [Shape]
-// selects Independent, and Weights any b: bᵢ = aᵢ is the usual mechanism, one σ for all, and bᵢ = 1
-// the ellipsoid of minimum volume, σᵢ ∝ aᵢ. The sensitivity a depends on the relation:
-//
-//	Replace                      aᵢ = Δᵢ
-//	AddRemove, around 0          aᵢ = Δᵢ/2, a quarter of the variance
-//	AddRemove, other intervals   aᵢ = the largest absolute value in it
-//	the same with Params.Count   aᵢ = Δᵢ/2, and a noisy count of the rows
-//
-// The thesis uses Δ, for which all its theorems hold unchanged. Where two rows can differ by any
-// point of a box around 0, no Gaussian noise, correlated or not, is better than the one here. For
-// rows in a known ellipsoid use Params.Ellipsoid, for rows of bounded length, such as embeddings,
-// NormBound. The proofs are in shape.go, box.go, grouped.go, ellipsoid.go and ball.go.
-//
-// # Guarantee
+// width Δᵢ. By Params.Relation, neighbours differ in one row that is added or removed
+// ([budget.AddRemove], the default) or replaced ([budget.Replace], where n is public): the unit is
+// [budget.Row]. Params are public. Rows go into a [Builder]. [Mechanism.Release] takes a sum that
+// was made elsewhere; the caller is responsible for its sensitivity.
 //
 // [Params.Guarantee] holds for the floating-point implementation. Values are clamped and rounded
 // to a grid before they are summed, sums are integers of 128 bits, which no number of rows
@@ -58,6 +31,32 @@
 // [Sum.Interval], [Sum.SimultaneousInterval], and with a count [Sum.Mean]. Compared with spherical
 // Gaussian noise the mean squared error falls by d·‖Δ‖₂²/‖Δ‖₁², from 1 for equal ranges to nearly d
 // for very unequal ones: 1.36 for Δ = (4, 1), 9.4 for a thousand with Δᵢ = i^{−.8}.
+//
+// # Choosing a mechanism
+//
+//	guarantee  noise                               optimal b, ‖b‖₂ or for Laplace ‖b‖₁ = 1
+//	ρ-zCDP     Gaussian, σᵢ = aᵢ/(bᵢ·√(2ρ))        ∝ aᵢ^{p/(p+2)}
+//	(ε, δ)-DP  Gaussian, σᵢ = aᵢ·σ(ε, δ)/bᵢ        the same
+//	ε-DP       Independent, Laplace, aᵢ/(bᵢ·ε)     ∝ aᵢ^{p/(p+1)}
+//	ε-DP       Box, uniform on r times the box     groups of about equal aᵢ, see grouped.go
+//
+// Gaussian and Laplace noise are Algorithms 15 and 16; σ(ε, δ) is the σ of the analytic Gaussian
+// mechanism (Lemma 4.2). Under pure ε the default is Box if its error is smaller. Coordinates of
+// about the same range then share one radius, and the mean squared error is ½ of Laplace noise's
+// for 2 equal ranges, .22 for 10, ⅙ for many, .19 for a thousand with Δᵢ = i^{−.8}. [Shape] selects
+// Independent, and Weights selects any b: bᵢ = aᵢ is the usual mechanism, with the same σ for all
+// coordinates, and bᵢ = 1 is the ellipsoid of minimum volume, σᵢ ∝ aᵢ. The sensitivity a depends on
+// the relation:
+//
+//	Replace                      aᵢ = Δᵢ
+//	AddRemove, around 0          aᵢ = Δᵢ/2, a quarter of the variance
+//	AddRemove, other intervals   aᵢ = the largest absolute value in it
+//	the same with Params.Count   aᵢ = Δᵢ/2, and a noisy count of the rows
+//
+// The thesis uses Δ, for which all its theorems hold unchanged. If two rows can differ by any point
+// of a box around 0, no other Gaussian noise, correlated or not, is better. For rows in a known
+// ellipsoid use Params.Ellipsoid; for rows of bounded length, such as embeddings, use NormBound.
+// The proofs are in shape.go, box.go, grouped.go, ellipsoid.go and ball.go.
 //
 // # Cost
 //

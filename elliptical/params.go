@@ -54,8 +54,8 @@ type Params struct {
 	// NormBound, in [2⁻¹⁰⁰, 2¹⁰⁰], replaces Min and Max where rows of Dim
 	// numbers, such as embeddings or gradients, have at most that Euclidean
 	// norm. Longer rows are scaled to it. The noise is Gaussian and the same in
-	// every coordinate, as that of the Ellipsoid of the ball. Weights, Power
-	// and Shape do not apply; Count may be true.
+	// every coordinate, as for an Ellipsoid that is this ball. Weights, Power and
+	// Shape do not apply; Count may be true.
 	NormBound float64
 	// Dim is d where NormBound is given, at most 2²⁴, else 0.
 	Dim int
@@ -67,11 +67,11 @@ type Params struct {
 	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise; with 0 the
 	// release is purely ε-private by Laplace noise.
 	Delta float64
-	// Relation says what neighbours are. budget.AddRemove, which 0 stands for,
-	// is one row more or less. budget.Replace is one row replaced by another,
-	// and the number of rows is public. For intervals around 0 AddRemove has
-	// half the noise. For others use Count with it; without Count the noise is
-	// for the largest absolute value.
+	// Relation says what neighbours are. budget.AddRemove, which 0 stands for, is
+	// one row added or removed. budget.Replace is one row replaced by another; the
+	// number of rows is then public. For intervals around 0 AddRemove has half the
+	// noise. For others use Count with it; without Count the noise is for the
+	// largest absolute value.
 	Relation budget.Relation
 
 	// Power is the p of the error E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ that the noise η is shaped
@@ -278,8 +278,8 @@ func (p Plan) law() law {
 
 // StdDev returns the standard deviation of the noise of coordinate i, in units of the data: σᵢ for
 // Gaussian noise, √2·sᵢ for Laplace noise, Δᵢ/√3 times the root mean square of the radius for Box.
-// With Count the middle times that of the count is added, as a sum of squares. NaN if there is no
-// such coordinate.
+// With Count, the middle times the count's standard deviation is added in quadrature. NaN if there
+// is no such coordinate.
 func (p Plan) StdDev(i int) float64 {
 	return math.Sqrt(p.law().variance(i))
 }

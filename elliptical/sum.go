@@ -76,9 +76,9 @@ func (s *Sum) Count() float64 {
 // there is no such coordinate.
 func (s *Sum) StdDev(i int) float64 { return math.Sqrt(s.law.variance(i)) }
 
-// Covariance returns the covariance of the noise as a new matrix: diagonal except with Count, which
-// all coordinates share, and with Ellipsoid. It needs d² numbers of memory, and returns nil for the
-// zero Sum and for d above 2¹⁴.
+// Covariance returns the covariance of the noise as a new matrix: diagonal, except with Count,
+// whose noise all coordinates share, and with Ellipsoid. It needs d² numbers of memory, and returns
+// nil for the zero Sum and for d above 2¹⁴.
 func (s *Sum) Covariance() *mat.SymDense {
 	if s.law.dim == 0 || s.law.dim > 1<<14 {
 		return nil
@@ -148,10 +148,11 @@ func (s *Sum) Mean(i int) float64 {
 // confidence over the noise, for any one coordinate fixed before the release. They are all of its
 // interval if the noise leaves no rows. NaN where Mean is, and for a confidence outside [0, 1).
 //
-// At the true mean θ, D̃ − (θ−c)Ñ, of the released deviations D̃ from the centre c and the count
-// Ñ, is ηᵢ − (θ−c)η₀, which is beyond its quantile q(|θ−c|) with the probability that is left
-// (Fieller 1954). As q does not decrease, the θ that pass with the largest q among them include
-// all that pass; that is repeated on what is left.
+// The bounds are Fieller's (1954). Let D̃ be the released sum of deviations from the centre c, and
+// Ñ the released count. At the true mean θ, D̃ − (θ−c)Ñ equals ηᵢ − (θ−c)η₀, which exceeds its
+// quantile q(|θ−c|) in absolute value with probability 1 − confidence. All θ that pass this test
+// are returned. As q does not decrease, a test of a range of θ with its largest q rejects none of
+// these; it is repeated on the range that remains.
 func (s *Sum) MeanInterval(i int, confidence float64) (lo, hi float64) {
 	if !s.params.Count || i < 0 || i >= s.law.dim || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
