@@ -38,16 +38,16 @@ type Advice struct {
 // the noise hides it; then there is no call.
 //
 // Privacy. The moments of the median are bounded ([MedianMoment]), so each round is a release of
-// [Mechanism], and what follows depends on released values only. The theorem asks for E|A − g| ≤
-// ρ·y, which estimators fail for y far below g: one with the variance of Seshadhri's for the
-// average degree does. So every run is clamped to [0, λy], λ = 2 in the search and 3 at the end.
+// [Mechanism], and later rounds depend only on released values. The theorem asks for E|A − g| ≤
+// ρ·y. Estimators violate this for y far below g, for instance one with the variance of Seshadhri's
+// for the average degree. So every run is clamped to [0, λy], λ = 2 in the search and 3 at the end.
 // Claim: ‖A‖ then has, as an estimator of min(g, λy), an error ‖·‖_c of at most λρy. For g ≤ λy
 // clamping only brings A closer, and ρ·max(y, g) ≤ λρy. For g > λy the clamped A is off by (λy −
 // A)⁺ ≤ (λy/g)·(g − A)⁺ for A ≥ 0, as a convex function lies below its chord, and by λy ≤ (λy/g)(g
 // − A) for A < 0: a norm of at most (λy/g)·ρg. And min(g, λy) has the sensitivity of g. ∎
 //
-// Accuracy. Let W be a round's release less min(g, 2y). The last round with y ≥ 2g stops if W ≥ y −
-// g, which is at least y/2; the one before it at 3y/4 or more of its own y, and so on, ⅞y, …. The
+// Accuracy. Let W be a round's release minus min(g, 2y). The last round with y ≥ 2g stops if W ≥ y
+// − g, which is at least y/2; the one before it at 3y/4 or more of its own y, and so on, ⅞y, …. The
 // one round with g/3 < y ≤ g/1.5, if there is one, does not stop if W < −y/2. By choice of ρ all
 // this together has a probability of at most Failure; and if none of it happens, y/2 < g < 3y at
 // the end, the last clamp takes nothing from g, and the estimate is as good as A with true advice.

@@ -40,11 +40,12 @@ func New(p Params) (*Mechanism, error) {
 // promised are Params that are kept.
 type promised struct{ params Params }
 
-// Params returns the parameters, with Noise resolved or all defaults of a search filled in.
+// Params returns the parameters, with the Noise that is used; for a search, with all defaults
+// filled in.
 func (p promised) Params() Params { return p.params }
 
-// Guarantee returns what all queries together promise, or the whole search: count it once for all
-// of them.
+// Guarantee returns what all queries of one Mechanism, or all rounds of one search, promise
+// together: spend it once.
 func (p promised) Guarantee() budget.Guarantee {
 	if p.params.Advice != (Advice{}) { // of a search that was planned or decoded
 		return budget.PureDP(p.params.Epsilon, p.params.Protects)

@@ -149,11 +149,11 @@ func (p Params) Guarantee() budget.Guarantee {
 // Plan is what a release will be, before any data is seen.
 type Plan struct {
 	Params Params // filled in
-	// StdDev is that of the noise, in the units of the data: +Inf for a Moment of
-	// 3 or less.
+	// StdDev is the standard deviation of the noise, in the units of the data:
+	// +Inf for a Moment of 3 or less.
 	StdDev float64
 	Bytes  int // of the encoding of a Value
-	// Scale is that of the noise, in the units of the data.
+	// Scale is the scale of the noise, in the units of the data.
 	Scale float64
 	// MeanAbs is E|Y| of the noise Y, in the units of the data: +Inf for a Moment
 	// of 2 or less.
