@@ -1,5 +1,5 @@
-// Package arete adds infinitely divisible noise that is small where ε is large: one number released
-// by one party, or the sum of the numbers of many parties without trusting any of them with it.
+// Package arete releases a number, or the sum of many parties' numbers when nobody is trusted with
+// it. Its noise is infinitely divisible, so parties can share it, and it is small for large ε.
 //
 //	m, err := arete.New(arete.Params{Epsilon: 4, Sensitivity: 1})
 //	if err != nil {
@@ -10,30 +10,39 @@
 // With [Mechanism.Share] n parties release their sum with the error of one trusted party, also if
 // some drop out. [Calibrate] finds parameters for the Arete distribution of the paper. For ε ≤ 2
 // New uses Laplace noise; package noise has it on finer grids. For one number of one trusted party,
-// noise.Staircase is optimal, but has no shares.
+// noise.Staircase is optimal, but cannot be shared.
 //
-// # Model and guarantee
+// # Guarantee
 //
 // Neighbouring inputs change the number by at most Params.Sensitivity, Δ: the unit is one row
-// ([budget.Row]), and in a sum of shares one party ([budget.Party]). Among parties, who takes part
-// is public, and Params.Relation says what a party's number is protected against: under AddRemove
-// it is in [−Δ, Δ] and protected against 0, under Replace in [0, Δ] and protected against any
-// other. A release is ε-differentially private, with no δ; Gaussian noise is (ε, δ) or ρ. Each
-// further release of the same data costs the same again. The law of the noise is certified when it
-// is calibrated: a bound on the ratio of probabilities, for all points and all shifts, is computed
-// for the very parameters of the sampler. The proofs are in jump_proof.md, discrete.go,
-// certificate.go and gaussian.go.
+// ([budget.Row]), and in a sum of shares one party ([budget.Party]). Which parties take part is
+// public. Params.Relation says what a party's number cannot be told from: under AddRemove it is in
+// [−Δ, Δ] and cannot be told from 0; under Replace it is in [0, Δ] and cannot be told from any
+// other number. A release is ε-differentially private; with Gaussian noise it is (ε, δ)-DP or
+// ρ-zCDP. Each further release of the same data costs the same again. The law of the noise is
+// certified when it is calibrated: a bound on the ratio of probabilities, for all points and all
+// shifts, is computed for the exact parameters of the sampler. The proofs are in jump_proof.md,
+// discrete.go, certificate.go and gaussian.go.
 //
 // If the d numbers of a party change by Δ together, in ℓ₁, independent noise for Δ on each is not
 // enough: a change of Δ/2 in two of them costs nearly ε each. Use [DiscreteLaplace], or ε/d for
 // each. If at most one of them changes, as in a histogram, use ε for each under AddRemove, and ε/2
 // under Replace, where two change.
 //
-// The guarantee holds for the floating-point implementation: numbers are rounded to a lattice of H
-// steps to the Δ, exactly, and the noise is an integer, drawn with exactly the probabilities of the
-// certified law. Rates of shares are rational numbers, so n shares add up to exactly that law.
+// The guarantee holds for the floating-point implementation: numbers are rounded exactly to a
+// lattice with H steps per Δ, and the noise is an integer, drawn with exactly the probabilities of
+// the certified law. Rates of shares are rational numbers, so n shares add up to exactly that law.
 //
-// # Laws
+// # Accuracy
+//
+// The mean absolute error is [Plan].MeanAbs, about 1.15·Δ·exp(−ε/2) for ε ≥ 4; [Value.Interval]
+// covers the true value with a given confidence. Rounding to the lattice adds at most half a step,
+// 0.4 % of the variance of the noise's core. In a sum every party rounds, at random and without
+// bias, with a variance of at most a quarter of a step squared. Params.Parties makes the lattice
+// finer: then the error for 10⁶ parties, with all roundings, is 1.37, 1.25, 1.18, 1.15, 1.14 times
+// the optimum at ε = 3, 4, 6, 8, 12.
+//
+// # Choosing a law
 //
 //	law              what it is                                       E|X| over the optimum
 //	Jump             Skellam core, and rare jumps of nearly any size  1.23, 1.21, 1.17, 1.15, 1.13
@@ -44,17 +53,8 @@
 // The columns are ε = 3, 4, 6, 8, 12. For integers with Δ = 1, discrete Laplace noise is optimal.
 // For a larger Δ the jump law loses its core as ε grows, and its error is within a few percent of
 // the optimum of all noise. With Objective = MeanSquare, E X² over its optimum is 1.42, 1.38, 1.34,
-// 1.31, 1.27. Where Δ may be exceeded by a few percent, give a Sensitivity that is larger by as
-// much; jump_proof.md says what the noise promises at larger distances.
-//
-// # Accuracy
-//
-// The error is that of the noise, [Plan].MeanAbs, about 1.15·Δ·e^{−ε/2} for ε ≥ 4; [Value.Interval]
-// covers the true value with a given confidence. Rounding to the lattice adds at most half a step,
-// 0.4 % of the variance of the noise's core. In a sum every party rounds, at random and without
-// bias, with a variance of at most a quarter of a step squared. Params.Parties makes the lattice
-// finer: then the error for 10⁶ parties, with all roundings, is 1.37, 1.25, 1.18, 1.15, 1.14 times
-// the optimum at the ε of the table.
+// 1.31, 1.27. If Δ may be exceeded by a few percent, increase Sensitivity by as much; jump_proof.md
+// says what the noise promises at larger distances.
 //
 // # Cost
 //

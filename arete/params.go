@@ -163,13 +163,18 @@ type Plan struct {
 	StdDev float64 // of the noise of a release, in the units of the data
 	Bytes  int     // of the encoding of a Value
 	// MeanAbs is E|X|, the mean absolute error of a release, in the units of the
-	// data. Divided by the optimum over all ε-DP noise, Δ·e^{ε/2}/(e^ε−1), whose
-	// law is not divisible, it is
+	// data. The optimum over all ε-DP noise, which is not divisible, is
+	// Δ·e^{ε/2}/(e^ε−1). MeanAbs divided by this optimum is
 	//
-	// ε 2 2.5 3 4 5 6 7 8 10 12 14 16 20 Auto 1.175 1.247 1.233 1.210 1.188
-	// 1.172 1.160 1.150 1.139 1.134 1.132 1.132 1.132 Arete – – – 1.774 2.160
-	// 2.492 2.738 2.914 3.122 3.220 3.264 3.283 3.295 Laplace 1.175 1.282 1.420
-	// 1.813 2.420 3.340 4.727 6.822 14.84 33.62 78.33 186.3 1101
+	//	ε        2     2.5   3     4     5     6     7
+	//	Auto     1.175 1.247 1.233 1.210 1.188 1.172 1.160
+	//	Arete    –     –     –     1.774 2.160 2.492 2.738
+	//	Laplace  1.175 1.282 1.420 1.813 2.420 3.340 4.727
+	//
+	//	ε        8     10    12    14    16    20
+	//	Auto     1.150 1.139 1.134 1.132 1.132 1.132
+	//	Arete    2.914 3.122 3.220 3.264 3.283 3.295
+	//	Laplace  6.822 14.84 33.62 78.33 186.3 1101
 	//
 	// For integers of Δ = 1 discrete Laplace noise is the optimum.
 	MeanAbs float64
