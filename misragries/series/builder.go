@@ -132,18 +132,18 @@ func (b *Builder[K]) AddN(key K, n int) {
 }
 
 // AddFor counts elements of one user in the open step, one for each of the keys. It returns how
-// many of them count: an exact and PRIVATE number, for the caller's own eyes. It may be called many
-// times for one user.
+// many of them count: an exact and PRIVATE number, which must not be published. It may be called
+// many times for one user.
 //
 // With MaxElements = m every user starts with Burst tokens. In the order of the keys, each element
-// takes a token if there is one; only elements that take one count. In the longest of the Spans m
-// tokens come back, one by one, up to Burst. So a user whose elements come evenly, at most m in
+// takes a token if there is one; only elements that take one count. During the longest of the Spans
+// m tokens come back, one by one, up to Burst. So a user whose elements come evenly, at most m in
 // that span, loses none; a user with more loses the rest; and at most Burst count at once. Without
 // MaxElements all elements count. With Dim, keys outside of Dim take no token.
 //
 // The user's name is private, and is forgotten some time after the tokens are complete again. A
 // user must always have the same name: a person with two names is two users, and all elements under
-// the empty name are those of one user.
+// the empty name count as those of one user.
 func (b *Builder[K]) AddFor(user string, keys []K) (counted int) {
 	s := private.Enter(b.secret)
 	if s == nil {

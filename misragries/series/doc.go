@@ -1,6 +1,6 @@
 // Package series follows the frequent keys of a stream over time. It releases a Slice at the end of
-// each step, an hour say, for as long as the service runs. From the Slices anyone reads any window,
-// an hour, a week or a year, under one budget that does not run out.
+// each step, an hour say, for as long as the service runs. Anyone can read any window from the
+// Slices, an hour, a week or a year, under one budget that does not run out.
 //
 //	b, err := series.New[string](series.Params{Epsilon: 1, Delta: 1e-6, MaxElements: 20})
 //	…
@@ -12,31 +12,18 @@
 // With Params.Dim the keys are public numbers below it. For one release of one stream use package
 // misragries, for one release of users with any number of keys threshold/groupby.
 //
-// # What it costs
+// # Guarantee
 //
 //	one event                   ε and δ, once, however many steps and windows there are
 //	one user, by MaxElements    ε and δ for all actions in any 168 steps (the longest span)
 //	what the ledger records     builder.Guarantee(), once, when the series begins
 //
 // All Slices together, future ones included, are (ε, δ)-private for one element of the stream. With
-// MaxElements = m a user has tokens: m come in 168 steps, at most Burst are kept, and an element
-// takes one or does not count. Estimates and intervals are of the elements that count: fewer than
-// came, if users bring more. Noise is scaled to 2·Burst + m elements: removing a week of one user
-// removes at most Burst + m counted elements, and lets at most Burst later ones count. The actions
-// of a user over k times 168 steps have (k + 1)/2 times ε.
-//
-// # How
-//
-// A key that was released is public and known from then on: its count is published in every step,
-// also below a threshold and at zero, and again in nodes of 4, 24 and 168 steps, each with discrete
-// Laplace noise at ε/4. An element of a known key is in one node of each span, for any number of
-// steps. Elements of other keys are counted separately: at the end of each 1, 24 and 168 steps a
-// key is shown if a third of (ε, δ) allows it. The two kinds share no element, so each has all of
-// (ε, δ): see series_proof.md.
-//
-// A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
-// intervals by the exact law of a few of them. The count from before a key was known is corrected
-// at the end of each longer discovery span in which it became known.
+// MaxElements = m every user has tokens: m are added per 168 steps, at most Burst are kept, and an
+// element counts only if it takes a token. Estimates and intervals are about the elements that
+// count. Noise is scaled to 2·Burst + m elements: removing a week of one user removes at most Burst
+// + m counted elements, and lets at most Burst later ones count. The actions of a user over k times
+// 168 steps have (k + 1)/2 times ε.
 //
 // # Accuracy
 //
@@ -49,8 +36,8 @@
 //	interval                12     34     44     51
 //
 // A key with about 45 elements in one of three discovery spans is shown, at δ = 1e-6
-// ([Plan].Threshold). Counts from before a key was known are less exact. Sums of independent
-// releases of each step have 5 to 100 times the error from 24 steps on (examples/figures).
+// ([Plan].Threshold). Counts from before a key was known are less exact. From 24 steps on, sums of
+// independent releases of each step have 5 to 100 times the error (examples/figures).
 //
 // # Cost
 //
@@ -60,15 +47,28 @@
 //
 // # The store, and crashes
 //
-// The noise of a node must be drawn once: two draws of it reveal more than is promised. So
+// The noise of a node must be drawn only once: two draws reveal more than is promised. So
 //
 //  1. slice := Step(), and state := AppendPrivateState();
 //  2. write both in one atomic record, and sync it;
 //  3. publish the slice.
 //
-// After a crash, publish the slice of the last record once more, which is the same bytes, and
-// restore its state. Elements that came after the record are lost, or given again exactly once.
+// After a crash, publish the slice of the last record once more (the same bytes) and restore its
+// state. Elements that came after the record are lost, unless you add each again, exactly once.
 // [Builder.RestorePrivateState] refuses an old backup. No seed of any noise is ever stored.
+//
+// # How it works
+//
+// A key that was released is public and known from then on: its count is published in every step,
+// also below a threshold and at zero, and again in nodes of 4, 24 and 168 steps, each with discrete
+// Laplace noise at ε/4. An element of a known key is in one node of each span, for any number of
+// steps. Elements of other keys are counted separately: at the end of each 1, 24 and 168 steps a
+// key is shown if a third of (ε, δ) allows it. No element is counted in both ways, so each way has
+// all of (ε, δ): see series_proof.md.
+//
+// A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
+// intervals by the exact law of a few of them. The count from before a key became known is
+// corrected at the end of each longer discovery span that contains that step.
 //
 // # Not covered
 //

@@ -29,17 +29,18 @@ type Params struct {
 	Epsilon float64
 	// Delta is δ of the whole series, in [1e-300, 1); 0 with Dim.
 	Delta float64
-	// Spans are the lengths of the nodes in which known keys are counted: 1
-	// first, each at most 2²⁰ and a multiple of the one before, and 0 after the
-	// last. All 0 stands for 1, 4, 24, 168. Each has an equal share of ε.
+	// Spans are the lengths, in steps, of the nodes in which known keys are
+	// counted: 1 first, each at most 2²⁰ and a multiple of the one before, and 0
+	// after the last. All 0 stands for 1, 4, 24, 168. Each has an equal share of
+	// ε.
 	Spans [8]int
-	// Discovery are the lengths of the nodes that show unknown keys, as Spans
-	// except that the first may be above 1. All 0 stands for 1, 24, 168. Short
-	// ones find keys soon. Each additional one raises the threshold of all.
+	// Discovery are the lengths of the nodes that show unknown keys. They are like
+	// Spans, but the first may be above 1. All 0 stands for 1, 24, 168. Short ones
+	// find keys soon. Each additional one raises the threshold of all.
 	Discovery [8]int
-	// Counters is 0 to count unknown keys exactly, in memory that grows with
-	// the number of distinct ones in the longest discovery span. Else it is k,
-	// in [1, 2²⁸], of the Misra-Gries sketch that counts them in each span.
+	// Counters is 0 to count unknown keys exactly, in memory that grows with the
+	// number of distinct unknown keys in the longest discovery span. Else it is k,
+	// in [1, 2²⁸], for the Misra-Gries sketch that counts them in each span.
 	Counters int
 	// Dim, at most 2²⁰, is the number of possible keys if it is above 0: the
 	// integers 0 to Dim−1 are all known from the first step on, and others are

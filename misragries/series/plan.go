@@ -14,9 +14,10 @@ type Plan struct {
 	// Threshold is the least noisy count in a discovery span with which an
 	// unknown key is shown; 0 with Dim, where all keys are known.
 	Threshold float64
-	// Bytes is the length of the encoding of a Slice with which one of the Spans
-	// ends, and none that discovers keys; without Dim before any key is known:
-	// each integer key adds 24. Each further span that ends adds 8 for a key.
+	// Bytes is the length of the encoding of a Slice at whose step only the
+	// shortest of the Spans ends and no Discovery span. Without Dim it is for no
+	// known keys: each integer key adds 24. Each further span that ends adds 8 per
+	// key.
 	Bytes int
 }
 
@@ -42,9 +43,9 @@ func (p Params) Plan() (Plan, error) {
 }
 
 // StdErr returns the standard error of [Window.Estimate] for a key that is always known and a
-// window of the last steps: the root mean square over all places of its end in the longest span
-// (over a thousand of them where there are more). It does not grow with the number of steps before
-// the window. NaN for a number of steps outside [1, 2²⁰] and for the zero Plan.
+// window of the last steps: the root mean square over all positions of its end in the longest span
+// (over a thousand of them if there are more). It does not grow with the number of steps before the
+// window. NaN for a number of steps outside [1, 2²⁰] and for the zero Plan.
 func (p Plan) StdErr(steps int) float64 {
 	if steps < 1 || steps > maxSpan || p.Params.Spans[0] == 0 {
 		return math.NaN()

@@ -129,7 +129,7 @@ func (w *Window[K]) Steps() (from, to int) { return w.from, w.to }
 // Len returns the number of keys with an estimate.
 func (w *Window[K]) Len() int { return len(w.records) }
 
-// Estimate returns the estimated count of the key in the window, 0 for one that was not known or
+// Estimate returns the estimated count of the key in the window, or 0 if the key was not known or
 // found in it. For steps in which the key is known it is the least-squares estimate from all
 // published counts: unbiased, with standard error [Plan.StdErr], and possibly negative. For the
 // steps before, it is what the discovery nodes have shown; a node that overlaps the beginning of
