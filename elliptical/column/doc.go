@@ -9,14 +9,38 @@
 //
 // # Guarantee
 //
-// Each person is one row with one number. Neighbours differ in one row more or less
-// ([budget.AddRemove], the default) or in the value of one ([budget.Replace], the number of rows
-// public): the unit is [budget.Row], and a person with k rows is protected k times less.
+// Each person is one row with one number. Neighbours differ in one row, which is added or removed
+// ([budget.AddRemove], the default), or whose value is replaced ([budget.Replace]; the number of
+// rows is public). The unit is [budget.Row]: a person with k rows has k times the ε.
 // [Params.Guarantee] holds for the floating-point implementation: values become integers, sums are
 // exact, noise is drawn exactly, scales are rounded up. Proofs: scheme.go, law.go, learn.go;
 // internal/quantile (spread_proof.md) for quantiles.
 //
-// # Which question
+// # Accuracy
+//
+// Standard deviations of the noise; h = (Max − Min)/2, m = (mean − middle)/h, n rows. [Plan.StdErr]
+// and [Summary.StdErr] have the numbers.
+//
+//	                            Count     Mean                  at m = 0, ε = 1 or ρ = ½
+//	AddRemove, pure ε, 1        2/ε       2h·√(1+m²)/(εn)       2h/n
+//	AddRemove, pure ε, 2        2.51/ε    1.45h·√(2+3m²)/(εn)   2.05h/n
+//	AddRemove, ρ-zCDP, 1        1/√ρ      h·√((1+m²)/ρ)/n       1.41h/n
+//	AddRemove, ρ-zCDP, 2        1.22/√ρ   h·√((1+1.5m²)/ρ)/n    1.41h/n
+//	Replace, pure ε, 1 | 2      public    2.83 | 3.18 h/(εn)    2.83 | 3.18 h/n
+//	Replace, ρ-zCDP, 1 or 2     public    h·√(2/ρ)/n            2h/n
+//	Want Count | Sum            √2/ε, or 1/√(2ρ)  |  that times max(|Min|, |Max|)
+//
+// 1 is Want: Mean, 2 is all five statistics. With a learned range, the error of the mean in units
+// of the sampling error (root mean square, half width at .95), for n = 10,000 and ρ = ½ | ε = 1:
+//
+//	normal             .04, 2.6 | .10, 9      lognormal .8    .20, 4.2 | .27, 10
+//	exponential        .09, 3.2 | .19, 10     Pareto 2        1.0, 8.3 | 1.4, 16
+//	ages               .04, 1.9 | .09, 8      .5 % timeouts   .20, 5.9 | not seen
+//
+// At ε = 1 a median is off by 2 or 3 rows whatever the range, and each of five levels by 2 to 6.
+// The interval of a median reaches 130/ε rows to either side. The chosen range keeps half octaves.
+//
+// # Choosing
 //
 //	latencies, amounts: the largest is unknown        Epsilon or Rho alone
 //	ages, scores: a public range                      Min and Max: the variance, too
@@ -37,30 +61,6 @@
 // little is seen it is infinite, or [Summary.IntervalBounded] with a Bound, which assumes nothing.
 // Use n·ε ≥ 2000, or n·√ρ ≥ 800: below, intervals are about twice as wide, for groups 16 times as
 // far out as what is seen. [Quantiles.Interval] holds for all data.
-//
-// # Accuracy
-//
-// Standard deviations of the noise; h = (Max − Min)/2, m = (mean − middle)/h, n rows. [Plan.StdErr]
-// and [Summary.StdErr] have the numbers.
-//
-//	                            Count     Mean                  at m = 0, ε = 1 or ρ = ½
-//	AddRemove, pure ε, 1        2/ε       2h·√(1+m²)/(εn)       2h/n
-//	AddRemove, pure ε, 2        2.51/ε    1.45h·√(2+3m²)/(εn)   2.05h/n
-//	AddRemove, ρ-zCDP, 1        1/√ρ      h·√((1+m²)/ρ)/n       1.41h/n
-//	AddRemove, ρ-zCDP, 2        1.22/√ρ   h·√((1+1.5m²)/ρ)/n    1.41h/n
-//	Replace, pure ε, 1 | 2      public    2.83 | 3.18 h/(εn)    2.83 | 3.18 h/n
-//	Replace, ρ-zCDP, 1 or 2     public    h·√(2/ρ)/n            2h/n
-//	Want Count | Sum            √2/ε, or 1/√(2ρ)  |  that times max(|Min|, |Max|)
-//
-// 1 is Want Mean, 2 all five. With a learned range, in sampling errors (root mean square; half
-// width at .95), for n = 10,000 and ρ = ½ | ε = 1:
-//
-//	normal             .04, 2.6 | .10, 9      lognormal .8    .20, 4.2 | .27, 10
-//	exponential        .09, 3.2 | .19, 10     Pareto 2        1.0, 8.3 | 1.4, 16
-//	ages               .04, 1.9 | .09, 8      .5 % timeouts   .20, 5.9 | not seen
-//
-// Medians are off by 2 or 3 rows at ε = 1 under any range, five levels by 2 to 6; their intervals
-// reach 130 rows to either side, for another ε 130/ε. The chosen range keeps half octaves.
 //
 // # Cost
 //

@@ -146,8 +146,8 @@ func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi 
 }
 
 // IntervalBounded is Interval for all data: values clamped to [Min, Max], or up to the Bound in
-// absolute value. If the range is learned, it is as wide as some rows at the Bound make it, and
-// infinite without a Bound.
+// absolute value. If the range is learned, it allows for unseen rows at the Bound, and is infinite
+// without a Bound.
 func (s *Summary) IntervalBounded(of Statistic, confidence float64) (lo, hi float64) {
 	switch {
 	case !s.askable(of, confidence):

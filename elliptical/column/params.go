@@ -84,8 +84,9 @@ type Params struct {
 	// narrower, and assume more.
 	TailIndex float64
 	// Bound is, without Min and Max, an upper bound on the absolute values, in
-	// [2⁻¹⁰⁰, 2²⁰⁰]. Larger ones are clamped to it, and distances below 2⁻⁹⁶ of it
-	// count as none. 0 is 2⁶⁰, and [Summary.IntervalBounded] infinite.
+	// [2⁻¹⁰⁰, 2²⁰⁰]. Larger values are clamped to it, and distances below
+	// 2⁻⁹⁶·Bound count as 0. 0 is 2⁶⁰, and then [Summary.IntervalBounded] is
+	// infinite.
 	Bound float64
 }
 

@@ -42,9 +42,9 @@ func (p Params) planned() (*Summary, error) {
 }
 
 // StdErr returns the standard error that the noise gives to a statistic of that many rows, to first
-// order in noise over rows, for the values in [Min, Max] for which it is largest. For StdDev it is
-// that of values half of which are at either end. NaN for what is not released and, if the range is
-// learned, for what depends on the range.
+// order in noise over rows, for the values in [Min, Max] for which it is largest. For StdDev half
+// of the values are at each end. NaN for a statistic that is not released or, if the range is
+// learned, that depends on the range.
 func (p Plan) StdErr(of Statistic, rows float64) float64 {
 	s, err := p.Params.planned()
 	if err != nil || !s.has(of) || !(rows >= 0) || s.params.learns() && of != Count {

@@ -18,10 +18,9 @@ const privateBuilder = byte(wire.KindColumn)
 const privateVersion = 2
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// exact sums without noise, or the rows themselves where the range is learned, protected by
-// nothing. It is for a pipeline that moves its builders between machines as trusted as this one,
-// and must not reach a disk, a log or a person that the column itself may not reach. To publish,
-// use [Builder.Release].
+// protected by nothing: exact sums or, if the range is learned, the rows themselves. Use it to move
+// builders between machines that are as trusted as this one. Keep the bytes from every disk, log
+// and person that may not have the column itself. To publish, use [Builder.Release].
 //
 // The Builder stays as it is. The bytes are a function of the Params and the rows, in any order.
 // Every release of the state, here or where it was restored, spends the budget again. The error

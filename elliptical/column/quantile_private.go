@@ -14,10 +14,9 @@ import (
 const privateQuantiles = byte(wire.KindQuantiles)
 
 // AppendPrivateState appends all that the QuantileBuilder holds to dst. WHAT IT APPENDS IS PRIVATE
-// DATA, the exact number of rows in each cell without noise, protected by nothing. It is for a
-// pipeline that moves its builders between machines as trusted as this one, and must not reach a
-// disk, a log or a person that the column itself may not reach. To publish, use
-// [QuantileBuilder.Release].
+// DATA, the exact number of rows in each cell, protected by nothing. Use it to move builders
+// between machines that are as trusted as this one. Keep the bytes from every disk, log and person
+// that may not have the column itself. To publish, use [QuantileBuilder.Release].
 //
 // The QuantileBuilder stays as it is. The bytes are a function of Params, levels and rows,
 // in any order. Every release of the state, here or where it was restored, spends the budget again.

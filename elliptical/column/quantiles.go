@@ -66,10 +66,11 @@ func (q *Quantiles) Quantile(level float64) float64 {
 }
 
 // Interval returns values between which the quantile of the clamped values lies with the given
-// confidence in [0, 1), for all data; with the level·n-th value, where level·n is an integer, the
-// next one. (The level is taken as a multiple of 2⁻²⁴.) It contains Quantile(level). It was chosen
-// at the release, for a confidence of .99, and is the same for all smaller ones; for larger ones it
-// is the whole axis. NaN if more than one level was released, and for other arguments.
+// confidence in [0, 1), for all data. If level·n is an integer, the interval contains both the
+// level·n-th value and the next one. (The level is taken as a multiple of 2⁻²⁴.) It contains
+// Quantile(level). It was chosen at the release, for a confidence of .99, and is the same for all
+// smaller ones; for larger ones it is the whole axis. NaN if more than one level was released, and
+// for other arguments.
 //
 // The ends are two separate choices, of ranks e rows less and e rows more, with e such that the
 // rank of either is off by at most e − 1, except with probability .005 (see [quantile.Most]; for
