@@ -7,14 +7,12 @@
 //	}
 //	b.Add(index, value) // for each entry
 //	s, err := b.Release()
-//	if err != nil {
-//		log.Fatal(err)
-//	}
+//	// …
 //	squared, err := s.SquaredDistance(theirs)
 //
-// A sketch is Sx plus noise, S a random k × u matrix with E‖Sx‖² = ‖x‖² (Johnson–Lindenstrauss).
-// For the values of the coordinates use package threshold (few large ones) or alp, for the number
-// of distinct elements kor, for the mean of a set of vectors plan.
+// A sketch is Sx plus noise, where S is a random k × u matrix with E‖Sx‖² = ‖x‖². For values of
+// coordinates use package threshold (few large ones) or alp, for distinct counts kor, for means
+// plan.
 //
 // # Guarantee
 //
@@ -22,11 +20,11 @@
 // Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. The Seed is public; privacy holds for every Seed, even one
 // chosen by an adversary. Accuracy is over the draw of the Seed, which must not depend on data.
 //
-// A release is ε-DP with Laplace noise of scale Δ₁(S)/ε, and (ε, δ)-DP or ρ-zCDP with Gaussian
+// A release is ε-DP with Laplace noise of scale Δ₁(S)/ε; it is (ε, δ)-DP or ρ-zCDP with Gaussian
 // noise for Δ₂(S): see [Params.Guarantee]. The guarantee holds for the floating-point
-// implementation: S is a number times an integer matrix, values are kept on a grid, sums are exact,
-// the sensitivity of the integers is proved with all rounding in it (sensitivity_proof.md), and the
-// noise is drawn exactly on the grid.
+// implementation: S is a number times an integer matrix, values are on a grid, sums are exact, the
+// sensitivity is proved with all rounding (sensitivity_proof.md), and noise is drawn exactly on the
+// grid.
 //
 //	transform   Δ₁, Δ₂ under L1  Δ₂ under L2           Var‖Sx‖², F=‖x‖₄⁴, Z=‖x‖₂²    Add
 //	SJLT        √s, 1            √(max row load), s=1  2(Z²−F)/k for every s         O(s)
@@ -39,11 +37,26 @@
 // If a row of the data changes one coordinate, say so in Params.Protects: an SJLT with s = 1 then
 // takes staircase noise, with .52 of the variance of Laplace noise at ε = 4 and .11 at 8.
 //
+// # Accuracy
+//
+// With z = x − y and the cumulants κ₂, κ₄ of both parties' noise in a row, the variance is Var‖Sz‖²
+// + 4κ₂Z + k(κ₄ + 2κ₂²): 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ for SJLT and Laplace noise (Δ = 1). So more
+// rows are not always better. [Params.Plan] finds the best k, about .189·Zε²/s, and its relative
+// error: .61 at Zε² = 100, .19 at 1000, .061 at 10⁴. A distance with Zε² below 100 is lost in the
+// noise.
+//
+// The estimates are unbiased. The Intervals hold with at least their confidence for any x and y:
+// 2.3 to 3.2 standard errors at 90 % (see [Sketch.SquaredNormInterval]). If the scale of the noise
+// is computed from the matrix, scale and variances are conditional on the Seed. [Params.Fit] finds
+// the matrix and hash functions that make a large error as rare as you ask.
+//
+// # Choosing
+//
 // Under L1 the zero Transform, SJLT with s = 1 and Laplace noise, is the best for pure ε and for
 // every δ in real use. Under L2 all transforms need noise of about √(u/k) per row, and noise on the
 // input (Params.Input) is as good: use a δ, and SRHT with as many rows as you can afford, or SJLT
-// with s = 8 if the vector is too long to hold. Under L2 it helps only if Z is far above u/√k.
-// Relative standard deviations of a squared distance at ε = 1, δ = 1e-6:
+// with s = 8 if the vector is too long to hold. Under L2 a sketch helps only if Z is far above
+// u/√k. Relative standard deviations of a squared distance at ε = 1, δ = 1e-6:
 //
 //	                                              k = 16    64   256   512
 //	L1, Z = 10⁴: Laplace, s = 1                      .36   .18  .098  .076
@@ -52,26 +65,13 @@
 //	             Gaussian, s = 1 or 8                .37   .19  .097  .070
 //	             Gaussian, SRHT                      .36   .18  .080  .047
 //
-// # Accuracy
-//
-// With κ₂, κ₄ the second and fourth cumulant of both parties' noise in a row, Var = Var‖Sz‖² + 4κ₂Z
-// + k(κ₄ + 2κ₂²), z = x − y; for SJLT and Laplace noise it is 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ (Δ =
-// 1). So more rows are not always better: [Params.Plan] finds the best k, about .189·Zε²/s, and the
-// resulting relative error: .61 at Zε² = 100, .19 at 1000, .061 at 10⁴. A distance with Zε² below
-// 100 is lost in the noise.
-//
-// The estimates are unbiased. The Intervals hold with at least their confidence for any x and y:
-// 2.3 to 3.2 standard errors at 90 % (see [Sketch.SquaredNormInterval]); where the scale of the
-// noise is computed from the matrix, scale and variances are those given the Seed. [Params.Fit]
-// finds the matrix and hash functions that make a large error as rare as you ask.
-//
 // # Cost
 //
-// A Builder takes 32·k bytes, 16·k for Rademacher and where Dim·s > 2²², or 8·u to 24·u where it
-// holds the vector; a Sketch 8·k. Add takes 2 to 5 ns for s = 1, least in AddDense, AddSparse.
+// A Builder takes 32·k bytes, 16·k for Rademacher or if Dim·s > 2²², and 8·u to 24·u if it holds
+// the vector; a Sketch takes 8·k. Add takes 2 to 5 ns for s = 1, least in AddDense and AddSparse.
 //
-// Not covered: timing, and an adversary who reads the process's memory. Two sketches of a vector
-// are two releases.
+// Two sketches of a vector are two releases. Not covered: timing, and who reads the process's
+// memory.
 //
 // Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
 // and her thesis, chapter 4; corrections in sensitivity_proof.md). Kenthapadi et al., Privacy via
