@@ -17,12 +17,12 @@
 //	}
 //
 // You say how much one user can change. The package chooses the mechanism with the smallest
-// threshold and calibrates it exactly; [Params.Plan] shows all of them.
+// threshold and calibrates it exactly; [Params.Plan] lists all of them.
 //
 // Use threshold/groupby for data of users, package misragries for a stream that does not fit into
 // memory, [NewListed] for public keys, and package noise for a single number.
 //
-// # Model
+// # Guarantee
 //
 // The input is a vector x with few non-zero coordinates, built in one of two ways:
 //
@@ -36,7 +36,19 @@
 //
 // Params are public.
 //
-// # Mechanisms
+// [Params.Guarantee] holds for the floating-point implementation. Values are rounded to a grid of a
+// power of two before they are summed, so sums are exact integers. Noise is drawn exactly on the
+// grid, and rounding probabilities are exact. Scales and thresholds are rounded to the safe side.
+// If δ > 0 a key without a value is never released.
+//
+// # Accuracy
+//
+// [Params.Plan] says how accurate a release will be, before any data is seen. A released value has
+// noise of standard deviation StdDev, about √2·Δ/ε for Laplace noise; a key below Threshold is
+// mostly hidden, and its estimate is 0. [Plan.ErrorBound] holds for all keys at once,
+// [Vector.Interval] for one.
+//
+// # Choosing a mechanism
 //
 //	mechanism            needs                   threshold at Δ = 1                   source
 //	ExponentialRounding  δ                       ln((e^ε−1)/(2δ(1−e^{−εR})))/ε        Theorem 1
@@ -52,20 +64,6 @@
 // of Lebeda, Differentially Private Release of Sparse and Skewed Data (ITU 2023); TODS is Lebeda
 // and Tětek, Better Differentially Private Approximate Histograms and Heavy Hitters using the
 // Misra-Gries Sketch, 2025 (doi 10.1145/3716375).
-//
-// # Guarantee
-//
-// [Params.Guarantee] holds for the floating-point implementation. Values are
-// rounded to a grid, a power of two, before they are summed, so sums are exact integers. Noise is
-// drawn exactly on the grid, and rounding probabilities are exact. Scales and thresholds are
-// rounded to the safe side. Where δ > 0 a key without a value is never released.
-//
-// # Accuracy
-//
-// [Params.Plan] says how accurate a release will be, before any data is seen. A released value has
-// noise of standard deviation StdDev, about √2·Δ/ε for Laplace noise; a key below Threshold is
-// mostly hidden, and its estimate is 0. [Plan.ErrorBound] holds for all keys at once,
-// [Vector.Interval] for one.
 //
 // # Cost
 //
