@@ -45,7 +45,7 @@ type Spent struct {
 	Gamma float64
 }
 
-// Spent returns what each step took of ρ. The zero Mean has spent nothing.
+// Spent returns how much of ρ each step took. The zero Mean has spent nothing.
 func (m *Mean) Spent() Spent {
 	s := m.of.Spent
 	return Spent{s.Centre, s.Scale, s.Clip, s.Divisor, s.Sum, m.of.Scaled, m.of.Divisor / max(m.of.Rows, 1)}
@@ -66,10 +66,11 @@ func (m *Mean) StdDevs() []float64 { return slices.Clone(m.of.Errors) }
 // Estimate returns coordinate i of Values, NaN outside [0, Dim).
 func (m *Mean) Estimate(i int) float64 { return at(m.of.Values, i) }
 
-// StdDev returns the standard deviation of the noise of coordinate i, NaN outside [0, Dim):
-// √(σ² + δ²·(Estimate(i) − Centre(i))²). σ is that of the sum, divided, and δ the relative noise of
-// γ and of the number of rows where they were released. Where two passes are combined it is that of
-// the weighted mean. It does not include the error of the sample, nor the bias of clipping.
+// StdDev returns the standard deviation of the noise of coordinate i, NaN outside [0, Dim): √(σ² +
+// δ²·(Estimate(i) − Centre(i))²). σ is the standard deviation of the sum's noise after the
+// division, and δ is the relative noise of γ and of the number of rows, if these were released. If
+// two passes are combined, it is the standard deviation of the weighted mean. It does not include
+// the error of the sample, nor the bias of clipping.
 func (m *Mean) StdDev(i int) float64 { return at(m.of.Errors, i) }
 
 // Centre returns the released centre of coordinate i; for Plain the middle of its range, if one was
@@ -134,8 +135,8 @@ func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 // public, the interval holds if there are at most Params.Rows rows.
 //
 // It lies in the public range of the entries, even where noise may have taken the Estimate out of
-// it. It is all of that range where nothing says what was clipped: for TwoPass, and for package
-// plan/thesis. NaN for a confidence outside [0, 1), and outside [0, Dim).
+// it. For TwoPass, and for package plan/thesis, nothing says what was clipped, and it is all of
+// that range. NaN for a confidence outside [0, 1), and outside [0, Dim).
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()

@@ -100,9 +100,9 @@ func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, 
 // The noise of the divisor is common to all coordinates: it multiplies their distances from the
 // centres by one number, about which a comparison of the values says nothing. So their law is
 // learnt with the standard deviations of the other noise, and shrunk values keep the error of the
-// divisor. After two passes StdDev is used as it is: no mean is below 0 there, so the law is one
-// around 0, as are the errors of the divisors. With a relative δ these are at most 6δ of the StdDev
-// of a value that is not kept, and make it larger by a part of 18δ².
+// divisor. After two passes StdDev is used as it is: no mean is below 0 there, so the learnt law is
+// centred at 0, as are the errors of the divisors. At a relative noise δ these errors are at most
+// 6δ times the StdDev of a value that is not kept, and enlarge it by a fraction of at most 18δ².
 func (m *Mean) Shrunk(p float64) []float64 {
 	out, err := Shrink(m.of.Values, m.of.Independent(), m.of.Params.NonNegative, p)
 	if err != nil {
