@@ -1,6 +1,6 @@
 // Package thesis releases means by the mechanisms that package plan is compared with: Algorithm 17
 // of the thesis as published, and instance-optimal mean estimation. It releases a [plan.Mean]. Use
-// it only for comparisons, and package plan for all else.
+// it only for comparisons, and package plan for everything else.
 //
 //	m, err := thesis.New(thesis.Params{Rho: 0.5, Dim: 100, Max: 1000, Instance: thesis.IOME})
 //	if err != nil {
@@ -22,9 +22,10 @@
 //
 // # Choosing
 //
-// [Algorithm18] is Algorithm 17 with the scales that the thesis has for the data at hand. [Pairs],
-// [Direct] and [Means] name its estimator of scales. [IOME] is the mechanism of Huang, Liang and
-// Yi, which the thesis compares with its own. [Steps] and [Shares] change single steps.
+// [Algorithm18] is Algorithm 17 with the scales that the thesis uses for the kind of data at hand.
+// [Pairs], [Direct] and [Means] select one of its estimators of scales. [IOME] is the mechanism of
+// Huang, Liang and Yi, which the thesis compares with its own. [Steps] and [Shares] change single
+// steps.
 //
 // # Cost
 //

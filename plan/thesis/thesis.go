@@ -18,10 +18,10 @@ const (
 	// Algorithm18 is Algorithm 17 as sections 5.7 and 5.D instantiate it: with the scales of
 	// Algorithm 18 under Replace, Direct under AddRemove, and Means if NonNegative.
 	Algorithm18 Instance = iota
-	// Pairs has the scales of Algorithm 18: medians over groups of pairs of rows. It needs Replace,
-	// as one more row would change all pairs after it.
+	// Pairs has the scales of Algorithm 18: medians over groups of pairs of rows.
+	// It needs Replace, since an added row would change all later pairs.
 	Pairs
-	// Direct has the scales of section 5.C.2: the .841 quantile less the median.
+	// Direct has the scales of section 5.C.2: the .841 quantile minus the median.
 	Direct
 	// Means has the scales of section 5.7.1: √(q(1−q)) of noisy means q of binary rows. It needs
 	// NonNegative.
@@ -50,7 +50,7 @@ func (i *Instance) UnmarshalText(text []byte) error {
 // Steps changes steps of a mechanism. The zero value is the published one.
 type Steps struct {
 	// Origin clips rows around 0 and spends nothing on medians. Sparse and
-	// NonNegative rows are always clipped so, and rows of IOME never.
+	// NonNegative rows are always clipped around 0, and rows of IOME never.
 	Origin bool
 	// Unscaled clips by the norm alone. IOME always does so.
 	Unscaled bool
