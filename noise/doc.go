@@ -1,5 +1,5 @@
-// Package noise holds the randomness and the noise distributions that all mechanisms of this
-// library share.
+// Package noise says how much noise a guarantee needs, and draws it exactly. It holds the
+// randomness and the noise distributions that all mechanisms of this library share.
 //
 //	scale, err := noise.LaplaceScale(1, 20) // ε, sensitivity
 //	if err != nil {
@@ -30,8 +30,8 @@
 // distribution, for the exact float64 parameter, gives to the numbers that round to it. So for x on
 // the grid, x + Sample is the ideal mechanism followed by rounding: post-processing, and the
 // theorem applies unchanged. Not even 2⁻⁶⁴ of probability is misplaced: a float64 comparison with a
-// proven error bound decides nearly every draw, and where it cannot, more random digits and exact
-// rational arithmetic do.
+// proven error bound decides nearly every draw; more random digits and exact rational arithmetic
+// decide the rest.
 //
 // The caller must clamp each contribution, round it to the grid before it is summed, and sum in
 // integers.
@@ -57,19 +57,19 @@
 // # A law that was not built
 //
 // With an error, a constructor returns the zero value of the law, and a calibration returns NaN.
-// The zero value is not a law, and its draws hide any value that they are added to: NaN for a
+// The zero value is not a distribution: its draws hide any value that they are added to: NaN for a
 // float64 (NaN + x is NaN), an integer that is uniform over all int64 (added with wrap-around it is
 // a one-time pad), a fair coin for a bit. So a program that ignores an error releases garbage, and
 // nothing about the data. unbuilt.go has the proofs.
 //
 // # Cost
 //
-// A draw takes about 0.02 to 0.3 µs on any grid and does not allocate (a new key, once in 1,024
-// words, does).
+// A draw takes about 0.02 to 0.3 µs on any grid. It does not allocate, except for a new key once in
+// 1,024 words.
 //
 // # Not covered
 //
-// Timing: the slow path, rejection, and what SampleTail returns take longer for some draws. An
+// Timing: some draws take longer, by the slow path, by rejection, or by what SampleTail returns. An
 // adversary who reads the memory of the process.
 //
 // Sources: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy (arXiv
