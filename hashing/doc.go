@@ -24,19 +24,20 @@
 //	Range          ≤ 1/n + n/2¹³⁰ (≤ 2/n always)
 //	Polynomial     exactly 1/(2⁶¹−1) for keys below 2⁶¹−1
 //
-// A proof that needs "universal" or "pairwise independent" may rest on the second row; one that
-// takes fourth moments (AMS signs) or k-th moments needs [Polynomial]. A theorem must not rest on
-// Fingerprint beyond the permutation property; it is for tables and for keys that are not integers.
+// A proof that needs "universal" or "pairwise independent" may rest on Range. A proof that takes
+// fourth moments (AMS signs) or k-th moments needs [Polynomial]. A theorem must not rest on
+// Fingerprint beyond the permutation property; Fingerprint is for tables and for keys that are not
+// integers.
 //
 // # What the statements assume
 //
 // They hold exactly for coefficients that are independent and uniform. Coefficients are expanded
 // from the 128-bit seed by SHA-256, so a statement holds for a random seed up to the advantage of
-// telling SHA-256 in counter mode from random bits. And they hold for keys fixed before the seed is
-// drawn: an adversary who knows the seed can choose keys that collide.
+// telling SHA-256 in counter mode from random bits. They also need keys that are fixed before the
+// seed is drawn: an adversary who knows the seed can choose keys that collide.
 //
 // Families of different types built from one seed are independent of each other. Two values of one
-// type built from one seed are the same function; use [Seed.Derive] to give each its own seed.
+// type built from one seed are the same function: use [Seed.Derive] to give each its own seed.
 //
 // All functions are deterministic, equal on every platform, pinned by golden values, free of
 // allocation, and safe for concurrent use. The algorithms are part of the encoded formats: they do
