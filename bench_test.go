@@ -769,12 +769,23 @@ func BenchmarkDistinctCount(b *testing.B) {
 			distinct.AddKey(builder, "user 0123456789")
 		}
 	})
-	b.Run("op=addslice", func(b *testing.B) {
-		for b.Loop() {
-			builder.Add(keys...)
+	made := func(of distinct.Adder, err error) distinct.Adder {
+		if err != nil {
+			b.Fatal(err)
 		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(keys)), "ns/key")
-	})
+		return of
+	}
+	for name, to := range map[string]distinct.Adder{
+		"": builder, "/of=running": made(distinct.NewRunningBuilder(p)), "/of=windows": made(distinct.NewWindowBuilder(p, 0)),
+		"/of=cohorts": made(distinct.NewCohortBuilder(p, 14)), "/of=frequencies": made(distinct.NewFrequencyBuilder(p, 5)),
+	} {
+		b.Run("op=addslice"+name, func(b *testing.B) {
+			for b.Loop() {
+				to.Add(keys...)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(keys)), "ns/key")
+		})
+	}
 	sketch, err := builder.Release()
 	if err != nil {
 		b.Fatal(err)

@@ -15,71 +15,57 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
+// eight KiB: 32 levels of 2048 cells.
+var eight = Params{Epsilon: 1, Cells: 2048, Levels: 32, Seed: hashing.Seed{1}}
+
 func TestRedaction(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: 0.1}
-	b, err := New(p)
-	require.NoError(t, err)
+	b := builder(t, p)
 	b.ToggleWeighted(1_234_567_890_123, 0.0117734)
 	held(b.secret).table[0] = 9_876_543_210_987
 	dptest.Redacted(t, b, "1234567890123", "9876543210987")
 	p.CountShare = 0
-	s, err := NewStreamBuilder(p)
-	require.NoError(t, err)
+	s := streamBuilder(t, p)
 	held(s.secret).table[0] = 9_876_543_210_987
 	dptest.Redacted(t, s, "9876543210987")
-	c, err := New(p)
-	require.NoError(t, err)
-	share, err := c.Share(5)
-	require.NoError(t, err)
+	share := share(t, p, 5)
 	held(share.secret).table[0] = 9_876_543_210_987
 	dptest.Redacted(t, share, "9876543210987")
 }
 
-func TestReleaseOnce(t *testing.T) {
-	b, err := New(small)
-	require.NoError(t, err)
-	_, err = b.Share(0)
+func TestBuilders(t *testing.T) {
+	for _, p := range []Params{small, counting} {
+		use := func(b *Builder) { b.Toggle(1); b.Add(1, 2); b.ToggleWeighted(1, 0.5); AddKey(b, "key") }
+		var others []*Builder
+		for _, q := range changed(p) {
+			others = append(others, builder(t, q, 5))
+		}
+		dptest.Builder(t, func() *Builder { return builder(t, p, 1, 2) }, use, others...)
+	}
+	use := func(b *StreamBuilder) { b.Add(1); b.Add(1, 2); b.AddWeighted(1, 0.5); AddKey(b, "key") }
+	dptest.Builder(t, func() *StreamBuilder { return streamBuilder(t, small, 1, 2) }, use, streamBuilder(t, changed(small)[0]))
+	b := builder(t, small)
+	_, err := b.Share(0)
 	require.ErrorIs(t, err, ErrParams)
-	require.False(t, b.Released())
 	_, err = b.Release()
 	require.NoError(t, err)
-	s, err := NewStreamBuilder(small)
-	require.NoError(t, err)
-	_, err = s.Release()
-	require.NoError(t, err)
 	for _, b := range []*Builder{b, {}} {
-		require.True(t, b.Released())
-		b.Toggle(1)
-		b.Add(1)
-		b.ToggleWeighted(1, 0.5)
-		_, err = b.Release()
-		require.ErrorIs(t, err, ErrReleased)
 		_, err = b.Share(2)
 		require.ErrorIs(t, err, ErrReleased)
-		fresh, err := New(small)
-		require.NoError(t, err)
-		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
-		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
-		require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
 	}
-	for _, s := range []*StreamBuilder{s, {}} {
-		require.True(t, s.Released())
-		s.Add(1)
-		s.AddWeighted(1, 0.5)
-		_, err = s.Release()
-		require.ErrorIs(t, err, ErrReleased)
-		fresh, err := NewStreamBuilder(small)
-		require.NoError(t, err)
-		require.ErrorIs(t, s.Merge(fresh), ErrReleased)
-		require.ErrorIs(t, fresh.Merge(s), ErrReleased)
-		require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
-		require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
-		other := small
-		other.Levels++
-		o, err := NewStreamBuilder(other)
-		require.NoError(t, err)
-		require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
+}
+
+// changed returns Params that differ in one field each.
+func changed(p Params) (all []Params) {
+	for _, change := range []func(*Params){
+		func(p *Params) { p.Epsilon++ }, func(p *Params) { p.Cells++ }, func(p *Params) { p.Levels-- }, func(p *Params) { p.Seed[3]++ },
+		func(p *Params) { p.CountShare = 0.5 },
+	} {
+		q := p
+		change(&q)
+		all = append(all, q)
 	}
+	return all
 }
 
 // Many keys in one call are the same as one by one, on all levels.

@@ -241,13 +241,6 @@ func TestMismatch(t *testing.T) {
 		require.ErrorIs(t, err, ErrMismatch)
 		_, err = XOR(a, b)
 		require.Equal(t, field == "Seed" || field == "Cells" || field == "Levels", err != nil, field)
-		x, err := New(small)
-		require.NoError(t, err)
-		y, err := New(q)
-		require.NoError(t, err)
-		require.ErrorIs(t, x.Merge(y), ErrMismatch)
-		require.False(t, x.Released() || y.Released())
-		require.ErrorIs(t, x.Merge(x), ErrMismatch)
 	}
 	for _, bad := range []*Sketch{nil, {}} {
 		_, err := a.SymmetricDifference(bad)

@@ -1,7 +1,6 @@
 package distinct
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"math/bits"
@@ -128,39 +127,28 @@ func TestAddKey(t *testing.T) {
 	}
 }
 
-func TestReleaseOnce(t *testing.T) {
-	b := builder(t, small, 1, 2)
-	data := privateBytes(t, b)
-	fresh := builder(t, small)
-	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
-	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
-	s, err := b.Release()
-	require.NoError(t, err)
-	require.True(t, b.Guarantee().Equal(s.Guarantee()), "the guarantee survives")
-	for _, b := range []*Builder{b, {}} {
-		require.True(t, b.Released())
-		b.Add(1)
-		_, err = b.Release()
-		require.ErrorIs(t, err, ErrReleased)
-		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
-		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
-		_, err = b.AppendPrivateState(nil)
-		require.ErrorIs(t, err, ErrReleased)
-		require.ErrorIs(t, b.RestorePrivateState(data), ErrReleased)
-	}
+func TestBuilder(t *testing.T) {
+	var others []*Builder
 	for _, change := range []func(*Params){
 		func(p *Params) { p.Epsilon++ }, func(p *Params) { p.Cells++ }, func(p *Params) { p.Levels-- }, func(p *Params) { p.Seed[3]++ },
 		func(p *Params) { p.CountShare = 0.5 },
 	} {
 		other := small
 		change(&other)
-		o := builder(t, other, 9)
-		before := privateBytes(t, o)
-		require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
-		require.ErrorIs(t, o.RestorePrivateState(data), ErrMismatch)
-		require.Equal(t, before, privateBytes(t, o))
-		require.False(t, fresh.Released() || o.Released())
+		others = append(others, builder(t, other, 9))
 	}
+	fresh := func() *Builder { return builder(t, small, 1, 2) }
+	dptest.Builder(t, fresh, func(b *Builder) { b.Add(1); b.Add(1, 3); AddKey(b, "key") }, others...)
+	require.True(t, fresh().Guarantee().Equal(released(t, small).Guarantee()))
+	dptest.Restores(t, builder(t, small, run(0, 9)...), fresh(), func() {})
+	padding := privateBytes(t, fresh())
+	padding[len(padding)-1] = 0x80
+	require.ErrorIs(t, fresh().RestorePrivateState(padding), ErrFormat)
+	var s Sketch
+	require.ErrorIs(t, s.UnmarshalBinary(privateBytes(t, fresh())), ErrFormat, "private state is no release")
+	release, err := released(t, small, 1).MarshalBinary()
+	require.NoError(t, err)
+	require.ErrorIs(t, fresh().RestorePrivateState(release), ErrFormat)
 }
 
 // A budget.Ledger pays for the release by the guarantee of the Builder.
@@ -205,26 +193,4 @@ func TestAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() { b.Add(key); b.Add(keys...); AddKey(b, "text"); key++ }))
 	s := released(t, small, run(0, 1000)...)
 	require.Zero(t, testing.AllocsPerRun(20, func() { s.Estimate(); s.StdErr(); s.Interval(0.95) }))
-}
-
-// Bytes that are no state leave the receiver as it is; a state is no Sketch.
-func TestRestoreRejects(t *testing.T) {
-	b := builder(t, small, run(0, 9)...)
-	data := privateBytes(t, b)
-	for n := range data {
-		require.ErrorIs(t, b.RestorePrivateState(data[:n]), ErrFormat)
-	}
-	require.ErrorIs(t, b.RestorePrivateState(append(bytes.Clone(data), 0)), ErrFormat)
-	padding := bytes.Clone(data)
-	padding[len(padding)-1] = 0x80
-	require.ErrorIs(t, b.RestorePrivateState(padding), ErrFormat)
-	other := bytes.Clone(data)
-	other[6]++
-	require.ErrorIs(t, b.RestorePrivateState(other), ErrFormat)
-	require.Equal(t, data, privateBytes(t, b))
-	var s Sketch
-	require.ErrorIs(t, s.UnmarshalBinary(data), ErrFormat, "private state is no release")
-	release, err := released(t, small, 1).MarshalBinary()
-	require.NoError(t, err)
-	require.ErrorIs(t, b.RestorePrivateState(release), ErrFormat)
 }
