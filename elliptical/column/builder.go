@@ -1,6 +1,8 @@
 package column
 
 import (
+	"math"
+
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -59,7 +61,11 @@ func (b *Builder) Add(x float64) {
 		return
 	}
 	if s.bound > 0 {
-		s.kept.add(x, s.bound)
+		if k := &s.kept; len(k.last) < cap(k.last) && math.Abs(x) <= s.bound {
+			k.last = append(k.last, x+0) // without −0
+		} else {
+			k.add(x, s.bound)
+		}
 	} else {
 		s.add(s.grid.place(x))
 	}

@@ -20,18 +20,10 @@ const (
 	mostList  = 1 << 16
 )
 
-// add adds a row, clamped to ±bound. NaN counts as 0.
-func (k *kept) add(x, bound float64) {
-	if n := len(k.last); n < cap(k.last) && x >= -bound && x <= bound {
-		k.last = k.last[:n+1]
-		k.last[n] = x + 0 // without −0
-		return
-	}
-	k.addSlowly(x, bound)
-}
-
+// add adds a row, clamped to ±bound. NaN counts as 0. (Builder.Add has the usual case.)
+//
 //go:noinline
-func (k *kept) addSlowly(x, bound float64) {
+func (k *kept) add(x, bound float64) {
 	if x != x {
 		x = 0
 	}

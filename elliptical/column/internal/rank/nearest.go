@@ -16,7 +16,7 @@ func (a *Axis) Nearest(c quantile.Choice, lists [][]float64) (cells []quantile.C
 	// The leading bits of numbers, in the order of the numbers, tell where to look: pages of an
 	// octave each have the numbers of rows.
 	const rest, page = 46, 64
-	pages, n := make([]*[page]int64, 1<<(64-rest)/page), int64(0)
+	pages, n := new([1 << (64 - rest) / page]*[page]int64), int64(0)
 	for _, rows := range lists {
 		n += int64(len(rows))
 		for _, x := range rows {
