@@ -63,7 +63,7 @@ func shape(epsilon float64) Arete {
 //
 // epsilon is without unit, sensitivity in the units of the data. The error wraps [ErrParams] unless
 // sensitivity is in [2⁻²⁰⁰, 2²⁰⁰] and epsilon in [3.6, 1024]: below, Laplace noise of scale Δ/ε is
-// smaller (the two meet at ε ≈ 3.5). Above ε = 64 the noise is that of 64, 5e-14·Δ.
+// smaller (the two meet at ε ≈ 3.5). Above ε = 64 the noise is the same as at 64, 5e-14·Δ.
 //
 // E|Z| is about 3.3·Δ·e^{−ε/2} for large ε, 3.3 times the staircase optimum; noise of [New] has
 // 1.15 times the optimum. The parameters of the thesis, α = e^{−ε/4}, θ = 4Δ/ε, λ = Δ·e^{−ε/4} for

@@ -9,8 +9,8 @@ import (
 // integer Z. Adding X to a value on the lattice with sensitivity Δ, which is H steps, is
 // ε-differentially private. Get it from [New] and [Mechanism.Lattice].
 //
-// Its methods describe Z, in steps of which [Lattice.Step] is the length, as those of
-// noise.DiscreteLaplace do; its mean is 0. They take and return public numbers. They return NaN
+// Its methods describe Z, in steps of length [Lattice.Step], like the methods of
+// noise.DiscreteLaplace; the mean of Z is 0. They take and return public numbers. They return NaN
 // for a NaN, on the zero Lattice, and where they would need a table of more than 2²³ masses, or of
 // a core of variance above 2500. A Lattice is immutable and safe for concurrent use; methods keep
 // what they compute on the first call.

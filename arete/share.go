@@ -146,10 +146,10 @@ func (s *Share) point(x float64, src *noise.Source) int64 {
 	return int64(noise.RandomizedRound(src, min(max(y, low), high), 1))
 }
 
-// Sum returns the release. total is the sum, modulo 2⁶⁴, of what Mask returned to as many parties
-// as the argument says. The error wraps [ErrParams] if these are fewer than n − missing, the number
-// for which the noise is calibrated: then the total must not be published, and the mask of the
-// protocol should not be removed. Whether there is an error does not depend on the total.
+// Sum returns the release. total is the sum, modulo 2⁶⁴, of what Mask returned to the given number
+// of parties. The error wraps [ErrParams] if these are fewer than n − missing, the number for which
+// the noise is calibrated: then the total must not be published, and the mask of the protocol
+// should not be removed. Whether there is an error does not depend on the total.
 func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	switch {
 	case !s.valid():

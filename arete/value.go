@@ -96,10 +96,10 @@ func (v *Value) StdDev() float64 {
 // to the lattice included. For several parties the true value is the sum of their clamped numbers.
 // NaN for a confidence outside [0, 1), and for the zero Value.
 //
-// They are the quantiles of the noise where these take fewer than 2²⁰ masses to compute and the
-// noise has exactly the calibrated law. On finer lattices they are those of the core, if a jump is
-// rarer than the confidence asks. Otherwise they are Chernoff's bound. The first call for a law and
-// a confidence takes a millisecond or two, .1 s at ε = 20; later calls take less than a
+// The bounds are quantiles of the noise if these take fewer than 2²⁰ masses to compute and the
+// noise has exactly the calibrated law. On finer lattices they are quantiles of the core, if jumps
+// are rare enough for the confidence. Otherwise they are Chernoff's bounds. The first call for a
+// law and a confidence takes a millisecond or two, .1 s at ε = 20; later calls take less than a
 // microsecond.
 func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.valid() || !(confidence >= 0 && confidence < 1) {
