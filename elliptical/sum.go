@@ -93,10 +93,10 @@ func (s *Sum) Covariance() *mat.SymDense {
 }
 
 // Interval returns bounds that contain the true sum of coordinate i with the given confidence over
-// the noise, for any one coordinate fixed before the release. The true sum is that of rows as they
-// were rounded to the grid (see [Sum.Estimate]), or the ready sum. A ready sum may have been beyond
-// what a Sum holds: near that ceiling, of 2⁶⁸ widths, the interval is open on that side. NaN if
-// there is no such coordinate, and for a confidence outside [0, 1).
+// the noise, for any one coordinate fixed before the release. The true sum is the sum of the rows
+// after rounding to the grid (see [Sum.Estimate]), or the ready sum. A ready sum may have been
+// beyond what a Sum holds: near that ceiling, of 2⁶⁸ widths, the interval is open on that side. NaN
+// if there is no such coordinate, and for a confidence outside [0, 1).
 func (s *Sum) Interval(i int, confidence float64) (lo, hi float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()
@@ -104,8 +104,8 @@ func (s *Sum) Interval(i int, confidence float64) (lo, hi float64) {
 	return s.around(i, s.law.halfWidth(i, confidence))
 }
 
-// SimultaneousInterval returns bounds for coordinate i such that those of all coordinates contain
-// the true sums at once with the given confidence. Otherwise they are like those of [Sum.Interval].
+// SimultaneousInterval returns bounds for coordinate i. The bounds of all coordinates contain the
+// true sums at once with the given confidence. Otherwise it is like [Sum.Interval].
 func (s *Sum) SimultaneousInterval(i int, confidence float64) (lo, hi float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()
