@@ -53,14 +53,15 @@
 //
 // With Min and Max an interval covers the noise, for values clamped to them. If the range is
 // learned and, beyond the last visible group, rows thin out at least like a Pareto tail of index
-// TailIndex (1.5), [Summary.Interval] contains the mean of all rows: that is proved. It widens
-// where visible rows suggest more, where bins hold more together than such a tail, and, on a side
-// where less is seen than on the other, by what noise may hide as far out as there. No group of
-// fewer than about 12 rows eight octaves out at ρ = ½, 67 at ε = 1, can be seen: 20 rows at 1000
-// among 10,000 normal ones at ε = 1 are not, and no interval here contains their mean. Where too
-// little is seen it is infinite, or [Summary.IntervalBounded] with a Bound, which assumes nothing.
-// Use n·ε ≥ 2000, or n·√ρ ≥ 800: below, intervals are about twice as wide, for groups 16 times as
-// far out as what is seen. [Quantiles.Interval] holds for all data.
+// TailIndex (1.5), [Summary.Interval] contains the mean of all rows: this is proved. It widens if
+// the visible rows suggest a heavier tail, or if several bins together hold more than such a tail.
+// On the side where less is seen, it also allows for what noise may hide as far out as rows are
+// seen on the other side. Eight octaves out, a group of fewer than about 12 rows at ρ = ½, or 67 at
+// ε = 1, cannot be seen: at ε = 1, 20 rows at 1000 among 10,000 normal ones stay unseen, and then
+// no interval here contains the mean. If too little is seen, the interval is infinite, or
+// [Summary.IntervalBounded] with a Bound, which assumes nothing. Use n·ε ≥ 2000 or n·√ρ ≥ 800: with
+// fewer rows intervals are about twice as wide, to allow for groups 16 times as far out as what is
+// seen. [Quantiles.Interval] holds for all data.
 //
 // # Cost
 //

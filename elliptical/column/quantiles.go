@@ -89,8 +89,8 @@ func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 
 // RankInterval returns bounds lo ≤ 0 ≤ hi on the error of the rank of Quantile(level), in rows,
 // with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the number of
-// rows in cells of the axis before that of the quantile, and at most that of the rows up to it. It
-// says nothing about the rows in that cell, which are within half of a Resolution or some
+// rows in the cells before the quantile's cell, and at most that number plus the rows of the cell.
+// It says nothing about the rows in the cell, which are within half of a Resolution or some
 // millionths of the value. NaN for other arguments.
 //
 // It holds for all data, is known before any are seen, and so is wide: typical errors are a tenth
