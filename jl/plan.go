@@ -117,8 +117,8 @@ func (p Plan) DotStdErr(xx, yy, xy, aligned float64) float64 {
 
 // Plan is what a release will be, and what it can do for squared distances of one size.
 type Plan struct {
-	// Params are those of the call, with the Noise, the Sparsity and, where Rows
-	// was 0, the Rows with the least variance.
+	// Params are the given ones, with the Noise, the Sparsity and, if Rows was 0,
+	// the Rows of least variance.
 	Params Params
 	// StdDev is the standard deviation of the noise of one row of the normalised
 	// sketch, in the units of the data.

@@ -28,7 +28,7 @@ import (
 // With few entries per column no hash function does better than s = 1, where the rows are 2/(β²p):
 // two equal coordinates collide in one of s blocks with a probability of about s²/k. The other
 // transforms have signs of 4-wise independence, and rows by Chebyshev's inequality, about 2/(β²p);
-// an FJLT half as many again.
+// an FJLT needs half as many again.
 //
 // Fit ignores the noise, for which fewer rows are better (see [Params.Plan]); Laplace noise also
 // grows with s. The error wraps [ErrParams] unless β and failure are in (0, 1), and also for a
