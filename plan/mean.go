@@ -104,8 +104,8 @@ func at(x []float64, i int) float64 {
 }
 
 // NoiseInterval returns how far the noise may have moved coordinate i, at the given confidence over
-// all noise: that of the sum, of γ and of a private number of rows. It contains the mean of the
-// clipped rows, divided by γ.
+// all noise: the noise of the sum, of γ and of a private number of rows. It contains the mean of
+// the clipped rows, divided by γ.
 //
 // Where clipping pulls this to one side, it is not the mean of the rows, and nothing that is
 // released says by how much. Intervals at 95 % contained the mean in 87 % of cases over ten skewed

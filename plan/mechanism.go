@@ -75,7 +75,7 @@ func (m *Mechanism) WithRanges(min, max []float64) (*Mechanism, error) {
 // nothing was released. How long a release takes, and so whether it was stopped, may depend on the
 // data: do not publish that.
 //
-// The error wraps [ErrMismatch] if the number of rows is not that of the Params, under Replace, and
+// The error wraps [ErrMismatch] if, under Replace, the number of rows is not Params.Rows, and
 // [ErrParams] if the Method is TwoPass, which is for sparse rows.
 func (m *Mechanism) Release(ctx context.Context, x [][]float64) (*Mean, error) {
 	return released(m.of.Release(ctx, x))

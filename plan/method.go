@@ -22,8 +22,8 @@ const (
 	// budget, then scaled by what the first pass shows. Dense rows are refused: clipped around the
 	// origin, as here, they have up to 25 times the error of Adaptive.
 	TwoPass = Method(means.TwoPass)
-	// Plain is the Gaussian mechanism. Rows are clipped at the public bound on their norm, √d·Max,
-	// or that of the ranges.
+	// Plain is the Gaussian mechanism. Rows are clipped at the public bound on
+	// their norm, √d·Max or the bound from the ranges.
 	Plain = Method(means.Plain)
 )
 
