@@ -9,8 +9,8 @@ import (
 )
 
 // Builder counts a stream of keys. It holds private data, which it never prints; Release is the
-// only way out, apart from [Builder.AppendPrivateState]. One goroutine at a time may use it:
-// concurrent use panics, as that of a map does.
+// only way out, apart from [Builder.AppendPrivateState]. One goroutine at a time may use it;
+// concurrent use panics if it is detected.
 type Builder[K hashing.Key] struct {
 	base[sketch.Stream[K]]
 }
@@ -95,11 +95,11 @@ func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 // time: adding k new keys of any weights, and then k of larger weights, removes the first k in the
 // order of their weights, and so sorts them.
 //
-// The guarantee is that of MaxElements = m: it protects one event, a call that adds up to m. Noise
-// and threshold are about m times those of one element. An n above m counts as m, since the
-// guarantee would not hold for more. An n of 0 or below counts nothing. Without MaxElements an n
-// above 1 would count as 1; instead the Builder gives up its data, and Release returns an error
-// that says so.
+// With MaxElements = m the guarantee protects one event: a call that adds up to m. Noise and
+// threshold are about m times those of one element. An n above m counts as m, since the guarantee
+// would not hold for more. An n of 0 or below counts nothing. Without MaxElements an n above 1
+// would count as 1; instead the Builder gives up its data, and Release returns an error that says
+// so.
 //
 // Once a counter plus all decrements so far reaches 1.5·2⁶², further elements do not count. Only
 // 2⁴¹ calls at the largest weight reach this, or large counters from elsewhere.
