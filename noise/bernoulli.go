@@ -45,8 +45,8 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 
 // RandomizedResponse returns the law of the flips of ε-differentially private randomized response:
 // the least k/2⁶⁴ ≥ 1/(e^ε + 1). After it is XORed into a bit (see [Bernoulli.Flip]), a change of
-// the bit multiplies no probability by more than e^ε. epsilon must be in [0, 44]: above, the
-// probability is nearly that of the rounding itself.
+// the bit multiplies no probability by more than e^ε. epsilon must be in [0, 44]: above 44 the
+// probability is about the rounding unit 2⁻⁶⁴.
 func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if !(epsilon >= 0 && epsilon <= 44) {
 		return Bernoulli{}, fault.Params("noise", "epsilon", epsilon, "a number in [0, 44]")

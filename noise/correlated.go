@@ -59,8 +59,8 @@ func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 
 // SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for numbers beside them. The second
 // function draws Z + M with the same Z, where the own part M has the standard deviation beside, in
-// [2⁻⁹⁰⁰, 2⁹⁰⁰] and with beside/step at most 2⁴⁶. The results of both functions together are exact,
-// as those of one are.
+// [2⁻⁹⁰⁰, 2⁹⁰⁰] and with beside/step at most 2⁴⁶. The joint law of the results of both functions is
+// exact.
 func (d CorrelatedGaussian) SamplerBeside(src *Source, step, beside float64) (key, other func() float64) {
 	own, ok := gridScale(d.own, step)
 	second, secondOK := gridScale(beside, step)

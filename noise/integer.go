@@ -47,8 +47,9 @@ func (d integer[L]) LogSurvival(x float64) float64 {
 	return d.law.logAbove(math.Floor(x))
 }
 
-// Quantile returns the least integer k with CDF(k) ≥ p: the least of all, or −Inf, at 0, +Inf at 1,
-// NaN outside [0, 1]. Beyond 2⁵² it is a float64 next to that integer.
+// Quantile returns the least integer k with CDF(k) ≥ p. At p = 0 it is the least value (−Inf if
+// there is none), at p = 1 +Inf, and outside [0, 1] NaN. Beyond 2⁵² it is a float64 next to that
+// integer.
 func (d integer[L]) Quantile(p float64) float64 {
 	if d.undefined(p) || p < 0 || p > 1 {
 		return math.NaN()
