@@ -24,7 +24,8 @@ type Advice struct {
 	// Failure is an upper bound, in (0, ½], on the probability that the advice
 	// found is not within a factor of 3 of g. 0 is ⅛.
 	Failure float64
-	// Accuracy is ρ of the last estimate, in [2⁻⁴⁰, 1]. 0 is that of the search.
+	// Accuracy is ρ of the last estimate, in [2⁻⁴⁰, 1]. 0 is the accuracy of the
+	// search.
 	Accuracy float64
 }
 
