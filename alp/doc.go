@@ -32,7 +32,7 @@
 // are uniform up to 40 when all other entries are large (the default prior gives half of its weight
 // to 0, as most indices have no entry):
 //
-//	bits an entry     100    300    1000
+//	bits per entry    100    300    1000
 //	uniform prior     1.48   1.17   1.07
 //	default           1.55   1.28   1.17
 //
@@ -40,7 +40,7 @@
 // Each pair is the error of an unlisted entry and of a zero. A listed entry has 1.00, as if it had
 // Laplace noise alone; with the thesis's mechanism it has 4.5.
 //
-//	bits an entry         24           36           68          100
+//	bits per entry        24           36           68          100
 //	uniform up to 40   2.1, 1.4     2.0, 0.9     1.8, 0.6    1.8, 0.5
 //	all listed         1.7, 0.3     1.8, 0.3     1.8, 0.2    1.8, 0.2
 //	all just below the
