@@ -35,11 +35,7 @@ func newSimulator(epsilon float64, cells, levels, sketches int, stream bool) *si
 
 // law returns the law of the ones.
 func (s *simulator) law() law {
-	if s.stream {
-		l, _ := s.params.streamLaw(s.sketches)
-		return l
-	}
-	l, _ := s.params.setLaw(s.sketches)
+	l, _ := s.params.releaseLaw(s.sketches, s.stream)
 	return l
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -203,7 +204,7 @@ func (b *base) merge(other *base, name string) error {
 		case err != nil:
 			return err
 		case s.stream:
-			or(s.table, o.table)
+			place.Or(s.table, o.table)
 			return nil
 		}
 		xor(s.table, o.table)
@@ -238,18 +239,8 @@ func (s *state) released() release {
 // stays 0.
 func (s *state) randomize(law noise.Bernoulli) {
 	law.Flip(&s.src, s.table)
-	clearPadding(s.table, s.params)
+	place.Clear(s.table, s.params.Cells)
 }
-
-// clearPadding sets the bits behind the cells of each level to 0.
-func clearPadding(table []uint64, p Params) {
-	for last := p.stride() - 1; last < len(table); last += p.stride() {
-		table[last] &= lastWord(p)
-	}
-}
-
-// lastWord returns the bits of the last word of a level that are cells.
-func lastWord(p Params) uint64 { return ^uint64(0) >> (uint(-p.Cells) % 64) }
 
 // xor adds the table b to a.
 func xor(a, b []uint64) {

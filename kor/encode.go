@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -77,19 +78,11 @@ func (r *release) AppendBinary(dst []byte) ([]byte, error) {
 		dst = binary.LittleEndian.AppendUint64(dst, part.k)
 		dst = binary.LittleEndian.AppendUint32(dst, part.flips)
 	}
-	return appendWords(dst, r.bits), nil
+	return place.Append(dst, r.bits), nil
 }
 
 // MarshalBinary returns the encoding of the sketch.
 func (r *release) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
-
-func appendWords(dst []byte, words []uint64) []byte {
-	dst = slices.Grow(dst, 8*len(words))
-	for _, word := range words {
-		dst = binary.LittleEndian.AppendUint64(dst, word)
-	}
-	return dst
-}
 
 // decode reads a sketch of a stream or of a set.
 func (r *release) decode(data []byte, stream bool) error {
@@ -107,7 +100,7 @@ func (r *release) decode(data []byte, stream bool) error {
 		from.Fail("invalid Params")
 	}
 	d.parts = readParts(from, h.releases, stream)
-	d.bits = readBits(from, d.params)
+	d.bits = place.Read(from, d.params.words(), d.params.Cells)
 	if from.Err() == nil {
 		d.check(from)
 	}
@@ -153,31 +146,6 @@ func (p part) valid(stream bool) bool {
 		most = math.Log1p(-e)
 	}
 	return p.logSign() <= most*(1-1e-9)
-}
-
-// readBits reads the bits, which are all that is left.
-func readBits(r *wire.Reader, p Params) []uint64 {
-	if r.Err() != nil {
-		return nil
-	}
-	if uint64(r.Remaining()) != 8*p.words() {
-		r.Fail("not as many bits as the Params say")
-		return nil
-	}
-	return readTable(r, p)
-}
-
-// readTable reads a table, for which there are bytes enough. It fails if there are ones behind the
-// cells of a level.
-func readTable(r *wire.Reader, p Params) []uint64 {
-	words := make([]uint64, p.words())
-	for i := range words {
-		words[i] = r.Uint64()
-	}
-	if paddingBits(words, p) != 0 {
-		r.Fail("ones behind the cells of a level")
-	}
-	return words
 }
 
 // check fails unless the fields go together.

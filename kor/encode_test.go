@@ -11,6 +11,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -105,7 +106,7 @@ func TestGoldenPlaces(t *testing.T) {
 	for key := range uint64(300) {
 		b.ToggleWeighted(key*key*key, 1/float64(1+key%5))
 	}
-	dptest.Golden(t, "places.hex", hex.Dump(appendWords(nil, held(b.secret).table)))
+	dptest.Golden(t, "places.hex", hex.Dump(place.Append(nil, held(b.secret).table)))
 }
 
 // Objects that no release produces are not valid encodings.

@@ -6,8 +6,11 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// xor returns the XOR of two releases, without counts. The Params are those of r.
+// xor returns the XOR of two releases of the same Params, without counts.
 func (r *release) xor(o *release) (release, error) {
+	if err := r.matches(o); err != nil {
+		return release{}, err
+	}
 	parts, err := xorParts(r.parts, o.parts)
 	if err != nil {
 		return release{}, err
@@ -35,22 +38,14 @@ func sameBits(parts []part, bits []uint64) error {
 // The error wraps [ErrMismatch] if the Params, the Seed included, are not equal, or if other is nil
 // or was never released. If parties have different ε, use [XOR].
 func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
-	if err := bothReleased(s, other); err != nil {
-		return nil, err
+	if s == nil || other == nil {
+		return nil, fault.Mismatch("kor", "Sketch", "nil", "a released one")
 	}
 	sum, err := s.xor(&other.release)
 	if err != nil {
 		return nil, err
 	}
 	return &Sketch{sum}, nil
-}
-
-// bothReleased returns an error unless both are released and have the same Params.
-func bothReleased(s, o *Sketch) error {
-	if s == nil || o == nil {
-		return fault.Mismatch("kor", "Sketch", "nil", "a released one")
-	}
-	return s.matches(&o.release)
 }
 
 // matches returns an error unless both are released and have the same Params.

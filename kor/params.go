@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -88,10 +89,10 @@ func (p Params) validateStream() error {
 
 // stride returns the number of words of a level: each begins with a new word, and bits behind Cells
 // stay 0.
-func (p Params) stride() int { return int((uint64(p.Cells) + 63) / 64) }
+func (p Params) stride() int { return place.Stride(p.Cells) }
 
 // words returns the number of words of all levels, also where that is too many.
-func (p Params) words() uint64 { return (uint64(p.Cells) + 63) / 64 * uint64(p.Levels) }
+func (p Params) words() uint64 { return uint64(p.stride()) * uint64(p.Levels) }
 
 // split returns the ε of the bits and of the count. Their exact sum is at most Epsilon: the
 // difference is off by at most half an ulp before it is moved down by one.

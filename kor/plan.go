@@ -47,17 +47,15 @@ import (
 // So no estimate from these levels has the error of the closed form at n/4 keys; with fewer Cells
 // it would, as the error depends on N/n.
 
-// setLaw returns the law of the XOR of that many releases of sets, or false for none of them and
-// for invalid Params.
-func (p Params) setLaw(sketches int) (l law, ok bool) {
-	flips, err := p.flips()
-	return setLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels), err == nil && sketches >= 1
-}
-
-// streamLaw is setLaw for the union of that many releases of streams.
-func (p Params) streamLaw(sketches int) (l law, ok bool) {
-	flips, err := p.streamFlips()
-	return streamLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels), err == nil && sketches >= 1
+// releaseLaw returns the law of the XOR of that many releases of sets, or of the union of that many
+// releases of streams.
+func (p Params) releaseLaw(sketches int, stream bool) (law, error) {
+	of, flips := setLaw, p.flips
+	if stream {
+		of, flips = streamLaw, p.streamFlips
+	}
+	f, err := flips()
+	return of(float64(sketches)*logSign(f.K()), p.Cells, p.Levels), err
 }
 
 // Plan is what a release will be, before any data is seen.
@@ -100,18 +98,14 @@ func (p Params) Plan() (Plan, error) {
 // total variance: an unbiased estimate has the mean N given N.) Simulations agree within 4 % if the
 // relative error is at most 0.3, at n/4 keys as at 2^L·n/8. The difference matters if N is below 2n
 // and ε is large. With weights the variance is smaller by Σw² ≤ W.
-func (p Plan) StdErr(size float64, sketches int) float64 {
-	return stdErrOf(size, sketches, p.seeded().setLaw)
-}
+func (p Plan) StdErr(size float64, sketches int) float64 { return p.stdErr(size, sketches, false) }
 
 // StreamStdErr is StdErr for the number of distinct keys in the union of that number of streams.
-func (p Plan) StreamStdErr(size float64, sketches int) float64 {
-	return stdErrOf(size, sketches, p.seeded().streamLaw)
-}
+func (p Plan) StreamStdErr(size float64, sketches int) float64 { return p.stdErr(size, sketches, true) }
 
-func stdErrOf(size float64, sketches int, lawOf func(int) (law, bool)) float64 {
-	l, ok := lawOf(sketches)
-	if !ok || !(size >= 0) {
+func (p Plan) stdErr(size float64, sketches int, stream bool) float64 {
+	l, err := p.seeded().releaseLaw(sketches, stream)
+	if err != nil || sketches < 1 || !(size >= 0) {
 		return math.NaN()
 	}
 	return l.stdErr(size)
@@ -142,49 +136,31 @@ func (p Params) largest() float64 { return math.Ldexp(float64(p.Cells), p.Levels
 // The error wraps [ErrParams] if a number is out of range, if the sketch would be too large (the
 // text says how large), or if largest is so small that no sketch is that accurate.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
-	q, err := p.askable()
-	if err != nil {
-		return Params{}, err
-	}
-	flips, err := q.flips()
-	if err != nil {
-		return Params{}, err
-	}
-	return p.sized(logSign(flips.K()), relative, largest, sketches, setLaw)
+	return p.fit(relative, largest, sketches, false)
 }
 
 // FitStream is Fit for the union of that number of streams, at sizes from about 4·Cells.
 func (p Params) FitStream(relative, largest float64, sketches int) (Params, error) {
-	q, err := p.askable()
+	return p.fit(relative, largest, sketches, true)
+}
+
+func (p Params) fit(relative, largest float64, sketches int, stream bool) (Params, error) {
+	least := p // the fields that planning does not read are valid
+	least.Cells, least.Levels, least.Seed = 1, 1, hashing.Seed{1}
+	l, err := least.releaseLaw(sketches, stream)
 	if err != nil {
 		return Params{}, err
 	}
-	if err := q.validateStream(); err != nil {
-		return Params{}, err
-	}
-	return p.sized(math.Log(-math.Expm1(-p.Epsilon)), relative, largest, sketches, streamLaw)
-}
-
-// askable returns the Params with valid Cells, Levels and Seed, and the error for the fields that
-// planning reads.
-func (p Params) askable() (Params, error) {
-	p.Cells, p.Levels, p.Seed = 64, 1, hashing.Seed{1}
-	return p, p.validate()
-}
-
-// sized returns the Params with the fewest Cells and Levels for releases with that logSign.
-func (p Params) sized(logSign, relative, largest float64, sketches int, lawOf func(logSign float64, cells, levels int) law) (Params, error) {
 	if err := limits.Planned("kor", relative, largest, sketches, maxParts); err != nil {
 		return Params{}, err
 	}
-	one := law{logSign: float64(sketches) * logSign, cells: 1}
-	cells := 64 * math.Ceil(one.variance()/(relative*relative)*(1+1e-12)/64)
+	cells := 64 * math.Ceil(l.variance()/(relative*relative)*(1+1e-12)/64)
 	levels := max(1, math.Ceil(math.Log2(8*largest/cells)))
 	if !(cells <= maxCells && cells*levels <= maxBits) {
 		return Params{}, bad("relative error", relative, fmt.Sprintf("one that less than 2³¹ cells a level and 2³³ bits in all can have: "+
 			"this takes %.4g cells in each of %g levels, %.4g bytes", cells, levels, cells*levels/8))
 	}
-	l := lawOf(float64(sketches)*logSign, int(cells), maxLevels)
+	l = law{l.logSign, cells, maxLevels, l.unit * cells}
 	if e := l.stdErr(largest) / largest; e > relative*1.1 {
 		return Params{}, bad("relative error", relative, fmt.Sprintf("one that %g keys can have: the %g cells that it takes are many for them, "+
 			"and their error would be %.2g", largest, cells, e))

@@ -10,18 +10,12 @@ func planned(p Params) Plan {
 
 // relativeError is the closed form for the XOR of that many releases.
 func relativeError(p Params, sketches int) float64 {
-	l, ok := p.setLaw(sketches)
-	if !ok {
-		return math.NaN()
-	}
+	l, _ := p.releaseLaw(sketches, false)
 	return math.Sqrt(l.variance())
 }
 
 // streamRelativeError is relativeError for the union of streams.
 func streamRelativeError(p Params, sketches int) float64 {
-	l, ok := p.streamLaw(sketches)
-	if !ok {
-		return math.NaN()
-	}
+	l, _ := p.releaseLaw(sketches, true)
 	return math.Sqrt(l.variance())
 }

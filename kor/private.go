@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -42,7 +43,7 @@ func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "kor: AppendPrivateState: the Builder", func(s *state, dst []byte) []byte {
 		kind := s.kind()
 		dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
-		dst = appendWords(wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin)), s.table)
+		dst = place.Append(wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin)), s.table)
 		if s.stream {
 			return dst
 		}
@@ -61,11 +62,19 @@ func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 func (b *base) RestorePrivateState(data []byte) error {
 	return private.Restore(b.secret, data, "kor: RestorePrivateState: the Builder", func(s *state, data []byte) error {
 		r := wire.NewReader("kor", data)
-		table, from, err := readHead(r, s.kind(), s.params)
-		if err != nil {
-			return err
+		r.Header(wire.KindPrivate, privateVersion)
+		var kind byte
+		var p Params
+		var from origin
+		r.Fields(privateFields(&kind, &p, &from))
+		switch {
+		case r.Err() != nil:
+		case kind != s.kind():
+			r.Fail("another kind of state")
+		case p != s.params:
+			return fault.Differ("kor", s.params, p)
 		}
-		set := s.members
+		table, set := place.Read(r, s.params.words(), s.params.Cells), s.members
 		if !s.stream {
 			set = readMembers(r, s.params)
 		}
@@ -107,26 +116,4 @@ func readMembers(r *wire.Reader, p Params) members {
 // and the origin.
 func privateFields(kind *byte, p *Params, from *origin) []wire.Field {
 	return append(append([]wire.Field{wire.Byte(kind)}, p.fields()...), wire.Bytes(from[:]))
-}
-
-// readHead reads all but the keys, and returns the table and the origin. The Params must be those
-// of the receiver.
-func readHead(r *wire.Reader, kind byte, want Params) (table []uint64, from origin, err error) {
-	r.Header(wire.KindPrivate, privateVersion)
-	var is byte
-	var p Params
-	r.Fields(privateFields(&is, &p, &from))
-	switch {
-	case r.Err() != nil:
-		return nil, from, r.Err()
-	case is != kind:
-		r.Fail("another kind of state")
-		return nil, from, r.Err()
-	case p != want:
-		return nil, from, fault.Differ("kor", want, p)
-	case uint64(r.Remaining()) < 8*p.words():
-		r.Fail("fewer bits than the Params say")
-		return nil, from, r.Err()
-	}
-	return readTable(r, p), from, r.Err()
 }

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -88,7 +88,7 @@ func (s *Share) Bytes() []byte {
 		return nil
 	}
 	defer private.Leave(s.secret)
-	return appendWords(nil, held.table)
+	return place.Append(nil, held.table)
 }
 
 // Aggregate returns the sketch of the symmetric difference of the sets of all parties, from the XOR
@@ -121,16 +121,8 @@ func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 			sum[i] ^= binary.LittleEndian.Uint64(share[8*i:])
 		}
 	}
-	if paddingBits(sum, p) != 0 {
-		return nil, fault.Mismatch("kor", "bits behind the cells of a level", paddingBits(sum, p), 0)
+	if ones := place.Behind(sum, p.Cells); ones != 0 {
+		return nil, fault.Mismatch("kor", "bits behind the cells of a level", ones, 0)
 	}
 	return &Sketch{release{params: p, parts: []part{newPart(p, law, uint32(max(parties, len(shares))), newOrigin())}, bits: sum}}, nil
-}
-
-// paddingBits returns the number of ones behind the cells of all levels.
-func paddingBits(table []uint64, p Params) (ones int) {
-	for last := p.stride() - 1; last < len(table); last += p.stride() {
-		ones += bits.OnesCount64(table[last] &^ lastWord(p))
-	}
-	return ones
 }

@@ -1,10 +1,13 @@
 package place
 
 import (
+	"math"
 	"math/big"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
 // Words is the definition, in exact arithmetic.
@@ -23,4 +26,28 @@ func TestWords(t *testing.T) {
 		require.Equal(t, new(big.Int).Rsh(product, 64).Uint64(), u)
 		require.Equal(t, product.And(product, low).Uint64(), v)
 	}
+}
+
+// Of two levels of 70 cells, 6 bits of each second word are cells.
+func TestTable(t *testing.T) {
+	require.Equal(t, []int{1, 1, 2}, []int{Stride(1), Stride(64), Stride(65)})
+	full := []uint64{0, math.MaxUint64, 0, 1 << 6}
+	require.Equal(t, 58+1, Behind(full, 70))
+	read := func(words uint64, data []byte) ([]uint64, error) {
+		r := wire.NewReader("place", data)
+		table := Read(r, words, 70)
+		return table, r.Done()
+	}
+	_, err := read(4, Append(nil, full))
+	require.ErrorContains(t, err, "ones behind the cells of a level")
+	Clear(full, 70)
+	require.Equal(t, []uint64{0, 63, 0, 0}, full)
+	Or(full, []uint64{1, 64, 2, 1})
+	require.Equal(t, []uint64{1, 127, 2, 1}, full)
+	Clear(full, 70)
+	again, err := read(4, Append(nil, full))
+	require.NoError(t, err)
+	require.Equal(t, full, again)
+	_, err = read(6, Append(nil, full))
+	require.ErrorContains(t, err, "fewer bits than the Params say")
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -58,10 +59,7 @@ type state struct {
 func New(p Params) (*Builder, error) {
 	p = p.normal()
 	laws, err := p.laws()
-	if err == nil {
-		err = p.windowless()
-	}
-	if err != nil {
+	if err = p.windowless(err); err != nil {
 		return nil, err
 	}
 	return &Builder{base[state, *state]{private.New(newState(p, laws)), p, p.Guarantee()}}, nil
@@ -142,16 +140,8 @@ func (s *state) absorb(o *state) error {
 	if err := fault.Differ("distinct", s.params, o.params); err != nil {
 		return err
 	}
-	or(s.table, o.table)
+	place.Or(s.table, o.table)
 	return nil
-}
-
-// or adds the cells of b to those of a.
-func or(a, b []uint64) {
-	b = b[:len(a)]
-	for i := range a {
-		a[i] |= b[i]
-	}
 }
 
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second
@@ -165,7 +155,7 @@ func (b *Builder) Release() (*Sketch, error) {
 	r := &Sketch{total: total{release: release{s.params, numbers{n}}}, id: hashing.NewSeed()}
 	if s.params.published() {
 		s.laws.flips.Flip(&s.src, s.table)
-		clearPadding(s.table, s.params)
+		place.Clear(s.table, s.params.Cells)
 		r.bits = s.table
 	}
 	return r, nil
@@ -177,11 +167,4 @@ func ones(table []uint64) (t int64) {
 		t += int64(bits.OnesCount64(word))
 	}
 	return t
-}
-
-// clearPadding sets the bits behind the cells of each level to 0.
-func clearPadding(table []uint64, p Params) {
-	for last := p.stride() - 1; last < len(table); last += p.stride() {
-		table[last] &= p.lastWord()
-	}
 }

@@ -3,12 +3,12 @@ package distinct
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -94,7 +94,7 @@ func TestOneBit(t *testing.T) {
 		b.Add(key, key)
 		require.LessOrEqual(t, ones(held(b.secret).table)-before, int64(1))
 	}
-	require.Zero(t, bits.OnesCount64(held(b.secret).table[p.stride()-1]&^p.lastWord()))
+	require.Zero(t, place.Behind(held(b.secret).table, p.Cells))
 }
 
 func TestAddKey(t *testing.T) {

@@ -48,10 +48,7 @@ func (p Params) cohortLaw() (noise.DiscreteLaplace, error) {
 func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 	p = p.normal()
 	law, err := p.cohortLaw()
-	if err == nil {
-		err = p.windowless()
-	}
-	if err == nil && (days < 2 || days > mostDays) {
+	if err = p.windowless(err); err == nil && (days < 2 || days > mostDays) {
 		err = bad("days", days, "an integer in [2, 31]")
 	}
 	if err != nil {

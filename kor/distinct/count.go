@@ -14,7 +14,7 @@ type count struct {
 }
 
 // Estimate returns the number of keys whose expected number of ones was seen.
-func (c *count) Estimate() float64 {
+func (c count) Estimate() float64 {
 	if c.cells == 0 {
 		return math.NaN()
 	}
@@ -22,7 +22,7 @@ func (c *count) Estimate() float64 {
 }
 
 // StdErr returns the standard error at the estimate.
-func (c *count) StdErr() float64 {
+func (c count) StdErr() float64 {
 	if c.cells == 0 {
 		return math.NaN()
 	}
@@ -30,7 +30,7 @@ func (c *count) StdErr() float64 {
 }
 
 // Interval returns the range of sizes consistent with the noisy count.
-func (c *count) Interval(confidence float64) (lo, hi float64) {
+func (c count) Interval(confidence float64) (lo, hi float64) {
 	if c.cells == 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -59,7 +60,7 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, fault.Format("distinct", "a sketch that was not released has no encoding")
 	}
 	dst = wire.AppendHeader(slices.Grow(dst, fixedSize+8*len(s.bits)), wire.KindDistinct, version)
-	return appendWords(wire.AppendFields(dst, s.fields()), s.bits), nil
+	return place.Append(wire.AppendFields(dst, s.fields()), s.bits), nil
 }
 
 // MarshalBinary returns the encoding of the sketch.
@@ -81,7 +82,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	case d.numbers[0] > maxOnes || d.numbers[0] < -maxOnes:
 		r.Fail("a count out of range")
 	case d.params.published():
-		d.bits = readTable(r, d.params)
+		d.bits = d.params.read(r)
 	}
 	if err := r.Done(); err != nil {
 		return err

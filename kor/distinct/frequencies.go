@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
@@ -74,21 +75,17 @@ const cellsEach = 3
 func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 	p = p.normal()
 	half, err := p.frequencies()
-	if err == nil {
-		err = p.windowless()
-	}
-	if err == nil && (most < 2 || most > math.MaxUint8) {
+	if err = p.windowless(err); err == nil && (most < 2 || most > math.MaxUint8) {
 		err = bad("most", most, "an integer in [2, 255]")
 	}
 	if err != nil {
 		return nil, err
 	}
 	l, err := half.laws()
-	if err != nil {
-		return nil, err
-	}
 	users := l.count
-	l.count, err = half.classLaw()
+	if err == nil {
+		l.count, err = half.classLaw()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +171,7 @@ func (*frequencyState) kind() (kind byte, builder string) {
 
 func (s *frequencyState) append(dst []byte) []byte {
 	dst = append(dst, byte(s.most))
-	return s.state.append(appendWords(dst, s.cells))
+	return s.state.append(place.Append(dst, s.cells))
 }
 
 func (s *frequencyState) read(r *wire.Reader) func() {
@@ -191,6 +188,6 @@ func (s *frequencyState) read(r *wire.Reader) func() {
 			}
 		}
 	}
-	table := readTable(r, s.params)
+	table := s.params.read(r)
 	return func() { s.cells, s.table = cells, table }
 }

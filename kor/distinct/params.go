@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -94,25 +95,22 @@ func (p Params) validate() error {
 	return nil
 }
 
-// windowless refuses Spans, for all builders but a WindowBuilder.
-func (p Params) windowless() error {
-	if p.Spans != [8]int{} {
+// windowless returns the error, or another one for Spans, which only a WindowBuilder has.
+func (p Params) windowless(err error) error {
+	if err == nil && p.Spans != [8]int{} {
 		return bad("Spans", p.Spans, "0 without a WindowBuilder")
 	}
-	return nil
+	return err
 }
 
 // published reports whether the bits are part of the release.
 func (p Params) published() bool { return p.CountShare > 0 && p.CountShare < 1 }
 
 // stride returns the number of words of a level: each begins with a new word.
-func (p Params) stride() int { return int((uint64(p.Cells) + 63) / 64) }
+func (p Params) stride() int { return place.Stride(p.Cells) }
 
 // words returns the number of words of all levels, also where that is too many.
-func (p Params) words() uint64 { return (uint64(p.Cells) + 63) / 64 * uint64(p.Levels) }
-
-// lastWord returns the bits of the last word of a level that are cells.
-func (p Params) lastWord() uint64 { return ^uint64(0) >> (uint(-p.Cells) % 64) }
+func (p Params) words() uint64 { return uint64(p.stride()) * uint64(p.Levels) }
 
 // split returns the ε of the bits and of the count. Their exact sum is at most Epsilon: the
 // difference is off by at most half an ulp before it is moved down by one.

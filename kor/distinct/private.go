@@ -1,10 +1,10 @@
 package distinct
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -89,10 +89,10 @@ func (*state) kind() (kind byte, builder string) { return privateBuilder, "Build
 
 func (s *state) public() *Params { return &s.params }
 
-func (s *state) append(dst []byte) []byte { return appendWords(dst, s.table) }
+func (s *state) append(dst []byte) []byte { return place.Append(dst, s.table) }
 
 func (s *state) read(r *wire.Reader) func() {
-	table := readTable(r, s.params)
+	table := s.params.read(r)
 	return func() { s.table = table }
 }
 
@@ -110,7 +110,7 @@ func (s *runningState) append(dst []byte) []byte {
 func (s *runningState) read(r *wire.Reader) func() {
 	var d runningState
 	r.Fields(d.fields())
-	table := readTable(r, s.params)
+	table := s.params.read(r)
 	if r.Err() == nil && (d.closed < 0 || d.closed > ones(table) || d.released > maxOnes || d.released < -maxOnes) {
 		r.Fail("an impossible count")
 	}
@@ -143,30 +143,5 @@ func (s *windowState) read(r *wire.Reader) func() {
 	return func() { s.stamps, s.day, s.done = stamps, d.day, d.done }
 }
 
-func appendWords(dst []byte, words []uint64) []byte {
-	for _, word := range words {
-		dst = binary.LittleEndian.AppendUint64(dst, word)
-	}
-	return dst
-}
-
-// readTable reads a table, which is all that is left.
-func readTable(r *wire.Reader, p Params) []uint64 {
-	if r.Err() != nil {
-		return nil
-	}
-	if uint64(r.Remaining()) != 8*p.words() {
-		r.Fail("not as many bits as the Params say")
-		return nil
-	}
-	words := make([]uint64, p.words())
-	for i := range words {
-		words[i] = r.Uint64()
-	}
-	for last := p.stride() - 1; last < len(words); last += p.stride() {
-		if words[last]&^p.lastWord() != 0 {
-			r.Fail("ones behind the cells of a level")
-		}
-	}
-	return words
-}
+// read reads a table.
+func (p *Params) read(r *wire.Reader) []uint64 { return place.Read(r, p.words(), p.Cells) }

@@ -52,10 +52,7 @@ const maxSlots = 1<<31 - 1
 func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 	p = p.normal()
 	law, err := p.classLaw()
-	if err == nil {
-		err = p.windowless()
-	}
-	if err != nil {
+	if err = p.windowless(err); err != nil {
 		return nil, err
 	}
 	empty := private.New(runningState{state: newState(p, laws{count: law})})

@@ -61,17 +61,11 @@ func (t *total) count() (c count) {
 // If the noise, of standard deviation √2/(CountShare·ε), is at most a fifth of Cells, the bias is
 // at most 0.07 standard errors for sizes up to Plan.Largest. If the noise is as large as Cells, the
 // estimate is now and then many times too large: then rely on the interval.
-func (t *total) Estimate() float64 {
-	c := t.count()
-	return c.Estimate()
-}
+func (t *total) Estimate() float64 { return t.count().Estimate() }
 
 // StdErr returns the standard error of the estimate, in keys; see [Plan.StdErr] and
 // [Plan.RunningStdErr].
-func (t *total) StdErr() float64 {
-	c := t.count()
-	return c.StdErr()
-}
+func (t *total) StdErr() float64 { return t.count().StdErr() }
 
 // Interval returns the range of sizes ≥ 0 that are consistent with the noisy count and include the
 // estimate; each end may err with probability (1 − confidence)/2. hi is +Inf if the table is too
@@ -79,10 +73,7 @@ func (t *total) StdErr() float64 {
 //
 // The coverage at 0.95 is between 0.94 and 0.994. It is above the confidence if few keys and little
 // noise make the distribution discrete.
-func (t *total) Interval(confidence float64) (lo, hi float64) {
-	c := t.count()
-	return c.Interval(confidence)
-}
+func (t *total) Interval(confidence float64) (lo, hi float64) { return t.count().Interval(confidence) }
 
 // Sketch is a released sketch: public, immutable, safe for concurrent readers. All that it computes
 // is post-processing and costs no budget. Its methods answer NaN on the zero Sketch.

@@ -223,22 +223,15 @@ func (w *Windows) count(days int) (c count) {
 }
 
 // Estimate returns the estimated number of distinct keys in the window of that many days.
-func (w *Windows) Estimate(days int) float64 {
-	c := w.count(days)
-	return c.Estimate()
-}
+func (w *Windows) Estimate(days int) float64 { return w.count(days).Estimate() }
 
 // StdErr returns the standard error of the estimate; see [Plan.WindowStdErr].
-func (w *Windows) StdErr(days int) float64 {
-	c := w.count(days)
-	return c.StdErr()
-}
+func (w *Windows) StdErr(days int) float64 { return w.count(days).StdErr() }
 
 // Interval returns bounds on the number of keys in the window of that many days; see
 // [Sketch.Interval].
 func (w *Windows) Interval(days int, confidence float64) (lo, hi float64) {
-	c := w.count(days)
-	return c.Interval(confidence)
+	return w.count(days).Interval(confidence)
 }
 
 // String says what was released under which guarantee.
