@@ -47,8 +47,7 @@ func TestBuilders(t *testing.T) {
 	b := builder(t, small)
 	_, err := b.Share(0)
 	require.ErrorIs(t, err, ErrParams)
-	_, err = b.Release()
-	require.NoError(t, err)
+	dptest.Must(b.Release())
 	for _, b := range []*Builder{b, {}} {
 		_, err = b.Share(2)
 		require.ErrorIs(t, err, ErrReleased)
@@ -207,10 +206,8 @@ func TestZeroValues(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	b, err := New(small)
-	require.NoError(t, err)
-	s, err := NewStreamBuilder(small)
-	require.NoError(t, err)
+	b := dptest.Must(New(small))
+	s := dptest.Must(NewStreamBuilder(small))
 	key := uint64(0)
 	keys := run(0, 50)
 	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.Add(key + 7); b.Add(keys...); b.ToggleWeighted(key, 0.3); key++ }))
@@ -248,8 +245,7 @@ func TestConcurrentReaders(t *testing.T) {
 func TestReaders(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}, CountShare: 0.1}
 	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
-	compared, err := Compare(a, b)
-	require.NoError(t, err)
+	compared := dptest.Must(Compare(a, b))
 	for _, object := range []any{a, difference(t, a, b), a.Total(), compared, compared.Union(), releasedStream(t, small, run(0, 100)...)} {
 		dptest.Readers(t, object)
 	}
@@ -260,16 +256,14 @@ func TestReaders(t *testing.T) {
 func TestCount(t *testing.T) {
 	p := Params{Epsilon: 40, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: 0.9}
 	build := func(keys ...uint64) *Builder {
-		b, err := New(p)
-		require.NoError(t, err)
+		b := dptest.Must(New(p))
 		for _, key := range keys {
 			b.Add(key)
 		}
 		return b
 	}
 	count := func(b *Builder) float64 {
-		s, err := b.Release()
-		require.NoError(t, err)
+		s := dptest.Must(b.Release())
 		c := s.Total().Estimate()
 		require.Equal(t, math.Ldexp(float64(s.count), -countBits), c, "the count is far tighter here")
 		lo, hi := s.Total().Interval(0.5)
@@ -297,13 +291,11 @@ func TestIntervalHoldsTheEstimate(t *testing.T) {
 	} {
 		for _, keys := range []uint64{0, 30, 5000} {
 			for range 10 {
-				b, err := New(p)
-				require.NoError(t, err)
+				b := dptest.Must(New(p))
 				for key := range keys {
 					b.Add(key)
 				}
-				s, err := b.Release()
-				require.NoError(t, err)
+				s := dptest.Must(b.Release())
 				for _, confidence := range []float64{0, 0.5, 0.95} {
 					lo, hi := s.Interval(confidence)
 					e := max(s.Estimate(), 0)

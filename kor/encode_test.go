@@ -61,8 +61,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Sketch](t, sampleMerged(), same)
 	dptest.Codec[Sketch](t, sampleEmpty(), same)
 	dptest.Codec(t, sampleStream(), func(a, b *StreamSketch) bool { return a.equal(&b.release) })
-	data, err := sampleCounted().MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.Must(sampleCounted().MarshalBinary())
 	require.Len(t, data, sampleCounted().Params().size())
 }
 
@@ -101,8 +100,7 @@ func TestGoldenFiles(t *testing.T) {
 // Where a key goes is part of the format too: parties with different versions must meet.
 func TestGoldenPlaces(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1000, Levels: 8, Seed: hashing.Seed{1, 2, 3}}
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.Must(New(p))
 	for key := range uint64(300) {
 		b.ToggleWeighted(key*key*key, 1/float64(1+key%5))
 	}
@@ -167,8 +165,7 @@ func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
 func useDecoded(t *testing.T, data []byte) {
 	if s := dptest.Decoded[Sketch](t, data); s != nil {
 		usable(t, &s.release, s.String())
-		c, err := Compare(s, s)
-		require.NoError(t, err)
+		c := dptest.Must(Compare(s, s))
 		for place := range c.Parts {
 			sized(t, c.part(place))
 		}

@@ -21,8 +21,7 @@ var domain = []struct {
 
 // table sketches the keys whose bits are set, without noise.
 func sketched(t *testing.T, p Params, set uint) []uint64 {
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.Must(New(p))
 	for i, k := range domain {
 		if set>>i&1 != 0 {
 			b.ToggleWeighted(k.key, k.weight)
@@ -96,8 +95,7 @@ func TestOneBit(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1000, Levels: 20, Seed: hashing.Seed{7}}
 	changed := 0
 	for i := range uint64(5000) {
-		b, err := New(p)
-		require.NoError(t, err)
+		b := dptest.Must(New(p))
 		w := math.Ldexp(1, -int(i%12)) * (0.5 + float64(i%100)/200)
 		b.ToggleWeighted(i*i, w)
 		d := distance(held(b.secret).table, make([]uint64, p.words()))
@@ -116,9 +114,7 @@ func TestOneBit(t *testing.T) {
 }
 
 func mustFlips(t *testing.T, p Params) noise.Bernoulli {
-	law, err := p.flips()
-	require.NoError(t, err)
-	return law
+	return dptest.Must(p.flips())
 }
 
 // streamLawOf returns the law of a released table of a stream: every pattern of coins, then every
@@ -148,8 +144,7 @@ func TestExactStreamPrivacy(t *testing.T) {
 		exposed := false
 		for seed := range 2 {
 			p := Params{Epsilon: epsilon, Cells: 2, Levels: 3, Seed: hashing.Seed{byte(seed + 1)}}
-			law, err := p.streamFlips()
-			require.NoError(t, err)
+			law := dptest.Must(p.streamFlips())
 			q := law.Prob()
 			for _, base := range [][]uint64{nil, {1}, {1, 2}, {2, 2, 3}} {
 				for times := 1; times <= 3; times += 2 {
@@ -176,9 +171,7 @@ func TestExactStreamPrivacy(t *testing.T) {
 // ln(½(1+(2e^ε−1)²)).
 func TestStreamStateReleasedTwiceCostsTwice(t *testing.T) {
 	state := func(b *StreamBuilder) []byte {
-		data, err := b.AppendPrivateState(nil)
-		require.NoError(t, err)
-		return data
+		return dptest.Must(b.AppendPrivateState(nil))
 	}
 	a := streamBuilder(t, small, 1, 2, 2, 3)
 	b := streamBuilder(t, small, 3, 2, 1, 1, 1)
@@ -187,8 +180,7 @@ func TestStreamStateReleasedTwiceCostsTwice(t *testing.T) {
 
 	for _, epsilon := range []float64{0.2, 1, 3} {
 		p := Params{Epsilon: epsilon, Cells: 1, Levels: 1, Seed: seedOfLevelZero(t)}
-		law, err := p.streamFlips()
-		require.NoError(t, err)
+		law := dptest.Must(p.streamFlips())
 		twice := func(single map[string]float64) map[string]float64 {
 			joint := map[string]float64{}
 			for x, px := range single {
@@ -224,8 +216,7 @@ func TestCountBudget(t *testing.T) {
 			left, count := p.split()
 			require.LessOrEqual(t, left+count, epsilon)
 			require.InEpsilon(t, epsilon, left+count, 1e-14)
-			law, err := p.countLaw()
-			require.NoError(t, err)
+			law := dptest.Must(p.countLaw())
 			require.GreaterOrEqual(t, law.Scale()*count, float64(1<<countBits)*(1-1e-15))
 		}
 	}
@@ -260,17 +251,14 @@ func TestAudit(t *testing.T) {
 	const runs = 10_000
 	p := Params{Epsilon: 1, Cells: 1, Levels: 1, Seed: seedOfLevelZero(t)}
 	hits := func(q float64, with bool) (ones int64) {
-		law, err := noise.BernoulliAtLeast(q)
-		require.NoError(t, err)
+		law := dptest.Must(noise.BernoulliAtLeast(q))
 		for range runs {
-			b, err := New(p)
-			require.NoError(t, err)
+			b := dptest.Must(New(p))
 			if with {
 				b.Toggle(1)
 			}
 			held(b.secret).law = law
-			s, err := b.Release()
-			require.NoError(t, err)
+			s := dptest.Must(b.Release())
 			ones += int64(s.bits[0])
 		}
 		return ones

@@ -16,31 +16,23 @@ import (
 var small = Params{Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}}
 
 func released(t testing.TB, p Params, keys ...uint64) *Sketch {
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.Must(New(p))
 	for _, key := range keys {
 		b.Add(key)
 	}
-	s, err := b.Release()
-	require.NoError(t, err)
-	return s
+	return dptest.Must(b.Release())
 }
 
 func releasedStream(t testing.TB, p Params, keys ...uint64) *StreamSketch {
-	b, err := NewStreamBuilder(p)
-	require.NoError(t, err)
+	b := dptest.Must(NewStreamBuilder(p))
 	for _, key := range keys {
 		b.Add(key)
 	}
-	s, err := b.Release()
-	require.NoError(t, err)
-	return s
+	return dptest.Must(b.Release())
 }
 
 func difference(t testing.TB, a, b *Sketch) *Sketch {
-	d, err := a.SymmetricDifference(b)
-	require.NoError(t, err)
-	return d
+	return dptest.Must(a.SymmetricDifference(b))
 }
 
 func run(from, to uint64) (keys []uint64) {
@@ -54,19 +46,16 @@ func run(from, to uint64) (keys []uint64) {
 // undoes a toggle, and merging is toggling.
 func TestAlgebraBeforeNoise(t *testing.T) {
 	table := func(keys ...uint64) []uint64 {
-		b, err := New(small)
-		require.NoError(t, err)
+		b := dptest.Must(New(small))
 		for _, key := range keys {
 			b.Toggle(key)
 		}
 		return held(b.secret).table
 	}
 	merge := func(lists ...[]uint64) []uint64 {
-		sum, err := New(small)
-		require.NoError(t, err)
+		sum := dptest.Must(New(small))
 		for _, keys := range lists {
-			b, err := New(small)
-			require.NoError(t, err)
+			b := dptest.Must(New(small))
 			for _, key := range keys {
 				b.Toggle(key)
 			}
@@ -83,8 +72,7 @@ func TestAlgebraBeforeNoise(t *testing.T) {
 	require.Equal(t, table(), merge(a, a))
 	require.Equal(t, table(append(run(0, 200), run(300, 500)...)...), merge(a, b))
 	plain, weighted := table(5), func() []uint64 {
-		b, err := New(small)
-		require.NoError(t, err)
+		b := dptest.Must(New(small))
 		b.ToggleWeighted(5, 1)
 		for _, w := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
 			b.ToggleWeighted(6, w)
@@ -109,11 +97,9 @@ func TestAlgebraOfReleases(t *testing.T) {
 	require.True(t, same(difference(t, difference(t, a, b), c), difference(t, a, difference(t, b, c))))
 	require.True(t, same(difference(t, difference(t, a, b), b), a))
 	require.True(t, same(difference(t, difference(t, a, b), difference(t, b, c)), difference(t, a, c)))
-	three, err := XOR(a, b, c)
-	require.NoError(t, err)
+	three := dptest.Must(XOR(a, b, c))
 	require.True(t, same(three, difference(t, difference(t, a, b), c)))
-	one, err := XOR(a)
-	require.NoError(t, err)
+	one := dptest.Must(XOR(a))
 	require.True(t, same(one, a))
 	nothing := difference(t, a, a)
 	require.Zero(t, nothing.Estimate())
@@ -137,8 +123,7 @@ func TestXORWithItselfIsExactlyEmpty(t *testing.T) {
 		}
 		require.NotContains(t, nothing.String(), "-0")
 		require.Contains(t, nothing.String(), "the empty set")
-		same, err := Compare(s, s)
-		require.NoError(t, err)
+		same := dptest.Must(Compare(s, s))
 		d := same.OnlyA()
 		lo, hi := d.Interval(0.95)
 		require.Equal(t, []float64{0, 0, 0, 0}, []float64{d.Estimate(), d.StdErr(), lo, hi})
@@ -157,10 +142,8 @@ func TestXORWithItselfIsExactlyEmpty(t *testing.T) {
 // to be of one party, and cost what they cost.
 func TestPartyGuaranteeSeesTwoReleasesOfOneState(t *testing.T) {
 	b := builder(t, small, 1, 2, 3)
-	first, err := restored(t, b).Release()
-	require.NoError(t, err)
-	second, err := b.Release()
-	require.NoError(t, err)
+	first := dptest.Must(restored(t, b).Release())
+	second := dptest.Must(b.Release())
 	other := released(t, small, 1, 2, 3)
 	require.Equal(t, 1.0, first.PartyGuarantee().EpsilonAt(0))
 	require.Equal(t, 2.0, difference(t, first, second).PartyGuarantee().EpsilonAt(0))
@@ -185,8 +168,7 @@ func TestFlipProbability(t *testing.T) {
 	}
 	other := small
 	other.Epsilon, other.CountShare = 2, 0.1
-	mixed, err := XOR(released(t, small), released(t, other), released(t, small))
-	require.NoError(t, err)
+	mixed := dptest.Must(XOR(released(t, small), released(t, other), released(t, small)))
 	q := planned(other).FlipProb
 	want = p + q - 2*p*q
 	require.InEpsilon(t, want+p-2*want*p, mixed.flipProb(), 1e-14)

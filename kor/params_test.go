@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/stretchr/testify/require"
 )
@@ -84,8 +85,7 @@ func TestFit(t *testing.T) {
 					require.ErrorContains(t, err, "cells")
 					continue
 				}
-				plan, err := p.Plan()
-				require.NoError(t, err)
+				plan := dptest.Must(p.Plan())
 				require.Equal(t, Plan{p, plan.FlipProb, relativeError(p, 1), p.largest(), p.size()}, plan)
 				require.LessOrEqual(t, relativeError(p, sketches), relative)
 				require.GreaterOrEqual(t, p.largest(), 1e9)
@@ -137,16 +137,12 @@ func TestPlannedError(t *testing.T) {
 			}
 		}
 	}
-	_, err := Params{Epsilon: 1}.Fit(0.15, 1e5, 1)
-	require.NoError(t, err)
-	_, err = Params{Epsilon: 1}.FitStream(0.15, 1e5, 1)
-	require.NoError(t, err)
-	_, err = Params{Epsilon: 1, CountShare: 0.1}.FitStream(0.15, 1e5, 1)
+	dptest.Must(Params{Epsilon: 1}.Fit(0.15, 1e5, 1))
+	dptest.Must(Params{Epsilon: 1}.FitStream(0.15, 1e5, 1))
+	_, err := Params{Epsilon: 1, CountShare: 0.1}.FitStream(0.15, 1e5, 1)
 	require.ErrorIs(t, err, ErrParams)
-	whole, err := Params{Epsilon: 1}.Fit(0.05, 1e6, 2)
-	require.NoError(t, err)
-	shared, err := Params{Epsilon: 1, CountShare: 0.1}.Fit(0.05, 1e6, 2)
-	require.NoError(t, err)
+	whole := dptest.Must(Params{Epsilon: 1}.Fit(0.05, 1e6, 2))
+	shared := dptest.Must(Params{Epsilon: 1, CountShare: 0.1}.Fit(0.05, 1e6, 2))
 	require.Greater(t, shared.Cells, whole.Cells, "the count takes from the ε of the bits")
 }
 
@@ -156,10 +152,8 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, Params{Epsilon: 1, Cells: 4096, Levels: 24, Seed: hashing.Seed{1}}, released(t, p, 1).Params())
 	require.Equal(t, released(t, p, 1).Params(), releasedStream(t, p, 1).Params())
 	require.True(t, p.Guarantee().Promises())
-	share, err := builder(t, p).Share(1)
-	require.NoError(t, err)
-	sum, err := Aggregate(p, 1, share.Bytes())
-	require.NoError(t, err)
+	share := dptest.Must(builder(t, p).Share(1))
+	sum := dptest.Must(Aggregate(p, 1, share.Bytes()))
 	require.Equal(t, 4096, sum.Params().Cells)
 }
 

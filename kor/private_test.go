@@ -14,16 +14,14 @@ import (
 
 func builder(t *testing.T, p Params, keys ...uint64) *Builder {
 	t.Helper()
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.Must(New(p))
 	b.Add(keys...)
 	return b
 }
 
 func streamBuilder(t *testing.T, p Params, keys ...uint64) *StreamBuilder {
 	t.Helper()
-	b, err := NewStreamBuilder(p)
-	require.NoError(t, err)
+	b := dptest.Must(NewStreamBuilder(p))
 	for _, key := range keys {
 		b.Add(key)
 	}
@@ -40,8 +38,7 @@ func held(s secret) *state {
 // restored moves the Builder into another one, whose content is replaced.
 func restored(t *testing.T, b *Builder) *Builder {
 	t.Helper()
-	data, err := b.AppendPrivateState([]byte("prefix"))
-	require.NoError(t, err)
+	data := dptest.Must(b.AppendPrivateState([]byte("prefix")))
 	require.True(t, bytes.HasPrefix(data, []byte("prefix")))
 	require.False(t, b.Released())
 	c := builder(t, held(b.secret).params, 1, 2, 3, 77)
@@ -76,8 +73,7 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 		for _, steps := range held(plain.secret).members {
 			sum += math.Ldexp(float64(steps), -countBits)
 		}
-		s, err := moved.Release()
-		require.NoError(t, err)
+		s := dptest.Must(moved.Release())
 		require.Equal(t, p.Guarantee(), s.Guarantee())
 		require.InEpsilon(t, planned(p).FlipProb, s.flipProb(), 1e-15)
 		require.Equal(t, p.CountShare > 0, s.counted)
@@ -93,10 +89,8 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 func TestPrivateStateIsReleasedWithNoise(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 16, Levels: 1, Seed: hashing.Seed{1}}
 	b := restored(t, builder(t, p))
-	s, err := b.Release()
-	require.NoError(t, err)
-	again, err := restored(t, builder(t, p)).Release()
-	require.NoError(t, err)
+	s := dptest.Must(b.Release())
+	again := dptest.Must(restored(t, builder(t, p)).Release())
 	// 17,626 flips of 65,536 cells are expected, with a standard deviation of 113; two releases
 	// differ in 25,772 of them.
 	dptest.Alarm(t, 1e-10)
@@ -107,8 +101,7 @@ func TestPrivateStateIsReleasedWithNoise(t *testing.T) {
 func TestPrivateStateOfAStream(t *testing.T) {
 	p := Params{Epsilon: 30, Cells: 128, Levels: 8, Seed: hashing.Seed{1}}
 	b := streamBuilder(t, p, append(run(0, 50), run(0, 50)...)...)
-	data, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
+	data := dptest.Must(b.AppendPrivateState(nil))
 	c := streamBuilder(t, p, run(500, 600)...)
 	require.NoError(t, c.RestorePrivateState(data))
 	require.Equal(t, held(b.secret).table, held(c.secret).table)
@@ -118,8 +111,7 @@ func TestPrivateStateOfAStream(t *testing.T) {
 	require.NoError(t, c.Merge(more))
 	require.Equal(t, want, held(c.secret).table)
 	c.Add(3)
-	s, err := c.Release()
-	require.NoError(t, err)
+	s := dptest.Must(c.Release())
 	// 70 keys and hardly any flips: the standard error is 13 (for a Poisson number).
 	dptest.Alarm(t, 1e-10)
 	require.InDelta(t, 70, s.Estimate(), 8*13)
@@ -138,12 +130,9 @@ func TestRestoreRejects(t *testing.T) {
 		to := c.to.(interface{ Add(keys ...uint64) })
 		dptest.Restores(t, c.from, c.to, func() { to.Add(run(0, 20)...) }, c.other, builder(t, small))
 	}
-	data, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
-	plainData, err := plain.AppendPrivateState(nil)
-	require.NoError(t, err)
-	streamData, err := stream.AppendPrivateState(nil)
-	require.NoError(t, err)
+	data := dptest.Must(b.AppendPrivateState(nil))
+	plainData := dptest.Must(plain.AppendPrivateState(nil))
+	streamData := dptest.Must(stream.AppendPrivateState(nil))
 	require.ErrorIs(t, b.RestorePrivateState(streamData), ErrFormat)
 	require.ErrorIs(t, stream.RestorePrivateState(plainData), ErrFormat)
 	require.ErrorIs(t, b.RestorePrivateState(plainData), ErrMismatch)
@@ -160,18 +149,15 @@ func TestRestoreRejects(t *testing.T) {
 	var u StreamSketch
 	require.ErrorIs(t, u.UnmarshalBinary(streamData), ErrFormat, "private state is no release")
 	require.Equal(t, Sketch{}, s)
-	release, err := released(t, p, 1).MarshalBinary()
-	require.NoError(t, err)
+	release := dptest.Must(released(t, p, 1).MarshalBinary())
 	require.ErrorIs(t, b.RestorePrivateState(release), ErrFormat)
 }
 
 func FuzzRestorePrivateState(f *testing.F) {
 	for _, p := range []Params{small, counting} {
-		b, err := New(p)
-		require.NoError(f, err)
+		b := dptest.Must(New(p))
 		b.Add(1, 2, 3)
-		data, err := b.AppendPrivateState(nil)
-		require.NoError(f, err)
+		data := dptest.Must(b.AppendPrivateState(nil))
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -179,8 +165,7 @@ func FuzzRestorePrivateState(f *testing.F) {
 			b := builder(t, p, 9)
 			dptest.RestoresOrStays(t, b, data)
 			b.Add(1, 2, 3)
-			_, err := b.Release()
-			require.NoError(t, err)
+			dptest.Must(b.Release())
 		}
 	})
 }

@@ -13,13 +13,11 @@ import (
 )
 
 func share(t *testing.T, p Params, parties int, keys ...uint64) *Share {
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.Must(New(p))
 	for _, key := range keys {
 		b.Add(key)
 	}
-	s, err := b.Share(parties)
-	require.NoError(t, err)
+	s := dptest.Must(b.Share(parties))
 	require.True(t, b.Released())
 	return s
 }
@@ -30,8 +28,7 @@ func TestShareFlips(t *testing.T) {
 	for _, epsilon := range []float64{1e-6, 0.1, 1, 4, 20, 40} {
 		for _, n := range []int{1, 2, 3, 10, 1000, maxParties} {
 			p := Params{Epsilon: epsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}
-			law, err := p.shareFlips(n)
-			require.NoError(t, err)
+			law := dptest.Must(p.shareFlips(n))
 			whole := mustFlips(t, p)
 			got, want := float64(n)*logSign(law.K()), logSign(whole.K())
 			require.LessOrEqual(t, got, want*(1-1e-15), "ε = %v, n = %d", epsilon, n)
@@ -83,8 +80,7 @@ func TestAggregate(t *testing.T) {
 		require.Greater(t, s.Guarantee().EpsilonAt(0), p.Epsilon)
 		tables = append(tables, s.Bytes())
 	}
-	s, err := Aggregate(p, n, tables...)
-	require.NoError(t, err)
+	s := dptest.Must(Aggregate(p, n, tables...))
 	require.Equal(t, p.Guarantee(), s.Guarantee())
 	require.InEpsilon(t, planned(p).FlipProb, s.flipProb(), 1e-13)
 	ones := int64(0)
@@ -98,19 +94,16 @@ func TestAggregate(t *testing.T) {
 
 	q := Params{Epsilon: 30, Cells: 100, Levels: 6, Seed: hashing.Seed{2}} // hardly any noise
 	one, two := share(t, q, 2, run(0, 40)...), share(t, q, 2, run(20, 60)...)
-	sum, err := Aggregate(q, 2, one.Bytes(), two.Bytes())
-	require.NoError(t, err)
+	sum := dptest.Must(Aggregate(q, 2, one.Bytes(), two.Bytes()))
 	masked := one.Bytes()
 	for i, b := range two.Bytes() {
 		masked[i] ^= b
 	}
-	again, err := Aggregate(q, 2, masked)
-	require.NoError(t, err)
+	again := dptest.Must(Aggregate(q, 2, masked))
 	require.Equal(t, sum.bits, again.bits)
 	// the table of 40 keys in 100 cells has a standard error of 2
 	require.InDelta(t, 40, sum.Estimate(), 16)
-	data, err := sum.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.Must(sum.MarshalBinary())
 	require.NoError(t, new(Sketch).UnmarshalBinary(data))
 }
 
@@ -129,8 +122,7 @@ func TestAggregateCountsTheShares(t *testing.T) {
 		require.ErrorIs(t, err, ErrParams)
 	}
 	for _, all := range []int{n, n + 1, 2 * n} {
-		s, err := Aggregate(p, n, tables[:all]...)
-		require.NoError(t, err)
+		s := dptest.Must(Aggregate(p, n, tables[:all]...))
 		require.Equal(t, p.Guarantee(), s.Guarantee())
 		require.InEpsilon(t, math.Pow(1-2*planned(p).FlipProb, float64(all)/n), 1-2*s.flipProb(), 1e-12)
 		ones := int64(0)
@@ -138,8 +130,7 @@ func TestAggregateCountsTheShares(t *testing.T) {
 			ones += int64(bits.OnesCount64(word))
 		}
 		dptest.Tail(t, "flips", ones, int64(p.Cells*p.Levels), s.flipProb(), 1e-10)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.Must(s.MarshalBinary())
 		require.NoError(t, new(Sketch).UnmarshalBinary(data))
 	}
 }
@@ -161,8 +152,7 @@ func TestInvalidShares(t *testing.T) {
 	_, err = Aggregate(p, 2, padding)
 	require.ErrorIs(t, err, ErrMismatch)
 	p.CountShare = 0.1
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.Must(New(p))
 	_, err = b.Share(2)
 	require.ErrorIs(t, err, ErrParams)
 }

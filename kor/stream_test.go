@@ -16,14 +16,11 @@ func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 14, Levels: 1, Seed: hashing.Seed{3}}
 	b := streamBuilder(t, p, run(0, 1<<15)...)
 	cells := append([]uint64(nil), held(b.secret).table...)
-	state, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
+	state := dptest.Must(b.AppendPrivateState(nil))
 	again := streamBuilder(t, p)
 	require.NoError(t, again.RestorePrivateState(state))
-	first, err := b.Release()
-	require.NoError(t, err)
-	second, err := again.Release()
-	require.NoError(t, err)
+	first := dptest.Must(b.Release())
+	second := dptest.Must(again.Release())
 	n, agree, ones := int64(0), int64(0), int64(0)
 	for i, word := range cells {
 		n += int64(bits.OnesCount64(word))
@@ -35,8 +32,7 @@ func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 		dptest.Tail(t, name, count, n, 0.5, 1e-10)
 		require.Less(t, dptest.TailPValue(count, n, 0.45), 1e-10, "the test sees a tenth")
 	}
-	union, err := first.Union(second)
-	require.NoError(t, err)
+	union := dptest.Must(first.Union(second))
 	dptest.Alarm(t, 1e-10)
 	require.InDelta(t, 1<<15, union.Estimate(), 8*union.StdErr(), "the keys do not cancel")
 	require.Equal(t, 2.0, union.Guarantee().EpsilonAt(0))
@@ -56,13 +52,11 @@ func TestCellsOfKeysAreFairCoins(t *testing.T) {
 		for times := 1; times <= 2; times++ {
 			shown := 0
 			for range 4000 {
-				b, err := NewStreamBuilder(p)
-				require.NoError(t, err)
+				b := dptest.Must(NewStreamBuilder(p))
 				for range times {
 					add(b)
 				}
-				s, err := b.Release()
-				require.NoError(t, err)
+				s := dptest.Must(b.Release())
 				ones := distance(s.bits, make([]uint64, len(s.bits)))
 				require.LessOrEqual(t, ones, 1)
 				shown += ones
@@ -89,18 +83,15 @@ func TestStreamPlaces(t *testing.T) {
 
 // A merged StreamBuilder has given its data away: nothing of it can be released a second time.
 func TestMergedStreamIsReleased(t *testing.T) {
-	a, err := NewStreamBuilder(small)
-	require.NoError(t, err)
-	b, err := NewStreamBuilder(small)
-	require.NoError(t, err)
+	a := dptest.Must(NewStreamBuilder(small))
+	b := dptest.Must(NewStreamBuilder(small))
 	require.NoError(t, a.Merge(b))
 	require.True(t, b.Released())
 	require.False(t, a.Released())
-	_, err = b.Release()
+	_, err := b.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	require.ErrorIs(t, a.Merge(b), ErrReleased)
-	_, err = a.Release()
-	require.NoError(t, err)
+	dptest.Must(a.Release())
 }
 
 // AddKey gives a StreamBuilder the fingerprints under its Seed: to add them again changes nothing.
@@ -108,9 +99,7 @@ func TestAddKeyOfAStream(t *testing.T) {
 	p := Params{Epsilon: 1, Seed: hashing.Seed{4}}
 	b := streamBuilder(t, p)
 	state := func() []byte {
-		data, err := b.AppendPrivateState(nil)
-		require.NoError(t, err)
-		return data
+		return dptest.Must(b.AppendPrivateState(nil))
 	}
 	empty := state()
 	AddKey(b, "one", "two")

@@ -18,9 +18,7 @@ func simulated(t testing.TB, p Params, rng *rand.Rand, n int) *Sketch {
 	for i := range uint64(n) {
 		b.Add(start + i)
 	}
-	s, err := b.Release()
-	require.NoError(t, err)
-	return s
+	return dptest.Must(b.Release())
 }
 
 // Estimates are unbiased and have the error that StdErr says, and intervals cover: real keys at

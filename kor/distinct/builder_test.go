@@ -18,8 +18,7 @@ var small = Params{Epsilon: 1, Cells: 100, Levels: 6, CountShare: 0.1, Seed: has
 
 func builder(t testing.TB, p Params, keys ...uint64) *Builder {
 	t.Helper()
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.Must(New(p))
 	b.Add(keys...)
 	return b
 }
@@ -32,10 +31,7 @@ func held[S any](b private.State[S]) *S {
 }
 
 func released(t testing.TB, p Params, keys ...uint64) *Sketch {
-	t.Helper()
-	s, err := builder(t, p, keys...).Release()
-	require.NoError(t, err)
-	return s
+	return dptest.Must(builder(t, p, keys...).Release())
 }
 
 // run returns the integers from a to b−1.
@@ -48,10 +44,9 @@ func run(a, b uint64) (keys []uint64) {
 
 func privateBytes(t testing.TB, b Adder) []byte {
 	t.Helper()
-	data, err := b.(interface {
+	data := dptest.Must(b.(interface {
 		AppendPrivateState(dst []byte) ([]byte, error)
-	}).AppendPrivateState(nil)
-	require.NoError(t, err)
+	}).AppendPrivateState(nil))
 	return data
 }
 
@@ -146,18 +141,15 @@ func TestBuilder(t *testing.T) {
 	require.ErrorIs(t, fresh().RestorePrivateState(padding), ErrFormat)
 	var s Sketch
 	require.ErrorIs(t, s.UnmarshalBinary(privateBytes(t, fresh())), ErrFormat, "private state is no release")
-	release, err := released(t, small, 1).MarshalBinary()
-	require.NoError(t, err)
+	release := dptest.Must(released(t, small, 1).MarshalBinary())
 	require.ErrorIs(t, fresh().RestorePrivateState(release), ErrFormat)
 }
 
 // A budget.Ledger pays for the release by the guarantee of the Builder.
 func TestLedger(t *testing.T) {
-	ledger, err := budget.NewLedger(1.5, 0, budget.Key(budget.AddRemove))
-	require.NoError(t, err)
-	_, err = budget.Release(ledger, builder(t, small, 1))
-	require.NoError(t, err)
-	_, err = budget.Release(ledger, builder(t, small, 1))
+	ledger := dptest.Must(budget.NewLedger(1.5, 0, budget.Key(budget.AddRemove)))
+	dptest.Must(budget.Release(ledger, builder(t, small, 1)))
+	_, err := budget.Release(ledger, builder(t, small, 1))
 	require.ErrorIs(t, err, budget.ErrBudget)
 }
 

@@ -153,8 +153,7 @@ func TestTwoMovesAreTwoResponses(t *testing.T) {
 	for _, epsilon := range []float64{0.5, 1, 3} {
 		params := tiny
 		params.Epsilon = epsilon
-		law, err := params.classLaw()
-		require.NoError(t, err)
+		law := dptest.Must(params.classLaw())
 		p, q := shifts(law)
 		loss := func(p, q map[[2]int]float64) (most float64) {
 			for o, mass := range p {
@@ -163,8 +162,7 @@ func TestTwoMovesAreTwoResponses(t *testing.T) {
 			return most
 		}
 		require.InDelta(t, epsilon, loss(p, q), 1e-9)
-		weak, err := noise.NewDiscreteLaplace(0.99 * law.Scale())
-		require.NoError(t, err)
+		weak := dptest.Must(noise.NewDiscreteLaplace(0.99 * law.Scale()))
 		require.Greater(t, loss(shifts(weak)), epsilon*1.005)
 		g := params.twoMoves()
 		require.Equal(t, epsilon, g.Epsilon())
@@ -202,8 +200,7 @@ func TestYearOfWindows(t *testing.T) {
 // False-reject probability 2e-10.
 func noisy(t *testing.T, p Params, release func() numbers) {
 	t.Helper()
-	law, err := p.classLaw()
-	require.NoError(t, err)
+	law := dptest.Must(p.classLaw())
 	const enough, reach = 20_000, 12
 	observed, expected := make([]int64, 2*reach+2), make([]float64, 2*reach+1)
 	for i := range expected {

@@ -13,10 +13,7 @@ import (
 )
 
 func cohortBuilder(t testing.TB, p Params, days int) *CohortBuilder {
-	t.Helper()
-	b, err := NewCohortBuilder(p, days)
-	require.NoError(t, err)
-	return b
+	return dptest.Must(NewCohortBuilder(p, days))
 }
 
 // cohortsOf returns the numbers of cells of each class, of two builders that are merged, where a
@@ -113,8 +110,7 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 // Each class has noise of the law, drawn by itself. False-reject probability 2e-10.
 func TestCohortsHaveTheLaw(t *testing.T) {
 	noisy(t, tiny, func() numbers {
-		c, err := cohortBuilder(t, tiny, 3).Release()
-		require.NoError(t, err)
+		c := dptest.Must(cohortBuilder(t, tiny, 3).Release())
 		c.numbers[6] -= 16
 		return c.numbers
 	})
@@ -129,9 +125,7 @@ func releasedCohorts(t testing.TB, p Params, on [][]uint64) *Cohorts {
 		}
 		b.Add(keys...)
 	}
-	c, err := b.Release()
-	require.NoError(t, err)
-	return c
+	return dptest.Must(b.Release())
 }
 
 // simulatedCohorts are users with a first day in 1, …, 14, half on day 1, who come back each day
@@ -258,8 +252,7 @@ func TestCohortBuilder(t *testing.T) {
 	require.Equal(t, 3, held(again.secret).today)
 	copy(held(b.secret).stamps, []uint16{54321, 43210})
 	dptest.Redacted(t, b, "54321 43210")
-	c, err := fresh().Release()
-	require.NoError(t, err)
+	c := dptest.Must(fresh().Release())
 	require.True(t, c.Guarantee().Equal(b.Guarantee()))
 	require.Equal(t, 5, c.Days())
 	dptest.Readers(t, c)

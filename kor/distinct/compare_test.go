@@ -160,8 +160,7 @@ func TestCompareAccuracy(t *testing.T) {
 		squares, stated, covered, sum := map[int]float64{}, map[int]float64{}, map[int]int{}, map[int]float64{}
 		for range runs {
 			a, b := pair(t, p, rng, sets[0], sets[1], sets[2])
-			c, err := Compare(a, b)
-			require.NoError(t, err)
+			c := dptest.Must(Compare(a, b))
 			require.InDelta(t, c.Union().Estimate(), c.OnlyA().Estimate()+c.OnlyB().Estimate()+c.Intersection().Estimate(), 1e-6)
 			for of, want := range truth {
 				e := sized(c, of).Estimate() - want
@@ -189,8 +188,7 @@ func TestCompareAccuracy(t *testing.T) {
 
 func TestCompareRefuses(t *testing.T) {
 	a, b := released(t, small, run(0, 100)...), released(t, small, run(50, 150)...)
-	_, err := Compare(a, b)
-	require.NoError(t, err)
+	dptest.Must(Compare(a, b))
 	whole := small
 	whole.CountShare = 1
 	var others []*Sketch
@@ -223,8 +221,7 @@ func TestCompareRefuses(t *testing.T) {
 
 func TestZeroComparison(t *testing.T) {
 	a, b := released(t, small, run(0, 100)...), released(t, small, run(50, 150)...)
-	good, err := Compare(a, b)
-	require.NoError(t, err)
+	good := dptest.Must(Compare(a, b))
 	for _, c := range []*kor.Comparison{nil, {}} {
 		lo, hi := c.Union().Interval(0.9)
 		require.True(t, math.IsNaN(c.Union().Estimate()) && math.IsNaN(c.Union().StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
@@ -236,8 +233,7 @@ func TestZeroComparison(t *testing.T) {
 	lo, hi = zero.Interval(0.9)
 	require.True(t, math.IsNaN(zero.Estimate()) && math.IsNaN(zero.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
 	require.NotEmpty(t, zero.String())
-	union, err := Union(a, b, released(t, small, run(0, 300)...))
-	require.NoError(t, err)
+	union := dptest.Must(Union(a, b, released(t, small, run(0, 300)...)))
 	dptest.Readers(t, good)
 	dptest.Readers(t, union)
 }
@@ -245,8 +241,7 @@ func TestZeroComparison(t *testing.T) {
 // within checks that the estimates are within what those of A and B leave possible, the intervals
 // around them, and nothing infinite; and returns the comparison.
 func within(t testing.TB, a, b *Sketch, confidences ...float64) *kor.Comparison {
-	c, err := Compare(a, b)
-	require.NoError(t, err)
+	c := dptest.Must(Compare(a, b))
 	sizeA, sizeB := max(a.Estimate(), 0), max(b.Estimate(), 0)
 	slack := 1e-9 * (1 + sizeA + sizeB)
 	union, both := c.Union().Estimate(), c.Intersection().Estimate()
@@ -289,16 +284,13 @@ func TestComparisonsStayWithin(t *testing.T) {
 				lo, hi := sized(told, of).Interval(1 - 1e-9)
 				require.True(t, lo <= truth && truth <= hi || c.epsilon > 4, "%v: [%v, %v], %v of %v", c, lo, hi, truth, of)
 			}
-			also, err := Union(a, b)
-			require.NoError(t, err)
+			also := dptest.Must(Union(a, b))
 			require.Equal(t, told.Union().Estimate(), also.Estimate())
-			both, err := Compare(b, a)
-			require.NoError(t, err)
+			both := dptest.Must(Compare(b, a))
 			require.InDelta(t, told.OnlyA().Estimate(), both.OnlyB().Estimate(), 1e-3*(1+union))
 			third := *b
 			third.id = third.id.Derive(1)
-			also, err = Union(a, b, &third)
-			require.NoError(t, err)
+			also = dptest.Must(Union(a, b, &third))
 			lo, hi := also.Interval(0.95)
 			require.True(t, 0 <= lo && lo <= hi && math.IsNaN(also.Estimate()) == math.IsInf(also.StdErr(), 1))
 		}
@@ -320,12 +312,10 @@ func TestUnionBeyondLargest(t *testing.T) {
 			p.Seed = hashing.NewSeed()
 			large := builder(t, p)
 			poissonKeys(large, rng, keys)
-			a, err := large.Release()
-			require.NoError(t, err)
+			a := dptest.Must(large.Release())
 			sketches := []*Sketch{a, released(t, p, run(0, 100)...), released(t, p)}
 			for k := 2; k <= 3; k++ {
-				union, err := Union(sketches[:k]...)
-				require.NoError(t, err)
+				union := dptest.Must(Union(sketches[:k]...))
 				if lo, hi := union.Interval(0.95); !(lo <= keys && keys <= hi) {
 					missed[k]++
 				}
@@ -384,8 +374,7 @@ func TestCompareTable(t *testing.T) {
 		var wide, stated [sizes.OnlyB + 1]float64
 		for range runs {
 			a, b := pair(t, p, rng, c.a-c.both, c.b-c.both, c.both)
-			told, err := Compare(a, b)
-			require.NoError(t, err)
+			told := dptest.Must(Compare(a, b))
 			for of, truth := range truths {
 				lo, hi := sized(told, of).Interval(0.95)
 				all[of].add(sized(told, of).Estimate(), truth, lo, hi)

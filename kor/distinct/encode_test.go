@@ -54,8 +54,7 @@ func samples() map[string]encoding.BinaryMarshaler {
 func TestCodec(t *testing.T) {
 	for _, s := range []*Sketch{sampleCount(), sampleBits()} {
 		dptest.Codec(t, s, dptest.DeepEqual[Sketch])
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.Must(s.MarshalBinary())
 		require.Len(t, data, planned(s.Params()).Bytes)
 	}
 	dptest.Codec(t, sampleRunning(), dptest.DeepEqual[Running])
@@ -169,8 +168,7 @@ func TestDecodeRejectsInvalidCohorts(t *testing.T) {
 
 // The first version had no empty class, and no release is without windows.
 func TestDecodeRejectsOtherWindows(t *testing.T) {
-	data, err := sampleWindows().MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.Must(sampleWindows().MarshalBinary())
 	old := append(bytes.Clone(data[:46]), data[78:]...)
 	old[5] = 1
 	require.ErrorIs(t, new(Windows).UnmarshalBinary(old), ErrFormat)
@@ -182,8 +180,7 @@ func TestDecodeRejectsOtherWindows(t *testing.T) {
 
 // An identity of 0 is that of the zero value.
 func TestDecodeRejectsNoIdentity(t *testing.T) {
-	data, err := sampleCount().MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.Must(sampleCount().MarshalBinary())
 	clear(data[fixedSize-8-16 : fixedSize-8])
 	require.ErrorIs(t, new(Sketch).UnmarshalBinary(data), ErrFormat)
 }
@@ -244,8 +241,7 @@ func useDecoded(t *testing.T, data []byte) {
 		within(t, s, &other)
 		third := other
 		third.id = third.id.Derive(1)
-		union, err := Union(s, &other, &third)
-		require.NoError(t, err)
+		union := dptest.Must(Union(s, &other, &third))
 		lo, hi := union.Interval(0.9)
 		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
 	}
@@ -257,7 +253,6 @@ func FuzzRestorePrivateState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := builder(t, small, 9)
 		dptest.RestoresOrStays(t, b, data)
-		_, err := b.Release()
-		require.NoError(t, err)
+		dptest.Must(b.Release())
 	})
 }

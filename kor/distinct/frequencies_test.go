@@ -14,10 +14,7 @@ import (
 )
 
 func frequencyBuilder(t testing.TB, p Params, most int) *FrequencyBuilder {
-	t.Helper()
-	b, err := NewFrequencyBuilder(p, most)
-	require.NoError(t, err)
-	return b
+	return dptest.Must(NewFrequencyBuilder(p, most))
 }
 
 // neighbours returns for each of two cells three keys that belong to it.
@@ -104,8 +101,7 @@ func TestFrequenciesOfAllStreams(t *testing.T) {
 		moves := map[string]numbers{}
 		for id, with := range byCounts {
 			var c [3]int
-			_, err := fmt.Sscanf(id, "[%d %d %d]", &c[0], &c[1], &c[2])
-			require.NoError(t, err)
+			dptest.Must(fmt.Sscanf(id, "[%d %d %d]", &c[0], &c[1], &c[2]))
 			for i := range c {
 				without := c
 				without[i] = 0
@@ -178,22 +174,18 @@ func mul(a, b uint64) (hi, lo uint64) {
 // The numbers of cells have noise for half of ε, and so has the number of ones. False-reject
 // probability 4e-10.
 func TestFrequenciesHaveTheLaw(t *testing.T) {
-	half, err := tiny.frequencies()
-	require.NoError(t, err)
+	half := dptest.Must(tiny.frequencies())
 	var users []float64
 	noisy(t, half, func() numbers {
-		f, err := frequencyBuilder(t, tiny, 9).Release()
-		require.NoError(t, err)
+		f := dptest.Must(frequencyBuilder(t, tiny, 9).Release())
 		f.numbers[0] -= 3 * 16
 		users = append(users, float64(f.numbers[10]))
 		return f.numbers[:10]
 	})
-	l, err := half.laws()
-	require.NoError(t, err)
+	l := dptest.Must(half.laws())
 	v := l.count.Variance()
 	dptest.Moments(t, "the number of ones", users, 0, v, 6*v*v, 1e-10)
-	parts, err := budget.Compose(budget.PureDP(0.5, unit), budget.PureDP(0.25, unit).Times(2))
-	require.NoError(t, err)
+	parts := dptest.Must(budget.Compose(budget.PureDP(0.5, unit), budget.PureDP(0.25, unit).Times(2)))
 	require.True(t, tiny.frequencyGuarantee().Equal(budget.PureDP(1, unit).WithPair(parts)))
 	require.GreaterOrEqual(t, l.count.Scale(), 2.0)
 }
@@ -220,9 +212,7 @@ func sharesOf(t testing.TB, p Params, rng *rand.Rand, users int) *Frequencies {
 			b.Add(start + uint64(i))
 		}
 	}
-	f, err := b.Release()
-	require.NoError(t, err)
-	return f
+	return dptest.Must(b.Release())
 }
 
 var trueShares = []float64{0.5, 0.2, 0.1, 0.05, 0.15}
@@ -323,8 +313,7 @@ func TestFrequencyBuilder(t *testing.T) {
 	require.Equal(t, held(b.secret).cells, held(again.secret).cells)
 	held(b.secret).cells[0] = 9_876_543_210_987
 	dptest.Redacted(t, b, "9876543210987")
-	f, err := fresh().Release()
-	require.NoError(t, err)
+	f := dptest.Must(fresh().Release())
 	require.Equal(t, 5, f.Most())
 	dptest.Readers(t, f)
 }

@@ -110,8 +110,7 @@ func TestLongUnionOfTwo(t *testing.T) {
 		var all [sizes.OnlyB + 1]figures
 		for range runs {
 			a, b := pair(t, p, rng, only, size-both-only, both)
-			c, err := Compare(a, b)
-			require.NoError(t, err)
+			c := dptest.Must(Compare(a, b))
 			for of, truth := range map[int]float64{
 				sizes.Union: size, sizes.Intersection: float64(both), sizes.OnlyA: float64(only), sizes.OnlyB: float64(size - both - only),
 			} {
@@ -144,8 +143,7 @@ func TestLongUnionOfTwelve(t *testing.T) {
 	fourth := 0.0 // powers of the errors
 	for range runs {
 		sketches, size := parties(t, rng, p, 12, 30_000)
-		union, err := Union(sketches...)
-		require.NoError(t, err)
+		union := dptest.Must(Union(sketches...))
 		lo, hi := union.Interval(0.95)
 		f.add(union.Estimate()/size, 1, lo/size, hi/size)
 		fourth += math.Pow(union.Estimate()/size-1, 4)
@@ -191,8 +189,7 @@ func TestLongShards(t *testing.T) {
 	dptest.NeedsLong(t)
 	cryptotest.SetGlobalRandom(t, 1) // fixed noise: limits are a few percent above what is stated
 	const keys, shards = 100_000_000, 64
-	p, err := Params{Epsilon: 1, Seed: hashing.NewSeed()}.Fit(0.01, 1e10, 1)
-	require.NoError(t, err)
+	p := dptest.Must(Params{Epsilon: 1, Seed: hashing.NewSeed()}.Fit(0.01, 1e10, 1))
 	start, moved := time.Now(), 0
 	all := builder(t, p)
 	for shard := range uint64(shards) {
@@ -212,11 +209,9 @@ func TestLongShards(t *testing.T) {
 		require.NoError(t, again.RestorePrivateState(state))
 		require.NoError(t, all.Merge(again))
 	}
-	s, err := all.Release()
-	require.NoError(t, err)
+	s := dptest.Must(all.Release())
 	lo, hi := s.Interval(1 - 1e-9)
-	data, err := s.MarshalBinary()
-	require.NoError(t, err)
+	data := dptest.Must(s.MarshalBinary())
 	t.Logf("%.6g ± %.3g of %d keys, [%.5g, %.5g]; %v, %d bytes of states, %d of the release", s.Estimate(), s.StdErr(), keys, lo, hi,
 		time.Since(start), moved, len(data))
 	require.True(t, lo <= keys && keys <= hi)

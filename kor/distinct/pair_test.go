@@ -26,9 +26,7 @@ func released2(t testing.TB, p Params, rng *rand.Rand, onlyA, onlyB, both int) *
 			b.Add(start + i)
 		}
 	}
-	pair, err := ReleasePair(a, b)
-	require.NoError(t, err)
-	return pair
+	return dptest.Must(ReleasePair(a, b))
 }
 
 // pairOf returns the numbers of cells of each class, where the history of a key says in which sets
@@ -75,8 +73,7 @@ func TestClassesOfPairs(t *testing.T) {
 // Each class has noise of the law, drawn by itself. False-reject probability 2e-10.
 func TestPairHasTheLaw(t *testing.T) {
 	noisy(t, tiny, func() numbers {
-		pair, err := ReleasePair(builder(t, tiny), builder(t, tiny))
-		require.NoError(t, err)
+		pair := dptest.Must(ReleasePair(builder(t, tiny), builder(t, tiny)))
 		pair.numbers[inNone] -= 16
 		return pair.numbers
 	})
@@ -207,8 +204,7 @@ func TestReleasePairRefuses(t *testing.T) {
 	other := p
 	other.Seed[5]++
 	released := builder(t, p)
-	_, err := released.Release()
-	require.NoError(t, err)
+	dptest.Must(released.Release())
 	bits := builder(t, small)
 	for _, c := range []struct {
 		a, b *Builder
@@ -223,12 +219,11 @@ func TestReleasePairRefuses(t *testing.T) {
 		require.False(t, a.Released() || b.Released() || bits.Released())
 	}
 	require.Equal(t, before, privateBytes(t, a))
-	pair, err := ReleasePair(a, b)
-	require.NoError(t, err)
+	pair := dptest.Must(ReleasePair(a, b))
 	require.True(t, a.Released() && b.Released())
 	require.True(t, pair.Guarantee().Equal(planned(p).Pair))
 	require.Equal(t, p.normal(), pair.Params())
-	_, err = ReleasePair(a, b)
+	_, err := ReleasePair(a, b)
 	require.ErrorIs(t, err, ErrReleased)
 	require.False(t, planned(small).Pair.Promises(), "no pairs with bits")
 	dptest.Readers(t, pair)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -61,8 +62,7 @@ func TestDefaults(t *testing.T) {
 		s := released(t, p, 1)
 		require.Equal(t, 1.0, s.Params().CountShare)
 		require.Nil(t, s.bits)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
+		data := dptest.Must(s.MarshalBinary())
 		require.Len(t, data, planned(p).Bytes)
 		require.Equal(t, budget.PureDP(1, budget.Key(budget.AddRemove)), s.Guarantee())
 		require.NoError(t, builder(t, small.normal()).RestorePrivateState(privateBytes(t, builder(t, small))))
@@ -79,8 +79,7 @@ func TestDefaults(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.True(t, b.Guarantee().Promises())
-		s, err := b.Release()
-		require.NoError(t, err)
+		s := dptest.Must(b.Release())
 		lo, hi := s.Interval(0.95)
 		require.True(t, lo <= hi && !math.IsNaN(s.Estimate()))
 		require.Positive(t, planned(p).StdErr(100))
@@ -127,8 +126,7 @@ func TestFit(t *testing.T) {
 			if epsilon < 1 && sketches > 2 {
 				continue
 			}
-			p, err := Params{Epsilon: epsilon}.Fit(0.03, 1e8, sketches)
-			require.NoError(t, err)
+			p := dptest.Must(Params{Epsilon: epsilon}.Fit(0.03, 1e8, sketches))
 			require.True(t, p.Seed.IsZero())
 			require.Equal(t, sketches == 1, p.CountShare == 1)
 			plan := planned(p)
@@ -144,8 +142,7 @@ func TestFit(t *testing.T) {
 			}
 		}
 	}
-	p, err := Params{Epsilon: 1}.Fit(0.02, 1e9, 1)
-	require.NoError(t, err)
+	p := dptest.Must(Params{Epsilon: 1}.Fit(0.02, 1e9, 1))
 	require.Equal(t, Params{Epsilon: 1, Cells: 1216, Levels: 22, CountShare: 1}, p)
 	require.Equal(t, "22 levels of 1216 cells, 70 bytes a release: error 2 %, up to 1.28e+09 keys", planned(p).String())
 	for _, bad := range [][4]float64{

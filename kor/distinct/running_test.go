@@ -12,10 +12,7 @@ import (
 )
 
 func runningBuilder(t testing.TB, p Params) *RunningBuilder {
-	t.Helper()
-	b, err := NewRunningBuilder(p)
-	require.NoError(t, err)
-	return b
+	return dptest.Must(NewRunningBuilder(p))
 }
 
 const slots = 4
@@ -35,8 +32,7 @@ func increments(t testing.TB, keys []uint64, of []uint) (v [slots]int64) {
 				b.Add(key)
 			}
 		}
-		_, err := b.Step()
-		require.NoError(t, err)
+		dptest.Must(b.Step())
 		now := held(b.secret).closed
 		v[slot], before = now-before, now
 	}
@@ -67,10 +63,8 @@ func streams(visit func(keys []uint64, without, with []uint)) {
 // slots together is attained by the noise of their scale, and exceeded by one of 99 %. The totals
 // themselves it moves by all four.
 func TestRunningIsExactlyPrivate(t *testing.T) {
-	law, err := tiny.classLaw()
-	require.NoError(t, err)
-	weak, err := noise.NewDiscreteLaplace(0.99 * law.Scale())
-	require.NoError(t, err)
+	law := dptest.Must(tiny.classLaw())
+	weak := dptest.Must(noise.NewDiscreteLaplace(0.99 * law.Scale()))
 	loss := func(law noise.DiscreteLaplace, by int64) (most float64) {
 		for z := -40; z <= 40; z++ {
 			most = max(most, math.Abs(law.LogProb(float64(z))-law.LogProb(float64(z)-float64(by))))
@@ -114,8 +108,7 @@ func TestRunningIsExactlyPrivate(t *testing.T) {
 // The noise of each increment has that law and is drawn anew: of four totals of the empty set the
 // differences, by χ², and their products, which have mean 0. False-reject probability 3e-9.
 func TestRunningHasTheLaw(t *testing.T) {
-	law, err := tiny.classLaw()
-	require.NoError(t, err)
+	law := dptest.Must(tiny.classLaw())
 	const runs, reach = 5000, 12
 	observed, expected := make([]int64, 2*reach+2), make([]float64, 2*reach+1)
 	for i := range expected {
@@ -126,8 +119,7 @@ func TestRunningHasTheLaw(t *testing.T) {
 		b := runningBuilder(t, tiny)
 		before, last := int64(0), 0.0
 		for range slots {
-			r, err := b.Step()
-			require.NoError(t, err)
+			r := dptest.Must(b.Step())
 			z := r.numbers[0] - before
 			before = r.numbers[0]
 			if z+reach >= 0 && z <= reach {
@@ -167,8 +159,7 @@ func TestRunningAccuracy(t *testing.T) {
 				shard.Add(key, key^1)
 			}
 			require.NoError(t, b.Merge(shard))
-			r, err := b.Step()
-			require.NoError(t, err)
+			r := dptest.Must(b.Step())
 			require.Equal(t, slot, r.Slots())
 			want := float64(2 * keys * slot)
 			e := r.Estimate() - want
@@ -192,8 +183,7 @@ func TestRunningAccuracy(t *testing.T) {
 // lattice of the parts of 1 that the weights are.
 func TestTailOfSum(t *testing.T) {
 	for _, scale := range []float64{0.5, 2, 10} {
-		law, err := noise.NewDiscreteLaplace(scale)
-		require.NoError(t, err)
+		law := dptest.Must(noise.NewDiscreteLaplace(scale))
 		reach := int(20*scale) + 20
 		one := make([]float64, 2*reach+1)
 		for i := range one {
@@ -240,8 +230,7 @@ func TestTailOfSum(t *testing.T) {
 func TestTailOfManyDraws(t *testing.T) {
 	for _, number := range []int{1 << 20, maxSlots} {
 		for _, scale := range []float64{0.5, 2, 1000} {
-			law, err := noise.NewDiscreteLaplace(scale)
-			require.NoError(t, err)
+			law := dptest.Must(noise.NewDiscreteLaplace(scale))
 			var c curve
 			c.add(law, draws{number, 1}, draws{})
 			sd := math.Sqrt(100 + float64(number)*law.Variance())
@@ -262,8 +251,7 @@ func TestRunningRefuses(t *testing.T) {
 	require.True(t, math.IsNaN(planned(p).RunningStdErr(10, 0)) && math.IsNaN(planned(p).RunningStdErr(-1, 1)))
 	require.False(t, b.Released())
 	used := builder(t, p, 1)
-	_, err = used.Release()
-	require.NoError(t, err)
+	dptest.Must(used.Release())
 	require.ErrorIs(t, b.Merge(used), ErrReleased)
 	require.ErrorIs(t, b.Merge(nil), ErrReleased)
 	require.ErrorIs(t, b.Merge(builder(t, small)), ErrMismatch)

@@ -170,8 +170,7 @@ func TestUnionWeights(t *testing.T) {
 func TestUnionsStayWithin(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 3)
 	union := func(sketches []*Sketch) *unionOf {
-		c, err := Union(sketches...)
-		require.NoError(t, err)
+		c := dptest.Must(Union(sketches...))
 		least, most := 0.0, 0.0
 		for _, s := range sketches {
 			least, most = max(least, s.Estimate()), most+max(s.Estimate(), 0)
@@ -252,8 +251,7 @@ func TestUnionTable(t *testing.T) {
 				}
 				sketches = append(sketches, released(t, p, run(from, from+uint64(c.small))...))
 			}
-			union, err := Union(sketches...)
-			require.NoError(t, err)
+			union := dptest.Must(Union(sketches...))
 			require.Equal(t, c.rmse == 0, math.IsNaN(union.Estimate()))
 			lo, hi := union.Interval(0.95)
 			f.add(union.Estimate()/float64(truth), 1, lo/float64(truth), hi/float64(truth))
@@ -290,8 +288,7 @@ func parties(t testing.TB, rng *rand.Rand, p Params, k, keys int) (sketches []*S
 		}
 	}
 	for _, b := range builders {
-		s, err := b.Release()
-		require.NoError(t, err)
+		s := dptest.Must(b.Release())
 		sketches = append(sketches, s)
 	}
 	return sketches, size
@@ -308,8 +305,7 @@ func TestUnionAccuracy(t *testing.T) {
 		squares, covered := 0.0, 0
 		for range runs {
 			sketches, size := parties(t, rng, p, k, 3000)
-			union, err := Union(sketches...)
-			require.NoError(t, err)
+			union := dptest.Must(Union(sketches...))
 			e := (union.Estimate() - size) / union.StdErr()
 			squares += e * e
 			if lo, hi := union.Interval(0.95); lo <= size && size <= hi {
@@ -328,8 +324,7 @@ func TestUnionOfOne(t *testing.T) {
 	p := small
 	p.CountShare = 1
 	s := released(t, p, run(0, 500)...)
-	union, err := Union(s)
-	require.NoError(t, err)
+	union := dptest.Must(Union(s))
 	require.Equal(t, s.Estimate(), union.Estimate())
 	require.Equal(t, s.StdErr(), union.StdErr())
 	lo, hi := union.Interval(0.9)

@@ -11,10 +11,7 @@ import (
 )
 
 func windowBuilder(t testing.TB, p Params, day int) *WindowBuilder {
-	t.Helper()
-	b, err := NewWindowBuilder(p, day)
-	require.NoError(t, err)
-	return b
+	return dptest.Must(NewWindowBuilder(p, day))
 }
 
 // days of the four slots: of all four classes.
@@ -41,8 +38,7 @@ func TestWindowsHaveTheLaw(t *testing.T) {
 	noisy(t, tiny, func() numbers {
 		day++
 		require.NoError(t, b.Advance(day))
-		w, err := b.Release()
-		require.NoError(t, err)
+		w := dptest.Must(b.Release())
 		w.numbers[3] -= 16 // all cells are empty
 		return w.numbers
 	})
@@ -107,8 +103,7 @@ func TestWindowsAccuracy(t *testing.T) {
 				b.Add(rng.Uint64())
 			}
 		}
-		w, err := b.Release()
-		require.NoError(t, err)
+		w := dptest.Must(b.Release())
 		require.Equal(t, 45, w.Day())
 		require.Equal(t, p.Spans, w.Params().Spans)
 		for _, days := range p.windows() {
@@ -177,21 +172,18 @@ func TestWindowsRefuse(t *testing.T) {
 	other.Cells++
 	require.ErrorIs(t, b.Merge(windowBuilder(t, other, 7)), ErrMismatch)
 	require.False(t, b.Released())
-	w, err := b.Release()
-	require.NoError(t, err)
+	w := dptest.Must(b.Release())
 	require.True(t, b.Released())
 	_, err = b.Release()
 	require.ErrorIs(t, err, ErrReleased, "once a day")
 	require.ErrorIs(t, b.Merge(windowBuilder(t, p, 7)), ErrReleased)
 	late := windowBuilder(t, p, 7)
-	_, err = late.Release()
-	require.NoError(t, err)
+	dptest.Must(late.Release())
 	late.Add(1)
 	require.NoError(t, late.Advance(8))
 	require.Equal(t, int64(1), held(late.secret).classes()[1], "added behind the release")
 	require.NoError(t, b.Advance(8))
-	_, err = b.Release()
-	require.NoError(t, err)
+	dptest.Must(b.Release())
 	zero := &WindowBuilder{}
 	zero.Add(1)
 	require.True(t, zero.Released() && !zero.Guarantee().Promises())
