@@ -113,57 +113,45 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	})
 }
 
-func TestDecodeRejectsInvalidCountsOverTime(t *testing.T) {
-	spoils := map[string]func(*Running){
-		"huge count": func(r *Running) { r.numbers[0] = math.MaxInt64 },
-		"a share":    func(r *Running) { r.params.CountShare = 0.5 },
-		"no share":   func(r *Running) { r.params.CountShare = 0 },
-		"zero seed":  func(r *Running) { r.params.Seed = hashing.Seed{} },
+// spoils are those of all releases that are numbers, and a few of their own.
+func spoils[T any](of func(*T) *release, own map[string]func(*T)) map[string]func(*T) {
+	for name, spoil := range map[string]func(*release){
+		"huge count": func(r *release) { r.numbers[len(r.numbers)-1] = math.MinInt64 },
+		"a share":    func(r *release) { r.params.CountShare = 0.5 },
+		"no share":   func(r *release) { r.params.CountShare = 0 },
+		"a number":   func(r *release) { r.numbers = append(r.numbers, 0) },
+		"no numbers": func(r *release) { r.numbers = nil },
+		"15 cells":   func(r *release) { r.params.Cells = 15 },
+		"no levels":  func(r *release) { r.params.Levels = 0 },
+		"zero seed":  func(r *release) { r.params.Seed = hashing.Seed{} },
+	} {
+		own[name] = func(x *T) { spoil(of(x)) }
 	}
+	return own
+}
+
+func TestDecodeRejectsInvalidNumbers(t *testing.T) {
+	many := map[string]func(*Running){}
 	if math.MaxInt > maxSlots { // an int of 32 bits has no slots beyond
-		spoils["many slots"] = func(r *Running) { r.slots = math.MaxInt }
+		many["many slots"] = func(r *Running) { r.slots = math.MaxInt }
 	}
-	dptest.Spoiled(t, sampleRunning, sampleRunning, spoils)
-	dptest.Spoiled(t, sampleWindows, sampleWindows, map[string]func(*Windows){
-		"huge count":    func(w *Windows) { w.numbers[2] = math.MinInt64 },
+	dptest.Spoiled(t, sampleRunning, sampleRunning, spoils(func(r *Running) *release { return &r.release }, many))
+	dptest.Spoiled(t, sampleWindows, sampleWindows, spoils(func(w *Windows) *release { return &w.release }, map[string]func(*Windows){
 		"too large":     func(w *Windows) { w.params.Cells, w.params.Levels = 1<<28, 6 },
-		"a share":       func(w *Windows) { w.params.CountShare = 0.5 },
-		"15 cells":      func(w *Windows) { w.params.Cells = 15 },
 		"one fewer":     func(w *Windows) { w.params.Spans[3] = 0 },
 		"a gap":         func(w *Windows) { w.params.Spans[1] = 0 },
 		"not ascending": func(w *Windows) { w.params.Spans[1] = 28 },
-	})
-}
-
-func TestDecodeRejectsInvalidPairs(t *testing.T) {
-	dptest.Spoiled(t, samplePair, samplePair, map[string]func(*Pair){
-		"huge count": func(p *Pair) { p.numbers[3] = math.MinInt64 },
-		"a share":    func(p *Pair) { p.params.CountShare = 0.5 },
-		"a number":   func(p *Pair) { p.numbers = append(p.numbers, 0) },
-		"one fewer":  func(p *Pair) { p.numbers = p.numbers[:3] },
-		"no levels":  func(p *Pair) { p.params.Levels = 0 },
-	})
-}
-
-func TestDecodeRejectsInvalidFrequencies(t *testing.T) {
-	dptest.Spoiled(t, sampleFrequencies, sampleFrequencies, map[string]func(*Frequencies){
-		"huge count":   func(f *Frequencies) { f.numbers[3] = math.MinInt64 },
-		"a share":      func(f *Frequencies) { f.params.CountShare = 0.5 },
-		"a number":     func(f *Frequencies) { f.numbers = append(f.numbers, 0) },
+	}))
+	dptest.Spoiled(t, samplePair, samplePair, spoils(func(p *Pair) *release { return &p.release }, map[string]func(*Pair){}))
+	dptest.Spoiled(t, sampleFrequencies, sampleFrequencies, spoils(func(f *Frequencies) *release { return &f.release }, map[string]func(*Frequencies){
 		"more classes": func(f *Frequencies) { f.most = 4 },
 		"a small ε":    func(f *Frequencies) { f.params.Epsilon = 0x1p-30 },
 		"huge cells":   func(f *Frequencies) { f.params.Cells, f.params.Levels = 1<<28, 1 },
-	})
-}
-
-func TestDecodeRejectsInvalidCohorts(t *testing.T) {
-	dptest.Spoiled(t, sampleCohorts, sampleCohorts, map[string]func(*Cohorts){
-		"huge count": func(c *Cohorts) { c.numbers[3] = math.MinInt64 },
-		"a share":    func(c *Cohorts) { c.params.CountShare = 0.5 },
-		"a number":   func(c *Cohorts) { c.numbers = append(c.numbers, 0) },
+	}))
+	dptest.Spoiled(t, sampleCohorts, sampleCohorts, spoils(func(c *Cohorts) *release { return &c.release }, map[string]func(*Cohorts){
 		"more days":  func(c *Cohorts) { c.days = 4 },
 		"huge cells": func(c *Cohorts) { c.params.Cells, c.params.Levels = 1<<29, 2 },
-	})
+	}))
 }
 
 // The first version had no empty class, and no release is without windows.
