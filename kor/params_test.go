@@ -13,51 +13,32 @@ import (
 
 func TestInvalidParams(t *testing.T) {
 	good := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
-	bad := map[string][]Params{}
-	set := func(field string, change func(*Params)) {
-		p := good
-		change(&p)
-		bad[field] = append(bad[field], p)
+	made := func(p Params) error {
+		_, err := New(p)
+		require.Equal(t, err == nil, p.Guarantee().Promises(), "%+v", p)
+		return err
 	}
-	for _, x := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64, 0x1p-31, 44.1} {
-		set("Epsilon", func(p *Params) { p.Epsilon = x })
+	stream := func(p Params) error { _, err := NewStreamBuilder(p); return err }
+	aggregate := func(p Params) error { _, err := Aggregate(p, 1, make([]byte, 64)); return err }
+	plan := func(p Params) error {
+		plan, err := p.Plan()
+		require.Equal(t, err != nil, math.IsNaN(plan.StdErr(1, 1)), "%+v", p)
+		require.Equal(t, err != nil, math.IsNaN(plan.StreamStdErr(1, 1)), "%+v", p)
+		return err
 	}
-	for _, x := range []float64{-1, math.NaN(), math.Inf(1), 1, 2, -math.SmallestNonzeroFloat64, math.SmallestNonzeroFloat64, 1 - 0x1p-53} {
-		set("CountShare", func(p *Params) { p.CountShare = x })
+	bad := map[string][]any{
+		"Epsilon": {0, -1, math.SmallestNonzeroFloat64, 0x1p-31, 44.1}, "Cells": {-1, math.MinInt, math.MaxInt, 1<<31 - 1}, "Levels": {-1, math.MinInt, math.MaxInt, 65},
+		"CountShare": {-1, 1, 2, -math.SmallestNonzeroFloat64, math.SmallestNonzeroFloat64, 1 - 0x1p-53},
 	}
-	for _, x := range []int{-1, math.MinInt, math.MaxInt, 1<<31 - 1} {
-		set("Cells", func(p *Params) { p.Cells = x })
+	dptest.Params(t, "kor", good, bad, map[string]func(Params) error{"New": made, "NewStreamBuilder": stream, "Aggregate": aggregate, "Plan": plan})
+	seedless, huge, counted := good, good, good
+	seedless.Seed, huge.Cells, huge.Levels, counted.CountShare = hashing.Seed{}, 1<<28, 64, 0.1
+	for _, answer := range []func(Params) error{made, stream, aggregate} {
+		require.ErrorIs(t, answer(seedless), ErrParams)
 	}
-	for _, x := range []int{-1, math.MinInt, math.MaxInt, 65} {
-		set("Levels", func(p *Params) { p.Levels = x })
-	}
-	set("Seed", func(p *Params) { p.Seed = hashing.Seed{} })
-	for field, list := range bad {
-		for _, p := range list {
-			_, err := New(p)
-			require.ErrorIs(t, err, ErrParams, "%+v", p)
-			require.Contains(t, err.Error(), "kor: "+field+" = ", "%+v", p)
-			_, err = NewStreamBuilder(p)
-			require.ErrorIs(t, err, ErrParams, "%+v", p)
-			_, err = Aggregate(p, 1, nil)
-			require.ErrorIs(t, err, ErrParams, "%+v", p)
-			_, err = p.Plan()
-			require.Equal(t, field == "Seed", err == nil, "a Plan does without: %v", err)
-			if field != "Seed" {
-				require.ErrorIs(t, err, ErrParams)
-				require.True(t, math.IsNaN(planned(p).StdErr(1, 1)) && math.IsNaN(planned(p).StreamStdErr(1, 1)), "%+v", p)
-			}
-			require.True(t, math.IsInf(p.Guarantee().EpsilonAt(0), 1), "%+v", p)
-		}
-	}
-	huge := good
-	huge.Cells, huge.Levels = 1<<28, 64
-	_, err := New(huge)
-	require.ErrorContains(t, err, fmt.Sprint(uint64(1)<<31), "the size is in the message")
-	counted := good
-	counted.CountShare = 0.1
-	_, err = NewStreamBuilder(counted)
-	require.ErrorIs(t, err, ErrParams)
+	require.NoError(t, plan(seedless))
+	require.ErrorContains(t, made(huge), fmt.Sprint(uint64(1)<<31), "the size is in the message")
+	require.ErrorIs(t, stream(counted), ErrParams)
 	for _, p := range []Params{
 		{Epsilon: limits.MinEpsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}, {Epsilon: maxEpsilon, Cells: 1, Levels: 64, Seed: hashing.Seed{15: 1}},
 		{Epsilon: 1, Cells: 63, Levels: 2, Seed: hashing.Seed{1}, CountShare: math.Copysign(0, -1)},

@@ -12,39 +12,24 @@ import (
 
 // Params that New refuses promise nothing and plan nothing.
 func TestInvalidParams(t *testing.T) {
-	for name, change := range map[string]func(*Params){
-		"ε = 0":       func(p *Params) { p.Epsilon = 0 },
-		"ε < 0":       func(p *Params) { p.Epsilon = -1 },
-		"ε NaN":       func(p *Params) { p.Epsilon = math.NaN() },
-		"ε = +Inf":    func(p *Params) { p.Epsilon = math.Inf(1) },
-		"ε denormal":  func(p *Params) { p.Epsilon = 5e-324 },
-		"ε = 45":      func(p *Params) { p.Epsilon = 45 },
-		"15 cells":    func(p *Params) { p.Cells = 15 },
-		"−1 cells":    func(p *Params) { p.Cells = -1 },
-		"huge cells":  func(p *Params) { p.Cells = math.MaxInt },
-		"2 GiB":       func(p *Params) { p.Cells, p.Levels = 1<<30, 9 },
-		"−1 levels":   func(p *Params) { p.Levels = -1 },
-		"65 levels":   func(p *Params) { p.Levels = 65 },
-		"zero seed":   func(p *Params) { p.Seed = hashing.Seed{} },
-		"share < 0":   func(p *Params) { p.CountShare = -0.1 },
-		"share > 1":   func(p *Params) { p.CountShare = 1.1 },
-		"share NaN":   func(p *Params) { p.CountShare = math.NaN() },
-		"share tiny":  func(p *Params) { p.CountShare = 1e-12 },
-		"share large": func(p *Params) { p.CountShare = 1 - 1e-12 },
-	} {
-		p := small
-		change(&p)
+	made := func(p Params) error {
 		_, err := New(p)
-		require.ErrorIs(t, err, ErrParams, name)
-		require.False(t, p.Guarantee().Promises(), name)
-		plan, err := p.Plan()
-		if name == "zero seed" { // a Plan does without
-			require.NoError(t, err)
-			continue
-		}
-		require.ErrorIs(t, err, ErrParams, name)
-		require.True(t, math.IsNaN(plan.StdErr(10)) && math.IsNaN(plan.UnionError(2)), name)
+		require.Equal(t, err == nil, p.Guarantee().Promises(), "%+v", p)
+		return err
 	}
+	bad := map[string][]any{
+		"Epsilon": {0, -1, 5e-324, 45}, "Cells": {15, -1, math.MaxInt}, "Levels": {-1, 65}, "CountShare": {-0.1, 1.1, 1e-12, 1 - 1e-12}, "Spans": {[8]int{2, 1}},
+	}
+	dptest.Params(t, "distinct", small, bad, map[string]func(Params) error{"New": made, "Plan": func(p Params) error {
+		plan, err := p.Plan()
+		require.Equal(t, err != nil, math.IsNaN(plan.StdErr(10)) && math.IsNaN(plan.UnionError(2)), "%+v", p)
+		return err
+	}})
+	seedless, large := small, small
+	seedless.Seed, large.Cells, large.Levels = hashing.Seed{}, 1<<30, 9
+	require.ErrorIs(t, made(seedless), ErrParams)
+	dptest.Must(seedless.Plan())
+	require.ErrorIs(t, made(large), ErrParams, "2 GiB")
 	for _, size := range []float64{-1, math.NaN(), math.Inf(1)} {
 		require.True(t, math.IsNaN(planned(small).StdErr(size)))
 	}
