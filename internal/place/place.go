@@ -1,5 +1,5 @@
 // Package place turns a key into two random-looking words: one that a sketch takes a level from,
-// one that it takes a cell from.
+// one that it takes a cell from. It has what the tables of such sketches have in common, too.
 package place
 
 import (
