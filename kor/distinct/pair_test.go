@@ -114,14 +114,20 @@ func (p *Pair) all() []kor.Cardinality {
 	return []kor.Cardinality{p.A(), p.B(), p.Either(), p.Both(), p.OnlyA(), p.OnlyB(), p.Jaccard()}
 }
 
-// The noise of the union, of three of four classes, is √6/ε, that of A √8/ε; and the sum of the
-// parts is the union.
+// The noise of the union, of three of four classes, is √6/ε, that of A √8/ε, and that of both, one
+// class as A + B − the union, √6/ε where sets are small; and the sum of the parts is the union.
 func TestNoiseOfPairs(t *testing.T) {
 	p := &Pair{release{Params{Epsilon: 0.01, Seed: hashing.Seed{1}}.normal(), numbers{300, 200, 100, 48552}}}
 	for want, in := range map[float64]func(int) bool{math.Sqrt(6): ofEither, math.Sqrt(8): ofA} {
 		c := p.params.union(p.numbers, in)
 		require.InEpsilon(t, want, math.Sqrt(c.variance)*0.01, 1e-5)
 	}
+	s := p.params.sumOf(p.numbers, []term{{1, ofA, 0}, {1, ofB, 0}, {-1, ofEither, 0}})
+	for i := range s.terms {
+		s.terms[i].x = 0
+	}
+	_, _, noise := s.at(0)
+	require.InEpsilon(t, math.Sqrt(6), math.Sqrt(noise)*0.01, 1e-3)
 	require.InDelta(t, p.Either().Estimate(), p.OnlyA().Estimate()+p.OnlyB().Estimate()+p.Both().Estimate(), 1e-9)
 	require.InDelta(t, p.Both().Estimate()/p.Either().Estimate(), p.Jaccard().Estimate(), 1e-12)
 }
