@@ -30,12 +30,10 @@ func TestReleaseIsFinal(t *testing.T) {
 	dptest.OK(b.Release())(t)
 	require.True(t, b.Released())
 	b.Add(1, 1)
-	_, err := b.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
 	var zero Builder
 	zero.Add(1, 1)
-	_, err = zero.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(zero.Release()), ErrReleased)
 	var v Projection
 	require.True(t, math.IsNaN(v.Estimate(1)))
 	lo, hi := v.Interval(1, 0.9)

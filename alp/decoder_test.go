@@ -119,8 +119,7 @@ func TestPrior(t *testing.T) {
 	require.Less(t, none.mean(), most.mean())
 	require.Less(t, most.mean(), plain.mean())
 	for _, bad := range []Prior{{Zero: -1}, {Zero: 1}, {Zero: math.NaN()}, {Learned: -1}, {Learned: 2}, {Learned: math.NaN()}} {
-		_, err := p.WithPrior(bad)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(p.WithPrior(bad)), ErrParams)
 	}
 }
 
@@ -234,8 +233,7 @@ func TestManyOutputs(t *testing.T) {
 		r := dptest.OK(p.resolved())(t)
 		require.LessOrEqual(t, r.Columns*r.Levels, maxOutputs)
 	}
-	_, err := New(Params{Epsilon: 1, Sparsity: 10, Max: 1e5, Structure: ColumnsOnly, Variant: Variant{Levels: 16, Columns: maxColumns}})
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(New(Params{Epsilon: 1, Sparsity: 10, Max: 1e5, Structure: ColumnsOnly, Variant: Variant{Levels: 16, Columns: maxColumns}})), ErrParams)
 }
 
 func TestNotReleased(t *testing.T) {
@@ -335,8 +333,7 @@ func TestPlan(t *testing.T) {
 	require.True(t, math.IsNaN(end.Large))
 	none := dptest.OK(end.Params.Plan(-5, 0))(t)
 	require.Less(t, none.Zero, 0.2)
-	_, err := end.Params.Plan(1, math.NaN())
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(end.Params.Plan(1, math.NaN())), ErrParams)
 	// Of the ways to release the same vector at the same bits, what is chosen has the least
 	// error.
 	chosen := dptest.OK(Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Max: 1000}.Plan())(t)
@@ -357,8 +354,7 @@ func TestPlan(t *testing.T) {
 			require.LessOrEqual(t, mean(chosen), mean(plan), plan.String())
 		}
 	}
-	_, err = Params{}.Plan()
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(Params{}.Plan()), ErrParams)
 }
 
 // Wherever a value lies within its bin, what a Plan says of entries that all have it is what a

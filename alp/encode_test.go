@@ -87,8 +87,7 @@ func TestCodecOfReleases(t *testing.T) {
 		w, _ := dptest.RoundTrip(t, v, "%+v", p)
 		require.True(t, same(v, w))
 	}
-	_, err := new(Projection).MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(new(Projection).MarshalBinary()), ErrFormat)
 }
 
 // The layout is fixed: what is written today can be read by every later version.

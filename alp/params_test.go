@@ -64,8 +64,7 @@ func TestParamsFields(t *testing.T) {
 	} {
 		p := base
 		spoil(&p)
-		_, err := New(p)
-		require.ErrorIs(t, err, ErrParams, name)
+		require.ErrorIs(t, dptest.Err(New(p)), ErrParams, name)
 	}
 }
 
@@ -146,8 +145,7 @@ func TestTurnIsNotBelowTheThreshold(t *testing.T) {
 		g := dptest.OK(r.geometry())(t)
 		require.GreaterOrEqual(t, float64(g.slopeBelow*g.turn), least)
 		p.Turn = (lowest - 1) * step
-		_, err = New(p)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(New(p)), ErrParams)
 		r.Turn = p.Turn
 		spoilt := releaseOf(t, Params{Epsilon: p.Epsilon, Delta: p.Delta, Dim: p.Dim, Sparsity: 5, Integers: p.Integers, Signed: p.Signed, Structure: p.Structure})
 		r.Seed = spoilt.shape.params.Seed
@@ -216,13 +214,10 @@ func TestRefusedParamsPromiseNothing(t *testing.T) {
 		{Epsilon: 1, Max: 30, Sparsity: math.MaxInt},
 		hostile()["wide logarithmic columns"],
 	} {
-		_, err := New(p)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(New(p)), ErrParams)
 		require.False(t, p.Guarantee().Promises(), "%+v", p)
-		_, err = p.resolved()
-		require.ErrorIs(t, err, ErrParams)
-		_, err = p.Plan()
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(p.resolved()), ErrParams)
+		require.ErrorIs(t, dptest.Err(p.Plan()), ErrParams)
 	}
 }
 

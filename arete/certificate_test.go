@@ -98,12 +98,10 @@ func TestCalibrateReachesTheFigures(t *testing.T) {
 		require.Less(t, d.MeanAbs(), 1/epsilon, "less than Laplace noise at ε = %v", epsilon)
 	}
 	for _, epsilon := range []float64{3.59, 1, 0, -1, math.NaN(), math.Inf(1), 1025} {
-		_, err := Calibrate(epsilon, 1)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(Calibrate(epsilon, 1)), ErrParams)
 	}
 	for _, delta := range []float64{0, -1, math.NaN(), math.Inf(1), 0x1p-201, 0x1p201, math.SmallestNonzeroFloat64} {
-		_, err := Calibrate(8, delta)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(Calibrate(8, delta)), ErrParams)
 	}
 	dptest.OK(Calibrate(1024, 0x1p-200))(t)
 }

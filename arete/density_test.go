@@ -143,8 +143,7 @@ func TestNewArete(t *testing.T) {
 		{0, 1, 1}, {-1, 1, 1}, {1.01, 1, 1}, {nan, 1, 1}, {5e-324, 1, 1}, {0.5, 0, 1}, {0.5, -1, 1}, {0.5, inf, 1}, {0.5, nan, 1}, {0.5, 5e-324, 1},
 		{0.5, 1, 0}, {0.5, 1, nan}, {0.5, 1, inf}, {0.5, 1, 0x1p101}, {0.5, 1, 0x1p-101}, {0.5, 0x1p401, 1},
 	} {
-		_, err := NewArete(bad[0], bad[1], bad[2])
-		require.ErrorIs(t, err, ErrParams, "%v", bad)
+		require.ErrorIs(t, dptest.Err(NewArete(bad[0], bad[1], bad[2])), ErrParams, "%v", bad)
 	}
 	for _, edge := range [][3]float64{{0x1p-100, 0x1p-400, 0x1p-300}, {1, 0x1p400, 0x1p300}, {1, 1, 1}, {0x1p-100, 0x1p300, 0x1p400}} {
 		d := dptest.OK(NewArete(edge[0], edge[1], edge[2]))(t)

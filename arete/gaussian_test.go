@@ -253,6 +253,5 @@ func TestGaussianAudit(t *testing.T) {
 	dptest.Alarm(t, falseReject)
 	require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, delta, 1-falseReject), float64(epsilon), "half the noise must be noticed")
 	half.lattice.params.Delta = delta
-	_, err := half.Share(8, 0)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(half.Share(8, 0)), ErrParams)
 }

@@ -165,10 +165,8 @@ func TestSumsWrapAround(t *testing.T) {
 			data := dptest.OK(v.MarshalBinary())(t)
 			require.NoError(t, new(Value).UnmarshalBinary(data))
 		}
-		_, err := s.Sum(0, 65)
-		require.ErrorIs(t, err, ErrParams, "more than there are")
-		_, err = s.Sum(0, 63)
-		require.ErrorIs(t, err, ErrParams, "fewer than it takes")
+		require.ErrorIs(t, dptest.Err(s.Sum(0, 65)), ErrParams, "more than there are")
+		require.ErrorIs(t, dptest.Err(s.Sum(0, 63)), ErrParams, "fewer than it takes")
 	}
 	// What 2²⁰ parties send fits: H ≤ 2⁴⁰ steps each.
 	require.LessOrEqual(t, float64(maxParties)*maxSteps, float64(maxPoint))
@@ -382,8 +380,7 @@ func TestUnits(t *testing.T) {
 			require.Equal(t, v.Guarantee().EpsilonAt(1e-6), sum.Guarantee().EpsilonAt(1e-6))
 			decoded, _ := dptest.RoundTrip(t, sum)
 			require.True(t, decoded.Guarantee().Equal(sum.Guarantee()))
-			_, err := budget.Compose(v.Guarantee(), sum.Guarantee())
-			require.ErrorIs(t, err, ErrMismatch)
+			require.ErrorIs(t, dptest.Err(budget.Compose(v.Guarantee(), sum.Guarantee())), ErrMismatch)
 		}
 	}
 }

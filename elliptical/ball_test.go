@@ -126,8 +126,7 @@ func TestBallReleases(t *testing.T) {
 	s = dptest.OK(b.Release())(t)
 	require.InEpsilon(t, 0x1p32, s.Estimate(0), 1e-6)
 	m := dptest.OK(New(p))(t)
-	_, err := m.Release([]float64{1, 2, 3, 4})
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(m.Release([]float64{1, 2, 3, 4})), ErrParams)
 }
 
 // The mean of embeddings, 5000 rows of norm 1 in 100 dimensions, at ρ = .1: the root mean square of
@@ -187,8 +186,7 @@ func TestBallParams(t *testing.T) {
 	} {
 		p := Params{Rho: 1, NormBound: 1, Dim: 4}
 		change(&p)
-		_, err := New(p)
-		require.ErrorIs(t, err, ErrParams, name)
+		require.ErrorIs(t, dptest.Err(New(p)), ErrParams, name)
 		require.False(t, p.Guarantee().Promises(), name)
 	}
 }

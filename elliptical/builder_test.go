@@ -421,15 +421,13 @@ func TestMerge(t *testing.T) {
 func TestReleasedBuilder(t *testing.T) {
 	b := dptest.OK(NewBuilder(Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Rho: 1}))(t)
 	dptest.OK(b.Release())(t)
-	_, err := b.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
 	b.Add([]float64{1})
 	b.AddSparse([]int{0}, []float64{1})
 	var zero Builder
 	zero.Add([]float64{1})
 	zero.AddSparse([]int{0}, []float64{1})
-	_, err = zero.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(zero.Release()), ErrReleased)
 	require.True(t, zero.Released())
 	require.Equal(t, Params{Rho: 1, Relation: budget.AddRemove}.guarantee(), b.Guarantee(), "also after Release")
 	require.Equal(t, budget.Guarantee{}, zero.Guarantee())
@@ -438,11 +436,9 @@ func TestReleasedBuilder(t *testing.T) {
 func TestReleaseErrors(t *testing.T) {
 	m := dptest.OK(New(Params{Min: VectorOf(-0.5, -1), Max: VectorOf(0.5, 1), Rho: 1}))(t)
 	for _, n := range []int{0, 1, 3} {
-		_, err := m.Release(make([]float64, n))
-		require.ErrorIs(t, err, ErrMismatch)
+		require.ErrorIs(t, dptest.Err(m.Release(make([]float64, n))), ErrMismatch)
 	}
-	_, err := new(Mechanism).Release(nil)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(new(Mechanism).Release(nil)), ErrParams)
 	s := dptest.OK(m.Release([]float64{math.NaN(), math.Inf(1)}))(t)
 	require.Less(t, math.Abs(s.Estimate(0)), 100.0)
 	require.Greater(t, s.Estimate(1), 1e6)

@@ -196,8 +196,7 @@ func TestEllipsoidScales(t *testing.T) {
 	for _, row := range [][]float64{nil, {0, 0, 0}, {math.NaN()}} {
 		require.Equal(t, []float64{0, 0, 0}, back(row).RawVector().Data)
 	}
-	_, err := m.Release([]float64{1, 2, 3})
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(m.Release([]float64{1, 2, 3})), ErrParams)
 }
 
 // A diagonal M is the ellipsoid inside the box, and its noise that of minimum volume for d = 1.

@@ -226,6 +226,5 @@ func TestZeroSum(t *testing.T) {
 	require.Empty(t, s.Values())
 	require.Equal(t, budget.Guarantee{}, s.Guarantee())
 	require.NotEmpty(t, s.String())
-	_, err := s.MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(s.MarshalBinary()), ErrFormat)
 }

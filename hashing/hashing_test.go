@@ -66,8 +66,7 @@ func TestParseSeed(t *testing.T) {
 	back := dptest.OK(ParseSeed(s.String()))(t)
 	require.Equal(t, s, back)
 	for _, bad := range []string{"", "00", s.String() + "0", s.String() + "00", "x" + s.String()[1:], "0x" + s.String()[2:]} {
-		_, err := ParseSeed(bad)
-		require.ErrorIs(t, err, ErrParams, bad)
+		require.ErrorIs(t, dptest.Err(ParseSeed(bad)), ErrParams, bad)
 		kept := s
 		require.ErrorIs(t, kept.UnmarshalText([]byte(bad)), ErrParams)
 		require.Equal(t, s, kept)
@@ -92,8 +91,7 @@ func TestParams(t *testing.T) {
 		require.ErrorIs(t, err, ErrParams)
 		require.ErrorContains(t, err, "hashing: k = ")
 	}
-	_, err := NewRange(testSeed, 0)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewRange(testSeed, 0)), ErrParams)
 
 	require.Equal(t, uint64(9), mustRange(t, testSeed, 9).N())
 	require.Len(t, mustPolynomial(t, testSeed, 1024).coef, 1024)

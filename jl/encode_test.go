@@ -135,8 +135,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"relation":            func(s *Sketch) { s.params.Norm = L2 + 1 },
 		"transform":           func(s *Sketch) { s.params.Transform = lastTransform + 1 },
 	})
-	_, err := new(Sketch).MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(new(Sketch).MarshalBinary()), ErrFormat)
 }
 
 func FuzzUnmarshal(f *testing.F) {

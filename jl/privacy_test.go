@@ -224,10 +224,8 @@ func outputs(a, b int64) (x []float64) {
 // A step as coarse as the unit is for integers: two coordinates that change by ½ each are
 // neighbours too, and would cost up to 2ε.
 func TestCoarseNoiseIsForIntegers(t *testing.T) {
-	_, err := New(Params{Dim: 2, Rows: 2, Epsilon: 1, Seed: seed(0), Noise: DiscreteLaplace})
-	require.ErrorIs(t, err, ErrParams)
-	_, err = New(Params{Dim: 2, Rows: 2, Epsilon: 1, Seed: seed(0), Noise: DiscreteLaplace, Integers: true, Sensitivity: 0.5})
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(New(Params{Dim: 2, Rows: 2, Epsilon: 1, Seed: seed(0), Noise: DiscreteLaplace})), ErrParams)
+	require.ErrorIs(t, dptest.Err(New(Params{Dim: 2, Rows: 2, Epsilon: 1, Seed: seed(0), Noise: DiscreteLaplace, Integers: true, Sensitivity: 0.5})), ErrParams)
 
 	// Values ½ and ½ go to 1 and 1 and ½ − 0.01 to 0: ℓ₁ distance 0.02 in the data, 2 in the
 	// integers.
@@ -402,13 +400,11 @@ func TestRowsOfData(t *testing.T) {
 		q := p
 		q.Noise = Staircase
 		spoil(&q)
-		_, err := New(q)
-		require.ErrorIs(t, err, ErrParams, "%+v", q)
+		require.ErrorIs(t, dptest.Err(New(q)), ErrParams, "%+v", q)
 		require.True(t, q.Guarantee().Equal(budget.Guarantee{}))
 	}
 	other := dptest.OK(New(whole))(t)
 	o := dptest.OK(other.Release())(t)
-	_, err := s.Sum(o)
-	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorIs(t, dptest.Err(s.Sum(o)), ErrMismatch)
 	dptest.OK(s.SquaredDistance(o))(t)
 }

@@ -29,13 +29,11 @@ func TestReleaseTwice(t *testing.T) {
 	dptest.OK(b.Release())(t)
 	require.True(t, b.Released())
 	b.Add("a") // ignored
-	_, err := b.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
 	var zero Builder[int]
 	zero.Add(1)
 	require.True(t, zero.Released())
-	_, err = zero.Release()
-	require.ErrorIs(t, err, ErrReleased, "a Builder that New did not make")
+	require.ErrorIs(t, dptest.Err(zero.Release()), ErrReleased, "a Builder that New did not make")
 }
 
 func TestEmptyStream(t *testing.T) {

@@ -37,11 +37,9 @@ func TestCombine(t *testing.T) {
 	require.Equal(t, []string{"c", "a"}, keysOf(c.Top(2)))
 	lo, hi := c.Interval("a", math.NaN())
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
-	_, err := Combine[string]()
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(Combine[string]()), ErrParams)
 	for _, bad := range []*Histogram[string]{nil, {}} {
-		_, err = Combine(a, bad)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(Combine(a, bad)), ErrParams)
 	}
 }
 

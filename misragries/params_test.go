@@ -22,8 +22,7 @@ func TestBadParams(t *testing.T) {
 		require.Nil(t, b)
 		require.Contains(t, err.Error(), "misragries: "+field+" = ", "names package, field and value")
 		require.Contains(t, err.Error(), "want ", "says what is wanted")
-		_, err = p.Plan(1)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(p.Plan(1)), ErrParams)
 		require.Zero(t, p.Guarantee())
 	}
 	for _, k := range []int{-1, math.MinInt, math.MaxInt, maxCounters + 1} {

@@ -485,8 +485,7 @@ func TestGroups(t *testing.T) {
 				one, d1, ok := p.element()
 				if !ok {
 					require.True(t, epsilon > 100 || delta < 1e-100)
-					_, err := New[int](p)
-					require.ErrorIs(t, err, ErrParams)
+					require.ErrorIs(t, dptest.Err(New[int](p)), ErrParams)
 					continue
 				}
 				g := dptest.OK(budget.ApproxDP(one, d1, budget.Element(budget.AddRemove)).Group(m))(t)
@@ -702,19 +701,16 @@ func TestRefusedMerges(t *testing.T) {
 	require.InDelta(t, 110, h.Lower(0), 1)
 	require.InDelta(t, 110, h.Estimate(0), 1)
 	require.Equal(t, 2, h.sketches)
-	_, err := s.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(s.Release()), ErrReleased)
 	require.True(t, s.Released())
 	require.ErrorIs(t, s.Add(m1), ErrReleased)
-	_, err = new(Sum[int]).Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(new(Sum[int]).Release()), ErrReleased)
 
 	// The merged one still works, and what was merged away does not.
 	require.True(t, m2.Released())
 	m2.Add(0)
 	m2.AddSlice([]int{0})
-	_, err = m2.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(m2.Release()), ErrReleased)
 	h = dptest.OK(m1.Release())(t)
 	require.InDelta(t, 110, h.Estimate(0), 1)
 
@@ -736,7 +732,7 @@ func TestRefusedMerges(t *testing.T) {
 	require.ErrorIs(t, u.Merge(user(q, 1)), ErrMismatch)
 	q.Method = KeptZeros
 	x, y := user(q, 5), user(q, 6)
-	err = x.Merge(y)
+	err := x.Merge(y)
 	require.ErrorIs(t, err, ErrParams)
 	require.ErrorContains(t, err, "Method = KeptZeros: want SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged")
 	require.False(t, y.Released())
@@ -750,13 +746,11 @@ func TestRefusedMerges(t *testing.T) {
 	require.NoError(t, u.Merge(v))
 	require.True(t, v.Released())
 	v.AddUser([]int{1})
-	_, err = v.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(v.Release()), ErrReleased)
 	h = dptest.OK(u.Release())(t)
 	require.InDelta(t, 110, h.Estimate(1), 1)
 	require.InDelta(t, 110, h.Estimate(2), 1)
-	_, err = u.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(u.Release()), ErrReleased)
 	u.AddUser([]int{1})
 }
 
@@ -812,27 +806,20 @@ func TestRefusedParams(t *testing.T) {
 		q.MaxLength = math.MaxUint64
 		require.NoError(t, try(q))
 	}
-	_, err := New[string](p)
-	require.ErrorIs(t, err, ErrParams, "string keys with Dim")
-	_, err = FromCounters(p, map[string]int64{})
-	require.ErrorIs(t, err, ErrParams)
-	_, err = NewUserBuilder[string](p)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = NewSum[string](p)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(New[string](p)), ErrParams, "string keys with Dim")
+	require.ErrorIs(t, dptest.Err(FromCounters(p, map[string]int64{})), ErrParams)
+	require.ErrorIs(t, dptest.Err(NewUserBuilder[string](p)), ErrParams)
+	require.ErrorIs(t, dptest.Err(NewSum[string](p)), ErrParams)
 	p.Dim = 1 << 31
 	dptest.OK(New[int32](p))(t)
 	dptest.OK(NewSum[int32](p))(t)
 	p.Dim++
-	_, err = New[int32](p)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = NewSum[int32](p)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(New[int32](p)), ErrParams)
+	require.ErrorIs(t, dptest.Err(NewSum[int32](p)), ErrParams)
 	p.Dim = 1 << 63
 	dptest.OK(New[int64](p))(t)
 	p.Dim++
-	_, err = New[int64](p)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(New[int64](p)), ErrParams)
 	dptest.OK(New[uint64](p))(t)
 	require.Equal(t, "Method(77)", fmt.Sprint(Method(77)))
 }

@@ -62,11 +62,9 @@ func TestPlan(t *testing.T) {
 	require.Contains(t, each.String(), " + at most n/1025 (")
 
 	for _, bad := range []int{0, -1, math.MinInt} {
-		_, err := p.Plan(bad)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(p.Plan(bad)), ErrParams)
 	}
-	_, err := Params{}.Plan(3)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(Params{}.Plan(3)), ErrParams)
 	_, pure := rows(t, Params{Counters: 64, Epsilon: 1, Dim: 100_000}, 3)
 	require.Len(t, pure, 3)
 	require.InEpsilon(t, 13.0*1.045, pure["NewSum"].Threshold, 0.01, "the 64-th largest of 100,000 noises of scale 1.95, at a part of ε")

@@ -101,8 +101,7 @@ func TestPrivateStateOfASum(t *testing.T) {
 	p.Counters++
 	other := dptest.OK(NewSum[int](p))(t)
 	require.ErrorIs(t, parts[0].Merge(other), ErrMismatch)
-	_, err := again.AppendPrivateState(nil)
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(again.AppendPrivateState(nil)), ErrReleased)
 	require.ErrorIs(t, again.RestorePrivateState(data), ErrReleased)
 }
 
@@ -141,8 +140,7 @@ func TestPrivateStateOfUsers(t *testing.T) {
 		require.NoError(t, here.Merge(again))
 		require.Equal(t, peek(direct.secret).sketch.Append(nil), peek(here.secret).sketch.Append(nil))
 		dptest.OK(here.Release())(t)
-		_, err := here.AppendPrivateState(nil)
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(here.AppendPrivateState(nil)), ErrReleased)
 	}
 }
 
@@ -185,7 +183,6 @@ func TestRestoreRejects(t *testing.T) {
 	var h Histogram[int]
 	require.ErrorIs(t, h.UnmarshalBinary(data), fault.ErrFormat, "private state is no release")
 	dptest.OK(b.Release())(t)
-	_, err := b.AppendPrivateState(nil)
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(b.AppendPrivateState(nil)), ErrReleased)
 	require.ErrorIs(t, b.RestorePrivateState(data), ErrReleased)
 }

@@ -167,8 +167,7 @@ func TestRandomizedResponseIsOnTheSafeSide(t *testing.T) {
 		}
 	}
 	for _, bad := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 44.1} {
-		_, err := RandomizedResponse(bad)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(RandomizedResponse(bad)), ErrParams)
 	}
 }
 
@@ -185,13 +184,10 @@ func TestBernoulliRounding(t *testing.T) {
 		require.LessOrEqual(t, up.K()-down.K(), uint64(1))
 	}
 	for _, bad := range []float64{-1e-300, math.NaN(), math.Inf(1), 1.5} {
-		_, err := BernoulliAtMost(bad)
-		require.ErrorIs(t, err, ErrParams)
-		_, err = BernoulliAtLeast(bad)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(BernoulliAtMost(bad)), ErrParams)
+		require.ErrorIs(t, dptest.Err(BernoulliAtLeast(bad)), ErrParams)
 	}
-	_, err := BernoulliAtLeast(1)
-	require.ErrorIs(t, err, ErrParams, "1 is no multiple of 2⁻⁶⁴ below 1")
+	require.ErrorIs(t, dptest.Err(BernoulliAtLeast(1)), ErrParams, "1 is no multiple of 2⁻⁶⁴ below 1")
 	one := dptest.OK(BernoulliAtMost(1))(t)
 	require.Equal(t, uint64(math.MaxUint64), one.K())
 }

@@ -33,8 +33,7 @@ func TestCorrelatedRejects(t *testing.T) {
 		require.ErrorIs(t, err, ErrParams)
 		require.Contains(t, err.Error(), "own")
 	}
-	_, err := NewCorrelatedGaussian(1, 0)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewCorrelatedGaussian(1, 0)), ErrParams)
 
 	var src Source
 	for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1)} {

@@ -90,12 +90,9 @@ func TestNewRejects(t *testing.T) {
 			assert.Contains(t, err.Error(), "a number in [2⁻⁹⁰⁰, 2")
 		}
 	}
-	_, err := NewDiscreteLaplace(0x1p51)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = NewDiscreteGaussian(0x1p51)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = NewGeometric(0x1p51)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewDiscreteLaplace(0x1p51)), ErrParams)
+	require.ErrorIs(t, dptest.Err(NewDiscreteGaussian(0x1p51)), ErrParams)
+	require.ErrorIs(t, dptest.Err(NewGeometric(0x1p51)), ErrParams)
 	for _, v := range []float64{0x1p-900, 1, 0x1p50} {
 		for _, d := range laws(t, v) {
 			assert.NotNil(t, d)

@@ -92,8 +92,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 // The zero Mean answers NaN and has no encoding.
 func TestZeroMean(t *testing.T) {
 	var m Mean
-	_, err := m.MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(m.MarshalBinary()), ErrFormat)
 	lo, hi := m.NoiseInterval(0, 0.5)
 	for _, x := range []float64{m.Estimate(0), m.StdDev(0), m.Centre(0), m.Scale(0), m.Clip(), lo, hi} {
 		require.True(t, math.IsNaN(x), "%v", x)

@@ -27,10 +27,8 @@ func TestInvalidParams(t *testing.T) {
 		_, err := New(p)
 		require.ErrorIs(t, err, ErrParams, field)
 		require.ErrorContains(t, err, "plan: "+field)
-		_, err = p.Plan()
-		require.ErrorIs(t, err, ErrParams, field)
-		_, err = p.Fit(1)
-		require.ErrorIs(t, err, ErrParams, field)
+		require.ErrorIs(t, dptest.Err(p.Plan()), ErrParams, field)
+		require.ErrorIs(t, dptest.Err(p.Fit(1)), ErrParams, field)
 		require.False(t, p.Guarantee().Promises(), field)
 	}
 }
@@ -87,14 +85,10 @@ func TestFit(t *testing.T) {
 // Zero values have no budget, so they release nothing.
 func TestZeroValuesReleaseNothing(t *testing.T) {
 	var m Mechanism
-	_, err := m.Release(t.Context(), [][]float64{{1, 2}, {3, 4}})
-	require.ErrorIs(t, err, ErrParams)
-	_, err = m.ReleaseSparse(t.Context(), Sparse{Offsets: []int{0, 1}, Indices: []uint32{0}})
-	require.ErrorIs(t, err, ErrParams)
-	_, err = m.WithScales(nil)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = m.WithRanges(nil, nil)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(m.Release(t.Context(), [][]float64{{1, 2}, {3, 4}})), ErrParams)
+	require.ErrorIs(t, dptest.Err(m.ReleaseSparse(t.Context(), Sparse{Offsets: []int{0, 1}, Indices: []uint32{0}})), ErrParams)
+	require.ErrorIs(t, dptest.Err(m.WithScales(nil)), ErrParams)
+	require.ErrorIs(t, dptest.Err(m.WithRanges(nil, nil)), ErrParams)
 	require.False(t, m.Guarantee().Promises())
 }
 

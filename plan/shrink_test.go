@@ -181,15 +181,12 @@ func TestShrinkRaisesTheLikelihood(t *testing.T) {
 }
 
 func TestShrinkOfStrangeValues(t *testing.T) {
-	_, err := Shrink([]float64{1}, nil, false, 1)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(Shrink([]float64{1}, nil, false, 1)), ErrParams)
 	for _, p := range []float64{0, 1.5, 3, math.NaN()} {
-		_, err = Shrink([]float64{1}, []float64{1}, false, p)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(Shrink([]float64{1}, []float64{1}, false, p)), ErrParams)
 	}
 	for _, s := range []float64{-1, math.NaN(), math.Inf(1)} {
-		_, err = Shrink([]float64{1}, []float64{s}, false, 1)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(Shrink([]float64{1}, []float64{s}, false, 1)), ErrParams)
 	}
 	x := dptest.OK(Shrink(nil, nil, false, 1))(t)
 	require.Empty(t, x)

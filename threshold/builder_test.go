@@ -33,8 +33,7 @@ func TestNewRefusesBoundsThatItCannotKeep(t *testing.T) {
 	_, err := New[string](bounded)
 	require.ErrorIs(t, err, ErrParams)
 	require.ErrorContains(t, err, "threshold/groupby")
-	_, err = NewBounded[string](Params{Epsilon: 1, Delta: 1e-6})
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewBounded[string](Params{Epsilon: 1, Delta: 1e-6})), ErrParams)
 	b := dptest.OK(NewBounded[string](bounded))(t)
 	require.Equal(t, budget.User(3, budget.AddRemove), b.Guarantee().Unit())
 }

@@ -78,11 +78,9 @@ func TestListsAreChecked(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 1, Dim: 2}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Method: PureLaplace}, {}, {Epsilon: 1, FalseKeys: 3},
 	} {
-		_, err := NewListed(p, "a", "b")
-		require.ErrorIs(t, err, ErrParams, "%+v", p)
+		require.ErrorIs(t, dptest.Err(NewListed(p, "a", "b")), ErrParams, "%+v", p)
 	}
-	_, err := NewListed[string](Params{Epsilon: 1})
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewListed[string](Params{Epsilon: 1})), ErrParams)
 	list := []string{"b", "a"}
 	b := dptest.OK(NewListed(Params{Epsilon: 1}, list...))(t)
 	list[0] = "c"
@@ -92,11 +90,9 @@ func TestListsAreChecked(t *testing.T) {
 	require.LessOrEqual(t, lo, hi) // both are 0 where the noise is far below
 	require.Equal(t, []string{"a", "b"}, keysOf(v))
 	again := v.Params() // they do not have the list, and without it they are none
-	_, err = New[int](again)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(New[int](again)), ErrParams)
 	again.MaxKeys = 1
-	_, err = NewBounded[int](again)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewBounded[int](again)), ErrParams)
 	plan := dptest.OK(v.Params().Plan())(t)
 	require.True(t, math.IsInf(plan.Threshold, -1))
 	require.True(t, plan.Params.Guarantee().Equal(v.Guarantee()))

@@ -72,20 +72,16 @@ func TestInvalidParams(t *testing.T) {
 // The key type must hold all keys of Dim.
 func TestKeyTypes(t *testing.T) {
 	p := func(dim uint64) Params { return Params{Epsilon: 1, Delta: 1e-6, Dim: dim} }
-	_, err := build[string](p(5))
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(build[string](p(5))), ErrParams)
 	dptest.OK(build[int64](p(1 << 63)))(t)
 	for _, dim := range []uint64{1<<63 + 1, math.MaxUint64} {
-		_, err = build[int64](p(dim))
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(build[int64](p(dim))), ErrParams)
 	}
 	dptest.OK(build[int32](p(1 << 31)))(t)
 	for _, dim := range []uint64{1<<31 + 1, math.MaxUint64} {
-		_, err = build[int32](p(dim))
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(build[int32](p(dim))), ErrParams)
 	}
-	_, err = build[uint32](p(1<<32 + 1))
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(build[uint32](p(1<<32+1))), ErrParams)
 }
 
 // The choice is the least threshold of those possible, and is reported.

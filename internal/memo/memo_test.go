@@ -22,8 +22,7 @@ func TestTable(t *testing.T) {
 	}
 	require.Equal(t, 1, calls)
 	for range 2 { // errors are not kept
-		_, err := get(2, 0, errors.New("no"))
-		require.Error(t, err)
+		require.Error(t, dptest.Err(get(2, 0, errors.New("no"))))
 	}
 	require.Equal(t, 3, calls)
 	for i := range 1000 { // nor is more than there is room for, also under keys that equal nothing

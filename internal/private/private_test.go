@@ -211,8 +211,7 @@ func TestAppendAndRestore(t *testing.T) {
 func TestNoEncoding(t *testing.T) {
 	type record struct{ Builder *builder }
 	for _, x := range []any{newBuilder(), *newBuilder(), record{newBuilder()}, map[string]any{"b": newBuilder()}} {
-		_, err := json.Marshal(x)
-		require.ErrorContains(t, err, "private: a Builder holds private data and has no encoding")
+		require.ErrorContains(t, dptest.Err(json.Marshal(x)), "private: a Builder holds private data and has no encoding")
 	}
 	var r record
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"Builder": "x"}`), &r), "private: a Builder has no encoding to be read from")

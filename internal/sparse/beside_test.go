@@ -239,13 +239,11 @@ func TestBesideParams(t *testing.T) {
 	} {
 		p := good
 		change(&p)
-		_, err := p.Law()
-		require.ErrorIs(t, err, fault.ErrParams, name)
+		require.ErrorIs(t, dptest.Err(p.Law()), fault.ErrParams, name)
 	}
 	pure := good
 	pure.Delta, pure.Dim = 0, 100
-	_, err := pure.Law()
-	require.ErrorContains(t, err, "beside")
+	require.ErrorContains(t, dptest.Err(pure.Law()), "beside")
 	var src noise.Source
 	v := Release[string](&src, lawOf(t, good), nil, MaxTotal, nil)
 	require.InEpsilon(t, float64(MaxTotal)*v.numbers.step, v.Beside(), 1e-6)

@@ -65,18 +65,15 @@ func TestZeroValues(t *testing.T) {
 	b.Add(1)
 	require.Zero(t, b.AddFor("a", []int{1}))
 	b.AddN(1, 3)
-	_, err := b.Step()
-	require.ErrorIs(t, err, ErrReleased)
-	_, err = b.AppendPrivateState(nil)
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(b.Step()), ErrReleased)
+	require.ErrorIs(t, dptest.Err(b.AppendPrivateState(nil)), ErrReleased)
 	require.ErrorIs(t, b.RestorePrivateState(nil, 0), ErrReleased)
 	require.True(t, b.Released())
 	require.False(t, b.Guarantee().Promises())
 	var l Timeline[int]
 	require.ErrorIs(t, l.Append(&Slice[int]{}), ErrMismatch)
 	require.ErrorIs(t, l.Append(nil), ErrMismatch)
-	_, err = l.Window(0, 1)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(l.Window(0, 1)), ErrParams)
 	l.Forget(3)
 	var w *Window[int]
 	lo, hi := w.Interval(1, 0.9)
@@ -90,8 +87,7 @@ func TestLastStep(t *testing.T) {
 	b := builder(t, short)
 	held(b).steps = maxSteps - 1
 	step(t, b)
-	_, err := b.Step()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(b.Step()), ErrReleased)
 }
 
 // Names that are cut out of a large buffer do not keep it alive.

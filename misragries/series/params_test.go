@@ -35,8 +35,7 @@ func TestThresholds(t *testing.T) {
 	sketched.Counters, sketched.Discovery = 1024, spansOf(24)
 	require.Equal(t, 17., planned(t, sketched).Threshold)
 	require.Zero(t, planned(t, Params{Epsilon: 1, Dim: 3}).Threshold)
-	_, err := Params{}.Plan()
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(Params{}.Plan()), ErrParams)
 }
 
 // Standard errors of windows by least squares, in units of the noise of the whole ε: the table of
@@ -158,14 +157,11 @@ func TestInvalidParams(t *testing.T) {
 		{Epsilon: 1024, Delta: 1e-290, MaxElements: 2}, {Epsilon: 1, Delta: 1e-6, Burst: 1}, {Epsilon: 1, Delta: 1e-6, MaxElements: 2, Burst: -1},
 		{Epsilon: 1, Delta: 1e-6, MaxElements: 2, Burst: maxElements + 1},
 	} {
-		_, err := New[int](p)
-		require.ErrorIs(t, err, ErrParams, "%+v", p)
-		_, err = NewTimeline[int](p)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(New[int](p)), ErrParams, "%+v", p)
+		require.ErrorIs(t, dptest.Err(NewTimeline[int](p)), ErrParams)
 		require.Equal(t, budget.Guarantee{}, p.Guarantee())
 	}
-	_, err := New[string](Params{Epsilon: 1, Dim: 5})
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(New[string](Params{Epsilon: 1, Dim: 5})), ErrParams)
 	for _, p := range []Params{
 		plain, {Epsilon: 1024, Delta: 0.999}, {Epsilon: 0x1p-30, Delta: 1e-300}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1), Discovery: spansOf(1)},
 		{Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20), Discovery: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20)}, {Epsilon: 1, Dim: 1, Delta: math.Copysign(0, -1)},

@@ -187,8 +187,7 @@ func TestForget(t *testing.T) {
 			}
 		}
 		for _, bad := range [][2]int{{-1, 3}, {0, 3}, {48, 49}, {40, 49}, {40, 40}, {41, 40}, {math.MaxInt, math.MinInt}} {
-			_, err := forgot.Window(bad[0], bad[1])
-			require.ErrorIs(t, err, ErrParams)
+			require.ErrorIs(t, dptest.Err(forgot.Window(bad[0], bad[1])), ErrParams)
 		}
 		forgot.Forget(-5)
 		forgot.Forget(math.MaxInt)

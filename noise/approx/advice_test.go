@@ -181,8 +181,7 @@ func TestAdviceSearchRejects(t *testing.T) {
 		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
 			p := good
 			set(&p, v)
-			_, err := newSearch(p)
-			require.ErrorIs(t, err, ErrParams, "%s = %g", name, v)
+			require.ErrorIs(t, dptest.Err(newSearch(p)), ErrParams, "%s = %g", name, v)
 		}
 	}
 	for _, p := range []Params{
@@ -191,8 +190,7 @@ func TestAdviceSearchRejects(t *testing.T) {
 		{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Error: 1, Advice: Advice{Min: 1}}, {Epsilon: 1, Sensitivity: 1e-6, Max: 100, Queries: 1, Advice: Advice{Min: 1}},
 		{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Noise: StudentNoise, Advice: Advice{Min: 1}}, {Epsilon: 1, Sensitivity: 1e-6, Max: 0x1p41, Advice: Advice{Min: 1}},
 	} {
-		_, err := newSearch(p)
-		require.ErrorIs(t, err, ErrParams, "%+v", p)
+		require.ErrorIs(t, dptest.Err(newSearch(p)), ErrParams, "%+v", p)
 		require.False(t, p.Guarantee().Promises() && p.Advice != (Advice{}), "%+v", p)
 	}
 	zero := Advised{}
@@ -201,8 +199,7 @@ func TestAdviceSearchRejects(t *testing.T) {
 	require.Equal(t, math.Inf(1), zero.Guarantee().EpsilonAt(0))
 	require.Equal(t, Params{}, zero.Params())
 	require.Equal(t, budget.PureDP(1, budget.L1(1e-6)), good.Guarantee())
-	_, err := Search(Params{}, func(_, _ float64) float64 { panic("called") })
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(Search(Params{}, func(_, _ float64) float64 { panic("called") })), ErrParams)
 	s := dptest.OK(newSearch(good))(t)
 	r := dptest.OK(s.run(func(_, _ float64) float64 { return math.NaN() }))(t)
 	require.False(t, math.IsNaN(r.Estimate()))

@@ -41,8 +41,7 @@ func TestAdvisedCodec(t *testing.T) {
 		dptest.Readers(t, a)
 	}
 	dptest.GoldenDumps(t, sampleAdvised())
-	_, err := Advised{}.MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(Advised{}.MarshalBinary()), ErrFormat)
 }
 
 // What a search gives decodes to the same result, wherever it ended.

@@ -53,8 +53,7 @@ func TestValueCodec(t *testing.T) {
 		"value":               func(a *Value) { a.steps = mostReleased + 1 },
 		"epsilon":             func(a *Value) { a.params.Epsilon = 0 },
 	})
-	_, err := Value{}.MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(Value{}.MarshalBinary()), ErrFormat)
 }
 
 func TestValueReaders(t *testing.T) {
@@ -157,8 +156,7 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 	}
 	require.Equal(t, budget.Guarantee{}, Value{}.Guarantee())
 	require.Equal(t, budget.Guarantee{}, new(Mechanism).Guarantee())
-	_, err := new(Mechanism).Release(1)
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(new(Mechanism).Release(1)), ErrReleased)
 	// The scale is that of Δ₁ and the step of the grid.
 	p := Params{Epsilon: 1, Sensitivity: 1, Error: 1, Moment: 3, Max: 1e4}
 	ideal := must(studentScale(1, 1, 1, 3))
@@ -234,8 +232,7 @@ func TestMechanismRelease(t *testing.T) {
 			require.Equal(t, a.Params(), r.Params())
 			require.Equal(t, planned(p).Scale, r.noise.scale)
 		}
-		_, err := a.Release(0)
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(a.Release(0)), ErrReleased)
 		dptest.KS(t, fmt.Sprint(a.noise.noise), samples, a.noise.law().(interface{ CDF(float64) float64 }).CDF, 1e-10)
 	}
 }
@@ -307,22 +304,17 @@ func TestFit(t *testing.T) {
 		require.LessOrEqual(t, q.errorBound(confidence), bound)
 		require.Greater(t, q.errorBound(confidence), bound*(1-1e-6))
 		require.Greater(t, q.Error, p.Epsilon*bound/float64(p.queries())/2000)
-		_, err := p.Fit(0.5, confidence)
-		require.ErrorIs(t, err, ErrParams)
-		_, err = p.Fit(bound, 1)
-		require.ErrorIs(t, err, ErrParams)
-		_, err = p.Fit(math.NaN(), confidence)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(p.Fit(0.5, confidence)), ErrParams)
+		require.ErrorIs(t, dptest.Err(p.Fit(bound, 1)), ErrParams)
+		require.ErrorIs(t, dptest.Err(p.Fit(math.NaN(), confidence)), ErrParams)
 	}
 	// Though the noise of the least Error is too small for the Max, that of the right one is not.
 	large := Params{Epsilon: 30, Sensitivity: 1e-12, Moment: 6, Max: 2}
 	q := dptest.OK(large.Fit(0.5, 0.9))(t)
 	require.InEpsilon(t, 0.5, q.errorBound(0.9), 1e-6)
 	large.Max = 0x1p100 // for which none is large enough
-	_, err := large.Fit(0.5, 0.9)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = Params{}.Fit(1, 0.5)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(large.Fit(0.5, 0.9)), ErrParams)
+	require.ErrorIs(t, dptest.Err(Params{}.Fit(1, 0.5)), ErrParams)
 }
 
 // ε from samples at an adversarial pair: errors of +Δ₂ and −Δ₂ with certainty. With half the scale
@@ -528,12 +520,10 @@ func TestMedianRuns(t *testing.T) {
 		}
 	}
 	for _, v := range []float64{0, -1, 0.5, 1, math.NaN(), 0.4999999} {
-		_, err := MedianRuns(v, 1e-9)
-		require.ErrorIs(t, err, ErrParams, "%g", v)
+		require.ErrorIs(t, dptest.Err(MedianRuns(v, 1e-9)), ErrParams, "%g", v)
 	}
 	for _, v := range []float64{0, -1, 1, math.NaN()} {
-		_, err := MedianRuns(0.1, v)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(MedianRuns(0.1, v)), ErrParams)
 	}
 }
 
@@ -549,10 +539,8 @@ func TestMedian(t *testing.T) {
 func TestIgnoredErrorsAreRefused(t *testing.T) {
 	refused := func(p Params) {
 		t.Helper()
-		_, err := New(p)
-		require.ErrorIs(t, err, ErrParams)
-		_, err = p.Plan()
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(New(p)), ErrParams)
+		require.ErrorIs(t, dptest.Err(p.Plan()), ErrParams)
 		require.Equal(t, math.Inf(1), p.Guarantee().EpsilonAt(0.5))
 	}
 	for _, bound := range []float64{-1, 1e-3, math.NaN(), math.Inf(1)} {

@@ -57,8 +57,7 @@ func TestOpenFile(t *testing.T) {
 		names = append(names, link)
 	}
 	for _, name := range names {
-		_, err := openFile(name)
-		require.ErrorContains(t, err, "in use by "+durable.Holder())
+		require.ErrorContains(t, dptest.Err(openFile(name)), "in use by "+durable.Holder())
 	}
 
 	// What another process writes without a lock is noticed.
@@ -94,8 +93,7 @@ func TestOpenFile(t *testing.T) {
 		{10, 1e-6, u, []Rule{MuRule()}, ErrMismatch}, {-1, 1e-6, u, nil, ErrParams}, {10, 1e-6, Unit{}, nil, ErrParams},
 		{10, 1e-6, u, []Rule{{}}, ErrParams}, {10, 1e-6, u, []Rule{MuRule(), MuRule()}, ErrParams}, {10, 0, u, []Rule{MuRule()}, ErrParams},
 	} {
-		_, err := OpenFile(path, refused.epsilon, refused.delta, refused.u, refused.rules...)
-		require.ErrorIs(t, err, refused.want)
+		require.ErrorIs(t, dptest.Err(OpenFile(path, refused.epsilon, refused.delta, refused.u, refused.rules...)), refused.want)
 	}
 	path = filepath.Join(t.TempDir(), "filter")
 	for i := range 2 {
@@ -105,8 +103,7 @@ func TestOpenFile(t *testing.T) {
 		require.NoError(t, l.Spend(PureDP(0.1, u)))
 		require.NoError(t, l.Close())
 	}
-	_, err := openFile(filepath.Join(t.TempDir(), "no", "folder"))
-	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorIs(t, dptest.Err(openFile(filepath.Join(t.TempDir(), "no", "folder"))), os.ErrNotExist)
 }
 
 // A journal that is gone, an older copy of it, and one whose number is gone are refused: a fresh
@@ -121,14 +118,11 @@ func TestNoFreshBudget(t *testing.T) {
 	lines := bytes.SplitAfter(now, []byte("\n"))
 	for name, data := range map[string][]byte{"old": old, "without the last record": bytes.Join(lines[:4], nil), "empty": {}, "begun": lines[0]} {
 		write(t, path, data)
-		_, err := openFile(path)
-		require.ErrorIs(t, err, ErrFormat, name)
+		require.ErrorIs(t, dptest.Err(openFile(path)), ErrFormat, name)
 	}
 	require.NoError(t, os.Remove(path))
-	_, err := openFile(path)
-	require.ErrorContains(t, err, "has 4 records")
-	_, err = os.Stat(path)
-	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, dptest.Err(openFile(path)), "has 4 records")
+	require.ErrorIs(t, dptest.Err(os.Stat(path)), os.ErrNotExist)
 
 	// It is deleted while it is in use: what is spent goes nowhere, and is not forgotten.
 	write(t, path, now)
@@ -136,24 +130,20 @@ func TestNoFreshBudget(t *testing.T) {
 	require.NoError(t, os.Rename(path, path+".away"))
 	require.NoError(t, l.Spend(someGuarantee(0)))
 	require.NoError(t, l.Close())
-	_, err = openFile(path)
-	require.ErrorContains(t, err, "has 5 records")
+	require.ErrorContains(t, dptest.Err(openFile(path)), "has 5 records")
 	write(t, path, now)
-	_, err = openFile(path)
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(openFile(path)), ErrFormat)
 	require.NoError(t, os.Rename(path+".away", path))
 	least := read(t, path+".least")
 
 	require.NoError(t, os.Remove(path+".least"))
-	_, err = openFile(path)
-	require.ErrorContains(t, err, "is gone")
+	require.ErrorContains(t, dptest.Err(openFile(path)), "is gone")
 	for i := range least {
 		damaged := bytes.Clone(least)
 		damaged[i] ^= 1 << (i % 8)
 		for _, data := range [][]byte{damaged, least[:max(i, 1)], append(bytes.Clone(least), least[i])} {
 			write(t, path+".least", data)
-			_, err = openFile(path)
-			require.ErrorIs(t, err, ErrFormat)
+			require.ErrorIs(t, dptest.Err(openFile(path)), ErrFormat)
 		}
 	}
 	for _, data := range [][]byte{least, {}} { // an empty one is made by somebody who knows
@@ -386,15 +376,13 @@ func TestCompaction(t *testing.T) {
 		j := &journal{next: records, crc: checksum(string(lines[0]))}
 		record := bytes.SplitN(lines[1], []byte(" "), 2)[1]
 		line := j.line(string(record[:bytes.IndexByte(record, ';')]))
-		_, err := OpenJournal(&disk{data: append(bytes.Clone(lines[0]), line...)}, 0)
-		require.ErrorIs(t, err, ErrFormat)
+		require.ErrorIs(t, dptest.Err(OpenJournal(&disk{data: append(bytes.Clone(lines[0]), line...)}, 0)), ErrFormat)
 	}
 	d, other := newJournal(t)
 	require.NoError(t, other.Spend(someGuarantee(0)))
 	j := &journal{next: 1, crc: other.journal.crc}
 	d.data = append(d.data, j.line(fmt.Sprintf("snapshot %x ", other.append(nil)))...)
-	_, err := OpenJournal(d, 0)
-	require.ErrorIs(t, err, ErrFormat, "after a record")
+	require.ErrorIs(t, dptest.Err(OpenJournal(d, 0)), ErrFormat, "after a record")
 
 	// Where the name may be that of the old one after a loss of power, nothing is spent any more.
 	s := &compacting{}

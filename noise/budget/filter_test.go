@@ -82,13 +82,10 @@ func TestFilterRules(t *testing.T) {
 		delta float64
 		r     Rule
 	}{{1e-6, Rule{}}, {0, RhoRule(0)}, {0, MuRule()}, {1e-6, RhoRule(1e-6)}, {1e-6, RhoRule(-1)}, {1e-6, RhoRule(math.NaN())}} {
-		_, err := NewLedger(1, c.delta, one, c.r)
-		require.ErrorIs(t, err, ErrParams, "%+v", c)
+		require.ErrorIs(t, dptest.Err(NewLedger(1, c.delta, one, c.r)), ErrParams, "%+v", c)
 	}
-	_, err := NewLedger(1, 1e-6, one, SumRule(), MuRule())
-	require.ErrorIs(t, err, ErrParams, "the best of two")
-	_, err = NewLedger(math.NaN(), 1e-6, one, SumRule())
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewLedger(1, 1e-6, one, SumRule(), MuRule())), ErrParams, "the best of two")
+	require.ErrorIs(t, dptest.Err(NewLedger(math.NaN(), 1e-6, one, SumRule())), ErrParams)
 }
 
 // MixedRule: exact against the accountant's composition, more pure releases than RhoRule takes
@@ -124,8 +121,7 @@ func TestMixedRule(t *testing.T) {
 	require.NoError(t, f.Spend(ApproxDP(0, 1e-8, one)))
 
 	for _, r := range []Rule{MixedRule(0, 0), MixedRule(1, 0), MixedRule(math.NaN(), 0), MixedRule(0.5, 1e-6), MixedRule(0.5, -1)} {
-		_, err := NewLedger(1, 1e-6, one, r)
-		require.ErrorIs(t, err, ErrParams, "%+v", r)
+		require.ErrorIs(t, dptest.Err(NewLedger(1, 1e-6, one, r)), ErrParams, "%+v", r)
 	}
 
 	// A Gaussian release of μ₁, then randomized response if it showed little, else all the rest of

@@ -161,8 +161,7 @@ func TestGroupVoidAndExtremes(t *testing.T) {
 	assert.InEpsilon(t, math.Exp(-300*math.Ln10+680), group(t, ApproxDP(340, 1e-300, at1), 3).delta, 1e-11)
 	assert.InEpsilon(t, math.Exp(-300*math.Ln10+560), group(t, ApproxDP(280, 1e-300, at1), 3).delta, 1e-11)
 	for _, m := range []int{0, -1, math.MinInt, 1<<30 + 1, math.MaxInt} {
-		_, err := PureDP(1, at1).Group(m)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(PureDP(1, at1).Group(m)), ErrParams)
 	}
 }
 

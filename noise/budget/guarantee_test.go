@@ -96,8 +96,7 @@ func TestGuaranteeVoid(t *testing.T) {
 }
 
 func TestComposeErrors(t *testing.T) {
-	_, err := Compose()
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(Compose()), ErrParams)
 	for _, a := range allUnits {
 		for _, b := range allUnits {
 			g, err := Compose(PureDP(1, a), ZCDP(1, b))

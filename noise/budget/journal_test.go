@@ -100,25 +100,19 @@ func TestJournalKeepsEverything(t *testing.T) {
 	require.Equal(t, uint64(19), again.Records())
 	first := dptest.OK(again.SpendOnce("2026-11-03", someGuarantee(3)))(t)
 	require.False(t, first, "paid for")
-	_, err := again.SpendOnce("2026-11-03", someGuarantee(2))
-	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorIs(t, dptest.Err(again.SpendOnce("2026-11-03", someGuarantee(2))), ErrMismatch)
 	require.NoError(t, again.Spend(someGuarantee(0)))
 	third := dptest.OK(OpenJournal(d, 0))(t)
 	require.Equal(t, again.Spent(), third.Spent())
 
-	_, err = OpenJournal(d, 21)
-	require.ErrorIs(t, err, ErrFormat, "an old copy")
-	_, err = CreateJournal(d, newLedger(t, 10, 1e-6, one))
-	require.ErrorIs(t, err, ErrFormat, "not empty")
-	_, err = OpenJournal(&disk{}, 0)
-	require.ErrorIs(t, err, ErrFormat)
-	_, err = CreateJournal(&disk{}, l)
-	require.ErrorIs(t, err, ErrMismatch, "it has a journal")
+	require.ErrorIs(t, dptest.Err(OpenJournal(d, 21)), ErrFormat, "an old copy")
+	require.ErrorIs(t, dptest.Err(CreateJournal(d, newLedger(t, 10, 1e-6, one))), ErrFormat, "not empty")
+	require.ErrorIs(t, dptest.Err(OpenJournal(&disk{}, 0)), ErrFormat)
+	require.ErrorIs(t, dptest.Err(CreateJournal(&disk{}, l)), ErrMismatch, "it has a journal")
 	used := newLedger(t, 10, 1e-6, one)
 	require.NoError(t, used.Spend(PureDP(1, one)))
 	for _, l := range []*Ledger{used, nil, {}} {
-		_, err = CreateJournal(&disk{}, l)
-		require.ErrorIs(t, err, ErrMismatch)
+		require.ErrorIs(t, dptest.Err(CreateJournal(&disk{}, l)), ErrMismatch)
 	}
 	require.True(t, strings.HasPrefix(string(d.data), "0 ledger v1 0x1.4p+03 0x1.0c6f7a0b5ed8dp-20 "), string(d.data[:60]))
 }
@@ -220,10 +214,8 @@ func TestFailingStorage(t *testing.T) {
 	}
 	d, _ := newJournal(t)
 	d.fails = errors.New("the cable is out")
-	_, err := OpenJournal(d, 0)
-	require.ErrorContains(t, err, "cable", "nothing is acknowledged before a sync")
-	_, err = CreateJournal(&disk{fails: d.fails}, newLedger(t, 1, 0, one))
-	require.ErrorContains(t, err, "cable")
+	require.ErrorContains(t, dptest.Err(OpenJournal(d, 0)), "cable", "nothing is acknowledged before a sync")
+	require.ErrorContains(t, dptest.Err(CreateJournal(&disk{fails: d.fails}, newLedger(t, 1, 0, one))), "cable")
 }
 
 func TestSpendOnce(t *testing.T) {
@@ -234,16 +226,14 @@ func TestSpendOnce(t *testing.T) {
 	}
 	require.Equal(t, PureDP(0.75, one), l.Spent())
 	for _, name := range []string{"", "a b", "a\n", "ä", strings.Repeat("x", 201)} {
-		_, err := l.SpendOnce(name, PureDP(0.1, one))
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(l.SpendOnce(name, PureDP(0.1, one))), ErrParams)
 	}
 	for _, g := range []Guarantee{{}, PureDP(1, one)} {
 		first, err := l.SpendOnce("b", g)
 		require.ErrorIs(t, err, ErrBudget)
 		require.False(t, first)
 	}
-	_, err := l.SpendOnce("b", PureDP(0.1, rowed))
-	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorIs(t, dptest.Err(l.SpendOnce("b", PureDP(0.1, rowed))), ErrMismatch)
 }
 
 // killed is the process that TestKill starts: it spends under names 0, 1, … and writes each to a
@@ -379,10 +369,8 @@ func TestJournalOfAFilter(t *testing.T) {
 		require.Equal(t, f.Remaining(), again.Remaining())
 		require.Equal(t, spendAll(t, f, like), spendAll(t, again, like))
 
-		_, err := CreateJournal(d, newRuled(t, 1, 1e-6, r))
-		require.ErrorIs(t, err, ErrFormat, "not empty")
-		_, err = NewLedger(1, 0, one, RhoRule(0))
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(CreateJournal(d, newRuled(t, 1, 1e-6, r))), ErrFormat, "not empty")
+		require.ErrorIs(t, dptest.Err(NewLedger(1, 0, one, RhoRule(0))), ErrParams)
 		rule, ok := ruleOf(r.word())
 		require.True(t, ok)
 		require.Equal(t, r, rule)
@@ -396,6 +384,5 @@ func TestJournalOfAFilter(t *testing.T) {
 	unit := dptest.OK(one.MarshalBinary())(t)
 	j := &journal{storage: d}
 	require.NoError(t, j.write(fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(1), hexFloat(1e-6), unit, RhoRule(1).word())))
-	_, err := OpenJournal(d, 0)
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(OpenJournal(d, 0)), ErrFormat)
 }

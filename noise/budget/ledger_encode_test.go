@@ -99,8 +99,7 @@ func TestLedgerCodec(t *testing.T) {
 	require.NoError(t, l.UnmarshalBinary(data))
 	first := dptest.OK(l.SpendOnce("day-1", Laplace(0.3, l.unit)))(t)
 	require.False(t, first)
-	_, err := l.SpendOnce("day-1", Laplace(0.2, l.unit))
-	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorIs(t, dptest.Err(l.SpendOnce("day-1", Laplace(0.2, l.unit))), ErrMismatch)
 
 	// A ledger with a journal shows what it has, and forgets nothing.
 	d, kept := newJournal(t)
@@ -114,8 +113,7 @@ func TestLedgerCodec(t *testing.T) {
 	require.NoError(t, json.Unmarshal(before, &inMemory))
 	require.True(t, equalLedgers(kept, &inMemory))
 
-	_, err = json.Marshal(new(Ledger))
-	require.Error(t, err, "no ledger")
+	require.Error(t, dptest.Err(json.Marshal(new(Ledger))), "no ledger")
 }
 
 // Sums are kept to the last of their 200 digits: a copy that is made after each spend is the same

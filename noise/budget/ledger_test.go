@@ -46,8 +46,7 @@ func TestNewLedgerRejects(t *testing.T) {
 		require.Contains(t, err.Error(), "delta")
 	}
 	for _, u := range []Unit{{}, Element(3), L1(math.NaN())} {
-		_, err := NewLedger(1, 0, u)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewLedger(1, 0, u)), ErrParams)
 	}
 	for _, epsilon := range []float64{0, math.Copysign(0, -1), 0x1p-900, 1, 0x1p900} {
 		for _, delta := range []float64{0, math.Copysign(0, -1), 0x1p-1022, 1 - 0x1p-53} {

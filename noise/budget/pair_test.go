@@ -238,15 +238,11 @@ func TestWithEscape(t *testing.T) {
 	laplace := Laplace(0.3, one).WithEscape(w)
 	require.Equal(t, group(t, pure, 3), group(t, laplace, 3))
 	for _, without := range []Guarantee{DiscreteGaussian(2, 1, one), ZCDP(0.1, one), gaussianZCDP(0.1, one), compose(t, PureDP(0.1, one), GDP(0.1, one))} {
-		_, err := without.WithEscape(w).Group(2)
-		require.ErrorIs(t, err, ErrMismatch, "%v", without)
-		_, err = without.WithEscape(w).For(Element(Replace))
-		require.ErrorIs(t, err, ErrMismatch)
-		_, err = without.WithEscape(w).Stable(rowed, 2)
-		require.ErrorIs(t, err, ErrMismatch)
+		require.ErrorIs(t, dptest.Err(without.WithEscape(w).Group(2)), ErrMismatch, "%v", without)
+		require.ErrorIs(t, dptest.Err(without.WithEscape(w).For(Element(Replace))), ErrMismatch)
+		require.ErrorIs(t, dptest.Err(without.WithEscape(w).Stable(rowed, 2)), ErrMismatch)
 	}
-	_, err := g.Group(1 << 13)
-	require.ErrorIs(t, err, ErrMismatch, "too long a chain")
+	require.ErrorIs(t, dptest.Err(g.Group(1<<13)), ErrMismatch, "too long a chain")
 }
 
 // Groups of releases with an escape beside Gaussian noise, alone, several and beside others:
@@ -394,8 +390,7 @@ func TestGroupsOfSamples(t *testing.T) {
 		// of users: the elements of one may be added, those of another removed
 		twice := dptest.OK(g.Group(2))(t)
 		require.InEpsilon(t, GDP(2*float64(c.m)*c.mu, one).EpsilonAt(1e-3), twice.EpsilonAt(1e-3), 1e-9)
-		_, err := g.Subsampled(0.5)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(g.Subsampled(0.5)), ErrParams)
 		data := dptest.OK(g.MarshalBinary())(t)
 		var again Guarantee
 		require.NoError(t, again.UnmarshalBinary(data))
@@ -434,10 +429,7 @@ func TestSampledPairsBoundAllMechanisms(t *testing.T) {
 	once := dptest.OK(GDP(1, one).Subsampled(0.25))(t)
 	require.InEpsilon(t, once.EpsilonAt(1e-6), twice.EpsilonAt(1e-6), 1e-12)
 	require.Equal(t, "μ = 1 (GDP) for one element, added or removed", once.String())
-	_, err := compose(t, GDP(1, one), PureDP(1, one)).Subsampled(0.5)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = GDP(1, rowed).Subsampled(0.5)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = GDP(9, one).Subsampled(0.5)
-	require.ErrorIs(t, err, ErrParams, "out of range")
+	require.ErrorIs(t, dptest.Err(compose(t, GDP(1, one), PureDP(1, one)).Subsampled(0.5)), ErrParams)
+	require.ErrorIs(t, dptest.Err(GDP(1, rowed).Subsampled(0.5)), ErrParams)
+	require.ErrorIs(t, dptest.Err(GDP(9, one).Subsampled(0.5)), ErrParams, "out of range")
 }

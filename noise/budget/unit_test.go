@@ -36,10 +36,8 @@ func TestInvalidUnits(t *testing.T) {
 			_, ok = other.steps(u)
 			require.False(t, ok)
 		}
-		_, err := PureDP(1, Row(Replace)).For(u)
-		require.ErrorIs(t, err, ErrParams)
-		_, err = PureDP(1, Row(Replace)).Stable(u, 1)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(PureDP(1, Row(Replace)).For(u)), ErrParams)
+		require.ErrorIs(t, dptest.Err(PureDP(1, Row(Replace)).Stable(u, 1)), ErrParams)
 	}
 }
 
@@ -408,8 +406,7 @@ func TestConversionsOfVectors(t *testing.T) {
 		require.Equal(t, int(math.Ceil(to)), most)
 	}
 	// One step less is false: ℓ₁ to ℓ₂ needs √d times the distance.
-	_, err := PureDP(1, L1(1)).For(L2(1))
-	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorIs(t, dptest.Err(PureDP(1, L1(1)).For(L2(1))), ErrMismatch)
 	require.True(t, within(L2(1.5))([2]float64{0, 0}, [2]float64{1, 1}))
 	require.False(t, within(L1(1.5))([2]float64{0, 0}, [2]float64{1, 1}))
 }
@@ -449,8 +446,7 @@ func TestStable(t *testing.T) {
 		require.GreaterOrEqual(t, got.DeltaAt(1), 0.8*c.want.DeltaAt(1))
 	}
 	for _, distance := range []float64{0, -1, math.NaN(), math.Inf(1), 0x1p31} {
-		_, err := PureDP(1, L1(1)).Stable(u, distance)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(PureDP(1, L1(1)).Stable(u, distance)), ErrParams)
 	}
 	replaced := dptest.OK(ZCDP(0.5, Row(AddRemove)).For(Row(Replace)))(t)
 	require.Equal(t, ZCDP(2, Row(Replace)), replaced)

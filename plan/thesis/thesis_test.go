@@ -57,8 +57,7 @@ func TestInstances(t *testing.T) {
 					require.NoError(t, err, "%+v", p)
 					require.Equal(t, budget.ZCDP(5, budget.Row(relation)), m.Guarantee())
 					require.Equal(t, m.Guarantee(), p.Guarantee())
-					_, err = plan.New(m.Params())
-					require.ErrorIs(t, err, ErrParams)
+					require.ErrorIs(t, dptest.Err(plan.New(m.Params())), ErrParams)
 					dense := dptest.OK(m.Release(t.Context(), x))(t)
 					stored := dptest.OK(m.ReleaseSparse(t.Context(), sparse))(t)
 					for _, out := range []*plan.Mean{dense, stored} {

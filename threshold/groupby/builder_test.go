@@ -240,12 +240,10 @@ func TestReleaseOnce(t *testing.T) {
 	for _, done := range []*Builder[string]{b, &copied, {}} {
 		done.AddUser([]string{"b"})
 		valued(done)(split(func(yield func(string, float64) bool) { yield("c", 1) }))
-		_, err := done.Release()
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(done.Release()), ErrReleased)
 		require.ErrorIs(t, done.Merge(fresh), ErrReleased)
 		require.ErrorIs(t, fresh.Merge(done), ErrReleased)
-		_, err = done.AppendPrivateState(nil)
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(done.AppendPrivateState(nil)), ErrReleased)
 		require.ErrorIs(t, done.RestorePrivateState(held), ErrReleased)
 	}
 	require.False(t, (&Builder[string]{}).Guarantee().Promises())
@@ -263,8 +261,7 @@ func TestBuilderIsRedacted(t *testing.T) {
 func TestZeroGroups(t *testing.T) {
 	var g Groups[string]
 	require.False(t, g.Guarantee().Promises())
-	_, err := g.MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(g.MarshalBinary()), ErrFormat)
 	require.Zero(t, g.Len())
 	require.False(t, g.Has("a"))
 	lo, hi := g.Interval("a", 0.9)

@@ -514,8 +514,7 @@ func TestFullKeysParams(t *testing.T) {
 		r := dptest.OK(NewRows[int, int](p))(t)
 		require.Equal(t, defaultFull, r.params.FullKeys)
 	}
-	_, err := NewListed(Params{Epsilon: 1, FullKeys: AutoFullKeys}, 1, 2, 3)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewListed(Params{Epsilon: 1, FullKeys: AutoFullKeys}, 1, 2, 3)), ErrParams)
 	require.Equal(t, []int{6, 4, 2, 1}, powers(6))
 	require.Equal(t, []int{8, 4, 2, 1}, powers(8))
 	require.Equal(t, []int{1}, powers(1))

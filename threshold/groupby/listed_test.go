@@ -49,10 +49,8 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 		require.Equal(t, 6, g.Params().most)
 		// not without the list
 		for _, p := range []Params{g.Params(), {Epsilon: 1, Delta: 1e-6, listed: true, most: 6}} {
-			_, err := New[string](p)
-			require.ErrorIs(t, err, ErrParams)
-			_, err = NewDiscovery[string](p)
-			require.ErrorIs(t, err, ErrParams)
+			require.ErrorIs(t, dptest.Err(New[string](p)), ErrParams)
+			require.ErrorIs(t, dptest.Err(NewDiscovery[string](p)), ErrParams)
 		}
 		require.Equal(t, budget.User(0, g.Params().Relation), g.Guarantee().Unit())
 		if p.Delta == 0 {
@@ -366,16 +364,12 @@ func TestListsAreChecked(t *testing.T) {
 		"clip":       {Epsilon: 1, FullKeys: 4097},
 		"range":      {Epsilon: 1, Min: 2, Max: 1},
 	} {
-		_, err := NewListed(wrong, "a", "b")
-		require.ErrorIs(t, err, ErrParams, name)
+		require.ErrorIs(t, dptest.Err(NewListed(wrong, "a", "b")), ErrParams, name)
 		require.False(t, wrong.ofList(2).Guarantee().Promises(), name)
 	}
-	_, err := NewListed[string](Params{Epsilon: 1})
-	require.ErrorIs(t, err, ErrParams)
-	_, err = New[string](Params{Epsilon: 1, Delta: 1e-6}.ofList(3))
-	require.ErrorIs(t, err, ErrParams)
-	_, err = NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Passes: 2}.ofList(3))
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewListed[string](Params{Epsilon: 1})), ErrParams)
+	require.ErrorIs(t, dptest.Err(New[string](Params{Epsilon: 1, Delta: 1e-6}.ofList(3))), ErrParams)
+	require.ErrorIs(t, dptest.Err(NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Passes: 2}.ofList(3))), ErrParams)
 	// The figures of NewListed, and what the shares allow.
 	require.InEpsilon(t, 1.5*8, planned(Params{Epsilon: 1, FullKeys: 8}.ofList(100)).StdDev, 0.01)
 	require.InEpsilon(t, 4.36*math.Sqrt(8), planned(Params{Epsilon: 1, Delta: 1e-6, FullKeys: 8}.ofList(100)).StdDev, 0.01)

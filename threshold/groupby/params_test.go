@@ -53,12 +53,10 @@ func TestParamsAreChecked(t *testing.T) {
 		"keys, 3":        {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Max: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New[string](wrong)
-			require.ErrorIs(t, err, ErrParams)
+			require.ErrorIs(t, dptest.Err(New[string](wrong)), ErrParams)
 			require.Equal(t, budget.Guarantee{}, wrong.Guarantee())
 			require.True(t, math.IsNaN(planned(wrong).Threshold) && math.IsNaN(planned(wrong).StdDev))
-			_, err = wrong.Plan()
-			require.ErrorIs(t, err, ErrParams)
+			require.ErrorIs(t, dptest.Err(wrong.Plan()), ErrParams)
 		})
 	}
 }

@@ -231,8 +231,7 @@ func TestStatesOfTwoPasses(t *testing.T) {
 
 func TestDiscoveryOnce(t *testing.T) {
 	for _, p := range []Params{{}, {Epsilon: 1, Delta: 1e-6, Passes: 1}} {
-		_, err := NewDiscovery[int](p)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewDiscovery[int](p)), ErrParams)
 	}
 	d := dptest.OK(NewDiscovery[int](plain))(t)
 	require.Equal(t, 2, d.params.Passes, "the default")
@@ -247,11 +246,9 @@ func TestDiscoveryOnce(t *testing.T) {
 	for _, done := range []*Discovery[int]{d, another, {}} {
 		require.True(t, done.Released())
 		done.AddUser([]int{1})
-		_, err := done.Release()
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(done.Release()), ErrReleased)
 		require.ErrorIs(t, done.Merge(d), ErrReleased)
-		_, err = done.AppendPrivateState(nil)
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(done.AppendPrivateState(nil)), ErrReleased)
 		require.ErrorIs(t, done.RestorePrivateState(state), ErrReleased)
 	}
 	require.False(t, (&Discovery[int]{}).Guarantee().Promises())

@@ -391,8 +391,7 @@ func TestLevelsAreChecked(t *testing.T) {
 		"Resolution":    {Epsilon: 1, Delta: 1e-6, Max: 1, Resolution: 0.1},
 		"no range":      {Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5}, Resolution: 0.1},
 	} {
-		_, err := New[int](p)
-		require.ErrorIs(t, err, ErrParams, name)
+		require.ErrorIs(t, dptest.Err(New[int](p)), ErrParams, name)
 	}
 	for _, p := range []Params{percentiles, {Epsilon: 1, Delta: 1e-6, Levels: [8]float64{.1, .2, .3, .4, .5, .6, .7, .8}, QuantileShare: 0.6}} {
 		plan := dptest.OK(p.Plan())(t)

@@ -105,8 +105,7 @@ func TestReleasesCompose(t *testing.T) {
 
 func TestReleasesParams(t *testing.T) {
 	for _, n := range []int{-1, mostReleases + 1} {
-		_, err := New[int](Params{Epsilon: 1, Delta: 1e-6, Releases: n})
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(New[int](Params{Epsilon: 1, Delta: 1e-6, Releases: n})), ErrParams)
 	}
 	one, other := builder[int](t, plain), builder[int](t, Params{Epsilon: plain.Epsilon, Delta: plain.Delta, Releases: 2})
 	require.ErrorIs(t, one.Merge(other), ErrMismatch)

@@ -187,8 +187,7 @@ func TestRowsOnce(t *testing.T) {
 	secret.Add("the secret name of somebody", "the secret key of somebody")
 	dptest.Redacted(t, secret, "the secret name of somebody", "the secret key of somebody")
 	for _, p := range []Params{{}, listed, {Epsilon: 1, Delta: 1e-6, Passes: 3}} {
-		_, err := NewRows[string, string](p)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewRows[string, string](p)), ErrParams)
 	}
 
 	// Values without a range.

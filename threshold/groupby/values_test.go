@@ -32,18 +32,14 @@ func TestValuesAreRefused(t *testing.T) {
 		_, err := New[int](p)
 		require.ErrorIs(t, err, ErrParams)
 		require.Contains(t, err.Error(), name)
-		_, err = NewRows[int, int](p)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewRows[int, int](p)), ErrParams)
 		require.False(t, p.Guarantee().Promises())
 	}
-	_, err := NewDiscovery[int](learning)
-	require.ErrorContains(t, err, "keeps no users")
-	_, err = NewListed(Params{Epsilon: 1, Delta: 1e-6, Values: true}, 1, 2)
-	require.ErrorContains(t, err, "keep the users")
+	require.ErrorContains(t, dptest.Err(NewDiscovery[int](learning)), "keeps no users")
+	require.ErrorContains(t, dptest.Err(NewListed(Params{Epsilon: 1, Delta: 1e-6, Values: true}, 1, 2)), "keep the users")
 	pure := learning
 	pure.Delta = 0
-	_, err = New[int](pure)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(New[int](pure)), ErrParams)
 	// Nothing of a second pass without its users is restored.
 	b, other := builder[int](t, learning), builder[int](t, learning)
 	held(other).way = second

@@ -15,3 +15,6 @@ func OK[T any](x T, err error) func(t testing.TB, message ...any) T {
 		return x
 	}
 }
+
+// Err is the error of a call whose value is not wanted: require.ErrorIs(t, Err(New(p)), ErrParams).
+func Err[T any](_ T, err error) error { return err }

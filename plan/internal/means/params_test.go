@@ -75,8 +75,7 @@ func TestInvalidParams(t *testing.T) {
 			_, err := New(p)
 			require.ErrorIs(t, err, fault.ErrParams, "%+v", p)
 			require.Contains(t, err.Error(), "plan: "+field+" = ", "%+v", p)
-			_, err = p.Plan(nil)
-			require.ErrorIs(t, err, fault.ErrParams)
+			require.ErrorIs(t, dptest.Err(p.Plan(nil)), fault.ErrParams)
 		}
 	}
 }
@@ -140,8 +139,7 @@ func TestPlanning(t *testing.T) {
 	flat := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Steps: Steps{Scaling: Unscaled}, Relation: budget.Replace}.Plan(powers(512, 1)))(t)
 	require.Less(t, skewed.Noise, 0.6*flat.Noise)
 	for _, scales := range [][]float64{{1, 2}, {0}, {-1}, {math.NaN()}, {math.Inf(1)}} {
-		_, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Relation: budget.Replace}.Plan(scales)
-		require.ErrorIs(t, err, fault.ErrParams)
+		require.ErrorIs(t, dptest.Err(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Relation: budget.Replace}.Plan(scales)), fault.ErrParams)
 	}
 	for _, m := range []Method{TwoPass, Plain, Thesis} {
 		dptest.OK(Params{Rho: 1, Dim: 3, Rows: 1, NonNegative: true, Method: m, Relation: budget.Replace}.Plan(nil))(t)
@@ -168,13 +166,10 @@ func TestFit(t *testing.T) {
 	}
 	good := Params{Rho: 1, Dim: 2, Max: 1, Relation: budget.Replace}
 	for _, noise := range []float64{0, -1, math.NaN(), 1e-300} {
-		_, err := good.Fit(noise, nil)
-		require.ErrorIs(t, err, fault.ErrParams)
+		require.ErrorIs(t, dptest.Err(good.Fit(noise, nil)), fault.ErrParams)
 	}
-	_, err := Params{}.Fit(1, nil)
-	require.ErrorIs(t, err, fault.ErrParams)
-	_, err = good.Fit(1, []float64{-1})
-	require.ErrorIs(t, err, fault.ErrParams)
+	require.ErrorIs(t, dptest.Err(Params{}.Fit(1, nil)), fault.ErrParams)
+	require.ErrorIs(t, dptest.Err(good.Fit(1, []float64{-1})), fault.ErrParams)
 }
 
 // What is smaller than all that matters is planned for as the least that matters: no number of the

@@ -244,8 +244,7 @@ func TestSparseRowsAreMadeCanonical(t *testing.T) {
 	m := dptest.OK(New(Params{Rho: 1, Dim: 4, NonNegative: true, Relation: budget.Replace}))(t)
 	for _, broken := range []Sparse{{Indices: []uint32{1}}, {Offsets: []int{0, 2}, Indices: []uint32{1}}, {Offsets: []int{1, 1}, Indices: []uint32{1}},
 		{Offsets: []int{0, 2, 1}, Indices: []uint32{1}}, {Offsets: []int{0, 1}, Indices: []uint32{1}, Values: []float64{}}, {Values: []float64{1}}} {
-		_, err := m.ReleaseSparse(t.Context(), broken)
-		require.ErrorIs(t, err, fault.ErrParams)
+		require.ErrorIs(t, dptest.Err(m.ReleaseSparse(t.Context(), broken)), fault.ErrParams)
 	}
 }
 
@@ -255,16 +254,14 @@ func TestContextStopsARelease(t *testing.T) {
 	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 50, 0, powers(3, 0))
 	for _, p := range []Params{{Rho: 1, Dim: 3, Max: 9, Relation: budget.Replace}, {Rho: 1, Dim: 3, Max: 9, NonNegative: true, Relation: budget.Replace}, {Rho: 1, Dim: 3, Max: 9, Method: Plain, Relation: budget.Replace}, {Rho: 1, Dim: 3, Max: 9, Method: Thesis, Relation: budget.Replace}} {
 		m := dptest.OK(New(p))(t)
-		_, err := m.Release(ctx, x)
-		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, dptest.Err(m.Release(ctx, x)), context.Canceled)
 	}
 }
 
 func TestRowsMustMatchUnderReplace(t *testing.T) {
 	x := make([][]float64, 5)
 	m := dptest.OK(New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: budget.Replace}))(t)
-	_, err := m.Release(t.Context(), x)
-	require.ErrorIs(t, err, fault.ErrMismatch)
+	require.ErrorIs(t, dptest.Err(m.Release(t.Context(), x)), fault.ErrMismatch)
 	m = dptest.OK(New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: budget.AddRemove}))(t)
 	dptest.OK(m.Release(t.Context(), x))(t, "there the number of rows is private")
 }
@@ -275,8 +272,7 @@ func TestGivenScales(t *testing.T) {
 	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 500, 0, sds)
 	m := dptest.OK(New(Params{Rho: 1, Dim: 50, Max: 1e4, Resolution: 1, Relation: budget.Replace}))(t)
 	for _, broken := range [][]float64{nil, make([]float64, 50), append(make([]float64, 49), math.NaN()), append(make([]float64, 49), math.Inf(1))} {
-		_, err := m.WithScales(broken)
-		require.ErrorIs(t, err, fault.ErrParams)
+		require.ErrorIs(t, dptest.Err(m.WithScales(broken)), fault.ErrParams)
 	}
 	given := dptest.OK(m.WithScales(sds))(t)
 	out := dptest.OK(given.Release(t.Context(), x))(t)
@@ -357,8 +353,7 @@ func TestDenseRowsOfOneSign(t *testing.T) {
 		require.Less(t, 4*unsigned, errorOf(Params{NonNegative: true, Method: TwoPass}))
 	}
 	m := dptest.OK(New(Params{Rho: 1, Dim: 10, NonNegative: true, Method: TwoPass}))(t)
-	_, err := m.Release(t.Context(), x)
-	require.ErrorIs(t, err, fault.ErrParams)
+	require.ErrorIs(t, dptest.Err(m.Release(t.Context(), x)), fault.ErrParams)
 	dptest.OK(m.ReleaseSparse(t.Context(), sparseOf(x)))(t)
 }
 
