@@ -361,9 +361,7 @@ func TestPlan(t *testing.T) {
 // release has: their errors within 6 %, where those of a Plan that took values for the middles of
 // their bins would be 13 % off at 20. And Large is the error of listed integers as rounded.
 func TestPlanOfOneValue(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	cryptotest.SetGlobalRandom(t, 2)
 	const k = 20_000
 	same := func(v float64) func() float64 { return func() float64 { return v } }

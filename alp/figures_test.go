@@ -133,9 +133,7 @@ func testFigures(t *testing.T, k, n int, slack float64) {
 }
 
 func TestFigures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("more than a second; TestHonest and TestCombinedFigures remain")
-	}
+	dptest.NotShort(t, "more than a second; TestHonest and TestCombinedFigures remain")
 	testFigures(t, 20_000, 2000, 1.3)
 }
 
@@ -295,9 +293,7 @@ func testIntegers(t *testing.T, k, n int, slack float64) {
 }
 
 func TestIntegerFigures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("more than half a second")
-	}
+	dptest.NotShort(t, "more than half a second")
 	testIntegers(t, 20_000, 4000, 1.3)
 }
 
@@ -344,9 +340,7 @@ func testThesis(t *testing.T, psi float64, k, n int) {
 }
 
 func TestThesisFigures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second")
-	}
+	dptest.NotShort(t, "half a second")
 	testThesis(t, 600, 6000, 800)
 }
 
@@ -363,9 +357,7 @@ func TestLongThesisFigures(t *testing.T) {
 // Algorithm 10 is better from ε of about 0.7, and the ladder, read by the median, is below both
 // everywhere. ψ is 200/ε here: the error does not depend on it.
 func TestFigure25(t *testing.T) {
-	if testing.Short() {
-		t.Skip("more than half a second")
-	}
+	dptest.NotShort(t, "more than half a second")
 	r := rand.New(rand.NewPCG(1, 2))
 	for i, epsilon := range []float64{0.25, 0.5, 1, 2, 4} {
 		if i%2 == 0 && !dptest.Long() {

@@ -170,9 +170,7 @@ func TestIntervalsGrow(t *testing.T) {
 // fused, of others and of zeros, under any prior. Those of listed keys cover, and are as wide as
 // Laplace noise is, 2·ln(1/(1 − confidence))·Δ/ε, but for those near the list's threshold.
 func TestIntervalsHoldTheirEstimates(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	cryptotest.SetGlobalRandom(t, 3)
 	const k = 3000
 	for _, p := range []Params{

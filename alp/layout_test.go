@@ -170,9 +170,7 @@ func shareCell(s *shape, a, b uint64) bool {
 
 // Empty cells have the law of the code at 0, for every size of a cell, and what is no cell is 0.
 func TestFillHasTheLaw(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	for _, p := range layouts {
 		p.Sparsity = 2000
 		s := dptest.OK(p.shape())(t)

@@ -72,9 +72,7 @@ var slow = []string{"many independent columns", "many columns", "widest of 8"}
 // What a decoder allocates is bounded by 64 MiB or 8 times the input, whatever the bytes say, and
 // New refuses the same Params.
 func TestDecodeAllocatesLittle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	decoded := 0
 	for name, p := range hostile() {
 		if slices.Contains(slow, name) && !dptest.Long() {

@@ -62,9 +62,7 @@ func TestIntervalBelowTurn(t *testing.T) {
 // A Plan is within a tenth where it was off by a fifth: entries just below the list, and zeros
 // where many columns share a block, of which some are full.
 func TestPlanWithinATenth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	cryptotest.SetGlobalRandom(t, 1)
 	for _, c := range []struct {
 		p     Params

@@ -51,9 +51,7 @@ func lawsToTest(t *testing.T) []*Lattice {
 // The sum of n shares has the law of the whole, which is exact: against the masses, for n = 1, 2,
 // 17 and 1000. Shares made for another n are noticed.
 func TestSharesAddUpToTheLaw(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	for _, l := range lawsToTest(t) {
 		for _, n := range []int{0, 1, 2, 17, 1000} { // 0: drawn in one piece
 			draws := 40_000

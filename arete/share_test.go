@@ -62,9 +62,7 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 // random are within 7.5 standard deviations of half a step a number but for a probability of
 // 2·e^−28.1 < 2e-12 each (Hoeffding).
 func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	var src noise.Source
 	laws := map[Law]int{}
 	for _, law := range []Law{Auto, Jump, DiscreteArete, DiscreteLaplace, Gaussian} {

@@ -477,9 +477,7 @@ func refuted(t *testing.T, m *Mechanism, a, b []int64, margin, delta float64) fl
 // the test at margin 2 shows 1.33 to 2 times the claim. The bound's standard deviation is about
 // .04, so that the control has more than 7 of them to spare.
 func TestAudit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many releases")
-	}
+	dptest.NotShort(t, "many releases")
 	for _, p := range []Params{
 		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 1, Shape: Independent, Relation: budget.Replace},
 		{Min: VectorOf(-2, -0.5, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.5, 0.05), Epsilon: 1, Delta: 1e-2, Relation: budget.Replace},

@@ -244,9 +244,7 @@ func TestEllipsoidIsChecked(t *testing.T) {
 
 // Audit at opposite ends of the ellipsoid, with the control of half the noise: see TestAudit.
 func TestAuditOfEllipsoid(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many releases")
-	}
+	dptest.NotShort(t, "many releases")
 	m := dptest.OK(New(Params{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-2, Relation: budget.Replace}))(t)
 	a, b := rowTotals(t, m, []float64{4e9, 1.8e9, 1e8}), rowTotals(t, m, []float64{-4e9, -1.8e9, -1e8})
 	require.LessOrEqual(t, refuted(t, m, a, b, 1, 1e-2), 1.0)

@@ -84,9 +84,7 @@ func TestExpectedErrorIsTheTheorems(t *testing.T) {
 // are independent, are drawn in proportion to the standard deviation sᵢ of |ηᵢ|³,
 // (6.6/.03)²·sᵢ·Σs/(E‖η‖₃³)² times.
 func TestErrorIsMeasured(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many releases")
-	}
+	dptest.NotShort(t, "many releases")
 	tolerance := 0.03
 	if dptest.Long() {
 		tolerance = 0.01

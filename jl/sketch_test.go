@@ -163,9 +163,7 @@ func TestCoverage(t *testing.T) {
 // The plan's figures: k* = .189·Zε²/s, relative errors .86, .61, .19, .061, and a warning where Zε²
 // is small.
 func TestPlan(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	p := Params{Dim: 1000, Epsilon: 2, Seed: seed(0)}
 	for z, want := range map[float64]float64{50: 0.86, 100: 0.61, 1000: 0.19, 10_000: 0.061} {
 		plan := dptest.OK(p.Plan(z / 4))(t)

@@ -137,7 +137,7 @@ func audit(t *testing.T, epsilon float64, tau int64, delta float64, a, b []count
 }
 
 func TestAudit(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	p := Params{Counters: 2, Epsilon: 1, Delta: 1e-2}
 	tau := thresholdOf(p)
 	// (S3): the counter 100 or 101, by v + (D − η) = 101 + L ≥ 101.

@@ -45,7 +45,7 @@ func TestCombine(t *testing.T) {
 
 // Over three servers, the intervals hold at their confidence.
 func TestCombinedPromises(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	stream, truth := zipfStream(5, 9000, 1.2)
 	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
 	const releases, confidence = 1500, 0.9

@@ -18,7 +18,7 @@ import (
 // The estimate of a stored key is unbiased for c + D and has the own noise alone; Lower is for c,
 // and has the shared one too.
 func TestReadingsHaveTheirNoise(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	p := Params{Counters: 4, Epsilon: 0.7, Delta: 1e-3}
 	d := sharedNoise(p)
 	variance, fourth := d.Variance(), sumOver(0.7, func(x float64) float64 { return x * x * x * x * d.Prob(x) })
@@ -37,7 +37,7 @@ func TestReadingsHaveTheirNoise(t *testing.T) {
 
 // evenSpread solves its equation, and gives its mean back to a key that is spread evenly.
 func TestEvenSpread(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, lost := range []float64{0, 0.3, 5, 80} {
 		for _, mu := range []float64{0.1, 3, 20, 80, 95, 400} {
@@ -71,7 +71,7 @@ func TestEvenSpread(t *testing.T) {
 
 // The share of the length is the best one, and both together spend ε.
 func TestShareOfTheLength(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	for _, c := range []struct {
 		k                    int
 		share, threshold, sd float64 // as the bounds of the sum at ε − e give them
@@ -124,7 +124,7 @@ func drifting(n, steps int) (stream []int) {
 
 // Intervals of sums on 8 and 64 shards: they hold the truth, and are N/(k+1) and 10 wide.
 func TestIntervalsOfSums(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	const n, k, confidence = 40_000, 256, 0.95
 	plain := make([]int, 0, n)
 	for _, key := range zipfKeys(n, 1<<20) {

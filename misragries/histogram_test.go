@@ -33,7 +33,7 @@ func zipfStream(seed uint64, n int, exponent float64) ([]int, map[int]int) {
 // detection limit. Each may fail with probability 1 − confidence, each binomial test rejects
 // falsely with probability 1e-8.
 func TestPromisesHoldAtTheirConfidence(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	stream, truth := zipfStream(1, 20_000, 1.2)
 	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
 	s := sketch.New[int](p.Counters)

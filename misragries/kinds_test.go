@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"math"
-	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
 )
@@ -49,13 +48,4 @@ func planned[K hashing.Key](p Params, in input) *Histogram[K] {
 	}
 	p.Method = c.method
 	return &Histogram[K]{params: p, law: c, sketches: 1, known: in != givenCounters}
-}
-
-// notShort leaves a test out where they are to be short: one that repeats what an exact test shows
-// by many releases, or for more sizes.
-func notShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("not among the short tests")
-	}
 }

@@ -291,7 +291,7 @@ func (m mixture) masses(n int, start int64) []float64 {
 
 // The law of a released count on each path against its exact mass.
 func TestReleasedLaws(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	releases := dptest.Full(8000, 4000)
 	exactly := func(x int64) func(func(int64, float64)) {
 		return func(f func(int64, float64)) { f(x, 1) }
@@ -452,7 +452,7 @@ func TestShiftsSpendNoMore(t *testing.T) {
 
 // SparseVector by a mechanism with a mass function: discrete Laplace noise of scale k/ε.
 func TestSparseVectorLaw(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	for _, in := range []input{merged, users} {
 		p, c, err := Params{Counters: 2, Epsilon: 1, Delta: 0.3, MaxElements: 1, Method: SparseVector}.check(in)
 		require.NoError(t, err)
@@ -863,7 +863,7 @@ func TestFromCounters(t *testing.T) {
 }
 
 func TestPathsPrintNothing(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
 	s := dptest.OK(NewSum[string](p))(t)
 	require.NoError(t, s.Add(build(t, p, []string{"Rumpelstiltskin", "Rumpelstiltskin", "xyzzyplugh"})))

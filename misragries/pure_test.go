@@ -228,7 +228,7 @@ func TestTopOfManyValues(t *testing.T) {
 // The released length follows its law, on every input that has one, and is left out for given
 // counters, also of one sketch of a sum.
 func TestLengthHasItsNoise(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	for _, in := range []input{oneStream, merged, summed, users} {
 		p := Params{Counters: 3, Epsilon: 1, Dim: 50}
 		if in == users {

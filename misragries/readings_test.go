@@ -116,7 +116,7 @@ func paths(t *testing.T, p Params, stream []int, f func(name string, s held)) {
 // Every promise about true counts, for every mechanism of every input, with the length of the
 // stream promised and without.
 func TestEveryPathKeepsItsPromises(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	const confidence = 0.8
 	releases := 250
 	if !dptest.Long() {
@@ -165,7 +165,7 @@ func TestEveryPathKeepsItsPromises(t *testing.T) {
 // sketch holds is far below the count and the lower end cannot fail; the upper one fails with
 // probability 2.5 % at most.
 func TestCoverage(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	const n, confidence = 2500, 0.95
 	var stream []int
 	for i := range 20_000 {
@@ -196,7 +196,7 @@ func TestCoverage(t *testing.T) {
 // Below R a count is rounded to R or to nothing: a stored key of next to nothing that is shown is
 // not taken for a large one.
 func TestReadingsBelowR(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	const confidence = 0.9
 	for _, m := range []Method{ReducedSum, TrimmedSum} {
 		p := Params{Counters: 4, Epsilon: 1, Delta: 0.1, Method: m, MaxLength: 5}
@@ -240,7 +240,7 @@ func TestNothingIsMissedOfAllKeys(t *testing.T) {
 
 // A control: intervals for the noise of another ε fail.
 func TestIntervalsOfPathsFailForOtherNoise(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	stream, truth := zipfStream(1, 8000, 1.2)
 	p := Params{Counters: 64, Epsilon: 2, Delta: 1e-2, Dim: 1 << 21}
 	q := p

@@ -125,7 +125,7 @@ func TestSharedNoiseAtTheLimit(t *testing.T) {
 // shared noise cancels, refuted ε = 1 at any small δ when the counters were cut off before the
 // noise. The assertions reject falsely with a probability below 1e-8 each.
 func TestReleaseAtTheLimit(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	p := Params{Counters: 10, Epsilon: 1, Delta: 1e-6, Method: FreedZeros}
 	const n = 6000
 	for _, restored := range []bool{false, true} {

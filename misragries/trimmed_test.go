@@ -277,7 +277,7 @@ func TestEvenSpreadOfUnequalServers(t *testing.T) {
 // the keys of a ReducedSum, and the errors of the top hundred, 0 where a key is hidden, are far
 // less.
 func TestTrimmedSumShowsMore(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	shown, off := map[Method]int{}, map[Method]float64{}
 	for _, m := range []Method{TrimmedSum, ReducedSum} {
 		p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, Method: m}

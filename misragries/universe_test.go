@@ -138,7 +138,7 @@ func (s statistics) least(other statistics) float64 {
 // Layers, blocks of tied keys and nameless zeros have together the law of the loop over all keys,
 // wherever the first layer begins.
 func TestTopOfUniverseIsTheLoop(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	rng := rand.New(rand.NewPCG(1, 2))
 	var src noise.Source
 	for _, c := range []struct {
@@ -271,7 +271,7 @@ func topLaw(d noise.DiscreteLaplace, k int, values []int64, reach int64) (output
 // The sampler has the law that the exact test of privacy enumerates: by the loop, and by layers
 // down to negative values.
 func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
-	notShort(t)
+	dptest.NotShort(t, "not among the short tests")
 	n := dptest.Full(20_000, 5_000)
 	var src noise.Source
 	for _, c := range []struct {

@@ -249,9 +249,7 @@ func TestLayerInvertIsRight(t *testing.T) {
 
 // The exact path by itself has the binomial law, from U with nothing decided.
 func TestLayerInvertExact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second")
-	}
+	dptest.NotShort(t, "half a second")
 	n := int64(dptest.Fewer(400, 80))
 	var src Source
 	for _, c := range layers {

@@ -167,9 +167,7 @@ func TestBlockInvertIsRight(t *testing.T) {
 
 // The exact path by itself has the binomial law, from U with nothing decided.
 func TestBlockInvertExact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second")
-	}
+	dptest.NotShort(t, "half a second")
 	n := int64(dptest.Fewer(1000, 150))
 	var src Source
 	for _, c := range tails {

@@ -302,9 +302,7 @@ func TestProposalDominates(t *testing.T) {
 
 // The slow paths, forced: each by itself has the law.
 func TestHeavySlowPaths(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second")
-	}
+	dptest.NotShort(t, "half a second")
 	n := int64(dptest.Fewer(400, 100))
 	var src Source
 	stairs, _ := NewStaircase(1.5, 1, 0.3)

@@ -229,9 +229,7 @@ func TestSamplerMomentsAndTails(t *testing.T) {
 
 // Pr ≈ 1e-6 events, by looking only at what the fast path decides: the far tail has the right mass.
 func TestFarTail(t *testing.T) {
-	if testing.Short() {
-		t.Skip("two million draws")
-	}
+	dptest.NotShort(t, "two million draws")
 	const n = 2_000_000
 	var src Source
 	laplace, _ := NewDiscreteLaplace(1)

@@ -39,9 +39,7 @@ func tailPValue(t *testing.T, d, law DiscreteLaplace, least int64, n int) float6
 }
 
 func TestSampleTailFollowsItsLaw(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second")
-	}
+	dptest.NotShort(t, "half a second")
 	// of which the claim takes a tenth where the tests are to be short, and the control, in fewer
 	// cases, all
 	const n = 100_000
@@ -93,9 +91,7 @@ func TestSampleTailIsSampleIntCompared(t *testing.T) {
 }
 
 func TestSampleTailFar(t *testing.T) {
-	if testing.Short() {
-		t.Skip("four million draws")
-	}
+	dptest.NotShort(t, "four million draws")
 	const n = 4_000_000
 	var src Source
 	d, _ := NewDiscreteLaplace(8)

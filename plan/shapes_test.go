@@ -55,9 +55,7 @@ func baskets(rng *rand.Rand, n, d int, mean, s float64) (Sparse, []float64) {
 // deviation sd and the means 0.75, 0.97, 0.75 at the least budget, at most 1 elsewhere. Each bound
 // is six standard deviations away.
 func TestShrunkOnSparseSets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some tenths of a second")
-	}
+	dptest.NotShort(t, "some tenths of a second")
 	rng := rand.New(rand.NewPCG(33, 34)) // test data
 	for _, set := range []struct {
 		name     string

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -47,9 +48,7 @@ func TestAgainstDefinition(t *testing.T) {
 
 // Beyond the size of the cache: rows of H by the definition, and H·H = u·I, H linear.
 func TestProperties(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := 1; n <= 1<<17; n *= 2 {
 		x, f := random(r, n)

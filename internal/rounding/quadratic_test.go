@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/stretchr/testify/require"
 )
@@ -99,9 +100,7 @@ func each(l, n int, f func([]int)) {
 // orders, with counts beside the keys and without. It is nearly attained. Half of the noise breaks
 // it.
 func TestQuadraticExactly(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	rng := rand.New(rand.NewPCG(1, 19))
 	tightest, broken, checked := 0.0, 0, 0
 	for checked < 40 {

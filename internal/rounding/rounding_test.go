@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -165,9 +166,7 @@ func TestDistanceExactly(t *testing.T) {
 
 // Show has the law M(v), summed over all that its two functions can return.
 func TestShowHasTheLaw(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second")
-	}
+	dptest.NotShort(t, "half a second")
 	for _, linear := range []bool{false, true} {
 		for _, k := range kernels {
 			far := int64(60*k.Scale) + k.Threshold // beyond are e^−60

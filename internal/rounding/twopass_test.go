@@ -127,9 +127,7 @@ func TestTwoPassesExactly(t *testing.T) {
 // With parameters for ε = 1, δ = 1e-6 and 100 keys the bound is near δ, from where ForTwoPasses
 // starts; each part of the theorem takes part in it.
 func TestThresholdsForTwoPasses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second")
-	}
+	dptest.NotShort(t, "half a second")
 	const s = 1 << 20
 	steps := func(x float64) int64 { return int64(x * s) }
 	u := Users{Unit: s, MaxKeys: 100}
@@ -184,9 +182,7 @@ func TestThresholdsForTwoPasses(t *testing.T) {
 // The table bounds the expectation of V from above, and nearly attains it: against V itself, with
 // the best κ for each r, summed finely.
 func TestTableOfTheSecondPass(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second")
-	}
+	dptest.NotShort(t, "half a second")
 	const s = 1 << 20
 	k := Quadratic{4.607 * s, 1468006, 24987566}
 	form := k.shape(1, Users{Unit: s, MaxKeys: 100})

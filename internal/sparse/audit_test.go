@@ -40,9 +40,7 @@ func refuted(t *testing.T, p Params, c calibration, a, b map[int]int64, event fu
 // event is a sum that favours the larger input; it lies where the loss is greatest for half the
 // noise.
 func TestAudit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many releases")
-	}
+	dptest.NotShort(t, "many releases")
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 1e-2, Integers: true, Method: ExponentialRounding},
 		{Epsilon: 1, Delta: 1e-2, Integers: true, Method: LinearRounding},
@@ -84,9 +82,7 @@ func TestAudit(t *testing.T) {
 // The δ side: keys that only one input has are released with a probability that the bound allows,
 // and not with a threshold of two thirds.
 func TestAuditOfDelta(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many releases")
-	}
+	dptest.NotShort(t, "many releases")
 	// the least probable event of a lower threshold has .0366, seven standard deviations above what
 	// is asked
 	const n = 7_000

@@ -56,9 +56,7 @@ func besideLaw(value, number, a, sigma, beside, threshold, span float64, n int) 
 // One key of finite count and the number, over the two-dimensional output: never above the bound,
 // and at least the escape that is in it. A number that moves with the key is above the bound.
 func TestCorrelatedDeltaWithANumberBeside(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	for _, s := range []struct{ weight, a, epsilon, sigma, tau float64 }{{1, 1, 1, 2, 6}, {0.5, 1, 0.5, 3, 10}, {2, 0.5, 2, 1, 3.5}, {1, 1, 0.5, 3, 15}} {
 		bound, worst := correlatedDelta(1, 1, s.weight, s.a, s.epsilon, s.sigma, s.tau, 0), 0.0
 		threshold, beside := 1+s.tau, s.sigma/math.Sqrt(s.weight)
@@ -119,9 +117,7 @@ func TestBesideTable(t *testing.T) {
 // output of two keys and the number, for all neighbours. Half of the noise of the number alone is
 // not enough.
 func TestBesideIsPrivateExactly(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	const epsilon, delta = 1.0, 1e-3
 	for _, m := range []Method{ExponentialRounding, LinearRounding, Laplace, Gaussian} {
 		t.Run(m.String(), func(t *testing.T) {

@@ -155,9 +155,7 @@ func pattern(many, changed float64, u int, a, epsilon, sigma, tau float64) (larg
 
 // The bound is never below the exact δ of a pattern, and at the calibrated optimum next to it.
 func TestCorrelatedDeltaBoundsEveryPattern(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many calibrations")
-	}
+	dptest.NotShort(t, "many calibrations")
 	type setting struct {
 		k, l                           int
 		weight, a, epsilon, sigma, tau float64
@@ -355,9 +353,7 @@ func TestCorrelatedTable(t *testing.T) {
 
 // The calibration is valid, tight in σ and τ, and monotone in δ, down to 1e-30.
 func TestCalibrateCorrelated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many calibrations")
-	}
+	dptest.NotShort(t, "many calibrations")
 	for _, c := range []struct {
 		k, l    int
 		epsilon float64

@@ -36,9 +36,7 @@ func lawOf(t testing.TB, p Params) Law {
 // The law of a released value is the one that the exact test enumerates: every mechanism, values
 // below R, at R and above, of both signs.
 func TestReleasedValuesFollowTheirLaw(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many releases")
-	}
+	dptest.NotShort(t, "many releases")
 	n := dptest.Full(20_000, 8_000)
 	for _, m := range []Method{ExponentialRounding, LinearRounding, Laplace, PureLaplace, Gaussian} {
 		p := Params{Epsilon: 0.8, Delta: 0.2, Integers: true, Signed: true, Method: m}
@@ -116,9 +114,7 @@ func loop(src *noise.Source, p Params, c calibration, totals map[int]int64) (rel
 // The binomial count, the uniform set and the memoryless tail have together the law of the loop
 // over all d: the number of released keys, where they are, and their values.
 func TestPureIsTheLoop(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many releases")
-	}
+	dptest.NotShort(t, "many releases")
 	const d = 1000
 	n := dptest.Full(4000, 1500)
 	totals := map[int]int64{3: 4, 500: 9, 997: -6}

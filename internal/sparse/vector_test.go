@@ -22,9 +22,7 @@ func sample() *Vector[string] {
 // The interval covers the true value with the stated confidence, whatever that value is: shown or
 // hidden, below R, around T, far above, for every mechanism.
 func TestIntervalCovers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many releases")
-	}
+	dptest.NotShort(t, "many releases")
 	const confidence = 0.9
 	n, most := 800, int64(140) // Bin(800, 0.1) has a mean of 80 and a standard deviation of 8.5
 	if dptest.Long() {

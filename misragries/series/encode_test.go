@@ -71,9 +71,7 @@ func golden() map[string]encoding.BinaryMarshaler {
 }
 
 func TestCodec(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	dptest.Codec[Slice[string]](t, sampleWords(), dptest.DeepEqual)
 	dptest.Codec[Slice[int64]](t, sampleInts(), dptest.DeepEqual)
 	dptest.Codec[Slice[string]](t, sampleSketches(), func(a, b *Slice[string]) bool {

@@ -138,9 +138,7 @@ func TestSketchesExact(t *testing.T) {
 
 // Each of these Builders does one thing otherwise, and exceeds (ε, δ).
 func TestSketchMutantsExceed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the edits of TestMutantsExceed are tried with -short")
-	}
+	dptest.NotShort(t, "the edits of TestMutantsExceed are tried with -short")
 	p, tau, delta := discovering(t, 2)
 	for name, m := range map[string]mutant{
 		"a threshold lower by one": {lower: 1},

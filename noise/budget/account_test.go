@@ -127,9 +127,7 @@ func TestMixturesAreNeverBelow(t *testing.T) {
 
 // Releases in any order and grouping are the same multiset.
 func TestKinds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	a, b, c := PureDP(0.5, one), ApproxDP(0.25, 1e-9, one), PureDP(0.5, one)
 	left, right := compose(t, compose(t, a, b), c), compose(t, c, compose(t, a, b))
 	require.True(t, left.Equal(right))

@@ -92,9 +92,7 @@ func TestFilterRules(t *testing.T) {
 // beside Gaussian ones; what is beyond the share of μ² counts as ρ; and an adaptive adversary,
 // whose amounts depend on results, by quadrature.
 func TestMixedRule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	for _, share := range []float64{0.2, 0.5, 0.9} {
 		f := newRuled(t, 1, 1e-6, MixedRule(share, 0))
 		whole := compose(t, GDP(math.Sqrt(f.filter.muSquares), one), ZCDP(f.filter.rho, one))

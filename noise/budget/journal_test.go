@@ -120,9 +120,7 @@ func TestJournalKeepsEverything(t *testing.T) {
 // Every truncation and every bit flip of a journal of 20 lines opens with what was acknowledged, or
 // is refused.
 func TestDamagedJournals(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	d, l := newJournal(t)
 	for i := range 19 {
 		require.NoError(t, l.Spend(someGuarantee(i)))

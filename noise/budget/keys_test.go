@@ -25,9 +25,7 @@ func withKeys(u Unit) Guarantee { return ApproxDP(1, 1e-9, u).WithKeys(someKeys(
 // What many releases of keys cost together, alone and beside others; each path of the accountant is
 // no less than the theorem with the exact profile of the others.
 func TestReleasesOfKeys(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	k := withKeys(one)
 	require.Equal(t, "ε = 1, δ = 1e-9 for one element, added or removed", k.String())
 	for n, most := range map[int]float64{2: 1.10, 7: 2.17, 30: 4.88, 365: 22.3} {
@@ -123,9 +121,7 @@ func TestKeysAreApproximateElsewhere(t *testing.T) {
 // Releases that are calibrated together are all accepted, in any order with others, and in a
 // journal that is opened again half-way; no more than these are.
 func TestLedgersOfKeys(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	for _, n := range []int{1, 7, 30, 365} {
 		k := withKeys(one)
 		epsilon := k.Times(n).EpsilonAt(1e-6)

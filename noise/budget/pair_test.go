@@ -14,9 +14,7 @@ import (
 // The figures of another accountant's tests (google/differential-privacy, python/dp_accounting/pld,
 // accountant_test.py and pld_privacy_accountant_test.py), met from above.
 func TestPublishedFigures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	sample := func(g Guarantee, fraction float64) Guarantee {
 		return dptest.OK(g.Subsampled(fraction))(t)
 	}

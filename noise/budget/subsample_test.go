@@ -276,9 +276,7 @@ func TestReplacedInASample(t *testing.T) {
 // Each sample leaves out a tail of 2⁻¹⁰⁰, as the documentation says: δ does not fall below it, and
 // just above it ε is that of the law.
 func TestTailOfASample(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	g := dptest.OK(GDP(1, Row(AddRemove)).Subsampled(0.01))(t)
 	for _, n := range []int{1, 100} {
 		least := float64(n) * 0x1p-100
@@ -293,9 +291,7 @@ func TestTailOfASample(t *testing.T) {
 // which is enumerated for one and for three samples in both directions, and hardly above it. For a
 // record that is replaced a sample counts as all.
 func TestDiscreteGaussianOfASample(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	for _, c := range []struct {
 		sigma, gamma float64
 		steps        int64

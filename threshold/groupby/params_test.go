@@ -122,9 +122,7 @@ func (p Params) deltaOf(c calibration) float64 {
 }
 
 func TestDefaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	full := Params{Epsilon: 1, Delta: 1e-6, most: MaxKeys, Passes: 1, CountShare: 1. / 3, FullKeys: 36, Releases: 1, Relation: budget.AddRemove}
 	require.Equal(t, full, plain.normal())
 	require.Equal(t, full, full.normal())

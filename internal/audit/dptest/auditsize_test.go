@@ -39,9 +39,7 @@ func missed(n int, event, lossy, epsilon, falseReject float64) float64 {
 // The exact power of audits of the sizes that AuditSize gives, and that a third of it does not do.
 // Second reader's figure: n·q ≥ 124 for ε_c = 2, ε = 1, α = 1e-8, β = 1e-3.
 func TestAuditSize(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	NotShort(t, "half a second: in the default run")
 	require.InDelta(t, 124, float64(AuditSize(1e-3, 2, 1, 1e-8, 1e-3))*1e-3, 2.5)
 	for _, c := range []struct{ event, lossy, epsilon, falseReject, miss float64 }{
 		{1e-3, 2, 1, 1e-8, 1e-3}, {0.03, 2, 1, 1e-8, 1e-6}, {0.05, 2, 1, 1e-9, 1e-9}, {0.2, 1, 0.5, 1e-9, 1e-9},

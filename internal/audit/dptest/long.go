@@ -25,6 +25,14 @@ func NeedsLong(t testing.TB) {
 	}
 }
 
+// NotShort skips a test with -short, and says why.
+func NotShort(t testing.TB, reason string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip(reason)
+	}
+}
+
 // Full returns full with -long, else quick, and a quarter of quick with -short.
 func Full(full, quick int) int {
 	switch {

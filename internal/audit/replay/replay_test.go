@@ -64,9 +64,7 @@ func told(out string) string {
 
 // TestReplay runs TestReleases and TestControls with frozen noise.
 func TestReplay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the library anew")
-	}
+	dptest.NotShort(t, "compiles the library anew")
 	if frozen() {
 		t.Skip("this is the binary with frozen noise")
 	}

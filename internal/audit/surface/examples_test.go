@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,9 +17,7 @@ import (
 // Guarantee and Params, which all of them have. A method of the laws, which have a CDF, is called
 // for one of them.
 func TestEveryReadingHasAnExample(t *testing.T) {
-	if testing.Short() {
-		t.Skip("type-checks all packages")
-	}
+	dptest.NotShort(t, "type-checks all packages")
 	shown, all := map[string]bool{}, loaded(t)
 	for _, s := range all {
 		maps.Copy(shown, s.shown())

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/cryptotest"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/alp"
@@ -388,9 +389,7 @@ func argument(t reflect.Type, d data) (reflect.Value, bool) {
 // The lists above are complete: every type with a role that touches data has its zero value in it,
 // every exported New… a place among the makers.
 func TestIgnoredErrorsIsComplete(t *testing.T) {
-	if testing.Short() {
-		t.Skip("type-checks all packages")
-	}
+	dptest.NotShort(t, "type-checks all packages")
 	var listed, made []string
 	for _, zero := range zeros() {
 		name, _, _ := strings.Cut(reflect.TypeOf(zero).Elem().Name(), "[")

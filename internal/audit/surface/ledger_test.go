@@ -105,9 +105,7 @@ func releases() map[string]bound {
 // Every release is bound to a ledger in one line: what is refused is not released, and what is
 // released was spent.
 func TestReleasesAreBoundToALedger(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	all := releases()
 	for name, b := range all {
 		t.Run(name, func(t *testing.T) {

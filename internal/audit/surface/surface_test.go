@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -222,9 +223,7 @@ func loaded(t *testing.T) []*subject {
 }
 
 func TestEveryTypeHasWhatItsRoleDemands(t *testing.T) {
-	if testing.Short() {
-		t.Skip("type-checks all packages")
-	}
+	dptest.NotShort(t, "type-checks all packages")
 	known := map[string]bool{}
 	for _, s := range loaded(t) {
 		for _, line := range s.audit() {

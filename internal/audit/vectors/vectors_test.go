@@ -436,9 +436,7 @@ func TestFormatIsComplete(t *testing.T) {
 
 // python returns the interpreter, or skips the test: .ci/run has one.
 func python(t *testing.T) string {
-	if testing.Short() {
-		t.Skip("runs another program")
-	}
+	dptest.NotShort(t, "runs another program")
 	path, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")

@@ -420,9 +420,7 @@ func TestSumThresholdTable(t *testing.T) {
 
 // No other noise has a threshold that is lower by more than its rounding to R and τ.
 func TestSumThresholdIsLeast(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not among the short tests")
-	}
+	dptest.NotShort(t, "not among the short tests")
 	for i, k := range []int{1, 2, 3, 5, 16, 20, 64, 1024} {
 		for j, epsilon := range []float64{0.1, 1, 5} {
 			for n, delta := range []float64{1e-3, 1e-6, 1e-12} {

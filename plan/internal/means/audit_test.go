@@ -24,9 +24,7 @@ import (
 // rarer event is hit less than 39 times instead of 12: all else has a probability below 1e-9.
 // False reject of each honest assertion: 1e-10. By default d ≤ 2, which costs the same argument.
 func TestAudit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
+	dptest.NotShort(t, "half a second: in the default run")
 	const draws, delta, event = 4000, 0.15, 1.4
 	for _, c := range []struct {
 		relation budget.Relation

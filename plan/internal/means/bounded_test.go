@@ -30,9 +30,7 @@ func columnOf(rng *rand.Rand, n int, draw func(*rand.Rand) float64) ([][]float64
 func TestSkewedColumn(t *testing.T) {
 	const n = 20_000
 	releases := dptest.Full(1000, 60)
-	if testing.Short() {
-		t.Skip("some tenths of a second")
-	}
+	dptest.NotShort(t, "some tenths of a second")
 	lognormal := func(rng *rand.Rand) float64 { return math.Exp(0.8 * rng.NormFloat64()) }
 	for _, c := range []struct {
 		name   string

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/cryptotest"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -36,9 +37,7 @@ func lawOfC(a quantile.Axis, base []quantile.Region, w *quantile.Weights, keys [
 // What depth.go says of misses, by the exact law of C: whatever the rows are, equal, nearly equal
 // or spread over many octaves, few or all. A M₁ of 2⁻¹⁰⁰ is one at the bottom of the axis.
 func TestMissesOfC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	rng := rand.New(rand.NewPCG(71, 72)) // test data
 	const n = 1 << 12
 	wide, raised := quantile.LogAxis(0x1p-28, 1<<20, normBits), quantile.LogAxis(1, 1<<20, normBits)
@@ -234,9 +233,7 @@ func TestRareEventsOfUnknownSize(t *testing.T) {
 // where scales differ by a factor of 64: a centre or a scale lies outside its column. 6 of 20 did
 // where planning counted on what a pilot saves elsewhere. Noise is fixed.
 func TestFailureBehindAPilot(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a second")
-	}
+	dptest.NotShort(t, "a second")
 	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(73, 74)) // test data
 	const d, releases = 600, 20

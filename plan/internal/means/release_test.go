@@ -119,9 +119,7 @@ func TestAdaptiveRelease(t *testing.T) {
 // of rows, with skew, no more are far off than 1 % explains: 8 have a probability of 7e-11. A
 // failure rate of one half is found with probability 0.97.
 func TestFailureRate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("24 releases: run without -short")
-	}
+	dptest.NotShort(t, "24 releases: run without -short")
 	const releases = 24
 	p := Params{Rho: 0.15, Dim: 128, Rows: 1200, Max: 1e4, Resolution: 1, Relation: budget.Replace}
 	sds := powers(128, 0.5)
@@ -334,9 +332,7 @@ func TestBasketsOfManySizes(t *testing.T) {
 // origin those of N(100, 15) have 16 times the error. The budgets are so large that chance does
 // little; and rows that Release refuses as dense ReleaseSparse takes.
 func TestDenseRowsOfOneSign(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds with the race detector: in the default run")
-	}
+	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	cryptotest.SetGlobalRandom(t, 3)
 	x, mean := gaussian(rand.New(rand.NewPCG(25, 26)), 4000, 100, constant(10, 15)) // test data
 	for _, relation := range []budget.Relation{budget.AddRemove, budget.Replace} {
