@@ -20,6 +20,7 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
@@ -59,10 +60,7 @@ func BenchmarkSource(b *testing.B) {
 func BenchmarkFlip(b *testing.B) {
 	for _, p := range []float64{0.05, 0.2, 0.25, 0.5} {
 		b.Run(fmt.Sprintf("p=%v", p), func(b *testing.B) {
-			law, err := noise.BernoulliAtLeast(p)
-			if err != nil {
-				b.Fatal(err)
-			}
+			law := dptest.OK(noise.BernoulliAtLeast(p))(b)
 			var src noise.Source
 			table := make([]uint64, 1<<14)
 			for b.Loop() {
@@ -168,25 +166,15 @@ func BenchmarkRelease(b *testing.B) {
 	for _, k := range []int{256, 1024, 4096} {
 		p := misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9}
 		sketch := func(keys []uint64) *misragries.Builder[uint64] {
-			builder, err := misragries.New[uint64](p)
-			if err != nil {
-				b.Fatal(err)
-			}
+			builder := dptest.OK(misragries.New[uint64](p))(b)
 			builder.AddSlice(keys)
 			return builder
 		}
 		release := func(builder *misragries.Builder[uint64]) *misragries.Histogram[uint64] {
-			h, err := builder.Release()
-			if err != nil {
-				b.Fatal(err)
-			}
-			return h
+			return dptest.OK(builder.Release())(b)
 		}
 		h := release(sketch(numbers))
-		data, err := h.MarshalBinary()
-		if err != nil {
-			b.Fatal(err)
-		}
+		data := dptest.OK(h.MarshalBinary())(b)
 		b.Run(fmt.Sprintf("mech=misragries/op=release/k=%d", k), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
@@ -238,10 +226,7 @@ func benchmarkSums(b *testing.B, m misragries.Method, k int, keys []uint64) {
 	const servers = 8
 	builders := func() (list []*misragries.Builder[uint64]) {
 		for part := range slices.Chunk(keys, len(keys)/servers) {
-			builder, err := misragries.New[uint64](p)
-			if err != nil {
-				b.Fatal(err)
-			}
+			builder := dptest.OK(misragries.New[uint64](p))(b)
 			builder.AddSlice(part)
 			list = append(list, builder)
 		}
@@ -345,10 +330,7 @@ func BenchmarkHistogram(b *testing.B) {
 
 // mechanism returns the one that the Params choose.
 func mechanism(b *testing.B, p threshold.Params) threshold.Method {
-	plan, err := p.Plan()
-	if err != nil {
-		b.Fatal(err)
-	}
+	plan := dptest.OK(p.Plan())(b)
 	return plan.Params.Method
 }
 
@@ -620,10 +602,7 @@ func BenchmarkProjection(b *testing.B) {
 	}
 	p := alp.Params{Epsilon: 1, Delta: 1e-9, Sparsity: n}
 	full := func() *alp.Builder {
-		builder, err := alp.New(p)
-		if err != nil {
-			b.Fatal(err)
-		}
+		builder := dptest.OK(alp.New(p))(b)
 		for i := range indices {
 			builder.Add(indices[i], values[i])
 		}
@@ -639,11 +618,7 @@ func BenchmarkProjection(b *testing.B) {
 		perEntry(b)
 	})
 	release := func(builder *alp.Builder) *alp.Projection {
-		projection, err := builder.Release()
-		if err != nil {
-			b.Fatal(err)
-		}
-		return projection
+		return dptest.OK(builder.Release())(b)
 	}
 	b.Run("op=release", func(b *testing.B) {
 		for b.Loop() {
@@ -680,10 +655,7 @@ func BenchmarkProjection(b *testing.B) {
 // BenchmarkColumn measures package elliptical/column.
 func BenchmarkColumn(b *testing.B) {
 	p := column.Params{Epsilon: 1, Max: 100}
-	builder, err := column.New(p)
-	if err != nil {
-		b.Fatal(err)
-	}
+	builder := dptest.OK(column.New(p))(b)
 	b.Run("op=add", func(b *testing.B) {
 		i := 0
 		for b.Loop() {
@@ -719,10 +691,7 @@ func BenchmarkColumn(b *testing.B) {
 			}
 		})
 	}
-	s, err := builder.Release()
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := dptest.OK(builder.Release())(b)
 	b.Run("op=quantiles", func(b *testing.B) {
 		for b.Loop() {
 			q, err := column.NewQuantiles(column.Params{Epsilon: 1, Max: 100}, 0.5)
@@ -749,10 +718,7 @@ func BenchmarkColumn(b *testing.B) {
 // BenchmarkDistinctCount measures package kor/distinct at 5.6 KiB.
 func BenchmarkDistinctCount(b *testing.B) {
 	p := distinct.Params{Epsilon: 1, Cells: 2048, Levels: 22, Seed: hashing.Seed{1}}
-	builder, err := distinct.New(p)
-	if err != nil {
-		b.Fatal(err)
-	}
+	builder := dptest.OK(distinct.New(p))(b)
 	keys := make([]uint64, 4096)
 	for i := range keys {
 		keys[i] = uint64(i) * 0x9e3779b97f4a7c15
@@ -786,18 +752,12 @@ func BenchmarkDistinctCount(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(keys)), "ns/key")
 		})
 	}
-	sketch, err := builder.Release()
-	if err != nil {
-		b.Fatal(err)
-	}
+	sketch := dptest.OK(builder.Release())(b)
 	b.Run("op=estimate", func(b *testing.B) {
 		for b.Loop() {
 			sketch.Estimate()
 		}
-		plan, err := p.Plan()
-		if err != nil {
-			b.Fatal(err)
-		}
+		plan := dptest.OK(p.Plan())(b)
 		b.ReportMetric(plan.RelativeError, "rse")
 	})
 	b.Run("op=interval", func(b *testing.B) {
@@ -810,26 +770,16 @@ func BenchmarkDistinctCount(b *testing.B) {
 // BenchmarkDistinct measures package kor at 8 KiB.
 func BenchmarkDistinct(b *testing.B) {
 	p := kor.Params{Epsilon: 1, Cells: 2731, Levels: 24, Seed: hashing.Seed{1}}
-	plan, err := p.Plan()
-	if err != nil {
-		b.Fatal(err)
-	}
+	plan := dptest.OK(p.Plan())(b)
 	full := func(n int) *kor.Builder {
-		builder, err := kor.New(p)
-		if err != nil {
-			b.Fatal(err)
-		}
+		builder := dptest.OK(kor.New(p))(b)
 		for i := range n {
 			builder.Toggle(uint64(i) * 0x9e3779b97f4a7c15)
 		}
 		return builder
 	}
 	release := func() *kor.Sketch {
-		s, err := full(100_000).Release()
-		if err != nil {
-			b.Fatal(err)
-		}
-		return s
+		return dptest.OK(full(100_000).Release())(b)
 	}
 	b.Run("op=toggle", func(b *testing.B) {
 		builder, i := full(0), uint64(0)
@@ -850,10 +800,7 @@ func BenchmarkDistinct(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(keys)), "ns/key")
 	})
 	b.Run("op=addstream", func(b *testing.B) {
-		builder, err := kor.NewStreamBuilder(p)
-		if err != nil {
-			b.Fatal(err)
-		}
+		builder := dptest.OK(kor.NewStreamBuilder(p))(b)
 		i := uint64(0)
 		for b.Loop() {
 			builder.Add(i * 0x9e3779b97f4a7c15)
@@ -886,10 +833,7 @@ func BenchmarkDistinct(b *testing.B) {
 		for b.Loop() {
 			one.Estimate()
 		}
-		plan, err := p.Plan()
-		if err != nil {
-			b.Fatal(err)
-		}
+		plan := dptest.OK(p.Plan())(b)
 		b.ReportMetric(plan.RelativeError, "rse")
 		const runs = 50
 		sum := 0.0
@@ -914,10 +858,7 @@ func BenchmarkDistance(b *testing.B) {
 		{Rows: 256, Sparsity: 1}, {Rows: 256, Sparsity: 8}, {Transform: jl.SRHT, Rows: 256}, {Transform: jl.FJLT, Rows: 256},
 	} {
 		p.Dim, p.Epsilon, p.Seed = 4096, 1, hashing.Seed{2}
-		first, err := jl.New(p)
-		if err != nil {
-			b.Fatal(err)
-		}
+		first := dptest.OK(jl.New(p))(b)
 		name := fmt.Sprintf("transform=%v/s=%d/", p.Transform, p.Sparsity)
 		sketch := func(b *testing.B, add func(*jl.Builder)) {
 			for b.Loop() {
@@ -930,10 +871,7 @@ func BenchmarkDistance(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			plan, err := p.Plan(1e4)
-			if err != nil {
-				b.Fatal(err)
-			}
+			plan := dptest.OK(p.Plan(1e4))(b)
 			b.ReportMetric(plan.RelativeError, "rse")
 		}
 		indices, values := make([]uint64, 100), make([]float64, 100)
@@ -971,10 +909,7 @@ func BenchmarkDistanceEstimate(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		empty, err := builder.Sibling()
-		if err != nil {
-			b.Fatal(err)
-		}
+		empty := dptest.OK(builder.Sibling())(b)
 		for j := range uint64(4096) {
 			builder.Add(j, 2)
 		}
@@ -994,10 +929,7 @@ func BenchmarkDistanceEstimate(b *testing.B) {
 	}
 	sum := 0.0
 	for i := range pairs {
-		z, err := one[i].SquaredDistance(other[i])
-		if err != nil {
-			b.Fatal(err)
-		}
+		z := dptest.OK(one[i].SquaredDistance(other[i]))(b)
 		sum += (z/squared - 1) * (z/squared - 1) / pairs
 	}
 	b.ReportMetric(math.Sqrt(sum), "rse")
@@ -1012,10 +944,7 @@ func BenchmarkSum(b *testing.B) {
 	}
 	for _, p := range []elliptical.Params{{Rho: 1, Relation: budget.Replace}, {Epsilon: 1, Relation: budget.Replace}} {
 		p.Min, p.Max = elliptical.VectorOf(low...), elliptical.VectorOf(high...)
-		m, err := elliptical.New(p)
-		if err != nil {
-			b.Fatal(err)
-		}
+		m := dptest.OK(elliptical.New(p))(b)
 		name := map[bool]string{true: "gaussian", false: "box"}[p.Rho > 0]
 		b.Run("noise="+name+"/op=release", func(b *testing.B) {
 			for b.Loop() {
@@ -1023,18 +952,12 @@ func BenchmarkSum(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			plan, err := p.Plan()
-			if err != nil {
-				b.Fatal(err)
-			}
+			plan := dptest.OK(p.Plan())(b)
 			b.ReportMetric(plan.Error(2), "error")
 		})
 	}
 	b.Run("op=add", func(b *testing.B) {
-		builder, err := elliptical.NewBuilder(elliptical.Params{Rho: 1, Min: elliptical.VectorOf(low...), Max: elliptical.VectorOf(high...)})
-		if err != nil {
-			b.Fatal(err)
-		}
+		builder := dptest.OK(elliptical.NewBuilder(elliptical.Params{Rho: 1, Min: elliptical.VectorOf(low...), Max: elliptical.VectorOf(high...)}))(b)
 		b.ReportAllocs()
 		for b.Loop() {
 			builder.Add(sum)
@@ -1060,10 +983,7 @@ func BenchmarkMean(b *testing.B) {
 		data.Indices = append(data.Indices, slices.Sorted(maps.Keys(row))...)
 		data.Offsets = append(data.Offsets, len(data.Indices))
 	}
-	m, err := plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, NonNegative: true, Relation: budget.Replace})
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := dptest.OK(plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, NonNegative: true, Relation: budget.Replace}))(b)
 	b.ReportAllocs()
 	total, runs := 0.0, 0.0
 	for b.Loop() {
@@ -1093,10 +1013,7 @@ func BenchmarkDenseMean(b *testing.B) {
 			mean[i] += x[j][i] / rows
 		}
 	}
-	m, err := plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, Max: 1000, Relation: budget.Replace})
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := dptest.OK(plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, Max: 1000, Relation: budget.Replace}))(b)
 	total, runs := 0.0, 0.0
 	for b.Loop() {
 		release, err := m.Release(b.Context(), x)
@@ -1155,14 +1072,8 @@ func BenchmarkNoise(b *testing.B) {
 	run("noise=student/step=2^-40", student.MeanAbs(), func() { student.Sample(&src, 0x1p-40) })
 	run("noise=Arete/step=2^-40", continuous.MeanAbs(), func() { continuous.Sample(&src, 0x1p-40) })
 	for _, law := range []arete.Law{arete.Jump, arete.DiscreteArete} {
-		m, err := arete.New(arete.Params{Epsilon: 8, Law: law})
-		if err != nil {
-			b.Fatal(err)
-		}
-		share, err := m.Share(1000, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		m := dptest.OK(arete.New(arete.Params{Epsilon: 8, Law: law}))(b)
+		share := dptest.OK(m.Share(1000, 0))(b)
 		lattice := m.Lattice()
 		run(fmt.Sprintf("noise=%v", law), lattice.MeanAbs()*lattice.Step(), func() { m.Release(0) })
 		run(fmt.Sprintf("noise=%v/share=1000", law), lattice.MeanAbs()*lattice.Step(), func() { share.Noise() })
@@ -1175,14 +1086,8 @@ func BenchmarkSeries(b *testing.B) {
 	const known = 1000
 	p := series.Params{Epsilon: 1, Delta: 1e-6}
 	begin := func(b *testing.B) (*series.Builder[uint64], *series.Timeline[uint64]) {
-		builder, err := series.New[uint64](p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		timeline, err := series.NewTimeline[uint64](p)
-		if err != nil {
-			b.Fatal(err)
-		}
+		builder := dptest.OK(series.New[uint64](p))(b)
+		timeline := dptest.OK(series.NewTimeline[uint64](p))(b)
 		for t := range 720 {
 			for key := range uint64(known) {
 				for range 1 + 120/(1+t) {
@@ -1234,10 +1139,7 @@ func BenchmarkSeries(b *testing.B) {
 func BenchmarkGroupBy(b *testing.B) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
 	b.Run("op=adduser/keys=10", func(b *testing.B) {
-		builder, err := groupby.New[uint64](p)
-		if err != nil {
-			b.Fatal(err)
-		}
+		builder := dptest.OK(groupby.New[uint64](p))(b)
 		keys := make([]uint64, 10)
 		i := uint64(0)
 		for b.Loop() {
@@ -1261,11 +1163,7 @@ func BenchmarkGroupBy(b *testing.B) {
 	valued := p
 	valued.Max = 10
 	builder := func(p groupby.Params) *groupby.Builder[uint64] {
-		builder, err := groupby.New[uint64](p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return builder
+		return dptest.OK(groupby.New[uint64](p))(b)
 	}
 	byUser := func(add func(keys []uint64)) {
 		keys := make([]uint64, 10)
@@ -1298,10 +1196,7 @@ func BenchmarkGroupBy(b *testing.B) {
 			}
 		},
 		"op=rows": func() {
-			r, err := groupby.NewRows[uint64, uint64](p)
-			if err != nil {
-				b.Fatal(err)
-			}
+			r := dptest.OK(groupby.NewRows[uint64, uint64](p))(b)
 			for _, x := range shuffled {
 				r.Add(x.user, x.key)
 			}
