@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/audit/profile"
 )
 
@@ -24,8 +25,7 @@ func TestMutationsApply(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		_, err = parser.ParseFile(token.NewFileSet(), m.file, p.edited(m), parser.SkipObjectResolution)
-		require.NoError(t, err, m.name)
+		dptest.OK(parser.ParseFile(token.NewFileSet(), m.file, p.edited(m), parser.SkipObjectResolution))(t, m.name)
 		require.False(t, names[m.dir()+m.name], "two edits are called %q", m.name)
 		names[m.dir()+m.name] = true
 	}
@@ -63,13 +63,11 @@ func TestLocate(t *testing.T) {
 		{"p.go", ")\n}\nreturn a", ")}; return b", ")\n\t}\n\treturn a", ")}; return b"},
 	} {
 		m := mutation{"edit", c.file, c.old, c.new}
-		p, err := m.locate(root)
-		require.NoError(t, err, c.old)
+		p := dptest.OK(m.locate(root))(t, c.old)
 		require.Equal(t, strings.Replace(example, c.from, c.to, 1), p.edited(m), c.old)
 	}
 	moved := mutation{"moved", "p.go", "x = 1", "x = 2"}
-	p, err := moved.locate(root)
-	require.NoError(t, err)
+	p := dptest.OK(moved.locate(root))(t)
 	require.Equal(t, "q.go", p.path)
 	for _, c := range []struct{ file, old, want string }{
 		{"p.go", "a + b", "edit: \"a + b\" occurs 2 times in p.go"},
@@ -82,8 +80,7 @@ func TestLocate(t *testing.T) {
 		{"p.go", "'", "is no Go"},
 		{"r.go", "y", "no such file"},
 	} {
-		_, err := mutation{"edit", c.file, c.old, ""}.locate(root)
-		require.ErrorContains(t, err, c.want, c.old)
+		require.ErrorContains(t, dptest.Err(mutation{"edit", c.file, c.old, ""}.locate(root)), c.want, c.old)
 	}
 }
 
@@ -92,15 +89,12 @@ func TestPlace(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(root, "p.go"), []byte(example), 0o600))
 	m := mutation{"edit", "p.go", "return g(a, b)\n}\nreturn a", "return g(a, a)\n}\nreturn a"}
-	p, err := m.locate(root)
-	require.NoError(t, err)
+	p := dptest.OK(m.locate(root))(t)
 	require.Equal(t, "b", p.source[p.from:p.to])
 	require.Equal(t, profile.Point{10, 4}, at(p.source, p.from))
-	line, err := p.onOneLine(m.new)
-	require.NoError(t, err)
+	line := dptest.OK(p.onOneLine(m.new))(t)
 	require.Contains(t, line, "return g ( a , a ) } ; return a/*line :13:10*/ + b\n")
-	f, err := parseFile(p.path, p.source)
-	require.NoError(t, err)
+	f := dptest.OK(parseFile(p.path, p.source))(t)
 	both := p.both(f)
 	require.Len(t, both, 2)
 	require.Contains(t, both[0], "a,\n\t\t\tmutationBoth(b, a),")

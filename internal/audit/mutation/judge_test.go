@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
-
-var long = flag.Bool("long", false, "judge edits of all kinds: go test ./internal/audit/mutation -long")
 
 // tiny is a module with a package of all that an edit may meet, and one that imports it.
 var tiny = map[string]string{
@@ -94,8 +92,7 @@ func judged(t *testing.T, b *bench, edits []mutation) (all []string) {
 		places[i], err = m.locate(b.root)
 		require.NoError(t, err)
 	}
-	importers, err := b.importers(context.Background())
-	require.NoError(t, err)
+	importers := dptest.OK(b.importers(context.Background()))(t)
 	j := b.jury("internal/p", edits, places, importers["internal/p"])
 	all = make([]string, len(edits))
 	indices := make([]int, len(edits))
@@ -139,7 +136,7 @@ func TestJudge(t *testing.T) {
 		}
 	}
 	t.Run("in one binary", run)
-	if !*long {
+	if !dptest.Long() {
 		return
 	}
 	cases = append(cases, []struct{ name, file, old, new, want string }{
@@ -159,9 +156,7 @@ func TestJudge(t *testing.T) {
 
 // Where the tests fail anyway, nothing is learnt from their failing, nor where they do not compile.
 func TestUnsoundTests(t *testing.T) {
-	if testing.Short() || !*long {
-		t.Skip("builds packages")
-	}
+	dptest.NeedsLong(t) // builds packages
 	edits := []mutation{{"wrong", "internal/p/p.go", "a + b", "a - b"}}
 	b := newTiny(t, map[string]string{"internal/p/a_test.go": "package p\nimport \"testing\"\nfunc TestFails(t *testing.T) { Add(1, 1); t.Fatal() }\n"})
 	require.ErrorContains(t, b.report(context.Background(), edits), "without any edit: killed by Test")
@@ -172,9 +167,7 @@ func TestUnsoundTests(t *testing.T) {
 // A test that fails only where functions have copies judges an edit in a build of its own: there
 // the iterator is not put into its caller, and allocates.
 func TestAllocatingHybrid(t *testing.T) {
-	if testing.Short() || !*long {
-		t.Skip("builds packages")
-	}
+	dptest.NeedsLong(t) // builds packages
 	b := newTiny(t, map[string]string{
 		"internal/p/each.go": `package p
 
@@ -208,17 +201,14 @@ func TestEach(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	if testing.Short() || !*long {
-		t.Skip("builds packages")
-	}
+	dptest.NeedsLong(t) // builds packages
 	b := newTiny(t, nil)
 	b.cache = filepath.Join(t.TempDir(), "kept")
 	wrong := mutation{"wrong", "internal/p/p.go", "a + b", "a - b"}
 	for range 2 { // the second time with the coverage of the first
 		require.NoError(t, b.report(context.Background(), []mutation{wrong}))
 	}
-	kept, err := os.ReadDir(b.cache)
-	require.NoError(t, err)
+	kept := dptest.OK(os.ReadDir(b.cache))(t)
 	require.Len(t, kept, 1)
 	require.ErrorContains(t, b.report(context.Background(), []mutation{wrong, {"none", "internal/p/p.go", "a + b", "b + a"}}), "not killed")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -262,25 +252,19 @@ func TestMatrix(t *testing.T) {
 	m := matrix{"a/x.go: one: two": {"a.TestB", "a.TestC"}, "a/y.go: three": {"a.TestB"}, "internal/p/z.go: four": {"b/c.TestD"}}
 	require.Equal(t, "a: TestB TestC\n\ta/x.go: one: two\t0 1\n\ta/y.go: three\t0\nb/c: TestD\n\tinternal/p/z.go: four\t0\n", m.String())
 	file := filepath.Join(t.TempDir(), "kills.txt")
-	none, err := readMatrix(file)
-	require.NoError(t, err)
+	none := dptest.OK(readMatrix(file))(t)
 	require.Empty(t, none)
 	require.NoError(t, os.WriteFile(file, []byte(m.String()), 0o600))
-	read, err := readMatrix(file)
-	require.NoError(t, err)
+	read := dptest.OK(readMatrix(file))(t)
 	require.Equal(t, m, read)
 	require.NoError(t, os.WriteFile(file, []byte("a: TestB\n\ta/x.go: one\t1\n"), 0o600))
-	_, err = readMatrix(file)
-	require.Error(t, err)
+	require.Error(t, dptest.Err(readMatrix(file)))
 }
 
 func TestChoose(t *testing.T) {
 	all := []mutation{{name: "one", file: "a/x.go"}, {name: "two", file: "b/y.go"}}
-	chosen, err := choose(all, "^b/|one")
-	require.NoError(t, err)
+	chosen := dptest.OK(choose(all, "^b/|one"))(t)
 	require.Equal(t, all, chosen)
-	_, err = choose(all, "three")
-	require.Error(t, err, "a run of no edits is no success")
-	_, err = choose(all, "(")
-	require.Error(t, err)
+	require.Error(t, dptest.Err(choose(all, "three")), "a run of no edits is no success")
+	require.Error(t, dptest.Err(choose(all, "(")))
 }
