@@ -112,7 +112,7 @@ func shards(stream []int, n int, blocks bool) [][]int {
 
 // drifting returns a stream of Zipf keys of which a third are other ones each time.
 func drifting(n, steps int) (stream []int) {
-	for i, key := range zipfKeys(n, 1<<20) {
+	for i, key := range dptest.ZipfKeys(n, 1<<20) {
 		k := int(key)
 		if k%3 == 1 {
 			k += 1 << 20 * (1 + i*steps/n)
@@ -127,7 +127,7 @@ func TestIntervalsOfSums(t *testing.T) {
 	dptest.NotShort(t, "not among the short tests")
 	const n, k, confidence = 40_000, 256, 0.95
 	plain := make([]int, 0, n)
-	for _, key := range zipfKeys(n, 1<<20) {
+	for _, key := range dptest.ZipfKeys(n, 1<<20) {
 		plain = append(plain, int(key))
 	}
 	releases := dptest.Full(400, 40)

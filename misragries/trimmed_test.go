@@ -79,7 +79,7 @@ func (s servers) top(n int) []int {
 
 // zipfOf returns Zipf keys of exponent 1.1 by their places in a stream.
 func zipfOf(n int) func(i int) int {
-	keys := zipfKeys(n, 1<<20)
+	keys := dptest.ZipfKeys(n, 1<<20)
 	return func(i int) int { return int(keys[i%n]) }
 }
 

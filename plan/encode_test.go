@@ -134,7 +134,7 @@ func TestConcurrentReaders(t *testing.T) {
 
 // One Mechanism serves many goroutines, each Release with many workers.
 func TestConcurrentReleases(t *testing.T) {
-	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 200, 0, powers(40, 1))
+	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(1, 1)), 200, 0, dptest.Powers(40, 1))
 	m := dptest.OK(New(Params{Rho: 1, Dim: 40, Max: 1e3, Resolution: 1, Workers: 4, Relation: budget.Replace}))(t)
 	var group sync.WaitGroup
 	for range 4 {

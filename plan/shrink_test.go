@@ -34,15 +34,6 @@ func losses(x, theta []float64) (l1, l2 float64) {
 	return l1, l2
 }
 
-// constant returns n times x.
-func constant(n int, x float64) []float64 {
-	out := make([]float64, n)
-	for j := range out {
-		out[j] = x
-	}
-	return out
-}
-
 // zipfCounts returns the column sums of sparse baskets: a Zipf law like that of the words of a
 // text.
 func zipfCounts(d int) []float64 {
@@ -59,7 +50,7 @@ func zipfCounts(d int) []float64 {
 func TestShrinkComesNearTheBayesRule(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1)) // test data
 	const d = 5000
-	theta, ones := make([]float64, d), constant(d, 1)
+	theta, ones := make([]float64, d), slices.Repeat([]float64{1}, d)
 	for j := range d / 10 {
 		theta[j] = 3
 	}
@@ -86,7 +77,7 @@ func TestShrinkOfZipfCounts(t *testing.T) {
 	theta := zipfCounts(12_824)
 	for _, c := range []struct{ sd, factor float64 }{{150, 5}, {75, 3.5}, {37, 2.2}} {
 		sd, factor := c.sd, c.factor
-		stdDevs := constant(len(theta), sd)
+		stdDevs := slices.Repeat([]float64{sd}, len(theta))
 		z := noisy(rng, theta, stdDevs)
 		median := dptest.OK(Shrink(z, stdDevs, true, 1))(t)
 		mean := dptest.OK(Shrink(z, stdDevs, true, 2))(t)
@@ -105,7 +96,7 @@ func TestShrinkOfZipfCounts(t *testing.T) {
 func TestShrinkDoesLittleHarm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3)) // test data
 	const d = 3000
-	theta, ones := make([]float64, d), constant(d, 1)
+	theta, ones := make([]float64, d), slices.Repeat([]float64{1}, d)
 	for j := range theta {
 		theta[j] = 4 * rng.NormFloat64()
 	}
@@ -124,7 +115,7 @@ func TestShrinkDoesLittleHarm(t *testing.T) {
 func TestShrinkIsEquivariant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4)) // test data
 	const d = 2000
-	theta, stdDevs := constant(d, 10), make([]float64, d)
+	theta, stdDevs := slices.Repeat([]float64{10}, d), make([]float64, d)
 	for j := range stdDevs {
 		stdDevs[j] = 0.5 + rng.Float64()
 	}
@@ -151,7 +142,7 @@ func TestShrinkIsEquivariant(t *testing.T) {
 func TestShrinkRaisesTheLikelihood(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5)) // test data
 	const d = 500
-	ones := constant(d, 1)
+	ones := slices.Repeat([]float64{1}, d)
 	theta := zipfCounts(d)
 	for j := range theta {
 		theta[j] /= 400
@@ -284,7 +275,7 @@ func TestShrunkAfterTwoPassHasOneLaw(t *testing.T) {
 // Shrunk is Shrink of what was released.
 func TestShrunk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7)) // test data
-	theta, stdDevs := zipfCounts(1000), constant(1000, 50)
+	theta, stdDevs := zipfCounts(1000), slices.Repeat([]float64{50}, 1000)
 	m := &Mean{means.Mean{Params: means.Params{NonNegative: true}, Values: noisy(rng, theta, stdDevs), Errors: stdDevs}}
 	want := dptest.OK(Shrink(m.of.Values, stdDevs, true, 1))(t)
 	require.Equal(t, want, m.Shrunk(1))

@@ -63,7 +63,7 @@ func TestBatchesAreLoopsOverAdd(t *testing.T) {
 }
 
 func TestAddSliceDoesNotAllocate(t *testing.T) {
-	stream := zipfKeys(1<<14, 1<<30)
+	stream := dptest.ZipfKeys(1<<14, 1<<30)
 	b := private.New(Stream[uint64]{Sketch: *New[uint64](256)})
 	AddSlice(b, stream)
 	require.Zero(t, testing.AllocsPerRun(10, func() { AddSlice(b, stream) }))

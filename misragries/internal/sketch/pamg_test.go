@@ -253,7 +253,7 @@ func TestUserSketchErrorAfterMerges(t *testing.T) {
 
 // zipfUsers returns n users of m distinct keys each, in one slice.
 func zipfUsers(n, m int) []uint64 {
-	draws := zipfKeys(8*n*m, 1<<20)
+	draws := dptest.ZipfKeys(8*n*m, 1<<20)
 	keys := make([]uint64, 0, n*m)
 	for len(keys) < n*m {
 		user := keys[len(keys)/m*m:]

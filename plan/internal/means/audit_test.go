@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
 
 // The whole pipeline, with private centre, scales, C and γ, on worst-case neighbours: one row far
@@ -70,7 +71,7 @@ type adversary struct {
 
 func newAdversary(p Params) *adversary {
 	a := &adversary{p: p}
-	a.rest, _ = gaussian(rand.New(rand.NewPCG(11, 12)), 60, 0, powers(p.Dim, 1))
+	a.rest, _ = dptest.NormalRows(rand.New(rand.NewPCG(11, 12)), 60, 0, dptest.Powers(p.Dim, 1))
 	for side := range a.last {
 		a.last[side] = make([]float64, p.Dim)
 		for i := range a.last[side] {
@@ -107,7 +108,7 @@ func (a *adversary) release(t testing.TB, side int) (z, shift float64) {
 		return out
 	}
 	others, first, second := clip(a.rest...), clip(a.last[0]), clip(a.last[1])
-	distance, along := l2(first, second), 0.0
+	distance, along := floats.Distance(first, second, 2), 0.0
 	for i, x := range others {
 		sum := (m.Values[i] - m.Centres[i]) * factor[i] * m.Divisor
 		along += (sum - x - (first[i]+second[i])/2) * (first[i] - second[i]) / distance

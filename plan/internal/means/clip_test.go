@@ -476,7 +476,7 @@ func randomSparse(rng *rand.Rand, n, d int) ([][]float64, Sparse) {
 // above it, and it takes e^{−55} to miss them.
 func TestClipAtAnExtremeQuantile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1)) // test data
-	x, _ := gaussian(rng, 5000, 0, powers(4, 0))
+	x, _ := dptest.NormalRows(rng, 5000, 0, dptest.Powers(4, 0))
 	longest := 0.0
 	for _, row := range x {
 		longest = max(longest, squaredNorm(row))

@@ -42,7 +42,7 @@ func requireRate(t *testing.T, name string, hits, n int64, rate, slack float64) 
 func TestIntervalCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22)) // test data
 	const d = 20
-	x, mean := gaussian(rng, 1000, 3, powers(d, 0))
+	x, mean := dptest.NormalRows(rng, 1000, 3, dptest.Powers(d, 0))
 	binary, q := equalRows(rng, 1000, 60, 12)
 	releases := dptest.Full(150, 60)
 	undivided := Params{Rho: 0.5, Dim: 60, NonNegative: true, Steps: Steps{Scaling: Unscaled, Undivided: true}, Relation: budget.Replace}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/cryptotest"
 
@@ -45,7 +46,7 @@ func blocks(rng *rand.Rand, n, d int) (dense, sparse *rows, mean []float64) {
 func blockScales(d int) (scales []float64) {
 	for _, block := range blockSizes(d) {
 		q := float64(block[1]) / float64(block[0])
-		scales = append(scales, constant(block[0], math.Sqrt(q*(1-q)))...)
+		scales = append(scales, slices.Repeat([]float64{math.Sqrt(q * (1 - q))}, block[0])...)
 	}
 	return scales
 }

@@ -21,12 +21,3 @@ func (m *Mean) gamma() float64 { return m.Divisor / max(m.Rows, 1) }
 
 // noiseNorm returns the size of the noise: (Σ E|noiseᵢ|ᵖ)^{1/p}.
 func (m *Mean) noiseNorm(p float64) float64 { return normError(m.Errors, p) }
-
-// constant returns n numbers x.
-func constant(n int, x float64) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = x
-	}
-	return out
-}

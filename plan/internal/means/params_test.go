@@ -135,8 +135,8 @@ func TestPlanning(t *testing.T) {
 	a.Rows--
 	again = dptest.OK(a.Plan(nil))(t)
 	require.False(t, again.Enough)
-	skewed := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Relation: budget.Replace}.Plan(powers(512, 1)))(t)
-	flat := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Steps: Steps{Scaling: Unscaled}, Relation: budget.Replace}.Plan(powers(512, 1)))(t)
+	skewed := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Relation: budget.Replace}.Plan(dptest.Powers(512, 1)))(t)
+	flat := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Steps: Steps{Scaling: Unscaled}, Relation: budget.Replace}.Plan(dptest.Powers(512, 1)))(t)
 	require.Less(t, skewed.Noise, 0.6*flat.Noise)
 	for _, scales := range [][]float64{{1, 2}, {0}, {-1}, {math.NaN()}, {math.Inf(1)}} {
 		require.ErrorIs(t, dptest.Err(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Relation: budget.Replace}.Plan(scales)), fault.ErrParams)

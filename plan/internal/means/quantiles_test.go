@@ -15,7 +15,7 @@ import (
 // what the exponent promises.
 func TestQuantileAccuracy(t *testing.T) {
 	const n, d = 4000, 3
-	x, _ := gaussian(rand.New(rand.NewPCG(1, 2)), n, 0, []float64{1, 20, 0.1}) // test data
+	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(1, 2)), n, 0, []float64{1, 20, 0.1}) // test data
 	sparse := sparseOf(x)
 	all := bounds{dim: d, least: -1000, most: 1000}
 	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {

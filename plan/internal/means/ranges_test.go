@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
 
 func withRanges(t *testing.T, p Params, min, max []float64) *Mechanism {
@@ -60,7 +61,7 @@ func TestPlainWithRanges(t *testing.T) {
 		checkValid(t, out)
 		s := map[budget.Relation]float64{budget.Replace: 2, budget.AddRemove: 1}[relation]
 		require.InEpsilon(t, s*norm/math.Sqrt(2)/n, out.Errors[0], 1e-6)
-		require.InDelta(t, 0, l2(out.Values, mean), 10*s*norm/n)
+		require.InDelta(t, 0, floats.Distance(out.Values, mean, 2), 10*s*norm/n)
 		require.Equal(t, []float64{13, 1, 0}, out.Centres)
 		require.InEpsilon(t, norm, out.Limit, 1e-6, "no row is clipped")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/cryptotest"
 
@@ -12,37 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
-
-// gaussian returns n rows of independent N(mean, sdᵢ²) and their mean.
-func gaussian(rng *rand.Rand, n int, mean float64, sds []float64) ([][]float64, []float64) {
-	x, empirical := make([][]float64, n), make([]float64, len(sds))
-	for j := range x {
-		x[j] = make([]float64, len(sds))
-		for i, sd := range sds {
-			x[j][i] = mean + sd*rng.NormFloat64()
-			empirical[i] += x[j][i] / float64(n)
-		}
-	}
-	return x, empirical
-}
-
-// powers returns (d/(i+1))^exponent.
-func powers(d int, exponent float64) []float64 {
-	sds := make([]float64, d)
-	for i := range sds {
-		sds[i] = math.Pow(float64(d)/float64(i+1), exponent)
-	}
-	return sds
-}
-
-func l2(a, b []float64) float64 {
-	sum := 0.0
-	for i := range a {
-		sum += (a[i] - b[i]) * (a[i] - b[i])
-	}
-	return math.Sqrt(sum)
-}
 
 func release(t testing.TB, p Params, x [][]float64) *Mean {
 	t.Helper()
@@ -91,18 +63,18 @@ func TestAdaptiveRelease(t *testing.T) {
 			if testing.Short() && d > 100 {
 				continue
 			}
-			sds := powers(d, skew)
-			x, mean := gaussian(rng, rowsFor(d), 3, sds)
+			sds := dptest.Powers(d, skew)
+			x, mean := dptest.NormalRows(rng, rowsFor(d), 3, sds)
 			m := release(t, Params{Rho: 2, Dim: d, Max: 1e5, Resolution: 1, Workers: 2, Failure: 1e-9, Relation: budget.Replace}, x)
 			checkValid(t, m)
 			require.Equal(t, skew == 1, m.Scaled)
 			expected := m.noiseNorm(2)
 			// With skew the first coordinates dominate, and clipping adds a random error of
 			// |w/γ − 1|, less than 0.3, of that of the sample.
-			bound := 3*expected + 0.3*l2(sds, make([]float64, d))/math.Sqrt(float64(rowsFor(d)))
-			require.Less(t, l2(m.Values, mean), bound, "skew %v d = %d", skew, d)
+			bound := 3*expected + 0.3*floats.Distance(sds, make([]float64, d), 2)/math.Sqrt(float64(rowsFor(d)))
+			require.Less(t, floats.Distance(m.Values, mean, 2), bound, "skew %v d = %d", skew, d)
 			// One run of 100 is below .62 with skew, one of 10⁴ below .48: .2 is beyond 10⁻⁹.
-			require.Greater(t, l2(m.Values, mean), 0.2*expected)
+			require.Greater(t, floats.Distance(m.Values, mean, 2), 0.2*expected)
 			require.InDelta(t, 1, m.gamma(), 0.1)
 			require.Zero(t, m.Params.Workers)
 			for i := range sds {
@@ -122,14 +94,14 @@ func TestFailureRate(t *testing.T) {
 	dptest.NotShort(t, "24 releases: run without -short")
 	const releases = 24
 	p := Params{Rho: 0.15, Dim: 128, Rows: 1200, Max: 1e4, Resolution: 1, Relation: budget.Replace}
-	sds := powers(128, 0.5)
+	sds := dptest.Powers(128, 0.5)
 	o := dptest.OK(p.Plan(sds))(t)
 	require.True(t, o.Enough && o.LeastRows > 1000, "%v", o)
 	require.LessOrEqual(t, o.Failure, 0.01)
-	x, mean := gaussian(rand.New(rand.NewPCG(7, 8)), p.Rows, 5, sds)
+	x, mean := dptest.NormalRows(rand.New(rand.NewPCG(7, 8)), p.Rows, 5, sds)
 	failed := int64(0)
 	for range releases {
-		if m := release(t, p, x); l2(m.Values, mean) > 3*m.noiseNorm(2) || m.Limit > 3*math.Sqrt(128*5) {
+		if m := release(t, p, x); floats.Distance(m.Values, mean, 2) > 3*m.noiseNorm(2) || m.Limit > 3*math.Sqrt(128*5) {
 			failed++
 		}
 	}
@@ -142,7 +114,7 @@ func TestFailureRate(t *testing.T) {
 func TestEveryStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	turn := 0 // by default one of three kinds of rows for each choice
-	x, _ := gaussian(rng, 400, 0.5, powers(6, 1))
+	x, _ := dptest.NormalRows(rng, 400, 0.5, dptest.Powers(6, 1))
 	dense, sparse := randomSparse(rng, 400, 6)
 	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 		for _, rowsPublic := range []bool{false, true} {
@@ -209,7 +181,7 @@ func TestDegenerateData(t *testing.T) {
 					checkValid(t, m)
 					if d == 3 && method == Adaptive && len(x) == 300 && name != "strange" {
 						want := map[string][]float64{"constant": {3, -7, 0}, "outside": {10, -10, 10}}[name]
-						require.Less(t, l2(m.Values, want), 0.5, "%s under %v", name, relation)
+						require.Less(t, floats.Distance(m.Values, want, 2), 0.5, "%s under %v", name, relation)
 					}
 				}
 			}
@@ -224,7 +196,7 @@ func TestDegenerateData(t *testing.T) {
 			if s.Rows() == 100 {
 				// at ρ = 1 they would be too few: a median of 100 zeros misses 0 more often than
 				// not
-				require.Less(t, l2(out.Values, make([]float64, 5)), 1.0)
+				require.Less(t, floats.Distance(out.Values, make([]float64, 5), 2), 1.0)
 			}
 		}
 	}
@@ -249,7 +221,7 @@ func TestSparseRowsAreMadeCanonical(t *testing.T) {
 func TestContextStopsARelease(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 50, 0, powers(3, 0))
+	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(1, 1)), 50, 0, dptest.Powers(3, 0))
 	for _, p := range []Params{{Rho: 1, Dim: 3, Max: 9, Relation: budget.Replace}, {Rho: 1, Dim: 3, Max: 9, NonNegative: true, Relation: budget.Replace}, {Rho: 1, Dim: 3, Max: 9, Method: Plain, Relation: budget.Replace}, {Rho: 1, Dim: 3, Max: 9, Method: Thesis, Relation: budget.Replace}} {
 		m := dptest.OK(New(p))(t)
 		require.ErrorIs(t, dptest.Err(m.Release(ctx, x)), context.Canceled)
@@ -266,8 +238,8 @@ func TestRowsMustMatchUnderReplace(t *testing.T) {
 
 // Given scales cost nothing and are used.
 func TestGivenScales(t *testing.T) {
-	sds := powers(50, 1)
-	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 500, 0, sds)
+	sds := dptest.Powers(50, 1)
+	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(1, 1)), 500, 0, sds)
 	m := dptest.OK(New(Params{Rho: 1, Dim: 50, Max: 1e4, Resolution: 1, Relation: budget.Replace}))(t)
 	for _, broken := range [][]float64{nil, make([]float64, 50), append(make([]float64, 49), math.NaN()), append(make([]float64, 49), math.Inf(1))} {
 		require.ErrorIs(t, dptest.Err(m.WithScales(broken)), fault.ErrParams)
@@ -296,9 +268,9 @@ func TestClippingBiasFallsWithTheRows(t *testing.T) {
 	}
 	p := Params{Rho: 1, Dim: d, Max: 400, Resolution: 1, Relation: budget.Replace}
 	dptest.Alarm(t, 2e-9)
-	require.Less(t, l2(release(t, p, x).Values, mean), 0.028)
+	require.Less(t, floats.Distance(release(t, p, x).Values, mean, 2), 0.028)
 	p.Steps.Clip = 7.0 / 8
-	require.Greater(t, l2(release(t, p, x).Values, mean), 0.045, "the same with one of eight clipped")
+	require.Greater(t, floats.Distance(release(t, p, x).Values, mean, 2), 0.045, "the same with one of eight clipped")
 }
 
 // Baskets of very different sizes, of which clipping takes common columns more than others. The ℓ₂
@@ -322,10 +294,10 @@ func TestBasketsOfManySizes(t *testing.T) {
 	p := Params{Rho: 0.25, Dim: d, NonNegative: true, P: 1, Relation: budget.Replace}
 	m := releaseSparse(t, p, x)
 	dptest.Alarm(t, 1e-10)
-	require.Less(t, l2(m.Values, mean), 0.004)
+	require.Less(t, floats.Distance(m.Values, mean, 2), 0.004)
 	require.Greater(t, covered(m, mean, 0.9), int64(20))
 	p.Steps.Clip = 0.75
-	require.Greater(t, l2(releaseSparse(t, p, x).Values, mean), 0.02)
+	require.Greater(t, floats.Distance(releaseSparse(t, p, x).Values, mean, 2), 0.02)
 }
 
 // Dense rows without negative entries are clipped around their medians as others are: around the
@@ -334,12 +306,12 @@ func TestBasketsOfManySizes(t *testing.T) {
 func TestDenseRowsOfOneSign(t *testing.T) {
 	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	cryptotest.SetGlobalRandom(t, 3)
-	x, mean := gaussian(rand.New(rand.NewPCG(25, 26)), 4000, 100, constant(10, 15)) // test data
+	x, mean := dptest.NormalRows(rand.New(rand.NewPCG(25, 26)), 4000, 100, slices.Repeat([]float64{15}, 10)) // test data
 	for _, relation := range []budget.Relation{budget.AddRemove, budget.Replace} {
 		errorOf := func(p Params) (sum float64) {
 			p.Rho, p.Dim, p.Max, p.P, p.Relation = 0.5, 10, 1000, 2, relation
 			for range 100 {
-				sum += l2(release(t, p, x).Values, mean)
+				sum += floats.Distance(release(t, p, x).Values, mean, 2)
 			}
 			return sum
 		}
@@ -357,7 +329,7 @@ func TestDenseRowsOfOneSign(t *testing.T) {
 // alone, and not out of IntervalBounded.
 func TestFarRows(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 4)
-	x, mean := gaussian(rand.New(rand.NewPCG(27, 28)), 30_000, 0, []float64{1}) // test data
+	x, mean := dptest.NormalRows(rand.New(rand.NewPCG(27, 28)), 30_000, 0, []float64{1}) // test data
 	for j := range 20 {
 		mean[0] += (1000 - x[j][0]) / 30_000
 		x[j][0] = 1000
