@@ -156,13 +156,11 @@ func TestMeanOfEmbeddings(t *testing.T) {
 		c.p.Rho, c.p.NormBound, c.p.Dim = .1, 1, d
 		squares := 0.0
 		for range runs {
-			b, err := NewBuilder(c.p)
-			require.NoError(t, err)
+			b := dptest.OK(NewBuilder(c.p))(t)
 			for _, row := range rows {
 				b.Add(row)
 			}
-			s, err := b.Release()
-			require.NoError(t, err)
+			s := dptest.OK(b.Release())(t)
 			for j := range mean {
 				x := s.Estimate(j) / n
 				if c.p.Count {

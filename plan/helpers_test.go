@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"

@@ -147,8 +147,7 @@ func TestIgnoredErrors(t *testing.T) {
 	}
 	for _, m := range makers {
 		t.Run(m.name, func(t *testing.T) {
-			_, err := m.make(m.good)
-			require.NoError(t, err, "the Params of this test")
+			dptest.OK(m.make(m.good))(t, "the Params of this test")
 			refused := 0
 			for i, p := range spoiled(m.good) {
 				if testing.Short() && i%4 != 1 {

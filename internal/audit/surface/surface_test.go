@@ -216,8 +216,7 @@ func show(s *types.Signature) string {
 var loadOnce = sync.OnceValues(subjects)
 
 func loaded(t *testing.T) []*subject {
-	all, err := loadOnce()
-	require.NoError(t, err)
+	all := dptest.OK(loadOnce())(t)
 	require.GreaterOrEqual(t, len(all), 10)
 	return all
 }

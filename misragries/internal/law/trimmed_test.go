@@ -398,8 +398,7 @@ func TestTrimmedVectors(t *testing.T) {
 			Within float64
 		}
 	}
-	text, err := os.ReadFile("../../../internal/audit/vectors/sums.json")
-	require.NoError(t, err)
+	text := dptest.OK(os.ReadFile("../../../internal/audit/vectors/sums.json"))(t)
 	require.NoError(t, json.Unmarshal(text, &file))
 	require.NotEmpty(t, file.Cases)
 	for _, c := range file.Cases {
