@@ -25,15 +25,8 @@ func TestBuilderIsRedacted(t *testing.T) {
 }
 
 func TestReleaseIsFinal(t *testing.T) {
-	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10})
-	require.False(t, b.Released())
-	dptest.OK(b.Release())(t)
-	require.True(t, b.Released())
-	b.Add(1, 1)
-	require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
-	var zero Builder
-	zero.Add(1, 1)
-	require.ErrorIs(t, dptest.Err(zero.Release()), ErrReleased)
+	fresh := func() *Builder { return newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10}) }
+	dptest.Builder(t, fresh, func(b *Builder) { b.Add(1, 1) })
 	var v Projection
 	require.True(t, math.IsNaN(v.Estimate(1)))
 	lo, hi := v.Interval(1, 0.9)

@@ -23,17 +23,14 @@ func build[K string | int | uint64](t testing.TB, p Params, stream []K) *Builder
 	return b
 }
 
-func TestReleaseTwice(t *testing.T) {
-	b := build(t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, []string{"a"})
-	require.False(t, b.Released())
-	dptest.OK(b.Release())(t)
-	require.True(t, b.Released())
-	b.Add("a") // ignored
-	require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
-	var zero Builder[int]
-	zero.Add(1)
-	require.True(t, zero.Released())
-	require.ErrorIs(t, dptest.Err(zero.Release()), ErrReleased, "a Builder that New did not make")
+func TestReleaseOnce(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6}
+	var others []*Builder[string]
+	for _, q := range []Params{{Counters: 5, Epsilon: 1, Delta: 1e-6}, {Counters: 4, Epsilon: 2, Delta: 1e-6}, {Counters: 4, Epsilon: 1, Delta: 1e-7}} {
+		others = append(others, build(t, q, []string{"b"}))
+	}
+	use := func(b *Builder[string]) { b.Add("a"); b.AddSlice([]string{"a"}) }
+	dptest.Builder(t, func() *Builder[string] { return build(t, p, []string{"a"}) }, use, others...)
 }
 
 func TestEmptyStream(t *testing.T) {
@@ -234,14 +231,4 @@ func testKeys[K interface {
 	var back Histogram[K]
 	require.NoError(t, back.UnmarshalBinary(data))
 	require.Equal(t, *h, back)
-}
-
-func TestBatchesAfterRelease(t *testing.T) {
-	b := build(t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, []int{1, 2})
-	dptest.OK(b.Release())(t)
-	var zero Builder[int]
-	for _, released := range []*Builder[int]{b, &zero} {
-		released.AddSlice([]int{1})
-		require.True(t, released.Released())
-	}
 }

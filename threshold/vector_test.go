@@ -96,17 +96,13 @@ func TestZeroVector(t *testing.T) {
 	require.ErrorIs(t, dptest.Err(v.MarshalBinary()), ErrFormat)
 }
 
-func TestReleaseTwice(t *testing.T) {
-	b := dptest.OK(build[string](Params{Epsilon: 1, Delta: 1e-6}))(t)
-	require.False(t, b.Released())
-	dptest.OK(b.Release())(t)
-	require.True(t, b.Released())
-	b.Add("a", 1)
-	require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
-	var zero Builder[int]
-	zero.Add(1, 1)
-	require.True(t, zero.Released())
-	require.ErrorIs(t, dptest.Err(zero.Release()), ErrReleased)
+func TestReleaseOnce(t *testing.T) {
+	fresh := func() *Builder[string] {
+		b := dptest.OK(build[string](Params{Epsilon: 1, Delta: 1e-6}))(t)
+		b.Add("a", 1)
+		return b
+	}
+	dptest.Builder(t, fresh, func(b *Builder[string]) { b.Add("a", 1) })
 }
 
 func TestEmpty(t *testing.T) {

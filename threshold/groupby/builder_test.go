@@ -213,40 +213,30 @@ func TestSaturation(t *testing.T) {
 }
 
 func TestReleaseOnce(t *testing.T) {
-	b, fresh := builder[string](t, plain), builder[string](t, plain)
-	b.AddUser([]string{"a"})
-	held := privateBytes(t, b)
-	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
-	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
+	fresh := func() *Builder[string] {
+		b := builder[string](t, plain)
+		b.AddUser([]string{"a"})
+		return b
+	}
+	use := func(b *Builder[string]) {
+		b.AddUser([]string{"b"})
+		valued(b)(split(func(yield func(string, float64) bool) { yield("c", 1) }))
+	}
+	var others []*Builder[string]
 	for _, p := range []Params{
 		{Epsilon: 2, Delta: 1e-6}, {Epsilon: 1, Delta: 1e-7}, {Epsilon: 1, Delta: 1e-6, most: 3}, {Epsilon: 1, Delta: 1e-6, CountShare: 0.3},
 		{Epsilon: 1, Delta: 1e-6, FullKeys: 3}, {Epsilon: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Delta: 1e-6, Min: -1}, {Epsilon: 1, Delta: 1e-6, Others: true},
 		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
 	} {
 		p = p.normal()
-		other := &Builder[string]{holding(p, newState(p, calibration{}, once, newTable[string](0, 0), 0))}
-		require.ErrorIs(t, fresh.Merge(other), ErrMismatch)
-		require.ErrorIs(t, other.RestorePrivateState(held), ErrMismatch)
-		require.False(t, other.Released())
+		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, once, newTable[string](0, 0), 0))})
 	}
+	dptest.Builder(t, fresh, use, others...)
+	held, b := privateBytes(t, fresh()), fresh()
 	for n := range held {
-		require.ErrorIs(t, fresh.RestorePrivateState(held[:n]), ErrFormat)
+		require.ErrorIs(t, b.RestorePrivateState(held[:n]), ErrFormat)
 	}
 	require.ErrorIs(t, builder[int](t, plain).RestorePrivateState(held), ErrFormat)
-	copied := *b
-	g := dptest.OK(b.Release())(t)
-	require.NotNil(t, g)
-	require.True(t, b.Released() && copied.Released())
-	for _, done := range []*Builder[string]{b, &copied, {}} {
-		done.AddUser([]string{"b"})
-		valued(done)(split(func(yield func(string, float64) bool) { yield("c", 1) }))
-		require.ErrorIs(t, dptest.Err(done.Release()), ErrReleased)
-		require.ErrorIs(t, done.Merge(fresh), ErrReleased)
-		require.ErrorIs(t, fresh.Merge(done), ErrReleased)
-		require.ErrorIs(t, dptest.Err(done.AppendPrivateState(nil)), ErrReleased)
-		require.ErrorIs(t, done.RestorePrivateState(held), ErrReleased)
-	}
-	require.False(t, (&Builder[string]{}).Guarantee().Promises())
 }
 
 func TestBuilderIsRedacted(t *testing.T) {
