@@ -11,13 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func newBuilder(t testing.TB, p Params) *Builder {
-	t.Helper()
-	return dptest.OK(New(p))(t)
-}
-
 func TestBuilderIsRedacted(t *testing.T) {
-	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10, Integers: true})
+	b := dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10, Integers: true}))(t)
 	b.Add(123456789123, 987654321987)
 	dptest.Redacted(t, b, "123456789123", "987654321987")
 	dptest.Redacted(t, *b, "123456789123", "987654321987")
@@ -25,7 +20,7 @@ func TestBuilderIsRedacted(t *testing.T) {
 }
 
 func TestReleaseIsFinal(t *testing.T) {
-	fresh := func() *Builder { return newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10}) }
+	fresh := func() *Builder { return dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10}))(t) }
 	dptest.Builder(t, fresh, func(b *Builder) { b.Add(1, 1) })
 	var v Projection
 	require.True(t, math.IsNaN(v.Estimate(1)))
@@ -35,7 +30,7 @@ func TestReleaseIsFinal(t *testing.T) {
 }
 
 func TestAddDoesNotAllocate(t *testing.T) {
-	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10})
+	b := dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10}))(t)
 	for i := range uint64(200) {
 		b.Add(i, 1)
 	}
@@ -57,7 +52,7 @@ func TestReleaseDoesNotDependOnTheOrder(t *testing.T) {
 		var encodings [2][]byte
 		for turn := range encodings {
 			cryptotest.SetGlobalRandom(t, 5)
-			b := newBuilder(t, p)
+			b := dptest.OK(New(p))(t)
 			for i := range 300 {
 				index := uint64(i)
 				if turn == 1 {
@@ -77,7 +72,7 @@ func TestReleaseDoesNotDependOnTheOrder(t *testing.T) {
 // Totals are clamped, saturate and ignore what is not a number.
 func TestTotals(t *testing.T) {
 	totalsOf := func(p Params, values ...float64) []total {
-		b := newBuilder(t, p)
+		b := dptest.OK(New(p))(t)
 		for _, v := range values {
 			b.Add(7, v)
 		}
@@ -103,7 +98,7 @@ func TestTotals(t *testing.T) {
 
 // Values off the grid keep their mean.
 func TestRandomRounding(t *testing.T) {
-	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10, Signed: true})
+	b := dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10, Signed: true}))(t)
 	s := private.Enter(b.secret)
 	const n = 100000
 	up := int64(0)

@@ -232,7 +232,7 @@ func TestGuarantee(t *testing.T) {
 		{Params{Epsilon: 2, Dim: 1000, Sparsity: 3}, budget.PureDP(2, budget.L1(1))},
 		{Params{Epsilon: 2, Delta: 1e-6, Max: 5, share: 0.1}, budget.PureDP(2, budget.L1(1))},
 	} {
-		b := newBuilder(t, c.p)
+		b := dptest.OK(New(c.p))(t)
 		require.True(t, c.want.Equal(c.p.Guarantee()))
 		require.True(t, c.want.Equal(b.Guarantee()))
 		v := dptest.OK(b.Release())(t)

@@ -48,7 +48,7 @@ func TestBudgetIsNotExceeded(t *testing.T) {
 // Sparsity: all exact tests have three entries and a Sparsity of 1.)
 func TestSparsityExceeded(t *testing.T) {
 	errorFor := func(sparsity int) (sum float64) {
-		b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: sparsity})
+		b := dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: sparsity}))(t)
 		const n = 4000
 		for i := range uint64(n) {
 			b.Add(i, float64(i%25))
@@ -67,7 +67,7 @@ func TestSparsityIsEstimated(t *testing.T) {
 	for _, integers := range []bool{true, false} {
 		const n, share, dim = 1000, 0.1, 1 << 30
 		p := Params{Epsilon: 1, Delta: 1e-6, Dim: dim, share: share, Integers: integers}
-		b := newBuilder(t, p)
+		b := dptest.OK(New(p))(t)
 		for i := range uint64(n) {
 			b.Add(i, float64(1+i%50))
 		}
@@ -79,7 +79,7 @@ func TestSparsityIsEstimated(t *testing.T) {
 		require.True(t, budget.ApproxDP(1, 1e-6, budget.L1(1)).Equal(v.Guarantee()))
 	}
 	// One entry of any size counts as one.
-	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Dim: 100, share: 0.5})
+	b := dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Dim: 100, share: 0.5}))(t)
 	b.Add(1, 1e300)
 	v := dptest.OK(b.Release())(t)
 	require.Less(t, v.Params().Sparsity, 100)
@@ -89,7 +89,7 @@ func TestSparsityIsEstimated(t *testing.T) {
 // its law for k and k + 1 entries differs by e^{η_s}.
 func TestSparsityNoise(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 4, share: 0.5, Integers: true}
-	s := private.Enter(newBuilder(t, p).secret)
+	s := private.Enter(dptest.OK(New(p))(t).secret)
 	d := dptest.OK(noise.NewDiscreteLaplace(2))(t)
 	const n, k = 20000, 40
 	counts, expected := make([]int64, 81), make([]float64, 81)
@@ -172,7 +172,7 @@ func TestEverySparsityCanBeReleased(t *testing.T) {
 
 	// With columns alone for few entries there would be a list for many, with twice the levels.
 	p := Params{Epsilon: 1, Dim: 1 << 40, Max: 100, share: 0.2, Variant: Variant{Columns: 4096}}
-	b := newBuilder(t, p)
+	b := dptest.OK(New(p))(t)
 	for i := range uint64(200) {
 		b.Add(i, 50)
 	}

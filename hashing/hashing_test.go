@@ -19,14 +19,6 @@ var testSeed = Seed{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
 func testSeeds(i int) Seed { return testSeed.Derive(uint64(i)) }
 
-func mustPolynomial(t testing.TB, seed Seed, k int) Polynomial {
-	return dptest.OK(NewPolynomial(seed, k))(t)
-}
-
-func mustRange(t testing.TB, seed Seed, n uint64) Range {
-	return dptest.OK(NewRange(seed, n))(t)
-}
-
 // TestGolden pins every function: released sketches depend on them.
 func TestGolden(t *testing.T) {
 	var out bytes.Buffer
@@ -38,8 +30,8 @@ func TestGolden(t *testing.T) {
 		for _, x := range []int64{0, 1, -1, 1 << 40} {
 			fmt.Fprintf(&out, "fingerprint %d %016x\n", x, Fingerprint(seed, x))
 		}
-		r := mustRange(t, seed, 1_000_003)
-		p2, p9 := mustPolynomial(t, seed, 2), mustPolynomial(t, seed, 9)
+		r := dptest.OK(NewRange(seed, 1_000_003))(t)
+		p2, p9 := dptest.OK(NewPolynomial(seed, 2))(t), dptest.OK(NewPolynomial(seed, 9))(t)
 		for _, x := range []uint64{0, 1, 2, mersenne - 1, mersenne, 1<<64 - 1} {
 			fmt.Fprintf(&out, "x %d range %d polynomial %d %d into %d sign %+d\n",
 				x, r.Hash(x), p2.Hash(x), p9.Hash(x), p9.Into(x, 1000), p9.Sign(x))
@@ -93,8 +85,8 @@ func TestParams(t *testing.T) {
 	}
 	require.ErrorIs(t, dptest.Err(NewRange(testSeed, 0)), ErrParams)
 
-	require.Equal(t, uint64(9), mustRange(t, testSeed, 9).N())
-	require.Len(t, mustPolynomial(t, testSeed, 1024).coef, 1024)
+	require.Equal(t, uint64(9), dptest.OK(NewRange(testSeed, 9))(t).N())
+	require.Len(t, dptest.OK(NewPolynomial(testSeed, 1024))(t).coef, 1024)
 }
 
 // TestZeroValues: no method panics on a zero value; all keys go to 0.
@@ -103,13 +95,13 @@ func TestZeroValues(t *testing.T) {
 		require.Zero(t, Range{}.Hash(x))
 		require.Zero(t, Polynomial{}.Hash(x))
 		require.Zero(t, Polynomial{}.Into(x, 10))
-		require.Zero(t, mustPolynomial(t, testSeed, 3).Into(x, 0))
+		require.Zero(t, dptest.OK(NewPolynomial(testSeed, 3))(t).Into(x, 0))
 	}
 }
 
 func TestNoAllocation(t *testing.T) {
 	type named string
-	r, p := mustRange(t, testSeed, 1000), mustPolynomial(t, testSeed, 8)
+	r, p := dptest.OK(NewRange(testSeed, 1000))(t), dptest.OK(NewPolynomial(testSeed, 8))(t)
 	key, x := string(bytes.Repeat([]byte("k"), 300)), uint64(1<<63)
 	var total uint64
 	require.Zero(t, testing.AllocsPerRun(100, func() {

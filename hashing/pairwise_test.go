@@ -107,7 +107,7 @@ func TestSeededFamilies(t *testing.T) {
 		var signs [32]int64
 		for i := range seeds {
 			seed := testSeeds(i)
-			rg, po := mustRange(t, seed, 8), mustPolynomial(t, seed, 2)
+			rg, po := dptest.OK(NewRange(seed, 8))(t), dptest.OK(NewPolynomial(seed, 2))(t)
 			x, y := pair[0], pair[1]
 			r[rg.Hash(x)<<3|rg.Hash(y)]++
 			p[po.Into(x, 8)<<3|po.Into(y, 8)]++

@@ -99,7 +99,7 @@ func TestPolynomialRefusesConstants(t *testing.T) {
 		require.Equal(t, Polynomial{}, h)
 	}
 	for _, k := range []int{2, 3, MaxIndependence} {
-		h := mustPolynomial(t, testSeed, k)
+		h := dptest.OK(NewPolynomial(testSeed, k))(t)
 		// they are equal with probability 2⁻⁶¹ over the seed
 		require.NotEqual(t, h.Hash(1), h.Hash(2), "k = %d", k)
 	}
@@ -199,7 +199,7 @@ func TestFourWiseSigns(t *testing.T) {
 	const keys, seeds = 32, 20_000
 	squares := make([]float64, seeds)
 	for i := range squares {
-		h, sum := mustPolynomial(t, testSeeds(i), 4), 0
+		h, sum := dptest.OK(NewPolynomial(testSeeds(i), 4))(t), 0
 		for x := range uint64(keys) {
 			sum += h.Sign(x << 59) // quotients 0 to 7 by p
 		}
@@ -218,7 +218,7 @@ func TestFourWiseSigns(t *testing.T) {
 
 // TestPolynomialUniform: over the keys, the values of one function look uniform, at k = 8.
 func TestPolynomialUniform(t *testing.T) {
-	h := mustPolynomial(t, testSeed, 8)
+	h := dptest.OK(NewPolynomial(testSeed, 8))(t)
 	samples := make([]float64, 50_000)
 	for i := range samples {
 		samples[i] = float64(h.Hash(uint64(i)*0x9e3779b97f4a7c15)) / mersenne

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,7 +15,7 @@ func TestFill(t *testing.T) {
 	firsts := []uint64{0, 1, mersenne - 30, mersenne, 1<<61 - 5, 3*mersenne - 20, 8*mersenne - 1, 1<<63 - 9, 1<<64 - 25, 1<<64 - 1}
 	check := func(k, n int, first uint64) {
 		t.Helper()
-		h := mustPolynomial(t, testSeeds(k), k)
+		h := dptest.OK(NewPolynomial(testSeeds(k), k))(t)
 		got := make([]uint64, n)
 		h.Fill(got, first)
 		for i, v := range got {

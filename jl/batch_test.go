@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -128,7 +129,7 @@ func TestLoopsAgainstReference(t *testing.T) {
 					b.Add(index, x[i])
 				}
 			default: // half of it by a Builder of its own
-				part := sibling(t, b)
+				part := dptest.OK(b.Sibling())(t)
 				other = reference{peek(part), slices.Clone(empty)}
 				part.AddSparse(at[count/2:], x[count/2:])
 				b.AddSparse(at[:count/2], x) // as far as both go
@@ -180,7 +181,7 @@ func TestLoopsAgainstReference(t *testing.T) {
 func TestSparseLengths(t *testing.T) {
 	for _, p := range kinds() {
 		a := newBuilder(t, p)
-		b := sibling(t, a)
+		b := dptest.OK(a.Sibling())(t)
 		a.AddSparse([]uint64{1, 2, 1, 49, p.Dim}, []float64{3, 4, 5, 6, 7, 8, 9})
 		a.AddSparse([]uint64{7, 8, 9}, []float64{-3})
 		a.AddSparse(nil, []float64{-3})
@@ -238,7 +239,7 @@ func TestLoadOfEqualSigns(t *testing.T) {
 	for _, p := range []Params{{}, {Sparsity: 2}, {Sparsity: 8}, {Integers: true}, {Sparsity: 2, Integers: true}, {Sparsity: 8, Integers: true}} {
 		p.Dim, p.Rows = 600, p.sparsity()
 		dense := newBuilder(t, p)
-		sparse, single := sibling(t, dense), sibling(t, dense)
+		sparse, single := dptest.OK(dense.Sibling())(t), dptest.OK(dense.Sibling())(t)
 		x, at := make([]float64, p.Dim), make([]uint64, p.Dim)
 		for j := range x {
 			at[j] = uint64(j)

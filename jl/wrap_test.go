@@ -46,7 +46,7 @@ func TestRowsWrapAround(t *testing.T) {
 			clear(change)
 			change[7] = 1
 		}
-		b, part := sibling(t, a), sibling(t, a)
+		b, part := dptest.OK(a.Sibling())(t), dptest.OK(a.Sibling())(t)
 		want := exact(s, change)
 		for j := range base { // two halves: the base, then the change alone
 			a.Add(uint64(j), base[j])
@@ -76,7 +76,7 @@ func TestRowsWrapAround(t *testing.T) {
 		require.Positive(t, gone, "%s: no row went around", name)
 		most := spent(t, a, integers(a), integers(b))
 		require.LessOrEqual(t, most, 1+1e-11, name)
-		twin := sibling(t, a)
+		twin := dptest.OK(a.Sibling())(t)
 		require.NoError(t, a.Merge(part)) // the change after the base has gone around
 		require.Equal(t, sums(peek(b)), sums(peek(a)), name)
 		if p.Rho > 0 {
@@ -90,10 +90,6 @@ func TestRowsWrapAround(t *testing.T) {
 		}
 		useAll(t, released, released)
 	}
-}
-
-func sibling(t *testing.T, b *Builder) *Builder {
-	return dptest.OK(b.Sibling())(t)
 }
 
 // modulus is 2¹²⁸ − 1.

@@ -16,10 +16,6 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-func noiseOf(t testing.TB, scale float64) noise.DiscreteLaplace {
-	return dptest.OK(noise.NewDiscreteLaplace(scale))(t)
-}
-
 // ties says how a loop over all keys breaks ties.
 type ties uint8
 
@@ -156,7 +152,7 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 		{3, 400, 0.2, []counter[int]{{Key: 0, Count: 1}, {Key: 100, Count: 1}, {Key: 200, Count: 1}}, false, true},
 		{3, 200, 0.2, nil, false, false},
 	} {
-		d := noiseOf(t, c.scale)
+		d := dptest.OK(noise.NewDiscreteLaplace(c.scale))(t)
 		usual := float64(c.k) + 4*math.Sqrt(float64(c.k)) + 8
 		n := dptest.Full(1000, 800)
 		// at these two, other ties are noticed in few releases
@@ -191,7 +187,7 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 				}
 			}
 			if c.louder && expected == usual && controls {
-				require.Less(t, loop(noiseOf(t, 1.03*c.scale), randomTies).least(got), 1e-8, "3 %% of the scale must be noticed")
+				require.Less(t, loop(dptest.OK(noise.NewDiscreteLaplace(1.03*c.scale))(t), randomTies).least(got), 1e-8, "3 %% of the scale must be noticed")
 			}
 			if c.tied && expected == usual && controls {
 				require.Less(t, loop(d, smallKeysFirst).least(got), 1e-8, "ties broken towards small keys must be noticed: %+v", c)
@@ -279,7 +275,7 @@ func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
 		scale  float64
 		values []int64
 	}{{1, 1.3, []int64{0, 2, 0}}, {2, 1.3, []int64{0, 2, 1}}, {2, 0.4, []int64{0, 1, 0, 0, 1}}, {1, 0.2, []int64{0, 0, 0, 0, 0, 0}}, {2, 3, []int64{0, 0, 4}}} {
-		d := noiseOf(t, c.scale)
+		d := dptest.OK(noise.NewDiscreteLaplace(c.scale))(t)
 		var stored []counter[uint32]
 		for key, v := range c.values {
 			if v > 0 {
@@ -316,7 +312,7 @@ func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
 			if !dptest.Long() && c.scale != 0.4 { // where it takes the fewest releases
 				continue
 			}
-			_, louder := topLaw(noiseOf(t, 1.2*c.scale), c.k, c.values, 30)
+			_, louder := topLaw(dptest.OK(noise.NewDiscreteLaplace(1.2*c.scale))(t), c.k, c.values, 30)
 			require.Less(t, dptest.ChiSquarePValue(observed, louder), 1e-10, "20 %% of the scale must be noticed: %+v", c)
 		}
 	}
@@ -337,7 +333,7 @@ func TestTopOfUniverseIsPrivateExactly(t *testing.T) {
 	}
 	for k := 1; k <= 2; k++ {
 		worst := func(scale float64) float64 {
-			d := noiseOf(t, scale)
+			d := dptest.OK(noise.NewDiscreteLaplace(scale))(t)
 			laws := make([][]float64, len(vectors))
 			for i, values := range vectors {
 				_, laws[i] = topLaw(d, k, values, reach)
@@ -374,7 +370,7 @@ func TestTopOfUniverseIsPrivateExactly(t *testing.T) {
 func TestHugeUniverse(t *testing.T) {
 	var src noise.Source
 	for _, k := range []int{64, 1024} {
-		d := noiseOf(t, float64(2*k-1))
+		d := dptest.OK(noise.NewDiscreteLaplace(float64(2*k - 1)))(t)
 		for _, dim := range []uint64{1 << 32, math.MaxUint64} {
 			stored := []counter[uint64]{{Key: 0, Count: 3}, {Key: 5, Count: 200 * int64(k+1)}, {Key: dim / 2, Count: 1000 * int64(k+1)}, {Key: dim - 1, Count: 300 * int64(k+1)}}
 			released := topOfUniverse(&src, d, k, dim, stored)
@@ -428,7 +424,7 @@ func TestHugeUniverseOfTies(t *testing.T) {
 		{0x1p-20, 500, limits{70: {1, 1}, 1: {2, 2}, 0: {497, 497}}},
 		{0.5, 20_000, limits{17: {15_850, 16_610}}},
 	} {
-		released := topOfUniverse(&src, noiseOf(t, c.scale), c.k, math.MaxUint64, []counter[uint64]{{Key: 17, Count: 70}, {Key: 18, Count: 1}, {Key: 19, Count: 1}})
+		released := topOfUniverse(&src, dptest.OK(noise.NewDiscreteLaplace(c.scale))(t), c.k, math.MaxUint64, []counter[uint64]{{Key: 17, Count: 70}, {Key: 18, Count: 1}, {Key: 19, Count: 1}})
 		require.Len(t, released, c.k)
 		counts := map[int64]int{}
 		var places [16]int64
@@ -469,7 +465,7 @@ func TestZeroKeysAreUniformAndDistinct(t *testing.T) {
 			want[key*cells/dim] += 1 / float64(dim-len(stored))
 		}
 	}
-	u := newUniverse(&src, noiseOf(t, 2), k, dim, stored)
+	u := newUniverse(&src, dptest.OK(noise.NewDiscreteLaplace(2))(t), k, dim, stored)
 	require.False(t, u.isSmall())
 	for range n {
 		drawn := map[int64]bool{}
@@ -487,7 +483,7 @@ func TestZeroKeysAreUniformAndDistinct(t *testing.T) {
 
 func TestTopOfUniverseEdges(t *testing.T) {
 	var src noise.Source
-	d := noiseOf(t, 2)
+	d := dptest.OK(noise.NewDiscreteLaplace(2))(t)
 	for _, k := range []int{1, 2, 7} {
 		for dim := uint64(1); dim < 9; dim++ {
 			for n := range min(dim, uint64(k)) + 1 { // stored keys, all of them at the end
@@ -512,7 +508,7 @@ func TestTopOfUniverseEdges(t *testing.T) {
 	// Values of the greatest size, on both sides of the least dimension that is not a loop.
 	for _, dim := range []uint64{4*5 + 4096, 4*5 + 4097} {
 		for _, scale := range []float64{0x1p-900, 0.1, 1, 10, 0x1p50} {
-			released := topOfUniverse(&src, noiseOf(t, scale), 5, dim, []counter[int32]{{Key: 1, Count: 1 << 62}, {Key: 4000, Count: 1 << 62}})
+			released := topOfUniverse(&src, dptest.OK(noise.NewDiscreteLaplace(scale))(t), 5, dim, []counter[int32]{{Key: 1, Count: 1 << 62}, {Key: 4000, Count: 1 << 62}})
 			require.Len(t, released, 5)
 			big := 0
 			for _, c := range released {

@@ -44,11 +44,6 @@ func eachEvents(keys, m, length int, f func(events []event)) {
 	extend(nil)
 }
 
-// privateState is all that decides how a Builder goes on and what it releases.
-func privateState[K hashing.Key](t testing.TB, b *Builder[K]) []byte {
-	return dptest.OK(b.AppendPrivateState(nil))(t)
-}
-
 // AddN leaves the state of n times Add: events of more than MaxElements, which it cuts, all kinds
 // of keys, states that are encoded, merged and gone on with in between.
 func TestAddNAtRandom(t *testing.T) {
@@ -82,14 +77,14 @@ func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []ev
 		}
 		switch rng.IntN(40) {
 		case 0:
-			require.Equal(t, privateState(t, one), privateState(t, many), "event %d", i)
+			require.Equal(t, dptest.OK(one.AppendPrivateState(nil))(t), dptest.OK(many.AppendPrivateState(nil))(t), "event %d", i)
 		case 1:
 			back := fresh()
-			require.NoError(t, back.RestorePrivateState(privateState(t, many)))
+			require.NoError(t, back.RestorePrivateState(dptest.OK(many.AppendPrivateState(nil))(t)))
 			many = back
 		}
 	}
-	require.Equal(t, privateState(t, one), privateState(t, many))
+	require.Equal(t, dptest.OK(one.AppendPrivateState(nil))(t), dptest.OK(many.AppendPrivateState(nil))(t))
 	a, b := peek(one.secret).Sketch, peek(many.secret).Sketch
 	require.Equal(t, a.Counters(), b.Counters())
 	require.NoError(t, one.Merge(others[0]))
@@ -101,7 +96,7 @@ func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []ev
 			one.Add(k)
 		}
 	}
-	require.Equal(t, privateState(t, one), privateState(t, many))
+	require.Equal(t, dptest.OK(one.AppendPrivateState(nil))(t), dptest.OK(many.AppendPrivateState(nil))(t))
 }
 
 // What is released is the same on every path that takes a Builder: without its noise, a sketch of
@@ -148,10 +143,10 @@ func TestAddNIsReleasedOnEveryPath(t *testing.T) {
 // AddN ignores what Add ignores, and what is no number of elements.
 func TestAddNIgnores(t *testing.T) {
 	b := build(t, Params{Counters: 4, Epsilon: 1, Dim: 10, MaxElements: 5}, []int{})
-	empty := privateState(t, b)
+	empty := dptest.OK(b.AppendPrivateState(nil))(t)
 	for _, e := range []event{{3, 0}, {3, -1}, {-1, 2}, {10, 2}} {
 		b.AddN(e.key, e.n)
-		require.Equal(t, empty, privateState(t, b))
+		require.Equal(t, empty, dptest.OK(b.AppendPrivateState(nil))(t))
 	}
 	dptest.OK(b.Release())(t)
 	b.AddN(1, 1)

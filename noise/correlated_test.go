@@ -12,11 +12,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wide"
 )
 
-func newCorrelated(t *testing.T, shared, own float64) CorrelatedGaussian {
-	t.Helper()
-	return dptest.OK(NewCorrelatedGaussian(shared, own))(t)
-}
-
 // marginal samples one key of a fresh release each time.
 type marginal struct{ CorrelatedGaussian }
 
@@ -37,16 +32,16 @@ func TestCorrelatedRejects(t *testing.T) {
 
 	var src Source
 	for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1)} {
-		require.True(t, math.IsNaN(newCorrelated(t, 1, 1).Sampler(&src, step)()), step)
+		require.True(t, math.IsNaN(dptest.OK(NewCorrelatedGaussian(1, 1))(t).Sampler(&src, step)()), step)
 	}
 	for _, c := range [][2]float64{{0x1p47, 1}, {1, 0x1p47}, {0, 0x1p47}} {
-		require.True(t, math.IsNaN(newCorrelated(t, c[0], c[1]).Sampler(&src, 0.5)()), c)
-		require.False(t, math.IsNaN(newCorrelated(t, c[0], c[1]).Sampler(&src, 2)()), c)
+		require.True(t, math.IsNaN(dptest.OK(NewCorrelatedGaussian(c[0], c[1]))(t).Sampler(&src, 0.5)()), c)
+		require.False(t, math.IsNaN(dptest.OK(NewCorrelatedGaussian(c[0], c[1]))(t).Sampler(&src, 2)()), c)
 	}
 	require.True(t, math.IsNaN(CorrelatedGaussian{}.Sampler(&src, 1)()))
-	require.Zero(t, newCorrelated(t, 1, 1).Sampler(&src, 0x1p1000)())
-	require.Equal(t, CorrelatedGaussian{4, 3}, newCorrelated(t, 4, 3))
-	require.Equal(t, 5.0, newCorrelated(t, 4, 3).Marginal().Sigma())
+	require.Zero(t, dptest.OK(NewCorrelatedGaussian(1, 1))(t).Sampler(&src, 0x1p1000)())
+	require.Equal(t, CorrelatedGaussian{4, 3}, dptest.OK(NewCorrelatedGaussian(4, 3))(t))
+	require.Equal(t, 5.0, dptest.OK(NewCorrelatedGaussian(4, 3))(t).Marginal().Sigma())
 }
 
 func TestCorrelatedMarginal(t *testing.T) {
@@ -61,7 +56,7 @@ func TestCorrelatedMarginal(t *testing.T) {
 	}
 	for _, c := range scales {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			d := marginal{newCorrelated(t, c.shared, c.own)}
+			d := marginal{dptest.OK(NewCorrelatedGaussian(c.shared, c.own))(t)}
 			reach := 2 + int(8*d.Marginal().Sigma()/c.step)
 			few := n / 5
 			if d.Marginal().Sigma() < 0.2*c.step { // one cell would be left
@@ -77,7 +72,7 @@ func TestCorrelatedMarginal(t *testing.T) {
 			dptest.Alarm(t, 1e-10)
 			require.Greater(t, samplePValue(d, d, c.step, reach, draws), 1e-10, "χ²")
 			if d.Marginal().Sigma() >= c.step && (c.shared == 5 || dptest.Long()) {
-				wrong := marginal{newCorrelated(t, c.shared*1.05, c.own*1.05)}
+				wrong := marginal{dptest.OK(NewCorrelatedGaussian(c.shared*1.05, c.own*1.05))(t)}
 				dptest.Alarm(t, 1e-10)
 				require.Less(t, samplePValue(wrong, d, c.step, reach, n), 1e-10, "5 %% more scale must be noticed")
 			}
@@ -94,7 +89,7 @@ func TestCorrelatedPairs(t *testing.T) {
 	const shared, own = 0.75, 1.25
 	const variance, covariance = shared*shared + own*own, shared * shared
 	var src Source
-	d := newCorrelated(t, shared, own)
+	d := dptest.OK(NewCorrelatedGaussian(shared, own))(t)
 	for _, step := range []float64{0x1p-20, 0x1p-45} {
 		first, sum, difference := make([]float64, n), make([]float64, n), make([]float64, n)
 		far := int64(0)
@@ -160,7 +155,7 @@ func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 	const reach = 3
 	n := dptest.Fewer(200_000, 50_000)
 	for _, c := range []struct{ shared, own, step float64 }{{1, 1, 2}, {0.8, 0.5, 1}} {
-		d := newCorrelated(t, c.shared, c.own)
+		d := dptest.OK(NewCorrelatedGaussian(c.shared, c.own))(t)
 		cells := pairCells(d, c.step, reach)
 		var src Source
 		pValue := func(draw func() (a, b float64)) float64 {
@@ -306,7 +301,7 @@ func TestRoundSumLazily(t *testing.T) {
 
 func TestCorrelatedAllocatesOnlyTheFunction(t *testing.T) {
 	var src Source
-	draw := newCorrelated(t, 1, 1).Sampler(&src, 0x1p-20)
+	draw := dptest.OK(NewCorrelatedGaussian(1, 1))(t).Sampler(&src, 0x1p-20)
 	// A new key of the Source, once in 1,024 words, allocates: on average below ½, which
 	// AllocsPerRun rounds down.
 	require.Zero(t, testing.AllocsPerRun(10_000, func() { draw() }))

@@ -21,7 +21,7 @@ func TestTopErrors(t *testing.T) {
 	steps := max(dptest.Full(2048, 900), 900)
 	rng := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(rng, 1.2, 3, 5000)
-	b, l := builder(t, p), timeline(t, p)
+	b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
 	var counts []map[int]int
 	for range steps {
 		m := map[int]int{}
@@ -31,7 +31,7 @@ func TestTopErrors(t *testing.T) {
 			b.Add(x)
 		}
 		counts = append(counts, m)
-		require.NoError(t, l.Append(step(t, b)))
+		require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
 	}
 	for _, length := range []int{1, 24, 168, 720} {
 		sum, n := 0.0, 0
@@ -47,13 +47,13 @@ func TestTopErrors(t *testing.T) {
 				keys = append(keys, x)
 			}
 			slices.SortFunc(keys, func(a, b int) int { return int(truth[b]-truth[a])*10000 + a - b })
-			w := window(t, l, end-length, end)
+			w := dptest.OK(l.Window(end-length, end))(t)
 			for _, x := range keys[:10] {
 				sum += math.Abs(w.Estimate(x) - truth[x])
 				n++
 			}
 		}
-		bound := 1.3 * 0.8 * planned(t, p).StdErr(length)
+		bound := 1.3 * 0.8 * dptest.OK(p.Plan())(t).StdErr(length)
 		t.Logf("%d steps: %.1f, at most %.1f", length, sum/float64(n), bound)
 		require.Less(t, sum/float64(n), bound)
 	}

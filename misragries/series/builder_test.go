@@ -28,26 +28,11 @@ func (q quiet) sketch(_ int, b *misragries.Builder[int]) (*misragries.Histogram[
 	return b.Release()
 }
 
-func builder(t testing.TB, p Params) *Builder[int] {
-	t.Helper()
-	return dptest.OK(New[int](p))(t)
-}
-
 // held returns what a Builder holds.
 func held(b *Builder[int]) *state[int] {
 	data := private.Enter(b.secret)
 	private.Leave(b.secret)
 	return data
-}
-
-func step(t testing.TB, b interface{ Step() (*Slice[int], error) }) *Slice[int] {
-	t.Helper()
-	return dptest.OK(b.Step())(t)
-}
-
-func privateBytes(t testing.TB, b interface{ AppendPrivateState([]byte) ([]byte, error) }) []byte {
-	t.Helper()
-	return dptest.OK(b.AppendPrivateState(nil))(t)
 }
 
 // short are Params whose nodes end soon.
@@ -84,9 +69,9 @@ func TestZeroValues(t *testing.T) {
 
 // The last step is refused before anything is drawn.
 func TestLastStep(t *testing.T) {
-	b := builder(t, short)
+	b := dptest.OK(New[int](short))(t)
 	held(b).steps = maxSteps - 1
-	step(t, b)
+	dptest.OK(b.Step())(t)
 	require.ErrorIs(t, dptest.Err(b.Step()), ErrReleased)
 }
 
@@ -125,7 +110,7 @@ func TestKnownKeysArePublic(t *testing.T) {
 	} {
 		p = p.normal()
 		rng := rand.New(rand.NewPCG(3, 4))
-		b := builder(t, p)
+		b := dptest.OK(New[int](p))(t)
 		s := held(b)
 		type key struct {
 			since int
@@ -154,10 +139,10 @@ func TestKnownKeysArePublic(t *testing.T) {
 			}
 			for j, m := range sketches {
 				if p.Counters > 0 {
-					require.Equal(t, privateBytes(t, m), privateBytes(t, s.sketches[j]), "step %d", now)
+					require.Equal(t, dptest.OK(m.AppendPrivateState(nil))(t), dptest.OK(s.sketches[j].AppendPrivateState(nil))(t), "step %d", now)
 				}
 			}
-			r := step(t, b)
+			r := dptest.OK(b.Step())(t)
 			var keys []int
 			for x := range known {
 				keys = append(keys, x)
@@ -187,7 +172,7 @@ func TestKnownKeysArePublic(t *testing.T) {
 				}
 				for _, f := range d.fresh {
 					if p.Counters == 0 {
-						require.GreaterOrEqual(t, f.count, planned(t, p).Threshold)
+						require.GreaterOrEqual(t, f.count, dptest.OK(p.Plan())(t).Threshold)
 					}
 					known[f.key] = key{steps, math.Trunc(f.count) / float64(d.span)}
 					changes++
@@ -221,7 +206,7 @@ func TestCounts(t *testing.T) {
 		{Epsilon: 1, Delta: 0.1, Spans: spansOf(1, 3), Discovery: spansOf(2, 12), MaxKnown: 3},
 	} {
 		rng := rand.New(rand.NewPCG(5, 6))
-		b := builder(t, p)
+		b := dptest.OK(New[int](p))(t)
 		s := held(b)
 		s.draw = quiet{9}
 		var counts []map[int]int
@@ -235,7 +220,7 @@ func TestCounts(t *testing.T) {
 				b.Add(x)
 			}
 			counts = append(counts, m)
-			r := step(t, b)
+			r := dptest.OK(b.Step())(t)
 			slicesOf = append(slicesOf, r)
 			knownAt = func(x, at int) bool {
 				_, ok := slices.BinarySearch(slicesOf[at].keys, x)
@@ -271,7 +256,7 @@ func TestCounts(t *testing.T) {
 // that is no state.
 func TestPrivateState(t *testing.T) {
 	for _, p := range []Params{short, {Epsilon: 1, Delta: 1e-2, Spans: spansOf(1, 6), Discovery: spansOf(2, 4), Counters: 4, MaxElements: 70}, {Epsilon: 1, Dim: 3}} {
-		b := builder(t, p)
+		b := dptest.OK(New[int](p))(t)
 		add := func(b *Builder[int], step int) {
 			for i := range 40 {
 				b.AddFor(fmt.Sprint(i%7), []int{i % 3, i + step})
@@ -279,66 +264,66 @@ func TestPrivateState(t *testing.T) {
 		}
 		for now := range 7 {
 			add(b, now)
-			step(t, b)
+			dptest.OK(b.Step())(t)
 		}
 		add(b, 7)
-		state := privateBytes(t, b)
-		again := builder(t, p)
+		state := dptest.OK(b.AppendPrivateState(nil))(t)
+		again := dptest.OK(New[int](p))(t)
 		require.NoError(t, again.RestorePrivateState(state, 7))
-		require.Equal(t, state, privateBytes(t, again))
+		require.Equal(t, state, dptest.OK(again.AppendPrivateState(nil))(t))
 		for _, x := range []*Builder[int]{b, again} {
 			held(x).draw = quiet{9}
 		}
 		if p.Counters == 0 {
 			for now := 8; now < 12; now++ {
-				require.Equal(t, step(t, b), step(t, again))
+				require.Equal(t, dptest.OK(b.Step())(t), dptest.OK(again.Step())(t))
 				add(b, now)
 				add(again, now)
-				require.Equal(t, privateBytes(t, b), privateBytes(t, again))
+				require.Equal(t, dptest.OK(b.AppendPrivateState(nil))(t), dptest.OK(again.AppendPrivateState(nil))(t))
 			}
 		}
-		require.ErrorIs(t, builder(t, p).RestorePrivateState(state, 8), ErrMismatch, "behind what is published")
-		again = builder(t, p)
-		after := privateBytes(t, again)
-		ahead := builder(t, p)
+		require.ErrorIs(t, dptest.OK(New[int](p))(t).RestorePrivateState(state, 8), ErrMismatch, "behind what is published")
+		again = dptest.OK(New[int](p))(t)
+		after := dptest.OK(again.AppendPrivateState(nil))(t)
+		ahead := dptest.OK(New[int](p))(t)
 		for range 8 {
-			step(t, ahead)
+			dptest.OK(ahead.Step())(t)
 		}
-		before := privateBytes(t, ahead)
+		before := dptest.OK(ahead.AppendPrivateState(nil))(t)
 		require.ErrorIs(t, ahead.RestorePrivateState(state, 0), ErrMismatch, "behind what this one has stepped through")
 		other := p
 		other.Epsilon = 2
-		require.ErrorIs(t, builder(t, other).RestorePrivateState(state, 0), ErrMismatch)
+		require.ErrorIs(t, dptest.OK(New[int](other))(t).RestorePrivateState(state, 0), ErrMismatch)
 		for n := range state {
 			require.ErrorIs(t, again.RestorePrivateState(state[:n], 0), ErrFormat)
 		}
 		words := dptest.OK(New[string](Params{Epsilon: 1, Delta: 1e-2}))(t)
 		require.ErrorIs(t, words.RestorePrivateState(state, 0), ErrFormat)
-		require.Equal(t, before, privateBytes(t, ahead))
-		require.Equal(t, after, privateBytes(t, again))
+		require.Equal(t, before, dptest.OK(ahead.AppendPrivateState(nil))(t))
+		require.Equal(t, after, dptest.OK(again.AppendPrivateState(nil))(t))
 	}
 }
 
 func FuzzRestorePrivateState(f *testing.F) {
 	p := Params{Epsilon: 1, Delta: 1e-2, Spans: spansOf(1, 2), Discovery: spansOf(1, 2), MaxElements: 9}
-	b := builder(f, p)
+	b := dptest.OK(New[int](p))(f)
 	held(b).draw = quiet{2}
 	for range 3 {
 		b.AddFor("u", []int{1, 2, 2})
 		b.AddFor("v", []int{1, 2, 3})
-		step(f, b)
+		dptest.OK(b.Step())(f)
 	}
 	b.AddFor("u", []int{1, 4})
-	f.Add(privateBytes(f, b))
+	f.Add(dptest.OK(b.AppendPrivateState(nil))(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b := builder(t, p)
-		now := privateBytes(t, b)
+		b := dptest.OK(New[int](p))(t)
+		now := dptest.OK(b.AppendPrivateState(nil))(t)
 		if b.RestorePrivateState(data, 0) == nil {
 			now = data
 			b.AddFor("u", []int{1, 7})
 			require.NoError(t, b.RestorePrivateState(data, 0))
 		}
-		require.Equal(t, now, privateBytes(t, b))
-		step(t, b)
+		require.Equal(t, now, dptest.OK(b.AppendPrivateState(nil))(t))
+		dptest.OK(b.Step())(t)
 	})
 }

@@ -140,7 +140,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	public := dptest.OK(os.ReadFile(filepath.Join(string(s), "public")))(t)
-	l := timeline(t, crashing)
+	l := dptest.OK(NewTimeline[int](crashing))(t)
 	var last []byte
 	twice := 0
 	for len(public) > 0 {
@@ -160,10 +160,10 @@ func TestKill(t *testing.T) {
 	require.Positive(t, l.Len())
 	_, state, err := s.read()
 	require.NoError(t, err)
-	require.NoError(t, builder(t, crashing).RestorePrivateState(state, l.Len()))
-	backup := builder(t, crashing)
+	require.NoError(t, dptest.OK(New[int](crashing))(t).RestorePrivateState(state, l.Len()))
+	backup := dptest.OK(New[int](crashing))(t)
 	require.NoError(t, backup.RestorePrivateState(old, 0))
 	if held(backup).steps < l.Len() { // else the machine was too busy for a second record
-		require.ErrorIs(t, builder(t, crashing).RestorePrivateState(old, l.Len()), ErrMismatch, "an old backup")
+		require.ErrorIs(t, dptest.OK(New[int](crashing))(t).RestorePrivateState(old, l.Len()), ErrMismatch, "an old backup")
 	}
 }

@@ -92,7 +92,7 @@ func encoded(t testing.TB, r *Slice[string]) []byte {
 func TestCodecOfReleases(t *testing.T) {
 	for i, p := range variants {
 		h := simulate(t, p, 24, 40, false, uint64(i))
-		l := timeline(t, p)
+		l := dptest.OK(NewTimeline[int](p))(t)
 		for _, s := range h.slices {
 			again, _ := dptest.RoundTrip(t, s)
 			if p.Counters == 0 { // else there are empty lists of a Histogram
@@ -100,7 +100,7 @@ func TestCodecOfReleases(t *testing.T) {
 			}
 			require.NoError(t, l.Append(again))
 		}
-		require.Equal(t, window(t, h.timeline(t, 0, 24), 3, 20).records, window(t, l, 3, 20).records)
+		require.Equal(t, dptest.OK(h.timeline(t, 0, 24).Window(3, 20))(t).records, dptest.OK(l.Window(3, 20))(t).records)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestPlannedBytes(t *testing.T) {
 		b := dptest.OK(New[int](p))(t)
 		s := dptest.OK(b.Step())(t)
 		data := dptest.OK(s.MarshalBinary())(t)
-		require.Len(t, data, planned(t, p).Bytes)
+		require.Len(t, data, dptest.OK(p.Plan())(t).Bytes)
 	}
 }
 

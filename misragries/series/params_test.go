@@ -13,11 +13,6 @@ import (
 
 var plain = Params{Epsilon: 1, Delta: 1e-6}
 
-func planned(t testing.TB, p Params) Plan {
-	t.Helper()
-	return dptest.OK(p.Plan())(t)
-}
-
 func spansOf(spans ...int) (all [maxSpans]int) {
 	copy(all[:], spans)
 	return all
@@ -29,12 +24,12 @@ func TestThresholds(t *testing.T) {
 	for n, want := range []float64{15, 30, 45, 60, 76} {
 		p := plain
 		p.Discovery = spansOf(spans[:n+1]...)
-		require.Equal(t, want, planned(t, p).Threshold)
+		require.Equal(t, want, dptest.OK(p.Plan())(t).Threshold)
 	}
 	sketched := plain
 	sketched.Counters, sketched.Discovery = 1024, spansOf(24)
-	require.Equal(t, 17., planned(t, sketched).Threshold)
-	require.Zero(t, planned(t, Params{Epsilon: 1, Dim: 3}).Threshold)
+	require.Equal(t, 17., dptest.OK(sketched.Plan())(t).Threshold)
+	require.Zero(t, dptest.OK((Params{Epsilon: 1, Dim: 3}).Plan())(t).Threshold)
 	require.ErrorIs(t, dptest.Err(Params{}.Plan()), ErrParams)
 }
 
@@ -52,7 +47,7 @@ func TestStdErr(t *testing.T) {
 	} {
 		p := plain
 		p.Spans = spansOf(c.spans...)
-		plan := planned(t, p)
+		plan := dptest.OK(p.Plan())(t)
 		unit := plan.StdDev / math.Sqrt(float64(len(c.spans)))
 		for i, n := range []int{1, 24, 168, 720} {
 			got := plan.StdErr(n) / unit
@@ -62,12 +57,12 @@ func TestStdErr(t *testing.T) {
 			require.Less(t, got, 12.)
 		}
 	}
-	require.InDelta(t, math.Sqrt(1/(2*math.Pow(math.Sinh(1./8), 2))), planned(t, plain).StdDev, 1e-12)
+	require.InDelta(t, math.Sqrt(1/(2*math.Pow(math.Sinh(1./8), 2))), dptest.OK(plain.Plan())(t).StdDev, 1e-12)
 	for _, n := range []int{0, -1, maxSpan + 1} {
-		require.True(t, math.IsNaN(planned(t, plain).StdErr(n)))
+		require.True(t, math.IsNaN(dptest.OK(plain.Plan())(t).StdErr(n)))
 	}
 	require.True(t, math.IsNaN(Plan{}.StdErr(1)))
-	require.Equal(t, "standard errors 5.5, 12.7 and 16.3 for 1, 24 and 168 steps; unknown keys are shown from a noisy count of 45", planned(t, plain).String())
+	require.Equal(t, "standard errors 5.5, 12.7 and 16.3 for 1, 24 and 168 steps; unknown keys are shown from a noisy count of 45", dptest.OK(plain.Plan())(t).String())
 }
 
 // The ε and δ that are spent sum up to no more than those of the Params, in exact arithmetic.

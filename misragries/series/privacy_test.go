@@ -154,7 +154,7 @@ type counters struct {
 // brought to zero.
 func readCounters(t *testing.T, b *misragries.Builder[int], p misragries.Params) counters {
 	fresh := dptest.OK(misragries.New[int](p))(t)
-	data := privateBytes(t, b)[len(privateBytes(t, fresh))-20:]
+	data := dptest.OK(b.AppendPrivateState(nil))(t)[len(dptest.OK(fresh.AppendPrivateState(nil))(t))-20:]
 	word := func() int64 {
 		x := binary.LittleEndian.Uint64(data)
 		data = data[8:]

@@ -22,7 +22,7 @@ func TestSketchesAreAudited(t *testing.T) {
 		p := Params{Epsilon: 1, Delta: 0.05, Spans: spansOf(1, 2), Discovery: spansOf(1, 2), Counters: c.counters}.normal()
 		shown := func(whole bool) (hits int64) {
 			for range n {
-				b := builder(t, p)
+				b := dptest.OK(New[int](p))(t)
 				s := held(b)
 				if whole {
 					s.law.sketch.Delta = p.Delta
@@ -38,7 +38,7 @@ func TestSketchesAreAudited(t *testing.T) {
 				b.Add(7)
 				hit := false
 				for range 2 {
-					for x := range step(t, b).Found() {
+					for x := range dptest.OK(b.Step())(t).Found() {
 						hit = hit || x == 7
 					}
 				}

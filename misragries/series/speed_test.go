@@ -20,7 +20,7 @@ func TestManySteps(t *testing.T) {
 		steps = 1_000_000
 	}
 	p := plain
-	b, l := builder(t, p), timeline(t, p)
+	b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
 	promised := b.Guarantee().String()
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -45,7 +45,7 @@ func TestManySteps(t *testing.T) {
 		adding += time.Since(began)
 		added += 1000 * each
 		began = time.Now()
-		r := step(t, b)
+		r := dptest.OK(b.Step())(t)
 		stepping += time.Since(began)
 		require.NoError(t, l.Append(r))
 		if l.Forget(now - 1000); now == 5000 {
@@ -56,8 +56,8 @@ func TestManySteps(t *testing.T) {
 	require.Len(t, held(b).known, 1000)
 	require.Less(t, float64(after), 1.2*float64(before)+1e6)
 	require.Equal(t, promised, b.Guarantee().String())
-	w := window(t, l, steps-720, steps)
-	require.InDelta(t, 720, w.Estimate(7), 12*planned(t, p).StdErr(720))
+	w := dptest.OK(l.Window(steps-720, steps))(t)
+	require.InDelta(t, 720, w.Estimate(7), 12*dptest.OK(p.Plan())(t).StdErr(720))
 	t.Logf("%d steps: %.0f ns an element, %.3f ms a step, %.1f MB after 5000 steps and %.1f MB at the end, %v", steps,
 		float64(adding.Nanoseconds())/float64(added), stepping.Seconds()*1000/float64(steps), float64(before)/1e6, float64(after)/1e6, b.Guarantee())
 }

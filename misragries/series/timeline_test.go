@@ -11,16 +11,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-func timeline(t testing.TB, p Params) *Timeline[int] {
-	t.Helper()
-	return dptest.OK(NewTimeline[int](p))(t)
-}
-
-func window(t testing.TB, l *Timeline[int], from, to int) *Window[int] {
-	t.Helper()
-	return dptest.OK(l.Window(from, to))(t)
-}
-
 // history is a series of Slices with the stream they are of.
 type history struct {
 	params Params
@@ -31,7 +21,7 @@ type history struct {
 // simulate makes a series of a random stream of keys that come and go.
 func simulate(t testing.TB, p Params, steps, elements int, noiseless bool, seed uint64) *history {
 	h := &history{params: p}
-	b := builder(t, p)
+	b := dptest.OK(New[int](p))(t)
 	if noiseless {
 		held(b).draw = quiet{held(b).law.threshold}
 	}
@@ -44,7 +34,7 @@ func simulate(t testing.TB, p Params, steps, elements int, noiseless bool, seed 
 			b.Add(x)
 		}
 		h.counts = append(h.counts, m)
-		h.slices = append(h.slices, step(t, b))
+		h.slices = append(h.slices, dptest.OK(b.Step())(t))
 	}
 	return h
 }
@@ -57,7 +47,7 @@ func (h *history) truth(key, from, to int) (n float64) {
 }
 
 func (h *history) timeline(t testing.TB, from, to int) *Timeline[int] {
-	l := timeline(t, h.params)
+	l := dptest.OK(NewTimeline[int](h.params))(t)
 	for _, s := range h.slices[from:to] {
 		require.NoError(t, l.Append(s))
 	}
@@ -87,7 +77,7 @@ func TestWindows(t *testing.T) {
 		exact, finite := 0, 0
 		for from := 0; from < 48; from += 1 + from%3 {
 			for to := from + 1; to <= 48; to += 1 + to%5 {
-				w := window(t, l, from, to)
+				w := dptest.OK(l.Window(from, to))(t)
 				var keys []int
 				for key, x := range w.All() {
 					keys = append(keys, key)
@@ -120,32 +110,32 @@ func TestWindows(t *testing.T) {
 // Elements before a key became known are estimated by what showed it and by its late corrections.
 func TestBefore(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 0.1, Spans: spansOf(1, 2), Discovery: spansOf(2, 4, 8)}
-	b, l := builder(t, p), timeline(t, p)
+	b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
 	held(b).draw = quiet{20}
 	for now := range 8 {
 		for range []int{3, 3, 5, 17, 1, 1, 1, 1}[now] {
 			b.Add(7)
 		}
-		require.NoError(t, l.Append(step(t, b)))
+		require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
 	}
 	// shown by step 2 and 3 with 22, corrected at once to 28 for the steps 0 to 3, and again at the
 	// end
 	for from, want := range []float64{32, 29, 26, 15, 4, 3, 2, 1} {
-		require.Equal(t, want, window(t, l, from, 8).Estimate(7), "from %d", from)
+		require.Equal(t, want, dptest.OK(l.Window(from, 8))(t).Estimate(7), "from %d", from)
 	}
-	require.Equal(t, 3., window(t, l, 1, 2).Estimate(7))
-	require.Equal(t, 11., window(t, l, 2, 3).Estimate(7))
-	w := window(t, l, 0, 8)
+	require.Equal(t, 3., dptest.OK(l.Window(1, 2))(t).Estimate(7))
+	require.Equal(t, 11., dptest.OK(l.Window(2, 3))(t).Estimate(7))
+	w := dptest.OK(l.Window(0, 8))(t)
 	lo, hi := w.Interval(7, 0.9)
 	require.True(t, lo > 0 && lo < 32 && hi > 32 && hi < 60)
 	require.Zero(t, w.Estimate(8))
 	lo, hi = w.Interval(8, 0.9)
 	require.Zero(t, lo)
-	require.True(t, hi >= planned(t, held(b).params).Threshold-1 && !math.IsInf(hi, 1))
-	_, hi = window(t, l, 5, 8).Interval(8, 0.9)
+	require.True(t, hi >= dptest.OK(held(b).params.Plan())(t).Threshold-1 && !math.IsInf(hi, 1))
+	_, hi = dptest.OK(l.Window(5, 8))(t).Interval(8, 0.9)
 	require.False(t, math.IsInf(hi, 1))
-	require.NoError(t, l.Append(step(t, b)))
-	_, hi = window(t, l, 5, 9).Interval(8, 0.9)
+	require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
+	_, hi = dptest.OK(l.Window(5, 9))(t).Interval(8, 0.9)
 	require.True(t, math.IsInf(hi, 1), "no discovery node holds step 8 yet")
 }
 
@@ -155,7 +145,7 @@ func TestForget(t *testing.T) {
 	for i, p := range variants {
 		h := simulate(t, p, 48, 40, false, uint64(i))
 		all := h.timeline(t, 0, 48)
-		forgot := timeline(t, p)
+		forgot := dptest.OK(NewTimeline[int](p))(t)
 		for now, s := range h.slices {
 			require.NoError(t, forgot.Append(s))
 			forgot.Forget(now - 20)
@@ -166,7 +156,7 @@ func TestForget(t *testing.T) {
 		require.Greater(t, forgot.First(), 12)
 		for from := forgot.First(); from < 48; from++ {
 			for to := from + 1; to <= 48; to += 4 {
-				a, b := window(t, all, from, to), window(t, forgot, from, to)
+				a, b := dptest.OK(all.Window(from, to))(t), dptest.OK(forgot.Window(from, to))(t)
 				for key := range 16 {
 					require.InDelta(t, a.Estimate(key), b.Estimate(key), 1e-9)
 					lo, hi := a.Interval(key, 0.9)
@@ -174,7 +164,7 @@ func TestForget(t *testing.T) {
 					require.Equal(t, [2]float64{lo, hi}, [2]float64{lo2, hi2}, "key %d, steps %d to %d", key, from, to)
 				}
 				if from >= late.First() {
-					c := window(t, late, from, to)
+					c := dptest.OK(late.Window(from, to))(t)
 					for key := range 16 {
 						_ = c.Estimate(key)
 						lo, hi := c.Interval(key, 1-1e-14)
@@ -200,7 +190,7 @@ func TestAppend(t *testing.T) {
 	h := simulate(t, variants[0], 12, 40, false, 1)
 	l := h.timeline(t, 0, 8)
 	require.Equal(t, 8, l.Len())
-	before := window(t, l, 0, 8)
+	before := dptest.OK(l.Window(0, 8))(t)
 	other := h.params
 	other.MaxKnown = 17
 	strange := simulate(t, other, 12, 40, false, 1)
@@ -213,9 +203,9 @@ func TestAppend(t *testing.T) {
 	require.NotEmpty(t, elsewhere.slices[8].keys)
 	l2 := empty.timeline(t, 0, 8)
 	require.ErrorIs(t, l2.Append(elsewhere.slices[8]), ErrMismatch)
-	require.Equal(t, before, window(t, l, 0, 8))
+	require.Equal(t, before, dptest.OK(l.Window(0, 8))(t))
 	require.NoError(t, l.Append(h.slices[8]))
-	require.NotEqual(t, before, window(t, l, 0, 8), "later counts help")
+	require.NotEqual(t, before, dptest.OK(l.Window(0, 8))(t), "later counts help")
 	require.True(t, l.Guarantee().Equal(h.slices[3].Guarantee()) && before.Guarantee().Equal(l.Guarantee()))
 	require.Equal(t, h.params.normal(), l.Params())
 	from, to := before.Steps()
@@ -226,13 +216,13 @@ func TestAppend(t *testing.T) {
 // says, of 1, 8 and 17 counts that are summed up.
 func TestCoverage(t *testing.T) {
 	p := Params{Epsilon: 1, Dim: dptest.Full(4000, 1000), Spans: spansOf(1, 4, 24, 168)}
-	b, l := builder(t, p), timeline(t, p)
+	b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
 	for range 3 * 168 {
-		require.NoError(t, l.Append(step(t, b)))
+		require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
 	}
 	for want, at := range map[int][2]int{1: {0, 168}, 8: {0, 86}, 17: {62, 422}} {
 		from, to := at[0], at[1]
-		w := window(t, l, from, to)
+		w := dptest.OK(l.Window(from, to))(t)
 		sum := newLaplaceSum(w.law.known.Scale(), want)
 		for _, confidence := range []float64{0.5, 0.95} {
 			half, inside := sum.beyond(shareOfKnown*(1-confidence)), int64(0)
@@ -255,12 +245,12 @@ func TestCoverage(t *testing.T) {
 func TestWindowIsImmutable(t *testing.T) {
 	h := simulate(t, variants[0], 24, 40, false, 1)
 	l := h.timeline(t, 0, 15)
-	w := window(t, l, 3, 14)
+	w := dptest.OK(l.Window(3, 14))(t)
 	dptest.Readers(t, w)
-	again := window(t, l, 3, 14)
+	again := dptest.OK(l.Window(3, 14))(t)
 	for _, s := range h.slices[15:] {
 		require.NoError(t, l.Append(s))
 	}
 	require.Equal(t, again, w)
-	require.NotEqual(t, window(t, l, 3, 14), w)
+	require.NotEqual(t, dptest.OK(l.Window(3, 14))(t), w)
 }

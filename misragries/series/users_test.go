@@ -212,12 +212,12 @@ func TestShareThatCounts(t *testing.T) {
 func TestUsers(t *testing.T) {
 	p := short // the longest span has 6 steps
 	p.MaxElements, p.Burst, p.Delta = 2, 3, 1e-30
-	of := builder(t, p)
+	of := dptest.OK(New[int](p))(t)
 	of.Add(5) // of no user
 	_, err := of.Step()
 	require.ErrorIs(t, err, ErrReleased)
 	require.ErrorContains(t, err, "without a user")
-	b := builder(t, p)
+	b := dptest.OK(New[int](p))(t)
 	s := held(b)
 	require.Equal(t, 2, b.AddFor("a", []int{1, 1}))
 	require.Zero(t, b.AddFor("b", nil))
@@ -226,19 +226,19 @@ func TestUsers(t *testing.T) {
 	require.Equal(t, map[string]*bucket{"a": {1, 0}, "b": {0, 0}}, s.users)
 	require.Len(t, s.unknown.rows, 4)
 	for range 3 {
-		step(t, b)
+		dptest.OK(b.Step())(t)
 	}
 	require.Equal(t, 2, b.AddFor("a", []int{7, 8, 9}), "one token came in step 3, the next one comes in step 6")
-	again := builder(t, p)
-	require.NoError(t, again.RestorePrivateState(privateBytes(t, b), 3))
+	again := dptest.OK(New[int](p))(t)
+	require.NoError(t, again.RestorePrivateState(dptest.OK(b.AppendPrivateState(nil))(t), 3))
 	require.Equal(t, map[string]*bucket{"a": {0, 3}, "b": {1, 3}}, held(again).users)
 	for _, b := range []*Builder[int]{b, again} {
 		for range 3 {
-			step(t, b)
+			dptest.OK(b.Step())(t)
 		}
 		require.Equal(t, 1, b.AddFor("a", []int{7, 8}))
 		for range 6 {
-			step(t, b)
+			dptest.OK(b.Step())(t)
 		}
 		require.Equal(t, map[string]*bucket{"a": {0, 6}}, held(b).users, "who has all tokens is forgotten at the end of the longest span")
 		require.Equal(t, 3, b.AddFor("b", []int{1, 2, 3, 4}))
@@ -256,7 +256,7 @@ func TestUsers(t *testing.T) {
 	require.LessOrEqual(t, held(all).known[0].sums[0], int64(limit))
 
 	p = limited(6, 2, 1) // of one key
-	few := builder(t, p)
+	few := dptest.OK(New[int](p))(t)
 	require.Equal(t, 1, few.AddFor("a", []int{5, 9, 0, 0}), "a key outside of Dim takes no token")
 	exact := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-30}))(t)
 	sketched := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-30, Counters: 3}))(t)
@@ -310,7 +310,7 @@ func TestAYearOfRegulars(t *testing.T) {
 		steps = 24 * 70
 	}
 	p := Params{Epsilon: 1, Dim: 1, MaxElements: 10}
-	b, l := builder(t, p), timeline(t, p)
+	b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
 	names := make([]string, users)
 	for i := range names {
 		names[i] = fmt.Sprint("user ", i)
@@ -320,9 +320,9 @@ func TestAYearOfRegulars(t *testing.T) {
 		for i := now % every; i < users; i += every {
 			b.AddFor(names[i], key)
 		}
-		require.NoError(t, l.Append(step(t, b)))
+		require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
 	}
-	w := window(t, l, steps-168, steps)
+	w := dptest.OK(l.Window(steps-168, steps))(t)
 	truth := float64(users) * 168 / every
 	require.InEpsilon(t, 0.97, w.Estimate(0)/truth, 0.05)
 	lo, hi := w.Interval(0, 0.95)

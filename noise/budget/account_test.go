@@ -35,8 +35,8 @@ func TestAccountant(t *testing.T) {
 		{"3 approximate", ApproxDP(1, 1e-8, one).Times(3), 1e-6, 2.999998, 1e-6},
 		{"10⁴ approximate", ApproxDP(0.01, 1e-12, one).Times(10_000), 1e-6, 4.887668140, 1.4e-3},
 		{"10⁶ pure", PureDP(0.001, one).Times(1_000_000), 1e-6, 4.886543763, 2.6e-3},
-		{"100 approximate and Gaussian", compose(t, ApproxDP(0.05, 1e-9, one).Times(100), GDP(0.5, one)), 1e-6, 3.3070, 7e-4},
-		{"100 approximate and zCDP", compose(t, ApproxDP(0.05, 1e-9, one).Times(100), ZCDP(0.125, one)), 1e-6, 3.4925, 7e-4},
+		{"100 approximate and Gaussian", dptest.OK(Compose(ApproxDP(0.05, 1e-9, one).Times(100), GDP(0.5, one)))(t), 1e-6, 3.3070, 7e-4},
+		{"100 approximate and zCDP", dptest.OK(Compose(ApproxDP(0.05, 1e-9, one).Times(100), ZCDP(0.125, one)))(t), 1e-6, 3.4925, 7e-4},
 	} {
 		begin := time.Now()
 		got := c.g.EpsilonAt(c.delta)
@@ -71,7 +71,7 @@ func TestAccountant(t *testing.T) {
 		many = append(many, ApproxDP(0.01+0.09*float64(i)/999, 1e-10, one))
 	}
 	rand.Shuffle(len(many), func(i, j int) { many[i], many[j] = many[j], many[i] })
-	g := compose(t, many...)
+	g := dptest.OK(Compose(many...))(t)
 	begin := time.Now()
 	got := g.EpsilonAt(1e-6)
 	t.Logf("%-30s %.7g in %v", "1,000 different", got, time.Since(begin))
@@ -99,8 +99,8 @@ func TestMixturesAreNeverBelow(t *testing.T) {
 	for range 150 {
 		n, each, mu, leak := 1+rng.IntN(20), math.Exp(-4*rng.Float64()), math.Exp(-4*rng.Float64()), 1e-4*rng.Float64()
 		single := 0.7 * each // another kind
-		g := compose(t, ApproxDP(each, leak, one).Times(n), PureDP(single, one), GDP(mu, one))
-		concentrated := compose(t, ApproxDP(each, leak, one).Times(n), PureDP(single, one), ZCDP(mu*mu/2, one))
+		g := dptest.OK(Compose(ApproxDP(each, leak, one).Times(n), PureDP(single, one), GDP(mu, one)))(t)
+		concentrated := dptest.OK(Compose(ApproxDP(each, leak, one).Times(n), PureDP(single, one), ZCDP(mu*mu/2, one)))(t)
 		for range 6 {
 			epsilon := (float64(n)*each + single + 3*mu) * rng.Float64()
 			exact := 0.0
@@ -129,7 +129,7 @@ func TestMixturesAreNeverBelow(t *testing.T) {
 func TestKinds(t *testing.T) {
 	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	a, b, c := PureDP(0.5, one), ApproxDP(0.25, 1e-9, one), PureDP(0.5, one)
-	left, right := compose(t, compose(t, a, b), c), compose(t, c, compose(t, a, b))
+	left, right := dptest.OK(Compose(dptest.OK(Compose(a, b))(t), c))(t), dptest.OK(Compose(c, dptest.OK(Compose(a, b))(t)))(t)
 	require.True(t, left.Equal(right))
 	of := func(n uint64, epsilon float64) lossKind {
 		x := response(epsilon)
@@ -138,16 +138,16 @@ func TestKinds(t *testing.T) {
 	}
 	require.Equal(t, []lossKind{of(1, 0.25), of(2, 0.5)}, left.pair.kinds.list())
 	require.Equal(t, []lossKind{of(3, 0.25), of(6, 0.5)}, left.Times(3).pair.kinds.list())
-	require.Equal(t, []lossKind{of(1, 0.5), of(2, 1)}, group(t, left, 2).pair.kinds.list())
-	require.Empty(t, compose(t, ZCDP(1, one), GDP(1, one), ApproxDP(0, 0.5, one)).pair.kinds)
+	require.Equal(t, []lossKind{of(1, 0.5), of(2, 1)}, dptest.OK(left.Group(2))(t).pair.kinds.list())
+	require.Empty(t, dptest.OK(Compose(ZCDP(1, one), GDP(1, one), ApproxDP(0, 0.5, one)))(t).pair.kinds)
 
 	// Too many releases of a kind, and what they are composed with: the sums remain.
 	lots := PureDP(1e-15, one).Times(1 << 30).Times(1 << 11)
 	require.True(t, lots.Promises())
 	require.Empty(t, lots.pair.kinds)
-	require.Empty(t, compose(t, lots, a).pair.kinds)
-	require.Greater(t, compose(t, lots, a).EpsilonAt(1e-6), 0.5)
-	l := newLedger(t, 1, 1e-6, one)
+	require.Empty(t, dptest.OK(Compose(lots, a))(t).pair.kinds)
+	require.Greater(t, dptest.OK(Compose(lots, a))(t).EpsilonAt(1e-6), 0.5)
+	l := dptest.OK(NewLedger(1, 1e-6, one))(t)
 	require.NoError(t, l.Spend(lots))
 	require.NoError(t, l.Spend(b))
 	require.Empty(t, l.Spent().pair.kinds)

@@ -72,7 +72,7 @@ func TestOpenFile(t *testing.T) {
 	require.ErrorContains(t, l.Spend(someGuarantee(2)), "closed")
 	require.ErrorContains(t, second.Spend(someGuarantee(2)), "closed")
 	require.False(t, l.Accepts(someGuarantee(2)))
-	require.NoError(t, newLedger(t, 1, 0, one).Close())
+	require.NoError(t, dptest.OK(NewLedger(1, 0, one))(t).Close())
 
 	l = dptest.OK(openFile(path))(t)
 	require.Equal(t, uint64(7), l.Records())
@@ -283,7 +283,7 @@ func TestCompaction(t *testing.T) {
 	mostSince = 10
 	path, _ := newFile(t, 0)
 	l := dptest.OK(openFile(path))(t)
-	memory := newLedger(t, 10, 1e-6, User(20, AddRemove))
+	memory := dptest.OK(NewLedger(10, 1e-6, User(20, AddRemove)))(t)
 	require.NoError(t, os.Chmod(path, 0o640))
 	var before, after []byte
 	spend := func(i int) {
@@ -386,7 +386,7 @@ func TestCompaction(t *testing.T) {
 
 	// Where the name may be that of the old one after a loss of power, nothing is spent any more.
 	s := &compacting{}
-	again := dptest.OK(CreateJournal(s, newLedger(t, 10, 1e-6, User(20, AddRemove))))(t)
+	again := dptest.OK(CreateJournal(s, dptest.OK(NewLedger(10, 1e-6, User(20, AddRemove)))(t)))(t)
 	for i := range 10 {
 		require.NoError(t, again.Spend(someGuarantee(i%2)))
 	}

@@ -11,17 +11,12 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-func newRuled(t *testing.T, epsilon, delta float64, r Rule) *Ledger {
-	t.Helper()
-	return dptest.OK(NewLedger(epsilon, delta, one, r))(t)
-}
-
 // The first release is randomized response at ½. On +½ another takes what a Ledger accepts then, on
 // −½ everything is revealed with probability δ. A Ledger accepts either course; together they have
 // 1.38·δ at ε = 1. A filter accepts one at most.
 func TestAdaptiveAmountsNeedAFilter(t *testing.T) {
 	for _, delta := range []float64{1e-2, 1e-3} {
-		l := newLedger(t, 1, delta, one)
+		l := dptest.OK(NewLedger(1, delta, one))(t)
 		require.NoError(t, l.Spend(PureDP(0.5, one)))
 		b := l.greatest(l.locked(), math.MaxFloat64, func(x float64) Guarantee { return PureDP(x, one) }, 1)
 		second, all := PureDP(b, one), ApproxDP(0, delta, one)
@@ -37,7 +32,7 @@ func TestAdaptiveAmountsNeedAFilter(t *testing.T) {
 		require.InEpsilon(t, 1.3775*delta, whole, 3e-2, "δ = %g, b = %g", delta, b)
 
 		for _, r := range []Rule{SumRule(), RhoRule(0), RhoRule(delta / 2), MuRule()} {
-			f := newRuled(t, 1, delta, r)
+			f := dptest.OK(NewLedger(1, delta, one, r))(t)
 			if f.Spend(PureDP(0.5, one)) == nil {
 				require.False(t, f.Accepts(second) && f.Accepts(all), "%v", f)
 			}
@@ -47,7 +42,7 @@ func TestAdaptiveAmountsNeedAFilter(t *testing.T) {
 
 func TestFilterRules(t *testing.T) {
 	// By sums: as basic composition, whatever the conversions say.
-	f := newRuled(t, 1, 1e-6, SumRule())
+	f := dptest.OK(NewLedger(1, 1e-6, one, SumRule()))(t)
 	require.Equal(t, 100, spendAll(t, f, PureDP(0.01, one)))
 	require.ErrorIs(t, f.Spend(ZCDP(1e-9, one)), ErrBudget)
 	require.NoError(t, f.Spend(ApproxDP(0, 1e-6, one)))
@@ -55,7 +50,7 @@ func TestFilterRules(t *testing.T) {
 	require.Equal(t, "ε = 1 of 1 at δ = 1e-6, 101 releases, for one element, added or removed", f.String())
 
 	// By ρ: all kinds, and what is accepted in whatever order converts to the budget.
-	f = newRuled(t, 1, 1e-6, RhoRule(1e-8))
+	f = dptest.OK(NewLedger(1, 1e-6, one, RhoRule(1e-8)))(t)
 	require.NoError(t, f.Spend(ApproxDP(0.1, 1e-8, one)))
 	require.ErrorIs(t, f.Spend(ApproxDP(0, 1e-10, one)), ErrBudget)
 	require.NoError(t, f.Spend(GDP(0.1, one)))
@@ -69,12 +64,12 @@ func TestFilterRules(t *testing.T) {
 
 	// By μ: exactly what one Gaussian release is calibrated to.
 	sigma := dptest.OK(noise.GaussianSigma(7.12, 1e-6, 1))(t)
-	f = newRuled(t, 7.12, 1e-6, MuRule())
+	f = dptest.OK(NewLedger(7.12, 1e-6, one, MuRule()))(t)
 	require.InEpsilon(t, 1/sigma, f.Remaining().Mu(), 1e-9)
 	one8 := dptest.OK(noise.GaussianSigma(1, 1e-8, 1))(t)
 	require.Equal(t, 50, spendAll(t, f, GDP(1/one8, one)))
 	require.ErrorIs(t, f.Spend(PureDP(1e-9, one)), ErrBudget)
-	part := dptest.OK(newRuled(t, 1, 1e-6, MuRule()).Split(365, GDP(1, one)))(t)
+	part := dptest.OK(dptest.OK(NewLedger(1, 1e-6, one, MuRule()))(t).Split(365, GDP(1, one)))(t)
 	sigma = dptest.OK(noise.GaussianSigma(1, 1e-6, 1))(t)
 	require.InEpsilon(t, 1/sigma/math.Sqrt(365), part.Mu(), 1e-9)
 
@@ -94,14 +89,14 @@ func TestFilterRules(t *testing.T) {
 func TestMixedRule(t *testing.T) {
 	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	for _, share := range []float64{0.2, 0.5, 0.9} {
-		f := newRuled(t, 1, 1e-6, MixedRule(share, 0))
-		whole := compose(t, GDP(math.Sqrt(f.filter.muSquares), one), ZCDP(f.filter.rho, one))
+		f := dptest.OK(NewLedger(1, 1e-6, one, MixedRule(share, 0)))(t)
+		whole := dptest.OK(Compose(GDP(math.Sqrt(f.filter.muSquares), one), ZCDP(f.filter.rho, one)))(t)
 		require.LessOrEqual(t, whole.EpsilonAt(1e-6), 1+1e-9)
 		require.Greater(t, whole.EpsilonAt(1e-6), 1-1e-6)
 		require.InEpsilon(t, share/(1-share), f.filter.muSquares/2/f.filter.rho, 1e-9)
-		require.Greater(t, f.filter.muSquares/2+f.filter.rho, newRuled(t, 1, 1e-6, RhoRule(0)).filter.rho)
+		require.Greater(t, f.filter.muSquares/2+f.filter.rho, dptest.OK(NewLedger(1, 1e-6, one, RhoRule(0)))(t).filter.rho)
 
-		byRho := newRuled(t, 1, 1e-6, RhoRule(0))
+		byRho := dptest.OK(NewLedger(1, 1e-6, one, RhoRule(0)))(t)
 		gaussian := GDP(math.Sqrt(f.filter.muSquares*(1-1e-12)), one)
 		require.NoError(t, f.Spend(gaussian))
 		require.NoError(t, byRho.Spend(gaussian))
@@ -112,7 +107,7 @@ func TestMixedRule(t *testing.T) {
 		require.Greater(t, f.Epsilon(), 0.98)
 		require.ErrorIs(t, f.Spend(GDP(0.02, one)), ErrBudget)
 	}
-	f := newRuled(t, 1, 1e-6, MixedRule(0.5, 1e-8))
+	f := dptest.OK(NewLedger(1, 1e-6, one, MixedRule(0.5, 1e-8)))(t)
 	require.NoError(t, f.Spend(GDP(math.Sqrt(f.filter.muSquares+f.filter.rho), one)), "half of ρ is left")
 	require.InEpsilon(t, f.filter.rho/2, responseRho(f.Remaining().Epsilon()), 1e-6)
 	require.ErrorIs(t, f.Spend(ApproxDP(0, 2e-8, one)), ErrBudget)
@@ -125,7 +120,7 @@ func TestMixedRule(t *testing.T) {
 	// A Gaussian release of μ₁, then randomized response if it showed little, else all the rest of
 	// μ²; the exact divergence, by quadrature, within δ; with half of the budget it is not.
 	const epsilon, delta = 1.0, 1e-2
-	f = newRuled(t, epsilon, delta, MixedRule(0.5, 0))
+	f = dptest.OK(NewLedger(epsilon, delta, one, MixedRule(0.5, 0)))(t)
 	muSquares := f.filter.muSquares
 	response := f.greatest(f.locked(), 10, func(x float64) Guarantee { return PureDP(x, one) }, 1)
 	attack := func(scale float64) (worst float64) {

@@ -19,11 +19,6 @@ var (
 	at2   = L2(1)
 )
 
-func compose(t *testing.T, gs ...Guarantee) Guarantee {
-	t.Helper()
-	return dptest.OK(Compose(gs...))(t)
-}
-
 func TestGuaranteeExactValues(t *testing.T) {
 	inf := math.Inf(1)
 	pure := PureDP(1, one)
@@ -77,7 +72,7 @@ func TestGuaranteeVoid(t *testing.T) {
 		{}, PureDP(-1, at1), PureDP(nan, at1), PureDP(inf, at1), PureDP(-5e-324, at1), PureDP(1, Unit{}), PureDP(1, L1(0)), ApproxDP(-1, 1e-6, at1), ApproxDP(nan, 1e-6, at1),
 		ApproxDP(1, -1e-6, at1), ApproxDP(1, nan, at1), ApproxDP(1, 1, at1), ApproxDP(1, inf, at1), ApproxDP(1, 1e-6, Unit{}), ApproxDP(inf, 1e-6, at1),
 		ZCDP(-1, at1), ZCDP(nan, at1), ZCDP(inf, at1), ZCDP(1, Element(77)), GDP(-1, at1), GDP(nan, at1), GDP(inf, at1), GDP(1e200, at1), GDP(1, Unit{}),
-		compose(t, PureDP(nan, at1), PureDP(1, at1)), compose(t, PureDP(1, at1), ZCDP(-1, at1)), compose(t, ApproxDP(1, 0.5, at1), ApproxDP(1, 0.5, at1)), compose(t, Guarantee{}),
+		dptest.OK(Compose(PureDP(nan, at1), PureDP(1, at1)))(t), dptest.OK(Compose(PureDP(1, at1), ZCDP(-1, at1)))(t), dptest.OK(Compose(ApproxDP(1, 0.5, at1), ApproxDP(1, 0.5, at1)))(t), dptest.OK(Compose(Guarantee{}))(t),
 	}
 	for i, g := range void {
 		for _, x := range []float64{0, 1e-300, 0.5, 0.999} {
@@ -87,7 +82,7 @@ func TestGuaranteeVoid(t *testing.T) {
 		assert.Equal(t, 1.0, g.DeltaAt(inf))
 		assert.Contains(t, g.String(), "no privacy promised")
 	}
-	for _, g := range []Guarantee{PureDP(1, at1), ApproxDP(1, 1e-6, at1), ZCDP(1, at1), compose(t, PureDP(1, at1), ZCDP(1, at1))} {
+	for _, g := range []Guarantee{PureDP(1, at1), ApproxDP(1, 1e-6, at1), ZCDP(1, at1), dptest.OK(Compose(PureDP(1, at1), ZCDP(1, at1)))(t)} {
 		for _, x := range []float64{nan, -1, -inf, -5e-324} {
 			assert.Equal(t, inf, g.EpsilonAt(x))
 			assert.Equal(t, 1.0, g.DeltaAt(x))
@@ -115,12 +110,12 @@ func TestComposeErrors(t *testing.T) {
 }
 
 func TestComposeSums(t *testing.T) {
-	assert.Equal(t, ApproxDP(1, 1e-6, at1), compose(t, ApproxDP(1, 1e-6, at1)))
-	assert.Equal(t, 3.0, compose(t, PureDP(1, at1), PureDP(2, at1)).EpsilonAt(0))
-	assert.Equal(t, 0x3p-20, compose(t, ApproxDP(1, 0x1p-20, at1), ApproxDP(2, 0x1p-19, at1)).DeltaAt(3))
-	assert.Equal(t, ZCDP(3, at2), compose(t, ZCDP(1, at2), ZCDP(2, at2)))
+	assert.Equal(t, ApproxDP(1, 1e-6, at1), dptest.OK(Compose(ApproxDP(1, 1e-6, at1)))(t))
+	assert.Equal(t, 3.0, dptest.OK(Compose(PureDP(1, at1), PureDP(2, at1)))(t).EpsilonAt(0))
+	assert.Equal(t, 0x3p-20, dptest.OK(Compose(ApproxDP(1, 0x1p-20, at1), ApproxDP(2, 0x1p-19, at1)))(t).DeltaAt(3))
+	assert.Equal(t, ZCDP(3, at2), dptest.OK(Compose(ZCDP(1, at2), ZCDP(2, at2)))(t))
 	// Pure and zCDP: not worse than basic composition, nor than zCDP of both.
-	g := compose(t, PureDP(0.1, at2), ZCDP(0.3, at2))
+	g := dptest.OK(Compose(PureDP(0.1, at2), ZCDP(0.3, at2)))(t)
 	assert.LessOrEqual(t, g.EpsilonAt(1e-6), (0.1+ZCDP(0.3, at2).EpsilonAt(1e-6))*(1+1e-14))
 	assert.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(0.305, at2).EpsilonAt(1e-6)*(1+1e-14))
 	// 1000 pure releases at ε = 0.01: basic 10, in truth far less.
@@ -128,7 +123,7 @@ func TestComposeSums(t *testing.T) {
 	for i := range many {
 		many[i] = PureDP(0.01, one)
 	}
-	g = compose(t, many...)
+	g = dptest.OK(Compose(many...))(t)
 	assert.InEpsilon(t, 10, g.EpsilonAt(0), 1e-12)
 	assert.GreaterOrEqual(t, g.EpsilonAt(0), 1000*0.01)
 	assert.InEpsilon(t, 1.3654467099937, g.EpsilonAt(1e-6), 1e-8) // by the sums of binomials
@@ -145,7 +140,7 @@ func TestComposeNeverBelowRandomizedResponse(t *testing.T) {
 				for i := range gs {
 					gs[i] = ApproxDP(each, leak, rowed)
 				}
-				g := compose(t, gs...)
+				g := dptest.OK(Compose(gs...))(t)
 				p := 1 / (1 + math.Exp(-each))
 				for epsilon := 0.0; epsilon < each*float64(k)*1.1; epsilon += each * float64(k) / 37 {
 					exact, choose := 0.0, 1.0
@@ -172,7 +167,7 @@ func TestComposeNeverBelowRandomizedResponse(t *testing.T) {
 func TestGuaranteeMonotoneAndInverse(t *testing.T) {
 	all := []Guarantee{
 		PureDP(1e-9, at1), PureDP(1, at1), PureDP(50, at1), ApproxDP(0.3, 1e-9, at1), ApproxDP(5, 0.3, at1), ZCDP(1e-12, at1), ZCDP(0.1, at1), ZCDP(30, at1), ZCDP(1e6, at1),
-		compose(t, PureDP(1, at1), ZCDP(0.2, at1)), compose(t, ApproxDP(1, 1e-7, at1), ZCDP(1e-4, at1), PureDP(0.1, at1)), compose(t, PureDP(20, at1), ZCDP(1e-5, at1)),
+		dptest.OK(Compose(PureDP(1, at1), ZCDP(0.2, at1)))(t), dptest.OK(Compose(ApproxDP(1, 1e-7, at1), ZCDP(1e-4, at1), PureDP(0.1, at1)))(t), dptest.OK(Compose(PureDP(20, at1), ZCDP(1e-5, at1)))(t),
 	}
 	for _, g := range all {
 		last := math.Inf(1)
@@ -202,9 +197,9 @@ func TestGuaranteeMonotoneAndInverse(t *testing.T) {
 }
 
 func TestGuaranteeExtremes(t *testing.T) {
-	tiny := compose(t, PureDP(5e-324, at1), ZCDP(5e-324, at1), ApproxDP(0, 5e-324, at1))
-	huge := compose(t, PureDP(math.MaxFloat64, at1), PureDP(math.MaxFloat64, at1), ZCDP(math.MaxFloat64, at1), ZCDP(math.MaxFloat64, at1))
-	for _, g := range []Guarantee{tiny, huge, PureDP(math.MaxFloat64, at1), ZCDP(math.MaxFloat64, at1), compose(t, PureDP(math.MaxFloat64, at1), PureDP(math.MaxFloat64, at1))} {
+	tiny := dptest.OK(Compose(PureDP(5e-324, at1), ZCDP(5e-324, at1), ApproxDP(0, 5e-324, at1)))(t)
+	huge := dptest.OK(Compose(PureDP(math.MaxFloat64, at1), PureDP(math.MaxFloat64, at1), ZCDP(math.MaxFloat64, at1), ZCDP(math.MaxFloat64, at1)))(t)
+	for _, g := range []Guarantee{tiny, huge, PureDP(math.MaxFloat64, at1), ZCDP(math.MaxFloat64, at1), dptest.OK(Compose(PureDP(math.MaxFloat64, at1), PureDP(math.MaxFloat64, at1)))(t)} {
 		for _, x := range []float64{0, 5e-324, 1e-308, 1e-9, 0.5, 1 - 0x1p-53, 1, 1e9, math.MaxFloat64, math.Inf(1)} {
 			epsilon, delta := g.EpsilonAt(x), g.DeltaAt(x)
 			assert.True(t, epsilon >= 0, "%v at %g: %g", g, x, epsilon)
@@ -222,14 +217,14 @@ func TestGuaranteeString(t *testing.T) {
 		"ε = 0.5, δ = 1e-6 for one row, replaced":                                                ApproxDP(0.5, 1e-6, rowed),
 		"ρ = 0.5 (zCDP) for vectors at ℓ₂ distance 1":                                            ZCDP(0.5, at2),
 		"μ = 0.1 (GDP) for vectors at ℓ₂ distance 1":                                             GDP(0.1, at2),
-		"ε = 1, ρ = 0.5 (zCDP) for vectors at ℓ₁ distance 1":                                     compose(t, ZCDP(0.5, at1), PureDP(1, at1)),
-		"ε = 0, δ = 0.25, ρ = 0.5 (zCDP) (hardly any protection) for vectors at ℓ₁ distance 2.5": compose(t, ZCDP(0.5, L1(2.5)), ApproxDP(0, 0.25, L1(2.5))),
+		"ε = 1, ρ = 0.5 (zCDP) for vectors at ℓ₁ distance 1":                                     dptest.OK(Compose(ZCDP(0.5, at1), PureDP(1, at1)))(t),
+		"ε = 0, δ = 0.25, ρ = 0.5 (zCDP) (hardly any protection) for vectors at ℓ₁ distance 2.5": dptest.OK(Compose(ZCDP(0.5, L1(2.5)), ApproxDP(0, 0.25, L1(2.5))))(t),
 		"ε = 1, δ = 1e-6 for one user (at most 20 keys), added or removed":                       ApproxDP(1, 1e-6, User(20, AddRemove)),
 		"ε = 1e300 (hardly any protection) for one user (at most 1 key), replaced":               PureDP(1e300, User(1, Replace)),
-		"ε = 3 for 3 users (at most 5 keys each), added or removed":                              group(t, PureDP(1, User(5, AddRemove)), 3),
-		"ε = 2 for 2 parties, replaced":                                                          group(t, PureDP(1, Party(Replace)), 2),
-		"ε = 2 for 2 keys with all their occurrences, added or removed":                          group(t, PureDP(1, Key(AddRemove)), 2),
-		"ε = 2 for 2 elements, replaced":                                                         group(t, PureDP(1, Element(Replace)), 2),
+		"ε = 3 for 3 users (at most 5 keys each), added or removed":                              dptest.OK(PureDP(1, User(5, AddRemove)).Group(3))(t),
+		"ε = 2 for 2 parties, replaced":                                                          dptest.OK(PureDP(1, Party(Replace)).Group(2))(t),
+		"ε = 2 for 2 keys with all their occurrences, added or removed":                          dptest.OK(PureDP(1, Key(AddRemove)).Group(2))(t),
+		"ε = 2 for 2 elements, replaced":                                                         dptest.OK(PureDP(1, Element(Replace)).Group(2))(t),
 		"ε = 1 for one user, added or removed":                                                   PureDP(1, User(0, AddRemove)),
 		"no privacy promised":                                                                    PureDP(-1, at1),
 	} {
@@ -243,8 +238,8 @@ func FuzzCompose(f *testing.F) {
 	f.Add(1e300, 0.0, 1e-300, 1e-5, 1e-5, 1e-300)
 	f.Fuzz(func(t *testing.T, e1, d1, rho, e2, d2, at float64) {
 		a, b, c := ApproxDP(e1, d1, at1), ZCDP(rho, at1), ApproxDP(e2, d2, at1)
-		ab := compose(t, a, b)
-		left, right, flat := compose(t, ab, c), compose(t, a, compose(t, b, c)), compose(t, c, b, a)
+		ab := dptest.OK(Compose(a, b))(t)
+		left, right, flat := dptest.OK(Compose(ab, c))(t), dptest.OK(Compose(a, dptest.OK(Compose(b, c))(t)))(t), dptest.OK(Compose(c, b, a))(t)
 		for _, g := range []Guarantee{a, b, c, ab, left} {
 			epsilon, delta := g.EpsilonAt(at), g.DeltaAt(at)
 			if !(epsilon >= 0) || !(delta >= 0 && delta <= 1) {
@@ -296,7 +291,7 @@ func TestEpsilonAtTheSumOfTheParts(t *testing.T) {
 			forwards += delta
 			backwards += deltas[len(deltas)-1-j]
 		}
-		g := compose(t, gs...)
+		g := dptest.OK(Compose(gs...))(t)
 		assert.Equal(t, 1.0, g.EpsilonAt(forwards))
 		assert.Equal(t, 1.0, g.EpsilonAt(backwards))
 		assert.Equal(t, math.Inf(1), g.EpsilonAt(forwards*(1-1e-12)))

@@ -56,7 +56,7 @@ func (d *disk) Sync() error            { d.syncs++; return d.fails }
 func newJournal(t *testing.T) (*disk, *Ledger) {
 	t.Helper()
 	d := &disk{}
-	l := dptest.OK(CreateJournal(d, newLedger(t, 10, 1e-6, User(20, AddRemove))))(t)
+	l := dptest.OK(CreateJournal(d, dptest.OK(NewLedger(10, 1e-6, User(20, AddRemove)))(t)))(t)
 	return d, l
 }
 
@@ -106,10 +106,10 @@ func TestJournalKeepsEverything(t *testing.T) {
 	require.Equal(t, again.Spent(), third.Spent())
 
 	require.ErrorIs(t, dptest.Err(OpenJournal(d, 21)), ErrFormat, "an old copy")
-	require.ErrorIs(t, dptest.Err(CreateJournal(d, newLedger(t, 10, 1e-6, one))), ErrFormat, "not empty")
+	require.ErrorIs(t, dptest.Err(CreateJournal(d, dptest.OK(NewLedger(10, 1e-6, one))(t))), ErrFormat, "not empty")
 	require.ErrorIs(t, dptest.Err(OpenJournal(&disk{}, 0)), ErrFormat)
 	require.ErrorIs(t, dptest.Err(CreateJournal(&disk{}, l)), ErrMismatch, "it has a journal")
-	used := newLedger(t, 10, 1e-6, one)
+	used := dptest.OK(NewLedger(10, 1e-6, one))(t)
 	require.NoError(t, used.Spend(PureDP(1, one)))
 	for _, l := range []*Ledger{used, nil, {}} {
 		require.ErrorIs(t, dptest.Err(CreateJournal(&disk{}, l)), ErrMismatch)
@@ -213,11 +213,11 @@ func TestFailingStorage(t *testing.T) {
 	d, _ := newJournal(t)
 	d.fails = errors.New("the cable is out")
 	require.ErrorContains(t, dptest.Err(OpenJournal(d, 0)), "cable", "nothing is acknowledged before a sync")
-	require.ErrorContains(t, dptest.Err(CreateJournal(&disk{fails: d.fails}, newLedger(t, 1, 0, one))), "cable")
+	require.ErrorContains(t, dptest.Err(CreateJournal(&disk{fails: d.fails}, dptest.OK(NewLedger(1, 0, one))(t))), "cable")
 }
 
 func TestSpendOnce(t *testing.T) {
-	l := newLedger(t, 1, 0, one)
+	l := dptest.OK(NewLedger(1, 0, one))(t)
 	for i := range 3 {
 		first := dptest.OK(l.SpendOnce("a", PureDP(0.75, one)))(t)
 		require.Equal(t, i == 0, first)
@@ -267,7 +267,7 @@ func TestKill(t *testing.T) {
 	rounds := dptest.Full(200, 4)
 	folder := t.TempDir()
 	file := dptest.OK(os.Create(filepath.Join(folder, "journal")))(t)
-	dptest.OK(CreateJournal(file, newLedger(t, 1e6, 0, one)))(t)
+	dptest.OK(CreateJournal(file, dptest.OK(NewLedger(1e6, 0, one))(t)))(t)
 	require.NoError(t, file.Close())
 	records := uint64(0)
 	for range rounds {
@@ -353,7 +353,7 @@ func ExampleOpenJournal() {
 func TestJournalOfAFilter(t *testing.T) {
 	for _, r := range []Rule{SumRule(), RhoRule(0), RhoRule(1e-7), MuRule()} {
 		d := &disk{}
-		f := dptest.OK(CreateJournal(d, newRuled(t, 1, 1e-6, r)))(t)
+		f := dptest.OK(CreateJournal(d, dptest.OK(NewLedger(1, 1e-6, one, r))(t)))(t)
 		like := PureDP(0.01, one)
 		if r.by == byMu {
 			like = GDP(0.01, one)
@@ -367,7 +367,7 @@ func TestJournalOfAFilter(t *testing.T) {
 		require.Equal(t, f.Remaining(), again.Remaining())
 		require.Equal(t, spendAll(t, f, like), spendAll(t, again, like))
 
-		require.ErrorIs(t, dptest.Err(CreateJournal(d, newRuled(t, 1, 1e-6, r))), ErrFormat, "not empty")
+		require.ErrorIs(t, dptest.Err(CreateJournal(d, dptest.OK(NewLedger(1, 1e-6, one, r))(t))), ErrFormat, "not empty")
 		require.ErrorIs(t, dptest.Err(NewLedger(1, 0, one, RhoRule(0))), ErrParams)
 		rule, ok := ruleOf(r.word())
 		require.True(t, ok)

@@ -46,12 +46,12 @@ func TestReleasesOfKeys(t *testing.T) {
 	}{
 		{"GDP", GDP(0.7, one), GDP(math.Sqrt(0.49+30*0.033111), one), 1e-9},
 		{"escapes", GDP(0.7, one).WithEscape(1e-8), GDP(math.Sqrt(0.49+30*0.033111), one).WithEscape(1e-8), 1e-9},
-		{"pure", PureDP(0.1, one).Times(50), compose(t, PureDP(0.1, one).Times(50), GDP(math.Sqrt(30*0.033111), one)), 3e-3},
-		{"samples", sampledGaussian(t), compose(t, sampledGaussian(t), GDP(math.Sqrt(30*0.033111), one)), 6e-2},
-		{"zCDP", ZCDP(0.2, one), compose(t, ZCDP(0.2, one), GDP(math.Sqrt(30*0.033111), one)), 3e-3},
-		{"zCDP and pure", compose(t, ZCDP(0.2, one), Laplace(0.3, one)), compose(t, ZCDP(0.2, one), Laplace(0.3, one), GDP(math.Sqrt(30*0.033111), one)), 5e-3},
+		{"pure", PureDP(0.1, one).Times(50), dptest.OK(Compose(PureDP(0.1, one).Times(50), GDP(math.Sqrt(30*0.033111), one)))(t), 3e-3},
+		{"samples", sampledGaussian(t), dptest.OK(Compose(sampledGaussian(t), GDP(math.Sqrt(30*0.033111), one)))(t), 6e-2},
+		{"zCDP", ZCDP(0.2, one), dptest.OK(Compose(ZCDP(0.2, one), GDP(math.Sqrt(30*0.033111), one)))(t), 3e-3},
+		{"zCDP and pure", dptest.OK(Compose(ZCDP(0.2, one), Laplace(0.3, one)))(t), dptest.OK(Compose(ZCDP(0.2, one), Laplace(0.3, one), GDP(math.Sqrt(30*0.033111), one)))(t), 5e-3},
 	} {
-		both := compose(t, thirty, c.g)
+		both := dptest.OK(Compose(thirty, c.g))(t)
 		for _, epsilon := range []float64{4, 7, 10} {
 			of := someKeys().Times(30)
 			want := of.Delta(epsilon, func(epsilon float64) float64 {
@@ -66,10 +66,10 @@ func TestReleasesOfKeys(t *testing.T) {
 			require.LessOrEqual(t, both.EpsilonAt(got), epsilon*(1+1e-5))
 		}
 		require.Less(t, both.EpsilonAt(1e-6), 12.0, c.name)
-		require.InEpsilon(t, both.EpsilonAt(1e-6), compose(t, c.g, thirty).EpsilonAt(1e-6), 1e-12)
+		require.InEpsilon(t, both.EpsilonAt(1e-6), dptest.OK(Compose(c.g, thirty))(t).EpsilonAt(1e-6), 1e-12)
 	}
 	// Where the accountant knows no law of what stands beside, there are the sums alone.
-	unknown := compose(t, PureDP(2e6, one), k)
+	unknown := dptest.OK(Compose(PureDP(2e6, one), k))(t)
 	require.InEpsilon(t, 2e6+1, unknown.EpsilonAt(1e-6), 1e-9)
 }
 
@@ -79,10 +79,10 @@ func sampledGaussian(t *testing.T) Guarantee {
 
 // No law is left out where the accountant does not know it, also beside ρ and μ.
 func TestUnknownLawsAreNotForgotten(t *testing.T) {
-	all := compose(t, PureDP(0x1p21, one), ZCDP(0.1, one), GDP(0.1, one))
+	all := dptest.OK(Compose(PureDP(0x1p21, one), ZCDP(0.1, one), GDP(0.1, one)))(t)
 	require.Greater(t, all.EpsilonAt(1e-6), 0x1p20)
 	require.EqualValues(t, 1, all.DeltaAt(10))
-	l := newLedger(t, 10, 1e-6, one)
+	l := dptest.OK(NewLedger(10, 1e-6, one))(t)
 	require.ErrorIs(t, l.Spend(all), ErrBudget)
 }
 
@@ -92,14 +92,14 @@ func TestKeysAreApproximateElsewhere(t *testing.T) {
 	k, asked := withKeys(one), ApproxDP(1, 1e-9, one)
 	for _, r := range []Rule{SumRule(), RhoRule(1e-8), MuRule()} {
 		for _, epsilon := range []float64{0.5, 5, 10} {
-			a, b := newRuled(t, epsilon, 1e-6, r), newRuled(t, epsilon, 1e-6, r)
+			a, b := dptest.OK(NewLedger(epsilon, 1e-6, one, r))(t), dptest.OK(NewLedger(epsilon, 1e-6, one, r))(t)
 			require.Equal(t, spendAll(t, b, asked), spendAll(t, a, k), "%v", a)
 			require.Equal(t, b.String(), a.String())
 			require.Equal(t, b.Remaining(), a.Remaining())
 		}
 	}
-	require.Equal(t, group(t, asked, 3).EpsilonAt(1e-6), group(t, k, 3).EpsilonAt(1e-6))
-	require.Equal(t, group(t, asked, 3).DeltaAt(1), group(t, k, 3).DeltaAt(1))
+	require.Equal(t, dptest.OK(asked.Group(3))(t).EpsilonAt(1e-6), dptest.OK(k.Group(3))(t).EpsilonAt(1e-6))
+	require.Equal(t, dptest.OK(asked.Group(3))(t).DeltaAt(1), dptest.OK(k.Group(3))(t).DeltaAt(1))
 	two := dptest.OK(k.For(Element(Replace)))(t)
 	same := dptest.OK(asked.For(Element(Replace)))(t)
 	require.Equal(t, same.EpsilonAt(1e-6), two.EpsilonAt(1e-6))
@@ -125,7 +125,7 @@ func TestLedgersOfKeys(t *testing.T) {
 	for _, n := range []int{1, 7, 30, 365} {
 		k := withKeys(one)
 		epsilon := k.Times(n).EpsilonAt(1e-6)
-		l := newLedger(t, epsilon, 1e-6, one)
+		l := dptest.OK(NewLedger(epsilon, 1e-6, one))(t)
 		for range n {
 			require.NoError(t, l.Spend(k))
 		}
@@ -133,7 +133,7 @@ func TestLedgersOfKeys(t *testing.T) {
 	}
 
 	d := new(disk)
-	kept := dptest.OK(CreateJournal(d, newLedger(t, 10, 1e-6, one)))(t)
+	kept := dptest.OK(CreateJournal(d, dptest.OK(NewLedger(10, 1e-6, one))(t)))(t)
 	days := 0
 	for accepted := true; accepted && days < 200; days++ {
 		if days == 20 {

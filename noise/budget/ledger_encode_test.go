@@ -119,8 +119,8 @@ func TestLedgerCodec(t *testing.T) {
 // Sums are kept to the last of their 200 digits: a copy that is made after each spend is the same
 // as none.
 func TestLedgerCopiesAreExact(t *testing.T) {
-	l := newLedger(t, 50, 1e-6, one)
-	copied := newLedger(t, 50, 1e-6, one)
+	l := dptest.OK(NewLedger(50, 1e-6, one))(t)
+	copied := dptest.OK(NewLedger(50, 1e-6, one))(t)
 	for i := range 60 {
 		g := ApproxDP(math.Exp(-float64(i)/3), 1e-9*math.Exp(-float64(i)), one)
 		require.NoError(t, l.Spend(g))

@@ -14,11 +14,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-func newLedger(t *testing.T, epsilon, delta float64, u Unit) *Ledger {
-	t.Helper()
-	return dptest.OK(NewLedger(epsilon, delta, u))(t)
-}
-
 // spendAll spends g until it is refused, and returns how often it was accepted.
 func spendAll(t *testing.T, l *Ledger, g Guarantee) int {
 	t.Helper()
@@ -50,7 +45,7 @@ func TestNewLedgerRejects(t *testing.T) {
 	}
 	for _, epsilon := range []float64{0, math.Copysign(0, -1), 0x1p-900, 1, 0x1p900} {
 		for _, delta := range []float64{0, math.Copysign(0, -1), 0x1p-1022, 1 - 0x1p-53} {
-			l := newLedger(t, epsilon, delta, at2)
+			l := dptest.OK(NewLedger(epsilon, delta, at2))(t)
 			require.Equal(t, PureDP(0, at2), l.Spent())
 			require.NoError(t, l.Spend(l.Remaining()), "%v", l)
 		}
@@ -58,7 +53,7 @@ func TestNewLedgerRejects(t *testing.T) {
 }
 
 func TestLedgerRefuses(t *testing.T) {
-	l := newLedger(t, 1, 1e-6, one)
+	l := dptest.OK(NewLedger(1, 1e-6, one))(t)
 	require.NoError(t, l.Spend(ApproxDP(0.25, 1e-7, one)))
 	before := l.Spent()
 	for _, u := range allUnits {
@@ -93,7 +88,7 @@ func TestLedgerPaysForEqualParts(t *testing.T) {
 	for _, epsilon := range []float64{1, 0.7, 3.3, 0} {
 		for _, delta := range []float64{1e-6, 0.3, 0} {
 			for _, n := range []int{1, 2, 3, 7, 10, 49, 1000, dptest.Fewer(20_000, 1_000)} {
-				l := newLedger(t, epsilon, delta, at1)
+				l := dptest.OK(NewLedger(epsilon, delta, at1))(t)
 				part := ApproxDP(epsilon/float64(n), delta/float64(n), at1)
 				for i := range n {
 					require.NoError(t, l.Spend(part), "%d of %d of (%g, %g)", i, n, epsilon, delta)
@@ -104,7 +99,7 @@ func TestLedgerPaysForEqualParts(t *testing.T) {
 			}
 		}
 	}
-	l := newLedger(t, 1, 1e-6, one)
+	l := dptest.OK(NewLedger(1, 1e-6, one))(t)
 	require.Equal(t, 10, spendAll(t, l, ApproxDP(0.1, 1e-7, one)))
 	// What is reported is the true sum, rounded up: ten times the float64 0.1 is above 1.
 	require.Equal(t, math.Nextafter(1, 2), l.Spent().EpsilonAt(1e-6))
@@ -112,7 +107,7 @@ func TestLedgerPaysForEqualParts(t *testing.T) {
 
 func TestLedgerKeepsExactSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	l := newLedger(t, 1e9, 0.9, at1)
+	l := dptest.OK(NewLedger(1e9, 0.9, at1))(t)
 	sums := [4]*big.Rat{new(big.Rat), new(big.Rat), new(big.Rat), new(big.Rat)}
 	for range 3000 {
 		g := ApproxDP(math.Exp(-20*rng.Float64()), 1e-5*rng.Float64(), at1)
@@ -133,7 +128,7 @@ func TestLedgerKeepsExactSums(t *testing.T) {
 
 // An amount beyond the last of the 200 digits that are kept is not lost.
 func TestLedgerSumsAreRoundedUp(t *testing.T) {
-	l := newLedger(t, 3, 0, one)
+	l := dptest.OK(NewLedger(3, 0, one))(t)
 	require.NoError(t, l.Spend(PureDP(1, one)))
 	require.NoError(t, l.Spend(PureDP(0x1p-300, one)))
 	require.Equal(t, math.Nextafter(1, 2), l.Spent().epsilon)
@@ -148,9 +143,9 @@ func TestLedgerConcurrentSpending(t *testing.T) {
 			if testing.Short() {
 				continue
 			}
-			c.want = spendAll(t, newLedger(t, 1, 1e-6, one), c.g)
+			c.want = spendAll(t, dptest.OK(NewLedger(1, 1e-6, one))(t), c.g)
 		}
-		l := newLedger(t, 1, 1e-6, one)
+		l := dptest.OK(NewLedger(1, 1e-6, one))(t)
 		accepted := make([]int, 64)
 		var group sync.WaitGroup
 		for i := range accepted {
@@ -177,7 +172,7 @@ func TestLedgerConcurrentSpending(t *testing.T) {
 }
 
 func TestLedgerPaysByAdvancedComposition(t *testing.T) {
-	l := newLedger(t, 1, 1e-6, one)
+	l := dptest.OK(NewLedger(1, 1e-6, one))(t)
 	n := spendAll(t, l, PureDP(0.01, one))
 	// By the sums of binomials 562 releases have ε ≤ 1 and 563 more; basic composition paid for the
 	// first hundred.
@@ -190,10 +185,10 @@ func TestLedgerPaysByAdvancedComposition(t *testing.T) {
 	}
 	require.Greater(t, n, int(rho/0.00005))
 
-	zcdp := newLedger(t, 1, 1e-6, at2)
+	zcdp := dptest.OK(NewLedger(1, 1e-6, at2))(t)
 	require.Equal(t, int(rho/1e-5), spendAll(t, zcdp, ZCDP(1e-5, at2)))
 
-	pure := newLedger(t, 1, 0, one)
+	pure := dptest.OK(NewLedger(1, 0, one))(t)
 	require.Equal(t, 100, spendAll(t, pure, PureDP(0.01, one)))
 	require.ErrorIs(t, pure.Spend(ZCDP(1e-300, one)), ErrBudget, "zCDP needs a δ")
 }
@@ -201,17 +196,17 @@ func TestLedgerPaysByAdvancedComposition(t *testing.T) {
 // One large release and many Gaussian ones: basic composition of the large one with the zCDP of the
 // others.
 func TestLedgerMixtures(t *testing.T) {
-	l := newLedger(t, 2, 1e-6, at2)
+	l := dptest.OK(NewLedger(2, 1e-6, at2))(t)
 	require.NoError(t, l.Spend(ApproxDP(1, 1e-7, at2)))
 	n := spendAll(t, l, ZCDP(1e-4, at2))
 	require.Greater(t, n, 50)
-	whole := compose(t, ApproxDP(1, 1e-7, at2), ZCDP(1e-4*float64(n), at2))
+	whole := dptest.OK(Compose(ApproxDP(1, 1e-7, at2), ZCDP(1e-4*float64(n), at2)))(t)
 	require.LessOrEqual(t, whole.EpsilonAt(1e-6), 2*(1+1e-12))
-	require.Greater(t, compose(t, whole, ZCDP(1e-4, at2)).EpsilonAt(1e-6), 2.0)
+	require.Greater(t, dptest.OK(Compose(whole, ZCDP(1e-4, at2)))(t).EpsilonAt(1e-6), 2.0)
 }
 
 func TestLedgerRemaining(t *testing.T) {
-	l := newLedger(t, 1, 1e-6, one)
+	l := dptest.OK(NewLedger(1, 1e-6, one))(t)
 	require.Equal(t, ApproxDP(1, 1e-6, one), l.Remaining())
 	require.NoError(t, l.Spend(ApproxDP(0.25, 0, one)))
 	require.Equal(t, ApproxDP(0.75, 1e-6, one), l.Remaining())
@@ -219,7 +214,7 @@ func TestLedgerRemaining(t *testing.T) {
 	require.Equal(t, ApproxDP(0.75, 0.5e-6, one), l.Remaining())
 
 	// After zCDP, the δ is for its conversion.
-	l = newLedger(t, 1, 1e-6, one)
+	l = dptest.OK(NewLedger(1, 1e-6, one))(t)
 	require.NoError(t, l.Spend(ZCDP(0.001, one)))
 	left := l.Remaining()
 	require.Zero(t, left.delta)
@@ -227,7 +222,7 @@ func TestLedgerRemaining(t *testing.T) {
 	require.GreaterOrEqual(t, left.epsilon, 1-ZCDP(0.001, one).EpsilonAt(1e-6))
 
 	// After many small releases, basic composition has less to offer than the conversion of all.
-	l = newLedger(t, 1, 1e-6, one)
+	l = dptest.OK(NewLedger(1, 1e-6, one))(t)
 	for range 90 {
 		require.NoError(t, l.Spend(PureDP(0.01, one)))
 	}
@@ -235,8 +230,8 @@ func TestLedgerRemaining(t *testing.T) {
 	require.Zero(t, left.delta)
 	require.Greater(t, left.epsilon, 0.15)
 
-	require.Equal(t, PureDP(3, at1), newLedger(t, 3, 0, at1).Remaining())
-	require.Equal(t, ApproxDP(0, 1e-3, at1), newLedger(t, 0, 1e-3, at1).Remaining())
+	require.Equal(t, PureDP(3, at1), dptest.OK(NewLedger(3, 0, at1))(t).Remaining())
+	require.Equal(t, ApproxDP(0, 1e-3, at1), dptest.OK(NewLedger(0, 1e-3, at1))(t).Remaining())
 }
 
 // Whatever is spent in whatever order: the whole is within the budget, and what remains can be
@@ -250,7 +245,7 @@ func TestLedgerProperties(t *testing.T) {
 		if rng.IntN(6) == 0 {
 			delta = 0
 		}
-		l := newLedger(t, epsilon, delta, rowed)
+		l := dptest.OK(NewLedger(epsilon, delta, rowed))(t)
 		var accepted []Guarantee
 		small := rng.IntN(2) == 0
 		mixed := rng.IntN(2) == 0
@@ -280,7 +275,7 @@ func TestLedgerProperties(t *testing.T) {
 		kinds[left.delta > 0]++
 		require.NoError(t, l.Spend(left), "%v, %v remains", l, left)
 		accepted = append(accepted, left)
-		whole := compose(t, accepted...)
+		whole := dptest.OK(Compose(accepted...))(t)
 		require.LessOrEqual(t, whole.EpsilonAt(delta*(1+1e-13)), epsilon*(1+1e-12))
 		require.LessOrEqual(t, whole.DeltaAt(epsilon*(1+1e-12)), delta*(1+1e-9))
 

@@ -28,8 +28,8 @@ func TestPublishedFigures(t *testing.T) {
 		{"Gaussian, one", GDP(3, one), 1, 0.78760074, 1e-7},
 		{"Gaussian, 25", GDP(0.6, one).Times(25), 1, 0.78760074, 1e-7},
 		{"Laplace, 10 of 3/10", Laplace(0.3, one).Times(10), 3, 0, 0},
-		{"discrete Laplace, five", compose(t, DiscreteLaplace(1, 1, one).Times(3), DiscreteLaplace(0.5, 2, one).Times(2)), 4, 0, 0},
-		{"Laplace, five", compose(t, Laplace(1, one).Times(3), Laplace(0.5, one).Times(2)), 4, 0, 0},
+		{"discrete Laplace, five", dptest.OK(Compose(DiscreteLaplace(1, 1, one).Times(3), DiscreteLaplace(0.5, 2, one).Times(2)))(t), 4, 0, 0},
+		{"Laplace, five", dptest.OK(Compose(Laplace(1, one).Times(3), Laplace(0.5, one).Times(2)))(t), 4, 0, 0},
 		{"Laplace on samples", sample(Laplace(2, one), 0.2).Times(3), 2.46964, 0, 1e-5},
 		{"Gaussian on samples of a fifth", sample(GDP(2, one), 0.2).Times(3), 1, 0.15594, 1e-4},
 		{"Gaussian on a sample of 1 %", sample(GDP(1/0.67379294682, one), 0.01), 1, 1e-5, 1e-6},
@@ -158,7 +158,7 @@ func TestWithPair(t *testing.T) {
 	require.InEpsilon(t, 7.119, better.Times(50).EpsilonAt(1e-6), 1e-4)
 	require.Greater(t, plain.Times(50).EpsilonAt(1e-6), 30.0)
 	require.Equal(t, plain.Times(50).String(), better.Times(50).String())
-	require.InDelta(t, 1.0, compose(t, better, PureDP(0, one)).EpsilonAt(1e-8), 1e-12)
+	require.InDelta(t, 1.0, dptest.OK(Compose(better, PureDP(0, one)))(t).EpsilonAt(1e-8), 1e-12)
 	require.Less(t, better.EpsilonAt(1e-12), math.Inf(1), "there is no escape")
 
 	// The same by a constructor: no less than μ, and hardly more.
@@ -171,15 +171,15 @@ func TestWithPair(t *testing.T) {
 	require.Equal(t, GDP(1, one).pair, gaussianZCDP(0.5, one).pair)
 
 	// A ledger and filters spend the pair.
-	l := newLedger(t, 7.12, 1e-6, one)
+	l := dptest.OK(NewLedger(7.12, 1e-6, one))(t)
 	require.Equal(t, 50, spendAll(t, l, better))
-	require.Equal(t, 50, spendAll(t, newRuled(t, 7.12, 1e-6, MuRule()), better))
-	require.Equal(t, 7, spendAll(t, newRuled(t, 7.12, 1e-6, SumRule()), better))
-	require.Zero(t, spendAll(t, newRuled(t, 7.12, 1e-6, MuRule()), plain))
+	require.Equal(t, 50, spendAll(t, dptest.OK(NewLedger(7.12, 1e-6, one, MuRule()))(t), better))
+	require.Equal(t, 7, spendAll(t, dptest.OK(NewLedger(7.12, 1e-6, one, SumRule()))(t), better))
+	require.Zero(t, spendAll(t, dptest.OK(NewLedger(7.12, 1e-6, one, MuRule()))(t), plain))
 
 	// Pure noise: 365 days of Laplace noise at .1.
 	require.InEpsilon(t, 10.1253, Laplace(0.1, one).Times(365).EpsilonAt(1e-6), 5e-4)
-	part := dptest.OK(newLedger(t, 10, 1e-6, one).Split(365, Laplace(1, one)))(t)
+	part := dptest.OK(dptest.OK(NewLedger(10, 1e-6, one))(t).Split(365, Laplace(1, one)))(t)
 	require.InEpsilon(t, 0.0989, part.Epsilon(), 1e-3)
 	require.Equal(t, Laplace(part.Epsilon(), one), part)
 
@@ -187,9 +187,9 @@ func TestWithPair(t *testing.T) {
 	require.Less(t, ZCDP(0.5, one).WithPair(GDP(1, one)).EpsilonAt(1e-6), 0.95*ZCDP(0.5, one).EpsilonAt(1e-6))
 
 	// ρ, μ and ε together: Gaussian noise is put on the lattice.
-	mixed := compose(t, PureDP(0.1, one).Times(10), GDP(0.5, one), ZCDP(0.125, one))
-	require.Less(t, mixed.EpsilonAt(1e-6), compose(t, PureDP(0.1, one).Times(10), ZCDP(0.25, one)).EpsilonAt(1e-6))
-	require.Greater(t, mixed.EpsilonAt(1e-6), compose(t, PureDP(0.1, one).Times(10), GDP(math.Sqrt(0.5), one)).EpsilonAt(1e-6))
+	mixed := dptest.OK(Compose(PureDP(0.1, one).Times(10), GDP(0.5, one), ZCDP(0.125, one)))(t)
+	require.Less(t, mixed.EpsilonAt(1e-6), dptest.OK(Compose(PureDP(0.1, one).Times(10), ZCDP(0.25, one)))(t).EpsilonAt(1e-6))
+	require.Greater(t, mixed.EpsilonAt(1e-6), dptest.OK(Compose(PureDP(0.1, one).Times(10), GDP(math.Sqrt(0.5), one)))(t).EpsilonAt(1e-6))
 }
 
 // An escape beside Gaussian noise: δ is w + (1−w)·δ(ε). For groups nothing is known but by ε and δ:
@@ -202,10 +202,10 @@ func TestWithEscape(t *testing.T) {
 		require.InEpsilon(t, w+(1-w)*GDP(mu, one).DeltaAt(epsilon), g.DeltaAt(epsilon), 1e-9)
 	}
 	require.InEpsilon(t, 2*w, g.Times(2).Delta(), 1e-12)
-	require.Equal(t, g, group(t, g, 1))
+	require.Equal(t, g, dptest.OK(g.Group(1))(t))
 	joined := ApproxDP(1, 2e-3, one).WithPair(g)
-	require.Equal(t, group(t, ApproxDP(1, 2e-3, one), 3).String(), group(t, joined, 3).String())
-	require.Less(t, group(t, joined, 2).DeltaAt(1), group(t, ApproxDP(1, 2e-3, one), 2).DeltaAt(1))
+	require.Equal(t, dptest.OK(ApproxDP(1, 2e-3, one).Group(3))(t).String(), dptest.OK(joined.Group(3))(t).String())
+	require.Less(t, dptest.OK(joined.Group(2))(t).DeltaAt(1), dptest.OK(ApproxDP(1, 2e-3, one).Group(2))(t).DeltaAt(1))
 
 	// The chain: the power of the second test at the level of the first.
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
@@ -224,7 +224,7 @@ func TestWithEscape(t *testing.T) {
 		for x := 1e-6; x < 1; x *= 1.01 {
 			chain = max(chain, power(power(x))-math.Exp(epsilon)*x)
 		}
-		naive := compose(t, GDP(2*mu, one), ApproxDP(0, 2*w, one))
+		naive := dptest.OK(Compose(GDP(2*mu, one), ApproxDP(0, 2*w, one)))(t)
 		if epsilon == 2 {
 			require.Greater(t, chain, naive.DeltaAt(epsilon), "the sums of both are not a bound")
 		}
@@ -234,8 +234,8 @@ func TestWithEscape(t *testing.T) {
 	pure := PureDP(0.3, one).WithEscape(w)
 	require.True(t, ApproxDP(0.3, w, one).Equal(pure))
 	laplace := Laplace(0.3, one).WithEscape(w)
-	require.Equal(t, group(t, pure, 3), group(t, laplace, 3))
-	for _, without := range []Guarantee{DiscreteGaussian(2, 1, one), ZCDP(0.1, one), gaussianZCDP(0.1, one), compose(t, PureDP(0.1, one), GDP(0.1, one))} {
+	require.Equal(t, dptest.OK(pure.Group(3))(t), dptest.OK(laplace.Group(3))(t))
+	for _, without := range []Guarantee{DiscreteGaussian(2, 1, one), ZCDP(0.1, one), gaussianZCDP(0.1, one), dptest.OK(Compose(PureDP(0.1, one), GDP(0.1, one)))(t)} {
 		require.ErrorIs(t, dptest.Err(without.WithEscape(w).Group(2)), ErrMismatch, "%v", without)
 		require.ErrorIs(t, dptest.Err(without.WithEscape(w).For(Element(Replace))), ErrMismatch)
 		require.ErrorIs(t, dptest.Err(without.WithEscape(w).Stable(rowed, 2)), ErrMismatch)
@@ -273,9 +273,9 @@ func TestGroupsBesideGaussian(t *testing.T) {
 		if c.epsilon > 0 {
 			gs = append(gs, ApproxDP(c.epsilon, c.delta, one))
 		}
-		whole := compose(t, gs...)
+		whole := dptest.OK(Compose(gs...))(t)
 		for _, m := range []int{2, 3, 6} {
-			g := group(t, whole, m)
+			g := dptest.OK(whole.Group(m))(t)
 			for _, x := range []float64{0, 1e-9, 1e-6, 1e-4, 1e-2, 0.1, 0.3, 0.5} {
 				first, last := []float64{1}, []float64{1}
 				for _, r := range c.list {
@@ -296,7 +296,7 @@ func TestGroupsBesideGaussian(t *testing.T) {
 					require.GreaterOrEqual(t, g.DeltaAt(epsilon), exact-1e-14, "%+v, m = %d, from %g, ε = %g", c, m, x, epsilon)
 					if len(c.list) == 1 && c.epsilon == 0 {
 						r := c.list[0]
-						if compose(t, GDP(float64(m)*r.mu, one), ApproxDP(0, float64(m)*r.w, one)).DeltaAt(epsilon) < exact*(1-1e-9) {
+						if dptest.OK(Compose(GDP(float64(m)*r.mu, one), ApproxDP(0, float64(m)*r.w, one)))(t).DeltaAt(epsilon) < exact*(1-1e-9) {
 							naive++
 						}
 					}
@@ -307,13 +307,13 @@ func TestGroupsBesideGaussian(t *testing.T) {
 	require.Greater(t, naive, 20, "mμ with mw is no bound")
 
 	// It is worth something: beside Gaussian noise of μ = .2, 1e-8 becomes 1.8e-6 for 5 units.
-	g := group(t, GDP(0.2, one).WithEscape(1e-8), 5)
+	g := dptest.OK(GDP(0.2, one).WithEscape(1e-8).Group(5))(t)
 	require.InEpsilon(t, 1, g.Mu(), 1e-12)
 	require.Less(t, g.Delta(), 2e-6)
 	require.Greater(t, g.Delta(), 1e-7)
-	require.Equal(t, group(t, GDP(0.5, one).WithEscape(1e-9), 1), GDP(0.5, one).WithEscape(1e-9))
+	require.Equal(t, dptest.OK(GDP(0.5, one).WithEscape(1e-9).Group(1))(t), GDP(0.5, one).WithEscape(1e-9))
 	// Many releases in one are those releases.
-	require.LessOrEqual(t, group(t, GDP(0.1, one).WithEscape(1e-9).Times(4), 3).DeltaAt(1), group(t, GDP(0.1, one).WithEscape(1e-9), 3).Times(4).DeltaAt(1)*(1+1e-6)+1e-7)
+	require.LessOrEqual(t, dptest.OK(GDP(0.1, one).WithEscape(1e-9).Times(4).Group(3))(t).DeltaAt(1), dptest.OK(GDP(0.1, one).WithEscape(1e-9).Group(3))(t).Times(4).DeltaAt(1)*(1+1e-6)+1e-7)
 }
 
 // An escape beside several releases by ε at once grows with the ε of all, not with that of one: no
@@ -324,23 +324,23 @@ func TestEscapeBesideAComposition(t *testing.T) {
 	p := chain(t, 1.5, w, 2)
 	first, last := []float64{p[0], 1 - p[0]}, []float64{p[2], 1 - p[2]}
 	exact := dptest.HockeyStickSlices(last, first, 3)
-	require.GreaterOrEqual(t, group(t, g, 2).DeltaAt(3), exact*(1-1e-12))
-	require.Greater(t, exact, group(t, compose(t, ApproxDP(0.5, w, one), PureDP(0.5, one).Times(2)), 2).DeltaAt(3), "the control")
+	require.GreaterOrEqual(t, dptest.OK(g.Group(2))(t).DeltaAt(3), exact*(1-1e-12))
+	require.Greater(t, exact, dptest.OK(dptest.OK(Compose(ApproxDP(0.5, w, one), PureDP(0.5, one).Times(2)))(t).Group(2))(t).DeltaAt(3), "the control")
 }
 
 // Groups of exact laws: the lattice law of m times the steps, by enumeration; of samples a bound.
 func TestGroupsOfPairs(t *testing.T) {
 	for _, m := range []int{2, 5} {
-		law := group(t, DiscreteLaplace(0.25, 12, at1), m).pair.kinds
+		law := dptest.OK(DiscreteLaplace(0.25, 12, at1).Group(m))(t).pair.kinds
 		require.Equal(t, DiscreteLaplace(0.25*float64(m), 12, L1(float64(m))).pair.kinds, law)
-		require.InEpsilon(t, Laplace(0.2*float64(m), L1(float64(m))).EpsilonAt(0.01), group(t, Laplace(0.2, at1), m).EpsilonAt(0.01), 1e-12)
-		require.InEpsilon(t, DiscreteGaussian(3, int64(m), one).EpsilonAt(0.01), group(t, DiscreteGaussian(3, 1, one), m).EpsilonAt(0.01), 1e-12)
+		require.InEpsilon(t, Laplace(0.2*float64(m), L1(float64(m))).EpsilonAt(0.01), dptest.OK(Laplace(0.2, at1).Group(m))(t).EpsilonAt(0.01), 1e-12)
+		require.InEpsilon(t, DiscreteGaussian(3, int64(m), one).EpsilonAt(0.01), dptest.OK(DiscreteGaussian(3, 1, one).Group(m))(t).EpsilonAt(0.01), 1e-12)
 	}
-	require.InEpsilon(t, ZCDP(0.5*1e4*1e4, one).EpsilonAt(0.01), group(t, DiscreteGaussian(1, 1, one), 10_000).EpsilonAt(0.01), 1e-9, "out of range: ρ")
+	require.InEpsilon(t, ZCDP(0.5*1e4*1e4, one).EpsilonAt(0.01), dptest.OK(DiscreteGaussian(1, 1, one).Group(10_000))(t).EpsilonAt(0.01), 1e-9, "out of range: ρ")
 	s := dptest.OK(Laplace(1, one).Subsampled(0.1))(t)
-	require.InEpsilon(t, group(t, PureDP(s.Epsilon(), one), 3).EpsilonAt(1e-3), group(t, s, 3).EpsilonAt(1e-3), 1e-12)
+	require.InEpsilon(t, dptest.OK(PureDP(s.Epsilon(), one).Group(3))(t).EpsilonAt(1e-3), dptest.OK(s.Group(3))(t).EpsilonAt(1e-3), 1e-12)
 	s = dptest.OK(GDP(1, rowAdded).Subsampled(0.1))(t)
-	require.InEpsilon(t, GDP(3, rowAdded).EpsilonAt(1e-3), group(t, s, 3).EpsilonAt(1e-3), 1e-9, "some may be added, and some removed")
+	require.InEpsilon(t, GDP(3, rowAdded).EpsilonAt(1e-3), dptest.OK(s.Group(3))(t).EpsilonAt(1e-3), 1e-9, "some may be added, and some removed")
 }
 
 var rowAdded = Row(AddRemove)
@@ -358,7 +358,7 @@ func TestGroupsOfSamples(t *testing.T) {
 	}
 	for _, c := range list {
 		s := dptest.OK(GDP(c.mu, one).Subsampled(c.gamma))(t)
-		g := group(t, s, c.m)
+		g := dptest.OK(s.Group(c.m))(t)
 		require.Equal(t, User(c.m, AddRemove), g.Unit())
 		unit := dptest.OK(noise.NewGaussian(1))(t)
 		// What is seen is the number in cells of 1/8, so less than all.
@@ -395,8 +395,8 @@ func TestGroupsOfSamples(t *testing.T) {
 		require.True(t, again.Equal(g))
 	}
 	s := dptest.OK(GDP(1, one).Subsampled(0.01))(t)
-	require.Less(t, group(t, s, 5).Times(20).EpsilonAt(1e-6), 0.45*GDP(5, one).Times(20).EpsilonAt(1e-6))
-	require.InEpsilon(t, GDP(100, one).EpsilonAt(1e-3), group(t, s, 100).EpsilonAt(1e-3), 1e-9, "out of range")
+	require.Less(t, dptest.OK(s.Group(5))(t).Times(20).EpsilonAt(1e-6), 0.45*GDP(5, one).Times(20).EpsilonAt(1e-6))
+	require.InEpsilon(t, GDP(100, one).EpsilonAt(1e-3), dptest.OK(s.Group(100))(t).EpsilonAt(1e-3), 1e-9, "out of range")
 }
 
 // Samples with an escape and at every ε, exactly: all mechanisms that give each sample a bit and
@@ -427,7 +427,7 @@ func TestSampledPairsBoundAllMechanisms(t *testing.T) {
 	once := dptest.OK(GDP(1, one).Subsampled(0.25))(t)
 	require.InEpsilon(t, once.EpsilonAt(1e-6), twice.EpsilonAt(1e-6), 1e-12)
 	require.Equal(t, "μ = 1 (GDP) for one element, added or removed", once.String())
-	require.ErrorIs(t, dptest.Err(compose(t, GDP(1, one), PureDP(1, one)).Subsampled(0.5)), ErrParams)
+	require.ErrorIs(t, dptest.Err(dptest.OK(Compose(GDP(1, one), PureDP(1, one)))(t).Subsampled(0.5)), ErrParams)
 	require.ErrorIs(t, dptest.Err(GDP(1, rowed).Subsampled(0.5)), ErrParams)
 	require.ErrorIs(t, dptest.Err(GDP(9, one).Subsampled(0.5)), ErrParams, "out of range")
 }

@@ -130,7 +130,7 @@ func TestPartsExactly(t *testing.T) {
 
 func TestParts(t *testing.T) {
 	// Twenty endpoints, each with its statistics: the budget of one.
-	l := newLedger(t, 1, 0, Row(AddRemove))
+	l := dptest.OK(NewLedger(1, 0, Row(AddRemove)))(t)
 	each := DiscreteLaplace(0.5, 1000, Row(AddRemove))
 	for i := range 20 {
 		part := l.Part(fmt.Sprintf("/page/%d", i))
@@ -147,7 +147,7 @@ func TestParts(t *testing.T) {
 	require.Equal(t, "ε = 1 of 1 at δ = 0, 40 releases, for one row, added or removed", l.String())
 
 	// What the whole spends counts in all, before and after.
-	l = newLedger(t, 1, 0, Row(AddRemove))
+	l = dptest.OK(NewLedger(1, 0, Row(AddRemove)))(t)
 	a, b := l.Part("a"), l.Part("b")
 	require.NoError(t, l.Spend(PureDP(0.25, Row(AddRemove))))
 	require.NoError(t, a.Spend(PureDP(0.5, Row(AddRemove))))
@@ -164,7 +164,7 @@ func TestParts(t *testing.T) {
 	require.False(t, l.Part("a").Accepts(half.Times(3)))
 
 	// Under Replace: what moves is charged in both, and what stays twice.
-	l = newLedger(t, 1, 0, Row(Replace))
+	l = dptest.OK(NewLedger(1, 0, Row(Replace)))(t)
 	a, b = l.Part("a"), l.Part("b")
 	require.Equal(t, Row(AddRemove), a.Unit())
 	require.ErrorIs(t, a.Spend(PureDP(0.1, Row(Replace))), ErrMismatch)
@@ -176,25 +176,25 @@ func TestParts(t *testing.T) {
 	require.False(t, l.Accepts(PureDP(0.01, Row(Replace))))
 	require.InDelta(t, 1, l.Epsilon(), 1e-12)
 	// A sample tells added from removed: what it says of both is not used for a move.
-	l = newLedger(t, 2, 1e-6, Element(Replace))
+	l = dptest.OK(NewLedger(2, 1e-6, Element(Replace)))(t)
 	sample := dptest.OK(GDP(1, Element(AddRemove)).Subsampled(0.01))(t)
 	require.NoError(t, l.Part("a").Spend(ApproxDP(0.1, 1e-8, Element(AddRemove)).WithPair(sample)))
 	require.Equal(t, "", string(l.spent["a"][0].kinds))
 	// So where units move, both parts cost more than a unit that is replaced within one.
-	l = newLedger(t, 50, 1e-6, Element(Replace))
+	l = dptest.OK(NewLedger(50, 1e-6, Element(Replace)))(t)
 	require.NoError(t, l.Part("a").Spend(sample))
 	require.NoError(t, l.Part("b").Spend(sample))
 	for _, of := range []*Ledger{l, l.Part("a"), l.Part("b")} {
 		require.InEpsilon(t, GDP(math.Sqrt2, one).EpsilonAt(1e-6), of.Epsilon(), 1e-9)
 	}
-	require.Equal(t, Element(AddRemove), newLedger(t, 1, 0, OwnElement()).Part("a").Unit())
+	require.Equal(t, Element(AddRemove), dptest.OK(NewLedger(1, 0, OwnElement()))(t).Part("a").Unit())
 
 	// Parts of what has none.
 	u := User(3, AddRemove)
-	l = newLedger(t, 1, 1e-6, u)
+	l = dptest.OK(NewLedger(1, 1e-6, u))(t)
 	for name, p := range map[string]*Ledger{
-		"users": l.Part("a"), "no name": l.PartOfUsers(""), "a part of a part": l.PartOfUsers("a").PartOfUsers("b"), "vectors": newLedger(t, 1, 0, L1(1)).Part("a"),
-		"the zero Ledger": new(Ledger).Part("a"), "rows": newLedger(t, 1, 0, Row(AddRemove)).PartOfUsers("a"), "a name of two words": newLedger(t, 1, 0, Row(AddRemove)).Part("a b"),
+		"users": l.Part("a"), "no name": l.PartOfUsers(""), "a part of a part": l.PartOfUsers("a").PartOfUsers("b"), "vectors": dptest.OK(NewLedger(1, 0, L1(1)))(t).Part("a"),
+		"the zero Ledger": new(Ledger).Part("a"), "rows": dptest.OK(NewLedger(1, 0, Row(AddRemove)))(t).PartOfUsers("a"), "a name of two words": dptest.OK(NewLedger(1, 0, Row(AddRemove)))(t).Part("a b"),
 	} {
 		for _, g := range []Guarantee{PureDP(0.1, u), PureDP(0.1, Row(AddRemove)), PureDP(0.1, L1(1))} {
 			require.Error(t, p.Spend(g), name)
@@ -213,7 +213,7 @@ func TestParts(t *testing.T) {
 func TestPartsAreKept(t *testing.T) {
 	for _, relation := range []Relation{AddRemove, Replace} {
 		d := new(disk)
-		l, err := CreateJournal(d, newLedger(t, 3, 1e-6, Row(relation)))
+		l, err := CreateJournal(d, dptest.OK(NewLedger(3, 1e-6, Row(relation)))(t))
 		require.NoError(t, err)
 		for i := range 12 {
 			of := []*Ledger{l, l.Part("a"), l.Part("b")}[i%3]
@@ -255,7 +255,7 @@ func TestPartsAreKept(t *testing.T) {
 	}
 
 	// Equal releases are one record.
-	l := newLedger(t, 10, 1e-6, one)
+	l := dptest.OK(NewLedger(10, 1e-6, one))(t)
 	for i := range 10 {
 		require.NoError(t, l.Spend(PureDP(0.1+0.1*float64(i/5), one)))
 	}

@@ -3,6 +3,7 @@ package budget
 import (
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -21,7 +22,7 @@ func TestReleaseFuncOfAMechanism(t *testing.T) {
 	drawn := 0
 	m := doubler{&drawn}
 	release := func() (string, error) { return m.Release(3.5) }
-	l := newLedger(t, 1, 0, one)
+	l := dptest.OK(NewLedger(1, 0, one))(t)
 	for range 2 {
 		got, err := ReleaseFunc(l, m.Guarantee(), release)
 		require.NoError(t, err)
@@ -31,7 +32,7 @@ func TestReleaseFuncOfAMechanism(t *testing.T) {
 	require.ErrorIs(t, err, ErrBudget)
 	require.Empty(t, got)
 	require.Equal(t, 2, drawn)
-	_, err = ReleaseFunc(newLedger(t, 1, 0, rowed), m.Guarantee(), release)
+	_, err = ReleaseFunc(dptest.OK(NewLedger(1, 0, rowed))(t), m.Guarantee(), release)
 	require.ErrorIs(t, err, ErrMismatch)
 	require.Equal(t, 2, drawn)
 }

@@ -16,7 +16,7 @@ import (
 func TestSplit(t *testing.T) {
 	for _, like := range []Guarantee{PureDP(1, one), ApproxDP(1, 1e-9, one), ZCDP(1, one), GDP(1, one), ApproxDP(0, 1e-9, one)} {
 		for _, n := range []int{1, 2, 12, 365} {
-			l := newLedger(t, 3, 1e-6, one)
+			l := dptest.OK(NewLedger(3, 1e-6, one))(t)
 			require.NoError(t, l.Spend(ApproxDP(0.5, 1e-8, one)))
 			part := dptest.OK(l.Split(n, like))(t)
 			for i := range n {
@@ -28,7 +28,7 @@ func TestSplit(t *testing.T) {
 			require.InEpsilon(t, 3, l.Spent().EpsilonAt(1e-6), 1e-3, "%v after %d of %v", l, n, part)
 		}
 	}
-	l := newLedger(t, 10, 1e-6, one)
+	l := dptest.OK(NewLedger(10, 1e-6, one))(t)
 	part := dptest.OK(l.Split(365, PureDP(1, one)))(t)
 	require.InEpsilon(t, 0.0974, part.Epsilon(), 1e-3)
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestSplit(t *testing.T) {
 		{10, 3650, PureDP(1, one), 0.03061}, {10, 365, Laplace(1, one), 0.0989}, {10, 365, ApproxDP(1, 1e-9, one), 0.09598},
 		{1, 52, ApproxDP(1, 1e-9, one), 0.033684}, {3, 12, ApproxDP(1, 1e-8, one), 0.250074},
 	} {
-		part := dptest.OK(newLedger(t, c.epsilon, 1e-6, one).Split(c.n, c.like))(t)
+		part := dptest.OK(dptest.OK(NewLedger(c.epsilon, 1e-6, one))(t).Split(c.n, c.like))(t)
 		require.InEpsilon(t, c.want, part.Epsilon(), 1e-3, "%d of %v", c.n, c.like)
 	}
 	// Gaussian releases add up exactly: n of μ/√n are one of μ.
@@ -52,18 +52,18 @@ func TestSplit(t *testing.T) {
 		require.ErrorIs(t, dptest.Err(l.Split(n, PureDP(1, one))), ErrParams)
 	}
 	require.ErrorIs(t, dptest.Err(l.Split(3, PureDP(1, rowed))), ErrMismatch)
-	for _, like := range []Guarantee{{}, compose(t, PureDP(1, one), ZCDP(1, one))} {
+	for _, like := range []Guarantee{{}, dptest.OK(Compose(PureDP(1, one), ZCDP(1, one)))(t)} {
 		require.ErrorIs(t, dptest.Err(l.Split(3, like)), ErrParams)
 	}
 	require.ErrorIs(t, dptest.Err(l.Split(3, ApproxDP(1, 1e-6, one))), ErrBudget)
-	require.ErrorIs(t, dptest.Err(newLedger(t, 1, 0, one).Split(3, ZCDP(1, one))), ErrBudget, "zCDP needs a δ")
+	require.ErrorIs(t, dptest.Err(dptest.OK(NewLedger(1, 0, one))(t).Split(3, ZCDP(1, one))), ErrBudget, "zCDP needs a δ")
 }
 
 // μ-GDP alone is Gaussian noise, exactly; beside other releases it is never better than that noise
 // is.
 func TestGDPIsGaussianNoise(t *testing.T) {
 	for _, mu := range []float64{1e-3, 0.1, 0.5, 1, 3} {
-		g := compose(t, GDP(mu, at2), GDP(mu, at2), GDP(mu, at2), GDP(mu, at2)) // 2μ
+		g := dptest.OK(Compose(GDP(mu, at2), GDP(mu, at2), GDP(mu, at2), GDP(mu, at2)))(t) // 2μ
 		for _, epsilon := range []float64{0, 0.01, 0.5, 1, 5} {
 			exact := dptest.OK(noise.GaussianDelta(1, epsilon, 2*mu))(t)
 			require.InEpsilon(t, exact, g.DeltaAt(epsilon), 1e-9)
@@ -74,14 +74,14 @@ func TestGDPIsGaussianNoise(t *testing.T) {
 		}
 		require.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(2*mu*mu, at2).EpsilonAt(1e-6))
 		require.Equal(t, mu, GDP(mu, at2).Mu())
-		mixed := compose(t, g, PureDP(0.1, at2))
+		mixed := dptest.OK(Compose(g, PureDP(0.1, at2)))(t)
 		require.GreaterOrEqual(t, mixed.EpsilonAt(1e-6), g.EpsilonAt(1e-6))
-		require.LessOrEqual(t, mixed.EpsilonAt(1e-6), compose(t, ZCDP(2*mu*mu, at2), PureDP(0.1, at2)).EpsilonAt(1e-6))
+		require.LessOrEqual(t, mixed.EpsilonAt(1e-6), dptest.OK(Compose(ZCDP(2*mu*mu, at2), PureDP(0.1, at2)))(t).EpsilonAt(1e-6))
 	}
 }
 
 func TestTimes(t *testing.T) {
-	for _, g := range []Guarantee{PureDP(0.1, one), ApproxDP(0.1, 1e-9, one), ZCDP(0.1, one), GDP(0.3, one), compose(t, PureDP(0.1, one), ZCDP(0.2, one))} {
+	for _, g := range []Guarantee{PureDP(0.1, one), ApproxDP(0.1, 1e-9, one), ZCDP(0.1, one), GDP(0.3, one), dptest.OK(Compose(PureDP(0.1, one), ZCDP(0.2, one)))(t)} {
 		sum := g
 		for n := 1; n < 40; n++ {
 			times := g.Times(n)
@@ -90,7 +90,7 @@ func TestTimes(t *testing.T) {
 				require.InDelta(t, sum.list()[i], x, 1e-14)
 				require.GreaterOrEqual(t, x, float64(n)*g.list()[i]*(1-0x1p-53))
 			}
-			sum = compose(t, sum, g)
+			sum = dptest.OK(Compose(sum, g))(t)
 		}
 		require.Equal(t, Guarantee{}, g.Times(0))
 		require.Equal(t, Guarantee{}, g.Times(-1))
@@ -126,7 +126,7 @@ func (p poisoned) Released() bool        { return true }
 func (p poisoned) Release() (int, error) { return 0, p.why }
 
 func TestRelease(t *testing.T) {
-	l := newLedger(t, 1, 0, one)
+	l := dptest.OK(NewLedger(1, 0, one))(t)
 	b := &once{cost: PureDP(0.75, one)}
 	x := dptest.OK(Release(l, b))(t)
 	require.Equal(t, 42, x)

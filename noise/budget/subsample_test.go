@@ -147,7 +147,7 @@ func TestSubsampledRejects(t *testing.T) {
 		require.ErrorIs(t, err, ErrMismatch)
 		require.Contains(t, err.Error(), u.String())
 	}
-	for _, g := range []Guarantee{ZCDP(1, one), compose(t, PureDP(1, rowed), ZCDP(1e-300, rowed))} {
+	for _, g := range []Guarantee{ZCDP(1, one), dptest.OK(Compose(PureDP(1, rowed), ZCDP(1e-300, rowed)))(t)} {
 		_, err := g.Subsampled(0.5)
 		require.ErrorIs(t, err, ErrParams)
 		require.Contains(t, err.Error(), "ApproxDP(g.EpsilonAt(δ), δ, u)")
@@ -166,7 +166,7 @@ func TestSubsampledEdges(t *testing.T) {
 		require.Equal(t, g, sub(g, 1), "all records")
 	}
 	// Composed first, amplified once.
-	require.Equal(t, sub(ApproxDP(3, 0x1p-19, one), 0.25).sums, sub(compose(t, ApproxDP(1, 0x1p-20, one), ApproxDP(2, 0x1p-20, one)), 0.25).sums)
+	require.Equal(t, sub(ApproxDP(3, 0x1p-19, one), 0.25).sums, sub(dptest.OK(Compose(ApproxDP(1, 0x1p-20, one), ApproxDP(2, 0x1p-20, one)))(t), 0.25).sums)
 	epsilons := []float64{5e-324, 1e-310, 1e-20, 1e-3, 1, 30, 699, 700, 700.5, 745, 1e4, 1e300, math.MaxFloat64}
 	fractions := []float64{5e-324, 1e-310, 1e-300, 1e-100, 1e-9, 0.1, 0.5, 1 - 0x1p-53}
 	for _, epsilon := range epsilons {
@@ -337,7 +337,7 @@ func TestDiscreteGaussianOfASample(t *testing.T) {
 
 // A sample of releases with keys is taken for (ε, δ)-DP, also where the others have one law.
 func TestSampleOfKeys(t *testing.T) {
-	s := dptest.OK(compose(t, withKeys(one), Laplace(1, one)).Subsampled(0.1))(t)
+	s := dptest.OK(dptest.OK(Compose(withKeys(one), Laplace(1, one)))(t).Subsampled(0.1))(t)
 	want := dptest.OK(ApproxDP(2, 1e-9, one).Subsampled(0.1))(t)
 	require.InEpsilon(t, want.EpsilonAt(1e-9), s.EpsilonAt(1e-9), 1e-6)
 }

@@ -17,7 +17,7 @@ import (
 
 // A copy of a Ledger is the same Ledger: together they spend no more than one.
 func TestCopiesOfALedgerShare(t *testing.T) {
-	l := newLedger(t, 1, 0, one)
+	l := dptest.OK(NewLedger(1, 0, one))(t)
 	copied := *l
 	require.NoError(t, l.Spend(PureDP(0.75, one)))
 	require.ErrorIs(t, copied.Spend(PureDP(0.75, one)), ErrBudget)
@@ -28,12 +28,12 @@ func TestCopiesOfALedgerShare(t *testing.T) {
 	b := dptest.OK(json.Marshal(copied))(t)
 	require.JSONEq(t, string(a), string(b))
 	// One that reads another ledger is another from then on.
-	data := dptest.OK(newLedger(t, 5, 0, rowed).MarshalBinary())(t)
+	data := dptest.OK(dptest.OK(NewLedger(5, 0, rowed))(t).MarshalBinary())(t)
 	require.NoError(t, copied.UnmarshalBinary(data))
 	require.NoError(t, copied.Spend(PureDP(5, rowed)))
 	require.Equal(t, "ε = 1 of 1 at δ = 0, 2 releases, for "+one.String(), l.String())
 
-	shared := newLedger(t, 1, 0, one)
+	shared := dptest.OK(NewLedger(1, 0, one))(t)
 	var all sync.WaitGroup
 	var mutex sync.Mutex
 	spent := 0
@@ -82,7 +82,7 @@ func TestSplitIsAccepted(t *testing.T) {
 			PureDP(1, one), ApproxDP(1, delta*1e-4, one), Laplace(1, one), DiscreteLaplace(1, 3, one), Gaussian(1, delta*1e-4, one), ZCDP(1, one), GDP(1, one),
 			gaussianZCDP(1, one), DiscreteGaussian(1, 1, one), Gaussian(1, delta*1e-4, one).WithEscape(delta * 1e-5),
 		}
-		l := newLedger(t, epsilon, delta, one)
+		l := dptest.OK(NewLedger(epsilon, delta, one))(t)
 		sampled := dptest.OK(Laplace(epsilon/3, one).Subsampled(0.1))(t)
 		for range rng.IntN(4) {
 			x := epsilon * math.Exp(-rng.Float64()*4)
@@ -111,7 +111,7 @@ func TestPartsOfASplit(t *testing.T) {
 		times, n       int
 	}{{2, 1e-4, PureDP(1.01, one), 1, 3}, {4, 1e-4, Laplace(2.06, one), 1, 4}, {5, 1e-4, PureDP(1, one), 3, 3}} {
 		fresh := func() (*Ledger, Guarantee) {
-			l := newLedger(t, c.epsilon, c.delta, one)
+			l := dptest.OK(NewLedger(c.epsilon, c.delta, one))(t)
 			for range c.times {
 				require.NoError(t, l.Spend(c.before))
 			}
@@ -136,7 +136,7 @@ func TestPartsOfASplit(t *testing.T) {
 
 // n of a Gaussian release are split as what they are, not by their ε.
 func TestSplitKeepsThePair(t *testing.T) {
-	l := newLedger(t, 10, 1e-6, one)
+	l := dptest.OK(NewLedger(10, 1e-6, one))(t)
 	for _, c := range []struct {
 		like Guarantee
 		want float64 // of its ε or ρ
@@ -183,7 +183,7 @@ func TestCrashInsideCreateJournal(t *testing.T) {
 	for n := range len(whole.data) + 1 {
 		d := &disk{data: bytes.Clone(whole.data[:n])}
 		_, open := OpenJournal(&disk{data: bytes.Clone(d.data)}, 0)
-		l, err := CreateJournal(d, newLedger(t, 10, 1e-6, u))
+		l, err := CreateJournal(d, dptest.OK(NewLedger(10, 1e-6, u))(t))
 		if n >= len(whole.data)-1 {
 			require.ErrorIs(t, err, ErrFormat, "the whole line")
 			require.NoError(t, open)
@@ -194,7 +194,7 @@ func TestCrashInsideCreateJournal(t *testing.T) {
 		require.NoError(t, l.Spend(someGuarantee(0)))
 		dptest.OK(OpenJournal(d, 1))(t)
 		if n > 30 {
-			require.ErrorIs(t, dptest.Err(CreateJournal(&disk{data: bytes.Clone(whole.data[:n])}, newLedger(t, 9, 1e-6, u))), ErrFormat, "the beginning of another journal")
+			require.ErrorIs(t, dptest.Err(CreateJournal(&disk{data: bytes.Clone(whole.data[:n])}, dptest.OK(NewLedger(9, 1e-6, u))(t))), ErrFormat, "the beginning of another journal")
 		}
 	}
 }
@@ -216,14 +216,14 @@ func TestFlippedLastNewline(t *testing.T) {
 
 // A refusal says what remained when it was made, and computes that when it is read.
 func TestRefusalSaysWhatRemained(t *testing.T) {
-	l := newLedger(t, 1, 0, one)
+	l := dptest.OK(NewLedger(1, 0, one))(t)
 	require.NoError(t, l.Spend(PureDP(0.5, one)))
 	err := l.Spend(PureDP(0.75, one))
 	require.ErrorIs(t, err, ErrBudget)
 	require.NoError(t, l.Spend(PureDP(0.5, one)))
 	require.EqualError(t, err, "budget: ε = 0.75 for "+one.String()+" asked, ε = 0.5 for "+one.String()+" remains: privacy budget exceeded")
 	// Where it takes long, an unread refusal allocates next to nothing.
-	dear := newLedger(t, 3, 1e-6, one)
+	dear := dptest.OK(NewLedger(3, 1e-6, one))(t)
 	for range 40 {
 		require.NoError(t, dear.Spend(ApproxDP(0.1, 1e-9, one)))
 	}

@@ -458,7 +458,7 @@ func TestStable(t *testing.T) {
 // Compose.
 func TestLedgerRefusesOtherUnits(t *testing.T) {
 	for _, of := range allUnits {
-		l := newLedger(t, 10, 1e-6, of)
+		l := dptest.OK(NewLedger(10, 1e-6, of))(t)
 		for _, u := range allUnits {
 			for _, g := range []Guarantee{PureDP(1, u), ApproxDP(1, 1e-9, u), ZCDP(0.1, u), GDP(0.1, u)} {
 				require.Equal(t, u == of, l.Accepts(g))

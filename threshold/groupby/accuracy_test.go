@@ -23,7 +23,7 @@ func release(t testing.TB, template *Builder[int]) *Groups[int] {
 func again(t testing.TB, b *Builder[int]) *Builder[int] {
 	s := held(b)
 	c := &Builder[int]{base[state[int]]{privateState(s), b.params, b.guarantee}}
-	require.NoError(t, c.RestorePrivateState(privateBytes(t, b)))
+	require.NoError(t, c.RestorePrivateState(dptest.OK(b.AppendPrivateState(nil))(t)))
 	return c
 }
 

@@ -63,11 +63,6 @@ func held[K string | int](b *Builder[K]) *state[K] {
 	return data
 }
 
-func privateBytes[K string | int](t testing.TB, b *Builder[K]) []byte {
-	t.Helper()
-	return dptest.OK(b.AppendPrivateState(nil))(t)
-}
-
 // pairs yields the keys with value(key).
 func pairs(keys []int, value func(int) float64) func(func(int, float64) bool) {
 	return func(yield func(int, float64) bool) {
@@ -167,15 +162,15 @@ func TestShardsAndMerge(t *testing.T) {
 		require.NoError(t, shards[0].Merge(shard))
 		require.True(t, shard.Released())
 	}
-	want := privateBytes(t, one)
-	require.Equal(t, want, privateBytes(t, again))
-	require.Equal(t, want, privateBytes(t, shards[0]))
+	want := dptest.OK(one.AppendPrivateState(nil))(t)
+	require.Equal(t, want, dptest.OK(again.AppendPrivateState(nil))(t))
+	require.Equal(t, want, dptest.OK(shards[0].AppendPrivateState(nil))(t))
 	restored := builder[int](t, everything)
 	restored.AddUser([]int{1, 2, 3})
 	require.NoError(t, restored.RestorePrivateState(want))
-	require.Equal(t, want, privateBytes(t, restored))
+	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 	restored.AddUser([]int{3})
-	require.NotEqual(t, want, privateBytes(t, restored))
+	require.NotEqual(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 }
 
 // Slots hold half of a hash, in which about ten pairs of 300,000 keys agree: they stay apart.
@@ -232,7 +227,7 @@ func TestReleaseOnce(t *testing.T) {
 		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, once, newTable[string](0, 0), 0))})
 	}
 	dptest.Builder(t, fresh, use, others...)
-	held, b := privateBytes(t, fresh()), fresh()
+	held, b := dptest.OK(fresh().AppendPrivateState(nil))(t), fresh()
 	for n := range held {
 		require.ErrorIs(t, b.RestorePrivateState(held[:n]), ErrFormat)
 	}

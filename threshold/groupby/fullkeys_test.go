@@ -464,7 +464,7 @@ func TestDiscoveryChooses(t *testing.T) {
 	require.Equal(t, 1, held(b).clip().full, "with noise of 4 users, against 3000")
 	require.Equal(t, 13, held(b).at.asked)
 	other := fresh(held(b))
-	require.NoError(t, other.RestorePrivateState(privateBytes(t, b)))
+	require.NoError(t, other.RestorePrivateState(dptest.OK(b.AppendPrivateState(nil))(t)))
 	b.AddUser([]int{1, 2, 5, 7})
 	s := held(b)
 	require.EqualValues(t, unit/2, s.table.cells[len(s.table.cells)-1].count)

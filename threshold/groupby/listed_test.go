@@ -26,7 +26,7 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 	words := []string{"pear", "apple", "", "fig", "kiwi", "apple", "nobody has this"}
 	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 1e-9, Relation: budget.Replace}} {
 		p.Min, p.Max, p.Others, p.FullKeys = -1, 3, true, 2
-		b := listed(t, p, words...)
+		b := dptest.OK(NewListed(p, words...))(t)
 		counts, sums := map[string]float64{}, map[string]float64{}
 		for u := range 4000 {
 			keys := words[:1+u%5]
@@ -76,7 +76,7 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 		decoded, size := dptest.RoundTrip(t, g, "%+v", p)
 		require.Equal(t, g, decoded)
 		require.Positive(t, size)
-		again := listed(t, g.Params(), words...)
+		again := dptest.OK(NewListed(g.Params(), words...))(t)
 		require.Equal(t, g.Params(), again.params)
 	}
 }
@@ -138,7 +138,7 @@ func TestListedNeighbours(t *testing.T) {
 		for _, r := range []budget.Relation{budget.AddRemove, budget.Replace} {
 			for _, delta := range []float64{0, 1e-2} {
 				p.Epsilon, p.Delta, p.Relation = 0.7, delta, r
-				b := listed(t, p, list...)
+				b := dptest.OK(NewListed(p, list...))(t)
 				var users [][]float64
 				var scales []float64
 				for set := range 1 << len(list) {
@@ -203,7 +203,7 @@ func TestListedReleasesExactly(t *testing.T) {
 		{Epsilon: 1, Delta: 0.01, FullKeys: 1}, {Epsilon: 1, FullKeys: 1}, {Epsilon: 1, Delta: 0.01, FullKeys: 1, Relation: budget.Replace},
 		{Epsilon: 1, FullKeys: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 0.001, FullKeys: 2}, {Epsilon: 2, FullKeys: 2},
 	} {
-		b := listed(t, p, 0, 1)
+		b := dptest.OK(NewListed(p, 0, 1))(t)
 		// law returns the masses of cells, which reach as far as so many widths, of a number with
 		// noise.
 		law := func(x, scale, width float64) []float64 {
@@ -268,7 +268,7 @@ func TestListedNoise(t *testing.T) {
 	}
 	for _, delta := range []float64{0, 1e-6} {
 		p := Params{Epsilon: 1, Delta: delta, FullKeys: 4, Max: 2}
-		b := listed(t, p, keys...)
+		b := dptest.OK(NewListed(p, keys...))(t)
 		for i := range n / 4 {
 			b.AddUser(keys[2*i : 2*i+2]) // half of the keys
 		}
@@ -313,9 +313,9 @@ func TestListedShards(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, FullKeys: 3, Min: -1, Max: 3, Others: true}
 	list := []int{4, 1, 9, 16, 25}
 	rng := rand.New(rand.NewPCG(8, 8))
-	one, again := listed(t, p, list...), listed(t, p, list...)
+	one, again := dptest.OK(NewListed(p, list...))(t), dptest.OK(NewListed(p, list...))(t)
 	slices.Sort(list)
-	shards := []*Builder[int]{listed(t, p, list...), listed(t, p, list...), listed(t, p, list...)}
+	shards := []*Builder[int]{dptest.OK(NewListed(p, list...))(t), dptest.OK(NewListed(p, list...))(t), dptest.OK(NewListed(p, list...))(t)}
 	var users [][]int
 	for range 300 {
 		users = append(users, rng.Perm(30)[:rng.IntN(20)])
@@ -331,23 +331,23 @@ func TestListedShards(t *testing.T) {
 	}
 	require.NoError(t, shards[0].Merge(shards[1]))
 	require.NoError(t, shards[0].Merge(shards[2]))
-	want := privateBytes(t, one)
-	require.Equal(t, want, privateBytes(t, again))
-	require.Equal(t, want, privateBytes(t, shards[0]))
-	restored := listed(t, p, list...)
+	want := dptest.OK(one.AppendPrivateState(nil))(t)
+	require.Equal(t, want, dptest.OK(again.AppendPrivateState(nil))(t))
+	require.Equal(t, want, dptest.OK(shards[0].AppendPrivateState(nil))(t))
+	restored := dptest.OK(NewListed(p, list...))(t)
 	require.NoError(t, restored.RestorePrivateState(want))
-	require.Equal(t, want, privateBytes(t, restored))
+	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 	require.Positive(t, held(restored).others)
 	for n := range want {
 		require.ErrorIs(t, restored.RestorePrivateState(want[:n]), ErrFormat)
 	}
 	for _, others := range [][]int{{4, 1, 9, 16, 26}, {1, 4}} {
-		other := listed(t, p, others...)
+		other := dptest.OK(NewListed(p, others...))(t)
 		require.ErrorIs(t, restored.Merge(other), ErrMismatch)
 		require.ErrorIs(t, other.RestorePrivateState(want), ErrMismatch)
 		require.False(t, other.Released())
 	}
-	require.Equal(t, want, privateBytes(t, restored))
+	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 	unlisted := builder[int](t, everything)
 	require.ErrorIs(t, unlisted.RestorePrivateState(want), ErrMismatch)
 	require.ErrorIs(t, unlisted.Merge(restored), ErrMismatch)
@@ -377,7 +377,7 @@ func TestListsAreChecked(t *testing.T) {
 	// intervals are as far up as down.
 	require.InEpsilon(t, 15./16*planned(Params{Epsilon: 1, FullKeys: 5}.ofList(100)).StdDev, planned(Params{Epsilon: 1}.ofList(5)).StdDev, 1e-9)
 	for _, delta := range []float64{0, 1e-6} {
-		some := listed(t, Params{Epsilon: 1, Delta: delta}, 1, 2)
+		some := dptest.OK(NewListed(Params{Epsilon: 1, Delta: delta}, 1, 2))(t)
 		for range 500 {
 			some.AddUser([]int{1, 2})
 		}
@@ -388,7 +388,7 @@ func TestListsAreChecked(t *testing.T) {
 		require.Zero(t, max(low, high))
 	}
 	list := []string{"b", "a"}
-	b := listed(t, Params{Epsilon: 1}, list...)
+	b := dptest.OK(NewListed(Params{Epsilon: 1}, list...))(t)
 	list[0] = "c"
 	g := dptest.OK(b.Release())(t)
 	require.Equal(t, []string{"a", "b"}, keysOf(g))

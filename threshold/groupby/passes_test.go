@@ -181,9 +181,9 @@ func TestStatesOfTwoPasses(t *testing.T) {
 	private.Enter(discovery.secret).way = finding
 	private.Leave(discovery.secret)
 
-	begin := privateBytes(t, following)
+	begin := dptest.OK(following.AppendPrivateState(nil))(t)
 	for _, empty := range []*Builder[int]{kept, following, discovery} {
-		start := privateBytes(t, empty)
+		start := dptest.OK(empty.AppendPrivateState(nil))(t)
 		shard := func() *Builder[int] {
 			b := fresh(held(empty))
 			require.NoError(t, b.RestorePrivateState(start))
@@ -201,12 +201,12 @@ func TestStatesOfTwoPasses(t *testing.T) {
 		}
 		require.NoError(t, shards[0].Merge(shards[1]))
 		require.NoError(t, shards[0].Merge(shards[2]))
-		want := privateBytes(t, one)
-		require.Equal(t, want, privateBytes(t, again))
-		require.Equal(t, want, privateBytes(t, shards[0]))
+		want := dptest.OK(one.AppendPrivateState(nil))(t)
+		require.Equal(t, want, dptest.OK(again.AppendPrivateState(nil))(t))
+		require.Equal(t, want, dptest.OK(shards[0].AppendPrivateState(nil))(t))
 		restored := shard()
 		require.NoError(t, restored.RestorePrivateState(want))
-		require.Equal(t, want, privateBytes(t, restored))
+		require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 		for n := range want {
 			require.ErrorIs(t, restored.RestorePrivateState(want[:n]), ErrFormat)
 		}
@@ -216,7 +216,7 @@ func TestStatesOfTwoPasses(t *testing.T) {
 			other = fresh(held(kept))
 		}
 		require.ErrorIs(t, other.RestorePrivateState(want), ErrFormat)
-		require.Equal(t, want, privateBytes(t, restored))
+		require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 	}
 	// Other passes, and a second pass after another first one, do not merge.
 	require.ErrorIs(t, kept.Merge(following), ErrMismatch)

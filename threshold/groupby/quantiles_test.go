@@ -330,9 +330,9 @@ func TestQuantilesOfABuilder(t *testing.T) {
 			}
 		})
 		other := builder[string](t, p)
-		data := privateBytes(t, b)
+		data := dptest.OK(b.AppendPrivateState(nil))(t)
 		require.NoError(t, other.RestorePrivateState(data))
-		require.Equal(t, data, privateBytes(t, other))
+		require.Equal(t, data, dptest.OK(other.AppendPrivateState(nil))(t))
 		require.Equal(t, data, heldRows(same).state().appendState(nil), "rows are the same users")
 		g, err := other.Release()
 		check("Builder", g, err)
@@ -369,7 +369,7 @@ func TestSpotsMerge(t *testing.T) {
 		}
 		require.NoError(t, shards[1].Merge(shards[2]))
 		require.NoError(t, shards[0].Merge(shards[1]))
-		require.Equal(t, privateBytes(t, one), privateBytes(t, shards[0]))
+		require.Equal(t, dptest.OK(one.AppendPrivateState(nil))(t), dptest.OK(shards[0].AppendPrivateState(nil))(t))
 	}
 }
 
@@ -491,7 +491,7 @@ func TestNoiseOfWeights(t *testing.T) {
 	for i := range keys {
 		keys[i] = i
 	}
-	b := listed(t, p, keys...)
+	b := dptest.OK(NewListed(p, keys...))(t)
 	sd := held(b).law.spread.weigh
 	g := dptest.OK(b.Release())(t)
 	dptest.Alarm(t, 2e-12) // Chernoff: exp(−n/2·(x − ln(1 + x))) at x = .55

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
 )
@@ -28,11 +27,6 @@ func heldRows[U, K string | int](r *Rows[U, K]) *rows[U, K] {
 	data := private.Enter(r.secret)
 	private.Leave(r.secret)
 	return data
-}
-
-func rowsBytes[U, K hashing.Key](t testing.TB, r *Rows[U, K]) []byte {
-	t.Helper()
-	return dptest.OK(r.AppendPrivateState(nil))(t)
 }
 
 // visit is a row.
@@ -69,8 +63,8 @@ func TestRowsInAnyOrder(t *testing.T) {
 		for _, v := range all {
 			v.into(one)
 		}
-		want := rowsBytes(t, one)
-		require.Equal(t, want, rowsBytes(t, one), "a state is only read")
+		want := dptest.OK(one.AppendPrivateState(nil))(t)
+		require.Equal(t, want, dptest.OK(one.AppendPrivateState(nil))(t), "a state is only read")
 		for _, shards := range []int{1, 2, 7} {
 			rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			var tree []*Rows[string, int]
@@ -86,13 +80,13 @@ func TestRowsInAnyOrder(t *testing.T) {
 				require.True(t, tree[i+1].Released())
 				tree = slices.Delete(tree, i+1, i+2)
 			}
-			require.Equal(t, want, rowsBytes(t, tree[0]), name)
+			require.Equal(t, want, dptest.OK(tree[0].AppendPrivateState(nil))(t), name)
 			restored := rowsOf[string, int](t, p)
 			restored.Add("somebody", 1)
 			require.NoError(t, restored.RestorePrivateState(want))
-			require.Equal(t, want, rowsBytes(t, restored))
+			require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 			restored.Add("somebody", 1)
-			require.NotEqual(t, want, rowsBytes(t, restored))
+			require.NotEqual(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 		}
 	}
 }
@@ -119,7 +113,7 @@ func TestRowsAreUsers(t *testing.T) {
 				b.AddUser(keys[user])
 			}
 		}
-		require.Equal(t, privateBytes(t, b), heldRows(r).state().appendState(nil), name)
+		require.Equal(t, dptest.OK(b.AppendPrivateState(nil))(t), heldRows(r).state().appendState(nil), name)
 	}
 }
 
@@ -214,7 +208,7 @@ func FuzzRestoreRows(f *testing.F) {
 	for _, v := range visits(rand.New(rand.NewPCG(1, 2)), 2) {
 		v.into(r)
 	}
-	f.Add(rowsBytes(f, r))
+	f.Add(dptest.OK(r.AppendPrivateState(nil))(f))
 	f.Fuzz(func(t *testing.T, data []byte) { dptest.RestoresOrStays(t, r, data) })
 }
 

@@ -43,7 +43,7 @@ func TestValuesAreRefused(t *testing.T) {
 	// Nothing of a second pass without its users is restored.
 	b, other := builder[int](t, learning), builder[int](t, learning)
 	held(other).way = second
-	require.ErrorIs(t, b.RestorePrivateState(privateBytes(t, other)), ErrFormat)
+	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(other.AppendPrivateState(nil))(t)), ErrFormat)
 	p := Params{Epsilon: minEpsilon, Delta: minDelta, Passes: 2, Values: true}
 	require.ErrorContains(t, fails(p), "less noise")
 	p.Values = false
@@ -96,7 +96,7 @@ func TestValuesInAnyOrder(t *testing.T) {
 	for _, u := range users {
 		whole.AddUserValues(u.keys, u.values)
 	}
-	want := privateBytes(t, whole)
+	want := dptest.OK(whole.AppendPrivateState(nil))(t)
 	for range 3 {
 		parts := []*Builder[int]{builder[int](t, learning), builder[int](t, learning), builder[int](t, learning)}
 		rng.Shuffle(len(users), func(i, j int) { users[i], users[j] = users[j], users[i] })
@@ -109,10 +109,10 @@ func TestValuesInAnyOrder(t *testing.T) {
 		}
 		require.NoError(t, parts[2].Merge(parts[0]))
 		require.NoError(t, parts[1].Merge(parts[2]))
-		require.Equal(t, want, privateBytes(t, parts[1]))
+		require.Equal(t, want, dptest.OK(parts[1].AppendPrivateState(nil))(t))
 		restored := builder[int](t, learning)
 		require.NoError(t, restored.RestorePrivateState(want))
-		require.Equal(t, want, privateBytes(t, restored))
+		require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 	}
 }
 
