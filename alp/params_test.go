@@ -43,9 +43,7 @@ func TestParamsFields(t *testing.T) {
 		for _, x := range f.bad {
 			p := base
 			*f.field(&p) = x
-			_, err := New(p)
-			require.ErrorIs(t, err, ErrParams, "%s = %v", name, x)
-			require.Contains(t, err.Error(), "alp: ", "%s = %v", name, x)
+			dptest.Refused(t, dptest.Err(New(p)), ErrParams, "alp: ", "%s = %v", name, x)
 		}
 	}
 	for name, spoil := range map[string]func(p *Params){

@@ -53,9 +53,7 @@ func TestInvalidParams(t *testing.T) {
 	set("Epsilon", Params{Epsilon: 2, Law: DiscreteArete})
 	for field, list := range bad {
 		for _, p := range list {
-			_, err := New(p)
-			require.ErrorIs(t, err, ErrParams, "%+v", p)
-			require.Contains(t, err.Error(), "arete: "+field+" = ", "%+v", p)
+			dptest.Refused(t, dptest.Err(New(p)), ErrParams, "arete: "+field+" = ", "%+v", p)
 			require.ErrorIs(t, dptest.Err(p.Plan()), ErrParams, "%+v", p)
 			require.False(t, p.Guarantee().Promises(), "%+v", p)
 		}

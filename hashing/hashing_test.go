@@ -79,9 +79,7 @@ func TestSeed(t *testing.T) {
 
 func TestParams(t *testing.T) {
 	for _, k := range []int{-1, 0, 1025, -1 << 31, 1<<31 - 1} {
-		_, err := NewPolynomial(testSeed, k)
-		require.ErrorIs(t, err, ErrParams)
-		require.ErrorContains(t, err, "hashing: k = ")
+		dptest.Refused(t, dptest.Err(NewPolynomial(testSeed, k)), ErrParams, "hashing: k = ")
 	}
 	require.ErrorIs(t, dptest.Err(NewRange(testSeed, 0)), ErrParams)
 

@@ -720,16 +720,12 @@ func TestRefusedMerges(t *testing.T) {
 	dptest.Builder(t, func() *UserBuilder[int] { return user(q, 5) }, func(b *UserBuilder[int]) { b.AddUser([]int{1}) }, user(another, 1))
 	q.Delta, q.Method = 0.1, KeptZeros
 	x, y := user(q, 5), user(q, 6)
-	err := x.Merge(y)
-	require.ErrorIs(t, err, ErrParams)
-	require.ErrorContains(t, err, "Method = KeptZeros: want SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged")
+	dptest.Refused(t, x.Merge(y), ErrParams, "Method = KeptZeros: want SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged")
 	require.False(t, y.Released())
 	q = Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: 1}
 	x, y = user(q, 5), user(q, 6)
 	require.Equal(t, KeptZeros, x.law.method)
-	err = x.Merge(y)
-	require.ErrorIs(t, err, ErrParams)
-	require.ErrorContains(t, err, "Method = Auto: want SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged: by these Params they are KeptZeros")
+	dptest.Refused(t, x.Merge(y), ErrParams, "Method = Auto: want SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged: by these Params they are KeptZeros")
 	require.False(t, y.Released())
 	require.NoError(t, u.Merge(v))
 	h = dptest.OK(u.Release())(t)
@@ -773,9 +769,7 @@ func TestRefusedParams(t *testing.T) {
 			t.Helper()
 			q := p
 			change(&q)
-			err := try(q)
-			require.ErrorIs(t, err, ErrParams)
-			require.Contains(t, err.Error(), "misragries: ")
+			dptest.Refused(t, try(q), ErrParams, "misragries: ")
 		}
 		bad(func(q *Params) { q.MaxElements = -1 })
 		bad(func(q *Params) { q.MaxElements = maxElements + 1 })

@@ -24,9 +24,7 @@ func TestInvalidParams(t *testing.T) {
 	} {
 		p := good
 		change(&p)
-		_, err := New(p)
-		require.ErrorIs(t, err, ErrParams, field)
-		require.ErrorContains(t, err, "plan: "+field)
+		dptest.Refused(t, dptest.Err(New(p)), ErrParams, "plan: "+field, field)
 		require.ErrorIs(t, dptest.Err(p.Plan()), ErrParams, field)
 		require.ErrorIs(t, dptest.Err(p.Fit(1)), ErrParams, field)
 		require.False(t, p.Guarantee().Promises(), field)

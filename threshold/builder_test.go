@@ -30,9 +30,7 @@ func build[K hashing.Key](p Params) (*Builder[K], error) {
 // where one is promised.
 func TestNewRefusesBoundsThatItCannotKeep(t *testing.T) {
 	bounded := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3}
-	_, err := New[string](bounded)
-	require.ErrorIs(t, err, ErrParams)
-	require.ErrorContains(t, err, "threshold/groupby")
+	dptest.Refused(t, dptest.Err(New[string](bounded)), ErrParams, "threshold/groupby")
 	require.ErrorIs(t, dptest.Err(NewBounded[string](Params{Epsilon: 1, Delta: 1e-6})), ErrParams)
 	b := dptest.OK(NewBounded[string](bounded))(t)
 	require.Equal(t, budget.User(3, budget.AddRemove), b.Guarantee().Unit())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
@@ -49,13 +50,9 @@ func TestReader(t *testing.T) {
 func TestTruncatedAndTrailing(t *testing.T) {
 	data := golden()
 	for n := range data {
-		_, err := read(data[:n])
-		require.ErrorIs(t, err, fault.ErrFormat, "length %d", n)
-		require.ErrorContains(t, err, "alp: ")
+		dptest.Refused(t, dptest.Err(read(data[:n])), fault.ErrFormat, "alp: ", "length %d", n)
 	}
-	_, err := read(append(data, 0))
-	require.ErrorIs(t, err, fault.ErrFormat)
-	require.ErrorContains(t, err, "1 bytes after the end")
+	dptest.Refused(t, dptest.Err(read(append(data, 0))), fault.ErrFormat, "1 bytes after the end")
 }
 
 func TestHeader(t *testing.T) {

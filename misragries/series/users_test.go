@@ -214,9 +214,7 @@ func TestUsers(t *testing.T) {
 	p.MaxElements, p.Burst, p.Delta = 2, 3, 1e-30
 	of := dptest.OK(New[int](p))(t)
 	of.Add(5) // of no user
-	_, err := of.Step()
-	require.ErrorIs(t, err, ErrReleased)
-	require.ErrorContains(t, err, "without a user")
+	dptest.Refused(t, dptest.Err(of.Step()), ErrReleased, "without a user")
 	b := dptest.OK(New[int](p))(t)
 	s := held(b)
 	require.Equal(t, 2, b.AddFor("a", []int{1, 1}))

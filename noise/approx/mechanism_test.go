@@ -100,9 +100,7 @@ func TestParamsReject(t *testing.T) {
 		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
 			p := good
 			set(&p, v)
-			_, err := New(p)
-			require.ErrorIs(t, err, ErrParams, "%s = %g", field, v)
-			require.Contains(t, err.Error(), fmt.Sprint(v))
+			dptest.Refused(t, dptest.Err(New(p)), ErrParams, fmt.Sprint(v), "%s = %g", field, v)
 			plan, err := p.Plan()
 			require.ErrorIs(t, err, ErrParams, field)
 			require.True(t, plan == Plan{} && math.IsNaN(plan.ErrorBound(0.5)), field)

@@ -31,14 +31,10 @@ func spendAll(t *testing.T, l *Ledger, g Guarantee) int {
 func TestNewLedgerRejects(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, epsilon := range []float64{-1, nan, inf, -inf, 5e-324, 0x1p-901, 0x1p901} {
-		_, err := NewLedger(epsilon, 0, one)
-		require.ErrorIs(t, err, ErrParams)
-		require.Contains(t, err.Error(), "epsilon")
+		dptest.Refused(t, dptest.Err(NewLedger(epsilon, 0, one)), ErrParams, "epsilon")
 	}
 	for _, delta := range []float64{-1e-9, nan, inf, 5e-324, 1, 2} {
-		_, err := NewLedger(1, delta, one)
-		require.ErrorIs(t, err, ErrParams)
-		require.Contains(t, err.Error(), "delta")
+		dptest.Refused(t, dptest.Err(NewLedger(1, delta, one)), ErrParams, "delta")
 	}
 	for _, u := range []Unit{{}, Element(3), L1(math.NaN())} {
 		require.ErrorIs(t, dptest.Err(NewLedger(1, 0, u)), ErrParams)
@@ -68,9 +64,7 @@ func TestLedgerRefuses(t *testing.T) {
 		require.False(t, l.Accepts(g))
 	}
 	for _, g := range []Guarantee{PureDP(2, one), ApproxDP(0, 1e-6, one), ZCDP(1, one), PureDP(math.MaxFloat64, one)} {
-		err := l.Spend(g)
-		require.ErrorIs(t, err, ErrBudget)
-		require.Contains(t, err.Error(), g.String()+" asked, ε = 0.75, δ = 9e-7 for one element, added or removed remains")
+		dptest.Refused(t, l.Spend(g), ErrBudget, g.String()+" asked, ε = 0.75, δ = 9e-7 for one element, added or removed remains")
 		require.False(t, l.Accepts(g))
 	}
 	require.Equal(t, before, l.Spent())

@@ -138,19 +138,13 @@ func TestPoissonUnderReplaceIsNotCovered(t *testing.T) {
 
 func TestSubsampledRejects(t *testing.T) {
 	for _, fraction := range []float64{0, math.Copysign(0, -1), -1, 1.1, math.NaN(), math.Inf(1), math.Nextafter(1, 2)} {
-		_, err := PureDP(1, one).Subsampled(fraction)
-		require.ErrorIs(t, err, ErrParams)
-		require.Contains(t, err.Error(), "fraction")
+		dptest.Refused(t, dptest.Err(PureDP(1, one).Subsampled(fraction)), ErrParams, "fraction")
 	}
 	for _, u := range []Unit{at1, at2, Row(Replace).times(2)} {
-		_, err := PureDP(1, u).Subsampled(0.5)
-		require.ErrorIs(t, err, ErrMismatch)
-		require.Contains(t, err.Error(), u.String())
+		dptest.Refused(t, dptest.Err(PureDP(1, u).Subsampled(0.5)), ErrMismatch, u.String())
 	}
 	for _, g := range []Guarantee{ZCDP(1, one), dptest.OK(Compose(PureDP(1, rowed), ZCDP(1e-300, rowed)))(t)} {
-		_, err := g.Subsampled(0.5)
-		require.ErrorIs(t, err, ErrParams)
-		require.Contains(t, err.Error(), "ApproxDP(g.EpsilonAt(δ), δ, u)")
+		dptest.Refused(t, dptest.Err(g.Subsampled(0.5)), ErrParams, "ApproxDP(g.EpsilonAt(δ), δ, u)")
 		converted := dptest.OK(ApproxDP(g.EpsilonAt(1e-6), 1e-6, g.Unit()).Subsampled(0.5))(t)
 		require.Less(t, converted.EpsilonAt(1e-6), g.EpsilonAt(1e-6))
 	}

@@ -26,9 +26,7 @@ func TestInvalidParams(t *testing.T) {
 	} {
 		p := good
 		change(&p)
-		_, err := New(p)
-		require.ErrorIs(t, err, ErrParams, field)
-		require.ErrorContains(t, err, field)
+		dptest.Refused(t, dptest.Err(New(p)), ErrParams, field, field)
 		require.False(t, p.Guarantee().Promises(), field)
 	}
 }

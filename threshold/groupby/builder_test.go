@@ -292,9 +292,7 @@ func TestValuesWithoutARange(t *testing.T) {
 		}
 		c.add(b)
 		b.AddUser([]string{"a"})
-		_, err := b.Release()
-		require.ErrorIs(t, err, ErrReleased, name)
-		require.ErrorContains(t, err, c.text, name)
+		dptest.Refused(t, dptest.Err(b.Release()), ErrReleased, c.text, name)
 	}
 }
 

@@ -29,9 +29,7 @@ func TestValuesAreRefused(t *testing.T) {
 	} {
 		p := learning
 		change(&p)
-		_, err := New[int](p)
-		require.ErrorIs(t, err, ErrParams)
-		require.Contains(t, err.Error(), name)
+		dptest.Refused(t, dptest.Err(New[int](p)), ErrParams, name)
 		require.ErrorIs(t, dptest.Err(NewRows[int, int](p)), ErrParams)
 		require.False(t, p.Guarantee().Promises())
 	}

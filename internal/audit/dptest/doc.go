@@ -25,6 +25,6 @@
 //	has the format of the bytes changed?     [GoldenDumps], [Golden] (any text), [Stored]
 //	may many goroutines read an object?      [Readers]
 //	how likely is a false alarm in all?      [Alarm], [Control], [FalseAlarms]
-//	what does a call return, no error?       [OK], [Err]
+//	what does a call return, no error?       [OK], [Err], [Refused]
 //	what is repeated at full size?           [Long], [NeedsLong], [NotShort], [Full], [Deep]
 package dptest

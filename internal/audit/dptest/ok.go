@@ -18,3 +18,10 @@ func OK[T any](x T, err error) func(t testing.TB, message ...any) T {
 
 // Err is the error of a call whose value is not wanted: require.ErrorIs(t, Err(New(p)), ErrParams).
 func Err[T any](_ T, err error) error { return err }
+
+// Refused checks that an error is the wanted one, and what its text says.
+func Refused(t testing.TB, err, want error, text string, message ...any) {
+	t.Helper()
+	require.ErrorIs(t, err, want, message...)
+	require.ErrorContains(t, err, text, message...)
+}

@@ -72,9 +72,7 @@ func TestInvalidParams(t *testing.T) {
 	set("Steps.Base", func(p *Params) { p.Steps.Base = quantile.Log })
 	for field, list := range bad {
 		for _, p := range list {
-			_, err := New(p)
-			require.ErrorIs(t, err, fault.ErrParams, "%+v", p)
-			require.Contains(t, err.Error(), "plan: "+field+" = ", "%+v", p)
+			dptest.Refused(t, dptest.Err(New(p)), fault.ErrParams, "plan: "+field+" = ", "%+v", p)
 			require.ErrorIs(t, dptest.Err(p.Plan(nil)), fault.ErrParams)
 		}
 	}
