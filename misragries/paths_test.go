@@ -460,7 +460,8 @@ func TestSparseVectorLaw(t *testing.T) {
 		q.Method = sparse.Laplace
 		l := dptest.OK(q.Law())(t)
 		c.use(l)
-		d := dptest.OK(noise.NewDiscreteLaplace(2 * (1 + math.Pow(2, -2./3))))(t) // D has the rest of ε
+		// D has the rest of ε
+		d := dptest.OK(noise.NewDiscreteLaplace(2 * (1 + math.Pow(2, -2./3))))(t)
 		tau := int64(c.lowest())
 		counts, masses := make([]int64, 60), make([]float64, 60)
 		var src noise.Source

@@ -47,7 +47,8 @@ func TestParamsReachTheEngine(t *testing.T) {
 
 // The Plan and the release have the same Params, and the Noise of the one is that of the other.
 func TestPlanIsWhatComes(t *testing.T) {
-	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(3, 4)), 5000, 0, dptest.Powers(40, 0)) // test data
+	// test data
+	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(3, 4)), 5000, 0, dptest.Powers(40, 0))
 	for _, p := range []Params{
 		{Rho: 1, Dim: 40, Rows: 5000, Max: 100, Relation: budget.Replace, Symmetric: true},
 		{Rho: 1, Dim: 40, Rows: 5000, Max: 100, Relation: budget.Replace, Method: Plain},
@@ -92,7 +93,8 @@ func TestZeroValuesReleaseNothing(t *testing.T) {
 
 // What is released encodes, and decodes to the same, by every method.
 func TestReleasesDecode(t *testing.T) {
-	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(5, 6)), 300, 0.5, dptest.Powers(6, 1)) // test data
+	// test data
+	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(5, 6)), 300, 0.5, dptest.Powers(6, 1))
 	ones := Sparse{Offsets: []int{0, 1, 3}, Indices: []uint32{2, 0, 5}}
 	for _, p := range []Params{{Max: 100}, {Max: 100, Method: Adaptive}, {Max: 100, Method: Plain}, {NonNegative: true, Method: TwoPass}, {NonNegative: true}} {
 		for _, relation := range []budget.Relation{budget.AddRemove, budget.Replace} {

@@ -37,7 +37,8 @@ var (
 // The way of a row: see TestLongPath, which counts the files of it. Some rows are clipped, columns
 // are scaled, and the number of rows is private.
 func TestPath(t *testing.T) {
-	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(1, 2)), 3000, 5, dptest.Powers(20, 1)) // test data
+	// test data
+	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(1, 2)), 3000, 5, dptest.Powers(20, 1))
 	for range 2 {
 		m := dptest.OK(New(Params{Rho: 1, Dim: 20, Max: 1000}))(t)
 		out := dptest.OK(m.Release(t.Context(), x))(t)

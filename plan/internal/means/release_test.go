@@ -306,7 +306,8 @@ func TestBasketsOfManySizes(t *testing.T) {
 func TestDenseRowsOfOneSign(t *testing.T) {
 	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	cryptotest.SetGlobalRandom(t, 3)
-	x, mean := dptest.NormalRows(rand.New(rand.NewPCG(25, 26)), 4000, 100, slices.Repeat([]float64{15}, 10)) // test data
+	// test data
+	x, mean := dptest.NormalRows(rand.New(rand.NewPCG(25, 26)), 4000, 100, slices.Repeat([]float64{15}, 10))
 	for _, relation := range []budget.Relation{budget.AddRemove, budget.Replace} {
 		errorOf := func(p Params) (sum float64) {
 			p.Rho, p.Dim, p.Max, p.P, p.Relation = 0.5, 10, 1000, 2, relation
@@ -329,7 +330,8 @@ func TestDenseRowsOfOneSign(t *testing.T) {
 // alone, and not out of IntervalBounded.
 func TestFarRows(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 4)
-	x, mean := dptest.NormalRows(rand.New(rand.NewPCG(27, 28)), 30_000, 0, []float64{1}) // test data
+	// test data
+	x, mean := dptest.NormalRows(rand.New(rand.NewPCG(27, 28)), 30_000, 0, []float64{1})
 	for j := range 20 {
 		mean[0] += (1000 - x[j][0]) / 30_000
 		x[j][0] = 1000
