@@ -45,12 +45,10 @@ func TestBuilders(t *testing.T) {
 	use := func(b *StreamBuilder) { b.Add(1); b.Add(1, 2); b.AddWeighted(1, 0.5); AddKey(b, "key") }
 	dptest.Builder(t, func() *StreamBuilder { return streamBuilder(t, small, 1, 2) }, use, streamBuilder(t, changed(small)[0]))
 	b := builder(t, small)
-	_, err := b.Share(0)
-	require.ErrorIs(t, err, ErrParams)
-	dptest.Must(b.Release())
+	require.ErrorIs(t, dptest.Err(b.Share(0)), ErrParams)
+	dptest.OK(b.Release())(t)
 	for _, b := range []*Builder{b, {}} {
-		_, err = b.Share(2)
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(b.Share(2)), ErrReleased)
 	}
 }
 
@@ -206,8 +204,8 @@ func TestZeroValues(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	b := dptest.Must(New(small))
-	s := dptest.Must(NewStreamBuilder(small))
+	b := dptest.OK(New(small))(t)
+	s := dptest.OK(NewStreamBuilder(small))(t)
 	key := uint64(0)
 	keys := run(0, 50)
 	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.Add(key + 7); b.Add(keys...); b.ToggleWeighted(key, 0.3); key++ }))
@@ -245,7 +243,7 @@ func TestConcurrentReaders(t *testing.T) {
 func TestReaders(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}, CountShare: 0.1}
 	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
-	compared := dptest.Must(Compare(a, b))
+	compared := dptest.OK(Compare(a, b))(t)
 	for _, object := range []any{a, difference(t, a, b), a.Total(), compared, compared.Union(), releasedStream(t, small, run(0, 100)...)} {
 		dptest.Readers(t, object)
 	}
@@ -256,14 +254,14 @@ func TestReaders(t *testing.T) {
 func TestCount(t *testing.T) {
 	p := Params{Epsilon: 40, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: 0.9}
 	build := func(keys ...uint64) *Builder {
-		b := dptest.Must(New(p))
+		b := dptest.OK(New(p))(t)
 		for _, key := range keys {
 			b.Add(key)
 		}
 		return b
 	}
 	count := func(b *Builder) float64 {
-		s := dptest.Must(b.Release())
+		s := dptest.OK(b.Release())(t)
 		c := s.Total().Estimate()
 		require.Equal(t, math.Ldexp(float64(s.count), -countBits), c, "the count is far tighter here")
 		lo, hi := s.Total().Interval(0.5)
@@ -291,11 +289,11 @@ func TestIntervalHoldsTheEstimate(t *testing.T) {
 	} {
 		for _, keys := range []uint64{0, 30, 5000} {
 			for range 10 {
-				b := dptest.Must(New(p))
+				b := dptest.OK(New(p))(t)
 				for key := range keys {
 					b.Add(key)
 				}
-				s := dptest.Must(b.Release())
+				s := dptest.OK(b.Release())(t)
 				for _, confidence := range []float64{0, 0.5, 0.95} {
 					lo, hi := s.Interval(confidence)
 					e := max(s.Estimate(), 0)

@@ -62,7 +62,7 @@ func testAlgebra(t *testing.T, runs int) {
 			p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: c.level, Seed: hashing.NewSeed(), CountShare: c.share}
 			a := released(t, p, run(0, c.both+c.a)...)
 			b := released(t, p, append(run(0, c.both), run(1e6, 1e6+c.b)...)...)
-			c2 := dptest.Must(Compare(a, b))
+			c2 := dptest.OK(Compare(a, b))(t)
 			u, i, d := c2.Union(), c2.Intersection(), c2.OnlyA()
 			union.add(u, float64(c.both+c.a+c.b))
 			intersection.add(i, float64(c.both))
@@ -102,10 +102,10 @@ func TestStreamAlgebra(t *testing.T) {
 		p := Params{Epsilon: 2, Cells: 512, Levels: 16, Seed: hashing.NewSeed()}
 		a := releasedStream(t, p, append(run(0, 4000), run(0, 500)...)...)
 		b := releasedStream(t, p, append(run(2000, 5000), 2000, 2000, 2001)...)
-		u := dptest.Must(a.Union(b))
+		u := dptest.OK(a.Union(b))(t)
 		require.Equal(t, 2, u.Releases())
 		require.Equal(t, 4.0, u.Guarantee().EpsilonAt(0))
-		c := dptest.Must(CompareStreams(a, b))
+		c := dptest.OK(CompareStreams(a, b))(t)
 		require.InDelta(t, u.Estimate(), c.Union().Estimate(), 1e-9)
 		union.add(c.Union(), 5000)
 		intersection.add(c.Intersection(), 2000)
@@ -120,7 +120,7 @@ func TestStreamAlgebra(t *testing.T) {
 func TestUnboundedIntervals(t *testing.T) {
 	p := Params{Epsilon: 0.01, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
-	c := dptest.Must(Compare(a, b))
+	c := dptest.OK(Compare(a, b))(t)
 	_, hi := c.Union().Interval(0.9)
 	require.True(t, math.IsInf(hi, 1))
 	require.False(t, math.IsNaN(c.Union().Estimate()))
@@ -136,7 +136,7 @@ func TestCardinalityOfASketchWithItself(t *testing.T) {
 		s.bits[0] = 0x0f0f // state, not chance
 		total := s.Total()
 		lo, hi := total.Interval(0.9)
-		same := dptest.Must(Compare(s, s))
+		same := dptest.OK(Compare(s, s))(t)
 		for name, c := range map[string]Cardinality{"union": same.Union(), "intersection": same.Intersection()} {
 			require.InDelta(t, total.Estimate(), c.Estimate(), 1e-9, name)
 			low, high := c.Interval(0.9)

@@ -61,7 +61,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Sketch](t, sampleMerged(), same)
 	dptest.Codec[Sketch](t, sampleEmpty(), same)
 	dptest.Codec(t, sampleStream(), func(a, b *StreamSketch) bool { return a.equal(&b.release) })
-	data := dptest.Must(sampleCounted().MarshalBinary())
+	data := dptest.OK(sampleCounted().MarshalBinary())(t)
 	require.Len(t, data, sampleCounted().Params().size())
 }
 
@@ -86,10 +86,8 @@ func TestCodecOfReleases(t *testing.T) {
 			}
 		}
 	}
-	_, err := new(Sketch).MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
-	_, err = new(StreamSketch).MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(new(Sketch).MarshalBinary()), ErrFormat)
+	require.ErrorIs(t, dptest.Err(new(StreamSketch).MarshalBinary()), ErrFormat)
 }
 
 // The layout is fixed: what is written today can be read by every later version.
@@ -100,7 +98,7 @@ func TestGoldenFiles(t *testing.T) {
 // Where a key goes is part of the format too: parties with different versions must meet.
 func TestGoldenPlaces(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1000, Levels: 8, Seed: hashing.Seed{1, 2, 3}}
-	b := dptest.Must(New(p))
+	b := dptest.OK(New(p))(t)
 	for key := range uint64(300) {
 		b.ToggleWeighted(key*key*key, 1/float64(1+key%5))
 	}
@@ -165,7 +163,7 @@ func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
 func useDecoded(t *testing.T, data []byte) {
 	if s := dptest.Decoded[Sketch](t, data); s != nil {
 		usable(t, &s.release, s.String())
-		c := dptest.Must(Compare(s, s))
+		c := dptest.OK(Compare(s, s))(t)
 		for place := range c.Parts {
 			sized(t, c.part(place))
 		}

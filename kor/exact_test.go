@@ -21,7 +21,7 @@ var domain = []struct {
 
 // table sketches the keys whose bits are set, without noise.
 func sketched(t *testing.T, p Params, set uint) []uint64 {
-	b := dptest.Must(New(p))
+	b := dptest.OK(New(p))(t)
 	for i, k := range domain {
 		if set>>i&1 != 0 {
 			b.ToggleWeighted(k.key, k.weight)
@@ -95,7 +95,7 @@ func TestOneBit(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1000, Levels: 20, Seed: hashing.Seed{7}}
 	changed := 0
 	for i := range uint64(5000) {
-		b := dptest.Must(New(p))
+		b := dptest.OK(New(p))(t)
 		w := math.Ldexp(1, -int(i%12)) * (0.5 + float64(i%100)/200)
 		b.ToggleWeighted(i*i, w)
 		d := distance(held(b.secret).table, make([]uint64, p.words()))
@@ -114,7 +114,7 @@ func TestOneBit(t *testing.T) {
 }
 
 func mustFlips(t *testing.T, p Params) noise.Bernoulli {
-	return dptest.Must(p.flips())
+	return dptest.OK(p.flips())(t)
 }
 
 // streamLawOf returns the law of a released table of a stream: every pattern of coins, then every
@@ -144,7 +144,7 @@ func TestExactStreamPrivacy(t *testing.T) {
 		exposed := false
 		for seed := range 2 {
 			p := Params{Epsilon: epsilon, Cells: 2, Levels: 3, Seed: hashing.Seed{byte(seed + 1)}}
-			law := dptest.Must(p.streamFlips())
+			law := dptest.OK(p.streamFlips())(t)
 			q := law.Prob()
 			for _, base := range [][]uint64{nil, {1}, {1, 2}, {2, 2, 3}} {
 				for times := 1; times <= 3; times += 2 {
@@ -171,7 +171,7 @@ func TestExactStreamPrivacy(t *testing.T) {
 // ln(½(1+(2e^ε−1)²)).
 func TestStreamStateReleasedTwiceCostsTwice(t *testing.T) {
 	state := func(b *StreamBuilder) []byte {
-		return dptest.Must(b.AppendPrivateState(nil))
+		return dptest.OK(b.AppendPrivateState(nil))(t)
 	}
 	a := streamBuilder(t, small, 1, 2, 2, 3)
 	b := streamBuilder(t, small, 3, 2, 1, 1, 1)
@@ -180,7 +180,7 @@ func TestStreamStateReleasedTwiceCostsTwice(t *testing.T) {
 
 	for _, epsilon := range []float64{0.2, 1, 3} {
 		p := Params{Epsilon: epsilon, Cells: 1, Levels: 1, Seed: seedOfLevelZero(t)}
-		law := dptest.Must(p.streamFlips())
+		law := dptest.OK(p.streamFlips())(t)
 		twice := func(single map[string]float64) map[string]float64 {
 			joint := map[string]float64{}
 			for x, px := range single {
@@ -216,7 +216,7 @@ func TestCountBudget(t *testing.T) {
 			left, count := p.split()
 			require.LessOrEqual(t, left+count, epsilon)
 			require.InEpsilon(t, epsilon, left+count, 1e-14)
-			law := dptest.Must(p.countLaw())
+			law := dptest.OK(p.countLaw())(t)
 			require.GreaterOrEqual(t, law.Scale()*count, float64(1<<countBits)*(1-1e-15))
 		}
 	}
@@ -251,14 +251,14 @@ func TestAudit(t *testing.T) {
 	const runs = 10_000
 	p := Params{Epsilon: 1, Cells: 1, Levels: 1, Seed: seedOfLevelZero(t)}
 	hits := func(q float64, with bool) (ones int64) {
-		law := dptest.Must(noise.BernoulliAtLeast(q))
+		law := dptest.OK(noise.BernoulliAtLeast(q))(t)
 		for range runs {
-			b := dptest.Must(New(p))
+			b := dptest.OK(New(p))(t)
 			if with {
 				b.Toggle(1)
 			}
 			held(b.secret).law = law
-			s := dptest.Must(b.Release())
+			s := dptest.OK(b.Release())(t)
 			ones += int64(s.bits[0])
 		}
 		return ones

@@ -18,8 +18,8 @@ func TestPairBoundsTheRelease(t *testing.T) {
 	const block = 1 << 14
 	for _, share := range []float64{0.05, 0.5} {
 		p := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: share}
-		flips := dptest.Must(p.flips())
-		count := dptest.Must(p.countLaw())
+		flips := dptest.OK(p.flips())(t)
+		count := dptest.OK(p.countLaw())(t)
 		laws := func(steps float64) (a, b []float64) {
 			reach := int(40*count.Scale()/block) + 1
 			for i := -reach; i <= reach; i++ {

@@ -66,7 +66,7 @@ func TestFit(t *testing.T) {
 					require.ErrorContains(t, err, "cells")
 					continue
 				}
-				plan := dptest.Must(p.Plan())
+				plan := dptest.OK(p.Plan())(t)
 				require.Equal(t, Plan{p, plan.FlipProb, relativeError(p, 1), p.largest(), p.size()}, plan)
 				require.LessOrEqual(t, relativeError(p, sketches), relative)
 				require.GreaterOrEqual(t, p.largest(), 1e9)
@@ -91,10 +91,8 @@ func TestFit(t *testing.T) {
 		// few keys in many cells
 		{1, 1e-300, 10, 1}, {1, 0.02, 20_000, 1}, {4, 0.05, 100, 1}, {1, 0.1, 1, 2},
 	} {
-		_, err := Params{Epsilon: bad[0]}.Fit(bad[1], bad[2], int(bad[3]))
-		require.ErrorIs(t, err, ErrParams, "%v", bad)
-		_, err = Params{Epsilon: bad[0]}.FitStream(bad[1], bad[2], int(bad[3]))
-		require.ErrorIs(t, err, ErrParams, "%v", bad)
+		require.ErrorIs(t, dptest.Err(Params{Epsilon: bad[0]}.Fit(bad[1], bad[2], int(bad[3]))), ErrParams, "%v", bad)
+		require.ErrorIs(t, dptest.Err(Params{Epsilon: bad[0]}.FitStream(bad[1], bad[2], int(bad[3]))), ErrParams, "%v", bad)
 	}
 }
 
@@ -118,12 +116,11 @@ func TestPlannedError(t *testing.T) {
 			}
 		}
 	}
-	dptest.Must(Params{Epsilon: 1}.Fit(0.15, 1e5, 1))
-	dptest.Must(Params{Epsilon: 1}.FitStream(0.15, 1e5, 1))
-	_, err := Params{Epsilon: 1, CountShare: 0.1}.FitStream(0.15, 1e5, 1)
-	require.ErrorIs(t, err, ErrParams)
-	whole := dptest.Must(Params{Epsilon: 1}.Fit(0.05, 1e6, 2))
-	shared := dptest.Must(Params{Epsilon: 1, CountShare: 0.1}.Fit(0.05, 1e6, 2))
+	dptest.OK(Params{Epsilon: 1}.Fit(0.15, 1e5, 1))(t)
+	dptest.OK(Params{Epsilon: 1}.FitStream(0.15, 1e5, 1))(t)
+	require.ErrorIs(t, dptest.Err(Params{Epsilon: 1, CountShare: 0.1}.FitStream(0.15, 1e5, 1)), ErrParams)
+	whole := dptest.OK(Params{Epsilon: 1}.Fit(0.05, 1e6, 2))(t)
+	shared := dptest.OK(Params{Epsilon: 1, CountShare: 0.1}.Fit(0.05, 1e6, 2))(t)
 	require.Greater(t, shared.Cells, whole.Cells, "the count takes from the ε of the bits")
 }
 
@@ -133,8 +130,8 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, Params{Epsilon: 1, Cells: 4096, Levels: 24, Seed: hashing.Seed{1}}, released(t, p, 1).Params())
 	require.Equal(t, released(t, p, 1).Params(), releasedStream(t, p, 1).Params())
 	require.True(t, p.Guarantee().Promises())
-	share := dptest.Must(builder(t, p).Share(1))
-	sum := dptest.Must(Aggregate(p, 1, share.Bytes()))
+	share := dptest.OK(builder(t, p).Share(1))(t)
+	sum := dptest.OK(Aggregate(p, 1, share.Bytes()))(t)
 	require.Equal(t, 4096, sum.Params().Cells)
 }
 

@@ -14,14 +14,14 @@ import (
 
 func builder(t *testing.T, p Params, keys ...uint64) *Builder {
 	t.Helper()
-	b := dptest.Must(New(p))
+	b := dptest.OK(New(p))(t)
 	b.Add(keys...)
 	return b
 }
 
 func streamBuilder(t *testing.T, p Params, keys ...uint64) *StreamBuilder {
 	t.Helper()
-	b := dptest.Must(NewStreamBuilder(p))
+	b := dptest.OK(NewStreamBuilder(p))(t)
 	for _, key := range keys {
 		b.Add(key)
 	}
@@ -38,7 +38,7 @@ func held(s secret) *state {
 // restored moves the Builder into another one, whose content is replaced.
 func restored(t *testing.T, b *Builder) *Builder {
 	t.Helper()
-	data := dptest.Must(b.AppendPrivateState([]byte("prefix")))
+	data := dptest.OK(b.AppendPrivateState([]byte("prefix")))(t)
 	require.True(t, bytes.HasPrefix(data, []byte("prefix")))
 	require.False(t, b.Released())
 	c := builder(t, held(b.secret).params, 1, 2, 3, 77)
@@ -73,7 +73,7 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 		for _, steps := range held(plain.secret).members {
 			sum += math.Ldexp(float64(steps), -countBits)
 		}
-		s := dptest.Must(moved.Release())
+		s := dptest.OK(moved.Release())(t)
 		require.Equal(t, p.Guarantee(), s.Guarantee())
 		require.InEpsilon(t, planned(p).FlipProb, s.flipProb(), 1e-15)
 		require.Equal(t, p.CountShare > 0, s.counted)
@@ -89,8 +89,8 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 func TestPrivateStateIsReleasedWithNoise(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 16, Levels: 1, Seed: hashing.Seed{1}}
 	b := restored(t, builder(t, p))
-	s := dptest.Must(b.Release())
-	again := dptest.Must(restored(t, builder(t, p)).Release())
+	s := dptest.OK(b.Release())(t)
+	again := dptest.OK(restored(t, builder(t, p)).Release())(t)
 	// 17,626 flips of 65,536 cells are expected, with a standard deviation of 113; two releases
 	// differ in 25,772 of them.
 	dptest.Alarm(t, 1e-10)
@@ -101,7 +101,7 @@ func TestPrivateStateIsReleasedWithNoise(t *testing.T) {
 func TestPrivateStateOfAStream(t *testing.T) {
 	p := Params{Epsilon: 30, Cells: 128, Levels: 8, Seed: hashing.Seed{1}}
 	b := streamBuilder(t, p, append(run(0, 50), run(0, 50)...)...)
-	data := dptest.Must(b.AppendPrivateState(nil))
+	data := dptest.OK(b.AppendPrivateState(nil))(t)
 	c := streamBuilder(t, p, run(500, 600)...)
 	require.NoError(t, c.RestorePrivateState(data))
 	require.Equal(t, held(b.secret).table, held(c.secret).table)
@@ -111,7 +111,7 @@ func TestPrivateStateOfAStream(t *testing.T) {
 	require.NoError(t, c.Merge(more))
 	require.Equal(t, want, held(c.secret).table)
 	c.Add(3)
-	s := dptest.Must(c.Release())
+	s := dptest.OK(c.Release())(t)
 	// 70 keys and hardly any flips: the standard error is 13 (for a Poisson number).
 	dptest.Alarm(t, 1e-10)
 	require.InDelta(t, 70, s.Estimate(), 8*13)
@@ -130,9 +130,9 @@ func TestRestoreRejects(t *testing.T) {
 		to := c.to.(interface{ Add(keys ...uint64) })
 		dptest.Restores(t, c.from, c.to, func() { to.Add(run(0, 20)...) }, c.other, builder(t, small))
 	}
-	data := dptest.Must(b.AppendPrivateState(nil))
-	plainData := dptest.Must(plain.AppendPrivateState(nil))
-	streamData := dptest.Must(stream.AppendPrivateState(nil))
+	data := dptest.OK(b.AppendPrivateState(nil))(t)
+	plainData := dptest.OK(plain.AppendPrivateState(nil))(t)
+	streamData := dptest.OK(stream.AppendPrivateState(nil))(t)
 	require.ErrorIs(t, b.RestorePrivateState(streamData), ErrFormat)
 	require.ErrorIs(t, stream.RestorePrivateState(plainData), ErrFormat)
 	require.ErrorIs(t, b.RestorePrivateState(plainData), ErrMismatch)
@@ -149,15 +149,15 @@ func TestRestoreRejects(t *testing.T) {
 	var u StreamSketch
 	require.ErrorIs(t, u.UnmarshalBinary(streamData), ErrFormat, "private state is no release")
 	require.Equal(t, Sketch{}, s)
-	release := dptest.Must(released(t, p, 1).MarshalBinary())
+	release := dptest.OK(released(t, p, 1).MarshalBinary())(t)
 	require.ErrorIs(t, b.RestorePrivateState(release), ErrFormat)
 }
 
 func FuzzRestorePrivateState(f *testing.F) {
 	for _, p := range []Params{small, counting} {
-		b := dptest.Must(New(p))
+		b := dptest.OK(New(p))(f)
 		b.Add(1, 2, 3)
-		data := dptest.Must(b.AppendPrivateState(nil))
+		data := dptest.OK(b.AppendPrivateState(nil))(f)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -165,7 +165,7 @@ func FuzzRestorePrivateState(f *testing.F) {
 			b := builder(t, p, 9)
 			dptest.RestoresOrStays(t, b, data)
 			b.Add(1, 2, 3)
-			dptest.Must(b.Release())
+			dptest.OK(b.Release())(t)
 		}
 	})
 }

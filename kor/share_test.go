@@ -13,11 +13,11 @@ import (
 )
 
 func share(t *testing.T, p Params, parties int, keys ...uint64) *Share {
-	b := dptest.Must(New(p))
+	b := dptest.OK(New(p))(t)
 	for _, key := range keys {
 		b.Add(key)
 	}
-	s := dptest.Must(b.Share(parties))
+	s := dptest.OK(b.Share(parties))(t)
 	require.True(t, b.Released())
 	return s
 }
@@ -28,7 +28,7 @@ func TestShareFlips(t *testing.T) {
 	for _, epsilon := range []float64{1e-6, 0.1, 1, 4, 20, 40} {
 		for _, n := range []int{1, 2, 3, 10, 1000, maxParties} {
 			p := Params{Epsilon: epsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}
-			law := dptest.Must(p.shareFlips(n))
+			law := dptest.OK(p.shareFlips(n))(t)
 			whole := mustFlips(t, p)
 			got, want := float64(n)*logSign(law.K()), logSign(whole.K())
 			require.LessOrEqual(t, got, want*(1-1e-15), "ε = %v, n = %d", epsilon, n)
@@ -80,7 +80,7 @@ func TestAggregate(t *testing.T) {
 		require.Greater(t, s.Guarantee().EpsilonAt(0), p.Epsilon)
 		tables = append(tables, s.Bytes())
 	}
-	s := dptest.Must(Aggregate(p, n, tables...))
+	s := dptest.OK(Aggregate(p, n, tables...))(t)
 	require.Equal(t, p.Guarantee(), s.Guarantee())
 	require.InEpsilon(t, planned(p).FlipProb, s.flipProb(), 1e-13)
 	ones := int64(0)
@@ -94,16 +94,16 @@ func TestAggregate(t *testing.T) {
 
 	q := Params{Epsilon: 30, Cells: 100, Levels: 6, Seed: hashing.Seed{2}} // hardly any noise
 	one, two := share(t, q, 2, run(0, 40)...), share(t, q, 2, run(20, 60)...)
-	sum := dptest.Must(Aggregate(q, 2, one.Bytes(), two.Bytes()))
+	sum := dptest.OK(Aggregate(q, 2, one.Bytes(), two.Bytes()))(t)
 	masked := one.Bytes()
 	for i, b := range two.Bytes() {
 		masked[i] ^= b
 	}
-	again := dptest.Must(Aggregate(q, 2, masked))
+	again := dptest.OK(Aggregate(q, 2, masked))(t)
 	require.Equal(t, sum.bits, again.bits)
 	// the table of 40 keys in 100 cells has a standard error of 2
 	require.InDelta(t, 40, sum.Estimate(), 16)
-	data := dptest.Must(sum.MarshalBinary())
+	data := dptest.OK(sum.MarshalBinary())(t)
 	require.NoError(t, new(Sketch).UnmarshalBinary(data))
 }
 
@@ -118,11 +118,10 @@ func TestAggregateCountsTheShares(t *testing.T) {
 		tables = append(tables, share(t, p, n).Bytes())
 	}
 	for few := 2; few < n; few++ {
-		_, err := Aggregate(p, n, tables[:few]...)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(Aggregate(p, n, tables[:few]...)), ErrParams)
 	}
 	for _, all := range []int{n, n + 1, 2 * n} {
-		s := dptest.Must(Aggregate(p, n, tables[:all]...))
+		s := dptest.OK(Aggregate(p, n, tables[:all]...))(t)
 		require.Equal(t, p.Guarantee(), s.Guarantee())
 		require.InEpsilon(t, math.Pow(1-2*planned(p).FlipProb, float64(all)/n), 1-2*s.flipProb(), 1e-12)
 		ones := int64(0)
@@ -130,7 +129,7 @@ func TestAggregateCountsTheShares(t *testing.T) {
 			ones += int64(bits.OnesCount64(word))
 		}
 		dptest.Tail(t, "flips", ones, int64(p.Cells*p.Levels), s.flipProb(), 1e-10)
-		data := dptest.Must(s.MarshalBinary())
+		data := dptest.OK(s.MarshalBinary())(t)
 		require.NoError(t, new(Sketch).UnmarshalBinary(data))
 	}
 }
@@ -138,21 +137,16 @@ func TestAggregateCountsTheShares(t *testing.T) {
 func TestInvalidShares(t *testing.T) {
 	p := small
 	for _, n := range []int{0, -1, math.MinInt, maxParties + 1, math.MaxInt} {
-		_, err := Aggregate(p, n, make([]byte, 80))
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(Aggregate(p, n, make([]byte, 80))), ErrParams)
 	}
-	_, err := Aggregate(p, 2)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(Aggregate(p, 2)), ErrParams)
 	for _, size := range []int{0, 1, 79, 81} {
-		_, err = Aggregate(p, 2, make([]byte, size))
-		require.ErrorIs(t, err, ErrMismatch)
+		require.ErrorIs(t, dptest.Err(Aggregate(p, 2, make([]byte, size))), ErrMismatch)
 	}
 	padding := make([]byte, 80)
 	padding[15] = 1
-	_, err = Aggregate(p, 2, padding)
-	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorIs(t, dptest.Err(Aggregate(p, 2, padding)), ErrMismatch)
 	p.CountShare = 0.1
-	b := dptest.Must(New(p))
-	_, err = b.Share(2)
-	require.ErrorIs(t, err, ErrParams)
+	b := dptest.OK(New(p))(t)
+	require.ErrorIs(t, dptest.Err(b.Share(2)), ErrParams)
 }

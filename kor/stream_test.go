@@ -16,11 +16,11 @@ func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 14, Levels: 1, Seed: hashing.Seed{3}}
 	b := streamBuilder(t, p, run(0, 1<<15)...)
 	cells := append([]uint64(nil), held(b.secret).table...)
-	state := dptest.Must(b.AppendPrivateState(nil))
+	state := dptest.OK(b.AppendPrivateState(nil))(t)
 	again := streamBuilder(t, p)
 	require.NoError(t, again.RestorePrivateState(state))
-	first := dptest.Must(b.Release())
-	second := dptest.Must(again.Release())
+	first := dptest.OK(b.Release())(t)
+	second := dptest.OK(again.Release())(t)
 	n, agree, ones := int64(0), int64(0), int64(0)
 	for i, word := range cells {
 		n += int64(bits.OnesCount64(word))
@@ -32,7 +32,7 @@ func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 		dptest.Tail(t, name, count, n, 0.5, 1e-10)
 		require.Less(t, dptest.TailPValue(count, n, 0.45), 1e-10, "the test sees a tenth")
 	}
-	union := dptest.Must(first.Union(second))
+	union := dptest.OK(first.Union(second))(t)
 	dptest.Alarm(t, 1e-10)
 	require.InDelta(t, 1<<15, union.Estimate(), 8*union.StdErr(), "the keys do not cancel")
 	require.Equal(t, 2.0, union.Guarantee().EpsilonAt(0))
@@ -52,11 +52,11 @@ func TestCellsOfKeysAreFairCoins(t *testing.T) {
 		for times := 1; times <= 2; times++ {
 			shown := 0
 			for range 4000 {
-				b := dptest.Must(NewStreamBuilder(p))
+				b := dptest.OK(NewStreamBuilder(p))(t)
 				for range times {
 					add(b)
 				}
-				s := dptest.Must(b.Release())
+				s := dptest.OK(b.Release())(t)
 				ones := distance(s.bits, make([]uint64, len(s.bits)))
 				require.LessOrEqual(t, ones, 1)
 				shown += ones
@@ -83,15 +83,14 @@ func TestStreamPlaces(t *testing.T) {
 
 // A merged StreamBuilder has given its data away: nothing of it can be released a second time.
 func TestMergedStreamIsReleased(t *testing.T) {
-	a := dptest.Must(NewStreamBuilder(small))
-	b := dptest.Must(NewStreamBuilder(small))
+	a := dptest.OK(NewStreamBuilder(small))(t)
+	b := dptest.OK(NewStreamBuilder(small))(t)
 	require.NoError(t, a.Merge(b))
 	require.True(t, b.Released())
 	require.False(t, a.Released())
-	_, err := b.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
 	require.ErrorIs(t, a.Merge(b), ErrReleased)
-	dptest.Must(a.Release())
+	dptest.OK(a.Release())(t)
 }
 
 // AddKey gives a StreamBuilder the fingerprints under its Seed: to add them again changes nothing.
@@ -99,7 +98,7 @@ func TestAddKeyOfAStream(t *testing.T) {
 	p := Params{Epsilon: 1, Seed: hashing.Seed{4}}
 	b := streamBuilder(t, p)
 	state := func() []byte {
-		return dptest.Must(b.AppendPrivateState(nil))
+		return dptest.OK(b.AppendPrivateState(nil))(t)
 	}
 	empty := state()
 	AddKey(b, "one", "two")
@@ -112,12 +111,10 @@ func TestAddKeyOfAStream(t *testing.T) {
 // A union that would lose the keys of a release that is in both says so.
 func TestUnionOfCommonReleases(t *testing.T) {
 	a, b, c := releasedStream(t, small, 1), releasedStream(t, small, 2), releasedStream(t, small, 3)
-	left, err := a.Union(b)
-	require.NoError(t, err)
-	right, err := b.Union(c)
-	require.NoError(t, err)
+	left := dptest.OK(a.Union(b))(t)
+	right := dptest.OK(b.Union(c))(t)
 	for _, pair := range [][2]*StreamSketch{{left, right}, {a, a}, {left, b}} {
-		_, err = pair[0].Union(pair[1])
+		_, err := pair[0].Union(pair[1])
 		require.ErrorIs(t, err, ErrMismatch)
 		require.ErrorContains(t, err, "is in both sketches")
 		require.NotContains(t, err.Error(), "releases differs")

@@ -23,8 +23,7 @@ func held(b *Builder) *state {
 
 func builder(t testing.TB, p Params, values ...float64) *Builder {
 	t.Helper()
-	b, err := New(p)
-	require.NoError(t, err)
+	b := dptest.OK(New(p))(t)
 	for _, x := range values {
 		b.Add(x)
 	}
@@ -33,15 +32,13 @@ func builder(t testing.TB, p Params, values ...float64) *Builder {
 
 func released(t testing.TB, p Params, values ...float64) *Summary {
 	t.Helper()
-	s, err := builder(t, p, values...).Release()
-	require.NoError(t, err)
+	s := dptest.OK(builder(t, p, values...).Release())(t)
 	return s
 }
 
 func privateBytes(t testing.TB, b *Builder) []byte {
 	t.Helper()
-	data, err := b.AppendPrivateState(nil)
-	require.NoError(t, err)
+	data := dptest.OK(b.AppendPrivateState(nil))(t)
 	return data
 }
 
@@ -154,18 +151,15 @@ func TestReleaseOnce(t *testing.T) {
 	fresh := builder(t, ages)
 	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
 	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
-	s, err := b.Release()
-	require.NoError(t, err)
+	s := dptest.OK(b.Release())(t)
 	require.True(t, b.Guarantee().Equal(s.Guarantee()), "the guarantee survives")
 	for _, b := range []*Builder{b, {}} {
 		require.True(t, b.Released())
 		b.Add(1)
-		_, err = b.Release()
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
 		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
 		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
-		_, err = b.AppendPrivateState(nil)
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(b.AppendPrivateState(nil)), ErrReleased)
 		require.ErrorIs(t, b.RestorePrivateState(data), ErrReleased)
 	}
 	for _, change := range []func(*Params){
@@ -187,11 +181,9 @@ func TestReleaseOnce(t *testing.T) {
 func TestRows(t *testing.T) {
 	p := Params{Epsilon: 1, Max: 1, Relation: budget.Replace, Rows: 3}
 	b := builder(t, p, 1, 1)
-	_, err := b.Release()
-	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorIs(t, dptest.Err(b.Release()), ErrMismatch)
 	b.Add(1)
-	s, err := b.Release()
-	require.NoError(t, err)
+	s := dptest.OK(b.Release())(t)
 	require.Equal(t, 3.0, s.Value(Count))
 	p.Rows = 0
 	s = released(t, p, 1, 0)
@@ -203,12 +195,9 @@ func TestRows(t *testing.T) {
 
 // A budget.Ledger pays for the release by the guarantee of the Builder.
 func TestLedger(t *testing.T) {
-	ledger, err := budget.NewLedger(1.5, 0, budget.Row(budget.AddRemove))
-	require.NoError(t, err)
-	_, err = budget.Release(ledger, builder(t, ages, 1))
-	require.NoError(t, err)
-	_, err = budget.Release(ledger, builder(t, ages, 1))
-	require.ErrorIs(t, err, budget.ErrBudget)
+	ledger := dptest.OK(budget.NewLedger(1.5, 0, budget.Row(budget.AddRemove)))(t)
+	dptest.OK(budget.Release(ledger, builder(t, ages, 1)))(t)
+	require.ErrorIs(t, dptest.Err(budget.Release(ledger, builder(t, ages, 1))), budget.ErrBudget)
 }
 
 // What is not released has no value, nor has the zero Summary.
@@ -247,8 +236,7 @@ func TestNotReleased(t *testing.T) {
 	require.False(t, s.Guarantee().Promises())
 	require.False(t, new(Builder).Guarantee().Promises())
 	require.Equal(t, "column.Summary (empty)", s.String())
-	_, err := s.MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(s.MarshalBinary()), ErrFormat)
 }
 
 func TestStrings(t *testing.T) {
@@ -288,7 +276,6 @@ func TestRestoreRejects(t *testing.T) {
 	require.Equal(t, data, privateBytes(t, b))
 	var s Summary
 	require.ErrorIs(t, s.UnmarshalBinary(data), ErrFormat, "private state is no release")
-	release, err := released(t, ages, 1).MarshalBinary()
-	require.NoError(t, err)
+	release := dptest.OK(released(t, ages, 1).MarshalBinary())(t)
 	require.ErrorIs(t, b.RestorePrivateState(release), ErrFormat)
 }

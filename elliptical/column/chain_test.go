@@ -47,8 +47,7 @@ const (
 func newChain(t testing.TB, p Params, numbers int64, f flaw, tables map[string][]tail.Range) *chain {
 	p = p.normal().summary()
 	require.NoError(t, p.validate())
-	sum, err := p.law(chainHalf)
-	require.NoError(t, err)
+	sum := dptest.OK(p.law(chainHalf))(t)
 	return &chain{p, rank.Linear(-1, 2, 1), sum, p.counted(), f, numbers, tables}
 }
 
@@ -270,6 +269,5 @@ func TestChainIsPrivate(t *testing.T) {
 			}
 		}
 	}
-	_, err := New(Params{Epsilon: 1, Relation: budget.Replace})
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(New(Params{Epsilon: 1, Relation: budget.Replace})), ErrParams)
 }

@@ -231,8 +231,7 @@ func TestExactPrivacy(t *testing.T) {
 				p := p
 				p.Epsilon *= strength
 				p.Rho *= strength
-				l, err := p.law(h)
-				require.NoError(t, err)
+				l := dptest.OK(p.law(h))(t)
 				weak, half := weakened(t, l, 0.97), weakened(t, l, 0.5)
 				allowed := p.Epsilon + p.Rho
 				most, mostWeak, mostHalf := 0.0, 0.0, 0.0
@@ -267,8 +266,7 @@ func TestShiftsArePrivate(t *testing.T) {
 	for name, p := range kinds() {
 		p.Epsilon *= 0x1p-28
 		p.Rho *= 0x1p-58
-		l, err := p.law(half)
-		require.NoError(t, err)
+		l := dptest.OK(p.law(half))(t)
 		shifted := false
 		for i := range l.noises {
 			shifted = shifted || l.noises[i].shift > 0
@@ -311,14 +309,12 @@ func TestReleaseHasTheLaw(t *testing.T) {
 		var samples []float64
 		var cdf func(float64) float64
 		for range 700 {
-			b, err := New(p)
-			require.NoError(t, err)
+			b := dptest.OK(New(p))(t)
 			for _, x := range []float64{-1, 0.25, 0.5, 9} {
 				b.Add(x)
 			}
 			exact := held(b).totals
-			s, err := b.Release()
-			require.NoError(t, err)
+			s := dptest.OK(b.Release())(t)
 			for i, v := range s.values {
 				d := new(big.Int).Sub(v.Big(), s.law.exact(&exact, i))
 				x, _ := new(big.Float).SetInt(d).Float64()

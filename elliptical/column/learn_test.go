@@ -147,8 +147,7 @@ func TestAgainstPlan(t *testing.T) {
 		n    int
 		want float64
 	}{{tuned[13], 30_000, .032}, {tuned[13], 10_000, .032}, {tuned[14], 10_000, .052}, {tuned[7], 10_000, .59}, {tuned[0], 10_000, 1.03}, {tuned[0], 30_000, .87}} {
-		m, err := plan.New(plan.Params{Rho: .5, Dim: 1, Max: 1e6, Rows: c.n})
-		require.NoError(t, err)
+		m := dptest.OK(plan.New(plan.Params{Rho: .5, Dim: 1, Max: 1e6, Rows: c.n}))(t)
 		var private, public, peer float64
 		for range 150 {
 			rows, mean := c.law.rows(rng, c.n)
@@ -157,8 +156,7 @@ func TestAgainstPlan(t *testing.T) {
 			for i := range rows {
 				dense[i] = rows[i : i+1]
 			}
-			p, err := m.Release(context.Background(), dense)
-			require.NoError(t, err)
+			p := dptest.OK(m.Release(context.Background(), dense))(t)
 			private += math.Pow(s.Value(Mean)-mean, 2)
 			public += math.Pow(s.ofPublic(rng, rows)-mean, 2)
 			peer += math.Pow(p.Estimate(0)-mean, 2)
@@ -265,8 +263,7 @@ func TestRangeIsAFunctionOfTheRelease(t *testing.T) {
 func TestSensitivityOfTheHistogram(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 8))
 	p := Params{Rho: .5, Bound: 100}.normal().summary()
-	sum, err := p.law(half)
-	require.NoError(t, err)
+	sum := dptest.OK(p.law(half))(t)
 	axis := p.widest()
 	edges := tail.NewBins(p.Bound)
 	odd := func(centre float64) float64 {

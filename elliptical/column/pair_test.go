@@ -46,8 +46,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 			p.Epsilon *= 4 // small tables
 		}
 		p.Rho *= 4
-		l, err := p.law(1)
-		require.NoError(t, err)
+		l := dptest.OK(p.law(1))(t)
 		g := l.pair(p.promise())
 		if g.Equal(p.promise()) {
 			continue // by ρ, and by ε with two kinds of noise: TestExactPrivacy

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -28,8 +29,7 @@ func TestDelta(t *testing.T) {
 			require.LessOrEqual(t, g.DeltaAt(epsilon), delta*(1+1e-9))
 			for i, n := range held(b).law.noises {
 				reach := math.Ldexp(float64(held(b).law.at[i].reach), -int(n.shift))
-				least, err := noise.GaussianSigma(epsilon, delta, 1)
-				require.NoError(t, err)
+				least := dptest.OK(noise.GaussianSigma(epsilon, delta, 1))(t)
 				require.InEpsilon(t, least*reach, n.scale, 0x1p-16)
 				require.GreaterOrEqual(t, n.scale, least*reach*(1-1e-15))
 				require.LessOrEqual(t, n.scale, 0x1p46)
@@ -38,8 +38,7 @@ func TestDelta(t *testing.T) {
 		}
 	}
 	// At (1, 1e-6) less than by ρ.
-	sigma, err := noise.GaussianSigma(1, 1e-6, 1)
-	require.NoError(t, err)
+	sigma := dptest.OK(noise.GaussianSigma(1, 1e-6, 1))(t)
 	p := Params{Epsilon: 1, Delta: 1e-6, Max: 1}.normal()
 	require.InDelta(t, 0.94, sigma*math.Sqrt(2*p.rho()), 0.03)
 }
@@ -50,8 +49,7 @@ func TestPlan(t *testing.T) {
 		{Epsilon: 1, Min: -3, Max: 5}, {Rho: 0.5, Max: 100}, {Epsilon: 1, Max: 100, Want: Mean}, {Epsilon: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Want: Count},
 		{Epsilon: 1, Min: -3, Max: 5, Want: Sum}, {Epsilon: 1, Max: 4, Relation: budget.Replace}, {Rho: 1, Max: 4, Relation: budget.Replace, Want: Sum},
 	} {
-		plan, err := p.Plan()
-		require.NoError(t, err)
+		plan := dptest.OK(p.Plan())(t)
 		require.Equal(t, p.normal(), plan.Params)
 		require.NotContains(t, plan.String(), "NaN")
 		const n = 100_000
@@ -66,8 +64,7 @@ func TestPlan(t *testing.T) {
 					}
 				}
 				s := released(t, p, rows...)
-				data, err := s.MarshalBinary()
-				require.NoError(t, err)
+				data := dptest.OK(s.MarshalBinary())(t)
 				require.Len(t, data, plan.Bytes)
 				for of := Count; of <= StdDev; of++ {
 					require.Equal(t, s.has(of), !math.IsNaN(plan.StdErr(of, n)), "%v of %+v", of, p)
@@ -83,7 +80,6 @@ func TestPlan(t *testing.T) {
 		}
 		require.True(t, math.IsNaN(plan.StdErr(0, 5)) && math.IsNaN(plan.StdErr(Mean, -1)) && math.IsNaN(plan.StdErr(Mean, math.NaN())))
 	}
-	_, err := Params{Epsilon: 1, Max: -1}.Plan()
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(Params{Epsilon: 1, Max: -1}.Plan()), ErrParams)
 	require.True(t, math.IsNaN(Plan{}.StdErr(Count, 1)))
 }

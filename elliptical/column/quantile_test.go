@@ -29,8 +29,7 @@ func quantilesOf(p Params, levels ...float64) quantileParams {
 
 func quantileBuilder(t testing.TB, p quantileParams, values ...float64) *QuantileBuilder {
 	t.Helper()
-	b, err := NewQuantiles(p.Params, p.levels()...)
-	require.NoError(t, err)
+	b := dptest.OK(NewQuantiles(p.Params, p.levels()...))(t)
 	for _, x := range values {
 		b.Add(x)
 	}
@@ -39,8 +38,7 @@ func quantileBuilder(t testing.TB, p quantileParams, values ...float64) *Quantil
 
 func releasedQuantiles(t testing.TB, p quantileParams, values ...float64) *Quantiles {
 	t.Helper()
-	q, err := quantileBuilder(t, p, values...).Release()
-	require.NoError(t, err)
+	q := dptest.OK(quantileBuilder(t, p, values...).Release())(t)
 	return q
 }
 
@@ -74,14 +72,12 @@ func TestInvalidQuantileParams(t *testing.T) {
 		require.Nil(t, b, name)
 	}
 	for _, levels := range [][]float64{nil, make([]float64, 33), {0.5, 0}, {0}} {
-		_, err := NewQuantiles(quartiles.Params, levels...)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewQuantiles(quartiles.Params, levels...)), ErrParams)
 	}
 	rows, want := quartiles.Params, quartiles.Params
 	rows.Relation, rows.Rows, want.Want = budget.Replace, 5, Mean
 	for _, p := range []Params{rows, want} {
-		_, err := NewQuantiles(p, 0.5)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewQuantiles(p, 0.5)), ErrParams)
 		require.False(t, p.Guarantee().Promises())
 	}
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.AddRemove)), quartiles.Guarantee())
@@ -109,10 +105,8 @@ func TestQuantileShards(t *testing.T) {
 	a, b := quantileBuilder(t, quartiles, values[3000:]...), quantileBuilder(t, quartiles, values[:3000]...)
 	require.NoError(t, a.Merge(b))
 	require.Equal(t, heldCounts(whole).cells, heldCounts(a).cells)
-	one, err := whole.AppendPrivateState(nil)
-	require.NoError(t, err)
-	other, err := a.AppendPrivateState(nil)
-	require.NoError(t, err)
+	one := dptest.OK(whole.AppendPrivateState(nil))(t)
+	other := dptest.OK(a.AppendPrivateState(nil))(t)
 	require.Equal(t, one, other, "order and shards leave no trace")
 	require.Len(t, heldCounts(a).cells, 10)
 	require.True(t, b.Released())
@@ -122,18 +116,15 @@ func TestQuantilesOnce(t *testing.T) {
 	b, fresh := quantileBuilder(t, quartiles, 1, 2), quantileBuilder(t, quartiles)
 	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
 	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
-	q, err := b.Release()
-	require.NoError(t, err)
+	q := dptest.OK(b.Release())(t)
 	require.True(t, b.Guarantee().Equal(q.Guarantee()), "the guarantee survives")
 	for _, b := range []*QuantileBuilder{b, {}} {
 		require.True(t, b.Released())
 		b.Add(1)
-		_, err = b.Release()
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
 		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
 		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
-		_, err = b.AppendPrivateState(nil)
-		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, dptest.Err(b.AppendPrivateState(nil)), ErrReleased)
 		require.ErrorIs(t, b.RestorePrivateState(nil), ErrReleased)
 	}
 	other := quartiles
@@ -141,12 +132,9 @@ func TestQuantilesOnce(t *testing.T) {
 	o := quantileBuilder(t, other, 5)
 	require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
 	require.False(t, fresh.Released() || o.Released())
-	ledger, err := budget.NewLedger(1.5, 0, budget.Row(budget.AddRemove))
-	require.NoError(t, err)
-	_, err = budget.Release(ledger, quantileBuilder(t, quartiles, 1))
-	require.NoError(t, err)
-	_, err = budget.Release(ledger, quantileBuilder(t, quartiles, 1))
-	require.ErrorIs(t, err, budget.ErrBudget)
+	ledger := dptest.OK(budget.NewLedger(1.5, 0, budget.Row(budget.AddRemove)))(t)
+	dptest.OK(budget.Release(ledger, quantileBuilder(t, quartiles, 1)))(t)
+	require.ErrorIs(t, dptest.Err(budget.Release(ledger, quantileBuilder(t, quartiles, 1))), budget.ErrBudget)
 }
 
 func TestQuantilesNotReleased(t *testing.T) {
@@ -167,8 +155,7 @@ func TestQuantilesNotReleased(t *testing.T) {
 	require.False(t, new(QuantileBuilder).Guarantee().Promises())
 	require.Equal(t, "column.Quantiles (empty)", new(Quantiles).String())
 	require.Equal(t, "column.Quantiles: 3 of values in [0, 100], in steps of 0.5, ε = 1 for one row, added or removed", q.String())
-	_, err := new(Quantiles).MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(new(Quantiles).MarshalBinary()), ErrFormat)
 	last, n := math.Inf(-1), 0
 	for level, value := range q.All() {
 		require.Equal(t, value, q.Quantile(level))
@@ -194,23 +181,19 @@ func TestQuantileState(t *testing.T) {
 	b, c := quantileBuilder(t, quartiles, 1, 2, 2, 99), quantileBuilder(t, quartiles, 50)
 	dptest.Restores(t, b, c, func() { c.Add(3) }, quantileBuilder(t, other), quantileBuilder(t, fewer), builder(t, ages))
 	require.Equal(t, heldCounts(b).cells, heldCounts(c).cells)
-	want, err := c.AppendPrivateState(nil)
-	require.NoError(t, err)
+	want := dptest.OK(c.AppendPrivateState(nil))(t)
 	require.ErrorIs(t, quantileBuilder(t, other).RestorePrivateState(want), ErrMismatch)
 	require.ErrorIs(t, quantileBuilder(t, fewer).RestorePrivateState(want), ErrMismatch)
 	for _, spoil := range []map[int64]int64{{-1: 1}, {201: 1}, {5: 0}, {5: -1}, {5: maxRows, 6: 1}, {5: math.MaxInt64}} {
 		spoiled := quantileBuilder(t, quartiles)
 		heldCounts(spoiled).cells = spoil
-		data, err := spoiled.AppendPrivateState(nil)
-		require.NoError(t, err)
+		data := dptest.OK(spoiled.AppendPrivateState(nil))(t)
 		require.ErrorIs(t, c.RestorePrivateState(data), ErrFormat)
 	}
-	release, err := releasedQuantiles(t, quartiles, 1).MarshalBinary()
-	require.NoError(t, err)
+	release := dptest.OK(releasedQuantiles(t, quartiles, 1).MarshalBinary())(t)
 	require.ErrorIs(t, c.RestorePrivateState(release), ErrFormat)
 	require.ErrorIs(t, new(Quantiles).UnmarshalBinary(want), ErrFormat, "private state is no release")
-	got, err := c.AppendPrivateState(nil)
-	require.NoError(t, err)
+	got := dptest.OK(c.AppendPrivateState(nil))(t)
 	require.Equal(t, want, got)
 }
 
@@ -338,8 +321,7 @@ func TestIntervalOfAQuantile(t *testing.T) {
 	for _, cells := range []map[int64]int64{{100: 1_000_000}, {100: 500_000, 101: 500_000}} {
 		b := quantileBuilder(t, quantilesOf(Params{Epsilon: 1, Max: 200, Resolution: 1}))
 		heldCounts(b).cells = cells
-		q, err := b.Release()
-		require.NoError(t, err)
+		q := dptest.OK(b.Release())(t)
 		lo, hi := q.Interval(.5, .99)
 		require.True(t, lo <= 100 && hi >= 99+float64(len(cells)) && hi-lo < 3, "[%v, %v]", lo, hi)
 		require.InDelta(t, 100.5, q.Quantile(.5), .6)

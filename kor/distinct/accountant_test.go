@@ -16,7 +16,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 		p := tiny
 		p.Epsilon, p.CountShare = 2, share
 		p = p.normal()
-		l := dptest.Must(p.laws())
+		l := dptest.OK(p.laws())(t)
 		g, most := p.Guarantee(), 0.0
 		once, twice := dptest.Memo(g.DeltaAt), dptest.Memo(g.Times(2).DeltaAt)
 		for i, pair := range tables(t, p) {

@@ -18,7 +18,7 @@ func simulated(t testing.TB, p Params, rng *rand.Rand, n int) *Sketch {
 	for i := range uint64(n) {
 		b.Add(start + i)
 	}
-	return dptest.Must(b.Release())
+	return dptest.OK(b.Release())(t)
 }
 
 // Estimates are unbiased and have the error that StdErr says, and intervals cover: real keys at

@@ -18,7 +18,7 @@ var small = Params{Epsilon: 1, Cells: 100, Levels: 6, CountShare: 0.1, Seed: has
 
 func builder(t testing.TB, p Params, keys ...uint64) *Builder {
 	t.Helper()
-	b := dptest.Must(New(p))
+	b := dptest.OK(New(p))(t)
 	b.Add(keys...)
 	return b
 }
@@ -31,7 +31,7 @@ func held[S any](b private.State[S]) *S {
 }
 
 func released(t testing.TB, p Params, keys ...uint64) *Sketch {
-	return dptest.Must(builder(t, p, keys...).Release())
+	return dptest.OK(builder(t, p, keys...).Release())(t)
 }
 
 // run returns the integers from a to b−1.
@@ -44,9 +44,9 @@ func run(a, b uint64) (keys []uint64) {
 
 func privateBytes(t testing.TB, b Adder) []byte {
 	t.Helper()
-	data := dptest.Must(b.(interface {
+	data := dptest.OK(b.(interface {
 		AppendPrivateState(dst []byte) ([]byte, error)
-	}).AppendPrivateState(nil))
+	}).AppendPrivateState(nil))(t)
 	return data
 }
 
@@ -141,16 +141,15 @@ func TestBuilder(t *testing.T) {
 	require.ErrorIs(t, fresh().RestorePrivateState(padding), ErrFormat)
 	var s Sketch
 	require.ErrorIs(t, s.UnmarshalBinary(privateBytes(t, fresh())), ErrFormat, "private state is no release")
-	release := dptest.Must(released(t, small, 1).MarshalBinary())
+	release := dptest.OK(released(t, small, 1).MarshalBinary())(t)
 	require.ErrorIs(t, fresh().RestorePrivateState(release), ErrFormat)
 }
 
 // A budget.Ledger pays for the release by the guarantee of the Builder.
 func TestLedger(t *testing.T) {
-	ledger := dptest.Must(budget.NewLedger(1.5, 0, budget.Key(budget.AddRemove)))
-	dptest.Must(budget.Release(ledger, builder(t, small, 1)))
-	_, err := budget.Release(ledger, builder(t, small, 1))
-	require.ErrorIs(t, err, budget.ErrBudget)
+	ledger := dptest.OK(budget.NewLedger(1.5, 0, budget.Key(budget.AddRemove)))(t)
+	dptest.OK(budget.Release(ledger, builder(t, small, 1)))(t)
+	require.ErrorIs(t, dptest.Err(budget.Release(ledger, builder(t, small, 1))), budget.ErrBudget)
 }
 
 func TestZeroValues(t *testing.T) {
@@ -161,8 +160,7 @@ func TestZeroValues(t *testing.T) {
 	require.False(t, new(Builder).Guarantee().Promises())
 	require.NotEmpty(t, s.String())
 	require.True(t, s.Params() == Params{})
-	_, err := s.MarshalBinary()
-	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorIs(t, dptest.Err(s.MarshalBinary()), ErrFormat)
 	r := released(t, small, 1)
 	for _, confidence := range []float64{-1, 1, 2, math.NaN(), math.Inf(1)} {
 		lo, hi = r.Interval(confidence)

@@ -153,7 +153,7 @@ func TestTwoMovesAreTwoResponses(t *testing.T) {
 	for _, epsilon := range []float64{0.5, 1, 3} {
 		params := tiny
 		params.Epsilon = epsilon
-		law := dptest.Must(params.classLaw())
+		law := dptest.OK(params.classLaw())(t)
 		p, q := shifts(law)
 		loss := func(p, q map[[2]int]float64) (most float64) {
 			for o, mass := range p {
@@ -162,7 +162,7 @@ func TestTwoMovesAreTwoResponses(t *testing.T) {
 			return most
 		}
 		require.InDelta(t, epsilon, loss(p, q), 1e-9)
-		weak := dptest.Must(noise.NewDiscreteLaplace(0.99 * law.Scale()))
+		weak := dptest.OK(noise.NewDiscreteLaplace(0.99 * law.Scale()))(t)
 		require.Greater(t, loss(shifts(weak)), epsilon*1.005)
 		g := params.twoMoves()
 		require.Equal(t, epsilon, g.Epsilon())
@@ -200,7 +200,7 @@ func TestYearOfWindows(t *testing.T) {
 // False-reject probability 2e-10.
 func noisy(t *testing.T, p Params, release func() numbers) {
 	t.Helper()
-	law := dptest.Must(p.classLaw())
+	law := dptest.OK(p.classLaw())(t)
 	const enough, reach = 20_000, 12
 	observed, expected := make([]int64, 2*reach+2), make([]float64, 2*reach+1)
 	for i := range expected {

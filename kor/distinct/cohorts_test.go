@@ -13,7 +13,7 @@ import (
 )
 
 func cohortBuilder(t testing.TB, p Params, days int) *CohortBuilder {
-	return dptest.Must(NewCohortBuilder(p, days))
+	return dptest.OK(NewCohortBuilder(p, days))(t)
 }
 
 // cohortsOf returns the numbers of cells of each class, of two builders that are merged, where a
@@ -110,7 +110,7 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 // Each class has noise of the law, drawn by itself. False-reject probability 2e-10.
 func TestCohortsHaveTheLaw(t *testing.T) {
 	noisy(t, tiny, func() numbers {
-		c := dptest.Must(cohortBuilder(t, tiny, 3).Release())
+		c := dptest.OK(cohortBuilder(t, tiny, 3).Release())(t)
 		c.numbers[6] -= 16
 		return c.numbers
 	})
@@ -125,7 +125,7 @@ func releasedCohorts(t testing.TB, p Params, on [][]uint64) *Cohorts {
 		}
 		b.Add(keys...)
 	}
-	return dptest.Must(b.Release())
+	return dptest.OK(b.Release())(t)
 }
 
 // simulatedCohorts are users with a first day in 1, …, 14, half on day 1, who come back each day
@@ -226,16 +226,14 @@ func TestCohortBuilder(t *testing.T) {
 	}
 	dptest.Builder(t, fresh, func(b *CohortBuilder) { b.Add(5); b.Add(6, 7); AddKey(b, "key") }, cohortBuilder(t, other, 5))
 	for _, days := range []int{-1, 0, 1, 32} {
-		_, err := NewCohortBuilder(p, days)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewCohortBuilder(p, days)), ErrParams)
 	}
 	for _, change := range []func(*Params){
 		func(p *Params) { p.CountShare = 0.5 }, func(p *Params) { p.Spans[0] = 1 }, func(p *Params) { p.Cells = 1 << 29 }, func(p *Params) { p.Seed = hashing.Seed{} },
 	} {
 		q := p
 		change(&q)
-		_, err := NewCohortBuilder(q, 5)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewCohortBuilder(q, 5)), ErrParams)
 	}
 	b := fresh()
 	for _, day := range []int{1, 0, -1, 6} {
@@ -252,7 +250,7 @@ func TestCohortBuilder(t *testing.T) {
 	require.Equal(t, 3, held(again.secret).today)
 	copy(held(b.secret).stamps, []uint16{54321, 43210})
 	dptest.Redacted(t, b, "54321 43210")
-	c := dptest.Must(fresh().Release())
+	c := dptest.OK(fresh().Release())(t)
 	require.True(t, c.Guarantee().Equal(b.Guarantee()))
 	require.Equal(t, 5, c.Days())
 	dptest.Readers(t, c)

@@ -30,8 +30,7 @@ func pair(t testing.TB, p Params, rng *rand.Rand, onlyA, onlyB, both int) (a, b 
 	var err error
 	a, err = x.Release()
 	require.NoError(t, err)
-	b, err = y.Release()
-	require.NoError(t, err)
+	b = dptest.OK(y.Release())(t)
 	return a, b
 }
 
@@ -160,7 +159,7 @@ func TestCompareAccuracy(t *testing.T) {
 		squares, stated, covered, sum := map[int]float64{}, map[int]float64{}, map[int]int{}, map[int]float64{}
 		for range runs {
 			a, b := pair(t, p, rng, sets[0], sets[1], sets[2])
-			c := dptest.Must(Compare(a, b))
+			c := dptest.OK(Compare(a, b))(t)
 			require.InDelta(t, c.Union().Estimate(), c.OnlyA().Estimate()+c.OnlyB().Estimate()+c.Intersection().Estimate(), 1e-6)
 			for of, want := range truth {
 				e := sized(c, of).Estimate() - want
@@ -188,7 +187,7 @@ func TestCompareAccuracy(t *testing.T) {
 
 func TestCompareRefuses(t *testing.T) {
 	a, b := released(t, small, run(0, 100)...), released(t, small, run(50, 150)...)
-	dptest.Must(Compare(a, b))
+	dptest.OK(Compare(a, b))(t)
 	whole := small
 	whole.CountShare = 1
 	var others []*Sketch
@@ -199,29 +198,22 @@ func TestCompareRefuses(t *testing.T) {
 	}
 	again, _ := dptest.RoundTrip(t, a)
 	for _, other := range append(others, nil, &Sketch{}, released(t, whole, 1), a, again) {
-		_, err := Compare(a, other)
-		require.ErrorIs(t, err, ErrMismatch)
-		_, err = Compare(other, a)
-		require.ErrorIs(t, err, ErrMismatch)
-		_, err = Union(a, other)
-		require.ErrorIs(t, err, ErrMismatch)
-		_, err = Union(a, b, other)
-		require.ErrorIs(t, err, ErrMismatch)
+		require.ErrorIs(t, dptest.Err(Compare(a, other)), ErrMismatch)
+		require.ErrorIs(t, dptest.Err(Compare(other, a)), ErrMismatch)
+		require.ErrorIs(t, dptest.Err(Union(a, other)), ErrMismatch)
+		require.ErrorIs(t, dptest.Err(Union(a, b, other)), ErrMismatch)
 	}
 	other := small
 	other.Epsilon, other.CountShare = 3, 0.4
-	c, err := Compare(a, released(t, other, run(50, 150)...))
-	require.NoError(t, err, "parties choose their own ε")
+	c := dptest.OK(Compare(a, released(t, other, run(50, 150)...)))(t, "parties choose their own ε")
 	require.NotContains(t, c.String(), "NaN")
-	_, err = Union()
-	require.ErrorIs(t, err, ErrParams)
-	_, err = Union(&Sketch{})
-	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorIs(t, dptest.Err(Union()), ErrParams)
+	require.ErrorIs(t, dptest.Err(Union(&Sketch{})), ErrMismatch)
 }
 
 func TestZeroComparison(t *testing.T) {
 	a, b := released(t, small, run(0, 100)...), released(t, small, run(50, 150)...)
-	good := dptest.Must(Compare(a, b))
+	good := dptest.OK(Compare(a, b))(t)
 	for _, c := range []*kor.Comparison{nil, {}} {
 		lo, hi := c.Union().Interval(0.9)
 		require.True(t, math.IsNaN(c.Union().Estimate()) && math.IsNaN(c.Union().StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
@@ -233,7 +225,7 @@ func TestZeroComparison(t *testing.T) {
 	lo, hi = zero.Interval(0.9)
 	require.True(t, math.IsNaN(zero.Estimate()) && math.IsNaN(zero.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
 	require.NotEmpty(t, zero.String())
-	union := dptest.Must(Union(a, b, released(t, small, run(0, 300)...)))
+	union := dptest.OK(Union(a, b, released(t, small, run(0, 300)...)))(t)
 	dptest.Readers(t, good)
 	dptest.Readers(t, union)
 }
@@ -241,7 +233,7 @@ func TestZeroComparison(t *testing.T) {
 // within checks that the estimates are within what those of A and B leave possible, the intervals
 // around them, and nothing infinite; and returns the comparison.
 func within(t testing.TB, a, b *Sketch, confidences ...float64) *kor.Comparison {
-	c := dptest.Must(Compare(a, b))
+	c := dptest.OK(Compare(a, b))(t)
 	sizeA, sizeB := max(a.Estimate(), 0), max(b.Estimate(), 0)
 	slack := 1e-9 * (1 + sizeA + sizeB)
 	union, both := c.Union().Estimate(), c.Intersection().Estimate()
@@ -284,13 +276,13 @@ func TestComparisonsStayWithin(t *testing.T) {
 				lo, hi := sized(told, of).Interval(1 - 1e-9)
 				require.True(t, lo <= truth && truth <= hi || c.epsilon > 4, "%v: [%v, %v], %v of %v", c, lo, hi, truth, of)
 			}
-			also := dptest.Must(Union(a, b))
+			also := dptest.OK(Union(a, b))(t)
 			require.Equal(t, told.Union().Estimate(), also.Estimate())
-			both := dptest.Must(Compare(b, a))
+			both := dptest.OK(Compare(b, a))(t)
 			require.InDelta(t, told.OnlyA().Estimate(), both.OnlyB().Estimate(), 1e-3*(1+union))
 			third := *b
 			third.id = third.id.Derive(1)
-			also = dptest.Must(Union(a, b, &third))
+			also = dptest.OK(Union(a, b, &third))(t)
 			lo, hi := also.Interval(0.95)
 			require.True(t, 0 <= lo && lo <= hi && math.IsNaN(also.Estimate()) == math.IsInf(also.StdErr(), 1))
 		}
@@ -312,10 +304,10 @@ func TestUnionBeyondLargest(t *testing.T) {
 			p.Seed = hashing.NewSeed()
 			large := builder(t, p)
 			poissonKeys(large, rng, keys)
-			a := dptest.Must(large.Release())
+			a := dptest.OK(large.Release())(t)
 			sketches := []*Sketch{a, released(t, p, run(0, 100)...), released(t, p)}
 			for k := 2; k <= 3; k++ {
-				union := dptest.Must(Union(sketches[:k]...))
+				union := dptest.OK(Union(sketches[:k]...))(t)
 				if lo, hi := union.Interval(0.95); !(lo <= keys && keys <= hi) {
 					missed[k]++
 				}
@@ -374,7 +366,7 @@ func TestCompareTable(t *testing.T) {
 		var wide, stated [sizes.OnlyB + 1]float64
 		for range runs {
 			a, b := pair(t, p, rng, c.a-c.both, c.b-c.both, c.both)
-			told := dptest.Must(Compare(a, b))
+			told := dptest.OK(Compare(a, b))(t)
 			for of, truth := range truths {
 				lo, hi := sized(told, of).Interval(0.95)
 				all[of].add(sized(told, of).Estimate(), truth, lo, hi)

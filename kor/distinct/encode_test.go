@@ -54,7 +54,7 @@ func samples() map[string]encoding.BinaryMarshaler {
 func TestCodec(t *testing.T) {
 	for _, s := range []*Sketch{sampleCount(), sampleBits()} {
 		dptest.Codec(t, s, dptest.DeepEqual[Sketch])
-		data := dptest.Must(s.MarshalBinary())
+		data := dptest.OK(s.MarshalBinary())(t)
 		require.Len(t, data, planned(s.Params()).Bytes)
 	}
 	dptest.Codec(t, sampleRunning(), dptest.DeepEqual[Running])
@@ -156,7 +156,7 @@ func TestDecodeRejectsInvalidNumbers(t *testing.T) {
 
 // The first version had no empty class, and no release is without windows.
 func TestDecodeRejectsOtherWindows(t *testing.T) {
-	data := dptest.Must(sampleWindows().MarshalBinary())
+	data := dptest.OK(sampleWindows().MarshalBinary())(t)
 	old := append(bytes.Clone(data[:46]), data[78:]...)
 	old[5] = 1
 	require.ErrorIs(t, new(Windows).UnmarshalBinary(old), ErrFormat)
@@ -168,7 +168,7 @@ func TestDecodeRejectsOtherWindows(t *testing.T) {
 
 // An identity of 0 is that of the zero value.
 func TestDecodeRejectsNoIdentity(t *testing.T) {
-	data := dptest.Must(sampleCount().MarshalBinary())
+	data := dptest.OK(sampleCount().MarshalBinary())(t)
 	clear(data[fixedSize-8-16 : fixedSize-8])
 	require.ErrorIs(t, new(Sketch).UnmarshalBinary(data), ErrFormat)
 }
@@ -229,7 +229,7 @@ func useDecoded(t *testing.T, data []byte) {
 		within(t, s, &other)
 		third := other
 		third.id = third.id.Derive(1)
-		union := dptest.Must(Union(s, &other, &third))
+		union := dptest.OK(Union(s, &other, &third))(t)
 		lo, hi := union.Interval(0.9)
 		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
 	}
@@ -241,6 +241,6 @@ func FuzzRestorePrivateState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := builder(t, small, 9)
 		dptest.RestoresOrStays(t, b, data)
-		dptest.Must(b.Release())
+		dptest.OK(b.Release())(t)
 	})
 }

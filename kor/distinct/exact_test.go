@@ -69,7 +69,7 @@ func loss(p, q map[output]float64) (most float64) {
 func tables(t *testing.T, p Params) (pairs [][2]uint64) {
 	keys := keysOf(p)
 	made := func(set ...uint64) uint64 {
-		b := dptest.Must(New(p))
+		b := dptest.OK(New(p))(t)
 		b.Add(set...)
 		return held(b.secret).table[0]
 	}
@@ -102,8 +102,8 @@ func TestExactPrivacy(t *testing.T) {
 			p := tiny
 			p.Epsilon, p.CountShare = epsilon, share
 			p = p.normal()
-			l := dptest.Must(p.laws())
-			weakCount := dptest.Must(noise.NewDiscreteLaplace(0.99 * l.count.Scale()))
+			l := dptest.OK(p.laws())(t)
+			weakCount := dptest.OK(noise.NewDiscreteLaplace(0.99 * l.count.Scale()))(t)
 			weak := []laws{{l.flips, weakCount}}
 			if p.published() {
 				weak = append(weak, laws{noise.NewBernoulli(l.flips.K() - 1<<54), l.count})
@@ -132,7 +132,7 @@ func TestExactPrivacy(t *testing.T) {
 func TestOutputsAreALaw(t *testing.T) {
 	p := tiny
 	p.CountShare = 0.5
-	l := dptest.Must(p.laws())
+	l := dptest.OK(p.laws())(t)
 	total := 0.0
 	for _, mass := range outputs(5, l, true) {
 		total += mass
@@ -145,7 +145,7 @@ func TestOutputsAreALaw(t *testing.T) {
 func TestTwoReleasesCostTwice(t *testing.T) {
 	p := tiny
 	p.CountShare = 0.5
-	l := dptest.Must(p.laws())
+	l := dptest.OK(p.laws())(t)
 	once := loss(outputs(1, l, true), outputs(3, l, true))
 	a, b := outputs(1, l, true), outputs(3, l, true)
 	twice := 0.0
@@ -168,7 +168,7 @@ func TestTwoReleasesCostTwice(t *testing.T) {
 func TestReleaseHasTheLaw(t *testing.T) {
 	p := tiny
 	p.Epsilon, p.CountShare = 2, 0.5
-	l := dptest.Must(p.laws())
+	l := dptest.OK(p.laws())(t)
 	keys := keysOf(p)
 	const runs = 20000
 	law := outputs(3, l, true)
@@ -184,9 +184,9 @@ func TestReleaseHasTheLaw(t *testing.T) {
 	}
 	var flipped int64
 	for range runs {
-		b := dptest.Must(New(p))
+		b := dptest.OK(New(p))(t)
 		b.Add(keys[0][0], keys[1][0], keys[0][0])
-		s := dptest.Must(b.Release())
+		s := dptest.OK(b.Release())(t)
 		flipped += int64(bits.OnesCount64(s.bits[0] &^ 7))
 		at := slices.Index(names, output{s.bits[0] & 7, s.numbers[0]})
 		if at < 0 {
@@ -258,7 +258,7 @@ func TestMomentsOfTheCount(t *testing.T) {
 // over all values of the noise.
 func TestTail(t *testing.T) {
 	for _, scale := range []float64{0.03, 0.5, 1, 5, 40} {
-		law := dptest.Must(noise.NewDiscreteLaplace(scale))
+		law := dptest.OK(noise.NewDiscreteLaplace(scale))(t)
 		for _, v := range []float64{0, 1e-14, 0.3, 4, 900, 1e6} {
 			c := curve{scale: scale, noise: [2]draws{{1, 1}}}
 			for _, y := range []float64{0.5, 1.5, 7.5, 60.5, 1000.5} {

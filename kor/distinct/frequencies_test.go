@@ -14,7 +14,7 @@ import (
 )
 
 func frequencyBuilder(t testing.TB, p Params, most int) *FrequencyBuilder {
-	return dptest.Must(NewFrequencyBuilder(p, most))
+	return dptest.OK(NewFrequencyBuilder(p, most))(t)
 }
 
 // neighbours returns for each of two cells three keys that belong to it.
@@ -101,7 +101,7 @@ func TestFrequenciesOfAllStreams(t *testing.T) {
 		moves := map[string]numbers{}
 		for id, with := range byCounts {
 			var c [3]int
-			dptest.Must(fmt.Sscanf(id, "[%d %d %d]", &c[0], &c[1], &c[2]))
+			dptest.OK(fmt.Sscanf(id, "[%d %d %d]", &c[0], &c[1], &c[2]))(t)
 			for i := range c {
 				without := c
 				without[i] = 0
@@ -174,18 +174,18 @@ func mul(a, b uint64) (hi, lo uint64) {
 // The numbers of cells have noise for half of ε, and so has the number of ones. False-reject
 // probability 4e-10.
 func TestFrequenciesHaveTheLaw(t *testing.T) {
-	half := dptest.Must(tiny.frequencies())
+	half := dptest.OK(tiny.frequencies())(t)
 	var users []float64
 	noisy(t, half, func() numbers {
-		f := dptest.Must(frequencyBuilder(t, tiny, 9).Release())
+		f := dptest.OK(frequencyBuilder(t, tiny, 9).Release())(t)
 		f.numbers[0] -= 3 * 16
 		users = append(users, float64(f.numbers[10]))
 		return f.numbers[:10]
 	})
-	l := dptest.Must(half.laws())
+	l := dptest.OK(half.laws())(t)
 	v := l.count.Variance()
 	dptest.Moments(t, "the number of ones", users, 0, v, 6*v*v, 1e-10)
-	parts := dptest.Must(budget.Compose(budget.PureDP(0.5, unit), budget.PureDP(0.25, unit).Times(2)))
+	parts := dptest.OK(budget.Compose(budget.PureDP(0.5, unit), budget.PureDP(0.25, unit).Times(2)))(t)
 	require.True(t, tiny.frequencyGuarantee().Equal(budget.PureDP(1, unit).WithPair(parts)))
 	require.GreaterOrEqual(t, l.count.Scale(), 2.0)
 }
@@ -212,7 +212,7 @@ func sharesOf(t testing.TB, p Params, rng *rand.Rand, users int) *Frequencies {
 			b.Add(start + uint64(i))
 		}
 	}
-	return dptest.Must(b.Release())
+	return dptest.OK(b.Release())(t)
 }
 
 var trueShares = []float64{0.5, 0.2, 0.1, 0.05, 0.15}
@@ -293,8 +293,7 @@ func TestFrequencyBuilder(t *testing.T) {
 	}
 	dptest.Builder(t, fresh, func(b *FrequencyBuilder) { b.Add(5); b.Add(6, 7); AddKey(b, "key") }, frequencyBuilder(t, other, 5))
 	for _, most := range []int{-1, 0, 1, 256} {
-		_, err := NewFrequencyBuilder(p, most)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewFrequencyBuilder(p, most)), ErrParams)
 	}
 	b := fresh()
 	require.ErrorIs(t, b.Merge(frequencyBuilder(t, p, 4)), ErrParams)
@@ -305,15 +304,14 @@ func TestFrequencyBuilder(t *testing.T) {
 	} {
 		q := p
 		change(&q)
-		_, err := NewFrequencyBuilder(q, 5)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewFrequencyBuilder(q, 5)), ErrParams)
 	}
 	again := frequencyBuilder(t, p, 5)
 	dptest.Restores(t, b, again, func() { again.Add(1, 2, 3) }, frequencyBuilder(t, p, 6), builder(t, p))
 	require.Equal(t, held(b.secret).cells, held(again.secret).cells)
 	held(b.secret).cells[0] = 9_876_543_210_987
 	dptest.Redacted(t, b, "9876543210987")
-	f := dptest.Must(fresh().Release())
+	f := dptest.OK(fresh().Release())(t)
 	require.Equal(t, 5, f.Most())
 	dptest.Readers(t, f)
 }

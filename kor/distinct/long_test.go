@@ -110,7 +110,7 @@ func TestLongUnionOfTwo(t *testing.T) {
 		var all [sizes.OnlyB + 1]figures
 		for range runs {
 			a, b := pair(t, p, rng, only, size-both-only, both)
-			c := dptest.Must(Compare(a, b))
+			c := dptest.OK(Compare(a, b))(t)
 			for of, truth := range map[int]float64{
 				sizes.Union: size, sizes.Intersection: float64(both), sizes.OnlyA: float64(only), sizes.OnlyB: float64(size - both - only),
 			} {
@@ -143,7 +143,7 @@ func TestLongUnionOfTwelve(t *testing.T) {
 	fourth := 0.0 // powers of the errors
 	for range runs {
 		sketches, size := parties(t, rng, p, 12, 30_000)
-		union := dptest.Must(Union(sketches...))
+		union := dptest.OK(Union(sketches...))(t)
 		lo, hi := union.Interval(0.95)
 		f.add(union.Estimate()/size, 1, lo/size, hi/size)
 		fourth += math.Pow(union.Estimate()/size-1, 4)
@@ -189,7 +189,7 @@ func TestLongShards(t *testing.T) {
 	dptest.NeedsLong(t)
 	cryptotest.SetGlobalRandom(t, 1) // fixed noise: limits are a few percent above what is stated
 	const keys, shards = 100_000_000, 64
-	p := dptest.Must(Params{Epsilon: 1, Seed: hashing.NewSeed()}.Fit(0.01, 1e10, 1))
+	p := dptest.OK(Params{Epsilon: 1, Seed: hashing.NewSeed()}.Fit(0.01, 1e10, 1))(t)
 	start, moved := time.Now(), 0
 	all := builder(t, p)
 	for shard := range uint64(shards) {
@@ -209,9 +209,9 @@ func TestLongShards(t *testing.T) {
 		require.NoError(t, again.RestorePrivateState(state))
 		require.NoError(t, all.Merge(again))
 	}
-	s := dptest.Must(all.Release())
+	s := dptest.OK(all.Release())(t)
 	lo, hi := s.Interval(1 - 1e-9)
-	data := dptest.Must(s.MarshalBinary())
+	data := dptest.OK(s.MarshalBinary())(t)
 	t.Logf("%.6g ± %.3g of %d keys, [%.5g, %.5g]; %v, %d bytes of states, %d of the release", s.Estimate(), s.StdErr(), keys, lo, hi,
 		time.Since(start), moved, len(data))
 	require.True(t, lo <= keys && keys <= hi)

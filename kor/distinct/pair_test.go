@@ -26,7 +26,7 @@ func released2(t testing.TB, p Params, rng *rand.Rand, onlyA, onlyB, both int) *
 			b.Add(start + i)
 		}
 	}
-	return dptest.Must(ReleasePair(a, b))
+	return dptest.OK(ReleasePair(a, b))(t)
 }
 
 // pairOf returns the numbers of cells of each class, where the history of a key says in which sets
@@ -73,7 +73,7 @@ func TestClassesOfPairs(t *testing.T) {
 // Each class has noise of the law, drawn by itself. False-reject probability 2e-10.
 func TestPairHasTheLaw(t *testing.T) {
 	noisy(t, tiny, func() numbers {
-		pair := dptest.Must(ReleasePair(builder(t, tiny), builder(t, tiny)))
+		pair := dptest.OK(ReleasePair(builder(t, tiny), builder(t, tiny)))(t)
 		pair.numbers[inNone] -= 16
 		return pair.numbers
 	})
@@ -210,7 +210,7 @@ func TestReleasePairRefuses(t *testing.T) {
 	other := p
 	other.Seed[5]++
 	released := builder(t, p)
-	dptest.Must(released.Release())
+	dptest.OK(released.Release())(t)
 	bits := builder(t, small)
 	for _, c := range []struct {
 		a, b *Builder
@@ -225,12 +225,11 @@ func TestReleasePairRefuses(t *testing.T) {
 		require.False(t, a.Released() || b.Released() || bits.Released())
 	}
 	require.Equal(t, before, privateBytes(t, a))
-	pair := dptest.Must(ReleasePair(a, b))
+	pair := dptest.OK(ReleasePair(a, b))(t)
 	require.True(t, a.Released() && b.Released())
 	require.True(t, pair.Guarantee().Equal(planned(p).Pair))
 	require.Equal(t, p.normal(), pair.Params())
-	_, err := ReleasePair(a, b)
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(ReleasePair(a, b)), ErrReleased)
 	require.False(t, planned(small).Pair.Promises(), "no pairs with bits")
 	dptest.Readers(t, pair)
 }

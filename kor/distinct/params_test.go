@@ -28,7 +28,7 @@ func TestInvalidParams(t *testing.T) {
 	seedless, large := small, small
 	seedless.Seed, large.Cells, large.Levels = hashing.Seed{}, 1<<30, 9
 	require.ErrorIs(t, made(seedless), ErrParams)
-	dptest.Must(seedless.Plan())
+	dptest.OK(seedless.Plan())(t)
 	require.ErrorIs(t, made(large), ErrParams, "2 GiB")
 	for _, size := range []float64{-1, math.NaN(), math.Inf(1)} {
 		require.True(t, math.IsNaN(planned(small).StdErr(size)))
@@ -47,7 +47,7 @@ func TestDefaults(t *testing.T) {
 		s := released(t, p, 1)
 		require.Equal(t, 1.0, s.Params().CountShare)
 		require.Nil(t, s.bits)
-		data := dptest.Must(s.MarshalBinary())
+		data := dptest.OK(s.MarshalBinary())(t)
 		require.Len(t, data, planned(p).Bytes)
 		require.Equal(t, budget.PureDP(1, budget.Key(budget.AddRemove)), s.Guarantee())
 		require.NoError(t, builder(t, small.normal()).RestorePrivateState(privateBytes(t, builder(t, small))))
@@ -64,7 +64,7 @@ func TestDefaults(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.True(t, b.Guarantee().Promises())
-		s := dptest.Must(b.Release())
+		s := dptest.OK(b.Release())(t)
 		lo, hi := s.Interval(0.95)
 		require.True(t, lo <= hi && !math.IsNaN(s.Estimate()))
 		require.Positive(t, planned(p).StdErr(100))
@@ -111,7 +111,7 @@ func TestFit(t *testing.T) {
 			if epsilon < 1 && sketches > 2 {
 				continue
 			}
-			p := dptest.Must(Params{Epsilon: epsilon}.Fit(0.03, 1e8, sketches))
+			p := dptest.OK(Params{Epsilon: epsilon}.Fit(0.03, 1e8, sketches))(t)
 			require.True(t, p.Seed.IsZero())
 			require.Equal(t, sketches == 1, p.CountShare == 1)
 			plan := planned(p)
@@ -127,14 +127,13 @@ func TestFit(t *testing.T) {
 			}
 		}
 	}
-	p := dptest.Must(Params{Epsilon: 1}.Fit(0.02, 1e9, 1))
+	p := dptest.OK(Params{Epsilon: 1}.Fit(0.02, 1e9, 1))(t)
 	require.Equal(t, Params{Epsilon: 1, Cells: 1216, Levels: 22, CountShare: 1}, p)
 	require.Equal(t, "22 levels of 1216 cells, 70 bytes a release: error 2 %, up to 1.28e+09 keys", planned(p).String())
 	for _, bad := range [][4]float64{
 		{0, 0.1, 100, 1}, {1, 0, 100, 1}, {1, math.NaN(), 100, 1}, {1, 0.1, 0, 1}, {1, 0.1, math.Inf(1), 1}, {1, 0.1, 100, 0},
 		{1, 1e-9, 100, 1}, {1, 0.02, 1e9, 200}, {0x1p-30, 0.1, 1e9, 2},
 	} {
-		_, err := Params{Epsilon: bad[0]}.Fit(bad[1], bad[2], int(bad[3]))
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(Params{Epsilon: bad[0]}.Fit(bad[1], bad[2], int(bad[3]))), ErrParams)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func runningBuilder(t testing.TB, p Params) *RunningBuilder {
-	return dptest.Must(NewRunningBuilder(p))
+	return dptest.OK(NewRunningBuilder(p))(t)
 }
 
 const slots = 4
@@ -32,7 +32,7 @@ func increments(t testing.TB, keys []uint64, of []uint) (v [slots]int64) {
 				b.Add(key)
 			}
 		}
-		dptest.Must(b.Step())
+		dptest.OK(b.Step())(t)
 		now := held(b.secret).closed
 		v[slot], before = now-before, now
 	}
@@ -63,8 +63,8 @@ func streams(visit func(keys []uint64, without, with []uint)) {
 // slots together is attained by the noise of their scale, and exceeded by one of 99 %. The totals
 // themselves it moves by all four.
 func TestRunningIsExactlyPrivate(t *testing.T) {
-	law := dptest.Must(tiny.classLaw())
-	weak := dptest.Must(noise.NewDiscreteLaplace(0.99 * law.Scale()))
+	law := dptest.OK(tiny.classLaw())(t)
+	weak := dptest.OK(noise.NewDiscreteLaplace(0.99 * law.Scale()))(t)
 	loss := func(law noise.DiscreteLaplace, by int64) (most float64) {
 		for z := -40; z <= 40; z++ {
 			most = max(most, math.Abs(law.LogProb(float64(z))-law.LogProb(float64(z)-float64(by))))
@@ -108,7 +108,7 @@ func TestRunningIsExactlyPrivate(t *testing.T) {
 // The noise of each increment has that law and is drawn anew: of four totals of the empty set the
 // differences, by χ², and their products, which have mean 0. False-reject probability 3e-9.
 func TestRunningHasTheLaw(t *testing.T) {
-	law := dptest.Must(tiny.classLaw())
+	law := dptest.OK(tiny.classLaw())(t)
 	const runs, reach = 5000, 12
 	observed, expected := make([]int64, 2*reach+2), make([]float64, 2*reach+1)
 	for i := range expected {
@@ -119,7 +119,7 @@ func TestRunningHasTheLaw(t *testing.T) {
 		b := runningBuilder(t, tiny)
 		before, last := int64(0), 0.0
 		for range slots {
-			r := dptest.Must(b.Step())
+			r := dptest.OK(b.Step())(t)
 			z := r.numbers[0] - before
 			before = r.numbers[0]
 			if z+reach >= 0 && z <= reach {
@@ -159,7 +159,7 @@ func TestRunningAccuracy(t *testing.T) {
 				shard.Add(key, key^1)
 			}
 			require.NoError(t, b.Merge(shard))
-			r := dptest.Must(b.Step())
+			r := dptest.OK(b.Step())(t)
 			require.Equal(t, slot, r.Slots())
 			want := float64(2 * keys * slot)
 			e := r.Estimate() - want
@@ -183,7 +183,7 @@ func TestRunningAccuracy(t *testing.T) {
 // lattice of the parts of 1 that the weights are.
 func TestTailOfSum(t *testing.T) {
 	for _, scale := range []float64{0.5, 2, 10} {
-		law := dptest.Must(noise.NewDiscreteLaplace(scale))
+		law := dptest.OK(noise.NewDiscreteLaplace(scale))(t)
 		reach := int(20*scale) + 20
 		one := make([]float64, 2*reach+1)
 		for i := range one {
@@ -230,7 +230,7 @@ func TestTailOfSum(t *testing.T) {
 func TestTailOfManyDraws(t *testing.T) {
 	for _, number := range []int{1 << 20, maxSlots} {
 		for _, scale := range []float64{0.5, 2, 1000} {
-			law := dptest.Must(noise.NewDiscreteLaplace(scale))
+			law := dptest.OK(noise.NewDiscreteLaplace(scale))(t)
 			var c curve
 			c.add(law, draws{number, 1}, draws{})
 			sd := math.Sqrt(100 + float64(number)*law.Variance())
@@ -243,23 +243,21 @@ func TestTailOfManyDraws(t *testing.T) {
 
 func TestRunningRefuses(t *testing.T) {
 	p := small
-	_, err := NewRunningBuilder(p)
-	require.ErrorIs(t, err, ErrParams, "no bits over time")
+	require.ErrorIs(t, dptest.Err(NewRunningBuilder(p)), ErrParams, "no bits over time")
 	require.True(t, math.IsNaN(planned(p).RunningStdErr(10, 1)))
 	p.CountShare = 0
 	b := runningBuilder(t, p)
 	require.True(t, math.IsNaN(planned(p).RunningStdErr(10, 0)) && math.IsNaN(planned(p).RunningStdErr(-1, 1)))
 	require.False(t, b.Released())
 	used := builder(t, p, 1)
-	dptest.Must(used.Release())
+	dptest.OK(used.Release())(t)
 	require.ErrorIs(t, b.Merge(used), ErrReleased)
 	require.ErrorIs(t, b.Merge(nil), ErrReleased)
 	require.ErrorIs(t, b.Merge(builder(t, small)), ErrMismatch)
 	zero := &RunningBuilder{}
 	zero.Add(1)
 	require.True(t, zero.Released() && !zero.Guarantee().Promises())
-	_, err = zero.Step()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(zero.Step()), ErrReleased)
 	fresh := builder(t, p, 1)
 	require.ErrorIs(t, zero.Merge(fresh), ErrReleased)
 	require.False(t, fresh.Released())
@@ -269,7 +267,6 @@ func TestRunningRefuses(t *testing.T) {
 	lo, hi := r.Interval(0.9)
 	require.True(t, math.IsNaN(r.Estimate()) && math.IsNaN(r.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi) && !r.Guarantee().Promises())
 	held(b.secret).slots = maxSlots
-	_, err = b.Step()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(b.Step()), ErrReleased)
 	dptest.Readers(t, sampleRunning())
 }

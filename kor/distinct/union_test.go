@@ -170,7 +170,7 @@ func TestUnionWeights(t *testing.T) {
 func TestUnionsStayWithin(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 3)
 	union := func(sketches []*Sketch) *unionOf {
-		c := dptest.Must(Union(sketches...))
+		c := dptest.OK(Union(sketches...))(t)
 		least, most := 0.0, 0.0
 		for _, s := range sketches {
 			least, most = max(least, s.Estimate()), most+max(s.Estimate(), 0)
@@ -251,7 +251,7 @@ func TestUnionTable(t *testing.T) {
 				}
 				sketches = append(sketches, released(t, p, run(from, from+uint64(c.small))...))
 			}
-			union := dptest.Must(Union(sketches...))
+			union := dptest.OK(Union(sketches...))(t)
 			require.Equal(t, c.rmse == 0, math.IsNaN(union.Estimate()))
 			lo, hi := union.Interval(0.95)
 			f.add(union.Estimate()/float64(truth), 1, lo/float64(truth), hi/float64(truth))
@@ -288,7 +288,7 @@ func parties(t testing.TB, rng *rand.Rand, p Params, k, keys int) (sketches []*S
 		}
 	}
 	for _, b := range builders {
-		s := dptest.Must(b.Release())
+		s := dptest.OK(b.Release())(t)
 		sketches = append(sketches, s)
 	}
 	return sketches, size
@@ -305,7 +305,7 @@ func TestUnionAccuracy(t *testing.T) {
 		squares, covered := 0.0, 0
 		for range runs {
 			sketches, size := parties(t, rng, p, k, 3000)
-			union := dptest.Must(Union(sketches...))
+			union := dptest.OK(Union(sketches...))(t)
 			e := (union.Estimate() - size) / union.StdErr()
 			squares += e * e
 			if lo, hi := union.Interval(0.95); lo <= size && size <= hi {
@@ -324,7 +324,7 @@ func TestUnionOfOne(t *testing.T) {
 	p := small
 	p.CountShare = 1
 	s := released(t, p, run(0, 500)...)
-	union := dptest.Must(Union(s))
+	union := dptest.OK(Union(s))(t)
 	require.Equal(t, s.Estimate(), union.Estimate())
 	require.Equal(t, s.StdErr(), union.StdErr())
 	lo, hi := union.Interval(0.9)

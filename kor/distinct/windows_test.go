@@ -11,7 +11,7 @@ import (
 )
 
 func windowBuilder(t testing.TB, p Params, day int) *WindowBuilder {
-	return dptest.Must(NewWindowBuilder(p, day))
+	return dptest.OK(NewWindowBuilder(p, day))(t)
 }
 
 // days of the four slots: of all four classes.
@@ -38,7 +38,7 @@ func TestWindowsHaveTheLaw(t *testing.T) {
 	noisy(t, tiny, func() numbers {
 		day++
 		require.NoError(t, b.Advance(day))
-		w := dptest.Must(b.Release())
+		w := dptest.OK(b.Release())(t)
 		w.numbers[3] -= 16 // all cells are empty
 		return w.numbers
 	})
@@ -103,7 +103,7 @@ func TestWindowsAccuracy(t *testing.T) {
 				b.Add(rng.Uint64())
 			}
 		}
-		w := dptest.Must(b.Release())
+		w := dptest.OK(b.Release())(t)
 		require.Equal(t, 45, w.Day())
 		require.Equal(t, p.Spans, w.Params().Spans)
 		for _, days := range p.windows() {
@@ -139,23 +139,19 @@ func TestNoiseOfWindows(t *testing.T) {
 
 func TestWindowsRefuse(t *testing.T) {
 	p := small
-	_, err := NewWindowBuilder(p, 1)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewWindowBuilder(p, 1)), ErrParams)
 	require.True(t, math.IsNaN(planned(p).WindowStdErr(10, 7)))
 	p.CountShare = 0
-	_, err = NewWindowBuilder(p, -1)
-	require.ErrorIs(t, err, ErrParams)
+	require.ErrorIs(t, dptest.Err(NewWindowBuilder(p, -1)), ErrParams)
 	for _, spans := range [][8]int{{-1}, {256}, {7, 7}, {7, 1}, {0, 7}, {1, 0, 7}, {1, 2, 3, 4, 5, 6, 7, 6}} {
 		q := p
 		q.Spans = spans
-		_, err = NewWindowBuilder(q, 1)
-		require.ErrorIs(t, err, ErrParams, "%v", spans)
+		require.ErrorIs(t, dptest.Err(NewWindowBuilder(q, 1)), ErrParams, "%v", spans)
 	}
 	large := p
 	for _, size := range [][2]int{{1 << 28, 5}, {1 << 30, 8}} { // the last is 0 modulo 2³²
 		large.Cells, large.Levels = size[0], size[1]
-		_, err = NewWindowBuilder(large, 1)
-		require.ErrorIs(t, err, ErrParams)
+		require.ErrorIs(t, dptest.Err(NewWindowBuilder(large, 1)), ErrParams)
 	}
 	require.True(t, math.IsNaN(planned(large).WindowStdErr(10, 7)) && math.IsNaN(planned(p).WindowStdErr(10, 2)) && math.IsNaN(planned(p).WindowStdErr(-1, 7)))
 	b := windowBuilder(t, p, 7)
@@ -172,23 +168,21 @@ func TestWindowsRefuse(t *testing.T) {
 	other.Cells++
 	require.ErrorIs(t, b.Merge(windowBuilder(t, other, 7)), ErrMismatch)
 	require.False(t, b.Released())
-	w := dptest.Must(b.Release())
+	w := dptest.OK(b.Release())(t)
 	require.True(t, b.Released())
-	_, err = b.Release()
-	require.ErrorIs(t, err, ErrReleased, "once a day")
+	require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased, "once a day")
 	require.ErrorIs(t, b.Merge(windowBuilder(t, p, 7)), ErrReleased)
 	late := windowBuilder(t, p, 7)
-	dptest.Must(late.Release())
+	dptest.OK(late.Release())(t)
 	late.Add(1)
 	require.NoError(t, late.Advance(8))
 	require.Equal(t, int64(1), held(late.secret).classes()[1], "added behind the release")
 	require.NoError(t, b.Advance(8))
-	dptest.Must(b.Release())
+	dptest.OK(b.Release())(t)
 	zero := &WindowBuilder{}
 	zero.Add(1)
 	require.True(t, zero.Released() && !zero.Guarantee().Promises())
-	_, err = zero.Release()
-	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, dptest.Err(zero.Release()), ErrReleased)
 	require.ErrorIs(t, zero.Advance(1), ErrReleased)
 	for _, x := range []*Windows{w, {}} {
 		lo, hi := x.Interval(3, 0.9)
@@ -196,10 +190,8 @@ func TestWindowsRefuse(t *testing.T) {
 	}
 	windows := p
 	windows.Spans[0] = 1
-	_, err = New(windows)
-	require.ErrorIs(t, err, ErrParams, "no windows")
-	_, err = NewRunningBuilder(windows)
-	require.ErrorIs(t, err, ErrParams, "no windows")
+	require.ErrorIs(t, dptest.Err(New(windows)), ErrParams, "no windows")
+	require.ErrorIs(t, dptest.Err(NewRunningBuilder(windows)), ErrParams, "no windows")
 	require.True(t, math.IsNaN(new(Windows).Estimate(7)) && !new(Windows).Guarantee().Promises())
 	held(b.secret).stamps = []uint8("secretly here")
 	dptest.Redacted(t, b, "secretly here")
