@@ -14,11 +14,6 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-func listed[K string | int](t testing.TB, p Params, keys ...K) *Builder[K] {
-	t.Helper()
-	return dptest.OK(NewListed(p, keys...))(t)
-}
-
 // Every key of the list is shown with its count, sum and mean, those that nobody has too, and no
 // other key, for users with fewer and with more keys than Clip; with δ and without.
 func TestEveryListedKeyIsShown(t *testing.T) {
