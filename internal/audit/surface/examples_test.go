@@ -85,9 +85,14 @@ func (s *subject) shown() map[string]bool {
 			for _, d := range file.Decls {
 				if f, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Example") {
 					ast.Inspect(f, func(n ast.Node) bool {
-						if id, ok := n.(*ast.Ident); ok {
-							if used, ok := c.info.Uses[id].(*types.Func); ok && used.Pkg() != nil {
-								found[readingName(used.Origin())] = true
+						switch n := n.(type) {
+						case *ast.SelectorExpr:
+							if x := c.info.Selections[n]; x != nil && x.Kind() != types.FieldVal {
+								found[readingName(x.Obj().(*types.Func), x.Recv())] = true
+							}
+						case *ast.Ident:
+							if f, ok := c.info.Uses[n].(*types.Func); ok && f.Pkg() != nil && f.Signature().Recv() == nil {
+								found[readingName(f, nil)] = true
 							}
 						}
 						return true
@@ -99,12 +104,15 @@ func (s *subject) shown() map[string]bool {
 	return found
 }
 
-// readingName returns the package and name of a function, with the type of a method, or "law".
-func readingName(f *types.Func) string {
+// readingName returns the package and name of a function, with the type that has a method, or "law".
+func readingName(f *types.Func, of types.Type) string {
+	if f.Pkg() == nil { // of error
+		return f.Name()
+	}
 	path, name := f.Pkg().Path(), f.Name()
-	if r := f.Signature().Recv(); r != nil {
-		name = localName(r.Type(), path) + "." + name
-		if cdf, _, _ := types.LookupFieldOrMethod(r.Type(), true, f.Pkg(), "CDF"); cdf != nil {
+	if of != nil {
+		name = localName(of, path) + "." + name
+		if cdf, _, _ := types.LookupFieldOrMethod(of, true, f.Pkg(), "CDF"); cdf != nil {
 			return "law." + f.Name()
 		}
 	}

@@ -178,7 +178,7 @@ func check(path string, sources map[string]string, set *token.FileSet, imports t
 		c.files = append(c.files, file)
 	}
 	c.set = set
-	c.info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{},
+	c.info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{},
 		Instances: map[*ast.Ident]types.Instance{}}
 	c.types, err = (&types.Config{Importer: imports}).Check(path, set, c.files, c.info)
 	return c, err
