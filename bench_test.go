@@ -9,9 +9,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -35,13 +33,6 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
-
-// Benchmarks measure what users have, without the rarer collections that dptest sets for tests.
-func init() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(100)
-	}
-}
 
 // BenchmarkSource measures the secret randomness, per word and in bulk.
 func BenchmarkSource(b *testing.B) {
