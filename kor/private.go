@@ -40,7 +40,7 @@ func (s *state) kind() byte {
 // The builder stays as it is. Every release of the state, here or where it was restored, spends ε
 // again: two releases cost 2ε. The error wraps [ErrReleased].
 func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
-	return private.Append(b.secret, dst, "kor: AppendPrivateState: the Builder", func(s *state, dst []byte) []byte {
+	return private.Append(b.secret, dst, "kor: AppendPrivateState: the builder", func(s *state, dst []byte) []byte {
 		kind := s.kind()
 		dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 		dst = place.Append(wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin)), s.table)
@@ -60,7 +60,7 @@ func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 // error wraps [ErrReleased], [ErrMismatch] if that builder had other Params, or [ErrFormat]; this
 // one is then unchanged.
 func (b *base) RestorePrivateState(data []byte) error {
-	return private.Restore(b.secret, data, "kor: RestorePrivateState: the Builder", func(s *state, data []byte) error {
+	return private.Restore(b.secret, data, "kor: RestorePrivateState: the builder", func(s *state, data []byte) error {
 		r := wire.NewReader("kor", data)
 		r.Header(wire.KindPrivate, privateVersion)
 		var kind byte
