@@ -35,7 +35,7 @@ func (s *Summary) unclear() bool {
 
 // learned returns the interval of Sum or Mean that misses with a probability of miss.
 func (s *Summary) learned(of Statistic, miss float64) (lo, hi float64) {
-	lo, hi = s.tailed(of, miss, s.params.TailIndex, s.aside(miss))
+	lo, hi = s.tailed(of, miss, s.params.TailIndex, true)
 	if s.unclear() || math.IsInf(lo, 0) {
 		return s.bounded(of, miss)
 	}
@@ -70,31 +70,26 @@ func (s *Summary) anchors() [2]int {
 	return s.found.histogram.Anchors(s.found.chosen, s.params.hidden(.04), s.params.TailIndex)
 }
 
-// aside returns what clamping may have taken on either side for a group that is not seen: one as
-// far as rows are seen on the other side, or of few rows 4 octaves further.
-func (s *Summary) aside(miss float64) (took [2]float64) {
-	h, top := &s.found.histogram, s.anchors()
-	to := max(top[0], top[1])
-	if rows, _, _ := s.forms(); rows.value < fewRows*h.Scale {
-		to += 8
-	}
-	for side := range took {
-		took[side] = h.Aside(side, s.found.chosen, top[side], to, s.params.hidden(.8*miss), s.params.TailIndex, -math.Log(miss))
-	}
-	return took
-}
-
 // tailed returns what follows from the theorem of package tail: of the tail eight tenths for all
-// bins at once, and one tenth each for the clamped sum, or mean, and for the number of rows. Of
-// either side clamping took what is given at least.
-func (s *Summary) tailed(of Statistic, miss, index float64, took [2]float64) (lo, hi float64) {
+// bins at once, and one tenth each for the clamped sum, or mean, and for the number of rows. With
+// aside it allows for a group on either side that is not seen: one as far as rows are seen on the
+// other side, or of few rows 4 octaves further.
+func (s *Summary) tailed(of Statistic, miss, index float64, aside bool) (lo, hi float64) {
 	h, chosen, top := &s.found.histogram, s.found.chosen, s.anchors()
 	most := s.params.hidden(.8 * miss)
+	rows, first, _ := s.forms()
+	until := max(top[0], top[1])
+	if rows.value < fewRows*h.Scale {
+		until += 8
+	}
+	var took [2]float64 // from the sum, by clamping on either side
 	for side := range took {
-		took[side] = max(took[side], h.Most(side, chosen, top[side], most, index))
+		took[side] = h.Most(side, chosen, top[side], most, index)
+		if aside {
+			took[side] = max(took[side], h.Aside(side, chosen, top[side], until, most, index, -math.Log(miss)))
+		}
 	}
 	below, above := took[0]-h.Least(1, chosen, most), took[1]-h.Least(0, chosen, most)
-	rows, first, _ := s.forms()
 	g := s.grid()
 	if of == Sum {
 		sum := s.sum()
@@ -117,7 +112,7 @@ func (s *Summary) bounded(of Statistic, miss float64) (lo, hi float64) {
 	if s.params.Bound == 0 {
 		return math.Inf(-1), math.Inf(1)
 	}
-	lo, hi = s.tailed(of, miss, 0, [2]float64{})
+	lo, hi = s.tailed(of, miss, 0, false)
 	if of == Mean {
 		lo, hi = max(lo, -s.params.Bound), min(hi, s.params.Bound)
 	}
@@ -142,7 +137,7 @@ func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi 
 	case s.found == nil || of == Count:
 		return s.Interval(of, confidence)
 	}
-	return s.tailed(of, 1-confidence, index, [2]float64{})
+	return s.tailed(of, 1-confidence, index, false)
 }
 
 // IntervalBounded is Interval for all data: values clamped to [Min, Max], or up to the Bound in

@@ -2,7 +2,7 @@ package tail
 
 import (
 	"math"
-	"sort"
+	"slices"
 )
 
 const (
@@ -86,7 +86,7 @@ func (h *Histogram) Choose(least float64) Range {
 		}
 	}
 	best := math.Inf(1)
-	first := sort.SearchFloat64s(h.edge, least)
+	first, _ := slices.BinarySearch(h.edge, least)
 	for i := first; i < len(h.edge); i++ {
 		if h.noise(i, first)+variance[0][i] > best {
 			continue
