@@ -104,7 +104,7 @@ func (s *subject) shown() map[string]bool {
 	return found
 }
 
-// readingName returns the package and name of a function, with the type that has a method, or "law".
+// readingName returns the package and name of a function, with the type of a method, or "law".
 func readingName(f *types.Func, of types.Type) string {
 	if f.Pkg() == nil { // of error
 		return f.Name()
