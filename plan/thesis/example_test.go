@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
@@ -33,20 +34,25 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	var noise []float64
-	for _, m := range []*plan.Mechanism{ours, printed, optimal} {
-		mean, err := m.Release(context.Background(), rows)
-		if err != nil {
-			panic(err)
+	// In the middle of nine releases: one in 80 of ours has more than twice as much.
+	noise := func(m *plan.Mechanism) float64 {
+		var sums []float64
+		for range 9 {
+			mean, err := m.Release(context.Background(), rows)
+			if err != nil {
+				panic(err)
+			}
+			sum := 0.0
+			for _, sd := range mean.StdDevs() {
+				sum += sd * sd
+			}
+			sums = append(sums, sum)
 		}
-		sum := 0.0
-		for _, sd := range mean.StdDevs() {
-			sum += sd * sd
-		}
-		noise = append(noise, sum)
+		slices.Sort(sums)
+		return sums[4]
 	}
-	fmt.Println("less noise here than in the thesis:", noise[0] < noise[1])
-	fmt.Println("less noise here than without scales:", noise[0] < noise[2])
+	fmt.Println("less noise here than in the thesis:", noise(ours) < noise(printed))
+	fmt.Println("less noise here than without scales:", noise(ours) < noise(optimal))
 	// Output:
 	// less noise here than in the thesis: true
 	// less noise here than without scales: true
