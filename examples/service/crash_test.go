@@ -102,6 +102,15 @@ func (f *traffic) send(url string) {
 	}
 }
 
+// begun waits until an event is acknowledged.
+func (f *traffic) begun(t *testing.T) {
+	require.Eventually(t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.acknowledged > 0
+	}, time.Minute, time.Millisecond)
+}
+
 // check ends steps, and compares what is published with what the clients know. The tolerance is for
 // the noise. A request has 20 events, so one that is lost or counted twice exceeds it.
 func (f *traffic) check(t *testing.T, s *service) {
@@ -228,7 +237,8 @@ func TestTerminated(t *testing.T) {
 	for range 20 {
 		clients.Go(func() { f.send(p.url) })
 	}
-	time.Sleep(300 * time.Millisecond)
+	f.begun(t)
+	time.Sleep(10 * c.step)
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.Wait(), &p.errors)
 	clients.Wait()

@@ -251,6 +251,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 	for range 100 {
 		clients.Go(func() { f.send(server.URL) })
 	}
+	f.begun(t)
 	for range 30 {
 		due <- struct{}{}
 	}
