@@ -79,11 +79,11 @@ func (s *simulator) through(size int) likelihood {
 			sum = r
 			continue
 		}
-		merged, err := sum.xor(r)
-		if err != nil {
+		merged := &release{}
+		if err := merged.xor(sum, r); err != nil {
 			panic(err)
 		}
-		sum = &merged
+		sum = merged
 	}
 	return sum.likelihood()
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// xor returns the XOR of two releases of the same Params, without counts.
-func (r *release) xor(o *release) (release, error) {
+// xor makes sum the XOR of two releases of the same Params, without counts.
+func (sum *release) xor(r, o *release) error {
 	if err := r.matches(o); err != nil {
-		return release{}, err
+		return err
 	}
 	parts, err := xorParts(r.parts, o.parts)
 	if err != nil {
-		return release{}, err
+		return err
 	}
-	sum := slices.Clone(r.bits)
-	xor(sum, o.bits)
-	return release{params: r.params, parts: parts, bits: sum, stream: r.stream}, sameBits(parts, sum)
+	sum.params, sum.parts, sum.bits, sum.stream = r.params, parts, slices.Clone(r.bits), r.stream
+	xor(sum.bits, o.bits)
+	return sameBits(parts, sum.bits)
 }
 
 // sameBits returns an error if bits are left though all releases have cancelled: two encodings that
@@ -41,11 +41,11 @@ func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 	if s == nil || other == nil {
 		return nil, fault.Mismatch("kor", "Sketch", "nil", "a released one")
 	}
-	sum, err := s.xor(&other.release)
-	if err != nil {
+	sum := &Sketch{}
+	if err := sum.xor(&s.release, &other.release); err != nil {
 		return nil, err
 	}
-	return &Sketch{sum}, nil
+	return sum, nil
 }
 
 // matches returns an error unless both are released and have the same Params.

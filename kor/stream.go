@@ -161,9 +161,9 @@ func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 	if id, ok := common(s.parts, other.parts); ok {
 		return nil, fmt.Errorf("kor: Union: release %v is in both sketches, and its keys would cancel: %w", id, fault.ErrMismatch)
 	}
-	sum, err := s.xor(&other.release)
-	if err != nil {
+	sum := &StreamSketch{}
+	if err := sum.xor(&s.release, &other.release); err != nil {
 		return nil, err
 	}
-	return &StreamSketch{sum}, nil
+	return sum, nil
 }
