@@ -164,7 +164,7 @@ func TestJointOfManyColumns(t *testing.T) {
 		}
 		p.Epsilon, p.Sparsity, p.Max, p.Structure, p.Bits = 1, 10, 2560, ColumnsOnly, 1e4
 		pr := released(t, p, values)
-		indices := make([]uint64, 40)
+		indices := make([]uint64, 16)
 		for i := range indices {
 			indices[i] = scatter(i)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -97,8 +98,9 @@ search:
 func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64, releases int) (count int64) {
 	target := a.target(s)
 	var entries []total
+	var cells []uint64
 	for _, index := range indices {
-		entries = append(entries, total{Key: index, Steps: value})
+		entries, cells = append(entries, total{Key: index, Steps: value}), append(cells, s.locate(index, nil)[target.column])
 	}
 	for i := range uint64(500) {
 		entries = append(entries, total{Key: i, Steps: int64(float64(i%60) / s.step)})
@@ -106,18 +108,14 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 	var src noise.Source
 	table := make([]uint64, s.tableWords())
 	for range releases {
-		var err error
-		v := Projection{shape: *s}
+		var list *sparse.Vector[uint64]
 		if s.hasList {
-			v.list, err = drawn.releaseList(&src, entries)
-			require.NoError(t, err)
+			list = dptest.OK(drawn.releaseList(&src, entries))(t)
 		}
 		drawn.fill(&src, table)
-		drawn.occupy(&src, table, entries, listed(v.list))
-		v.table = s.pack(table)
-		for _, index := range indices {
-			shown := v.outputs(index, nil)[target.column]
-			if (a.above || shown >= target.output) && (!a.listed || v.list.Estimate(index) >= float64(s.phi(target.values[1]))) {
+		drawn.occupy(&src, table, entries, listed(list))
+		for i, index := range indices {
+			if (a.above || s.at(table, cells[i]) >= target.output) && (!a.listed || list.Estimate(index) >= float64(s.phi(target.values[1]))) {
 				count++
 			}
 		}

@@ -102,10 +102,11 @@ type enumeration struct {
 	// the first column kept by an entry of v steps that the list shows as listed
 	kept    func(listed, v int64) int
 	indices []uint64
+	tables  tableLaws
 }
 
 func enumerationOf(s *shape, list listLaw, indices []uint64) enumeration {
-	return enumeration{s, &s.code, list, func(listed, _ int64) int { return s.kept(listed) }, indices}
+	return enumeration{s, &s.code, list, func(listed, _ int64) int { return s.kept(listed) }, indices, tableLaws{}}
 }
 
 // outcomes returns what the list shows of an entry, with the first column that the entry then
@@ -146,7 +147,7 @@ func (e *enumeration) law(values []int64, merged []bool) []float64 {
 		}
 		table, known := tables[first]
 		if !known {
-			table = tableLaw(e.s, e.code, contents(e.s, e.indices[:len(values)], values, first[:len(values)]...))
+			table = e.tables.of(e.s, e.code, contents(e.s, e.indices[:len(values)], values, first[:len(values)]...))
 			tables[first] = table
 		}
 		for _, q := range table {
@@ -282,7 +283,7 @@ func TestCombinationIsPrivateExactly(t *testing.T) {
 				control(func(e *enumeration) { e.list.least-- })
 			}
 			over := columnCode(s.width, s.code.levels, decayOf(s.params.columnEta()*1.1))
-			control(func(e *enumeration) { e.code = &over })
+			control(func(e *enumeration) { e.code, e.tables = &over, tableLaws{} })
 			control(func(e *enumeration) {
 				e.kept = func(listed, v int64) int {
 					if listed == 0 {

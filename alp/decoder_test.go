@@ -297,7 +297,7 @@ func TestConcurrentReaders(t *testing.T) {
 func TestPlan(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	r := rand.New(rand.NewPCG(1, 2))
-	const k, n = 20_000, 4000
+	const k, n = 10_000, 4000
 	fixed := func(v float64) func() float64 { return func() float64 { return v } }
 	uniform := func(end float64) func() float64 { return func() float64 { return end * r.Float64() } }
 	for _, f := range []struct {

@@ -134,7 +134,7 @@ func testFigures(t *testing.T, k, n int, slack float64) {
 
 func TestFigures(t *testing.T) {
 	dptest.NotShort(t, "more than a second; TestHonest and TestCombinedFigures remain")
-	testFigures(t, 20_000, 2000, 1.3)
+	testFigures(t, 10_000, 2000, 1.3)
 }
 
 func TestLongFigures(t *testing.T) {
@@ -294,7 +294,7 @@ func testIntegers(t *testing.T, k, n int, slack float64) {
 
 func TestIntegerFigures(t *testing.T) {
 	dptest.NotShort(t, "more than half a second")
-	testIntegers(t, 20_000, 4000, 1.3)
+	testIntegers(t, 10_000, 4000, 1.3)
 }
 
 func TestLongIntegerFigures(t *testing.T) {
@@ -341,7 +341,7 @@ func testThesis(t *testing.T, psi float64, k, n int) {
 
 func TestThesisFigures(t *testing.T) {
 	dptest.NotShort(t, "half a second")
-	testThesis(t, 600, 6000, 800)
+	testThesis(t, 600, 3000, 800)
 }
 
 func TestLongThesisFigures(t *testing.T) {

@@ -181,7 +181,7 @@ func sweep() (list []Params) {
 // Whatever the Params and the values, a release estimates and encodes.
 func TestEverythingReleases(t *testing.T) {
 	for i, p := range sweep() {
-		if i%5 > 0 && !dptest.Long() || i%4 > 0 && testing.Short() {
+		if i%7 > 0 && !dptest.Long() || i%4 > 0 && testing.Short() {
 			continue
 		}
 		b := dptest.OK(New(p))(t, "%+v", p)

@@ -224,20 +224,26 @@ func (s *shape) size(v int64, column int) int {
 
 // pack returns the table of cells that were drawn.
 func (g *geometry) pack(table []uint64) packed {
-	shown, size := make([]uint64, g.bitWords()), uint(g.cellBits)
-	cell := 0
+	shown, size := make([]uint64, g.bitWords()), uint64(g.cellBits)
+	lowest, first := uint64(0), uint64(0) // the lowest bit of each cell, and a word's first cell
+	for i := range g.wordCells {
+		lowest |= 1 << (i * size)
+	}
 	var values []uint8
 	for _, word := range table {
-		for range g.wordCells {
-			if output := uint8(word & (1<<size - 1)); output > 0 {
-				shown[cell/64] |= 1 << (cell % 64)
-				if size > 1 { // else all are alike
-					values = append(values, output-1)
-				}
-			}
-			word >>= size
-			cell++
+		set := word // at the lowest bit of a cell: whether it has any
+		for range size - 1 {
+			set = set>>1 | word
 		}
+		for set &= lowest; set != 0; set &= set - 1 {
+			at := uint64(bits.TrailingZeros64(set))
+			cell := first + at/size
+			shown[cell/64] |= 1 << (cell % 64)
+			if size > 1 { // else all are alike
+				values = append(values, uint8(word>>at&(1<<size-1))-1)
+			}
+		}
+		first += g.wordCells
 	}
 	return g.layOut(shown, values)
 }

@@ -24,6 +24,7 @@ type chain struct {
 	flaw    flaw
 	numbers int64 // noisy numbers of rows are from least on, so many
 	tables  map[string][]tail.Range
+	sums    map[[2]int64][]float64 // see between
 }
 
 // flaw is one of five ways to leak.
@@ -48,7 +49,7 @@ func newChain(t testing.TB, p Params, numbers int64, f flaw, tables map[string][
 	p = p.normal().summary()
 	require.NoError(t, p.validate())
 	sum := dptest.OK(p.law(chainHalf))(t)
-	return &chain{p, rank.Linear(-1, 2, 1), sum, p.counted(), f, numbers, tables}
+	return &chain{p, rank.Linear(-1, 2, 1), sum, p.counted(), f, numbers, tables, map[[2]int64][]float64{}}
 }
 
 // centre returns the law of the centre.
@@ -124,22 +125,35 @@ func (c *chain) table(exact *learned, rows int) []tail.Range {
 	return table
 }
 
+// renyi are the orders of the divergences.
+var renyi = []float64{1.2, 2, 3}
+
 // worst returns the largest loss of two data sets over all outputs, or the largest of Rényi's
 // divergences by its order.
 func (c *chain) worst(a, b []float64) (worst float64) {
-	orders := []float64{1.2, 2, 3}
-	moments := make([]float64, len(orders))
+	var moments [3]float64
 	centreA, centreB := c.centre(a), c.centre(b)
 	for cell, massA := range centreA {
 		x, y := c.around(a, cell), c.around(b, cell)
-		exactA, exactB := x.numbers(), y.numbers()
 		tableA, tableB := c.table(x, len(a)), c.table(y, len(b))
+		exactB := y.numbers()
+		var steps [][]step // of each number, for each noisy one
+		for i, exact := range x.numbers() {
+			steps = append(steps, nil)
+			for n := range c.numbers {
+				steps[i] = append(steps[i], stepOf(c.noise.logMass(n+least-*exact), c.noise.logMass(n+least-*exactB[i])))
+			}
+		}
 		lasts := map[tail.Range][]float64{} // of the sums on a range
-		var each func(i, at int, logA, logB float64)
-		each = func(i, at int, logA, logB float64) {
-			if i < len(exactA) {
-				for n := range c.numbers {
-					each(i+1, at*int(c.numbers)+int(n), logA+c.noise.logMass(n+least-*exactA[i]), logB+c.noise.logMass(n+least-*exactB[i]))
+		var each func(i, at int, so step)
+		each = func(i, at int, so step) {
+			if i < len(steps) {
+				for n, more := range steps[i] {
+					next := step{so.loss + more.loss, so.powers}
+					for k, power := range more.powers {
+						next.powers[k] *= power
+					}
+					each(i+1, at*len(steps[i])+n, next)
 				}
 				return
 			}
@@ -152,45 +166,60 @@ func (c *chain) worst(a, b []float64) (worst float64) {
 			if !ok {
 				x.chosen = chosen
 				g := x.grid(chainHalf)
-				last = c.lastMoments((&kept{last: a}).total(g), (&kept{last: b}).total(g), orders)
+				last = c.lastMoments((&kept{last: a}).total(g), (&kept{last: b}).total(g))
 				lasts[chosen] = last
 			}
 			if !c.p.gaussian() {
-				worst = max(worst, math.Abs(logA-logB)+last[0])
+				worst = max(worst, math.Abs(so.loss)+last[0])
 				return
 			}
-			for k, alpha := range orders {
-				moments[k] += math.Exp(alpha*logA+(1-alpha)*logB) * last[k]
+			for k, power := range so.powers {
+				moments[k] += power * last[k]
 			}
 		}
-		each(0, 0, math.Log(massA), math.Log(centreB[cell]))
+		each(0, 0, stepOf(math.Log(massA), math.Log(centreB[cell])))
 	}
 	if c.p.gaussian() {
-		for k, alpha := range orders {
+		for k, alpha := range renyi {
 			worst = max(worst, math.Log(moments[k])/(alpha-1)/alpha)
 		}
 	}
 	return worst
 }
 
+// step is a part of an output of probabilities P and Q: its loss, and P^α·Q^{1−α} for each order.
+type step struct {
+	loss   float64
+	powers [3]float64
+}
+
+func stepOf(logP, logQ float64) step {
+	s := step{loss: logP - logQ}
+	for k, alpha := range renyi {
+		s.powers[k] = math.Exp(alpha*logP + (1-alpha)*logQ)
+	}
+	return s
+}
+
 // lastMoments returns the loss of the sums, or the sum of P^α·Q^{1−α} for each order.
-func (c *chain) lastMoments(a, b totals, orders []float64) []float64 {
-	if !c.p.gaussian() {
-		return []float64{loss(nil, c.sum, a, b)}
-	}
-	moments := make([]float64, len(orders))
-	for k, alpha := range orders {
-		moments[k] = 1
-		for i := range c.sum.at {
-			u, v := c.sum.exact(&a, i).Int64(), c.sum.exact(&b, i).Int64()
-			around, sum := int64(12*c.sum.noises[i].scale+alpha*math.Abs(float64(u-v)))+5, 0.0
-			for y := min(u, v) - around; y <= max(u, v)+around; y++ {
-				sum += math.Exp(alpha*c.sum.logProb(i, float64(y-u)) + (1-alpha)*c.sum.logProb(i, float64(y-v)))
-			}
-			moments[k] *= sum
+func (c *chain) lastMoments(a, b totals) []float64 {
+	total, product := 0.0, []float64{1, 1, 1}
+	for i := range c.sum.at {
+		d := c.sum.exact(&a, i).Int64() - c.sum.exact(&b, i).Int64()
+		key := [2]int64{int64(i), max(d, -d)}
+		if c.sums[key] == nil {
+			most, moments := c.sum.between(i, d, renyi)
+			c.sums[key] = append(moments, most)
 		}
+		for k := range product {
+			product[k] *= c.sums[key][k]
+		}
+		total += c.sums[key][len(renyi)]
 	}
-	return moments
+	if c.p.gaussian() {
+		return product
+	}
+	return []float64{total}
 }
 
 // logMass returns the logarithm of the probability of a draw.

@@ -2,6 +2,7 @@ package column
 
 import (
 	"encoding"
+	"hash/crc32"
 	"math"
 	"testing"
 
@@ -169,7 +170,10 @@ func useDecoded(t *testing.T, data []byte) {
 	for of := Count; of <= StdDev; of++ {
 		x := s.Value(of)
 		require.Equal(t, !s.has(of), math.IsNaN(x), "%v", of)
-		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+		for i, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+			if turn := crc32.ChecksumIEEE(data) % 3; int(turn) != i && !dptest.Long() {
+				continue
+			}
 			lo, hi := s.Interval(of, confidence)
 			if !s.has(of) {
 				continue
