@@ -144,7 +144,7 @@ func outputs(l *Lattice, point, reach int) map[int]float64 {
 
 // Exact privacy: the whole output law for all shifts up to H, δ = 0. Half the noise breaks it.
 func TestPrivacyExactly(t *testing.T) {
-	for _, l := range lawsToTest(t) {
+	for _, l := range lawsToTest() {
 		h := int(l.spec.size)
 		reach := 4*h + 80
 		for _, shift := range []int{1, (h + 1) / 2, h} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"sync"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
@@ -36,23 +37,25 @@ func observe(n, reach int, draw func() int64) []int64 {
 }
 
 // lawsToTest are calibrated laws of all kinds.
-func lawsToTest(t *testing.T) []*Lattice {
-	var all []*Lattice
+var lawsToTest = sync.OnceValue(func() (all []*Lattice) {
 	for _, p := range []Params{
 		{Epsilon: 3}, {Epsilon: 6}, {Epsilon: 3.5, Law: Jump, Parties: 5}, {Epsilon: 5, Law: DiscreteArete}, {Epsilon: 3, Integers: true, Sensitivity: 5}, {Epsilon: 3, Integers: true, Sensitivity: 10},
 		{Epsilon: 2, Integers: true}, {Epsilon: 0.5, Integers: true, Sensitivity: 2}, {Epsilon: 6, Law: DiscreteArete, Integers: true, Sensitivity: 7},
 	} {
-		l := dptest.OK(lattice(p))(t, "%+v", p)
+		l, err := lattice(p)
+		if err != nil {
+			panic(err)
+		}
 		all = append(all, l)
 	}
 	return all
-}
+})
 
 // The sum of n shares has the law of the whole, which is exact: against the masses, for n = 1, 2,
 // 17 and 1000. Shares made for another n are noticed.
 func TestSharesAddUpToTheLaw(t *testing.T) {
 	dptest.NotShort(t, "half a second: in the default run")
-	for _, l := range lawsToTest(t) {
+	for _, l := range lawsToTest() {
 		for _, n := range []int{0, 1, 2, 17, 1000} { // 0: drawn in one piece
 			draws := 40_000
 			if n > 1 {
@@ -115,7 +118,7 @@ func TestLongSamplers(t *testing.T) {
 
 // Moments and far tails of single draws.
 func TestSamplerTails(t *testing.T) {
-	for _, l := range lawsToTest(t) {
+	for _, l := range lawsToTest() {
 		var src noise.Source
 		n := 150_000
 		if dptest.Long() {
@@ -145,7 +148,7 @@ func TestSamplerTails(t *testing.T) {
 
 // The masses add up to 1, to CDF and to the moments; quantiles invert.
 func TestLatticeLaw(t *testing.T) {
-	for _, l := range lawsToTest(t) {
+	for _, l := range lawsToTest() {
 		if testing.Short() && l.spec.size > 130 {
 			continue
 		}
@@ -179,7 +182,7 @@ func TestLatticeLaw(t *testing.T) {
 
 // A second route to the law of the jumps, Fourier inversion of its characteristic function, agrees.
 func TestMassesByFourierInversion(t *testing.T) {
-	for _, l := range lawsToTest(t) {
+	for _, l := range lawsToTest() {
 		if l.spec.law != Jump || testing.Short() && l.spec.size > 50 {
 			continue
 		}
@@ -198,12 +201,15 @@ func TestMassesByFourierInversion(t *testing.T) {
 			return 2*real(z) - j.jumps + j.core*(math.Cos(u)-1)
 		}
 		// The sum over n frequencies is exact but for aliases, n steps away.
-		n := 40 * int(l.spec.size)
+		transform := make([]float64, 40*l.spec.size)
+		n := float64(len(transform))
+		for i := range transform {
+			transform[i] = math.Exp(levy(2 * math.Pi * float64(i) / n))
+		}
 		for _, k := range []int{0, 1, 3, int(l.spec.size), int(l.spec.size) + 3, 2 * int(l.spec.size)} {
 			f := 0.0
-			for i := range n {
-				u := 2 * math.Pi * float64(i) / float64(n)
-				f += math.Exp(levy(u)) * math.Cos(u*float64(k)) / float64(n)
+			for i, x := range transform {
+				f += x * math.Cos(2*math.Pi*float64(i)/n*float64(k)) / n
 			}
 			require.InDelta(t, f, l.Prob(float64(k)), 1e-13, "%+v at %d", l.params, k)
 		}
@@ -311,15 +317,14 @@ func TestAreteSampler(t *testing.T) {
 		const reach = 150
 		var src noise.Source
 		expected := make([]float64, 2*reach+3)
-		for k := -reach; k <= reach; k++ {
-			lo, hi := math.Abs((math.Abs(float64(k))-0.5)*step), (math.Abs(float64(k))+0.5)*step
-			expected[k+reach+1] = law.Survival(lo) - law.Survival(hi)
-			if k == 0 {
-				expected[k+reach+1] = 1 - 2*law.Survival(hi)
-			}
+		beyond := law.Survival(step / 2)
+		expected[reach+1] = 1 - 2*beyond
+		for k := 1; k <= reach; k++ {
+			next := law.Survival((float64(k) + 0.5) * step)
+			expected[reach+1+k], expected[reach+1-k] = beyond-next, beyond-next
+			beyond = next
 		}
-		expected[0] = law.Survival((reach + 0.5) * step)
-		expected[len(expected)-1] = expected[0]
+		expected[0], expected[len(expected)-1] = beyond, beyond
 		return dptest.ChiSquarePValue(observe(n, reach, func() int64 { return int64(d.Sample(&src, step) / step) }), expected)
 	}
 	for i, d := range []Arete{{0.0198, 0.803, 0.0257}, {0.6, 0.35, 0.07}, {1, 1, 0.5}, {1e-7, 1, 0.3}, {0.3, 2, 5}} {
@@ -391,7 +396,7 @@ func TestSlowPathAgrees(t *testing.T) {
 
 func TestNoAllocations(t *testing.T) {
 	var src noise.Source
-	for _, l := range lawsToTest(t) {
+	for _, l := range lawsToTest() {
 		share := dptest.OK(l.spec.sampler(1000))(t)
 		// a new key every 1024 words averages to 0
 		require.Zero(t, testing.AllocsPerRun(500, func() { l.whole.draw(&src) }), "%v", l.spec.law)

@@ -58,7 +58,7 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 
 // The range of a party's number is a function of the Params: [−Δ, Δ] under AddRemove and [0, Δ]
 // under Replace, in units of the data, for every law, odd and even Δ, integers and reals. So a sum
-// does not depend on the law that Auto takes. The sums of 20,000 numbers that are each rounded at
+// does not depend on the law that Auto takes. The sums of 5,000 numbers that are each rounded at
 // random are within 7.5 standard deviations of half a step a number but for a probability of
 // 2·e^−28.1 < 2e-12 each (Hoeffding).
 func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
@@ -78,12 +78,12 @@ func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
 					}
 					m := dptest.OK(New(p))(t, "%+v", p)
 					laws[m.Params().Law]++
-					s := dptest.OK(m.Share(20_000, 0))(t)
+					s := dptest.OK(m.Share(5000, 0))(t)
 					step := m.Lattice().Step()
 					for _, c := range [][2]float64{
 						{-2 * delta, low}, {low, low}, {-delta / 2, max(low, -delta/2)}, {0, 0}, {delta / 2, delta / 2}, {delta, delta}, {1.5 * delta, delta},
 					} {
-						sum, n := int64(0), 20_000
+						sum, n := int64(0), 5000
 						for range n {
 							sum += s.point(c[0], &src)
 						}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"math"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 func command(progress *bytes.Buffer) cli.Command {
@@ -41,16 +43,22 @@ func numbersBehind(row string) int {
 	return 3
 }
 
-// Small tables run, and every row has an error for each budget.
+// Small tables run, and every row has an error for each budget. Of the table sparse it is the
+// generated set, with -long all three.
 func TestTables(t *testing.T) {
-	var progress bytes.Buffer
-	tables := "A,C,binary,sparse,speed"
-	if testing.Short() {
-		tables = "A,C,binary,speed"
+	var progress, shop bytes.Buffer
+	tables := "A,C,binary,speed"
+	if dptest.Long() {
+		tables += ",sparse"
 	}
 	out := clitest.Output(t, command(&progress), []string{"-tables", tables, "-runs", "1", "-scale", "32", "-baselines"},
 		[]string{"Gaussian A", "Gaussian C", "Binary, α = 0.25", "Binary, α = 0.75", "Speed", "published IOME", "IOME"})
 	require.Contains(t, progress.String(), "release 1 of ")
+	if !dptest.Long() {
+		r := &report{options: options{runs: 1, scale: 32, workers: 1, ctx: context.Background(), progress: &progress}, out: bufio.NewWriter(&shop)}
+		require.NoError(t, r.shortRows("Shop", "products", r.shop()))
+		out += shop.String()
+	}
 	for _, c := range []struct {
 		title   string
 		budgets int
@@ -64,7 +72,7 @@ func TestTables(t *testing.T) {
 		{"Shop", 4, []string{"two passes", "two passes, at least 0", "two passes, shrunken by classes", "two passes, shrunken"}, ""},
 		{"Phrases", 4, []string{"two passes, at least 0", "two passes, shrunken"}, ""},
 	} {
-		if testing.Short() && c.full == "" { // of the table sparse
+		if c.title == "Phrases" && !dptest.Long() {
 			continue
 		}
 		for _, row := range c.rows {

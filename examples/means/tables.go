@@ -128,26 +128,33 @@ func sparse(r *report) error {
 	if err != nil {
 		return err
 	}
-	shop := rows.Zipf(seed(8), 88162/r.scale, 16470/r.scale, 908576/r.scale)
-	shop.Truth = shop.Mean()
 	for _, c := range []struct {
 		name    string
 		columns string
 		data    rows.Set
-	}{{"Verses", "words", verses}, {"Phrases", "words", phrases}, {"Shop", "products", shop}} {
-		p := plan.Params{Dim: len(c.data.Truth), NonNegative: true, Relation: budget.Replace}
-		err := r.table(comparison{
-			title:   fmt.Sprintf("%s: ½·ℓ₁ error, %d rows, %d %s, %d ones, replace-one", c.name, c.data.Sparse.Rows(), p.Dim, c.columns, len(c.data.Sparse.Indices)),
-			budgets: []float64{1. / 16, 1. / 4, 1, 4},
-			methods: []method{{"two passes", p, values, nil}, {"two passes, at least 0", p, atLeast0, nil}, {"two passes, shrunken by classes", p, byClasses, nil}, {"two passes, shrunken", p, shrunken, nil}},
-			make:    func(*rand.Rand) rows.Set { return c.data },
-			p:       1, factor: 0.5,
-		})
-		if err != nil {
+	}{{"Verses", "words", verses}, {"Phrases", "words", phrases}, {"Shop", "products", r.shop()}} {
+		if err := r.shortRows(c.name, c.columns, c.data); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (r *report) shop() rows.Set {
+	shop := rows.Zipf(seed(8), 88162/r.scale, 16470/r.scale, 908576/r.scale)
+	shop.Truth = shop.Mean()
+	return shop
+}
+
+func (r *report) shortRows(name, columns string, data rows.Set) error {
+	p := plan.Params{Dim: len(data.Truth), NonNegative: true, Relation: budget.Replace}
+	return r.table(comparison{
+		title:   fmt.Sprintf("%s: ½·ℓ₁ error, %d rows, %d %s, %d ones, replace-one", name, data.Sparse.Rows(), p.Dim, columns, len(data.Sparse.Indices)),
+		budgets: []float64{1. / 16, 1. / 4, 1, 4},
+		methods: []method{{"two passes", p, values, nil}, {"two passes, at least 0", p, atLeast0, nil}, {"two passes, shrunken by classes", p, byClasses, nil}, {"two passes, shrunken", p, shrunken, nil}},
+		make:    func(*rand.Rand) rows.Set { return data },
+		p:       1, factor: 0.5,
+	})
 }
 
 // knownLength is the row of the Gaussian mechanism for binary rows of which the most ones that any
