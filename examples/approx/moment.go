@@ -64,17 +64,19 @@ func frequencyMoment(text *kjv.Text, opts options) (*result, error) {
 		index[word] = uint64(i)
 	}
 	var rows []float64
+	var stream []uint64
 	counts := make([]int64, len(index))
+	for word := range text.Tokens() {
+		stream = append(stream, index[word])
+		counts[index[word]]++
+	}
 	for len(rows) < amsRows {
 		row, err := newAMSRow()
 		if err != nil {
 			return nil, err
 		}
-		for word := range text.Tokens() {
-			row.add(index[word])
-			if len(rows) == 0 {
-				counts[index[word]]++
-			}
+		for _, key := range stream {
+			row.add(key)
 		}
 		rows = append(rows, row.moment())
 	}

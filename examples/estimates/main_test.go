@@ -13,10 +13,13 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 func TestProgram(t *testing.T) {
 	clitest.Seed(t)
+	defer func(n int) { madeLength = n }(madeLength)
+	madeLength = dptest.Full(madeLength, 100_000)
 	clitest.Output(t, new(options), []string{"-sets", "bms1", "-releases", "1"},
 		[]string{"Estimate", "64 blocks", "TrimmedSum", "King James"})
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{

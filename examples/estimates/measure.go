@@ -26,14 +26,20 @@ type averages struct {
 
 // top returns the n most frequent keys.
 func top(truth map[uint64]float64, n int) []uint64 {
-	keys := make([]uint64, 0, len(truth))
-	for key := range truth {
-		keys = append(keys, key)
+	type counted struct {
+		key uint64
+		n   float64
 	}
-	slices.SortFunc(keys, func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(truth[b], truth[a]), cmp.Compare(a, b))
-	})
-	return keys[:min(n, len(keys))]
+	all := make([]counted, 0, len(truth))
+	for key, n := range truth {
+		all = append(all, counted{key, n})
+	}
+	slices.SortFunc(all, func(a, b counted) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.key, b.key)) })
+	keys := make([]uint64, min(n, len(all)))
+	for i := range keys {
+		keys[i] = all[i].key
+	}
+	return keys
 }
 
 // add adds one release.

@@ -9,7 +9,10 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// made are streams of a million elements with no seasons.
+// madeLength is how many elements a made stream has.
+var madeLength = 1_000_000
+
+// made are streams with no seasons.
 var made = []set{
 	{"zipf", func(seed uint64) []uint64 { // of exponent 1.1
 		return draw(seed, func(rng *rand.Rand) func() uint64 { return rand.NewZipf(rng, 1.1, 1, 1<<20-1).Uint64 })
@@ -36,7 +39,7 @@ var made = []set{
 
 func draw(seed uint64, from func(rng *rand.Rand) func() uint64) []uint64 {
 	next := from(rand.New(rand.NewPCG(seed, 2)))
-	stream := make([]uint64, 1_000_000)
+	stream := make([]uint64, madeLength)
 	for i := range stream {
 		stream[i] = next()
 	}

@@ -20,6 +20,7 @@ import (
 	_ "embed"
 	"iter"
 	"slices"
+	"sync"
 )
 
 //go:embed kjv.bin
@@ -32,10 +33,11 @@ type Text struct {
 	ends   []uint32 // ends[v] is the number of tokens up to the end of verse v
 }
 
-// Load decodes the embedded text. It takes tens of milliseconds and about 2 MB.
-func Load() (*Text, error) {
-	return decode(data)
-}
+// Load returns the embedded text. The first call decodes it, which takes tens of milliseconds and
+// about 2 MB.
+func Load() (*Text, error) { return decoded() }
+
+var decoded = sync.OnceValues(func() (*Text, error) { return decode(data) })
 
 // Words returns the distinct words in increasing order.
 func (t *Text) Words() []string {
