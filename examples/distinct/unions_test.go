@@ -16,7 +16,8 @@ import (
 // halves returns the articles in the first and in the second half of baskets that a generator made,
 // the same ones each time, with the sizes and the popularity of those of the FIMI repository's
 // "retail": 88,162 baskets of 10.3 of 16,470 articles, with sizes of 1 + a Gamma of shape 2, and a
-// popularity that falls as (rank + 2)^−1.05. Each article comes once: again it would change nothing.
+// popularity that falls as (rank + 2)^−1.05. Each article is there once: again it would change
+// nothing.
 func halves() (first, second []string) {
 	const baskets, articles = 88_162, 16_470
 	rng := rand.New(rand.NewPCG(22, baskets))
