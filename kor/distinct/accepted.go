@@ -21,20 +21,27 @@ func nearest(from, to float64, deviation func(t float64) float64) float64 {
 	case deviation(to) > 0:
 		return to
 	}
-	return search.LeastRoot(from, to, deviation)
+	return root(from, to, deviation)
+}
+
+// root is search.LeastRoot for ends that may be hundreds of orders of magnitude apart: in ln(1+t).
+func root(lo, hi float64, f func(t float64) float64) float64 {
+	y := search.LeastRoot(math.Log1p(lo), math.Log1p(hi), func(y float64) float64 { return f(math.Expm1(y)) })
+	return min(max(math.Expm1(y), lo), hi)
 }
 
 // accepted returns the ends, next to best, of the t in [from, to] whose deviation is at most z. If
 // it is not even at best, where it is least, the allowance grows as the length of a vector does: so
-// the set is never empty, and holds what the plain one would.
+// the set is never empty, and holds what the plain one would. An infinite end stays: there the
+// counts bound nothing, and the deviation is that of counts that say too little.
 func accepted(from, best, to, z float64, deviation func(t float64) float64) (lo, hi float64) {
 	reach := math.Hypot(z, deviation(best))
 	beyond := func(t float64) float64 { return math.Abs(deviation(t)) - reach }
 	if lo, hi = from, to; beyond(lo) > 0 {
-		lo = search.LeastRoot(lo, best, beyond)
+		lo = root(lo, best, beyond)
 	}
-	if far := min(to, most); beyond(far) > 0 {
-		hi = -search.LeastRoot(-far, -best, func(t float64) float64 { return beyond(-t) })
+	if to <= most && beyond(to) > 0 {
+		hi = -search.LeastRoot(-to, -best, func(t float64) float64 { return beyond(-t) })
 	}
 	return lo, hi
 }

@@ -37,8 +37,10 @@ func ReleasePair(a, b *Builder) (*Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = private.Take(a.secret, "distinct: ReleasePair: the Builder")
-	return p, err
+	if _, err = private.Take(a.secret, "distinct: ReleasePair: the Builder"); err != nil {
+		return nil, err // another goroutine released A, or is at it
+	}
+	return p, nil
 }
 
 // The classes of a cell, by the tables in which it is set.

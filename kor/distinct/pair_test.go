@@ -233,3 +233,36 @@ func TestReleasePairRefuses(t *testing.T) {
 	require.False(t, planned(small).Pair.Promises(), "no pairs with bits")
 	dptest.Readers(t, pair)
 }
+
+// Of sets that fill the table the counts bound no part, so no interval ends: of a pair, with a
+// third, and of two releases, where nothing tells whether they are equal or disjoint.
+func TestPartsOfFullTables(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	p := Params{Epsilon: 4, Cells: 64, Levels: 1, CountShare: 0.5, Seed: hashing.Seed{1}}
+	alone := p
+	alone.CountShare = 1
+	confidence := 1 - 1e-9
+	unbounded := func(answer interface {
+		Interval(float64) (float64, float64)
+	}, size float64) {
+		lo, hi := answer.Interval(confidence)
+		require.True(t, lo <= size && math.IsInf(hi, 1), "%v is not in [%v, %v], or bounded", size, lo, hi)
+	}
+	for range 10 {
+		both := released2(t, alone, rng, 2500, 2500, 2500)
+		unbounded(both.Either(), 7500)
+		unbounded(both.Both(), 2500)
+		unbounded(both.OnlyA(), 2500)
+		unbounded(both.OnlyB(), 2500)
+		for _, both := range []int{0, 2500, 5000} {
+			a, b := pair(t, p, rng, 5000-both, 5000-both, both)
+			c := dptest.OK(Compare(a, b))(t)
+			unbounded(c.Union(), float64(10_000-both))
+			unbounded(c.Intersection(), float64(both))
+			unbounded(c.OnlyA(), float64(5000-both))
+			unbounded(c.OnlyB(), float64(5000-both))
+		}
+		sketches, keys := parties(t, rng, p, 3, 10_000)
+		unbounded(dptest.OK(Union(sketches...))(t), keys)
+	}
+}
