@@ -4,16 +4,19 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"sync"
 
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Mechanism adds calibrated noise to a number. It holds no data, and each release spends ε again.
-// One goroutine at a time may use it.
+// It is safe for concurrent use.
 type Mechanism struct {
 	lattice *Lattice
-	src     noise.Source
+
+	mu  sync.Mutex
+	src noise.Source
 }
 
 // New calibrates and certifies the noise. It takes some milliseconds, and a tenth of a millisecond
@@ -74,6 +77,8 @@ func (m *Mechanism) Release(x float64) (*Value, error) {
 func (m *Mechanism) release(x float64) Value {
 	l := m.lattice
 	k := onLattice(x, l.params.sensitivity(), l.spec.size)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return newValue(l.params, l.spec, k+l.whole.draw(&m.src))
 }
 

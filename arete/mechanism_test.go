@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -312,6 +314,34 @@ func TestIntervals(t *testing.T) {
 		lo, hi := v.Interval(c)
 		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 	}
+}
+
+// alone is a sampler that counts the calls that come while another one is at work.
+type alone struct{ busy, met atomic.Int32 }
+
+func (a *alone) draw(*noise.Source) int64 {
+	a.met.Add(a.busy.Swap(1))
+	runtime.Gosched()
+	a.busy.Store(0)
+	return 0
+}
+
+// Goroutines that release by one Mechanism draw from its Source one after the other: two that read
+// the same random words would add the same noise to two numbers, and their difference had none.
+func TestConcurrentReleases(t *testing.T) {
+	m := dptest.OK(New(Params{Epsilon: 1}))(t)
+	lattice, sampler := *m.lattice, new(alone)
+	lattice.whole, m.lattice = sampler, &lattice
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 100 {
+				m.Release(1)
+			}
+		})
+	}
+	group.Wait()
+	require.Zero(t, sampler.met.Load())
 }
 
 // Many readers of one Lattice and one Value at a time; the race detector watches.

@@ -1,6 +1,7 @@
 package kor
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -102,7 +103,8 @@ func (s *Share) Bytes() []byte {
 //
 // The error wraps [ErrParams] for bad Params or parties, and for 2 to n − 1 slices, as fewer shares
 // have less noise than ε needs. It wraps [ErrMismatch] for bytes that cannot be the XOR of shares
-// of these Params.
+// of these Params, and for a share that is there twice: it would take its noise out again. That is
+// not seen in tables so small that the shares of two parties may be equal by chance.
 func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	p = p.normal()
 	law, err := p.shareFlips(parties)
@@ -112,10 +114,20 @@ func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	if n := len(shares); n != 1 && n < parties || n == 0 || n > maxParties {
 		return nil, bad("number of shares", n, fmt.Sprintf("1, which is the XOR of all, or from %d to 2²⁰", parties))
 	}
-	sum := make([]uint64, p.words())
+	// Shares of two parties are equal with a probability below e⁻¹⁰⁰ then, whatever their sets are:
+	// a cell differs with a probability of 2p(1 − p) at least.
+	tells := 2*law.Prob()*(1-law.Prob())*float64(p.Cells*p.Levels) >= 100
+	sum, seen := make([]uint64, p.words()), map[[sha256.Size]byte]bool{}
 	for _, share := range shares {
 		if uint64(len(share)) != 8*p.words() {
 			return nil, fault.Mismatch("kor", "bytes of a share", len(share), 8*p.words())
+		}
+		if tells {
+			hash := sha256.Sum256(share)
+			if seen[hash] {
+				return nil, fault.Mismatch("kor", "one of the shares", "there twice", "one share of each party: equal ones cancel, and so does their noise")
+			}
+			seen[hash] = true
 		}
 		for i := range sum {
 			sum[i] ^= binary.LittleEndian.Uint64(share[8*i:])

@@ -1,6 +1,7 @@
 package kor
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 	"math/bits"
@@ -132,6 +133,21 @@ func TestAggregateCountsTheShares(t *testing.T) {
 		data := dptest.OK(s.MarshalBinary())(t)
 		require.NoError(t, new(Sketch).UnmarshalBinary(data))
 	}
+}
+
+// A share that comes twice cancels, and with it the noise that the others count on: of one party in
+// three a third would be left. It is refused where it cannot be another party's by chance.
+func TestAggregateRefusesAShareTwice(t *testing.T) {
+	p := Params{Epsilon: 1, Cells: 512, Levels: 4, Seed: hashing.Seed{1}}
+	one, two, three := share(t, p, 3).Bytes(), share(t, p, 3).Bytes(), share(t, p, 3).Bytes()
+	err := dptest.Err(Aggregate(p, 3, one, two, bytes.Clone(one)))
+	require.ErrorIs(t, err, ErrMismatch)
+	require.ErrorContains(t, err, "twice")
+	require.ErrorIs(t, dptest.Err(Aggregate(p, 3, one, two, three, three)), ErrMismatch)
+	dptest.OK(Aggregate(p, 3, one, two, three))(t)
+	p.Cells, p.Levels = 64, 1 // of which fewer than 100 cells may differ
+	one, two = share(t, p, 3).Bytes(), share(t, p, 3).Bytes()
+	dptest.OK(Aggregate(p, 3, one, two, two))(t)
 }
 
 func TestInvalidShares(t *testing.T) {

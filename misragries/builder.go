@@ -51,30 +51,34 @@ func newBuilder[K hashing.Key](p Params, in input) (*Builder[K], error) {
 	return &Builder[K]{base[sketch.Stream[K]]{s, p, c, p.guarantee(c)}}, nil
 }
 
-// calibrated returns the numbers for what the Builder holds, before it gives that up. It takes time
-// where others were merged into it, or counters from elsewhere restored.
-func (b *Builder[K]) calibrated() (c calibration, err error) {
+// kind is what the calibration depends on besides the Params.
+type kind struct{ given, merged bool }
+
+// calibrated returns the numbers for what the Builder holds, before it gives that up, and what that
+// is. It takes time where others were merged into it, or counters from elsewhere restored.
+func (b *Builder[K]) calibrated() (c calibration, of kind, err error) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return c, nil
+		return c, of, nil
 	}
 	defer private.Leave(b.secret)
+	of = kind{s.Given, s.Merged}
 	in := oneStream
 	if s.Given {
 		in = givenCounters
 	}
 	if s.Merged {
 		m, err := b.params.named(merged)
-		if err != nil {
-			return c, err
+		if err == nil {
+			c, err = b.params.calibrate(m, merged, s.Given)
 		}
-		return b.params.calibrate(m, merged, s.Given)
+		return c, of, err
 	}
 	if in == b.law.input {
-		return b.law, nil
+		return b.law, of, nil
 	}
 	_, c, err = b.params.check(in)
-	return c, err
+	return c, of, err
 }
 
 // Add counts one element of the stream, in O(1) amortised time, without allocation once all

@@ -26,14 +26,20 @@ type Combined[K hashing.Key] struct {
 }
 
 // Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or
-// one is nil or the zero Histogram.
+// one is nil, the zero Histogram or there twice: its elements would count twice, at no more noise
+// than once. Copies that were decoded are not told apart.
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	unreleased := func(h *Histogram[K]) bool { return h == nil || h.law.method == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
 		return nil, fault.Params("misragries", "the histograms to combine", len(parts), "at least one, and none of them nil or the zero Histogram")
 	}
 	c := &Combined[K]{parts: slices.Clone(parts), sums: map[K]float64{}}
-	for _, h := range parts {
+	seen := map[*Histogram[K]]bool{}
+	for i, h := range parts {
+		if seen[h] {
+			return nil, fault.Params("misragries", "the histograms to combine", i+1, "different ones: the last of these is there twice")
+		}
+		seen[h] = true
 		for key, v := range h.All() {
 			c.sums[key] += v
 		}

@@ -38,9 +38,10 @@ func TestCombine(t *testing.T) {
 	lo, hi := c.Interval("a", math.NaN())
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 	require.ErrorIs(t, dptest.Err(Combine[string]()), ErrParams)
-	for _, bad := range []*Histogram[string]{nil, {}} {
+	for _, bad := range []*Histogram[string]{nil, {}, a} {
 		require.ErrorIs(t, dptest.Err(Combine(a, bad)), ErrParams)
 	}
+	require.ErrorContains(t, dptest.Err(Combine(b, a, a)), "twice")
 }
 
 // Over three servers, the intervals hold at their confidence.

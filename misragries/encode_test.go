@@ -105,7 +105,8 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 	require.False(t, math.IsNaN(h.stdDev()) || h.stdDev() < 0 || math.IsNaN(h.threshold()))
 	require.NotContains(t, h.String()+h.params.Method.String()+h.law.input.String(), "NaN")
 	require.NotZero(t, h.Guarantee())
-	if c, err := Combine(h, h); err == nil {
+	other := *h
+	if c, err := Combine(h, &other); err == nil {
 		lo, hi := c.Interval(absent, 0.9)
 		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
 		require.Equal(t, h.Len(), c.Len())

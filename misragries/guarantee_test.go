@@ -84,7 +84,7 @@ func TestCombinedUnits(t *testing.T) {
 		unit  budget.Unit
 	}{
 		{[]*Histogram[int]{two, sets}, budget.User(2, budget.AddRemove)},
-		{[]*Histogram[int]{one, one}, budget.User(1, budget.AddRemove)},
+		{[]*Histogram[int]{one, draw(t, oneStream, p, repeat(900))}, budget.User(1, budget.AddRemove)},
 		{[]*Histogram[int]{two, three}, budget.Unit{}},
 		{[]*Histogram[int]{one, two}, budget.Unit{}},
 	} {

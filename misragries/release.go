@@ -2,6 +2,7 @@ package misragries
 
 import (
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/subset"
@@ -14,13 +15,23 @@ import (
 // Auto, by the mechanism that suits what the Builder holds: for one stream Algorithm 2 of the
 // paper. The Builder gives up its data; a second Release returns an error that wraps [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
-	c, err := b.calibrated()
+	c, of, err := b.calibrated()
 	if err != nil {
 		return nil, err
 	}
-	s, err := private.Take(b.secret, "misragries: Release: the Builder")
+	return b.releaseBy(c, of)
+}
+
+// releaseBy releases what the Builder holds if the calibration is for that: another goroutine may
+// have merged a sketch into it since, or restored one, of which no error but this one would tell.
+func (b *Builder[K]) releaseBy(c calibration, of kind) (*Histogram[K], error) {
+	const doing = "misragries: Release: the Builder"
+	s, err := private.Take(b.secret, doing)
 	if err != nil {
 		return nil, err
+	}
+	if (kind{s.Given, s.Merged}) != of {
+		return nil, fault.NoData(doing, "was used by two goroutines at once, so its data are dropped")
 	}
 	return releaseSketch(new(noise.Source), b.params, c, &s.Sketch, s.Given), nil
 }

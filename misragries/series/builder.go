@@ -115,8 +115,15 @@ func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 func (b *Builder[K]) Add(key K) { b.AddN(key, 1) }
 
 // AddN counts n elements of one key, as n calls of Add do, and none if n is negative. The time does
-// not depend on n, except for keys that a sketch counts. A count saturates at 2⁵² in each node.
+// not depend on n, except for keys that a sketch counts. With Counters the Builder gives up its
+// data at an n above 2³², which would take minutes, and Step returns an error that says so. A count
+// saturates at 2⁵² in each node.
 func (b *Builder[K]) AddN(key K, n int) {
+	const most = 1 << 32
+	if b.params.Counters > 0 && int64(n) > most {
+		private.Poison(b.secret, "was given more than 2³² elements at once, and its Params have Counters: count in larger units, or without Counters")
+		return
+	}
 	if b.params.MaxElements > 0 {
 		private.Poison(b.secret, "was given an element without a user, and its Params have MaxElements: use AddFor")
 		return

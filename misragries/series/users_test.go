@@ -260,6 +260,7 @@ func TestUsers(t *testing.T) {
 	sketched := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-30, Counters: 3}))(t)
 	exact.AddN(4, 1000)
 	sketched.AddN(4, 1000)
+	exact.AddN(5, math.MaxInt)
 	require.EqualValues(t, 1000, held(exact).unknown.of(4, 0))
 	require.EqualValues(t, 1000, readCounters(t, held(sketched).sketches[0], held(sketched).law.sketch).of[4])
 }
@@ -328,4 +329,24 @@ func TestAYearOfRegulars(t *testing.T) {
 	require.Greater(t, lo, 0.85*truth)
 	lo, hi = w.Interval(1, 0.95)
 	require.True(t, lo == 0 && hi == 0, "outside of Dim nothing counts")
+}
+
+// A number of elements that a sketch would count for years is refused, whatever the key is: that a
+// key is known must not be seen in an error.
+func TestAddNWithCounters(t *testing.T) {
+	const tooMany = 1<<32 + 1
+	for _, n := range []int64{tooMany, math.MaxInt64} {
+		if int64(int(n)) != n {
+			t.Skip("an int has 32 bits")
+		}
+		b := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-6, Counters: 3}))(t)
+		b.AddN(4, int(n))
+		err := dptest.Err(b.Step())
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorContains(t, err, "2³² elements at once")
+	}
+	b := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-6, Counters: 3}))(t)
+	b.AddN(4, 1<<20)
+	b.AddN(5, math.MinInt)
+	dptest.OK(b.Step())(t)
 }

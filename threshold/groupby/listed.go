@@ -30,7 +30,9 @@ const maxListed = 1 << 26
 // of 4.4·C with normal noise and δ = 1e-6. So if users have at most eight listed keys, and FullKeys
 // is 8, the noise is as small with δ = 0.
 //
-// Of a user with more than 4096 listed keys, 4096 count. A key that is listed twice counts once.
+// All listed keys of a user count, by less than 1 each where they are more than FullKeys. A key
+// that is listed twice counts once.
+//
 // The error wraps [ErrParams], also for an empty list, for a list of more than 2²⁶ keys, and if
 // Passes is 2 or CountShare or KeysOnly is set.
 //

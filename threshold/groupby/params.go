@@ -23,7 +23,7 @@ const (
 	minShare     = 1. / 64
 )
 
-// MaxKeys is the largest number of keys of one user that count (4096 with [NewListed]). Of a user
+// MaxKeys is the largest number of keys of one user that count, except with [NewListed]. Of a user
 // with more keys, MaxKeys random ones count. MaxKeys bounds what New calibrates; a larger value
 // would hardly change the threshold or the noise of a count.
 const MaxKeys = 1000

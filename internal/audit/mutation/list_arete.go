@@ -33,4 +33,5 @@ var areteMutations = []mutation{
 	{"the zero Share adds nothing", "arete/share.go", "return int64(new(noise.Source).Uint64())", "return 0"},
 	{"Params without a law promise", "arete/params.go", "if _, err := calibrate(p); err != nil {", "if p.Epsilon < 0 {"},
 	{"decoder takes noise that is too small", "arete/encode.go", "case !d.params.plausible(d.noise, d.need):", "case false:"},
+	{"two goroutines draw at once", "arete/mechanism.go", "	m.mu.Lock()\n	defer m.mu.Unlock()\n", ""},
 }

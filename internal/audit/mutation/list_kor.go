@@ -29,4 +29,5 @@ var korMutations = []mutation{
 	{"a count decodes with bits of less noise", "kor/encode.go", "\treturn bits.valid(false)", "\treturn true"},
 	{"a count taken for noise of a larger scale", "kor/params.go", "budget.DiscreteLaplace(count, law.Scale(), unit)", "budget.DiscreteLaplace(count/2, law.Scale(), unit)"},
 	{"streams: the release is not flipped", "kor/stream.go", "\ts.randomize(s.law)\n", ""},
+	{"a share twice", "kor/share.go", "if seen[hash] {", "if false {"},
 }

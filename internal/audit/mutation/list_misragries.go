@@ -58,4 +58,6 @@ var misragriesMutations = []mutation{
 	{"an event that takes the last counter leaves no zeros", "misragries/internal/sketch/weights.go", "w.zeros = append(w.zeros, it.key)", "_ = it"},
 	{"an event that stays though all counters are higher", "misragries/internal/sketch/weights.go", "w.decrements = min(total, w.least())", "w.decrements = w.least()"},
 	{"totals beyond the arithmetic of sketches", "misragries/internal/sketch/weights.go", "max(total, min(total+n, mostTotal))", "total + n"},
+	{"a release of what was not calibrated", "misragries/release.go", "if (kind{s.Given, s.Merged}) != of {", "if false {"},
+	{"a histogram twice in a sum", "misragries/combine.go", "if seen[h] {", "if false {"},
 }

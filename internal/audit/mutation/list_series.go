@@ -31,4 +31,5 @@ var seriesMutations = []mutation{
 	{"counts that go on into the next node", "misragries/series/nodes.go", "\ts[i] = 0\n", ""},
 	{"unknown keys counted in nodes that have ended", "misragries/series/nodes.go", "*t = tally[K]{}", "_ = t"},
 	{"one user's period never ends", "noise/budget/unit.go", "\tu.period = steps\n", ""},
+	{"many elements at once refused where no sketch counts", "misragries/series/builder.go", "b.params.Counters > 0 && int64(n) > most {", "int64(n) > most {"},
 }
