@@ -48,7 +48,9 @@
 // is wide, as it must be: no honest interval is shorter than 0.4·(M−m)/(n·√(2ρ)) at 95 %.
 //
 // n must be large compared with √(d/ρ). Otherwise a quantile misses the data, and the release is
-// private but useless: the Plan warns, and Auto is Plain.
+// private but useless: the Plan warns, and Auto is Plain. From 8·LeastRows rows on, at most one
+// release in 5000 has a gross error, with more than ten times the noise ([Plan.Failure]; in 2500
+// from 512 columns on): with fewer rows, add rows or Rho.
 //
 // # Choosing
 //

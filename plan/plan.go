@@ -22,22 +22,26 @@ type Plan struct {
 	// C by; for symmetric rows that cancels. Neither Noise nor
 	// [Mean.NoiseInterval] includes it.
 	Clipped float64
-	// Failure is a bound on the probability that some centre, scale or C misses
-	// the data, for coordinates of scale at least Resolution with means within
-	// 16 times the Resolution of 0, or of the mean that most of the others
-	// have. C misses if it is more than 10 times as long as the longest row, or
-	// clips more than 13 times Clipped rows. That holds if most rows are not 0,
-	// and the longest rows are within 25 times the median, or all differ
-	// (depth.go). Rare events need a Resolution: without it, events in fewer
-	// than 4 to 8 times Clipped rows are clipped to a mean of 0. If there are
-	// more, C is at least ten times as long as they are with a probability of
-	// at most 0.03 (for several columns 0.12, if they are shorter than
-	// 8·Dim·Resolution). A release that fails is private, too, but its error
-	// may be many times larger.
+	// Failure is a bound on the probability of a gross error: that some centre
+	// or scale lies outside the data, or C misses. Where n is several times
+	// LeastRows it is 0.0002 (from 512 columns on 0.0004), all of it for C. It
+	// holds for coordinates that spread like normal ones of scale at least
+	// Resolution, with means within 16 times the Resolution of 0, or of the
+	// mean that most of the others have. C, before the Margin, misses if it is
+	// more than 10 times as long as the longest row, or clips more than 13
+	// times Clipped rows. That holds if most rows are not 0, and the longest
+	// rows are within 25 times the median, or all differ (depth.go). Rare
+	// events need a Resolution: without it, events in fewer than 4 to 9 times
+	// Clipped rows are clipped to a mean of 0. If there are more, C is at least
+	// ten times as long as they are with a probability of at most 0.03 (for
+	// more than 64 columns 0.12, if they are shorter than 8·Dim·Resolution). A
+	// release that fails is private, too, but its error may be many times
+	// larger: a larger n or Rho makes that rarer.
 	Failure float64
-	// Enough reports whether n is so large compared with √(d/ρ) that Failure is
-	// at most 0.005. From 512 columns on, a sixth fewer rows suffice if the
-	// columns are alike, and Auto relies on that.
+	// Enough reports whether n is so large compared with √(d/ρ) that each of
+	// three steps fails with a probability of at most 0.0017. From 512 columns
+	// on, a sixth fewer rows suffice if the columns are alike, and Auto relies
+	// on that.
 	Enough bool
 	// LeastRows is the least n that is enough.
 	LeastRows int

@@ -260,7 +260,7 @@ func (s *Sampler) split(c Column, i int) {
 	s.pieces = append(s.pieces, s.spare...)
 }
 
-// cumulate fills in the bounds and the sums: at most 2⁵⁰ of base measure (tilted) times 2⁶².
+// cumulate fills in the bounds and the sums: at most 2⁵⁹ of base measure (tilted) times 2⁶².
 func (s *Sampler) cumulate(w *Weights, target int64) {
 	var hi, lo uint64
 	for i := range s.pieces {

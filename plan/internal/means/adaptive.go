@@ -27,6 +27,8 @@ const (
 	pilotShare = 0.10          // of ρ for the pilot, at most
 	gammaShare = 0.002         // of ρ for γ
 	leastRank  = 8             // the least L: a median then has an error of .22σ
+	spareNeed  = 15            // what L is more, so that no median misses,
+	spareShare = 0.01          // as far as a step affords that for this part of ρ
 	// Units that a mean is assumed to be away from 0 where the whole of [−Max, Max] would cost too
 	// much
 	moderate   = 16
@@ -120,11 +122,19 @@ func (r *run) pilot(list []int, part bool) error {
 	return r.spreads(list, rho, r.p.scaleAxis().Plain())
 }
 
-// stageNeed returns the budget that medians of m coordinates need with a plain base measure, of
-// which slope/L lies within 1/c ranks.
+// stageNeed returns the budget of medians of m coordinates with a plain base measure, of which
+// slope/L lies within 1/c ranks.
 func (r *run) stageNeed(m, slope float64) float64 {
-	l := max(quantile.LogSum(m, r.p.Failure/stages, slope), leastRank)
-	return m * quantile.Need(l, 0.5, r.n, r.ranks())
+	return r.p.medianBudget(m, quantile.LogSum(m, r.p.Failure/stages, slope), r.n, r.ranks())
+}
+
+// medianBudget returns the budget of medians of m coordinates of n rows that need L: what L+15
+// needs, or what L needs and a hundredth of ρ. The probability of a miss, d·(A/a)·e^{−L} by (2)
+// of need.go, falls with L so fast that a share that nobody notices takes it from β/3 to 10⁻⁹.
+func (p Params) medianBudget(m, l, n float64, ch quantile.Change) float64 {
+	need := func(l float64) float64 { return m * quantile.Need(l, 0.5, n, ch) }
+	l = max(l, leastRank)
+	return min(need(l+spareNeed), need(l)+spareShare*p.Rho)
 }
 
 // centreAxis returns the axis of the centres.
@@ -178,7 +188,7 @@ func (r *run) centres(pilot, rest []int) error {
 			x, s := r.centre[pilot[i]], r.scaleOrUnit(pilot[i])
 			return x - 10*s, x + 10*s
 		})
-		return max(m*quantile.Need(max(l, leastRank), 0.5, r.n, r.ranks()), leastShare*r.p.Rho)
+		return max(r.p.medianBudget(m, l, r.n, r.ranks()), leastShare*r.p.Rho)
 	})
 	return r.medians(rest, rho, base)
 }

@@ -17,7 +17,7 @@ import (
 // mean with honest noise.
 //
 // The base measure is uniform in ln C up to 2M₁, M₁ a released median of the norms that are not 0,
-// and falls by 8 for each further factor of 2, far out by less (tilted). A miss above all data
+// and falls by 16 for each further factor of 2, far out by less (tilted). A miss above all data
 // costs noise in proportion to C; a base that falls faster than C⁻² makes the expected square of
 // that small, so C needs no more budget than c·k ≥ L of about 5.
 //
@@ -39,27 +39,27 @@ import (
 // Misses. Let N(C) rows be longer than C, X be the longest, and M₁ ≤ X. For all rows and β ≥ 10⁻³
 // (TestMissesOfC, TestMissesOfEqualRows):
 //
-// (a) N(C) > 13k has a probability of at most β/3, if X ≤ 2⁹·M₁ and k ≤ 10⁴, or X ≤ 50·M₁ and k ≤
-// 10⁶. The octave from X on has a base measure of 2⁻ᴰ of the largest, D ≤ 24, and the score k; the
-// at most 48 octaves below have no more than the largest. So Pr[N(C) > k + t] ≤
-// 48·2ᴰ·e^{ck}·e^{−ct}, which is β/3 at N(C) = 5k with D = 3, and at 9k with D = 24, until e^{−ct}
-// has fallen to the least weight, about e^{−43}/c. The cell of the k-th row, one of 2⁸ in an
-// octave, has the score 0, so it is 48·2⁸·2ᴰ·e^{−43}/c from there on, however many rows are
-// clipped: more than β/3 beyond those k, as c is about 5/k, and for X = 2¹⁶·M₁ from k = 100 on. So
-// rare rows that are alike may all be clipped where they are fewer than that; 4k to 8k is what is
-// seen.
+// (a) N(C) > 13k has a probability of at most 5·10⁻⁵, if X ≤ 25·M₁ and k ≤ 10⁶; of at most β/3, if
+// X ≤ 50·M₁ and k ≤ 10⁴, or X ≤ 2⁸·M₁ and k ≤ 100. The octave from X on has a base measure of 2⁻ᴰ
+// of the largest, D ≤ 28, and the score k; the at most 48 octaves below have no more than the
+// largest. So Pr[N(C) > k + t] ≤ 48·2ᴰ·e^{ck}·e^{−ct}, which is β/3 at N(C) = 5k with D = 4, and at
+// 9k with D = 28, until e^{−ct} has fallen to the least weight, about e^{−43}/c. The cell of the
+// k-th row, one of 2⁸ in an octave, has the score 0, so it is 48·2⁸·2ᴰ·e^{−43}/c from there on,
+// however many rows are clipped: more than β/3 beyond those k, as c is about 5/k, and for X =
+// 2¹⁶·M₁ for all k. So rare rows that are alike may all be clipped where they are fewer than that;
+// 4k to 9k is what is seen.
 //
-// (b) C > (5/β)^{1/3}·X, 10·X by default, has a probability of at most β/3, if X ≤ 25·M₁. All C ≥ X
-// have the score k, so their law is the base measure, of which an octave up to 2⁹·M₁ has an eighth
-// of the one before: 8⁻ʲ lies j octaves or more beyond X, and at most 1.6·g⁻³ beyond g·X, for g
-// between powers of two. Beyond 2⁹·M₁ there is as much as in the octave before, not a seventh, so
-// for X = 50·M₁ the probability is up to β/2. (Where k was rounded down to 1 or 2, c·k is less than
-// L, and it is up to a fifth more, and 1.6β.) Where the longest rows differ, Pr[C ≥ X] ≈ e^{−L} is
-// a further factor. No rows have both (a) and (b) at their most: they are β/3 together.
+// (b) C > 10·X has a probability of at most 2·10⁻⁴, if X ≤ 25·M₁. All C ≥ X have the score k, so
+// their law is the base measure, of which an octave up to 2⁹·M₁ has a 16th of the one before: 10·X
+// lies 3.3 octaves beyond X, and 1.7·10⁻⁴ of the measure of all C ≥ X beyond that, where X is a
+// power of two times M₁ or a little less. Beyond 2⁹·M₁ there is as much as in the octave before,
+// not a 15th, so for X = 50·M₁ the probability is up to 8·10⁻⁴. Where the longest rows differ, Pr[C
+// ≥ X] ≈ e^{−L} is a further factor: normal and skewed rows have about 10⁻⁵. No rows have both (a)
+// and (b) at their most: they are 2·10⁻⁴ together. Neither counts the margin, up to 2.
 //
 // Where few rows are not 0 and no Unit is given, M₁ is at the bottom of its axis. Then an octave
 // has a quarter of the one before, from 8d Units on, and C > 10·X a probability of up to 1.1 %; up
-// to 10 % for shorter rows of several columns, as the digits do not last for more than halves
+// to 10 % for shorter rows of more than 64 columns, as the digits do not last for more than halves
 // there. M₁ itself may lie anywhere below such rows, with a probability of up to 2 %, and C far
 // above them then: see limit.go. Where most rows are not 0 that is below 0.3 %, and C is not far
 // off.
@@ -79,8 +79,9 @@ const (
 	symmetricDim   = 36      // d counts as that at least
 	leastSymmetric = 0x1p-10 // of the rows: the least then
 
-	tiltDigits   = 36   // log₂ of the most that the base measure falls by beyond 2M₁
-	steepOctaves = 8    // in which it falls by 8 each
+	tiltDigits   = 44   // log₂ of the most that the base measure falls by beyond 2M₁
+	steepOctaves = 8    // in which it falls by 16 each
+	farLimit     = 2e-4 // the probability of a C more than 10 times too long
 	tiltGain     = 6.2  // 9·ln 2: how much less L is if C may be an octave or three too large
 	mostTypical  = 0.5  // of what C and M₁ take together: the most for M₁
 	typicalNeed  = 18   // L of M₁, in terms of all rows
@@ -180,7 +181,7 @@ func (r *run) depth(at pass) depth {
 }
 
 // tilted returns the base measure of C, given M₁: uniform up to 2M₁, and from octave to octave
-// beyond it falls by 2ᵇ. In the first 8 of them b is 3, then 2 as long as the digits last for 1 to
+// beyond it falls by 2ᵇ. In the first 8 of them b is 4, then 2 as long as the digits last for 1 to
 // the end of the axis, then 1 as long as they last. Where all that is known is that few rows are
 // not 0, b is 2 up to the end of the axis, but in the first octaves 1 as far as the digits would
 // not last.
@@ -194,7 +195,7 @@ func tilted(a quantile.Axis, typical float64, known bool) (base []quantile.Regio
 		rest := octaves - 1 - j
 		switch {
 		case known && j < steepOctaves:
-			falls[j] = 3
+			falls[j] = 4
 		case known && left-2 >= rest, !known && left-2 >= 2*rest:
 			falls[j] = 2
 		default:

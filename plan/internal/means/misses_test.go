@@ -49,7 +49,7 @@ func TestMissesOfC(t *testing.T) {
 			d := p.depth(n, only)
 			k := int(math.Round(d.rows))
 			require.GreaterOrEqual(t, math.Sqrt(2*d.rho)*d.rows, p.depthNeed()*(1-1e-9))
-			w, times := quantile.NewAbove(d.rho, int64(k), n), math.Cbrt(5/beta)
+			w, times := quantile.NewAbove(d.rho, int64(k), n), 10.0
 			for _, rows := range []int{1, k, 4 * k, 14 * k, n} {
 				if rows > n || testing.Short() && rows == 4*k {
 					continue
@@ -89,13 +89,13 @@ func TestMissesOfC(t *testing.T) {
 									far += q
 								}
 							}
-							if longest <= 0x1p17*typical {
+							if longest <= 0x1p9*typical {
 								mostLow = max(mostLow, low/(beta/3))
 								require.LessOrEqual(t, low, beta/3, "%+v, %d rows, k %d, spread %v, x %v, m %v", p, rows, k, spread, x, m)
 							}
 							if times*longest <= 0x1p9*typical && a == wide {
-								mostUp = max(mostUp, up/(beta/3))
-								require.LessOrEqual(t, up, beta/3, "%+v, %d rows, k %d, spread %v, x %v, m %v", p, rows, k, spread, x, m)
+								mostUp = max(mostUp, up/farLimit)
+								require.LessOrEqual(t, up, farLimit, "%+v, %d rows, k %d, spread %v, x %v, m %v", p, rows, k, spread, x, m)
 							}
 							if a == raised && longest >= 8 {
 								mostRare = max(mostRare, far)
@@ -109,6 +109,63 @@ func TestMissesOfC(t *testing.T) {
 	t.Logf("of what is allowed: too low %.3g, too high %.3g; rare rows, too high %.3g", mostLow, mostUp, mostRare)
 	require.LessOrEqual(t, mostRare, 1.0/64)
 	require.Greater(t, mostUp, 0.3, "the bound is not far off")
+}
+
+// A median lies outside all data with a probability of at most (A/a)·e^{−L}, for normal columns of
+// the least scale or more and means of up to 16 Units, exactly: what planning and Failure rest on.
+// That bound is for many rows: at n = 400 a rank is a good part of 1/c where L is 30.
+func TestMissesOfMedians(t *testing.T) {
+	p, mostMissed := Params{Rho: 1, Dim: 1, Max: 1 << 10, Resolution: 1}.Resolved(), 0.0
+	for _, n := range []int{40, 400} {
+		z := make([]float64, n)
+		for j := range z {
+			z[j] = math.Sqrt2 * math.Erfinv((2*float64(j)+1)/float64(n)-1)
+		}
+		for _, mean := range []float64{0, 16} {
+			for _, scaling := range []bool{false, true} {
+				a, slope := p.centreAxis(), centreSlope(p.centreAxis(), 16)
+				if scaling {
+					a, slope = p.scaleAxis(), p.scaleSlope()
+				}
+				for _, sd := range []float64{1, 8} {
+					keys := make([]uint32, n)
+					for j, z := range z {
+						if keys[j] = a.Key(mean + sd*z); scaling {
+							keys[j] = a.Key(sd * math.Abs(z))
+						}
+					}
+					slices.Sort(keys)
+					for _, l := range []float64{8, 12, 20, 30} {
+						ch := p.ranks()
+						w := quantile.NewWeights(quantile.Need(l, 0.5, float64(n), ch), 0.5, ch, n)
+						total, missed, upTo := 0.0, 0.0, 0
+						for r := range uint32(a.Keys) {
+							below := upTo
+							for upTo < n && keys[upTo] == r {
+								upTo++
+							}
+							q := float64(w.At(w.Score(w.Target(int64(n)), int64(below), int64(upTo))))
+							if total += q; upTo == 0 || below == n {
+								missed += q
+							}
+						}
+						bound := max(l/slope, 1) * math.Exp(-l)
+						mostMissed = max(mostMissed, missed/total/bound)
+						require.LessOrEqual(t, missed/total, 1.05*bound, "n %d, mean %v, scaling %v, σ %v, L %v", n, mean, scaling, sd, l)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("of what is allowed: %.3g", mostMissed)
+	require.Greater(t, mostMissed, 0.3, "the bound is not far off")
+
+	// a release spends what was planned, which is enough for 10⁻⁹
+	p = Params{Rho: 1, Dim: 50, Rows: 5000, Max: 1000, Resolution: 0.01, Method: Adaptive}
+	o := dptest.OK(p.Plan(nil))(t)
+	require.InDelta(t, farLimit, o.Failure, 1e-8)
+	m := release(t, p, slices.Repeat([][]float64{make([]float64, 50)}, 5000))
+	require.InDeltaSlice(t, []float64{o.Centre, o.Scale}, []float64{m.Spent.Centre, m.Spent.Scale}, 1e-6)
 }
 
 // missesOfEqual returns the exact probabilities that C clips more than 13k of as many rows of one
@@ -155,21 +212,19 @@ func TestMissesOfEqualRows(t *testing.T) {
 				for _, x := range []float64{0, 0.4, 20} {
 					for _, m := range []float64{1, 3, 5, 9, 12.5, 16, 20, 24, 25, 32, 49, 50, 256, 512} {
 						base := tilted(wide, math.Exp2(x)/m, true)
-						low, up := missesOfEqual(wide, base, w, k, 14*k, math.Exp2(x), math.Cbrt(5/beta))
-						if k <= 1e4 || m <= 50 {
+						low, up := missesOfEqual(wide, base, w, k, 14*k, math.Exp2(x), 10)
+						if k <= 100 && m <= 256 || k <= 1e4 && m <= 50 {
 							mostLow = max(mostLow, low/(beta/3))
 							require.LessOrEqual(t, low, beta/3, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
 						}
 						switch {
 						case m > 50:
-						case l < need: // k was 1.5
-							require.LessOrEqual(t, up, map[bool]float64{true: 0.4, false: 1.6}[m <= 25]*beta, "β %v, X %v, %v times", beta, x, m)
-						case m <= 25:
-							mostUp = max(mostUp, up/(beta/3))
-							require.LessOrEqual(t, low+up, beta/3, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
+						case m <= 25: // also where k was 1.5
+							mostUp = max(mostUp, up/farLimit)
+							require.LessOrEqual(t, low+up, farLimit, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
 						default:
-							mostFar = max(mostFar, up/(beta/3))
-							require.LessOrEqual(t, up, beta/2, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
+							mostFar = max(mostFar, up/farLimit)
+							require.LessOrEqual(t, up, 4*farLimit, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
 						}
 					}
 				}
@@ -177,8 +232,8 @@ func TestMissesOfEqualRows(t *testing.T) {
 		}
 	}
 	t.Logf("of what is allowed: too low %.3g, too high %.3g up to 25 times, %.3g up to 50", mostLow, mostUp, mostFar)
-	require.Greater(t, mostUp, 0.9, "the bound is not far off")
-	require.Greater(t, mostFar, 1.2)
+	require.Greater(t, mostUp, 0.8, "the bound is not far off")
+	require.Greater(t, mostFar, 2.0)
 	w := quantile.NewAbove(12.5e-8, 1e4, 1<<30) // L = 5
 	low, _ := missesOfEqual(wide, tilted(wide, 1, true), w, 1e4, 14e4, 1<<16, 10)
 	require.Greater(t, low, 0.005/3, "rows of 2¹⁶ times M₁, of which 10⁴ are to be clipped")
@@ -199,7 +254,7 @@ func TestRareRowsOfSeveralColumns(t *testing.T) {
 		}
 		t.Logf("%v columns: up to %.3g", d, mostShort)
 		require.LessOrEqual(t, mostShort, 0.1)
-		require.Equal(t, d >= 16, mostShort > 0.09)
+		require.Equal(t, d > 64, mostShort > 0.0115)
 	}
 }
 
@@ -264,4 +319,46 @@ func TestFailureBehindAPilot(t *testing.T) {
 	}
 	t.Logf("%d rows: %d of %d fail", p.Rows, failed, releases)
 	require.LessOrEqual(t, failed, 4)
+}
+
+// In 6000 releases of one column and 1000 of fifty no centre and no scale lies outside the data,
+// where one of 700 had a scale that did when its share was no larger than what a miss in 600 needs;
+// and C misses no more often than the Plan says.
+func TestGrossErrors(t *testing.T) {
+	dptest.NeedsLong(t)
+	for _, c := range []struct {
+		n, d, releases int
+		rho            float64
+	}{{20000, 1, 4000, 1}, {20000, 1, 2000, 0.1}, {5000, 50, 1000, 1}} {
+		p := Params{Rho: c.rho, Dim: c.d, Rows: c.n, Max: 1000, Resolution: 0.01}
+		o := dptest.OK(p.Plan([]float64{1}))(t)
+		rng := rand.New(rand.NewPCG(75, 76)) // test data
+		x, _ := dptest.NormalRows(rng, c.n, 3, slices.Repeat([]float64{1}, c.d))
+		norms := make([]float64, c.n)
+		for j, row := range x {
+			for _, v := range row {
+				norms[j] = math.Hypot(norms[j], v-3)
+			}
+		}
+		slices.Sort(norms)
+		missed, far := int64(0), int64(0)
+		for range c.releases {
+			m := release(t, p, x)
+			if limit := m.Limit / m.Params.Margin; limit > 10*norms[c.n-1] || limit < norms[c.n-1-int(13*o.Clipped)]/1.1 {
+				far++
+			}
+			for i := range c.d {
+				if math.Abs(m.Centre(i)-3) > 5 || m.Scale(i) > 8 || m.Scale(i) < 1e-4 {
+					missed++
+				}
+			}
+		}
+		t.Logf("%+v: Failure %.3g, %d centres and scales, %d C miss", c, o.Failure, missed, far)
+		require.LessOrEqual(t, o.Failure, 2.1e-4)
+		dptest.Alarm(t, 2e-10)
+		lower, _ := dptest.ClopperPearson(missed, int64(c.releases), 1-1e-10)
+		require.LessOrEqual(t, lower, o.Failure-farLimit)
+		lower, _ = dptest.ClopperPearson(far, int64(c.releases), 1-1e-10)
+		require.LessOrEqual(t, lower, farLimit)
+	}
 }

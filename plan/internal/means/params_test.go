@@ -217,8 +217,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// The base measure of C has all keys once, falls as the axis goes up, by 8 in each of 8 octaves
-// from 2M₁ on, and by 2³⁶ at most. If nothing is known of the rows that are not 0, it falls by 4 up
+// The base measure of C has all keys once, falls as the axis goes up, by 16 in each of 8 octaves
+// from 2M₁ on, and by 2⁴⁴ at most. If nothing is known of the rows that are not 0, it falls by 4 up
 // to the end.
 func TestTiltedBase(t *testing.T) {
 	a := quantile.LogAxis(100*0x1p-48, 100, normBits)
@@ -234,9 +234,9 @@ func TestTiltedBase(t *testing.T) {
 	base := tilted(a, 0x1p-20, true)
 	require.Equal(t, uint64(a.Key(0x1p-19)), base[0].End)
 	for i, r := range base[1:9] {
-		require.Equal(t, quantile.Region{Start: base[i].End, End: base[i].End + 1<<normBits, Weight: base[i].Weight / 8}, r)
+		require.Equal(t, quantile.Region{Start: base[i].End, End: base[i].End + 1<<normBits, Weight: base[i].Weight / 16}, r)
 	}
-	require.Equal(t, []uint64{1 << 36, 2048, 1}, []uint64{base[0].Weight, base[9].Weight, base[len(base)-1].Weight})
+	require.Equal(t, []uint64{1 << 44, 2048, 1}, []uint64{base[0].Weight, base[9].Weight, base[len(base)-1].Weight})
 	a = quantile.LogAxis(0x1p-20, 1, normBits)
 	falls := func(known bool) (by []uint64) {
 		base := tilted(a, a.Unit, known)
@@ -245,8 +245,8 @@ func TestTiltedBase(t *testing.T) {
 		}
 		return by
 	}
-	require.Equal(t, []uint64{8, 8, 8, 8, 8, 8, 8, 8, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, falls(true), "of 19 octaves")
-	require.Equal(t, []uint64{2, 2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, falls(false), "of 19 octaves from 2M₁ on")
+	require.Equal(t, []uint64{16, 16, 16, 16, 16, 16, 16, 16, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, falls(true), "of 19 octaves")
+	require.Equal(t, []uint64{4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, falls(false), "of 19 octaves from 2M₁ on")
 }
 
 // Auto is Plain where that is better by the public numbers, and only if nothing is asked for.

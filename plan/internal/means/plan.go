@@ -165,31 +165,40 @@ func (p Params) stagesAt(n float64) Plan { return p.stagesBehind(n, 0) }
 func (p Params) stagesBehind(n, certain float64) Plan {
 	o := Plan{Enough: true}
 	d, ch, gain := float64(p.Dim), p.ranks(), 0.0
-	stage := func(slope float64) float64 {
-		l := quantile.LogSum(d, p.Failure/stages, slope)
-		most, safe := mostShare*p.Rho, max(l-min(gain, certain), leastRank)
-		if d*quantile.Need(safe, 0.5, n, ch) > most {
-			o.Enough = false
-			o.Failure += math.Exp(safe-quantile.Reach(most/d, 0.5, n, ch)) * p.Failure / stages
-		} else {
-			o.Failure += p.Failure / stages
-		}
-		return min(d*quantile.Need(max(l-gain, leastRank), 0.5, n, ch)/p.Rho, mostShare)
-	}
-	if p.Method == Adaptive && p.Dim >= leastDim {
+	if p.times() > 1 {
 		gain = typicalGain
+	}
+	stage := func(slope, least, times float64) float64 {
+		l := quantile.LogSum(d, p.Failure/stages, slope)
+		share := func(l float64) float64 {
+			return min(max(p.medianBudget(d, l, n, ch)/p.Rho, least), mostShare)
+		}
+		safe := max(l-min(gain, certain), leastRank)
+		have := quantile.Reach(share(safe)*p.Rho/d, 0.5, n, ch)
+		o.Enough = o.Enough && d*quantile.Need(safe, 0.5, n, ch) <= mostShare*p.Rho
+		o.Failure += times * math.Exp(safe-have) * max(have/safe, 1) * p.Failure / stages
+		return share(l - gain)
 	}
 	if p.Method != Plain && p.Method != TwoPass {
 		if p.Steps.Centre != Origin {
-			o.Centre = max(stage(centreSlope(p.centreAxis(), min(moderate*p.Resolution, p.Max))), leastShare)
+			o.Centre = stage(centreSlope(p.centreAxis(), min(moderate*p.Resolution, p.Max)), leastShare, 2)
 		}
 		if p.Steps.Scaling != Unscaled {
-			o.Scale = stage(p.scaleSlope())
+			o.Scale = stage(p.scaleSlope(), 0, p.times())
 		}
 	}
 	o.clip(p, n)
 	o.Failure = min(o.Failure, 1)
 	return o
+}
+
+// times returns how often a step may be taken: behind a pilot scales are released in two parts, and
+// C may be released again for rows that are scaled. So may a centre, with and without a pilot.
+func (p Params) times() float64 {
+	if p.Method == Adaptive && p.Dim >= leastDim {
+		return 2
+	}
+	return 1
 }
 
 // clip plans the choice of C, the last of two.
@@ -209,7 +218,7 @@ func (o *Plan) clip(p Params, n float64) {
 			o.Failure += math.Exp(l-have) * p.Failure / stages
 			continue
 		}
-		o.Failure += p.Failure / stages
+		o.Failure += p.times() * farLimit
 	}
 }
 

@@ -128,7 +128,7 @@ func (r *run) scaleBudget(pilot []int, rest int) ([]quantile.Region, float64) {
 			f := math.Exp(width / medianSlope)
 			return found[i] / f, found[i] * f
 		}, func(i int) (lo, hi float64) { return found[i] / 3, found[i] * 3 })
-		return m * quantile.Need(max(l, leastRank), 0.5, r.n, r.ranks())
+		return r.p.medianBudget(m, l, r.n, r.ranks())
 	})
 	return base, rho
 }
