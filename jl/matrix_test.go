@@ -23,9 +23,24 @@ func seed(i int) (s hashing.Seed) {
 	return s
 }
 
-// dense returns A, column by column, as apply makes it of the unit vectors.
+// dense returns A, column by column, as updates add them or as apply makes it of the unit vectors.
 func dense(p Params, m matrix) *mat.Dense {
 	a := mat.NewDense(p.Rows, int(p.Dim), nil)
+	if c, ok := m.(columns); ok {
+		for j := range p.Dim {
+			column := make([]fixed, p.Rows)
+			c.add(column, j, fixed{whole: 1})
+			for i, v := range column {
+				a.Set(i, int(j), float64(v.whole))
+			}
+		}
+		for i, v := range m.apply(slices.Repeat([]int64{1}, int(p.Dim))) {
+			if float64(v) != mat.Sum(a.RowView(i)) {
+				panic("apply and add differ")
+			}
+		}
+		return a
+	}
 	x := make([]int64, p.Dim)
 	for j := range x {
 		clear(x)

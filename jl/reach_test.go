@@ -195,7 +195,7 @@ func TestCoverageOfIntervals(t *testing.T) {
 		normal[i] = random.NormFloat64()
 	}
 	sparse[3], sparse[50], one[7] = 10, 10, 15
-	tries := 300
+	tries := 200
 	if dptest.Long() {
 		tries = 10_000
 	}

@@ -170,7 +170,7 @@ func TestFitIsProved(t *testing.T) {
 // fixed, so nothing fails by chance.
 func TestFailuresOfFit(t *testing.T) {
 	const beta, failure = 0.5, 0.01
-	n := seeds(1500)
+	n := seeds(1000)
 	p := dptest.OK(Params{Dim: 64}.Fit(beta, failure))(t)
 	rates := func(p Params) (pair, flat float64) {
 		random := rand.New(rand.NewPCG(5, 6))

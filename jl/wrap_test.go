@@ -182,22 +182,20 @@ func powerIteration(m *sjlt) float64 {
 	for j := range x {
 		x[j] = math.Sin(float64(j * j))
 	}
+	entries := make([]uint32, len(x)*m.sparsity)
+	for i := range entries {
+		entries[i] = m.entry(uint64(i/m.sparsity), i%m.sparsity)
+	}
 	for range 300 {
 		y := make([]float64, m.rows)
-		for j, v := range x {
-			for r := range m.sparsity {
-				e := m.entry(uint64(j), r)
-				y[e>>1] += v * float64(1-2*int(e&1))
-			}
+		for i, e := range entries {
+			y[e>>1] += x[i/m.sparsity] * float64(1-2*int(e&1))
 		}
 		length := mat.Norm(mat.NewVecDense(len(x), x), 2)
 		norm = mat.Norm(mat.NewVecDense(len(y), y), 2) / length
-		for j := range x {
-			x[j] = 0
-			for r := range m.sparsity {
-				e := m.entry(uint64(j), r)
-				x[j] += y[e>>1] * float64(1-2*int(e&1)) / (norm * length)
-			}
+		clear(x)
+		for i, e := range entries {
+			x[i/m.sparsity] += y[e>>1] * float64(1-2*int(e&1)) / (norm * length)
 		}
 	}
 	return norm
