@@ -1,6 +1,7 @@
 package elliptical
 
 import (
+	"hash/crc32"
 	"math"
 	"strings"
 	"testing"
@@ -187,7 +188,10 @@ func useDecoded(t *testing.T, data []byte) {
 		return
 	}
 	for i, x := range s.All() {
-		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+		for turn, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+			if int(crc32.ChecksumIEEE(data)%3) != turn && !dptest.Long() {
+				continue
+			}
 			low, high := s.Interval(i, confidence)
 			require.True(t, low <= x && x <= high, "%v not in [%v, %v]", x, low, high)
 			if confidence != 0.9 {

@@ -95,6 +95,7 @@ func TestErrorIsMeasured(t *testing.T) {
 		for _, p := range []float64{1, 2, 3} {
 			base.Power = p
 			m := dptest.OK(New(base))(t)
+			want := m.law.expectedError(p)
 			deviations, sum, squares := make([]float64, m.law.dim), 0.0, 0.0
 			for i := range deviations {
 				deviations[i] = math.Sqrt(m.law.moment(i, 2*p) - square(m.law.moment(i, p)))
@@ -105,14 +106,14 @@ func TestErrorIsMeasured(t *testing.T) {
 			if p == 3 {
 				var src noise.Source
 				for i, c := range m.law.at {
-					n := int(math.Ceil(errors * errors * deviations[i] * sum / square(m.law.expectedError(p))))
+					n := int(math.Ceil(errors * errors * deviations[i] * sum / square(want)))
 					for range n {
 						total += math.Pow(math.Abs(float64(m.law.sample(&src, c))*c.step), p) / float64(n)
 					}
 					draws += n
 				}
 			} else {
-				n := int(math.Ceil(errors * errors * squares / square(m.law.expectedError(p))))
+				n := int(math.Ceil(errors * errors * squares / square(want)))
 				for range n {
 					s := dptest.OK(m.Release(make([]float64, m.law.dim)))(t)
 					for _, x := range s.Values() {
@@ -124,9 +125,9 @@ func TestErrorIsMeasured(t *testing.T) {
 				}
 				draws = n * m.law.dim
 			}
-			t.Logf("%s noise, p = %v: measured/theorem = %.4f in %d draws", m.law.kind, p, total/m.law.expectedError(p), draws)
+			t.Logf("%s noise, p = %v: measured/theorem = %.4f in %d draws", m.law.kind, p, total/want, draws)
 			dptest.Alarm(t, 1e-9)
-			require.InDelta(t, 1, total/m.law.expectedError(p), tolerance)
+			require.InDelta(t, 1, total/want, tolerance)
 		}
 	}
 }
