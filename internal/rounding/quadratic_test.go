@@ -102,8 +102,8 @@ func each(l, n int, f func([]int)) {
 func TestQuadraticExactly(t *testing.T) {
 	dptest.NotShort(t, "half a second: in the default run")
 	rng := rand.New(rand.NewPCG(1, 19))
-	tightest, broken, checked := 0.0, 0, 0
-	for checked < 40 {
+	tightest, broken, checked, n := 0.0, 0, 0, dptest.Full(40, 24)
+	for checked < n {
 		epsilon := 0.3 + 1.7*rng.Float64()
 		sigma := (0.8 + 1.2*rng.Float64()) / min(epsilon, 1)
 		from := 2 + rng.Int64N(10)
@@ -126,7 +126,7 @@ func TestQuadraticExactly(t *testing.T) {
 		}
 	}
 	require.Greater(t, tightest, 0.8)
-	require.Greater(t, broken, 30)
+	require.Greater(t, broken, n*3/4)
 }
 
 // Replace, with rounding and without: users of up to two keys each, equal ones or not, are within
