@@ -188,10 +188,11 @@ func TestExactOnTinyProjections(t *testing.T) {
 					c, _ := b.Sibling()
 					c.AddDense([]float64{float64(y/5 - 2), float64(y%5 - 2)})
 					p, q := integers(a), integers(c)
-					loss := func(d noise.DiscreteLaplace) (sum float64) { // the rows are independent
+					// The rows are independent, and the ratio is constant beyond both values.
+					loss := func(d noise.DiscreteLaplace) (sum float64) {
 						for row := range 2 {
 							most := math.Inf(-1)
-							for _, x := range outputs(p[row], q[row]) { // constant beyond both values
+							for _, x := range outputs(p[row], q[row]) {
 								most = max(most, d.LogProb(x-float64(p[row]))-d.LogProb(x-float64(q[row])))
 							}
 							sum += most
