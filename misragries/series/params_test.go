@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,6 +64,30 @@ func TestStdErr(t *testing.T) {
 	}
 	require.True(t, math.IsNaN(Plan{}.StdErr(1)))
 	require.Equal(t, "standard errors 5.5, 12.7 and 16.3 for 1, 24 and 168 steps; unknown keys are shown from a noisy count of 45", dptest.OK(plain.Plan())(t).String())
+}
+
+// Some positions stand for all: the stated error is that of a loop over every one, and the longest
+// spans take less than a second.
+func TestStdErrOfLongSpans(t *testing.T) {
+	for _, spans := range [][]int{{1, 4, 24, 168, 8736}, {1, 2, 6, 3000, 9000}, {1, 1 << 11}, {1, 8, 1 << 12}} {
+		p := plain
+		p.Spans = spansOf(spans...)
+		plan, longest := dptest.OK(p.Plan())(t), spans[len(spans)-1]
+		for _, steps := range []int{1, 24, 168, longest / 2} {
+			sum := 0.0
+			for at := 1; at <= longest; at++ {
+				now := longest + at
+				f := fit{spans: spans, vars: wholes(spans), until: now, from: now - steps, to: now}
+				sum += f.window().partVar
+			}
+			require.InEpsilon(t, math.Sqrt(sum/float64(longest))*plan.StdDev, plan.StdErr(steps), 0.002, "%v, %d steps", spans, steps)
+		}
+	}
+	p := plain
+	p.Spans = spansOf(1, maxSpan)
+	plan, start := dptest.OK(p.Plan())(t), time.Now()
+	require.InEpsilon(t, math.Sqrt(1000), plan.StdErr(1000)/plan.StdDev, 0.01)
+	require.Less(t, time.Since(start), 5*time.Second)
 }
 
 // The ε and δ that are spent sum up to no more than those of the Params, in exact arithmetic.

@@ -3,6 +3,7 @@ package series
 import (
 	"fmt"
 	"math"
+	"math/big"
 )
 
 // Plan is how accurate a series will be, before any data is seen.
@@ -44,8 +45,9 @@ func (p Params) Plan() (Plan, error) {
 
 // StdErr returns the standard error of [Window.Estimate] for a key that is always known and a
 // window of the last steps: the root mean square over all positions of its end in the longest span
-// (over a thousand of them if there are more). It does not grow with the number of steps before the
-// window. NaN for a number of steps outside [1, 2²⁰] and for the zero Plan.
+// (over a thousand of them if there are more, and over fewer where a span is many times the one
+// before it). It does not grow with the number of steps before the window. NaN for a number of
+// steps outside [1, 2²⁰] and for the zero Plan.
 func (p Plan) StdErr(steps int) float64 {
 	if steps < 1 || steps > maxSpan || p.Params.Spans[0] == 0 {
 		return math.NaN()
@@ -53,13 +55,29 @@ func (p Plan) StdErr(steps int) float64 {
 	spans := used(&p.Params.Spans)
 	longest, vars, sum, n := p.Params.longest(), wholes(spans), 0.0, 0
 	before := (steps + longest - 1) / longest * longest
-	for at := 1; at <= longest; at += longest/1000 | 1 {
+	stride := p.Params.stride()
+	for at := stride/2 + 1; at <= longest; at += stride {
 		now := before + at
 		fit := fit{spans: spans, vars: vars, since: 0, until: now, from: now - steps, to: now}
 		sum += fit.window().partVar
 		n++
 	}
 	return math.Sqrt(sum/float64(n)) * p.StdDev
+}
+
+// stride returns by how much the positions are apart that stand for all: it shares no factor with a
+// span, so they are at all places of the shorter ones.
+func (p Params) stride() int {
+	const most = 1 << 23 // nodes, which take some tenths of a second
+	spans, longest, nodes := used(&p.Spans), p.longest(), 0
+	for i, span := range spans[1:] {
+		nodes += span / spans[i] // of a window's end
+	}
+	stride := max(longest/1000, int(int64(longest)*int64(nodes)/most), 1)
+	for new(big.Int).GCD(nil, nil, big.NewInt(int64(stride)), big.NewInt(int64(longest))).Int64() > 1 {
+		stride++
+	}
+	return stride
 }
 
 // String says the noise of a step, of a day and of a week of steps, and the threshold.

@@ -32,4 +32,6 @@ var seriesMutations = []mutation{
 	{"unknown keys counted in nodes that have ended", "misragries/series/nodes.go", "*t = tally[K]{}", "_ = t"},
 	{"one user's period never ends", "noise/budget/unit.go", "\tu.period = steps\n", ""},
 	{"many elements at once refused where no sketch counts", "misragries/series/builder.go", "b.params.Counters > 0 && int64(n) > most {", "int64(n) > most {"},
+	{"stated errors of windows that all begin at the same place of a span", "misragries/series/plan.go", "big.NewInt(int64(longest))).Int64() > 1 {", "big.NewInt(int64(longest))).Int64() > 1e6 {"},
+	{"every position of a window counted in long spans", "misragries/series/plan.go", "const most = 1 << 23", "const most = 1 << 40"},
 }
