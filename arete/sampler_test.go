@@ -116,36 +116,6 @@ func TestLongSamplers(t *testing.T) {
 	}
 }
 
-// Moments and far tails of single draws.
-func TestSamplerTails(t *testing.T) {
-	for _, l := range lawsToTest() {
-		var src noise.Source
-		n := 150_000
-		if dptest.Long() {
-			n = 400_000
-		}
-		edge := l.Quantile(1 - 1e-4)
-		beyond, sumSquares := int64(0), 0.0
-		for range n {
-			z := float64(l.whole.draw(&src))
-			if math.Abs(z) > edge {
-				beyond++
-			}
-			sumSquares += z * z
-		}
-		dptest.Tail(t, fmt.Sprint(l.params), beyond, int64(n), 2*l.Survival(edge), falseReject)
-		// Four moments from the masses: 6.5 standard errors have probability 8e-11 under the normal
-		// limit.
-		fourth := 0.0
-		for k := 1.0; k < 40*float64(l.spec.size)+100; k++ {
-			fourth += 2 * k * k * k * k * l.Prob(k)
-		}
-		v := l.Variance()
-		dptest.Alarm(t, 1e-10)
-		require.InDelta(t, v, sumSquares/float64(n), 6.5*math.Sqrt((fourth-v*v)/float64(n)), "%+v", l.params)
-	}
-}
-
 // The masses add up to 1, to CDF and to the moments; quantiles invert.
 func TestLatticeLaw(t *testing.T) {
 	for _, l := range lawsToTest() {

@@ -283,38 +283,6 @@ func TestForgedLawsCostLittle(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }
 
-// With the number of parties known, the sum of n rounded numbers has nearly the error of one
-// trusted party; without, rounding is most of it. The masses of the law on the fine lattice, with
-// its wide core, are those of the plain recursion, and it is certified.
-func TestPartiesMakeTheLatticeFine(t *testing.T) {
-	for _, epsilon := range []float64{2.5, 4, 6, 8, 12} {
-		rough := dptest.OK(lattice(Params{Epsilon: epsilon}))(t)
-		for _, n := range []int{1, 8, 100, 1000} {
-			l := dptest.OK(lattice(Params{Epsilon: epsilon, Parties: n}))(t)
-			loss, ok := l.Certify()
-			require.True(t, ok)
-			require.LessOrEqual(t, loss, epsilon)
-			require.InEpsilon(t, rough.MeanAbs()*rough.Step(), l.params.error(l.spec), 0.02, "ε = %v, n = %d: with all roundings", epsilon, n)
-			if testing.Short() && n == 100 {
-				break
-			}
-		}
-	}
-	for _, p := range []Params{{Epsilon: 2.5, Parties: 10}, {Epsilon: 2.5, Parties: 100}} {
-		l := dptest.OK(lattice(p))(t)
-		sum, square := l.Prob(0), 0.0
-		for k := 1.0; k < float64(12*l.spec.size); k++ {
-			p := l.Prob(k)
-			sum, square = sum+2*p, square+2*k*k*p
-		}
-		require.InDelta(t, 1, sum, 1e-10)
-		require.InEpsilon(t, l.Variance(), square, 1e-8)
-		if testing.Short() {
-			break
-		}
-	}
-}
-
 // S(t) by another route: the recursion S(t−1) = S(t+1) + (2t/V)·S(t), downwards, normalised by its
 // sum.
 func TestSkellam(t *testing.T) {
