@@ -388,28 +388,6 @@ func TestSums(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
-	p := Params{Min: VectorOf(0, 0), Max: VectorOf(4, 1), Rho: 1, Relation: budget.AddRemove, Count: true}
-	whole := dptest.OK(NewBuilder(p))(t)
-	parts := [3]*Builder{}
-	for k := range parts {
-		parts[k] = dptest.OK(NewBuilder(p))(t)
-		for j := range 5 {
-			row := []float64{float64(k), float64(j) / 7}
-			whole.Add(row)
-			parts[k].AddSparse([]int{1, 0}, []float64{row[1], row[0]})
-		}
-	}
-	require.NoError(t, parts[1].Merge(parts[2]))
-	require.NoError(t, parts[0].Merge(parts[1]))
-	require.Equal(t, peek(whole).totals(), peek(parts[0]).totals())
-	alias := *parts[0]
-	require.ErrorIs(t, parts[0].Merge(&alias), ErrMismatch)
-	parts[0].AddSparse([]int{0}, []float64{1}) // rows of before do not hide it
-	whole.AddSparse([]int{0}, []float64{1})
-	require.Equal(t, peek(whole).totals(), peek(parts[0]).totals())
-}
-
 func TestReleasedBuilder(t *testing.T) {
 	p := Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Rho: 1}
 	other := p

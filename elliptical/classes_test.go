@@ -163,33 +163,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The groups of classes are those of their coordinates.
-func TestGroupsOfClasses(t *testing.T) {
-	rng := rand.New(rand.NewPCG(52, 53))
-	for range 30 {
-		var weights, all []float64
-		var many, ones []int
-		for range 1 + rng.IntN(12) {
-			w, n := math.Exp(3*rng.NormFloat64()), 1+rng.IntN(100)
-			weights, many = append(weights, w), append(many, n)
-			for range n {
-				all, ones = append(all, w), append(ones, 1)
-			}
-		}
-		power := 0.5 + 3*rng.Float64()
-		got, want := grouped(weights, many, power, 0x1p-30), grouped(all, ones, power, 0x1p-30)
-		require.Len(t, got, len(want))
-		for i, s := range got {
-			m := 0
-			for _, part := range s.portions {
-				m += part.n
-			}
-			require.Len(t, want[i].portions, m)
-			require.InEpsilon(t, want[i].share, s.share, 1e-9)
-		}
-	}
-}
-
 // The radix sort is the stable sort, also of the smallest and largest weights.
 func TestDescending(t *testing.T) {
 	rng := rand.New(rand.NewPCG(54, 55))
