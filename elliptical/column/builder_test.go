@@ -146,35 +146,22 @@ func TestShardsAreTheWhole(t *testing.T) {
 }
 
 func TestReleaseOnce(t *testing.T) {
-	b := builder(t, ages, 1, 2)
-	data := privateBytes(t, b)
-	fresh := builder(t, ages)
-	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
-	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
-	s := dptest.OK(b.Release())(t)
-	require.True(t, b.Guarantee().Equal(s.Guarantee()), "the guarantee survives")
-	for _, b := range []*Builder{b, {}} {
-		require.True(t, b.Released())
-		b.Add(1)
-		require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
-		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
-		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
-		require.ErrorIs(t, dptest.Err(b.AppendPrivateState(nil)), ErrReleased)
-		require.ErrorIs(t, b.RestorePrivateState(data), ErrReleased)
-	}
+	var others []*Builder
 	for _, change := range []func(*Params){
 		func(p *Params) { p.Epsilon++ }, func(p *Params) { p.Max++ }, func(p *Params) { p.Min-- }, func(p *Params) { p.Want = Mean },
 		func(p *Params) { p.Want = Sum }, func(p *Params) { p.Delta = 1e-6 }, func(p *Params) { p.Relation = budget.Replace }, func(p *Params) { p.Epsilon, p.Rho = 0, 1 },
 	} {
 		other := ages
 		change(&other)
-		o := builder(t, other, 9)
-		before := privateBytes(t, o)
-		require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
-		require.ErrorIs(t, o.RestorePrivateState(data), ErrMismatch)
-		require.Equal(t, before, privateBytes(t, o))
-		require.False(t, fresh.Released() || o.Released())
+		others = append(others, builder(t, other, 9))
 	}
+	dptest.Builder(t, func() *Builder { return builder(t, ages, 1, 2) }, func(b *Builder) { b.Add(1) }, others...)
+	coarse := quartiles
+	coarse.Resolution = 1
+	dptest.Builder(t, func() *QuantileBuilder { return quantileBuilder(t, quartiles, 1, 2) }, func(b *QuantileBuilder) { b.Add(1) }, quantileBuilder(t, coarse, 5))
+	b, q := builder(t, ages, 1, 2), quantileBuilder(t, quartiles, 1, 2)
+	require.True(t, b.Guarantee().Equal(dptest.OK(b.Release())(t).Guarantee()))
+	require.True(t, q.Guarantee().Equal(dptest.OK(q.Release())(t).Guarantee()))
 }
 
 // Under Replace the number of rows is public: that of the Params, or the Builder's.
@@ -198,6 +185,7 @@ func TestLedger(t *testing.T) {
 	ledger := dptest.OK(budget.NewLedger(1.5, 0, budget.Row(budget.AddRemove)))(t)
 	dptest.OK(budget.Release(ledger, builder(t, ages, 1)))(t)
 	require.ErrorIs(t, dptest.Err(budget.Release(ledger, builder(t, ages, 1))), budget.ErrBudget)
+	require.ErrorIs(t, dptest.Err(budget.Release(ledger, quantileBuilder(t, quartiles, 1))), budget.ErrBudget)
 }
 
 // What is not released has no value, nor has the zero Summary.
@@ -252,9 +240,15 @@ func TestRedaction(t *testing.T) {
 	s := held(b)
 	s.rows, s.first, s.second = 1_234_567_890_123, wide.Of(9_876_543_210_987), wide.Of(5_556_667_778_889)
 	dptest.Redacted(t, b, "1234567890123", "9876543210987", "5556667778889")
+	q := quantileBuilder(t, quartiles, 1)
+	heldCounts(q).cells[1_234_567_890_123] = 9_876_543_210_987
+	dptest.Redacted(t, q, "1234567890123", "9876543210987")
 }
 
-func TestReaders(t *testing.T) { dptest.Readers(t, released(t, ages, 1, 2, 3)) }
+func TestReaders(t *testing.T) {
+	dptest.Readers(t, released(t, ages, 1, 2, 3))
+	dptest.Readers(t, releasedQuantiles(t, quartiles, 1, 2, 3))
+}
 
 func TestAllocations(t *testing.T) {
 	b := builder(t, ages)

@@ -82,6 +82,9 @@ func TestCodec(t *testing.T) {
 	for _, s := range all {
 		dptest.Codec(t, s, dptest.DeepEqual[Summary])
 	}
+	for _, q := range []*Quantiles{sampleQuantiles(), sampleMedian()} {
+		dptest.Codec(t, q, dptest.DeepEqual[Quantiles])
+	}
 }
 
 // What a release gives decodes to the same Summary, whatever its Params.
@@ -99,10 +102,16 @@ func TestCodecOfReleases(t *testing.T) {
 			require.True(t, dptest.DeepEqual(s, again))
 		}
 	}
+	q := releasedQuantiles(t, quartiles, 1, 2, 3)
+	again, _ := dptest.RoundTrip(t, q)
+	require.True(t, dptest.DeepEqual(q, again))
 }
 
 // The layout is fixed: what is written today can be read by every later version.
-func TestGoldenFiles(t *testing.T) { dptest.GoldenDumps(t, samples()) }
+func TestGoldenFiles(t *testing.T) {
+	dptest.GoldenDumps(t, samples())
+	dptest.GoldenDumps(t, quantileSamples())
+}
 
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
@@ -153,7 +162,10 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Fuzz(useDecoded)
 }
 
-func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+func TestUnmarshalEdges(t *testing.T) {
+	dptest.Edges(t, samples(), useDecoded)
+	dptest.Edges(t, quantileSamples(), useQuantiles)
+}
 
 // useDecoded checks that every method works on what decodes.
 func useDecoded(t *testing.T, data []byte) {

@@ -29,20 +29,6 @@ func quantileSamples() map[string]encoding.BinaryMarshaler {
 	}
 }
 
-func TestQuantileCodec(t *testing.T) {
-	for _, q := range []*Quantiles{sampleQuantiles(), sampleMedian()} {
-		dptest.Codec(t, q, dptest.DeepEqual[Quantiles])
-	}
-}
-
-func TestQuantileGoldenFiles(t *testing.T) { dptest.GoldenDumps(t, quantileSamples()) }
-
-func TestQuantileCodecOfReleases(t *testing.T) {
-	q := releasedQuantiles(t, quartiles, 1, 2, 3)
-	again, _ := dptest.RoundTrip(t, q)
-	require.True(t, dptest.DeepEqual(q, again))
-}
-
 func TestQuantileDecodeRejects(t *testing.T) {
 	empty := func() *Quantiles { return new(Quantiles) }
 	dptest.Spoiled(t, sampleQuantiles, empty, map[string]func(*Quantiles){
@@ -69,8 +55,6 @@ func FuzzUnmarshalQuantiles(f *testing.F) {
 	dptest.Seeds(f, quantileSamples())
 	f.Fuzz(useQuantiles)
 }
-
-func TestQuantileEdges(t *testing.T) { dptest.Edges(t, quantileSamples(), useQuantiles) }
 
 func useQuantiles(t *testing.T, data []byte) {
 	q := dptest.Decoded[Quantiles](t, data)

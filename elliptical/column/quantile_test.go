@@ -112,31 +112,6 @@ func TestQuantileShards(t *testing.T) {
 	require.True(t, b.Released())
 }
 
-func TestQuantilesOnce(t *testing.T) {
-	b, fresh := quantileBuilder(t, quartiles, 1, 2), quantileBuilder(t, quartiles)
-	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
-	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
-	q := dptest.OK(b.Release())(t)
-	require.True(t, b.Guarantee().Equal(q.Guarantee()), "the guarantee survives")
-	for _, b := range []*QuantileBuilder{b, {}} {
-		require.True(t, b.Released())
-		b.Add(1)
-		require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
-		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
-		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
-		require.ErrorIs(t, dptest.Err(b.AppendPrivateState(nil)), ErrReleased)
-		require.ErrorIs(t, b.RestorePrivateState(nil), ErrReleased)
-	}
-	other := quartiles
-	other.Resolution = 1
-	o := quantileBuilder(t, other, 5)
-	require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
-	require.False(t, fresh.Released() || o.Released())
-	ledger := dptest.OK(budget.NewLedger(1.5, 0, budget.Row(budget.AddRemove)))(t)
-	dptest.OK(budget.Release(ledger, quantileBuilder(t, quartiles, 1)))(t)
-	require.ErrorIs(t, dptest.Err(budget.Release(ledger, quantileBuilder(t, quartiles, 1))), budget.ErrBudget)
-}
-
 func TestQuantilesNotReleased(t *testing.T) {
 	check := func(q *Quantiles, level float64) {
 		lo, hi := q.RankInterval(level, 0.9)
@@ -168,12 +143,6 @@ func TestQuantilesNotReleased(t *testing.T) {
 	require.Equal(t, 3, q.Len())
 }
 
-func TestQuantileRedaction(t *testing.T) {
-	b := quantileBuilder(t, quartiles, 1)
-	heldCounts(b).cells[1_234_567_890_123] = 9_876_543_210_987
-	dptest.Redacted(t, b, "1234567890123", "9876543210987")
-}
-
 // The state of a QuantileBuilder moves whole. One that no rows have, and a release, are refused.
 func TestQuantileState(t *testing.T) {
 	other, fewer := quartiles, quartiles
@@ -196,8 +165,6 @@ func TestQuantileState(t *testing.T) {
 	got := dptest.OK(c.AppendPrivateState(nil))(t)
 	require.Equal(t, want, got)
 }
-
-func TestQuantileReaders(t *testing.T) { dptest.Readers(t, releasedQuantiles(t, quartiles, 1, 2, 3)) }
 
 // rankError returns how far the ranks at a value are from the wanted one.
 func rankError(sorted []float64, value, level, unit float64) float64 {
