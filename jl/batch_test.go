@@ -231,6 +231,8 @@ func TestAddingAllocatesNothing(t *testing.T) {
 	for _, p := range kinds() {
 		b := newBuilder(t, p)
 		require.Zero(t, testing.AllocsPerRun(10, func() { b.AddDense(x); b.AddSparse(at, x); b.Add(3, 4) }), "%+v", p)
+		s := dptest.OK(b.Release())(t)
+		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { s.SquaredNorm() }), 1.0)
 	}
 }
 

@@ -123,38 +123,10 @@ func TestRedaction(t *testing.T) {
 	dptest.Redacted(t, *held, "1234567890123")
 }
 
-func TestAllocations(t *testing.T) {
-	for _, p := range kinds() {
-		b := newBuilder(t, p)
-		o, _ := b.Sibling()
-		x := make([]float64, 50)
-		require.Zero(t, testing.AllocsPerRun(100, func() { b.Add(7, 1.25); b.AddDense(x) }), "%+v", p)
-		s, _ := b.Release()
-		q, _ := o.Release()
-		_ = q
-		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { s.SquaredNorm() }), 1.0)
-	}
-}
-
 func TestReaders(t *testing.T) {
 	for _, p := range kinds() {
 		s := dptest.OK(newBuilder(t, p).Release())(t)
 		dptest.Readers(t, s)
-	}
-}
-
-// What is merged is added up, for every way to sum.
-func TestMerge(t *testing.T) {
-	for _, p := range kinds() {
-		a := newBuilder(t, p)
-		b, _ := a.Sibling()
-		a.Add(3, 5)
-		b.Add(3, 7)
-		require.NoError(t, a.Merge(b))
-		b.Add(3, 1000)
-		want, _ := a.Sibling()
-		want.Add(3, 12)
-		require.Equal(t, integers(want), integers(a), "%+v", p)
 	}
 }
 
