@@ -244,6 +244,7 @@ func TestNotReleased(t *testing.T) {
 	lo, hi := p.Interval(1, 0.9)
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 	require.Zero(t, p.Prior())
+	require.Equal(t, "alp.Projection (not released)", p.String())
 	q := dptest.OK(p.WithPrior(Prior{}))(t)
 	require.True(t, math.IsNaN(q.Estimate(1)))
 }
@@ -258,17 +259,6 @@ func TestEstimateDoesNotAllocate(t *testing.T) {
 		pr, i := released(t, p, values), 0
 		require.Zero(t, testing.AllocsPerRun(2000, func() { pr.Estimate(scatter(i)); i++ }), "%+v", p)
 	}
-}
-
-func TestOutsideDim(t *testing.T) {
-	b := dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Dim: 100, Sparsity: 10}))(t)
-	p := dptest.OK(b.Release())(t)
-	require.Zero(t, p.Estimate(100))
-	require.Zero(t, p.Estimate(1<<60))
-	lo, hi := p.Interval(100, 0.9)
-	require.Zero(t, lo)
-	require.Zero(t, hi)
-	require.Equal(t, []float64{0}, p.EstimateAll([]uint64{100}, nil))
 }
 
 func TestConcurrentReaders(t *testing.T) {

@@ -197,7 +197,9 @@ func TestEverythingReleases(t *testing.T) {
 		}
 		data := dptest.OK(v.MarshalBinary())(t)
 		require.NoError(t, new(Projection).UnmarshalBinary(data), "%+v", v.Params())
-		require.Equal(t, 0.0, v.Estimate(p.Dim), "outside Dim")
+		lo, hi := v.Interval(p.Dim, 0.9)
+		require.Equal(t, []float64{0, 0, 0}, append(v.EstimateAll([]uint64{p.Dim}, nil), lo, hi), "outside Dim")
+		require.Zero(t, v.Estimate(p.Dim))
 	}
 }
 
