@@ -52,7 +52,7 @@ func (d Arete) LogProb(x float64) float64 {
 	case t/d.largest() > farthest:
 		return -t / d.largest()
 	}
-	return math.Log(newContour(d, t, 0).scaled(t, 1/(2*d.lambda))) - t/d.largest()
+	return math.Log(contourAt(d, t, 0).scaled(t, 1/(2*d.lambda))) - t/d.largest()
 }
 
 // Prob returns the density at x.
@@ -68,7 +68,7 @@ func (d Arete) unscale(t float64, power int, laplace float64) float64 {
 	}
 	// Two factors, as the first may underflow where the product does not.
 	half := math.Exp(-t / d.largest() / 2)
-	return newContour(d, t, power).scaled(t, laplace) * half * half
+	return contourAt(d, t, power).scaled(t, laplace) * half * half
 }
 
 // CDF returns Pr[X ≤ x].
@@ -93,7 +93,7 @@ func (d Arete) LogSurvival(x float64) float64 {
 	case x/d.largest() > farthest:
 		return -x / d.largest()
 	}
-	return math.Log(newContour(d, x, 1).scaled(x, 0.5)) - x/d.largest()
+	return math.Log(contourAt(d, x, 1).scaled(x, 0.5)) - x/d.largest()
 }
 
 // Quantile returns the x with CDF(x) = p, to the accuracy of CDF: −Inf at 0, +Inf at 1, NaN outside
@@ -122,7 +122,7 @@ func (d Arete) upperQuantile(q float64) float64 {
 	}
 	x := low
 	for range 200 {
-		c := newContour(d, x, 0)
+		c := contourAt(d, x, 0)
 		log := d.LogSurvival(x)
 		if log >= goal {
 			low = x

@@ -3,6 +3,8 @@ package arete
 import (
 	"math"
 	"math/cmplx"
+
+	"github.com/dpsketch/dpsketch/internal/memo"
 )
 
 // The density, the tail and E|Z| of the Arete law are integrals of its characteristic function φ(s)
@@ -36,6 +38,23 @@ const digitsNats = 38
 
 // wideEnough is the largest t/M for which the path of δ = π/4 serves.
 const wideEnough = 3.6
+
+// near are the paths of all near arguments, by the law and the power.
+var near memo.Table[nearby, *contour]
+
+type nearby struct {
+	law   Arete
+	power int
+}
+
+// contourAt returns the path for t, which all t ≤ 3.6·M share.
+func contourAt(law Arete, t float64, power int) *contour {
+	if t > wideEnough*law.largest() {
+		return newContour(law, t, power)
+	}
+	c, _ := near.Get(nearby{law, power}, func() (*contour, error) { return newContour(law, 0, power), nil })
+	return c
+}
 
 // newContour prepares the path for arguments near t ≥ 0, or all t ≤ 3.6·M together if t is one of
 // them, and the integrand φ/s^power.
