@@ -190,12 +190,13 @@ func TestShowHasTheLaw(t *testing.T) {
 					}
 				}
 				for x := -far; x <= far; x++ {
+					mass := k.mass(x)
 					for n, weight := range weights {
 						o, shown := k.Show(v, func(least int64) (int64, bool) { return x, x >= least }, func() int64 { return int64(n) })
 						if !shown {
 							o = 0
 						}
-						got[reach+min(max(o, -reach), reach)] += k.mass(x) * weight
+						got[reach+min(max(o, -reach), reach)] += mass * weight
 					}
 				}
 				for o := range want {
