@@ -100,7 +100,7 @@ func TestMixedRule(t *testing.T) {
 		gaussian := GDP(math.Sqrt(f.filter.muSquares*(1-1e-12)), one)
 		require.NoError(t, f.Spend(gaussian))
 		require.NoError(t, byRho.Spend(gaussian))
-		more, less := spendAll(t, f, PureDP(0.002, one)), spendAll(t, byRho, PureDP(0.002, one))
+		more, less := spendAll(t, f, PureDP(0.004, one)), spendAll(t, byRho, PureDP(0.004, one))
 		t.Logf("share %v: %d pure releases beside the noise, %d by RhoRule", share, more, less)
 		require.Greater(t, more, less)
 		require.LessOrEqual(t, f.Epsilon(), 1.0)

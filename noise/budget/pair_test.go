@@ -353,10 +353,7 @@ func TestGroupsOfSamples(t *testing.T) {
 		m         int
 	}
 	list := []users{{0.5, 0.3, 4}, {1, 0.1, 2}, {0.3, 0.9, 7}, {2, 0.01, 3}}
-	if testing.Short() {
-		list = list[:1]
-	}
-	for _, c := range list {
+	for _, c := range list[:min(dptest.Full(4, 2), 4)] {
 		s := dptest.OK(GDP(c.mu, one).Subsampled(c.gamma))(t)
 		g := dptest.OK(s.Group(c.m))(t)
 		require.Equal(t, User(c.m, AddRemove), g.Unit())

@@ -16,8 +16,8 @@ import (
 // what a fuzz test would find by chance. use is what the fuzz test does with its input.
 //
 // The first 400 bytes are gone through, where parameters are, and of the rest as many places. With
-// -deep every edge stands at every place; with -long each at every third, by default at every tenth
-// and with -short at every 25th, by turns, so that every place still gets some of the edges.
+// -deep every edge stands at every place; with -long each at every third and by default at every
+// 25th, by turns, so that every place still gets some of the edges.
 func Edges[T encoding.BinaryMarshaler](t *testing.T, objects map[string]T, use func(t *testing.T, data []byte)) {
 	t.Helper()
 	require.NotEmpty(t, objects)
@@ -60,10 +60,8 @@ func every() int {
 		return 1
 	case Long():
 		return 3
-	case testing.Short():
-		return 25
 	}
-	return 10
+	return 25
 }
 
 // edges are the encodings of numbers at the edges of their types.

@@ -34,7 +34,7 @@ func TestEdges(t *testing.T) {
 	for edge, n := range wanted {
 		require.GreaterOrEqual(t, places[edge], n/every(), "% x", edge)
 	}
-	require.GreaterOrEqual(t, len(edges), 25, "with -short every place gets an edge")
+	require.GreaterOrEqual(t, len(edges), 25, "every place gets an edge")
 }
 
 // Of long encodings, places up to the end are gone through, and not all of them.
