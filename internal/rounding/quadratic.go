@@ -144,8 +144,16 @@ func (s *shape) drift() float64 {
 // silence returns the largest −l·ln F of l ≤ m keys that only one user has, F the probability that
 // one of them stays hidden without rounding.
 func (s *shape) silence() (most float64) {
-	for l := 1; l <= s.MaxKeys; l++ {
-		most = max(most, -float64(l)*math.Log1p(-tail((s.t-1/math.Sqrt(float64(l)))/s.sigma)))
+	of := func(l, keys int) float64 {
+		return -float64(l) * math.Log1p(-tail((s.t-1/math.Sqrt(float64(keys)))/s.sigma))
+	}
+	most = of(s.MaxKeys, s.MaxKeys)
+	for l := 1; l < s.MaxKeys; l++ {
+		if to := min(l+l/8, s.MaxKeys); to > l && of(to, l) <= most { // F grows with l
+			l = to
+			continue
+		}
+		most = max(most, of(l, l))
 	}
 	return most
 }
@@ -176,24 +184,25 @@ func (s *shape) within(delta float64) bool {
 	if s.fails() {
 		return false
 	}
-	kappa := 0.0
-	for i := len(cuts) - 2; i >= 0; i-- {
-		y, mu := cuts[i+1], s.distance(cuts[i])
-		if !(s.smaller(y, mu)*slack <= delta && s.reaches(delta, y, mu, &kappa)) {
+	kappa, wide := 0.0, 1
+	for to := len(cuts) - 1; to > 0; {
+		// Several blocks are within where the last one's share is, at the first one's distance.
+		from := max(to-wide, 0)
+		y, mu := cuts[to], s.distance(cuts[from])
+		ok := s.smaller(y, mu)*slack <= delta
+		if ok && wide == 1 && s.larger(y, mu, kappa)*slack > delta {
+			kappa = s.choice(y, mu, exactKappa)
+		}
+		switch {
+		case ok && s.larger(y, mu, kappa)*slack <= delta:
+			to, wide = from, 2*wide
+		case wide == 1:
 			return false
+		default:
+			wide = 1
 		}
 	}
 	return true
-}
-
-// reaches reports whether larger is at most delta for the given κ, or for a better one, which it
-// then leaves there.
-func (s *shape) reaches(delta, y, mu float64, kappa *float64) bool {
-	if s.larger(y, mu, *kappa)*slack <= delta {
-		return true
-	}
-	*kappa = s.choice(y, mu, exactKappa)
-	return s.larger(y, mu, *kappa)*slack <= delta
 }
 
 // cuts divide [0, 1], the share of one user's squared weight in keys below R, into blocks.

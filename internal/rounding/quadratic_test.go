@@ -337,3 +337,37 @@ func TestJumpIsOfAllBlocks(t *testing.T) {
 	}
 	require.Greater(t, rises, 20)
 }
+
+// Several blocks of shares, or numbers of keys, at once decide what one after the other does: the
+// least threshold is the same.
+func TestSkippingIsExact(t *testing.T) {
+	const epsilon, delta, sigma = 1, 1e-6, 12.0
+	oneByOne := func(s shape) bool {
+		kappa := 0.0
+		for i := len(cuts) - 2; i >= 0; i-- {
+			y, mu := cuts[i+1], s.distance(cuts[i])
+			if s.larger(y, mu, kappa)*slack > delta {
+				kappa = s.choice(y, mu, exactKappa)
+			}
+			if max(s.smaller(y, mu), s.larger(y, mu, kappa))*slack > delta {
+				return false
+			}
+		}
+		return !s.fails()
+	}
+	for _, u := range []Users{{Unit: 1, MaxKeys: 1000}, {Unit: 1, MaxKeys: 1000, Beside: 0.002}, {Unit: 1, MaxKeys: 7, Replace: true}, {Unit: 1, MaxKeys: 1}} {
+		for _, r := range []float64{0.6, 4, 11, 24} {
+			least := func(ok func(shape) bool) float64 {
+				return search.Float(r, 200, func(t float64) bool { return ok(newShape(sigma, r, t, true, epsilon, u)) })
+			}
+			want := least(oneByOne)
+			require.Less(t, want, 199.0)
+			require.Equal(t, want, least(func(s shape) bool { return s.within(delta) }), "%+v, R %v", u, r)
+			s, most := newShape(sigma, 0, want, false, epsilon, u), 0.0
+			for l := 1; l <= u.MaxKeys; l++ {
+				most = max(most, -float64(l)*math.Log1p(-tail((want-1/math.Sqrt(float64(l)))/sigma)))
+			}
+			require.Equal(t, most, s.silence())
+		}
+	}
+}
