@@ -47,17 +47,18 @@ func TestEvenSpread(t *testing.T) {
 			if got := evenSpread(r, lost); r > 1e-12 {
 				require.InEpsilon(t, min(max(mu, r), r+lost), got, 1e-6, "%v %v", mu, lost)
 			}
-			excess := 0.0 // of 20,000 sketches that hold Poisson(mu) each
+			if mu <= lost || mu >= 300 {
+				continue
+			}
+			excess, none := 0.0, math.Exp(-mu) // of 20,000 sketches that hold Poisson(mu) each
 			for range 20_000 {
 				x, p := -1.0, 1.0
-				for ; p > math.Exp(-mu); x++ {
+				for ; p > none; x++ {
 					p *= rng.Float64()
 				}
 				excess += max(x-lost, 0) / 20_000
 			}
-			if mu > lost && mu < 300 {
-				require.InEpsilon(t, mu, evenSpread(excess, lost), 0.05)
-			}
+			require.InEpsilon(t, mu, evenSpread(excess, lost), 0.05)
 		}
 	}
 	require.Equal(t, 7.0, evenSpread(7, 0))
@@ -142,7 +143,7 @@ func TestIntervalsOfSums(t *testing.T) {
 		}
 		slices.SortFunc(byCount, func(a, b int) int { return int(truth[b] - truth[a]) })
 		watched := []int{byCount[0], byCount[5], byCount[20], byCount[100], byCount[1000], -1}
-		for _, m := range []int{8, 64} {
+		for _, m := range []int{64, 8}[:min(dptest.Full(2, 1), 2)] {
 			for _, mechanism := range []Method{ReducedSum, TrimmedSum} {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, m, mechanism), func(t *testing.T) {
 					p := Params{Counters: k, Epsilon: 1, Delta: 1e-6, Method: mechanism}

@@ -44,7 +44,7 @@ func samples(t testing.TB) (all []sample) {
 
 func TestCodecOfEveryPath(t *testing.T) {
 	for i, s := range samples(t) {
-		if !dptest.Long() && i%3 != 0 || testing.Short() && i%6 != 0 {
+		if !dptest.Long() && i%6 != 0 {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) { dptest.Codec[Histogram[int]](t, s.h, dptest.DeepEqual) })

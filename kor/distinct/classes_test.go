@@ -21,9 +21,9 @@ type machine func(keys []uint64, in []int) numbers
 // without.
 func moved(of machine, count int) map[string]numbers {
 	keys := keysOf(tiny)
-	seen, cache := map[string]numbers{}, map[string]numbers{}
+	seen, cache := map[string]numbers{}, map[[6]uint64]numbers{}
 	at := func(keys []uint64, in []int) numbers {
-		id := fmt.Sprint(keys, in)
+		id := [6]uint64{keys[0], keys[1], keys[2], uint64(in[0]), uint64(in[1]), uint64(in[2])}
 		if cache[id] == nil {
 			cache[id] = of(keys, in)
 		}

@@ -146,8 +146,9 @@ func TestFitIsGeneralisedLeastSquares(t *testing.T) {
 // Estimates of all parts have the stated error and cover, for sets that are equal, overlap or are
 // disjoint; inside of their ranges they are close to unbiased, at an end up to twice as far off.
 //
-// With 250 runs the mean square of normal errors is off by 80 %, a coverage of .94 is seen below
-// .75, and the mean is off by 7 standard errors each with probability below 1e-10.
+// With 250 runs the mean square of normal errors is off by 80 %, a coverage of .94 in every second
+// run is seen below .75, and the mean is off by 7 standard errors each with probability below
+// 1e-10.
 func TestCompareAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	p := Params{Epsilon: 3, Cells: 256, Levels: 8, CountShare: 0.1, Seed: hashing.Seed{1}}
@@ -157,7 +158,7 @@ func TestCompareAccuracy(t *testing.T) {
 			sizes.Union: float64(sets[0] + sets[1] + sets[2]), sizes.Intersection: float64(sets[2]), sizes.OnlyA: float64(sets[0]), sizes.OnlyB: float64(sets[1]),
 		}
 		squares, stated, covered, sum := map[int]float64{}, map[int]float64{}, map[int]int{}, map[int]float64{}
-		for range runs {
+		for i := range runs {
 			a, b := pair(t, p, rng, sets[0], sets[1], sets[2])
 			c := dptest.OK(Compare(a, b))(t)
 			require.InDelta(t, c.Union().Estimate(), c.OnlyA().Estimate()+c.OnlyB().Estimate()+c.Intersection().Estimate(), 1e-6)
@@ -166,6 +167,9 @@ func TestCompareAccuracy(t *testing.T) {
 				squares[of] += e * e
 				sum[of] += e
 				stated[of] += sized(c, of).StdErr() * sized(c, of).StdErr()
+				if i%2 == 1 {
+					continue // the intervals take most of the time
+				}
 				if lo, hi := sized(c, of).Interval(0.95); lo <= want && want <= hi {
 					covered[of]++
 				}
@@ -179,7 +183,7 @@ func TestCompareAccuracy(t *testing.T) {
 			}
 			require.Less(t, squares[of]/stated[of], most, "%v %v", sets, of)
 			require.Greater(t, squares[of]/stated[of], 0.1, "%v %v", sets, of)
-			require.Greater(t, float64(covered[of])/runs, 0.75, "%v %v", sets, of)
+			require.Greater(t, float64(covered[of])/(runs/2), 0.75, "%v %v", sets, of)
 			require.Less(t, math.Abs(sum[of])/runs, (7/math.Sqrt(runs)+bias)*math.Sqrt(stated[of]/runs), "%v %v", sets, of)
 		}
 	}
@@ -269,7 +273,7 @@ func TestComparisonsStayWithin(t *testing.T) {
 	} {
 		p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: c.levels, CountShare: c.share, Seed: hashing.Seed{1}}
 		union := float64(c.sets[0] + c.sets[1] + c.sets[2])
-		for range dptest.Full(60, 20) {
+		for range dptest.Full(60, 8) {
 			a, b := pair(t, p, rng, c.sets[0], c.sets[1], c.sets[2])
 			told := within(t, a, b, 0, 0.5, 0.95, 1-1e-9, 1-0x1p-53)
 			for of, truth := range map[int]float64{sizes.Union: union, sizes.Intersection: float64(c.sets[2])} {
@@ -296,7 +300,7 @@ func TestComparisonsStayWithin(t *testing.T) {
 func TestUnionBeyondLargest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20))
 	const runs = 300
-	for _, epsilon := range []float64{4, 8} {
+	for _, epsilon := range []float64{8, 4}[:min(dptest.Full(2, 1), 2)] {
 		p := Params{Epsilon: epsilon, Cells: 256, Levels: 4, CountShare: 0.02, Seed: hashing.Seed{1}}
 		keys := 100 * planned(p).Largest
 		missed := map[int]int{}
@@ -329,7 +333,7 @@ func TestUnionBeyondLargest(t *testing.T) {
 // at ε = .1 and ½, and that of A∪B is Plan.StdErr of B, 29,100.
 func TestCompareTable(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 2)
-	runs := deep(1500, dptest.Full(120, 40))
+	runs := deep(1500, dptest.Full(120, 24))
 	rng := rand.New(rand.NewPCG(25, 26))
 	for i, c := range []struct {
 		a, b, both, cells                        int
