@@ -23,14 +23,24 @@ func build[K string | int | uint64](t testing.TB, p Params, stream []K) *Builder
 	return b
 }
 
+// Once released nothing counts, by AddN neither, and Release says so; also where a call of AddN
+// would take the data of a Builder that is not released.
 func TestReleaseOnce(t *testing.T) {
-	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6}
-	var others []*Builder[string]
-	for _, q := range []Params{{Counters: 5, Epsilon: 1, Delta: 1e-6}, {Counters: 4, Epsilon: 2, Delta: 1e-6}, {Counters: 4, Epsilon: 1, Delta: 1e-7}} {
-		others = append(others, build(t, q, []string{"b"}))
+	for _, m := range []int{0, 2} {
+		p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6, MaxElements: m}
+		var others []*Builder[string]
+		for _, q := range []Params{{Counters: 5, Epsilon: 1, Delta: 1e-6}, {Counters: 4, Epsilon: 2, Delta: 1e-6}, {Counters: 4, Epsilon: 1, Delta: 1e-7}} {
+			q.MaxElements = m
+			others = append(others, build(t, q, []string{"b"}))
+		}
+		use := func(b *Builder[string]) { b.Add("a"); b.AddSlice([]string{"a"}); b.AddN("a", max(m, 1)) }
+		dptest.Builder(t, func() *Builder[string] { return build(t, p, []string{"a"}) }, use, others...)
+		b := build(t, p, []string{"a"})
+		dptest.OK(b.Release())(t)
+		b.AddN("a", 5)
+		dptest.Refused(t, dptest.Err(b.Release()), ErrReleased, "already released")
+		require.Nil(t, peek(b.secret), "nothing is held that could count")
 	}
-	use := func(b *Builder[string]) { b.Add("a"); b.AddSlice([]string{"a"}) }
-	dptest.Builder(t, func() *Builder[string] { return build(t, p, []string{"a"}) }, use, others...)
 }
 
 func TestEmptyStream(t *testing.T) {

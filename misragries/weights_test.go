@@ -148,10 +148,6 @@ func TestAddNIgnores(t *testing.T) {
 		b.AddN(e.key, e.n)
 		require.Equal(t, empty, dptest.OK(b.AppendPrivateState(nil))(t))
 	}
-	dptest.OK(b.Release())(t)
-	b.AddN(1, 1)
-	new(Builder[int]).AddN(1, 1)
-	require.True(t, b.Released())
 
 	// Several elements of one event, where the guarantee is for one.
 	b = build(t, Params{Epsilon: 1, Delta: 1e-6}, []int{})

@@ -1,6 +1,7 @@
 package sparse
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -74,23 +75,55 @@ func coordinateLaw(c calibration, v, reach int64, signed bool) law {
 // divergence returns the hockey-stick divergence of the products of the laws, over the whole output
 // space.
 func divergence(p, q []law, epsilon float64) float64 {
-	return productExcess(p, q, 1, math.Exp(epsilon))
+	last := len(p) - 1
+	pair := [2]*float64{&p[last][0], &q[last][0]}
+	if _, ok := ends[pair]; !ok {
+		ends[pair] = newRatios(p[last], q[last])
+	}
+	end := ends[pair]
+	var excess func(i int, a, b float64) float64
+	excess = func(i int, a, b float64) (sum float64) {
+		if i == last {
+			return end.excess(a, b)
+		}
+		for j, mass := range p[i] {
+			if mass > 0 {
+				sum += excess(i+1, a*mass, b*q[i][j])
+			}
+		}
+		return sum
+	}
+	return excess(0, 1, math.Exp(epsilon))
 }
 
-func productExcess(p, q []law, a, b float64) float64 {
-	if len(p) == 0 {
-		return max(a-b, 0)
-	}
-	if a == 0 {
-		return 0
-	}
-	sum := 0.0
-	for i, mass := range p[0] {
+// ratios are two laws in the order of q/p, with the sums of both up to each output.
+type ratios struct{ ratio, p, q []float64 }
+
+// ends are those of the laws that were last in a product.
+var ends = map[[2]*float64]ratios{}
+
+func newRatios(p, q law) (r ratios) {
+	var order []int
+	for i, mass := range p {
 		if mass > 0 {
-			sum += productExcess(p[1:], q[1:], a*mass, b*q[0][i])
+			order = append(order, i)
 		}
 	}
-	return sum
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(q[i]/p[i], q[j]/p[j]) })
+	sumP, sumQ := 0.0, 0.0
+	for _, i := range order {
+		sumP, sumQ = sumP+p[i], sumQ+q[i]
+		r.ratio, r.p, r.q = append(r.ratio, q[i]/p[i]), append(r.p, sumP), append(r.q, sumQ)
+	}
+	return r
+}
+
+// excess returns Σ max(a·p − b·q, 0).
+func (r ratios) excess(a, b float64) float64 {
+	if n, _ := slices.BinarySearch(r.ratio, a/b); n > 0 {
+		return a*r.p[n-1] - b*r.q[n-1]
+	}
+	return 0
 }
 
 // instance is a calibrated mechanism with the relation it is calibrated for.
