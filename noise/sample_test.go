@@ -229,8 +229,8 @@ func TestSamplerMomentsAndTails(t *testing.T) {
 
 // Pr ≈ 1e-6 events, by looking only at what the fast path decides: the far tail has the right mass.
 func TestFarTail(t *testing.T) {
-	dptest.NotShort(t, "two million draws")
-	const n = 2_000_000
+	dptest.NotShort(t, "many draws")
+	n := int64(dptest.Full(2_000_000, 600_000))
 	var src Source
 	laplace, _ := NewDiscreteLaplace(1)
 	gaussian, _ := NewDiscreteGaussian(2)
@@ -344,9 +344,9 @@ func TestTwoSided(t *testing.T) {
 				return withSign(twoSidedExact(&src, newLazy(w>>2, 62), b), w)
 			},
 		} {
-			n := dptest.Full(1_000_000, 100_000)
+			n := dptest.Full(1_000_000, 50_000)
 			if name == "exact" {
-				n = dptest.Full(20_000, 1500)
+				n = dptest.Full(20_000, 1000)
 			}
 			observed, expected := make([]int64, 81), make([]float64, 81)
 			for range n {
