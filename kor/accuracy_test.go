@@ -134,6 +134,9 @@ func (s *simulator) run(size float64, runs int, confidence float64) accuracy {
 		l := s.draw(size)
 		e := l.estimate() - size
 		sum, squares, errs[k] = sum+e, squares+e*e, math.Abs(e)
+		if confidence == 0 {
+			continue // the interval takes longer than the estimate
+		}
 		if lo, hi := l.interval(confidence); lo <= size && size <= hi {
 			covered++
 		}
@@ -219,14 +222,8 @@ func TestLongAccuracy(t *testing.T) {
 // The sample deviation of the runs has a relative error of 1/√(2·runs), as the kurtosis is near 3,
 // and 7 of these are the tolerance beside 3 %.
 func TestSmallSets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
-	runs := 400
-	if dptest.Long() {
-		runs = 1000
-	}
-	told := 0
+	dptest.NotShort(t, "half a second: in the default run")
+	runs, told := dptest.Full(1000, 400), 0
 	for _, c := range []struct {
 		epsilon                 float64
 		cells, levels, sketches int
@@ -238,7 +235,7 @@ func TestSmallSets(t *testing.T) {
 			size := part * float64(c.cells)
 			se := law.stdErr(size)
 			want, tolerance := math.Sqrt(se*se-size), 0.03+7/math.Sqrt(2*float64(runs))
-			a := s.run(size, runs, 0.95)
+			a := s.run(size, runs, 0)
 			t.Logf("%+v, %g keys: %v, want %.4g, Poisson %.4g, closed form %.4g", c, size, a, want, se, size*math.Sqrt(law.variance()))
 			dptest.Alarm(t, 1e-10)
 			if math.Abs(a.deviation/want-1) > tolerance {
@@ -259,12 +256,9 @@ func TestSmallSets(t *testing.T) {
 
 // What is left of the bias is at size 0, where less than a bit in ten of a level is flipped: below
 // 0.08 keys, and more than a tenth of the standard error only where that is itself below 0.7 keys.
-// The mean of 20,000 runs is within 7·sd/√20,000 = 0.05·sd.
+// The mean of n runs is within 7·sd/√n: 0.05·sd with -long, 0.08·sd by default.
 func TestBiasAtZero(t *testing.T) {
-	runs := 20_000
-	if testing.Short() {
-		runs = 2000
-	}
+	runs := dptest.Full(20_000, 8000)
 	for _, epsilon := range []float64{5, 7, 8, 9, 10, 12, 16} {
 		s := newSimulator(epsilon, 256, 12, 1, false)
 		law, p := s.law(), planned(s.params).FlipProb
@@ -358,14 +352,11 @@ func TestLongFigures(t *testing.T) {
 	}
 }
 
-// Where the predicted relative error is large the estimate has no outliers: of 400 none is more
+// Where the predicted relative error is large the estimate has no outliers: none is more
 // than 60 times too large (the maximum likelihood estimate is, by thousands), and never beyond the
 // stated bounds; the interval covers, and says that it knows little.
 func TestTaming(t *testing.T) {
-	runs := 400
-	if testing.Short() {
-		runs = 100
-	}
+	runs := max(dptest.Full(400, 160), 100)
 	for _, c := range []struct {
 		epsilon  float64
 		sketches int

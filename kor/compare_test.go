@@ -79,11 +79,7 @@ func testAlgebra(t *testing.T, runs int) {
 func difference2(a, b *Sketch, t *testing.T) float64 { return difference(t, a, b).Estimate() }
 
 func TestUnionAndIntersection(t *testing.T) {
-	runs := 150
-	if testing.Short() {
-		runs = 40
-	}
-	testAlgebra(t, runs)
+	testAlgebra(t, max(dptest.Full(150, 100), 40))
 }
 
 // go test ./kor -run TestLongUnion -long -v

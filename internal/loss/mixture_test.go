@@ -91,7 +91,7 @@ func TestReplaced(t *testing.T) {
 			p := func(t float64) float64 { return (1-c.gamma)*tail(t) + c.gamma*tail(t-c.mu) }
 			q := func(t float64) float64 { return (1-c.gamma)*tail(t) + c.gamma*tail(t+c.mu) }
 			exact := 0.0
-			for t := -25.0; t < 25; t += 1e-3 {
+			for t := -25.0; t < 25; t += 2e-3 {
 				exact = max(exact, p(t)-math.Exp(epsilon)*q(t))
 			}
 			got := law.Delta(epsilon)
@@ -99,6 +99,9 @@ func TestReplaced(t *testing.T) {
 			require.InDelta(t, exact, got, 1e-6+2e-3*math.Abs(exact), "%+v at %g", c, epsilon)
 			// Another pair of units, less far apart, in a plane: at angles from the first.
 			for _, angle := range []float64{0.5, 2} {
+				if c.mu > 3 {
+					break
+				}
 				sum := 0.0
 				const step = 0.2
 				for x := -8.0; x < 8; x += step {
@@ -109,9 +112,7 @@ func TestReplaced(t *testing.T) {
 						sum += max(a-math.Exp(epsilon)*b, 0) * step * step
 					}
 				}
-				if c.mu < 3 {
-					require.LessOrEqual(t, sum, got+1e-5)
-				}
+				require.LessOrEqual(t, sum, got+1e-5)
 			}
 		}
 	}
