@@ -82,7 +82,7 @@ func TestSaturation(t *testing.T) {
 		for _, v := range s.values {
 			require.LessOrEqual(t, max(v, -v), int64(maxValue))
 		}
-		useAll(t, s, s)
+		useAll(t, s, s, 0.9)
 	}
 }
 

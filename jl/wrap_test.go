@@ -88,7 +88,7 @@ func TestRowsWrapAround(t *testing.T) {
 		for _, v := range released.values {
 			require.LessOrEqual(t, max(v, -v), int64(maxValue))
 		}
-		useAll(t, released, released)
+		useAll(t, released, released, 0.9)
 	}
 }
 

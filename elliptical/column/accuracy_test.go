@@ -94,14 +94,23 @@ func TestCoverage(t *testing.T) {
 			for _, p := range regimes {
 				release := again(t, p, d)
 				var covered [StdDev + 1][2]int64
-				for range runs {
+				for run := range runs {
 					s := release()
+					var ends [2][2]float64 // of the Variance
 					for of := Count; of <= StdDev; of++ {
 						if !s.has(of) {
 							continue
 						}
 						for i, confidence := range []float64{0.8, 0.95} {
-							if lo, hi := s.Interval(of, confidence); lo <= truth[of] && truth[of] <= hi {
+							lo, hi := math.Sqrt(ends[i][0]), math.Sqrt(ends[i][1])
+							if of < StdDev || run == 0 {
+								lo, hi = s.Interval(of, confidence)
+							}
+							if of == StdDev {
+								require.True(t, lo == math.Sqrt(ends[i][0]) && hi == math.Sqrt(ends[i][1]))
+							}
+							ends[i] = [2]float64{lo, hi}
+							if lo <= truth[of] && truth[of] <= hi {
 								covered[of][i]++
 							}
 						}

@@ -12,42 +12,56 @@ import (
 // neighbouring inputs.
 //
 // The masses are taken as they are. Each term is off by at most 2⁻⁵²·p(k) (an ulp of e^ε, a fused
-// multiply-add), and terms are added with compensation, the small ones first. So the absolute error
-// is at most 2⁻⁵²·p(E) + 2⁻⁵²·δ ≤ 2⁻⁵¹, E being the keys with a positive term, and it does not
-// depend on the order of a map. NaN is returned for a negative or NaN mass, and for an ε that is
-// negative or NaN.
+// multiply-add), and n terms are added with compensation, which is off by (2⁻⁵³ + n²·2⁻¹⁰⁶)·δ. So
+// the absolute error is at most 2⁻⁵²·p(E) + 2⁻⁵²·δ ≤ 2⁻⁵¹ for n ≤ 2²⁶, E being the keys with a
+// positive term. Those of maps are added in ascending order, so that it does not depend on that of
+// a map. NaN is returned for a negative or NaN mass, and for an ε that is negative or NaN.
 func HockeyStick[K comparable](p, q map[K]float64, epsilon float64) float64 {
 	ps, qs := make([]float64, 0, len(p)), make([]float64, 0, len(p))
 	for k, mass := range p {
 		ps, qs = append(ps, mass), append(qs, q[k])
 	}
-	return HockeyStickSlices(ps, qs, epsilon)
+	terms, ok := excesses(ps, qs, epsilon)
+	if !ok {
+		return math.NaN()
+	}
+	slices.Sort(terms)
+	return added(terms)
 }
 
 // HockeyStickSlices is [HockeyStick] for outputs numbered from 0; the shorter slice is filled with
 // zeros.
 func HockeyStickSlices(p, q []float64, epsilon float64) float64 {
-	if !(epsilon >= 0) {
+	terms, ok := excesses(p, q, epsilon)
+	if !ok {
 		return math.NaN()
 	}
+	return added(terms)
+}
+
+// excesses returns the positive ones of p(k) − e^ε·q(k), and whether all arguments are in range.
+func excesses(p, q []float64, epsilon float64) (terms []float64, ok bool) {
+	if !(epsilon >= 0) {
+		return nil, false
+	}
 	factor := math.Exp(epsilon)
-	terms := make([]float64, 0, len(p))
+	terms = make([]float64, 0, len(p))
 	for i, mass := range p {
 		term := mass
 		if i < len(q) && q[i] != 0 {
 			if !(q[i] > 0) {
-				return math.NaN()
+				return nil, false
 			}
 			term = math.FMA(-factor, q[i], mass)
 		}
 		if !(mass >= 0) {
-			return math.NaN()
+			return nil, false
 		}
 		if term > 0 {
 			terms = append(terms, term)
 		}
 	}
-	return sumSorted(terms)
+	return terms, true
 }
 
 // ApproxDP fails the test unless p and q, the output laws on two neighbouring inputs, are within
@@ -76,12 +90,11 @@ func totalMass[K comparable](law map[K]float64) float64 {
 	for _, mass := range law {
 		masses = append(masses, mass)
 	}
-	return sumSorted(masses)
+	return added(masses)
 }
 
-// sumSorted adds numbers ≥ 0, the small ones first. It sorts its argument.
-func sumSorted(x []float64) float64 {
-	slices.Sort(x)
+// added adds numbers ≥ 0 with compensation.
+func added(x []float64) float64 {
 	var total sum
 	for _, term := range x {
 		total.add(term)
