@@ -1,11 +1,13 @@
 package kor
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sizes"
 	"github.com/stretchr/testify/require"
 )
 
@@ -170,4 +172,24 @@ func TestIntervalPastTheGrid(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fixed is a size with these answers.
+type fixed [4]float64
+
+func (f fixed) Estimate() float64                         { return f[0] }
+func (f fixed) Interval(float64) (lo float64, hi float64) { return f[1], f[2] }
+func (f fixed) StdErr() float64                           { return f[3] }
+
+// The JSON of a comparison is its four sizes, and of what is not known or not bounded null.
+func TestSizesHaveJSON(t *testing.T) {
+	c := Comparison{[4]sizes.Source{fixed{8, 5, 9, 1}, fixed{-1, 0, 2, 3}, fixed{math.NaN(), 4, math.Inf(1), math.Inf(1)}}}
+	const first = `{"estimate":8,"low":5,"high":9,"stdErr":1}`
+	const none = `{"estimate":null,"low":null,"high":null,"stdErr":null}`
+	const want = `{"union":` + first + `,"intersection":{"estimate":-1,"low":0,"high":2,"stdErr":3},` +
+		`"onlyA":{"estimate":null,"low":4,"high":null,"stdErr":null},"onlyB":` + none + `}`
+	require.Equal(t, want, string(dptest.OK(json.Marshal(c))(t)))
+	require.Equal(t, want, string(dptest.OK(json.Marshal(&c))(t)))
+	require.Equal(t, first, string(dptest.OK(json.Marshal(c.Union()))(t)))
+	require.Equal(t, none, string(dptest.OK(json.Marshal(Cardinality{}))(t)))
 }

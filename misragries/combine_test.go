@@ -1,6 +1,7 @@
 package misragries
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -42,6 +43,28 @@ func TestCombine(t *testing.T) {
 		require.ErrorIs(t, dptest.Err(Combine(a, bad)), ErrParams)
 	}
 	require.ErrorContains(t, dptest.Err(Combine(b, a, a)), "twice")
+}
+
+// The JSON of a sum has its keys, the largest first, and the guarantee.
+func TestCombinedHasJSON(t *testing.T) {
+	a := histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, 4, []counter[string]{{Key: "a", Count: 30}, {Key: "c", Count: 17}})
+	b := histogram(Params{Counters: 8, Epsilon: 2, Delta: 1e-6}, 2, []counter[string]{{Key: "c", Count: 50}})
+	c := dptest.OK(Combine(a, b))(t)
+	var read struct {
+		Guarantee struct{ Epsilon float64 }
+		Keys      []struct {
+			Key                 string
+			Estimate, Low, High float64
+		}
+	}
+	require.NoError(t, json.Unmarshal(dptest.OK(json.Marshal(c))(t), &read))
+	require.Equal(t, 2.0, read.Guarantee.Epsilon)
+	require.Len(t, read.Keys, 2)
+	for i, key := range []string{"c", "a"} {
+		lo, hi := c.Interval(key, 0.95)
+		require.Equal(t, []any{key, c.Estimate(key), lo, hi}, []any{read.Keys[i].Key, read.Keys[i].Estimate, read.Keys[i].Low, read.Keys[i].High})
+	}
+	require.Contains(t, string(dptest.OK(json.Marshal(Combined[int]{}))(t)), `"keys":[]`)
 }
 
 // Over three servers, the intervals hold at their confidence.

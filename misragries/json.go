@@ -1,6 +1,8 @@
 package misragries
 
 import (
+	"encoding/json"
+
 	"github.com/dpsketch/dpsketch/internal/view"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -19,3 +21,12 @@ func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
 func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, h) }
+
+// MarshalJSON returns the guarantee and the keys, the largest sums first, with their estimates and
+// intervals at .95. It is a view, which is not read back: store the histograms.
+func (c Combined[K]) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Keys      []view.Keyed     `json:"keys"`
+	}{c.Guarantee(), view.Keys(c.Top(c.Len()), c.Interval)})
+}

@@ -20,6 +20,7 @@ import (
 	"strconv"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/sizes"
 )
 
 // Object is a pointer to a released object.
@@ -134,21 +135,27 @@ func Of(estimate, low, high float64) Estimated {
 	return Estimated{Number(estimate), Number(low), Number(high)}
 }
 
-// Count is what is shown of a released count.
-type Count struct {
-	Guarantee json.Marshaler `json:"guarantee"`
+// Size is a number of keys.
+type Size struct {
 	Estimated
 	StdErr Number `json:"stdErr"`
 }
 
+// SizeOf returns the view of an estimated number of keys.
+func SizeOf(of sizes.Source) Size {
+	low, high := of.Interval(Confidence)
+	return Size{Of(of.Estimate(), low, high), Number(of.StdErr())}
+}
+
+// Count is what is shown of a released count.
+type Count struct {
+	Guarantee json.Marshaler `json:"guarantee"`
+	Size
+}
+
 // CountOf returns the view of a count.
-func CountOf(guarantee json.Marshaler, count interface {
-	Estimate() float64
-	Interval(confidence float64) (lo, hi float64)
-	StdErr() float64
-}) Count {
-	low, high := count.Interval(Confidence)
-	return Count{guarantee, Of(count.Estimate(), low, high), Number(count.StdErr())}
+func CountOf(guarantee json.Marshaler, count sizes.Source) Count {
+	return Count{guarantee, SizeOf(count)}
 }
 
 // Keyed is a key with its estimate.

@@ -1,7 +1,6 @@
 package distinct
 
 import (
-	"github.com/dpsketch/dpsketch/internal/sizes"
 	"github.com/dpsketch/dpsketch/internal/view"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -37,7 +36,7 @@ func (w Windows) MarshalJSON() ([]byte, error) {
 	windows := []window{}
 	for _, days := range w.params.windows() {
 		c := w.count(days)
-		windows = append(windows, window{days, sizeOf(&c)})
+		windows = append(windows, window{days, view.SizeOf(&c)})
 	}
 	return view.Marshal(&w, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
@@ -53,19 +52,7 @@ func (w *Windows) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(en
 // window is a line of the JSON of [Windows].
 type window struct {
 	Days int `json:"days"`
-	size
-}
-
-// size is a number of keys.
-type size struct {
-	view.Estimated
-	StdErr view.Number `json:"stdErr"`
-}
-
-// sizeOf returns the view of an estimate.
-func sizeOf(c sizes.Source) size {
-	low, high := c.Interval(view.Confidence)
-	return size{view.Of(c.Estimate(), low, high), view.Number(c.StdErr())}
+	view.Size
 }
 
 // MarshalJSON returns the guarantee and the sizes, each with its interval at .95 and its standard
@@ -73,14 +60,14 @@ func sizeOf(c sizes.Source) size {
 func (p Pair) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&p, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
-		A         size             `json:"a"`
-		B         size             `json:"b"`
-		Both      size             `json:"both"`
-		Either    size             `json:"either"`
-		OnlyA     size             `json:"onlyA"`
-		OnlyB     size             `json:"onlyB"`
-		Jaccard   size             `json:"jaccard"`
-	}{p.Guarantee(), sizeOf(p.A()), sizeOf(p.B()), sizeOf(p.Both()), sizeOf(p.Either()), sizeOf(p.OnlyA()), sizeOf(p.OnlyB()), sizeOf(p.Jaccard())})
+		A         view.Size        `json:"a"`
+		B         view.Size        `json:"b"`
+		Both      view.Size        `json:"both"`
+		Either    view.Size        `json:"either"`
+		OnlyA     view.Size        `json:"onlyA"`
+		OnlyB     view.Size        `json:"onlyB"`
+		Jaccard   view.Size        `json:"jaccard"`
+	}{p.Guarantee(), view.SizeOf(p.A()), view.SizeOf(p.B()), view.SizeOf(p.Both()), view.SizeOf(p.Either()), view.SizeOf(p.OnlyA()), view.SizeOf(p.OnlyB()), view.SizeOf(p.Jaccard())})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
@@ -101,9 +88,9 @@ func (f Frequencies) MarshalJSON() ([]byte, error) {
 	}
 	return view.Marshal(&f, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
-		Users     size             `json:"users"`
+		Users     view.Size        `json:"users"`
 		Shares    []share          `json:"shares"`
-	}{f.Guarantee(), sizeOf(f.Users()), shares})
+	}{f.Guarantee(), view.SizeOf(f.Users()), shares})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
@@ -115,16 +102,16 @@ func (f *Frequencies) UnmarshalJSON(encoded []byte) error { return view.Unmarsha
 // member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (c Cohorts) MarshalJSON() ([]byte, error) {
 	type cohort struct {
-		Day      int    `json:"day"`
-		Since    size   `json:"since"`
-		New      size   `json:"new"`
-		Returned []size `json:"returned"`
+		Day      int         `json:"day"`
+		Since    view.Size   `json:"since"`
+		New      view.Size   `json:"new"`
+		Returned []view.Size `json:"returned"`
 	}
 	cohorts := []cohort{}
 	for day := 1; day <= c.days; day++ {
-		row := cohort{day, sizeOf(c.Since(day)), sizeOf(c.New(day)), []size{}}
+		row := cohort{day, view.SizeOf(c.Since(day)), view.SizeOf(c.New(day)), []view.Size{}}
 		for since := day + 1; since <= c.days; since++ {
-			row.Returned = append(row.Returned, sizeOf(c.Returned(day, since)))
+			row.Returned = append(row.Returned, view.SizeOf(c.Returned(day, since)))
 		}
 		cohorts = append(cohorts, row)
 	}

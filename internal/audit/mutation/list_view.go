@@ -6,4 +6,7 @@ var viewMutations = []mutation{
 	{"infinite bounds that JSON refuses", "internal/view/view.go", "return []byte(\"null\"), nil", "return json.Marshal(float64(n))"},
 	{"a constant without a name written", "internal/enum/enum.go", "if int(value) < len(names) && (value == 0 || names[value] != \"\") {", "if int(value) < len(names) {"},
 	{"a seed of too few digits", "hashing/seed.go", "if len(digits) != 2*len(s) {", "if len(digits) > 2*len(s) {"},
+	{"sizes shown without their error", "internal/view/view.go", "Number(of.StdErr())}", "0}"},
+	{"a comparison shown with its parts exchanged", "kor/json.go", "c.Union(), c.Intersection(), c.OnlyA(), c.OnlyB()", "c.Union(), c.Intersection(), c.OnlyB(), c.OnlyA()"},
+	{"a sum shown without its largest keys", "misragries/json.go", "view.Keys(c.Top(c.Len()), c.Interval)", "view.Keys(c.Top(1), c.Interval)"},
 }
