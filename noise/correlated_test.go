@@ -192,7 +192,7 @@ func TestRoundSum(t *testing.T) {
 		}
 		return min(b, 0x1p46), normal{negative: src.Uint64()&1 != 0, m: src.Uint64N(stripEnd)}
 	}
-	runs := dptest.Fewer(8000, 1000)
+	runs := max(dptest.Full(8000, 1333), 1000)
 	undecided, wrong := 0, 0
 	for i := range runs {
 		b, z := random()

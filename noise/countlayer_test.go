@@ -250,7 +250,7 @@ func TestLayerInvertIsRight(t *testing.T) {
 // The exact path by itself has the binomial law, from U with nothing decided.
 func TestLayerInvertExact(t *testing.T) {
 	dptest.NotShort(t, "half a second")
-	n := int64(dptest.Fewer(400, 80))
+	n := int64(max(dptest.Full(400, 80), 80))
 	var src Source
 	for _, c := range layers {
 		b := newLayerBlock(c.scale, c.least, c.below, c.draws)

@@ -168,7 +168,7 @@ func TestBlockInvertIsRight(t *testing.T) {
 // The exact path by itself has the binomial law, from U with nothing decided.
 func TestBlockInvertExact(t *testing.T) {
 	dptest.NotShort(t, "half a second")
-	n := int64(dptest.Fewer(1000, 150))
+	n := int64(max(dptest.Full(1000, 166), 150))
 	var src Source
 	for _, c := range tails {
 		if c.least < 1 {

@@ -76,7 +76,7 @@ func TestHeavySamplersScale(t *testing.T) {
 
 // On fine grids: the shape by KS, and the lowest digits uniform and independent of the size.
 func TestHeavySamplersOnAFineGrid(t *testing.T) {
-	n := dptest.Fewer(5_000, 2_000)
+	n := max(dptest.Full(5_000, 2000), 2000)
 	uniform := make([]float64, 32)
 	for i := range uniform {
 		uniform[i] = 1.0 / 32
@@ -303,7 +303,7 @@ func TestProposalDominates(t *testing.T) {
 // The slow paths, forced: each by itself has the law.
 func TestHeavySlowPaths(t *testing.T) {
 	dptest.NotShort(t, "half a second")
-	n := int64(dptest.Fewer(400, 100))
+	n := int64(max(dptest.Full(400, 100), 100))
 	var src Source
 	stairs, _ := NewStaircase(1.5, 1, 0.3)
 	hits := int64(0)

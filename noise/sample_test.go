@@ -346,7 +346,7 @@ func TestTwoSided(t *testing.T) {
 		} {
 			n := dptest.Full(1_000_000, 50_000)
 			if name == "exact" {
-				n = dptest.Full(20_000, 1000)
+				n = dptest.Full(20_000, 1500)
 			}
 			observed, expected := make([]int64, 81), make([]float64, 81)
 			for range n {
@@ -407,7 +407,7 @@ func TestGeometricExact(t *testing.T) {
 	for _, b := range []float64{0.4, 2, 9.5} {
 		observed := make([]int64, 40)
 		expected := make([]float64, 40)
-		for range dptest.Fewer(5000, 800) {
+		for range max(dptest.Full(5000, 833), 800) {
 			observed[min(geometricExact(&src, newLazy(src.Uint64(), 64), b), 39)]++
 		}
 		for g := range expected {

@@ -150,7 +150,7 @@ func TestDrawNormalBranches(t *testing.T) {
 func TestAcceptQuicklyIsRight(t *testing.T) {
 	var src Source
 	decisions, undecided := [2]int{}, 0
-	for n := range dptest.Full(20_000, 1500) {
+	for n := range max(dptest.Full(20_000, 1500), 750) {
 		i, u, v, more := src.Uint64N(strips), src.Uint64()>>12, src.Uint64()>>(64-quickV), src.Uint64()
 		if n%2 == 0 { // V within 2⁻⁴⁵ to 2⁻²² of the boundary
 			x, d := float64(i)/64, float64(u)*0x1p-58

@@ -44,7 +44,7 @@ func Full(full, quick int) int {
 	return quick
 }
 
-// Fewer returns n with -long and few with -short, else a sixth of n, but no less than few. Where
+// Fewer returns n with -long and few with -short, else a third of n, but no less than few. Where
 // few is above n, it is the size of a step: then the default is three times n, but no more than
 // few.
 func Fewer(n, few int) int {
@@ -56,5 +56,5 @@ func Fewer(n, few int) int {
 	case few > n:
 		return min(3*n, few)
 	}
-	return max(n/6, few)
+	return max(n/3, few)
 }
