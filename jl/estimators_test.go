@@ -50,27 +50,45 @@ func withNoise(transforms map[string]Params) map[string]Params {
 	return all
 }
 
+// distribution is that of noise in steps, before it is rounded to integers.
+type distribution interface {
+	Prob(x float64) float64
+	CDF(x float64) float64
+	Survival(x float64) float64
+}
+
+func distributionOf(t *testing.T, l law) distribution {
+	t.Helper()
+	switch l.kind {
+	case DiscreteLaplace:
+		return dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
+	case Laplace:
+		return dptest.OK(noise.NewLaplace(l.scale))(t)
+	case Staircase:
+		return dptest.OK(noise.NewStaircase(l.epsilon, l.scale, dptest.OK(noise.StaircaseGammaVariance(l.epsilon))(t)))(t)
+	}
+	return dptest.OK(noise.NewGaussian(l.scale))(t)
+}
+
+// massOf returns the probability of each integer.
+func massOf(t *testing.T, l law) func(x float64) float64 {
+	d := distributionOf(t, l)
+	if l.kind == DiscreteLaplace {
+		return d.Prob
+	}
+	return func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }
+}
+
 // masses returns the law of noise in steps, as far as it is above 10⁻¹⁴ or so.
 func masses(t *testing.T, l law) map[int64]float64 {
 	t.Helper()
-	reach := int64(7*l.scale) + 2
-	var prob func(x float64) float64
+	reach, prob, all := int64(34*l.scale)+2, massOf(t, l), map[int64]float64{}
 	switch l.kind {
-	case DiscreteLaplace:
-		d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
-		prob, reach = d.Prob, int64(34*l.scale)+2
-	case Laplace:
-		d := dptest.OK(noise.NewLaplace(l.scale))(t)
-		prob, reach = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }, int64(34*l.scale)+2
+	case Gaussian:
+		reach = int64(7*l.scale) + 2
 	case Staircase:
-		gamma := dptest.OK(noise.StaircaseGammaVariance(l.epsilon))(t)
-		d := dptest.OK(noise.NewStaircase(l.epsilon, l.scale, gamma))(t)
-		prob, reach = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }, int64(60*l.scale/l.epsilon)+2
-	default:
-		d := dptest.OK(noise.NewGaussian(l.scale))(t)
-		prob = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }
+		reach = int64(60*l.scale/l.epsilon) + 2
 	}
-	all := map[int64]float64{}
 	for x := -reach; x <= reach; x++ {
 		all[x] = prob(math.Abs(float64(x)))
 	}
@@ -153,28 +171,19 @@ func TestNoiseIsAsStated(t *testing.T) {
 				samples = append(samples, float64(v-exact[i]))
 			}
 		}
-		switch l.kind {
-		case DiscreteLaplace:
-			d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
+		d := distributionOf(t, l)
+		cdf := d.CDF
+		if l.kind == DiscreteLaplace {
 			r := rand.New(rand.NewPCG(3, 4))
 			for i := range samples { // a uniform number on top makes it continuous
 				samples[i] += r.Float64() - 0.5
 			}
-			dptest.KS(t, name, samples, func(x float64) float64 {
+			cdf = func(x float64) float64 {
 				n := math.Floor(x + 0.5)
 				return d.CDF(n-1) + (x+0.5-n)*d.Prob(n)
-			}, 1e-10)
-		case Laplace:
-			d := dptest.OK(noise.NewLaplace(l.scale))(t)
-			dptest.KS(t, name, samples, d.CDF, 1e-10)
-		case Staircase:
-			gamma := dptest.OK(noise.StaircaseGammaVariance(l.epsilon))(t)
-			d := dptest.OK(noise.NewStaircase(l.epsilon, l.scale, gamma))(t)
-			dptest.KS(t, name, samples, d.CDF, 1e-10)
-		default:
-			d := dptest.OK(noise.NewGaussian(l.scale))(t)
-			dptest.KS(t, name, samples, d.CDF, 1e-10)
+			}
 		}
+		dptest.KS(t, name, samples, cdf, 1e-10)
 	}
 }
 

@@ -309,17 +309,11 @@ func TestAudit(t *testing.T) {
 // data.
 func exceeds(t *testing.T, l law, x float64) float64 {
 	t.Helper()
-	switch steps := x / l.step; l.kind {
-	case DiscreteLaplace:
-		d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
-		return d.Survival(math.Ceil(steps) - 1)
-	case Laplace:
-		d := dptest.OK(noise.NewLaplace(l.scale))(t)
-		return d.Survival(steps)
-	default:
-		d := dptest.OK(noise.NewGaussian(l.scale))(t)
-		return d.Survival(steps)
+	d, steps := distributionOf(t, l), x/l.step
+	if l.kind == DiscreteLaplace {
+		steps = math.Ceil(steps) - 1
 	}
+	return d.Survival(steps)
 }
 
 // extreme returns the count of hits of probability p beyond which, above or below, n draws lie once

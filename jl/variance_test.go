@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
 
@@ -203,18 +202,7 @@ func TestVarianceFormulas(t *testing.T) {
 func TestMoments(t *testing.T) {
 	for _, l := range []law{{kind: Laplace, scale: 512}, {kind: Laplace, scale: 0.7}, {kind: DiscreteLaplace, scale: 0.25},
 		{kind: DiscreteLaplace, scale: 30}, {kind: Gaussian, scale: 512}} {
-		var mass func(x float64) float64
-		switch l.kind {
-		case DiscreteLaplace:
-			d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
-			mass = d.Prob
-		case Laplace:
-			d := dptest.OK(noise.NewLaplace(l.scale))(t)
-			mass = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }
-		default:
-			d := dptest.OK(noise.NewGaussian(l.scale))(t)
-			mass = func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }
-		}
+		mass := massOf(t, l)
 		var m [5]float64 // E X⁰, …, E X⁸
 		for x := 1.0; x < 60*l.scale+60; x++ {
 			for i := range m {
