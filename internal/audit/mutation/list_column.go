@@ -38,4 +38,5 @@ var columnMutations = []mutation{
 	{"what is added back without its negative numbers", "elliptical/column/internal/tail/ends.go", "sum += h.at(side, b) * g", "sum += h.positive(side, b) * g"},
 	{"(ε, δ) by half of the noise", "elliptical/column/law.go", "noise.GaussianSigma(p.Epsilon, p.Delta, reach)", "noise.GaussianSigma(p.Epsilon, p.Delta, reach/2)"},
 	{"kept rows not clamped", "elliptical/column/rows.go", "min(max(x, -bound), bound)+0)", "x+0)"},
+	{"a few rows of noise are a tail of index 1.1", "elliptical/column/internal/tail/ends.go", "thinner = .5", "thinner = .68"},
 }

@@ -219,6 +219,13 @@ func TestChoose(t *testing.T) {
 		h.Rows[0][51], h.Rows[0][49] = 0, 50
 		require.False(t, h.Alone(700))
 	}
+	// a few rows of noise behind those that are seen, in each bin that has a say, are no tail
+	h := NewHistogram(NewBins(1), Noise{true, 4}, 2)
+	h.Middle = 9500
+	copy(h.Rows[1][70:], []int64{41, 42, 43, 41, 24, 15, 11, 8, 4, 2})
+	r := h.Choose(0)
+	require.Equal(t, 74, r.Top[1])
+	require.LessOrEqual(t, r.End[1], 82, "86 were an octave and a half further")
 }
 
 // Rows too spread to be visible move the anchors if they are more than the tail has room for: on
