@@ -54,21 +54,6 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 }
 
-// Without δ only PureUniverse releases; the others promised ε all the same.
-func TestNoGuaranteeWithoutDelta(t *testing.T) {
-	for m := Auto; m <= lastMethod; m++ {
-		p := Params{Counters: 4, Epsilon: 1, Dim: 100, Method: m}
-		_, err := New[int](p)
-		if m == Auto || m == PureUniverse {
-			require.NoError(t, err)
-			require.True(t, p.Guarantee().Equal(budget.PureDP(1, budget.Element(budget.AddRemove))))
-		} else {
-			require.ErrorIs(t, err, ErrParams)
-			require.Zero(t, p.Guarantee(), m)
-		}
-	}
-}
-
 // A sum of histograms that protect different units promises nothing.
 func TestCombinedUnits(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3, MaxElements: 2}

@@ -103,22 +103,6 @@ func TestPromisesHoldAtTheirConfidence(t *testing.T) {
 	require.Less(t, widths/float64(releases)/float64(len(watched)), float64(decrements)+10*lawOf(p).stdDev())
 }
 
-// A control for the test above: with the noise of half the ε the intervals do fail.
-func TestIntervalsFailForOtherNoise(t *testing.T) {
-	claimed := Params{Counters: 4, Epsilon: 1, Delta: 0.01}
-	actual := Params{Counters: 4, Epsilon: 0.25, Delta: 0.01}
-	var src noise.Source
-	misses := 0
-	for range 2000 {
-		h := releaseOne(&src, actual, []counter[int]{{Key: 1, Count: 500}}, 3)
-		h.params, h.law = claimed, lawOf(claimed)
-		if lo, hi := h.Interval(1, 0.95); 500 < lo || 500 > hi {
-			misses++
-		}
-	}
-	require.Greater(t, misses, 300)
-}
-
 // The estimate is unbiased for the counter, with the documented standard deviation.
 func TestEstimateMoments(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 0.7, Delta: 1e-3}

@@ -86,7 +86,7 @@ func useGuarantee(t *testing.T, data []byte) {
 	if g == nil {
 		return
 	}
-	cheap := g.pair.kinds.len() < 2 && !g.pair.kinds.has(gaussian, latticeGaussian) && (g.pair.rho == 0 || g.pair.muSquares == 0)
+	cheap := g.pair.kinds.len() < 2 && !g.pair.hasKeys() && !g.pair.kinds.has(gaussian, latticeGaussian) && (g.pair.rho == 0 || g.pair.muSquares == 0)
 	for _, x := range []float64{1e-6, 0.5, 0, 1e-300, 1, 100, math.Inf(1)} {
 		require.GreaterOrEqual(t, g.EpsilonAt(x), 0.0)
 		delta := g.DeltaAt(x)

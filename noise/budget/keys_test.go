@@ -122,7 +122,7 @@ func TestKeysAreApproximateElsewhere(t *testing.T) {
 // journal that is opened again half-way; no more than these are.
 func TestLedgersOfKeys(t *testing.T) {
 	dptest.NotShort(t, "seconds with the race detector: in the default run")
-	for _, n := range []int{1, 7, 30, 365} {
+	for _, n := range []int{1, 7, dptest.Full(365, 30)} {
 		k := withKeys(one)
 		epsilon := k.Times(n).EpsilonAt(1e-6)
 		l := dptest.OK(NewLedger(epsilon, 1e-6, one))(t)
