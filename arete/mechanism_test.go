@@ -92,7 +92,6 @@ func TestZeroObjects(t *testing.T) {
 	require.NotEmpty(t, m.String())
 	require.True(t, math.IsNaN(m.Lattice().MeanAbs()))
 	var s Share
-	require.Zero(t, s.Mask(3))
 	require.ErrorIs(t, dptest.Err(s.Sum(1, 1)), ErrParams)
 	var v Value
 	lo, hi := v.Interval(0.5)

@@ -97,12 +97,13 @@ func (s *Share) Guarantee() budget.Guarantee {
 // valid reports whether s comes from a Mechanism.
 func (s *Share) valid() bool { return s.lattice != nil }
 
-// Noise draws the noise of the party, in steps of the lattice. On the zero Share it is uniform over
-// all int64, and so hides any value that it is added to.
+// Noise draws the noise of the party, in steps of the lattice. On the zero Share, and on one that
+// two goroutines used at once, it is uniform over all int64, and so hides any value that it is
+// added to.
 func (s *Share) Noise() int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
-		return int64(new(noise.Source).Uint64())
+		return uniform()
 	}
 	k := d.law.draw(&d.src)
 	private.Leave(s.secret)
@@ -115,16 +116,20 @@ func (s *Share) Noise() int64 {
 // Replace send numbers in [a, a+Δ] as x − a; the sum of n of them is then too small by n·a.
 //
 // The result is private only within the sum: one share is far too little noise to publish by
-// itself. Call Mask once for each sum; each sum spends the budget again.
+// itself. Call Mask once for each sum; each sum spends the budget again. Where Noise is uniform so
+// is Mask, whatever x is: the sum is worth nothing then, but no party's noise is missing in it.
 func (s *Share) Mask(x float64) int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
-		return 0
+		return uniform()
 	}
 	k := s.point(x, &d.src) + d.law.draw(&d.src)
 	private.Leave(s.secret)
 	return k
 }
+
+// uniform is what a Share gives that has no law.
+func uniform() int64 { return int64(new(noise.Source).Uint64()) }
 
 // point clamps and rounds x to the lattice. It is steps that are clamped, to ±H under AddRemove and
 // to 0 … H under Replace, and both ends are points: whatever x and the random digits are, one party

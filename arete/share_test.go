@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -109,7 +110,12 @@ func TestZeroValuesHideWhatIsAdded(t *testing.T) {
 		return most
 	}
 	require.Greater(t, largest(s.Noise), 0x1p57)
-	require.Zero(t, s.Mask(17), "nothing of the number")
+	mask := func() int64 { return s.Mask(17) }
+	require.Greater(t, largest(mask), 0x1p57, "0 would count as a party, without its noise")
+	s = *dptest.OK(dptest.OK(New(Params{Epsilon: 1}))(t).Share(3, 0))(t)
+	require.Less(t, largest(mask), 0x1p50)
+	private.Poison(s.secret, "was used by two goroutines at once")
+	require.Greater(t, largest(mask), 0x1p57)
 	require.True(t, math.IsNaN(Arete{}.Sample(&src, 1)))
 }
 
