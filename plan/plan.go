@@ -36,7 +36,7 @@ type Plan struct {
 	// ten times as long as they are with a probability of at most 0.03 (for
 	// more than 64 columns 0.12, if they are shorter than 8·Dim·Resolution). A
 	// release that fails is private, too, but its error may be many times
-	// larger: a larger n or Rho makes that rarer.
+	// larger: with a larger n or Rho fewer centres and scales fail.
 	Failure float64
 	// Enough reports whether n is so large compared with √(d/ρ) that each of
 	// three steps fails with a probability of at most 0.0017. From 512 columns
