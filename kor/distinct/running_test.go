@@ -65,12 +65,15 @@ func streams(visit func(keys []uint64, without, with []uint)) {
 func TestRunningIsExactlyPrivate(t *testing.T) {
 	law := dptest.OK(tiny.classLaw())(t)
 	weak := dptest.OK(noise.NewDiscreteLaplace(0.99 * law.Scale()))(t)
-	loss := func(law noise.DiscreteLaplace, by int64) (most float64) {
-		for z := -40; z <= 40; z++ {
-			most = max(most, math.Abs(law.LogProb(float64(z))-law.LogProb(float64(z)-float64(by))))
-		}
-		return most
+	loss := func(law noise.DiscreteLaplace) func(by float64) float64 {
+		return dptest.Memo(func(by float64) (most float64) {
+			for z := -40.0; z <= 40; z++ {
+				most = max(most, math.Abs(law.LogProb(z)-law.LogProb(z-by)))
+			}
+			return most
+		})
 	}
+	strong, weaker := loss(law), loss(weak)
 	known := map[[slots]int64]float64{}
 	var distance, totals int64
 	var most, exposed float64
@@ -93,7 +96,7 @@ func TestRunningIsExactlyPrivate(t *testing.T) {
 			d += max(by, -by)
 			sum += by
 			all += max(sum, -sum)
-			ours, theirs = ours+loss(law, by), theirs+loss(weak, by)
+			ours, theirs = ours+strong(float64(by)), theirs+weaker(float64(by))
 		}
 		known[b] = 0
 		distance, totals, most, exposed = max(distance, d), max(totals, all), max(most, ours), max(exposed, theirs)
