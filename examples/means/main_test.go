@@ -106,7 +106,7 @@ func TestSuite(t *testing.T) {
 		got := figures(t, out, "Suite", l.name, 6)
 		require.True(t, got[0] > 0.1 && got[0] <= got[1] && got[2] <= 1, "%s: %v", l.name, got)
 	}
-	require.Regexp(t, regexp.MustCompile(`Failures: \d+ of 140 releases, at most [0-9.]+ by the Plan`), out)
+	require.Regexp(t, regexp.MustCompile(`median: \d+ of 140 releases. Misses by the Plan: at most [0-9.]+`), out)
 	out = clitest.Output(t, command(&progress), []string{"-tables", "others", "-runs", "1", "-scale", "16"}, []string{"Others"})
 	for _, l := range append(otherLaws(), law{name: "all, 16 cases"}) {
 		figures(t, out, "Others", l.name, 6)

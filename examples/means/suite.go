@@ -196,7 +196,7 @@ func (r *report) suite(g grid) error {
 		t := totals[name]
 		r.suiteRow(fmt.Sprintf("%s, %d cases", name, t[0].count), t)
 	}
-	fmt.Fprintf(r.out, "  Failures: %d of %d releases, at most %.2g by the Plan.\n\n", failures, releases, expected)
+	fmt.Fprintf(r.out, "  Errors of ten times the median: %d of %d releases. Misses by the Plan: at most %.2g.\n\n", failures, releases, expected)
 	return r.out.Flush()
 }
 
