@@ -163,5 +163,5 @@ func (d Arete) MeanAbs() float64 {
 	if !d.valid() {
 		return math.NaN()
 	}
-	return 2 * newContour(d, 0, 2).scaled(0, d.lambda/2)
+	return 2 * contourAt(d, 0, 2).scaled(0, d.lambda/2)
 }

@@ -31,7 +31,6 @@ const coverSlack = 1e-10
 // scan evaluates the logarithm of the density for a certificate.
 type scan struct {
 	law         Arete
-	near        *contour // serves all small t
 	sensitivity float64
 	limit       float64 // of a loss
 	worst       float64 // the largest loss that was met
@@ -40,11 +39,8 @@ type scan struct {
 
 // logDensity returns ln f(t).
 func (s *scan) logDensity(t float64) float64 {
-	c := s.near
-	if t > wideEnough*c.largest {
-		c = newContour(s.law, t, 0)
-	}
 	s.budget--
+	c := contourAt(s.law, t, 0)
 	return math.Log(c.scaled(t, 1/(2*s.law.lambda))) - t/c.largest
 }
 
@@ -86,7 +82,7 @@ func (d Arete) certify(epsilon, sensitivity float64) (worst float64, ok bool) {
 	if !(d.alpha <= 1) {
 		return math.Inf(1), false
 	}
-	s := scan{d, newContour(d, 0, 0), sensitivity, epsilon - coverSlack, math.Inf(-1), maxEvaluations}
+	s := scan{d, sensitivity, epsilon - coverSlack, math.Inf(-1), maxEvaluations}
 	x := s.at(0)
 	for step := d.lambda / 8; s.budget > 0; step *= 1.5 {
 		y := s.at(x.t + step)

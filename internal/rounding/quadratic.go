@@ -189,12 +189,14 @@ func (s *shape) within(delta float64) bool {
 		// Several blocks are within where the last one's share is, at the first one's distance.
 		from := max(to-wide, 0)
 		y, mu := cuts[to], s.distance(cuts[from])
-		ok := s.smaller(y, mu)*slack <= delta
-		if ok && wide == 1 && s.larger(y, mu, kappa)*slack > delta {
+		smaller := s.smaller(y, mu)*slack <= delta
+		larger := smaller && s.larger(y, mu, kappa)*slack <= delta
+		if smaller && !larger && wide == 1 {
 			kappa = s.choice(y, mu, exactKappa)
+			larger = s.larger(y, mu, kappa)*slack <= delta
 		}
 		switch {
-		case ok && s.larger(y, mu, kappa)*slack <= delta:
+		case larger:
 			to, wide = from, 2*wide
 		case wide == 1:
 			return false

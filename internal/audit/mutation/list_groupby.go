@@ -97,7 +97,7 @@ var groupbyMutations = []mutation{
 	{"keys without weight draw", "internal/rounding/quadratic.go", "if v <= 0 || v < k.From", "if v < k.From"},
 	{"the jump at R forgotten", "internal/rounding/quadratic.go", "h = max(h, most(j, j+1))", "h = max(1, 0*most(j, j+1))"},
 	{"a block of the jump for those around it", "internal/rounding/quadratic.go", "if most(i, i+wide) <= h {", "if most(i, i+1) <= h {"},
-	{"one κ for all shares, whatever it gives", "internal/rounding/quadratic.go", "case ok && s.larger(y, mu, kappa)*slack <= delta:", "case ok && kappa > 0:"},
-	{"several blocks at the distance of the last one", "internal/rounding/quadratic.go", "s.distance(cuts[from])\n\t\tok", "s.distance(cuts[to-1])\n\t\tok"},
+	{"one κ for all shares, whatever it gives", "internal/rounding/quadratic.go", "case larger:", "case larger || smaller && kappa > 0:"},
+	{"several blocks at the distance of the last one", "internal/rounding/quadratic.go", "s.distance(cuts[from])\n\t\tsmaller", "s.distance(cuts[to-1])\n\t\tsmaller"},
 	{"the smaller input first forgotten", "internal/rounding/quadratic.go", "return gap(s.epsilon-math.Sqrt", "return 0 * gap(s.epsilon-math.Sqrt"},
 }
