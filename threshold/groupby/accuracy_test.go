@@ -194,7 +194,7 @@ func (m moments) mean() float64   { return m.s / m.n }
 func (m moments) square() float64 { return m.ss / m.n }
 func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
 func privateState(s *state[int]) secret[state[int]] {
-	return private.New(newState(s.params, s.law, s.way, newTable[int](0, s.table.width), 0))
+	return private.New(newState(s.params, s.law, s.way, newIndex[int](0), 0))
 }
 
 // Revenue by page: 50,000 users with log-normal values on some pages each. Counts, sums and means

@@ -65,10 +65,11 @@ type state[K hashing.Key] struct {
 	given   uint64  // so many numbers, and one, have been given before
 }
 
-// newState returns the state of an empty Builder.
-func newState[K hashing.Key](p Params, law calibration, w way, t table[K], found int) state[K] {
+// newState returns the state of an empty Builder whose table has the keys of an index. All that it
+// holds is sized here, by the Params.
+func newState[K hashing.Key](p Params, law calibration, w way, keys index[K], found int) state[K] {
 	n := len(law.clips)
-	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: t, found: found,
+	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: newTable(keys, p.width(law)), found: found,
 		shorts: make([]int64, n), losses: make([]int64, n), given: 1}
 }
 
@@ -101,7 +102,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{holding(p, newState(p, law, w, newTable[K](0, p.width(law)), 0))}, nil
+	return &Builder[K]{holding(p, newState(p, law, w, newIndex[K](0), 0))}, nil
 }
 
 // Grow makes room for n more keys, so that adding them does not copy the table. It is a hint, for

@@ -33,7 +33,7 @@ func builder[K string | int](t testing.TB, p Params) *Builder[K] {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{holding(p, newState(p, laws[p], w, newTable[K](0, p.width(laws[p])), 0))}
+	return &Builder[K]{holding(p, newState(p, laws[p], w, newIndex[K](0), 0))}
 }
 
 // entry is a key with its cell.
@@ -176,7 +176,7 @@ func TestShardsAndMerge(t *testing.T) {
 // Slots hold half of a hash, in which about ten pairs of 300,000 keys agree: they stay apart.
 func TestKeysOfOneHalfHash(t *testing.T) {
 	const n = 300_000
-	tb, random := newTable[int](0, 0), rand.New(rand.NewPCG(6, 7))
+	tb, random := newTable(newIndex[int](0), 0), rand.New(rand.NewPCG(6, 7))
 	var keys [n]int
 	for i := range keys {
 		keys[i] = int(random.Uint64()) // some are equal where int has 32 bits
@@ -196,7 +196,7 @@ func TestKeysOfOneHalfHash(t *testing.T) {
 }
 
 func TestSaturation(t *testing.T) {
-	tb := newTable[int](0, 0)
+	tb := newTable(newIndex[int](0), 0)
 	for range 5 {
 		tb.add(1, cell{limit, limit, -limit, limit})
 	}
@@ -224,7 +224,7 @@ func TestReleaseOnce(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
 	} {
 		p = p.normal()
-		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, once, newTable[string](0, 0), 0))})
+		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, once, newIndex[string](0), 0))})
 	}
 	dptest.Builder(t, fresh, use, others...)
 	held, b := dptest.OK(fresh().AppendPrivateState(nil))(t), fresh()

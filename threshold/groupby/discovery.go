@@ -49,7 +49,7 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Discovery[K]{holding(p, newState(p, law, finding, newTable[K](0, 0), 0))}, nil
+	return &Discovery[K]{holding(p, newState(p, law, finding, newIndex[K](0), 0))}, nil
 }
 
 // AddUser adds one user with all keys of that user, as [Builder.AddUser] does. After Release it
@@ -93,7 +93,7 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 		}
 	}
 	wire.Sort(keys)
-	next := &Builder[K]{holding(s.params, newState(s.params, s.law, second, tableOf(keys, 0), len(keys)))}
+	next := &Builder[K]{holding(s.params, newState(s.params, s.law, second, indexOf(keys), len(keys)))}
 	private.Use(next.secret, func(s *state[K], at choice) { s.at = at }, s.choose())
 	return next, nil
 }

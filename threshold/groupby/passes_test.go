@@ -18,7 +18,7 @@ var twice = Params{Epsilon: 1, Delta: 1e-6, most: 6, FullKeys: 3, Min: -1, Max: 
 // passes are a Discovery and what New makes, calibrated once for all tests.
 func passes(t testing.TB, p Params) (*Discovery[int], *Builder[int]) {
 	b := builder[int](t, p)
-	d := &Discovery[int]{holding(b.params, newState(b.params, held(b).law, finding, newTable[int](0, 0), 0))}
+	d := &Discovery[int]{holding(b.params, newState(b.params, held(b).law, finding, newIndex[int](0), 0))}
 	return d, b
 }
 
@@ -298,7 +298,7 @@ func (b *Builder[K]) expectedKeys() (n float64) {
 
 func TestDiscoveryIsRedacted(t *testing.T) {
 	b := builder[string](t, twice)
-	d := &Discovery[string]{holding(b.params, newState(b.params, held(b).law, finding, newTable[string](0, 0), 0))}
+	d := &Discovery[string]{holding(b.params, newState(b.params, held(b).law, finding, newIndex[string](0), 0))}
 	for range 50 {
 		d.AddUser([]string{"the secret key of somebody"})
 	}

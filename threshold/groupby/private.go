@@ -210,7 +210,7 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found, width in
 	if r.Err() != nil {
 		return t
 	}
-	t = newTable[K](n, width)
+	t = newTable(newIndex[K](n), width)
 	for i := range n {
 		key, e := keys.Read(r), cell{r.Int64(), r.Int64(), r.Int64(), r.Int64()}
 		switch {

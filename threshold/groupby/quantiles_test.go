@@ -104,9 +104,8 @@ func (s *state[K]) key(weights map[uint32]int64) group[K] {
 	for cell, w := range weights {
 		s.spots.add(uint64(cell), w)
 	}
-	s.table = newTable[K](1, 0)
 	var key K
-	s.table.entry(key)
+	s.table = newTable(indexOf([]K{key}), 0)
 	groups := make([]group[K], 1)
 	s.quantiles(groups, []uint32{0})
 	return groups[0]

@@ -167,8 +167,7 @@ func (s *rows[U, K]) state() *state[K] {
 	if s.params.Passes == 2 {
 		way = keeping
 	}
-	t := table[K]{index: s.keys, cells: make([]cell, len(s.keys.keys)), marks: make([]uint64, len(s.keys.keys))}
-	next, columns := newState(s.params, s.law, way, t, 0), s.params.columns()
+	next, columns := newState(s.params, s.law, way, s.keys, 0), s.params.columns()
 	if way == keeping { // room for all, so that no slice grows by copying
 		pairs := 0
 		for i := range s.pairs.parts {

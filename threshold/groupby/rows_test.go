@@ -96,7 +96,7 @@ func TestRowsInAnyOrder(t *testing.T) {
 func TestRowsAreUsers(t *testing.T) {
 	for name, p := range map[string]Params{
 		"values": twice, "learned": learning, "counts": {Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 5, Others: true},
-		"keys": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true},
+		"keys": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true}, "chosen": {Epsilon: 1, Delta: 1e-6, Passes: 1, FullKeys: AutoFullKeys},
 	} {
 		rng := rand.New(rand.NewPCG(5, 8))
 		all := visits(rng, 300)
@@ -114,6 +114,28 @@ func TestRowsAreUsers(t *testing.T) {
 			}
 		}
 		require.Equal(t, dptest.OK(b.AppendPrivateState(nil))(t), heldRows(r).state().appendState(nil), name)
+	}
+}
+
+// Rows of one pass, which choose FullKeys by default, clip the counts by whatever is chosen: what a
+// user adds to the numbers that get noise is no longer than what the noise is for.
+func TestRowsOfOnePassAreClipped(t *testing.T) {
+	r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6, Passes: 1}))(t)
+	require.Equal(t, AutoFullKeys, r.params.FullKeys)
+	for key := range MaxKeys {
+		r.Add(1, key)
+	}
+	s := heldRows(r).state()
+	require.Len(t, s.law.clips, 11) // 1000, 512, …, 1
+	for j, c := range s.law.clips {
+		s.at = choice{j, len(s.law.clips)}
+		squared := 0.0
+		for i := range s.table.keys {
+			x := float64(s.restOf(i))
+			squared += x * x
+		}
+		require.LessOrEqual(t, math.Sqrt(squared), c.length*fine*unit, "%d", c.full)
+		require.Equal(t, unit-clipped(MaxKeys, c.full), s.shorts[j])
 	}
 }
 
