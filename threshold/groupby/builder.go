@@ -178,7 +178,7 @@ func (s *state[K]) gather(keys []K, values []float64) {
 		}
 		switch at -= s.given; columns {
 		case 1:
-			sums[at] = sum(sums[at], s.axis.steps(values[n]))
+			sums[at] += s.axis.steps(values[n]) // wraps around: see mostSteps
 		case 2:
 			high, low := ranges.Split(values[n])
 			sums[2*at] += high
@@ -195,7 +195,8 @@ func (s *state[K]) gather(keys []K, values []float64) {
 // AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
 // does. The values of a repeated key are summed, and the sum is clamped to [Min, Max]. So that sums
 // do not depend on the order, each value is first rounded to a multiple of 2⁻⁴⁰ of the larger end
-// of the range and clipped at 1000 times that end; NaN counts as 0. For quantiles one value of a
+// of the range and clipped at 1000 times that end; NaN counts as 0. A sum beyond four million times
+// that end is not known, and counts as some number in the range. For quantiles one value of a
 // repeated key counts, drawn by secret randomness. For Params.Values, see that field.
 //
 // If the Params have none of Min and Max, Values and Levels, or if keys and values differ in

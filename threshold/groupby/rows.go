@@ -57,12 +57,8 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: newIndex[K](0)}
 	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
-	switch p.columns() {
-	case 1:
-		r.pairs.join = append(r.pairs.join, sum)
-	case 2:
-		halves := func(a, b int64) int64 { return a + b }
-		r.pairs.join = append(r.pairs.join, halves, halves)
+	for range p.columns() {
+		r.pairs.join = append(r.pairs.join, wrapped)
 	}
 	if p.Levels[0] != 0 {
 		r.pairs.join = append(r.pairs.join, larger)

@@ -139,6 +139,48 @@ func TestRowsOfOnePassAreClipped(t *testing.T) {
 	}
 }
 
+// What a user's rows of a key come to depends on these rows alone: not on their order, on whose rows
+// come between them, or on how they are split; and so with the slices of a Builder. The values are
+// those at which sums of 64 bits overflow on the way.
+func TestRowsOfAPairJoinAlone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for name, p := range map[string]Params{"range": {Epsilon: 1, Delta: 1e-6, Min: -1, Max: 1}, "learned": learning} {
+		var values []float64
+		for i := range 7001 {
+			values = append(values, []float64{math.Inf(1), math.Inf(-1), 1e300, -1e300, 0.75}[min(i/1700, 4)])
+		}
+		var want, slice []int64
+		for others := range 6 {
+			r, b := []*Rows[int, int]{rowsOf[int, int](t, p), rowsOf[int, int](t, p)}, builder[int](t, rowsOf[int, int](t, p).params)
+			if others > 0 {
+				rng.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+			}
+			for _, v := range values {
+				r[rng.IntN(1+others%2)].AddValue(64, 7, v)
+				for range rng.IntN(1 + others) { // in the same part
+					r[0].AddValue(128+64*rng.IntN(100), rng.IntN(9), v)
+				}
+			}
+			require.NoError(t, r[0].Merge(r[1]))
+			b.AddUserValues(slices.Repeat([]int{7}, len(values)), values)
+			s := heldRows(r[0])
+			got := make([]int64, len(s.numbers))
+			user, _ := s.users.find(64)
+			for q, of := range s.pairs.all {
+				if q.words[of.from]>>32 == uint64(user) {
+					q.row(of.from, got)
+				}
+			}
+			if others == 0 {
+				want, slice = got, slices.Clone(held(b).users.sums)
+			}
+			require.Equal(t, want, got, name)
+			require.Equal(t, slice, held(b).users.sums, name)
+			require.Equal(t, want, slice)
+		}
+	}
+}
+
 // What a user repeats counts once, and the rows of nobody not at all.
 func TestRowsOfAUser(t *testing.T) {
 	r := rowsOf[string, string](t, Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Min: -1, Max: 3})

@@ -2,7 +2,8 @@ package groupby
 
 import "github.com/dpsketch/dpsketch/hashing"
 
-// limit is where a sum saturates: beyond 2³² users of a key.
+// limit is where a sum over users saturates, which it does only beyond 2³² users of a key: until
+// then it depends on no order.
 const limit = 1 << 61
 
 // cell is what users have given to a key, in steps.
