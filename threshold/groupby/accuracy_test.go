@@ -160,7 +160,7 @@ func TestDeviations(t *testing.T) {
 	p := Params{Epsilon: 4, Delta: 1e-6, Min: 0, Max: 10, Others: true}
 	b := builder[int](t, p)
 	for range 500 {
-		b.AddUser([]int{1, 2})
+		give(b, 1, 2)
 	}
 	runs := dptest.Full(20000, 2000)
 	var count, sum, others, product, short, rests moments

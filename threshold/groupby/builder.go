@@ -1,6 +1,8 @@
 package groupby
 
 import (
+	"math"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
@@ -116,26 +118,35 @@ func (b *Builder[K]) Grow(n int) {
 
 // AddUser adds one user with all keys of that user, each counted once. Pass all keys of a user in
 // one call, to one of the Builders that are merged: a second call counts as a second user, and the
-// guarantee then protects a call, not a user. With Min and Max or Values the user's value is 0 in
-// each key; quantiles ignore the user.
+// guarantee then protects a call, not a user.
 //
 // If a user has more than MaxKeys keys, MaxKeys of them count, drawn uniformly by secret
 // randomness. Once there are 2³² − 1 distinct keys, new ones do not count, and the guarantee ends.
 // A string key is kept as it is, so the memory it shares stays alive. After Release, and on a
 // zero Builder, AddUser does nothing.
+//
+// With Min and Max, Values or Levels a user has values, and belongs into [Builder.AddUserValues]:
+// after an AddUser the Builder gives up its data, and Release returns an error that says so.
 func (b *Builder[K]) AddUser(keys []K) {
-	s := private.Enter(b.secret)
-	if s == nil {
+	if b.params.valued() {
+		private.Poison(b.secret, "was given a user without values by AddUser, and its Params have Min and Max, Values or Levels: call AddUserValues")
 		return
 	}
-	s.gather(keys, nil)
-	s.addUser()
-	private.Leave(b.secret)
+	b.add(keys, nil)
+}
+
+// add adds a user, with values where the Params have any.
+func (b *Builder[K]) add(keys []K, values []float64) {
+	if s := private.Enter(b.secret); s != nil {
+		s.gather(keys, values)
+		s.addUser()
+		private.Leave(b.secret)
+	}
 }
 
 // gather sets s.numbers to the distinct keys of a user and s.sums, if there are values, to the sums
-// of theirs, with Values as two halves; nil values are 0. A mark of a key that is s.given or more
-// says that the user has it already, and where.
+// of theirs, with Values as two halves. A key whose value is NaN is as if it were not there. A mark
+// of a key that is s.given or more says that the user has it already, and where.
 func (s *state[K]) gather(keys []K, values []float64) {
 	numbers, sums, picks, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.table.marks
 	s.keys = s.keys[:0]
@@ -144,6 +155,9 @@ func (s *state[K]) gather(keys []K, values []float64) {
 	for n, key := range keys {
 		if n%ahead == 0 {
 			s.table.seek(keys[n:min(n+ahead, len(keys))], &found)
+		}
+		if values != nil && math.IsNaN(values[n]) {
+			continue
 		}
 		i, ok := found[n%ahead]-1, found[n%ahead] > 0
 		switch {
@@ -193,11 +207,12 @@ func (s *state[K]) gather(keys []K, values []float64) {
 }
 
 // AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
-// does. The values of a repeated key are summed, and the sum is clamped to [Min, Max]. So that sums
-// do not depend on the order, each value is first rounded to a multiple of 2⁻⁴⁰ of the larger end
-// of the range and clipped at 1000 times that end; NaN counts as 0. A sum beyond four million times
-// that end is not known, and counts as some number in the range. For quantiles one value of a
-// repeated key counts, drawn by secret randomness. For Params.Values, see that field.
+// does. A key whose value is NaN is left out, as if it were not in the list: NaN is no value. The
+// values of a repeated key are summed, and the sum is clamped to [Min, Max]. So that sums do not
+// depend on the order, each value is first rounded to a multiple of 2⁻⁴⁰ of the larger end of the
+// range and clipped at 1000 times that end; a sum beyond four million times that end wraps around,
+// and counts as some number in the range. For quantiles one value of a repeated key counts, drawn
+// by secret randomness. For Params.Values, see that field.
 //
 // If the Params have none of Min and Max, Values and Levels, or if keys and values differ in
 // length, the values could only be dropped silently. Instead the Builder gives up its data, and
@@ -205,19 +220,13 @@ func (s *state[K]) gather(keys []K, values []float64) {
 func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	switch {
 	case !b.params.valued():
-		private.Poison(b.secret, "was given values, and its Params have no Min and Max, no Values and no Levels")
+		private.Poison(b.secret, "was given values by AddUserValues, and its Params have no Min and Max, no Values and no Levels")
 		return
 	case len(keys) != len(values):
 		private.Poison(b.secret, "was given keys and values that are not of one length")
 		return
 	}
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
-	}
-	s.gather(keys, values)
-	s.addUser()
-	private.Leave(b.secret)
+	b.add(keys, values)
 }
 
 // addUser adds the user who was gathered.

@@ -265,7 +265,7 @@ func TestListedNoise(t *testing.T) {
 		p := Params{Epsilon: 1, Delta: delta, FullKeys: 4, Max: 2}
 		b := dptest.OK(NewListed(p, keys...))(t)
 		for i := range n / 4 {
-			b.AddUser(keys[2*i : 2*i+2]) // half of the keys
+			give(b, keys[2*i:2*i+2]...) // half of the keys
 		}
 		law := held(b).law
 		g := dptest.OK(b.Release())(t)

@@ -51,7 +51,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 	require.True(t, d.Released() && !b.Released())
 	require.True(t, b.Guarantee().Equal(twice.Guarantee()))
 	valued(b)(split(pairs([]int{7, 1, 2}, func(key int) float64 { return float64(key) })))
-	b.AddUser([]int{5, 7})
+	give(b, 5, 7)
 	x := clipped(3, 3)
 	require.Equal(t, int64(unit), x)
 	require.Equal(t, 2, held(b).found)
@@ -66,7 +66,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 		many[i] = i
 	}
 	b = fresh(held(b))
-	b.AddUser(many)
+	give(b, many...)
 	n := 0
 	for _, e := range held(b).table.entries() {
 		require.Equal(t, clipped(30, 3), e.count)
@@ -127,8 +127,8 @@ func TestTwoPassesFindMore(t *testing.T) {
 func TestKeptUsersCount(t *testing.T) {
 	_, b := passes(t, twice)
 	valued(b)(split(pairs([]int{1, 2, 3, 4, 5, 6, 7, 8}, func(key int) float64 { return float64(key) - 4 })))
-	b.AddUser([]int{3, 3, 9})
-	b.AddUser(nil)
+	give(b, 3, 3, 9)
+	give(b)
 	s := held(b)
 	require.Equal(t, []int{8, 10}, s.users.ends)
 	found := make([]bool, 9)
@@ -149,7 +149,7 @@ func TestKeptUsersCount(t *testing.T) {
 
 	// A pass gives weight to what is not found, at most MaxKeys keys of each user.
 	_, b = passes(t, twice)
-	b.AddUser([]int{1, 2, 3, 4, 5, 6, 7, 8, 9})
+	give(b, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	s = held(b)
 	found = []bool{true, false, false, false, false, false, false, false, true}
 	var seen []int64

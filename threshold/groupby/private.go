@@ -247,11 +247,10 @@ func (s *state[K]) readUsers(r *wire.Reader, w way, n int) (u users) {
 				p.numbers[c] = r.Int64()
 			}
 			u.sums = append(u.sums, p.numbers[:columns]...)
-			pick := p.numbers[columns]
 			if s.spots != nil {
-				u.picks = append(u.picks, pick)
+				u.picks = append(u.picks, p.numbers[columns])
 			}
-			if int64(p.key) >= int64(n) || !s.scale.picked(pick) || settled(pick) != pick {
+			if int64(p.key) >= int64(n) || s.spots != nil && (!s.scale.picked(p.numbers[columns]) || settled(p.numbers[columns]) != p.numbers[columns]) {
 				r.Fail("a key or a value of a user that is none")
 			}
 			if k := len(user); k > 0 && user[k-1].key >= p.key {

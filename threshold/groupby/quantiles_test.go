@@ -272,7 +272,7 @@ func TestOneValueOfAUser(t *testing.T) {
 		one.AddValue("u", "a", 1)
 		two.AddValue("u", "a", 5)
 		one.AddValue("u", "a", 1)
-		two.Add("u", "a")
+		two.AddValue("u", "a", math.NaN())
 		require.NoError(t, two.Merge(one))
 		kept := heldRows(two).state().users
 		observed[1][at[uint32(kept.picks[0])]]++
@@ -288,7 +288,7 @@ func TestOneValueOfAUser(t *testing.T) {
 	// A key without a value has no weight; sums go on adding.
 	p = Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5}, Min: -1, Max: 100}
 	c := builder[string](t, p)
-	c.AddUser([]string{"a"})
+	c.AddUserValues([]string{"a"}, []float64{math.NaN()})
 	c.AddUserValues([]string{"a", "b", "a"}, []float64{2, 3, 2})
 	s = c.params.scale()
 	require.Equal(t, spots{uint64(s.cell(2)): spreadUnit, 1<<32 | uint64(s.cell(3)): spreadUnit}, held(c).spots)
