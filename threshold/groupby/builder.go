@@ -79,12 +79,16 @@ func newState[K hashing.Key](p Params, law calibration, w way, keys index[K], fo
 type way uint8
 
 const (
-	once    way = iota // the only one
-	keeping            // both of two
-	finding            // the first of two
-	second             // the second of two
-	listing            // the only one, over a public list
+	once     way = iota // the only one
+	keeping             // both of two
+	finding             // the first of two
+	second              // the second of two
+	listing             // the only one, over a public list
+	awaiting            // the second of two, which was not begun: see Builder.SecondPass
 )
+
+// follows reports whether it is a second pass after a Discovery, begun or not.
+func (w way) follows() bool { return w == second || w == awaiting }
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release in
 // about 5 ms (20 ms with two passes, at most 50 ms). Params that were calibrated before take
@@ -137,10 +141,18 @@ func (b *Builder[K]) AddUser(keys []K) {
 
 // add adds a user, with values where the Params have any.
 func (b *Builder[K]) add(keys []K, values []float64) {
-	if s := private.Enter(b.secret); s != nil {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return
+	}
+	early := s.way == awaiting
+	if !early {
 		s.gather(keys, values)
 		s.addUser()
-		private.Leave(b.secret)
+	}
+	private.Leave(b.secret)
+	if early {
+		private.Poison(b.secret, "was given a user before its second pass: after Discovery.Release call SecondPass, and then add all users once more")
 	}
 }
 

@@ -48,6 +48,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 	}, entriesOf(s))
 	require.True(t, d.Guarantee().Equal(twice.Guarantee()) && d.Guarantee().Promises())
 	b := dptest.OK(d.Release())(t)
+	b.SecondPass()
 	require.True(t, d.Released() && !b.Released())
 	require.True(t, b.Guarantee().Equal(twice.Guarantee()))
 	valued(b)(split(pairs([]int{7, 1, 2}, func(key int) float64 { return float64(key) })))
@@ -100,6 +101,7 @@ func TestTwoPassesFindMore(t *testing.T) {
 	require.Less(t, float64(law.kernel.Threshold)+6.5*law.weight, float64(each*unit))
 	users(func(keys []int) { d.AddUser(keys) })
 	following := dptest.OK(d.Release())(t)
+	following.SecondPass()
 	// each of the others is found with a probability below .01
 	require.GreaterOrEqual(t, held(following).found, 15)
 	require.Less(t, held(following).found, 40)
@@ -177,6 +179,7 @@ func TestStatesOfTwoPasses(t *testing.T) {
 		template.AddUser([]int{1, 29})
 	}
 	following := dptest.OK(template.Release())(t)
+	following.SecondPass()
 	discovery := fresh(held(kept))
 	private.Enter(discovery.secret).way = finding
 	private.Leave(discovery.secret)
@@ -242,6 +245,7 @@ func TestDiscoveryOnce(t *testing.T) {
 	state := dptest.OK(d.AppendPrivateState(nil))(t)
 	require.NoError(t, d.RestorePrivateState(state))
 	next := dptest.OK(d.Release())(t)
+	next.SecondPass()
 	require.ErrorIs(t, next.RestorePrivateState(state), ErrFormat)
 	for _, done := range []*Discovery[int]{d, another, {}} {
 		require.True(t, done.Released())
@@ -254,6 +258,51 @@ func TestDiscoveryOnce(t *testing.T) {
 	require.False(t, (&Discovery[int]{}).Guarantee().Promises())
 	g := dptest.OK(next.Release())(t)
 	require.Zero(t, g.Len())
+}
+
+// What Discovery.Release returns is not released before SecondPass, whoever was found, nor takes
+// users; its state is that of a pass that was not begun.
+func TestSecondPassIsBegunByName(t *testing.T) {
+	for _, users := range []int{0, 1, 5000} {
+		first := func() *Builder[int] {
+			d, _ := passes(t, Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
+			for range users {
+				d.AddUser([]int{1, 2})
+			}
+			return dptest.OK(d.Release())(t)
+		}
+		b := first()
+		dptest.Refused(t, dptest.Err(b.Release()), ErrReleased, "has not begun its second pass: call SecondPass")
+		require.False(t, b.Released())
+		copied := fresh(held(b))
+		require.NoError(t, copied.RestorePrivateState(dptest.OK(b.AppendPrivateState(nil))(t)))
+		dptest.Refused(t, dptest.Err(copied.Release()), ErrReleased, "call SecondPass")
+		b.SecondPass()
+		require.ErrorIs(t, b.Merge(copied), ErrMismatch)
+		copied.SecondPass()
+		for range users {
+			b.AddUser([]int{1, 2})
+		}
+		b.SecondPass() // changes nothing
+		require.NoError(t, b.Merge(copied))
+		g := dptest.OK(b.Release())(t)
+		dptest.Alarm(t, 1e-10)
+		require.InDelta(t, users, g.Estimate(1), 6.5*g.law.count)
+
+		early := first()
+		early.AddUser(nil)
+		early.SecondPass()
+		dptest.Refused(t, dptest.Err(early.Release()), ErrReleased, "before its second pass")
+	}
+	new(Builder[int]).SecondPass()
+	once := builder[int](t, plain)
+	once.SecondPass()
+	require.Equal(t, 0, int(held(once).way))
+	// A state that awaits its users has none.
+	b, other := builder[int](t, twice), builder[int](t, twice)
+	held(other).way = awaiting
+	held(other).table.add(5, cell{count: 1})
+	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(other.AppendPrivateState(nil))(t)), ErrFormat)
 }
 
 // In baskets two passes show 1.3 times the keys of the weighted Gaussian, and more than one pass.
@@ -269,6 +318,7 @@ func TestTwoPassesOverBaskets(t *testing.T) {
 		two.AddUser(keys)
 	}
 	following := dptest.OK(d.Release())(t)
+	following.SecondPass()
 	for _, keys := range users {
 		following.AddUser(keys)
 	}

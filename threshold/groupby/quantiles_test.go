@@ -348,6 +348,7 @@ func TestQuantilesOfABuilder(t *testing.T) {
 	d := dptest.OK(NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Levels: p.Levels, Min: p.Min, Max: p.Max}))(t)
 	feed(func(_ int, keys []string, _ []float64) { d.AddUser(keys) })
 	b := dptest.OK(d.Release())(t)
+	b.SecondPass()
 	feed(func(_ int, keys []string, values []float64) { b.AddUserValues(keys, values) })
 	g, err := b.Release()
 	check("Discovery", g, err)

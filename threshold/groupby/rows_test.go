@@ -286,6 +286,7 @@ func TestNaNIsNoRow(t *testing.T) {
 			}
 			d, _ := passes(t, func() Params { q := p; q.Passes = 2; return q }())
 			b := dptest.OK(d.Release())(t)
+			b.SecondPass()
 			builders = append(builders, b, fresh(held(b)))
 		}
 		for i := 0; i < len(builders); i += 2 {
