@@ -54,8 +54,8 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 }
 
 // AddUser adds one user with all keys of that user, as [Builder.AddUser] does. A first pass takes
-// keys alone, with Min and Max or Levels too: leave out a key whose only value is NaN. After Release
-// AddUser does nothing.
+// keys alone, with Min and Max or Levels too: leave out a key whose only value is NaN. After
+// Release AddUser does nothing.
 func (d *Discovery[K]) AddUser(keys []K) {
 	s := private.Enter(d.secret)
 	if s == nil {
@@ -103,8 +103,8 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 
 // SecondPass begins the second pass of a Builder that [Discovery.Release] returned: now add all
 // users to it once more. Without it the keys that were found would be released as if nobody had
-// them, so Release returns an error until SecondPass is called, and a user who is added before takes
-// the Builder its data. For another Builder, or a second time, SecondPass does nothing.
+// them, so Release returns an error until SecondPass is called, and a user who is added before
+// takes the Builder its data. For another Builder, or a second time, SecondPass does nothing.
 func (b *Builder[K]) SecondPass() {
 	private.Use(b.secret, func(s *state[K], begun way) {
 		if s.way == awaiting {

@@ -140,9 +140,9 @@ func TestRowsOfOnePassAreClipped(t *testing.T) {
 	}
 }
 
-// What a user's rows of a key come to depends on these rows alone: not on their order, on whose rows
-// come between them, or on how they are split; and so with the slices of a Builder. The values are
-// those at which sums of 64 bits overflow on the way.
+// What a user's rows of a key come to depends on these rows alone: not on their order, on whose
+// rows come between them, or on how they are split; and so with the slices of a Builder. The values
+// are those at which sums of 64 bits overflow on the way.
 func TestRowsOfAPairJoinAlone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for name, p := range map[string]Params{"range": {Epsilon: 1, Delta: 1e-6, Min: -1, Max: 1}, "learned": learning} {
