@@ -131,19 +131,23 @@ func TestManyKeys(t *testing.T) {
 	require.EqualValues(t, int64(users*unit), held(b).shorts[0])
 }
 
-// Sums are exact: order and shards leave no trace.
+// Sums are exact: order and shards leave no trace, nor does a move between machines, whatever is
+// summed.
 func TestShardsAndMerge(t *testing.T) {
+	for name, p := range map[string]Params{
+		"everything": everything, "chosen": {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, most: 6, Others: true}, "keys": {Epsilon: 1, Delta: 1e-6, KeysOnly: true, most: 6, Others: true},
+		"chosen in two passes": {Epsilon: 1, Delta: 1e-6, Passes: 2, FullKeys: AutoFullKeys, most: 6, Others: true},
+	} {
+		t.Run(name, func(t *testing.T) { shardsAndMerge(t, p) })
+	}
+}
+
+func shardsAndMerge(t *testing.T, p Params) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	one, again := builder[int](t, everything), builder[int](t, everything)
+	one, again := builder[int](t, p), builder[int](t, p)
 	var shards []*Builder[int]
 	for range 64 {
-		shards = append(shards, builder[int](t, everything))
-		if len(shards) == 4 {
-			for len(shards) < 64 {
-				shards = append(shards, &Builder[int]{base[state[int]]{privateState(held(one)), one.params, one.guarantee}})
-			}
-			break
-		}
+		shards = append(shards, fresh(held(one)))
 	}
 	var users [][]int
 	for range 500 {
@@ -165,7 +169,7 @@ func TestShardsAndMerge(t *testing.T) {
 	want := dptest.OK(one.AppendPrivateState(nil))(t)
 	require.Equal(t, want, dptest.OK(again.AppendPrivateState(nil))(t))
 	require.Equal(t, want, dptest.OK(shards[0].AppendPrivateState(nil))(t))
-	restored := builder[int](t, everything)
+	restored := builder[int](t, p)
 	give(restored, 1, 2, 3)
 	require.NoError(t, restored.RestorePrivateState(want))
 	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))

@@ -62,7 +62,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 	}, entriesOf(held(b)))
 	require.Zero(t, held(b).shorts[0])
 
-	many := make([]int, 30)
+	many := make([]int, 40)
 	for i := range many {
 		many[i] = i
 	}
@@ -70,15 +70,15 @@ func TestGivenInTwoPasses(t *testing.T) {
 	give(b, many...)
 	n := 0
 	for _, e := range held(b).table.entries() {
-		require.Equal(t, clipped(30, 3), e.count)
-		require.Equal(t, residual(30), e.others)
+		require.Equal(t, clipped(40, 3), e.count)
+		require.EqualValues(t, unit*othersLimit/40, e.others)
 		if e.weight > 0 {
 			require.Equal(t, weight(6), e.weight)
 			n++
 		}
 	}
 	require.Equal(t, 6, n)
-	require.Equal(t, unit-clipped(30, 3), held(b).shorts[0])
+	require.Equal(t, unit-clipped(40, 3), held(b).shorts[0])
 }
 
 // A key that the first pass finds is shown, with its count; the second pass finds keys with the
@@ -148,6 +148,15 @@ func TestKeptUsersCount(t *testing.T) {
 	require.Equal(t, cell{count: unit, value: -unit / 2}, s.table.cells[8])
 	require.Equal(t, unit-x, s.shorts[0])
 	require.EqualValues(t, 4*unit, s.others)
+	_, b = passes(t, twice)
+	many := make([]int, 40)
+	for i := range many {
+		many[i] = i
+	}
+	give(b, many...)
+	s = held(b)
+	s.count(make([]bool, 40), 0, 40)
+	require.EqualValues(t, othersLimit*unit, s.others)
 
 	// A pass gives weight to what is not found, at most MaxKeys keys of each user.
 	_, b = passes(t, twice)
