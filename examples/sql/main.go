@@ -12,8 +12,8 @@
 // -levels there are quantiles of the values instead of sums.
 //
 // A row without a value, NULL, is no row of these. A column whose declared type is not that of
-// numbers is refused before anything is spent: dates, booleans, texts. SQLite takes any value in any
-// column; there a fiftieth of -epsilon says how many users have values that are no numbers.
+// numbers is refused before anything is spent: dates, booleans, texts. SQLite takes any value in
+// any column; there a fiftieth of -epsilon says how many users have values that are no numbers.
 //
 // With -back it asks who came back: how many users have one value of the key, a day say, how many
 // another one, and how many both.

@@ -26,8 +26,8 @@ func entriesOf(user int) (rows []Entry) {
 	return rows
 }
 
-// visitsFn gives a shard its rows: those of a user are in many shards. Each has one of NaN for by20,
-// which is none where values are asked for.
+// visitsFn gives a shard its rows: those of a user are in many shards. Each has one of NaN for
+// by20, which is none where values are asked for.
 type visitsFn struct{ Users, Shards int }
 
 func (f *visitsFn) ProcessElement(shard int, emit func(string, Entry)) {
