@@ -8,8 +8,9 @@ import (
 )
 
 // MarshalJSON returns the guarantee, the threshold and the keys, the largest noisy counts first,
-// with their estimates and intervals at .95. Its member data is the binary encoding, the only part
-// that UnmarshalJSON reads.
+// with their estimates and intervals at .95. A key that is not UTF-8, or that begins with \x, is \x
+// and its bytes in hexadecimal digits. The member data is the binary encoding, the only part that
+// UnmarshalJSON reads.
 func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&h, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
@@ -23,7 +24,8 @@ func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, h) }
 
 // MarshalJSON returns the guarantee and the keys, the largest sums first, with their estimates and
-// intervals at .95. It is a view, which is not read back: store the histograms.
+// intervals at .95, with keys as in the JSON of a [Histogram]. It is a view, which is not read
+// back: store the histograms.
 func (c Combined[K]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Guarantee budget.Guarantee `json:"guarantee"`

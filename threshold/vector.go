@@ -89,7 +89,8 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 }
 
 // MarshalJSON returns the guarantee, the threshold and the keys with their estimates and intervals
-// at .95. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// at .95. A key that is not UTF-8, or that begins with \x, is \x and its bytes in hexadecimal
+// digits. The member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (v Vector[K]) MarshalJSON() ([]byte, error) {
 	return view.Marshal(&v, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`

@@ -313,6 +313,7 @@ func found() audited {
 			d := must(groupby.NewDiscovery[int](p))
 			addUsers(d.AddUser, keys, 6-side)
 			b := must(d.Release())
+			b.SecondPass()
 			addUsers(b.AddUser, keys, 6-side)
 			emitCounts(must(b.Release()), keys, emit)
 		}

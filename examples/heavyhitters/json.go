@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
+	"strings"
+	"unicode/utf8"
 )
 
 // writeJSON prints the release as JSON, one object a line: first its public facts, then each key,
-// the most frequent first. A bound that is infinite is null. A key that is not UTF-8 has the bytes
-// that are not replaced by U+FFFD.
+// the most frequent first. A bound that is infinite is null. Keys are written as by the JSON of the
+// release: see textOf.
 func (r *report) writeJSON(out io.Writer) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
@@ -34,11 +37,20 @@ func (r *report) writeJSON(out io.Writer) error {
 			Estimate float64  `json:"estimate"`
 			Lo       *float64 `json:"lo"`
 			Hi       *float64 `json:"hi"`
-		}{w.key, w.estimate, finite(w.lo), finite(w.hi)}); err != nil {
+		}{textOf(w.key), w.estimate, finite(w.lo), finite(w.hi)}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// textOf returns a key as JSON can hold it: one that is not UTF-8, or that begins with \x, as \x
+// and its bytes in hexadecimal digits, so that different keys stay apart.
+func textOf(key string) string {
+	if utf8.ValidString(key) && !strings.HasPrefix(key, `\x`) {
+		return key
+	}
+	return fmt.Sprintf(`\x%x`, key)
 }
 
 // finite returns x as encoding/json can print it.

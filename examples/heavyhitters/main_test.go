@@ -333,3 +333,11 @@ func TestInputOutputErrors(t *testing.T) {
 		}
 	}
 }
+
+// Keys that are not UTF-8 stay apart in JSON, also from texts that look like what stands for them.
+func TestKeysThatAreNotText(t *testing.T) {
+	estimates := released(t, strings.NewReader(strings.Repeat("\xff\n\xfe\n\\xff\ntext\n", 1000)), "-")
+	for _, key := range []string{`\xff`, `\xfe`, `\x5c786666`, "text"} {
+		near(t, estimates, key, 1000)
+	}
+}

@@ -114,15 +114,15 @@ func (*linesFn) ProcessElement(line string, emit func(string)) {
 	}
 }
 
-// splitFn makes a row of a line, "user TAB key" or "user TAB key TAB value". Other lines are left
-// out: that they were there must not show in an error.
+// splitFn makes a row of a line, "user TAB key" or "user TAB key TAB value". A line without a value
+// does not count in sums. Other lines are left out: that they were there must not show in an error.
 type splitFn struct{}
 
 func (*splitFn) ProcessElement(line string, emit func(string, dpbeam.Entry)) {
 	parts := strings.Split(line, "\t")
 	switch len(parts) {
 	case 2:
-		emit(parts[0], dpbeam.Entry{Key: parts[1]})
+		emit(parts[0], dpbeam.Entry{Key: parts[1], Value: math.NaN()})
 	case 3:
 		value, err := strconv.ParseFloat(parts[2], 64)
 		if err == nil {

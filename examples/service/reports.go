@@ -30,13 +30,14 @@ func newReports(p groupby.Params) (*reports, error) {
 	return &reports{rows, map[string]string{}}, err
 }
 
-// add adds an event, whose value is NaN if it has none.
+// add adds an event. Where reports are of values, value is that of the event, NaN if it has none:
+// such an event does not count in reports, and the names in it are not kept.
 func (r *reports) add(e event, value float64) {
 	switch {
 	case r == nil:
-	case value != value:
+	case r.rows.Params().Levels[0] == 0:
 		r.rows.Add(r.keep(e.User), r.keep(e.Key))
-	default:
+	case value == value:
 		r.rows.AddValue(r.keep(e.User), r.keep(e.Key), value)
 	}
 }

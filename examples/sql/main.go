@@ -11,6 +11,10 @@
 // of the sums is learned, privately and within the same budget, from some thousands of users. With
 // -levels there are quantiles of the values instead of sums.
 //
+// A row without a value, NULL, is no row of these. A column whose declared type is not that of
+// numbers is refused before anything is spent: dates, booleans, texts. SQLite takes any value in
+// any column; there a fiftieth of -epsilon says how many users have values that are no numbers.
+//
 // With -back it asks who came back: how many users have one value of the key, a day say, how many
 // another one, and how many both.
 //
@@ -80,7 +84,7 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.StringVar(&opts.query.user, "user", "user", "`column` that says who a row is of; rows without do not count")
 	flags.StringVar(&opts.query.key, "key", "page", "`column` to group by; rows without do not count")
 	flags.StringVar(&opts.back, "back", "", "two `values` of -key with a comma between: how many users have each, and both")
-	flags.StringVar(&opts.query.value, "value", "", "`column` to sum for each key; without one users are counted alone")
+	flags.StringVar(&opts.query.value, "value", "", "`column` of numbers to sum for each key, rows without do not count; without one users are counted alone")
 	flags.Float64Var(&opts.params.Min, "min", 0, "least `sum` of the values of a user in one key: less counts as this; learned where -max is 0, too")
 	flags.Float64Var(&opts.params.Max, "max", 0, "largest `sum` of the values of a user in one key: more counts as this")
 	flags.StringVar(&opts.levels, "levels", "", "quantiles of -value for each key instead of sums, such as .5,.9,.99: `levels` separated by commas")
@@ -151,12 +155,24 @@ func (opts *options) Run(out io.Writer) (err error) {
 			opts.journal = filepath.Join(folder, "visits.journal")
 		}
 	}
-	opts.params.Values = opts.query.value != "" && opts.params.Min == 0 && opts.params.Max == 0 && opts.levels == ""
-	b, err := groupby.NewRows[int64, string](opts.params)
+	p := opts.params
+	p.Values = opts.query.value != "" && p.Min == 0 && p.Max == 0 && opts.levels == ""
+	var left *unread
+	if opts.query.value != "" && opts.driver == "sqlite" { // whose columns take any value
+		if left, err = newUnread(&p); err != nil {
+			return cli.Usage(err)
+		}
+	}
+	b, err := groupby.NewRows[int64, string](p)
 	if err != nil {
 		return cli.Usage(err)
 	}
 	cost, returning := b.Guarantee(), back{}
+	if left != nil {
+		if cost, err = budget.Compose(cost, left.builder.Guarantee()); err != nil {
+			return err
+		}
+	}
 	if opts.back != "" {
 		if returning, err = newBack(opts.back, opts.params.Epsilon, cost.Unit()); err != nil {
 			return cli.Usage(err)
@@ -197,12 +213,19 @@ func (opts *options) Run(out io.Writer) (err error) {
 	if opts.query.value == "" {
 		add = func(user int64, key string, _ float64) { b.Add(user, key) }
 	}
-	if err := opts.query.read(db, add); err != nil {
+	if err := opts.query.read(db, add, left); err != nil {
 		return err
 	}
-	r := result{query: opts.query, ledger: ledger, journal: opts.journal}
-	if r.groups, err = budget.Release(ledger, b); err != nil {
-		// spends, on the disk, and then draws
+	r := result{query: opts.query, guarantee: cost, ledger: ledger, journal: opts.journal}
+	r.groups, err = budget.ReleaseFunc(ledger, cost, func() (_ *groupby.Groups[string], err error) {
+		if left != nil {
+			if r.unread, err = left.builder.Release(); err != nil {
+				return nil, err
+			}
+		}
+		return b.Release()
+	})
+	if err != nil { // spends, on the disk, and then draws
 		return err
 	}
 	took("Answered")

@@ -3,16 +3,20 @@ package main
 import (
 	"database/sql"
 	"fmt"
+	"math"
+	"math/big"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
 // nearly is a confidence at which an interval that does not hold the truth is a mistake.
@@ -205,20 +209,33 @@ func (s shop) spent() uint64 {
 	return l.Records()
 }
 
-// A user is who is the same to the database; what is NULL does not count, and what is no number
-// counts as 0.
+// A user is who is the same to the database; what is NULL does not count, nor what is no number.
 func TestUsersAreThoseOfTheDatabase(t *testing.T) {
 	s := newShop(t)
 	q := query{table: wickedTable, user: wickedUser, key: wickedKey, value: "price"}
 	users, rows, sum := map[int64]bool{}, 0, 0.0
-	err := q.read(s.open(), func(user int64, _ string, value float64) {
+	left, err := newUnread(&groupby.Params{Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(user int64, _ string, value float64) {
 		users[user] = true
 		rows++
 		sum += value
-	})
-	if err != nil || len(users) != 400 || rows != 4*400+4*200+40+1 || sum != 4*400*3+4*200*2.5 {
-		t.Errorf("%d users with %d rows of %g: %v", len(users), rows, sum, err)
 	}
+	err = q.read(s.open(), add, left)
+	if err != nil || len(users) != 400 || rows != 4*400+4*200 || sum != 4*400*3+4*200*2.5 || len(left.users) != 40 {
+		t.Errorf("%d users with %d rows of %g, and %d left: %v", len(users), rows, sum, len(left.users), err)
+	}
+	if err := q.read(s.open(), add, nil); err == nil || strings.Contains(err.Error(), "dear") {
+		t.Errorf("a database whose columns take one type: %v", err)
+	}
+	q.value = ""
+	rows = 0
+	if err = q.read(s.open(), add, nil); err != nil || rows != 4*400+4*200+40+1 {
+		t.Errorf("%d rows without values: %v", rows, err)
+	}
+	q.value = "price"
 	truth, err := q.truth(s.open())
 	if err != nil || truth["tea"] != (total{400, 4800}) || truth["cake"] != (total{200, 2000}) || truth["bread"].users != 40 || len(truth) != 3 {
 		t.Errorf("%v: %v", truth, err)
@@ -229,7 +246,7 @@ func TestUsersAreThoseOfTheDatabase(t *testing.T) {
 func TestOwnDatabase(t *testing.T) {
 	s := newShop(t)
 	code, out, errs := s.run("-epsilon", "4", "-value", "price", "-max", "12")
-	if code != 0 || errs != "" || strings.Contains(out, "truth") || strings.Contains(out, "rows") || !strings.Contains(out, "Released: 3 keys") && !strings.Contains(out, "Released: 2 keys") {
+	if code != 0 || errs != "" || strings.Contains(out, "truth") || strings.Contains(out, "Made") || !strings.Contains(out, "Released: 2 keys") || !strings.Contains(out, "ε = 4, δ = 1e-6") {
 		t.Fatalf("exit code %d: %s\n%s", code, errs, out)
 	}
 	for key, want := range map[string]total{"tea": {400, 4800}, "cake": {200, 2000}} {
@@ -243,8 +260,65 @@ func TestOwnDatabase(t *testing.T) {
 			t.Errorf("%s: want %+v:\n%s", key, want, out)
 		}
 	}
+	_, line, _ := strings.Cut(out, "Rows whose price is no number are left out: ")
+	var users, lo, hi float64
+	if _, err := fmt.Sscanf(line, "%g users have some, between %g and %g", &users, &lo, &hi); err != nil || !(lo <= 40 && 40 <= hi) {
+		t.Errorf("%g users between %g and %g have bread: %v\n%s", users, lo, hi, err, out)
+	}
 	if s.spent() != 1 {
 		t.Errorf("%d releases are in the journal", s.spent())
+	}
+}
+
+// A column that is not declared as one of numbers is refused before anything is spent, whatever is
+// in it, or nothing; numbers of all kinds are read.
+func TestValuesAreNumbers(t *testing.T) {
+	s := newShop(t)
+	s.exec(`CREATE TABLE typed (u INTEGER, k TEXT, a DATE, b BOOLEAN, c TEXT, d VARCHAR(10), e DATETIME, f BLOB, g MONEY, h TIMESTAMP WITH TIME ZONE, i INTERVAL,
+		o INTEGER, p double precision, q DECIMAL(10, 2), r Unsigned  Big Int, s)`)
+	s.exec(`CREATE VIEW cast AS SELECT u, k, 2 * s AS s FROM typed`)
+	s.args = append(s.args, "-user", "u", "-key", "k", "-table", "typed", "-max", "10")
+	for range 2 {
+		for _, column := range strings.Fields("a b c d e f g h i") {
+			code, out, errs := s.run("-value", column)
+			if code != 2 || out != "" || !strings.Contains(errs, "want numbers") || s.spent() != 0 {
+				t.Errorf("%s: exit code %d, %d releases: %s%s", column, code, s.spent(), errs, out)
+			}
+		}
+		s.exec(`INSERT INTO typed VALUES (1, 'x', 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3)`)
+	}
+	for i, args := range [][]string{{"-value", "o"}, {"-value", "p"}, {"-value", "q"}, {"-value", "r"}, {"-value", "s"}, {"-value", "s", "-table", "cast"}} {
+		if code, out, errs := s.run(args...); code != 0 || s.spent() != uint64(i+1) {
+			t.Errorf("%v: exit code %d: %s%s", args, code, errs, out)
+		}
+	}
+}
+
+// decimal is a number of a driver, as DuckDB's is.
+type decimal struct{ value, scale int }
+
+func (d decimal) Float64() float64 { return float64(d.value) / math.Pow10(d.scale) }
+
+func TestReal(t *testing.T) {
+	huge, _ := new(big.Int).SetString("100000000000000000000000000000000000000", 10)
+	for _, c := range []struct {
+		value any
+		want  float64
+	}{
+		{int64(-5), -5}, {int32(5), 5}, {int16(5), 5}, {int8(-5), -5}, {5, 5}, {uint64(math.MaxUint64), 0x1p64}, {uint32(5), 5}, {uint16(5), 5}, {uint8(5), 5}, {uint(5), 5},
+		{float32(0.5), 0.5}, {-0.25, -0.25}, {huge, 1e38}, {decimal{1250, 2}, 12.5}, {"12.50", 12.5}, {[]byte("-1e3 "), -1000}, {[]byte("Infinity"), math.Inf(1)}, {"1e999", math.Inf(1)},
+	} {
+		if got, ok := real(c.value); !ok || got != c.want {
+			t.Errorf("%T %v: %v, %v", c.value, c.value, got, ok)
+		}
+	}
+	for _, value := range []any{nil, "", "12,50 €", "2026-01-31", []byte("$5.00"), true, time.Now(), []int{1}} {
+		if got, ok := real(value); ok {
+			t.Errorf("%T %v: %v", value, value, got)
+		}
+	}
+	if got, ok := real("NaN"); !ok || got == got { // which is no row
+		t.Errorf("NaN: %v, %v", got, ok)
 	}
 }
 

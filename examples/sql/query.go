@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -37,7 +36,11 @@ func (q query) from() string {
 	for i, part := range parts {
 		parts[i] = quote(part)
 	}
-	return fmt.Sprintf("FROM %s AS t WHERE %s IS NOT NULL AND %s IS NOT NULL", strings.Join(parts, "."), column(q.user), column(q.key))
+	where := column(q.user) + " IS NOT NULL AND " + column(q.key) + " IS NOT NULL"
+	if q.value != "" { // a row without a value is none
+		where += " AND " + column(q.value) + " IS NOT NULL"
+	}
+	return fmt.Sprintf("FROM %s AS t WHERE %s", strings.Join(parts, "."), where)
 }
 
 // rows returns the SQL for all rows that count, each with the number of its user, in any order.
@@ -52,13 +55,18 @@ func (q query) rows() string {
 	return fmt.Sprintf("SELECT DENSE_RANK() OVER (ORDER BY %s), %s, %s %s", column(q.user), column(q.key), value, q.from())
 }
 
-// read gives each row to add, in the order of the database.
-func (q query) read(db *sql.DB, add func(user int64, key string, value float64)) error {
+// read gives each row to add, in the order of the database, and the users of values that are no
+// numbers to left. Without it such a value is an error: the database has the types that it
+// declares, so that it tells what the driver makes of a type.
+func (q query) read(db *sql.DB, add func(user int64, key string, value float64), left *unread) error {
 	rows, err := db.Query(q.rows())
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	if err := q.checkValue(rows); err != nil {
+		return err
+	}
 	for rows.Next() {
 		var number int64
 		var key string
@@ -66,26 +74,16 @@ func (q query) read(db *sql.DB, add func(user int64, key string, value float64))
 		if err := rows.Scan(&number, &key, &value); err != nil {
 			return errors.New("there is a row that cannot be read") // and not what is in it
 		}
-		add(number, key, real(value))
-	}
-	return rows.Err()
-}
-
-// real returns a value as a number, 0 for NULL and for what is none.
-func real(value any) float64 {
-	switch x := value.(type) {
-	case float64:
-		return x
-	case int64:
-		return float64(x)
-	case []byte: // PostgreSQL's numeric
-		return real(string(x))
-	case string:
-		if number, err := strconv.ParseFloat(x, 64); err == nil {
-			return number
+		switch x, ok := real(value); {
+		case ok:
+			add(number, key, x)
+		case left != nil:
+			left.add(number)
+		default:
+			return fmt.Errorf("-value = %q: the driver gives a %T, which is no number", q.value, value)
 		}
 	}
-	return 0
+	return rows.Err()
 }
 
 // total is the true answer for a key.

@@ -12,11 +12,13 @@ import (
 
 // result is a release; where the database was made, with the truth beside it.
 type result struct {
-	query   query
-	groups  *groupby.Groups[string]
-	ledger  *budget.Ledger
-	journal string
-	truth   map[string]total
+	query     query
+	groups    *groupby.Groups[string]
+	unread    *groupby.Groups[string] // of the one key unreadKey, or nil
+	guarantee budget.Guarantee
+	ledger    *budget.Ledger
+	journal   string
+	truth     map[string]total
 }
 
 // text prints the release.
@@ -28,7 +30,7 @@ func (r result) text(opts options) string {
 		return err.Error() // not for Params of a release
 	}
 	fmt.Fprintf(&b, "\nHow many users has each %s in %s?\n\n", r.query.key, r.query.table)
-	fmt.Fprintf(&b, "Guarantee: %v\n", g.Guarantee())
+	fmt.Fprintf(&b, "Guarantee: %v\n", r.guarantee)
 	fmt.Fprintf(&b, "Spent:     %v\n", r.ledger)
 	fmt.Fprintf(&b, "Journal:   %s, record %d\n", filepath.Base(r.journal), r.ledger.Records())
 	fmt.Fprintf(&b, "Threshold: %.1f users, times √l for keys of users of l keys that are not found at first\n", plan.Threshold)
@@ -73,6 +75,10 @@ func (r result) text(opts options) string {
 			}
 		}
 		b.WriteByte('\n')
+	}
+	if r.unread != nil {
+		lo, hi := r.unread.Interval(unreadKey, opts.confidence)
+		fmt.Fprintf(&b, "\nRows whose %s is no number are left out: %.0f users have some, between %.0f and %.0f.\n", r.query.value, max(r.unread.Estimate(unreadKey), 0), lo, hi)
 	}
 	switch {
 	case !g.Params().Values:

@@ -18,6 +18,8 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/sizes"
@@ -174,12 +176,21 @@ func Keys[K comparable](all iter.Seq2[K, float64], interval func(key K, confiden
 	return keys
 }
 
-// Key returns a key as text: a string as it is, an integer in decimal digits, as JavaScript would
-// round one above 2⁵³, and an array of bytes in hexadecimal ones.
+// raw begins a key that is not text.
+const raw = `\x`
+
+// Key returns a key as text, and different keys of one type as different texts: a string as it is,
+// an integer in decimal digits, as JavaScript would round one above 2⁵³, and an array of bytes in
+// hexadecimal ones. JSON has no string that is not UTF-8: json.Marshal would write one text for
+// many keys. Such a key is \x and its bytes in hexadecimal digits, and so is one that begins with
+// \x.
 func Key(key any) string {
 	switch v := reflect.ValueOf(key); v.Kind() {
 	case reflect.String:
-		return v.String()
+		if text := v.String(); utf8.ValidString(text) && !strings.HasPrefix(text, raw) {
+			return text
+		}
+		return raw + hex.EncodeToString([]byte(v.String()))
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return strconv.FormatInt(v.Int(), 10)
 	case reflect.Uint, reflect.Uint32, reflect.Uint64:

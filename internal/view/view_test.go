@@ -75,6 +75,7 @@ func TestKey(t *testing.T) {
 	for want, key := range map[string]any{
 		"a\"b": name("a\"b"), "18446744073709551615": id(math.MaxUint64), "-3": int32(-3), "7": uint32(7), "12": 12,
 		"000102030405060708090a0b0c0d0eff": [16]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255}, "true": true,
+		`\xff41`: name("\xffA"), `\x5c7866663431`: `\xff41`, "\ufffdA": "\ufffdA", `\`: `\`, `x\x`: `x\x`, "": "",
 	} {
 		require.Equal(t, want, Key(key))
 	}

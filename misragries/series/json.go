@@ -7,7 +7,8 @@ import (
 
 // MarshalJSON returns the guarantee of all steps together, the step, the known keys with their
 // counts in it and intervals at .95, and the keys that were found with the counts that showed them.
-// Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// A key that is not UTF-8, or that begins with \x, is \x and its bytes in hexadecimal digits. The
+// member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (r Slice[K]) MarshalJSON() ([]byte, error) {
 	type found struct {
 		Key   string      `json:"key"`

@@ -160,7 +160,7 @@ func TestDeviations(t *testing.T) {
 	p := Params{Epsilon: 4, Delta: 1e-6, Min: 0, Max: 10, Others: true}
 	b := builder[int](t, p)
 	for range 500 {
-		b.AddUser([]int{1, 2})
+		give(b, 1, 2)
 	}
 	runs := dptest.Full(20000, 2000)
 	var count, sum, others, product, short, rests moments
@@ -194,7 +194,7 @@ func (m moments) mean() float64   { return m.s / m.n }
 func (m moments) square() float64 { return m.ss / m.n }
 func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
 func privateState(s *state[int]) secret[state[int]] {
-	return private.New(newState(s.params, s.law, s.way, newTable[int](0, s.table.width), 0))
+	return private.New(newState(s.params, s.law, s.way, newIndex[int](0), 0))
 }
 
 // Revenue by page: 50,000 users with log-normal values on some pages each. Counts, sums and means

@@ -9,8 +9,10 @@ type axis struct {
 	step                      float64 // a power of 2, about 2⁻⁴⁰ of the larger end of the range
 }
 
-// mostSteps is where one value is cut off, at 2¹⁰ times the larger end or more: so it takes 2¹⁰ of
-// the largest values to reach limit, and a million of those within the range.
+// mostSteps is where one value is cut off, at 2¹⁰ times the larger end or more. The values of a
+// user in a key are added up in 64 bits that wrap around, so their sum depends on no order, and on
+// no other user's rows. It is exact if it is below 2²² times the larger end: of 2¹² values that are
+// cut off, or of 2²² within the range. Beyond, it is some number, which counts within [Min, Max].
 const mostSteps = 1 << 51
 
 // axis returns that of Min and Max.

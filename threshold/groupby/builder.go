@@ -1,6 +1,8 @@
 package groupby
 
 import (
+	"math"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
@@ -65,10 +67,11 @@ type state[K hashing.Key] struct {
 	given   uint64  // so many numbers, and one, have been given before
 }
 
-// newState returns the state of an empty Builder.
-func newState[K hashing.Key](p Params, law calibration, w way, t table[K], found int) state[K] {
+// newState returns the state of an empty Builder whose table has the keys of an index. All that it
+// holds is sized here, by the Params.
+func newState[K hashing.Key](p Params, law calibration, w way, keys index[K], found int) state[K] {
 	n := len(law.clips)
-	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: t, found: found,
+	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: newTable(keys, p.width(law)), found: found,
 		shorts: make([]int64, n), losses: make([]int64, n), given: 1}
 }
 
@@ -76,12 +79,16 @@ func newState[K hashing.Key](p Params, law calibration, w way, t table[K], found
 type way uint8
 
 const (
-	once    way = iota // the only one
-	keeping            // both of two
-	finding            // the first of two
-	second             // the second of two
-	listing            // the only one, over a public list
+	once     way = iota // the only one
+	keeping             // both of two
+	finding             // the first of two
+	second              // the second of two
+	listing             // the only one, over a public list
+	awaiting            // the second of two, which was not begun: see Builder.SecondPass
 )
+
+// follows reports whether it is a second pass after a Discovery, begun or not.
+func (w way) follows() bool { return w == second || w == awaiting }
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release in
 // about 5 ms (20 ms with two passes, at most 50 ms). Params that were calibrated before take
@@ -101,7 +108,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{holding(p, newState(p, law, w, newTable[K](0, p.width(law)), 0))}, nil
+	return &Builder[K]{holding(p, newState(p, law, w, newIndex[K](0), 0))}, nil
 }
 
 // Grow makes room for n more keys, so that adding them does not copy the table. It is a hint, for
@@ -115,26 +122,43 @@ func (b *Builder[K]) Grow(n int) {
 
 // AddUser adds one user with all keys of that user, each counted once. Pass all keys of a user in
 // one call, to one of the Builders that are merged: a second call counts as a second user, and the
-// guarantee then protects a call, not a user. With Min and Max or Values the user's value is 0 in
-// each key; quantiles ignore the user.
+// guarantee then protects a call, not a user.
 //
 // If a user has more than MaxKeys keys, MaxKeys of them count, drawn uniformly by secret
 // randomness. Once there are 2³² − 1 distinct keys, new ones do not count, and the guarantee ends.
 // A string key is kept as it is, so the memory it shares stays alive. After Release, and on a
 // zero Builder, AddUser does nothing.
+//
+// With Min and Max, Values or Levels a user has values, and belongs into [Builder.AddUserValues]:
+// after an AddUser the Builder gives up its data, and Release returns an error that says so.
 func (b *Builder[K]) AddUser(keys []K) {
+	if b.params.valued() {
+		private.Poison(b.secret, "was given a user without values by AddUser, and its Params have Min and Max, Values or Levels: call AddUserValues")
+		return
+	}
+	b.add(keys, nil)
+}
+
+// add adds a user, with values where the Params have any.
+func (b *Builder[K]) add(keys []K, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	s.gather(keys, nil)
-	s.addUser()
+	early := s.way == awaiting
+	if !early {
+		s.gather(keys, values)
+		s.addUser()
+	}
 	private.Leave(b.secret)
+	if early {
+		private.Poison(b.secret, "was given a user before its second pass: after Discovery.Release call SecondPass, and then add all users once more")
+	}
 }
 
 // gather sets s.numbers to the distinct keys of a user and s.sums, if there are values, to the sums
-// of theirs, with Values as two halves; nil values are 0. A mark of a key that is s.given or more
-// says that the user has it already, and where.
+// of theirs, with Values as two halves. A key whose value is NaN is as if it were not there. A mark
+// of a key that is s.given or more says that the user has it already, and where.
 func (s *state[K]) gather(keys []K, values []float64) {
 	numbers, sums, picks, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.table.marks
 	s.keys = s.keys[:0]
@@ -143,6 +167,9 @@ func (s *state[K]) gather(keys []K, values []float64) {
 	for n, key := range keys {
 		if n%ahead == 0 {
 			s.table.seek(keys[n:min(n+ahead, len(keys))], &found)
+		}
+		if values != nil && math.IsNaN(values[n]) {
+			continue
 		}
 		i, ok := found[n%ahead]-1, found[n%ahead] > 0
 		switch {
@@ -177,7 +204,7 @@ func (s *state[K]) gather(keys []K, values []float64) {
 		}
 		switch at -= s.given; columns {
 		case 1:
-			sums[at] = sum(sums[at], s.axis.steps(values[n]))
+			sums[at] += s.axis.steps(values[n]) // wraps around: see mostSteps
 		case 2:
 			high, low := ranges.Split(values[n])
 			sums[2*at] += high
@@ -192,10 +219,12 @@ func (s *state[K]) gather(keys []K, values []float64) {
 }
 
 // AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
-// does. The values of a repeated key are summed, and the sum is clamped to [Min, Max]. So that sums
-// do not depend on the order, each value is first rounded to a multiple of 2⁻⁴⁰ of the larger end
-// of the range and clipped at 1000 times that end; NaN counts as 0. For quantiles one value of a
-// repeated key counts, drawn by secret randomness. For Params.Values, see that field.
+// does. A key whose value is NaN is left out, as if it were not in the list: NaN is no value. The
+// values of a repeated key are summed, and the sum is clamped to [Min, Max]. So that sums do not
+// depend on the order, each value is first rounded to a multiple of 2⁻⁴⁰ of the larger end of the
+// range and clipped at 1000 times that end; a sum beyond four million times that end wraps around,
+// and counts as some number in the range. For quantiles one value of a repeated key counts, drawn
+// by secret randomness. For Params.Values, see that field.
 //
 // If the Params have none of Min and Max, Values and Levels, or if keys and values differ in
 // length, the values could only be dropped silently. Instead the Builder gives up its data, and
@@ -203,19 +232,13 @@ func (s *state[K]) gather(keys []K, values []float64) {
 func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	switch {
 	case !b.params.valued():
-		private.Poison(b.secret, "was given values, and its Params have no Min and Max, no Values and no Levels")
+		private.Poison(b.secret, "was given values by AddUserValues, and its Params have no Min and Max, no Values and no Levels")
 		return
 	case len(keys) != len(values):
 		private.Poison(b.secret, "was given keys and values that are not of one length")
 		return
 	}
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
-	}
-	s.gather(keys, values)
-	s.addUser()
-	private.Leave(b.secret)
+	b.add(keys, values)
 }
 
 // addUser adds the user who was gathered.

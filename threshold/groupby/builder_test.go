@@ -33,7 +33,7 @@ func builder[K string | int](t testing.TB, p Params) *Builder[K] {
 	if p.Passes == 2 {
 		w = keeping
 	}
-	return &Builder[K]{holding(p, newState(p, laws[p], w, newTable[K](0, p.width(laws[p])), 0))}
+	return &Builder[K]{holding(p, newState(p, laws[p], w, newIndex[K](0), 0))}
 }
 
 // entry is a key with its cell.
@@ -84,14 +84,14 @@ func given(p Params, k, l int, value int64) cell {
 // A user's keys count once each; what he gives is that of his distinct keys.
 func TestAddUser(t *testing.T) {
 	b := builder[int](t, everything)
-	b.AddUser(nil)
+	give(b)
 	require.Empty(t, held(b).table.entries())
-	b.AddUser([]int{7, 5, 7, 7})
+	give(b, 7, 5, 7, 7)
 	two := given(everything, 2, 2, -unit/2)
 	require.Equal(t, []entry[int]{{5, two}, {7, two}}, entriesOf(held(b)))
 	require.Zero(t, held(b).shorts[0])
 	valued(b)(split(func(yield func(int, float64) bool) {
-		_ = yield(5, 2) && yield(8, math.NaN()) && yield(5, 7) && yield(9, -100) && yield(10, 1)
+		_ = yield(5, 2) && yield(8, 0) && yield(5, 7) && yield(9, -100) && yield(10, 1)
 	}))
 	x := clipped(4, 3)
 	both := given(everything, 4, 4, x)
@@ -112,7 +112,7 @@ func TestManyKeys(t *testing.T) {
 	order := rand.New(rand.NewPCG(1, 1)).Perm(keys)
 	kept := make([]int64, keys)
 	for range users {
-		b.AddUser(order)
+		give(b, order...)
 	}
 	each := given(everything, 6, keys, -unit/2)
 	for _, e := range held(b).table.entries() {
@@ -131,19 +131,23 @@ func TestManyKeys(t *testing.T) {
 	require.EqualValues(t, int64(users*unit), held(b).shorts[0])
 }
 
-// Sums are exact: order and shards leave no trace.
+// Sums are exact: order and shards leave no trace, nor does a move between machines, whatever is
+// summed.
 func TestShardsAndMerge(t *testing.T) {
+	for name, p := range map[string]Params{
+		"everything": everything, "chosen": {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, most: 6, Others: true}, "keys": {Epsilon: 1, Delta: 1e-6, KeysOnly: true, most: 6, Others: true},
+		"chosen in two passes": {Epsilon: 1, Delta: 1e-6, Passes: 2, FullKeys: AutoFullKeys, most: 6, Others: true},
+	} {
+		t.Run(name, func(t *testing.T) { shardsAndMerge(t, p) })
+	}
+}
+
+func shardsAndMerge(t *testing.T, p Params) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	one, again := builder[int](t, everything), builder[int](t, everything)
+	one, again := builder[int](t, p), builder[int](t, p)
 	var shards []*Builder[int]
 	for range 64 {
-		shards = append(shards, builder[int](t, everything))
-		if len(shards) == 4 {
-			for len(shards) < 64 {
-				shards = append(shards, &Builder[int]{base[state[int]]{privateState(held(one)), one.params, one.guarantee}})
-			}
-			break
-		}
+		shards = append(shards, fresh(held(one)))
 	}
 	var users [][]int
 	for range 500 {
@@ -165,18 +169,18 @@ func TestShardsAndMerge(t *testing.T) {
 	want := dptest.OK(one.AppendPrivateState(nil))(t)
 	require.Equal(t, want, dptest.OK(again.AppendPrivateState(nil))(t))
 	require.Equal(t, want, dptest.OK(shards[0].AppendPrivateState(nil))(t))
-	restored := builder[int](t, everything)
-	restored.AddUser([]int{1, 2, 3})
+	restored := builder[int](t, p)
+	give(restored, 1, 2, 3)
 	require.NoError(t, restored.RestorePrivateState(want))
 	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
-	restored.AddUser([]int{3})
+	give(restored, 3)
 	require.NotEqual(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 }
 
 // Slots hold half of a hash, in which about ten pairs of 300,000 keys agree: they stay apart.
 func TestKeysOfOneHalfHash(t *testing.T) {
 	const n = 300_000
-	tb, random := newTable[int](0, 0), rand.New(rand.NewPCG(6, 7))
+	tb, random := newTable(newIndex[int](0), 0), rand.New(rand.NewPCG(6, 7))
 	var keys [n]int
 	for i := range keys {
 		keys[i] = int(random.Uint64()) // some are equal where int has 32 bits
@@ -196,7 +200,7 @@ func TestKeysOfOneHalfHash(t *testing.T) {
 }
 
 func TestSaturation(t *testing.T) {
-	tb := newTable[int](0, 0)
+	tb := newTable(newIndex[int](0), 0)
 	for range 5 {
 		tb.add(1, cell{limit, limit, -limit, limit})
 	}
@@ -224,7 +228,7 @@ func TestReleaseOnce(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
 	} {
 		p = p.normal()
-		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, once, newTable[string](0, 0), 0))})
+		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, once, newIndex[string](0), 0))})
 	}
 	dptest.Builder(t, fresh, use, others...)
 	held, b := dptest.OK(fresh().AppendPrivateState(nil))(t), fresh()
@@ -274,24 +278,38 @@ func valued[K string | int](b *Builder[K]) func(keys []K, values []float64) {
 	return func(keys []K, _ []float64) { b.AddUser(keys) }
 }
 
-// Values that would be dropped in silence take the Builder its data, and Release says why.
+// give adds a user, with values of 0 where the Builder takes values.
+func give[K string | int](b *Builder[K], keys ...K) {
+	if b.params.valued() {
+		b.AddUserValues(keys, make([]float64, len(keys)))
+	} else {
+		b.AddUser(keys)
+	}
+}
+
+// Values that would be dropped in silence take the Builder its data, and Release says why; so do
+// users without the values that the Params ask for.
 func TestValuesWithoutARange(t *testing.T) {
 	for name, c := range map[string]struct {
 		p    Params
 		add  func(b *Builder[string])
 		text string
 	}{
-		"no range":    {plain, func(b *Builder[string]) { b.AddUserValues([]string{"a"}, []float64{1}) }, "given values, and its Params have no Min and Max"},
+		"no range":    {plain, func(b *Builder[string]) { b.AddUserValues([]string{"a"}, []float64{1}) }, "given values by AddUserValues, and its Params have no Min and Max"},
 		"keys only":   {Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, func(b *Builder[string]) { b.AddUserValues(nil, nil) }, "given values"},
 		"more values": {everything, func(b *Builder[string]) { b.AddUserValues([]string{"a"}, []float64{1, 2}) }, "not of one length"},
 		"no values":   {everything, func(b *Builder[string]) { b.AddUserValues([]string{"a"}, nil) }, "not of one length"},
+		"a range":     {everything, func(b *Builder[string]) { b.AddUser([]string{"a"}) }, "call AddUserValues"},
+		"no keys":     {everything, func(b *Builder[string]) { b.AddUser(nil) }, "by AddUser, and its Params have Min and Max"},
+		"learned":     {learning, func(b *Builder[string]) { b.AddUser([]string{"a"}) }, "call AddUserValues"},
+		"quantiles":   {percentiles, func(b *Builder[string]) { b.AddUser([]string{"a"}) }, "call AddUserValues"},
 	} {
 		b := dptest.OK(New[string](c.p))(t)
 		for range 1000 {
-			b.AddUser([]string{"a"})
+			give(b, "a")
 		}
 		c.add(b)
-		b.AddUser([]string{"a"})
+		give(b, "a")
 		dptest.Refused(t, dptest.Err(b.Release()), ErrReleased, c.text, name)
 	}
 }

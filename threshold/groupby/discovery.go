@@ -9,12 +9,13 @@ import (
 )
 
 // Discovery is the first of two passes, for data that can be read twice. It finds the keys that
-// many users have. [Discovery.Release] then returns a [Builder]. Add all users to it once more: it
-// finds further keys and counts all of them.
+// many users have. [Discovery.Release] then returns a [Builder] for the second. Begin that pass by
+// [Builder.SecondPass] and add all users once more: it finds further keys and counts all of them.
 //
 //	first, err := groupby.NewDiscovery[string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
 //	// for each user: first.AddUser(keys)
 //	b, err := first.Release()
+//	b.SecondPass()
 //	// for each user: b.AddUser(keys)
 //	groups, err := b.Release()
 //
@@ -49,11 +50,12 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Discovery[K]{holding(p, newState(p, law, finding, newTable[K](0, 0), 0))}, nil
+	return &Discovery[K]{holding(p, newState(p, law, finding, newIndex[K](0), 0))}, nil
 }
 
-// AddUser adds one user with all keys of that user, as [Builder.AddUser] does. After Release it
-// does nothing.
+// AddUser adds one user with all keys of that user, as [Builder.AddUser] does. A first pass takes
+// keys alone, with Min and Max or Levels too: leave out a key whose only value is NaN. After
+// Release AddUser does nothing.
 func (d *Discovery[K]) AddUser(keys []K) {
 	s := private.Enter(d.secret)
 	if s == nil {
@@ -76,8 +78,9 @@ func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 
 // Release spends the budget of both passes: it releases the first pass and returns a Builder for
 // the second, which knows the keys that were found and is otherwise empty. The release of that
-// Builder costs nothing more. To split the second pass among machines, copy the Builder to them
-// before anything is added ([Builder.AppendPrivateState]), and merge their Builders.
+// Builder costs nothing more. It refuses until the second pass is begun: see [Builder.SecondPass].
+// To split the second pass among machines, begin it, copy the Builder to them before anything is
+// added ([Builder.AppendPrivateState]), and merge their Builders.
 //
 // The Discovery gives up its data; a second call returns an error that wraps [ErrReleased].
 func (d *Discovery[K]) Release() (*Builder[K], error) {
@@ -93,9 +96,21 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 		}
 	}
 	wire.Sort(keys)
-	next := &Builder[K]{holding(s.params, newState(s.params, s.law, second, tableOf(keys, 0), len(keys)))}
+	next := &Builder[K]{holding(s.params, newState(s.params, s.law, awaiting, indexOf(keys), len(keys)))}
 	private.Use(next.secret, func(s *state[K], at choice) { s.at = at }, s.choose())
 	return next, nil
+}
+
+// SecondPass begins the second pass of a Builder that [Discovery.Release] returned: now add all
+// users to it once more. Without it the keys that were found would be released as if nobody had
+// them, so Release returns an error until SecondPass is called, and a user who is added before
+// takes the Builder its data. For another Builder, or a second time, SecondPass does nothing.
+func (b *Builder[K]) SecondPass() {
+	private.Use(b.secret, func(s *state[K], begun way) {
+		if s.way == awaiting {
+			s.way = begun
+		}
+	}, second)
 }
 
 // addSecond adds the user in s.numbers to a second pass: he counts in all of his keys, and his
@@ -114,5 +129,5 @@ func (s *state[K]) addSecond() {
 
 // String names the pass.
 func (w way) String() string {
-	return [...]string{"the only pass", "two passes in one", "the first pass", "the second pass", "the only pass, over a list"}[w]
+	return [...]string{"the only pass", "two passes in one", "the first pass", "the second pass", "the only pass, over a list", "a second pass that was not begun"}[w]
 }

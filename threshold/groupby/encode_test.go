@@ -101,7 +101,7 @@ func TestCodecOfReleases(t *testing.T) {
 		require.True(t, b.Guarantee().Equal(p.Guarantee()) && p.Guarantee().Promises())
 		for _, users := range []int{0, 300} {
 			for range users {
-				b.AddUser([]int{-5, 0, 7})
+				give(b, -5, 0, 7)
 			}
 			g := dptest.OK(again(t, b).Release())(t)
 			require.True(t, g.Guarantee().Equal(p.Guarantee()))
@@ -249,7 +249,7 @@ func FuzzRestorePrivateState(f *testing.F) {
 	p.most = 2
 	kept := dptest.OK(New[string](p))(f)
 	valued(kept)(split(func(yield func(string, float64) bool) { _ = yield("a", 1) && yield("b", -1) }))
-	kept.AddUser([]string{"b"})
+	give(kept, "b")
 	spread := dptest.OK(New[string](percentiles))(f)
 	spread.AddUserValues([]string{"a", "b"}, []float64{1, -2})
 	p = percentiles

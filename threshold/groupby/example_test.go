@@ -254,6 +254,7 @@ func ExampleDiscovery() {
 	if err != nil {
 		panic(err)
 	}
+	second.SecondPass()
 	for keys := range users {
 		second.AddUser(keys)
 	}

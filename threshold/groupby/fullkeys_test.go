@@ -461,6 +461,7 @@ func TestDiscoveryChooses(t *testing.T) {
 		d.AddUser([]int{user % 3})
 	}
 	b := dptest.OK(d.Release())(t)
+	b.SecondPass()
 	require.Equal(t, 1, held(b).clip().full, "with noise of 4 users, against 3000")
 	require.Equal(t, 13, held(b).at.asked)
 	other := fresh(held(b))

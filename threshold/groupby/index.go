@@ -21,6 +21,15 @@ func newIndex[K hashing.Key](n int) index[K] {
 	return index[K]{keyhash.New[K](), keyhash.NewSlots(n), make([]K, 0, n)}
 }
 
+// indexOf returns an index with these different keys, in this order.
+func indexOf[K hashing.Key](keys []K) index[K] {
+	x := newIndex[K](len(keys))
+	for _, key := range keys {
+		x.number(key)
+	}
+	return x
+}
+
 // find returns the number of the key, false if it has none.
 func (x *index[K]) find(key K) (i uint32, ok bool) {
 	i, _, _, ok = x.look(key)

@@ -25,8 +25,9 @@ type level struct {
 }
 
 // MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, also of
-// sums and means, and Others if released. Its member data is the binary encoding, the only part
-// that UnmarshalJSON reads.
+// sums and means, and Others if released. A key that is not UTF-8, or that begins with \x, is \x
+// and its bytes in hexadecimal digits. The member data is the binary encoding, the only part that
+// UnmarshalJSON reads.
 func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	rows := []row{}
 	for key, count := range g.All() {

@@ -139,8 +139,8 @@ func (s *state[K]) keptSpots(place []uint32, shown int) func(i int, cells []quan
 			}
 			x := s.params.spreadWeight(l)
 			for j := from; j < to && x > 0; j++ {
-				if at, pick := place[s.users.keys[j]], s.users.picks[j]; at > 0 && pick != 0 {
-					visit(at, uint64(uint32(pick))<<bits|uint64(x))
+				if at := place[s.users.keys[j]]; at > 0 {
+					visit(at, uint64(uint32(s.users.picks[j]))<<bits|uint64(x))
 				}
 			}
 		}

@@ -51,7 +51,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder[K]{holding(p, newState(p, law, listing, tableOf(keys, p.width(law)), len(keys)))}, nil
+	return &Builder[K]{holding(p, newState(p, law, listing, indexOf(keys), len(keys)))}, nil
 }
 
 // shortens reports whether a user may count less than 1 in a key: not with a list of at most

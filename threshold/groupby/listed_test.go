@@ -94,7 +94,7 @@ func keysOf(g *Groups[string]) (keys []string) {
 func moves(t testing.TB, template *Builder[int], keys []int, value float64) (moved, scales []float64) {
 	s := held(template)
 	b := fresh(s)
-	held(b).table, held(b).found = tableOf(listOf(s), s.table.width), s.found
+	held(b).table, held(b).found = newTable(indexOf(listOf(s)), s.table.width), s.found
 	valued(b)(split(pairs(keys, func(key int) float64 { return value * float64(1-key%2*2) })))
 	s = held(b)
 	add := func(x int64, scale float64) {
@@ -265,7 +265,7 @@ func TestListedNoise(t *testing.T) {
 		p := Params{Epsilon: 1, Delta: delta, FullKeys: 4, Max: 2}
 		b := dptest.OK(NewListed(p, keys...))(t)
 		for i := range n / 4 {
-			b.AddUser(keys[2*i : 2*i+2]) // half of the keys
+			give(b, keys[2*i:2*i+2]...) // half of the keys
 		}
 		law := held(b).law
 		g := dptest.OK(b.Release())(t)

@@ -8,10 +8,16 @@ import (
 // pairLog holds the distinct pairs of a user and a key, by their numbers, with what his rows in the
 // key come to. A row is appended; from time to time what has come is sorted and joined with the
 // rest, in one of several parts, so that little memory is held twice.
+//
+// The rows of a pair are joined in batches that other users' rows make, in no order of their own.
+// So each join is associative and commutative: what a pair comes to depends on its rows alone.
 type pairLog struct {
-	join  []func(a, b int64) int64 // of the numbers of two rows of one pair, in any order
+	join  []func(a, b int64) int64 // of the numbers of two rows of one pair
 	parts [1 << partBits]part
 }
+
+// wrapped is the join of values: a + b modulo 2⁶⁴. A sum that saturates is not associative.
+func wrapped(a, b int64) int64 { return a + b }
 
 // partBits is how many of a user's low bits say in which part his pairs are.
 const partBits = 6

@@ -18,7 +18,7 @@ var twice = Params{Epsilon: 1, Delta: 1e-6, most: 6, FullKeys: 3, Min: -1, Max: 
 // passes are a Discovery and what New makes, calibrated once for all tests.
 func passes(t testing.TB, p Params) (*Discovery[int], *Builder[int]) {
 	b := builder[int](t, p)
-	d := &Discovery[int]{holding(b.params, newState(b.params, held(b).law, finding, newTable[int](0, 0), 0))}
+	d := &Discovery[int]{holding(b.params, newState(b.params, held(b).law, finding, newIndex[int](0), 0))}
 	return d, b
 }
 
@@ -48,10 +48,11 @@ func TestGivenInTwoPasses(t *testing.T) {
 	}, entriesOf(s))
 	require.True(t, d.Guarantee().Equal(twice.Guarantee()) && d.Guarantee().Promises())
 	b := dptest.OK(d.Release())(t)
+	b.SecondPass()
 	require.True(t, d.Released() && !b.Released())
 	require.True(t, b.Guarantee().Equal(twice.Guarantee()))
 	valued(b)(split(pairs([]int{7, 1, 2}, func(key int) float64 { return float64(key) })))
-	b.AddUser([]int{5, 7})
+	give(b, 5, 7)
 	x := clipped(3, 3)
 	require.Equal(t, int64(unit), x)
 	require.Equal(t, 2, held(b).found)
@@ -61,23 +62,23 @@ func TestGivenInTwoPasses(t *testing.T) {
 	}, entriesOf(held(b)))
 	require.Zero(t, held(b).shorts[0])
 
-	many := make([]int, 30)
+	many := make([]int, 40)
 	for i := range many {
 		many[i] = i
 	}
 	b = fresh(held(b))
-	b.AddUser(many)
+	give(b, many...)
 	n := 0
 	for _, e := range held(b).table.entries() {
-		require.Equal(t, clipped(30, 3), e.count)
-		require.Equal(t, residual(30), e.others)
+		require.Equal(t, clipped(40, 3), e.count)
+		require.EqualValues(t, unit*othersLimit/40, e.others)
 		if e.weight > 0 {
 			require.Equal(t, weight(6), e.weight)
 			n++
 		}
 	}
 	require.Equal(t, 6, n)
-	require.Equal(t, unit-clipped(30, 3), held(b).shorts[0])
+	require.Equal(t, unit-clipped(40, 3), held(b).shorts[0])
 }
 
 // A key that the first pass finds is shown, with its count; the second pass finds keys with the
@@ -100,6 +101,7 @@ func TestTwoPassesFindMore(t *testing.T) {
 	require.Less(t, float64(law.kernel.Threshold)+6.5*law.weight, float64(each*unit))
 	users(func(keys []int) { d.AddUser(keys) })
 	following := dptest.OK(d.Release())(t)
+	following.SecondPass()
 	// each of the others is found with a probability below .01
 	require.GreaterOrEqual(t, held(following).found, 15)
 	require.Less(t, held(following).found, 40)
@@ -127,8 +129,8 @@ func TestTwoPassesFindMore(t *testing.T) {
 func TestKeptUsersCount(t *testing.T) {
 	_, b := passes(t, twice)
 	valued(b)(split(pairs([]int{1, 2, 3, 4, 5, 6, 7, 8}, func(key int) float64 { return float64(key) - 4 })))
-	b.AddUser([]int{3, 3, 9})
-	b.AddUser(nil)
+	give(b, 3, 3, 9)
+	give(b)
 	s := held(b)
 	require.Equal(t, []int{8, 10}, s.users.ends)
 	found := make([]bool, 9)
@@ -146,10 +148,19 @@ func TestKeptUsersCount(t *testing.T) {
 	require.Equal(t, cell{count: unit, value: -unit / 2}, s.table.cells[8])
 	require.Equal(t, unit-x, s.shorts[0])
 	require.EqualValues(t, 4*unit, s.others)
+	_, b = passes(t, twice)
+	many := make([]int, 40)
+	for i := range many {
+		many[i] = i
+	}
+	give(b, many...)
+	s = held(b)
+	s.count(make([]bool, 40), 0, 40)
+	require.EqualValues(t, othersLimit*unit, s.others)
 
 	// A pass gives weight to what is not found, at most MaxKeys keys of each user.
 	_, b = passes(t, twice)
-	b.AddUser([]int{1, 2, 3, 4, 5, 6, 7, 8, 9})
+	give(b, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	s = held(b)
 	found = []bool{true, false, false, false, false, false, false, false, true}
 	var seen []int64
@@ -177,6 +188,7 @@ func TestStatesOfTwoPasses(t *testing.T) {
 		template.AddUser([]int{1, 29})
 	}
 	following := dptest.OK(template.Release())(t)
+	following.SecondPass()
 	discovery := fresh(held(kept))
 	private.Enter(discovery.secret).way = finding
 	private.Leave(discovery.secret)
@@ -242,6 +254,7 @@ func TestDiscoveryOnce(t *testing.T) {
 	state := dptest.OK(d.AppendPrivateState(nil))(t)
 	require.NoError(t, d.RestorePrivateState(state))
 	next := dptest.OK(d.Release())(t)
+	next.SecondPass()
 	require.ErrorIs(t, next.RestorePrivateState(state), ErrFormat)
 	for _, done := range []*Discovery[int]{d, another, {}} {
 		require.True(t, done.Released())
@@ -254,6 +267,51 @@ func TestDiscoveryOnce(t *testing.T) {
 	require.False(t, (&Discovery[int]{}).Guarantee().Promises())
 	g := dptest.OK(next.Release())(t)
 	require.Zero(t, g.Len())
+}
+
+// What Discovery.Release returns is not released before SecondPass, whoever was found, nor takes
+// users; its state is that of a pass that was not begun.
+func TestSecondPassIsBegunByName(t *testing.T) {
+	for _, users := range []int{0, 1, 5000} {
+		first := func() *Builder[int] {
+			d, _ := passes(t, Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
+			for range users {
+				d.AddUser([]int{1, 2})
+			}
+			return dptest.OK(d.Release())(t)
+		}
+		b := first()
+		dptest.Refused(t, dptest.Err(b.Release()), ErrReleased, "has not begun its second pass: call SecondPass")
+		require.False(t, b.Released())
+		copied := fresh(held(b))
+		require.NoError(t, copied.RestorePrivateState(dptest.OK(b.AppendPrivateState(nil))(t)))
+		dptest.Refused(t, dptest.Err(copied.Release()), ErrReleased, "call SecondPass")
+		b.SecondPass()
+		require.ErrorIs(t, b.Merge(copied), ErrMismatch)
+		copied.SecondPass()
+		for range users {
+			b.AddUser([]int{1, 2})
+		}
+		b.SecondPass() // changes nothing
+		require.NoError(t, b.Merge(copied))
+		g := dptest.OK(b.Release())(t)
+		dptest.Alarm(t, 1e-10)
+		require.InDelta(t, users, g.Estimate(1), 6.5*g.law.count)
+
+		early := first()
+		early.AddUser(nil)
+		early.SecondPass()
+		dptest.Refused(t, dptest.Err(early.Release()), ErrReleased, "before its second pass")
+	}
+	new(Builder[int]).SecondPass()
+	once := builder[int](t, plain)
+	once.SecondPass()
+	require.Equal(t, 0, int(held(once).way))
+	// A state that awaits its users has none.
+	b, other := builder[int](t, twice), builder[int](t, twice)
+	held(other).way = awaiting
+	held(other).table.add(5, cell{count: 1})
+	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(other.AppendPrivateState(nil))(t)), ErrFormat)
 }
 
 // In baskets two passes show 1.3 times the keys of the weighted Gaussian, and more than one pass.
@@ -269,6 +327,7 @@ func TestTwoPassesOverBaskets(t *testing.T) {
 		two.AddUser(keys)
 	}
 	following := dptest.OK(d.Release())(t)
+	following.SecondPass()
 	for _, keys := range users {
 		following.AddUser(keys)
 	}
@@ -298,7 +357,7 @@ func (b *Builder[K]) expectedKeys() (n float64) {
 
 func TestDiscoveryIsRedacted(t *testing.T) {
 	b := builder[string](t, twice)
-	d := &Discovery[string]{holding(b.params, newState(b.params, held(b).law, finding, newTable[string](0, 0), 0))}
+	d := &Discovery[string]{holding(b.params, newState(b.params, held(b).law, finding, newIndex[string](0), 0))}
 	for range 50 {
 		d.AddUser([]string{"the secret key of somebody"})
 	}

@@ -171,23 +171,23 @@ func (s *state[K]) readState(encoded []byte) error {
 		r.Fail("another kind of state")
 	case h.params != s.params:
 		return fault.Differ("groupby", s.params, h.params)
-	case h.way > listing || (h.way == finding) != (s.way == finding) || (h.way == listing) != s.params.listed || (h.way == keeping || h.way == finding || h.way == second) != (s.params.Passes == 2):
+	case h.way > awaiting || (h.way == finding) != (s.way == finding) || (h.way == listing) != s.params.listed || (h.way == keeping || h.way == finding || h.way.follows()) != (s.params.Passes == 2):
 		r.Fail("the state of another pass")
 	case h.others < 0 || h.others > limit || h.others > 0 && !(s.params.listed && s.params.Others):
 		r.Fail("a sum that is none")
-	case h.way == second && !s.law.possible(h.at) || h.way != second && h.at != choice{}:
+	case h.way.follows() && !s.law.possible(h.at) || !h.way.follows() && h.at != choice{}:
 		r.Fail("a choice that is none")
-	case h.way == second && s.params.Values:
+	case h.way.follows() && s.params.Values:
 		r.Fail("a second pass without its users")
-	case h.found > 0 && h.way != second && h.way != listing:
+	case h.found > 0 && !h.way.follows() && h.way != listing:
 		r.Fail("found keys before the second pass")
 	}
 	shorts := readSums(r, len(s.shorts), 0)
 	t := readTable(r, keys, h.found, s.table.width)
 	weights := s.readSpots(r, len(t.keys))
 	u := s.readUsers(r, h.way, len(t.keys))
-	if h.way == listing && h.found != len(t.keys) {
-		r.Fail("a key that is not listed")
+	if (h.way == listing || h.way == awaiting) && h.found != len(t.keys) {
+		r.Fail("a key that is not listed, or was not found")
 	}
 	if err := r.Done(); err != nil {
 		return err
@@ -210,7 +210,7 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found, width in
 	if r.Err() != nil {
 		return t
 	}
-	t = newTable[K](n, width)
+	t = newTable(newIndex[K](n), width)
 	for i := range n {
 		key, e := keys.Read(r), cell{r.Int64(), r.Int64(), r.Int64(), r.Int64()}
 		switch {
@@ -247,14 +247,10 @@ func (s *state[K]) readUsers(r *wire.Reader, w way, n int) (u users) {
 				p.numbers[c] = r.Int64()
 			}
 			u.sums = append(u.sums, p.numbers[:columns]...)
-			sum, pick := p.numbers[0], p.numbers[columns]
-			if columns != 1 {
-				sum = 0
-			}
 			if s.spots != nil {
-				u.picks = append(u.picks, pick)
+				u.picks = append(u.picks, p.numbers[columns])
 			}
-			if int64(p.key) >= int64(n) || sum > limit || sum < -limit || !s.scale.picked(pick) || settled(pick) != pick {
+			if int64(p.key) >= int64(n) || s.spots != nil && (!s.scale.picked(p.numbers[columns]) || settled(p.numbers[columns]) != p.numbers[columns]) {
 				r.Fail("a key or a value of a user that is none")
 			}
 			if k := len(user); k > 0 && user[k-1].key >= p.key {

@@ -104,9 +104,8 @@ func (s *state[K]) key(weights map[uint32]int64) group[K] {
 	for cell, w := range weights {
 		s.spots.add(uint64(cell), w)
 	}
-	s.table = newTable[K](1, 0)
 	var key K
-	s.table.entry(key)
+	s.table = newTable(indexOf([]K{key}), 0)
 	groups := make([]group[K], 1)
 	s.quantiles(groups, []uint32{0})
 	return groups[0]
@@ -273,7 +272,7 @@ func TestOneValueOfAUser(t *testing.T) {
 		one.AddValue("u", "a", 1)
 		two.AddValue("u", "a", 5)
 		one.AddValue("u", "a", 1)
-		two.Add("u", "a")
+		two.AddValue("u", "a", math.NaN())
 		require.NoError(t, two.Merge(one))
 		kept := heldRows(two).state().users
 		observed[1][at[uint32(kept.picks[0])]]++
@@ -289,7 +288,7 @@ func TestOneValueOfAUser(t *testing.T) {
 	// A key without a value has no weight; sums go on adding.
 	p = Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5}, Min: -1, Max: 100}
 	c := builder[string](t, p)
-	c.AddUser([]string{"a"})
+	c.AddUserValues([]string{"a"}, []float64{math.NaN()})
 	c.AddUserValues([]string{"a", "b", "a"}, []float64{2, 3, 2})
 	s = c.params.scale()
 	require.Equal(t, spots{uint64(s.cell(2)): spreadUnit, 1<<32 | uint64(s.cell(3)): spreadUnit}, held(c).spots)
@@ -349,6 +348,7 @@ func TestQuantilesOfABuilder(t *testing.T) {
 	d := dptest.OK(NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Levels: p.Levels, Min: p.Min, Max: p.Max}))(t)
 	feed(func(_ int, keys []string, _ []float64) { d.AddUser(keys) })
 	b := dptest.OK(d.Release())(t)
+	b.SecondPass()
 	feed(func(_ int, keys []string, values []float64) { b.AddUserValues(keys, values) })
 	g, err := b.Release()
 	check("Discovery", g, err)

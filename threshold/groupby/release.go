@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -11,8 +12,14 @@ import (
 )
 
 // Release spends the budget and returns the private groups. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased].
+// Release returns an error that wraps [ErrReleased]. After a [Discovery], Release returns such an
+// error until [Builder.SecondPass] is called, and the Builder keeps its data.
 func (b *Builder[K]) Release() (*Groups[K], error) {
+	begun := true
+	private.Use(b.secret, func(s *state[K], begun *bool) { *begun = s.way != awaiting }, &begun)
+	if !begun {
+		return nil, fault.NoData("groupby: Release: the Builder", "has not begun its second pass: call SecondPass, and add all users once more")
+	}
 	s, err := private.Take(b.secret, "groupby: Release: the Builder")
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package groupby
 
 import (
+	"math"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
@@ -57,12 +59,8 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: newIndex[K](0)}
 	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
-	switch p.columns() {
-	case 1:
-		r.pairs.join = append(r.pairs.join, sum)
-	case 2:
-		halves := func(a, b int64) int64 { return a + b }
-		r.pairs.join = append(r.pairs.join, halves, halves)
+	for range p.columns() {
+		r.pairs.join = append(r.pairs.join, wrapped)
 	}
 	if p.Levels[0] != 0 {
 		r.pairs.join = append(r.pairs.join, larger)
@@ -72,30 +70,38 @@ func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
 }
 
 // Add adds a row: the user has the key. A repeated row counts once, and rows may come in any order.
-// With Min and Max or Values, the value of the row is 0.
 //
 // A row whose user is "" or an array of zeros does not count. Every integer is a user, so leave out
 // rows without a user. If a user has more than [MaxKeys] keys, MaxKeys of them count, drawn by
 // secret randomness in Release. Once there are 2³² − 1 users or keys, new ones do not count, and
 // the guarantee ends. Strings are kept as they are, so the memory they share stays alive. After
 // Release, and on zero Rows, Add does nothing.
+//
+// With Min and Max, Values or Levels a row has a value, and belongs into [Rows.AddValue]: after an
+// Add the Rows give up their data, and Release returns an error that says so.
 func (r *Rows[U, K]) Add(user U, key K) {
+	if r.params.valued() {
+		private.Poison(r.secret, "was given a row without a value by Add, and its Params have Min and Max, Values or Levels: call AddValue")
+		return
+	}
 	if s := private.Enter(r.secret); s != nil {
-		clear(s.numbers)
 		s.add(user, key, s.numbers)
 		private.Leave(r.secret)
 	}
 }
 
-// AddValue adds a row of a user with a value for the key. The values of a user in a key are summed,
-// and the sum is clamped to [Min, Max], exactly as in [Builder.AddUserValues]; for quantiles one of
-// them counts.
+// AddValue adds a row of a user with a value for the key. NaN is no value: such a row does not
+// count, nor its user or key. The values of a user in a key are summed, and the sum is clamped to
+// [Min, Max], exactly as in [Builder.AddUserValues]; for quantiles one of them counts.
 //
 // If the Params have none of Min and Max, Values and Levels, the values could only be dropped
 // silently. Instead the Rows give up their data, and Release returns an error that says so.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if !r.params.valued() {
-		private.Poison(r.secret, "was given values, and their Params have no Min and Max, no Values and no Levels")
+		private.Poison(r.secret, "was given values by AddValue, and its Params have no Min and Max, no Values and no Levels")
+		return
+	}
+	if math.IsNaN(value) {
 		return
 	}
 	if s := private.Enter(r.secret); s != nil {
@@ -167,8 +173,7 @@ func (s *rows[U, K]) state() *state[K] {
 	if s.params.Passes == 2 {
 		way = keeping
 	}
-	t := table[K]{index: s.keys, cells: make([]cell, len(s.keys.keys)), marks: make([]uint64, len(s.keys.keys))}
-	next, columns := newState(s.params, s.law, way, t, 0), s.params.columns()
+	next, columns := newState(s.params, s.law, way, s.keys, 0), s.params.columns()
 	if way == keeping { // room for all, so that no slice grows by copying
 		pairs := 0
 		for i := range s.pairs.parts {

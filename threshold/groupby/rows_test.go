@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // rowsOf is NewRows, by the calibration that builder keeps.
@@ -47,7 +48,7 @@ func visits(rng *rand.Rand, users int) (all []visit) {
 }
 
 func (v visit) into(r *Rows[string, int]) {
-	if r.params.values() {
+	if r.params.valued() {
 		r.AddValue(v.user, v.key, v.value)
 	} else {
 		r.Add(v.user, v.key)
@@ -82,10 +83,10 @@ func TestRowsInAnyOrder(t *testing.T) {
 			}
 			require.Equal(t, want, dptest.OK(tree[0].AppendPrivateState(nil))(t), name)
 			restored := rowsOf[string, int](t, p)
-			restored.Add("somebody", 1)
+			visit{"somebody", 1, 2}.into(restored)
 			require.NoError(t, restored.RestorePrivateState(want))
 			require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
-			restored.Add("somebody", 1)
+			visit{"somebody", 1, 2}.into(restored)
 			require.NotEqual(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 		}
 	}
@@ -96,7 +97,7 @@ func TestRowsInAnyOrder(t *testing.T) {
 func TestRowsAreUsers(t *testing.T) {
 	for name, p := range map[string]Params{
 		"values": twice, "learned": learning, "counts": {Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 5, Others: true},
-		"keys": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true},
+		"keys": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true}, "chosen": {Epsilon: 1, Delta: 1e-6, Passes: 1, FullKeys: AutoFullKeys},
 	} {
 		rng := rand.New(rand.NewPCG(5, 8))
 		all := visits(rng, 300)
@@ -117,12 +118,76 @@ func TestRowsAreUsers(t *testing.T) {
 	}
 }
 
+// Rows of one pass, which choose FullKeys by default, clip the counts by whatever is chosen: what a
+// user adds to the numbers that get noise is no longer than what the noise is for.
+func TestRowsOfOnePassAreClipped(t *testing.T) {
+	r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6, Passes: 1}))(t)
+	require.Equal(t, AutoFullKeys, r.params.FullKeys)
+	for key := range MaxKeys {
+		r.Add(1, key)
+	}
+	s := heldRows(r).state()
+	require.Len(t, s.law.clips, 11) // 1000, 512, …, 1
+	for j, c := range s.law.clips {
+		s.at = choice{j, len(s.law.clips)}
+		squared := 0.0
+		for i := range s.table.keys {
+			x := float64(s.restOf(i))
+			squared += x * x
+		}
+		require.LessOrEqual(t, math.Sqrt(squared), c.length*fine*unit, "%d", c.full)
+		require.Equal(t, unit-clipped(MaxKeys, c.full), s.shorts[j])
+	}
+}
+
+// What a user's rows of a key come to depends on these rows alone: not on their order, on whose
+// rows come between them, or on how they are split; and so with the slices of a Builder. The values
+// are those at which sums of 64 bits overflow on the way.
+func TestRowsOfAPairJoinAlone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for name, p := range map[string]Params{"range": {Epsilon: 1, Delta: 1e-6, Min: -1, Max: 1}, "learned": learning} {
+		var values []float64
+		for i := range 7001 {
+			values = append(values, []float64{math.Inf(1), math.Inf(-1), 1e300, -1e300, 0.75}[min(i/1700, 4)])
+		}
+		var want, slice []int64
+		for others := range 6 {
+			r, b := []*Rows[int, int]{rowsOf[int, int](t, p), rowsOf[int, int](t, p)}, builder[int](t, rowsOf[int, int](t, p).params)
+			if others > 0 {
+				rng.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+			}
+			for _, v := range values {
+				r[rng.IntN(1+others%2)].AddValue(64, 7, v)
+				for range rng.IntN(1 + others) { // in the same part
+					r[0].AddValue(128+64*rng.IntN(100), rng.IntN(9), v)
+				}
+			}
+			require.NoError(t, r[0].Merge(r[1]))
+			b.AddUserValues(slices.Repeat([]int{7}, len(values)), values)
+			s := heldRows(r[0])
+			got := make([]int64, len(s.numbers))
+			user, _ := s.users.find(64)
+			for q, of := range s.pairs.all {
+				if q.words[of.from]>>32 == uint64(user) {
+					q.row(of.from, got)
+				}
+			}
+			if others == 0 {
+				want, slice = got, slices.Clone(held(b).users.sums)
+			}
+			require.Equal(t, want, got, name)
+			require.Equal(t, slice, held(b).users.sums, name)
+			require.Equal(t, want, slice)
+		}
+	}
+}
+
 // What a user repeats counts once, and the rows of nobody not at all.
 func TestRowsOfAUser(t *testing.T) {
 	r := rowsOf[string, string](t, Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Min: -1, Max: 3})
 	for range 1000 {
-		r.Add("", "nobody's")
-		r.Add("ann", "a")
+		r.AddValue("", "nobody's", 1)
+		r.AddValue("ann", "a", 0)
 	}
 	r.AddValue("bob", "a", 50)
 	r.AddValue("bob", "a", -48.5)
@@ -167,18 +232,18 @@ func TestRowsOnce(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Max: 1}
 	fresh := func() *Rows[string, string] {
 		r := rowsOf[string, string](t, p)
-		r.Add("ann", "a")
+		r.AddValue("ann", "a", 0)
 		return r
 	}
 	use := func(r *Rows[string, string]) {
-		r.Add("bob", "b")
+		r.AddValue("bob", "b", 0)
 		r.AddValue("bob", "b", 1)
 	}
 	other, listed := p, p
 	other.Max, listed.listed = 2, true
 	dptest.Builder(t, fresh, use, rowsOf[string, string](t, other))
 	secret := fresh()
-	secret.Add("the secret name of somebody", "the secret key of somebody")
+	secret.AddValue("the secret name of somebody", "the secret key of somebody", 1)
 	dptest.Redacted(t, secret, "the secret name of somebody", "the secret key of somebody")
 	for _, p := range []Params{{}, listed, {Epsilon: 1, Delta: 1e-6, Passes: 3}} {
 		require.ErrorIs(t, dptest.Err(NewRows[string, string](p)), ErrParams)
@@ -191,6 +256,59 @@ func TestRowsOnce(t *testing.T) {
 	require.ErrorIs(t, err, ErrReleased)
 	require.Contains(t, err.Error(), "no Min and Max")
 	require.NotContains(t, err.Error(), "ann")
+	// A range, levels or Values without values.
+	for _, p := range []Params{p, learning, percentiles, twice} {
+		wrong := rowsOf[string, string](t, p)
+		wrong.AddValue("ann", "a", 1)
+		wrong.Add("ann", "a")
+		require.True(t, wrong.Released())
+		dptest.Refused(t, dptest.Err(wrong.Release()), ErrReleased, "by Add, and its Params have Min and Max, Values or Levels: call AddValue")
+	}
+}
+
+// A value of NaN leaves no trace, in whatever takes values: neither of the row nor of its user or
+// key, among a user's other rows or alone.
+func TestNaNIsNoRow(t *testing.T) {
+	nan := math.NaN()
+	for name, p := range map[string]Params{
+		"sums": {Epsilon: 1, Delta: 1e-6, Min: 18, Max: 99, Others: true}, "learned": learning, "quantiles": percentiles, "two passes": twice,
+		"Replace": {Epsilon: 1, Delta: 1e-6, Max: 5, Relation: budget.Replace},
+	} {
+		var builders []*Builder[int]
+		for range 2 {
+			builders = append(builders, builder[int](t, p))
+		}
+		if !p.Values && p.Passes < 2 {
+			for range 2 {
+				listed := p
+				listed.most = 0
+				builders = append(builders, dptest.OK(NewListed(listed, 1, 2, 3))(t))
+			}
+			d, _ := passes(t, func() Params { q := p; q.Passes = 2; return q }())
+			b := dptest.OK(d.Release())(t)
+			b.SecondPass()
+			builders = append(builders, b, fresh(held(b)))
+		}
+		for i := 0; i < len(builders); i += 2 {
+			with, without := builders[i], builders[i+1]
+			with.AddUserValues([]int{9, 1, 1, 4, 2, 8}, []float64{nan, 20, nan, nan, 30, nan})
+			with.AddUserValues([]int{5, 3}, []float64{nan, nan})
+			with.AddUserValues([]int{4}, []float64{40})
+			without.AddUserValues([]int{1, 2}, []float64{20, 30})
+			without.AddUserValues(nil, nil)
+			without.AddUserValues([]int{4}, []float64{40})
+			require.Equal(t, dptest.OK(without.AppendPrivateState(nil))(t), dptest.OK(with.AppendPrivateState(nil))(t), name)
+		}
+		with, without := rowsOf[int, int](t, p), rowsOf[int, int](t, p)
+		for _, row := range [][3]float64{{1, 9, nan}, {1, 1, 20}, {1, 1, nan}, {1, 4, nan}, {1, 2, 30}, {2, 5, nan}, {3, 4, 40}} {
+			with.AddValue(int(row[0]), int(row[1]), row[2])
+			if row[2] == row[2] {
+				without.AddValue(int(row[0]), int(row[1]), row[2])
+			}
+		}
+		require.Equal(t, []int{1, 3}, heldRows(with).users.keys)
+		require.Equal(t, heldRows(without).state().appendState(nil), heldRows(with).state().appendState(nil), name)
+	}
 }
 
 func TestRowsRestore(t *testing.T) {

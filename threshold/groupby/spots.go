@@ -22,8 +22,8 @@ func (p Params) newSpots() spots {
 	return spots{}
 }
 
-// A pick stands for one value of a user in a key: random bits above the number of its cell, 0 for
-// no value. The largest of several is one of them, drawn uniformly up to 2⁻³¹ a value.
+// A pick stands for one value of a user in a key: random bits, not all 0, above the number of its
+// cell. The largest of several is one of them, drawn uniformly up to 2⁻³¹ a value.
 const pickBits = 32
 
 // pick returns that of a value.
@@ -32,11 +32,11 @@ func (s *scale) pick(value float64, uint64N func(uint64) uint64) int64 {
 }
 
 // settled returns a pick without its random bits.
-func settled(pick int64) int64 { return min(pick>>pickBits, 1)<<pickBits | int64(uint32(pick)) }
+func settled(pick int64) int64 { return 1<<pickBits | int64(uint32(pick)) }
 
 // picked reports whether it is a pick.
 func (s *scale) picked(pick int64) bool {
-	return pick == 0 || pick>>pickBits > 0 && int64(uint32(pick)) < s.cells
+	return pick>>pickBits > 0 && int64(uint32(pick)) < s.cells
 }
 
 // larger returns the pick of two that counts.
@@ -49,9 +49,7 @@ func (s *state[K]) spread(numbers []uint32, picks []int64, l int) {
 		return
 	}
 	for n, pick := range picks {
-		if pick != 0 {
-			s.spots.add(uint64(numbers[n])<<32|uint64(uint32(pick)), x)
-		}
+		s.spots.add(uint64(numbers[n])<<32|uint64(uint32(pick)), x)
 	}
 }
 

@@ -2,7 +2,8 @@ package groupby
 
 import "github.com/dpsketch/dpsketch/hashing"
 
-// limit is where a sum saturates: beyond 2³² users of a key.
+// limit is where a sum over users saturates, which it does only beyond 2³² users of a key: until
+// then it depends on no order.
 const limit = 1 << 61
 
 // cell is what users have given to a key, in steps.
@@ -30,20 +31,11 @@ type table[K hashing.Key] struct {
 	losses []int64  // what its count loses by each clip, where FullKeys is chosen in one pass
 }
 
-// newTable returns an empty table with room for n keys.
-func newTable[K hashing.Key](n, width int) table[K] {
-	t := table[K]{index: newIndex[K](n), width: width}
-	t.fit()
-	return t
-}
-
-// tableOf returns a table with these different keys, in this order.
-func tableOf[K hashing.Key](keys []K, width int) table[K] {
-	t := newTable[K](len(keys), width)
-	for _, key := range keys {
-		t.entry(key)
-	}
-	return t
+// newTable returns a table with the keys of an index, of which nobody has given anything, and with
+// width losses of each. There is no other way to make one.
+func newTable[K hashing.Key](x index[K], width int) table[K] {
+	n := len(x.keys)
+	return table[K]{index: x, cells: make([]cell, n), marks: make([]uint64, n), width: width, losses: make([]int64, n*width)}
 }
 
 // entry returns the number of the key's cell, which may be new; false if there are as many others

@@ -124,7 +124,7 @@ func TestValuesWrapAround(t *testing.T) {
 		return s.users.sums
 	}
 	r.AddValue("ann", 1, 0.1)
-	r.Add("ann", 1)
+	r.AddValue("ann", 1, 0)
 	high, low := ranges.Split(0.1)
 	require.Equal(t, []int64{high, low}, halves())
 	for range 1 << 10 {

@@ -13,7 +13,7 @@ import (
 )
 
 // Entry is what one row gives to one key. The value counts if the Params have Min and Max, Values
-// or Levels.
+// or Levels; a row whose value is NaN, which stands for NULL, then is none.
 type Entry struct {
 	Key   string
 	Value float64

@@ -8,5 +8,7 @@ var viewMutations = []mutation{
 	{"a seed of too few digits", "hashing/seed.go", "if len(digits) != 2*len(s) {", "if len(digits) > 2*len(s) {"},
 	{"sizes shown without their error", "internal/view/view.go", "Number(of.StdErr())}", "0}"},
 	{"a comparison shown with its parts exchanged", "kor/json.go", "c.Union(), c.Intersection(), c.OnlyA(), c.OnlyB()", "c.Union(), c.Intersection(), c.OnlyB(), c.OnlyA()"},
+	{"keys that are not text shown as one", "internal/view/view.go", "utf8.ValidString(text) && !strings.HasPrefix(text, raw) {", "!strings.HasPrefix(text, raw) || !utf8.ValidString(text) {"},
+	{"a key shown as another one that is not text", "internal/view/view.go", "utf8.ValidString(text) && !strings.HasPrefix(text, raw) {", "utf8.ValidString(text) {"},
 	{"a sum shown without its largest keys", "misragries/json.go", "view.Keys(c.Top(c.Len()), c.Interval)", "view.Keys(c.Top(1), c.Interval)"},
 }

@@ -245,6 +245,7 @@ func discoveryPair() pair {
 			d.AddUser([]string{"a", "b", "c"})
 		}
 		b := made(d.Release())
+		b.SecondPass()
 		for range 500 + side {
 			b.AddUser([]string{"a", "b", "c"})
 		}

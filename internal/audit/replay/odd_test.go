@@ -135,6 +135,7 @@ func odds() map[string][]odd {
 		}
 		give(d.AddUser)
 		b := made(d.Release())
+		b.SecondPass()
 		give(b.AddUser)
 		return only(listed(made(b.Release()).All()))
 	}})
@@ -145,7 +146,7 @@ func odds() map[string][]odd {
 		}
 		switch odd {
 		case 0:
-			r.Add("", "odd")
+			r.AddValue("", "odd", 3)
 		case 1:
 			r.AddValue("odd", "odd", nan)
 		case 2:
@@ -153,7 +154,7 @@ func odds() map[string][]odd {
 			r.AddValue("odd", "odd", -inf)
 		case 3:
 			for _, key := range many {
-				r.Add("odd", key)
+				r.AddValue("odd", key, 0)
 			}
 		case 4:
 			r.AddValue("odd", "", 5e-324)
