@@ -73,8 +73,8 @@ func (m *Mean) Estimate(i int) float64 { return at(m.of.Values, i) }
 // the error of the sample, nor the bias of clipping.
 func (m *Mean) StdDev(i int) float64 { return at(m.of.Errors, i) }
 
-// Centre returns the released centre of coordinate i; for Plain the middle of its range, if one was
-// given; 0 if rows were clipped around the origin; NaN outside [0, Dim).
+// Centre returns the released centre of coordinate i; for Plain the middle of its range, if rows
+// were clipped around that; 0 if they were clipped around the origin; NaN outside [0, Dim).
 func (m *Mean) Centre(i int) float64 {
 	if i < 0 || i >= m.Dim() {
 		return math.NaN()

@@ -57,7 +57,8 @@ func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 // and max each, in the units of the data, min < max, within what the Params allow. Entries and
 // released centres are clamped to their own range instead of [−Max, Max]. [Mean.IntervalBounded]
 // and the Method [Plain] are as narrow as the ranges: Plain has noise for rows that are half a
-// width away from the middle of each range (unless NonNegative). Sparse rows need ranges that
+// width away from the middle of each range. If rows are NonNegative, or sparse under AddRemove, it
+// has noise for rows at the end of each range that is farther from 0. Sparse rows need ranges that
 // contain 0. The error wraps [ErrParams].
 //
 // Where ranges are tight package elliptical is better: it spends nothing on finding scales.

@@ -50,7 +50,9 @@ func (i *Instance) UnmarshalText(text []byte) error {
 // Steps changes steps of a mechanism. The zero value is the published one.
 type Steps struct {
 	// Origin clips rows around 0 and spends nothing on medians. Sparse and
-	// NonNegative rows are always clipped around 0, and rows of IOME never.
+	// NonNegative rows are always clipped around 0, and rows of IOME never: for
+	// sparse ones under AddRemove its noise is up to twice as large, as a row
+	// that loses its entries stays away from the centre.
 	Origin bool
 	// Unscaled clips by the norm alone. IOME always does so.
 	Unscaled bool

@@ -3,6 +3,7 @@ package means
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
@@ -65,6 +66,32 @@ func TestPlainWithRanges(t *testing.T) {
 		require.Equal(t, []float64{13, 1, 0}, out.Centres)
 		require.InEpsilon(t, norm, out.Limit, 1e-6, "no row is clipped")
 	}
+}
+
+// Sparse rows under AddRemove are clipped around 0 and not around the middles: a row that loses its
+// entries would move from one end of a range to the middle, twice as far as the noise was for. One
+// row of 1 among 1000, or none, are 1 apart, and the noise is for 1.
+func TestPlainWithRangesOfSparseRows(t *testing.T) {
+	p := Params{Rho: 2, Dim: 1, Max: 1, Rows: 1000, Method: Plain, Relation: budget.AddRemove, Steps: Steps{Undivided: true}}
+	sums := make([]float64, 2)
+	for entries := range sums {
+		s := Sparse{Offsets: slices.Repeat([]int{0}, 1001), Indices: make([]uint32, entries)}
+		s.Offsets[1000] = entries
+		out := dptest.OK(withRanges(t, p, []float64{0}, []float64{1}).ReleaseSparse(t.Context(), s))(t)
+		checkValid(t, out)
+		require.Nil(t, out.Centres)
+		require.InEpsilon(t, 1, out.Limit, 1e-6)
+		require.InEpsilon(t, 1/math.Sqrt(2*out.Spent.Sum)/1000, out.Errors[0], 1e-6)
+		r := newRun(t.Context(), out.Params, &rows{bounds: bounds{dim: 1, ranges: &ranges{[]float64{0}, []float64{1}}}, sparse: &s})
+		c := dptest.OK(r.clipAll(out.Limit))(t)
+		sums[entries] = float64(c.sums[0]) * c.step
+	}
+	require.Equal(t, 0.0, sums[0])
+	require.InEpsilon(t, 1, sums[1], 1e-6)
+	p.Relation, p.Rows = budget.Replace, 0 // where both lie within half of the width around the middle
+	out := dptest.OK(withRanges(t, p, []float64{0}, []float64{1}).ReleaseSparse(t.Context(), Sparse{Offsets: make([]int, 1001)}))(t)
+	require.Equal(t, []float64{0.5}, out.Centres)
+	require.InEpsilon(t, 1/math.Sqrt(2*2)/1000, out.Errors[0], 1e-6)
 }
 
 // Entries are clamped to their ranges, what is missing and NaN as 0 is, and released centres too;
