@@ -28,7 +28,7 @@ const (
 	Means
 	// IOME is instance-optimal mean estimation (Huang, Liang, Yi, NeurIPS 2021): medians of
 	// randomly rotated coordinates by binary search, and spherical noise. NonNegative must be
-	// false.
+	// false. NaN counts as 0 in the rotated rows, and as the centre from then on.
 	IOME
 
 	lastInstance = IOME

@@ -331,7 +331,7 @@ func (w *wholeRows) addDense(sums []int64, row []float64) {
 	columns := w.columns[:len(row)]
 	for i, x := range row {
 		if !(x >= least && x <= most) {
-			x = w.x.clean(i, x)
+			x = w.odd(i, x)
 		}
 		sums[i] += int64((x - columns[i].centre) * columns[i].factor)
 	}
