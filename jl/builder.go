@@ -149,7 +149,7 @@ func (b *Builder) Add(index uint64, value float64) {
 }
 
 // AddSparse adds values[i] to coordinate indices[i], for each i that is within both slices. It
-// equals a call of [Builder.Add] for each, in less time.
+// equals a call of [Builder.Add] for each, in less time: values of one index are added.
 func (b *Builder) AddSparse(indices []uint64, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -8,6 +8,7 @@ var planMutations = []mutation{
 	{"a row of ones is rounded in another way than one of stored values", "plan/internal/means/shaped.go", "s.equal[n+1] = s.equal[n] + s.changes[0]", "s.equal[n+1] = float64(n+1) * s.changes[0]"},
 	{"squares of ones are added in another order than stored ones", "plan/internal/means/shaped.go:sumOf", "b += x[list[at+1]]", "a += x[list[at+1]]"},
 	{"a repeated index counts twice", "plan/internal/means/rows.go", "if i > 0 && row[i-1].index == e.index {", "if i > 0 && row[i-1].index == e.index && s.Values != nil {"},
+	{"a repeated index without values counts once", "plan/internal/means/rows.go:Sparse.canonical", "stored = true", "stored = s.Values != nil"},
 	{"the norm of a row of ones is not checked", "plan/internal/means/clip.go:clipper.equalRow", "n <= c.most*c.most/(e.each*e.each)", "true"},
 	{"the norm of a clipped row is checked against too much", "plan/internal/means/clip.go", "squares, most := int64(0), c.most*c.most", "squares, most := int64(0), c.most*c.most*2"},
 	{"γ has too little noise", "plan/internal/means/clip.go", "law := zcdpNoise(weightSteps, rho)", "law := zcdpNoise(weightSteps/2, rho)"},

@@ -221,8 +221,8 @@ type entry struct {
 	value float64
 }
 
-// canonical returns the matrix with strictly ascending indices below dim in each row. If it has
-// them already, the slices are those of s.
+// canonical returns the matrix with strictly ascending indices below dim in each row; values of one
+// index are added, in the order of the row. If it has them already, the slices are those of s.
 func (s Sparse) canonical(dim int) Sparse {
 	ascending := func(j int) bool {
 		row := s.Indices[s.Offsets[j]:s.Offsets[j+1]]
@@ -241,6 +241,7 @@ func (s Sparse) canonical(dim int) Sparse {
 		return s
 	}
 	out := Sparse{Offsets: append(make([]int, 0, len(s.Offsets)), 0)}
+	stored := s.Values != nil // or an index is repeated, so that not all values are 1
 	var row []entry
 	for j := range s.Rows() {
 		row = row[:0]
@@ -252,17 +253,16 @@ func (s Sparse) canonical(dim int) Sparse {
 		slices.SortStableFunc(row, func(a, b entry) int { return int(int64(a.index) - int64(b.index)) })
 		for i, e := range row {
 			if i > 0 && row[i-1].index == e.index {
-				if s.Values != nil {
-					out.Values[len(out.Values)-1] += e.value
-				}
+				out.Values[len(out.Values)-1] += e.value
+				stored = true
 				continue
 			}
-			out.Indices = append(out.Indices, e.index)
-			if s.Values != nil {
-				out.Values = append(out.Values, e.value)
-			}
+			out.Indices, out.Values = append(out.Indices, e.index), append(out.Values, e.value)
 		}
 		out.Offsets = append(out.Offsets, len(out.Indices))
+	}
+	if !stored {
+		out.Values = nil
 	}
 	return out
 }
