@@ -136,7 +136,8 @@ func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 //
 // It lies in the public range of the entries, even where noise may have taken the Estimate out of
 // it. For TwoPass, and for package plan/thesis, nothing says what was clipped, and it is all of
-// that range. NaN for a confidence outside [0, 1), and outside [0, Dim).
+// that range; so it is where the two ends cross, which noise does rarely: less often than the
+// interval misses. NaN for a confidence outside [0, 1), and outside [0, Dim).
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()

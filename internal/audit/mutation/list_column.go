@@ -40,6 +40,7 @@ var columnMutations = []mutation{
 	{"few rows as many", "elliptical/column/interval_learned.go", "until += 8", "until += 0"},
 	{"what is added back without its negative numbers", "elliptical/column/internal/tail/ends.go", "sum += h.at(side, b) * g", "sum += h.positive(side, b) * g"},
 	{"(ε, δ) by half of the noise", "elliptical/column/law.go", "noise.GaussianSigma(p.Epsilon, p.Delta, reach)", "noise.GaussianSigma(p.Epsilon, p.Delta, reach/2)"},
+	{"a mean beyond the Bound", "elliptical/column/summary.go:Summary.Value", "mean = min(max(mean, -s.params.bound()), s.params.bound())", "mean = min(max(mean, -2*s.params.bound()), 2*s.params.bound())"},
 	{"kept rows not clamped", "elliptical/column/rows.go", "min(max(x, -bound), bound)+0)", "x+0)"},
 	{"a few rows of noise are a tail of index 1.1", "elliptical/column/internal/tail/ends.go", "thinner = .5", "thinner = .68"},
 }

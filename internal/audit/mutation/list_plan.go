@@ -42,6 +42,7 @@ var planMutations = []mutation{
 	{"an honest interval forgets the noise of γ", "plan/internal/means/bounded.go", "math.Hypot(sd, reach*noise)", "math.Hypot(sd, 0*noise)"},
 	{"an honest interval forgets what was clipped", "plan/internal/means/bounded.go", "reach*d+away-z*math.Hypot(sd, reach*noise)", "reach*n+away-z*math.Hypot(sd, reach*noise)"},
 	{"an honest interval forgets the noise of a private n", "plan/internal/means/bounded.go", "n += z / math", "n += 0 / math"},
+	{"the ends of an honest interval may cross", "plan/internal/means/bounded.go:Mean.Bounded", "if !(lo <= hi) {", "if lo != lo {"},
 	{"the budget of M₁ is not taken", "plan/internal/means/limit.go", "part := r.budget.take(d.typical)", "part := d.typical"},
 	{"the margin forgets how likely longer rows are", "plan/internal/means/margin.go", "max(z*hazard/reach, leastTail)", "max(z*min(hazard, 1)/reach, leastTail)"},
 	{"the margin forgets M₁", "plan/internal/means/margin.go", "math.Log(limit/typical)", "math.Log(limit)"},
