@@ -122,8 +122,9 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds value, in the units of the data, to coordinate index. It takes O(s) for an SJLT, O(k)
 // for Rademacher signs, O(1) where the vector is held, and allocates nothing. Negative values
-// subtract. NaN counts as 0, an index outside [0, Dim) is ignored, and values and sums saturate at
-// plus or minus [Plan.Max]. With Integers a value is rounded to the nearest integer.
+// subtract. NaN is no entry: it adds nothing. An index outside [0, Dim) is ignored, and values and
+// sums saturate at plus or minus [Plan.Max]. With Integers a value is rounded to the nearest
+// integer.
 //
 // Whether two inputs are neighbours depends on the values that are added: the absolute values of
 // all changes to a coordinate add up.
