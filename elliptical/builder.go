@@ -76,11 +76,11 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.params.guarantee() }
 // at the end are 0, and surplus ones are ignored. Sums are exact for any number of rows. After
 // Release Add does nothing; if in doubt, ask [Builder.Released] first.
 //
-// NaN, a missing value, adds nothing to a sum under AddRemove without Count, and as 0 to a row of an
-// Ellipsoid or a NormBound. Else it counts as the middle c of the interval. To divide by the number
-// of values that are there, add a coordinate that is 1 where there is one and else 0, of interval
-// [0, 1]. Where NaN adds nothing the mean of those that are there is the quotient of the two sums;
-// else it is c + (m − c)/s, with m and s the means of the two coordinates.
+// NaN, a missing value, adds nothing to a sum under AddRemove without Count, and as 0 to a row of
+// an Ellipsoid or a NormBound. Else it counts as the middle c of the interval. To divide by the
+// number of values that are there, add a coordinate that is 1 where there is one and else 0, of
+// interval [0, 1]. Where NaN adds nothing the mean of those that are there is the quotient of the
+// two sums; else it is c + (m − c)/s, with m and s the means of the two coordinates.
 func (b *Builder) Add(row []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -93,8 +93,8 @@ func (b *Builder) Add(row []float64) {
 // AddSparse adds the row whose coordinate indices[j] is values[j], and whose other coordinates are
 // 0. Indices may come in any order. It does what [Builder.Add] does, in time proportional to the
 // number of indices (with an Ellipsoid, to d²). Values of one index are added before anything is
-// clamped. It ignores indices outside [0, d), indices without a value, and NaN: an entry that is NaN
-// is none.
+// clamped. It ignores indices outside [0, d), indices without a value, and NaN: an entry that is
+// NaN is none.
 func (b *Builder) AddSparse(indices []int, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {

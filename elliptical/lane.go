@@ -18,8 +18,8 @@ const (
 
 func (c coordinate) lane() lane { return lane{1 / c.step, float64(c.low), float64(c.high)} }
 
-// addLanes adds the integers of a row to the sums. The three slices have the same length. NaN is the
-// middle of an interval, or if it may not be that adds nothing.
+// addLanes adds the integers of a row to the sums. The three slices have the same length. NaN is
+// the middle of an interval, or if it may not be that adds nothing.
 func addLanes(sums []int64, lanes []lane, row []float64, middle bool) {
 	lanes, sums = lanes[:len(row)], sums[:len(row)]
 	for i, x := range row {
@@ -51,9 +51,9 @@ func (l *lane) clamp(y float64) float64 {
 	return min(max(y, l.low), l.high)
 }
 
-// outside is clamp, except that NaN is the middle of [low, high], rounded down, or adds nothing. Under
-// AddRemove that is no further from the centre than an end, as it is the centre; under Replace the
-// middle is within the interval.
+// outside is clamp, except that NaN is the middle of [low, high], rounded down, or adds nothing.
+// Under AddRemove that is no further from the centre than an end, as it is the centre; under
+// Replace the middle is within the interval.
 //
 //go:noinline
 func (l *lane) outside(y float64, middle bool) float64 {

@@ -17,10 +17,10 @@
 // # Guarantee
 //
 // Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with ‖x − x′‖₁ ≤
-// Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. By default Δ is 1 in ℓ₁: of word counts, one word. A vector as
-// a whole is protected only if Params.Sensitivity is the largest distance of any two. The Seed is
-// public; privacy holds for every Seed, even one chosen by an adversary. Accuracy is over the draw
-// of the Seed, which must not depend on data.
+// Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. By default Δ is 1 in ℓ₁: of word counts, one word. A vector
+// as a whole is protected only if Params.Sensitivity is the largest distance of any two. The Seed
+// is public; privacy holds for every Seed, even one chosen by an adversary. Accuracy is over the
+// draw of the Seed, which must not depend on data.
 //
 // A release is ε-DP with Laplace noise of scale Δ₁(S)/ε; it is (ε, δ)-DP or ρ-zCDP with Gaussian
 // noise for Δ₂(S): see [Params.Guarantee]. The guarantee holds for the floating-point

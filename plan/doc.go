@@ -58,9 +58,9 @@
 // where the public numbers say that it is better. A large Max costs little. If the number of rows
 // is public and fixed, give Rows, and budget.Replace as Relation. Give the size of rare events as
 // Params.Resolution: without it a column in which few rows are not 0 has a mean of 0. Set Symmetric
-// for rows like Gaussian ones: they have 15 % less error, and skewed rows 2.4 times as much. Missing
-// values are NaN in dense rows and count as the released centre c of their column. With a column of
-// 1 where a value is there and else 0, of mean s, the mean of those there is c + (Estimate − c)/s.
+// for rows like Gaussian ones: they have 15 % less error, and skewed rows 2.4 times as much.
+// Missing values are NaN in dense rows and count as the centre c of their column. With a column of
+// 1 where a value is there and else 0, of mean s, those there have the mean c + (Estimate − c)/s.
 //
 // Where ranges are public and tight, use package elliptical or elliptical/column; for quantiles of
 // a column elliptical/column; for counts of a huge key space, threshold. Package plan/thesis has

@@ -52,9 +52,9 @@ func New(p Params) (*Builder, error) {
 // Guarantee returns what Release promises, before and after it. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped. NaN, a missing value,
-// is no row; under budget.Replace, where the number of rows is public, it counts as the middle of
-// the interval. After Release, and on the zero Builder, Add does nothing.
+// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped. NaN, a missing
+// value, is no row; under budget.Replace, where the number of rows is public, it counts as the
+// middle of the interval. After Release, and on the zero Builder, Add does nothing.
 func (b *Builder) Add(x float64) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -296,8 +296,9 @@ func TestSensitivityOfTheHistogram(t *testing.T) {
 	}
 }
 
-// A mean lies within the Bound, though the ends of the bins, and what is added back, may lie beyond,
-// and so does an interval that holds for all data. (Of rows at a Bound of 2 they once were 2.05.)
+// A mean lies within the Bound, though the ends of the bins, and what is added back, may lie
+// beyond, and so does an interval that holds for all data. (Of rows at a Bound of 2 they once were
+// 2.05.)
 func TestMeanIsWithinTheBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62)) // test data
 	for range 40 {

@@ -174,8 +174,8 @@ func (s *Summary) deviation(f form) float64 {
 //	          integer and can be negative
 //	Sum       of the clamped values, with noise of mean 0
 //	Mean      of the clamped values, in [Min, Max], near the middle where the noise leaves no rows
-//	          (of a learned range, both with what values beyond it lost, as far as it was seen; the
-//	          Mean within the Bound)
+//	          (of a learned range, both with what values beyond it lost, as far as it was
+//	          seen, and the Mean within the Bound)
 //	Variance  the mean of (x − Mean)² over the clamped values, between 0 and (Max − Min)²/4
 //	StdDev    its square root
 //

@@ -36,8 +36,8 @@ import (
 
 // Bounded returns bounds that hold coordinate i of the mean of the rows with the given confidence
 // over all noise, whatever the rows are: within the public range, and all of it where nothing tells
-// what was clipped, or where the bounds cross. They cross only where one of them does not hold: then
-// noise was larger than the confidence counts on, and nothing is known.
+// what was clipped, or where the bounds cross. They cross only where one of them does not hold:
+// then noise was larger than the confidence counts on, and nothing is known.
 func (m *Mean) Bounded(i int, confidence float64) (lo, hi float64) {
 	p := m.Params
 	whole := p.Method == Plain

@@ -73,9 +73,9 @@ func TestSkewedColumn(t *testing.T) {
 	}
 }
 
-// Whatever noise does, both ends lie in the public range and in order: where they would cross, as at
-// a low confidence, it is all of the range. (Of n = 17, d = 70, ρ = ½ 137 of 19,950 crossed, and at ρ
-// = 2⁻³⁰ an interval of [−1, 1] began at 4227.)
+// Whatever noise does, both ends lie in the public range and in order: where they would cross, as
+// at a low confidence, it is all of the range. (Of n = 17, d = 70, ρ = ½ 137 of 19,950 crossed, and
+// at ρ = 2⁻³⁰ an interval of [−1, 1] began at 4227.)
 func TestIntervalBoundedIsInOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(55, 56)) // test data
 	crossed, all := 0, 0

@@ -115,12 +115,13 @@ func (r *run) normChange() quantile.Change {
 	return quantile.Either
 }
 
-// typical releases M₁, the median of the norms that are not 0, with the budget rho. Two things draw M₁ to the bottom of its axis where few rows are not 0: a public number
-// of values there, 6/c and the same for all data, and a base measure with the weight of 8192 cells.
-// With no row but 0 the other 191 cells have e⁻³/8192 each, 0.12 % together. Where no row is 0 and
-// the budget the least, c·n = 36, the wanted rank is 15/c above the bottom: M₁ is too low with
-// probability (8192 + 191)·e⁻¹⁵ = 0.26 %. In between, where about 6/c rows are not 0, the cells
-// below those rows are as good as the bottom, and have at most 190/8192 of its weight.
+// typical releases M₁, the median of the norms that are not 0, with the budget rho. Two things draw
+// M₁ to the bottom of its axis where few rows are not 0: a public number of values there, 6/c and
+// the same for all data, and a base measure with the weight of 8192 cells. With no row but 0 the
+// other 191 cells have e⁻³/8192 each, 0.12 % together. Where no row is 0 and the budget the least,
+// c·n = 36, the wanted rank is 15/c above the bottom: M₁ is too low with probability (8192 +
+// 191)·e⁻¹⁵ = 0.26 %. In between, where about 6/c rows are not 0, the cells below those rows are as
+// good as the bottom, and have at most 190/8192 of its weight.
 //
 // keys are those of the norms on the axis of C. That of M₁ keeps typicalBits in place of normBits
 // of the same numbers.

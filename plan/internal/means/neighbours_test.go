@@ -123,8 +123,9 @@ func weightChange(of func(n int) *quantile.Weights, x, y quantile.Column) (chang
 }
 
 // requirePrivateSteps holds all that noise is added to, or that is drawn by weights, against what
-// each step is calibrated for: for two neighbours, in integers, before any noise. Of weights that is
-// √(2ρ) for each ln w (weights.go). It returns how far the sums are apart, of how far they may be.
+// each step is calibrated for: for two neighbours, in integers, before any noise. Of weights that
+// is √(2ρ) for each ln w (weights.go). It returns how far the sums are apart, of how far they may
+// be.
 func requirePrivateSteps(t *testing.T, name string, x, y side) (part float64) {
 	t.Helper()
 	const rho, loss = 0.02, 0.2 * (1 + 1e-12)
@@ -194,8 +195,8 @@ func neighbourCases() (cases []neighbourCase) {
 }
 
 // Every step keeps what it is calibrated for, whatever one row is and wherever it stands: it is
-// removed, or a sparse one loses its entries, or it is replaced. What noise is for is met nearly. (A
-// sparse row that lost its entries once moved from one end to the middle of a range and, around
+// removed, or a sparse one loses its entries, or it is replaced. What noise is for is met nearly.
+// (A sparse row that lost its entries once moved from one end to the middle of a range and, around
 // medians, by 2C where the noise was for C.)
 func TestEveryStepKeepsItsSensitivity(t *testing.T) {
 	dptest.NotShort(t, "a second")

@@ -66,8 +66,8 @@ func (r *ranges) of(p Params, i int) (min, max float64) {
 // Sparse rows under AddRemove are clipped around 0. Let A be the norm of the ends that are farther
 // from 0, and B ≤ A that of the half widths. A row x that is removed changes the sum of deviations
 // from the middles c by ‖x − c‖ ≤ B, but one that loses its entries becomes −c, which changes the
-// sum by ‖x‖ ≤ A. Around 0 both change it by ‖x‖ ≤ A. So the noise is for A around either point, and
-// around 0 the noise of the divisor, times mean − centre, is that of a mean near 0.
+// sum by ‖x‖ ≤ A. Around 0 both change it by ‖x‖ ≤ A. So the noise is for A around either point,
+// and around 0 the noise of the divisor, times mean − centre, is that of a mean near 0.
 func (r *ranges) centred(p Params, sparse bool) bool {
 	return r != nil && p.Method == Plain && !p.NonNegative && !(sparse && p.Relation != budget.Replace)
 }

@@ -88,14 +88,14 @@ func TestPlainWithRangesOfSparseRows(t *testing.T) {
 	}
 	require.Equal(t, 0.0, sums[0])
 	require.InEpsilon(t, 1, sums[1], 1e-6)
-	p.Relation, p.Rows = budget.Replace, 0 // where both lie within half of the width around the middle
+	p.Relation, p.Rows = budget.Replace, 0 // rows lie within half of the width around the middle
 	out := dptest.OK(withRanges(t, p, []float64{0}, []float64{1}).ReleaseSparse(t.Context(), Sparse{Offsets: make([]int, 1001)}))(t)
 	require.Equal(t, []float64{0.5}, out.Centres)
 	require.InEpsilon(t, 1/math.Sqrt(2*2)/1000, out.Errors[0], 1e-6)
 }
 
-// Entries are clamped to their ranges, what is missing as 0 is, NaN is the centre, the median or the
-// middle, and released centres are clamped too; IntervalBounded is as narrow as they are.
+// Entries are clamped to their ranges, what is missing as 0 is, NaN is the centre, the median or
+// the middle, and released centres are clamped too; IntervalBounded is as narrow as they are.
 func TestEntriesAreClampedToTheirRanges(t *testing.T) {
 	const n = 2000
 	x := make([][]float64, n)

@@ -104,9 +104,9 @@ func (s *shaping) at(i int, x float64) float64 {
 	return (s.x.clean(i, x) - s.columns[i].centre) * s.columns[i].factor
 }
 
-// odd returns an entry x of column i of a dense row as [bounds.clean] does, with the centre for NaN.
-// So NaN adds nothing to a norm or a sum, unless the centre is outside of the range: that is 0 in
-// NonNegative rows that Plain clips, and the nearest end counts.
+// odd returns an entry x of column i of a dense row as [bounds.clean] does, with the centre for
+// NaN. So NaN adds nothing to a norm or a sum, unless the centre is outside of the range: that is 0
+// in NonNegative rows that Plain clips, and the nearest end counts.
 func (s *shaping) odd(i int, x float64) float64 {
 	if x != x {
 		x = s.columns[i].centre
