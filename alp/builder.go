@@ -58,9 +58,9 @@ func New(p Params) (*Builder, error) {
 // nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value to the total of the index. NaN counts as 0. An index of Dim or more is
-// ignored. Totals saturate at ±2⁵⁴ steps of the grid, more than 2⁴⁰ times Δ/ε. Once there are 2³² −
-// 1 indices, new ones are ignored, and the guarantee ends.
+// Add adds the value to the total of the index. NaN is no entry: it adds nothing. An index of Dim
+// or more is ignored. Totals saturate at ±2⁵⁴ steps of the grid, more than 2⁴⁰ times Δ/ε. Once
+// there are 2³² − 1 indices, new ones are ignored, and the guarantee ends.
 //
 // Two inputs are neighbours if the absolute changes of all added values sum to at most Sensitivity.
 // A value between two grid points is rounded to one of them at random, so that the mean is right;

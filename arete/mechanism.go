@@ -101,15 +101,17 @@ const maxPoint = 1 << 61
 // onLattice returns ⌊x·steps/delta + ½⌋, at most ±maxPoint; 0 for NaN.
 //
 // The float64 quotient is within 2⁻⁵¹ of itself of the real one, or within 2⁻¹⁰⁰⁰ if it underflows.
-// Unless it is closer than that to a half, its rounding is right; else rational arithmetic decides.
+// Unless it is closer than that to a half, its rounding is right; else rational arithmetic decides,
+// and so it does up to twice maxPoint: where the quotient alone says that a number saturates, one
+// that is Δ less may be more than H steps below.
 func onLattice(x, delta float64, steps int64) int64 {
 	y := x / delta * float64(steps)
 	switch {
 	case math.IsNaN(x):
 		return 0
-	case y >= maxPoint:
+	case y >= 2*maxPoint:
 		return maxPoint
-	case y <= -maxPoint:
+	case y <= -2*maxPoint:
 		return -maxPoint
 	}
 	const relative, absolute = 0x1p-50, 0x1p-900

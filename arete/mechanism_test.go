@@ -123,6 +123,11 @@ func TestRoundingToTheLattice(t *testing.T) {
 				for _, x := range []float64{half, math.Nextafter(half, 0), math.Nextafter(half, math.Inf(1)), -half} {
 					require.Equal(t, reference(x, delta, steps), onLattice(x, delta, steps), "%v/%v", x, delta)
 				}
+				// where it saturates, at which a float64 quotient was once off by 63 steps
+				for x, n := maxPoint/float64(steps)*delta*(1+0x1p-51), 0; n < 8; x, n = math.Nextafter(x, 0), n+1 {
+					require.Equal(t, min(reference(x, delta, steps), maxPoint), onLattice(x, delta, steps), "%v/%v", x, delta)
+					require.Equal(t, max(reference(-x, delta, steps), -maxPoint), onLattice(-x, delta, steps), "%v/%v", x, delta)
+				}
 			}
 		}
 	}

@@ -112,8 +112,9 @@ func (s *Share) Noise() int64 {
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. For
 // every law the number is first clamped, to [−Δ, Δ] under AddRemove and to [0, Δ] under Replace,
-// then rounded at random to one of the two lattice points around it. NaN counts as 0. So under
-// Replace send numbers in [a, a+Δ] as x − a; the sum of n of them is then too small by n·a.
+// then rounded at random to one of the two lattice points around it. NaN counts as the middle: 0, as
+// if the party were not there, or Δ/2. So under Replace send numbers in [a, a+Δ] as x − a; the sum
+// of n of them is then too small by n·a.
 //
 // The result is private only within the sum: one share is far too little noise to publish by
 // itself. Call Mask once for each sum; each sum spends the budget again. Where Noise is uniform so
@@ -136,9 +137,6 @@ func uniform() int64 { return int64(new(noise.Source).Uint64()) }
 // moves the sum by at most H. How its own digits fall depends on nothing else, so they change no
 // sensitivity.
 func (s *Share) point(x float64, src *noise.Source) int64 {
-	if math.IsNaN(x) {
-		return 0
-	}
 	p, size := s.lattice.params, s.spec.size
 	low, high := -float64(size), float64(size)
 	if p.relation() == budget.Replace {
@@ -147,6 +145,9 @@ func (s *Share) point(x float64, src *noise.Source) int64 {
 	y := x / p.sensitivity() * float64(size)
 	if p.onIntegers(size) {
 		y = x * (float64(size) / p.sensitivity())
+	}
+	if math.IsNaN(y) {
+		y = (low + high) / 2
 	}
 	return int64(noise.RandomizedRound(src, min(max(y, low), high), 1))
 }

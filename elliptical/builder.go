@@ -27,6 +27,7 @@ type state struct {
 	full      []wide.Int // sums of all rows before; nil if there are none
 	recent    int        // number of rows in sums
 	rows      int64
+	middle    bool      // whether NaN is the middle of an interval
 	sparse    int64     // number of rows of AddSparse
 	seen      []int64   // number of the last sparse row with this coordinate
 	row, z    []float64 // scratch for an Ellipsoid or a ball: a row and its z; q is in steps
@@ -51,7 +52,7 @@ func NewBuilder(p Params) (*Builder, error) {
 // builder returns an empty Builder.
 func (m *Mechanism) builder() *Builder {
 	d := m.law.dim
-	s := state{mechanism: m, zero: make([]int64, d), sums: make([]int64, d), seen: make([]int64, d)}
+	s := state{mechanism: m, middle: m.params.Count || m.params.replace(), zero: make([]int64, d), sums: make([]int64, d), seen: make([]int64, d)}
 	switch {
 	case m.law.radius > 0:
 		s.row, s.q = make([]float64, d), make([]int64, d)
@@ -71,9 +72,15 @@ func (m *Mechanism) builder() *Builder {
 func (b *Builder) Guarantee() budget.Guarantee { return b.params.guarantee() }
 
 // Add adds one row of d coordinates, in the units of the data. A coordinate outside its interval is
-// clamped to it (a row outside the Ellipsoid or the NormBound is scaled to it), NaN counts as 0,
-// missing coordinates at the end are 0, and surplus ones are ignored. Sums are exact for any number
-// of rows. After Release Add does nothing; if in doubt, ask [Builder.Released] first.
+// clamped to it (a row outside the Ellipsoid or the NormBound is scaled to it), missing coordinates
+// at the end are 0, and surplus ones are ignored. Sums are exact for any number of rows. After
+// Release Add does nothing; if in doubt, ask [Builder.Released] first.
+//
+// NaN, a missing value, adds nothing to a sum under AddRemove without Count, and as 0 to a row of
+// an Ellipsoid or a NormBound. Else it counts as the middle c of the interval. To divide by the
+// number of values that are there, add a coordinate that is 1 where there is one and else 0, of
+// interval [0, 1]. Where NaN adds nothing the mean of those that are there is the quotient of the
+// two sums; else it is c + (m − c)/s, with m and s the means of the two coordinates.
 func (b *Builder) Add(row []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -85,8 +92,9 @@ func (b *Builder) Add(row []float64) {
 
 // AddSparse adds the row whose coordinate indices[j] is values[j], and whose other coordinates are
 // 0. Indices may come in any order. It does what [Builder.Add] does, in time proportional to the
-// number of indices (with an Ellipsoid, to d²). It ignores indices outside [0, d), indices without
-// a value, and all except the first of equal indices.
+// number of indices (with an Ellipsoid, to d²). Values of one index are added before anything is
+// clamped. It ignores indices outside [0, d), indices without a value, and NaN: an entry that is
+// NaN is none.
 func (b *Builder) AddSparse(indices []int, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -125,7 +133,7 @@ func (s *state) addRow(row []float64) {
 		s.addWhitened(row)
 		return
 	}
-	addLanes(s.sums[:len(row)], s.lanes[:len(row)], row)
+	addLanes(s.sums[:len(row)], s.lanes[:len(row)], row, s.middle)
 	for i := len(row); i < len(s.sums); i++ {
 		s.sums[i] += s.zero[i]
 	}
@@ -138,20 +146,52 @@ func (s *state) addSparse(indices []int, values []float64) {
 	if s.q == nil {
 		s.sparse++
 	}
-	for j, i := range indices[:min(len(indices), len(values))] {
-		if i >= 0 && i < len(s.sums) && s.seen[i] != s.rows {
+	indices = indices[:min(len(indices), len(values))]
+	var repeated map[int]float64 // sums of the values of each index, once an index is repeated
+	for j, i := range indices {
+		x := values[j]
+		switch {
+		case i < 0 || i >= len(s.sums) || x != x:
+		case s.q != nil:
+			s.row[i] += x
+		case s.seen[i] != s.rows:
 			s.seen[i] = s.rows
-			if s.q != nil {
-				s.row[i] = values[j]
-			} else {
-				s.sums[i] += s.lanes[i].entry(values[j]) - s.zero[i]
+			s.sums[i] += s.lanes[i].entry(x) - s.zero[i]
+			if repeated != nil {
+				repeated[i] = x
 			}
+		default:
+			if repeated == nil {
+				repeated = firstValues(indices[:j], values)
+			}
+			s.sums[i] += s.sparseEntry(i, repeated[i]+x) - s.sparseEntry(i, repeated[i])
+			repeated[i] += x
 		}
 	}
 	if s.q != nil {
 		s.addWhitened(s.row)
 		clear(s.row)
 	}
+}
+
+// firstValues returns the values of indices that are all different, except of NaN.
+func firstValues(indices []int, values []float64) map[int]float64 {
+	first := make(map[int]float64, len(indices))
+	for j, i := range indices {
+		if x := values[j]; x == x {
+			first[i] = x
+		}
+	}
+	return first
+}
+
+// sparseEntry returns the integer of a sum of values of one coordinate. NaN, of infinities of both
+// signs, is no entry.
+func (s *state) sparseEntry(i int, x float64) int64 {
+	if x != x {
+		return s.zero[i]
+	}
+	return s.lanes[i].entry(x)
 }
 
 // addWhitened adds one row to the sums, of z for an Ellipsoid.

@@ -73,6 +73,8 @@ func propertySettings() []Params {
 		{Min: VectorOf(-0.3, -0.6, -100000), Max: VectorOf(-0.2, 0.1, -99997), Relation: budget.AddRemove, Rho: 1},
 		{Min: VectorOf(0.05, -0.3, 100000), Max: VectorOf(0.15, 0.4, 100003), Relation: budget.AddRemove, Rho: 1, Count: true},
 		{Min: VectorOf(0.05, -0.3, -1), Max: VectorOf(0.15, 0.4, 2), Relation: budget.AddRemove, Epsilon: 1e-6, Count: true},
+		{Min: VectorOf(0.05, -0.3, 100000), Max: VectorOf(0.15, 0.4, 100003), Relation: budget.Replace, Rho: 1},
+		{Min: VectorOf(-0.05, -0.3, -100000), Max: VectorOf(0.15, -0.1, -99997), Relation: budget.Replace, Epsilon: 1},
 	}
 }
 
@@ -81,7 +83,7 @@ func build(t *testing.T, m *Mechanism, rows [][]float64, sparse bool) []int64 {
 	b := m.builder()
 	for _, row := range rows {
 		if sparse {
-			b.AddSparse([]int{2, -1, 1, 0, 2, 3}, []float64{row[2], 9, row[1], row[0], 5, 5})
+			b.AddSparse([]int{2, -1, 1, 0, 2, 3, 1}, []float64{row[2], 9, row[1], row[0], 0, 5, math.NaN()})
 		} else {
 			b.Add(row)
 		}
@@ -134,11 +136,81 @@ func TestSensitivityOfRows(t *testing.T) {
 			if m.params.Relation == budget.AddRemove {
 				other = rows[:2]
 			}
-			dense := build(t, m, rows, false)
-			require.Equal(t, dense, build(t, m, rows, true), "sparse rows")
-			requireWithin(t, m, dense, build(t, m, other, true))
+			dense, sparse := build(t, m, rows, false), build(t, m, rows, true)
+			requireWithin(t, m, dense, build(t, m, other, false))
+			requireWithin(t, m, sparse, build(t, m, other, true))
+			for _, row := range rows {
+				for i, x := range row {
+					if x != x {
+						row[i] = 0 // what no entry of a sparse row is
+					}
+				}
+			}
+			require.Equal(t, build(t, m, rows, false), sparse, "sparse rows")
 		}
 	}
+}
+
+// A value that is NaN is missing: the mean of those that are there is what Add says, however the
+// number of rows is known.
+func TestMeanOfTheValuesThatAreThere(t *testing.T) {
+	p := Params{Min: VectorOf(18, 0), Max: VectorOf(100, 1), Rho: 1000}
+	count, replaced := p, p
+	count.Count, replaced.Relation = true, budget.Replace
+	for _, p := range []Params{p, count, replaced} {
+		b := dptest.OK(NewBuilder(p))(t)
+		for j := range 5000 {
+			b.Add([]float64{math.NaN(), 0})
+			b.Add([]float64{30 + float64(j%21), 1}) // 40 on average
+		}
+		s, mean := dptest.OK(b.Release())(t), 0.0
+		switch {
+		case p.Count:
+			mean = 59 + (s.Mean(0)-59)/s.Mean(1)
+		case p.Relation == budget.Replace:
+			mean = 59 + (s.Estimate(0)/10000-59)/(s.Estimate(1)/10000)
+		default:
+			mean = s.Estimate(0) / s.Estimate(1)
+		}
+		require.InDelta(t, 40, mean, 0.3, "%v", p)
+	}
+}
+
+// Values of one index in a sparse row are added before anything is clamped, wherever they stand and
+// however many there are, and NaN is no entry. (The first once counted alone.)
+func TestRepeatedIndicesAreAdded(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	rng := rand.New(rand.NewPCG(7, 8)) // test data
+	for _, p := range append(propertySettings(), Params{NormBound: 3, Dim: 3, Rho: 1}, Params{Ellipsoid: VectorOf(4, 1, 3, 0.5, 0, 2), Rho: 1}) {
+		m := dptest.OK(New(p))(t)
+		for range 100 {
+			one, parts := m.builder(), m.builder()
+			for range 3 {
+				sums, row := make([]float64, 3), map[int]float64{}
+				var indices []int
+				var values []float64
+				for range rng.IntN(12) {
+					i := rng.IntN(5) - 1
+					x := []float64{rng.NormFloat64(), 1e5 * rng.NormFloat64(), nan, 0, 1e300, -1e300, inf}[rng.IntN(7)]
+					if indices, values = append(indices, i), append(values, x); x == x && i >= 0 && i < 3 {
+						sums[i] += x
+						row[i] = sums[i]
+					}
+				}
+				parts.AddSparse(indices, values)
+				indices, values = indices[:0], values[:0]
+				for i, x := range row {
+					indices, values = append(indices, i), append(values, x)
+				}
+				one.AddSparse(indices, values)
+			}
+			require.Equal(t, peek(one).totals(), peek(parts).totals(), "%v", p)
+		}
+	}
+	b := dptest.OK(New(Params{Min: VectorOf(-1, -1), Max: VectorOf(1, 1), Rho: 1}))(t).builder()
+	b.AddSparse([]int{0, 0, 0, 1, 1}, []float64{5, -5, 0.25, 7, 7})
+	totals, step := peek(b).totals(), peek(b).mechanism.law.at[0].step
+	require.Equal(t, []float64{0.25, 1}, []float64{totals[0].Float64() * step, totals[1].Float64() * step})
 }
 
 // Sums are exact for any number of rows, dense and sparse, in Builders that are merged, and where
@@ -171,14 +243,25 @@ func TestSumsAreExact(t *testing.T) {
 					row[i] = hostile(rng, c, m.params.Min.At(i), m.params.interval(i).width())
 				}
 				rows++
-				if rng.IntN(2) == 0 {
+				dense := rng.IntN(2) == 0
+				if dense {
 					next.Add(row)
 				} else {
-					next.AddSparse([]int{1, 7, 1}, row[1:])
-					row[0], row[2] = 0, 0
+					next.AddSparse([]int{1, 7, 1}, row)
+					for i, x := range row {
+						if x != x {
+							row[i] = 0
+						}
+					}
+					row[0], row[1], row[2] = 0, row[0]+row[2], 0
 				}
 				for i, c := range m.law.at[:3] {
-					sums[i].Add(sums[i], big.NewInt(c.entry(row[i])))
+					entry := c.entry(row[i])
+					if dense && row[i] != row[i] {
+						lane := c.lane()
+						entry = int64(lane.outside(row[i], s.middle))
+					}
+					sums[i].Add(sums[i], big.NewInt(entry))
 				}
 			}
 			require.LessOrEqual(t, s.recent, 20)
@@ -216,7 +299,8 @@ func TestManyRows(t *testing.T) {
 	}
 }
 
-// An entry is the integer next to the value, within the interval, on all paths.
+// An entry is the integer next to the value, within the interval, on all paths. NaN is the middle,
+// which is the centre with Count, or adds nothing.
 func TestEntries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20)) // test data
 	for _, p := range propertySettings() {
@@ -224,14 +308,19 @@ func TestEntries(t *testing.T) {
 		for i, c := range m.law.at[:3] {
 			for range dptest.Full(20_000, 500) {
 				x := hostile(rng, c, m.params.Min.At(i), m.params.interval(i).width())
-				y := x / c.step
-				if math.IsNaN(y) {
-					y = 0
+				want := int64(math.RoundToEven(min(max(x/c.step, float64(c.low)), float64(c.high))))
+				switch {
+				case x == x:
+					require.Equal(t, want, c.entry(x))
+				case p.Count:
+					want = c.centre
+				case m.params.Relation == budget.Replace:
+					want = int64(math.Floor(float64(c.low+c.high) / 2))
+				default:
+					want = 0
 				}
-				want := int64(math.RoundToEven(min(max(y, float64(c.low)), float64(c.high))))
-				require.Equal(t, want, c.entry(x))
 				sum := []int64{5}
-				addLanes(sum, []lane{c.lane()}, []float64{x})
+				addLanes(sum, []lane{c.lane()}, []float64{x}, peek(m.builder()).middle)
 				require.Equal(t, want+5, sum[0])
 			}
 		}

@@ -69,7 +69,7 @@
 //
 // Timing, and anyone who reads the memory of the process. A Builder is for one goroutine;
 // Builder.Merge joins several. Divide a sum by n for a mean: n is public under Replace, and private
-// under AddRemove (Params.Count, or a coordinate that is 1 in every row).
+// under AddRemove (Params.Count, or a coordinate that is 1 in every row). NaN: see [Builder.Add].
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, PhD thesis, IT
 // University of Copenhagen 2023, chapter 4 (with Pagh); the caption of its Figure 4.1 prints

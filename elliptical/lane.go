@@ -18,20 +18,21 @@ const (
 
 func (c coordinate) lane() lane { return lane{1 / c.step, float64(c.low), float64(c.high)} }
 
-// addLanes adds the integers of a row to the sums. The three slices have the same length.
-func addLanes(sums []int64, lanes []lane, row []float64) {
+// addLanes adds the integers of a row to the sums. The three slices have the same length. NaN is
+// the middle of an interval, or if it may not be that adds nothing.
+func addLanes(sums []int64, lanes []lane, row []float64, middle bool) {
 	lanes, sums = lanes[:len(row)], sums[:len(row)]
 	for i, x := range row {
 		l := &lanes[i]
 		y := x * l.inverse
 		if !(y >= l.low && y <= l.high) {
-			y = l.clamp(y)
+			y = l.outside(y, middle)
 		}
 		sums[i] += int64(math.Float64bits(y+magic) - magicBits)
 	}
 }
 
-// entry returns the integer of a value.
+// entry returns the integer of a value. NaN counts as 0.
 func (l *lane) entry(x float64) int64 {
 	y := x * l.inverse
 	if !(y >= l.low && y <= l.high) {
@@ -48,4 +49,19 @@ func (l *lane) clamp(y float64) float64 {
 		y = 0
 	}
 	return min(max(y, l.low), l.high)
+}
+
+// outside is clamp, except that NaN is the middle of [low, high], rounded down, or adds nothing.
+// Under AddRemove that is no further from the centre than an end, as it is the centre; under
+// Replace the middle is within the interval.
+//
+//go:noinline
+func (l *lane) outside(y float64, middle bool) float64 {
+	switch {
+	case !math.IsNaN(y):
+		return l.clamp(y)
+	case middle:
+		return math.Floor((l.low + l.high) / 2)
+	}
+	return 0
 }

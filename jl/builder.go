@@ -122,8 +122,9 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds value, in the units of the data, to coordinate index. It takes O(s) for an SJLT, O(k)
 // for Rademacher signs, O(1) where the vector is held, and allocates nothing. Negative values
-// subtract. NaN counts as 0, an index outside [0, Dim) is ignored, and values and sums saturate at
-// plus or minus [Plan.Max]. With Integers a value is rounded to the nearest integer.
+// subtract. NaN is no entry: it adds nothing. An index outside [0, Dim) is ignored, and values and
+// sums saturate at plus or minus [Plan.Max]. With Integers a value is rounded to the nearest
+// integer.
 //
 // Whether two inputs are neighbours depends on the values that are added: the absolute values of
 // all changes to a coordinate add up.
@@ -149,7 +150,7 @@ func (b *Builder) Add(index uint64, value float64) {
 }
 
 // AddSparse adds values[i] to coordinate indices[i], for each i that is within both slices. It
-// equals a call of [Builder.Add] for each, in less time.
+// equals a call of [Builder.Add] for each, in less time: values of one index are added.
 func (b *Builder) AddSparse(indices []uint64, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -17,8 +17,10 @@
 // # Guarantee
 //
 // Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with ‖x − x′‖₁ ≤
-// Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. The Seed is public; privacy holds for every Seed, even one
-// chosen by an adversary. Accuracy is over the draw of the Seed, which must not depend on data.
+// Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. By default Δ is 1 in ℓ₁: of word counts, one word. A vector
+// as a whole is protected only if Params.Sensitivity is the largest distance of any two. The Seed
+// is public; privacy holds for every Seed, even one chosen by an adversary. Accuracy is over the
+// draw of the Seed, which must not depend on data.
 //
 // A release is ε-DP with Laplace noise of scale Δ₁(S)/ε; it is (ε, δ)-DP or ρ-zCDP with Gaussian
 // noise for Δ₂(S): see [Params.Guarantee]. The guarantee holds for the floating-point
@@ -70,11 +72,9 @@
 // A Builder takes 32·k bytes, 16·k for Rademacher or if Dim·s > 2²², and 8·u to 24·u if it holds
 // the vector; a Sketch takes 8·k. Add takes 2 to 5 ns for s = 1, least in AddDense and AddSparse.
 //
-// Two sketches of a vector are two releases. Not covered: timing, and who reads the process's
-// memory.
+// Two sketches of a vector are two releases. Not covered: timing, and the memory of the process.
 //
 // Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
-// and her thesis, chapter 4; corrections in sensitivity_proof.md). Kenthapadi et al., Privacy via
-// the Johnson-Lindenstrauss Transform (arXiv 1204.2606); Kane and Nelson, Sparser
-// Johnson-Lindenstrauss Transforms (arXiv 1012.1577), here with constants.
+// and her thesis, chapter 4; corrections in sensitivity_proof.md). Kenthapadi et al. (arXiv
+// 1204.2606); Kane and Nelson (arXiv 1012.1577), here with constants.
 package jl

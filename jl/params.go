@@ -73,13 +73,15 @@ type Params struct {
 	// Norm says what neighbours are: L1, two vectors with
 	// ‖x − x′‖₁ ≤ Sensitivity, or L2, with ‖x − x′‖₂ ≤ Sensitivity. 0 is L1.
 	Norm Norm
-	// Protects is the unit that a release protects. 0 is a vector as a whole,
-	// budget.L1(Sensitivity) or budget.L2(Sensitivity). budget.Row with AddRemove
+	// Protects is the unit that a release protects. 0 is a change of the vector
+	// by at most Sensitivity, budget.L1 or budget.L2. budget.Row with AddRemove
 	// is one row of the data, which changes one coordinate by Sensitivity at most:
 	// an SJLT with s = 1 then changes in one row, and takes less noise where ε is
 	// above 1.
 	Protects budget.Unit
-	// Sensitivity is Δ, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
+	// Sensitivity is Δ, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1: one
+	// word of a vector of counts. To protect a vector as a whole, give the
+	// largest distance of any two.
 	Sensitivity float64
 	// Integers says that all values are integers, and so is Sensitivity. What
 	// is added is rounded to one.

@@ -59,6 +59,8 @@
 // is public and fixed, give Rows, and budget.Replace as Relation. Give the size of rare events as
 // Params.Resolution: without it a column in which few rows are not 0 has a mean of 0. Set Symmetric
 // for rows like Gaussian ones: they have 15 % less error, and skewed rows 2.4 times as much.
+// Missing values are NaN in dense rows and count as the centre c of their column. With a column of
+// 1 where a value is there and else 0, of mean s, those there have the mean c + (Estimate − c)/s.
 //
 // Where ranges are public and tight, use package elliptical or elliptical/column; for quantiles of
 // a column elliptical/column; for counts of a huge key space, threshold. Package plan/thesis has
@@ -70,11 +72,9 @@
 // rows takes 6 ns per entry that is 1, and 10 ns per entry of any value. Memory apart from the
 // rows: a few megabytes, 16 bytes per row and 100 per coordinate. Params.Workers share the work.
 //
-// Not covered: timing, which may depend on the data, and an adversary who reads the process's
-// memory.
+// Not covered: timing, and an adversary who reads the memory of the process.
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, ITU 2023, chapter 5
-// (with Aumüller, Nelson and Pagh); Huang, Liang, Yi, Instance-optimal Mean Estimation Under
-// Differential Privacy, NeurIPS 2021; Smith, Privacy-preserving Statistical Estimation, STOC 2011.
-// The theory is in internal/means: depth.go, margin.go, divisor.go, bounded.go.
+// (with Aumüller, Nelson and Pagh); Huang, Liang, Yi (NeurIPS 2021); Smith (STOC 2011). The theory
+// is in internal/means: depth.go, margin.go, divisor.go, bounded.go.
 package plan

@@ -34,6 +34,15 @@ func sampleTwoPass() *Mean {
 	}}
 }
 
+// sampleSparse is a Mean of sparse rows, which Plain clips around 0 also where ranges are given.
+func sampleSparse() *Mean {
+	p := means.Params{Rho: 1, Dim: 2, Max: 5, Method: means.Plain, Relation: budget.AddRemove}
+	return &Mean{means.Mean{
+		Params: p.Resolved(), Rows: 12.25, Limit: 5, Divisor: 12, Values: []float64{0.25, 1}, Errors: []float64{1, 2},
+		Lower: []float64{0, -1}, Upper: []float64{4, 3}, Spent: means.Spent{Divisor: 0.01, Sum: 0.98},
+	}}
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]*Mean {
 	return map[string]*Mean{"adaptive.hex": sampleMean(), "twopass.hex": sampleTwoPass()}
@@ -42,6 +51,7 @@ func samples() map[string]*Mean {
 func TestCodec(t *testing.T) {
 	dptest.Codec[Mean](t, sampleMean(), dptest.DeepEqual)
 	dptest.Codec[Mean](t, sampleTwoPass(), dptest.DeepEqual)
+	dptest.Codec[Mean](t, sampleSparse(), dptest.DeepEqual)
 	data := dptest.OK(sampleMean().MarshalBinary())(t)
 	require.Len(t, data, fixedSize+6*8*3)
 }
@@ -87,6 +97,18 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"relation":          func(m *Mean) { m.of.Params.Relation = 0 },
 		"unit":              func(m *Mean) { m.of.Params.Resolution = 0 },
 	})
+}
+
+// Plain clips around the middles of ranges, or sparse rows under AddRemove around 0.
+func TestDecodeRejectsInvalidCentres(t *testing.T) {
+	dptest.Spoiled(t, sampleSparse, sampleSparse, map[string]func(*Mean){
+		"around 0 under Replace": func(m *Mean) { m.of.Params.Relation, m.of.Params.Rows, m.of.Rows = budget.Replace, 12, 12 },
+		"another middle":         func(m *Mean) { m.of.Centres = []float64{2, 0} },
+		"without ranges":         func(m *Mean) { m.of.Centres, m.of.Lower, m.of.Upper = []float64{2, 1}, nil, nil },
+	})
+	middles := sampleSparse()
+	middles.of.Centres = []float64{2, 1}
+	dptest.Codec[Mean](t, middles, dptest.DeepEqual)
 }
 
 // The zero Mean answers NaN and has no encoding.

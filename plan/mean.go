@@ -73,8 +73,8 @@ func (m *Mean) Estimate(i int) float64 { return at(m.of.Values, i) }
 // the error of the sample, nor the bias of clipping.
 func (m *Mean) StdDev(i int) float64 { return at(m.of.Errors, i) }
 
-// Centre returns the released centre of coordinate i; for Plain the middle of its range, if one was
-// given; 0 if rows were clipped around the origin; NaN outside [0, Dim).
+// Centre returns the released centre of coordinate i; for Plain the middle of its range, if rows
+// were clipped around that; 0 if they were clipped around the origin; NaN outside [0, Dim).
 func (m *Mean) Centre(i int) float64 {
 	if i < 0 || i >= m.Dim() {
 		return math.NaN()
@@ -136,7 +136,8 @@ func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 //
 // It lies in the public range of the entries, even where noise may have taken the Estimate out of
 // it. For TwoPass, and for package plan/thesis, nothing says what was clipped, and it is all of
-// that range. NaN for a confidence outside [0, 1), and outside [0, Dim).
+// that range; so it is where the two ends cross, which noise does rarely: less often than the
+// interval misses. NaN for a confidence outside [0, 1), and outside [0, Dim).
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()

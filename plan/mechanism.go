@@ -57,7 +57,8 @@ func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 // and max each, in the units of the data, min < max, within what the Params allow. Entries and
 // released centres are clamped to their own range instead of [−Max, Max]. [Mean.IntervalBounded]
 // and the Method [Plain] are as narrow as the ranges: Plain has noise for rows that are half a
-// width away from the middle of each range (unless NonNegative). Sparse rows need ranges that
+// width away from the middle of each range. If rows are NonNegative, or sparse under AddRemove, it
+// has noise for rows at the end of each range that is farther from 0. Sparse rows need ranges that
 // contain 0. The error wraps [ErrParams].
 //
 // Where ranges are tight package elliptical is better: it spends nothing on finding scales.
@@ -67,9 +68,17 @@ func (m *Mechanism) WithRanges(min, max []float64) (*Mechanism, error) {
 
 // Release spends the budget and returns the private mean of dense rows of Dim entries each.
 //
-// Entries are clamped to [−Max, Max] and NaN counts as 0. Missing entries of a row count as 0,
-// surplus ones are ignored. Under AddRemove an empty row is a missing one. The rows are not
-// changed. For any rows the result is a valid Mean; with too few rows it is mostly noise.
+// Entries are clamped to [−Max, Max]. Entries that a row is too short for count as 0, surplus ones
+// are ignored. Under AddRemove an empty row is a missing one. The rows are not changed. For any
+// rows the result is a valid Mean; with too few rows it is mostly noise.
+//
+// NaN, a missing value, is not among those that the centre and the scale of its column are found
+// from, and counts as the centre c of [Mean.Centre] then, or as the end of a range that c lies
+// outside of. So with m the mean of the values that are there, in a part s of the rows, the mean of
+// the column is c + s·(m − c). To divide by the number of those that are there, add a column that
+// is 1 where there is one and else 0: its mean is s, and m is c + (Estimate − c)/s. A column in
+// which fewer values are there than a release needs rows ([Plan.LeastRows]) has a centre that says
+// nothing, and so has its mean.
 //
 // Release stops when the context is done, with an error that wraps that of the context. Then
 // nothing was released. How long a release takes, and so whether it was stopped, may depend on the
@@ -83,8 +92,8 @@ func (m *Mechanism) Release(ctx context.Context, x [][]float64) (*Mean, error) {
 
 // ReleaseSparse is Release for sparse rows. It takes time and memory proportional to their entries
 // plus the number of rows plus Dim, as long as the centre is the origin or the released median is 0
-// in all except a few coordinates. The error wraps [ErrParams] also if the slices do not fit
-// together.
+// in all except a few coordinates. An entry that is NaN is none. The error wraps [ErrParams] also
+// if the slices do not fit together.
 func (m *Mechanism) ReleaseSparse(ctx context.Context, x Sparse) (*Mean, error) {
 	return released(m.of.ReleaseSparse(ctx, means.Sparse(x)))
 }

@@ -115,7 +115,8 @@ func newBuilder[K hashing.Key](p Params, list []K) (*Builder[K], error) {
 // most what the Params say; the caller must guarantee this. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value to the total of the key. NaN counts as 0. Totals saturate at ±2⁶¹ grid steps.
+// Add adds the value to the total of the key. NaN is no entry: it adds nothing, and a key without
+// another value is as if it had not been added. Totals saturate at ±2⁶¹ grid steps.
 // This is at least the smaller of 2⁴⁴ times the noise and 2⁴⁴ times the limit of one value. With
 // Dim, keys outside [0, Dim) are ignored; with a list, keys that are not in it. Once there are 2³²
 // − 1 keys, new ones are ignored, and the guarantee ends.

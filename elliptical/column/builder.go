@@ -52,21 +52,21 @@ func New(p Params) (*Builder, error) {
 // Guarantee returns what Release promises, before and after it. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped; NaN counts as the
-// middle of the interval, or as 0 for a sum alone. After Release, and on the zero Builder, Add does
-// nothing.
+// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped. NaN, a missing
+// value, is no row; under budget.Replace, where the number of rows is public, it counts as the
+// middle of the interval. After Release, and on the zero Builder, Add does nothing.
 func (b *Builder) Add(x float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	if s.bound > 0 {
-		if k := &s.kept; len(k.last) < cap(k.last) && math.Abs(x) <= s.bound {
-			k.last = append(k.last, x+0) // without −0
-		} else {
-			k.add(x, s.bound)
-		}
-	} else {
+	switch k := &s.kept; {
+	case s.bound > 0 && len(k.last) < cap(k.last) && math.Abs(x) <= s.bound:
+		k.last = append(k.last, x+0) // without −0
+	case !s.params.isRow(x):
+	case s.bound > 0:
+		k.add(x, s.bound)
+	default:
 		s.add(s.grid.place(x))
 	}
 	private.Leave(b.secret)

@@ -3,6 +3,7 @@ package column
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
@@ -124,6 +125,42 @@ func TestGrid(t *testing.T) {
 	require.Zero(t, g.place(5))
 	g.factor = math.NaN()
 	require.Zero(t, g.place(5))
+}
+
+// NaN, a missing value, is no row, whatever is released. Where the number of rows is public it is
+// one: the middle of the interval. (It once counted as the middle, or as 0: with half of the values
+// missing and the others 30, in a range up to 10⁶, the mean was 249,926.)
+func TestNaNIsNoRow(t *testing.T) {
+	nan, none := math.NaN(), math.Float64frombits(0xfff8000000000001)
+	for _, p := range []Params{
+		{Epsilon: 1, Max: 1e6}, {Epsilon: 1, Min: 20, Max: 1e6, Want: Mean}, {Epsilon: 1, Min: 20, Max: 30, Want: Sum}, {Epsilon: 1, Want: Count}, {Rho: 1, Max: 1e6},
+		{Epsilon: 1, Delta: 1e-6, Max: 1e6}, {Epsilon: 1}, {Rho: 1, Bound: 100},
+	} {
+		want, got := privateBytes(t, builder(t, p, 30, 40, 50)), privateBytes(t, builder(t, p, nan, 30, 40, none, 50, nan))
+		require.Equal(t, want, got, "%+v", p)
+		if p.Want != 0 {
+			continue
+		}
+		want = dptest.OK(quantileBuilder(t, dptest.OK(p.withLevels([]float64{0.5}))(t), 30, 40, 50).AppendPrivateState(nil))(t)
+		got = dptest.OK(quantileBuilder(t, dptest.OK(p.withLevels([]float64{0.5}))(t), nan, 30, 40, none, 50).AppendPrivateState(nil))(t)
+		require.Equal(t, want, got, "%+v", p)
+	}
+	for _, p := range []Params{{Epsilon: 1, Min: 20, Max: 40, Relation: budget.Replace}, {Rho: 1, Min: 20, Max: 40, Relation: budget.Replace, Want: Mean}} {
+		require.Equal(t, privateBytes(t, builder(t, p, 25, 30, 30)), privateBytes(t, builder(t, p, nan, 25, none)))
+	}
+	p := dptest.OK(Params{Epsilon: 1, Min: 20, Max: 40, Relation: budget.Replace}.withLevels([]float64{0.5}))(t)
+	want := dptest.OK(quantileBuilder(t, p, 25, 30, 30).AppendPrivateState(nil))(t)
+	require.Equal(t, want, dptest.OK(quantileBuilder(t, p, nan, 25, none).AppendPrivateState(nil))(t))
+}
+
+// What hardly protects anybody says so, wherever it is printed.
+func TestHardlyAnyProtection(t *testing.T) {
+	for _, p := range []Params{{Epsilon: 1000, Max: 1}, {Epsilon: 1, Delta: 0.5, Max: 1}, {Rho: 500}, {Epsilon: 1, Max: 1}} {
+		plan, quantiles := dptest.OK(p.Plan())(t), dptest.OK(dptest.OK(NewQuantiles(p, 0.5))(t).Release())(t)
+		for _, text := range []string{plan.String(), released(t, p).String(), quantiles.String(), p.Guarantee().String()} {
+			require.Equal(t, p.Epsilon != 1 || p.Delta > 0, strings.Contains(text, "hardly any protection"), text)
+		}
+	}
 }
 
 // The state is a function of the rows: order and shards leave no trace.

@@ -14,7 +14,8 @@
 // rows is public). The unit is [budget.Row]: a person with k rows has k times the ε.
 // [Params.Guarantee] holds for the floating-point implementation: values become integers, sums are
 // exact, noise is drawn exactly, scales are rounded up. Proofs: scheme.go, law.go, learn.go;
-// internal/quantile (spread_proof.md) for quantiles.
+// internal/quantile (spread_proof.md) for quantiles. NaN, a missing value, is no row; under Replace
+// it counts as the middle of the range.
 //
 // # Accuracy
 //

@@ -41,7 +41,8 @@ func around(middle, lo, hi float64, half int64) grid {
 }
 
 // place returns τ: an integer in [−H, H], whatever x is and however the arithmetic rounded.
-// Infinities are clamped; NaN is 0, the middle of the interval (for a sum alone the value 0).
+// Infinities are clamped; NaN, which is a row under Replace alone, is 0, the middle of the
+// interval.
 func (g *grid) place(x float64) int64 {
 	if x != x {
 		return 0

@@ -20,7 +20,7 @@ import (
 // for a public interval. Steps compose adaptively: losses, and ρ, add up to at most the guarantee,
 // as the shares add up to 1 and are rounded down. All else is a function of what was released:
 // package tail has no access to rows, nor to their number, and neither has anything that decides.
-// (NaN counts as 0, so as one row in each step.) ∎ TestChainIsPrivate enumerates it.
+// (NaN is no row, so in no step.) ∎ TestChainIsPrivate enumerates it.
 
 // share is a part of ε, or of ρ.
 type share struct{ epsilon, rho float64 }

@@ -131,6 +131,10 @@ func (p Params) widest() rank.Axis {
 	return rank.Octaves(-p.bound(), p.bound(), p.bound()*0x1p-96)
 }
 
+// isRow reports whether a value is a row. NaN is none, unless the number of rows is public: then it
+// counts as the middle, as a row that is left out would change that number.
+func (p *Params) isRow(x float64) bool { return x == x || p.Relation == budget.Replace }
+
 // only returns Count or Sum where that number is released alone.
 func (p Params) only() Statistic {
 	if p.Want <= Sum && p.Relation == budget.AddRemove {

@@ -48,14 +48,17 @@ func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 // nothing.
 func (b *QuantileBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped; NaN counts as the
-// middle. After Release, and on the zero QuantileBuilder, Add does nothing.
+// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped. NaN, a missing
+// value, is no row; under budget.Replace it counts as the middle. After Release, and on the zero
+// QuantileBuilder, Add does nothing.
 func (b *QuantileBuilder) Add(x float64) {
 	s := private.Enter(b.quantileSecret)
 	if s == nil {
 		return
 	}
-	s.cells[s.axis.Cell(x)]++
+	if s.params.isRow(x) {
+		s.cells[s.axis.Cell(x)]++
+	}
 	private.Leave(b.quantileSecret)
 }
 

@@ -20,13 +20,10 @@ const (
 	mostList  = 1 << 16
 )
 
-// add adds a row, clamped to ±bound. NaN counts as 0. (Builder.Add has the usual case.)
+// add adds a row, a number, clamped to ±bound. (Builder.Add has the usual case.)
 //
 //go:noinline
 func (k *kept) add(x, bound float64) {
-	if x != x {
-		x = 0
-	}
 	if len(k.last) == cap(k.last) {
 		k.full, k.last = k.lists(), make([]float64, 0, min(max(2*cap(k.last), firstList), mostList))
 	}

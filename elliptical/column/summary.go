@@ -174,7 +174,8 @@ func (s *Summary) deviation(f form) float64 {
 //	          integer and can be negative
 //	Sum       of the clamped values, with noise of mean 0
 //	Mean      of the clamped values, in [Min, Max], near the middle where the noise leaves no rows
-//	          (of a learned range, both with what values beyond it lost, as far as it was seen)
+//	          (of a learned range, both with what values beyond it lost, as far as it was
+//	          seen, and the Mean within the Bound)
 //	Variance  the mean of (x − Mean)² over the clamped values, between 0 and (Max − Min)²/4
 //	StdDev    its square root
 //
@@ -197,7 +198,11 @@ func (s *Summary) Value(of Statistic) float64 {
 	variance := max(square-mean*mean, 0) * g.unit * g.unit
 	switch of {
 	case Mean:
-		return g.value(mean) + back/max(rows.value, 1)
+		mean := g.value(mean) + back/max(rows.value, 1)
+		if s.found != nil { // the ends of bins, and what is added back, may lie beyond
+			mean = min(max(mean, -s.params.bound()), s.params.bound())
+		}
+		return mean
 	case Variance:
 		return variance
 	}

@@ -28,7 +28,7 @@ const (
 	Means
 	// IOME is instance-optimal mean estimation (Huang, Liang, Yi, NeurIPS 2021): medians of
 	// randomly rotated coordinates by binary search, and spherical noise. NonNegative must be
-	// false.
+	// false. NaN counts as 0 in the rotated rows, and as the centre from then on.
 	IOME
 
 	lastInstance = IOME
@@ -50,7 +50,9 @@ func (i *Instance) UnmarshalText(text []byte) error {
 // Steps changes steps of a mechanism. The zero value is the published one.
 type Steps struct {
 	// Origin clips rows around 0 and spends nothing on medians. Sparse and
-	// NonNegative rows are always clipped around 0, and rows of IOME never.
+	// NonNegative rows are always clipped around 0, and rows of IOME never: for
+	// sparse ones under AddRemove its noise is up to twice as large, as a row
+	// that loses its entries stays away from the centre.
 	Origin bool
 	// Unscaled clips by the norm alone. IOME always does so.
 	Unscaled bool

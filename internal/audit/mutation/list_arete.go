@@ -35,4 +35,6 @@ var areteMutations = []mutation{
 	{"Params without a law promise", "arete/params.go", "if _, err := calibrate(p); err != nil {", "if p.Epsilon < 0 {"},
 	{"decoder takes noise that is too small", "arete/encode.go", "case !d.params.plausible(d.noise, d.need):", "case false:"},
 	{"two goroutines draw at once", "arete/mechanism.go", "	m.mu.Lock()\n	defer m.mu.Unlock()\n", ""},
+	{"NaN of a party is the least number", "arete/share.go:Share.point", "y = (low + high) / 2", "y = low"},
+	{"a float64 quotient says where a number saturates", "arete/mechanism.go:onLattice", "case y >= 2*maxPoint:", "case y >= maxPoint:"},
 }

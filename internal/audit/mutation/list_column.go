@@ -8,6 +8,9 @@ var columnMutations = []mutation{
 	{"rounded sums without their unit", "elliptical/column/law.go", "r *= (1 + excess) * round.Up * round.Up", "r *= round.Up"},
 	{"noise too small", "elliptical/column/law.go", "noise.LaplaceScale(p.Epsilon, reach)", "noise.LaplaceScale(p.Epsilon*1.05, reach)"},
 	{"a coordinate without noise", "elliptical/column/law.go", "big.NewInt(l.noises[i].sample(&src))", "big.NewInt(l.noises[i].sample(&src)*int64(i))"},
+	{"NaN is a row, the middle", "elliptical/column/params.go:Params.isRow", "x == x || p.Relation == budget.Replace", "true"},
+	{"NaN under Replace is no row, so the number of rows tells", "elliptical/column/params.go:Params.isRow", "x == x || p.Relation == budget.Replace", "x == x"},
+	{"NaN is the Min under Replace", "elliptical/column/grid.go:grid.place", "	if x != x {\n		return 0\n	}", "	if x != x {\n		return -g.half\n	}"},
 	{"values not clamped", "elliptical/column/grid.go", "(min(max(x, g.lo), g.hi)-g.zero)", "(x-g.zero)"},
 	{"the Builder survives its release", "elliptical/column/builder.go", "s, err := private.Take(b.secret, \"column: Release: the Builder\")", "s, err := private.Enter(b.secret), error(nil)"},
 	{"restore ignores the Params", "elliptical/column/private.go", "p != s.params && r.Done() == nil", "p.Want != s.params.Want && r.Done() == nil"},
@@ -37,6 +40,7 @@ var columnMutations = []mutation{
 	{"few rows as many", "elliptical/column/interval_learned.go", "until += 8", "until += 0"},
 	{"what is added back without its negative numbers", "elliptical/column/internal/tail/ends.go", "sum += h.at(side, b) * g", "sum += h.positive(side, b) * g"},
 	{"(ε, δ) by half of the noise", "elliptical/column/law.go", "noise.GaussianSigma(p.Epsilon, p.Delta, reach)", "noise.GaussianSigma(p.Epsilon, p.Delta, reach/2)"},
+	{"a mean beyond the Bound", "elliptical/column/summary.go:Summary.Value", "mean = min(max(mean, -s.params.bound()), s.params.bound())", "mean = min(max(mean, -2*s.params.bound()), 2*s.params.bound())"},
 	{"kept rows not clamped", "elliptical/column/rows.go", "min(max(x, -bound), bound)+0)", "x+0)"},
 	{"a few rows of noise are a tail of index 1.1", "elliptical/column/internal/tail/ends.go", "thinner = .5", "thinner = .68"},
 }

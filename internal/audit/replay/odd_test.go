@@ -319,9 +319,10 @@ func odds() map[string][]odd {
 		return listed(made(b.Release()).All())
 	}
 	add("elliptical.Builder.Release", odd{name: "rows", rows: len(dense), run: func(odd int) map[string]float64 { return ofBox(pick(odd, dense, within)) }, has: true})
+	// NaN is the middle under Replace, and no row under AddRemove.
 	ends, clamped := []float64{nan, inf, -inf, 1e300, math.Copysign(0, -1)}, []float64{1, 3, -1, 3, 0}
 	ofColumn := func(x float64) map[string]float64 {
-		b := made(column.New(column.Params{Epsilon: 1, Min: -1, Max: 3}))
+		b := made(column.New(column.Params{Epsilon: 1, Min: -1, Max: 3, Relation: budget.Replace}))
 		for i := range 100 {
 			b.Add(float64(i % 3))
 		}
@@ -331,7 +332,7 @@ func odds() map[string][]odd {
 	}
 	add("elliptical/column.Builder.Release", odd{name: "values", rows: len(ends), run: func(odd int) map[string]float64 { return ofColumn(pick(odd, ends, clamped)) }, has: true})
 	ofQuantiles := func(x float64) map[string]float64 {
-		b := made(column.NewQuantiles(column.Params{Epsilon: 1, Min: -1, Max: 3}, 0.5))
+		b := made(column.NewQuantiles(column.Params{Epsilon: 1, Min: -1, Max: 3, Relation: budget.Replace}, 0.5))
 		for i := range 100 {
 			b.Add(float64(i % 3))
 		}

@@ -237,9 +237,9 @@ func pick(x []float64, list []int) []float64 {
 
 // plain runs the Gaussian mechanism on rows that no step has shaped.
 func (r *run) plain() (*Mean, error) {
-	if r.ranges.centred(r.p) {
+	if r.ranges.centred(r.p, r.sparse) {
 		r.centre, _ = r.ranges.middles()
 	}
 	r.p.Steps.Undivided = r.p.Steps.Undivided || r.p.Relation == budget.Replace
-	return r.clippedMean(r.ranges.bound(r.p))
+	return r.clippedMean(r.ranges.bound(r.p, r.sparse))
 }

@@ -35,8 +35,9 @@ import (
 // before) has a third of the probability that is left to error, and nothing need be independent.
 
 // Bounded returns bounds that hold coordinate i of the mean of the rows with the given confidence
-// over all noise, whatever the rows are. It is all of the public range where nothing tells what was
-// clipped.
+// over all noise, whatever the rows are: within the public range, and all of it where nothing tells
+// what was clipped, or where the bounds cross. They cross only where one of them does not hold:
+// then noise was larger than the confidence counts on, and nothing is known.
 func (m *Mean) Bounded(i int, confidence float64) (lo, hi float64) {
 	p := m.Params
 	whole := p.Method == Plain
@@ -72,7 +73,11 @@ func (m *Mean) Bounded(i int, confidence float64) (lo, hi float64) {
 		t := min(reach*d+away-z*math.Hypot(sd, reach*noise), reach*n+away-z*sd)
 		return max(t/n-rounding, 0)
 	}
-	return least + within(c-least, sum), most - within(most-c, -sum)
+	lo, hi = least+within(c-least, sum), most-within(most-c, -sum)
+	if !(lo <= hi) {
+		return least, most
+	}
+	return lo, hi
 }
 
 // noiseOfSum returns the standard deviation of the part of the noise of coordinate i that is that

@@ -73,6 +73,43 @@ func TestSkewedColumn(t *testing.T) {
 	}
 }
 
+// Whatever noise does, both ends lie in the public range and in order: where they would cross, as
+// at a low confidence, it is all of the range. (Of n = 17, d = 70, ρ = ½ 137 of 19,950 crossed, and
+// at ρ = 2⁻³⁰ an interval of [−1, 1] began at 4227.)
+func TestIntervalBoundedIsInOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(55, 56)) // test data
+	crossed, all := 0, 0
+	for _, rho := range []float64{0x1p-30, 0.01, 0.5, 100} {
+		for _, d := range []int{1, 70} {
+			for _, p := range []Params{{Relation: budget.Replace}, {Relation: budget.AddRemove}, {Relation: budget.AddRemove, Rows: 17}, {NonNegative: true, Relation: budget.AddRemove}} {
+				p.Rho, p.Dim, p.Max = rho, d, 1
+				x := make([][]float64, 17)
+				for j := range x {
+					x[j] = make([]float64, d)
+					for i := range x[j] {
+						x[j][i] = 4*rng.Float64() - 2
+					}
+				}
+				for _, method := range []Method{Auto, Adaptive, Plain} {
+					p.Method = method
+					m := release(t, p, x)
+					least, most := m.ranges().of(m.Params, 0)
+					for i := range d {
+						for _, confidence := range []float64{0, 0.1, 0.5, 0.95, 1 - 1e-9} {
+							lo, hi := m.Bounded(i, confidence)
+							require.True(t, least <= lo && lo <= hi && hi <= most, "%+v: [%v, %v] at %v", p, lo, hi, confidence)
+							if all++; lo == least && hi == most && confidence < 0.5 {
+								crossed++
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, crossed, all/100, "ends that cross are tried")
+}
+
 // IntervalBounded holds for rows that were made to break it, in every coordinate: most are 0, and a
 // few as far out as they can be, all to one side, so that clipping takes the whole mean; or all lie
 // near the end of the range, where the noise of a private n decides.

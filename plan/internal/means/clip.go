@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // clipper clips rows to norm C in integers. It belongs to one goroutine.
@@ -21,6 +22,7 @@ type clipper struct {
 	sums        []int64
 	weight      int64      // the sum of min(1, C/‖y‖), in units of 1/weightSteps
 	whole       int64      // number of rows that wholeRows has added
+	empty       int64      // ‖e‖² of a sparse row e without entries
 	counts      []int64    // their entries by coordinate, if all stored values are 1
 	cells       []cell     // their sums and the factors, side by side, if the shaping has factors
 	equal       []equalRow // by the number of entries, as they were met
@@ -219,7 +221,20 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 	if all == nil { // no rows
 		all = newClipper(limit, r.p.Dim)
 	}
+	if len(s.fixed) > 0 {
+		all.empty = emptyRow(s, limit)
+	}
 	return all, nil
+}
+
+// emptyRow returns ‖e‖² of what a clipper adds for a sparse row without entries, at most C².
+func emptyRow(s *shaping, limit float64) (square int64) {
+	e := newClipper(limit, s.x.dim)
+	e.add(s.fixed, s.zeros)
+	for _, i := range s.fixed {
+		square += e.sums[i] * e.sums[i]
+	}
+	return square
 }
 
 // wholeRows adds rows that are certainly not clipped, in time proportional to the number of their
@@ -316,7 +331,7 @@ func (w *wholeRows) addDense(sums []int64, row []float64) {
 	columns := w.columns[:len(row)]
 	for i, x := range row {
 		if !(x >= least && x <= most) {
-			x = w.x.clean(i, x)
+			x = w.odd(i, x)
 		}
 		sums[i] += int64((x - columns[i].centre) * columns[i].factor)
 	}
@@ -343,10 +358,24 @@ func (w *wholeRows) finish(c *clipper) {
 	}
 }
 
+// sumChange returns the most that the sums of neighbours differ by, in steps.
+//
+// A row is clipped to the norm C = most, so sums differ by the sensitivity of the relation times C.
+// Under AddRemove a sparse row may also lose its entries. It then adds what a row of zeros adds:
+// nothing around 0, and else a vector e that is the same for all data, as the centre and C are
+// public. That is a change of at most C + ‖e‖ ≤ 2C.
+func (r *run) sumChange(c *clipper) float64 {
+	change := r.p.sumSensitivity() * float64(c.most)
+	if r.sparse && r.p.Relation != budget.Replace {
+		change += math.Sqrt(float64(c.empty))
+	}
+	return change * (1 + 0x1p-50)
+}
+
 // noisySums returns the sums in units of the data with noise that makes them rho-zCDP, and its
 // standard deviation.
 func (r *run) noisySums(c *clipper, rho float64) ([]float64, float64) {
-	law := zcdpNoise(r.p.sumSensitivity()*float64(c.most)*(1+0x1p-50), rho)
+	law := zcdpNoise(r.sumChange(c), rho)
 	out := make([]float64, len(c.sums))
 	for i, sum := range c.sums {
 		out[i] = r.samplers[0].addNoise(sum, law) * c.step
@@ -392,7 +421,7 @@ func (r *run) mean(limit, count, relative float64, sums []float64, sd float64) *
 	if r.ranges != nil {
 		m.Lower, m.Upper = r.ranges.min, r.ranges.max
 	}
-	if r.p.Steps.Centre == Median || r.ranges.centred(r.p) {
+	if r.p.Steps.Centre == Median || r.ranges.centred(r.p, r.sparse) {
 		m.Centres = r.centre
 	}
 	if !slices.Contains(r.scale, 0) { // else only the pilot's are known

@@ -406,7 +406,7 @@ func TestGroupsOfSparseColumns(t *testing.T) {
 	list := []int{2, 0, 3}
 	sums := func(x *rows, k int) (sums, means [][]float64) {
 		sums, means = make([][]float64, len(list)), make([][]float64, len(list))
-		err := x.values(list, 2, func() error { return nil }, func(at, _ int, rows []uint32, v []float64) {
+		err := x.values(list, nil, 2, func() error { return nil }, func(at, _ int, rows []uint32, v []float64) {
 			groupSums(rows, v, k, n/(2*k), func(sum float64) {
 				if sum > 0 {
 					sums[at] = append(sums[at], sum)

@@ -104,22 +104,29 @@ func (r *run) limit(d depth) (float64, error) {
 	return min(limit*r.margin, a.Max), nil
 }
 
-// typical releases M₁, the median of the norms that are not 0, with the budget rho. Whether a row's
-// norm is 0 may differ between neighbours, so under Replace a value may be replaced, appear or
-// disappear. Two things draw M₁ to the bottom of its axis where few rows are not 0: a public number
-// of values there, 6/c and the same for all data, and a base measure with the weight of 8192 cells.
-// With no row but 0 the other 191 cells have e⁻³/8192 each, 0.12 % together. Where no row is 0 and
-// the budget the least, c·n = 36, the wanted rank is 15/c above the bottom: M₁ is too low with
-// probability (8192 + 191)·e⁻¹⁵ = 0.26 %. In between, where about 6/c rows are not 0, the cells
-// below those rows are as good as the bottom, and have at most 190/8192 of its weight.
+// normChange returns how the list of the norms that are not 0 changes between neighbours. Whether a
+// row's norm is 0 may differ between them, so under Replace a value may be replaced, appear or
+// disappear. Under AddRemove it appears or disappears, also where a sparse row loses its entries,
+// except if the centre is not 0: such a row then has the norm of the centre.
+func (r *run) normChange() quantile.Change {
+	if r.p.ranks() == quantile.Added && !(r.sparse && len(r.shaping.fixed) > 0) {
+		return quantile.Added
+	}
+	return quantile.Either
+}
+
+// typical releases M₁, the median of the norms that are not 0, with the budget rho. Two things draw
+// M₁ to the bottom of its axis where few rows are not 0: a public number of values there, 6/c and
+// the same for all data, and a base measure with the weight of 8192 cells. With no row but 0 the
+// other 191 cells have e⁻³/8192 each, 0.12 % together. Where no row is 0 and the budget the least,
+// c·n = 36, the wanted rank is 15/c above the bottom: M₁ is too low with probability (8192 +
+// 191)·e⁻¹⁵ = 0.26 %. In between, where about 6/c rows are not 0, the cells below those rows are as
+// good as the bottom, and have at most 190/8192 of its weight.
 //
 // keys are those of the norms on the axis of C. That of M₁ keeps typicalBits in place of normBits
 // of the same numbers.
 func (r *run) typical(of quantile.Axis, keys []uint32, rho float64) (float64, error) {
-	ch := quantile.Either
-	if r.p.ranks() == quantile.Added {
-		ch = quantile.Added
-	}
+	ch := r.normChange()
 	a := quantile.LogAxis(of.Unit, of.Max, typicalBits)
 	c := quantile.Column{Keys: make([]uint32, len(keys)), Zeros: int64(min(typicalZeros/quantile.Reach(rho, 0.5, 2, ch), mostZeros))}
 	for j, key := range keys {

@@ -3,6 +3,8 @@ package means
 import (
 	"math"
 	"slices"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Mean is what a release returns: public, all that package plan encodes.
@@ -44,11 +46,12 @@ func (m *Mean) ranges() *ranges {
 // are, before the lists are read. centred and ranged say whether centres and ranges follow.
 func (m *Mean) Wrong(centred, ranged bool) string {
 	p, s := m.Params, m.Spent
+	plain := ranged && p.Method == Plain && !p.NonNegative // around the middles, or around 0
 	sum := s.Centre + s.Scale + s.Clip + s.Divisor + s.Sum
 	switch {
 	case p.Validate() != nil || p.Resolved() != p || p.Steps.Centre == AutoCentre || p.Method == Auto || p.Margin == 0:
 		return "invalid Params"
-	case centred != (p.Steps.Centre == Median || ranged && p.Method == Plain && !p.NonNegative):
+	case centred != (p.Steps.Centre == Median || plain) && !(plain && p.Relation != budget.Replace):
 		return "a centre without medians, or none with them"
 	case !(m.Rows >= 0 && m.Rows <= 2*MaxRows) || !p.PrivateRows() && m.Rows != float64(p.Rows):
 		return "an impossible number of rows"
@@ -67,7 +70,7 @@ func (m *Mean) RangesFit() bool {
 	if !r.valid(m.Params) {
 		return false
 	}
-	if !r.centred(m.Params) {
+	if m.Centres == nil || !r.centred(m.Params, false) {
 		return true
 	}
 	middle, _ := r.middles()

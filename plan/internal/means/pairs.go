@@ -43,7 +43,7 @@ func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
 	}
 	median := distuv.ChiSquared{K: float64(k)}.Quantile(0.5)
 	out := make([]float64, len(list))
-	err = r.x.values(list, len(r.samplers), r.stop, func(at, worker int, rows []uint32, v []float64) {
+	err = r.x.values(list, r.centre, len(r.samplers), r.stop, func(at, worker int, rows []uint32, v []float64) {
 		c := quantile.Column{Zero: a.Key(0)}
 		groupSums(rows, v, k, groups, func(sum float64) {
 			if !square {
@@ -101,7 +101,7 @@ func (r *run) meanSpreads(list []int, rho float64) ([]float64, error) {
 	steps := meanSteps(rho)
 	law := zcdpNoise(steps, rho)
 	out := make([]float64, len(list))
-	err := r.x.values(list, len(r.samplers), r.stop, func(at, worker int, _ []uint32, v []float64) {
+	err := r.x.values(list, r.centre, len(r.samplers), r.stop, func(at, worker int, _ []uint32, v []float64) {
 		sum := int64(0)
 		for _, x := range v {
 			sum += int64(x / r.p.Max * steps)
@@ -115,9 +115,9 @@ func (r *run) meanSpreads(list []int, rho float64) ([]float64, error) {
 
 // values calls use once for each of the listed columns, with its entries in the order of the rows.
 // Of sparse rows these are the stored entries, and rows has the number of the row of each; of dense
-// rows they are all entries, and rows is nil. Time and memory are proportional to the stored
-// entries.
-func (r *rows) values(list []int, count int, stop func() error, use func(at, worker int, rows []uint32, v []float64)) error {
+// rows they are all entries, with the centre for NaN, and rows is nil. Time and memory are
+// proportional to the stored entries.
+func (r *rows) values(list []int, centre []float64, count int, stop func() error, use func(at, worker int, rows []uint32, v []float64)) error {
 	if r.sparse != nil {
 		byColumn := r.sparse.transposed(r.dim)
 		for i := range r.dim {
@@ -130,7 +130,14 @@ func (r *rows) values(list []int, count int, stop func() error, use func(at, wor
 			use(at, worker, byColumn.Indices[from:to], byColumn.Values[from:to])
 		})
 	}
-	return gathered(r, list, count, stop, func(dst []float64, _ int, x []float64) { copy(dst, x) }, func(at, worker int, v []float64) { use(at, worker, nil, v) })
+	return gathered(r, list, count, stop, func(dst []float64, i int, x []float64) {
+		for at, v := range x {
+			if v != v {
+				v = r.clean(i, centre[i])
+			}
+			dst[at] = v
+		}
+	}, func(at, worker int, v []float64) { use(at, worker, nil, v) })
 }
 
 // transposed returns the matrix whose rows are the columns of s.

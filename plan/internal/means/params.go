@@ -269,7 +269,7 @@ func (p Params) chosen(n float64, sparse bool, public *ranges) Params {
 		return q
 	}
 	o := q.stagesBehind(n, typicalGain)
-	if noise, plain, _ := q.errorsOf(n, q.spreadOf([]float64{q.Resolution}), o, public); o.Failure >= 0.5 || noise >= plain {
+	if noise, plain, _ := q.errorsOf(n, q.spreadOf([]float64{q.Resolution}), o, public, sparse); o.Failure >= 0.5 || noise >= plain {
 		p.Method = Plain
 		return p.Resolved()
 	}

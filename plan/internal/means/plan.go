@@ -62,7 +62,7 @@ func (p Params) planAt(n float64, guessed spread) Plan {
 	o := p.adaptable(false).stagesAt(n)
 	chosen := p.Resolved().chosen(n, false, nil)
 	o.Method = chosen.Method
-	o.Noise, o.Plain, o.Sampling = chosen.errorsOf(n, guessed, o, nil)
+	o.Noise, o.Plain, o.Sampling = chosen.errorsOf(n, guessed, o, nil, false)
 	o.StdDev = o.Noise / math.Pow(float64(p.Dim), 1/chosen.P) / normError([]float64{1}, chosen.P)
 	return o
 }
@@ -100,7 +100,7 @@ func (s spread) norm(level float64) float64 {
 
 // errorsOf returns the ℓₚ norms of the noise of the sum, of that of the plain mechanism, and of the
 // error of the sample.
-func (p Params) errorsOf(n float64, guessed spread, o Plan, public *ranges) (noise, plain, sampling float64) {
+func (p Params) errorsOf(n float64, guessed spread, o Plan, public *ranges, sparse bool) (noise, plain, sampling float64) {
 	c := guessed.norm(1 - min(max(o.Clipped/n, 0x1p-40), 0.5))
 	c *= p.marginFor(c, guessed.norm(0.5), o.Clipped, n)
 	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
@@ -112,8 +112,8 @@ func (p Params) errorsOf(n float64, guessed spread, o Plan, public *ranges) (noi
 	left := 1 - min(o.Centre+looked+o.Clip, 0.99)
 	noise = unit * c / math.Sqrt(left) * guessed.shaped
 	q := p
-	q.Steps.Centre = Origin
-	plain = unit / p.sumSensitivity() * q.sumSensitivity() * public.bound(p) * math.Pow(float64(p.Dim), 1/p.P) * normError([]float64{1}, p.P)
+	q.Method, q.Steps.Centre = Plain, Origin
+	plain = unit / p.sumSensitivity() * q.sumSensitivity() * public.bound(q, sparse) * math.Pow(float64(p.Dim), 1/p.P) * normError([]float64{1}, p.P)
 	if p.Method == Plain {
 		noise = plain
 	}

@@ -1,6 +1,10 @@
 package means
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
 
 // ranges are public ranges of the coordinates, within that of the Params.
 type ranges struct{ min, max []float64 }
@@ -57,8 +61,16 @@ func (r *ranges) of(p Params, i int) (min, max float64) {
 	return r.min[i], r.max[i]
 }
 
-// centred reports whether Plain clips around the middles of the ranges.
-func (r *ranges) centred(p Params) bool { return r != nil && p.Method == Plain && !p.NonNegative }
+// centred reports whether Plain clips rows around the middles of the ranges.
+//
+// Sparse rows under AddRemove are clipped around 0. Let A be the norm of the ends that are farther
+// from 0, and B ≤ A that of the half widths. A row x that is removed changes the sum of deviations
+// from the middles c by ‖x − c‖ ≤ B, but one that loses its entries becomes −c, which changes the
+// sum by ‖x‖ ≤ A. Around 0 both change it by ‖x‖ ≤ A. So the noise is for A around either point,
+// and around 0 the noise of the divisor, times mean − centre, is that of a mean near 0.
+func (r *ranges) centred(p Params, sparse bool) bool {
+	return r != nil && p.Method == Plain && !p.NonNegative && !(sparse && p.Relation != budget.Replace)
+}
 
 // middles returns the middles of the ranges, and the norm of half of their widths, rounded up.
 func (r *ranges) middles() (middle []float64, norm float64) {
@@ -72,19 +84,20 @@ func (r *ranges) middles() (middle []float64, norm float64) {
 }
 
 // bound returns the norm that Plain clips at, which no row exceeds.
-func (r *ranges) bound(p Params) float64 {
+func (r *ranges) bound(p Params, sparse bool) float64 {
 	switch {
 	case r == nil && p.Dim == 1:
 		return p.Max
 	case r == nil:
 		return math.Sqrt(float64(p.Dim)) * p.Max
-	case p.NonNegative:
-		sum := 0.0
-		for _, x := range r.max {
-			sum += x * x
-		}
-		return math.Sqrt(sum) * (1 + 0x1p-40)
+	case r.centred(p, sparse):
+		_, norm := r.middles()
+		return norm
 	}
-	_, norm := r.middles()
-	return norm
+	sum := 0.0
+	for i, x := range r.max {
+		far := max(x, -r.min[i])
+		sum += far * far
+	}
+	return math.Sqrt(sum) * (1 + 0x1p-40)
 }

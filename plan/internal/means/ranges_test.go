@@ -3,6 +3,7 @@ package means
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
@@ -67,8 +68,34 @@ func TestPlainWithRanges(t *testing.T) {
 	}
 }
 
-// Entries are clamped to their ranges, what is missing and NaN as 0 is, and released centres too;
-// IntervalBounded is as narrow as they are.
+// Sparse rows under AddRemove are clipped around 0 and not around the middles: a row that loses its
+// entries would move from one end of a range to the middle, twice as far as the noise was for. One
+// row of 1 among 1000, or none, are 1 apart, and the noise is for 1.
+func TestPlainWithRangesOfSparseRows(t *testing.T) {
+	p := Params{Rho: 2, Dim: 1, Max: 1, Rows: 1000, Method: Plain, Relation: budget.AddRemove, Steps: Steps{Undivided: true}}
+	sums := make([]float64, 2)
+	for entries := range sums {
+		s := Sparse{Offsets: slices.Repeat([]int{0}, 1001), Indices: make([]uint32, entries)}
+		s.Offsets[1000] = entries
+		out := dptest.OK(withRanges(t, p, []float64{0}, []float64{1}).ReleaseSparse(t.Context(), s))(t)
+		checkValid(t, out)
+		require.Nil(t, out.Centres)
+		require.InEpsilon(t, 1, out.Limit, 1e-6)
+		require.InEpsilon(t, 1/math.Sqrt(2*out.Spent.Sum)/1000, out.Errors[0], 1e-6)
+		r := newRun(t.Context(), out.Params, &rows{bounds: bounds{dim: 1, ranges: &ranges{[]float64{0}, []float64{1}}}, sparse: &s})
+		c := dptest.OK(r.clipAll(out.Limit))(t)
+		sums[entries] = float64(c.sums[0]) * c.step
+	}
+	require.Equal(t, 0.0, sums[0])
+	require.InEpsilon(t, 1, sums[1], 1e-6)
+	p.Relation, p.Rows = budget.Replace, 0 // rows lie within half of the width around the middle
+	out := dptest.OK(withRanges(t, p, []float64{0}, []float64{1}).ReleaseSparse(t.Context(), Sparse{Offsets: make([]int, 1001)}))(t)
+	require.Equal(t, []float64{0.5}, out.Centres)
+	require.InEpsilon(t, 1/math.Sqrt(2*2)/1000, out.Errors[0], 1e-6)
+}
+
+// Entries are clamped to their ranges, what is missing as 0 is, NaN is the centre, the median or
+// the middle, and released centres are clamped too; IntervalBounded is as narrow as they are.
 func TestEntriesAreClampedToTheirRanges(t *testing.T) {
 	const n = 2000
 	x := make([][]float64, n)
@@ -76,9 +103,13 @@ func TestEntriesAreClampedToTheirRanges(t *testing.T) {
 		x[j] = [][]float64{{1e9, -1e9, math.NaN()}, {4, 4}, {math.Inf(-1)}, {5, -2, 3}}[j%4]
 	}
 	min, max := []float64{2, -3, 1}, []float64{6, 9, 7}
-	want := []float64{(6. + 4 + 2 + 5) / 4, (-3. + 4 + 0 - 2) / 4, (1. + 1 + 1 + 3) / 4}
+	want := []float64{(6. + 4 + 2 + 5) / 4, (-3. + 4 + 0 - 2) / 4, 0}
 	for _, method := range []Method{Adaptive, Plain, Thesis} {
 		p := Params{Rho: 200, Dim: 3, Max: 1000, Resolution: 1, Method: method, Relation: budget.Replace}
+		want[2] = (1. + 1 + 1 + 3) / 4
+		if method == Plain {
+			want[2] = (4. + 1 + 1 + 3) / 4
+		}
 		out := dptest.OK(withRanges(t, p, min, max).Release(t.Context(), x))(t)
 		checkValid(t, out)
 		bounded := dptest.OK(withRanges(t, Params{Rho: 200, Dim: 3, Max: 1000, Resolution: 1, Method: method, Relation: budget.Replace}, min, max).Release(t.Context(), x))(t)

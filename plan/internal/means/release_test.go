@@ -207,8 +207,12 @@ func TestDegenerateData(t *testing.T) {
 func TestSparseRowsAreMadeCanonical(t *testing.T) {
 	s := Sparse{Offsets: []int{0, 4, 4, 6}, Indices: []uint32{3, 1, 3, 9, 0, 2}, Values: []float64{1, 2, 4, 8, math.NaN(), 5}}
 	require.Equal(t, Sparse{Offsets: []int{0, 2, 2, 4}, Indices: []uint32{1, 3, 0, 2}, Values: []float64{2, 5, 0, 5}}, s.canonical(4))
-	set := Sparse{Offsets: []int{0, 4, 5}, Indices: []uint32{3, 1, 3, 9, 2}}
-	require.Equal(t, Sparse{Offsets: []int{0, 2, 3}, Indices: []uint32{1, 3, 2}}, set.canonical(4), "a set, for all rows")
+	ones := Sparse{Offsets: []int{0, 4, 5}, Indices: []uint32{3, 1, 3, 9, 2}}
+	require.Equal(t, Sparse{Offsets: []int{0, 2, 3}, Indices: []uint32{1, 3, 2}, Values: []float64{1, 2, 1}}, ones.canonical(4), "as if ones were stored")
+	set := Sparse{Offsets: []int{0, 3, 4}, Indices: []uint32{3, 1, 9, 2}}
+	require.Equal(t, Sparse{Offsets: []int{0, 2, 3}, Indices: []uint32{1, 3, 2}}, set.canonical(4))
+	clamped := Sparse{Offsets: []int{0, 3}, Indices: []uint32{2, 2, 2}, Values: []float64{8, -7, 1}}
+	require.Equal(t, []float64{2}, clamped.canonical(4).Values, "not clamped one by one")
 	ordered := Sparse{Offsets: []int{0, 2}, Indices: []uint32{0, 3}}
 	require.Equal(t, ordered, ordered.canonical(4))
 	m := dptest.OK(New(Params{Rho: 1, Dim: 4, NonNegative: true, Relation: budget.Replace}))(t)

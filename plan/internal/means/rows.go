@@ -3,6 +3,7 @@ package means
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/dpsketch/dpsketch/internal/quantile"
 )
@@ -14,7 +15,7 @@ type bounds struct {
 	ranges      *ranges // nil: [least, most] for all
 }
 
-// clean clamps an entry of column i; NaN counts as 0.
+// clean clamps an entry of column i. NaN counts as 0: an entry of a sparse row that is NaN is none.
 func (b *bounds) clean(i int, x float64) float64 {
 	least, most := b.least, b.most
 	if b.ranges != nil {
@@ -68,14 +69,32 @@ func (r *rows) present() *rows {
 // longer stretches of each row, but the keys of all should not be many more than 2²².
 func columnBlock(rows, columns int) int { return min(max(1<<22/max(rows, 1), 4), 64, columns) }
 
+// absent stands for the key of a NaN entry of a dense row. No axis has 2³² cells.
+const absent = math.MaxUint32
+
 // columns calls use once for each of the listed columns, with its keys, on several goroutines. Of
 // dense rows it holds columnBlock columns for each goroutine at a time; of sparse rows it holds all
-// the listed columns, in memory proportional to their stored entries.
+// the listed columns, in memory proportional to their stored entries. NaN entries of dense rows are
+// not in a column: a row adds at most one key to it.
 func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Keying, use func(at, worker int, c quantile.Column)) error {
 	if r.sparse != nil {
 		return r.sparseColumns(list, count, stop, k, use)
 	}
-	return gathered(r, list, count, stop, k.Fill, func(at, worker int, keys []uint32) { use(at, worker, quantile.Column{Keys: keys}) })
+	var some atomic.Bool // whether there are NaN entries
+	return gathered(r, list, count, stop, func(dst []uint32, i int, x []float64) {
+		k.Fill(dst, i, x)
+		for at, v := range x {
+			if v != v {
+				dst[at] = absent
+				some.Store(true)
+			}
+		}
+	}, func(at, worker int, keys []uint32) {
+		if some.Load() {
+			keys = slices.DeleteFunc(keys, func(key uint32) bool { return key == absent })
+		}
+		use(at, worker, quantile.Column{Keys: keys})
+	})
 }
 
 // gathered calls use for each of the listed columns of dense rows, with what put makes of its
@@ -106,7 +125,7 @@ func gathered[T any](r *rows, list []int, count int, stop func() error, put func
 // columns, and the keys that are written fill whole cache lines.
 const tile = 16
 
-// gather sets x to the entries of the rows in column i.
+// gather sets x to the entries of the rows in column i. NaN stays NaN.
 func (r *rows) gather(x []float64, rows [][]float64, i int) {
 	least, most := r.usual()
 	for at, row := range rows {
@@ -114,7 +133,7 @@ func (r *rows) gather(x []float64, rows [][]float64, i int) {
 		if i < len(row) {
 			v = row[i]
 		}
-		if !(v >= least && v <= most) {
+		if !(v >= least && v <= most) && v == v {
 			v = r.clean(i, v)
 		}
 		x[at] = v
@@ -202,8 +221,8 @@ type entry struct {
 	value float64
 }
 
-// canonical returns the matrix with strictly ascending indices below dim in each row. If it has
-// them already, the slices are those of s.
+// canonical returns the matrix with strictly ascending indices below dim in each row; values of one
+// index are added, in the order of the row. If it has them already, the slices are those of s.
 func (s Sparse) canonical(dim int) Sparse {
 	ascending := func(j int) bool {
 		row := s.Indices[s.Offsets[j]:s.Offsets[j+1]]
@@ -222,6 +241,7 @@ func (s Sparse) canonical(dim int) Sparse {
 		return s
 	}
 	out := Sparse{Offsets: append(make([]int, 0, len(s.Offsets)), 0)}
+	stored := s.Values != nil // or an index is repeated, so that not all values are 1
 	var row []entry
 	for j := range s.Rows() {
 		row = row[:0]
@@ -233,17 +253,16 @@ func (s Sparse) canonical(dim int) Sparse {
 		slices.SortStableFunc(row, func(a, b entry) int { return int(int64(a.index) - int64(b.index)) })
 		for i, e := range row {
 			if i > 0 && row[i-1].index == e.index {
-				if s.Values != nil {
-					out.Values[len(out.Values)-1] += e.value
-				}
+				out.Values[len(out.Values)-1] += e.value
+				stored = true
 				continue
 			}
-			out.Indices = append(out.Indices, e.index)
-			if s.Values != nil {
-				out.Values = append(out.Values, e.value)
-			}
+			out.Indices, out.Values = append(out.Indices, e.index), append(out.Values, e.value)
 		}
 		out.Offsets = append(out.Offsets, len(out.Indices))
+	}
+	if !stored {
+		out.Values = nil
 	}
 	return out
 }

@@ -195,8 +195,9 @@ func (r *run) fixPart(share, most, m float64, choose func() float64) float64 {
 
 // ranks returns how ranks in a column change between neighbours. Under AddRemove a sparse row may
 // also lose all its entries: then the size of the column stays, and its value there becomes 0.
+// Under Replace a dense row may have NaN in place of a number, which is not in the column.
 func (r *run) ranks() quantile.Change {
-	if ch := r.p.ranks(); ch == quantile.Replaced || !r.sparse {
+	if ch := r.p.ranks(); (ch == quantile.Replaced) == r.sparse {
 		return ch
 	}
 	return quantile.Either

@@ -104,6 +104,16 @@ func (s *shaping) at(i int, x float64) float64 {
 	return (s.x.clean(i, x) - s.columns[i].centre) * s.columns[i].factor
 }
 
+// odd returns an entry x of column i of a dense row as [bounds.clean] does, with the centre for
+// NaN. So NaN adds nothing to a norm or a sum, unless the centre is outside of the range: that is 0
+// in NonNegative rows that Plain clips, and the nearest end counts.
+func (s *shaping) odd(i int, x float64) float64 {
+	if x != x {
+		x = s.columns[i].centre
+	}
+	return s.x.clean(i, x)
+}
+
 // square returns ‖y‖² of row j, in time proportional to the number of its stored entries. The
 // result has float64 rounding errors, which whole allows for.
 func (s *shaping) square(j int) float64 {
@@ -189,7 +199,7 @@ func (s *shaping) denseSquare(row []float64) float64 {
 	columns := s.columns[:len(row)]
 	for i, x := range row {
 		if !(x >= least && x <= most) {
-			x = s.x.clean(i, x)
+			x = s.odd(i, x)
 		}
 		y := (x - columns[i].centre) * columns[i].factor
 		sum, other = other, sum+y*y
@@ -262,7 +272,7 @@ func (v *shaped) denseRow(row []float64) {
 	}
 	row = row[:min(len(row), len(v.y))]
 	for i, x := range row {
-		v.y[i] = v.at(i, x)
+		v.y[i] = (v.odd(i, x) - v.columns[i].centre) * v.columns[i].factor
 	}
 	for i := len(row); i < len(v.y); i++ {
 		v.y[i] = v.at(i, 0)
