@@ -160,7 +160,7 @@ func (s *cohortState) append(dst []byte) []byte {
 	return dst
 }
 
-func (s *cohortState) read(r *wire.Reader) func() {
+func (s *cohortState) read(r *wire.Reader, _ int) (replace func(), err error) {
 	days, today := int(r.Uint8()), int(r.Uint8())
 	if r.Err() == nil && (days != s.days || today < 1 || today > days || r.Remaining() != 2*len(s.stamps)) {
 		r.Fail("another number of days, or not as many cells as the Params say")
@@ -175,5 +175,5 @@ func (s *cohortState) read(r *wire.Reader) func() {
 		}
 		stamps[i/2] = uint16(first)<<8 | uint16(last)
 	}
-	return func() { s.stamps, s.today = stamps, today }
+	return func() { s.stamps, s.today = stamps, today }, nil
 }

@@ -27,7 +27,7 @@ type windowState struct {
 	params Params
 	law    noise.DiscreteLaplace
 	day    int
-	done   bool // this day was released
+	last   int64 // the last day that was released, −1 at first
 	src    noise.Source
 }
 
@@ -93,7 +93,7 @@ func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 	}
 	empty := private.New(windowState{
 		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), stamps: make([]uint8, p.Cells*p.Levels), today: uint8(slices.Max(p.Spans[:])),
-		params: p, law: law, day: day,
+		params: p, law: law, day: day, last: -1,
 	})
 	return &WindowBuilder{base[windowState, *windowState]{empty, p, p.twoMoves()}}, nil
 }
@@ -109,8 +109,11 @@ func (b *WindowBuilder) Released() bool {
 		return true
 	}
 	defer private.Leave(b.secret)
-	return s.done
+	return s.done()
 }
+
+// done reports whether the current day was released.
+func (s *windowState) done() bool { return s.last == int64(s.day) }
 
 // Add adds keys that come on the current day; see [Builder.Add]. Keys that come after the Release
 // of the day are in the windows of later days.
@@ -145,7 +148,7 @@ func (b *WindowBuilder) Advance(day int) error {
 	for i, stamp := range s.stamps {
 		s.stamps[i] = max(stamp, by) - by
 	}
-	s.day, s.done = day, false
+	s.day = day
 	return nil
 }
 
@@ -160,7 +163,7 @@ func (s *windowState) absorb(o *windowState) error {
 	switch err := fault.Differ("distinct", s.params, o.params); {
 	case err != nil:
 		return err
-	case s.done || o.done:
+	case s.done() || o.done():
 		return fault.NoData("distinct: Merge: a WindowBuilder", "is already released on its day")
 	case s.day != o.day:
 		return fault.Mismatch("distinct", "day", s.day, o.day)
@@ -179,10 +182,10 @@ func (b *WindowBuilder) Release() (*Windows, error) {
 		return nil, private.Missing(b.secret, "distinct: Release: the WindowBuilder")
 	}
 	defer private.Leave(b.secret)
-	if s.done {
+	if s.done() {
 		return nil, fmt.Errorf("distinct: Release: the day %d is %w", s.day, fault.ErrReleased)
 	}
-	s.done = true
+	s.last = int64(s.day)
 	n := s.classes()
 	n.addNoise(s.law, &s.src)
 	return &Windows{release{s.params, n}, s.day}, nil
