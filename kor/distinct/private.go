@@ -94,8 +94,8 @@ func (b *base[S, P]) restore(data []byte, published int) error {
 // refused, as it would draw new noise for slots that are already public. Then begin with a new
 // RunningBuilder, and spend its guarantee as well.
 //
-// The error wraps [ErrReleased], [ErrMismatch] if that builder had other Params or is behind what is
-// published or what this one has stepped through, or [ErrFormat]. On an error nothing changes.
+// The error wraps [ErrReleased], [ErrMismatch] if that builder had other Params or is behind what
+// is published or what this one has stepped through, or [ErrFormat]. On an error nothing changes.
 func (b *RunningBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-// restarted is a builder of many releases that begins anew with each state, as one that goes on takes
-// only later ones.
+// restarted is a builder of many releases that begins anew with each state, as one that goes on
+// takes only later ones.
 type restarted[B interface {
 	AppendPrivateState(dst []byte) ([]byte, error)
 	RestorePrivateState(data []byte, published int) error

@@ -243,12 +243,12 @@ func odds() map[string][]odd {
 	for method, run := range map[string]func(add []uint64) []byte{
 		"kor.Builder.Release": func(keys []uint64) []byte {
 			b := made(kor.New(korParams))
-			b.Add(keys...)
+			b.ToggleSlice(keys)
 			return made(made(b.Release()).MarshalBinary())
 		},
 		"kor.Builder.Share": func(keys []uint64) []byte {
 			b := made(kor.New(korParams))
-			b.Add(keys...)
+			b.ToggleSlice(keys)
 			return made(b.Share(3)).Bytes()
 		},
 		"kor.StreamBuilder.Release": func(keys []uint64) []byte {
