@@ -21,8 +21,10 @@ type WindowBuilder struct {
 
 // windowState is what a WindowBuilder holds.
 type windowState struct {
-	place  placement
-	stamps []uint8 // of each cell: today's, one less for each day since, down to 0, also for never
+	place placement
+	// of each cell: today's, one less for each day since, down to 0, also for never; from the
+	// release of the day on as of the next one
+	stamps []uint8
 	today  uint8
 	params Params
 	law    noise.DiscreteLaplace
@@ -115,8 +117,8 @@ func (b *WindowBuilder) Released() bool {
 // done reports whether the current day was released.
 func (s *windowState) done() bool { return s.last == int64(s.day) }
 
-// Add adds keys that come on the current day; see [Builder.Add]. Keys that come after the Release
-// of the day are in the windows of later days.
+// Add adds keys that come on the current day; see [Builder.Add]. A Release closes the day: keys
+// that come after it count on the day to which the next Advance moves the clock.
 func (b *WindowBuilder) Add(keys ...uint64) { private.Use(b.secret, (*windowState).setAll, keys) }
 
 func (b *WindowBuilder) addOne(key uint64) { b.Add(key) }
@@ -130,7 +132,9 @@ func (s *windowState) setAll(keys []uint64) {
 	}
 }
 
-// Advance moves the clock to a later day: every cell ages. The error wraps [ErrParams] if the day
+// Advance moves the clock to a later day: every cell ages, except for keys that came after the
+// Release of the current one. Without Advance keys of many days count as those of one, and a second
+// Release is refused. The error wraps [ErrParams] if the day
 // is not later than the current one, and [ErrReleased] for the zero WindowBuilder.
 func (b *WindowBuilder) Advance(day int) error {
 	s := private.Enter(b.secret)
@@ -145,11 +149,22 @@ func (b *WindowBuilder) Advance(day int) error {
 		return bad("day", day, fmt.Sprintf("one after %d", s.day))
 	}
 	by := uint8(min(day-s.day, int(s.today)))
-	for i, stamp := range s.stamps {
-		s.stamps[i] = max(stamp, by) - by
+	if s.done() { // and has aged by a day: what is set today is the new day's
+		s.age(by-1, s.today-1)
+	} else {
+		s.age(by, s.today)
 	}
 	s.day = day
 	return nil
+}
+
+// age moves the stamps up to the given one so many days back.
+func (s *windowState) age(by, most uint8) {
+	for i, stamp := range s.stamps {
+		if stamp <= most {
+			s.stamps[i] = max(stamp, by) - by
+		}
+	}
 }
 
 // Merge adds the keys of the other WindowBuilder, which gives up its data. The error wraps
@@ -188,6 +203,7 @@ func (b *WindowBuilder) Release() (*Windows, error) {
 	s.last = int64(s.day)
 	n := s.classes()
 	n.addNoise(s.law, &s.src)
+	s.age(1, s.today)
 	return &Windows{release{s.params, n}, s.day}, nil
 }
 

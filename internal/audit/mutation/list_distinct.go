@@ -49,6 +49,7 @@ var distinctMutations = []mutation{
 	{"cohorts: no noise", "kor/distinct/cohorts.go", "\tn.addNoise(s.law, &s.src)\n", ""},
 	{"cohorts: the first day forgotten", "kor/distinct/cohorts.go", "if first == 0 {", "if true {"},
 	{"cohorts: the first days of shards", "kor/distinct/cohorts.go", "min(x&^0xff, y&^0xff)", "max(x&^0xff, y&^0xff)"},
+	{"cohorts: released while the clock stands", "kor/distinct/cohorts.go", "today < days {", "today < 0 {"},
 	{"cohorts: clocks may differ", "kor/distinct/cohorts.go", "s.days != o.days || s.today != o.today", "s.days != o.days"},
 	{"cohorts: the day before is not taken off", "kor/distinct/triangle.go", "c.sum([]term{{-1, c.seen(day-1, never), 0}, {1, until, 0}}, until)", "c.count(until)"},
 	{"frequencies: all of ε twice", "kor/distinct/frequencies.go", "\tp.Epsilon /= 2\n", ""},
@@ -68,6 +69,8 @@ var distinctMutations = []mutation{
 	{"windows: a day that it has released again", "kor/distinct/private.go", "max(int64(published), s.last)", "int64(published)"},
 	{"windows: a day that is published again", "kor/distinct/private.go", "max(int64(published), s.last)", "s.last"},
 	{"windows: stamps wrap", "kor/distinct/windows.go", "s.stamps[i] = max(stamp, by) - by", "s.stamps[i] = stamp - by"},
+	{"windows: keys that come after the release count on its day", "kor/distinct/windows.go", "\ts.age(1, s.today)\n", "\ts.age(0, s.today)\n"},
+	{"windows: keys that come before the Advance age by it", "kor/distinct/windows.go", "s.age(by-1, s.today-1)", "s.age(by-1, s.today)"},
 	{"windows: clocks may differ", "kor/distinct/windows.go", "case s.day != o.day:", "case false:"},
 	{"windows: the longest span ends a day late", "kor/distinct/windows.go", "today: uint8(slices.Max(p.Spans[:])),", "today: uint8(min(slices.Max(p.Spans[:])+1, 255)),"},
 }

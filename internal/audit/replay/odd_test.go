@@ -281,6 +281,9 @@ func odds() map[string][]odd {
 		"kor/distinct.CohortBuilder.Release": func(keys []uint64) []byte {
 			b := made(distinct.NewCohortBuilder(distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, 2))
 			b.Add(keys...)
+			if err := b.Advance(2); err != nil {
+				panic(err)
+			}
 			return made(made(b.Release()).MarshalBinary())
 		},
 		"kor/distinct.WindowBuilder.Release": func(keys []uint64) []byte {
