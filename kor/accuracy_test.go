@@ -111,7 +111,7 @@ func (s *simulator) party(p Params, first uint64, party, size int) *release {
 		panic(err)
 	}
 	for i := party; i < size; i += s.sketches {
-		b.Add(first + uint64(i))
+		b.Toggle(first + uint64(i))
 	}
 	r, err := b.Release()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -76,15 +77,34 @@ func (b *base) Guarantee() budget.Guarantee { return b.guarantee }
 // builder counts as released.
 func (b *base) Released() bool { return private.Released(b.secret) }
 
-func (b *base) seed() hashing.Seed { return b.params.Seed }
-
-// Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit,
-// so toggling twice changes nothing. For keys of other types use [AddKey]. After Release, and on
-// the zero Builder, Toggle does nothing.
+// Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit.
+// The sketch remembers no keys, so an element that comes twice is gone. For data with duplicates
+// use package kor/distinct, whose Add ignores them. For keys of other types use [ToggleKey]. After
+// Release, and on the zero Builder, Toggle does nothing.
 func (b *Builder) Toggle(key uint64) { private.Use(b.secret, (*state).toggle, key) }
+
+// ToggleSlice toggles each of the keys, in half the time per key.
+func (b *Builder) ToggleSlice(keys []uint64) { private.Use(b.secret, (*state).toggleAll, keys) }
+
+// ToggleKey toggles keys of any type. An integer is the same key as in [Builder.Toggle]; a string
+// or an array is toggled by its hashing.Fingerprint under Params.Seed.
+func ToggleKey[K hashing.Key](b *Builder, keys ...K) {
+	for _, key := range keys {
+		b.Toggle(word(b.params.Seed, key))
+	}
+}
 
 // toggle has functions as parameters of what it calls so that it is inlined; see [private.Use].
 func (s *state) toggle(key uint64) { byMembers(s, key, (*state).flip, (*state).toggleMember) }
+
+// word returns the 64 bits that stand for a key: of an integer its value, so that it is one key in
+// whatever way it comes, of others the fingerprint.
+func word[K hashing.Key](seed hashing.Seed, key K) uint64 {
+	if keys := wire.KeysOf[K](); keys.Integers() {
+		return keys.Bits(key)
+	}
+	return hashing.Fingerprint(seed, key)
+}
 
 func byMembers[K any](s *state, keys K, without, with func(*state, K)) {
 	if s.members == nil {
@@ -151,35 +171,6 @@ func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	s.toggleWeighted(key, w)
 	private.Leave(b.secret)
 }
-
-// Add adds keys of a set, each of which must come once. Many keys in one call take half the time
-// per key. The sketch remembers no keys, so a duplicate, in one call or in several, is not ignored:
-// the second Add of a key removes it and the third adds it again, as in Toggle. For data with
-// duplicates use package kor/distinct.
-func (b *Builder) Add(keys ...uint64) {
-	private.OneOrMany(b, keys, (*Builder).Toggle, (*Builder).toggleAll)
-}
-
-// Adder is a Builder or a StreamBuilder.
-type Adder interface {
-	Add(keys ...uint64)
-	addOne(key uint64)
-	seed() hashing.Seed
-}
-
-// AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. AddKey of the
-// integer 5 and Add of 5 are two different keys: parties that merge or compare sketches must all
-// use the same of the two.
-func AddKey[K hashing.Key](b Adder, keys ...K) {
-	seed := b.seed()
-	for _, key := range keys {
-		b.addOne(hashing.Fingerprint(seed, key))
-	}
-}
-
-func (b *Builder) addOne(key uint64) { b.Toggle(key) }
-
-func (b *Builder) toggleAll(keys []uint64) { private.Use(b.secret, (*state).toggleAll, keys) }
 
 func (s *state) toggleAll(keys []uint64) {
 	byMembers(s, keys, (*state).flipAll, (*state).toggleMembers)

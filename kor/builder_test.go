@@ -35,7 +35,12 @@ func TestRedaction(t *testing.T) {
 
 func TestBuilders(t *testing.T) {
 	for _, p := range []Params{small, counting} {
-		use := func(b *Builder) { b.Toggle(1); b.Add(1, 2); b.ToggleWeighted(1, 0.5); AddKey(b, "key") }
+		use := func(b *Builder) {
+			b.Toggle(1)
+			b.ToggleSlice([]uint64{1, 2})
+			b.ToggleWeighted(1, 0.5)
+			ToggleKey(b, "key")
+		}
 		var others []*Builder
 		for _, q := range changed(p) {
 			others = append(others, builder(t, q, 5))
@@ -76,7 +81,7 @@ func TestAddOfManyKeys(t *testing.T) {
 		for _, key := range keys {
 			one.Toggle(key)
 		}
-		many.Add(keys...)
+		many.ToggleSlice(keys)
 		require.Equal(t, held(one.secret).table, held(many.secret).table)
 		require.Equal(t, held(one.secret).members, held(many.secret).members)
 	}
@@ -114,7 +119,7 @@ func TestTablesAreThePlacement(t *testing.T) {
 		for _, size := range []int{1, 2, len(keys)} {
 			b, s := builder(t, p), streamBuilder(t, p)
 			for list := range slices.Chunk(keys, size) {
-				b.Add(list...)
+				b.ToggleSlice(list)
 				s.Add(list...)
 			}
 			require.Equal(t, flipped, held(b.secret).table)
@@ -129,7 +134,7 @@ func TestConcurrentUse(t *testing.T) {
 	const text = "concurrent use of a Builder"
 	b, s := builder(t, small), streamBuilder(t, small)
 	for name, use := range map[string]func(){
-		"Toggle": func() { b.Toggle(1) }, "Add one": func() { b.Add(1) }, "ToggleWeighted": func() { b.ToggleWeighted(1, 0.5) }, "Add": func() { b.Add(1, 2) },
+		"Toggle": func() { b.Toggle(1) }, "ToggleWeighted": func() { b.ToggleWeighted(1, 0.5) }, "ToggleSlice": func() { b.ToggleSlice([]uint64{1, 2}) },
 		"Merge": func() { b.Merge(builder(t, small)) }, "merged": func() { builder(t, small).Merge(b) },
 		"append": func() { b.AppendPrivateState(nil) }, "restore": func() { b.RestorePrivateState(nil) },
 		"stream Add": func() { s.Add(1) }, "stream Add many": func() { s.Add(1, 2) }, "stream AddWeighted": func() { s.AddWeighted(1, 0.5) },
@@ -208,7 +213,7 @@ func TestAllocations(t *testing.T) {
 	s := dptest.OK(NewStreamBuilder(small))(t)
 	key := uint64(0)
 	keys := run(0, 50)
-	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.Add(key + 7); b.Add(keys...); b.ToggleWeighted(key, 0.3); key++ }))
+	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.ToggleSlice(keys[:1]); b.ToggleSlice(keys); b.ToggleWeighted(key, 0.3); key++ }))
 	// A Source takes a new key from the operating system once in 1,024 words, which are 65,536
 	// occurrences.
 	require.Zero(t, testing.AllocsPerRun(2000, func() { s.Add(key); s.AddWeighted(key, 0.3); key++ }))
@@ -256,7 +261,7 @@ func TestCount(t *testing.T) {
 	build := func(keys ...uint64) *Builder {
 		b := dptest.OK(New(p))(t)
 		for _, key := range keys {
-			b.Add(key)
+			b.Toggle(key)
 		}
 		return b
 	}
@@ -291,7 +296,7 @@ func TestIntervalHoldsTheEstimate(t *testing.T) {
 			for range 10 {
 				b := dptest.OK(New(p))(t)
 				for key := range keys {
-					b.Add(key)
+					b.Toggle(key)
 				}
 				s := dptest.OK(b.Release())(t)
 				for _, confidence := range []float64{0, 0.5, 0.95} {

@@ -7,7 +7,7 @@
 //	if err != nil {
 //		log.Fatal(err)
 //	}
-//	kor.AddKey(b, "a key of any type")
+//	kor.ToggleKey(b, "a key of any type") // once: toggled twice, it is gone
 //	s, err := b.Release()
 //	// …
 //	c, err := kor.Compare(s, theirs) // c.Union(), c.Intersection(), c.OnlyA(), c.OnlyB()
@@ -58,13 +58,14 @@
 //	|A∆B| far below |A∪B|, two versions of a set          kor: its error is relative to |A∆B|
 //	keys are removed again; weights in (0, 1]             kor
 //
-// A [Builder] is for sets: Add and Toggle remove a key that is present. A [StreamBuilder] is for
-// weighted keys that come several times, and for the union of many parties in one sketch of fixed
-// size.
+// A [Builder] is for sets whose keys come once each, and again to be removed: Toggle removes a key
+// that is present. Events, in which a user may come twice, are for kor/distinct. A [StreamBuilder]
+// is for weighted keys that come several times, and for the union of many parties in one sketch of
+// fixed size.
 //
 // # Cost
 //
-// Toggle takes 2.2 ns, Add of many keys 1.4 ns per key, without allocation, and a release 0.7 to
+// Toggle takes 2.2 ns, ToggleSlice 1.4 ns per key, without allocation, and a release 0.7 to
 // 1.4 s per 10⁹ bits. For 8 KiB an estimate takes 20 µs, and an XOR 0.5 µs plus 1 to 2 µs for its
 // memory.
 //

@@ -22,7 +22,7 @@ func Example() {
 			panic(err)
 		}
 		for key := from; key < to; key++ {
-			b.Add(key) // private data
+			b.Toggle(key) // private data
 		}
 		s, err := b.Release()
 		if err != nil {
@@ -116,9 +116,27 @@ func ExampleNewStreamBuilder() {
 	// 10000 in common: true
 }
 
-// Keys of any type go in by their fingerprints; so a word that is toggled twice is gone.
-func ExampleAddKey() {
+// Keys of any type, of a set: a word that is toggled twice is gone.
+func ExampleToggleKey() {
 	b, err := kor.New(kor.Params{Epsilon: 8, Seed: hashing.Seed{1, 2, 3}})
+	if err != nil {
+		panic(err)
+	}
+	kor.ToggleKey(b, "one", "two", "three", "two")
+	b.ToggleSlice([]uint64{1, 2, 3})
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := s.Interval(1 - 1e-9)
+	fmt.Println("5 is in the interval:", lo <= 5 && 5 <= hi)
+	// Output:
+	// 5 is in the interval: true
+}
+
+// Keys of any type, of a stream: it does not matter how often a word comes.
+func ExampleAddKey() {
+	b, err := kor.NewStreamBuilder(kor.Params{Epsilon: 8, Seed: hashing.Seed{1, 2, 3}})
 	if err != nil {
 		panic(err)
 	}
@@ -128,9 +146,9 @@ func ExampleAddKey() {
 		panic(err)
 	}
 	lo, hi := s.Interval(1 - 1e-9)
-	fmt.Println("2 is in the interval:", lo <= 2 && 2 <= hi)
+	fmt.Println("3 is in the interval:", lo <= 3 && 3 <= hi)
 	// Output:
-	// 2 is in the interval: true
+	// 3 is in the interval: true
 }
 
 // Three parties who trust nobody make one sketch of all their keys: each publishes a share, and
@@ -174,7 +192,7 @@ func ExampleXOR() {
 			panic(err)
 		}
 		for i := range uint64(10_000) {
-			b.Add(i + 1000*party)
+			b.Toggle(i + 1000*party)
 		}
 		s, err := b.Release()
 		if err != nil {

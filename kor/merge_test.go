@@ -18,7 +18,7 @@ var small = Params{Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}}
 func released(t testing.TB, p Params, keys ...uint64) *Sketch {
 	b := dptest.OK(New(p))(t)
 	for _, key := range keys {
-		b.Add(key)
+		b.Toggle(key)
 	}
 	return dptest.OK(b.Release())(t)
 }

@@ -15,7 +15,7 @@ import (
 func builder(t *testing.T, p Params, keys ...uint64) *Builder {
 	t.Helper()
 	b := dptest.OK(New(p))(t)
-	b.Add(keys...)
+	b.ToggleSlice(keys)
 	return b
 }
 
@@ -127,8 +127,13 @@ func TestRestoreRejects(t *testing.T) {
 	for _, c := range []struct {
 		from, to, other dptest.Movable
 	}{{b, builder(t, p), plain}, {plain, builder(t, q), stream}, {stream, streamBuilder(t, q), b}} {
-		to := c.to.(interface{ Add(keys ...uint64) })
-		dptest.Restores(t, c.from, c.to, func() { to.Add(run(0, 20)...) }, c.other, builder(t, small))
+		dptest.Restores(t, c.from, c.to, func() {
+			if b, ok := c.to.(*Builder); ok {
+				b.ToggleSlice(run(0, 20))
+			} else {
+				c.to.(*StreamBuilder).Add(run(0, 20)...)
+			}
+		}, c.other, builder(t, small))
 	}
 	data := dptest.OK(b.AppendPrivateState(nil))(t)
 	plainData := dptest.OK(plain.AppendPrivateState(nil))(t)
@@ -156,7 +161,7 @@ func TestRestoreRejects(t *testing.T) {
 func FuzzRestorePrivateState(f *testing.F) {
 	for _, p := range []Params{small, counting} {
 		b := dptest.OK(New(p))(f)
-		b.Add(1, 2, 3)
+		b.ToggleSlice([]uint64{1, 2, 3})
 		data := dptest.OK(b.AppendPrivateState(nil))(f)
 		f.Add(data)
 	}
@@ -164,7 +169,7 @@ func FuzzRestorePrivateState(f *testing.F) {
 		for _, p := range []Params{small, counting} {
 			b := builder(t, p, 9)
 			dptest.RestoresOrStays(t, b, data)
-			b.Add(1, 2, 3)
+			b.ToggleSlice([]uint64{1, 2, 3})
 			dptest.OK(b.Release())(t)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 func share(t *testing.T, p Params, parties int, keys ...uint64) *Share {
 	b := dptest.OK(New(p))(t)
 	for _, key := range keys {
-		b.Add(key)
+		b.Toggle(key)
 	}
 	s := dptest.OK(b.Share(parties))(t)
 	require.True(t, b.Released())

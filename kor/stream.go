@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
@@ -67,8 +68,8 @@ func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 	return &StreamBuilder{newBase(p, law, noise.DiscreteLaplace{}, true)}, nil
 }
 
-// Add counts one occurrence of each of the keys; many keys in one call take less time per key.
-// After Release it does nothing.
+// Add counts one occurrence of each of the keys; many keys in one call take less time per key. For
+// keys of other types use [AddKey]. After Release it does nothing.
 func (b *StreamBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*StreamBuilder).addOne, (*StreamBuilder).addMany)
 }
@@ -76,6 +77,14 @@ func (b *StreamBuilder) Add(keys ...uint64) {
 func (b *StreamBuilder) addOne(key uint64) { private.Use(b.secret, (*state).set, key) }
 
 func (b *StreamBuilder) addMany(keys []uint64) { private.Use(b.secret, (*state).setAll, keys) }
+
+// AddKey adds keys of any type. An integer is the same key as in [StreamBuilder.Add]; a string or
+// an array is added by its hashing.Fingerprint under Params.Seed.
+func AddKey[K hashing.Key](b *StreamBuilder, keys ...K) {
+	for _, key := range keys {
+		b.addOne(word(b.params.Seed, key))
+	}
+}
 
 // set sets the bit of a key.
 func (s *state) set(key uint64) {

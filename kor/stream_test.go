@@ -93,19 +93,31 @@ func TestMergedStreamIsReleased(t *testing.T) {
 	dptest.OK(a.Release())(t)
 }
 
-// AddKey gives a StreamBuilder the fingerprints under its Seed: to add them again changes nothing.
-func TestAddKeyOfAStream(t *testing.T) {
+// A key is one key in whatever way it comes: an integer as it is, others by their fingerprints
+// under the Seed. Added again it changes nothing; toggled again it is gone.
+func TestKeysOfAnyType(t *testing.T) {
 	p := Params{Epsilon: 1, Seed: hashing.Seed{4}}
-	b := streamBuilder(t, p)
-	state := func() []byte {
+	s, b := streamBuilder(t, p), builder(t, p)
+	state := func(b interface {
+		AppendPrivateState(dst []byte) ([]byte, error)
+	}) []byte {
 		return dptest.OK(b.AppendPrivateState(nil))(t)
 	}
-	empty := state()
-	AddKey(b, "one", "two")
-	held := state()
-	require.NotEqual(t, empty, held)
-	b.Add(hashing.Fingerprint(p.Seed, "one"), hashing.Fingerprint(p.Seed, "two"))
-	require.Equal(t, held, state())
+	empty := state(b)
+	AddKey(s, "one", "two")
+	AddKey(s, 5, 6)
+	AddKey(s, int32(-7), int32(-8))
+	held := state(s)
+	one, two := hashing.Fingerprint(p.Seed, "one"), hashing.Fingerprint(p.Seed, "two")
+	numbers := []uint64{one, two, 5, 6, 1<<64 - 7, 1<<64 - 8}
+	s.Add(numbers...)
+	require.Equal(t, held, state(s))
+	ToggleKey(b, "one", "two")
+	ToggleKey(b, 5, 6)
+	ToggleKey(b, int64(-7), int64(-8))
+	require.NotEqual(t, empty, state(b))
+	b.ToggleSlice(numbers)
+	require.Equal(t, empty, state(b))
 }
 
 // A union that would lose the keys of a release that is in both says so.

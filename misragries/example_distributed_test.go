@@ -90,7 +90,7 @@ func ExampleSum_Add() {
 	// Output:
 	// / 380000
 	// /docs 640000
-	// ε = 1, δ = 1e-6 for one user (at most 20 keys), added or removed
+	// ε = 1, δ = 1e-6 for one user (at most 20 elements), added or removed
 }
 
 // Sketches that one trusted server may see can be merged. That takes no more memory than one, and

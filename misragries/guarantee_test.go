@@ -24,6 +24,9 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 				p = p.of(in, keys)
 				want := budget.Element(budget.AddRemove)
 				if keys > 0 {
+					want = budget.UserElements(keys, budget.AddRemove) // which may be of one key
+				}
+				if in == users {
 					want = budget.User(keys, budget.AddRemove)
 				}
 				b := fill(t, in, p, repeat(900, 1000)).(interface {
@@ -54,12 +57,32 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 }
 
+// Who has one key 500 times has 500 elements: what MaxElements protects is no user of as many keys,
+// and no ledger of such users takes it.
+func TestElementsAreNoKeys(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6, MaxElements: 10}
+	g := p.Guarantee()
+	require.Equal(t, "ε = 1, δ = 1e-6 for one user (at most 10 elements), added or removed", g.String())
+	require.Contains(t, string(dptest.OK(g.MarshalJSON())(t)), "at most 10 elements")
+	require.Contains(t, draw(t, oneStream, p, repeat(900)).String(), "at most 10 elements")
+	l := dptest.OK(budget.NewLedger(10, 0.1, budget.User(10, budget.AddRemove)))(t)
+	require.ErrorIs(t, dptest.Err(budget.Release(l, build(t, p, repeat(900)))), ErrMismatch)
+	require.ErrorIs(t, dptest.Err(g.For(budget.User(10, budget.AddRemove))), ErrMismatch)
+	p.Counters = 20
+	sets := dptest.OK(NewUserBuilder[int](p))(t)
+	require.Contains(t, sets.Guarantee().String(), "at most 10 keys")
+	of := dptest.OK(sets.Guarantee().For(g.Unit()))(t)
+	require.Equal(t, g.Unit(), of.Unit(), "10 elements have at most 10 keys")
+	require.Equal(t, 1.0, of.Epsilon())
+}
+
 // A sum of histograms that protect different units promises nothing.
 func TestCombinedUnits(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3, MaxElements: 2}
 	two := draw(t, oneStream, p, repeat(900))
 	p.Method = KeptZeros
-	sets := draw(t, users, p, repeat(900)) // as well users of at most two
+	sets := draw(t, users, p, repeat(900)) // users of at most two keys
+	more := draw(t, users, p, repeat(900))
 	p.Method, p.MaxElements = Auto, 3
 	three := draw(t, oneStream, p, repeat(900))
 	p.MaxElements = 1
@@ -68,8 +91,9 @@ func TestCombinedUnits(t *testing.T) {
 		parts []*Histogram[int]
 		unit  budget.Unit
 	}{
-		{[]*Histogram[int]{two, sets}, budget.User(2, budget.AddRemove)},
-		{[]*Histogram[int]{one, draw(t, oneStream, p, repeat(900))}, budget.User(1, budget.AddRemove)},
+		{[]*Histogram[int]{sets, more}, budget.User(2, budget.AddRemove)},
+		{[]*Histogram[int]{one, draw(t, oneStream, p, repeat(900))}, budget.UserElements(1, budget.AddRemove)},
+		{[]*Histogram[int]{two, sets}, budget.Unit{}},
 		{[]*Histogram[int]{two, three}, budget.Unit{}},
 		{[]*Histogram[int]{one, two}, budget.Unit{}},
 	} {

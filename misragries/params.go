@@ -92,9 +92,10 @@ func (p Params) validate() error {
 func (p Params) most() int { return max(p.MaxElements, 1) }
 
 // Guarantee returns what a release of these Params promises: ε if the mechanism is PureUniverse,
-// else (ε, δ), for one element of the stream or, with MaxElements, for one user. It is the
-// guarantee of [New], or of [NewUserBuilder] if only that accepts the Params. Params that both
-// refuse promise nothing.
+// else (ε, δ), for one element of the stream or, with MaxElements, for one user with at most as
+// many elements. It is the guarantee of [New], or of [NewUserBuilder] if only that accepts the
+// Params, which is for a user with at most as many distinct keys. Params that both refuse promise
+// nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	for _, in := range []input{oneStream, users} {
 		if p, c, err := p.check(in); err == nil {
@@ -107,8 +108,11 @@ func (p Params) Guarantee() budget.Guarantee {
 // guarantee returns what a release by the calibration promises.
 func (p Params) guarantee(c calibration) budget.Guarantee {
 	unit := budget.Element(budget.AddRemove)
-	if p.MaxElements > 0 {
+	switch {
+	case c.input == users:
 		unit = budget.User(p.MaxElements, budget.AddRemove)
+	case p.MaxElements > 0:
+		unit = budget.UserElements(p.MaxElements, budget.AddRemove)
 	}
 	if c.is().top {
 		return budget.PureDP(p.Epsilon, unit)

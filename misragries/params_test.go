@@ -69,7 +69,7 @@ func TestGuaranteeOfParams(t *testing.T) {
 	require.Equal(t, budget.Guarantee{}, Params{}.Guarantee())
 	require.Equal(t, budget.Guarantee{}, Params{Counters: 4, Epsilon: math.NaN(), Delta: 1e-6}.Guarantee())
 	require.Equal(t, budget.PureDP(2, budget.Element(budget.AddRemove)), Params{Counters: 4, Epsilon: 2, Dim: 100}.Guarantee())
-	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.User(3, budget.AddRemove)), Params{Counters: 4, Epsilon: 2, Delta: 1e-6, MaxElements: 3}.Guarantee())
+	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.UserElements(3, budget.AddRemove)), Params{Counters: 4, Epsilon: 2, Delta: 1e-6, MaxElements: 3}.Guarantee())
 	for m := Auto; m <= lastMethod; m++ {
 		for _, p := range []Params{
 			{Counters: 4, Epsilon: 1, Delta: 1e-6, Method: m}, {Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 100, Method: m}, {Counters: 4, Epsilon: 1, Dim: 100, Method: m},

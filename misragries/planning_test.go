@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // rows returns the rows of a plan by their constructors.
@@ -135,7 +136,8 @@ func TestPlanOfUsers(t *testing.T) {
 	for _, m := range []int{2, 60} {
 		p := Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: m}
 		b := dptest.OK(NewUserBuilder[int](p))(t)
-		require.Equal(t, b.Guarantee(), p.Guarantee())
+		require.Equal(t, budget.User(m, budget.AddRemove), b.Guarantee().Unit())
+		require.Equal(t, b.Guarantee().Epsilon(), p.Guarantee().Epsilon(), "that of New, for elements")
 		h := dptest.OK(b.Release())(t)
 		plan, all := rows(t, p, 1)
 		require.Equal(t, h.threshold(), all["NewUserBuilder"].Threshold)

@@ -15,10 +15,13 @@ import (
 // number of sketches. Use it for servers that trust one server, and for goroutines. It first
 // reduces each sketch by the mean of its smallest counters (TrimmedSum) or of all its counters
 // (ReducedSum, section 6 of the paper). A Sum holds private data, as a Builder does, with up to k
-// keys per sketch. One goroutine at a time may use it. For k = 1024 adding a sketch takes some 6 µs
-// and a Release some 25 µs; a Merge takes 7 ns per key of the smaller Sum. TrimmedSum keeps more
-// keys than ReducedSum: after 8 to 32 sketches of Zipf(1.1) streams at k = 1024, thirty to ninety
-// times as many, and Merges take longer in proportion.
+// keys per sketch. One goroutine at a time may use it. TrimmedSum keeps more keys than ReducedSum:
+// after 8 to 32 sketches of Zipf(1.1) streams at k = 1024, thirty to ninety times as many, and
+// takes more time. At k = 1024, for the first eight sketches of a stream of 10⁵ elements, in µs:
+//
+//	              adding a sketch    Release    Merge, per key of the smaller Sum
+//	TrimmedSum    27                 17         0.010
+//	ReducedSum     8                  9         0.012
 //
 // By TrimmedSum a key loses, per sketch, the mean of the smallest counters and a private shift. The
 // shift (each) and the threshold depend on k, at ε = 1, δ = 1e-6:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -16,7 +15,7 @@ func party(p kor.Params, words map[string]bool) ([]byte, error) {
 		return nil, err
 	}
 	for word := range words {
-		b.Add(hashing.Fingerprint(p.Seed, word))
+		kor.ToggleKey(b, word)
 	}
 	s, err := b.Release()
 	if err != nil {

@@ -39,7 +39,7 @@ func sketches(n int) ([]comparison, error) {
 			b.Toggle(key)
 		}
 	})
-	slice := set(func(b *kor.Builder, keys []uint64) { b.Add(keys...) })
+	slice := set(func(b *kor.Builder, keys []uint64) { b.ToggleSlice(keys) })
 	occurrences := func(add func(b *kor.StreamBuilder, keys []uint64)) begin[uint64] {
 		return func() (func([]uint64), release, error) {
 			b, err := kor.NewStreamBuilder(p)
@@ -85,7 +85,7 @@ func sketches(n int) ([]comparison, error) {
 	const hashed, bytes = "HyperLogLog InsertHash", "HyperLogLog Insert"
 	return append([]comparison{
 		distinct("set of uint64 keys, Toggle", hashed, 0.4, keys, toggle, insertHashes),
-		distinct("set of uint64 keys, Add of a slice", hashed, 0.4, keys, slice, insertHashes),
+		distinct("set of uint64 keys, ToggleSlice", hashed, 0.4, keys, slice, insertHashes),
 		distinct("stream of uint64 keys, Add", hashed, 0.61, keys, stream, insertHashes),
 		distinct("stream of uint64 keys, Add of a slice", hashed, 0.4, keys, streamSlice, insertHashes),
 		distinct("kor/distinct, uint64 keys, Add", hashed, 0.6, keys, single, insertHashes),
@@ -177,7 +177,7 @@ func published(p kor.Params, keys []uint64) ([]comparison, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.Add(set...)
+		b.ToggleSlice(set)
 		if sketches[i], err = b.Release(); err != nil {
 			return nil, err
 		}

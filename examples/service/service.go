@@ -144,7 +144,7 @@ func (s *service) restore(seen int) error {
 	if err := s.keys.RestorePrivateState(st.keys, max(s.published.steps(), seen)); err != nil {
 		return err
 	}
-	if err := s.visitors.RestorePrivateState(st.users); err != nil {
+	if err := s.visitors.RestorePrivateState(st.users, s.published.steps()%week/day); err != nil {
 		return err
 	}
 	if err := s.reports.restore(st.rows); err != nil {

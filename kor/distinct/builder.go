@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -92,29 +93,41 @@ type Adder interface {
 	seed() hashing.Seed
 }
 
-// AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. AddKey of the
-// integer 5 and Add of 5 are two different keys: builders that are merged or compared must all use
-// the same of the two.
+// AddKey adds keys of any type. An integer is the same key as in Add; a string or an array is added
+// by its hashing.Fingerprint under Params.Seed. The string of a number is another key than that
+// number: builders that are merged or compared must all use the same of the two.
 func AddKey[K hashing.Key](b Adder, keys ...K) {
 	if plain, ok := b.(*Builder); ok && len(keys) == 1 { // without a call through the interface
-		plain.addOne(hashing.Fingerprint(plain.params.Seed, keys[0]))
+		plain.addOne(word(plain.params.Seed, keys[0]))
 	} else if ok {
 		addKeys(plain, keys)
 	} else {
 		seed := b.seed()
 		for _, key := range keys {
-			b.addOne(hashing.Fingerprint(seed, key))
+			b.addOne(word(seed, key))
 		}
 	}
 }
 
-// addKeys is AddKey of many keys, whose fingerprints are collected.
+// word returns the 64 bits that stand for a key: of an integer its value, so that it is one key in
+// whatever way it comes, of others the fingerprint.
+func word[K hashing.Key](seed hashing.Seed, key K) uint64 {
+	if text, ok := any(key).(string); ok { // the usual type, without a look at its kind
+		return hashing.Fingerprint(seed, text)
+	}
+	if keys := wire.KeysOf[K](); keys.Integers() {
+		return keys.Bits(key)
+	}
+	return hashing.Fingerprint(seed, key)
+}
+
+// addKeys is AddKey of many keys, which are collected.
 func addKeys[K hashing.Key](b *Builder, keys []K) {
-	var prints [64]uint64
+	var words [64]uint64
 	for len(keys) > 0 {
-		part := prints[:min(len(keys), len(prints))]
+		part := words[:min(len(keys), len(words))]
 		for i := range part {
-			part[i] = hashing.Fingerprint(b.params.Seed, keys[i])
+			part[i] = word(b.params.Seed, keys[i])
 		}
 		b.addMany(part)
 		keys = keys[len(part):]

@@ -97,9 +97,6 @@ func TestAddKey(t *testing.T) {
 	AddKey(a, "one", "two", "one")
 	b.Add(hashing.Fingerprint(small.Seed, "one"), hashing.Fingerprint(small.Seed, "two"))
 	require.Equal(t, privateBytes(t, a), privateBytes(t, b))
-	AddKey(a, 5)
-	AddKey(b, int64(5))
-	require.Equal(t, privateBytes(t, a), privateBytes(t, b))
 	AddKey(&Builder{}, "nothing happens")
 	AddKey(&Builder{}, "nothing", "happens")
 	many := make([]string, 150) // more than are collected at once
@@ -119,6 +116,38 @@ func TestAddKey(t *testing.T) {
 		AddKey(a, "one", "two")
 		b.Add(hashing.Fingerprint(p.Seed, "one"), hashing.Fingerprint(p.Seed, "two"))
 		require.Equal(t, privateBytes(t, b), privateBytes(t, a), "%T", a)
+	}
+}
+
+// An integer is one key, by whichever way and of whichever type it comes, in every builder: nobody
+// counts twice who is added by both. The string of an integer, and its bytes, are other keys.
+func TestIntegersAreOneKey(t *testing.T) {
+	p := small
+	p.CountShare = 0
+	for _, made := range []func() Adder{
+		func() Adder { return builder(t, p) }, func() Adder { return runningBuilder(t, p) }, func() Adder { return windowBuilder(t, p, 1) },
+		func() Adder { return cohortBuilder(t, p, 5) }, func() Adder { return frequencyBuilder(t, p, 5) },
+	} {
+		plain, keyed, both := made(), made(), made()
+		for key := range 300 {
+			plain.Add(uint64(key), uint64(-key-1))
+			AddKey(keyed, key, -key-1)
+			both.Add(uint64(key))
+			AddKey(both, int32(-key-1))
+			if _, frequent := both.(*FrequencyBuilder); !frequent { // which counts visits
+				AddKey(both, int32(key))
+				both.Add(uint64(-key - 1))
+			}
+		}
+		require.Equal(t, privateBytes(t, plain), privateBytes(t, keyed), "%T", plain)
+		require.Equal(t, privateBytes(t, plain), privateBytes(t, both), "%T", plain)
+		text, array := made(), made()
+		AddKey(text, "5")
+		AddKey(array, [16]byte{5})
+		five := made()
+		five.Add(5)
+		require.NotEqual(t, privateBytes(t, five), privateBytes(t, text))
+		require.NotEqual(t, privateBytes(t, five), privateBytes(t, array))
 	}
 }
 

@@ -119,10 +119,21 @@ func (s *cohortState) absorb(o *cohortState) error {
 	return nil
 }
 
-// Release spends ε and returns the counts of all days. The CohortBuilder gives up its data; a
-// second Release returns an error that wraps [ErrReleased].
+// Release spends ε and returns the counts of all days, once the clock shows the last one: before,
+// it returns an error that wraps [ErrParams] and changes nothing, as days would look empty whose
+// Advance was forgotten. The CohortBuilder gives up its data; a second Release returns an error
+// that wraps [ErrReleased].
 func (b *CohortBuilder) Release() (*Cohorts, error) {
-	s, err := private.Take(b.secret, "distinct: Release: the CohortBuilder")
+	const doing = "distinct: Release: the CohortBuilder"
+	s := private.Enter(b.secret)
+	if s == nil {
+		return nil, private.Missing(b.secret, doing)
+	}
+	today, days := s.today, s.days
+	if private.Leave(b.secret); today < days {
+		return nil, bad("day", today, fmt.Sprintf("the last one: Advance to %d before the Release, also where no keys come", days))
+	}
+	s, err := private.Take(b.secret, doing)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +171,7 @@ func (s *cohortState) append(dst []byte) []byte {
 	return dst
 }
 
-func (s *cohortState) read(r *wire.Reader) func() {
+func (s *cohortState) read(r *wire.Reader, _ int) (replace func(), err error) {
 	days, today := int(r.Uint8()), int(r.Uint8())
 	if r.Err() == nil && (days != s.days || today < 1 || today > days || r.Remaining() != 2*len(s.stamps)) {
 		r.Fail("another number of days, or not as many cells as the Params say")
@@ -175,5 +186,5 @@ func (s *cohortState) read(r *wire.Reader) func() {
 		}
 		stamps[i/2] = uint16(first)<<8 | uint16(last)
 	}
-	return func() { s.stamps, s.today = stamps, today }
+	return func() { s.stamps, s.today = stamps, today }, nil
 }

@@ -110,7 +110,9 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 // Each class has noise of the law, drawn by itself. False-reject probability 2e-10.
 func TestCohortsHaveTheLaw(t *testing.T) {
 	noisy(t, tiny, func() numbers {
-		c := dptest.OK(cohortBuilder(t, tiny, 3).Release())(t)
+		b := cohortBuilder(t, tiny, 3)
+		require.NoError(t, b.Advance(3))
+		c := dptest.OK(b.Release())(t)
 		c.numbers[6] -= 16
 		return c.numbers
 	})
@@ -214,6 +216,29 @@ func TestCohortsAtTheEnds(t *testing.T) {
 	}
 }
 
+// Where Advance was forgotten, all keys would be new on the first day: Release says so, for any
+// data, and the builder goes on.
+func TestForgottenAdvance(t *testing.T) {
+	p := small
+	p.CountShare = 0
+	for _, keys := range [][]uint64{nil, run(0, 9)} {
+		b := cohortBuilder(t, p, 3)
+		b.Add(keys...)
+		held := privateBytes(t, b)
+		for range 2 {
+			_, err := b.Release()
+			require.ErrorIs(t, err, ErrParams)
+			require.ErrorContains(t, err, "day = 1: want the last one: Advance to 3 before the Release")
+		}
+		require.Equal(t, held, privateBytes(t, b))
+		require.NoError(t, b.Advance(2))
+		require.ErrorContains(t, dptest.Err(b.Release()), "day = 2: want the last one")
+		require.NoError(t, b.Advance(3))
+		dptest.OK(b.Release())(t)
+		require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
+	}
+}
+
 func TestCohortBuilder(t *testing.T) {
 	p := small
 	p.CountShare = 0
@@ -224,7 +249,11 @@ func TestCohortBuilder(t *testing.T) {
 		b.Add(1, 2, 2)
 		return b
 	}
-	dptest.Builder(t, fresh, func(b *CohortBuilder) { b.Add(5); b.Add(6, 7); AddKey(b, "key") }, cohortBuilder(t, other, 5))
+	last := func(b *CohortBuilder) *CohortBuilder {
+		require.NoError(t, b.Advance(5))
+		return b
+	}
+	dptest.Builder(t, func() *CohortBuilder { return last(fresh()) }, func(b *CohortBuilder) { b.Add(5); b.Add(6, 7); AddKey(b, "key") }, last(cohortBuilder(t, other, 5)))
 	for _, days := range []int{-1, 0, 1, 32} {
 		require.ErrorIs(t, dptest.Err(NewCohortBuilder(p, days)), ErrParams)
 	}
@@ -250,7 +279,7 @@ func TestCohortBuilder(t *testing.T) {
 	require.Equal(t, 3, held(again.secret).today)
 	copy(held(b.secret).stamps, []uint16{54321, 43210})
 	dptest.Redacted(t, b, "54321 43210")
-	c := dptest.OK(fresh().Release())(t)
+	c := dptest.OK(last(fresh()).Release())(t)
 	require.True(t, c.Guarantee().Equal(b.Guarantee()))
 	require.Equal(t, 5, c.Days())
 	dptest.Readers(t, c)

@@ -174,7 +174,7 @@ func (s *frequencyState) append(dst []byte) []byte {
 	return s.state.append(place.Append(dst, s.cells))
 }
 
-func (s *frequencyState) read(r *wire.Reader) func() {
+func (s *frequencyState) read(r *wire.Reader, _ int) (replace func(), err error) {
 	if most := r.Uint8(); r.Err() == nil && (int(most) != s.most || r.Remaining() < 8*len(s.cells)) {
 		r.Fail("other classes, or not as many cells as the Params say")
 	}
@@ -189,5 +189,5 @@ func (s *frequencyState) read(r *wire.Reader) func() {
 		}
 	}
 	table := s.params.read(r)
-	return func() { s.cells, s.table = cells, table }
+	return func() { s.cells, s.table = cells, table }, nil
 }

@@ -21,15 +21,17 @@ const (
 	privateCohorts
 )
 
-const privateVersion = 2 // in version 1 there were no Spans
+const privateVersion = 3 // since 3 that of a WindowBuilder has the last day that was released
 
 // kept is what a builder holds, with what the private state needs of it.
 type kept[S any] interface {
 	*S
 	kind() (kind byte, builder string)
 	public() *Params
-	append(dst []byte) []byte   // all but the Params
-	read(r *wire.Reader) func() // and returns what replaces the data, once all is read
+	append(dst []byte) []byte // all but the Params
+	// read reads that, and returns what replaces the data once all is read. The error is that of a
+	// state from before the last release that was published or was made here.
+	read(r *wire.Reader, published int) (replace func(), err error)
 }
 
 // AppendPrivateState appends all that the builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
@@ -42,8 +44,9 @@ type kept[S any] interface {
 // The builder stays as it is. The bytes depend only on the Params and on what is counted of each
 // key, not on the order of the keys or on merges. Every release of the state, here or where it was
 // restored, spends ε again: k releases cost exactly kε. Only one copy of a RunningBuilder or a
-// WindowBuilder may go on: a slot or a day that is released from two copies spends ε twice. The
-// error wraps [ErrReleased].
+// WindowBuilder may go on: a slot or a day that is released from two copies spends ε twice. So
+// write the state after each Step or Release, in one atomic record with what that returned, before
+// you publish it. The error wraps [ErrReleased].
 func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	kind, name := P(nil).kind()
 	return private.Append(b.secret, dst, "distinct: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {
@@ -56,7 +59,9 @@ func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 // AppendPrivateState gave. The error wraps [ErrReleased], [ErrMismatch] if that builder had other
 // Params, or [ErrFormat], also for a state of another number of days or of other classes. On an
 // error nothing changes.
-func (b *base[S, P]) RestorePrivateState(data []byte) error {
+func (b *base[S, P]) RestorePrivateState(data []byte) error { return b.restore(data, 0) }
+
+func (b *base[S, P]) restore(data []byte, published int) error {
 	want, name := P(nil).kind()
 	return private.Restore(b.secret, data, "distinct: RestorePrivateState: the "+name, func(s *S, data []byte) error {
 		r := wire.NewReader("distinct", data)
@@ -71,13 +76,49 @@ func (b *base[S, P]) RestorePrivateState(data []byte) error {
 		case p != params:
 			return fault.Differ("distinct", params, p)
 		}
-		replace := P(s).read(r)
-		if err := r.Done(); err != nil {
+		replace, err := P(s).read(r, published)
+		if done := r.Done(); done != nil {
+			return done
+		}
+		if err != nil {
 			return err
 		}
 		replace()
 		return nil
 	})
+}
+
+// RestorePrivateState replaces what the RunningBuilder holds, its clock included, by a state that
+// AppendPrivateState gave. published is the number of slots whose totals have been published:
+// [Running.Slots] of the last of them, 0 if there are none. An older state, from an old backup, is
+// refused, as it would draw new noise for slots that are already public. Then begin with a new
+// RunningBuilder, and spend its guarantee as well.
+//
+// The error wraps [ErrReleased], [ErrMismatch] if that builder had other Params or is behind what
+// is published or what this one has stepped through, or [ErrFormat]. On an error nothing changes.
+func (b *RunningBuilder) RestorePrivateState(data []byte, published int) error {
+	return b.restore(data, published)
+}
+
+// RestorePrivateState replaces what the WindowBuilder holds, its clock included, by a state that
+// AppendPrivateState gave. published is the last day whose Windows have been published:
+// [Windows.Day], −1 if there are none. An older state is refused, as it would release that day, or
+// one before it, once more.
+//
+// The error wraps [ErrReleased], [ErrMismatch] if that builder had other Params or had not released
+// the day published or the last day that this one has released, or [ErrFormat]. On an error nothing
+// changes.
+func (b *WindowBuilder) RestorePrivateState(data []byte, published int) error {
+	return b.restore(data, published)
+}
+
+// behind returns the error for a state in which so many slots or days were released, if more of
+// them are by now.
+func behind[N int | int64](what string, state, now N) error {
+	if state >= now {
+		return nil
+	}
+	return fault.Mismatch("distinct", what, now, state)
 }
 
 // privateFields are what a state begins with, after the header.
@@ -91,9 +132,9 @@ func (s *state) public() *Params { return &s.params }
 
 func (s *state) append(dst []byte) []byte { return place.Append(dst, s.table) }
 
-func (s *state) read(r *wire.Reader) func() {
+func (s *state) read(r *wire.Reader, _ int) (replace func(), err error) {
 	table := s.params.read(r)
-	return func() { s.table = table }
+	return func() { s.table = table }, nil
 }
 
 // fields are those of a RunningBuilder without its Params and its table.
@@ -107,19 +148,20 @@ func (s *runningState) append(dst []byte) []byte {
 	return s.state.append(wire.AppendFields(dst, s.fields()))
 }
 
-func (s *runningState) read(r *wire.Reader) func() {
+func (s *runningState) read(r *wire.Reader, published int) (replace func(), err error) {
 	var d runningState
 	r.Fields(d.fields())
 	table := s.params.read(r)
 	if r.Err() == nil && (d.closed < 0 || d.closed > ones(table) || d.released > maxOnes || d.released < -maxOnes) {
 		r.Fail("an impossible count")
 	}
-	return func() { s.table, s.slots, s.closed, s.released = table, d.slots, d.closed, d.released }
+	return func() { s.table, s.slots, s.closed, s.released = table, d.slots, d.closed, d.released },
+		behind("released slots of the state", d.slots, max(published, s.slots))
 }
 
 // fields are those of a WindowBuilder without its Params and its stamps.
 func (s *windowState) fields() []wire.Field {
-	return []wire.Field{wire.Int(&s.day, maxSlots), wire.Flags(&s.done)}
+	return []wire.Field{wire.Int(&s.day, maxSlots), wire.Signed(&s.last)}
 }
 
 func (*windowState) kind() (kind byte, builder string) { return privateWindows, "WindowBuilder" }
@@ -130,17 +172,22 @@ func (s *windowState) append(dst []byte) []byte {
 	return append(wire.AppendFields(dst, s.fields()), s.stamps...)
 }
 
-func (s *windowState) read(r *wire.Reader) func() {
+func (s *windowState) read(r *wire.Reader, published int) (replace func(), err error) {
 	var d windowState
 	r.Fields(d.fields())
-	if r.Err() == nil && r.Remaining() != len(s.stamps) {
+	switch {
+	case r.Err() != nil:
+	case d.last < -1 || d.last > int64(d.day):
+		r.Fail("a release of an impossible day")
+	case r.Remaining() != len(s.stamps):
 		r.Fail("not as many cells as the Params say")
 	}
 	stamps := slices.Clone(r.Bytes(len(s.stamps)))
 	if slices.ContainsFunc(stamps, func(stamp uint8) bool { return stamp > s.today }) {
 		r.Fail("a cell that was set after today")
 	}
-	return func() { s.stamps, s.day, s.done = stamps, d.day, d.done }
+	return func() { s.stamps, s.day, s.last = stamps, d.day, d.last },
+		behind("last released day of the state", d.last, max(int64(published), s.last))
 }
 
 // read reads a table.

@@ -21,13 +21,15 @@ type WindowBuilder struct {
 
 // windowState is what a WindowBuilder holds.
 type windowState struct {
-	place  placement
-	stamps []uint8 // of each cell: today's, one less for each day since, down to 0, also for never
+	place placement
+	// of each cell: today's, one less for each day since, down to 0, also for never; from the
+	// release of the day on as of the next one
+	stamps []uint8
 	today  uint8
 	params Params
 	law    noise.DiscreteLaplace
 	day    int
-	done   bool // this day was released
+	last   int64 // the last day that was released, −1 at first
 	src    noise.Source
 }
 
@@ -93,7 +95,7 @@ func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 	}
 	empty := private.New(windowState{
 		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), stamps: make([]uint8, p.Cells*p.Levels), today: uint8(slices.Max(p.Spans[:])),
-		params: p, law: law, day: day,
+		params: p, law: law, day: day, last: -1,
 	})
 	return &WindowBuilder{base[windowState, *windowState]{empty, p, p.twoMoves()}}, nil
 }
@@ -109,11 +111,14 @@ func (b *WindowBuilder) Released() bool {
 		return true
 	}
 	defer private.Leave(b.secret)
-	return s.done
+	return s.done()
 }
 
-// Add adds keys that come on the current day; see [Builder.Add]. Keys that come after the Release
-// of the day are in the windows of later days.
+// done reports whether the current day was released.
+func (s *windowState) done() bool { return s.last == int64(s.day) }
+
+// Add adds keys that come on the current day; see [Builder.Add]. A Release closes the day: keys
+// that come after it count on the day to which the next Advance moves the clock.
 func (b *WindowBuilder) Add(keys ...uint64) { private.Use(b.secret, (*windowState).setAll, keys) }
 
 func (b *WindowBuilder) addOne(key uint64) { b.Add(key) }
@@ -127,7 +132,9 @@ func (s *windowState) setAll(keys []uint64) {
 	}
 }
 
-// Advance moves the clock to a later day: every cell ages. The error wraps [ErrParams] if the day
+// Advance moves the clock to a later day: every cell ages, except for keys that came after the
+// Release of the current one. Without Advance keys of many days count as those of one, and a second
+// Release is refused. The error wraps [ErrParams] if the day
 // is not later than the current one, and [ErrReleased] for the zero WindowBuilder.
 func (b *WindowBuilder) Advance(day int) error {
 	s := private.Enter(b.secret)
@@ -142,11 +149,22 @@ func (b *WindowBuilder) Advance(day int) error {
 		return bad("day", day, fmt.Sprintf("one after %d", s.day))
 	}
 	by := uint8(min(day-s.day, int(s.today)))
-	for i, stamp := range s.stamps {
-		s.stamps[i] = max(stamp, by) - by
+	if s.done() { // and has aged by a day: what is set today is the new day's
+		s.age(by-1, s.today-1)
+	} else {
+		s.age(by, s.today)
 	}
-	s.day, s.done = day, false
+	s.day = day
 	return nil
+}
+
+// age moves the stamps up to the given one so many days back.
+func (s *windowState) age(by, most uint8) {
+	for i, stamp := range s.stamps {
+		if stamp <= most {
+			s.stamps[i] = max(stamp, by) - by
+		}
+	}
 }
 
 // Merge adds the keys of the other WindowBuilder, which gives up its data. The error wraps
@@ -160,7 +178,7 @@ func (s *windowState) absorb(o *windowState) error {
 	switch err := fault.Differ("distinct", s.params, o.params); {
 	case err != nil:
 		return err
-	case s.done || o.done:
+	case s.done() || o.done():
 		return fault.NoData("distinct: Merge: a WindowBuilder", "is already released on its day")
 	case s.day != o.day:
 		return fault.Mismatch("distinct", "day", s.day, o.day)
@@ -179,12 +197,13 @@ func (b *WindowBuilder) Release() (*Windows, error) {
 		return nil, private.Missing(b.secret, "distinct: Release: the WindowBuilder")
 	}
 	defer private.Leave(b.secret)
-	if s.done {
+	if s.done() {
 		return nil, fmt.Errorf("distinct: Release: the day %d is %w", s.day, fault.ErrReleased)
 	}
-	s.done = true
+	s.last = int64(s.day)
 	n := s.classes()
 	n.addNoise(s.law, &s.src)
+	s.age(1, s.today)
 	return &Windows{release{s.params, n}, s.day}, nil
 }
 

@@ -84,6 +84,34 @@ func TestStampsAge(t *testing.T) {
 	}
 }
 
+// Whether keys come before or after the Advance that follows a release makes no difference: those
+// of a day for which it was called late are that day's, not the one's before.
+func TestKeysBehindARelease(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	for _, spans := range [][8]int{{1}, {1, 2}, {1, 7, 30}, {3, 255}} {
+		p := tiny
+		p.Spans = spans
+		early, late, day := windowBuilder(t, p, 0), windowBuilder(t, p, 0), 0
+		for range 60 {
+			dptest.OK(early.Release())(t)
+			dptest.OK(late.Release())(t)
+			if day += 1 + rng.IntN(2); rng.IntN(20) == 0 {
+				day += 300
+			}
+			keys := run(rng.Uint64N(50), 50)[:rng.IntN(2)]
+			require.NoError(t, early.Advance(day))
+			early.Add(keys...)
+			late.Add(keys...)
+			require.NoError(t, late.RestorePrivateState(privateBytes(t, late), -1))
+			require.NoError(t, late.Advance(day))
+			require.Equal(t, privateBytes(t, early), privateBytes(t, late))
+			if len(keys) > 0 && spans[0] == 1 {
+				require.EqualValues(t, 1, held(late.secret).classes()[0])
+			}
+		}
+	}
+}
+
 // Counts of 1, 7, 28 and 40 days: the stated error, and coverage. With 300 runs a mean square is
 // off by more than 8 standard errors, √(5/300) each, and a coverage of .94 is seen below .8, each
 // with probability below 1e-10.
@@ -176,7 +204,7 @@ func TestWindowsRefuse(t *testing.T) {
 	dptest.OK(late.Release())(t)
 	late.Add(1)
 	require.NoError(t, late.Advance(8))
-	require.Equal(t, int64(1), held(late.secret).classes()[1], "added behind the release")
+	require.Equal(t, int64(1), held(late.secret).classes()[0], "added behind the release")
 	require.NoError(t, b.Advance(8))
 	dptest.OK(b.Release())(t)
 	zero := &WindowBuilder{}

@@ -145,13 +145,18 @@ func (b *Builder[K]) AddN(key K, n int) {
 // With MaxElements = m every user starts with Burst tokens. In the order of the keys, each element
 // takes a token if there is one; only elements that take one count. During the longest of the Spans
 // m tokens come back, one by one, up to Burst. So a user whose elements come evenly, at most m in
-// that span, loses none; a user with more loses the rest; and at most Burst count at once. Without
-// MaxElements all elements count. With Dim, keys outside of Dim take no token.
+// that span, loses none; a user with more loses the rest; and at most Burst count at once. With
+// Dim, keys outside of Dim take no token. Without MaxElements nothing would bound what one user
+// changes: the Builder gives up its data, and Step returns an error that says so.
 //
 // The user's name is private, and is forgotten some time after the tokens are complete again. A
 // user must always have the same name: a person with two names is two users, and all elements under
 // the empty name count as those of one user.
 func (b *Builder[K]) AddFor(user string, keys []K) (counted int) {
+	if b.params.MaxElements == 0 {
+		private.Poison(b.secret, "was given elements of a user, and its Params have no MaxElements: use Add, which protects single elements, or set MaxElements")
+		return 0
+	}
 	s := private.Enter(b.secret)
 	if s == nil {
 		return 0
@@ -162,25 +167,19 @@ func (b *Builder[K]) AddFor(user string, keys []K) (counted int) {
 }
 
 func (s *state[K]) addFor(user string, keys []K) (counted int) {
-	limited := s.params.MaxElements > 0
-	var left bucket
-	if limited {
-		left = s.bucket(user)
-	}
+	left := s.bucket(user)
 	for _, key := range keys {
 		if outside(key, s.params.Dim) {
 			continue
 		}
-		if limited {
-			if left.tokens == 0 {
-				break
-			}
-			left.tokens--
+		if left.tokens == 0 {
+			break
 		}
+		left.tokens--
 		s.add(key, 1)
 		counted++
 	}
-	if limited && counted > 0 {
+	if counted > 0 {
 		s.keep(user, left)
 	}
 	return counted

@@ -259,7 +259,12 @@ func TestPrivateState(t *testing.T) {
 		b := dptest.OK(New[int](p))(t)
 		add := func(b *Builder[int], step int) {
 			for i := range 40 {
-				b.AddFor(fmt.Sprint(i%7), []int{i % 3, i + step})
+				if keys := []int{i % 3, i + step}; p.MaxElements > 0 {
+					b.AddFor(fmt.Sprint(i%7), keys)
+				} else {
+					b.Add(keys[0])
+					b.Add(keys[1])
+				}
 			}
 		}
 		for now := range 7 {

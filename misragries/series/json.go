@@ -1,6 +1,8 @@
 package series
 
 import (
+	"encoding/json"
+
 	"github.com/dpsketch/dpsketch/internal/view"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -29,3 +31,15 @@ func (r Slice[K]) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
 func (r *Slice[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, r) }
+
+// MarshalJSON returns the guarantee of all steps together, the steps from, …, to − 1, and the keys,
+// the largest estimates first, with their intervals at .95. It is a view, which is not read back:
+// store the Slices.
+func (w Window[K]) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		From      int              `json:"from"`
+		To        int              `json:"to"`
+		Keys      []view.Keyed     `json:"keys"`
+	}{w.Guarantee(), w.from, w.to, view.Keys(w.Top(w.Len()), w.Interval)})
+}

@@ -1,6 +1,8 @@
 package series
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -239,6 +241,39 @@ func TestCoverage(t *testing.T) {
 			dptest.Tail(t, "an interval", inside, int64(p.Dim), 1-2*sum.tail(half+1), 1e-9)
 		}
 	}
+}
+
+// The JSON of a window has its steps and its keys, the largest first, and the guarantee.
+func TestWindowHasJSON(t *testing.T) {
+	p := Params{Epsilon: 1, Dim: 3, Spans: spansOf(1, 2)}
+	b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
+	for range 3 {
+		b.AddN(1, 1000)
+		b.AddN(2, 5000)
+		require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
+	}
+	w := dptest.OK(l.Window(1, 3))(t)
+	type view struct {
+		Guarantee struct{ Text string }
+		From, To  int
+		Keys      []struct {
+			Key                 string
+			Estimate, Low, High float64
+		}
+	}
+	for _, v := range []any{w, *w} {
+		var read view
+		require.NoError(t, json.Unmarshal(dptest.OK(json.Marshal(v))(t), &read))
+		require.Equal(t, []any{w.Guarantee().String(), 1, 3, 3}, []any{read.Guarantee.Text, read.From, read.To, len(read.Keys)})
+		i := 0
+		for key, estimate := range w.Top(3) {
+			lo, hi := w.Interval(key, 0.95)
+			require.Equal(t, []any{fmt.Sprint(key), estimate, lo, hi}, []any{read.Keys[i].Key, read.Keys[i].Estimate, read.Keys[i].Low, read.Keys[i].High})
+			i++
+		}
+		require.Equal(t, "2", read.Keys[0].Key)
+	}
+	require.Contains(t, string(dptest.OK(json.Marshal(Window[string]{}))(t)), `"keys":[]`)
 }
 
 // Readers of a Window see one state, whatever is appended.

@@ -220,6 +220,23 @@ func TestShareThatCounts(t *testing.T) {
 	require.Equal(t, 10, tokens(limited(168, 10, 10), week)[168*7])
 }
 
+// Without MaxElements nothing bounds a user: a hundred thousand elements of one would count. So the
+// user is not ignored: Step refuses, whatever the elements are. A restart takes nothing back.
+func TestUsersNeedMaxElements(t *testing.T) {
+	for _, p := range []Params{short, {Epsilon: 1, Delta: 1e-2, Counters: 4}, {Epsilon: 1, Dim: 3}} {
+		for _, keys := range [][]int{nil, {1}, make([]int, 100_000)} {
+			b := dptest.OK(New[int](p))(t)
+			b.Add(1)
+			require.Zero(t, b.AddFor("u", keys))
+			b.Add(1)
+			dptest.Refused(t, dptest.Err(b.Step()), ErrReleased, "no MaxElements")
+			dptest.Refused(t, dptest.Err(b.AppendPrivateState(nil)), ErrReleased, "no MaxElements")
+			require.True(t, b.Released())
+		}
+	}
+	require.Zero(t, new(Builder[int]).AddFor("u", []int{1}))
+}
+
 // What counts, what is kept, and what is forgotten.
 func TestUsers(t *testing.T) {
 	p := short // the longest span has 6 steps
@@ -255,7 +272,9 @@ func TestUsers(t *testing.T) {
 		require.Equal(t, 2, b.AddFor("a", []int{1, 2, 3, 4}))
 	}
 	all := dptest.OK(New[int](Params{Epsilon: 1, Dim: 3}))(t)
-	require.Equal(t, 4, all.AddFor("", []int{1, 2, 2, 9, -1, 0}), "without MaxElements, of the Dim keys")
+	for _, key := range []int{1, 2, 2, 9, -1, 0} {
+		all.Add(key)
+	}
 	all.AddN(2, 10)
 	all.AddN(2, -10)
 	all.AddN(3, 10)

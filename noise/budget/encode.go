@@ -43,17 +43,23 @@ const (
 
 	// UnitSize is the length in bytes of the encoding of a [Unit].
 	UnitSize = 1 + 1 + 4 + 4 + 8
+
+	ofElements = 1 << 63 // of the elements of a user, in place of a period
 )
 
 // AppendBinary appends the encoding of the unit, UnitSize bytes, to dst: the kind (0 none, 1
 // element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂), the Relation (0 for vectors), the most keys
 // of a user and the size of the group, 4 bytes each, and in 8 bytes the distance of vectors or, as
-// an integer, the period of a user in steps. The error is always nil.
+// an integer, the period of a user in steps, 2⁶³ for a user with a most number of elements. The
+// error is always nil.
 func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 	dst = append(dst, byte(u.kind), byte(u.relation))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.max))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.many))
-	if u.kind == user {
+	switch {
+	case u.elements:
+		return binary.LittleEndian.AppendUint64(dst, ofElements), nil
+	case u.kind == user:
 		return binary.LittleEndian.AppendUint64(dst, uint64(u.period)), nil
 	}
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(u.distance)), nil
@@ -80,7 +86,9 @@ func readUnit(r *wire.Reader) Unit {
 	most, many, last := r.Uint32(), r.Uint32(), r.Uint64()
 	u.max, u.many = int(min(most, mostMany)), int(min(many, mostMany))
 	period := uint64(0)
-	if u.kind == user {
+	if u.kind == user && last == ofElements {
+		u.elements = true
+	} else if u.kind == user {
 		period = last
 		u.period = int(min(period, mostMany))
 	} else {
@@ -96,7 +104,7 @@ func readUnit(r *wire.Reader) Unit {
 		again = vector(u.kind, u.distance)
 	case u.many > 0:
 		again = discrete(u.kind, u.max, u.relation)
-		again.many, again.period = u.many, u.period
+		again.many, again.period, again.elements = u.many, u.period, u.elements && u.max > 0
 	}
 	if again != u || most > mostMany || many > mostMany || period > mostMany || u.max > 0 && u.kind != user ||
 		u.kind == element && u.relation == AddRemove && u.many > 1 || math.Signbit(u.distance) {

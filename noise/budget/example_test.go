@@ -135,7 +135,7 @@ func ExampleGaussian() {
 // Whom a guarantee protects: what neighbouring inputs differ in.
 func ExampleUserWithin() {
 	for _, u := range []budget.Unit{
-		budget.User(20, budget.AddRemove), budget.UserWithin(7, 20, budget.AddRemove), budget.Party(budget.Replace),
+		budget.User(20, budget.AddRemove), budget.UserElements(20, budget.AddRemove), budget.UserWithin(7, 20, budget.AddRemove), budget.Party(budget.Replace),
 		budget.OwnElement(), budget.L1(1), budget.L2(0.5), budget.User(-1, budget.AddRemove),
 	} {
 		g := budget.ZCDP(0.5, u)
@@ -143,6 +143,7 @@ func ExampleUserWithin() {
 	}
 	// Output:
 	// true one user (at most 20 keys), added or removed 20 AddRemove true 0.5 0
+	// true one user (at most 20 elements), added or removed 20 AddRemove true 0.5 0
 	// true one user within any 7 steps (at most 20 elements), added or removed 20 AddRemove true 0.5 0
 	// true one party, replaced 0 Replace true 0.5 0
 	// true one element, replaced by another of the same user 0 Replace true 0.5 0

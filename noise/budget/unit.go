@@ -21,6 +21,7 @@ type Unit struct {
 	relation Relation // 0 for vectors
 	max      int      // of a user, 0 for any number
 	period   int      // of a user: how many successive steps count, 0 for all
+	elements bool     // of a user with a max: of elements, not of distinct keys
 	many     int      // how many of them may differ; 0 for vectors
 	distance float64  // of vectors
 }
@@ -56,9 +57,21 @@ func Element(r Relation) Unit { return discrete(element, 0, r) }
 // and converting a guarantee for users to it costs half as much.
 func OwnElement() Unit { return discrete(own, 0, Replace) }
 
-// User is one user with all data of that user in the input: at most max distinct keys, or at most
-// max elements if elements may repeat. max 0 means any number.
+// User is one user with all data of that user in the input: at most max distinct keys. max 0 means
+// any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
+
+// UserElements is one user with at most max elements in the whole input, 1 to 2³⁰, where an element
+// that comes again is another one. A user who has one key 500 times has 500 elements: so what is
+// promised to this unit is not promised to a [User] with as many keys.
+func UserElements(max int, r Relation) Unit {
+	u := discrete(user, max, r)
+	u.elements = max > 0 && u.Valid()
+	if !u.elements {
+		return Unit{}
+	}
+	return u
+}
 
 // UserWithin is one user within any given number of consecutive steps, 1 to 2³⁰, of a stream whose
 // steps are public. The user has at most max elements in them, or any number with max 0. Other
@@ -178,7 +191,7 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 		replaced = 2
 	case u.kind == user && to.kind == user:
 		switch {
-		case u.max != 0 && (to.max == 0 || to.max > u.max):
+		case u.max != 0 && (to.max == 0 || to.max > u.max), u.elements && !to.elements && to.period == 0:
 			return 0, false
 		case u.period == to.period:
 		case u.period != 0 || u.relation == Replace:
@@ -244,7 +257,10 @@ func (u Unit) String() string {
 	case user:
 		within, what := "", " key"
 		if u.period > 0 {
-			within, what = " within any "+strconv.Itoa(u.period)+" steps", " element"
+			within = " within any " + strconv.Itoa(u.period) + " steps"
+		}
+		if u.period > 0 || u.elements {
+			what = " element"
 		}
 		if u.max == 0 {
 			return u.counted("user", within, within)

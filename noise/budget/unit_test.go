@@ -14,8 +14,44 @@ import (
 // allUnits are one unit of each kind, and of some kinds more.
 var allUnits = []Unit{
 	Element(AddRemove), Element(Replace), OwnElement(), User(0, AddRemove), User(1, AddRemove), User(20, AddRemove), User(20, Replace), Key(AddRemove), Key(Replace),
-	UserWithin(168, 3, AddRemove), UserWithin(168, 0, Replace), UserWithin(24, 3, AddRemove),
+	UserWithin(168, 3, AddRemove), UserWithin(168, 0, Replace), UserWithin(24, 3, AddRemove), UserElements(20, AddRemove), UserElements(1, AddRemove), UserElements(20, Replace),
 	Row(AddRemove), Row(Replace), Party(AddRemove), Party(Replace), L1(1), L1(2), L2(1), L2(0.5), Row(AddRemove).times(3),
+}
+
+// A user of at most m elements has at most m keys, and no user of m keys as few elements.
+func TestUserElements(t *testing.T) {
+	u := UserElements(10, AddRemove)
+	require.Equal(t, "one user (at most 10 elements), added or removed", u.String())
+	require.Equal(t, "one user (at most 1 element), replaced", UserElements(1, Replace).String())
+	require.NotEqual(t, User(10, AddRemove), u)
+	require.Equal(t, 10, u.Max())
+	require.False(t, UserElements(0, AddRemove).Valid() || UserElements(-1, AddRemove).Valid() || UserElements(1, 0).Valid())
+	g := PureDP(1, u)
+	for to, steps := range map[Unit]int{
+		User(10, AddRemove): 0, User(1, AddRemove): 0, User(0, AddRemove): 0, UserElements(11, AddRemove): 0, Element(AddRemove): 2,
+		UserElements(3, AddRemove): 1, UserElements(10, Replace): 2, UserWithin(7, 10, AddRemove): 2,
+	} {
+		of, err := g.For(to)
+		require.Equal(t, steps == 0, err != nil, "%v", to)
+		if steps > 0 {
+			require.Equal(t, float64(steps), of.Epsilon(), "%v", to)
+		}
+	}
+	require.Equal(t, 1.0, dptest.OK(PureDP(1, User(10, AddRemove)).For(u))(t).Epsilon())
+	require.Equal(t, 10.0, dptest.OK(PureDP(1, Element(AddRemove)).For(u))(t).Epsilon())
+	two := dptest.OK(g.Group(2))(t)
+	require.Equal(t, "2 users (at most 10 elements each), added or removed", two.Unit().String())
+	for _, x := range []Unit{u, two.Unit(), UserElements(1<<30, Replace)} {
+		data := dptest.OK(x.MarshalBinary())(t)
+		var back Unit
+		require.NoError(t, back.UnmarshalBinary(data))
+		require.Equal(t, x, back)
+		data[2], data[3], data[4], data[5] = 0, 0, 0, 0
+		require.ErrorIs(t, back.UnmarshalBinary(data), ErrFormat, "any number of elements")
+	}
+	data := dptest.OK(Element(Replace).MarshalBinary())(t)
+	data[len(data)-1] = 0x80
+	require.ErrorIs(t, new(Unit).UnmarshalBinary(data), ErrFormat)
 }
 
 func TestInvalidUnits(t *testing.T) {

@@ -42,6 +42,9 @@ func builderProblems[T any](fresh func() *T, use func(*T), others []*T) (problem
 		for i, arg := range args {
 			in[i] = reflect.ValueOf(arg)
 		}
+		for len(in) < m.Type().NumIn() { // how much is published, of RestorePrivateState
+			in = append(in, reflect.Zero(m.Type().In(len(in))))
+		}
 		return m.Call(in), true
 	}
 	// wants checks the error that a method returns last, if there is such a method.

@@ -1,6 +1,7 @@
 package main
 
 var seriesMutations = []mutation{
+	{"users without a bound", "misragries/series/builder.go", "if b.params.MaxElements == 0 {\n\t\tprivate.Poison", "if false {\n\t\tprivate.Poison"},
 	{"zeros of known keys hidden", "misragries/series/publisher.go", "return count + n.law.known.SampleInt(&n.src) }", "if count == 0 {\n\t\treturn 0\n\t}\n\treturn count + n.law.known.SampleInt(&n.src)\n}"},
 	{"counts of known keys without noise", "misragries/series/publisher.go", "return count + n.law.known.SampleInt(&n.src)", "return count"},
 	{"late corrections without noise", "misragries/series/publisher.go", "return count + n.law.found.SampleInt(&n.src)", "return count"},

@@ -244,12 +244,12 @@ func odds() map[string][]odd {
 	for method, run := range map[string]func(add []uint64) []byte{
 		"kor.Builder.Release": func(keys []uint64) []byte {
 			b := made(kor.New(korParams))
-			b.Add(keys...)
+			b.ToggleSlice(keys)
 			return made(made(b.Release()).MarshalBinary())
 		},
 		"kor.Builder.Share": func(keys []uint64) []byte {
 			b := made(kor.New(korParams))
-			b.Add(keys...)
+			b.ToggleSlice(keys)
 			return made(b.Share(3)).Bytes()
 		},
 		"kor.StreamBuilder.Release": func(keys []uint64) []byte {
@@ -282,6 +282,9 @@ func odds() map[string][]odd {
 		"kor/distinct.CohortBuilder.Release": func(keys []uint64) []byte {
 			b := made(distinct.NewCohortBuilder(distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, 2))
 			b.Add(keys...)
+			if err := b.Advance(2); err != nil {
+				panic(err)
+			}
 			return made(made(b.Release()).MarshalBinary())
 		},
 		"kor/distinct.WindowBuilder.Release": func(keys []uint64) []byte {
