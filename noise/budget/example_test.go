@@ -31,9 +31,11 @@ func ExampleGuarantee_Stable() {
 		panic(err)
 	}
 	fmt.Println(count.Estimate() > 4500 && count.Estimate() < 5500)
+	fmt.Println(cost)
 	fmt.Println(ledger)
 	// Output:
 	// true
+	// ε = 0.5 for one user, added or removed, if each user has at most 1 key, as the caller promises
 	// ε = 0.5 of 2 at δ = 1e-6, 1 release, for one user, added or removed
 }
 

@@ -72,9 +72,9 @@ func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 
 // Spend spends g from the budget, or returns an error and spends nothing.
 //
-// The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] and [Guarantee.Stable]
-// convert. It wraps [ErrBudget] if g promises nothing or does not fit into what remains of the
-// budget. Concurrent calls together never spend more than the budget.
+// The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] converts. It wraps
+// [ErrBudget] if g promises nothing or does not fit into what remains of the budget. Concurrent
+// calls together never spend more than the budget.
 func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
 
 // SpendOnce is Spend for a release with a name. If the name was paid for before, it spends nothing,
@@ -135,7 +135,7 @@ func (l *Ledger) record(name string, g Guarantee, before []state) error {
 	case !g.promised:
 		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
 	case g.unit != l.takes:
-		return fault.Mismatch("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For or Stable may convert", g.unit))
+		return fault.Mismatch("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
 	case b.journal != nil && b.journal.broken != nil:
 		return b.journal.broken
 	case !b.quota.has(l.part, g) && !l.allows(before, g):

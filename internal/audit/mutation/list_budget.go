@@ -24,6 +24,11 @@ var budgetMutations = []mutation{
 	{"ℓ₁ taken for ℓ₂", "noise/budget/unit.go", "u.vectorial() != to.vectorial(), u.kind == l1 && to.kind == l2:", "u.vectorial() != to.vectorial():"},
 	{"a public number of units taken for private", "noise/budget/unit.go", "case u.relation == Replace && to.relation == AddRemove:", "case false:"},
 	{"groups of units cut off", "noise/budget/unit.go", "return ((many-1)/each + 1) * replaced, true", "return max(many/each, 1) * replaced, true"},
+	{"a user within some steps taken for a user", "noise/budget/units.go", "if g.unit.period != 0 && g.unit.period != u.period {", "if false {"},
+	{"what the caller promised lost in a composition", "noise/budget/guarantee.go", "escapes, of).under(on), nil", "escapes, of), nil"},
+	{"what the caller promised lost in a ledger", "noise/budget/book.go", "s.beside, s.kinds).under(s.on)", "s.beside, s.kinds)"},
+	{"what the caller promised lost with a sample", "noise/budget/subsample.go", "return of.under(g.on), nil", "return of, nil"},
+	{"of two promises of the caller the weaker one", "noise/budget/condition.go", "return slices.Compare(a.key(), b.key())", "return slices.Compare(b.key(), a.key())"},
 	{"μ of a group not squared", "noise/budget/group.go", "muSquares: round.ProductUp(squared, g.muSquares)", "muSquares: round.ProductUp(steps, g.muSquares)"},
 }
 
