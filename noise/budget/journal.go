@@ -210,6 +210,27 @@ func (l *Ledger) Records() uint64 {
 	return b.journal.next - 1
 }
 
+// AtLeast refuses an old copy of a journal, such as a restored backup of its whole folder: it
+// returns an error that wraps [ErrFormat] if the last record has a lower number, and then nothing
+// can be spent any more, also if the error is ignored. The caller knows the number from
+// [Ledger.Records] after an earlier release, and kept it elsewhere, best with that release. A
+// Ledger without a journal has no records.
+func (l *Ledger) AtLeast(record uint64) error {
+	b := l.open()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.journal == nil && record == 0:
+		return nil
+	case b.journal == nil: // only to be broken
+		b.journal = &journal{next: 1}
+	case b.journal.next > record || b.journal.broken != nil:
+		return b.journal.broken
+	}
+	b.journal.broken = fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d: is this an old copy?", b.journal.next-1, record))
+	return b.journal.broken
+}
+
 // Err returns why nothing can be spent any more: the storage's error when a record could not be
 // written or synced, else nil. It is then unknown whether that record is on the disk, and so was
 // spent. Open the journal again, best from a copy that was written and synced under another name.

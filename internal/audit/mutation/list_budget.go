@@ -29,6 +29,8 @@ var budgetMutations = []mutation{
 	{"what the caller promised lost in a ledger", "noise/budget/book.go", "s.beside, s.kinds).under(s.on)", "s.beside, s.kinds)"},
 	{"what the caller promised lost with a sample", "noise/budget/subsample.go", "return of.under(g.on), nil", "return of, nil"},
 	{"of two promises of the caller the weaker one", "noise/budget/condition.go", "return slices.Compare(a.key(), b.key())", "return slices.Compare(b.key(), a.key())"},
+	{"a link whose target is missing taken for the file", "noise/budget/file.go", "if path, err = realPath(path); err != nil {", "if real, err := filepath.EvalSymlinks(path); err == nil {\n\t\tpath = real\n\t} else if !errors.Is(err, os.ErrNotExist) {\n\t\treturn nil, err\n\t}\n\tif path, err = filepath.Abs(path); err != nil {"},
+	{"an old copy of a journal refused and spent from", "noise/budget/journal.go", "b.journal.broken = fault.Format(\"budget\", fmt.Sprintf(\"the journal ends at record %d, want at least %d: is", "return fault.Format(\"budget\", fmt.Sprintf(\"the journal ends at record %d, want at least %d: is"},
 	{"μ of a group not squared", "noise/budget/group.go", "muSquares: round.ProductUp(squared, g.muSquares)", "muSquares: round.ProductUp(steps, g.muSquares)"},
 }
 
