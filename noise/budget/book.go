@@ -17,8 +17,9 @@ type book struct {
 	names   map[string]int // of entries with a name
 	// By part, "" for the whole: what was spent, and what that costs a unit that is
 	// replaced within the part.
-	spent map[string][2]exact
-	quota quota
+	spent  map[string][2]exact
+	quota  quota
+	splits uint64 // records of the journal that are of Split
 
 	laws lawCache
 }
@@ -28,6 +29,7 @@ type entry struct {
 	part, name string
 	of         int // index in known
 	count      uint64
+	output     string // what ReleaseOnce drew, encoded; "" without
 }
 
 // open returns the book, an empty one for the zero Ledger.

@@ -178,7 +178,7 @@ func ExampleLedger_AtLeast() {
 		panic(err)
 	}
 
-	restored, err := budget.OpenFile(filepath.Join(folder, "restored"), 1, 1e-6, user) // an old copy
+	restored, err := budget.OpenFile(filepath.Join(folder, "restored"), 1, 1e-6, user)
 	if err != nil {
 		panic(err)
 	}

@@ -45,7 +45,8 @@ func TestOpenFileThroughADanglingLink(t *testing.T) {
 			symlink(t, "folder/../third", filepath.Join(image, "second"))
 			require.NoError(t, os.Mkdir(filepath.Join(image, "elsewhere"), 0o700))
 			require.NoError(t, os.Mkdir(filepath.Join(image, "elsewhere", "deep"), 0o700))
-			symlink(t, "elsewhere/deep", filepath.Join(image, "folder")) // so folder/.. is elsewhere
+			// So folder/.. is elsewhere.
+			symlink(t, "elsewhere/deep", filepath.Join(image, "folder"))
 			symlink(t, filepath.Join(volume, "journal"), filepath.Join(image, "elsewhere", "third"))
 			return filepath.Join(image, "first")
 		},
@@ -99,8 +100,8 @@ func TestOpenFileRefusesLinksToNowhere(t *testing.T) {
 	require.Equal(t, before, names(t, folder))
 }
 
-// A backup of the whole folder looks like the newest state. A caller who knows the number of a later
-// record refuses it, and nothing is spent even if the error is ignored.
+// A backup of the whole folder looks like the newest state. A caller who knows the number of a
+// later record refuses it, and nothing is spent even if the error is ignored.
 func TestAtLeast(t *testing.T) {
 	path, _ := newFile(t, 5)
 	l := dptest.OK(openFile(path))(t)

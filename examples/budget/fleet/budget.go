@@ -169,8 +169,8 @@ func (b *Budget) Return(ctx context.Context, token string, spent budget.Guarante
 	return b.change(ctx, func(r *row) error { return r.giveBack(token, spent) })
 }
 
-// WriteOff ends the lease of that ID, whose server is lost: all of it stays spent. That is safe even
-// if the server goes on.
+// WriteOff ends the lease of that ID, whose server is lost: all of it stays spent. That is safe
+// even if the server goes on.
 func (b *Budget) WriteOff(ctx context.Context, id string) error {
 	return b.change(ctx, func(r *row) error {
 		i := r.index(id)

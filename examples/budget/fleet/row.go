@@ -152,7 +152,8 @@ func (r *row) giveBack(token string, spent budget.Guarantee) error {
 	return r.settle(idOf(token), spent)
 }
 
-// settle ends a lease that its holder spends from no more: what was spent of it stays spent, and the rest is free again.
+// settle ends a lease that its holder spends from no more: what was spent of it stays spent, and
+// the rest is free again.
 func (r *row) settle(id string, spent budget.Guarantee) error {
 	i := r.index(id)
 	if i < 0 {
