@@ -4,7 +4,7 @@
 //	budget create -epsilon 1 -delta 1e-6 -keys 10 -dsn …
 //	budget status -dsn …            what is spent, what is leased to whom, what is free
 //	budget lease -share 0.01 -holder nightly -dsn …
-//	budget return -lease ID -spent 0.02 -dsn …
+//	budget return -lease TOKEN -spent 0.02 -dsn …
 //	budget return -lease ID -dsn …  writes a lost lease off: all of it is spent
 //	budget spent -journal FILE      what a journal of budget.OpenFile has spent, on what, and how
 //	                                long it lasts; -picture FILE.svg draws it
@@ -71,7 +71,7 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.StringVar(&opts.rule, "rule", "mu", "create: mu for Gaussian releases alone; \"rho\", or \"rho 1e-7\" with the δ of approximate ones, for all")
 	flags.Float64Var(&opts.share, "share", 0.01, "lease: the `part` of the whole")
 	flags.StringVar(&opts.holder, "holder", "command", "lease: `who` has it")
-	flags.StringVar(&opts.lease, "lease", "", "return: `ID` of the lease")
+	flags.StringVar(&opts.lease, "lease", "", "return: `token` of the lease, as lease printed it; its ID is enough to write it off")
 	flags.Float64Var(&opts.spent, "spent", -1, "return: the `μ`, or the ρ of a budget by rho, that was spent; all of it if the flag is not given")
 	flags.Float64Var(&opts.spentDelta, "spent-delta", 0, "return: the `δ` of approximate releases beside it")
 	return flags
@@ -128,10 +128,9 @@ func (opts *options) Run(out io.Writer) (err error) {
 	case "create":
 		err = fleet.Create(ctx, db, opts.name, opts.epsilon, opts.delta, budget.User(opts.keys, budget.AddRemove), opts.rule)
 	case "lease":
-		var lease fleet.Lease
-		var l *budget.Ledger
-		if lease, l, err = shared.Lease(ctx, opts.share, opts.holder); err == nil {
-			fmt.Fprintf(out, "lease %s: %.4g %% of the whole, at most %v\n\n", lease.ID, 100*lease.Share, l.Remaining())
+		lease, token, most, err2 := shared.Lease(ctx, opts.share, opts.holder)
+		if err = err2; err == nil {
+			fmt.Fprintf(out, "lease %s: %.4g %% of the whole, at most %v\n\n", token, 100*lease.Share, most)
 		}
 	case "return":
 		if err = opts.giveBack(ctx, shared); err == nil {
@@ -155,7 +154,8 @@ func (opts *options) Run(out io.Writer) (err error) {
 // giveBack returns a lease, or writes it off.
 func (opts *options) giveBack(ctx context.Context, shared *fleet.Budget) error {
 	if opts.spent < 0 {
-		return shared.WriteOff(ctx, opts.lease)
+		id, _, _ := strings.Cut(opts.lease, "-")
+		return shared.WriteOff(ctx, id)
 	}
 	s, err := shared.Status(ctx)
 	if err != nil {

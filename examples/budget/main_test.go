@@ -44,10 +44,10 @@ func TestSpent(t *testing.T) {
 	}
 	for day := range 250 {
 		date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-		_, err1 := l.SpendOnce(date+"/visits", budget.GDP(0.08, user))
+		err1 := l.SpendOnce(date+"/visits", budget.GDP(0.08, user))
 		err2 := error(nil)
 		if day%7 == 0 {
-			_, err2 = l.SpendOnce(date+"/revenue", budget.PureDP(0.1, user))
+			err2 = l.SpendOnce(date+"/revenue", budget.PureDP(0.1, user))
 		}
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)

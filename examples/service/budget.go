@@ -36,9 +36,9 @@ func (h head) spend(epsilon, delta, share float64) (*budget.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = ledger.SpendOnce("keys", h.Keys.Guarantee())
+	err = ledger.SpendOnce("keys", h.Keys.Guarantee())
 	if err == nil {
-		_, err = ledger.SpendOnce("users", users)
+		err = ledger.SpendOnce("users", users)
 	}
 	if err != nil || h.Reports.Epsilon == 0 {
 		return ledger, err
@@ -54,7 +54,7 @@ func (h head) spend(epsilon, delta, share float64) (*budget.Ledger, error) {
 		err = part.Spend(all)
 	}
 	if err == nil {
-		_, err = ledger.SpendOnce("reports", budget.ApproxDP(epsilon*share, delta*share, unit))
+		err = ledger.SpendOnce("reports", budget.ApproxDP(epsilon*share, delta*share, unit))
 	}
 	return ledger, err
 }

@@ -17,8 +17,9 @@ type book struct {
 	names   map[string]int // of entries with a name
 	// By part, "" for the whole: what was spent, and what that costs a unit that is
 	// replaced within the part.
-	spent map[string][2]exact
-	quota quota
+	spent  map[string][2]exact
+	quota  quota
+	splits uint64 // records of the journal that are of Split
 
 	laws lawCache
 }
@@ -28,6 +29,7 @@ type entry struct {
 	part, name string
 	of         int // index in known
 	count      uint64
+	output     string // what ReleaseOnce drew, encoded; "" without
 }
 
 // open returns the book, an empty one for the zero Ledger.
@@ -87,6 +89,7 @@ type exact struct {
 	kinds    kinds
 	unknown  bool // kinds is not all
 	beside   beside
+	on       conditions
 	releases int
 }
 
@@ -95,7 +98,7 @@ func newSum() *big.Float { return new(big.Float).SetPrec(2304) }
 
 // plus returns the sums with n times g.
 func (s exact) plus(g Guarantee, n uint64) exact {
-	one := exact{kinds: g.pair.kinds.times(n), unknown: g.pair.unknown(), beside: g.pair.beside.times(n), releases: int(n)}
+	one := exact{kinds: g.pair.kinds.times(n), unknown: g.pair.unknown(), beside: g.pair.beside.times(n), on: g.on, releases: int(n)}
 	one.unknown = one.unknown || one.kinds == "" && g.pair.kinds != ""
 	for i, x := range g.list() {
 		if x > 0 {
@@ -111,6 +114,7 @@ func (s exact) join(t exact) exact {
 	s.releases += t.releases
 	s.unknown = s.unknown || t.unknown
 	s.beside = s.beside.plus(t.beside)
+	s.on = s.on.and(t.on.list()...)
 	if t.kinds != "" && !s.unknown {
 		s.kinds = makeKinds(append(s.kinds.list(), t.kinds.list()...))
 		s.unknown = s.kinds == ""
@@ -142,5 +146,5 @@ func (s exact) guarantee(u Unit) Guarantee {
 		}
 		up[i] = nearest
 	}
-	return guaranteeOf(u, up, s.beside, s.kinds)
+	return guaranteeOf(u, up, s.beside, s.kinds).under(s.on)
 }

@@ -64,9 +64,9 @@
 // [NewLedger] charges least, but guarantees must not depend on results; with a [Rule] they may.
 // [Ledger.Part] is for disjoint parts of the data: only the part that spends most counts.
 // [Ledger.All] and the JSON list what was spent. [OpenFile] keeps the ledger in a file for one
-// process, written before each release; [OpenJournal] keeps it in other storage. [Ledger.SpendOnce]
-// pays for a named release once, even if a service crashes and asks again. For many machines,
-// examples/budget keeps one row in a database.
+// process, written before each release; [OpenJournal] keeps it in other storage. [ReleaseOnce]
+// draws a named release once, and returns the same object if a service crashes and asks again;
+// [Ledger.SpendOnce] only pays once. For many machines, examples/budget keeps a row in a database.
 //
 // # Not covered
 //

@@ -3,13 +3,14 @@ package budget
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Guarantee, little-endian, version 1, or 2 with keys; floating-point numbers are
-// IEEE 754 bits:
+// The encoding of a Guarantee, little-endian, version 1, or 2 with keys, or 3 with conditions;
+// floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
 //	6      header: "dpsk", kind 11, version
@@ -34,12 +35,17 @@ import (
 //	       or σ, 8 bytes; the fraction of the sample, 8 bytes; the number of releases in [1, 2⁴⁰],
 //	       8 bytes
 //	152    in version 2, where keys that nobody listed were released: their Σμ² > 0, Σλ, ΣΛ, and
-//	       ΣG for 16 κ
+//	       ΣG for 16 κ; in version 3 the same, or 0
+//	1      in version 3, what the caller promised about the data: number of conditions, at least 1
+//	10     in version 3 for each of them, increasing, the number big-endian: the kind of unit that
+//	       it is about, 1 byte; the kind that the input of the release consists of, 1 byte; how
+//	       much of that one unit changes at most, 8 bytes
 //
 // No other bytes decode to the same Guarantee.
 const (
-	version     = 1
-	keysVersion = 2 // of what there are keys in, also of a Ledger
+	version           = 1
+	keysVersion       = 2 // of what there are keys in
+	conditionsVersion = 3 // of what is promised under conditions, with keys or none
 
 	// UnitSize is the length in bytes of the encoding of a [Unit].
 	UnitSize = 1 + 1 + 4 + 4 + 8
@@ -135,7 +141,7 @@ func guaranteeOf(u Unit, x [allSums]float64, b beside, k kinds) Guarantee {
 
 // AppendBinary appends the encoding of the guarantee to dst. The error is always nil.
 func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
-	dst = wire.AppendHeader(dst, wire.KindGuarantee, g.pair.version())
+	dst = wire.AppendHeader(dst, wire.KindGuarantee, g.version())
 	dst, _ = g.unit.AppendBinary(dst)
 	list := g.list()
 	appendSums := func(part []float64) {
@@ -147,15 +153,21 @@ func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(g.pair.beside))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(g.pair.kinds.len()))
 	dst = append(dst, g.pair.kinds...)
-	if g.pair.hasKeys() {
+	if g.version() >= keysVersion {
 		appendSums(list[plainSums:])
+	}
+	if g.on != "" {
+		dst = append(append(dst, byte(len(g.on)/conditionSize)), g.on...)
 	}
 	return dst, nil
 }
 
 // version returns that of the encoding.
-func (p pair) version() uint8 {
-	if p.hasKeys() {
+func (g Guarantee) version() uint8 {
+	switch {
+	case g.on != "":
+		return conditionsVersion
+	case g.pair.hasKeys():
 		return keysVersion
 	}
 	return version
@@ -169,7 +181,7 @@ func (g Guarantee) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) 
 // for the truth of the guarantee.
 func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
-	keys := r.Header(wire.KindGuarantee, version, keysVersion) == keysVersion
+	found := r.Header(wire.KindGuarantee, version, keysVersion, conditionsVersion)
 	u := readUnit(r)
 	var x [allSums]float64
 	read := func(part []float64) {
@@ -180,16 +192,22 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	read(x[:plainSums])
 	b := beside(r.Uint64())
 	k := kinds(r.Bytes(kindSize * r.Count(mostKinds, kindSize)))
-	if keys {
+	if found >= keysVersion {
 		read(x[plainSums:])
 	}
-	decoded := guaranteeOf(u, x, b, k)
+	on := conditions("")
+	if found == conditionsVersion {
+		on = conditions(r.Bytes(conditionSize * int(r.Uint8())))
+	}
+	decoded := guaranteeOf(u, x, b, k).under(on)
 	switch again, _ := decoded.MarshalBinary(); {
 	case r.Err() != nil:
 	case wire.NegativeZero(x[:]...) || string(again) != string(data):
 		r.Fail("impossible sums")
 	case !decoded.sums.possible() || !decoded.pair.possible():
 		r.Fail("impossible laws")
+	case slices.ContainsFunc(on.list(), func(c condition) bool { return !c.valid() }):
+		r.Fail("an impossible condition")
 	}
 	if err := r.Done(); err != nil {
 		return err

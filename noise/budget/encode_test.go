@@ -17,7 +17,8 @@ func sampleGuarantees(t testing.TB) map[string]*Guarantee {
 	vectors := ZCDP(0.5, L2(2.5))
 	none := Guarantee{}
 	keys := dptest.OK(Compose(withKeys(User(0, AddRemove)).Times(2), PureDP(0.5, User(0, AddRemove))))(t)
-	return map[string]*Guarantee{"keys.hex": &keys, "composed.hex": &composed, "group.hex": &group, "vectors.hex": &vectors, "none.hex": &none}
+	stable := dptest.OK(PureDP(0.5, Element(AddRemove)).Stable(User(0, AddRemove), 3))(t)
+	return map[string]*Guarantee{"stable.hex": &stable, "keys.hex": &keys, "composed.hex": &composed, "group.hex": &group, "vectors.hex": &vectors, "none.hex": &none}
 }
 
 func TestGuaranteeCodec(t *testing.T) {
@@ -61,6 +62,10 @@ func TestGuaranteeDecodeRejects(t *testing.T) {
 		"a period too long":    {unit: Unit{kind: user, relation: AddRemove, period: 1<<30 + 1, many: 1}, promised: true},
 		"keys of no release":   {unit: rowed, promised: true, sums: PureDP(1, rowed).sums, pair: pair{keys: loss.Keys{0, 1}}},
 		"keys below 0":         {unit: rowed, promised: true, sums: PureDP(1, rowed).sums, pair: pair{keys: loss.Keys{1, -1}}},
+		"an unknown condition": {unit: rowed, promised: true, on: conditions("").and(condition{user, own + 1, 1})},
+		"no distance":          {unit: rowed, promised: true, on: conditions("").and(condition{user, row, 0})},
+		"a condition twice":    {unit: rowed, promised: true, on: conditions(append(condition{user, row, 1}.key(), condition{user, row, 2}.key()...))},
+		"conditions unsorted":  {unit: rowed, promised: true, on: conditions(append(condition{user, row, 1}.key(), condition{user, key, 2}.key()...))},
 		"a group of elements":  {unit: Unit{kind: element, relation: AddRemove, many: 2}, promised: true},
 	} {
 		data := dptest.OK(g.MarshalBinary())(t)

@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"errors"
+
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
@@ -15,6 +17,8 @@ var (
 	ErrBudget = fault.ErrBudget
 	// ErrFormat reports bytes or text that do not encode a value of this package.
 	ErrFormat = fault.ErrFormat
+	// ErrSpent reports a name that was paid for before: see [Ledger.SpendOnce].
+	ErrSpent = errors.New("already spent")
 	// ErrReleased reports a Builder that has been released before.
 	ErrReleased = fault.ErrReleased
 )

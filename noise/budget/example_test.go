@@ -1,7 +1,10 @@
 package budget_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
@@ -31,9 +34,11 @@ func ExampleGuarantee_Stable() {
 		panic(err)
 	}
 	fmt.Println(count.Estimate() > 4500 && count.Estimate() < 5500)
+	fmt.Println(cost)
 	fmt.Println(ledger)
 	// Output:
 	// true
+	// ε = 0.5 for one user, added or removed, if each user has at most 1 key, as the caller promises
 	// ε = 0.5 of 2 at δ = 1e-6, 1 release, for one user, added or removed
 }
 
@@ -150,4 +155,38 @@ func ExampleUserWithin() {
 	// true vectors at ℓ₁ distance 1 0 Relation(0) true 0.5 0
 	// true vectors at ℓ₂ distance 0.5 0 Relation(0) true 0.5 0
 	// false no unit 0 Relation(0) false +Inf 1
+}
+
+// Each release carries the number of its record. After a restored backup, which knows less, the
+// newest number that was published refuses it.
+func ExampleLedger_AtLeast() {
+	folder, err := os.MkdirTemp("", "budget")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	user := budget.User(0, budget.AddRemove)
+	ledger, err := budget.OpenFile(filepath.Join(folder, "journal"), 1, 1e-6, user)
+	if err != nil {
+		panic(err)
+	}
+	if err := ledger.Spend(budget.PureDP(0.5, user)); err != nil {
+		panic(err)
+	}
+	published := ledger.Records() // with the release
+	fmt.Println("this one is new enough:", ledger.AtLeast(published) == nil)
+	if err := ledger.Close(); err != nil {
+		panic(err)
+	}
+
+	restored, err := budget.OpenFile(filepath.Join(folder, "restored"), 1, 1e-6, user)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("an old copy:", errors.Is(restored.AtLeast(published), budget.ErrFormat))
+	fmt.Println("spends nothing:", restored.Spend(budget.PureDP(0.5, user)) != nil)
+	// Output:
+	// this one is new enough: true
+	// an old copy: true
+	// spends nothing: true
 }

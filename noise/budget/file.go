@@ -20,9 +20,14 @@ import (
 // has it. Two small files stand beside the journal: path.lock, and path.least with the number of
 // the last record. If the journal is gone or ends before that record, as a restored backup does,
 // OpenFile refuses and makes no fresh budget. If path.least is gone, as for a journal of
-// [CreateJournal], create an empty one to vouch for the journal. After a crash at any moment, the
-// next OpenFile finds everything that was acknowledged. After a loss of power path.least may be
-// some records behind: then a backup that lacks only these records is accepted.
+// [CreateJournal], create an empty one to vouch for the journal. A symbolic link stands for its
+// target, which need not be there yet; all files lie beside the target. After a crash at any
+// moment, the next OpenFile finds everything that was acknowledged. After a loss of power
+// path.least may be some records behind: then a backup that lacks only these records is accepted.
+//
+// A backup of the whole folder, path.least included, is accepted with less spent than was: nothing
+// beside it knows better. Let each release carry [Ledger.Records], and pass the newest number that
+// was published to [Ledger.AtLeast] after OpenFile.
 //
 // The error wraps [ErrParams] as in [NewLedger], [ErrMismatch] if the file has another budget, unit
 // or rule, or [ErrFormat] for a damaged or older journal; or it is an error of the file system.
@@ -31,13 +36,7 @@ func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledg
 	if err != nil {
 		return nil, err
 	}
-	// One file has one name here, whatever links lead to it.
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("budget: the journal: %w", err)
-	}
-	if path, err = filepath.Abs(path); err != nil { // also where the process changes its folder
+	if path, err = realPath(path); err != nil {
 		return nil, fmt.Errorf("budget: the journal: %w", err)
 	}
 	lock, err := durable.Lock(path + ".lock")
@@ -49,6 +48,43 @@ func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledg
 		return nil, errors.Join(err, lock.Close())
 	}
 	return l, nil
+}
+
+// realPath returns the one name that a file has, whatever links lead to it, also where the file is
+// not there yet: journal, lock and path.least lie beside each other where the last link points. The
+// name holds if the process changes its folder.
+func realPath(path string) (string, error) {
+	const mostLinks = 255
+	for range mostLinks {
+		folder, name := filepath.Split(path) // which leaves ".." behind a link as it is
+		if folder == "" {
+			folder = "."
+		}
+		folder, err := filepath.EvalSymlinks(folder)
+		if err != nil {
+			return "", err
+		}
+		if folder, err = filepath.Abs(folder); err != nil {
+			return "", err
+		}
+		path = filepath.Join(folder, name)
+		info, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist), err == nil && info.Mode()&os.ModeSymlink == 0:
+			return path, nil
+		case err != nil:
+			return "", err
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(target) {
+			target = folder + string(filepath.Separator) + target
+		}
+		path = target
+	}
+	return "", fmt.Errorf("%s: too many links", path)
 }
 
 // openLocked opens or creates the journal at path for the budget that is asked for.

@@ -223,8 +223,9 @@ func killedWithFile(folder string) {
 	told, err := os.OpenFile(filepath.Join(folder, "told"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	fail(err)
 	for i := max(int(l.Records())-1, 0); ; i++ {
-		_, err := l.SpendOnce(strconv.Itoa(i), PureDP(0x1p-20, one))
-		fail(err)
+		if err := l.SpendOnce(strconv.Itoa(i), PureDP(0x1p-20, one)); !errors.Is(err, ErrSpent) {
+			fail(err)
+		}
 		_, err = fmt.Fprintf(told, "%d\n", i)
 		fail(err)
 	}
@@ -292,8 +293,8 @@ func TestCompaction(t *testing.T) {
 		in := []*Ledger{memory, memory.PartOfUsers("a")}
 		var err error
 		if i%3 == 0 {
-			_, err = of[i%2].SpendOnce(fmt.Sprint("name-", i), someGuarantee(i))
-			_, _ = in[i%2].SpendOnce(fmt.Sprint("name-", i), someGuarantee(i))
+			err = of[i%2].SpendOnce(fmt.Sprint("name-", i), someGuarantee(i))
+			_ = in[i%2].SpendOnce(fmt.Sprint("name-", i), someGuarantee(i))
 		} else {
 			err = of[i%2].Spend(someGuarantee(i))
 			_ = in[i%2].Spend(someGuarantee(i))
@@ -317,8 +318,7 @@ func TestCompaction(t *testing.T) {
 	require.NoError(t, l.Close())
 	l = dptest.OK(openFile(path))(t)
 	require.True(t, equalLedgers(memory, l))
-	first := dptest.OK(l.SpendOnce("name-6", someGuarantee(6)))(t)
-	require.False(t, first)
+	require.ErrorIs(t, l.SpendOnce("name-6", someGuarantee(6)), ErrSpent)
 
 	// No room for another file, or for all of it: the journal stays, and goes on.
 	for _, full := range []bool{false, true} {
@@ -421,13 +421,13 @@ func ExampleOpenFile() {
 			fmt.Println(err)
 			return
 		}
-		first, err := ledger.SpendOnce("2026-11-22", PureDP(0.1, user))
-		fmt.Println(first, err, ledger)
+		err = ledger.SpendOnce("2026-11-22", PureDP(0.1, user))
+		fmt.Println(errors.Is(err, ErrSpent), ledger)
 		if err := ledger.Close(); err != nil {
 			fmt.Println(err)
 		}
 	}
 	// Output:
-	// true <nil> ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20 keys), added or removed
-	// false <nil> ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20 keys), added or removed
+	// false ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20 keys), added or removed
+	// true ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20 keys), added or removed
 }

@@ -44,7 +44,7 @@ func (g Guarantee) Group(m int) (Guarantee, error) {
 // apart, and false if no rule is known.
 func (g Guarantee) along(m int, u Unit, by path) (Guarantee, bool) {
 	if m == 1 {
-		return promise(u, g.sums, g.pair), true
+		return promise(u, g.sums, g.pair).under(g.on), true
 	}
 	// The releases behind g, each as a release on groups, are again of the kinds that a Guarantee
 	// stands for, with the sums Σmεᵢ, Σmεᵢ·tanh(mεᵢ/2), Σδᵢ·s(εᵢ), Σm²ρᵢ and Σm²μᵢ², s the
@@ -74,7 +74,7 @@ func (g Guarantee) along(m int, u Unit, by path) (Guarantee, bool) {
 	if pairOf(g.sums).bounds() == g.pair.bounds() {
 		s.responses = min(s.responses, p.responses)
 	}
-	return promise(u, s, p), true
+	return promise(u, s, p).under(g.on), true
 }
 
 // besideEscape is pair.besideEscape for the sums that were asked for. No rule is known by ρ.

@@ -61,6 +61,8 @@ type Guarantee struct {
 	promised bool // false: no promise, and the sums are 0
 	sums          // what the releases were asked for
 	pair     pair // what bounds their laws
+	// on is what the caller promised about the data, "" for nothing
+	on conditions
 }
 
 // sums are what a composition keeps.
@@ -134,6 +136,7 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	var total [allSums]float64
 	var entries []lossKind
 	var escapes beside
+	var on conditions
 	for _, g := range gs {
 		if !g.promised {
 			void = true
@@ -142,7 +145,7 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 		if unit.Valid() && g.unit != unit {
 			return Guarantee{}, fault.Mismatch("budget", "Unit", unit, g.unit)
 		}
-		unit = g.unit
+		unit, on = g.unit, on.and(g.on.list()...)
 		known = known && !g.pair.unknown()
 		entries = append(entries, g.pair.kinds.list()...)
 		escapes = escapes.plus(g.pair.beside)
@@ -157,7 +160,7 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	if known {
 		of = makeKinds(entries)
 	}
-	return guaranteeOf(unit, total, escapes, of), nil
+	return guaranteeOf(unit, total, escapes, of).under(on), nil
 }
 
 // Times returns the guarantee of n releases that each have the guarantee g. With n below 1 it
@@ -170,7 +173,15 @@ func (g Guarantee) Times(n int) Guarantee {
 	for i, x := range total {
 		total[i] = round.ProductUp(m, x)
 	}
-	return guaranteeOf(g.unit, total, g.pair.beside.times(uint64(n)), g.pair.kinds.times(uint64(n)))
+	return guaranteeOf(g.unit, total, g.pair.beside.times(uint64(n)), g.pair.kinds.times(uint64(n))).under(g.on)
+}
+
+// under returns g where more must be true of the data, as the caller promises.
+func (g Guarantee) under(on conditions) Guarantee {
+	if g.promised {
+		g.on = g.on.and(on.list()...)
+	}
+	return g
 }
 
 // stepsUp returns n as a float64 that is not below it.
@@ -235,7 +246,8 @@ func sqrtUp(x float64) float64 {
 // String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20
 // keys), added or removed" or "ρ = 0.5 (zCDP) for one row, replaced". For a composition it shows
 // the sums. It adds "(hardly any protection)" if ε is above 20 or δ above .01 (for ρ and μ, ε at δ
-// = 1e-6): for experiments, packages accept ε up to 1024 and any δ below 1.
+// = 1e-6): for experiments, packages accept ε up to 1024 and any δ below 1. What
+// [Guarantee.Stable] made says ", if each user has at most 20 elements, as the caller promises".
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"
@@ -244,7 +256,7 @@ func (g Guarantee) String() string {
 	if g.hardlyAny() {
 		text += " (hardly any protection)"
 	}
-	return text + " for " + g.unit.String()
+	return text + " for " + g.unit.String() + g.on.suffix()
 }
 
 // hardlyAny reports whether the sums are those of a release from which nearly everything about the

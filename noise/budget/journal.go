@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -30,16 +31,21 @@ type Storage interface {
 //	1 spend name guarantee # what a person reads ;crc
 //	2 spend …
 //	3 part part name guarantee # what a person reads ;crc
+//	4 spend name guarantee output # what a person reads ;crc
+//	5 split part n guarantee # what a person reads ;crc
 //
 // rule is "plan" for a Ledger without a rule, and "sums", "mu", "rho" and the escapes, or "mixed",
 // the share, a comma and the escapes for one with. ε, δ, share and escapes are hexadecimal floats,
 // unit and guarantee the binary encodings in hexadecimal, name is "=" and the name given to
-// SpendOnce, or "=" alone, and part the name of a part. A file that was compacted begins with
+// SpendOnce, or "=" alone, and part the name of a part, after split with "=" before it. output is
+// what ReleaseOnce drew, in base64 without padding. After split the next n releases of that
+// guarantee are accepted, until there is another one. A file that was compacted begins with
 //
 //	0 ledger v1 …
-//	n snapshot ledger ;crc
+//	n snapshot ledger splits ;crc
 //
-// where ledger is the binary encoding of the Ledger after record n. The crc is CRC-32C, eight
+// where ledger is the binary encoding of the Ledger after record n, of which splits were of Split,
+// left out if none. The crc is CRC-32C, eight
 // hexadecimal digits, over the four bytes of the crc before (0 for the first line) and the line up
 // to it: a lost or changed line in the middle is seen. It does not stop anyone who can write the
 // file.
@@ -48,11 +54,11 @@ type journal struct {
 	size    int64  // of all lines
 	crc     uint32 // of the last line
 	next    uint64 // number of the next record
-	since   int    // records after the beginning, or the snapshot
+	since   int    // records since the beginning, or the snapshot
 	broken  error  // of a write or a sync: what is on the disk is unknown
 }
 
-// mostLine bounds the length of a line other than a snapshot.
+// mostLine bounds the length of a line other than a snapshot, beside an output.
 const mostLine = 1 << 20
 
 // CreateJournal returns the Ledger l with a journal in the storage. Nothing may have been spent
@@ -73,6 +79,12 @@ func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	}
 	if err := l.create(s); err != nil {
 		return nil, err
+	}
+	if l.splits = 0; l.quota.left > 0 { // of a Split before
+		if err := l.journal.appendQuota(l.quota); err != nil {
+			return nil, err
+		}
+		l.splits = 1
 	}
 	return l, nil
 }
@@ -186,7 +198,7 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	switch {
 	case l == nil:
 		return nil, fault.Format("budget", "a journal without a line")
-	case !l.possible():
+	case !l.possible() || !l.plausible(l.open().quota, true):
 		return nil, fault.Format("budget", "a journal of impossible sums")
 	case j.next <= atLeast:
 		return nil, fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d", j.next-1, atLeast))
@@ -208,6 +220,27 @@ func (l *Ledger) Records() uint64 {
 		return 0
 	}
 	return b.journal.next - 1
+}
+
+// AtLeast refuses an old copy of a journal, such as a restored backup of its whole folder: it
+// returns an error that wraps [ErrFormat] if the last record has a lower number, and then nothing
+// can be spent any more, also if the error is ignored. The caller knows the number from
+// [Ledger.Records] after an earlier release, and kept it elsewhere, best with that release. A
+// Ledger without a journal has no records.
+func (l *Ledger) AtLeast(record uint64) error {
+	b := l.open()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.journal == nil && record == 0:
+		return nil
+	case b.journal == nil: // only to be broken
+		b.journal = &journal{next: 1}
+	case b.journal.next > record || b.journal.broken != nil:
+		return b.journal.broken
+	}
+	b.journal.broken = fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d: is this an old copy?", b.journal.next-1, record))
+	return b.journal.broken
 }
 
 // Err returns why nothing can be spent any more: the storage's error when a record could not be
@@ -238,7 +271,7 @@ func (j *journal) read(l *Ledger, line string) (*Ledger, error) {
 	if what == "snapshot" && j.next == 1 {
 		number, _ = strconv.ParseUint(fields[0], 10, 64)
 	}
-	ok := fields[0] == strconv.FormatUint(number, 10) && (len(line) <= mostLine || what == "snapshot")
+	ok := fields[0] == strconv.FormatUint(number, 10)
 	switch {
 	case !ok:
 	case l == nil && what == "ledger" && fields[2] == "v1" && len(fields) == 8:
@@ -255,7 +288,12 @@ func (j *journal) read(l *Ledger, line string) (*Ledger, error) {
 	case l != nil && what == "snapshot" && j.next == 1:
 		header := l.header()
 		data, err := hex.DecodeString(fields[2])
-		ok = err == nil && l.UnmarshalBinary(data) == nil && l.header() == header && uint64(l.releases()) == number && number > 0
+		ok = err == nil && l.UnmarshalBinary(data) == nil && l.header() == header && number > 0
+		if len(fields) == 5 {
+			l.open().splits, err = strconv.ParseUint(fields[3], 10, 63)
+			ok = ok && err == nil && l.open().splits > 0
+		}
+		ok = ok && uint64(l.releases())+l.open().splits == number
 	case l != nil && (what == "spend" || what == "part"):
 		e := entry{count: 1}
 		if fields = fields[2:]; what == "part" {
@@ -265,14 +303,25 @@ func (j *journal) read(l *Ledger, line string) (*Ledger, error) {
 		data, err := hex.DecodeString(fields[1])
 		var g Guarantee
 		e.name = name
-		ok = named && err == nil && (what == "spend" || e.part != "") && g.UnmarshalBinary(data) == nil && l.restore(e, g)
+		if len(fields) > 2 && fields[2] != "#" {
+			output, err2 := base64.RawStdEncoding.Strict().DecodeString(fields[2])
+			e.output, err = string(output), errors.Join(err, err2)
+			ok = validOutput(e.output)
+		}
+		ok = ok && named && err == nil && (what == "spend" || e.part != "") && g.UnmarshalBinary(data) == nil && l.restore(e, g)
+	case l != nil && what == "split" && len(fields) > 4:
+		part, named := strings.CutPrefix(fields[2], "=")
+		n, err := strconv.ParseUint(fields[3], 10, 31)
+		data, err2 := hex.DecodeString(fields[4])
+		q := quota{part: part, left: int(n)}
+		ok = named && errors.Join(err, err2) == nil && q.each.UnmarshalBinary(data) == nil && l.restoreQuota(q)
 	default:
 		ok = false
 	}
 	if !ok {
 		return nil, bad
 	}
-	if j.crc, j.next = crc, number+1; what == "spend" || what == "part" {
+	if j.crc, j.next = crc, number+1; what != "ledger" && what != "snapshot" {
 		j.since++
 	}
 	return l, nil
@@ -285,7 +334,25 @@ func (j *journal) append(e entry, g Guarantee) error {
 	if e.part != "" {
 		what = "part " + e.part
 	}
-	if err := j.write(fmt.Sprintf("%s =%s %x # %v ", what, e.name, data, g)); err != nil {
+	output := ""
+	if e.output != "" {
+		output = " " + base64.RawStdEncoding.EncodeToString([]byte(e.output))
+	}
+	return j.add(fmt.Sprintf("%s =%s %x%s # %v ", what, e.name, data, output, g), len(output))
+}
+
+// appendQuota writes and syncs what was split.
+func (j *journal) appendQuota(q quota) error {
+	data, _ := q.each.MarshalBinary()
+	return j.add(fmt.Sprintf("split =%s %d %x # %v ", q.part, q.left, data, q.each), 0)
+}
+
+// add writes and syncs a record, of which output bytes are an output.
+func (j *journal) add(record string, output int) error {
+	if n := len(record) - output; n > mostLine {
+		return fault.Params("budget", "Guarantee", "of "+strconv.Itoa(n)+" bytes", "one of at most 2²⁰")
+	}
+	if err := j.write(record); err != nil {
 		return err
 	}
 	j.since++
@@ -312,7 +379,11 @@ func (j *journal) compact(l *Ledger) {
 	short := &journal{next: j.next - 1}
 	first := (&journal{}).line(l.header())
 	short.crc = checksum(first)
-	data := first + short.line(fmt.Sprintf("snapshot %x ", l.append(nil)))
+	record := fmt.Sprintf("snapshot %x ", l.append(nil))
+	if l.splits > 0 {
+		record += fmt.Sprintf("%d ", l.splits)
+	}
+	data := first + short.line(record)
 	switch err := s.replace([]byte(data)); {
 	case errors.Is(err, errReplaced):
 		j.broken = err
@@ -345,9 +416,6 @@ func (j *journal) damaged(rest string) bool {
 // it had: another process writes the same journal, and each spends what the other does not know.
 func (j *journal) write(record string) error {
 	line := j.line(record)
-	if len(line) > mostLine {
-		return fault.Params("budget", "Guarantee", "of "+strconv.Itoa(len(line))+" bytes", "one of at most 2²⁰")
-	}
 	have := min(j.size, 1) // bytes that are read of the last line: its end, and nothing behind it
 	n, err := j.storage.ReadAt(make([]byte, have+1), j.size-have)
 	switch {

@@ -80,8 +80,7 @@ func TestJournalKeepsEverything(t *testing.T) {
 	for i := range 19 {
 		syncs := d.syncs
 		if i%3 == 0 {
-			first := dptest.OK(l.SpendOnce(fmt.Sprintf("2026-11-%02d", i), someGuarantee(i)))(t)
-			require.True(t, first)
+			require.NoError(t, l.SpendOnce(fmt.Sprintf("2026-11-%02d", i), someGuarantee(i)))
 		} else {
 			require.NoError(t, l.Spend(someGuarantee(i)))
 		}
@@ -98,9 +97,8 @@ func TestJournalKeepsEverything(t *testing.T) {
 	require.Equal(t, l.String(), again.String())
 	require.Equal(t, l.Remaining(), again.Remaining())
 	require.Equal(t, uint64(19), again.Records())
-	first := dptest.OK(again.SpendOnce("2026-11-03", someGuarantee(3)))(t)
-	require.False(t, first, "paid for")
-	require.ErrorIs(t, dptest.Err(again.SpendOnce("2026-11-03", someGuarantee(2))), ErrMismatch)
+	require.ErrorIs(t, again.SpendOnce("2026-11-03", someGuarantee(3)), ErrSpent)
+	require.ErrorIs(t, again.SpendOnce("2026-11-03", someGuarantee(2)), ErrMismatch)
 	require.NoError(t, again.Spend(someGuarantee(0)))
 	third := dptest.OK(OpenJournal(d, 0))(t)
 	require.Equal(t, again.Spent(), third.Spent())
@@ -218,20 +216,20 @@ func TestFailingStorage(t *testing.T) {
 
 func TestSpendOnce(t *testing.T) {
 	l := dptest.OK(NewLedger(1, 0, one))(t)
-	for i := range 3 {
-		first := dptest.OK(l.SpendOnce("a", PureDP(0.75, one)))(t)
-		require.Equal(t, i == 0, first)
+	require.NoError(t, l.SpendOnce("a", PureDP(0.75, one)))
+	for range 3 {
+		err := l.SpendOnce("a", PureDP(0.75, one))
+		require.ErrorIs(t, err, ErrSpent)
+		require.EqualError(t, err, "budget: a: already spent")
 	}
 	require.Equal(t, PureDP(0.75, one), l.Spent())
 	for _, name := range []string{"", "a b", "a\n", "ä", strings.Repeat("x", 201)} {
-		require.ErrorIs(t, dptest.Err(l.SpendOnce(name, PureDP(0.1, one))), ErrParams)
+		require.ErrorIs(t, l.SpendOnce(name, PureDP(0.1, one)), ErrParams)
 	}
 	for _, g := range []Guarantee{{}, PureDP(1, one)} {
-		first, err := l.SpendOnce("b", g)
-		require.ErrorIs(t, err, ErrBudget)
-		require.False(t, first)
+		require.ErrorIs(t, l.SpendOnce("b", g), ErrBudget)
 	}
-	require.ErrorIs(t, dptest.Err(l.SpendOnce("b", PureDP(0.1, rowed))), ErrMismatch)
+	require.ErrorIs(t, l.SpendOnce("b", PureDP(0.1, rowed)), ErrMismatch)
 }
 
 // killed is the process that TestKill starts: it spends under names 0, 1, … and writes each to a
@@ -251,8 +249,9 @@ func killed(folder string) {
 	fail(err)
 	// The last one may have been spent without being told: it is asked for again.
 	for i := max(int(l.Records())-1, 0); ; i++ {
-		_, err := l.SpendOnce(strconv.Itoa(i), PureDP(0x1p-20, one))
-		fail(err)
+		if err := l.SpendOnce(strconv.Itoa(i), PureDP(0x1p-20, one)); !errors.Is(err, ErrSpent) {
+			fail(err)
+		}
 		_, err = fmt.Fprintf(told, "%d\n", i)
 		fail(err)
 	}
@@ -336,14 +335,14 @@ func ExampleOpenJournal() {
 		if err != nil {
 			return err
 		}
-		first, err := ledger.SpendOnce("2026-11-22", PureDP(0.01, user))
-		fmt.Println(first, err)
+		err = ledger.SpendOnce("2026-11-22", PureDP(0.01, user))
+		fmt.Println(err)
 		fmt.Println(ledger)
 		return file.Close()
 	}
 	fmt.Println(create(), open())
 	// Output:
-	// true <nil>
+	// <nil>
 	// ε = 6.759 of 10 at δ = 1e-6, 2 releases, for one user (at most 20 keys), added or removed
 	// <nil> <nil>
 }

@@ -5,8 +5,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/view"
 )
 
-// MarshalJSON returns what String says and the sums that are not 0. Its member data is the binary
-// encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns what String says, the sums that are not 0, and as "if" what the caller
+// promised about the data (see [Guarantee.Stable]). Its member data is the binary encoding, the
+// only part that UnmarshalJSON reads.
 func (g Guarantee) MarshalJSON() ([]byte, error) {
 	if !g.promised {
 		return view.Marshal(&g, struct {
@@ -20,7 +21,8 @@ func (g Guarantee) MarshalJSON() ([]byte, error) {
 		Delta   view.Number `json:"delta,omitzero"`
 		Rho     view.Number `json:"rho,omitzero"`
 		Mu      view.Number `json:"mu,omitzero"`
-	}{g.String(), g.unit.String(), view.Number(g.Epsilon()), view.Number(g.Delta()), view.Number(g.Rho()), view.Number(g.Mu())})
+		If      string      `json:"if,omitzero"`
+	}{g.String(), g.unit.String(), view.Number(g.Epsilon()), view.Number(g.Delta()), view.Number(g.Rho()), view.Number(g.Mu()), g.on.String()})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -72,31 +71,34 @@ func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 
 // Spend spends g from the budget, or returns an error and spends nothing.
 //
-// The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] and [Guarantee.Stable]
-// convert. It wraps [ErrBudget] if g promises nothing or does not fit into what remains of the
-// budget. Concurrent calls together never spend more than the budget.
+// The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] converts. It wraps
+// [ErrBudget] if g promises nothing or does not fit into what remains of the budget. Concurrent
+// calls together never spend more than the budget.
 func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
 
-// SpendOnce is Spend for a release with a name. If the name was paid for before, it spends nothing,
-// and first is false. So a service that stopped between spending and answering can ask again. A
-// name stands for one output, drawn once: if first is false, publish the output that was stored the
-// first time. To draw another output, pay for it under another name. If names begin with the day,
-// as in 2026-11-22/visits, [Ledger.All] shows when it was spent.
+// SpendOnce is Spend for a release with a name, which is paid for once: if it was before, nothing
+// is spent, and the error wraps [ErrSpent]. A name stands for one output, drawn once. So a service
+// that stopped between spending and answering must not draw again: it publishes what it stored, or
+// nothing. [ReleaseOnce] spends, draws and stores in one record. To draw another output, pay for it
+// under another name. If names begin with the day, as in 2026-11-22/visits, [Ledger.All] shows when
+// it was spent.
 //
-// The error is that of Spend, or wraps [ErrMismatch] if another guarantee, or another part, was
-// spent under that name, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!' to
-// '~'.
-func (l *Ledger) SpendOnce(name string, g Guarantee) (first bool, err error) {
-	if !validName(name) {
-		return false, fault.Params("budget", "name", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
+// The error is that of Spend, or wraps [ErrSpent] as above, [ErrMismatch] if another guarantee, or
+// another part, was spent under that name, or [ErrParams] unless the name has 1 to 200 bytes of
+// ASCII, from '!' to '~'.
+func (l *Ledger) SpendOnce(name string, g Guarantee) error {
+	if err := checkName(name); err != nil {
+		return err
 	}
-	if err = l.take(name, g); errors.Is(err, errKnown) {
-		return false, nil
-	}
-	return err == nil, err
+	return l.take(name, g)
 }
 
-var errKnown = errors.New("spent before")
+func checkName(name string) error {
+	if !validName(name) {
+		return fault.Params("budget", "name", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
+	}
+	return nil
+}
 
 func validName(name string) bool {
 	return len(name) >= 1 && len(name) <= 200 && strings.IndexFunc(name, func(r rune) bool { return r < '!' || r > '~' }) < 0
@@ -106,42 +108,60 @@ func validName(name string) bool {
 func (l *Ledger) take(name string, g Guarantee) error {
 	b := l.open()
 	b.mu.Lock()
-	before := l.states()
-	err := l.record(name, g, before)
-	b.mu.Unlock()
-	if errors.Is(err, ErrBudget) && g.promised {
-		return fault.Budget("budget", g, func() any { return l.remaining(before) })
+	defer b.mu.Unlock()
+	_, known, err := l.stored(name, g)
+	switch {
+	case err != nil:
+		return err
+	case known:
+		return fmt.Errorf("budget: %s: %w", name, ErrSpent)
 	}
-	return err
+	if err := l.check(g); err != nil {
+		return err
+	}
+	return l.record(entry{part: l.part, name: name, count: 1}, g)
 }
 
-// record takes g if the budget allows it: into the journal first, if there is one, then into
-// memory.
-func (l *Ledger) record(name string, g Guarantee, before []state) error {
+// stored returns what was drawn under a name, "" where that is not known, and whether g was spent
+// under that name.
+func (l *Ledger) stored(name string, g Guarantee) (output string, known bool, err error) {
 	b := l.open()
-	if i, ok := b.names[name]; ok {
-		e := b.entries[i]
-		switch known := b.known[e.of]; {
-		case !known.Equal(g):
-			return fault.Mismatch("budget", "Guarantee of "+name, known, g)
-		case e.part != l.part:
-			return fault.Mismatch("budget", "part of "+name, strconv.Quote(e.part), strconv.Quote(l.part))
-		}
-		return errKnown
+	i, ok := b.names[name]
+	if !ok {
+		return "", false, nil
 	}
+	e := b.entries[i]
+	switch known := b.known[e.of]; {
+	case !known.Equal(g):
+		return "", false, fault.Mismatch("budget", "Guarantee of "+name, known, g)
+	case e.part != l.part:
+		return "", false, fault.Mismatch("budget", "part of "+name, strconv.Quote(e.part), strconv.Quote(l.part))
+	}
+	return e.output, true, nil
+}
+
+// check returns why g cannot be spent, or nil.
+func (l *Ledger) check(g Guarantee) error {
+	b := l.open()
+	before := l.states()
 	switch {
 	case l.refuses != nil:
 		return l.refuses
 	case !g.promised:
 		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
 	case g.unit != l.takes:
-		return fault.Mismatch("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For or Stable may convert", g.unit))
+		return fault.Mismatch("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
 	case b.journal != nil && b.journal.broken != nil:
 		return b.journal.broken
 	case !b.quota.has(l.part, g) && !l.allows(before, g):
-		return ErrBudget
+		return fault.Budget("budget", g, func() any { return l.remaining(before) })
 	}
-	e := entry{part: l.part, name: name, count: 1}
+	return nil
+}
+
+// record books g, which was checked: in the journal first, if there is one, then in memory.
+func (l *Ledger) record(e entry, g Guarantee) error {
+	b := l.open()
 	if b.journal != nil {
 		if err := b.journal.append(e, g); err != nil {
 			return err

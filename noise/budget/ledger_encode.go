@@ -10,10 +10,11 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Ledger, little-endian, version 2; floating-point numbers are IEEE 754 bits:
+// The encoding of a Ledger, little-endian, version 2, or 3 with outputs or after a Split;
+// floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 21, version 2
+//	6      header: "dpsk", kind 21, version
 //	16     ε and δ of the budget
 //	18     Unit, see [Unit.AppendBinary]
 //	1      the rule: 0 none, 1 SumRule, 2 RhoRule, 3 MuRule, 4 MixedRule
@@ -25,9 +26,18 @@ import (
 //	       that; the length of its name, 1 byte, 0 for none; that; the index of its guarantee, 4
 //	       bytes; 8 bytes: how many releases, 1 for one with a name. Releases without a name that
 //	       are alike are one record, if they come one after the other
+//	4      in version 3: number of outputs of [ReleaseOnce]
+//	…      in version 3, for each, in their order: the index of its record, 4 bytes, which has a
+//	       name; the length of the output, 4 bytes, at least 1; the output
+//	4      in version 3: number of releases that are left of a Split, 0 for none
+//	…      if there are any: the length of the name of its part, 1 byte; that; the length of the
+//	       guarantee of each, 4 bytes; the Guarantee
 //
 // No other bytes decode to the same Ledger. A journal holds it as a snapshot.
-const ledgerVersion = 2
+const (
+	ledgerVersion  = 2
+	outputsVersion = 3
+)
 
 // AppendBinary appends the encoding of the ledger to dst: the budget and everything that was spent,
 // from the whole and from all parts. A decoded copy is independent: it does not know what is spent
@@ -41,7 +51,17 @@ func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
 
 func (l *Ledger) append(dst []byte) []byte {
 	b, rule := l.open(), l.rule()
-	dst = wire.AppendHeader(dst, wire.KindLedger, ledgerVersion)
+	outputs := 0
+	for _, e := range b.entries {
+		if e.output != "" {
+			outputs++
+		}
+	}
+	version := uint8(ledgerVersion)
+	if outputs > 0 || b.quota.left > 0 {
+		version = outputsVersion
+	}
+	dst = wire.AppendHeader(dst, wire.KindLedger, version)
 	floats := func(xs ...float64) {
 		for _, x := range xs {
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
@@ -63,6 +83,23 @@ func (l *Ledger) append(dst []byte) []byte {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(e.of))
 		dst = binary.LittleEndian.AppendUint64(dst, e.count)
 	}
+	if version == ledgerVersion {
+		return dst
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(outputs))
+	for i, e := range b.entries {
+		if e.output != "" {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(i))
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(e.output)))
+			dst = append(dst, e.output...)
+		}
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(b.quota.left))
+	if b.quota.left > 0 {
+		dst = append(append(dst, byte(len(b.quota.part))), b.quota.part...)
+		data, _ := b.quota.each.MarshalBinary()
+		dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(data))), data...)
+	}
 	return dst
 }
 
@@ -83,7 +120,7 @@ func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 // was. The writer of the bytes is responsible for their completeness.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
-	r.Header(wire.KindLedger, ledgerVersion)
+	found := r.Header(wire.KindLedger, ledgerVersion, outputsVersion)
 	epsilon, delta := r.Float64(), r.Float64()
 	u := readUnit(r)
 	rule := Rule{ruleKind(r.Uint8()), r.Float64(), r.Float64()}
@@ -111,6 +148,26 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 			break
 		}
 	}
+	if found == outputsVersion {
+		for range r.Count(math.MaxInt32, 4+4+1) {
+			i, output := int(r.Uint32()), r.String(int(min(r.Uint32(), mostOutput+1)))
+			if r.Err() != nil {
+				break
+			}
+			if i >= len(read.entries) || read.entries[i].name == "" || !validOutput(output) {
+				r.Fail("an impossible output")
+				break
+			}
+			read.entries[i].output = output
+		}
+		if left := r.Uint32(); left > 0 {
+			q := quota{left: int(min(left, math.MaxInt32)), part: r.String(int(r.Uint8()))}
+			data := r.Bytes(int(min(r.Uint32(), math.MaxInt32)))
+			if r.Err() == nil && (q.each.UnmarshalBinary(data) != nil || !read.restoreQuota(q) || !read.plausible(q, false)) {
+				r.Fail("an impossible split")
+			}
+		}
+	}
 	if err := r.Done(); err != nil {
 		return err
 	}
@@ -120,26 +177,36 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	if l.open().journal != nil {
 		return fault.Mismatch("budget", "Ledger", "one with a journal", "one in memory")
 	}
+	read.splits = 0
 	*l = *read // copies of what l was keep that
 	return nil
 }
 
 // restore remembers what was spent once, and reports whether that is possible.
 func (l *Ledger) restore(e entry, g Guarantee) bool {
-	of := l
 	switch _, spent := l.names[e.name]; {
 	case spent, e.name != "" && (!validName(e.name) || e.count != 1), e.count < 1 || e.count > mostCount:
 		return false
-	case e.part != "":
-		if of = l.Part(e.part); of.refuses != nil {
-			of = l.PartOfUsers(e.part)
-		}
+	case e.output != "" && (e.name == "" || !validOutput(e.output)):
+		return false
 	}
+	of := l.ofPart(e.part)
 	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g).promised {
 		return false
 	}
 	l.remember(e, g)
 	return true
+}
+
+// ofPart returns the ledger of a part, l itself for "".
+func (l *Ledger) ofPart(name string) *Ledger {
+	if name == "" {
+		return l
+	}
+	if of := l.Part(name); of.refuses == nil {
+		return of
+	}
+	return l.PartOfUsers(name)
 }
 
 // possible reports whether something is promised with all that was remembered.

@@ -17,7 +17,7 @@ func sampleLedgers(t testing.TB) map[string]*Ledger {
 		require.NoError(t, err)
 		for i, g := range gs {
 			if i%2 == 1 {
-				_, err = l.SpendOnce(fmt.Sprintf("day-%d", i), g)
+				err = l.SpendOnce(fmt.Sprintf("day-%d", i), g)
 			} else {
 				err = l.Spend(g)
 			}
@@ -32,9 +32,17 @@ func sampleLedgers(t testing.TB) map[string]*Ledger {
 	byRho, err4 := NewLedger(8, 1e-6, unit, RhoRule(1e-7))
 	byMu, err5 := NewLedger(3, 1e-6, unit, MuRule())
 	keys, err6 := NewLedger(3, 1e-6, unit)
+	once, err7 := NewLedger(3, 1e-6, unit)
+	require.NoError(t, err7)
+	for i, name := range []string{"2026-11-22/a", "2026-11-22/b"} {
+		dptest.OK(ReleaseOnce(once.PartOfUsers("de"), name, lots{cost: PureDP(0.1, unit), draws: &i}))(t)
+		spent(once, nil, PureDP(0.1, unit))
+	}
+	dptest.OK(once.Split(3, Laplace(1, unit)))(t)
 	return map[string]*Ledger{
 		"ledger.hex":       spent(plan, err1, PureDP(0.1, unit), Laplace(0.3, unit), ZCDP(0.25, unit), GDP(0.5, unit).WithEscape(1e-9), ApproxDP(1, 1e-8, unit), PureDP(0.1, unit), PureDP(5e-324, unit)),
 		"ledger-keys.hex":  spent(keys, err6, withKeys(unit), PureDP(0.1, unit), withKeys(unit)),
+		"ledger-once.hex":  once,
 		"ledger-fresh.hex": spent(fresh, err2),
 		"ledger-sums.hex":  spent(bySum, err3, PureDP(0.1, unit), ApproxDP(1, 1e-8, unit)),
 		"ledger-rho.hex":   spent(byRho, err4, PureDP(0.1, unit), ApproxDP(1, 1e-8, unit), ZCDP(1e-3, unit)),
@@ -97,9 +105,8 @@ func TestLedgerCodec(t *testing.T) {
 	l := &Ledger{}
 	data := dptest.OK(sampleLedgers(t)["ledger.hex"].MarshalBinary())(t)
 	require.NoError(t, l.UnmarshalBinary(data))
-	first := dptest.OK(l.SpendOnce("day-1", Laplace(0.3, l.unit)))(t)
-	require.False(t, first)
-	require.ErrorIs(t, dptest.Err(l.SpendOnce("day-1", Laplace(0.2, l.unit))), ErrMismatch)
+	require.ErrorIs(t, l.SpendOnce("day-1", Laplace(0.3, l.unit)), ErrSpent)
+	require.ErrorIs(t, l.SpendOnce("day-1", Laplace(0.2, l.unit)), ErrMismatch)
 
 	// A ledger with a journal shows what it has, and forgets nothing.
 	d, kept := newJournal(t)
@@ -163,9 +170,7 @@ func useLedger(t *testing.T, data []byte) {
 				of = l.PartOfUsers(part)
 			}
 		}
-		first, err := of.SpendOnce(name, l.known[l.entries[i].of])
-		require.False(t, first)
-		require.NoError(t, err)
+		require.ErrorIs(t, of.SpendOnce(name, l.known[l.entries[i].of]), ErrSpent)
 	}
 	if k := l.Spent().pair.kinds; !l.Spent().pair.hasKeys() && k.len() < 2 && !k.has(gaussian, latticeGaussian) && len(l.spent) < 3 {
 		require.NotContains(t, l.String(), "NaN")

@@ -191,7 +191,7 @@ func (g Guarantee) WithEscape(escape float64) Guarantee {
 	default:
 		g.pair.beside = ungrouped
 	}
-	return promise(g.unit, g.sums, g.pair)
+	return promise(g.unit, g.sums, g.pair).under(g.on)
 }
 
 // has reports whether there are releases of one of the families.
@@ -218,7 +218,7 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 		return Guarantee{}
 	}
 	g.pair = better.pair
-	return g
+	return g.under(better.on)
 }
 
 // WithKeys returns the guarantee of a release of keys that nobody listed. It prints and adds up as

@@ -21,12 +21,17 @@ type Releaser[T any] interface {
 func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
 	if once, ok := b.(interface{ Released() bool }); ok && once.Released() {
 		var none T
-		if _, err := b.Release(); errors.Is(err, ErrReleased) { // says why it has none
-			return none, err
-		}
-		return none, fault.NoData("budget: Release: the Builder", "holds no data: it is already released, or it is the zero Builder")
+		return none, releasedBefore(b)
 	}
 	return ReleaseFunc(l, b.Guarantee(), b.Release)
+}
+
+// releasedBefore returns the error of a Builder without data, which says why it has none.
+func releasedBefore[T any](b Releaser[T]) error {
+	if _, err := b.Release(); errors.Is(err, ErrReleased) {
+		return err
+	}
+	return fault.NoData("budget: Release: the Builder", "holds no data: it is already released, or it is the zero Builder")
 }
 
 // ReleaseFunc spends g from the ledger and then calls release, for a release that takes more than

@@ -2,22 +2,27 @@ package budget
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Split returns a guarantee such that n releases with it use up what remains. It has the kind and
-// the δ of like, and the greatest ε, ρ or μ for which Spend accepts all n, if nothing else is spent
-// before. Split spends nothing. like is one release by ε, ρ or μ; its amount does not matter, and
-// its δ may be 0. The law of its noise matters: each of n releases like [Gaussian] may have five
-// times the ε of n like [ApproxDP].
+// Split returns a guarantee such that n releases with it use up what remains. It is like with other
+// noise: it has the δ of like, and the greatest ε, ρ or μ for which Spend accepts all n, if nothing
+// else is spent before. So the Guarantee of a Builder says what Epsilon of its Params may be. Split
+// spends nothing. like is asked for by one of ε, ρ and μ; its amount does not matter, and its δ may
+// be 0. The law of its noise matters: each of n releases like [Gaussian] may have five times the ε
+// of n like [ApproxDP]. If like has several parts, such as the bits and the count of a sketch, the
+// noise of all becomes larger or smaller by one factor.
+//
+// A journal keeps what was split: after a restart too Spend accepts all that are left of the n.
 //
 // The error wraps [ErrParams] if n is not in [1, 2³⁰], or if like is of no such kind or subsampled,
 // since its amount then says nothing about its noise; [ErrMismatch] if like is for another unit;
-// and [ErrBudget] if too little is left.
+// and [ErrBudget] if too little is left; or it is that of the journal.
 func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
-	part := like.sized()
+	part, several := like.sized()
 	switch {
 	case n < 1 || n > mostMany:
 		return Guarantee{}, fault.Params("budget", "n", n, "an integer in [1, 2³⁰]")
@@ -31,19 +36,36 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	releases := l.releases()
 	before := l.locked()
 	// Times rounds up, by more than n exact additions do: what it allows, Spend accepts n times.
-	g := part(0)
+	x, g := 0.0, part(0)
 	if l.allows(before, g.Times(n)) {
-		g = part(l.greatest(before, math.MaxFloat64, part, n))
+		x = l.greatest(before, math.MaxFloat64, part, n)
+		g = part(x)
 	}
 	if !l.allows(before, g.Times(n)) || g.sums == part(0).sums && l.epsilon > 0 {
 		return Guarantee{}, fault.Budget("budget", like.Times(n), func() any { return l.remaining(before) })
 	}
 	b := l.open()
 	b.mu.Lock()
-	if b.releases() == releases {
-		b.quota = quota{l.part, g, n}
+	defer b.mu.Unlock()
+	q := quota{l.part, g, n}
+	if several { // room for the roundings of whoever divides ε among the parts
+		g = part(x * (1 - 0x1p-45))
 	}
-	b.mu.Unlock()
+	switch {
+	case b.releases() != releases || b.quota == q:
+		return g, nil
+	case b.journal == nil:
+	case b.journal.broken != nil:
+		return Guarantee{}, b.journal.broken
+	default:
+		if err := b.journal.appendQuota(q); err != nil {
+			return Guarantee{}, err
+		}
+	}
+	l.splitInto(q)
+	if b.journal != nil {
+		b.journal.compact(l)
+	}
 	return g, nil
 }
 
@@ -56,9 +78,71 @@ type quota struct {
 	left int
 }
 
-// has reports whether g is one of them.
+// restoreQuota remembers what was split, and reports whether that is possible.
+func (l *Ledger) restoreQuota(q quota) bool {
+	of := l.ofPart(q.part)
+	if q.left < 1 || q.left > mostMany || !q.each.promised || of.refuses != nil || q.each.unit != of.takes {
+		return false
+	}
+	l.splitInto(q)
+	return true
+}
+
+// splitInto remembers what was split.
+func (l *Ledger) splitInto(q quota) {
+	b := l.open()
+	b.quota = q
+	b.splits++
+}
+
+// plausible reports whether the releases that are left of a Split fit into the budget, up to what
+// the lattice of fewer releases is coarser by: by the accountant, or, so that no bytes ask for
+// milliseconds, roughly by the sums.
+func (l *Ledger) plausible(q quota, exactly bool) bool {
+	if q.left == 0 {
+		return true
+	}
+	whole := q.each.Times(q.left)
+	of := l.ofPart(q.part)
+	for _, s := range of.states() {
+		switch after := of.after(s, whole); {
+		case l.filter != nil:
+			if !l.filter.allows(l, after) {
+				return false
+			}
+		case !after.promised || !exactly && !(after.boundAt(l.delta) <= l.epsilon*4) || exactly && !(l.epsilonOf(after) <= l.epsilon*1.01):
+			return false
+		}
+	}
+	return true
+}
+
+// has reports whether g is one of them, or no worse.
 func (q quota) has(part string, g Guarantee) bool {
-	return q.left > 0 && q.part == part && q.each == g
+	return q.left > 0 && q.part == part && g.noWorse(q.each)
+}
+
+// noWorse reports whether g is bounded by h for certain: the same laws, each of a lesser amount.
+func (g Guarantee) noWorse(h Guarantee) bool {
+	x, y := g.list(), h.list()
+	if g.unit != h.unit || !g.promised || g.pair.beside != h.pair.beside || g.pair.keys != h.pair.keys || g.pair.kinds.len() != h.pair.kinds.len() {
+		return false
+	}
+	for i := range x[:plainSums] {
+		if x[i] > y[i] {
+			return false
+		}
+	}
+	for i := range g.pair.kinds.len() {
+		a, b := g.pair.kinds.at(i), h.pair.kinds.at(i)
+		if a.law != laplacian { // of others it is not known that they increase
+			a.size, b.size = max(a.size, b.size), min(a.size, b.size)
+		}
+		if a.law != b.law || a.steps != b.steps || a.fraction != b.fraction || a.count != b.count || a.size > b.size {
+			return false
+		}
+	}
+	return true
 }
 
 // without returns what is left of them once g is spent.
@@ -66,50 +150,103 @@ func (q quota) without(part string, g Guarantee) quota {
 	if !q.has(part, g) {
 		return quota{}
 	}
-	return quota{part, g, q.left - 1}
+	return quota{part, q.each, q.left - 1}
 }
 
-// sized returns releases like g by their ε, ρ or μ, nil if g is not one release by one of these.
-func (g Guarantee) sized() func(x float64) Guarantee {
+// sized returns releases like g by their ε, ρ or μ, whichever g was asked for by, and whether they
+// have several parts; nil if g was asked for by several of these.
+func (g Guarantee) sized() (sized func(x float64) Guarantee, several bool) {
+	var of func(x float64) Guarantee
 	p, u := g.pair, g.unit
 	var law lossKind
 	one := p.kinds.len() == 1
 	if one {
 		law = p.kinds.at(0)
-		one = law.fraction == 1 && p.rho == 0 && p.muSquares == 0
-		law.count = 1
+		one = law.count == 1 && p.rho == 0 && p.muSquares == 0
 	}
 	gaussian := p.kinds == "" && p.responses == 0 && p.rho == 0 && p.muSquares > 0
 	switch {
 	case !g.promised || g.rho > 0 && (g.epsilon > 0 || g.muSquares > 0) || g.epsilon > 0 && g.muSquares > 0:
-		return nil
+		return nil, false
+	case slices.ContainsFunc(p.kinds.list(), func(x lossKind) bool { return x.fraction < 1 }):
+		return nil, false
 	case g.rho > 0 && gaussian:
-		return func(x float64) Guarantee { return gaussianZCDP(x, u).WithEscape(g.delta) }
+		of = func(x float64) Guarantee { return gaussianZCDP(x, u).WithEscape(g.delta) }
 	case g.rho > 0 && one && law.law == latticeGaussian:
-		return func(x float64) Guarantee {
+		of = func(x float64) Guarantee {
 			if x == 0 {
 				return ZCDP(0, u).WithEscape(g.delta)
 			}
 			return DiscreteGaussian(float64(law.steps)/math.Sqrt(2*x), int64(law.steps), u).WithEscape(g.delta)
 		}
 	case g.rho > 0 && p.kinds == "" && p.muSquares == 0:
-		return func(x float64) Guarantee { return ZCDP(x, u).WithEscape(g.delta) }
+		of = func(x float64) Guarantee { return ZCDP(x, u).WithEscape(g.delta) }
 	case g.muSquares > 0 && gaussian:
-		return func(x float64) Guarantee { return GDP(x, u).WithEscape(g.delta) }
-	case g.rho > 0 || g.muSquares > 0:
-		return nil
-	case gaussian && g.delta > p.escape:
-		return func(x float64) Guarantee {
+		of = func(x float64) Guarantee { return GDP(x, u).WithEscape(g.delta) }
+	case gaussian && g.delta > p.escape && g.rho == 0:
+		of = func(x float64) Guarantee {
 			noise := Gaussian(x, round.DifferenceDown(g.delta, p.escape), u)
 			return ApproxDP(x, g.delta, u).WithPair(noise.WithEscape(p.escape))
 		}
-	case one && law.law == laplacian:
-		return func(x float64) Guarantee {
+	case one && law.law == laplacian && g.rho == 0 && g.muSquares == 0:
+		of = func(x float64) Guarantee {
 			law.size = x
 			return ApproxDP(x, g.delta, u).WithPair(withKind(PureDP(x, u), law).WithEscape(p.escape))
 		}
-	case p.kinds == "" && p.rho == 0 && p.muSquares == 0:
-		return func(x float64) Guarantee { return ApproxDP(x, g.delta, u) }
+	case p.kinds == "" && p.rho == 0 && p.muSquares == 0 && g.rho == 0 && g.muSquares == 0:
+		of = func(x float64) Guarantee { return ApproxDP(x, g.delta, u) }
+	default:
+		of, several = g.scaled, true
 	}
-	return nil
+	return func(x float64) Guarantee { return of(x).under(g.on) }, several
+}
+
+// scaled returns g with noise such that Σε, Σρ or Σμ is x, whichever g was asked for by: the noise
+// of all its parts becomes larger or smaller by one factor, and no δ changes.
+func (g Guarantee) scaled(x float64) Guarantee {
+	if x == 0 {
+		return promise(g.unit, sums{delta: g.delta}, pair{escape: g.pair.escape})
+	}
+	// ε and μ are multiplied by that, and ρ by its square.
+	var factor float64
+	switch mu := sqrtUp(g.muSquares); {
+	case g.epsilon > 0:
+		factor = round.QuotientUp(x, g.epsilon)
+	case g.rho > 0:
+		factor = round.SqrtUp(round.QuotientUp(x, g.rho))
+	default:
+		factor = round.QuotientUp(x, mu)
+	}
+	square := round.ProductUp(factor, factor)
+	// tanh(tx) ≤ max(1, t)·tanh(x)
+	s := sums{
+		epsilon:   round.ProductUp(factor, g.epsilon),
+		responses: round.ProductUp(max(factor, square), g.responses),
+		delta:     g.delta,
+		rho:       round.ProductUp(square, g.rho),
+		muSquares: round.ProductUp(square, g.muSquares),
+	}
+	s.responses = min(s.responses, responseRho(s.epsilon))
+	p := g.pair
+	if p.unknown() || p.hasKeys() {
+		return promise(g.unit, s, pairOf(s))
+	}
+	p.rho, p.muSquares = round.ProductUp(square, p.rho), round.ProductUp(square, p.muSquares)
+	list := p.kinds.list()
+	for i := range list {
+		if list[i].law == latticeGaussian {
+			list[i].size /= factor // a σ
+		} else {
+			list[i].size = round.ProductUp(factor, list[i].size)
+		}
+		if !list[i].valid() {
+			return promise(g.unit, s, pairOf(s))
+		}
+	}
+	p.kinds = makeKinds(list)
+	p.responses = p.kinds.rho()
+	if g.responses == g.pair.responses {
+		s.responses = p.responses // the same releases
+	}
+	return promise(g.unit, s, p)
 }

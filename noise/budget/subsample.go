@@ -80,7 +80,7 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	if of.rho, of.muSquares = g.rho, g.muSquares; exact { // a sample is no worse than all
 		of.pair = law
 	}
-	return of, nil
+	return of.under(g.on), nil
 }
 
 // sampled returns what bounds a Poisson sample of g, and false if it is none, or of releases that

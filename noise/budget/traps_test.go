@@ -54,7 +54,7 @@ func TestCopiesOfALedgerShare(t *testing.T) {
 
 	var zero Ledger
 	require.ErrorIs(t, zero.Spend(PureDP(1, one)), ErrMismatch)
-	require.ErrorIs(t, dptest.Err(zero.SpendOnce("name", PureDP(1, one))), ErrMismatch)
+	require.ErrorIs(t, zero.SpendOnce("name", PureDP(1, one)), ErrMismatch)
 	require.False(t, zero.Accepts(PureDP(0, one)) || zero.Accepts(Guarantee{}))
 	require.Zero(t, zero.Records())
 	require.NoError(t, zero.Err())

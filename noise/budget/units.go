@@ -1,6 +1,10 @@
 package budget
 
-import "github.com/dpsketch/dpsketch/internal/fault"
+import (
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
 
 // For returns what g promises to the unit u, by a rule that holds for all data. In each row of the
 // table, neighbours for the unit "to" are joined by a path of that many steps between neighbours
@@ -89,14 +93,21 @@ func (g Guarantee) steps(n int, u Unit, by path) (Guarantee, error) {
 	return of, nil
 }
 
-// Stable returns what g promises to the unit u, for a caller who knows by how much one u can change
-// the input of the release. distance is the largest change: of a vector, in the norm of g's unit
-// and the units of the data; else the number of elements, keys, rows or parties that are added or
-// removed, or replaced. It is 1 for a table with one row per user, and 20 for a vector to which
+// Stable returns what g promises to the unit u, for a caller who promises by how much one u can
+// change the input of the release. distance is the largest change: of a vector, in the norm of g's
+// unit and the units of the data; else the number of elements, keys, rows or parties that are added
+// or removed, or replaced. It is 1 for a table with one row per user, and 20 for a vector to which
 // each user adds at most 1, up to 20 times. The caller must enforce this before the data go in; it
-// is not checked.
+// is not checked. So the result says in String and JSON "if each user has at most 20 elements, as
+// the caller promises", and so does every composition with it, also [Ledger.Spent].
 //
-// The error wraps [ErrParams] unless u is valid and distance is at most 2³⁰ times that of g's unit.
+// A count of keys that each user has in a stream is no such promise: a user has a key as often as
+// that user comes. A guarantee for what a user does within some steps ([UserWithin]) says nothing
+// of that user's whole data, whatever the caller knows, and is only converted to one for as many
+// steps.
+//
+// The error wraps [ErrParams] unless u is valid and distance is at most 2³⁰ times that of g's unit,
+// and [ErrMismatch] if g is for a user within some steps and u is not.
 func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
@@ -104,16 +115,20 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if !g.promised {
 		return Guarantee{}, nil
 	}
-	of := float64(g.unit.many)
+	if g.unit.period != 0 && g.unit.period != u.period {
+		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, fmt.Sprintf("%v: other steps of a user are not protected", u))
+	}
+	unit := float64(g.unit.many)
 	if g.unit.vectorial() {
-		of = g.unit.distance
+		unit = g.unit.distance
 	}
 	if !(distance >= leastDistance && distance <= mostDistance) {
 		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
 	}
-	n, ok := whole(distance, of)
+	n, ok := whole(distance, unit)
 	if !ok {
 		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
 	}
-	return g.steps(n, u, anyPath)
+	of, err := g.steps(n, u, anyPath)
+	return of.under(conditions("").and(condition{u.kind, g.unit.kind, distance})), err
 }

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	_ "embed"
 	"errors"
@@ -143,28 +142,35 @@ func (b *Budget) Spend(ctx context.Context, g budget.Guarantee) error {
 	return b.change(ctx, func(r *row) error { return r.spend(g) })
 }
 
-// Lease books a share of the whole, or what is left of it if that is less, and returns the lease
-// and a Ledger from which its holder spends. A [Server] does this by itself. Where Lease returns an
-// error of the database a lease may be booked, and is lost.
-func (b *Budget) Lease(ctx context.Context, share float64, holder string) (lease Lease, l *budget.Ledger, err error) {
-	id := rand.Text()
+// Lease books a share of the whole, or what is left of it if that is less, for a program that is
+// not written in Go, and returns the lease, the token that returns it, and the most that its holder
+// may spend of it altogether. A program in Go uses a [Server]. Where Lease returns an error of the
+// database a lease may be booked, and is lost.
+func (b *Budget) Lease(ctx context.Context, share float64, holder string) (lease Lease, token string, most budget.Guarantee, err error) {
+	token = newToken()
 	err = b.change(ctx, func(r *row) error {
 		var err error
-		l, lease, err = r.lease(id, share, holder)
+		var l *budget.Ledger
+		if l, lease, err = r.lease(token, share, holder); err == nil {
+			most = l.Remaining()
+		}
 		return err
 	})
-	return lease, l, err
+	return lease, token, most, err
 }
 
-// Return ends a lease of which spent was spent. The caller must know that: a server returns
-// its own lease by [Server.Close]. The error wraps [ErrReturned] if that lease is not open, and
-// [budget.ErrBudget] if it is too small for spent.
-func (b *Budget) Return(ctx context.Context, id string, spent budget.Guarantee) error {
-	return b.change(ctx, func(r *row) error { return r.settle(id, spent) })
+// Return ends a lease of which spent was spent, for its holder, who spends from it no more: it
+// takes the token of [Budget.Lease]. What is left is free at once, so nobody else can know that: a
+// server returns its own lease by [Server.Close], and for a lost one there is [Budget.WriteOff].
+//
+// The error wraps [ErrHolder] without the secret part of the token, [ErrReturned] if that lease is
+// not open, and [budget.ErrBudget] if it is too small for spent.
+func (b *Budget) Return(ctx context.Context, token string, spent budget.Guarantee) error {
+	return b.change(ctx, func(r *row) error { return r.giveBack(token, spent) })
 }
 
-// WriteOff ends a lease whose server is lost: all of it stays spent. That is safe even if the
-// server goes on.
+// WriteOff ends the lease of that ID, whose server is lost: all of it stays spent. That is safe
+// even if the server goes on.
 func (b *Budget) WriteOff(ctx context.Context, id string) error {
 	return b.change(ctx, func(r *row) error {
 		i := r.index(id)

@@ -24,6 +24,7 @@ var flaws = []struct{ what, file, old, new, test string }{
 	{"a slice is booked rounded down", "slice.go", "math.Nextafter(l.Remaining().Mu(), math.Inf(1))", "l.Remaining().Mu()*(1-0x1p-52)", "TestSlicesAddUp"},
 	{"a slice by ρ is booked rounded down", "slice.go", "rhoOf(l.Remaining())*(1+0x1p-48)", "rhoOf(l.Remaining())*(1-0x1p-52)", "TestSlicesAddUp"},
 	{"the escapes of a slice are not booked", "slice.go", "booked, err = budget.Compose(booked, escaping); err != nil", "_, err = budget.Compose(booked, escaping); err != nil", "TestSlicesAddUp"},
+	{"whoever reads the row returns a lease", "row.go", "r.leases[i].Proof != proof(token)", "false", "TestNobodyElseReturnsALease"},
 	{"an older version is taken", "budget.go", "s.version < b.seen", "s.version < 0", "TestOldCopy"},
 }
 

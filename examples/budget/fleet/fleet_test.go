@@ -269,19 +269,69 @@ func TestInterleavings(t *testing.T) {
 	}
 }
 
+// The lease of a server that goes on cannot be returned from outside, whatever is said to be spent:
+// with what the row shows it can only be written off, and all that the server spends is booked.
+func TestNobodyElseReturnsALease(t *testing.T) {
+	db := memory(t)
+	create(t, db, wholes[0])
+	b := Open(db, "test")
+	server := NewServer(b, 0.25, "first")
+	whole, _ := wholes[0].ledger()
+	each := budget.GDP(whole.Remaining().Mu()/30, unit) // a 900th of the whole
+	spend := func(n int) {
+		t.Helper()
+		for range n {
+			if err := server.Spend(background, each); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	spend(50)
+	s, err := b.Status(background)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := s.Leases[0]
+	for _, token := range []string{lease.ID, lease.ID + "-", lease.ID + "-" + lease.Proof, lease.ID + "-" + lease.ID} {
+		if err := b.Return(background, token, each); !errors.Is(err, ErrHolder) {
+			t.Errorf("%q returns the lease of a server: %v", token, err)
+		}
+	}
+	spend(150)
+	after, err := b.Status(background)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(after.Leases) != 1 || after.Leases[0].ID != lease.ID || after.Spent+after.Leased < 200./900 {
+		t.Errorf("200 releases of a 900th, and the row says %v and %v", after.Spent, after.Leased)
+	}
+	if err := b.WriteOff(background, lease.ID); err != nil {
+		t.Fatal(err)
+	}
+	spend(20)
+	if err := server.Close(background); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = b.Status(background); err != nil || len(s.Leases) != 0 || math.Abs(s.Spent-0.25) > 1e-6 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // A lease is returned once, and with no more left than it had; the operator writes off what a lost
 // server has, and the server may go on.
 func TestReturns(t *testing.T) {
 	db := memory(t)
 	create(t, db, wholes[0])
 	b := Open(db, "test")
-	first, second := NewServer(b, 0.25, "first"), NewServer(b, 0.25, "second")
 	whole, _ := wholes[0].ledger()
 	part := budget.GDP(whole.Remaining().Mu()/3, unit) // a ninth of the whole
-	for _, s := range []*Server{first, second} {
-		if err := s.Spend(background, part); err != nil {
-			t.Fatal(err)
-		}
+	_, token, most, err := b.Lease(background, 0.25, "first")
+	if err != nil || math.Abs(most.Mu()/whole.Remaining().Mu()-0.5) > 1e-6 {
+		t.Fatal(most, err)
+	}
+	second := NewServer(b, 0.25, "second")
+	if err := second.Spend(background, part); err != nil {
+		t.Fatal(err)
 	}
 	status := func() Status {
 		t.Helper()
@@ -296,13 +346,13 @@ func TestReturns(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	lease := s.Leases[0].ID
-	if err := b.Return(background, lease, budget.GDP(whole.Remaining().Mu(), unit)); !errors.Is(err, budget.ErrBudget) {
+	if err := b.Return(background, token, budget.GDP(whole.Remaining().Mu(), unit)); !errors.Is(err, budget.ErrBudget) {
 		t.Errorf("more is said to be spent than was leased: %v", err)
 	}
-	if err := b.Return(background, lease, part); err != nil {
+	if err := b.Return(background, token, part); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{b.Return(background, lease, part), b.WriteOff(background, lease), b.Return(background, "x", part)} {
+	for _, err := range []error{b.Return(background, token, part), b.WriteOff(background, lease), b.Return(background, "x", part)} {
 		if !errors.Is(err, ErrReturned) {
 			t.Errorf("returned again: %v", err)
 		}

@@ -1,10 +1,14 @@
 package fleet
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -13,9 +17,30 @@ import (
 // ErrReturned reports a lease that is not open: it was returned before, or never taken.
 var ErrReturned = errors.New("no such lease is open")
 
+// ErrHolder reports a lease that somebody else than its holder wants to return.
+var ErrHolder = errors.New("only its holder can return it, by its token; WriteOff is for all others, and books all of it")
+
+// newToken returns a token: the ID of a lease, a hyphen and a secret, both of 130 random bits. The
+// row has the ID and the token's hash. So whoever reads the row cannot return the lease of a server
+// that goes on spending from it.
+func newToken() string { return rand.Text() + "-" + rand.Text() }
+
+// idOf returns the ID of the lease with a token.
+func idOf(token string) string {
+	id, _, _ := strings.Cut(token, "-")
+	return id
+}
+
+// proof returns what the row knows of a token.
+func proof(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
 // Lease is a slice of a budget that a server spends by itself.
 type Lease struct {
 	ID     string           `json:"id"`
+	Proof  string           `json:"proof"`  // SHA-256 of the token, which the holder alone has
 	Holder string           `json:"holder"` // who has it, in the holder's words
 	Since  time.Time        `json:"since"`  // by the holder's clock
 	Share  float64          `json:"share"`  // of the whole
@@ -82,7 +107,7 @@ func (r *row) index(id string) int {
 }
 
 // lease books a slice of the share, or of what remains if that is less.
-func (r *row) lease(id string, share float64, holder string) (*budget.Ledger, Lease, error) {
+func (r *row) lease(token string, share float64, holder string) (*budget.Ledger, Lease, error) {
 	if !(share >= leastShare && share <= 1) {
 		return nil, Lease{}, errShare(share)
 	}
@@ -102,7 +127,7 @@ func (r *row) lease(id string, share float64, holder string) (*budget.Ledger, Le
 	if err != nil {
 		return nil, Lease{}, err
 	}
-	lease := Lease{id, holder, time.Now().UTC().Truncate(time.Second), share, booked}
+	lease := Lease{idOf(token), proof(token), holder, time.Now().UTC().Truncate(time.Second), share, booked}
 	r.leases = append(r.leases, lease)
 	return l, lease, nil
 }
@@ -119,7 +144,16 @@ func (r *row) spend(g budget.Guarantee) error {
 	return r.book(g)
 }
 
-// settle ends a lease: what was spent of it stays spent, and the rest is free again.
+// giveBack ends a lease for whoever has its token.
+func (r *row) giveBack(token string, spent budget.Guarantee) error {
+	if i := r.index(idOf(token)); i >= 0 && r.leases[i].Proof != proof(token) {
+		return fmt.Errorf("fleet: lease %s: %w", idOf(token), ErrHolder)
+	}
+	return r.settle(idOf(token), spent)
+}
+
+// settle ends a lease that its holder spends from no more: what was spent of it stays spent, and
+// the rest is free again.
 func (r *row) settle(id string, spent budget.Guarantee) error {
 	i := r.index(id)
 	if i < 0 {

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"sync"
 
@@ -18,7 +17,7 @@ type Server struct {
 	mu     sync.Mutex
 	lease  *held  // what is spent from
 	ended  *held  // what was spent from, and is not known to be settled: nobody spends from it
-	next   string // the name of a lease that may be booked or not
+	next   string // the token of a lease that may be booked or not
 	closed bool
 }
 
@@ -65,12 +64,12 @@ func (s *Server) Spend(ctx context.Context, g budget.Guarantee) error {
 func (s *Server) renew(ctx context.Context, g budget.Guarantee) (alone bool, err error) {
 	s.end()
 	if s.next == "" {
-		s.next = rand.Text()
+		s.next = newToken()
 	}
 	var slice *budget.Ledger
 	err = s.budget.change(ctx, func(r *row) error {
 		slice, alone = nil, false
-		if i := r.index(s.next); i >= 0 { // booked by a call that got an error
+		if i := r.index(idOf(s.next)); i >= 0 { // booked by a call that got an error
 			var err error
 			if slice, _, err = r.slice(r.leases[i].Share); err != nil {
 				return err
@@ -86,7 +85,7 @@ func (s *Server) renew(ctx context.Context, g budget.Guarantee) (alone bool, err
 			slice = l
 			return nil
 		case err == nil: // too small for g
-			r.drop(r.index(s.next))
+			r.drop(r.index(idOf(s.next)))
 		case !errors.Is(err, budget.ErrBudget):
 			return err
 		}
@@ -98,7 +97,7 @@ func (s *Server) renew(ctx context.Context, g budget.Guarantee) (alone bool, err
 	}
 	s.ended = nil
 	if slice != nil {
-		s.lease, s.next = &held{s.next, slice}, ""
+		s.lease, s.next = &held{idOf(s.next), slice}, ""
 	}
 	return alone, nil
 }
@@ -130,7 +129,7 @@ func (s *Server) Close(ctx context.Context) error {
 		return nil
 	}
 	err := s.budget.change(ctx, func(r *row) error {
-		if i := r.index(s.next); i >= 0 { // nothing was spent of it
+		if i := r.index(idOf(s.next)); i >= 0 { // nothing was spent of it
 			r.drop(i)
 			return s.settle(r)
 		}
