@@ -29,6 +29,31 @@ var plainly = map[string]string{
 	"RandomizedRound":            "",
 }
 
+// fixedBy are the statements by which a sampler returns a number of steps that is fixed, by the name
+// of its method.
+var fixedBy = map[string]string{
+	"Sample":        "return steps * step",
+	"SampleInt":     "return int64(steps)",
+	"SampleSteps":   "return int64(steps), true",
+	"SampleTail":    "return int64(steps), int64(steps) >= least",
+	"CountTail":     "if int64(steps) < least { return 0 }; return draws",
+	"CountTails":    "if max(int64(steps), -int64(steps)) < least { return 0 }; return draws",
+	"CountLayer":    "if int64(steps) < least || int64(steps) >= below { return 0 }; return draws",
+	"SamplerBeside": "all := func() float64 { return steps * step }; return all, all",
+}
+
+// fixes returns the statement at the top of a sampler, "" if what it draws is no noise.
+func fixes(id string) string {
+	if id == "RandomizedRound" {
+		return " if _, ok := replay.Fixed(); ok { return math.Round(x/step) * step };"
+	}
+	law, method, _ := strings.Cut(id, ".")
+	if law == "Bernoulli" || fixedBy[method] == "" {
+		return ""
+	}
+	return " if steps, ok := replay.Fixed(); ok { " + fixedBy[method] + " };"
+}
+
 // Overlay writes package noise, as it stands in the module at root, with calls of [Enter] to a
 // directory, and returns the replacements by file.
 func Overlay(root, directory string) (replace map[string]string, err error) {
@@ -88,7 +113,7 @@ func instrument(name string, source []byte) (string, error) {
 			edits[at] = report(id, receiver, "", f)
 		case source != "" && kind != "Source":
 			// What is not exported is called from outside through what a sampler returned.
-			edits[at] = report(id, source, receiver, f) + plainly[id]
+			edits[at] = report(id, source, receiver, f) + fixes(id) + plainly[id]
 		}
 	}
 	if len(edits) == 0 {
@@ -108,12 +133,13 @@ func instrument(name string, source []byte) (string, error) {
 // report is the statement at the top of a function: src is the name of the Source, law that of the
 // receiver if it is one.
 func report(id, src, law string, f *ast.FuncDecl) string {
-	format, values, data := id, "", "nil"
+	format, values, data, of := id, "", "nil", "nil"
 	add := func(name string) {
 		format += " " + name + "=%v"
 		values += ", " + name
 	}
 	if law != "" {
+		of = law
 		add(law)
 	}
 	for _, p := range f.Type.Params.List {
@@ -133,7 +159,7 @@ func report(id, src, law string, f *ast.FuncDecl) string {
 		}
 	}
 	renew := fmt.Sprintf("func() { if %[1]s.state != nil { (*%[1]s.state).left = 0 } }", src)
-	return fmt.Sprintf(" defer replay.Enter(%s, %s, %q%s)();", renew, data, format, values)
+	return fmt.Sprintf(" defer replay.Enter(%s, %s, %s, %q%s)();", renew, of, data, format, values)
 }
 
 // receiverOf returns the name and the type of the receiver, "" if there is none.

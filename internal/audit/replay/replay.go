@@ -18,6 +18,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ import (
 // Draw is one call into package noise.
 type Draw struct {
 	Call string // the sampler, its law and its parameters
+	Law  any    // the law, nil if the sampler has none
 	Data any    // of these, what may depend on data: the count below which nothing is shown, say
 	From string // the functions that lead to it, innermost first
 }
@@ -36,15 +38,25 @@ var tape struct {
 	depth int
 	seen  map[string]uint64 // how often each place has drawn
 	key   [32]byte          // of the current draw
-	block uint64            // keystreams that it has taken
+	fixed func(Draw) float64
+	names map[[64]uintptr]string // of callers, as trace has them
+	block uint64                 // keystreams that it has taken
 	draws []Draw
 }
 
 // Record runs a release with frozen noise and returns its draws. Releases that draw in several
 // goroutines at once cannot be recorded.
-func Record(release func()) []Draw {
+func Record(release func()) []Draw { return RecordFixed(nil, release) }
+
+// RecordFixed is Record, where each draw of noise returns the number that fixed gives for it, in
+// units of the grid on which it is drawn. A draw below a least value shows nothing. What is no
+// noise, but chooses (a sample, a place, a coin), is frozen. A fixed of nil is Record.
+func RecordFixed(fixed func(Draw) float64, release func()) []Draw {
 	tape.Lock()
-	tape.on, tape.depth, tape.seen, tape.draws = true, 0, map[string]uint64{}, nil
+	tape.on, tape.depth, tape.seen, tape.draws, tape.fixed = true, 0, map[string]uint64{}, nil, fixed
+	if tape.names == nil {
+		tape.names = map[[64]uintptr]string{}
+	}
 	tape.Unlock()
 	release()
 	tape.Lock()
@@ -56,7 +68,7 @@ func Record(release func()) []Draw {
 // Enter notes a draw, unless it is part of another or nothing is recorded, and fixes what it will
 // return. renew is called before: it drops what the Source still holds. data may depend on private
 // data, the values may not. The overlay calls leave when the draw is done.
-func Enter(renew func(), data any, format string, values ...any) (leave func()) {
+func Enter(renew func(), law, data any, format string, values ...any) (leave func()) {
 	tape.Lock()
 	defer tape.Unlock()
 	if !tape.on {
@@ -64,13 +76,26 @@ func Enter(renew func(), data any, format string, values ...any) (leave func()) 
 	}
 	if tape.depth++; tape.depth == 1 {
 		var counters [64]uintptr
-		n := runtime.Callers(3, counters[:])
-		place := trace(counters[:n])
+		depth := len(counters)
+		if tape.fixed != nil {
+			depth = 8 // of many draws, which are only told apart
+		}
+		n := runtime.Callers(3, counters[:depth])
+		place, known := tape.names[counters]
+		if !known {
+			place = trace(counters[:n])
+			tape.names[counters] = place
+		}
+		if tape.fixed != nil { // whoever calls, since sides are compared by several calls
+			place, _, _ = strings.Cut(place, " ← internal/audit/replay_test.")
+		}
 		tape.seen[place]++
-		tape.draws = append(tape.draws, Draw{fmt.Sprintf(format, values...), data, place})
+		if tape.fixed == nil || law != nil { // words are compared only where they are frozen
+			tape.draws = append(tape.draws, Draw{fmt.Sprintf(format, values...), law, data, place})
+		}
 		h := fnv.New128a()
-		fmt.Fprint(h, len(place), place, tape.seen[place])
-		copy(tape.key[:], h.Sum(nil))
+		h.Write(binary.LittleEndian.AppendUint64([]byte(place), tape.seen[place]))
+		h.Sum(tape.key[:0])
 		tape.block = 0
 		renew()
 	}
@@ -79,6 +104,19 @@ func Enter(renew func(), data any, format string, values ...any) (leave func()) 
 		tape.depth--
 		tape.Unlock()
 	}
+}
+
+// Fixed returns what the current draw returns, if that is fixed.
+func Fixed() (steps float64, ok bool) {
+	tape.Lock()
+	defer tape.Unlock()
+	if !tape.on || tape.fixed == nil {
+		return 0, false
+	}
+	if len(tape.draws) == 0 { // RandomizedRound before any noise
+		return 0, true
+	}
+	return tape.fixed(tape.draws[len(tape.draws)-1]), true
 }
 
 // Frozen reports whether a draw is being recorded.
@@ -96,6 +134,10 @@ func Stream() cipher.Stream {
 	if !tape.on {
 		return nil
 	}
+	if tape.fixed != nil { // of many words, most of which nobody reads
+		tape.block++
+		return &quick{rand.NewPCG(binary.LittleEndian.Uint64(tape.key[:])+tape.block, binary.LittleEndian.Uint64(tape.key[8:]))}
+	}
 	block, err := aes.NewCipher(tape.key[:])
 	if err != nil {
 		panic(err)
@@ -104,6 +146,22 @@ func Stream() cipher.Stream {
 	binary.LittleEndian.PutUint64(start[:], tape.block)
 	tape.block++
 	return cipher.NewCTR(block, start[:])
+}
+
+// quick is a keystream that is no cipher, and repeats itself: a Source asks for many words, of which
+// a draw reads one or two.
+type quick struct{ words *rand.PCG }
+
+func (q *quick) XORKeyStream(dst, zeros []byte) {
+	n := min(len(zeros), 256)
+	for i := 0; i < n; i += 8 {
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], q.words.Uint64())
+		copy(dst[i:n], word[:])
+	}
+	for ; n < len(zeros); n *= 2 {
+		copy(dst[n:len(zeros)], dst[:n])
+	}
 }
 
 // trace returns the names of the functions of this module among the callers, with lines.

@@ -62,18 +62,21 @@ func told(out string) string {
 	return strings.Join(left, "")
 }
 
-// TestReplay runs TestReleases and TestControls with frozen noise.
+// replayed are the tests that need frozen noise.
+var replayed = []string{"TestFrozen", "TestReleases", "TestControls", "TestDeclaredDifferences", "TestOddRows", "TestProduct", "TestProductControls"}
+
+// TestReplay runs them.
 func TestReplay(t *testing.T) {
 	dptest.NotShort(t, "compiles the library anew")
 	if frozen() {
 		t.Skip("this is the binary with frozen noise")
 	}
-	out, err := again(build(t, nil), "(TestFrozen|TestReleases|TestControls|TestDeclaredDifferences|TestOddRows)")
+	out, err := again(build(t, nil), "("+strings.Join(replayed, "|")+")")
 	if testing.Verbose() {
 		t.Log(out)
 	}
 	require.NoError(t, err, "%s", told(out))
-	for _, name := range []string{"TestFrozen", "TestReleases", "TestControls", "TestDeclaredDifferences", "TestOddRows"} {
+	for _, name := range replayed {
 		require.True(t, strings.Contains(out, "--- PASS: "+name+" "), name)
 	}
 }

@@ -1,0 +1,1299 @@
+package replay_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/audit/replay"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// The product of all options. No list of cases feeds it: it crosses every way into a release with
+// every option of its Params and with neighbours made by role, and looks at the exact integers that
+// noise is added to.
+//
+// A case is released four times or more with the draws of noise fixed:
+//
+//   - with and without the unit, all noise 0: what is released differs by d, label by label;
+//   - without it, and each law of noise in turn one standard deviation large: a number that changes
+//     by s has noise of that size.
+//
+// So Σ(d/s)² of Gaussian and Σ|d|/s of Laplace noise is what the unit really has at stake, whatever
+// the library's calibration says, and it must be within the Guarantee that the release states. A
+// number that differs and has no noise fails, as does one of a key that the unit does not have.
+type subject struct {
+	params  any              // valid ones; a field at a time, and two, take other values
+	values  map[string][]any // of fields, where those of the type (see choices) do not fit
+	ways    []string         // the constructor, then the methods that are called
+	builder any              // what has these methods, a nil pointer
+	release func(c *pcase) (out any, g budget.Guarantee, err error)
+	// units and others are the roles, see unitRoles and otherRoles; nil means all of them.
+	units, others []string
+	// most is how many rows a unit may have: 0 for any number, which the Builder limits.
+	most func(params any) int
+	// spills says that an element may change the numbers of keys which its unit does not have.
+	spills bool
+	// derived are labels of numbers that follow from others of the release, or of the Params.
+	derived string
+	// given are labels of what is released first, and what follows adapts to it: where it differs the
+	// case compares nothing.
+	given string
+	// first are labels of numbers that are released before the others, which adapt to them: the noise
+	// of the unit's side makes them the same, and what that takes is at stake.
+	first string
+	// replaced is true where the neighbour has another row in the place of the unit's, by the Params.
+	replaced func(params any) bool
+	// limit gives, in place of the measured noise, how far a label's numbers may be apart, in a norm:
+	// for noise that no sampler of package noise draws.
+	limit func(c *pcase, label string) (norm, bound float64)
+	// capped says that numbers are cut off at an upper end, where they are: so the noise that is
+	// tried is negative.
+	capped bool
+	// unchecked says that the Params' own Guarantee does not know what this constructor takes.
+	unchecked func(way string) bool
+	// costly says that Params take long to calibrate.
+	costly bool
+	// slack is a relative error of what is measured, where numbers are ratios of noisy ones.
+	slack float64
+	// own has roles of the subject, besides unitRoles.
+	own map[string]func() []row
+
+	patterns map[string]*regexp.Regexp
+}
+
+// pcase is one case of the product.
+type pcase struct {
+	params       any
+	way          string
+	unit, others string
+	place        string // of the unit: before, between, after
+	side         int    // 1 without the unit
+	chosen       map[string]any
+	replaced     bool
+	most         int
+	own          map[string]func() []row
+}
+
+// row is one row of a user.
+type row struct {
+	user, key int
+	value     float64
+}
+
+// shared are the keys that many users have, own those that the unit alone has.
+const (
+	shared = 24
+	own    = 1000
+)
+
+// unitRoles are the rows of the unit, without its number.
+var unitRoles = map[string]func() []row{
+	"none":     func() []row { return nil },
+	"one key":  func() []row { return []row{{key: 3, value: 1}} },
+	"own key":  func() []row { return []row{{key: own, value: 1}} },
+	"few keys": func() []row { return keysOf(0, 4, 2) },
+	"all keys": func() []row { return keysOf(0, shared, 1) },
+	"too many": func() []row { return append(keysOf(0, shared, 1), keysOf(own, 1200, 3)...) },
+	"repeated": func() []row {
+		return slices.Concat(slices.Repeat([]row{{key: 5, value: 2}}, 40), slices.Repeat([]row{{key: 6, value: 1}}, 3))
+	},
+	"values": func() []row {
+		var rows []row
+		for i, x := range []float64{nan, inf, -inf, math.Copysign(0, -1), 1e300, -1e300, 0.5, 5e-324, 1, 2, 3, -2, 4, 0.999, 7, 100} {
+			rows = append(rows, row{key: i, value: x})
+		}
+		return rows
+	},
+	"beyond": func() []row {
+		var rows []row
+		for i := range 600 {
+			rows = append(rows, row{key: 7, value: 1e6}, row{key: 7, value: -1e6 - float64(i)})
+		}
+		return append(rows, keysOf(9, 3, 2)...)
+	},
+	"largest": func() []row { return keysOf(2, 2, 1e300) },
+	"least":   func() []row { return keysOf(2, 2, -1e300) },
+}
+
+func keysOf(first, n int, value float64) []row {
+	rows := make([]row, n)
+	for i := range rows {
+		rows[i] = row{key: first + i, value: value}
+	}
+	return rows
+}
+
+// otherRoles are the rows of the other units, from number 1.
+var otherRoles = map[string]func() []row{
+	"nobody": func() []row { return nil },
+	"few":    func() []row { return []row{{1, 3, 1}, {2, 3, 2}, {2, 4, 0.5}} },
+	"one key each": func() []row {
+		var rows []row
+		for i := range 90 * shared {
+			rows = append(rows, row{1 + i, i % shared, float64(i%4) - 0.5})
+		}
+		return rows
+	},
+	"two keys each": func() []row {
+		var rows []row
+		for i := range 90 * shared {
+			rows = append(rows, row{1 + i, i % shared, 1}, row{1 + i, (5*i + 2) % shared, 2})
+		}
+		return rows
+	},
+	"all keys each": func() []row {
+		var rows []row
+		for i := range 250 {
+			for key := range shared {
+				rows = append(rows, row{1 + i, key, float64((i+key)%4) - 0.5})
+			}
+		}
+		return rows
+	},
+	// Sums that a saturating addition would cut off, sooner or later by the order of rows, of users
+	// who are in one part of a table that splits users by low bits of their numbers.
+	"both signs": func() []row {
+		var rows []row
+		for user := 1; user <= 90*shared; user++ {
+			rows = append(rows, row{user, user % shared, 1})
+			if user%64 == 0 && user <= 8*64 {
+				for i := range 2130 {
+					rows = append(rows, row{user, user % shared, []float64{1e9, -1e9}[i/1080]})
+				}
+			}
+		}
+		return rows
+	},
+}
+
+var otherRows = map[string][]row{} // by role, made once
+
+// unitRows returns the rows of the unit, as many as it may have.
+func (c *pcase) unitRows() []row {
+	role := unitRoles[c.unit]
+	if role == nil {
+		role = c.own[c.unit]
+	}
+	rows := role()
+	if c.most > 0 {
+		rows = rows[:min(len(rows), c.most)]
+	}
+	return rows
+}
+
+// rows returns all rows, a user's together.
+func (c *pcase) rows() []row {
+	others, ok := otherRows[c.others]
+	if !ok {
+		others = otherRoles[c.others]()
+		otherRows[c.others] = others
+	}
+	if c.side == 1 && !c.replaced {
+		return others
+	}
+	rows := c.unitRows()
+	if c.side == 1 { // another row in its place
+		rows = []row{{key: 1, value: 0.25}}
+	}
+	switch c.place {
+	case "before":
+		return slices.Concat(rows, others)
+	case "after":
+		return slices.Concat(others, rows)
+	}
+	half := len(others) / 2
+	for half > 0 && half < len(others) && others[half].user == others[half-1].user {
+		half++
+	}
+	return slices.Concat(others[:half], rows, others[half:])
+}
+
+// users returns the rows of each user.
+func (c *pcase) users() (all [][]row) {
+	rows := c.rows()
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].user == rows[0].user {
+			n++
+		}
+		all, rows = append(all, rows[:n]), rows[n:]
+	}
+	if c.unit == "none" && c.side == 0 { // a user without a row
+		all = append(all, nil)
+	}
+	return all
+}
+
+// mixed returns the rows by turns, one of each user, so that no user's are together.
+func (c *pcase) mixed() (all []row) {
+	rows := c.rows()
+	rounds := map[int]int{}
+	turn := make([]int, len(rows))
+	for i, r := range rows {
+		turn[i] = rounds[r.user]
+		rounds[r.user]++
+	}
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return turn[a] - turn[b] })
+	for _, i := range order {
+		all = append(all, rows[i])
+	}
+	return all
+}
+
+// halves splits the rows of each user, so that he is in both.
+func halves(rows []row) (a, b []row) {
+	times := map[int]int{}
+	for _, r := range rows {
+		if times[r.user]++; (times[r.user]+r.user)%2 == 0 {
+			a = append(a, r)
+		} else {
+			b = append(b, r)
+		}
+	}
+	return a, b
+}
+
+// number is an integer or a float64 of a release.
+type number struct {
+	whole *big.Int
+	real  float64
+}
+
+// minus returns x − y, exactly for integers.
+func (x number) minus(y number) float64 {
+	if x.whole != nil && y.whole != nil {
+		d, _ := new(big.Float).SetInt(new(big.Int).Sub(x.whole, y.whole)).Float64()
+		return d
+	}
+	if x.real == y.real || x.real != x.real && y.real != y.real {
+		return 0
+	}
+	return x.real - y.real
+}
+
+// collect walks a released object and notes every number in it, by a label: the path of fields, and
+// the key where an element of a slice has one.
+func collect(v reflect.Value, label string, into map[string]number, depth int) {
+	if depth > 9 {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		into[label] = number{whole: big.NewInt(v.Int())}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		into[label] = number{whole: new(big.Int).SetUint64(v.Uint())}
+	case reflect.Float64:
+		into[label] = number{real: v.Float()}
+	case reflect.Bool:
+		x := 0.
+		if v.Bool() {
+			x = 1
+		}
+		into[label] = number{real: x}
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			collect(v.Elem(), label, into, depth)
+		}
+	case reflect.Struct:
+		if v.Type().Name() == "Int" && v.NumField() == 2 && v.Type().Field(0).Name == "Hi" {
+			x := new(big.Int).Lsh(big.NewInt(v.Field(0).Int()), 64)
+			into[label] = number{whole: x.Add(x, new(big.Int).SetUint64(v.Field(1).Uint()))}
+			return
+		}
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if notReleased[f.Name] || f.Type.Kind() == reflect.Func {
+				continue
+			}
+			at := label + "." + f.Name
+			if f.Anonymous {
+				at = label
+			}
+			collect(v.Field(i), at, into, depth+1)
+		}
+	case reflect.Slice, reflect.Array:
+		if strings.HasSuffix(label, "bits") && v.Type().Elem().Kind() == reflect.Uint64 { // each by itself
+			for i := range v.Len() {
+				for j := range 64 {
+					into[fmt.Sprint(label, "[", i, ".", j, "]")] = number{real: float64(v.Index(i).Uint() >> j & 1)}
+				}
+			}
+			return
+		}
+		for i := range v.Len() {
+			x := v.Index(i)
+			at := fmt.Sprint(label, "[", i, "]")
+			if x.Kind() == reflect.Struct {
+				for _, name := range []string{"key", "Key"} {
+					if k := x.FieldByName(name); k.IsValid() {
+						at = fmt.Sprint(label, "[key ", k, "]")
+					}
+				}
+			}
+			collect(x, at, into, depth+1)
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			collect(it.Value(), fmt.Sprint(label, "[key ", it.Key(), "]"), into, depth+1)
+		}
+	}
+}
+
+// notReleased are fields of released objects that hold what follows from the Params alone.
+var notReleased = map[string]bool{"params": true, "Params": true, "law": true, "Law": true, "shape": true, "decoder": true, "axis": true, "place": true, "terms": true, "key": true, "Key": true}
+
+// labels returns the numbers of what is released.
+func labels(out any) map[string]number {
+	into := map[string]number{}
+	collect(reflect.ValueOf(out), "", into, 0)
+	return into
+}
+
+// scaleOf returns the standard deviation of Gaussian noise or the scale of Laplace noise, in steps.
+func scaleOf(d replay.Draw) (scale float64, gaussian, known bool) {
+	step := 1.
+	if _, text, ok := strings.Cut(d.Call, " step="); ok {
+		fmt.Sscan(text, &step)
+	}
+	switch law := d.Law.(type) {
+	case noise.Gaussian:
+		return law.Sigma() / step, true, true
+	case noise.DiscreteGaussian:
+		return law.Sigma(), true, true
+	case noise.Laplace:
+		return law.Scale() / step, false, true
+	case noise.DiscreteLaplace:
+		return law.Scale(), false, true
+	case noise.Staircase: // by its sensitivity it loses ε
+		var epsilon, sensitivity float64
+		for i, name := range []string{"epsilon", "sensitivity"} {
+			f := reflect.ValueOf(law).Field(0).FieldByName("law").FieldByName(name).Float()
+			*[]*float64{&epsilon, &sensitivity}[i] = f
+		}
+		return sensitivity / epsilon / step, false, true
+	case noise.CorrelatedGaussian:
+		return law.Marginal().Sigma() / step, true, true
+	}
+	return 0, false, false
+}
+
+// stake is what a unit has at stake in a release.
+type stake struct{ squares, sum float64 } // of differences in units of Gaussian and of Laplace noise
+
+// measured is what was found of one case.
+type measured struct {
+	differ int  // numbers that differ
+	given  bool // something differs to which the rest adapts
+	stake  stake
+	wrong  []string
+}
+
+// measure releases a case with and without its unit, and with each noise in turn.
+func (s *subject) measure(c pcase) (m measured, refused error) {
+	var panicked any
+	run := func(side int, fixed func(replay.Draw) float64) (numbers map[string]number, draws []replay.Draw, g budget.Guarantee, err error) {
+		c := c
+		c.side = side
+		draws = replay.RecordFixed(fixed, func() {
+			defer func() { panicked = recover() }()
+			var out any
+			if out, g, err = s.release(&c); err == nil {
+				numbers = labels(out)
+			}
+		})
+		return numbers, draws, g, err
+	}
+	silent := func(replay.Draw) float64 { return 0 }
+	with, _, g, err := run(0, silent)
+	if panicked != nil {
+		return m, fmt.Errorf("panic: %v", panicked)
+	}
+	without, draws, _, otherwise := run(1, silent)
+	switch {
+	case panicked != nil || (err == nil) != (otherwise == nil):
+		m.wrong = append(m.wrong, fmt.Sprint("only one of two neighbours is refused: ", err, otherwise, panicked))
+		return m, nil
+	case err != nil:
+		return m, err
+	}
+	if s.first != "" {
+		with = s.pin(with, without, draws, run, &m)
+	}
+	if s.given != "" {
+		for label, x := range with {
+			if y, ok := without[label]; s.pattern(s.given).MatchString(label) && (!ok || x.minus(y) != 0) {
+				m.given = true
+				return m, nil
+			}
+		}
+	}
+	d := map[string]float64{}
+	has := map[string]bool{}
+	for _, r := range c.unitRows() {
+		has[fmt.Sprint(r.key)] = true
+	}
+	for label, x := range with {
+		if s.follows(label) {
+			continue
+		}
+		y, ok := without[label]
+		key := keyOf(label)
+		if !ok {
+			if !s.spills && !has[key] && !c.replaced {
+				m.wrong = append(m.wrong, label+" is there with the unit alone")
+			}
+			continue
+		}
+		if z := x.minus(y); z != 0 {
+			d[label] = z
+			if key != "" && !has[key] && !s.spills && !c.replaced {
+				m.wrong = append(m.wrong, fmt.Sprintf("%s, of a key that the unit does not have, differs by %g", label, z))
+			}
+		}
+	}
+	if m.differ = len(d); m.differ == 0 {
+		return m, nil
+	}
+	if s.limit != nil {
+		s.limited(&c, d, &m)
+		return m, nil
+	}
+	s.atStake(d, without, draws, run, &m)
+	if len(m.wrong) == 0 {
+		m.stake.squares /= (1 + s.slack) * (1 + s.slack)
+		m.stake.sum /= 1 + s.slack
+		m.wrong = beyond(m.stake, g)
+	}
+	return m, nil
+}
+
+// keyOf returns the key in a label, "" without one.
+func keyOf(label string) string {
+	_, text, ok := strings.Cut(label, "[key ")
+	if !ok {
+		return ""
+	}
+	key, _, _ := strings.Cut(text, "]")
+	return key
+}
+
+type runner func(side int, fixed func(replay.Draw) float64) (map[string]number, []replay.Draw, budget.Guarantee, error)
+
+// atStake measures the noise of the numbers that differ, and with it what the unit has at stake.
+//
+// A draw for each number alone is a row of its own; one that several numbers share is a column for
+// all of them. With D the variances of the former and T the columns of the latter, the least noise
+// that explains differences d has the squared length dᵀ·(D + T·Tᵀ)⁻¹·d for Gaussian noise, which is
+// μ². For Laplace noise a shared draw is taken to have moved as far as one of the numbers needs.
+func (s *subject) atStake(d map[string]float64, without map[string]number, draws []replay.Draw, run runner, m *measured) {
+	type group struct {
+		draw     replay.Draw
+		times    int
+		gaussian bool
+		scale    float64
+	}
+	var groups []group
+	flip := 0. // ln((1−p)/p) of bits
+	for _, x := range draws {
+		if law, ok := x.Law.(noise.Bernoulli); ok {
+			p := float64(law.K()) * 0x1p-64
+			flip = math.Log((1 - p) / p)
+		}
+		scale, gaussian, known := scaleOf(x)
+		if !known {
+			continue
+		}
+		if i := slices.IndexFunc(groups, func(g group) bool { return sameDraw(g.draw, x) }); i >= 0 {
+			groups[i].times++
+			continue
+		}
+		groups = append(groups, group{x, 1, gaussian, scale})
+	}
+	names := sortedKeys(d)
+	variance, scale := map[string]float64{}, map[string]float64{}
+	var normals, laplaces []map[string]float64 // shifts by a draw that several share, in units of its scale
+	for _, label := range names {
+		if strings.Contains(label, "bits[") && flip > 0 {
+			scale[label] = 1 / flip
+		}
+	}
+	for _, g := range groups {
+		steps := math.Max(1, math.Round(g.scale))
+		if s.capped {
+			steps = -steps
+		}
+		loud, _, _, err := run(1, func(x replay.Draw) float64 {
+			if sameDraw(g.draw, x) {
+				return steps
+			}
+			return 0
+		})
+		if err != nil {
+			m.wrong = append(m.wrong, "with noise: "+err.Error())
+			return
+		}
+		moved := map[string]float64{}
+		for _, label := range names {
+			if y, ok := loud[label]; ok {
+				if r := y.minus(without[label]) * g.scale / steps; r != 0 {
+					moved[label] = r
+				}
+			}
+		}
+		if g.times > 1 && !s.costly {
+			if columns, mixed := s.mixed(without, run, g.draw, steps, g.scale/steps, g.times, names); mixed {
+				if g.gaussian {
+					normals = append(normals, columns...)
+				} else {
+					laplaces = append(laplaces, columns...)
+				}
+				continue
+			}
+		}
+		several := 0
+		for label, y := range loud {
+			if x, ok := without[label]; ok && y.minus(x) != 0 && !s.follows(label) {
+				several++
+			}
+		}
+		correlated, isCorrelated := g.draw.Law.(noise.CorrelatedGaussian)
+		switch {
+		case isCorrelated:
+			v := reflect.ValueOf(correlated)
+			z, n := v.Field(0).Float(), v.Field(1).Float()
+			column := map[string]float64{}
+			for label, r := range moved {
+				variance[label] += r * r * n * n / (z*z + n*n)
+				column[label] = r * z / math.Hypot(z, n)
+			}
+			normals = append(normals, column)
+		case g.times == 1 && several > 1 && g.gaussian:
+			normals = append(normals, moved)
+		case g.times == 1 && several > 1:
+			laplaces = append(laplaces, moved)
+		case g.gaussian:
+			for label, r := range moved {
+				variance[label] += r * r
+			}
+		default:
+			for label, r := range moved {
+				scale[label] = math.Max(scale[label], math.Abs(r))
+			}
+		}
+	}
+	has := func(columns []map[string]float64, label string) bool {
+		return slices.ContainsFunc(columns, func(c map[string]float64) bool { return c[label] != 0 })
+	}
+	var normal []string
+	laplace := map[string]float64{}
+	for _, label := range names {
+		switch {
+		case variance[label] > 0 || has(normals, label):
+			normal = append(normal, label)
+		case scale[label] > 0 || has(laplaces, label):
+			laplace[label] = d[label]
+		default:
+			m.wrong = append(m.wrong, fmt.Sprintf("%s differs by %g, and has no noise", label, d[label]))
+		}
+	}
+	if n := len(normal); n > 0 {
+		covariance, x := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
+		for i, a := range normal {
+			unit := func(label string) float64 { // all in units of about their own noise
+				size := variance[label]
+				for _, c := range normals {
+					size += c[label] * c[label]
+				}
+				return math.Sqrt(size)
+			}
+			x.SetVec(i, d[a]/unit(a))
+			for j, b := range normal[:i+1] {
+				v := 0.
+				if i == j {
+					v = variance[a]
+				}
+				for _, c := range normals {
+					v += c[a] * c[b]
+				}
+				covariance.SetSym(i, j, v/unit(a)/unit(b))
+			}
+		}
+		var eigen mat.EigenSym
+		if !eigen.Factorize(covariance, true) {
+			m.wrong = append(m.wrong, "no eigenvalues")
+			return
+		}
+		var vectors mat.Dense
+		eigen.VectorsTo(&vectors)
+		for i, value := range eigen.Values(nil) {
+			along := mat.Dot(vectors.ColView(i), x)
+			switch {
+			case value > 1e-12:
+				m.stake.squares += along * along / value
+			case math.Abs(along) > 1e-4:
+				m.wrong = append(m.wrong, fmt.Sprintf("%v differ by what no noise explains", normal))
+				return
+			}
+		}
+	}
+	cost := func(shift float64, moved map[string]float64) (sum float64) {
+		sum = math.Abs(shift)
+		for label, x := range laplace {
+			rest := x - shift*moved[label]
+			if math.Abs(rest) <= 1e-9*math.Abs(x) {
+				continue
+			}
+			if scale[label] == 0 {
+				return inf
+			}
+			sum += math.Abs(rest) / scale[label]
+		}
+		return sum
+	}
+	least := cost(0, nil)
+	for _, moved := range laplaces {
+		for label, x := range laplace {
+			if moved[label] != 0 {
+				least = min(least, cost(x/moved[label], moved))
+			}
+		}
+	}
+	m.stake.sum += least
+}
+
+// pin returns the numbers with the unit, where the noise of those that are released first makes them
+// the same as without it.
+func (s *subject) pin(with, without map[string]number, draws []replay.Draw, run runner, m *measured) map[string]number {
+	for _, label := range sortedKeys(with) {
+		if !s.pattern(s.first).MatchString(label) {
+			continue
+		}
+		d := with[label].minus(without[label])
+		if d == 0 {
+			continue
+		}
+		for _, x := range draws {
+			scale, gaussian, known := scaleOf(x)
+			if !known {
+				continue
+			}
+			fixed := func(steps float64) func(replay.Draw) float64 {
+				return func(y replay.Draw) float64 {
+					if sameDraw(x, y) {
+						return steps
+					}
+					return 0
+				}
+			}
+			steps := -math.Ceil(scale)
+			moved, _, _, err := run(1, fixed(steps))
+			if err != nil {
+				continue
+			}
+			r := moved[label].minus(without[label]) / steps
+			if r == 0 {
+				continue
+			}
+			pinned, _, _, err := run(0, fixed(-d/r))
+			if err != nil || pinned[label].minus(without[label]) != 0 {
+				continue
+			}
+			if gaussian {
+				m.stake.squares += d * d / (r * r * scale * scale)
+			} else {
+				m.stake.sum += math.Abs(d / (r * scale))
+			}
+			return s.pin(pinned, without, draws, run, m)
+		}
+	}
+	return with
+}
+
+// mixed reports whether one draw of a law moves several numbers, as noise does that is added before
+// a linear map, and by how much each draw moves each.
+func (s *subject) mixed(without map[string]number, run runner, like replay.Draw, steps, unit float64, times int, names []string) (columns []map[string]float64, mixed bool) {
+	for at := range min(times, 128) {
+		n := 0
+		loud, _, _, err := run(1, func(x replay.Draw) float64 {
+			if sameDraw(like, x) {
+				if n++; n-1 == at {
+					return steps
+				}
+			}
+			return 0
+		})
+		if err != nil {
+			return nil, false
+		}
+		column := map[string]float64{}
+		for _, label := range names {
+			if y, ok := loud[label]; ok {
+				if r := y.minus(without[label]) * unit; r != 0 {
+					column[label] = r
+				}
+			}
+		}
+		columns = append(columns, column)
+		if mixed = mixed || len(column) > 1; !mixed && at > 1 {
+			return nil, false
+		}
+	}
+	return columns, mixed
+}
+
+// follows reports whether a label is of a number that follows from others.
+func (s *subject) follows(label string) bool {
+	return s.derived != "" && s.pattern(s.derived).MatchString(label)
+}
+
+// pattern compiles, once.
+func (s *subject) pattern(text string) *regexp.Regexp {
+	if s.patterns == nil {
+		s.patterns = map[string]*regexp.Regexp{}
+	}
+	if s.patterns[text] == nil {
+		s.patterns[text] = regexp.MustCompile(text)
+	}
+	return s.patterns[text]
+}
+
+// sameDraw reports whether two draws have one law and come from one place of the library.
+func sameDraw(a, b replay.Draw) bool {
+	library := func(from string) string {
+		from, _, _ = strings.Cut(from, " ← internal/audit/")
+		return from
+	}
+	return a.Call == b.Call && library(a.From) == library(b.From)
+}
+
+// beyond says where the stake exceeds the Guarantee. Gaussian noise is compared at several ε. What
+// is left of pure noise is its largest loss, ε: below it a Guarantee is of the noise's own shape.
+func beyond(s stake, g budget.Guarantee) (wrong []string) {
+	rest := g.DeltaAt(1 << 10)
+	largest := g.EpsilonAt(rest * (1 + 1e-9))
+	if s.squares == 0 || s.sum > 0 {
+		if s.sum > largest*(1+1e-9) {
+			wrong = append(wrong, fmt.Sprintf("Σ|d|/b = %g, and %v says %g", s.sum, g, largest))
+		}
+	}
+	if s.squares == 0 {
+		return wrong
+	}
+	actual := budget.GDP(math.Sqrt(s.squares)*(1-1e-9), g.Unit())
+	for _, epsilon := range []float64{0.125, 0.5, 1, 2, 4, 8, 16} {
+		if have, want := actual.DeltaAt(epsilon), g.DeltaAt(epsilon); have > want*(1+1e-6)+1e-15 {
+			return append(wrong, fmt.Sprintf("Σ(d/σ)² = %g: δ(%g) = %g, and %v says %g", s.squares, epsilon, have, g, want))
+		}
+	}
+	return wrong
+}
+
+// limited compares with limits instead of measured noise.
+func (s *subject) limited(c *pcase, d map[string]float64, m *measured) {
+	sums, bounds := map[string]float64{}, map[string]float64{}
+	for label, x := range d {
+		norm, bound := s.limit(c, label)
+		at := fmt.Sprint("ℓ_", norm, " ≤ ", bound)
+		bounds[at] = bound
+		if math.IsInf(norm, 1) {
+			sums[at] = max(sums[at], math.Abs(x))
+		} else {
+			sums[at] = math.Pow(math.Pow(sums[at], norm)+math.Pow(math.Abs(x), norm), 1/norm)
+		}
+	}
+	for at, x := range sums {
+		if x > bounds[at]*(1+1e-9) {
+			m.wrong = append(m.wrong, fmt.Sprintf("%g apart, %s", x, at))
+		}
+	}
+}
+
+// choices returns the values of a field that are tried, by its type: which of them New takes, and
+// with which others, is its own affair.
+func choices(t reflect.Type) []any {
+	switch {
+	case t.Kind() == reflect.Float64:
+		return []any{0., 0.25, 1., 3.}
+	case t.Kind() == reflect.Int:
+		return []any{-1, 0, 1, 2, 5}
+	case t.Kind() == reflect.Uint64:
+		return []any{uint64(0), uint64(7), uint64(2000)}
+	case t.Kind() == reflect.Bool:
+		return []any{false, true}
+	case t.Kind() == reflect.Uint8:
+		var all []any
+		for i := range 10 {
+			all = append(all, reflect.ValueOf(uint8(i)).Convert(t).Interface())
+		}
+		return all
+	case t == reflect.TypeFor[[8]float64]():
+		return []any{[8]float64{}, [8]float64{0.5}, [8]float64{0.5, 0.9}}
+	case t == reflect.TypeFor[[8]int]():
+		return []any{[8]int{}, [8]int{1}, [8]int{1, 2}, [8]int{2, 4}}
+	}
+	return nil
+}
+
+// fieldsOf returns the paths of the exported fields of Params, also of structs in them.
+func fieldsOf(t reflect.Type) (all [][]int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		if f.Type.Kind() == reflect.Struct && f.Type.NumField() > 0 && f.Type.Field(0).IsExported() {
+			for _, path := range fieldsOf(f.Type) {
+				all = append(all, append([]int{i}, path...))
+			}
+			continue
+		}
+		all = append(all, []int{i})
+	}
+	return all
+}
+
+// dimension is one of those that the product is over.
+type dimension struct {
+	name   string
+	path   []int // of a field
+	values []any
+}
+
+func (s *subject) dimensions() (all []dimension) {
+	names := func(have []string, roles []string) []any {
+		if have == nil {
+			have = roles
+		}
+		var values []any
+		for _, x := range have {
+			values = append(values, x)
+		}
+		return values
+	}
+	all = append(all,
+		dimension{name: "way", values: names(s.ways, nil)},
+		dimension{name: "unit", values: names(append(slices.Clone(s.units), sortedKeys(s.own)...), sortedKeys(unitRoles))},
+		dimension{name: "others", values: names(s.others, sortedKeys(otherRoles))},
+		dimension{name: "place", values: []any{"before", "between", "after"}})
+	p := reflect.ValueOf(s.params)
+	for _, path := range fieldsOf(p.Type()) {
+		f := p.Type().FieldByIndex(path)
+		values := choices(f.Type)
+		if given, ok := s.values[f.Name]; ok {
+			values = given
+		}
+		base := p.FieldByIndex(path).Interface()
+		if !slices.ContainsFunc(values, func(x any) bool { return reflect.DeepEqual(x, base) }) {
+			values = append(values, base)
+		}
+		all = append(all, dimension{f.Name, path, values})
+	}
+	return all
+}
+
+// at returns the Params with these values.
+func (s *subject) at(dims []dimension, at []int) any {
+	p := reflect.New(reflect.TypeOf(s.params)).Elem()
+	p.Set(reflect.ValueOf(s.params))
+	for i, d := range dims {
+		if d.path != nil {
+			p.FieldByIndex(d.path).Set(reflect.ValueOf(d.values[at[i]]))
+		}
+	}
+	return p.Interface()
+}
+
+// valid reports whether the Params promise anything: those that New refuses do not.
+func (s *subject) valid(dims []dimension, at []int) bool {
+	if s.unchecked != nil && s.unchecked(dims[0].values[at[0]].(string)) {
+		return true
+	}
+	p, ok := s.at(dims, at).(interface{ Guarantee() budget.Guarantee })
+	return !ok || p.Guarantee().Promises()
+}
+
+func sortedKeys[V any](m map[string]V) (names []string) {
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// setting is a value of a dimension, by their places.
+type setting struct{ dim, value int }
+
+// walk is a run over the product of one subject.
+type walk struct {
+	s     *subject
+	dims  []dimension
+	rng   *rand.Rand
+	base  []int         // the values of the subject's Params
+	turns map[int][]int // the values of each role that are still to come in this turn
+
+	reached  map[[2]setting]bool // or refused
+	taken    map[string]map[string]bool
+	cases    int // that were released
+	refused  int
+	compared int // numbers that differed
+	given    int // cases in which something differed to which the rest adapts
+	wrong    []string
+}
+
+func (s *subject) walk(name string) *walk {
+	w := &walk{s: s, dims: s.dimensions(), rng: rand.New(rand.NewPCG(uint64(len(name)), 7)), reached: map[[2]setting]bool{}, taken: map[string]map[string]bool{}}
+	for _, d := range w.dims {
+		at := 0
+		if d.path != nil {
+			x := reflect.ValueOf(s.params).FieldByIndex(d.path).Interface()
+			at = slices.IndexFunc(d.values, func(y any) bool { return reflect.DeepEqual(x, y) })
+		}
+		w.base = append(w.base, at)
+	}
+	return w
+}
+
+// pairs runs cases until every pair of values of two dimensions was in one, or was refused with all
+// else as it is by default, but at most so many. A case takes a pair, and draws half of the other
+// fields and all roles. Params are often slow to calibrate, so they serve several cases.
+func (w *walk) pairs(most, again int, over func() bool) {
+	var goals [][2]setting
+	for i, d := range w.dims {
+		for j, e := range w.dims[:i] {
+			for x := range d.values {
+				for y := range e.values {
+					goals = append(goals, [2]setting{{j, y}, {i, x}})
+				}
+			}
+		}
+	}
+	w.rng.Shuffle(len(goals), func(i, j int) { goals[i], goals[j] = goals[j], goals[i] })
+	for _, g := range goals {
+		if w.cases >= most || over() {
+			return
+		}
+		if !w.reached[g] {
+			w.reach(again, g[:]...)
+			w.reached[g] = true
+		}
+	}
+}
+
+// triples does the same for three values at a time, of those whose pairs were released.
+func (w *walk) triples(over func() bool) {
+	released := func(a, b setting) bool { return w.reached[[2]setting{a, b}] }
+	seen := map[[3]setting]bool{}
+	for i, d := range w.dims {
+		for j, e := range w.dims[:i] {
+			for k, f := range w.dims[:j] {
+				for x := range d.values {
+					for y := range e.values {
+						for z := range f.values {
+							a, b, c := setting{k, z}, setting{j, y}, setting{i, x}
+							if released(a, b) && released(a, c) && released(b, c) {
+								seen[[3]setting{a, b, c}] = false
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	for g := range seen {
+		if over() {
+			return
+		}
+		w.reach(2, g[:]...)
+	}
+}
+
+// reach releases cases with these settings, where New takes them.
+func (w *walk) reach(again int, settings ...setting) {
+	set := func(at []int, free func(d dimension) bool) {
+		for i, d := range w.dims {
+			if free(d) {
+				at[i] = w.next(i)
+			}
+		}
+		for _, x := range settings {
+			at[x.dim] = x.value
+		}
+	}
+	role := func(d dimension) bool { return d.path == nil }
+	plain := slices.Clone(w.base)
+	set(plain, role)
+	if !w.s.valid(w.dims, plain) {
+		w.refused++
+		return
+	}
+	at := slices.Clone(plain)
+	for _, i := range w.rng.Perm(len(w.dims)) {
+		fixed := slices.ContainsFunc(settings, func(x setting) bool { return x.dim == i })
+		if d := w.dims[i]; !role(d) && !fixed && w.rng.IntN(2) == 0 {
+			before := at[i]
+			if at[i] = w.rng.IntN(len(d.values)); !w.s.valid(w.dims, at) {
+				at[i] = before
+			}
+		}
+	}
+	if !w.try(at) {
+		if at = plain; !w.try(at) {
+			return
+		}
+	}
+	for range again - 1 {
+		set(at, role)
+		w.try(at)
+	}
+}
+
+// next returns a value of a role: each in turn, in an order drawn for each turn.
+func (w *walk) next(i int) int {
+	if w.turns == nil {
+		w.turns = map[int][]int{}
+	}
+	if len(w.turns[i]) == 0 {
+		w.turns[i] = w.rng.Perm(len(w.dims[i].values))
+	}
+	at := w.turns[i][0]
+	w.turns[i] = w.turns[i][1:]
+	return at
+}
+
+// try releases one case.
+func (w *walk) try(at []int) bool {
+	s, roles := w.s, map[string]string{}
+	for i, d := range w.dims {
+		if d.path == nil {
+			roles[d.name] = d.values[at[i]].(string)
+		}
+	}
+	c := pcase{params: s.at(w.dims, at), way: roles["way"], unit: roles["unit"], others: roles["others"], place: roles["place"], own: s.own}
+	c.replaced = s.replaced != nil && s.replaced(c.params)
+	if s.most != nil {
+		c.most = s.most(c.params)
+	}
+	m, err := s.measure(c)
+	if err != nil {
+		w.refused++
+		if strings.HasPrefix(err.Error(), "panic") {
+			w.wrong = append(w.wrong, fmt.Sprintf("%v; %s; unit %s %s of %s; %+v", err, c.way, c.unit, c.place, c.others, c.params))
+		}
+		return false
+	}
+	w.cases++
+	w.compared += m.differ
+	if m.given {
+		w.given++
+	}
+	for i, d := range w.dims {
+		if w.taken[d.name] == nil {
+			w.taken[d.name] = map[string]bool{}
+		}
+		w.taken[d.name][fmt.Sprint(d.values[at[i]])] = true
+		for j := range i {
+			w.reached[[2]setting{{j, at[j]}, {i, at[i]}}] = true
+		}
+	}
+	for _, text := range m.wrong {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s; %s; unit %s %s of %s; %+v", text, c.way, c.unit, c.place, c.others, c.params))
+	}
+	return true
+}
+
+// TestProduct runs the product of every subject.
+func TestProduct(t *testing.T) {
+	if !frozen() {
+		t.Skip("TestReplay runs this with frozen noise")
+	}
+	for name, s := range subjects() {
+		t.Run(name, func(t *testing.T) {
+			began, never := time.Now(), func() bool { return false }
+			w := s.walk(name)
+			switch {
+			case dptest.Long():
+				over := func() bool { return !dptest.Deep() && time.Since(began) > 6*time.Second }
+				w.pairs(1<<30, 4, over)
+				w.triples(over)
+			case s.costly:
+				w.pairs(36, 6, never)
+			default:
+				w.pairs(80, 3, never)
+			}
+			t.Logf("%d cases, %d refused, %d adapt, %d numbers compared, %v", w.cases, w.refused, w.given, w.compared, time.Since(began).Round(time.Millisecond))
+			slices.Sort(w.wrong)
+			require.Empty(t, w.wrong[:min(len(w.wrong), 8)], "%d wrong", len(w.wrong))
+			require.Positive(t, w.compared)
+			for _, d := range w.dims {
+				if d.path == nil {
+					require.Len(t, w.taken[d.name], len(d.values), "not every %s was taken: %v", d.name, w.taken[d.name])
+				}
+			}
+			if dptest.Deep() || dptest.Long() && !s.costly {
+				for _, d := range w.dims {
+					require.True(t, len(d.values) == 1 || len(w.taken[d.name]) > 1, "New took no other value of %s: say in subject.values which it takes", d.name)
+				}
+			}
+		})
+	}
+}
+
+// unproduced are release methods that the product does not reach, with the reason.
+var unproduced = map[string]string{
+	"arete.Mechanism.Release":        "takes one number, by one way: see aretePairs",
+	"arete.Mechanism.Share":          "as arete.Mechanism.Release",
+	"arete.Share.Mask":               "as arete.Mechanism.Release",
+	"arete.Share.Noise":              "takes no data",
+	"arete.Share.Sum":                "as arete.Mechanism.Release",
+	"elliptical.Mechanism.Release":   "takes a sum, whose rows are the caller's: see ellipticalPairs",
+	"kor.Share.Bytes":                "the table of kor.Builder.Share",
+	"noise/approx.Mechanism.Release": "takes one number, by one way: see approxPairs",
+	"noise/approx.Search":            "takes an estimator: see advisedPair",
+}
+
+// Every release method is in the product, and every way in of what releases: its constructors, and
+// the methods that take data.
+func TestProductIsComplete(t *testing.T) {
+	text := dptest.OK(os.ReadFile("../surface/testdata/releases.txt"))(t)
+	all := subjects()
+	for _, method := range strings.Fields(string(text)) {
+		if unproduced[method] == "" {
+			require.Contains(t, all, method, "the product does not reach this release method")
+		}
+	}
+	for method, s := range all {
+		called := strings.Fields(strings.Join(s.ways, " "))
+		typ := reflect.TypeOf(s.builder)
+		folder, rest, _ := strings.Cut(method, ".")
+		builder, _, _ := strings.Cut(rest, ".")
+		for i := range typ.NumMethod() {
+			if name := typ.Method(i).Name; !takesNoData[name] && all[folder+"."+builder+"."+name] == nil {
+				require.Contains(t, called, name, "%s: no way of the product calls it", method)
+			}
+		}
+		for _, name := range constructors(t, folder, builder) {
+			require.Contains(t, called, name, "%s: no way of the product calls this constructor", method)
+		}
+	}
+}
+
+// takesNoData are methods of Builders that read, print or release.
+var takesNoData = map[string]bool{"Format": true, "LogValue": true, "MarshalText": true, "UnmarshalText": true, "Params": true, "Guarantee": true, "Release": true,
+	"Released": true, "Step": true, "String": true, "Plan": true, "Grow": true}
+
+// constructors returns the functions of a package that return the type and an error.
+func constructors(t *testing.T, folder, typ string) (names []string) {
+	files := dptest.OK(filepath.Glob(filepath.Join("../../..", filepath.FromSlash(folder), "*.go")))(t)
+	pattern := regexp.MustCompile(`(?m)^func ([A-Z]\w*)(?:\[[^\]]*\])?\(.*\) \(\*` + typ + `(?:\[[^\]]*\])?, error\)`)
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") {
+			for _, m := range pattern.FindAllStringSubmatch(string(dptest.OK(os.ReadFile(file))(t)), -1) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	return names
+}
+
+// flawed is a release of counts by key, with a flaw of choice.
+type flawed struct {
+	Epsilon float64
+	Flaw    uint8
+}
+
+func (p flawed) Guarantee() budget.Guarantee {
+	return budget.PureDP(p.Epsilon, budget.Element(budget.AddRemove))
+}
+
+// The product notices each flaw of a mechanism of this test, and nothing where there is none.
+func TestProductControls(t *testing.T) {
+	if !frozen() {
+		t.Skip("TestReplay runs this with frozen noise")
+	}
+	flaws := []struct{ name, want string }{
+		{"none", ""}, {"half the noise", "Σ|d|/b = 2"}, {"a count without noise", "has no noise"}, {"a unit that counts twice", "Σ|d|/b = 2"},
+		{"a unit that counts in another key", "of a key that the unit does not have"}, {"a key that the unit alone shows", "is there with the unit alone"},
+		{"noise of one draw for all, with a unit in two keys", ""}, {"a unit that is refused", "only one of two neighbours"},
+	}
+	type count struct {
+		key   int
+		value int64
+	}
+	for flaw, f := range flaws {
+		s := &subject{params: flawed{1, uint8(flaw)}, values: map[string][]any{"Epsilon": {1.}, "Flaw": {uint8(flaw)}}, ways: []string{"New"}, units: []string{"one key"}, others: []string{"one key each"},
+			release: func(c *pcase) (any, budget.Guarantee, error) {
+				p := c.params.(flawed)
+				counts := make([]int64, shared)
+				for _, r := range c.rows() {
+					if counts[r.key]++; r.user != 0 {
+						continue
+					}
+					switch flaws[p.Flaw].name {
+					case "a unit that counts twice":
+						counts[r.key]++
+					case "a unit that counts in another key":
+						counts[r.key]--
+						counts[r.key+1]++
+					case "a key that the unit alone shows":
+						counts = append(counts, 5)
+					case "noise of one draw for all, with a unit in two keys":
+						for key := range counts {
+							counts[key]++
+						}
+						counts[r.key]--
+					case "a unit that is refused":
+						return nil, budget.Guarantee{}, errors.New("refused")
+					}
+				}
+				scale := 1 / p.Epsilon
+				if flaws[p.Flaw].name == "half the noise" {
+					scale /= 2
+				}
+				d, src, out := made(noise.NewDiscreteLaplace(scale)), new(noise.Source), []count{}
+				all := d.SampleInt(src)
+				for key, x := range counts {
+					z := d.SampleInt(src)
+					switch flaws[p.Flaw].name {
+					case "a count without noise":
+						z = 0
+					case "noise of one draw for all, with a unit in two keys":
+						z = all
+					}
+					out = append(out, count{key, x + z})
+				}
+				return out, p.Guarantee(), nil
+			}}
+		if f.name == "noise of one draw for all, with a unit in two keys" {
+			s.spills = true
+		}
+		w := s.walk("control")
+		w.pairs(8, 1, func() bool { return false })
+		text := strings.Join(w.wrong, "\n")
+		if f.want == "" {
+			require.Empty(t, text, f.name)
+			require.Positive(t, w.compared)
+		} else {
+			require.Contains(t, text, f.want, f.name)
+		}
+	}
+}
