@@ -66,6 +66,34 @@ func moved[B stateful](from B, fresh func() (B, error)) (B, error) {
 	return to, to.RestorePrivateState(data)
 }
 
+// published is a Builder whose private state is restored with the number of what is published.
+type published[B interface {
+	AppendPrivateState(dst []byte) ([]byte, error)
+	RestorePrivateState(data []byte, published int) error
+}] struct {
+	b    B
+	last int
+}
+
+func (p published[B]) AppendPrivateState(dst []byte) ([]byte, error) {
+	return p.b.AppendPrivateState(dst)
+}
+func (p published[B]) RestorePrivateState(data []byte) error {
+	return p.b.RestorePrivateState(data, p.last)
+}
+
+// releasedBy returns what a release method makes of a Builder.
+func releasedBy[B any, R interface{ Guarantee() budget.Guarantee }](b B, err error, release func(B) (R, error)) (any, budget.Guarantee, error) {
+	if err != nil {
+		return nil, budget.Guarantee{}, err
+	}
+	r, err := release(b)
+	if err != nil {
+		return nil, budget.Guarantee{}, err
+	}
+	return r, r.Guarantee(), nil
+}
+
 // filled makes a Builder, or what two of them make together, by the way: give adds rows.
 func filled[B stateful, R any](way string, fresh func() (B, error), merge func(a, b B) error, rows []R, split func([]R) (a, b []R), give func(b B, rows []R)) (B, error) {
 	b, err := fresh()
@@ -162,7 +190,7 @@ func groupbySubjects(all map[string]*subject) {
 	}
 	all["threshold/groupby.Discovery.Release"] = &subject{
 		params: groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, values: values, builder: (*groupby.Discovery[int])(nil), derived: derived, given: given, costly: true,
-		ways: []string{"NewDiscovery AddUser", "NewDiscovery AddUser" + merged, "NewDiscovery AddUser" + merged + " swapped", "NewDiscovery AddUser" + saved},
+		ways: []string{"NewDiscovery AddUser", "NewDiscovery AddUser" + merged, "NewDiscovery AddUser" + merged + " swapped", "NewDiscovery AddUser SecondPass" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			fresh := func() (*groupby.Discovery[int], error) { return groupby.NewDiscovery[int](c.params.(groupby.Params)) }
 			d, err := filled(c.way, fresh, func(a, b *groupby.Discovery[int]) error { return a.Merge(b) }, c.users(), parted, func(d *groupby.Discovery[int], users [][]row) {
@@ -178,6 +206,7 @@ func groupbySubjects(all map[string]*subject) {
 			if err != nil {
 				return nil, budget.Guarantee{}, err
 			}
+			b.SecondPass()
 			give(b, c.users())
 			g, err := b.Release()
 			return g, b.Guarantee(), err
@@ -203,14 +232,7 @@ func groupbySubjects(all map[string]*subject) {
 					}
 				}
 			})
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			g, err := b.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return g, g.Guarantee(), nil
+			return releasedBy(b, err, (*groupby.Rows[int, int]).Release)
 		},
 	}
 }
@@ -342,14 +364,7 @@ func sketchSubjects(all map[string]*subject) {
 			} else {
 				b, err = filled(c.way, fresh(c), func(a, b *misragries.Builder[uint64]) error { return a.Merge(b) }, c.rows(), split, give(c.way, c.params.(misragries.Params).MaxElements))
 			}
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			h, err := b.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return h, h.Guarantee(), nil
+			return releasedBy(b, err, (*misragries.Builder[uint64]).Release)
 		},
 	}
 	all["misragries.Sum.Release"] = &subject{
@@ -395,14 +410,7 @@ func sketchSubjects(all map[string]*subject) {
 					b.AddUser(keysIn[uint64](rows))
 				}
 			})
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			h, err := b.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return h, h.Guarantee(), nil
+			return releasedBy(b, err, (*misragries.UserBuilder[uint64]).Release)
 		},
 	}
 }
@@ -502,8 +510,8 @@ func setSubjects(all map[string]*subject) {
 					for _, r := range rows {
 						b.ToggleWeighted(uint64(r.key), 1)
 					}
-				case strings.Contains(c.way, " Add"):
-					b.Add(keysIn[uint64](rows)...)
+				case strings.Contains(c.way, "ToggleSlice"):
+					b.ToggleSlice(keysIn[uint64](rows))
 				default:
 					for _, r := range rows {
 						b.Toggle(uint64(r.key))
@@ -511,17 +519,10 @@ func setSubjects(all map[string]*subject) {
 				}
 			})
 	}
-	korWays := []string{"New Toggle", "New Add", "New ToggleWeighted", "New Toggle" + merged, "New Toggle" + merged + saved, "New Add" + saved}
+	korWays := []string{"New Toggle", "New ToggleSlice", "New ToggleWeighted", "New Toggle" + merged, "New Toggle" + merged + saved, "New ToggleSlice" + saved}
 	add("kor.Builder.Release", &subject{params: kparams, values: kvalues, builder: (*kor.Builder)(nil), ways: korWays, release: func(c *pcase) (any, budget.Guarantee, error) {
 		b, err := korBuilder(c)
-		if err != nil {
-			return nil, budget.Guarantee{}, err
-		}
-		s, err := b.Release()
-		if err != nil {
-			return nil, budget.Guarantee{}, err
-		}
-		return s, s.Guarantee(), nil
+		return releasedBy(b, err, (*kor.Builder).Release)
 	}})
 	add("kor.Builder.Share", &subject{params: kparams, values: map[string][]any{"Epsilon": {1., 4., 0.25}, "Cells": {64, 128}, "Levels": {8, 12}, "CountShare": {0.}, "Seed": {hashing.Seed{1}}},
 		builder: (*kor.Builder)(nil), ways: korWays, limit: func(c *pcase, label string) (float64, float64) { return 1, 1 }, // one bit, by the noise of all parties together
@@ -552,28 +553,14 @@ func setSubjects(all map[string]*subject) {
 						}
 					}
 				})
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			s, err := b.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return s, s.Guarantee(), nil
+			return releasedBy(b, err, (*kor.StreamBuilder).Release)
 		}})
 	halves := func(rows []row) (a, b []row) { return halves(rows) }
 	add("kor/distinct.Builder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.Builder)(nil),
 		ways: []string{"New Add", "New Add" + merged, "New Add" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved}, release: func(c *pcase) (any, budget.Guarantee, error) {
 			b, err := filled(c.way, func() (*distinct.Builder, error) { return distinct.New(c.params.(distinct.Params)) }, func(a, b *distinct.Builder) error { return a.Merge(b) },
 				others(c), halves, func(b *distinct.Builder, rows []row) { b.Add(keysIn[uint64](rows)...) })
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			s, err := b.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return s, s.Guarantee(), nil
+			return releasedBy(b, err, (*distinct.Builder).Release)
 		}})
 	add("kor/distinct.FrequencyBuilder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.FrequencyBuilder)(nil),
 		ways: []string{"NewFrequencyBuilder Add", "NewFrequencyBuilder Add" + merged, "NewFrequencyBuilder Add" + saved, "NewFrequencyBuilder Add" + merged + saved},
@@ -582,14 +569,7 @@ func setSubjects(all map[string]*subject) {
 				return distinct.NewFrequencyBuilder(c.params.(distinct.Params), 3)
 			},
 				func(a, b *distinct.FrequencyBuilder) error { return a.Merge(b) }, others(c), halves, func(b *distinct.FrequencyBuilder, rows []row) { b.Add(keysIn[uint64](rows)...) })
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			s, err := b.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return s, s.Guarantee(), nil
+			return releasedBy(b, err, (*distinct.FrequencyBuilder).Release)
 		}})
 	// days adds the rows, a third a day, the unit's on every day.
 	days := func(rows []row, add func(keys ...uint64), advance func(day int)) {
@@ -618,32 +598,19 @@ func setSubjects(all map[string]*subject) {
 				func(a, b *distinct.CohortBuilder) error { return a.Merge(b) }, others(c), halves, func(b *distinct.CohortBuilder, rows []row) {
 					days(rows, b.Add, func(day int) { check(b.Advance(day + 1)) })
 				})
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			s, err := b.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return s, s.Guarantee(), nil
+			return releasedBy(b, err, (*distinct.CohortBuilder).Release)
 		}})
 	add("kor/distinct.WindowBuilder.Release", &subject{params: dparams, values: wvalues, builder: (*distinct.WindowBuilder)(nil), derived: `|\.day$`,
 		ways: []string{"NewWindowBuilder Add Advance", "NewWindowBuilder Add Advance" + merged, "NewWindowBuilder Add Advance" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := filled(c.way, func() (*distinct.WindowBuilder, error) {
-				return distinct.NewWindowBuilder(c.params.(distinct.Params), 0)
-			},
-				func(a, b *distinct.WindowBuilder) error { return a.Merge(b) }, others(c), halves, func(b *distinct.WindowBuilder, rows []row) {
-					days(rows, b.Add, func(day int) { check(b.Advance(day)) })
-				})
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			s, err := b.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return s, s.Guarantee(), nil
+			type windows = published[*distinct.WindowBuilder]
+			b, err := filled(c.way, func() (windows, error) {
+				b, err := distinct.NewWindowBuilder(c.params.(distinct.Params), 0)
+				return windows{b, -1}, err
+			}, func(a, b windows) error { return a.b.Merge(b.b) }, others(c), halves, func(b windows, rows []row) {
+				days(rows, b.b.Add, func(day int) { check(b.b.Advance(day)) })
+			})
+			return releasedBy(b.b, err, (*distinct.WindowBuilder).Release)
 		}})
 	add("kor/distinct.RunningBuilder.Step", &subject{params: dparams, values: dvalues, builder: (*distinct.RunningBuilder)(nil), derived: `|\.slots$`,
 		ways: []string{"NewRunningBuilder Add", "NewRunningBuilder Add" + merged, "NewRunningBuilder Add" + saved},
@@ -657,7 +624,7 @@ func setSubjects(all map[string]*subject) {
 			}
 			var totals []*distinct.Running
 			var rest []row
-			days(others(c), func(keys ...uint64) { rest = append(rest, row{key: int(keys[0])}) }, func(int) {
+			step := func(int) {
 				if strings.Contains(c.way, merged) {
 					o := made(distinct.New(p))
 					o.Add(keysIn[uint64](rest)...)
@@ -667,10 +634,13 @@ func setSubjects(all map[string]*subject) {
 				}
 				rest = nil
 				if strings.Contains(c.way, saved) {
-					b = made(moved(b, func() (*distinct.RunningBuilder, error) { return distinct.NewRunningBuilder(p) }))
+					type running = published[*distinct.RunningBuilder]
+					b = made(moved(running{b, len(totals)}, func() (running, error) { return running{made(distinct.NewRunningBuilder(p)), len(totals)}, nil })).b
 				}
 				totals = append(totals, made(b.Step()))
-			})
+			}
+			days(others(c), func(keys ...uint64) { rest = append(rest, row{key: int(keys[0])}) }, step)
+			step(3)
 			return totals, totals[0].Guarantee(), nil
 		}})
 	add("kor/distinct.ReleasePair", &subject{params: dparams, values: dvalues, builder: (*distinct.Builder)(nil),
