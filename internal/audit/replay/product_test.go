@@ -1,8 +1,10 @@
 package replay_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -943,6 +945,8 @@ func sortedKeys[V any](m map[string]V) (names []string) {
 // setting is a value of a dimension, by their places.
 type setting struct{ dim, value int }
 
+func compareSettings(a, b setting) int { return cmp.Or(a.dim-b.dim, a.value-b.value) }
+
 // walk is a run over the product of one subject.
 type walk struct {
 	s     *subject
@@ -976,7 +980,7 @@ func (s *subject) walk(name string) *walk {
 // pairs runs cases until every pair of values of two dimensions was in one, or was refused with all
 // else as it is by default, but at most so many. A case takes a pair, and draws half of the other
 // fields and all roles. Params are often slow to calibrate, so they serve several cases.
-func (w *walk) pairs(most, again int, over func() bool) {
+func (w *walk) pairs(most, again int) {
 	var goals [][2]setting
 	for i, d := range w.dims {
 		for j, e := range w.dims[:i] {
@@ -989,7 +993,7 @@ func (w *walk) pairs(most, again int, over func() bool) {
 	}
 	w.rng.Shuffle(len(goals), func(i, j int) { goals[i], goals[j] = goals[j], goals[i] })
 	for _, g := range goals {
-		if w.cases >= most || over() {
+		if w.cases >= most {
 			return
 		}
 		if !w.reached[g] {
@@ -999,10 +1003,11 @@ func (w *walk) pairs(most, again int, over func() bool) {
 	}
 }
 
-// triples does the same for three values at a time, of those whose pairs were released.
-func (w *walk) triples(over func() bool) {
+// triples does the same for three values at a time, of those whose pairs were released, in at most
+// so many cases more.
+func (w *walk) triples(most int) {
 	released := func(a, b setting) bool { return w.reached[[2]setting{a, b}] }
-	seen := map[[3]setting]bool{}
+	seen := map[[3]setting]struct{}{}
 	for i, d := range w.dims {
 		for j, e := range w.dims[:i] {
 			for k, f := range w.dims[:j] {
@@ -1011,7 +1016,7 @@ func (w *walk) triples(over func() bool) {
 						for z := range f.values {
 							a, b, c := setting{k, z}, setting{j, y}, setting{i, x}
 							if released(a, b) && released(a, c) && released(b, c) {
-								seen[[3]setting{a, b, c}] = false
+								seen[[3]setting{a, b, c}] = struct{}{}
 							}
 						}
 					}
@@ -1019,11 +1024,14 @@ func (w *walk) triples(over func() bool) {
 			}
 		}
 	}
-	for g := range seen {
-		if over() {
+	goals := slices.SortedFunc(maps.Keys(seen), func(a, b [3]setting) int { return slices.CompareFunc(a[:], b[:], compareSettings) })
+	w.rng.Shuffle(len(goals), func(i, j int) { goals[i], goals[j] = goals[j], goals[i] })
+	most += w.cases
+	for _, g := range goals {
+		if w.cases >= most {
 			return
 		}
-		w.reach(2, g[:]...)
+		w.reach(1, g[:]...)
 	}
 }
 
@@ -1128,17 +1136,21 @@ func TestProduct(t *testing.T) {
 	}
 	for name, s := range subjects() {
 		t.Run(name, func(t *testing.T) {
-			began, never := time.Now(), func() bool { return false }
+			began := time.Now()
 			w := s.walk(name)
 			switch {
+			case dptest.Deep():
+				w.pairs(1<<30, 4)
+				w.triples(1 << 30)
+			case dptest.Long() && s.costly:
+				w.pairs(150, 5)
 			case dptest.Long():
-				over := func() bool { return !dptest.Deep() && time.Since(began) > 6*time.Second }
-				w.pairs(1<<30, 4, over)
-				w.triples(over)
+				w.pairs(1000, 4)
+				w.triples(1000)
 			case s.costly:
-				w.pairs(36, 6, never)
+				w.pairs(36, 6)
 			default:
-				w.pairs(80, 3, never)
+				w.pairs(80, 3)
 			}
 			t.Logf("%d cases, %d refused, %d adapt, %d numbers compared, %v", w.cases, w.refused, w.given, w.compared, time.Since(began).Round(time.Millisecond))
 			slices.Sort(w.wrong)
@@ -1149,7 +1161,7 @@ func TestProduct(t *testing.T) {
 					require.Len(t, w.taken[d.name], len(d.values), "not every %s was taken: %v", d.name, w.taken[d.name])
 				}
 			}
-			if dptest.Deep() || dptest.Long() && !s.costly {
+			if dptest.Long() && !s.costly {
 				for _, d := range w.dims {
 					require.True(t, len(d.values) == 1 || len(w.taken[d.name]) > 1, "New took no other value of %s: say in subject.values which it takes", d.name)
 				}
@@ -1292,7 +1304,7 @@ func TestProductControls(t *testing.T) {
 			s.spills = true
 		}
 		w := s.walk("control")
-		w.pairs(8, 1, func() bool { return false })
+		w.pairs(8, 1)
 		text := strings.Join(w.wrong, "\n")
 		if f.want == "" {
 			require.Empty(t, text, f.name)
