@@ -116,3 +116,35 @@ func TestPlantedDraws(t *testing.T) {
 	}
 	require.True(t, strings.Contains(out, "--- PASS: TestReleases/alp.Builder.Release/columns "))
 }
+
+// productPlants are flaws that a list of cases did not see, with the release in whose product each
+// is seen. Most were in the library once.
+var productPlants = []struct{ name, file, old, new, found string }{
+	{"rows of one pass have a table without widths", "threshold/groupby/builder.go", "newTable(keys, p.width(law))", "newTable(keys, 0*p.width(law))", "threshold/groupby.Rows.Release"},
+	{"rows of a pair are joined by a sum that saturates", "threshold/groupby/pairs.go",
+		"func wrapped(a, b int64) int64 { return a + b }", "func wrapped(a, b int64) int64 { return sum(a, b) }", "threshold/groupby.Rows.Release"},
+	{"a merge forgets a column", "threshold/groupby/merge.go", "o.table.lost(n))", "o.table.lost(n)[:min(1, o.table.width)])", "threshold/groupby.Builder.Release"},
+	{"a restore forgets a column", "threshold/groupby/private.go", "copy(t.lost(i), readSums(r, width, 0))", "copy(t.lost(i)[:0], readSums(r, width, 0))", "threshold/groupby.Builder.Release"},
+	{"an option is read in one pass alone", "threshold/groupby/kept.go", "s.params.counts(l, s.clip().full)", "s.params.counts(l, 36)", "threshold/groupby.Rows.Release"},
+	{"equal indices are clamped one by one", "elliptical/builder.go",
+		"s.sparseEntry(i, repeated[i]+x) - s.sparseEntry(i, repeated[i])", "s.sparseEntry(i, x) - s.zero[i]", "elliptical.Builder.Release"},
+	{"sparse rows around the middles of ranges with the noise of rows around 0", "plan/internal/means/ranges.go",
+		"!p.NonNegative && !(sparse && p.Relation != budget.Replace)", "!p.NonNegative && !(sparse && p.Relation > budget.Replace)", "plan.Mechanism.ReleaseSparse"},
+}
+
+// Each flaw fails the product.
+func TestProductPlants(t *testing.T) {
+	if !dptest.Deep() {
+		t.Skip("needs -deep: builds the library for each plant")
+	}
+	for _, p := range productPlants {
+		t.Run(p.name, func(t *testing.T) {
+			source := string(dptest.OK(os.ReadFile(filepath.Join("../../..", filepath.FromSlash(p.file))))(t))
+			require.Equal(t, 1, strings.Count(source, p.old), "%s: %s", p.file, p.old)
+			binary := build(t, map[string]string{p.file: strings.Replace(source, p.old, p.new, 1)})
+			out, err := exec.Command(binary, "-test.run=^TestProduct$/"+strings.ReplaceAll(p.found, ".", "[.]"), "-test.v", "-long").CombinedOutput()
+			require.Error(t, err)
+			require.Contains(t, string(out), "--- FAIL: TestProduct/"+p.found+" ")
+		})
+	}
+}
