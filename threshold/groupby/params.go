@@ -42,9 +42,11 @@ type Params struct {
 	Min, Max float64
 	// Values asks for sums and means of values whose range nobody knows. The range
 	// is learned, for each key, within the sums' budget. Values may have either
-	// sign; they are rounded to multiples of 2⁻³⁰ and clipped at ±2⁵⁶. For
-	// [NewRows], and [New] with Passes 2; not with Min and Max, Levels, Replace,
-	// KeysOnly or AutoFullKeys. Plan.Blind says how many users this needs.
+	// sign; they are rounded to multiples of 2⁻³⁰ and clipped at ±2⁵⁶. A user's
+	// sum in a key is exact up to a million rows; that of more may wrap around.
+	// For [NewRows], and [New] with Passes 2; not with Min and Max, Levels,
+	// Replace, KeysOnly or AutoFullKeys. Plan.Blind says how many users this
+	// needs.
 	Values bool
 	// Levels are the levels of the quantiles of the users' values in each shown
 	// key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for the
