@@ -1,6 +1,7 @@
 package means
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -222,7 +223,8 @@ type entry struct {
 }
 
 // canonical returns the matrix with strictly ascending indices below dim in each row; values of one
-// index are added, in the order of the row. If it has them already, the slices are those of s.
+// index are added, from the least to the greatest, so that a row is the same in any order. If it
+// has them already, the slices are those of s.
 func (s Sparse) canonical(dim int) Sparse {
 	ascending := func(j int) bool {
 		row := s.Indices[s.Offsets[j]:s.Offsets[j+1]]
@@ -250,7 +252,7 @@ func (s Sparse) canonical(dim int) Sparse {
 				row = append(row, entry{s.Indices[i], s.value(i)})
 			}
 		}
-		slices.SortStableFunc(row, func(a, b entry) int { return int(int64(a.index) - int64(b.index)) })
+		slices.SortFunc(row, func(a, b entry) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.value, b.value)) })
 		for i, e := range row {
 			if i > 0 && row[i-1].index == e.index {
 				out.Values[len(out.Values)-1] += e.value
