@@ -72,7 +72,7 @@ func sideOf(t *testing.T, out *Mean, x *rows) side {
 	}
 	for i := range out.Params.Dim {
 		for _, k := range []*quantile.Keying{{Axis: s.p.centreAxis()}, {Axis: s.p.scaleAxis(), Centre: s.centre}} {
-			require.NoError(t, x.columns([]int{i}, 1, s.stop, k, func(_, _ int, c quantile.Column) {
+			require.NoError(t, x.columns([]int{i}, 1, s.stop, k, []uint32{7, 1000}, func(_, _ int, c quantile.Column) {
 				s.columns = append(s.columns, quantile.Column{Keys: slices.Clone(c.Keys), Zeros: c.Zeros, Zero: c.Zero})
 			}))
 		}

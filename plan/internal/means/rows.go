@@ -75,9 +75,10 @@ const absent = math.MaxUint32
 
 // columns calls use once for each of the listed columns, with its keys, on several goroutines. Of
 // dense rows it holds columnBlock columns for each goroutine at a time; of sparse rows it holds all
-// the listed columns, in memory proportional to their stored entries. NaN entries of dense rows are
-// not in a column: a row adds at most one key to it.
-func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Keying, use func(at, worker int, c quantile.Column)) error {
+// the listed columns, in memory proportional to their stored entries. NaN entries of a dense column
+// are left out, except that the first of them count as the stand-ins, of which there may be some.
+// So a row adds at most one key, or one stand-in.
+func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Keying, standIns []uint32, use func(at, worker int, c quantile.Column)) error {
 	if r.sparse != nil {
 		return r.sparseColumns(list, count, stop, k, use)
 	}
@@ -92,7 +93,8 @@ func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Key
 		}
 	}, func(at, worker int, keys []uint32) {
 		if some.Load() {
-			keys = slices.DeleteFunc(keys, func(key uint32) bool { return key == absent })
+			present := slices.DeleteFunc(keys, func(key uint32) bool { return key == absent })
+			keys = append(present, standIns[:min(len(keys)-len(present), len(standIns))]...)
 		}
 		use(at, worker, quantile.Column{Keys: keys})
 	})
