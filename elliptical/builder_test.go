@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
@@ -155,6 +156,7 @@ func TestSensitivityOfRows(t *testing.T) {
 // A value that is NaN is missing: the mean of those that are there is what Add says, however the
 // number of rows is known.
 func TestMeanOfTheValuesThatAreThere(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	p := Params{Min: VectorOf(18, 0), Max: VectorOf(100, 1), Rho: 1000}
 	count, replaced := p, p
 	count.Count, replaced.Relation = true, budget.Replace

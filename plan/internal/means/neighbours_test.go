@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/quantile"
@@ -200,6 +201,7 @@ func neighbourCases() (cases []neighbourCase) {
 // medians, by 2C where the noise was for C.)
 func TestEveryStepKeepsItsSensitivity(t *testing.T) {
 	dptest.NotShort(t, "a second")
+	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(91, 92)) // test data
 	dense, sparse := hostileRows()
 	base, list := make([][]float64, 8), make([]*sparseRow, 8)
