@@ -112,9 +112,9 @@ func (s *Share) Noise() int64 {
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. For
 // every law the number is first clamped, to [−Δ, Δ] under AddRemove and to [0, Δ] under Replace,
-// then rounded at random to one of the two lattice points around it. NaN counts as the middle: 0, as
-// if the party were not there, or Δ/2. So under Replace send numbers in [a, a+Δ] as x − a; the sum
-// of n of them is then too small by n·a.
+// then rounded at random to one of the two lattice points around it. NaN counts as the middle: 0,
+// as if the party were not there, or Δ/2. So under Replace send numbers in [a, a+Δ] as x − a; the
+// sum of n of them is then too small by n·a.
 //
 // The result is private only within the sum: one share is far too little noise to publish by
 // itself. Call Mask once for each sum; each sum spends the budget again. Where Noise is uniform so

@@ -1,6 +1,9 @@
 package elliptical
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wide"
@@ -92,9 +95,9 @@ func (b *Builder) Add(row []float64) {
 
 // AddSparse adds the row whose coordinate indices[j] is values[j], and whose other coordinates are
 // 0. Indices may come in any order. It does what [Builder.Add] does, in time proportional to the
-// number of indices (with an Ellipsoid, to d²). Values of one index are added before anything is
-// clamped. It ignores indices outside [0, d), indices without a value, and NaN: an entry that is
-// NaN is none.
+// number of indices (with an Ellipsoid, to d²). Values of one index are added, in any order with
+// the same result, before anything is clamped. It ignores indices outside [0, d), indices without a
+// value, and NaN: an entry that is NaN is none.
 func (b *Builder) AddSparse(indices []int, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -147,26 +150,10 @@ func (s *state) addSparse(indices []int, values []float64) {
 		s.sparse++
 	}
 	indices = indices[:min(len(indices), len(values))]
-	var repeated map[int]float64 // sums of the values of each index, once an index is repeated
-	for j, i := range indices {
-		x := values[j]
-		switch {
-		case i < 0 || i >= len(s.sums) || x != x:
-		case s.q != nil:
-			s.row[i] += x
-		case s.seen[i] != s.rows:
-			s.seen[i] = s.rows
-			s.sums[i] += s.lanes[i].entry(x) - s.zero[i]
-			if repeated != nil {
-				repeated[i] = x
-			}
-		default:
-			if repeated == nil {
-				repeated = firstValues(indices[:j], values)
-			}
-			s.sums[i] += s.sparseEntry(i, repeated[i]+x) - s.sparseEntry(i, repeated[i])
-			repeated[i] += x
-		}
+	if n := s.addDistinct(indices, values); n < len(indices) { // an index is repeated: begin anew
+		s.addEntries(indices[:n], values, -1)
+		distinct, sums := summed(indices, values)
+		s.addEntries(distinct, sums, 1)
 	}
 	if s.q != nil {
 		s.addWhitened(s.row)
@@ -174,24 +161,60 @@ func (s *state) addSparse(indices []int, values []float64) {
 	}
 }
 
-// firstValues returns the values of indices that are all different, except of NaN.
-func firstValues(indices []int, values []float64) map[int]float64 {
-	first := make(map[int]float64, len(indices))
+// addDistinct adds the entries up to the first index that came before, and returns their number.
+func (s *state) addDistinct(indices []int, values []float64) int {
 	for j, i := range indices {
-		if x := values[j]; x == x {
-			first[i] = x
+		switch x := values[j]; {
+		case i < 0 || i >= len(s.sums) || x != x:
+		case s.seen[i] == s.rows:
+			return j
+		case s.q != nil:
+			s.seen[i] = s.rows
+			s.row[i] = x
+		default:
+			s.seen[i] = s.rows
+			s.sums[i] += s.lanes[i].entry(x) - s.zero[i]
 		}
 	}
-	return first
+	return len(indices)
 }
 
-// sparseEntry returns the integer of a sum of values of one coordinate. NaN, of infinities of both
-// signs, is no entry.
-func (s *state) sparseEntry(i int, x float64) int64 {
-	if x != x {
-		return s.zero[i]
+// addEntries adds entries of distinct indices, or with a sign of −1 takes them back. (Those of
+// s.row stay: other values of the same indices follow.)
+func (s *state) addEntries(indices []int, values []float64, sign int64) {
+	for j, i := range indices {
+		switch x := values[j]; {
+		case i < 0 || i >= len(s.sums):
+		case s.q != nil:
+			s.row[i] = x
+		case x == x:
+			s.sums[i] += sign * (s.lanes[i].entry(x) - s.zero[i])
+		}
 	}
-	return s.lanes[i].entry(x)
+}
+
+// summed returns the indices, ascending, with the sums of their values. Values are added from the
+// least to the greatest, so that a row is the same in any order; infinities of both signs make NaN.
+func summed(indices []int, values []float64) (distinct []int, sums []float64) {
+	type entry struct {
+		index int
+		value float64
+	}
+	var row []entry
+	for j, i := range indices {
+		if x := values[j]; x == x {
+			row = append(row, entry{i, x})
+		}
+	}
+	slices.SortFunc(row, func(a, b entry) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.value, b.value)) })
+	for _, e := range row {
+		if n := len(distinct); n > 0 && distinct[n-1] == e.index {
+			sums[n-1] += e.value
+			continue
+		}
+		distinct, sums = append(distinct, e.index), append(sums, e.value)
+	}
+	return distinct, sums
 }
 
 // addWhitened adds one row to the sums, of z for an Ellipsoid.

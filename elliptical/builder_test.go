@@ -4,8 +4,10 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
+	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
@@ -154,6 +156,7 @@ func TestSensitivityOfRows(t *testing.T) {
 // A value that is NaN is missing: the mean of those that are there is what Add says, however the
 // number of rows is known.
 func TestMeanOfTheValuesThatAreThere(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	p := Params{Min: VectorOf(18, 0), Max: VectorOf(100, 1), Rho: 1000}
 	count, replaced := p, p
 	count.Count, replaced.Relation = true, budget.Replace
@@ -177,34 +180,43 @@ func TestMeanOfTheValuesThatAreThere(t *testing.T) {
 }
 
 // Values of one index in a sparse row are added before anything is clamped, wherever they stand and
-// however many there are, and NaN is no entry. (The first once counted alone.)
+// in whatever order, however many there are, and NaN is no entry. (The first once counted alone.)
 func TestRepeatedIndicesAreAdded(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	rng := rand.New(rand.NewPCG(7, 8)) // test data
 	for _, p := range append(propertySettings(), Params{NormBound: 3, Dim: 3, Rho: 1}, Params{Ellipsoid: VectorOf(4, 1, 3, 0.5, 0, 2), Rho: 1}) {
 		m := dptest.OK(New(p))(t)
 		for range 100 {
-			one, parts := m.builder(), m.builder()
+			one, parts, shuffled := m.builder(), m.builder(), m.builder()
 			for range 3 {
-				sums, row := make([]float64, 3), map[int]float64{}
 				var indices []int
 				var values []float64
+				all := make([][]float64, 3)
 				for range rng.IntN(12) {
 					i := rng.IntN(5) - 1
 					x := []float64{rng.NormFloat64(), 1e5 * rng.NormFloat64(), nan, 0, 1e300, -1e300, inf}[rng.IntN(7)]
 					if indices, values = append(indices, i), append(values, x); x == x && i >= 0 && i < 3 {
-						sums[i] += x
-						row[i] = sums[i]
+						all[i] = append(all[i], x)
 					}
 				}
 				parts.AddSparse(indices, values)
+				rng.Shuffle(len(indices), func(i, j int) {
+					indices[i], indices[j], values[i], values[j] = indices[j], indices[i], values[j], values[i]
+				})
+				shuffled.AddSparse(indices, values)
 				indices, values = indices[:0], values[:0]
-				for i, x := range row {
-					indices, values = append(indices, i), append(values, x)
+				for i, list := range all {
+					slices.Sort(list)
+					sum := 0.0
+					for _, x := range list {
+						sum += x
+					}
+					indices, values = append(indices, i), append(values, sum)
 				}
 				one.AddSparse(indices, values)
 			}
 			require.Equal(t, peek(one).totals(), peek(parts).totals(), "%v", p)
+			require.Equal(t, peek(one).totals(), peek(shuffled).totals(), "%v", p)
 		}
 	}
 	b := dptest.OK(New(Params{Min: VectorOf(-1, -1), Max: VectorOf(1, 1), Rho: 1}))(t).builder()

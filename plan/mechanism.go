@@ -73,12 +73,12 @@ func (m *Mechanism) WithRanges(min, max []float64) (*Mechanism, error) {
 // rows the result is a valid Mean; with too few rows it is mostly noise.
 //
 // NaN, a missing value, is not among those that the centre and the scale of its column are found
-// from, and counts as the centre c of [Mean.Centre] then, or as the end of a range that c lies
-// outside of. So with m the mean of the values that are there, in a part s of the rows, the mean of
-// the column is c + s·(m − c). To divide by the number of those that are there, add a column that
-// is 1 where there is one and else 0: its mean is s, and m is c + (Estimate − c)/s. A column in
-// which fewer values are there than a release needs rows ([Plan.LeastRows]) has a centre that says
-// nothing, and so has its mean.
+// from, except for a few that draw a column of hardly any value to 0. It counts as the centre c of
+// [Mean.Centre] then, or as the end of a range that c lies outside of. So with m the mean of the
+// values that are there, in a part s of the rows, the mean of the column is c + s·(m − c). To
+// divide by the number of those that are there, add a column that is 1 where there is one and else
+// 0: its mean is s, and m is c + (Estimate − c)/s. A column in which fewer values are there than a
+// release needs rows ([Plan.LeastRows]) has a centre near 0.
 //
 // Release stops when the context is done, with an error that wraps that of the context. Then
 // nothing was released. How long a release takes, and so whether it was stopped, may depend on the

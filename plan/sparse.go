@@ -8,9 +8,9 @@ import "github.com/dpsketch/dpsketch/plan/internal/means"
 //
 // Offsets ascend from 0 to len(Indices). A matrix of n rows has n+1 of them; one without rows may
 // have none. Values is as long as Indices, or nil if every stored value is 1. Indices should ascend
-// within a row; otherwise a release sorts them. Values of one index in a row are added before
-// anything is clamped, also where each is 1. Indices of Dim or more are ignored. An entry that is
-// NaN is none.
+// within a row; otherwise a release sorts them. Values of one index in a row are added, in any
+// order with the same result, before anything is clamped, also where each is 1. Indices of Dim or
+// more are ignored. An entry that is NaN is none.
 type Sparse struct {
 	Offsets []int
 	Indices []uint32

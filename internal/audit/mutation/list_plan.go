@@ -28,6 +28,7 @@ var planMutations = []mutation{
 	{"sparse rows around the middles of ranges under AddRemove", "plan/internal/means/ranges.go", "!p.NonNegative && !(sparse && p.Relation != budget.Replace)", "!p.NonNegative && !(sparse && false)"},
 	{"norms around a centre appear and disappear alone", "plan/internal/means/limit.go", "quantile.Added && !(r.sparse && len(r.shaping.fixed) > 0)", "quantile.Added && !(r.sparse && len(r.shaping.fixed) < 0)"},
 	{"NaN is 0 where centres are found", "plan/internal/means/rows.go:rows.columns", "if some.Load() {", "if some.Load() && len(list) < 0 {"},
+	{"a column of NaN has a centre anywhere", "plan/internal/means/run.go:standIns", "a.Base != quantile.Asinh || a.Centre != nil", "a.Base == quantile.Asinh || a.Centre != nil"},
 	{"NaN is 0 in a norm", "plan/internal/means/shaped.go:shaping.odd", "x = s.columns[i].centre", "x = 0"},
 	{"NaN is 0 in the sum of rows that are not clipped", "plan/internal/means/clip.go:wholeRows.addDense", "x = w.odd(i, x)", "x = w.x.clean(i, x)"},
 	{"a dense column has the same size under Replace", "plan/internal/means/run.go:run.ranks", "(ch == quantile.Replaced) == r.sparse", "ch == quantile.Replaced || !r.sparse"},

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/quantile"
@@ -72,7 +73,7 @@ func sideOf(t *testing.T, out *Mean, x *rows) side {
 	}
 	for i := range out.Params.Dim {
 		for _, k := range []*quantile.Keying{{Axis: s.p.centreAxis()}, {Axis: s.p.scaleAxis(), Centre: s.centre}} {
-			require.NoError(t, x.columns([]int{i}, 1, s.stop, k, func(_, _ int, c quantile.Column) {
+			require.NoError(t, x.columns([]int{i}, 1, s.stop, k, []uint32{7, 1000}, func(_, _ int, c quantile.Column) {
 				s.columns = append(s.columns, quantile.Column{Keys: slices.Clone(c.Keys), Zeros: c.Zeros, Zero: c.Zero})
 			}))
 		}
@@ -200,6 +201,7 @@ func neighbourCases() (cases []neighbourCase) {
 // medians, by 2C where the noise was for C.)
 func TestEveryStepKeepsItsSensitivity(t *testing.T) {
 	dptest.NotShort(t, "a second")
+	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(91, 92)) // test data
 	dense, sparse := hostileRows()
 	base, list := make([][]float64, 8), make([]*sparseRow, 8)

@@ -213,6 +213,8 @@ func TestSparseRowsAreMadeCanonical(t *testing.T) {
 	require.Equal(t, Sparse{Offsets: []int{0, 2, 3}, Indices: []uint32{1, 3, 2}}, set.canonical(4))
 	clamped := Sparse{Offsets: []int{0, 3}, Indices: []uint32{2, 2, 2}, Values: []float64{8, -7, 1}}
 	require.Equal(t, []float64{2}, clamped.canonical(4).Values, "not clamped one by one")
+	one, other := Sparse{Offsets: []int{0, 3}, Indices: []uint32{2, 2, 2}, Values: []float64{1e17, 1, -1e17}}, Sparse{Offsets: []int{0, 3}, Indices: []uint32{2, 2, 2}, Values: []float64{1, -1e17, 1e17}}
+	require.Equal(t, one.canonical(4), other.canonical(4), "in any order")
 	ordered := Sparse{Offsets: []int{0, 2}, Indices: []uint32{0, 3}}
 	require.Equal(t, ordered, ordered.canonical(4))
 	m := dptest.OK(New(Params{Rho: 1, Dim: 4, NonNegative: true, Relation: budget.Replace}))(t)

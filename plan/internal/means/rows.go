@@ -1,6 +1,7 @@
 package means
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -74,9 +75,10 @@ const absent = math.MaxUint32
 
 // columns calls use once for each of the listed columns, with its keys, on several goroutines. Of
 // dense rows it holds columnBlock columns for each goroutine at a time; of sparse rows it holds all
-// the listed columns, in memory proportional to their stored entries. NaN entries of dense rows are
-// not in a column: a row adds at most one key to it.
-func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Keying, use func(at, worker int, c quantile.Column)) error {
+// the listed columns, in memory proportional to their stored entries. NaN entries of a dense column
+// are left out, except that the first of them count as the stand-ins, of which there may be some.
+// So a row adds at most one key, or one stand-in.
+func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Keying, standIns []uint32, use func(at, worker int, c quantile.Column)) error {
 	if r.sparse != nil {
 		return r.sparseColumns(list, count, stop, k, use)
 	}
@@ -91,7 +93,8 @@ func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Key
 		}
 	}, func(at, worker int, keys []uint32) {
 		if some.Load() {
-			keys = slices.DeleteFunc(keys, func(key uint32) bool { return key == absent })
+			present := slices.DeleteFunc(keys, func(key uint32) bool { return key == absent })
+			keys = append(present, standIns[:min(len(keys)-len(present), len(standIns))]...)
 		}
 		use(at, worker, quantile.Column{Keys: keys})
 	})
@@ -222,7 +225,8 @@ type entry struct {
 }
 
 // canonical returns the matrix with strictly ascending indices below dim in each row; values of one
-// index are added, in the order of the row. If it has them already, the slices are those of s.
+// index are added, from the least to the greatest, so that a row is the same in any order. If it
+// has them already, the slices are those of s.
 func (s Sparse) canonical(dim int) Sparse {
 	ascending := func(j int) bool {
 		row := s.Indices[s.Offsets[j]:s.Offsets[j+1]]
@@ -250,7 +254,7 @@ func (s Sparse) canonical(dim int) Sparse {
 				row = append(row, entry{s.Indices[i], s.value(i)})
 			}
 		}
-		slices.SortStableFunc(row, func(a, b entry) int { return int(int64(a.index) - int64(b.index)) })
+		slices.SortFunc(row, func(a, b entry) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.value, b.value)) })
 		for i, e := range row {
 			if i > 0 && row[i-1].index == e.index {
 				out.Values[len(out.Values)-1] += e.value

@@ -195,7 +195,7 @@ func (r *run) fixPart(share, most, m float64, choose func() float64) float64 {
 
 // ranks returns how ranks in a column change between neighbours. Under AddRemove a sparse row may
 // also lose all its entries: then the size of the column stays, and its value there becomes 0.
-// Under Replace a dense row may have NaN in place of a number, which is not in the column.
+// Under Replace a dense row may have NaN in place of a number, which may not be in the column.
 func (r *run) ranks() quantile.Change {
 	if ch := r.p.ranks(); (ch == quantile.Replaced) == r.sparse {
 		return ch
@@ -225,10 +225,31 @@ func (r *run) keys(list []int, a *quantile.Keying, base []quantile.Region, level
 	if err != nil {
 		return nil, err
 	}
-	err = r.x.columns(list, len(r.samplers), r.stop, a, func(at, worker int, c quantile.Column) {
+	err = r.x.columns(list, len(r.samplers), r.stop, a, standIns(a, rho, ch, r.x.count()), func(at, worker int, c quantile.Column) {
 		out[at] = draw(&r.samplers[worker], c)
 	})
 	return out, err
+}
+
+// standIns returns what the first NaN entries of a column count as where its median is drawn with a
+// budget of rho. A column in which hardly any value is there has a median then that lies within a
+// Unit of 0, and not anywhere on the axis; of one in which half of them are it moves by a third of
+// a standard deviation. They are the same for all data.
+//
+// Of 2m values at either end of a Unit the candidates between have the score 0, and are a part of
+// asinh(1)/asinh(Max/Unit) of all; the others have up to m. So with cm = 4 − ln of that part the
+// median lies elsewhere with probability e⁻⁴.
+func standIns(a *quantile.Keying, rho float64, ch quantile.Change, n int) []uint32 {
+	if a.Base != quantile.Asinh || a.Centre != nil {
+		return nil
+	}
+	const need = 4
+	part := math.Asinh(1) / math.Asinh(a.Max/a.Unit)
+	keys := make([]uint32, int(min(2*(need-math.Log(part))/quantile.Reach(rho, 0.5, 2, ch), float64(n))))
+	for j := range keys {
+		keys[j] = a.Key(math.Copysign(a.Unit, float64(j%2)-0.5))
+	}
+	return keys
 }
 
 // drawer returns the function that draws candidates with the weights w, which a budget of rho
