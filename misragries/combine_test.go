@@ -45,7 +45,8 @@ func TestCombine(t *testing.T) {
 	require.ErrorContains(t, dptest.Err(Combine(b, a, a)), "twice")
 }
 
-// Has tells the keys that a part released, also where the estimates of two parts cancel, from others.
+// Has tells the keys that a part released, also where the estimates of two parts cancel, from
+// others.
 func TestHas(t *testing.T) {
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
 	a := histogram(p, 4, []counter[int]{{Key: 1, Count: 30}, {Key: 3, Count: 17}})
