@@ -43,8 +43,8 @@ func (s *service) handler() http.Handler {
 
 // postEvents takes all events of a request, or none. The status is 413 for a body that is too
 // large, 400 for one that cannot be read or in which no line is an event, and 503 when the service
-// stops: then the events may be taken or not. The answer does not say how many events count, as that depends on what else the
-// users did.
+// stops: then the events may be taken or not. The answer does not say how many events count, as
+// that depends on what else the users did.
 func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 	answer := struct {
 		Taken     int    `json:"taken"`
