@@ -51,6 +51,12 @@ func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 // Len returns the number of keys that at least one part released.
 func (c *Combined[K]) Len() int { return len(c.keys) }
 
+// Has reports whether at least one part released the key.
+func (c *Combined[K]) Has(key K) bool {
+	_, found := c.sums[key]
+	return found
+}
+
 // All yields all released keys and the sums of their estimates, sorted by key.
 func (c *Combined[K]) All() iter.Seq2[K, float64] {
 	return keyed.All(len(c.keys), func(i int) (K, float64) { return c.keys[i], c.sums[c.keys[i]] })

@@ -45,6 +45,22 @@ func TestCombine(t *testing.T) {
 	require.ErrorContains(t, dptest.Err(Combine(b, a, a)), "twice")
 }
 
+// Has tells the keys that a part released, also where the estimates of two parts cancel, from
+// others.
+func TestHas(t *testing.T) {
+	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
+	a := histogram(p, 4, []counter[int]{{Key: 1, Count: 30}, {Key: 3, Count: 17}})
+	b := histogram(p, -34, []counter[int]{{Key: 1, Count: 0}, {Key: 5, Count: 17}})
+	c := dptest.OK(Combine(a, b))(t)
+	require.Zero(t, c.Estimate(1))
+	for key := range 7 {
+		require.Equal(t, key == 1 || key == 3, a.Has(key))
+		require.Equal(t, key == 1 || key == 5, b.Has(key))
+		require.Equal(t, key == 1 || key == 3 || key == 5, c.Has(key))
+	}
+	require.False(t, new(Histogram[int]).Has(1) || new(Combined[int]).Has(1))
+}
+
 // The JSON of a sum has its keys, the largest first, and the guarantee.
 func TestCombinedHasJSON(t *testing.T) {
 	a := histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, 4, []counter[string]{{Key: "a", Count: 30}, {Key: "c", Count: 17}})

@@ -231,10 +231,10 @@ func ExampleCombine() {
 	for page, count := range all.All() {
 		found[page] = count
 	}
-	fmt.Println(all.Len(), "pages;", found["/docs"] == all.Estimate("/docs"))
+	fmt.Println(all.Len(), "pages;", found["/docs"] == all.Estimate("/docs"), all.Has("/docs"), all.Has("/a rare page"))
 	fmt.Println(all.Guarantee())
 	// Output:
 	// / 20000, in the interval: true
-	// 3 pages; true
+	// 3 pages; true true false
 	// ε = 1, δ = 1e-6 for one element, added or removed
 }

@@ -65,11 +65,13 @@ func ExampleHistogram_HeavyHitters() {
 	}
 	fmt.Println(h.Len(), "words are shown; none is missing that counts", h.DetectionLimit(0.99) < 50)
 	fmt.Println("the paper's estimate:", h.Lower("or") > 900)
+	fmt.Println("shown:", h.Has("or"), h.Has("question"))
 	// Output:
 	// be
 	// to
 	// 4 words are shown; none is missing that counts true
 	// the paper's estimate: true
+	// shown: true false
 }
 
 // Counts with intervals, and what every one of them may be low by.

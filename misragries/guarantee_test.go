@@ -3,6 +3,7 @@ package misragries
 import (
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -156,4 +157,25 @@ func TestReleaseByALedger(t *testing.T) {
 	ofUsers := dptest.OK(budget.NewLedger(10, 0.1, budget.User(2, budget.AddRemove)))(t)
 	require.ErrorIs(t, dptest.Err(budget.Release(ofUsers, kept)), ErrMismatch)
 	dptest.OK(budget.Release(ofUsers, users))(t)
+}
+
+// What hardly protects says so wherever it is printed: before a release, after it, in sums and in
+// JSON.
+func TestHardlyAnyProtection(t *testing.T) {
+	const warning = "(hardly any protection)"
+	for _, p := range []Params{
+		{Counters: 4, Epsilon: 1000, Delta: 1e-6}, {Counters: 4, Epsilon: 1, Delta: 0.5}, {Counters: 4, Epsilon: 100, Dim: 9}, {Counters: 4, Epsilon: 1000, Delta: 1e-6, MaxElements: 2},
+		{Counters: 4, Epsilon: 20, Delta: 0.01},
+	} {
+		says := p.Epsilon > 20 || p.Delta > 0.01
+		b := build(t, p, repeat(900))
+		h := dptest.OK(b.Release())(t)
+		all := dptest.OK(Combine(h, draw(t, oneStream, p, repeat(9))))(t)
+		for _, text := range []string{
+			p.Guarantee().String(), b.Guarantee().String(), h.Guarantee().String(), h.String(), all.String(), dptest.OK(p.Plan(1))(t).String(),
+			string(dptest.OK(h.MarshalJSON())(t)), string(dptest.OK(all.MarshalJSON())(t)),
+		} {
+			require.Equal(t, says, strings.Contains(text, warning), "%s", text)
+		}
+	}
 }

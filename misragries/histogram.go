@@ -54,6 +54,13 @@ func (h *Histogram[K]) String() string {
 // Len returns the number of released keys.
 func (h *Histogram[K]) Len() int { return len(h.counts) }
 
+// Has reports whether the key was released. Of one that was not, [Histogram.Interval] still bounds
+// the count.
+func (h *Histogram[K]) Has(key K) bool {
+	_, found := h.find(key)
+	return found
+}
+
 // find returns the noisy count of a released key.
 func (h *Histogram[K]) find(key K) (v float64, found bool) {
 	i, found := slices.BinarySearchFunc(h.counts, key, func(c sketch.Counter[K], key K) int { return wire.Compare(c.Key, key) })

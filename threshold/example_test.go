@@ -24,12 +24,12 @@ func Example() {
 	for key, estimate := range v.Top(10) {
 		fmt.Println(key, estimate > 6900)
 	}
-	fmt.Println(v.Len(), "keys; a rare one has", v.Estimate("a rare secret"))
+	fmt.Println(v.Len(), "keys; a rare one has", v.Estimate("a rare secret"), "as it is not shown:", !v.Has("a rare secret"))
 	fmt.Println(v.Guarantee())
 	// Output:
 	// tea true
 	// water true
-	// 2 keys; a rare one has 0
+	// 2 keys; a rare one has 0 as it is not shown: true
 	// ε = 1, δ = 1e-6 for vectors at ℓ₁ distance 1
 }
 

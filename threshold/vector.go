@@ -25,6 +25,9 @@ func (v *Vector[K]) Guarantee() budget.Guarantee { return v.v.Guarantee() }
 // Len returns the number of released keys.
 func (v *Vector[K]) Len() int { return v.v.Len() }
 
+// Has reports whether the key was released.
+func (v *Vector[K]) Has(key K) bool { return v.v.Has(key) }
+
 // All yields the released keys and their noisy values, in the units of the data, sorted by key.
 func (v *Vector[K]) All() iter.Seq2[K, float64] { return v.v.All() }
 

@@ -39,6 +39,21 @@ func golden(t testing.TB, name string) []byte {
 	return dptest.OK(hex.DecodeString(digits.String()))(t)
 }
 
+// Has tells the released keys from others, whose estimate is 0 as well as that of some released
+// ones may be.
+func TestHas(t *testing.T) {
+	b := dptest.OK(New[int](Params{Epsilon: 1, Delta: 1e-6}))(t)
+	for key := range 5 {
+		b.Add(2*key, 1000)
+	}
+	v := dptest.OK(b.Release())(t)
+	dptest.Alarm(t, 1e-100)
+	for key := range 10 {
+		require.Equal(t, key%2 == 0, v.Has(key))
+	}
+	require.False(t, new(Vector[int]).Has(0))
+}
+
 func TestVector(t *testing.T) {
 	v := sample(t)
 	require.Equal(t, 5, v.Len())

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/bbolt"
 
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -285,15 +286,27 @@ func TestRefusals(t *testing.T) {
 		require.NoError(t, s.step())
 	}
 	require.NoError(t, s.store.db.Close())
-	for name, change := range map[string]func(*config){
-		"ε": func(c *config) { c.epsilon++ }, "δ": func(c *config) { c.delta /= 2 }, "elements": func(c *config) { c.elements++ }, "keys": func(c *config) { c.known++ },
-		"counters": func(c *config) { c.counters = 10 }, "reports": func(c *config) { c.reports /= 2 }, "no reports": func(c *config) { c.reports = 0 }, "values": func(c *config) { c.max = 1 }, "step": func(c *config) { c.step /= 2 }, "no step": func(c *config) { c.step = 0 },
+	for want, change := range map[string]func(*config){
+		"-epsilon is 3, and the store has 2":                                     func(c *config) { c.epsilon++ },
+		"-delta is 5e-07, and the store has 1e-06":                               func(c *config) { c.delta /= 2 },
+		"-elements is 6, and the store has 5":                                    func(c *config) { c.elements++ },
+		"-keys is 1001, and the store has 1000":                                  func(c *config) { c.known++ },
+		"-counters is 10, and the store has 0":                                   func(c *config) { c.counters = 10 },
+		"-reports is 0.125, and the store has 0.25":                              func(c *config) { c.reports /= 2 },
+		"-reports is 0, and the store has 0.25":                                  func(c *config) { c.reports = 0 },
+		"-max is 1, and the store has 0":                                         func(c *config) { c.max = 1 },
+		"-step is 30m0s, and the store has 1h0m0s":                               func(c *config) { c.step /= 2 },
+		"-epsilon is 3, and the store has 2; -keys is 9, and the store has 1000": func(c *config) { c.epsilon, c.known = 3, 9 },
 	} {
 		other := c
 		change(&other)
 		_, err := open(other, monday)
-		require.Error(t, err, name)
+		require.EqualError(t, err, c.store+" holds another series: "+want+": take its flags, or another file and another budget")
 	}
+	none := c
+	none.step = 0
+	_, err = open(none, monday)
+	require.ErrorContains(t, err, "want more than 0")
 	other := c
 	other.published = 4
 	_, err = open(other, monday)
@@ -305,6 +318,26 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, s.store.db.Close())
 	_, err = open(c, monday)
 	require.ErrorIs(t, err, series.ErrMismatch)
+}
+
+// A store of another version says so, and names no flag.
+func TestOtherVersions(t *testing.T) {
+	for want, change := range map[string]func(*head){
+		"has version 2 of the store, and this program reads version 3": func(h *head) { h.Layout = 2 },
+		"holds a series of another version of this program":            func(h *head) { h.Users.Cells = 2048 },
+	} {
+		c := testConfig(t)
+		s := mustOpen(t, c)
+		h := s.head
+		change(&h)
+		text, err := json.Marshal(h)
+		require.NoError(t, err)
+		require.NoError(t, s.store.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(headBucket).Put(headKey, text) }))
+		require.NoError(t, s.store.db.Close())
+		_, err = open(c, monday)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), " -")
+	}
 }
 
 // A slice in the store that may not be on the disk is not served: its transaction may have failed

@@ -50,6 +50,20 @@ func appendEvents(record, body []byte, valued bool) (_ []byte, events, malformed
 	return record, events, malformed
 }
 
+// sample is an event as the service wants it.
+func (h head) sample() string {
+	if h.valued() {
+		return `{"user":"u-4711","key":"/index.html","value":12.5}`
+	}
+	return `{"user":"u-4711","key":"/index.html"}`
+}
+
+// firstLine quotes the first line of a body that is not blank, up to 200 bytes of it.
+func firstLine(body []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(body), []byte{'\n'})
+	return strconv.Quote(string(bytes.TrimSpace(line[:min(len(line), 200)])))
+}
+
 // unusual parses any other line. It returns no user for a line that is no event.
 func unusual(line []byte, valued bool) (user, key []byte, value float64) {
 	var e valuedEvent

@@ -42,9 +42,9 @@ func (s *service) handler() http.Handler {
 }
 
 // postEvents takes all events of a request, or none. The status is 413 for a body that is too
-// large, 400 for one that cannot be read, and 503 when the service stops: then the events may be
-// taken or not. The answer does not say how many events count, as that depends on what else the
-// users did.
+// large, 400 for one that cannot be read or in which no line is an event, and 503 when the service
+// stops: then the events may be taken or not. The answer does not say how many events count, as
+// that depends on what else the users did.
 func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 	answer := struct {
 		Taken     int    `json:"taken"`
@@ -65,6 +65,8 @@ func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 		b.record, answer.Taken, answer.Malformed = appendEvents(b.record[:0], b.body.Bytes(), s.head.valued())
 		if answer.Taken > 0 {
 			err = s.send(b.record)
+		} else if answer.Malformed > 0 {
+			status, answer.Error = http.StatusBadRequest, "no line is an event such as "+s.head.sample()+": the first one is "+firstLine(b.body.Bytes())
 		}
 		if err != nil {
 			status, answer.Taken, answer.Error = http.StatusServiceUnavailable, 0, err.Error()

@@ -95,6 +95,9 @@ func (s *service) begin(c config, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	if found && h.Layout != storeLayout {
+		return fmt.Errorf("%s has version %d of the store, and this program reads version %d", c.store, h.Layout, storeLayout)
+	}
 	want := head{Layout: storeLayout, Started: h.Started, Step: c.step, Keys: c.keys(), Users: c.users(h.Users.Seed)}
 	if !found {
 		want.Started, want.Users.Seed = now.UTC().Truncate(c.step), hashing.NewSeed()
@@ -114,11 +117,14 @@ func (s *service) begin(c config, now time.Time) error {
 		return err
 	}
 	if s.head = want; found {
-		if h != want {
-			return fmt.Errorf("%s holds another series (%+v): take its flags, or another file and another budget", c.store, h)
-		}
 		s.ledger = new(budget.Ledger)
-		return s.ledger.UnmarshalBinary(spent)
+		if err := s.ledger.UnmarshalBinary(spent); err != nil {
+			return err
+		}
+		if h != want {
+			return c.another(h, s.ledger)
+		}
+		return nil
 	}
 	if s.ledger, err = want.spend(c.epsilon, c.delta, c.reports); err != nil {
 		return err

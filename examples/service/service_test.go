@@ -261,6 +261,39 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 	f.check(t, mustOpen(t, c))
 }
 
+// A body in which no line is an event is no success: its sender is told, with the first line. One
+// bad line among others is counted.
+func TestNoLineIsAnEvent(t *testing.T) {
+	s := mustOpen(t, testConfig(t))
+	start(t, s)
+	say := func(body string) (int, string) {
+		r := httptest.NewRecorder()
+		s.handler().ServeHTTP(r, httptest.NewRequest(http.MethodPost, "/events", strings.NewReader(body)))
+		return r.Code, r.Body.String()
+	}
+	for body, first := range map[string]string{
+		"user,key\nu,tea\n":                  `user,key`,
+		"\r\n \n{\"user\":\"u\"}\n\n[]\n":    `{\\\"user\\\":\\\"u\\\"}`,
+		strings.Repeat("x", 300) + "\nnoise": strings.Repeat("x", 200) + `\"`,
+	} {
+		code, text := say(body)
+		require.Equal(t, 400, code)
+		require.Contains(t, text, first)
+		require.Contains(t, text, `"taken":0`)
+		require.NotContains(t, text, strings.Repeat("x", 201))
+	}
+	for _, body := range []string{"", "\n \n", lines(0, 1, "a") + "nonsense\n", "nonsense\n" + lines(0, 1, "a")} {
+		code, text := say(body)
+		require.Equal(t, 200, code, "%s", text)
+	}
+	_, text := get(t, func() string {
+		o := httptest.NewServer(s.metrics.handler())
+		t.Cleanup(o.Close)
+		return o.URL + "/metrics"
+	}(), "")
+	require.Contains(t, string(text), "service_requests_total{code=\"400\"} 3\n")
+}
+
 func TestMetrics(t *testing.T) {
 	s := mustOpen(t, testConfig(t))
 	due, _ := start(t, s)

@@ -40,6 +40,12 @@ func (v *Vector[K]) Estimate(key K) float64 {
 	return v.value(e)
 }
 
+// Has reports whether the key was released.
+func (v *Vector[K]) Has(key K) bool {
+	_, found := v.find(key)
+	return found
+}
+
 func (v *Vector[K]) find(key K) (e Entry[K], found bool) {
 	i, found := slices.BinarySearchFunc(v.values, key, func(e Entry[K], key K) int { return wire.Compare(e.Key, key) })
 	if found {

@@ -55,6 +55,7 @@ func Example() {
 	}
 	lo, hi := day.Interval("/", 1-1e-9)
 	fmt.Println("the fifth day:", lo <= 24_000 && 24_000 <= hi, hi-lo < 1000)
+	fmt.Println("shown:", day.Has("/news"), day.Has("/users/240003"))
 	fmt.Println(timeline.Guarantee())
 	timeline.Forget(180) // memory for windows that begin earlier
 	fmt.Println("windows begin at hour", timeline.First())
@@ -64,6 +65,7 @@ func Example() {
 	// last 168 hours, /: about 168000
 	// last 168 hours, /news: about 84000
 	// the fifth day: true true
+	// shown: true false
 	// ε = 1, δ = 1e-9 for one element, added or removed
 	// windows begin at hour 168
 }

@@ -26,7 +26,7 @@ func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if outside(key, w.params.Dim) {
 		return 0, 0
 	}
-	r := w.find(key)
+	r, _ := w.find(key)
 	alpha := 1 - confidence
 	half := newLaplaceSum(w.law.known.Scale(), r.known.nodes).beyond(w.allowance(r, shareOfKnown*alpha))
 	lo, hi = max(r.known.sum-half, 0), max(r.known.sum+half, 0)

@@ -13,6 +13,19 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
+// recordOf returns what a window knows of a key, and checks that Has says whether All yields it.
+func recordOf(w *Window[int], key int) record[int] {
+	r, found := w.find(key)
+	listed := false
+	for k := range w.All() {
+		listed = listed || k == key
+	}
+	if found != listed || w.Has(key) != listed {
+		panic("Has")
+	}
+	return r
+}
+
 // history is a series of Slices with the stream they are of.
 type history struct {
 	params Params
@@ -88,7 +101,7 @@ func TestWindows(t *testing.T) {
 				require.True(t, slices.IsSorted(keys))
 				require.Len(t, keys, w.Len())
 				for key := range 16 {
-					truth, r := h.truth(key, from, to), w.find(key)
+					truth, r := h.truth(key, from, to), recordOf(w, key)
 					if p.Dim > 0 && key >= p.Dim {
 						continue
 					}
@@ -229,7 +242,7 @@ func TestCoverage(t *testing.T) {
 		for _, confidence := range []float64{0.5, 0.95} {
 			half, inside := sum.beyond(shareOfKnown*(1-confidence)), int64(0)
 			for key := range p.Dim {
-				r := w.find(key)
+				r := recordOf(w, key)
 				require.Equal(t, want, r.known.nodes)
 				lo, hi := w.Interval(key, confidence)
 				require.Equal(t, [2]float64{max(r.known.sum-half, 0), max(r.known.sum+half, 0)}, [2]float64{lo, hi})

@@ -115,12 +115,12 @@ func (e *episode) before(gap span) float64 {
 }
 
 // find returns the record of a key, or that of a key of which nothing is known.
-func (w *Window[K]) find(key K) record[K] {
+func (w *Window[K]) find(key K) (r record[K], found bool) {
 	i, found := slices.BinarySearchFunc(w.records, key, func(r record[K], key K) int { return wire.Compare(r.key, key) })
 	if !found {
-		return record[K]{key: key, gaps: []span{{w.from, w.to}}}
+		return record[K]{key: key, gaps: []span{{w.from, w.to}}}, false
 	}
-	return w.records[i]
+	return w.records[i], true
 }
 
 // Steps returns the steps of the window, from, …, to − 1.
@@ -129,12 +129,21 @@ func (w *Window[K]) Steps() (from, to int) { return w.from, w.to }
 // Len returns the number of keys with an estimate.
 func (w *Window[K]) Len() int { return len(w.records) }
 
+// Has reports whether the key was known or found in the window, so that All yields it.
+func (w *Window[K]) Has(key K) bool {
+	_, found := w.find(key)
+	return found
+}
+
 // Estimate returns the estimated count of the key in the window, or 0 if the key was not known or
 // found in it. For steps in which the key is known it is the least-squares estimate from all
 // published counts: unbiased, with standard error [Plan.StdErr], and possibly negative. For the
 // steps before, it is what the discovery nodes have shown; a node that overlaps the beginning of
 // the window is shared out evenly over its steps.
-func (w *Window[K]) Estimate(key K) float64 { return w.find(key).estimate }
+func (w *Window[K]) Estimate(key K) float64 {
+	r, _ := w.find(key)
+	return r.estimate
+}
 
 // All yields the keys with their estimates, sorted by key.
 func (w *Window[K]) All() iter.Seq2[K, float64] {

@@ -1,6 +1,7 @@
 package main
 
 var misragriesMutations = []mutation{
+	{"combine: a key whose estimates cancel is not there", "misragries/combine.go", "_, found := c.sums[key]\n", "found := c.sums[key] != 0\n"},
 	{"elements are promised as keys", "misragries/params.go", "unit = budget.UserElements(p.MaxElements, budget.AddRemove)", "unit = budget.User(p.MaxElements, budget.AddRemove)"},
 	{"several elements at once count as one", "misragries/builder.go", "n > 1 && b.params.MaxElements == 0", "false"},
 	{"disjoint streams promised as the first", "misragries/combine.go", "epsilon, delta = max(epsilon, g.Epsilon()), max(delta, g.Delta())", "epsilon, delta = c.parts[0].Guarantee().Epsilon(), max(delta, g.Delta())"},
