@@ -27,8 +27,8 @@ const (
 // Gaussian returns the law of N(0, 1) on a number that moves by μ: losses N(μ²/2, μ²). It bounds
 // Gaussian noise in any number of coordinates where the ℓ₂ norm of the moves, each in units of the
 // σ of its coordinate, is at most μ. μ is in [Least, MostSampledMu], and the lattice has that many
-// cells, rounded up to a power of two, at least 1,024, or 2¹⁴ above MostMu. The law is symmetric: point i and the last but i
-// have losses ±l, and the Q-mass of one is the P-mass of the other.
+// cells, rounded up to a power of two, at least 1,024, or 2¹⁴ above MostMu. The law is symmetric:
+// point i and the last but i have losses ±l, and the Q-mass of one is the P-mass of the other.
 //
 // With the density p(l) of the loss under P, a cell [L, L+h] has ∫p(l)·(1 − e^{−(l−L)})dl/(1 −
 // e^{−h}) at its upper end and ∫p(l)·e^{−(l−L)}·(1 − e^{−(L+h−l)})dl/(1 − e^{−h}) at its lower one:

@@ -101,8 +101,8 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 // product of the fractions.
 //
 // Gaussian noise of a large μ hides nothing of a record in the sample. That the record is not in it
-// has probability 1−γ, and then P and Q are the same: so they have a common part of that weight, and
-// are bounded by an escape of γ.
+// has probability 1−γ, and then P and Q are the same: so they have a common part of that weight,
+// and are bounded by an escape of γ.
 func (g Guarantee) sampled(fraction float64) (pair, bool) {
 	p := g.pair
 	if g.unit.relation != AddRemove || p.rho > 0 || p.unknown() || p.hasKeys() {
