@@ -13,6 +13,8 @@ const (
 	MostMu     = 8
 	LeastSigma = 0x1p-10
 	MostSigma  = 1 << 10
+	// MostSampledMu is that of a sample. There are more cells from MostMu on, at least 2¹⁴.
+	MostSampledMu = 65
 )
 
 // far is how many standard deviations are kept: the mass beyond, on one side, is below beyond =
@@ -24,16 +26,20 @@ const (
 
 // Gaussian returns the law of N(0, 1) on a number that moves by μ: losses N(μ²/2, μ²). It bounds
 // Gaussian noise in any number of coordinates where the ℓ₂ norm of the moves, each in units of the
-// σ of its coordinate, is at most μ. μ is in [Least, MostMu], and the lattice has that many cells,
-// rounded up to a power of two, at least 1,024. The law is symmetric: point i and the last but i
-// have losses ±l, and the Q-mass of one is the P-mass of the other.
+// σ of its coordinate, is at most μ. μ is in [Least, MostSampledMu], and the lattice has that many
+// cells, rounded up to a power of two, at least 1,024, or 2¹⁴ above MostMu. The law is symmetric:
+// point i and the last but i have losses ±l, and the Q-mass of one is the P-mass of the other.
 //
 // With the density p(l) of the loss under P, a cell [L, L+h] has ∫p(l)·(1 − e^{−(l−L)})dl/(1 −
 // e^{−h}) at its upper end and ∫p(l)·e^{−(l−L)}·(1 − e^{−(L+h−l)})dl/(1 − e^{−h}) at its lower one:
 // positive integrands, so nothing cancels. Both are summed by the formula of Gauss and Legendre
 // with ten nodes, whose error is below 2⁻⁶⁰ of the integral (loss_proof.md).
 func Gaussian(mu float64, cells int) *Measure {
-	cells = 1 << bits.Len(uint(max(cells, 1024)-1))
+	least := 1024
+	if mu > MostMu {
+		least = 1 << 14
+	}
+	cells = 1 << bits.Len(uint(max(cells, least)-1))
 	h := up(mu * (mu/2 + far) / float64(cells/2))
 	m := &Measure{base: -h * float64(cells/2), step: h, mass: make([]float64, cells+1), releases: 1}
 	// In units of μ: l = μ·(x + μ/2) with x ~ N(0, 1) under P.

@@ -18,7 +18,7 @@ func gaussianProfile(mu, epsilon float64) float64 {
 
 // The leaf is nowhere below the profile, and near it; also a power of it, which is Gaussian.
 func TestGaussianLeaf(t *testing.T) {
-	for _, mu := range []float64{1e-6, 0.01, 0.5, 1, 3, MostMu} {
+	for _, mu := range []float64{1e-6, 0.01, 0.5, 1, 3, MostMu, MostMu + 1e-9, 20, MostSampledMu} {
 		m := Gaussian(mu, 1024)
 		for x := -6.0; x < 8; x += 0.37 {
 			epsilon := mu * x

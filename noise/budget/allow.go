@@ -15,7 +15,8 @@ type lawCache struct {
 		of  kinds
 		law laws
 	}
-	next int
+	next    int
+	samples sampleCache
 }
 
 // of returns the law of the losses.
@@ -74,7 +75,7 @@ func (l *Ledger) allows(before []state, g Guarantee) bool {
 			if !l.filter.allows(l, whole) {
 				return false
 			}
-		} else if !l.bySums(whole) && !(l.hopes(s, g) && l.within(whole)) {
+		} else if !l.bySums(whole) && !l.certified(s, g, whole) {
 			return false
 		}
 	}

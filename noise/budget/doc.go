@@ -57,7 +57,7 @@
 // # Cost
 //
 // Spend takes some microseconds if plain sums decide, some milliseconds if the accountant does, and
-// 40 ms after 1,000 releases at 1,000 different ε.
+// 40 ms after 1,000 releases at 1,000 different ε, or where samples have nearly spent a budget.
 //
 // # Budgets for years
 //

@@ -115,9 +115,16 @@ func GDP(mu float64, u Unit) Guarantee {
 func finite(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
 
 // promise returns the Guarantee with these sums, or one that promises nothing if they are too large
-// for one or u is no unit.
+// for one or u is no unit. Where what is known of the laws has become too much, such as escapes
+// that add up to more than 1, the sums alone bound them.
 func promise(u Unit, s sums, p pair) Guarantee {
-	if !u.Valid() || !(s.delta < 1) || !finite(s.epsilon) || !finite(s.rho) || !finite(s.muSquares) || !p.valid() {
+	if !u.Valid() || !(s.delta < 1) || !finite(s.epsilon) || !finite(s.rho) || !finite(s.muSquares) {
+		return Guarantee{}
+	}
+	if !p.valid() {
+		p = pairOf(s)
+	}
+	if !p.valid() {
 		return Guarantee{}
 	}
 	return Guarantee{unit: u, promised: true, sums: s, pair: p}

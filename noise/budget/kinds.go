@@ -247,9 +247,10 @@ type laws struct{ removed, added *loss.Measure }
 // known reports whether there are any.
 func (l laws) known() bool { return l.removed != nil }
 
-// leaf returns the law of one release, and how many squarings of [loss.Points] points it takes,
-// about. It is nil where the parameters are out of range.
-func (x lossKind) leaf() (l laws, squarings int) {
+// leaf returns the law of one release, that of a sample on so many points, and how many squarings
+// of [loss.Points] points it takes on the most, about. It is nil where the parameters are out of
+// range.
+func (x lossKind) leaf(points int) (l laws, squarings int) {
 	sampled := x.fraction < 1
 	symmetric := (*loss.Measure)(nil)
 	switch {
@@ -259,14 +260,14 @@ func (x lossKind) leaf() (l laws, squarings int) {
 	case x.size < loss.Least:
 		return laws{}, 0
 	case x.law == swapped:
-		both := loss.Replaced(x.size, x.fraction, samplePoints)
+		both := loss.Replaced(x.size, x.fraction, points)
 		return laws{both, both}, 200
 	case x.law == gaussian && x.steps > 0:
 		moves, weights := x.mixture()
-		removed, added := loss.Mixture(moves, weights, samplePoints)
+		removed, added := loss.Mixture(moves, weights, points)
 		return laws{removed, added}, 300
-	case x.law == gaussian && x.size <= loss.MostMu:
-		symmetric = loss.Gaussian(x.size, samplePoints)
+	case x.law == gaussian && x.size <= loss.MostSampledMu:
+		symmetric = loss.Gaussian(x.size, points)
 		squarings = 1
 	case x.law == laplacian && x.size <= loss.Most:
 		switch {
@@ -282,7 +283,7 @@ func (x lossKind) leaf() (l laws, squarings int) {
 	case symmetric == nil:
 		return laws{}, 0
 	case sampled && symmetric.Points() > 2:
-		removed, added := symmetric.Poisson(x.fraction, samplePoints)
+		removed, added := symmetric.Poisson(x.fraction, points)
 		return laws{removed, added}, 200
 	case sampled:
 		removed, added := symmetric.Poisson(x.fraction, 2)
@@ -295,14 +296,23 @@ func (x lossKind) leaf() (l laws, squarings int) {
 // samplePoints is on how many points the law of one release on a sample is kept.
 const samplePoints = 1 << 14
 
+// sampled reports whether there are releases on a sample.
+func (k kinds) sampled() bool {
+	return slices.ContainsFunc(k.list(), func(x lossKind) bool { return x.fraction < 1 })
+}
+
 // measure returns the certified laws of the losses, and none where the accountant has none: no
 // entries, parameters out of its range, or so many releases that it would take seconds.
-func (k kinds) measure() laws {
+func (k kinds) measure() laws { return k.measureOn(samplePoints) }
+
+// measureOn is measure with the laws of samples on so many points: with fewer they are larger, and
+// take less time.
+func (k kinds) measureOn(points int) laws {
 	var removed, added []*loss.Measure
 	// squarings of 1,024 points, a millisecond each: no bytes may ask for minutes
 	work, sampled := 0, false
 	for _, x := range k.list() {
-		l, squarings := x.leaf()
+		l, squarings := x.leaf(points)
 		if work += squarings; !l.known() || work > 1000 {
 			return laws{}
 		}

@@ -47,6 +47,9 @@ type Ledger struct {
 // The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta is 0 or in [2⁻¹⁰²²,
 // 1), and u is valid; also for two rules, and for a rule that would allow nothing: RhoRule and
 // MuRule need a delta above 0, and escapes must be in [0, delta).
+//
+// For experiments, budgets that protect hardly anybody are accepted: ε above 20, δ above 0.01. With
+// such a δ String says so, whatever was spent; for ε see [Ledger.Spent].
 func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	switch {
 	case len(rules) > 1:
@@ -256,5 +259,9 @@ func (l Ledger) String() string {
 	if count == 1 {
 		text = "1 release"
 	}
-	return fmt.Sprintf("ε = %.4g of %s at δ = %s, %s, for %v", l.Epsilon(), number(l.epsilon), number(l.delta), text, l.unit)
+	delta := number(l.delta)
+	if ApproxDP(0, l.delta, l.unit).hardlyAny() {
+		delta += " (hardly any protection)"
+	}
+	return fmt.Sprintf("ε = %.4g of %s at δ = %s, %s, for %v", l.Epsilon(), number(l.epsilon), delta, text, l.unit)
 }

@@ -24,9 +24,11 @@ import (
 //
 // For a Poisson sample the accountant keeps the exact law if g is one release by ε, with Laplace or
 // with discrete Gaussian noise, or any number of releases by μ: a thousand samples of 1 % with
-// Gaussian noise of σ = 1 have ε = 2.13 at δ = 1e-6. One such law takes a tenth of a second. String
-// shows the μ or ρ without sampling. With Gaussian noise, Group and For also handle a user with up
-// to 64 elements, each sampled independently.
+// Gaussian noise of σ = 1 have ε = 2.13 at δ = 1e-6. With μ above 65 the record counts as revealed
+// if it is in the sample. EpsilonAt of many such releases takes a tenth of a second, and Spend of
+// each some milliseconds, except where less than a few percent of the budget is left. String shows
+// the μ or ρ without sampling. With Gaussian noise, Group and For also handle a user with up to 64
+// elements, each sampled independently.
 //
 // The law of each sample leaves out a tail of probability 2⁻¹⁰⁰, about 8e-31, which counts as lost.
 // If δ is below this times the number of releases, EpsilonAt falls back to a much larger bound.
@@ -52,7 +54,11 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	case fraction == 1:
 		return g, nil
 	case (g.rho > 0 || g.muSquares > 0) && (!exact || g.epsilon > 0):
-		return Guarantee{}, fault.Params("budget", "Guarantee", g, "ε and δ, or a Poisson sample of one law by ρ or μ: begin with ApproxDP(g.EpsilonAt(δ), δ, u)")
+		want := "ε and δ, or one law by ρ or μ without others: begin with ApproxDP(g.EpsilonAt(δ), δ, u)"
+		if g.unit.relation == Replace {
+			want = "ε and δ, as samples without replacement have no rule by ρ or μ: begin with ApproxDP(g.EpsilonAt(δ), δ, u)"
+		}
+		return Guarantee{}, fault.Params("budget", "Guarantee", g, want)
 	}
 	// With P and R the laws of the output when the sample is drawn without the record in question
 	// and when that is then put in, AddRemove compares P with Q = (1−γ)P + γR, where R and P are
@@ -93,6 +99,10 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 // is (1 − α(1−γ))·w + (1−w)·s(α), s ≥ 1 − α that of the sample without escape, and the first factor
 // is γ − (α−1)(1−γ), so this too is at most γw + (1−γw)·s(α). A sample of a sample is one with the
 // product of the fractions.
+//
+// Gaussian noise of a large μ hides nothing of a record in the sample. That the record is not in it
+// has probability 1−γ, and then P and Q are the same: so they have a common part of that weight,
+// and are bounded by an escape of γ.
 func (g Guarantee) sampled(fraction float64) (pair, bool) {
 	p := g.pair
 	if g.unit.relation != AddRemove || p.rho > 0 || p.unknown() || p.hasKeys() {
@@ -108,8 +118,11 @@ func (g Guarantee) sampled(fraction float64) (pair, bool) {
 		return pair{}, false
 	}
 	x.fraction = round.ProductUp(x.fraction, fraction)
-	if x.law == gaussian && (x.size > loss.MostMu || x.steps > 0) {
+	switch {
+	case x.law == gaussian && x.steps > 0:
 		return pair{}, false
+	case x.law == gaussian && x.size > loss.MostSampledMu:
+		return pair{escape: x.fraction}, true
 	}
 	k := makeKinds([]lossKind{x})
 	of := pair{responses: k.rho(), escape: round.ProductUp(fraction, p.escape), kinds: k}

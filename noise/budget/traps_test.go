@@ -70,6 +70,12 @@ func TestHardlyAnyProtection(t *testing.T) {
 	} {
 		require.Equal(t, hardly, strings.Contains(g.String(), " (hardly any protection) for one "), g.String())
 	}
+	// So does that of a Ledger whose δ is so large, before anything is spent.
+	for delta, hardly := range map[float64]bool{0.9: true, 0.011: true, 0.01: false, 1e-6: false, 0: false} {
+		l := dptest.OK(NewLedger(1, delta, one))(t)
+		require.Equal(t, hardly, strings.Contains(l.String(), "at δ = "+number(delta)+" (hardly any protection), 0 releases"), l.String())
+		require.Equal(t, hardly, strings.Contains(string(dptest.OK(l.MarshalJSON())(t)), "hardly any protection"))
+	}
 }
 
 // Whatever was spent before, all n parts of a Split are accepted, one after the other, and they use

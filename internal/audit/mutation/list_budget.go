@@ -50,6 +50,13 @@ var budgetMutations = []mutation{
 	{"two responses split as one", "noise/budget/split.go", "one = law.count == 1 && p.rho == 0", "one = p.rho == 0"},
 	{"any number of releases left of a Split in a journal", "noise/budget/journal.go", "|| !l.plausible(l.open().quota, true)", ""},
 	{"any number of releases left of a Split in bytes", "noise/budget/ledger_encode.go", "|| !read.plausible(q, false)", ""},
+	{"more sampled releases than were certified", "noise/budget/allow_sample.go", "|| others[j].count < x.count {", "{"},
+	{"more ρ than was certified", "noise/budget/allow_sample.go", "|| p.rho > q.rho ||", "||"},
+	{"more escapes than were certified", "noise/budget/allow_sample.go", "|| p.escape > q.escape ||", "||"},
+	{"what was not certified remembered as certified", "noise/budget/allow_sample.go", "; l.withinOn(further, points) {", "; l.withinOn(further, points) || true {"},
+	{"a record of a sample with much Gaussian noise not revealed", "noise/budget/subsample.go", "return pair{escape: x.fraction}, true", "return pair{escape: x.fraction * x.fraction}, true"},
+	{"Gaussian noise of a large μ taken for less", "noise/budget/kinds.go", "symmetric = loss.Gaussian(x.size, points)", "symmetric = loss.Gaussian(min(x.size, loss.MostMu), points)"},
+	{"a ledger of a large δ says nothing of it", "noise/budget/ledger.go", "if ApproxDP(0, l.delta, l.unit).hardlyAny() {", "if false {"},
 	{"μ of a group not squared", "noise/budget/group.go", "muSquares: round.ProductUp(squared, g.muSquares)", "muSquares: round.ProductUp(steps, g.muSquares)"},
 }
 
