@@ -22,6 +22,7 @@ import (
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
+	"github.com/dpsketch/dpsketch/plan/thesis"
 	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
@@ -214,8 +215,8 @@ func groupbySubjects(all map[string]*subject) {
 	}
 	all["threshold/groupby.Rows.Release"] = &subject{
 		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*groupby.Rows[int, int])(nil), derived: derived, given: given, costly: true,
-		ways: []string{"NewRows Add AddValue", "NewRows Add AddValue mixed", "NewRows Add AddValue mixed" + merged, "NewRows Add AddValue" + merged + " swapped",
-			"NewRows Add AddValue" + saved, "NewRows Add AddValue mixed" + merged + saved},
+		ways: []string{"NewRows Add AddValue", "NewRows Add AddValue mixed", "NewRows Add AddValue mixed" + merged, "NewRows Add AddValue mixed" + merged + " swapped",
+			"NewRows Add AddValue mixed" + saved, "NewRows Add AddValue mixed" + merged + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			p := c.params.(groupby.Params)
 			rows := c.rows()
@@ -794,7 +795,11 @@ func vectorSubjects(all map[string]*subject) {
 				for i, rows := range users {
 					x := one(rows)
 					if strings.Contains(c.way, "AddSparse") && (i%2 == 0 || !strings.Contains(c.way, " Add ")) {
-						b.AddSparse([]int{2, 0, 1}, []float64{x[2], x[0], x[1]})
+						indices, values := []int{2, 0, 1}, []float64{x[2], x[0], x[1]}
+						for _, r := range rows { // an index more than once
+							indices, values = append(indices, r.key%3), append(values, r.value)
+						}
+						b.AddSparse(indices, values)
 					} else {
 						b.Add(x)
 					}
@@ -894,7 +899,11 @@ func planSubjects(all map[string]*subject) {
 		"Workers": {0, 1}, "Method": {plan.Auto, plan.Plain, plan.Adaptive, plan.TwoPass},
 	}
 	ready := func(c *pcase) (*plan.Mechanism, error) {
-		m, err := plan.New(c.params.(plan.Params))
+		p := c.params.(plan.Params)
+		if strings.Contains(c.way, "thesis") { // which has no sign and centres rows
+			return thesis.New(thesis.Params{Rho: p.Rho, Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, Instance: thesis.IOME})
+		}
+		m, err := plan.New(p)
 		if err == nil && strings.Contains(c.way, "WithRanges") {
 			low := []float64{0, 0.5, -1}
 			if strings.Contains(c.way, "Sparse") {
@@ -956,9 +965,9 @@ func planSubjects(all map[string]*subject) {
 		"one end": func() []row { return keysOf(0, 1, 1) }, "beyond an end": func() []row { return keysOf(1, 1, 1e9) }, "NaN": func() []row { return keysOf(1, 1, nan) },
 	}
 	for name, ways := range map[string][]string{
-		"plan.Mechanism.Release": {"New Release", "New Release WithRanges", "New Release WithScales"},
+		"plan.Mechanism.Release": {"New Release", "New Release WithRanges", "New Release WithScales", "Release thesis"},
 		"plan.Mechanism.ReleaseSparse": {"ReleaseSparse New", "ReleaseSparse New WithRanges", "ReleaseSparse New WithScales", "ReleaseSparse New WithRanges emptied",
-			"ReleaseSparse New emptied"},
+			"ReleaseSparse New emptied", "ReleaseSparse thesis emptied", "ReleaseSparse thesis"},
 	} {
 		all[name] = &subject{
 			params: p, values: values, builder: (*plan.Mechanism)(nil), units: []string{"none", "few keys"}, own: own, others: []string{"one key each"}, spills: true, ways: ways,

@@ -174,8 +174,8 @@ var otherRoles = map[string]func() []row{
 		var rows []row
 		for user := 1; user <= 90*shared; user++ {
 			rows = append(rows, row{user, user % shared, 1})
-			if user%64 == 0 && user <= 8*64 {
-				for i := range 2130 {
+			if user%64 == 0 && user <= 24*64 {
+				for i := range 1080 + 1<<10 { // 2¹⁰ of the largest values are all that a saturating sum holds
 					rows = append(rows, row{user, user % shared, []float64{1e9, -1e9}[i/1080]})
 				}
 			}
@@ -262,11 +262,12 @@ func (c *pcase) mixed() (all []row) {
 	return all
 }
 
-// halves splits the rows of each user, so that he is in both.
+// halves splits the rows of each user, so that he is in both: every second one, or of a user with
+// thousands in a key the first ones alone.
 func halves(rows []row) (a, b []row) {
 	times := map[int]int{}
 	for _, r := range rows {
-		if times[r.user]++; (times[r.user]+r.user)%2 == 0 {
+		if times[r.user]++; (times[r.user]+r.user)%2 == 0 || r.user > 0 && r.user%64 == 0 && times[r.user] > 9 {
 			a = append(a, r)
 		} else {
 			b = append(b, r)

@@ -126,10 +126,9 @@ var productPlants = []struct{ name, file, old, new, found string }{
 	{"a merge forgets a column", "threshold/groupby/merge.go", "o.table.lost(n))", "o.table.lost(n)[:min(1, o.table.width)])", "threshold/groupby.Builder.Release"},
 	{"a restore forgets a column", "threshold/groupby/private.go", "copy(t.lost(i), readSums(r, width, 0))", "copy(t.lost(i)[:0], readSums(r, width, 0))", "threshold/groupby.Builder.Release"},
 	{"an option is read in one pass alone", "threshold/groupby/kept.go", "s.params.counts(l, s.clip().full)", "s.params.counts(l, 36)", "threshold/groupby.Rows.Release"},
-	{"equal indices are clamped one by one", "elliptical/builder.go",
-		"s.sparseEntry(i, repeated[i]+x) - s.sparseEntry(i, repeated[i])", "s.sparseEntry(i, x) - s.zero[i]", "elliptical.Builder.Release"},
-	{"sparse rows around the middles of ranges with the noise of rows around 0", "plan/internal/means/ranges.go",
-		"!p.NonNegative && !(sparse && p.Relation != budget.Replace)", "!p.NonNegative && !(sparse && p.Relation > budget.Replace)", "plan.Mechanism.ReleaseSparse"},
+	{"equal indices are clamped one by one", "elliptical/builder.go", "case s.seen[i] == s.rows:", "case s.seen[i] > s.rows:", "elliptical.Builder.Release"},
+	{"sparse rows around a centre with the noise of rows around 0", "plan/internal/means/clip.go",
+		"change += math.Sqrt(float64(c.empty))", "change += 0 * math.Sqrt(float64(c.empty))", "plan.Mechanism.ReleaseSparse"},
 }
 
 // Each flaw fails the product.
