@@ -29,8 +29,8 @@ var plainly = map[string]string{
 	"RandomizedRound":            "",
 }
 
-// fixedBy are the statements by which a sampler returns a number of steps that is fixed, by the name
-// of its method.
+// fixedBy are the statements by which a sampler returns a number of steps that is fixed, by the
+// name of its method.
 var fixedBy = map[string]string{
 	"Sample":        "return steps * step",
 	"SampleInt":     "return int64(steps)",

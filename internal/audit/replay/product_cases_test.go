@@ -327,7 +327,8 @@ func sketchSubjects(all map[string]*subject) {
 			}
 		}
 	}
-	split := func(rows []row) (a, b []row) { // a unit is in one stream, which others it is with does not depend on it
+	// A unit is in one stream, which others it is with does not depend on it.
+	split := func(rows []row) (a, b []row) {
 		for _, r := range rows {
 			if r.user%2 == 0 {
 				a = append(a, r)
@@ -395,8 +396,8 @@ func sketchSubjects(all map[string]*subject) {
 			return h, h.Guarantee(), nil
 		},
 	}
-	// Of a user's keys above MaxElements some are drawn, and the draws of others are frozen by their
-	// number: so the others have few.
+	// Of a user's keys above MaxElements some are drawn, and the draws of others are frozen by
+	// their number: so the others have few.
 	uservalues := maps.Clone(values)
 	uservalues["MaxElements"] = []any{0, 2, 3, 6}
 	all["misragries.UserBuilder.Release"] = &subject{
@@ -529,7 +530,8 @@ func setSubjects(all map[string]*subject) {
 		return releasedBy(b, err, (*kor.Builder).Release)
 	}})
 	add("kor.Builder.Share", &subject{params: kparams, values: map[string][]any{"Epsilon": {1., 4., 0.25}, "Cells": {64, 128}, "Levels": {8, 12}, "CountShare": {0.}, "Seed": {hashing.Seed{1}}},
-		builder: (*kor.Builder)(nil), ways: korWays, limit: func(c *pcase, label string) (float64, float64) { return 1, 1 }, // one bit, by the noise of all parties together
+		// One bit, by the noise of all parties together.
+		builder: (*kor.Builder)(nil), ways: korWays, limit: func(c *pcase, label string) (float64, float64) { return 1, 1 },
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			b, err := korBuilder(c)
 			if err != nil {
@@ -543,8 +545,8 @@ func setSubjects(all map[string]*subject) {
 		}})
 	add("kor.StreamBuilder.Release", &subject{params: kparams, values: map[string][]any{"Epsilon": {1., 4., 0.25}, "Cells": {64, 128}, "Levels": {8, 12}, "CountShare": {0.}, "Seed": {hashing.Seed{1}}},
 		builder: (*kor.StreamBuilder)(nil), ways: []string{"NewStreamBuilder Add", "NewStreamBuilder AddWeighted", "NewStreamBuilder Add" + merged, "NewStreamBuilder Add" + saved},
-		// A cell that is hit becomes a fair coin, and coins are tossed by the word, so those of later
-		// words move where a word is hit for the first time: kor has the exact law.
+		// A cell that is hit becomes a fair coin, and coins are tossed by the word, so those of
+		// later words move where a word is hit for the first time: kor has the exact law.
 		limit: func(c *pcase, label string) (float64, float64) { return inf, 1 },
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			b, err := filled(c.way, func() (*kor.StreamBuilder, error) { return kor.NewStreamBuilder(c.params.(kor.Params)) }, func(a, b *kor.StreamBuilder) error { return a.Merge(b) },
@@ -618,7 +620,8 @@ func setSubjects(all map[string]*subject) {
 		}})
 	add("kor/distinct.RunningBuilder.Step", &subject{params: dparams, values: dvalues, builder: (*distinct.RunningBuilder)(nil), derived: `|\.slots$`,
 		ways: []string{"NewRunningBuilder Add", "NewRunningBuilder Add" + merged, "NewRunningBuilder Add" + saved},
-		// Each total is a sum of all noise so far, so the noise of the last slot alone is the release.
+		// Each total is a sum of all noise so far, so the noise of the last slot alone is the
+		// release.
 		limit: func(c *pcase, label string) (float64, float64) { return inf, 1 },
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			p := c.params.(distinct.Params)
@@ -729,8 +732,8 @@ func vectorSubjects(all map[string]*subject) {
 	all["alp.Builder.Release"] = &subject{
 		params: alp.Params{Epsilon: 1, Delta: 1e-6, Dim: 2000, Sparsity: shared, Max: 200, Seed: hashing.Seed{1}}, builder: (*alp.Builder)(nil), units: []string{"none"}, own: small,
 		others: []string{"few", "one key each"},
-		// The table is drawn cell by cell with the law of the largest value in a cell: alp's own tests
-		// enumerate it. Here are the list of large values and its budget.
+		// The table is drawn cell by cell with the law of the largest value in a cell: alp's own
+		// tests enumerate it. Here are the list of large values and its budget.
 		derived: `^\.table|\.threshold$|^\.keys`,
 		values: map[string][]any{
 			"Epsilon": {1., 4.}, "Delta": {1e-6, 0.}, "Dim": {uint64(2000), uint64(0)}, "Sparsity": {shared}, "Sensitivity": {0., 1., 2.}, "Max": {200., 0.}, "Bits": {0., 50.}, "Seed": {hashing.Seed{1}},
@@ -792,9 +795,9 @@ func vectorSubjects(all map[string]*subject) {
 				return nil, budget.Guarantee{}, err
 			}
 			give := func(b *elliptical.Builder, users [][]row) {
-				for i, rows := range users {
-					x := one(rows)
-					if strings.Contains(c.way, "AddSparse") && (i%2 == 0 || !strings.Contains(c.way, " Add ")) {
+				for _, rows := range users {
+					x, even := one(rows), len(rows) == 0 || rows[0].user%2 == 0
+					if strings.Contains(c.way, "AddSparse") && (even || !strings.Contains(c.way, " Add ")) {
 						indices, values := []int{2, 0, 1}, []float64{x[2], x[0], x[1]}
 						for _, r := range rows { // an index more than once
 							indices, values = append(indices, r.key%3), append(values, r.value)
@@ -869,8 +872,9 @@ func columnSubjects(all map[string]*subject) {
 	}
 	all["elliptical/column.QuantileBuilder.Release"] = &subject{
 		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: quantiles, builder: (*column.QuantileBuilder)(nil), units: units, own: extremes, others: others, spills: true, replaced: replaced,
-		// A quantile is a place that is drawn by the weights of ranks: a rank moves by 1 at most, so a
-		// frozen draw moves only to a neighbouring value (internal/quantile has the exact law).
+		// A quantile is a place that is drawn by the weights of ranks: a rank moves by 1 at most,
+		// so a frozen draw moves only to a neighbouring value (internal/quantile has the exact
+		// law).
 		limit: func(c *pcase, label string) (float64, float64) { return inf, inf },
 		ways:  []string{"NewQuantiles Add", "NewQuantiles Add" + merged, "NewQuantiles Add" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -938,7 +942,8 @@ func planSubjects(all map[string]*subject) {
 				}
 				s.Offsets = append(s.Offsets, len(s.Indices))
 			}
-			if strings.Contains(c.way, "emptied") && c.side == 1 && !c.replaced { // a row without its entries
+			// A row without its entries.
+			if strings.Contains(c.way, "emptied") && c.side == 1 && !c.replaced {
 				s.Offsets = append(s.Offsets, len(s.Indices))
 			}
 			y, err = m.ReleaseSparse(context.Background(), s)
@@ -972,8 +977,8 @@ func planSubjects(all map[string]*subject) {
 		all[name] = &subject{
 			params: p, values: values, builder: (*plan.Mechanism)(nil), units: []string{"none", "few keys"}, own: own, others: []string{"one key each"}, spills: true, ways: ways,
 			replaced: func(p any) bool { return p.(plan.Params).Relation == budget.Replace },
-			// The noise of a divisor, a hundredth of ρ at least .5, is 1/(800·√(2·.005)) of 800 rows: so much
-			// a ratio bends where noise is tried, in each of two passes.
+			// The noise of a divisor, a hundredth of ρ at least .5, is 1/(800·√(2·.005)) of 800
+			// rows: so much a ratio bends where noise is tried, in each of two passes.
 			slack: 0.025,
 			given: `\.(Limit|Scaled|Scales|Centres)`, derived: `\.Spent\.|\.Lower|\.Upper|\.Errors`, capped: true, first: `\.of\.Rows$`, release: release,
 		}

@@ -53,16 +53,17 @@ type subject struct {
 	spills bool
 	// derived are labels of numbers that follow from others of the release, or of the Params.
 	derived string
-	// given are labels of what is released first, and what follows adapts to it: where it differs the
-	// case compares nothing.
+	// given are labels of what is released first, and what follows adapts to it: where it differs
+	// the case compares nothing.
 	given string
-	// first are labels of numbers that are released before the others, which adapt to them: the noise
-	// of the unit's side makes them the same, and what that takes is at stake.
+	// first are labels of numbers that are released before the others, which adapt to them: the
+	// noise of the unit's side makes them the same, and what that takes is at stake.
 	first string
-	// replaced is true where the neighbour has another row in the place of the unit's, by the Params.
+	// replaced is true where the neighbour has another row in the place of the unit's, by the
+	// Params.
 	replaced func(params any) bool
-	// limit gives, in place of the measured noise, how far a label's numbers may be apart, in a norm:
-	// for noise that no sampler of package noise draws.
+	// limit gives, in place of the measured noise, how far a label's numbers may be apart, in a
+	// norm: for noise that no sampler of package noise draws.
 	limit func(c *pcase, label string) (norm, bound float64)
 	// capped says that numbers are cut off at an upper end, where they are: so the noise that is
 	// tried is negative.
@@ -175,7 +176,8 @@ var otherRoles = map[string]func() []row{
 		for user := 1; user <= 90*shared; user++ {
 			rows = append(rows, row{user, user % shared, 1})
 			if user%64 == 0 && user <= 24*64 {
-				for i := range 1080 + 1<<10 { // 2¹⁰ of the largest values are all that a saturating sum holds
+				// 2¹⁰ of the largest values are all that a saturating sum holds.
+				for i := range 1080 + 1<<10 {
 					rows = append(rows, row{user, user % shared, []float64{1e9, -1e9}[i/1080]})
 				}
 			}
@@ -335,7 +337,8 @@ func collect(v reflect.Value, label string, into map[string]number, depth int) {
 			collect(v.Field(i), at, into, depth+1)
 		}
 	case reflect.Slice, reflect.Array:
-		if strings.HasSuffix(label, "bits") && v.Type().Elem().Kind() == reflect.Uint64 { // each by itself
+		// Each by itself.
+		if strings.HasSuffix(label, "bits") && v.Type().Elem().Kind() == reflect.Uint64 {
 			for i := range v.Len() {
 				for j := range 64 {
 					into[fmt.Sprint(label, "[", i, ".", j, "]")] = number{real: float64(v.Index(i).Uint() >> j & 1)}
@@ -401,7 +404,8 @@ func scaleOf(d replay.Draw) (scale float64, gaussian, known bool) {
 }
 
 // stake is what a unit has at stake in a release.
-type stake struct{ squares, sum float64 } // of differences in units of Gaussian and of Laplace noise
+// Of differences in units of Gaussian and of Laplace noise.
+type stake struct{ squares, sum float64 }
 
 // measured is what was found of one case.
 type measured struct {
@@ -534,7 +538,8 @@ func (s *subject) atStake(d map[string]float64, without map[string]number, draws
 	}
 	names := sortedKeys(d)
 	variance, scale := map[string]float64{}, map[string]float64{}
-	var normals, laplaces []map[string]float64 // shifts by a draw that several share, in units of its scale
+	// Shifts by a draw that several share, in units of its scale.
+	var normals, laplaces []map[string]float64
 	for _, label := range names {
 		if strings.Contains(label, "bits[") && flip > 0 {
 			scale[label] = 1 / flip
@@ -684,8 +689,8 @@ func (s *subject) atStake(d map[string]float64, without map[string]number, draws
 	m.stake.sum += least
 }
 
-// pin returns the numbers with the unit, where the noise of those that are released first makes them
-// the same as without it.
+// pin returns the numbers with the unit, where the noise of those that are released first makes
+// them the same as without it.
 func (s *subject) pin(with, without map[string]number, draws []replay.Draw, run runner, m *measured) map[string]number {
 	for _, label := range sortedKeys(with) {
 		if !s.pattern(s.first).MatchString(label) {

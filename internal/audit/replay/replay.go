@@ -148,8 +148,8 @@ func Stream() cipher.Stream {
 	return cipher.NewCTR(block, start[:])
 }
 
-// quick is a keystream that is no cipher, and repeats itself: a Source asks for many words, of which
-// a draw reads one or two.
+// quick is a keystream that is no cipher, and repeats itself: a Source asks for many words, of
+// which a draw reads one or two.
 type quick struct{ words *rand.PCG }
 
 func (q *quick) XORKeyStream(dst, zeros []byte) {
