@@ -3,6 +3,11 @@
 //
 //	go run ./internal/audit/house          a table
 //	go run ./internal/audit/house -names   every exported name
+//	go run ./internal/audit/house -doors   how many files one question opens
+//
+// The library is what users import and, as its engines, all internal packages except
+// internal/audit. The doors of a package are the files of the library, its own included, that its
+// first Example runs.
 //
 // Lines are those that are neither blank nor a comment. Methods are those declared on exported
 // types: without what these have from a type they embed, which the names list, and without the
@@ -44,7 +49,19 @@ type room struct {
 
 func main() {
 	names := flag.Bool("names", false, "print every exported name")
+	doors := flag.Bool("doors", false, "print how many files the first Example of a package runs")
 	flag.Parse()
+	if *doors {
+		for _, path := range asked {
+			files, err := opened(".", path)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "house:", err)
+				os.Exit(1)
+			}
+			fmt.Printf("%-20s %3d  %s\n", path, len(files), strings.Join(files, " "))
+		}
+		return
+	}
 	rooms, err := count(".")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "house:", err)
@@ -75,6 +92,8 @@ func main() {
 	}
 	library.print("the library's packages")
 	inner.print("internal")
+	library.add(&inner)
+	library.print("the library with engines")
 	machinery.print("internal/audit")
 	examples.print("examples")
 	all.print("all")
