@@ -25,8 +25,8 @@ import (
 //	frequent items of DataSketches  a purge lowers all counters by their median at once
 //	lossy counting                  keys are dropped at the end of a bucket, however frequent
 //	one decrement for each miss     which counter falls depends on all elements before
-//	HeavyKeeper, count-min, or any  a key that passes the smallest one of a list of the k
-//	  sketch with a heap of keys      largest takes its place
+//	HeavyKeeper, count-min, any     a key that passes the smallest of a list of the k largest
+//	  sketch with a heap of keys      takes its place
 //
 // Of merged sketches any number of counters may change by 1, which takes more noise: merge Builders.
 //
