@@ -28,7 +28,8 @@ import (
 //	HeavyKeeper, count-min, any     a key that passes the smallest of a list of the k largest
 //	  sketch with a heap of keys      takes its place
 //
-// Of merged sketches any number of counters may change by 1, which takes more noise: merge Builders.
+// Of merged sketches any number of counters may change by 1, which takes more noise: merge
+// Builders instead.
 //
 // The error wraps [ErrParams] if the Params are wrong, and if the counters cannot come from that
 // algorithm: more than k counters, a counter below 0 or above 2⁶², or a key outside [0, Dim). No
