@@ -44,7 +44,7 @@ func (s held) release(src *noise.Source) *Histogram[int] {
 			for _, c := range list {
 				given[c.Key] = c.Count
 			}
-			one := prepare(src, s.law, k, sketch.Given(k, given))
+			one := prepare(src, s.law, k, sketch.Given(k, given, 0))
 			list, lost = one.counters, lost+one.lost
 		}
 		for _, c := range list {

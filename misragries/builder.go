@@ -147,38 +147,3 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 		return nil
 	})
 }
-
-// FromCounters returns a Builder that holds the counters of a standard Misra-Gries sketch from
-// elsewhere: a sketch of one stream, with k = Counters, that frees counters at zero. Counters of 0
-// are left out. Elements can be added, and other Builders with the same Params merged. The caller
-// must guarantee that the counters are those of that algorithm. The guarantee does not hold for
-// counters of another algorithm or of a merged sketch.
-//
-// The error wraps [ErrParams] if the Params are wrong, and if the counters cannot come from that
-// algorithm: more than k counters, a counter below 0 or above 2⁶², or a key outside [0, Dim). No
-// stream leads to such counters, so the error reveals nothing about a stream.
-//
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
-func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
-	b, err := newBuilder[K](p, givenCounters)
-	if err != nil {
-		return nil, err
-	}
-	p = b.params
-	if len(counters) > p.Counters {
-		return nil, fault.Params("misragries", "counters", "more than Counters", "at most one for each of the sketch's counters")
-	}
-	for key, count := range counters {
-		switch {
-		case count < 0 || count > sketch.Limit:
-			return nil, fault.Params("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
-		case p.Dim != 0 && sketch.Outside(key, p.Dim):
-			// to leave it out would leave what is no sketch of any stream
-			return nil, fault.Params("misragries", "counters", "one outside Dim", "keys in [0, Dim)")
-		}
-	}
-	s := private.Enter(b.secret)
-	s.Sketch = *sketch.Given(p.Counters, counters)
-	private.Leave(b.secret)
-	return b, nil
-}

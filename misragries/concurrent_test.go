@@ -101,7 +101,7 @@ func TestUseInTurnIsNoConcurrentUse(t *testing.T) {
 // released with noise for one stream: a merged sketch needs more.
 func TestReleaseOfWhatWasCalibrated(t *testing.T) {
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
-	given := dptest.OK(FromCounters(p, map[int]int64{1: 500}))(t)
+	given := dptest.OK(FromMisraGries(p, map[int]int64{1: 500}))(t)
 	for _, meanwhile := range []func(b *Builder[int]) error{
 		func(b *Builder[int]) error { return b.Merge(dptest.OK(New[int](p))(t)) },
 		func(b *Builder[int]) error { return b.RestorePrivateState(dptest.OK(given.AppendPrivateState(nil))(t)) },

@@ -53,9 +53,9 @@
 //	users with up to m distinct keys      NewUserBuilder                423, 71 for any m, or less
 //	users of up to m elements, or events  New, AddN, MaxElements: m     of one element at ε/m
 //	  of up to m = 1500 (bytes, amounts)  NewSum (TrimmedSum)           17.5m, 1.8m
-//	a standard sketch from elsewhere      FromCounters (FreedZeros)     24, 1.9
-//	integer keys below Dim, δ = 0         all but FromCounters          the k largest of Dim keys;
-//	                                      (PureUniverse)                2.9, merged 741
+//	counters of a sketch from elsewhere   FromMisraGries (FreedZeros)   24, 1.9
+//	integer keys below Dim, δ = 0         all of these (PureUniverse)   the k largest of Dim keys;
+//	                                                                    2.9, merged 741
 //
 // [Params.Plan] lists, for each constructor, how frequent a shown key must be, with the losses
 // of sketches. Servers send [Builder.AppendPrivateState] over a trusted connection. The collector

@@ -148,9 +148,28 @@ func ExampleNewUserBuilder() {
 }
 
 // Counters of a Misra-Gries sketch that something else has computed.
-func ExampleFromCounters() {
+func ExampleFromMisraGries() {
 	counters := map[string]int64{"/": 20000, "/docs": 3000, "/blog": 2}
-	b, err := misragries.FromCounters(misragries.Params{Counters: 64, Epsilon: 1, Delta: 1e-6}, counters)
+	b, err := misragries.FromMisraGries(misragries.Params{Counters: 64, Epsilon: 1, Delta: 1e-6}, counters)
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := b.Release()
+	if err != nil {
+		log.Fatal(err)
+	}
+	show(h)
+	// Output:
+	// / 20000
+	// /docs 3000
+	// by FreedZeros
+}
+
+// Counters of a Space-Saving sketch of one counter more, whose smallest one is 40: at most that
+// much of each may be of other keys.
+func ExampleFromSpaceSaving() {
+	counters := map[string]int64{"/": 20040, "/docs": 3040, "/blog": 40}
+	b, err := misragries.FromSpaceSaving(misragries.Params{Counters: 2, Epsilon: 1, Delta: 1e-6}, counters)
 	if err != nil {
 		log.Fatal(err)
 	}

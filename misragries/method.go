@@ -16,7 +16,7 @@ const (
 	// default there.
 	KeptZeros
 	// FreedZeros is the same mechanism for a sketch that frees counters at zero
-	// (section 5.1). For counters from elsewhere ([FromCounters]; the default
+	// (section 5.1). For counters from elsewhere ([FromMisraGries]; the default
 	// there), and for one stream.
 	FreedZeros
 	// SparseVector releases the positive counters as a sparse vector of at most k
@@ -82,7 +82,7 @@ type input uint8
 
 const (
 	oneStream     input = iota // a Builder
-	givenCounters              // a Builder of FromCounters
+	givenCounters              // a Builder of FromMisraGries
 	merged                     // a Builder that others were merged into
 	summed                     // a Sum
 	users                      // a UserBuilder
@@ -103,5 +103,5 @@ var possible = [lastInput + 1][]Method{
 
 // String is the constructor, for errors and plans.
 func (in input) String() string {
-	return []string{"New", "FromCounters", "Builder.Merge", "NewSum", "NewUserBuilder"}[in]
+	return []string{"New", "FromMisraGries", "Builder.Merge", "NewSum", "NewUserBuilder"}[in]
 }

@@ -41,7 +41,7 @@ func fill(t testing.TB, in input, p Params, stream []int) releaser {
 		for _, key := range stream {
 			counts[key]++
 		}
-		return dptest.OK(FromCounters(p, counts))(t)
+		return dptest.OK(FromMisraGries(p, counts))(t)
 	case merged:
 		a, b := half(0), half(1)
 		require.NoError(t, a.Merge(b))
@@ -560,7 +560,7 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 		byAdd.Add(key)
 	}
 	bySlice.AddSlice(stray)
-	given := dptest.OK(FromCounters(p, map[int]int64{0: 50, 1: 40}))(t)
+	given := dptest.OK(FromMisraGries(p, map[int]int64{0: 50, 1: 40}))(t)
 	given.AddSlice(stray)
 	for _, b := range []*Builder[int]{byAdd, bySlice, given} {
 		require.Equal(t, []counter[int]{{Key: 0, Count: 50}, {Key: 1, Count: 40}}, peek(b.secret).Sketch.Positive())
@@ -614,7 +614,7 @@ func TestPathsDoNotAllocate(t *testing.T) {
 	p := Params{Counters: 64, Epsilon: 1, Delta: 1e-6, Dim: 1 << 21}
 	merged := build(t, p, stream[:5000])
 	require.NoError(t, merged.Merge(build(t, p, stream)))
-	given := dptest.OK(FromCounters(p, map[int]int64{1: 4}))(t)
+	given := dptest.OK(FromMisraGries(p, map[int]int64{1: 4}))(t)
 	given.AddSlice(stream)
 	merged.AddSlice(stream)
 	i := 0
@@ -741,7 +741,7 @@ func TestRefusedMerges(t *testing.T) {
 func TestRefusedParams(t *testing.T) {
 	open := map[input]func(p Params) error{
 		oneStream:     func(p Params) error { _, err := New[int](p); return err },
-		givenCounters: func(p Params) error { _, err := FromCounters(p, map[int]int64{1: 2}); return err },
+		givenCounters: func(p Params) error { _, err := FromMisraGries(p, map[int]int64{1: 2}); return err },
 		summed:        func(p Params) error { _, err := NewSum[int](p); return err },
 		users:         func(p Params) error { _, err := NewUserBuilder[int](p); return err },
 	}
@@ -787,7 +787,7 @@ func TestRefusedParams(t *testing.T) {
 		require.NoError(t, try(q))
 	}
 	require.ErrorIs(t, dptest.Err(New[string](p)), ErrParams, "string keys with Dim")
-	require.ErrorIs(t, dptest.Err(FromCounters(p, map[string]int64{})), ErrParams)
+	require.ErrorIs(t, dptest.Err(FromMisraGries(p, map[string]int64{})), ErrParams)
 	require.ErrorIs(t, dptest.Err(NewUserBuilder[string](p)), ErrParams)
 	require.ErrorIs(t, dptest.Err(NewSum[string](p)), ErrParams)
 	p.Dim = 1 << 31
@@ -805,34 +805,34 @@ func TestRefusedParams(t *testing.T) {
 }
 
 // Counters from elsewhere: zeros are left out, and what no stream leads to is refused.
-func TestFromCounters(t *testing.T) {
+func TestFromMisraGries(t *testing.T) {
 	p := Params{Counters: 3, Epsilon: 1, Delta: 0.01}
 	holds := func(counts map[string]int64) []counter[string] {
-		b := dptest.OK(FromCounters(p, counts))(t)
+		b := dptest.OK(FromMisraGries(p, counts))(t)
 		return peek(b.secret).Sketch.Positive()
 	}
 	require.Empty(t, holds(nil))
 	require.Equal(t, []counter[string]{{Key: "a", Count: 1}, {Key: "d", Count: 1 << 62}}, holds(map[string]int64{"a": 1, "b": 0, "d": 1 << 62}))
 	require.Equal(t, []counter[string]{{Key: "a", Count: 9}, {Key: "b", Count: 7}, {Key: "c", Count: 4}}, holds(map[string]int64{"a": 9, "b": 7, "c": 4}))
 	for _, bad := range []map[string]int64{{"a": 1, "b": 1, "c": 1, "d": 1}, {"a": -1}, {"a": 5, "b": math.MinInt64}, {"a": 1<<62 + 1}} {
-		b, err := FromCounters(p, bad)
+		b, err := FromMisraGries(p, bad)
 		require.ErrorIs(t, err, ErrParams)
 		require.Nil(t, b)
 	}
-	_, err := FromCounters(Params{Counters: 3, Epsilon: 1, Delta: 0.01, Dim: 50}, map[int]int64{3: 5, 50: 7})
+	_, err := FromMisraGries(Params{Counters: 3, Epsilon: 1, Delta: 0.01, Dim: 50}, map[int]int64{3: 5, 50: 7})
 	require.ErrorIs(t, err, ErrParams, "leaving a key out would leave the sketch of no stream")
 	many := map[string]int64{}
 	for i := range 5000 {
 		many[fmt.Sprint(i)] = int64(i + 1)
 	}
-	large := dptest.OK(FromCounters(Params{Counters: 5000, Epsilon: 1, Delta: 0.01}, many))(t)
+	large := dptest.OK(FromMisraGries(Params{Counters: 5000, Epsilon: 1, Delta: 0.01}, many))(t)
 	for _, c := range peek(large.secret).Sketch.Positive() {
 		require.Equal(t, many[c.Key], c.Count)
 	}
 	require.Len(t, peek(large.secret).Sketch.Positive(), 5000)
 
 	counts := map[string]int64{"a": 9}
-	b := dptest.OK(FromCounters(p, counts))(t)
+	b := dptest.OK(FromMisraGries(p, counts))(t)
 	counts["a"] = 100
 	b.Add("a")
 	b.Add("z")
@@ -861,7 +861,7 @@ func TestPathsPrintNothing(t *testing.T) {
 		}
 		dptest.Redacted(t, service{u, s, *u}, "Rumpelstiltskin", "xyzzyplugh")
 	}
-	b := dptest.OK(FromCounters(p, map[string]int64{"Rumpelstiltskin": 7735012987}))(t)
+	b := dptest.OK(FromMisraGries(p, map[string]int64{"Rumpelstiltskin": 7735012987}))(t)
 	dptest.Redacted(t, b, "Rumpelstiltskin", "7735012987")
 }
 

@@ -27,7 +27,7 @@ type Plan struct {
 // Row is what one constructor needs and loses.
 type Row struct {
 	// Constructor is New, NewSum, Builder.Merge, Combine (of a Histogram of New on
-	// each server), NewUserBuilder or FromCounters.
+	// each server), NewUserBuilder or FromMisraGries.
 	Constructor string
 	Method      Method
 	// Threshold is the least noisy count that is released. For Combine it is the
@@ -78,7 +78,7 @@ func (r Row) String() string {
 }
 
 // Plan returns what a release of the streams of that many servers needs. Constructors that Method,
-// servers or other fields rule out have no row: FromCounters and New are for one server, and
+// servers or other fields rule out have no row: FromMisraGries and New are for one server, and
 // NewUserBuilder needs MaxElements.
 //
 // A Sum loses more of a key the more servers there are; by ReducedSum every key loses n/(k+1) of n

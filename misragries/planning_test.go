@@ -36,8 +36,8 @@ func TestPlan(t *testing.T) {
 	require.Equal(t, 17.0, one["New"].Threshold)
 	require.InDelta(t, 1.36, one["New"].StdDev, 0.01) // √(2q/(1−q)²)
 	require.InDelta(t, 21, one["New"].Hidden95, 1)
-	require.Equal(t, 24.0, one["FromCounters"].Threshold)
-	require.InDelta(t, 1.36*math.Sqrt2, one["FromCounters"].StdDev, 0.01)
+	require.Equal(t, 24.0, one["FromMisraGries"].Threshold)
+	require.InDelta(t, 1.36*math.Sqrt2, one["FromMisraGries"].StdDev, 0.01)
 	for k, each := range map[int]float64{1024: 37, 1<<16 - 1: 37, 1 << 16: 30.5, 1 << 20: 30.5} {
 		p.Counters = k
 		plan, _ := rows(t, p, 1)
@@ -167,7 +167,7 @@ func TestSumIsChosenByMaxLength(t *testing.T) {
 func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 	makes := map[string]func(p Params) error{
 		"New":            func(p Params) error { _, err := New[int](p); return err },
-		"FromCounters":   func(p Params) error { _, err := FromCounters(p, map[int]int64{}); return err },
+		"FromMisraGries": func(p Params) error { _, err := FromMisraGries(p, map[int]int64{}); return err },
 		"NewSum":         func(p Params) error { _, err := NewSum[int](p); return err },
 		"NewUserBuilder": func(p Params) error { _, err := NewUserBuilder[int](p); return err },
 	}

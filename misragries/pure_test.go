@@ -270,7 +270,7 @@ func TestSumOfGivenCountersTellsNothing(t *testing.T) {
 		for _, length := range []uint64{0, 2000} {
 			p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3, Method: m, MaxLength: length}
 			sum := dptest.OK(NewSum[int](p))(t)
-			given := dptest.OK(FromCounters(p, map[int]int64{1: 500}))(t)
+			given := dptest.OK(FromMisraGries(p, map[int]int64{1: 500}))(t)
 			given.AddSlice(repeat(0, 7))
 			require.NoError(t, sum.Add(given))
 			require.NoError(t, sum.Add(build(t, p, repeat(0, 500))))
@@ -298,7 +298,7 @@ func TestSumOfGivenCountersTellsNothing(t *testing.T) {
 func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
 	p := Params{Counters: 3, Epsilon: 1, Dim: 50}
 	for _, first := range []bool{true, false} {
-		given := dptest.OK(FromCounters(p, map[int]int64{1: 500}))(t)
+		given := dptest.OK(FromMisraGries(p, map[int]int64{1: 500}))(t)
 		b := build(t, p, repeat(500))
 		if first {
 			given, b = b, given

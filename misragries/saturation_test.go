@@ -34,7 +34,7 @@ func atTheLimit(t testing.TB, p Params, below int64, restored bool) (sides [2]*B
 				counters[key] -= below
 			}
 		}
-		b := dptest.OK(FromCounters(p, counters))(t)
+		b := dptest.OK(FromMisraGries(p, counters))(t)
 		for key := range p.Counters / 2 {
 			b.Add(key)
 		}
@@ -156,7 +156,7 @@ func TestReleaseAtTheLimit(t *testing.T) {
 // restored.
 func TestRestoreRefusesCountersBeyondTheLimit(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6}
-	b := dptest.OK(FromCounters(p, map[int]int64{1: sketch.Limit}))(t)
+	b := dptest.OK(FromMisraGries(p, map[int]int64{1: sketch.Limit}))(t)
 	data := dptest.OK(b.AppendPrivateState(nil))(t)
 	at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, sketch.Limit))
 	require.Positive(t, at)

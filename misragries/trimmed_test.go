@@ -337,7 +337,7 @@ func TestShiftsHaveNoise(t *testing.T) {
 	_, c, err := p.check(summed)
 	require.NoError(t, err)
 	shift, most := discreteLaplace(c.Shift), discreteLaplace(c.CapScale)
-	full := sketch.Given(1, map[int]int64{7: 1 << 40})
+	full := sketch.Given(1, map[int]int64{7: 1 << 40}, 0)
 	const reach = 80
 	for name, s := range map[string]*sketch.Sketch[int]{"N": sketch.New[int](1), "N + T": full} {
 		counts, masses := make([]int64, reach+1), make([]float64, reach)

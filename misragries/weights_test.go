@@ -251,14 +251,14 @@ func TestAddNToGivenAndMergedCounters(t *testing.T) {
 		for key, count := range counts {
 			all[key] = count
 		}
-		return dptest.OK(FromCounters(p, all))(t)
+		return dptest.OK(FromMisraGries(p, all))(t)
 	}
 	for _, key := range []int{0, 1, 9} {
 		b := given(sketch.Limit, sketch.Limit)
 		b.AddN(key, maxElements)
 		require.False(t, b.Released())
 		merged, other := given(sketch.Limit, sketch.Limit), map[int]int64{5: sketch.Limit, 6: sketch.Limit}
-		o := dptest.OK(FromCounters(p, other))(t)
+		o := dptest.OK(FromMisraGries(p, other))(t)
 		require.NoError(t, merged.Merge(o))
 		merged.AddN(key, maxElements)
 		require.False(t, merged.Released())

@@ -323,7 +323,7 @@ func TestRefusals(t *testing.T) {
 // A store of another version says so, and names no flag.
 func TestOtherVersions(t *testing.T) {
 	for want, change := range map[string]func(*head){
-		"has version 2 of the store, and this program reads version 3": func(h *head) { h.Layout = 2 },
+		"has version 2 of the store, and this program reads version 4": func(h *head) { h.Layout = 2 },
 		"holds a series of another version of this program":            func(h *head) { h.Users.Cells = 2048 },
 	} {
 		c := testConfig(t)

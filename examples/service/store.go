@@ -40,8 +40,9 @@ var (
 	rowsStateKey  = []byte("rows")     // private: groupby.Rows of the open day
 )
 
-// storeLayout is the version of the store. Since 2 users have tokens, since 3 there are reports.
-const storeLayout = 3
+// storeLayout is the version of the store. Since 2 users have tokens, since 3 there are reports,
+// since 4 the private states are those of version 3 of package distinct.
+const storeLayout = 4
 
 // head says what the series is. It is public and never changes.
 type head struct {

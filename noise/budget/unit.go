@@ -191,7 +191,9 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 		replaced = 2
 	case u.kind == user && to.kind == user:
 		switch {
-		case u.max != 0 && (to.max == 0 || to.max > u.max), u.elements && !to.elements && to.period == 0:
+		case u.elements && !to.elements && to.period == 0:
+			return 0, false
+		case u.max != 0 && (to.max == 0 || to.max > u.max):
 			return 0, false
 		case u.period == to.period:
 		case u.period != 0 || u.relation == Replace:

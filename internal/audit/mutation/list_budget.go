@@ -1,7 +1,7 @@
 package main
 
 var budgetMutations = []mutation{
-	{"a user of m elements is one of m keys", "noise/budget/unit.go", "u.elements && !to.elements && to.period == 0", "false"},
+	{"a user of m elements is one of m keys", "noise/budget/unit.go", "case u.elements && !to.elements && to.period == 0:", "case false:"},
 	{"sums of several guarantees left out", "noise/budget/guarantee.go", "total[i] = round.SumUp(total[i], x)", "total[i] = max(total[i], x)"},
 	{"a promise made of none", "noise/budget/guarantee.go", "\t\t\tvoid = true\n", ""},
 	{"units added up that differ", "noise/budget/guarantee.go", "if unit.Valid() && g.unit != unit {", "if false {"},

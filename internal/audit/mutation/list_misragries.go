@@ -1,6 +1,9 @@
 package main
 
 var misragriesMutations = []mutation{
+	{"Space-Saving with its smallest counter", "misragries/counters.go", "if used <= p.Counters {", "if true {"},
+	{"Space-Saving less a counter where one is free", "misragries/counters.go", "if used <= p.Counters {", "if used < p.Counters {"},
+	{"Space-Saving of one counter more", "misragries/counters.go", "return fromCounters(p, counters, 1)", "return fromCounters(p, counters, 2)"},
 	{"combine: a key whose estimates cancel is not there", "misragries/combine.go", "_, found := c.sums[key]\n", "found := c.sums[key] != 0\n"},
 	{"elements are promised as keys", "misragries/params.go", "unit = budget.UserElements(p.MaxElements, budget.AddRemove)", "unit = budget.User(p.MaxElements, budget.AddRemove)"},
 	{"several elements at once count as one", "misragries/builder.go", "n > 1 && b.params.MaxElements == 0", "false"},
@@ -24,7 +27,7 @@ var misragriesMutations = []mutation{
 	{"a sum that loses nothing", "misragries/plan.go", "r.Hidden95 += lost", "_ = lost"},
 	{"the noise of private shifts not told", "misragries/bounds.go", "math.Sqrt(1 + float64(sketches)*discreteLaplace(c.Shift).Variance()/c.noise().Variance())", "1"},
 	{"Guarantee without the check of New", "misragries/params.go", "p, c, err := p.check(in); err == nil {", "_, c, err := p.check(in); err != nil || err == nil {"},
-	{"users promised as elements", "misragries/params.go", "if p.MaxElements > 0 {\n\t\tunit", "if false {\n\t\tunit"},
+	{"users promised as elements", "misragries/params.go", "case p.MaxElements > 0:", "case p.MaxElements < 0:"},
 	{"the length released for nothing", "misragries/calibrate.go", "calibrate((s.epsilon - spent) * (1 - 0x1p-50))", "calibrate(s.epsilon * (1 - 0x1p-50))"},
 	{"merged sketches reduced as one stream is", "misragries/calibrate.go", "s.moves, s.length = k*(k+1)/2, k+1", "s.moves, s.length = 2*k-1, 1"},
 	{"an event for the price of one element", "misragries/choose.go", "if p.most() <= 1 {\n\t\treturn p.Epsilon", "if p.most() <= maxElements {\n\t\treturn p.Epsilon"},

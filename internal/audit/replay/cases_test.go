@@ -276,7 +276,7 @@ func rowsPair() pair {
 var mechanisms = map[string][]misragries.Method{
 	"New": {misragries.KeptZeros, misragries.FreedZeros, misragries.ReducedSum, misragries.TrimmedSum, misragries.SparseVector,
 		misragries.PureUniverse},
-	"FromCounters":   {misragries.FreedZeros, misragries.ReducedSum, misragries.TrimmedSum, misragries.SparseVector, misragries.PureUniverse},
+	"FromMisraGries": {misragries.FreedZeros, misragries.ReducedSum, misragries.TrimmedSum, misragries.SparseVector, misragries.PureUniverse},
 	"Builder.Merge":  {misragries.SparseVector, misragries.PureUniverse},
 	"NewSum":         {misragries.TrimmedSum, misragries.ReducedSum, misragries.PureUniverse},
 	"NewUserBuilder": {misragries.SparseVector, misragries.KeptZeros, misragries.PureUniverse},
@@ -370,7 +370,7 @@ func lower(h *misragries.Histogram[uint64]) map[string]float64 {
 }
 
 func streamPairs(t *testing.T) (pairs []pair) {
-	for _, in := range []string{"New", "FromCounters", "Builder.Merge"} {
+	for _, in := range []string{"New", "FromMisraGries", "Builder.Merge"} {
 		for _, p := range sketches(in) {
 			for _, s := range streams {
 				norm, bound := distanceOf(p.Method, 4)
@@ -380,7 +380,7 @@ func streamPairs(t *testing.T) (pairs []pair) {
 				q := pair{name: fmt.Sprint(in, " ", p.Method, " ", s.name), norm: norm, bound: bound, data: 2*4 + 1, run: func(side int) map[string]float64 {
 					var b *misragries.Builder[uint64]
 					switch in {
-					case "FromCounters":
+					case "FromMisraGries":
 						counters := map[uint64]int64{}
 						fill(func(key uint64) {
 							switch {
@@ -392,7 +392,7 @@ func streamPairs(t *testing.T) (pairs []pair) {
 								}
 							}
 						}, s.last[side])
-						b = made(misragries.FromCounters(p, counters))
+						b = made(misragries.FromMisraGries(p, counters))
 					default:
 						b = made(misragries.New[uint64](p))
 						fill(b.Add, s.last[side])

@@ -70,8 +70,8 @@ var makers = []maker{
 	by("misragries.New", false, sketch, misragries.New[string]), // refuses Dim as well
 	by("misragries.NewSum", false, sketch, misragries.NewSum[string]),
 	by("misragries.NewUserBuilder", false, misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxElements: 2}, misragries.NewUserBuilder[string]),
-	by("misragries.FromCounters", false, sketch, func(p misragries.Params) (*misragries.Builder[string], error) {
-		return misragries.FromCounters(p, map[string]int64{"key": 1})
+	by("misragries.FromMisraGries", false, sketch, func(p misragries.Params) (*misragries.Builder[string], error) {
+		return misragries.FromMisraGries(p, map[string]int64{"key": 1})
 	}),
 	by("misragries/series.New", true, series.Params{Epsilon: 1, Delta: 1e-6}, series.New[string]),
 	by("misragries/series.New", false, series.Params{Epsilon: 1, Dim: 3, MaxElements: 2}, series.New[int]),

@@ -34,7 +34,7 @@ func TestConstructorsWarn(t *testing.T) {
 
 // constructs reports whether a function makes something of Params of a release.
 func constructs(f *ast.FuncDecl) bool {
-	if !strings.HasPrefix(f.Name.Name, "New") && f.Name.Name != "FromCounters" || f.Name.Name == "NewTimeline" || f.Type.Params.NumFields() == 0 {
+	if !strings.HasPrefix(f.Name.Name, "New") && !strings.HasPrefix(f.Name.Name, "From") || f.Name.Name == "NewTimeline" || f.Type.Params.NumFields() == 0 {
 		return false
 	}
 	first, ok := f.Type.Params.List[0].Type.(*ast.Ident)

@@ -159,7 +159,7 @@ func TestReducedSensitivityAtTheLimit(t *testing.T) {
 		}
 		var sides [2][]Counter[int]
 		for side := range sides {
-			s := Given(k, counters)
+			s := Given(k, counters, 0)
 			for i, key := range stream {
 				if side == 0 || i != skip {
 					s.Add(key)

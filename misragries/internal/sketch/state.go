@@ -9,13 +9,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// Given returns the standard sketch with the counters, at most k and in [0, 2⁶²].
-func Given[K hashing.Key](k int, counters map[K]int64) *Sketch[K] {
+// Given returns the standard sketch with what the counters, in [0, 2⁶²], have above the least: at
+// most k.
+func Given[K hashing.Key](k int, counters map[K]int64, least int64) *Sketch[K] {
 	s := New[K](k)
-	s.grow(max(len(counters), min(k, initialCounters)))
+	s.grow(max(min(len(counters), k), min(k, initialCounters)))
 	for key, count := range counters {
-		if count > 0 {
-			s.entries = append(s.entries, entry[K]{key, uint64(count)})
+		if count > least {
+			s.entries = append(s.entries, entry[K]{key, uint64(count - least)})
 		}
 	}
 	s.reindex()

@@ -61,7 +61,7 @@ func TestTrimmedSaturates(t *testing.T) {
 		for key := range rng.IntN(k + 1) {
 			given[key] = size() - rng.Int64N(2)
 		}
-		s := Given(k, given)
+		s := Given(k, given, 0)
 		s.decrements = uint64(size() - 1)
 		for i := range s.entries {
 			s.entries[i].total += s.decrements
@@ -82,7 +82,7 @@ func TestTrimmedSaturates(t *testing.T) {
 	for key := range many / 2 {
 		given[key] = Limit
 	}
-	s := Given(many, given)
+	s := Given(many, given, 0)
 	r, w := s.Trimmed(many-1, most, -5) // A = (many/2 − 1)·2⁴⁰, many·2⁶² above it
 	require.Len(t, r, many/2)
 	require.Equal(t, int64(Limit), r[7].Count)

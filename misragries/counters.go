@@ -1,0 +1,99 @@
+package misragries
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
+)
+
+// FromMisraGries returns a Builder that holds the counters of a Misra-Gries sketch from elsewhere:
+// a sketch of one stream, with k = Counters, that adds 1 to the counter of an element that has one,
+// else gives it a free counter, and if there is none lowers all k counters by 1 and frees those at
+// zero. Counters of 0 are left out. Elements can be added, and other Builders with the same Params
+// merged.
+//
+// The guarantee is that of this algorithm, by which one element more changes one counter by 1, or
+// all of them by 1. The caller must know that the counters are of it, as nothing can check that. In
+// other sketches one element can empty counters of any size, and the release shows whether it was
+// there (TestOtherCounters has such an element for each):
+//
+//	Space-Saving                    a new key takes over the smallest counter: FromSpaceSaving
+//	filtered Space-Saving           a key that leaves raises the filter by its count
+//	frequent items of DataSketches  a purge lowers all counters by their median at once
+//	lossy counting                  keys are dropped at the end of a bucket, however frequent
+//	one decrement for each miss     which counter falls depends on all elements before
+//	HeavyKeeper, count-min, any     a key that passes the smallest of a list of the k largest
+//	  sketch with a heap of keys      takes its place
+//
+// Of merged sketches any number of counters may change by 1, which takes more noise: merge
+// Builders instead.
+//
+// The error wraps [ErrParams] if the Params are wrong, and if the counters cannot come from that
+// algorithm: more than k counters, a counter below 0 or above 2⁶², or a key outside [0, Dim). No
+// stream leads to such counters, so the error reveals nothing about a stream.
+//
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+func FromMisraGries[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
+	return fromCounters(p, counters, 0)
+}
+
+// FromSpaceSaving returns a Builder that holds what FromMisraGries would for the same stream, from
+// the counters of a Space-Saving sketch with Counters + 1 counters: of one stream, which adds 1 to
+// the counter of an element that has one, else gives it a free one, and if there is none gives it
+// the smallest counter, raised by 1. It subtracts the smallest of k + 1 counters from all. Which of
+// several smallest ones a new key takes over makes no difference. The caller must know that the
+// counters are of that algorithm and were not merged.
+//
+// The errors are those of [FromMisraGries], for more than k + 1 counters.
+//
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+func FromSpaceSaving[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
+	return fromCounters(p, counters, 1)
+}
+
+// fromCounters takes the counters of a sketch that has so many more than k, and subtracts the
+// smallest if all are in use.
+//
+// Theorem (Agarwal et al., Mergeable Summaries, section 3). Let s be the k + 1 counters of
+// Space-Saving and μ the smallest, 0 for a free one. Then c = s − μ are the counters of Misra-Gries
+// with k counters, and μ is its number of decrements. Proof by induction. An element with a counter
+// above μ raises s and c by 1. Any other gets a counter of μ + 1: its own, or a smallest one. If
+// another counter is at μ still, then fewer than k of c were positive, μ stays, and Misra-Gries too
+// gives the element a free counter, of 1. Else all k others are above μ, and the smallest is μ + 1
+// now: so all k counters of c fall by 1, which is what Misra-Gries does with k counters and an
+// element that has none; and the element's own is at 0. Keys at μ are not in c, so it does not
+// matter which of them lost its counter. ∎
+func fromCounters[K hashing.Key](p Params, counters map[K]int64, more int) (*Builder[K], error) {
+	b, err := newBuilder[K](p, givenCounters)
+	if err != nil {
+		return nil, err
+	}
+	p = b.params
+	if len(counters) > p.Counters+more {
+		return nil, fault.Params("misragries", "counters", "too many", "at most one for each of the sketch's counters")
+	}
+	least, used := int64(math.MaxInt64), 0
+	for key, count := range counters {
+		switch {
+		case count < 0 || count > sketch.Limit:
+			return nil, fault.Params("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
+		case p.Dim != 0 && sketch.Outside(key, p.Dim):
+			// to leave it out would leave what is no sketch of any stream
+			return nil, fault.Params("misragries", "counters", "one outside Dim", "keys in [0, Dim)")
+		}
+		if count > 0 {
+			least = min(least, count)
+			used++
+		}
+	}
+	if used <= p.Counters {
+		least = 0
+	}
+	s := private.Enter(b.secret)
+	s.Sketch = *sketch.Given(p.Counters, counters, least)
+	private.Leave(b.secret)
+	return b, nil
+}
