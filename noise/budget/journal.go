@@ -239,8 +239,9 @@ func (l *Ledger) AtLeast(record uint64) error {
 	case b.journal.next > record || b.journal.broken != nil:
 		return b.journal.broken
 	}
-	b.journal.broken = fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d: is this an old copy?", b.journal.next-1, record))
-	return b.journal.broken
+	err := fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d: is this an old copy?", b.journal.next-1, record))
+	b.journal.broken = err
+	return err
 }
 
 // Err returns why nothing can be spent any more: the storage's error when a record could not be

@@ -107,7 +107,10 @@ func (l *Ledger) plausible(q quota, exactly bool) bool {
 	for _, s := range of.states() {
 		switch after := of.after(s, whole); {
 		case l.filter != nil:
-			if !l.filter.allows(l, after) {
+			wide, limits := *l, *l.filter // Times rounds up
+			wide.epsilon, wide.delta = l.epsilon*1.01, l.delta*1.01
+			limits.rho, limits.muSquares, limits.escapes = limits.rho*1.01, limits.muSquares*1.01, limits.escapes*1.01
+			if !limits.allows(&wide, after) {
 				return false
 			}
 		case !after.promised || !exactly && !(after.boundAt(l.delta) <= l.epsilon*4) || exactly && !(l.epsilonOf(after) <= l.epsilon*1.01):
