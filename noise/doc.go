@@ -6,11 +6,11 @@
 //		log.Fatal(err)
 //	}
 //	law, err := noise.NewLaplace(scale)
-//	if err != nil {
+//	if err := errors.Join(err, noise.CheckStep(law, 1)); err != nil { // number has steps of 1
 //		log.Fatal(err)
 //	}
 //	var secret noise.Source
-//	released := number + law.Sample(&secret, 1) // number is on the grid of step 1
+//	released := number + law.Sample(&secret, 1)
 //
 // [LaplaceScale], [GaussianSigma] and [GaussianSigmaZCDP] say how much noise a guarantee needs.
 // Package noise/budget composes several releases and says what a budget still allows. Package

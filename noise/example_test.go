@@ -158,3 +158,17 @@ func must[T any](x T, err error) T {
 	}
 	return x
 }
+
+// A sum of durations in nanoseconds, in which one user may change a day.
+func ExampleCheckStep() {
+	law, err := noise.NewLaplace(24 * 3600 * 1e9) // ε = 1
+	if err != nil {
+		panic(err)
+	}
+	for _, step := range []float64{1, 2} {
+		fmt.Println(step, noise.CheckStep(law, step))
+	}
+	// Output:
+	// 1 noise: step = 1: want a power of two that is at least 2⁻⁴⁶ of the scale, which a constructor accepted: parameter out of range
+	// 2 <nil>
+}

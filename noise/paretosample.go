@@ -12,18 +12,19 @@ import (
 // It is exact: for every integer k with |k| < 2⁵³ the result is k·step with probability
 // Pr[(k−½)·step < X < (k+½)·step], for α, s and step given as float64, with no error at all.
 // Beyond, a float64 does not hold every multiple. There the exact draw is rounded to a float64, and
-// a draw beyond ±2⁶¹ steps to ±2⁶¹ steps. The tail is heavy, so this happens: with probability
-// (2⁵³·step/s)^{1−α}. A caller who releases x + Sample, with x on the grid, should clamp the sum to
-// a public range of ±2⁵² steps. If x lies in that range, too, the release is the ideal mechanism
-// followed by rounding and clamping, which is post-processing. Package noise/approx does so.
+// a draw beyond ±2⁶¹ steps to ±2⁶¹ steps, or to ±2¹⁰²³ if that is less. The tail is heavy, so this
+// happens: with probability (2⁵³·step/s)^{1−α}. A caller who releases x + Sample, with x on the
+// grid, should clamp the sum to a public range of ±2⁵² steps. If x lies in that range, too, the
+// release is the ideal mechanism followed by rounding and clamping, which is post-processing.
+// Package noise/approx does so.
 //
-// step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN.
+// step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN ([CheckStep]).
 func (d Pareto) Sample(src *Source, step float64) float64 {
 	steps, ok := d.SampleSteps(src, step)
 	if !ok {
 		return math.NaN()
 	}
-	return float64(steps) * step
+	return inSteps(steps, step)
 }
 
 // SampleSteps is Sample in steps, to be added to an integer. It is exact below 2⁶¹. For a step that

@@ -91,6 +91,15 @@ func newPowerGrid(law powerLaw, shape, scale, step float64) (g powerGrid, ok boo
 	return g, true
 }
 
+// inSteps returns so many steps, at most ±2⁶¹, as a float64: ±2¹⁰²³ where they are beyond it.
+func inSteps(steps int64, step float64) float64 {
+	x := float64(steps) * step
+	if math.IsInf(x, 0) {
+		return math.Copysign(0x1p1023, x)
+	}
+	return x
+}
+
 // exactUnits returns s/half/2^m. Half a step is a float64: a step is above 2⁻⁹⁴⁷, as s ≥ 2⁻⁹⁰⁰ is
 // at most 2⁴⁶ of them.
 func (g powerGrid) exactUnits() *big.Rat {

@@ -25,7 +25,7 @@ func gridScale(scale, step float64) (float64, bool) {
 // (k+½)·step], for the scale and step given as float64, with no error at all. So v + Sample for v
 // on the grid is the ideal Laplace mechanism followed by rounding, which is post-processing.
 //
-// step must be a power of two with scale/step ≤ 2⁴⁶; otherwise the result is NaN.
+// step must be a power of two with scale/step ≤ 2⁴⁶; otherwise the result is NaN ([CheckStep]).
 func (d Laplace) Sample(src *Source, step float64) float64 {
 	k, unit := d.draw(src, step)
 	return float64(k) * unit

@@ -18,12 +18,13 @@ import (
 // |X| is uniform in [0, γΔ) with probability γ(1−q)/D, else Δ·(G + γ + U) with Pr[G ≥ g] = q^g and
 // U uniform in [0, 1).
 //
-// step must be a power of two with max(Δ, Δ/ε)/step ≤ 2⁴⁶; otherwise the result is NaN.
+// step must be a power of two with max(Δ, Δ/ε)/step ≤ 2⁴⁶; otherwise the result is NaN
+// ([CheckStep]).
 func (d Staircase) Sample(src *Source, step float64) float64 {
-	b, ok := gridScale(d.law.sensitivity, step)
-	if !ok || !(b/d.law.epsilon <= maxGridScale) {
+	if !d.draws(step) {
 		return math.NaN()
 	}
+	b := d.law.sensitivity / step
 	line := segment{units: b, slope: d.law.gamma}
 	if !d.inCore(src) {
 		line = segment{units: b, whole: float64(geometricRate(src, d.law.epsilon)), start: d.law.gamma, slope: 1}

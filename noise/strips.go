@@ -186,7 +186,7 @@ func belowDensity(src *Source, v *lazy, height uint64, shift uint, x *lazy) bool
 // It is exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X <
 // (k+½)·step], for the σ and step given as float64, with no error at all.
 //
-// step must be a power of two with σ/step ≤ 2⁴⁶; otherwise the result is NaN.
+// step must be a power of two with σ/step ≤ 2⁴⁶; otherwise the result is NaN ([CheckStep]).
 func (d Gaussian) Sample(src *Source, step float64) float64 {
 	b, ok := gridScale(d.law.sigma, step)
 	if !ok {

@@ -13,13 +13,13 @@ import (
 // Pr[(k−½)·step < X < (k+½)·step], for α, s and step given as float64, with no error at all. For
 // draws beyond see [Pareto.Sample].
 //
-// step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN.
+// step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN ([CheckStep]).
 func (d Student) Sample(src *Source, step float64) float64 {
 	steps, ok := d.SampleSteps(src, step)
 	if !ok {
 		return math.NaN()
 	}
-	return float64(steps) * step
+	return inSteps(steps, step)
 }
 
 // SampleSteps is Sample in steps, to be added to an integer. It is exact below 2⁶¹. For a step that

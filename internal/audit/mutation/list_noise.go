@@ -1,6 +1,8 @@
 package main
 
 var newNoiseMutations = []mutation{
+	{"a step at which nothing can be drawn accepted", "noise/step.go", "if !distribution.draws(step) {", "if false {"},
+	{"heavy tails of infinite noise", "noise/powergrid.go", "if math.IsInf(x, 0) {", "if false {"},
 	{"moment scale for Δ₁ + Δ₂ instead of Δ₁ + 2Δ₂", "noise/approx/scale.go", "round.SumUp(sensitivity, 2*moment) / growth", "round.SumUp(sensitivity, moment) / growth"},
 	{"Student's scale for e^{ε/α} − 1 of the doubled ε", "noise/approx/scale.go", "momentScale(y, grown+grown/(1+grown), sensitivity, moment)", "momentScale(y, 2*(grown+grown/(1+grown)), sensitivity, moment)"},
 	{"several queries calibrated as one", "noise/approx/scale.go", "shift, d := k*delta1/b*(1+0x1p-51), k*delta2/b*(1+0x1p-51)", "shift, d := delta1/b*(1+0x1p-51), k*delta2/b*(1+0x1p-51)"},
