@@ -164,9 +164,3 @@ func (z *normal) bounds(b float64) (least, most *big.Rat) {
 	}
 	return least, most
 }
-
-// roundRat returns ⌊x + ½⌋.
-func roundRat(x *big.Rat) *big.Int {
-	x.Add(x, big.NewRat(1, 2))
-	return new(big.Int).Div(x.Num(), x.Denom()) // a denominator is positive, so Div is the floor
-}

@@ -1,23 +1,6 @@
 package noise
 
-import (
-	"math"
-)
-
-// maxGridScale is the largest scale, in grid steps, that Sample draws at: the result and its sum
-// with anything below 2⁵² steps are exact in a float64 (a draw leaves ±2⁵² with probability below
-// e^{−64}).
-const maxGridScale = 0x1p46
-
-// gridScale returns scale in units of step, exactly, or false unless step is a power of two and the
-// result at most maxGridScale.
-func gridScale(scale, step float64) (float64, bool) {
-	if !powerOfTwo(step) || !(scale > 0) {
-		return 0, false
-	}
-	b := scale / step
-	return b, b <= maxGridScale
-}
+import "math"
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
@@ -48,12 +31,6 @@ func (d Laplace) exactSteps(src *Source, step float64) (k int64, unit float64) {
 	// ⌊|X| + ½⌋ = ⌊(⌊2|X|⌋ + 1)/2⌋ in steps, and ⌊2|X|⌋ is geometric.
 	g, coins := geometric(src, 2*b)
 	return withSign((g+1)>>1, coins), step
-}
-
-// withSign returns k, negated if the lowest bit of coins is set.
-func withSign(k int64, coins uint64) int64 {
-	mask := -int64(coins & 1)
-	return (k ^ mask) - mask
 }
 
 // exactInt is SampleInt without the fast path.
@@ -105,34 +82,4 @@ func (d Geometric) Sample(src *Source, step float64) float64 {
 		return math.NaN()
 	}
 	return roundInt(d.SampleInt(src), step)
-}
-
-// integerGrid reports whether integers of the given scale can be rounded to multiples of step as
-// [gridScale] asks.
-func integerGrid(scale, step float64) bool {
-	_, ok := gridScale(scale, max(step, 1))
-	return ok && powerOfTwo(step)
-}
-
-// powerOfTwo reports whether step is 2^n for an integer n.
-func powerOfTwo(step float64) bool {
-	const fraction, infinity = 1<<52 - 1, 0x7ff << 52
-	b := math.Float64bits(step)
-	if b > fraction {
-		return b&fraction == 0 && b < infinity // normal and positive
-	}
-	return b != 0 && b&(b-1) == 0
-}
-
-// roundInt rounds k to a multiple of the power of two step, halves up.
-func roundInt(k int64, step float64) float64 {
-	if step <= 1 {
-		return float64(k)
-	}
-	_, exp := math.Frexp(step)
-	shift := exp - 1
-	if shift > 61 { // |k| < 2⁶⁰
-		return 0
-	}
-	return math.Ldexp(float64((k+1<<(shift-1))>>shift), shift)
 }

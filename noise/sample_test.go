@@ -476,23 +476,6 @@ func TestRoundLazily(t *testing.T) {
 	dptest.ChiSquare(t, "rounding", observed, expected, 1e-10)
 }
 
-func TestSampleRefusesGridsItCannotHold(t *testing.T) {
-	var src Source
-	for _, name := range append(continuous, discrete...) {
-		d := newSampled(t, name, 3)
-		for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
-			require.True(t, math.IsNaN(d.Sample(&src, step)), "%s, step %v", name, step)
-		}
-		huge := newSampled(t, name, 0x1p47)
-		require.True(t, math.IsNaN(huge.Sample(&src, 0.5)), name)
-		require.False(t, math.IsNaN(huge.Sample(&src, 2)), name)
-		require.Equal(t, 0.0, newSampled(t, name, 1).Sample(&src, 0x1p1000), name)
-	}
-	for _, d := range []sampled{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}, Geometric{}} {
-		require.True(t, math.IsNaN(d.Sample(&src, 1)), "%T: the zero value is no distribution", d)
-	}
-}
-
 // probe compares two ways to release a number by the lowest digits and the precision of what comes
 // out.
 func probe(release func(x float64) float64, x, y float64) float64 {
@@ -606,17 +589,6 @@ func FuzzSample(f *testing.F) {
 		geometric, err := NewGeometric(scale)
 		check(geometric, err)
 	})
-}
-
-func TestPowerOfTwo(t *testing.T) {
-	for n := -1074; n <= 1023; n++ {
-		require.True(t, powerOfTwo(math.Ldexp(1, n)), n)
-		require.False(t, powerOfTwo(-math.Ldexp(1, n)), n)
-		require.False(t, n > -1074 && powerOfTwo(math.Nextafter(math.Ldexp(1, n), 0)) && n != -1073, n)
-	}
-	for _, x := range []float64{0, math.Copysign(0, -1), 3, 0.75, math.Inf(1), math.Inf(-1), math.NaN(), 3 * 5e-324} {
-		require.False(t, powerOfTwo(x), x)
-	}
 }
 
 // The two coins are fair and independent of the number they come with.
