@@ -7,22 +7,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// LaplaceScale returns the least float64 b ≥ Δ₁/ε, the scale at which Laplace and discrete Laplace
-// noise makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private (Dwork, McSherry, Nissim,
-// Smith, TCC 2006).
-//
-// epsilon is without unit, sensitivity and the result are in the units of the data. The error wraps
-// [ErrParams] unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
-func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
-	if err := checkParam("epsilon", epsilon); err != nil {
-		return math.NaN(), err
-	}
-	if err := checkParam("sensitivity", sensitivity); err != nil {
-		return math.NaN(), err
-	}
-	return checkScale(round.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
-}
-
 // GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger than that by at most a relative 2⁻⁵⁰: the
 // parameter at which Gaussian and discrete Gaussian noise makes a release of ℓ₂ sensitivity Δ₂
 // ρ-zCDP (Bun and Steinke, TCC 2016, arXiv 1605.02065, Proposition 1.6; arXiv 2004.00010, Theorem

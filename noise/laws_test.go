@@ -23,13 +23,14 @@ func integerMirror(x float64) float64 {
 	return -j - 1
 }
 
-func TestLaplaceTails(t *testing.T) { testTails(t, "laplace", 2e-15, NewLaplace, continuousMirror) }
 func TestGaussianTails(t *testing.T) {
 	testTails(t, "gaussian", 1e-14, NewGaussian, continuousMirror)
 }
+
 func TestDiscreteLaplaceTails(t *testing.T) {
 	testTails(t, "discretelaplace", 2e-15, NewDiscreteLaplace, integerMirror)
 }
+
 func TestGeometricTails(t *testing.T) {
 	var survival, logSurvival, cdf dptest.Worst
 	for _, row := range reference(t, "geometric", 5) {
@@ -44,6 +45,7 @@ func TestGeometricTails(t *testing.T) {
 	logSurvival.Check(t, "LogSurvival", 1e-15)
 	cdf.Check(t, "CDF", 1e-15)
 }
+
 func TestDiscreteGaussianTails(t *testing.T) {
 	testTails(t, "discretegaussian", 1e-13, NewDiscreteGaussian, integerMirror)
 }

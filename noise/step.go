@@ -79,11 +79,6 @@ func withSign(k int64, coins uint64) int64 {
 	return (k ^ mask) - mask
 }
 
-func (d Laplace) draws(step float64) bool {
-	_, ok := gridScale(d.law.scale, step)
-	return ok
-}
-
 func (d Gaussian) draws(step float64) bool {
 	_, ok := gridScale(d.law.sigma, step)
 	return ok

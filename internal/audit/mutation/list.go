@@ -10,7 +10,7 @@ func mutations() []mutation {
 }
 
 var noiseMutations = []mutation{
-	{"Laplace scale half", "noise/calibrate.go", "return checkScale(round.QuotientUp(sensitivity, epsilon)", "return checkScale(round.QuotientUp(sensitivity/2, epsilon)"},
+	{"Laplace scale half", "noise/laplace.go", "return checkScale(round.QuotientUp(sensitivity, epsilon)", "return checkScale(round.QuotientUp(sensitivity/2, epsilon)"},
 	{"Gaussian σ for zCDP too small by √2", "noise/calibrate.go", "round.SqrtDown(2*rho)", "round.SqrtDown(4*rho)"},
 	{"a wrong term of the slope of the normal tail", "noise/mills.go", "even := n[1] + s*(3*n[3]", "even := n[1] + s*(2*n[3]"},
 	{"five points for long intervals", "noise/gaussian_calibrate.go", "if mu <= (1+max(t, 0))/16 {", "if mu <= 1+max(t, 0) {"},
@@ -20,7 +20,7 @@ var noiseMutations = []mutation{
 	{"randomized response with p too small", "noise/bernoulli.go", "return BernoulliAtLeast(min(p, 0.5))", "return BernoulliAtLeast(0.999 * min(p, 0.5))"},
 	{"flips of the last digits forgotten", "noise/bernoulli.go", "for open != 0 && read < t.length {", "for open != 0 && read < 4 {"},
 	{"random rounding to the nearest", "noise/bernoulli.go", "if bernoulliScaled(src, y-whole, 1) {", "if y-whole >= 0.5 {"},
-	{"Laplace noise of half the scale", "noise/sample.go", "g, coins := geometric(src, 2*b)", "g, coins := geometric(src, b)"},
+	{"Laplace noise of half the scale", "noise/laplace.go", "g, coins := geometric(src, 2*b)", "g, coins := geometric(src, b)"},
 	{"zero of discrete Laplace twice as likely", "noise/sample.go", "k != 0 || coins&2 != 0", "k != 0 || coins&4 != 8"},
 	{"digits beyond 2²⁰ not drawn", "noise/geometric.go", "return u + v<<m, next", "return v << m, next"},
 	{"float logarithm trusted on a boundary", "noise/geometric.go", "return floor, floor == int64(t+err)", "return int64(t), true"},
