@@ -102,3 +102,27 @@ func (d integer[L]) LogProb(x float64) float64 {
 	}
 	return d.law.logMass(x)
 }
+
+// settleQuantile returns the least integer k with Pr[X ≤ k] ≥ p, starting from a guess a few
+// integers away. For p > ½ it compares Pr[X > k] with 1 − p, which is exact. It leaves a guess
+// alone where float64 has no fractions any more.
+func settleQuantile[L integerLaw](guess, p float64, d L) float64 {
+	if math.Abs(guess) >= 1<<52 {
+		return guess
+	}
+	reached := func(k float64) bool {
+		if p > 0.5 {
+			return d.above(k) <= 1-p
+		}
+		return d.atMost(k) >= p
+	}
+	const steps = 64
+	k := guess
+	for i := 0; i < steps && !reached(k); i++ {
+		k++
+	}
+	for i := 0; i < steps && reached(k-1); i++ {
+		k--
+	}
+	return k + 0 // not −0
+}

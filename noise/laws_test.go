@@ -27,10 +27,6 @@ func TestGaussianTails(t *testing.T) {
 	testTails(t, "gaussian", 1e-14, NewGaussian, continuousMirror)
 }
 
-func TestDiscreteLaplaceTails(t *testing.T) {
-	testTails(t, "discretelaplace", 2e-15, NewDiscreteLaplace, integerMirror)
-}
-
 func TestGeometricTails(t *testing.T) {
 	var survival, logSurvival, cdf dptest.Worst
 	for _, row := range reference(t, "geometric", 5) {

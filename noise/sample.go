@@ -2,34 +2,6 @@ package noise
 
 import "math"
 
-// exactInt is SampleInt without the fast path.
-func (d DiscreteLaplace) exactInt(src *Source) int64 {
-	if !d.law.valid() {
-		return unbuiltInt(src)
-	}
-	if d.law.scale < 0x1p20 {
-		return twoSided(src, d.law.scale, d.law.shift)
-	}
-	for {
-		// 0 comes with either sign: keep it half the time.
-		if k, coins := geometric(src, d.law.scale); k != 0 || coins&2 != 0 {
-			return withSign(k, coins)
-		}
-	}
-}
-
-// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1
-// nothing is rounded. The draw is exact (see [DiscreteLaplace.SampleInt]).
-//
-// step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a
-// float64; otherwise the result is NaN.
-func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
-	if !integerGrid(d.law.scale, step) {
-		return math.NaN()
-	}
-	return roundInt(d.SampleInt(src), step)
-}
-
 // SampleInt draws X. Every integer k ≥ 0 has X ≥ k with probability exactly e^{−k/scale}, for the
 // scale given as a float64. For the zero Geometric, which is no law, the draw is uniform over all
 // int64.
