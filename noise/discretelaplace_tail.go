@@ -3,9 +3,63 @@ package noise
 import (
 	"math"
 	"math/big"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
+
+// SampleTail draws X and returns it if X ≥ least, else 0 and false: exactly the law of
+// [DiscreteLaplace.SampleInt] followed by the comparison. Where Pr[X ≥ least] is small it costs a
+// random word and a comparison, so noise that matters only above a threshold is cheap.
+//
+// For least ≥ 1, Pr[X ≥ least] = e^{−least/b}/(1+q), q = e^{−1/b}; given that, X − least is
+// geometric. Both factors are decided exactly. For the zero DiscreteLaplace X is uniform over all
+// int64, as in SampleInt.
+func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
+	if least <= 0 || float64(least) < 1.5*d.law.scale || !d.law.valid() { // likely, or no law
+		if x = d.SampleInt(src); x < least {
+			return 0, false
+		}
+		return x, true
+	}
+	w := src.Uint64()
+	if beyondExp(w, float64(least), d.law.scale) || !d.reaches(src, w, least) {
+		return 0, false
+	}
+	excess, _ := geometric(src, d.law.scale)
+	if excess > math.MaxInt64-least { // where the mass left is below e^{−8192}
+		return math.MaxInt64, true
+	}
+	return least + excess, true
+}
+
+// beyondExp reports U ≥ e^{−n/b} for U in [w, w+1)/2⁶⁴ where the leading zeros of w tell: with z of
+// them, w ≠ 0, U ≥ 2^−(z+1), and that is at least e^{−n/b} if (z+1)·ln 2 ≤ n/b. aboveLn2 exceeds ln
+// 2 by a relative 7e-5, which covers the roundings, of n and of two products.
+func beyondExp(w uint64, n, b float64) bool {
+	const aboveLn2 = 0.6932
+	return aboveLn2*float64(bits.LeadingZeros64(w)+1)*b <= n && w != 0
+}
+
+// reaches returns true with probability Pr[X ≥ least], least ≥ 1, where w is the first word that it
+// draws.
+func (d DiscreteLaplace) reaches(src *Source, w uint64, least int64) bool {
+	below, decided := compareExp64(float64(w>>11)*0x1p-53, float64(least)/d.law.scale)
+	if !decided {
+		below = newLazy(w, 64).belowExp(src, ratio(least, d.law.scale))
+	}
+	return below && bernoulliHalf(src, d.law.scale)
+}
+
+// bernoulliHalf returns true with probability exactly 1/(1+q), q = e^{−1/b}: p = ½ + ½·(1−q)·p.
+func bernoulliHalf(src *Source, b float64) bool {
+	for src.Uint64()&1 == 0 {
+		if bernoulliExp(src, 1/b, func() *big.Rat { return ratio(1, b) }) {
+			return false
+		}
+	}
+	return true
+}
 
 // CountTail returns the number of X ≥ least among draws independent variables X. It has exactly the
 // binomial law of a loop over [DiscreteLaplace.SampleTail]. It takes time proportional to 1 + the
@@ -55,6 +109,30 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 		}
 	}
 	return count
+}
+
+// CountLayer returns the number of X ≥ least, for least ≥ 1, among draws independent variables X
+// that are all known to be less than below. It has exactly the binomial law with p = (G(least) −
+// G(below))/(1 − G(below)), G(n) = Pr[X ≥ n], and takes time proportional to 1 + the mean. A least
+// below 1 counts as 1. math.MaxInt64 for below stands for no bound: that is
+// [DiscreteLaplace.CountTail].
+//
+// So the large ones of many draws are found from the top: first CountTail, then CountLayer on the
+// remaining draws, layer by layer. Each of the X in a layer is independent of the others. It is
+// least plus a [Geometric] draw of the same scale modulo below − least: Pr ∝ q^j for j below that,
+// and the sum of q^{j+i·(below−least)} over all i ≥ 0 is proportional to q^j.
+func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int64) uint64 {
+	least = max(least, 1)
+	switch {
+	case below == math.MaxInt64:
+		return d.CountTail(src, draws, least)
+	case draws == 0 || least >= below:
+		return 0
+	case !d.law.valid():
+		return unbuiltCount(src, draws, uint64(below-least), 1<<63+uint64(below))
+	}
+	c := block{d: d, least: least, below: below, p: d.layer(least, below)}
+	return c.count(src, draws)
 }
 
 // count draws a binomial count, block by block. p is at most ½.
@@ -210,4 +288,31 @@ func (c *block) massBounds(prec uint) enclose.Interval {
 func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) enclose.Interval {
 	q := enclose.ExpNeg(ratio(1, d.law.scale), prec)
 	return enclose.ExpNeg(ratio(least, d.law.scale), prec).Quo(enclose.Unit(prec).Add(q), prec)
+}
+
+// layer returns p = Pr[X ≥ least | X < below] for 1 ≤ least < below.
+//
+// (g − h)/(1 − h) ≤ g for 0 ≤ h ≤ g ≤ 1, so p ≤ G(least) ≤ G(1) = q/(1+q) < ½, as the blocks of
+// CountTail want it. Their proof at [blockMargin] holds with (x+21)·u in the place of (x+7)·u for
+// the error of p̃ = G(least)·(1 − q^r)/(1 − G(below)), r = below − least, as computed here:
+//
+//   - G(least) has (x+7)·u, x = least/b.
+//   - y = r/b has two roundings, which move 1 − e^{−y} by a relative 2u·y/(e^y−1) ≤ 2u, and Expm1
+//     adds 2u.
+//   - G(below), y = below/b ≥ 2/b, is off by (y+7)·u·e^{−y}/(1+e^{−y/2}) at most, which is largest
+//     at y = 0: 3.5u. 1 − G(below) > ½, so that is 7u, and u of the difference.
+//   - The product and the quotient have u each.
+//
+// λ ≤ size·G(least) as before, so λ·(x+21) < 32·62: F moves by 2⁻⁴²·0.97, and all together stays
+// below 2⁻⁴²·1.3, against 2⁻⁴⁰. (Where G(least), or p̃ for an r/b ≥ 2⁻⁵⁰, is denormal or 0, x > 670
+// and λ < 2⁻⁹⁰⁰.)
+func (d DiscreteLaplace) layer(least, below int64) float64 {
+	inside := -math.Expm1(-float64(below-least) / d.law.scale)
+	return d.law.atLeast(float64(least)) * inside / (1 - d.law.atLeast(float64(below)))
+}
+
+// layerBounds returns layer.
+func (d DiscreteLaplace) layerBounds(least, below int64, prec uint) enclose.Interval {
+	from, beyond := d.atLeastBounds(least, prec), d.atLeastBounds(below, prec)
+	return from.Sub(beyond).Quo(enclose.Unit(prec).Sub(beyond), prec)
 }
