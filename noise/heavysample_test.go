@@ -410,23 +410,6 @@ func TestSegmentRoundQuick(t *testing.T) {
 	require.Positive(t, undecided, "the boundary was not tried")
 }
 
-func TestGeometricRate(t *testing.T) {
-	var src Source
-	for _, rate := range []float64{0.01, 0.3, 1, 7, 0x1.3p-22, 0x1p-30} {
-		const n, cells = 30_000, 30
-		observed, expected := make([]int64, cells+1), make([]float64, cells+1)
-		width := max(1, math.Round(0.1/rate))
-		for range n {
-			observed[int(min(float64(geometricRate(&src, rate))/width, cells))]++
-		}
-		for k := range cells {
-			expected[k] = math.Exp(-float64(k)*width*rate) - math.Exp(-float64(k+1)*width*rate)
-		}
-		expected[cells] = math.Exp(-cells * width * rate)
-		dptest.ChiSquare(t, fmt.Sprint("rate ", rate), observed, expected, 1e-10)
-	}
-}
-
 func TestHeavySampleGrids(t *testing.T) {
 	var src Source
 	for _, d := range heavyLaws(t, 3) {

@@ -27,21 +27,6 @@ func TestGaussianTails(t *testing.T) {
 	testTails(t, "gaussian", 1e-14, NewGaussian, continuousMirror)
 }
 
-func TestGeometricTails(t *testing.T) {
-	var survival, logSurvival, cdf dptest.Worst
-	for _, row := range reference(t, "geometric", 5) {
-		d := dptest.OK(NewGeometric(row[0]))(t)
-		if row[2] > 0x1p-1000 || row[2] == 0 {
-			survival.See(d.Survival(row[1]), row[2], row[0], row[1])
-		}
-		logSurvival.See(d.LogSurvival(row[1]), row[3], row[0], row[1])
-		cdf.See(d.CDF(row[1]), row[4], row[0], row[1])
-	}
-	survival.Check(t, "Survival", 1e-15)
-	logSurvival.Check(t, "LogSurvival", 1e-15)
-	cdf.Check(t, "CDF", 1e-15)
-}
-
 func TestDiscreteGaussianTails(t *testing.T) {
 	testTails(t, "discretegaussian", 1e-13, NewDiscreteGaussian, integerMirror)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"math/bits"
 	"slices"
 	"testing"
 
@@ -252,83 +251,6 @@ func TestFarTail(t *testing.T) {
 	dptest.Tail(t, "Geometric", hits[2], n, geometric.Survival(13), 1e-10)
 }
 
-// Whatever the float64 logarithm decides is what exact arithmetic decides.
-func TestFloorLogIsRight(t *testing.T) { testFloor(t, floorLog, 1<<12, 0x1p-44) }
-
-func TestQuickFloorIsRight(t *testing.T) { testFloor(t, quickFloor, leastQuick, 0x1p-38) }
-
-// testFloor compares floorOf with exact arithmetic, for w of as many leading zeros as least has,
-// and often within the relative distance near of an integer; half of the time for a geometric law,
-// half for a discrete Laplace law. Below least it may decline.
-func testFloor(t *testing.T, floorOf func(w uint64, b, shift float64) (int64, bool), least uint64, near float64) {
-	n := dptest.Fewer(20_000, 2_000)
-	var src Source
-	undecided := 0
-	for i := range n {
-		w := src.Uint64() >> src.Uint64N(uint64(bits.LeadingZeros64(least))+1)
-		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%24)-4)
-		shift := 0.0
-		compare := func(n int64) (below, sure bool) {
-			x := ratio(n, b)
-			return newLazy(w>>2, 62).compareExp(x, x)
-		}
-		if i%2 == 0 {
-			compare = func(n int64) (below, sure bool) { return newLazy(w>>2, 62).compareTwoSided(n, b) }
-		}
-		if i%8 < 2 { // within the error of an integer
-			target := 1 + float64(src.Uint64()%8)
-			b = target / (64*math.Ln2 - math.Log(float64(w)))
-			if i%2 == 0 {
-				for range 50 {
-					b = target / (64*math.Ln2 - math.Log(float64(w)) + discreteLaplace(b).law.shift)
-				}
-			}
-			b *= 1 + float64(int64(src.Uint64()))*0x1p-63*near
-		}
-		if !(b > 0 && b < 0x1p20) {
-			continue
-		}
-		if i%2 == 0 {
-			shift = discreteLaplace(b).law.shift
-		}
-		floor, decided := floorOf(w, b, shift)
-		if !decided {
-			if w >= least {
-				undecided++
-			}
-			continue
-		}
-		if floor > 0 {
-			below, sure := compare(floor)
-			require.True(t, sure && below, "w = %#x, b = %v, shift = %v: %d is too large", w, b, shift, floor)
-		}
-		below, sure := compare(floor + 1)
-		require.True(t, sure && !below, "w = %#x, b = %v, shift = %v: %d is too small", w, b, shift, floor)
-	}
-	require.Greater(t, undecided, n/40, "the boundary was not tried")
-}
-
-// The exact path by itself has the geometric law, from U with nothing decided.
-func TestGeometricExact(t *testing.T) {
-	var src Source
-	for _, b := range []float64{0.4, 2, 9.5} {
-		observed := make([]int64, 40)
-		expected := make([]float64, 40)
-		for range max(dptest.Full(5000, 833), 800) {
-			observed[min(geometricExact(&src, newLazy(src.Uint64(), 64), b), 39)]++
-		}
-		for g := range expected {
-			expected[g] = -math.Expm1(-1/b) * math.Exp(-float64(g)/b)
-		}
-		expected[39] = math.Exp(-39 / b)
-		dptest.ChiSquare(t, fmt.Sprint("b = ", b), observed, expected, 1e-10)
-	}
-	for _, b := range []float64{0, 0x1p-1060} {
-		g, _ := geometric(&src, b)
-		require.Zero(t, g)
-	}
-}
-
 // What rounded decides, rational arithmetic says for every continuation of the digits.
 func TestRounded(t *testing.T) {
 	var src Source
@@ -496,46 +418,4 @@ func FuzzSample(f *testing.F) {
 		geometric, err := NewGeometric(scale)
 		check(geometric, err)
 	})
-}
-
-// The two coins are fair and independent of the number they come with.
-func TestGeometricCoins(t *testing.T) {
-	var src Source
-	for _, b := range []float64{0.7, 3, 0x1p21} {
-		observed := make([]int64, 16)
-		for range 40_000 {
-			g, coins := geometric(&src, b)
-			observed[(g&1)<<3|int64(coins&3)]++
-		}
-		for parity := range 2 {
-			row := observed[parity<<3:][:4]
-			total := row[0] + row[1] + row[2] + row[3]
-			for i, n := range row {
-				dptest.Tail(t, fmt.Sprintf("b = %v, parity %d, coins %d", b, parity, i), n, total, 0.25, 1e-10)
-			}
-		}
-	}
-}
-
-// The rejection step of geometric: the low digits near the end of [0, 2^m) are rarer by e^{−2^m/b},
-// seen where b is as small against 2^m as the code allows.
-func TestGeometricRejectionIsExact(t *testing.T) {
-	var src Source
-	// m = 2: u/b up to 3/b, so force the comparison instead of waiting for it
-	const b = 0x1p21 * 1.5
-	const n, rest = 4000, 60
-	hits := int64(0)
-	for range n {
-		if newLazy(1<<rest-1, rest).belowExp(&src, ratio(3, b*0x1p39)) {
-			hits++
-		}
-	}
-	// U = 1 − V/2⁶⁰ with V uniform, accepted if V > 2⁶⁰(1 − e^{−x}), x = 3/(1.5·2⁶⁰): Pr = 1 − 2.
-	require.Zero(t, hits)
-	for range n {
-		if newLazy(1<<rest-1, rest).belowExp(&src, ratio(3, b*0x1p41)) { // x = ½·2⁻⁶⁰
-			hits++
-		}
-	}
-	dptest.Tail(t, "accepted", hits, n, 0.5, 1e-10)
 }

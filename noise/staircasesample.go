@@ -5,7 +5,6 @@ import (
 	"math/big"
 
 	"github.com/dpsketch/dpsketch/internal/enclose"
-	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
@@ -68,48 +67,6 @@ func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
 		}
 		v.refine(src)
 	}
-}
-
-// geometricRate draws G with Pr[G ≥ g] = e^{−g·rate} exactly, for a rate in [2⁻³⁰, 2⁹]. It is
-// geometric with 1/rate in the place of b, which may not be a float64; the two logarithms allow for
-// that rounding.
-func geometricRate(src *Source, rate float64) int64 {
-	_, exp := math.Frexp(rate) // rate < 2^exp
-	if exp >= -19 {
-		return geometricRateLog(src, rate)
-	}
-	// As in geometric: G = u + 2^m·v, u in [0, 2^m) accepted with probability e^{−u·rate}, where
-	// u·rate < 2⁻¹⁹.
-	m := uint(-19 - exp)
-	rest := 64 - m
-	for {
-		w := src.Uint64()
-		u := int64(w >> rest)
-		const ones = 1<<19 - 1
-		w &= 1<<rest - 1
-		if w>>(rest-19) == ones && !newLazy(w, rest).belowExp(src, times(u, rate)) {
-			continue
-		}
-		return u + geometricRateLog(src, math.Ldexp(rate, int(m)))<<m
-	}
-}
-
-// geometricRateLog is geometricRate for a rate of at least 2⁻²⁰.
-func geometricRateLog(src *Source, rate float64) int64 {
-	w := src.Uint64()
-	if floor, decided := quickFloor(w, 1/rate, 0); decided {
-		return floor
-	}
-	if floor, decided := floorLog(w, 1/rate, 0); decided {
-		return floor
-	}
-	uniform := newLazy(w>>2, 62)
-	return search.Least(1, func(g int64) bool { return !uniform.belowExp(src, times(g, rate)) }) - 1
-}
-
-// times returns n·x.
-func times(n int64, x float64) *big.Rat {
-	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), enclose.Rat(x))
 }
 
 // segment is the line units·(whole + start + slope·U) for a uniform U. whole is an integer, and if

@@ -99,6 +99,4 @@ func (d Student) draws(step float64) bool {
 	return ok
 }
 
-func (d Geometric) draws(step float64) bool { return integerGrid(d.law.scale, step) }
-
 func (d DiscreteGaussian) draws(step float64) bool { return integerGrid(d.law.sigma, step) }
