@@ -23,10 +23,6 @@ func integerMirror(x float64) float64 {
 	return -j - 1
 }
 
-func TestGaussianTails(t *testing.T) {
-	testTails(t, "gaussian", 1e-14, NewGaussian, continuousMirror)
-}
-
 func TestDiscreteGaussianTails(t *testing.T) {
 	testTails(t, "discretegaussian", 1e-13, NewDiscreteGaussian, integerMirror)
 }

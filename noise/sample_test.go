@@ -3,7 +3,6 @@ package noise
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"testing"
 
@@ -249,60 +248,6 @@ func TestFarTail(t *testing.T) {
 	dptest.Tail(t, "DiscreteLaplace", hits[0], n, laplace.Survival(12), 1e-10)
 	dptest.Tail(t, "DiscreteGaussian", hits[1], n, gaussian.Survival(9), 1e-10)
 	dptest.Tail(t, "Geometric", hits[2], n, geometric.Survival(13), 1e-10)
-}
-
-// What rounded decides, rational arithmetic says for every continuation of the digits.
-func TestRounded(t *testing.T) {
-	var src Source
-	undecided := 0
-	for i := range dptest.Fewer(20_000, 5_000) {
-		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%60)-14)
-		if b > maxGridScale {
-			continue
-		}
-		z := normal{m: src.Uint64N(stripEnd)}
-		if i%2 == 0 { // near a rounding boundary
-			half := (math.Floor(b*float64(z.m)*0x1p-58) + 0.5) / b
-			if half < 8 {
-				z.m = min(uint64(half*0x1p58)+src.Uint64()%5-2, stripEnd-1)
-			}
-		}
-		got, decided := z.rounded(b)
-		if !decided {
-			undecided++
-			continue
-		}
-		for _, end := range []uint64{0, math.MaxUint64} {
-			// the least and the largest continuation of m
-			y := new(big.Int).Lsh(new(big.Int).SetUint64(z.m), 64)
-			y.Add(y, new(big.Int).SetUint64(end))
-			v := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), 64+fractions))
-			v.Mul(v, new(big.Rat).SetFloat64(b)).Add(v, big.NewRat(1, 2))
-			require.Equal(t, new(big.Int).Quo(v.Num(), v.Denom()).Int64(), got, "b = %v, m = %#x", b, z.m)
-		}
-	}
-	require.Positive(t, undecided, "the boundary was not tried")
-	for b, want := range map[float64]bool{0x1p-900: true, 0x1p-1074: true, 0: true, 0x1p46: false} {
-		k, decided := (&normal{m: stripEnd - 1}).rounded(b)
-		require.Equal(t, want, decided, b)
-		require.Zero(t, k)
-	}
-	_, decided := (&normal{m: math.MaxUint64}).rounded(0x1p-900)
-	require.False(t, decided, "all digits are needed in the tail")
-}
-
-// Rounding from digits, forced.
-func TestRoundLazily(t *testing.T) {
-	var src Source
-	observed, expected := make([]int64, 9), make([]float64, 9)
-	for range 2000 {
-		observed[min(roundLazily(&src, 8, newLazy(src.Uint64(), 64)), 8)]++
-	}
-	for k := range expected { // x uniform: ⌊8x + ½⌋
-		expected[k] = 1.0 / 8
-	}
-	expected[0], expected[8] = 1.0/16, 1.0/16
-	dptest.ChiSquare(t, "rounding", observed, expected, 1e-10)
 }
 
 // probe compares two ways to release a number by the lowest digits and the precision of what comes

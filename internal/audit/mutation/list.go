@@ -11,11 +11,11 @@ func mutations() []mutation {
 
 var noiseMutations = []mutation{
 	{"Laplace scale half", "noise/laplace.go", "return checkScale(round.QuotientUp(sensitivity, epsilon)", "return checkScale(round.QuotientUp(sensitivity/2, epsilon)"},
-	{"Gaussian σ for zCDP too small by √2", "noise/calibrate.go", "round.SqrtDown(2*rho)", "round.SqrtDown(4*rho)"},
-	{"a wrong term of the slope of the normal tail", "noise/mills.go", "even := n[1] + s*(3*n[3]", "even := n[1] + s*(2*n[3]"},
-	{"five points for long intervals", "noise/gaussian_calibrate.go", "if mu <= (1+max(t, 0))/16 {", "if mu <= 1+max(t, 0) {"},
-	{"analytic σ for half the sensitivity", "noise/gaussian_calibrate.go", "return checkScale(round.QuotientUp(sensitivity, mu)", "return checkScale(round.QuotientUp(sensitivity/2, mu)"},
-	{"analytic σ slightly too small", "noise/gaussian_calibrate.go", "return logDelta+deltaMargin <= target", "return logDelta-0x1p-20 <= target"},
+	{"Gaussian σ for zCDP too small by √2", "noise/gaussian.go", "round.SqrtDown(2*rho)", "round.SqrtDown(4*rho)"},
+	{"a wrong term of the slope of the normal tail", "noise/normal.go", "even := n[1] + s*(3*n[3]", "even := n[1] + s*(2*n[3]"},
+	{"five points for long intervals", "noise/normal.go", "if mu <= (1+max(t, 0))/16 {", "if mu <= 1+max(t, 0) {"},
+	{"analytic σ for half the sensitivity", "noise/gaussian.go", "return checkScale(round.QuotientUp(sensitivity, mu)", "return checkScale(round.QuotientUp(sensitivity/2, mu)"},
+	{"analytic σ slightly too small", "noise/gaussian.go", "return logDelta+deltaMargin <= target", "return logDelta-0x1p-20 <= target"},
 	{"randomized response rounded down", "noise/bernoulli.go", "p := 1 / (math.Exp(epsilon) + 1) * (1 + 0x1p-49)", "p := 1 / (math.Exp(epsilon) + 1) * (1 - 0x1p-49)"},
 	{"randomized response with p too small", "noise/bernoulli.go", "return BernoulliAtLeast(min(p, 0.5))", "return BernoulliAtLeast(0.999 * min(p, 0.5))"},
 	{"flips of the last digits forgotten", "noise/bernoulli.go", "for open != 0 && read < t.length {", "for open != 0 && read < 4 {"},
