@@ -23,10 +23,6 @@ func integerMirror(x float64) float64 {
 	return -j - 1
 }
 
-func TestDiscreteGaussianTails(t *testing.T) {
-	testTails(t, "discretegaussian", 1e-13, NewDiscreteGaussian, integerMirror)
-}
-
 // law is a distribution with what the common tests need to know about it.
 type law struct {
 	distribution
@@ -281,17 +277,6 @@ func bigExpNeg(x *big.Rat) *big.Float {
 	return sum
 }
 
-func TestDiscreteGaussianMoments(t *testing.T) {
-	var variance, meanAbs dptest.Worst
-	for _, row := range reference(t, "moments", 3) {
-		d := dptest.OK(NewDiscreteGaussian(row[0]))(t)
-		variance.See(d.Variance(), row[1], row[0])
-		meanAbs.See(d.MeanAbs(), row[2], row[0])
-	}
-	variance.Check(t, "Variance", 2e-14)
-	meanAbs.Check(t, "MeanAbs", 2e-14)
-}
-
 func TestMomentsClosedForms(t *testing.T) {
 	const s = 2.5
 	l, _ := NewLaplace(s)
@@ -314,18 +299,4 @@ func TestMomentsClosedForms(t *testing.T) {
 	wide, _ := NewDiscreteGaussian(0x1p50)
 	assert.InEpsilon(t, 0x1p100, wide.Variance(), 1e-15)
 	assert.InEpsilon(t, 0x1p50*math.Sqrt(2/math.Pi), wide.MeanAbs(), 1e-15)
-}
-
-// The direct sum and the expansion of the discrete Gaussian's tail agree where both apply.
-func TestDiscreteGaussianTailMethodsAgree(t *testing.T) {
-	for _, sigma := range []float64{16, 20, 77, 300} {
-		d := dptest.OK(NewDiscreteGaussian(sigma))(t)
-		var w dptest.Worst
-		for j := math.Floor(0.1 * sigma * sigma); j < 0.3*sigma*sigma && j < 37*sigma; j += math.Ceil(sigma / 3) {
-			z, r := divide(j+0.5, sigma)
-			direct := d.law.beyondDirect(j + 1)
-			w.See(gaussKernel(z, r)*midpointFactor(z, sigma)/sqrt2Pi, direct.value(), sigma, j)
-		}
-		w.Check(t, "expansion against sum", 1e-13)
-	}
 }

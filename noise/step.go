@@ -93,5 +93,3 @@ func (d Student) draws(step float64) bool {
 	_, ok := newPowerGrid(studentLaw, d.law.shape, d.law.scale, step)
 	return ok
 }
-
-func (d DiscreteGaussian) draws(step float64) bool { return integerGrid(d.law.sigma, step) }
