@@ -381,35 +381,6 @@ func TestHeavySlowPaths(t *testing.T) {
 	}
 }
 
-// roundQuick agrees with rational arithmetic wherever it decides.
-func TestSegmentRoundQuick(t *testing.T) {
-	var src Source
-	undecided := 0
-	for i := range dptest.Fewer(20_000, 4_000) {
-		s := segment{units: math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%60)-14), slope: float64(src.Uint64()>>11) * 0x1p-53}
-		if i%2 == 0 {
-			s.whole, s.start, s.slope = float64(src.Uint64N(50)), s.slope, 1
-		}
-		w := src.Uint64()
-		if i%4 < 2 { // next to a half
-			target := (math.Floor(s.units*(s.whole+s.start+s.slope*0.5)) + 0.5) / s.units
-			if u := (target - s.whole - s.start) / s.slope; u > 0 && u < 1 {
-				w = uint64(u*0x1p64) + src.Uint64N(5) - 2
-			}
-		}
-		got, decided := s.roundQuick(w)
-		if !decided {
-			undecided++
-			continue
-		}
-		for _, u := range []*big.Rat{newLazy(w, 64).lower(), newLazy(w, 64).upper()} {
-			u.Mul(u, enclose.Rat(s.slope)).Add(u, enclose.Rat(s.start)).Add(u, enclose.Rat(s.whole)).Mul(u, enclose.Rat(s.units))
-			require.Equal(t, got, roundRat(u).Int64(), "%+v, w = %#x", s, w)
-		}
-	}
-	require.Positive(t, undecided, "the boundary was not tried")
-}
-
 func TestHeavySampleGrids(t *testing.T) {
 	var src Source
 	for _, d := range heavyLaws(t, 3) {
