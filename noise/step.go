@@ -79,11 +79,6 @@ func withSign(k int64, coins uint64) int64 {
 	return (k ^ mask) - mask
 }
 
-func (d Pareto) draws(step float64) bool {
-	_, ok := newPowerGrid(paretoLaw, d.law.shape, d.law.scale, step)
-	return ok
-}
-
 func (d Student) draws(step float64) bool {
 	_, ok := newPowerGrid(studentLaw, d.law.shape, d.law.scale, step)
 	return ok

@@ -16,7 +16,7 @@ var newNoiseMutations = []mutation{
 	{"runs of the search not clamped", "noise/approx/advice.go", "return min(max(estimate(advice, stage.accuracy), 0), stage.reach*advice) }", "return estimate(advice, stage.accuracy) }"},
 	{"error of clamped runs declared too small", "noise/approx/advice.go", "MedianMoment(s.params.Moment, most*stage.accuracy, s.params.Advice.Runs)", "MedianMoment(s.params.Moment, advice*stage.accuracy, s.params.Advice.Runs)"},
 	{"digits of Student's law accepted as those of its square", "noise/powergrid.go", "		factor.Quo(factor, big.NewRat(2, 1))\n", ""},
-	{"Pareto draw by float64 alone", "noise/paretosample.go", "	err := g.units*(grown+1)*2*dy + v*0x1p-50\n", "	err := 0.0\n"},
+	{"Pareto draw by float64 alone", "noise/pareto.go", "	err := g.units*(grown+1)*2*dy + v*0x1p-50\n", "	err := 0.0\n"},
 	{"Student-type proposals all accepted", "noise/studentsample.go", "if p.shape != 3 { // else all are accepted", "if p.shape < 3 {"},
 	{"Student-type proposal of too small a scale", "noise/studentsample.go", "math.Sqrt(3/shape) * (1 + 0x1p-50)", "math.Sqrt(3/shape) * (1 - 0x1p-50)"},
 	{"staircase without the position in the step", "noise/staircase.go", "start: d.law.gamma, slope: 1}", "start: 0, slope: 1}"},
