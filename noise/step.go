@@ -78,8 +78,3 @@ func withSign(k int64, coins uint64) int64 {
 	mask := -int64(coins & 1)
 	return (k ^ mask) - mask
 }
-
-func (d Student) draws(step float64) bool {
-	_, ok := newPowerGrid(studentLaw, d.law.shape, d.law.scale, step)
-	return ok
-}
