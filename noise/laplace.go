@@ -74,7 +74,7 @@ func (d Laplace) draws(step float64) bool {
 	return ok
 }
 
-// The quick path, here and in [DiscreteLaplace.SampleInt], is in one piece, without a call. It looks
+// The quick path, here and in DiscreteLaplace.SampleInt, is in one piece, without a call. It looks
 // at the next words of the Source, and takes them only if a quick logarithm decides the draw. It
 // decides all but about 1 in 10,000 draws; the exact sampler makes those from the same words. What
 // is decided quickly is what the exact sampler would decide (see quickLog), so a draw is the same,

@@ -74,7 +74,7 @@ func TestSourceUsesAWholeKeyForEachBlock(t *testing.T) {
 	}
 }
 
-// crypto/cryptorand.Reader is a variable that any package may set. Whatever it is set to, before or after
+// crypto/rand.Reader is a variable that any package may set. Whatever it is set to, before or after
 // the first draw, the words are those that the system's randomness, here fixed, gives.
 func TestSourceIgnoresReplacedReader(t *testing.T) {
 	draw := func(replaceBefore, replaceAfter bool) []uint64 {

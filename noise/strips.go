@@ -189,7 +189,7 @@ func (z *normal) known() *lazy {
 	return z.digits
 }
 
-// The heights of strips.go: stripHeights[i] is stripDensity·e^{−x²/2} at x = i/64, rounded up, and
+// The heights of the strips: stripHeights[i] is stripDensity·e^{−x²/2} at x = i/64, rounded up, and
 // tailHeight is 128·stripDensity·e^{−32}, rounded up. A test recomputes them; their sum is at most
 // 2⁶⁴, and stripDensity is the largest number for which it is.
 const (

@@ -375,7 +375,7 @@ var rows = []row{
 	},
 	{
 		claim: "The Gaussian mechanism's σ and δ are exact, rounded to the safe side", about: "noise.GaussianDelta noise.GaussianLogDelta noise.GaussianSigma noise.GaussianSigmaZCDP noise.LaplaceScale",
-		theorem: "Balle and Wang 2018, Theorem 8; Bun and Steinke 2016", proof: "noise/gaussian_calibrate.go", code: "noise.GaussianSigma noise.GaussianSigmaZCDP noise.LaplaceScale",
+		theorem: "Balle and Wang 2018, Theorem 8; Bun and Steinke 2016", proof: "noise/gaussian.go", code: "noise.GaussianSigma noise.GaussianSigmaZCDP noise.LaplaceScale",
 		exact: "noise.TestGaussianDeltaReference noise.TestGaussianSigmaSafeAndTight noise.TestScalesRoundUp internal/audit/vectors.TestNumbers", audit: "jl.TestAudit",
 		edits: "noise: analytic σ slightly too small; Laplace scale half; Gaussian σ for zCDP too small by √2",
 	},

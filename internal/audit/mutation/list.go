@@ -23,7 +23,7 @@ var noiseMutations = []mutation{
 	{"Laplace noise of half the scale", "noise/laplace.go", "g, coins := geometric(src, 2*b)", "g, coins := geometric(src, b)"},
 	{"zero of discrete Laplace twice as likely", "noise/discretelaplace.go", "k != 0 || coins&2 != 0", "k != 0 || coins&4 != 8"},
 	{"digits beyond 2²⁰ not drawn", "noise/geometric.go", "return u + v<<m, next", "return v << m, next"},
-	{"float logarithm trusted on a boundary", "noise/quicklog.go", "return floor, floor == int64(t+err)", "return int64(t), true"},
+	{"float logarithm trusted on a boundary", "noise/quicklog.go", "\t}\n\tfloor = int64(t - err)\n\treturn floor, floor == int64(t+err)", "\t}\n\treturn int64(t), true"},
 	{"shared noise drawn anew for each key", "noise/correlated.go", "n := drawNormal(src)\n", "n := drawNormal(src)\n\t\tz = drawNormal(src)\n\t\tleast, most = toShared.interval(&z)\n"},
 	{"own noise left out", "noise/correlated.go", "lo, hi := toOwn.interval(&n)", "lo, hi := toOwn.interval(&n)\n\t\t\tlo, hi = wide.Int{}, wide.Int{Lo: 1}"},
 }
