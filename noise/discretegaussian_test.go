@@ -29,7 +29,7 @@ func TestDiscreteGaussianTailMethodsAgree(t *testing.T) {
 		var w dptest.Worst
 		for j := math.Floor(0.1 * sigma * sigma); j < 0.3*sigma*sigma && j < 37*sigma; j += math.Ceil(sigma / 3) {
 			z, r := divide(j+0.5, sigma)
-			direct := d.law.beyondDirect(j + 1)
+			direct := d.formulas.beyondDirect(j + 1)
 			w.See(gaussKernel(z, r)*midpointFactor(z, sigma)/sqrt2Pi, direct.value(), sigma, j)
 		}
 		w.Check(t, "expansion against sum", 1e-13)

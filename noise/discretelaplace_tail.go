@@ -8,7 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// SampleTail draws X and returns it if X ≥ least, else 0 and false: exactly the law of
+// SampleTail draws X and returns it if X ≥ least, else 0 and false: exactly the distribution of
 // [DiscreteLaplace.SampleInt] followed by the comparison. Where Pr[X ≥ least] is small it costs a
 // random word and a comparison, so noise that matters only above a threshold is cheap.
 //
@@ -16,17 +16,17 @@ import (
 // geometric. Both factors are decided exactly. For the zero DiscreteLaplace X is uniform over all
 // int64, as in SampleInt.
 func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
-	if least <= 0 || float64(least) < 1.5*d.law.scale || !d.law.valid() { // likely, or no law
+	if least <= 0 || float64(least) < 1.5*d.formulas.scale || !d.formulas.valid() { // likely, or not built
 		if x = d.SampleInt(src); x < least {
 			return 0, false
 		}
 		return x, true
 	}
 	w := src.Uint64()
-	if beyondExp(w, float64(least), d.law.scale) || !d.reaches(src, w, least) {
+	if beyondExp(w, float64(least), d.formulas.scale) || !d.reaches(src, w, least) {
 		return 0, false
 	}
-	excess, _ := geometric(src, d.law.scale)
+	excess, _ := geometric(src, d.formulas.scale)
 	if excess > math.MaxInt64-least { // where the mass left is below e^{−8192}
 		return math.MaxInt64, true
 	}
@@ -44,11 +44,11 @@ func beyondExp(w uint64, n, b float64) bool {
 // reaches returns true with probability Pr[X ≥ least], least ≥ 1, where w is the first word that it
 // draws.
 func (d DiscreteLaplace) reaches(src *Source, w uint64, least int64) bool {
-	below, decided := compareExp64(float64(w>>11)*0x1p-53, float64(least)/d.law.scale)
+	below, decided := compareExp64(float64(w>>11)*0x1p-53, float64(least)/d.formulas.scale)
 	if !decided {
-		below = newLazy(w, 64).belowExp(src, ratio(least, d.law.scale))
+		below = newLazy(w, 64).belowExp(src, ratio(least, d.formulas.scale))
 	}
-	return below && bernoulliHalf(src, d.law.scale)
+	return below && bernoulliHalf(src, d.formulas.scale)
 }
 
 // bernoulliHalf returns true with probability exactly 1/(1+q), q = e^{−1/b}: p = ½ + ½·(1−q)·p.
@@ -62,16 +62,16 @@ func bernoulliHalf(src *Source, b float64) bool {
 }
 
 // CountTail returns the number of X ≥ least among draws independent variables X. It has exactly the
-// binomial law of a loop over [DiscreteLaplace.SampleTail]. It takes time proportional to 1 + the
-// expected number of X ≥ least (of X < least if least ≤ 0), not to draws. So the zeros of a huge
-// sparse vector whose noise passes a threshold can be counted without visiting them. Each of the X
-// ≥ least, for least ≥ 1, is independent of the others and is least plus a [Geometric] draw of the
-// same scale. For the zero DiscreteLaplace X is uniform over all int64.
+// binomial distribution of a loop over [DiscreteLaplace.SampleTail]. It takes time proportional to
+// 1 + the expected number of X ≥ least (of X < least if least ≤ 0), not to draws. So the zeros of a
+// huge sparse vector whose noise passes a threshold can be counted without visiting them. Each of
+// the X ≥ least, for least ≥ 1, is independent of the others and is least plus a [Geometric] draw
+// of the same scale. For the zero DiscreteLaplace X is uniform over all int64.
 func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= -math.MaxInt64: // no int64 draw is less
 		return draws
-	case !d.law.valid():
+	case !d.formulas.valid():
 		return unbuiltCount(src, draws, 1<<63-uint64(least), 0)
 	case least <= 0: // Pr[X ≥ −n] = 1 − Pr[X ≥ n+1]
 		return draws - d.CountTail(src, draws, 1-least)
@@ -81,7 +81,7 @@ func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint6
 	// The draws are split into blocks in each of which blockMean are expected, and the count of a
 	// block is the inverse of its cumulative mass at a uniform U: in float64 unless U is within
 	// blockMargin of a step, then by intervals of integers.
-	c := block{d: d, least: least, p: d.law.atLeast(float64(least))}
+	c := block{d: d, least: least, p: d.formulas.atLeast(float64(least))}
 	return c.count(src, draws)
 }
 
@@ -93,11 +93,11 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 		return draws
 	case draws == 0:
 		return 0
-	case !d.law.valid():
+	case !d.formulas.valid():
 		// 2⁶³ − least + 1 negative ones, 2⁶³ − least positive
 		return unbuiltCount(src, draws, 1-2*uint64(least), 0)
 	}
-	c := block{d: d, least: least, p: 2 * d.law.atLeast(float64(least)), tails: 1}
+	c := block{d: d, least: least, p: 2 * d.formulas.atLeast(float64(least)), tails: 1}
 	if c.p <= 0.5 {
 		return c.count(src, draws)
 	}
@@ -112,9 +112,9 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 }
 
 // CountLayer returns the number of X ≥ least, for least ≥ 1, among draws independent variables X
-// that are all known to be less than below. It has exactly the binomial law with p = (G(least) −
-// G(below))/(1 − G(below)), G(n) = Pr[X ≥ n], and takes time proportional to 1 + the mean. A least
-// below 1 counts as 1. math.MaxInt64 for below stands for no bound: that is
+// that are all known to be less than below. It has exactly the binomial distribution with p =
+// (G(least) − G(below))/(1 − G(below)), G(n) = Pr[X ≥ n], and takes time proportional to 1 + the
+// mean. A least below 1 counts as 1. math.MaxInt64 for below stands for no bound: that is
 // [DiscreteLaplace.CountTail].
 //
 // So the large ones of many draws are found from the top: first CountTail, then CountLayer on the
@@ -128,10 +128,10 @@ func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int6
 		return d.CountTail(src, draws, least)
 	case draws == 0 || least >= below:
 		return 0
-	case !d.law.valid():
+	case !d.formulas.valid():
 		return unbuiltCount(src, draws, uint64(below-least), 1<<63+uint64(below))
 	}
-	c := block{d: d, least: least, below: below, p: d.layer(least, below)}
+	c := block{d: d, least: least, below: below, p: d.layerProb(least, below)}
 	return c.count(src, draws)
 }
 
@@ -180,14 +180,14 @@ const (
 	blockReach  = 128
 )
 
-// block is the binomial law of the number of X ≥ least among size draws; of |X| ≥ least, if tails
-// is 1; of draws that are known to be less than below, if that is not 0.
+// block is the binomial distribution of the number of X ≥ least among size draws; of |X| ≥ least,
+// if tails is 1; of draws that are known to be less than below, if that is not 0.
 type block struct {
 	d     DiscreteLaplace
 	least int64
 	below int64
 	tails uint // log₂ of how many tails count
-	// their mass, Pr[X ≥ least] as atLeast has it times 1 or 2, or as layer has it
+	// their mass, Pr[X ≥ least] as atLeast has it times 1 or 2, or as layerProb has it
 	p    float64
 	size uint64
 	// about the mean, and the first n whose cumulative mass is all but 1
@@ -276,7 +276,7 @@ func (c *block) invertBounds(uniform *lazy) (n uint64, decided bool) {
 // massBounds returns what p is a float64 of.
 func (c *block) massBounds(prec uint) enclose.Interval {
 	if c.below != 0 {
-		return c.d.layerBounds(c.least, c.below, prec)
+		return c.d.layerProbBounds(c.least, c.below, prec)
 	}
 	p := c.d.atLeastBounds(c.least, prec)
 	p.Lo.Lsh(p.Lo, c.tails)
@@ -286,11 +286,11 @@ func (c *block) massBounds(prec uint) enclose.Interval {
 
 // atLeastBounds returns Pr[X ≥ least] = e^{−least/b}/(1+q) for least ≥ 1.
 func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) enclose.Interval {
-	q := enclose.ExpNeg(ratio(1, d.law.scale), prec)
-	return enclose.ExpNeg(ratio(least, d.law.scale), prec).Quo(enclose.Unit(prec).Add(q), prec)
+	q := enclose.ExpNeg(ratio(1, d.formulas.scale), prec)
+	return enclose.ExpNeg(ratio(least, d.formulas.scale), prec).Quo(enclose.Unit(prec).Add(q), prec)
 }
 
-// layer returns p = Pr[X ≥ least | X < below] for 1 ≤ least < below.
+// layerProb returns p = Pr[X ≥ least | X < below] for 1 ≤ least < below.
 //
 // (g − h)/(1 − h) ≤ g for 0 ≤ h ≤ g ≤ 1, so p ≤ G(least) ≤ G(1) = q/(1+q) < ½, as the blocks of
 // CountTail want it. Their proof at [blockMargin] holds with (x+21)·u in the place of (x+7)·u for
@@ -306,13 +306,13 @@ func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) enclose.Interval 
 // λ ≤ size·G(least) as before, so λ·(x+21) < 32·62: F moves by 2⁻⁴²·0.97, and all together stays
 // below 2⁻⁴²·1.3, against 2⁻⁴⁰. (Where G(least), or p̃ for an r/b ≥ 2⁻⁵⁰, is denormal or 0, x > 670
 // and λ < 2⁻⁹⁰⁰.)
-func (d DiscreteLaplace) layer(least, below int64) float64 {
-	inside := -math.Expm1(-float64(below-least) / d.law.scale)
-	return d.law.atLeast(float64(least)) * inside / (1 - d.law.atLeast(float64(below)))
+func (d DiscreteLaplace) layerProb(least, below int64) float64 {
+	inside := -math.Expm1(-float64(below-least) / d.formulas.scale)
+	return d.formulas.atLeast(float64(least)) * inside / (1 - d.formulas.atLeast(float64(below)))
 }
 
-// layerBounds returns layer.
-func (d DiscreteLaplace) layerBounds(least, below int64, prec uint) enclose.Interval {
+// layerProbBounds returns what layerProb is a float64 of.
+func (d DiscreteLaplace) layerProbBounds(least, below int64, prec uint) enclose.Interval {
 	from, beyond := d.atLeastBounds(least, prec), d.atLeastBounds(below, prec)
 	return from.Sub(beyond).Quo(enclose.Unit(prec).Sub(beyond), prec)
 }

@@ -250,7 +250,7 @@ func TestCountTailFollowsTheBinomialLaw(t *testing.T) {
 // newBlock returns the first block that CountTail makes.
 func newBlock(scale float64, least int64, draws uint64) *block {
 	d := discreteLaplace(scale)
-	c := &block{d: d, least: least, p: d.law.atLeast(float64(least))}
+	c := &block{d: d, least: least, p: d.formulas.atLeast(float64(least))}
 	if most := blockMean / c.p; most < float64(draws) {
 		draws = uint64(most)
 	}
@@ -407,7 +407,7 @@ func TestBothTailsDecideAlike(t *testing.T) {
 	var src Source
 	for _, least := range []int64{3, 40, 700} {
 		d := discreteLaplace(10)
-		c := block{d: d, least: least, p: 2 * d.law.atLeast(float64(least)), tails: 1}
+		c := block{d: d, least: least, p: 2 * d.formulas.atLeast(float64(least)), tails: 1}
 		require.LessOrEqual(t, c.p, 1.0)
 		c.tabulate(uint64(min(blockMean/c.p, 0x1p60)))
 		for range 300 {
@@ -540,7 +540,7 @@ func TestLayersAreALoopOverSampleInt(t *testing.T) {
 // newLayerBlock returns the first block that CountLayer makes.
 func newLayerBlock(scale float64, least, below int64, draws uint64) *block {
 	d := discreteLaplace(scale)
-	c := &block{d: d, least: least, below: below, p: d.layer(least, below)}
+	c := &block{d: d, least: least, below: below, p: d.layerProb(least, below)}
 	if most := blockMean / c.p; most < float64(draws) {
 		draws = uint64(most)
 	}
@@ -562,9 +562,9 @@ func TestLayerMassIsWithinItsError(t *testing.T) {
 				least := int64(from*scale) + 1
 				below := least + 1 + int64(width*scale)
 				d := discreteLaplace(scale)
-				got := d.layer(least, below)
+				got := d.layerProb(least, below)
 				require.Less(t, got, 0.5)
-				exact := d.layerBounds(least, below, prec)
+				exact := d.layerProbBounds(least, below, prec)
 				require.LessOrEqual(t, new(big.Int).Lsh(exact.Hi, 1).Cmp(enclose.One(prec)), 0)
 				require.Positive(t, exact.Lo.Sign())
 				want := new(big.Float).SetInt(exact.Lo)

@@ -26,7 +26,7 @@ func TestQuickIntIsTheExactOne(t *testing.T) {
 		switch i % 4 {
 		case 1: // within twice the margin of an integer
 			n := float64(1+random.Uint64()%20) + b*0x1p-35*(2*float64(random.Uint64())*0x1p-64-1)
-			w = uint64(min(math.Exp(d.law.shift-n/b), 1-0x1p-53)*0x1p64)&^3 | w&3
+			w = uint64(min(math.Exp(d.formulas.shift-n/b), 1-0x1p-53)*0x1p64)&^3 | w&3
 		case 2:
 			w >>= random.Uint64N(64)
 		}
@@ -57,11 +57,11 @@ func TestShiftOfDiscreteLaplace(t *testing.T) {
 			e := enclose.ExpNeg(new(big.Rat).SetFloat64(max(shift, 0)), prec)
 			return new(big.Int).Lsh(e.Lo, 1).Cmp(new(big.Int).Add(enclose.One(prec), q.Lo))
 		}
-		require.GreaterOrEqual(t, side(d.law.shift-0x1p-49), 0, b)
-		require.LessOrEqual(t, side(d.law.shift+0x1p-49), 0, b)
+		require.GreaterOrEqual(t, side(d.formulas.shift-0x1p-49), 0, b)
+		require.LessOrEqual(t, side(d.formulas.shift+0x1p-49), 0, b)
 	}
 	for b, want := range map[float64]float64{0x1p-900: math.Ln2, 0x1p50: 0x1p-51} {
-		require.InEpsilon(t, want, discreteLaplace(b).law.shift, 1e-12)
+		require.InEpsilon(t, want, discreteLaplace(b).formulas.shift, 1e-12)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestTwoSided(t *testing.T) {
 	for _, b := range []float64{0.4, 1, 9.5} {
 		d := discreteLaplace(b)
 		for name, draw := range map[string]func() int64{
-			"quick": func() int64 { return twoSided(&src, b, d.law.shift) },
+			"quick": func() int64 { return twoSided(&src, b, d.formulas.shift) },
 			"exact": func() int64 {
 				w := src.Uint64()
 				return withSign(twoSidedExact(&src, newLazy(w>>2, 62), b), w)
@@ -103,7 +103,7 @@ func TestTwoSided(t *testing.T) {
 func TestTwoSidedAtEachBoundary(t *testing.T) {
 	const prec = 200
 	for _, b := range []float64{0.3, 0.7, 1, 1.5, 3.7, 20, 1000} {
-		shift := discreteLaplace(b).law.shift
+		shift := discreteLaplace(b).formulas.shift
 		for n := int64(1); n <= 12 && float64(n) < 30*b; n++ {
 			q, power := enclose.ExpNeg(ratio(1, b), prec), enclose.ExpNeg(ratio(n, b), prec)
 			edge := new(big.Int).Lsh(power.Lo, 64+1) // 2⁶⁴·2qⁿ/(1+q), rounded down

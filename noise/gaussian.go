@@ -34,7 +34,7 @@ func gaussian(sigma float64) Gaussian {
 }
 
 // Sigma returns σ, the standard deviation.
-func (d Gaussian) Sigma() float64 { return d.law.sigma }
+func (d Gaussian) Sigma() float64 { return d.formulas.sigma }
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
@@ -43,7 +43,7 @@ func (d Gaussian) Sigma() float64 { return d.law.sigma }
 //
 // step must be a power of two with σ/step ≤ 2⁴⁶; otherwise the result is NaN ([CheckStep]).
 func (d Gaussian) Sample(src *Source, step float64) float64 {
-	b, ok := gridScale(d.law.sigma, step)
+	b, ok := gridScale(d.formulas.sigma, step)
 	if !ok {
 		return math.NaN()
 	}
@@ -59,12 +59,12 @@ func (d Gaussian) Sample(src *Source, step float64) float64 {
 }
 
 func (d Gaussian) draws(step float64) bool {
-	_, ok := gridScale(d.law.sigma, step)
+	_, ok := gridScale(d.formulas.sigma, step)
 	return ok
 }
 
 // rounded returns ⌊b·|Z| + ½⌋, b ≤ 2⁴⁶, if it is the same for every continuation of Z's digits.
-func (z *normal) rounded(b float64) (int64, bool) {
+func (z *normalDraw) rounded(b float64) (int64, bool) {
 	const mantissa, bias = 52, 1023 // of a float64
 	// b = digits·2^(exponent−52), so b·[m, m+1)/2⁵⁸ is [product, product + digits) in units of
 	// 2^−shift, and all of it is below 2¹¹⁴.
@@ -178,7 +178,7 @@ func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	}
 	root, target := math.Sqrt(2*epsilon), math.Log(delta)
 	safe := func(t float64) bool {
-		mu := shift(t, root)
+		mu := gaussianMu(t, root)
 		if logDelta, _, ok := gaussLogDelta(t, mu); ok {
 			return logDelta+deltaMargin <= target
 		}
@@ -187,7 +187,7 @@ func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	// δ < φ(40)·R(40) < e^{−804} at the upper end is below every δ, and 1 − δ < 2·Q(40) at the
 	// lower is above.
 	t := search.Float(-40, 40, safe)
-	mu := shift(t, root) * (1 - 0x1p-50) // shift is within 3 units in the last place
+	mu := gaussianMu(t, root) * (1 - 0x1p-50) // gaussianMu is within 3 units in the last place
 	want := "a number with σ in [2⁻⁹⁰⁰, 2⁹⁰⁰] for these epsilon and delta"
 	if !(mu >= leastParam) {
 		// σ is above the sensitivity by 2⁹⁰⁰ or more; or ε = 0 and δ next to nothing
@@ -196,8 +196,8 @@ func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	return checkScale(round.QuotientUp(sensitivity, mu), sensitivity, want)
 }
 
-// shift returns μ = √(t² + 2ε) − t, the ratio Δ₂/σ that belongs to t₁ = t, given root = √(2ε).
-func shift(t, root float64) float64 {
+// gaussianMu returns μ = √(t² + 2ε) − t, the ratio Δ₂/σ that belongs to t₁ = t, given root = √(2ε).
+func gaussianMu(t, root float64) float64 {
 	h := math.Hypot(t, root)
 	if t > 0 {
 		return root * (root / (h + t))
@@ -239,7 +239,7 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	case err != nil:
 		return math.NaN(), err
 	case bound.nearOne:
-		return round.DifferenceUp(1, bound.rest), nil
+		return round.DifferenceUp(1, bound.complement), nil
 	}
 	// math.Exp is within one unit in the last place, and near underflow one unit is the least
 	// float64.
@@ -254,15 +254,15 @@ func GaussianLogDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 		return math.NaN(), err
 	}
 	if bound.nearOne {
-		return math.Log1p(-bound.rest), nil
+		return math.Log1p(-bound.complement), nil
 	}
 	return bound.log, nil
 }
 
-// deltaBound is an upper bound on δ: 1 − rest where nearOne, else e^log (and then below 0.6).
+// deltaBound is an upper bound on δ: 1 − complement where nearOne, else e^log (and then below 0.6).
 type deltaBound struct {
-	log, rest float64
-	nearOne   bool
+	log, complement float64
+	nearOne         bool
 }
 
 // gaussianBound returns the bound of [GaussianDelta].
@@ -285,14 +285,14 @@ func gaussianBound(sigma, epsilon, sensitivity float64) (deltaBound, error) {
 		return bound, nil
 	}
 	// The divergence of two Gaussians is symmetric, so 1 − δ(ε) = e^ε·(1 − δ(−ε)).
-	rest := bound.rest
+	rest := bound.complement
 	if !bound.nearOne {
 		if delta := math.Exp(epsilon+bound.log) - math.Expm1(epsilon); delta < 0.5 {
 			return deltaBound{log: math.Log(delta) + deltaMargin/4}, nil
 		}
 		rest = -math.Expm1(bound.log)
 	}
-	return deltaBound{rest: math.Exp(epsilon) * rest * (1 - deltaMargin/4), nearOne: true}, nil
+	return deltaBound{complement: math.Exp(epsilon) * rest * (1 - deltaMargin/4), nearOne: true}, nil
 }
 
 // boundAbove returns the bound for ε ≥ 0 and μ = mu + low.
@@ -302,7 +302,7 @@ func boundAbove(epsilon, mu, low float64) deltaBound {
 	logDelta, drop, ok := gaussLogDelta(t, mu)
 	if !ok {
 		rest := gaussComplement(t, mu) - low*gaussKernel(t, 0)/sqrt2Pi // ∂δ/∂μ = φ(t₁)
-		return deltaBound{rest: max(0, rest) * (1 - deltaMargin/2), nearOne: true}
+		return deltaBound{complement: max(0, rest) * (1 - deltaMargin/2), nearOne: true}
 	}
 	if math.IsInf(logDelta, -1) {
 		return deltaBound{log: logDelta}

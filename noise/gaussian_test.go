@@ -25,7 +25,7 @@ func TestRounded(t *testing.T) {
 		if b > maxGridScale {
 			continue
 		}
-		z := normal{m: src.Uint64N(stripEnd)}
+		z := normalDraw{m: src.Uint64N(stripEnd)}
 		if i%2 == 0 { // near a rounding boundary
 			half := (math.Floor(b*float64(z.m)*0x1p-58) + 0.5) / b
 			if half < 8 {
@@ -48,11 +48,11 @@ func TestRounded(t *testing.T) {
 	}
 	require.Positive(t, undecided, "the boundary was not tried")
 	for b, want := range map[float64]bool{0x1p-900: true, 0x1p-1074: true, 0: true, 0x1p46: false} {
-		k, decided := (&normal{m: stripEnd - 1}).rounded(b)
+		k, decided := (&normalDraw{m: stripEnd - 1}).rounded(b)
 		require.Equal(t, want, decided, b)
 		require.Zero(t, k)
 	}
-	_, decided := (&normal{m: math.MaxUint64}).rounded(0x1p-900)
+	_, decided := (&normalDraw{m: math.MaxUint64}).rounded(0x1p-900)
 	require.False(t, decided, "all digits are needed in the tail")
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}, b the scale: Pr[X
 // = k] = (1−q)·q^k with q = e^{−1/b}. It is the exponential distribution of mean b rounded down,
-// and memoryless: X − k given X ≥ k has the same law.
+// and memoryless: X − k given X ≥ k has the same distribution.
 //
 // Its mean, E|X| too, is q/(1−q), a little above b − ½, and its variance q/(1−q)² =
 // 1/(4·sinh²(1/(2b))), a little below b². CDF, Survival and LogSurvival have a relative error of
@@ -30,16 +30,16 @@ func NewGeometric(scale float64) (Geometric, error) {
 }
 
 // Scale returns b.
-func (d Geometric) Scale() float64 { return d.law.scale }
+func (d Geometric) Scale() float64 { return d.formulas.scale }
 
 // SampleInt draws X. Every integer k ≥ 0 has X ≥ k with probability exactly e^{−k/scale}, for the
-// scale given as a float64. For the zero Geometric, which is no law, the draw is uniform over all
-// int64.
+// scale given as a float64. For the zero Geometric, which is no distribution, the draw is uniform
+// over all int64.
 func (d Geometric) SampleInt(src *Source) int64 {
-	if !d.law.valid() {
+	if !d.formulas.valid() {
 		return unbuiltInt(src)
 	}
-	k, _ := geometric(src, d.law.scale)
+	k, _ := geometric(src, d.formulas.scale)
 	return k
 }
 
@@ -49,20 +49,21 @@ func (d Geometric) SampleInt(src *Source) int64 {
 // step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a
 // float64; otherwise the result is NaN.
 func (d Geometric) Sample(src *Source, step float64) float64 {
-	if !integerGrid(d.law.scale, step) {
+	if !integerGrid(d.formulas.scale, step) {
 		return math.NaN()
 	}
 	return roundInt(d.SampleInt(src), step)
 }
 
-func (d Geometric) draws(step float64) bool { return integerGrid(d.law.scale, step) }
+func (d Geometric) draws(step float64) bool { return integerGrid(d.formulas.scale, step) }
 
 // geometric draws G ≥ 0 with Pr[G ≥ g] = e^{−g/b} exactly, for the float64 b itself, 0 ≤ b ≤ 2⁵²,
 // and two fair coins besides, in the lowest bits of coins.
 //
-// For b ≥ 2²⁰ write G = u + 2^m·v with 2^m ≤ b/2¹⁹ < 2^{m+1}. The law factors: u in [0, 2^m) has Pr
-// ∝ e^{−u/b}, drawn by rejection from the uniform law, and v is geometric with b/2^m < 2²⁰ in place
-// of b. So the digits that a float64 logarithm could not settle are drawn as integers.
+// For b ≥ 2²⁰ write G = u + 2^m·v with 2^m ≤ b/2¹⁹ < 2^{m+1}. The distribution factors: u in [0,
+// 2^m) has Pr ∝ e^{−u/b}, drawn by rejection from the uniform distribution, and v is geometric with
+// b/2^m < 2²⁰ in place of b. So the digits that a float64 logarithm could not settle are drawn as
+// integers.
 func geometric(src *Source, b float64) (g int64, coins uint64) {
 	if b < 0x1p20 {
 		w := src.Uint64()

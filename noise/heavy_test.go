@@ -180,7 +180,7 @@ func TestHeavyQuantile(t *testing.T) {
 					continue
 				}
 				assert.InDelta(t, p, d.CDF(x), 1e-12, "%s at %g", d.name, p)
-				if s, ok := d.distribution.(Staircase); ok && s.law.epsilon > 3 {
+				if s, ok := d.distribution.(Staircase); ok && s.formulas.epsilon > 3 {
 					// at the end of a step a float64 x does not determine CDF to 1e-12 of it
 					continue
 				}
@@ -343,7 +343,7 @@ func TestHeavySamplersOnAFineGrid(t *testing.T) {
 	}
 	for _, d := range heavyLaws(t, 1) {
 		s := d.distribution.(sampled)
-		if e, ok := s.(Staircase); ok && (e.law.epsilon == 8 || e.law.epsilon == 0.5) {
+		if e, ok := s.(Staircase); ok && (e.formulas.epsilon == 8 || e.formulas.epsilon == 0.5) {
 			continue
 		}
 		for _, bits := range []int{14, 30, 40} {
@@ -390,13 +390,13 @@ func TestHeavySlowPaths(t *testing.T) {
 	stairs, _ := NewStaircase(1.5, 1, 0.3)
 	hits := int64(0)
 	blind := stairs
-	blind.law.core = math.NaN() // no comparison with it decides
+	blind.formulas.coreProb = math.NaN() // no comparison with it decides
 	for range n {
 		if blind.inCore(&src) {
 			hits++
 		}
 	}
-	_, rest, sum := stairs.law.weights()
+	_, rest, sum := stairs.formulas.weights()
 	dptest.Tail(t, "core", hits, n, 0.3*rest/sum, 1e-10)
 
 	line := segment{units: 7.3, whole: 2, start: 0.3, slope: 1}
@@ -412,8 +412,8 @@ func TestHeavySlowPaths(t *testing.T) {
 
 	for _, shape := range []float64{2.5, 3, 5} {
 		d, _ := NewStudent(shape, 3)
-		g, _ := newPowerGrid(studentLaw, shape, 3, 1)
-		p := newProposal(shape)
+		g, _ := newPowerGrid(studentKind, shape, 3, 1)
+		p := newStudentProposal(shape)
 		observed, expected := make([]int64, 30), make([]float64, 30)
 		for range n {
 			for {
@@ -432,8 +432,8 @@ func TestHeavySlowPaths(t *testing.T) {
 	}
 
 	// The digits within a cell: x uniform but for the fall of the density, here made large.
-	for _, law := range []powerLaw{paretoLaw, studentLaw} {
-		g := powerGrid{law: law, shape: 3, scale: 2, half: 0.125, units: 2, m: 3}
+	for _, law := range []powerKind{paretoKind, studentKind} {
+		g := powerGrid{kind: law, shape: 3, scale: 2, half: 0.125, units: 2, m: 3}
 		observed, expected := make([]int64, 4), make([]float64, 4)
 		// the square of the density is six and more standard deviations off in the last cell
 		n := int64(400)
@@ -445,14 +445,14 @@ func TestHeavySlowPaths(t *testing.T) {
 			}
 			x := 1 + (2*float64(i)+0.5)/8
 			expected[i] = math.Pow((2+1)/(2+x), 3)
-			if law == studentLaw {
+			if law == studentKind {
 				expected[i] = math.Pow((4+1)/(4+x*x), 1.5)
 			}
 			dptest.Tail(t, fmt.Sprint("digits ", law, i), observed[i], n, expected[i], 1e-10)
 		}
 	}
 	for _, shape := range []float64{1.2, 2, 2.1} { // cells of many k up to α = 2, of one above
-		g, _ := newPowerGrid(paretoLaw, shape, 3, 0x1p-44)
+		g, _ := newPowerGrid(paretoKind, shape, 3, 0x1p-44)
 		for _, truth := range []int64{0, 3, 17, 1<<24 - 1, 1 << 24, 1<<24 + 1, 1<<40 + 12345, 1<<50 - 1, g.beyond() - 1, g.beyond(), mostCell} {
 			calls := 0
 			got := g.bisect(0, mostCell, func(k int64) bool { calls++; return k <= truth })
@@ -510,7 +510,7 @@ func TestHeavySampleGrids(t *testing.T) {
 func TestHeavySamplesDoNotAllocate(t *testing.T) {
 	var src Source
 	for _, d := range heavyLaws(t, 1) {
-		if p, ok := d.distribution.(Pareto); ok && p.law.shape < 1.5 {
+		if p, ok := d.distribution.(Pareto); ok && p.formulas.shape < 1.5 {
 			continue // one draw in 10⁴ leaves float64
 		}
 		s := d.distribution.(sampled)

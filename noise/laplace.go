@@ -31,7 +31,7 @@ func laplace(scale float64) Laplace {
 }
 
 // Scale returns b.
-func (d Laplace) Scale() float64 { return d.law.scale }
+func (d Laplace) Scale() float64 { return d.formulas.scale }
 
 // LaplaceScale returns the least float64 b ≥ Δ₁/ε, the scale at which Laplace and discrete Laplace
 // noise makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private (Dwork, McSherry, Nissim,
@@ -70,7 +70,7 @@ func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 }
 
 func (d Laplace) draws(step float64) bool {
-	_, ok := gridScale(d.law.scale, step)
+	_, ok := gridScale(d.formulas.scale, step)
 	return ok
 }
 
@@ -83,9 +83,9 @@ func (d Laplace) draws(step float64) bool {
 // Bits of a float64, and the fixed point of draw.
 const (
 	mantissaBits = 52
-	fraction     = 1<<mantissaBits - 1
-	bias         = 1023
-	fixed        = 30      // digits behind the point
+	fractionMask = 1<<mantissaBits - 1
+	exponentBias = 1023
+	fixedDigits  = 30      // digits behind the point
 	fixedMargin  = 1 << 14 // bounds the error, in units of the last digit
 )
 
@@ -101,8 +101,8 @@ func (d Laplace) draw(src *Source, step float64) (k int64, unit float64) {
 	unitBits := math.Float64bits(step)
 	// Of 2b. If step is negative or no power of two, that is seen by its sign and fraction; if step
 	// is 0 or infinite, or scale 0, or 2b out of range, by the exponent, which is modulo 2¹².
-	b := math.Float64bits(d.law.scale) - unitBits + (bias+1)<<mantissaBits
-	if unitBits&(1<<63|fraction) != 0 || b-(bias+20)<<mantissaBits > 27<<mantissaBits {
+	b := math.Float64bits(d.formulas.scale) - unitBits + (exponentBias+1)<<mantissaBits
+	if unitBits&(1<<63|fractionMask) != 0 || b-(exponentBias+20)<<mantissaBits > 27<<mantissaBits {
 		return d.exactSteps(src, step)
 	}
 	if src.state == nil {
@@ -115,25 +115,25 @@ func (d Laplace) draw(src *Source, step float64) (k int64, unit float64) {
 	}
 	words := st.buf[at : at+16 : at+16]
 	w, next := binary.NativeEndian.Uint64(words), binary.NativeEndian.Uint64(words[8:])
-	m := (b>>mantissaBits - bias - 19) & 63
+	m := (b>>mantissaBits - exponentBias - 19) & 63
 	const ones = 1<<19 - 1
 	if w<<m >= ones<<45 || next < leastQuick { // see geometric
 		return d.exactSteps(src, step)
 	}
-	c := math.Float64frombits(b&fraction | (bias+19+fixed)<<mantissaBits) // c·2³⁰
+	c := math.Float64frombits(b&fractionMask | (exponentBias+19+fixedDigits)<<mantissaBits) // c·2³⁰
 	t := int64(c * quickLog(next&^3))
-	if uint64(t)&(1<<fixed-1)-fixedMargin >= 1<<fixed-2*fixedMargin {
+	if uint64(t)&(1<<fixedDigits-1)-fixedMargin >= 1<<fixedDigits-2*fixedMargin {
 		return d.exactSteps(src, step)
 	}
 	st.left -= 16
 	clear(words)
-	g := int64(w>>(64-m)) + t>>fixed<<m
+	g := int64(w>>(64-m)) + t>>fixedDigits<<m
 	return withSign((g+1)>>1, next), step
 }
 
 // exactSteps is draw without the quick path.
 func (d Laplace) exactSteps(src *Source, step float64) (k int64, unit float64) {
-	b, ok := gridScale(d.law.scale, step)
+	b, ok := gridScale(d.formulas.scale, step)
 	if !ok {
 		return unbuiltInt(src), math.NaN()
 	}

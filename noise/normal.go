@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// The standard normal law, in the far tail and in logarithms. φ is its density, Q(t) = Pr[Z > t],
-// and R(t) = Q(t)/φ(t) its Mills ratio, which neither underflows for t > 0 nor cancels.
+// The standard normal distribution, in the far tail and in logarithms. φ is its density, Q(t) =
+// Pr[Z > t], and R(t) = Q(t)/φ(t) its Mills ratio, which neither underflows for t > 0 nor cancels.
 
 const (
 	sqrt2Pi     = 2.50662827463100050241576528481104525 // √(2π)

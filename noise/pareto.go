@@ -49,10 +49,10 @@ func checkParetoShape(shape float64) error {
 }
 
 // Shape returns α.
-func (d Pareto) Shape() float64 { return d.law.shape }
+func (d Pareto) Shape() float64 { return d.formulas.shape }
 
 // Scale returns s.
-func (d Pareto) Scale() float64 { return d.law.scale }
+func (d Pareto) Scale() float64 { return d.formulas.scale }
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
@@ -78,7 +78,7 @@ func (d Pareto) Sample(src *Source, step float64) float64 {
 // Sample refuses, and on the zero value, it returns false and a draw that is uniform over all
 // int64.
 func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
-	g, ok := newPowerGrid(paretoLaw, d.law.shape, d.law.scale, step)
+	g, ok := newPowerGrid(paretoKind, d.formulas.shape, d.formulas.scale, step)
 	if !ok {
 		return unbuiltInt(src), false
 	}
@@ -87,7 +87,7 @@ func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 }
 
 func (d Pareto) draws(step float64) bool {
-	_, ok := newPowerGrid(paretoLaw, d.law.shape, d.law.scale, step)
+	_, ok := newPowerGrid(paretoKind, d.formulas.shape, d.formulas.scale, step)
 	return ok
 }
 

@@ -78,7 +78,7 @@ func TestParetoQuickIsRight(t *testing.T) {
 	for i := range n {
 		shape := 1 + math.Exp2(float64(src.Uint64()%20)-10)*(1+float64(src.Uint64()>>12)*0x1p-52)
 		scale := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%50)-8)
-		g, ok := newPowerGrid(paretoLaw, min(shape, mostShape), scale, 1)
+		g, ok := newPowerGrid(paretoKind, min(shape, mostShape), scale, 1)
 		require.True(t, ok)
 		w := src.Uint64() >> src.Uint64N(45)
 		if i%3 > 0 { // near the end of a cell: U = (1 + k/units)^{1−α}

@@ -83,7 +83,7 @@ func testFloor(t *testing.T, floorOf func(w uint64, b, shift float64) (int64, bo
 			b = target / (64*math.Ln2 - math.Log(float64(w)))
 			if i%2 == 0 {
 				for range 50 {
-					b = target / (64*math.Ln2 - math.Log(float64(w)) + discreteLaplace(b).law.shift)
+					b = target / (64*math.Ln2 - math.Log(float64(w)) + discreteLaplace(b).formulas.shift)
 				}
 			}
 			b *= 1 + float64(int64(src.Uint64()))*0x1p-63*near
@@ -92,7 +92,7 @@ func testFloor(t *testing.T, floorOf func(w uint64, b, shift float64) (int64, bo
 			continue
 		}
 		if i%2 == 0 {
-			shift = discreteLaplace(b).law.shift
+			shift = discreteLaplace(b).formulas.shift
 		}
 		floor, decided := floorOf(w, b, shift)
 		if !decided {

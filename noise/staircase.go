@@ -51,7 +51,7 @@ func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
 	}
 	d := staircaseFormulas{epsilon: epsilon, sensitivity: sensitivity, gamma: gamma + 0}
 	_, rest, sum := d.weights()
-	d.core = d.gamma * rest / sum
+	d.coreProb = d.gamma * rest / sum
 	return Staircase{symmetric[staircaseFormulas]{d}}, nil
 }
 
@@ -92,7 +92,7 @@ func StaircaseGammaVariance(epsilon float64) (float64, error) {
 
 // Parameters returns ε, Δ and γ, as [NewStaircase] takes them.
 func (d Staircase) Parameters() (epsilon, sensitivity, gamma float64) {
-	return d.law.epsilon, d.law.sensitivity, d.law.gamma
+	return d.formulas.epsilon, d.formulas.sensitivity, d.formulas.gamma
 }
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
@@ -111,25 +111,25 @@ func (d Staircase) Sample(src *Source, step float64) float64 {
 	if !d.draws(step) {
 		return math.NaN()
 	}
-	b := d.law.sensitivity / step
-	line := segment{units: b, slope: d.law.gamma}
+	b := d.formulas.sensitivity / step
+	line := segment{units: b, slope: d.formulas.gamma}
 	if !d.inCore(src) {
-		line = segment{units: b, whole: float64(geometricRate(src, d.law.epsilon)), start: d.law.gamma, slope: 1}
+		line = segment{units: b, whole: float64(geometricRate(src, d.formulas.epsilon)), start: d.formulas.gamma, slope: 1}
 	}
 	return float64(withSign(line.round(src), src.Uint64())) * step
 }
 
 func (d Staircase) draws(step float64) bool {
-	b, ok := gridScale(d.law.sensitivity, step)
-	return ok && b/d.law.epsilon <= maxGridScale
+	b, ok := gridScale(d.formulas.sensitivity, step)
+	return ok && b/d.formulas.epsilon <= maxGridScale
 }
 
 // inCore returns true with probability γ(1−q)/D.
 func (d Staircase) inCore(src *Source) bool {
 	w := src.Uint64()
-	// Exp and Expm1 are within 1 ulp, so core is within 2⁻⁵⁰, and the float64 of w within 2⁻⁵³.
-	if u := float64(w>>11) * 0x1p-53; u < d.law.core-margin || u > d.law.core+margin {
-		return u < d.law.core
+	// Exp and Expm1 are within 1 ulp, so coreProb is within 2⁻⁵⁰, and the float64 of w within 2⁻⁵³.
+	if u := float64(w>>11) * 0x1p-53; u < d.formulas.coreProb-margin || u > d.formulas.coreProb+margin {
+		return u < d.formulas.coreProb
 	}
 	return d.inCoreExactly(src, newLazy(w, 64))
 }
@@ -137,7 +137,7 @@ func (d Staircase) inCore(src *Source) bool {
 // inCoreExactly decides V < γ(1−q)/D for the uniform V: as D = q + γ(1−q), it holds if q <
 // γ(1−V)/(V + γ(1−V)), which falls in V.
 func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
-	gamma, epsilon := enclose.Rat(d.law.gamma), enclose.Rat(d.law.epsilon)
+	gamma, epsilon := enclose.Rat(d.formulas.gamma), enclose.Rat(d.formulas.epsilon)
 	bound := func(v *big.Rat) *big.Rat { // 0 for V = 1
 		x := new(big.Rat).Sub(big.NewRat(1, 1), v)
 		x.Mul(x, gamma)
@@ -224,7 +224,7 @@ func (s segment) roundExactly(src *Source, u *lazy) int64 {
 // staircaseFormulas are those of a Staircase.
 type staircaseFormulas struct {
 	epsilon, sensitivity, gamma float64
-	core                        float64 // Pr[|X| < γΔ] = γ(1−q)/D, to 2⁻⁵⁰
+	coreProb                    float64 // Pr[|X| < γΔ] = γ(1−q)/D, to 2⁻⁵⁰
 }
 
 func (d staircaseFormulas) valid() bool { return d.epsilon > 0 }

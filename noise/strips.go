@@ -27,15 +27,15 @@ import (
 // U and V are drawn as far as they are needed: 52 digits of U, 11 of V and the sign are one word.
 
 const (
-	strips    = 512        // of width 1/64: up to 8
-	fractions = 58         // binary digits after the point of normal.m
-	stripEnd  = 8 << 58    // 8 in these units
-	inStrip   = 52         // digits of U that are drawn at first
-	quickV    = 11         // digits of V that are drawn at first
-	rest      = strips + 1 // the outcome after the tail
-	columns   = 1024       // of the alias table
-	inColumn  = 64 - 10    // digits of a word that are compared
-	column    = 1 << inColumn
+	strips     = 512        // of width 1/64: up to 8
+	fractions  = 58         // binary digits after the point of normalDraw.m
+	stripEnd   = 8 << 58    // 8 in these units
+	inStrip    = 52         // digits of U that are drawn at first
+	quickV     = 11         // digits of V that are drawn at first
+	restart    = strips + 1 // the outcome after the tail: draw again
+	columns    = 1024       // of the alias table
+	inColumn   = 64 - 10    // digits of a word that are compared
+	fullColumn = 1 << inColumn
 )
 
 // stripColumns is the alias table (Walker, Electronics Letters 10, 1974) of the histogram, in
@@ -50,10 +50,10 @@ func newStripColumns() (table [columns]uint64) {
 		left[i] = h
 		sum += h
 	}
-	left[strips], left[rest] = tailHeight, -sum
+	left[strips], left[restart] = tailHeight, -sum
 	var small, large []int
 	place := func(i int) {
-		if left[i] < column {
+		if left[i] < fullColumn {
 			small = append(small, i)
 		} else {
 			large = append(large, i)
@@ -66,7 +66,7 @@ func newStripColumns() (table [columns]uint64) {
 		i, j := small[len(small)-1], large[len(large)-1]
 		small, large = small[:len(small)-1], large[:len(large)-1]
 		table[i] = left[i]<<10 | uint64(j)
-		left[j] -= column - left[i]
+		left[j] -= fullColumn - left[i]
 		place(j)
 	}
 	for _, i := range large { // exactly full
@@ -75,16 +75,16 @@ func newStripColumns() (table [columns]uint64) {
 	return table
 }
 
-// normal is a draw of the standard normal law as far as it is known: ±Z for Z in [m, m+1)/2⁵⁸, if m
-// is below stripEnd; and in the interval of digits, if there are any.
-type normal struct {
+// normalDraw is a draw of the standard normal distribution as far as it is known: ±Z for Z in [m,
+// m+1)/2⁵⁸, if m is below stripEnd; and in the interval of digits, if there are any.
+type normalDraw struct {
 	negative bool
 	m        uint64
 	digits   *lazy
 }
 
-// drawNormal draws from the standard normal law.
-func drawNormal(src *Source) normal {
+// drawNormal draws from the standard normal distribution.
+func drawNormal(src *Source) normalDraw {
 	for {
 		pick, word := src.pair()
 		entry := stripColumns[pick>>inColumn]
@@ -94,16 +94,16 @@ func drawNormal(src *Source) normal {
 		}
 		u, v, negative := word>>12, word>>1&(1<<quickV-1), word&1 != 0
 		if i < strips && atOnce(i, v) {
-			return normal{negative, i<<inStrip | u, nil}
+			return normalDraw{negative, i<<inStrip | u, nil}
 		}
 		switch {
 		case i < strips:
 			if digits, ok := acceptStrip(src, i, u, v); ok {
-				return normal{negative, i<<inStrip | u, digits}
+				return normalDraw{negative, i<<inStrip | u, digits}
 			}
 		case i == strips:
 			if digits, ok := drawTail(src); ok {
-				return normal{negative, math.MaxUint64, digits}
+				return normalDraw{negative, math.MaxUint64, digits}
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func belowDensity(src *Source, v *lazy, height uint64, shift uint, x *lazy) bool
 }
 
 // known returns all that is known of |Z|.
-func (z *normal) known() *lazy {
+func (z *normalDraw) known() *lazy {
 	if z.digits == nil {
 		z.digits = newLazy(z.m, fractions)
 	}

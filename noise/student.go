@@ -50,10 +50,10 @@ func checkStudentShape(shape float64) error {
 }
 
 // Shape returns α.
-func (d Student) Shape() float64 { return d.law.shape }
+func (d Student) Shape() float64 { return d.formulas.shape }
 
 // Scale returns s.
-func (d Student) Scale() float64 { return d.law.scale }
+func (d Student) Scale() float64 { return d.formulas.scale }
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
@@ -74,11 +74,11 @@ func (d Student) Sample(src *Source, step float64) float64 {
 // Sample refuses, and on the zero value, it returns false and a draw that is uniform over all
 // int64.
 func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
-	g, ok := newPowerGrid(studentLaw, d.law.shape, d.law.scale, step)
+	g, ok := newPowerGrid(studentKind, d.formulas.shape, d.formulas.scale, step)
 	if !ok {
 		return unbuiltInt(src), false
 	}
-	p := newProposal(d.law.shape)
+	p := newStudentProposal(d.formulas.shape)
 	for {
 		if k, coin, accepted := g.studentCell(src, p); accepted {
 			return withSign(g.sample(src, g.cellOf(k)), coin), true
@@ -87,15 +87,15 @@ func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 }
 
 func (d Student) draws(step float64) bool {
-	_, ok := newPowerGrid(studentLaw, d.law.shape, d.law.scale, step)
+	_, ok := newPowerGrid(studentKind, d.formulas.shape, d.formulas.scale, step)
 	return ok
 }
 
-// proposal is a law of t = |X|/s that is easy to invert and whose density is in no place much below
-// that of the Student-type law f(t) ∝ (1+t²)^{−α/2}.
+// studentProposal is a distribution of t = |X|/s that is easy to invert and whose density is in no
+// place much below that of Student's density f(t) ∝ (1+t²)^{−α/2}.
 //
-// For α ≥ 3 it is σ times the law of α = 3, of density (1 + (t/σ)²)^{−3/2}, with σ² ≥ 3/α: t/σ =
-// (1−v)/√(v(2−v)) for a uniform v. The acceptance probability
+// For α ≥ 3 it is σ times the distribution of α = 3, of density (1 + (t/σ)²)^{−3/2}, with σ² ≥ 3/α:
+// t/σ = (1−v)/√(v(2−v)) for a uniform v. The acceptance probability
 //
 //	(1+t²)^{−α/2}·(1 + (t/σ)²)^{3/2}
 //
@@ -104,22 +104,22 @@ func (d Student) draws(step float64) bool {
 //
 // For α < 3 it has the density (1+t)^{−2}: t = (1−v)/v, accepted with probability
 // ½(1+t)²(1+t²)^{−α/2} ≤ 1, at least half of the time.
-type proposal struct {
+type studentProposal struct {
 	shape, sigma float64 // σ = 0 for α < 3
 }
 
-func newProposal(shape float64) proposal {
+func newStudentProposal(shape float64) studentProposal {
 	switch {
 	case shape < 3:
-		return proposal{shape, 0}
+		return studentProposal{shape, 0}
 	case shape == 3:
-		return proposal{shape, 1}
+		return studentProposal{shape, 1}
 	}
-	return proposal{shape, math.Sqrt(3/shape) * (1 + 0x1p-50)} // two roundings of 2⁻⁵³ below
+	return studentProposal{shape, math.Sqrt(3/shape) * (1 + 0x1p-50)} // two roundings of 2⁻⁵³ below
 }
 
 // studentCell draws ⌊units·t⌋ and a coin, or is to be called again.
-func (g powerGrid) studentCell(src *Source, p proposal) (cell int64, coin uint64, ok bool) {
+func (g powerGrid) studentCell(src *Source, p studentProposal) (cell int64, coin uint64, ok bool) {
 	w, accept := src.Uint64(), src.Uint64()
 	t, decided := p.quick(w)
 	if !decided {
@@ -145,7 +145,7 @@ func (g powerGrid) studentCell(src *Source, p proposal) (cell int64, coin uint64
 // quick returns t in float64 for v in [w, w+1)/2⁶⁴, or false for a w below 2²⁰. The float64 of v is
 // within a relative 2⁻⁵³ + 1/w, 1 − v within 2⁻⁵², and the roots, quotients and σ add a few units:
 // t is within t·(2⁻⁴⁹ + 2/w) + 2⁻⁵¹.
-func (p proposal) quick(w uint64) (t float64, decided bool) {
+func (p studentProposal) quick(w uint64) (t float64, decided bool) {
 	if w < 1<<20 {
 		return 0, false
 	}
@@ -162,7 +162,7 @@ func (p proposal) quick(w uint64) (t float64, decided bool) {
 // < 122. A relative error r of t moves a by αr·t²/(1+t²) ≤ 2ar and c by 3r at most: 250·(2⁻⁴⁹ +
 // 2/w). An absolute one of 2⁻⁵¹ moves a by αt/(1+t²)·2⁻⁵¹ ≤ √(2aα)·2⁻⁵¹ ≤ 2⁻³⁷, as t²/(1+t²) ≤
 // ln(1+t²). The logarithms and their factors are within a relative 2⁻⁵⁰.
-func (p proposal) acceptQuick(t float64, w, uniform uint64) (below, decided bool) {
+func (p studentProposal) acceptQuick(t float64, w, uniform uint64) (below, decided bool) {
 	square := t * t
 	a := p.shape / 2 * math.Log1p(square)
 	var c float64
@@ -182,7 +182,7 @@ func (p proposal) acceptQuick(t float64, w, uniform uint64) (below, decided bool
 }
 
 // studentExactly is studentCell in exact arithmetic.
-func (g powerGrid) studentExactly(src *Source, p proposal, v, accept *lazy, coin uint64) (int64, uint64, bool) {
+func (g powerGrid) studentExactly(src *Source, p studentProposal, v, accept *lazy, coin uint64) (int64, uint64, bool) {
 	if p.shape != 3 && !p.acceptExactly(src, v, accept) {
 		return 0, 0, false
 	}
@@ -190,7 +190,7 @@ func (g powerGrid) studentExactly(src *Source, p proposal, v, accept *lazy, coin
 }
 
 // base returns (t/σ)², or t where σ = 0, for v in (0, 1].
-func (p proposal) base(v *big.Rat) *big.Rat {
+func (p studentProposal) base(v *big.Rat) *big.Rat {
 	rest := new(big.Rat).Sub(big.NewRat(1, 1), v)
 	if p.sigma == 0 {
 		return rest.Quo(rest, v)
@@ -201,7 +201,7 @@ func (p proposal) base(v *big.Rat) *big.Rat {
 }
 
 // square returns t².
-func (p proposal) square(v *big.Rat) *big.Rat {
+func (p studentProposal) square(v *big.Rat) *big.Rat {
 	t := p.base(v)
 	if p.sigma == 0 {
 		return t.Mul(t, t)
@@ -212,7 +212,7 @@ func (p proposal) square(v *big.Rat) *big.Rat {
 
 // exponent returns bounds of e for v in [lo, hi], lo > 0: both parts of e rise with t, which falls
 // with v.
-func (p proposal) exponent(lo, hi *big.Rat, bits uint) (least, most *big.Rat) {
+func (p studentProposal) exponent(lo, hi *big.Rat, bits uint) (least, most *big.Rat) {
 	one := big.NewRat(1, 1)
 	plusOne := func(x *big.Rat) *big.Rat { return x.Add(x, one) }
 	half, factor := enclose.Rat(p.shape/2), big.NewRat(3, 2)
@@ -236,7 +236,7 @@ func (p proposal) exponent(lo, hi *big.Rat, bits uint) (least, most *big.Rat) {
 }
 
 // acceptExactly decides whether the uniform number accept is below e^{−e}.
-func (p proposal) acceptExactly(src *Source, v, accept *lazy) bool {
+func (p studentProposal) acceptExactly(src *Source, v, accept *lazy) bool {
 	for {
 		if lo := v.lower(); lo.Sign() > 0 {
 			least, most := p.exponent(lo, v.upper(), accept.bits)
@@ -250,7 +250,7 @@ func (p proposal) acceptExactly(src *Source, v, accept *lazy) bool {
 }
 
 // cellExactly returns ⌊units·t⌋ = ⌊√⌊(units·t)²⌋⌋, mostCell if that is less.
-func (p proposal) cellExactly(src *Source, g powerGrid, v *lazy) int64 {
+func (p studentProposal) cellExactly(src *Source, g powerGrid, v *lazy) int64 {
 	for {
 		least := p.cellAt(g, v.upper())
 		if lo := v.lower(); least == mostCell || lo.Sign() > 0 && least == p.cellAt(g, lo) {
@@ -261,7 +261,7 @@ func (p proposal) cellExactly(src *Source, g powerGrid, v *lazy) int64 {
 }
 
 // cellAt is cellExactly where all digits of v are known.
-func (p proposal) cellAt(g powerGrid, v *big.Rat) int64 {
+func (p studentProposal) cellAt(g powerGrid, v *big.Rat) int64 {
 	units := g.exactUnits()
 	x := units.Mul(units, units).Mul(units, p.square(v))
 	root := new(big.Int).Quo(x.Num(), x.Denom())
@@ -370,21 +370,21 @@ func (d studentFormulas) centre(x float64) float64 {
 	return z / math.Sqrt(1+z*z) * math.Exp(-a*math.Log1p(z*z)) * d.peak() * sum
 }
 
-// near reports whether x is where centre is to be used.
-func (d studentFormulas) near(x float64) bool {
+// nearCentre reports whether x is where centre is to be used.
+func (d studentFormulas) nearCentre(x float64) bool {
 	z := x / d.scale
 	return z*z*(d.shape-1) < 1
 }
 
 func (d studentFormulas) upper(x float64) float64 {
-	if d.near(x) {
+	if d.nearCentre(x) {
 		return 0.5 - d.centre(x)
 	}
 	return math.Exp(d.logTail(x))
 }
 
 func (d studentFormulas) logUpper(x float64) float64 {
-	if d.near(x) {
+	if d.nearCentre(x) {
 		return math.Log(0.5 - d.centre(x)) // at least 0.15
 	}
 	return d.logTail(x)
@@ -424,7 +424,7 @@ func (d studentFormulas) upperQuantile(p float64) float64 {
 		return (0.5 - p) / math.Sqrt(p) / math.Sqrt(1-p) * d.scale
 	}
 	unit := studentFormulas{d.shape, 1}
-	if z := unit.solveCentre(0.5 - p); unit.near(z) {
+	if z := unit.solveCentre(0.5 - p); unit.nearCentre(z) {
 		return z * d.scale
 	}
 	// Pr[X > z] < C·z^{−(α−1)}/(α−1) with C the peak, and nearly so far out.
@@ -440,7 +440,7 @@ func (d studentFormulas) upperQuantile(p float64) float64 {
 func (d studentFormulas) solveCentre(mass float64) float64 {
 	z := mass / d.peak() // too small, as the density falls: Newton's iteration climbs
 	for range 60 {
-		if !d.near(z) {
+		if !d.nearCentre(z) {
 			return z
 		}
 		next := z + (mass-d.centre(z))/d.density(z)

@@ -53,9 +53,9 @@ func TestStudentFarTail(t *testing.T) {
 	for _, shape := range []float64{2, 2.1, 3, 3.7, 8, 40} {
 		d := dptest.OK(NewStudent(shape, 2))(t)
 		for z := 0x1p29; z < 1e300; z *= 97 {
-			log := math.Log(d.law.peak()/(shape-1)) - (shape-1)*math.Log(z)
+			log := math.Log(d.formulas.peak()/(shape-1)) - (shape-1)*math.Log(z)
 			assert.InEpsilon(t, log, d.LogSurvival(2*z), 2e-15, "α = %g at %g", shape, z)
-			assert.InEpsilon(t, math.Log(d.law.peak()/2)-shape*math.Log(z), d.LogProb(2*z), 2e-15, "α = %g at %g", shape, z)
+			assert.InEpsilon(t, math.Log(d.formulas.peak()/2)-shape*math.Log(z), d.LogProb(2*z), 2e-15, "α = %g at %g", shape, z)
 			if log > -690 {
 				assert.InEpsilon(t, math.Exp(log), d.Survival(2*z), 4e-13, "α = %g at %g", shape, z)
 				assert.InEpsilon(t, 2*z, -d.Quantile(math.Exp(log)), 1e-12, "α = %g at %g", shape, z)
@@ -78,8 +78,8 @@ func TestStudentQuickIsRight(t *testing.T) {
 	undecided, accepts, cells := 0, 0, 0
 	for i := range n {
 		shape := []float64{2, 2.25, 2.999, 3, 3.0001, 4, 7.5, 100, mostStudent}[src.Uint64N(9)]
-		p := newProposal(shape)
-		g, ok := newPowerGrid(studentLaw, shape, math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%50)-8), 1)
+		p := newStudentProposal(shape)
+		g, ok := newPowerGrid(studentKind, shape, math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%50)-8), 1)
 		require.True(t, ok)
 		w := src.Uint64() >> src.Uint64N(40)
 		v := newLazy(w, 64)
@@ -128,7 +128,7 @@ func TestStudentQuickIsRight(t *testing.T) {
 // names.
 func TestProposalDominates(t *testing.T) {
 	for _, shape := range []float64{2, 2.5, 2.99, 3, 3 + 0x1p-51, 4, 10, 333.3, mostStudent} {
-		p := newProposal(shape)
+		p := newStudentProposal(shape)
 		if p.sigma != 0 {
 			s := enclose.Rat(p.sigma)
 			s.Mul(s, s).Mul(s, enclose.Rat(shape))
