@@ -105,8 +105,8 @@ func TestCorrelatedPairs(t *testing.T) {
 			variance float64
 		}{{"key", first, variance}, {"sum", sum, 2 * (variance + covariance)}, {"difference", difference, 2 * own * own}} {
 			dptest.Moments(t, name+", "+c.name, c.samples, 0, c.variance, 3*c.variance*c.variance, 1e-10)
-			law := dptest.OK(NewGaussian(math.Sqrt(c.variance)))(t)
-			dptest.KS(t, name+", "+c.name, c.samples, law.CDF, 1e-10)
+			marginal := dptest.OK(NewGaussian(math.Sqrt(c.variance)))(t)
+			dptest.KS(t, name+", "+c.name, c.samples, marginal.CDF, 1e-10)
 		}
 		dptest.Tail(t, name+", tail", far, int64(n), 2*d.Marginal().Survival(4*math.Sqrt(variance)), 1e-10)
 		_, independent := dptest.MomentsPValues(sum, 0, 2*variance, 12*variance*variance)
@@ -145,8 +145,8 @@ func pairCells(d CorrelatedGaussian, step float64, reach int) []float64 {
 	return cells
 }
 
-// On a coarse grid, step = 2σ: the joint law of two keys is that of the ideal vector rounded.
-// Rounding Z before it is added is not, and the test sees it.
+// On a coarse grid, step = 2σ: the joint distribution of two keys is that of the ideal vector
+// rounded. Rounding Z before it is added is not, and the test sees it.
 func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 	const reach = 3
 	n := dptest.Fewer(200_000, 50_000)
@@ -256,8 +256,8 @@ func far(x uint64) normalDraw {
 }
 
 // Nothing but rational arithmetic, on draws far enough out that the fast path does not take them,
-// has the right law: Z = 16 + x is shifted by −16 here, x uniform, and 4·x + N rounded. Digits that
-// were drawn of Z stay.
+// has the right distribution: Z = 16 + x is shifted by −16 here, x uniform, and 4·x + N rounded.
+// Digits that were drawn of Z stay.
 func TestRoundSumLazily(t *testing.T) {
 	var src Source
 	n := int64(dptest.Fewer(4000, 800))

@@ -16,7 +16,8 @@ import (
 // geometric. Both factors are decided exactly. For the zero DiscreteLaplace X is uniform over all
 // int64, as in SampleInt.
 func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
-	if least <= 0 || float64(least) < 1.5*d.formulas.scale || !d.formulas.valid() { // likely, or not built
+	if least <= 0 || float64(least) < 1.5*d.formulas.scale || !d.formulas.valid() {
+		// likely, or not built
 		if x = d.SampleInt(src); x < least {
 			return 0, false
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// tailPValue tests n draws of SampleTail against the exact mass function of law.
-func tailPValue(t *testing.T, d, law DiscreteLaplace, least int64, n int) float64 {
+// tailPValue tests n draws of SampleTail against the exact mass function of want.
+func tailPValue(t *testing.T, d, want DiscreteLaplace, least int64, n int) float64 {
 	var src Source
-	width := int64(3 + 6*law.Scale()) // cells: not reached, least, least + 1, ..., and the rest
+	width := int64(3 + 6*want.Scale()) // cells: not reached, least, least + 1, ..., and the rest
 	if least <= 0 {
 		width -= 2 * least
 	}
@@ -33,11 +33,11 @@ func tailPValue(t *testing.T, d, law DiscreteLaplace, least int64, n int) float6
 			t.Fatalf("%d, %v of a tail from %d on", x, ok, least)
 		}
 	}
-	expected[0] = law.CDF(float64(least - 1))
+	expected[0] = want.CDF(float64(least - 1))
 	for i := range width {
-		expected[1+i] = law.Prob(float64(least + i))
+		expected[1+i] = want.Prob(float64(least + i))
 	}
-	expected[1+width] = law.Survival(float64(least + width - 1))
+	expected[1+width] = want.Survival(float64(least + width - 1))
 	return dptest.ChiSquarePValue(observed, expected)
 }
 
@@ -65,7 +65,7 @@ func TestSampleTailFollowsItsLaw(t *testing.T) {
 	}
 }
 
-// SampleInt followed by the comparison has the same law.
+// SampleInt followed by the comparison has the same distribution.
 func TestSampleTailIsSampleIntCompared(t *testing.T) {
 	n := dptest.Fewer(100_000, 40_000)
 	var src Source
@@ -335,7 +335,7 @@ func TestBlockInvertIsRight(t *testing.T) {
 	require.Greater(t, undecided, n/2, "the boundary was not tried")
 }
 
-// The exact path by itself has the binomial law, from U with nothing decided.
+// The exact path by itself has the binomial distribution, from U with nothing decided.
 func TestBlockInvertExact(t *testing.T) {
 	dptest.NotShort(t, "half a second")
 	n := int64(max(dptest.Full(1000, 166), 150))
@@ -653,7 +653,7 @@ func TestLayerInvertIsRight(t *testing.T) {
 	require.Greater(t, undecided, n*2/3, "the boundary was not tried")
 }
 
-// The exact path by itself has the binomial law, from U with nothing decided.
+// The exact path by itself has the binomial distribution, from U with nothing decided.
 func TestLayerInvertExact(t *testing.T) {
 	dptest.NotShort(t, "half a second")
 	n := int64(max(dptest.Full(400, 80), 80))

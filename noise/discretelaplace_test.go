@@ -42,8 +42,8 @@ func TestQuickIntIsTheExactOne(t *testing.T) {
 	}
 }
 
-// The shift of a discrete Laplace law is ln(2/(1+q)), in 200 digits, to within 2⁻⁴⁹; equal scales
-// have equal laws.
+// The shift of a discrete Laplace distribution is ln(2/(1+q)), in 200 digits, to within 2⁻⁴⁹; equal
+// scales have equal distributions.
 func TestShiftOfDiscreteLaplace(t *testing.T) {
 	for i := range 300 {
 		b := math.Ldexp(1+float64(i)/300, i%40-12)
@@ -65,8 +65,8 @@ func TestShiftOfDiscreteLaplace(t *testing.T) {
 	}
 }
 
-// Each path by itself has the discrete Laplace law, |K| and sign: the one without rejection, its
-// rational arithmetic alone, and the one by rejection for large scales.
+// Each path by itself has the discrete Laplace distribution, |K| and sign: the one without
+// rejection, its rational arithmetic alone, and the one by rejection for large scales.
 func TestTwoSided(t *testing.T) {
 	var src Source
 	for _, b := range []float64{0.4, 1, 9.5} {

@@ -23,8 +23,8 @@ func integerMirror(x float64) float64 {
 	return -j - 1
 }
 
-// law is a distribution with what the common tests need to know about it.
-type law struct {
+// testDistribution is a distribution with what the common tests need to know about it.
+type testDistribution struct {
 	distribution
 	name     string
 	scale    float64
@@ -32,19 +32,19 @@ type law struct {
 	positive bool // no mass below 0; else symmetric
 }
 
-func laws(t *testing.T, scales ...float64) []law {
+func testDistributions(t *testing.T, scales ...float64) []testDistribution {
 	t.Helper()
-	var all []law
+	var all []testDistribution
 	for _, s := range scales {
 		l := dptest.OK(NewLaplace(s))(t)
 		g := dptest.OK(NewGaussian(s))(t)
-		all = append(all, law{l, fmt.Sprint("Laplace ", s), s, false, false}, law{g, fmt.Sprint("Gaussian ", s), s, false, false})
+		all = append(all, testDistribution{l, fmt.Sprint("Laplace ", s), s, false, false}, testDistribution{g, fmt.Sprint("Gaussian ", s), s, false, false})
 		if s <= mostDiscrete {
 			dl := dptest.OK(NewDiscreteLaplace(s))(t)
 			dg := dptest.OK(NewDiscreteGaussian(s))(t)
 			ge := dptest.OK(NewGeometric(s))(t)
-			all = append(all, law{dl, fmt.Sprint("DiscreteLaplace ", s), s, true, false}, law{dg, fmt.Sprint("DiscreteGaussian ", s), s, true, false},
-				law{ge, fmt.Sprint("Geometric ", s), s, true, true})
+			all = append(all, testDistribution{dl, fmt.Sprint("DiscreteLaplace ", s), s, true, false}, testDistribution{dg, fmt.Sprint("DiscreteGaussian ", s), s, true, false},
+				testDistribution{ge, fmt.Sprint("Geometric ", s), s, true, true})
 		}
 	}
 	return all
@@ -69,7 +69,7 @@ func TestNewRejects(t *testing.T) {
 	require.ErrorIs(t, dptest.Err(NewDiscreteGaussian(0x1p51)), ErrParams)
 	require.ErrorIs(t, dptest.Err(NewGeometric(0x1p51)), ErrParams)
 	for _, v := range []float64{0x1p-900, 1, 0x1p50} {
-		for _, d := range laws(t, v) {
+		for _, d := range testDistributions(t, v) {
 			assert.NotNil(t, d)
 		}
 	}
@@ -96,7 +96,7 @@ func TestZeroLawIsNaN(t *testing.T) {
 
 func TestEnds(t *testing.T) {
 	inf := math.Inf(1)
-	for _, d := range laws(t, 0x1p-900, 0.01, 1, 16, 1e9, 0x1p50, 0x1p900) {
+	for _, d := range testDistributions(t, 0x1p-900, 0.01, 1, 16, 1e9, 0x1p50, 0x1p900) {
 		for _, got := range []float64{d.CDF(math.NaN()), d.Survival(math.NaN()), d.LogSurvival(math.NaN()), d.Quantile(math.NaN()), d.Prob(math.NaN()),
 			d.LogProb(math.NaN()), d.Quantile(-0.1), d.Quantile(1.1), d.Quantile(inf), d.Quantile(math.Nextafter(1, 2)), d.Quantile(-5e-324)} {
 			assert.True(t, math.IsNaN(got), "%s: %g", d.name, got)
@@ -123,7 +123,7 @@ func TestEnds(t *testing.T) {
 
 // Survival falls, CDF rises and both add up to 1, and the logarithm is that of the survival.
 func TestMonotoneAndComplementary(t *testing.T) {
-	for _, d := range laws(t, 0.01, 0.3, 1, 7.3, 15.9, 16, 1000, 1e12) {
+	for _, d := range testDistributions(t, 0.01, 0.3, 1, 7.3, 15.9, 16, 1000, 1e12) {
 		last, lastLog := 1.0, 0.0
 		for z := -40.0; z <= 40; z += 0.07 * float64(dptest.Fewer(1, 4)) {
 			x := z * d.scale
@@ -139,10 +139,10 @@ func TestMonotoneAndComplementary(t *testing.T) {
 	}
 }
 
-// Quantile is the inverse of CDF: of a continuous law as far as CDF can tell, of a discrete law
-// exactly.
+// Quantile is the inverse of CDF: of a continuous distribution as far as CDF can tell, of a
+// discrete distribution exactly.
 func TestQuantile(t *testing.T) {
-	for _, d := range laws(t, 0x1p-900, 0.01, 0.2, 0.9, 1, 3, 15.9, 16.1, 1000, 1e9, 0x1p50) {
+	for _, d := range testDistributions(t, 0x1p-900, 0.01, 0.2, 0.9, 1, 3, 15.9, 16.1, 1000, 1e9, 0x1p50) {
 		for _, p := range []float64{1e-300, 1e-50, 1e-9, 0.01, 0.2, 0.4999, 0.5, 0.5001, 0.7, 0.99, 1 - 1e-9, 1 - 0x1p-53} {
 			x := d.Quantile(p)
 			if !d.discrete {
@@ -169,7 +169,7 @@ func TestQuantile(t *testing.T) {
 
 // The density is the derivative of the CDF, the mass its difference, and LogProb their logarithm.
 func TestProb(t *testing.T) {
-	for _, d := range laws(t, 0.3, 1, 2.7, 15.9, 16, 300, 1e6) {
+	for _, d := range testDistributions(t, 0.3, 1, 2.7, 15.9, 16, 300, 1e6) {
 		for z := 0.05; z < 20; z += 0.313 {
 			x := z * d.scale
 			if d.discrete {
@@ -198,12 +198,12 @@ func TestProb(t *testing.T) {
 	}
 }
 
-// The masses of a discrete law, summed in big.Float without any of the package's formulas, give its
-// tails and moments.
+// The masses of a discrete distribution, summed in big.Float without any of the package's formulas,
+// give its tails and moments.
 func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 	scales := []float64{0.2, 0.77, 1, 3.25, 16.5, 15.75, 40}
 	for _, scale := range scales[:dptest.Fewer(len(scales), 5)] {
-		for _, d := range laws(t, scale)[2:] {
+		for _, d := range testDistributions(t, scale)[2:] {
 			reach := int(40 * scale)
 			if _, ok := d.distribution.(DiscreteGaussian); !ok {
 				reach = int(150*scale) + 2
@@ -292,7 +292,7 @@ func TestMomentsClosedForms(t *testing.T) {
 	ge, _ := NewGeometric(s)
 	assert.InEpsilon(t, q/(1-q), ge.Mean(), 1e-14)
 	assert.InEpsilon(t, q/(1-q)/(1-q), ge.Variance(), 1e-14)
-	for _, d := range laws(t, 0x1p-900, 0x1p50) { // no NaN at the ends
+	for _, d := range testDistributions(t, 0x1p-900, 0x1p50) { // no NaN at the ends
 		assert.GreaterOrEqual(t, d.Variance(), 0.0)
 		assert.GreaterOrEqual(t, d.MeanAbs(), 0.0)
 	}
@@ -301,15 +301,15 @@ func TestMomentsClosedForms(t *testing.T) {
 	assert.InEpsilon(t, 0x1p50*math.Sqrt(2/math.Pi), wide.MeanAbs(), 1e-15)
 }
 
-// reference returns the rows of testdata/reference.txt for one law. The file is written by
+// reference returns the rows of testdata/reference.txt for one distribution. The file is written by
 // reference.py, which sums and integrates with 80 digits by mpmath and shares no formula with this
 // package but the definitions.
-func reference(t *testing.T, law string, columns int) [][]float64 {
+func reference(t *testing.T, name string, columns int) [][]float64 {
 	t.Helper()
-	return dptest.Rows(t, "testdata/reference.txt", law, columns)
+	return dptest.Rows(t, "testdata/reference.txt", name, columns)
 }
 
-// distribution has the methods that all laws of the package share.
+// distribution has the methods that all distributions of the package share.
 type distribution interface {
 	CDF(x float64) float64
 	Survival(x float64) float64
@@ -322,11 +322,11 @@ type distribution interface {
 	LogProb(x float64) float64
 }
 
-// testTails compares a law with the reference file, on both sides, to the given relative error.
-// mirror maps x to the y with Pr[X ≤ y] = Pr[X > x], or to NaN where that is no float64.
-func testTails[T distribution](t *testing.T, law string, limit float64, make func(float64) (T, error), mirror func(float64) float64) {
+// testTails compares a distribution with the reference file, on both sides, to the given relative
+// error. mirror maps x to the y with Pr[X ≤ y] = Pr[X > x], or to NaN where that is no float64.
+func testTails[T distribution](t *testing.T, name string, limit float64, make func(float64) (T, error), mirror func(float64) float64) {
 	var survival, cdf, logSurvival dptest.Worst
-	for _, row := range reference(t, law, 4) {
+	for _, row := range reference(t, name, 4) {
 		d := dptest.OK(make(row[0]))(t)
 		scale, x, want, logWant := row[0], row[1], row[2], row[3]
 		if want > 0x1p-1000 || want == 0 {

@@ -54,7 +54,7 @@ func TestGeometricEdges(t *testing.T) {
 	require.True(t, math.IsNaN(huge.Sample(&src, 1)), "2⁵⁰ is too wide for a float64 to hold exactly")
 }
 
-// The exact path by itself has the geometric law, from U with nothing decided.
+// The exact path by itself has the geometric distribution, from U with nothing decided.
 func TestGeometricExact(t *testing.T) {
 	var src Source
 	for _, b := range []float64{0.4, 2, 9.5} {

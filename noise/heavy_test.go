@@ -12,7 +12,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-// named is a law for the tests that all of this file's laws share.
+// named is a distribution for the tests of this file.
 type named struct {
 	distribution
 	name  string
@@ -29,8 +29,9 @@ func stairEnds(epsilon, gamma float64) []float64 {
 	return ends
 }
 
-// heavyLaws returns staircases, Pareto and Student-type laws of all shapes, at the given unit.
-func heavyLaws(t testing.TB, unit float64) (all []named) {
+// heavyDistributions returns staircases, Pareto and Student-type distributions of all shapes, at the
+// given unit.
+func heavyDistributions(t testing.TB, unit float64) (all []named) {
 	t.Helper()
 	for _, epsilon := range []float64{0.01, 0.5, 1, 3, 8, 20} {
 		for _, gamma := range []float64{0, 0.25, 1 / (1 + math.Exp(epsilon/2)), 1} {
@@ -63,7 +64,7 @@ func TestHeavyTails(t *testing.T) {
 			w.log.See(d.LogSurvival(x), logWant, row...)
 		}
 	}
-	heavy := func(law string, columns int) [][]float64 { return dptest.Rows(t, "testdata/heavy.txt", law, columns) }
+	heavy := func(name string, columns int) [][]float64 { return dptest.Rows(t, "testdata/heavy.txt", name, columns) }
 	for _, row := range heavy("pareto", 5) {
 		d := dptest.OK(NewPareto(row[0], row[1]))(t)
 		record(&pareto, d, row)
@@ -142,7 +143,7 @@ func integral(f func(float64) float64, d named, from, to float64) float64 {
 // The first route: the density integrates to the CDF, and to the moments. The tails are integrated
 // as far as they matter.
 func TestProbIntegratesToCDF(t *testing.T) {
-	for _, d := range heavyLaws(t, 1) {
+	for _, d := range heavyDistributions(t, 1) {
 		from := 0.0
 		for _, z := range []float64{0.1, 0.7, 1, 2.2, 5, 19} {
 			to := z * d.scale
@@ -167,7 +168,7 @@ func TestProbIntegratesToCDF(t *testing.T) {
 
 func TestHeavyQuantile(t *testing.T) {
 	for _, unit := range []float64{1, 0.3, 0x1p-900, 0x1p200} {
-		for _, d := range heavyLaws(t, unit) {
+		for _, d := range heavyDistributions(t, unit) {
 			last := math.Inf(-1)
 			for _, p := range []float64{1e-300, 1e-50, 1e-17, 1e-9, 1e-4, 0.01, 0.1, 0.2, 0.4, 0.4999, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.7, 0.99, 1 - 1e-9, 1 - 0x1p-53} {
 				x := d.Quantile(p)
@@ -198,7 +199,7 @@ func TestHeavyQuantile(t *testing.T) {
 func TestHeavyEnds(t *testing.T) {
 	inf := math.Inf(1)
 	for _, unit := range []float64{0x1p-900, 1, 0x1p900} {
-		for _, d := range heavyLaws(t, unit) {
+		for _, d := range heavyDistributions(t, unit) {
 			for _, got := range []float64{d.CDF(math.NaN()), d.Survival(math.NaN()), d.LogSurvival(math.NaN()), d.Quantile(math.NaN()), d.Prob(math.NaN()),
 				d.LogProb(math.NaN()), d.Quantile(-0.1), d.Quantile(1.1), d.Quantile(inf), d.Quantile(-5e-324)} {
 				assert.True(t, math.IsNaN(got), "%s: %g", d.name, got)
@@ -281,7 +282,7 @@ func spread(d named) float64 { return d.Quantile(0.9) }
 // parameter is noticed.
 func TestHeavySamplersFollowTheirLaw(t *testing.T) {
 	const n = 40_000
-	for _, d := range heavyLaws(t, 1) {
+	for _, d := range heavyDistributions(t, 1) {
 		s := d.distribution.(sampled)
 		for _, cells := range []float64{1, 8} { // in a spread
 			step := math.Exp2(math.Round(math.Log2(spread(d) / cells)))
@@ -304,16 +305,16 @@ func TestHeavySamplersFollowTheirLaw(t *testing.T) {
 	require.Less(t, samplePValue(flat, stairs, 0.0625, 200, n), 1e-10, "another γ must be noticed")
 }
 
-// Three million draws of twelve laws, of all families, with -deep ten million; each test rejects a
-// right sampler with probability 1e-10.
+// Three million draws of twelve distributions, of all families, with -deep ten million; each test
+// rejects a right sampler with probability 1e-10.
 func TestLongHeavySamplers(t *testing.T) {
 	dptest.NeedsLong(t)
-	laws, n := heavyLaws(t, 1), 3_000_000
+	all, n := heavyDistributions(t, 1), 3_000_000
 	if dptest.Deep() {
 		n = 10_000_000
 	}
 	for i := range 12 {
-		d := laws[i*(len(laws)-1)/11]
+		d := all[i*(len(all)-1)/11]
 		s := d.distribution.(sampled)
 		step := math.Exp2(math.Round(math.Log2(spread(d) / 4)))
 		dptest.Alarm(t, 1e-10)
@@ -321,11 +322,11 @@ func TestLongHeavySamplers(t *testing.T) {
 	}
 }
 
-// At all sizes of the data the law on the grid is the same.
+// At all sizes of the data the distribution on the grid is the same.
 func TestHeavySamplersScale(t *testing.T) {
 	n := dptest.Fewer(20_000, 5_000)
 	for _, unit := range []float64{0x1.8p-800, 0x1.3p-300, 0x1.7p500, 0x1.1p800} {
-		for _, d := range heavyLaws(t, unit)[20:30] {
+		for _, d := range heavyDistributions(t, unit)[20:30] {
 			s := d.distribution.(sampled)
 			step := math.Exp2(math.Round(math.Log2(spread(d) / 4)))
 			dptest.Alarm(t, 1e-10)
@@ -341,7 +342,7 @@ func TestHeavySamplersOnAFineGrid(t *testing.T) {
 	for i := range uniform {
 		uniform[i] = 1.0 / 32
 	}
-	for _, d := range heavyLaws(t, 1) {
+	for _, d := range heavyDistributions(t, 1) {
 		s := d.distribution.(sampled)
 		if e, ok := s.(Staircase); ok && (e.formulas.epsilon == 8 || e.formulas.epsilon == 0.5) {
 			continue
@@ -382,7 +383,7 @@ func TestHeavySamplersOnAFineGrid(t *testing.T) {
 	}
 }
 
-// The slow paths, forced: each by itself has the law.
+// The slow paths, forced: each by itself has the distribution.
 func TestHeavySlowPaths(t *testing.T) {
 	dptest.NotShort(t, "half a second")
 	n := int64(max(dptest.Full(400, 100), 100))
@@ -432,8 +433,8 @@ func TestHeavySlowPaths(t *testing.T) {
 	}
 
 	// The digits within a cell: x uniform but for the fall of the density, here made large.
-	for _, law := range []powerKind{paretoKind, studentKind} {
-		g := powerGrid{kind: law, shape: 3, scale: 2, half: 0.125, units: 2, m: 3}
+	for _, kind := range []powerKind{paretoKind, studentKind} {
+		g := powerGrid{kind: kind, shape: 3, scale: 2, half: 0.125, units: 2, m: 3}
 		observed, expected := make([]int64, 4), make([]float64, 4)
 		// the square of the density is six and more standard deviations off in the last cell
 		n := int64(400)
@@ -445,10 +446,10 @@ func TestHeavySlowPaths(t *testing.T) {
 			}
 			x := 1 + (2*float64(i)+0.5)/8
 			expected[i] = math.Pow((2+1)/(2+x), 3)
-			if law == studentKind {
+			if kind == studentKind {
 				expected[i] = math.Pow((4+1)/(4+x*x), 1.5)
 			}
-			dptest.Tail(t, fmt.Sprint("digits ", law, i), observed[i], n, expected[i], 1e-10)
+			dptest.Tail(t, fmt.Sprint("digits ", kind, i), observed[i], n, expected[i], 1e-10)
 		}
 	}
 	for _, shape := range []float64{1.2, 2, 2.1} { // cells of many k up to α = 2, of one above
@@ -465,7 +466,7 @@ func TestHeavySlowPaths(t *testing.T) {
 
 func TestHeavySampleGrids(t *testing.T) {
 	var src Source
-	for _, d := range heavyLaws(t, 3) {
+	for _, d := range heavyDistributions(t, 3) {
 		s := d.distribution.(sampled)
 		for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
 			require.True(t, math.IsNaN(s.Sample(&src, step)), "%s, step %v", d.name, step)
@@ -509,7 +510,7 @@ func TestHeavySampleGrids(t *testing.T) {
 
 func TestHeavySamplesDoNotAllocate(t *testing.T) {
 	var src Source
-	for _, d := range heavyLaws(t, 1) {
+	for _, d := range heavyDistributions(t, 1) {
 		if p, ok := d.distribution.(Pareto); ok && p.formulas.shape < 1.5 {
 			continue // one draw in 10⁴ leaves float64
 		}

@@ -14,9 +14,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// Where nearly all of the law lies far out. The octave of a draw, in steps, has the probability of
-// the octave, the clamped draws included; within the octaves above 2³², where float64 tells only
-// the leading digits, the draw has the conditional law, and its lowest digits are uniform.
+// Where nearly all of the distribution lies far out. The octave of a draw, in steps, has the
+// probability of the octave, the clamped draws included; within the octaves above 2³², where
+// float64 tells only the leading digits, the draw has the conditional distribution, and its lowest
+// digits are uniform.
 func TestParetoOfSmallShape(t *testing.T) {
 	n := dptest.Fewer(20_000, 5_000)
 	for _, shape := range []float64{1 + 0x1p-40, 1.0001, 1.01, 1.03, 1.05, 1.1, 1.2, 1.5, 1.9} {

@@ -61,8 +61,8 @@ func TestFloorLogIsRight(t *testing.T) { testFloor(t, floorLog, 1<<12, 0x1p-44) 
 func TestQuickFloorIsRight(t *testing.T) { testFloor(t, quickFloor, leastQuick, 0x1p-38) }
 
 // testFloor compares floorOf with exact arithmetic, for w of as many leading zeros as least has,
-// and often within the relative distance near of an integer; half of the time for a geometric law,
-// half for a discrete Laplace law. Below least it may decline.
+// and often within the relative distance near of an integer; half of the time for a geometric
+// distribution, half for a discrete Laplace distribution. Below least it may decline.
 func testFloor(t *testing.T, floorOf func(w uint64, b, shift float64) (int64, bool), least uint64, near float64) {
 	n := dptest.Fewer(20_000, 2_000)
 	var src Source

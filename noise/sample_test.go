@@ -27,9 +27,9 @@ func gridMass(d sampled, k int, step float64) float64 {
 	return d.CDF(hi) - d.CDF(lo)
 }
 
-// sampleValue returns the p-value of n draws of the sampler on the grid against the law of another
-// distribution.
-func samplePValue(sample, law sampled, step float64, reach, n int) float64 {
+// samplePValue returns the p-value of n draws of the sampler on the grid against the distribution
+// want.
+func samplePValue(sample, want sampled, step float64, reach, n int) float64 {
 	var src Source
 	observed := make([]int64, 2*reach+3) // the ends gather the tails
 	for range n {
@@ -38,10 +38,10 @@ func samplePValue(sample, law sampled, step float64, reach, n int) float64 {
 	}
 	expected := make([]float64, len(observed))
 	for k := -reach; k <= reach; k++ {
-		expected[k+reach+1] = gridMass(law, k, step)
+		expected[k+reach+1] = gridMass(want, k, step)
 	}
 	edge := (float64(reach) + 0.5) * step
-	expected[0], expected[len(expected)-1] = law.CDF(-edge), law.Survival(edge)
+	expected[0], expected[len(expected)-1] = want.CDF(-edge), want.Survival(edge)
 	return dptest.ChiSquarePValue(observed, expected)
 }
 
@@ -70,24 +70,24 @@ var continuous = []string{"Laplace", "Gaussian"}
 
 var discrete = []string{"DiscreteLaplace", "DiscreteGaussian", "Geometric"}
 
-// controlDraws returns how many draws of the wrong law samplePValue needs to give less than 1e-10,
-// but for a probability of e^{−25}.
+// controlDraws returns how many draws of the wrong distribution samplePValue needs to give less
+// than 1e-10, but for a probability of e^{−25}.
 //
 // With d + 1 cells, each expected ten times or more, its statistic is χ² with d degrees of freedom
-// and, for the wrong law, noncentrality λ, n times the divergence of the two laws over the cells. A
-// χ² is above d + 2√(dx) + 2x with probability e^{−x} at most, and a noncentral one below d + λ −
-// 2√((d+2λ)x) likewise (Birgé, An alternative point of view on Lepski's method, 2001, Lemma 8.1).
-// So n is enough if the second, at x = 25, is at least the first at x = ln 1e10.
-func controlDraws(wrong, law sampled, step float64, reach int) int {
+// and, for the wrong distribution, noncentrality λ, n times the divergence of the two distributions
+// over the cells. A χ² is above d + 2√(dx) + 2x with probability e^{−x} at most, and a noncentral
+// one below d + λ − 2√((d+2λ)x) likewise (Birgé, An alternative point of view on Lepski's method,
+// 2001, Lemma 8.1). So n is enough if the second, at x = 25, is at least the first at x = ln 1e10.
+func controlDraws(wrong, want sampled, step float64, reach int) int {
 	for n := 1000; ; n += n / 4 {
 		d, x2, g := -1.0, 0.0, 0.0
 		var p, q float64
 		for k := -reach - 1; k <= reach+1; k++ {
-			a, b := gridMass(law, k, step), gridMass(wrong, k, step)
+			a, b := gridMass(want, k, step), gridMass(wrong, k, step)
 			if k < -reach {
-				a, b = law.CDF((-float64(reach)-0.5)*step), wrong.CDF((-float64(reach)-0.5)*step)
+				a, b = want.CDF((-float64(reach)-0.5)*step), wrong.CDF((-float64(reach)-0.5)*step)
 			} else if k > reach {
-				a, b = law.Survival((float64(reach)+0.5)*step), wrong.Survival((float64(reach)+0.5)*step)
+				a, b = want.Survival((float64(reach)+0.5)*step), wrong.Survival((float64(reach)+0.5)*step)
 			}
 			if p, q = p+a, q+b; float64(n)*p >= 10 { // as the test pools cells
 				d++
@@ -103,15 +103,15 @@ func controlDraws(wrong, law sampled, step float64, reach int) int {
 	}
 }
 
-// With the draws that controlDraws asks for, the wrong law is noticed every time; the p-values are
-// far below the 1e-10 that is asked for.
+// With the draws that controlDraws asks for, the wrong distribution is noticed every time; the
+// p-values are far below the 1e-10 that is asked for.
 func TestControlHasPower(t *testing.T) {
-	law, wrong := newSampled(t, "Laplace", 10), newSampled(t, "Laplace", 10.5)
-	n := controlDraws(wrong, law, 1, 82)
+	want, wrong := newSampled(t, "Laplace", 10), newSampled(t, "Laplace", 10.5)
+	n := controlDraws(wrong, want, 1, 82)
 	require.InDelta(t, 200_000, n, 80_000)
 	for range dptest.Fewer(20, 3) {
 		dptest.Alarm(t, 1e-10)
-		require.Less(t, samplePValue(wrong, law, 1, 82, n), 1e-10)
+		require.Less(t, samplePValue(wrong, want, 1, 82, n), 1e-10)
 	}
 }
 
@@ -129,9 +129,9 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 			d := newSampled(t, name, c.scale)
 			t.Run(fmt.Sprintf("%s/%v/%v", name, c.scale, c.step), func(t *testing.T) {
 				reach := 2 + int(8*c.scale/c.step)
-				law := d
+				want := d
 				if integer && c.step > 1 {
-					law = shifted{d} // halves are rounded up
+					want = shifted{d} // halves are rounded up
 				}
 				few := n / 5
 				if c.scale < 0.3*c.step { // one cell would be left
@@ -144,21 +144,21 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 				if dptest.Deep() {
 					draws = 100 * n
 				}
-				p := samplePValue(d, law, c.step, reach, draws)
+				p := samplePValue(d, want, c.step, reach, draws)
 				dptest.Alarm(t, 1e-10)
 				require.Greater(t, p, 1e-10, "χ²")
 				if c.scale/c.step >= 1 && c.scale/c.step <= 10 && (c.scale == 2 || c.scale == 10 && !testing.Short() || dptest.Long()) {
 					wrong := newSampled(t, name, c.scale*1.05)
 					dptest.Alarm(t, 1e-10)
-					require.Less(t, samplePValue(wrong, law, c.step, reach, controlDraws(wrong, law, c.step, reach)), 1e-10, "5 %% more scale must be noticed")
+					require.Less(t, samplePValue(wrong, want, c.step, reach, controlDraws(wrong, want, c.step, reach)), 1e-10, "5 %% more scale must be noticed")
 				}
 			})
 		}
 	}
 }
 
-// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one
-// on the edge counts up.
+// shifted moves an integer distribution by −½, so that no integer lies on an edge between grid
+// cells and one on the edge counts up.
 type shifted struct{ sampled }
 
 func (s shifted) CDF(x float64) float64      { return s.sampled.CDF(x - 0.5) }

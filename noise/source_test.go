@@ -209,7 +209,7 @@ func TestDrawsDoNotAllocate(t *testing.T) {
 	discreteLaplace, _ := NewDiscreteLaplace(1)
 	discreteGaussian, _ := NewDiscreteGaussian(3)
 	response, _ := RandomizedResponse(1)
-	law, _ := NewGeometric(1)
+	geometric, _ := NewGeometric(1)
 	table := make([]uint64, 4) // a new key, once in 1,024 words, costs two allocations
 	for name, draw := range map[string]func(){
 		"Uint64":           func() { src.Uint64() },
@@ -218,7 +218,7 @@ func TestDrawsDoNotAllocate(t *testing.T) {
 		"Gaussian":         func() { gaussian.Sample(&src, 0x1p-40) },
 		"DiscreteLaplace":  func() { discreteLaplace.Sample(&src, 1) },
 		"DiscreteGaussian": func() { discreteGaussian.Sample(&src, 1) },
-		"Geometric":        func() { law.Sample(&src, 1) },
+		"Geometric":        func() { geometric.Sample(&src, 1) },
 		"Uint64N":          func() { src.Uint64N(10) },
 		"SampleTail":       func() { discreteLaplace.SampleTail(&src, 2) },
 		"CountTail":        func() { discreteLaplace.CountTail(&src, 1000, 3) },

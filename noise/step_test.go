@@ -38,8 +38,8 @@ func TestCheckStep(t *testing.T) {
 		}
 	}
 	accepted := 0
-	for which, laws := range all {
-		for _, d := range laws {
+	for which, distributions := range all {
+		for _, d := range distributions {
 			for _, step := range steps {
 				err := CheckStep(d, step)
 				if err == nil {

@@ -210,8 +210,8 @@ func TestBelowDensity(t *testing.T) {
 	}
 }
 
-// The tail by itself: the share that is accepted is 64·C·∫f/T, and what is accepted has the law of
-// |Z| beyond 8.
+// The tail by itself: the share that is accepted is 64·C·∫f/T, and what is accepted has the
+// distribution of |Z| beyond 8.
 func TestDrawTail(t *testing.T) {
 	var src Source
 	n := int64(dptest.Full(100_000, 8000))

@@ -71,7 +71,7 @@ func TestStudentFarTail(t *testing.T) {
 	}
 }
 
-// The same for the proposals of Student's law: acceptance and cell.
+// The same for the proposals of Student's distribution: acceptance and cell.
 func TestStudentQuickIsRight(t *testing.T) {
 	var src Source
 	n := dptest.Fewer(2000, 400)
@@ -124,8 +124,8 @@ func TestStudentQuickIsRight(t *testing.T) {
 	require.Greater(t, cells, n/8)
 }
 
-// The proposals' acceptance probability is at most 1 and their inverse is the law that the proof
-// names.
+// The proposals' acceptance probability is at most 1 and their inverse is the distribution that the
+// proof names.
 func TestProposalDominates(t *testing.T) {
 	for _, shape := range []float64{2, 2.5, 2.99, 3, 3 + 0x1p-51, 4, 10, 333.3, mostStudent} {
 		p := newStudentProposal(shape)

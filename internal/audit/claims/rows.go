@@ -47,7 +47,7 @@ var rows = []row{
 	{
 		claim: "Over a universe of d keys the k largest noisy counts are purely ε-private, in the time of k keys", about: "misragries.Builder.Release",
 		theorem: "Lebeda and Tětek, section 6; the draw is own: it has the law of the loop over all keys", proof: "misragries/universe.go",
-		code:  "misragries.topOfUniverse misragries.universe.top misragries.Params.step noise.twoSidedFormulas.mass",
+		code:  "misragries.topOfUniverse misragries.universe.top misragries.Params.step noise.discreteLaplaceFormulas.mass",
 		exact: "misragries.TestTopOfUniverseIsPrivateExactly misragries.TestPureReleaseOfMergedSketchesExactly misragries.TestTopOfUniverseFollowsItsLaw",
 		audit: "misragries.TestAuditPaths", edits: "misragries: merged sketches reduced as one stream is",
 	},
