@@ -83,7 +83,7 @@ func (d DiscreteGaussian) Sample(src *Source, step float64) float64 {
 
 func (d DiscreteGaussian) draws(step float64) bool { return integerGrid(d.formulas.sigma, step) }
 
-// discreteNormalFormulas are those of a DiscreteGaussian of a σ.
+// discreteGaussianFormulas are those of a DiscreteGaussian of a σ.
 type discreteGaussianFormulas struct{ sigma float64 }
 
 func (d discreteGaussianFormulas) valid() bool { return d.sigma > 0 }

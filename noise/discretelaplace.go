@@ -51,11 +51,11 @@ func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 		return d.exactInt(src)
 	}
 	st := *src.state
-	at := bufferBytes - uint(st.left)
-	if at > bufferBytes-8 {
+	offset := bufferBytes - uint(st.left)
+	if offset > bufferBytes-8 {
 		return d.exactInt(src)
 	}
-	word := st.buf[at : at+8 : at+8]
+	word := st.buf[offset : offset+8 : offset+8]
 	w := binary.NativeEndian.Uint64(word)
 	if w < leastQuick {
 		return d.exactInt(src)
@@ -150,7 +150,7 @@ func (l *lazy) compareTwoSided(n int64, b float64) (below, decided bool) {
 	return true, most.Cmp(new(big.Int).Lsh(power.Lo, l.bits+1)) <= 0
 }
 
-// twoSidedFormulas are those of a DiscreteLaplace.
+// discreteLaplaceFormulas are those of a DiscreteLaplace.
 type discreteLaplaceFormulas struct{ scale, shift float64 }
 
 func (d discreteLaplaceFormulas) valid() bool { return d.scale > 0 }

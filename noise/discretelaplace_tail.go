@@ -224,15 +224,15 @@ func (c *block) sample(src *Source) uint64 {
 // invert returns the least n with U < F(n), for U in [w, w+1)/2⁶⁴, if float64 decides it.
 func (c *block) invert(w uint64) (n uint64, decided bool) {
 	u := float64(w>>11) * 0x1p-53
-	at := c.start
-	for at > 0 && c.cumulative[at-1] >= u-blockMargin {
-		at--
+	guess := c.start
+	for guess > 0 && c.cumulative[guess-1] >= u-blockMargin {
+		guess--
 	}
-	for at < c.last && c.cumulative[at] < u-blockMargin {
-		at++
+	for guess < c.last && c.cumulative[guess] < u-blockMargin {
+		guess++
 	}
 	// U > F(n−1) for all it is known, and U < F(n) remains to be seen.
-	return uint64(at), u+blockMargin < c.cumulative[at]
+	return uint64(guess), u+blockMargin < c.cumulative[guess]
 }
 
 // invertExact returns the least n with U < F(n), refining U as far as that needs.

@@ -29,8 +29,8 @@ func stairEnds(epsilon, gamma float64) []float64 {
 	return ends
 }
 
-// heavyDistributions returns staircases, Pareto and Student-type distributions of all shapes, at the
-// given unit.
+// heavyDistributions returns staircases, Pareto and Student-type distributions of all shapes, at
+// the given unit.
 func heavyDistributions(t testing.TB, unit float64) (all []named) {
 	t.Helper()
 	for _, epsilon := range []float64{0.01, 0.5, 1, 3, 8, 20} {

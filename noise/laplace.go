@@ -109,11 +109,11 @@ func (d Laplace) draw(src *Source, step float64) (k int64, unit float64) {
 		return d.exactSteps(src, step)
 	}
 	st := *src.state
-	at := bufferBytes - uint(st.left)
-	if at > bufferBytes-16 {
+	offset := bufferBytes - uint(st.left)
+	if offset > bufferBytes-16 {
 		return d.exactSteps(src, step)
 	}
-	words := st.buf[at : at+16 : at+16]
+	words := st.buf[offset : offset+16 : offset+16]
 	w, next := binary.NativeEndian.Uint64(words), binary.NativeEndian.Uint64(words[8:])
 	m := (b>>mantissaBits - exponentBias - 19) & 63
 	const ones = 1<<19 - 1

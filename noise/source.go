@@ -86,8 +86,8 @@ func (s *Source) Uint64() uint64 {
 		s.refill()
 	}
 	st := *s.state
-	at := (bufferBytes - uint(st.left)) & (bufferBytes - 8) // the mask spares the check of bounds
-	word := st.buf[at : at+8 : at+8]
+	offset := (bufferBytes - uint(st.left)) & (bufferBytes - 8) // the mask spares the check of bounds
+	word := st.buf[offset : offset+8 : offset+8]
 	st.left -= 8
 	x := binary.NativeEndian.Uint64(word)
 	binary.NativeEndian.PutUint64(word, 0)
@@ -100,11 +100,11 @@ func (s *Source) pair() (a, b uint64) {
 		return s.Uint64(), s.Uint64()
 	}
 	st := *s.state
-	at := (bufferBytes - uint(st.left)) & (bufferBytes - 8)
-	if at > bufferBytes-16 { // never, but this spares two checks of bounds
+	offset := (bufferBytes - uint(st.left)) & (bufferBytes - 8)
+	if offset > bufferBytes-16 { // never, but this spares two checks of bounds
 		return s.Uint64(), s.Uint64()
 	}
-	words := st.buf[at : at+16 : at+16]
+	words := st.buf[offset : offset+16 : offset+16]
 	st.left -= 16
 	a, b = binary.NativeEndian.Uint64(words), binary.NativeEndian.Uint64(words[8:])
 	clear(words)

@@ -52,7 +52,7 @@ func newStripColumns() (table [columns]uint64) {
 	}
 	left[strips], left[restart] = tailHeight, -sum
 	var small, large []int
-	place := func(i int) {
+	sortIn := func(i int) {
 		if left[i] < fullColumn {
 			small = append(small, i)
 		} else {
@@ -60,14 +60,14 @@ func newStripColumns() (table [columns]uint64) {
 		}
 	}
 	for i := range left {
-		place(i)
+		sortIn(i)
 	}
 	for len(small) > 0 && len(large) > 0 {
 		i, j := small[len(small)-1], large[len(large)-1]
 		small, large = small[:len(small)-1], large[:len(large)-1]
 		table[i] = left[i]<<10 | uint64(j)
 		left[j] -= fullColumn - left[i]
-		place(j)
+		sortIn(j)
 	}
 	for _, i := range large { // exactly full
 		table[i] = uint64(i)
@@ -86,13 +86,13 @@ type normalDraw struct {
 // drawNormal draws from the standard normal distribution.
 func drawNormal(src *Source) normalDraw {
 	for {
-		pick, word := src.pair()
-		entry := stripColumns[pick>>inColumn]
-		i := pick >> inColumn
-		if pick<<10>>10 >= entry>>10 {
+		columnWord, stripWord := src.pair()
+		entry := stripColumns[columnWord>>inColumn]
+		i := columnWord >> inColumn
+		if columnWord<<10>>10 >= entry>>10 {
 			i = entry & (columns - 1)
 		}
-		u, v, negative := word>>12, word>>1&(1<<quickV-1), word&1 != 0
+		u, v, negative := stripWord>>12, stripWord>>1&(1<<quickV-1), stripWord&1 != 0
 		if i < strips && atOnce(i, v) {
 			return normalDraw{negative, i<<inStrip | u, nil}
 		}
