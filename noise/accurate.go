@@ -41,3 +41,18 @@ func logGaussKernel(z, r float64) float64 {
 	}
 	return -square/2 - float64(z*r)
 }
+
+// exactProduct returns a·b as a sum of two float64, the second next to nothing.
+func exactProduct(a, b float64) (hi, lo float64) {
+	hi = a * b
+	return hi, math.FMA(a, b, -hi)
+}
+
+// exactSum returns a + b, a and b ≥ 0, as a sum of two float64, the second next to nothing.
+func exactSum(a, b float64) (hi, lo float64) {
+	if a < b {
+		a, b = b, a
+	}
+	hi = a + b
+	return hi, b - (hi - a)
+}

@@ -8,7 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// Bernoulli is the law of a bit that is 1 with probability exactly K/2⁶⁴.
+// Bernoulli is the distribution of a bit that is 1 with probability exactly K/2⁶⁴.
 //
 // The zero value, which constructors also return with an error, is a fair coin: a bit that it is
 // XORed into no longer says anything.
@@ -21,7 +21,7 @@ type Bernoulli struct {
 
 const half = 1 << 63 // of 2⁶⁴
 
-// NewBernoulli returns the law with probability k/2⁶⁴.
+// NewBernoulli returns the distribution with probability k/2⁶⁴.
 func NewBernoulli(k uint64) Bernoulli { return Bernoulli{k ^ half} }
 
 // BernoulliAtMost returns the largest k/2⁶⁴ ≤ p, for p in [0, 1); for p = 1 it is 1 − 2⁻⁶⁴.
@@ -43,10 +43,10 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 	return NewBernoulli(uint64(math.Ceil(p * 0x1p64))), nil // p ≤ 1 − 2⁻⁵³
 }
 
-// RandomizedResponse returns the law of the flips of ε-differentially private randomized response:
-// the least k/2⁶⁴ ≥ 1/(e^ε + 1). After it is XORed into a bit (see [Bernoulli.Flip]), a change of
-// the bit multiplies no probability by more than e^ε. epsilon must be in [0, 44]: above 44 the
-// probability is about the rounding unit 2⁻⁶⁴.
+// RandomizedResponse returns the distribution of the flips of ε-differentially private randomized
+// response: the least k/2⁶⁴ ≥ 1/(e^ε + 1). After it is XORed into a bit (see [Bernoulli.Flip]), a
+// change of the bit multiplies no probability by more than e^ε. epsilon must be in [0, 44]: above
+// 44 the probability is about the rounding unit 2⁻⁶⁴.
 func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if !(epsilon >= 0 && epsilon <= 44) {
 		return Bernoulli{}, fault.Params("noise", "epsilon", epsilon, "a number in [0, 44]")

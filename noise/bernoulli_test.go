@@ -76,10 +76,10 @@ func TestBelowHasTheExactProbability(t *testing.T) {
 func TestBernoulliFrequencies(t *testing.T) {
 	var src Source
 	for _, p := range []float64{0, 1e-3, 0.2, 0.25, 0.5, 1 / (math.E + 1), 0.999} {
-		law := dptest.OK(BernoulliAtLeast(p))(t)
+		bernoulli := dptest.OK(BernoulliAtLeast(p))(t)
 		const words = 1 << 13
 		table := make([]uint64, words)
-		law.Flip(&src, table)
+		bernoulli.Flip(&src, table)
 		perBit, total, scalar := make([]int64, 64), int64(0), int64(0)
 		for _, w := range table {
 			for i := range perBit {
@@ -87,16 +87,16 @@ func TestBernoulliFrequencies(t *testing.T) {
 			}
 		}
 		for i, n := range perBit {
-			dptest.Tail(t, fmt.Sprint("bit ", i), n, words, law.Prob(), 1e-10)
+			dptest.Tail(t, fmt.Sprint("bit ", i), n, words, bernoulli.Prob(), 1e-10)
 			total += n
 		}
-		dptest.Tail(t, "all bits", total, 64*words, law.Prob(), 1e-10)
+		dptest.Tail(t, "all bits", total, 64*words, bernoulli.Prob(), 1e-10)
 		for range words {
-			if law.Sample(&src) {
+			if bernoulli.Sample(&src) {
 				scalar++
 			}
 		}
-		dptest.Tail(t, "one by one", scalar, words, law.Prob(), 1e-10)
+		dptest.Tail(t, "one by one", scalar, words, bernoulli.Prob(), 1e-10)
 	}
 }
 
@@ -110,10 +110,10 @@ func word(b Bernoulli, src *Source) uint64 {
 // Neighbouring bits of a word are independent.
 func TestBernoulliBitsAreIndependent(t *testing.T) {
 	var src Source
-	law, _ := BernoulliAtLeast(0.2)
+	bernoulli, _ := BernoulliAtLeast(0.2)
 	observed := make([]int64, 4)
 	for range 1 << 14 {
-		w := word(law, &src)
+		w := word(bernoulli, &src)
 		for i := 0; i < 64; i += 2 {
 			observed[w>>i&3]++
 		}
@@ -128,24 +128,24 @@ func TestFlipIsXorWithTheLaw(t *testing.T) {
 	never.Flip(&src, table)
 	require.Equal(t, []uint64{1, 2, 3}, table)
 	flips := int64(0)
-	law, _ := RandomizedResponse(2)
+	bernoulli, _ := RandomizedResponse(2)
 	ones := make([]uint64, 4096)
 	for i := range ones {
 		ones[i] = ^uint64(0)
 	}
-	law.Flip(&src, ones)
+	bernoulli.Flip(&src, ones)
 	for _, w := range ones {
 		for ; w != ^uint64(0); w |= w + 1 {
 			flips++
 		}
 	}
-	dptest.Tail(t, "flips", flips, 64*4096, law.Prob(), 1e-10)
+	dptest.Tail(t, "flips", flips, 64*4096, bernoulli.Prob(), 1e-10)
 }
 
 // (2⁶⁴ − k)/k ≤ e^ε exactly, and k − 1 or a relative 2⁻⁴⁸ less would not do.
 func TestRandomizedResponseIsOnTheSafeSide(t *testing.T) {
 	for _, epsilon := range []float64{0, 1e-300, 1e-9, 0.1, 0.5, 1, math.Ln2, 2, 5, 10, 20, 40, 44} {
-		law := dptest.OK(RandomizedResponse(epsilon))(t)
+		bernoulli := dptest.OK(RandomizedResponse(epsilon))(t)
 		exceeds := func(k *big.Int) bool { // (2⁶⁴ − k)/k > e^ε, that is k > (2⁶⁴ − k)·e^{−ε} fails
 			x := new(big.Rat).SetFloat64(epsilon)
 			e := enclose.ExpNeg(x, 1200)
@@ -159,7 +159,7 @@ func TestRandomizedResponseIsOnTheSafeSide(t *testing.T) {
 			require.Negative(t, left.Cmp(low), "undecided")
 			return true
 		}
-		k := new(big.Int).SetUint64(law.K())
+		k := new(big.Int).SetUint64(bernoulli.K())
 		require.False(t, exceeds(k), "ε = %v", epsilon)
 		if epsilon > 0 {
 			slack := new(big.Int).Rsh(k, 48)

@@ -8,9 +8,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wide"
 )
 
-// CorrelatedGaussian is the law of noise that is partly the same for all keys: Z + Nᵢ for key i,
-// with one Z ~ N(0, s²) and an own Nᵢ ~ N(0, σ²) each, all independent. On d keys its covariance is
-// σ²·I + s²·𝟏𝟏ᵀ, so a release whose neighbours differ by v ∈ ℝᵈ is ρ-zCDP with
+// CorrelatedGaussian is noise that is partly the same for all keys: Z + Nᵢ for key i, with one Z ~
+// N(0, s²) and an own Nᵢ ~ N(0, σ²) each, all independent. On d keys its covariance is σ²·I +
+// s²·𝟏𝟏ᵀ, so a release whose neighbours differ by v ∈ ℝᵈ is ρ-zCDP with
 //
 //	ρ = (‖v‖₂² − s²·(v₁ + … + v_d)²/(σ² + d·s²))/(2σ²).
 //
@@ -20,8 +20,8 @@ import (
 // histograms).
 type CorrelatedGaussian struct{ shared, own float64 }
 
-// NewCorrelatedGaussian returns the law with the standard deviations s = shared and σ = own, in the
-// units of the data. With shared = 0 every key has independent [Gaussian] noise.
+// NewCorrelatedGaussian returns the distribution with the standard deviations s = shared and σ =
+// own, in the units of the data. With shared = 0 every key has independent [Gaussian] noise.
 //
 // The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰], and shared is 0 or in the same range.
 func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
@@ -36,17 +36,17 @@ func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
 	return CorrelatedGaussian{shared + 0, own}, nil
 }
 
-// Marginal returns the law of the noise of one key, N(0, s² + σ²), to plan with: its standard
-// deviation is rounded to a float64.
+// Marginal returns the distribution of the noise of one key, N(0, s² + σ²), to plan with: its
+// standard deviation is rounded to a float64.
 func (d CorrelatedGaussian) Marginal() Gaussian { return gaussian(math.Hypot(d.shared, d.own)) }
 
 // Sampler draws Z and returns a function that draws the noise of one key after the other, Z + Nᵢ
 // rounded to the nearest multiple of step.
 //
-// It is exact: for all keys together the results have the law of the ideal real-valued vector (Z +
-// N₁, Z + N₂, …) with each coordinate rounded, for s, σ and step given as float64, with no error at
-// all. Rounding Z and Nᵢ each would be another mechanism. So added to values on the grid it is the
-// ideal mechanism followed by rounding, which is post-processing.
+// It is exact: for all keys together the results have the distribution of the ideal real-valued
+// vector (Z + N₁, Z + N₂, …) with each coordinate rounded, for s, σ and step given as float64, with
+// no error at all. Rounding Z and Nᵢ each would be another mechanism. So added to values on the
+// grid it is the ideal mechanism followed by rounding, which is post-processing.
 //
 // Each release needs its own Sampler, for all its keys. The function keeps Z, which is secret, and
 // reads src. Like src, it serves one goroutine at a time.
@@ -57,13 +57,13 @@ func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 	return sample
 }
 
-// SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for numbers beside them. The second
-// function draws Z + M with the same Z, where the own part M has the standard deviation beside, in
-// [2⁻⁹⁰⁰, 2⁹⁰⁰] and with beside/step at most 2⁴⁶. The joint law of the results of both functions is
-// exact.
-func (d CorrelatedGaussian) SamplerBeside(src *Source, step, beside float64) (key, other func() float64) {
+// SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for other numbers, whose own noise is
+// of another size. The second function draws Z + M with the same Z, where M has the standard
+// deviation otherOwn, in [2⁻⁹⁰⁰, 2⁹⁰⁰] and with otherOwn/step at most 2⁴⁶. The joint distribution
+// of the results of both functions is exact.
+func (d CorrelatedGaussian) SamplerBeside(src *Source, step, otherOwn float64) (key, other func() float64) {
 	own, ok := gridScale(d.own, step)
-	second, secondOK := gridScale(beside, step)
+	second, secondOK := gridScale(otherOwn, step)
 	shared, sharedOK := 0.0, true
 	if d.shared != 0 {
 		shared, sharedOK = gridScale(d.shared, step)
@@ -73,7 +73,7 @@ func (d CorrelatedGaussian) SamplerBeside(src *Source, step, beside float64) (ke
 		return none, none
 	}
 	toShared := newGridUnits(shared)
-	var z normal
+	var z normalDraw
 	if d.shared != 0 {
 		z = drawNormal(src)
 	}
@@ -108,7 +108,7 @@ func newGridUnits(b float64) gridUnits {
 
 // interval returns the ends of an interval that holds b times the number, whatever the digits after
 // those of m, for m < stripEnd.
-func (u gridUnits) interval(z *normal) (least, most wide.Int) {
+func (u gridUnits) interval(z *normalDraw) (least, most wide.Int) {
 	// [m, m+1]/2⁵⁸·b in units of 2⁻⁷⁴ is [product, product + mantissa]·2^(left−right), product <
 	// 2¹¹⁴ and all at most 2¹²³: the sum of two of them fits. The shift to the right takes off less
 	// than 1 at each end.
@@ -139,7 +139,7 @@ func roundSum(least, most wide.Int) (v int64, decided bool) {
 
 // roundSumLazily is roundSum in rational arithmetic: ⌊b·Z + c·N + ½⌋, drawing more digits of both
 // until it is decided. Z keeps what was drawn of it.
-func roundSumLazily(src *Source, b float64, z *normal, c float64, n *normal) int64 {
+func roundSumLazily(src *Source, b float64, z *normalDraw, c float64, n *normalDraw) int64 {
 	for {
 		// Ends on a boundary have probability 0: at worst one more digit is asked for.
 		zLeast, zMost := z.bounds(b)
@@ -154,7 +154,7 @@ func roundSumLazily(src *Source, b float64, z *normal, c float64, n *normal) int
 }
 
 // bounds returns the ends of the interval that b times the number is known to lie in.
-func (z *normal) bounds(b float64) (least, most *big.Rat) {
+func (z *normalDraw) bounds(b float64) (least, most *big.Rat) {
 	scale := new(big.Rat).SetFloat64(b)
 	least, most = z.known().lower(), z.known().upper()
 	least.Mul(least, scale)
@@ -163,10 +163,4 @@ func (z *normal) bounds(b float64) (least, most *big.Rat) {
 		return most.Neg(most), least.Neg(least)
 	}
 	return least, most
-}
-
-// roundRat returns ⌊x + ½⌋.
-func roundRat(x *big.Rat) *big.Int {
-	x.Add(x, big.NewRat(1, 2))
-	return new(big.Int).Div(x.Num(), x.Denom()) // a denominator is positive, so Div is the floor
 }

@@ -105,8 +105,8 @@ func TestCorrelatedPairs(t *testing.T) {
 			variance float64
 		}{{"key", first, variance}, {"sum", sum, 2 * (variance + covariance)}, {"difference", difference, 2 * own * own}} {
 			dptest.Moments(t, name+", "+c.name, c.samples, 0, c.variance, 3*c.variance*c.variance, 1e-10)
-			law := dptest.OK(NewGaussian(math.Sqrt(c.variance)))(t)
-			dptest.KS(t, name+", "+c.name, c.samples, law.CDF, 1e-10)
+			marginal := dptest.OK(NewGaussian(math.Sqrt(c.variance)))(t)
+			dptest.KS(t, name+", "+c.name, c.samples, marginal.CDF, 1e-10)
 		}
 		dptest.Tail(t, name+", tail", far, int64(n), 2*d.Marginal().Survival(4*math.Sqrt(variance)), 1e-10)
 		_, independent := dptest.MomentsPValues(sum, 0, 2*variance, 12*variance*variance)
@@ -145,8 +145,8 @@ func pairCells(d CorrelatedGaussian, step float64, reach int) []float64 {
 	return cells
 }
 
-// On a coarse grid, step = 2σ: the joint law of two keys is that of the ideal vector rounded.
-// Rounding Z before it is added is not, and the test sees it.
+// On a coarse grid, step = 2σ: the joint distribution of two keys is that of the ideal vector
+// rounded. Rounding Z before it is added is not, and the test sees it.
 func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 	const reach = 3
 	n := dptest.Fewer(200_000, 50_000)
@@ -185,12 +185,12 @@ func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 // unknown.
 func TestRoundSum(t *testing.T) {
 	var src Source
-	random := func() (float64, normal) {
+	random := func() (float64, normalDraw) {
 		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%120)-74)
 		if src.Uint64()%8 == 0 {
 			b = 0x1p46
 		}
-		return min(b, 0x1p46), normal{negative: src.Uint64()&1 != 0, m: src.Uint64N(stripEnd)}
+		return min(b, 0x1p46), normalDraw{negative: src.Uint64()&1 != 0, m: src.Uint64N(stripEnd)}
 	}
 	runs := max(dptest.Full(8000, 1333), 1000)
 	undecided, wrong := 0, 0
@@ -249,15 +249,15 @@ func rational(a wide.Int) *big.Rat {
 }
 
 // far returns 16 + x, the first digits of x given.
-func far(x uint64) normal {
+func far(x uint64) normalDraw {
 	digits := newLazy(16, 0)
 	digits.extend(x)
-	return normal{m: math.MaxUint64, digits: digits}
+	return normalDraw{m: math.MaxUint64, digits: digits}
 }
 
 // Nothing but rational arithmetic, on draws far enough out that the fast path does not take them,
-// has the right law: Z = 16 + x is shifted by −16 here, x uniform, and 4·x + N rounded. Digits that
-// were drawn of Z stay.
+// has the right distribution: Z = 16 + x is shifted by −16 here, x uniform, and 4·x + N rounded.
+// Digits that were drawn of Z stay.
 func TestRoundSumLazily(t *testing.T) {
 	var src Source
 	n := int64(dptest.Fewer(4000, 800))
@@ -283,12 +283,12 @@ func TestRoundSumLazily(t *testing.T) {
 	// of Z decide again the same way.
 	up := int64(0)
 	for range n {
-		z, first := normal{m: 1 << (fractions - 1)}, normal{negative: true}
+		z, first := normalDraw{m: 1 << (fractions - 1)}, normalDraw{negative: true}
 		v := roundSumLazily(&src, 1, &z, 1, &first) // ½ + x′ − y′ ≥ ½ or not, x′ and y′ uniform
 		require.True(t, v == 0 || v == 1)
 		up += v
 		digits := new(big.Int).Set(z.digits.n)
-		second := normal{negative: true, digits: &lazy{n: new(big.Int).Lsh(big.NewInt(1), 1), bits: 200}}
+		second := normalDraw{negative: true, digits: &lazy{n: new(big.Int).Lsh(big.NewInt(1), 1), bits: 200}}
 		require.EqualValues(t, 1, roundSumLazily(&src, 1, &z, 1, &second)) // y far below x
 		require.Zero(t, digits.Cmp(new(big.Int).Rsh(z.digits.n, uint(z.digits.n.BitLen()-digits.BitLen()))))
 	}

@@ -5,12 +5,12 @@
 //	if err != nil {
 //		log.Fatal(err)
 //	}
-//	law, err := noise.NewLaplace(scale)
-//	if err := errors.Join(err, noise.CheckStep(law, 1)); err != nil { // number has steps of 1
+//	laplace, err := noise.NewLaplace(scale)
+//	if err := errors.Join(err, noise.CheckStep(laplace, 1)); err != nil { // number has steps of 1
 //		log.Fatal(err)
 //	}
 //	var secret noise.Source
-//	released := number + law.Sample(&secret, 1)
+//	released := number + laplace.Sample(&secret, 1)
 //
 // [LaplaceScale], [GaussianSigma] and [GaussianSigmaZCDP] say how much noise a guarantee needs.
 // Package noise/budget composes several releases and says what a budget still allows. Package
@@ -54,10 +54,10 @@
 // Bits and tables: [Bernoulli] is exact in k/2⁶⁴ and draws 64 bits at a time; [RandomizedResponse]
 // and [RandomizedRound] use it.
 //
-// # A law that was not built
+// # A distribution that was not built
 //
-// With an error, a constructor returns the zero value of the law, and a calibration returns NaN.
-// The zero value is not a distribution: its draws hide any value that they are added to: NaN for a
+// With an error, a constructor returns the zero value of the distribution, and a calibration
+// returns NaN. It is no distribution: its draws hide any value that they are added to: NaN for a
 // float64 (NaN + x is NaN), an integer that is uniform over all int64 (added with wrap-around it is
 // a one-time pad), a fair coin for a bit. So a program that ignores an error releases garbage, and
 // nothing about the data. unbuilt.go has the proofs.

@@ -1,6 +1,10 @@
 package noise
 
-import "github.com/dpsketch/dpsketch/internal/fault"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
 
 // ErrParams reports a public parameter outside its range. The text names the parameter, its value
 // and the range.
@@ -33,4 +37,30 @@ func checkDiscrete(field string, v float64) error {
 		return fault.Params("noise", field, v, wantDiscrete)
 	}
 	return nil
+}
+
+// checkDelta returns an error that wraps [ErrParams] unless delta is in [2⁻¹⁰²², 1).
+func checkDelta(delta float64) error {
+	if !(delta >= 0x1p-1022 && delta < 1) {
+		return fault.Params("noise", "delta", delta, "a number in [2⁻¹⁰²², 1)")
+	}
+	return nil
+}
+
+// checkEpsilonOrZero returns an error that wraps [ErrParams] unless epsilon is 0 or in [leastParam,
+// mostParam].
+func checkEpsilonOrZero(epsilon float64) error {
+	if epsilon != 0 && !(epsilon >= leastParam && epsilon <= mostParam) {
+		return fault.Params("noise", "epsilon", epsilon, "0 or "+wantParam)
+	}
+	return nil
+}
+
+// checkScale returns the calibrated scale, or an error that blames the sensitivity if no
+// distribution has that scale.
+func checkScale(scale, sensitivity float64, want string) (float64, error) {
+	if !(scale >= leastParam && scale <= mostParam) {
+		return math.NaN(), fault.Params("noise", "sensitivity", sensitivity, want)
+	}
+	return scale, nil
 }

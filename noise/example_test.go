@@ -17,16 +17,16 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	law, err := noise.NewLaplace(scale)
+	laplace, err := noise.NewLaplace(scale)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	var secret noise.Source
-	released := number + law.Sample(&secret, 1)
+	released := number + laplace.Sample(&secret, 1)
 
-	fmt.Printf("noise of standard deviation %.1f\n", math.Sqrt(law.Variance()))
-	fmt.Printf("within %.0f of the truth with 95 %% confidence\n", law.Quantile(0.975)+0.5)
+	fmt.Printf("noise of standard deviation %.1f\n", math.Sqrt(laplace.Variance()))
+	fmt.Printf("within %.0f of the truth with 95 %% confidence\n", laplace.Quantile(0.975)+0.5)
 	fmt.Println("a whole number within 1000:", released == math.Trunc(released) && math.Abs(released-number) < 1000)
 	// Output:
 	// noise of standard deviation 28.3
@@ -39,8 +39,8 @@ func ExampleGaussianSigma() {
 	sigma := must(noise.GaussianSigma(1, 1e-6, 1))
 	fmt.Printf("σ = %.4f at (1, 1e-6), %.4f at ρ = 0.1\n", sigma, must(noise.GaussianSigmaZCDP(0.1, 1)))
 	fmt.Printf("δ = %.1e at ε = 2, e^%.0f at ε = 50\n", must(noise.GaussianDelta(sigma, 2, 1)), must(noise.GaussianLogDelta(sigma, 50, 1)))
-	law := must(noise.NewGaussian(sigma))
-	fmt.Printf("95 %% of the noise is within %.1f of 0\n", law.Quantile(0.975))
+	gaussian := must(noise.NewGaussian(sigma))
+	fmt.Printf("95 %% of the noise is within %.1f of 0\n", gaussian.Quantile(0.975))
 	// Output:
 	// σ = 4.2247 at (1, 1e-6), 2.2361 at ρ = 0.1
 	// δ = 1.1e-18 at ε = 2, e^-22298 at ε = 50
@@ -50,21 +50,21 @@ func ExampleGaussianSigma() {
 // Counts, of which a user changes one by 1, are integers: discrete noise of scale 1/ε. Where only
 // large counts matter, the noise of a million empty cells is drawn in the time of those that pass.
 func ExampleNewDiscreteLaplace() {
-	law := must(noise.NewDiscreteLaplace(1 / 0.5))
+	laplace := must(noise.NewDiscreteLaplace(1 / 0.5))
 	var src noise.Source
-	count := 120 + law.SampleInt(&src)
-	fmt.Printf("within 30 of 120: %v, by a law of scale %v\n", 90 < count && count < 150, law.Scale())
+	count := 120 + laplace.SampleInt(&src)
+	fmt.Printf("within 30 of 120: %v, by noise of scale %v\n", 90 < count && count < 150, laplace.Scale())
 
 	const cells, threshold = 1_000_000, 20
-	far := law.CountTail(&src, cells, 2*threshold) // so many pass twice the threshold
-	near := law.CountLayer(&src, cells-far, threshold, 2*threshold)
+	far := laplace.CountTail(&src, cells, 2*threshold) // so many pass twice the threshold
+	near := laplace.CountLayer(&src, cells-far, threshold, 2*threshold)
 	fmt.Println("some 28 pass it:", 0 < far+near && far+near < 70)
-	above := must(noise.NewGeometric(law.Scale())) // by how much each does
+	above := must(noise.NewGeometric(laplace.Scale())) // by how much each does
 	fmt.Println(threshold+above.SampleInt(&src) < 2*threshold+40)
-	_, passes := law.SampleTail(&src, 100) // of one cell
-	fmt.Println(passes, law.CountTails(&src, cells, 100))
+	_, passes := laplace.SampleTail(&src, 100) // of one cell
+	fmt.Println(passes, laplace.CountTails(&src, cells, 100))
 	// Output:
-	// within 30 of 120: true, by a law of scale 2
+	// within 30 of 120: true, by noise of scale 2
 	// some 28 pass it: true
 	// true
 	// false 0
@@ -72,8 +72,8 @@ func ExampleNewDiscreteLaplace() {
 
 // A discrete Gaussian has the σ of a Gaussian, and values that are integers.
 func ExampleNewDiscreteGaussian() {
-	law := must(noise.NewDiscreteGaussian(must(noise.GaussianSigmaZCDP(0.5, 3))))
-	fmt.Printf("σ = %.4f, variance %.4f\n", law.Sigma(), law.Variance())
+	gaussian := must(noise.NewDiscreteGaussian(must(noise.GaussianSigmaZCDP(0.5, 3))))
+	fmt.Printf("σ = %.4f, variance %.4f\n", gaussian.Sigma(), gaussian.Variance())
 	// Output:
 	// σ = 3.0000, variance 9.0000
 }
@@ -100,13 +100,13 @@ func ExampleRandomizedResponse() {
 
 // Noise that is partly the same for all keys: half the standard deviation for many keys of a user.
 func ExampleNewCorrelatedGaussian() {
-	law := must(noise.NewCorrelatedGaussian(0.5, 2))
-	fmt.Printf("together %.2f\n", math.Sqrt(law.Marginal().Variance()))
+	correlated := must(noise.NewCorrelatedGaussian(0.5, 2))
+	fmt.Printf("together %.2f\n", math.Sqrt(correlated.Marginal().Variance()))
 	var src noise.Source
-	key := law.Sampler(&src, 1)
+	key := correlated.Sampler(&src, 1)
 	fmt.Println("whole numbers:", math.Mod(key(), 1) == 0)
 	// and the number of users, with more noise of its own
-	key, number := law.SamplerBeside(&src, 1, 8)
+	key, number := correlated.SamplerBeside(&src, 1, 8)
 	fmt.Println(math.Abs(key()-number()) < 100)
 	// Output:
 	// together 2.06
@@ -161,12 +161,12 @@ func must[T any](x T, err error) T {
 
 // A sum of durations in nanoseconds, in which one user may change a day.
 func ExampleCheckStep() {
-	law, err := noise.NewLaplace(24 * 3600 * 1e9) // ε = 1
+	laplace, err := noise.NewLaplace(24 * 3600 * 1e9) // ε = 1
 	if err != nil {
 		panic(err)
 	}
 	for _, step := range []float64{1, 2} {
-		fmt.Println(step, noise.CheckStep(law, step))
+		fmt.Println(step, noise.CheckStep(laplace, step))
 	}
 	// Output:
 	// 1 noise: step = 1: want a power of two that is at least 2⁻⁴⁶ of the scale, which a constructor accepted: parameter out of range

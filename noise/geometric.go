@@ -4,15 +4,66 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dpsketch/dpsketch/internal/enclose"
 	"github.com/dpsketch/dpsketch/internal/search"
 )
+
+// Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}, b the scale: Pr[X
+// = k] = (1−q)·q^k with q = e^{−1/b}. It is the exponential distribution of mean b rounded down,
+// and memoryless: X − k given X ≥ k has the same distribution.
+//
+// Its mean, E|X| too, is q/(1−q), a little above b − ½, and its variance q/(1−q)² =
+// 1/(4·sinh²(1/(2b))), a little below b². CDF, Survival and LogSurvival have a relative error of
+// 1e-15.
+//
+// All methods take and return public numbers. They return NaN for a NaN and on the zero Geometric,
+// which [NewGeometric] returns only with an error.
+type Geometric struct{ integer[geometricFormulas] }
+
+// NewGeometric returns the geometric distribution of the given scale. The error wraps [ErrParams]
+// unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
+func NewGeometric(scale float64) (Geometric, error) {
+	if err := checkDiscrete("scale", scale); err != nil {
+		return Geometric{}, err
+	}
+	return Geometric{integer[geometricFormulas]{geometricFormulas{scale}}}, nil
+}
+
+// Scale returns b.
+func (d Geometric) Scale() float64 { return d.formulas.scale }
+
+// SampleInt draws X. Every integer k ≥ 0 has X ≥ k with probability exactly e^{−k/scale}, for the
+// scale given as a float64. For the zero Geometric, which is no distribution, the draw is uniform
+// over all int64.
+func (d Geometric) SampleInt(src *Source) int64 {
+	if !d.formulas.valid() {
+		return unbuiltInt(src)
+	}
+	k, _ := geometric(src, d.formulas.scale)
+	return k
+}
+
+// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1
+// nothing is rounded. The draw is exact (see [Geometric.SampleInt]).
+//
+// step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a
+// float64; otherwise the result is NaN.
+func (d Geometric) Sample(src *Source, step float64) float64 {
+	if !integerGrid(d.formulas.scale, step) {
+		return math.NaN()
+	}
+	return roundInt(d.SampleInt(src), step)
+}
+
+func (d Geometric) draws(step float64) bool { return integerGrid(d.formulas.scale, step) }
 
 // geometric draws G ≥ 0 with Pr[G ≥ g] = e^{−g/b} exactly, for the float64 b itself, 0 ≤ b ≤ 2⁵²,
 // and two fair coins besides, in the lowest bits of coins.
 //
-// For b ≥ 2²⁰ write G = u + 2^m·v with 2^m ≤ b/2¹⁹ < 2^{m+1}. The law factors: u in [0, 2^m) has Pr
-// ∝ e^{−u/b}, drawn by rejection from the uniform law, and v is geometric with b/2^m < 2²⁰ in place
-// of b. So the digits that a float64 logarithm could not settle are drawn as integers.
+// For b ≥ 2²⁰ write G = u + 2^m·v with 2^m ≤ b/2¹⁹ < 2^{m+1}. The distribution factors: u in [0,
+// 2^m) has Pr ∝ e^{−u/b}, drawn by rejection from the uniform distribution, and v is geometric with
+// b/2^m < 2²⁰ in place of b. So the digits that a float64 logarithm could not settle are drawn as
+// integers.
 func geometric(src *Source, b float64) (g int64, coins uint64) {
 	if b < 0x1p20 {
 		w := src.Uint64()
@@ -57,23 +108,6 @@ func geometricLog(src *Source, w uint64, b float64) int64 {
 	return geometricExact(src, newLazy(w>>2, 62), b)
 }
 
-// floorLog returns ⌊b·(−ln U + shift)⌋, shift in [0, ln 2] to within 2⁻⁴⁹, in float64 for U in [w,
-// w+4)/2⁶⁴, w a multiple of 4, if that is possible. It ignores the last two digits of w.
-//
-// U is within a relative 4/w + 2⁻⁵³ of w/2⁶⁴. The two logarithms (at most 44.4) and their
-// difference are each within 2⁻⁴⁷ of the truth, and shift and its sum too: math.Log is good to 1
-// ulp. The product adds 1 ulp.
-func floorLog(w uint64, b, shift float64) (floor int64, decided bool) {
-	u := float64(w &^ 3)
-	t := b * (64*math.Ln2 - math.Log(u) + shift)
-	err := b*(8/u+0x1p-44) + t*0x1p-50
-	if !(t >= err && w >= 1<<12) {
-		return 0, false
-	}
-	floor = int64(t - err)
-	return floor, floor == int64(t+err)
-}
-
 // geometricExact returns the largest v with U < e^{−v/b}.
 func geometricExact(src *Source, uniform *lazy, b float64) int64 {
 	return search.Least(1, func(v int64) bool { return !uniform.belowExp(src, ratio(v, b)) }) - 1
@@ -83,4 +117,107 @@ func geometricExact(src *Source, uniform *lazy, b float64) int64 {
 func ratio(n int64, b float64) *big.Rat {
 	x := new(big.Rat).SetFloat64(b)
 	return x.Quo(new(big.Rat).SetInt64(n), x)
+}
+
+// geometricRate draws G with Pr[G ≥ g] = e^{−g·rate} exactly, for a rate in [2⁻³⁰, 2⁹]. It is
+// geometric with 1/rate in the place of b, which may not be a float64; the two logarithms allow for
+// that rounding.
+func geometricRate(src *Source, rate float64) int64 {
+	_, exp := math.Frexp(rate) // rate < 2^exp
+	if exp >= -19 {
+		return geometricRateLog(src, rate)
+	}
+	// As in geometric: G = u + 2^m·v, u in [0, 2^m) accepted with probability e^{−u·rate}, where
+	// u·rate < 2⁻¹⁹.
+	m := uint(-19 - exp)
+	rest := 64 - m
+	for {
+		w := src.Uint64()
+		u := int64(w >> rest)
+		const ones = 1<<19 - 1
+		w &= 1<<rest - 1
+		if w>>(rest-19) == ones && !newLazy(w, rest).belowExp(src, times(u, rate)) {
+			continue
+		}
+		return u + geometricRateLog(src, math.Ldexp(rate, int(m)))<<m
+	}
+}
+
+// geometricRateLog is geometricRate for a rate of at least 2⁻²⁰.
+func geometricRateLog(src *Source, rate float64) int64 {
+	w := src.Uint64()
+	if floor, decided := quickFloor(w, 1/rate, 0); decided {
+		return floor
+	}
+	if floor, decided := floorLog(w, 1/rate, 0); decided {
+		return floor
+	}
+	uniform := newLazy(w>>2, 62)
+	return search.Least(1, func(g int64) bool { return !uniform.belowExp(src, times(g, rate)) }) - 1
+}
+
+// times returns n·x.
+func times(n int64, x float64) *big.Rat {
+	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), enclose.Rat(x))
+}
+
+// geometricFormulas are those of a Geometric.
+type geometricFormulas struct{ scale float64 }
+
+func (d geometricFormulas) valid() bool { return d.scale > 0 }
+
+// decay returns q = e^{−1/b}, the ratio of neighbouring masses.
+func (d geometricFormulas) decay() float64 { return expNeg(divide(1, d.scale)) }
+
+// zero returns Pr[X = 0] = 1 − q.
+func (d geometricFormulas) zero() float64 { return -math.Expm1(-1 / d.scale) }
+
+func (d geometricFormulas) atMost(j float64) float64 {
+	if j < 0 {
+		return 0
+	}
+	return -math.Expm1(-(j + 1) / d.scale)
+}
+
+func (d geometricFormulas) above(j float64) float64 {
+	if j < 0 {
+		return 1
+	}
+	return expNeg(divide(j, d.scale)) * d.decay() // j + 1 may not be a float64
+}
+
+func (d geometricFormulas) logAbove(j float64) float64 {
+	if j < 0 {
+		return 0
+	}
+	return -(j + 1) / d.scale
+}
+
+func (d geometricFormulas) quantile(p float64) float64 {
+	if p == 0 {
+		return 0
+	}
+	// e^{−(k+1)/b} ≤ 1 − p: a guess that is off by rounding only.
+	guess := math.Ceil(-d.scale*math.Log1p(-p)) - 1
+	return settleQuantile(max(guess, 0), p, d)
+}
+
+func (d geometricFormulas) mean() float64 { return d.decay() / d.zero() }
+
+func (d geometricFormulas) variance() float64 { return d.mean() / d.zero() }
+
+func (d geometricFormulas) meanAbs() float64 { return d.mean() }
+
+func (d geometricFormulas) mass(j float64) float64 {
+	if j < 0 {
+		return 0
+	}
+	return expNeg(divide(j, d.scale)) * d.zero()
+}
+
+func (d geometricFormulas) logMass(j float64) float64 {
+	if j < 0 {
+		return math.Inf(-1)
+	}
+	return -j/d.scale + math.Log(d.zero())
 }

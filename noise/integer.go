@@ -2,9 +2,9 @@ package noise
 
 import "math"
 
-// integerLaw is what a law on the integers computes, for integers j, or ±Inf, and for p in [0, 1],
-// if its constructor made it.
-type integerLaw interface {
+// integerFormulas is what a distribution on the integers computes, for integers j, or ±Inf, and for
+// p in [0, 1], if its constructor made it.
+type integerFormulas interface {
 	valid() bool                // its constructor made it
 	atMost(j float64) float64   // Pr[X ≤ j]
 	above(j float64) float64    // Pr[X > j]
@@ -17,18 +17,18 @@ type integerLaw interface {
 	meanAbs() float64
 }
 
-// integer has the methods of a law on the integers.
-type integer[L integerLaw] struct{ law L }
+// integer has the methods of a distribution on the integers.
+type integer[L integerFormulas] struct{ formulas L }
 
-// undefined reports whether there is no law, or no number.
-func (d integer[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.law.valid() }
+// undefined reports whether x is NaN, or the constructor did not make the distribution.
+func (d integer[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.formulas.valid() }
 
 // CDF returns Pr[X ≤ x]. Its relative error is small in the lower tail.
 func (d integer[L]) CDF(x float64) float64 {
 	if d.undefined(x) {
 		return math.NaN()
 	}
-	return d.law.atMost(math.Floor(x))
+	return d.formulas.atMost(math.Floor(x))
 }
 
 // Survival returns Pr[X > x]. Its relative error is small in the upper tail.
@@ -36,7 +36,7 @@ func (d integer[L]) Survival(x float64) float64 {
 	if d.undefined(x) {
 		return math.NaN()
 	}
-	return d.law.above(math.Floor(x))
+	return d.formulas.above(math.Floor(x))
 }
 
 // LogSurvival returns ln Pr[X > x], also where Survival underflows or rounds to 1.
@@ -44,7 +44,7 @@ func (d integer[L]) LogSurvival(x float64) float64 {
 	if d.undefined(x) {
 		return math.NaN()
 	}
-	return d.law.logAbove(math.Floor(x))
+	return d.formulas.logAbove(math.Floor(x))
 }
 
 // Quantile returns the least integer k with CDF(k) ≥ p. At p = 0 it is the least value (−Inf if
@@ -54,7 +54,7 @@ func (d integer[L]) Quantile(p float64) float64 {
 	if d.undefined(p) || p < 0 || p > 1 {
 		return math.NaN()
 	}
-	return d.law.quantile(p)
+	return d.formulas.quantile(p)
 }
 
 // Mean returns E[X].
@@ -62,7 +62,7 @@ func (d integer[L]) Mean() float64 {
 	if d.undefined(0) {
 		return math.NaN()
 	}
-	return d.law.mean()
+	return d.formulas.mean()
 }
 
 // Variance returns E[(X − E[X])²].
@@ -70,7 +70,7 @@ func (d integer[L]) Variance() float64 {
 	if d.undefined(0) {
 		return math.NaN()
 	}
-	return d.law.variance()
+	return d.formulas.variance()
 }
 
 // MeanAbs returns E|X|.
@@ -78,7 +78,7 @@ func (d integer[L]) MeanAbs() float64 {
 	if d.undefined(0) {
 		return math.NaN()
 	}
-	return d.law.meanAbs()
+	return d.formulas.meanAbs()
 }
 
 // Prob returns Pr[X = x], 0 unless x is an integer.
@@ -89,7 +89,7 @@ func (d integer[L]) Prob(x float64) float64 {
 	case x != math.Floor(x):
 		return 0
 	}
-	return d.law.mass(x)
+	return d.formulas.mass(x)
 }
 
 // LogProb returns ln Pr[X = x], −Inf unless x is an integer.
@@ -100,5 +100,29 @@ func (d integer[L]) LogProb(x float64) float64 {
 	case x != math.Floor(x):
 		return math.Inf(-1)
 	}
-	return d.law.logMass(x)
+	return d.formulas.logMass(x)
+}
+
+// settleQuantile returns the least integer k with Pr[X ≤ k] ≥ p, starting from a guess a few
+// integers away. For p > ½ it compares Pr[X > k] with 1 − p, which is exact. It leaves a guess
+// alone where float64 has no fractions any more.
+func settleQuantile[L integerFormulas](guess, p float64, d L) float64 {
+	if math.Abs(guess) >= 1<<52 {
+		return guess
+	}
+	reached := func(k float64) bool {
+		if p > 0.5 {
+			return d.above(k) <= 1-p
+		}
+		return d.atMost(k) >= p
+	}
+	const steps = 64
+	k := guess
+	for i := 0; i < steps && !reached(k); i++ {
+		k++
+	}
+	for i := 0; i < steps && reached(k-1); i++ {
+		k--
+	}
+	return k + 0 // not −0
 }

@@ -8,37 +8,38 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// This file draws from the power laws, [Pareto] and [Student], on a grid. |X| is drawn in two
-// stages, both exact.
+// This file draws from the power laws, [Pareto] and [Student], on a grid of steps. |X| is drawn in
+// two stages, both exact.
 //
 //  1. The cell. k = ⌊units·|X|/s⌋ counts cells of 2^m half steps, where units lies in [2¹⁷α, 2¹⁸α)
-//     if the grid is that fine (else m = 0). Of a Pareto law with α ≤ 2 draws are often so large
-//     that no float64 holds k; there a cell is all k with the same cellBits leading binary digits.
+//     if the grid is that fine (else m = 0). Draws of a Pareto with α ≤ 2 are often so large that
+//     no float64 holds k; there a cell is all k with the same cellBits leading binary digits.
 //     Which cell it is a float64 decides nearly always.
 //  2. The digits within the cell. Given the cell, X has a density in proportion to f, which falls
 //     by a factor of at least 1 − 2⁻¹⁷ across it. So uniform digits are right if they are accepted
 //     with probability f(x)/f(left end), and drawn again, in the same cell, if not.
 //
-// The factor: −d ln f/d(x/s) is at most α for both laws, so it is at least e^{−α/units} for a cell
-// of one k. A cell of 2^level of them has its left end at c·2^level with c ≥ 2^{cellBits−1}, and
-// for Pareto f falls by (1 + x/s)^{−α}: by at least (1 + 1/c)^{−α} ≥ 1 − 2·2^{1−cellBits}.
+// The factor: −d ln f/d(x/s) is at most α for both distributions, so it is at least e^{−α/units}
+// for a cell of one k. A cell of 2^level of them has its left end at c·2^level with c ≥
+// 2^{cellBits−1}, and for Pareto f falls by (1 + x/s)^{−α}: by at least (1 + 1/c)^{−α} ≥ 1 −
+// 2·2^{1−cellBits}.
 //
 // Tails are heavy: results beyond ±2⁶¹ steps are not told apart.
 
 // powerGrid is a power law in units of a grid.
 type powerGrid struct {
-	law         powerLaw
+	kind        powerKind
 	shape       float64
 	scale, half float64 // s, and half a step
 	units       float64 // s/half/2^m; an upper bound of it where that is below 2⁻¹⁰⁰⁰
 	m           uint
 }
 
-type powerLaw uint8
+type powerKind uint8
 
 const (
-	paretoLaw powerLaw = iota
-	studentLaw
+	paretoKind powerKind = iota
+	studentKind
 )
 
 const (
@@ -67,7 +68,7 @@ func (g powerGrid) cellOf(k int64) cell {
 	switch {
 	case k >= g.beyond():
 		return cell{g.beyond(), 0}
-	case k < 1<<cellBits || g.law != paretoLaw || g.shape > mostCoarse:
+	case k < 1<<cellBits || g.kind != paretoKind || g.shape > mostCoarse:
 		return cell{k, 0}
 	}
 	level := uint(bits.Len64(uint64(k)) - cellBits)
@@ -78,12 +79,12 @@ func (g powerGrid) cellOf(k int64) cell {
 func (g powerGrid) beyond() int64 { return mostCell >> g.m }
 
 // newPowerGrid returns false unless step is a power of two and scale/step at most 2⁴⁶.
-func newPowerGrid(law powerLaw, shape, scale, step float64) (g powerGrid, ok bool) {
+func newPowerGrid(kind powerKind, shape, scale, step float64) (g powerGrid, ok bool) {
 	b, ok := gridScale(scale, step)
 	if !ok {
 		return g, false
 	}
-	g = powerGrid{law: law, shape: shape, scale: scale, half: step / 2, units: max(2*b, leastUnits)}
+	g = powerGrid{kind: kind, shape: shape, scale: scale, half: step / 2, units: max(2*b, leastUnits)}
 	if excess := g.units / shape * (1.0 / (1 << digitOnes)); excess >= 2 {
 		g.m = uint(math.Ilogb(excess))
 		g.units = math.Ldexp(g.units, -int(g.m))
@@ -143,11 +144,11 @@ func (g powerGrid) acceptDigits(src *Source, c cell, fraction, v *lazy) bool {
 	units, left := g.exactUnits(), new(big.Rat).SetInt64(c.index)
 	units.Quo(units, new(big.Rat).SetInt(enclose.One(c.level)))
 	factor := enclose.Rat(g.shape)
-	if g.law == studentLaw {
+	if g.kind == studentKind {
 		factor.Quo(factor, big.NewRat(2, 1))
 	}
 	kernel := func(x *big.Rat) *big.Rat { // f^{−1/factor}
-		if g.law == studentLaw {
+		if g.kind == studentKind {
 			return new(big.Rat).Add(new(big.Rat).Mul(x, x), new(big.Rat).Mul(units, units))
 		}
 		return new(big.Rat).Add(x, units)

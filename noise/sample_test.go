@@ -3,15 +3,12 @@ package noise
 import (
 	"fmt"
 	"math"
-	"math/big"
-	"math/bits"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // sampled is what the sampler tests need of a distribution.
@@ -30,9 +27,9 @@ func gridMass(d sampled, k int, step float64) float64 {
 	return d.CDF(hi) - d.CDF(lo)
 }
 
-// sampleValue returns the p-value of n draws of the sampler on the grid against the law of another
-// distribution.
-func samplePValue(sample, law sampled, step float64, reach, n int) float64 {
+// samplePValue returns the p-value of n draws of the sampler on the grid against the distribution
+// want.
+func samplePValue(sample, want sampled, step float64, reach, n int) float64 {
 	var src Source
 	observed := make([]int64, 2*reach+3) // the ends gather the tails
 	for range n {
@@ -41,10 +38,10 @@ func samplePValue(sample, law sampled, step float64, reach, n int) float64 {
 	}
 	expected := make([]float64, len(observed))
 	for k := -reach; k <= reach; k++ {
-		expected[k+reach+1] = gridMass(law, k, step)
+		expected[k+reach+1] = gridMass(want, k, step)
 	}
 	edge := (float64(reach) + 0.5) * step
-	expected[0], expected[len(expected)-1] = law.CDF(-edge), law.Survival(edge)
+	expected[0], expected[len(expected)-1] = want.CDF(-edge), want.Survival(edge)
 	return dptest.ChiSquarePValue(observed, expected)
 }
 
@@ -70,26 +67,27 @@ func newSampled(t *testing.T, name string, scale float64) sampled {
 }
 
 var continuous = []string{"Laplace", "Gaussian"}
+
 var discrete = []string{"DiscreteLaplace", "DiscreteGaussian", "Geometric"}
 
-// controlDraws returns how many draws of the wrong law samplePValue needs to give less than 1e-10,
-// but for a probability of e^{−25}.
+// controlDraws returns how many draws of the wrong distribution samplePValue needs to give less
+// than 1e-10, but for a probability of e^{−25}.
 //
 // With d + 1 cells, each expected ten times or more, its statistic is χ² with d degrees of freedom
-// and, for the wrong law, noncentrality λ, n times the divergence of the two laws over the cells. A
-// χ² is above d + 2√(dx) + 2x with probability e^{−x} at most, and a noncentral one below d + λ −
-// 2√((d+2λ)x) likewise (Birgé, An alternative point of view on Lepski's method, 2001, Lemma 8.1).
-// So n is enough if the second, at x = 25, is at least the first at x = ln 1e10.
-func controlDraws(wrong, law sampled, step float64, reach int) int {
+// and, for the wrong distribution, noncentrality λ, n times the divergence of the two distributions
+// over the cells. A χ² is above d + 2√(dx) + 2x with probability e^{−x} at most, and a noncentral
+// one below d + λ − 2√((d+2λ)x) likewise (Birgé, An alternative point of view on Lepski's method,
+// 2001, Lemma 8.1). So n is enough if the second, at x = 25, is at least the first at x = ln 1e10.
+func controlDraws(wrong, want sampled, step float64, reach int) int {
 	for n := 1000; ; n += n / 4 {
 		d, x2, g := -1.0, 0.0, 0.0
 		var p, q float64
 		for k := -reach - 1; k <= reach+1; k++ {
-			a, b := gridMass(law, k, step), gridMass(wrong, k, step)
+			a, b := gridMass(want, k, step), gridMass(wrong, k, step)
 			if k < -reach {
-				a, b = law.CDF((-float64(reach)-0.5)*step), wrong.CDF((-float64(reach)-0.5)*step)
+				a, b = want.CDF((-float64(reach)-0.5)*step), wrong.CDF((-float64(reach)-0.5)*step)
 			} else if k > reach {
-				a, b = law.Survival((float64(reach)+0.5)*step), wrong.Survival((float64(reach)+0.5)*step)
+				a, b = want.Survival((float64(reach)+0.5)*step), wrong.Survival((float64(reach)+0.5)*step)
 			}
 			if p, q = p+a, q+b; float64(n)*p >= 10 { // as the test pools cells
 				d++
@@ -105,15 +103,15 @@ func controlDraws(wrong, law sampled, step float64, reach int) int {
 	}
 }
 
-// With the draws that controlDraws asks for, the wrong law is noticed every time; the p-values are
-// far below the 1e-10 that is asked for.
+// With the draws that controlDraws asks for, the wrong distribution is noticed every time; the
+// p-values are far below the 1e-10 that is asked for.
 func TestControlHasPower(t *testing.T) {
-	law, wrong := newSampled(t, "Laplace", 10), newSampled(t, "Laplace", 10.5)
-	n := controlDraws(wrong, law, 1, 82)
+	want, wrong := newSampled(t, "Laplace", 10), newSampled(t, "Laplace", 10.5)
+	n := controlDraws(wrong, want, 1, 82)
 	require.InDelta(t, 200_000, n, 80_000)
 	for range dptest.Fewer(20, 3) {
 		dptest.Alarm(t, 1e-10)
-		require.Less(t, samplePValue(wrong, law, 1, 82, n), 1e-10)
+		require.Less(t, samplePValue(wrong, want, 1, 82, n), 1e-10)
 	}
 }
 
@@ -131,9 +129,9 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 			d := newSampled(t, name, c.scale)
 			t.Run(fmt.Sprintf("%s/%v/%v", name, c.scale, c.step), func(t *testing.T) {
 				reach := 2 + int(8*c.scale/c.step)
-				law := d
+				want := d
 				if integer && c.step > 1 {
-					law = shifted{d} // halves are rounded up
+					want = shifted{d} // halves are rounded up
 				}
 				few := n / 5
 				if c.scale < 0.3*c.step { // one cell would be left
@@ -146,21 +144,21 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 				if dptest.Deep() {
 					draws = 100 * n
 				}
-				p := samplePValue(d, law, c.step, reach, draws)
+				p := samplePValue(d, want, c.step, reach, draws)
 				dptest.Alarm(t, 1e-10)
 				require.Greater(t, p, 1e-10, "χ²")
 				if c.scale/c.step >= 1 && c.scale/c.step <= 10 && (c.scale == 2 || c.scale == 10 && !testing.Short() || dptest.Long()) {
 					wrong := newSampled(t, name, c.scale*1.05)
 					dptest.Alarm(t, 1e-10)
-					require.Less(t, samplePValue(wrong, law, c.step, reach, controlDraws(wrong, law, c.step, reach)), 1e-10, "5 %% more scale must be noticed")
+					require.Less(t, samplePValue(wrong, want, c.step, reach, controlDraws(wrong, want, c.step, reach)), 1e-10, "5 %% more scale must be noticed")
 				}
 			})
 		}
 	}
 }
 
-// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one
-// on the edge counts up.
+// shifted moves an integer distribution by −½, so that no integer lies on an edge between grid
+// cells and one on the edge counts up.
 type shifted struct{ sampled }
 
 func (s shifted) CDF(x float64) float64      { return s.sampled.CDF(x - 0.5) }
@@ -250,247 +248,6 @@ func TestFarTail(t *testing.T) {
 	dptest.Tail(t, "DiscreteLaplace", hits[0], n, laplace.Survival(12), 1e-10)
 	dptest.Tail(t, "DiscreteGaussian", hits[1], n, gaussian.Survival(9), 1e-10)
 	dptest.Tail(t, "Geometric", hits[2], n, geometric.Survival(13), 1e-10)
-}
-
-// Whatever the float64 logarithm decides is what exact arithmetic decides.
-func TestFloorLogIsRight(t *testing.T) { testFloor(t, floorLog, 1<<12, 0x1p-44) }
-
-func TestQuickFloorIsRight(t *testing.T) { testFloor(t, quickFloor, leastQuick, 0x1p-38) }
-
-// testFloor compares floorOf with exact arithmetic, for w of as many leading zeros as least has,
-// and often within the relative distance near of an integer; half of the time for a geometric law,
-// half for a discrete Laplace law. Below least it may decline.
-func testFloor(t *testing.T, floorOf func(w uint64, b, shift float64) (int64, bool), least uint64, near float64) {
-	n := dptest.Fewer(20_000, 2_000)
-	var src Source
-	undecided := 0
-	for i := range n {
-		w := src.Uint64() >> src.Uint64N(uint64(bits.LeadingZeros64(least))+1)
-		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%24)-4)
-		shift := 0.0
-		compare := func(n int64) (below, sure bool) {
-			x := ratio(n, b)
-			return newLazy(w>>2, 62).compareExp(x, x)
-		}
-		if i%2 == 0 {
-			compare = func(n int64) (below, sure bool) { return newLazy(w>>2, 62).compareTwoSided(n, b) }
-		}
-		if i%8 < 2 { // within the error of an integer
-			target := 1 + float64(src.Uint64()%8)
-			b = target / (64*math.Ln2 - math.Log(float64(w)))
-			if i%2 == 0 {
-				for range 50 {
-					b = target / (64*math.Ln2 - math.Log(float64(w)) + discreteLaplace(b).law.shift)
-				}
-			}
-			b *= 1 + float64(int64(src.Uint64()))*0x1p-63*near
-		}
-		if !(b > 0 && b < 0x1p20) {
-			continue
-		}
-		if i%2 == 0 {
-			shift = discreteLaplace(b).law.shift
-		}
-		floor, decided := floorOf(w, b, shift)
-		if !decided {
-			if w >= least {
-				undecided++
-			}
-			continue
-		}
-		if floor > 0 {
-			below, sure := compare(floor)
-			require.True(t, sure && below, "w = %#x, b = %v, shift = %v: %d is too large", w, b, shift, floor)
-		}
-		below, sure := compare(floor + 1)
-		require.True(t, sure && !below, "w = %#x, b = %v, shift = %v: %d is too small", w, b, shift, floor)
-	}
-	require.Greater(t, undecided, n/40, "the boundary was not tried")
-}
-
-// The shift of a discrete Laplace law is ln(2/(1+q)), in 200 digits, to within 2⁻⁴⁹; equal scales
-// have equal laws.
-func TestShiftOfDiscreteLaplace(t *testing.T) {
-	for i := range 300 {
-		b := math.Ldexp(1+float64(i)/300, i%40-12)
-		d := dptest.OK(NewDiscreteLaplace(b))(t)
-		require.Equal(t, discreteLaplace(b), d)
-		// (1+q)·e^shift = 2, tried at shift ± 2⁻⁴⁹.
-		const prec = 200
-		q := enclose.ExpNeg(ratio(1, b), prec)
-		side := func(shift float64) int {
-			// e^−shift against (1+q)/2
-			e := enclose.ExpNeg(new(big.Rat).SetFloat64(max(shift, 0)), prec)
-			return new(big.Int).Lsh(e.Lo, 1).Cmp(new(big.Int).Add(enclose.One(prec), q.Lo))
-		}
-		require.GreaterOrEqual(t, side(d.law.shift-0x1p-49), 0, b)
-		require.LessOrEqual(t, side(d.law.shift+0x1p-49), 0, b)
-	}
-	for b, want := range map[float64]float64{0x1p-900: math.Ln2, 0x1p50: 0x1p-51} {
-		require.InEpsilon(t, want, discreteLaplace(b).law.shift, 1e-12)
-	}
-}
-
-// Each path by itself has the discrete Laplace law, |K| and sign: the one without rejection, its
-// rational arithmetic alone, and the one by rejection for large scales.
-func TestTwoSided(t *testing.T) {
-	var src Source
-	for _, b := range []float64{0.4, 1, 9.5} {
-		d := discreteLaplace(b)
-		for name, draw := range map[string]func() int64{
-			"quick": func() int64 { return twoSided(&src, b, d.law.shift) },
-			"exact": func() int64 {
-				w := src.Uint64()
-				return withSign(twoSidedExact(&src, newLazy(w>>2, 62), b), w)
-			},
-		} {
-			n := dptest.Full(1_000_000, 50_000)
-			if name == "exact" {
-				n = dptest.Full(20_000, 1500)
-			}
-			observed, expected := make([]int64, 81), make([]float64, 81)
-			for range n {
-				observed[min(max(draw(), -40), 40)+40]++
-			}
-			for k := range expected {
-				expected[k] = d.Prob(float64(k - 40))
-			}
-			expected[0], expected[80] = d.CDF(-40), d.Survival(39)
-			dptest.ChiSquare(t, fmt.Sprint(name, ", b = ", b), observed, expected, 1e-10)
-		}
-	}
-	for _, b := range []float64{0x1p-1060, 0x1p-900} {
-		require.Zero(t, twoSided(&src, b, math.Ln2))
-	}
-}
-
-// At the boundary between n and n − 1, where U·(1+q) = 2qⁿ, both ways of float64 decline, and the
-// next digits of U decide: rightly, with either sign.
-func TestTwoSidedAtEachBoundary(t *testing.T) {
-	const prec = 200
-	for _, b := range []float64{0.3, 0.7, 1, 1.5, 3.7, 20, 1000} {
-		shift := discreteLaplace(b).law.shift
-		for n := int64(1); n <= 12 && float64(n) < 30*b; n++ {
-			q, power := enclose.ExpNeg(ratio(1, b), prec), enclose.ExpNeg(ratio(n, b), prec)
-			edge := new(big.Int).Lsh(power.Lo, 64+1) // 2⁶⁴·2qⁿ/(1+q), rounded down
-			w := edge.Quo(edge, q.Lo.Add(q.Lo, enclose.One(prec))).Uint64() &^ 3
-			for coin := range uint64(2) {
-				_, quick := quickFloor(w|coin, b, shift)
-				_, float := floorLog(w|coin, b, shift)
-				require.False(t, quick || float, "b = %v, n = %d", b, n)
-				for next, want := range map[uint64]int64{0: n, math.MaxUint64: n - 1} {
-					src := script(w|coin, next)
-					require.Equal(t, withSign(want, coin), twoSided(src, b, shift), "b = %v, n = %d", b, n)
-					require.Zero(t, (*src.state).left, "words are left")
-				}
-			}
-		}
-	}
-}
-
-// For a large scale 0 comes with either sign, and is kept half of the time.
-func TestZeroOfLargeScales(t *testing.T) {
-	// the first word of a pair is the digit 0 of G, the second one says that the rest is 0, and the
-	// coins
-	const scale = 0x1p20
-	again, keep, negative := uint64(math.MaxUint64-2), uint64(math.MaxUint64-1), uint64(math.MaxUint64)
-	for _, last := range []uint64{keep, negative} {
-		src := script(0, again, 0, again-1, 0, last)
-		require.Zero(t, discreteLaplace(scale).SampleInt(src))
-		require.Zero(t, (*src.state).left, "words are left")
-	}
-}
-
-// The exact path by itself has the geometric law, from U with nothing decided.
-func TestGeometricExact(t *testing.T) {
-	var src Source
-	for _, b := range []float64{0.4, 2, 9.5} {
-		observed := make([]int64, 40)
-		expected := make([]float64, 40)
-		for range max(dptest.Full(5000, 833), 800) {
-			observed[min(geometricExact(&src, newLazy(src.Uint64(), 64), b), 39)]++
-		}
-		for g := range expected {
-			expected[g] = -math.Expm1(-1/b) * math.Exp(-float64(g)/b)
-		}
-		expected[39] = math.Exp(-39 / b)
-		dptest.ChiSquare(t, fmt.Sprint("b = ", b), observed, expected, 1e-10)
-	}
-	for _, b := range []float64{0, 0x1p-1060} {
-		g, _ := geometric(&src, b)
-		require.Zero(t, g)
-	}
-}
-
-// What rounded decides, rational arithmetic says for every continuation of the digits.
-func TestRounded(t *testing.T) {
-	var src Source
-	undecided := 0
-	for i := range dptest.Fewer(20_000, 5_000) {
-		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%60)-14)
-		if b > maxGridScale {
-			continue
-		}
-		z := normal{m: src.Uint64N(stripEnd)}
-		if i%2 == 0 { // near a rounding boundary
-			half := (math.Floor(b*float64(z.m)*0x1p-58) + 0.5) / b
-			if half < 8 {
-				z.m = min(uint64(half*0x1p58)+src.Uint64()%5-2, stripEnd-1)
-			}
-		}
-		got, decided := z.rounded(b)
-		if !decided {
-			undecided++
-			continue
-		}
-		for _, end := range []uint64{0, math.MaxUint64} {
-			// the least and the largest continuation of m
-			y := new(big.Int).Lsh(new(big.Int).SetUint64(z.m), 64)
-			y.Add(y, new(big.Int).SetUint64(end))
-			v := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), 64+fractions))
-			v.Mul(v, new(big.Rat).SetFloat64(b)).Add(v, big.NewRat(1, 2))
-			require.Equal(t, new(big.Int).Quo(v.Num(), v.Denom()).Int64(), got, "b = %v, m = %#x", b, z.m)
-		}
-	}
-	require.Positive(t, undecided, "the boundary was not tried")
-	for b, want := range map[float64]bool{0x1p-900: true, 0x1p-1074: true, 0: true, 0x1p46: false} {
-		k, decided := (&normal{m: stripEnd - 1}).rounded(b)
-		require.Equal(t, want, decided, b)
-		require.Zero(t, k)
-	}
-	_, decided := (&normal{m: math.MaxUint64}).rounded(0x1p-900)
-	require.False(t, decided, "all digits are needed in the tail")
-}
-
-// Rounding from digits, forced.
-func TestRoundLazily(t *testing.T) {
-	var src Source
-	observed, expected := make([]int64, 9), make([]float64, 9)
-	for range 2000 {
-		observed[min(roundLazily(&src, 8, newLazy(src.Uint64(), 64)), 8)]++
-	}
-	for k := range expected { // x uniform: ⌊8x + ½⌋
-		expected[k] = 1.0 / 8
-	}
-	expected[0], expected[8] = 1.0/16, 1.0/16
-	dptest.ChiSquare(t, "rounding", observed, expected, 1e-10)
-}
-
-func TestSampleRefusesGridsItCannotHold(t *testing.T) {
-	var src Source
-	for _, name := range append(continuous, discrete...) {
-		d := newSampled(t, name, 3)
-		for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
-			require.True(t, math.IsNaN(d.Sample(&src, step)), "%s, step %v", name, step)
-		}
-		huge := newSampled(t, name, 0x1p47)
-		require.True(t, math.IsNaN(huge.Sample(&src, 0.5)), name)
-		require.False(t, math.IsNaN(huge.Sample(&src, 2)), name)
-		require.Equal(t, 0.0, newSampled(t, name, 1).Sample(&src, 0x1p1000), name)
-	}
-	for _, d := range []sampled{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}, Geometric{}} {
-		require.True(t, math.IsNaN(d.Sample(&src, 1)), "%T: the zero value is no distribution", d)
-	}
 }
 
 // probe compares two ways to release a number by the lowest digits and the precision of what comes
@@ -606,57 +363,4 @@ func FuzzSample(f *testing.F) {
 		geometric, err := NewGeometric(scale)
 		check(geometric, err)
 	})
-}
-
-func TestPowerOfTwo(t *testing.T) {
-	for n := -1074; n <= 1023; n++ {
-		require.True(t, powerOfTwo(math.Ldexp(1, n)), n)
-		require.False(t, powerOfTwo(-math.Ldexp(1, n)), n)
-		require.False(t, n > -1074 && powerOfTwo(math.Nextafter(math.Ldexp(1, n), 0)) && n != -1073, n)
-	}
-	for _, x := range []float64{0, math.Copysign(0, -1), 3, 0.75, math.Inf(1), math.Inf(-1), math.NaN(), 3 * 5e-324} {
-		require.False(t, powerOfTwo(x), x)
-	}
-}
-
-// The two coins are fair and independent of the number they come with.
-func TestGeometricCoins(t *testing.T) {
-	var src Source
-	for _, b := range []float64{0.7, 3, 0x1p21} {
-		observed := make([]int64, 16)
-		for range 40_000 {
-			g, coins := geometric(&src, b)
-			observed[(g&1)<<3|int64(coins&3)]++
-		}
-		for parity := range 2 {
-			row := observed[parity<<3:][:4]
-			total := row[0] + row[1] + row[2] + row[3]
-			for i, n := range row {
-				dptest.Tail(t, fmt.Sprintf("b = %v, parity %d, coins %d", b, parity, i), n, total, 0.25, 1e-10)
-			}
-		}
-	}
-}
-
-// The rejection step of geometric: the low digits near the end of [0, 2^m) are rarer by e^{−2^m/b},
-// seen where b is as small against 2^m as the code allows.
-func TestGeometricRejectionIsExact(t *testing.T) {
-	var src Source
-	// m = 2: u/b up to 3/b, so force the comparison instead of waiting for it
-	const b = 0x1p21 * 1.5
-	const n, rest = 4000, 60
-	hits := int64(0)
-	for range n {
-		if newLazy(1<<rest-1, rest).belowExp(&src, ratio(3, b*0x1p39)) {
-			hits++
-		}
-	}
-	// U = 1 − V/2⁶⁰ with V uniform, accepted if V > 2⁶⁰(1 − e^{−x}), x = 3/(1.5·2⁶⁰): Pr = 1 − 2.
-	require.Zero(t, hits)
-	for range n {
-		if newLazy(1<<rest-1, rest).belowExp(&src, ratio(3, b*0x1p41)) { // x = ½·2⁻⁶⁰
-			hits++
-		}
-	}
-	dptest.Tail(t, "accepted", hits, n, 0.5, 1e-10)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/cipher"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"sync"
 )
 
@@ -76,9 +77,6 @@ const (
 // noCopy makes go vet report copies.
 type noCopy struct{}
 
-func (*noCopy) Lock()   {}
-func (*noCopy) Unlock() {}
-
 // Format prints a fixed text under every verb.
 func (s *Source) Format(f fmt.State, _ rune) { fmt.Fprint(f, "noise.Source (secret)") }
 
@@ -88,8 +86,8 @@ func (s *Source) Uint64() uint64 {
 		s.refill()
 	}
 	st := *s.state
-	at := (bufferBytes - uint(st.left)) & (bufferBytes - 8) // the mask spares the check of bounds
-	word := st.buf[at : at+8 : at+8]
+	offset := (bufferBytes - uint(st.left)) & (bufferBytes - 8) // the mask spares the check of bounds
+	word := st.buf[offset : offset+8 : offset+8]
 	st.left -= 8
 	x := binary.NativeEndian.Uint64(word)
 	binary.NativeEndian.PutUint64(word, 0)
@@ -102,16 +100,39 @@ func (s *Source) pair() (a, b uint64) {
 		return s.Uint64(), s.Uint64()
 	}
 	st := *s.state
-	at := (bufferBytes - uint(st.left)) & (bufferBytes - 8)
-	if at > bufferBytes-16 { // never, but this spares two checks of bounds
+	offset := (bufferBytes - uint(st.left)) & (bufferBytes - 8)
+	if offset > bufferBytes-16 { // never, but this spares two checks of bounds
 		return s.Uint64(), s.Uint64()
 	}
-	words := st.buf[at : at+16 : at+16]
+	words := st.buf[offset : offset+16 : offset+16]
 	st.left -= 16
 	a, b = binary.NativeEndian.Uint64(words), binary.NativeEndian.Uint64(words[8:])
 	clear(words)
 	return a, b
 }
+
+// Uint64N returns a uniform integer in [0, n); n = 0 stands for 2⁶⁴. It is exact: every integer has
+// probability 1/n.
+//
+// Lemire, Fast Random Integer Generation in an Interval (ACM TOMACS 2019): of the 2⁶⁴ products n·w,
+// those whose low word is at least 2⁶⁴ mod n have ⌊2⁶⁴/n⌋ in each class of equal high words. The
+// others are drawn again.
+func (s *Source) Uint64N(n uint64) uint64 {
+	w := s.Uint64()
+	if n == 0 {
+		return w
+	}
+	hi, lo := bits.Mul64(w, n)
+	if lo < n { // else it is at least 2⁶⁴ mod n for certain
+		for excess := -n % n; lo < excess; {
+			hi, lo = bits.Mul64(s.Uint64(), n)
+		}
+	}
+	return hi
+}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
 
 // Fill sets every element of dst to 64 uniform random bits.
 func (s *Source) Fill(dst []uint64) {

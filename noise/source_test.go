@@ -3,9 +3,12 @@ package noise
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/rand"
+	cryptorand "crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 	"testing/cryptotest"
@@ -56,7 +59,7 @@ func TestSourceUsesAWholeKeyForEachBlock(t *testing.T) {
 	var want []uint64
 	for range 2 {
 		key := make([]byte, 3*nonceSize) // three nonces, of which the first 32 bytes are taken
-		dptest.OK(rand.Read(key))(t)
+		dptest.OK(cryptorand.Read(key))(t)
 		block := dptest.OK(aes.NewCipher(key[:32]))(t)
 		stream := make([]byte, 8*bufferWords)
 		cipher.NewCTR(block, make([]byte, aes.BlockSize)).XORKeyStream(stream, stream)
@@ -77,13 +80,13 @@ func TestSourceIgnoresReplacedReader(t *testing.T) {
 	draw := func(replaceBefore, replaceAfter bool) []uint64 {
 		cryptotest.SetGlobalRandom(t, 13)
 		if replaceBefore {
-			rand.Reader = constant{}
+			cryptorand.Reader = constant{}
 		}
 		words := make([]uint64, 3*fillWords)
 		var src Source
 		src.Uint64()
 		if replaceAfter {
-			rand.Reader = constant{}
+			cryptorand.Reader = constant{}
 		}
 		src.Fill(words)
 		response := dptest.OK(RandomizedResponse(1))(t)
@@ -97,13 +100,13 @@ func TestSourceIgnoresReplacedReader(t *testing.T) {
 
 // The same with the system's own randomness.
 func TestSourcesDifferUnderReplacedReader(t *testing.T) {
-	before := rand.Reader
-	t.Cleanup(func() { rand.Reader = before })
-	rand.Reader = constant{}
+	before := cryptorand.Reader
+	t.Cleanup(func() { cryptorand.Reader = before })
+	cryptorand.Reader = constant{}
 	var a, b Source
 	for range 2 * bufferWords { // they agree once with probability 2⁻⁵³
 		require.NotEqual(t, a.Uint64(), b.Uint64())
-		rand.Reader = nil // whoever reads it now ends the program
+		cryptorand.Reader = nil // whoever reads it now ends the program
 	}
 }
 
@@ -206,7 +209,7 @@ func TestDrawsDoNotAllocate(t *testing.T) {
 	discreteLaplace, _ := NewDiscreteLaplace(1)
 	discreteGaussian, _ := NewDiscreteGaussian(3)
 	response, _ := RandomizedResponse(1)
-	law, _ := NewGeometric(1)
+	geometric, _ := NewGeometric(1)
 	table := make([]uint64, 4) // a new key, once in 1,024 words, costs two allocations
 	for name, draw := range map[string]func(){
 		"Uint64":           func() { src.Uint64() },
@@ -215,7 +218,7 @@ func TestDrawsDoNotAllocate(t *testing.T) {
 		"Gaussian":         func() { gaussian.Sample(&src, 0x1p-40) },
 		"DiscreteLaplace":  func() { discreteLaplace.Sample(&src, 1) },
 		"DiscreteGaussian": func() { discreteGaussian.Sample(&src, 1) },
-		"Geometric":        func() { law.Sample(&src, 1) },
+		"Geometric":        func() { geometric.Sample(&src, 1) },
 		"Uint64N":          func() { src.Uint64N(10) },
 		"SampleTail":       func() { discreteLaplace.SampleTail(&src, 2) },
 		"CountTail":        func() { discreteLaplace.CountTail(&src, 1000, 3) },
@@ -240,4 +243,105 @@ func TestSourcePrintsNothing(t *testing.T) {
 	inside := &struct{ src Source }{}
 	inside.src.Uint64()
 	dptest.Redacted(t, inside, fmt.Sprint(binary.NativeEndian.Uint64((*inside.src.state).buf[8:])))
+}
+
+// BenchmarkKeystream repeats the measurement behind the choice of Source: 8 KiB of output under a
+// fresh key, by what the standard library offers.
+func BenchmarkKeystream(b *testing.B) {
+	const size = 8 * bufferWords
+	out, key := make([]byte, size), make([]byte, 32)
+	run := func(name string, fill func()) {
+		b.Run("by="+name, func(b *testing.B) {
+			b.SetBytes(size)
+			b.ReportAllocs()
+			for b.Loop() {
+				fill()
+			}
+		})
+	}
+	run("crypto-rand-4KiB", func() {
+		cryptorand.Read(out[:size/2])
+		cryptorand.Read(out[size/2:])
+	})
+	var chacha rand.ChaCha8
+	run("chacha8", func() {
+		cryptorand.Read(key)
+		chacha.Seed([32]byte(key))
+		chacha.Read(out)
+	})
+	run("aes256-ctr", func() {
+		cryptorand.Read(key)
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			b.Fatal(err)
+		}
+		clear(out)
+		cipher.NewCTR(block, counter[:]).XORKeyStream(out, out)
+	})
+	var src Source
+	run("source-refill", src.refill)
+	words := make([]uint64, fillWords)
+	src.Fill(words[:bufferWords])
+	b.Run("by=source-bulk", func(b *testing.B) {
+		b.SetBytes(8 * fillWords)
+		b.ReportAllocs()
+		for b.Loop() {
+			(*src.state).bulk(words)
+		}
+	})
+}
+
+// equal returns n equal probabilities.
+func equal(n int) []float64 {
+	p := make([]float64, n)
+	for i := range p {
+		p[i] = 1 / float64(n)
+	}
+	return p
+}
+
+func TestUint64NIsUniform(t *testing.T) {
+	var src Source
+	for _, n := range []uint64{2, 3, 10, 1000} {
+		observed := make([]int64, n)
+		for range 100_000 {
+			observed[src.Uint64N(n)]++
+		}
+		dptest.ChiSquare(t, fmt.Sprint("n = ", n), observed, equal(int(n)), 1e-10)
+	}
+	for range 1000 {
+		require.Zero(t, src.Uint64N(1))
+	}
+}
+
+// With n = ¾·2⁶⁴ a multiplication alone maps two of four words to the same multiple of 3: half the
+// results would be. And each third of the range is hit equally.
+func TestUint64NRejects(t *testing.T) {
+	const n, draws = 3 << 62, 30_000
+	var src Source
+	low, high, naive := make([]int64, 3), make([]int64, 3), make([]int64, 3)
+	for range draws {
+		x := src.Uint64N(n)
+		require.Less(t, x, uint64(n))
+		low[x%3]++
+		high[x>>62]++
+		product, _ := bits.Mul64(src.Uint64(), n)
+		naive[product%3]++
+	}
+	dptest.ChiSquare(t, "residues", low, equal(3), 1e-10)
+	dptest.ChiSquare(t, "thirds", high, equal(3), 1e-10)
+	dptest.Alarm(t, 1e-10)
+	require.Less(t, dptest.ChiSquarePValue(naive, equal(3)), 1e-10, "without rejection must be noticed")
+}
+
+// n = 0 is 2⁶⁴, and 2⁶⁴ − 1 leaves out one value.
+func TestUint64NWhole(t *testing.T) {
+	for _, n := range []uint64{0, math.MaxUint64} {
+		var src Source
+		observed := make([]int64, 16)
+		for range 20_000 {
+			observed[src.Uint64N(n)>>60]++
+		}
+		dptest.ChiSquare(t, fmt.Sprint("n = ", n), observed, equal(16), 1e-10)
+	}
 }

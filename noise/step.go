@@ -1,6 +1,11 @@
 package noise
 
-import "github.com/dpsketch/dpsketch/internal/fault"
+import (
+	"math"
+	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
 
 // CheckStep returns an error that wraps [ErrParams] if Sample(src, step) of the distribution would
 // be NaN: where step is no power of two, or too small for the scale, or the distribution is a zero
@@ -17,33 +22,59 @@ func CheckStep(distribution interface {
 	return nil
 }
 
-func (d Laplace) draws(step float64) bool {
-	_, ok := gridScale(d.law.scale, step)
-	return ok
+// maxGridScale is the largest scale, in grid steps, that Sample draws at: the result and its sum
+// with anything below 2⁵² steps are exact in a float64 (a draw leaves ±2⁵² with probability below
+// e^{−64}).
+const maxGridScale = 0x1p46
+
+// gridScale returns scale in units of step, exactly, or false unless step is a power of two and the
+// result at most maxGridScale.
+func gridScale(scale, step float64) (float64, bool) {
+	if !powerOfTwo(step) || !(scale > 0) {
+		return 0, false
+	}
+	b := scale / step
+	return b, b <= maxGridScale
 }
 
-func (d Gaussian) draws(step float64) bool {
-	_, ok := gridScale(d.law.sigma, step)
-	return ok
+// integerGrid reports whether integers of the given scale can be rounded to multiples of step as
+// [gridScale] asks.
+func integerGrid(scale, step float64) bool {
+	_, ok := gridScale(scale, max(step, 1))
+	return ok && powerOfTwo(step)
 }
 
-func (d Staircase) draws(step float64) bool {
-	b, ok := gridScale(d.law.sensitivity, step)
-	return ok && b/d.law.epsilon <= maxGridScale
+// powerOfTwo reports whether step is 2^n for an integer n.
+func powerOfTwo(step float64) bool {
+	const fraction, infinity = 1<<52 - 1, 0x7ff << 52
+	b := math.Float64bits(step)
+	if b > fraction {
+		return b&fraction == 0 && b < infinity // normal and positive
+	}
+	return b != 0 && b&(b-1) == 0
 }
 
-func (d Pareto) draws(step float64) bool {
-	_, ok := newPowerGrid(paretoLaw, d.law.shape, d.law.scale, step)
-	return ok
+// roundInt rounds k to a multiple of the power of two step, halves up.
+func roundInt(k int64, step float64) float64 {
+	if step <= 1 {
+		return float64(k)
+	}
+	_, exp := math.Frexp(step)
+	shift := exp - 1
+	if shift > 61 { // |k| < 2⁶⁰
+		return 0
+	}
+	return math.Ldexp(float64((k+1<<(shift-1))>>shift), shift)
 }
 
-func (d Student) draws(step float64) bool {
-	_, ok := newPowerGrid(studentLaw, d.law.shape, d.law.scale, step)
-	return ok
+// roundRat returns ⌊x + ½⌋.
+func roundRat(x *big.Rat) *big.Int {
+	x.Add(x, big.NewRat(1, 2))
+	return new(big.Int).Div(x.Num(), x.Denom()) // a denominator is positive, so Div is the floor
 }
 
-func (d DiscreteLaplace) draws(step float64) bool { return integerGrid(d.law.scale, step) }
-
-func (d Geometric) draws(step float64) bool { return integerGrid(d.law.scale, step) }
-
-func (d DiscreteGaussian) draws(step float64) bool { return integerGrid(d.law.sigma, step) }
+// withSign returns k, negated if the lowest bit of coins is set.
+func withSign(k int64, coins uint64) int64 {
+	mask := -int64(coins & 1)
+	return (k ^ mask) - mask
+}

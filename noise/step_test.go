@@ -38,8 +38,8 @@ func TestCheckStep(t *testing.T) {
 		}
 	}
 	accepted := 0
-	for which, laws := range all {
-		for _, d := range laws {
+	for which, distributions := range all {
+		for _, d := range distributions {
 			for _, step := range steps {
 				err := CheckStep(d, step)
 				if err == nil {
@@ -60,4 +60,32 @@ func TestCheckStep(t *testing.T) {
 	day := dptest.OK(NewLaplace(86400e9))(t)
 	require.ErrorIs(t, CheckStep(day, 1), ErrParams)
 	require.NoError(t, CheckStep(day, 2))
+}
+
+func TestSampleRefusesGridsItCannotHold(t *testing.T) {
+	var src Source
+	for _, name := range append(continuous, discrete...) {
+		d := newSampled(t, name, 3)
+		for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
+			require.True(t, math.IsNaN(d.Sample(&src, step)), "%s, step %v", name, step)
+		}
+		huge := newSampled(t, name, 0x1p47)
+		require.True(t, math.IsNaN(huge.Sample(&src, 0.5)), name)
+		require.False(t, math.IsNaN(huge.Sample(&src, 2)), name)
+		require.Equal(t, 0.0, newSampled(t, name, 1).Sample(&src, 0x1p1000), name)
+	}
+	for _, d := range []sampled{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}, Geometric{}} {
+		require.True(t, math.IsNaN(d.Sample(&src, 1)), "%T: the zero value is no distribution", d)
+	}
+}
+
+func TestPowerOfTwo(t *testing.T) {
+	for n := -1074; n <= 1023; n++ {
+		require.True(t, powerOfTwo(math.Ldexp(1, n)), n)
+		require.False(t, powerOfTwo(-math.Ldexp(1, n)), n)
+		require.False(t, n > -1074 && powerOfTwo(math.Nextafter(math.Ldexp(1, n), 0)) && n != -1073, n)
+	}
+	for _, x := range []float64{0, math.Copysign(0, -1), 3, 0.75, math.Inf(1), math.Inf(-1), math.NaN(), 3 * 5e-324} {
+		require.False(t, powerOfTwo(x), x)
+	}
 }

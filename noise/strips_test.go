@@ -55,7 +55,7 @@ func TestStripColumns(t *testing.T) {
 	for c, entry := range stripColumns {
 		bound, other := entry>>10, entry&(columns-1)
 		placed[c] += bound
-		placed[other] += column - bound
+		placed[other] += fullColumn - bound
 	}
 	sum := uint64(tailHeight)
 	for i, h := range stripHeights {
@@ -63,8 +63,8 @@ func TestStripColumns(t *testing.T) {
 		sum += h
 	}
 	require.EqualValues(t, tailHeight, placed[strips])
-	require.Equal(t, -sum, placed[rest])
-	for _, none := range placed[rest+1:] {
+	require.Equal(t, -sum, placed[restart])
+	for _, none := range placed[restart+1:] {
 		require.Zero(t, none)
 	}
 }
@@ -93,8 +93,8 @@ func pick(t *testing.T, outcome uint64) uint64 {
 		if uint64(c) == outcome && bound > 0 {
 			return uint64(c)<<inColumn | (bound - 1)
 		}
-		if other == outcome && bound < column {
-			return uint64(c)<<inColumn | (column - 1)
+		if other == outcome && bound < fullColumn {
+			return uint64(c)<<inColumn | (fullColumn - 1)
 		}
 	}
 	t.Fatalf("no word picks %d", outcome)
@@ -125,7 +125,7 @@ func TestDrawNormalBranches(t *testing.T) {
 	}{
 		"accepted at once":                  {strip(100, 0, true), 100<<inStrip | u, true},
 		"the last strip":                    {strip(511, 0, false), 511<<inStrip | u, false},
-		"the rest starts again":             {join(strip(rest, 0, true), strip(7, 3, false)), 7<<inStrip | u, false},
+		"the rest starts again":             {join(strip(restart, 0, true), strip(7, 3, false)), 7<<inStrip | u, false},
 		"accepted by float64":               {join(strip(30, 2037, true), []uint64{0}), 30<<inStrip | u, true},
 		"rejected by float64":               {join(strip(30, full, true), []uint64{math.MaxUint64}, strip(2, 0, true)), 2<<inStrip | u, true},
 		"accepted by rational arithmetic":   {join(strip(511, 1883, true), []uint64{0}), 511<<inStrip | u, true},
@@ -210,8 +210,8 @@ func TestBelowDensity(t *testing.T) {
 	}
 }
 
-// The tail by itself: the share that is accepted is 64·C·∫f/T, and what is accepted has the law of
-// |Z| beyond 8.
+// The tail by itself: the share that is accepted is 64·C·∫f/T, and what is accepted has the
+// distribution of |Z| beyond 8.
 func TestDrawTail(t *testing.T) {
 	var src Source
 	n := int64(dptest.Full(100_000, 8000))

@@ -2,9 +2,9 @@ package noise
 
 import "math"
 
-// symmetricLaw is what a law on the real numbers that is symmetric around 0 computes, for x ≥ 0 and
-// p in [0, ½], if its constructor made it.
-type symmetricLaw interface {
+// symmetricFormulas is what a distribution on the real numbers that is symmetric around 0 computes,
+// for x ≥ 0 and p in [0, ½], if its constructor made it.
+type symmetricFormulas interface {
 	valid() bool                     // its constructor made it
 	upper(x float64) float64         // Pr[X > x]
 	logUpper(x float64) float64      // ln Pr[X > x]
@@ -15,11 +15,11 @@ type symmetricLaw interface {
 	meanAbs() float64
 }
 
-// symmetric has the methods of a law that is symmetric around 0.
-type symmetric[L symmetricLaw] struct{ law L }
+// symmetric has the methods of a distribution that is symmetric around 0.
+type symmetric[L symmetricFormulas] struct{ formulas L }
 
-// undefined reports whether there is no law, or no number.
-func (d symmetric[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.law.valid() }
+// undefined reports whether x is NaN, or the constructor did not make the distribution.
+func (d symmetric[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.formulas.valid() }
 
 // CDF returns Pr[X ≤ x]. Its relative error is small in the lower tail.
 func (d symmetric[L]) CDF(x float64) float64 { return d.Survival(-x) }
@@ -30,9 +30,9 @@ func (d symmetric[L]) Survival(x float64) float64 {
 	case d.undefined(x):
 		return math.NaN()
 	case x < 0:
-		return 1 - d.law.upper(-x)
+		return 1 - d.formulas.upper(-x)
 	}
-	return d.law.upper(math.Abs(x))
+	return d.formulas.upper(math.Abs(x))
 }
 
 // LogSurvival returns ln Pr[X > x], also where Survival underflows or rounds to 1.
@@ -41,9 +41,9 @@ func (d symmetric[L]) LogSurvival(x float64) float64 {
 	case d.undefined(x):
 		return math.NaN()
 	case x < 0:
-		return math.Log1p(-d.law.upper(-x))
+		return math.Log1p(-d.formulas.upper(-x))
 	}
-	return d.law.logUpper(math.Abs(x))
+	return d.formulas.logUpper(math.Abs(x))
 }
 
 // Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1 and where it overflows, NaN outside
@@ -53,9 +53,9 @@ func (d symmetric[L]) Quantile(p float64) float64 {
 	case d.undefined(p) || p < 0 || p > 1:
 		return math.NaN()
 	case p > 0.5:
-		return d.law.upperQuantile(1 - p) // 1 − p is exact
+		return d.formulas.upperQuantile(1 - p) // 1 − p is exact
 	}
-	return 0 - d.law.upperQuantile(p)
+	return 0 - d.formulas.upperQuantile(p)
 }
 
 // Mean returns 0, the median, also where the integral diverges.
@@ -71,7 +71,7 @@ func (d symmetric[L]) Variance() float64 {
 	if d.undefined(0) {
 		return math.NaN()
 	}
-	return d.law.variance()
+	return d.formulas.variance()
 }
 
 // MeanAbs returns E|X|, +Inf where that diverges.
@@ -79,7 +79,7 @@ func (d symmetric[L]) MeanAbs() float64 {
 	if d.undefined(0) {
 		return math.NaN()
 	}
-	return d.law.meanAbs()
+	return d.formulas.meanAbs()
 }
 
 // Prob returns the density at x.
@@ -87,7 +87,7 @@ func (d symmetric[L]) Prob(x float64) float64 {
 	if d.undefined(x) {
 		return math.NaN()
 	}
-	return d.law.density(math.Abs(x))
+	return d.formulas.density(math.Abs(x))
 }
 
 // LogProb returns the logarithm of the density at x.
@@ -95,5 +95,5 @@ func (d symmetric[L]) LogProb(x float64) float64 {
 	if d.undefined(x) {
 		return math.NaN()
 	}
-	return d.law.logDensity(math.Abs(x))
+	return d.formulas.logDensity(math.Abs(x))
 }

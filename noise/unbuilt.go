@@ -2,9 +2,9 @@ package noise
 
 import "math"
 
-// A law that was never built, because its zero value was used or the error of its constructor
-// ignored, must not be a law that adds nothing. Every method that draws from the zero value of a
-// law returns something that hides what it is added to:
+// A distribution that no constructor made, because its zero value was used or an error ignored,
+// must not add nothing. Every method that draws from the zero value of a distribution returns
+// something that hides what it is added to:
 //
 //   - A float64 is NaN. NaN + x is NaN, whatever x is.
 //   - An int64 is uniform over all 2⁶⁴ values. With the addition of Go, which wraps around, x + U
@@ -25,8 +25,8 @@ func unbuiltInt(src *Source) int64 { return int64(src.Uint64()) }
 const fewUnbuilt = 1 << 20
 
 // unbuiltCount returns how many of draws uniform integers of [0, span) are below hits; span 0
-// stands for 2⁶⁴. Beyond fewUnbuilt the binomial law is replaced by the normal one of the same mean
-// and variance, so that no call takes for ever.
+// stands for 2⁶⁴. Beyond fewUnbuilt the binomial distribution is replaced by the normal one of the
+// same mean and variance, so that no call takes for ever.
 func unbuiltCount(src *Source, draws, hits, span uint64) uint64 {
 	if draws > fewUnbuilt {
 		p := float64(hits) / 0x1p64

@@ -23,29 +23,29 @@ var unbuilt = []any{
 	Bernoulli{}, CorrelatedGaussian{}, DiscreteGaussian{}, DiscreteLaplace{}, Gaussian{}, Geometric{}, Laplace{}, Pareto{}, Staircase{}, Student{},
 }
 
-// notLaws are the exported types that draw nothing which is added to data.
-var notLaws = []string{"Source"}
+// notDistributions are the exported types that draw nothing which is added to data.
+var notDistributions = []string{"Source"}
 
-// Whatever a law draws that nobody built hides what it is added to, as unbuilt.go says, and no
-// other method returns a number to plan with.
+// Whatever a distribution that nobody built draws hides what it is added to, as unbuilt.go says,
+// and no other method returns a number to plan with.
 func TestUnbuiltLawsHideTheData(t *testing.T) {
 	var names []string
-	for _, law := range unbuilt {
-		typ := reflect.TypeOf(law)
+	for _, distribution := range unbuilt {
+		typ := reflect.TypeOf(distribution)
 		names = append(names, typ.Name())
 		for i := range typ.NumMethod() {
-			t.Run(typ.Name()+"/"+typ.Method(i).Name, func(t *testing.T) { hides(t, reflect.ValueOf(law), typ.Method(i)) })
+			t.Run(typ.Name()+"/"+typ.Method(i).Name, func(t *testing.T) { hides(t, reflect.ValueOf(distribution), typ.Method(i)) })
 		}
 	}
-	require.ElementsMatch(t, append(names, notLaws...), exportedTypes(t), "a type is missing above")
+	require.ElementsMatch(t, append(names, notDistributions...), exportedTypes(t), "a type is missing above")
 }
 
-// accessors return the parameters of a law, 0 where it was not built.
+// accessors return the parameters of a distribution, 0 where it was not built.
 var accessors = []string{"Scale", "Sigma", "Shape", "Parameters"}
 
 // hides calls a method 1,600 times. The statistics fail by chance with a probability of at most
 // 2⁻⁴⁰ each.
-func hides(t *testing.T, law reflect.Value, method reflect.Method) {
+func hides(t *testing.T, distribution reflect.Value, method reflect.Method) {
 	if slices.Contains(accessors, method.Name) {
 		return
 	}
@@ -73,7 +73,7 @@ func hides(t *testing.T, law reflect.Value, method reflect.Method) {
 		if method.Name == "CountLayer" {
 			args[3] = reflect.ValueOf(int64(math.MaxInt64 - 1))
 		}
-		for _, result := range law.Method(method.Index).Call(args) {
+		for _, result := range distribution.Method(method.Index).Call(args) {
 			switch x := result.Interface().(type) {
 			case float64:
 				require.True(t, math.IsNaN(x) || method.Name == "Prob" && x == 0.5)
@@ -93,7 +93,7 @@ func hides(t *testing.T, law reflect.Value, method reflect.Method) {
 			case func() float64:
 				require.True(t, math.IsNaN(x()))
 			default:
-				require.NotContains(t, fmt.Sprintf("%+v", x), "1", "a law made of it")
+				require.NotContains(t, fmt.Sprintf("%+v", x), "1", "a distribution made of it")
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func hides(t *testing.T, law reflect.Value, method reflect.Method) {
 			}
 		case reflect.TypeFor[bool]():
 			if method.Name == "SampleSteps" {
-				require.Zero(t, bools, "never a draw of the law")
+				require.Zero(t, bools, "never a draw of the distribution")
 				continue
 			}
 			require.Greater(t, bools, calls/4)
@@ -154,11 +154,11 @@ func exportedTypes(t *testing.T) (names []string) {
 // and no number that looks like a scale.
 func TestIgnoredErrorsHideTheData(t *testing.T) {
 	for _, bad := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)} {
-		same := func(law any, err error) {
+		same := func(distribution any, err error) {
 			require.ErrorIs(t, err, ErrParams)
-			require.Equal(t, reflect.Zero(reflect.TypeOf(law)).Interface(), law)
+			require.Equal(t, reflect.Zero(reflect.TypeOf(distribution)).Interface(), distribution)
 		}
-		first := func(law any, err error) []any { return []any{law, err} }
+		first := func(distribution any, err error) []any { return []any{distribution, err} }
 		for _, result := range [][]any{
 			first(RandomizedResponse(bad)), first(BernoulliAtLeast(bad)), first(BernoulliAtMost(bad)), first(NewCorrelatedGaussian(1, bad)),
 			first(NewCorrelatedGaussian(bad, 1)), first(NewDiscreteGaussian(bad)), first(NewDiscreteLaplace(bad)), first(NewGaussian(bad)), first(NewGeometric(bad)),
@@ -199,30 +199,30 @@ func TestIgnoredErrorsHideTheData(t *testing.T) {
 // The counts of the zero DiscreteLaplace are those of its own draws.
 func TestUnbuiltCountsAgreeWithDraws(t *testing.T) {
 	var src Source
-	law := DiscreteLaplace{}
+	laplace := DiscreteLaplace{}
 	const n = 1 << 12
 	for _, least := range []int64{math.MinInt64 + 2, -1 << 62, 0, 1, 1 << 61, 1 << 62} {
 		p := 0.5 - float64(least)*0x1p-64
-		dptest.Tail(t, fmt.Sprint("CountTail ", least), int64(law.CountTail(&src, n, least)), n, min(p, 1), 1e-10)
+		dptest.Tail(t, fmt.Sprint("CountTail ", least), int64(laplace.CountTail(&src, n, least)), n, min(p, 1), 1e-10)
 		hits := int64(0)
 		for range n {
-			if _, ok := law.SampleTail(&src, least); ok {
+			if _, ok := laplace.SampleTail(&src, least); ok {
 				hits++
 			}
 		}
 		dptest.Tail(t, fmt.Sprint("SampleTail ", least), hits, n, min(p, 1), 1e-10)
 		if least > 0 {
-			dptest.Tail(t, fmt.Sprint("CountTails ", least), int64(law.CountTails(&src, n, least)), n, 1-float64(least)*0x1p-63, 1e-10)
+			dptest.Tail(t, fmt.Sprint("CountTails ", least), int64(laplace.CountTails(&src, n, least)), n, 1-float64(least)*0x1p-63, 1e-10)
 			below := least + 1<<61
 			inside := 0x1p61 / (0x1p63 + float64(below))
-			dptest.Tail(t, fmt.Sprint("CountLayer ", least), int64(law.CountLayer(&src, n, least, below)), n, inside, 1e-10)
+			dptest.Tail(t, fmt.Sprint("CountLayer ", least), int64(laplace.CountLayer(&src, n, least, below)), n, inside, 1e-10)
 		}
 	}
 	for _, draws := range []uint64{fewUnbuilt + 1, 1 << 40, math.MaxUint64} {
 		// at once, however many
-		count := law.CountTail(&src, draws, 1<<62)
+		count := laplace.CountTail(&src, draws, 1<<62)
 		require.InDelta(t, float64(draws)/4, float64(count), 10*math.Sqrt(float64(draws)))
-		require.LessOrEqual(t, law.CountTail(&src, draws, math.MinInt64+2), draws)
-		require.LessOrEqual(t, law.CountTail(&src, draws, math.MaxInt64), uint64(100))
+		require.LessOrEqual(t, laplace.CountTail(&src, draws, math.MinInt64+2), draws)
+		require.LessOrEqual(t, laplace.CountTail(&src, draws, math.MaxInt64), uint64(100))
 	}
 }

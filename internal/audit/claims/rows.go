@@ -47,7 +47,7 @@ var rows = []row{
 	{
 		claim: "Over a universe of d keys the k largest noisy counts are purely ε-private, in the time of k keys", about: "misragries.Builder.Release",
 		theorem: "Lebeda and Tětek, section 6; the draw is own: it has the law of the loop over all keys", proof: "misragries/universe.go",
-		code:  "misragries.topOfUniverse misragries.universe.top misragries.Params.step noise.twoSidedFormulas.mass",
+		code:  "misragries.topOfUniverse misragries.universe.top misragries.Params.step noise.discreteLaplaceFormulas.mass",
 		exact: "misragries.TestTopOfUniverseIsPrivateExactly misragries.TestPureReleaseOfMergedSketchesExactly misragries.TestTopOfUniverseFollowsItsLaw",
 		audit: "misragries.TestAuditPaths", edits: "misragries: merged sketches reduced as one stream is",
 	},
@@ -375,7 +375,7 @@ var rows = []row{
 	},
 	{
 		claim: "The Gaussian mechanism's σ and δ are exact, rounded to the safe side", about: "noise.GaussianDelta noise.GaussianLogDelta noise.GaussianSigma noise.GaussianSigmaZCDP noise.LaplaceScale",
-		theorem: "Balle and Wang 2018, Theorem 8; Bun and Steinke 2016", proof: "noise/gaussian_calibrate.go", code: "noise.GaussianSigma noise.GaussianSigmaZCDP noise.LaplaceScale",
+		theorem: "Balle and Wang 2018, Theorem 8; Bun and Steinke 2016", proof: "noise/gaussian.go", code: "noise.GaussianSigma noise.GaussianSigmaZCDP noise.LaplaceScale",
 		exact: "noise.TestGaussianDeltaReference noise.TestGaussianSigmaSafeAndTight noise.TestScalesRoundUp internal/audit/vectors.TestNumbers", audit: "jl.TestAudit",
 		edits: "noise: analytic σ slightly too small; Laplace scale half; Gaussian σ for zCDP too small by √2",
 	},

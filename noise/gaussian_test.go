@@ -2,13 +2,73 @@ package noise
 
 import (
 	"math"
+	"math/big"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/search"
 )
+
+func TestGaussianTails(t *testing.T) {
+	testTails(t, "gaussian", 1e-14, NewGaussian, continuousMirror)
+}
+
+// What rounded decides, rational arithmetic says for every continuation of the digits.
+func TestRounded(t *testing.T) {
+	var src Source
+	undecided := 0
+	for i := range dptest.Fewer(20_000, 5_000) {
+		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%60)-14)
+		if b > maxGridScale {
+			continue
+		}
+		z := normalDraw{m: src.Uint64N(stripEnd)}
+		if i%2 == 0 { // near a rounding boundary
+			half := (math.Floor(b*float64(z.m)*0x1p-58) + 0.5) / b
+			if half < 8 {
+				z.m = min(uint64(half*0x1p58)+src.Uint64()%5-2, stripEnd-1)
+			}
+		}
+		got, decided := z.rounded(b)
+		if !decided {
+			undecided++
+			continue
+		}
+		for _, end := range []uint64{0, math.MaxUint64} {
+			// the least and the largest continuation of m
+			y := new(big.Int).Lsh(new(big.Int).SetUint64(z.m), 64)
+			y.Add(y, new(big.Int).SetUint64(end))
+			v := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), 64+fractions))
+			v.Mul(v, new(big.Rat).SetFloat64(b)).Add(v, big.NewRat(1, 2))
+			require.Equal(t, new(big.Int).Quo(v.Num(), v.Denom()).Int64(), got, "b = %v, m = %#x", b, z.m)
+		}
+	}
+	require.Positive(t, undecided, "the boundary was not tried")
+	for b, want := range map[float64]bool{0x1p-900: true, 0x1p-1074: true, 0: true, 0x1p46: false} {
+		k, decided := (&normalDraw{m: stripEnd - 1}).rounded(b)
+		require.Equal(t, want, decided, b)
+		require.Zero(t, k)
+	}
+	_, decided := (&normalDraw{m: math.MaxUint64}).rounded(0x1p-900)
+	require.False(t, decided, "all digits are needed in the tail")
+}
+
+// Rounding from digits, forced.
+func TestRoundLazily(t *testing.T) {
+	var src Source
+	observed, expected := make([]int64, 9), make([]float64, 9)
+	for range 2000 {
+		observed[min(roundLazily(&src, 8, newLazy(src.Uint64(), 64)), 8)]++
+	}
+	for k := range expected { // x uniform: ⌊8x + ½⌋
+		expected[k] = 1.0 / 8
+	}
+	expected[0], expected[8] = 1.0/16, 1.0/16
+	dptest.ChiSquare(t, "rounding", observed, expected, 1e-10)
+}
 
 func TestGaussianDeltaReference(t *testing.T) {
 	for _, row := range reference(t, "delta", 4) {
@@ -134,4 +194,45 @@ func FuzzGaussianSigma(f *testing.F) {
 			t.Fatalf("δ(σ) = %g > δ = %g at ε = %g, σ = %g", got, delta, epsilon, sigma)
 		}
 	})
+}
+
+// b = LaplaceScale is the least float64 with b·ε ≥ Δ in exact arithmetic, and σ at most a relative
+// 2⁻⁵⁰ too large.
+func TestScalesRoundUp(t *testing.T) {
+	exact := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	x := uint64(1)
+	for range 2000 {
+		draw := func() float64 { // 2^[−20, 20), log-uniform, by a linear congruence
+			x = x*6364136223846793005 + 1442695040888963407
+			return math.Exp2(float64(x>>11)*0x1p-53*40 - 20)
+		}
+		eps, sens := draw(), draw()
+		b := dptest.OK(LaplaceScale(eps, sens))(t)
+		require.GreaterOrEqual(t, new(big.Rat).Mul(exact(b), exact(eps)).Cmp(exact(sens)), 0)
+		require.Less(t, new(big.Rat).Mul(exact(math.Nextafter(b, 0)), exact(eps)).Cmp(exact(sens)), 0)
+
+		sigma := dptest.OK(GaussianSigmaZCDP(eps, sens))(t)
+		enough := func(s float64) bool { // 2ρσ² ≥ Δ²
+			v := new(big.Rat).Mul(exact(s), exact(s))
+			v.Mul(v, exact(2*eps))
+			return v.Cmp(new(big.Rat).Mul(exact(sens), exact(sens))) >= 0
+		}
+		require.True(t, enough(sigma))
+		require.False(t, enough(sigma*(1-0x1p-50)))
+	}
+	b := dptest.OK(LaplaceScale(0.5, 3))(t)
+	assert.Equal(t, 6.0, b)
+	sigma := dptest.OK(GaussianSigmaZCDP(0.5, 3))(t)
+	assert.Equal(t, 3.0, sigma)
+	for _, ends := range [][2]float64{{0x1p-900, 0x1p-900}, {0x1p900, 0x1p900}, {0x1p-450, 0x1p450}} {
+		_, err := LaplaceScale(ends[0], ends[1])
+		assert.NoError(t, err)
+	}
+}
+
+func TestLeastSafe(t *testing.T) {
+	for _, edge := range []float64{-40, -3, -1e-300, -5e-324, 0, 5e-324, 1e-9, 39, 40} {
+		assert.Equal(t, max(edge, math.Nextafter(-40, 0)), search.Float(-40, 40, func(x float64) bool { return x >= edge }))
+	}
+	assert.Equal(t, 40.0, search.Float(-40, 40, func(float64) bool { return false }))
 }

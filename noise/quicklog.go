@@ -53,3 +53,20 @@ func quickFloor(w uint64, b, shift float64) (floor int64, decided bool) {
 	floor = int64(t - err)
 	return floor, floor == int64(t+err)
 }
+
+// floorLog returns ⌊b·(−ln U + shift)⌋, shift in [0, ln 2] to within 2⁻⁴⁹, in float64 for U in [w,
+// w+4)/2⁶⁴, w a multiple of 4, if that is possible. It ignores the last two digits of w.
+//
+// U is within a relative 4/w + 2⁻⁵³ of w/2⁶⁴. The two logarithms (at most 44.4) and their
+// difference are each within 2⁻⁴⁷ of the truth, and shift and its sum too: math.Log is good to 1
+// ulp. The product adds 1 ulp.
+func floorLog(w uint64, b, shift float64) (floor int64, decided bool) {
+	u := float64(w &^ 3)
+	t := b * (64*math.Ln2 - math.Log(u) + shift)
+	err := b*(8/u+0x1p-44) + t*0x1p-50
+	if !(t >= err && w >= 1<<12) {
+		return 0, false
+	}
+	floor = int64(t - err)
+	return floor, floor == int64(t+err)
+}

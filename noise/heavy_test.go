@@ -8,13 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-// named is a law for the tests that all of this file's laws share.
+// named is a distribution for the tests of this file.
 type named struct {
 	distribution
 	name  string
@@ -31,8 +29,9 @@ func stairEnds(epsilon, gamma float64) []float64 {
 	return ends
 }
 
-// heavyLaws returns staircases, Pareto and Student-type laws of all shapes, at the given unit.
-func heavyLaws(t testing.TB, unit float64) (all []named) {
+// heavyDistributions returns staircases, Pareto and Student-type distributions of all shapes, at
+// the given unit.
+func heavyDistributions(t testing.TB, unit float64) (all []named) {
 	t.Helper()
 	for _, epsilon := range []float64{0.01, 0.5, 1, 3, 8, 20} {
 		for _, gamma := range []float64{0, 0.25, 1 / (1 + math.Exp(epsilon/2)), 1} {
@@ -65,7 +64,7 @@ func TestHeavyTails(t *testing.T) {
 			w.log.See(d.LogSurvival(x), logWant, row...)
 		}
 	}
-	heavy := func(law string, columns int) [][]float64 { return dptest.Rows(t, "testdata/heavy.txt", law, columns) }
+	heavy := func(name string, columns int) [][]float64 { return dptest.Rows(t, "testdata/heavy.txt", name, columns) }
 	for _, row := range heavy("pareto", 5) {
 		d := dptest.OK(NewPareto(row[0], row[1]))(t)
 		record(&pareto, d, row)
@@ -144,7 +143,7 @@ func integral(f func(float64) float64, d named, from, to float64) float64 {
 // The first route: the density integrates to the CDF, and to the moments. The tails are integrated
 // as far as they matter.
 func TestProbIntegratesToCDF(t *testing.T) {
-	for _, d := range heavyLaws(t, 1) {
+	for _, d := range heavyDistributions(t, 1) {
 		from := 0.0
 		for _, z := range []float64{0.1, 0.7, 1, 2.2, 5, 19} {
 			to := z * d.scale
@@ -167,66 +166,9 @@ func TestProbIntegratesToCDF(t *testing.T) {
 	}
 }
 
-// The second route: special functions of another library, where they are accurate.
-func TestStudentAgainstGonum(t *testing.T) {
-	for _, shape := range []float64{2, 2.5, 3, 4, 9, 40, 300} {
-		d := dptest.OK(NewStudent(shape, 1))(t)
-		other := distuv.StudentsT{Mu: 0, Sigma: 1 / math.Sqrt(shape-1), Nu: shape - 1}
-		for z := 0.01; z < 40; z *= 1.3 {
-			tail := mathext.RegIncBeta((shape-1)/2, 0.5, 1/(1+z*z)) / 2
-			if tail < 1e-290 {
-				break
-			}
-			assert.InEpsilon(t, tail, d.Survival(z), 1e-11, "α = %g at %g", shape, z)
-			assert.InEpsilon(t, other.Prob(z), d.Prob(z), 1e-11, "α = %g at %g", shape, z)
-			assert.InDelta(t, other.CDF(-z), d.CDF(-z), 1e-12, "α = %g at %g", shape, z)
-		}
-	}
-}
-
-// For α = 3 and 2 there are closed forms.
-func TestStudentClosedForms(t *testing.T) {
-	three, _ := NewStudent(3, 2)
-	cauchy, _ := NewStudent(2, 2)
-	for z := 1e-9; z < 1e9; z *= 7 {
-		root := math.Sqrt(1 + z*z)
-		assert.InEpsilon(t, 1/(2*root*(root+z)), three.Survival(2*z), 1e-14)
-		assert.InEpsilon(t, math.Atan(1/z)/math.Pi, cauchy.Survival(2*z), 1e-14)
-		assert.InEpsilon(t, 1/(4*root*root*root), three.Prob(2*z), 1e-14)
-		p := three.Survival(2 * z)
-		general := Student{symmetric[studentFormulas]{studentFormulas{3 + 0x1p-51, 2}}}
-		assert.InEpsilon(t, three.Quantile(p), general.Quantile(p), 1e-12, "closed form against the solver")
-	}
-}
-
-// Beyond z = 2³⁰, where the density is a power but for less than 2⁻⁶⁰ of it, the tail is
-// C·z^{1−α}/(α−1) but for as little. That it is not 1e-9 less is what an interval with a confidence
-// next to 1 rests on.
-func TestStudentFarTail(t *testing.T) {
-	for _, shape := range []float64{2, 2.1, 3, 3.7, 8, 40} {
-		d := dptest.OK(NewStudent(shape, 2))(t)
-		for z := 0x1p29; z < 1e300; z *= 97 {
-			log := math.Log(d.law.peak()/(shape-1)) - (shape-1)*math.Log(z)
-			assert.InEpsilon(t, log, d.LogSurvival(2*z), 2e-15, "α = %g at %g", shape, z)
-			assert.InEpsilon(t, math.Log(d.law.peak()/2)-shape*math.Log(z), d.LogProb(2*z), 2e-15, "α = %g at %g", shape, z)
-			if log > -690 {
-				assert.InEpsilon(t, math.Exp(log), d.Survival(2*z), 4e-13, "α = %g at %g", shape, z)
-				assert.InEpsilon(t, 2*z, -d.Quantile(math.Exp(log)), 1e-12, "α = %g at %g", shape, z)
-			}
-		}
-	}
-	three, _ := NewStudent(3, 2)
-	cauchy, _ := NewStudent(2, 2)
-	for z := 1e9; z < 1e100; z *= 7 {
-		assert.InEpsilon(t, 1/(4*z*z), three.Survival(2*z), 2e-13)
-		assert.InEpsilon(t, 1/(math.Pi*z), cauchy.Survival(2*z), 2e-13)
-		assert.InEpsilon(t, 1/(4*z*z*z), three.Prob(2*z), 2e-13)
-	}
-}
-
 func TestHeavyQuantile(t *testing.T) {
 	for _, unit := range []float64{1, 0.3, 0x1p-900, 0x1p200} {
-		for _, d := range heavyLaws(t, unit) {
+		for _, d := range heavyDistributions(t, unit) {
 			last := math.Inf(-1)
 			for _, p := range []float64{1e-300, 1e-50, 1e-17, 1e-9, 1e-4, 0.01, 0.1, 0.2, 0.4, 0.4999, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.7, 0.99, 1 - 1e-9, 1 - 0x1p-53} {
 				x := d.Quantile(p)
@@ -239,7 +181,7 @@ func TestHeavyQuantile(t *testing.T) {
 					continue
 				}
 				assert.InDelta(t, p, d.CDF(x), 1e-12, "%s at %g", d.name, p)
-				if s, ok := d.distribution.(Staircase); ok && s.law.epsilon > 3 {
+				if s, ok := d.distribution.(Staircase); ok && s.formulas.epsilon > 3 {
 					// at the end of a step a float64 x does not determine CDF to 1e-12 of it
 					continue
 				}
@@ -257,7 +199,7 @@ func TestHeavyQuantile(t *testing.T) {
 func TestHeavyEnds(t *testing.T) {
 	inf := math.Inf(1)
 	for _, unit := range []float64{0x1p-900, 1, 0x1p900} {
-		for _, d := range heavyLaws(t, unit) {
+		for _, d := range heavyDistributions(t, unit) {
 			for _, got := range []float64{d.CDF(math.NaN()), d.Survival(math.NaN()), d.LogSurvival(math.NaN()), d.Quantile(math.NaN()), d.Prob(math.NaN()),
 				d.LogProb(math.NaN()), d.Quantile(-0.1), d.Quantile(1.1), d.Quantile(inf), d.Quantile(-5e-324)} {
 				assert.True(t, math.IsNaN(got), "%s: %g", d.name, got)
@@ -333,45 +275,255 @@ func TestHeavyNewRejects(t *testing.T) {
 	require.Equal(t, []float64{1.5, 7, 2.5, 8}, []float64{p.Shape(), p.Scale(), u.Shape(), u.Scale()})
 }
 
-// No γ has less error than the two functions say, the value is the published one, and the yardstick
-// of Geng and Viswanath is met.
-func TestStaircaseGamma(t *testing.T) {
-	for _, epsilon := range []float64{0x1p-30, 1e-3, 0.1, 1, 2, 3, 5, 8, 12, 20, 100, 512} {
-		forAbs := dptest.OK(StaircaseGamma(epsilon))(t)
-		forVariance := dptest.OK(StaircaseGammaVariance(epsilon))(t)
-		at := func(gamma float64) Staircase {
-			return dptest.OK(NewStaircase(epsilon, 1, gamma))(t)
+// spread returns the distance that a tenth of all draws exceed on either side.
+func spread(d named) float64 { return d.Quantile(0.9) }
+
+// Every multiple of the step has the probability of the numbers that round to it, and another
+// parameter is noticed.
+func TestHeavySamplersFollowTheirLaw(t *testing.T) {
+	const n = 40_000
+	for _, d := range heavyDistributions(t, 1) {
+		s := d.distribution.(sampled)
+		for _, cells := range []float64{1, 8} { // in a spread
+			step := math.Exp2(math.Round(math.Log2(spread(d) / cells)))
+			p := samplePValue(s, s, step, 60, dptest.Fewer(n, n/5))
+			dptest.Alarm(t, 1e-10)
+			require.Greater(t, p, 1e-10, "%s on %g", d.name, step)
 		}
-		for i := range 1001 {
-			gamma := float64(i) / 1000
-			assert.GreaterOrEqual(t, at(gamma).MeanAbs(), at(forAbs).MeanAbs()*(1-1e-15), "ε = %g, γ = %g", epsilon, gamma)
-			assert.GreaterOrEqual(t, at(gamma).Variance(), at(forVariance).Variance()*(1-1e-15), "ε = %g, γ = %g", epsilon, gamma)
-		}
-		assert.InEpsilon(t, 1/(2*math.Sinh(epsilon/2)), at(forAbs).MeanAbs(), 1e-13, "e^{ε/2}/(e^ε−1)")
-		if b := math.Exp(-epsilon); epsilon >= 0.1 && epsilon < 40 {
-			published := -b/(1-b) + math.Cbrt((b-2*b*b+2*b*b*b*b-b*b*b*b*b)/2)/(1-b)/(1-b)
-			assert.InEpsilon(t, published, forVariance, 1e-11, "Geng and Viswanath, at ε = %g", epsilon)
+	}
+	pareto, _ := NewPareto(3, 1)
+	wrong, _ := NewPareto(3, 1.1)
+	dptest.Alarm(t, 1e-10)
+	require.Less(t, samplePValue(wrong, pareto, 0.25, 60, 4*n), 1e-10, "10 %% more scale must be noticed")
+	student, _ := NewStudent(4, 1)
+	wide, _ := NewStudent(4, 1.1)
+	dptest.Alarm(t, 1e-10)
+	require.Less(t, samplePValue(wide, student, 0.25, 60, n), 1e-10, "10 %% more scale must be noticed")
+	stairs, _ := NewStaircase(2, 1, 0.3)
+	flat, _ := NewStaircase(2, 1, 0.4)
+	dptest.Alarm(t, 1e-10)
+	require.Less(t, samplePValue(flat, stairs, 0.0625, 200, n), 1e-10, "another γ must be noticed")
+}
+
+// Three million draws of twelve distributions, of all families, with -deep ten million; each test
+// rejects a right sampler with probability 1e-10.
+func TestLongHeavySamplers(t *testing.T) {
+	dptest.NeedsLong(t)
+	all, n := heavyDistributions(t, 1), 3_000_000
+	if dptest.Deep() {
+		n = 10_000_000
+	}
+	for i := range 12 {
+		d := all[i*(len(all)-1)/11]
+		s := d.distribution.(sampled)
+		step := math.Exp2(math.Round(math.Log2(spread(d) / 4)))
+		dptest.Alarm(t, 1e-10)
+		require.Greater(t, samplePValue(s, s, step, 200, n), 1e-10, "%s on %g", d.name, step)
+	}
+}
+
+// At all sizes of the data the distribution on the grid is the same.
+func TestHeavySamplersScale(t *testing.T) {
+	n := dptest.Fewer(20_000, 5_000)
+	for _, unit := range []float64{0x1.8p-800, 0x1.3p-300, 0x1.7p500, 0x1.1p800} {
+		for _, d := range heavyDistributions(t, unit)[20:30] {
+			s := d.distribution.(sampled)
+			step := math.Exp2(math.Round(math.Log2(spread(d) / 4)))
+			dptest.Alarm(t, 1e-10)
+			require.Greater(t, samplePValue(s, s, step, 60, n), 1e-10, "%s on %g", d.name, step)
 		}
 	}
 }
 
-// The mechanism is ε-private: the density falls by exactly e^{−ε} over Δ, and never by more over
-// less; not so at half the sensitivity.
-func TestStaircaseIsPrivate(t *testing.T) {
-	worst := func(d Staircase, shift float64) (loss float64) {
-		for x := -7.003; x < 7; x += 0.0137 {
-			for _, y := range []float64{x + shift, x - shift, x + 0.61*shift} {
-				loss = max(loss, d.LogProb(x)-d.LogProb(y))
+// On fine grids: the shape by KS, and the lowest digits uniform and independent of the size.
+func TestHeavySamplersOnAFineGrid(t *testing.T) {
+	n := max(dptest.Full(5_000, 2000), 2000)
+	uniform := make([]float64, 32)
+	for i := range uniform {
+		uniform[i] = 1.0 / 32
+	}
+	for _, d := range heavyDistributions(t, 1) {
+		s := d.distribution.(sampled)
+		if e, ok := s.(Staircase); ok && (e.formulas.epsilon == 8 || e.formulas.epsilon == 0.5) {
+			continue
+		}
+		for _, bits := range []int{14, 30, 40} {
+			if testing.Short() && bits != 30 {
+				continue
+			}
+			step := math.Exp2(max(math.Round(math.Log2(spread(d)))-float64(bits), -45))
+			var src Source
+			samples := make([]float64, n)
+			low, far, near := make([]int64, 32), make([]int64, 8), make([]int64, 8)
+			edge := d.Quantile(0.75)
+			inside := int64(0)
+			for i := range samples {
+				x := s.Sample(&src, step)
+				require.Zero(t, math.Mod(x, step), d.name)
+				samples[i] = x
+				k := int64(x / step)
+				if math.Abs(x) >= 0x1p52*step {
+					continue
+				}
+				inside++
+				low[k&31]++
+				if math.Abs(x) > edge {
+					far[k&7]++
+				} else {
+					near[k&7]++
+				}
+			}
+			name := fmt.Sprintf("%s on %g", d.name, step)
+			if bits < 40 || d.Survival(0x1p60*step) < 1e-9 {
+				dptest.KS(t, name, samples, d.CDF, 1e-10)
+			}
+			dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-10)
+			dptest.Homogeneity(t, name+", low digits by size", far, near, 1e-10)
+		}
+	}
+}
+
+// The slow paths, forced: each by itself has the distribution.
+func TestHeavySlowPaths(t *testing.T) {
+	dptest.NotShort(t, "half a second")
+	n := int64(max(dptest.Full(400, 100), 100))
+	var src Source
+	stairs, _ := NewStaircase(1.5, 1, 0.3)
+	hits := int64(0)
+	blind := stairs
+	blind.formulas.coreProb = math.NaN() // no comparison with it decides
+	for range n {
+		if blind.inCore(&src) {
+			hits++
+		}
+	}
+	_, rest, sum := stairs.formulas.weights()
+	dptest.Tail(t, "core", hits, n, 0.3*rest/sum, 1e-10)
+
+	line := segment{units: 7.3, whole: 2, start: 0.3, slope: 1}
+	observed, expected := make([]int64, 9), make([]float64, 9)
+	for range n {
+		observed[line.roundExactly(&src, newLazy(src.Uint64(), 64))-17]++
+	}
+	for k := range expected {
+		lo, hi := max(float64(k)+16.5, 2.3*7.3), min(float64(k)+17.5, 3.3*7.3)
+		expected[k] = max(hi-lo, 0) / 7.3
+	}
+	dptest.ChiSquare(t, "segment", observed, expected, 1e-10)
+
+	for _, shape := range []float64{2.5, 3, 5} {
+		d, _ := NewStudent(shape, 3)
+		g, _ := newPowerGrid(studentKind, shape, 3, 1)
+		p := newStudentProposal(shape)
+		observed, expected := make([]int64, 30), make([]float64, 30)
+		for range n {
+			for {
+				cell, _, ok := g.studentExactly(&src, p, newLazy(src.Uint64(), 64), newLazy(src.Uint64()>>1, 63), 0)
+				if ok {
+					observed[min(cell, 29)]++
+					break
+				}
 			}
 		}
-		return loss
+		for k := range expected {
+			expected[k] = 2 * (d.Survival(float64(k)/2) - d.Survival(float64(k+1)/2))
+		}
+		expected[29] = 2 * d.Survival(29.0/2)
+		dptest.ChiSquare(t, fmt.Sprint("Student, α = ", shape), observed, expected, 1e-10)
 	}
-	for _, epsilon := range []float64{0.1, 1, 5, 20} {
-		for _, gamma := range []float64{0, 0.1, 0.5, 1} {
-			d := dptest.OK(NewStaircase(epsilon, 1, gamma))(t)
-			require.InEpsilon(t, epsilon, worst(d, 1), 1e-12)
-			half, _ := NewStaircase(epsilon, 0.5, gamma)
-			require.InEpsilon(t, 2*epsilon, worst(half, 1), 1e-12, "half the noise must be noticed")
+
+	// The digits within a cell: x uniform but for the fall of the density, here made large.
+	for _, kind := range []powerKind{paretoKind, studentKind} {
+		g := powerGrid{kind: kind, shape: 3, scale: 2, half: 0.125, units: 2, m: 3}
+		observed, expected := make([]int64, 4), make([]float64, 4)
+		// the square of the density is six and more standard deviations off in the last cell
+		n := int64(400)
+		for i := range observed { // u in a cell of 8, with the exact test at every draw
+			for range n {
+				if g.acceptDigits(&src, cell{1, 0}, newLazy(uint64(2*i), g.m), newLazy(src.Uint64(), 64)) {
+					observed[i]++
+				}
+			}
+			x := 1 + (2*float64(i)+0.5)/8
+			expected[i] = math.Pow((2+1)/(2+x), 3)
+			if kind == studentKind {
+				expected[i] = math.Pow((4+1)/(4+x*x), 1.5)
+			}
+			dptest.Tail(t, fmt.Sprint("digits ", kind, i), observed[i], n, expected[i], 1e-10)
+		}
+	}
+	for _, shape := range []float64{1.2, 2, 2.1} { // cells of many k up to α = 2, of one above
+		g, _ := newPowerGrid(paretoKind, shape, 3, 0x1p-44)
+		for _, truth := range []int64{0, 3, 17, 1<<24 - 1, 1 << 24, 1<<24 + 1, 1<<40 + 12345, 1<<50 - 1, g.beyond() - 1, g.beyond(), mostCell} {
+			calls := 0
+			got := g.bisect(0, mostCell, func(k int64) bool { calls++; return k <= truth })
+			require.Equal(t, g.cellOf(truth), got)
+			require.Less(t, calls, 130)
+			require.LessOrEqual(t, got.start(), truth)
+		}
+	}
+}
+
+func TestHeavySampleGrids(t *testing.T) {
+	var src Source
+	for _, d := range heavyDistributions(t, 3) {
+		s := d.distribution.(sampled)
+		for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
+			require.True(t, math.IsNaN(s.Sample(&src, step)), "%s, step %v", d.name, step)
+		}
+		require.True(t, math.IsNaN(s.Sample(&src, 0x1p-46)), d.name)
+	}
+	for _, unit := range []float64{0x1p-900, 1, 0x1p900} {
+		stairs, _ := NewStaircase(1, unit, 0.3)
+		pareto, _ := NewPareto(3, unit)
+		student, _ := NewStudent(3, unit)
+		for _, d := range []sampled{stairs, pareto, student} {
+			require.Equal(t, 0.0, d.Sample(&src, 0x1p1023), "%v", d)
+			require.False(t, math.IsNaN(d.Sample(&src, unit)))
+		}
+	}
+	// A tail so heavy that most draws are beyond any grid, and a grid so coarse that the scale is
+	// 2⁻¹⁸⁰⁰ of it.
+	heavy, _ := NewPareto(1+0x1p-10, 0x1p-900)
+	runs, beyond := dptest.Fewer(200, 80), 0
+	for range runs {
+		x := heavy.Sample(&src, 0x1p-900)
+		require.LessOrEqual(t, math.Abs(x), 0x1p61*0x1p-900)
+		if math.Abs(x) == 0x1p61*0x1p-900 {
+			beyond++
+		}
+	}
+	// Pr = 2^{−61/1024} = 0.959, and of 60 of 80 or fewer below 1e-9
+	require.Greater(t, beyond, runs*3/4)
+	for _, shape := range []float64{1 + 0x1p-9, 1 + 0x1p-8} {
+		n := int64(dptest.Fewer(400, 80))
+		heavy, _ := NewPareto(shape, 0x1p-900)
+		hits := int64(0)
+		for range n {
+			if heavy.Sample(&src, 0x1p900) != 0 {
+				hits++
+			}
+		}
+		dptest.Tail(t, "coarse grid", hits, n, math.Exp2(-1799*(shape-1)), 1e-10)
+	}
+}
+
+func TestHeavySamplesDoNotAllocate(t *testing.T) {
+	var src Source
+	for _, d := range heavyDistributions(t, 1) {
+		if p, ok := d.distribution.(Pareto); ok && p.formulas.shape < 1.5 {
+			continue // one draw in 10⁴ leaves float64
+		}
+		s := d.distribution.(sampled)
+		for _, step := range []float64{0x1p-10, 0x1p-38} {
+			// The slow path, once in 900 draws at most, allocates: one of 50 draws takes it with a
+			// probability below 0.06, and in each of eight times with one below 2e-10. A new key of
+			// the Source, once in 1,024 words, is less than 1 a draw.
+			least := math.Inf(1)
+			for i := 0; i < 8 && least > 0; i++ {
+				least = min(least, testing.AllocsPerRun(50, func() { s.Sample(&src, step) }))
+			}
+			require.Zero(t, least, "%s on %g", d.name, step)
 		}
 	}
 }
