@@ -86,7 +86,7 @@ func (s *Source) Uint64() uint64 {
 		s.refill()
 	}
 	st := *s.state
-	offset := (bufferBytes - uint(st.left)) & (bufferBytes - 8) // the mask spares the check of bounds
+	offset := (bufferBytes - uint(st.left)) & (bufferBytes - 8) // the mask spares a check of bounds
 	word := st.buf[offset : offset+8 : offset+8]
 	st.left -= 8
 	x := binary.NativeEndian.Uint64(word)

@@ -19,8 +19,8 @@ const module = "github.com/dpsketch/dpsketch/"
 // asked are the packages that answer a question.
 var asked = strings.Fields("alp threshold threshold/groupby misragries misragries/series jl kor kor/distinct arete elliptical elliptical/column plan")
 
-// firstExample returns the name of the first Example in the files of a package: Example, if there is
-// one.
+// firstExample returns the name of the first Example in the files of a package: Example, if there
+// is one.
 func firstExample(folder string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil {

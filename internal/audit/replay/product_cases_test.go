@@ -295,6 +295,38 @@ func thresholdSubject(all map[string]*subject) {
 	}
 }
 
+// paperCounters are the k counters of the paper's Algorithm 1, without those of 0.
+func paperCounters(k int, rows []row) map[uint64]int64 {
+	counters := map[uint64]int64{}
+	for _, r := range rows {
+		if _, stored := counters[uint64(r.key)]; stored || len(counters) < k {
+			counters[uint64(r.key)]++
+			continue
+		}
+		for key := range counters {
+			if counters[key]--; counters[key] == 0 {
+				delete(counters, key)
+			}
+		}
+	}
+	return counters
+}
+
+// spaceSaving are the counters of Space-Saving, where a new key takes over the smallest.
+func spaceSaving(k int, rows []row) map[uint64]int64 {
+	counters := map[uint64]int64{}
+	for _, r := range rows {
+		if _, stored := counters[uint64(r.key)]; stored || len(counters) < k {
+			counters[uint64(r.key)]++
+			continue
+		}
+		least := slices.MinFunc(slices.Sorted(maps.Keys(counters)), func(a, b uint64) int { return cmp.Compare(counters[a], counters[b]) })
+		counters[uint64(r.key)] = counters[least] + 1
+		delete(counters, least)
+	}
+	return counters
+}
+
 // sketchSubjects: an element may move the counters of keys which its unit does not have.
 func sketchSubjects(all map[string]*subject) {
 	values := map[string][]any{
@@ -342,27 +374,17 @@ func sketchSubjects(all map[string]*subject) {
 	all["misragries.Builder.Release"] = &subject{
 		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Builder[uint64])(nil), most: elements, spills: true, derived: derived,
 		others: []string{"few", "one key each", "all keys each"},
-		ways:   []string{"New Add", "New AddSlice", "New AddN", "New Add" + merged, "New AddSlice" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved, "FromCounters"},
+		ways:   []string{"New Add", "New AddSlice", "New AddN", "New Add" + merged, "New AddSlice" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved, "FromMisraGries", "FromSpaceSaving"},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			var b *misragries.Builder[uint64]
 			var err error
-			if c.way == "FromCounters" {
+			if strings.HasPrefix(c.way, "From") {
 				p := c.params.(misragries.Params)
-				k := cmp.Or(p.Counters, 1024)
-				counters := map[uint64]int64{} // as the paper has them
-				for _, r := range c.rows() {
-					switch _, stored := counters[uint64(r.key)]; {
-					case stored || len(counters) < k:
-						counters[uint64(r.key)]++
-					default:
-						for key := range counters {
-							if counters[key]--; counters[key] == 0 {
-								delete(counters, key)
-							}
-						}
-					}
+				if k := cmp.Or(p.Counters, 1024); c.way == "FromMisraGries" {
+					b, err = misragries.FromMisraGries(p, paperCounters(k, c.rows()))
+				} else {
+					b, err = misragries.FromSpaceSaving(p, spaceSaving(k+1, c.rows()))
 				}
-				b, err = misragries.FromCounters(p, counters)
 			} else {
 				b, err = filled(c.way, fresh(c), func(a, b *misragries.Builder[uint64]) error { return a.Merge(b) }, c.rows(), split, give(c.way, c.params.(misragries.Params).MaxElements))
 			}

@@ -391,16 +391,19 @@ func scaleOf(d replay.Draw) (scale float64, gaussian, known bool) {
 	case noise.DiscreteLaplace:
 		return law.Scale(), false, true
 	case noise.Staircase: // by its sensitivity it loses ε
-		var epsilon, sensitivity float64
-		for i, name := range []string{"epsilon", "sensitivity"} {
-			f := reflect.ValueOf(law).Field(0).FieldByName("law").FieldByName(name).Float()
-			*[]*float64{&epsilon, &sensitivity}[i] = f
-		}
-		return sensitivity / epsilon / step, false, true
+		return fieldIn(reflect.ValueOf(law), "sensitivity") / fieldIn(reflect.ValueOf(law), "epsilon") / step, false, true
 	case noise.CorrelatedGaussian:
 		return law.Marginal().Sigma() / step, true, true
 	}
 	return 0, false, false
+}
+
+// fieldIn returns a field of a struct, or of the first struct in it that has one of that name.
+func fieldIn(v reflect.Value, name string) float64 {
+	if f := v.FieldByName(name); f.IsValid() {
+		return f.Float()
+	}
+	return fieldIn(v.Field(0), name)
 }
 
 // stake is what a unit has at stake in a release.
@@ -587,8 +590,7 @@ func (s *subject) atStake(d map[string]float64, without map[string]number, draws
 		correlated, isCorrelated := g.draw.Law.(noise.CorrelatedGaussian)
 		switch {
 		case isCorrelated:
-			v := reflect.ValueOf(correlated)
-			z, n := v.Field(0).Float(), v.Field(1).Float()
+			z, n := fieldIn(reflect.ValueOf(correlated), "shared"), fieldIn(reflect.ValueOf(correlated), "own")
 			column := map[string]float64{}
 			for label, r := range moved {
 				variance[label] += r * r * n * n / (z*z + n*n)
