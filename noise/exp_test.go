@@ -45,12 +45,12 @@ func TestCompareExp64IsRight(t *testing.T) {
 // The float64 exponents of the samplers are as near to the exact ones as [margin] asks, and the
 // condition that does suffice is not the one with e^{−x} alone.
 func TestExponentsAreNearEnough(t *testing.T) {
-	near := func(approx float64, exact *big.Rat) bool {
-		x, _ := exact.Float64()
+	near := func(approx float64, truth *big.Rat) bool {
+		x, _ := truth.Float64()
 		if x >= 40 && approx >= 40 {
 			return true
 		}
-		off := new(big.Rat).Sub(enclose.Rat(approx), exact)
+		off := new(big.Rat).Sub(enclose.Rat(approx), truth)
 		distance, _ := off.Abs(off).Float64()
 		return distance <= 0x1p-47*math.Exp(min(x, approx))
 	}
