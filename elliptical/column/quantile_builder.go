@@ -114,7 +114,7 @@ func (s *counts) release() *Quantiles {
 func (p *quantileParams) choose(cells []quantile.Cell, end, places int64, draw func(*quantile.Spread, quantile.Choice) int64) []int64 {
 	var rows quantile.Spread
 	rows.Set(cells, places)
-	found := quantile.Quantiles(end*places, p.levels(), p.loss(), func(c quantile.Choice) int64 { return draw(&rows, c) })
+	found := quantile.Quantiles(end*places, p.levels(), p.loss(), func(_ int, c quantile.Choice) int64 { return draw(&rows, c) })
 	if p.single() {
 		c := quantile.Choice{To: end + 2, Level: math.Round(p.Levels[0]*0x1p24) / 0x1p24, Loss: p.lossOf(endShare)}
 		// one for the rounding of Shift, and one for the row that follows the wanted one

@@ -82,9 +82,9 @@ type Choice struct {
 	Level    float64 // in [0, 1]
 	Shift    int64
 	Loss     float64 // ε of the draw for a unit of weight: see Loss
-	// Whole is the part of the loss for which a cell counts as one place. With 0 a cell of a great
-	// weight has few places that come out; with 1 all of its places are as good as its best.
-	Whole float64
+	// Whole says that a cell is as near to the target as its best place. Without it a cell of a
+	// great weight has few places that come out, but cuts it at the right rank.
+	Whole bool
 	Fall  Fall
 	// Steep says by how much probabilities fall faster on the side of the level's tail, and slower
 	// on the other: 0 or from 1 on, and 2·max(Level, 1 − Level) at most.
@@ -138,7 +138,7 @@ type target struct {
 	begin, end   wide.Int // the weights before these
 	want         wide.Int // the wanted weight before a place, times 2²⁴·J
 	above, below float64  // κ of places above and below, for a unit of that
-	whole        float64
+	whole        bool
 	nearest      float64 // no place has a smaller exponent
 	fall         Fall
 }
@@ -185,28 +185,22 @@ func weight(x float64) float64 {
 // exponents returns the smallest exponent that a place from ≤ x < to can have, where before and
 // upTo are the weights before these ends; and, roughly, the largest.
 func (s *Spread) exponents(t *target, from, to int64, before, upTo wide.Int) (near, far float64) {
+	one := to-from == 1
+	if t.whole && s.places > 1 { // the cells that they are in, as far as these are in the part
+		first, last := from/s.places, (to-1)/s.places
+		before, upTo, one = t.begin, t.end, first == last
+		if x := first * s.places; x > t.from {
+			before = s.before(x)
+		}
+		if x := (last + 1) * s.places; x < t.to {
+			upTo = s.before(x)
+		}
+	}
 	near = t.outside(before, upTo.Minus(before))
-	if to-from > 1 {
-		far = max(t.outside(before, wide.Int{}), t.outside(upTo, wide.Int{}))
-	} else {
-		far = near
+	if one {
+		return near, near
 	}
-	if t.whole == 0 || s.places == 1 {
-		return near, far
-	}
-	first, last := from/s.places, (to-1)/s.places
-	b, e := t.begin, t.end
-	if x := first * s.places; x > t.from {
-		b = s.before(x)
-	}
-	if x := (last + 1) * s.places; x < t.to {
-		e = s.before(x)
-	}
-	cell, most := t.outside(b, e.Minus(b)), far
-	if first == last {
-		most = cell
-	}
-	return t.whole*cell + (1-t.whole)*near, t.whole*most + (1-t.whole)*far
+	return near, max(t.outside(before, wide.Int{}), t.outside(upTo, wide.Int{}))
 }
 
 // Weight returns the weight of a place that a Choice has.

@@ -77,7 +77,7 @@ func outcomes(end int64, levels []float64, loss float64, weights func(Choice) []
 		at := 0
 		var open []float64
 		var from int64
-		found := Quantiles(end, levels, loss, func(c Choice) int64 {
+		found := Quantiles(end, levels, loss, func(_ int, c Choice) int64 {
 			if at++; at <= len(script) {
 				return script[at-1]
 			}
@@ -286,7 +286,7 @@ func TestPartsAreDisjoint(t *testing.T) {
 			levels = append(levels, float64(i+1)/float64(m+1))
 		}
 		var parts []Choice
-		found := Quantiles(32, levels, 2, func(c Choice) int64 {
+		found := Quantiles(32, levels, 2, func(_ int, c Choice) int64 {
 			parts = append(parts, c)
 			return s.Draw(c, &src)
 		})
@@ -540,7 +540,7 @@ type tuple struct{ places [3]int64 }
 func outcomesOf(s *Spread, end int64, levels []float64, loss float64) map[tuple]float64 {
 	law := map[tuple]float64{}
 	var order []int
-	halve(levels, func(i, _, _ int, _ float64) { order = append(order, i) })
+	halve(levels, func(i int, _ Part) { order = append(order, i) })
 	var explore func(n int, t tuple, mass float64)
 	explore = func(n int, at tuple, mass float64) {
 		if n == len(order) || mass < 1e-9 {
@@ -549,7 +549,7 @@ func outcomesOf(s *Spread, end int64, levels []float64, loss float64) map[tuple]
 		}
 		k := 0
 		var c Choice
-		Quantiles(end, levels, loss, func(choice Choice) int64 {
+		Quantiles(end, levels, loss, func(_ int, choice Choice) int64 {
 			if k++; k == n+1 {
 				c = choice
 			}

@@ -143,8 +143,11 @@ func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 
 // noisy returns the count of a group with its noise, in users: a normal number with the true count
 // as its mean, for a key that is shown whatever its noise.
-func (g *Groups[K]) noisy(e group[K]) float64 {
-	return (float64(e.rest)/fine + g.law.mix*float64(e.weight)) / unit
+func (g *Groups[K]) noisy(e group[K]) float64 { return g.law.users(e.rest, e.weight) }
+
+// users returns a count from the numbers that are released of it.
+func (n *noises) users(rest, weight int64) float64 {
+	return (float64(rest)/fine + n.mix*float64(weight)) / unit
 }
 
 // count returns the estimate of a group.
