@@ -44,6 +44,16 @@ func Parts(levels []float64) []Part {
 	return parts
 }
 
+// Leaf reports whether no other level is drawn on either side of one.
+func Leaf(parts []Part, i int) bool {
+	for _, p := range parts {
+		if p.Left == i || p.Right == i {
+			return false
+		}
+	}
+	return true
+}
+
 // halve visits the levels, the middle one first.
 func halve(levels []float64, visit func(i int, p Part)) {
 	var within func(left, right int, below, above float64)

@@ -125,12 +125,7 @@ func (n *noises) draws(levels []float64, users float64) []draw {
 	parts := quantile.Parts(levels)
 	all := make([]draw, len(levels))
 	for i, part := range parts {
-		d := draw{Part: part, whole: true, steep: 1}
-		for _, other := range parts {
-			if other.Left == i || other.Right == i {
-				d.whole = false
-			}
-		}
+		d := draw{Part: part, whole: quantile.Leaf(parts, i), steep: 1}
 		upper := levels[i] > 0.75 && part.Right == len(levels)
 		if upper || levels[i] < 0.25 && part.Left < 0 {
 			n.towardsEnd(&d, upper, users)
