@@ -221,12 +221,7 @@ func (s *Spread) Draw(c Choice, src *noise.Source) int64 {
 		return c.From
 	}
 	t := s.target(c)
-	s.segments = s.segments[:0]
-	for from := c.From; from < c.To; {
-		to := min(c.Fall.end(from), c.To)
-		s.divide(&t, from, to, s.before(from), s.before(to))
-		from = to
-	}
+	s.cut(&t)
 	total := s.segments[len(s.segments)-1].sum
 	for {
 		u := total.below(src)
@@ -235,6 +230,16 @@ func (s *Spread) Draw(c Choice, src *noise.Source) int64 {
 		if bound := massOf(g.bound, 1); bound.below(src).less(massOf(s.weight(&t, x), 1)) {
 			return x
 		}
+	}
+}
+
+// cut sets the segments of a target: where the base measure is the same, those of divide.
+func (s *Spread) cut(t *target) {
+	s.segments = s.segments[:0]
+	for from := t.from; from < t.to; {
+		to := min(t.fall.end(from), t.to)
+		s.divide(t, from, to, s.before(from), s.before(to))
+		from = to
 	}
 }
 
