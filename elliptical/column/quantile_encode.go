@@ -18,8 +18,8 @@ import (
 //	8      Resolution
 //	8      Bound
 //	1      Relation: 1 AddRemove, 2 Replace
-//	2      number of levels, 1 to 32
 //	8      number of rows, signed; with noise under AddRemove
+//	2      number of levels, 1 to 32
 //	for each level, in ascending order:
 //	8      the level
 //	4      the cell of its quantile; not lower than the one before
@@ -29,12 +29,12 @@ import (
 // No other bytes decode to the same Quantiles.
 const quantileVersion = 4
 
-// fields are the numbers of the Params before the levels.
-func (p *quantileParams) fields(levels *int) []wire.Field {
-	return []wire.Field{
+// fields are the numbers of the Params before the levels, with what is between them and these.
+func (p *quantileParams) fields(levels *int, between ...wire.Field) []wire.Field {
+	fields := []wire.Field{
 		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Resolution), wire.Float(&p.Bound), wire.Byte(&p.Relation),
-		wire.Short(levels, maxLevels),
 	}
+	return append(append(fields, between...), wire.Short(levels, maxLevels))
 }
 
 // listed are the levels with their cells.
@@ -56,7 +56,7 @@ func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	copied, n := *q, len(q.cells)
 	dst = wire.AppendHeader(dst, wire.KindQuantiles, quantileVersion)
-	dst = wire.AppendFields(dst, append(copied.params.fields(&n), wire.Signed(&copied.rows)))
+	dst = wire.AppendFields(dst, copied.params.fields(&n, wire.Signed(&copied.rows)))
 	return wire.AppendFields(dst, copied.listed()), nil
 }
 
@@ -70,7 +70,7 @@ func (q *Quantiles) UnmarshalBinary(data []byte) error {
 	r.Header(wire.KindQuantiles, quantileVersion)
 	var d Quantiles
 	var n int
-	r.Fields(append(d.params.fields(&n), wire.Signed(&d.rows)))
+	r.Fields(d.params.fields(&n, wire.Signed(&d.rows)))
 	if r.Err() == nil && n > 0 {
 		d.cells = make([]int, n)
 		r.Fields(d.listed())

@@ -126,10 +126,10 @@ func (f Fall) end(x int64) int64 {
 }
 
 // Loss returns the Loss of a Choice whose ε is epsilon·x for a contributor of the weight x, of any
-// x ≥ smallest: what the arithmetic is off by, 2⁻⁴¹ a draw, is taken off. It is 0 where that is
+// x ≥ smallest: what the arithmetic is off by, 2⁻⁴² a draw, is taken off. It is 0 where that is
 // all.
 func Loss(epsilon float64, smallest int64) float64 {
-	return max(epsilon-0x1p-41/float64(smallest), 0) * round.Down
+	return max(epsilon-0x1p-42/float64(smallest), 0) * round.Down
 }
 
 // target is a Choice in numbers.

@@ -396,7 +396,7 @@ func TestWindowOfMany(t *testing.T) {
 			look(g.from)
 			look(g.from + g.length - 1)
 		}
-		require.LessOrEqual(t, most-least, c.Loss*float64(x)+0x1p-41)
+		require.LessOrEqual(t, most-least, c.Loss*float64(x)+0x1p-42)
 	}
 }
 
@@ -650,12 +650,12 @@ func TestLoss(t *testing.T) {
 		for _, smallest := range []int64{1, 64, 1024} {
 			for _, x := range []int64{smallest, 3 * smallest} {
 				loss := Loss(epsilon, smallest)
-				require.LessOrEqual(t, loss*float64(x)+0x1p-41, epsilon*float64(x))
+				require.LessOrEqual(t, loss*float64(x)+0x1p-42, epsilon*float64(x))
 				require.Greater(t, loss, epsilon*(1-0x1p-10))
 			}
 		}
 	}
-	require.Zero(t, Loss(0x1p-42, 1))
+	require.Zero(t, Loss(0x1p-43, 1))
 }
 
 // How often a base measure has fallen, from the definition, and where that changes; and its sums

@@ -169,12 +169,10 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 	}
 	from, to := g.between(e, level, (1-confidence)/2)
 	if from > 0 {
-		x := s.edge(from)
-		lo = x - s.slack(x)
+		lo = s.edge(from)
 	}
 	if to < s.cells {
-		x := s.edge(to)
-		hi = x + s.slack(x)
+		hi = s.edge(to)
 	}
 	if x := g.Quantile(key, level); x == x {
 		lo, hi = min(lo, x), max(hi, x)

@@ -93,25 +93,34 @@ func (s *scale) index(x float64) int64 {
 	return i
 }
 
-// edge returns where a cell begins, within the range; of the cell behind the last its end. Where
-// distances from the origin are rounded, values of the cell may be below by as much as slack.
+// edge returns where a cell begins, within the range; of the cell behind the last its end. Above the
+// origin it is the least value of the cell, below it the largest of the cell before.
 func (s *scale) edge(cell int64) float64 {
-	x := s.least + (float64(cell)-0.5)*s.step
-	if s.step == 0 {
-		x = s.origin + s.from(cell+s.first)
-	}
 	if cell >= s.cells {
 		return s.most
 	}
-	return min(max(x, s.least), s.most)
-}
-
-// slack returns by how much a value of a cell may be outside of its edges, for the roundings.
-func (s *scale) slack(x float64) float64 {
-	if s.origin == 0 && s.step == 0 {
-		return 0
+	x := s.least + (float64(cell)-0.5)*s.step
+	if i := cell + s.first; s.step == 0 {
+		x = s.origin + s.from(i)
+		up, down := math.Inf(1), math.Inf(-1)
+		before := func(x float64) bool { return s.index(x) < i }
+		if s.origin != 0 && i > 0 { // distances are rounded
+			for before(x) {
+				x = math.Nextafter(x, up)
+			}
+			for y := math.Nextafter(x, down); !before(y); y = math.Nextafter(y, down) {
+				x = y
+			}
+		} else if s.origin != 0 {
+			for !before(x) {
+				x = math.Nextafter(x, down)
+			}
+			for y := math.Nextafter(x, up); before(y); y = math.Nextafter(y, up) {
+				x = y
+			}
+		}
 	}
-	return 0x1p-50 * (math.Abs(x) + math.Abs(s.origin) + s.step)
+	return min(max(x, s.least), s.most)
 }
 
 // from returns the least distance of an index i > 0, or the largest of −i; cell 0 is between those
