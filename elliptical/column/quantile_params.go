@@ -17,15 +17,15 @@ const (
 	subPlaces = 1 << 32 // of a cell, where there are several levels
 
 	// of ε or ρ, what the number of rows has, if it is private; of a single level, what the quantile
-	// has and each end of its interval
+	// has, each end of its interval, and the number of rows
 	rowsShare                            = .019
-	pointShare, endShare, rowsShareOfOne = 2. / 3, .15, 1 - 2./3 - 2*.15
+	pointShare, endShare, rowsShareOfOne = 2. / 3, .144, 1 - 2./3 - 2*.144
 	endMiss                              = .005 // of each end
 
 	// A quantile is unknown where fewer than an eighth of the rows that should be on one of its sides
 	// may be there with a larger probability than the sum of these: by its draw, and as there may be
 	// fewer rows in all.
-	mostAstray, missRows = 9e-4, 1e-4
+	mostAstray, missRows = 6e-4, 4e-4
 )
 
 // quantileParams are the Params with the levels that are released, ascending; the entries behind

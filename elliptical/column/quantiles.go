@@ -125,7 +125,7 @@ func (q *Quantiles) count(miss float64) (low, high float64) {
 // With one level it was chosen at the release, for a confidence of .99, and is the same for all
 // smaller ones; for larger ones nothing is known. The ends are two separate choices, of ranks e
 // rows less and e rows more, with e such that the rank of either is off by at most e − 1, except
-// with probability .005 (see [quantile.Most]; for the median, 147 at ε = 1). With several levels
+// with probability .005 (see [quantile.Most]; for the median, 152 at ε = 1). With several levels
 // the ends are quantiles of other levels, the nearest ones whose [Quantiles.RankInterval] shows
 // that they are on that side: so the first level has no lower end and the last none above.
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {

@@ -276,6 +276,10 @@ type Plan struct {
 	// users than that on either side of the quantile. With too few users on one
 	// side the quantile is unknown: see [Groups.Quantile].
 	RankError [8]float64
+	// Known is, for each of the Levels, from about how many users of the key on the
+	// quantile is known in nine of ten releases, if users have up to 4 keys each
+	// and values are spread smoothly.
+	Known [8]float64
 	// Blind is, with Values, about how many users with values in shown keys are
 	// needed to learn a range that spans a factor of ten or so: 2000 at ε = 1 and
 	// δ = 1e-6. With fewer users, sums are 0 and their intervals infinite. 0
@@ -304,6 +308,7 @@ func (p Params) Plan() (Plan, error) {
 		plan.OthersStdDev = law.others
 	}
 	copy(plan.RankError[:], law.ranks)
+	plan.Known = law.knownFrom(p)
 	if p.Values {
 		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value/unit), plan.Bytes+16
 	}

@@ -12,8 +12,8 @@ import (
 // may be there with a larger probability than the sum of these: mostAstray by its draw, and missCut
 // for either end of where the weights say that it is.
 const (
-	mostAstray = 8e-4
-	missCut    = 1e-4
+	mostAstray = 4e-4
+	missCut    = 5e-5
 )
 
 // ranks returns the mean error in rank of each level, in users.

@@ -98,8 +98,8 @@ func TestQuantilesBesideKeys(t *testing.T) {
 	}
 }
 
-// key returns what is released of a key with these weights by cell.
-func (s *state[K]) key(weights map[uint32]int64) group[K] {
+// key returns what is released of a key with these weights by cell, and this number of users in steps.
+func (s *state[K]) key(weights map[uint32]int64, users int64) group[K] {
 	s.spots = s.params.newSpots()
 	for cell, w := range weights {
 		s.spots.add(uint64(cell), w)
@@ -107,7 +107,7 @@ func (s *state[K]) key(weights map[uint32]int64) group[K] {
 	s.table = newTable[K](1, 0)
 	var key K
 	s.table.entry(key)
-	groups := make([]group[K], 1)
+	groups := []group[K]{{rest: users}}
 	s.quantiles(groups, []uint32{0})
 	return groups[0]
 }
@@ -115,8 +115,7 @@ func (s *state[K]) key(weights map[uint32]int64) group[K] {
 // groupsOf returns Groups of one key, 0, that so many users have, whose values have these weights.
 func groupsOf(t testing.TB, p Params, users int, weights map[uint32]int64) *Groups[int] {
 	s := held(builder[int](t, p))
-	g := &Groups[int]{params: s.params, law: s.params.noises(s.law, choice{}), groups: []group[int]{s.key(weights)}}
-	g.groups[0].rest = int64(users) * fine * unit
+	g := &Groups[int]{params: s.params, law: s.params.noises(s.law, choice{}), groups: []group[int]{s.key(weights, int64(users)*fine*unit)}}
 	return g
 }
 
@@ -171,8 +170,7 @@ func TestNothingIsKnownOfFew(t *testing.T) {
 	const runs = 1000
 	st := held(builder[int](t, p))
 	for range runs {
-		g := &Groups[int]{params: st.params, law: st.params.noises(st.law, choice{}), groups: []group[int]{st.key(nil)}}
-		g.groups[0].rest = 40 * fine * unit
+		g := &Groups[int]{params: st.params, law: st.params.noises(st.law, choice{}), groups: []group[int]{st.key(nil, 40*fine*unit)}}
 		anywhere[int64(g.groups[0].cells[4])*4/s.cells]++ // the first that is drawn
 		for _, level := range p.levels() {
 			if x := g.Quantile(0, level); x == x {
@@ -230,8 +228,7 @@ func TestQuantileIntervals(t *testing.T) {
 				weights[s.scale.cell(values[i])] += spreadUnit
 			}
 			slices.Sort(values)
-			g := &Groups[int]{params: s.params, law: s.params.noises(s.law, choice{}), groups: []group[int]{s.key(weights)}}
-			g.groups[0].rest = users * fine * unit
+			g := &Groups[int]{params: s.params, law: s.params.noises(s.law, choice{}), groups: []group[int]{s.key(weights, users*fine*unit)}}
 			for _, level := range s.params.levels() {
 				lo, hi := g.QuantileInterval(0, level, 0.9)
 				if x := values[int(level*users)]; !(lo <= x && x <= hi) {

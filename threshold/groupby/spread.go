@@ -161,7 +161,7 @@ func (n *noises) towardsEnd(d *draw, upper bool, users float64) {
 // far enough that cells without users near the quantile are unlikely to come out, if there are as
 // many users.
 func (s *spread) cutAway(i int, users float64) int64 {
-	far := max(s.away[i], 10*quantile.MeanError(1, s.cutLoss))
+	far := max(s.away[i], 12*quantile.MeanError(1, s.cutLoss))
 	return int64(max(min(far, users*spreadUnit/2), 0))
 }
 
