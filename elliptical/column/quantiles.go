@@ -60,10 +60,10 @@ func (q *Quantiles) index(level float64) int {
 // Quantile returns the quantile of one of the levels: about level·n of the n rows are below it, or
 // at it. Quantiles of higher levels are not lower.
 //
-// It is NaN for a level that was not released, and where too few rows are on one side: where fewer
-// than an eighth of the rows that should be there may be with a probability above 0.001. At ε = 1
-// that is below some 100 rows without a range, with one level, and below twice that with three.
-// [Quantiles.Interval] has the end that is known.
+// It is NaN for a level that was not released, and where too few rows are on one side: where no
+// more than an eighth of the rows that should be there may be, with a probability above 0.001, for
+// all data. At ε = 1 a median is known from 300 rows on, p95 from 2000, p99 from 9000; of .5, .9
+// and .99 together from 800, 2000 and 13,000. [Quantiles.Interval] has the end that is known.
 func (q *Quantiles) Quantile(level float64) float64 {
 	i := q.index(level)
 	if i < 0 || !q.known(i) {

@@ -310,8 +310,16 @@ func (g *Groups[K]) String() string {
 	case g.params.values():
 		what = "counts of users, sums and means"
 	}
-	if g.params.Levels[0] != 0 {
-		what += ", and quantiles"
+	if levels := g.params.levels(); len(levels) > 0 {
+		known := 0
+		for _, e := range g.groups {
+			for i := range levels {
+				if g.known(e, i) {
+					known++
+				}
+			}
+		}
+		what += fmt.Sprintf(", and quantiles, %d of %d known", known, len(levels)*len(g.groups))
 	}
 	keys := "keys"
 	if g.params.listed {

@@ -48,14 +48,15 @@ type Params struct {
 	Values bool
 	// Levels are the levels of the quantiles of the users' values in each shown
 	// key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for the
-	// median, p90 and p99. They need no Min and Max, but a range that is not far
-	// too wide helps. Not with KeysOnly or Replace.
+	// median, p90 and p99. They need no Min and Max, but values far from 0, such as
+	// dates, do. Plan.Known says from how many users of a key on they are known.
+	// Not with KeysOnly or Replace.
 	Levels [8]float64
 	// Resolution is the least difference that matters to quantiles: they are Min,
 	// Min + Resolution, and so on. It needs Min and Max, and suits ages. 0 means
-	// .2 to .4 % of the value, which suits amounts and latencies: for values above
-	// a millionth of the larger end of the range, or without a range from 2⁻³² to
-	// 2⁶⁴.
+	// .2 to .4 % of the value, which suits amounts and latencies: of its distance
+	// from 0, or from the end of the range that is nearest to 0. That is for
+	// distances above a billionth of the range, or without one from 2⁻³² to 2⁶⁴.
 	Resolution float64
 	// QuantileShare is the fraction of the budget, in [1/64, 63/64], for
 	// quantiles. 0 means ⅓ where there are Levels.

@@ -8,9 +8,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/quantile"
 )
 
-// A quantile is unknown where fewer than an eighth of the users that should be on one of its sides
-// may be there with a larger probability than the sum of these: mostAstray by its draw, and missCut
-// for either end of where the weights say that it is.
+// A quantile is unknown where no more than an eighth of the users that should be on one of its sides
+// may be there with a larger probability than mostAstray, by what the weights show; each end and
+// each weight that they show is wrong with a probability of missCut.
 const (
 	mostAstray = 4e-4
 	missCut    = 5e-5
@@ -29,9 +29,11 @@ func (p *Params) ranks(s spread) []float64 {
 // exact the value is.
 //
 // It is NaN if the key is not shown, if the level was not released, or if too few users are on one
-// side of the quantile: the value could then be far outside the data. Too few is always below
-// 3·Plan.RankError of the level, and mostly below 6 to 9 times Plan.RankError. So p99 needs some
-// 20,000 users of the key at ε = 1.
+// side of the quantile: where no more than an eighth of the users that should be there may be, with
+// a probability above 0.0005. [Groups.QuantileInterval] then has the end that is known, and
+// Plan.Known says how many users it takes: at ε = 1 and δ = 1e-6, with one level, 400 for the
+// median, 3000 for p95, and 15,000 for p99. The probability is over the noise, for all values of
+// users with up to 4 keys; for others it is an estimate.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	e, i, shown := g.quantile(key, level)
 	if !shown || i < 0 || !g.known(e, i) {
@@ -147,8 +149,8 @@ func (g *Groups[K]) quantile(key K, level float64) (e group[K], i int, shown boo
 // QuantileInterval returns bounds that hold a quantile of the users' values in the key, as
 // [Groups.Quantile] weighs them, with at least the given confidence in [0, 1), over the noise, for
 // any one key fixed before the release. They are ends of cells of the axis. If too few users are on
-// one side, the bound on that side is Min or Max, or infinite without a range. NaN for a level that
-// was not released.
+// one side, the bound on that side is Min or Max, or infinite without a range: p99 ≥ 100. NaN for a
+// level that was not released.
 //
 // The release has cuts on either side of each quantile, and the weights between them with noise of
 // their own. From either end, the search passes cut after cut while the noisy weight outside a cut
