@@ -16,15 +16,15 @@ const (
 	minLevel  = 0x1p-20 // of a level and of 1 − level
 	subPlaces = 1 << 32 // of a cell, where there are several levels
 
-	// of ε or ρ, what the number of rows has, if it is private; of a single level, what the quantile
-	// has, each end of its interval, and the number of rows
+	// of ε or ρ, what the number of rows has, if it is private; of a single level, what the
+	// quantile has, each end of its interval, and the number of rows
 	rowsShare                            = .019
 	pointShare, endShare, rowsShareOfOne = 2. / 3, .144, 1 - 2./3 - 2*.144
 	endMiss                              = .005 // of each end
 
-	// A quantile is unknown where fewer than an eighth of the rows that should be on one of its sides
-	// may be there with a larger probability than the sum of these: by its draw, and as there may be
-	// fewer rows in all.
+	// A quantile is unknown where fewer than an eighth of the rows that should be on one of its
+	// sides may be there with a larger probability than the sum of these: by its draw, and as
+	// there may be fewer rows in all.
 	mostAstray, missRows = 6e-4, 4e-4
 )
 

@@ -14,9 +14,9 @@ func prepared(t *testing.T, c dptest.QuantileCase) (*counts, func() *Quantiles) 
 	return s, s.release
 }
 
-// No quantile is far outside of where rows are, and intervals hold, for all laws, ranges, ε and sets
-// of levels; where nothing were unknown, one release in ten and more would be. In long runs these
-// are 12,240 releases, and at most 12 are.
+// No quantile is far outside of where rows are, and intervals hold, for all laws, ranges, ε and
+// sets of levels; where nothing were unknown, one release in ten and more would be. In long
+// runs these are 12,240 releases, and at most 12 are.
 func TestNoAbsurdQuantile(t *testing.T) {
 	ns, epsilons, runs := []int{500, 5000}, []float64{1}, 2
 	if dptest.Long() {
@@ -41,8 +41,8 @@ func TestNoAbsurdQuantile(t *testing.T) {
 	}
 }
 
-// At ε = 1 the median of 300 rows, p95 of 3000 and p99 of 15,000 are known in nine of ten releases of
-// the smooth laws, and of the others too, without a range.
+// At ε = 1 the median of 300 rows, p95 of 3000 and p99 of 15,000 are known in nine of ten
+// releases of the smooth laws, and of the others too, without a range.
 func TestKnownQuantiles(t *testing.T) {
 	runs := dptest.Full(40, 4)
 	for level, rows := range map[float64]int{.5: 300, .95: 3000, .99: 15_000} {

@@ -6,9 +6,9 @@ import "math"
 type Drawn struct {
 	Part
 	Above, Below float64 // κ of places above and below, for a unit of weight
-	// Up and Down are logarithms of numbers of cells, weighed by the base measure in units of that
-	// of the target's cell: of those above it and of those below it, for every target that the
-	// released numbers allow.
+	// Up and Down are logarithms of numbers of cells, weighed by the base
+	// measure in units of that of the target's cell: of those above it and of
+	// those below it, for every target that the released numbers allow.
 	Up, Down float64
 }
 

@@ -82,12 +82,14 @@ type Choice struct {
 	Level    float64 // in [0, 1]
 	Shift    int64
 	Loss     float64 // ε of the draw for a unit of weight: see Loss
-	// Whole says that a cell is as near to the target as its best place. Without it a cell of a
-	// great weight has few places that come out, but cuts it at the right rank.
+	// Whole says that a cell is as near to the target as its best place.
+	// Without it a cell of a great weight has few places that come out, but
+	// cuts it at the right rank.
 	Whole bool
 	Fall  Fall
-	// Steep says by how much probabilities fall faster on the side of the level's tail, and slower
-	// on the other: 0 or from 1 on, and 2·max(Level, 1 − Level) at most.
+	// Steep says by how much probabilities fall faster on the side of the
+	// level's tail, and slower on the other: 0 or from 1 on, and 2·max(Level,
+	// 1 − Level) at most.
 	Steep float64
 }
 

@@ -2,8 +2,8 @@ package groupby
 
 import "math"
 
-// knownFrom returns, for each level, from about how many users of a key on it is known in nine of ten
-// releases, where values are spread smoothly.
+// knownFrom returns, for each level, from about how many users of a key on it is known in nine
+// of ten releases, where values are spread smoothly.
 func (n *noises) knownFrom(p Params) (from [maxLevels]float64) {
 	g := &Groups[int]{params: p, law: *n}
 	for i := range p.levels() {

@@ -46,11 +46,11 @@ type Params struct {
 	// [NewRows], and [New] with Passes 2; not with Min and Max, Levels, Replace,
 	// KeysOnly or AutoFullKeys. Plan.Blind says how many users this needs.
 	Values bool
-	// Levels are the levels of the quantiles of the users' values in each shown
-	// key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for the
-	// median, p90 and p99. They need no Min and Max, but values far from 0, such as
-	// dates, do. Plan.Known says from how many users of a key on they are known.
-	// Not with KeysOnly or Replace.
+	// Levels are the levels of the quantiles of the users' values in each
+	// shown key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for
+	// the median, p90 and p99. They need no Min and Max, but values far from
+	// 0, such as dates, do. Plan.Known says from how many users of a key on
+	// they are known. Not with KeysOnly or Replace.
 	Levels [8]float64
 	// Resolution is the least difference that matters to quantiles: they are Min,
 	// Min + Resolution, and so on. It needs Min and Max, and suits ages. 0 means
@@ -277,9 +277,9 @@ type Plan struct {
 	// users than that on either side of the quantile. With too few users on one
 	// side the quantile is unknown: see [Groups.Quantile].
 	RankError [8]float64
-	// Known is, for each of the Levels, from about how many users of the key on the
-	// quantile is known in nine of ten releases, if users have up to 4 keys each
-	// and values are spread smoothly.
+	// Known is, for each of the Levels, from about how many users of the key
+	// on the quantile is known in nine of ten releases, if users have up to 4
+	// keys each and values are spread smoothly.
 	Known [8]float64
 	// Blind is, with Values, about how many users with values in shown keys are
 	// needed to learn a range that spans a factor of ten or so: 2000 at ε = 1 and

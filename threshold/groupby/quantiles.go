@@ -8,9 +8,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/quantile"
 )
 
-// A quantile is unknown where no more than an eighth of the users that should be on one of its sides
-// may be there with a larger probability than mostAstray, by what the weights show; each end and
-// each weight that they show is wrong with a probability of missCut.
+// A quantile is unknown where no more than an eighth of the users that should be on one of its
+// sides may be there with a larger probability than mostAstray, by what the weights show; each
+// end and each weight that they show is wrong with a probability of missCut.
 const (
 	mostAstray = 4e-4
 	missCut    = 5e-5
@@ -124,7 +124,7 @@ func (g *Groups[K]) weightIn(e group[K], from, to int64) float64 {
 	for _, w := range e.weights[low:high] {
 		sum += float64(w)
 	}
-	return max(sum+g.params.reachOf(g.law.spread, high-low, missCut), 0) / spreadUnit
+	return max(sum+g.params.rankNoise(g.law.spread, 0, high-low, missCut), 0) / spreadUnit
 }
 
 // noiseOfCount returns ln E e^(θ·noise) of a count; without δ that of a number which the noise is

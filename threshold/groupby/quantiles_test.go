@@ -98,7 +98,8 @@ func TestQuantilesBesideKeys(t *testing.T) {
 	}
 }
 
-// key returns what is released of a key with these weights by cell, and this number of users in steps.
+// key returns what is released of a key with these weights by cell, and this number of users in
+// steps.
 func (s *state[K]) key(weights map[uint32]int64, users int64) group[K] {
 	s.spots = s.params.newSpots()
 	for cell, w := range weights {

@@ -93,8 +93,8 @@ func (s *scale) index(x float64) int64 {
 	return i
 }
 
-// edge returns where a cell begins, within the range; of the cell behind the last its end. Above the
-// origin it is the least value of the cell, below it the largest of the cell before.
+// edge returns where a cell begins, within the range; of the cell behind the last its end.
+// Above the origin it is the least value of the cell, below it the largest of the cell before.
 func (s *scale) edge(cell int64) float64 {
 	if cell >= s.cells {
 		return s.most

@@ -24,10 +24,10 @@ const (
 	minLevel   = 0x1p-20 // of a level and of 1 − level
 	// how far the slopes of a draw may differ, of one level and of several
 	mostSteep, mostSteepOfSeveral = 1.75, 1.25
-	fallCost                      = 50      // ln of what the base measure falls by, 2³⁶, cells, and more
-	groupBits                     = 4       // of the cells in a group
-	cutShare                      = 1. / 16 // of the quantiles' part of the budget, for the cuts
-	weighShare                    = 3. / 32 // and for the weights between them
+	// ln of 2³⁶, by which a base measure falls, of the number of cells, and more
+	fallCost   = 50
+	cutShare   = 1. / 16 // of the quantiles' part of the budget, for the cuts
+	weighShare = 3. / 32 // and for the weights between them
 )
 
 // spread is what the quantiles of a key are drawn by.
@@ -108,7 +108,7 @@ func (p *Params) rankNoise(s spread, level float64, before int, alpha float64) f
 	return s.weigh * least
 }
 
-// draw is how a level is drawn where the key has so many users, which is a public number.
+// draw is how a level is drawn, by the released number of users of the key.
 type draw struct {
 	quantile.Part
 	fall  quantile.Fall
@@ -118,9 +118,10 @@ type draw struct {
 
 // draws returns how the levels are drawn among about so many users.
 //
-// A cell counts as whole where no other level is drawn on its either side; else it is cut. Above ¾ the base measure falls towards the upper end of the axis, below ¼
-// towards the lower one, if so many users are on the other side that none of the cells there can
-// come out. Where few are on the level's own side, its draw errs rather to the other.
+// A cell counts as whole where no other level is drawn on its either side; else it is cut.
+// Above ¾ the base measure falls towards the upper end of the axis, below ¼ towards the lower
+// one, if so many users are on the other side that none of the cells there can come out. Where
+// few are on the level's own side, its draw errs rather to the other.
 func (n *noises) draws(levels []float64, users float64) []draw {
 	parts := quantile.Parts(levels)
 	all := make([]draw, len(levels))
@@ -189,19 +190,4 @@ func (p *Params) logTail(s spread, weights []int64, users float64) float64 {
 		least = min(least, -t*x-n*math.Log1p(-t*t))
 	}
 	return least
-}
-
-// reachOf returns what the noise of so many weights exceeds with probability at most alpha, in
-// steps.
-func (p *Params) reachOf(s spread, weights int, alpha float64) float64 {
-	n := float64(weights)
-	if !p.pure() {
-		return s.weigh*normalTail(alpha)*math.Sqrt(n) + n/2
-	}
-	least := math.Inf(1)
-	for i := 1; i < 64; i++ {
-		t := float64(i) / 64
-		least = min(least, (-math.Log(alpha)-n*math.Log1p(-t*t))/t)
-	}
-	return s.weigh*least + n/2
 }

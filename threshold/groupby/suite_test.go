@@ -25,9 +25,9 @@ func prepared(t *testing.T, c dptest.QuantileCase) (*state[int], func() *Groups[
 	}
 }
 
-// No quantile by key is far outside of where values are, and intervals hold, for all laws, ranges, ε
-// and sets of levels; where nothing were unknown, one release in a hundred and more would be. In
-// long runs these are 12,240 releases, and at most 12 are.
+// No quantile by key is far outside of where values are, and intervals hold, for all laws,
+// ranges, ε and sets of levels; where nothing were unknown, one release in a hundred and more
+// would be. In long runs these are 12,240 releases, and at most 12 are.
 func TestNoAbsurdQuantile(t *testing.T) {
 	ns, epsilons, runs := []int{2000, 25_000}, []float64{1}, 2
 	if dptest.Long() {
@@ -52,9 +52,9 @@ func TestNoAbsurdQuantile(t *testing.T) {
 	}
 }
 
-// At ε = 1, p95 of 3000 users, p99 of 15,000 and the median of 400 are known in nine of ten releases
-// of the smooth laws, whatever the range; so Plan says, and with a fifth fewer users they are not.
-// Medians of 3000 users and more, also of two clusters, have two finite ends.
+// At ε = 1, p95 of 3000 users, p99 of 15,000 and the median of 400 are known in nine of ten
+// releases of the smooth laws, whatever the range; so Plan says, and with a fifth fewer users
+// they are not. Medians of 3000 users and more, also of two clusters, have two finite ends.
 func TestKnownQuantiles(t *testing.T) {
 	runs := dptest.Full(60, 6)
 	for level, users := range map[float64]int{.5: 400, .95: 3000, .99: 15_000} {

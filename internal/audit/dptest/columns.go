@@ -20,8 +20,8 @@ type Column struct {
 	half     bool // the second half of the values is 1000 times as large
 }
 
-// Columns are laws that quantiles have to do well on: smooth, heavy-tailed, signed, far from 0, with
-// atoms and with gaps.
+// Columns are laws that quantiles have to do well on: smooth, heavy-tailed, signed, far from 0,
+// with atoms and with gaps.
 var Columns = []Column{
 	{"lognormal .5", true, 0, 1000, func(r *rand.Rand) float64 { return 10 * math.Exp(.5*r.NormFloat64()) }, false},
 	{"lognormal 1", true, 0, 10_000, func(r *rand.Rand) float64 { return 10 * math.Exp(r.NormFloat64()) }, false},
@@ -95,15 +95,16 @@ type QuantileCase struct {
 	LeastEnd, MostEnd float64 // the range, or 0 and 0
 }
 
-// QuantileAnswer is what a release says of a level: its value, or NaN, with its interval at .95, and
-// the cell of the axis that it was drawn in, known or not.
+// QuantileAnswer is what a release says of a level: its value, or NaN, with its interval at
+// .95, and the cell of the axis that it was drawn in, known or not.
 type QuantileAnswer struct {
 	Value, Low, High float64
 	Cell             int64
 }
 
-// QuantileSuite releases quantiles of all Columns with so many values, by the given ε, sets of levels
-// and ranges, runs times each. Prepare returns what draws a release, and the cell of a value.
+// QuantileSuite releases quantiles of all Columns with so many values, by the given ε, sets of
+// levels and ranges, runs times each. Prepare returns what draws a release, and the cell of a
+// value.
 //
 // No finite answer is more than twice as far from the median as the values' own (1 − (1 −
 // level)/8)-quantile, but with a probability of 0.001; and an interval misses with one of .05. It
