@@ -74,22 +74,24 @@ func integral(rate, end float64) float64 {
 // Above returns the logarithm of how much of the base measure is from a target's cell to the end,
 // in units of that of the cell, for the worst target of the cells from ≤ target ≤ to.
 func (f Fall) Above(from, to, end int64) float64 {
-	worst := 1.0
-	for x := from; x <= to; x = f.end(x) {
-		worst = max(worst, f.mass(x, end)/f.base(x))
-		if f.Every == 0 {
-			break
-		}
+	worst, rest := 1.0, f.mass(from, end)
+	for x := from; x <= to; {
+		base, next := f.base(x), min(f.end(x), to+1)
+		worst = max(worst, rest/base)
+		rest -= float64(next-x) * base
+		x = next
 	}
 	return math.Log(worst)
 }
 
 // Below returns that from the first cell to a target's.
 func (f Fall) Below(first, from, to int64) float64 {
-	worst := 1.0
-	for x := from; x <= to; x++ {
-		x = min(f.end(x)-1, to) // the last of its run
-		worst = max(worst, f.mass(first, x+1)/f.base(x))
+	worst, sum := 1.0, f.mass(first, from)
+	for x := from; x <= to; {
+		base, next := f.base(x), min(f.end(x), to+1)
+		sum += float64(next-x) * base
+		worst = max(worst, sum/base)
+		x = next
 	}
 	return math.Log(worst)
 }
