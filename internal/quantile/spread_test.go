@@ -88,9 +88,9 @@ func reference(places int64, weights []int64, c Choice, f flaw) (all []float64) 
 		}
 		fall := 1.0
 		if d := x - c.Fall.From; c.Fall.Every > 0 && d >= 0 {
-			fall = math.Pow(0.5, float64(d/c.Fall.Every+1))
+			fall = math.Pow(0.5, float64(min(d/c.Fall.Every+1, mostFalls)))
 		} else if d := c.Fall.From - 1 - x; c.Fall.Every < 0 && d >= 0 {
-			fall = math.Pow(0.5, float64(-d/c.Fall.Every+1))
+			fall = math.Pow(0.5, float64(min(d/-c.Fall.Every+1, mostFalls)))
 		}
 		all = append(all, fall*math.Exp(-kappa*max(0, above*(b-want), below*(want-end))))
 	}
@@ -243,8 +243,8 @@ func TestSpreadIsPrivate(t *testing.T) {
 	t.Logf("%d pairs of each of %d kinds: worst %.4f of the bound", pairs, len(kinds), worst)
 	require.LessOrEqual(t, worst, 1.0)
 	require.Greater(t, worst, 0.95, "the pairs must come close")
-	require.InDelta(t, worst, most(rand.New(rand.NewPCG(37, 1)), pairs, &flaw{}, nil), 1e-9,
-		"the code has the law of the definition")
+	require.InDelta(t, worst, most(rand.New(rand.NewPCG(37, 1)), pairs, &flaw{}, nil), 1e-7,
+		"the code has the law of the definition, but for levels, which are rounded by up to 2⁻²⁵")
 
 	for name, f := range map[string]*flaw{
 		"κ doubled": {loss: 2}, "½ for max(q, 1 − q)": {halves: true}, "one slope steeper": {steep: true}, "a base measure of the values": {base: true},
