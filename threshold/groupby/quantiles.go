@@ -30,7 +30,7 @@ func (p *Params) ranks(s spread) []float64 {
 //
 // It is NaN if the key is not shown, if the level was not released, or if too few users are on one
 // side of the quantile: where no more than an eighth of the users that should be there may be, with
-// a probability above 0.0005. [Groups.QuantileInterval] then has the end that is known, and
+// a probability above 0.001. [Groups.QuantileInterval] then has the end that is known, and
 // Plan.Known says how many users it takes: at ε = 1 and δ = 1e-6, with one level, 400 for the
 // median, 3000 for p95, and 15,000 for p99. The probability is over the noise, for all values of
 // users with up to 4 keys; for others it is an estimate.
