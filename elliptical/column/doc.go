@@ -39,7 +39,9 @@
 //	ages               .04, 1.9 | .09, 8      .5 % timeouts   .20, 5.9 | not seen
 //
 // At ε = 1 a median is off by 2 or 3 rows whatever the range, and each of five levels by 2 to 6.
-// The interval of a median reaches 130/ε rows to either side. The chosen range keeps half octaves.
+// With too few rows on one side a quantile is NaN: at ε = 1 a median is known from 300 rows on, p95
+// from 2000, p99 from 9000, and of .5, .9 and .99 together from 800, 2000 and 13,000. The interval
+// of a median reaches 150/ε rows to either side. The chosen range keeps half octaves.
 //
 // # Choosing
 //

@@ -100,6 +100,13 @@ func (b *QuantileBuilder) Release() (*Quantiles, error) {
 func (s *counts) release() *Quantiles {
 	var src noise.Source
 	q := &Quantiles{params: s.params, axis: s.axis}
+	for _, count := range s.cells {
+		q.rows += count
+	}
+	if s.params.Relation == budget.AddRemove {
+		noise := s.params.rowsNoise()
+		q.rows += noise.sample(&src)
+	}
 	places := s.params.choose(rank.Sorted(s.cells), s.axis.Cells(), s.params.places(), func(rows *quantile.Spread, c quantile.Choice) int64 { return rows.Draw(c, &src) })
 	for i, x := range places {
 		if i < len(s.params.levels()) {
@@ -113,15 +120,18 @@ func (s *counts) release() *Quantiles {
 
 // choose returns the places of the levels among rows on so many cells of so many places, and for a
 // single level the cells of the ends of its interval, plus 1: there, rows enough for each end are
-// added before cell 0 and behind the last one.
+// added before cell 0 and behind the last one. A level with no other one on its sides takes a cell
+// as a whole.
 func (p *quantileParams) choose(cells []quantile.Cell, end, places int64, draw func(*quantile.Spread, quantile.Choice) int64) []int64 {
 	var rows quantile.Spread
 	rows.Set(cells, places)
-	found := quantile.Quantiles(end*places, p.levels(), p.loss(), func(c quantile.Choice) int64 { return draw(&rows, c) })
+	parts := quantile.Parts(p.levels())
+	found := quantile.Quantiles(end*places, p.levels(), p.loss(), func(i int, c quantile.Choice) int64 {
+		c.Whole = quantile.Leaf(parts, i)
+		return draw(&rows, c)
+	})
 	if p.single() {
-		c := quantile.Choice{To: end + 2, Level: math.Round(p.Levels[0]*0x1p24) / 0x1p24, Loss: p.lossOf(endShare)}
-		// one for the rounding of Shift, and one for the row that follows the wanted one
-		more := 2 + int64(math.Ceil(quantile.Most(c.To, c.Level, c.Loss, endMiss)))
+		c, more := p.ended(end)
 		padded := []quantile.Cell{{Weight: more}}
 		for _, cell := range cells {
 			padded = append(padded, quantile.Cell{Index: cell.Index + 1, Weight: cell.Weight})
@@ -134,4 +144,16 @@ func (p *quantileParams) choose(cells []quantile.Cell, end, places int64, draw f
 		}
 	}
 	return found
+}
+
+// ended returns how an end of the interval of a single level is chosen on an axis of so many cells,
+// but for its Shift, and by how many ranks it is off.
+func (p *quantileParams) ended(cells int64) (c quantile.Choice, off int64) {
+	share := endShare
+	if p.Relation == budget.Replace {
+		share += rowsShareOfOne / 2
+	}
+	c = quantile.Choice{To: cells + 2, Level: math.Round(p.Levels[0]*0x1p24) / 0x1p24, Loss: p.lossOf(share)}
+	// one for the rounding of Shift, and one for the row that follows the wanted one
+	return c, 2 + int64(math.Ceil(quantile.Most(c.To, c.Level, c.Loss, endMiss)))
 }

@@ -3,12 +3,13 @@ package column
 import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The encoding of Quantiles, little-endian, version 3; floating-point numbers are IEEE 754 bits:
+// The encoding of Quantiles, little-endian, version 4; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 17, version 3
+//	6      header: "dpsk", kind 17, version 4
 //	8      Epsilon
 //	8      Delta
 //	8      Rho
@@ -17,6 +18,7 @@ import (
 //	8      Resolution
 //	8      Bound
 //	1      Relation: 1 AddRemove, 2 Replace
+//	8      number of rows, signed; with noise under AddRemove
 //	2      number of levels, 1 to 32
 //	for each level, in ascending order:
 //	8      the level
@@ -25,14 +27,14 @@ import (
 //	4, 4   the cells of the ends of its interval, plus 1
 //
 // No other bytes decode to the same Quantiles.
-const quantileVersion = 3
+const quantileVersion = 4
 
-// fields are the numbers of the Params before the levels.
-func (p *quantileParams) fields(levels *int) []wire.Field {
-	return []wire.Field{
+// fields are the numbers of the Params before the levels, with what is between them and these.
+func (p *quantileParams) fields(levels *int, between ...wire.Field) []wire.Field {
+	fields := []wire.Field{
 		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Resolution), wire.Float(&p.Bound), wire.Byte(&p.Relation),
-		wire.Short(levels, maxLevels),
 	}
+	return append(append(fields, between...), wire.Short(levels, maxLevels))
 }
 
 // listed are the levels with their cells.
@@ -54,7 +56,7 @@ func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	copied, n := *q, len(q.cells)
 	dst = wire.AppendHeader(dst, wire.KindQuantiles, quantileVersion)
-	dst = wire.AppendFields(dst, copied.params.fields(&n))
+	dst = wire.AppendFields(dst, copied.params.fields(&n, wire.Signed(&copied.rows)))
 	return wire.AppendFields(dst, copied.listed()), nil
 }
 
@@ -68,7 +70,7 @@ func (q *Quantiles) UnmarshalBinary(data []byte) error {
 	r.Header(wire.KindQuantiles, quantileVersion)
 	var d Quantiles
 	var n int
-	r.Fields(d.params.fields(&n))
+	r.Fields(d.params.fields(&n, wire.Signed(&d.rows)))
 	if r.Err() == nil && n > 0 {
 		d.cells = make([]int, n)
 		r.Fields(d.listed())
@@ -97,6 +99,9 @@ func (q *Quantiles) check(r *wire.Reader) {
 			r.Fail("quantiles out of range or order")
 		}
 		last = cell
+	}
+	if most := int64(maxRows) << 8; q.rows < -most || q.rows > most || q.rows < 0 && p.Relation == budget.Replace {
+		r.Fail("a number of rows that is none")
 	}
 	if q.ends[0] > cells+1 || q.ends[1] > cells+1 {
 		r.Fail("an interval out of range")

@@ -133,7 +133,15 @@ func TestExactQuantiles(t *testing.T) {
 			// All choices together have the budget, and use it up.
 			choices, sum := slices.Repeat([]float64{p.loss()}, p.depth()), 0.0
 			if p.single() {
-				choices = append(choices, p.lossOf(endShare), p.lossOf(endShare))
+				c, _ := p.ended(cells)
+				choices = append(choices, c.Loss, c.Loss)
+			}
+			if p.Relation == budget.AddRemove {
+				noise := p.rowsNoise()
+				if sum = 1 / noise.scale; p.gaussian() {
+					sum *= sum / 2
+				}
+				require.InEpsilon(t, p.rowsShare()*spent, sum, 1e-9)
 			}
 			for _, loss := range choices {
 				if p.Relation == budget.Replace {

@@ -16,9 +16,16 @@ const (
 	minLevel  = 0x1p-20 // of a level and of 1 − level
 	subPlaces = 1 << 32 // of a cell, where there are several levels
 
-	// of a single level: what the quantile has of ε or ρ, and each end of its interval
-	pointShare, endShare = 2. / 3, 1. / 6
-	endMiss              = .005 // of each end
+	// of ε or ρ, what the number of rows has, if it is private; of a single level, what the
+	// quantile has, each end of its interval, and the number of rows
+	rowsShare                            = .019
+	pointShare, endShare, rowsShareOfOne = 2. / 3, .144, 1 - 2./3 - 2*.144
+	endMiss                              = .005 // of each end
+
+	// A quantile is unknown where fewer than an eighth of the rows that should be on one of its
+	// sides may be there with a larger probability than the sum of these: by its draw, and as
+	// there may be fewer rows in all.
+	mostAstray, missRows = 6e-4, 4e-4
 )
 
 // quantileParams are the Params with the levels that are released, ascending; the entries behind
@@ -139,12 +146,35 @@ func (p *quantileParams) places() int64 {
 // (Lemma 2). So r rounds are r·loss-private; by the bounded range they are r·loss²/8-zCDP (Cesar
 // and Rogers 2021). A row that is replaced is one removed and one added: twice the loss. ∎
 //
-// A single level is three choices among all rows, of the shares above.
+// A single level is three choices among all rows, of the shares above. The number of rows is
+// released first, with noise of its share; under Replace it is public, and has none.
 func (p *quantileParams) loss() float64 {
 	if p.single() {
 		return p.lossOf(pointShare)
 	}
-	return p.lossOf(1 / float64(p.depth()))
+	return p.lossOf((1 - p.rowsShare()) / float64(p.depth()))
+}
+
+// rowsShare returns the share of the number of rows.
+func (p *quantileParams) rowsShare() float64 {
+	switch {
+	case p.Relation == budget.Replace:
+		return 0
+	case p.single():
+		return rowsShareOfOne
+	}
+	return rowsShare
+}
+
+// rows returns the noise of the number of rows.
+func (p *quantileParams) rowsNoise() drawn {
+	of := Params{Epsilon: p.Epsilon * p.rowsShare()}
+	if p.gaussian() {
+		of = Params{Rho: p.rho() * p.rowsShare()}
+	}
+	of.Epsilon, of.Rho = of.Epsilon*(1-0x1p-48), of.Rho*(1-0x1p-48)
+	n, _ := of.drawn(1) // valid, as p is
+	return n
 }
 
 // lossOf returns the ε of a choice that has a share of ε or ρ.

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/quantile"
+	"github.com/dpsketch/dpsketch/internal/view"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -16,6 +17,7 @@ import (
 type Quantiles struct {
 	params quantileParams
 	axis   rank.Axis // of the params
+	rows   int64     // with noise under AddRemove
 	cells  []int     // by level; nil only in a zero value
 	ends   [2]int    // of the interval of a single level, as cell + 1
 }
@@ -36,11 +38,11 @@ func (q *Quantiles) Guarantee() budget.Guarantee {
 // Len returns the number of levels.
 func (q *Quantiles) Len() int { return len(q.cells) }
 
-// All returns the levels with their quantiles, in ascending order.
+// All returns the levels with their quantiles, in ascending order: NaN for those that are unknown.
 func (q *Quantiles) All() iter.Seq2[float64, float64] {
 	return func(yield func(level, value float64) bool) {
-		for i, cell := range q.cells {
-			if !yield(q.params.Levels[i], q.axis.Value(int64(cell))) {
+		for _, level := range q.params.levels()[:len(q.cells)] {
+			if !yield(level, q.Quantile(level)) {
 				return
 			}
 		}
@@ -56,35 +58,133 @@ func (q *Quantiles) index(level float64) int {
 }
 
 // Quantile returns the quantile of one of the levels: about level·n of the n rows are below it, or
-// at it. NaN for a level that was not released. Quantiles of higher levels are not lower.
+// at it. Quantiles of higher levels are not lower.
+//
+// It is NaN for a level that was not released, and where too few rows are on one side: where no
+// more than an eighth of the rows that should be there may be, with a probability above 0.001, for
+// all data. At ε = 1 a median is known from 300 rows on, p95 from 2000, p99 from 9000; of .5, .9
+// and .99 together from 800, 2000 and 13,000. [Quantiles.Interval] has the end that is known.
 func (q *Quantiles) Quantile(level float64) float64 {
 	i := q.index(level)
-	if i < 0 {
+	if i < 0 || !q.known(i) {
 		return math.NaN()
 	}
 	return q.axis.Value(int64(q.cells[i]))
 }
 
+// known reports whether the quantile of a level can be far outside of where rows are with a
+// probability of at most 0.001: see "Where a quantile may lie" in internal/quantile,
+// spread_proof.md.
+func (q *Quantiles) known(i int) bool {
+	levels, loss := q.params.levels(), q.params.loss()
+	low, high := q.count(missRows)
+	parts := quantile.Parts(levels)
+	g := quantile.Guard{All: low, Noise: func(float64) float64 { return 0 }, Draws: make([]quantile.Drawn, len(levels))}
+	if !(low > 0) {
+		return false
+	}
+	for j, p := range parts {
+		kappa := 1 / quantile.MeanError(p.Level, loss)
+		first, end, cut := int64(0), q.axis.Cells(), 1.0
+		steepest := kappa
+		if quantile.Leaf(parts, j) {
+			steepest = 0
+		}
+		most := max(1, 1+steepest*high)
+		if p.Left >= 0 {
+			first, cut = int64(q.cells[p.Left]), 1/(p.Level*p.Share)
+			most = max(most, cut+steepest*high)
+		}
+		if p.Right < len(levels) {
+			end, cut = int64(q.cells[p.Right])+1, 1/((1-p.Level)*p.Share)
+			most = max(most, cut+steepest*high)
+		}
+		cells := math.Log(float64(end-first) * most)
+		g.Draws[j] = quantile.Drawn{Part: p, Above: kappa, Below: kappa, Up: cells, Down: cells}
+	}
+	above, below := g.Above(i, (1-levels[i])/8*low), g.Below(i, levels[i]/8*low)
+	return math.Exp(above)+math.Exp(below) <= mostAstray
+}
+
+// count returns bounds on the number of rows, either of which is wrong with probability miss.
+func (q *Quantiles) count(miss float64) (low, high float64) {
+	n, reach := float64(q.rows), 0.0
+	if q.params.Relation == budget.AddRemove {
+		noise := q.params.rowsNoise()
+		reach = noise.most(2 * miss)
+	}
+	return max(n-reach, 0), max(n+reach, 0)
+}
+
 // Interval returns values between which the quantile of the clamped values lies with the given
 // confidence in [0, 1), for all data. If level·n is an integer, the interval contains both the
 // level·n-th value and the next one. (The level is taken as a multiple of 2⁻²⁴.) It contains
-// Quantile(level). It was chosen at the release, for a confidence of .99, and is the same for all
-// smaller ones; for larger ones it is the whole axis. NaN if more than one level was released, and
-// for other arguments.
+// Quantile(level). Where nothing bounds the quantile an end is Min or Max, or infinite without a
+// range and a Bound. NaN for a level that was not released, and for other arguments.
 //
-// The ends are two separate choices, of ranks e rows less and e rows more, with e such that the
-// rank of either is off by at most e − 1, except with probability .005 (see [quantile.Most]; for
-// the 4/3·ln of some 10⁹ over ε rows of the median, 132 at ε = 1).
+// With one level it was chosen at the release, for a confidence of .99, and is the same for all
+// smaller ones; for larger ones nothing is known. The ends are two separate choices, of ranks e
+// rows less and e rows more, with e such that the rank of either is off by at most e − 1, except
+// with probability .005 (see [quantile.Most]; for the median, 152 at ε = 1). With several levels
+// the ends are quantiles of other levels, the nearest ones whose [Quantiles.RankInterval] shows
+// that they are on that side: so the first level has no lower end and the last none above.
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
-	if q.index(level) < 0 || !q.params.single() || !limits.Confidence(confidence) {
+	i := q.index(level)
+	if i < 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
-	if confidence > 1-2*endMiss {
-		return q.axis.Low, q.axis.High
+	lo, hi = q.axis.Low, q.axis.High
+	if q.params.learns() && q.params.Bound == 0 {
+		lo, hi = math.Inf(-1), math.Inf(1)
 	}
-	lo, _ = q.axis.Edges(int64(q.ends[0]) - 1)
-	_, hi = q.axis.Edges(int64(q.ends[1]) - 1)
-	return min(lo, q.Quantile(level)), max(hi, q.Quantile(level))
+	if q.params.single() {
+		if below, above := q.ended(); confidence <= 1-2*endMiss {
+			if below {
+				lo, _ = q.axis.Edges(int64(q.ends[0]) - 1)
+			}
+			if above {
+				_, hi = q.axis.Edges(int64(q.ends[1]) - 1)
+			}
+		}
+	} else {
+		lo, hi = q.beside(i, (1-confidence)/4, lo, hi)
+	}
+	if x := q.Quantile(level); x == x {
+		lo, hi = min(lo, x), max(hi, x)
+	}
+	return lo, hi
+}
+
+// ended reports whether the ends of the interval of a single level are where rows are: whether
+// there are so many on either side that an end is not beyond them.
+func (q *Quantiles) ended() (below, above bool) {
+	c, off := q.params.ended(q.axis.Cells())
+	n, _ := q.count(missRows)
+	enough := float64(off) + quantile.Most(c.To, c.Level, c.Loss, 2*endMiss)
+	return q.ends[0] > 0 && c.Level*n >= enough, q.ends[1] <= int(q.axis.Cells()) && (1-c.Level)*n >= enough
+}
+
+// beside returns the cells of the nearest levels between which that of a level lies, each with a
+// probability of miss that it does not and another that there are fewer rows; or lo and hi.
+func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
+	levels := q.params.levels()
+	n, most := q.count(miss)
+	shows := func(j int) bool {
+		return math.Abs(levels[j]-levels[i])*n >= q.rankError(j, miss)+1+0x1p-23*most
+	}
+	for j := i - 1; j >= 0; j-- {
+		if shows(j) {
+			lo, _ = q.axis.Edges(int64(q.cells[j]))
+			break
+		}
+	}
+	for j := i + 1; j < len(levels); j++ {
+		if shows(j) {
+			_, hi = q.axis.Edges(int64(q.cells[j]))
+			break
+		}
+	}
+	return lo, hi
 }
 
 // RankInterval returns bounds lo ≤ 0 ≤ hi on the error of the rank of Quantile(level), in rows,
@@ -102,32 +202,44 @@ func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
 	if at < 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
+	hi = q.rankError(at, 1-confidence)
+	return -hi, hi
+}
+
+// rankError returns what the error of the rank of a level exceeds with probability miss at most.
+func (q *Quantiles) rankError(at int, miss float64) (most float64) {
 	levels, loss, places := q.params.levels(), q.params.loss(), q.axis.Cells()*q.params.places()
-	each := (1 - confidence) / float64(q.params.depth())
+	each := miss / float64(q.params.depth())
 	from, to, below, above := 0, len(levels), 0.0, 1.0
 	for {
 		middle := (from + to) / 2
-		hi += quantile.Most(places, (levels[middle]-below)/(above-below), loss, each)
+		most += quantile.Most(places, (levels[middle]-below)/(above-below), loss, each)
 		switch {
 		case at == middle:
-			return -hi, hi
+			return most
 		case at < middle:
 			to, above = middle, levels[middle]
 		default:
 			from, below = middle+1, levels[middle]
 		}
-		hi++
+		most++
 	}
 }
 
-// String says what was released under which guarantee.
+// String says what was released under which guarantee, and what is known of unknown levels.
 func (q *Quantiles) String() string {
 	if !q.valid() {
 		return "column.Quantiles (empty)"
 	}
-	steps := ""
+	text := fmt.Sprintf("column.Quantiles: %d of values in [%g, %g]", len(q.cells), q.axis.Low, q.axis.High)
 	if r := q.params.Resolution; r != 0 {
-		steps = fmt.Sprintf(", in steps of %g", r)
+		text += fmt.Sprintf(", in steps of %g", r)
 	}
-	return fmt.Sprintf("column.Quantiles: %d of values in [%g, %g]%s, %v", len(q.cells), q.axis.Low, q.axis.High, steps, q.Guarantee())
+	for level, x := range q.All() {
+		if x != x {
+			lo, hi := q.Interval(level, view.Confidence)
+			text += fmt.Sprintf(", p%.6g unknown in [%g, %g]", 100*level, lo, hi)
+		}
+	}
+	return fmt.Sprintf("%s, %v", text, q.Guarantee())
 }

@@ -160,7 +160,8 @@ func TestReports(t *testing.T) {
 		}
 		median, p90 := r.Keys[0].Quantiles[0], r.Keys[0].Quantiles[1]
 		require.InDelta(t, 50, *median.Value, 10)
-		require.InDelta(t, 90, *p90.Value, 10)
+		require.LessOrEqual(t, p90.Low, 91.)
+		require.GreaterOrEqual(t, p90.High, 89., "200 users are above p90, which may be too few")
 		require.LessOrEqual(t, median.Low, *median.Value)
 		require.GreaterOrEqual(t, median.High, *median.Value)
 		require.Nil(t, r.Keys[0].Quantiles[2].Value, "20 users are above p99, which is too few")

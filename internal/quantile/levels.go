@@ -11,34 +11,58 @@ import (
 // are drawn.
 func Rounds(n int) int { return bits.Len(uint(n)) }
 
+// Part is where a level is drawn: between the quantiles of two other levels, −1 and the number of
+// levels for the ends of the axis, at the level Level of what is there, which is Share of all.
+type Part struct {
+	Left, Right  int
+	Level, Share float64
+}
+
 // Quantiles draws places before end for ascending levels in (0, 1): the middle one first, then
 // those of the values on its either side (Kaplan, Schnapp, Stemmer, ICML 2022). Loss is that of
-// each Choice, and draw is [Spread.Draw]. The places are in ascending order.
-func Quantiles(end int64, levels []float64, loss float64, draw func(Choice) int64) []int64 {
+// each Choice, and draw is [Spread.Draw], of the level with the given number. The places are in
+// ascending order.
+func Quantiles(end int64, levels []float64, loss float64, draw func(i int, c Choice) int64) []int64 {
 	found := make([]int64, len(levels))
-	halve(levels, func(i, left, right int, level float64) {
-		c := Choice{To: end, Level: level, Loss: loss}
-		if left >= 0 {
-			c.From = found[left]
+	halve(levels, func(i int, p Part) {
+		c := Choice{To: end, Level: p.Level, Loss: loss}
+		if p.Left >= 0 {
+			c.From = found[p.Left]
 		}
-		if right < len(levels) {
-			c.To = found[right]
+		if p.Right < len(levels) {
+			c.To = found[p.Right]
 		}
-		found[i] = draw(c)
+		found[i] = draw(i, c)
 	})
 	return found
 }
 
-// halve visits the levels, the middle one first: with the numbers of the levels between which it
-// lies, of those before it, and its share of what is between these.
-func halve(levels []float64, visit func(i, left, right int, level float64)) {
+// Parts returns that of each level.
+func Parts(levels []float64) []Part {
+	parts := make([]Part, len(levels))
+	halve(levels, func(i int, p Part) { parts[i] = p })
+	return parts
+}
+
+// Leaf reports whether no other level is drawn on either side of one.
+func Leaf(parts []Part, i int) bool {
+	for _, p := range parts {
+		if p.Left == i || p.Right == i {
+			return false
+		}
+	}
+	return true
+}
+
+// halve visits the levels, the middle one first.
+func halve(levels []float64, visit func(i int, p Part)) {
 	var within func(left, right int, below, above float64)
 	within = func(left, right int, below, above float64) {
 		i := (left + 1 + right) / 2
 		if i == right {
 			return
 		}
-		visit(i, left, right, (levels[i]-below)/(above-below))
+		visit(i, Part{left, right, (levels[i] - below) / (above - below), above - below})
 		within(left, i, below, levels[i])
 		within(i, right, levels[i], above)
 	}
@@ -49,13 +73,13 @@ func halve(levels []float64, visit func(i, left, right int, level float64)) {
 // level ρ of its part adds 1 − ρ and ρ of the errors of the part's ends. They are added by add.
 func Errors(levels []float64, of func(level float64) float64, add func(a, b float64) float64) []float64 {
 	errors := make([]float64, len(levels))
-	halve(levels, func(i, left, right int, level float64) {
-		errors[i] = of(level)
-		if left >= 0 {
-			errors[i] = add(errors[i], (1-level)*errors[left])
+	halve(levels, func(i int, p Part) {
+		errors[i] = of(p.Level)
+		if p.Left >= 0 {
+			errors[i] = add(errors[i], (1-p.Level)*errors[p.Left])
 		}
-		if right < len(levels) {
-			errors[i] = add(errors[i], level*errors[right])
+		if p.Right < len(levels) {
+			errors[i] = add(errors[i], p.Level*errors[p.Right])
 		}
 	})
 	return errors

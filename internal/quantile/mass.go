@@ -34,6 +34,17 @@ func (m mass) plus(n mass) mass {
 	return m
 }
 
+// times returns m·2ⁿ, which fits.
+func (m mass) times(n uint) (p mass) {
+	words, r := int(n/64), n%64
+	for i := len(m) - 1; i >= words; i-- {
+		if p[i] = m[i-words] << r; r > 0 && i > words {
+			p[i] |= m[i-words-1] >> (64 - r)
+		}
+	}
+	return p
+}
+
 func (m mass) less(n mass) bool {
 	for i := len(m) - 1; i > 0; i-- {
 		if m[i] != n[i] {

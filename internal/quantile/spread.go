@@ -76,12 +76,55 @@ const (
 )
 
 // Choice is one draw: of a place in [From, To) with about Level of the weight in there before it,
-// and Shift more.
+// and Shift more. Everything in it is public.
 type Choice struct {
 	From, To int64
 	Level    float64 // in [0, 1]
 	Shift    int64
 	Loss     float64 // ε of the draw for a unit of weight: see Loss
+	// Whole says that a cell is as near to the target as its best place.
+	// Without it a cell of a great weight has few places that come out, but
+	// cuts it at the right rank.
+	Whole bool
+	Fall  Fall
+	// Steep says by how much probabilities fall faster on the side of the
+	// level's tail, and slower on the other: 0 or from 1 on, and 2·max(Level,
+	// 1 − Level) at most.
+	Steep float64
+}
+
+// Fall is a base measure: places from From on have half the weight of those before it, and half as
+// much again every Every places; for Every < 0 places below From have, downwards. The zero Fall has
+// the same for all.
+type Fall struct{ From, Every int64 }
+
+// mostFalls is how often the base measure falls. 2³⁷ places of 2³⁶ times the least fit a mass.
+const mostFalls = 36
+
+// falls returns how often the base measure has fallen at a place.
+func (f Fall) falls(x int64) uint {
+	d := x - f.From
+	if f.Every < 0 {
+		d = -1 - d
+	}
+	if f.Every == 0 || d < 0 {
+		return 0
+	}
+	return uint(min(d/max(f.Every, -f.Every)+1, mostFalls))
+}
+
+// end returns the end of the run of places from x on where it has fallen as often.
+func (f Fall) end(x int64) int64 {
+	n := int64(f.falls(x))
+	switch {
+	case f.Every > 0 && n < mostFalls:
+		return f.From + n*f.Every
+	case f.Every < 0 && n == mostFalls:
+		return f.From + (n-1)*f.Every
+	case f.Every < 0 && n > 0:
+		return f.From + (n-1)*f.Every
+	}
+	return math.MaxInt64
 }
 
 // Loss returns the Loss of a Choice whose ε is epsilon·x for a contributor of the weight x, of any
@@ -93,31 +136,39 @@ func Loss(epsilon float64, smallest int64) float64 {
 
 // target is a Choice in numbers.
 type target struct {
-	from, to int64
-	want     wide.Int // the wanted weight before a place, times 2²⁴·J
-	kappa    float64  // for a unit of that
-	nearest  float64  // no place has a smaller score
+	from, to     int64
+	begin, end   wide.Int // the weights before these
+	want         wide.Int // the wanted weight before a place, times 2²⁴·J
+	above, below float64  // κ of places above and below, for a unit of that
+	whole        bool
+	nearest      float64 // no place has a smaller exponent
+	fall         Fall
 }
 
 func (s *Spread) target(c Choice) target {
 	level := int64(math.Round(min(max(c.Level, 0), 1) * whole))
-	base := s.before(c.From)
-	all := s.before(c.To).Minus(base)
+	base, end := s.before(c.From), s.before(c.To)
+	all := end.Minus(base)
 	want := base.Shl(levelBits).Plus(all.Times(level)).Plus(wide.Product(c.Shift, s.places).Shl(levelBits))
 	share := float64(max(level, whole-level)) // of 2²⁴
-	t := target{from: c.From, to: c.To, want: want, kappa: c.Loss / 2 * round.Down / (share * float64(s.places))}
-	t.nearest = t.score(base, all)
+	kappa := c.Loss / 2 * round.Down / (share * float64(s.places))
+	steep := min(max(c.Steep, 1), 2*share/whole)
+	t := target{from: c.From, to: c.To, begin: base, end: end, want: want, above: kappa * steep, below: kappa * (2 - steep), whole: c.Whole, fall: c.Fall}
+	if 2*level < whole {
+		t.above, t.below = t.below, t.above
+	}
+	t.nearest = t.outside(base, all)
 	return t
 }
 
-// score returns by how much the wanted weight is outside of [b, b + w], both times J.
-func (t *target) score(b, w wide.Int) float64 {
+// outside returns κ times by how much the wanted weight is outside of [b, b + w], both times J.
+func (t *target) outside(b, w wide.Int) float64 {
 	b = b.Shl(levelBits)
 	if t.want.Less(b) {
-		return number(b.Minus(t.want))
+		return t.above * number(b.Minus(t.want))
 	}
 	if b = b.Plus(w.Shl(levelBits)); b.Less(t.want) {
-		return number(t.want.Minus(b))
+		return t.below * number(t.want.Minus(b))
 	}
 	return 0
 }
@@ -125,24 +176,45 @@ func (t *target) score(b, w wide.Int) float64 {
 // number returns w ≥ 0 to a relative 2⁻⁵².
 func number(w wide.Int) float64 { return float64(w.Hi)*0x1p64 + float64(w.Lo) }
 
-// weight returns that of a place with the score d: e^(−κd), and 2⁻¹³⁰ at least.
-func (t *target) weight(d float64) float64 {
-	x := t.kappa * d
+// weight returns that of a place with the exponent x: e^(−x), and 2⁻¹³⁰ at least.
+func weight(x float64) float64 {
 	if x > 91 { // e^−91 is less
 		return least
 	}
 	return max(math.Exp(-x), least)
 }
 
+// exponents returns the smallest exponent that a place from ≤ x < to can have, where before and
+// upTo are the weights before these ends; and, roughly, the largest.
+func (s *Spread) exponents(t *target, from, to int64, before, upTo wide.Int) (near, far float64) {
+	one := to-from == 1
+	if t.whole && s.places > 1 { // the cells that they are in, as far as these are in the part
+		first, last := from/s.places, (to-1)/s.places
+		before, upTo, one = t.begin, t.end, first == last
+		if x := first * s.places; x > t.from {
+			before = s.before(x)
+		}
+		if x := (last + 1) * s.places; x < t.to {
+			upTo = s.before(x)
+		}
+	}
+	near = t.outside(before, upTo.Minus(before))
+	if one {
+		return near, near
+	}
+	return near, max(t.outside(before, wide.Int{}), t.outside(upTo, wide.Int{}))
+}
+
 // Weight returns the weight of a place that a Choice has.
 func (s *Spread) Weight(c Choice, x int64) float64 {
 	t := s.target(c)
-	return s.weight(&t, x)
+	return math.Ldexp(s.weight(&t, x), -int(t.fall.falls(x)))
 }
 
+// weight returns that of a place, without the base measure.
 func (s *Spread) weight(t *target, x int64) float64 {
-	b := s.before(x)
-	return t.weight(t.score(b, s.before(x+1).Minus(b)))
+	exponent, _ := s.exponents(t, x, x+1, s.before(x), s.before(x+1))
+	return weight(exponent)
 }
 
 // Draw draws a place with probability in proportion to its weight; c.From if there is none.
@@ -151,8 +223,7 @@ func (s *Spread) Draw(c Choice, src *noise.Source) int64 {
 		return c.From
 	}
 	t := s.target(c)
-	s.segments = s.segments[:0]
-	s.divide(&t, c.From, c.To, s.before(c.From), s.before(c.To))
+	s.cut(&t)
 	total := s.segments[len(s.segments)-1].sum
 	for {
 		u := total.below(src)
@@ -164,11 +235,21 @@ func (s *Spread) Draw(c Choice, src *noise.Source) int64 {
 	}
 }
 
+// cut sets the segments of a target: where the base measure is the same, those of divide.
+func (s *Spread) cut(t *target) {
+	s.segments = s.segments[:0]
+	for from := t.from; from < t.to; {
+		to := min(t.fall.end(from), t.to)
+		s.divide(t, from, to, s.before(from), s.before(to))
+		from = to
+	}
+}
+
 // segment is a run of places with a bound on their weights.
 type segment struct {
 	from, length int64
 	bound        float64
-	sum          mass // of length·bound, of all segments up to here
+	sum          mass // of length·bound by the base measure, of all segments up to here
 }
 
 // divide divides the places from ≤ x < to, with the weights before and upTo before these ends, into
@@ -176,13 +257,12 @@ type segment struct {
 // others by one that grows as their weights fall, which costs little. So they are some dozens
 // however many cells there are.
 func (s *Spread) divide(t *target, from, to int64, before, upTo wide.Int) {
-	near := t.score(before, upTo.Minus(before))
-	far := max(t.score(before, wide.Int{}), t.score(upTo, wide.Int{}))
-	g := segment{from: from, length: to - from, bound: t.weight(near)}
-	if g.length > 1 && g.bound > least && t.kappa*(far-near) > 1+t.kappa*(near-t.nearest) {
+	near, far := s.exponents(t, from, to, before, upTo)
+	g := segment{from: from, length: to - from, bound: weight(near)}
+	if g.length > 1 && g.bound > least && far-near > 1+near-t.nearest {
 		middle := from + g.length/2
 		if i, j := s.index(uint32(from/s.places)), s.index(uint32(to/s.places)); j-i > 1 {
-			middle = int64(s.cells[i+(j-i)/2].Index) * s.places
+			middle = max(int64(s.cells[i+(j-i)/2].Index)*s.places, from+1)
 		}
 		b := s.before(middle)
 		s.divide(t, from, middle, before, b)
@@ -191,6 +271,9 @@ func (s *Spread) divide(t *target, from, to int64, before, upTo wide.Int) {
 	}
 	g.bound *= 1 + 0x1p-40 // for Exp, which need not be monotone to the last bit
 	g.sum = massOf(g.bound, g.length)
+	if t.fall != (Fall{}) {
+		g.sum = g.sum.times(mostFalls - t.fall.falls(from))
+	}
 	if n := len(s.segments); n > 0 {
 		g.sum = g.sum.plus(s.segments[n-1].sum)
 	}

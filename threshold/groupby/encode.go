@@ -11,10 +11,10 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// The encoding of Groups, little-endian, version 2; floating-point numbers are IEEE 754 bits:
+// The encoding of Groups, little-endian, version 3; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 16, version 2
+//	6      header: "dpsk", kind 16, version 3
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
 //	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed, 8 Values
@@ -51,7 +51,7 @@ import (
 // with their noise, two's complement. Nothing depends on the order of arrival, and no other bytes
 // decode to the same groups.
 const (
-	version   = 2
+	version   = 3
 	fixedSize = wire.HeaderSize + 3 + 15*8 + 2 + 3*4 + 2*2 + 3*8 + 4
 )
 

@@ -143,8 +143,11 @@ func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 
 // noisy returns the count of a group with its noise, in users: a normal number with the true count
 // as its mean, for a key that is shown whatever its noise.
-func (g *Groups[K]) noisy(e group[K]) float64 {
-	return (float64(e.rest)/fine + g.law.mix*float64(e.weight)) / unit
+func (g *Groups[K]) noisy(e group[K]) float64 { return g.law.users(e.rest, e.weight) }
+
+// users returns a count from the numbers that are released of it.
+func (n *noises) users(rest, weight int64) float64 {
+	return (float64(rest)/fine + n.mix*float64(weight)) / unit
 }
 
 // count returns the estimate of a group.
@@ -307,8 +310,16 @@ func (g *Groups[K]) String() string {
 	case g.params.values():
 		what = "counts of users, sums and means"
 	}
-	if g.params.Levels[0] != 0 {
-		what += ", and quantiles"
+	if levels := g.params.levels(); len(levels) > 0 {
+		known := 0
+		for _, e := range g.groups {
+			for i := range levels {
+				if g.known(e, i) {
+					known++
+				}
+			}
+		}
+		what += fmt.Sprintf(", and quantiles, %d of %d known", known, len(levels)*len(g.groups))
 	}
 	keys := "keys"
 	if g.params.listed {

@@ -2,6 +2,7 @@ package groupby
 
 import (
 	"math"
+	"sync"
 
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
@@ -176,6 +177,16 @@ func (g *Groups[K]) reachOfBoth(a, b, alpha float64) float64 {
 
 // normalTail returns the z with Pr[N(0, 1) > z] = alpha, for alpha in (0, ½].
 func normalTail(alpha float64) float64 {
+	if alpha == missCut {
+		return missTail()
+	}
+	return normalTailOf(alpha)
+}
+
+// missTail is the one that each reading of a quantile asks for a few dozen times.
+var missTail = sync.OnceValue(func() float64 { return normalTailOf(missCut) })
+
+func normalTailOf(alpha float64) float64 {
 	standard, err := noise.NewGaussian(1)
 	if err != nil {
 		return math.NaN() // unreachable

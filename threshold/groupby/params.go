@@ -48,16 +48,17 @@ type Params struct {
 	// Replace, KeysOnly or AutoFullKeys. Plan.Blind says how many users this
 	// needs.
 	Values bool
-	// Levels are the levels of the quantiles of the users' values in each shown
-	// key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for the
-	// median, p90 and p99. They need no Min and Max, but a range that is not far
-	// too wide helps. Not with KeysOnly or Replace.
+	// Levels are the levels of the quantiles of the users' values in each
+	// shown key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for
+	// the median, p90 and p99. They need no Min and Max, but values far from
+	// 0, such as dates, do. Plan.Known says from how many users of a key on
+	// they are known. Not with KeysOnly or Replace.
 	Levels [8]float64
 	// Resolution is the least difference that matters to quantiles: they are Min,
 	// Min + Resolution, and so on. It needs Min and Max, and suits ages. 0 means
-	// .2 to .4 % of the value, which suits amounts and latencies: for values above
-	// a millionth of the larger end of the range, or without a range from 2⁻³² to
-	// 2⁶⁴.
+	// .2 to .4 % of the value, which suits amounts and latencies: of its distance
+	// from 0, or from the end of the range that is nearest to 0. That is for
+	// distances above a billionth of the range, or without one from 2⁻³² to 2⁶⁴.
 	Resolution float64
 	// QuantileShare is the fraction of the budget, in [1/64, 63/64], for
 	// quantiles. 0 means ⅓ where there are Levels.
@@ -278,6 +279,10 @@ type Plan struct {
 	// users than that on either side of the quantile. With too few users on one
 	// side the quantile is unknown: see [Groups.Quantile].
 	RankError [8]float64
+	// Known is, for each of the Levels, from about how many users of the key
+	// on the quantile is known in nine of ten releases, if users have up to 4
+	// keys each and values are spread smoothly.
+	Known [8]float64
 	// Blind is, with Values, about how many users with values in shown keys are
 	// needed to learn a range that spans a factor of ten or so: 2000 at ε = 1 and
 	// δ = 1e-6. With fewer users, sums are 0 and their intervals infinite. 0
@@ -306,6 +311,7 @@ func (p Params) Plan() (Plan, error) {
 		plan.OthersStdDev = law.others
 	}
 	copy(plan.RankError[:], law.ranks)
+	plan.Known = law.knownFrom(p)
 	if p.Values {
 		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value/unit), plan.Bytes+16
 	}

@@ -19,7 +19,7 @@ import (
 // their wire.Kind and a few more.
 const privateBuilder byte = 0xf8
 
-const privateVersion = 2
+const privateVersion = 3
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // protected by nothing: the sums of all keys without noise or, with Passes 2, the keys of each

@@ -8,8 +8,13 @@ import (
 	"github.com/dpsketch/dpsketch/internal/quantile"
 )
 
-// leastErrors is how many rank errors of users there must be on either side of a quantile.
-const leastErrors = 3
+// A quantile is unknown where no more than an eighth of the users that should be on one of its
+// sides may be there with a larger probability than mostAstray, by what the weights show; each
+// end and each weight that they show is wrong with a probability of missCut.
+const (
+	mostAstray = 4e-4
+	missCut    = 5e-5
+)
 
 // ranks returns the mean error in rank of each level, in users.
 func (p *Params) ranks(s spread) []float64 {
@@ -24,35 +29,112 @@ func (p *Params) ranks(s spread) []float64 {
 // exact the value is.
 //
 // It is NaN if the key is not shown, if the level was not released, or if too few users are on one
-// side of the quantile: the value could then be far outside the data. Too few is always below
-// 3·Plan.RankError of the level, and mostly below 6 to 9 times Plan.RankError. So p99 needs some
-// 20,000 users of the key at ε = 1.
+// side of the quantile: where no more than an eighth of the users that should be there may be, with
+// a probability above 0.001. [Groups.QuantileInterval] then has the end that is known, and
+// Plan.Known says how many users it takes: at ε = 1 and δ = 1e-6, with one level, 400 for the
+// median, 3000 for p95, and 15,000 for p99. The probability is over the noise, for all values of
+// users with up to 4 keys; for others it is an estimate.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	e, i, shown := g.quantile(key, level)
-	if !shown || i < 0 || !(min(level, 1-level)*g.count(e) >= leastErrors*g.law.ranks[i]) || !g.plausible(e, i, level) {
+	if !shown || i < 0 || !g.known(e, i) {
 		return math.NaN()
 	}
 	return g.law.scale.value(e.cells[3*i+1])
 }
 
-// plausible reports whether it is likelier that a quantile was drawn among the values than from the
-// empty cells beyond them, which are many where the range is wide. Where s users should be on a
-// side, each empty cell weighs e^{−s/r} of one at the quantile, r its rank error. The cut on the
-// other side of the quantile is among the values. So the cells between the two are what an error
-// would have had to choose from, and the released weight of the cell and beyond is about 0 after
-// an error, s otherwise: the ratio of its densities is the other factor.
-func (g *Groups[K]) plausible(e group[K], i int, level float64) bool {
-	cuts, cell, n := edges(e.cells), e.cells[3*i+1], g.count(e)
+// known reports whether a quantile can be far outside of where values are with a probability of at
+// most [mostAstray], by what was released.
+func (g *Groups[K]) known(e group[K], i int) bool {
+	levels, n := g.params.levels(), g.noisy(e)
+	guard := quantile.Guard{Noise: g.noiseOfCount, Draws: make([]quantile.Drawn, len(levels))}
+	all, sd := 0.0, g.law.spread.weigh/spreadUnit*math.Sqrt(float64(len(e.weights)))
+	for _, w := range e.weights {
+		all += float64(w) / spreadUnit
+	}
+	if guard.All = min(n, all+2*sd); !(guard.All > 0) {
+		return false
+	}
+	for j, d := range g.law.draws(levels, n) {
+		guard.Draws[j] = g.drawn(e, j, d, guard.All)
+	}
+	cuts, cell := edges(e.cells), e.cells[3*i+1]
 	low, high := slices.Index(cuts, cell), slices.Index(cuts, cell+1)
-	variance := g.law.spread.weigh * g.law.spread.weigh / (spreadUnit * spreadUnit)
+	astray := 0.0
+	rest := (1 - levels[i]) / 8 * guard.All
+	astray += math.Exp(guard.Above(i, rest) + g.params.logTail(g.law.spread, e.weights[low+1:], rest))
+	rest = levels[i] / 8 * guard.All
+	astray += math.Exp(guard.Below(i, rest) + g.params.logTail(g.law.spread, e.weights[:high+1], rest))
+	return astray <= mostAstray
+}
+
+// drawn returns what is known of a draw, among so many users.
+func (g *Groups[K]) drawn(e group[K], j int, d draw, users float64) quantile.Drawn {
+	cell, part := int64(e.cells[3*j+1]), d.Share*users
+	kappa := g.law.spread.kappa(d.Level)
+	k := quantile.Drawn{Part: d.Part, Above: kappa * d.steep, Below: kappa * (2 - d.steep)}
+	if d.Level < 0.5 {
+		k.Above, k.Below = k.Below, k.Above
+	}
+	first, end := int64(0), g.law.scale.cells
+	// The target is between the ends of the part; of the first draw, between edges that the weights
+	// show to be on either side.
+	from, to := first, end
+	if d.Left < 0 && d.Right == len(g.params.levels()) {
+		from, to = g.between(e, g.params.levels()[j], missCut)
+	}
+	// In a heavy cell that is not whole only the places near the target count; and a cell of the
+	// weight w that an end of the part cuts has the base measure of what is left of it.
+	steepest := max(k.Above, k.Below)
+	if d.whole {
+		steepest = 0
+	}
+	cut := 1.0
+	if d.Left >= 0 {
+		first = int64(e.cells[3*d.Left+1])
+		w := min(g.weightIn(e, first, first+1), users)
+		from, cut = first, max(cut, w/(d.Level*part)+steepest*w)
+	}
+	if d.Right < len(g.params.levels()) {
+		end = int64(e.cells[3*d.Right+1]) + 1
+		w := min(g.weightIn(e, end-1, end), users)
+		to, cut = end, max(cut, w/((1-d.Level)*part)+steepest*w)
+	}
+	among := func(from, to int64) float64 {
+		return math.Log(max(cut, 1+steepest*min(part, g.weightIn(e, from, to))))
+	}
+	k.Up = d.fall.Above(min(from, cell), cell, end) + among(from, cell+1)
+	k.Down = d.fall.Below(first, cell, max(to-1, cell)) + among(cell, to)
+	return k
+}
+
+// weightIn returns an upper bound, in users, on the weight in the cells from ≤ x < to between edges
+// of the group or ends of the axis, which is wrong with probability missCut at most.
+func (g *Groups[K]) weightIn(e group[K], from, to int64) float64 {
+	cuts, low, high := edges(e.cells), 0, len(e.weights)
+	if i := slices.Index(cuts, uint32(from)); i >= 0 && from > 0 {
+		low = i + 1
+	}
+	if i := slices.Index(cuts, uint32(to)); i >= 0 {
+		high = i + 1
+	}
+	if high <= low {
+		return math.Inf(1)
+	}
+	sum := 0.0
+	for _, w := range e.weights[low:high] {
+		sum += float64(w)
+	}
+	return max(sum+g.params.rankNoise(g.law.spread, 0, high-low, missCut), 0) / spreadUnit
+}
+
+// noiseOfCount returns ln E e^(θ·noise) of a count; without δ that of a number which the noise is
+// below but with probability missCut.
+func (g *Groups[K]) noiseOfCount(theta float64) float64 {
+	x := theta * g.law.count
 	if g.params.pure() {
-		variance *= 2
+		return -x / math.Sqrt2 * math.Log(2*missCut)
 	}
-	side := func(cells uint32, s, weight float64, weights int) bool {
-		return 1+math.Log1p(float64(cells)) <= s/g.law.ranks[i]+s*(2*weight-s)/(2*variance*float64(weights))
-	}
-	return side(e.cells[3*i+2]-cell, level*n, g.rank(e, 0, high)/spreadUnit, high+1) &&
-		side(cell-e.cells[3*i], (1-level)*n, -g.rank(e, 1, low)/spreadUnit, len(cuts)-low)
+	return x * x / 2
 }
 
 // quantile returns the group of a key, and the number of the level, −1 if there is none.
@@ -67,8 +149,8 @@ func (g *Groups[K]) quantile(key K, level float64) (e group[K], i int, shown boo
 // QuantileInterval returns bounds that hold a quantile of the users' values in the key, as
 // [Groups.Quantile] weighs them, with at least the given confidence in [0, 1), over the noise, for
 // any one key fixed before the release. They are ends of cells of the axis. If too few users are on
-// one side, the bound on that side is Min or Max, or infinite without a range. NaN for a level that
-// was not released.
+// one side, the bound on that side is Min or Max, or infinite without a range: p99 ≥ 100. NaN for a
+// level that was not released.
 //
 // The release has cuts on either side of each quantile, and the weights between them with noise of
 // their own. From either end, the search passes cut after cut while the noisy weight outside a cut
@@ -80,30 +162,44 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 		return math.NaN(), math.NaN()
 	}
 	s := g.law.scale
-	lo, hi = s.least, s.most
-	if !g.params.values() {
-		lo, hi = math.Inf(-1), math.Inf(1)
+	lo, hi = math.Inf(-1), math.Inf(1)
+	if g.params.values() {
+		lo, hi = s.least, s.most
 	}
 	if !shown {
 		return lo, hi
 	}
-	cuts, alpha := edges(e.cells), (1-confidence)/2
-	for j, edge := range cuts {
-		if !(g.rank(e, level, j)+g.params.rankNoise(g.law.spread, level, j+1, alpha) <= 0) {
-			break
-		}
-		lo = s.edge(int64(edge))
+	from, to := g.between(e, level, (1-confidence)/2)
+	if from > 0 {
+		lo = s.edge(from)
 	}
-	for j, edge := range slices.Backward(cuts) {
-		if !(g.rank(e, level, j)-g.params.rankNoise(g.law.spread, level, j+1, alpha) >= 0) {
-			break
-		}
-		hi = s.edge(int64(edge))
+	if to < s.cells {
+		hi = s.edge(to)
 	}
 	if x := g.Quantile(key, level); x == x {
 		lo, hi = min(lo, x), max(hi, x)
 	}
 	return lo, hi
+}
+
+// between returns the cells from ≤ x < to that the quantile of a level is in, as far as the weights
+// show it, where either end is wrong with probability alpha at most.
+func (g *Groups[K]) between(e group[K], level, alpha float64) (from, to int64) {
+	cuts := edges(e.cells)
+	to = g.law.scale.cells
+	for j, edge := range cuts {
+		if !(g.rank(e, level, j)+g.params.rankNoise(g.law.spread, level, j+1, alpha) <= 0) {
+			break
+		}
+		from = int64(edge)
+	}
+	for j, edge := range slices.Backward(cuts) {
+		if !(g.rank(e, level, j)-g.params.rankNoise(g.law.spread, level, j+1, alpha) >= 0) {
+			break
+		}
+		to = int64(edge)
+	}
+	return from, to
 }
 
 // rank returns how much more weight than its share of a level is before edge j of a group, in steps

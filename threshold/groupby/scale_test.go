@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // Cells cover the range once and in order: a value lies between the edges of its cell, the value
@@ -15,7 +17,7 @@ func TestScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(37, 10))
 	for name, p := range map[string]Params{
 		"no range": {}, "latencies": {Min: 1e-3, Max: 1e3}, "from 0": {Max: 60_000}, "both signs": {Min: -5, Max: 1e6}, "negative": {Min: -1e6, Max: -3},
-		"up to 0": {Min: -100}, "tiny": {Min: 5e-324, Max: 0x1p200}, "ages": {Max: 120, Resolution: 1}, "quarters": {Min: -3, Max: 7.1, Resolution: 0.25}, "one step": {Min: 1, Max: 3, Resolution: 2},
+		"up to 0": {Min: -100}, "dates": {Min: 1.7e9, Max: 1.7e9 + 86_400}, "latitudes": {Min: 46.9, Max: 46.99}, "south": {Min: -46.99, Max: -46.9}, "tiny": {Min: 5e-324, Max: 0x1p200}, "ages": {Max: 120, Resolution: 1}, "quarters": {Min: -3, Max: 7.1, Resolution: 0.25}, "one step": {Min: 1, Max: 3, Resolution: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := p.scale()
@@ -30,8 +32,13 @@ func TestScale(t *testing.T) {
 				require.True(t, low < high || cell == 0 && low == high, "cell %d: [%v, %v]", cell, low, high)
 				require.True(t, low <= x && x <= high, "cell %d: %v in [%v, %v]", cell, x, low, high)
 				require.Equal(t, cell, s.cell(x), "%v", x)
-				if p.Resolution == 0 && min(math.Abs(low), math.Abs(high)) >= s.unit && low*high > 0 && math.Abs(low) > 1e-300 {
-					require.Less(t, max(high/low, low/high), 1.02)
+				if from, to := low-s.origin, high-s.origin; p.Resolution == 0 && min(math.Abs(from), math.Abs(to)) >= s.unit && from*to > 0 {
+					require.Less(t, max(to/from, from/to), 1.02)
+				}
+				if p.Resolution == 0 && cell > 0 && low > s.origin { // the least value of the cell
+					require.True(t, s.cell(low) == cell && s.cell(math.Nextafter(low, math.Inf(-1))) == cell-1)
+				} else if p.Resolution == 0 && cell > 0 && low < s.origin {
+					require.True(t, s.cell(low) == cell-1 && s.cell(math.Nextafter(low, math.Inf(1))) == cell)
 				}
 				x = s.least + (s.most-s.least)*rng.Float64()*math.Exp(-40*rng.Float64()*rng.Float64())
 				cell = s.cell(x)
@@ -53,4 +60,33 @@ func TestScale(t *testing.T) {
 	}
 	require.Equal(t, 1500., s.value(s.cell(1500)))
 	require.Equal(t, 0.25, s.value(s.cell(0.25)))
+}
+
+// Ranges far from 0 count from their end that is nearest to it, and values around 0 lose nothing:
+// quartiles of dates within a day, of latitudes within a few kilometres and of signed values are
+// right to 1 % of their spread. (Dates had cells of 50 days.)
+func TestAxesCountFromTheRange(t *testing.T) {
+	rng := rand.New(rand.NewPCG(53, 2)) // test data
+	for name, p := range map[string]Params{
+		"dates": {Min: 1.7e9, Max: 1.7e9 + 86_400}, "latitudes": {Min: 46.9, Max: 46.99}, "south": {Min: -46.99, Max: -46.9}, "signed": {Min: -1, Max: 1}, "signed, wide": {Min: -1e6, Max: 1e6}, "none": {},
+	} {
+		p.Epsilon, p.Delta, p.Levels = 4, 1e-6, [8]float64{.25, .5, .75}
+		least, most := p.Min, p.Max
+		if most >= 1e6 && least < 0 || most == 0 {
+			least, most = -1, 1
+		}
+		weights, s := map[uint32]int64{}, p.scale()
+		const users = 40_000
+		for range users {
+			weights[s.cell(least+(most-least)*rng.Float64())] += spreadUnit
+		}
+		g := groupsOf(t, p, users, weights)
+		dptest.Alarm(t, 1e-10) // 1 % are 400 users, 60 errors in rank
+		for _, level := range g.params.levels() {
+			x := (g.Quantile(0, level) - least) / (most - least)
+			require.InDelta(t, level, x, .01+.01*math.Abs(level-.5), name)
+			lo, hi := g.QuantileInterval(0, level, .95)
+			require.True(t, (hi-lo)/(most-least) < .1, "%s: [%v, %v]", name, lo, hi)
+		}
+	}
 }

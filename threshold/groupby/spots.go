@@ -130,13 +130,14 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 		}
 	}
 	noise := s.noise(s.law.spread.weigh)
+	law := s.params.noises(s.law, s.at)
 	var of quantile.Spread
 	var cells []quantile.Cell
 	for i := range groups {
 		cells = weights(i, cells[:0])
 		of.Set(cells, quantile.Places)
 		g := &groups[i]
-		g.cells = s.cut(&of)
+		g.cells = s.cut(&of, &law, law.users(g.rest, g.weight))
 		last := int64(0)
 		for _, edge := range edges(g.cells) {
 			before := of.Cells(edge)
@@ -146,20 +147,28 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 	}
 }
 
-// cut draws, for each level, the cells of the cut below, of the quantile, and of the cut above.
-// They are in ascending order.
-func (s *state[K]) cut(of *quantile.Spread) (cells []uint32) {
-	law := s.law.spread
+// cut draws, for each level, the cells of the cut below, of the quantile, and of the cut above,
+// among about so many users. They are in ascending order.
+func (s *state[K]) cut(of *quantile.Spread, law *noises, users float64) (cells []uint32) {
+	levels, draws := s.params.levels(), law.draws(s.params.levels(), users)
 	end := s.scale.cells * quantile.Places
-	found := quantile.Quantiles(end, s.params.levels(), law.loss, func(c quantile.Choice) int64 { return of.Draw(c, &s.src) })
+	found := quantile.Quantiles(end, levels, law.spread.loss, func(i int, c quantile.Choice) int64 {
+		d := draws[i]
+		c.Whole, c.Steep, c.Fall = d.whole, d.steep, d.fall
+		c.Fall.From, c.Fall.Every = c.Fall.From*quantile.Places, c.Fall.Every*quantile.Places
+		return of.Draw(c, &s.src)
+	})
 	from := int64(0)
 	for i, x := range found {
-		to := end
-		if i+1 < len(found) {
-			to = found[i+1]
+		to, before, behind := end, levels[i], 1-levels[i]
+		if i > 0 {
+			before -= levels[i-1]
 		}
-		low := of.Draw(quantile.Choice{From: from, To: x, Level: 1, Shift: -law.away[i], Loss: law.cutLoss}, &s.src)
-		high := of.Draw(quantile.Choice{From: x, To: to, Shift: law.away[i], Loss: law.cutLoss}, &s.src)
+		if i+1 < len(found) {
+			to, behind = found[i+1], levels[i+1]-levels[i]
+		}
+		low := of.Draw(quantile.Choice{From: from, To: x, Level: 1, Shift: -law.spread.cutAway(i, before*users), Loss: law.spread.cutLoss}, &s.src)
+		high := of.Draw(quantile.Choice{From: x, To: to, Shift: law.spread.cutAway(i, behind*users), Loss: law.spread.cutLoss}, &s.src)
 		for _, x := range [3]int64{low, x, high} {
 			cells = append(cells, uint32(x/quantile.Places))
 		}

@@ -22,15 +22,19 @@ const (
 	spreadMost = 1 << 10 // a user with more keys has no weight
 	maxLevels  = 8
 	minLevel   = 0x1p-20 // of a level and of 1 − level
+	// how far the slopes of a draw may differ, of one level and of several
+	mostSteep, mostSteepOfSeveral = 1.75, 1.25
+	// ln of 2³⁶, by which a base measure falls, of the number of cells, and more
+	fallCost   = 50
 	cutShare   = 1. / 16 // of the quantiles' part of the budget, for the cuts
-	weighShare = 1. / 16 // and for the weights between them
+	weighShare = 3. / 32 // and for the weights between them
 )
 
 // spread is what the quantiles of a key are drawn by.
 type spread struct {
-	loss, cutLoss float64 // of a draw, for a step of weight: of a quantile, and of a cut
-	weigh         float64 // scale of the noise of a weight, in steps
-	away          [maxLevels]int64
+	loss, cutLoss float64            // of a draw, for a step of weight: of a quantile, and of a cut
+	weigh         float64            // scale of the noise of a weight, in steps
+	away          [maxLevels]float64 // of a cut at least, in steps
 }
 
 // levels returns the levels that are released.
@@ -81,7 +85,7 @@ func (p *Params) spreads(mu, epsilon float64) (s spread) {
 		// The cut's own error, and what makes the noise of the weights before it and after it
 		// unlikely to say that it is on the wrong side.
 		away := quantile.MeanError(1, s.cutLoss) + 2*p.rankNoise(s, level, 4*i+1, 0.025)
-		s.away[i] = int64(min(away, 1<<50))
+		s.away[i] = min(away, 1<<50)
 	}
 	return s
 }
@@ -102,4 +106,88 @@ func (p *Params) rankNoise(s spread, level float64, before int, alpha float64) f
 		least = min(least, cost/t)
 	}
 	return s.weigh * least
+}
+
+// draw is how a level is drawn, by the released number of users of the key.
+type draw struct {
+	quantile.Part
+	fall  quantile.Fall
+	whole bool
+	steep float64
+}
+
+// draws returns how the levels are drawn among about so many users.
+//
+// A cell counts as whole where no other level is drawn on its either side; else it is cut.
+// Above ¾ the base measure falls towards the upper end of the axis, below ¼ towards the lower
+// one, if so many users are on the other side that none of the cells there can come out. Where
+// few are on the level's own side, its draw errs rather to the other.
+func (n *noises) draws(levels []float64, users float64) []draw {
+	parts := quantile.Parts(levels)
+	all := make([]draw, len(levels))
+	for i, part := range parts {
+		d := draw{Part: part, whole: quantile.Leaf(parts, i), steep: 1}
+		upper := levels[i] > 0.75 && part.Right == len(levels)
+		if upper || levels[i] < 0.25 && part.Left < 0 {
+			n.towardsEnd(&d, upper, users)
+		}
+		all[i] = d
+	}
+	return all
+}
+
+// towardsEnd sets how a level near an end of all is drawn.
+func (n *noises) towardsEnd(d *draw, upper bool, users float64) {
+	side, kappa := d.Level, n.spread.kappa(d.Level)
+	if upper {
+		side = 1 - side
+	}
+	cells := math.Log(float64(n.scale.cells))
+	if kappa/2*(1-side)*d.Share*users > fallCost && n.scale.step == 0 {
+		d.fall = n.scale.falls(upper, 1)
+		cells = (leading + 1) * math.Ln2
+	}
+	margin := kappa * side * d.Share * users
+	need := cells - math.Log(mostAstray)
+	most := mostSteep
+	if d.Share < 1 || !d.whole {
+		most = mostSteepOfSeveral
+	}
+	if steep := need / (margin * 7 / 8); steep < most+0.5 {
+		d.steep = min(max(steep, 1), most)
+	}
+}
+
+// cutAway returns how far from a quantile a cut is, in steps, where so many users are on that side:
+// far enough that cells without users near the quantile are unlikely to come out, if there are as
+// many users.
+func (s *spread) cutAway(i int, users float64) int64 {
+	far := max(s.away[i], 12*quantile.MeanError(1, s.cutLoss))
+	return int64(max(min(far, users*spreadUnit/2), 0))
+}
+
+// kappa returns by how much the logarithm of a place's probability falls a user.
+func (s *spread) kappa(level float64) float64 {
+	return spreadUnit * s.loss / 2 / max(level, 1-level)
+}
+
+// logTail returns a bound on the logarithm of the probability that the noise of these weights is as
+// large as they say, if so many users are in them.
+func (p *Params) logTail(s spread, weights []int64, users float64) float64 {
+	x, n := -users*spreadUnit, float64(len(weights))
+	for _, w := range weights {
+		x += float64(w)
+	}
+	if x = (x - n/2) / s.weigh; !(x > 0) {
+		return 0
+	}
+	if !p.pure() {
+		return math.Log(math.Erfc(x/math.Sqrt(2*n)) / 2)
+	}
+	least := 0.0
+	for i := 1; i < 64; i++ {
+		t := float64(i) / 64
+		least = min(least, -t*x-n*math.Log1p(-t*t))
+	}
+	return least
 }

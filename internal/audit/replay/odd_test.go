@@ -336,7 +336,7 @@ func odds() map[string][]odd {
 	add("elliptical/column.Builder.Release", odd{name: "values", rows: len(ends), run: func(odd int) map[string]float64 { return ofColumn(pick(odd, ends, clamped)) }, has: true})
 	ofQuantiles := func(x float64) map[string]float64 {
 		b := made(column.NewQuantiles(column.Params{Epsilon: 1, Min: -1, Max: 3, Relation: budget.Replace}, 0.5))
-		for i := range 100 {
+		for i := range 1000 {
 			b.Add(float64(i % 3))
 		}
 		b.Add(x)
