@@ -72,9 +72,9 @@ func (b *Builder) Add(x float64) {
 	private.Leave(b.secret)
 }
 
-// AddN adds n rows of one value, as n calls of [Builder.Add] do: a histogram from elsewhere. Below 1
-// it adds none, and above 2⁵³ that many. Each row still counts as one for the guarantee. If the range
-// is learned, the rows take eight bytes each.
+// AddN adds n rows of one value, as n calls of [Builder.Add] do: a histogram from elsewhere. Below
+// 1 it adds none, and above 2⁵³ that many. Each row still counts as one for the guarantee. If the
+// range is learned, the rows take eight bytes each.
 func (b *Builder) AddN(x float64, n int) {
 	s := private.Enter(b.secret)
 	if s == nil {

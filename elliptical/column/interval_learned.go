@@ -24,8 +24,8 @@ const (
 	resolution = 0x1p-16
 )
 
-// near returns the bin that a distance from the centre, in units of the centre's size, is in; −1 for
-// less than the first.
+// near returns the bin that a distance from the centre, in units of the centre's size, is in; −1
+// for less than the first.
 func (l *learned) near(distance float64) int {
 	_, b := l.histogram.Of(math.Abs(l.centre) * distance)
 	return b - 1

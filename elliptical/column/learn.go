@@ -20,10 +20,10 @@ import (
 // Privacy. Given μ each row is in one bin, and in which depends on that row and μ alone. So a row
 // more changes the numbers of step 2 by one unit vector, whatever K is, and step 3 is [Params.law]
 // for a public interval. Steps compose adaptively: losses, and ρ, add up to at most the guarantee,
-// as the shares add up to 1 and are rounded down. (Step 1 is a draw of internal/quantile among public
-// places, see candidates.) All else is a function of what was released:
-// package tail has no access to rows, nor to their number, and neither has anything that decides.
-// (NaN is no row, so in no step.) ∎ TestChainIsPrivate enumerates it.
+// as the shares add up to 1 and are rounded down. (Step 1 is a draw of internal/quantile among
+// public places, see candidates.) All else is a function of what was released: package tail has no
+// access to rows, nor to their number, and neither has anything that decides. (NaN is no row, so in
+// no step.) ∎ TestChainIsPrivate enumerates it.
 
 // share is a part of ε, or of ρ.
 type share struct{ epsilon, rho float64 }

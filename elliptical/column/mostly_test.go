@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// someOf returns n rows, of which some are drawn from one law and the rest from another, and the mean.
+// someOf returns n rows, of which some are drawn from one law and the rest from another, and the
+// mean.
 func someOf(n, some int, of, rest func() float64) (rows []float64, mean float64) {
 	for i := range n {
 		x := rest()
@@ -47,8 +48,8 @@ func atLeast(t *testing.T, want float64, hits int64, runs int) {
 	require.GreaterOrEqual(t, upper, want, "%d of %d", hits, runs)
 }
 
-// Where the rows are too few for a range, its mean and sum are not a number, null in JSON, and never
-// 10¹⁶; the ends that a Bound has are known. The number of rows is there.
+// Where the rows are too few for a range, its mean and sum are not a number, null in JSON, and
+// never 10¹⁶; the ends that a Bound has are known. The number of rows is there.
 func TestFewRowsHaveNoMean(t *testing.T) {
 	rng := rand.New(rand.NewPCG(50, 400)) // test data
 	for _, n := range []int{0, 50, 100, 200, 400} {
@@ -168,7 +169,7 @@ func TestConstantColumns(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1}, {Rho: .5}} {
 		for _, l := range []struct{ some, rest func() float64 }{{constant(5), constant(5)}, {rng.ExpFloat64, constant(0)}, {constant(1), constant(0)}} {
 			rows, mean := someOf(1000, 10, l.some, l.rest)
-			absurd, runs := 0, dptest.Full(100_000, 300)
+			absurd, runs := 0, dptest.Full(17_000, 300)
 			for range runs {
 				if x := released(t, p, rows...).Value(Mean); math.Abs(x-mean) > 10*mean {
 					absurd++

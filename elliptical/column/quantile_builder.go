@@ -62,8 +62,9 @@ func (b *QuantileBuilder) Add(x float64) {
 	private.Leave(b.quantileSecret)
 }
 
-// AddN adds n rows of one value, as n calls of [QuantileBuilder.Add] do: a histogram from elsewhere.
-// Below 1 it adds none, and above 2⁵³ that many. Each row still counts as one for the guarantee.
+// AddN adds n rows of one value, as n calls of [QuantileBuilder.Add] do: a histogram from
+// elsewhere. Below 1 it adds none, and above 2⁵³ that many. Each row still counts as one for the
+// guarantee.
 func (b *QuantileBuilder) AddN(x float64, n int) {
 	s := private.Enter(b.quantileSecret)
 	if s == nil {

@@ -199,8 +199,8 @@ func TestBack(t *testing.T) {
 }
 
 // The probability that noise of some bins is above a number is the one that it is: against closed
-// forms for up to three Laplace variables, 16 drawn ones, and the normal tail. And a quick look does not overlook
-// any.
+// forms for up to three Laplace variables, 16 drawn ones, and the normal tail. And a quick look
+// does not overlook any.
 func TestSurprise(t *testing.T) {
 	h := Histogram{Noise: Noise{true, 4}}
 	normal := Histogram{Noise: Noise{false, 4}}

@@ -4,9 +4,9 @@ import "math"
 
 // surprise returns −ln Pr[noise of m bins > x], 0 for x ≤ 0.
 //
-// A sum of m Laplace variables is the difference of two sums of m exponential ones. While the second
-// lasts, K of the first end, Pr[K = k] = C(m−1+k, k)·2^−(m+k); of K < m the rest of the first, m − K
-// exponential variables, is the difference where that is positive.
+// A sum of m Laplace variables is the difference of two sums of m exponential ones. While the
+// second lasts, K of the first end, Pr[K = k] = C(m−1+k, k)·2^−(m+k); of K < m the rest of the
+// first, m − K exponential variables, is the difference where that is positive.
 func (h *Histogram) surprise(m int, x float64) float64 {
 	x /= h.Scale
 	switch {
@@ -31,8 +31,9 @@ func (h *Histogram) surprise(m int, x float64) float64 {
 	return x - math.Log(sum)
 }
 
-// beats reports whether noise of m bins is above x with a smaller probability than e^−rare. Most bins
-// are empty, and told by a lower bound of it: one variable does it alone, the others being above 0.
+// beats reports whether noise of m bins is above x with a smaller probability than e^−rare. Most
+// bins are empty, and told by a lower bound of it: one variable does it alone, the others being
+// above 0.
 func (h *Histogram) beats(m int, x, rare float64) bool {
 	if h.Laplace && x/h.Scale+2*math.Ln2 <= rare || x <= 0 {
 		return false
@@ -68,7 +69,7 @@ func (h *Histogram) tilted(octaves float64) float64 {
 func (h *Histogram) Few() (outside float64, few bool) {
 	all, outside := h.Sure()
 	enough := 0.0
-	if h.Laplace { // of noise alone one of the bins is large in 7 % of releases, and 2½ times that in 10⁻⁷
+	if h.Laplace { // noise alone makes one of the bins large in 7 % of releases
 		enough = 10 * h.large()
 	}
 	return outside, outside <= enough || outside < all/8
