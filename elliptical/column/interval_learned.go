@@ -216,10 +216,10 @@ func (s *Summary) IntervalBounded(of Statistic, confidence float64) (lo, hi floa
 }
 
 // Range returns the interval to which values were clamped: [Min, Max], or what was learned. NaN for
-// a count alone.
+// a count alone, and where Value is NaN for want of a range.
 func (s *Summary) Range() (lo, hi float64) {
 	switch {
-	case !s.has(Sum):
+	case !s.has(Sum) || s.unknown():
 		return math.NaN(), math.NaN()
 	case s.found != nil:
 		return s.found.ends()
@@ -234,10 +234,10 @@ type Bin struct {
 }
 
 // Tail returns the bins, half octaves of the distance from the centre, in which rows can be seen,
-// in ascending order; none where the range is given. Those outside of [Summary.Range] are added
-// back.
+// in ascending order; none where the range is given, or Value is NaN for want of one. Those outside
+// of [Summary.Range] are added back.
 func (s *Summary) Tail() (bins []Bin) {
-	if s == nil || s.found == nil {
+	if s == nil || s.found == nil || s.unknown() {
 		return nil
 	}
 	for _, b := range s.found.histogram.Seen(s.found.chosen) {

@@ -66,6 +66,8 @@ func TestFewRowsHaveNoMean(t *testing.T) {
 					end = p.Bound
 				}
 				require.True(t, lo >= -end && hi <= end && lo < hi && (p.Bound > 0 || math.IsInf(lo, -1) && math.IsInf(hi, 1)), "%v of %d rows: [%v, %v]", l.name, n, lo, hi)
+				from, to := s.Range()
+				require.True(t, math.IsNaN(from) && math.IsNaN(to) && len(s.Tail()) == 0)
 				var shown struct{ Mean, Sum, Count struct{ Estimate *float64 } }
 				require.NoError(t, json.Unmarshal(dptest.OK(json.Marshal(s))(t), &shown))
 				require.True(t, shown.Mean.Estimate == nil && shown.Sum.Estimate == nil && shown.Count.Estimate != nil)
