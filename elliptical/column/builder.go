@@ -72,6 +72,26 @@ func (b *Builder) Add(x float64) {
 	private.Leave(b.secret)
 }
 
+// AddN adds n rows of one value, as n calls of [Builder.Add] do: a histogram from elsewhere. Below
+// 1 it adds none, and above 2⁵³ that many. Each row still counts as one for the guarantee. If the
+// range is learned, the rows take eight bytes each.
+func (b *Builder) AddN(x float64, n int) {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return
+	}
+	switch n = int(min(int64(n), maxRows)); {
+	case n < 1 || !s.params.isRow(x):
+	case s.bound > 0:
+		for range n {
+			s.kept.add(x, s.bound)
+		}
+	default:
+		s.addN(s.grid.place(x), int64(n))
+	}
+	private.Leave(b.secret)
+}
+
 // Merge adds the rows of another Builder with equal Params, exactly. The other one gives up its
 // data.
 //

@@ -63,8 +63,13 @@ func (c *chain) centre(rows []float64) map[int64]float64 {
 		p.Epsilon, p.Rho = 3*p.Epsilon, 9*p.Rho
 	}
 	var of quantile.Spread
-	of.Set(cells.cells(), 1)
-	return lawOf(&of, p.centred(c.axis.Cells()))
+	candidates := candidatesOf(&c.axis)
+	of.Set(candidates.spread(cells.cells()), 1)
+	law := map[int64]float64{}
+	for place, mass := range lawOf(&of, p.choice(&c.axis)) {
+		law[candidates.cell(place)] += mass
+	}
+	return law
 }
 
 // around returns the exact numbers of rows around a centre.
@@ -107,12 +112,13 @@ func (c *chain) table(exact *learned, rows int) []tail.Range {
 	each = func(i int) {
 		all := l.numbers()
 		if i == len(all) {
-			middle := l.histogram.Middle
+			last := &l.histogram.Rows[1][chainBins-1]
+			noisy := *last
 			if c.flaw == exactNumber {
-				l.histogram.Middle = 16 * int64(rows)
+				*last += 16 * int64(rows)
 			}
 			table = append(table, l.histogram.Choose(l.least()))
-			l.histogram.Middle = middle
+			*last = noisy
 			return
 		}
 		for n := range c.numbers {

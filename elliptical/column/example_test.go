@@ -119,3 +119,40 @@ func ExampleSummary_Range() {
 	// groups of rows that can be seen hold most of them: true
 	// true true true
 }
+
+// A histogram from elsewhere: so many rows of each value.
+func ExampleBuilder_AddN() {
+	b, err := column.New(column.Params{Epsilon: 1, Max: 5})
+	if err != nil {
+		panic(err)
+	}
+	for stars, rows := range []int{0, 900, 600, 1500, 4000, 3000} { // private data
+		b.AddN(float64(stars), rows)
+	}
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	mean := s.Value(column.Mean)
+	fmt.Println(mean > 3.7 && mean < 3.82)
+	// Output:
+	// true
+}
+
+// The same for quantiles.
+func ExampleQuantileBuilder_AddN() {
+	b, err := column.NewQuantiles(column.Params{Epsilon: 1, Max: 5, Resolution: 1}, 0.5)
+	if err != nil {
+		panic(err)
+	}
+	for stars, rows := range []int{0, 900, 600, 1500, 4000, 3000} { // private data
+		b.AddN(float64(stars), rows)
+	}
+	q, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(q.Quantile(0.5))
+	// Output:
+	// 4
+}

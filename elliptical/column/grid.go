@@ -66,3 +66,10 @@ func (s *totals) add(tau int64) {
 	s.first = s.first.Plus(wide.Of(tau))
 	s.second = s.second.Plus(wide.Of(tau * tau)) // 2⁶³ rows of |τ²| ≤ 2⁵⁶ fit
 }
+
+// addN adds so many equal rows.
+func (s *totals) addN(tau, n int64) {
+	s.rows += n
+	s.first = s.first.Plus(wide.Product(tau, n))
+	s.second = s.second.Plus(wide.Product(tau*tau, n))
+}

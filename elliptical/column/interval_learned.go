@@ -15,32 +15,89 @@ import (
 //     ([Summary.IntervalTail] alone), and
 //   - noise, and as much tail as the last visible bins suggest, which for a heavier tail is more,
 //
-// or, where the release shows too little to say anything, [Summary.IntervalBounded]: (a) no bin is
-// visible; (b) so few rows are that the centre may be anywhere; (c) nearly all of them are in one
-// bin beside the centre with none next to them, a tie that the centre missed; (d) the number of
-// rows may be 0.
+// or, where the release shows too little to say anything, [Summary.IntervalBounded]. With a Bound
+// it is never more than that.
 
 const (
-	centreLoss = 18  // e^centreLoss is more than the cells of the axis
+	centreLoss = 18  // e^centreLoss is more than the candidates for the centre
 	fewRows    = 500 // fewer in units of the histogram's noise: ε·n < 2000, or n·√ρ < 790
+	resolution = 0x1p-16
 )
 
-// unclear reports whether (a), (b) or (c) is the case.
-func (s *Summary) unclear() bool {
-	l := s.found
-	all, _ := l.histogram.Sure()
-	loss := s.params.spending(centreShare).lossOf(1)
-	return l.chosen.Top == [2]int{} || loss*all/2 < centreLoss || l.histogram.Alone(all*5/8)
+// near returns the bin that a distance from the centre, in units of the centre's size, is in; −1
+// for less than the first.
+func (l *learned) near(distance float64) int {
+	_, b := l.histogram.Of(math.Abs(l.centre) * distance)
+	return b - 1
+}
+
+// unknown reports whether the release says too little of the range for a mean or a sum: so few rows
+// that the centre may be anywhere; most of the rows on one side of it, farther than its own
+// resolution; or no rows to be seen either at the centre or away from it.
+func (s *Summary) unknown() bool {
+	if s.found == nil {
+		return false
+	}
+	l, h := s.found, &s.found.histogram
+	rows, _, _ := s.forms()
+	n := rows.value - 3*s.deviation(rows)
+	loss, most := s.params.spending(centreShare).lossOf(1), 5*rows.value/8
+	from := l.near(resolution) + 1
+	beside := max(h.Beside(0, from), h.Beside(1, from))
+	return loss*n/2 < centreLoss || beside > most || s.dark() && float64(h.Middle)+h.Beside(0, 0)+h.Beside(1, 0) < most
+}
+
+// dark reports whether no rows are seen away from the centre.
+func (s *Summary) dark() bool {
+	return max(s.found.chosen.Top[0], s.found.chosen.Top[1]) <= s.found.near(resolution)+1
+}
+
+// refuted reports whether the sum has not what the histogram has seen of few rows away from the
+// centre: noise was taken for rows.
+func (s *Summary) refuted() bool {
+	if s.found == nil {
+		return false
+	}
+	if _, few := s.found.histogram.Few(); !few {
+		return false
+	}
+	if s.found.chosen.Top == [2]int{} {
+		return false
+	}
+	rows, _, _ := s.forms()
+	about := s.sum().plus(-s.found.centre, rows)
+	claims, seen := s.found.histogram.Claims(s.found.chosen), math.Abs(about.value)
+	claimed := 0.0
+	switch top := s.found.chosen.Top; { // rows on both sides may cancel out
+	case top[0] == 0:
+		claimed, seen = claims[1], about.value
+	case top[1] == 0:
+		claimed, seen = claims[0], -about.value
+	}
+	return seen < max(claimed/2, s.reach(about, 2e-4))
 }
 
 // learned returns the interval of Sum or Mean that misses with a probability of miss.
 func (s *Summary) learned(of Statistic, miss float64) (lo, hi float64) {
-	lo, hi = s.tailed(of, miss, s.params.TailIndex, true)
-	if s.unclear() || math.IsInf(lo, 0) {
+	if s.unknown() || s.dark() && s.found.centre == 0 {
 		return s.bounded(of, miss)
 	}
+	least, most := math.Inf(-1), math.Inf(1)
+	if s.params.Bound > 0 {
+		least, most = s.bounded(of, .1*miss)
+		miss *= .9
+	}
+	lo, hi = s.tailed(of, miss, s.params.TailIndex, true)
 	from, to := s.suggested(of, miss)
-	return min(lo, from), max(hi, to)
+	x := s.Value(of)
+	lo, hi = min(lo, from, x), max(hi, to, x)
+	if h := &s.found.histogram; !h.Thins(0, s.found.chosen) {
+		lo = math.Inf(-1)
+	}
+	if h := &s.found.histogram; !h.Thins(1, s.found.chosen) {
+		hi = math.Inf(1)
+	}
+	return max(lo, min(least, x)), min(hi, max(most, x))
 }
 
 // suggested returns the interval of noise and of as much tail as the last visible bins suggest.
@@ -67,7 +124,8 @@ func (p Params) hidden(miss float64) float64 {
 
 // anchors returns the bins from which on rows have to thin out: the same for all confidences.
 func (s *Summary) anchors() [2]int {
-	return s.found.histogram.Anchors(s.found.chosen, s.params.hidden(.04), s.params.TailIndex)
+	l := s.found
+	return l.histogram.Anchors(l.chosen, s.params.hidden(.04), s.params.TailIndex, l.near(resolution)+1, l.near(1))
 }
 
 // tailed returns what follows from the theorem of package tail: of the tail eight tenths for all
@@ -116,7 +174,10 @@ func (s *Summary) bounded(of Statistic, miss float64) (lo, hi float64) {
 	if of == Mean {
 		lo, hi = max(lo, -s.params.Bound), min(hi, s.params.Bound)
 	}
-	return min(lo, s.Value(of)), max(hi, s.Value(of))
+	if x := s.Value(of); x == x {
+		return min(lo, x), max(hi, x)
+	}
+	return min(lo, hi), max(lo, hi) // of a release that contradicts itself the ends may cross
 }
 
 // askable reports whether there is an interval of a statistic.
@@ -128,7 +189,8 @@ func (s *Summary) askable(of Statistic, confidence float64) bool {
 // visible group of rows, on either side, there are at most m/(1−r) rows, and each further half
 // octave leaves at most a fraction r of them, with r = 2^{−index/2} and m what noise may hide in
 // the next bin. Under this assumption the interval is proved; without it, it says nothing. The
-// index must be in [1.01, 64]; NaN for others. If the range is given, IntervalTail is
+// index must be in [1.01, 64]; NaN for others. If nothing is seen away from the centre, the group
+// ends as far from it as 0 is. If the range is given, IntervalTail is
 // [Summary.Interval].
 func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi float64) {
 	switch {
@@ -154,10 +216,10 @@ func (s *Summary) IntervalBounded(of Statistic, confidence float64) (lo, hi floa
 }
 
 // Range returns the interval to which values were clamped: [Min, Max], or what was learned. NaN for
-// a count alone.
+// a count alone, and where Value is NaN for want of a range.
 func (s *Summary) Range() (lo, hi float64) {
 	switch {
-	case !s.has(Sum):
+	case !s.has(Sum) || s.unknown():
 		return math.NaN(), math.NaN()
 	case s.found != nil:
 		return s.found.ends()
@@ -172,10 +234,10 @@ type Bin struct {
 }
 
 // Tail returns the bins, half octaves of the distance from the centre, in which rows can be seen,
-// in ascending order; none where the range is given. Those outside of [Summary.Range] are added
-// back.
+// in ascending order; none where the range is given, or Value is NaN for want of one. Those outside
+// of [Summary.Range] are added back.
 func (s *Summary) Tail() (bins []Bin) {
-	if s == nil || s.found == nil {
+	if s == nil || s.found == nil || s.unknown() {
 		return nil
 	}
 	for _, b := range s.found.histogram.Seen(s.found.chosen) {

@@ -3,6 +3,7 @@ package column
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise"
@@ -10,7 +11,8 @@ import (
 
 // A range is learned in three steps, each of which may use what those before released:
 //
-//  1. the centre μ, the median by the exponential mechanism;
+//  1. the centre μ, the median by the exponential mechanism, with 0 as likely as all else together
+//     if there were no data;
 //  2. the number of rows in each of 2K + 1 bins by their distance from μ, with noise, and from
 //     these numbers alone the ends lo and hi, and what is added back for rows beyond them;
 //  3. the sum of the rows, clamped to [lo, hi], and their number.
@@ -18,9 +20,10 @@ import (
 // Privacy. Given μ each row is in one bin, and in which depends on that row and μ alone. So a row
 // more changes the numbers of step 2 by one unit vector, whatever K is, and step 3 is [Params.law]
 // for a public interval. Steps compose adaptively: losses, and ρ, add up to at most the guarantee,
-// as the shares add up to 1 and are rounded down. All else is a function of what was released:
-// package tail has no access to rows, nor to their number, and neither has anything that decides.
-// (NaN is no row, so in no step.) ∎ TestChainIsPrivate enumerates it.
+// as the shares add up to 1 and are rounded down. (Step 1 is a draw of internal/quantile among
+// public places, see candidates.) All else is a function of what was released: package tail has no
+// access to rows, nor to their number, and neither has anything that decides. (NaN is no row, so in
+// no step.) ∎ TestChainIsPrivate enumerates it.
 
 // share is a part of ε, or of ρ.
 type share struct{ epsilon, rho float64 }
@@ -46,9 +49,49 @@ type learned struct {
 	chosen    tail.Range
 }
 
-// centred returns how the centre is chosen among so many cells.
-func (p Params) centred(cells int64) quantile.Choice {
-	return quantile.Choice{To: cells, Level: .5, Loss: p.spending(centreShare).lossOf(1)}
+// candidates are the places among which the centre is drawn: the cells of an axis, except that 0 is
+// as many of them as all other cells together. A column that is mostly 0 has that centre then, and
+// not one of the millions of cells between 0 and its next value.
+//
+// What 0 weighs is dealt out to parts of its places, evenly: of a weight W part i of k has ⌊(W +
+// i)/k⌋. A row more adds 1 to one part, so it is in one place still, as the proof of the draw asks.
+type candidates struct{ zero, extra int64 }
+
+const zeroParts = 1 << 12
+
+// candidatesOf returns those of an axis.
+func candidatesOf(axis *rank.Axis) candidates { return candidates{axis.Cell(0), axis.Cells()} }
+
+// spread returns the places of rows that are in cells.
+func (c candidates) spread(cells []quantile.Cell) (places []quantile.Cell) {
+	parts := min(zeroParts, c.extra+1)
+	for _, at := range cells {
+		switch index := int64(at.Index); {
+		case index < c.zero:
+			places = append(places, at)
+		case index > c.zero:
+			places = append(places, quantile.Cell{Index: uint32(index + c.extra), Weight: at.Weight})
+		default:
+			for i := range parts {
+				part := c.zero + (2*i+1)*(c.extra+1)/(2*parts)
+				places = append(places, quantile.Cell{Index: uint32(part), Weight: (at.Weight + i) / parts})
+			}
+		}
+	}
+	return places
+}
+
+// cell returns the cell of a place.
+func (c candidates) cell(place int64) int64 {
+	if place > c.zero {
+		place = max(place-c.extra, c.zero)
+	}
+	return place
+}
+
+// choice returns how a centre is drawn from the candidates.
+func (p Params) choice(axis *rank.Axis) quantile.Choice {
+	return quantile.Choice{To: 2 * axis.Cells(), Level: .5, Loss: p.spending(centreShare).lossOf(1)}
 }
 
 // counted returns the noise of a number of rows.
@@ -129,9 +172,9 @@ func (s *state) learn() *Summary {
 	var src noise.Source
 	var rows quantile.Spread
 	axis := s.params.widest()
-	centre := s.params.centred(axis.Cells())
-	rows.Set(axis.Nearest(centre, s.kept.lists()), 1)
-	l := s.params.at(int(rows.Draw(centre, &src)), s.law)
+	centre, of := s.params.choice(&axis), candidatesOf(&axis)
+	rows.Set(of.spread(axis.Nearest(centre, s.kept.lists())), 1)
+	l := s.params.at(int(of.cell(rows.Draw(centre, &src))), s.law)
 	l.count(&s.kept)
 	l.disturb(s.params.counted(), &src)
 	l.chosen = l.histogram.Choose(l.least())

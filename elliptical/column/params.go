@@ -85,8 +85,8 @@ type Params struct {
 	TailIndex float64
 	// Bound is, without Min and Max, an upper bound on the absolute values, in
 	// [2⁻¹⁰⁰, 2²⁰⁰]. Larger values are clamped to it, and distances below
-	// 2⁻⁹⁶·Bound count as 0. 0 is 2⁶⁰, and then [Summary.IntervalBounded] is
-	// infinite.
+	// 2⁻⁹⁶·Bound count as 0. It narrows intervals, and never moves them. 0 is
+	// 2⁶⁰, and then [Summary.IntervalBounded] is infinite.
 	Bound float64
 }
 

@@ -62,6 +62,20 @@ func (b *QuantileBuilder) Add(x float64) {
 	private.Leave(b.quantileSecret)
 }
 
+// AddN adds n rows of one value, as n calls of [QuantileBuilder.Add] do: a histogram from
+// elsewhere. Below 1 it adds none, and above 2⁵³ that many. Each row still counts as one for the
+// guarantee.
+func (b *QuantileBuilder) AddN(x float64, n int) {
+	s := private.Enter(b.quantileSecret)
+	if s == nil {
+		return
+	}
+	if n = int(min(int64(n), maxRows)); n > 0 && s.params.isRow(x) {
+		s.cells[s.axis.Cell(x)] += int64(n)
+	}
+	private.Leave(b.quantileSecret)
+}
+
 // Merge adds the rows of another QuantileBuilder with equal Params and levels, exactly. The other
 // one gives up its data.
 //

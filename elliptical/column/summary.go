@@ -131,10 +131,13 @@ func (s *Summary) moments() (mean, square float64) {
 // StdErr returns the standard error that the noise gives to a statistic, to first order in noise
 // over rows, at the released numbers. It excludes the errors of clamping and sampling, and includes
 // the error of what a learned range adds back. +Inf for Mean, Variance and StdDev if the noise
-// leaves no rows, and for StdDev if it leaves no variance.
+// leaves no rows, for StdDev if it leaves no variance, and where Value is NaN for want of a range.
 func (s *Summary) StdErr(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()
+	}
+	if of != Count && s.unknown() {
+		return math.Inf(1)
 	}
 	rows, first, second := s.forms()
 	mean, square := s.moments()
@@ -180,18 +183,25 @@ func (s *Summary) deviation(f form) float64 {
 //	StdDev    its square root
 //
 // If all five are released, the last three leave out noise that says that the number of rows
-// between the ends of the range is negative. NaN for what is not released.
+// between the ends of the range is negative. NaN for what is not released, and for Sum and Mean if
+// too little of the range was learned: of too few rows, see the package page, or if most rows lie
+// on one side of what was to be their median. Where the noisy sum has not what the histogram took
+// for rows away from the centre, that was noise, and the Mean is the centre.
 func (s *Summary) Value(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()
 	}
 	back, _ := s.back()
 	rows, _, _ := s.forms()
-	switch of {
-	case Sum:
-		return s.sum().value + back
-	case Count:
+	switch {
+	case of == Count:
 		return rows.value
+	case s.unknown():
+		return math.NaN()
+	case s.refuted():
+		return s.found.centre * map[Statistic]float64{Sum: rows.value, Mean: 1}[of]
+	case of == Sum:
+		return s.sum().value + back
 	}
 	g := s.grid()
 	mean, square := s.moments()

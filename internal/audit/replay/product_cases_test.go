@@ -863,6 +863,25 @@ var extremes = map[string]func() []row{
 	"zero": func() []row { return keysOf(1, 1, math.Copysign(0, -1)) },
 }
 
+// addRows adds the rows of a column, or with AddN the runs of equal ones.
+func addRows(b interface {
+	Add(x float64)
+	AddN(x float64, n int)
+}, way string, rows []float64) {
+	for i := 0; i < len(rows); {
+		n := 1
+		if strings.Contains(way, "AddN") {
+			for i+n < len(rows) && rows[i+n] == rows[i] {
+				n++
+			}
+			b.AddN(rows[i], n)
+		} else {
+			b.Add(rows[i])
+		}
+		i += n
+	}
+}
+
 func columnSubjects(all map[string]*subject) {
 	values := map[string][]any{
 		"Epsilon": {1., 0., 4.}, "Delta": {0., 1e-6}, "Rho": {0., 0.5}, "Min": {-1., 0., 2.}, "Max": {3., 0.}, "Rows": {0}, "Resolution": {0., 0.25}, "TailIndex": {0., 3.}, "Bound": {0., 8.},
@@ -877,14 +896,10 @@ func columnSubjects(all map[string]*subject) {
 	all["elliptical/column.Builder.Release"] = &subject{
 		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: values, builder: (*column.Builder)(nil), units: units, own: extremes, others: others, spills: true, replaced: replaced,
 		given: `^\.found\.`, slack: 1e-3,
-		ways: []string{"New Add", "New Add" + merged, "New Add" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved},
+		ways: []string{"New Add", "New Add" + merged, "New Add" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved, "New AddN", "New AddN" + merged + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			b, err := filled(c.way, func() (*column.Builder, error) { return column.New(c.params.(column.Params)) }, func(a, b *column.Builder) error { return a.Merge(b) },
-				valuesOf(c), cut[float64], func(b *column.Builder, rows []float64) {
-					for _, x := range rows {
-						b.Add(x)
-					}
-				})
+				valuesOf(c), cut[float64], func(b *column.Builder, rows []float64) { addRows(b, c.way, rows) })
 			if err != nil {
 				return nil, budget.Guarantee{}, err
 			}
@@ -898,14 +913,10 @@ func columnSubjects(all map[string]*subject) {
 		// so a frozen draw moves only to a neighbouring value (internal/quantile has the exact
 		// law).
 		limit: func(c *pcase, label string) (float64, float64) { return inf, inf },
-		ways:  []string{"NewQuantiles Add", "NewQuantiles Add" + merged, "NewQuantiles Add" + saved},
+		ways:  []string{"NewQuantiles Add", "NewQuantiles Add" + merged, "NewQuantiles Add" + saved, "NewQuantiles AddN"},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			b, err := filled(c.way, func() (*column.QuantileBuilder, error) { return column.NewQuantiles(c.params.(column.Params), 0.5) },
-				func(a, b *column.QuantileBuilder) error { return a.Merge(b) }, valuesOf(c), cut[float64], func(b *column.QuantileBuilder, rows []float64) {
-					for _, x := range rows {
-						b.Add(x)
-					}
-				})
+				func(a, b *column.QuantileBuilder) error { return a.Merge(b) }, valuesOf(c), cut[float64], func(b *column.QuantileBuilder, rows []float64) { addRows(b, c.way, rows) })
 			if err != nil {
 				return nil, budget.Guarantee{}, err
 			}

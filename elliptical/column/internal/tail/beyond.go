@@ -36,14 +36,15 @@ func (h *Histogram) Beyond(side int, r Range) (sum float64) {
 	return sum
 }
 
-// Theorem. Let no number of rows be off by more than most, and let at most m/(1−ρ) rows lie in
-// bin top of a side and beyond, m = h_top + most, and beyond each half octave further at most ρ <
-// 1/√2 of those beyond the one before. Then clamping took at most Most and at least Least from the
-// sum on that side, whatever range and top are: as Σ(|y| − e_end)⁺ of a bin is between its rows
-// times e_b − e_end and times √2·e_b − e_end, where that is positive, and Σ_{b≥top} h_b·w_b with
-// increasing w_b and bounded numbers beyond each edge is largest where these are attained. (The
-// numbers behind the last bin are 0, so it counts 1/(1−ρ) times.) With ρ = 2^{−index/2} a tail of
-// that index is such a tail. ∎
+// Theorem. Let no number of rows be off by more than most, and let at most m/(1−ρ) rows lie in bin
+// top of a side and beyond, m = h_top + most, and beyond each half octave further at most ρ < 1/√2
+// of those beyond the one before. Then clamping took at most Most and at least Least from the sum
+// on that side, whatever range and top are: as Σ(|y| − e_end)⁺ of a bin is between its rows times
+// e_b − e_end and times √2·e_b − e_end, where that is positive, and Σ_{b≥top} h_b·w_b with
+// increasing w_b and bounded numbers beyond each edge is largest where these are attained. (Those
+// behind the last bin, for which a Bound leaves no room, are counted where they would be without
+// one: so a Bound makes nothing shorter that holds without it by the assumption alone.) With ρ =
+// 2^{−index/2} a tail of that index is such a tail. ∎
 
 // Most returns the most that clamping took on a side if rows thin out from bin top on; for an
 // infinite index, of rows that are nowhere but below it, and for 0 of any rows up to the bound.
@@ -60,7 +61,7 @@ func (h *Histogram) Most(side int, r Range, top int, most, index float64) (sum f
 	rows := h.positive(side, top) + most
 	for b := top; b < h.count(); b++ {
 		if b == h.count()-1 {
-			rows /= 1 - ratio
+			rows /= 1 - math.Sqrt2*ratio
 		}
 		sum += rows * above(b)
 		rows *= ratio

@@ -19,12 +19,16 @@ func (h *Histogram) reach(x, squares, largest float64) float64 {
 // number of rows is off by more than most: the first behind the visible ones, or where a side has
 // none, behind the bulk of all rows. Where neighbouring bins further out, on one side or on both
 // taken together, have more rows than such tails and noise, those tails are refuted, and the
-// anchors are behind these bins.
-func (h *Histogram) Anchors(r Range, most, index float64) (top [2]int) {
+// anchors are behind these bins. Where all that is visible is closer to the centre than a given
+// bin, they are behind that.
+func (h *Histogram) Anchors(r Range, most, index float64, near, size int) (top [2]int) {
 	bulk, ratio := h.bulk(), math.Exp2(-index/2)
 	for side := range top {
 		if top[side] = r.Top[side]; top[side] == 0 {
 			top[side] = bulk + 1
+		}
+		if max(r.Top[0], r.Top[1]) <= near {
+			top[side] = max(top[side], size+1)
 		}
 	}
 	room := func(side, b int) float64 {
@@ -45,17 +49,20 @@ func (h *Histogram) Anchors(r Range, most, index float64) (top [2]int) {
 }
 
 // group returns the end of the fewest bins from b on that have more rows than there is room for, on
-// the sides taken together, and more than noise; 0 if there are none. A false alarm j octaves above
-// the bulk widens the interval 2ʲ-fold, and is about as much less likely.
+// the sides taken together, and more than noise; 0 if there are none. A false alarm only widens the
+// interval, and happens in some 3 % of releases.
 func (h *Histogram) group(b, bulk int, room float64, sides ...int) (end int) {
-	const widest, surely, octave = 16, 3, .7
+	surely, octave := 6.2, .28
+	if !h.Laplace {
+		surely, octave = 5, .75
+	}
 	sum := 0.0
 	for end = b + 1; end <= min(b+widest, h.count()); end++ {
 		for _, side := range sides {
 			sum += h.at(side, end-1)
 		}
-		x := surely + octave*max(float64(end-1-bulk)/2, 0)
-		if sum > room && sum > h.reach(x, float64(len(sides)*(end-b)), 1) {
+		limit := surely + octave*max(float64(end-1-bulk)/2, 0)
+		if wide := end - b; wide&(wide-1) == 0 && sum > room && h.beats(len(sides)*wide, sum, limit) {
 			return end
 		}
 	}
@@ -72,6 +79,9 @@ func (h *Histogram) Aside(side int, r Range, top, to int, most, index, x float64
 		if b < to {
 			sum, squares, largest = sum+h.at(side, b)*w, squares+w*w, w
 		} else {
+			if b == h.count()-1 {
+				rows /= 1 - math.Exp2((1-index)/2)
+			}
 			sum += rows * math.Exp2(-index/2*float64(b-top)) * w
 		}
 	}

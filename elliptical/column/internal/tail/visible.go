@@ -2,29 +2,84 @@ package tail
 
 import "math"
 
-// flat returns the sum of m bins that is above noise whatever the bins are.
-func (h *Histogram) flat(m int) float64 {
-	if h.Laplace {
-		return h.Scale * math.Log(float64(2*h.count())/.04) * float64(m+1) / 2
+// surprise returns −ln Pr[noise of m bins > x], 0 for x ≤ 0.
+//
+// A sum of m Laplace variables is the difference of two sums of m exponential ones. While the
+// second lasts, K of the first end, Pr[K = k] = C(m−1+k, k)·2^−(m+k); of K < m the rest of the
+// first, m − K exponential variables, is the difference where that is positive.
+func (h *Histogram) surprise(m int, x float64) float64 {
+	x /= h.Scale
+	switch {
+	case x <= 0:
+		return 0
+	case !h.Laplace:
+		if x /= math.Sqrt(float64(m)); x > 30 {
+			return x*x/2 + math.Log(x*math.Sqrt(2*math.Pi)) // Mills' ratio
+		}
+		return -math.Log(math.Erfc(x/math.Sqrt2) / 2)
 	}
-	return 4.2 * h.Scale * math.Sqrt(float64(m))
+	sum, chance := 0.0, math.Ldexp(1, -m)
+	for k := range m {
+		term, gamma := 1.0, 0.0
+		for i := range m - k {
+			gamma += term
+			term *= x / float64(i+1)
+		}
+		sum += chance * gamma
+		chance *= float64(m+k) / float64(2*(k+1))
+	}
+	return x - math.Log(sum)
 }
 
-// tilted returns the sum of m bins that is above noise so many octaves above the bulk of the rows:
-// a false alarm j octaves up costs 4ʲ as much, and is 4⁻ʲ as likely.
-func (h *Histogram) tilted(m int, octaves float64) float64 {
-	if h.Laplace {
-		return h.Scale * (5 + math.Ln2*2*octaves) * float64(m+1) / 2
+// beats reports whether noise of m bins is above x with a smaller probability than e^−rare. Most
+// bins are empty, and told by a lower bound of it: one variable does it alone, the others being
+// above 0.
+func (h *Histogram) beats(m int, x, rare float64) bool {
+	if h.Laplace && x/h.Scale+2*math.Ln2 <= rare || x <= 0 {
+		return false
 	}
-	return h.Scale * math.Sqrt(float64(m)*(9+4*math.Ln2*octaves))
+	return h.surprise(m, x) > rare
+}
+
+const widest = 16 // bins that are looked at together
+
+// flat returns the surprise that hardly any of so many bins has by noise alone, wherever it is.
+func (h *Histogram) flat() float64 {
+	alarm := .005
+	if h.Laplace {
+		alarm = .02
+	}
+	return math.Log(float64(2*h.count()) / alarm)
+}
+
+// clear reports whether a bin is above noise, wherever it is.
+func (h *Histogram) clear(rows float64) bool { return h.beats(1, rows, h.flat()) }
+
+// tilted returns the surprise that is above noise so many octaves above the bulk of the rows: a
+// false alarm j octaves up costs 4ʲ as much, and is 4⁻ʲ as likely.
+func (h *Histogram) tilted(octaves float64) float64 {
+	if h.Laplace {
+		return 5 + math.Ln2 + 2*math.Ln2*octaves
+	}
+	return 6.6 + 2*math.Ln2*octaves // three standard deviations
+}
+
+// Few reports whether too few rows are away from the centre for single bins to say where their bulk
+// is, and how many surely are.
+func (h *Histogram) Few() (outside float64, few bool) {
+	all, outside := h.Sure()
+	enough := 0.0
+	if h.Laplace { // noise alone makes one of the bins large in 7 % of releases
+		enough = 10 * h.large()
+	}
+	return outside, outside <= enough || outside < all/8
 }
 
 // bulk returns the bin of the upper quartile of the distances from the centre, among bins that
-// surely hold rows; where nearly all rows are at the centre, the first bin that is above noise; −1
-// if there is none. Nothing but the histogram decides.
+// surely hold rows; where nearly all rows are at the centre, that of the neighbours on a side that
+// stand out most from noise; −1 if none do. Nothing but the histogram decides.
 func (h *Histogram) bulk() int {
-	all, outside := h.Sure()
-	if outside > 0 && outside >= all/8 {
+	if outside, few := h.Few(); !few {
 		left := 0.0
 		for b := h.count() - 1; b >= 0; b-- {
 			for side := range 2 {
@@ -37,12 +92,29 @@ func (h *Histogram) bulk() int {
 			}
 		}
 	}
-	for b := range h.count() {
-		if max(h.at(0, b), h.at(1, b)) > h.flat(1) {
-			return b
+	best, bulk := h.flat(), -1
+	for m := 1; m <= widest; m *= 2 {
+		for side := range 2 {
+			for b := 0; b+m <= h.count(); b++ {
+				rows := h.sum(side, b, b+m)
+				if h.beats(m, rows, best) {
+					best, bulk = h.surprise(m, rows), b+m-1
+					for left := h.at(side, bulk); left <= rows/4; left += h.at(side, bulk) {
+						bulk--
+					}
+				}
+			}
 		}
 	}
-	return -1
+	return bulk
+}
+
+// sum returns the number of rows in the bins from ≤ b < to.
+func (h *Histogram) sum(side, from, to int) (sum float64) {
+	for b := from; b < to; b++ {
+		sum += h.at(side, b)
+	}
+	return sum
 }
 
 // Visible returns for each side the first bin behind the last one that is above noise, by itself or
@@ -54,17 +126,17 @@ func (h *Histogram) visible() (top [2]int) {
 	}
 	for side := range 2 {
 		seen := make([]bool, h.count())
-		for m := 1; m <= 4; m *= 2 {
+		for m := 1; m <= widest; m *= 2 {
 			for b := 0; b+m <= h.count(); b++ {
-				sum, fresh := 0.0, true
+				fresh := true
 				for i := b; i < b+m; i++ {
-					sum, fresh = sum+h.at(side, i), fresh && !seen[i]
+					fresh = fresh && !seen[i]
 				}
-				limit := h.flat(m)
+				limit := h.flat()
 				if b >= bulk-2 {
-					limit = h.tilted(m, max(float64(b+m-1-bulk)/2, 0))
+					limit = h.tilted(max(float64(b+m-1-bulk)/2, 0))
 				}
-				if !fresh || !(sum > limit) {
+				if !fresh || !h.beats(m, h.sum(side, b, b+m), limit) {
 					continue
 				}
 				// without the bins at its ends that are not positive: they add nothing but noise
@@ -85,21 +157,35 @@ func (h *Histogram) visible() (top [2]int) {
 	return top
 }
 
-// Alone reports whether one bin beside the central one has more rows than most, and none of those
-// next to it is above noise.
-func (h *Histogram) Alone(most float64) bool {
-	for side := range 2 {
-		for b := range h.count() {
-			inner := h.at(side, b-1)
-			if b == 0 {
-				inner = float64(h.Middle)
-			}
-			if h.at(side, b) > most && max(inner, h.at(side, b+1)) <= h.flat(1) {
-				return true
-			}
+// Thins reports whether rows are seen to thin out at the visible end of a side: two octaves behind
+// it have less than half of those before it, noise included.
+func (h *Histogram) Thins(side int, r Range) bool {
+	const bins = 4
+	top := r.Top[side]
+	if top == 0 {
+		return true
+	}
+	return h.sum(side, top, top+bins)+math.Sqrt(bins)*h.deviation() < h.sum(side, top-bins, top)/2
+}
+
+// Beside returns about how many rows a side has from a bin on, by the bins that surely hold some.
+func (h *Histogram) Beside(side, from int) (rows float64) {
+	for b := from; b < h.count(); b++ {
+		if x := h.at(side, b); x > h.large() {
+			rows += x
 		}
 	}
-	return false
+	return rows
+}
+
+// Claims returns how much the visible rows of either side add to the sum, at least.
+func (h *Histogram) Claims(r Range) (claims [2]float64) {
+	for side, top := range r.Top {
+		for b := range top {
+			claims[side] += h.at(side, b) * min(h.Edge(b), h.Edge(r.End[side]))
+		}
+	}
+	return claims
 }
 
 // Bin is a bin in which rows can be seen, by its ends around the centre.
@@ -108,14 +194,14 @@ type Bin struct{ From, To, Rows, StdErr float64 }
 // Seen returns the bins that are above noise or among those that the range adds back, in order.
 func (h *Histogram) Seen(r Range) (bins []Bin) {
 	seen := func(side, b int) bool {
-		return h.at(side, b) > h.flat(1) || b >= r.End[side] && b < r.Top[side]
+		return h.clear(h.at(side, b)) || b >= r.End[side] && b < r.Top[side]
 	}
 	for b := h.count() - 1; b >= 0; b-- {
 		if seen(0, b) {
 			bins = append(bins, Bin{-h.Edge(b + 1), -h.Edge(b), h.at(0, b), h.deviation()})
 		}
 	}
-	if float64(h.Middle) > h.flat(1) {
+	if h.clear(float64(h.Middle)) {
 		bins = append(bins, Bin{-h.Edge(0), h.Edge(0), float64(h.Middle), h.deviation()})
 	}
 	for b := range h.count() {
