@@ -1,6 +1,7 @@
 package column
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -73,15 +74,20 @@ func (b *Builder) Add(x float64) {
 }
 
 // AddN adds n rows of one value, as n calls of [Builder.Add] do: a histogram from elsewhere. Below
-// 1 it adds none, and above 2⁵³ that many. Each row still counts as one for the guarantee. If the
-// range is learned, the rows take eight bytes each.
+// 1 it adds none. Each row still counts as one for the guarantee. Above 2³² the Builder gives up
+// its data, and Release says so; if the range is learned, above 2²⁶, as rows take eight bytes each.
 func (b *Builder) AddN(x float64, n int) {
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	switch n = int(min(int64(n), maxRows)); {
-	case n < 1 || !s.params.isRow(x):
+	most := int64(mostAtOnce)
+	if s.bound > 0 {
+		most = mostKeptAtOnce
+	}
+	tooMany := int64(n) > most
+	switch {
+	case tooMany || n < 1 || !s.params.isRow(x):
 	case s.bound > 0:
 		for range n {
 			s.kept.add(x, s.bound)
@@ -90,7 +96,13 @@ func (b *Builder) AddN(x float64, n int) {
 		s.addN(s.grid.place(x), int64(n))
 	}
 	private.Leave(b.secret)
+	if tooMany {
+		private.Poison(b.secret, fmt.Sprintf("was given %d rows at once, and takes at most %d", n, most))
+	}
 }
+
+// mostAtOnce and mostKeptAtOnce are how many rows one AddN may add: the latter take half a gigabyte.
+const mostAtOnce, mostKeptAtOnce = 1 << 32, 1 << 26
 
 // Merge adds the rows of another Builder with equal Params, exactly. The other one gives up its
 // data.

@@ -19,8 +19,7 @@
 //
 // # Accuracy
 //
-// Standard deviations of the noise; h = (Max − Min)/2, m = (mean − middle)/h, n rows. [Plan.StdErr]
-// and [Summary.StdErr] have the numbers.
+// Standard deviations of the noise ([Plan.StdErr]); h = (Max − Min)/2, m = (mean − middle)/h:
 //
 //	                            Count     Mean                  at m = 0, ε = 1 or ρ = ½
 //	AddRemove, pure ε, 1        2/ε       2h·√(1+m²)/(εn)       2h/n
@@ -73,8 +72,7 @@
 // range is learned, a Builder takes 8 bytes per row, and adding and releasing rows take 1.9 times
 // as long in all, plus 0.4 ms. A QuantileBuilder has one number per cell in use, and its Add takes
 // 12 ns. From values with a spread below 10⁻⁶ of their size, such as times since 1970, subtract a
-// public origin first: otherwise the centre has a relative error of 10⁻⁵, and the interval is
-// infinite.
+// public origin first, or the interval is infinite.
 //
 // Not covered: the sampling of the rows, timing, and anyone who reads the memory of the process.
 // Sources: Fejér (1932), Fieller (1954), Kaplan, Schnapp, Stemmer (ICML 2022). The ℓ₁ ball of

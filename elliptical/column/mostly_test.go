@@ -219,9 +219,19 @@ func TestAddN(t *testing.T) {
 	require.Equal(t, heldCounts(d).cells, heldCounts(c).cells)
 	new(Builder).AddN(1, 1)
 	new(QuantileBuilder).AddN(1, 1)
-	huge := builder(t, Params{Epsilon: 1, Min: -4, Max: 9})
-	huge.AddN(9, math.MaxInt)
-	require.EqualValues(t, maxRows, held(huge).rows)
+	if math.MaxInt > mostAtOnce { // on 64 bits
+		huge, ranks := builder(t, Params{Epsilon: 1, Min: -4, Max: 9}), quantileBuilder(t, quartiles)
+		huge.AddN(9, math.MaxInt)
+		ranks.AddN(9, math.MaxInt)
+		_, err := huge.Release()
+		require.ErrorContains(t, err, "rows at once")
+		_, err = ranks.Release()
+		require.ErrorContains(t, err, "rows at once")
+	}
+	kept := builder(t, Params{Epsilon: 1})
+	kept.AddN(9, mostKeptAtOnce+1)
+	_, err := kept.Release()
+	require.ErrorContains(t, err, "rows at once")
 }
 
 // A row more adds 1 to the weight of one place, wherever it is and whatever 0 weighs, as the proof

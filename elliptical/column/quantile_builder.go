@@ -1,6 +1,7 @@
 package column
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
@@ -63,17 +64,21 @@ func (b *QuantileBuilder) Add(x float64) {
 }
 
 // AddN adds n rows of one value, as n calls of [QuantileBuilder.Add] do: a histogram from
-// elsewhere. Below 1 it adds none, and above 2⁵³ that many. Each row still counts as one for the
-// guarantee.
+// elsewhere. Below 1 it adds none. Each row still counts as one for the guarantee. Above 2³² the
+// QuantileBuilder gives up its data, and Release says so.
 func (b *QuantileBuilder) AddN(x float64, n int) {
 	s := private.Enter(b.quantileSecret)
 	if s == nil {
 		return
 	}
-	if n = int(min(int64(n), maxRows)); n > 0 && s.params.isRow(x) {
+	tooMany := int64(n) > mostAtOnce
+	if n > 0 && !tooMany && s.params.isRow(x) {
 		s.cells[s.axis.Cell(x)] += int64(n)
 	}
 	private.Leave(b.quantileSecret)
+	if tooMany {
+		private.Poison(b.quantileSecret, fmt.Sprintf("was given %d rows at once, and takes at most %d", n, int64(mostAtOnce)))
+	}
 }
 
 // Merge adds the rows of another QuantileBuilder with equal Params and levels, exactly. The other
