@@ -71,7 +71,7 @@ type state[K hashing.Key] struct {
 // holds is sized here, by the Params.
 func newState[K hashing.Key](p Params, law calibration, w way, keys index[K], found int) state[K] {
 	n := len(law.clips)
-	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: newTable(keys, p.width(law)), found: found,
+	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: newTable(keys, p.width(law, w)), found: found,
 		shorts: make([]int64, n), losses: make([]int64, n), given: 1}
 }
 
@@ -100,6 +100,9 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListed takes a list")
 	}
 	p = p.normal()
+	if err := p.validateSums(); err != nil {
+		return nil, err
+	}
 	law, err := p.calibrate()
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func sampleKeys() *Groups[uint32] {
 }
 
 func samplePasses() *Groups[int64] {
-	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 1}, 0, 5, 0, group[int64]{key: 1, rest: -3, value: 4})
+	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 1, FullKeys: 36}, 0, 5, 0, group[int64]{key: 1, rest: -3, value: 4})
 }
 
 func sampleListed() *Groups[string] {
@@ -150,7 +150,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"never asked":   func(g *Groups[uint32]) { g.at = choice{} },
 		"chosen anyway": func(g *Groups[uint32]) { g.params.FullKeys = 32 },
 		"below":         func(g *Groups[uint32]) { g.params.FullKeys = -2 },
-		"with values":   func(g *Groups[uint32]) { g.params.Max = 1 },
+		"without δ":     func(g *Groups[uint32]) { g.params.Delta = 0 },
 	})
 	dptest.Spoiled(t, sampleListed, sampleListed, map[string]func(*Groups[string]){
 		"no list":      func(g *Groups[string]) { g.params.listed = false },

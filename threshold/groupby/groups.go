@@ -48,7 +48,7 @@ type noises struct {
 func (p Params) noises(c calibration, at choice) noises {
 	n := p.countNoises(c, at)
 	if p.Values {
-		n.value = ranges.StdDev(c.value / unit)
+		n.value = ranges.StdDev(c.value(at) / unit)
 	}
 	if p.Levels[0] != 0 {
 		n.spread, n.ranks, n.scale = c.spread, p.ranks(c.spread), p.scale()
@@ -64,14 +64,14 @@ func (p Params) countNoises(c calibration, at choice) noises {
 	}
 	if p.pure() {
 		return noises{
-			full: full, count: math.Sqrt2 * rest / (fine * unit), shortfall: math.Sqrt2 * c.shortfall / unit, value: math.Sqrt2 * c.value / unit,
+			full: full, count: math.Sqrt2 * rest / (fine * unit), shortfall: math.Sqrt2 * c.shortfall / unit, value: math.Sqrt2 * c.value(at) / unit,
 			others: math.Sqrt2 * c.others / unit,
 		}
 	}
 	sigma := c.weight / unit
 	from := 1.6 * sigma / math.Sqrt(-2*math.Log(p.Delta))
 	return noises{
-		full: full, mix: mix, count: math.Hypot(rest/(fine*unit), mix*sigma), shortfall: c.shortfall / unit, value: c.value / unit, others: c.others / unit,
+		full: full, mix: mix, count: math.Hypot(rest/(fine*unit), mix*sigma), shortfall: c.shortfall / unit, value: c.value(at) / unit, others: c.others / unit,
 		weight: mix * sigma, lift: mix * from, escape: p.Delta * max(from*from, 1),
 	}
 }

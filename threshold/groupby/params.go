@@ -45,8 +45,7 @@ type Params struct {
 	// sign; they are rounded to multiples of 2⁻³⁰ and clipped at ±2⁵⁶. A user's
 	// sum in a key is exact up to a million rows; that of more may wrap around.
 	// For [NewRows], and [New] with Passes 2; not with Min and Max, Levels,
-	// Replace, KeysOnly or AutoFullKeys. Plan.Blind says how many users this
-	// needs.
+	// Replace or KeysOnly. Plan.Blind says how many users this needs.
 	Values bool
 	// Levels are the levels of the quantiles of the users' values in each shown
 	// key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for the
@@ -78,10 +77,11 @@ type Params struct {
 	// means ⅓, or ½ for sums without quantiles.
 	CountShare float64
 	// FullKeys is C², in [1, 4096]: a user with l keys counts 1 in each if l ≤ C²,
-	// else √(C²/l). Noise grows as C. [AutoFullKeys] chooses C² from the data, for
-	// at most a quarter of the counts' budget; not with Min and Max, Values,
-	// Levels or δ = 0. 0 means 36, or AutoFullKeys for [NewRows] where that is
-	// allowed.
+	// else √(C²/l). Noise of counts, and of sums between Min and Max, grows as C.
+	// [AutoFullKeys] chooses C² from the users' numbers of keys, for at most a
+	// quarter of the counts' budget; not without δ, and in one pass with Min and
+	// Max only for [NewRows]. 0 means AutoFullKeys for [NewRows] and with two
+	// passes, else 36: Plan.OneKeyStdDev says what a smaller number may save.
 	FullKeys int
 	// Releases is how many equal releases of the same users, one a day say, share
 	// Epsilon and Delta, in [1, 65536]; 0 means 1. They are calibrated together:
@@ -128,7 +128,9 @@ func (p Params) normal() Params {
 		p.QuantileShare = defaultShare
 	}
 	if !p.KeysOnly && p.FullKeys == 0 {
-		p.FullKeys = defaultFull
+		if p.FullKeys = defaultFull; p.Passes == 2 {
+			p.FullKeys = AutoFullKeys
+		}
 	}
 	p.CountShare, p.Min, p.Max = p.CountShare+0, p.Min+0, p.Max+0
 	p.Resolution, p.QuantileShare = p.Resolution+0, p.QuantileShare+0
@@ -176,8 +178,8 @@ func (p Params) validate() error {
 		return bad("CountShare", p.CountShare, "at most 0.97 with Others")
 	case p.Relation == budget.Replace && p.CountShare > 0.5:
 		return bad("CountShare", p.CountShare, "at most ½ under Replace")
-	case p.FullKeys == AutoFullKeys && (p.valued() || p.pure()):
-		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max, Values or Levels, and without δ")
+	case p.FullKeys == AutoFullKeys && p.pure():
+		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] without δ")
 	case !p.KeysOnly && p.FullKeys != AutoFullKeys && (p.FullKeys < 1 || p.FullKeys > mostFull):
 		return bad("FullKeys", p.FullKeys, "0, an integer in [1, 4096], or AutoFullKeys")
 	case !(math.Abs(p.Min) <= limits.MaxReal):
@@ -202,6 +204,15 @@ func (p Params) validate() error {
 		return bad("Resolution", p.Resolution, "0 or a number that goes into [Min, Max] once, and at most 2³⁰ − 2 times")
 	}
 	return limits.Relation("groupby", p.Relation)
+}
+
+// validateSums checks that FullKeys is not to be chosen where nothing is kept of a user but sums of
+// values, which are clipped as they come.
+func (p Params) validateSums() error {
+	if p.Passes == 1 && p.FullKeys == AutoFullKeys && p.values() {
+		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max in one pass, except for NewRows")
+	}
+	return nil
 }
 
 // values reports whether there are sums of values.
@@ -262,8 +273,12 @@ func (p Params) Guarantee() budget.Guarantee {
 type Plan struct {
 	Params Params // filled in
 	// StdDev is the standard deviation of the noise of a count, in users; NaN with
-	// KeysOnly and AutoFullKeys.
+	// KeysOnly. With AutoFullKeys it is that of the largest number that may be
+	// chosen, if it is chosen: see [Groups.FullKeys].
 	StdDev float64
+	// OneKeyStdDev is StdDev where users have one key each: with FullKeys 1, or
+	// with AutoFullKeys once it has chosen 1. NaN with KeysOnly.
+	OneKeyStdDev float64
 	// Threshold is the total weight at which a key is shown with probability ½. A
 	// user of l keys gives each the weight 1/√l, so a key whose users have l keys
 	// each reaches it at Threshold·√l users. With two passes it is the second
@@ -297,17 +312,25 @@ func (p Params) Plan() (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Params: p, StdDev: math.NaN(), Threshold: math.Inf(-1), OthersStdDev: math.NaN(), Bytes: fixedSize}
-	law := p.noises(c, choice{})
-	if len(c.clips) == 1 {
-		plan.StdDev = law.count
+	plan := Plan{Params: p, StdDev: math.NaN(), OneKeyStdDev: math.NaN(), Threshold: math.Inf(-1), OthersStdDev: math.NaN(), Bytes: fixedSize}
+	law := p.noises(c, c.noisiest())
+	if !p.KeysOnly {
+		if plan.StdDev, plan.OneKeyStdDev = law.count, law.count; len(c.clips) > 1 {
+			plan.OneKeyStdDev = p.noises(c, choice{len(c.clips) - 1, len(c.clips)}).count
+		} else if p.FullKeys > 1 {
+			one := p
+			one.FullKeys = 1
+			if c, err := one.sizes(); err == nil {
+				plan.OneKeyStdDev = one.noises(c, choice{}).count
+			}
+		}
 	}
 	if p.Others {
 		plan.OthersStdDev = law.others
 	}
 	copy(plan.RankError[:], law.ranks)
 	if p.Values {
-		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value/unit), plan.Bytes+16
+		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value(c.noisiest())/unit), plan.Bytes+16
 	}
 	if !p.listed {
 		plan.Threshold = (float64(c.kernel.Threshold) - 0.5) / unit
@@ -317,5 +340,5 @@ func (p Params) Plan() (Plan, error) {
 
 // String returns the Plan in a line.
 func (p Plan) String() string {
-	return fmt.Sprintf("keys from a weight of %.4g on, noise of a count %.4g, %v", p.Threshold, p.StdDev, p.Params.Guarantee())
+	return fmt.Sprintf("keys from a weight of %.4g on, noise of a count %.4g (%.4g with one key a user), %v", p.Threshold, p.StdDev, p.OneKeyStdDev, p.Params.Guarantee())
 }

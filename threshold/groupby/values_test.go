@@ -25,7 +25,6 @@ func TestValuesAreRefused(t *testing.T) {
 		"KeysOnly": func(p *Params) { p.KeysOnly = true },
 		"Replace":  func(p *Params) { p.Relation = budget.Replace },
 		"Levels":   func(p *Params) { p.Levels[0] = 0.5 },
-		"FullKeys": func(p *Params) { p.FullKeys = AutoFullKeys },
 	} {
 		p := learning
 		change(&p)
@@ -62,14 +61,15 @@ func TestValuesHaveTheShareOfSums(t *testing.T) {
 		ranged.Values, ranged.Max = false, 1
 		c := dptest.OK(p.normal().calibrate())(t)
 		d := dptest.OK(ranged.normal().calibrate())(t)
+		last := choice{len(c.clips) - 1, len(c.clips)}
 		require.InEpsilon(t, d.beside, c.beside, 1e-14)
 		require.Equal(t, d.kernel.From, c.kernel.From)
 		require.Equal(t, d.kernel.Threshold, c.kernel.Threshold)
 		require.Equal(t, d.rest(choice{}), c.rest(choice{}))
-		require.InEpsilon(t, d.value/math.Sqrt(defaultFull), c.value, 1e-14)
-		require.GreaterOrEqual(t, c.beside, unit*unit/(c.value*c.value)+unit*unit/(c.shortfall*c.shortfall)+c.share/(c.sigma*c.sigma))
+		require.InEpsilon(t, d.value(last)/math.Sqrt(float64(d.clips[last.clip].full)), c.value(last), 1e-14)
+		require.GreaterOrEqual(t, c.beside, unit*unit/(c.value(choice{})*c.value(choice{}))+unit*unit/(c.shortfall*c.shortfall)+c.share/(c.sigma*c.sigma))
 		plan := dptest.OK(p.Plan())(t)
-		require.InEpsilon(t, 8*5*c.value/unit/math.Sqrt(0.02), plan.Blind, 1e-9)
+		require.InEpsilon(t, 8*5*c.value(c.noisiest())/unit/math.Sqrt(0.02), plan.Blind, 1e-9)
 	}
 }
 
@@ -334,7 +334,9 @@ func TestDecodeRejectsValues(t *testing.T) {
 
 // sampleValues has a scale for each key, and values within √2 of it.
 func sampleValues() *Groups[int64] {
-	g := sampleOf(learning, 0, 3<<20, 0, group[int64]{key: -5, rest: 900 << 24, value: -1 << 40, scale: 12.5}, group[int64]{key: 9, rest: -3, value: math.MinInt32, scale: 0x1p-31})
+	p := learning
+	p.FullKeys = defaultFull
+	g := sampleOf(p, 0, 3<<20, 0, group[int64]{key: -5, rest: 900 << 24, value: -1 << 40, scale: 12.5}, group[int64]{key: 9, rest: -3, value: math.MinInt32, scale: 0x1p-31})
 	g.radius, g.lost = math.Sqrt2, 812.25
 	return g
 }
