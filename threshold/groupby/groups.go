@@ -178,19 +178,19 @@ func (g *Groups[K]) Estimate(key K) float64 {
 }
 
 // Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, as clipped: see [Groups.Radius]. It is 0 where the key is not shown, and where no
-// range was learned; NaN if the Params have neither Min and Max nor Values.
+// with Values, as clipped: see [Groups.Radius]. It is NaN, for what is unknown, where the key is not
+// shown, where no range was learned, and if the Params have neither Min and Max nor Values.
 func (g *Groups[K]) Sum(key K) float64 {
 	e, found := g.find(key)
-	if !found && g.params.values() {
-		return 0
+	if !found {
+		return math.NaN()
 	}
 	return g.sum(e)
 }
 
 // sum returns the noisy sum of a group: what is summed is z, the place of a value in [−1, 1].
 func (g *Groups[K]) sum(e group[K]) float64 {
-	if !g.params.values() {
+	if !g.params.values() || g.blind() {
 		return math.NaN()
 	}
 	at := g.place(e)
@@ -222,19 +222,18 @@ func (g *Groups[K]) value(at place, z float64) float64 {
 }
 
 // Mean returns the estimated mean of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, as clipped. If the count is not above 0, Mean returns the middle of the range, or
-// the key's scale. NaN if the key is not shown, if no range was learned, and if the Params have
-// neither Min and Max nor Values.
+// with Values, as clipped. It is NaN, for what is unknown, if the key is not shown or its count is
+// not above 0, if no range was learned, and if the Params have neither Min and Max nor Values.
 func (g *Groups[K]) Mean(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.values() || g.blind() {
 		return math.NaN()
 	}
-	z, at := 0.0, g.place(e)
-	if n := g.count(e); n > 0 {
-		z = min(max(at.sum/n, -1), 1)
+	n, at := g.count(e), g.place(e)
+	if !(n > 0) {
+		return math.NaN()
 	}
-	return g.value(at, z)
+	return g.value(at, min(max(at.sum/n, -1), 1))
 }
 
 // blind reports whether a range was to be learned, and was not.

@@ -295,7 +295,7 @@ type Plan struct {
 	RankError [8]float64
 	// Blind is, with Values, about how many users with values in shown keys are
 	// needed to learn a range that spans a factor of ten or so: 2000 at ε = 1 and
-	// δ = 1e-6. With fewer users, sums are 0 and their intervals infinite. 0
+	// δ = 1e-6. With fewer users, sums are NaN and their intervals infinite. 0
 	// without Values.
 	Blind float64
 	// Bytes is the length of the encoding if no key is shown. Each key adds 8

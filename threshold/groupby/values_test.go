@@ -1,6 +1,7 @@
 package groupby
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -180,8 +181,7 @@ func TestValuesAreLearned(t *testing.T) {
 		total += g.Lost(key) / scale
 	}
 	require.InEpsilon(t, g.lost, max(total, g.lost*(1-1e-9)), 1e-6)
-	require.Equal(t, 0., g.Sum(99))
-	for _, x := range []float64{g.Mean(99), g.Scale(99), g.Lost(99)} {
+	for _, x := range []float64{g.Sum(99), g.Mean(99), g.Scale(99), g.Lost(99)} {
 		require.True(t, math.IsNaN(x))
 	}
 	lo, hi := g.SumInterval(99, 0.95)
@@ -205,15 +205,27 @@ func TestValuesOfFew(t *testing.T) {
 		}
 		require.Zero(t, g.Radius(), name)
 		for key := range g.All() {
-			require.Zero(t, g.Sum(key))
 			require.Zero(t, g.Scale(key))
-			require.True(t, math.IsNaN(g.Mean(key)) && math.IsNaN(g.Lost(key)))
+			require.True(t, math.IsNaN(g.Sum(key)) && math.IsNaN(g.Mean(key)) && math.IsNaN(g.Lost(key)))
 			lo, hi := g.SumInterval(key, 0.9)
 			low, high := g.MeanInterval(key, 0.9)
 			require.Equal(t, []float64{math.Inf(-1), math.Inf(1), math.Inf(-1), math.Inf(1)}, []float64{lo, hi, low, high})
 		}
 		decoded, _ := dptest.RoundTrip(t, g, name)
 		require.Equal(t, g, decoded)
+		var shown struct {
+			Keys []map[string]struct{ Estimate *float64 }
+		}
+		_ = json.Unmarshal(dptest.OK(g.MarshalJSON())(t), &shown)
+		for _, key := range shown.Keys {
+			require.Nil(t, key["sum"].Estimate)
+			require.Nil(t, key["mean"].Estimate)
+		}
+	}
+	// So are the sum and the mean of a listed key which nobody has, half of the times.
+	g := dptest.OK(dptest.OK(NewListed(Params{Epsilon: 1, Min: 2, Max: 9}, 1, 2, 3, 4, 5, 6, 7, 8))(t).Release())(t)
+	for key, n := range g.All() {
+		require.Equal(t, n > 0, !math.IsNaN(g.Mean(key)))
 	}
 }
 

@@ -28,6 +28,7 @@ var groupbyMutations = []mutation{
 	{"rows over another list restored", "threshold/groupby/rows_private.go", "if err := sameKeys(s.list(), list); err != nil {", "if err := sameKeys(s.list(), s.list()); err != nil {"},
 	{"rows over a list counted by all keys of a user", "threshold/groupby/rows.go", "of.to = of.from + n", "_ = n"},
 	{"listed: values with a norm of one clip", "threshold/groupby/listed.go", "values := float64(min(full, p.most))", "values := float64(min(p.fulls()[len(p.fulls())-1], p.most))"},
+	{"a sum that was not learned is 0", "threshold/groupby/groups.go", "!g.params.values() || g.blind() {\n\t\treturn math.NaN()\n\t}\n\tat :=", "!g.params.values() {\n\t\treturn math.NaN()\n\t}\n\tat :="},
 	{"questions without noise", "threshold/groupby/fullkeys.go", "loss+s.noise(s.law.question(j)*unit)()", "loss+0*s.noise(s.law.question(j)*unit)()"},
 	{"a user whose keys do not all count is lost twice", "threshold/groupby/fullkeys.go", "short = unit\n", "short = 2 * unit\n"},
 	{"the counts of another clip", "threshold/groupby/release.go", "count -= s.table.lost(i)[s.at.clip]", "count -= s.table.lost(i)[len(s.shorts)-1]"},
