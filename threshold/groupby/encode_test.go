@@ -59,10 +59,14 @@ func sampleQuantiles() *Groups[int64] {
 		group[int64]{key: 7, weight: 40 << 20, cells: make([]uint32, 6), weights: make([]int64, 9)})
 }
 
+func sampleAverage() *Groups[int64] {
+	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Max: 1, Average: true}, 30<<20, 5, 0, group[int64]{key: 1, weight: 31 << 20, rest: -3, value: 4})
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
 	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses(), "listed.hex": sampleListed(), "chosen.hex": sampleChosen(),
-		"quantiles.hex": sampleQuantiles(), "values.hex": sampleValues()}
+		"quantiles.hex": sampleQuantiles(), "values.hex": sampleValues(), "average.hex": sampleAverage()}
 }
 
 func TestCodec(t *testing.T) {
@@ -75,6 +79,7 @@ func TestCodec(t *testing.T) {
 	require.Equal(t, 32, sampleChosen().FullKeys())
 	dptest.Codec[Groups[int64]](t, sampleQuantiles(), dptest.DeepEqual)
 	dptest.Codec[Groups[int64]](t, sampleValues(), dptest.DeepEqual)
+	dptest.Codec[Groups[int64]](t, sampleAverage(), dptest.DeepEqual)
 }
 
 // Encoding and decoding take no memory of their own for each key.

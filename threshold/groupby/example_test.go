@@ -246,6 +246,29 @@ func ExampleNewListedRows() {
 	// Malta: 0000 users, in total 000,000
 }
 
+// The latency of a request in each region: users have many requests, and a user's average counts,
+// so Max is that of one request.
+func ExampleParams_average() {
+	rows, err := groupby.NewRows[int, string](groupby.Params{Epsilon: 1, Delta: 1e-9, Max: 1000, Average: true})
+	if err != nil {
+		panic(err)
+	}
+	for request := range 300_000 {
+		user := request % 20_000
+		rows.AddValue(user, []string{"east", "west"}[user%2], 100+200*float64(user%2))
+	}
+	groups, err := rows.Release()
+	if err != nil {
+		panic(err)
+	}
+	for region := range groups.All() {
+		fmt.Printf("%s: about %.0f00 ms\n", region, groups.Mean(region)/100)
+	}
+	// Output:
+	// east: about 100 ms
+	// west: about 300 ms
+}
+
 // The users are read twice: in the second pass they give all their weight to what the first has not
 // found, here pages that 60 of them have beside many that everybody has.
 func ExampleDiscovery() {

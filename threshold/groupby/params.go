@@ -47,6 +47,11 @@ type Params struct {
 	// For [NewRows], and [New] with Passes 2; not with Min and Max, Levels,
 	// Replace or KeysOnly. Plan.Blind says how many users this needs.
 	Values bool
+	// Average says that a user's value in a key is the average of the values of his
+	// rows, so that Min and Max are those of one row; else it is their sum. A mean
+	// over users is then that of averages: latency, where users have many requests.
+	// With Min and Max or Values.
+	Average bool
 	// Levels are the levels of the quantiles of the users' values in each shown
 	// key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for the
 	// median, p90 and p99. They need no Min and Max, but a range that is not far
@@ -170,6 +175,8 @@ func (p Params) validate() error {
 		return bad("Values", p.Values, "false, except for NewRows, and New with Passes 2, which keep the users")
 	case p.Values && (p.KeysOnly || p.Relation == budget.Replace || p.Levels[0] != 0):
 		return bad("Values", p.Values, "false with KeysOnly, Replace and Levels")
+	case p.Average && !p.values():
+		return bad("Average", p.Average, "false without Min and Max or Values")
 	case p.KeysOnly && p.values():
 		return bad("Max", p.Max, "0, as Min, with KeysOnly")
 	case !p.KeysOnly && !p.listed && !(p.CountShare >= minShare && p.CountShare <= 1-minShare):

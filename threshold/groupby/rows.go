@@ -16,7 +16,7 @@ import (
 //
 // Rows hold private data, as a [Builder] does, and are for one goroutine at a time. They take 8
 // bytes for each distinct pair of user and key, 8 more for sums, 16 more with Values, and 8 more
-// for quantiles; a quarter more for the latest rows; and some 30 for each user and each key.
+// each for Average and quantiles; a quarter more for the latest rows; and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rows[U, K]]
 }
@@ -64,6 +64,9 @@ func newRows[U, K hashing.Key](p Params, law calibration, list []K) rows[U, K] {
 	for range p.columns() {
 		r.pairs.join = append(r.pairs.join, wrapped)
 	}
+	if p.Average { // the number of rows
+		r.pairs.join = append(r.pairs.join, wrapped)
+	}
 	if p.Levels[0] != 0 {
 		r.pairs.join = append(r.pairs.join, larger)
 	}
@@ -94,7 +97,7 @@ func (r *Rows[U, K]) Add(user U, key K) {
 
 // AddValue adds a row of a user with a value for the key. NaN is no value: such a row does not
 // count, nor its user or key. The values of a user in a key are summed, and the sum is clamped to
-// [Min, Max], exactly as in [Builder.AddUserValues]; for quantiles one of them counts.
+// [Min, Max], or with Params.Average the average of the clamped values counts, exactly as in [Builder.AddUserValues]; for quantiles one of them counts.
 //
 // If the Params have none of Min and Max, Values and Levels, the values could only be dropped
 // silently. Instead the Rows give up their data, and Release returns an error that says so.
@@ -109,9 +112,12 @@ func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if s := private.Enter(r.secret); s != nil {
 		switch s.params.columns() {
 		case 1:
-			s.numbers[0] = s.axis.steps(value)
+			s.numbers[0] = s.axis.row(value, s.params.Average)
 		case 2:
 			s.numbers[0], s.numbers[1] = ranges.Split(value)
+		}
+		if s.params.Average {
+			s.numbers[s.params.columns()] = 1
 		}
 		if s.params.Levels[0] != 0 {
 			s.numbers[len(s.numbers)-1] = s.scale.pick(value, s.src.Uint64N)
@@ -234,7 +240,7 @@ func (s *rows[U, K]) state() *state[K] {
 			*last = part{} // so that little is held twice
 		}
 		last = q
-		next.numbers, next.sums, next.picks = next.numbers[:0], next.sums[:0], next.picks[:0]
+		next.numbers, next.sums, next.picks, next.rows = next.numbers[:0], next.sums[:0], next.picks[:0], next.rows[:0]
 		if next.keys = next.keys[:0]; s.params.listed {
 			n := s.listedIn(q, of)
 			for _, word := range q.words[of.from+n : of.to] {
@@ -247,6 +253,10 @@ func (s *rows[U, K]) state() *state[K] {
 			for _, column := range q.columns[:columns] {
 				next.sums = append(next.sums, column[at])
 			}
+		}
+		if s.params.Average {
+			next.rows = append(next.rows, q.columns[columns][of.from:of.to]...)
+			s.params.averages(next.sums, next.rows)
 		}
 		if next.spots != nil {
 			next.picks = append(next.picks, q.columns[len(q.columns)-1][of.from:of.to]...)

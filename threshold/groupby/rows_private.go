@@ -139,6 +139,9 @@ func (s *rows[U, K]) readState(data []byte) error {
 			if s.params.Levels[0] != 0 && !s.scale.picked(next.numbers[len(next.numbers)-1]) {
 				r.Fail("a value of a user that is none")
 			}
+			if s.params.Average && next.numbers[s.params.columns()] < 1 {
+				r.Fail("a pair without rows")
+			}
 			if int64(rank) >= int64(len(next.keys.keys)) || rank < least {
 				r.Fail("a key of a user that is none")
 			}
