@@ -33,8 +33,8 @@ func (a *axis) steps(value float64) int64 {
 	return int64(math.RoundToEven(min(max(value/a.step, -mostSteps), mostSteps)))
 }
 
-// row returns a row's value in steps, which counts within [Min, Max] if the average of rows does. So
-// the sum of up to 2²² rows is exact.
+// row returns a row's value in steps, which counts within [Min, Max] if the average of rows does.
+// So the sum of up to 2²² rows is exact.
 func (a *axis) row(value float64, average bool) int64 {
 	if average {
 		value = min(max(value, a.least), a.most)

@@ -231,10 +231,10 @@ func (s *state[K]) gather(keys []K, values []float64) {
 	s.given += uint64(len(numbers))
 }
 
-// AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
-// does. A key whose value is NaN is left out, as if it were not in the list: NaN is no value. The
-// values of a repeated key are summed, and the sum is clamped to [Min, Max]. (With Params.Average each
-// value is clamped, and their average counts.) So that sums do not
+// AddUserValues adds one user with all keys of that user and a value for each, as
+// [Builder.AddUser] does. A key whose value is NaN is left out, as if it were not in the list: NaN
+// is no value. The values of a repeated key are summed, and the sum is clamped to [Min, Max].
+// (With Params.Average each value is clamped, and their average counts.) So that sums do not
 // depend on the order, each value is first rounded to a multiple of 2⁻⁴⁰ of the larger end of the
 // range and clipped at 1000 times that end; a sum beyond four million times that end wraps around,
 // and counts as some number in the range. For quantiles one value of a repeated key counts, drawn

@@ -88,7 +88,8 @@ func (s *state[K]) pass(found []bool, show func(i int) (int64, bool)) {
 	}
 }
 
-// pick chooses a clip by the numbers of keys that users are shown with, before a value is looked at.
+// pick chooses a clip by the numbers of keys that users are shown with, before a value is looked
+// at.
 func (s *state[K]) pick(found []bool) {
 	for from, to := range s.users.all {
 		if l := len(s.shown(found, from, to)); l > 0 {

@@ -16,7 +16,8 @@ import (
 //
 // Rows hold private data, as a [Builder] does, and are for one goroutine at a time. They take 8
 // bytes for each distinct pair of user and key, 8 more for sums, 16 more with Values, and 8 more
-// each for Average and quantiles; a quarter more for the latest rows; and some 30 for each user and each key.
+// each for Average and quantiles; a quarter more for the latest rows; and some 30 for each user
+// and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rows[U, K]]
 }
@@ -97,7 +98,8 @@ func (r *Rows[U, K]) Add(user U, key K) {
 
 // AddValue adds a row of a user with a value for the key. NaN is no value: such a row does not
 // count, nor its user or key. The values of a user in a key are summed, and the sum is clamped to
-// [Min, Max], or with Params.Average the average of the clamped values counts, exactly as in [Builder.AddUserValues]; for quantiles one of them counts.
+// [Min, Max], or with Params.Average the average of the clamped values counts, exactly as in
+// [Builder.AddUserValues]; for quantiles one of them counts.
 //
 // If the Params have none of Min and Max, Values and Levels, the values could only be dropped
 // silently. Instead the Rows give up their data, and Release returns an error that says so.
@@ -183,8 +185,8 @@ func (r *Rows[U, K]) Release() (*Groups[K], error) {
 	return s.state().finish(), nil
 }
 
-// chooseFirst chooses FullKeys for a state of one pass by the users' numbers of keys, so that it need
-// not sum by every clip.
+// chooseFirst chooses FullKeys for a state of one pass by the users' numbers of keys, so that it
+// need not sum by every clip.
 func (s *rows[U, K]) chooseFirst(next *state[K]) {
 	for q, user := range s.pairs.all {
 		l := user.to - user.from
