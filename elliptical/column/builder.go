@@ -101,7 +101,8 @@ func (b *Builder) AddN(x float64, n int) {
 	}
 }
 
-// mostAtOnce and mostKeptAtOnce are how many rows one AddN may add: the latter take half a gigabyte.
+// mostAtOnce and mostKeptAtOnce are how many rows one AddN may add: the latter take half a
+// gigabyte.
 const mostAtOnce, mostKeptAtOnce = 1 << 32, 1 << 26
 
 // Merge adds the rows of another Builder with equal Params, exactly. The other one gives up its

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,7 +70,11 @@ func (r result) text(opts options) string {
 			}
 		} else if r.query.value != "" {
 			lo, hi := g.SumInterval(key, opts.confidence)
-			fmt.Fprintf(&b, " %12.1f   %11.1f – %11.1f", g.Sum(key), lo, hi)
+			sum := fmt.Sprintf("%.1f", g.Sum(key))
+			if math.IsNaN(g.Sum(key)) {
+				sum = "unknown"
+			}
+			fmt.Fprintf(&b, " %12s   %11.1f – %11.1f", sum, lo, hi)
 			if r.truth != nil {
 				fmt.Fprintf(&b, " %12.1f", r.truth[key].sum)
 			}

@@ -1,6 +1,10 @@
 package groupby
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
+)
 
 // axis is how values are summed: in integer steps, so that no order matters, and then placed
 // within [Min, Max].
@@ -27,6 +31,39 @@ func (a *axis) steps(value float64) int64 {
 		return 0
 	}
 	return int64(math.RoundToEven(min(max(value/a.step, -mostSteps), mostSteps)))
+}
+
+// row returns a row's value in steps, which counts within [Min, Max] if the average of rows does.
+// So the sum of up to 2²² rows is exact.
+func (a *axis) row(value float64, average bool) int64 {
+	if average {
+		value = min(max(value, a.least), a.most)
+	}
+	return a.steps(value)
+}
+
+// average returns a sum of steps over a number of rows, rounded. It is an integer operation on a
+// user's own rows: no order of theirs, and nobody else's, matters.
+func average(sum, rows int64) int64 {
+	quotient, rest := sum/rows, sum%rows
+	switch {
+	case rest >= rows-rest:
+		return quotient + 1
+	case -rest >= rows+rest:
+		return quotient - 1
+	}
+	return quotient
+}
+
+// averages replaces the sums of a user's values in each key by their averages, over so many rows.
+func (p *Params) averages(sums, rows []int64) {
+	for n, rows := range rows {
+		if !p.Values {
+			sums[n] = average(sums[n], rows)
+			continue
+		}
+		sums[2*n], sums[2*n+1] = ranges.Split(ranges.Join(sums[2*n], sums[2*n+1]) / float64(rows))
+	}
 }
 
 // scaled returns x·z rounded towards 0, where z in [−1, 1] is the place of a sum of steps in [Min,

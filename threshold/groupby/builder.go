@@ -61,7 +61,8 @@ type state[K hashing.Key] struct {
 	numbers []uint32 // of one user, for reuse: his keys, and the sums of their values
 	sums    []int64
 	picks   []int64
-	keys    []K // those that are not listed
+	rows    []int64 // with Average: how many values each key has
+	keys    []K     // those that are not listed
 	order   []int
 	losses  []int64 // by each clip
 	given   uint64  // so many numbers, and one, have been given before
@@ -71,7 +72,7 @@ type state[K hashing.Key] struct {
 // holds is sized here, by the Params.
 func newState[K hashing.Key](p Params, law calibration, w way, keys index[K], found int) state[K] {
 	n := len(law.clips)
-	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: newTable(keys, p.width(law)), found: found,
+	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: newTable(keys, p.width(law, w)), found: found,
 		shorts: make([]int64, n), losses: make([]int64, n), given: 1}
 }
 
@@ -100,6 +101,9 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListed takes a list")
 	}
 	p = p.normal()
+	if err := p.validateSums(); err != nil {
+		return nil, err
+	}
 	law, err := p.calibrate()
 	if err != nil {
 		return nil, err
@@ -160,7 +164,7 @@ func (b *Builder[K]) add(keys []K, values []float64) {
 // of theirs, with Values as two halves. A key whose value is NaN is as if it were not there. A mark
 // of a key that is s.given or more says that the user has it already, and where.
 func (s *state[K]) gather(keys []K, values []float64) {
-	numbers, sums, picks, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.table.marks
+	numbers, sums, picks, rows, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.rows[:0], s.table.marks
 	s.keys = s.keys[:0]
 	columns := s.params.columns()
 	var found [ahead]uint32
@@ -198,29 +202,39 @@ func (s *state[K]) gather(keys []K, values []float64) {
 			if s.spots != nil {
 				picks = append(picks, 0)
 			}
+			if s.params.Average {
+				rows = append(rows, 0)
+			}
 		}
 		if values == nil {
 			continue
 		}
 		switch at -= s.given; columns {
 		case 1:
-			sums[at] += s.axis.steps(values[n]) // wraps around: see mostSteps
+			sums[at] += s.axis.row(values[n], s.params.Average) // wraps around: see mostSteps
 		case 2:
 			high, low := ranges.Split(values[n])
 			sums[2*at] += high
 			sums[2*at+1] += low
 		}
+		if s.params.Average {
+			rows[at]++
+		}
 		if s.spots != nil {
 			picks[at] = larger(picks[at], s.scale.pick(values[n], s.src.Uint64N))
 		}
 	}
-	s.numbers, s.sums, s.picks = numbers, sums, picks
+	s.numbers, s.sums, s.picks, s.rows = numbers, sums, picks, rows
+	if values != nil && s.params.Average {
+		s.params.averages(sums, rows)
+	}
 	s.given += uint64(len(numbers))
 }
 
-// AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
-// does. A key whose value is NaN is left out, as if it were not in the list: NaN is no value. The
-// values of a repeated key are summed, and the sum is clamped to [Min, Max]. So that sums do not
+// AddUserValues adds one user with all keys of that user and a value for each, as
+// [Builder.AddUser] does. A key whose value is NaN is left out, as if it were not in the list: NaN
+// is no value. The values of a repeated key are summed, and the sum is clamped to [Min, Max].
+// (With Params.Average each value is clamped, and their average counts.) So that sums do not
 // depend on the order, each value is first rounded to a multiple of 2⁻⁴⁰ of the larger end of the
 // range and clipped at 1000 times that end; a sum beyond four million times that end wraps around,
 // and counts as some number in the range. For quantiles one value of a repeated key counts, drawn

@@ -55,13 +55,14 @@ type calibration struct {
 	clips     []clip             // what FullKeys can be, from the largest down; none with KeysOnly
 	sigma     float64            // σ, in users
 	share     float64            // of 1/σ² for the counts, as far as they are no weights
-	shortfall float64
-	value     float64   // of a sum of values; with Values, of one that a user moves by 1
-	others    float64   // of what is not shown
-	spread    spread    // of quantiles
-	beside    float64   // Σ(Δ/σ)² of all but the keys
-	keys      loss.Keys // of all, where keys are found: how a release composes with others
-	epsilon   float64   // ε of one release, at its part of δ
+	// of 1/σ² for the sums of values
+	valueShare float64
+	shortfall  float64
+	others     float64   // of what is not shown
+	spread     spread    // of quantiles
+	beside     float64   // Σ(Δ/σ)² of all but the keys
+	keys       loss.Keys // of all, where keys are found: how a release composes with others
+	epsilon    float64   // ε of one release, at its part of δ
 }
 
 // sizes returns the calibration without the kernel.
@@ -77,18 +78,14 @@ func (p Params) sizes() (c calibration, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.weight, c.discovery, c.shortfall, c.value, c.others = c.weight*unit, c.discovery*unit, c.shortfall*unit, c.value*unit, c.others*unit
-	counts := 0.0
-	switch all := len(c.clips); all {
-	case 0:
-	case 1:
-		counts = c.rest(choice{})
-	default:
-		counts = max(c.rest(choice{0, all}), c.question(0)*unit)
+	c.weight, c.discovery, c.shortfall, c.others = c.weight*unit, c.discovery*unit, c.shortfall*unit, c.others*unit
+	counts := c.rest(c.noisiest())
+	if len(c.clips) > 1 {
+		counts = max(counts, c.question(0)*unit)
 	}
-	values := c.value
+	values := c.value(c.noisiest())
 	if p.Values {
-		values = ranges.Largest(c.value / unit)
+		values = ranges.Largest(values / unit)
 	}
 	if !(max(c.weight, c.discovery, counts, c.shortfall, values, c.others, c.spread.weigh) <= 0x1p46) {
 		// what package noise draws at step 1
@@ -151,17 +148,10 @@ func (p Params) foundSizes() (c calibration, err error) {
 		c.share = (1 - shortfallShare) * p.CountShare
 	}
 	if p.values() {
-		squared := float64(p.FullKeys)
-		switch {
-		case p.Values:
-			squared = 1
-		case p.Passes == 1:
-			squared = min(squared, float64(p.most))
-		}
-		c.value = sigma * math.Sqrt(norm*squared/(valuesShare*c.share)) * up
-		c.beside += norm * norm * squared / (c.value * c.value)
-		keys -= valuesShare * c.share
-		c.share -= valuesShare * c.share
+		c.valueShare = valuesShare * c.share
+		c.beside += norm * c.valueShare / (sigma * sigma) * up
+		keys -= c.valueShare
+		c.share -= c.valueShare
 	}
 	if p.QuantileShare > 0 {
 		mu := math.Sqrt(p.QuantileShare) / sigma
@@ -193,7 +183,7 @@ func (p Params) foundSizes() (c calibration, err error) {
 func (p Params) clips(keys, counts float64) (clips []clip) {
 	const up = 1 + 0x1p-40
 	for _, full := range p.fulls() {
-		c := clip{full: full}
+		c := clip{full: full, values: p.longestValues(full)}
 		if p.Passes == 2 {
 			c.length = c.root() * up
 		} else {
@@ -203,6 +193,22 @@ func (p Params) clips(keys, counts float64) (clips []clip) {
 		clips = append(clips, c)
 	}
 	return clips
+}
+
+// longestValues returns the largest ℓ₂ norm of what a user gives to sums of values, in units of S,
+// and √2 times that under Replace, where it doubles and σ is for √2.
+func (p Params) longestValues(full int) float64 {
+	squared := float64(full)
+	switch {
+	case p.Values:
+		squared = 1
+	case p.Passes == 1:
+		squared = min(squared, float64(p.most))
+	}
+	if p.Relation == budget.Replace {
+		squared *= 2
+	}
+	return math.Sqrt(squared)
 }
 
 // mixture returns fine·κ: half of C + 1, or, where the counts have their share whatever C is, what

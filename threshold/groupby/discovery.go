@@ -23,6 +23,8 @@ import (
 // with Passes 2 does both passes in one Release, from memory. It counts a little better, since it
 // knows which keys of a user are shown before it clips.
 //
+// FullKeys, if it is chosen, is chosen from all keys of each user when the Discovery is released.
+//
 // A Discovery holds private data, as a [Builder] does, and is for one goroutine at a time.
 type Discovery[K hashing.Key] struct {
 	base[state[K]]

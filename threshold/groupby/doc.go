@@ -47,10 +47,11 @@
 // the shown keys of a user. Rows (by default) and New keep the users in memory for this;
 // [NewDiscovery] reads the data twice.
 //
-// Keys of a public list ([NewListed]) are all released. The whole budget pays for their counts: a
-// standard deviation of 4.4·C at ε = 1 and δ = 1e-6, or of 1.5·C² with δ = 0.
+// Keys of a public list ([NewListed], [NewListedRows]) are all released. The whole budget pays for
+// their counts: a standard deviation of 4.4·C at ε = 1 and δ = 1e-6, or of 1.5·C² with δ = 0.
 //
-// [AutoFullKeys] chooses FullKeys from the data. It is the default of Rows without values.
+// FullKeys is chosen from the users' numbers of keys by default in Rows and with two passes: users
+// of one key each have a sixth of the noise of FullKeys 36, counts and sums alike.
 //
 // # Choosing: values, many releases
 //

@@ -17,7 +17,7 @@ import (
 //	6      header: "dpsk", kind 16, version 3
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
-//	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed, 8 Values
+//	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed, 8 Values, 16 Average
 //	8      Epsilon
 //	8      Delta, 0 only for listed keys
 //	8      CountShare, 0 with KeysOnly or a list
@@ -58,7 +58,7 @@ const (
 // fields are the numbers of the Params.
 func (p *Params) fields() []wire.Field {
 	fields := []wire.Field{
-		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed, &p.Values), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
+		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed, &p.Values, &p.Average), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
 		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.Releases, mostReleases), wire.Int(&p.most, mostKeys), wire.Whole(&p.FullKeys, AutoFullKeys, mostFull),
 		wire.Float(&p.Resolution), wire.Float(&p.QuantileShare),
 	}

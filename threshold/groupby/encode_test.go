@@ -37,7 +37,7 @@ func sampleKeys() *Groups[uint32] {
 }
 
 func samplePasses() *Groups[int64] {
-	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 1}, 0, 5, 0, group[int64]{key: 1, rest: -3, value: 4})
+	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 1, FullKeys: 36}, 0, 5, 0, group[int64]{key: 1, rest: -3, value: 4})
 }
 
 func sampleListed() *Groups[string] {
@@ -59,10 +59,14 @@ func sampleQuantiles() *Groups[int64] {
 		group[int64]{key: 7, weight: 40 << 20, cells: make([]uint32, 6), weights: make([]int64, 9)})
 }
 
+func sampleAverage() *Groups[int64] {
+	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Max: 1, Average: true}, 30<<20, 5, 0, group[int64]{key: 1, weight: 31 << 20, rest: -3, value: 4})
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
 	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses(), "listed.hex": sampleListed(), "chosen.hex": sampleChosen(),
-		"quantiles.hex": sampleQuantiles(), "values.hex": sampleValues()}
+		"quantiles.hex": sampleQuantiles(), "values.hex": sampleValues(), "average.hex": sampleAverage()}
 }
 
 func TestCodec(t *testing.T) {
@@ -75,6 +79,7 @@ func TestCodec(t *testing.T) {
 	require.Equal(t, 32, sampleChosen().FullKeys())
 	dptest.Codec[Groups[int64]](t, sampleQuantiles(), dptest.DeepEqual)
 	dptest.Codec[Groups[int64]](t, sampleValues(), dptest.DeepEqual)
+	dptest.Codec[Groups[int64]](t, sampleAverage(), dptest.DeepEqual)
 }
 
 // Encoding and decoding take no memory of their own for each key.
@@ -150,7 +155,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"never asked":   func(g *Groups[uint32]) { g.at = choice{} },
 		"chosen anyway": func(g *Groups[uint32]) { g.params.FullKeys = 32 },
 		"below":         func(g *Groups[uint32]) { g.params.FullKeys = -2 },
-		"with values":   func(g *Groups[uint32]) { g.params.Max = 1 },
+		"without δ":     func(g *Groups[uint32]) { g.params.Delta = 0 },
 	})
 	dptest.Spoiled(t, sampleListed, sampleListed, map[string]func(*Groups[string]){
 		"no list":      func(g *Groups[string]) { g.params.listed = false },
@@ -227,7 +232,11 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 				}
 			}
 			if g.params.values() {
-				inside(least, g.Sum(key), most)
+				if x := g.Sum(key); x == x {
+					inside(least, x, most)
+				} else {
+					require.True(t, !g.Has(key) || g.blind())
+				}
 				require.True(t, bottom <= top && (g.Params().Values || bottom >= g.Params().Min && top <= g.Params().Max))
 			}
 		}

@@ -198,20 +198,14 @@ func ExampleRows_Params() {
 	// 2 passes, counts ±20.1, keys from a weight of 46 on
 }
 
-// The keys are public: every one of them is released, also the one that nobody has. The rows come
-// in any order, so they are grouped by user first.
+// The keys are public: every one of them is released, also the one that nobody has.
 func ExampleNewListed() {
 	b, err := groupby.NewListed(groupby.Params{Epsilon: 1, FullKeys: 3}, "bus", "train", "bicycle", "balloon")
 	if err != nil {
 		panic(err)
 	}
-	keys := map[int][]string{} // of each user; repeated ones count once
-	for row := range 27_000 {
-		user, trip := row%9000, row/9000
-		keys[user] = append(keys[user], []string{"bus", "train", "bicycle"}[min(trip, user%3)])
-	}
-	for _, of := range keys {
-		b.AddUser(of)
+	for user := range 9000 {
+		b.AddUser([]string{"bus", "train", "bicycle"}[:1+user%3])
 	}
 	groups, err := b.Release()
 	if err != nil {
@@ -227,6 +221,52 @@ func ExampleNewListed() {
 	// bus: about 9000
 	// train: about 6000
 	// ε = 1 for one user, added or removed
+}
+
+// Rows of a log, in any order, of countries that everybody knows. A user's orders in a country are
+// summed; nobody orders in Malta.
+func ExampleNewListedRows() {
+	rows, err := groupby.NewListedRows[int](groupby.Params{Epsilon: 1, Delta: 1e-9, Max: 100}, "France", "Italy", "Malta")
+	if err != nil {
+		panic(err)
+	}
+	for order := range 40_000 {
+		rows.AddValue(order%20_000, []string{"France", "Italy"}[order%2], 20)
+	}
+	groups, err := rows.Release()
+	if err != nil {
+		panic(err)
+	}
+	for country, users := range groups.All() {
+		fmt.Printf("%s: %.0f000 users, in total %.0f00,000\n", country, math.Abs(users/1000), math.Abs(groups.Sum(country)/100_000))
+	}
+	// Output:
+	// France: 10000 users, in total 400,000
+	// Italy: 10000 users, in total 400,000
+	// Malta: 0000 users, in total 000,000
+}
+
+// The latency of a request in each region: users have many requests, and a user's average counts,
+// so Max is that of one request.
+func ExampleParams_average() {
+	rows, err := groupby.NewRows[int, string](groupby.Params{Epsilon: 1, Delta: 1e-9, Max: 1000, Average: true})
+	if err != nil {
+		panic(err)
+	}
+	for request := range 300_000 {
+		user := request % 20_000
+		rows.AddValue(user, []string{"east", "west"}[user%2], 100+200*float64(user%2))
+	}
+	groups, err := rows.Release()
+	if err != nil {
+		panic(err)
+	}
+	for region := range groups.All() {
+		fmt.Printf("%s: about %.0f00 ms\n", region, groups.Mean(region)/100)
+	}
+	// Output:
+	// east: about 100 ms
+	// west: about 300 ms
 }
 
 // The users are read twice: in the second pass they give all their weight to what the first has not

@@ -2,11 +2,12 @@ package groupby
 
 import "math"
 
-// This file chooses C² = FullKeys from the data, by steps whose noise is in proportion to that of
-// the counts which they decide about. fullkeys_proof.md has the proof that their budget, at most a
-// quarter of what the counts have, is all that is spent.
+// This file chooses C² = FullKeys from the users' numbers of keys, before any value is looked at,
+// by steps whose noise is in proportion to that of the counts which they decide about.
+// fullkeys_proof.md has the proof that their budget, at most a quarter of what the counts have, is
+// all that is spent; counts and values pay for it in proportion.
 
-// AutoFullKeys, as Params.FullKeys, chooses FullKeys from the data.
+// AutoFullKeys, as Params.FullKeys, chooses FullKeys from the users' numbers of keys.
 const AutoFullKeys = -1
 
 // Where the choice ends, and what it takes for the loss of a large key: the part of what clipping
@@ -21,6 +22,7 @@ type clip struct {
 	full   int     // C²
 	mix    int64   // a count is (rests + mix·weights)/fine
 	length float64 // of a user's rests: the largest ℓ₂ norm, in units of S
+	values float64 // of what a user moves the sums of values by: likewise
 }
 
 // choice is which of the clips counts have, and for how many of them the loss was asked.
@@ -70,6 +72,24 @@ func (c *calibration) spent(asked int) (share float64) {
 	return share
 }
 
+// left returns at most the part of the share of counts and values that so many questions leave.
+func (c *calibration) left(asked int) float64 {
+	if asked == 0 {
+		return 1
+	}
+	return (1 - c.spent(asked)/(c.share+c.valueShare)) * (1 - 0x1p-50)
+}
+
+// value returns the standard deviation of a sum of values in steps, or with Values that of one
+// which a user moves by 1, by what is left of their share.
+func (c *calibration) value(at choice) float64 {
+	const up = 1 + 0x1p-40
+	if c.valueShare == 0 {
+		return 0
+	}
+	return c.sigma * c.clips[at.clip].values / math.Sqrt(c.valueShare*c.left(at.asked)) * up * unit
+}
+
 // rest returns the standard deviation of the rests in 1/fine of a step, by what is left of their
 // share.
 func (c *calibration) rest(at choice) float64 {
@@ -77,7 +97,7 @@ func (c *calibration) rest(at choice) float64 {
 	if len(c.clips) == 0 || c.clips[at.clip].length == 0 {
 		return 0
 	}
-	left := (c.share - c.spent(at.asked)) / up
+	left := c.share * c.left(at.asked) / up
 	return c.sigma * c.clips[at.clip].length / math.Sqrt(left) * up * fine * unit
 }
 
@@ -140,13 +160,21 @@ func (c *calibration) possible(at choice) bool {
 	return at.clip >= 0 && at.clip < at.asked && at.asked <= len(c.clips)
 }
 
+// noisiest returns the choice that leaves counts and values with the most noise.
+func (c *calibration) noisiest() choice {
+	if len(c.clips) < 2 {
+		return choice{}
+	}
+	return choice{0, len(c.clips)}
+}
+
 // clip is the one that was chosen.
 func (s *state[K]) clip() clip { return s.law.clips[s.at.clip] }
 
 // width returns how many numbers of each key say what its count loses, where FullKeys is chosen
 // from sums.
-func (p Params) width(law calibration) int {
-	if n := len(law.clips); n > 1 && p.Passes == 1 {
+func (p Params) width(law calibration, w way) int {
+	if n := len(law.clips); n > 1 && (w == once || w == listing) {
 		return n
 	}
 	return 0
@@ -166,8 +194,8 @@ func (s *state[K]) lose(k int, all bool) (losses []int64) {
 	return s.losses
 }
 
-// counts returns what a user counts in a key who loses that much; where the clip is not chosen yet,
-// as if he lost nothing.
+// counts returns what a user counts in a key who loses that much by each clip; where the clip is
+// not chosen yet, as if he lost nothing.
 func (s *state[K]) counts(losses []int64) int64 {
 	switch {
 	case len(losses) == 0: // KeysOnly
@@ -175,7 +203,7 @@ func (s *state[K]) counts(losses []int64) int64 {
 	case s.table.width > 0:
 		return unit
 	}
-	return unit - losses[0]
+	return unit - losses[s.at.clip]
 }
 
 // counts returns x: what a user counts in each of his l keys.

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/baskets"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // auto is a release whose FullKeys is chosen from sums of one pass.
@@ -124,20 +125,29 @@ type flaw struct {
 	name                 string
 	noise, moves         float64 // of a question, and of what a user changes in it
 	forgets              bool    // to deduct what was asked
+	valuesAreFree        bool    // likewise, from what values have
 	violations, settings int
 }
 
 // Exactly, in the code's own numbers: two questions, what stops them, the choice, and counts by
-// what is left, for users who change what is asked either way. The answers are cut into cells,
-// which is one more rule on them, so that all masses are exact. The distance is within that of one
-// Gaussian release with the whole share, and beyond it where a part is wrong.
+// what is left, with sums of values or without, for users who change what is asked either way. The
+// answers are cut into cells, which is one more rule on them, so that all masses are exact. The
+// distance is within that of one Gaussian release with the whole share, and beyond it where a part
+// is wrong.
 func TestChoiceExactly(t *testing.T) {
 	flaws := []*flaw{{name: "as it is", noise: 1, moves: 1}, {name: "half the noise of a question", noise: 0.5, moves: 1},
-		{name: "a user who is lost twice", noise: 1, moves: 2}, {name: "what was asked is not deducted", noise: 1, moves: 1, forgets: true}}
+		{name: "a user who is lost twice", noise: 1, moves: 2}, {name: "what was asked is not deducted", noise: 1, moves: 1, forgets: true},
+		{name: "what was asked is not deducted from the values", noise: 1, moves: 1, valuesAreFree: true}}
 	rng := rand.New(rand.NewPCG(4, 5))
 	worst := 0.0
 	for range dptest.Full(300, 40) {
 		p := Params{Epsilon: math.Exp2(-3 + 4*rng.Float64()), Delta: math.Pow(10, -3-3*rng.Float64()), Passes: 2, FullKeys: AutoFullKeys, CountShare: minShare + 0.4*rng.Float64()}
+		switch rng.IntN(3) { // with sums of values, which are clipped by the same choice
+		case 0:
+			p.Max = 1
+		case 1:
+			p.Values = true
+		}
 		c := dptest.OK(p.normal().foundSizes())(t)
 		last := len(c.clips) - 1 - rng.IntN(3)
 		c.clips = c.clips[last-1 : last+1]
@@ -151,7 +161,7 @@ func TestChoiceExactly(t *testing.T) {
 		if rng.IntN(4) == 0 {
 			change[1] = -change[1]
 		}
-		mu := math.Sqrt(c.share) / c.sigma
+		mu := math.Sqrt(c.share+c.valueShare) / c.sigma
 		epsilon := mu * mu * (2*rng.Float64() - 0.5)
 		bound := gapOf(epsilon, mu)
 		for _, f := range flaws {
@@ -160,7 +170,7 @@ func TestChoiceExactly(t *testing.T) {
 			if exact > bound {
 				f.violations++
 			}
-			if f.noise == 1 && f.moves == 1 && !f.forgets {
+			if f.noise == 1 && f.moves == 1 && !f.forgets && !f.valuesAreFree {
 				require.LessOrEqual(t, exact, bound*(1+1e-9), "%+v", p)
 				worst = max(worst, exact/bound)
 			}
@@ -208,6 +218,13 @@ func apartByChoice(c *calibration, losses, change [2]float64, epsilon float64, f
 			at.asked = 0
 		}
 		mu := c.clips[at.clip].length * fine * unit / c.rest(at)
+		if c.valueShare > 0 {
+			values := at
+			if f.valuesAreFree {
+				values.asked = 0
+			}
+			mu = math.Hypot(mu, c.clips[at.clip].values*unit/c.value(values))
+		}
 		if !(q > 0) {
 			return p
 		}
@@ -421,6 +438,52 @@ func TestNoiseOfTheChosen(t *testing.T) {
 	}
 }
 
+// One user with one key each, by the defaults of Rows: counts and sums have hardly more noise than
+// with FullKeys 1, whatever values there are, where 36 has six times as much.
+func TestOneKeyEach(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 3)
+	ones := 0
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 1e-6, Max: 10}, {Epsilon: 1, Delta: 1e-6, Values: true}, {Epsilon: 1, Delta: 1e-6, Max: 10, Levels: [8]float64{0.5}},
+		{Epsilon: 1, Delta: 1e-6, Max: 10, Passes: 1}, {Epsilon: 1, Delta: 1e-6, Max: 10}, {Epsilon: 1, Delta: 1e-6, Max: 10},
+	} {
+		chosen := dptest.OK(NewRows[int, int](p))(t)
+		p.FullKeys = 1
+		known := dptest.OK(NewRows[int, int](p))(t)
+		for user := range 9000 {
+			for _, r := range []*Rows[int, int]{chosen, known} {
+				r.AddValue(user, user%5, 3+float64(user%40)/10)
+			}
+		}
+		g, k := dptest.OK(chosen.Release())(t), dptest.OK(known.Release())(t)
+		require.LessOrEqual(t, g.FullKeys(), 2)
+		if g.FullKeys() > 1 { // the choice errs where it costs little
+			continue
+		}
+		ones++
+		require.Less(t, g.law.count, 1.06*k.law.count, "%+v", p)
+		require.Less(t, g.law.value, 1.06*k.law.value, "%+v", p)
+		require.InDelta(t, g.law.count, planned(g.params).OneKeyStdDev, 1e-9)
+	}
+	require.Greater(t, ones, 3)
+	// A thousand users in five keys: means are within ± 1 of the truth.
+	const runs = 20
+	misses := 0
+	for range runs {
+		r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6, Max: 10}))(t)
+		for user := range 1000 {
+			r.AddValue(user, user%5, 4+float64(user%3))
+		}
+		g := dptest.OK(r.Release())(t)
+		for key := range 5 {
+			if m := g.Mean(key); !(math.Abs(m-5) < 1) {
+				misses++
+			}
+		}
+	}
+	require.Less(t, misses, 5*runs/20)
+}
+
 // Intervals hold with the chosen FullKeys as often as they say: where one is far the best, where
 // many are much the same, and where users have more keys than count.
 func TestIntervalsOfTheChosen(t *testing.T) {
@@ -507,14 +570,38 @@ func TestChoiceTakesNoKeys(t *testing.T) {
 	}
 }
 
+// Where nothing is said, two passes and Rows choose, with values of every kind; where users are not
+// kept, sums of values need a number, and without δ everything does.
 func TestFullKeysParams(t *testing.T) {
-	r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6}))(t)
-	require.Equal(t, AutoFullKeys, r.params.FullKeys)
-	require.True(t, math.IsNaN(planned(r.params).StdDev))
-	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Delta: 1e-6, FullKeys: 36}} {
+	small := Params{Epsilon: 1, Delta: 1e-6}
+	for name, change := range map[string]func(*Params){
+		"counts": func(*Params) {}, "range": func(p *Params) { p.Max = 10 }, "learned": func(p *Params) { p.Values = true }, "quantiles": func(p *Params) { p.Levels[0] = 0.5 },
+		"replaced": func(p *Params) { p.Max, p.Relation = 1, budget.Replace }, "one pass": func(p *Params) { p.Passes, p.Max = 1, 1 },
+	} {
+		p := small
+		change(&p)
 		r := dptest.OK(NewRows[int, int](p))(t)
-		require.Equal(t, defaultFull, r.params.FullKeys)
+		require.Equal(t, AutoFullKeys, r.params.FullKeys, name)
+		plan := planned(r.params)
+		require.Greater(t, plan.StdDev, 10*plan.OneKeyStdDev, name)
+		if p.Passes = 2; name != "one pass" {
+			require.Equal(t, AutoFullKeys, p.normal().FullKeys, name)
+			require.Equal(t, plan.StdDev, planned(p).StdDev)
+		}
+		if p.Passes = 1; !p.Values {
+			require.Equal(t, defaultFull, p.normal().FullKeys, name)
+		}
+		p.FullKeys, p.Passes = 9, 0
+		require.Equal(t, 9, dptest.OK(NewRows[int, int](p))(t).params.FullKeys, name)
 	}
+	fixed := planned(small)
+	require.InEpsilon(t, 26.2, fixed.StdDev, 0.01)
+	require.InEpsilon(t, 4.27, fixed.OneKeyStdDev, 0.01)
+	require.Equal(t, planned(Params{Epsilon: 1, Delta: 1e-6, FullKeys: 1}).StdDev, fixed.OneKeyStdDev)
+	sums := Params{Epsilon: 1, Delta: 1e-6, Max: 1, FullKeys: AutoFullKeys, Passes: 1}
+	require.ErrorContains(t, dptest.Err(New[int](sums)), "in one pass")
+	require.ErrorContains(t, dptest.Err(NewListed(sums, 1, 2)), "in one pass")
+	require.ErrorIs(t, dptest.Err(New[int](Params{Epsilon: 1, Delta: 1e-6, Max: 1, FullKeys: AutoFullKeys})), ErrParams)
 	require.ErrorIs(t, dptest.Err(NewListed(Params{Epsilon: 1, FullKeys: AutoFullKeys}, 1, 2, 3)), ErrParams)
 	require.Equal(t, []int{6, 4, 2, 1}, powers(6))
 	require.Equal(t, []int{8, 4, 2, 1}, powers(8))

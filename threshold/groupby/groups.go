@@ -48,7 +48,7 @@ type noises struct {
 func (p Params) noises(c calibration, at choice) noises {
 	n := p.countNoises(c, at)
 	if p.Values {
-		n.value = ranges.StdDev(c.value / unit)
+		n.value = ranges.StdDev(c.value(at) / unit)
 	}
 	if p.Levels[0] != 0 {
 		n.spread, n.ranks, n.scale = c.spread, p.ranks(c.spread), p.scale()
@@ -64,14 +64,14 @@ func (p Params) countNoises(c calibration, at choice) noises {
 	}
 	if p.pure() {
 		return noises{
-			full: full, count: math.Sqrt2 * rest / (fine * unit), shortfall: math.Sqrt2 * c.shortfall / unit, value: math.Sqrt2 * c.value / unit,
+			full: full, count: math.Sqrt2 * rest / (fine * unit), shortfall: math.Sqrt2 * c.shortfall / unit, value: math.Sqrt2 * c.value(at) / unit,
 			others: math.Sqrt2 * c.others / unit,
 		}
 	}
 	sigma := c.weight / unit
 	from := 1.6 * sigma / math.Sqrt(-2*math.Log(p.Delta))
 	return noises{
-		full: full, mix: mix, count: math.Hypot(rest/(fine*unit), mix*sigma), shortfall: c.shortfall / unit, value: c.value / unit, others: c.others / unit,
+		full: full, mix: mix, count: math.Hypot(rest/(fine*unit), mix*sigma), shortfall: c.shortfall / unit, value: c.value(at) / unit, others: c.others / unit,
 		weight: mix * sigma, lift: mix * from, escape: p.Delta * max(from*from, 1),
 	}
 }
@@ -181,19 +181,19 @@ func (g *Groups[K]) Estimate(key K) float64 {
 }
 
 // Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, as clipped: see [Groups.Radius]. It is 0 where the key is not shown, and where no
-// range was learned; NaN if the Params have neither Min and Max nor Values.
+// with Values, as clipped: see [Groups.Radius]. It is NaN, for what is unknown, where the key is
+// not shown, where no range was learned, and if the Params have neither Min and Max nor Values.
 func (g *Groups[K]) Sum(key K) float64 {
 	e, found := g.find(key)
-	if !found && g.params.values() {
-		return 0
+	if !found {
+		return math.NaN()
 	}
 	return g.sum(e)
 }
 
 // sum returns the noisy sum of a group: what is summed is z, the place of a value in [−1, 1].
 func (g *Groups[K]) sum(e group[K]) float64 {
-	if !g.params.values() {
+	if !g.params.values() || g.blind() {
 		return math.NaN()
 	}
 	at := g.place(e)
@@ -225,19 +225,18 @@ func (g *Groups[K]) value(at place, z float64) float64 {
 }
 
 // Mean returns the estimated mean of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, as clipped. If the count is not above 0, Mean returns the middle of the range, or
-// the key's scale. NaN if the key is not shown, if no range was learned, and if the Params have
-// neither Min and Max nor Values.
+// with Values, as clipped. It is NaN, for what is unknown, if the key is not shown or its count is
+// not above 0, if no range was learned, and if the Params have neither Min and Max nor Values.
 func (g *Groups[K]) Mean(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.values() || g.blind() {
 		return math.NaN()
 	}
-	z, at := 0.0, g.place(e)
-	if n := g.count(e); n > 0 {
-		z = min(max(at.sum/n, -1), 1)
+	n, at := g.count(e), g.place(e)
+	if !(n > 0) {
+		return math.NaN()
 	}
-	return g.value(at, z)
+	return g.value(at, min(max(at.sum/n, -1), 1))
 }
 
 // blind reports whether a range was to be learned, and was not.

@@ -2,6 +2,7 @@ package groupby
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/dpsketch/dpsketch/internal/limits"
@@ -46,7 +47,7 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	// and the shortfall, each with noise of its own, of which the sum has one law.
 	alpha, noisy, steps := 1-confidence, g.noisy(e), (g.law.mix+2)/unit
 	lo = noisy - g.reach(g.law.count, alpha/2) - steps - g.lifted(alpha)
-	hi = noisy + float64(g.shortfall)/unit + g.reachOfBoth(g.law.count, g.law.shortfall, alpha/2) + steps
+	hi = noisy + float64(g.shortfall)/unit + g.tail(alpha/2)(g.law.count, g.law.shortfall) + steps
 	x := g.count(e)
 	least := 1.0 // a key that nobody has is never shown
 	if g.params.listed {
@@ -97,17 +98,17 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 		return least, most
 	}
 	alpha := 1 - confidence
-	_, users := g.users(e, alpha/4)
-	short := g.short(alpha / 4)
+	rounded, tail := g.rounded(e, alpha)
 	at := g.place(e)
 	middle, half := at.middle, at.half
 	if g.params.Values { // users who are missing in the count are not missing in the sum of z
 		least, most = 0, middle
 	}
-	// Each of the users' values is rounded by less than a step, and each noise by half of one.
-	c := g.reachOfBoth(middle*g.law.count, half*g.law.value, alpha/4) + math.Abs(middle)*(users+short+g.law.mix+1)/unit + half*(users+short+1)*at.step
-	x := middle*g.noisy(e) + half*at.sum
-	lo, hi = x-c-max(middle, 0)*g.lifted(alpha/4)+least*short, x+c+max(-middle, 0)*g.lifted(alpha/4)+most*short
+	// What is missing is between least and most times the shortfall, which has noise of its own.
+	x, short := middle*g.noisy(e)+half*at.sum, float64(g.shortfall)/unit
+	c := half*rounded + math.Abs(middle)*(g.law.mix+1)/unit
+	lo = x + least*short - tail(middle*g.law.count, half*g.law.value, least*g.law.shortfall) - c + least/unit - max(middle, 0)*g.lifted(alpha)
+	hi = x + most*short + tail(middle*g.law.count, half*g.law.value, most*g.law.shortfall) + c + most/unit + max(-middle, 0)*g.lifted(alpha)
 	return min(lo, g.sum(e)), max(hi, g.sum(e))
 }
 
@@ -128,51 +129,114 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 		return g.params.Min, g.params.Max
 	}
 	alpha := 1 - confidence
-	fewest, most := g.users(e, alpha/3)
-	short := g.short(alpha / 3)
+	rounded, tail := g.rounded(e, alpha)
 	at := g.place(e)
-	c := g.reach(g.law.value, alpha/6) + (most+short+1)*at.step
-	highest := func(v float64) float64 {
-		switch {
-		case !g.params.Values:
-			return ratio(v, fewest, most, short)
-		case v > 0: // n of all users is from fewest to most + short, and at least 1; v lacks none
-			return min(v/max(fewest, 1), 1)
+	short := float64(g.shortfall) / unit
+	// highest returns the largest m that Σz may be in units of the number of users (Fieller): Σz −
+	// m·n is within its noise of 0 for the true m, whatever that is. What is missing of it is at
+	// most 1 − m times the shortfall, or with Values, where only the count misses it, −m times. As
+	// a function of m this is convex, so it has one root where its ends have different signs.
+	highest := func(sum float64) float64 {
+		above := func(m float64) bool {
+			missing := 1 - m
+			if g.params.Values {
+				missing = max(-m, 0)
+			}
+			x := sum - m*g.noisy(e) + missing*(short+1/unit) + max(m, 0)*g.lifted(alpha) + math.Abs(m)*(g.law.mix+1)/unit + rounded
+			return x+tail(g.law.value, m*g.law.count, missing*g.law.shortfall) >= 0
 		}
-		return max(v/max(most+short, 1), -1)
+		low, high := -1., 1.
+		if above(high) {
+			return high
+		}
+		for range 50 {
+			if middle := (low + high) / 2; above(middle) {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		return high
 	}
-	return g.value(at, -highest(c-at.sum)), g.value(at, highest(c+at.sum))
+	lo, hi = g.value(at, -highest(-at.sum)), g.value(at, highest(at.sum))
+	if mean := g.Mean(key); mean == mean {
+		lo, hi = min(lo, mean), max(hi, mean)
+	}
+	return min(lo, hi), max(lo, hi)
 }
 
-// ratio returns the largest (v + d)/(n + d), at most 1, for n in [fewest, most] and d in [0,
-// short]: what is missing of v and n by clipping is d of each at most. Where v ≤ n it rises in d.
-func ratio(v, fewest, most, short float64) float64 {
-	n := fewest
-	if v+short < 0 {
-		n = most
-	}
-	if !(v < n) {
-		return 1
-	}
-	return max((v+short)/(n+short), -1)
+// rounded returns by how much Σz of a group may be rounded, and what linear combinations of noises
+// with given deviations exceed with probability at most alpha/2, less what it takes to know the
+// number of users.
+func (g *Groups[K]) rounded(e group[K], alpha float64) (rounded float64, tail func(sds ...float64) float64) {
+	few := alpha * 0x1p-10
+	_, users := g.users(e, few)
+	return (users + g.short(few/2) + 1) * g.place(e).step, g.tail((alpha - 2*few) / 2)
 }
 
 // reach returns what noise of that standard deviation exceeds with probability at most alpha ≤ ½,
 // up to a step.
-func (g *Groups[K]) reach(sd, alpha float64) float64 {
+func (g *Groups[K]) reach(sd, alpha float64) float64 { return g.tail(alpha)(sd) }
+
+// tail returns what the sum of independent noises with these standard deviations, or their
+// negatives, exceeds with probability at most alpha ≤ ½.
+func (g *Groups[K]) tail(alpha float64) func(sds ...float64) float64 {
 	if g.params.pure() {
-		return -sd / math.Sqrt2 * math.Log(2*alpha)
+		return func(sds ...float64) float64 { return laplaceTail(alpha, sds) }
 	}
-	return sd * normalTail(alpha)
+	z := normalTail(alpha)
+	return func(sds ...float64) float64 {
+		squared := 0.0
+		for _, sd := range sds {
+			squared += sd * sd
+		}
+		return z * math.Sqrt(squared)
+	}
 }
 
-// reachOfBoth is reach for the sum of two independent noises with the standard deviations |a| and
-// |b|.
-func (g *Groups[K]) reachOfBoth(a, b, alpha float64) float64 {
-	if g.params.pure() && b != 0 {
-		return g.reach(math.Abs(a), alpha/2) + g.reach(math.Abs(b), alpha/2)
+// laplaceTail returns the t that a sum of Laplace noises with these standard deviations exceeds
+// with probability alpha. With different scales b it is Σ ½·e^{−t/b}·Π b²/(b² − c²), c the others.
+// Scales that are near another are made larger, by which no such probability becomes smaller.
+func laplaceTail(alpha float64, sds []float64) float64 {
+	var scales []float64
+	for _, sd := range sds {
+		if sd != 0 {
+			scales = append(scales, math.Abs(sd)/math.Sqrt2)
+		}
 	}
-	return g.reach(math.Hypot(a, b), alpha)
+	slices.Sort(scales)
+	for i := range scales {
+		if i > 0 {
+			scales[i] = max(scales[i], 1.01*scales[i-1])
+		}
+	}
+	if len(scales) == 0 {
+		return 0
+	}
+	beyond := func(t float64) (p float64) {
+		for i, b := range scales {
+			term := math.Exp(-t/b) / 2
+			for j, c := range scales {
+				if j != i {
+					term *= 1 / ((1 - c/b) * (1 + c/b))
+				}
+			}
+			p += term
+		}
+		return p
+	}
+	low, high := 0., scales[len(scales)-1]
+	for beyond(high) > alpha {
+		low, high = high, 2*high
+	}
+	for range 50 {
+		if middle := (low + high) / 2; beyond(middle) > alpha {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
 }
 
 // normalTail returns the z with Pr[N(0, 1) > z] = alpha, for alpha in (0, ½].

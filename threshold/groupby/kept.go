@@ -88,7 +88,8 @@ func (s *state[K]) pass(found []bool, show func(i int) (int64, bool)) {
 	}
 }
 
-// pick chooses a clip by the numbers of keys that users are shown with.
+// pick chooses a clip by the numbers of keys that users are shown with, before a value is looked
+// at.
 func (s *state[K]) pick(found []bool) {
 	for from, to := range s.users.all {
 		if l := len(s.shown(found, from, to)); l > 0 {
@@ -196,7 +197,7 @@ func (s *state[K]) learn(g *Groups[K], numbers []uint32) {
 			}
 		}
 	}
-	sums := ranges.Release(users, counts, s.law.value/unit, s.noise)
+	sums := ranges.Release(users, counts, s.law.value(s.at)/unit, s.noise)
 	g.radius, g.lost = sums.Radius, sums.Lost
 	for i := range g.groups {
 		g.groups[i].scale, g.groups[i].value = sums.Scales[i], sums.Values[i]

@@ -20,8 +20,7 @@ const maxListed = 1 << 26
 // Keys that are not listed are ignored; with Params.Others, [Groups.Others] estimates how many
 // there were. The list must not come from the data, or the release says who is in them.
 //
-// [Rows] find keys and take no list. If rows come in any order, first collect the keys of each user
-// in a map, then call AddUser once per user: see the example.
+// If rows come in any order, use [NewListedRows].
 //
 // No δ is spent on finding keys. With δ > 0 the noise is normal, and the guarantee is also that of
 // a Gaussian mechanism, which composes better. With δ = 0 the noise is discrete Laplace, and the
@@ -38,20 +37,53 @@ const maxListed = 1 << 26
 //
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
-	keys = slices.Clone(keys)
-	wire.Sort(keys)
-	keys = slices.Compact(keys)
-	if len(keys) == 0 || len(keys) > maxListed {
-		return nil, bad("list", len(keys), "one of 1 to 2²⁶ keys")
+	p, keys, err := listed(p, keys)
+	if err == nil {
+		err = p.validateSums()
 	}
-	n := min(len(keys), mostKeys)
-	p.most, p.listed = n, true
-	p = p.normal()
+	if err != nil {
+		return nil, err
+	}
 	law, err := p.calibrate()
 	if err != nil {
 		return nil, err
 	}
 	return &Builder[K]{holding(p, newState(p, law, listing, indexOf(keys), len(keys)))}, nil
+}
+
+// NewListedRows returns empty [Rows] for a public list of keys: [NewListed] for rows in any order.
+// Every listed key is released, even one that nobody has, and rows of other keys are ignored,
+// except that Params.Others counts them. The list must not come from the data.
+//
+// Rows keep the users, so with δ > 0 FullKeys is chosen where it is 0, with Min and Max too. With δ
+// = 0 it is 36. The error wraps [ErrParams], for what [NewListed] refuses.
+//
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+func NewListedRows[U, K hashing.Key](p Params, keys ...K) (*Rows[U, K], error) {
+	if p.FullKeys == 0 && !p.pure() {
+		p.FullKeys = AutoFullKeys
+	}
+	p, keys, err := listed(p, keys)
+	if err != nil {
+		return nil, err
+	}
+	law, err := p.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return &Rows[U, K]{holding(p, newRows[U](p, law, keys))}, nil
+}
+
+// listed returns the normal Params of a list, and its keys sorted, each once.
+func listed[K hashing.Key](p Params, keys []K) (Params, []K, error) {
+	keys = slices.Clone(keys)
+	wire.Sort(keys)
+	keys = slices.Compact(keys)
+	if len(keys) == 0 || len(keys) > maxListed {
+		return p, nil, bad("list", len(keys), "one of 1 to 2²⁶ keys")
+	}
+	p.most, p.listed = min(len(keys), mostKeys), true
+	return p.normal(), keys, nil
 }
 
 // shortens reports whether a user may count less than 1 in a key: not with a list of at most
@@ -82,7 +114,6 @@ func (p Params) listedSizes() (c calibration, err error) {
 	if p.Relation == budget.Replace {
 		sides = 2
 	}
-	values := float64(min(p.FullKeys, p.most))
 	epsilon := p.Epsilon / float64(p.Releases) * (1 - 0x1p-50) // of one release, without δ
 	var sigma float64
 	if !p.pure() {
@@ -116,14 +147,14 @@ func (p Params) listedSizes() (c calibration, err error) {
 		c.spread = p.spreads(mu, p.QuantileShare*epsilon)
 		c.beside += mu * mu
 	}
-	if p.values() {
-		c.value = scale(valuesShare*left, sides*math.Sqrt(values), sides*values)
-		left *= 1 - valuesShare
-	}
 	c.sigma, c.share = sigma, left
 	c.beside += left / (sigma * sigma)
+	if p.values() {
+		c.valueShare = valuesShare * left
+		c.share -= c.valueShare
+	}
 	if p.pure() {
-		c.sigma, c.share, c.beside = 1/epsilon*up, left*left, 0
+		c.sigma, c.share, c.valueShare, c.beside = 1/epsilon*up, c.share*c.share, c.valueShare*c.valueShare, 0
 	}
 	for _, full := range p.fulls() {
 		counts := float64(min(full, p.most))
@@ -133,10 +164,11 @@ func (p Params) listedSizes() (c calibration, err error) {
 				counts = min(counts, float64(p.most))
 			}
 		}
+		values := float64(min(full, p.most))
 		if !p.pure() {
-			counts = math.Sqrt(counts)
+			counts, values = math.Sqrt(counts), math.Sqrt(values)
 		}
-		c.clips = append(c.clips, clip{full: full, length: counts * up})
+		c.clips = append(c.clips, clip{full: full, length: counts * up, values: sides * values})
 	}
 	c.beside *= up
 	return c, nil

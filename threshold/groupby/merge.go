@@ -70,8 +70,10 @@ func (s *state[K]) matches(o *state[K]) error {
 
 // sameFound returns an error that wraps ErrMismatch unless these are the keys that were found, or
 // listed.
-func (s *state[K]) sameFound(keys []K) error {
-	if !slices.Equal(s.table.keys[:s.found], keys) {
+func (s *state[K]) sameFound(keys []K) error { return sameKeys(s.table.keys[:s.found], keys) }
+
+func sameKeys[K hashing.Key](ours, keys []K) error {
+	if !slices.Equal(ours, keys) {
 		return fault.Mismatch("groupby", "Discovery or list", "the keys of one", "those of another")
 	}
 	return nil

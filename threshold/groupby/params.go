@@ -45,9 +45,13 @@ type Params struct {
 	// sign; they are rounded to multiples of 2⁻³⁰ and clipped at ±2⁵⁶. A user's
 	// sum in a key is exact up to a million rows; that of more may wrap around.
 	// For [NewRows], and [New] with Passes 2; not with Min and Max, Levels,
-	// Replace, KeysOnly or AutoFullKeys. Plan.Blind says how many users this
-	// needs.
+	// Replace or KeysOnly. Plan.Blind says how many users this needs.
 	Values bool
+	// Average says that a user's value in a key is the average of the values of
+	// his rows, so that Min and Max are those of one row; else it is their sum. A
+	// mean over users is then that of averages: latency, where users have many
+	// requests. With Min and Max or Values.
+	Average bool
 	// Levels are the levels of the quantiles of the users' values in each
 	// shown key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for
 	// the median, p90 and p99. They need no Min and Max, but values far from
@@ -79,10 +83,11 @@ type Params struct {
 	// means ⅓, or ½ for sums without quantiles.
 	CountShare float64
 	// FullKeys is C², in [1, 4096]: a user with l keys counts 1 in each if l ≤ C²,
-	// else √(C²/l). Noise grows as C. [AutoFullKeys] chooses C² from the data, for
-	// at most a quarter of the counts' budget; not with Min and Max, Values,
-	// Levels or δ = 0. 0 means 36, or AutoFullKeys for [NewRows] where that is
-	// allowed.
+	// else √(C²/l). Noise of counts, and of sums between Min and Max, grows as C.
+	// [AutoFullKeys] chooses C² from the users' numbers of keys, for at most a
+	// quarter of the counts' budget; not without δ, and in one pass with Min and
+	// Max only for [NewRows]. 0 means AutoFullKeys for [NewRows] and with two
+	// passes, else 36: Plan.OneKeyStdDev says what a smaller number may save.
 	FullKeys int
 	// Releases is how many equal releases of the same users, one a day say, share
 	// Epsilon and Delta, in [1, 65536]; 0 means 1. They are calibrated together:
@@ -129,7 +134,9 @@ func (p Params) normal() Params {
 		p.QuantileShare = defaultShare
 	}
 	if !p.KeysOnly && p.FullKeys == 0 {
-		p.FullKeys = defaultFull
+		if p.FullKeys = defaultFull; p.Passes == 2 {
+			p.FullKeys = AutoFullKeys
+		}
 	}
 	p.CountShare, p.Min, p.Max = p.CountShare+0, p.Min+0, p.Max+0
 	p.Resolution, p.QuantileShare = p.Resolution+0, p.QuantileShare+0
@@ -169,6 +176,8 @@ func (p Params) validate() error {
 		return bad("Values", p.Values, "false, except for NewRows, and New with Passes 2, which keep the users")
 	case p.Values && (p.KeysOnly || p.Relation == budget.Replace || p.Levels[0] != 0):
 		return bad("Values", p.Values, "false with KeysOnly, Replace and Levels")
+	case p.Average && !p.values():
+		return bad("Average", p.Average, "false without Min and Max or Values")
 	case p.KeysOnly && p.values():
 		return bad("Max", p.Max, "0, as Min, with KeysOnly")
 	case !p.KeysOnly && !p.listed && !(p.CountShare >= minShare && p.CountShare <= 1-minShare):
@@ -177,8 +186,8 @@ func (p Params) validate() error {
 		return bad("CountShare", p.CountShare, "at most 0.97 with Others")
 	case p.Relation == budget.Replace && p.CountShare > 0.5:
 		return bad("CountShare", p.CountShare, "at most ½ under Replace")
-	case p.FullKeys == AutoFullKeys && (p.valued() || p.pure()):
-		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max, Values or Levels, and without δ")
+	case p.FullKeys == AutoFullKeys && p.pure():
+		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] without δ")
 	case !p.KeysOnly && p.FullKeys != AutoFullKeys && (p.FullKeys < 1 || p.FullKeys > mostFull):
 		return bad("FullKeys", p.FullKeys, "0, an integer in [1, 4096], or AutoFullKeys")
 	case !(math.Abs(p.Min) <= limits.MaxReal):
@@ -203,6 +212,15 @@ func (p Params) validate() error {
 		return bad("Resolution", p.Resolution, "0 or a number that goes into [Min, Max] once, and at most 2³⁰ − 2 times")
 	}
 	return limits.Relation("groupby", p.Relation)
+}
+
+// validateSums checks that FullKeys is not to be chosen where nothing is kept of a user but sums of
+// values, which are clipped as they come.
+func (p Params) validateSums() error {
+	if p.Passes == 1 && p.FullKeys == AutoFullKeys && p.values() {
+		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max in one pass, except for NewRows")
+	}
+	return nil
 }
 
 // values reports whether there are sums of values.
@@ -263,8 +281,12 @@ func (p Params) Guarantee() budget.Guarantee {
 type Plan struct {
 	Params Params // filled in
 	// StdDev is the standard deviation of the noise of a count, in users; NaN with
-	// KeysOnly and AutoFullKeys.
+	// KeysOnly. With AutoFullKeys it is that of the largest number that may be
+	// chosen, if it is chosen: see [Groups.FullKeys].
 	StdDev float64
+	// OneKeyStdDev is StdDev where users have one key each: with FullKeys 1, or
+	// with AutoFullKeys once it has chosen 1. NaN with KeysOnly.
+	OneKeyStdDev float64
 	// Threshold is the total weight at which a key is shown with probability ½. A
 	// user of l keys gives each the weight 1/√l, so a key whose users have l keys
 	// each reaches it at Threshold·√l users. With two passes it is the second
@@ -285,7 +307,7 @@ type Plan struct {
 	Known [8]float64
 	// Blind is, with Values, about how many users with values in shown keys are
 	// needed to learn a range that spans a factor of ten or so: 2000 at ε = 1 and
-	// δ = 1e-6. With fewer users, sums are 0 and their intervals infinite. 0
+	// δ = 1e-6. With fewer users, sums are NaN and their intervals infinite. 0
 	// without Values.
 	Blind float64
 	// Bytes is the length of the encoding if no key is shown. Each key adds 8
@@ -302,10 +324,18 @@ func (p Params) Plan() (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Params: p, StdDev: math.NaN(), Threshold: math.Inf(-1), OthersStdDev: math.NaN(), Bytes: fixedSize}
-	law := p.noises(c, choice{})
-	if len(c.clips) == 1 {
-		plan.StdDev = law.count
+	plan := Plan{Params: p, StdDev: math.NaN(), OneKeyStdDev: math.NaN(), Threshold: math.Inf(-1), OthersStdDev: math.NaN(), Bytes: fixedSize}
+	law := p.noises(c, c.noisiest())
+	if !p.KeysOnly {
+		if plan.StdDev, plan.OneKeyStdDev = law.count, law.count; len(c.clips) > 1 {
+			plan.OneKeyStdDev = p.noises(c, choice{len(c.clips) - 1, len(c.clips)}).count
+		} else if p.FullKeys > 1 {
+			one := p
+			one.FullKeys = 1
+			if c, err := one.sizes(); err == nil {
+				plan.OneKeyStdDev = one.noises(c, choice{}).count
+			}
+		}
 	}
 	if p.Others {
 		plan.OthersStdDev = law.others
@@ -313,7 +343,7 @@ func (p Params) Plan() (Plan, error) {
 	copy(plan.RankError[:], law.ranks)
 	plan.Known = law.knownFrom(p)
 	if p.Values {
-		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value/unit), plan.Bytes+16
+		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value(c.noisiest())/unit), plan.Bytes+16
 	}
 	if !p.listed {
 		plan.Threshold = (float64(c.kernel.Threshold) - 0.5) / unit
@@ -323,5 +353,5 @@ func (p Params) Plan() (Plan, error) {
 
 // String returns the Plan in a line.
 func (p Plan) String() string {
-	return fmt.Sprintf("keys from a weight of %.4g on, noise of a count %.4g, %v", p.Threshold, p.StdDev, p.Params.Guarantee())
+	return fmt.Sprintf("keys from a weight of %.4g on, noise of a count %.4g (%.4g with one key a user), %v", p.Threshold, p.StdDev, p.OneKeyStdDev, p.Params.Guarantee())
 }

@@ -18,39 +18,38 @@ var plain = Params{Epsilon: 1, Delta: 1e-6}
 func TestParamsAreChecked(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, wrong := range map[string]Params{
-		"zero":           {},
-		"no ε":           {Delta: 1e-6},
-		"ε NaN":          {Epsilon: nan, Delta: 1e-6},
-		"ε < 0":          {Epsilon: -1, Delta: 1e-6},
-		"ε tiny":         {Epsilon: 0x1p-11, Delta: 1e-6},
-		"ε huge":         {Epsilon: 65, Delta: 1e-6},
-		"no δ":           {Epsilon: 1},
-		"δ NaN":          {Epsilon: 1, Delta: nan},
-		"δ denormal":     {Epsilon: 1, Delta: 5e-324},
-		"δ large":        {Epsilon: 1, Delta: 0.02},
-		"m < 0":          {Epsilon: 1, Delta: 1e-6, most: -1},
-		"m large":        {Epsilon: 1, Delta: 1e-6, most: 4097},
-		"share":          {Epsilon: 1, Delta: 1e-6, CountShare: 1},
-		"share < 0":      {Epsilon: 1, Delta: 1e-6, CountShare: -0.5},
-		"share NaN":      {Epsilon: 1, Delta: 1e-6, CountShare: nan},
-		"all shares":     {Epsilon: 1, Delta: 1e-6, CountShare: 63. / 64, Others: true},
-		"clip":           {Epsilon: 1, Delta: 1e-6, FullKeys: -2},
-		"chosen, values": {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Max: 1},
-		"clip large":     {Epsilon: 1, Delta: 1e-6, FullKeys: 4097},
-		"min NaN":        {Epsilon: 1, Delta: 1e-6, Min: nan, Max: 1},
-		"max NaN":        {Epsilon: 1, Delta: 1e-6, Max: nan},
-		"max Inf":        {Epsilon: 1, Delta: 1e-6, Max: inf},
-		"min Inf":        {Epsilon: 1, Delta: 1e-6, Min: -inf},
-		"no range":       {Epsilon: 1, Delta: 1e-6, Min: 1, Max: 1},
-		"reversed":       {Epsilon: 1, Delta: 1e-6, Min: 1},
-		"denormal":       {Epsilon: 1, Delta: 1e-6, Max: 5e-324},
-		"relation":       {Epsilon: 1, Delta: 1e-6, Relation: 3},
-		"passes":         {Epsilon: 1, Delta: 1e-6, Passes: 3},
-		"passes < 0":     {Epsilon: 1, Delta: 1e-6, Passes: -1},
-		"replace":        {Epsilon: 1, Delta: 1e-6, CountShare: 0.51, Relation: budget.Replace},
-		"keys, 1":        {Epsilon: 1, Delta: 1e-6, KeysOnly: true, CountShare: 0.5},
-		"keys, 2":        {Epsilon: 1, Delta: 1e-6, KeysOnly: true, FullKeys: 32},
-		"keys, 3":        {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Max: 1},
+		"zero":       {},
+		"no ε":       {Delta: 1e-6},
+		"ε NaN":      {Epsilon: nan, Delta: 1e-6},
+		"ε < 0":      {Epsilon: -1, Delta: 1e-6},
+		"ε tiny":     {Epsilon: 0x1p-11, Delta: 1e-6},
+		"ε huge":     {Epsilon: 65, Delta: 1e-6},
+		"no δ":       {Epsilon: 1},
+		"δ NaN":      {Epsilon: 1, Delta: nan},
+		"δ denormal": {Epsilon: 1, Delta: 5e-324},
+		"δ large":    {Epsilon: 1, Delta: 0.02},
+		"m < 0":      {Epsilon: 1, Delta: 1e-6, most: -1},
+		"m large":    {Epsilon: 1, Delta: 1e-6, most: 4097},
+		"share":      {Epsilon: 1, Delta: 1e-6, CountShare: 1},
+		"share < 0":  {Epsilon: 1, Delta: 1e-6, CountShare: -0.5},
+		"share NaN":  {Epsilon: 1, Delta: 1e-6, CountShare: nan},
+		"all shares": {Epsilon: 1, Delta: 1e-6, CountShare: 63. / 64, Others: true},
+		"clip":       {Epsilon: 1, Delta: 1e-6, FullKeys: -2},
+		"clip large": {Epsilon: 1, Delta: 1e-6, FullKeys: 4097},
+		"min NaN":    {Epsilon: 1, Delta: 1e-6, Min: nan, Max: 1},
+		"max NaN":    {Epsilon: 1, Delta: 1e-6, Max: nan},
+		"max Inf":    {Epsilon: 1, Delta: 1e-6, Max: inf},
+		"min Inf":    {Epsilon: 1, Delta: 1e-6, Min: -inf},
+		"no range":   {Epsilon: 1, Delta: 1e-6, Min: 1, Max: 1},
+		"reversed":   {Epsilon: 1, Delta: 1e-6, Min: 1},
+		"denormal":   {Epsilon: 1, Delta: 1e-6, Max: 5e-324},
+		"relation":   {Epsilon: 1, Delta: 1e-6, Relation: 3},
+		"passes":     {Epsilon: 1, Delta: 1e-6, Passes: 3},
+		"passes < 0": {Epsilon: 1, Delta: 1e-6, Passes: -1},
+		"replace":    {Epsilon: 1, Delta: 1e-6, CountShare: 0.51, Relation: budget.Replace},
+		"keys, 1":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, CountShare: 0.5},
+		"keys, 2":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, FullKeys: 32},
+		"keys, 3":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Max: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.ErrorIs(t, dptest.Err(New[string](wrong)), ErrParams)
@@ -171,6 +170,8 @@ func TestShares(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys}, {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, CountShare: minShare, Others: true},
 		{Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, CountShare: 0.5, Relation: budget.Replace}, {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, most: 1},
 		{Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Passes: 2}, {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Passes: 2, CountShare: minShare, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Passes: 2, Max: 3, Others: true}, {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Passes: 2, Max: 3, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Max: 3}, {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, Max: 3, CountShare: minShare, Relation: budget.Replace},
 	} {
 		p = p.normal()
 		c := dptest.OK(p.sizes())(t)
@@ -190,7 +191,7 @@ func TestShares(t *testing.T) {
 
 		over := func(x, sigma float64) float64 {
 			if sigma == 0 || x == 0 {
-				require.True(t, p.KeysOnly || x == 0 || sigma == c.others || sigma == c.value)
+				require.True(t, p.KeysOnly || x == 0 || sigma == c.others || c.valueShare == 0)
 				return 0
 			}
 			return (x / sigma) * (x / sigma)
@@ -263,7 +264,7 @@ func movedBy(t *testing.T, p Params, c *calibration, at choice, keys float64, ov
 		scales = append(scales, c.question(j)*unit)
 	}
 	moved := func(n float64, key [3]float64) float64 {
-		return n * (key[0]*key[0]*keys + over(key[1], c.rest(at)) + over(key[2], c.value))
+		return n * (key[0]*key[0]*keys + over(key[1], c.rest(at)) + over(key[2], c.value(at)))
 	}
 	apart := func(all, instead []float64) (sum float64) {
 		for i, scale := range scales {

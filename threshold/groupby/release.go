@@ -62,11 +62,11 @@ func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (
 func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] {
 	p := s.params
 	g := &Groups[K]{params: p}
-	if s.way == once || s.way == listing {
+	if s.table.width > 0 {
 		s.at = s.choose()
 	}
 	g.at, g.law = s.at, p.noises(s.law, s.at)
-	rests, values := s.noise(s.law.rest(s.at)), s.noise(s.law.value)
+	rests, values := s.noise(s.law.rest(s.at)), s.noise(s.law.value(s.at))
 	var numbers []uint32
 	for i, e := range s.table.cells {
 		weight, ok := show(i)

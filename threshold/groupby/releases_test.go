@@ -61,7 +61,7 @@ func TestListedReleasesHaveTheNoise(t *testing.T) {
 	for delta, want := range map[float64]float64{0: n, 1e-6: 3} {
 		scales := func(releases int) []float64 {
 			c := dptest.OK(Params{Epsilon: 1, Delta: delta, Max: 1, Others: true, listed: true, most: 50, Releases: releases, Levels: [8]float64{0.5}}.normal().sizes())(t)
-			return []float64{c.rest(choice{}), c.shortfall, c.value, c.others, c.spread.weigh, 1 / c.spread.loss}
+			return []float64{c.rest(choice{}), c.shortfall, c.value(choice{}), c.others, c.spread.weigh, 1 / c.spread.loss}
 		}
 		one, many := scales(1), scales(n)
 		for i := range one {

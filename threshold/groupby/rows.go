@@ -16,7 +16,8 @@ import (
 //
 // Rows hold private data, as a [Builder] does, and are for one goroutine at a time. They take 8
 // bytes for each distinct pair of user and key, 8 more for sums, 16 more with Values, and 8 more
-// for quantiles; a quarter more for the latest rows; and some 30 for each user and each key.
+// each for Average and quantiles; a quarter more for the latest rows; and some 30 for each user
+// and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rows[U, K]]
 }
@@ -29,7 +30,8 @@ type rows[U, K hashing.Key] struct {
 	law     calibration
 	src     *noise.Source
 	users   index[U]
-	keys    index[K]
+	keys    index[K] // those of a list are the first
+	listed  int      // so many
 	pairs   pairLog
 	named   bool    // users are texts or arrays, and an empty one is none
 	numbers []int64 // of a row, for the columns of the pairs
@@ -40,12 +42,12 @@ type rows[U, K hashing.Key] struct {
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if p.listed {
-		return nil, bad("Params", "of listed keys", "those of keys to be found")
+		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListedRows takes a list")
 	}
 	if p.Passes == 0 {
 		p.Passes = 2
 	}
-	if p.FullKeys == 0 && !p.KeysOnly && !p.valued() {
+	if p.FullKeys == 0 && !p.KeysOnly {
 		p.FullKeys = AutoFullKeys
 	}
 	p = p.normal()
@@ -53,13 +55,17 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rows[U, K]{holding(p, newRows[U, K](p, law))}, nil
+	return &Rows[U, K]{holding(p, newRows[U, K](p, law, nil))}, nil
 }
 
-func newRows[U, K hashing.Key](p Params, law calibration) rows[U, K] {
-	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: newIndex[K](0)}
+// newRows returns empty rows, over a list or, where that is nil, for keys to be found.
+func newRows[U, K hashing.Key](p Params, law calibration, list []K) rows[U, K] {
+	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: indexOf(list), listed: len(list)}
 	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
 	for range p.columns() {
+		r.pairs.join = append(r.pairs.join, wrapped)
+	}
+	if p.Average { // the number of rows
 		r.pairs.join = append(r.pairs.join, wrapped)
 	}
 	if p.Levels[0] != 0 {
@@ -92,7 +98,8 @@ func (r *Rows[U, K]) Add(user U, key K) {
 
 // AddValue adds a row of a user with a value for the key. NaN is no value: such a row does not
 // count, nor its user or key. The values of a user in a key are summed, and the sum is clamped to
-// [Min, Max], exactly as in [Builder.AddUserValues]; for quantiles one of them counts.
+// [Min, Max], or with Params.Average the average of the clamped values counts, exactly as in
+// [Builder.AddUserValues]; for quantiles one of them counts.
 //
 // If the Params have none of Min and Max, Values and Levels, the values could only be dropped
 // silently. Instead the Rows give up their data, and Release returns an error that says so.
@@ -107,9 +114,12 @@ func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if s := private.Enter(r.secret); s != nil {
 		switch s.params.columns() {
 		case 1:
-			s.numbers[0] = s.axis.steps(value)
+			s.numbers[0] = s.axis.row(value, s.params.Average)
 		case 2:
 			s.numbers[0], s.numbers[1] = ranges.Split(value)
+		}
+		if s.params.Average {
+			s.numbers[s.params.columns()] = 1
 		}
 		if s.params.Levels[0] != 0 {
 			s.numbers[len(s.numbers)-1] = s.scale.pick(value, s.src.Uint64N)
@@ -124,6 +134,11 @@ func (s *rows[U, K]) add(user U, key K, numbers []int64) {
 	var nobody U
 	if s.named && user == nobody {
 		return
+	}
+	if s.params.listed && !s.params.Others {
+		if _, ok := s.keys.find(key); !ok {
+			return
+		}
 	}
 	u, ok := s.users.number(user)
 	k, okay := s.keys.number(key)
@@ -147,6 +162,9 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 		if err := fault.Differ("groupby", s.params, o.params); err != nil {
 			return err
 		}
+		if err := sameKeys(s.list(), o.list()); err != nil {
+			return err
+		}
 		for q, of := range o.pairs.all {
 			for at := of.from; at < of.to; at++ {
 				word := q.words[at]
@@ -167,13 +185,47 @@ func (r *Rows[U, K]) Release() (*Groups[K], error) {
 	return s.state().finish(), nil
 }
 
+// chooseFirst chooses FullKeys for a state of one pass by the users' numbers of keys, so that it
+// need not sum by every clip.
+func (s *rows[U, K]) chooseFirst(next *state[K]) {
+	for q, user := range s.pairs.all {
+		l := user.to - user.from
+		switch {
+		case !s.params.listed:
+			next.lose(min(l, s.params.most), l > s.params.most)
+		case s.listedIn(q, user) > 0:
+			next.lose(s.listedIn(q, user), false)
+		}
+	}
+	next.at = next.choose()
+	clear(next.shorts) // users give them once more, as they are added
+	next.table = newTable(next.table.index, 0)
+}
+
+// list returns the keys of the list.
+func (s *rows[U, K]) list() []K { return s.keys.keys[:s.listed] }
+
+// listedIn returns how many of a user's keys are listed. They are sorted by number.
+func (s *rows[U, K]) listedIn(q *part, user span) (n int) {
+	for user.from+n < user.to && int(uint32(q.words[user.from+n])) < s.listed {
+		n++
+	}
+	return n
+}
+
 // state returns the state of a Builder that was given all users, and leaves nothing here.
 func (s *rows[U, K]) state() *state[K] {
-	way := once
-	if s.params.Passes == 2 {
+	way, keys := once, s.keys
+	switch {
+	case s.params.listed:
+		way, keys = listing, indexOf(s.list())
+	case s.params.Passes == 2:
 		way = keeping
 	}
-	next, columns := newState(s.params, s.law, way, s.keys, 0), s.params.columns()
+	next, columns := newState(s.params, s.law, way, keys, s.listed), s.params.columns()
+	if way != keeping {
+		s.chooseFirst(&next)
+	}
 	if way == keeping { // room for all, so that no slice grows by copying
 		pairs := 0
 		for i := range s.pairs.parts {
@@ -190,12 +242,23 @@ func (s *rows[U, K]) state() *state[K] {
 			*last = part{} // so that little is held twice
 		}
 		last = q
-		next.numbers, next.sums, next.picks = next.numbers[:0], next.sums[:0], next.picks[:0]
+		next.numbers, next.sums, next.picks, next.rows = next.numbers[:0], next.sums[:0], next.picks[:0], next.rows[:0]
+		if next.keys = next.keys[:0]; s.params.listed {
+			n := s.listedIn(q, of)
+			for _, word := range q.words[of.from+n : of.to] {
+				next.keys = append(next.keys, s.keys.keys[uint32(word)])
+			}
+			of.to = of.from + n
+		}
 		for at := of.from; at < of.to; at++ {
 			next.numbers = append(next.numbers, uint32(q.words[at]))
 			for _, column := range q.columns[:columns] {
 				next.sums = append(next.sums, column[at])
 			}
+		}
+		if s.params.Average {
+			next.rows = append(next.rows, q.columns[columns][of.from:of.to]...)
+			s.params.averages(next.sums, next.rows)
 		}
 		if next.spots != nil {
 			next.picks = append(next.picks, q.columns[len(q.columns)-1][of.from:of.to]...)

@@ -50,7 +50,7 @@ func (s *rows[U, K]) appendState(dst []byte) []byte {
 	h := rowsHeader{privateRows, users.Class(), keys.Class(), s.params}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 	dst = wire.AppendFields(dst, h.fields())
-	order, ranks := s.keys.sorted(0)
+	order, ranks := s.keys.sorted(s.listed) // a list is sorted
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(order)))
 	for _, i := range order {
 		dst = keys.Append(dst, s.keys.keys[i])
@@ -95,17 +95,32 @@ func (s *rows[U, K]) readState(data []byte) error {
 	case h.params != s.params:
 		return fault.Differ("groupby", s.params, h.params)
 	}
-	next := newRows[U, K](s.params, s.law)
+	next := newRows[U](s.params, s.law, s.list())
+	all := r.Count(math.MaxInt32, keys.MinSize())
 	var key K
-	for i := range r.Count(math.MaxInt32, keys.MinSize()) {
+	var list []K
+	for i := range all {
 		last := key
-		if key = keys.Read(r); i > 0 && keys.Compare(last, key) >= 0 {
+		if key = keys.Read(r); i > 0 && i != s.listed && keys.Compare(last, key) >= 0 {
 			r.Fail("keys not in ascending order")
 		}
 		if r.Err() != nil {
 			return r.Err()
 		}
-		next.keys.number(key)
+		if i < s.listed {
+			list = append(list, key)
+		} else if n, _ := next.keys.number(key); int(n) != i {
+			r.Fail("a key twice")
+		}
+	}
+	if r.Err() != nil {
+		return r.Err()
+	}
+	if err := sameKeys(s.list(), list); err != nil {
+		return err
+	}
+	if all > s.listed && s.params.listed && !s.params.Others {
+		r.Fail("a key that is not listed")
 	}
 	var user, nobody U
 	for i := range r.Count(math.MaxInt32, users.MinSize()+4) {
@@ -123,6 +138,9 @@ func (s *rows[U, K]) readState(data []byte) error {
 			}
 			if s.params.Levels[0] != 0 && !s.scale.picked(next.numbers[len(next.numbers)-1]) {
 				r.Fail("a value of a user that is none")
+			}
+			if s.params.Average && next.numbers[s.params.columns()] < 1 {
+				r.Fail("a pair without rows")
 			}
 			if int64(rank) >= int64(len(next.keys.keys)) || rank < least {
 				r.Fail("a key of a user that is none")

@@ -21,7 +21,7 @@ func rowsOf[U, K string | int](t testing.TB, p Params) *Rows[U, K] {
 		p.Passes = 2
 	}
 	b := builder[K](t, p)
-	return &Rows[U, K]{holding(b.params, newRows[U, K](b.params, held(b).law))}
+	return &Rows[U, K]{holding(b.params, newRows[U, K](b.params, held(b).law, nil))}
 }
 
 func heldRows[U, K string | int](r *Rows[U, K]) *rows[U, K] {
@@ -97,7 +97,7 @@ func TestRowsInAnyOrder(t *testing.T) {
 func TestRowsAreUsers(t *testing.T) {
 	for name, p := range map[string]Params{
 		"values": twice, "learned": learning, "counts": {Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 5, Others: true},
-		"keys": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true}, "chosen": {Epsilon: 1, Delta: 1e-6, Passes: 1, FullKeys: AutoFullKeys},
+		"keys": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true},
 	} {
 		rng := rand.New(rand.NewPCG(5, 8))
 		all := visits(rng, 300)
@@ -121,23 +121,29 @@ func TestRowsAreUsers(t *testing.T) {
 // Rows of one pass, which choose FullKeys by default, clip the counts by whatever is chosen: what a
 // user adds to the numbers that get noise is no longer than what the noise is for.
 func TestRowsOfOnePassAreClipped(t *testing.T) {
-	r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6, Passes: 1}))(t)
+	r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 7}))(t)
 	require.Equal(t, AutoFullKeys, r.params.FullKeys)
-	for key := range MaxKeys {
-		r.Add(1, key)
+	for key := range MaxKeys + 1 {
+		r.AddValue(1, key, 9)
 	}
-	s := heldRows(r).state()
-	require.Len(t, s.law.clips, 11) // 1000, 512, …, 1
-	for j, c := range s.law.clips {
-		s.at = choice{j, len(s.law.clips)}
-		squared := 0.0
-		for i := range s.table.keys {
+	chosen := map[int]bool{}
+	for range 60 {
+		s := heldRows(r).state()
+		require.Len(t, s.law.clips, 11) // 1000, 512, …, 1
+		c, rests, values := s.clip(), 0.0, 0.0
+		chosen[c.full] = true
+		for i, e := range s.table.cells {
 			x := float64(s.restOf(i))
-			squared += x * x
+			rests, values = rests+x*x, values+float64(e.value)*float64(e.value)
 		}
-		require.LessOrEqual(t, math.Sqrt(squared), c.length*fine*unit, "%d", c.full)
-		require.Equal(t, unit-clipped(MaxKeys, c.full), s.shorts[j])
+		require.LessOrEqual(t, math.Sqrt(rests), c.length*fine*unit*(1+1e-12), "%d", c.full)
+		require.LessOrEqual(t, math.Sqrt(values), c.values*unit, "%d", c.full)
+		require.Greater(t, math.Sqrt(values), 0.99*c.values*unit, "%d", c.full)
+		for _, short := range s.shorts {
+			require.EqualValues(t, unit, short, "each user gives the shortfall once, of a key that does not count all of it")
+		}
 	}
+	require.Greater(t, len(chosen), 1)
 }
 
 // What a user's rows of a key come to depends on these rows alone: not on their order, on whose
@@ -202,7 +208,7 @@ func TestRowsOfAUser(t *testing.T) {
 	users := rowsOf[int, int](t, Params{Epsilon: 1, Delta: 1e-6})
 	users.Add(0, 0)
 	require.Len(t, heldRows(users).state().users.ends, 1)
-	arrays := newRows[[16]byte, int](users.params, heldRows(users).law)
+	arrays := newRows[[16]byte, int](users.params, heldRows(users).law, nil)
 	arrays.add([16]byte{}, 1, nil)
 	arrays.add([16]byte{15: 1}, 1, nil)
 	require.Len(t, arrays.state().users.ends, 1)
@@ -274,6 +280,9 @@ func TestNaNIsNoRow(t *testing.T) {
 		"sums": {Epsilon: 1, Delta: 1e-6, Min: 18, Max: 99, Others: true}, "learned": learning, "quantiles": percentiles, "two passes": twice,
 		"Replace": {Epsilon: 1, Delta: 1e-6, Max: 5, Relation: budget.Replace},
 	} {
+		if !p.Values {
+			p.FullKeys = defaultFull // or the two choose by noise of their own
+		}
 		var builders []*Builder[int]
 		for range 2 {
 			builders = append(builders, builder[int](t, p))

@@ -214,16 +214,22 @@ func groupbySubjects(all map[string]*subject) {
 		},
 	}
 	all["threshold/groupby.Rows.Release"] = &subject{
-		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*groupby.Rows[int, int])(nil), derived: derived, given: given, costly: true,
+		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Rows[int, int])(nil), derived: derived, given: given, costly: true,
 		ways: []string{"NewRows Add AddValue", "NewRows Add AddValue mixed", "NewRows Add AddValue mixed" + merged, "NewRows Add AddValue mixed" + merged + " swapped",
-			"NewRows Add AddValue mixed" + saved, "NewRows Add AddValue mixed" + merged + saved},
+			"NewRows Add AddValue mixed" + saved, "NewRows Add AddValue mixed" + merged + saved,
+			"NewListedRows Add AddValue mixed", "NewListedRows Add AddValue mixed" + merged, "NewListedRows Add AddValue" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			p := c.params.(groupby.Params)
 			rows := c.rows()
 			if strings.Contains(c.way, "mixed") {
 				rows = c.mixed()
 			}
-			fresh := func() (*groupby.Rows[int, int], error) { return groupby.NewRows[int, int](p) }
+			fresh := func() (*groupby.Rows[int, int], error) {
+				if strings.HasPrefix(c.way, "NewListed") {
+					return groupby.NewListedRows[int](p, listed...)
+				}
+				return groupby.NewRows[int, int](p)
+			}
 			b, err := filled(c.way, fresh, func(a, b *groupby.Rows[int, int]) error { return a.Merge(b) }, rows, halves, func(b *groupby.Rows[int, int], rows []row) {
 				for _, r := range rows {
 					if valued(p) {

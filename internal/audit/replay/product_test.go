@@ -1156,7 +1156,7 @@ func TestProduct(t *testing.T) {
 				w.pairs(1000, 4)
 				w.triples(1000)
 			case s.costly:
-				w.pairs(36, 6)
+				w.pairs(54, 6)
 			default:
 				w.pairs(80, 3)
 			}
