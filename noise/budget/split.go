@@ -47,12 +47,17 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	b := l.open()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	q := quota{l.part, g, n}
+	q := quota{part: l.part, each: g, left: n}
 	if several { // room for the roundings of whoever divides ε among the parts
 		g = part(x * (1 - 0x1p-45))
 	}
+	known := b.quota
+	known.read = false
 	switch {
-	case b.releases() != releases || b.quota == q:
+	case b.releases() != releases:
+		return g, nil
+	case known == q:
+		b.quota = q
 		return g, nil
 	case b.journal == nil:
 	case b.journal.broken != nil:
@@ -76,14 +81,16 @@ type quota struct {
 	part string
 	each Guarantee
 	left int
+	read bool // from a journal or an encoding, and not yet known to be within the budget
 }
 
-// restoreQuota remembers what was split, and reports whether that is possible.
+// restoreQuota remembers what was split, and reports whether there can be such a Split.
 func (l *Ledger) restoreQuota(q quota) bool {
 	of := l.ofPart(q.part)
 	if q.left < 1 || q.left > mostMany || !q.each.promised || of.refuses != nil || q.each.unit != of.takes {
 		return false
 	}
+	q.read = true
 	l.splitInto(q)
 	return true
 }
@@ -95,29 +102,43 @@ func (l *Ledger) splitInto(q quota) {
 	b.splits++
 }
 
-// plausible reports whether the releases that are left of a Split fit into the budget, up to what
-// the lattice of fewer releases is coarser by: by the accountant, or, so that no bytes ask for
-// milliseconds, roughly by the sums.
-func (l *Ledger) plausible(q quota, exactly bool) bool {
-	if q.left == 0 {
-		return true
-	}
-	whole := q.each.Times(q.left)
-	of := l.ofPart(q.part)
-	for _, s := range of.states() {
-		switch after := of.after(s, whole); {
-		case l.filter != nil:
-			wide, limits := *l, *l.filter // Times rounds up
-			wide.epsilon, wide.delta = l.epsilon*1.01, l.delta*1.01
-			limits.rho, limits.muSquares, limits.escapes = limits.rho*1.01, limits.muSquares*1.01, limits.escapes*1.01
-			if !limits.allows(&wide, after) {
-				return false
-			}
-		case !after.promised || !exactly && !(after.boundAt(l.delta) <= l.epsilon*4) || exactly && !(l.epsilonOf(after) <= l.epsilon*1.01):
-			return false
+// isLeft reports whether g is left of a Split. What was read is asked for at the first such
+// release, as Split asked, and forgotten if more than the budget: then Spend asks for each release.
+// So whatever a journal says of a Split it can be read, and no more is spent than the budget, also
+// where another version or machine computes other last digits.
+func (l *Ledger) isLeft(g Guarantee) bool {
+	b := l.open()
+	if b.quota.has(l.part, g) && b.quota.read {
+		spent := 0
+		for spent < len(b.entries) && b.quota.isOf(b.entries[len(b.entries)-1-spent], b.known) {
+			spent++
+		}
+		if b.quota.read = !l.covers(spent) && !l.covers(0); b.quota.read {
+			b.quota = quota{}
 		}
 	}
-	return true
+	return b.quota.has(l.part, g)
+}
+
+// isOf reports whether releases can be of the Split.
+func (q quota) isOf(e entry, known []Guarantee) bool {
+	return e.part == q.part && known[e.of].noWorse(q.each)
+}
+
+// covers reports whether the budget allows what is left of the Split, where the last entries are of
+// it as well and so bounded by what was split. No sum is rounded twice: this is what Split asked.
+func (l *Ledger) covers(spent int) bool {
+	b, before := l.open(), *l
+	before.book = new(book)
+	first := len(b.entries) - spent
+	for _, e := range b.entries[:first] {
+		before.remember(e, b.known[e.of])
+	}
+	n := b.quota.left
+	for _, e := range b.entries[first:] {
+		n += int(e.count)
+	}
+	return before.allows(before.states(), b.quota.each.Times(n))
 }
 
 // has reports whether g is one of them, or no worse.
@@ -153,7 +174,8 @@ func (q quota) without(part string, g Guarantee) quota {
 	if !q.has(part, g) {
 		return quota{}
 	}
-	return quota{part, q.each, q.left - 1}
+	q.left--
+	return q
 }
 
 // sized returns releases like g by their ε, ρ or μ, whichever g was asked for by, and whether they
