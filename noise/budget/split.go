@@ -14,7 +14,9 @@ import (
 // spends nothing. like is asked for by one of ε, ρ and μ; its amount does not matter, and its δ may
 // be 0. The law of its noise matters: each of n releases like [Gaussian] may have five times the ε
 // of n like [ApproxDP]. If like has several parts, such as the bits and the count of a sketch, the
-// noise of all becomes larger or smaller by one factor.
+// noise of all becomes larger or smaller by one factor. Then μ grows like ε, where Gaussian noise
+// that is made for an (ε, δ) has a μ that does not: of n releases with such noise as one of several
+// parts the last may be refused.
 //
 // A journal keeps what was split: after a restart too Spend accepts all that are left of the n.
 //
@@ -146,7 +148,13 @@ func (q quota) has(part string, g Guarantee) bool {
 	return q.left > 0 && q.part == part && g.noWorse(q.each)
 }
 
-// noWorse reports whether g is bounded by h for certain: the same laws, each of a lesser amount.
+// noWorse reports whether g is bounded by h for certain, whatever else is released: the same laws,
+// each of a lesser amount. All bounds by the sums increase with each. Of the laws only those of
+// Laplace noise may differ, continuous or on a lattice, or of randomized response: at a smaller ε
+// such noise is that at the larger one with independent noise added (of two Laplace laws the ratio
+// of the characteristic functions, a² (b²+t²)/(b² (a²+t²)) for ε of a < b, is that of 0 with
+// probability a²/b² and else Laplace noise at a; of geometric ones likewise), so a function of what
+// the larger shows; on a sample too.
 func (g Guarantee) noWorse(h Guarantee) bool {
 	x, y := g.list(), h.list()
 	if g.unit != h.unit || !g.promised || g.pair.beside != h.pair.beside || g.pair.keys != h.pair.keys || g.pair.kinds.len() != h.pair.kinds.len() {
