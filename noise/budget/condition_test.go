@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"math/big"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -70,6 +71,15 @@ func TestStableSaysWhatTheCallerPromised(t *testing.T) {
 	of := func(unit Unit, most float64) Guarantee { return dptest.OK(PureDP(1, unit).Stable(u, most))(t) }
 	both := dptest.OK(Compose(of(Row(AddRemove), 5), of(Element(AddRemove), 2), of(Row(AddRemove), 3)))(t)
 	require.Contains(t, both.String(), "if each user has at most 2 elements and each user has at most 3 rows, as")
+	// Of a group each has his share: two users with 20 rows each would have 40.
+	for most, want := range map[float64]string{20: "10 rows", 2: "1 row,", 1: "0.5 rows"} {
+		g := dptest.OK(PureDP(1, Row(AddRemove)).Stable(u.times(2), most))(t)
+		require.Contains(t, g.String(), "if each user has at most "+want)
+		require.Equal(t, most, g.Epsilon())
+	}
+	third := dptest.OK(PureDP(1, Row(AddRemove)).Stable(u.times(3), 2))(t).on.list()[0].distance
+	require.Less(t, new(big.Float).Mul(big.NewFloat(third), big.NewFloat(3).SetPrec(100)).Cmp(big.NewFloat(2)), 1)
+	require.ErrorIs(t, dptest.Err(PureDP(1, Row(AddRemove)).Stable(u.times(3), leastDistance)), ErrParams)
 	require.NotContains(t, dptest.OK(PureDP(1, Row(AddRemove)).For(Row(Replace)))(t).String(), "promises", "a rule for all data")
 }
 

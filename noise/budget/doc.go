@@ -12,7 +12,7 @@
 // or removed, or replaced ([Relation]):
 //
 //	Element     one element of a stream, one event
-//	User        one user with at most m keys or elements
+//	User        one user with at most m keys; UserElements, with m elements
 //	Key         one key with all its occurrences
 //	Row, Party  one row of a table, one party of many
 //	L1, L2      vectors at a distance: a person who moves the vector by at most that

@@ -182,6 +182,6 @@ func ExampleGuarantee_Group() {
 	fmt.Println(perUser.Unit())
 	fmt.Printf("(%g, %.3g)-DP\n", 0.5, perUser.DeltaAt(0.5))
 	// Output:
-	// one user (at most 4 keys), added or removed
+	// one user (at most 4 elements), added or removed
 	// (0.5, 4.87e-09)-DP
 }

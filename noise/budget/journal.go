@@ -198,7 +198,7 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	switch {
 	case l == nil:
 		return nil, fault.Format("budget", "a journal without a line")
-	case !l.possible() || !l.plausible(l.open().quota, true):
+	case !l.possible():
 		return nil, fault.Format("budget", "a journal of impossible sums")
 	case j.next <= atLeast:
 		return nil, fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d", j.next-1, atLeast))
@@ -298,7 +298,7 @@ func (j *journal) read(l *Ledger, line string) (*Ledger, error) {
 	case l != nil && (what == "spend" || what == "part"):
 		e := entry{count: 1}
 		if fields = fields[2:]; what == "part" {
-			e.part, fields = fields[0], fields[1:]
+			e.part, fields = fields[0], append(fields[1:], "") // perhaps too few
 		}
 		name, named := strings.CutPrefix(fields[0], "=")
 		data, err := hex.DecodeString(fields[1])

@@ -156,7 +156,7 @@ func (l *Ledger) check(g Guarantee) error {
 		return fault.Mismatch("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
 	case b.journal != nil && b.journal.broken != nil:
 		return b.journal.broken
-	case !b.quota.has(l.part, g) && !l.allows(before, g):
+	case !l.isLeft(g) && !l.allows(before, g):
 		return fault.Budget("budget", g, func() any { return l.remaining(before) })
 	}
 	return nil
@@ -181,7 +181,7 @@ func (l *Ledger) record(e entry, g Guarantee) error {
 func (l *Ledger) Accepts(g Guarantee) bool {
 	b := l.open()
 	b.mu.Lock()
-	before, part := l.states(), b.quota.has(l.part, g)
+	before, part := l.states(), l.isLeft(g)
 	b.mu.Unlock()
 	return g.unit == l.takes && l.refuses == nil && l.Err() == nil && (part || l.allows(before, g))
 }

@@ -356,7 +356,7 @@ func TestGroupsOfSamples(t *testing.T) {
 	for _, c := range list[:min(dptest.Full(4, 2), 4)] {
 		s := dptest.OK(GDP(c.mu, one).Subsampled(c.gamma))(t)
 		g := dptest.OK(s.Group(c.m))(t)
-		require.Equal(t, User(c.m, AddRemove), g.Unit())
+		require.Equal(t, UserElements(c.m, AddRemove), g.Unit())
 		unit := dptest.OK(noise.NewGaussian(1))(t)
 		// What is seen is the number in cells of 1/8, so less than all.
 		var with, without []float64
@@ -374,11 +374,11 @@ func TestGroupsOfSamples(t *testing.T) {
 			require.GreaterOrEqual(t, g.DeltaAt(epsilon), exact-1e-14, "%+v at %g", c, epsilon)
 			require.LessOrEqual(t, g.DeltaAt(epsilon), exact+1e-2, "%+v at %g", c, epsilon)
 		}
-		for _, other := range []Unit{User(c.m, Replace), User(2*c.m, AddRemove)} {
+		for _, other := range []Unit{UserElements(c.m, Replace), UserElements(2*c.m, AddRemove)} {
 			wider := dptest.OK(s.For(other))(t)
 			require.Greater(t, wider.DeltaAt(0.5), g.DeltaAt(0.5))
 		}
-		fewer := dptest.OK(s.For(User(2, AddRemove)))(t)
+		fewer := dptest.OK(s.For(UserElements(2, AddRemove)))(t)
 		require.LessOrEqual(t, fewer.DeltaAt(0.5), g.DeltaAt(0.5)*(1+1e-6))
 		stable := dptest.OK(s.Stable(User(c.m, AddRemove), float64(c.m)))(t)
 		require.Greater(t, stable.DeltaAt(0.5), g.DeltaAt(0.5), "some may be added, and some removed")

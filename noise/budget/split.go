@@ -14,7 +14,9 @@ import (
 // spends nothing. like is asked for by one of ε, ρ and μ; its amount does not matter, and its δ may
 // be 0. The law of its noise matters: each of n releases like [Gaussian] may have five times the ε
 // of n like [ApproxDP]. If like has several parts, such as the bits and the count of a sketch, the
-// noise of all becomes larger or smaller by one factor.
+// noise of all becomes larger or smaller by one factor. Then μ grows like ε, where Gaussian noise
+// that is made for an (ε, δ) has a μ that does not: of n releases with such noise as one of several
+// parts the last may be refused.
 //
 // A journal keeps what was split: after a restart too Spend accepts all that are left of the n.
 //
@@ -47,12 +49,17 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	b := l.open()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	q := quota{l.part, g, n}
+	q := quota{part: l.part, each: g, left: n}
 	if several { // room for the roundings of whoever divides ε among the parts
 		g = part(x * (1 - 0x1p-45))
 	}
+	known := b.quota
+	known.read = false
 	switch {
-	case b.releases() != releases || b.quota == q:
+	case b.releases() != releases:
+		return g, nil
+	case known == q:
+		b.quota = q
 		return g, nil
 	case b.journal == nil:
 	case b.journal.broken != nil:
@@ -76,14 +83,16 @@ type quota struct {
 	part string
 	each Guarantee
 	left int
+	read bool // from a journal or an encoding, and not yet known to be within the budget
 }
 
-// restoreQuota remembers what was split, and reports whether that is possible.
+// restoreQuota remembers what was split, and reports whether there can be such a Split.
 func (l *Ledger) restoreQuota(q quota) bool {
 	of := l.ofPart(q.part)
 	if q.left < 1 || q.left > mostMany || !q.each.promised || of.refuses != nil || q.each.unit != of.takes {
 		return false
 	}
+	q.read = true
 	l.splitInto(q)
 	return true
 }
@@ -95,29 +104,43 @@ func (l *Ledger) splitInto(q quota) {
 	b.splits++
 }
 
-// plausible reports whether the releases that are left of a Split fit into the budget, up to what
-// the lattice of fewer releases is coarser by: by the accountant, or, so that no bytes ask for
-// milliseconds, roughly by the sums.
-func (l *Ledger) plausible(q quota, exactly bool) bool {
-	if q.left == 0 {
-		return true
-	}
-	whole := q.each.Times(q.left)
-	of := l.ofPart(q.part)
-	for _, s := range of.states() {
-		switch after := of.after(s, whole); {
-		case l.filter != nil:
-			wide, limits := *l, *l.filter // Times rounds up
-			wide.epsilon, wide.delta = l.epsilon*1.01, l.delta*1.01
-			limits.rho, limits.muSquares, limits.escapes = limits.rho*1.01, limits.muSquares*1.01, limits.escapes*1.01
-			if !limits.allows(&wide, after) {
-				return false
-			}
-		case !after.promised || !exactly && !(after.boundAt(l.delta) <= l.epsilon*4) || exactly && !(l.epsilonOf(after) <= l.epsilon*1.01):
-			return false
+// isLeft reports whether g is left of a Split. What was read is asked for at the first such
+// release, as Split asked, and forgotten if more than the budget: then Spend asks for each release.
+// So whatever a journal says of a Split it can be read, and no more is spent than the budget, also
+// where another version or machine computes other last digits.
+func (l *Ledger) isLeft(g Guarantee) bool {
+	b := l.open()
+	if b.quota.has(l.part, g) && b.quota.read {
+		spent := 0
+		for spent < len(b.entries) && b.quota.isOf(b.entries[len(b.entries)-1-spent], b.known) {
+			spent++
+		}
+		if b.quota.read = !l.covers(spent) && !l.covers(0); b.quota.read {
+			b.quota = quota{}
 		}
 	}
-	return true
+	return b.quota.has(l.part, g)
+}
+
+// isOf reports whether releases can be of the Split.
+func (q quota) isOf(e entry, known []Guarantee) bool {
+	return e.part == q.part && known[e.of].noWorse(q.each)
+}
+
+// covers reports whether the budget allows what is left of the Split, where the last entries are of
+// it as well and so bounded by what was split. No sum is rounded twice: this is what Split asked.
+func (l *Ledger) covers(spent int) bool {
+	b, before := l.open(), *l
+	before.book = new(book)
+	first := len(b.entries) - spent
+	for _, e := range b.entries[:first] {
+		before.remember(e, b.known[e.of])
+	}
+	n := b.quota.left
+	for _, e := range b.entries[first:] {
+		n += int(e.count)
+	}
+	return before.allows(before.states(), b.quota.each.Times(n))
 }
 
 // has reports whether g is one of them, or no worse.
@@ -125,7 +148,13 @@ func (q quota) has(part string, g Guarantee) bool {
 	return q.left > 0 && q.part == part && g.noWorse(q.each)
 }
 
-// noWorse reports whether g is bounded by h for certain: the same laws, each of a lesser amount.
+// noWorse reports whether g is bounded by h for certain, whatever else is released: the same laws,
+// each of a lesser amount. All bounds by the sums increase with each. Of the laws only those of
+// Laplace noise may differ, continuous or on a lattice, or of randomized response: at a smaller ε
+// such noise is that at the larger one with independent noise added (of two Laplace laws the ratio
+// of the characteristic functions, a² (b²+t²)/(b² (a²+t²)) for ε of a < b, is that of 0 with
+// probability a²/b² and else Laplace noise at a; of geometric ones likewise), so a function of what
+// the larger shows; on a sample too.
 func (g Guarantee) noWorse(h Guarantee) bool {
 	x, y := g.list(), h.list()
 	if g.unit != h.unit || !g.promised || g.pair.beside != h.pair.beside || g.pair.keys != h.pair.keys || g.pair.kinds.len() != h.pair.kinds.len() {
@@ -153,7 +182,8 @@ func (q quota) without(part string, g Guarantee) quota {
 	if !q.has(part, g) {
 		return quota{}
 	}
-	return quota{part, q.each, q.left - 1}
+	q.left--
+	return q
 }
 
 // sized returns releases like g by their ε, ρ or μ, whichever g was asked for by, and whether they

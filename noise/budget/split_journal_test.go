@@ -51,33 +51,87 @@ func TestSplitIsEncoded(t *testing.T) {
 	d := new(disk)
 	l = dptest.OK(CreateJournal(d, l))(t)
 	again := dptest.OK(OpenJournal(d, 1))(t)
-	require.Equal(t, quota{"a", part, 5}, again.quota)
+	require.Equal(t, quota{"a", part, 5, true}, again.quota)
 	require.NoError(t, again.Part("a").Spend(part))
 	var copied Ledger
 	require.NoError(t, copied.UnmarshalBinary(dptest.OK(again.MarshalBinary())(t)))
-	require.Equal(t, quota{"a", part, 4}, copied.quota)
+	require.Equal(t, quota{"a", part, 4, true}, copied.quota)
 	require.True(t, equalLedgers(again, &copied))
 	require.NoError(t, again.Spend(PureDP(0.01, unit)))
 	require.Zero(t, again.quota.left)
 	require.Zero(t, dptest.OK(OpenJournal(d, 3))(t).quota.left)
 
-	// What no Split makes is refused: more than there is, of another unit, of none.
+	// Of what no Split makes, what could be one is read and never exceeds the budget, and the rest is
+	// refused: a Split of another unit, of no part, of nothing.
 	for name, q := range map[string]quota{
-		"more":          {"", PureDP(1, unit), 5},
-		"a little more": {"", PureDP(0.205, unit), 5},
-		"another unit":  {"", PureDP(0.1, rowed), 5},
-		"of a part":     {"a b", PureDP(0.1, unit), 5},
-		"of nothing":    {"", Guarantee{}, 5},
+		"another unit": {part: "", each: PureDP(0.1, rowed), left: 5},
+		"of a part":    {part: "a b", each: PureDP(0.1, unit), left: 5},
+		"of nothing":   {part: "", left: 5},
 	} {
 		l := dptest.OK(NewLedger(1, 1e-9, unit))(t)
 		d := new(disk)
 		dptest.OK(CreateJournal(d, l))(t)
 		l.splitInto(q)
-		if data := dptest.OK(l.MarshalBinary())(t); name != "a little more" {
-			require.ErrorIs(t, new(Ledger).UnmarshalBinary(data), ErrFormat, name)
-		}
+		require.ErrorIs(t, new(Ledger).UnmarshalBinary(dptest.OK(l.MarshalBinary())(t)), ErrFormat, name)
 		require.NoError(t, l.journal.appendQuota(q))
 		require.ErrorIs(t, dptest.Err(OpenJournal(d, 0)), ErrFormat, name)
+	}
+	for _, rules := range [][]Rule{nil, {SumRule()}, {RhoRule(0)}, {MixedRule(0.5, 0)}} {
+		for _, more := range []float64{1 + 0x1p-40, 1.005, 1.02, 3, 100} {
+			l := dptest.OK(NewLedger(1, 1e-9, unit, rules...))(t)
+			d := new(disk)
+			dptest.OK(CreateJournal(d, l))(t)
+			each := PureDP(dptest.OK(l.Split(3, PureDP(1, unit)))(t).Epsilon()*more, unit)
+			q := quota{each: each, left: 3}
+			l.splitInto(q)
+			copied := new(Ledger)
+			require.NoError(t, copied.UnmarshalBinary(dptest.OK(l.MarshalBinary())(t)))
+			require.NoError(t, l.journal.appendQuota(q))
+			for _, l := range []*Ledger{copied, dptest.OK(OpenJournal(d, 0))(t)} {
+				require.Equal(t, 3, l.quota.left)
+				refused := 0
+				for range 3 {
+					if l.Spend(each) != nil {
+						refused++
+					}
+				}
+				require.Positive(t, refused, "%v, times %v", rules, more)
+				require.LessOrEqual(t, l.Epsilon(), 1+0x1p-50, "%v, times %v", rules, more)
+			}
+		}
+	}
+}
+
+// A journal and a copy can be read wherever a Split was broken off, under each rule and of each law,
+// and what is left is accepted: k releases that were spent, and the others n−k times one, are no
+// more than n times one, which a sum that is rounded twice is.
+func TestSplitIsReadAfterEachRelease(t *testing.T) {
+	unit := Row(AddRemove)
+	for _, rule := range []Rule{{}, SumRule(), RhoRule(1e-8), MuRule(), MixedRule(0.5, 1e-8)} {
+		for _, epsilon := range []float64{0.5, 3, 10} {
+			for _, like := range []Guarantee{Laplace(1, unit), ZCDP(1, unit), GDP(1, unit), DiscreteLaplace(1, 30, unit), Gaussian(1, 1e-9, unit)} {
+				for _, n := range []int{5, 7, 10, 13} {
+					l := dptest.OK(ledgerBy(epsilon, 1e-6, unit, rule))(t)
+					part, err := l.Split(n, like)
+					if err != nil { // not by this rule
+						require.True(t, rule.by == bySums || rule.by == byMu)
+						continue
+					}
+					d := new(disk)
+					l = dptest.OK(CreateJournal(d, l))(t)
+					for k := range n {
+						read, err := OpenJournal(d, uint64(k))
+						require.NoError(t, err, "%v: %d of %d of %v, ε = %v", rule, k, n, like, epsilon)
+						require.NoError(t, read.Spend(part), "%v: %d of %d of %v, ε = %v", rule, k, n, like, epsilon)
+						require.Equal(t, quota{each: part, left: n - k - 1}, read.quota)
+						l = read
+					}
+					var copied Ledger
+					require.NoError(t, copied.UnmarshalBinary(dptest.OK(l.MarshalBinary())(t)))
+					require.False(t, copied.Accepts(part) && rule.by != 0)
+				}
+			}
+		}
 	}
 }
 

@@ -129,6 +129,9 @@ func (u Unit) Relation() Relation { return u.relation }
 // units.
 func (u Unit) Max() int { return u.max }
 
+// counts reports whether the most that a user has are elements, not keys.
+func (u Unit) counts() bool { return u.elements || u.period > 0 }
+
 // vectorial reports whether neighbours are vectors at a distance.
 func (u Unit) vectorial() bool { return u.kind == l1 || u.kind == l2 }
 
@@ -148,7 +151,7 @@ func (u Unit) times(m int) Unit {
 	case m > mostMany/u.many:
 		return Unit{}
 	case u.kind == element && u.relation == AddRemove:
-		return Unit{kind: user, relation: u.relation, max: m * u.many, many: 1}
+		return Unit{kind: user, relation: u.relation, max: m * u.many, elements: true, many: 1}
 	}
 	u.many *= m
 	return u
@@ -177,8 +180,9 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 	many, each := to.many, u.many
 	switch {
 	case u.kind == element && to.kind == user:
-		if u.relation == Replace || to.max == 0 || to.max > mostMany/many {
-			// under Replace the number of elements is public, and users may have different numbers
+		if u.relation == Replace || to.max == 0 || !to.counts() || to.max > mostMany/many {
+			// under Replace the number of elements is public, and users may have different numbers;
+			// and of so many keys a user may have any number of elements
 			return 0, false
 		}
 		many *= to.max
@@ -191,15 +195,16 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 		replaced = 2
 	case u.kind == user && to.kind == user:
 		switch {
-		case u.elements && !to.elements && to.period == 0:
+		case u.elements && !to.counts():
 			return 0, false
 		case u.max != 0 && (to.max == 0 || to.max > u.max):
 			return 0, false
 		case u.period == to.period:
-		case u.period != 0 || u.relation == Replace:
-			// others of his elements may lie anywhere; users may have different steps
+		case u.period != 0 || u.relation == Replace || u.max != 0:
+			// others of his elements may lie anywhere; users may have different steps; and with
+			// those in other steps a user may have more than u.max
 			return 0, false
-		case u.max != 1:
+		default:
 			replaced *= 2 // each user leaves, and comes back with his other periods
 		}
 	case u.kind != to.kind:
@@ -212,8 +217,9 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 // no rule is known. A user with one element is that element. Any other leaves, and comes back with
 // one element more or less; a replaced element may be of two users, or of two periods.
 func (u Unit) owners(to Unit) (n int, ok bool) {
+	single := u.max == 1 && u.counts()
 	n = 2
-	if u.max == 1 {
+	if single {
 		n = 1
 	}
 	switch {
@@ -225,7 +231,7 @@ func (u Unit) owners(to Unit) (n int, ok bool) {
 		return 2 * n, true
 	}
 	// A replaced user has as many elements as he wants but none, as the number of users is public.
-	return 1, u.period == 0 && (to.kind == own || u.max == 1)
+	return 1, u.period == 0 && (to.kind == own || single)
 }
 
 // whole returns the least whole number that is at least a/b, or false if it is too large.

@@ -30,7 +30,7 @@ func TestUserElements(t *testing.T) {
 	g := PureDP(1, u)
 	for to, steps := range map[Unit]int{
 		User(10, AddRemove): 0, User(1, AddRemove): 0, User(0, AddRemove): 0, UserElements(11, AddRemove): 0, Element(AddRemove): 2,
-		UserElements(3, AddRemove): 1, UserElements(10, Replace): 2, UserWithin(7, 10, AddRemove): 2,
+		UserElements(3, AddRemove): 1, UserElements(10, Replace): 2, UserWithin(7, 10, AddRemove): 0,
 	} {
 		of, err := g.For(to)
 		require.Equal(t, steps == 0, err != nil, "%v", to)
@@ -127,7 +127,7 @@ func (u Unit) neighbours(x, y table) bool {
 		var c changes
 		for i := range x {
 			if x[i] != y[i] {
-				if u.max > 0 && max(x[i].size(), y[i].size()) > u.max {
+				if u.max > 0 && max(u.most(x[i]), u.most(y[i])) > u.max {
 					return false
 				}
 				c.add(x[i].size(), y[i].size())
@@ -175,9 +175,21 @@ func (c changes) within(u Unit) bool {
 	return c.came == c.left && c.came+c.other <= u.many
 }
 
+// most returns what of a user's content has a most number: elements, or keys.
+func (u Unit) most(c person) int {
+	if u.elements {
+		return c.size()
+	}
+	keys := 0
+	for _, elements := range c {
+		keys += min(elements, 1)
+	}
+	return keys
+}
+
 // inside reports whether a table is an input of a mechanism that protects u: no user has more than
 // its max.
-func (u Unit) inside(x table) bool { return u.max == 0 || max(x[0].size(), x[1].size()) <= u.max }
+func (u Unit) inside(x table) bool { return u.max == 0 || max(u.most(x[0]), u.most(x[1])) <= u.max }
 
 // distances returns the lengths of the shortest paths from the input at start, −1 where there is
 // none.
@@ -231,6 +243,7 @@ func TestConversionsAreExact(t *testing.T) {
 	units := []Unit{
 		Element(AddRemove), Element(Replace), OwnElement(), User(0, AddRemove), User(0, Replace), User(1, AddRemove), User(1, Replace), User(2, AddRemove), User(2, Replace),
 		Key(AddRemove), Key(Replace), Row(AddRemove), Row(Replace), Party(AddRemove), Party(Replace),
+		UserElements(1, AddRemove), UserElements(1, Replace), UserElements(2, AddRemove), UserElements(2, Replace),
 		User(2, AddRemove).times(2), User(1, Replace).times(2), Row(Replace).times(2), Key(AddRemove).times(2), Element(Replace).times(2), OwnElement().times(2),
 	}
 	all := tables()
@@ -256,22 +269,23 @@ func TestConversionsAreExact(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 108, converted)
+	require.Equal(t, 147, converted)
 	require.Greater(t, tight, converted*3/4)
 	for _, c := range []struct {
 		from, to Unit
 		n        int
 	}{
-		{Element(AddRemove), User(20, AddRemove), 20}, {Element(AddRemove), User(20, Replace), 40}, {Element(AddRemove), Element(Replace), 2},
+		{Element(AddRemove), UserElements(20, AddRemove), 20}, {Element(AddRemove), UserElements(20, Replace), 40}, {Element(AddRemove), User(20, AddRemove), 0}, {Element(AddRemove), User(1, AddRemove), 0},
+		{User(20, AddRemove), UserElements(20, AddRemove), 1}, {User(20, AddRemove), UserWithin(7, 20, AddRemove), 0}, {UserElements(20, AddRemove), UserWithin(7, 20, AddRemove), 0}, {User(1, AddRemove), UserWithin(7, 1, AddRemove), 0}, {Element(AddRemove), Element(Replace), 2},
 		{User(5, AddRemove), Element(AddRemove), 2}, {User(5, AddRemove), Element(Replace), 4}, {User(5, AddRemove), OwnElement(), 2},
-		{User(5, Replace), Element(Replace), 0}, {User(5, Replace), OwnElement(), 1}, {User(1, Replace), Element(Replace), 1}, {User(1, AddRemove), Element(Replace), 2},
+		{User(5, Replace), Element(Replace), 0}, {User(5, Replace), OwnElement(), 1}, {UserElements(1, Replace), Element(Replace), 1}, {UserElements(1, AddRemove), Element(Replace), 2}, {User(1, Replace), Element(Replace), 0}, {User(1, AddRemove), Element(Replace), 4},
 		{OwnElement(), Element(Replace), 0}, {Element(Replace), OwnElement(), 1}, {OwnElement(), User(1, Replace), 0}, {Element(AddRemove), OwnElement(), 2},
-		{User(1, AddRemove), Element(AddRemove), 1}, {Element(Replace), User(1, Replace), 0}, {User(20, AddRemove), User(3, AddRemove), 1},
+		{UserElements(1, AddRemove), Element(AddRemove), 1}, {User(1, AddRemove), Element(AddRemove), 2}, {Element(Replace), User(1, Replace), 0}, {User(20, AddRemove), User(3, AddRemove), 1},
 		{User(0, Replace), User(3, Replace), 1}, {User(3, AddRemove), User(20, AddRemove), 0}, {User(3, AddRemove), User(0, AddRemove), 0},
 		{Row(AddRemove), Row(Replace), 2}, {Row(Replace), Row(AddRemove), 0}, {Row(AddRemove), User(1, AddRemove), 0}, {Key(AddRemove), User(1, AddRemove), 0},
 		{Key(AddRemove), Element(AddRemove), 2}, {Party(AddRemove), Element(AddRemove), 0}, {L1(1), Row(Replace), 0}, {Row(Replace), L1(1), 0},
 		{L1(1), L1(2.5), 3}, {L1(2), L1(1), 1}, {L2(1), L1(1), 1}, {L2(1), L1(4), 4}, {L1(1), L2(1), 0}, {L1(1), L1(0x1p40), 0},
-		{Row(AddRemove).times(2), Row(AddRemove).times(5), 3}, {Element(AddRemove), User(3, AddRemove).times(2), 6},
+		{Row(AddRemove).times(2), Row(AddRemove).times(5), 3}, {Element(AddRemove), UserElements(3, AddRemove).times(2), 6},
 	} {
 		n, ok := c.from.steps(c.to)
 		require.Equal(t, c.n > 0, ok, "%v to %v", c.from, c.to)
@@ -364,13 +378,13 @@ func TestConversionsInTime(t *testing.T) {
 		{Element(AddRemove), UserWithin(7, 1, AddRemove), 1},
 		{Element(AddRemove), UserWithin(7, 2, AddRemove).times(2), 4},
 		{User(0, AddRemove), UserWithin(7, 2, AddRemove), 2},
-		{User(1, AddRemove), UserWithin(7, 1, AddRemove), 1},
+		{User(1, AddRemove), UserWithin(7, 1, AddRemove), 0},
 		{User(0, AddRemove), UserWithin(7, 2, AddRemove).times(2), 4},
 		{User(0, Replace), UserWithin(7, 2, Replace), 0},
 		{User(0, AddRemove), UserWithin(7, 2, Replace), 4},
 		{User(0, AddRemove), Element(Replace), 4},
 		{User(0, AddRemove), OwnElement(), 2},
-		{User(1, AddRemove), Element(Replace), 2},
+		{UserElements(1, AddRemove), Element(Replace), 2},
 		{User(0, Replace), OwnElement(), 1},
 		{UserWithin(7, 0, AddRemove), Element(Replace), 4},
 		{UserWithin(7, 0, AddRemove), OwnElement(), 4},

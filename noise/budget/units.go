@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
@@ -17,15 +18,17 @@ import (
 //	a unit                           m of it                         m      (b)
 //	vectors at ℓ₁ or ℓ₂ distance d   the same at t·d                 ⌈t⌉    (c)
 //	vectors at ℓ₂ distance d         at ℓ₁ distance t·d              ⌈t⌉    ‖x‖₂ ≤ ‖x‖₁
-//	an element, added or removed     a user with at most m elements  m      (b)
+//	an element, added or removed     a user with at most m elements, m      (b)
+//	                                   of all or in some steps
+//	a user with at most m keys       one with at most m elements     1      (a)
 //	a unit, added or removed         the unit, replaced              2      (d)
-//	a user, added or removed         what they have in some steps,   2      (e)
-//	                                   added or removed
-//	                                 one element, added or removed   2      (e)
+//	a user with any number of keys,  what they have in some steps,   2      (e)
+//	  added or removed                 added or removed
+//	                                 the same, replaced              4      (e) twice
+//	a user, added or removed         one element, added or removed   2      (e)
 //	                                 an element, replaced by another 2      (e)
 //	                                   of the same user
-//	                                 an element, replaced, or what   4      (e) twice
-//	                                   a user has in some steps
+//	                                 an element, replaced            4      (e) twice
 //	a user in some steps, added or   one element, added or removed   2      (e)
 //	  removed                        one element, replaced           4      (e) twice
 //	a user, replaced                 an element, replaced by another 1      the user is replaced
@@ -46,7 +49,9 @@ import (
 // Rules can be chained; the steps multiply. The error wraps [ErrMismatch] if no rule is known: from
 // Replace to AddRemove (under Replace the number of units is public), from a replaced user to an
 // element of any user or to what a user has in some steps (without a last element there is no
-// user), from one element to many under Replace (the number of a user's elements is public then),
+// user), from one element to many under Replace (the number of a user's elements is public then), from
+// elements to a user with at most m keys (who may have one of them any number of times), from a
+// user with a most number to what a user has in some steps (of all steps it may be more),
 // from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a party to a user.
 // If you know more about the data, use [Guarantee.Stable].
 func (g Guarantee) For(u Unit) (Guarantee, error) {
@@ -122,7 +127,13 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if g.unit.vectorial() {
 		unit = g.unit.distance
 	}
-	if !(distance >= leastDistance && distance <= mostDistance) {
+	each := distance // of a group, what one of it may have so that all have no more
+	if many := float64(u.many); many > 1 {
+		if each = distance / many; math.FMA(each, many, -distance) > 0 {
+			each = math.Nextafter(each, 0)
+		}
+	}
+	if !(each >= leastDistance && distance <= mostDistance) {
 		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
 	}
 	n, ok := whole(distance, unit)
@@ -130,5 +141,5 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
 	}
 	of, err := g.steps(n, u, anyPath)
-	return of.under(conditions("").and(condition{u.kind, g.unit.kind, distance})), err
+	return of.under(conditions("").and(condition{u.kind, g.unit.kind, each})), err
 }
