@@ -49,7 +49,7 @@ func TestSplitIsEncoded(t *testing.T) {
 	l := dptest.OK(NewLedger(1, 1e-9, unit))(t)
 	part := dptest.OK(l.Part("a").Split(5, Laplace(1, unit)))(t)
 	d := new(disk)
-	l = dptest.OK(CreateJournal(d, l))(t)
+	dptest.OK(CreateJournal(d, l))(t)
 	again := dptest.OK(OpenJournal(d, 1))(t)
 	require.Equal(t, quota{"a", part, 5, true}, again.quota)
 	require.NoError(t, again.Part("a").Spend(part))

@@ -87,7 +87,6 @@ type pcase struct {
 	unit, others string
 	place        string // of the unit: before, between, after
 	side         int    // 1 without the unit
-	chosen       map[string]any
 	replaced     bool
 	most         int
 	own          map[string]func() []row
