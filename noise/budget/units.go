@@ -46,14 +46,14 @@ import (
 //	    may be of two users, or of one user at two times, each of whom leaves and comes back
 //	(f) it is removed, then added with one more or less
 //
-// Rules can be chained; the steps multiply. The error wraps [ErrMismatch] if no rule is known: from
-// Replace to AddRemove (under Replace the number of units is public), from a replaced user to an
-// element of any user or to what a user has in some steps (without a last element there is no
-// user), from one element to many under Replace (the number of a user's elements is public then), from
-// elements to a user with at most m keys (who may have one of them any number of times), from a
-// user with a most number to what a user has in some steps (of all steps it may be more),
-// from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a party to a user.
-// If you know more about the data, use [Guarantee.Stable].
+// Rules can be chained; the steps multiply. The error wraps [ErrMismatch] if no rule is known:
+// from Replace to AddRemove (under Replace the number of units is public), from a replaced user to
+// an element of any user or to what a user has in some steps (without a last element there is no
+// user), from one element to many under Replace (the number of a user's elements is public then),
+// from elements to a user with at most m keys (who may have one of them any number of times), from
+// a user with a most number to what a user has in some steps (of all steps it may be more), from
+// ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a party to a user. If
+// you know more about the data, use [Guarantee.Stable].
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
