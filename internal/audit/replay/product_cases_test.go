@@ -149,7 +149,8 @@ func groupbySubjects(all map[string]*subject) {
 	for i := range listed {
 		listed[i] = i
 	}
-	const derived, given = `\.cells\[|\.weights\[|\.all$|\.threshold$|^\.lost$`, `^\.at\.|^\.radius|\.scale$`
+	const derived, given = `\.cells\[|\.all$|\.threshold$|^\.lost$`, `^\.at\.|^\.radius|\.scale$`
+	within := [2]string{`\.weights\[`, `\.cells\[`} // of quantiles, between cells that were drawn
 	valued := func(p groupby.Params) bool { return p.Min != 0 || p.Max != 0 || p.Values || p.Levels[0] != 0 }
 	values := map[string][]any{
 		"Epsilon": {1., 4.}, "Delta": {1e-6}, "Min": {0., -2., 1.}, "Max": {0., 3.}, "FullKeys": {0, groupby.AutoFullKeys, 1, 3, 36}, "Releases": {0, 3}, "Passes": {0, 1, 2},
@@ -177,7 +178,7 @@ func groupbySubjects(all map[string]*subject) {
 	lists := maps.Clone(values)
 	lists["Delta"] = []any{1e-6, 0.}
 	all["threshold/groupby.Builder.Release"] = &subject{
-		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Builder[int])(nil), derived: derived, given: given, costly: true,
+		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Builder[int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true,
 		ways: []string{"New" + users, "New" + users + merged, "New" + users + merged + " swapped", "New" + users + saved, "New" + users + merged + saved,
 			"NewListed" + users, "NewListed" + users + merged, "NewListed" + users + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -190,7 +191,7 @@ func groupbySubjects(all map[string]*subject) {
 		},
 	}
 	all["threshold/groupby.Discovery.Release"] = &subject{
-		params: groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, values: values, builder: (*groupby.Discovery[int])(nil), derived: derived, given: given, costly: true,
+		params: groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, values: values, builder: (*groupby.Discovery[int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true,
 		ways: []string{"NewDiscovery AddUser", "NewDiscovery AddUser" + merged, "NewDiscovery AddUser" + merged + " swapped", "NewDiscovery AddUser SecondPass" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			fresh := func() (*groupby.Discovery[int], error) { return groupby.NewDiscovery[int](c.params.(groupby.Params)) }
@@ -214,7 +215,7 @@ func groupbySubjects(all map[string]*subject) {
 		},
 	}
 	all["threshold/groupby.Rows.Release"] = &subject{
-		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Rows[int, int])(nil), derived: derived, given: given, costly: true,
+		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Rows[int, int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true,
 		ways: []string{"NewRows Add AddValue", "NewRows Add AddValue mixed", "NewRows Add AddValue mixed" + merged, "NewRows Add AddValue mixed" + merged + " swapped",
 			"NewRows Add AddValue mixed" + saved, "NewRows Add AddValue mixed" + merged + saved,
 			"NewListedRows Add AddValue mixed", "NewListedRows Add AddValue mixed" + merged, "NewListedRows Add AddValue" + saved},
@@ -378,7 +379,7 @@ func sketchSubjects(all map[string]*subject) {
 	}
 	const derived = `\.sketches$|\.known$`
 	all["misragries.Builder.Release"] = &subject{
-		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Builder[uint64])(nil), most: elements, spills: true, derived: derived,
+		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Builder[uint64])(nil), alike: `^New Add(Slice|N)?( Append|$)`, most: elements, spills: true, derived: derived,
 		others: []string{"few", "one key each", "all keys each"},
 		ways:   []string{"New Add", "New AddSlice", "New AddN", "New Add" + merged, "New AddSlice" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved, "FromMisraGries", "FromSpaceSaving"},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -398,7 +399,7 @@ func sketchSubjects(all map[string]*subject) {
 		},
 	}
 	all["misragries.Sum.Release"] = &subject{
-		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Sum[uint64])(nil), most: elements, spills: true, derived: derived,
+		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Sum[uint64])(nil), alike: `Add( Append|$)`, most: elements, spills: true, derived: derived,
 		others: []string{"few", "one key each", "all keys each"},
 		ways:   []string{"NewSum Add", "NewSum Add" + merged, "NewSum Add" + merged + " swapped", "NewSum Add" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -429,7 +430,7 @@ func sketchSubjects(all map[string]*subject) {
 	uservalues := maps.Clone(values)
 	uservalues["MaxElements"] = []any{0, 2, 3, 6}
 	all["misragries.UserBuilder.Release"] = &subject{
-		params: misragries.Params{Epsilon: 1, Delta: 1e-6, MaxElements: 3}, values: uservalues, builder: (*misragries.UserBuilder[uint64])(nil), spills: true, derived: derived,
+		params: misragries.Params{Epsilon: 1, Delta: 1e-6, MaxElements: 3}, values: uservalues, builder: (*misragries.UserBuilder[uint64])(nil), alike: `AddUser( Append|$)`, spills: true, derived: derived,
 		others: []string{"few", "one key each", "two keys each"},
 		ways:   []string{"NewUserBuilder AddUser", "NewUserBuilder AddUser" + merged, "NewUserBuilder AddUser" + merged + " swapped", "NewUserBuilder AddUser" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -448,7 +449,7 @@ func sketchSubjects(all map[string]*subject) {
 // seriesSubject: six steps are one release.
 func seriesSubject(all map[string]*subject) {
 	all["misragries/series.Builder.Step"] = &subject{
-		params: series.Params{Epsilon: 4, Delta: 1e-6, Spans: [8]int{1, 2}, Discovery: [8]int{2}}, builder: (*series.Builder[int])(nil), spills: true,
+		params: series.Params{Epsilon: 4, Delta: 1e-6, Spans: [8]int{1, 2}, Discovery: [8]int{1, 2}}, builder: (*series.Builder[int])(nil), alike: `AddFor( Append|$)`, spills: true,
 		given: `\.since\[|\.keys\[`, // which keys are known follows from what was published
 		values: map[string][]any{
 			"Epsilon": {1., 4.}, "Delta": {1e-6}, "Spans": {[8]int{1, 2}, [8]int{1}, [8]int{1, 3, 6}}, "Discovery": {[8]int{2}, [8]int{1, 2}, [8]int{3}, [8]int{}}, "Counters": {0, 16}, "Dim": {0},
@@ -472,9 +473,11 @@ func seriesSubject(all map[string]*subject) {
 				return nil, budget.Guarantee{}, err
 			}
 			var steps []*series.Slice[int]
+			// When the unit comes.
+			when := map[string]int{"before": 0, "between": 2, "after": 5}[c.place]
 			for step := range 6 {
 				for _, rows := range c.users() {
-					if len(rows) > 0 && rows[0].user == 0 && step != 2 {
+					if len(rows) > 0 && rows[0].user == 0 && step != when {
 						continue
 					}
 					switch {
@@ -553,7 +556,7 @@ func setSubjects(all map[string]*subject) {
 			})
 	}
 	korWays := []string{"New Toggle", "New ToggleSlice", "New ToggleWeighted", "New Toggle" + merged, "New Toggle" + merged + saved, "New ToggleSlice" + saved}
-	add("kor.Builder.Release", &subject{params: kparams, values: kvalues, builder: (*kor.Builder)(nil), ways: korWays, release: func(c *pcase) (any, budget.Guarantee, error) {
+	add("kor.Builder.Release", &subject{params: kparams, values: kvalues, builder: (*kor.Builder)(nil), ways: korWays, alike: `.`, release: func(c *pcase) (any, budget.Guarantee, error) {
 		b, err := korBuilder(c)
 		return releasedBy(b, err, (*kor.Builder).Release)
 	}})
@@ -572,7 +575,7 @@ func setSubjects(all map[string]*subject) {
 			return bitsOf(s.Bytes(), 64), b.Guarantee(), nil
 		}})
 	add("kor.StreamBuilder.Release", &subject{params: kparams, values: map[string][]any{"Epsilon": {1., 4., 0.25}, "Cells": {64, 128}, "Levels": {8, 12}, "CountShare": {0.}, "Seed": {hashing.Seed{1}}},
-		builder: (*kor.StreamBuilder)(nil), ways: []string{"NewStreamBuilder Add", "NewStreamBuilder AddWeighted", "NewStreamBuilder Add" + merged, "NewStreamBuilder Add" + saved},
+		builder: (*kor.StreamBuilder)(nil), alike: `.`, ways: []string{"NewStreamBuilder Add", "NewStreamBuilder AddWeighted", "NewStreamBuilder Add" + merged, "NewStreamBuilder Add" + saved},
 		// A cell that is hit becomes a fair coin, and coins are tossed by the word, so those of
 		// later words move where a word is hit for the first time: kor has the exact law.
 		limit: func(c *pcase, label string) (float64, float64) { return inf, 1 },
@@ -590,13 +593,13 @@ func setSubjects(all map[string]*subject) {
 			return releasedBy(b, err, (*kor.StreamBuilder).Release)
 		}})
 	halves := func(rows []row) (a, b []row) { return halves(rows) }
-	add("kor/distinct.Builder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.Builder)(nil),
+	add("kor/distinct.Builder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.Builder)(nil), alike: `.`,
 		ways: []string{"New Add", "New Add" + merged, "New Add" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved}, release: func(c *pcase) (any, budget.Guarantee, error) {
 			b, err := filled(c.way, func() (*distinct.Builder, error) { return distinct.New(c.params.(distinct.Params)) }, func(a, b *distinct.Builder) error { return a.Merge(b) },
 				others(c), halves, func(b *distinct.Builder, rows []row) { b.Add(keysIn[uint64](rows)...) })
 			return releasedBy(b, err, (*distinct.Builder).Release)
 		}})
-	add("kor/distinct.FrequencyBuilder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.FrequencyBuilder)(nil),
+	add("kor/distinct.FrequencyBuilder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.FrequencyBuilder)(nil), alike: `.`,
 		ways: []string{"NewFrequencyBuilder Add", "NewFrequencyBuilder Add" + merged, "NewFrequencyBuilder Add" + saved, "NewFrequencyBuilder Add" + merged + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			b, err := filled(c.way, func() (*distinct.FrequencyBuilder, error) {
@@ -623,7 +626,7 @@ func setSubjects(all map[string]*subject) {
 			panic(err)
 		}
 	}
-	add("kor/distinct.CohortBuilder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.CohortBuilder)(nil),
+	add("kor/distinct.CohortBuilder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.CohortBuilder)(nil), alike: `.`,
 		ways: []string{"NewCohortBuilder Add Advance", "NewCohortBuilder Add Advance" + merged, "NewCohortBuilder Add Advance" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			b, err := filled(c.way, func() (*distinct.CohortBuilder, error) {
@@ -634,7 +637,7 @@ func setSubjects(all map[string]*subject) {
 				})
 			return releasedBy(b, err, (*distinct.CohortBuilder).Release)
 		}})
-	add("kor/distinct.WindowBuilder.Release", &subject{params: dparams, values: wvalues, builder: (*distinct.WindowBuilder)(nil), derived: `|\.day$`,
+	add("kor/distinct.WindowBuilder.Release", &subject{params: dparams, values: wvalues, builder: (*distinct.WindowBuilder)(nil), alike: `.`, derived: `|\.day$`,
 		ways: []string{"NewWindowBuilder Add Advance", "NewWindowBuilder Add Advance" + merged, "NewWindowBuilder Add Advance" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			type windows = published[*distinct.WindowBuilder]
@@ -646,18 +649,17 @@ func setSubjects(all map[string]*subject) {
 			})
 			return releasedBy(b.b, err, (*distinct.WindowBuilder).Release)
 		}})
-	add("kor/distinct.RunningBuilder.Step", &subject{params: dparams, values: dvalues, builder: (*distinct.RunningBuilder)(nil), derived: `|\.slots$`,
+	add("kor/distinct.RunningBuilder.Step", &subject{params: dparams, values: dvalues, builder: (*distinct.RunningBuilder)(nil), alike: `.`, derived: `|\.slots$`,
 		ways: []string{"NewRunningBuilder Add", "NewRunningBuilder Add" + merged, "NewRunningBuilder Add" + saved},
-		// Each total is a sum of all noise so far, so the noise of the last slot alone is the
-		// release.
-		limit: func(c *pcase, label string) (float64, float64) { return inf, 1 },
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			p := c.params.(distinct.Params)
 			b, err := distinct.NewRunningBuilder(p)
 			if err != nil {
 				return nil, budget.Guarantee{}, err
 			}
-			var totals []*distinct.Running
+			// Each total is a sum of all noise so far: what it is more than the last one has a draw
+			// of its own.
+			last, increases := int64(0), []int64{}
 			var rest []row
 			step := func(int) {
 				if strings.Contains(c.way, merged) {
@@ -670,15 +672,16 @@ func setSubjects(all map[string]*subject) {
 				rest = nil
 				if strings.Contains(c.way, saved) {
 					type running = published[*distinct.RunningBuilder]
-					b = made(moved(running{b, len(totals)}, func() (running, error) { return running{made(distinct.NewRunningBuilder(p)), len(totals)}, nil })).b
+					b = made(moved(running{b, len(increases)}, func() (running, error) { return running{made(distinct.NewRunningBuilder(p)), len(increases)}, nil })).b
 				}
-				totals = append(totals, made(b.Step()))
+				total := labels(made(b.Step()))[".numbers[0]"].whole.Int64()
+				increases, last = append(increases, total-last), total
 			}
 			days(others(c), func(keys ...uint64) { rest = append(rest, row{key: int(keys[0])}) }, step)
 			step(3)
-			return totals, totals[0].Guarantee(), nil
+			return increases, b.Guarantee(), nil
 		}})
-	add("kor/distinct.ReleasePair", &subject{params: dparams, values: dvalues, builder: (*distinct.Builder)(nil),
+	add("kor/distinct.ReleasePair", &subject{params: dparams, values: dvalues, builder: (*distinct.Builder)(nil), alike: `Add( Merge|$)`,
 		ways: []string{"New ReleasePair Add", "New ReleasePair Add one", "New ReleasePair Add" + merged + saved}, release: func(c *pcase) (any, budget.Guarantee, error) {
 			a, err := filled(c.way, func() (*distinct.Builder, error) { return distinct.New(c.params.(distinct.Params)) }, func(a, b *distinct.Builder) error { return a.Merge(b) },
 				others(c), halves, func(b *distinct.Builder, rows []row) { b.Add(keysIn[uint64](rows)...) })
@@ -703,7 +706,7 @@ func setSubjects(all map[string]*subject) {
 func vectorSubjects(all map[string]*subject) {
 	const dim = 32
 	all["jl.Builder.Release"] = &subject{
-		params: jl.Params{Dim: dim, Rows: 16, Epsilon: 1, Seed: hashing.Seed{1}}, builder: (*jl.Builder)(nil), units: []string{"none"}, own: small, spills: true,
+		params: jl.Params{Dim: dim, Rows: 16, Epsilon: 1, Seed: hashing.Seed{1}}, builder: (*jl.Builder)(nil), alike: `^New Add(Sparse)?( |$)`, units: []string{"none"}, own: small, spills: true,
 		derived: `\.step$|\.releases`, others: []string{"few", "one key each"},
 		values: map[string][]any{
 			"Dim": {uint64(dim), uint64(64)}, "Rows": {16, 32}, "Sparsity": {0, 1, 4}, "Independence": {0, 4, 8}, "Epsilon": {0., 1., 4.}, "Delta": {0., 1e-6}, "Rho": {0., 0.5}, "Sensitivity": {0., 1., 2.},
@@ -794,7 +797,7 @@ func vectorSubjects(all map[string]*subject) {
 		return x
 	}
 	all["elliptical.Builder.Release"] = &subject{
-		params: elliptical.Params{Min: vector(0, -1, 2), Max: vector(1, 1, 6), Rho: 0.5}, builder: (*elliptical.Builder)(nil), spills: true,
+		params: elliptical.Params{Min: vector(0, -1, 2), Max: vector(1, 1, 6), Rho: 0.5}, builder: (*elliptical.Builder)(nil), alike: `^NewBuilder Add( Merge)?$`, spills: true,
 		others: []string{"few", "one key each"},
 		values: map[string][]any{
 			"Min": {vector(0, -1, 2), vector(-1, -1, -1)}, "Max": {vector(1, 1, 6), vector(8, 8, 8)}, "Ellipsoid": {elliptical.Vector{}},
@@ -900,7 +903,7 @@ func columnSubjects(all map[string]*subject) {
 	others := []string{"nobody", "few", "one key each"}
 	replaced := func(p any) bool { return p.(column.Params).Relation == budget.Replace }
 	all["elliptical/column.Builder.Release"] = &subject{
-		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: values, builder: (*column.Builder)(nil), units: units, own: extremes, others: others, spills: true, replaced: replaced,
+		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: values, builder: (*column.Builder)(nil), alike: `.`, units: units, own: extremes, others: others, spills: true, replaced: replaced,
 		given: `^\.found\.`, slack: 1e-3,
 		ways: []string{"New Add", "New Add" + merged, "New Add" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved, "New AddN", "New AddN" + merged + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -914,7 +917,7 @@ func columnSubjects(all map[string]*subject) {
 		},
 	}
 	all["elliptical/column.QuantileBuilder.Release"] = &subject{
-		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: quantiles, builder: (*column.QuantileBuilder)(nil), units: units, own: extremes, others: others, spills: true, replaced: replaced,
+		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: quantiles, builder: (*column.QuantileBuilder)(nil), alike: `.`, units: units, own: extremes, others: others, spills: true, replaced: replaced,
 		// A quantile is a place that is drawn by the weights of ranks: a rank moves by 1 at most,
 		// so a frozen draw moves only to a neighbouring value (internal/quantile has the exact
 		// law).

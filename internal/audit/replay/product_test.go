@@ -38,7 +38,9 @@ import (
 //
 // So Σ(d/s)² of Gaussian and Σ|d|/s of Laplace noise is what the unit really has at stake, whatever
 // the library's calibration says, and it must be within the Guarantee that the release states. A
-// number that differs and has no noise fails, as does one of a key that the unit does not have.
+// number that differs and has no noise fails, as does one of a key that the unit does not have, and
+// a key of the unit alone if noise shows it that is too frequent for δ. Ways that add the same rows
+// release the same numbers. What the rest adapts to is drawn, if it depends on the data.
 type subject struct {
 	params  any              // valid ones; a field at a time, and two, take other values
 	values  map[string][]any // of fields, where those of the type (see choices) do not fit
@@ -56,6 +58,9 @@ type subject struct {
 	// given are labels of what is released first, and what follows adapts to it: where it differs
 	// the case compares nothing.
 	given string
+	// within are labels of numbers that are compared only where, for their key, those of the second
+	// labels are the same.
+	within [2]string
 	// first are labels of numbers that are released before the others, which adapt to them: the
 	// noise of the unit's side makes them the same, and what that takes is at stake.
 	first string
@@ -70,6 +75,9 @@ type subject struct {
 	capped bool
 	// unchecked says that the Params' own Guarantee does not know what this constructor takes.
 	unchecked func(way string) bool
+	// alike are ways that release the same numbers of the same rows, where they have the same
+	// constructor.
+	alike string
 	// costly says that Params take long to calibrate.
 	costly bool
 	// slack is a relative error of what is measured, where numbers are ratios of noisy ones.
@@ -89,6 +97,7 @@ type pcase struct {
 	side         int    // 1 without the unit
 	replaced     bool
 	most         int
+	drawn        map[string]bool // what is known to be drawn: see choices
 	own          map[string]func() []row
 }
 
@@ -413,17 +422,21 @@ type stake struct{ squares, sum float64 }
 type measured struct {
 	differ int  // numbers that differ
 	given  bool // something differs to which the rest adapts
+	alike  bool // another way was compared
 	stake  stake
+	chosen map[string]number // that are given
+	drawn  map[string]bool   // of these, by name, what is another one by other draws
 	wrong  []string
 }
 
 // measure releases a case with and without its unit, and with each noise in turn.
 func (s *subject) measure(c pcase) (m measured, refused error) {
 	var panicked any
+	words := uint64(0)
 	run := func(side int, fixed func(replay.Draw) float64) (numbers map[string]number, draws []replay.Draw, g budget.Guarantee, err error) {
 		c := c
 		c.side = side
-		draws = replay.RecordFixed(fixed, func() {
+		draws = replay.RecordFixed(words, fixed, func() {
 			defer func() { panicked = recover() }()
 			var out any
 			if out, g, err = s.release(&c); err == nil {
@@ -433,7 +446,7 @@ func (s *subject) measure(c pcase) (m measured, refused error) {
 		return numbers, draws, g, err
 	}
 	silent := func(replay.Draw) float64 { return 0 }
-	with, _, g, err := run(0, silent)
+	with, shows, g, err := run(0, silent)
 	if panicked != nil {
 		return m, fmt.Errorf("panic: %v", panicked)
 	}
@@ -445,10 +458,23 @@ func (s *subject) measure(c pcase) (m measured, refused error) {
 	case err != nil:
 		return m, err
 	}
+	m.wrong = append(m.wrong, s.shownAlone(&c, g, shows, run, &words)...)
+	if other := s.otherWay(&c); other != "" {
+		way := c.way
+		c.way = other
+		numbers, _, _, err := run(0, silent)
+		if c.way = way; err != nil || panicked != nil {
+			m.wrong = append(m.wrong, fmt.Sprint("is refused by ", other, ": ", err, panicked))
+			return m, nil
+		}
+		m.alike = true
+		m.wrong = append(m.wrong, s.disagree(with, numbers, other)...)
+	}
 	if s.first != "" {
 		with = s.pin(with, without, draws, run, &m)
 	}
 	if s.given != "" {
+		m.chosen, m.drawn = s.choices(without, c.drawn, run, &words)
 		for label, x := range with {
 			if y, ok := without[label]; s.pattern(s.given).MatchString(label) && (!ok || x.minus(y) != 0) {
 				m.given = true
@@ -461,10 +487,10 @@ func (s *subject) measure(c pcase) (m measured, refused error) {
 	for _, r := range c.unitRows() {
 		has[fmt.Sprint(r.key)] = true
 	}
+	if s.comparable(with, without); c.others == "both signs" { // one of many values is drawn
+		maps.DeleteFunc(with, s.drawn)
+	}
 	for label, x := range with {
-		if s.follows(label) {
-			continue
-		}
 		y, ok := without[label]
 		key := keyOf(label)
 		if !ok {
@@ -487,13 +513,168 @@ func (s *subject) measure(c pcase) (m measured, refused error) {
 		s.limited(&c, d, &m)
 		return m, nil
 	}
-	s.atStake(d, without, draws, run, &m)
+	s.atStake(d, with, without, draws, run, &m)
 	if len(m.wrong) == 0 {
 		m.stake.squares /= (1 + s.slack) * (1 + s.slack)
 		m.stake.sum /= 1 + s.slack
 		m.wrong = beyond(m.stake, g)
 	}
 	return m, nil
+}
+
+// shownAlone returns keys that the unit alone has and that noise shows which is too frequent: each
+// law in turn is at a point that it exceeds 64 times as often as the δ that is left at any ε.
+// What rounds by chance does so by other words twice more, so that it was no luck. Without a δ such
+// a key may be one that noise shows.
+func (s *subject) shownAlone(c *pcase, g budget.Guarantee, draws []replay.Draw, run runner, words *uint64) (shown []string) {
+	tail := 64 * g.DeltaAt(1<<10)
+	if c.replaced || tail < 0x1p-200 || tail > 0.25 { // below, it is of noise far away
+		return nil
+	}
+	alone := map[string]bool{}
+	for _, r := range c.unitRows() {
+		alone[fmt.Sprint(r.key)] = true
+	}
+	for _, r := range c.rows() {
+		if r.user != 0 {
+			delete(alone, fmt.Sprint(r.key))
+		}
+	}
+	if len(alone) == 0 {
+		return nil
+	}
+	normal := made(noise.NewGaussian(1))
+	var met []replay.Draw
+	for _, x := range draws {
+		scale, gaussian, known := scaleOf(x)
+		if !known || slices.ContainsFunc(met, func(y replay.Draw) bool { return sameDraw(x, y) }) {
+			continue
+		}
+		met = append(met, x)
+		point := -scale * math.Log(2*tail)
+		if gaussian {
+			point = -scale * normal.Quantile(tail)
+		}
+		times := map[string]int{}
+		for *words = range 3 {
+			numbers, _, _, err := run(0, func(y replay.Draw) float64 {
+				if sameDraw(x, y) {
+					return math.Floor(point)
+				}
+				return 0
+			})
+			if err != nil {
+				break
+			}
+			before := len(times)
+			there := map[string]bool{}
+			for label := range numbers {
+				if key := keyOf(label); alone[key] && !there[key] {
+					there[key] = true
+					times[key]++
+				}
+			}
+			if before == 0 && len(times) == 0 {
+				break
+			}
+		}
+		*words = 0
+		for key, n := range times {
+			if n == 3 {
+				shown = append(shown, fmt.Sprintf("key %s, which the unit alone has, is shown by noise that is reached with probability %g", key, tail))
+			}
+		}
+	}
+	return shown
+}
+
+// comparable drops numbers that follow from others, and those that are of something else on the
+// other side.
+func (s *subject) comparable(with, without map[string]number) {
+	other := map[string]bool{} // keys
+	for label, x := range with {
+		if s.within[1] != "" && s.pattern(s.within[1]).MatchString(label) && x.minus(without[label]) != 0 {
+			other[keyOf(label)] = true
+		}
+	}
+	for label := range with {
+		if s.follows(label) || other[keyOf(label)] && s.pattern(s.within[0]).MatchString(label) {
+			delete(with, label)
+		}
+	}
+}
+
+// otherWay returns the first way that releases the same as that of the case, "" if there is none.
+// Of too many keys each way draws others.
+func (s *subject) otherWay(c *pcase) string {
+	if s.alike == "" || c.unit == "too many" || !s.pattern(s.alike).MatchString(c.way) {
+		return ""
+	}
+	word := func(way string) string { return strings.Fields(way)[0] }
+	for _, way := range s.ways {
+		if s.pattern(s.alike).MatchString(way) && word(way) == word(c.way) {
+			if way == c.way {
+				break
+			}
+			return way
+		}
+	}
+	return ""
+}
+
+// drawn reports whether a number is of values that are drawn: each way draws others.
+func (s *subject) drawn(label string, _ number) bool {
+	return s.within[0] != "" && s.pattern(s.within[0]).MatchString(label)
+}
+
+// disagree says where two ways release different numbers of the same rows.
+func (s *subject) disagree(one, other map[string]number, way string) (wrong []string) {
+	all := one
+	one, other = maps.Clone(one), maps.Clone(other)
+	s.comparable(one, other)
+	s.comparable(other, all)
+	maps.DeleteFunc(one, s.drawn)
+	maps.DeleteFunc(other, s.drawn)
+	for _, label := range sortedKeys(one) {
+		if y, ok := other[label]; !ok || one[label].minus(y) != 0 {
+			wrong = append(wrong, fmt.Sprintf("%s is another number by %s", label, way))
+		}
+	}
+	for _, label := range sortedKeys(other) {
+		if _, ok := one[label]; !ok {
+			wrong = append(wrong, fmt.Sprintf("%s is there by %s alone", label, way))
+		}
+	}
+	return wrong[:min(len(wrong), 2)]
+}
+
+// choices returns what is given without the unit, and by name what of it other draws change, where
+// that is not known.
+func (s *subject) choices(without map[string]number, known map[string]bool, run runner, words *uint64) (chosen map[string]number, drawn map[string]bool) {
+	chosen, drawn = map[string]number{}, map[string]bool{}
+	unknown := false
+	for label, x := range without {
+		if s.pattern(s.given).MatchString(label) {
+			chosen[label] = x
+			unknown = unknown || !known[digits.ReplaceAllString(label, "")]
+		}
+	}
+	if !unknown {
+		return chosen, drawn
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	*words = 5
+	loud, _, _, err := run(1, func(x replay.Draw) float64 {
+		scale, _, _ := scaleOf(x)
+		return math.Round(30 * scale * rng.NormFloat64())
+	})
+	*words = 0
+	for label, x := range chosen {
+		if y, ok := loud[label]; err == nil && ok && x.minus(y) != 0 {
+			drawn[digits.ReplaceAllString(label, "")] = true
+		}
+	}
+	return chosen, drawn
 }
 
 // keyOf returns the key in a label, "" without one.
@@ -514,7 +695,7 @@ type runner func(side int, fixed func(replay.Draw) float64) (map[string]number, 
 // all of them. With D the variances of the former and T the columns of the latter, the least noise
 // that explains differences d has the squared length dᵀ·(D + T·Tᵀ)⁻¹·d for Gaussian noise, which is
 // μ². For Laplace noise a shared draw is taken to have moved as far as one of the numbers needs.
-func (s *subject) atStake(d map[string]float64, without map[string]number, draws []replay.Draw, run runner, m *measured) {
+func (s *subject) atStake(d map[string]float64, with, without map[string]number, draws []replay.Draw, run runner, m *measured) {
 	type group struct {
 		draw     replay.Draw
 		times    int
@@ -538,7 +719,13 @@ func (s *subject) atStake(d map[string]float64, without map[string]number, draws
 		}
 		groups = append(groups, group{x, 1, gaussian, scale})
 	}
-	names := sortedKeys(d)
+	// Where a draw is shared, numbers that do not differ count as well: it would move them.
+	var names []string
+	for _, label := range sortedKeys(with) {
+		if _, ok := without[label]; ok {
+			names = append(names, label)
+		}
+	}
 	variance, scale := map[string]float64{}, map[string]float64{}
 	// Shifts by a draw that several share, in units of its scale.
 	var normals, laplaces []map[string]float64
@@ -552,15 +739,23 @@ func (s *subject) atStake(d map[string]float64, without map[string]number, draws
 		if s.capped {
 			steps = -steps
 		}
-		loud, _, _, err := run(1, func(x replay.Draw) float64 {
-			if sameDraw(g.draw, x) {
-				return steps
+		var loud map[string]number
+		for _, steps = range []float64{steps, -steps, 1, -1} { // until all that differ are there
+			var err error
+			loud, _, _, err = run(1, func(x replay.Draw) float64 {
+				if sameDraw(g.draw, x) {
+					return steps
+				}
+				return 0
+			})
+			if err != nil {
+				m.wrong = append(m.wrong, "with noise: "+err.Error())
+				return
 			}
-			return 0
-		})
-		if err != nil {
-			m.wrong = append(m.wrong, "with noise: "+err.Error())
-			return
+			missing := func(label string) bool { _, ok := loud[label]; return !ok }
+			if !slices.ContainsFunc(sortedKeys(d), missing) {
+				break
+			}
 		}
 		moved := map[string]float64{}
 		for _, label := range names {
@@ -617,10 +812,11 @@ func (s *subject) atStake(d map[string]float64, without map[string]number, draws
 	laplace := map[string]float64{}
 	for _, label := range names {
 		switch {
-		case variance[label] > 0 || has(normals, label):
+		case has(normals, label) || d[label] != 0 && variance[label] > 0:
 			normal = append(normal, label)
-		case scale[label] > 0 || has(laplaces, label):
+		case has(laplaces, label) || d[label] != 0 && scale[label] > 0:
 			laplace[label] = d[label]
+		case d[label] == 0:
 		default:
 			m.wrong = append(m.wrong, fmt.Sprintf("%s differs by %g, and has no noise", label, d[label]))
 		}
@@ -966,13 +1162,18 @@ type walk struct {
 	taken    map[string]map[string]bool
 	cases    int // that were released
 	refused  int
-	compared int // numbers that differed
-	given    int // cases in which something differed to which the rest adapts
+	compared int               // numbers that differed
+	given    int               // cases in which something differed to which the rest adapts
+	alike    int               // cases in which another way was compared
+	chosen   map[string]number // by way, Params and label: see measured
+	varies   map[string]bool   // what is chosen, by its label, by the data
+	drawn    map[string]bool   // and by the draws
 	wrong    []string
 }
 
 func (s *subject) walk(name string) *walk {
-	w := &walk{s: s, dims: s.dimensions(), rng: rand.New(rand.NewPCG(uint64(len(name)), 7)), reached: map[[2]setting]bool{}, taken: map[string]map[string]bool{}}
+	w := &walk{s: s, dims: s.dimensions(), rng: rand.New(rand.NewPCG(uint64(len(name)), 7)), reached: map[[2]setting]bool{}, taken: map[string]map[string]bool{},
+		chosen: map[string]number{}, varies: map[string]bool{}, drawn: map[string]bool{}}
 	for _, d := range w.dims {
 		at := 0
 		if d.path != nil {
@@ -1095,6 +1296,9 @@ func (w *walk) next(i int) int {
 	return at
 }
 
+// digits are what the names of labels are without.
+var digits = regexp.MustCompile(`[0-9]+`)
+
 // try releases one case.
 func (w *walk) try(at []int) bool {
 	s, roles := w.s, map[string]string{}
@@ -1103,7 +1307,7 @@ func (w *walk) try(at []int) bool {
 			roles[d.name] = d.values[at[i]].(string)
 		}
 	}
-	c := pcase{params: s.at(w.dims, at), way: roles["way"], unit: roles["unit"], others: roles["others"], place: roles["place"], own: s.own}
+	c := pcase{params: s.at(w.dims, at), way: roles["way"], unit: roles["unit"], others: roles["others"], place: roles["place"], own: s.own, drawn: w.drawn}
 	c.replaced = s.replaced != nil && s.replaced(c.params)
 	if s.most != nil {
 		c.most = s.most(c.params)
@@ -1120,6 +1324,17 @@ func (w *walk) try(at []int) bool {
 	w.compared += m.differ
 	if m.given {
 		w.given++
+	}
+	if m.alike {
+		w.alike++
+	}
+	for label, x := range m.chosen {
+		at, name := fmt.Sprintf("%s %+v %s", c.way, c.params, label), digits.ReplaceAllString(label, "")
+		if y, met := w.chosen[at]; met && x.minus(y) != 0 {
+			w.varies[name] = true
+		}
+		w.chosen[at] = x
+		w.drawn[name] = w.drawn[name] || m.drawn[name]
 	}
 	for i, d := range w.dims {
 		if w.taken[d.name] == nil {
@@ -1159,10 +1374,13 @@ func TestProduct(t *testing.T) {
 			default:
 				w.pairs(80, 3)
 			}
-			t.Logf("%d cases, %d refused, %d adapt, %d numbers compared, %v", w.cases, w.refused, w.given, w.compared, time.Since(began).Round(time.Millisecond))
+			t.Logf("%d cases, %d refused, %d adapt, %d by two ways, %d numbers compared, %v", w.cases, w.refused, w.given, w.alike, w.compared, time.Since(began).Round(time.Millisecond))
 			slices.Sort(w.wrong)
 			require.Empty(t, w.wrong[:min(len(w.wrong), 8)], "%d wrong", len(w.wrong))
 			require.Positive(t, w.compared)
+			for name := range w.varies {
+				require.True(t, w.drawn[name], "%s depends on the data, and on no draw", name)
+			}
 			for _, d := range w.dims {
 				if d.path == nil {
 					require.Len(t, w.taken[d.name], len(d.values), "not every %s was taken: %v", d.name, w.taken[d.name])
@@ -1258,6 +1476,7 @@ func TestProductControls(t *testing.T) {
 		{"none", ""}, {"half the noise", "Σ|d|/b = 2"}, {"a count without noise", "has no noise"}, {"a unit that counts twice", "Σ|d|/b = 2"},
 		{"a unit that counts in another key", "of a key that the unit does not have"}, {"a key that the unit alone shows", "is there with the unit alone"},
 		{"noise of one draw for all, with a unit in two keys", ""}, {"a unit that is refused", "only one of two neighbours"},
+		{"noise of one draw for all", "Σ|d|/b = +Inf"},
 	}
 	type count struct {
 		key   int
@@ -1300,7 +1519,7 @@ func TestProductControls(t *testing.T) {
 					switch flaws[p.Flaw].name {
 					case "a count without noise":
 						z = 0
-					case "noise of one draw for all, with a unit in two keys":
+					case "noise of one draw for all, with a unit in two keys", "noise of one draw for all":
 						z = all
 					}
 					out = append(out, count{key, x + z})

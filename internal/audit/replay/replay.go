@@ -39,6 +39,7 @@ var tape struct {
 	seen  map[string]uint64 // how often each place has drawn
 	key   [32]byte          // of the current draw
 	fixed func(Draw) float64
+	words uint64
 	names map[[64]uintptr]string // of callers, as trace has them
 	block uint64                 // keystreams that it has taken
 	draws []Draw
@@ -46,14 +47,15 @@ var tape struct {
 
 // Record runs a release with frozen noise and returns its draws. Releases that draw in several
 // goroutines at once cannot be recorded.
-func Record(release func()) []Draw { return RecordFixed(nil, release) }
+func Record(release func()) []Draw { return RecordFixed(0, nil, release) }
 
 // RecordFixed is Record, where each draw of noise returns the number that fixed gives for it, in
 // units of the grid on which it is drawn. A draw below a least value shows nothing. What is no
-// noise, but chooses (a sample, a place, a coin), is frozen. A fixed of nil is Record.
-func RecordFixed(fixed func(Draw) float64, release func()) []Draw {
+// noise, but chooses (a sample, a place, a coin), is frozen, for each number
+// words in another way. A fixed of nil is Record.
+func RecordFixed(words uint64, fixed func(Draw) float64, release func()) []Draw {
 	tape.Lock()
-	tape.on, tape.depth, tape.seen, tape.draws, tape.fixed = true, 0, map[string]uint64{}, nil, fixed
+	tape.on, tape.depth, tape.seen, tape.draws, tape.fixed, tape.words = true, 0, map[string]uint64{}, nil, fixed, words
 	if tape.names == nil {
 		tape.names = map[[64]uintptr]string{}
 	}
@@ -94,7 +96,7 @@ func Enter(renew func(), law, data any, format string, values ...any) (leave fun
 			tape.draws = append(tape.draws, Draw{fmt.Sprintf(format, values...), law, data, place})
 		}
 		h := fnv.New128a()
-		h.Write(binary.LittleEndian.AppendUint64([]byte(place), tape.seen[place]))
+		h.Write(binary.LittleEndian.AppendUint64([]byte(place), tape.seen[place]+tape.words<<32))
 		h.Sum(tape.key[:0])
 		tape.block = 0
 		renew()

@@ -129,6 +129,18 @@ var productPlants = []struct{ name, file, old, new, found string }{
 	{"equal indices are clamped one by one", "elliptical/builder.go", "case s.seen[i] == s.rows:", "case s.seen[i] > s.rows:", "elliptical.Builder.Release"},
 	{"sparse rows around a centre with the noise of rows around 0", "plan/internal/means/clip.go",
 		"change += math.Sqrt(float64(c.empty))", "change += 0 * math.Sqrt(float64(c.empty))", "plan.Mechanism.ReleaseSparse"},
+	{"keys are shown from half of the threshold on", "threshold/groupby/calibration.go", "c.kernel, ok = rounding.ForUsers(c.weight, p.Epsilon, p.Delta, u)",
+		"c.kernel, ok = rounding.ForUsers(c.weight, p.Epsilon, p.Delta, u); c.kernel.Threshold /= 2; c.kernel.From = min(c.kernel.From, c.kernel.Threshold-1)", "threshold/groupby.Builder.Release"},
+	{"counters are shown from half of the threshold on", "misragries/calibrate.go", "c.Threshold, ok = least(p.Counters, s.epsilon, s.delta), err == nil",
+		"c.Threshold, ok = (least(p.Counters, s.epsilon, s.delta)+1)/2, err == nil", "misragries.Builder.Release"},
+	{"FullKeys is chosen by answers without noise", "threshold/groupby/fullkeys.go", "float64(loss+s.noise(s.law.question(j)*unit)())",
+		"float64(loss+0*s.noise(s.law.question(j)*unit)())", "threshold/groupby.Rows.Release"},
+	{"weights of quantiles have no noise", "threshold/groupby/spots.go", "noise := s.noise(s.law.spread.weigh)", "noise := s.noise(0 * s.law.spread.weigh)", "threshold/groupby.Builder.Release"},
+	{"a merge adds the shortfall twice", "threshold/groupby/merge.go", "		addTo(s.shorts, o.shorts)", "		addTo(s.shorts, o.shorts); addTo(s.shorts, o.shorts)", "threshold/groupby.Builder.Release"},
+	{"a user has a key more than MaxElements", "misragries/users.go", "subset.Draw(distinct, m, s.src.Uint64N)", "subset.Draw(distinct, min(len(distinct), m+1), s.src.Uint64N)",
+		"misragries.UserBuilder.Release"},
+	{"late counts have no noise", "misragries/series/publisher.go", "return count + n.law.found.SampleInt(&n.src)", "return count", "misragries/series.Builder.Step"},
+	{"running totals have half the noise", "kor/distinct/running.go", "s.laws.count.SampleInt(&s.src)", "s.laws.count.SampleInt(&s.src)/2", "kor/distinct.RunningBuilder.Step"},
 }
 
 // Each flaw fails the product.
