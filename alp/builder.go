@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/keytable"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/sparse"
-	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -25,12 +25,12 @@ type state struct {
 	// resolved; Sparsity is 0 if it is to be estimated, and shape is for plannedSparsity then
 	params Params
 	shape  shape
-	totals totals.Table[uint64]
+	totals keytable.Totals[uint64]
 	src    noise.Source
 }
 
 // total is an index with the sum of its values, in steps.
-type total = totals.Entry[uint64]
+type total = keytable.Entry[uint64]
 
 // maxTotal is where a total saturates, in steps: φ₁ of it is below 2⁶⁰.
 const maxTotal = 1 << 54
@@ -51,7 +51,7 @@ func New(p Params) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{private.New(state{params: p, shape: shape, totals: totals.New[uint64](maxTotal)}), p.promise()}, nil
+	return &Builder{private.New(state{params: p, shape: shape, totals: keytable.NewTotals[uint64](maxTotal)}), p.promise()}, nil
 }
 
 // Guarantee returns what Release promises: see [Params.Guarantee]. The zero Builder promises
@@ -155,7 +155,7 @@ func (s *state) settle(entries []total) (err error) {
 // clamped returns the totals that are not 0 once clamped to ±limit, and to 0 from below unless
 // signed. They take the memory of the table, which is not used again, and are in the order of
 // arrival, on which nothing released may depend.
-func clamped(t *totals.Table[uint64], limit int64, signed bool) []total {
+func clamped(t *keytable.Totals[uint64], limit int64, signed bool) []total {
 	all := t.Entries()
 	entries := all[:0]
 	for _, e := range all {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // The cost and shape parameters that are chosen where a field is 0, from a search at equal bits:
@@ -101,7 +101,7 @@ func (p Params) withRange() (Params, error) {
 	case p.Columns == 0:
 		columns := math.Ceil(reach / float64(p.columnWidth()))
 		if columns > maxColumns {
-			return p, fault.Params("alp", "Alpha", p.Alpha, "wider columns: more than 2¹⁴ would be needed")
+			return p, check.ParamsError("alp", "Alpha", p.Alpha, "wider columns: more than 2¹⁴ would be needed")
 		}
 		p.Columns = int(columns)
 	}
@@ -117,7 +117,7 @@ func (p Params) chooseTurn(step float64) (float64, error) {
 		p.FalseKeys = p.defaultFalseKeys()
 	}
 	if p.Delta == 0 && p.Dim == 0 {
-		return 0, fault.Params("alp", "Dim", p.Dim, "at least 1 where Delta is 0: only a bounded key space has a list without δ")
+		return 0, check.ParamsError("alp", "Dim", p.Dim, "at least 1 where Delta is 0: only a bounded key space has a list without δ")
 	}
 	least, scale, err := p.listReach()
 	if err != nil {
@@ -128,7 +128,7 @@ func (p Params) chooseTurn(step float64) (float64, error) {
 		if turn := math.Round(p.Turn / step); turn*float64(a) >= least {
 			return turn * step, nil
 		}
-		return 0, fault.Params("alp", "Turn", p.Turn, "0 or at least the list's threshold")
+		return 0, check.ParamsError("alp", "Turn", p.Turn, "0 or at least the list's threshold")
 	}
 	if p.Structure != Composition {
 		least += 2.3 * scale

@@ -5,10 +5,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
-	"github.com/dpsketch/dpsketch/internal/view"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -68,7 +66,7 @@ func (p *Params) fields() []wire.Field {
 // is for a Projection that is neither released nor decoded.
 func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
 	if p.decoder == nil {
-		return dst, fault.Format("alp", "a Projection that was not released has no encoding")
+		return dst, check.FormatError("alp", "a Projection that was not released has no encoding")
 	}
 	q := p.shape.params
 	dst = wire.AppendHeader(dst, wire.KindALP, version)
@@ -135,7 +133,7 @@ func (p *Projection) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if d.shape, err = params.resolvedShape(); err != nil {
-		return fault.Format("alp", "invalid Params")
+		return check.FormatError("alp", "invalid Params")
 	}
 	d.keys = listed(d.list)
 	d.decoder = newDecoder(&d)
@@ -210,7 +208,7 @@ func (p Params) covers(g *geometry) bool {
 func (p Params) readList(g *geometry, data []byte) (*sparse.Vector[uint64], error) {
 	if !g.hasList {
 		if len(data) > 0 {
-			return nil, fault.Format("alp", "bytes after the table")
+			return nil, check.FormatError("alp", "bytes after the table")
 		}
 		return nil, nil
 	}
@@ -223,7 +221,7 @@ func (p Params) readList(g *geometry, data []byte) (*sparse.Vector[uint64], erro
 	same := near(got.Epsilon, want.Epsilon) && near(got.Delta, want.Delta)
 	got.Epsilon, got.Delta = want.Epsilon, want.Delta
 	if !same || got != want || float64(g.slopeBelow)*float64(g.turn) < list.Threshold() {
-		return nil, fault.Format("alp", "a list of other Params")
+		return nil, check.FormatError("alp", "a list of other Params")
 	}
 	return list, nil
 }
@@ -231,19 +229,21 @@ func (p Params) readList(g *geometry, data []byte) (*sparse.Vector[uint64], erro
 // MarshalJSON returns the guarantee. Its member data is the binary encoding, the only part that
 // UnmarshalJSON reads.
 func (p Projection) MarshalJSON() ([]byte, error) {
-	return view.Marshal(&p, struct {
+	return wire.MarshalJSON(&p, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
 	}{p.Guarantee()})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
-func (p *Projection) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, p) }
+func (p *Projection) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, p) }
 
 // MarshalText returns the name of the constant, for JSON and flags.
-func (s Structure) MarshalText() ([]byte, error) { return enum.Text(s, structureNames, "Structure") }
+func (s Structure) MarshalText() ([]byte, error) {
+	return check.EnumText(s, structureNames, "Structure")
+}
 
 // UnmarshalText reads the name of a constant.
 func (s *Structure) UnmarshalText(text []byte) error {
-	return enum.Parse(s, text, structureNames, "Structure")
+	return check.ParseEnum(s, text, structureNames, "Structure")
 }

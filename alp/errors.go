@@ -1,10 +1,10 @@
 package alp
 
-import "github.com/dpsketch/dpsketch/internal/fault"
+import "github.com/dpsketch/dpsketch/internal/check"
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
 var (
-	ErrParams   = fault.ErrParams
-	ErrFormat   = fault.ErrFormat
-	ErrReleased = fault.ErrReleased
+	ErrParams   = check.ErrParams
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
 )

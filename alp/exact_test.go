@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/totals"
+	"github.com/dpsketch/dpsketch/internal/keytable"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -422,7 +422,7 @@ func TestReleaseHasTheEnumeratedLaw(t *testing.T) {
 			counts := make([]int64, len(law))
 			var src noise.Source
 			for range releases {
-				st := &state{params: s.params, shape: s, totals: totals.New[uint64](maxTotal)}
+				st := &state{params: s.params, shape: s, totals: keytable.NewTotals[uint64](maxTotal)}
 				for i, index := range indices {
 					st.totals.Add(index, values[i])
 				}

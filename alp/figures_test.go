@@ -9,7 +9,6 @@ import (
 	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,7 +44,7 @@ func (e *errors) quantile(p float64) float64 {
 // scatter is an injective map of small numbers to indices without structure: with indices in
 // arithmetic progression the pairwise independent hash functions of the thesis's layout have
 // another number of collisions than random ones.
-func scatter(i int) uint64 { return directory.Mix(uint64(i)) }
+func scatter(i int) uint64 { return mixBits(uint64(i)) }
 
 // released releases the values, value i at index scatter(i).
 func released(t testing.TB, p Params, values []float64) *Projection {

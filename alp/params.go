@@ -4,9 +4,7 @@ import (
 	"cmp"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -43,7 +41,7 @@ var structureNames = []string{"AutoStructure", "SplitAxis", "Composition", "Colu
 
 // String returns the name of the constant.
 func (s Structure) String() string {
-	return enum.Name(s, structureNames, "Structure")
+	return check.EnumName(s, structureNames, "Structure")
 }
 
 // Params are the public numbers of a release. They are comparable, and every method answers before
@@ -143,13 +141,13 @@ type Variant struct {
 // validate checks the fields one by one and together.
 func (p Params) validate() error {
 	bad := func(field string, value any, want string) error {
-		return fault.Params("alp", field, value, want)
+		return check.ParamsError("alp", field, value, want)
 	}
 	if err := cmp.Or(
-		limits.Epsilon("alp", p.Epsilon, maxEpsilon),
-		limits.Delta("alp", p.Delta),
-		limits.Real("alp", "Sensitivity", p.Sensitivity, p.Integers),
-		limits.Real("alp", "Max", p.Max, false),
+		check.Epsilon("alp", p.Epsilon, maxEpsilon),
+		check.Delta("alp", p.Delta),
+		check.Real("alp", "Sensitivity", p.Sensitivity, p.Integers),
+		check.Real("alp", "Max", p.Max, false),
 	); err != nil {
 		return err
 	}

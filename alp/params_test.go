@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -20,11 +20,11 @@ func TestParamsFields(t *testing.T) {
 		good  []float64
 		bad   []float64
 	}{
-		"Epsilon": {func(p *Params) *float64 { return &p.Epsilon }, []float64{limits.MinEpsilon, 0.1, 1, 30, maxEpsilon}, []float64{0, -1, nan, inf, -inf, least, limits.MinEpsilon / 2, maxEpsilon * 2}},
+		"Epsilon": {func(p *Params) *float64 { return &p.Epsilon }, []float64{check.MinEpsilon, 0.1, 1, 30, maxEpsilon}, []float64{0, -1, nan, inf, -inf, least, check.MinEpsilon / 2, maxEpsilon * 2}},
 		// 0: there is no Dim
 		"Delta":       {func(p *Params) *float64 { return &p.Delta }, []float64{1e-100, 1e-9, 0.9}, []float64{0, -1, nan, inf, least, 1, 2}},
-		"Sensitivity": {func(p *Params) *float64 { return &p.Sensitivity }, []float64{0, limits.MinReal, 3.5, limits.MaxReal}, []float64{-1, nan, inf, least, limits.MaxReal * 2}},
-		"Max":         {func(p *Params) *float64 { return &p.Max }, []float64{0, limits.MinReal, 5, 1e9, limits.MaxReal}, []float64{-1, nan, inf, least}},
+		"Sensitivity": {func(p *Params) *float64 { return &p.Sensitivity }, []float64{0, check.MinReal, 3.5, check.MaxReal}, []float64{-1, nan, inf, least, check.MaxReal * 2}},
+		"Max":         {func(p *Params) *float64 { return &p.Max }, []float64{0, check.MinReal, 5, 1e9, check.MaxReal}, []float64{-1, nan, inf, least}},
 		"Base":        {func(p *Params) *float64 { return &p.Base }, []float64{0, 1.001, 2, 100}, []float64{-1, nan, inf, least, 1, 1e9}},
 		"Alpha":       {func(p *Params) *float64 { return &p.Alpha }, []float64{0, 1, 5, 13, 100}, []float64{-1, nan, inf, least, 1e9}},
 		"Bits":        {func(p *Params) *float64 { return &p.Bits }, []float64{0, 0.5, 30, 1000}, []float64{-1, nan, inf, least, 1e10}},
@@ -155,7 +155,7 @@ func TestTurnIsNotBelowTheThreshold(t *testing.T) {
 
 // sweep returns valid Params of all kinds and sizes.
 func sweep() (list []Params) {
-	for _, epsilon := range []float64{limits.MinEpsilon, 1e-3, 0.1, 1, 10, 60, maxEpsilon} {
+	for _, epsilon := range []float64{check.MinEpsilon, 1e-3, 0.1, 1, 10, 60, maxEpsilon} {
 		for _, delta := range []float64{0, 1e-9} {
 			for _, max := range []float64{0, 1e-3, 30} {
 				base := Params{Epsilon: epsilon, Delta: delta, Dim: 1 << 20, Max: max, Sparsity: 5}

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Plan is what a release of given Params will be, before any data is seen.
@@ -42,7 +42,7 @@ func (g *bins) rounds() int { return min(loadRounds, max(6, 1<<16/g.columns)) }
 func (p Params) Plan(values ...float64) (Plan, error) {
 	for _, v := range values {
 		if math.IsNaN(v) {
-			return Plan{}, fault.Params("alp", "Plan", v, "numbers")
+			return Plan{}, check.ParamsError("alp", "Plan", v, "numbers")
 		}
 	}
 	s, err := p.shape()
@@ -174,7 +174,7 @@ func (d *decoder) crowds(values []float64, side int) []crowd {
 	for j := range crowds {
 		crowds[j].in, left[j] = make([]float64, g.count), math.Inf(1)
 		if s.hasList { // the least value in the list that leaves the column empty
-			left[j] = float64(search.Least(0, func(v int64) bool { return s.kept(v) > j }))
+			left[j] = float64(exact.LeastInt(0, func(v int64) bool { return s.kept(v) > j }))
 		}
 	}
 	add := func(b int, v, rate float64) {

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/dpsketch/dpsketch/internal/directory"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -19,7 +18,7 @@ type Projection struct {
 	shape   shape
 	table   packed                 // the cells: see [packed]
 	list    *sparse.Vector[uint64] // of the large entries, in units of φ₁; nil if there is none
-	keys    *directory.Directory   // the values of the list by index
+	keys    *directory             // the values of the list by index
 	decoder *decoder               // nil for a Projection that was neither released nor decoded
 }
 
@@ -67,7 +66,7 @@ func (p *Projection) Estimate(index uint64) float64 {
 	if dim := p.shape.params.Dim; dim > 0 && index >= dim {
 		return 0
 	}
-	if at := p.keys.Place(index); at >= 0 {
+	if at := p.keys.position(index); at >= 0 {
 		return p.estimateListed(index, at)
 	}
 	if d.direct != nil {
@@ -81,8 +80,8 @@ func (p *Projection) Estimate(index uint64) float64 {
 // indices at once. [Projection.EstimateAll] is more exact, and hundreds of times slower.
 func (p *Projection) Estimates(indices []uint64, dst []float64) []float64 {
 	dst = slices.Grow(dst[:0], len(indices))[:len(indices)]
-	for i := 0; i < len(indices); i += directory.Batch {
-		part := indices[i:min(i+directory.Batch, len(indices))]
+	for i := 0; i < len(indices); i += batchSize {
+		part := indices[i:min(i+batchSize, len(indices))]
 		if p.decoder == nil || p.decoder.direct == nil || p.shape.params.Dim > 0 {
 			for k, index := range part {
 				dst[i+k] = p.Estimate(index)
@@ -97,7 +96,7 @@ func (p *Projection) Estimates(indices []uint64, dst []float64) []float64 {
 // estimateListed is Estimate for a listed index and its place among the keys. No prior changes what
 // it returns, so it is computed once.
 func (p *Projection) estimateListed(index uint64, at int) float64 {
-	slot := p.keys.At(at)
+	slot := p.keys.slot(at)
 	known := atomic.LoadUint64(&slot.Known)
 	if known == 0 {
 		known = math.Float64bits(p.estimate(index, slot.Value))
@@ -127,15 +126,15 @@ func (p *Projection) read(index uint64, buffer []uint8) (positive, negative []ui
 }
 
 // listed returns the values of the list by index, in units of φ₁; of none without a list.
-func listed(list *sparse.Vector[uint64]) *directory.Directory {
+func listed(list *sparse.Vector[uint64]) *directory {
 	if list == nil {
-		return new(directory.Directory)
+		return new(directory)
 	}
-	slots := make([]directory.Slot, 0, list.Len())
+	slots := make([]directorySlot, 0, list.Len())
 	for index, value := range list.All() {
-		slots = append(slots, directory.Slot{Index: index, Value: value})
+		slots = append(slots, directorySlot{Index: index, Value: value})
 	}
-	d := directory.New(slots)
+	d := newDirectory(slots)
 	return &d
 }
 
@@ -173,9 +172,9 @@ var defaultPrior = Prior{Zero: 0.5, Learned: 0.5}
 func (p *Projection) WithPrior(prior Prior) (*Projection, error) {
 	switch {
 	case !(prior.Zero >= 0 && prior.Zero < 1):
-		return nil, fault.Params("alp", "Zero", prior.Zero, "a number in [0, 1)")
+		return nil, check.ParamsError("alp", "Zero", prior.Zero, "a number in [0, 1)")
 	case !(prior.Learned >= 0 && prior.Learned <= 1):
-		return nil, fault.Params("alp", "Learned", prior.Learned, "a number in [0, 1]")
+		return nil, check.ParamsError("alp", "Learned", prior.Learned, "a number in [0, 1]")
 	}
 	q := *p
 	if p.decoder != nil {

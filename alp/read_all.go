@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/directory"
 )
 
 // Joint decoding. The entries of a batch, and those of the list, are candidates: what is known of
@@ -167,7 +166,7 @@ func (p *Projection) candidates(indices []uint64) []asked {
 			}
 		}
 	}
-	all = directory.Sort(all, func(a *asked) uint64 { return a.print })
+	all = sortByHash(all, func(a *asked) uint64 { return a.print })
 	different := all[:0]
 	for _, a := range all {
 		if n := len(different); n > 0 && different[n-1].index == a.index {

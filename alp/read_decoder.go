@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/directory"
 )
 
 // decoder is what Estimate and Interval need of a Projection besides its table: the laws of entries
@@ -238,7 +237,7 @@ func (f *direct) at(print uint64) (key uint64) {
 	var chunks uint64
 	for j := range f.columns {
 		if j%4 == 0 {
-			chunks = directory.Mix(print + uint64(j/4)*0x9e3779b97f4a7c15)
+			chunks = mixBits(print + uint64(j/4)*0x9e3779b97f4a7c15)
 		}
 		key |= uint64(f.table.at(first+chunks&0xffff*f.positions>>16)) << (j * f.cellBits & 63)
 		chunks >>= 16
@@ -247,14 +246,14 @@ func (f *direct) at(print uint64) (key uint64) {
 	return key
 }
 
-// estimate sets dst[i] to the estimate of indices[i], directory.Batch indices at most, and like
+// estimate sets dst[i] to the estimate of indices[i], batchSize indices at most, and like
 // PlaceAll step by step. It returns a sum of what the first steps read, without which the compiler
 // would leave these out.
 func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read uint64) {
-	const last = directory.Batch - 1
-	var order, places [directory.Batch]int // those that are not listed, and the others from the end
-	var prints, cells [directory.Batch]uint64
-	p.keys.PlaceAll(indices, &places)
+	const last = batchSize - 1
+	var order, places [batchSize]int // those that are not listed, and the others from the end
+	var prints, cells [batchSize]uint64
+	p.keys.positions(indices, &places)
 	n := 0
 	for i := range indices {
 		order[n], order[(last-i+n)&last] = i, i
@@ -264,7 +263,7 @@ func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read 
 		prints[k] = hashing.Fingerprint(f.seed, indices[i])
 		block, _ := bits.Mul64(prints[k], f.blocks)
 		// of the first column
-		cells[k] = block*f.blockCells + directory.Mix(prints[k])&0xffff*f.positions>>16
+		cells[k] = block*f.blockCells + mixBits(prints[k])&0xffff*f.positions>>16
 	}
 	for _, cell := range cells[:n] {
 		line, _ := f.table.line(cell)

@@ -3,13 +3,12 @@ package alp
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/directory"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // listing is the list of a release, for decoding. A nil listing lists nothing.
 type listing struct {
-	keys      *directory.Directory
+	keys      *directory
 	shape     *shape
 	least     float64   // the list's threshold, in units of φ₁
 	scale     float64   // of the list's noise, likewise
@@ -33,9 +32,9 @@ const farBelow = 700
 
 // newPlannedListing returns a listing of no keys.
 func newPlannedListing(s *shape, g *bins) *listing {
-	l := &listing{keys: new(directory.Directory), shape: s, depth: make([]float64, g.total())}
+	l := &listing{keys: new(directory), shape: s, depth: make([]float64, g.total())}
 	l.least, l.scale, _ = s.params.listReach() // the Params are those of a shape
-	l.plainFrom = min(l.wideFrom(g), float64(search.Least(0, func(v int64) bool { return s.kept(v) == s.half })))
+	l.plainFrom = min(l.wideFrom(g), float64(exact.LeastInt(0, func(v int64) bool { return s.kept(v) == s.half })))
 	corner := s.phi(s.turn)
 	for b := range l.depth {
 		l.depth[b] = min((l.phi(s.valueAt(g.point(b, 0.5)))-float64(corner))/l.scale, 0)
@@ -70,7 +69,7 @@ func (l *listing) find(index uint64) float64 {
 	if l == nil {
 		return 0
 	}
-	return l.keys.Find(index)
+	return l.keys.value(index)
 }
 
 // plain reports whether a listed value alone tells what the entry is: it kept no columns.

@@ -3,9 +3,8 @@ package alp
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/directory"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 )
 
@@ -130,7 +129,7 @@ func (p Params) listParams() sparse.Params {
 		each = math.Expm1(each)
 	}
 	l.Method = sparse.ExponentialRounding
-	l.Delta = min(math.Exp(math.Log(p.Delta)+math.Log(each)-logs.Expm1(p.Epsilon))*(1-0x1p-38), maxListDelta)
+	l.Delta = min(math.Exp(math.Log(p.Delta)+math.Log(each)-exact.LogExpm1(p.Epsilon))*(1-0x1p-38), maxListDelta)
 	return l
 }
 
@@ -140,7 +139,7 @@ func (p Params) listReach() (least, scale float64, err error) {
 	l := p.listParams()
 	law, err := l.Law()
 	if err != nil {
-		return 0, 0, fault.Params("alp", "Delta", p.Delta, "a larger number: no list is possible at this Epsilon")
+		return 0, 0, check.ParamsError("alp", "Delta", p.Delta, "a larger number: no list is possible at this Epsilon")
 	}
 	return law.Threshold(), l.Sensitivity / l.Epsilon, nil
 }
@@ -194,8 +193,8 @@ func (s *shape) slack() int64 {
 }
 
 // firstColumn is kept for an index, 0 if it is not listed.
-func (s *shape) firstColumn(listed *directory.Directory, index uint64) int {
-	value := listed.Find(index)
+func (s *shape) firstColumn(listed *directory, index uint64) int {
+	value := listed.value(index)
 	if value == 0 {
 		return 0
 	}

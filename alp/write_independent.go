@@ -1,13 +1,12 @@
 package alp
 
 import (
-	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
 // occupyApart is occupy for the independent layout: column by column, so that what is sorted is
 // no more than one number an entry.
-func (s *shape) occupyApart(src *noise.Source, table []uint64, entries []total, listed *directory.Directory) {
+func (s *shape) occupyApart(src *noise.Source, table []uint64, entries []total, listed *directory) {
 	first := make([]int, len(entries))
 	for i, e := range entries {
 		first[i] = s.firstColumn(listed, e.Key)

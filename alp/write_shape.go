@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 )
@@ -105,7 +105,7 @@ func (p Params) code(width int, decay uint64) (code, error) {
 		}
 		if _, _, found := c.violation(decay); found {
 			// never, by the proofs that stand with the codes; checked all the same
-			return code{}, fault.Params("alp", "Alpha", p.Alpha, "another width: the law of a cell breaks its bound")
+			return code{}, check.ParamsError("alp", "Alpha", p.Alpha, "another width: the law of a cell breaks its bound")
 		}
 		return c, nil
 	}
@@ -148,13 +148,13 @@ func (p Params) geometry() (g geometry, err error) {
 		}
 	}
 	if g.width > maxWidth || g.width*p.Levels > maxLaw {
-		return geometry{}, fault.Params("alp", "Alpha", p.Alpha, fmt.Sprintf("columns of at most 2²⁰ steps, and 2²³/Levels: these have %d", g.width))
+		return geometry{}, check.ParamsError("alp", "Alpha", p.Alpha, fmt.Sprintf("columns of at most 2²⁰ steps, and 2²³/Levels: these have %d", g.width))
 	}
 	if steps := uint64(g.width) * uint64(p.Columns); p.Base > 0 && steps > maxAxis {
-		return geometry{}, fault.Params("alp", "Base", p.Base, fmt.Sprintf("a larger base or a shorter range: the logarithmic axis would take %d bytes", 8*steps))
+		return geometry{}, check.ParamsError("alp", "Base", p.Base, fmt.Sprintf("a larger base or a shorter range: the logarithmic axis would take %d bytes", 8*steps))
 	}
 	if p.Columns*p.Levels > maxOutputs {
-		return geometry{}, fault.Params("alp", "Columns", p.Columns, fmt.Sprintf("at most 2¹⁵/Levels = %d: reading a release takes tables for each output of each column", maxOutputs/p.Levels))
+		return geometry{}, check.ParamsError("alp", "Columns", p.Columns, fmt.Sprintf("at most 2¹⁵/Levels = %d: reading a release takes tables for each output of each column", maxOutputs/p.Levels))
 	}
 	return g, g.arrange(p)
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -52,7 +52,7 @@ func (p Params) resolveUnknown() (Params, error) {
 		return p, err
 	}
 	if _, err := r.sparsityNoise(); err != nil {
-		return p, fault.Params("alp", "Sparsity", 0, "at least 1: the noise of an estimate is out of range")
+		return p, check.ParamsError("alp", "Sparsity", 0, "at least 1: the noise of an estimate is out of range")
 	}
 	r.Sparsity, r.Turn, r.FalseKeys = 0, p.Turn+0, p.FalseKeys+0
 	if r.Structure == ColumnsOnly {

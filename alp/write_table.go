@@ -8,8 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/directory"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -38,7 +37,7 @@ func (g *geometry) arrange(p Params) error {
 	g.wordCells = uint64(64 / g.cellBits)
 	size := p.Bits * float64(p.Sparsity) // in bits
 	if size/8 > maxTableBytes {
-		return fault.Params("alp", "Sparsity", p.Sparsity, fmt.Sprintf("a table of at most %d bytes: %g bits for each entry would take %.0f bytes", int64(maxTableBytes), p.Bits, size/8))
+		return check.ParamsError("alp", "Sparsity", p.Sparsity, fmt.Sprintf("a table of at most %d bytes: %g bits for each entry would take %.0f bytes", int64(maxTableBytes), p.Bits, size/8))
 	}
 	cells, each := uint64(math.Ceil(p.cellsEach(g.width)*float64(p.Sparsity))), uint64(g.columns)
 	if p.Independent {
@@ -54,7 +53,7 @@ func (g *geometry) arrange(p Params) error {
 		g.blocks = max((cells+used-1)/used, 1)
 	}
 	if total := float64(g.blocks) * float64(g.words) * 8; total > maxTableBytes {
-		return fault.Params("alp", "Columns", p.Columns, fmt.Sprintf("a table of at most %d bytes: this one would take %.0f bytes", int64(maxTableBytes), total))
+		return check.ParamsError("alp", "Columns", p.Columns, fmt.Sprintf("a table of at most %d bytes: this one would take %.0f bytes", int64(maxTableBytes), total))
 	}
 	return nil
 }
@@ -86,7 +85,7 @@ func (s *shape) locateTogether(f uint64, dst []uint64) []uint64 {
 	var chunks uint64
 	for j := range s.columns {
 		if j%4 == 0 {
-			chunks = directory.Mix(f + uint64(j/4)*0x9e3779b97f4a7c15)
+			chunks = mixBits(f + uint64(j/4)*0x9e3779b97f4a7c15)
 		}
 		dst = append(dst, first+(chunks&0xffff)*s.positions>>16)
 		chunks >>= 16
@@ -152,7 +151,7 @@ type occupant struct {
 
 // occupy overwrites the cells that entries have something in by draws of their laws. Listed entries
 // have nothing in the columns that they do not keep.
-func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, listed *directory.Directory) {
+func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, listed *directory) {
 	if s.ranges != nil {
 		s.occupyApart(src, table, entries, listed)
 		return
@@ -161,7 +160,7 @@ func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, liste
 	for i, e := range entries {
 		order[i] = placed{hashing.Fingerprint(s.places, e.Key), e}
 	}
-	order = directory.Sort(order, func(p *placed) uint64 { return p.fingerprint })
+	order = sortByHash(order, func(p *placed) uint64 { return p.fingerprint })
 	var occupants []occupant
 	var cells []uint64
 	for i, e := range order {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -82,8 +82,8 @@ func TestAutoOfIntegersReachesTheFigures(t *testing.T) {
 
 // Large integer sensitivities: the noise is on a coarser lattice, the release an integer.
 func TestLargeIntegerSensitivities(t *testing.T) {
-	for _, delta := range []float64{1000, 5e5, limits.MaxInteger} {
-		for _, epsilon := range []float64{limits.MinEpsilon, 1, 4, 8} {
+	for _, delta := range []float64{1000, 5e5, check.MaxInteger} {
+		for _, epsilon := range []float64{check.MinEpsilon, 1, 4, 8} {
 			m := dptest.OK(New(Params{Epsilon: epsilon, Sensitivity: delta, Integers: true}))(t)
 			for range 20 {
 				v := dptest.OK(m.Release(12345))(t)

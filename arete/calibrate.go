@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 const (
@@ -72,10 +72,10 @@ func shape(epsilon float64) Arete {
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func Calibrate(epsilon, sensitivity float64) (Arete, error) {
-	if !(epsilon >= leastArete && epsilon <= limits.MaxEpsilon) {
+	if !(epsilon >= leastArete && epsilon <= check.MaxEpsilon) {
 		return Arete{}, bad("epsilon", epsilon, "a number in [3.6, 1024]; below, Laplace noise of scale Δ/ε is smaller than Arete noise")
 	}
-	if !(sensitivity >= limits.MinReal && sensitivity <= limits.MaxReal) {
+	if !(sensitivity >= check.MinReal && sensitivity <= check.MaxReal) {
 		return Arete{}, bad("sensitivity", sensitivity, "a number in [2⁻²⁰⁰, 2²⁰⁰]")
 	}
 	epsilon = min(epsilon, mostArete)

@@ -3,7 +3,7 @@ package arete
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -64,7 +64,7 @@ func (e *encoded) fields() []wire.Field {
 // is neither released nor decoded.
 func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 	if !v.valid() {
-		return dst, fault.Format("arete", "a Value that was not released has no encoding")
+		return dst, check.FormatError("arete", "a Value that was not released has no encoding")
 	}
 	e := encoded{*v, uint64(v.noise.size), v.noise.words(), uint64(v.point)}
 	return wire.AppendFields(wire.AppendHeader(dst, wire.KindArete, version), e.fields()), nil

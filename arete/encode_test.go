@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // samples are fixed values of each law, not released: the layout does not hang on a calibration.
@@ -55,11 +55,11 @@ func TestCodec(t *testing.T) {
 
 func TestCodecOfReleases(t *testing.T) {
 	for _, p := range []Params{
-		{Epsilon: 1}, {Epsilon: 3, Sensitivity: 7}, {Epsilon: 6, Law: DiscreteArete}, {Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: limits.MinEpsilon},
-		{Epsilon: limits.MaxEpsilon, Integers: true, Sensitivity: 9}, {Epsilon: 2, Sensitivity: math.Copysign(0, -1)}, {Epsilon: limits.MinEpsilon, Integers: true, Sensitivity: limits.MaxInteger},
-		{Epsilon: 50, Integers: true, Sensitivity: 3, Law: DiscreteArete}, {Epsilon: limits.MaxEpsilon, Law: DiscreteLaplace, Integers: true},
-		{Epsilon: 4, Parties: 1000}, {Epsilon: 4, Objective: MeanSquare}, {Epsilon: 36, Parties: maxParties}, {Epsilon: 1, Delta: 1e-9, Law: Gaussian, Parties: maxParties}, {Rho: limits.MaxRho}, {Rho: limits.MinRho, Integers: true, Sensitivity: limits.MaxInteger}, {Rho: 1, Integers: true, Sensitivity: 7, Delta: math.Copysign(0, -1)},
-		{Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Law: Gaussian}, {Epsilon: limits.MaxEpsilon, Delta: maxDelta, Law: Gaussian, Sensitivity: limits.MinReal},
+		{Epsilon: 1}, {Epsilon: 3, Sensitivity: 7}, {Epsilon: 6, Law: DiscreteArete}, {Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: check.MinEpsilon},
+		{Epsilon: check.MaxEpsilon, Integers: true, Sensitivity: 9}, {Epsilon: 2, Sensitivity: math.Copysign(0, -1)}, {Epsilon: check.MinEpsilon, Integers: true, Sensitivity: check.MaxInteger},
+		{Epsilon: 50, Integers: true, Sensitivity: 3, Law: DiscreteArete}, {Epsilon: check.MaxEpsilon, Law: DiscreteLaplace, Integers: true},
+		{Epsilon: 4, Parties: 1000}, {Epsilon: 4, Objective: MeanSquare}, {Epsilon: 36, Parties: maxParties}, {Epsilon: 1, Delta: 1e-9, Law: Gaussian, Parties: maxParties}, {Rho: check.MaxRho}, {Rho: check.MinRho, Integers: true, Sensitivity: check.MaxInteger}, {Rho: 1, Integers: true, Sensitivity: 7, Delta: math.Copysign(0, -1)},
+		{Epsilon: check.MinEpsilon, Delta: check.MinDelta, Law: Gaussian}, {Epsilon: check.MaxEpsilon, Delta: maxDelta, Law: Gaussian, Sensitivity: check.MinReal},
 	} {
 		m := dptest.OK(New(p))(t)
 		s := dptest.OK(m.Share(4, 1))(t)

@@ -3,7 +3,7 @@ package arete
 import (
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -35,7 +35,7 @@ func (s *draw) refine(e *digits) {
 	}
 	for {
 		j := s.src.Uint64()
-		if s.belowExp(new(big.Rat).SetFrac(new(big.Int).SetUint64(j), enclose.One(e.bits+64))) {
+		if s.belowExp(new(big.Rat).SetFrac(new(big.Int).SetUint64(j), exact.One(e.bits+64))) {
 			e.n.Lsh(e.n, 64).Or(e.n, new(big.Int).SetUint64(j))
 			e.bits += 64
 			return
@@ -48,7 +48,7 @@ func (s *draw) belowExp(x *big.Rat) bool {
 	u := new(big.Int)
 	for prec := uint(64); ; prec += 64 {
 		u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(s.src.Uint64()))
-		limit := enclose.Exactly(x, prec).ExpNeg(prec)
+		limit := exact.Enclose(x, prec).ExpNeg(prec)
 		switch {
 		case u.Cmp(limit.Lo) < 0:
 			return true
@@ -66,10 +66,10 @@ func (e *digits) float() (lo, hi float64) {
 }
 
 // enclose returns bounds in units of 2^−prec, of digits that were refined.
-func (e *digits) enclose(prec uint) enclose.Interval {
+func (e *digits) enclose(prec uint) exact.Interval {
 	if prec >= e.bits {
-		return enclose.Interval{Lo: new(big.Int).Lsh(e.n, prec-e.bits), Hi: new(big.Int).Lsh(enclose.Up(new(big.Int).Set(e.n)), prec-e.bits)}
+		return exact.Interval{Lo: new(big.Int).Lsh(e.n, prec-e.bits), Hi: new(big.Int).Lsh(exact.Increment(new(big.Int).Set(e.n)), prec-e.bits)}
 	}
 	lo := new(big.Int).Rsh(e.n, e.bits-prec)
-	return enclose.Interval{Lo: lo, Hi: enclose.Up(new(big.Int).Set(lo))}
+	return exact.Interval{Lo: lo, Hi: exact.Increment(new(big.Int).Set(lo))}
 }

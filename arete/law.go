@@ -3,7 +3,7 @@ package arete
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -45,12 +45,12 @@ const (
 var objectiveNames = []string{"MeanAbs", "MeanSquare"}
 
 // String returns the name of the constant.
-func (o Objective) String() string { return enum.Name(o, objectiveNames, "Objective") }
+func (o Objective) String() string { return check.EnumName(o, objectiveNames, "Objective") }
 
 var lawNames = []string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gaussian"}
 
 // String returns the name of the constant.
-func (l Law) String() string { return enum.Name(l, lawNames, "Law") }
+func (l Law) String() string { return check.EnumName(l, lawNames, "Law") }
 
 // sampler draws an integer of one law, exactly. It is immutable once made.
 type sampler interface{ draw(src *noise.Source) int64 }

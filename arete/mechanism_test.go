@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -61,12 +61,12 @@ func TestInvalidParams(t *testing.T) {
 		}
 	}
 	for _, p := range []Params{
-		{Epsilon: limits.MinEpsilon}, {Epsilon: limits.MaxEpsilon, Integers: true}, {Epsilon: 1, Sensitivity: math.Copysign(0, -1)}, {Epsilon: 3, Sensitivity: limits.MinReal},
-		{Epsilon: 3, Sensitivity: limits.MaxReal}, {Epsilon: limits.MinEpsilon, Integers: true, Sensitivity: limits.MaxInteger}, {Epsilon: 40, Integers: true, Sensitivity: 1024},
+		{Epsilon: check.MinEpsilon}, {Epsilon: check.MaxEpsilon, Integers: true}, {Epsilon: 1, Sensitivity: math.Copysign(0, -1)}, {Epsilon: 3, Sensitivity: check.MinReal},
+		{Epsilon: 3, Sensitivity: check.MaxReal}, {Epsilon: check.MinEpsilon, Integers: true, Sensitivity: check.MaxInteger}, {Epsilon: 40, Integers: true, Sensitivity: 1024},
 		{Epsilon: 3, Relation: budget.Replace}, {Epsilon: 1, Law: Jump}, {Epsilon: 3.6, Law: DiscreteArete}, {Epsilon: 9, Law: DiscreteLaplace},
-		{Epsilon: 1, Law: Jump, Integers: true, Sensitivity: 3}, {Epsilon: limits.MaxEpsilon, Law: Jump, Integers: true, Sensitivity: 1},
-		{Rho: limits.MinRho}, {Rho: limits.MaxRho, Integers: true}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Law: Gaussian}, {Epsilon: limits.MaxEpsilon, Delta: maxDelta, Law: Gaussian},
-		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: limits.MaxInteger}, {Epsilon: math.Copysign(0, -1), Rho: 1, Delta: math.Copysign(0, -1)},
+		{Epsilon: 1, Law: Jump, Integers: true, Sensitivity: 3}, {Epsilon: check.MaxEpsilon, Law: Jump, Integers: true, Sensitivity: 1},
+		{Rho: check.MinRho}, {Rho: check.MaxRho, Integers: true}, {Epsilon: check.MinEpsilon, Delta: check.MinDelta, Law: Gaussian}, {Epsilon: check.MaxEpsilon, Delta: maxDelta, Law: Gaussian},
+		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: check.MaxInteger}, {Epsilon: math.Copysign(0, -1), Rho: 1, Delta: math.Copysign(0, -1)},
 	} {
 		m := dptest.OK(New(p))(t, "%+v", p)
 		_, ok := m.Lattice().Certify()

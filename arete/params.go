@@ -4,17 +4,16 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
 var (
-	ErrParams   = fault.ErrParams
-	ErrMismatch = fault.ErrMismatch
-	ErrFormat   = fault.ErrFormat
-	ErrReleased = fault.ErrReleased
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
 )
 
 const (
@@ -63,18 +62,18 @@ func (p Params) gaussian() bool { return p.Law == Gaussian || p.Law == Auto && p
 
 // bad returns the error for a field or an argument.
 func bad(field string, value any, want string) error {
-	return fault.Params("arete", field, value, want)
+	return check.ParamsError("arete", field, value, want)
 }
 
 // validate checks the fields.
 func (p Params) validate() error {
-	if err := limits.OneOf("arete", p.Epsilon, p.Delta, p.Rho); err != nil {
+	if err := check.EpsilonOrRho("arete", p.Epsilon, p.Delta, p.Rho); err != nil {
 		return err
 	}
-	if err := limits.Real("arete", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
+	if err := check.Real("arete", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
 		return err
 	}
-	if err := limits.Relation("arete", p.Relation); err != nil {
+	if err := check.Relation("arete", p.Relation); err != nil {
 		return err
 	}
 	switch {

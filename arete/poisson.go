@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -18,10 +18,10 @@ type rate struct {
 }
 
 // enclose returns the rate as an interval.
-func (r rate) enclose(prec uint) enclose.Interval {
+func (r rate) enclose(prec uint) exact.Interval {
 	quotient := new(big.Rat).SetFloat64(r.factor)
 	quotient.Quo(quotient, new(big.Rat).SetFrac(new(big.Int).SetUint64(r.parts), big.NewInt(1)))
-	x := enclose.Exactly(quotient, prec)
+	x := exact.Enclose(quotient, prec)
 	if r.scale != 0 {
 		x = x.Mul(logSeries(r.scale, prec), prec)
 	}
@@ -64,7 +64,7 @@ func tableWords(r rate, prec uint) (words []uint64, ok bool) {
 	for f := range distribution(r, prec) {
 		lo, hi := new(big.Int).Rsh(f.Lo, prec-64), new(big.Int).Rsh(f.Hi, prec-64)
 		if hi.BitLen() > 64 { // F(k) may be 1 as far as we see
-			hi.Sub(enclose.One(64), big.NewInt(1))
+			hi.Sub(exact.One(64), big.NewInt(1))
 		}
 		if lo.Cmp(hi) != 0 {
 			return nil, false
@@ -78,14 +78,14 @@ func tableWords(r rate, prec uint) (words []uint64, ok bool) {
 }
 
 // distribution yields enclosures of F(0), F(1), … without end. F decreases as the rate grows.
-func distribution(r rate, prec uint) func(yield func(enclose.Interval) bool) {
-	return func(yield func(enclose.Interval) bool) {
+func distribution(r rate, prec uint) func(yield func(exact.Interval) bool) {
+	return func(yield func(exact.Interval) bool) {
 		work := prec + 64
 		least, most := pointMasses(r, work)
-		sum := enclose.Interval{Lo: new(big.Int), Hi: new(big.Int)}
+		sum := exact.Interval{Lo: new(big.Int), Hi: new(big.Int)}
 		for {
-			sum = sum.Add(enclose.Interval{Lo: most.next(), Hi: least.nextUp()})
-			if !yield(enclose.Interval{Lo: new(big.Int).Rsh(sum.Lo, work-prec), Hi: enclose.Up(new(big.Int).Rsh(sum.Hi, work-prec))}) {
+			sum = sum.Add(exact.Interval{Lo: most.next(), Hi: least.nextUp()})
+			if !yield(exact.Interval{Lo: new(big.Int).Rsh(sum.Lo, work-prec), Hi: exact.Increment(new(big.Int).Rsh(sum.Hi, work-prec))}) {
 				return
 			}
 		}
@@ -102,8 +102,8 @@ type masses struct {
 // pointMasses returns the masses at the lower end of the rate, to be rounded up, and at the upper
 // end, to be rounded down.
 func pointMasses(r rate, work uint) (least, most *masses) {
-	x, one := r.enclose(work), enclose.One(work)
-	return &masses{x.Lo, enclose.ExpNegQuo(x.Lo, one, work).Hi, 0, work}, &masses{x.Hi, enclose.ExpNegQuo(x.Hi, one, work).Lo, 0, work}
+	x, one := r.enclose(work), exact.One(work)
+	return &masses{x.Lo, exact.ExpNegQuo(x.Lo, one, work).Hi, 0, work}, &masses{x.Hi, exact.ExpNegQuo(x.Hi, one, work).Lo, 0, work}
 }
 
 // next returns the next mass, rounded down.
@@ -118,7 +118,7 @@ func (m *masses) next() *big.Int {
 // nextUp returns the next mass, rounded up.
 func (m *masses) nextUp() *big.Int {
 	current := m.next()
-	enclose.Up(m.mass)
+	exact.Increment(m.mass)
 	return current
 }
 
@@ -151,8 +151,8 @@ func (p *poisson) drawExactly(src *noise.Source, first uint64) int {
 func (p *poisson) decide(u *big.Int, digits uint) (k int, ok bool) {
 	const guard = 64
 	least := new(big.Int).Lsh(u, guard)
-	end := new(big.Int).Add(least, enclose.One(guard))
-	limit := enclose.One(digits + guard)
+	end := new(big.Int).Add(least, exact.One(guard))
+	limit := exact.One(digits + guard)
 	for f := range distribution(p.rate, digits+guard) {
 		switch {
 		case end.Cmp(f.Lo) <= 0:

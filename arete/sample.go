@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -64,11 +64,11 @@ func (s *draw) above() bool {
 	}
 	u := new(big.Int).SetUint64(w)
 	for prec := uint(64); ; prec += 64 {
-		inverse := enclose.Exactly(big.NewRat(1, 1), prec).ExpNeg(prec)
-		factor := inverse.Times(enclose.Rat(s.law.alpha))
-		lo := new(big.Int).Mul(u, new(big.Int).Add(factor.Lo, enclose.One(prec)))
-		hi := new(big.Int).Mul(enclose.Up(new(big.Int).Set(u)), new(big.Int).Add(factor.Hi, enclose.One(prec)))
-		one := enclose.One(2 * prec)
+		inverse := exact.Enclose(big.NewRat(1, 1), prec).ExpNeg(prec)
+		factor := inverse.Times(exact.Rat(s.law.alpha))
+		lo := new(big.Int).Mul(u, new(big.Int).Add(factor.Lo, exact.One(prec)))
+		hi := new(big.Int).Mul(exact.Increment(new(big.Int).Set(u)), new(big.Int).Add(factor.Hi, exact.One(prec)))
+		one := exact.One(2 * prec)
 		switch {
 		case lo.Cmp(one) >= 0:
 			return true
@@ -98,9 +98,9 @@ func (s *draw) acceptsExactly(g *gammaDraw, other *digits) bool {
 		prec := g.e.bits
 		left, right := other.enclose(prec), s.value(g, prec)
 		if g.above { // e^{−E′/(1−α)}·x < 1 instead of E′ > (1−α)·ln x
-			rest := new(big.Rat).Sub(big.NewRat(1, 1), enclose.Rat(s.law.alpha))
+			rest := new(big.Rat).Sub(big.NewRat(1, 1), exact.Rat(s.law.alpha))
 			product := left.Times(rest.Inv(rest)).ExpNeg(prec).Mul(right, prec)
-			left, right = enclose.Unit(prec), product
+			left, right = exact.Unit(prec), product
 		}
 		switch {
 		case left.Lo.Cmp(right.Hi) >= 0:
@@ -134,12 +134,12 @@ func (s *draw) valueFloat(g *gammaDraw) (lo, hi float64) {
 }
 
 // value encloses it in units of 2^−prec.
-func (s *draw) value(g *gammaDraw, prec uint) enclose.Interval {
+func (s *draw) value(g *gammaDraw, prec uint) exact.Interval {
 	e := g.e.enclose(prec)
 	if g.above {
-		return e.Add(enclose.Unit(prec))
+		return e.Add(exact.Unit(prec))
 	}
-	alpha := enclose.Rat(s.law.alpha)
+	alpha := exact.Rat(s.law.alpha)
 	return e.Times(alpha.Inv(alpha)).ExpNeg(prec)
 }
 
@@ -153,7 +153,7 @@ func (s *draw) round(up, down *gammaDraw, laplace *digits, sign float64) float64
 
 // roundExactly is round with as many digits as it takes.
 func (s *draw) roundExactly(up, down *gammaDraw, laplace *digits, sign float64) float64 {
-	theta, lambda := enclose.Rat(s.law.theta/s.step), enclose.Rat(s.law.lambda/s.step)
+	theta, lambda := exact.Rat(s.law.theta/s.step), exact.Rat(s.law.lambda/s.step)
 	for {
 		s.refine(&up.e)
 		s.refine(&down.e)
@@ -161,11 +161,11 @@ func (s *draw) roundExactly(up, down *gammaDraw, laplace *digits, sign float64) 
 		prec := laplace.bits
 		high, low, noise := s.value(up, prec).Times(theta), s.value(down, prec).Times(theta), laplace.enclose(prec).Times(lambda)
 		if sign < 0 {
-			noise = enclose.Interval{Lo: new(big.Int).Neg(noise.Hi), Hi: new(big.Int).Neg(noise.Lo)}
+			noise = exact.Interval{Lo: new(big.Int).Neg(noise.Hi), Hi: new(big.Int).Neg(noise.Lo)}
 		}
 		floor := func(high, low, noise *big.Int) int64 {
 			x := new(big.Int).Sub(high, low)
-			x.Add(x, noise).Add(x, enclose.One(prec-1))
+			x.Add(x, noise).Add(x, exact.One(prec-1))
 			return x.Rsh(x, prec).Int64() // rounds towards −∞
 		}
 		if least, most := floor(high.Lo, low.Hi, noise.Lo), floor(high.Hi, low.Lo, noise.Hi); least == most {

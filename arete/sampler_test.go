@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -210,7 +210,7 @@ func TestPoissonWords(t *testing.T) {
 	}
 	// −ln(1 − e^{−1/s}) against float64.
 	for _, s := range []float64{leastScale, 0.1, 1, 30, 1e6, 0x1p50} {
-		got, _ := new(big.Float).Quo(new(big.Float).SetInt(logSeries(s, 160).Lo), new(big.Float).SetInt(enclose.One(160))).Float64()
+		got, _ := new(big.Float).Quo(new(big.Float).SetInt(logSeries(s, 160).Lo), new(big.Float).SetInt(exact.One(160))).Float64()
 		require.InDelta(t, -math.Log1p(-math.Exp(-1/s)), got, 1e-9*(1+got))
 		if s > 0.05 {
 			require.InEpsilon(t, -math.Log(-math.Expm1(-1/s)), got, 1e-12)
@@ -350,7 +350,7 @@ func TestSlowPathAgrees(t *testing.T) {
 			s.refine(&g.e)
 			s.refine(&other)
 			v := s.value(&g, g.e.bits)
-			unit := new(big.Float).SetInt(enclose.One(g.e.bits))
+			unit := new(big.Float).SetInt(exact.One(g.e.bits))
 			least, _ := new(big.Float).Quo(new(big.Float).SetInt(v.Lo), unit).Float64()
 			most, _ := new(big.Float).Quo(new(big.Float).SetInt(v.Hi), unit).Float64()
 			require.True(t, least <= hi && most >= lo && most-least < 1e-15, "[%v, %v] and [%v, %v]", least, most, lo, hi)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -21,7 +21,7 @@ func paramsOfShares() []Params {
 	return []Params{
 		{Epsilon: 3}, {Epsilon: 3.3, Sensitivity: 0.7}, {Epsilon: 1, Sensitivity: 3}, {Epsilon: 5, Law: DiscreteArete}, {Rho: 0.1, Sensitivity: 1e-9}, {Epsilon: 4, Parties: 1000},
 		{Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: 2, Integers: true}, {Epsilon: 4, Integers: true, Sensitivity: 1001}, {Rho: 1, Integers: true, Sensitivity: 3},
-		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: limits.MaxInteger},
+		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: check.MaxInteger},
 	}
 }
 
@@ -152,7 +152,7 @@ func TestMaskRoundsWithoutBias(t *testing.T) {
 // Sums under masks of uniform words wrap around, as often as they like, and come out right; a total
 // of garbage is a number all the same.
 func TestSumsWrapAround(t *testing.T) {
-	for _, p := range []Params{{Epsilon: 20}, {Epsilon: 30, Integers: true, Sensitivity: 1000}, {Rho: limits.MaxRho, Integers: true, Sensitivity: limits.MaxInteger}} {
+	for _, p := range []Params{{Epsilon: 20}, {Epsilon: 30, Integers: true, Sensitivity: 1000}, {Rho: check.MaxRho, Integers: true, Sensitivity: check.MaxInteger}} {
 		m := dptest.OK(New(p))(t)
 		s := dptest.OK(m.Share(64, 0))(t)
 		var masks noise.Source

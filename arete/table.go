@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // tables holds the masses that were computed so far.
@@ -106,7 +106,7 @@ func (l *Lattice) Quantile(p float64) float64 {
 			return math.NaN()
 		}
 	}
-	return float64(search.Least(int64(low)+1, func(k int64) bool { return float64(k) >= high || reached(float64(k)) }))
+	return float64(exact.LeastInt(int64(low)+1, func(k int64) bool { return float64(k) >= high || reached(float64(k)) }))
 }
 
 // Variance returns E[Z²].

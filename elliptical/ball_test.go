@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -121,7 +121,7 @@ func TestBallReleases(t *testing.T) {
 	require.True(t, dptest.DeepEqual(s, again))
 	b = dptest.OK(NewBuilder(Params{Rho: 1, NormBound: 1, Dim: 2}))(t)
 	state := private.Enter(b.secret)
-	state.full = []wide.Int{wide.Product(1<<32, 1<<30), wide.Of(0)}
+	state.full = []exact.Int128{exact.Product128(1<<32, 1<<30), exact.Int128Of(0)}
 	state.rows = 1 << 32
 	private.Leave(b.secret)
 	b.Add([]float64{1, 0})

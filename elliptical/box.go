@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -159,41 +159,41 @@ func (p classes) calibrateBox(bits int) (draft, error) {
 }
 
 // addBox adds the noise of the groups to the totals.
-func (l law) addBox(src *noise.Source, totals []wide.Int) {
+func (l law) addBox(src *noise.Source, totals []exact.Int128) {
 	for _, g := range l.groups {
 		n := g.radius(src)
 		for k, i := range g.members {
-			w := n.Plus(wide.Of(int64(k + 1))).Times(l.at[i].change(l.replace))
+			w := n.Plus(exact.Int128Of(int64(k + 1))).Times(l.at[i].change(l.replace))
 			x := below(src, w.Plus(w)).Minus(w) // xᵢ is in [x, x+1)/F
-			totals[i] = totals[i].Plus(x.Plus(wide.Of(1 << (g.bits - 1))).Shr(g.bits))
+			totals[i] = totals[i].Plus(x.Plus(exact.Int128Of(1 << (g.bits - 1))).Shr(g.bits))
 		}
 	}
 }
 
 // radius draws n = g + jF.
-func (g group) radius(src *noise.Source) wide.Int {
+func (g group) radius(src *noise.Source) exact.Int128 {
 	geometric, _ := noise.NewGeometric(g.scale) // valid: see newGroup
 	mask := uint64(1)<<g.bits - 1
 	for {
-		var sum wide.Int
+		var sum exact.Int128
 		for range g.members {
-			sum = sum.Plus(wide.Of(geometric.SampleInt(src)))
+			sum = sum.Plus(exact.Int128Of(geometric.SampleInt(src)))
 		}
 		t, last := (g.offset-sum.Lo)&mask, uint64(geometric.SampleInt(src))
 		if last >= t {
-			return sum.Plus(wide.Of(int64(last - (last-t)&mask)))
+			return sum.Plus(exact.Int128Of(int64(last - (last-t)&mask)))
 		}
 	}
 }
 
 // below draws a uniform integer in [0, n) for n > 0.
-func below(src *noise.Source, n wide.Int) wide.Int {
+func below(src *noise.Source, n exact.Int128) exact.Int128 {
 	if n.Hi == 0 {
-		return wide.Int{Lo: src.Uint64N(n.Lo)}
+		return exact.Int128{Lo: src.Uint64N(n.Lo)}
 	}
 	mask := uint64(1)<<bits.Len64(uint64(n.Hi)) - 1
 	for {
-		if x := (wide.Int{Hi: int64(src.Uint64() & mask), Lo: src.Uint64()}); x.Less(n) {
+		if x := (exact.Int128{Hi: int64(src.Uint64() & mask), Lo: src.Uint64()}); x.Less(n) {
 			return x
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -156,7 +156,7 @@ func TestBoxLaw(t *testing.T) {
 		each(reach, func(k []int64) { expected = append(expected, mass(k)) })
 		counts := make([]int64, cells+1)
 		for range draws {
-			totals, at := make([]wide.Int, d), 0
+			totals, at := make([]exact.Int128, d), 0
 			l.addBox(&src, totals)
 			for i, x := range small(t, totals) {
 				if max(x, -x) > reach[i] {

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -25,10 +25,10 @@ type Builder struct {
 type state struct {
 	mechanism *Mechanism
 	lanes     []lane
-	zero      []int64    // what a row without the coordinate adds, in steps
-	sums      []int64    // sums of the last rows, at most flushRows
-	full      []wide.Int // sums of all rows before; nil if there are none
-	recent    int        // number of rows in sums
+	zero      []int64        // what a row without the coordinate adds, in steps
+	sums      []int64        // sums of the last rows, at most flushRows
+	full      []exact.Int128 // sums of all rows before; nil if there are none
+	recent    int            // number of rows in sums
 	rows      int64
 	middle    bool      // whether NaN is the middle of an interval
 	sparse    int64     // number of rows of AddSparse
@@ -119,10 +119,10 @@ func (s *state) begin() {
 // flush moves the sums to 128 bits.
 func (s *state) flush() {
 	if s.full == nil {
-		s.full = make([]wide.Int, len(s.sums))
+		s.full = make([]exact.Int128, len(s.sums))
 	}
 	for i, x := range s.sums {
-		s.full[i] = s.full[i].Plus(wide.Of(x))
+		s.full[i] = s.full[i].Plus(exact.Int128Of(x))
 	}
 	clear(s.sums)
 	s.recent = 0
@@ -238,7 +238,7 @@ func (b *Builder) Merge(other *Builder) error {
 	}
 	return private.Merge(b.secret, other.secret, "elliptical: Merge", "Builder", func(s, o *state) error {
 		if b.params != other.params {
-			return fault.Mismatch("elliptical", "Params", b.params, other.params)
+			return check.MismatchError("elliptical", "Params", b.params, other.params)
 		}
 		s.flush()
 		o.flush()
@@ -265,11 +265,11 @@ func (b *Builder) Release() (*Sum, error) {
 
 // totals returns the sums of the deviations from the centres, in steps, and behind them the count
 // if it is released.
-func (s *state) totals() []wide.Int {
+func (s *state) totals() []exact.Int128 {
 	l := s.mechanism.law
-	totals := make([]wide.Int, len(l.at))
+	totals := make([]exact.Int128, len(l.at))
 	for i := range l.dim {
-		totals[i] = wide.Of(s.sums[i]).Plus(wide.Product(s.sparse, s.zero[i])).Minus(wide.Product(s.rows, l.at[i].centre))
+		totals[i] = exact.Int128Of(s.sums[i]).Plus(exact.Product128(s.sparse, s.zero[i])).Minus(exact.Product128(s.rows, l.at[i].centre))
 		if s.full != nil {
 			totals[i] = totals[i].Plus(s.full[i])
 		}

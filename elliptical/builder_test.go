@@ -10,9 +10,9 @@ import (
 	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -34,10 +34,10 @@ func TestBuilderIsRedacted(t *testing.T) {
 }
 
 // small returns the integers as int64, which they fit into in the tests that ask.
-func small(t testing.TB, totals []wide.Int) []int64 {
+func small(t testing.TB, totals []exact.Int128) []int64 {
 	all := make([]int64, len(totals))
 	for i, x := range totals {
-		if all[i] = int64(x.Lo); x != wide.Of(all[i]) {
+		if all[i] = int64(x.Lo); x != exact.Int128Of(all[i]) {
 			t.Fatalf("%v has more than 64 bits", x)
 		}
 	}
@@ -297,9 +297,9 @@ func TestManyRows(t *testing.T) {
 		p.Min, p.Max = VectorOf(0, 0), VectorOf(1, 100)
 		b := dptest.OK(NewBuilder(p))(t)
 		s := peek(b)
-		s.rows, s.full = rows, make([]wide.Int, 2)
+		s.rows, s.full = rows, make([]exact.Int128, 2)
 		for i := range s.full {
-			s.full[i] = wide.Product(rows, s.mechanism.law.at[i].high)
+			s.full[i] = exact.Product128(rows, s.mechanism.law.at[i].high)
 		}
 		sum := dptest.OK(b.Release())(t)
 		for i := range sum.Len() {
@@ -351,21 +351,21 @@ func TestSensitivityOfReadySums(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			y = x + float64(c.high-c.low)*c.step
 		}
-		d := small(t, []wide.Int{c.steps(y).Minus(c.steps(x))})[0]
+		d := small(t, []exact.Int128{c.steps(y).Minus(c.steps(x))})[0]
 		require.LessOrEqual(t, max(d, -d), c.change(true))
 		broken = broken || math.Abs(math.Round(y/c.step)-math.Round(x/c.step)) > float64(c.high-c.low)
 	}
 	require.True(t, broken, "the control must break")
 	c := coordinate{step: 1}
-	require.Equal(t, wide.Of(0), c.steps(math.Nextafter(0.5, 0)))
-	require.Equal(t, wide.Of(0), c.steps(-0.5))
-	require.Equal(t, wide.Of(0), c.steps(-5e-324))
+	require.Equal(t, exact.Int128Of(0), c.steps(math.Nextafter(0.5, 0)))
+	require.Equal(t, exact.Int128Of(0), c.steps(-0.5))
+	require.Equal(t, exact.Int128Of(0), c.steps(-5e-324))
 	require.Equal(t, 0x1p110, c.steps(math.Inf(1)).Float64())
 	require.Equal(t, -0x1p110, c.steps(math.Inf(-1)).Float64())
-	require.Equal(t, wide.Of(0), c.steps(math.NaN()))
-	require.Equal(t, wide.Of(1<<51+1), c.steps(0x1p51+0.5))
-	require.Equal(t, wide.Of(1<<52+1), c.steps(0x1p52+1))
-	require.Equal(t, wide.Of(1<<53+2), c.steps(0x1p53+2))
+	require.Equal(t, exact.Int128Of(0), c.steps(math.NaN()))
+	require.Equal(t, exact.Int128Of(1<<51+1), c.steps(0x1p51+0.5))
+	require.Equal(t, exact.Int128Of(1<<52+1), c.steps(0x1p52+1))
+	require.Equal(t, exact.Int128Of(1<<53+2), c.steps(0x1p53+2))
 }
 
 // Ready sums with a count: adding a row of the box moves the deviations from the middle by half the
@@ -380,7 +380,7 @@ func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 		for i, c := range l.at[:2] {
 			x := float64(rng.IntN(1<<20)) * 0x1p-10 // so that the sum is exact
 			row := math.Floor(rng.Float64()*1024)/1024*p.interval(i).width() + p.Min.At(i)
-			d := small(t, []wide.Int{c.deviation(x+row, n+1).Minus(c.deviation(x, n))})[0]
+			d := small(t, []exact.Int128{c.deviation(x+row, n+1).Minus(c.deviation(x, n))})[0]
 			require.LessOrEqual(t, max(d, -d), c.change(false))
 		}
 	}
@@ -412,9 +412,9 @@ func TestDeviationIsExact(t *testing.T) {
 			y = math.Ldexp(rng.NormFloat64(), 85+rng.IntN(400))
 		}
 		x := math.Floor(y) * c.step
-		exact, _ := big.NewFloat(x / c.step).Int(nil)
-		exact.Sub(exact, new(big.Int).Mul(big.NewInt(n), big.NewInt(c.centre)))
-		require.Equal(t, clamp(exact), c.deviation(x, n).Big().String())
+		truth, _ := big.NewFloat(x / c.step).Int(nil)
+		truth.Sub(truth, new(big.Int).Mul(big.NewInt(n), big.NewInt(c.centre)))
+		require.Equal(t, clamp(truth), c.deviation(x, n).Big().String())
 		if math.Abs(c.deviation(x, n).Float64()) == maxTotal {
 			came++
 		}
@@ -425,7 +425,7 @@ func TestDeviationIsExact(t *testing.T) {
 		require.Equal(t, maxTotal, far.deviation(math.Inf(1), n).Float64())
 		require.Equal(t, -maxTotal, far.deviation(math.Inf(-1), n).Float64())
 		require.Equal(t, maxTotal, far.deviation(math.MaxFloat64, n).Float64())
-		require.Equal(t, wide.Product(-n, far.centre), far.deviation(math.NaN(), n))
+		require.Equal(t, exact.Product128(-n, far.centre), far.deviation(math.NaN(), n))
 	}
 	m := dptest.OK(New(Params{Min: VectorOf(1000), Max: VectorOf(1001), Rho: 1, Relation: budget.AddRemove, Count: true}))(t)
 	s := dptest.OK(m.Release([]float64{0x1p80, 0x1p20}))(t)
@@ -460,9 +460,9 @@ func TestCountIsExact(t *testing.T) {
 // What rows become is their sum, to the rounding of the grid.
 func TestSums(t *testing.T) {
 	for _, p := range []Params{
-		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: limits.MaxRho}, {Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: limits.MaxRho},
-		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: limits.MaxRho, Relation: budget.AddRemove},
-		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: limits.MaxRho, Relation: budget.AddRemove, Count: true},
+		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: check.MaxRho}, {Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: check.MaxRho},
+		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: check.MaxRho, Relation: budget.AddRemove},
+		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: check.MaxRho, Relation: budget.AddRemove, Count: true},
 	} {
 		b := dptest.OK(NewBuilder(p))(t)
 		for range 1000 {

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -28,7 +28,7 @@ func TestEllipsoidRowsAreWithinIt(t *testing.T) {
 	hostile := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, 0, 1e-300, 1e300}
 	nearSingular := mat.NewSymDense(2, []float64{1, 1 - 0x1p-38, 1 - 0x1p-38, 1})
 	for _, m := range []*mat.SymDense{tilted, nearSingular, mat.NewSymDense(1, []float64{maxMatrix}), mat.NewSymDense(2, []float64{minMatrix, 0, 0, maxMatrix})} {
-		for _, p := range []Params{{Rho: 1}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}} {
+		for _, p := range []Params{{Rho: 1}, {Epsilon: check.MinEpsilon, Delta: check.MinDelta}} {
 			p.Ellipsoid, p.Relation = PackSymmetric(m), budget.Replace
 			mechanism := dptest.OK(New(p))(t)
 			l := mechanism.law
@@ -181,7 +181,7 @@ func TestEllipsoidScales(t *testing.T) {
 	z, q := make([]float64, 3), make([]int64, 3)
 	back := func(row []float64) *mat.VecDense {
 		whiten(m.law.lower, row, m.law.at[0].step, z, q)
-		s := &Sum{m.calibrated, []wide.Int{wide.Of(q[0]), wide.Of(q[1]), wide.Of(q[2])}}
+		s := &Sum{m.calibrated, []exact.Int128{exact.Int128Of(q[0]), exact.Int128Of(q[1]), exact.Int128Of(q[2])}}
 		return mat.NewVecDense(3, s.Values())
 	}
 	inside := back([]float64{0.5, 0.3, 0.1})

@@ -4,9 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -60,7 +59,7 @@ func (m *Mechanism) encoded() int {
 // neither released nor decoded.
 func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 	if s.law.dim == 0 {
-		return dst, fault.Format("elliptical", "a Sum that was not released has no encoding")
+		return dst, check.FormatError("elliptical", "a Sum that was not released has no encoding")
 	}
 	p, ellipsoid, weighted := s.params, s.params.Ellipsoid.Len() > 0, s.params.Weights.Len() > 0
 	dst = wire.AppendHeader(dst, wire.KindElliptical, version)
@@ -111,10 +110,10 @@ func (s *Sum) UnmarshalBinary(data []byte) error {
 	if d.law.kind == uniform {
 		d.law.groups = readGroups(r)
 	}
-	d.steps = make([]wide.Int, len(d.law.at))
+	d.steps = make([]exact.Int128, len(d.law.at))
 	for i := range d.law.at {
 		d.law.at[i] = d.law.readCoordinate(r, d.params, i)
-		d.steps[i] = wide.Int{Hi: r.Int64(), Lo: r.Uint64()}
+		d.steps[i] = exact.Int128{Hi: r.Int64(), Lo: r.Uint64()}
 	}
 	if r.Err() == nil && d.law.kind == uniform {
 		d.law.gather(r, d.params.Epsilon)
@@ -141,7 +140,7 @@ func readGroups(r *wire.Reader) []group {
 	groups := make([]group, r.Count(maxGroups, 17))
 	for i := range groups {
 		g := group{bits: uint(r.Uint8()), offset: r.Uint64(), scale: r.Float64()}
-		if r.Err() == nil && !(g.bits >= 1 && g.bits <= 40 && g.offset < 1<<g.bits && g.epsilon() >= minLoss/2 && g.epsilon() <= limits.MaxEpsilon) {
+		if r.Err() == nil && !(g.bits >= 1 && g.bits <= 40 && g.offset < 1<<g.bits && g.epsilon() >= minLoss/2 && g.epsilon() <= check.MaxEpsilon) {
 			r.Fail("an impossible group")
 		}
 		groups[i] = g
@@ -175,11 +174,11 @@ func (l *law) readBall(p Params) error {
 	radius, count := p.ballSteps(l.at[0].step)
 	for i, c := range l.at {
 		if i < l.dim && c != l.at[0] || i == l.dim && c.step != 1/float64(count) {
-			return fault.Format("elliptical", "a ball with unequal noise")
+			return check.FormatError("elliptical", "a ball with unequal noise")
 		}
 	}
 	if radius < 1 || radius > 1<<ballBits {
-		return fault.Format("elliptical", "a ball with another grid")
+		return check.FormatError("elliptical", "a ball with another grid")
 	}
 	l.radius = radius
 	for i := range l.dim {
@@ -193,12 +192,12 @@ func (l *law) readBall(p Params) error {
 func (l *law) readEllipsoid(matrix Vector) error {
 	for _, c := range l.at {
 		if c != l.at[0] {
-			return fault.Format("elliptical", "an Ellipsoid with unequal noise")
+			return check.FormatError("elliptical", "an Ellipsoid with unequal noise")
 		}
 	}
 	var ok bool
 	if l.lower, ok = factor(matrix); !ok {
-		return fault.Format("elliptical", "an Ellipsoid that is not positive definite")
+		return check.FormatError("elliptical", "an Ellipsoid that is not positive definite")
 	}
 	return nil
 }

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
 
 // values are noisy sums in steps, one beyond 64 bits.
-var values = []wide.Int{wide.Of(-12345678901), wide.Product(1<<60, 1<<20), wide.Of(7)}
+var values = []exact.Int128{exact.Int128Of(-12345678901), exact.Product128(1<<60, 1<<20), exact.Int128Of(7)}
 
 // samples are Sums of each form, made without randomness.
 func samples() map[string]*Sum {

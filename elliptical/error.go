@@ -3,7 +3,7 @@ package elliptical
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // The noise of one released coordinate is ηᵢ, or ηᵢ + cᵢ·η₀ with a count. The methods here leave
@@ -180,7 +180,7 @@ func (l law) reach(own, shared part, tail float64) float64 {
 // halfWidth returns the half width of the interval around a released value that holds the true one
 // with the given confidence, rounding included.
 func (l law) halfWidth(i int, confidence float64) float64 {
-	if !limits.Confidence(confidence) {
+	if !check.Confidence(confidence) {
 		return math.NaN()
 	}
 	return l.halfWidthAt(i, 1-confidence)
@@ -201,7 +201,7 @@ func (l law) halfWidthAt(i int, tail float64) float64 {
 // in |η₀|, as ηᵢ is symmetric and unimodal, and such functions are positively correlated. For the
 // Gaussian noise of an Ellipsoid it is Šidák's theorem (1967).
 func (l law) halfWidthOfAll(i int, confidence float64) float64 {
-	if !limits.Confidence(confidence) {
+	if !check.Confidence(confidence) {
 		return math.NaN()
 	}
 	// 1 − c^{1/n}

@@ -3,7 +3,7 @@ package elliptical
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Every coordinate has a grid of its own, a power of two. A coordinate of a row becomes an integer
@@ -104,7 +104,7 @@ func (c coordinate) change(replace bool) int64 {
 }
 
 // steps returns ⌊x/step + ½⌋, limited to ±2¹¹⁰. NaN counts as 0.
-func (c coordinate) steps(x float64) wide.Int {
+func (c coordinate) steps(x float64) exact.Int128 {
 	y := x / c.step
 	if math.IsNaN(y) {
 		y = 0
@@ -114,7 +114,7 @@ func (c coordinate) steps(x float64) wide.Int {
 	if y-floor >= 0.5 { // exact, except for −2⁻⁵³ < y < 0, where 1 stands for nearly 1
 		floor++
 	}
-	return wide.OfFloat(floor)
+	return exact.Int128OfFloat(floor)
 }
 
 // entry returns the integer that a row with the value x adds to the sum: x in steps, rounded to the
@@ -127,10 +127,10 @@ func (c coordinate) entry(x float64) int64 {
 // deviation returns ⌊x/step + ½⌋ − n·centre, limited to ±2¹⁰⁰: the ready sum x of n ≤ 2⁵³ rows as a
 // sum of deviations from the centre. (n·centre is at most 2⁹⁰, so where steps is at its limit the
 // difference is beyond its own.)
-func (c coordinate) deviation(x float64, n int64) wide.Int {
-	d := c.steps(x).Minus(wide.Product(n, c.centre))
-	most := wide.OfFloat(maxTotal)
-	switch least := wide.OfFloat(-maxTotal); {
+func (c coordinate) deviation(x float64, n int64) exact.Int128 {
+	d := c.steps(x).Minus(exact.Product128(n, c.centre))
+	most := exact.Int128OfFloat(maxTotal)
+	switch least := exact.Int128OfFloat(-maxTotal); {
 	case most.Less(d):
 		return most
 	case d.Less(least):

@@ -3,7 +3,7 @@ package elliptical
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -66,5 +66,5 @@ func laplaceReach(s, t, tail float64) float64 {
 		return (math.Exp(-x/s) - ratio*ratio*math.Exp(-x/t)) / (1 - ratio*ratio)
 	}
 	far := 4 * s * (1 - math.Log(tail)) // (1 + x/(2s))·e^{−x/s} ≤ 3·e^{−x/(2s)} is below tail there
-	return search.Root(0, far, 100, func(x float64) float64 { return tail - survival(x) })
+	return exact.Root(0, far, 100, func(x float64) float64 { return tail - survival(x) })
 }

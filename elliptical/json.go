@@ -4,34 +4,36 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // MarshalJSON returns the guarantee and the coordinates with their intervals at .95. Its member
 // data is the binary encoding, the only part that UnmarshalJSON reads.
 func (s Sum) MarshalJSON() ([]byte, error) {
-	values := make([]view.Estimated, s.Len())
+	values := make([]wire.Estimated, s.Len())
 	for i := range values {
-		low, high := s.Interval(i, view.Confidence)
-		values[i] = view.Of(s.Estimate(i), low, high)
+		low, high := s.Interval(i, wire.Confidence)
+		values[i] = wire.EstimatedOf(s.Estimate(i), low, high)
 	}
-	return view.Marshal(&s, struct {
+	return wire.MarshalJSON(&s, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
-		Values    []view.Estimated `json:"values"`
+		Values    []wire.Estimated `json:"values"`
 	}{s.Guarantee(), values})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
-func (s *Sum) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
+func (s *Sum) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
 // MarshalText returns the name of the constant, for JSON and flags.
-func (s Shape) MarshalText() ([]byte, error) { return enum.Text(s, shapeNames, "Shape") }
+func (s Shape) MarshalText() ([]byte, error) { return check.EnumText(s, shapeNames, "Shape") }
 
 // UnmarshalText reads the name of a constant.
-func (s *Shape) UnmarshalText(text []byte) error { return enum.Parse(s, text, shapeNames, "Shape") }
+func (s *Shape) UnmarshalText(text []byte) error {
+	return check.ParseEnum(s, text, shapeNames, "Shape")
+}
 
 // MarshalJSON returns the numbers as an array. It returns an error if one of them is not finite.
 func (v Vector) MarshalJSON() ([]byte, error) { return json.Marshal(v.Values()) }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/memo"
-	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -84,9 +84,9 @@ func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 		return nil, bad("Ellipsoid.Len()", m.params.Ellipsoid.Len(), "0 for a ready sum: only rows can be scaled to an ellipsoid")
 	}
 	if len(sum) != len(m.law.at) {
-		return nil, fault.Mismatch("elliptical", "len(sum)", len(sum), len(m.law.at))
+		return nil, check.MismatchError("elliptical", "len(sum)", len(sum), len(m.law.at))
 	}
-	totals, rows := make([]wide.Int, len(sum)), int64(0)
+	totals, rows := make([]exact.Int128, len(sum)), int64(0)
 	if m.params.Count {
 		count := coordinate{step: 1}
 		rows = int64(min(max(count.steps(sum[m.law.dim]).Float64(), 0), maxRows))
@@ -101,23 +101,25 @@ func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 }
 
 // countSteps returns the number of rows, which saturates at 2⁵³, in steps of the count's grid.
-func (l law) countSteps(rows int64) wide.Int { return l.at[l.dim].steps(float64(min(rows, maxRows))) }
+func (l law) countSteps(rows int64) exact.Int128 {
+	return l.at[l.dim].steps(float64(min(rows, maxRows)))
+}
 
 // release adds noise to totals in steps, in place.
-func (m *Mechanism) release(totals []wide.Int) *Sum {
+func (m *Mechanism) release(totals []exact.Int128) *Sum {
 	var src noise.Source
 	m.law.addNoise(&src, totals)
 	return &Sum{m.calibrated, totals}
 }
 
 // addNoise adds noise to totals in steps.
-func (l law) addNoise(src *noise.Source, totals []wide.Int) {
+func (l law) addNoise(src *noise.Source, totals []exact.Int128) {
 	if l.kind == uniform {
 		l.addBox(src, totals)
 		return
 	}
 	for i, c := range l.at {
-		totals[i] = totals[i].Plus(wide.Of(l.sample(src, c)))
+		totals[i] = totals[i].Plus(exact.Int128Of(l.sample(src, c)))
 	}
 }
 

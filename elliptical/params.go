@@ -5,19 +5,17 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
 var (
-	ErrParams   = fault.ErrParams
-	ErrMismatch = fault.ErrMismatch
-	ErrFormat   = fault.ErrFormat
-	ErrReleased = fault.ErrReleased
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
 )
 
 const (
@@ -115,7 +113,7 @@ const (
 )
 
 // String returns the name of the constant.
-func (s Shape) String() string { return enum.Name(s, shapeNames, "Shape") }
+func (s Shape) String() string { return check.EnumName(s, shapeNames, "Shape") }
 
 var shapeNames = []string{"Optimal", "Independent", "Box"}
 
@@ -132,17 +130,17 @@ func (p Params) resolved() Params {
 
 // bad returns the error for a field.
 func bad(field string, value any, want string) error {
-	return fault.Params("elliptical", field, value, want)
+	return check.ParamsError("elliptical", field, value, want)
 }
 
 func between(x, least, most float64) bool { return x >= least && x <= most }
 
 // validateGuarantee checks the guarantee and its relation.
 func (p Params) validateGuarantee() error {
-	if err := limits.OneOf("elliptical", p.Epsilon, p.Delta, p.Rho); err != nil {
+	if err := check.EpsilonOrRho("elliptical", p.Epsilon, p.Delta, p.Rho); err != nil {
 		return err
 	}
-	return limits.Relation("elliptical", p.Relation)
+	return check.Relation("elliptical", p.Relation)
 }
 
 // validate checks resolved Params, except for what only the calibration finds: see factor and
@@ -239,7 +237,7 @@ func (p Params) guarantee() budget.Guarantee {
 	switch {
 	case p.Rho > 0:
 		unit := budget.Row(p.Relation)
-		return budget.ZCDP(p.Rho, unit).WithPair(budget.GDP(round.SqrtUp(2*p.Rho), unit))
+		return budget.ZCDP(p.Rho, unit).WithPair(budget.GDP(exact.SqrtUp(2*p.Rho), unit))
 	case p.Delta > 0:
 		return budget.Gaussian(p.Epsilon, p.Delta, budget.Row(p.Relation))
 	case p.Epsilon > 0 && p.Shape != Optimal && p.Shape != Box:

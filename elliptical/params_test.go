@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -90,11 +90,11 @@ func TestParamsAreChecked(t *testing.T) {
 // Both ends of an interval are asked for: a width alone once stood for an interval around 0, in
 // which the age of 48 in [0, 100] became 41.
 func TestBothEndsOfAnInterval(t *testing.T) {
-	for _, p := range []Params{{Max: VectorOf(100), Rho: limits.MaxRho}, {Min: VectorOf(0), Rho: limits.MaxRho}} {
+	for _, p := range []Params{{Max: VectorOf(100), Rho: check.MaxRho}, {Min: VectorOf(0), Rho: check.MaxRho}} {
 		require.ErrorIs(t, second(NewBuilder(p)), ErrParams)
 		require.ErrorIs(t, second(New(p)), ErrParams)
 	}
-	b := dptest.OK(NewBuilder(Params{Min: VectorOf(0), Max: VectorOf(100), Rho: limits.MaxRho}))(t)
+	b := dptest.OK(NewBuilder(Params{Min: VectorOf(0), Max: VectorOf(100), Rho: check.MaxRho}))(t)
 	for range 1000 {
 		b.Add([]float64{48})
 	}
@@ -107,7 +107,7 @@ func second[T any](_ T, err error) error { return err }
 // The limits of all fields together calibrate, sample and encode.
 func TestExtremeParams(t *testing.T) {
 	list := []Params{}
-	for _, p := range []Params{{Rho: limits.MinRho}, {Rho: limits.MaxRho}, {Epsilon: limits.MinEpsilon}, {Epsilon: limits.MaxEpsilon}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}, {Epsilon: limits.MaxEpsilon, Delta: 0.999}} {
+	for _, p := range []Params{{Rho: check.MinRho}, {Rho: check.MaxRho}, {Epsilon: check.MinEpsilon}, {Epsilon: check.MaxEpsilon}, {Epsilon: check.MinEpsilon, Delta: check.MinDelta}, {Epsilon: check.MaxEpsilon, Delta: 0.999}} {
 		for _, power := range []float64{minPower, 1, maxPower} {
 			p.Power = power
 			p = p.around(minWidth, maxWidth, 1)
@@ -150,7 +150,7 @@ func TestExtremeParams(t *testing.T) {
 // coordinates, these alone would be more than all widths; noise that is calibrated to them is too
 // large for the grid, and cannot be drawn.
 func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
-	for _, base := range []Params{{Epsilon: limits.MinEpsilon}, {Epsilon: limits.MinEpsilon, Power: maxPower, Shape: Independent}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}} {
+	for _, base := range []Params{{Epsilon: check.MinEpsilon}, {Epsilon: check.MinEpsilon, Power: maxPower, Shape: Independent}, {Epsilon: check.MinEpsilon, Delta: check.MinDelta}} {
 		p := base
 		refused, many := 0, 1<<16
 		if p.Delta > 0 {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // The radius r of a group of m coordinates has Pr[r] ∝ e^{−εr}·rᵐ on γ, γ+1, …. Where a standard
@@ -104,7 +104,7 @@ func (r radii) reachAll(m int, tail float64) float64 {
 			return -math.Expm1(float64(m) * math.Log(t/x))
 		})
 	}
-	return search.Root(0, r.values[len(r.values)-1], 20, func(t float64) float64 { return tail - outside(t) })
+	return exact.Root(0, r.values[len(r.values)-1], 20, func(t float64) float64 { return tail - outside(t) })
 }
 
 // pair is a sum a·u + b·v of two uniform variables in [−1, 1].
@@ -141,7 +141,7 @@ func (l law) boxReach(own, shared part, tail float64) float64 {
 	apart := l.boxReach(own, part{}, tail/2) + l.boxReach(shared, part{}, tail/2)
 	if own.group == shared.group {
 		r := l.groups[own.group].radii(fine)
-		return search.Root(0, apart, 20, func(t float64) float64 {
+		return exact.Root(0, apart, 20, func(t float64) float64 {
 			return tail*fineSafety - r.mean(func(x float64) float64 { return pairTail(own.scale*x, shared.scale*x, t) })
 		})
 	}
@@ -150,7 +150,7 @@ func (l law) boxReach(own, shared part, tail float64) float64 {
 		// the differences below would lose their digits
 		return l.boxReach(own, part{}, tail*(1-0x1p-10)) + l.boxReach(shared, part{}, tail*0x1p-10)
 	}
-	return search.Root(0, apart, 20, func(t float64) float64 {
+	return exact.Root(0, apart, 20, func(t float64) float64 {
 		return tail*coarseSafety - outer.mean(func(y float64) float64 {
 			b := shared.scale * y
 			return (first.above(t-b) - first.above(t+b)) / b

@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Sum is a released sum of rows: public, immutable, safe for concurrent readers. All that it
@@ -16,7 +16,7 @@ import (
 // and its errors are divided, too. If the number is private and released, see [Sum.Mean].
 type Sum struct {
 	calibrated
-	steps []wide.Int // one for each coordinate of the law
+	steps []exact.Int128 // one for each coordinate of the law
 }
 
 // Len returns d, the number of coordinates.
@@ -154,7 +154,7 @@ func (s *Sum) Mean(i int) float64 {
 // are returned. As q does not decrease, a test of a range of θ with its largest q rejects none of
 // these; it is repeated on the range that remains.
 func (s *Sum) MeanInterval(i int, confidence float64) (lo, hi float64) {
-	if !s.params.Count || i < 0 || i >= s.law.dim || !limits.Confidence(confidence) {
+	if !s.params.Count || i < 0 || i >= s.law.dim || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	const rounds = 3

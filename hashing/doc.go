@@ -6,7 +6,7 @@
 //	if err != nil {
 //		log.Fatal(err)
 //	}
-//	fmt.Println(place.Hash(hashing.Fingerprint(seed, "a key of any type")))
+//	fmt.Println(sets.Hash(hashing.Fingerprint(seed, "a key of any type")))
 //
 // Nothing here is secret and nothing here protects privacy. A [Seed] may be published, is encoded
 // with a release, and must be equal in two sketches that are to be merged or compared. The secret

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // MaxIndependence is the greatest k of a [Polynomial].
@@ -39,7 +39,7 @@ type Polynomial struct {
 // [ErrParams] unless k is in [2, MaxIndependence]. (With k = 1 all keys would collide.)
 func NewPolynomial(seed Seed, k int) (Polynomial, error) {
 	if k < 2 || k > MaxIndependence {
-		return Polynomial{}, fault.Params("hashing", "k", k, "an integer in [2, 1024]")
+		return Polynomial{}, check.ParamsError("hashing", "k", k, "an integer in [2, 1024]")
 	}
 	s := fieldStream{seed: seed}
 	h := Polynomial{alpha: s.next(), coef: make([]uint64, k)}

@@ -3,7 +3,7 @@ package hashing
 import (
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Range is a hash function from 64-bit keys into [0, n) for any n from 1 to 2⁶⁴−1: ⌊U(x)·n/2⁶⁴⌋ of
@@ -30,7 +30,7 @@ type Range struct {
 // is 0.
 func NewRange(seed Seed, n uint64) (Range, error) {
 	if n == 0 {
-		return Range{}, fault.Params("hashing", "n", n, "an integer in [1, 2⁶⁴−1]")
+		return Range{}, check.ParamsError("hashing", "n", n, "an integer in [1, 2⁶⁴−1]")
 	}
 	return Range{f: newAffine(seed, purposeRange), n: n}, nil
 }

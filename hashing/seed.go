@@ -7,11 +7,11 @@ import (
 	"encoding/hex"
 	"strconv"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // ErrParams reports a public parameter outside its range. It is the same value in all packages.
-var ErrParams = fault.ErrParams
+var ErrParams = check.ErrParams
 
 // Seed is public randomness: it selects the hash functions of a sketch. Parties that merge or
 // compare sketches use the same Seed. It must not depend on the data.
@@ -52,10 +52,10 @@ func (s *Seed) UnmarshalText(text []byte) error {
 func ParseSeed(digits string) (Seed, error) {
 	var s Seed
 	if len(digits) != 2*len(s) {
-		return Seed{}, fault.Params("hashing", "seed", strconv.Quote(digits), "32 hexadecimal digits")
+		return Seed{}, check.ParamsError("hashing", "seed", strconv.Quote(digits), "32 hexadecimal digits")
 	}
 	if _, err := hex.Decode(s[:], []byte(digits)); err != nil {
-		return Seed{}, fault.Params("hashing", "seed", strconv.Quote(digits), "32 hexadecimal digits")
+		return Seed{}, check.ParamsError("hashing", "seed", strconv.Quote(digits), "32 hexadecimal digits")
 	}
 	return s, nil
 }

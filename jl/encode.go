@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -52,7 +52,7 @@ const (
 // is neither released nor decoded.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if len(s.terms) == 0 {
-		return dst, fault.Format("jl", "a Sketch that was not released has no encoding")
+		return dst, check.FormatError("jl", "a Sketch that was not released has no encoding")
 	}
 	head := *s
 	row := s.params.ofRow()

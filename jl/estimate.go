@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // The unbiased estimators, and what is made of them. They are for sketches that were released
@@ -94,7 +94,7 @@ func squares(v []float64) (sum float64) {
 // approximate: the noise's share of the width meets it for the draw of the noise, and the
 // transform's share for the draw of the Seed.
 func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
-	if len(s.terms) == 0 || !limits.Confidence(confidence) {
+	if len(s.terms) == 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	unit := s.step
@@ -121,7 +121,7 @@ func (s *Sketch) in(unit float64) *Sketch {
 
 // SquaredDistanceInterval is [Sketch.SquaredNormInterval] for ‖x − y‖₂².
 func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
-	if err := s.comparable(other); err != nil || !limits.Confidence(confidence) {
+	if err := s.comparable(other); err != nil || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN(), err
 	}
 	unit := max(s.step, other.step)
@@ -135,7 +135,7 @@ func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo,
 // are replaced by the upper ends of their own intervals. Each of the three parts gets a third of
 // the error probability.
 func (s *Sketch) DotInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
-	if err := s.comparable(other); err != nil || !limits.Confidence(confidence) {
+	if err := s.comparable(other); err != nil || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN(), err
 	}
 	unit := max(s.step, other.step)

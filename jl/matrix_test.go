@@ -12,8 +12,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
-	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -229,7 +229,7 @@ func TestSampledRows(t *testing.T) {
 	// Every pair of rows is as likely as any other: 12 pairs of 4 rows in order, 60,000 samples.
 	counts := make([]int64, 16)
 	for i := range 60_000 {
-		s := subset.Draw(subset.Indices(4), 2, newStream(seed(i)).below)
+		s := exact.DrawSubset(exact.Indices(4), 2, newStream(seed(i)).below)
 		counts[4*s[0]+s[1]]++
 	}
 	chi := 0.0

@@ -3,7 +3,7 @@ package jl
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -31,7 +31,7 @@ const (
 var noiseNames = []string{"AutoNoise", "Laplace", "DiscreteLaplace", "Gaussian", "Staircase"}
 
 // String returns the name of the constant.
-func (n Noise) String() string { return enum.Name(n, noiseNames, "Noise") }
+func (n Noise) String() string { return check.EnumName(n, noiseNames, "Noise") }
 
 // law is noise with its numbers.
 type law struct {

@@ -1,6 +1,6 @@
 package jl
 
-import "github.com/dpsketch/dpsketch/internal/enum"
+import "github.com/dpsketch/dpsketch/internal/check"
 
 // Norm is the norm in which neighbouring vectors are close.
 type Norm uint8
@@ -15,4 +15,4 @@ const (
 var normNames = []string{"L1", "L2"}
 
 // String returns the name of the constant.
-func (n Norm) String() string { return enum.Name(n, normNames, "Norm") }
+func (n Norm) String() string { return check.EnumName(n, normNames, "Norm") }

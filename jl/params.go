@@ -4,18 +4,17 @@ import (
 	"fmt"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
-	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
 var (
-	ErrParams   = fault.ErrParams
-	ErrMismatch = fault.ErrMismatch
-	ErrFormat   = fault.ErrFormat
-	ErrReleased = fault.ErrReleased
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
 )
 
 const (
@@ -99,17 +98,19 @@ type Params struct {
 }
 
 // bad returns the error of a field.
-func bad(field string, value any, want string) error { return fault.Params("jl", field, value, want) }
+func bad(field string, value any, want string) error {
+	return check.ParamsError("jl", field, value, want)
+}
 
 // validate checks what can be checked without the matrix.
 func (p Params) validate() error {
 	if err := p.validateTransform(); err != nil {
 		return err
 	}
-	if err := limits.OneOf("jl", p.Epsilon, p.Delta, p.Rho); err != nil {
+	if err := check.EpsilonOrRho("jl", p.Epsilon, p.Delta, p.Rho); err != nil {
 		return err
 	}
-	if err := limits.Real("jl", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
+	if err := check.Real("jl", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
 		return err
 	}
 	if p.Protects != (budget.Unit{}) && (!p.ofRow() || p.Norm != L1) {

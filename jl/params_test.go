@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/noise"
@@ -17,7 +17,7 @@ var badFloats = []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e3
 func TestBadParams(t *testing.T) {
 	good := Params{Dim: 100, Rows: 16, Epsilon: 1, Seed: seed(0)}
 	dptest.OK(New(good))(t)
-	check := func(field string, change func(*Params)) {
+	verify := func(field string, change func(*Params)) {
 		t.Helper()
 		p := good
 		change(&p)
@@ -35,55 +35,55 @@ func TestBadParams(t *testing.T) {
 		plan := planned(p)
 		require.True(t, math.IsNaN(plan.DistanceStdErr(1, 1)) && math.IsNaN(plan.NormStdErr(1, 1)) && math.IsNaN(plan.DotStdErr(1, 1, 0, 0)))
 	}
-	for _, x := range append([]float64{0, math.Nextafter(limits.MinEpsilon, 0), math.Nextafter(limits.MaxEpsilon, 2e3)}, badFloats...) {
-		check("Epsilon", func(p *Params) { p.Epsilon = x })
+	for _, x := range append([]float64{0, math.Nextafter(check.MinEpsilon, 0), math.Nextafter(check.MaxEpsilon, 2e3)}, badFloats...) {
+		verify("Epsilon", func(p *Params) { p.Epsilon = x })
 	}
-	for _, x := range append([]float64{1, math.Nextafter(limits.MinDelta, 0)}, badFloats...) {
-		check("Delta", func(p *Params) { p.Delta = x })
+	for _, x := range append([]float64{1, math.Nextafter(check.MinDelta, 0)}, badFloats...) {
+		verify("Delta", func(p *Params) { p.Delta = x })
 	}
 	for _, x := range badFloats {
-		check("Rho", func(p *Params) { p.Epsilon, p.Rho = 0, x })
-		check("Sensitivity", func(p *Params) { p.Sensitivity = x })
+		verify("Rho", func(p *Params) { p.Epsilon, p.Rho = 0, x })
+		verify("Sensitivity", func(p *Params) { p.Sensitivity = x })
 	}
 	for _, k := range []int{0, -1, math.MinInt, math.MaxInt, maxRows + 1} {
-		check("Rows", func(p *Params) { p.Rows = k })
+		verify("Rows", func(p *Params) { p.Rows = k })
 	}
 	for _, s := range []int{-1, 3, 17, math.MaxInt, math.MinInt} {
-		check("Sparsity", func(p *Params) { p.Sparsity = s })
+		verify("Sparsity", func(p *Params) { p.Sparsity = s })
 	}
-	check("Dim", func(p *Params) { p.Dim = 0 })
-	check("Dim", func(p *Params) { p.Dim, p.Transform = math.MaxUint64, SRHT })
-	check("Dim", func(p *Params) { p.Dim, p.Norm = math.MaxUint64, L2 })
-	check("Rows", func(p *Params) { p.Transform, p.Rows = SRHT, 129 })
-	check("Rows", func(p *Params) { p.Transform, p.Dim, p.Rows = Normal, 1<<20, 1000 })
-	check("Rows", func(p *Params) { p.Transform, p.Rows, p.Norm = Rademacher, 513, L2 })
-	check("Seed", func(p *Params) { p.Seed = [16]byte{} })
-	check("Transform", func(p *Params) { p.Transform = lastTransform + 1 })
-	check("Noise", func(p *Params) { p.Noise = lastNoise + 1 })
-	check("Noise", func(p *Params) { p.Noise = Gaussian })
-	check("Noise", func(p *Params) { p.Noise = DiscreteLaplace })
-	check("Noise", func(p *Params) { p.Epsilon, p.Rho, p.Noise = 0, 1, Laplace })
-	check("Norm", func(p *Params) { p.Norm = L2 + 1 })
-	check("Sparsity", func(p *Params) { p.Transform, p.Sparsity = SRHT, 2 })
-	check("Input", func(p *Params) { p.Input = true })
-	check("Epsilon", func(p *Params) { p.Rho = 1 })
-	check("Delta", func(p *Params) { p.Epsilon, p.Rho, p.Delta = 0, 1, 0.1 })
+	verify("Dim", func(p *Params) { p.Dim = 0 })
+	verify("Dim", func(p *Params) { p.Dim, p.Transform = math.MaxUint64, SRHT })
+	verify("Dim", func(p *Params) { p.Dim, p.Norm = math.MaxUint64, L2 })
+	verify("Rows", func(p *Params) { p.Transform, p.Rows = SRHT, 129 })
+	verify("Rows", func(p *Params) { p.Transform, p.Dim, p.Rows = Normal, 1<<20, 1000 })
+	verify("Rows", func(p *Params) { p.Transform, p.Rows, p.Norm = Rademacher, 513, L2 })
+	verify("Seed", func(p *Params) { p.Seed = [16]byte{} })
+	verify("Transform", func(p *Params) { p.Transform = lastTransform + 1 })
+	verify("Noise", func(p *Params) { p.Noise = lastNoise + 1 })
+	verify("Noise", func(p *Params) { p.Noise = Gaussian })
+	verify("Noise", func(p *Params) { p.Noise = DiscreteLaplace })
+	verify("Noise", func(p *Params) { p.Epsilon, p.Rho, p.Noise = 0, 1, Laplace })
+	verify("Norm", func(p *Params) { p.Norm = L2 + 1 })
+	verify("Sparsity", func(p *Params) { p.Transform, p.Sparsity = SRHT, 2 })
+	verify("Input", func(p *Params) { p.Input = true })
+	verify("Epsilon", func(p *Params) { p.Rho = 1 })
+	verify("Delta", func(p *Params) { p.Epsilon, p.Rho, p.Delta = 0, 1, 0.1 })
 	for _, x := range []float64{0.5, 1.5, 0x1p31} {
-		check("Sensitivity", func(p *Params) { p.Integers, p.Sensitivity = true, x })
+		verify("Sensitivity", func(p *Params) { p.Integers, p.Sensitivity = true, x })
 	}
 }
 
 // The ends of the ranges work.
 func TestParamsAtTheirLimits(t *testing.T) {
 	for _, p := range []Params{
-		{Dim: 1, Rows: 1, Epsilon: limits.MinEpsilon}, {Dim: 1, Rows: 1, Epsilon: limits.MaxEpsilon}, {Dim: math.MaxUint64, Rows: maxRows, Epsilon: 1},
-		{Dim: math.MaxUint64, Rows: 16, Sparsity: 16, Epsilon: 1, Delta: limits.MinDelta}, {Dim: 1, Rows: 1, Rho: limits.MinRho}, {Dim: 1, Rows: 1,
-			Rho: limits.MaxRho},
-		{Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: limits.MinReal}, {Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: limits.MaxReal}, {Dim: 5, Rows: 8,
+		{Dim: 1, Rows: 1, Epsilon: check.MinEpsilon}, {Dim: 1, Rows: 1, Epsilon: check.MaxEpsilon}, {Dim: math.MaxUint64, Rows: maxRows, Epsilon: 1},
+		{Dim: math.MaxUint64, Rows: 16, Sparsity: 16, Epsilon: 1, Delta: check.MinDelta}, {Dim: 1, Rows: 1, Rho: check.MinRho}, {Dim: 1, Rows: 1,
+			Rho: check.MaxRho},
+		{Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: check.MinReal}, {Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: check.MaxReal}, {Dim: 5, Rows: 8,
 			Epsilon: 1, Transform: SRHT},
 		{Dim: 1, Rows: 1, Epsilon: 1, Transform: SRHT}, {Dim: 1, Rows: 1, Epsilon: 1, Transform: FJLT}, {Dim: 1, Rows: 1, Epsilon: 1,
 			Transform: Normal},
-		{Dim: 1, Rows: 1, Epsilon: 1, Integers: true, Sensitivity: limits.MaxInteger}, {Dim: 1 << 16, Rows: 256, Epsilon: 1, Transform: SRHT},
+		{Dim: 1, Rows: 1, Epsilon: 1, Integers: true, Sensitivity: check.MaxInteger}, {Dim: 1 << 16, Rows: 256, Epsilon: 1, Transform: SRHT},
 		{Dim: 1, Rows: 1, Epsilon: 1, Delta: 1 - 0x1p-53},
 	} {
 		p.Seed = seed(0)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -71,7 +71,7 @@ func (s *Sketch) Guarantee() budget.Guarantee {
 func (t term) guarantee(u budget.Unit) budget.Guarantee {
 	switch {
 	case t.rho > 0:
-		return budget.ZCDP(t.rho, u).WithPair(budget.GDP(round.SqrtUp(2*t.rho), u))
+		return budget.ZCDP(t.rho, u).WithPair(budget.GDP(exact.SqrtUp(2*t.rho), u))
 	case t.law.kind == Gaussian:
 		return budget.Gaussian(t.epsilon, t.delta, u)
 	case t.law.kind == DiscreteLaplace:
@@ -123,7 +123,7 @@ func (p Params) mismatch(q Params) error {
 		{"Params", p, q},
 	} {
 		if f.a != f.b {
-			return fault.Mismatch("jl", f.name, f.a, f.b)
+			return check.MismatchError("jl", f.name, f.a, f.b)
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func (p Params) mismatch(q Params) error {
 // their noise is independent.
 func (s *Sketch) comparable(other *Sketch) error {
 	if len(s.terms) == 0 || other == nil || len(other.terms) == 0 {
-		return fmt.Errorf("jl: a Sketch that was neither released nor decoded has no rows to compare: %w", fault.ErrMismatch)
+		return fmt.Errorf("jl: a Sketch that was neither released nor decoded has no rows to compare: %w", check.ErrMismatch)
 	}
 	p, q := s.params, other.params
 	if p.Transform != q.Transform || p.Dim != q.Dim || p.Rows != q.Rows || p.sparsity() != q.sparsity() ||
@@ -141,7 +141,7 @@ func (s *Sketch) comparable(other *Sketch) error {
 		return p.mismatch(q)
 	}
 	if shared(s.releases, other.releases) {
-		return fmt.Errorf("jl: the two sketches hold the same release, and noise is not independent of itself: %w", fault.ErrMismatch)
+		return fmt.Errorf("jl: the two sketches hold the same release, and noise is not independent of itself: %w", check.ErrMismatch)
 	}
 	return nil
 }
@@ -187,17 +187,17 @@ func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	}
 	switch {
 	case s.params.Norm != other.params.Norm:
-		return nil, fault.Mismatch("jl", "Norm", s.params.Norm, other.params.Norm)
+		return nil, check.MismatchError("jl", "Norm", s.params.Norm, other.params.Norm)
 	case s.params.Protects != other.params.Protects:
-		return nil, fault.Mismatch("jl", "Protects", s.params.Protects, other.params.Protects)
+		return nil, check.MismatchError("jl", "Protects", s.params.Protects, other.params.Protects)
 	case s.params.sensitivity() != other.params.sensitivity():
-		return nil, fault.Mismatch("jl", "Sensitivity", s.params.sensitivity(), other.params.sensitivity())
+		return nil, check.MismatchError("jl", "Sensitivity", s.params.sensitivity(), other.params.sensitivity())
 	case s.params.Integers != other.params.Integers:
-		return nil, fault.Mismatch("jl", "Integers", s.params.Integers, other.params.Integers)
+		return nil, check.MismatchError("jl", "Integers", s.params.Integers, other.params.Integers)
 	case s.step != other.step:
-		return nil, fault.Mismatch("jl", "grid", s.step, other.step)
+		return nil, check.MismatchError("jl", "grid", s.step, other.step)
 	case len(s.terms)+len(other.terms) > maxTerms:
-		return nil, fmt.Errorf("jl: %d terms, want at most 2¹⁶: %w", len(s.terms)+len(other.terms), fault.ErrMismatch)
+		return nil, fmt.Errorf("jl: %d terms, want at most 2¹⁶: %w", len(s.terms)+len(other.terms), check.ErrMismatch)
 	}
 	sum := &Sketch{params: s.params, step: s.step, values: make([]int64, len(s.values))}
 	for i, v := range s.values {

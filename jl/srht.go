@@ -3,8 +3,8 @@ package jl
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
-	"github.com/dpsketch/dpsketch/internal/subset"
 )
 
 // srht is √k·S = RHD: D random signs, H the Walsh–Hadamard matrix of ±1 of the size u, the least
@@ -30,7 +30,7 @@ func outlineSRHT(p Params) *srht { return &srht{size: int(hadamard.Size(p.Dim)),
 func newSRHT(p Params) *srht {
 	m := outlineSRHT(p)
 	m.negative = randomSigns(p)
-	m.sampled = subset.Of(m.size, m.rows, newStream(p.Seed.Derive(labelSample)).below)
+	m.sampled = exact.DrawIndices(m.size, m.rows, newStream(p.Seed.Derive(labelSample)).below)
 	return m
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Fit returns p with the Rows, and for an SJLT the Sparsity, for which a sketch without noise keeps
@@ -120,7 +120,7 @@ func (p Params) leastTail(beta, failure float64, bound func(k int, m *moments) f
 // failure, if values of the hash functions have the probabilities they have.
 func (p Params) leastRows(failure float64, bound func(k int) float64) int {
 	s := p.sparsity()
-	return s * int(search.Least(1, func(blocks int64) bool {
+	return s * int(exact.LeastInt(1, func(blocks int64) bool {
 		k := s * int(blocks)
 		return k > maxRows || bound(k)*math.Exp(float64(p.Dim)*float64(k)*0x1p-59)*(1+0x1p-30) <= failure
 	}))

@@ -1,7 +1,7 @@
 package jl
 
 import (
-	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/memo"
 )
 
@@ -37,7 +37,7 @@ const (
 var transformNames = []string{"SJLT", "SRHT", "FJLT", "Rademacher", "Normal"}
 
 // String returns the name of the constant.
-func (t Transform) String() string { return enum.Name(t, transformNames, "Transform") }
+func (t Transform) String() string { return check.EnumName(t, transformNames, "Transform") }
 
 // holds reports whether a Builder holds the vector and transforms it on release, instead of
 // updating the sketch: where the transform does not work by columns, where the noise goes to the

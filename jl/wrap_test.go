@@ -47,7 +47,7 @@ func TestRowsWrapAround(t *testing.T) {
 			change[7] = 1
 		}
 		b, part := dptest.OK(a.Sibling())(t), dptest.OK(a.Sibling())(t)
-		want := exact(s, change)
+		want := exactChange(s, change)
 		for j := range base { // two halves: the base, then the change alone
 			a.Add(uint64(j), base[j])
 			part.Add(uint64(j), change[j])
@@ -101,8 +101,8 @@ func full(v fixed) *big.Int {
 	return n.Add(n, new(big.Int).SetUint64(v.frac))
 }
 
-// exact returns A times the change, cut as values are, in units of 2⁻⁶⁴.
-func exact(s *state, change []float64) []*big.Int {
+// exactChange returns A times the change, cut as values are, in units of 2⁻⁶⁴.
+func exactChange(s *state, change []float64) []*big.Int {
 	rows := make([]*big.Int, s.size())
 	for i := range rows {
 		rows[i] = new(big.Int)

@@ -4,10 +4,10 @@ import (
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -191,11 +191,11 @@ func (b *Builder) Merge(other *Builder) error {
 
 func (b *base) merge(other *base, name string) error {
 	return private.Merge(b.secret, other.secret, "kor: Merge", name, func(s, o *state) error {
-		switch err := fault.Differ("kor", b.params, other.params); {
+		switch err := check.Equal("kor", b.params, other.params); {
 		case err != nil:
 			return err
 		case s.stream:
-			place.Or(s.table, o.table)
+			sets.Or(s.table, o.table)
 			return nil
 		}
 		xor(s.table, o.table)
@@ -230,7 +230,7 @@ func (s *state) released() release {
 // stays 0.
 func (s *state) randomize(law noise.Bernoulli) {
 	law.Flip(&s.src, s.table)
-	place.Clear(s.table, s.params.Cells)
+	sets.ClearPadding(s.table, s.params.Cells)
 }
 
 // xor adds the table b to a.

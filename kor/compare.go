@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/sizes"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
 // Cardinality is the estimated size of a set: public and immutable. The zero Cardinality is NaN.
 type Cardinality struct {
 	// Source is set by packages kor and distinct.
-	Source sizes.Source
+	Source sets.Size
 }
 
 // Estimate returns the estimated size. If it comes from one release, or from package kor, it is
@@ -36,7 +36,7 @@ func (c Cardinality) StdErr() float64 {
 // Coverage and confidence differ by about the squared relative errors. hi is +Inf if the releases
 // do not bound the size. NaN for a confidence outside [0, 1).
 func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
-	if c.Source == nil || !limits.Confidence(confidence) {
+	if c.Source == nil || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	return c.Source.Interval(confidence)
@@ -58,7 +58,7 @@ func (c Cardinality) String() string {
 // immutable. It is post-processing of both releases. The zero Comparison answers NaN.
 type Comparison struct {
 	// Parts is set by packages kor and distinct.
-	Parts sizes.Parts
+	Parts sets.Parts
 }
 
 // part returns one of the sizes.
@@ -70,20 +70,20 @@ func (c *Comparison) part(place int) Cardinality {
 }
 
 // Union returns the size of A∪B.
-func (c *Comparison) Union() Cardinality { return c.part(sizes.Union) }
+func (c *Comparison) Union() Cardinality { return c.part(sets.Union) }
 
 // Intersection returns the size of A∩B.
-func (c *Comparison) Intersection() Cardinality { return c.part(sizes.Intersection) }
+func (c *Comparison) Intersection() Cardinality { return c.part(sets.Intersection) }
 
 // OnlyA returns the size of A∖B.
-func (c *Comparison) OnlyA() Cardinality { return c.part(sizes.OnlyA) }
+func (c *Comparison) OnlyA() Cardinality { return c.part(sets.OnlyA) }
 
 // OnlyB returns the size of B∖A.
-func (c *Comparison) OnlyB() Cardinality { return c.part(sizes.OnlyB) }
+func (c *Comparison) OnlyB() Cardinality { return c.part(sets.OnlyB) }
 
 // String returns the four sizes with their standard errors, or with bounds at 95 %.
 func (c *Comparison) String() string {
-	if c == nil || c.Parts == (sizes.Parts{}) {
+	if c == nil || c.Parts == (sets.Parts{}) {
 		return "kor.Comparison (empty)"
 	}
 	return fmt.Sprintf("union %v, intersection %v, only A %v, only B %v", c.Union(), c.Intersection(), c.OnlyA(), c.OnlyB())
@@ -101,8 +101,8 @@ func Compare(a, b *Sketch) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := func(f, g, h float64) sizes.Source { return combine(&a.release, &b.release, &xored.release, f, g, h) }
-	return &Comparison{sizes.Parts{of(0.5, 0.5, 0.5), of(0.5, 0.5, -0.5), of(0.5, -0.5, 0.5), of(-0.5, 0.5, 0.5)}}, nil
+	of := func(f, g, h float64) sets.Size { return combine(&a.release, &b.release, &xored.release, f, g, h) }
+	return &Comparison{sets.Parts{of(0.5, 0.5, 0.5), of(0.5, 0.5, -0.5), of(0.5, -0.5, 0.5), of(-0.5, 0.5, 0.5)}}, nil
 }
 
 // CompareStreams returns the numbers of distinct keys in either of two streams, in both, and in
@@ -112,8 +112,8 @@ func CompareStreams(a, b *StreamSketch) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := func(f, g, h float64) sizes.Source { return combine(&a.release, &b.release, &union.release, f, g, h) }
-	return &Comparison{sizes.Parts{of(0, 0, 1), of(1, 1, -1), of(0, -1, 1), of(-1, 0, 1)}}, nil
+	of := func(f, g, h float64) sets.Size { return combine(&a.release, &b.release, &union.release, f, g, h) }
+	return &Comparison{sets.Parts{of(0, 0, 1), of(1, 1, -1), of(0, -1, 1), of(-1, 0, 1)}}, nil
 }
 
 // Total returns the size of the set by the released count or by the sketch, whichever has the

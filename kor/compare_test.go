@@ -7,7 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/sizes"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/stretchr/testify/require"
 )
 
@@ -183,7 +183,7 @@ func (f fixed) StdErr() float64                           { return f[3] }
 
 // The JSON of a comparison is its four sizes, and of what is not known or not bounded null.
 func TestSizesHaveJSON(t *testing.T) {
-	c := Comparison{[4]sizes.Source{fixed{8, 5, 9, 1}, fixed{-1, 0, 2, 3}, fixed{math.NaN(), 4, math.Inf(1), math.Inf(1)}}}
+	c := Comparison{[4]sets.Size{fixed{8, 5, 9, 1}, fixed{-1, 0, 2, 3}, fixed{math.NaN(), 4, math.Inf(1), math.Inf(1)}}}
 	const first = `{"estimate":8,"low":5,"high":9,"stdErr":1}`
 	const none = `{"estimate":null,"low":null,"high":null,"stdErr":null}`
 	const want = `{"union":` + first + `,"intersection":{"estimate":-1,"low":0,"high":2,"stdErr":3},` +

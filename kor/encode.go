@@ -6,10 +6,9 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
 // The encoding of a Sketch or a StreamSketch, little-endian, version 1; floating-point numbers are
@@ -65,7 +64,7 @@ func (p *Params) fields() []wire.Field {
 // for a sketch that is neither released nor decoded.
 func (r *release) AppendBinary(dst []byte) ([]byte, error) {
 	if !r.valid() {
-		return dst, fault.Format("kor", "a sketch that was not released has no encoding")
+		return dst, check.FormatError("kor", "a sketch that was not released has no encoding")
 	}
 	copied := *r
 	h := head{&copied, uint64(r.count), len(r.parts)}
@@ -78,7 +77,7 @@ func (r *release) AppendBinary(dst []byte) ([]byte, error) {
 		dst = binary.LittleEndian.AppendUint64(dst, part.k)
 		dst = binary.LittleEndian.AppendUint32(dst, part.flips)
 	}
-	return place.Append(dst, r.bits), nil
+	return sets.AppendTable(dst, r.bits), nil
 }
 
 // MarshalBinary returns the encoding of the sketch.
@@ -100,7 +99,7 @@ func (r *release) decode(data []byte, stream bool) error {
 		from.Fail("invalid Params")
 	}
 	d.parts = readParts(from, h.releases, stream)
-	d.bits = place.Read(from, d.params.words(), d.params.Cells)
+	d.bits = sets.ReadTable(from, d.params.words(), d.params.Cells)
 	if from.Err() == nil {
 		d.check(from)
 	}
@@ -137,7 +136,7 @@ func readParts(r *wire.Reader, n int, stream bool) []part {
 // valid reports whether the release has the noise of its ε, which need not be that of the Params:
 // [XOR] merges releases of different ε. The tolerance is for the rounding of the calibration.
 func (p part) valid(stream bool) bool {
-	if !(p.epsilon >= limits.MinEpsilon && p.epsilon <= maxEpsilon) || p.k == 0 || p.k >= 1<<63 || p.flips < 1 || p.flips > maxParties {
+	if !(p.epsilon >= check.MinEpsilon && p.epsilon <= maxEpsilon) || p.k == 0 || p.k >= 1<<63 || p.flips < 1 || p.flips > maxParties {
 		return false
 	}
 	e := math.Exp(-p.epsilon)

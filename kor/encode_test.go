@@ -10,8 +10,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -67,10 +67,10 @@ func TestCodec(t *testing.T) {
 
 // What a release gives decodes to the same sketch, whatever its ε.
 func TestCodecOfReleases(t *testing.T) {
-	for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 0.1, 1, 3, 10, 20, 30, 40, maxEpsilon} {
+	for _, epsilon := range []float64{check.MinEpsilon, 1e-6, 0.1, 1, 3, 10, 20, 30, 40, maxEpsilon} {
 		for _, share := range []float64{0, 0.05, math.Copysign(0, -1)} {
 			p := Params{Epsilon: epsilon, Cells: 129, Levels: 7, Seed: hashing.NewSeed(), CountShare: share}
-			if epsilon*share < limits.MinEpsilon {
+			if epsilon*share < check.MinEpsilon {
 				p.CountShare = 0
 			}
 			a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 200)...)
@@ -102,7 +102,7 @@ func TestGoldenPlaces(t *testing.T) {
 	for key := range uint64(300) {
 		b.ToggleWeighted(key*key*key, 1/float64(1+key%5))
 	}
-	dptest.Golden(t, "places.hex", hex.Dump(place.Append(nil, held(b.secret).table)))
+	dptest.Golden(t, "places.hex", hex.Dump(sets.AppendTable(nil, held(b.secret).table)))
 }
 
 // Objects that no release produces are not valid encodings.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -105,7 +105,7 @@ func TestOneBit(t *testing.T) {
 		require.Zero(t, distance(held(b.secret).table, make([]uint64, p.words())))
 	}
 	require.Positive(t, changed)
-	for _, epsilon := range []float64{limits.MinEpsilon, 0.01, 0.5, 1, 2, 8, 30, 43.9} {
+	for _, epsilon := range []float64{check.MinEpsilon, 0.01, 0.5, 1, 2, 8, 30, 43.9} {
 		p.Epsilon = epsilon
 		k := float64(mustFlips(t, p).K())
 		require.LessOrEqual(t, math.Log((0x1p64-k)/k), epsilon*(1+1e-15))

@@ -3,7 +3,7 @@ package kor
 import (
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // xor makes sum the XOR of two releases of the same Params, without counts.
@@ -24,7 +24,7 @@ func (sum *release) xor(r, o *release) error {
 // claim to be of one release are not.
 func sameBits(parts []part, bits []uint64) error {
 	if len(parts) == 0 && slices.ContainsFunc(bits, func(word uint64) bool { return word != 0 }) {
-		return fault.Mismatch("kor", "bits of a release", "some", "others")
+		return check.MismatchError("kor", "bits of a release", "some", "others")
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func sameBits(parts []part, bits []uint64) error {
 // or was never released. If parties have different ε, use [XOR].
 func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 	if s == nil || other == nil {
-		return nil, fault.Mismatch("kor", "Sketch", "nil", "a released one")
+		return nil, check.MismatchError("kor", "Sketch", "nil", "a released one")
 	}
 	sum := &Sketch{}
 	if err := sum.xor(&s.release, &other.release); err != nil {
@@ -51,9 +51,9 @@ func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 // matches returns an error unless both are released and have the same Params.
 func (r *release) matches(o *release) error {
 	if !r.valid() || !o.valid() {
-		return fault.Mismatch("kor", "Sketch", "one that was not released", "a released one")
+		return check.MismatchError("kor", "Sketch", "one that was not released", "a released one")
 	}
-	return fault.Differ("kor", r.params, o.params)
+	return check.Equal("kor", r.params, o.params)
 }
 
 // XOR returns the sketch of the keys that are in an odd number of the sets: the symmetric
@@ -68,12 +68,12 @@ func XOR(sketches ...*Sketch) (*Sketch, error) {
 	}
 	first := sketches[0]
 	if first == nil || !first.valid() {
-		return nil, fault.Mismatch("kor", "Sketch", "one that was not released", "a released one")
+		return nil, check.MismatchError("kor", "Sketch", "one that was not released", "a released one")
 	}
 	sum := &release{params: first.params, parts: first.parts, bits: slices.Clone(first.bits)}
 	for _, s := range sketches[1:] {
 		if s == nil {
-			return nil, fault.Mismatch("kor", "Sketch", "nil", "a released one")
+			return nil, check.MismatchError("kor", "Sketch", "nil", "a released one")
 		}
 		o, p := s.release, &sum.params
 		if q := &o.params; q.Epsilon != p.Epsilon || q.CountShare != p.CountShare {

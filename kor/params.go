@@ -6,9 +6,8 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -43,7 +42,9 @@ type Params struct {
 }
 
 // bad returns the error for a field or an argument.
-func bad(field string, value any, want string) error { return fault.Params("kor", field, value, want) }
+func bad(field string, value any, want string) error {
+	return check.ParamsError("kor", field, value, want)
+}
 
 // normal returns the Params with the defaults.
 func (p Params) normal() Params {
@@ -55,7 +56,7 @@ func (p Params) normal() Params {
 
 // validate checks the fields.
 func (p Params) validate() error {
-	if err := limits.Epsilon("kor", p.Epsilon, maxEpsilon); err != nil {
+	if err := check.Epsilon("kor", p.Epsilon, maxEpsilon); err != nil {
 		return err
 	}
 	switch {
@@ -70,7 +71,7 @@ func (p Params) validate() error {
 	case !(p.CountShare >= 0 && p.CountShare < 1):
 		return bad("CountShare", p.CountShare, "a number in [0, 1)")
 	}
-	if bits, count := p.split(); bits < limits.MinEpsilon || p.CountShare > 0 && count < limits.MinEpsilon {
+	if bits, count := p.split(); bits < check.MinEpsilon || p.CountShare > 0 && count < check.MinEpsilon {
 		return bad("CountShare", p.CountShare, "0 or a share that leaves count and sketch an ε of at least 2⁻³⁰ each")
 	}
 	return nil
@@ -89,7 +90,7 @@ func (p Params) validateStream() error {
 
 // stride returns the number of words of a level: each begins with a new word, and bits behind Cells
 // stay 0.
-func (p Params) stride() int { return place.Stride(p.Cells) }
+func (p Params) stride() int { return sets.Stride(p.Cells) }
 
 // words returns the number of words of all levels, also where that is too many.
 func (p Params) words() uint64 { return uint64(p.stride()) * uint64(p.Levels) }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,7 +40,7 @@ func TestInvalidParams(t *testing.T) {
 	require.ErrorContains(t, made(huge), fmt.Sprint(uint64(1)<<31), "the size is in the message")
 	require.ErrorIs(t, stream(counted), ErrParams)
 	for _, p := range []Params{
-		{Epsilon: limits.MinEpsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}, {Epsilon: maxEpsilon, Cells: 1, Levels: 64, Seed: hashing.Seed{15: 1}},
+		{Epsilon: check.MinEpsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}, {Epsilon: maxEpsilon, Cells: 1, Levels: 64, Seed: hashing.Seed{15: 1}},
 		{Epsilon: 1, Cells: 63, Levels: 2, Seed: hashing.Seed{1}, CountShare: math.Copysign(0, -1)},
 	} {
 		s := released(t, p, 1, 2, 3)
@@ -87,7 +87,7 @@ func TestFit(t *testing.T) {
 	}
 	for _, bad := range [][4]float64{
 		{0, 0.1, 10, 1}, {math.NaN(), 0.1, 10, 1}, {45, 0.1, 10, 1}, {1, 0, 10, 1}, {1, math.NaN(), 10, 1}, {1, 2, 10, 1}, {1, 0.1, 0, 1},
-		{1, 0.1, math.Inf(1), 1}, {1, 0.1, math.NaN(), 1}, {1, 0.1, 10, 0}, {1, 1e-6, 10, 1}, {1e-3, 0.01, 1e9, 2}, {1, 0.1, 10, 2000}, {limits.MinEpsilon, 0.1, 10, 1},
+		{1, 0.1, math.Inf(1), 1}, {1, 0.1, math.NaN(), 1}, {1, 0.1, 10, 0}, {1, 1e-6, 10, 1}, {1e-3, 0.01, 1e9, 2}, {1, 0.1, 10, 2000}, {check.MinEpsilon, 0.1, 10, 1},
 		// few keys in many cells
 		{1, 1e-300, 10, 1}, {1, 0.02, 20_000, 1}, {4, 0.05, 100, 1}, {1, 0.1, 1, 2},
 	} {

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -53,7 +53,7 @@ func xorParts(a, b []part) ([]part, error) {
 		case c > 0:
 			sum, b = append(sum, b[0]), b[1:]
 		case a[0] != b[0]:
-			return nil, fault.Mismatch("kor", "release "+a[0].id.String(), a[0].k, b[0].k)
+			return nil, check.MismatchError("kor", "release "+a[0].id.String(), a[0].k, b[0].k)
 		default:
 			a, b = a[1:], b[1:]
 		}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
 // placement says which bit of a table a key flips.
@@ -26,14 +26,14 @@ import (
 // knows the Seed can choose keys that meet in one cell: this spoils an estimate, not the privacy of
 // others.
 type placement struct {
-	k0, k1, k2 uint64      // those of a place.Hash
+	k0, k1, k2 uint64      // those of a sets.Hash
 	cells      uint64      // of a level
 	starts     [65]uint64  // the first word of the level, by the number of zeros that end u
 	lower      [256]uint32 // the same by the lowest byte of u, if it is not 0
 }
 
 func newPlacement(p Params) placement {
-	k := place.New(p.Seed.Derive(1), p.Seed.Derive(2))
+	k := sets.NewHash(p.Seed.Derive(1), p.Seed.Derive(2))
 	h := placement{k0: k.K0, k1: k.K1, k2: k.K2, cells: uint64(p.Cells)}
 	for zeros := range h.starts {
 		h.starts[zeros] = uint64(min(zeros, 63) * p.stride())
@@ -46,7 +46,7 @@ func newPlacement(p Params) placement {
 
 // words returns u and v.
 func (h *placement) words(key uint64) (u, v uint64) {
-	hash := place.Hash{K0: h.k0, K1: h.k1, K2: h.k2}
+	hash := sets.Hash{K0: h.k0, K1: h.k1, K2: h.k2}
 	return hash.Words(key)
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // The error of a sketch in closed form. With n cells a level, levels of ratio 2 and c = 1 − 2p of
@@ -151,7 +151,7 @@ func (p Params) fit(relative, largest float64, sketches int, stream bool) (Param
 	if err != nil {
 		return Params{}, err
 	}
-	if err := limits.Planned("kor", relative, largest, sketches, maxParts); err != nil {
+	if err := check.SketchPlan("kor", relative, largest, sketches, maxParts); err != nil {
 		return Params{}, err
 	}
 	cells := 64 * math.Ceil(l.variance()/(relative*relative)*(1+1e-12)/64)

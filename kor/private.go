@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
 // This file moves a Builder or a StreamBuilder between the machines of one trusted pipeline. It is
@@ -43,7 +43,7 @@ func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "kor: AppendPrivateState: the builder", func(s *state, dst []byte) []byte {
 		kind := s.kind()
 		dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
-		dst = place.Append(wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin)), s.table)
+		dst = sets.AppendTable(wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin)), s.table)
 		if s.stream {
 			return dst
 		}
@@ -72,9 +72,9 @@ func (b *base) RestorePrivateState(data []byte) error {
 		case kind != s.kind():
 			r.Fail("another kind of state")
 		case p != s.params:
-			return fault.Differ("kor", s.params, p)
+			return check.Equal("kor", s.params, p)
 		}
-		table, set := place.Read(r, s.params.words(), s.params.Cells), s.members
+		table, set := sets.ReadTable(r, s.params.words(), s.params.Cells), s.members
 		if !s.stream {
 			set = readMembers(r, s.params)
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/stretchr/testify/require"
 )
 
@@ -107,7 +107,7 @@ func TestPrivateStateOfAStream(t *testing.T) {
 	require.Equal(t, held(b.secret).table, held(c.secret).table)
 	more := streamBuilder(t, p, run(40, 70)...)
 	want := append([]uint64(nil), held(b.secret).table...)
-	place.Or(want, held(more.secret).table)
+	sets.Or(want, held(more.secret).table)
 	require.NoError(t, c.Merge(more))
 	require.Equal(t, want, held(c.secret).table)
 	c.Add(3)

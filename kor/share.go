@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -89,7 +89,7 @@ func (s *Share) Bytes() []byte {
 		return nil
 	}
 	defer private.Leave(s.secret)
-	return place.Append(nil, held.table)
+	return sets.AppendTable(nil, held.table)
 }
 
 // Aggregate returns the sketch of the symmetric difference of the sets of all parties, from the XOR
@@ -120,12 +120,12 @@ func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	sum, seen := make([]uint64, p.words()), map[[sha256.Size]byte]bool{}
 	for _, share := range shares {
 		if uint64(len(share)) != 8*p.words() {
-			return nil, fault.Mismatch("kor", "bytes of a share", len(share), 8*p.words())
+			return nil, check.MismatchError("kor", "bytes of a share", len(share), 8*p.words())
 		}
 		if tells {
 			hash := sha256.Sum256(share)
 			if seen[hash] {
-				return nil, fault.Mismatch("kor", "one of the shares", "there twice", "one share of each party: equal ones cancel, and so does their noise")
+				return nil, check.MismatchError("kor", "one of the shares", "there twice", "one share of each party: equal ones cancel, and so does their noise")
 			}
 			seen[hash] = true
 		}
@@ -133,8 +133,8 @@ func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 			sum[i] ^= binary.LittleEndian.Uint64(share[8*i:])
 		}
 	}
-	if ones := place.Behind(sum, p.Cells); ones != 0 {
-		return nil, fault.Mismatch("kor", "bits behind the cells of a level", ones, 0)
+	if ones := sets.PaddingOnes(sum, p.Cells); ones != 0 {
+		return nil, check.MismatchError("kor", "bits behind the cells of a level", ones, 0)
 	}
 	return &Sketch{release{params: p, parts: []part{newPart(p, law, uint32(max(parties, len(shares))), newOrigin())}, bits: sum}}, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/stretchr/testify/require"
 )
 
@@ -41,7 +41,7 @@ func TestShareFlips(t *testing.T) {
 // What a share promises by itself is never less than ln((1−p_n)/p_n), also where that is small, to
 // 100 digits.
 func TestShareGuarantee(t *testing.T) {
-	for _, epsilon := range []float64{limits.MinEpsilon, 1e-7, 1e-3, 1, 20} {
+	for _, epsilon := range []float64{check.MinEpsilon, 1e-7, 1e-3, 1, 20} {
 		for _, n := range []int{1, 2, 3, 1000} {
 			p := Params{Epsilon: epsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}
 			s := share(t, p, n)

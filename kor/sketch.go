@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -129,7 +129,7 @@ func (r *release) StdErr() float64 {
 // between 0.94 and 0.96 if the relative error is at most 0.3. For sets of fewer than about Cells
 // distinct keys it is larger, as the likelihood models the number of keys in a cell as Poisson.
 func (r *release) Interval(confidence float64) (lo, hi float64) {
-	if !r.valid() || !limits.Confidence(confidence) {
+	if !r.valid() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	l := r.likelihood()

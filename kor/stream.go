@@ -6,7 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -165,10 +165,10 @@ func (s *StreamSketch) String() string { return s.text("kor.StreamSketch", "a st
 // or if one release is in both: its bits and keys would cancel.
 func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 	if s == nil || other == nil {
-		return nil, fault.Mismatch("kor", "StreamSketch", "nil", "a released one")
+		return nil, check.MismatchError("kor", "StreamSketch", "nil", "a released one")
 	}
 	if id, ok := common(s.parts, other.parts); ok {
-		return nil, fmt.Errorf("kor: Union: release %v is in both sketches, and its keys would cancel: %w", id, fault.ErrMismatch)
+		return nil, fmt.Errorf("kor: Union: release %v is in both sketches, and its keys would cancel: %w", id, check.ErrMismatch)
 	}
 	sum := &StreamSketch{}
 	if err := sum.xor(&s.release, &other.release); err != nil {

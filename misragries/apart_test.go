@@ -23,7 +23,7 @@ func TestRooms(t *testing.T) {
 	for room, forbidden := range map[string][]string{
 		".":               nil,
 		"internal/sketch": {"dpsketch/noise", "dpsketch/internal/sparse", "internal/rounding", "internal/law"},
-		"internal/law":    {"dpsketch/hashing", "internal/private", "internal/wire", "internal/keyhash", "internal/sketch", "noise/budget"},
+		"internal/law":    {"dpsketch/hashing", "internal/private", "internal/wire", "internal/keytable", "internal/sketch", "noise/budget"},
 	} {
 		files := dptest.OK(os.ReadDir(room))(t)
 		for _, file := range files {

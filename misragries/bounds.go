@@ -4,8 +4,8 @@ import (
 	"iter"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/misragries/internal/law"
 )
 
@@ -24,7 +24,7 @@ import (
 // elsewhere without MaxLength. If the cancelling noise is large, the estimate can be below the
 // lower end, which then moves down to the estimate.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !limits.Confidence(confidence) || h.law.method == Auto {
+	if !check.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN(), math.NaN()
 	}
 	tail, c := (1-confidence)/2, h.law
@@ -51,7 +51,7 @@ func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 // count reaches it is released. It is 1 if all Dim keys are released, and else +Inf if the loss is
 // not bounded. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
-	if !limits.Confidence(confidence) || h.law.method == Auto {
+	if !check.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN()
 	}
 	certain := h.threshold()
@@ -72,7 +72,7 @@ func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 // missing; a key above [Histogram.DetectionLimit] is at least released. It yields nothing if an
 // argument is NaN or confidence is outside [0, 1).
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64) iter.Seq2[K, float64] {
-	if math.IsNaN(threshold) || !limits.Confidence(confidence) || h.law.method == Auto {
+	if math.IsNaN(threshold) || !check.Confidence(confidence) || h.law.method == Auto {
 		return func(func(K, float64) bool) {}
 	}
 	c := h.law
@@ -185,7 +185,7 @@ func (c calibration) below(tail float64) float64 {
 		return c.sparse.ReachOf(1, 0, min(1, 2*tail))
 	case is.shared: // η + L
 		want := math.Log(tail)
-		return float64(search.Least(0, func(t int64) bool { return law.SharedSurvival(1/c.Scale, float64(t)+1) <= want }))
+		return float64(exact.LeastInt(0, func(t int64) bool { return law.SharedSurvival(1/c.Scale, float64(t)+1) <= want }))
 	}
 	return c.own(tail)
 }
@@ -194,7 +194,7 @@ func (c calibration) below(tail float64) float64 {
 // tail.
 func bound(scale, tail float64) int64 {
 	d, want := discreteLaplace(scale), math.Log(tail)
-	return search.Least(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want })
+	return exact.LeastInt(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want })
 }
 
 // stdDev returns the standard deviation of the noise of an estimate.

@@ -2,7 +2,7 @@ package misragries
 
 import (
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -137,7 +137,7 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	}
 	return private.Merge(b.secret, other.secret, "misragries: Merge", "Builder", func(s, o *sketch.Stream[K]) error {
 		if b.params != other.params {
-			return fault.Mismatch("misragries", "Params", b.params, other.params)
+			return check.MismatchError("misragries", "Params", b.params, other.params)
 		}
 		if err := b.params.allowed(); err != nil {
 			return err

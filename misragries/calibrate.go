@@ -3,7 +3,7 @@ package misragries
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/misragries/internal/law"
 	"github.com/dpsketch/dpsketch/noise"
@@ -28,7 +28,7 @@ func (p Params) calibrate(m Method, in input, unknown bool) (calibration, error)
 		return c, nil
 	}
 	if mechanisms[m].top && p.Dim == 0 {
-		return calibration{}, fault.Params("misragries", "Dim", p.Dim, "the number of possible keys for "+m.String())
+		return calibration{}, check.ParamsError("misragries", "Dim", p.Dim, "the number of possible keys for "+m.String())
 	}
 	s, ok := p.step(m, in)
 	if !ok {
@@ -146,7 +146,7 @@ func (p Params) vector(in input, unknown bool) (sparse.Params, error) {
 		epsilon, delta, ok = p.element()
 	}
 	refused := func(field string, value any, want string) (sparse.Params, error) {
-		return sparse.Params{}, fault.Params("misragries", field, value, want)
+		return sparse.Params{}, check.ParamsError("misragries", field, value, want)
 	}
 	switch {
 	case !ok || delta < 1e-300:

@@ -6,9 +6,8 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -106,7 +105,7 @@ func (p Params) named(in input) (Method, error) {
 		return Auto, err
 	}
 	bad := func(field string, value any, want string) (Method, error) {
-		return Auto, fault.Params("misragries", field, value, want)
+		return Auto, check.ParamsError("misragries", field, value, want)
 	}
 	if in == users && (p.MaxElements < 1 || p.MaxElements > p.Counters) {
 		return bad("MaxElements", p.MaxElements, "an integer in [1, Counters] for users, whose distinct keys it bounds")
@@ -139,20 +138,20 @@ func (p Params) element() (epsilon, delta float64, ok bool) {
 	m := float64(p.most())
 	epsilon = p.Epsilon / m * (1 - 0x1p-50)
 	if p.Delta == 0 {
-		return epsilon, 0, epsilon >= limits.MinEpsilon
+		return epsilon, 0, epsilon >= check.MinEpsilon
 	}
 	// by (e^{mε₁}−1)/(e^{ε₁}−1), m·ε₁ ≤ ε
-	logDelta := math.Log(p.Delta) - logs.Expm1(p.Epsilon) + logs.Expm1(epsilon)
+	logDelta := math.Log(p.Delta) - exact.LogExpm1(p.Epsilon) + exact.LogExpm1(epsilon)
 	delta = math.Exp(logDelta*(1+0x1p-45)) * (1 - 0x1p-40)
-	return epsilon, delta, epsilon >= limits.MinEpsilon && delta >= minDelta
+	return epsilon, delta, epsilon >= check.MinEpsilon && delta >= minDelta
 }
 
 // refuseGroup is why element is not ok.
 func (p Params) refuseGroup() error {
-	return fault.Params("misragries", "MaxElements", p.most(), "a smaller number: the ε or the δ that it leaves for one element is out of range")
+	return check.ParamsError("misragries", "MaxElements", p.most(), "a smaller number: the ε or the δ that it leaves for one element is out of range")
 }
 
 // refuseNoise is why a mechanism has no noise.
 func (p Params) refuseNoise(m Method) error {
-	return fault.Params("misragries", "Epsilon", p.Epsilon, fmt.Sprintf("a larger number for %v of %d counters, whose noise is out of range", m, p.Counters))
+	return check.ParamsError("misragries", "Epsilon", p.Epsilon, fmt.Sprintf("a larger number for %v of %d counters, whose noise is out of range", m, p.Counters))
 }

@@ -8,9 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/keyed"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -31,13 +29,13 @@ type Combined[K hashing.Key] struct {
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	unreleased := func(h *Histogram[K]) bool { return h == nil || h.law.method == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
-		return nil, fault.Params("misragries", "the histograms to combine", len(parts), "at least one, and none of them nil or the zero Histogram")
+		return nil, check.ParamsError("misragries", "the histograms to combine", len(parts), "at least one, and none of them nil or the zero Histogram")
 	}
 	c := &Combined[K]{parts: slices.Clone(parts), sums: map[K]float64{}}
 	seen := map[*Histogram[K]]bool{}
 	for i, h := range parts {
 		if seen[h] {
-			return nil, fault.Params("misragries", "the histograms to combine", i+1, "different ones: the last of these is there twice")
+			return nil, check.ParamsError("misragries", "the histograms to combine", i+1, "different ones: the last of these is there twice")
 		}
 		seen[h] = true
 		for key, v := range h.All() {
@@ -59,11 +57,11 @@ func (c *Combined[K]) Has(key K) bool {
 
 // All yields all released keys and the sums of their estimates, sorted by key.
 func (c *Combined[K]) All() iter.Seq2[K, float64] {
-	return keyed.All(len(c.keys), func(i int) (K, float64) { return c.keys[i], c.sums[c.keys[i]] })
+	return wire.AllKeys(len(c.keys), func(i int) (K, float64) { return c.keys[i], c.sums[c.keys[i]] })
 }
 
 // Top yields the n keys with the largest sums, in descending order; equal sums are sorted by key.
-func (c *Combined[K]) Top(n int) iter.Seq2[K, float64] { return keyed.Top(c.All(), n) }
+func (c *Combined[K]) Top(n int) iter.Seq2[K, float64] { return wire.TopKeys(c.All(), n) }
 
 // Estimate returns the sum of the parts' estimates of the key; a part that did not release it adds
 // 0.
@@ -73,7 +71,7 @@ func (c *Combined[K]) Estimate(key K) float64 { return c.sums[key] }
 // least the given confidence, for any one key fixed before the releases. It is the sum of the
 // parts' intervals, each at a confidence of 1 − (1 − confidence)/(number of parts).
 func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !limits.Confidence(confidence) || len(c.parts) == 0 {
+	if !check.Confidence(confidence) || len(c.parts) == 0 {
 		return math.NaN(), math.NaN()
 	}
 	each := math.Nextafter(1-(1-confidence)/float64(len(c.parts)), 2)

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
@@ -73,16 +73,16 @@ func fromCounters[K hashing.Key](p Params, counters map[K]int64, more int) (*Bui
 	}
 	p = b.params
 	if len(counters) > p.Counters+more {
-		return nil, fault.Params("misragries", "counters", "too many", "at most one for each of the sketch's counters")
+		return nil, check.ParamsError("misragries", "counters", "too many", "at most one for each of the sketch's counters")
 	}
 	least, used := int64(math.MaxInt64), 0
 	for key, count := range counters {
 		switch {
 		case count < 0 || count > sketch.Limit:
-			return nil, fault.Params("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
+			return nil, check.ParamsError("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
 		case p.Dim != 0 && sketch.Outside(key, p.Dim):
 			// to leave it out would leave what is no sketch of any stream
-			return nil, fault.Params("misragries", "counters", "one outside Dim", "keys in [0, Dim)")
+			return nil, check.ParamsError("misragries", "counters", "one outside Dim", "keys in [0, Dim)")
 		}
 		if count > 0 {
 			least = min(least, count)

@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/keyed"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
@@ -68,7 +67,7 @@ func (h *Histogram[K]) numbers() []wire.Field {
 // for the zero Histogram.
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if h.law.method == Auto {
-		return dst, fault.Format("misragries", "a Histogram that was not released has no encoding")
+		return dst, check.FormatError("misragries", "a Histogram that was not released has no encoding")
 	}
 	keys := wire.KeysOf[K]()
 	class := keys.Class()
@@ -190,7 +189,7 @@ func (h *Histogram[K]) readCounts(r *wire.Reader) {
 		return
 	}
 	h.counts = make([]sketch.Counter[K], n)
-	keyed.Read(r, n, func(i int, key K) {
+	wire.ReadKeys(r, n, func(i int, key K) {
 		h.counts[i] = sketch.Counter[K]{Key: key, Count: r.Int64()}
 		switch {
 		case p.Dim > 0 && sketch.Outside(key, p.Dim):

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/keyed"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -136,7 +135,7 @@ func (h *Histogram[K]) All() iter.Seq2[K, float64] { return h.atLeast(math.Inf(-
 // Top yields the n released keys with the largest estimates, in descending order; equal estimates
 // are sorted by key.
 func (h *Histogram[K]) Top(n int) iter.Seq2[K, float64] {
-	top := keyed.Top(keyed.All(len(h.counts), func(i int) (K, float64) { return h.counts[i].Key, h.law.counts(h.counts[i].Count) }), n)
+	top := wire.TopKeys(wire.AllKeys(len(h.counts), func(i int) (K, float64) { return h.counts[i].Key, h.law.counts(h.counts[i].Count) }), n)
 	return func(yield func(K, float64) bool) {
 		for key, v := range top { // the estimate rises with the noisy count
 			if !yield(key, h.estimate(v)) {

@@ -3,7 +3,7 @@ package misragries
 import (
 	"encoding/json"
 
-	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -12,23 +12,23 @@ import (
 // and its bytes in hexadecimal digits. The member data is the binary encoding, the only part that
 // UnmarshalJSON reads.
 func (h Histogram[K]) MarshalJSON() ([]byte, error) {
-	return view.Marshal(&h, struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		Threshold view.Number      `json:"threshold"`
-		Keys      []view.Keyed     `json:"keys"`
-	}{h.Guarantee(), view.Number(h.threshold()), view.Keys(h.Top(h.Len()), h.Interval)})
+	return wire.MarshalJSON(&h, struct {
+		Guarantee budget.Guarantee   `json:"guarantee"`
+		Threshold wire.Number        `json:"threshold"`
+		Keys      []wire.KeyEstimate `json:"keys"`
+	}{h.Guarantee(), wire.Number(h.threshold()), wire.KeyEstimates(h.Top(h.Len()), h.Interval)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
-func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, h) }
+func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, h) }
 
 // MarshalJSON returns the guarantee and the keys, the largest sums first, with their estimates and
 // intervals at .95, with keys as in the JSON of a [Histogram]. It is a view, which is not read
 // back: store the histograms.
 func (c Combined[K]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		Keys      []view.Keyed     `json:"keys"`
-	}{c.Guarantee(), view.Keys(c.Top(c.Len()), c.Interval)})
+		Guarantee budget.Guarantee   `json:"guarantee"`
+		Keys      []wire.KeyEstimate `json:"keys"`
+	}{c.Guarantee(), wire.KeyEstimates(c.Top(c.Len()), c.Interval)})
 }

@@ -1,7 +1,7 @@
 package misragries
 
 import (
-	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Method is a way to release a sketch. Auto takes the one that suits the constructor, as each
@@ -46,14 +46,14 @@ var methodNames = []string{
 }
 
 // String returns the name of the constant.
-func (m Method) String() string { return enum.Name(m, methodNames, "Method") }
+func (m Method) String() string { return check.EnumName(m, methodNames, "Method") }
 
 // MarshalText returns the name of the constant, for JSON and flags.
-func (m Method) MarshalText() ([]byte, error) { return enum.Text(m, methodNames, "Method") }
+func (m Method) MarshalText() ([]byte, error) { return check.EnumText(m, methodNames, "Method") }
 
 // UnmarshalText reads the name of a constant.
 func (m *Method) UnmarshalText(text []byte) error {
-	return enum.Parse(m, text, methodNames, "Method")
+	return check.ParseEnum(m, text, methodNames, "Method")
 }
 
 // mechanism is what a Method does: what it releases of a sketch, with which noise, and how many

@@ -3,18 +3,17 @@ package misragries
 import (
 	"cmp"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
 var (
-	ErrParams   = fault.ErrParams
-	ErrFormat   = fault.ErrFormat
-	ErrReleased = fault.ErrReleased
-	ErrMismatch = fault.ErrMismatch
+	ErrParams   = check.ErrParams
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
+	ErrMismatch = check.ErrMismatch
 )
 
 const (
@@ -67,12 +66,12 @@ func (p Params) normal() Params {
 // validate checks Params that are normal.
 func (p Params) validate() error {
 	bad := func(field string, value any, want string) error {
-		return fault.Params("misragries", field, value, want)
+		return check.ParamsError("misragries", field, value, want)
 	}
-	if err := limits.Epsilon("misragries", p.Epsilon, limits.MaxEpsilon); err != nil {
+	if err := check.Epsilon("misragries", p.Epsilon, check.MaxEpsilon); err != nil {
 		return err
 	}
-	if err := limits.Delta("misragries", p.Delta); err != nil {
+	if err := check.Delta("misragries", p.Delta); err != nil {
 		return err
 	}
 	switch {

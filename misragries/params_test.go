@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestBadParams(t *testing.T) {
 	good := Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
 	dptest.OK(New[string](good))(t)
-	check := func(field string, p Params) {
+	verify := func(field string, p Params) {
 		t.Helper()
 		b, err := New[uint64](p)
 		require.ErrorIs(t, err, ErrParams, "%+v", p)
@@ -26,21 +26,21 @@ func TestBadParams(t *testing.T) {
 		require.Zero(t, p.Guarantee())
 	}
 	for _, k := range []int{-1, math.MinInt, math.MaxInt, maxCounters + 1} {
-		check("Counters", Params{Counters: k, Epsilon: 1, Delta: 1e-6})
+		verify("Counters", Params{Counters: k, Epsilon: 1, Delta: 1e-6})
 	}
-	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308, math.Nextafter(limits.MinEpsilon, 0), math.Nextafter(limits.MaxEpsilon, 2e3)} {
-		check("Epsilon", Params{Counters: 16, Epsilon: epsilon, Delta: 1e-6})
+	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308, math.Nextafter(check.MinEpsilon, 0), math.Nextafter(check.MaxEpsilon, 2e3)} {
+		verify("Epsilon", Params{Counters: 16, Epsilon: epsilon, Delta: 1e-6})
 	}
-	for _, delta := range []float64{0, 5e-324, math.Nextafter(limits.MinDelta, 0), 1, -1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
-		check("Delta", Params{Counters: 16, Epsilon: 1, Delta: delta})
+	for _, delta := range []float64{0, 5e-324, math.Nextafter(check.MinDelta, 0), 1, -1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
+		verify("Delta", Params{Counters: 16, Epsilon: 1, Delta: delta})
 	}
 }
 
 // The ends of the ranges work, and no memory is taken ahead of the data.
 func TestParamsAtTheirLimits(t *testing.T) {
 	for _, p := range []Params{
-		{Counters: 1, Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}, {Counters: 1, Epsilon: limits.MaxEpsilon, Delta: 1 - 0x1p-53},
-		{Counters: maxCounters, Epsilon: limits.MinEpsilon, Delta: 1e-9}, {Counters: maxCounters, Epsilon: limits.MaxEpsilon, Delta: limits.MinDelta},
+		{Counters: 1, Epsilon: check.MinEpsilon, Delta: check.MinDelta}, {Counters: 1, Epsilon: check.MaxEpsilon, Delta: 1 - 0x1p-53},
+		{Counters: maxCounters, Epsilon: check.MinEpsilon, Delta: 1e-9}, {Counters: maxCounters, Epsilon: check.MaxEpsilon, Delta: check.MinDelta},
 	} {
 		b := dptest.OK(New[string](p))(t)
 		for range 100 {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
@@ -89,7 +89,7 @@ func (r Row) String() string {
 // below 1.
 func (p Params) Plan(servers int) (Plan, error) {
 	if servers < 1 || servers > math.MaxInt32 {
-		return Plan{}, fault.Params("misragries", "servers", servers, "an integer in [1, 2³¹)")
+		return Plan{}, check.ParamsError("misragries", "servers", servers, "an integer in [1, 2³¹)")
 	}
 	list := []input{summed, merged, oneStream, users}
 	if servers == 1 {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -173,7 +173,7 @@ func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 	}
 	accepted, refused := 0, 0
 	for _, delta := range []float64{0, 1e-305, 1e-2, math.NaN()} {
-		for _, epsilon := range []float64{limits.MinEpsilon, 1, 1e300} {
+		for _, epsilon := range []float64{check.MinEpsilon, 1, 1e300} {
 			for _, dim := range []uint64{0, 100} {
 				for _, m := range []int{0, 2, 5, maxElements} {
 					for mechanism := Auto; mechanism <= lastMethod; mechanism++ {

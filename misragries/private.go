@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
@@ -55,7 +55,7 @@ func restoreState[K hashing.Key, S any](held private.State[S], kind byte, p Para
 		case class != wire.KeysOf[K]().Class():
 			r.Fail("keys of another type")
 		case got != p:
-			return fault.Mismatch("misragries", "Params", p, got)
+			return check.MismatchError("misragries", "Params", p, got)
 		}
 		store, err := read(r, s)
 		if done := r.Done(); done != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 )
 
@@ -130,7 +130,7 @@ func TestPrivateStateOfUsers(t *testing.T) {
 			require.Error(t, again.RestorePrivateState(state[:n]))
 		}
 		elements := build(t, Params{Counters: 8, Epsilon: 1, Dim: 40, MaxElements: 8}, []int{1})
-		require.ErrorIs(t, elements.RestorePrivateState(state), fault.ErrFormat)
+		require.ErrorIs(t, elements.RestorePrivateState(state), check.ErrFormat)
 		if p.Method == KeptZeros {
 			require.ErrorIs(t, here.Merge(again), ErrParams)
 			continue
@@ -158,15 +158,15 @@ func TestRestoreRejects(t *testing.T) {
 		require.ErrorIs(t, dptest.OK(New[int](q))(t).RestorePrivateState(data), ErrMismatch)
 	}
 	words := dptest.OK(New[string](Params{Counters: 4, Epsilon: 1, Delta: 1e-6}))(t)
-	require.ErrorIs(t, words.RestorePrivateState(data), fault.ErrFormat)
-	require.ErrorIs(t, sum.RestorePrivateState(data), fault.ErrFormat)
+	require.ErrorIs(t, words.RestorePrivateState(data), check.ErrFormat)
+	require.ErrorIs(t, sum.RestorePrivateState(data), check.ErrFormat)
 	dptest.Restores(t, b, c, func() {
 		for i := range 20 {
 			c.Add(i)
 		}
 		dptest.OK(restored(t, c, p).Release())(t)
 	})
-	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(sum.AppendPrivateState(nil))(t)), fault.ErrFormat)
+	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(sum.AppendPrivateState(nil))(t)), check.ErrFormat)
 	var h Histogram[int]
-	require.ErrorIs(t, h.UnmarshalBinary(data), fault.ErrFormat, "private state is no release")
+	require.ErrorIs(t, h.UnmarshalBinary(data), check.ErrFormat, "private state is no release")
 }

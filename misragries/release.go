@@ -2,10 +2,10 @@ package misragries
 
 import (
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/sparse"
-	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/misragries/internal/law"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
@@ -31,7 +31,7 @@ func (b *Builder[K]) releaseBy(c calibration, of kind) (*Histogram[K], error) {
 		return nil, err
 	}
 	if (kind{s.Given, s.Merged}) != of {
-		return nil, fault.NoData(doing, "was used by two goroutines at once, so its data are dropped")
+		return nil, check.NoDataError(doing, "was used by two goroutines at once, so its data are dropped")
 	}
 	return releaseSketch(new(noise.Source), b.params, c, &s.Sketch, s.Given), nil
 }
@@ -173,7 +173,7 @@ func releaseRounded[K hashing.Key](src *noise.Source, c calibration, units []ske
 	show(units[:large], func(least int64) (int64, bool) { return d.SampleTail(src, least) })
 	if n := d.CountTail(src, uint64(len(small)), c.Threshold-c.From); n > 0 {
 		sketch.Sort(small)
-		show(subset.Draw(small, int(n), src.Uint64N), func(least int64) (int64, bool) { return least + beyond.SampleInt(src), true })
+		show(exact.DrawSubset(small, int(n), src.Uint64N), func(least int64) (int64, bool) { return least + beyond.SampleInt(src), true })
 	}
 	sketch.Sort(released)
 	return released

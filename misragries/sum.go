@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
@@ -68,9 +68,9 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	return private.Merge(t.secret, b.secret, "misragries: Sum.Add", "Sum or Builder", func(s *sumState[K], o *sketch.Stream[K]) error {
 		switch {
 		case t.params != b.params:
-			return fault.Mismatch("misragries", "Params", t.params, b.params)
+			return check.MismatchError("misragries", "Params", t.params, b.params)
 		case o.Merged: // its neighbours differ in other ways
-			return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", fault.ErrMismatch)
+			return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", check.ErrMismatch)
 		}
 		held := prepare(&s.src, t.law, t.params.Counters, &o.Sketch)
 		s.units.Add(held.counters)
@@ -90,7 +90,7 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 	}
 	return private.Merge(t.secret, other.secret, "misragries: Merge", "Sum", func(s, o *sumState[K]) error {
 		if t.params != other.params {
-			return fault.Mismatch("misragries", "Params", t.params, other.params)
+			return check.MismatchError("misragries", "Params", t.params, other.params)
 		}
 		if len(o.units.Counters) > len(s.units.Counters) {
 			s.units, o.units = o.units, s.units

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/subset"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
@@ -245,7 +245,7 @@ func (u *universe[K]) cut() {
 	for end < len(u.candidates) && tied(u.candidates[end]) {
 		end++
 	}
-	subset.Draw(u.candidates[first:end], u.k-first, u.src.Uint64N)
+	exact.DrawSubset(u.candidates[first:end], u.k-first, u.src.Uint64N)
 	u.candidates = u.candidates[:u.k]
 }
 
@@ -263,7 +263,7 @@ func (u *universe[K]) distinctZeros(n uint64) []K {
 				free = append(free, key)
 			}
 		}
-		return subset.Draw(free, int(n), u.src.Uint64N)
+		return exact.DrawSubset(free, int(n), u.src.Uint64N)
 	}
 	// At least half of all keys are neither stored nor drawn.
 	fresh := make([]K, 0, n)

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
@@ -72,7 +72,7 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 	wire.Sort(given)
 	distinct := slices.Compact(given)
 	if m := b.params.MaxElements; len(distinct) > m {
-		distinct = subset.Draw(distinct, m, s.src.Uint64N)
+		distinct = exact.DrawSubset(distinct, m, s.src.Uint64N)
 		wire.Sort(distinct)
 	}
 	if b.law.together {
@@ -97,9 +97,9 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	return private.Merge(b.secret, other.secret, "misragries: Merge", "UserBuilder", func(s, o *userState[K]) error {
 		switch {
 		case b.params != other.params:
-			return fault.Mismatch("misragries", "Params", b.params, other.params)
+			return check.MismatchError("misragries", "Params", b.params, other.params)
 		case !b.law.together:
-			return fault.Params("misragries", "Method", b.params.Method,
+			return check.ParamsError("misragries", "Method", b.params.Method,
 				"SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged: by these Params they are "+b.law.method.String()+" of single keys")
 		}
 		s.sketch.Merge(o.sketch, b.params.Counters)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -223,7 +223,7 @@ func TestDecodeRejectsOtherVectors(t *testing.T) {
 			require.NoError(t, err)
 		} else {
 			require.ErrorIs(t, err, ErrFormat, name)
-			require.ErrorIs(t, err, fault.ErrFormat)
+			require.ErrorIs(t, err, check.ErrFormat)
 		}
 	}
 }

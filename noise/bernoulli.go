@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Bernoulli is the distribution of a bit that is 1 with probability exactly K/2⁶⁴.
@@ -27,7 +27,7 @@ func NewBernoulli(k uint64) Bernoulli { return Bernoulli{k ^ half} }
 // BernoulliAtMost returns the largest k/2⁶⁴ ≤ p, for p in [0, 1); for p = 1 it is 1 − 2⁻⁶⁴.
 func BernoulliAtMost(p float64) (Bernoulli, error) {
 	if !(p >= 0 && p <= 1) {
-		return Bernoulli{}, fault.Params("noise", "p", p, "a probability in [0, 1]")
+		return Bernoulli{}, check.ParamsError("noise", "p", p, "a probability in [0, 1]")
 	}
 	if p == 1 {
 		return NewBernoulli(math.MaxUint64), nil
@@ -38,7 +38,7 @@ func BernoulliAtMost(p float64) (Bernoulli, error) {
 // BernoulliAtLeast returns the least k/2⁶⁴ ≥ p, for p in [0, 1 − 2⁻⁶⁴].
 func BernoulliAtLeast(p float64) (Bernoulli, error) {
 	if !(p >= 0 && p < 1) {
-		return Bernoulli{}, fault.Params("noise", "p", p, "a probability in [0, 1)")
+		return Bernoulli{}, check.ParamsError("noise", "p", p, "a probability in [0, 1)")
 	}
 	return NewBernoulli(uint64(math.Ceil(p * 0x1p64))), nil // p ≤ 1 − 2⁻⁵³
 }
@@ -49,7 +49,7 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 // 44 the probability is about the rounding unit 2⁻⁶⁴.
 func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if !(epsilon >= 0 && epsilon <= 44) {
-		return Bernoulli{}, fault.Params("noise", "epsilon", epsilon, "a number in [0, 44]")
+		return Bernoulli{}, check.ParamsError("noise", "epsilon", epsilon, "a number in [0, 44]")
 	}
 	if epsilon == 0 {
 		return NewBernoulli(half), nil

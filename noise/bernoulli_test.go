@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 func asBytes(random []uint64) *[512]byte {
@@ -148,7 +148,7 @@ func TestRandomizedResponseIsOnTheSafeSide(t *testing.T) {
 		bernoulli := dptest.OK(RandomizedResponse(epsilon))(t)
 		exceeds := func(k *big.Int) bool { // (2⁶⁴ − k)/k > e^ε, that is k > (2⁶⁴ − k)·e^{−ε} fails
 			x := new(big.Rat).SetFloat64(epsilon)
-			e := enclose.ExpNeg(x, 1200)
+			e := exact.ExpNeg(x, 1200)
 			lo, hi := e.Lo, e.Hi
 			rest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 64), k)
 			left := new(big.Int).Lsh(k, 1200)

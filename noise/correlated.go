@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // CorrelatedGaussian is noise that is partly the same for all keys: Z + Nᵢ for key i, with one Z ~
@@ -108,7 +108,7 @@ func newGridUnits(b float64) gridUnits {
 
 // interval returns the ends of an interval that holds b times the number, whatever the digits after
 // those of m, for m < stripEnd.
-func (u gridUnits) interval(z *normalDraw) (least, most wide.Int) {
+func (u gridUnits) interval(z *normalDraw) (least, most exact.Int128) {
 	// [m, m+1]/2⁵⁸·b in units of 2⁻⁷⁴ is [product, product + mantissa]·2^(left−right), product <
 	// 2¹¹⁴ and all at most 2¹²³: the sum of two of them fits. The shift to the right takes off less
 	// than 1 at each end.
@@ -117,21 +117,21 @@ func (u gridUnits) interval(z *normalDraw) (least, most wide.Int) {
 	if u.right > 0 && u.mantissa > 0 {
 		width = u.mantissa>>u.right + 2
 	}
-	least = wide.Int{Hi: int64(hi<<u.left | lo>>(64-u.left)), Lo: lo << u.left}
+	least = exact.Int128{Hi: int64(hi<<u.left | lo>>(64-u.left)), Lo: lo << u.left}
 	if u.right >= 64 {
-		least = wide.Int{Lo: hi >> (u.right - 64)}
+		least = exact.Int128{Lo: hi >> (u.right - 64)}
 	} else if u.right > 0 {
-		least = wide.Int{Hi: int64(hi >> u.right), Lo: hi<<(64-u.right) | lo>>u.right}
+		least = exact.Int128{Hi: int64(hi >> u.right), Lo: hi<<(64-u.right) | lo>>u.right}
 	}
-	most = least.Plus(wide.Int{Lo: width})
+	most = least.Plus(exact.Int128{Lo: width})
 	if z.negative {
-		return wide.Int{}.Minus(most), wide.Int{}.Minus(least)
+		return exact.Int128{}.Minus(most), exact.Int128{}.Minus(least)
 	}
 	return least, most
 }
 
 // roundSum returns ⌊x/2⁷⁴ + ½⌋ if it is the same for both ends x of an interval.
-func roundSum(least, most wide.Int) (v int64, decided bool) {
+func roundSum(least, most exact.Int128) (v int64, decided bool) {
 	const half = 1 << 9 // of 2⁻⁷⁴·2⁷³, in the upper word
 	first, last := (least.Hi+half)>>10, (most.Hi+half)>>10
 	return first, first == last

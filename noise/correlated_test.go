@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // marginal samples one key of a fresh release each time.
@@ -244,7 +244,7 @@ func TestRoundSum(t *testing.T) {
 }
 
 // rational returns a/2⁷⁴.
-func rational(a wide.Int) *big.Rat {
+func rational(a exact.Int128) *big.Rat {
 	return new(big.Rat).SetFrac(a.Big(), new(big.Int).Lsh(big.NewInt(1), 74))
 }
 

@@ -5,9 +5,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // DiscreteLaplace is the two-sided geometric distribution on the integers, Pr[X = k] =
@@ -122,7 +120,7 @@ func twoSided(src *Source, b, shift float64) int64 {
 
 // twoSidedExact returns the largest n ≥ 0 with U < 2qⁿ/(1+q).
 func twoSidedExact(src *Source, uniform *lazy, b float64) int64 {
-	return search.Least(1, func(n int64) bool { return !uniform.belowTwoSided(src, n, b) }) - 1
+	return exact.LeastInt(1, func(n int64) bool { return !uniform.belowTwoSided(src, n, b) }) - 1
 }
 
 // belowTwoSided decides U·(1+q) < 2qⁿ.
@@ -139,7 +137,7 @@ func (l *lazy) belowTwoSided(src *Source, n int64, b float64) bool {
 func (l *lazy) compareTwoSided(n int64, b float64) (below, decided bool) {
 	const guard = 64
 	prec := l.bits + guard
-	one, q, power := enclose.One(prec), enclose.ExpNeg(ratio(1, b), prec), enclose.ExpNeg(ratio(n, b), prec)
+	one, q, power := exact.One(prec), exact.ExpNeg(ratio(1, b), prec), exact.ExpNeg(ratio(n, b), prec)
 	// In units of 2^−(prec + bits).
 	least := new(big.Int).Add(one, q.Lo)
 	if least.Mul(least, l.n).Cmp(new(big.Int).Lsh(power.Hi, l.bits+1)) >= 0 {
@@ -192,7 +190,7 @@ func (d discreteLaplaceFormulas) logAbove(j float64) float64 {
 
 func (d discreteLaplaceFormulas) quantile(p float64) float64 {
 	// With n = −k, Pr[X ≤ k] = e^{−n/b}/(1+q) for n ≥ 1: a guess that is off by rounding only.
-	tail := d.scale * (round.Log(min(p, 1-p)) + math.Log1p(d.decay()))
+	tail := d.scale * (exact.Log(min(p, 1-p)) + math.Log1p(d.decay()))
 	if p <= 0.5 {
 		return settleQuantile(math.Ceil(min(tail, 0)), p, d)
 	}

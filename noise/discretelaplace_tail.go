@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // SampleTail draws X and returns it if X ≥ least, else 0 and false: exactly the distribution of
@@ -254,13 +254,13 @@ func (c *block) invertBounds(uniform *lazy) (n uint64, decided bool) {
 	const guard = 64 + 64
 	prec := uniform.bits + guard
 	p := c.massBounds(prec)
-	rest := enclose.Unit(prec).Sub(p)
+	rest := exact.Unit(prec).Sub(p)
 	odds := p.Quo(rest, prec)
 	mass := rest.Pow(c.size, prec)
 	cumulative := mass
 
 	least := new(big.Int).Lsh(uniform.n, guard)
-	most := new(big.Int).Add(least, enclose.One(guard))
+	most := new(big.Int).Add(least, exact.One(guard))
 	for ; n < c.size; n++ {
 		if most.Cmp(cumulative.Lo) <= 0 {
 			return n, true
@@ -275,7 +275,7 @@ func (c *block) invertBounds(uniform *lazy) (n uint64, decided bool) {
 }
 
 // massBounds returns what p is a float64 of.
-func (c *block) massBounds(prec uint) enclose.Interval {
+func (c *block) massBounds(prec uint) exact.Interval {
 	if c.below != 0 {
 		return c.d.layerProbBounds(c.least, c.below, prec)
 	}
@@ -286,9 +286,9 @@ func (c *block) massBounds(prec uint) enclose.Interval {
 }
 
 // atLeastBounds returns Pr[X ≥ least] = e^{−least/b}/(1+q) for least ≥ 1.
-func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) enclose.Interval {
-	q := enclose.ExpNeg(ratio(1, d.formulas.scale), prec)
-	return enclose.ExpNeg(ratio(least, d.formulas.scale), prec).Quo(enclose.Unit(prec).Add(q), prec)
+func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) exact.Interval {
+	q := exact.ExpNeg(ratio(1, d.formulas.scale), prec)
+	return exact.ExpNeg(ratio(least, d.formulas.scale), prec).Quo(exact.Unit(prec).Add(q), prec)
 }
 
 // layerProb returns p = Pr[X ≥ least | X < below] for 1 ≤ least < below.
@@ -313,7 +313,7 @@ func (d DiscreteLaplace) layerProb(least, below int64) float64 {
 }
 
 // layerProbBounds returns what layerProb is a float64 of.
-func (d DiscreteLaplace) layerProbBounds(least, below int64, prec uint) enclose.Interval {
+func (d DiscreteLaplace) layerProbBounds(least, below int64, prec uint) exact.Interval {
 	from, beyond := d.atLeastBounds(least, prec), d.atLeastBounds(below, prec)
-	return from.Sub(beyond).Quo(enclose.Unit(prec).Sub(beyond), prec)
+	return from.Sub(beyond).Quo(exact.Unit(prec).Sub(beyond), prec)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // tailPValue tests n draws of SampleTail against the exact mass function of want.
@@ -281,7 +281,7 @@ func TestBlockTableIsWithinItsMargin(t *testing.T) {
 		}
 		b := newBlock(c.scale, c.least, c.draws)
 		p := b.d.atLeastBounds(b.least, prec)
-		rest := enclose.Unit(prec).Sub(p)
+		rest := exact.Unit(prec).Sub(p)
 		mass, odds := rest.Pow(b.size, prec), p.Quo(rest, prec)
 		sum := new(big.Int)
 		for n := 0; n <= b.last; n++ {
@@ -565,7 +565,7 @@ func TestLayerMassIsWithinItsError(t *testing.T) {
 				got := d.layerProb(least, below)
 				require.Less(t, got, 0.5)
 				bounds := d.layerProbBounds(least, below, prec)
-				require.LessOrEqual(t, new(big.Int).Lsh(bounds.Hi, 1).Cmp(enclose.One(prec)), 0)
+				require.LessOrEqual(t, new(big.Int).Lsh(bounds.Hi, 1).Cmp(exact.One(prec)), 0)
 				require.Positive(t, bounds.Lo.Sign())
 				want := new(big.Float).SetInt(bounds.Lo)
 				off := new(big.Float).SetFloat64(got)
@@ -603,7 +603,7 @@ func TestLayerTableIsWithinItsMargin(t *testing.T) {
 	for _, c := range cases {
 		b := newLayerBlock(c.scale, c.least, c.below, c.draws)
 		p := b.massBounds(prec)
-		rest := enclose.Unit(prec).Sub(p)
+		rest := exact.Unit(prec).Sub(p)
 		mass, odds := rest.Pow(b.size, prec), p.Quo(rest, prec)
 		sum := new(big.Int)
 		for n := 0; n <= b.last; n++ {

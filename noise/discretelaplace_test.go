@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 func TestDiscreteLaplaceTails(t *testing.T) {
@@ -51,11 +51,11 @@ func TestShiftOfDiscreteLaplace(t *testing.T) {
 		require.Equal(t, discreteLaplace(b), d)
 		// (1+q)·e^shift = 2, tried at shift ± 2⁻⁴⁹.
 		const prec = 200
-		q := enclose.ExpNeg(ratio(1, b), prec)
+		q := exact.ExpNeg(ratio(1, b), prec)
 		side := func(shift float64) int {
 			// e^−shift against (1+q)/2
-			e := enclose.ExpNeg(new(big.Rat).SetFloat64(max(shift, 0)), prec)
-			return new(big.Int).Lsh(e.Lo, 1).Cmp(new(big.Int).Add(enclose.One(prec), q.Lo))
+			e := exact.ExpNeg(new(big.Rat).SetFloat64(max(shift, 0)), prec)
+			return new(big.Int).Lsh(e.Lo, 1).Cmp(new(big.Int).Add(exact.One(prec), q.Lo))
 		}
 		require.GreaterOrEqual(t, side(d.formulas.shift-0x1p-49), 0, b)
 		require.LessOrEqual(t, side(d.formulas.shift+0x1p-49), 0, b)
@@ -105,9 +105,9 @@ func TestTwoSidedAtEachBoundary(t *testing.T) {
 	for _, b := range []float64{0.3, 0.7, 1, 1.5, 3.7, 20, 1000} {
 		shift := discreteLaplace(b).formulas.shift
 		for n := int64(1); n <= 12 && float64(n) < 30*b; n++ {
-			q, power := enclose.ExpNeg(ratio(1, b), prec), enclose.ExpNeg(ratio(n, b), prec)
+			q, power := exact.ExpNeg(ratio(1, b), prec), exact.ExpNeg(ratio(n, b), prec)
 			edge := new(big.Int).Lsh(power.Lo, 64+1) // 2⁶⁴·2qⁿ/(1+q), rounded down
-			w := edge.Quo(edge, q.Lo.Add(q.Lo, enclose.One(prec))).Uint64() &^ 3
+			w := edge.Quo(edge, q.Lo.Add(q.Lo, exact.One(prec))).Uint64() &^ 3
 			for coin := range uint64(2) {
 				_, quick := quickFloor(w|coin, b, shift)
 				_, float := floorLog(w|coin, b, shift)

@@ -3,12 +3,12 @@ package noise
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // ErrParams reports a public parameter outside its range. The text names the parameter, its value
 // and the range.
-var ErrParams = fault.ErrParams
+var ErrParams = check.ErrParams
 
 // Every scale, sensitivity, ε and ρ lies in [leastParam, mostParam]: powers of two so far from the
 // ends of float64 that a quotient of two of them, and the remainder of that quotient, neither
@@ -26,7 +26,7 @@ const (
 // checkParam returns an error that wraps [ErrParams] unless v is in [leastParam, mostParam].
 func checkParam(field string, v float64) error {
 	if !(v >= leastParam && v <= mostParam) {
-		return fault.Params("noise", field, v, wantParam)
+		return check.ParamsError("noise", field, v, wantParam)
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func checkParam(field string, v float64) error {
 // checkDiscrete returns an error that wraps [ErrParams] unless v is in [leastParam, mostDiscrete].
 func checkDiscrete(field string, v float64) error {
 	if !(v >= leastParam && v <= mostDiscrete) {
-		return fault.Params("noise", field, v, wantDiscrete)
+		return check.ParamsError("noise", field, v, wantDiscrete)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func checkDiscrete(field string, v float64) error {
 // checkDelta returns an error that wraps [ErrParams] unless delta is in [2⁻¹⁰²², 1).
 func checkDelta(delta float64) error {
 	if !(delta >= 0x1p-1022 && delta < 1) {
-		return fault.Params("noise", "delta", delta, "a number in [2⁻¹⁰²², 1)")
+		return check.ParamsError("noise", "delta", delta, "a number in [2⁻¹⁰²², 1)")
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func checkDelta(delta float64) error {
 // mostParam].
 func checkEpsilonOrZero(epsilon float64) error {
 	if epsilon != 0 && !(epsilon >= leastParam && epsilon <= mostParam) {
-		return fault.Params("noise", "epsilon", epsilon, "0 or "+wantParam)
+		return check.ParamsError("noise", "epsilon", epsilon, "0 or "+wantParam)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func checkEpsilonOrZero(epsilon float64) error {
 // distribution has that scale.
 func checkScale(scale, sensitivity float64, want string) (float64, error) {
 	if !(scale >= leastParam && scale <= mostParam) {
-		return math.NaN(), fault.Params("noise", "sensitivity", sensitivity, want)
+		return math.NaN(), check.ParamsError("noise", "sensitivity", sensitivity, want)
 	}
 	return scale, nil
 }

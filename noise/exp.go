@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // This file decides U < e^{−x} exactly, for U uniform in [0, 1) and x ≥ 0 real. Everything that the
@@ -91,7 +91,7 @@ func (l *lazy) belowExp(src *Source, x *big.Rat) bool {
 // compareExp compares U with e^{−x}, where x is known to lie in [least, most].
 func (l *lazy) compareExp(least, most *big.Rat) (below, decided bool) {
 	const guard = 64
-	lo, hi := enclose.ExpNeg(most, l.bits+guard).Lo, enclose.ExpNeg(least, l.bits+guard).Hi
+	lo, hi := exact.ExpNeg(most, l.bits+guard).Lo, exact.ExpNeg(least, l.bits+guard).Hi
 	n := new(big.Int).Lsh(l.n, guard)
 	if n.Cmp(hi) >= 0 {
 		return false, true

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Whatever float64 decides is what exact arithmetic decides, near the boundary too.
@@ -50,7 +50,7 @@ func TestExponentsAreNearEnough(t *testing.T) {
 		if x >= 40 && approx >= 40 {
 			return true
 		}
-		off := new(big.Rat).Sub(enclose.Rat(approx), truth)
+		off := new(big.Rat).Sub(exact.Rat(approx), truth)
 		distance, _ := off.Abs(off).Float64()
 		return distance <= 0x1p-47*math.Exp(min(x, approx))
 	}
@@ -91,7 +91,7 @@ func TestBernoulliExpHasTheRightFrequency(t *testing.T) {
 func TestLazyRefines(t *testing.T) {
 	var src Source
 	x := big.NewRat(1, 2)
-	lo := enclose.ExpNeg(x, 128).Lo
+	lo := exact.ExpNeg(x, 128).Lo
 	first := new(big.Int).Rsh(lo, 64).Uint64()
 	rest := float64(new(big.Int).And(lo, new(big.Int).SetUint64(math.MaxUint64)).Uint64()) * 0x1p-64
 	n := int64(dptest.Fewer(5000, 1000))

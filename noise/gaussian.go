@@ -5,9 +5,8 @@ import (
 	"math/big"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Gaussian is the normal distribution N(0, σ²). Noise of the σ that [GaussianSigma] returns, in
@@ -136,7 +135,7 @@ func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 	if err := checkParam("sensitivity", sensitivity); err != nil {
 		return math.NaN(), err
 	}
-	return checkScale(round.QuotientUp(sensitivity, round.SqrtDown(2*rho)), sensitivity, "a number with σ = sensitivity/√(2·rho) in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+	return checkScale(exact.QuotientUp(sensitivity, exact.SqrtDown(2*rho)), sensitivity, "a number with σ = sensitivity/√(2·rho) in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
 // The exact privacy of Gaussian noise (Balle and Wang, ICML 2018, arXiv 1805.06530, Theorem 8).
@@ -186,14 +185,14 @@ func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	}
 	// δ < φ(40)·R(40) < e^{−804} at the upper end is below every δ, and 1 − δ < 2·Q(40) at the
 	// lower is above.
-	t := search.Float(-40, 40, safe)
+	t := exact.LeastFloat(-40, 40, safe)
 	mu := gaussianMu(t, root) * (1 - 0x1p-50) // gaussianMu is within 3 units in the last place
 	want := "a number with σ in [2⁻⁹⁰⁰, 2⁹⁰⁰] for these epsilon and delta"
 	if !(mu >= leastParam) {
 		// σ is above the sensitivity by 2⁹⁰⁰ or more; or ε = 0 and δ next to nothing
-		return math.NaN(), fault.Params("noise", "sensitivity", sensitivity, want)
+		return math.NaN(), check.ParamsError("noise", "sensitivity", sensitivity, want)
 	}
-	return checkScale(round.QuotientUp(sensitivity, mu), sensitivity, want)
+	return checkScale(exact.QuotientUp(sensitivity, mu), sensitivity, want)
 }
 
 // gaussianMu returns μ = √(t² + 2ε) − t, the ratio Δ₂/σ that belongs to t₁ = t, given root = √(2ε).
@@ -239,7 +238,7 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	case err != nil:
 		return math.NaN(), err
 	case bound.nearOne:
-		return round.DifferenceUp(1, bound.complement), nil
+		return exact.DifferenceUp(1, bound.complement), nil
 	}
 	// math.Exp is within one unit in the last place, and near underflow one unit is the least
 	// float64.
@@ -271,14 +270,14 @@ func gaussianBound(sigma, epsilon, sensitivity float64) (deltaBound, error) {
 		return deltaBound{}, err
 	}
 	if checkEpsilonOrZero(math.Abs(epsilon)) != nil {
-		return deltaBound{}, fault.Params("noise", "epsilon", epsilon, "0 or ± "+wantParam)
+		return deltaBound{}, check.ParamsError("noise", "epsilon", epsilon, "0 or ± "+wantParam)
 	}
 	if err := checkParam("sensitivity", sensitivity); err != nil {
 		return deltaBound{}, err
 	}
 	mu, low := divide(sensitivity, sigma)
 	if !(mu >= leastParam && mu <= mostParam) {
-		return deltaBound{}, fault.Params("noise", "sensitivity", sensitivity, "a number with sensitivity/sigma in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+		return deltaBound{}, check.ParamsError("noise", "sensitivity", sensitivity, "a number with sensitivity/sigma in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 	}
 	bound := boundAbove(math.Abs(epsilon), mu, low)
 	if epsilon >= 0 {

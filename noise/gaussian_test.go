@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 func TestGaussianTails(t *testing.T) {
@@ -232,7 +232,7 @@ func TestScalesRoundUp(t *testing.T) {
 
 func TestLeastSafe(t *testing.T) {
 	for _, edge := range []float64{-40, -3, -1e-300, -5e-324, 0, 5e-324, 1e-9, 39, 40} {
-		assert.Equal(t, max(edge, math.Nextafter(-40, 0)), search.Float(-40, 40, func(x float64) bool { return x >= edge }))
+		assert.Equal(t, max(edge, math.Nextafter(-40, 0)), exact.LeastFloat(-40, 40, func(x float64) bool { return x >= edge }))
 	}
-	assert.Equal(t, 40.0, search.Float(-40, 40, func(float64) bool { return false }))
+	assert.Equal(t, 40.0, exact.LeastFloat(-40, 40, func(float64) bool { return false }))
 }

@@ -4,8 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}, b the scale: Pr[X
@@ -110,7 +109,7 @@ func geometricLog(src *Source, w uint64, b float64) int64 {
 
 // geometricExact returns the largest v with U < e^{−v/b}.
 func geometricExact(src *Source, uniform *lazy, b float64) int64 {
-	return search.Least(1, func(v int64) bool { return !uniform.belowExp(src, ratio(v, b)) }) - 1
+	return exact.LeastInt(1, func(v int64) bool { return !uniform.belowExp(src, ratio(v, b)) }) - 1
 }
 
 // ratio returns n/b.
@@ -153,12 +152,12 @@ func geometricRateLog(src *Source, rate float64) int64 {
 		return floor
 	}
 	uniform := newLazy(w>>2, 62)
-	return search.Least(1, func(g int64) bool { return !uniform.belowExp(src, times(g, rate)) }) - 1
+	return exact.LeastInt(1, func(g int64) bool { return !uniform.belowExp(src, times(g, rate)) }) - 1
 }
 
 // times returns n·x.
 func times(n int64, x float64) *big.Rat {
-	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), enclose.Rat(x))
+	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), exact.Rat(x))
 }
 
 // geometricFormulas are those of a Geometric.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Laplace is the continuous Laplace distribution with density e^{−|x|/b}/(2b), b the scale. Noise
@@ -46,7 +46,7 @@ func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	if err := checkParam("sensitivity", sensitivity); err != nil {
 		return math.NaN(), err
 	}
-	return checkScale(round.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+	return checkScale(exact.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
@@ -154,7 +154,7 @@ func (d laplaceFormulas) logUpper(x float64) float64 {
 	return -q - math.Ln2
 }
 
-func (d laplaceFormulas) upperQuantile(p float64) float64 { return -d.scale * round.Log(2*p) }
+func (d laplaceFormulas) upperQuantile(p float64) float64 { return -d.scale * exact.Log(2*p) }
 
 func (d laplaceFormulas) density(x float64) float64 { return expNeg(divide(x, d.scale)) / 2 / d.scale }
 

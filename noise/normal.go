@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // The standard normal distribution, in the far tail and in logarithms. φ is its density, Q(t) =
@@ -65,7 +65,7 @@ func upperQuantile(p float64) float64 {
 	}
 	// Newton's iteration on ln Q(t) = ln p, with (ln Q)′ = −1/R. The asymptotic start is too far
 	// above by ln(t)/t, which three steps remove, and serves for denormal p.
-	target := round.Log(p)
+	target := exact.Log(p)
 	t := math.Sqrt(-2 * target)
 	if p > 1e-300 {
 		t = -mathext.NormalQuantile(p)

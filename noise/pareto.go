@@ -4,9 +4,8 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Pareto is the zero-symmetric Pareto distribution of shape α > 1 and scale s (Tětek, Definition
@@ -43,7 +42,7 @@ func NewPareto(shape, scale float64) (Pareto, error) {
 
 func checkParetoShape(shape float64) error {
 	if !(shape > 1 && shape <= mostShape) {
-		return fault.Params("noise", "shape", shape, "a number in (1, 2²⁰]")
+		return check.ParamsError("noise", "shape", shape, "a number in (1, 2²⁰]")
 	}
 	return nil
 }
@@ -100,12 +99,12 @@ func (g powerGrid) paretoCell(src *Source) (c cell, coin uint64) {
 		return c, w
 	}
 	uniform := newLazy(w>>2, 62)
-	units, factor := g.exactUnits(), enclose.Rat(g.shape-1) // exact: α > 1
-	return g.bisect(least, most, func(k int64) bool {       // U < (1 + k/units)^{1−α}
+	units, factor := g.exactUnits(), exact.Rat(g.shape-1) // exact: α > 1
+	return g.bisect(least, most, func(k int64) bool {     // U < (1 + k/units)^{1−α}
 		x := new(big.Rat).SetInt64(k)
 		x.Quo(x, units).Add(x, big.NewRat(1, 1))
 		for {
-			if below, decided := uniform.compareExp(enclose.LogMultiple(factor, x, uniform.bits)); decided {
+			if below, decided := uniform.compareExp(exact.LogMultiple(factor, x, uniform.bits)); decided {
 				return below
 			}
 			uniform.refine(src)
@@ -199,7 +198,7 @@ func (d paretoFormulas) logUpper(x float64) float64 {
 }
 
 func (d paretoFormulas) upperQuantile(p float64) float64 {
-	log := -round.Log(2*p) / (d.shape - 1)
+	log := -exact.Log(2*p) / (d.shape - 1)
 	if log > 700 { // the scale may bring it back into range
 		return math.Exp(log + math.Log(d.scale))
 	}

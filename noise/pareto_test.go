@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Where nearly all of the distribution lies far out. The octave of a draw, in steps, has the
@@ -96,11 +96,11 @@ func TestParetoQuickIsRight(t *testing.T) {
 			undecided++
 		}
 		uniform := newLazy(w>>2, 62)
-		factor := enclose.Rat(g.shape - 1)
+		factor := exact.Rat(g.shape - 1)
 		below := func(k int64) (bool, bool) {
 			x := new(big.Rat).SetInt64(k)
 			x.Quo(x, g.exactUnits()).Add(x, big.NewRat(1, 1))
-			return uniform.compareExp(enclose.LogMultiple(factor, x, 62))
+			return uniform.compareExp(exact.LogMultiple(factor, x, 62))
 		}
 		if least > 0 {
 			yes, sure := below(least)

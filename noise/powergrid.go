@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // This file draws from the power laws, [Pareto] and [Student], on a grid of steps. |X| is drawn in
@@ -104,9 +104,9 @@ func inSteps(steps int64, step float64) float64 {
 // exactUnits returns s/half/2^m. Half a step is a float64: a step is above 2⁻⁹⁴⁷, as s ≥ 2⁻⁹⁰⁰ is
 // at most 2⁴⁶ of them.
 func (g powerGrid) exactUnits() *big.Rat {
-	x := enclose.Rat(g.scale)
-	x.Quo(x, enclose.Rat(g.half))
-	return x.Quo(x, new(big.Rat).SetInt(enclose.One(g.m)))
+	x := exact.Rat(g.scale)
+	x.Quo(x, exact.Rat(g.half))
+	return x.Quo(x, new(big.Rat).SetInt(exact.One(g.m)))
 }
 
 // sample draws |X| from its cell and returns it in steps, rounded.
@@ -142,8 +142,8 @@ func (g powerGrid) digits(src *Source, c cell) int64 {
 // acceptDigits decides V < f(x)/f(left end) for x the fraction of the cell.
 func (g powerGrid) acceptDigits(src *Source, c cell, fraction, v *lazy) bool {
 	units, left := g.exactUnits(), new(big.Rat).SetInt64(c.index)
-	units.Quo(units, new(big.Rat).SetInt(enclose.One(c.level)))
-	factor := enclose.Rat(g.shape)
+	units.Quo(units, new(big.Rat).SetInt(exact.One(c.level)))
+	factor := exact.Rat(g.shape)
 	if g.kind == studentKind {
 		factor.Quo(factor, big.NewRat(2, 1))
 	}
@@ -155,8 +155,8 @@ func (g powerGrid) acceptDigits(src *Source, c cell, fraction, v *lazy) bool {
 	}
 	fall := func(x *big.Rat) *big.Rat { return x.Quo(kernel(x.Add(x, left)), kernel(left)) }
 	for {
-		least, _ := enclose.LogMultiple(factor, fall(fraction.lower()), v.bits)
-		_, most := enclose.LogMultiple(factor, fall(fraction.upper()), v.bits)
+		least, _ := exact.LogMultiple(factor, fall(fraction.lower()), v.bits)
+		_, most := exact.LogMultiple(factor, fall(fraction.upper()), v.bits)
 		if below, decided := v.compareExp(least, most); decided {
 			return below
 		}

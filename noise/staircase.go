@@ -4,9 +4,8 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Staircase is the distribution of the staircase mechanism (Geng and Viswanath, IEEE Trans. Inf.
@@ -47,7 +46,7 @@ func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
 		return Staircase{}, err
 	}
 	if !(gamma >= 0 && gamma <= 1) {
-		return Staircase{}, fault.Params("noise", "gamma", gamma, "a number in [0, 1]")
+		return Staircase{}, check.ParamsError("noise", "gamma", gamma, "a number in [0, 1]")
 	}
 	d := staircaseFormulas{epsilon: epsilon, sensitivity: sensitivity, gamma: gamma + 0}
 	_, rest, sum := d.weights()
@@ -57,7 +56,7 @@ func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
 
 func checkStairEpsilon(epsilon float64) error {
 	if !(epsilon >= leastStairEpsilon && epsilon <= mostStairEpsilon) {
-		return fault.Params("noise", "epsilon", epsilon, "a number in [2⁻³⁰, 2⁹]")
+		return check.ParamsError("noise", "epsilon", epsilon, "a number in [2⁻³⁰, 2⁹]")
 	}
 	return nil
 }
@@ -137,7 +136,7 @@ func (d Staircase) inCore(src *Source) bool {
 // inCoreExactly decides V < γ(1−q)/D for the uniform V: as D = q + γ(1−q), it holds if q <
 // γ(1−V)/(V + γ(1−V)), which falls in V.
 func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
-	gamma, epsilon := enclose.Rat(d.formulas.gamma), enclose.Rat(d.formulas.epsilon)
+	gamma, epsilon := exact.Rat(d.formulas.gamma), exact.Rat(d.formulas.epsilon)
 	bound := func(v *big.Rat) *big.Rat { // 0 for V = 1
 		x := new(big.Rat).Sub(big.NewRat(1, 1), v)
 		x.Mul(x, gamma)
@@ -150,8 +149,8 @@ func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
 	for {
 		const guard = 1100 // q is at least e^{−512}
 		prec := v.bits + guard
-		q := enclose.ExpNeg(epsilon, prec)
-		unit := enclose.One(prec)
+		q := exact.ExpNeg(epsilon, prec)
+		unit := exact.One(prec)
 		if new(big.Rat).SetFrac(q.Hi, unit).Cmp(bound(v.upper())) < 0 {
 			return true
 		}
@@ -208,9 +207,9 @@ func (s segment) roundQuick(w uint64) (k int64, decided bool) {
 // decided.
 func (s segment) roundExactly(src *Source, u *lazy) int64 {
 	point := func(u *big.Rat) *big.Int {
-		x := u.Mul(u, enclose.Rat(s.slope))
-		x.Add(x, enclose.Rat(s.whole)).Add(x, enclose.Rat(s.start))
-		return roundRat(x.Mul(x, enclose.Rat(s.units)))
+		x := u.Mul(u, exact.Rat(s.slope))
+		x.Add(x, exact.Rat(s.whole)).Add(x, exact.Rat(s.start))
+		return roundRat(x.Mul(x, exact.Rat(s.units)))
 	}
 	for {
 		least, most := point(u.lower()), point(u.upper())
@@ -291,7 +290,7 @@ func (d staircaseFormulas) upperQuantile(p float64) float64 {
 		return min((1-2*p)*sum/rest, d.gamma) * d.sensitivity
 	}
 	// p = q^j·m/(2D) with m = q + (1−q)·distance in (q, 1].
-	log := round.Log(p) + math.Log(2*sum) + d.epsilon // ln(q^{j−1}·m) < 0
+	log := exact.Log(p) + math.Log(2*sum) + d.epsilon // ln(q^{j−1}·m) < 0
 	j := math.Floor(-log/d.epsilon) + 1
 	m := math.Exp(log + (j-1)*d.epsilon)
 	distance := min(max((m-q)/rest, 0), 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // No γ has less error than the two functions say, the value is the published one, and the yardstick
@@ -77,7 +77,7 @@ func TestSegmentRoundQuick(t *testing.T) {
 			continue
 		}
 		for _, u := range []*big.Rat{newLazy(w, 64).lower(), newLazy(w, 64).upper()} {
-			u.Mul(u, enclose.Rat(s.slope)).Add(u, enclose.Rat(s.start)).Add(u, enclose.Rat(s.whole)).Mul(u, enclose.Rat(s.units))
+			u.Mul(u, exact.Rat(s.slope)).Add(u, exact.Rat(s.start)).Add(u, exact.Rat(s.whole)).Mul(u, exact.Rat(s.units))
 			require.Equal(t, got, roundRat(u).Int64(), "%+v, w = %#x", s, w)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // CheckStep returns an error that wraps [ErrParams] if Sample(src, step) of the distribution would
@@ -17,7 +17,7 @@ func CheckStep(distribution interface {
 	draws(step float64) bool
 }, step float64) error {
 	if !distribution.draws(step) {
-		return fault.Params("noise", "step", step, "a power of two that is at least 2⁻⁴⁶ of the scale, which a constructor accepted")
+		return check.ParamsError("noise", "step", step, "a power of two that is at least 2⁻⁴⁶ of the scale, which a constructor accepted")
 	}
 	return nil
 }

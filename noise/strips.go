@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // This file draws |Z| for a standard normal Z, exactly, by rejection from a histogram above its
@@ -165,8 +165,8 @@ func belowDensity(src *Source, v *lazy, height uint64, shift uint, x *lazy) bool
 	exponent := func(x *big.Rat) *big.Rat { return x.Mul(x, x).Quo(x, big.NewRat(2, 1)) }
 	for {
 		prec := v.bits + guard
-		least := enclose.ExpNeg(exponent(x.upper()), prec).Lo
-		most := enclose.ExpNeg(exponent(x.lower()), prec).Hi
+		least := exact.ExpNeg(exponent(x.upper()), prec).Lo
+		most := exact.ExpNeg(exponent(x.lower()), prec).Hi
 		left := new(big.Int).Mul(v.n, h) // in units of 2^−prec
 		left.Lsh(left, guard)
 		if left.Cmp(most.Mul(most, c)) >= 0 {

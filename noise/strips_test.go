@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // density encloses stripDensity·e^{−x²/2} for x = n/64, in units of 2^−prec.
 func density(n int64, prec uint) (least, most *big.Int) {
-	e := enclose.ExpNeg(big.NewRat(n*n, 2*64*64), prec)
+	e := exact.ExpNeg(big.NewRat(n*n, 2*64*64), prec)
 	c := new(big.Int).SetUint64(stripDensity)
 	return new(big.Int).Mul(e.Lo, c), new(big.Int).Mul(e.Hi, c)
 }

@@ -4,9 +4,8 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/enclose"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // mostStudent is the largest shape of [Student]: the continued fraction of its tail loses places in
@@ -44,7 +43,7 @@ func NewStudent(shape, scale float64) (Student, error) {
 
 func checkStudentShape(shape float64) error {
 	if !(shape >= 2 && shape <= mostStudent) {
-		return fault.Params("noise", "shape", shape, "a number in [2, 2¹⁰]")
+		return check.ParamsError("noise", "shape", shape, "a number in [2, 2¹⁰]")
 	}
 	return nil
 }
@@ -206,7 +205,7 @@ func (p studentProposal) square(v *big.Rat) *big.Rat {
 	if p.sigma == 0 {
 		return t.Mul(t, t)
 	}
-	sigma := enclose.Rat(p.sigma)
+	sigma := exact.Rat(p.sigma)
 	return t.Mul(t, sigma.Mul(sigma, sigma))
 }
 
@@ -215,16 +214,16 @@ func (p studentProposal) square(v *big.Rat) *big.Rat {
 func (p studentProposal) exponent(lo, hi *big.Rat, bits uint) (least, most *big.Rat) {
 	one := big.NewRat(1, 1)
 	plusOne := func(x *big.Rat) *big.Rat { return x.Add(x, one) }
-	half, factor := enclose.Rat(p.shape/2), big.NewRat(3, 2)
+	half, factor := exact.Rat(p.shape/2), big.NewRat(3, 2)
 	two, twoMost := new(big.Rat), new(big.Rat)
 	if p.sigma == 0 {
 		factor = big.NewRat(2, 1)
-		two, twoMost = enclose.Log(factor, bits+96)
+		two, twoMost = exact.LogRat(factor, bits+96)
 	}
-	aLeast, _ := enclose.LogMultiple(half, plusOne(p.square(hi)), bits)
-	_, aMost := enclose.LogMultiple(half, plusOne(p.square(lo)), bits)
-	cLeast, _ := enclose.LogMultiple(factor, plusOne(p.base(hi)), bits)
-	_, cMost := enclose.LogMultiple(factor, plusOne(p.base(lo)), bits)
+	aLeast, _ := exact.LogMultiple(half, plusOne(p.square(hi)), bits)
+	_, aMost := exact.LogMultiple(half, plusOne(p.square(lo)), bits)
+	cLeast, _ := exact.LogMultiple(factor, plusOne(p.base(hi)), bits)
+	_, cMost := exact.LogMultiple(factor, plusOne(p.base(lo)), bits)
 	least = aLeast.Sub(aLeast, cMost)
 	most = aMost.Sub(aMost, cLeast)
 	least.Add(least, two)
@@ -428,7 +427,7 @@ func (d studentFormulas) upperQuantile(p float64) float64 {
 		return z * d.scale
 	}
 	// Pr[X > z] < C·z^{−(α−1)}/(α−1) with C the peak, and nearly so far out.
-	target := round.Log(p)
+	target := exact.Log(p)
 	bound := (math.Log(d.peak()/(d.shape-1)) - target) / (d.shape - 1)
 	if bound > 40 { // the quotient of the two is 1 + O(1/z²)
 		return math.Exp(bound + math.Log(d.scale))

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // The second route: special functions of another library, where they are accurate.
@@ -130,8 +130,8 @@ func TestProposalDominates(t *testing.T) {
 	for _, shape := range []float64{2, 2.5, 2.99, 3, 3 + 0x1p-51, 4, 10, 333.3, mostStudent} {
 		p := newStudentProposal(shape)
 		if p.sigma != 0 {
-			s := enclose.Rat(p.sigma)
-			s.Mul(s, s).Mul(s, enclose.Rat(shape))
+			s := exact.Rat(p.sigma)
+			s.Mul(s, s).Mul(s, exact.Rat(shape))
 			require.GreaterOrEqual(t, s.Cmp(big.NewRat(3, 1)), 0, "σ² ≥ 3/α exactly")
 		}
 		for _, k := range []int64{1, 1 << 20, 1 << 40, 1 << 55, 1 << 60, 1<<62 - 1, 1 << 62} {

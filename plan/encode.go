@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
@@ -58,7 +58,7 @@ func head(m *means.Mean, centre, scales, ranged *bool) []wire.Field {
 func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
 	of := m.of
 	if of.Limit == 0 {
-		return dst, fault.Format("plan", "a Mean that was not released has no encoding")
+		return dst, check.FormatError("plan", "a Mean that was not released has no encoding")
 	}
 	centre, scales, ranged := of.Centres != nil, of.Scales != nil, of.Lower != nil
 	dst = wire.AppendHeader(dst, wire.KindPLAN, version)

@@ -1,13 +1,15 @@
 package plan
 
-import "github.com/dpsketch/dpsketch/internal/fault"
+import "github.com/dpsketch/dpsketch/internal/check"
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
 var (
-	ErrParams   = fault.ErrParams
-	ErrMismatch = fault.ErrMismatch
-	ErrFormat   = fault.ErrFormat
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
 )
 
 // bad returns the error for an argument.
-func bad(field string, value any, want string) error { return fault.Params("plan", field, value, want) }
+func bad(field string, value any, want string) error {
+	return check.ParamsError("plan", field, value, want)
+}

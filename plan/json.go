@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -10,10 +10,10 @@ import (
 func (m Mean) MarshalJSON() ([]byte, error) {
 	values := make([]noisyValue, m.Dim())
 	for i := range values {
-		low, high := m.NoiseInterval(i, view.Confidence)
-		values[i] = noisyValue{view.Number(m.Estimate(i)), view.Number(low), view.Number(high)}
+		low, high := m.NoiseInterval(i, wire.Confidence)
+		values[i] = noisyValue{wire.Number(m.Estimate(i)), wire.Number(low), wire.Number(high)}
 	}
-	return view.Marshal(&m, struct {
+	return wire.MarshalJSON(&m, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
 		Values    []noisyValue     `json:"values"`
 	}{m.Guarantee(), values})
@@ -21,11 +21,11 @@ func (m Mean) MarshalJSON() ([]byte, error) {
 
 // noisyValue is a coordinate in the JSON of [Mean], with the ends of its NoiseInterval.
 type noisyValue struct {
-	Estimate  view.Number `json:"estimate"`
-	NoiseLow  view.Number `json:"noiseLow"`
-	NoiseHigh view.Number `json:"noiseHigh"`
+	Estimate  wire.Number `json:"estimate"`
+	NoiseLow  wire.Number `json:"noiseLow"`
+	NoiseHigh wire.Number `json:"noiseHigh"`
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
-func (m *Mean) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, m) }
+func (m *Mean) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, m) }

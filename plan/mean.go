@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
@@ -118,7 +118,7 @@ func at(x []float64, i int) float64 {
 // n is public and γ is near 1, its maximum, it is wider than necessary. NaN for a confidence
 // outside [0, 1) and outside [0, Dim).
 func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
-	if !limits.Confidence(confidence) || i < 0 || i >= m.Dim() {
+	if !check.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()
 	}
 	// 0 at confidence 0, whatever decodes
@@ -139,7 +139,7 @@ func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 // that range; so it is where the two ends cross, which noise does rarely: less often than the
 // interval misses. NaN for a confidence outside [0, 1), and outside [0, Dim).
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
-	if !limits.Confidence(confidence) || i < 0 || i >= m.Dim() {
+	if !check.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()
 	}
 	return m.of.Bounded(i, confidence)

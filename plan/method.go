@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
 
@@ -28,12 +28,12 @@ const (
 )
 
 // String returns the name of the constant.
-func (m Method) String() string { return enum.Name(m, means.MethodNames, "Method") }
+func (m Method) String() string { return check.EnumName(m, means.MethodNames, "Method") }
 
 // MarshalText returns the name of the constant, for JSON and flags.
-func (m Method) MarshalText() ([]byte, error) { return enum.Text(m, means.MethodNames, "Method") }
+func (m Method) MarshalText() ([]byte, error) { return check.EnumText(m, means.MethodNames, "Method") }
 
 // UnmarshalText reads the name of a constant.
 func (m *Method) UnmarshalText(text []byte) error {
-	return enum.Parse(m, text, means.MethodNames, "Method")
+	return check.ParseEnum(m, text, means.MethodNames, "Method")
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/subset"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 	"github.com/stretchr/testify/require"
@@ -149,17 +149,17 @@ func TestShrinkRaisesTheLikelihood(t *testing.T) {
 	}
 	z := noisy(rng, theta, ones)
 	likelihood := func(p *prior) (sum float64) {
-		for _, j := range subset.Indices(d) {
+		for _, j := range exact.Indices(d) {
 			if math.Abs(z[j]) <= shrinkFit { // as they are, not merged
 				sum += math.Log(floats.Dot(p.appendLikelihoods(nil, z[j], 1), p.weights))
 			}
 		}
 		return sum
 	}
-	p := newPrior(z, ones, subset.Indices(d), true)
+	p := newPrior(z, ones, exact.Indices(d), true)
 	before := likelihood(p)
 	for range 3 {
-		p.estimate(subset.Indices(d), d)
+		p.estimate(exact.Indices(d), d)
 		after := likelihood(p)
 		require.Greater(t, after, before)
 		before = after
@@ -249,7 +249,7 @@ func TestShrunkAfterTwoPassHasOneLaw(t *testing.T) {
 	x, theta := zipfRows(rand.New(rand.NewPCG(9, 9)), n, d)
 	m := dptest.OK(New(Params{Rho: 0.25, Dim: d, NonNegative: true, Relation: budget.Replace}))(t)
 	mean := dptest.OK(m.ReleaseSparse(t.Context(), x))(t)
-	order := subset.Indices(d)
+	order := exact.Indices(d)
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(mean.of.Errors[a], mean.of.Errors[b]) })
 	byClass, clamped := make([]float64, d), make([]float64, d)
 	for c := range classes {

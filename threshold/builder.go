@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/keytable"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/sparse"
-	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -30,9 +30,9 @@ type state[K hashing.Key] struct {
 	params Params
 	law    sparse.Law
 	keys   wire.Keys[K]
-	totals totals.Table[K] // in steps
-	list   []K             // of NewListed, sorted
-	listed map[K]struct{}  // those keys
+	totals keytable.Totals[K] // in steps
+	list   []K                // of NewListed, sorted
+	listed map[K]struct{}     // those keys
 	src    noise.Source
 }
 
@@ -46,7 +46,7 @@ type state[K hashing.Key] struct {
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys != 0 {
-		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "0 in New: use package threshold/groupby for users, or NewBounded if the caller guarantees it")
+		return nil, check.ParamsError("threshold", "MaxKeys", p.MaxKeys, "0 in New: use package threshold/groupby for users, or NewBounded if the caller guarantees it")
 	}
 	return newBuilder[K](p, nil)
 }
@@ -62,7 +62,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
-		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
+		return nil, check.ParamsError("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
 	}
 	return newBuilder[K](p, nil)
 }
@@ -79,7 +79,7 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if p.Dim != 0 {
-		return nil, fault.Params("threshold", "Dim", p.Dim, "0 in NewListed: the number of keys")
+		return nil, check.ParamsError("threshold", "Dim", p.Dim, "0 in NewListed: the number of keys")
 	}
 	keys = slices.Clone(keys)
 	wire.Sort(keys)
@@ -91,7 +91,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 // newBuilder returns an empty Builder, of the listed keys if there are some.
 func newBuilder[K hashing.Key](p Params, list []K) (*Builder[K], error) {
 	if p.listed && len(list) == 0 {
-		return nil, fault.Params("threshold", "Dim", p.Dim, "at least 1: NewListed needs a list of at least one key")
+		return nil, check.ParamsError("threshold", "Dim", p.Dim, "at least 1: NewListed needs a list of at least one key")
 	}
 	law, err := p.inner().Law()
 	if err != nil {
@@ -107,7 +107,7 @@ func newBuilder[K hashing.Key](p Params, list []K) (*Builder[K], error) {
 	for _, key := range list {
 		listed[key] = struct{}{}
 	}
-	s := private.New(state[K]{params: p, law: law, keys: keys, totals: totals.New[K](sparse.MaxTotal), list: list, listed: listed})
+	s := private.New(state[K]{params: p, law: law, keys: keys, totals: keytable.NewTotals[K](sparse.MaxTotal), list: list, listed: listed})
 	return &Builder[K]{s, law.Guarantee()}, nil
 }
 

@@ -3,7 +3,7 @@ package threshold
 import (
 	"fmt"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 )
 
@@ -44,14 +44,14 @@ const (
 )
 
 // String returns the name of the constant.
-func (m Method) String() string { return enum.Name(m, sparse.MethodNames, "Method") }
+func (m Method) String() string { return check.EnumName(m, sparse.MethodNames, "Method") }
 
 // MarshalText returns the name of the constant, for JSON and flags.
-func (m Method) MarshalText() ([]byte, error) { return enum.Text(m, sparse.MethodNames, "Method") }
+func (m Method) MarshalText() ([]byte, error) { return check.EnumText(m, sparse.MethodNames, "Method") }
 
 // UnmarshalText reads the name of a constant.
 func (m *Method) UnmarshalText(text []byte) error {
-	return enum.Parse(m, text, sparse.MethodNames, "Method")
+	return check.ParseEnum(m, text, sparse.MethodNames, "Method")
 }
 
 // Candidate is a mechanism that the Params allow, or the reason why they do not.

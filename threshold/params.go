@@ -1,16 +1,16 @@
 package threshold
 
 import (
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
 var (
-	ErrParams   = fault.ErrParams
-	ErrFormat   = fault.ErrFormat
-	ErrReleased = fault.ErrReleased
+	ErrParams   = check.ErrParams
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before

@@ -5,10 +5,9 @@ import (
 	"iter"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/keyed"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
-	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -33,7 +32,7 @@ func (v *Vector[K]) All() iter.Seq2[K, float64] { return v.v.All() }
 
 // Top yields the n released keys with the largest noisy values, the largest first; equal ones are
 // sorted by key. If there are fewer than n, it yields all.
-func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] { return keyed.Top(v.All(), n) }
+func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] { return wire.TopKeys(v.All(), n) }
 
 // Estimate returns the noisy value of the key, in the units of the data, or 0 if it was not
 // released. The noise has mean 0, but a released value has passed the threshold, so it tends to be
@@ -85,7 +84,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if d.Params().Beside {
-		return fault.Format("threshold", "a number beside the keys, which is part of a sketch")
+		return check.FormatError("threshold", "a number beside the keys, which is part of a sketch")
 	}
 	v.v = d
 	return nil
@@ -95,13 +94,13 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 // at .95. A key that is not UTF-8, or that begins with \x, is \x and its bytes in hexadecimal
 // digits. The member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (v Vector[K]) MarshalJSON() ([]byte, error) {
-	return view.Marshal(&v, struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		Threshold view.Number      `json:"threshold"`
-		Keys      []view.Keyed     `json:"keys"`
-	}{v.Guarantee(), view.Number(v.v.Threshold()), view.Keys(v.All(), v.Interval)})
+	return wire.MarshalJSON(&v, struct {
+		Guarantee budget.Guarantee   `json:"guarantee"`
+		Threshold wire.Number        `json:"threshold"`
+		Keys      []wire.KeyEstimate `json:"keys"`
+	}{v.Guarantee(), wire.Number(v.v.Threshold()), wire.KeyEstimates(v.All(), v.Interval)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
-func (v *Vector[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, v) }
+func (v *Vector[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, v) }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -116,7 +116,7 @@ func (b *Builder) Merge(other *Builder) error {
 	}
 	return private.Merge(b.secret, other.secret, "column: Merge", "Builder", func(s, o *state) error {
 		if b.params != other.params {
-			return fault.Mismatch("column", "Params", b.params, other.params)
+			return check.MismatchError("column", "Params", b.params, other.params)
 		}
 		s.rows += o.rows
 		s.first = s.first.Plus(o.first)
@@ -137,7 +137,7 @@ func (b *Builder) Release() (*Summary, error) {
 		rows := s.rows
 		private.Leave(b.secret)
 		if b.params.Relation == budget.Replace && b.params.Rows > 0 && int64(b.params.Rows) != rows {
-			return nil, fault.Mismatch("column", "Rows", b.params.Rows, rows)
+			return nil, check.MismatchError("column", "Rows", b.params.Rows, rows)
 		}
 	}
 	s, err := private.Take(b.secret, "column: Release: the Builder")

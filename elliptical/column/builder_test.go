@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -275,7 +275,7 @@ func TestStrings(t *testing.T) {
 func TestRedaction(t *testing.T) {
 	b := builder(t, ages, 1)
 	s := held(b)
-	s.rows, s.first, s.second = 1_234_567_890_123, wide.Of(9_876_543_210_987), wide.Of(5_556_667_778_889)
+	s.rows, s.first, s.second = 1_234_567_890_123, exact.Int128Of(9_876_543_210_987), exact.Int128Of(5_556_667_778_889)
 	dptest.Redacted(t, b, "1234567890123", "9876543210987", "5556667778889")
 	q := quantileBuilder(t, quartiles, 1)
 	heldCounts(q).cells[1_234_567_890_123] = 9_876_543_210_987
@@ -297,8 +297,8 @@ func TestRestoreRejects(t *testing.T) {
 	b := builder(t, ages, 1, 2, 3)
 	data := privateBytes(t, b)
 	for _, spoil := range []func(s *state){
-		func(s *state) { s.rows = -1 }, func(s *state) { s.rows = maxRows + 1 }, func(s *state) { s.first = wide.Of(4 * half) },
-		func(s *state) { s.first = wide.Of(-4 * half) }, func(s *state) { s.second = wide.Of(-1) }, func(s *state) { s.second.Hi = 1 },
+		func(s *state) { s.rows = -1 }, func(s *state) { s.rows = maxRows + 1 }, func(s *state) { s.first = exact.Int128Of(4 * half) },
+		func(s *state) { s.first = exact.Int128Of(-4 * half) }, func(s *state) { s.second = exact.Int128Of(-1) }, func(s *state) { s.second.Hi = 1 },
 	} {
 		other := builder(t, ages, 1, 2, 3)
 		spoil(held(other))

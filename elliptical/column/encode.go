@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -54,7 +54,7 @@ func (p *Params) fields() []wire.Field {
 // Summary is neither released nor decoded.
 func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
-		return dst, fault.Format("column", "a Summary that was not released has no encoding")
+		return dst, check.FormatError("column", "a Summary that was not released has no encoding")
 	}
 	p, rows := s.params, s.rows
 	dst = wire.AppendHeader(dst, wire.KindColumn, version)
@@ -79,7 +79,7 @@ func (l *learned) fields() []wire.Field {
 }
 
 // wideFields are 128-bit integers.
-func wideFields(values []wide.Int) (fields []wire.Field) {
+func wideFields(values []exact.Int128) (fields []wire.Field) {
 	for i := range values {
 		fields = append(fields, wire.Signed(&values[i].Hi), wire.Uint(&values[i].Lo))
 	}
@@ -123,7 +123,7 @@ func (s *Summary) decode(r *wire.Reader) {
 		r.Fail("invalid Params")
 		return
 	}
-	s.law, s.values = l, make([]wide.Int, len(l.at))
+	s.law, s.values = l, make([]exact.Int128, len(l.at))
 	if p.learns() {
 		s.found = p.read(r, l)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -27,7 +27,7 @@ func sample(p Params, values ...float64) *Summary {
 	}
 	s := &Summary{params: p, law: l}
 	for i := range l.at {
-		s.values = append(s.values, wide.OfBig(l.exact(&t, i)))
+		s.values = append(s.values, exact.Int128OfBig(l.exact(&t, i)))
 	}
 	if p.Relation == budget.Replace {
 		s.rows = t.rows
@@ -60,7 +60,7 @@ func sampleLearned(p Params) *Summary {
 	l.chosen = tail.Range{End: [2]int{76, 78}, Top: [2]int{77, 83}}
 	s, t := &Summary{params: p, law: sum, found: l}, rows.total(l.grid(half))
 	for i := range sum.at {
-		s.values = append(s.values, wide.OfBig(sum.exact(&t, i)))
+		s.values = append(s.values, exact.Int128OfBig(sum.exact(&t, i)))
 	}
 	return s
 }
@@ -130,7 +130,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"rows":             func(s *Summary) { s.rows = 4 },
 		"rows < 0":         func(s *Summary) { s.params.Rows, s.rows = 0, -1 },
 		"too many rows":    func(s *Summary) { s.params.Rows, s.rows = 0, maxRows+1 },
-		"a value too many": func(s *Summary) { s.values = append(s.values, wide.Int{}) },
+		"a value too many": func(s *Summary) { s.values = append(s.values, exact.Int128{}) },
 		"a value too few":  func(s *Summary) { s.values = s.values[:1] },
 		"a huge value":     func(s *Summary) { s.values[1].Hi = math.MaxInt64 },
 		"a very low value": func(s *Summary) { s.values[1].Hi = math.MinInt64 },

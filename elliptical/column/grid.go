@@ -3,7 +3,7 @@ package column
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // half is H. A value x becomes the integer τ in {−H, …, H} next to H·(x − middle)/unit, so rounding
@@ -57,19 +57,19 @@ func (g *grid) place(x float64) int64 {
 // totals is what rows add up to: their number, Στ and Στ².
 type totals struct {
 	rows          int64
-	first, second wide.Int
+	first, second exact.Int128
 }
 
 // add adds one row.
 func (s *totals) add(tau int64) {
 	s.rows++
-	s.first = s.first.Plus(wide.Of(tau))
-	s.second = s.second.Plus(wide.Of(tau * tau)) // 2⁶³ rows of |τ²| ≤ 2⁵⁶ fit
+	s.first = s.first.Plus(exact.Int128Of(tau))
+	s.second = s.second.Plus(exact.Int128Of(tau * tau)) // 2⁶³ rows of |τ²| ≤ 2⁵⁶ fit
 }
 
 // addN adds so many equal rows.
 func (s *totals) addN(tau, n int64) {
 	s.rows += n
-	s.first = s.first.Plus(wide.Product(tau, n))
-	s.second = s.second.Plus(wide.Product(tau*tau, n))
+	s.first = s.first.Plus(exact.Product128(tau, n))
+	s.second = s.second.Plus(exact.Product128(tau*tau, n))
 }

@@ -3,8 +3,8 @@ package column
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // rounding bounds the error of one row's value, in units of t: half a step of the grid.
@@ -28,7 +28,7 @@ const rounding = 0.5 / half
 // The interval contains the released number, except for a Count below 0. For Mean and Variance that
 // makes it wider where noise has left no rows between the ends of the range (see [Summary.Value]).
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
-	if !s.has(of) || !limits.Confidence(confidence) {
+	if !s.has(of) || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	if s.found != nil && of != Count {
@@ -105,7 +105,7 @@ func (s *Summary) ratio(num, den form, least, most, tail float64) (lo, hi float6
 		for i := 1; i <= parts; i++ {
 			v := far + (middle-far)*float64(i)/parts
 			if i == parts || inside(v) >= 0 {
-				return search.Root(v, outer, 40, inside) // the end towards outer
+				return exact.Root(v, outer, 40, inside) // the end towards outer
 			}
 			outer = v
 		}

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Where the range is learned an interval of Sum or Mean has to say what rows beyond the last
@@ -182,7 +182,7 @@ func (s *Summary) bounded(of Statistic, miss float64) (lo, hi float64) {
 
 // askable reports whether there is an interval of a statistic.
 func (s *Summary) askable(of Statistic, confidence float64) bool {
-	return s.has(of) && limits.Confidence(confidence)
+	return s.has(of) && check.Confidence(confidence)
 }
 
 // IntervalTail is Interval for a learned range, under an assumption on the data. Beyond the last

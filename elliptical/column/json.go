@@ -1,8 +1,8 @@
 package column
 
 import (
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -10,26 +10,26 @@ import (
 // released or no end is known, and the range. Its member data is the binary encoding, the only part
 // that UnmarshalJSON reads.
 func (s Summary) MarshalJSON() ([]byte, error) {
-	of := func(x Statistic) view.Estimated {
-		low, high := s.Interval(x, view.Confidence)
-		return view.Of(s.Value(x), low, high)
+	of := func(x Statistic) wire.Estimated {
+		low, high := s.Interval(x, wire.Confidence)
+		return wire.EstimatedOf(s.Value(x), low, high)
 	}
 	lo, hi := s.Range()
-	return view.Marshal(&s, struct {
+	return wire.MarshalJSON(&s, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
-		Min       view.Number      `json:"min"`
-		Max       view.Number      `json:"max"`
-		Count     view.Estimated   `json:"count"`
-		Sum       view.Estimated   `json:"sum"`
-		Mean      view.Estimated   `json:"mean"`
-		Variance  view.Estimated   `json:"variance"`
-		StdDev    view.Estimated   `json:"stdDev"`
-	}{s.Guarantee(), view.Number(lo), view.Number(hi), of(Count), of(Sum), of(Mean), of(Variance), of(StdDev)})
+		Min       wire.Number      `json:"min"`
+		Max       wire.Number      `json:"max"`
+		Count     wire.Estimated   `json:"count"`
+		Sum       wire.Estimated   `json:"sum"`
+		Mean      wire.Estimated   `json:"mean"`
+		Variance  wire.Estimated   `json:"variance"`
+		StdDev    wire.Estimated   `json:"stdDev"`
+	}{s.Guarantee(), wire.Number(lo), wire.Number(hi), of(Count), of(Sum), of(Mean), of(Variance), of(StdDev)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
-func (s *Summary) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
+func (s *Summary) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
 // MarshalJSON returns the guarantee, the resolution (0 where there is none) and the quantiles, each
 // with its interval at .95, null for several levels, and the bounds at .95 on how many rows its
@@ -38,35 +38,37 @@ func (s *Summary) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(en
 func (q Quantiles) MarshalJSON() ([]byte, error) {
 	quantiles := make([]line, 0, q.Len())
 	for level, value := range q.All() {
-		low, high := q.Interval(level, view.Confidence)
-		lowRank, highRank := q.RankInterval(level, view.Confidence)
-		quantiles = append(quantiles, line{view.Number(level), view.Number(value), view.Number(low), view.Number(high), view.Number(lowRank), view.Number(highRank)})
+		low, high := q.Interval(level, wire.Confidence)
+		lowRank, highRank := q.RankInterval(level, wire.Confidence)
+		quantiles = append(quantiles, line{wire.Number(level), wire.Number(value), wire.Number(low), wire.Number(high), wire.Number(lowRank), wire.Number(highRank)})
 	}
-	return view.Marshal(&q, struct {
+	return wire.MarshalJSON(&q, struct {
 		Guarantee  budget.Guarantee `json:"guarantee"`
-		Resolution view.Number      `json:"resolution"`
+		Resolution wire.Number      `json:"resolution"`
 		Quantiles  []line           `json:"quantiles"`
-	}{q.Guarantee(), view.Number(q.params.Resolution), quantiles})
+	}{q.Guarantee(), wire.Number(q.params.Resolution), quantiles})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
-func (q *Quantiles) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, q) }
+func (q *Quantiles) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, q) }
 
 // line is one of the JSON of [Quantiles].
 type line struct {
-	Level    view.Number `json:"level"`
-	Value    view.Number `json:"value"`
-	Low      view.Number `json:"low"`
-	High     view.Number `json:"high"`
-	LowRank  view.Number `json:"lowRank"`
-	HighRank view.Number `json:"highRank"`
+	Level    wire.Number `json:"level"`
+	Value    wire.Number `json:"value"`
+	Low      wire.Number `json:"low"`
+	High     wire.Number `json:"high"`
+	LowRank  wire.Number `json:"lowRank"`
+	HighRank wire.Number `json:"highRank"`
 }
 
 // MarshalText returns the name of the constant, for JSON and flags.
-func (s Statistic) MarshalText() ([]byte, error) { return enum.Text(s, statisticNames, "Statistic") }
+func (s Statistic) MarshalText() ([]byte, error) {
+	return check.EnumText(s, statisticNames, "Statistic")
+}
 
 // UnmarshalText reads the name of a constant.
 func (s *Statistic) UnmarshalText(text []byte) error {
-	return enum.Parse(s, text, statisticNames, "Statistic")
+	return check.ParseEnum(s, text, statisticNames, "Statistic")
 }

@@ -4,8 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -67,7 +66,7 @@ func (p Params) law(h int64) (law, error) {
 		shift := l.noises[i].shift
 		r := math.Ldexp(float64(c.reach), -int(shift))
 		if excess > 0 || c.reach >= 1<<53 {
-			r *= (1 + excess) * round.Up * round.Up
+			r *= (1 + excess) * exact.Up * exact.Up
 		}
 		if l.noises[i], err = p.drawn(r); err != nil {
 			return law{}, err
@@ -143,12 +142,12 @@ func (l law) exact(t *totals, i int) *big.Int {
 }
 
 // release returns the totals with noise: all that is ever seen of them.
-func (l law) release(t *totals) []wide.Int {
+func (l law) release(t *totals) []exact.Int128 {
 	var src noise.Source
-	values := make([]wide.Int, len(l.at))
+	values := make([]exact.Int128, len(l.at))
 	for i := range values {
 		y := l.exact(t, i)
-		values[i] = wide.OfBig(y.Add(y, big.NewInt(l.noises[i].sample(&src))))
+		values[i] = exact.Int128OfBig(y.Add(y, big.NewInt(l.noises[i].sample(&src))))
 	}
 	return values
 }

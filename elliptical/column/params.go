@@ -5,9 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -37,7 +35,7 @@ const (
 )
 
 // String returns the name of the constant.
-func (s Statistic) String() string { return enum.Name(s, statisticNames, "Statistic") }
+func (s Statistic) String() string { return check.EnumName(s, statisticNames, "Statistic") }
 
 var statisticNames = []string{"Statistic(0)", "Count", "Sum", "Mean", "Variance", "StdDev"}
 
@@ -92,7 +90,7 @@ type Params struct {
 
 // bad returns the error for a field.
 func bad(field string, value any, want string) error {
-	return fault.Params("column", field, value, want)
+	return check.ParamsError("column", field, value, want)
 }
 
 // normal returns the Params with their defaults filled in and without −0.
@@ -165,11 +163,11 @@ func (p Params) rho() float64 {
 	}
 	rho, _ := concentrated.Get([2]float64{p.Epsilon, p.Delta}, func() (float64, error) {
 		lo, hi := 0.0, p.Epsilon // ε-zCDP is not (ε, δ)-DP for any δ < ½, and ε²/2 for δ near 1
-		for budget.ZCDP(max(hi, limits.MinRho), unit).DeltaAt(p.Epsilon) <= p.Delta && hi < limits.MaxRho {
+		for budget.ZCDP(max(hi, check.MinRho), unit).DeltaAt(p.Epsilon) <= p.Delta && hi < check.MaxRho {
 			lo, hi = hi, 2*hi
 		}
 		for range 40 {
-			if middle := (lo + hi) / 2; budget.ZCDP(max(middle, limits.MinRho), unit).DeltaAt(p.Epsilon) <= p.Delta {
+			if middle := (lo + hi) / 2; budget.ZCDP(max(middle, check.MinRho), unit).DeltaAt(p.Epsilon) <= p.Delta {
 				lo = middle
 			} else {
 				hi = middle
@@ -188,13 +186,13 @@ var concentrated memo.Table[[2]float64, float64]
 
 // validateGuarantee checks the budget of normal Params and their relation.
 func (p Params) validateGuarantee() error {
-	if err := limits.OneOf("column", p.Epsilon, p.Delta, p.Rho); err != nil {
+	if err := check.EpsilonOrRho("column", p.Epsilon, p.Delta, p.Rho); err != nil {
 		return err
 	}
-	if p.Delta > 0 && p.rho() < limits.MinRho {
+	if p.Delta > 0 && p.rho() < check.MinRho {
 		return bad("Delta", p.Delta, "0 or a larger number: at this Epsilon no ρ of at least 2⁻⁶⁰ has it")
 	}
-	return limits.Relation("column", p.Relation)
+	return check.Relation("column", p.Relation)
 }
 
 // validate checks normal Params of a Summary.
@@ -248,7 +246,7 @@ func (p Params) validateRange(learns bool) error {
 		return bad("Min", p.Min, "a number of at most 2²⁰⁰ in absolute value")
 	case !(math.Abs(p.Max) <= maxEnd):
 		return bad("Max", p.Max, "a number of at most 2²⁰⁰ in absolute value")
-	case !(p.Max-p.Min >= limits.MinReal):
+	case !(p.Max-p.Min >= check.MinReal):
 		return bad("Max", p.Max, "a number that is at least 2⁻²⁰⁰ above Min")
 	}
 	return nil

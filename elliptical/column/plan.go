@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -38,7 +38,7 @@ func (p Params) planned() (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Summary{params: p, law: l, values: make([]wide.Int, len(l.at))}, nil
+	return &Summary{params: p, law: l, values: make([]exact.Int128, len(l.at))}, nil
 }
 
 // StdErr returns the standard error that the noise gives to a statistic of that many rows, to first

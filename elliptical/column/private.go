@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -69,7 +69,7 @@ func (s *state) readState(data []byte) error {
 	case !valid(rows, p.bound()):
 		r.Fail("rows that are not as they are kept")
 	case p != s.params && r.Done() == nil:
-		return fault.Mismatch("column", "Params", s.params, p)
+		return check.MismatchError("column", "Params", s.params, p)
 	}
 	if err := r.Done(); err != nil {
 		return err

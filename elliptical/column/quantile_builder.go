@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise"
@@ -92,7 +92,7 @@ func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
 	}
 	return private.Merge(b.quantileSecret, other.quantileSecret, "column: Merge", "QuantileBuilder", func(s, o *counts) error {
 		if b.params != other.params {
-			return fault.Mismatch("column", "Params", b.params, other.params)
+			return check.MismatchError("column", "Params", b.params, other.params)
 		}
 		for cell, count := range o.cells {
 			s.cells[cell] += count

@@ -1,7 +1,7 @@
 package column
 
 import (
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -52,7 +52,7 @@ func (q *Quantiles) listed() (fields []wire.Field) {
 // Quantiles are neither released nor decoded.
 func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	if !q.valid() {
-		return dst, fault.Format("column", "Quantiles that were not released have no encoding")
+		return dst, check.FormatError("column", "Quantiles that were not released have no encoding")
 	}
 	copied, n := *q, len(q.cells)
 	dst = wire.AppendHeader(dst, wire.KindQuantiles, quantileVersion)

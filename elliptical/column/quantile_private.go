@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -61,7 +61,7 @@ func (s *counts) readState(data []byte) error {
 	case kind != privateQuantiles:
 		r.Fail("another kind of state")
 	case p != s.params && r.Done() == nil:
-		return fault.Mismatch("column", "Params", s.params, p)
+		return check.MismatchError("column", "Params", s.params, p)
 	case last >= s.axis.Cells():
 		r.Fail("cells out of range")
 	}

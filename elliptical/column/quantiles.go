@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/quantile"
-	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -130,7 +130,7 @@ func (q *Quantiles) count(miss float64) (low, high float64) {
 // that they are on that side: so the first level has no lower end and the last none above.
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 	i := q.index(level)
-	if i < 0 || !limits.Confidence(confidence) {
+	if i < 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	lo, hi = q.axis.Low, q.axis.High
@@ -199,7 +199,7 @@ func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
 // row for each place that cuts the rows, if no cell has more than 2³² of them.
 func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
 	at := q.index(level)
-	if at < 0 || !limits.Confidence(confidence) {
+	if at < 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	hi = q.rankError(at, 1-confidence)
@@ -237,7 +237,7 @@ func (q *Quantiles) String() string {
 	}
 	for level, x := range q.All() {
 		if x != x {
-			lo, hi := q.Interval(level, view.Confidence)
+			lo, hi := q.Interval(level, wire.Confidence)
 			text += fmt.Sprintf(", p%.6g unknown in [%g, %g]", 100*level, lo, hi)
 		}
 	}

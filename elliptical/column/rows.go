@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // kept are rows that wait for their range, eight bytes each: lists of any length, and the last one.
@@ -74,7 +74,7 @@ func (k *kept) total(g grid) (t totals) {
 			sum += min(max(tau, -g.half), g.half)
 		}
 		t.rows += int64(len(rows))
-		t.first = t.first.Plus(wide.Of(sum))
+		t.first = t.first.Plus(exact.Int128Of(sum))
 	}
 	return t
 }

@@ -3,7 +3,7 @@ package column
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -79,7 +79,7 @@ func (p Params) scheme(h int64) scheme {
 		return s
 	case p.learns() && !pure:
 		c := ceil(h, 4)
-		reach := int64(math.Ceil(math.Sqrt(float64(h*h+c*c)) * round.Up))
+		reach := int64(math.Ceil(math.Sqrt(float64(h*h+c*c)) * exact.Up))
 		return scheme{
 			at:    []coordinate{{[3]int64{c, 0, 0}, reach}, {[3]int64{0, 1, 0}, reach}},
 			count: []float64{1 / float64(c), 0}, first: []float64{0, 1 / f},

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -13,10 +13,10 @@ import (
 // for what its Params do not release.
 type Summary struct {
 	params Params
-	law    law        // of the Params
-	rows   int64      // under Replace
-	found  *learned   // where the range is learned
-	values []wide.Int // the coordinates with their noise; nil only in a zero value
+	law    law            // of the Params
+	rows   int64          // under Replace
+	found  *learned       // where the range is learned
+	values []exact.Int128 // the coordinates with their noise; nil only in a zero value
 }
 
 func (s *Summary) valid() bool { return s != nil && len(s.values) > 0 }

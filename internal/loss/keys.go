@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 const (
@@ -53,7 +53,7 @@ func (k Keys) MuSquares() float64 { return k[0] }
 // Plus returns the bound for the releases of both, rounded up.
 func (k Keys) Plus(l Keys) Keys {
 	for i, x := range l {
-		k[i] = round.SumUp(k[i], x)
+		k[i] = exact.SumUp(k[i], x)
 	}
 	return k
 }
@@ -61,7 +61,7 @@ func (k Keys) Plus(l Keys) Keys {
 // Times returns the bound for n such releases, rounded up.
 func (k Keys) Times(n float64) Keys {
 	for i, x := range k {
-		k[i] = round.ProductUp(n, x)
+		k[i] = exact.ProductUp(n, x)
 	}
 	return k
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // shown is a release of keys that nobody listed, in units of the ℓ₂ norm of a user's weights: noise
@@ -366,14 +366,14 @@ func TestKeysFigures(t *testing.T) {
 	one := shown{5.4956, 1.36, 34.26, 100}.law(1, byTheorem) // (1, 1e-9)-DP alone
 	for _, c := range []struct{ n, epsilon float64 }{{2, 1.095}, {7, 2.163}, {30, 4.874}, {365, 22.21}} {
 		all := one.Times(c.n)
-		got := search.Float(0, 300, func(epsilon float64) bool { return all.Delta(epsilon, with(all.MuSquares())) <= 1e-6 })
+		got := exact.LeastFloat(0, 300, func(epsilon float64) bool { return all.Delta(epsilon, with(all.MuSquares())) <= 1e-6 })
 		t.Logf("%v × (1, 1e-9): %.4f at 1e-6", c.n, got)
 		require.InEpsilon(t, c.epsilon, got, 3e-3)
 	}
 	for _, c := range []struct{ n, threshold float64 }{{7, 61.83}, {30, 128.75}, {365, 456.3}} {
-		sigma := search.Float(1, 1e3, func(s float64) bool { return gap(1, 1/s) <= 5e-7 }) * math.Sqrt(c.n)
+		sigma := exact.LeastFloat(1, 1e3, func(s float64) bool { return gap(1, 1/s) <= 5e-7 }) * math.Sqrt(c.n)
 		r := 1.3 * sigma / 4.75
-		least := search.Root(4*sigma, 7*sigma, 30, func(threshold float64) float64 {
+		least := exact.Root(4*sigma, 7*sigma, 30, func(threshold float64) float64 {
 			all := shown{sigma, r, threshold, 100}.law(1, byTheorem).Times(c.n)
 			return all.Delta(1, with(all.MuSquares())) - 1e-6
 		})

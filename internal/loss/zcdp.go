@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // From zero-concentrated to approximate differential privacy (Canonne, Kamath, Steinke, arXiv
@@ -117,7 +117,7 @@ func bothWays(epsilon float64, profile func(float64) float64) float64 {
 	if epsilon >= 0 {
 		return profile(epsilon)
 	}
-	return min(1, (-math.Expm1(epsilon)+math.Exp(epsilon)*profile(-epsilon))*round.Up)
+	return min(1, (-math.Expm1(epsilon)+math.Exp(epsilon)*profile(-epsilon))*exact.Up)
 }
 
 // ExpUp returns e^x rounded up, for x ≤ 0: at least the least float64 > 0, except that e^{−∞} is 0.
@@ -125,5 +125,5 @@ func ExpUp(x float64) float64 {
 	if math.IsInf(x, -1) {
 		return 0
 	}
-	return min(1, math.Nextafter(math.Exp(x)*round.Up, 2))
+	return min(1, math.Nextafter(math.Exp(x)*exact.Up, 2))
 }

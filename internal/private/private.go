@@ -45,7 +45,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // State is private data of type S, shared by all copies. The zero State holds none, like one that
@@ -152,21 +152,21 @@ func Take[S any](s State[S], doing string) (*S, error) {
 // released is why there are no data after Take.
 const released = "is already released"
 
-// Missing returns the error that says why a State has no data. It is a [fault.ErrReleased] and
+// Missing returns the error that says why a State has no data. It is a [check.ErrReleased] and
 // begins with what the caller does, such as "kor: Release: the Builder".
 func Missing[S any](s State[S], doing string) error {
 	switch {
 	case s.at == nil:
-		return fault.NoData(doing, "is nil or was not made by New")
+		return check.NoDataError(doing, "is nil or was not made by New")
 	case s.at.why == "":
-		return fault.NoData(doing, "was used by two goroutines at once, so its data are dropped")
+		return check.NoDataError(doing, "was used by two goroutines at once, so its data are dropped")
 	}
-	return fault.NoData(doing, s.at.why)
+	return check.NoDataError(doing, s.at.why)
 }
 
 // Merge adds the data of from to those of into by add, and takes them. If add refuses, which it
 // does before it changes anything, its error is returned and both States keep their data. The other
-// errors are those of [Missing], and one that wraps [fault.ErrMismatch] where both are one. They
+// errors are those of [Missing], and one that wraps [check.ErrMismatch] where both are one. They
 // begin with what the caller does, such as "kor: Merge", and name the Builder that is merged.
 func Merge[S, O any](into State[S], from State[O], doing, what string, add func(into *S, from *O) error) error {
 	s := Enter(into)
@@ -175,7 +175,7 @@ func Merge[S, O any](into State[S], from State[O], doing, what string, add func(
 	}
 	defer Leave(into)
 	if any(into) == any(from) {
-		return fmt.Errorf("%s: the %s cannot be merged into itself: %w", doing, what, fault.ErrMismatch)
+		return fmt.Errorf("%s: the %s cannot be merged into itself: %w", doing, what, check.ErrMismatch)
 	}
 	o := Enter(from)
 	if o == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 type counts struct {
@@ -55,7 +55,7 @@ func TestReleasedOnce(t *testing.T) {
 		require.True(t, Released(s))
 		require.Nil(t, Enter(s))
 		_, err := Take(s, "private: Release: the Builder")
-		require.ErrorIs(t, err, fault.ErrReleased)
+		require.ErrorIs(t, err, check.ErrReleased)
 		require.EqualError(t, err, "private: Release: the Builder "+[]string{"is already released", "is already released", "is nil or was not made by New"}[i])
 	}
 	require.False(t, Same(secret{}, secret{}))
@@ -72,7 +72,7 @@ func TestConcurrentUse(t *testing.T) {
 		require.True(t, Released(s))
 		Use(s, func(*counts, uint64) { t.Error("without data") }, 1)
 		_, err := Take(s, "private: Release: the Builder")
-		require.ErrorIs(t, err, fault.ErrReleased)
+		require.ErrorIs(t, err, check.ErrReleased)
 		require.EqualError(t, err, "private: Release: the Builder was used by two goroutines at once, so its data are dropped")
 	}
 	add := func(c *counts, n uint64) { c.total += n }
@@ -150,7 +150,7 @@ func TestGoroutinesAtOneBuilder(t *testing.T) {
 		}
 		workers.Wait()
 		_, err := Take(b.secret, "private: Release: the Builder")
-		require.Equal(t, panics.Load() > 0, errors.Is(err, fault.ErrReleased))
+		require.Equal(t, panics.Load() > 0, errors.Is(err, check.ErrReleased))
 	}
 }
 
@@ -161,7 +161,7 @@ func TestPoison(t *testing.T) {
 	Poison(b.secret, "got something else")
 	require.Nil(t, Enter(b.secret))
 	_, err := Take(b.secret, "private: Release: the Builder")
-	require.ErrorIs(t, err, fault.ErrReleased)
+	require.ErrorIs(t, err, check.ErrReleased)
 	require.EqualError(t, err, "private: Release: the Builder got values without a range")
 	Poison(secret{}, "")
 	released := newBuilder()
@@ -173,7 +173,7 @@ func TestPoison(t *testing.T) {
 func TestMerge(t *testing.T) {
 	add := func(a, b *counts) error { a.total += b.total; return nil }
 	a, b := newBuilder(), newBuilder()
-	require.ErrorIs(t, Merge(a.secret, a.secret, "private: Merge", "Builder", add), fault.ErrMismatch)
+	require.ErrorIs(t, Merge(a.secret, a.secret, "private: Merge", "Builder", add), check.ErrMismatch)
 	no := errors.New("no")
 	require.ErrorIs(t, Merge(a.secret, b.secret, "private: Merge", "Builder", func(_, _ *counts) error { return no }), no)
 	require.EqualError(t, Merge(a.secret, secret{}, "private: Merge", "Builder", add), "private: Merge: the other Builder is nil or was not made by New")
@@ -204,7 +204,7 @@ func TestAppendAndRestore(t *testing.T) {
 	data, err := Append(secret{}, []byte("x"), "private: Append: the Builder", write)
 	require.EqualError(t, err, "private: Append: the Builder is nil or was not made by New")
 	require.Equal(t, []byte("x"), data)
-	require.ErrorIs(t, Restore(secret{}, []byte{1}, "private: Restore: the Builder", read), fault.ErrReleased)
+	require.ErrorIs(t, Restore(secret{}, []byte{1}, "private: Restore: the Builder", read), check.ErrReleased)
 }
 
 // A Builder in JSON would be an object that says nothing and is read back as nothing.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Rounds returns ⌈log₂(n + 1)⌉: a value lies in at most so many of the parts in which n quantiles
@@ -96,7 +96,7 @@ func StepEpsilon(mu float64, k int) float64 {
 	if epsilon > 1 { // the computed constant is for ε₀ ≤ 1
 		epsilon = max(alone, 1)
 	}
-	return epsilon * round.Down
+	return epsilon * exact.Down
 }
 
 // MeanError returns E|error| in rank of a draw, in units of weight, where values are spread
@@ -108,5 +108,5 @@ func MeanError(level, loss float64) float64 { return 2 * math.Max(level, 1-level
 // places·(e^−κs + 2⁻¹³⁰).
 func Most(places int64, level, loss, miss float64) float64 {
 	n := float64(places)
-	return math.Log(n/(miss-n*least)) * MeanError(level, loss) * round.Up
+	return math.Log(n/(miss-n*least)) * MeanError(level, loss) * exact.Up
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -53,11 +52,11 @@ func (s *Spread) index(cell uint32) int {
 }
 
 // before returns the weight before a place, times J.
-func (s *Spread) before(x int64) wide.Int {
+func (s *Spread) before(x int64) exact.Int128 {
 	i := s.index(uint32(x / s.places))
-	b := wide.Product(s.below[i], s.places)
+	b := exact.Product128(s.below[i], s.places)
 	if i < len(s.cells) && int64(s.cells[i].Index) == x/s.places {
-		b = b.Plus(wide.Product(s.cells[i].Weight, x%s.places))
+		b = b.Plus(exact.Product128(s.cells[i].Weight, x%s.places))
 	}
 	return b
 }
@@ -131,15 +130,15 @@ func (f Fall) end(x int64) int64 {
 // x ≥ smallest: what the arithmetic is off by, 2⁻⁴² a draw, is taken off. It is 0 where that is
 // all.
 func Loss(epsilon float64, smallest int64) float64 {
-	return max(epsilon-0x1p-42/float64(smallest), 0) * round.Down
+	return max(epsilon-0x1p-42/float64(smallest), 0) * exact.Down
 }
 
 // target is a Choice in numbers.
 type target struct {
 	from, to     int64
-	begin, end   wide.Int // the weights before these
-	want         wide.Int // the wanted weight before a place, times 2²⁴·J
-	above, below float64  // κ of places above and below, for a unit of that
+	begin, end   exact.Int128 // the weights before these
+	want         exact.Int128 // the wanted weight before a place, times 2²⁴·J
+	above, below float64      // κ of places above and below, for a unit of that
 	whole        bool
 	nearest      float64 // no place has a smaller exponent
 	fall         Fall
@@ -149,9 +148,9 @@ func (s *Spread) target(c Choice) target {
 	level := int64(math.Round(min(max(c.Level, 0), 1) * whole))
 	base, end := s.before(c.From), s.before(c.To)
 	all := end.Minus(base)
-	want := base.Shl(levelBits).Plus(all.Times(level)).Plus(wide.Product(c.Shift, s.places).Shl(levelBits))
+	want := base.Shl(levelBits).Plus(all.Times(level)).Plus(exact.Product128(c.Shift, s.places).Shl(levelBits))
 	share := float64(max(level, whole-level)) // of 2²⁴
-	kappa := c.Loss / 2 * round.Down / (share * float64(s.places))
+	kappa := c.Loss / 2 * exact.Down / (share * float64(s.places))
 	steep := min(max(c.Steep, 1), 2*share/whole)
 	t := target{from: c.From, to: c.To, begin: base, end: end, want: want, above: kappa * steep, below: kappa * (2 - steep), whole: c.Whole, fall: c.Fall}
 	if 2*level < whole {
@@ -162,7 +161,7 @@ func (s *Spread) target(c Choice) target {
 }
 
 // outside returns κ times by how much the wanted weight is outside of [b, b + w], both times J.
-func (t *target) outside(b, w wide.Int) float64 {
+func (t *target) outside(b, w exact.Int128) float64 {
 	b = b.Shl(levelBits)
 	if t.want.Less(b) {
 		return t.above * number(b.Minus(t.want))
@@ -174,7 +173,7 @@ func (t *target) outside(b, w wide.Int) float64 {
 }
 
 // number returns w ≥ 0 to a relative 2⁻⁵².
-func number(w wide.Int) float64 { return float64(w.Hi)*0x1p64 + float64(w.Lo) }
+func number(w exact.Int128) float64 { return float64(w.Hi)*0x1p64 + float64(w.Lo) }
 
 // weight returns that of a place with the exponent x: e^(−x), and 2⁻¹³⁰ at least.
 func weight(x float64) float64 {
@@ -186,7 +185,7 @@ func weight(x float64) float64 {
 
 // exponents returns the smallest exponent that a place from ≤ x < to can have, where before and
 // upTo are the weights before these ends; and, roughly, the largest.
-func (s *Spread) exponents(t *target, from, to int64, before, upTo wide.Int) (near, far float64) {
+func (s *Spread) exponents(t *target, from, to int64, before, upTo exact.Int128) (near, far float64) {
 	one := to-from == 1
 	if t.whole && s.places > 1 { // the cells that they are in, as far as these are in the part
 		first, last := from/s.places, (to-1)/s.places
@@ -202,7 +201,7 @@ func (s *Spread) exponents(t *target, from, to int64, before, upTo wide.Int) (ne
 	if one {
 		return near, near
 	}
-	return near, max(t.outside(before, wide.Int{}), t.outside(upTo, wide.Int{}))
+	return near, max(t.outside(before, exact.Int128{}), t.outside(upTo, exact.Int128{}))
 }
 
 // Weight returns the weight of a place that a Choice has.
@@ -256,7 +255,7 @@ type segment struct {
 // segments, with bounds above most of the weights by a factor of at most e in the nearest ones; in
 // others by one that grows as their weights fall, which costs little. So they are some dozens
 // however many cells there are.
-func (s *Spread) divide(t *target, from, to int64, before, upTo wide.Int) {
+func (s *Spread) divide(t *target, from, to int64, before, upTo exact.Int128) {
 	near, far := s.exponents(t, from, to, before, upTo)
 	g := segment{from: from, length: to - from, bound: weight(near)}
 	if g.length > 1 && g.bound > least && far-near > 1+near-t.nearest {

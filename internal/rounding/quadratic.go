@@ -3,7 +3,7 @@ package rounding
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Quadratic is the kernel for users who give each of up to m keys a weight, of ℓ₂ norm at most S: a
@@ -267,7 +267,7 @@ func (s *shape) choice(y, mu float64, steps int) float64 {
 		return 0
 	}
 	at := func(x float64) float64 { return s.larger(y, mu, s.h+most*math.Exp(-x)) }
-	x, least := search.Minimum(0, 16, steps, at)
+	x, least := exact.Minimum(0, 16, steps, at)
 	if at(0) < least {
 		x = 0
 	}
@@ -366,7 +366,7 @@ func forUsers(sigma, epsilon, delta float64, u Users, steps int) (Quadratic, boo
 		return plain, false
 	}
 	unit := sd / math.Sqrt(-2*math.Log(delta))
-	x, t := search.Minimum(-1.6, -0.3, steps, func(x float64) float64 {
+	x, t := exact.Minimum(-1.6, -0.3, steps, func(x float64) float64 {
 		if r := -x * unit; r*s < 1<<31-1 && r*s >= 2 {
 			return least(math.Floor(r*s)/s, most, true)
 		}

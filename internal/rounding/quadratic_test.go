@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/stretchr/testify/require"
 )
 
@@ -210,7 +210,7 @@ func TestThresholdsForUsers(t *testing.T) {
 			if c.replace {
 				norm = 2
 			}
-			sigma := search.Float(0.1, 1e6, func(sigma float64) bool { return gap(c.epsilon, math.Sqrt(norm)/sigma) <= 0.998*c.delta })
+			sigma := exact.LeastFloat(0.1, 1e6, func(sigma float64) bool { return gap(c.epsilon, math.Sqrt(norm)/sigma) <= 0.998*c.delta })
 			u := Users{s, c.keys, c.replace, norm * c.share / (sigma * sigma)}
 			k, ok := ForUsers(sigma/math.Sqrt(1-c.share)*s, c.epsilon, c.delta, u)
 			require.True(t, ok)
@@ -358,7 +358,7 @@ func TestSkippingIsExact(t *testing.T) {
 	for _, u := range []Users{{Unit: 1, MaxKeys: 1000}, {Unit: 1, MaxKeys: 1000, Beside: 0.002}, {Unit: 1, MaxKeys: 7, Replace: true}, {Unit: 1, MaxKeys: 1}} {
 		for _, r := range []float64{0.6, 4, 11, 24} {
 			least := func(ok func(shape) bool) float64 {
-				return search.Float(r, 200, func(t float64) bool { return ok(newShape(sigma, r, t, true, epsilon, u)) })
+				return exact.LeastFloat(r, 200, func(t float64) bool { return ok(newShape(sigma, r, t, true, epsilon, u)) })
 			}
 			want := least(oneByOne)
 			require.Less(t, want, 199.0)

@@ -3,8 +3,8 @@ package rounding
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
-	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // This file is about many releases of the same users, one after the other: internal/loss has the
@@ -109,7 +109,7 @@ func ForReleases(first, second, n, epsilon, delta float64, u Users) (TwoPasses, 
 		return float64(kernels(x, a).Second.Threshold), a
 	}
 	plain, a := least(0, 36)
-	x, rounded := search.Minimum(0.3, 1.6, 8, func(x float64) float64 { t, _ := least(x, a); return t })
+	x, rounded := exact.Minimum(0.3, 1.6, 8, func(x float64) float64 { t, _ := least(x, a); return t })
 	if rounded < plain {
 		_, a = least(x, a)
 	} else {

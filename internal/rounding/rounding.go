@@ -21,8 +21,7 @@ package rounding
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/logs"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Kernel holds the numbers of M, in steps.
@@ -54,12 +53,12 @@ func (k Kernel) Show(v int64, tail func(least int64) (int64, bool), small func()
 }
 
 // LogReach returns ln η.
-func (k Kernel) LogReach() float64 { return logs.Reach(k.Scale, k.Threshold-k.From) }
+func (k Kernel) LogReach() float64 { return exact.LogLaplaceTail(k.Scale, k.Threshold-k.From) }
 
 // LogDelta returns ln(η·(e^loss − 1)/(e^{R/b} − 1)): ln δ of exponential rounding at distance
 // b·loss. Its error is covered by [Below].
 func (k Kernel) LogDelta(loss float64) float64 {
-	return k.LogReach() - logs.Expm1(float64(k.From)/k.Scale) + logs.Expm1(loss)
+	return k.LogReach() - exact.LogExpm1(float64(k.From)/k.Scale) + exact.LogExpm1(loss)
 }
 
 // LogDeltaLinear returns ln(η·d/R): ln δ of linear rounding at distance d ≤ R. Its error is covered
@@ -83,7 +82,7 @@ const Share = 5
 // T.
 func Exponential(b, share, loss, logDelta float64) Kernel {
 	least := func(from int64) Kernel {
-		return Kernel{b, from, search.Least(from+1, func(t int64) bool { return Kernel{b, from, t}.LogDelta(loss) <= logDelta })}
+		return Kernel{b, from, exact.LeastInt(from+1, func(t int64) bool { return Kernel{b, from, t}.LogDelta(loss) <= logDelta })}
 	}
 	k := least(max(1, int64(math.Round(share*b))))
 	if k.Threshold > k.From+1 || k.From == 1 {
@@ -91,7 +90,7 @@ func Exponential(b, share, loss, logDelta float64) Kernel {
 	}
 	// T(R) is R + 1 from some R on, and falls before: that R has the least T, or the one
 	// before.
-	k = least(search.Least(1, func(from int64) bool { return least(from).Threshold == from+1 }))
+	k = least(exact.LeastInt(1, func(from int64) bool { return least(from).Threshold == from+1 }))
 	if k.From > 1 {
 		if before := least(k.From - 1); before.Threshold < k.Threshold {
 			return before
@@ -104,5 +103,5 @@ func Exponential(b, share, loss, logDelta float64) Kernel {
 // which is at R = b where R ≥ d allows that.
 func Linear(b, d, logDelta float64) Kernel {
 	from := int64(math.Ceil(max(d, math.Round(b))))
-	return Kernel{b, from, search.Least(from+1, func(t int64) bool { return Kernel{b, from, t}.LogDeltaLinear(d) <= logDelta })}
+	return Kernel{b, from, exact.LeastInt(from+1, func(t int64) bool { return Kernel{b, from, t}.LogDeltaLinear(d) <= logDelta })}
 }

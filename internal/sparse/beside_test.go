@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -235,7 +235,7 @@ func TestBesideParams(t *testing.T) {
 	} {
 		p := good
 		change(&p)
-		require.ErrorIs(t, dptest.Err(p.Law()), fault.ErrParams, name)
+		require.ErrorIs(t, dptest.Err(p.Law()), check.ErrParams, name)
 	}
 	pure := good
 	pure.Delta, pure.Dim = 0, 100

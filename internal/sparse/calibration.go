@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
@@ -50,7 +50,7 @@ func (p Params) chooseAnew() (calibration, error) {
 	if m != Auto {
 		c, err := p.calibrate(m)
 		if err != nil {
-			return calibration{}, fault.Params("threshold", "Method", m, "a method that is possible here; "+err.Error())
+			return calibration{}, check.ParamsError("threshold", "Method", m, "a method that is possible here; "+err.Error())
 		}
 		return c, nil
 	}
@@ -74,7 +74,7 @@ func (p Params) chooseAnew() (calibration, error) {
 		take(Gaussian)
 	}
 	if best.method == Auto {
-		return best, fault.Params("threshold", "Epsilon", p.Epsilon, "a number with noise in the range of float64 at this Delta and Sensitivity")
+		return best, check.ParamsError("threshold", "Epsilon", p.Epsilon, "a number with noise in the range of float64 at this Delta and Sensitivity")
 	}
 	return best, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -101,11 +101,11 @@ func TestScaleCoversRounding(t *testing.T) {
 // Extremes: every valid corner gives finite numbers, thresholds monotone in δ, ε and what a user
 // can change.
 func TestThresholdExtremes(t *testing.T) {
-	for _, epsilon := range []float64{limits.MinEpsilon, 1e-3, 1, 30, limits.MaxEpsilon} {
+	for _, epsilon := range []float64{check.MinEpsilon, 1e-3, 1, 30, check.MaxEpsilon} {
 		for _, base := range []Params{{}, {Integers: true}, {Signed: true, Sensitivity: 0x1p-200}, {Sensitivity: 0x1p200}} {
 			for _, m := range []Method{ExponentialRounding, LinearRounding} {
 				last := 0.0
-				for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.1, 1e-6, 1e-30, limits.MinDelta} {
+				for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.1, 1e-6, 1e-30, check.MinDelta} {
 					p := base
 					p.Epsilon, p.Delta, p.Method = epsilon, delta, m
 					got := lawOf(t, p).Threshold()

@@ -4,8 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/keyed"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -44,11 +43,11 @@ const (
 	FixedSize = wire.HeaderSize + 4 + 6*8 + 2*4 + 5*8 + 4
 )
 
-// AppendBinary appends the encoding of the vector to dst. The error, which wraps [fault.ErrFormat],
+// AppendBinary appends the encoding of the vector to dst. The error, which wraps [check.ErrFormat],
 // is for a Vector that is neither released nor decoded.
 func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if v.numbers.method == Auto {
-		return dst, fault.Format("threshold", "a Vector that was not released has no encoding")
+		return dst, check.FormatError("threshold", "a Vector that was not released has no encoding")
 	}
 	keys := wire.KeysOf[K]()
 	head := head{keys.Class(), v.Law, v.beside}
@@ -69,7 +68,7 @@ func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
 func (v *Vector[K]) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
-// that holds all keys. It returns an error that wraps [fault.ErrFormat], and leaves the receiver as
+// that holds all keys. It returns an error that wraps [check.ErrFormat], and leaves the receiver as
 // it was, for any other bytes.
 func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	r, keys := wire.NewReader("threshold", data), wire.KeysOf[K]()
@@ -88,7 +87,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 		return r.Err()
 	}
 	values := make([]Entry[K], n)
-	keyed.Read(r, n, func(i int, key K) {
+	wire.ReadKeys(r, n, func(i int, key K) {
 		e := Entry[K]{Key: key, Steps: r.Int64()}
 		switch {
 		case ranged && keys.Bits(key) >= p.Dim:

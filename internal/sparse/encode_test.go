@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -60,7 +59,7 @@ func TestCodec(t *testing.T) {
 
 // What a release gives, each mechanism's numbers included, decodes to the same vector.
 func TestCodecOfReleases(t *testing.T) {
-	single := []Params{{Epsilon: limits.MinEpsilon, Delta: 1e-6, Dim: 2, MaxKeys: 2, Method: CorrelatedGaussian}}
+	single := []Params{{Epsilon: check.MinEpsilon, Delta: 1e-6, Dim: 2, MaxKeys: 2, Method: CorrelatedGaussian}}
 	for _, users := range []int{1, 3} { // with one stored key, or so, there is no shared noise
 		for _, stored := range []int{1, 2} {
 			if (users == 1) != (stored == 1) && !dptest.Long() {
@@ -74,9 +73,9 @@ func TestCodecOfReleases(t *testing.T) {
 	for i, p := range append(single, []Params{
 		{Epsilon: 1, Delta: 1e-3}, {Epsilon: 1, Delta: 1e-3, Integers: true, Signed: true}, {Epsilon: 1, Dim: 1 << 30, FalseKeys: 9},
 		{Epsilon: 1, Delta: 1e-3, MaxKeys: 40}, {Epsilon: 1, Delta: 1e-3, MaxKeys: 40, Stored: 40}, {Epsilon: 1, Dim: 5, Method: DenseLaplace},
-		{Epsilon: 512, Dim: 9, Integers: true}, {Epsilon: 1e-3, Dim: 9, FalseKeys: 2}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}, {Epsilon: limits.MaxEpsilon, Delta: 0.5, Integers: true},
+		{Epsilon: 512, Dim: 9, Integers: true}, {Epsilon: 1e-3, Dim: 9, FalseKeys: 2}, {Epsilon: check.MinEpsilon, Delta: check.MinDelta}, {Epsilon: check.MaxEpsilon, Delta: 0.5, Integers: true},
 		{Epsilon: 1, Delta: 1e-3, Sensitivity: math.Copysign(0, -1), FalseKeys: math.Copysign(0, -1)},
-		besideParams(1, 1, 1e-3, Auto), besideParams(2, limits.MaxEpsilon, 0.5, Laplace), besideParams(40, 1, 1e-3, Gaussian), besideParams(40, limits.MinEpsilon, 1e-3, Auto),
+		besideParams(1, 1, 1e-3, Auto), besideParams(2, check.MaxEpsilon, 0.5, Laplace), besideParams(40, 1, 1e-3, Gaussian), besideParams(40, check.MinEpsilon, 1e-3, Auto),
 	}...) {
 		if i%3 > 0 && testing.Short() {
 			continue
@@ -138,13 +137,13 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	dense := sampleDense()
 	dense.values = dense.values[:1]
 	data, _ := dense.MarshalBinary()
-	require.ErrorIs(t, new(Vector[int32]).UnmarshalBinary(data), fault.ErrFormat, "not all keys")
+	require.ErrorIs(t, new(Vector[int32]).UnmarshalBinary(data), check.ErrFormat, "not all keys")
 	pure := samplePure()
 	pure.params.Dim--
 	data, _ = pure.MarshalBinary()
-	require.ErrorIs(t, new(Vector[uint64]).UnmarshalBinary(data), fault.ErrFormat, "a key outside Dim")
+	require.ErrorIs(t, new(Vector[uint64]).UnmarshalBinary(data), check.ErrFormat, "a key outside Dim")
 	words, _ := sample().MarshalBinary()
-	require.ErrorIs(t, new(Vector[int]).UnmarshalBinary(words), fault.ErrFormat, "another key type")
+	require.ErrorIs(t, new(Vector[int]).UnmarshalBinary(words), check.ErrFormat, "another key type")
 }
 
 func FuzzUnmarshal(f *testing.F) {

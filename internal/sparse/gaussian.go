@@ -3,7 +3,7 @@ package sparse
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -34,7 +34,7 @@ func gaussianTerm(l int, weight float64, oneSign bool, epsilon, sigma, lambda fl
 
 // gaussianShift returns BW(ε, √(l−u₁+ω)/σ), rounded upwards.
 func gaussianShift(l int, weight, epsilon, sigma float64, u1 int) float64 {
-	sensitivity := round.SqrtUp(float64(l-u1) + weight)
+	sensitivity := exact.SqrtUp(float64(l-u1) + weight)
 	return shiftDelta(epsilon, sigma, sensitivity)
 }
 
@@ -109,7 +109,7 @@ func leastGaussian(l int, weight, epsilon, delta float64) (sigma, z float64, ok 
 	if !calibrable(l, epsilon, delta) {
 		return 0, 0, false
 	}
-	sigma, err := noise.GaussianSigma(epsilon, delta, round.SqrtUp(float64(l)+weight))
+	sigma, err := noise.GaussianSigma(epsilon, delta, exact.SqrtUp(float64(l)+weight))
 	return sigma, max(0, -unit.Quantile(-math.Expm1(math.Log1p(-delta)/float64(l)))), err == nil
 }
 

@@ -3,7 +3,7 @@ package sparse
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Searches shared by the two Gaussian calibrations. None of them is trusted: what they find is
@@ -202,7 +202,7 @@ func (e effort) leastThresholdOverSigma(l int, delta, least, ratio float64,
 }
 
 // lowest returns where f is least in [lo, hi], and the value: by a scan of n points, then
-// [search.Minimum] about the least.
+// [exact.Minimum] about the least.
 func lowest(lo, hi float64, n, refine int, f func(x float64) float64) (x, value float64) {
 	step := (hi - lo) / float64(n-1)
 	x, value = lo, f(lo)
@@ -211,7 +211,7 @@ func lowest(lo, hi float64, n, refine int, f func(x float64) float64) (x, value 
 			x, value = lo+float64(i)*step, y
 		}
 	}
-	if at, y := search.Minimum(max(lo, x-step), min(hi, x+step), refine, f); y < value {
+	if at, y := exact.Minimum(max(lo, x-step), min(hi, x+step), refine, f); y < value {
 		return at, y
 	}
 	return x, value

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -324,7 +324,7 @@ func TestCalibrateGaussianIsOptimal(t *testing.T) {
 	}{{1, true, 1, 0.5}, {5, true, 1, 1e-6}, {2, true, 1, 0.7}, {50, false, 0.001, 0.3}, {300, false, 1, 0.9}, {300, true, 1e-6, 0.5}, {40, false, 1e-6, 0.1}, {7, true, 3, 0.99}, {3, false, 0.1, 0.95}} {
 		sigma, tau, ok := calibrateGaussian(c.l, 0, c.oneSign, c.epsilon, c.delta)
 		require.True(t, ok)
-		least := dptest.OK(noise.GaussianSigma(c.epsilon, c.delta, round.SqrtUp(float64(c.l))))(t)
+		least := dptest.OK(noise.GaussianSigma(c.epsilon, c.delta, exact.SqrtUp(float64(c.l))))(t)
 		if sigma > least*(1+1e-6) {
 			searched++
 		}

@@ -3,9 +3,8 @@ package sparse
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/rounding"
-	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -83,7 +82,7 @@ func plainThreshold(b, m, w, delta float64) int64 {
 	// (1−G)^m ≥ 1−δ, that is G ≤ 1 − (1−δ)^{1/m}.
 	each := math.Log(-math.Expm1(math.Log1p(-delta) / m))
 	each -= 0x1p-40 * max(1, -each)
-	return int64(w) + search.Least(1, func(n int64) bool { return logs.Reach(b, n) <= each })
+	return int64(w) + exact.LeastInt(1, func(n int64) bool { return exact.LogLaplaceTail(b, n) <= each })
 }
 
 // pureThreshold returns the least T at which no more than the expected number of keys without a
@@ -93,5 +92,5 @@ func (p Params) pureThreshold(b float64) int64 {
 	if p.Signed {
 		each -= math.Ln2 // both tails
 	}
-	return search.Least(1, func(n int64) bool { return logs.Reach(b, n) <= each })
+	return exact.LeastInt(1, func(n int64) bool { return exact.LogLaplaceTail(b, n) <= each })
 }

@@ -3,8 +3,8 @@ package sparse
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -16,7 +16,7 @@ type Law struct {
 }
 
 // Law calibrates: it returns the law of the mechanism that the Params name, or of the one that Auto
-// chooses. The error wraps [fault.ErrParams].
+// chooses. The error wraps [check.ErrParams].
 func (p Params) Law() (Law, error) {
 	c, err := p.choose()
 	if err != nil {
@@ -78,7 +78,7 @@ func (l Law) Guarantee() budget.Guarantee {
 	case c.method == Gaussian:
 		changed, most := float64(p.changed()), p.change(c.step)
 		silent := changed * logBelow(c.scale, (float64(c.threshold)-0.5-most)*(1-0x1p-50))
-		mu := round.SqrtUp(changed) * most / c.scale
+		mu := exact.SqrtUp(changed) * most / c.scale
 		if p.Beside {
 			mu = math.Hypot(mu, most/c.beside)
 		}
@@ -107,7 +107,7 @@ func (l Law) StdDev() float64 { return l.StdDevOf(1, 0) }
 // keys at once, if at most stored keys have a value. NaN if an argument is invalid.
 func (l Law) ErrorBound(stored int, confidence float64) float64 {
 	c := l.numbers
-	if c.method == Auto || stored < 0 || !limits.Confidence(confidence) {
+	if c.method == Auto || stored < 0 || !check.Confidence(confidence) {
 		return math.NaN()
 	}
 	noisy := float64(max(stored, 1))

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -57,7 +55,7 @@ var MethodNames = []string{
 }
 
 // String returns the name of the constant.
-func (m Method) String() string { return enum.Name(m, MethodNames, "Method") }
+func (m Method) String() string { return check.EnumName(m, MethodNames, "Method") }
 
 // pure reports whether the mechanism is ε-private without δ.
 func (m Method) pure() bool { return m == PureLaplace || m == DenseLaplace }
@@ -69,14 +67,14 @@ func (m Method) normal() bool { return m == Gaussian || m == CorrelatedGaussian 
 // calibration.
 func (p Params) validate() error {
 	bad := func(field string, value any, want string) error {
-		return fault.Params("threshold", field, value, want)
+		return check.ParamsError("threshold", field, value, want)
 	}
 	if err := cmp.Or(
-		limits.Epsilon("threshold", p.Epsilon, limits.MaxEpsilon),
-		limits.Delta("threshold", p.Delta),
-		limits.Relation("threshold", p.Relation),
-		limits.Real("threshold", "Sensitivity", p.Sensitivity, p.Integers),
-		limits.Real("threshold", "MaxValue", p.MaxValue, p.Integers),
+		check.Epsilon("threshold", p.Epsilon, check.MaxEpsilon),
+		check.Delta("threshold", p.Delta),
+		check.Relation("threshold", p.Relation),
+		check.Real("threshold", "Sensitivity", p.Sensitivity, p.Integers),
+		check.Real("threshold", "MaxValue", p.MaxValue, p.Integers),
 	); err != nil {
 		return err
 	}

@@ -4,12 +4,12 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/totals"
+	"github.com/dpsketch/dpsketch/internal/keytable"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
 // Entry is a key with its total or its released value, in steps.
-type Entry[K wire.Key] = totals.Entry[K]
+type Entry[K wire.Key] = keytable.Entry[K]
 
 // radixFrom is the number of entries from which on the radix sort is faster.
 const radixFrom = 256

@@ -5,8 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/keyed"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -27,7 +26,7 @@ func (v *Vector[K]) Len() int { return len(v.values) }
 
 // All yields the released keys and their noisy values, in the units of the data, sorted by key.
 func (v *Vector[K]) All() iter.Seq2[K, float64] {
-	return keyed.All(len(v.values), func(i int) (K, float64) { return v.values[i].Key, v.value(v.values[i]) })
+	return wire.AllKeys(len(v.values), func(i int) (K, float64) { return v.values[i].Key, v.value(v.values[i]) })
 }
 
 // value returns a released value in the units of the data.
@@ -57,7 +56,7 @@ func (v *Vector[K]) find(key K) (e Entry[K], found bool) {
 // Interval is threshold.Vector.Interval.
 func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	law := v.numbers
-	if !limits.Confidence(confidence) || law.method == Auto {
+	if !check.Confidence(confidence) || law.method == Auto {
 		return math.NaN(), math.NaN()
 	}
 	c := law.reach(1 - confidence)

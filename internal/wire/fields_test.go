@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 type head struct {
@@ -37,12 +37,12 @@ func TestFields(t *testing.T) {
 		r := NewReader("x", data[:n])
 		again = head{}
 		r.Fields(again.fields())
-		require.ErrorIs(t, r.Done(), fault.ErrFormat)
+		require.ErrorIs(t, r.Done(), check.ErrFormat)
 	}
 	for _, bad := range []head{{rows: 1001}, {columns: 501}, {epsilon: math.Copysign(0, -1)}, {epsilon: math.NaN()}} {
 		r := NewReader("x", AppendFields(nil, bad.fields()))
 		r.Fields(again.fields())
-		require.ErrorIs(t, r.Done(), fault.ErrFormat)
+		require.ErrorIs(t, r.Done(), check.ErrFormat)
 	}
 	data[1] = 4
 	r = NewReader("x", data)

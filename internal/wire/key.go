@@ -5,13 +5,14 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"unsafe"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Key has the type set of hashing.Key, which lies above this package.
@@ -168,10 +169,10 @@ func (c Keys[K]) CheckDim(pkg string, dim uint64) error {
 		return nil
 	}
 	if !c.Integers() {
-		return fault.Params(pkg, "Dim", dim, "0 for keys that are not integers: with Dim the keys are 0, …, Dim − 1")
+		return check.ParamsError(pkg, "Dim", dim, "0 for keys that are not integers: with Dim the keys are 0, …, Dim − 1")
 	}
 	if key, ok := c.FromBits(dim - 1); !ok || c.class == SignedKey && dim > 1<<63 {
-		return fault.Params(pkg, "Dim", dim, fmt.Sprintf("such that Dim − 1 is a key of type %T", key))
+		return check.ParamsError(pkg, "Dim", dim, fmt.Sprintf("such that Dim − 1 is a key of type %T", key))
 	}
 	return nil
 }
@@ -194,4 +195,52 @@ func (c Keys[K]) Read(r *Reader) (key K) {
 		r.Fail("a key too large for the key type")
 	}
 	return key
+}
+
+// AllKeys yields n keys with their numbers, as at gives them.
+func AllKeys[K any](n int, at func(i int) (K, float64)) iter.Seq2[K, float64] {
+	return func(yield func(K, float64) bool) {
+		for i := range n {
+			if !yield(at(i)) {
+				return
+			}
+		}
+	}
+}
+
+// TopKeys yields the n keys with the largest numbers of all, the largest first; equal ones, and
+// those with NaN, which come last, stay in the order of all. If there are fewer than n, it yields
+// all.
+func TopKeys[K any](all iter.Seq2[K, float64], n int) iter.Seq2[K, float64] {
+	return func(yield func(K, float64) bool) {
+		type pair struct {
+			key    K
+			number float64
+		}
+		var sorted []pair
+		for key, x := range all {
+			sorted = append(sorted, pair{key, x})
+		}
+		slices.SortStableFunc(sorted, func(a, b pair) int { return cmp.Compare(b.number, a.number) })
+		for _, p := range sorted[:max(0, min(n, len(sorted)))] {
+			if !yield(p.key, p.number) {
+				return
+			}
+		}
+	}
+}
+
+// ReadKeys reads n entries of an encoding: keys in strictly ascending order, and behind each what
+// entry reads. It stops at the first failure.
+func ReadKeys[K Key](r *Reader, n int, entry func(i int, key K)) {
+	keys := KeysOf[K]()
+	var last K
+	for i := 0; i < n && r.Err() == nil; i++ {
+		key := keys.Read(r)
+		if i > 0 && keys.Compare(last, key) >= 0 {
+			r.Fail("keys not in ascending order")
+		}
+		entry(i, key)
+		last = key
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Reader reads one encoding from the front to the back. Its first failure sticks: see the package
@@ -28,7 +28,7 @@ func NewReader(pkg string, data []byte) *Reader {
 // The problem may quote public numbers only.
 func (r *Reader) Fail(problem string) {
 	if r.err == nil {
-		r.err = fault.Format(r.pkg, problem)
+		r.err = check.FormatError(r.pkg, problem)
 		r.rest = nil
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // le is the writing side that encoders use.
@@ -50,9 +50,9 @@ func TestReader(t *testing.T) {
 func TestTruncatedAndTrailing(t *testing.T) {
 	data := golden()
 	for n := range data {
-		dptest.Refused(t, dptest.Err(read(data[:n])), fault.ErrFormat, "alp: ", "length %d", n)
+		dptest.Refused(t, dptest.Err(read(data[:n])), check.ErrFormat, "alp: ", "length %d", n)
 	}
-	dptest.Refused(t, dptest.Err(read(append(data, 0))), fault.ErrFormat, "1 bytes after the end")
+	dptest.Refused(t, dptest.Err(read(append(data, 0))), check.ErrFormat, "1 bytes after the end")
 }
 
 func TestHeader(t *testing.T) {
@@ -69,7 +69,7 @@ func TestHeader(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReader("misragries", []byte(c.head))
 			r.Header(KindMisraGries, 1)
-			require.ErrorIs(t, r.Err(), fault.ErrFormat)
+			require.ErrorIs(t, r.Err(), check.ErrFormat)
 			require.ErrorContains(t, r.Err(), c.want)
 			require.Equal(t, r.Err(), r.Done())
 		})
@@ -116,7 +116,7 @@ func TestBytes(t *testing.T) {
 	for _, n := range []int{-1, 4, math.MinInt, math.MaxInt} {
 		r := NewReader("jl", data)
 		require.Nil(t, r.Bytes(n))
-		require.ErrorIs(t, r.Done(), fault.ErrFormat)
+		require.ErrorIs(t, r.Done(), check.ErrFormat)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestCount(t *testing.T) {
 				return
 			}
 			require.Zero(t, n)
-			require.ErrorIs(t, r.Err(), fault.ErrFormat)
+			require.ErrorIs(t, r.Err(), check.ErrFormat)
 		})
 	}
 }

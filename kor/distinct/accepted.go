@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // A deviation says by how many standard errors a size t in a known range is too small: it falls
@@ -24,9 +24,9 @@ func nearest(from, to float64, deviation func(t float64) float64) float64 {
 	return root(from, to, deviation)
 }
 
-// root is search.LeastRoot for ends that may be hundreds of orders of magnitude apart: in ln(1+t).
+// root is exact.LeastRoot for ends that may be hundreds of orders of magnitude apart: in ln(1+t).
 func root(lo, hi float64, f func(t float64) float64) float64 {
-	y := search.LeastRoot(math.Log1p(lo), math.Log1p(hi), func(y float64) float64 { return f(math.Expm1(y)) })
+	y := exact.LeastRoot(math.Log1p(lo), math.Log1p(hi), func(y float64) float64 { return f(math.Expm1(y)) })
 	return min(max(math.Expm1(y), lo), hi)
 }
 
@@ -41,7 +41,7 @@ func accepted(from, best, to, z float64, deviation func(t float64) float64) (lo,
 		lo = root(lo, best, beyond)
 	}
 	if to <= most && beyond(to) > 0 {
-		hi = -search.LeastRoot(-to, -best, func(t float64) float64 { return beyond(-t) })
+		hi = -exact.LeastRoot(-to, -best, func(t float64) float64 { return beyond(-t) })
 	}
 	return lo, hi
 }

@@ -4,10 +4,10 @@ import (
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -150,10 +150,10 @@ func orZero[T any](p *T) *T {
 }
 
 func (s *state) absorb(o *state) error {
-	if err := fault.Differ("distinct", s.params, o.params); err != nil {
+	if err := check.Equal("distinct", s.params, o.params); err != nil {
 		return err
 	}
-	place.Or(s.table, o.table)
+	sets.Or(s.table, o.table)
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (b *Builder) Release() (*Sketch, error) {
 	r := &Sketch{total: total{release: release{s.params, numbers{n}}}, id: hashing.NewSeed()}
 	if s.params.published() {
 		s.laws.flips.Flip(&s.src, s.table)
-		place.Clear(s.table, s.params.Cells)
+		sets.ClearPadding(s.table, s.params.Cells)
 		r.bits = s.table
 	}
 	return r, nil

@@ -8,8 +8,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -89,7 +89,7 @@ func TestOneBit(t *testing.T) {
 		b.Add(key, key)
 		require.LessOrEqual(t, ones(held(b.secret).table)-before, int64(1))
 	}
-	require.Zero(t, place.Behind(held(b.secret).table, p.Cells))
+	require.Zero(t, sets.PaddingOnes(held(b.secret).table, p.Cells))
 }
 
 func TestAddKey(t *testing.T) {

@@ -3,7 +3,7 @@ package distinct
 import (
 	"fmt"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
@@ -102,11 +102,11 @@ func (b *CohortBuilder) Merge(other *CohortBuilder) error {
 }
 
 func (s *cohortState) absorb(o *cohortState) error {
-	if err := fault.Differ("distinct", s.params, o.params); err != nil {
+	if err := check.Equal("distinct", s.params, o.params); err != nil {
 		return err
 	}
 	if s.days != o.days || s.today != o.today {
-		return fault.Mismatch("distinct", "day", fmt.Sprintf("%d of %d", s.today, s.days), fmt.Sprintf("%d of %d", o.today, o.days))
+		return check.MismatchError("distinct", "day", fmt.Sprintf("%d of %d", s.today, s.days), fmt.Sprintf("%d of %d", o.today, o.days))
 	}
 	for i, y := range o.stamps {
 		switch x := s.stamps[i]; {

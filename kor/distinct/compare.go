@@ -4,13 +4,13 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/sizes"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
 // weights are by what A∪B, A∩B, A∖B and B∖A count the sizes of A∖B, B∖A and A∩B.
-var weights = [...]vector{sizes.Union: {1, 1, 1}, sizes.Intersection: {0, 0, 1}, sizes.OnlyA: {1, 0, 0}, sizes.OnlyB: {0, 1, 0}}
+var weights = [...]vector{sets.Union: {1, 1, 1}, sets.Intersection: {0, 0, 1}, sets.OnlyA: {1, 0, 0}, sets.OnlyB: {0, 1, 0}}
 
 // comparison is what two releases tell of their sets, whose sizes their counts tell. One number is
 // then free, t, one of the four sizes. The score at θ(t) for t, less what it shares with those for
@@ -28,16 +28,16 @@ type comparison struct {
 func (c *comparison) at(place int, t float64) vector {
 	a, b, both := c.size[0], c.size[1], t
 	switch place {
-	case sizes.Union:
+	case sets.Union:
 		if more := (t - a - b) / 2; more > 0 {
 			return vector{a + more, b + more, 0}
 		}
 		a, b = min(a, t), min(b, t)
 		both = a + b - t
-	case sizes.OnlyA:
+	case sets.OnlyA:
 		both = max(a-t, 0)
 		a = both + t
-	case sizes.OnlyB:
+	case sets.OnlyB:
 		both = max(b-t, 0)
 		b = both + t
 	}
@@ -75,10 +75,10 @@ func (c *comparison) deviation(place int) func(t float64) float64 {
 // make |A| and |B| more exact too, by a scoring step.
 func (c *comparison) fit() {
 	smaller := min(c.size[0], c.size[1])
-	both := mean(0, smaller, c.deviation(sizes.Intersection))
-	c.theta = c.at(sizes.Intersection, both)
+	both := mean(0, smaller, c.deviation(sets.Intersection))
+	c.theta = c.at(sets.Intersection, both)
 	next, inside := c.theta, true
-	for k, place := range [...]int{sizes.OnlyA, sizes.OnlyB, sizes.Intersection} {
+	for k, place := range [...]int{sets.OnlyA, sets.OnlyB, sets.Intersection} {
 		by, stdErr := c.step(place, c.theta)
 		next[k] += by
 		inside = inside && next[k] > 2*stdErr
@@ -102,10 +102,10 @@ func (p part) Estimate() float64 { return p.theta.dot(weights[p.place]) }
 func (p part) StdErr() float64 {
 	_, stdErr := p.step(p.place, p.theta)
 	most := min(p.size[0]+p.sigma[0], p.size[1]+p.sigma[1]) / 2
-	if p.place == sizes.Union || p.place == sizes.OnlyA {
+	if p.place == sets.Union || p.place == sets.OnlyA {
 		most = math.Hypot(most, p.sigma[0])
 	}
-	if p.place == sizes.Union || p.place == sizes.OnlyB {
+	if p.place == sets.Union || p.place == sets.OnlyB {
 		most = math.Hypot(most, p.sigma[1])
 	}
 	return min(stdErr, most)
@@ -116,7 +116,7 @@ func (p part) StdErr() float64 {
 // alone that count, at all of the confidence.
 func (p part) Interval(confidence float64) (lo, hi float64) {
 	errors, z := 1-confidence, normalQuantile(confidence)
-	if p.place == sizes.Union {
+	if p.place == sets.Union {
 		least, reach := 0.0, 0.0
 		for i, s := range p.of {
 			from, to := s.erring(errors)
@@ -140,11 +140,11 @@ func (p part) bounds(errors float64) (lo, hi float64) {
 		least[i], most[i] = s.erring(errors)
 	}
 	switch p.place {
-	case sizes.Union:
+	case sets.Union:
 		return max(least[0], least[1]), most[0] + most[1]
-	case sizes.Intersection:
+	case sets.Intersection:
 		return 0, min(most[0], most[1])
-	case sizes.OnlyA:
+	case sets.OnlyA:
 		return max(least[0]-most[1], 0), most[0]
 	}
 	return max(least[1]-most[0], 0), most[1]
@@ -168,7 +168,7 @@ func Compare(a, b *Sketch) (*kor.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	var parts sizes.Parts
+	var parts sets.Parts
 	for place := range parts {
 		parts[place] = part{c, place}
 	}
@@ -196,17 +196,17 @@ func compatible(a, b *Sketch) error {
 	for _, s := range []*Sketch{a, b} {
 		switch {
 		case s == nil || !s.valid():
-			return fault.Mismatch("distinct", "Sketch", "one that was not released", "a released one")
+			return check.MismatchError("distinct", "Sketch", "one that was not released", "a released one")
 		case s.bits == nil:
-			return fault.Mismatch("distinct", "CountShare", s.params.CountShare, "a share below 1, which leaves bits to compare")
+			return check.MismatchError("distinct", "CountShare", s.params.CountShare, "a share below 1, which leaves bits to compare")
 		}
 	}
 	if a.id == b.id {
-		return fault.Mismatch("distinct", "release", "one and the same", "another one, with noise of its own")
+		return check.MismatchError("distinct", "release", "one and the same", "another one, with noise of its own")
 	}
 	p := b.params
 	p.Epsilon, p.CountShare = a.params.Epsilon, a.params.CountShare
-	return fault.Differ("distinct", a.params, p)
+	return check.Equal("distinct", a.params, p)
 }
 
 // flipProb returns the probability with which the bits of the release were flipped.

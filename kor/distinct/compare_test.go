@@ -8,8 +8,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/sizes"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 )
@@ -153,13 +153,13 @@ func TestCompareAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	p := Params{Epsilon: 3, Cells: 256, Levels: 8, CountShare: 0.1, Seed: hashing.Seed{1}}
 	const runs = 250
-	for _, sets := range [][3]int{{0, 0, 1500}, {800, 0, 700}, {500, 500, 500}, {700, 800, 0}} {
+	for _, counts := range [][3]int{{0, 0, 1500}, {800, 0, 700}, {500, 500, 500}, {700, 800, 0}} {
 		truth := map[int]float64{
-			sizes.Union: float64(sets[0] + sets[1] + sets[2]), sizes.Intersection: float64(sets[2]), sizes.OnlyA: float64(sets[0]), sizes.OnlyB: float64(sets[1]),
+			sets.Union: float64(counts[0] + counts[1] + counts[2]), sets.Intersection: float64(counts[2]), sets.OnlyA: float64(counts[0]), sets.OnlyB: float64(counts[1]),
 		}
 		squares, stated, covered, sum := map[int]float64{}, map[int]float64{}, map[int]int{}, map[int]float64{}
 		for i := range runs {
-			a, b := pair(t, p, rng, sets[0], sets[1], sets[2])
+			a, b := pair(t, p, rng, counts[0], counts[1], counts[2])
 			c := dptest.OK(Compare(a, b))(t)
 			require.InDelta(t, c.Union().Estimate(), c.OnlyA().Estimate()+c.OnlyB().Estimate()+c.Intersection().Estimate(), 1e-6)
 			for of, want := range truth {
@@ -178,13 +178,13 @@ func TestCompareAccuracy(t *testing.T) {
 		for of := range truth {
 			dptest.Alarm(t, 3e-10)
 			most, bias := 1.9, 0.15
-			if sets[1] == 0 || sets[2] == 0 {
+			if counts[1] == 0 || counts[2] == 0 {
 				most, bias = 4, 1.5
 			}
-			require.Less(t, squares[of]/stated[of], most, "%v %v", sets, of)
-			require.Greater(t, squares[of]/stated[of], 0.1, "%v %v", sets, of)
-			require.Greater(t, float64(covered[of])/(runs/2), 0.75, "%v %v", sets, of)
-			require.Less(t, math.Abs(sum[of])/runs, (7/math.Sqrt(runs)+bias)*math.Sqrt(stated[of]/runs), "%v %v", sets, of)
+			require.Less(t, squares[of]/stated[of], most, "%v %v", counts, of)
+			require.Greater(t, squares[of]/stated[of], 0.1, "%v %v", counts, of)
+			require.Greater(t, float64(covered[of])/(runs/2), 0.75, "%v %v", counts, of)
+			require.Less(t, math.Abs(sum[of])/runs, (7/math.Sqrt(runs)+bias)*math.Sqrt(stated[of]/runs), "%v %v", counts, of)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestZeroComparison(t *testing.T) {
 		require.True(t, math.IsNaN(c.Union().Estimate()) && math.IsNaN(c.Union().StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
 		require.NotEmpty(t, c.String())
 	}
-	lo, hi := sized(good, sizes.Union).Interval(1)
+	lo, hi := sized(good, sets.Union).Interval(1)
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 	var zero kor.Cardinality
 	lo, hi = zero.Interval(0.9)
@@ -244,7 +244,7 @@ func within(t testing.TB, a, b *Sketch, confidences ...float64) *kor.Comparison 
 	require.True(t, max(sizeA, sizeB)-slack <= union && union <= sizeA+sizeB+slack, "%v of %v and %v", c, sizeA, sizeB)
 	require.True(t, 0 <= both && both <= min(sizeA, sizeB)+slack, "%v of %v and %v", c, sizeA, sizeB)
 	require.InDelta(t, union, c.OnlyA().Estimate()+c.OnlyB().Estimate()+both, slack)
-	for of := sizes.Union; of <= sizes.OnlyB; of++ {
+	for of := sets.Union; of <= sets.OnlyB; of++ {
 		e := sized(c, of).Estimate()
 		require.True(t, e >= -slack && !math.IsInf(e, 0) && sized(c, of).StdErr() >= 0, "%v", c)
 		for _, confidence := range confidences {
@@ -276,7 +276,7 @@ func TestComparisonsStayWithin(t *testing.T) {
 		for range dptest.Full(60, 8) {
 			a, b := pair(t, p, rng, c.sets[0], c.sets[1], c.sets[2])
 			told := within(t, a, b, 0, 0.5, 0.95, 1-1e-9, 1-0x1p-53)
-			for of, truth := range map[int]float64{sizes.Union: union, sizes.Intersection: float64(c.sets[2])} {
+			for of, truth := range map[int]float64{sets.Union: union, sets.Intersection: float64(c.sets[2])} {
 				lo, hi := sized(told, of).Interval(1 - 1e-9)
 				require.True(t, lo <= truth && truth <= hi || c.epsilon > 4, "%v: [%v, %v], %v of %v", c, lo, hi, truth, of)
 			}
@@ -365,9 +365,9 @@ func TestCompareTable(t *testing.T) {
 			break
 		}
 		p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: 22, CountShare: 0.05}
-		truths := [...]float64{sizes.Union: float64(c.a + c.b - c.both), sizes.Intersection: float64(c.both), sizes.OnlyA: float64(c.a - c.both), sizes.OnlyB: float64(c.b - c.both)}
-		var all [sizes.OnlyB + 1]figures
-		var wide, stated [sizes.OnlyB + 1]float64
+		truths := [...]float64{sets.Union: float64(c.a + c.b - c.both), sets.Intersection: float64(c.both), sets.OnlyA: float64(c.a - c.both), sets.OnlyB: float64(c.b - c.both)}
+		var all [sets.OnlyB + 1]figures
+		var wide, stated [sets.OnlyB + 1]float64
 		for range runs {
 			a, b := pair(t, p, rng, c.a-c.both, c.b-c.both, c.both)
 			told := dptest.OK(Compare(a, b))(t)
@@ -379,8 +379,8 @@ func TestCompareTable(t *testing.T) {
 			}
 		}
 		n := float64(runs)
-		t.Logf("%v: ∩ %.4g, ∪ %.5g, widths %.5g, %.5g, coverage %.3f %.3f %.3f %.3f", c, all[sizes.Intersection].rmse(), all[sizes.Union].rmse(),
-			wide[sizes.Intersection], wide[sizes.Union], all[0].coverage(), all[1].coverage(), all[2].coverage(), all[3].coverage())
+		t.Logf("%v: ∩ %.4g, ∪ %.5g, widths %.5g, %.5g, coverage %.3f %.3f %.3f %.3f", c, all[sets.Intersection].rmse(), all[sets.Union].rmse(),
+			wide[sets.Intersection], wide[sets.Union], all[0].coverage(), all[1].coverage(), all[2].coverage(), all[3].coverage())
 		for of, f := range all {
 			require.GreaterOrEqual(t, f.coverage(), 0.94-4*math.Sqrt(0.06/n), "%v: %v", c, of)
 			if c.regular {
@@ -389,11 +389,11 @@ func TestCompareTable(t *testing.T) {
 		}
 		if c.rmseBoth > 0 {
 			const off = 1.08
-			require.LessOrEqual(t, all[sizes.Intersection].rmse(), c.rmseBoth*(off+4/math.Sqrt(2*n)), "%v", c)
-			require.LessOrEqual(t, all[sizes.Union].rmse(), c.rmseUnion*(off+4/math.Sqrt(2*n)), "%v", c)
-			require.GreaterOrEqual(t, stated[sizes.Union], 0.6*all[sizes.Union].rmse(), "%v", c)
-			require.LessOrEqual(t, wide[sizes.Intersection], c.wideBoth*(off+1.5/math.Sqrt(n)), "%v", c)
-			require.LessOrEqual(t, wide[sizes.Union], c.wideUnion*(off+1.5/math.Sqrt(n)), "%v", c)
+			require.LessOrEqual(t, all[sets.Intersection].rmse(), c.rmseBoth*(off+4/math.Sqrt(2*n)), "%v", c)
+			require.LessOrEqual(t, all[sets.Union].rmse(), c.rmseUnion*(off+4/math.Sqrt(2*n)), "%v", c)
+			require.GreaterOrEqual(t, stated[sets.Union], 0.6*all[sets.Union].rmse(), "%v", c)
+			require.LessOrEqual(t, wide[sets.Intersection], c.wideBoth*(off+1.5/math.Sqrt(n)), "%v", c)
+			require.LessOrEqual(t, wide[sets.Union], c.wideUnion*(off+1.5/math.Sqrt(n)), "%v", c)
 		}
 	}
 }

@@ -3,11 +3,11 @@ package distinct
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // count is a noisy number of ones with the law of its noise, which is all that tells how many keys
-// there are. It is a sizes.Source; the zero count answers NaN.
+// there are. It is a sets.Size; the zero count answers NaN.
 type count struct {
 	curve
 	ones float64 // T̃
@@ -31,7 +31,7 @@ func (c count) StdErr() float64 {
 
 // Interval returns the range of sizes consistent with the noisy count.
 func (c count) Interval(confidence float64) (lo, hi float64) {
-	if c.cells == 0 || !limits.Confidence(confidence) {
+	if c.cells == 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	return c.interval(c.ones, confidence)

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -57,10 +57,10 @@ func (s *Sketch) fields() []wire.Field {
 // for a Sketch that is neither released nor decoded.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
-		return dst, fault.Format("distinct", "a sketch that was not released has no encoding")
+		return dst, check.FormatError("distinct", "a sketch that was not released has no encoding")
 	}
 	dst = wire.AppendHeader(slices.Grow(dst, fixedSize+8*len(s.bits)), wire.KindDistinct, version)
-	return place.Append(wire.AppendFields(dst, s.fields()), s.bits), nil
+	return sets.AppendTable(wire.AppendFields(dst, s.fields()), s.bits), nil
 }
 
 // MarshalBinary returns the encoding of the sketch.
@@ -106,7 +106,7 @@ func (l layout) head() []wire.Field { return append(l.of.params.fields(), l.more
 
 func (l layout) append(dst []byte) ([]byte, error) {
 	if l.classes() == 0 {
-		return dst, fault.Format("distinct", "what was not released has no encoding")
+		return dst, check.FormatError("distinct", "what was not released has no encoding")
 	}
 	dst = wire.AppendFields(wire.AppendHeader(dst, l.kind, l.version), l.head())
 	for _, x := range l.of.numbers {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/stretchr/testify/require"
 )
 
@@ -89,7 +89,7 @@ func TestGoldenPlaces(t *testing.T) {
 	for key := range uint64(300) {
 		b.Add(key * key * key)
 	}
-	dptest.Golden(t, "places.txt", hex.Dump(place.Append(nil, held(b.secret).table)))
+	dptest.Golden(t, "places.txt", hex.Dump(sets.AppendTable(nil, held(b.secret).table)))
 }
 
 // Objects that no release produces are not valid encodings.

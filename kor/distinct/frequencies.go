@@ -6,9 +6,9 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/place"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -171,7 +171,7 @@ func (*frequencyState) kind() (kind byte, builder string) {
 
 func (s *frequencyState) append(dst []byte) []byte {
 	dst = append(dst, byte(s.most))
-	return s.state.append(place.Append(dst, s.cells))
+	return s.state.append(sets.AppendTable(dst, s.cells))
 }
 
 func (s *frequencyState) read(r *wire.Reader, _ int) (replace func(), err error) {

@@ -3,7 +3,7 @@ package distinct
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // interval returns the ends of the set of x for which neither Pr[T̃ ≤ t | x] nor Pr[T̃ ≥ t | x] is
@@ -25,7 +25,7 @@ func (c *curve) quantile(t, p float64) float64 {
 	case excess(to) > 0:
 		return math.Inf(1)
 	case excess(from) > 0:
-		return at(search.LeastRoot(from, to, excess))
+		return at(exact.LeastRoot(from, to, excess))
 	}
 	return 0
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/sizes"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/stretchr/testify/require"
 )
 
@@ -107,18 +107,18 @@ func TestLongUnionOfTwo(t *testing.T) {
 	for _, jaccard := range []float64{0, 0.1, 0.5, 0.9, 1} {
 		both := int(jaccard * size)
 		only := (size - both) / 2
-		var all [sizes.OnlyB + 1]figures
+		var all [sets.OnlyB + 1]figures
 		for range runs {
 			a, b := pair(t, p, rng, only, size-both-only, both)
 			c := dptest.OK(Compare(a, b))(t)
 			for of, truth := range map[int]float64{
-				sizes.Union: size, sizes.Intersection: float64(both), sizes.OnlyA: float64(only), sizes.OnlyB: float64(size - both - only),
+				sets.Union: size, sets.Intersection: float64(both), sets.OnlyA: float64(only), sets.OnlyB: float64(size - both - only),
 			} {
 				e, reach := sized(c, of).Estimate(), 1.96*sized(c, of).StdErr()
 				all[of].add(e, truth, e-reach, e+reach)
 			}
 		}
-		for of := sizes.Union; of <= sizes.OnlyB; of++ {
+		for of := sets.Union; of <= sets.OnlyB; of++ {
 			t.Logf("Jaccard %.1f, %v: %.3g %% of the union, coverage %.3f", jaccard, of, 100*all[of].rmse()/size, all[of].coverage())
 			// [.93, .985] and two standard errors
 			require.Greater(t, all[of].coverage(), 0.91, "%v", of)
@@ -128,7 +128,7 @@ func TestLongUnionOfTwo(t *testing.T) {
 		if jaccard == 1 { // at an end of what the sizes leave possible
 			most = 5.65
 		}
-		require.LessOrEqual(t, 100*all[sizes.Union].rmse()/size, most*(1+3/math.Sqrt(2*float64(runs))))
+		require.LessOrEqual(t, 100*all[sets.Union].rmse()/size, most*(1+3/math.Sqrt(2*float64(runs))))
 	}
 }
 

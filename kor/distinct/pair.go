@@ -3,7 +3,7 @@ package distinct
 import (
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
@@ -25,7 +25,7 @@ func ReleasePair(a, b *Builder) (*Pair, error) {
 	err := private.Merge(a.secret, b.secret, "distinct: ReleasePair", "Builder", func(s, o *state) error {
 		law, err := s.params.classLaw()
 		if err == nil {
-			err = fault.Differ("distinct", s.params, o.params)
+			err = check.Equal("distinct", s.params, o.params)
 		}
 		if err != nil {
 			return err

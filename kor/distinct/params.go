@@ -6,9 +6,8 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -50,7 +49,7 @@ type Params struct {
 
 // bad returns the error for a field or an argument.
 func bad(field string, value any, want string) error {
-	return fault.Params("distinct", field, value, want)
+	return check.ParamsError("distinct", field, value, want)
 }
 
 // seeded returns the Params with a Seed, for what does not depend on it.
@@ -71,7 +70,7 @@ func (p Params) normal() Params {
 
 // validate checks the fields.
 func (p Params) validate() error {
-	if err := limits.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
+	if err := check.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
 		return err
 	}
 	switch {
@@ -89,7 +88,7 @@ func (p Params) validate() error {
 	case p.Seed.IsZero():
 		return bad("Seed", p.Seed, "a Seed that the parties agreed on, from hashing.NewSeed, say")
 	}
-	if bits, count := p.split(); count < limits.MinEpsilon || p.published() && bits < limits.MinEpsilon {
+	if bits, count := p.split(); count < check.MinEpsilon || p.published() && bits < check.MinEpsilon {
 		return bad("CountShare", p.CountShare, "0, 1 or a share that leaves count and bits an ε of at least 2⁻³⁰ each")
 	}
 	return nil
@@ -107,7 +106,7 @@ func (p Params) windowless(err error) error {
 func (p Params) published() bool { return p.CountShare > 0 && p.CountShare < 1 }
 
 // stride returns the number of words of a level: each begins with a new word.
-func (p Params) stride() int { return place.Stride(p.Cells) }
+func (p Params) stride() int { return sets.Stride(p.Cells) }
 
 // words returns the number of words of all levels, also where that is too many.
 func (p Params) words() uint64 { return uint64(p.stride()) * uint64(p.Levels) }

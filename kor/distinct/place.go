@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
 // placement says which bit of a table a key sets. With t a word of the key, t·n = cell·2⁶⁴ + f: the
@@ -12,13 +12,13 @@ import (
 // at level i with probability r_i = 2^{−i−1}, at the last one with r_{L−1} = 2^{−L+1}: for a
 // uniform t, the probability of a cell and a level or deeper ones is within 2⁻⁶⁴ of the product.
 //
-// t is the lower half of k₂·y, with y and the numbers k of [place.Hash]. A digit of t depends on
+// t is the lower half of k₂·y, with y and the numbers k of [sets.Hash]. A digit of t depends on
 // all lower ones of y; the uppermost say the cell, those below the level.
 //
 // Privacy holds for every function from keys to bits; the accuracy statements are for a fully
 // random t. TestRegularKeys compares them on runs, grids and other regular sets.
 type placement struct {
-	k0, k1, k2 uint64      // those of a place.Hash
+	k0, k1, k2 uint64      // those of a sets.Hash
 	cells      uint64      // of a level
 	starts     [65]uint64  // of the level, by the number of digits of f
 	upper      [256]uint32 // the same by the upper byte of f; behind every table if that is 0
@@ -29,7 +29,7 @@ type placement struct {
 const beyond = 1 << 31
 
 func newPlacement(seed hashing.Seed, cells, stride, levels int) placement {
-	k := place.New(seed.Derive(1), seed.Derive(2))
+	k := sets.NewHash(seed.Derive(1), seed.Derive(2))
 	h := placement{k0: k.K0, k1: k.K1, k2: k.K2, cells: uint64(cells)}
 	for digits := range h.starts {
 		h.starts[digits] = uint64(min(64-digits, levels-1)) * uint64(stride)

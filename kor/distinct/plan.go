@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -139,10 +139,10 @@ func unionVariance(p float64, k int) float64 {
 // The error wraps [ErrParams] if a number is out of range, or if no sketch is accurate enough: the
 // error of a union grows exponentially with the number of releases.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
-	if err := limits.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
+	if err := check.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
 		return Params{}, err
 	}
-	if err := limits.Planned("distinct", relative, largest, sketches, maxSketches); err != nil {
+	if err := check.SketchPlan("distinct", relative, largest, sketches, maxSketches); err != nil {
 		return Params{}, err
 	}
 	of := func(blocks int64) Params {
@@ -153,7 +153,7 @@ func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 		return q
 	}
 	const most = maxCells / 64
-	blocks := search.Least(1, func(blocks int64) bool {
+	blocks := exact.LeastInt(1, func(blocks int64) bool {
 		if blocks > most {
 			return true
 		}

@@ -3,10 +3,10 @@ package distinct
 import (
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/place"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
 // This file merges builders, and moves them between the machines of one trusted pipeline, or over a
@@ -74,7 +74,7 @@ func (b *base[S, P]) restore(data []byte, published int) error {
 		case kind != want:
 			r.Fail("another kind of state")
 		case p != params:
-			return fault.Differ("distinct", params, p)
+			return check.Equal("distinct", params, p)
 		}
 		replace, err := P(s).read(r, published)
 		if done := r.Done(); done != nil {
@@ -118,7 +118,7 @@ func behind[N int | int64](what string, state, now N) error {
 	if state >= now {
 		return nil
 	}
-	return fault.Mismatch("distinct", what, now, state)
+	return check.MismatchError("distinct", what, now, state)
 }
 
 // privateFields are what a state begins with, after the header.
@@ -130,7 +130,7 @@ func (*state) kind() (kind byte, builder string) { return privateBuilder, "Build
 
 func (s *state) public() *Params { return &s.params }
 
-func (s *state) append(dst []byte) []byte { return place.Append(dst, s.table) }
+func (s *state) append(dst []byte) []byte { return sets.AppendTable(dst, s.table) }
 
 func (s *state) read(r *wire.Reader, _ int) (replace func(), err error) {
 	table := s.params.read(r)
@@ -191,4 +191,4 @@ func (s *windowState) read(r *wire.Reader, published int) (replace func(), err e
 }
 
 // read reads a table.
-func (p *Params) read(r *wire.Reader) []uint64 { return place.Read(r, p.words(), p.Cells) }
+func (p *Params) read(r *wire.Reader) []uint64 { return sets.ReadTable(r, p.words(), p.Cells) }

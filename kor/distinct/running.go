@@ -3,7 +3,7 @@ package distinct
 import (
 	"fmt"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -89,7 +89,7 @@ func (b *RunningBuilder) Step() (*Running, error) {
 	}
 	defer private.Leave(b.secret)
 	if s.slots == maxSlots {
-		return nil, fmt.Errorf("distinct: Step: the last slot is %w", fault.ErrReleased)
+		return nil, fmt.Errorf("distinct: Step: the last slot is %w", check.ErrReleased)
 	}
 	now := ones(s.table)
 	s.released += now - s.closed + s.laws.count.SampleInt(&s.src)

@@ -3,7 +3,7 @@ package distinct
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/noise"
@@ -83,7 +83,7 @@ func (f *Frequencies) Share(times int) float64 {
 // classes and a confidence outside [0, 1).
 func (f *Frequencies) ShareInterval(times int, confidence float64) (lo, hi float64) {
 	r, ok := f.ratio(times)
-	if !ok || !limits.Confidence(confidence) {
+	if !ok || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	best := 0.0

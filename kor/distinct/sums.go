@@ -3,7 +3,7 @@ package distinct
 import "math"
 
 // sum is a sum of sizes of sets, Σ w·x, from the numbers of one release: a difference, say, or the
-// keys that two sets share. It is a sizes.Source. The cells of each set are those of some of the
+// keys that two sets share. It is a sets.Size. The cells of each set are those of some of the
 // classes; of any two sets one contains the other, or their union is the last set. sums_proof.md
 // has the variance, and says why the intervals cover.
 type sum struct {

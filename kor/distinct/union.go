@@ -3,7 +3,7 @@ package distinct
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/kor"
 )
 
@@ -27,7 +27,7 @@ func Union(sketches ...*Sketch) (kor.Cardinality, error) {
 		if s := sketches[0]; s != nil && s.valid() {
 			return kor.Cardinality{Source: s}, nil
 		}
-		return kor.Cardinality{}, fault.Mismatch("distinct", "Sketch", "one that was not released", "a released one")
+		return kor.Cardinality{}, check.MismatchError("distinct", "Sketch", "one that was not released", "a released one")
 	}
 	seen := map[[16]byte]bool{}
 	for _, s := range sketches[1:] {
@@ -35,7 +35,7 @@ func Union(sketches ...*Sketch) (kor.Cardinality, error) {
 			return kor.Cardinality{}, err
 		}
 		if seen[s.id] {
-			return kor.Cardinality{}, fault.Mismatch("distinct", "release", "there twice", "releases with noise of their own")
+			return kor.Cardinality{}, check.MismatchError("distinct", "release", "there twice", "releases with noise of their own")
 		}
 		seen[s.id] = true
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
@@ -175,13 +175,13 @@ func (b *WindowBuilder) Merge(other *WindowBuilder) error {
 }
 
 func (s *windowState) absorb(o *windowState) error {
-	switch err := fault.Differ("distinct", s.params, o.params); {
+	switch err := check.Equal("distinct", s.params, o.params); {
 	case err != nil:
 		return err
 	case s.done() || o.done():
-		return fault.NoData("distinct: Merge: a WindowBuilder", "is already released on its day")
+		return check.NoDataError("distinct: Merge: a WindowBuilder", "is already released on its day")
 	case s.day != o.day:
-		return fault.Mismatch("distinct", "day", s.day, o.day)
+		return check.MismatchError("distinct", "day", s.day, o.day)
 	}
 	for i, stamp := range o.stamps {
 		s.stamps[i] = max(s.stamps[i], stamp)
@@ -198,7 +198,7 @@ func (b *WindowBuilder) Release() (*Windows, error) {
 	}
 	defer private.Leave(b.secret)
 	if s.done() {
-		return nil, fmt.Errorf("distinct: Release: the day %d is %w", s.day, fault.ErrReleased)
+		return nil, fmt.Errorf("distinct: Release: the day %d is %w", s.day, check.ErrReleased)
 	}
 	s.last = int64(s.day)
 	n := s.classes()

@@ -57,7 +57,7 @@ func (r rate) perStep() float64 { return float64(r.count) / float64(r.steps) }
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
-	p, law, err := check[K](p)
+	p, law, err := checked[K](p)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	return b, nil
 }
 
-// check returns the Params with all defaults filled in and their laws, for keys of type K.
-func check[K hashing.Key](p Params) (Params, calibration, error) {
+// checked returns the Params with all defaults filled in and their laws, for keys of type K.
+func checked[K hashing.Key](p Params) (Params, calibration, error) {
 	p = p.normal()
 	law, err := p.calibrate()
 	if err == nil {

@@ -3,10 +3,8 @@ package series
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/memo"
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -39,7 +37,7 @@ func (p Params) calibrateAnew() (c calibration, err error) {
 		return c, bad("MaxElements", p.MaxElements, "a smaller number, or a larger Delta: the δ that is left for one element is out of range")
 	}
 	laplace := func(shares int) (noise.DiscreteLaplace, error) {
-		law, err := noise.NewDiscreteLaplace(round.QuotientUp(float64(shares), epsilon))
+		law, err := noise.NewDiscreteLaplace(exact.QuotientUp(float64(shares), epsilon))
 		if err != nil {
 			err = bad("Epsilon", p.Epsilon, "a larger number, or a smaller MaxElements: the noise is out of range")
 		}
@@ -49,7 +47,7 @@ func (p Params) calibrateAnew() (c calibration, err error) {
 		return c, err
 	}
 	shares := len(used(&p.Discovery))
-	each := delta / float64(shares) * round.Down
+	each := delta / float64(shares) * exact.Down
 	if p.Counters == 0 {
 		if c.found, err = laplace(shares); err != nil {
 			return calibration{}, err
@@ -57,7 +55,7 @@ func (p Params) calibrateAnew() (c calibration, err error) {
 		c.threshold = leastThreshold(c.found.Scale(), each)
 		return c, nil
 	}
-	c.sketch = p.sketchParams(epsilon/float64(shares)*round.Down, each)
+	c.sketch = p.sketchParams(epsilon/float64(shares)*exact.Down, each)
 	if !c.sketch.Guarantee().Promises() {
 		return calibration{}, bad("Counters", p.Counters, "a smaller number, or a larger Epsilon or Delta: there is no such sketch")
 	}
@@ -82,7 +80,7 @@ func (p Params) element() (epsilon, delta float64) {
 	if p.Counters == 0 {
 		group *= float64(p.Burst+p.MaxElements) / all
 	}
-	epsilon = p.Epsilon / all * round.Down
+	epsilon = p.Epsilon / all * exact.Down
 	delta = p.Delta * math.Exp(epsilon-group) * (math.Expm1(-epsilon) / math.Expm1(-group)) * (1 - 0x1p-38)
 	return epsilon, delta
 }
@@ -92,5 +90,5 @@ func (p Params) element() (epsilon, delta float64) {
 func leastThreshold(b, delta float64) int64 {
 	want := min(math.Log(delta), math.Log(-math.Expm1(-1/b)))
 	want -= 0x1p-40 * max(1, -want)
-	return search.Least(1, func(tau int64) bool { return logs.Reach(b, tau-1) <= want })
+	return exact.LeastInt(1, func(tau int64) bool { return exact.LogLaplaceTail(b, tau-1) <= want })
 }

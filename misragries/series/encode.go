@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries"
 )
@@ -65,7 +65,7 @@ func (p *Params) fields() []wire.Field {
 // was neither released nor decoded.
 func (r *Slice[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if !r.valid() {
-		return dst, fault.Format("series", "a Slice that was not released has no encoding")
+		return dst, check.FormatError("series", "a Slice that was not released has no encoding")
 	}
 	keys, p, step := wire.KeysOf[K](), r.params, r.step
 	class := keys.Class()
@@ -111,7 +111,7 @@ func (r *Slice[K]) UnmarshalBinary(data []byte) error {
 	if in.Err() != nil {
 		return in.Err()
 	}
-	p, law, err := check[K](d.params)
+	p, law, err := checked[K](d.params)
 	switch d.law = law; {
 	case class != keys.Class():
 		in.Fail("keys of another type")

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -20,7 +20,7 @@ import (
 // last steps of a window are in no discovery node that has ended, the upper bound for an unknown
 // key is +Inf.
 func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if w == nil || w.params.Spans[0] == 0 || !limits.Confidence(confidence) {
+	if w == nil || w.params.Spans[0] == 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	if outside(key, w.params.Dim) {

@@ -3,7 +3,7 @@ package series
 import (
 	"encoding/json"
 
-	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -14,32 +14,32 @@ import (
 func (r Slice[K]) MarshalJSON() ([]byte, error) {
 	type found struct {
 		Key   string      `json:"key"`
-		Count view.Number `json:"count"`
+		Count wire.Number `json:"count"`
 	}
 	fresh := []found{}
 	for key, count := range r.Found() {
-		fresh = append(fresh, found{view.Key(key), view.Number(count)})
+		fresh = append(fresh, found{wire.KeyText(key), wire.Number(count)})
 	}
-	return view.Marshal(&r, struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		Step      int              `json:"step"`
-		Keys      []view.Keyed     `json:"keys"`
-		Found     []found          `json:"found"`
-	}{r.Guarantee(), r.step, view.Keys(r.all(), r.interval), fresh})
+	return wire.MarshalJSON(&r, struct {
+		Guarantee budget.Guarantee   `json:"guarantee"`
+		Step      int                `json:"step"`
+		Keys      []wire.KeyEstimate `json:"keys"`
+		Found     []found            `json:"found"`
+	}{r.Guarantee(), r.step, wire.KeyEstimates(r.all(), r.interval), fresh})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
-func (r *Slice[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, r) }
+func (r *Slice[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, r) }
 
 // MarshalJSON returns the guarantee of all steps together, the steps from, …, to − 1, and the keys,
 // the largest estimates first, with their intervals at .95. It is a view, which is not read back:
 // store the Slices.
 func (w Window[K]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		From      int              `json:"from"`
-		To        int              `json:"to"`
-		Keys      []view.Keyed     `json:"keys"`
-	}{w.Guarantee(), w.from, w.to, view.Keys(w.Top(w.Len()), w.Interval)})
+		Guarantee budget.Guarantee   `json:"guarantee"`
+		From      int                `json:"from"`
+		To        int                `json:"to"`
+		Keys      []wire.KeyEstimate `json:"keys"`
+	}{w.Guarantee(), w.from, w.to, wire.KeyEstimates(w.Top(w.Len()), w.Interval)})
 }

@@ -3,7 +3,7 @@ package series
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // laplaceSum is the sum S of r independent discrete Laplace variables of scale b: the difference of
@@ -68,5 +68,5 @@ func (s laplaceSum) beyond(alpha float64) float64 {
 	if len(s.weights) == 0 {
 		return 0
 	}
-	return float64(search.Least(0, func(h int64) bool { return 2*s.tail(float64(h)+1)*(1+1e-9) <= alpha }))
+	return float64(exact.LeastInt(0, func(h int64) bool { return 2*s.tail(float64(h)+1)*(1+1e-9) <= alpha }))
 }

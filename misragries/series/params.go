@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -65,7 +64,7 @@ type Params struct {
 
 // bad returns the error for a field.
 func bad(field string, value any, want string) error {
-	return fault.Params("series", field, value, want)
+	return check.ParamsError("series", field, value, want)
 }
 
 // normal returns the Params with all defaults filled in, and without −0.
@@ -89,10 +88,10 @@ func (p Params) normal() Params {
 
 // validate checks the fields of normal Params.
 func (p Params) validate() error {
-	if err := limits.Epsilon("series", p.Epsilon, limits.MaxEpsilon); err != nil {
+	if err := check.Epsilon("series", p.Epsilon, check.MaxEpsilon); err != nil {
 		return err
 	}
-	if err := limits.Delta("series", p.Delta); err != nil {
+	if err := check.Delta("series", p.Delta); err != nil {
 		return err
 	}
 	switch {

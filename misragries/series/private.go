@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -107,9 +107,9 @@ func (s *state[K]) restorePrivate(data []byte, published int) error {
 		r.Fail("another kind of state")
 		return r.Err()
 	case p != s.params:
-		return fault.Differ("series", s.params, p)
+		return check.Equal("series", s.params, p)
 	case steps < max(published, s.steps):
-		return fmt.Errorf("series: RestorePrivateState: a state after %d steps, and %d are published: %w", steps, max(published, s.steps), fault.ErrMismatch)
+		return fmt.Errorf("series: RestorePrivateState: a state after %d steps, and %d are published: %w", steps, max(published, s.steps), check.ErrMismatch)
 	}
 	known := s.readMembers(r, keys, steps)
 	unknown := s.readTally(r, keys, steps)
@@ -129,7 +129,7 @@ func (s *state[K]) restorePrivate(data []byte, published int) error {
 	defer private.Leave(fresh.secret)
 	for j, data := range sketches {
 		if err := made.sketches[j].RestorePrivateState(data); err != nil {
-			return fault.Format("series", "an invalid sketch")
+			return check.FormatError("series", "an invalid sketch")
 		}
 	}
 	s.steps, s.known, s.unknown, s.sketches, s.users = steps, known, unknown, made.sketches, users

@@ -11,7 +11,7 @@ import (
 // What a Builder publishes has the noise of its law: counts of known keys, late corrections, and
 // counts that show a key, of which none is below the threshold.
 func TestPublisher(t *testing.T) {
-	p, law, err := check[int](Params{Epsilon: 1, Delta: 0.1})
+	p, law, err := checked[int](Params{Epsilon: 1, Delta: 0.1})
 	require.NoError(t, err)
 	n := &noisy[int]{law: law}
 	const draws, count, reach = 20_000, 5, 40

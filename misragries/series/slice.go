@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/keyed"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -54,7 +53,7 @@ func (r *Slice[K]) Len() int { return len(r.keys) }
 
 // all yields the keys that were known in the step, sorted, with their noisy counts in it.
 func (r *Slice[K]) all() iter.Seq2[K, float64] {
-	return keyed.All(len(r.keys), func(i int) (K, float64) { return r.keys[i], float64(r.values[0][i]) })
+	return wire.AllKeys(len(r.keys), func(i int) (K, float64) { return r.keys[i], float64(r.values[0][i]) })
 }
 
 // interval returns the interval of a known key's count in the step, by the noise of that alone.

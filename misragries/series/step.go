@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries"
@@ -29,7 +29,7 @@ func (b *Builder[K]) Step() (*Slice[K], error) {
 
 func (s *state[K]) step() (*Slice[K], error) {
 	if s.steps >= maxSteps {
-		return nil, fmt.Errorf("series: Step: the series is at its last step: %w", fault.ErrReleased)
+		return nil, fmt.Errorf("series: Step: the series is at its last step: %w", check.ErrReleased)
 	}
 	r := &Slice[K]{common: common{s.params, s.law}, step: s.steps}
 	s.steps++

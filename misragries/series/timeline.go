@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
@@ -52,7 +52,7 @@ type closedSketch[K hashing.Key] struct {
 // NewTimeline returns an empty Timeline for Slices of these Params, or an error that wraps
 // [ErrParams].
 func NewTimeline[K hashing.Key](p Params) (*Timeline[K], error) {
-	p, law, err := check[K](p)
+	p, law, err := checked[K](p)
 	if err != nil {
 		return nil, err
 	}
@@ -71,18 +71,18 @@ func (t *Timeline[K]) Len() int { return t.steps }
 // keys that do not continue those of the last Slice. After an error nothing has changed.
 func (t *Timeline[K]) Append(s *Slice[K]) error {
 	if s == nil || !s.valid() || !t.valid() {
-		return fmt.Errorf("series: Append: the Slice or the Timeline is a zero value: %w", fault.ErrMismatch)
+		return fmt.Errorf("series: Append: the Slice or the Timeline is a zero value: %w", check.ErrMismatch)
 	}
-	if err := fault.Differ("series", t.params, s.params); err != nil {
+	if err := check.Equal("series", t.params, s.params); err != nil {
 		return err
 	}
 	if t.begun {
 		if s.step != t.steps {
-			return fault.Mismatch("series", "step", t.steps, s.step)
+			return check.MismatchError("series", "step", t.steps, s.step)
 		}
 		for i, key := range s.keys {
 			if e := t.current(key); e == nil || e.until != s.step || e.since != s.since[i] {
-				return fmt.Errorf("series: Append: a key of step %d was not found before it: %w", s.step, fault.ErrMismatch)
+				return fmt.Errorf("series: Append: a key of step %d was not found before it: %w", s.step, check.ErrMismatch)
 			}
 		}
 	} else {

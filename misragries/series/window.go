@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/keyed"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -147,12 +146,12 @@ func (w *Window[K]) Estimate(key K) float64 {
 
 // All yields the keys with their estimates, sorted by key.
 func (w *Window[K]) All() iter.Seq2[K, float64] {
-	return keyed.All(len(w.records), func(i int) (K, float64) { return w.records[i].key, w.records[i].estimate })
+	return wire.AllKeys(len(w.records), func(i int) (K, float64) { return w.records[i].key, w.records[i].estimate })
 }
 
 // Top yields the n keys with the largest estimates, the largest first; equal ones are sorted by
 // key. If there are fewer than n, it yields all.
-func (w *Window[K]) Top(n int) iter.Seq2[K, float64] { return keyed.Top(w.All(), n) }
+func (w *Window[K]) Top(n int) iter.Seq2[K, float64] { return wire.TopKeys(w.All(), n) }
 
 // String describes the window, with the guarantee.
 func (w *Window[K]) String() string {

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Advice is what a [Search] takes besides, in [Params] without Error, Queries and Noise, and with a
@@ -105,7 +104,7 @@ func newSearch(p Params) (*adviceSearch, error) {
 	}
 	lo, hi := max(least*0x1p-40, leastParam), least
 	if tooMuch(lo) {
-		return nil, fault.Params("approx", "Min", p.Advice.Min, "larger compared with Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
+		return nil, check.ParamsError("approx", "Min", p.Advice.Min, "larger compared with Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
 	}
 	for hi > lo*(1+1e-5) {
 		if mid := math.Sqrt(lo) * math.Sqrt(hi); tooMuch(mid) {
@@ -124,7 +123,7 @@ func newSearch(p Params) (*adviceSearch, error) {
 		return nil, err
 	}
 	if _, err := s.mechanism(full.Max, s.final); err != nil {
-		return nil, fault.Params("approx", "Accuracy", p.Advice.Accuracy, "a number for which the noise is at least 2⁻⁴⁴ of Max")
+		return nil, check.ParamsError("approx", "Accuracy", p.Advice.Accuracy, "a number for which the noise is at least 2⁻⁴⁴ of Max")
 	}
 	return s, nil
 }
@@ -158,11 +157,13 @@ func (p Params) rounds() int { return max(int(math.Ceil(math.Log2(p.Max/p.Advice
 
 // validateSearch checks the Params of a search.
 func (p Params) validateSearch() error {
-	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
+	bad := func(field string, value any, want string) error {
+		return check.ParamsError("approx", field, value, want)
+	}
 	inRange := func(x float64) bool { return x >= 0x1p-800 && x <= 0x1p800 }
 	a := p.Advice
 	switch {
-	case !(p.Epsilon >= 0x1p-20 && p.Epsilon <= limits.MaxEpsilon):
+	case !(p.Epsilon >= 0x1p-20 && p.Epsilon <= check.MaxEpsilon):
 		return bad("Epsilon", p.Epsilon, "a number in [2⁻²⁰, 2¹⁰]")
 	case !inRange(p.Sensitivity):
 		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")

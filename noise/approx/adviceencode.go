@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -44,7 +44,7 @@ func (a *Advised) fields() []wire.Field {
 // released nor decoded.
 func (a Advised) AppendBinary(dst []byte) ([]byte, error) {
 	if !a.last.released() {
-		return dst, fault.Format("approx", "an Advised that was not released has no encoding")
+		return dst, check.FormatError("approx", "an Advised that was not released has no encoding")
 	}
 	dst = wire.AppendHeader(dst, wire.KindAdvised, adviceVersion)
 	dst, _ = a.params.Protects.AppendBinary(dst) // it has no errors

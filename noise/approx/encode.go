@@ -3,7 +3,7 @@ package approx
 import (
 	"encoding/binary"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -41,7 +41,7 @@ func (v *Value) fields() []wire.Field {
 // released nor decoded.
 func (v Value) AppendBinary(dst []byte) ([]byte, error) {
 	if !v.released() {
-		return dst, fault.Format("approx", "a Value that was not released has no encoding")
+		return dst, check.FormatError("approx", "a Value that was not released has no encoding")
 	}
 	dst = wire.AppendHeader(dst, wire.KindApprox, valueVersion)
 	dst, _ = v.params.Protects.AppendBinary(dst) // it has no errors

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -59,7 +59,7 @@ func (m *Mechanism) Release(estimate float64) (Value, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.left <= 0 {
-		return Value{}, fmt.Errorf("approx: all queries of the Mechanism are answered: %w", fault.ErrReleased)
+		return Value{}, fmt.Errorf("approx: all queries of the Mechanism are answered: %w", check.ErrReleased)
 	}
 	m.left--
 	steps := roundedSteps(estimate, m.params.Max, m.noise.step) + m.noise.sample(&m.src)

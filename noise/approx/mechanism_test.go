@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -478,15 +478,15 @@ func TestMedianMomentRounds(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		exact := new(big.Rat).Mul(enclose.Rat(c), new(big.Rat).SetInt64(k))
-		require.LessOrEqual(t, enclose.Rat(moment).Cmp(exact), 0, "%g·%d", c, k)
+		truth := new(big.Rat).Mul(exact.Rat(c), new(big.Rat).SetInt64(k))
+		require.LessOrEqual(t, exact.Rat(moment).Cmp(truth), 0, "%g·%d", c, k)
 		require.InEpsilon(t, c*float64(k), moment, 0x1p-51)
 		if c*float64(k) != moment {
 			down++
 		}
-		got, _ := enclose.LogMultiple(exact, enclose.Rat(bound), 64)
+		got, _ := exact.LogMultiple(truth, exact.Rat(bound), 64)
 		subsets := new(big.Rat).SetInt(new(big.Int).Binomial(2*k-1, k))
-		_, want := enclose.Log(subsets, 96)
+		_, want := exact.LogRat(subsets, 96)
 		require.GreaterOrEqual(t, got.Cmp(want), 0, "%g·%d: %g", c, k, bound)
 		require.Less(t, bound, math.Pow(4, 1/c))
 	}

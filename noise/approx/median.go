@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // mostRuns is the largest number of runs a median is taken of.
@@ -39,10 +39,10 @@ func MedianMoment(moment, error float64, runs int) (medianMoment, medianError fl
 		medianMoment = math.Nextafter(medianMoment, 0)
 	}
 	if !(moment > 0 && medianMoment <= mostMoment) {
-		return math.NaN(), math.NaN(), fault.Params("approx", "moment", moment, "a positive number, at most 2¹⁰ after multiplication by (runs+1)/2")
+		return math.NaN(), math.NaN(), check.ParamsError("approx", "moment", moment, "a positive number, at most 2¹⁰ after multiplication by (runs+1)/2")
 	}
 	if error != 0 && !(error >= leastParam && error <= mostParam) {
-		return math.NaN(), math.NaN(), fault.Params("approx", "error", error, "0 or "+wantParam)
+		return math.NaN(), math.NaN(), check.ParamsError("approx", "error", error, "0 or "+wantParam)
 	}
 	if runs == 1 || error == 0 {
 		return medianMoment, error + 0, nil
@@ -59,7 +59,7 @@ func MedianMoment(moment, error float64, runs int) (medianMoment, medianError fl
 
 func checkRuns(runs int) error {
 	if runs < 1 || runs > mostRuns || runs%2 == 0 {
-		return fault.Params("approx", "runs", runs, "an odd number in [1, 2²⁰]")
+		return check.ParamsError("approx", "runs", runs, "an odd number in [1, 2²⁰]")
 	}
 	return nil
 }
@@ -76,18 +76,18 @@ func checkRuns(runs int) error {
 // 2²⁰.
 func MedianRuns(failure, beta float64) (int, error) {
 	if !(failure > 0 && failure < 0.5) {
-		return 0, fault.Params("approx", "failure", failure, "a probability in (0, ½)")
+		return 0, check.ParamsError("approx", "failure", failure, "a probability in (0, ½)")
 	}
 	if !(beta > 0 && beta < 1) {
-		return 0, fault.Params("approx", "beta", beta, "a probability in (0, 1)")
+		return 0, check.ParamsError("approx", "beta", beta, "a probability in (0, 1)")
 	}
 	fails := func(k int) float64 { // Pr[Binomial(2k−1, p) ≥ k] = I_p(k, k), rounded up
 		return mathext.RegIncBeta(float64(k), float64(k), failure) * (1 + 1e-9)
 	}
 	const most = mostRuns / 2
-	k := search.Least(1, func(k int64) bool { return k > most || fails(int(k)) <= beta })
+	k := exact.LeastInt(1, func(k int64) bool { return k > most || fails(int(k)) <= beta })
 	if k > most {
-		return 0, fault.Params("approx", "failure", failure, "a probability for which 2²⁰ runs are enough")
+		return 0, check.ParamsError("approx", "failure", failure, "a probability for which 2²⁰ runs are enough")
 	}
 	return 2*int(k) - 1, nil
 }

@@ -3,9 +3,8 @@ package approx
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -91,10 +90,10 @@ func (p Params) choose() (gridNoise, error) {
 	if p.Max > 0 {
 		_, exp := math.Frexp(p.Max) // Max ≤ 2^exp
 		if step = max(step, math.Ldexp(1.0/limitSteps, exp)); step > unit*coarseGrid {
-			return gridNoise{}, fault.Params("approx", "Max", p.Max, "at most 2⁴⁶ times the scale of the noise")
+			return gridNoise{}, check.ParamsError("approx", "Max", p.Max, "at most 2⁴⁶ times the scale of the noise")
 		}
 	}
-	n, err := p.withNoise(ideal.noise).pick(round.SumUp(p.sensitivity(), step))
+	n, err := p.withNoise(ideal.noise).pick(exact.SumUp(p.sensitivity(), step))
 	n.step = step
 	return n, err
 }
@@ -134,7 +133,7 @@ func (p Params) pick(sensitivity float64) (gridNoise, error) {
 // The failure probability is shared between the noise and the estimator, in the best of a few
 // proportions: any is right. Rounding adds half a step twice.
 func (n gridNoise) errorBound(p Params, confidence float64) float64 {
-	if !limits.Confidence(confidence) {
+	if !check.Confidence(confidence) {
 		return math.NaN()
 	}
 	failure := 1 - confidence
@@ -184,6 +183,6 @@ func (n gridNoise) valid(p Params) bool {
 	if !(agrees && n.noise != AutoNoise && fraction == 0.5 && n.scale >= leastParam && n.scale <= mostParam && ratio >= 1 && ratio <= mostScale) {
 		return false
 	}
-	least, err := p.pick(round.SumUp(p.sensitivity(), n.step))
+	least, err := p.pick(exact.SumUp(p.sensitivity(), n.step))
 	return err == nil && n.scale >= least.scale*(1-rounding)
 }

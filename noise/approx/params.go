@@ -4,20 +4,18 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 var (
 	// ErrParams reports a public parameter outside its range. The text names the parameter, its
 	// value and the range.
-	ErrParams = fault.ErrParams
+	ErrParams = check.ErrParams
 	// ErrFormat reports bytes that are not the canonical encoding of a [Value] or an [Advised].
-	ErrFormat = fault.ErrFormat
+	ErrFormat = check.ErrFormat
 	// ErrReleased reports a [Mechanism] whose queries are used up.
-	ErrReleased = fault.ErrReleased
+	ErrReleased = check.ErrReleased
 )
 
 // Noise names the law of the noise.
@@ -38,7 +36,7 @@ const (
 var noiseNames = []string{"AutoNoise", "LaplaceNoise", "ParetoNoise", "StudentNoise"}
 
 // String returns the name of the constant.
-func (n Noise) String() string { return enum.Name(n, noiseNames, "Noise") }
+func (n Noise) String() string { return check.EnumName(n, noiseNames, "Noise") }
 
 // Params are the public numbers of a private approximation: what is known about an estimator A of a
 // function g, and the privacy that is wanted. They are comparable, and every method answers before
@@ -88,7 +86,9 @@ func (p Params) validate() error {
 	if err := checkNumbers(p.Epsilon, p.sensitivity(), "Error", p.Error); err != nil {
 		return err
 	}
-	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
+	bad := func(field string, value any, want string) error {
+		return check.ParamsError("approx", field, value, want)
+	}
 	switch {
 	case p.Advice != (Advice{}):
 		return bad("Advice", p.Advice, "0, except for a Search")
@@ -200,12 +200,12 @@ func (p Params) errorBound(confidence float64) float64 {
 func (p Params) Fit(bound, confidence float64) (Params, error) {
 	refuse := func(field string, value float64, want string) (Params, error) {
 		p.Error = math.NaN()
-		return p, fault.Params("approx", field, value, want)
+		return p, check.ParamsError("approx", field, value, want)
 	}
 	if !(bound >= leastParam && bound <= mostParam) {
 		return refuse("bound", bound, wantParam)
 	}
-	if !limits.Confidence(confidence) {
+	if !check.Confidence(confidence) {
 		return refuse("confidence", confidence, "a number in [0, 1)")
 	}
 	tooMuch := func(e float64) bool {

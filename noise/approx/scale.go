@@ -3,10 +3,8 @@ package approx
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -82,7 +80,7 @@ func studentScale(epsilon, sensitivity, moment, shape float64) (float64, error) 
 // was rounded by a relative 2⁻⁵³, which moves it by a relative (1+y)·2⁻⁵³; its own roundings and
 // those below are less than 6·2⁻⁵³.
 func momentScale(y, growth, sensitivity, moment float64) (float64, error) {
-	scale := round.SumUp(sensitivity, 2*moment) / growth * (1 + (y+8)*0x1p-52)
+	scale := exact.SumUp(sensitivity, 2*moment) / growth * (1 + (y+8)*0x1p-52)
 	return checkScale(scale, max(sensitivity, moment))
 }
 
@@ -100,7 +98,7 @@ func subexponentialScale(epsilon, sensitivity, diameter float64, queries int) (f
 		return math.NaN(), err
 	}
 	if queries < 1 || queries > mostQueries {
-		return math.NaN(), fault.Params("approx", "queries", queries, "an integer in [1, 2³⁰]")
+		return math.NaN(), check.ParamsError("approx", "queries", queries, "an integer in [1, 2³⁰]")
 	}
 	k := float64(queries)
 	// In the unit of the larger Δ nothing overflows. At the upper end D ≤ min(¼, ε/16), so the
@@ -108,7 +106,7 @@ func subexponentialScale(epsilon, sensitivity, diameter float64, queries int) (f
 	unit := max(sensitivity, diameter)
 	delta1, delta2 := sensitivity/unit, diameter/unit
 	most := 2 * k * (delta1/epsilon + delta2*max(2, 8/epsilon))
-	scale := search.Float(most*0x1p-60, most, func(b float64) bool { return subexponentialLoss(b, delta1, delta2, queries) <= epsilon })
+	scale := exact.LeastFloat(most*0x1p-60, most, func(b float64) bool { return subexponentialLoss(b, delta1, delta2, queries) <= epsilon })
 	return checkScale(scale*unit*(1+0x1p-50), unit)
 }
 
@@ -134,16 +132,16 @@ func subexponentialLoss(b, delta1, delta2 float64, queries int) float64 {
 func checkNumbers(epsilon, sensitivity float64, field string, bound float64) error {
 	const want = "0 or a number in [2⁻⁹⁰⁰, 2⁹⁰⁰]"
 	inRange := func(x float64) bool { return x == 0 || x >= leastParam && x <= mostParam }
-	if err := limits.Epsilon("approx", epsilon, limits.MaxEpsilon); err != nil {
+	if err := check.Epsilon("approx", epsilon, check.MaxEpsilon); err != nil {
 		return err
 	}
 	switch {
 	case !inRange(sensitivity):
-		return fault.Params("approx", "sensitivity", sensitivity, want)
+		return check.ParamsError("approx", "sensitivity", sensitivity, want)
 	case !inRange(bound):
-		return fault.Params("approx", field, bound, want)
+		return check.ParamsError("approx", field, bound, want)
 	case sensitivity == 0 && bound == 0:
-		return fault.Params("approx", "sensitivity", sensitivity, "a number in [2⁻⁹⁰⁰, 2⁹⁰⁰], the bound on the error being 0")
+		return check.ParamsError("approx", "sensitivity", sensitivity, "a number in [2⁻⁹⁰⁰, 2⁹⁰⁰], the bound on the error being 0")
 	}
 	return nil
 }
@@ -152,7 +150,7 @@ func checkNumbers(epsilon, sensitivity float64, field string, bound float64) err
 // has it.
 func checkScale(scale, unit float64) (float64, error) {
 	if !(scale >= leastParam && scale <= mostParam) {
-		return math.NaN(), fault.Params("approx", "sensitivity", unit, "numbers with a scale in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+		return math.NaN(), check.ParamsError("approx", "sensitivity", unit, "numbers with a scale in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 	}
 	return scale, nil
 }

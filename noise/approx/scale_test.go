@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -80,11 +80,11 @@ func TestApproxScaleTables(t *testing.T) {
 func lossBounds(noise Noise, scale, shape, delta1, delta2 float64, queries int) (lo, hi *big.Rat) {
 	const bits = 100
 	one, half := big.NewRat(1, 1), big.NewRat(1, 2)
-	s, d1, d2 := enclose.Rat(scale), enclose.Rat(delta1), enclose.Rat(delta2)
+	s, d1, d2 := exact.Rat(scale), exact.Rat(delta1), exact.Rat(delta2)
 	width := new(big.Rat).Add(d1, new(big.Rat).Add(d2, d2))
 	switch noise {
 	case ParetoNoise:
-		return enclose.LogMultiple(enclose.Rat(shape), new(big.Rat).Add(one, width.Quo(width, s)), bits)
+		return exact.LogMultiple(exact.Rat(shape), new(big.Rat).Add(one, width.Quo(width, s)), bits)
 	case StudentNoise: // τ + √(1+τ²), the root to 300 bits
 		tau := width.Quo(width, s)
 		tau.Mul(tau, half)
@@ -92,19 +92,19 @@ func lossBounds(noise Noise, scale, shape, delta1, delta2 float64, queries int) 
 		root, _ := new(big.Float).SetPrec(300).SetRat(square.Add(square, one)).Rat(nil)
 		float := new(big.Float).SetPrec(300).SetRat(root)
 		root, _ = float.Sqrt(float).Rat(nil)
-		return enclose.LogMultiple(enclose.Rat(shape), root.Add(root, tau), bits)
+		return exact.LogMultiple(exact.Rat(shape), root.Add(root, tau), bits)
 	}
 	k := new(big.Rat).SetInt64(int64(queries))
 	shift, d := d1.Quo(d1.Mul(d1, k), s), d2.Quo(d2.Mul(d2, k), s)
-	two, twoMost := enclose.Log(big.NewRat(2, 1), bits)
+	two, twoMost := exact.LogRat(big.NewRat(2, 1), bits)
 	inverse := new(big.Rat).Inv(new(big.Rat).Sub(one, d))
-	lo, hi = enclose.Log(inverse, bits)
+	lo, hi = exact.LogRat(inverse, bits)
 	add := func(x, y *big.Rat) { lo.Add(lo, x); hi.Add(hi, y) }
 	add(shift, shift)
 	twice := new(big.Rat).Add(d, d)
 	add(new(big.Rat).Mul(twice, two), new(big.Rat).Mul(twice, twoMost))
 	if queries == 1 {
-		add(enclose.Log(new(big.Rat).Add(one, d), bits))
+		add(exact.LogRat(new(big.Rat).Add(one, d), bits))
 	} else {
 		add(d, d)
 	}
@@ -137,14 +137,14 @@ func TestApproxScalesAreLeast(t *testing.T) {
 		for noise, scale := range scales {
 			where := fmt.Sprintf("%v, ε = %g, Δ₁ = %g, Δ₂ = %g, α = %g, k = %d: %g", noise, epsilon, delta1, delta2, shape, queries, scale)
 			_, hi := lossBounds(noise, scale, shape, delta1, delta2, queries)
-			require.LessOrEqual(t, hi.Cmp(enclose.Rat(epsilon)), 0, where)
+			require.LessOrEqual(t, hi.Cmp(exact.Rat(epsilon)), 0, where)
 			if noise == LaplaceNoise && epsilon > 8 {
 				// D is within e^{−ε} of 1: less scale by a rounding error is too little, or has D ≥
 				// 1
 				continue
 			}
 			lo, _ := lossBounds(noise, scale*(1-2e-12), shape, delta1, delta2, queries)
-			require.Greater(t, lo.Cmp(enclose.Rat(epsilon)), 0, where)
+			require.Greater(t, lo.Cmp(exact.Rat(epsilon)), 0, where)
 		}
 	}
 }

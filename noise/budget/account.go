@@ -3,9 +3,8 @@ package budget
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // account answers for the releases behind a Guarantee by the exact composition of their losses, see
@@ -37,9 +36,9 @@ func (g Guarantee) account(l laws) (account, bool) {
 	if p.kinds != "" && !l.known() {
 		return account{}, false
 	}
-	a := account{sums{delta: p.escape, rho: p.rho, muSquares: round.SumUp(p.muSquares, p.keys.MuSquares())}, l, p.keys, 0}
-	a.like = round.SumUp(a.muSquares, 2*(p.responses+p.rho))
-	if mu := round.SqrtUp(a.muSquares); (a.rho > 0 || p.hasKeys() && l.known()) && mu >= loss.Least && mu <= loss.MostMu {
+	a := account{sums{delta: p.escape, rho: p.rho, muSquares: exact.SumUp(p.muSquares, p.keys.MuSquares())}, l, p.keys, 0}
+	a.like = exact.SumUp(a.muSquares, 2*(p.responses+p.rho))
+	if mu := exact.SqrtUp(a.muSquares); (a.rho > 0 || p.hasKeys() && l.known()) && mu >= loss.Least && mu <= loss.MostMu {
 		a.laws, a.muSquares = l.with(loss.Gaussian(mu, loss.Points)), 0
 	}
 	return a, a.known() || p.hasKeys()
@@ -85,7 +84,7 @@ func (a account) last() func(float64) float64 {
 			if epsilon >= 0 {
 				return 0
 			}
-			return min(1, -math.Expm1(epsilon)*round.Up)
+			return min(1, -math.Expm1(epsilon)*exact.Up)
 		}
 	case a.rho == 0:
 		return func(epsilon float64) float64 { return gaussianDelta(a.muSquares, epsilon) }
@@ -106,12 +105,12 @@ func (a account) epsilonAt(delta, most float64) float64 {
 	excess := func(epsilon float64) float64 {
 		at := profile(epsilon)
 		if at <= delta {
-			return min(round.Log(at)-round.Log(delta), 0)
+			return min(exact.Log(at)-exact.Log(delta), 0)
 		}
-		return max(round.Log(at)-round.Log(delta), math.SmallestNonzeroFloat64)
+		return max(exact.Log(at)-exact.Log(delta), math.SmallestNonzeroFloat64)
 	}
 	if end := min(most, 0x1p40); excess(end) <= 0 {
-		return search.LeastRoot(0, end, excess)
+		return exact.LeastRoot(0, end, excess)
 	}
 	return most
 }
@@ -125,7 +124,7 @@ func (a account) within(epsilon, delta float64) bool {
 // target returns a function that bounds δ(ε) and what it has to come down to for δ; or the same for
 // all but the escapes, where these are beside everything. What is not above 0 is out of reach.
 func (a account) target(delta float64) (func(epsilon float64) float64, float64) {
-	if delta < a.delta && delta >= a.delta*round.Down {
+	if delta < a.delta && delta >= a.delta*exact.Down {
 		delta = a.delta
 	}
 	if a.keys == (loss.Keys{}) {

@@ -4,8 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // lawCache keeps the laws of the last few multisets that a Ledger was asked about.
@@ -61,7 +60,7 @@ func (l *Ledger) within(whole Guarantee) bool {
 }
 
 // limit is the ε that is accepted.
-func (l *Ledger) limit() float64 { return l.epsilon * round.Up }
+func (l *Ledger) limit() float64 { return l.epsilon * exact.Up }
 
 // allows reports whether g is within the budget after what was spent before: by the sums, in
 // microseconds, or by the accountant, in milliseconds.
@@ -133,7 +132,7 @@ func (l *Ledger) greatestAfter(before state, end float64, g func(float64) Guaran
 		return Guarantee{}
 	}
 	last := func(end float64, accepted func(float64) bool) float64 {
-		return math.Nextafter(search.Float(0, end, func(x float64) bool { return !accepted(x) }), 0)
+		return math.Nextafter(exact.LeastFloat(0, end, func(x float64) bool { return !accepted(x) }), 0)
 	}
 	if l.filter != nil {
 		return last(end, func(x float64) bool { return l.filter.allows(l, whole(x)) })
@@ -161,7 +160,7 @@ func (l *Ledger) greatestAfter(before state, end float64, g func(float64) Guaran
 		return least
 	}
 	// Between them by the whole's ε, from above: −x is a decreasing function's argument.
-	found := search.LeastRoot(-most, -least, func(x float64) float64 {
+	found := exact.LeastRoot(-most, -least, func(x float64) float64 {
 		epsilon := l.epsilonOf(whole(-x))
 		if math.IsInf(epsilon, 1) {
 			return math.Inf(1)

@@ -17,7 +17,7 @@ type book struct {
 	names   map[string]int // of entries with a name
 	// By part, "" for the whole: what was spent, and what that costs a unit that is
 	// replaced within the part.
-	spent  map[string][2]exact
+	spent  map[string][2]exactSums
 	quota  quota
 	splits uint64 // records of the journal that are of Split
 
@@ -44,7 +44,7 @@ func (l *Ledger) open() *book {
 func (l *Ledger) remember(e entry, g Guarantee) {
 	b := l.open()
 	if b.index == nil {
-		b.index, b.names, b.spent = map[Guarantee]int{}, map[string]int{}, map[string][2]exact{}
+		b.index, b.names, b.spent = map[Guarantee]int{}, map[string]int{}, map[string][2]exactSums{}
 	}
 	i, ok := b.index[g]
 	if !ok {
@@ -82,9 +82,9 @@ func (b *book) releases() (n int) {
 	return n
 }
 
-// exact holds the sums of a Guarantee in the order of its encoding, 0 where nil, without any
+// exactSums holds the sums of a Guarantee in the order of its encoding, 0 where nil, without any
 // rounding, and the laws of the releases. The numbers are never changed in place.
-type exact struct {
+type exactSums struct {
 	sums     [allSums]*big.Float
 	kinds    kinds
 	unknown  bool // kinds is not all
@@ -97,8 +97,8 @@ type exact struct {
 func newSum() *big.Float { return new(big.Float).SetPrec(2304) }
 
 // plus returns the sums with n times g.
-func (s exact) plus(g Guarantee, n uint64) exact {
-	one := exact{kinds: g.pair.kinds.times(n), unknown: g.pair.unknown(), beside: g.pair.beside.times(n), on: g.on, releases: int(n)}
+func (s exactSums) plus(g Guarantee, n uint64) exactSums {
+	one := exactSums{kinds: g.pair.kinds.times(n), unknown: g.pair.unknown(), beside: g.pair.beside.times(n), on: g.on, releases: int(n)}
 	one.unknown = one.unknown || one.kinds == "" && g.pair.kinds != ""
 	for i, x := range g.list() {
 		if x > 0 {
@@ -110,7 +110,7 @@ func (s exact) plus(g Guarantee, n uint64) exact {
 }
 
 // join returns the sums of both.
-func (s exact) join(t exact) exact {
+func (s exactSums) join(t exactSums) exactSums {
 	s.releases += t.releases
 	s.unknown = s.unknown || t.unknown
 	s.beside = s.beside.plus(t.beside)
@@ -134,7 +134,7 @@ func (s exact) join(t exact) exact {
 }
 
 // guarantee returns the composition with these sums, each rounded up.
-func (s exact) guarantee(u Unit) Guarantee {
+func (s exactSums) guarantee(u Unit) Guarantee {
 	var up [len(s.sums)]float64
 	for i, x := range s.sums {
 		if x == nil {

@@ -3,9 +3,8 @@ package budget
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -42,12 +41,12 @@ func (g Guarantee) boundAt(delta float64) float64 {
 
 // fraction returns the δ′ with Σδ + (1−Σδ)·δ′ ≤ δ, for δ ≥ Σδ.
 func (g sums) fraction(delta float64) float64 {
-	return round.DifferenceDown(delta, min(g.delta, delta)) / (1 - g.delta) * round.Down
+	return exact.DifferenceDown(delta, min(g.delta, delta)) / (1 - g.delta) * exact.Down
 }
 
 // epsilonAt returns the least of the bounds (A) to (D).
 func (g sums) epsilonAt(delta float64) float64 {
-	if delta < g.delta && delta >= g.delta*round.Down {
+	if delta < g.delta && delta >= g.delta*exact.Down {
 		delta = g.delta
 	}
 	switch {
@@ -58,20 +57,20 @@ func (g sums) epsilonAt(delta float64) float64 {
 	case g.concentrated() == 0 && delta == g.delta:
 		return g.epsilon
 	}
-	left := round.DifferenceDown(delta, g.delta)
+	left := exact.DifferenceDown(delta, g.delta)
 	fraction := g.fraction(delta)
 	if left == 0 {
 		return math.Inf(1) // zCDP alone leaves no ε at δ = 0
 	}
 	rho := g.concentrated()
-	b := loss.ConcentratedEpsilon(round.SumUp(rho, g.responses), negLogUp(fraction))
+	b := loss.ConcentratedEpsilon(exact.SumUp(rho, g.responses), negLogUp(fraction))
 	switch {
 	case rho == 0:
 		return min(b, responseEpsilon(g.epsilon, fraction))
 	case g.gaussian():
 		return min(b, gaussianEpsilon(g.muSquares, fraction))
 	}
-	return min(b, round.SumUp(g.epsilon, loss.ConcentratedEpsilon(rho, negLogUp(left))))
+	return min(b, exact.SumUp(g.epsilon, loss.ConcentratedEpsilon(rho, negLogUp(left))))
 }
 
 // DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy,
@@ -97,7 +96,7 @@ func (g sums) deltaAt(epsilon float64) float64 {
 		return g.delta
 	}
 	rho := g.concentrated()
-	b := g.mixed(loss.ExpUp(loss.ConcentratedLogDelta(round.SumUp(rho, g.responses), epsilon)))
+	b := g.mixed(loss.ExpUp(loss.ConcentratedLogDelta(exact.SumUp(rho, g.responses), epsilon)))
 	switch {
 	case rho == 0:
 		return min(b, g.mixed(responseDelta(g.epsilon, epsilon)))
@@ -106,13 +105,13 @@ func (g sums) deltaAt(epsilon float64) float64 {
 	case epsilon < g.epsilon || math.IsInf(g.epsilon, 1):
 		return b
 	}
-	a := round.SumUp(g.delta, loss.ExpUp(loss.ConcentratedLogDelta(rho, round.DifferenceDown(epsilon, g.epsilon))))
+	a := exact.SumUp(g.delta, loss.ExpUp(loss.ConcentratedLogDelta(rho, exact.DifferenceDown(epsilon, g.epsilon))))
 	return min(a, b)
 }
 
 // concentrated returns the ρ of all that is not (ε, δ)-DP: Σρ + ½Σμ², rounded up.
 func (g sums) concentrated() float64 {
-	return round.SumUp(g.rho, round.ProductUp(0.5, g.muSquares))
+	return exact.SumUp(g.rho, exact.ProductUp(0.5, g.muSquares))
 }
 
 // gaussian reports whether there is nothing but releases by μ, and δ.
@@ -121,7 +120,7 @@ func (g sums) gaussian() bool { return g.muSquares > 0 && g.epsilon == 0 && g.rh
 // gaussianDelta returns the δ of Gaussian noise of σ = 1/μ at sensitivity 1 and ε, rounded up; 1
 // where package noise has no answer.
 func gaussianDelta(muSquares, epsilon float64) float64 {
-	delta, err := noise.GaussianDelta(1, epsilon, round.SqrtUp(muSquares))
+	delta, err := noise.GaussianDelta(1, epsilon, exact.SqrtUp(muSquares))
 	if err != nil {
 		return 1
 	}
@@ -132,7 +131,7 @@ func gaussianDelta(muSquares, epsilon float64) float64 {
 // there is none below 2⁵⁰⁰.
 func gaussianEpsilon(muSquares, delta float64) float64 {
 	const most = 0x1p500
-	if epsilon := search.Float(0, most, func(epsilon float64) bool { return gaussianDelta(muSquares, epsilon) <= delta }); epsilon < most {
+	if epsilon := exact.LeastFloat(0, most, func(epsilon float64) bool { return gaussianDelta(muSquares, epsilon) <= delta }); epsilon < most {
 		return epsilon
 	}
 	return math.Inf(1)
@@ -143,7 +142,7 @@ func (g sums) mixed(delta float64) float64 {
 	if g.delta == 0 {
 		return min(delta, 1)
 	}
-	return min(round.SumUp(g.delta, (1-g.delta)*delta*round.Up), 1)
+	return min(exact.SumUp(g.delta, (1-g.delta)*delta*exact.Up), 1)
 }
 
 // responseDelta returns (e^ε − e^ε′)/(1 + e^ε) rounded up, for 0 ≤ ε′ ≤ ε: the δ of randomized
@@ -152,13 +151,13 @@ func responseDelta(epsilon, at float64) float64 {
 	if math.IsInf(epsilon, 1) {
 		return 1
 	}
-	return min(1, -math.Expm1(at-epsilon)/(1+math.Exp(-epsilon))*round.Up)
+	return min(1, -math.Expm1(at-epsilon)/(1+math.Exp(-epsilon))*exact.Up)
 }
 
 // responseEpsilon returns the ε′ in [0, ε] with responseDelta(ε, ε′) = δ′, rounded up: ε + ln(1 −
 // δ′·(1 + e^{−ε})).
 func responseEpsilon(epsilon, delta float64) float64 {
-	drop := delta * (1 + math.Exp(-epsilon)) * round.Down
+	drop := delta * (1 + math.Exp(-epsilon)) * exact.Down
 	if drop >= 1 {
 		return 0
 	}
@@ -167,4 +166,4 @@ func responseEpsilon(epsilon, delta float64) float64 {
 }
 
 // negLogUp returns ln(1/δ) rounded up, for δ in [0, 1).
-func negLogUp(delta float64) float64 { return -round.Log(delta) * round.Up }
+func negLogUp(delta float64) float64 { return -exact.Log(delta) * exact.Up }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 )
 
@@ -102,7 +102,7 @@ func openLocked(path string, asked *Ledger, lock io.Closer) (l *Ledger, err erro
 	s.File, err = os.OpenFile(path, os.O_RDWR, 0)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && noted:
-		return nil, fault.Format("budget", fmt.Sprintf("there is no journal %s, and %s.least says that one was begun and has %d records: a fresh budget would forget them", path, path, least))
+		return nil, check.FormatError("budget", fmt.Sprintf("there is no journal %s, and %s.least says that one was begun and has %d records: a fresh budget would forget them", path, path, least))
 	case errors.Is(err, os.ErrNotExist):
 		if err := s.create(path, asked); err != nil {
 			return nil, err
@@ -116,15 +116,15 @@ func openLocked(path string, asked *Ledger, lock io.Closer) (l *Ledger, err erro
 	}
 	switch {
 	case !noted && l.Records() > 0: // nothing is spent before it is there
-		return nil, fault.Format("budget", fmt.Sprintf("%s.least is gone, which says how many records there must be: make an empty one if this is the newest copy of %s", path, path))
+		return nil, check.FormatError("budget", fmt.Sprintf("%s.least is gone, which says how many records there must be: make an empty one if this is the newest copy of %s", path, path))
 	case l.epsilon != asked.epsilon:
-		return nil, fault.Mismatch("budget", "epsilon", l.epsilon, asked.epsilon)
+		return nil, check.MismatchError("budget", "epsilon", l.epsilon, asked.epsilon)
 	case l.delta != asked.delta:
-		return nil, fault.Mismatch("budget", "delta", l.delta, asked.delta)
+		return nil, check.MismatchError("budget", "delta", l.delta, asked.delta)
 	case l.unit != asked.unit:
-		return nil, fault.Mismatch("budget", "Unit", l.unit, asked.unit)
+		return nil, check.MismatchError("budget", "Unit", l.unit, asked.unit)
 	case l.rule() != asked.rule():
-		return nil, fault.Mismatch("budget", "Rule", l.rule().word(), asked.rule().word())
+		return nil, check.MismatchError("budget", "Rule", l.rule().word(), asked.rule().word())
 	}
 	if !noted {
 		_, err = durable.Write(path+".least", leastText(0), 0o600)
@@ -251,7 +251,7 @@ func readLeast(path string) (record uint64, found bool, err error) {
 		return 0, true, nil
 	}
 	if _, err := fmt.Sscanf(string(data), "at least record %d ", &record); err != nil || !bytes.Equal(data, leastText(record)) {
-		return 0, false, fault.Format("budget", path+" is damaged")
+		return 0, false, check.FormatError("budget", path+" is damaged")
 	}
 	return record, true, nil
 }

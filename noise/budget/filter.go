@@ -3,10 +3,9 @@ package budget
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // Rule says how a Ledger adds up releases whose guarantees may depend on results: see [NewLedger].
@@ -78,23 +77,23 @@ func newFilter(l *Ledger, r Rule) (*filter, error) {
 	f := &filter{Rule: r}
 	// The greatest number for which the test holds.
 	greatest := func(allowed func(float64) bool) float64 {
-		return math.Nextafter(search.Float(0, math.MaxFloat64, func(x float64) bool { return !allowed(x) }), 0)
+		return math.Nextafter(exact.LeastFloat(0, math.MaxFloat64, func(x float64) bool { return !allowed(x) }), 0)
 	}
 	left := sums{delta: r.escapes}.fraction(l.delta)
 	switch {
 	case r.by == bySums:
 	case r.by != byRho && r.by != byMu && r.by != byBoth:
-		return nil, fault.Params("budget", "Rule", "none", "SumRule, RhoRule, MuRule or MixedRule")
+		return nil, check.ParamsError("budget", "Rule", "none", "SumRule, RhoRule, MuRule or MixedRule")
 	case !(l.delta > 0):
-		return nil, fault.Params("budget", "delta", l.delta, "a number above 0 for a filter by ρ or μ")
+		return nil, check.ParamsError("budget", "delta", l.delta, "a number above 0 for a filter by ρ or μ")
 	case r.by == byMu:
 		f.muSquares = greatest(func(x float64) bool { return x == 0 || gaussianDelta(x, l.epsilon) <= l.delta })
 	case !(r.escapes >= 0 && r.escapes < l.delta):
-		return nil, fault.Params("budget", "escapes", r.escapes, "a number in [0, delta)")
+		return nil, check.ParamsError("budget", "escapes", r.escapes, "a number in [0, delta)")
 	case r.by == byRho:
 		f.rho = greatest(func(x float64) bool { return loss.ConcentratedEpsilon(x, negLogUp(left)) <= l.epsilon })
 	case !(r.share > 0 && r.share < 1):
-		return nil, fault.Params("budget", "share", r.share, "a number in (0, 1)")
+		return nil, check.ParamsError("budget", "share", r.share, "a number in (0, 1)")
 	default:
 		most := r.mixed(greatest(func(x float64) bool { return r.mixed(x).DeltaAt(l.epsilon) <= left }))
 		f.muSquares, f.rho = most.muSquares, most.rho
@@ -120,12 +119,12 @@ func (f *filter) allows(l *Ledger, whole Guarantee) bool {
 	p := whole.pair
 	switch f.by {
 	case bySums:
-		return whole.concentrated() == 0 && whole.epsilon <= l.limit() && whole.delta*round.Down <= l.delta
+		return whole.concentrated() == 0 && whole.epsilon <= l.limit() && whole.delta*exact.Down <= l.delta
 	case byRho:
-		return p.escape*round.Down <= f.escapes && p.concentrated() <= f.rho
+		return p.escape*exact.Down <= f.escapes && p.concentrated() <= f.rho
 	case byBoth:
-		beyond := round.ProductUp(0.5, round.DifferenceUp(max(p.muSquares, f.muSquares), f.muSquares))
-		return p.escape*round.Down <= f.escapes && round.SumUp(beyond, round.SumUp(p.responses, p.rho)) <= f.rho
+		beyond := exact.ProductUp(0.5, exact.DifferenceUp(max(p.muSquares, f.muSquares), f.muSquares))
+		return p.escape*exact.Down <= f.escapes && exact.SumUp(beyond, exact.SumUp(p.responses, p.rho)) <= f.rho
 	}
 	return p.responses == 0 && p.rho == 0 && p.escape == 0 && p.muSquares <= f.muSquares
 }
@@ -140,7 +139,7 @@ func (f *filter) epsilon(l *Ledger, whole Guarantee) float64 {
 	}
 	switch p := whole.pair; {
 	case f.by == byBoth:
-		return mixed(p.muSquares, round.SumUp(p.responses, p.rho)).EpsilonAt(sums{delta: f.escapes}.fraction(l.delta))
+		return mixed(p.muSquares, exact.SumUp(p.responses, p.rho)).EpsilonAt(sums{delta: f.escapes}.fraction(l.delta))
 	case p.muSquares == 0:
 		return 0
 	}
@@ -152,7 +151,7 @@ func (f *filter) remaining(l *Ledger, before []state, spent Guarantee) Guarantee
 	by, end := func(x float64) Guarantee { return PureDP(x, l.takes) }, math.MaxFloat64
 	switch {
 	case f.by == bySums && len(before) == 1 && !before[0].twice:
-		return ApproxDP(round.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon), round.DifferenceDown(max(l.delta, spent.delta), spent.delta), l.takes)
+		return ApproxDP(exact.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon), exact.DifferenceDown(max(l.delta, spent.delta), spent.delta), l.takes)
 	case f.by == byMu:
 		by, end = func(x float64) Guarantee { return GDP(x, l.takes) }, 0x1p500
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Group returns the guarantee for m units at once: for one user with up to m elements if g is for
@@ -28,14 +28,14 @@ import (
 // of that size.
 func (g Guarantee) Group(m int) (Guarantee, error) {
 	if m < 1 || m > mostMany {
-		return Guarantee{}, fault.Params("budget", "the size of the group", m, "an integer in [1, 2³⁰]")
+		return Guarantee{}, check.ParamsError("budget", "the size of the group", m, "an integer in [1, 2³⁰]")
 	}
 	if !g.promised {
 		return Guarantee{}, nil
 	}
 	unit := g.unit.times(m)
 	if !unit.Valid() {
-		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, fmt.Sprintf("a group of %d", m))
+		return Guarantee{}, check.MismatchError("budget", "Unit", g.unit, fmt.Sprintf("a group of %d", m))
 	}
 	return g.steps(m, unit, pathOf(g.unit, unit))
 }
@@ -51,21 +51,21 @@ func (g Guarantee) along(m int, u Unit, by path) (Guarantee, bool) {
 	// geometric sum. s increases, so s(εᵢ) ≤ s(Σε), and Σδ·s(Σε) bounds the third. Nothing else
 	// enters into the bounds (A) to (D), and they increase with the sums.
 	steps := stepsUp(m)
-	squared := round.ProductUp(steps, steps)
+	squared := exact.ProductUp(steps, steps)
 	s := sums{
-		epsilon: round.ProductUp(steps, g.epsilon),
+		epsilon: exact.ProductUp(steps, g.epsilon),
 		// tanh(mx) ≤ m·tanh(x), and tanh increases
-		responses: min(round.ProductUp(squared, g.responses), responseRho(round.ProductUp(steps, g.epsilon))),
+		responses: min(exact.ProductUp(squared, g.responses), responseRho(exact.ProductUp(steps, g.epsilon))),
 		delta:     groupDelta(g.delta, g.epsilon, steps),
-		rho:       round.ProductUp(squared, g.rho),
-		muSquares: round.ProductUp(squared, g.muSquares),
+		rho:       exact.ProductUp(squared, g.rho),
+		muSquares: exact.ProductUp(squared, g.muSquares),
 	}
 	if g.pair.beside > 0 && g.concentrated() > 0 { // some of δ may be beside what was asked by μ
 		escape, ok := g.besideEscape(m)
 		if !ok {
 			return Guarantee{}, false
 		}
-		s.delta = round.SumUp(s.delta, escape)
+		s.delta = exact.SumUp(s.delta, escape)
 	}
 	p, ok := g.pair.along(m, s, by)
 	if !ok {
@@ -92,15 +92,15 @@ func groupDelta(delta, epsilon, steps float64) float64 {
 	case delta == 0:
 		return 0
 	case epsilon == 0:
-		return round.ProductUp(steps, delta)
+		return exact.ProductUp(steps, delta)
 	}
 	// The sum is e^{(m−1)ε}·(1 − e^{−mε})/(1 − e^{−ε}). Up to 2⁵³ steps−1 is exact; above, it is
 	// rounded down by at most 1.
-	last := round.ProductUp(steps-1, epsilon)
+	last := exact.ProductUp(steps-1, epsilon)
 	if last > 746 { // δ ≥ 2⁻¹⁰⁷⁴ > e^{−745}
 		return math.Inf(1)
 	}
-	ratio := math.Expm1(-round.ProductUp(steps, epsilon)) / math.Expm1(-epsilon)
+	ratio := math.Expm1(-exact.ProductUp(steps, epsilon)) / math.Expm1(-epsilon)
 	half := math.Exp(last / 2) // in two halves nothing overflows
 	if last > 600 {            // and nothing underflows
 		return delta * half * (half * ratio) * (1 + 0x1p-49)

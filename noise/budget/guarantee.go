@@ -3,9 +3,9 @@ package budget
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
-	"github.com/dpsketch/dpsketch/internal/round"
 )
 
 // Guarantee is what a release promises about every pair of neighbouring inputs, and for whom, its
@@ -107,7 +107,7 @@ func GDP(mu float64, u Unit) Guarantee {
 	if !finite(mu) {
 		return Guarantee{}
 	}
-	s := sums{muSquares: round.ProductUp(mu, mu)}
+	s := sums{muSquares: exact.ProductUp(mu, mu)}
 	return promise(u, s, pairOf(s))
 }
 
@@ -137,7 +137,7 @@ func promise(u Unit, s sums, p pair) Guarantee {
 // are rounded up, so grouping the arguments differently may change the last digits.
 func Compose(gs ...Guarantee) (Guarantee, error) {
 	if len(gs) == 0 {
-		return Guarantee{}, fault.Params("budget", "number of guarantees", 0, "at least 1")
+		return Guarantee{}, check.ParamsError("budget", "number of guarantees", 0, "at least 1")
 	}
 	unit, void, known := Unit{}, false, true
 	var total [allSums]float64
@@ -150,14 +150,14 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 			continue
 		}
 		if unit.Valid() && g.unit != unit {
-			return Guarantee{}, fault.Mismatch("budget", "Unit", unit, g.unit)
+			return Guarantee{}, check.MismatchError("budget", "Unit", unit, g.unit)
 		}
 		unit, on = g.unit, on.and(g.on.list()...)
 		known = known && !g.pair.unknown()
 		entries = append(entries, g.pair.kinds.list()...)
 		escapes = escapes.plus(g.pair.beside)
 		for i, x := range g.list() {
-			total[i] = round.SumUp(total[i], x)
+			total[i] = exact.SumUp(total[i], x)
 		}
 	}
 	if void {
@@ -178,7 +178,7 @@ func (g Guarantee) Times(n int) Guarantee {
 	}
 	m, total := stepsUp(n), g.list()
 	for i, x := range total {
-		total[i] = round.ProductUp(m, x)
+		total[i] = exact.ProductUp(m, x)
 	}
 	return guaranteeOf(g.unit, total, g.pair.beside.times(uint64(n)), g.pair.kinds.times(uint64(n))).under(g.on)
 }
@@ -240,11 +240,11 @@ func (g Guarantee) orInf(x float64) float64 {
 func sqrtUp(x float64) float64 {
 	s := math.Sqrt(x)
 	for range 2 { // math.Sqrt is within half a unit in the last place
-		if round.ProductUp(s, s) < x {
+		if exact.ProductUp(s, s) < x {
 			s = math.Nextafter(s, math.Inf(1))
 		}
 	}
-	if t := math.Nextafter(s, 0); s > 0 && round.ProductUp(t, t) >= x && x > 0x1p-900 {
+	if t := math.Nextafter(s, 0); s > 0 && exact.ProductUp(t, t) >= x && x > 0x1p-900 {
 		return t
 	}
 	return s

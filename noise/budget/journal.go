@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Storage holds the journal of a [Ledger]; an [os.File] is one. One Ledger at a time may use it,
@@ -70,12 +70,12 @@ const mostLine = 1 << 20
 // the storage is not empty; or it is the storage's own error.
 func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	if l == nil || l.book == nil {
-		return nil, fault.Mismatch("budget", "Ledger", "none", "one made by NewLedger")
+		return nil, check.MismatchError("budget", "Ledger", "none", "one made by NewLedger")
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.journal != nil || l.book.releases() > 0 || l.part != "" {
-		return nil, fault.Mismatch("budget", "Ledger", "one with a journal or releases", "a new one")
+		return nil, check.MismatchError("budget", "Ledger", "one with a journal or releases", "a new one")
 	}
 	if err := l.create(s); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (l *Ledger) create(s Storage) error {
 	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("budget: the journal: %w", err)
 	case n >= len(line)-1 || string(found[:n]) != line[:n]: // all but the newline is a journal
-		return fault.Format("budget", "there is something in the storage of a new journal")
+		return check.FormatError("budget", "there is something in the storage of a new journal")
 	case n > 0:
 		if err := s.Truncate(0); err != nil {
 			return fmt.Errorf("budget: the journal: %w", err)
@@ -197,11 +197,11 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	}
 	switch {
 	case l == nil:
-		return nil, fault.Format("budget", "a journal without a line")
+		return nil, check.FormatError("budget", "a journal without a line")
 	case !l.possible():
-		return nil, fault.Format("budget", "a journal of impossible sums")
+		return nil, check.FormatError("budget", "a journal of impossible sums")
 	case j.next <= atLeast:
-		return nil, fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d", j.next-1, atLeast))
+		return nil, check.FormatError("budget", fmt.Sprintf("the journal ends at record %d, want at least %d", j.next-1, atLeast))
 	}
 	if err := s.Sync(); err != nil {
 		return nil, fmt.Errorf("budget: the journal: %w", err)
@@ -239,7 +239,7 @@ func (l *Ledger) AtLeast(record uint64) error {
 	case b.journal.next > record || b.journal.broken != nil:
 		return b.journal.broken
 	}
-	err := fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d: is this an old copy?", b.journal.next-1, record))
+	err := check.FormatError("budget", fmt.Sprintf("the journal ends at record %d, want at least %d: is this an old copy?", b.journal.next-1, record))
 	b.journal.broken = err
 	return err
 }
@@ -259,7 +259,7 @@ func (l *Ledger) Err() error {
 
 // read adds a line, without its end, to the Ledger, nil before the first.
 func (j *journal) read(l *Ledger, line string) (*Ledger, error) {
-	bad := fault.Format("budget", fmt.Sprintf("line %d of the journal is damaged", j.next))
+	bad := check.FormatError("budget", fmt.Sprintf("line %d of the journal is damaged", j.next))
 	at := len(line) - 9
 	if at < 0 || line[at] != ';' {
 		return nil, bad
@@ -351,7 +351,7 @@ func (j *journal) appendQuota(q quota) error {
 // add writes and syncs a record, of which output bytes are an output.
 func (j *journal) add(record string, output int) error {
 	if n := len(record) - output; n > mostLine {
-		return fault.Params("budget", "Guarantee", "of "+strconv.Itoa(n)+" bytes", "one of at most 2²⁰")
+		return check.ParamsError("budget", "Guarantee", "of "+strconv.Itoa(n)+" bytes", "one of at most 2²⁰")
 	}
 	if err := j.write(record); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
-	"github.com/dpsketch/dpsketch/internal/round"
 )
 
 // kinds is the multiset of the laws of privacy loss that bound the releases behind a Guarantee,
@@ -115,7 +115,7 @@ func (x lossKind) epsilon() float64 {
 	if x.fraction == 1 {
 		return x.size
 	}
-	return min(x.size, round.Above(subsampledEpsilon(x.size, x.fraction)))
+	return min(x.size, exact.Above(subsampledEpsilon(x.size, x.fraction)))
 }
 
 // rho returns a ρ at which one release is ρ-zCDP, rounded up. On a sample it is at most that
@@ -123,11 +123,11 @@ func (x lossKind) epsilon() float64 {
 func (x lossKind) rho() float64 {
 	switch x.law {
 	case gaussian, swapped:
-		mu := round.ProductUp(x.size, float64(max(x.steps, 1)))
-		return round.ProductUp(0.5, round.ProductUp(mu, mu))
+		mu := exact.ProductUp(x.size, float64(max(x.steps, 1)))
+		return exact.ProductUp(0.5, exact.ProductUp(mu, mu))
 	case latticeGaussian: // Canonne, Kamath, Steinke, Theorem 4
-		ratio := round.QuotientUp(float64(x.steps), x.size)
-		return round.ProductUp(0.5, round.ProductUp(ratio, ratio))
+		ratio := exact.QuotientUp(float64(x.steps), x.size)
+		return exact.ProductUp(0.5, exact.ProductUp(ratio, ratio))
 	}
 	return responseRho(x.epsilon())
 }
@@ -227,7 +227,7 @@ func (k kinds) single() bool { return k.len() == 1 && k.at(0).count == 1 && k.at
 // rho returns the sum of the ρ.
 func (k kinds) rho() (sum float64) {
 	for _, x := range k.list() {
-		sum = round.SumUp(sum, round.ProductUp(float64(x.count), x.rho()))
+		sum = exact.SumUp(sum, exact.ProductUp(float64(x.count), x.rho()))
 	}
 	return sum
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Ledger is a privacy budget that any number of goroutines may spend from. Call Spend before a
@@ -53,11 +53,11 @@ type Ledger struct {
 func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	switch {
 	case len(rules) > 1:
-		return nil, fault.Params("budget", "number of rules", len(rules), "at most 1")
+		return nil, check.ParamsError("budget", "number of rules", len(rules), "at most 1")
 	case epsilon != 0 && !(epsilon >= 0x1p-900 && epsilon <= 0x1p900):
-		return nil, fault.Params("budget", "epsilon", epsilon, "0 or a number in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+		return nil, check.ParamsError("budget", "epsilon", epsilon, "0 or a number in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 	case delta != 0 && !(delta >= 0x1p-1022 && delta < 1):
-		return nil, fault.Params("budget", "delta", delta, "0 or a number in [2⁻¹⁰²², 1)")
+		return nil, check.ParamsError("budget", "delta", delta, "0 or a number in [2⁻¹⁰²², 1)")
 	}
 	if err := u.check(); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (l *Ledger) SpendOnce(name string, g Guarantee) error {
 
 func checkName(name string) error {
 	if !validName(name) {
-		return fault.Params("budget", "name", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
+		return check.ParamsError("budget", "name", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
 	}
 	return nil
 }
@@ -136,9 +136,9 @@ func (l *Ledger) stored(name string, g Guarantee) (output string, known bool, er
 	e := b.entries[i]
 	switch known := b.known[e.of]; {
 	case !known.Equal(g):
-		return "", false, fault.Mismatch("budget", "Guarantee of "+name, known, g)
+		return "", false, check.MismatchError("budget", "Guarantee of "+name, known, g)
 	case e.part != l.part:
-		return "", false, fault.Mismatch("budget", "part of "+name, strconv.Quote(e.part), strconv.Quote(l.part))
+		return "", false, check.MismatchError("budget", "part of "+name, strconv.Quote(e.part), strconv.Quote(l.part))
 	}
 	return e.output, true, nil
 }
@@ -153,11 +153,11 @@ func (l *Ledger) check(g Guarantee) error {
 	case !g.promised:
 		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
 	case g.unit != l.takes:
-		return fault.Mismatch("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
+		return check.MismatchError("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
 	case b.journal != nil && b.journal.broken != nil:
 		return b.journal.broken
 	case !l.isLeft(g) && !l.allows(before, g):
-		return fault.Budget("budget", g, func() any { return l.remaining(before) })
+		return check.BudgetError("budget", g, func() any { return l.remaining(before) })
 	}
 	return nil
 }
@@ -227,10 +227,10 @@ func (l *Ledger) remaining(states []state) Guarantee {
 	if l.allows(states, most) {
 		most = pure(l.greatest(states, math.MaxFloat64, pure, 1))
 	}
-	if spent.concentrated() == 0 && spent.epsilon <= l.epsilon*round.Up {
+	if spent.concentrated() == 0 && spent.epsilon <= l.epsilon*exact.Up {
 		// Accepted, since no bound exceeds Σε at Σδ. What the tolerance has overdrawn counts as 0.
-		epsilon := round.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon)
-		delta := round.DifferenceDown(max(l.delta, spent.delta), spent.delta)
+		epsilon := exact.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon)
+		delta := exact.DifferenceDown(max(l.delta, spent.delta), spent.delta)
 		// If bound (C) is what accepts most, that is never more, apart from rounding.
 		left := ApproxDP(epsilon, delta, l.takes)
 		if most.EpsilonAt(delta/(1-spent.delta)) <= epsilon+0x1p-40*most.epsilon && (len(states) == 1 && !states[0].twice || l.allows(states, left)) {

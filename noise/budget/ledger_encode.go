@@ -5,8 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -136,7 +135,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	}
 	read, err := ledgerBy(epsilon, delta, u, rule)
 	if err != nil || read.rule() != rule || wire.NegativeZero(epsilon, delta, rule.share, rule.escapes) {
-		return fault.Format("budget", "an impossible budget or rule")
+		return check.FormatError("budget", "an impossible budget or rule")
 	}
 	for range r.Count(math.MaxInt32, 1+1+4+8) {
 		e := entry{part: r.String(int(r.Uint8())), name: r.String(int(r.Uint8())), of: int(r.Uint32()), count: r.Uint64()}
@@ -172,10 +171,10 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if again := read.append(nil); string(again) != string(data) || !read.possible() {
-		return fault.Format("budget", "another encoding of a ledger")
+		return check.FormatError("budget", "another encoding of a ledger")
 	}
 	if l.open().journal != nil {
-		return fault.Mismatch("budget", "Ledger", "one with a journal", "one in memory")
+		return check.MismatchError("budget", "Ledger", "one with a journal", "one in memory")
 	}
 	read.splits = 0
 	*l = *read // copies of what l was keep that
@@ -238,27 +237,27 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 		Name      string      `json:"name,omitzero"`
 		Part      string      `json:"part,omitzero"`
 		Releases  int         `json:"releases"`
-		Share     view.Number `json:"share"`
+		Share     wire.Number `json:"share"`
 		Guarantee string      `json:"guarantee"`
 	}
 	records := []shown{}
 	for r := range copied.All() {
-		records = append(records, shown{r.Name, r.Part, r.Releases, view.Number(r.Share), r.Guarantee.String()})
+		records = append(records, shown{r.Name, r.Part, r.Releases, wire.Number(r.Share), r.Guarantee.String()})
 	}
 	spent := copied.Epsilon()
-	return view.Marshal(&copied, struct {
+	return wire.MarshalJSON(&copied, struct {
 		Text      string      `json:"text"`
 		Unit      string      `json:"unit"`
 		Rule      string      `json:"rule"`
-		Delta     view.Number `json:"delta"`
-		Budget    view.Number `json:"budget"`
-		Spent     view.Number `json:"spent"`
-		Remaining view.Number `json:"remaining"`
+		Delta     wire.Number `json:"delta"`
+		Budget    wire.Number `json:"budget"`
+		Spent     wire.Number `json:"spent"`
+		Remaining wire.Number `json:"remaining"`
 		Releases  int         `json:"releases"`
 		Records   []shown     `json:"records"`
-	}{copied.String(), copied.unit.String(), copied.rule().String(), view.Number(copied.delta), view.Number(copied.epsilon), view.Number(spent), view.Number(max(copied.epsilon-spent, 0)), copied.releases(), records})
+	}{copied.String(), copied.unit.String(), copied.rule().String(), wire.Number(copied.delta), wire.Number(copied.epsilon), wire.Number(spent), wire.Number(max(copied.epsilon-spent, 0)), copied.releases(), records})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
 // does.
-func (l *Ledger) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, l) }
+func (l *Ledger) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, l) }

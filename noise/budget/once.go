@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // ReleaseOnce is [Release] for a release with a name (see [Ledger.SpendOnce]), which is drawn once:
@@ -65,7 +65,7 @@ func ReleaseOnce[T interface {
 		}
 	}
 	if failed == nil && !validOutput(e.output) {
-		failed = fault.Params("budget", "output of "+name, fmt.Sprintf("%d bytes", len(e.output)), "1 to 2²⁸ bytes")
+		failed = check.ParamsError("budget", "output of "+name, fmt.Sprintf("%d bytes", len(e.output)), "1 to 2²⁸ bytes")
 	}
 	if failed != nil {
 		e.output = ""
@@ -95,7 +95,7 @@ func decodeOutput[T interface {
 		return nil, fmt.Errorf("budget: the output of %s: %w", name, err)
 	}
 	if x, y := paramsOf(asks), paramsOf(output); x != nil && y != nil && !reflect.DeepEqual(x, y) {
-		return nil, fault.Mismatch("budget", "Params of "+name, fmt.Sprintf("%+v", y), fmt.Sprintf("%+v", x))
+		return nil, check.MismatchError("budget", "Params of "+name, fmt.Sprintf("%+v", y), fmt.Sprintf("%+v", x))
 	}
 	return output, nil
 }

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
-	"github.com/dpsketch/dpsketch/internal/round"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -72,7 +72,7 @@ func (p pair) hasKeys() bool { return p.keys != loss.Keys{} }
 
 // concentrated returns the ρ of all releases together, apart from their escapes, rounded up.
 func (p pair) concentrated() float64 {
-	return round.SumUp(p.responses, round.SumUp(p.rho, round.ProductUp(0.5, p.muSquares)))
+	return exact.SumUp(p.responses, exact.SumUp(p.rho, exact.ProductUp(0.5, p.muSquares)))
 }
 
 // valid reports whether the sums are numbers that leave something promised.
@@ -95,17 +95,17 @@ func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
 	if !(scale > 0 && scale <= math.MaxFloat64) {
 		return Guarantee{}
 	}
-	steps := max(math.Floor(epsilon*scale*round.Up), 1)
+	steps := max(math.Floor(epsilon*scale*exact.Up), 1)
 	g := PureDP(epsilon, u)
 	if !g.promised || epsilon == 0 || steps > 0x1p62 || scale < leastDistance || scale > mostDistance {
 		return g
 	}
-	size := max(round.QuotientUp(steps, scale), epsilon)
+	size := max(exact.QuotientUp(steps, scale), epsilon)
 	if steps > mostSteps {
 		// several steps at once, whose loss is together that of randomized response at most
 		each := math.Ceil(steps / mostSteps)
 		many := math.Ceil(steps / each)
-		size *= each * many / steps * round.Up
+		size *= each * many / steps * exact.Up
 		steps = many
 	}
 	return withKind(g, lossKind{law: laplacian, steps: uint32(steps), size: size, fraction: 1, count: 1})
@@ -122,7 +122,7 @@ func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 	}
 	// From the μ of that σ up, to one that is certainly not (ε, δ)-DP: GaussianDelta exceeds the
 	// truth by a relative 4e-12 at most, and where it grows too slowly for that nothing is known.
-	mu := round.QuotientUp(1, sigma)
+	mu := exact.QuotientUp(1, sigma)
 	for more := 0x1p-46; more < 0x1p-20; more *= 2 {
 		if at, err := noise.GaussianDelta(1, epsilon, mu*(1+more)); err == nil && at > delta*(1+0x1p-36) {
 			return g.WithPair(GDP(mu*(1+more), u))
@@ -137,7 +137,7 @@ func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 func gaussianZCDP(rho float64, u Unit) Guarantee {
 	g := ZCDP(rho, u)
 	if g.promised {
-		g.pair.rho, g.pair.muSquares = 0, round.ProductUp(2, rho)
+		g.pair.rho, g.pair.muSquares = 0, exact.ProductUp(2, rho)
 	}
 	return promise(g.unit, g.sums, g.pair)
 }
@@ -150,8 +150,8 @@ func DiscreteGaussian(sigma float64, steps int64, u Unit) Guarantee {
 	if !(sigma >= 0x1p-500 && sigma <= 0x1p500) || steps < 1 {
 		return Guarantee{}
 	}
-	ratio := round.QuotientUp(stepsUp(steps), sigma)
-	g := ZCDP(round.ProductUp(0.5, round.ProductUp(ratio, ratio)), u)
+	ratio := exact.QuotientUp(stepsUp(steps), sigma)
+	g := ZCDP(exact.ProductUp(0.5, exact.ProductUp(ratio, ratio)), u)
 	x := lossKind{law: latticeGaussian, steps: uint32(min(steps, mostSteps)), size: sigma, fraction: 1, count: 1}
 	if !x.valid() {
 		return g
@@ -180,8 +180,8 @@ func (g Guarantee) WithEscape(escape float64) Guarantee {
 	if escape == 0 {
 		return g
 	}
-	g.delta = round.SumUp(g.delta, escape)
-	g.pair.escape = round.SumUp(g.pair.escape, escape)
+	g.delta = exact.SumUp(g.delta, escape)
+	g.pair.escape = exact.SumUp(g.pair.escape, escape)
 	switch p := g.pair; {
 	case p.kinds == "" && p.responses == 0 && p.rho == 0 && p.muSquares > 0 && p.beside <= 1:
 		// one, by its own μ, or by that of all
@@ -251,8 +251,8 @@ func (p pair) along(m int, s sums, by path) (pair, bool) {
 		return pairOf(s), p.beside == 0 || s.concentrated() == 0
 	}
 	steps := stepsUp(m)
-	squared := round.ProductUp(steps, steps)
-	along := pair{rho: round.ProductUp(squared, p.rho), muSquares: round.ProductUp(squared, p.muSquares), beside: p.beside}
+	squared := exact.ProductUp(steps, steps)
+	along := pair{rho: exact.ProductUp(squared, p.rho), muSquares: exact.ProductUp(squared, p.muSquares), beside: p.beside}
 	largest := 0.0
 	var list []lossKind
 	for _, x := range p.kinds.list() {
@@ -269,8 +269,8 @@ func (p pair) along(m int, s sums, by path) (pair, bool) {
 				list = append(list, of)
 				continue
 			}
-			mu := round.ProductUp(steps, round.ProductUp(x.size, float64(max(x.steps, 1))))
-			along.muSquares = round.SumUp(along.muSquares, round.ProductUp(count, round.ProductUp(mu, mu)))
+			mu := exact.ProductUp(steps, exact.ProductUp(x.size, float64(max(x.steps, 1))))
+			along.muSquares = exact.SumUp(along.muSquares, exact.ProductUp(count, exact.ProductUp(mu, mu)))
 			continue
 		case latticeGaussian:
 			x.fraction = 1
@@ -278,7 +278,7 @@ func (p pair) along(m int, s sums, by path) (pair, bool) {
 				x.steps = uint32(many)
 				break
 			}
-			along.rho = round.SumUp(along.rho, round.ProductUp(squared, round.ProductUp(count, x.rho())))
+			along.rho = exact.SumUp(along.rho, exact.ProductUp(squared, exact.ProductUp(count, x.rho())))
 			continue
 		default:
 			largest = max(largest, x.epsilon())
@@ -288,7 +288,7 @@ func (p pair) along(m int, s sums, by path) (pair, bool) {
 	}
 	if along.escape = grouped; p.beside == 0 || largest > 0 {
 		// any part of the escapes may be of releases by ε
-		along.escape = round.SumUp(grouped, groupDelta(p.escape, largest, steps))
+		along.escape = exact.SumUp(grouped, groupDelta(p.escape, largest, steps))
 	}
 	for _, x := range list {
 		if !(x.size <= math.MaxFloat64) {
@@ -297,7 +297,7 @@ func (p pair) along(m int, s sums, by path) (pair, bool) {
 	}
 	along.kinds = makeKinds(list)
 	for _, x := range list {
-		along.responses = round.SumUp(along.responses, round.ProductUp(float64(x.count), x.rho()))
+		along.responses = exact.SumUp(along.responses, exact.ProductUp(float64(x.count), x.rho()))
 	}
 	if !along.valid() {
 		return pairOf(s), true
@@ -314,7 +314,7 @@ func (x lossKind) several(m int, escapes bool) lossKind {
 	if escapes || many > mostSteps {
 		many = 1
 	}
-	x.size, x.steps = round.ProductUp(stepsUp(m), x.size), uint32(many)
+	x.size, x.steps = exact.ProductUp(stepsUp(m), x.size), uint32(many)
 	return x
 }
 
@@ -345,7 +345,7 @@ func (p pair) besideEscape(m int) (escape float64, ok bool) {
 	if p.kinds == "" && p.rho == 0 {
 		n = 1
 	}
-	mu, w := round.SqrtUp(p.muSquares), round.QuotientUp(p.escape, n)
+	mu, w := exact.SqrtUp(p.muSquares), exact.QuotientUp(p.escape, n)
 	unit, err := noise.NewGaussian(1)
 	if err != nil || !(w < 0.5) || !(mu < 64) {
 		return 0, false

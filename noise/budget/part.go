@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Part returns the ledger of a part of the data, such as the events of one endpoint or the rows of
@@ -39,11 +39,11 @@ func (l *Ledger) divided(name, want string, of ...kind) *Ledger {
 	p.part, p.takes.relation = name, AddRemove
 	switch {
 	case l.part != "" || l.refuses != nil:
-		p.refuses = fault.Mismatch("budget", "Ledger", "a part", "the whole")
+		p.refuses = check.MismatchError("budget", "Ledger", "a part", "the whole")
 	case !validName(name):
-		p.refuses = fault.Params("budget", "name of a part", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
+		p.refuses = check.ParamsError("budget", "name of a part", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
 	case l.unit.many != 1 || !slices.Contains(of, l.unit.kind):
-		p.refuses = fault.Mismatch("budget", "Unit", l.unit, want)
+		p.refuses = check.MismatchError("budget", "Unit", l.unit, want)
 	case l.unit.kind == own:
 		p.takes = Element(AddRemove)
 	}
@@ -53,7 +53,7 @@ func (l *Ledger) divided(name, want string, of ...kind) *Ledger {
 // state is what the budget has to hold for: what was spent on one neighbour's part, or on the two
 // that it moves between; and what a release of the ledger adds to it.
 type state struct {
-	exact
+	exactSums
 	moves bool // a release on a part as one of the two
 	twice bool // a release on a part for a unit replaced within it
 }
@@ -63,7 +63,7 @@ func (l *Ledger) states() (list []state) {
 	b := l.open()
 	whole := b.spent[""][0]
 	if l.part == "" && len(b.spent) < 2 && b.spent[""][0].releases == b.releases() {
-		return []state{{exact: whole}}
+		return []state{{exactSums: whole}}
 	}
 	seen := map[Guarantee]bool{}
 	add := func(s state) {
@@ -87,12 +87,12 @@ func (l *Ledger) states() (list []state) {
 		switch {
 		case p == "" || p == l.part:
 		case !inPart && !replace:
-			add(state{exact: whole.join(s[0])})
+			add(state{exactSums: whole.join(s[0])})
 		case !inPart:
-			add(state{exact: whole.join(s[1])})
+			add(state{exactSums: whole.join(s[1])})
 			for _, q := range parts[:i] {
 				if q != "" {
-					add(state{exact: whole.join(s[0]).join(b.spent[q][0])})
+					add(state{exactSums: whole.join(s[0]).join(b.spent[q][0])})
 				}
 			}
 		case replace:

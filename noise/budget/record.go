@@ -4,7 +4,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Record is a release that was paid for, or several equal ones in a row without a name.
@@ -34,7 +34,7 @@ func (l *Ledger) All() iter.Seq[Record] {
 		if l.rule().by == bySums {
 			return g.epsilon * times
 		}
-		return round.SumUp(g.pair.concentrated(), g.pair.keys.MuSquares()/2) * times
+		return exact.SumUp(g.pair.concentrated(), g.pair.keys.MuSquares()/2) * times
 	}
 	spent := map[string]float64{}
 	for _, e := range entries {

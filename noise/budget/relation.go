@@ -1,6 +1,6 @@
 package budget
 
-import "github.com/dpsketch/dpsketch/internal/enum"
+import "github.com/dpsketch/dpsketch/internal/check"
 
 // Relation says how two neighbouring inputs differ in a [Unit]. The zero Relation is neither.
 type Relation uint8
@@ -18,4 +18,4 @@ var relationNames = []string{AddRemove: "AddRemove", Replace: "Replace"}
 func (r Relation) Valid() bool { return r == AddRemove || r == Replace }
 
 // String returns the name of the constant.
-func (r Relation) String() string { return enum.Name(r, relationNames, "Relation") }
+func (r Relation) String() string { return check.EnumName(r, relationNames, "Relation") }

@@ -3,7 +3,7 @@ package budget
 import (
 	"errors"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Releaser is what the Builders of this library have in common: their Guarantee says what a release
@@ -31,7 +31,7 @@ func releasedBefore[T any](b Releaser[T]) error {
 	if _, err := b.Release(); errors.Is(err, ErrReleased) {
 		return err
 	}
-	return fault.NoData("budget: Release: the Builder", "holds no data: it is already released, or it is the zero Builder")
+	return check.NoDataError("budget: Release: the Builder", "holds no data: it is already released, or it is the zero Builder")
 }
 
 // ReleaseFunc spends g from the ledger and then calls release, for a release that takes more than

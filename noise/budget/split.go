@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Split returns a guarantee such that n releases with it use up what remains. It is like with other
@@ -27,13 +27,13 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	part, several := like.sized()
 	switch {
 	case n < 1 || n > mostMany:
-		return Guarantee{}, fault.Params("budget", "n", n, "an integer in [1, 2³⁰]")
+		return Guarantee{}, check.ParamsError("budget", "n", n, "an integer in [1, 2³⁰]")
 	case part == nil:
-		return Guarantee{}, fault.Params("budget", "like", like, "a guarantee of one release by one of ε, ρ and μ")
+		return Guarantee{}, check.ParamsError("budget", "like", like, "a guarantee of one release by one of ε, ρ and μ")
 	case l.refuses != nil:
 		return Guarantee{}, l.refuses
 	case like.unit != l.takes:
-		return Guarantee{}, fault.Mismatch("budget", "Unit", l.takes, like.unit)
+		return Guarantee{}, check.MismatchError("budget", "Unit", l.takes, like.unit)
 	}
 	releases := l.releases()
 	before := l.locked()
@@ -44,7 +44,7 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 		g = part(x)
 	}
 	if !l.allows(before, g.Times(n)) || g.sums == part(0).sums && l.epsilon > 0 {
-		return Guarantee{}, fault.Budget("budget", like.Times(n), func() any { return l.remaining(before) })
+		return Guarantee{}, check.BudgetError("budget", like.Times(n), func() any { return l.remaining(before) })
 	}
 	b := l.open()
 	b.mu.Lock()
@@ -218,7 +218,7 @@ func (g Guarantee) sized() (sized func(x float64) Guarantee, several bool) {
 		of = func(x float64) Guarantee { return GDP(x, u).WithEscape(g.delta) }
 	case gaussian && g.delta > p.escape && g.rho == 0:
 		of = func(x float64) Guarantee {
-			noise := Gaussian(x, round.DifferenceDown(g.delta, p.escape), u)
+			noise := Gaussian(x, exact.DifferenceDown(g.delta, p.escape), u)
 			return ApproxDP(x, g.delta, u).WithPair(noise.WithEscape(p.escape))
 		}
 	case one && law.law == laplacian && g.rho == 0 && g.muSquares == 0:
@@ -244,33 +244,33 @@ func (g Guarantee) scaled(x float64) Guarantee {
 	var factor float64
 	switch mu := sqrtUp(g.muSquares); {
 	case g.epsilon > 0:
-		factor = round.QuotientUp(x, g.epsilon)
+		factor = exact.QuotientUp(x, g.epsilon)
 	case g.rho > 0:
-		factor = round.SqrtUp(round.QuotientUp(x, g.rho))
+		factor = exact.SqrtUp(exact.QuotientUp(x, g.rho))
 	default:
-		factor = round.QuotientUp(x, mu)
+		factor = exact.QuotientUp(x, mu)
 	}
-	square := round.ProductUp(factor, factor)
+	square := exact.ProductUp(factor, factor)
 	// tanh(tx) ≤ max(1, t)·tanh(x)
 	s := sums{
-		epsilon:   round.ProductUp(factor, g.epsilon),
-		responses: round.ProductUp(max(factor, square), g.responses),
+		epsilon:   exact.ProductUp(factor, g.epsilon),
+		responses: exact.ProductUp(max(factor, square), g.responses),
 		delta:     g.delta,
-		rho:       round.ProductUp(square, g.rho),
-		muSquares: round.ProductUp(square, g.muSquares),
+		rho:       exact.ProductUp(square, g.rho),
+		muSquares: exact.ProductUp(square, g.muSquares),
 	}
 	s.responses = min(s.responses, responseRho(s.epsilon))
 	p := g.pair
 	if p.unknown() || p.hasKeys() {
 		return promise(g.unit, s, pairOf(s))
 	}
-	p.rho, p.muSquares = round.ProductUp(square, p.rho), round.ProductUp(square, p.muSquares)
+	p.rho, p.muSquares = exact.ProductUp(square, p.rho), exact.ProductUp(square, p.muSquares)
 	list := p.kinds.list()
 	for i := range list {
 		if list[i].law == latticeGaussian {
 			list[i].size /= factor // a σ
 		} else {
-			list[i].size = round.ProductUp(factor, list[i].size)
+			list[i].size = exact.ProductUp(factor, list[i].size)
 		}
 		if !list[i].valid() {
 			return promise(g.unit, s, pairOf(s))

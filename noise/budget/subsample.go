@@ -3,9 +3,9 @@ package budget
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
-	"github.com/dpsketch/dpsketch/internal/round"
 )
 
 // Subsampled returns the guarantee of a release that was made on a secret random sample of the
@@ -43,22 +43,22 @@ import (
 // The error wraps [ErrParams] unless fraction is in (0, 1] and g has no ρ or μ, except for Poisson
 // samples of one law, as above; it wraps [ErrMismatch] for vectors and groups.
 func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
-	law, exact := g.sampled(fraction)
+	law, isExact := g.sampled(fraction)
 	switch {
 	case !(fraction > 0 && fraction <= 1):
-		return Guarantee{}, fault.Params("budget", "fraction", fraction, "a number in (0, 1]")
+		return Guarantee{}, check.ParamsError("budget", "fraction", fraction, "a number in (0, 1]")
 	case !g.promised:
 		return Guarantee{}, nil
 	case g.unit.vectorial() || g.unit.many > 1:
-		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, "one element, user, key, row or party, of which a sample can be drawn")
+		return Guarantee{}, check.MismatchError("budget", "Unit", g.unit, "one element, user, key, row or party, of which a sample can be drawn")
 	case fraction == 1:
 		return g, nil
-	case (g.rho > 0 || g.muSquares > 0) && (!exact || g.epsilon > 0):
+	case (g.rho > 0 || g.muSquares > 0) && (!isExact || g.epsilon > 0):
 		want := "ε and δ, or one law by ρ or μ without others: begin with ApproxDP(g.EpsilonAt(δ), δ, u)"
 		if g.unit.relation == Replace {
 			want = "ε and δ, as samples without replacement have no rule by ρ or μ: begin with ApproxDP(g.EpsilonAt(δ), δ, u)"
 		}
-		return Guarantee{}, fault.Params("budget", "Guarantee", g, want)
+		return Guarantee{}, check.ParamsError("budget", "Guarantee", g, want)
 	}
 	// With P and R the laws of the output when the sample is drawn without the record in question
 	// and when that is then put in, AddRemove compares P with Q = (1−γ)P + γR, where R and P are
@@ -77,13 +77,13 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	// for (e^ε − c) + c = e^ε and (1−γ)(c−1) = γ(e^ε − c).
 	epsilon, delta := 0.0, 0.0
 	if g.epsilon > 0 {
-		epsilon = min(g.epsilon, round.Above(subsampledEpsilon(g.epsilon, fraction)))
+		epsilon = min(g.epsilon, exact.Above(subsampledEpsilon(g.epsilon, fraction)))
 	}
 	if g.delta > 0 {
-		delta = min(g.delta, round.Above(fraction*g.delta))
+		delta = min(g.delta, exact.Above(fraction*g.delta))
 	}
 	of := ApproxDP(epsilon, delta, g.unit)
-	if of.rho, of.muSquares = g.rho, g.muSquares; exact { // a sample is no worse than all
+	if of.rho, of.muSquares = g.rho, g.muSquares; isExact { // a sample is no worse than all
 		of.pair = law
 	}
 	return of.under(g.on), nil
@@ -111,13 +111,13 @@ func (g Guarantee) sampled(fraction float64) (pair, bool) {
 	var x lossKind
 	switch {
 	case p.kinds == "" && p.muSquares > 0: // many are one
-		x = lossKind{law: gaussian, size: round.SqrtUp(p.muSquares), fraction: 1, count: 1}
+		x = lossKind{law: gaussian, size: exact.SqrtUp(p.muSquares), fraction: 1, count: 1}
 	case p.kinds.len() == 1 && p.muSquares == 0 && p.kinds.at(0).count == 1:
 		x = p.kinds.at(0)
 	default:
 		return pair{}, false
 	}
-	x.fraction = round.ProductUp(x.fraction, fraction)
+	x.fraction = exact.ProductUp(x.fraction, fraction)
 	switch {
 	case x.law == gaussian && x.steps > 0:
 		return pair{}, false
@@ -125,23 +125,23 @@ func (g Guarantee) sampled(fraction float64) (pair, bool) {
 		return pair{escape: x.fraction}, true
 	}
 	k := makeKinds([]lossKind{x})
-	of := pair{responses: k.rho(), escape: round.ProductUp(fraction, p.escape), kinds: k}
+	of := pair{responses: k.rho(), escape: exact.ProductUp(fraction, p.escape), kinds: k}
 	if p.beside > 0 {
 		of.beside = ungrouped
 	}
 	return of, true
 }
 
-// subsampledEpsilon returns ln(1 + γ(e^ε − 1)) for γ in (0, 1], for round.Above to round.
+// subsampledEpsilon returns ln(1 + γ(e^ε − 1)) for γ in (0, 1], for exact.Above to round.
 //
 // A relative error in γ, e^ε − 1 or ln is at most one of that size in the result: the room that
-// round.Above leaves holds those of these three, and that of a γ that is a rounded quotient.
+// exact.Above leaves holds those of these three, and that of a γ that is a rounded quotient.
 func subsampledEpsilon(epsilon, fraction float64) float64 {
 	if epsilon <= 700 {
 		return math.Log1p(fraction * math.Expm1(epsilon))
 	}
 	// Below ln(1 + γe^ε) = ln(1 + e^t), with the error of t in t.
-	l := round.Log(fraction)
+	l := exact.Log(fraction)
 	t := epsilon + l + (epsilon-l)*0x1p-50
 	if t > 0 {
 		return t + math.Log1p(math.Exp(-t))

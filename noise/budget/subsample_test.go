@@ -9,8 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 
 	"github.com/stretchr/testify/require"
@@ -168,7 +167,7 @@ func TestSubsampledEdges(t *testing.T) {
 		for _, fraction := range fractions {
 			g := sub(ApproxDP(epsilon, 0.5, one), fraction)
 			require.GreaterOrEqual(t, g.epsilon, fraction*epsilon, "γε, by convexity: ε = %g, γ = %g", epsilon, fraction)
-			require.GreaterOrEqual(t, g.epsilon, epsilon+round.Log(fraction), "ε = %g, γ = %g", epsilon, fraction)
+			require.GreaterOrEqual(t, g.epsilon, epsilon+exact.Log(fraction), "ε = %g, γ = %g", epsilon, fraction)
 			require.True(t, g.epsilon > 0 && g.epsilon <= epsilon && g.epsilon >= last*(1-1e-12))
 			require.True(t, g.delta >= fraction*0.5 && g.delta <= 0.5)
 			last = g.epsilon
@@ -213,13 +212,13 @@ func TestReplacedInASample(t *testing.T) {
 	for _, c := range []struct{ mu, gamma float64 }{{1, 0.01}, {0.5, 0.3}, {2, 0.1}} {
 		g := of(c.mu, c.gamma, 1)
 		for _, epsilon := range []float64{0, 0.01, 0.5, 1, 2} {
-			exact := 0.0
+			truth := 0.0
 			for x := -12.0; x < 12; x += 1e-3 {
 				p, q := (1-c.gamma)*tail(x)+c.gamma*tail(x-c.mu), (1-c.gamma)*tail(x)+c.gamma*tail(x+c.mu)
-				exact = max(exact, p-math.Exp(epsilon)*q)
+				truth = max(truth, p-math.Exp(epsilon)*q)
 			}
-			require.GreaterOrEqual(t, g.DeltaAt(epsilon), exact-1e-14)
-			require.InDelta(t, exact, g.DeltaAt(epsilon), 1e-6+2e-3*exact)
+			require.GreaterOrEqual(t, g.DeltaAt(epsilon), truth-1e-14)
+			require.InDelta(t, truth, g.DeltaAt(epsilon), 1e-6+2e-3*truth)
 		}
 	}
 	if testing.Short() {
@@ -241,7 +240,7 @@ func TestReplacedInASample(t *testing.T) {
 		freq[i] = cmplx.Pow(f, releases)
 	}
 	all := transform.Sequence(nil, freq)
-	truth := search.Root(0, 8, 50, func(epsilon float64) float64 {
+	truth := exact.Root(0, 8, 50, func(epsilon float64) float64 {
 		sum := -1e-6
 		for i := range points / 2 {
 			if l := float64(i) * step; l > epsilon {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Unit says whom a guarantee protects: what one of two neighbouring inputs has and the other lacks,
@@ -236,7 +236,7 @@ func (u Unit) owners(to Unit) (n int, ok bool) {
 
 // whole returns the least whole number that is at least a/b, or false if it is too large.
 func whole(a, b float64) (int, bool) {
-	quotient := math.Ceil(round.QuotientUp(a, b))
+	quotient := math.Ceil(exact.QuotientUp(a, b))
 	if !(quotient <= mostMany) {
 		return 0, false
 	}
@@ -246,7 +246,7 @@ func whole(a, b float64) (int, bool) {
 // check returns an error that wraps [ErrParams] unless u is a unit.
 func (u Unit) check() error {
 	if !u.Valid() {
-		return fault.Params("budget", "Unit", u, "one made by Element, OwnElement, User, Key, Row, Party, L1 or L2 from valid numbers")
+		return check.ParamsError("budget", "Unit", u, "one made by Element, OwnElement, User, Key, Row, Party, L1 or L2 from valid numbers")
 	}
 	return nil
 }

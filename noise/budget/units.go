@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // For returns what g promises to the unit u, by a rule that holds for all data. In each row of the
@@ -63,7 +63,7 @@ func (g Guarantee) For(u Unit) (Guarantee, error) {
 	}
 	n, ok := g.unit.steps(u)
 	if !ok {
-		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, u)
+		return Guarantee{}, check.MismatchError("budget", "Unit", g.unit, u)
 	}
 	return g.steps(n, u, pathOf(g.unit, u))
 }
@@ -93,7 +93,7 @@ func pathOf(from, to Unit) path {
 func (g Guarantee) steps(n int, u Unit, by path) (Guarantee, error) {
 	of, ok := g.along(n, u, by)
 	if !ok {
-		return Guarantee{}, fault.Mismatch("budget", "Guarantee", g, "one with a known rule for groups")
+		return Guarantee{}, check.MismatchError("budget", "Guarantee", g, "one with a known rule for groups")
 	}
 	return of, nil
 }
@@ -121,7 +121,7 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 		return Guarantee{}, nil
 	}
 	if g.unit.period != 0 && g.unit.period != u.period {
-		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, fmt.Sprintf("%v: other steps of a user are not protected", u))
+		return Guarantee{}, check.MismatchError("budget", "Unit", g.unit, fmt.Sprintf("%v: other steps of a user are not protected", u))
 	}
 	unit := float64(g.unit.many)
 	if g.unit.vectorial() {
@@ -134,11 +134,11 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 		}
 	}
 	if !(each >= leastDistance && distance <= mostDistance) {
-		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
+		return Guarantee{}, check.ParamsError("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
 	}
 	n, ok := whole(distance, unit)
 	if !ok {
-		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
+		return Guarantee{}, check.ParamsError("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
 	}
 	of, err := g.steps(n, u, anyPath)
 	return of.under(conditions("").and(condition{u.kind, g.unit.kind, each})), err

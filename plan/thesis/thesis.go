@@ -1,15 +1,14 @@
 package thesis
 
 import (
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
 
 // ErrParams is the error that [New] wraps; match it with errors.Is.
-var ErrParams = fault.ErrParams
+var ErrParams = check.ErrParams
 
 // Instance is a mechanism of chapter 5 of the thesis, or the one that it compares with.
 type Instance uint8
@@ -37,14 +36,14 @@ const (
 var instances = []string{"Algorithm18", "Pairs", "Direct", "Means", "IOME"}
 
 // String returns the name of the constant.
-func (i Instance) String() string { return enum.Name(i, instances, "Instance") }
+func (i Instance) String() string { return check.EnumName(i, instances, "Instance") }
 
 // MarshalText returns the name of the constant, for JSON and flags.
-func (i Instance) MarshalText() ([]byte, error) { return enum.Text(i, instances, "Instance") }
+func (i Instance) MarshalText() ([]byte, error) { return check.EnumText(i, instances, "Instance") }
 
 // UnmarshalText reads the name of a constant.
 func (i *Instance) UnmarshalText(text []byte) error {
-	return enum.Parse(i, text, instances, "Instance")
+	return check.ParseEnum(i, text, instances, "Instance")
 }
 
 // Steps changes steps of a mechanism. The zero value is the published one.
@@ -122,7 +121,7 @@ func (p Params) engine() means.Params {
 
 // validate checks the fields.
 func (p Params) validate() error {
-	bad := func(want string) error { return fault.Params("plan/thesis", "Instance", p.Instance, want) }
+	bad := func(want string) error { return check.ParamsError("plan/thesis", "Instance", p.Instance, want) }
 	switch {
 	case p.Instance > lastInstance:
 		return bad("one of the constants")

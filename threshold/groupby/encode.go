@@ -5,8 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
@@ -88,7 +87,7 @@ func (e *group[K]) sum(i int) *int64 { return [...]*int64{&e.weight, &e.rest, &e
 // for Groups that are neither released nor decoded.
 func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if !g.valid() {
-		return dst, fault.Format("groupby", "groups that were not released have no encoding")
+		return dst, check.FormatError("groupby", "groups that were not released have no encoding")
 	}
 	keys, p := wire.KeysOf[K](), g.params
 	class, threshold, shortfall, others := keys.Class(), g.threshold, g.shortfall, g.others
@@ -148,7 +147,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("a number that is not released")
 	case beyond(d.shortfall) || beyond(d.others):
 		r.Fail("a number that no sum and noise make")
-	case d.radius != 0 && !ranges.Radius(d.radius) || !(d.lost >= 0 && d.lost <= limits.MaxReal) || d.radius == 0 && d.lost != 0:
+	case d.radius != 0 && !ranges.Radius(d.radius) || !(d.lost >= 0 && d.lost <= check.MaxReal) || d.radius == 0 && d.lost != 0:
 		r.Fail("a radius or a loss that is none")
 	case d.params.weighs() != (d.threshold > 0) || beyond(d.threshold) || d.threshold < 0:
 		r.Fail("a threshold that is none")
@@ -186,7 +185,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		switch {
 		case i > 0 && keys.Compare(d.groups[i-1].key, e.key) >= 0:
 			r.Fail("keys not in ascending order")
-		case !(e.scale >= 0 && e.scale <= limits.MaxReal) || math.Signbit(e.scale) || d.params.Values && (e.scale > 0) != (d.radius > 0) || e.scale == 0 && d.params.Values && e.value != 0:
+		case !(e.scale >= 0 && e.scale <= check.MaxReal) || math.Signbit(e.scale) || d.params.Values && (e.scale > 0) != (d.radius > 0) || e.scale == 0 && d.params.Values && e.value != 0:
 			r.Fail("a scale that is none")
 		case e.weight < d.threshold || beyond(e.weight) || beyond(e.rest) || beyond(e.value):
 			r.Fail("a number that no sum and noise make")

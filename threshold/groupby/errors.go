@@ -1,11 +1,11 @@
 package groupby
 
-import "github.com/dpsketch/dpsketch/internal/fault"
+import "github.com/dpsketch/dpsketch/internal/check"
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
 var (
-	ErrParams   = fault.ErrParams
-	ErrMismatch = fault.ErrMismatch
-	ErrFormat   = fault.ErrFormat
-	ErrReleased = fault.ErrReleased
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
 )

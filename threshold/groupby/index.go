@@ -4,21 +4,21 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/keyhash"
+	"github.com/dpsketch/dpsketch/internal/keytable"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
 // index numbers distinct keys 0, 1, … as they come.
 type index[K hashing.Key] struct {
-	hasher keyhash.Hasher[K]
-	slots  keyhash.Slots // with room for as many as the keys have
+	hasher keytable.Hasher[K]
+	slots  keytable.Slots // with room for as many as the keys have
 	keys   []K
 }
 
 // newIndex returns an empty index with room for n keys.
 func newIndex[K hashing.Key](n int) index[K] {
 	n = max(n, 128)
-	return index[K]{keyhash.New[K](), keyhash.NewSlots(n), make([]K, 0, n)}
+	return index[K]{keytable.NewHasher[K](), keytable.NewSlots(n), make([]K, 0, n)}
 }
 
 // indexOf returns an index with these different keys, in this order.
@@ -59,7 +59,7 @@ func (x *index[K]) seek(keys []K, numbers *[ahead]uint32) {
 		words[j] = x.slots.Word(hashes[j])
 	}
 	for j, key := range keys {
-		if numbers[j] = keyhash.Match(words[j], hashes[j]); numbers[j] > 0 && x.keys[numbers[j]-1] != key {
+		if numbers[j] = keytable.Match(words[j], hashes[j]); numbers[j] > 0 && x.keys[numbers[j]-1] != key {
 			numbers[j] = 0
 		}
 	}
@@ -73,10 +73,10 @@ func (x *index[K]) number(key K) (i uint32, ok bool) {
 		return i, true
 	}
 	if len(x.keys) == cap(x.keys) {
-		if uint64(len(x.keys)) == keyhash.MaxEntries {
+		if uint64(len(x.keys)) == keytable.MaxEntries {
 			return 0, false
 		}
-		x.grow(int(min(2*uint64(len(x.keys)), keyhash.MaxEntries)))
+		x.grow(int(min(2*uint64(len(x.keys)), keytable.MaxEntries)))
 		_, slot, h, _ = x.look(key)
 	}
 	x.keys = append(x.keys, key)
@@ -92,7 +92,7 @@ func (x *index[K]) grow(most int) {
 
 // reserve makes room for n more keys.
 func (x *index[K]) reserve(n int) {
-	if n > cap(x.keys)-len(x.keys) && uint64(n) <= keyhash.MaxEntries-uint64(len(x.keys)) {
+	if n > cap(x.keys)-len(x.keys) && uint64(n) <= keytable.MaxEntries-uint64(len(x.keys)) {
 		x.grow(len(x.keys) + n)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -17,7 +17,7 @@ import (
 // passes, l is the number of shown keys of a user (of all keys, after a [Discovery]), and MaxKeys
 // does not matter. NaN with KeysOnly, and for a confidence outside [0, 1).
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
-	if !g.counted() || !limits.Confidence(confidence) {
+	if !g.counted() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	x, c := float64(g.shortfall)/unit, g.reach(g.law.shortfall, (1-confidence)/2)
@@ -36,7 +36,7 @@ func (g *Groups[K]) short(alpha float64) float64 {
 // key that is not shown the bounds are 0 and +Inf: see Plan.Threshold for which keys are shown. NaN
 // with KeysOnly, and for a confidence outside [0, 1).
 func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !g.counted() || !limits.Confidence(confidence) {
+	if !g.counted() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	e, found := g.find(key)
@@ -80,7 +80,7 @@ func (g *Groups[K]) lifted(alpha float64) float64 {
 // learned, a bound is infinite on each side where values may lie. NaN if the Params have neither
 // Min and Max nor Values.
 func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
-	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
+	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	least, most := min(g.params.Min, 0), max(g.params.Max, 0)
@@ -118,7 +118,7 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 // then infinite, and also if no range was learned. NaN if the Params have neither Min and Max nor
 // Values.
 func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
-	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
+	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	e, found := g.find(key)

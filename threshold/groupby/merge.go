@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 )
 
@@ -56,14 +56,14 @@ func addTo(sums, more []int64) {
 
 // matches returns an error that wraps ErrMismatch if the two states cannot be merged.
 func (s *state[K]) matches(o *state[K]) error {
-	if err := fault.Differ("groupby", s.params, o.params); err != nil {
+	if err := check.Equal("groupby", s.params, o.params); err != nil {
 		return err
 	}
 	if s.way != o.way {
-		return fault.Mismatch("groupby", "pass", s.way, o.way)
+		return check.MismatchError("groupby", "pass", s.way, o.way)
 	}
 	if s.at != o.at {
-		return fault.Mismatch("groupby", "FullKeys", s.clip().full, o.clip().full)
+		return check.MismatchError("groupby", "FullKeys", s.clip().full, o.clip().full)
 	}
 	return s.sameFound(o.table.keys[:o.found])
 }
@@ -74,7 +74,7 @@ func (s *state[K]) sameFound(keys []K) error { return sameKeys(s.table.keys[:s.f
 
 func sameKeys[K hashing.Key](ours, keys []K) error {
 	if !slices.Equal(ours, keys) {
-		return fault.Mismatch("groupby", "Discovery or list", "the keys of one", "those of another")
+		return check.MismatchError("groupby", "Discovery or list", "the keys of one", "those of another")
 	}
 	return nil
 }

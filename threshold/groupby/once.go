@@ -1,7 +1,7 @@
 package groupby
 
 import (
-	"github.com/dpsketch/dpsketch/internal/subset"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -67,7 +67,7 @@ func choose[T any](all []T, k int, src *noise.Source) []T {
 	if k == len(all) {
 		return all
 	}
-	return subset.Draw(all, k, src.Uint64N)
+	return exact.DrawSubset(all, k, src.Uint64N)
 }
 
 // weigh gives their weight to as many of the keys as get one.

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
@@ -108,7 +107,7 @@ type Params struct {
 
 // bad returns the error for a field.
 func bad(field string, value any, want string) error {
-	return fault.Params("groupby", field, value, want)
+	return check.ParamsError("groupby", field, value, want)
 }
 
 // normal returns the Params with all defaults filled in, and without −0.
@@ -190,11 +189,11 @@ func (p Params) validate() error {
 		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] without δ")
 	case !p.KeysOnly && p.FullKeys != AutoFullKeys && (p.FullKeys < 1 || p.FullKeys > mostFull):
 		return bad("FullKeys", p.FullKeys, "0, an integer in [1, 4096], or AutoFullKeys")
-	case !(math.Abs(p.Min) <= limits.MaxReal):
+	case !(math.Abs(p.Min) <= check.MaxReal):
 		return bad("Min", p.Min, "a number in [−2²⁰⁰, 2²⁰⁰]")
-	case !(math.Abs(p.Max) <= limits.MaxReal):
+	case !(math.Abs(p.Max) <= check.MaxReal):
 		return bad("Max", p.Max, "a number in [−2²⁰⁰, 2²⁰⁰]")
-	case p.values() && !p.Values && !(width >= limits.MinReal && width <= limits.MaxReal):
+	case p.values() && !p.Values && !(width >= check.MinReal && width <= check.MaxReal):
 		return bad("Max", p.Max, "Min = Max = 0, or a Max that exceeds Min by 2⁻²⁰⁰ to 2²⁰⁰")
 	case p.badLevels():
 		return bad("Levels", p.Levels, "ascending numbers in [2⁻²⁰, 1 − 2⁻²⁰], and 0 after the last")
@@ -211,7 +210,7 @@ func (p Params) validate() error {
 	case p.Resolution != 0 && !(p.Resolution > 0 && p.Resolution <= width && width/p.Resolution <= maxCells-2):
 		return bad("Resolution", p.Resolution, "0 or a number that goes into [Min, Max] once, and at most 2³⁰ − 2 times")
 	}
-	return limits.Relation("groupby", p.Relation)
+	return check.Relation("groupby", p.Relation)
 }
 
 // validateSums checks that FullKeys is not to be chosen where nothing is kept of a user but sums of

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -170,7 +170,7 @@ func (s *state[K]) readState(encoded []byte) error {
 	case h.kind != privateBuilder || h.class != keys.Class():
 		r.Fail("another kind of state")
 	case h.params != s.params:
-		return fault.Differ("groupby", s.params, h.params)
+		return check.Equal("groupby", s.params, h.params)
 	case h.way > awaiting || (h.way == finding) != (s.way == finding) || (h.way == listing) != s.params.listed || (h.way == keeping || h.way == finding || h.way.follows()) != (s.params.Passes == 2):
 		r.Fail("the state of another pass")
 	case h.others < 0 || h.others > limit || h.others > 0 && !(s.params.listed && s.params.Others):

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 )
 
@@ -158,7 +158,7 @@ func (g *Groups[K]) quantile(key K, level float64) (e group[K], i int, shown boo
 // before that noise, so only one test may err.
 func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
-	if i < 0 || !limits.Confidence(confidence) {
+	if i < 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	s := g.law.scale
@@ -222,7 +222,7 @@ func (g *Groups[K]) rank(e group[K], level float64, j int) (rank float64) {
 func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
 	switch {
-	case i < 0 || !limits.Confidence(confidence):
+	case i < 0 || !check.Confidence(confidence):
 		return math.NaN(), math.NaN()
 	case !shown:
 		return math.Inf(-1), math.Inf(1)

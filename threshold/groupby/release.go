@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -18,7 +18,7 @@ func (b *Builder[K]) Release() (*Groups[K], error) {
 	begun := true
 	private.Use(b.secret, func(s *state[K], begun *bool) { *begun = s.way != awaiting }, &begun)
 	if !begun {
-		return nil, fault.NoData("groupby: Release: the Builder", "has not begun its second pass: call SecondPass, and add all users once more")
+		return nil, check.NoDataError("groupby: Release: the Builder", "has not begun its second pass: call SecondPass, and add all users once more")
 	}
 	s, err := private.Take(b.secret, "groupby: Release: the Builder")
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
@@ -159,7 +159,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 		other = new(Rows[U, K])
 	}
 	return private.Merge(r.secret, other.secret, "groupby: Merge", "Rows value", func(s, o *rows[U, K]) error {
-		if err := fault.Differ("groupby", s.params, o.params); err != nil {
+		if err := check.Equal("groupby", s.params, o.params); err != nil {
 			return err
 		}
 		if err := sameKeys(s.list(), o.list()); err != nil {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -93,7 +93,7 @@ func (s *rows[U, K]) readState(data []byte) error {
 	case h.kind != privateRows || h.users != users.Class() || h.keys != keys.Class():
 		r.Fail("another kind of state")
 	case h.params != s.params:
-		return fault.Differ("groupby", s.params, h.params)
+		return check.Equal("groupby", s.params, h.params)
 	}
 	next := newRows[U](s.params, s.law, s.list())
 	all := r.Count(math.MaxInt32, keys.MinSize())

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/quantile"
-	"github.com/dpsketch/dpsketch/internal/round"
 )
 
 // This file has what quantiles of the users' values in each shown key are drawn by. The proof is in
@@ -55,7 +55,7 @@ func (p *Params) spreadWeight(l int) int64 {
 	case p.pure():
 		return min(spreadUnit, spreadFull*spreadUnit/int64(l))
 	}
-	return min(spreadUnit, round.Root(spreadFull*spreadUnit*spreadUnit/int64(l)))
+	return min(spreadUnit, exact.FloorSqrt(spreadFull*spreadUnit*spreadUnit/int64(l)))
 }
 
 // spreads returns what the quantiles are drawn by. Their part of the budget is Gaussian noise of

@@ -1,12 +1,12 @@
 package groupby
 
-import "github.com/dpsketch/dpsketch/internal/round"
+import "github.com/dpsketch/dpsketch/internal/exact"
 
 // othersLimit is B: a user's keys count at most B together in [Groups.Others].
 const othersLimit = 32
 
 // weight returns ⌊S/√l⌋, so l·weight² ≤ S²: what a user gives to each of l keys.
-func weight(l int) int64 { return round.Root(unit * unit / int64(l)) }
+func weight(l int) int64 { return exact.FloorSqrt(unit * unit / int64(l)) }
 
 // clipped returns x = ⌊S·min(1, √(full/l))⌋, so l·x² ≤ full·S²: what a user counts in each of l
 // keys.
@@ -14,7 +14,7 @@ func clipped(l, full int) int64 {
 	if l <= full {
 		return unit
 	}
-	return round.Root(int64(full) * unit * unit / int64(l))
+	return exact.FloorSqrt(int64(full) * unit * unit / int64(l))
 }
 
 // fine is how many steps of a rest are one of a weight.

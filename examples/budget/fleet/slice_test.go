@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -23,7 +23,7 @@ var wholes = []terms{
 // that, else exactly that.
 func amount(g budget.Guarantee) float64 {
 	mu := g.Mu()
-	return max(round.ProductUp(mu, mu)/2, g.Rho(), rhoOf(g)*round.Down)
+	return max(exact.ProductUp(mu, mu)/2, g.Rho(), rhoOf(g)*exact.Down)
 }
 
 // n slices of one nth are booked within the whole, and not much is lost by that. What a server can

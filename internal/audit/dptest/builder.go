@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Builder checks what all Builders have in common. fresh returns a new one that holds data; use
 // calls each of its methods that take data; others have other Params.
 //
 //   - it releases once, for all of its copies; then, and on a zero Builder, use does nothing, and
-//     Release, Merge, AppendPrivateState and RestorePrivateState return fault.ErrReleased, with a
+//     Release, Merge, AppendPrivateState and RestorePrivateState return check.ErrReleased, with a
 //     text that says which it is;
 //   - it has a guarantee before and after, the zero Builder none;
 //   - Merge refuses itself, nil and the others, and takes the data of the Builder it merges; a
@@ -73,12 +73,12 @@ func builderProblems[T any](fresh func() *T, use func(*T), others []*T) (problem
 		if !released(b) {
 			report("%s: it is not Released", what)
 		}
-		wants(what, fault.ErrReleased, text, b, "Release")
-		wants(what, fault.ErrReleased, text, b, "Step")
-		wants(what, fault.ErrReleased, text, b, "Merge", fresh())
-		wants(what+", to be merged", fault.ErrReleased, text, fresh(), "Merge", b)
-		wants(what, fault.ErrReleased, text, b, "AppendPrivateState", []byte(nil))
-		wants(what, fault.ErrReleased, text, b, "RestorePrivateState", []byte("a state"))
+		wants(what, check.ErrReleased, text, b, "Release")
+		wants(what, check.ErrReleased, text, b, "Step")
+		wants(what, check.ErrReleased, text, b, "Merge", fresh())
+		wants(what+", to be merged", check.ErrReleased, text, fresh(), "Merge", b)
+		wants(what, check.ErrReleased, text, b, "AppendPrivateState", []byte(nil))
+		wants(what, check.ErrReleased, text, b, "RestorePrivateState", []byte("a state"))
 	}
 
 	b := fresh()
@@ -101,14 +101,14 @@ func builderProblems[T any](fresh func() *T, use func(*T), others []*T) (problem
 	gone("a zero Builder", "not made by New", new(T))
 
 	b = fresh()
-	wants("itself", fault.ErrMismatch, "itself", b, "Merge", b)
-	wants("nil", fault.ErrReleased, "is nil", b, "Merge", (*T)(nil))
+	wants("itself", check.ErrMismatch, "itself", b, "Merge", b)
+	wants("nil", check.ErrReleased, "is nil", b, "Merge", (*T)(nil))
 	state, moves := call(b, "AppendPrivateState", []byte(nil))
 	for i, other := range others {
 		what := fmt.Sprintf("other %d", i)
-		wants(what, fault.ErrMismatch, "", b, "Merge", other)
+		wants(what, check.ErrMismatch, "", b, "Merge", other)
 		if moves {
-			wants(what, fault.ErrMismatch, "", other, "RestorePrivateState", state[0].Interface())
+			wants(what, check.ErrMismatch, "", other, "RestorePrivateState", state[0].Interface())
 		}
 		if released(b) || released(other) {
 			report("%s: a Merge that was refused has taken data", what)

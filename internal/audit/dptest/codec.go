@@ -10,7 +10,7 @@ import (
 	"runtime/metrics"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Codable is the pointer type of a released object.
@@ -29,7 +29,7 @@ type Codable[T any] interface {
 //   - decode ∘ encode gives an equal object with the same bytes, and it keeps no reference to its
 //     input;
 //   - AppendBinary keeps the prefix and appends what MarshalBinary returns;
-//   - every truncation and every extension is rejected with fault.ErrFormat;
+//   - every truncation and every extension is rejected with check.ErrFormat;
 //   - every flip of one bit is rejected so, or decodes to an object that encodes to exactly these
 //     bytes;
 //   - the same for every 4-byte and 8-byte window replaced by large numbers, and such a decode
@@ -157,7 +157,7 @@ func (c *torture[T, PT]) mayAccept(what string, data []byte) (accepted bool) {
 	if _, again := c.decode(c.receiver, data); again == nil {
 		c.report("%s: rejected, but accepted by an object that holds another", what)
 	}
-	if !errors.Is(err, fault.ErrFormat) {
+	if !errors.Is(err, check.ErrFormat) {
 		c.report("%s: the error does not wrap ErrFormat: %v", what, err)
 	}
 	if !c.encodes(c.receiver, c.data) || !c.equal(c.receiver, c.witness) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -86,7 +86,7 @@ func (l *list) UnmarshalBinary(data []byte) error {
 	case flaw == "wrong error" && err != nil:
 		return errors.New("bad bytes")
 	case flaw == "params error" && err != nil:
-		return fault.Params("list", "n", 1, "another")
+		return check.ParamsError("list", "n", 1, "another")
 	case err != nil:
 		return err
 	}

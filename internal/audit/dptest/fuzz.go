@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Corpus is a [testing.F], as far as seeds are concerned.
@@ -29,7 +29,7 @@ func Seeds[T encoding.BinaryMarshaler](f Corpus, objects map[string]T) {
 // Decoded decodes bytes that may be anything, as a fuzz test makes them, and checks what holds for
 // all of them:
 //
-//   - if they are rejected, then with fault.ErrFormat and a receiver that is still zero; Decoded
+//   - if they are rejected, then with check.ErrFormat and a receiver that is still zero; Decoded
 //     returns nil;
 //   - else the object encodes to exactly these bytes; Decoded returns it, and the test goes on to
 //     call its methods.
@@ -37,7 +37,7 @@ func Decoded[T any, PT Codable[T]](t testing.TB, data []byte) PT {
 	t.Helper()
 	object := PT(new(T))
 	if err := object.UnmarshalBinary(data); err != nil {
-		require.ErrorIs(t, err, fault.ErrFormat)
+		require.ErrorIs(t, err, check.ErrFormat)
 		require.Equal(t, PT(new(T)), object, "rejected, but the receiver has changed")
 		return nil
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Params checks that every answer to Params refuses a field out of its range, with an error that
-// wraps fault.ErrParams and begins "pkg: Field = ". valid is accepted by all; bad has the values to
+// wraps check.ErrParams and begins "pkg: Field = ". valid is accepted by all; bad has the values to
 // refuse, by field. NaN and both infinities are tried for every field of type float64, bad or not.
 // An answer is a constructor, Plan, Fit, or whatever else takes the Params.
 func Params[P any](t testing.TB, pkg string, valid P, bad map[string][]any, answers map[string]func(P) error) {
@@ -48,7 +48,7 @@ func paramsProblems[P any](pkg string, valid P, bad map[string][]any, answers ma
 				switch err := answer(p); {
 				case err == nil:
 					report("%s accepts %s = %v", name, field.Name, x)
-				case !errors.Is(err, fault.ErrParams):
+				case !errors.Is(err, check.ErrParams):
 					report("%s of %s = %v: the error does not wrap ErrParams: %v", name, field.Name, x, err)
 				case !strings.HasPrefix(err.Error(), pkg+": "+field.Name+" = "):
 					report("%s of %s = %v: the error does not name the field: %v", name, field.Name, x, err)

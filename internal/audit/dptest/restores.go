@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // Movable is a Builder whose private data can be moved between machines.
@@ -16,7 +16,7 @@ type Movable interface {
 }
 
 // Restores checks that the state of from moves whole into to, which has equal Params; that every
-// truncation, and a byte more, is refused with fault.ErrFormat and changes nothing; that a state
+// truncation, and a byte more, is refused with check.ErrFormat and changes nothing; that a state
 // with any one bit flipped is refused too, or is another valid state with these very bytes, on
 // which use works; and that the others, of another kind or of other Params, refuse it.
 func Restores(t testing.TB, from, to Movable, use func(), others ...Movable) {
@@ -33,9 +33,9 @@ func Restores(t testing.TB, from, to Movable, use func(), others ...Movable) {
 	}
 	require.Equal(t, data, state())
 	for n := range data {
-		require.ErrorIs(t, to.RestorePrivateState(data[:n]), fault.ErrFormat)
+		require.ErrorIs(t, to.RestorePrivateState(data[:n]), check.ErrFormat)
 	}
-	require.ErrorIs(t, to.RestorePrivateState(append(bytes.Clone(data), 0)), fault.ErrFormat)
+	require.ErrorIs(t, to.RestorePrivateState(append(bytes.Clone(data), 0)), check.ErrFormat)
 	require.Equal(t, data, state())
 	for _, other := range others {
 		require.Error(t, other.RestorePrivateState(data), "of another kind, or of other Params")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 )
 
@@ -20,20 +20,20 @@ type toyParams struct {
 func (p toyParams) check() error {
 	switch {
 	case !(p.Share >= 0 && p.Share <= 1):
-		return fault.Params("toy", "Share", p.Share, "a number in [0, 1]")
+		return check.ParamsError("toy", "Share", p.Share, "a number in [0, 1]")
 	case p.Cells < 1:
-		return fault.Params("toy", "Cells", p.Cells, "at least 1")
+		return check.ParamsError("toy", "Cells", p.Cells, "at least 1")
 	}
 	return nil
 }
 
 func TestParams(t *testing.T) {
 	bad := map[string][]any{"Share": {-1, 2}, "Cells": {0, math.MinInt}}
-	answers := func(check func(toyParams) error) map[string]func(toyParams) error {
-		return map[string]func(toyParams) error{"New": toyParams.check, "Plan": check}
+	answers := func(verify func(toyParams) error) map[string]func(toyParams) error {
+		return map[string]func(toyParams) error{"New": toyParams.check, "Plan": verify}
 	}
 	Params(t, "toy", toyParams{Share: 1, Cells: 1}, bad, answers(toyParams.check))
-	for text, check := range map[string]func(toyParams) error{
+	for text, verify := range map[string]func(toyParams) error{
 		"Plan accepts Share = NaN": func(p toyParams) error {
 			if math.IsNaN(p.Share) {
 				return nil
@@ -54,13 +54,13 @@ func TestParams(t *testing.T) {
 		},
 		"does not name the field": func(p toyParams) error {
 			if p.check() != nil {
-				return fault.Params("toy", "Size", 2, "less")
+				return check.ParamsError("toy", "Size", 2, "less")
 			}
 			return nil
 		},
-		"Plan refuses {Share:1 Cells:1}": func(p toyParams) error { return fault.Params("toy", "Share", 2, "less") },
+		"Plan refuses {Share:1 Cells:1}": func(p toyParams) error { return check.ParamsError("toy", "Share", 2, "less") },
 	} {
-		require.Contains(t, fmt.Sprint(paramsProblems("toy", toyParams{Share: 1, Cells: 1}, bad, answers(check))), text)
+		require.Contains(t, fmt.Sprint(paramsProblems("toy", toyParams{Share: 1, Cells: 1}, bad, answers(verify))), text)
 	}
 	require.Equal(t, []string{"there is no field Rows"}, paramsProblems("toy", toyParams{Share: 1, Cells: 1}, map[string][]any{"Rows": {1}}, answers(toyParams.check)))
 }
@@ -105,7 +105,7 @@ func (b *toy) Merge(other *toy) error {
 	}
 	err := private.Merge(b.toySecret, other.toySecret, "toy: Merge", "Builder", func(s, o *toyState) error {
 		if b.flaw != "others" && b.promise != other.promise {
-			return fault.Mismatch("toy", "Epsilon", b.promise, other.promise)
+			return check.MismatchError("toy", "Epsilon", b.promise, other.promise)
 		}
 		s.sum += o.sum
 		return nil
@@ -125,7 +125,7 @@ func (b *toy) AppendPrivateState(dst []byte) ([]byte, error) {
 func (b *toy) RestorePrivateState(data []byte) error {
 	return private.Restore(b.toySecret, data, "toy: RestorePrivateState: the Builder", func(s *toyState, data []byte) error {
 		if b.flaw != "states" && (len(data) < 2 || string(data[:len(data)-1]) != b.promise) {
-			return fault.Mismatch("toy", "Epsilon", b.promise, "another one")
+			return check.MismatchError("toy", "Epsilon", b.promise, "another one")
 		}
 		return nil
 	})

@@ -5,13 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // refusing accepts no bytes.
 type refusing struct{}
 
-func (*refusing) UnmarshalBinary([]byte) error { return fault.ErrFormat }
+func (*refusing) UnmarshalBinary([]byte) error { return check.ErrFormat }
 
 func TestSpoiled(t *testing.T) {
 	flaw = ""

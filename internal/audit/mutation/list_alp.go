@@ -18,7 +18,7 @@ var alpMutations = []mutation{
 	{"totals are not clamped to Max", "alp/builder.go", "e.Steps = min(max(e.Steps, -limit), limit)", "e.Steps = min(max(e.Steps, -maxTotal), maxTotal)"},
 	{"a step costs the square of what it may: noise halved", "alp/write_code.go", "loss := -math.Expm1(-eta) * (1 - 0x1p-50)", "loss := -math.Expm1(-2*eta) * (1 - 0x1p-50)"},
 	{"real values are rounded to the nearest grid point", "alp/builder.go", "y = noise.RandomizedRound(&s.src, value, s.shape.step) / s.shape.step", "y = math.Round(y)"},
-	{"the list's δ is that of the whole, not of a step", "alp/write_budget.go", "math.Log(p.Delta)+math.Log(each)-logs.Expm1(p.Epsilon)", "math.Log(p.Delta)+0*math.Log(each)-0*logs.Expm1(p.Epsilon)"},
+	{"the list's δ is that of the whole, not of a step", "alp/write_budget.go", "math.Log(p.Delta)+math.Log(each)-exact.LogExpm1(p.Epsilon)", "math.Log(p.Delta)+0*math.Log(each)-0*exact.LogExpm1(p.Epsilon)"},
 	{"the columns kept follow unlisted entries' true values", "alp/write_budget.go", "return s.kept(int64(value))", "return s.kept(int64(value)) + 1"},
 	{"values refuted by weaker evidence", "alp/read_interval.go", "most*float64(v.upper[at+after(x)]) <= high", "most*float64(v.upper[at+after(x)]) <= 4*high"},
 	{"a line of the table counts a word too many", "alp/write_table.go", "if w == 2 || w == 4 || w == 6 {", "if w == 1 || w == 4 || w == 6 {"},

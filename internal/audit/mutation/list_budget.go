@@ -6,7 +6,7 @@ var budgetMutations = []mutation{
 	{"a group of elements is a user of as many keys", "noise/budget/unit.go", "max: m * u.many, elements: true, many: 1}", "max: m * u.many, many: 1}"},
 	{"a user of one key has one element", "noise/budget/unit.go", "single := u.max == 1 && u.counts()", "single := u.max == 1"},
 	{"a user has no more in other steps", "noise/budget/unit.go", "|| u.relation == Replace || u.max != 0:", "|| u.relation == Replace:"},
-	{"sums of several guarantees left out", "noise/budget/guarantee.go", "total[i] = round.SumUp(total[i], x)", "total[i] = max(total[i], x)"},
+	{"sums of several guarantees left out", "noise/budget/guarantee.go", "total[i] = exact.SumUp(total[i], x)", "total[i] = max(total[i], x)"},
 	{"a promise made of none", "noise/budget/guarantee.go", "\t\t\tvoid = true\n", ""},
 	{"units added up that differ", "noise/budget/guarantee.go", "if unit.Valid() && g.unit != unit {", "if false {"},
 	{"several releases for the price of one", "noise/budget/guarantee.go", "m, total := stepsUp(n), g.list()", "m, total := stepsUp(1), g.list()"},
@@ -16,7 +16,7 @@ var budgetMutations = []mutation{
 	{"a Ledger shows its sums rounded to the nearest", "noise/budget/book.go", "if accuracy == big.Below {", "if accuracy == big.Below && false {"},
 	{"each of several parts as large as one", "noise/budget/allow.go", "l.after(before, part.Times(n))", "l.after(before, part)"},
 	{"released before it is paid for", "noise/budget/release.go", "if err := l.Spend(g); err != nil {", "if err := l.Spend(g); err != nil && false {"},
-	{"groups rounded to the nearest", "internal/round/round.go", "if p < 0x1p-900 || math.FMA(a, b, -p) > 0 {", "if p < 0x1p-900 {"},
+	{"groups rounded to the nearest", "internal/exact/float.go", "if p < 0x1p-900 || math.FMA(a, b, -p) > 0 {", "if p < 0x1p-900 {"},
 	{"a group costs one less", "noise/budget/group.go", "return g.steps(m, unit, pathOf(g.unit, unit))", "return g.steps(m-1, unit, pathOf(g.unit, unit))"},
 	{"vectors of a group farther apart than they are", "noise/budget/unit.go", "if math.FMA(u.distance, float64(m), -d) < 0 {", "if false {"},
 	{"replaced for the price of one", "noise/budget/unit.go", "if u.relation != to.relation {\n\t\treplaced = 2", "if u.relation != to.relation {\n\t\treplaced = 1"},
@@ -63,7 +63,7 @@ var budgetMutations = []mutation{
 	{"a record of a sample with much Gaussian noise not revealed", "noise/budget/subsample.go", "return pair{escape: x.fraction}, true", "return pair{escape: x.fraction * x.fraction}, true"},
 	{"Gaussian noise of a large μ taken for less", "noise/budget/kinds.go", "symmetric = loss.Gaussian(x.size, points)", "symmetric = loss.Gaussian(min(x.size, loss.MostMu), points)"},
 	{"a ledger of a large δ says nothing of it", "noise/budget/ledger.go", "if ApproxDP(0, l.delta, l.unit).hardlyAny() {", "if false {"},
-	{"μ of a group not squared", "noise/budget/group.go", "muSquares: round.ProductUp(squared, g.muSquares)", "muSquares: round.ProductUp(steps, g.muSquares)"},
+	{"μ of a group not squared", "noise/budget/group.go", "muSquares: exact.ProductUp(squared, g.muSquares)", "muSquares: exact.ProductUp(steps, g.muSquares)"},
 }
 
 var privateMutations = []mutation{
@@ -77,6 +77,6 @@ var privateMutations = []mutation{
 	{"copies released one by one", "internal/private/private.go", "func Released[S any](s State[S]) bool { return s.at == nil || s.at.data == nil }", "func Released[S any](s State[S]) bool { return s.at == nil }"},
 	{"−0 read into Params", "internal/wire/fields.go", "if math.IsNaN(y) || NegativeZero(y) {", "if math.IsNaN(y) {"},
 	{"numbers above the most read into Params", "internal/wire/fields.go", "if uint64(n) > uint64(most) {", "if false {"},
-	{"ε without a ceiling", "internal/limits/limits.go", "if !(epsilon >= MinEpsilon && epsilon <= most) {", "if !(epsilon >= MinEpsilon) {"},
-	{"δ of 1", "internal/limits/limits.go", "!(delta >= MinDelta && delta < 1)", "!(delta >= MinDelta && delta <= 1)"},
+	{"ε without a ceiling", "internal/check/params.go", "if !(epsilon >= MinEpsilon && epsilon <= most) {", "if !(epsilon >= MinEpsilon) {"},
+	{"δ of 1", "internal/check/params.go", "!(delta >= MinDelta && delta < 1)", "!(delta >= MinDelta && delta <= 1)"},
 }

@@ -5,7 +5,7 @@ var columnMutations = []mutation{
 	{"Σt² with the weight of another simplex", "elliptical/column/scheme.go", "-0.6 * w, w, w", "-0.4 * w, w, w"},
 	{"the second moment under zCDP and Replace with too little noise", "elliptical/column/scheme.go", "h*h + ceil(13*h*h, 64)", "h*h + ceil(12*h*h, 64)"},
 	{"reach of a replaced value that of an added one", "elliptical/column/scheme.go", "{{[3]int64{0, 1, 0}, 2 * h}}, first", "{{[3]int64{0, 1, 0}, h}}, first"},
-	{"rounded sums without their unit", "elliptical/column/law.go", "r *= (1 + excess) * round.Up * round.Up", "r *= round.Up"},
+	{"rounded sums without their unit", "elliptical/column/law.go", "r *= (1 + excess) * exact.Up * exact.Up", "r *= exact.Up"},
 	{"noise too small", "elliptical/column/law.go", "noise.LaplaceScale(p.Epsilon, reach)", "noise.LaplaceScale(p.Epsilon*1.05, reach)"},
 	{"a coordinate without noise", "elliptical/column/law.go", "big.NewInt(l.noises[i].sample(&src))", "big.NewInt(l.noises[i].sample(&src)*int64(i))"},
 	{"NaN is a row, the middle", "elliptical/column/params.go:Params.isRow", "x == x || p.Relation == budget.Replace", "true"},

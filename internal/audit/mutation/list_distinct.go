@@ -40,7 +40,7 @@ var distinctMutations = []mutation{
 	{"pair: a second release of A", "kor/distinct/pair.go", "if _, err = private.Take(a.secret, \"distinct: ReleasePair: the Builder\"); err != nil {", "if false {"},
 	{"pair: no noise", "kor/distinct/pair.go", "\t\tp.numbers.addNoise(law, &s.src)\n", "\t\t_ = law\n"},
 	{"pair: a key in both sets counts in A alone", "kor/distinct/pair.go", "n[inBoth] += int64(bits.OnesCount64(x & y))", "n[inA] += int64(bits.OnesCount64(x & y))"},
-	{"pair: Params may differ", "kor/distinct/pair.go", "\t\t\terr = fault.Differ(\"distinct\", s.params, o.params)\n", ""},
+	{"pair: Params may differ", "kor/distinct/pair.go", "\t\t\terr = check.Equal(\"distinct\", s.params, o.params)\n", ""},
 	{"sums: noise of half the variance", "kor/distinct/sums.go", "s.noise[i][j] = law.Variance() *", "s.noise[i][j] = law.Variance() / 2 *"},
 	{"sums: counts of A and B taken for independent", "kor/distinct/sums.go", "\t\t\tif i != j {\n\t\t\t\tf *= 2\n\t\t\t}\n", "\t\t\tif i != j {\n\t\t\t\tf = 0\n\t\t\t}\n"},
 	{"sums: numbers of keys taken for random", "kor/distinct/sums.go", "max(x[i]+x[j]-union, 0)*slope[i]*slope[j])", "0*max(x[i]+x[j]-union, 0)*slope[i]*slope[j])"},

@@ -20,7 +20,7 @@ var korMutations = []mutation{
 	{"one of many keys of a deep level at level 7", "kor/place.go", "\t\t\t\tstart = h.starts[bits.TrailingZeros64(u)]\n", ""},
 	{"one of many keys flips two bits", "kor/builder.go:state.flipAll", "table[i] ^= bit", "table[i] ^= bit\n\t\t\ttable[0] ^= 2"},
 	{"streams: the second of many occurrences of a key removes it", "kor/stream.go:state.setAll", "table[i] |= bit", "table[i] ^= bit"},
-	{"streams: keys of two streams cancel", "kor/builder.go", "\tplace.Or(s.table, o.table)", "\txor(s.table, o.table)"},
+	{"streams: keys of two streams cancel", "kor/builder.go", "\tsets.Or(s.table, o.table)", "\txor(s.table, o.table)"},
 	{"two releases of one Builder count as one", "kor/parts.go", "parts[n].origin() == parts[0].origin()", "false"},
 	{"streams: the StreamBuilder survives its release", "kor/stream.go", "s, err := private.Take(b.secret, \"kor: Release: the StreamBuilder\")\n", "s, err := private.Enter(b.secret), error(nil)\n"},
 	{"fewer shares than the noise is split into", "kor/share.go", "n != 1 && n < parties || n == 0", "n == 0"},

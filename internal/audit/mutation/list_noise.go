@@ -3,10 +3,10 @@ package main
 var newNoiseMutations = []mutation{
 	{"a step at which nothing can be drawn accepted", "noise/step.go", "if !distribution.draws(step) {", "if false {"},
 	{"heavy tails of infinite noise", "noise/powergrid.go", "if math.IsInf(x, 0) {", "if false {"},
-	{"moment scale for Δ₁ + Δ₂ instead of Δ₁ + 2Δ₂", "noise/approx/scale.go", "round.SumUp(sensitivity, 2*moment) / growth", "round.SumUp(sensitivity, moment) / growth"},
+	{"moment scale for Δ₁ + Δ₂ instead of Δ₁ + 2Δ₂", "noise/approx/scale.go", "exact.SumUp(sensitivity, 2*moment) / growth", "exact.SumUp(sensitivity, moment) / growth"},
 	{"Student's scale for e^{ε/α} − 1 of the doubled ε", "noise/approx/scale.go", "momentScale(y, grown+grown/(1+grown), sensitivity, moment)", "momentScale(y, 2*(grown+grown/(1+grown)), sensitivity, moment)"},
 	{"several queries calibrated as one", "noise/approx/scale.go", "shift, d := k*delta1/b*(1+0x1p-51), k*delta2/b*(1+0x1p-51)", "shift, d := delta1/b*(1+0x1p-51), k*delta2/b*(1+0x1p-51)"},
-	{"rounding of the estimate not paid for", "noise/approx/noise.go", "n, err := p.withNoise(ideal.noise).pick(round.SumUp(p.sensitivity(), step))", "n, err := p.withNoise(ideal.noise).pick(p.sensitivity())"},
+	{"rounding of the estimate not paid for", "noise/approx/noise.go", "n, err := p.withNoise(ideal.noise).pick(exact.SumUp(p.sensitivity(), step))", "n, err := p.withNoise(ideal.noise).pick(p.sensitivity())"},
 	{"subexponential noise of half the scale", "noise/approx/noise.go", "d, _ := noise.NewLaplace(n.scale)\n		steps", "d, _ := noise.NewLaplace(n.scale / 2)\n		steps"},
 	{"a Mechanism answers for ever", "noise/approx/mechanism.go", "	m.left--\n", ""},
 	{"so little ε for each query that there is no noise on the grid", "noise/approx/params.go", "p.Epsilon < leastQueryEpsilon*float64(p.queries())", "p.Epsilon < leastQueryEpsilon"},

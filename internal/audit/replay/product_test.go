@@ -328,7 +328,7 @@ func collect(v reflect.Value, label string, into map[string]number, depth int) {
 			collect(v.Elem(), label, into, depth)
 		}
 	case reflect.Struct:
-		if v.Type().Name() == "Int" && v.NumField() == 2 && v.Type().Field(0).Name == "Hi" {
+		if v.Type().Name() == "Int128" && v.NumField() == 2 && v.Type().Field(0).Name == "Hi" {
 			x := new(big.Int).Lsh(big.NewInt(v.Field(0).Int()), 64)
 			into[label] = number{whole: x.Add(x, new(big.Int).SetUint64(v.Field(1).Uint()))}
 			return

@@ -137,7 +137,7 @@ var productPlants = []struct{ name, file, old, new, found string }{
 		"float64(loss+0*s.noise(s.law.question(j)*unit)())", "threshold/groupby.Rows.Release"},
 	{"weights of quantiles have no noise", "threshold/groupby/spots.go", "noise := s.noise(s.law.spread.weigh)", "noise := s.noise(0 * s.law.spread.weigh)", "threshold/groupby.Builder.Release"},
 	{"a merge adds the shortfall twice", "threshold/groupby/merge.go", "		addTo(s.shorts, o.shorts)", "		addTo(s.shorts, o.shorts); addTo(s.shorts, o.shorts)", "threshold/groupby.Builder.Release"},
-	{"a user has a key more than MaxElements", "misragries/users.go", "subset.Draw(distinct, m, s.src.Uint64N)", "subset.Draw(distinct, min(len(distinct), m+1), s.src.Uint64N)",
+	{"a user has a key more than MaxElements", "misragries/users.go", "exact.DrawSubset(distinct, m, s.src.Uint64N)", "exact.DrawSubset(distinct, min(len(distinct), m+1), s.src.Uint64N)",
 		"misragries.UserBuilder.Release"},
 	{"late counts have no noise", "misragries/series/publisher.go", "return count + n.law.found.SampleInt(&n.src)", "return count", "misragries/series.Builder.Step"},
 	{"running totals have half the noise", "kor/distinct/running.go", "s.laws.count.SampleInt(&s.src)", "s.laws.count.SampleInt(&s.src)/2", "kor/distinct.RunningBuilder.Step"},

@@ -23,7 +23,7 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/jl"
@@ -328,7 +328,7 @@ func TestEncodings(t *testing.T) {
 		for _, make := range objects[c.Type] {
 			o := make()
 			if err := o.UnmarshalBinary(data); err != nil {
-				require.ErrorIs(t, err, fault.ErrFormat, c.ID)
+				require.ErrorIs(t, err, check.ErrFormat, c.ID)
 				continue
 			}
 			read++
@@ -404,7 +404,7 @@ func FuzzDecoders(f *testing.F) {
 			for _, make := range all {
 				o := make()
 				if err := o.UnmarshalBinary(data); err != nil {
-					require.ErrorIs(t, err, fault.ErrFormat)
+					require.ErrorIs(t, err, check.ErrFormat)
 					continue
 				}
 				again := dptest.OK(o.MarshalBinary())(t)

@@ -5,9 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/rounding"
-	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -72,8 +71,8 @@ func calibrateConcentration(k int, epsilon, want float64) (law Law, ok bool) {
 		about = logNormalResponses
 	}
 	threshold := func(b, share float64) float64 {
-		escape, step := logs.Expm1(moved/b), logs.Expm1(1/b)
-		eta := math.Exp(want + logs.Expm1(share) - escape)
+		escape, step := exact.LogExpm1(moved/b), exact.LogExpm1(1/b)
+		eta := math.Exp(want + exact.LogExpm1(share) - escape)
 		if eta >= 0.5 { // (k−1)·δ₁ for λ
 			return b * (logAdd(escape, math.Log(moved-1)+step) - logRounded(b, share) - rest(b, 0, about))
 		}
@@ -83,7 +82,7 @@ func calibrateConcentration(k int, epsilon, want float64) (law Law, ok bool) {
 	most := 2 * (2*moved - 1) / epsilon // where H = 0
 	least, share := math.Inf(1), 0.0
 	for _, x := range []float64{2, 3, 4, 5, 6} {
-		y, t := search.Minimum(math.Log(most/64), math.Log(most), sections, func(y float64) float64 { return threshold(math.Exp(y), x) })
+		y, t := exact.Minimum(math.Log(most/64), math.Log(most), sections, func(y float64) float64 { return threshold(math.Exp(y), x) })
 		if t < least {
 			least, share, law.Scale = t, x, math.Exp(y)
 		}
@@ -94,7 +93,7 @@ func calibrateConcentration(k int, epsilon, want float64) (law Law, ok bool) {
 	left := rest(law.Scale, 0, logResponses)
 	if k > many && left < want-1 {
 		scale := func(i int64) float64 { return law.Scale * math.Pow(1+0x1p-12, float64(i)) }
-		law.Scale = scale(search.Near(1, 32, 1, func(i int64) bool { return rest(scale(i), 0, logResponses) >= want-1 }))
+		law.Scale = scale(exact.LeastNear(1, 32, 1, func(i int64) bool { return rest(scale(i), 0, logResponses) >= want-1 }))
 		left = rest(law.Scale, 0, logResponses)
 	}
 	if math.IsInf(left, -1) {
@@ -125,7 +124,7 @@ func (l *Law) settleConcentration(k int, epsilon, want float64) (ok bool) {
 		loss := law.silentLoss()
 		return loss <= 1/l.Scale && responses(loss, law.logEscape(k))
 	}
-	exact := func(loss, escape float64) bool {
+	exactly := func(loss, escape float64) bool {
 		switch low, high := h.bounds(loss); {
 		case logAdd(escape, low) > want:
 			return false
@@ -135,12 +134,12 @@ func (l *Law) settleConcentration(k int, epsilon, want float64) (ok bool) {
 		return logAdd(escape, h.at(loss)) <= want
 	}
 	about := func(loss, escape float64) bool { return logAdd(escape, h.about(loss)) <= want }
-	if !holds(most, exact) {
+	if !holds(most, exactly) {
 		return false
 	}
 	guess := first
 	for range 8 {
-		guess = search.Near(first, most, guess, func(threshold int64) bool { return holds(threshold, about) })
+		guess = exact.LeastNear(first, most, guess, func(threshold int64) bool { return holds(threshold, about) })
 		law.Threshold = guess
 		loss := law.silentLoss()
 		if _, found := h.search(loss); found || loss > 1/l.Scale {
@@ -148,7 +147,7 @@ func (l *Law) settleConcentration(k int, epsilon, want float64) (ok bool) {
 		}
 		h.at(loss)
 	}
-	l.Threshold = search.Near(first, most, guess, func(threshold int64) bool { return holds(threshold, exact) })
+	l.Threshold = exact.LeastNear(first, most, guess, func(threshold int64) bool { return holds(threshold, exactly) })
 	return true
 }
 
@@ -230,7 +229,7 @@ func (l *Law) setRounding(d int, want, share float64) {
 // settle raises τ to the least that is ok.
 func (l *Law) settle(ok func(Law) bool) {
 	first := max(l.From+1, l.Threshold-1)
-	l.Threshold = search.Least(first, func(threshold int64) bool {
+	l.Threshold = exact.LeastInt(first, func(threshold int64) bool {
 		l := *l
 		l.Threshold = threshold
 		return ok(l)

@@ -3,7 +3,7 @@ package law
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // A standard Misra-Gries sketch frees the counters that reach zero, so neighbours may differ in k
@@ -50,7 +50,7 @@ func FreedDelta(k int, epsilon, tau float64) float64 {
 // sketch.
 func FreedThreshold(k int, epsilon, delta float64) int64 {
 	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
-	return search.Least(1, func(tau int64) bool { return FreedDelta(k, epsilon, float64(tau)) <= want })
+	return exact.LeastInt(1, func(tau int64) bool { return FreedDelta(k, epsilon, float64(tau)) <= want })
 }
 
 // standardSum is the sum over t, for k counters and noise parameter ε, of w(t)·φ(y), w(t) =

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -65,7 +65,7 @@ func TestStandardDeltaIsItsDefinition(t *testing.T) {
 // Midpoints: the bound on their error, against a sixteenth of the step, at the largest sums there
 // are.
 func TestStandardMidpoints(t *testing.T) {
-	for _, epsilon := range []float64{limits.MinEpsilon, 0x1p-17} {
+	for _, epsilon := range []float64{check.MinEpsilon, 0x1p-17} {
 		for _, k := range []int{2, 300, 1 << 28} {
 			for _, reach := range []float64{0.1, 2, 12, 40} {
 				s, tau := standardSum{k: float64(k), epsilon: epsilon}, math.Ceil(reach/epsilon)
@@ -98,7 +98,7 @@ func TestStandardDerivatives(t *testing.T) {
 // One counter is the case that has a closed form; k counters lie between it and the union bound,
 // and δ falls with τ and rises with k.
 func TestStandardDeltaBounds(t *testing.T) {
-	for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 0.01, 1, 10, limits.MaxEpsilon} {
+	for _, epsilon := range []float64{check.MinEpsilon, 1e-6, 0.01, 1, 10, check.MaxEpsilon} {
 		last := math.Inf(1)
 		for _, reach := range []float64{0, 0.5, 2, 10, 100, 700, 5000} {
 			tau := 1 + math.Ceil(reach/epsilon)
@@ -155,13 +155,13 @@ func TestStandardThresholdExtremes(t *testing.T) {
 	for _, k := range counters {
 		last := int64(0)
 		for _, delta := range deltas {
-			for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 1, 100, limits.MaxEpsilon} {
+			for _, epsilon := range []float64{check.MinEpsilon, 1e-6, 1, 100, check.MaxEpsilon} {
 				tau := FreedThreshold(k, epsilon, delta)
 				require.GreaterOrEqual(t, tau, int64(1), fmt.Sprint(k, epsilon, delta))
 				require.LessOrEqual(t, float64(tau), 2+1500/epsilon)
 				require.LessOrEqual(t, FreedDelta(k, epsilon, float64(tau)), math.Log(delta))
 			}
-			fine := float64(FreedThreshold(k, limits.MinEpsilon, delta)) * limits.MinEpsilon
+			fine := float64(FreedThreshold(k, check.MinEpsilon, delta)) * check.MinEpsilon
 			coarse := float64(FreedThreshold(k, 0x1p-12, delta)) * 0x1p-12
 			require.InDelta(t, fine, coarse, 3*0x1p-12)
 			tau := FreedThreshold(k, 1, delta)

@@ -5,8 +5,7 @@ package law
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/logs"
-	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // The exact δ of the release. Write q = e^{−ε}; η, L₁, L₂ are independent discrete Laplace
@@ -57,7 +56,7 @@ func KeptDelta(k int, epsilon, tau float64) float64 {
 // KeptThreshold returns the least integer τ ≥ 1 with δ(τ) ≤ δ.
 func KeptThreshold(k int, epsilon, delta float64) int64 {
 	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
-	return search.Least(1, func(tau int64) bool { return KeptDelta(k, epsilon, float64(tau)) <= want })
+	return exact.LeastInt(1, func(tau int64) bool { return KeptDelta(k, epsilon, float64(tau)) <= want })
 }
 
 // Reach returns the least n ≥ 0 with Pr[L ≥ n] ≤ δ for noise of scale b.
@@ -67,5 +66,5 @@ func Reach(b, delta float64) int64 {
 
 // leastReach returns the least n ≥ 0 with ln Pr[L ≥ n] ≤ want for noise of scale b.
 func leastReach(b, want float64) int64 {
-	return search.Least(0, func(n int64) bool { return logs.Reach(b, n) <= want })
+	return exact.LeastInt(0, func(n int64) bool { return exact.LogLaplaceTail(b, n) <= want })
 }

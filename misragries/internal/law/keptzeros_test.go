@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // sumOver adds f(x) over |x| ≤ 100 + 80/ε, from the ends.
@@ -89,8 +89,8 @@ func TestClosedFormsAreLooser(t *testing.T) {
 func TestThresholdExtremes(t *testing.T) {
 	for _, k := range []int{1, 2} {
 		last := 0.0
-		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-30, limits.MinDelta} {
-			for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 1, 100, limits.MaxEpsilon} {
+		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-30, check.MinDelta} {
+			for _, epsilon := range []float64{check.MinEpsilon, 1e-6, 1, 100, check.MaxEpsilon} {
 				tau := float64(KeptThreshold(k, epsilon, delta))
 				require.GreaterOrEqual(t, tau, 1.0, fmt.Sprint(k, epsilon, delta))
 				require.LessOrEqual(t, tau, 2+1500/epsilon)
@@ -101,7 +101,7 @@ func TestThresholdExtremes(t *testing.T) {
 		}
 	}
 	// At the smallest δ the threshold is what the tail says: δ(τ) ~ τ·e^{−ετ}.
-	require.InDelta(t, 300*math.Ln10+math.Log(700), float64(KeptThreshold(64, 1, limits.MinDelta)), 5)
+	require.InDelta(t, 300*math.Ln10+math.Log(700), float64(KeptThreshold(64, 1, check.MinDelta)), 5)
 }
 
 // Both are the least integers, by their definition.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -449,7 +449,7 @@ func TestSumThresholdIsLeast(t *testing.T) {
 // threshold for more ε, δ; less δ for more.
 func TestSumLawExtremes(t *testing.T) {
 	deltas := []float64{0x1p-1022, 1e-200, 1e-30, 1e-6, 1e-3, 0.1, 0.5, 0.9, 1 - 0x1p-53}
-	epsilons := []float64{limits.MinEpsilon, 0x1p-20, 1e-3, 0.3, 1, 3, 50, limits.MaxEpsilon}
+	epsilons := []float64{check.MinEpsilon, 0x1p-20, 1e-3, 0.3, 1, 3, 50, check.MaxEpsilon}
 	counters := []int{1, 2, 3, 7, 100, 1024, 1 << 20}
 	if !dptest.Long() {
 		counters = []int{3, 1024}

@@ -3,9 +3,8 @@ package law
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/rounding"
-	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -40,7 +39,7 @@ func (l Law) TrimmedDelta(j int, epsilon float64) float64 {
 	if !(l.Shift > 0) || l.Offset < 0 || above(above(1/l.Shift)+above(float64(j)/l.Scale)) > epsilon {
 		return 0
 	}
-	escape := logAdd(logs.Reach(l.Shift, l.Offset+1), logs.Reach(l.CapScale, l.Cap))
+	escape := logAdd(exact.LogLaplaceTail(l.Shift, l.Offset+1), exact.LogLaplaceTail(l.CapScale, l.Cap))
 	return min(max(l.logEscape(j), escape), 0)
 }
 
@@ -70,7 +69,7 @@ func Trimmed(j int, epsilon, delta float64) (law Law, ok bool) {
 	}
 	hidden := func(x float64) float64 {
 		shift, b := scales(x)
-		tau := b * (logs.Expm1(units/b) - logRounded(b, rounding.Share) - want)
+		tau := b * (exact.LogExpm1(units/b) - logRounded(b, rounding.Share) - want)
 		offset := -shift*(want-math.Ln2+math.Log1p(math.Exp(-1/shift))) - 1
 		return planned*max(offset, 0) + max(tau, 0) + b*math.Log(10)
 	}
@@ -82,7 +81,7 @@ func Trimmed(j int, epsilon, delta float64) (law Law, ok bool) {
 			at, least = x, h
 		}
 	}
-	at, _ = search.Minimum(at-step, at+step, sections, hidden)
+	at, _ = exact.Minimum(at-step, at+step, sections, hidden)
 	law.Shift, law.Scale = scales(at)
 	if !law.SetCap(epsilon, delta) || !law.Valid() {
 		return Law{}, false

@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/rounding"
-	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -47,7 +46,7 @@ func newTrimmed(epsilon, delta, share float64, j int, rounded float64, capped bo
 	}
 	m.Offset = max(leastReach(m.Shift, escape)-1, 0)
 	m.From = max(1, int64(rounded*m.Scale))
-	m.Threshold = search.Least(m.From+1, func(tau int64) bool {
+	m.Threshold = exact.LeastInt(m.From+1, func(tau int64) bool {
 		return rounding.Kernel{Scale: m.Scale, From: m.From, Threshold: tau}.LogDelta(moved/m.Scale) <= math.Log(delta)
 	})
 	switch flaw {
@@ -289,7 +288,7 @@ func TestTrimmedIsPrivateExactly(t *testing.T) {
 					a, b := m.worst(t, k, most, math.Inf(1))
 					require.LessOrEqual(t, max(a, b), 1+1e-9, name)
 					if !capped { // (B) attains Pr[N < −o]
-						require.InDelta(t, math.Exp(logs.Reach(m.Shift, m.Offset+1))/s.delta, b, 1e-9, name)
+						require.InDelta(t, math.Exp(exact.LogLaplaceTail(m.Shift, m.Offset+1))/s.delta, b, 1e-9, name)
 					}
 					if !capped && s.epsilon == 5 && k == 3 && j == 2 {
 						require.Greater(t, a*s.delta, 0.98*math.Exp(m.logEscape(j)), name)
@@ -341,7 +340,7 @@ func TestTrimmedTable(t *testing.T) {
 	require.Equal(t, []int{1, 15, 16, 16, 16, 17, 256}, []int{Least(1), Least(15), Least(16), Least(63), Least(64), Least(65), Least(1024)})
 	for _, k := range []int{1, 3, 64, 1024, 1 << 28} {
 		j := Least(k)
-		for _, epsilon := range []float64{limits.MinEpsilon, 1e-3, 0.3, 1, 3, 50, limits.MaxEpsilon} {
+		for _, epsilon := range []float64{check.MinEpsilon, 1e-3, 0.3, 1, 3, 50, check.MaxEpsilon} {
 			for _, delta := range []float64{0x1p-1022, 1e-30, 1e-6, 0.1, 0.5, 1 - 0x1p-53} {
 				l, ok := Trimmed(j, epsilon, delta)
 				name := fmt.Sprintf("k = %d, ε = %v, δ = %v: %+v", k, epsilon, delta, l)

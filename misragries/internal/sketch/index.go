@@ -3,7 +3,7 @@ package sketch
 import (
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/keyhash"
+	"github.com/dpsketch/dpsketch/internal/keytable"
 )
 
 // index finds entries by hash: open addressing with linear probing. An entry is in the first slot
@@ -67,7 +67,7 @@ func (x *index) clear() {
 }
 
 // start returns the slot that the hash maps to.
-func (x *index) start(h uint64) uint64 { return keyhash.Reduce(h, int(x.size)) }
+func (x *index) start(h uint64) uint64 { return keytable.Reduce(h, int(x.size)) }
 
 // next returns the slot after the given one.
 func (x *index) next(slot uint64) uint64 {

@@ -2,7 +2,7 @@ package sketch
 
 import (
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/wide"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Reduced is Algorithm 3 of the paper, in units of 1/(k+1): of a sketch with the counters c, at
@@ -28,9 +28,9 @@ import (
 // key of ĉ alone what clipping at 0 does, so (A) and (B) stay. Saturating the counters before would
 // not do: of k counters that fall by one, those that are stuck would rise by the fall of S.
 func Reduced[K hashing.Key](counters []Counter[K], k int) []Counter[K] {
-	var sum wide.Int // ≤ 2²⁸·2⁶³
+	var sum exact.Int128 // ≤ 2²⁸·2⁶³
 	for _, c := range counters {
-		sum = sum.Plus(wide.Of(c.Count))
+		sum = sum.Plus(exact.Int128Of(c.Count))
 	}
 	return less(nil, counters, k+1, sum)
 }
@@ -44,18 +44,18 @@ func Reduced[K hashing.Key](counters []Counter[K], k int) []Counter[K] {
 // below 0; only r and W saturate, at 2⁶². package law has the law of T and shift, and the theorem.
 func (s *Sketch[K]) Trimmed(j int, most, shift int64) (r []Counter[K], w int64) {
 	counters := s.Unsorted()
-	n := smallest(counters, s.k, j, most).Plus(wide.Of(shift))
+	n := smallest(counters, s.k, j, most).Plus(exact.Int128Of(shift))
 	if n.Hi < 0 {
-		n = wide.Int{}
+		n = exact.Int128{}
 	}
-	return less(counters[:0], counters, j, n), cut(wide.Product(int64(s.decrements), int64(j)).Plus(n))
+	return less(counters[:0], counters, j, n), cut(exact.Product128(int64(s.decrements), int64(j)).Plus(n))
 }
 
 // smallest returns the sum of the j smallest of k numbers min(c, most): the counters, and 0 for
 // those that are not in use.
-func smallest[K hashing.Key](counters []Counter[K], k, j int, most int64) (sum wide.Int) {
+func smallest[K hashing.Key](counters []Counter[K], k, j int, most int64) (sum exact.Int128) {
 	if most <= 0 {
-		return wide.Product(most, int64(j))
+		return exact.Product128(most, int64(j))
 	}
 	n := j - (k - len(counters)) // that are positive
 	if n <= 0 {
@@ -68,17 +68,17 @@ func smallest[K hashing.Key](counters []Counter[K], k, j int, most int64) (sum w
 	at := int64(largest(counts, len(counts)-n+1)) // the n-th smallest; the order of counts is gone
 	for _, c := range counters {
 		if count := min(c.Count, most); count < at {
-			sum = sum.Plus(wide.Of(count))
+			sum = sum.Plus(exact.Int128Of(count))
 			n--
 		}
 	}
-	return sum.Plus(wide.Product(at, int64(n)))
+	return sum.Plus(exact.Product128(at, int64(n)))
 }
 
 // less appends per·c − n of each counter where that is positive, in their order.
-func less[K hashing.Key](positive, counters []Counter[K], per int, n wide.Int) []Counter[K] {
+func less[K hashing.Key](positive, counters []Counter[K], per int, n exact.Int128) []Counter[K] {
 	for _, c := range counters {
-		if units := cut(wide.Product(c.Count, int64(per)).Minus(n)); units > 0 {
+		if units := cut(exact.Product128(c.Count, int64(per)).Minus(n)); units > 0 {
 			positive = append(positive, Counter[K]{c.Key, units})
 		}
 	}
@@ -86,7 +86,7 @@ func less[K hashing.Key](positive, counters []Counter[K], per int, n wide.Int) [
 }
 
 // cut returns x cut off at 0 and at 2⁶².
-func cut(x wide.Int) int64 {
+func cut(x exact.Int128) int64 {
 	switch {
 	case x.Hi < 0:
 		return 0
@@ -102,9 +102,9 @@ func cut(x wide.Int) int64 {
 // k+1−m, so by k+1 at most.
 func (s *Sketch[K]) Length(k int) int64 {
 	s.plain()
-	sum := wide.Product(int64(s.decrements), int64(k)+1)
+	sum := exact.Product128(int64(s.decrements), int64(k)+1)
 	for _, e := range s.entries {
-		sum = sum.Plus(wide.Of(int64(e.total - s.decrements)))
+		sum = sum.Plus(exact.Int128Of(int64(e.total - s.decrements)))
 	}
 	return cut(sum)
 }

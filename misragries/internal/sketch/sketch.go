@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/keyhash"
+	"github.com/dpsketch/dpsketch/internal/keytable"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -26,7 +26,7 @@ type Sketch[K hashing.Key] struct {
 	settled int // entries[settled:] were inserted since the last decrement
 	zeros   []K // the keys whose counter reached zero at the last decrement
 	index   index
-	hasher  keyhash.Hasher[K]
+	hasher  keytable.Hasher[K]
 	weights *weights[K] // holds all of it from AddN until plain; else nil
 }
 
@@ -37,7 +37,7 @@ type entry[K hashing.Key] struct {
 
 // New returns an empty sketch of k counters.
 func New[K hashing.Key](k int) *Sketch[K] {
-	s := &Sketch[K]{k: k, hasher: keyhash.New[K]()}
+	s := &Sketch[K]{k: k, hasher: keytable.NewHasher[K]()}
 	s.grow(min(k, initialCounters))
 	return s
 }

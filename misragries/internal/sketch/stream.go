@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/keyhash"
+	"github.com/dpsketch/dpsketch/internal/keytable"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -53,7 +53,7 @@ func Add[K hashing.Key](held private.State[Stream[K]], key K) {
 		h = t.hasher.OfInteger(key)
 	}
 	slots := t.index.narrow
-	if slot := keyhash.Reduce(h, len(slots)); slot < uint64(len(slots)) {
+	if slot := keytable.Reduce(h, len(slots)); slot < uint64(len(slots)) {
 		n, entries := uint64(len(t.entries)), t.entries[:cap(t.entries)]
 		entries[n] = entry[K]{key, t.decrements}
 		i, count := selectEntry(slots[slot], n)
@@ -130,7 +130,7 @@ func (s *Sketch[K]) addDirectly(keys []K) (done int, h uint64) {
 		} else {
 			h = hash.OfInteger(key)
 		}
-		slot := keyhash.Reduce(h, len(slots))
+		slot := keytable.Reduce(h, len(slots))
 		if slot >= uint64(len(slots)) {
 			break
 		}

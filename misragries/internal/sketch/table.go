@@ -4,19 +4,19 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/keyhash"
+	"github.com/dpsketch/dpsketch/internal/keytable"
 )
 
 // Table adds up counts by key.
 type Table[K hashing.Key] struct {
 	Counters []Counter[K] // in order of arrival: the hashes leave no trace in it
-	slots    keyhash.Slots
-	hasher   keyhash.Hasher[K]
+	slots    keytable.Slots
+	hasher   keytable.Hasher[K]
 }
 
 // NewTable returns an empty Table.
 func NewTable[K hashing.Key]() Table[K] {
-	return Table[K]{slots: keyhash.NewSlots(0), hasher: keyhash.New[K]()}
+	return Table[K]{slots: keytable.NewSlots(0), hasher: keytable.NewHasher[K]()}
 }
 
 // Add adds counts, at most 2⁶² each, to those of their keys, which saturate.

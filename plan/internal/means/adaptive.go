@@ -3,8 +3,8 @@ package means
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/quantile"
-	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -85,12 +85,12 @@ func (r *run) scaleAll(pilot, rest []int) error {
 // choosePilot splits the coordinates into the pilot, chosen at random, and the others. Below
 // leastDim, and where there is nothing to decide, all are the pilot.
 func (r *run) choosePilot() (pilot, rest []int) {
-	order := subset.Indices(r.p.Dim)
+	order := exact.Indices(r.p.Dim)
 	learn := r.p.Method == Adaptive && r.p.Dim >= leastDim && r.p.Steps.Base == quantile.AutoBase
 	if !learn {
 		return order, nil
 	}
-	return subset.Draw(order, pilotSize, r.samplers[0].Src.Uint64N), order[pilotSize:]
+	return exact.DrawSubset(order, pilotSize, r.samplers[0].Src.Uint64N), order[pilotSize:]
 }
 
 // pilot releases the centres and, if they may be used, the scales of the listed coordinates: all,

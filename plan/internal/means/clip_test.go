@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/quantile"
-	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -452,7 +452,7 @@ func TestSparseSpreadsTakeTimeByEntries(t *testing.T) {
 	} {
 		m := dptest.OK(New(p))(t)
 		r := newRun(ctx, m.params, &rows{bounds: bounds{dim: d, least: m.params.least(), most: 1}, sparse: &s})
-		require.NoError(t, r.spreads(subset.Indices(d), 0.5, nil))
+		require.NoError(t, r.spreads(exact.Indices(d), 0.5, nil))
 	}
 }
 

@@ -3,11 +3,13 @@ package means
 import (
 	"fmt"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
 // bad returns the error for a field of the Params.
-func bad(field string, value any, want string) error { return fault.Params("plan", field, value, want) }
+func bad(field string, value any, want string) error {
+	return check.ParamsError("plan", field, value, want)
+}
 
 // notMade returns the error for a zero Mechanism, which has no budget to spend.
 func notMade() error { return bad("Dim", 0, "a Mechanism made by New") }

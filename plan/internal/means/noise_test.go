@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -101,7 +101,7 @@ func TestNoiseIsAddedExactly(t *testing.T) {
 func TestSharesLeaveASum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) // test data
 	dense, sparse := randomSparse(rng, 60, 5)
-	for _, rho := range []float64{minRho, 1, limits.MaxRho} {
+	for _, rho := range []float64{minRho, 1, check.MaxRho} {
 		if rho == 1 && !dptest.Long() || testing.Short() && rho != minRho {
 			continue
 		}

@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -68,7 +67,7 @@ const (
 var MethodNames = []string{"Auto", "Adaptive", "TwoPass", "Thesis", "Plain", "InstanceOptimal"}
 
 // String returns the name of the method.
-func (m Method) String() string { return enum.Name(m, MethodNames, "Method") }
+func (m Method) String() string { return check.EnumName(m, MethodNames, "Method") }
 
 // Centre says around which point rows are clipped.
 type Centre uint8
@@ -151,10 +150,10 @@ func (s Shares) total() float64 { return s.Centre + s.Scale + s.Clip + s.Divisor
 func (p Params) Validate() error {
 	p = p.filled()
 	s := p.Steps
-	if err := limits.Rho("plan", p.Rho); err != nil {
+	if err := check.Rho("plan", p.Rho); err != nil {
 		return err
 	}
-	if err := limits.Relation("plan", p.Relation); err != nil {
+	if err := check.Relation("plan", p.Relation); err != nil {
 		return err
 	}
 	share := func(x float64) bool { return x == 0 || x*p.Rho >= leastBudget && x < 1 }

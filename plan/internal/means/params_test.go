@@ -6,8 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -72,8 +71,8 @@ func TestInvalidParams(t *testing.T) {
 	set("Steps.Base", func(p *Params) { p.Steps.Base = quantile.Log })
 	for field, list := range bad {
 		for _, p := range list {
-			dptest.Refused(t, dptest.Err(New(p)), fault.ErrParams, "plan: "+field+" = ", "%+v", p)
-			require.ErrorIs(t, dptest.Err(p.Plan(nil)), fault.ErrParams)
+			dptest.Refused(t, dptest.Err(New(p)), check.ErrParams, "plan: "+field+" = ", "%+v", p)
+			require.ErrorIs(t, dptest.Err(p.Plan(nil)), check.ErrParams)
 		}
 	}
 }
@@ -103,7 +102,7 @@ func TestBudget(t *testing.T) {
 		require.LessOrEqual(t, max(n, 1)*each(0.1, n), 0.1)
 		require.InEpsilon(t, 0.1, max(n, 1)*each(0.1, n), 1e-12)
 	}
-	for _, total := range []float64{0.1, 1, minRho, limits.MaxRho, 1.0 / 3} {
+	for _, total := range []float64{0.1, 1, minRho, check.MaxRho, 1.0 / 3} {
 		b := spending{total: total}
 		sum := 0.0
 		for range 40 {
@@ -137,7 +136,7 @@ func TestPlanning(t *testing.T) {
 	flat := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Steps: Steps{Scaling: Unscaled}, Relation: budget.Replace}.Plan(dptest.Powers(512, 1)))(t)
 	require.Less(t, skewed.Noise, 0.6*flat.Noise)
 	for _, scales := range [][]float64{{1, 2}, {0}, {-1}, {math.NaN()}, {math.Inf(1)}} {
-		require.ErrorIs(t, dptest.Err(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Relation: budget.Replace}.Plan(scales)), fault.ErrParams)
+		require.ErrorIs(t, dptest.Err(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Relation: budget.Replace}.Plan(scales)), check.ErrParams)
 	}
 	for _, m := range []Method{TwoPass, Plain, Thesis} {
 		dptest.OK(Params{Rho: 1, Dim: 3, Rows: 1, NonNegative: true, Method: m, Relation: budget.Replace}.Plan(nil))(t)
@@ -164,10 +163,10 @@ func TestFit(t *testing.T) {
 	}
 	good := Params{Rho: 1, Dim: 2, Max: 1, Relation: budget.Replace}
 	for _, noise := range []float64{0, -1, math.NaN(), 1e-300} {
-		require.ErrorIs(t, dptest.Err(good.Fit(noise, nil)), fault.ErrParams)
+		require.ErrorIs(t, dptest.Err(good.Fit(noise, nil)), check.ErrParams)
 	}
-	require.ErrorIs(t, dptest.Err(Params{}.Fit(1, nil)), fault.ErrParams)
-	require.ErrorIs(t, dptest.Err(good.Fit(1, []float64{-1})), fault.ErrParams)
+	require.ErrorIs(t, dptest.Err(Params{}.Fit(1, nil)), check.ErrParams)
+	require.ErrorIs(t, dptest.Err(good.Fit(1, []float64{-1})), check.ErrParams)
 }
 
 // What is smaller than all that matters is planned for as the least that matters: no number of the

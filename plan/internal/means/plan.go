@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/quantile"
-	"github.com/dpsketch/dpsketch/internal/search"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -32,7 +32,7 @@ func (p Params) Plan(scales []float64) (Plan, error) {
 	}
 	q := p.adaptable(false)
 	o := p.planAt(float64(p.Rows), q.spreadOf(all))
-	o.LeastRows = int(search.Least(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
+	o.LeastRows = int(exact.LeastInt(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
 	return o, nil
 }
 
@@ -54,7 +54,7 @@ func (p Params) Fit(noise float64, scales []float64) (int, error) {
 	if !enough(MaxRows) {
 		return 0, bad("noise", noise, "more, as 2³⁶ rows have more than that")
 	}
-	return int(search.Least(1, enough)), nil
+	return int(exact.LeastInt(1, enough)), nil
 }
 
 // planAt is the Plan for n rows and guesses of the scales, without LeastRows.

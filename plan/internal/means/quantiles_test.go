@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/quantile"
-	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -25,7 +25,7 @@ func TestQuantileAccuracy(t *testing.T) {
 				for _, rows := range []*rows{{bounds: all, dense: x}, {bounds: all, sparse: &sparse}} {
 					r := newRun(t.Context(), p, rows)
 					for _, level := range []float64{0.25, 0.5, 0.75} {
-						got := dptest.OK(r.quantiles(subset.Indices(d), &quantile.Keying{Axis: a}, a.Plain(), level, 0.1/(3*d)))(t)
+						got := dptest.OK(r.quantiles(exact.Indices(d), &quantile.Keying{Axis: a}, a.Plain(), level, 0.1/(3*d)))(t)
 						for i := range d {
 							below := 0
 							for _, row := range x {
@@ -54,7 +54,7 @@ func TestQuantilesOfSparseColumns(t *testing.T) {
 	}
 	p := Params{Rho: 10, Dim: 500, Max: 2, Resolution: 1, Relation: budget.Replace}.Resolved()
 	r, a := newRun(t.Context(), p, &rows{bounds: bounds{dim: 500, least: -2, most: 2}, sparse: &s}), p.centreAxis()
-	out := dptest.OK(r.quantiles(subset.Indices(500), &quantile.Keying{Axis: a}, a.Plain(), 0.5, 0.02))(t)
+	out := dptest.OK(r.quantiles(exact.Indices(500), &quantile.Keying{Axis: a}, a.Plain(), 0.5, 0.02))(t)
 	zeros := 0
 	for _, x := range out {
 		if x == 0 {

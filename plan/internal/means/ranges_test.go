@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
@@ -28,14 +28,14 @@ func TestInvalidRanges(t *testing.T) {
 			{nil, nil}, {{0, 0}, {1}}, {{0}, {1, 1}}, {{0, 1}, {1, 1}}, {{0, 2}, {1, 1}}, {{0, nan}, {1, 1}}, {{0, 0}, {1, nan}}, {{0, -inf}, {1, 1}}, {{0, 0}, {1, inf}},
 			{{0, -10.5}, {1, 1}}, {{0, 0}, {1, 10.5}},
 		} {
-			require.ErrorIs(t, dptest.Err(m.WithRanges(broken[0], broken[1])), fault.ErrParams, "%v", broken)
+			require.ErrorIs(t, dptest.Err(m.WithRanges(broken[0], broken[1])), check.ErrParams, "%v", broken)
 		}
 		_, err := m.WithRanges([]float64{0, -1}, []float64{1, 1})
 		require.Equal(t, nonNegative, err != nil)
 		far := dptest.OK(m.WithRanges([]float64{0, 2}, []float64{1, 3}))(t)
-		require.ErrorIs(t, dptest.Err(far.ReleaseSparse(t.Context(), Sparse{Offsets: []int{0, 0}})), fault.ErrParams, "entries that are not stored are 0")
+		require.ErrorIs(t, dptest.Err(far.ReleaseSparse(t.Context(), Sparse{Offsets: []int{0, 0}})), check.ErrParams, "entries that are not stored are 0")
 	}
-	require.ErrorIs(t, dptest.Err(new(Mechanism).WithRanges(nil, nil)), fault.ErrParams)
+	require.ErrorIs(t, dptest.Err(new(Mechanism).WithRanges(nil, nil)), check.ErrParams)
 }
 
 // Plain has the noise of the ranges: rows are within half of the widths of their middles, so that

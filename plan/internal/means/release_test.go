@@ -9,7 +9,7 @@ import (
 	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -131,7 +131,7 @@ func TestEveryStep(t *testing.T) {
 						}
 						m, err := New(p)
 						if err != nil {
-							require.ErrorIs(t, err, fault.ErrParams)
+							require.ErrorIs(t, err, check.ErrParams)
 							continue
 						}
 						turn++
@@ -145,7 +145,7 @@ func TestEveryStep(t *testing.T) {
 							}
 							out, err := release()
 							if method == TwoPass && i < 2 {
-								require.ErrorIs(t, err, fault.ErrParams, "dense rows")
+								require.ErrorIs(t, err, check.ErrParams, "dense rows")
 								continue
 							}
 							require.NoError(t, err, "%+v", p)
@@ -220,7 +220,7 @@ func TestSparseRowsAreMadeCanonical(t *testing.T) {
 	m := dptest.OK(New(Params{Rho: 1, Dim: 4, NonNegative: true, Relation: budget.Replace}))(t)
 	for _, broken := range []Sparse{{Indices: []uint32{1}}, {Offsets: []int{0, 2}, Indices: []uint32{1}}, {Offsets: []int{1, 1}, Indices: []uint32{1}},
 		{Offsets: []int{0, 2, 1}, Indices: []uint32{1}}, {Offsets: []int{0, 1}, Indices: []uint32{1}, Values: []float64{}}, {Values: []float64{1}}} {
-		require.ErrorIs(t, dptest.Err(m.ReleaseSparse(t.Context(), broken)), fault.ErrParams)
+		require.ErrorIs(t, dptest.Err(m.ReleaseSparse(t.Context(), broken)), check.ErrParams)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestContextStopsARelease(t *testing.T) {
 func TestRowsMustMatchUnderReplace(t *testing.T) {
 	x := make([][]float64, 5)
 	m := dptest.OK(New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: budget.Replace}))(t)
-	require.ErrorIs(t, dptest.Err(m.Release(t.Context(), x)), fault.ErrMismatch)
+	require.ErrorIs(t, dptest.Err(m.Release(t.Context(), x)), check.ErrMismatch)
 	m = dptest.OK(New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: budget.AddRemove}))(t)
 	dptest.OK(m.Release(t.Context(), x))(t, "there the number of rows is private")
 }
@@ -248,7 +248,7 @@ func TestGivenScales(t *testing.T) {
 	x, _ := dptest.NormalRows(rand.New(rand.NewPCG(1, 1)), 500, 0, sds)
 	m := dptest.OK(New(Params{Rho: 1, Dim: 50, Max: 1e4, Resolution: 1, Relation: budget.Replace}))(t)
 	for _, broken := range [][]float64{nil, make([]float64, 50), append(make([]float64, 49), math.NaN()), append(make([]float64, 49), math.Inf(1))} {
-		require.ErrorIs(t, dptest.Err(m.WithScales(broken)), fault.ErrParams)
+		require.ErrorIs(t, dptest.Err(m.WithScales(broken)), check.ErrParams)
 	}
 	given := dptest.OK(m.WithScales(sds))(t)
 	out := dptest.OK(given.Release(t.Context(), x))(t)
@@ -329,7 +329,7 @@ func TestDenseRowsOfOneSign(t *testing.T) {
 		require.Less(t, 4*unsigned, errorOf(Params{NonNegative: true, Method: TwoPass}))
 	}
 	m := dptest.OK(New(Params{Rho: 1, Dim: 10, NonNegative: true, Method: TwoPass}))(t)
-	require.ErrorIs(t, dptest.Err(m.Release(t.Context(), x)), fault.ErrParams)
+	require.ErrorIs(t, dptest.Err(m.Release(t.Context(), x)), check.ErrParams)
 	dptest.OK(m.ReleaseSparse(t.Context(), sparseOf(x)))(t)
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -87,7 +87,7 @@ func (m *Mechanism) release(ctx context.Context, x *rows) (*Mean, error) {
 		return nil, bad("Method", p.Method, "another one for dense rows, or ReleaseSparse")
 	}
 	if p.Relation == budget.Replace && p.Rows > 0 && p.Rows != x.count() {
-		return nil, fault.Mismatch("plan", "Rows", p.Rows, x.count())
+		return nil, check.MismatchError("plan", "Rows", p.Rows, x.count())
 	}
 	r := newRun(ctx, p, x)
 	r.given = m.scales

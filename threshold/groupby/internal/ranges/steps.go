@@ -3,7 +3,7 @@ package ranges
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // Unit is S: what a user gives is an integer in steps of Δ/S. Sums of 2³² users stay below 2⁶³.
@@ -94,7 +94,7 @@ func length(c []int64) (squared uint64) {
 
 // share returns ⌊S·min(1, 2/√l)⌋, what a user with l values gives to each key in step B: l·share² ≤
 // 4S².
-func share(l int) int64 { return round.Root(4 * Unit * Unit / int64(max(l, 4))) }
+func share(l int) int64 { return exact.FloorSqrt(4 * Unit * Unit / int64(max(l, 4))) }
 
 // level clips a vector: it returns the largest τ with Σ min(|q|, τ)² ≤ S², after it has
 // made q of z: ⌊S·|z|/R⌋ with the sign of z, at most S. So ‖min(|q|, τ)‖₂ ≤ S whatever float64

@@ -1,0 +1,22 @@
+package sets
+
+// Size is an estimated size of a set.
+type Size interface {
+	// Estimate may be negative, so that sums are unbiased. NaN where there is none.
+	Estimate() float64
+	// StdErr is +Inf where there is no estimate.
+	StdErr() float64
+	// Interval is called with a confidence in [0, 1).
+	Interval(confidence float64) (lo, hi float64)
+}
+
+// Parts are the sizes of A∪B, A∩B, A∖B and B∖A.
+type Parts [4]Size
+
+// The places of Parts.
+const (
+	Union = iota
+	Intersection
+	OnlyA
+	OnlyB
+)
