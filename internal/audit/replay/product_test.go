@@ -183,7 +183,7 @@ var otherRoles = map[string]func() []row{
 		var rows []row
 		for user := 1; user <= 90*shared; user++ {
 			rows = append(rows, row{user, user % shared, 1})
-			if user%64 == 0 && user <= 24*64 {
+			if user%64 == 0 && user <= 10*64 {
 				// 2¹⁰ of the largest values are all that a saturating sum holds.
 				for i := range 1080 + 1<<10 {
 					rows = append(rows, row{user, user % shared, []float64{1e9, -1e9}[i/1080]})
@@ -1370,7 +1370,7 @@ func TestProduct(t *testing.T) {
 				w.pairs(1000, 4)
 				w.triples(1000)
 			case s.costly:
-				w.pairs(54, 6)
+				w.pairs(42, 4)
 			default:
 				w.pairs(80, 3)
 			}
