@@ -69,8 +69,8 @@ type Params struct {
 	// Relation says whether neighbours differ in a user who is added or removed
 	// ([budget.AddRemove], also 0) or replaced ([budget.Replace]).
 	Relation budget.Relation
-	// Passes is 1 or 2. 0 means 2 for [NewRows], [NewDiscovery] and Values, else
-	// 1. In a second pass users give all their weight to keys that the first did
+	// Passes is 1 or 2. 0 means 2 for [NewRows], [NewDiscovery], Values, and
+	// AutoFullKeys with Min and Max, else 1. In a second pass users give all their weight to keys that the first did
 	// not find. The more keys users have, the more keys this adds, under one
 	// guarantee. A Builder of New then keeps each user in memory: 8 bytes, and 4
 	// for each key (12 with Min and Max, 20 with Values). [NewDiscovery] reads the
@@ -117,7 +117,7 @@ func (p Params) normal() Params {
 	}
 	p.Relation = cmp.Or(p.Relation, budget.AddRemove)
 	switch {
-	case p.Passes == 0 && p.Values && !p.listed:
+	case p.Passes == 0 && !p.listed && (p.Values || p.values() && p.FullKeys == AutoFullKeys):
 		p.Passes = 2
 	case p.Passes == 0:
 		p.Passes = 1

@@ -85,6 +85,9 @@ var makers = []maker{
 		return groupby.NewListed(p, "key", "the key of one user")
 	}),
 	by("threshold/groupby.NewDiscovery", false, groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, groupby.NewDiscovery[string]),
+	by("threshold/groupby.NewListedRows", false, groupby.Params{Epsilon: 1, Max: 1}, func(p groupby.Params) (*groupby.Rows[string, string], error) {
+		return groupby.NewListedRows[string](p, "key", "the key of one user")
+	}),
 	by("threshold/groupby.NewRows", false, groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 1}, groupby.NewRows[string, string]),
 	by("threshold.New", true, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[uint64]),
 	by("threshold.New", false, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[string]),

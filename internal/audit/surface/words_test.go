@@ -63,7 +63,7 @@ func (s *subject) auditFunction(f *types.Func, lacks func(who, what string)) {
 		}
 	case made == "Builder" || made == "Ledger" || slices.Contains(plural, made):
 		// NewListed, NewQuantiles
-	case f.Name() != "New"+made:
+	case f.Name() != "New"+made && f.Name() != "NewListed"+made: // NewRows, NewListedRows
 		lacks(f.Name(), "the name New"+made+", after what it makes")
 	}
 }
