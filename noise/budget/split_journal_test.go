@@ -61,8 +61,8 @@ func TestSplitIsEncoded(t *testing.T) {
 	require.Zero(t, again.quota.left)
 	require.Zero(t, dptest.OK(OpenJournal(d, 3))(t).quota.left)
 
-	// Of what no Split makes, what could be one is read and never exceeds the budget, and the rest is
-	// refused: a Split of another unit, of no part, of nothing.
+	// Of what no Split makes, what could be one is read and never exceeds the budget, and the rest
+	// is refused: a Split of another unit, of no part, of nothing.
 	for name, q := range map[string]quota{
 		"another unit": {part: "", each: PureDP(0.1, rowed), left: 5},
 		"of a part":    {part: "a b", each: PureDP(0.1, unit), left: 5},
@@ -102,9 +102,9 @@ func TestSplitIsEncoded(t *testing.T) {
 	}
 }
 
-// A journal and a copy can be read wherever a Split was broken off, under each rule and of each law,
-// and what is left is accepted: k releases that were spent, and the others n−k times one, are no
-// more than n times one, which a sum that is rounded twice is.
+// A journal and a copy can be read wherever a Split was broken off, under each rule and of each
+// law, and what is left is accepted: k releases that were spent, and the others n−k times one, are
+// no more than n times one, which a sum that is rounded twice is.
 func TestSplitIsReadAfterEachRelease(t *testing.T) {
 	unit := Row(AddRemove)
 	for _, rule := range []Rule{{}, SumRule(), RhoRule(1e-8), MuRule(), MixedRule(0.5, 1e-8)} {

@@ -70,11 +70,11 @@ type Params struct {
 	// ([budget.AddRemove], also 0) or replaced ([budget.Replace]).
 	Relation budget.Relation
 	// Passes is 1 or 2. 0 means 2 for [NewRows], [NewDiscovery], Values, and
-	// AutoFullKeys with Min and Max, else 1. In a second pass users give all their weight to keys that the first did
-	// not find. The more keys users have, the more keys this adds, under one
-	// guarantee. A Builder of New then keeps each user in memory: 8 bytes, and 4
-	// for each key (12 with Min and Max, 20 with Values). [NewDiscovery] reads the
-	// data twice instead.
+	// AutoFullKeys with Min and Max, else 1. In a second pass users give all their
+	// weight to keys that the first did not find. The more keys users have, the
+	// more keys this adds, under one guarantee. A Builder of New then keeps each
+	// user in memory: 8 bytes, and 4 for each key (12 with Min and Max, 20 with
+	// Values). [NewDiscovery] reads the data twice instead.
 	Passes int
 	// CountShare is the fraction of the budget, in [1/64, 63/64], that pays only
 	// for the counts (and sums) of the shown keys. The rest pays for the list of
