@@ -50,7 +50,7 @@ func (h *Histogram) Anchors(r Range, most, index float64, near, size int) (top [
 
 // group returns the end of the fewest bins from b on that have more rows than there is room for, on
 // the sides taken together, and more than noise; 0 if there are none. A false alarm only widens the
-// interval, and happens in some 3 % of releases.
+// interval, and happens in some 4 % of releases.
 func (h *Histogram) group(b, bulk int, room float64, sides ...int) (end int) {
 	surely, octave := 6.2, .28
 	if !h.Laplace {

