@@ -45,7 +45,7 @@ var budgetMutations = []mutation{
 	{"a stored object for other Params", "noise/budget/once.go", "x != nil && y != nil && !reflect.DeepEqual(x, y)", "false"},
 	{"outputs forgotten by the journal", "noise/budget/journal.go", "e.output, err = string(output), errors.Join(err, err2)", "_, err = output, errors.Join(err, err2)"},
 	{"outputs forgotten by a snapshot", "noise/budget/ledger_encode.go", "read.entries[i].output = output", "_ = output"},
-	{"a name paid for twice", "noise/budget/ledger.go", "\tcase known:\n\t\treturn fmt.Errorf(\"budget: %s: %w\", name, ErrSpent)\n", ""},
+	{"a name paid for twice", "noise/budget/ledger.go", "\tcase known:\n\t\treturn fmt.Errorf(\"budget: %s: %w\", name, ErrSpent)\n", "\tcase known && false:\n\t\treturn fmt.Errorf(\"budget: %s: %w\", name, ErrSpent)\n"},
 	{"a Split forgotten by the journal", "noise/budget/journal.go", "q.each.UnmarshalBinary(data) == nil && l.restoreQuota(q)", "q.each.UnmarshalBinary(data) == nil"},
 	{"a Split of one part accepted for another", "noise/budget/split.go", "return q.left > 0 && q.part == part && g.noWorse(q.each)", "return q.left > 0 && g.noWorse(q.each)"},
 	{"a Split accepts other laws", "noise/budget/split.go", "a.law != b.law || a.steps != b.steps ||", ""},
