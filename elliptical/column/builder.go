@@ -1,7 +1,6 @@
 package column
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/check"
@@ -77,17 +76,20 @@ func (b *Builder) Add(x float64) {
 // 1 it adds none. Each row still counts as one for the guarantee. Above 2³² the Builder gives up
 // its data, and Release says so; if the range is learned, above 2²⁶, as rows take eight bytes each.
 func (b *Builder) AddN(x float64, n int) {
+	most := int64(mostAtOnce)
+	if b.params.learns() {
+		most = mostKeptAtOnce
+	}
+	if int64(n) > most {
+		private.Poison(b.secret, tooManyRows)
+		return
+	}
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	most := int64(mostAtOnce)
-	if s.bound > 0 {
-		most = mostKeptAtOnce
-	}
-	tooMany := int64(n) > most
 	switch {
-	case tooMany || n < 1 || !s.params.isRow(x):
+	case n < 1 || !s.params.isRow(x):
 	case s.bound > 0:
 		for range n {
 			s.kept.add(x, s.bound)
@@ -96,14 +98,15 @@ func (b *Builder) AddN(x float64, n int) {
 		s.addN(s.grid.place(x), int64(n))
 	}
 	private.Leave(b.secret)
-	if tooMany {
-		private.Poison(b.secret, fmt.Sprintf("was given %d rows at once, and takes at most %d", n, most))
-	}
 }
 
 // mostAtOnce and mostKeptAtOnce are how many rows one AddN may add: the latter take half a
 // gigabyte.
 const mostAtOnce, mostKeptAtOnce = 1 << 32, 1 << 26
+
+// tooManyRows is why a Builder has no data after an AddN beyond that. It does not say how many they
+// were, as the numbers of a histogram are private.
+const tooManyRows = "was given too many rows at once: AddN takes at most 2³², and 2²⁶ where the range is learned"
 
 // Merge adds the rows of another Builder with equal Params, exactly. The other one gives up its
 // data.

@@ -1,7 +1,6 @@
 package column
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
@@ -67,18 +66,18 @@ func (b *QuantileBuilder) Add(x float64) {
 // elsewhere. Below 1 it adds none. Each row still counts as one for the guarantee. Above 2³² the
 // QuantileBuilder gives up its data, and Release says so.
 func (b *QuantileBuilder) AddN(x float64, n int) {
+	if int64(n) > mostAtOnce {
+		private.Poison(b.quantileSecret, tooManyRows)
+		return
+	}
 	s := private.Enter(b.quantileSecret)
 	if s == nil {
 		return
 	}
-	tooMany := int64(n) > mostAtOnce
-	if n > 0 && !tooMany && s.params.isRow(x) {
+	if n > 0 && s.params.isRow(x) {
 		s.cells[s.axis.Cell(x)] += int64(n)
 	}
 	private.Leave(b.quantileSecret)
-	if tooMany {
-		private.Poison(b.quantileSecret, fmt.Sprintf("was given %d rows at once, and takes at most %d", n, int64(mostAtOnce)))
-	}
 }
 
 // Merge adds the rows of another QuantileBuilder with equal Params and levels, exactly. The other
