@@ -173,6 +173,12 @@ var rows = []row{
 		edits: "alp: values refuted by weaker evidence",
 	},
 	{
+		claim: "Its totals are within two standard errors or so, whatever the values are", about: "alp.Projection.Total",
+		theorem: "own: h(o) of least squared error for a total of n entries; the bias of a level is bounded relative to its mean", proof: "alp/read_total.go",
+		code: "alp.decoder.columnSum alp.leastSquares", exact: "alp.TestTotal", audit: "alp.TestTotalOfShapes",
+		edits: "alp: a total forgets what its levels cannot tell",
+	},
+	{
 		claim:   "A projection is ε-, (ε, δ)- or ρ-zCDP-private for its ℓ₁ or ℓ₂ distance, on the machine as on paper",
 		about:   "jl.Builder.Release jl.Builder.Guarantee jl.Params.Guarantee jl.Sketch.Guarantee",
 		theorem: "Stausholm, thesis, chapter 4 (Theorem 4.2 lacks 1/√k, Note 4.5 compares wrongly); the sensitivity of the integer matrix is own", proof: "jl/sensitivity_proof.md",
