@@ -44,6 +44,11 @@ func samples() map[string]*Value {
 			noise:  spec{law: Gaussian, size: 3 << 15, copies: 1, scale: 98305},
 			point:  5 << 15, parties: 1, need: 1,
 		},
+		"prime.hex": {
+			params: Params{Epsilon: 1, Sensitivity: 10, Integers: true, Law: DiscreteLaplace, Modulus: prio3},
+			noise:  spec{law: DiscreteLaplace, size: 10, copies: 1, scale: 10},
+			point:  -5, shared: true, parties: 2, need: 1,
+		},
 	}
 }
 
@@ -59,6 +64,7 @@ func TestCodecOfReleases(t *testing.T) {
 		{Epsilon: check.MaxEpsilon, Integers: true, Sensitivity: 9}, {Epsilon: 2, Sensitivity: math.Copysign(0, -1)}, {Epsilon: check.MinEpsilon, Integers: true, Sensitivity: check.MaxInteger},
 		{Epsilon: 50, Integers: true, Sensitivity: 3, Law: DiscreteArete}, {Epsilon: check.MaxEpsilon, Law: DiscreteLaplace, Integers: true},
 		{Epsilon: 4, Parties: 1000}, {Epsilon: 4, Objective: MeanSquare}, {Epsilon: 36, Parties: maxParties}, {Epsilon: 1, Delta: 1e-9, Law: Gaussian, Parties: maxParties}, {Rho: check.MaxRho}, {Rho: check.MinRho, Integers: true, Sensitivity: check.MaxInteger}, {Rho: 1, Integers: true, Sensitivity: 7, Delta: math.Copysign(0, -1)},
+		{Epsilon: 1, Modulus: prio3}, {Epsilon: 1, Integers: true, Modulus: 11}, {Epsilon: 3, Integers: true, Modulus: 1 << 32}, {Epsilon: 3, Modulus: math.MaxUint64},
 		{Epsilon: check.MinEpsilon, Delta: check.MinDelta, Law: Gaussian}, {Epsilon: check.MaxEpsilon, Delta: maxDelta, Law: Gaussian, Sensitivity: check.MinReal},
 	} {
 		m := dptest.OK(New(p))(t)
@@ -69,7 +75,7 @@ func TestCodecOfReleases(t *testing.T) {
 			w, size := dptest.RoundTrip(t, v, "%+v", p)
 			require.Equal(t, v, w)
 			require.Equal(t, v.String(), w.String())
-			require.Equal(t, 110, size)
+			require.Equal(t, 118, size)
 		}
 	}
 }
@@ -115,6 +121,9 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no delta":       func(j, a, l, g *Value) { g.params.Delta = 0 },
 		"negative zeros": func(j, a, l, g *Value) { g.params.Rho = math.Copysign(0, -1) },
 		"pure delta":     func(j, a, l, g *Value) { l.params.Delta = 1e-9 },
+		"modulus of two": func(j, a, l, g *Value) { l.params.Modulus = 2 },
+		"tight modulus":  func(j, a, l, g *Value) { g.params.Modulus = 20 << 14 },
+		"beyond modulus": func(j, a, l, g *Value) { g.params.Modulus, g.point = 20<<14+1, 10<<14+1 },
 	} {
 		s := samples()
 		j, a, l, g := s["jump.hex"], s["arete.hex"], s["laplace.hex"], s["gaussian.hex"]

@@ -45,9 +45,9 @@ func ExampleParams_Plan() {
 		fmt.Printf("ε = %v: %v, Laplace %.4f\n", epsilon, plan, 1/epsilon)
 	}
 	// Output:
-	// ε = 1: DiscreteLaplace noise, mean absolute error 1, standard deviation 1.414, 110 bytes, Laplace 1.0000
-	// ε = 4: Jump noise, mean absolute error 0.1668, standard deviation 0.3132, 110 bytes, Laplace 0.2500
-	// ε = 8: Jump noise, mean absolute error 0.02107, standard deviation 0.08798, 110 bytes, Laplace 0.1250
+	// ε = 1: DiscreteLaplace noise, mean absolute error 1, standard deviation 1.414, 118 bytes, Laplace 1.0000
+	// ε = 4: Jump noise, mean absolute error 0.1668, standard deviation 0.3132, 118 bytes, Laplace 0.2500
+	// ε = 8: Jump noise, mean absolute error 0.02107, standard deviation 0.08798, 118 bytes, Laplace 0.1250
 }
 
 // Arete noise for a real number, and all that is known of its law; Laplace noise of the same ε has

@@ -37,6 +37,7 @@ var calibrations memo.Table[Params, spec]
 
 // calibrate returns the law of validated Params.
 func calibrate(p Params) (spec, error) {
+	p.Modulus = 0 // changes no noise
 	return calibrations.Get(p, func() (spec, error) { return calibrateAnew(p) })
 }
 

@@ -94,7 +94,8 @@ func (v *Value) StdDev() float64 {
 
 // Interval returns bounds that contain the true value with at least the given confidence, rounding
 // to the lattice included. For several parties the true value is the sum of their clamped numbers.
-// NaN for a confidence outside [0, 1), and for the zero Value.
+// NaN for a confidence outside [0, 1), and for the zero Value. Where noise may have wrapped around
+// the Modulus, the interval is all that the Modulus holds.
 //
 // The bounds are quantiles of the noise if these take fewer than 2²⁰ masses to compute and the
 // noise has exactly the calibrated law. On finer lattices they are quantiles of the core, if jumps
@@ -115,7 +116,11 @@ func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	most, _ := reaches.Get(reach{v.noise, v.parties, v.need, roundings, confidence}, func() (float64, error) {
 		return v.reach(roundings, confidence), nil
 	})
-	return v.units(float64(v.point) - most - margin), v.units(float64(v.point) + most + margin)
+	lo, hi = float64(v.point)-most-margin, float64(v.point)+most+margin
+	if half := float64(v.params.Modulus / 2); v.shared && half > 0 && (lo < -half || hi > half) {
+		lo, hi = -half, half
+	}
+	return v.units(lo), v.units(hi)
 }
 
 // reach is all that [Value.reach] depends on.
