@@ -22,7 +22,7 @@
 // ρ-zCDP. Each further release of the same data costs the same again. The law of the noise is
 // certified when it is calibrated: a bound on the ratio of probabilities, for all points and all
 // shifts, is computed for the exact parameters of the sampler. The proofs are in jump_proof.md,
-// discrete.go, certificate.go and gaussian.go.
+// discrete.go, continuous_certificate.go and gaussian.go.
 //
 // If the d numbers of a party change by Δ together, in ℓ₁, independent noise for Δ on each is not
 // enough: a change of Δ/2 in two of them costs nearly ε each. Use [DiscreteLaplace], or ε/d for

@@ -72,7 +72,7 @@ func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // words returns the numbers of the law.
-func (s spec) words() [5]uint64 {
+func (s distribution) words() [5]uint64 {
 	switch s.law {
 	case Jump:
 		return [5]uint64{math.Float64bits(s.jump.core), uint64(s.jump.width), math.Float64bits(s.jump.jumps), s.jump.beyond, s.jump.again}
@@ -82,9 +82,9 @@ func (s spec) words() [5]uint64 {
 	return [5]uint64{math.Float64bits(s.scale)}
 }
 
-// specOf is the inverse of words.
-func specOf(law Law, size int64, w [5]uint64) spec {
-	s := spec{law: law, size: size, copies: 1}
+// distributionOf is the inverse of words.
+func distributionOf(law Law, size int64, w [5]uint64) distribution {
+	s := distribution{law: law, size: size, copies: 1}
 	switch law {
 	case Jump:
 		s.jump = jump{size, math.Float64frombits(w[0]), int64(w[1]), math.Float64frombits(w[2]), w[3], w[4]}
@@ -97,7 +97,7 @@ func specOf(law Law, size int64, w [5]uint64) spec {
 }
 
 // sound reports whether all methods work with the numbers.
-func (s spec) sound() bool {
+func (s distribution) sound() bool {
 	scale := func(x float64) bool { return x >= leastScale && x <= 0x1p50 }
 	switch {
 	case s.size < 1 || s.size > maxSteps:
@@ -116,7 +116,7 @@ func (s spec) sound() bool {
 
 // plausible reports whether the law can keep the promise of the Params, for this many shares:
 // whether its tail does, and all of it where that takes no table.
-func (p Params) plausible(s spec, shares int) bool {
+func (p Params) plausible(s distribution, shares int) bool {
 	switch s.law {
 	case Jump:
 		return s.jump.tailLoss() <= p.Epsilon
@@ -139,7 +139,7 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 	var e encoded
 	r.Fields(e.fields())
 	d := &e.Value
-	d.noise, d.point = specOf(d.params.Law, int64(e.size), e.words), int64(e.point)
+	d.noise, d.point = distributionOf(d.params.Law, int64(e.size), e.words), int64(e.point)
 	switch {
 	case r.Err() != nil:
 	case d.params.validate() != nil || d.params.Law == Auto:

@@ -7,6 +7,22 @@ import (
 	"github.com/dpsketch/dpsketch/arete"
 )
 
+// A number that one unit changes by at most 1, with noise of a public size.
+func Example() {
+	m, err := arete.New(arete.Params{Epsilon: 4, Sensitivity: 1})
+	if err != nil {
+		panic(err)
+	}
+	v, err := m.Release(17)
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := v.Interval(0.999_999)
+	fmt.Printf("%v: %v, within %.1f\n", v.Guarantee(), lo < 17 && 17 < hi, (hi-lo)/2)
+	// Output:
+	// ε = 4 for one row, added or removed: true, within 4.0
+}
+
 // Four parties, of whom one may be missing, release their sum. Only the sum of what they send is
 // seen by anybody.
 func ExampleMechanism_Share() {

@@ -53,7 +53,7 @@ func TestWordsAreResidues(t *testing.T) {
 // scripted is noise that a test says.
 type scripted struct{ values []int64 }
 
-func (s *scripted) draw(*noise.Source) int64 {
+func (s *scripted) SampleInt(*noise.Source) int64 {
 	z := s.values[0]
 	s.values = s.values[1:]
 	return z
@@ -63,15 +63,15 @@ func (s *scripted) draw(*noise.Source) int64 {
 func say(s *Share, values ...int64) sampler {
 	d := private.Enter(s.secret)
 	defer private.Leave(s.secret)
-	before := d.law
-	d.law = &scripted{values}
+	before := d.noise
+	d.noise = &scripted{values}
 	return before
 }
 
 // Three parties of which each two share a uniform mask modulo a small prime: for all numbers, all
 // noise and all masks, what they send is uniform over all triples of words with their sum, jointly
-// with the sum, and the sum is that of numbers and noise, read as signed. The noise of a party takes
-// few values here, with unlike weights: the enumeration counts.
+// with the sum, and the sum is that of numbers and noise, read as signed. The noise of a party
+// takes few values here, with unlike weights: the enumeration counts.
 func TestSharesInAPrimeField(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1, Integers: true, Modulus: 7}, {Epsilon: 1, Integers: true, Modulus: 11}} {
 		for _, x := range [][3]float64{{0, 0, 0}, {1, 0, -1}, {1, 1, 1}, {-1, -1, 0}} {
@@ -87,7 +87,8 @@ func TestSharesInAPrimeField(t *testing.T) {
 // fieldLeaks enumerates the joint law of the three words and of the sum, in a field of m elements,
 // with masks below masks.
 func fieldLeaks(t *testing.T, p Params, x [3]float64, m, masks uint64) error {
-	noises := []struct{ value, weight int64 }{{-8, 1}, {-1, 2}, {0, 4}, {1, 2}, {8, 1}} // beyond the field, too
+	// beyond the field, too
+	noises := []struct{ value, weight int64 }{{-8, 1}, {-1, 2}, {0, 4}, {1, 2}, {8, 1}}
 	s := dptest.OK(dptest.OK(New(p))(t).Share(3, 0))(t)
 	joint, sums, want := map[[3]uint64]int64{}, map[float64]int64{}, map[float64]int64{}
 	for i := range 125 {
@@ -126,8 +127,8 @@ func fieldLeaks(t *testing.T, p Params, x [3]float64, m, masks uint64) error {
 	return nil
 }
 
-// Whatever the modulus, parties draw from the same law and round alike: their words are those modulo
-// 2⁶⁴, reduced. So the law of the sum, its certificate and its guarantee are the same.
+// Whatever the modulus, parties draw from the same law and round alike: their words are those
+// modulo 2⁶⁴, reduced. So the law of the sum, its certificate and its guarantee are the same.
 func TestModulusChangesNoNoise(t *testing.T) {
 	for _, p := range paramsOfShares() {
 		plain := dptest.OK(New(p))(t)
@@ -179,7 +180,8 @@ func TestNegativeSumsInAPrimeField(t *testing.T) {
 			negative++
 		}
 	}
-	dptest.Alarm(t, 2e-11) // at most 50 of 200 with probability ½ or more (Hoeffding); 60 scales have 1e-23
+	// at most 50 of 200 with probability ½ or more (Hoeffding); 60 scales have 1e-23
+	dptest.Alarm(t, 2e-11)
 	require.Greater(t, negative, 50)
 }
 

@@ -40,17 +40,17 @@ import (
 type Share struct {
 	secret
 	lattice *Lattice
-	parties int  // n
-	need    int  // the number of shares that make the calibrated law
-	spec    spec // of their sum
+	parties int          // n
+	need    int          // the number of shares that make the calibrated law
+	noise   distribution // of their sum
 }
 
 type secret = private.State[drawing]
 
 // drawing is what a party draws with.
 type drawing struct {
-	law sampler
-	src noise.Source
+	noise sampler
+	src   noise.Source
 }
 
 // maxParties bounds the number of parties: what they send together, 2⁴⁰ steps each at most, fits an
@@ -72,20 +72,20 @@ func (m *Mechanism) Share(n, missing int) (*Share, error) {
 		return nil, bad("n", n, "an integer in [1, 2²⁰]")
 	case missing < 0 || missing >= n:
 		return nil, bad("missing", missing, "an integer in [0, n)")
-	case !m.lattice.params.holds(n, m.lattice.spec.size):
-		return nil, bad("Modulus", m.lattice.params.Modulus, fmt.Sprintf("0 or more than 2n·H = %d: the sum of n numbers of up to H steps must fit", 2*int64(n)*m.lattice.spec.size))
+	case !m.lattice.params.holds(n, m.lattice.noise.size):
+		return nil, bad("Modulus", m.lattice.params.Modulus, fmt.Sprintf("0 or more than 2n·H = %d: the sum of n numbers of up to H steps must fit", 2*int64(n)*m.lattice.noise.size))
 	}
 	need := n - missing
-	law, err := m.lattice.spec.sampler(uint64(need))
+	law, err := m.lattice.noise.sampler(uint64(need))
 	if err != nil {
 		return nil, err
 	}
-	sum := m.lattice.spec.share(uint64(need))
+	sum := m.lattice.noise.share(uint64(need))
 	if sum.law == Gaussian && !m.lattice.params.gaussianHolds(sum.scale, sum.size, need) {
 		// unreachable: the lattice is fine
 		return nil, bad("n", n, "fewer parties: n shares of Gaussian noise do not add up to it")
 	}
-	return &Share{private.New(drawing{law: law}), m.lattice, n, need, sum}, nil
+	return &Share{private.New(drawing{noise: law}), m.lattice, n, need, sum}, nil
 }
 
 // Guarantee returns what the release of the sum, [Share.Sum], promises for one party. It says
@@ -110,7 +110,7 @@ func (s *Share) Noise() int64 {
 	if d == nil {
 		return s.uniform()
 	}
-	k := d.law.draw(&d.src)
+	k := d.noise.SampleInt(&d.src)
 	private.Leave(s.secret)
 	return s.lattice.params.word(k)
 }
@@ -129,7 +129,7 @@ func (s *Share) Mask(x float64) int64 {
 	if d == nil {
 		return s.uniform()
 	}
-	k := s.point(x, &d.src) + d.law.draw(&d.src)
+	k := s.point(x, &d.src) + d.noise.SampleInt(&d.src)
 	private.Leave(s.secret)
 	return s.lattice.params.word(k)
 }
@@ -176,7 +176,7 @@ func (p Params) signed(word int64) int64 {
 // moves the sum by at most H. How its own digits fall depends on nothing else, so they change no
 // sensitivity.
 func (s *Share) point(x float64, src *noise.Source) int64 {
-	p, size := s.lattice.params, s.spec.size
+	p, size := s.lattice.params, s.noise.size
 	low, high := -float64(size), float64(size)
 	if p.relation() == budget.Replace {
 		low = 0
@@ -204,7 +204,7 @@ func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	case parties < s.need || parties > s.parties:
 		return nil, bad("parties", parties, fmt.Sprintf("an integer in [%d, %d]: the number of parties that share the noise", s.need, s.parties))
 	}
-	v := newValue(s.lattice.params, s.spec, s.lattice.params.signed(total))
+	v := newValue(s.lattice.params, s.noise, s.lattice.params.signed(total))
 	v.shared, v.parties, v.need = true, parties, s.need
 	return &v, nil
 }

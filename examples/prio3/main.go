@@ -1,6 +1,6 @@
 // Command prio3 has three clients report a number each through Prio3Sum, a verifiable distributed
-// aggregation function (VDAF), and two aggregators add noise, so that the collector learns a private
-// sum and nobody learns a number.
+// aggregation function (VDAF), and two aggregators add noise, so that the collector learns a
+// private sum and nobody learns a number.
 //
 //	prio3 [numbers]
 //
@@ -60,8 +60,8 @@ func fail(err error) {
 	}
 }
 
-// params are those of the noise: a client's number is replaced by another, which moves the sum by at
-// most 10. On integers a step of the lattice is 1, as in the field.
+// params are those of the noise: a client's number is replaced by another, which moves the sum by
+// at most 10. On integers a step of the lattice is 1, as in the field.
 func params() arete.Params {
 	return arete.Params{Epsilon: 1, Sensitivity: most, Integers: true, Relation: budget.Replace, Modulus: prime}
 }
@@ -143,8 +143,8 @@ func report(vdaf *sum.Sum, key *sum.VerifyKey, totals []sum.AggShare, x uint64) 
 	return nil
 }
 
-// addNoise adds an element of the field to an aggregator's total, in the encoding of the VDAF: eight
-// bytes, little-endian. It refuses a word that is none of the field.
+// addNoise adds an element of the field to an aggregator's total, in the encoding of the VDAF:
+// eight bytes, little-endian. It refuses a word that is none of the field.
 func addNoise(vdaf *sum.Sum, total *sum.AggShare, word uint64) error {
 	params := vdaf.Params()
 	out := new(sum.OutShare).New(&params)
