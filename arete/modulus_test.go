@@ -24,30 +24,28 @@ var moduli = []uint64{3, 4, 5, 7, 97, 1 << 32, 1<<63 - 25, 1 << 63, 1<<63 + 29, 
 // Words are residues, and are read as the residues nearest to 0, by arithmetic of whole numbers.
 func TestWordsAreResidues(t *testing.T) {
 	for _, m := range moduli {
-		p := Params{Epsilon: 1, Modulus: m}
 		modulus := new(big.Int).SetUint64(m)
 		numbers := []int64{0, 1, 2, 3, 4, 5, 48, 49, 96, 97, 98, 1 << 31, 1 << 32, 1<<32 + 1, 1 << 61, 1<<62 + 3, math.MaxInt64 - 1, math.MaxInt64, math.MinInt64}
 		for _, k := range numbers {
 			for _, k := range []int64{k, -k, ^k} {
 				residue := new(big.Int).Mod(big.NewInt(k), modulus)
-				word := p.word(k)
-				require.Equal(t, residue.Uint64(), uint64(word), "%d modulo %d", k, m)
+				w := word(k, m)
+				require.Equal(t, residue.Uint64(), uint64(w), "%d modulo %d", k, m)
 				nearest := new(big.Int).Set(residue)
 				if nearest.Cmp(new(big.Int).Rsh(modulus, 1)) > 0 {
 					nearest.Sub(nearest, modulus)
 				}
-				require.Equal(t, nearest.Int64(), p.signed(word), "%d modulo %d", k, m)
+				require.Equal(t, nearest.Int64(), signed(w, m), "%d modulo %d", k, m)
 				if uint64(k) >= m { // no word
-					require.Equal(t, nearest.Int64(), p.signed(k), "%d modulo %d", k, m)
+					require.Equal(t, nearest.Int64(), signed(k, m), "%d modulo %d", k, m)
 				}
 			}
 		}
 	}
-	p := Params{Modulus: prio3}
 	least := uint64(prio3 - 5)
-	require.EqualValues(t, -5, p.signed(int64(least)), "which int64 shows as −4294967300")
-	require.EqualValues(t, -5, p.signed(-5))
-	require.EqualValues(t, math.MinInt64, Params{}.signed(Params{}.word(math.MinInt64)))
+	require.EqualValues(t, -5, signed(int64(least), prio3), "which int64 shows as −4294967300")
+	require.EqualValues(t, -5, signed(-5, prio3))
+	require.EqualValues(t, math.MinInt64, signed(word(math.MinInt64, 0), 0))
 }
 
 // scripted is noise that a test says.
@@ -142,13 +140,13 @@ func TestModulusChangesNoNoise(t *testing.T) {
 			total, field, modulus := int64(0), new(big.Int), new(big.Int).SetUint64(p.Modulus)
 			for i := range 17 {
 				k, w := a.Mask(p.sensitivity()*float64(i%3-1)), b.Mask(p.sensitivity()*float64(i%3-1))
-				require.Equal(t, p.word(k), w)
+				require.Equal(t, word(k, p.Modulus), w)
 				require.Less(t, uint64(w), p.Modulus)
 				total += k
 				field.Mod(field.Add(field, new(big.Int).SetUint64(uint64(w))), modulus)
 			}
 			for range 17 {
-				require.Equal(t, p.word(a.Noise()), b.Noise())
+				require.Equal(t, word(a.Noise(), p.Modulus), b.Noise())
 			}
 			want, got := dptest.OK(a.Sum(total, 17))(t), dptest.OK(b.Sum(int64(field.Uint64()), 17))(t)
 			require.Equal(t, want.Estimate(), got.Estimate())

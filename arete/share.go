@@ -112,7 +112,7 @@ func (s *Share) Noise() int64 {
 	}
 	k := d.noise.SampleInt(&d.src)
 	private.Leave(s.secret)
-	return s.lattice.params.word(k)
+	return word(k, s.lattice.params.Modulus)
 }
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise,
@@ -131,7 +131,7 @@ func (s *Share) Mask(x float64) int64 {
 	}
 	k := s.point(x, &d.src) + d.noise.SampleInt(&d.src)
 	private.Leave(s.secret)
-	return s.lattice.params.word(k)
+	return word(k, s.lattice.params.Modulus)
 }
 
 // uniform is what a Share gives that has no law: a uniform word, of 64 bits if there is no Modulus.
@@ -148,27 +148,27 @@ func (p Params) holds(n int, steps int64) bool {
 	return p.Modulus == 0 || uint64(n)*uint64(steps) <= (p.Modulus-1)/2
 }
 
-// word returns k modulo the Modulus, in [0, Modulus) as a uint64.
-func (p Params) word(k int64) int64 {
+// word returns k modulo the modulus, in [0, modulus) as a uint64. 0 is 2⁶⁴.
+func word(k int64, modulus uint64) int64 {
 	switch {
-	case p.Modulus == 0:
+	case modulus == 0:
 		return k
 	case k >= 0:
-		return int64(uint64(k) % p.Modulus)
+		return int64(uint64(k) % modulus)
 	}
-	return int64(p.Modulus - 1 - uint64(^k)%p.Modulus) // −k − 1 = ^k
+	return int64(modulus - 1 - uint64(^k)%modulus) // −k − 1 = ^k
 }
 
-// signed returns what a word stands for, the integer within ±Modulus/2 that it is congruent to. An
-// int64 that is no word, as it is negative or not below the Modulus, stands for itself.
-func (p Params) signed(word int64) int64 {
-	if k := uint64(word); p.Modulus > 0 && k >= p.Modulus {
-		word = p.word(word)
+// signed returns what a word stands for, the integer within ±modulus/2 that it is congruent to. An
+// int64 that is no word, as it is negative or not below the modulus, stands for itself.
+func signed(k int64, modulus uint64) int64 {
+	if modulus > 0 && uint64(k) >= modulus {
+		k = word(k, modulus)
 	}
-	if p.Modulus > 0 && uint64(word) > p.Modulus/2 {
-		word -= int64(p.Modulus)
+	if modulus > 0 && uint64(k) > modulus/2 {
+		k -= int64(modulus)
 	}
-	return word
+	return k
 }
 
 // point clamps and rounds x to the lattice. It is steps that are clamped, to ±H under AddRemove and
@@ -204,7 +204,7 @@ func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	case parties < s.need || parties > s.parties:
 		return nil, bad("parties", parties, fmt.Sprintf("an integer in [%d, %d]: the number of parties that share the noise", s.need, s.parties))
 	}
-	v := newValue(s.lattice.params, s.noise, s.lattice.params.signed(total))
+	v := newValue(s.lattice.params, s.noise, signed(total, s.lattice.params.Modulus))
 	v.shared, v.parties, v.need = true, parties, s.need
 	return &v, nil
 }

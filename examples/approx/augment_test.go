@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // augmented is the matching after k rounds, locally (Nguyen and Onak, Tětek's section 5.4): round i
@@ -181,7 +183,7 @@ func TestAugmentedMatchings(t *testing.T) {
 // on to where the first answer reads more than 100,000 vertices, and has the figures of the table.
 func TestCostOfAugmentingPaths(t *testing.T) {
 	limit, queries, rounds := 1_000, 100, 2
-	if *long {
+	if dptest.Long() {
 		limit, queries, rounds = 100_000, 200, 8
 	}
 	for _, degree := range []float64{1, 2, 3, 4, 6} {

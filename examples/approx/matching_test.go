@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,8 +11,6 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/noise/approx"
 )
-
-var long = flag.Bool("long", false, "what takes minutes")
 
 // pairsOf are all pairs of n vertices.
 func pairsOf(n uint64) (pairs []edge) {
