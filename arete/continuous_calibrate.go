@@ -69,8 +69,6 @@ func shape(epsilon float64) Arete {
 // 1.15 times the optimum. The parameters of the thesis, α = e^{−ε/4}, θ = 4Δ/ε, λ = Δ·e^{−ε/4} for
 // ε ≥ 20 (with the Δ that Lemma 5.2 leaves out in λ: the mechanism is scale-free), have 61 times as
 // much noise at ε = 20.
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func Calibrate(epsilon, sensitivity float64) (Arete, error) {
 	if !(epsilon >= leastArete && epsilon <= check.MaxEpsilon) {
 		return Arete{}, bad("epsilon", epsilon, "a number in [3.6, 1024]; below, Laplace noise of scale Δ/ε is smaller than Arete noise")

@@ -66,8 +66,9 @@
 // # Not covered
 //
 // The protocol that adds up the shares without revealing them: use a library for secure
-// aggregation. Timing: rare jumps take longer. An adversary who reads the memory of the process. A
-// party that sends a wrong share spoils the sum, not the privacy of the others.
+// aggregation, modulo 2⁶⁴ or Params.Modulus (examples/prio3: a prime field). Timing: rare jumps
+// take longer. An adversary who reads the memory of the process. A party that sends a wrong share
+// spoils the sum, not the privacy of the others.
 //
 // Sources: Pagh and Stausholm, The Arete Distribution for Differentially Private Noise Addition, in
 // Stausholm's thesis (ITU 2021), chapter 5; Geng, Kairouz, Oh, Viswanath, The Staircase Mechanism

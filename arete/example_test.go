@@ -84,3 +84,30 @@ func ExampleCalibrate() {
 	// density 0.006 and 0.006 at 1, beyond 5 e^-12.1
 	// true <nil>
 }
+
+// Three parties in the field of Prio3, where −5 is p − 5. At this ε, which protects nobody, there
+// is no noise to speak of.
+func ExampleParams_modulus() {
+	const p = 1<<64 - 1<<32 + 1
+	m, err := arete.New(arete.Params{Epsilon: 1000, Sensitivity: 10, Integers: true, Law: arete.DiscreteLaplace, Modulus: p})
+	if err != nil {
+		panic(err)
+	}
+	var total uint64
+	var share *arete.Share
+	for _, x := range []float64{-10, 3, 2} {
+		if share, err = m.Share(3, 0); err != nil {
+			panic(err)
+		}
+		word := uint64(share.Mask(x)) // below p
+		if total += word; total < word || total >= p {
+			total -= p
+		}
+	}
+	v, err := share.Sum(int64(total), 3)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(total == p-5, v.Estimate())
+	// Output: true -5
+}
