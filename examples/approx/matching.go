@@ -13,10 +13,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The size M of a maximum matching has node sensitivity 1, but the local algorithm that
-// approximates it closely reads more vertices than there are (see main.go). So what is released is
-// the size G of the greedy matching: of all pairs of vertices in an order that is public and fixed
-// before any edge is known, each edge joins the matching if neither of its ends is in it yet.
+// The size M of a maximum matching has node sensitivity 1, but the local algorithms that
+// approximate it closely read far too many vertices (see main.go). So what is released is the size
+// G of the greedy matching: of all pairs of vertices in an order that is public and fixed before
+// any edge is known, each edge joins the matching if neither of its ends is in it yet.
 //
 // Theorem. Let g(H) be the size of the greedy matching of a graph H, and H − v the graph without
 // the vertex v. Then g(H) − g(H − v) is 0 or 1. So g changes by at most 1 if the edges of one
@@ -30,12 +30,15 @@ import (
 // not free in the end, and n − 1 − |F′| = 2g(H − v): so g(H) − g(H − v) = (1 − |F| + |F′|)/2, which
 // is 0 or 1. Two graphs that differ in the edges of v alone share H − v. ∎
 //
-// An order that depends on the edges, such as "small degrees first", has no such bound.
+// An order that depends on the edges, such as "large degrees first", has no such bound.
 //
 // A vertex is in the greedy matching or not, and half the sum of these n bits is G. So the mean of
 // a sample of r, times n/2, is off by t or more with probability at most 2e^{−8rt²/n²} (Hoeffding):
 // a diameter of n/√(8r·ln 2), as for the components. G ≤ M ≤ min(2G, n/2), as every edge of a
 // maximum matching has an end in the greedy one.
+//
+// How long the search from a vertex takes depends on the graph. The guarantee does not cover who
+// measures that.
 
 // edge is a pair of vertices, u < v.
 type edge struct{ u, v uint64 }
