@@ -267,7 +267,7 @@ var rows = []row{
 		about: "arete.Mechanism.Release arete.Mechanism.Guarantee arete.Params.Guarantee arete.Value.Guarantee arete.Lattice.Certify arete.Mechanism.Share " +
 			"arete.Share.Mask arete.Share.Noise arete.Share.Sum arete.Share.Guarantee",
 		theorem: "Pagh and Stausholm, Arete: Lemma 5.2's parameters are not certified, and its mechanism is scale-free; the jump law is own", proof: "arete/jump_certificate.go",
-		code: "arete.calibrate arete.jump.loss arete.discrete.loss arete.gaussianDelta", exact: "arete.TestPrivacyExactly arete.TestGaussianPrivacyExactly arete.TestLatticeCertificates arete.TestSharesAddUpToTheLaw",
+		code: "arete.calibrate arete.jump.loss arete.discrete.loss arete.gaussianDelta", exact: "arete.TestPrivacyExactly arete.TestSharesInAPrimeField arete.TestGaussianPrivacyExactly arete.TestLatticeCertificates arete.TestSharesAddUpToTheLaw",
 		audit: "arete.TestAudit arete.TestGaussianAudit", edits: "arete: jump law: more loss allowed than ε; shares of half the rate; drop-outs not made up for; Gaussian shares: κ left out of ρ",
 	},
 	{
