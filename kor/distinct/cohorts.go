@@ -1,53 +1,96 @@
 package distinct
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // CohortBuilder counts the distinct keys that are new on each day, and how many of them are back on
-// a later day. One release at the end covers all days and spends ε once. It holds private data,
-// like a [Builder].
+// a later day, or from then on. One release at the end covers all days and spends ε once. It holds
+// private data, like a [Builder].
 type CohortBuilder struct {
 	base[cohortState, *cohortState]
 }
 
-// cohortState is what a CohortBuilder holds: of each cell the first and the last day on which a key
-// was there. A release tells how many cells have each pair of days, which are as private as those
-// of a WindowBuilder (classes_proof.md).
+// cohortState is what a CohortBuilder holds: of each cell the days on which a key was there. A
+// release tells how many cells have each pair of a first and a last day, and how many of those with
+// each first day were there on each day between.
 type cohortState struct {
 	place  placement
-	stamps []uint16 // of each cell: first·2⁸ + last, 0 for never
+	days   []uint32 // of each cell: bit d−1 for day d
 	params Params
-	law    noise.DiscreteLaplace
+	noise  cohortNoise
 	today  int
-	days   int
+	span   int // the number of days
 	src    noise.Source
 }
 
 const mostDays = 31 // the noise of a sum over half of the classes grows as their number's root does
 
-// cohortLaw returns the noise of each class.
-func (p Params) cohortLaw() (noise.DiscreteLaplace, error) {
-	law, err := p.classLaw()
-	if err == nil && uint64(p.Cells)*uint64(p.Levels) > maxBits/16 {
-		err = bad("Cells", p.Cells, "at most 2²⁹ cells in all, two bytes each")
+// cohortNoise is the noise of both parts of a release.
+type cohortNoise struct {
+	byPair Params // of the numbers by first and last day
+	pair   noise.DiscreteLaplace
+	visit  noise.DiscreteLaplace // of the visits between these
+}
+
+// cohorts returns the noise for a number of days.
+//
+// Theorem. A release is ε-private. Proof. The numbers by first and last day, the empty cells
+// included, are those of classes, with ¾ of ε (classes_proof.md). For a day d that is neither the
+// first nor the last, a cell counts for its first day f if f < d and a key was there on d. So it
+// counts for one f at most, with a key and without, and as only one cell depends on the key, the
+// numbers of d move by 2 in all, and by 1 for d = 2, which has one f. There are D − 2 such days, so
+// noise of scale (2D − 5)/(ε/4) makes them ε/4-private. ∎ Of two days there are none between, and
+// all of ε is for the classes.
+func (p Params) cohorts(days int) (n cohortNoise, err error) {
+	if _, err = p.classLaw(); err == nil && uint64(p.Cells)*uint64(p.Levels) > maxBits/32 {
+		err = bad("Cells", p.Cells, "at most 2²⁸ cells in all, four bytes each")
 	}
-	return law, err
+	if n.byPair = p; err == nil && days > 2 {
+		n.byPair.Epsilon = math.Nextafter(0.75*p.Epsilon, 0)
+		scale := 0.0
+		if scale, err = noise.LaplaceScale(p.Epsilon/4, float64(2*days-5)); err == nil {
+			n.visit, err = noise.NewDiscreteLaplace(scale)
+		}
+	}
+	if err == nil {
+		n.pair, err = n.byPair.classLaw()
+	}
+	return n, err
+}
+
+// cohortGuarantee returns what a release promises.
+func (p Params) cohortGuarantee(days int) budget.Guarantee {
+	n, err := p.cohorts(days)
+	switch {
+	case err != nil:
+		return budget.Guarantee{}
+	case days == 2:
+		return p.twoMoves()
+	}
+	// of one unit, so no error
+	parts, _ := budget.Compose(n.byPair.twoMoves(), budget.PureDP(p.Epsilon/4, unit))
+	return budget.PureDP(p.Epsilon, unit).WithPair(parts)
 }
 
 // NewCohortBuilder returns a CohortBuilder whose clock shows day 1 of the given number of days, in
 // [2, 31], or an error that wraps [ErrParams]. To cover a longer time, let a day stand for a week.
 // Keys that came before day 1 count as new on day 1. CountShare must be 0 or 1.
+// Where there are more than two days, a quarter of ε is for [Cohorts.On].
 //
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 	p = p.normal()
-	law, err := p.cohortLaw()
+	n, err := p.cohorts(max(days, 2))
 	if err = p.windowless(err); err == nil && (days < 2 || days > mostDays) {
 		err = bad("days", days, "an integer in [2, 31]")
 	}
@@ -55,9 +98,9 @@ func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 		return nil, err
 	}
 	empty := private.New(cohortState{
-		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), stamps: make([]uint16, p.Cells*p.Levels), params: p, law: law, today: 1, days: days,
+		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), days: make([]uint32, p.Cells*p.Levels), params: p, noise: n, today: 1, span: days,
 	})
-	return &CohortBuilder{base[cohortState, *cohortState]{empty, p, p.twoMoves()}}, nil
+	return &CohortBuilder{base[cohortState, *cohortState]{empty, p, p.cohortGuarantee(days)}}, nil
 }
 
 // Add adds keys that come on the current day; see [Builder.Add].
@@ -66,14 +109,10 @@ func (b *CohortBuilder) Add(keys ...uint64) { private.Use(b.secret, (*cohortStat
 func (b *CohortBuilder) addOne(key uint64) { b.Add(key) }
 
 func (s *cohortState) setAll(keys []uint64) {
-	place, stamps, today := &s.place, s.stamps, uint16(s.today)
+	place, days, today := &s.place, s.days, uint32(1)<<(s.today-1)
 	for _, key := range keys {
-		if cell := place.cell(key); cell < uint64(len(stamps)) {
-			first := stamps[cell] &^ 0xff
-			if first == 0 {
-				first = today << 8
-			}
-			stamps[cell] = first | today
+		if cell := place.cell(key); cell < uint64(len(days)) {
+			days[cell] |= today
 		}
 	}
 }
@@ -87,8 +126,8 @@ func (b *CohortBuilder) Advance(day int) error {
 		return private.Missing(b.secret, "distinct: Advance: the CohortBuilder")
 	}
 	defer private.Leave(b.secret)
-	if day <= s.today || day > s.days {
-		return bad("day", day, fmt.Sprintf("one after %d, up to %d", s.today, s.days))
+	if day <= s.today || day > s.span {
+		return bad("day", day, fmt.Sprintf("one after %d, up to %d", s.today, s.span))
 	}
 	s.today = day
 	return nil
@@ -105,16 +144,11 @@ func (s *cohortState) absorb(o *cohortState) error {
 	if err := check.Equal("distinct", s.params, o.params); err != nil {
 		return err
 	}
-	if s.days != o.days || s.today != o.today {
-		return check.MismatchError("distinct", "day", fmt.Sprintf("%d of %d", s.today, s.days), fmt.Sprintf("%d of %d", o.today, o.days))
+	if s.span != o.span || s.today != o.today {
+		return check.MismatchError("distinct", "day", fmt.Sprintf("%d of %d", s.today, s.span), fmt.Sprintf("%d of %d", o.today, o.span))
 	}
-	for i, y := range o.stamps {
-		switch x := s.stamps[i]; {
-		case x == 0:
-			s.stamps[i] = y
-		case y != 0:
-			s.stamps[i] = min(x&^0xff, y&^0xff) | max(x&0xff, y&0xff)
-		}
+	for cell, days := range o.days {
+		s.days[cell] |= days
 	}
 	return nil
 }
@@ -129,7 +163,7 @@ func (b *CohortBuilder) Release() (*Cohorts, error) {
 	if s == nil {
 		return nil, private.Missing(b.secret, doing)
 	}
-	today, days := s.today, s.days
+	today, days := s.today, s.span
 	if private.Leave(b.secret); today < days {
 		return nil, bad("day", today, fmt.Sprintf("the last one: Advance to %d before the Release, also where no keys come", days))
 	}
@@ -138,20 +172,26 @@ func (b *CohortBuilder) Release() (*Cohorts, error) {
 		return nil, err
 	}
 	n := s.classes()
-	n.addNoise(s.law, &s.src)
-	return &Cohorts{release{s.params, n}, s.days}, nil
+	n[:pairsOf(days)+1].addNoise(s.noise.pair, &s.src)
+	n[pairsOf(days)+1:].addNoise(s.noise.visit, &s.src)
+	return &Cohorts{release{s.params, n}, days}, nil
 }
 
-// classes returns the numbers of cells by last day, and by first day within that; the empty cells
-// come last.
+// classes returns the numbers of cells by last day, and by first day within that; then of the empty
+// cells; then of those that were there on each day from 2 to the last but one, by first day before
+// that.
 func (s *cohortState) classes() numbers {
-	n := make(numbers, pairsOf(s.days)+1)
-	for _, stamp := range s.stamps {
-		class := pairsOf(s.days)
-		if stamp != 0 {
-			class = pairsOf(int(stamp&0xff)-1) + int(stamp>>8) - 1
+	n := make(numbers, pairsOf(s.span)+1+visitsOf(s.span))
+	for _, days := range s.days {
+		if days == 0 {
+			n[pairsOf(s.span)]++
+			continue
 		}
-		n[class]++
+		first, last := bits.TrailingZeros32(days)+1, bits.Len32(days)
+		n[pairsOf(last-1)+first-1]++
+		for day := first + 1; day < s.span; day++ {
+			n[visitOf(s.span, first, day)] += int64(days >> (day - 1) & 1)
+		}
 	}
 	return n
 }
@@ -159,32 +199,36 @@ func (s *cohortState) classes() numbers {
 // pairsOf returns the number of pairs of days, the first one not after the last.
 func pairsOf(days int) int { return days * (days + 1) / 2 }
 
+// visitsOf returns the number of pairs of a day that is neither the first nor the last, and a first
+// day before it; visitOf is where the number of such a pair stands among all.
+func visitsOf(days int) int { return pairsOf(days - 2) }
+
+func visitOf(days, first, day int) int { return pairsOf(days) + 1 + pairsOf(day-2) + first - 1 }
+
 func (*cohortState) kind() (kind byte, builder string) { return privateCohorts, "CohortBuilder" }
 
 func (s *cohortState) public() *Params { return &s.params }
 
 func (s *cohortState) append(dst []byte) []byte {
-	dst = append(dst, byte(s.days), byte(s.today))
-	for _, stamp := range s.stamps {
-		dst = append(dst, byte(stamp>>8), byte(stamp))
+	dst = append(dst, byte(s.span), byte(s.today))
+	for _, days := range s.days {
+		dst = binary.BigEndian.AppendUint32(dst, days)
 	}
 	return dst
 }
 
 func (s *cohortState) read(r *wire.Reader, _ int) (replace func(), err error) {
-	days, today := int(r.Uint8()), int(r.Uint8())
-	if r.Err() == nil && (days != s.days || today < 1 || today > days || r.Remaining() != 2*len(s.stamps)) {
+	span, today := int(r.Uint8()), int(r.Uint8())
+	if r.Err() == nil && (span != s.span || today < 1 || today > span || r.Remaining() != 4*len(s.days)) {
 		r.Fail("another number of days, or not as many cells as the Params say")
 	}
-	stamps := make([]uint16, len(s.stamps))
-	data := r.Bytes(2 * len(stamps))
-	for i := 0; i < len(data); i += 2 {
-		first, last := data[i], data[i+1]
-		if first > last || int(last) > today || first == 0 && last != 0 {
+	days := make([]uint32, len(s.days))
+	data := r.Bytes(4 * len(days))
+	for i := 0; i < len(data); i += 4 {
+		if days[i/4] = binary.BigEndian.Uint32(data[i:]); bits.Len32(days[i/4]) > today {
 			r.Fail("impossible days")
 			break
 		}
-		stamps[i/2] = uint16(first)<<8 | uint16(last)
 	}
-	return func() { s.stamps, s.today = stamps, today }, nil
+	return func() { s.days, s.today = days, today }, nil
 }

@@ -16,24 +16,52 @@ func cohortBuilder(t testing.TB, p Params, days int) *CohortBuilder {
 	return dptest.OK(NewCohortBuilder(p, days))(t)
 }
 
-// cohortsOf returns the numbers of cells of each class, of two builders that are merged, where a
-// history says on which of three days a key comes.
-func cohortsOf(t *testing.T, keys []uint64, in []int) numbers {
-	shards := []*CohortBuilder{cohortBuilder(t, tiny, 3), cohortBuilder(t, tiny, 3)}
-	for day := 1; day <= 3; day++ {
+// cohortsOf returns the numbers of cells of each class, and then the visits, of two builders that
+// are merged, where a history says on which of the days a key comes.
+func cohortsOf(t *testing.T, days int, keys []uint64, in []int) numbers {
+	shards := []*CohortBuilder{cohortBuilder(t, tiny, days), cohortBuilder(t, tiny, days)}
+	for day := 1; day <= days; day++ {
 		for i, key := range keys {
 			if in[i]>>(day-1)&1 != 0 {
 				shards[(i+day)%2].Add(key)
 			}
 		}
 		for _, b := range shards {
-			if day < 3 {
+			if day < days {
 				require.NoError(t, b.Advance(day+1))
 			}
 		}
 	}
 	require.NoError(t, shards[0].Merge(shards[1]))
 	return held(shards[0].secret).classes()
+}
+
+// A key moves the visits of a day by 2 at most, and by 1 on day 2, so those of all days between the
+// first and the last by 2D − 5, which happens; their noise has the scale for that at a quarter of
+// ε.
+func TestVisitsMoveByTwoADay(t *testing.T) {
+	const days = 4
+	visits := func(keys []uint64, in []int) numbers { return cohortsOf(t, days, keys, in)[pairsOf(days)+1:] }
+	moves := moved(visits, 1<<days)
+	require.EqualValues(t, 2*days-5, norm(moves))
+	for _, by := range moves {
+		for day := 2; day < days; day++ {
+			of := by[pairsOf(day-2):pairsOf(day-1)]
+			require.LessOrEqual(t, norm(map[string]numbers{"": of}), int64(min(day-1, 2)))
+		}
+	}
+	for _, days := range []int{2, 3, 4, 31} {
+		p := tiny
+		n := dptest.OK(p.cohorts(days))(t)
+		spent := 2 / n.pair.Scale()
+		if days > 2 {
+			spent += float64(2*days-5) / n.visit.Scale()
+		}
+		require.LessOrEqual(t, spent, p.Epsilon)
+		require.InEpsilon(t, p.Epsilon, spent, 1e-12)
+		require.Equal(t, p.Epsilon, p.cohortGuarantee(days).Epsilon())
+		require.Less(t, p.cohortGuarantee(days).Times(300).EpsilonAt(1e-6), 300*p.Epsilon)
+	}
 }
 
 // A clock that moves only when keys arrive is no public one: a key moves two cells.
@@ -63,7 +91,7 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 100, Levels: 4, Seed: hashing.NewSeed()}
 	const days = 9
 	shards := []*CohortBuilder{cohortBuilder(t, p, days), cohortBuilder(t, p, days), cohortBuilder(t, p, days)}
-	first, last := map[uint64]int{}, map[uint64]int{}
+	first, last, on := map[uint64]int{}, map[uint64]int{}, map[[2]uint64]bool{}
 	place := held(shards[0].secret).place
 	for day := 1; day <= days; day++ {
 		for range 40 {
@@ -74,6 +102,7 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 				first[cell] = day
 			}
 			last[cell] = day
+			on[[2]uint64{cell, uint64(day)}] = true
 		}
 		for _, b := range shards {
 			if day < days {
@@ -105,17 +134,45 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 		}
 	}
 	require.EqualValues(t, 400-len(first), n[pairsOf(days)])
+	for day := 2; day < days; day++ {
+		for from := range day - 1 {
+			want := 0
+			for cell := range first {
+				if first[cell] == from+1 && on[[2]uint64{cell, uint64(day)}] {
+					want++
+				}
+			}
+			require.EqualValues(t, want, n[visitOf(days, from+1, day)])
+			want = 0
+			for cell := range first {
+				if first[cell] <= from || on[[2]uint64{cell, uint64(day)}] {
+					want++
+				}
+			}
+			require.Equal(t, want, sum(c.or(from, day)))
+		}
+	}
 }
 
-// Each class has noise of the law, drawn by itself. False-reject probability 2e-10.
+// Each class has noise of the law, drawn by itself, and so has each number of visits. False-reject
+// probability 4e-10.
 func TestCohortsHaveTheLaw(t *testing.T) {
+	full, half := tiny, tiny
+	full.Epsilon = tiny.Epsilon / 0.75
+	half.Epsilon = full.Epsilon / 2 // of three days the visits move by 1, and have a quarter of ε
 	noisy(t, tiny, func() numbers {
-		b := cohortBuilder(t, tiny, 3)
+		b := cohortBuilder(t, full, 3)
 		require.NoError(t, b.Advance(3))
 		c := dptest.OK(b.Release())(t)
 		c.numbers[6] -= 16
-		return c.numbers
+		return c.numbers[:7]
 	})
+	visits := func() numbers {
+		b := cohortBuilder(t, full, 3)
+		require.NoError(t, b.Advance(3))
+		return dptest.OK(b.Release())(t).numbers[7:]
+	}
+	noisy(t, half, func() numbers { return append(visits(), visits()...) })
 }
 
 // releasedCohorts releases the cohorts of keys that come on the first day, the second, and so on.
@@ -132,28 +189,32 @@ func releasedCohorts(t testing.TB, p Params, on [][]uint64) *Cohorts {
 
 // simulatedCohorts are users with a first day in 1, …, 14, half on day 1, who come back each day
 // with a probability that falls.
-func simulatedCohorts(t testing.TB, p Params, rng *rand.Rand, days, users int) (c *Cohorts, returned func(day, since int) float64) {
+func simulatedCohorts(t testing.TB, p Params, rng *rand.Rand, days, users int) (c *Cohorts, returned, there func(day, since int) float64) {
 	p.Seed = hashing.NewSeed()
 	first, last := make([]int, users), make([]int, users)
-	on := make([][]uint64, days+1)
+	on, seen := make([][]uint64, days+1), make([]uint32, users)
 	start := rng.Uint64()
 	for i := range users {
 		first[i] = 1 + rng.IntN(2)*rng.IntN(days)
 		for day := first[i]; day <= days; day++ {
 			if day == first[i] || rng.IntN(5+3*(day-first[i])) == 0 {
 				on[day] = append(on[day], start+uint64(i))
+				seen[i] |= 1 << day
 				last[i] = day
 			}
 		}
 	}
-	return releasedCohorts(t, p, on[1:]), func(day, since int) (n float64) {
-		for i := range users {
-			if first[i] == day && last[i] >= since {
-				n++
+	count := func(in func(i, day, other int) bool) func(day, other int) float64 {
+		return func(day, other int) (n float64) {
+			for i := range users {
+				if first[i] == day && in(i, day, other) {
+					n++
+				}
 			}
+			return n
 		}
-		return n
 	}
+	return releasedCohorts(t, p, on[1:]), count(func(i, _, since int) bool { return last[i] >= since }), count(func(i, _, day int) bool { return seen[i]>>day&1 == 1 })
 }
 
 // The answers have their standard errors, and intervals cover. With 200 runs a mean square of
@@ -163,12 +224,16 @@ func TestCohortsAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(53, 54))
 	const runs, days = 200, 6
 	p := Params{Epsilon: 1, Cells: 128, Levels: 7}
-	asked := [][2]int{{1, 1}, {1, 2}, {1, 6}, {3, 3}, {3, 4}, {3, 6}, {6, 6}}
+	asked := [][2]int{{1, 1}, {1, 2}, {1, 6}, {3, 3}, {3, 4}, {3, 6}, {6, 6}, {1, 2}, {1, 4}, {2, 3}, {2, 5}, {4, 5}, {3, 6}}
+	const later = 7 // asked by Returned, the others by On
 	squares, covered := make([]float64, len(asked)), make([]float64, len(asked))
 	for range runs {
-		c, truth := simulatedCohorts(t, p, rng, days, 1000)
+		c, returned, there := simulatedCohorts(t, p, rng, days, 1000)
 		for i, at := range asked {
-			answer, want := c.Returned(at[0], at[1]), truth(at[0], at[1])
+			answer, want := c.Returned(at[0], at[1]), returned(at[0], at[1])
+			if i >= later {
+				answer, want = c.On(at[0], at[1]), there(at[0], at[1])
+			}
 			e := (answer.Estimate() - want) / answer.StdErr()
 			squares[i] += e * e
 			if lo, hi := answer.Interval(0.95); lo <= want && want <= hi {
@@ -188,7 +253,7 @@ func (c *Cohorts) triangle() (all []kor.Cardinality) {
 	for day := 1; day <= c.days; day++ {
 		all = append(all, c.New(day), c.Since(day))
 		for since := day; since <= c.days; since++ {
-			all = append(all, c.Returned(day, since))
+			all = append(all, c.Returned(day, since), c.On(day, since))
 		}
 	}
 	return all
@@ -198,7 +263,7 @@ func (c *Cohorts) triangle() (all []kor.Cardinality) {
 // of sets.
 func TestCohortsAtTheEnds(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 64, Levels: 3, Seed: hashing.Seed{1}}.normal()
-	for _, n := range []numbers{{1, 2, 3, 4, 5, 6, 171}, {0, 0, 0, 0, 0, 0, 192}, {-9, 900, -9, 4, -70, 6, 10}, {maxOnes, -maxOnes, 0, 0, maxOnes, 0, 0}} {
+	for _, n := range []numbers{{1, 2, 3, 4, 5, 6, 171, 3}, {0, 0, 0, 0, 0, 0, 192, -4}, {-9, 900, -9, 4, -70, 6, 10, 1000}, {maxOnes, -maxOnes, 0, 0, maxOnes, 0, 0, maxOnes}} {
 		c := &Cohorts{release{p, n}, 3}
 		for _, answer := range c.triangle() {
 			for _, confidence := range []float64{0, 0.95, 1 - 0x1p-53} {
@@ -208,10 +273,12 @@ func TestCohortsAtTheEnds(t *testing.T) {
 			require.False(t, math.IsNaN(answer.Estimate()) || math.IsNaN(answer.StdErr()))
 		}
 	}
-	c := &Cohorts{release{p, numbers{20, 9, 13, 4, 5, 6, 135}}, 3}
+	c := &Cohorts{release{p, numbers{20, 9, 13, 4, 5, 6, 135, 2}}, 3}
 	require.InDelta(t, c.Since(1).Estimate(), c.New(1).Estimate()+c.New(2).Estimate()+c.New(3).Estimate(), 1e-9)
+	require.Equal(t, c.On(1, 3).Estimate(), c.Returned(1, 3).Estimate())
+	require.Equal(t, c.On(2, 2).Estimate(), c.New(2).Estimate())
 	require.InDelta(t, c.Since(3).Estimate(), c.Returned(1, 3).Estimate()+c.Returned(2, 3).Estimate()+c.New(3).Estimate(), 1e-9)
-	for _, answer := range []kor.Cardinality{c.New(0), c.New(4), c.Since(0), c.Since(4), c.Returned(2, 1), c.Returned(0, 2), c.Returned(2, 4), new(Cohorts).New(1), new(Cohorts).Since(1)} {
+	for _, answer := range []kor.Cardinality{c.New(0), c.New(4), c.Since(0), c.Since(4), c.Returned(2, 1), c.Returned(0, 2), c.Returned(2, 4), c.On(0, 2), c.On(2, 1), c.On(2, 4), new(Cohorts).On(1, 1), new(Cohorts).New(1), new(Cohorts).Since(1)} {
 		require.True(t, math.IsNaN(answer.Estimate()))
 	}
 }
@@ -275,9 +342,9 @@ func TestCohortBuilder(t *testing.T) {
 	b.Add(2, 9)
 	again := cohortBuilder(t, p, 5)
 	dptest.Restores(t, b, again, func() { again.Add(1, 2, 3) }, cohortBuilder(t, p, 6), builder(t, p))
-	require.Equal(t, held(b.secret).stamps, held(again.secret).stamps)
+	require.Equal(t, held(b.secret).days, held(again.secret).days)
 	require.Equal(t, 3, held(again.secret).today)
-	copy(held(b.secret).stamps, []uint16{54321, 43210})
+	copy(held(b.secret).days, []uint32{54321, 43210})
 	dptest.Redacted(t, b, "54321 43210")
 	c := dptest.OK(last(fresh()).Release())(t)
 	require.True(t, c.Guarantee().Equal(b.Guarantee()))

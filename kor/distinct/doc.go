@@ -51,7 +51,7 @@
 //
 //	how many distinct users                               New
 //	who came back, who is new: two days, two weeks        ReleasePair of two Builders
-//	new on each day, and back on a later one              NewCohortBuilder, at most 31 days
+//	new on each day, there on a later one or from then on NewCohortBuilder, at most 31 days
 //	how many came once, twice, …, five times or more      NewFrequencyBuilder
 //	the total after every slot                            NewRunningBuilder
 //	the last 1, 7, 30 days, every day                     NewWindowBuilder

@@ -42,7 +42,7 @@ func samplePair() *Pair { return &Pair{sample(0.5, 900, -2, 77, 44000)} }
 func sampleFrequencies() *Frequencies { return &Frequencies{sample(0.5, 5000, 600, -2, 77, 3000), 3} }
 
 func sampleCohorts() *Cohorts {
-	return &Cohorts{sample(0.5, 500, 60, -2, 77, 3000, 5, 41000), 3}
+	return &Cohorts{sample(0.5, 500, 60, -2, 77, 3000, 5, 41000, -9), 3}
 }
 
 // samples are the objects of the golden files, by name.

@@ -285,6 +285,8 @@ func ExampleFrequencyBuilder() {
 	lo, hi := f.Users().Interval(1 - 1e-9)
 	fmt.Println("30000 users:", lo <= 30_000 && 30_000 <= hi)
 	fmt.Printf("%d times or more: about %.1f\n", f.Most(), f.Share(f.Most()))
+	lo, hi = f.AtLeastInterval(2, 1-1e-9)
+	fmt.Printf("more than once: about %.1f, %v\n", f.AtLeast(2), lo <= 0.5 && 0.5 <= hi)
 	for times, share := range map[int]float64{1: 1. / 2, 2: 1. / 3, 3: 0, 5: 1. / 6} {
 		if lo, hi := f.ShareInterval(times, 1-1e-9); share < lo || share > hi || f.Share(times) > share+0.05 {
 			fmt.Println(times, share, lo, hi, f.Share(times))
@@ -293,6 +295,7 @@ func ExampleFrequencyBuilder() {
 	// Output:
 	// 30000 users: true
 	// 5 times or more: about 0.2
+	// more than once: about 0.5, true
 }
 
 // The retention of two weeks: how many of the users who were new on a day were back later, for one
@@ -309,8 +312,8 @@ func ExampleCohortBuilder() {
 			}
 		}
 		for user := range 1000 * day {
-			// 1000 users are new each day; every third is back on day 14
-			if user >= 1000*(day-1) || day == 14 && user%3 == 0 {
+			// 1000 users are new each day; every third is back on day 14, and half on day 9
+			if user >= 1000*(day-1) || day == 14 && user%3 == 0 || day == 9 && user%2 == 0 {
 				distinct.AddKey(b, user)
 			}
 		}
@@ -324,13 +327,14 @@ func ExampleCohortBuilder() {
 		what  string
 		size  kor.Cardinality
 		truth float64
-	}{{"new on day 4", c.New(4), 1000}, {"of these back in the last week", c.Returned(4, 8), 333}, {"seen on day 14", c.Since(14), 1000 + 13_000./3}} {
+	}{{"new on day 4", c.New(4), 1000}, {"of these there on day 9", c.On(4, 9), 500}, {"of these back in the last three days", c.Returned(4, 12), 333}, {"seen on day 14", c.Since(14), 1000 + 13_000./3}} {
 		lo, hi := x.size.Interval(1 - 1e-9)
 		fmt.Println(x.what, lo <= x.truth && x.truth <= hi)
 	}
 	// Output:
 	// 14 days
 	// new on day 4 true
-	// of these back in the last week true
+	// of these there on day 9 true
+	// of these back in the last three days true
 	// seen on day 14 true
 }

@@ -215,6 +215,13 @@ func sharesOf(t testing.TB, p Params, rng *rand.Rand, users int) *Frequencies {
 	return dptest.OK(b.Release())(t)
 }
 
+func sumOf(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
 var trueShares = []float64{0.5, 0.2, 0.1, 0.05, 0.15}
 
 // Shares are within their intervals, at few users too, and have the error of a sample. With 300
@@ -228,16 +235,20 @@ func TestSharesAccuracy(t *testing.T) {
 		users   int
 	}{{2, 600}, {0.1, 40}} {
 		p := Params{Epsilon: c.epsilon, Cells: 128, Levels: 8}
-		var covered, squares [5]float64
+		var covered, atLeast, squares [5]float64
 		for range runs {
 			f := sharesOf(t, p, rng, c.users)
-			r, ok := f.ratio(1)
+			r, ok := f.ratio(1, 1)
 			require.True(t, ok)
 			for i, truth := range trueShares {
 				lo, hi := f.ShareInterval(i+1, 0.95)
 				require.True(t, 0 <= lo && lo <= hi && hi <= 1)
 				if lo <= truth && truth <= hi {
 					covered[i]++
+				}
+				from, to := f.AtLeastInterval(i+1, 0.95)
+				if all := trueShares[i:]; from <= sumOf(all)+1e-9 && sumOf(all)-1e-9 <= to {
+					atLeast[i]++
 				}
 				if c.epsilon == 2 {
 					e := f.Share(i+1) - truth
@@ -249,6 +260,7 @@ func TestSharesAccuracy(t *testing.T) {
 		for i := range trueShares {
 			dptest.Alarm(t, 1e-11)
 			require.Greater(t, covered[i]/runs, 0.8, "%v, %d", c, i)
+			require.Greater(t, atLeast[i]/runs, 0.8, "%v, %d", c, i)
 			if c.epsilon == 2 {
 				require.InDelta(t, 1, squares[i]/runs, 0.9, "%v, %d", c, i)
 			}

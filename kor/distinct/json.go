@@ -74,17 +74,20 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 // does.
 func (p *Pair) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, p) }
 
-// MarshalJSON returns the guarantee, the number of keys, and the share of each class with its
-// interval at .95. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the number of keys, the share of each class, and of keys that
+// came as often or more, with intervals at .95. Its member data is the binary encoding, the only
+// part that UnmarshalJSON reads.
 func (f Frequencies) MarshalJSON() ([]byte, error) {
 	type share struct {
 		Times int `json:"times"`
 		wire.Estimated
+		AtLeast wire.Estimated `json:"atLeast"`
 	}
 	shares := []share{}
 	for times := 1; times <= f.most; times++ {
 		low, high := f.ShareInterval(times, wire.Confidence)
-		shares = append(shares, share{times, wire.EstimatedOf(f.Share(times), low, high)})
+		least, most := f.AtLeastInterval(times, wire.Confidence)
+		shares = append(shares, share{times, wire.EstimatedOf(f.Share(times), low, high), wire.EstimatedOf(f.AtLeast(times), least, most)})
 	}
 	return wire.MarshalJSON(&f, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
@@ -98,20 +101,22 @@ func (f Frequencies) MarshalJSON() ([]byte, error) {
 func (f *Frequencies) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, f) }
 
 // MarshalJSON returns the guarantee and a row for each day: the number of new keys, and for each
-// later day how many of them are back then or later, with intervals at .95 and standard errors. Its
-// member data is the binary encoding, the only part that UnmarshalJSON reads.
+// later day how many of them are back then or later, and on that day, with intervals at .95 and
+// standard errors. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (c Cohorts) MarshalJSON() ([]byte, error) {
 	type cohort struct {
 		Day      int         `json:"day"`
 		Since    wire.Size   `json:"since"`
 		New      wire.Size   `json:"new"`
 		Returned []wire.Size `json:"returned"`
+		On       []wire.Size `json:"on"`
 	}
 	cohorts := []cohort{}
 	for day := 1; day <= c.days; day++ {
-		row := cohort{day, wire.SizeOf(c.Since(day)), wire.SizeOf(c.New(day)), []wire.Size{}}
+		row := cohort{day, wire.SizeOf(c.Since(day)), wire.SizeOf(c.New(day)), []wire.Size{}, []wire.Size{}}
 		for since := day + 1; since <= c.days; since++ {
 			row.Returned = append(row.Returned, wire.SizeOf(c.Returned(day, since)))
+			row.On = append(row.On, wire.SizeOf(c.On(day, since)))
 		}
 		cohorts = append(cohorts, row)
 	}

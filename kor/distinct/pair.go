@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // ReleasePair releases the sets A and B of two Builders together, yesterday's users and today's,
@@ -66,34 +67,66 @@ func classesOf(a, b []uint64, p Params) numbers {
 }
 
 // Pair is the release of two sets: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing and costs no budget. Estimates are unbiased, so for few keys they can
-// be negative; intervals cannot. The zero Pair answers NaN.
+// computes is post-processing and costs no budget. Its numbers agree with each other: no part is
+// below 0 or above the whole, and parts add up. The zero Pair answers NaN.
 type Pair struct{ release }
 
 func ofA(class int) bool      { return class == inA || class == inBoth }
 func ofB(class int) bool      { return class == inB || class == inBoth }
 func ofEither(class int) bool { return class != inNone }
 
-// count returns the count of one of these sets.
-func (p *Pair) count(in func(class int) bool) kor.Cardinality {
+// parts returns how many keys are in A alone, in B alone and in both: of the sizes of A, B and
+// either, which are unbiased, the nearest that can be.
+func (p *Pair) parts() vector {
+	s := p.params.sumOf(p.numbers, nil, noise.DiscreteLaplace{}, []term{{1, ofA, 0}, {1, ofB, 0}, {1, ofEither, 0}})
+	var x, slope [4]float64
+	for i, t := range s.terms {
+		x[2] = max(x[2], t.x)
+		x[i] = max(t.x, 0)
+	}
+	x[2] = min(x[2], -30/s.log[s.levels-1]) // where no cell is empty
+	for i := range s.terms {
+		x[i] = min(x[i], x[2])
+		_, slope[i], _ = s.spread(x[i])
+	}
+	var sizes, covariance matrix // of A, B, either, and of the parts
+	for i := range 3 {
+		for j := range i + 1 {
+			placed, drawn := s.covariance(i, j, x, slope)
+			sizes[i][j] = placed + drawn
+			sizes[j][i] = sizes[i][j]
+		}
+	}
+	a, b, either := s.terms[0].x, s.terms[1].x, s.terms[2].x
+	of := matrix{{0, -1, 1}, {-1, 0, 1}, {1, 1, -1}}
+	for i := range of {
+		for j := range of {
+			covariance[i][j] = sizes.times(of[j]).dot(of[i])
+		}
+	}
+	return nonNegativeFit(vector{either - b, either - a, a + b - either}, covariance)
+}
+
+// count returns the count of one of these sets, which has the given parts.
+func (p *Pair) count(in func(class int) bool, parts vector) kor.Cardinality {
 	if !p.valid() {
 		return kor.Cardinality{}
 	}
 	c := p.params.union(p.numbers, in)
-	return kor.Cardinality{Source: &c}
+	return agreeing(&c, p.parts().dot(parts))
 }
 
 // A returns the number of keys in A.
-func (p *Pair) A() kor.Cardinality { return p.count(ofA) }
+func (p *Pair) A() kor.Cardinality { return p.count(ofA, vector{1, 0, 1}) }
 
 // B returns the number of keys in B.
-func (p *Pair) B() kor.Cardinality { return p.count(ofB) }
+func (p *Pair) B() kor.Cardinality { return p.count(ofB, vector{0, 1, 1}) }
 
 // Either returns the number of keys in A or in B.
-func (p *Pair) Either() kor.Cardinality { return p.count(ofEither) }
+func (p *Pair) Either() kor.Cardinality { return p.count(ofEither, vector{1, 1, 1}) }
 
-// sum returns a sum of sizes.
-func (p *Pair) sum(ratio bool, a, b, either float64, within ...func(int) bool) kor.Cardinality {
+// sum returns a sum of sizes, which is one of the parts.
+func (p *Pair) sum(part int, a, b, either float64, within ...func(int) bool) kor.Cardinality {
 	if !p.valid() {
 		return kor.Cardinality{}
 	}
@@ -103,22 +136,24 @@ func (p *Pair) sum(ratio bool, a, b, either float64, within ...func(int) bool) k
 			terms = append(terms, t)
 		}
 	}
-	s := p.params.sumOf(p.numbers, terms, within...)
-	s.ratio = ratio
-	return kor.Cardinality{Source: s}
+	s, parts := p.params.sumOf(p.numbers, nil, noise.DiscreteLaplace{}, terms, within...), p.parts()
+	if s.ratio = within == nil; s.ratio {
+		return agreeing(s, parts[part]/parts.sum())
+	}
+	return agreeing(s, parts[part])
 }
 
 // Both returns the number of keys in A and in B.
-func (p *Pair) Both() kor.Cardinality { return p.sum(false, 1, 1, -1, ofA, ofB) }
+func (p *Pair) Both() kor.Cardinality { return p.sum(2, 1, 1, -1, ofA, ofB) }
 
 // OnlyA returns the number of keys in A alone.
-func (p *Pair) OnlyA() kor.Cardinality { return p.sum(false, 0, -1, 1, ofA) }
+func (p *Pair) OnlyA() kor.Cardinality { return p.sum(0, 0, -1, 1, ofA) }
 
 // OnlyB returns the number of keys in B alone.
-func (p *Pair) OnlyB() kor.Cardinality { return p.sum(false, -1, 0, 1, ofB) }
+func (p *Pair) OnlyB() kor.Cardinality { return p.sum(1, -1, 0, 1, ofB) }
 
 // Jaccard returns |A∩B| / |A∪B|. NaN if there seem to be no keys.
-func (p *Pair) Jaccard() kor.Cardinality { return p.sum(true, 1, 1, -1) }
+func (p *Pair) Jaccard() kor.Cardinality { return p.sum(2, 1, 1, -1) }
 
 // String says what was released under which guarantee.
 func (p *Pair) String() string {

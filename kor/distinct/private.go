@@ -21,7 +21,7 @@ const (
 	privateCohorts
 )
 
-const privateVersion = 3 // since 3 that of a WindowBuilder has the last day that was released
+const privateVersion = 4 // since 4 that of a CohortBuilder has all days of each cell
 
 // kept is what a builder holds, with what the private state needs of it.
 type kept[S any] interface {

@@ -33,20 +33,20 @@ func (f *Frequencies) Users() kor.Cardinality {
 	return kor.Cardinality{Source: &count{newCurve(half), float64(f.numbers[f.most+1])}}
 }
 
-// ratio is what the cells say of a class: of kept cells with a key, held are of the class.
+// ratio is what the cells say of some classes: of kept cells with a key, held are of the classes.
 //
 // A kept key is one of a simple random sample of the users, so held has mean t·kept if t is the
-// share of the class, and held − t·kept has the variance t·(1−t)·kept·(1 − kept/users), of a sample
-// without replacement, and the noise v·(k/(k+1)·(1 + t²) − 2t/(k+1)) of k classes and the empty
-// one, once the excess is taken out (classes_proof.md).
+// share of the classes, and held − t·kept has the variance t·(1−t)·kept·(1 − kept/users), of a
+// sample without replacement, and that of the noise, v·(m(k+1−m) + k·t² − 2mt)/(k+1) for m of k
+// classes and the empty one, once the excess is taken out (classes_proof.md).
 type ratio struct {
 	held, kept, users, noise float64
-	k                        float64
+	m, k                     float64
 }
 
-// ratio returns what is known of the class of keys that came times times.
-func (f *Frequencies) ratio(times int) (r ratio, ok bool) {
-	if !f.valid() || times < 1 || times > f.most {
+// ratio returns what is known of the classes from one to another.
+func (f *Frequencies) ratio(from, to int) (r ratio, ok bool) {
+	if !f.valid() || from < 1 || to > f.most || from > to {
 		return r, false
 	}
 	half, _ := f.params.frequencies() // of a release, so no error
@@ -56,36 +56,22 @@ func (f *Frequencies) ratio(times int) (r ratio, ok bool) {
 		excess += float64(x)
 	}
 	excess = (excess - cells) / float64(f.most+1)
-	kept := cells - (float64(f.numbers[0]) - excess)
-	return ratio{float64(f.numbers[times]) - excess, kept, f.Users().Estimate(), law.Variance(), float64(f.most)}, true
+	r = ratio{0, cells - (float64(f.numbers[0]) - excess), f.Users().Estimate(), law.Variance(), float64(to - from + 1), float64(f.most)}
+	for _, x := range f.numbers[from : to+1] {
+		r.held += float64(x) - excess
+	}
+	return r, true
 }
 
 // deviation returns by how many standard errors held is above t·kept.
 func (r ratio) deviation(t float64) float64 {
 	kept := max(r.kept, 0)
 	sample := t * (1 - t) * kept * (1 - min(kept/max(r.users, kept, 1), 1))
-	return (r.held - t*r.kept) / math.Sqrt(sample+r.noise*(r.k*(1+t*t)-2*t)/(r.k+1))
+	return (r.held - t*r.kept) / math.Sqrt(sample+r.noise*(r.m*(r.k+1-r.m)+r.k*t*t-2*r.m*t)/(r.k+1))
 }
 
-// Share returns the fraction of the keys that came exactly times times; in the last class, times or
-// more. NaN for other classes, and if there are so few keys that the number of cells with a key is
-// below 4 standard deviations of its noise: then see [Frequencies.ShareInterval].
-func (f *Frequencies) Share(times int) float64 {
-	r, ok := f.ratio(times)
-	if !ok || r.kept <= 4*math.Sqrt(r.noise*r.k/(r.k+1)) {
-		return math.NaN()
-	}
-	return min(max(r.held/r.kept, 0), 1)
-}
-
-// ShareInterval returns the fractions in [0, 1] that the noisy cells do not reject (Fieller's set
-// for a ratio). It is never empty, and it is all of [0, 1] if there is only noise. NaN for other
-// classes and a confidence outside [0, 1).
-func (f *Frequencies) ShareInterval(times int, confidence float64) (lo, hi float64) {
-	r, ok := f.ratio(times)
-	if !ok || !check.Confidence(confidence) {
-		return math.NaN(), math.NaN()
-	}
+// interval returns the t in [0, 1] that the noisy cells do not reject (Fieller's set for a ratio).
+func (r ratio) interval(confidence float64) (lo, hi float64) {
 	best := 0.0
 	for _, t := range []float64{1, min(max(r.held/r.kept, 0), 1)} {
 		if math.Abs(r.deviation(t)) < math.Abs(r.deviation(best)) {
@@ -93,6 +79,75 @@ func (f *Frequencies) ShareInterval(times int, confidence float64) (lo, hi float
 		}
 	}
 	return accepted(0, best, 1, normalQuantile(confidence), r.deviation)
+}
+
+// shares returns the share of each class: of what the cells say the nearest numbers that are at
+// least 0 and 1 in all. Nil if there are too few keys.
+func (f *Frequencies) shares() []float64 {
+	x := make([]float64, f.most)
+	for i := range x {
+		r, _ := f.ratio(i+1, i+1)
+		if r.kept <= 4*math.Sqrt(r.noise*r.k/(r.k+1)) {
+			return nil
+		}
+		x[i] = r.held / r.kept
+	}
+	return simplexFit(x)
+}
+
+// Share returns the fraction of the keys that came exactly times times; in the last class, times or
+// more. Shares are at least 0 and sum to 1. NaN for other classes, and if there are so few keys
+// that the number of cells with a key is below 4 standard deviations of its noise: then see
+// [Frequencies.ShareInterval].
+func (f *Frequencies) Share(times int) float64 { return f.share(times, times) }
+
+// AtLeast returns the fraction of the keys that came k times or more, for k up to Most: the sum of
+// the shares. NaN as for Share.
+func (f *Frequencies) AtLeast(k int) float64 { return f.share(k, f.most) }
+
+func (f *Frequencies) share(from, to int) (sum float64) {
+	if _, ok := f.ratio(from, to); !ok {
+		return math.NaN()
+	}
+	shares := f.shares()
+	if shares == nil {
+		return math.NaN()
+	}
+	if from == 1 && to == f.most {
+		return 1
+	}
+	for _, x := range shares[from-1 : to] {
+		sum += x
+	}
+	return min(sum, 1)
+}
+
+// ShareInterval returns the fractions in [0, 1] that the noisy cells do not reject, and Share. It
+// is never empty, and it is all of [0, 1] if there is only noise. NaN for other classes and a
+// confidence outside [0, 1).
+func (f *Frequencies) ShareInterval(times int, confidence float64) (lo, hi float64) {
+	return f.interval(times, times, confidence)
+}
+
+// AtLeastInterval returns the fractions in [0, 1] of keys that came k times or more that the noisy
+// cells do not reject, and AtLeast. NaN as for ShareInterval.
+func (f *Frequencies) AtLeastInterval(k int, confidence float64) (lo, hi float64) {
+	return f.interval(k, f.most, confidence)
+}
+
+func (f *Frequencies) interval(from, to int, confidence float64) (lo, hi float64) {
+	r, ok := f.ratio(from, to)
+	switch {
+	case !ok || !check.Confidence(confidence):
+		return math.NaN(), math.NaN()
+	case from == 1 && to == f.most: // all keys
+		return 1, 1
+	}
+	lo, hi = r.interval(confidence)
+	if share := f.share(from, to); !math.IsNaN(share) {
+		lo, hi = min(lo, share), max(hi, share)
+	}
+	return lo, hi
 }
 
 // String says what was released under which guarantee.

@@ -1,6 +1,10 @@
 package distinct
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
 
 // sum is a sum of sizes of sets, Σ w·x, from the numbers of one release: a difference, say, or the
 // keys that two sets share. It is a sets.Size. The cells of each set are those of some of the
@@ -22,30 +26,44 @@ type term struct {
 	x      float64 // the size by its count alone
 }
 
-// sumOf returns the sum, of what is in each of the sets within.
-func (p Params) sumOf(n numbers, terms []term, within ...func(class int) bool) *sum {
+// sumOf returns the sum, of what is in each of the sets within. The classes of the sets are those
+// of n, and behind them more numbers, of cells that are in no class of the set, with other noise.
+func (p Params) sumOf(n, more numbers, other noise.DiscreteLaplace, terms []term, within ...func(class int) bool) *sum {
 	s := &sum{curve: bareCurve(p), terms: terms}
 	for _, in := range within {
 		s.within = append(s.within, p.union(n, in))
 	}
 	law, _ := p.classLaw() // of a release, so no error
-	var both [4][4]float64 // numbers of classes
-	for class := range n {
-		var in [4]float64
+	var both, beyond [4][4]float64
+	for class := range len(n) + len(more) {
+		into := &both
+		if class >= len(n) {
+			into = &beyond
+		}
 		for i, a := range terms {
-			if a.in(class) {
-				in[i] = 1
-			}
 			for j := range i + 1 {
-				both[i][j] += in[i] * in[j]
+				if a.in(class) && terms[j].in(class) {
+					into[i][j]++
+				}
 			}
 		}
 	}
 	for i := range terms {
 		c := p.union(n, terms[i].in)
+		for k, x := range more {
+			if terms[i].in(len(n) + k) {
+				c.ones += float64(x)
+			}
+		}
+		if len(more) > 0 {
+			c.variance += other.Variance() * beyond[i][i]
+		}
 		terms[i].x = c.Estimate()
 		for j := range i + 1 {
 			s.noise[i][j] = law.Variance() * (both[i][j] - both[i][i]*both[j][j]/float64(len(n)))
+			if beyond[i][j] > 0 {
+				s.noise[i][j] += other.Variance() * beyond[i][j]
+			}
 			s.nested[i][j] = both[i][j] == min(both[i][i], both[j][j])
 		}
 	}
@@ -91,23 +109,30 @@ func (s *sum) at(t float64) (off, variance, noise float64) {
 	for i := range s.terms {
 		_, slope[i], _ = s.spread(x[i])
 		for j := range i + 1 {
-			union := x[last]
-			if s.nested[i][j] {
-				union = max(x[i], x[j])
-			}
-			cells := 0.0
-			for _, l := range s.log[:s.levels] {
-				cells += math.Exp(l*union) - math.Exp(l*(x[i]+x[j]))
-			}
-			f := w[i] * w[j] / (slope[i] * slope[j])
+			f := w[i] * w[j]
 			if i != j {
 				f *= 2
 			}
-			variance += f * (s.cells*cells - max(x[i]+x[j]-union, 0)*slope[i]*slope[j])
-			noise += f * s.noise[i][j]
+			placed, drawn := s.covariance(i, j, x, slope)
+			variance += f * placed
+			noise += f * drawn
 		}
 	}
 	return off, max(variance, 0) + noise, noise
+}
+
+// covariance returns that of two sizes x, by where the keys lie and by the noise.
+func (s *sum) covariance(i, j int, x, slope [4]float64) (placed, drawn float64) {
+	union := x[len(s.terms)-1]
+	if s.nested[i][j] {
+		union = max(x[i], x[j])
+	}
+	cells := 0.0
+	for _, l := range s.log[:s.levels] {
+		cells += math.Exp(l*union) - math.Exp(l*(x[i]+x[j]))
+	}
+	f := 1 / (slope[i] * slope[j])
+	return f * (s.cells*cells - max(x[i]+x[j]-union, 0)*slope[i]*slope[j]), f * s.noise[i][j]
 }
 
 // most returns the most that the sum can be: what the sets in which it is have at most, at a

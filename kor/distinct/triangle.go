@@ -3,18 +3,24 @@ package distinct
 import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Cohorts are released numbers of the keys that were new on each day, and of those that came back:
 // public, immutable, safe for concurrent readers. Estimates are unbiased, so for few keys they can
 // be negative; intervals cannot. The zero Cohorts answer NaN, and so do days outside 1 to Days.
 type Cohorts struct {
-	release // numbers of cells by last day, and by first day within that; then of the empty ones
+	release // as cohortState.classes has them
 	days    int
 }
 
 // Days returns the number of days.
 func (c *Cohorts) Days() int { return c.days }
+
+// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
+// days, added or removed.
+func (c *Cohorts) Guarantee() budget.Guarantee { return c.params.cohortGuarantee(c.days) }
 
 // seen returns the set of the keys that were seen on day until or before, or on day from or later:
 // the classes of their cells.
@@ -29,15 +35,34 @@ func (c *Cohorts) seen(until, from int) func(class int) bool {
 	return func(class int) bool { return in[class] }
 }
 
+// or returns the set of the keys that were seen on day until or before, or on a day between the
+// first and the last.
+func (c *Cohorts) or(until, day int) func(class int) bool {
+	in := make([]bool, len(c.numbers))
+	for last, class := 1, 0; last <= c.days; last++ {
+		for first := 1; first <= last; first++ {
+			in[class] = first <= until || first == day
+			class++
+		}
+	}
+	for first := until + 1; first < day; first++ {
+		in[visitOf(c.days, first, day)] = true
+	}
+	return func(class int) bool { return in[class] }
+}
+
 // count returns the number of keys of a set.
 func (c *Cohorts) count(in func(class int) bool) kor.Cardinality {
-	u := c.params.union(c.numbers, in)
+	n, _ := c.params.cohorts(c.days) // of a release, so no error
+	u := n.byPair.union(c.numbers[:pairsOf(c.days)+1], in)
 	return kor.Cardinality{Source: &u}
 }
 
 // sum returns a sum of sizes.
 func (c *Cohorts) sum(terms []term, within ...func(class int) bool) kor.Cardinality {
-	return kor.Cardinality{Source: c.params.sumOf(c.numbers, terms, within...)}
+	n, _ := c.params.cohorts(c.days) // of a release, so no error
+	pairs := pairsOf(c.days) + 1
+	return kor.Cardinality{Source: n.byPair.sumOf(c.numbers[:pairs], c.numbers[pairs:], n.visit, terms, within...)}
 }
 
 // New returns the number of keys that were first seen on the day; on day 1, of all keys seen.
@@ -70,6 +95,21 @@ func (c *Cohorts) Returned(day, since int) kor.Cardinality {
 	}
 }
 
+// On returns how many keys that were new on the day first were seen on the later day, or with day =
+// first, how many were new. NaN if day is before first. For days between the first and the last it
+// has more error than Returned, in proportion to the number of days.
+func (c *Cohorts) On(first, day int) kor.Cardinality {
+	if first < 1 || day <= first || day >= c.days {
+		return c.Returned(first, day) // on the last day is on that day or later
+	}
+	until, either := c.seen(first, c.days+1), c.or(first, day)
+	if first == 1 {
+		// |U| + |S| − |U ∪ S|, where S has the keys of the day
+		return c.sum([]term{{1, until, 0}, {1, c.or(0, day), 0}, {-1, either, 0}}, until)
+	}
+	return c.sum([]term{{-1, c.seen(first-1, c.days+1), 0}, {1, until, 0}, {1, c.or(first-1, day), 0}, {-1, either, 0}}, until)
+}
+
 // Since returns the number of keys that were seen on the day or later; for day 1, of all keys.
 func (c *Cohorts) Since(day int) kor.Cardinality {
 	if day < 1 || day > c.days {
@@ -83,22 +123,27 @@ func (c *Cohorts) String() string {
 	return c.text("distinct.Cohorts", c.Guarantee(), "keys by first and last of %d days", c.days)
 }
 
-// The encoding of Cohorts, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of Cohorts, little-endian, version 2; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 24, version 1
+//	6      header: "dpsk", kind 24, version 2
 //	40     Epsilon, CountShare (1), Cells, Levels, Seed, as in a Sketch
 //	4      days, 2 to 31
 //	8·k    noisy numbers of cells: for each last day, for each first day up to that; then the
-//	       empty ones; two's complement
+//	       empty ones; then for each day from 2 to the last but one, for each first day before
+//	       it; two's complement
 //
 // No other bytes decode to the same Cohorts.
 func (c *Cohorts) layout() layout {
-	return layout{wire.KindCohorts, 1, &c.release, []wire.Field{wire.Int(&c.days, mostDays)}, Params.cohortLaw, func() int {
+	law := func(p Params) (noise.DiscreteLaplace, error) {
+		n, err := p.cohorts(c.days)
+		return n.pair, err
+	}
+	return layout{wire.KindCohorts, 2, &c.release, []wire.Field{wire.Int(&c.days, mostDays)}, law, func() int {
 		if c.days < 2 {
 			return 0
 		}
-		return pairsOf(c.days) + 1
+		return pairsOf(c.days) + 1 + visitsOf(c.days)
 	}}
 }
 

@@ -241,8 +241,24 @@ func (w *Windows) count(days int) (c count) {
 	return c
 }
 
-// Estimate returns the estimated number of distinct keys in the window of that many days.
-func (w *Windows) Estimate(days int) float64 { return w.count(days).Estimate() }
+// fit returns the count of a window with an estimate that agrees with those of the others.
+func (w *Windows) fit(days int) fitted {
+	spans, at := w.params.windows(), w.params.window(days)-1
+	if !w.valid() || at < 0 {
+		return fitted{count{}, math.NaN()}
+	}
+	x, weight := make([]float64, len(spans)), make([]float64, len(spans))
+	for i, days := range spans {
+		c := w.count(days)
+		stdErr := c.StdErr()
+		x[i], weight[i] = c.Estimate(), 1/(stdErr*stdErr)
+	}
+	return fitted{w.count(days), ascendingFit(x, weight)[at]}
+}
+
+// Estimate returns the estimated number of distinct keys in the window of that many days, which is
+// not below that of a shorter window.
+func (w *Windows) Estimate(days int) float64 { return w.fit(days).Estimate() }
 
 // StdErr returns the standard error of the estimate; see [Plan.WindowStdErr].
 func (w *Windows) StdErr(days int) float64 { return w.count(days).StdErr() }
@@ -250,7 +266,7 @@ func (w *Windows) StdErr(days int) float64 { return w.count(days).StdErr() }
 // Interval returns bounds on the number of keys in the window of that many days; see
 // [Sketch.Interval].
 func (w *Windows) Interval(days int, confidence float64) (lo, hi float64) {
-	return w.count(days).Interval(confidence)
+	return w.fit(days).Interval(confidence)
 }
 
 // String says what was released under which guarantee.

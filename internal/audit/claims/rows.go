@@ -236,13 +236,13 @@ var rows = []row{
 		about: "kor/distinct.WindowBuilder.Release kor/distinct.WindowBuilder.Guarantee kor/distinct.Windows.Guarantee kor/distinct.ReleasePair kor/distinct.Pair.Guarantee kor/distinct.CohortBuilder.Release " +
 			"kor/distinct.CohortBuilder.Guarantee kor/distinct.Cohorts.Guarantee kor/distinct.Cohorts.Days",
 		theorem: "own: a key moves one cell from one class to another", proof: "kor/distinct/classes_proof.md", code: "kor/distinct.Params.classLaw kor/distinct.Params.twoMoves kor/distinct.numbers.addNoise",
-		exact: "kor/distinct.TestOneCellMoves kor/distinct.TestTwoMovesAreTwoResponses kor/distinct.TestYearOfWindows", audit: "kor/distinct.TestWindowsHaveTheLaw kor/distinct.TestPairHasTheLaw kor/distinct.TestCohortsHaveTheLaw",
+		exact: "kor/distinct.TestOneCellMoves kor/distinct.TestVisitsMoveByTwoADay kor/distinct.TestTwoMovesAreTwoResponses kor/distinct.TestYearOfWindows", audit: "kor/distinct.TestWindowsHaveTheLaw kor/distinct.TestPairHasTheLaw kor/distinct.TestCohortsHaveTheLaw",
 		edits: "kor/distinct: classes: noise for half the sensitivity; classes: no noise in a class; classes: one response where there are two",
 	},
 	{
 		claim: "Shares of users by how often they came are ε-private with the number of users, and their intervals cover",
 		about: "kor/distinct.FrequencyBuilder.Release kor/distinct.FrequencyBuilder.Guarantee kor/distinct.Frequencies.Guarantee kor/distinct.Frequencies.Share kor/distinct.Frequencies.ShareInterval " +
-			"kor/distinct.Frequencies.Most",
+			"kor/distinct.Frequencies.Most kor/distinct.Frequencies.AtLeast kor/distinct.Frequencies.AtLeastInterval",
 		theorem: "own: the key of the largest hash in a cell; half of ε for a count, half for the classes", proof: "kor/distinct/frequencies.go",
 		code:  "kor/distinct.frequencyState.visitAll kor/distinct.frequencyState.classes kor/distinct.Params.frequencies kor/distinct.ratio.deviation",
 		exact: "kor/distinct.TestFrequenciesOfAllStreams kor/distinct.TestFrequenciesAreThoseOfAMap", audit: "kor/distinct.TestFrequenciesHaveTheLaw kor/distinct.TestSharesAccuracy",
@@ -250,7 +250,7 @@ var rows = []row{
 	},
 	{
 		claim: "The keys that two sets share, those of one alone, and those that are new and come back have these standard errors, and their intervals cover",
-		about: "kor/distinct.Pair.Both kor/distinct.Pair.OnlyA kor/distinct.Pair.OnlyB kor/distinct.Pair.Jaccard kor/distinct.Cohorts.New kor/distinct.Cohorts.Returned", theorem: "own: the covariances of numbers of ones",
+		about: "kor/distinct.Pair.Both kor/distinct.Pair.OnlyA kor/distinct.Pair.OnlyB kor/distinct.Pair.Jaccard kor/distinct.Cohorts.New kor/distinct.Cohorts.Returned kor/distinct.Cohorts.On", theorem: "own: the covariances of numbers of ones",
 		proof: "kor/distinct/sums_proof.md", code: "kor/distinct.sum.at kor/distinct.sum.Interval", exact: "kor/distinct.TestVarianceOfSums kor/distinct.TestPairAtTheEnds", audit: "kor/distinct.TestPairAccuracy kor/distinct.TestCohortsAccuracy",
 		edits: "kor/distinct: sums: noise of half the variance; sums: an empty interval",
 	},
