@@ -68,7 +68,8 @@ func TestParquet(t *testing.T) {
 		t.Errorf("without a journal: exit code %d: %s", code, errs)
 	}
 	s.args = append(s.args, "-journal", s.path+".journal")
-	code, out, errs := s.run("-value", "price", "-max", "16") // 4 rows of 0 or 2 for each of 250 users
+	// 4 rows of 0 or 2 for each of 250 users
+	code, out, errs := s.run("-value", "price", "-max", "16")
 	if code != 0 || !strings.Contains(out, "Released: 1 keys") {
 		t.Fatalf("exit code %d: %s%s", code, errs, out)
 	}
@@ -89,10 +90,10 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// What the README says that DuckDB would spoil: a sample of it is of blocks, so that it holds nearly
-// all rows of some users and none of others; two ways to count users differ where a collation makes
-// names equal, and the command counts those that GROUP BY takes for one; its quantile of a
-// reservoir is that of the first 8192 rows (of a thread).
+// What the README says that DuckDB would spoil: a sample of it is of blocks, so that it holds
+// nearly all rows of some users and none of others; two ways to count users differ where a
+// collation makes names equal, and the command counts those that GROUP BY takes for one; its
+// quantile of a reservoir is that of the first 8192 rows (of a thread).
 func TestWhatDuckDBSpoils(t *testing.T) {
 	const big = "CREATE TABLE big AS SELECT i, i // 2048 AS block FROM range(1000000) r(i)"
 	if blocks := duck[int](t, big, "SELECT count(DISTINCT block) FROM (FROM big USING SAMPLE 1% (system, 7))"); blocks < 1 || blocks > 40 {

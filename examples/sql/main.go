@@ -34,7 +34,8 @@
 // github.com/lib/pq takes it). DuckDB, and with it Parquet and CSV files, needs a C++ linker and
 // -tags duckdb:
 //
-//	go run -tags duckdb . -driver duckdb -from "read_parquet('visits/*.parquet')" -journal visits.journal
+//	go run -tags duckdb . -driver duckdb -from "read_parquet('visits/*.parquet')" \
+//	                      -journal visits.journal
 //
 // What stands behind -from must give each row to the one user whose row it is. An aggregate, a join
 // of users, LIMIT or a sample of blocks does not: the guarantee then holds for no user. Another
