@@ -94,6 +94,26 @@ func ExampleProjection_EstimateAll() {
 	// of nothing: true true
 }
 
+// A total of thousands of entries, with its standard error: sums of estimates would be too small.
+func ExampleProjection_Total() {
+	b, err := alp.New(alp.Params{Epsilon: 1, Delta: 1e-9, Sparsity: 2000})
+	if err != nil {
+		panic(err)
+	}
+	indices := make([]uint64, 2000)
+	for i := range indices {
+		indices[i] = uint64(i) * 7919
+		b.Add(indices[i], float64(i%40))
+	}
+	p, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	total, stdErr := p.Total(indices) // of 39,000
+	fmt.Println(math.Abs(total-39_000) < 4*stdErr, stdErr < 2000)
+	// Output: true true
+}
+
 // The paper's estimate of an entry in a unary code, and this package's.
 func ExampleProjection_Argmax() {
 	b, err := alp.New(alp.Params{Epsilon: 1, Delta: 1e-9, Sparsity: 100, Variant: alp.Variant{Levels: 2}})

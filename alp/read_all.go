@@ -37,12 +37,12 @@ type joint struct {
 }
 
 // EstimateAll sets dst[i] to the estimate of indices[i] and returns dst, in new memory if dst is
-// too short. It is the most exact decoding: unlike [Projection.Estimate], it learns from the batch
-// how many entries are 0 and how the others are distributed, and it uses which of them share cells.
-// So it has less error for batches with most of the non-zero entries, above all with many zeros as
-// well. It is post-processing and costs no budget. It takes 8 µs per index with one column, 25 to
-// 50 µs per index and column with several (Signed has at least two). For TwoVectors and for more
-// than 64 columns it learns only the share of zeros.
+// too short. Unlike [Projection.Estimate], it learns from the batch how many entries are 0 and how
+// the others are distributed, and it uses which of them share cells. So it has less error for
+// batches with most of the non-zero entries, above all with many zeros or many small values. For
+// sums of entries use [Projection.Total]. It is post-processing and costs no budget. It takes 8 µs
+// per index with one column, 25 to 50 µs per index and column with several (Signed has at least
+// two). For TwoVectors and for more than 64 columns it learns only the share of zeros.
 func (p *Projection) EstimateAll(indices []uint64, dst []float64) []float64 {
 	dst = slices.Grow(dst[:0], len(indices))[:len(indices)]
 	d := p.decoder
@@ -58,8 +58,8 @@ func (p *Projection) EstimateAll(indices []uint64, dst []float64) []float64 {
 	}
 	order := p.candidates(indices)
 	j := newJoint(d)
-	j.learnZeros(p, order)
 	first := slices.Clone(j.prior)
+	j.learnAlone(p, order, first)
 	for round := range jointRounds {
 		believed, n := make([]float64, len(j.prior)), 0
 		present := make([]float64, len(j.prior))
@@ -208,34 +208,6 @@ func newJoint(d *decoder) *joint {
 	}
 	j.settle(make([]float64, len(j.prior)), 1)
 	return j
-}
-
-// learnZeros sets the share of zeros in the prior to the most likely one.
-func (j *joint) learnZeros(p *Projection, order []asked) {
-	evidence := make([]float64, 0, len(order))
-	for _, a := range order {
-		if a.value == 0 {
-			evidence = append(evidence, p.evidence(a.index))
-		}
-	}
-	odds := j.oddsOfZero(evidence)
-	total := sum(j.prior) + odds
-	j.prior[0] = odds
-	for s := range j.prior {
-		j.prior[s] /= total
-	}
-}
-
-// learn sets the prior to the mean belief of n candidates that are not listed: of its share of
-// zeros, with one entry at 0 and one elsewhere, and of the law of the others, with some entries of
-// the first prior's.
-func (j *joint) learn(first, believed []float64, n float64) {
-	zero := (believed[0] + 0.5) / (n + 1)
-	others := n - believed[0] + jointPseudo
-	j.prior[0] = zero
-	for s := 1; s < len(first); s++ {
-		j.prior[s] = (1 - zero) / others * (believed[s] + jointPseudo*first[s]/(1-first[0]))
-	}
 }
 
 // settle sets the ground to the load without what n candidates are believed to be, for any one of

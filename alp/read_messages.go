@@ -19,8 +19,9 @@ type candidate struct {
 	below   [][]float64 // [column][level]: Pr[at most there], without the column's message
 }
 
-// read returns the candidates of a block with their beliefs, in memory that the next call takes.
-func (j *joint) read(p *Projection, part []asked) []candidate {
+// load returns the candidates of a block with what their cells show, in memory that the next call
+// takes.
+func (j *joint) load(p *Projection, part []asked) []candidate {
 	for len(j.memory) < len(part) {
 		j.memory = append(j.memory, j.newCandidate())
 	}
@@ -45,7 +46,12 @@ func (j *joint) read(p *Projection, part []asked) []candidate {
 			c.prior, c.kept = j.listedPrior(a.value), s.kept(int64(a.value))
 		}
 	}
-	passes := jointPasses
+	return block
+}
+
+// read returns the candidates of a block with their beliefs, in the same memory.
+func (j *joint) read(p *Projection, part []asked) []candidate {
+	block, passes := j.load(p, part), jointPasses
 	if len(j.levels) == 1 {
 		passes = 1
 	}
@@ -198,6 +204,42 @@ func (j *joint) tell(block []candidate, members []int, column int) {
 			before[d] *= f
 		}
 	}
+}
+
+// messagesOfGround returns what a cell with output o tells of its only candidate, an entry at level
+// y of its column: out[column][o·levels+y].
+func (j *joint) messagesOfGround() (out [][]float64) {
+	n := j.bins.count + 2
+	for column := range j.levels {
+		alone := make([]candidate, 1)
+		alone[0] = candidate{outputs: make([]uint8, column+1), message: make([][]float64, column+1), below: make([][]float64, column+1)}
+		c := &alone[0]
+		c.below[column] = make([]float64, n)
+		messages := make([]float64, 0, j.bins.levels*n)
+		for o := range j.bins.levels {
+			c.outputs[column], c.message[column] = uint8(o), make([]float64, n)
+			j.tell(alone, []int{0}, column)
+			messages = append(messages, c.message[column]...)
+		}
+		out = append(out, messages)
+	}
+	return out
+}
+
+// likelihood returns that of each state, relative to the largest, for what the cells show.
+func (j *joint) likelihood(messages [][]float64, outputs []uint8) []float64 {
+	n := j.bins.count + 2
+	out := make([]float64, len(j.prior))
+	for s := range out {
+		for column, levels := range j.levels {
+			out[s] += math.Log(messages[column][int(outputs[column])*n+int(levels[s])])
+		}
+	}
+	most := slices.Max(out)
+	for s := range out {
+		out[s] = math.Exp(out[s] - most)
+	}
+	return out
 }
 
 // median returns the median of a belief, in steps.

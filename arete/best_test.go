@@ -71,7 +71,7 @@ func TestAutoOfIntegersReachesTheFigures(t *testing.T) {
 		loss, ok := l.Certify()
 		require.True(t, ok)
 		require.LessOrEqual(t, loss, c.epsilon)
-		require.Equal(t, c.delta, l.spec.size, "the lattice is the integers")
+		require.Equal(t, c.delta, l.noise.size, "the lattice is the integers")
 		mean := l.MeanAbs()
 		require.LessOrEqual(t, mean/discreteStaircase(c.epsilon, int(c.delta)), c.ratio, "ε = %v, Δ = %v", c.epsilon, c.delta)
 		require.LessOrEqual(t, mean, 1/math.Sinh(c.epsilon/float64(c.delta))*(1+1e-12), "at most Laplace")
@@ -155,8 +155,8 @@ func TestErrorsOfManyParties(t *testing.T) {
 			if p.Objective == MeanSquare {
 				optimum = leastSquare(t, c.epsilon)
 			}
-			require.LessOrEqual(t, p.error(l.spec)/optimum, column.want, "%+v", p)
-			require.Greater(t, p.error(l.spec)/optimum, column.want*0.99, "%+v", p)
+			require.LessOrEqual(t, p.error(l.noise)/optimum, column.want, "%+v", p)
+			require.Greater(t, p.error(l.noise)/optimum, column.want*0.99, "%+v", p)
 		}
 	}
 }
@@ -185,8 +185,8 @@ func TestLatticesAreFineForTheNoise(t *testing.T) {
 					loss, ok := l.Certify()
 					require.True(t, ok && loss <= epsilon, "%+v", p)
 					variance := l.Variance()
-					if l.spec.jumps() {
-						variance = l.spec.jump.core
+					if l.noise.jumps() {
+						variance = l.noise.jump.core
 					}
 					require.Less(t, 1.0/12, variance/100, "%+v", p)
 					require.GreaterOrEqual(t, l.MeanAbs()*l.Step()/staircase(epsilon), 1-1e-6, "%+v", p)

@@ -124,11 +124,11 @@ func TestCertificatesInManyDigits(t *testing.T) {
 	}
 	for _, p := range cases {
 		l := dptest.OK(lattice(p))(t)
-		h := int(l.spec.size)
-		n := 8*h + 60 + int(l.spec.jump.core)
-		g := l.spec.jump.bigJumpMasses
+		h := int(l.noise.size)
+		n := 8*h + 60 + int(l.noise.jump.core)
+		g := l.noise.jump.bigJumpMasses
 		if p.Law == DiscreteArete {
-			g, n = l.spec.arete.bigMasses, int(60*l.spec.arete.tail)
+			g, n = l.noise.arete.bigMasses, int(60*l.noise.arete.tail)
 		}
 		found := worstLoss(g(n), h, min(2*h+40, n/3))
 		loss, ok := l.Certify()
@@ -146,9 +146,9 @@ func TestCertificatesInManyDigits(t *testing.T) {
 func TestHeadsOfSums(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 13, Law: DiscreteArete}, {Epsilon: 7, Law: Jump, Parties: 50}} {
 		l := dptest.OK(lattice(p))(t)
-		o := l.spec.oneSided(int(l.spec.reach(25)))
+		o := l.noise.oneSided(int(l.noise.reach(25)))
 		require.Greater(t, len(o.g), maxHead)
-		for _, k := range []int{0, 1, 10, 100, int(l.spec.size), int(l.spec.size) + 30} {
+		for _, k := range []int{0, 1, 10, 100, int(l.noise.size), int(l.noise.size) + 30} {
 			part, whole := o.head(k), o.prob(k)
 			require.LessOrEqual(t, part, whole)
 			require.GreaterOrEqual(t, part+o.rest(), whole*(1-1e-12))

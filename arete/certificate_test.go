@@ -149,7 +149,7 @@ func TestMassesAgainstThePlainRecursion(t *testing.T) {
 
 // scanLattice returns the largest loss over all shifts of up to H and all points up to reach, from
 // the masses alone.
-func scanLattice(s spec, reach int) float64 {
+func scanLattice(s distribution, reach int) float64 {
 	o := s.oneSided(int(s.reach(60)) + reach)
 	f := make([]float64, reach+int(s.size)+1)
 	for k := range f {
@@ -189,11 +189,11 @@ func TestLatticeCertificates(t *testing.T) {
 		l := dptest.OK(lattice(p))(t, "%+v", p)
 		loss, ok := l.Certify()
 		require.True(t, ok)
-		require.LessOrEqual(t, scanLattice(l.spec, 2*int(l.spec.size)), p.Epsilon, "%+v", p)
-		if l.spec.size > 1 || p.Law == DiscreteArete {
+		require.LessOrEqual(t, scanLattice(l.noise, 2*int(l.noise.size)), p.Epsilon, "%+v", p)
+		if l.noise.size > 1 || p.Law == DiscreteArete {
 			require.Greater(t, loss, p.Epsilon-3e-3, "%+v: nothing is given away", p)
 		}
-		less := l.spec
+		less := l.noise
 		less.jump.jumps *= 0.98
 		less.arete.tail *= 0.98
 		less.arete.core *= 0.98
@@ -218,7 +218,7 @@ func TestCertificateRejectsBadTails(t *testing.T) {
 }
 
 // jumpOf calibrates the jump law for real values, or for integers of that Δ.
-func jumpOf(epsilon float64, delta int64) (spec, error) {
+func jumpOf(epsilon float64, delta int64) (distribution, error) {
 	return calibrateJump(Params{Epsilon: epsilon, Sensitivity: float64(delta), Integers: delta > 0})
 }
 

@@ -125,16 +125,9 @@ func (d discrete) sampler(parts uint64) (sampler, error) {
 	return &discreteSampler{tail, core}, err
 }
 
-func (s *discreteSampler) draw(src *noise.Source) int64 { return s.tail.draw(src) + s.core.draw(src) }
-
-// whole draws from a law of package noise.
-type whole struct {
-	law interface {
-		SampleInt(src *noise.Source) int64
-	}
+func (s *discreteSampler) SampleInt(src *noise.Source) int64 {
+	return s.tail.SampleInt(src) + s.core.SampleInt(src)
 }
-
-func (w whole) draw(src *noise.Source) int64 { return w.law.SampleInt(src) }
 
 // laplaceSampler draws discrete Laplace noise of the scale, or one of n shares of it: a difference
 // of negative binomials of shape 1/n.
@@ -142,6 +135,5 @@ func laplaceSampler(scale float64, parts uint64) (sampler, error) {
 	if parts > 1 {
 		return newDifference(1, scale, parts)
 	}
-	law, err := noise.NewDiscreteLaplace(scale)
-	return whole{law}, err
+	return noise.NewDiscreteLaplace(scale)
 }

@@ -22,7 +22,7 @@
 // ρ-zCDP. Each further release of the same data costs the same again. The law of the noise is
 // certified when it is calibrated: a bound on the ratio of probabilities, for all points and all
 // shifts, is computed for the exact parameters of the sampler. The proofs are in jump_proof.md,
-// discrete.go, certificate.go and gaussian.go.
+// discrete.go, continuous_certificate.go and gaussian.go.
 //
 // If the d numbers of a party change by Δ together, in ℓ₁, independent noise for Δ on each is not
 // enough: a change of Δ/2 in two of them costs nearly ε each. Use [DiscreteLaplace], or ε/d for
@@ -61,13 +61,14 @@
 // New takes some milliseconds, up to 20 for hundreds of parties or integers, up to 80 for
 // DiscreteArete, and microseconds again with the same Params. From ε = 36 on the noise is constant
 // (DiscreteArete 20, integers 30). A draw takes 30 to 150 ns, a share of a thousandth 20 to 40 ns
-// (Gaussian 200 to 300 ns); none allocates. A [Value] has 110 B.
+// (Gaussian 200 to 300 ns); none allocates. A [Value] has 118 B.
 //
 // # Not covered
 //
 // The protocol that adds up the shares without revealing them: use a library for secure
-// aggregation. Timing: rare jumps take longer. An adversary who reads the memory of the process. A
-// party that sends a wrong share spoils the sum, not the privacy of the others.
+// aggregation, modulo 2⁶⁴ or Params.Modulus (examples/prio3: a prime field). Timing: rare jumps
+// take longer. An adversary who reads the memory of the process. A party that sends a wrong share
+// spoils the sum, not the privacy of the others.
 //
 // Sources: Pagh and Stausholm, The Arete Distribution for Differentially Private Noise Addition, in
 // Stausholm's thesis (ITU 2021), chapter 5; Geng, Kairouz, Oh, Viswanath, The Staircase Mechanism

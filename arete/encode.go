@@ -7,10 +7,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Value, little-endian, version 2; floating-point numbers are IEEE 754 bits:
+// The encoding of a Value, little-endian, version 3; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 8, version 2
+//	6      header: "dpsk", kind 8, version 3
 //	1      Law, the one that was used
 //	1      Objective
 //	1      Relation
@@ -20,6 +20,7 @@ import (
 //	8      Delta
 //	8      Rho
 //	4      Parties
+//	8      Modulus, 0 for 2⁶⁴
 //	8      H, the sensitivity in steps of the lattice
 //	40     the law, five numbers:
 //	         Jump            V, W, c, 2⁶⁴·(1−p), 2⁶⁴·q (the second and the last two are integers)
@@ -34,8 +35,8 @@ import (
 // that all methods work with the numbers, and that the law can keep the promise: in full where that
 // is quick, for DiscreteLaplace and Gaussian, else in the far tail. It does not calibrate again.
 const (
-	version     = 2
-	encodedSize = wire.HeaderSize + 4 + 4*8 + 4 + 8 + 5*8 + 4 + 4 + 8
+	version     = 3
+	encodedSize = wire.HeaderSize + 4 + 4*8 + 4 + 8 + 8 + 5*8 + 4 + 4 + 8
 )
 
 // encoded is a Value as its encoding has it.
@@ -52,7 +53,7 @@ func (e *encoded) fields() []wire.Field {
 	fields := []wire.Field{
 		wire.Byte(&p.Law), wire.Byte(&p.Objective), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &e.shared),
 		wire.Float(&p.Epsilon), wire.Float(&p.Sensitivity), wire.Float(&p.Delta), wire.Float(&p.Rho),
-		wire.Int(&p.Parties, maxParties), wire.Uint(&e.size),
+		wire.Int(&p.Parties, maxParties), wire.Uint(&p.Modulus), wire.Uint(&e.size),
 	}
 	for i := range e.words {
 		fields = append(fields, wire.Uint(&e.words[i]))
@@ -71,7 +72,7 @@ func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // words returns the numbers of the law.
-func (s spec) words() [5]uint64 {
+func (s distribution) words() [5]uint64 {
 	switch s.law {
 	case Jump:
 		return [5]uint64{math.Float64bits(s.jump.core), uint64(s.jump.width), math.Float64bits(s.jump.jumps), s.jump.beyond, s.jump.again}
@@ -81,9 +82,9 @@ func (s spec) words() [5]uint64 {
 	return [5]uint64{math.Float64bits(s.scale)}
 }
 
-// specOf is the inverse of words.
-func specOf(law Law, size int64, w [5]uint64) spec {
-	s := spec{law: law, size: size, copies: 1}
+// distributionOf is the inverse of words.
+func distributionOf(law Law, size int64, w [5]uint64) distribution {
+	s := distribution{law: law, size: size, copies: 1}
 	switch law {
 	case Jump:
 		s.jump = jump{size, math.Float64frombits(w[0]), int64(w[1]), math.Float64frombits(w[2]), w[3], w[4]}
@@ -96,7 +97,7 @@ func specOf(law Law, size int64, w [5]uint64) spec {
 }
 
 // sound reports whether all methods work with the numbers.
-func (s spec) sound() bool {
+func (s distribution) sound() bool {
 	scale := func(x float64) bool { return x >= leastScale && x <= 0x1p50 }
 	switch {
 	case s.size < 1 || s.size > maxSteps:
@@ -115,7 +116,7 @@ func (s spec) sound() bool {
 
 // plausible reports whether the law can keep the promise of the Params, for this many shares:
 // whether its tail does, and all of it where that takes no table.
-func (p Params) plausible(s spec, shares int) bool {
+func (p Params) plausible(s distribution, shares int) bool {
 	switch s.law {
 	case Jump:
 		return s.jump.tailLoss() <= p.Epsilon
@@ -138,7 +139,7 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 	var e encoded
 	r.Fields(e.fields())
 	d := &e.Value
-	d.noise, d.point = specOf(d.params.Law, int64(e.size), e.words), int64(e.point)
+	d.noise, d.point = distributionOf(d.params.Law, int64(e.size), e.words), int64(e.point)
 	switch {
 	case r.Err() != nil:
 	case d.params.validate() != nil || d.params.Law == Auto:
@@ -149,8 +150,10 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 		r.Fail("an impossible number of parties")
 	case !d.params.plausible(d.noise, d.need):
 		r.Fail("noise that does not keep the promise")
-	case d.point < -2*maxPoint || d.point > 2*maxPoint:
+	case d.point < -2*maxPoint || d.point > 2*maxPoint || d.shared && d.params.Modulus > 0 && uint64(max(d.point, -d.point)) > d.params.Modulus/2:
 		r.Fail("a value out of range")
+	case d.shared && !d.params.holds(d.parties, d.noise.size):
+		r.Fail("a Modulus that is too small")
 	}
 	if err := r.Done(); err != nil {
 		return err

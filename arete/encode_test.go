@@ -16,33 +16,38 @@ func samples() map[string]*Value {
 	return map[string]*Value{
 		"jump.hex": {
 			params: Params{Epsilon: 3, Sensitivity: 0.5, Relation: budget.Replace, Law: Jump},
-			noise:  spec{law: Jump, size: 29, copies: 1, jump: jump{29, 20, 34, 0.342, 1 << 60, 1 << 60}},
+			noise:  distribution{law: Jump, size: 29, copies: 1, jump: jump{29, 20, 34, 0.342, 1 << 60, 1 << 60}},
 			point:  -77, parties: 1, need: 1,
 		},
 		"arete.hex": {
 			params: Params{Epsilon: 8, Law: DiscreteArete, Parties: 1000},
-			noise:  spec{law: DiscreteArete, size: 195, copies: 1, arete: discrete{195, 0.0198, 156.25, 5}},
+			noise:  distribution{law: DiscreteArete, size: 195, copies: 1, arete: discrete{195, 0.0198, 156.25, 5}},
 			point:  1 << 40, shared: true, parties: 1000, need: 900,
 		},
 		"jumpalone.hex": {
 			params: Params{Epsilon: 3, Objective: MeanSquare, Law: Jump, Integers: true, Sensitivity: 5},
-			noise:  spec{law: Jump, size: 5, copies: 1, jump: jump{5, 0, 5, 0.475, 936963127260479488, 936964226772107264}},
+			noise:  distribution{law: Jump, size: 5, copies: 1, jump: jump{5, 0, 5, 0.475, 936963127260479488, 936964226772107264}},
 			point:  8, shared: true, parties: 5, need: 3,
 		},
 		"laplace.hex": {
 			params: Params{Epsilon: 2, Sensitivity: 4, Integers: true, Law: DiscreteLaplace},
-			noise:  spec{law: DiscreteLaplace, size: 4, copies: 1, scale: 2},
+			noise:  distribution{law: DiscreteLaplace, size: 4, copies: 1, scale: 2},
 			point:  12, parties: 1, need: 1,
 		},
 		"gaussian.hex": {
 			params: Params{Epsilon: 1, Delta: 1e-6, Law: Gaussian},
-			noise:  spec{law: Gaussian, size: 1 << 14, copies: 1, scale: 70000},
+			noise:  distribution{law: Gaussian, size: 1 << 14, copies: 1, scale: 70000},
 			point:  -12345, shared: true, parties: 10, need: 8,
 		},
 		"rho.hex": {
 			params: Params{Rho: 0.5, Sensitivity: 3, Integers: true, Law: Gaussian},
-			noise:  spec{law: Gaussian, size: 3 << 15, copies: 1, scale: 98305},
+			noise:  distribution{law: Gaussian, size: 3 << 15, copies: 1, scale: 98305},
 			point:  5 << 15, parties: 1, need: 1,
+		},
+		"prime.hex": {
+			params: Params{Epsilon: 1, Sensitivity: 10, Integers: true, Law: DiscreteLaplace, Modulus: prio3},
+			noise:  distribution{law: DiscreteLaplace, size: 10, copies: 1, scale: 10},
+			point:  -5, shared: true, parties: 2, need: 1,
 		},
 	}
 }
@@ -59,6 +64,7 @@ func TestCodecOfReleases(t *testing.T) {
 		{Epsilon: check.MaxEpsilon, Integers: true, Sensitivity: 9}, {Epsilon: 2, Sensitivity: math.Copysign(0, -1)}, {Epsilon: check.MinEpsilon, Integers: true, Sensitivity: check.MaxInteger},
 		{Epsilon: 50, Integers: true, Sensitivity: 3, Law: DiscreteArete}, {Epsilon: check.MaxEpsilon, Law: DiscreteLaplace, Integers: true},
 		{Epsilon: 4, Parties: 1000}, {Epsilon: 4, Objective: MeanSquare}, {Epsilon: 36, Parties: maxParties}, {Epsilon: 1, Delta: 1e-9, Law: Gaussian, Parties: maxParties}, {Rho: check.MaxRho}, {Rho: check.MinRho, Integers: true, Sensitivity: check.MaxInteger}, {Rho: 1, Integers: true, Sensitivity: 7, Delta: math.Copysign(0, -1)},
+		{Epsilon: 1, Modulus: prio3}, {Epsilon: 1, Integers: true, Modulus: 11}, {Epsilon: 3, Integers: true, Modulus: 1 << 32}, {Epsilon: 3, Modulus: math.MaxUint64},
 		{Epsilon: check.MinEpsilon, Delta: check.MinDelta, Law: Gaussian}, {Epsilon: check.MaxEpsilon, Delta: maxDelta, Law: Gaussian, Sensitivity: check.MinReal},
 	} {
 		m := dptest.OK(New(p))(t)
@@ -69,7 +75,7 @@ func TestCodecOfReleases(t *testing.T) {
 			w, size := dptest.RoundTrip(t, v, "%+v", p)
 			require.Equal(t, v, w)
 			require.Equal(t, v.String(), w.String())
-			require.Equal(t, 110, size)
+			require.Equal(t, 118, size)
 		}
 	}
 }
@@ -115,6 +121,9 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no delta":       func(j, a, l, g *Value) { g.params.Delta = 0 },
 		"negative zeros": func(j, a, l, g *Value) { g.params.Rho = math.Copysign(0, -1) },
 		"pure delta":     func(j, a, l, g *Value) { l.params.Delta = 1e-9 },
+		"modulus of two": func(j, a, l, g *Value) { l.params.Modulus = 2 },
+		"tight modulus":  func(j, a, l, g *Value) { g.params.Modulus = 20 << 14 },
+		"beyond modulus": func(j, a, l, g *Value) { g.params.Modulus, g.point = 20<<14+1, 10<<14+1 },
 	} {
 		s := samples()
 		j, a, l, g := s["jump.hex"], s["arete.hex"], s["laplace.hex"], s["gaussian.hex"]

@@ -7,6 +7,22 @@ import (
 	"github.com/dpsketch/dpsketch/arete"
 )
 
+// A number that one unit changes by at most 1, with noise of a public size.
+func Example() {
+	m, err := arete.New(arete.Params{Epsilon: 4, Sensitivity: 1})
+	if err != nil {
+		panic(err)
+	}
+	v, err := m.Release(17)
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := v.Interval(0.999_999)
+	fmt.Printf("%v: %v, within %.1f\n", v.Guarantee(), lo < 17 && 17 < hi, (hi-lo)/2)
+	// Output:
+	// ε = 4 for one row, added or removed: true, within 4.0
+}
+
 // Four parties, of whom one may be missing, release their sum. Only the sum of what they send is
 // seen by anybody.
 func ExampleMechanism_Share() {
@@ -45,9 +61,9 @@ func ExampleParams_Plan() {
 		fmt.Printf("ε = %v: %v, Laplace %.4f\n", epsilon, plan, 1/epsilon)
 	}
 	// Output:
-	// ε = 1: DiscreteLaplace noise, mean absolute error 1, standard deviation 1.414, 110 bytes, Laplace 1.0000
-	// ε = 4: Jump noise, mean absolute error 0.1668, standard deviation 0.3132, 110 bytes, Laplace 0.2500
-	// ε = 8: Jump noise, mean absolute error 0.02107, standard deviation 0.08798, 110 bytes, Laplace 0.1250
+	// ε = 1: DiscreteLaplace noise, mean absolute error 1, standard deviation 1.414, 118 bytes, Laplace 1.0000
+	// ε = 4: Jump noise, mean absolute error 0.1668, standard deviation 0.3132, 118 bytes, Laplace 0.2500
+	// ε = 8: Jump noise, mean absolute error 0.02107, standard deviation 0.08798, 118 bytes, Laplace 0.1250
 }
 
 // Arete noise for a real number, and all that is known of its law; Laplace noise of the same ε has
@@ -67,4 +83,31 @@ func ExampleCalibrate() {
 	// 95 % are below 0.087: 0.95 and 0.05
 	// density 0.006 and 0.006 at 1, beyond 5 e^-12.1
 	// true <nil>
+}
+
+// Three parties in the field of Prio3, where −5 is p − 5. At this ε, which protects nobody, there
+// is no noise to speak of.
+func ExampleParams_modulus() {
+	const p = 1<<64 - 1<<32 + 1
+	m, err := arete.New(arete.Params{Epsilon: 1000, Sensitivity: 10, Integers: true, Law: arete.DiscreteLaplace, Modulus: p})
+	if err != nil {
+		panic(err)
+	}
+	var total uint64
+	var share *arete.Share
+	for _, x := range []float64{-10, 3, 2} {
+		if share, err = m.Share(3, 0); err != nil {
+			panic(err)
+		}
+		word := uint64(share.Mask(x)) // below p
+		if total += word; total < word || total >= p {
+			total -= p
+		}
+	}
+	v, err := share.Sum(int64(total), 3)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(total == p-5, v.Estimate())
+	// Output: true -5
 }

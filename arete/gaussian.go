@@ -86,13 +86,13 @@ const (
 
 // calibrateGaussian returns discrete Gaussian noise that keeps the promise, of a σ within some 1e-6
 // of the least unless ε and δ are tiny.
-func calibrateGaussian(p Params) (spec, error) {
+func calibrateGaussian(p Params) (distribution, error) {
 	relative, err := noise.GaussianSigmaZCDP(p.Rho, 1)
 	if p.Rho == 0 {
 		relative, err = noise.GaussianSigma(p.Epsilon, p.Delta, 1)
 	}
 	if err != nil {
-		return spec{}, err
+		return distribution{}, err
 	}
 	steps := int64(1)
 	if delta := p.sensitivity(); p.Integers && delta*max(relative, 1) <= 1<<40 {
@@ -106,11 +106,11 @@ func calibrateGaussian(p Params) (spec, error) {
 		// at first by one unit of 20 digits; for the least ε and δ the slack of gaussianDelta takes
 		// more
 		if p.gaussianHolds(sigma, steps, 1) {
-			return spec{law: Gaussian, scale: sigma, size: steps, copies: 1}, nil
+			return distribution{law: Gaussian, scale: sigma, size: steps, copies: 1}, nil
 		}
 		sigma = coarse(sigma * (1 + widen))
 	}
-	return spec{}, lawError(p.Epsilon, Gaussian, "a number for which the search succeeds")
+	return distribution{}, lawError(p.Epsilon, Gaussian, "a number for which the search succeeds")
 }
 
 // shareSigma returns the parameter s ≥ σ/√n of a share of one in n, the same on every processor:

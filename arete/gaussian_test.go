@@ -164,22 +164,22 @@ func TestGaussianCalibration(t *testing.T) {
 			l := dptest.OK(lattice(q))(t, "%+v", q)
 			_, ok := l.Certify()
 			require.True(t, ok)
-			sigma := l.spec.scale / float64(l.spec.size)
+			sigma := l.noise.scale / float64(l.noise.size)
 			require.GreaterOrEqual(t, sigma, want*(1-1e-9), "%+v", q)
 			require.LessOrEqual(t, sigma, want*(1+3e-6), "%+v", q)
-			require.False(t, q.gaussianHolds(l.spec.scale*0.98, l.spec.size, 1))
-			require.GreaterOrEqual(t, l.spec.scale, float64(gaussianSteps))
+			require.False(t, q.gaussianHolds(l.noise.scale*0.98, l.noise.size, 1))
+			require.GreaterOrEqual(t, l.noise.scale, float64(gaussianSteps))
 			plan := dptest.OK(q.Plan())(t)
 			require.InEpsilon(t, q.sensitivity()*sigma, plan.StdDev, 1e-9)
 			require.InEpsilon(t, math.Sqrt(2/math.Pi)*plan.StdDev, plan.MeanAbs, 1e-9)
 			if q.Integers {
-				require.Zero(t, l.spec.size%11, "integers are on the lattice")
+				require.Zero(t, l.noise.size%11, "integers are on the lattice")
 			}
 			// Shares of any number keep the promise as well.
 			for _, n := range []uint64{1, 2, 3, 17, 1000, maxParties - 1, maxParties} {
-				sum := l.spec.share(n)
+				sum := l.noise.share(n)
 				require.True(t, q.gaussianHolds(sum.scale, sum.size, int(n)), "%+v, n = %d", q, n)
-				require.LessOrEqual(t, sum.scale, l.spec.scale*(1+0x1p-18))
+				require.LessOrEqual(t, sum.scale, l.noise.scale*(1+0x1p-18))
 			}
 		}
 	}
@@ -246,8 +246,8 @@ func TestGaussianAudit(t *testing.T) {
 	m := dptest.OK(New(Params{Epsilon: epsilon, Delta: delta, Law: Gaussian}))(t)
 	zero, one := count(m)
 	dptest.Audit(t, "sum of Gaussian shares", zero, n, one, n, epsilon, delta, falseReject)
-	half := &Mechanism{lattice: &Lattice{params: m.lattice.params, spec: m.lattice.spec, tables: new(tables)}}
-	half.lattice.spec.scale /= 2
+	half := &Mechanism{lattice: &Lattice{params: m.lattice.params, noise: m.lattice.noise, tables: new(tables)}}
+	half.lattice.noise.scale /= 2
 	half.lattice.params.Delta = 0.5 // or Share refuses it
 	zero, one = count(half)
 	dptest.Alarm(t, falseReject)

@@ -71,14 +71,14 @@ func TestSmallerLawsAreRefused(t *testing.T) {
 		_, ok := l.Certify()
 		require.True(t, ok, "%+v", p)
 		less := *l
-		switch less.spec.law {
+		switch less.noise.law {
 		case Jump:
-			less.spec.jump.jumps *= 0.97
+			less.noise.jump.jumps *= 0.97
 		case DiscreteArete:
-			less.spec.arete.tail *= 0.97
-			less.spec.arete.core *= 0.97
+			less.noise.arete.tail *= 0.97
+			less.noise.arete.core *= 0.97
 		default:
-			less.spec.scale *= 0.97
+			less.noise.scale *= 0.97
 		}
 		_, ok = less.Certify()
 		require.False(t, ok, "%+v", p)
@@ -116,8 +116,8 @@ func TestMeanAbsByFourier(t *testing.T) {
 			continue
 		}
 		l := dptest.OK(lattice(p))(t)
-		j := l.spec.jump
-		require.InEpsilon(t, j.oneSided(int(l.spec.reach(45))).meanAbs(), j.meanAbs(), 1e-6, "%+v", p)
+		j := l.noise.jump
+		require.InEpsilon(t, j.oneSided(int(l.noise.reach(45))).meanAbs(), j.meanAbs(), 1e-6, "%+v", p)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestMeanAbsByFourier(t *testing.T) {
 func TestWorstLossIsThatOfAllPoints(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 2.4}, {Epsilon: 3.3}, {Epsilon: 5, Law: Jump}, {Epsilon: 7, Law: DiscreteArete}, {Epsilon: 3, Parties: 3}} {
 		l := dptest.OK(lattice(p))(t)
-		o, h := l.spec.oneSided(int(l.spec.reach(60))), int(l.spec.size)
+		o, h := l.noise.oneSided(int(l.noise.reach(60))), int(l.noise.size)
 		for _, end := range []int{0, 1, 2, 3, 30, 3 * h} {
 			worst := math.Inf(-1)
 			for x := range max(end, 1) {
@@ -150,15 +150,15 @@ func TestSharesWithDropoutsExactly(t *testing.T) {
 			continue
 		}
 		l := dptest.OK(lattice(p))(t)
-		h := int(l.spec.size)
+		h := int(l.noise.size)
 		size := 30*h + 30
 		var share []*big.Float // the upward jumps of one
 		third := new(big.Float).Quo(digits200(1), digits200(n-missing))
-		if l.spec.law == DiscreteLaplace { // negative binomial: d.shape as a part
-			share = negativeBinomialPart(l.spec.scale, third, size)
+		if l.noise.law == DiscreteLaplace { // negative binomial: d.shape as a part
+			share = negativeBinomialPart(l.noise.scale, third, size)
 		} else {
-			require.Zero(t, l.spec.jump.core)
-			share = l.spec.jump.bigShare(third, size)
+			require.Zero(t, l.noise.jump.core)
+			share = l.noise.jump.bigShare(third, size)
 		}
 		sum, last := share, math.Inf(1)
 		for parties := 2; parties <= n; parties++ {
@@ -206,8 +206,8 @@ func negativeBinomialPart(scale float64, shape *big.Float, n int) []*big.Float {
 // Laws for 2²⁰ parties on a lattice of 2³⁹ steps: shares are drawn, and sum up to what is sent.
 func TestTheFinestLattice(t *testing.T) {
 	m := dptest.OK(New(Params{Epsilon: 36, Parties: maxParties}))(t)
-	require.Greater(t, m.lattice.spec.size, int64(1)<<38)
-	require.LessOrEqual(t, m.lattice.spec.size, int64(maxSteps))
+	require.Greater(t, m.lattice.noise.size, int64(1)<<38)
+	require.LessOrEqual(t, m.lattice.noise.size, int64(maxSteps))
 	s := dptest.OK(m.Share(maxParties, 0))(t)
 	total := int64(0)
 	for range maxParties / 64 {
@@ -219,25 +219,25 @@ func TestTheFinestLattice(t *testing.T) {
 	require.Less(t, hi-lo, 1e-6)
 	require.True(t, math.IsNaN(m.Lattice().Prob(0)), "a table would be needed")
 	var src noise.Source
-	require.Less(t, math.Abs(float64(m.lattice.whole.draw(&src))), 1e-6*float64(m.lattice.spec.size))
+	require.Less(t, math.Abs(float64(m.lattice.whole.SampleInt(&src))), 1e-6*float64(m.lattice.noise.size))
 }
 
 // The loss at multiples of the Δ, as documented: by the masses of the law.
 func TestLossBeyondTheSensitivity(t *testing.T) {
 	at := []float64{1.01, 1.05, 1.1, 1.2, 1.5, 2}
-	best := func(p Params) spec {
+	best := func(p Params) distribution {
 		l := dptest.OK(lattice(p))(t)
-		return l.spec
+		return l.noise
 	}
-	wide := func(epsilon float64, steps, width int64) spec {
+	wide := func(epsilon float64, steps, width int64) distribution {
 		law, ok := fit(epsilon, steps, width, 20)
 		require.True(t, ok)
-		return spec{law: Jump, jump: law, size: steps, copies: 1}
+		return distribution{law: Jump, jump: law, size: steps, copies: 1}
 	}
 	for _, c := range []struct {
-		spec spec
-		abs  float64
-		want []float64
+		noise distribution
+		abs   float64
+		want  []float64
 	}{
 		{best(Params{Epsilon: 8}), 0.0211, []float64{8.04, 11.9, 13.2, 13.3, 13.7, 15.3}},
 		{best(Params{Epsilon: 4}), 0.1668, []float64{4.00, 4.13, 4.63, 5.80, 6.89, 7.47}},
@@ -246,13 +246,13 @@ func TestLossBeyondTheSensitivity(t *testing.T) {
 		{best(Params{Epsilon: 4, Law: DiscreteArete}), 0.245, []float64{4.03, 4.16, 4.32, 4.64, 5.57, 7.07}},
 		{best(Params{Epsilon: 8, Law: DiscreteArete}), 0.0534, []float64{8.02, 8.11, 8.22, 8.43, 9.02, 9.92}},
 	} {
-		if testing.Short() && c.spec.size > 100 {
+		if testing.Short() && c.noise.size > 100 {
 			continue
 		}
-		h := int(c.spec.size)
-		l := &Lattice{params: Params{Epsilon: 1}, spec: c.spec, tables: new(tables)}
+		h := int(c.noise.size)
+		l := &Lattice{params: Params{Epsilon: 1}, noise: c.noise, tables: new(tables)}
 		require.InEpsilon(t, c.abs, l.MeanAbs()/float64(h), 5e-3)
-		o := c.spec.oneSided(int(c.spec.reach(60)) + 3*h)
+		o := c.noise.oneSided(int(c.noise.reach(60)) + 3*h)
 		for i, times := range at {
 			shift := int(math.Round(times * float64(h)))
 			worst := 0.0
@@ -261,7 +261,7 @@ func TestLossBeyondTheSensitivity(t *testing.T) {
 					worst = max(worst, math.Log(o.prob(max(x, -x))/o.prob(max(x+shift, -x-shift))))
 				}
 			}
-			require.InDelta(t, c.want[i], worst, 0.06, "%v at %v", c.spec, times)
+			require.InDelta(t, c.want[i], worst, 0.06, "%v at %v", c.noise, times)
 		}
 	}
 }

@@ -76,10 +76,10 @@ func (m *Mechanism) Release(x float64) (*Value, error) {
 
 func (m *Mechanism) release(x float64) Value {
 	l := m.lattice
-	k := onLattice(x, l.params.sensitivity(), l.spec.size)
+	k := onLattice(x, l.params.sensitivity(), l.noise.size)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return newValue(l.params, l.spec, k+l.whole.draw(&m.src))
+	return newValue(l.params, l.noise, k+l.whole.SampleInt(&m.src))
 }
 
 // String names the noise and the guarantee.

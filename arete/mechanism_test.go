@@ -151,7 +151,7 @@ func outputs(l *Lattice, point, reach int) map[int]float64 {
 // Exact privacy: the whole output law for all shifts up to H, δ = 0. Half the noise breaks it.
 func TestPrivacyExactly(t *testing.T) {
 	for _, l := range lawsToTest() {
-		h := int(l.spec.size)
+		h := int(l.noise.size)
 		reach := 4*h + 80
 		for _, shift := range []int{1, (h + 1) / 2, h} {
 			dptest.ApproxDP(t, fmt.Sprintf("%+v", l.params), outputs(l, 0, reach), outputs(l, shift, reach), l.params.Epsilon, 0, 1e-9*math.Exp(-l.params.Epsilon))
@@ -216,7 +216,7 @@ func TestAudit(t *testing.T) {
 	s := dptest.OK(m.Share(8, 0))(t)
 	for range n {
 		a, b := s.Mask(0)+s.Noise(), s.Mask(1)+s.Noise()
-		limit := m.lattice.spec.size / 2
+		limit := m.lattice.noise.size / 2
 		if a < limit {
 			zero++
 		}
@@ -323,7 +323,7 @@ func TestIntervals(t *testing.T) {
 // alone is a sampler that counts the calls that come while another one is at work.
 type alone struct{ busy, met atomic.Int32 }
 
-func (a *alone) draw(*noise.Source) int64 {
+func (a *alone) SampleInt(*noise.Source) int64 {
 	a.met.Add(a.busy.Swap(1))
 	runtime.Gosched()
 	a.busy.Store(0)
@@ -365,7 +365,7 @@ func TestConcurrentReaders(t *testing.T) {
 					problems <- errors.New(fmt.Sprint(got, want))
 				}
 			}
-			l.whole.draw(&src)
+			l.whole.SampleInt(&src)
 			v.Interval(0.9)
 			if _, err := v.MarshalBinary(); err != nil {
 				problems <- err

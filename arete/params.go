@@ -19,6 +19,8 @@ var (
 const (
 	maxDelta = 0.5     // of Gaussian noise
 	maxSteps = 1 << 40 // of a lattice to the Δ
+	// leastModulus is the least in which −1, 0 and 1 differ.
+	leastModulus = 3
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before
@@ -50,6 +52,11 @@ type Params struct {
 	// Parties make the lattice finer, so that their errors together hardly count.
 	// All parties must give the same number.
 	Parties int
+	// Modulus is that of the arithmetic in which shares are added up, at least 3:
+	// for Prio3, whose words lie in a prime field, 2⁶⁴ − 2³² + 1. 0 is 2⁶⁴, where
+	// integers wrap around by themselves. It does not change the noise. The sum
+	// of the numbers, in steps of the lattice, must lie within ±Modulus/2.
+	Modulus uint64
 	// Delta is δ, in [1e-300, ½], with Law = Gaussian and without Rho; else 0.
 	Delta float64
 	// Rho is ρ of zero-concentrated differential privacy, in [2⁻⁶⁰, 2²⁰], for
@@ -89,6 +96,8 @@ func (p Params) validate() error {
 		return bad("Delta", p.Delta, "a number in [1e-300, ½] for Gaussian noise without Rho")
 	case p.Parties < 0 || p.Parties > maxParties:
 		return bad("Parties", p.Parties, "an integer in [0, 2²⁰]")
+	case p.Modulus != 0 && p.Modulus < leastModulus:
+		return bad("Modulus", p.Modulus, "0 or an integer of at least 3")
 	}
 	return nil
 }

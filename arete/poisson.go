@@ -61,7 +61,7 @@ func newPoisson(r rate) *poisson {
 // tableWords returns ⌊2⁶⁴·F(k)⌋ up to the first that has only ones, or false if the precision does
 // not decide one of them.
 func tableWords(r rate, prec uint) (words []uint64, ok bool) {
-	for f := range distribution(r, prec) {
+	for f := range cumulative(r, prec) {
 		lo, hi := new(big.Int).Rsh(f.Lo, prec-64), new(big.Int).Rsh(f.Hi, prec-64)
 		if hi.BitLen() > 64 { // F(k) may be 1 as far as we see
 			hi.Sub(exact.One(64), big.NewInt(1))
@@ -77,8 +77,8 @@ func tableWords(r rate, prec uint) (words []uint64, ok bool) {
 	return nil, false
 }
 
-// distribution yields enclosures of F(0), F(1), … without end. F decreases as the rate grows.
-func distribution(r rate, prec uint) func(yield func(exact.Interval) bool) {
+// cumulative yields enclosures of F(0), F(1), … without end. F decreases as the rate grows.
+func cumulative(r rate, prec uint) func(yield func(exact.Interval) bool) {
 	return func(yield func(exact.Interval) bool) {
 		work := prec + 64
 		least, most := pointMasses(r, work)
@@ -153,7 +153,7 @@ func (p *poisson) decide(u *big.Int, digits uint) (k int, ok bool) {
 	least := new(big.Int).Lsh(u, guard)
 	end := new(big.Int).Add(least, exact.One(guard))
 	limit := exact.One(digits + guard)
-	for f := range distribution(p.rate, digits+guard) {
+	for f := range cumulative(p.rate, digits+guard) {
 		switch {
 		case end.Cmp(f.Lo) <= 0:
 			return k, true

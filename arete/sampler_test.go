@@ -68,19 +68,19 @@ func TestSharesAddUpToTheLaw(t *testing.T) {
 				draws = draws * 5 / 8
 			}
 			draws = max(draws, 400)
-			law := dptest.OK(l.spec.sampler(uint64(max(n, 1))))(t)
+			law := dptest.OK(l.noise.sampler(uint64(max(n, 1))))(t)
 			var src noise.Source
 			sum := func(n int) func() int64 {
 				return func() (z int64) {
 					for range max(n, 1) {
-						z += law.draw(&src)
+						z += law.SampleInt(&src)
 					}
 					return z
 				}
 			}
-			reach := 2*int(l.spec.size) + 60
+			reach := 2*int(l.noise.size) + 60
 			expected := l.massesAround(reach)
-			name := fmt.Sprintf("%v at ε = %v, n = %d", l.spec.law, l.params.Epsilon, n)
+			name := fmt.Sprintf("%v at ε = %v, n = %d", l.noise.law, l.params.Epsilon, n)
 			dptest.ChiSquare(t, name, observe(draws, reach, sum(n)), expected, falseReject)
 			if n == 17 {
 				dptest.Alarm(t, falseReject)
@@ -110,7 +110,7 @@ func TestLongSamplers(t *testing.T) {
 				l := dptest.OK(lattice(p))(t, "%+v", p)
 				var src noise.Source
 				reach := int(min(l.Quantile(1-1e-7), 4000))
-				dptest.ChiSquare(t, fmt.Sprintf("%+v", p), observe(10_000_000, reach, func() int64 { return l.whole.draw(&src) }), l.massesAround(reach), falseReject)
+				dptest.ChiSquare(t, fmt.Sprintf("%+v", p), observe(10_000_000, reach, func() int64 { return l.whole.SampleInt(&src) }), l.massesAround(reach), falseReject)
 			}
 		})
 	}
@@ -119,11 +119,11 @@ func TestLongSamplers(t *testing.T) {
 // The masses add up to 1, to CDF and to the moments; quantiles invert.
 func TestLatticeLaw(t *testing.T) {
 	for _, l := range lawsToTest() {
-		if testing.Short() && l.spec.size > 130 {
+		if testing.Short() && l.noise.size > 130 {
 			continue
 		}
 		sum, abs, square := l.Prob(0), 0.0, 0.0
-		most := float64(30*l.spec.size + 100)
+		most := float64(30*l.noise.size + 100)
 		for k := 1.0; k < most; k++ {
 			p := l.Prob(k)
 			require.Equal(t, p, l.Prob(-k))
@@ -132,7 +132,7 @@ func TestLatticeLaw(t *testing.T) {
 		require.InDelta(t, 1, sum, 1e-12)
 		require.InEpsilon(t, l.MeanAbs(), abs, 1e-11)
 		require.InEpsilon(t, l.Variance(), square, 1e-11)
-		for _, k := range []float64{0, 1, 2, 5, float64(l.spec.size), float64(3 * l.spec.size)} {
+		for _, k := range []float64{0, 1, 2, 5, float64(l.noise.size), float64(3 * l.noise.size)} {
 			require.InEpsilon(t, l.Survival(k-1)-l.Survival(k), l.Prob(k), 1e-6)
 			require.InDelta(t, 1, l.CDF(k)+l.Survival(k), 1e-12)
 			require.InEpsilon(t, l.CDF(-k-1), l.Survival(k), 1e-12)
@@ -153,10 +153,10 @@ func TestLatticeLaw(t *testing.T) {
 // A second route to the law of the jumps, Fourier inversion of its characteristic function, agrees.
 func TestMassesByFourierInversion(t *testing.T) {
 	for _, l := range lawsToTest() {
-		if l.spec.law != Jump || testing.Short() && l.spec.size > 50 {
+		if l.noise.law != Jump || testing.Short() && l.noise.size > 50 {
 			continue
 		}
-		j := l.spec.jump
+		j := l.noise.jump
 		levy := func(u float64) (sum float64) { // 2·Σ ν(k)·(cos ku − 1)
 			q := complex(j.decay(), 0)
 			run := func(from, n int64) complex128 { // Σ_{k=from+1}^{from+n} e^{iuk}
@@ -171,12 +171,12 @@ func TestMassesByFourierInversion(t *testing.T) {
 			return 2*real(z) - j.jumps + j.core*(math.Cos(u)-1)
 		}
 		// The sum over n frequencies is exact but for aliases, n steps away.
-		transform := make([]float64, 40*l.spec.size)
+		transform := make([]float64, 40*l.noise.size)
 		n := float64(len(transform))
 		for i := range transform {
 			transform[i] = math.Exp(levy(2 * math.Pi * float64(i) / n))
 		}
-		for _, k := range []int{0, 1, 3, int(l.spec.size), int(l.spec.size) + 3, 2 * int(l.spec.size)} {
+		for _, k := range []int{0, 1, 3, int(l.noise.size), int(l.noise.size) + 3, 2 * int(l.noise.size)} {
 			f := 0.0
 			for i, x := range transform {
 				f += x * math.Cos(2*math.Pi*float64(i)/n*float64(k)) / n
@@ -227,7 +227,7 @@ func TestPoissonTies(t *testing.T) {
 	for k, word := range p.words[:len(p.words)-1] {
 		prec := uint(192)
 		i, next := 0, new(big.Int)
-		for f := range distribution(p.rate, prec) {
+		for f := range cumulative(p.rate, prec) {
 			if i == k {
 				next.Rsh(f.Lo, prec-128)
 				break
@@ -367,10 +367,10 @@ func TestSlowPathAgrees(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	var src noise.Source
 	for _, l := range lawsToTest() {
-		share := dptest.OK(l.spec.sampler(1000))(t)
+		share := dptest.OK(l.noise.sampler(1000))(t)
 		// a new key every 1024 words averages to 0
-		require.Zero(t, testing.AllocsPerRun(500, func() { l.whole.draw(&src) }), "%v", l.spec.law)
-		require.Zero(t, testing.AllocsPerRun(500, func() { share.draw(&src) }), "%v", l.spec.law)
+		require.Zero(t, testing.AllocsPerRun(500, func() { l.whole.SampleInt(&src) }), "%v", l.noise.law)
+		require.Zero(t, testing.AllocsPerRun(500, func() { share.SampleInt(&src) }), "%v", l.noise.law)
 	}
 	m := dptest.OK(New(Params{Epsilon: 8}))(t)
 	require.LessOrEqual(t, testing.AllocsPerRun(500, func() { m.Release(3) }), 1.0, "the Value")

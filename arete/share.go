@@ -12,7 +12,9 @@ import (
 // Share is the noise of one of n parties that release the sum of their numbers, where nobody is
 // trusted with the sum before it has noise. Each party publishes nothing but Mask(x), under a
 // protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is the release.
-// All arithmetic is modulo 2⁶⁴, as for int64, so the masks of the protocol may be uniform words.
+// All arithmetic is modulo Params.Modulus, by default 2⁶⁴ as for int64, so the masks of the
+// protocol may be uniform words below it: a sum under them is uniform, and without them it is the
+// sum of numbers and noise, reduced.
 //
 // The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its
 // rates divided by n, as rational numbers, and is drawn exactly. So the noise is that of one
@@ -38,17 +40,17 @@ import (
 type Share struct {
 	secret
 	lattice *Lattice
-	parties int  // n
-	need    int  // the number of shares that make the calibrated law
-	spec    spec // of their sum
+	parties int          // n
+	need    int          // the number of shares that make the calibrated law
+	noise   distribution // of their sum
 }
 
 type secret = private.State[drawing]
 
 // drawing is what a party draws with.
 type drawing struct {
-	law sampler
-	src noise.Source
+	noise sampler
+	src   noise.Source
 }
 
 // maxParties bounds the number of parties: what they send together, 2⁴⁰ steps each at most, fits an
@@ -70,18 +72,20 @@ func (m *Mechanism) Share(n, missing int) (*Share, error) {
 		return nil, bad("n", n, "an integer in [1, 2²⁰]")
 	case missing < 0 || missing >= n:
 		return nil, bad("missing", missing, "an integer in [0, n)")
+	case !m.lattice.params.holds(n, m.lattice.noise.size):
+		return nil, bad("Modulus", m.lattice.params.Modulus, fmt.Sprintf("0 or more than 2n·H = %d: the sum of n numbers of up to H steps must fit", 2*int64(n)*m.lattice.noise.size))
 	}
 	need := n - missing
-	law, err := m.lattice.spec.sampler(uint64(need))
+	law, err := m.lattice.noise.sampler(uint64(need))
 	if err != nil {
 		return nil, err
 	}
-	sum := m.lattice.spec.share(uint64(need))
+	sum := m.lattice.noise.share(uint64(need))
 	if sum.law == Gaussian && !m.lattice.params.gaussianHolds(sum.scale, sum.size, need) {
 		// unreachable: the lattice is fine
 		return nil, bad("n", n, "fewer parties: n shares of Gaussian noise do not add up to it")
 	}
-	return &Share{private.New(drawing{law: law}), m.lattice, n, need, sum}, nil
+	return &Share{private.New(drawing{noise: law}), m.lattice, n, need, sum}, nil
 }
 
 // Guarantee returns what the release of the sum, [Share.Sum], promises for one party. It says
@@ -97,24 +101,25 @@ func (s *Share) Guarantee() budget.Guarantee {
 // valid reports whether s comes from a Mechanism.
 func (s *Share) valid() bool { return s.lattice != nil }
 
-// Noise draws the noise of the party, in steps of the lattice. On the zero Share, and on one that
-// two goroutines used at once, it is uniform over all int64, and so hides any value that it is
-// added to.
+// Noise draws the noise of the party, in steps of the lattice; with a Modulus, as uint64(s.Noise())
+// in [0, Modulus), which an aggregator can add to its share of a sum of others. On the zero Share,
+// and on one that two goroutines used at once, it is a uniform word, and so hides any value that it
+// is added to.
 func (s *Share) Noise() int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
-		return uniform()
+		return s.uniform()
 	}
-	k := d.law.draw(&d.src)
+	k := d.noise.SampleInt(&d.src)
 	private.Leave(s.secret)
-	return k
+	return word(k, s.lattice.params.Modulus)
 }
 
-// Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. For
-// every law the number is first clamped, to [−Δ, Δ] under AddRemove and to [0, Δ] under Replace,
-// then rounded at random to one of the two lattice points around it. NaN counts as the middle: 0,
-// as if the party were not there, or Δ/2. So under Replace send numbers in [a, a+Δ] as x − a; the
-// sum of n of them is then too small by n·a.
+// Mask returns what the party contributes: its number, in steps of the lattice, plus its noise,
+// with a Modulus as a word like [Share.Noise]. For every law the number is first clamped, to [−Δ,
+// Δ] under AddRemove and to [0, Δ] under Replace, then rounded at random to one of the two lattice
+// points around it. NaN counts as the middle: 0, as if the party were not there, or Δ/2. So under
+// Replace send numbers in [a, a+Δ] as x − a; the sum of n of them is then too small by n·a.
 //
 // The result is private only within the sum: one share is far too little noise to publish by
 // itself. Call Mask once for each sum; each sum spends the budget again. Where Noise is uniform so
@@ -122,22 +127,56 @@ func (s *Share) Noise() int64 {
 func (s *Share) Mask(x float64) int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
-		return uniform()
+		return s.uniform()
 	}
-	k := s.point(x, &d.src) + d.law.draw(&d.src)
+	k := s.point(x, &d.src) + d.noise.SampleInt(&d.src)
 	private.Leave(s.secret)
-	return k
+	return word(k, s.lattice.params.Modulus)
 }
 
-// uniform is what a Share gives that has no law.
-func uniform() int64 { return int64(new(noise.Source).Uint64()) }
+// uniform is what a Share gives that has no law: a uniform word, of 64 bits if there is no Modulus.
+func (s *Share) uniform() int64 {
+	var modulus uint64
+	if s.valid() {
+		modulus = s.lattice.params.Modulus
+	}
+	return int64(new(noise.Source).Uint64N(modulus))
+}
+
+// holds reports whether the sum of n numbers of up to this many steps is told from any other.
+func (p Params) holds(n int, steps int64) bool {
+	return p.Modulus == 0 || uint64(n)*uint64(steps) <= (p.Modulus-1)/2
+}
+
+// word returns k modulo the modulus, in [0, modulus) as a uint64. 0 is 2⁶⁴.
+func word(k int64, modulus uint64) int64 {
+	switch {
+	case modulus == 0:
+		return k
+	case k >= 0:
+		return int64(uint64(k) % modulus)
+	}
+	return int64(modulus - 1 - uint64(^k)%modulus) // −k − 1 = ^k
+}
+
+// signed returns what a word stands for, the integer within ±modulus/2 that it is congruent to. An
+// int64 that is no word, as it is negative or not below the modulus, stands for itself.
+func signed(k int64, modulus uint64) int64 {
+	if modulus > 0 && uint64(k) >= modulus {
+		k = word(k, modulus)
+	}
+	if modulus > 0 && uint64(k) > modulus/2 {
+		k -= int64(modulus)
+	}
+	return k
+}
 
 // point clamps and rounds x to the lattice. It is steps that are clamped, to ±H under AddRemove and
 // to 0 … H under Replace, and both ends are points: whatever x and the random digits are, one party
 // moves the sum by at most H. How its own digits fall depends on nothing else, so they change no
 // sensitivity.
 func (s *Share) point(x float64, src *noise.Source) int64 {
-	p, size := s.lattice.params, s.spec.size
+	p, size := s.lattice.params, s.noise.size
 	low, high := -float64(size), float64(size)
 	if p.relation() == budget.Replace {
 		low = 0
@@ -152,10 +191,12 @@ func (s *Share) point(x float64, src *noise.Source) int64 {
 	return int64(noise.RandomizedRound(src, min(max(y, low), high), 1))
 }
 
-// Sum returns the release. total is the sum, modulo 2⁶⁴, of what Mask returned to the given number
-// of parties. The error wraps [ErrParams] if these are fewer than n − missing, the number for which
-// the noise is calibrated: then the total must not be published, and the mask of the protocol
-// should not be removed. Whether there is an error does not depend on the total.
+// Sum returns the release. total is the sum, modulo 2⁶⁴ or the Modulus, of what Mask returned to
+// the given number of parties: int64(w) for the word w of the protocol, which is read as the
+// integer within ±Modulus/2 that it is congruent to. The error wraps [ErrParams] if these are fewer
+// than n − missing, the number for which the noise is calibrated: then the total must not be
+// published, and the mask of the protocol should not be removed. Whether there is an error does not
+// depend on the total.
 func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	switch {
 	case !s.valid():
@@ -163,7 +204,7 @@ func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	case parties < s.need || parties > s.parties:
 		return nil, bad("parties", parties, fmt.Sprintf("an integer in [%d, %d]: the number of parties that share the noise", s.need, s.parties))
 	}
-	v := newValue(s.lattice.params, s.spec, total)
+	v := newValue(s.lattice.params, s.noise, signed(total, s.lattice.params.Modulus))
 	v.shared, v.parties, v.need = true, parties, s.need
 	return &v, nil
 }

@@ -35,7 +35,7 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 		for _, p.Relation = range []budget.Relation{budget.AddRemove, budget.Replace} {
 			m := dptest.OK(New(p))(t)
 			s := dptest.OK(m.Share(17, 0))(t)
-			h, delta := m.lattice.spec.size, p.sensitivity()
+			h, delta := m.lattice.noise.size, p.sensitivity()
 			least, most := int64(0), int64(0)
 			try := func(x float64) {
 				k := s.point(x, &src)
@@ -140,10 +140,10 @@ func TestMaskRoundsWithoutBias(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 4, Integers: true, Sensitivity: 10}, {Rho: 1, Integers: true, Sensitivity: 10}, {Epsilon: 1, Integers: true, Sensitivity: 49}} {
 		m := dptest.OK(New(p))(t)
 		s := dptest.OK(m.Share(1000, 0))(t)
-		require.True(t, p.onIntegers(m.lattice.spec.size))
+		require.True(t, p.onIntegers(m.lattice.noise.size))
 		for x := -p.Sensitivity; x <= p.Sensitivity; x++ {
 			for range 20 {
-				require.Equal(t, int64(x)*(m.lattice.spec.size/int64(p.Sensitivity)), s.point(x, &src))
+				require.Equal(t, int64(x)*(m.lattice.noise.size/int64(p.Sensitivity)), s.point(x, &src))
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // is post-processing and costs no budget.
 type Value struct {
 	params  Params
-	noise   spec
+	noise   distribution
 	point   int64 // in steps
 	shared  bool  // a sum of shares
 	parties int   // how many shares of noise it has, 1 if it is none
@@ -21,7 +21,7 @@ type Value struct {
 
 // newValue returns a number released by one party. The point saturates as no sum of values and
 // noise does but one that is out of range anyway.
-func newValue(p Params, s spec, point int64) Value {
+func newValue(p Params, s distribution, point int64) Value {
 	return Value{params: p, noise: s, point: min(max(point, -2*maxPoint), 2*maxPoint), parties: 1, need: 1}
 }
 
@@ -69,7 +69,7 @@ func (v *Value) units(k float64) float64 {
 func (v *Value) Parties() (present, needed int) { return v.parties, v.need }
 
 // law returns the law of the noise, for all shares.
-func (v *Value) law() spec {
+func (v *Value) distribution() distribution {
 	s := v.noise
 	copies := float64(v.parties) / float64(v.need)
 	switch {
@@ -89,12 +89,13 @@ func (v *Value) StdDev() float64 {
 	if !v.valid() {
 		return math.NaN()
 	}
-	return math.Sqrt(v.law().variance()) / float64(v.noise.size) * v.params.sensitivity()
+	return math.Sqrt(v.distribution().variance()) / float64(v.noise.size) * v.params.sensitivity()
 }
 
 // Interval returns bounds that contain the true value with at least the given confidence, rounding
 // to the lattice included. For several parties the true value is the sum of their clamped numbers.
-// NaN for a confidence outside [0, 1), and for the zero Value.
+// NaN for a confidence outside [0, 1), and for the zero Value. Where noise may have wrapped around
+// the Modulus, the interval is all that the Modulus holds.
 //
 // The bounds are quantiles of the noise if these take fewer than 2²⁰ masses to compute and the
 // noise has exactly the calibrated law. On finer lattices they are quantiles of the core, if jumps
@@ -115,12 +116,16 @@ func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	most, _ := reaches.Get(reach{v.noise, v.parties, v.need, roundings, confidence}, func() (float64, error) {
 		return v.reach(roundings, confidence), nil
 	})
-	return v.units(float64(v.point) - most - margin), v.units(float64(v.point) + most + margin)
+	lo, hi = float64(v.point)-most-margin, float64(v.point)+most+margin
+	if half := float64(v.params.Modulus / 2); v.shared && half > 0 && (lo < -half || hi > half) {
+		lo, hi = -half, half
+	}
+	return v.units(lo), v.units(hi)
 }
 
 // reach is all that [Value.reach] depends on.
 type reach struct {
-	noise                    spec
+	noise                    distribution
 	parties, need, roundings int
 	confidence               float64
 }
@@ -131,7 +136,7 @@ var reaches memo.Table[reach, float64]
 // reach returns a number of steps within which the noise and that many random roundings are, with
 // the confidence.
 func (v *Value) reach(roundings int, confidence float64) float64 {
-	most := math.Ceil(v.law().deviation(confidence, roundings))
+	most := math.Ceil(v.distribution().deviation(confidence, roundings))
 	if roundings == 0 {
 		return min(most, v.quantile(1-confidence))
 	}
@@ -143,7 +148,7 @@ func (v *Value) reach(roundings int, confidence float64) float64 {
 
 // quantile returns the least k with Pr[|Z| > k] ≤ miss, or +Inf where that is not computed.
 func (v *Value) quantile(miss float64) float64 {
-	s := v.law()
+	s := v.distribution()
 	if s.law == Gaussian { // a sum of shares is such up to a factor of e^κ
 		if gaussianSpread(v.noise.scale/math.Sqrt(float64(v.need)), v.parties) > 0x1p-52 {
 			return math.Inf(1)
@@ -157,7 +162,7 @@ func (v *Value) quantile(miss float64) float64 {
 	if s.copies != 1 || !closed && !(s.deviation(1-miss, 0)+s.reach(45) < 1<<20) {
 		return math.Inf(1)
 	}
-	return -(&Lattice{spec: s, tables: new(tables)}).Quantile(miss / 2)
+	return -(&Lattice{noise: s, tables: new(tables)}).Quantile(miss / 2)
 }
 
 // String says what was released under which guarantee.

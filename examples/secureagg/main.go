@@ -13,6 +13,8 @@
 // protocols recover the masks of the others; here they are known.) The program compares the error
 // with that of Laplace noise shared likewise, and with local noise, where every party protects its
 // own number. It exits with 0, 1 when writing failed, or 2 for a wrong flag or parameter.
+//
+// Masks here are words of 64 bits; examples/prio3 has a protocol in a prime field.
 package main
 
 import (

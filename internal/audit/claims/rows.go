@@ -173,6 +173,12 @@ var rows = []row{
 		edits: "alp: values refuted by weaker evidence",
 	},
 	{
+		claim: "Its totals are within two standard errors or so, whatever the values are", about: "alp.Projection.Total",
+		theorem: "own: h(o) of least squared error for a total of n entries; the bias of a level is bounded relative to its mean", proof: "alp/read_total.go",
+		code: "alp.decoder.columnSum alp.leastSquares", exact: "alp.TestTotal", audit: "alp.TestTotalOfShapes",
+		edits: "alp: a total forgets what its levels cannot tell",
+	},
+	{
 		claim:   "A projection is ε-, (ε, δ)- or ρ-zCDP-private for its ℓ₁ or ℓ₂ distance, on the machine as on paper",
 		about:   "jl.Builder.Release jl.Builder.Guarantee jl.Params.Guarantee jl.Sketch.Guarantee",
 		theorem: "Stausholm, thesis, chapter 4 (Theorem 4.2 lacks 1/√k, Note 4.5 compares wrongly); the sensitivity of the integer matrix is own", proof: "jl/sensitivity_proof.md",
@@ -261,7 +267,7 @@ var rows = []row{
 		about: "arete.Mechanism.Release arete.Mechanism.Guarantee arete.Params.Guarantee arete.Value.Guarantee arete.Lattice.Certify arete.Mechanism.Share " +
 			"arete.Share.Mask arete.Share.Noise arete.Share.Sum arete.Share.Guarantee",
 		theorem: "Pagh and Stausholm, Arete: Lemma 5.2's parameters are not certified, and its mechanism is scale-free; the jump law is own", proof: "arete/jump_certificate.go",
-		code: "arete.calibrate arete.jump.loss arete.discrete.loss arete.gaussianDelta", exact: "arete.TestPrivacyExactly arete.TestGaussianPrivacyExactly arete.TestLatticeCertificates arete.TestSharesAddUpToTheLaw",
+		code: "arete.calibrate arete.jump.loss arete.discrete.loss arete.gaussianDelta", exact: "arete.TestPrivacyExactly arete.TestSharesInAPrimeField arete.TestGaussianPrivacyExactly arete.TestLatticeCertificates arete.TestSharesAddUpToTheLaw",
 		audit: "arete.TestAudit arete.TestGaussianAudit", edits: "arete: jump law: more loss allowed than ε; shares of half the rate; drop-outs not made up for; Gaussian shares: κ left out of ρ",
 	},
 	{

@@ -21,6 +21,8 @@ var alpMutations = []mutation{
 	{"the list's δ is that of the whole, not of a step", "alp/write_budget.go", "math.Log(p.Delta)+math.Log(each)-exact.LogExpm1(p.Epsilon)", "math.Log(p.Delta)+0*math.Log(each)-0*exact.LogExpm1(p.Epsilon)"},
 	{"the columns kept follow unlisted entries' true values", "alp/write_budget.go", "return s.kept(int64(value))", "return s.kept(int64(value)) + 1"},
 	{"values refuted by weaker evidence", "alp/read_interval.go", "most*float64(v.upper[at+after(x)]) <= high", "most*float64(v.upper[at+after(x)]) <= 4*high"},
+	{"a total forgets what its levels cannot tell", "alp/read_total.go", "math.Sqrt(variance + bias*bias)", "math.Sqrt(variance)"},
+	{"small values of a batch are taken for zeros", "alp/read_learn.go", "case logFew > logMany+aloneGain:", "case logFew > logMany+1e9*aloneGain:"},
 	{"a line of the table counts a word too many", "alp/write_table.go", "if w == 2 || w == 4 || w == 6 {", "if w == 1 || w == 4 || w == 6 {"},
 	{"what precedes a line's outputs in the rest is off by one", "alp/write_table.go", "[lineWords]uint64{uint64(len(rest)) << 27}", "[lineWords]uint64{uint64(len(rest)+min(len(rest), 1)) << 27}"},
 	{"an output across two words of a line keeps its lower half", "alp/write_table.go", "if at%64+t.valueBits > 64 {", "if at%64+t.valueBits > 128 {"},

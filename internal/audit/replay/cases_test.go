@@ -968,12 +968,19 @@ func aretePairs() map[string][]pair {
 	all := map[string][]pair{}
 	for _, p := range []arete.Params{
 		{Epsilon: 1, Law: arete.Jump}, {Epsilon: 4, Law: arete.DiscreteArete}, {Epsilon: 8}, {Epsilon: 1, Law: arete.DiscreteLaplace},
-		{Epsilon: 1, Delta: 1e-6, Law: arete.Gaussian}, {Epsilon: 2, Integers: true, Sensitivity: 3}, {Epsilon: 1, Parties: 4},
+		{Epsilon: 1, Delta: 1e-6, Law: arete.Gaussian}, {Epsilon: 2, Integers: true, Sensitivity: 3}, {Epsilon: 1, Parties: 4}, {Epsilon: 2, Integers: true, Sensitivity: 3, Modulus: 1<<64 - 1<<32 + 1},
 	} {
 		size := max(p.Sensitivity, 1)
+		// signed is what a word of the Modulus stands for
+		signed := func(word int64) float64 {
+			if p.Modulus > 0 && uint64(word) > p.Modulus/2 {
+				word -= int64(p.Modulus)
+			}
+			return float64(word)
+		}
 		m := sync.OnceValue(func() *arete.Mechanism { return made(arete.New(p)) })
 		add := func(method string, steps bool, run func(x float64) map[string]float64) {
-			all[method] = append(all[method], pair{name: fmt.Sprint(p.Law, " ", p.Epsilon, " ", p.Parties), norm: inf, bound: size, data: inf,
+			all[method] = append(all[method], pair{name: fmt.Sprint(p.Law, " ", p.Epsilon, " ", p.Parties, " ", p.Modulus), norm: inf, bound: size, data: inf,
 				run: func(side int) map[string]float64 {
 					out := run(size * float64(side))
 					for key := range out {
@@ -986,15 +993,15 @@ func aretePairs() map[string][]pair {
 		}
 		add("Mechanism.Release", false, func(x float64) map[string]float64 { return numbers(made(m().Release(x)).Estimate()) })
 		share := func(x float64) *arete.Share { return made(m().Share(3, 0)) }
-		add("Mechanism.Share", true, func(x float64) map[string]float64 { return numbers(float64(share(x).Mask(x))) })
-		add("Mechanism.Share", true, func(x float64) map[string]float64 { return numbers(float64(made(m().Share(3, 1)).Mask(x))) })
-		add("Share.Mask", true, func(x float64) map[string]float64 { return numbers(float64(share(x).Mask(x))) })
+		add("Mechanism.Share", true, func(x float64) map[string]float64 { return numbers(signed(share(x).Mask(x))) })
+		add("Mechanism.Share", true, func(x float64) map[string]float64 { return numbers(signed(made(m().Share(3, 1)).Mask(x))) })
+		add("Share.Mask", true, func(x float64) map[string]float64 { return numbers(signed(share(x).Mask(x))) })
 		// Noise takes no data, and Sum draws nothing.
-		add("Share.Noise", true, func(x float64) map[string]float64 { return numbers(float64(share(x).Noise())) })
+		add("Share.Noise", true, func(x float64) map[string]float64 { return numbers(signed(share(x).Noise())) })
 		add("Share.Sum", false, func(x float64) map[string]float64 {
 			s := share(x)
-			total := s.Mask(x) + share(0).Mask(0) + share(0).Mask(0)
-			return numbers(made(s.Sum(total, 3)).Estimate())
+			total := signed(s.Mask(x)) + signed(share(0).Mask(0)) + signed(share(0).Mask(0))
+			return numbers(made(s.Sum(int64(total), 3)).Estimate())
 		})
 	}
 	return all

@@ -53,11 +53,11 @@ var lawNames = []string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gau
 func (l Law) String() string { return check.EnumName(l, lawNames, "Law") }
 
 // sampler draws an integer of one law, exactly. It is immutable once made.
-type sampler interface{ draw(src *noise.Source) int64 }
+type sampler interface{ SampleInt(src *noise.Source) int64 }
 
-// spec is all there is to know of a calibrated law on the integers. Of jump, arete and scale one is
-// in use.
-type spec struct {
+// distribution is all there is to know of a calibrated law on the integers. Of jump, arete and
+// scale one is in use.
+type distribution struct {
 	law   Law
 	jump  jump
 	arete discrete
@@ -69,24 +69,23 @@ type spec struct {
 }
 
 // jumps reports whether it is the jump law.
-func (s spec) jumps() bool { return s.law == Jump }
+func (s distribution) jumps() bool { return s.law == Jump }
 
 // sampler returns what draws one of n shares of the law.
-func (s spec) sampler(parts uint64) (sampler, error) {
+func (s distribution) sampler(parts uint64) (sampler, error) {
 	switch s.law {
 	case Jump:
 		return s.jump.sampler(parts), nil
 	case DiscreteArete:
 		return s.arete.sampler(parts)
 	case Gaussian:
-		law, err := noise.NewDiscreteGaussian(shareSigma(s.scale, parts))
-		return whole{law}, err
+		return noise.NewDiscreteGaussian(shareSigma(s.scale, parts))
 	}
 	return laplaceSampler(s.scale, parts)
 }
 
 // share returns the law of the sum of n shares, which for Gaussian has a slightly larger σ.
-func (s spec) share(n uint64) spec {
+func (s distribution) share(n uint64) distribution {
 	if s.law == Gaussian {
 		s.scale = shareSigma(s.scale, n) * math.Sqrt(float64(n))
 	}
@@ -98,7 +97,7 @@ func (s spec) share(n uint64) spec {
 //
 // For discrete Laplace noise of scale b it is H/b: rounded to the nearest, it is at most epsilon if
 // and only if b ≥ H/epsilon as a real number rounded up to a float64. For Gaussian there is none.
-func (s spec) loss(epsilon float64) float64 {
+func (s distribution) loss(epsilon float64) float64 {
 	switch s.law {
 	case Jump:
 		return s.jump.loss(epsilon)
@@ -111,7 +110,7 @@ func (s spec) loss(epsilon float64) float64 {
 }
 
 // variance returns E[Z²] in steps.
-func (s spec) variance() float64 {
+func (s distribution) variance() float64 {
 	switch s.law {
 	case Jump:
 		return s.copies * s.jump.variance()
@@ -127,7 +126,7 @@ func (s spec) variance() float64 {
 }
 
 // exponent returns ln E e^{xZ}, and limit the end of the x for which it is finite.
-func (s spec) exponent(x float64) float64 {
+func (s distribution) exponent(x float64) float64 {
 	switch s.law {
 	case Jump:
 		return s.copies * (s.jump.exponent(x) + s.jump.exponent(-x))
@@ -137,7 +136,7 @@ func (s spec) exponent(x float64) float64 {
 	return s.copies * (geometricExponent(1, s.scale, x) + geometricExponent(1, s.scale, -x))
 }
 
-func (s spec) limit() float64 {
+func (s distribution) limit() float64 {
 	switch s.law {
 	case Jump:
 		return s.jump.limit()
@@ -153,7 +152,7 @@ func (s spec) limit() float64 {
 // apart, so its exponent is at most x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2,
 // because Σ e^{−(k−c)²/(2σ²)} is largest for an integer c (Poisson summation), and then the best x
 // is known.
-func (s spec) deviation(confidence float64, roundings int) float64 {
+func (s distribution) deviation(confidence float64, roundings int) float64 {
 	half := float64(roundings) / 4
 	nats := -math.Log((1 - confidence) / 2)
 	if s.law == Gaussian {
@@ -172,16 +171,14 @@ func (s spec) deviation(confidence float64, roundings int) float64 {
 // closedForm is a law of package noise.
 type closedForm interface {
 	Prob(x float64) float64
-	LogProb(x float64) float64
 	Survival(x float64) float64
-	LogSurvival(x float64) float64
 	Quantile(p float64) float64
 	MeanAbs() float64
 	Variance() float64
 }
 
 // closed returns the law of one copy, or false if it has no closed form.
-func (s spec) closed() (closedForm, bool) {
+func (s distribution) closed() (closedForm, bool) {
 	switch s.law {
 	case DiscreteLaplace:
 		d, err := noise.NewDiscreteLaplace(s.scale)
@@ -194,7 +191,7 @@ func (s spec) closed() (closedForm, bool) {
 }
 
 // oneSided returns n masses of the upward jumps, for a law of one copy.
-func (s spec) oneSided(n int) *oneSided {
+func (s distribution) oneSided(n int) *oneSided {
 	if s.jumps() {
 		return s.jump.oneSided(n)
 	}
@@ -202,12 +199,12 @@ func (s spec) oneSided(n int) *oneSided {
 }
 
 // reach returns a number of masses beyond which there is next to nothing: less than e^{−nats}.
-func (s spec) reach(nats float64) float64 {
+func (s distribution) reach(nats float64) float64 {
 	return chernoffReach(s.upward, s.limit(), nats) + float64(s.size) + 128
 }
 
 // upward returns ln E e^{xA} for the upward jumps A.
-func (s spec) upward(x float64) float64 {
+func (s distribution) upward(x float64) float64 {
 	if s.jumps() {
 		return s.jump.exponent(x)
 	}

@@ -1,8 +1,6 @@
 package arete
 
-import (
-	"math"
-)
+import "math"
 
 // Arete is the Arete distribution of Pagh and Stausholm: the law of X₁ − X₂ + Y, X₁ and X₂ gamma
 // distributed of shape α and scale θ, Y Laplace of scale λ, all independent. It is continuous,
@@ -11,8 +9,8 @@ import (
 // lattice instead, where shares can be drawn exactly and less noise is enough.
 //
 // The methods are accurate to a relative 1e-12, in the upper tail of Survival and the lower tail of
-// CDF too, for every α: see contour.go. They take and return public numbers, and return NaN for a
-// NaN and on the zero Arete.
+// CDF too, for every α: see continuous_density.go. They take and return public numbers, and return
+// NaN for a NaN and on the zero Arete.
 type Arete struct{ alpha, theta, lambda float64 }
 
 // NewArete returns the distribution of shape alpha, without unit, and scales theta and lambda, in
