@@ -7,11 +7,12 @@
 //	go run .                                                local, generated data, frequent and
 //	                                                        distinct keys under one budget
 //	go run . -count distinct -epsilon 0.5 -error 0.02       one answer; all of the budget is its
-//	go run . -count returning -before monday.txt -input tuesday.txt   which keys are back
+//	go run . -count returning -before monday.txt -input tuesday.txt -journal days.journal
+//	                                                        which keys are back
 //	go run . -count users -delta 1e-6 -max 100 -workers 4   GROUP BY for users, in four processes
 //	go run . -count users -list countries.txt -delta 0      the same for a public list of keys
-//	go run . -input 'gs://bucket/logs*' -output gs://bucket/answer.txt -runner dataflow …
-//	                                                        a cluster, lines of text; Beam's flags
+//	go run . -input 'gs://bucket/logs*' -output gs://bucket/answer.txt -journal logs.journal \
+//	         -run monday -runner dataflow …                 a cluster, lines of text; Beam's flags
 //	                                                        follow those of this command in -h
 //	go run . -compare                                       ways to put shards together, measured
 //
@@ -25,8 +26,10 @@
 // how much of ε the distinct count gets. Together they are (ε, δ)-private for one element of the
 // input. The distinct count by itself is ε-private for one key with all its elements; the frequent
 // keys are not, for they tell how often a key came. -count users is (ε, δ)-private for one user
-// with all rows. Runs on the same data add up too, and no ledger of this command knows of another
-// run.
+// with all rows. Runs on the same data add up too: with -input a run is paid for from -journal
+// before it begins. One that fails may have shown a number to a step that did not fail, so it
+// counts as released; when it is tried again, under the same -run, it draws other noise, pays again
+// and says so.
 //
 // The machines of the pipeline, and whatever it shuffles through, are trusted with the data, as
 // they are trusted with the input.
@@ -87,10 +90,17 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%v\n\n", r.ledger)
-	output.to = stdout
-	if err := execute(ctx, o, p); err != nil || !print {
+	paid, err := o.charge(r)
+	if err != nil {
 		return err
+	}
+	fmt.Fprintf(stdout, "%v\n%s\n", r.ledger, paid)
+	output.to = stdout
+	if err := execute(ctx, o, p); err != nil {
+		return fmt.Errorf("%w: the run counts as released, as some of its numbers may have been seen", err)
+	}
+	if !print {
+		return nil
 	}
 	texts, err := os.ReadFile(o.output)
 	if err != nil {

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // TestMain also makes the test a worker, where its flags say so.
@@ -24,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // small are the flags of a short run.
 var small = options{
-	count: "both", elements: 20_000, users: 2000, shards: 8, workers: 1, counters: 64, relative: 0.1, largest: 1e6, epsilon: 2, delta: 1e-9, share: 0.5, top: 5, confidence: 0.95,
+	count: "both", elements: 20_000, users: 2000, shards: 8, workers: 1, counters: 64, relative: 0.1, largest: 1e6, epsilon: 2, delta: 1e-9, share: 0.5, top: 5, confidence: 0.95, total: 100, totalDelta: 1e-3,
 }
 
 // must returns v where there is no error.
@@ -42,7 +45,7 @@ func must[V any](t *testing.T) func(v V, err error) V {
 // what they cost together.
 func TestLines(t *testing.T) {
 	o := small
-	o.input = filepath.Join(t.TempDir(), "lines.txt")
+	o.input, o.journal = filepath.Join(t.TempDir(), "lines.txt"), filepath.Join(t.TempDir(), "journal")
 	if err := os.WriteFile(o.input, []byte(strings.Repeat("tea\ntea\n\nwater\n", 2000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +75,7 @@ func TestLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(string(answer))
-	if out.String() != ledger+"\n\n" {
+	if text := out.String(); !strings.HasPrefix(text, ledger+"\nJournal: run ") || strings.Count(text, "\n") != 3 || strings.Contains(text, "tea") {
 		t.Errorf("printed beside the file:\n%s", out.String())
 	}
 }
@@ -81,6 +84,7 @@ func TestLines(t *testing.T) {
 func TestReturning(t *testing.T) {
 	dir := t.TempDir()
 	o := small
+	o.journal = filepath.Join(dir, "journal")
 	o.count, o.before, o.input = "returning", filepath.Join(dir, "monday.txt"), filepath.Join(dir, "tuesday.txt")
 	for file, from := range map[string]int{o.before: 0, o.input: 2000} {
 		var lines strings.Builder
@@ -115,6 +119,7 @@ func TestReturning(t *testing.T) {
 // At ε = 2, δ = 1e-6 a count of 3000 has a standard deviation below 20.
 func TestUserLines(t *testing.T) {
 	o := small
+	o.journal = filepath.Join(t.TempDir(), "journal")
 	o.count, o.delta, o.max, o.workers, o.input = "users", 1e-6, 10, 3, filepath.Join(t.TempDir(), "rows.txt")
 	var rows strings.Builder
 	for user := range 3000 {
@@ -134,7 +139,7 @@ func TestUserLines(t *testing.T) {
 	}
 	var rank, lo, hi [2]int
 	var users, sum, mean [2]float64
-	lines := strings.Split(rest, "\n")
+	lines := strings.Split(rest, "\n")[1:] // behind that of the journal
 	for i, key := range []string{"tea", "water"} {
 		if n, err := fmt.Sscanf(lines[3+i], "%d "+key+" %g between %d and %d sum %g, mean %g", &rank[i], &users[i], &lo[i], &hi[i], &sum[i], &mean[i]); n != 6 {
 			t.Fatalf("%v in %q:\n%s", err, lines[3+i], rest)
@@ -149,6 +154,7 @@ func TestUserLines(t *testing.T) {
 func TestListedUsers(t *testing.T) {
 	dir := t.TempDir()
 	o := small
+	o.journal = filepath.Join(dir, "journal")
 	o.count, o.delta, o.input, o.list = "users", 0, filepath.Join(dir, "rows.txt"), filepath.Join(dir, "list.txt")
 	var rows strings.Builder
 	for user := range 1000 {
@@ -220,6 +226,51 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// A run that fails was paid for before it began. When it is tried again, under the same name, that
+// is paid for too, and said; another run is the first of its name; and one that the budget does not
+// allow draws nothing.
+func TestFailedRun(t *testing.T) {
+	dir := t.TempDir()
+	o := small
+	o.input, o.journal, o.run, o.total = filepath.Join(dir, "lines.txt"), filepath.Join(dir, "journal"), "monday", 5
+	if err := os.WriteFile(o.input, []byte(strings.Repeat("tea\n", 2000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		output, run   string
+		epsilon       float64
+		want          string
+		failed, again bool
+	}{
+		{filepath.Join(o.input, "nowhere"), "monday", 1, "Journal: run monday, attempt 1: ε = ", true, false},
+		{filepath.Join(dir, "answers"), "monday", 1, "Journal: run monday, attempt 2: ε = ", false, true},
+		{filepath.Join(dir, "answers"), "mon", 1, "Journal: run mon, attempt 1: ε = ", false, false},
+		{filepath.Join(dir, "answers"), "monday", 4, "", true, false}, // no budget
+	} {
+		o.output, o.run, o.epsilon = c.output, c.run, c.epsilon
+		var out bytes.Buffer
+		err := run(context.Background(), o, &out)
+		if text := out.String(); (err != nil) != c.failed || !strings.Contains(text, c.want) || strings.Contains(text, "An earlier attempt") != c.again || c.want == "" && text != "" {
+			t.Errorf("run %d: %v, printed:\n%s", i, err, text)
+		}
+		if c.want != "" && c.failed && !strings.Contains(err.Error(), "counts as released") {
+			t.Errorf("run %d: %v", i, err)
+		}
+	}
+	l, err := budget.OpenFile(o.journal, o.total, o.totalDelta, budget.Element(budget.AddRemove))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var names []string
+	for record := range l.All() {
+		names = append(names, record.Name)
+	}
+	if !slices.Equal(names, []string{"monday/1", "monday/2", "mon/1"}) {
+		t.Errorf("paid for: %q", names)
+	}
+}
+
 // A wrong flag is an error before there is a pipeline: nothing is printed.
 func TestWrongFlags(t *testing.T) {
 	for name, change := range map[string]func(o *options){
@@ -242,6 +293,9 @@ func TestWrongFlags(t *testing.T) {
 		"list":       func(o *options) { o.list = "list.txt" },
 		"no list":    func(o *options) { o.count, o.list = "users", "nowhere.txt" },
 		"empty list": func(o *options) { o.count, o.list = "users", os.DevNull },
+		"no journal": func(o *options) { o.input = "lines.txt" },
+		"run":        func(o *options) { o.run = "monday" },
+		"a slash":    func(o *options) { o.journal, o.run = "journal", "mon/day" },
 		"arguments":  func(o *options) { o.arguments = []string{"file", "-epsilon", "0.1"} },
 	} {
 		for _, compared := range []bool{false, true} {

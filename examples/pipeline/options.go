@@ -34,6 +34,9 @@ type options struct {
 	top            int
 	confidence     float64
 	compare        bool
+	journal, run   string  // of all runs on these data, and the name of this one
+	total          float64 // ε of all runs
+	totalDelta     float64
 	arguments      []string // that are no flags: a mistake, as flags after them are not read
 }
 
@@ -59,6 +62,10 @@ func (o *options) flags() *flag.FlagSet {
 	f.IntVar(&o.elements, "elements", 10_000_000, "`length` of the generated stream")
 	f.IntVar(&o.users, "users", 1_000_000, "`users` of the generated stream")
 	f.IntVar(&o.shards, "shards", 64, "`shards` of the generated stream")
+	f.StringVar(&o.journal, "journal", "", "`file` of the budget of all runs on these data, made if there is none; needed with -input")
+	f.StringVar(&o.run, "run", "", "`name` of this run in the journal, the same when it is tried again; the time without one")
+	f.Float64Var(&o.total, "total", 10, "`ε` of all runs in the journal, the same each time")
+	f.Float64Var(&o.totalDelta, "total-delta", 1e-6, "`δ` of all runs in the journal, the same each time")
 	f.BoolVar(&o.compare, "compare", false, "measure ways to put shards together, without Beam")
 	return f
 }
@@ -87,6 +94,12 @@ func (o options) check() error {
 		return fmt.Errorf("unexpected arguments %q", o.arguments)
 	case o.compare && o.input != "":
 		return errors.New("-compare measures the generated stream: it shows the truth, and takes no -input")
+	case o.input != "" && o.journal == "":
+		return errors.New("-journal is missing: every run costs privacy, and the journal adds it up")
+	case o.run != "" && o.journal == "":
+		return errors.New("-run is a name in the -journal")
+	case strings.Contains(o.run, "/"):
+		return fmt.Errorf("-run %q: want a name without a slash", o.run)
 	case o.list != "" && o.count != "users":
 		return errors.New("-list is for -count users")
 	case o.compare && (o.count == "users" || o.count == "returning"):

@@ -2,7 +2,6 @@ package main
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -39,8 +38,8 @@ func newBack(values string, epsilon float64, user budget.Unit) (b back, err erro
 
 // users returns the SQL for all rows that count. A user is known by a text that depends on this
 // user's rows alone: a number in the order of all users would change with any other one.
-func (q query) users() string {
-	return fmt.Sprintf("SELECT MIN(CAST(%s AS TEXT)) OVER (PARTITION BY %s), CAST(%s AS TEXT) %s", column(q.user), column(q.user), column(q.key), q.from())
+func (q query) users(key string) string {
+	return fmt.Sprintf("SELECT MIN(CAST(%s AS TEXT)) OVER (PARTITION BY %[1]s), %s %s", column(q.user), key, q.from())
 }
 
 // release answers, and spends before it draws. truth is what came of the rows, for a database that
@@ -52,18 +51,13 @@ func (b back) release(db *sql.DB, q query, ledger *budget.Ledger, made bool) (pa
 			return nil, truth, err
 		}
 	}
-	rows, err := db.Query(q.users())
+	text, err := q.schema(db)
 	if err != nil {
 		return nil, truth, err
 	}
-	defer rows.Close()
 	seen := map[string]int{}
-	for rows.Next() {
-		var user, key string
-		if err := rows.Scan(&user, &key); err != nil {
-			// and not what is in it
-			return nil, truth, errors.New("there is a row that cannot be read")
-		}
+	var user, key string
+	err = each(db, q.users(text), func() error {
 		for i, value := range b.values {
 			if key == value {
 				distinct.AddKey(sets[i], user)
@@ -72,8 +66,9 @@ func (b back) release(db *sql.DB, q query, ledger *budget.Ledger, made bool) (pa
 				}
 			}
 		}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, &user, &key)
+	if err != nil {
 		return nil, truth, err
 	}
 	for _, in := range seen {

@@ -31,8 +31,19 @@
 // nobody may see.
 //
 // SQLite is built in, and so is PostgreSQL (-driver postgres, and a -dsn as package
-// github.com/lib/pq takes it). Another database needs a line in drivers.go that imports its driver;
-// it must know window functions, and names in double quotes.
+// github.com/lib/pq takes it). DuckDB, and with it Parquet and CSV files, needs a C++ linker and
+// -tags duckdb:
+//
+//	go run -tags duckdb . -driver duckdb -from "read_parquet('visits/*.parquet')" \
+//	                      -journal visits.journal
+//
+// What stands behind -from must give each row to the one user whose row it is. An aggregate, a join
+// of users, LIMIT or a sample of blocks does not: the guarantee then holds for no user. Another
+// database needs a line in drivers.go that imports its driver; it must know window functions, and
+// names in double quotes.
+//
+// A key is its text, CAST(key AS TEXT), also for -back. Which types of columns each database may
+// sum and group by is in the README beside this file.
 //
 // The exit code is 0; 1 when the database, the journal or writing failed, or the budget does not
 // allow the run; or 2 for a wrong flag or parameter.
@@ -62,25 +73,26 @@ func main() {
 
 // options is what the command line asks for, and the command.
 type options struct {
-	driver, dsn string
-	query       query
-	params      groupby.Params
-	journal     string
-	total       float64
-	totalDelta  float64
-	top         int
-	confidence  float64
-	levels      string
-	rows        int
-	seed        uint64
-	back        string
+	dsn        string
+	query      query
+	params     groupby.Params
+	journal    string
+	total      float64
+	totalDelta float64
+	top        int
+	confidence float64
+	levels     string
+	rows       int
+	seed       uint64
+	back       string
 }
 
 func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("sql", flag.ContinueOnError)
-	flags.StringVar(&opts.driver, "driver", "sqlite", "`name` of the database driver, sqlite or postgres")
-	flags.StringVar(&opts.dsn, "dsn", "", "data `source`, as the driver takes it, for sqlite a file; without one a database is made")
-	flags.StringVar(&opts.query.table, "table", "visits", "`table` or view, perhaps after the name of a schema and a dot")
+	flags.StringVar(&opts.query.driver, "driver", "sqlite", "`name` of the database driver: sqlite, postgres, or duckdb in a build with -tags duckdb")
+	flags.StringVar(&opts.dsn, "dsn", "", "data `source`, as the driver takes it, for sqlite a file; without one a database is made, and duckdb reads the files of -from")
+	flags.StringVar(&opts.query.table, "table", defaultTable, "`table` or view, perhaps after the name of a schema and a dot")
+	flags.StringVar(&opts.query.source, "from", "", "`SQL` that may stand behind FROM, instead of -table: read_parquet('visits/*.parquet')")
 	flags.StringVar(&opts.query.user, "user", "user", "`column` that says who a row is of; rows without do not count")
 	flags.StringVar(&opts.query.key, "key", "page", "`column` to group by; rows without do not count")
 	flags.StringVar(&opts.back, "back", "", "two `values` of -key with a comma between: how many users have each, and both")
@@ -100,15 +112,29 @@ func (opts *options) Flags() *flag.FlagSet {
 	return flags
 }
 
+// defaultTable is the table of a database that is made.
+const defaultTable = "visits"
+
+// made says whether nothing is named that could be read, so that a database is made.
+func (opts *options) made() bool {
+	return opts.query.driver == "sqlite" && opts.dsn == "" && opts.query.source == ""
+}
+
 func (opts *options) Check() error {
 	switch {
-	case !slices.Contains(sql.Drivers(), opts.driver):
-		return fmt.Errorf("-driver = %q: want one of %q", opts.driver, sql.Drivers())
-	case opts.dsn == "" && opts.driver != "sqlite":
+	case opts.query.driver == "duckdb" && !slices.Contains(sql.Drivers(), "duckdb"):
+		return errors.New("-driver = \"duckdb\": this build is without it, as it needs -tags duckdb")
+	case !slices.Contains(sql.Drivers(), opts.query.driver):
+		return fmt.Errorf("-driver = %q: want one of %q", opts.query.driver, sql.Drivers())
+	case opts.query.source != "" && opts.query.table != defaultTable:
+		return errors.New("-from is instead of -table")
+	case !opts.made() && opts.dsn == "" && opts.query.driver != "duckdb":
 		return errors.New("-dsn is missing: only a database of sqlite is made")
-	case opts.dsn == "" && (opts.query.table != "visits" || opts.query.user != "user" || opts.query.key != "page" || opts.query.value != "" && opts.query.value != "seconds" && opts.query.value != "revenue"):
+	case !opts.made() && opts.dsn == "" && opts.query.source == "":
+		return errors.New("-dsn and -from are missing: a database, or files")
+	case opts.made() && (opts.query.table != defaultTable || opts.query.user != "user" || opts.query.key != "page" || opts.query.value != "" && opts.query.value != "seconds" && opts.query.value != "revenue"):
 		return errors.New("-dsn is missing: a database that is made has the table visits with user, page, seconds and revenue")
-	case opts.dsn != "" && opts.journal == "":
+	case !opts.made() && opts.journal == "":
 		return errors.New("-journal is missing: every run costs privacy, and the journal adds it up")
 	case opts.query.value != "" && !(opts.params.Min < opts.params.Max) && (opts.params.Min != 0 || opts.params.Max != 0):
 		return fmt.Errorf("-min = %v, -max = %v: want a range for the sums of -value", opts.params.Min, opts.params.Max)
@@ -143,7 +169,7 @@ func (opts *options) Check() error {
 // Run answers, from a database that it makes if it has to. A run that the budget does not allow
 // reads nothing.
 func (opts *options) Run(out io.Writer) (err error) {
-	made := opts.dsn == ""
+	made := opts.made()
 	if made {
 		folder, err := os.MkdirTemp("", "sql")
 		if err != nil {
@@ -158,7 +184,7 @@ func (opts *options) Run(out io.Writer) (err error) {
 	p := opts.params
 	p.Values = opts.query.value != "" && p.Min == 0 && p.Max == 0 && opts.levels == ""
 	var left *unread
-	if opts.query.value != "" && opts.driver == "sqlite" { // whose columns take any value
+	if opts.query.value != "" && opts.query.driver == "sqlite" { // whose columns take any value
 		if left, err = newUnread(&p); err != nil {
 			return cli.Usage(err)
 		}
@@ -187,7 +213,7 @@ func (opts *options) Run(out io.Writer) (err error) {
 	if !ledger.Accepts(cost) {
 		return fmt.Errorf("%s does not allow %v: %v", opts.journal, cost, ledger)
 	}
-	db, err := sql.Open(opts.driver, opts.dsn)
+	db, err := sql.Open(opts.query.driver, opts.dsn)
 	if err != nil {
 		return err
 	}

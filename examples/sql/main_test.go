@@ -26,7 +26,7 @@ func TestUsage(t *testing.T) {
 	own := []string{"-dsn", "x.db"}
 	with := func(args ...string) []string { return slices.Concat(own, []string{"-journal", "x.journal"}, args) }
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
-		own, {"-driver", "oracle"}, {"-driver", "postgres"}, {"-table", "orders"}, {"-user", "page"}, {"-key", "user"}, {"-value", "price", "-max", "1"},
+		own, {"-driver", "oracle"}, {"-driver", "postgres"}, {"-from", "(SELECT 1)"}, {"-driver", "duckdb"}, with("-table", "orders", "-from", "orders"), {"-table", "orders"}, {"-user", "page"}, {"-key", "user"}, {"-value", "price", "-max", "1"},
 		{"-value", "dollars"}, {"-back", "a,b", "-value", "seconds"}, {"-rows", "10", "-back", "a"}, {"-rows", "10", "-back", "a,a"}, {"-rows", "10", "-back", "a,b,c"}, {"-value", "seconds", "-min", "3", "-max", "1"}, {"-max", "5"}, {"-top", "-1"}, {"-rows", "0"}, {"-rows", "1000000000"},
 		{"-confidence", "1"}, {"-confidence", "NaN"}, {"-levels", ".5"}, {"-value", "seconds", "-levels", "half"}, {"-rows", "10", "-value", "seconds", "-levels", "2"}, {"-epsilon", "x"}, {"orders"},
 		with("-table", ""), with("-user", ""), with("-key", ""), with("-key", "a\x00b"),
@@ -212,7 +212,7 @@ func (s shop) spent() uint64 {
 // A user is who is the same to the database; what is NULL does not count, nor what is no number.
 func TestUsersAreThoseOfTheDatabase(t *testing.T) {
 	s := newShop(t)
-	q := query{table: wickedTable, user: wickedUser, key: wickedKey, value: "price"}
+	q := query{driver: "sqlite", table: wickedTable, user: wickedUser, key: wickedKey, value: "price"}
 	users, rows, sum := map[int64]bool{}, 0, 0.0
 	left, err := newUnread(&groupby.Params{Epsilon: 1})
 	if err != nil {

@@ -32,7 +32,10 @@
 //
 // # Not covered
 //
-// A second run of the pipeline on the same data is a second release, and is paid a second time.
+// A second run of the pipeline on the same data is a second release, of other noise, and is paid a
+// second time. A run that failed counts as released: a step that read the number before another one
+// failed may have written it down. So spend before the run, from a Ledger of package noise/budget
+// where the job is started, with a record of its own for each attempt, and never give it back.
 //
 // The machines of the pipeline, and whatever it shuffles through, are trusted with the data, as
 // they are trusted with the input.

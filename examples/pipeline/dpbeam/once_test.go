@@ -2,6 +2,7 @@ package dpbeam
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -141,6 +142,43 @@ func TestShuffleAfterTheNoise(t *testing.T) {
 	}
 }
 
+// failingFn fails behind a shuffle, when another reader of the release has it.
+type failingFn struct{}
+
+func (*failingFn) ProcessElement([]byte) error { return errors.New("the disk is full") }
+
+// Of two readers of one release one fails, and so does the job; the other has the number, which is
+// of noise that the second run of the job does not draw again. So both runs are paid for.
+//
+// Two draws of 20 counts are equal with probability below 2^{−400}, as in TestKilledWorkers.
+func TestFailedJobHasShownItsNumber(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		p, s := beam.NewPipelineWithRoot()
+		release := must[beam.PCollection](t)(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(3000, 4)(s)))
+		beam.ParDo0(s, &recordFn{dir}, release)
+		beam.ParDo0(s, &failingFn{}, beam.Reshuffle(s, release))
+		if err := workers.Execute(context.Background(), p, processes); err == nil {
+			t.Error("the job did not fail")
+		}
+	}
+	seen := recorded(t, dir)
+	if len(seen) != 2 {
+		t.Fatalf("%d releases of two failed jobs were seen", len(seen))
+	}
+	var estimates [2]float64
+	for i, encoded := range seen {
+		var g groupby.Groups[string]
+		if err := g.UnmarshalBinary(encoded); err != nil {
+			t.Fatal(err)
+		}
+		estimates[i] = g.Estimate("by1")
+	}
+	if estimates[0] == estimates[1] || math.Abs(estimates[0]-estimates[1]) > 1000 {
+		t.Errorf("%v: want two draws of one number", estimates)
+	}
+}
+
 // A broken state fails the pipeline: no release comes of it.
 func TestBrokenState(t *testing.T) {
 	dir := t.TempDir()
@@ -155,4 +193,5 @@ func TestBrokenState(t *testing.T) {
 func init() {
 	register.DoFn2x0[[]byte, func(string)](&manyFn{})
 	register.DoFn1x2[string, string, Entry](&userFn{})
+	register.DoFn1x1[[]byte, error](&failingFn{})
 }

@@ -53,7 +53,7 @@ var unsafely = []string{"internal/keytable", "internal/wire"}
 
 // topLevel is all that may stand in the root besides dotfiles.
 var topLevel = strings.Fields("go.mod go.sum README.md LICENSE noise hashing alp threshold misragries kor jl arete elliptical plan " +
-	"internal examples bench_test.go")
+	"internal examples findings bench_test.go")
 
 // requirements are the modules this one may require directly; forTests are those that only tests
 // import.
