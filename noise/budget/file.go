@@ -2,6 +2,7 @@ package budget
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,21 +18,38 @@ import (
 // creates both. For rules see [NewLedger]. Close the Ledger at the end.
 //
 // Only one process at a time can open the file; another one gets an error that says which process
-// has it. Two small files stand beside the journal: path.lock, and path.least with the number of
-// the last record. If the journal is gone or ends before that record, as a restored backup does,
-// OpenFile refuses and makes no fresh budget. If path.least is gone, as for a journal of
-// [CreateJournal], create an empty one to vouch for the journal. A symbolic link stands for its
-// target, which need not be there yet; all files lie beside the target. After a crash at any
-// moment, the next OpenFile finds everything that was acknowledged. After a loss of power
-// path.least may be some records behind: then a backup that lacks only these records is accepted.
+// has it, or waits with [OpenFileContext]. Two small files stand beside the journal: path.lock, and
+// path.least with the number of the last record. If the journal is gone or ends before that record,
+// as a restored backup does, OpenFile refuses and makes no fresh budget. If path.least is gone, as
+// for a journal of [CreateJournal], create an empty one to vouch for the journal. A symbolic link
+// stands for its target, which need not be there yet; all files lie beside the target. After a
+// crash at any moment, the next OpenFile finds everything that was acknowledged. After a loss of
+// power path.least may be some records behind: then a backup that lacks only these records is
+// accepted.
 //
-// A backup of the whole folder, path.least included, is accepted with less spent than was: nothing
-// beside it knows better. Let each release carry [Ledger.Records], and pass the newest number that
-// was published to [Ledger.AtLeast] after OpenFile.
+// To delete journal and path.least is to start again with a fresh budget, and a backup of the whole
+// folder is accepted with less spent than was: nothing beside them knows better. Let each release
+// carry [Ledger.Records], and pass the newest number that was published to [Ledger.AtLeast] after
+// OpenFile.
 //
 // The error wraps [ErrParams] as in [NewLedger], [ErrMismatch] if the file has another budget, unit
 // or rule, or [ErrFormat] for a damaged or older journal; or it is an error of the file system.
 func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
+	return openFile(path, durable.Lock, epsilon, delta, u, rules)
+}
+
+// OpenFileContext is OpenFile for several processes that share a budget: it waits while another one
+// has the file, until the context ends, and then the error wraps its cause. Processes that open,
+// spend and Close take turns, also where one wants it again at once. Hold the Ledger for as long as
+// it takes to spend, not while you compute. For several machines give each a part that is spent in
+// advance, as the program examples/budget/fleet does: locks of network file systems may not hold.
+func OpenFileContext(ctx context.Context, path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
+	wait := func(path string) (io.Closer, error) { return durable.Wait(ctx, path) }
+	return openFile(path, wait, epsilon, delta, u, rules)
+}
+
+// openFile is OpenFile with a way to take the lock.
+func openFile(path string, take func(path string) (io.Closer, error), epsilon, delta float64, u Unit, rules []Rule) (*Ledger, error) {
 	asked, err := NewLedger(epsilon, delta, u, rules...)
 	if err != nil {
 		return nil, err
@@ -39,7 +57,7 @@ func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledg
 	if path, err = realPath(path); err != nil {
 		return nil, fmt.Errorf("budget: the journal: %w", err)
 	}
-	lock, err := durable.Lock(path + ".lock")
+	lock, err := take(path + ".lock")
 	if err != nil {
 		return nil, fmt.Errorf("budget: the journal: %w", err)
 	}

@@ -104,14 +104,14 @@ func TestOpenFileRefusesLinksToNowhere(t *testing.T) {
 // later record refuses it, and nothing is spent even if the error is ignored.
 func TestAtLeast(t *testing.T) {
 	path, _ := newFile(t, 5)
-	l := dptest.OK(openFile(path))(t)
+	l := dptest.OK(reopened(path))(t)
 	require.NoError(t, l.AtLeast(0))
 	require.NoError(t, l.AtLeast(5))
 	require.NoError(t, l.Spend(someGuarantee(1)))
 	require.NoError(t, l.AtLeast(6))
 	require.NoError(t, l.Close())
 
-	l = dptest.OK(openFile(path))(t)
+	l = dptest.OK(reopened(path))(t)
 	require.ErrorIs(t, l.AtLeast(7), ErrFormat)
 	require.ErrorIs(t, l.AtLeast(7), ErrFormat)
 	require.ErrorIs(t, l.Spend(someGuarantee(1)), ErrFormat)
@@ -119,7 +119,7 @@ func TestAtLeast(t *testing.T) {
 	require.False(t, l.Accepts(someGuarantee(1)))
 	require.NoError(t, l.Close())
 
-	l = dptest.OK(openFile(path))(t)
+	l = dptest.OK(reopened(path))(t)
 	require.NoError(t, l.Spend(someGuarantee(1)), "the journal is as it was")
 	require.NoError(t, l.Close())
 	require.Error(t, l.AtLeast(1), "closed")

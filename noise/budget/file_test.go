@@ -2,6 +2,7 @@ package budget
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,13 +21,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 )
 
-func openFile(path string) (*Ledger, error) { return OpenFile(path, 10, 1e-6, User(20, AddRemove)) }
+func reopened(path string) (*Ledger, error) { return OpenFile(path, 10, 1e-6, User(20, AddRemove)) }
 
 // newFile returns a folder with a journal of n records, closed, and what was spent.
 func newFile(t *testing.T, n int) (path string, spent Guarantee) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "journal")
-	l := dptest.OK(openFile(path))(t)
+	l := dptest.OK(reopened(path))(t)
 	for i := range n {
 		require.NoError(t, l.Spend(someGuarantee(i)))
 	}
@@ -46,7 +47,7 @@ func read(t *testing.T, path string) []byte {
 
 func TestOpenFile(t *testing.T) {
 	path, spent := newFile(t, 5)
-	l := dptest.OK(openFile(path))(t)
+	l := dptest.OK(reopened(path))(t)
 	require.Equal(t, spent, l.Spent())
 	require.Equal(t, uint64(5), l.Records())
 
@@ -57,7 +58,7 @@ func TestOpenFile(t *testing.T) {
 		names = append(names, link)
 	}
 	for _, name := range names {
-		require.ErrorContains(t, dptest.Err(openFile(name)), "in use by "+durable.Holder())
+		require.ErrorContains(t, dptest.Err(reopened(name)), "in use by "+durable.Holder())
 	}
 
 	// What another process writes without a lock is noticed.
@@ -74,7 +75,7 @@ func TestOpenFile(t *testing.T) {
 	require.False(t, l.Accepts(someGuarantee(2)))
 	require.NoError(t, dptest.OK(NewLedger(1, 0, one))(t).Close())
 
-	l = dptest.OK(openFile(path))(t)
+	l = dptest.OK(reopened(path))(t)
 	require.Equal(t, uint64(7), l.Records())
 	// Whoever cannot write the second number is not acknowledged.
 	require.NoError(t, l.journal.storage.(*fileStorage).least.Close())
@@ -103,7 +104,7 @@ func TestOpenFile(t *testing.T) {
 		require.NoError(t, l.Spend(PureDP(0.1, u)))
 		require.NoError(t, l.Close())
 	}
-	require.ErrorIs(t, dptest.Err(openFile(filepath.Join(t.TempDir(), "no", "folder"))), os.ErrNotExist)
+	require.ErrorIs(t, dptest.Err(reopened(filepath.Join(t.TempDir(), "no", "folder"))), os.ErrNotExist)
 }
 
 // A journal that is gone, an older copy of it, and one whose number is gone are refused: a fresh
@@ -111,44 +112,44 @@ func TestOpenFile(t *testing.T) {
 func TestNoFreshBudget(t *testing.T) {
 	path, _ := newFile(t, 3)
 	old := read(t, path)
-	l := dptest.OK(openFile(path))(t)
+	l := dptest.OK(reopened(path))(t)
 	require.NoError(t, l.Spend(someGuarantee(3)))
 	require.NoError(t, l.Close())
 	now := read(t, path)
 	lines := bytes.SplitAfter(now, []byte("\n"))
 	for name, data := range map[string][]byte{"old": old, "without the last record": bytes.Join(lines[:4], nil), "empty": {}, "begun": lines[0]} {
 		write(t, path, data)
-		require.ErrorIs(t, dptest.Err(openFile(path)), ErrFormat, name)
+		require.ErrorIs(t, dptest.Err(reopened(path)), ErrFormat, name)
 	}
 	require.NoError(t, os.Remove(path))
-	require.ErrorContains(t, dptest.Err(openFile(path)), "has 4 records")
+	require.ErrorContains(t, dptest.Err(reopened(path)), "has 4 records")
 	require.ErrorIs(t, dptest.Err(os.Stat(path)), os.ErrNotExist)
 
 	// It is deleted while it is in use: what is spent goes nowhere, and is not forgotten.
 	write(t, path, now)
-	l = dptest.OK(openFile(path))(t)
+	l = dptest.OK(reopened(path))(t)
 	require.NoError(t, os.Rename(path, path+".away"))
 	require.NoError(t, l.Spend(someGuarantee(0)))
 	require.NoError(t, l.Close())
-	require.ErrorContains(t, dptest.Err(openFile(path)), "has 5 records")
+	require.ErrorContains(t, dptest.Err(reopened(path)), "has 5 records")
 	write(t, path, now)
-	require.ErrorIs(t, dptest.Err(openFile(path)), ErrFormat)
+	require.ErrorIs(t, dptest.Err(reopened(path)), ErrFormat)
 	require.NoError(t, os.Rename(path+".away", path))
 	least := read(t, path+".least")
 
 	require.NoError(t, os.Remove(path+".least"))
-	require.ErrorContains(t, dptest.Err(openFile(path)), "is gone")
+	require.ErrorContains(t, dptest.Err(reopened(path)), "is gone")
 	for i := range least {
 		damaged := bytes.Clone(least)
 		damaged[i] ^= 1 << (i % 8)
 		for _, data := range [][]byte{damaged, least[:max(i, 1)], append(bytes.Clone(least), least[i])} {
 			write(t, path+".least", data)
-			require.ErrorIs(t, dptest.Err(openFile(path)), ErrFormat)
+			require.ErrorIs(t, dptest.Err(reopened(path)), ErrFormat)
 		}
 	}
 	for _, data := range [][]byte{least, {}} { // an empty one is made by somebody who knows
 		write(t, path+".least", data)
-		l = dptest.OK(openFile(path))(t)
+		l = dptest.OK(reopened(path))(t)
 		require.NoError(t, l.Close())
 		require.Equal(t, least, read(t, path+".least"))
 	}
@@ -164,7 +165,7 @@ func TestNoFreshBudget(t *testing.T) {
 			for name, data := range files {
 				write(t, path+name, data)
 			}
-			l := dptest.OK(openFile(path))(t)
+			l := dptest.OK(reopened(path))(t)
 			require.NoError(t, l.Spend(someGuarantee(0)))
 			require.NoError(t, l.Close())
 			require.Equal(t, leastText(1), read(t, path+".least"))
@@ -178,7 +179,7 @@ func TestDamagedFile(t *testing.T) {
 	intact, least := read(t, path), read(t, path+".least")
 	check := func(data []byte) bool {
 		write(t, path, data)
-		l, err := openFile(path)
+		l, err := reopened(path)
 		if err != nil {
 			require.ErrorIs(t, err, ErrFormat)
 			require.Equal(t, least, read(t, path+".least"))
@@ -229,6 +230,66 @@ func killedWithFile(folder string) {
 		_, err = fmt.Fprintf(told, "%d\n", i)
 		fail(err)
 	}
+}
+
+// shareFile is a process that opens the file, spends and closes it, many times.
+func shareFile(path string) {
+	_ = os.WriteFile(fmt.Sprint(path, ".ready", os.Getpid()), nil, 0o600)
+	for ready := 0; ready < 2; time.Sleep(time.Millisecond) { // both begin at once
+		all, _ := filepath.Glob(path + ".ready*")
+		ready = len(all)
+	}
+	for range 50 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		l, err := OpenFileContext(ctx, path, 60*0x1p-10, 0, one)
+		if err == nil {
+			if err = l.Spend(PureDP(0x1p-10, one)); err == nil {
+				fmt.Println("granted")
+			}
+			err = errors.Join(err, l.Close())
+		}
+		if err != nil && !errors.Is(err, ErrBudget) {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		cancel()
+	}
+	os.Exit(0)
+}
+
+// Two processes that want a file 50 times each, without a pause, both get in, and spend its budget
+// of 60 together: neither more, nor the one all and the other the rest.
+func TestTwoProcessesShareAFile(t *testing.T) {
+	if path := os.Getenv("BUDGET_SHARED_BY_TEST"); path != "" {
+		shareFile(path)
+	}
+	path := filepath.Join(t.TempDir(), "journal")
+	outs, cmds := [2]bytes.Buffer{}, [2]*exec.Cmd{}
+	for i := range cmds {
+		cmds[i] = exec.Command(os.Args[0], "-test.run=^TestTwoProcessesShareAFile$")
+		cmds[i].Env = append(os.Environ(), "BUDGET_SHARED_BY_TEST="+path)
+		cmds[i].Stdout = &outs[i]
+		if err := cmds[i].Start(); err != nil {
+			t.Skip("no processes here: ", err)
+		}
+	}
+	granted := [2]int{}
+	for i := range cmds {
+		require.NoError(t, cmds[i].Wait(), outs[i].String())
+		granted[i] = strings.Count(outs[i].String(), "granted")
+	}
+	t.Log(granted)
+	require.Equal(t, 60, granted[0]+granted[1])
+	require.Greater(t, min(granted[0], granted[1]), 9, "one process starved the other")
+
+	// Who waits is told who has it, and why the wait ended.
+	l := dptest.OK(OpenFile(path, 60*0x1p-10, 0, one))(t)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 10*time.Millisecond, errors.New("no time left"))
+	defer cancel()
+	err := dptest.Err(OpenFileContext(ctx, path, 60*0x1p-10, 0, one))
+	require.ErrorContains(t, err, "no time left, as it is in use by "+durable.Holder())
+	require.NoError(t, l.Close())
+	require.NoError(t, dptest.OK(OpenFileContext(context.Background(), path, 60*0x1p-10, 0, one))(t).Close())
 }
 
 // Processes are killed while they make the file and while they spend: nothing is forgotten that
@@ -283,7 +344,7 @@ func TestCompaction(t *testing.T) {
 	defer func(n int) { mostSince = n }(mostSince)
 	mostSince = 10
 	path, _ := newFile(t, 0)
-	l := dptest.OK(openFile(path))(t)
+	l := dptest.OK(reopened(path))(t)
 	memory := dptest.OK(NewLedger(10, 1e-6, User(20, AddRemove)))(t)
 	require.NoError(t, os.Chmod(path, 0o640))
 	var before, after []byte
@@ -316,7 +377,7 @@ func TestCompaction(t *testing.T) {
 	info := dptest.OK(os.Stat(path))(t)
 	require.EqualValues(t, 0o640, info.Mode().Perm())
 	require.NoError(t, l.Close())
-	l = dptest.OK(openFile(path))(t)
+	l = dptest.OK(reopened(path))(t)
 	require.True(t, equalLedgers(memory, l))
 	require.ErrorIs(t, l.SpendOnce("name-6", someGuarantee(6)), ErrSpent)
 
@@ -332,7 +393,7 @@ func TestCompaction(t *testing.T) {
 	}
 	records := l.Records()
 	require.NoError(t, l.Close())
-	l = dptest.OK(openFile(path))(t)
+	l = dptest.OK(reopened(path))(t)
 	require.Equal(t, records, l.Records())
 	require.NoError(t, l.Close())
 
@@ -349,7 +410,7 @@ func TestCompaction(t *testing.T) {
 		if n == len(after) {
 			require.NoError(t, os.Rename(folder+".new", folder))
 		}
-		l := dptest.OK(openFile(folder))(t)
+		l := dptest.OK(reopened(folder))(t)
 		require.EqualValues(t, 30, l.Records())
 		require.NoError(t, l.Spend(someGuarantee(0)))
 		require.NoError(t, l.Close())
@@ -406,6 +467,32 @@ func lineOf(t *testing.T, before []byte, i int) string {
 type compacting struct{ disk }
 
 func (*compacting) replace([]byte) error { return errReplaced }
+
+// Two services share a budget: each holds the file for as long as it takes to spend.
+func ExampleOpenFileContext() {
+	folder, err := os.MkdirTemp("", "budget")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	user := User(20, AddRemove)
+	spend := func(cost Guarantee) error {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		ledger, err := OpenFileContext(ctx, filepath.Join(folder, "budget"), 1, 1e-6, user)
+		if err != nil {
+			return err
+		}
+		return errors.Join(ledger.Spend(cost), ledger.Close())
+	}
+	done := make(chan error)
+	for range 2 {
+		go func() { done <- spend(PureDP(0.4, user)) }()
+	}
+	fmt.Println(<-done, <-done, errors.Is(spend(PureDP(0.4, user)), ErrBudget))
+	// Output: <nil> <nil> true
+}
 
 func ExampleOpenFile() {
 	folder, err := os.MkdirTemp("", "budget")

@@ -75,7 +75,7 @@ func TestReleaseOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	draws := 0
 	b := lots{cost: cost, draws: &draws}
-	l := dptest.OK(openFile(path))(t)
+	l := dptest.OK(reopened(path))(t)
 	for round := range 4 {
 		for day := range 3 {
 			got := dptest.OK(ReleaseOnce(l, fmt.Sprint("day-", day), b))(t)
@@ -103,7 +103,7 @@ func TestReleaseOnce(t *testing.T) {
 		require.NoError(t, copied.UnmarshalBinary(dptest.OK(l.MarshalBinary())(t)))
 		require.Equal(t, 2, dptest.OK(ReleaseOnce(&copied, "day-1", b))(t).number)
 		require.NoError(t, l.Close())
-		l = dptest.OK(openFile(path))(t)
+		l = dptest.OK(reopened(path))(t)
 	}
 	require.Equal(t, 2, bytes.Count(read(t, path), []byte("\n"))-2, "a snapshot of four, and two records")
 	require.NoError(t, l.SpendOnce("paid", cost))
