@@ -64,7 +64,7 @@ func (r reference) merge(o reference) {
 // edges are values at which a loop could go another way: around the sizes that are small for it, at
 // halves and around them, at the limit, and what is no number.
 func edges(s *state, n int) []float64 {
-	l, step := s.small(n), s.law.step
+	l, step := s.small(n), s.noise.Step
 	list := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, -5e-324,
 		0x1p-63 * step, -0x1p-63 * step, 0x1p-64 * step, 1.5 * 0x1p-63 * step, -1.5 * 0x1p-63 * step, 0x1.fffffffffffffp-11 * step}
 	for _, size := range []float64{math.Float64frombits(l.below), 0x1p40, s.bound, float64(s.room-s.load) / 2, 1, 2, 3, 7, 0.5, 1 / step} {
@@ -107,7 +107,7 @@ func TestLoopsAgainstReference(t *testing.T) {
 			}
 			x, at := make([]float64, count), make([]uint64, count)
 			for i := range x {
-				x[i], at[i] = math.Ldexp(r.NormFloat64()*s.law.step, r.IntN(37)-1), r.Uint64N(600)
+				x[i], at[i] = math.Ldexp(r.NormFloat64()*s.noise.Step, r.IntN(37)-1), r.Uint64N(600)
 				switch rare := r.IntN(60); {
 				case rare == 0 && round%3 > 0:
 					x[i] = special[r.IntN(len(special))]

@@ -3,6 +3,7 @@ package jl
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -37,7 +38,7 @@ type setup struct {
 	table   []uint32 // of an SJLT that has one
 	width   uint64   // its entries for a coordinate
 	singles []uint32 // the table if that is one
-	law     law
+	noise   calibrated.Noise
 	limit   int64   // where values saturate, in steps
 	room    uint64  // of the load
 	bound   float64 // the limit
@@ -71,9 +72,9 @@ func New(p Params) (*Builder, error) {
 // setup returns what Builders with the matrix and the noise share.
 func (p Params) setup(m matrix, c calibration) setup {
 	p = p.withoutNegativeZeros()
-	p.Noise = c.law.kind
-	s := setup{params: p, matrix: m, law: c.law, limit: c.limit, bound: float64(c.limit), inverse: 1 / c.law.step}
-	s.promise = newTerm(p, c.law).guarantee(p.unit())
+	p.Noise = Noise(c.noise.Kind)
+	s := setup{params: p, matrix: m, noise: c.noise, limit: c.limit, bound: float64(c.limit), inverse: 1 / c.noise.Step}
+	s.promise = newTerm(p, c.noise).guarantee(p.unit())
 	if !p.holds() {
 		s.columns = m.(columns)
 	}
@@ -205,8 +206,8 @@ func (b *Builder) Release() (*Sketch, error) {
 // release rounds the sums, applies the matrix if that has not happened, and adds the noise on the
 // side where it belongs.
 func (s *state) release() *Sketch {
-	values, draw := s.rounded(), s.law.sampler(&s.src)
-	if s.law.input {
+	values, draw := s.rounded(), s.noise.Sampler(&s.src)
+	if s.params.Input {
 		for j := range values {
 			values[j] = min(max(values[j]+draw(), -s.limit), s.limit)
 		}
@@ -214,7 +215,7 @@ func (s *state) release() *Sketch {
 	if s.columns == nil {
 		values = s.matrix.apply(values)
 	}
-	if !s.law.input {
+	if !s.params.Input {
 		for i := range values {
 			values[i] += draw()
 		}
@@ -224,7 +225,7 @@ func (s *state) release() *Sketch {
 			values[i] = min(max(v, -maxValue), maxValue)
 		}
 	}
-	return newSketch(s.params, s.law, values)
+	return newSketch(s.params, s.noise, values)
 }
 
 // rounded returns the sums in whole steps, for the last time where the vector is held, and with

@@ -154,7 +154,7 @@ func TestSumsAgainstDefinition(t *testing.T) {
 			for j := range x {
 				x[j] = r.NormFloat64() * math.Ldexp(1, r.IntN(30))
 				if round > 20 && r.IntN(50) == 0 {
-					x[j] = r.NormFloat64() * math.Ldexp(s.law.step, 58+r.IntN(5))
+					x[j] = r.NormFloat64() * math.Ldexp(s.noise.Step, 58+r.IntN(5))
 				}
 				if round > 30 && r.IntN(50) == 0 {
 					x[j] = math.Inf(1 - 2*r.IntN(2))

@@ -3,8 +3,8 @@ package jl
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/internal/memo"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // The noise is made for the most that the integers to which it is added differ between neighbours,
@@ -14,7 +14,7 @@ import (
 
 // calibration is what New needs to know of the noise.
 type calibration struct {
-	law   law
+	noise calibrated.Noise
 	limit int64 // where the totals saturate, in steps
 }
 
@@ -48,40 +48,47 @@ func (p Params) calibrate(m bounded) (calibration, error) {
 }
 
 // variance returns the variance of the estimated squared distance of two sketches with the noise.
-func (p Params) variance(l law, squared float64) float64 {
-	n := p.noiseOf(l)
+func (p Params) variance(noise calibrated.Noise, squared float64) float64 {
+	n := p.noiseOf(noise, p.Input)
 	return p.spread().distance(n.plus(n), squared, 0)
 }
 
-// calibrateKind returns the grid, the scale and the limit for one kind of noise, where n and gain
+// calibrateKind returns the noise on its grid and the limit for one kind of noise, where n and gain
 // are the bounds of the matrix.
 func (p Params) calibrateKind(kind Noise, n norms, gain float64) (calibration, error) {
-	c := calibration{law: law{kind: kind, input: p.Input}}
 	before, after := p.rounding(kind)
 	norm, delta := n.one, p.sensitivity()
-	if kind == Gaussian {
+	scaled := kind.kind()
+	switch kind {
+	case Gaussian:
 		norm = n.two
+	case Staircase: // in its tails as Laplace noise
+		scaled = calibrated.Laplace
 	}
-	unit, err := p.scale(kind, 1) // scales are in proportion to the sensitivity
+	// Scales are in proportion to the sensitivity.
+	unit, err := calibrated.Calibrate(scaled, p.Epsilon, p.Delta, p.Rho, 1)
 	if err != nil {
-		return c, err
+		return calibration{}, err
 	}
-	c.law.step = p.grid(kind, unit*norm*delta, before+after/norm, gain)
-	c.limit = int64(most / gain)
-	if float64(c.limit)*c.law.step < 0x1p10*delta {
+	step := p.grid(kind, unit.Scale*norm*delta, before+after/norm, gain)
+	c := calibration{calibrated.Noise{Kind: kind.kind(), Step: step}, int64(most / gain)}
+	if float64(c.limit)*step < 0x1p10*delta {
 		return c, bad("Dim", p.Dim, "fewer coordinates: a vector would overflow 2⁶¹ steps of a grid fine enough for the noise")
 	}
 	if p.Integers {
 		before, after = 0, 0
 	}
-	c.law.scale = up(unit * (norm*(delta/c.law.step+before) + after))
-	if kind == Staircase {
-		c.law.scale, c.law.epsilon = up(delta/c.law.step+before+after), p.Epsilon
+	least := minScale
+	switch kind {
+	case DiscreteLaplace: // to the last digit, where the unit is coarse
+		least = 0
+		c.noise, err = calibrated.Calibrate(calibrated.DiscreteLaplace, p.Epsilon, 0, 0, norm*delta)
+	case Staircase:
+		c.noise.Scale, c.noise.Shape = up(delta/step+before+after)*step, p.Epsilon
+	default:
+		c.noise.Scale = up(unit.Scale*(norm*(delta/step+before)+after)) * step
 	}
-	if kind == DiscreteLaplace {
-		c.law.scale, err = p.scale(kind, norm*delta) // to the last digit, where the unit is coarse
-	}
-	if err == nil && !(c.law.scale <= maxScale && (kind == DiscreteLaplace || c.law.scale >= minScale)) {
+	if err == nil && !c.noise.OnGrid(least, maxScale) {
 		err = bad("Epsilon", p.Epsilon, "a number with noise in the range of the grid at this Dim, Rows and Sensitivity")
 	}
 	return c, err
@@ -152,15 +159,4 @@ func (p Params) grid(kind Noise, noise, rounding, gain float64) float64 {
 func powerBelow(x float64) float64 {
 	_, exp := math.Frexp(x)
 	return math.Ldexp(1, exp-1)
-}
-
-// scale returns the least scale of the noise for a sensitivity, in the same units.
-func (p Params) scale(kind Noise, sensitivity float64) (float64, error) {
-	switch {
-	case p.Rho != 0:
-		return noise.GaussianSigmaZCDP(p.Rho, sensitivity)
-	case kind == Gaussian:
-		return noise.GaussianSigma(p.Epsilon, p.Delta, sensitivity)
-	}
-	return noise.LaplaceScale(p.Epsilon, sensitivity)
 }

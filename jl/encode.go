@@ -60,7 +60,8 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	dst = wire.AppendFields(dst, head.head(&row))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.terms)))
 	for _, t := range s.terms {
-		dst = wire.AppendFields(dst, t.fields())
+		steps := t.noise.Steps()
+		dst = wire.AppendFields(dst, t.fields(&steps))
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.values)))
 	for _, v := range s.values {
@@ -81,11 +82,11 @@ func (s *Sketch) head(row *bool) []wire.Field {
 	}
 }
 
-// fields is the encoding of a term.
-func (t *term) fields() []wire.Field {
+// fields is the encoding of a term, whose noise has a scale of so many steps.
+func (t *term) fields(steps *float64) []wire.Field {
 	return []wire.Field{
 		wire.Float(&t.epsilon), wire.Float(&t.delta), wire.Float(&t.rho), wire.Bytes(t.release[:]),
-		wire.Byte(&t.law.kind), wire.Flags(&t.law.input), wire.Float(&t.law.scale),
+		wire.Byte(&t.noise.Kind), wire.Flags(&t.input), wire.Float(steps),
 	}
 }
 
@@ -131,7 +132,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	switch {
 	case p.validate() != nil || p.Noise == AutoNoise:
 		r.Fail("invalid Params")
-	case first.law.kind != p.Noise || first.law.input != p.Input || first.epsilon != p.Epsilon || first.delta != p.Delta ||
+	case Noise(first.noise.Kind) != p.Noise || first.input != p.Input || first.epsilon != p.Epsilon || first.delta != p.Delta ||
 		first.rho != p.Rho:
 		r.Fail("the first term is not that of the Params")
 	}
@@ -145,22 +146,22 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 // readTerm reads the guarantee and the noise of a term, and fails unless they fit each other and
 // the Params.
 func readTerm(r *wire.Reader, params Params, step float64) (t term) {
-	r.Fields(t.fields())
-	t.law.step = step
-	p := Params{Dim: 1, Rows: 1, Seed: hashing.Seed{1}, Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind,
+	steps, least := 0.0, minScale
+	r.Fields(t.fields(&steps))
+	t.noise.Step, t.noise.Scale = step, steps*step
+	p := Params{Dim: 1, Rows: 1, Seed: hashing.Seed{1}, Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: Noise(t.noise.Kind),
 		Integers: params.Integers, Protects: params.Protects}
-	if t.law.kind == Staircase {
-		t.law.epsilon = t.epsilon
-	}
-	least := minScale
-	if t.law.kind == DiscreteLaplace {
+	switch p.Noise {
+	case Staircase:
+		t.noise.Shape = t.epsilon
+	case DiscreteLaplace:
 		least = 0x1p-11
 	}
 	switch {
 	case r.Err() != nil:
-	case p.validate() != nil || t.law.kind == AutoNoise:
+	case p.validate() != nil || p.Noise == AutoNoise:
 		r.Fail("an invalid guarantee")
-	case !(t.law.scale >= least && t.law.scale <= maxScale) || t.law.kind == DiscreteLaplace && step != 1:
+	case !t.noise.OnGrid(least, maxScale) || p.Noise == DiscreteLaplace && step != 1:
 		r.Fail("invalid noise")
 	}
 	return t

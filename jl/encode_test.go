@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -20,24 +21,24 @@ func sample() *Sketch {
 	p := Params{Dim: math.MaxUint64, Rows: 4, Sparsity: 2, Seed: hashing.Seed{1, 15: 9}, Epsilon: 1.5, Norm: L1, Sensitivity: 2,
 		Noise: Laplace}
 	return &Sketch{params: p, step: 0x1p-20, values: []int64{0, -1, 1 << 40, -maxValue}, terms: []term{
-		{identity{9}, 1.5, 0, 0, law{kind: Laplace, step: 0x1p-20, scale: 3e6}},
-		{identity{1, 7}, 0, 0, 0.25, law{kind: Gaussian, step: 0x1p-20, scale: 1e6}},
+		{identity{9}, 1.5, 0, 0, onGrid(inSteps(Laplace, 3e6), 0x1p-20), false},
+		{identity{1, 7}, 0, 0, 0.25, onGrid(inSteps(Gaussian, 1e6), 0x1p-20), false},
 	}, releases: []identity{{1, 7}, {9}}}
 }
 
 func samples() map[string]*Sketch {
 	integers := sample()
 	integers.params.Integers, integers.params.Noise, integers.step = true, DiscreteLaplace, 1
-	integers.terms = []term{{identity{3}, 1.5, 0, 0, law{kind: DiscreteLaplace, step: 1, scale: 2.5}}}
+	integers.terms = []term{{identity{3}, 1.5, 0, 0, inSteps(DiscreteLaplace, 2.5), false}}
 	integers.releases = []identity{{3}}
 	fjlt := sample()
 	fjlt.params = Params{Transform: FJLT, Dim: 33, Rows: 4, Seed: hashing.Seed{7}, Rho: 0.5, Norm: L2,
 		Noise: Gaussian, Input: true}
-	fjlt.terms = []term{{identity{4}, 0, 0, 0.5, law{kind: Gaussian, input: true, step: 0x1p-20, scale: 1e6}}}
+	fjlt.terms = []term{{identity{4}, 0, 0, 0.5, onGrid(inSteps(Gaussian, 1e6), 0x1p-20), true}}
 	fjlt.releases = []identity{{4}}
 	row := sample()
 	row.params.Sparsity, row.params.Noise, row.params.Protects = 1, Staircase, budget.Row(budget.AddRemove)
-	row.terms = []term{{identity{5}, 1.5, 0, 0, law{kind: Staircase, step: 0x1p-20, scale: 3e6, epsilon: 1.5}}}
+	row.terms = []term{{identity{5}, 1.5, 0, 0, calibrated.Noise{Kind: calibrated.Staircase, Scale: 3e6 * 0x1p-20, Shape: 1.5, Step: 0x1p-20}, false}}
 	row.releases = []identity{{5}}
 	return map[string]*Sketch{"sum.hex": sample(), "integers.hex": integers, "fjlt.hex": fjlt, "row.hex": row}
 }
@@ -108,21 +109,21 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no seed":            func(s *Sketch) { s.params.Seed = hashing.Seed{} },
 		"Dim":                func(s *Sketch) { s.params.Dim = 0 },
 		"no noise kind":      func(s *Sketch) { s.params.Noise = AutoNoise },
-		"another kind":       func(s *Sketch) { s.terms[0].law.kind = DiscreteLaplace },
+		"another kind":       func(s *Sketch) { s.terms[0].noise.Kind = calibrated.DiscreteLaplace },
 		"Gaussian without δ": func(s *Sketch) { s.terms[1].rho = 0; s.terms[1].epsilon = 1 },
 		"both ε and ρ":       func(s *Sketch) { s.terms[1].epsilon = 1 },
-		"input":              func(s *Sketch) { s.terms[0].law.input = true },
-		"no scale":           func(s *Sketch) { s.terms[1].law.scale = 0 },
-		"NaN scale":          func(s *Sketch) { s.terms[1].law.scale = math.NaN() },
+		"input":              func(s *Sketch) { s.terms[0].input = true },
+		"no scale":           func(s *Sketch) { s.terms[1].noise.Scale = 0 },
+		"NaN scale":          func(s *Sketch) { s.terms[1].noise.Scale = math.NaN() },
 		"a release twice":    func(s *Sketch) { s.terms[1].release = s.terms[0].release },
 		"noise of integers": func(s *Sketch) {
-			s.terms[1].law = law{kind: DiscreteLaplace, step: 1, scale: 2}
+			s.terms[1].noise = inSteps(DiscreteLaplace, 2)
 			s.terms[1].rho = 0
 			s.terms[1].epsilon = 1
 			s.step = 1
 		},
-		"too much noise":      func(s *Sketch) { s.terms[1].law.scale = 2 * maxScale },
-		"coarse noise":        func(s *Sketch) { s.terms[0].law.scale = 1 },
+		"too much noise":      func(s *Sketch) { s.terms[1].noise.Scale = 2 * maxScale * s.step },
+		"coarse noise":        func(s *Sketch) { s.terms[0].noise.Scale = s.step },
 		"negative zero":       func(s *Sketch) { s.terms[1].delta = math.Copysign(0, -1) },
 		"negative zero Delta": func(s *Sketch) { s.params.Delta = math.Copysign(0, -1) },
 		"step":                func(s *Sketch) { s.step = 0.75 },
@@ -218,7 +219,7 @@ func TestIntervalsOnEveryGrid(t *testing.T) {
 		s.values[3] = 5 << 30
 		s.step = step
 		for i := range s.terms {
-			s.terms[i].law.step = step
+			s.terms[i].noise = onGrid(s.terms[i].noise, step)
 		}
 		back, _ := dptest.RoundTrip(t, s)
 		return back
@@ -247,7 +248,7 @@ func TestIntervalsOnEveryGrid(t *testing.T) {
 	saturated := sample() // the greatest numbers on the coarsest grid
 	saturated.step = 0x1p300
 	for i := range saturated.terms {
-		saturated.terms[i].law = law{kind: saturated.terms[i].law.kind, step: 0x1p300, scale: maxScale}
+		saturated.terms[i].noise = onGrid(inSteps(Noise(saturated.terms[i].noise.Kind), maxScale), 0x1p300)
 	}
 	for i := range saturated.values {
 		saturated.values[i] = maxValue

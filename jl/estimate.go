@@ -114,7 +114,8 @@ func (s *Sketch) in(unit float64) *Sketch {
 	t.step /= unit
 	t.terms = slices.Clone(s.terms)
 	for i := range t.terms {
-		t.terms[i].law.step /= unit
+		n := &t.terms[i].noise
+		n.Scale, n.Step = n.Scale/unit, n.Step/unit
 	}
 	return &t
 }

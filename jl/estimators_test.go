@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -57,37 +58,48 @@ type distribution interface {
 	Survival(x float64) float64
 }
 
-func distributionOf(t *testing.T, l law) distribution {
+// inSteps returns noise on integers, onGrid the same on another grid.
+func inSteps(kind Noise, scale float64) calibrated.Noise {
+	return calibrated.Noise{Kind: kind.kind(), Scale: scale, Step: 1}
+}
+
+func onGrid(n calibrated.Noise, step float64) calibrated.Noise {
+	n.Scale, n.Step = n.Scale/n.Step*step, step
+	return n
+}
+
+func distributionOf(t *testing.T, n calibrated.Noise) distribution {
 	t.Helper()
-	switch l.kind {
+	n = onGrid(n, 1)
+	switch Noise(n.Kind) {
 	case DiscreteLaplace:
-		return dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
+		return dptest.OK(noise.NewDiscreteLaplace(n.Scale))(t)
 	case Laplace:
-		return dptest.OK(noise.NewLaplace(l.scale))(t)
+		return dptest.OK(noise.NewLaplace(n.Scale))(t)
 	case Staircase:
-		return dptest.OK(noise.NewStaircase(l.epsilon, l.scale, dptest.OK(noise.StaircaseGammaVariance(l.epsilon))(t)))(t)
+		return dptest.OK(noise.NewStaircase(n.Shape, n.Scale, dptest.OK(noise.StaircaseGammaVariance(n.Shape))(t)))(t)
 	}
-	return dptest.OK(noise.NewGaussian(l.scale))(t)
+	return dptest.OK(noise.NewGaussian(n.Scale))(t)
 }
 
 // massOf returns the probability of each integer.
-func massOf(t *testing.T, l law) func(x float64) float64 {
+func massOf(t *testing.T, l calibrated.Noise) func(x float64) float64 {
 	d := distributionOf(t, l)
-	if l.kind == DiscreteLaplace {
+	if Noise(l.Kind) == DiscreteLaplace {
 		return d.Prob
 	}
 	return func(x float64) float64 { return d.Survival(x-0.5) - d.Survival(x+0.5) }
 }
 
 // masses returns the law of noise in steps, as far as it is above 10⁻¹⁴ or so.
-func masses(t *testing.T, l law) map[int64]float64 {
+func masses(t *testing.T, l calibrated.Noise) map[int64]float64 {
 	t.Helper()
-	reach, prob, all := int64(34*l.scale)+2, massOf(t, l), map[int64]float64{}
-	switch l.kind {
+	reach, prob, all := int64(34*(l.Steps()))+2, massOf(t, l), map[int64]float64{}
+	switch Noise(l.Kind) {
 	case Gaussian:
-		reach = int64(7*l.scale) + 2
+		reach = int64(7*(l.Steps())) + 2
 	case Staircase:
-		reach = int64(60*l.scale/l.epsilon) + 2
+		reach = int64(60*(l.Steps())/l.Shape) + 2
 	}
 	for x := -reach; x <= reach; x++ {
 		all[x] = prob(math.Abs(float64(x)))
@@ -101,15 +113,14 @@ func masses(t *testing.T, l law) map[int64]float64 {
 // the stated variance.
 func TestConditionalMoments(t *testing.T) {
 	const vx, vy = 5, -3 // rows of Sx and Sy, in steps
-	laws := []law{{kind: Laplace, scale: 2.5}, {kind: DiscreteLaplace, scale: 0.4}, {kind: DiscreteLaplace, scale: 3},
-		{kind: Gaussian, scale: 3}}
+	laws := []calibrated.Noise{inSteps(Laplace, 2.5), inSteps(DiscreteLaplace, 0.4), inSteps(DiscreteLaplace, 3), inSteps(Gaussian, 3)}
 	for _, p := range []Params{
 		{Dim: 16, Rows: 1}, {Dim: 16, Rows: 1, Transform: SRHT}, {Dim: 16, Rows: 1, Transform: Rademacher}, {Dim: 16, Rows: 1,
 			Transform: Normal}, {Dim: 16, Rows: 1, Transform: FJLT},
 	} {
 		for i, a := range laws {
 			b := laws[(i+1)%len(laws)]
-			a.step, b.step = 0.5, 0.5
+			a, b = onGrid(a, 0.5), onGrid(b, 0.5)
 			p.Epsilon, p.Seed = 1, seed(0)
 			var norm, distance, dot tally
 			add := func(to *tally, weight, d float64) {
@@ -134,7 +145,7 @@ func TestConditionalMoments(t *testing.T) {
 			}
 			unit := 0.5 * p.factor()
 			xx, yy, zz, xy := vx*vx*unit*unit, vy*vy*unit*unit, (vx-vy)*(vx-vy)*unit*unit, vx*vy*unit*unit
-			ka, kb := p.noiseOf(a).output, p.noiseOf(b).output
+			ka, kb := p.noiseOf(a, false).output, p.noiseOf(b, false).output
 			both := ka.plus(kb)
 			check := func(what string, got tally, mean, variance float64) {
 				t.Helper()
@@ -160,20 +171,20 @@ func TestNoiseIsAsStated(t *testing.T) {
 		p.Seed = seed(2)
 		first := dptest.OK(New(p))(t)
 		first.Add(3, 7)
-		exact, l := integers(first), peek(first).law
+		exact, l := integers(first), peek(first).noise
 		var samples []float64
 		for len(samples) < 1500 {
 			b, _ := first.Sibling()
 			b.Add(3, 7)
 			s := dptest.OK(b.Release())(t)
-			require.Equal(t, l, s.terms[0].law)
+			require.Equal(t, l, s.terms[0].noise)
 			for i, v := range s.values {
 				samples = append(samples, float64(v-exact[i]))
 			}
 		}
 		d := distributionOf(t, l)
 		cdf := d.CDF
-		if l.kind == DiscreteLaplace {
+		if Noise(l.Kind) == DiscreteLaplace {
 			r := rand.New(rand.NewPCG(3, 4))
 			for i := range samples { // a uniform number on top makes it continuous
 				samples[i] += r.Float64() - 0.5
@@ -268,16 +279,16 @@ func testEstimators(t *testing.T, p Params) {
 	m := p.known()
 	cp := dptest.OK(p.calibrate(m))(t)
 	cq := dptest.OK(q.calibrate(m))(t)
-	x, y, v := balanced(p, p.noiseOf(cp.law))
+	x, y, v := balanced(p, p.noiseOf(cp.noise, p.Input))
 	norm, distance, dot := &tally{truth: v.xx}, &tally{truth: v.zz}, &tally{truth: v.xy}
 	for i := range n {
 		p.Seed, q.Seed = seed(i), seed(i)
 		m := p.known()
-		a, b := p.noiseOf(cp.law), p.noiseOf(cq.law)
+		a, b := p.noiseOf(cp.noise, p.Input), p.noiseOf(cq.noise, q.Input)
 		if p.sensitivityDependsOnSeed() {
 			cp = dptest.OK(p.calibrate(m))(t)
 			cq = dptest.OK(q.calibrate(m))(t)
-			a, b = p.noiseOf(cp.law), p.noiseOf(cq.law)
+			a, b = p.noiseOf(cp.noise, p.Input), p.noiseOf(cq.noise, q.Input)
 			p.addConditional(m, x, y, a, b, v, norm, distance, dot)
 		} else {
 			norm.variance += p.spread().distance(a, v.xx, v.x4)

@@ -38,9 +38,9 @@ func TestPairBoundsTheRelease(t *testing.T) {
 				}
 				return all
 			}
-			l := peek(b).law
-			dptest.Dominated(t, p.Transform.String(), law(x, l.scale), law(y, l.scale), once, twice, 1e-9)
-			broken = broken || dptest.HockeyStickSlices(law(x, l.scale/2), law(y, l.scale/2), 1) > b.Guarantee().DeltaAt(1)+1e-3
+			l := peek(b).noise
+			dptest.Dominated(t, p.Transform.String(), law(x, (l.Steps())), law(y, (l.Steps())), once, twice, 1e-9)
+			broken = broken || dptest.HockeyStickSlices(law(x, (l.Steps())/2), law(y, (l.Steps())/2), 1) > b.Guarantee().DeltaAt(1)+1e-3
 		}
 		require.True(t, broken, "half the noise")
 	}
@@ -52,7 +52,7 @@ func TestPairOfReals(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1}, {Epsilon: 1, Delta: 1e-3, Noise: Gaussian}, {Rho: 0.5}, {Epsilon: 2, Delta: 0.1, Noise: Gaussian, Norm: L2, Sparsity: 2}} {
 		p.Dim, p.Rows, p.Seed = 3, 4, seed(1)
 		b := dptest.OK(New(p))(t)
-		g, l := b.Guarantee(), peek(b).law
+		g, l := b.Guarantee(), peek(b).noise
 		most := 0.0
 		for column := range 3 {
 			o, _ := b.Sibling()
@@ -61,16 +61,16 @@ func TestPairOfReals(t *testing.T) {
 			for _, x := range integers(o) {
 				moved = math.Hypot(moved, float64(x))
 			}
-			if l.kind == Laplace {
+			if Noise(l.Kind) == Laplace {
 				moved = 0
 				for _, x := range integers(o) {
 					moved += math.Abs(float64(x))
 				}
 			}
-			most = max(most, moved/l.scale)
+			most = max(most, moved/(l.Steps()))
 		}
 		bound, plain := budget.Laplace(most, g.Unit()), budget.PureDP(p.Epsilon, g.Unit())
-		if l.kind == Gaussian {
+		if Noise(l.Kind) == Gaussian {
 			bound, plain = budget.GDP(most, g.Unit()), budget.ApproxDP(p.Epsilon, p.Delta, g.Unit())
 		}
 		for _, epsilon := range []float64{0.1, 0.5, 1.5} {

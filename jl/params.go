@@ -242,7 +242,7 @@ func (p Params) Guarantee() budget.Guarantee {
 	if err != nil {
 		return budget.Guarantee{}
 	}
-	return newTerm(p, c.law).guarantee(p.unit())
+	return newTerm(p, c.noise).guarantee(p.unit())
 }
 
 // withoutNegativeZeros returns p with no −0, so that equal Params are encoded equally.

@@ -114,9 +114,9 @@ func TestChoiceOfNoise(t *testing.T) {
 	for delta, want := range map[float64]Noise{1e-9: Laplace, 0.0014: Laplace, 0.02: Laplace, 0.023: Gaussian, 0.2: Gaussian} {
 		p.Delta = delta
 		b := dptest.OK(New(p))(t)
-		require.Equal(t, Gaussian, peek(b).law.kind)
+		require.Equal(t, Gaussian, Noise(peek(b).noise.Kind))
 		b = dptest.OK(New(planned(p).Params))(t)
-		require.Equal(t, want, peek(b).law.kind, "δ = %v", delta)
+		require.Equal(t, want, Noise(peek(b).noise.Kind), "δ = %v", delta)
 		s, _ := b.Release()
 		require.Equal(t, want, s.Params().Noise)
 		require.Equal(t, want == Laplace, s.Guarantee() == budget.Laplace(1, budget.L1(1)))
@@ -132,7 +132,7 @@ func TestChoiceOfNoise(t *testing.T) {
 	}
 	p = Params{Dim: 100, Rows: 50, Epsilon: 1, Seed: seed(0), Integers: true}
 	b, _ := New(p)
-	require.Equal(t, DiscreteLaplace, peek(b).law.kind)
+	require.Equal(t, DiscreteLaplace, Noise(peek(b).noise.Kind))
 }
 
 // Where no vectors have the norms there is no variance; where some have, it is not negative,

@@ -83,7 +83,7 @@ func (p Plan) DistanceStdErr(squared, fourth float64) float64 {
 // noise returns that of one sketch; false for the zero Plan.
 func (p Plan) noise() (disturbance, bool) {
 	c, err := p.Params.noise()
-	return p.Params.noiseOf(c.law), err == nil
+	return p.Params.noiseOf(c.noise, p.Params.Input), err == nil
 }
 
 // NormStdErr returns the standard error of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN
@@ -232,10 +232,10 @@ func (p Params) planned(squared float64) (Plan, error) {
 			failed = err
 			continue
 		}
-		sd := math.Sqrt(q.variance(c.law, squared))
+		sd := math.Sqrt(q.variance(c.noise, squared))
 		if plan.Bytes == 0 || sd < plan.StdErr {
-			plan = Plan{q, math.Sqrt(q.spread().correction(q.noiseOf(c.law)) / float64(q.Rows)), fixedSize + termSize + 8*q.Rows,
-				float64(c.limit) * c.law.step, squared, sd, sd / squared}
+			plan = Plan{q, math.Sqrt(q.spread().correction(q.noiseOf(c.noise, q.Input)) / float64(q.Rows)), fixedSize + termSize + 8*q.Rows,
+				float64(c.limit) * c.noise.Step, squared, sd, sd / squared}
 		}
 	}
 	if plan.Bytes == 0 {
@@ -266,7 +266,7 @@ func (p Params) bestRows(squared float64) (best Params, least float64, err error
 			c, failed := q.calibrate(q.predicted())
 			if failed != nil {
 				err = failed
-			} else if v := q.variance(c.law, squared); v < least {
+			} else if v := q.variance(c.noise, squared); v < least {
 				best, least = q, v
 			}
 		}

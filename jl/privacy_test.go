@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -38,7 +39,7 @@ func integers(b *Builder) []int64 {
 	for i, v := range sums(s) {
 		values[i] = v.rounded()
 	}
-	if s.columns == nil && !s.law.input {
+	if s.columns == nil && !s.params.Input {
 		values = s.matrix.apply(values)
 	}
 	return values
@@ -58,18 +59,18 @@ func spent(t *testing.T, b *Builder, x, y []int64) float64 {
 	}
 	s := peek(b)
 	switch p := s.params; {
-	case s.law.kind == Staircase && rows > 1:
+	case Noise(s.noise.Kind) == Staircase && rows > 1:
 		return math.Inf(1) // nothing is promised
-	case s.law.kind == Staircase:
-		return one / s.law.scale
-	case s.law.kind != Gaussian:
-		return one / s.law.scale / p.Epsilon
+	case Noise(s.noise.Kind) == Staircase:
+		return one / s.noise.Steps()
+	case Noise(s.noise.Kind) != Gaussian:
+		return one / s.noise.Steps() / p.Epsilon
 	case p.Rho > 0:
-		return squared / (2 * s.law.scale * s.law.scale) / p.Rho
+		return squared / (2 * s.noise.Steps() * s.noise.Steps()) / p.Rho
 	case squared == 0:
 		return 0
 	default:
-		delta := dptest.OK(noise.GaussianDelta(s.law.scale, p.Epsilon, math.Sqrt(squared)))(t)
+		delta := dptest.OK(noise.GaussianDelta(s.noise.Steps(), p.Epsilon, math.Sqrt(squared)))(t)
 		return delta / p.Delta
 	}
 }
@@ -110,7 +111,7 @@ func TestNeighboursOnTheMachine(t *testing.T) {
 				p.Sensitivity = float64(i % 3)
 			}
 			a := dptest.OK(New(p))(t, "%s %v", name, p.Sensitivity)
-			limit := float64(peek(a).limit) * peek(a).law.step
+			limit := float64(peek(a).limit) * peek(a).noise.Step
 			for kind := range 6 {
 				a, _ := a.Sibling()
 				b, _ := a.Sibling()
@@ -148,7 +149,7 @@ func TestNeighboursOnTheMachine(t *testing.T) {
 		worst = max(worst, most)
 		p.Sensitivity = 0
 		s := dptest.OK(New(p))(t)
-		peek(s).law.scale /= 2
+		peek(s).noise.Scale /= 2
 		o, _ := s.Sibling()
 		o.Add(3, 1)
 		broken = max(broken, spent(t, s, integers(s), integers(o)))
@@ -174,9 +175,9 @@ func TestExactOnTinyProjections(t *testing.T) {
 				continue
 			}
 			require.NoError(t, err)
-			l := peek(b).law
-			d := dptest.OK(noise.NewDiscreteLaplace(l.scale))(t)
-			half := dptest.OK(noise.NewDiscreteLaplace(l.scale / 2))(t)
+			l := peek(b).noise
+			d := dptest.OK(noise.NewDiscreteLaplace(l.Steps()))(t)
+			half := dptest.OK(noise.NewDiscreteLaplace(l.Steps() / 2))(t)
 			worst, control := 0.0, 0.0
 			for x := range 25 {
 				for y := range 25 {
@@ -270,8 +271,8 @@ func TestAudit(t *testing.T) {
 		epsilon := p.Guarantee().EpsilonAt(delta)
 
 		// As many releases as the control needs.
-		half := peek(first).law
-		half.scale /= 2
+		half := peek(first).noise
+		half.Scale /= 2
 		n := int64(1_000)
 		for {
 			least := extreme(n, exceeds(t, half, c.event-1), false)
@@ -287,7 +288,7 @@ func TestAudit(t *testing.T) {
 		count := func(value, scale float64) (hits int64) {
 			for range n {
 				b, _ := first.Sibling()
-				peek(b).law.scale *= scale
+				peek(b).noise.Scale *= scale
 				b.Add(2, value)
 				s := dptest.OK(b.Release())(t)
 				if project(s.values, direction) >= c.event {
@@ -307,10 +308,10 @@ func TestAudit(t *testing.T) {
 
 // exceeds returns the probability that noise on one coordinate or row is at least x units of the
 // data.
-func exceeds(t *testing.T, l law, x float64) float64 {
+func exceeds(t *testing.T, l calibrated.Noise, x float64) float64 {
 	t.Helper()
-	d, steps := distributionOf(t, l), x/l.step
-	if l.kind == DiscreteLaplace {
+	d, steps := distributionOf(t, l), x/l.Step
+	if Noise(l.Kind) == DiscreteLaplace {
 		steps = math.Ceil(steps) - 1
 	}
 	return d.Survival(steps)
@@ -332,7 +333,7 @@ func difference(first *Builder) []int64 {
 	b.Add(2, 1)
 	s := peek(b)
 	values := integers(b)
-	if s.law.input {
+	if s.params.Input {
 		values = s.matrix.apply(values)
 	}
 	return values
@@ -355,15 +356,15 @@ func project(values, direction []int64) float64 {
 func TestScalesPayForEveryTerm(t *testing.T) {
 	const rows = 1024
 	gaussian := dptest.OK(New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Delta: 1e-6, Noise: Gaussian, Seed: seed(1)}))(t)
-	law := peek(gaussian).law
-	least := dptest.OK(noise.GaussianSigma(1, 1e-6, 1/law.step+1+math.Sqrt(rows)))(t)
-	require.GreaterOrEqual(t, law.scale, least*(1-1e-9), "√k is 1e-5 of the scale")
+	law := peek(gaussian).noise
+	least := dptest.OK(noise.GaussianSigma(1, 1e-6, 1/law.Step+1+math.Sqrt(rows)))(t)
+	require.GreaterOrEqual(t, law.Steps(), least*(1-1e-9), "√k is 1e-5 of the scale")
 	laplace := dptest.OK(New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Seed: seed(1)}))(t)
-	law = peek(laplace).law
-	require.GreaterOrEqual(t, law.scale, 1/law.step+1+rows)
+	law = peek(laplace).noise
+	require.GreaterOrEqual(t, law.Steps(), 1/law.Step+1+rows)
 	input := dptest.OK(New(Params{Dim: 64, Rows: 16, Transform: SRHT, Input: true, Norm: L2, Noise: Laplace, Epsilon: 1, Seed: seed(1)}))(t)
-	law = peek(input).law
-	require.GreaterOrEqual(t, law.scale, math.Sqrt(64)/law.step)
+	law = peek(input).noise
+	require.GreaterOrEqual(t, law.Steps(), math.Sqrt(64)/law.Step)
 }
 
 // A guarantee for one row takes staircase noise where that is less, and nothing else does: it
@@ -372,9 +373,9 @@ func TestRowsOfData(t *testing.T) {
 	p := Params{Dim: 100, Rows: 16, Epsilon: 4, Seed: seed(1), Protects: budget.Row(budget.AddRemove)}
 	b := dptest.OK(New(p))(t)
 	require.Equal(t, budget.PureDP(4, budget.Row(budget.AddRemove)), b.Guarantee())
-	law := peek(b).law
+	law := peek(b).noise
 	before, after := p.rounding(Staircase)
-	require.GreaterOrEqual(t, law.scale, p.sensitivity()/law.step+before+after, "a step of the staircase has room for what is rounded")
+	require.GreaterOrEqual(t, law.Steps(), p.sensitivity()/law.Step+before+after, "a step of the staircase has room for what is rounded")
 	s := dptest.OK(b.Release())(t)
 	require.Equal(t, Staircase, s.Params().Noise)
 	require.True(t, s.Guarantee().Equal(p.Guarantee()))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -15,8 +16,8 @@ import (
 func TestFourthMomentsOfNoise(t *testing.T) {
 	const k = 3
 	still := spread{rows: k, dim: 1} // a matrix without variance
-	for _, l := range []law{{kind: DiscreteLaplace, scale: 0.3, step: 1}, {kind: DiscreteLaplace, scale: 2, step: 1}, {kind: Laplace, scale: 3, step: 1}} {
-		n := Params{Rows: k}.noiseOf(l)
+	for _, l := range []calibrated.Noise{inSteps(DiscreteLaplace, 0.3), inSteps(DiscreteLaplace, 2), inSteps(Laplace, 3)} {
+		n := Params{Rows: k}.noiseOf(l, false)
 		m := lawMoments(t, l, 1)
 		for _, x := range []float64{0, 1, 7} {
 			all := [5]float64{1}
@@ -60,8 +61,8 @@ func TestFourthMoments(t *testing.T) {
 		p.Epsilon, p.Seed, p.Independence = 1, seed(0), 8
 		z, zz := squares(c.x), squares(c.y)
 		for _, scale := range []float64{0.15, 0.3, 0.5, 2} {
-			l := law{kind: DiscreteLaplace, scale: scale, step: 1}
-			n, m := p.noiseOf(l), lawMoments(t, l, p.factor())
+			l := inSteps(DiscreteLaplace, scale)
+			n, m := p.noiseOf(l, false), lawMoments(t, l, p.factor())
 			noise, whole, product, count := 0.0, 0.0, 0.0, 0.0
 			eachMatrix(p, func(rows func(v []float64) []float64) {
 				sx, d := rows(c.x), -z
@@ -91,7 +92,7 @@ func TestFourthMoments(t *testing.T) {
 }
 
 // lawMoments returns those of the noise, from 0 to 8, in a unit.
-func lawMoments(t *testing.T, l law, unit float64) []float64 {
+func lawMoments(t *testing.T, l calibrated.Noise, unit float64) []float64 {
 	m := make([]float64, 9)
 	for v, mass := range masses(t, l) {
 		for i := range m {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -24,19 +25,20 @@ type Sketch struct {
 type term struct {
 	release             identity
 	epsilon, delta, rho float64
-	law                 law
+	noise               calibrated.Noise
+	input               bool // on the coordinates of the vector
 }
 
 // newTerm returns the term of a release of these Params, which has no identity yet.
-func newTerm(p Params, l law) term {
-	return term{epsilon: p.Epsilon, delta: p.Delta, rho: p.Rho, law: l}
+func newTerm(p Params, n calibrated.Noise) term {
+	return term{epsilon: p.Epsilon, delta: p.Delta, rho: p.Rho, noise: n, input: p.Input}
 }
 
 // newSketch returns what one release makes.
-func newSketch(p Params, l law, values []int64) *Sketch {
-	terms := []term{newTerm(p, l)}
+func newSketch(p Params, n calibrated.Noise, values []int64) *Sketch {
+	terms := []term{newTerm(p, n)}
 	terms[0].release = newIdentity()
-	return &Sketch{params: p, step: l.step, values: values, terms: terms, releases: identities(terms)}
+	return &Sketch{params: p, step: n.Step, values: values, terms: terms, releases: identities(terms)}
 }
 
 // Params returns the parameters of the release, with the Noise that was used. For a sum they are
@@ -72,11 +74,11 @@ func (t term) guarantee(u budget.Unit) budget.Guarantee {
 	switch {
 	case t.rho > 0:
 		return budget.ZCDP(t.rho, u).WithPair(budget.GDP(exact.SqrtUp(2*t.rho), u))
-	case t.law.kind == Gaussian:
+	case t.noise.Kind == calibrated.Gaussian:
 		return budget.Gaussian(t.epsilon, t.delta, u)
-	case t.law.kind == DiscreteLaplace:
-		return budget.DiscreteLaplace(t.epsilon, t.law.scale, u)
-	case t.law.kind == Staircase:
+	case t.noise.Kind == calibrated.DiscreteLaplace:
+		return budget.DiscreteLaplace(t.epsilon, t.noise.Scale, u)
+	case t.noise.Kind == calibrated.Staircase:
 		return budget.PureDP(t.epsilon, u)
 	}
 	return budget.Laplace(t.epsilon, u)
@@ -106,7 +108,7 @@ func (s *Sketch) stdDev() float64 {
 // noise returns the noise of all terms.
 func (s *Sketch) noise() (sum disturbance) {
 	for _, t := range s.terms {
-		sum = sum.plus(s.params.noiseOf(t.law))
+		sum = sum.plus(s.params.noiseOf(t.noise, t.input))
 	}
 	return sum
 }

@@ -108,7 +108,7 @@ func TestSum(t *testing.T) {
 	s := dptest.OK(a.Sum(b))(t)
 	require.Equal(t, 2, s.Terms())
 	require.InDelta(t, 8, s.Guarantee().EpsilonAt(0), 1e-9)
-	n := p.noiseOf(a.terms[0].law)
+	n := p.noiseOf(a.terms[0].noise, false)
 	sd := math.Sqrt(p.spread().distance(n.plus(n), 4900, 4900*4900))
 	dptest.Alarm(t, 1e-9)
 	require.InDelta(t, 4900, s.SquaredNorm(), 8*sd)

@@ -3,8 +3,36 @@ package jl
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 )
+
+// cumulants are those of one variable of mean 0, all odd ones being 0: those of independent
+// variables add up.
+type cumulants struct{ two, four, six, eight float64 }
+
+func (a cumulants) plus(b cumulants) cumulants {
+	return cumulants{a.two + b.two, a.four + b.four, a.six + b.six, a.eight + b.eight}
+}
+
+// fourth returns E X⁴.
+func (a cumulants) fourth() float64 { return a.four + 3*a.two*a.two }
+
+// cumulantsOf returns those of noise, in units of which a step has unit. Normal noise of σ ≥ 2⁹
+// steps has those of N + U, U uniform on [−½, ½], up to e^{−2π²σ²}.
+func cumulantsOf(n calibrated.Noise, unit float64) cumulants {
+	sigma := n.Steps()
+	c := cumulants{sigma*sigma + 1.0/12, -1.0 / 120, 1.0 / 252, -1.0 / 240}
+	if n.Kind != calibrated.Gaussian {
+		m := n.Moments()
+		v := m[0] * m[0]
+		c = cumulants{two: m[0], four: m[1] - 3*v}
+		c.six = m[2] - 15*c.four*m[0] - 15*v*m[0]
+		c.eight = m[3] - 28*c.six*m[0] - 35*c.four*c.four - 210*c.four*v - 105*v*v
+	}
+	v := unit * unit
+	return cumulants{c.two * v, c.four * v * v, c.six * v * v * v, c.eight * v * v * v * v}
+}
 
 // disturbance is the noise of a sketch or of a sum or difference of sketches, by its cumulants, in
 // the units of the data and of the normalised sketch: on each coordinate of the input and on each
@@ -15,12 +43,12 @@ func (a disturbance) plus(b disturbance) disturbance {
 	return disturbance{a.input.plus(b.input), a.output.plus(b.output)}
 }
 
-// noiseOf returns the disturbance of one sketch.
-func (p Params) noiseOf(l law) disturbance {
-	if l.input {
-		return disturbance{input: l.cumulants(l.step)}
+// noiseOf returns the disturbance of one sketch, whose noise is on the input or not.
+func (p Params) noiseOf(n calibrated.Noise, input bool) disturbance {
+	if input {
+		return disturbance{input: cumulantsOf(n, n.Step)}
 	}
-	return disturbance{output: l.cumulants(l.step * p.factor())}
+	return disturbance{output: cumulantsOf(n, n.Step*p.factor())}
 }
 
 // factor returns c, where S = c·A.

@@ -2,6 +2,7 @@ package jl
 
 import (
 	"fmt"
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -200,16 +201,16 @@ func TestVarianceFormulas(t *testing.T) {
 
 // The moments of the noise are those of the draws' exact law.
 func TestMoments(t *testing.T) {
-	for _, l := range []law{{kind: Laplace, scale: 512}, {kind: Laplace, scale: 0.7}, {kind: DiscreteLaplace, scale: 0.25},
-		{kind: DiscreteLaplace, scale: 30}, {kind: Gaussian, scale: 512}} {
+	for _, l := range []calibrated.Noise{inSteps(Laplace, 512), inSteps(Laplace, 0.7), inSteps(DiscreteLaplace, 0.25),
+		inSteps(DiscreteLaplace, 30), inSteps(Gaussian, 512)} {
 		mass := massOf(t, l)
 		var m [5]float64 // E X⁰, …, E X⁸
-		for x := 1.0; x < 60*l.scale+60; x++ {
+		for x := 1.0; x < 60*(l.Steps())+60; x++ {
 			for i := range m {
 				m[i] += 2 * math.Pow(x, 2*float64(i)) * mass(x)
 			}
 		}
-		c := l.cumulants(1)
+		c := cumulantsOf(l, 1)
 		require.InEpsilon(t, m[1], c.two, 1e-9, "%v", l)
 		require.InEpsilon(t, m[2], c.fourth(), 1e-9, "%v", l)
 		r := c.rowNoise()
@@ -219,14 +220,14 @@ func TestMoments(t *testing.T) {
 	}
 	// Staircase noise has .52 and .11 of the variance of Laplace noise at ε = 4 and 8.
 	for e, share := range map[float64]float64{1: 0.959, 4: 0.52, 8: 0.108} {
-		l := law{kind: Staircase, scale: 512, epsilon: e, step: 1}
+		l := calibrated.Noise{Kind: calibrated.Staircase, Scale: 512, Shape: e, Step: 1}
 		var m [5]float64
 		for x, mass := range masses(t, l) {
 			for i := range m {
 				m[i] += math.Pow(float64(x), 2*float64(i)) * mass
 			}
 		}
-		got := l.stairs()
+		got := l.Moments()
 		for i := range got {
 			require.InEpsilon(t, m[i+1], got[i], 1e-7, "ε = %v, %d", e, i)
 		}
@@ -234,7 +235,7 @@ func TestMoments(t *testing.T) {
 	}
 	// Discrete Laplace noise against Laplace noise of the same ε, as a share of 2/ε².
 	for e, share := range map[float64]float64{1: 0.921, 2: 0.724, 3: 0.496, 4: 0.304, 6: 0.090} {
-		second := law{kind: DiscreteLaplace, scale: 1 / e}.cumulants(1).two
+		second := cumulantsOf(inSteps(DiscreteLaplace, 1/e), 1).two
 		require.InDelta(t, share, second*e*e/2, 6e-4, fmt.Sprint(e))
 	}
 }

@@ -81,7 +81,7 @@ func TestRowsWrapAround(t *testing.T) {
 		require.Equal(t, sums(peek(b)), sums(peek(a)), name)
 		if p.Rho > 0 {
 			require.Greater(t, most, 0.999, "%s: the bound is attained", name)
-			peek(twin).law.scale /= 2
+			peek(twin).noise.Scale /= 2
 			require.Greater(t, spent(t, twin, integers(twin), differ(twin, change)), 3.9, "%s: control: half the noise", name)
 		}
 		released := dptest.OK(a.Release())(t)

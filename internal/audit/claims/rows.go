@@ -189,7 +189,7 @@ var rows = []row{
 		claim:   "Estimates of norms, distances and products are unbiased, with these variances, and their intervals cover",
 		about:   "jl.Params.Plan jl.Plan.NormStdErr jl.Plan.DistanceStdErr jl.Plan.DotStdErr",
 		theorem: "Stausholm, thesis, Theorem 4.3 (the correction is 4ks/ε², not 2ks/ε²), Corollary 4.1, Lemmas 4.8 and 4.11 (corrected)", proof: "jl/variance.go",
-		code: "jl.law.cumulants jl.Params.variance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
+		code: "jl.cumulantsOf jl.Params.variance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
 		edits: "jl: distances corrected for one party only; a sketch compared with itself",
 	},
 	{

@@ -34,6 +34,7 @@ var budgets = map[string]float64{
 	"plan":                            1.5e-8,
 	"plan/internal/means":             2.4e-8,
 	"plan/thesis":                     1e-9,
+	"internal/calibrated":             1e-9,
 	"internal/quantile":               1e-8,
 	"internal/sparse":                 5e-8,
 	"threshold":                       1e-8,

@@ -27,7 +27,7 @@ var base = []string{"noise", "noise/budget", "noise/approx", "hashing"}
 var mechanisms = []string{"alp", "threshold", "threshold/groupby", "misragries", "misragries/series", "kor", "kor/distinct", "jl", "arete", "elliptical", "elliptical/column", "plan", "plan/thesis"}
 
 // engines are what several mechanisms share: they build on the base, as mechanisms do.
-var engines = []string{"internal/quantile", "internal/sparse"}
+var engines = []string{"internal/calibrated", "internal/quantile", "internal/sparse"}
 
 // edges are the imports among mechanisms, from them to engines, and among the packages of the base,
 // each with the theorem or the reason. An edge that nothing uses fails.
@@ -45,6 +45,7 @@ var edges = map[[2]string]string{
 	{"threshold/groupby", "internal/quantile"}: "the quantiles of each key",
 	{"elliptical/column", "internal/quantile"}: "its quantiles, and the centre of a range that is learned",
 	{"threshold", "internal/sparse"}:           "its engine",
+	{"jl", "internal/calibrated"}:              "the noise of a row, and its moments",
 	{"alp", "internal/sparse"}:                 "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",
 }
 

@@ -1,9 +1,9 @@
 package main
 
 var jlMutations = []mutation{
-	{"noise for half the sensitivity", "jl/calibrate.go", "c.law.scale = up(unit * (norm*(delta/c.law.step+before) + after))", "c.law.scale = up(unit * (norm*(delta/c.law.step+before) + after) / 2)"},
-	{"slack of rounding left out", "jl/calibrate.go", "c.law.scale = up(unit * (norm*(delta/c.law.step+before) + after))", "c.law.scale = unit * norm * (delta / c.law.step)"},
-	{"discrete noise for one row of several", "jl/calibrate.go", "c.law.scale, err = p.scale(kind, norm*delta)", "c.law.scale, err = p.scale(kind, delta)"},
+	{"noise for half the sensitivity", "jl/calibrate.go", "up(unit.Scale*(norm*(delta/step+before)+after)) * step", "up(unit.Scale*(norm*(delta/step+before)+after)/2) * step"},
+	{"slack of rounding left out", "jl/calibrate.go", "up(unit.Scale*(norm*(delta/step+before)+after)) * step", "unit.Scale * norm * delta"},
+	{"discrete noise for one row of several", "jl/calibrate.go", "p.Epsilon, 0, 0, norm*delta)", "p.Epsilon, 0, 0, delta)"},
 	{"Laplace noise by the ℓ₂ norm", "jl/calibrate.go", "norm, delta := n.one, p.sensitivity()", "norm, delta := n.two, p.sensitivity()"},
 	{"ℓ₂ neighbours treated as ℓ₁ ones", "jl/sjlt.go", "if r == L1 {", "if r <= L2 {"},
 	{"rows saturate where noise is for those that wrap around", "jl/sjlt.go", "if m.wraps {\n\t\t\trows", "if false {\n\t\t\trows"},
@@ -64,7 +64,7 @@ var jlMutations = []mutation{
 	{"Params that New refuses promise", "jl/params.go", "c, err := p.noise()\n\tif err != nil {\n\t\treturn budget.Guarantee{}\n\t}", "c, _ := p.noise()"},
 	{"staircase noise for several coordinates", "jl/params.go", "return p.ofRow() && p.Transform == SJLT && p.sparsity() == 1 &&", "return p.Transform == SJLT && p.sparsity() == 1 &&"},
 	{"staircase noise for several rows", "jl/params.go", "return p.ofRow() && p.Transform == SJLT && p.sparsity() == 1 &&", "return p.ofRow() &&"},
-	{"stairs without what is rounded", "jl/calibrate.go", "up(delta/c.law.step+before+after), p.Epsilon", "delta/c.law.step, p.Epsilon"},
+	{"stairs without what is rounded", "jl/calibrate.go", "up(delta/step+before+after)*step, p.Epsilon", "delta, p.Epsilon"},
 	{"the fourth moment without collisions of two heavy coordinates", "jl/reach.go", "48/(k*k*k) + max(0, 1-3*s/k)/(s*s*k)", "48/(k*k*k)"},
 	{"fourth moments with 4-wise independence", "jl/reach.go", "p.independence() < 8 ||", ""},
 	{"heavy tails of noise in a length forgotten", "jl/reach.go", "16 * (m.excess + 3*m.two*m.two)", "16 * (3 * m.two * m.two)"},
