@@ -10,10 +10,10 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// The encoding of Groups, little-endian, version 3; floating-point numbers are IEEE 754 bits:
+// The encoding of Groups, little-endian, version 4; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 16, version 3
+//	6      header: "dpsk", kind 16, version 4
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
 //	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed, 8 Values, 16 Average
@@ -28,6 +28,7 @@ import (
 //	4      FullKeys, −1 where it is chosen, 0 with KeysOnly
 //	8      Resolution
 //	8      QuantileShare, 0 without Levels
+//	8      TailIndex, 0 without Values
 //	8·8    Levels
 //	2      the number of the clip that was chosen, 0 where FullKeys is not
 //	2      how many clips were asked about, likewise
@@ -36,6 +37,7 @@ import (
 //	8      others, 0 without Others
 //	8      with Values: the radius, √2ⁿ for an n in [−60, 160], or 0 where nothing was learned
 //	8      with Values: how much clipping took, at least 0
+//	2·8    with Values: a bound on that and the deviation of its noise; 0 where there is none
 //	4      number of keys that are shown
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
@@ -50,8 +52,8 @@ import (
 // with their noise, two's complement. Nothing depends on the order of arrival, and no other bytes
 // decode to the same groups.
 const (
-	version   = 3
-	fixedSize = wire.HeaderSize + 3 + 15*8 + 2 + 3*4 + 2*2 + 3*8 + 4
+	version   = 4
+	fixedSize = wire.HeaderSize + 3 + 16*8 + 2 + 3*4 + 2*2 + 3*8 + 4
 )
 
 // fields are the numbers of the Params.
@@ -59,7 +61,7 @@ func (p *Params) fields() []wire.Field {
 	fields := []wire.Field{
 		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed, &p.Values, &p.Average), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
 		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.Releases, mostReleases), wire.Int(&p.most, mostKeys), wire.Whole(&p.FullKeys, AutoFullKeys, mostFull),
-		wire.Float(&p.Resolution), wire.Float(&p.QuantileShare),
+		wire.Float(&p.Resolution), wire.Float(&p.QuantileShare), wire.Float(&p.TailIndex),
 	}
 	for i := range p.Levels {
 		fields = append(fields, wire.Float(&p.Levels[i]))
@@ -95,8 +97,8 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	dst = wire.AppendFields(dst, []wire.Field{wire.Byte(&class)})
 	at := g.at
 	dst = wire.AppendFields(dst, append(p.fields(), wire.Short(&at.clip, mostKeys), wire.Short(&at.asked, mostKeys), wire.Signed(&threshold), wire.Signed(&shortfall), wire.Signed(&others)))
-	if radius, lost := g.radius, g.lost; p.Values {
-		dst = wire.AppendFields(dst, []wire.Field{wire.Float(&radius), wire.Float(&lost)})
+	if radius, lost, most := g.radius, g.lost, g.mostLost; p.Values {
+		dst = wire.AppendFields(dst, []wire.Field{wire.Float(&radius), wire.Float(&lost), wire.Float(&most.Mean), wire.Float(&most.StdDev)})
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.groups)))
 	sums := p.sums()
@@ -133,7 +135,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	r.Fields([]wire.Field{wire.Byte(&class)})
 	r.Fields(append(d.params.fields(), wire.Short(&d.at.clip, mostKeys), wire.Short(&d.at.asked, mostKeys), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
 	if d.params.Values {
-		r.Fields([]wire.Field{wire.Float(&d.radius), wire.Float(&d.lost)})
+		r.Fields([]wire.Field{wire.Float(&d.radius), wire.Float(&d.lost), wire.Float(&d.mostLost.Mean), wire.Float(&d.mostLost.StdDev)})
 	}
 	if r.Err() != nil {
 		return r.Err()
@@ -149,6 +151,8 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("a number that no sum and noise make")
 	case d.radius != 0 && !ranges.Radius(d.radius) || !(d.lost >= 0 && d.lost <= check.MaxReal) || d.radius == 0 && d.lost != 0:
 		r.Fail("a radius or a loss that is none")
+	case !(min(d.mostLost.Mean, d.mostLost.StdDev) >= 0 && max(d.mostLost.Mean, d.mostLost.StdDev) <= check.MaxReal) || min(d.radius, d.mostLost.StdDev) == 0 && d.mostLost != ranges.Bound{}:
+		r.Fail("a bound that is none")
 	case d.params.weighs() != (d.threshold > 0) || beyond(d.threshold) || d.threshold < 0:
 		r.Fail("a threshold that is none")
 	}

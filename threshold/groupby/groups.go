@@ -24,7 +24,8 @@ type Groups[K hashing.Key] struct {
 	groups            []group[K] // sorted by key
 	shortfall, others int64      // in steps
 	radius, lost      float64    // with Values: see ranges.Sums
-	all               float64    // with Values: the sum of the counts, each at least 1
+	mostLost          ranges.Bound
+	all               float64 // with Values: the sum of the counts, each at least 1
 }
 
 // noises are what a reader needs of a calibration, in users: a function of the Params alone.

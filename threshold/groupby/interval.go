@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 // Shortfall returns bounds, with the given confidence, on how many users clipping may have kept out
@@ -74,11 +75,34 @@ func (g *Groups[K]) lifted(alpha float64) float64 {
 	return g.law.lift
 }
 
-// SumInterval returns bounds that hold the true sum of the users' values in the key, each clamped
-// to [Min, Max] or, with Values, as clipped (not the sum of all values: see [Groups.Lost]), with at
-// least the given confidence, as [Groups.Interval] does. If the key is not shown, or no range was
-// learned, a bound is infinite on each side where values may lie. NaN if the Params have neither
-// Min and Max nor Values.
+// clippedPart is by how much a key's part of what clipping takes exceeds its part of the users at
+// most, as intervals assume.
+const clippedPart = 2
+
+// clippedOf bounds what clipping took from Σz of a group, or gave to it, in units of the radius.
+func (g *Groups[K]) clippedOf(e group[K]) ranges.Bound {
+	switch {
+	case !g.params.Values:
+		return ranges.Bound{}
+	case g.mostLost.StdDev == 0:
+		return ranges.Bound{Mean: math.Inf(1)}
+	}
+	part := clippedPart * min((max(g.count(e), 1)+g.law.count)/g.all, 1) / g.radius
+	return ranges.Bound{Mean: part * g.mostLost.Mean, StdDev: part * g.mostLost.StdDev}
+}
+
+// SumInterval returns bounds that hold the true sum of the users' values in the key, with at least
+// the given confidence, as [Groups.Interval] does. With Min and Max it is the sum of values that
+// are clamped to these.
+//
+// With Values it is the sum of all values as they are, if two things hold that no release can see.
+// Let the size of a user be how far the values are from the scales of their keys: ‖v/scale − 1‖₂.
+// Beyond the largest sizes that can be seen, users become fewer at least like a Pareto tail of
+// index Params.TailIndex; and of all that was clipped the key has at most twice its part of the
+// users. Where the sizes that can be seen thin out too slowly, both ends are infinite.
+//
+// If the key is not shown, or no range was learned, a bound is infinite on each side where values
+// may lie. NaN if the Params have neither Min and Max nor Values.
 func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -100,37 +124,37 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	alpha := 1 - confidence
 	rounded, tail := g.rounded(e, alpha)
 	at := g.place(e)
-	middle, half := at.middle, at.half
+	middle, half, clipped := at.middle, at.half, g.clippedOf(e)
 	if g.params.Values { // users who are missing in the count are not missing in the sum of z
 		least, most = 0, middle
 	}
 	// What is missing is between least and most times the shortfall, which has noise of its own.
 	x, short := middle*g.noisy(e)+half*at.sum, float64(g.shortfall)/unit
-	c := half*rounded + math.Abs(middle)*(g.law.mix+1)/unit
-	lo = x + least*short - tail(middle*g.law.count, half*g.law.value, least*g.law.shortfall) - c + least/unit - max(middle, 0)*g.lifted(alpha)
-	hi = x + most*short + tail(middle*g.law.count, half*g.law.value, most*g.law.shortfall) + c + most/unit + max(-middle, 0)*g.lifted(alpha)
+	c := half*(rounded+clipped.Mean) + math.Abs(middle)*(g.law.mix+1)/unit
+	lo = x + least*short - tail(middle*g.law.count, half*g.law.value, least*g.law.shortfall, half*clipped.StdDev) - c + least/unit - max(middle, 0)*g.lifted(alpha)
+	hi = x + most*short + tail(middle*g.law.count, half*g.law.value, most*g.law.shortfall, half*clipped.StdDev) + c + most/unit + max(-middle, 0)*g.lifted(alpha)
 	return min(lo, g.sum(e)), max(hi, g.sum(e))
 }
 
-// MeanInterval returns bounds that hold the true mean of the users' values in the key, each clamped
-// to [Min, Max] or, with Values, as clipped, with at least the given confidence, as
-// [Groups.Interval] does. For a key that is not shown they are Min and Max. With Values they are
-// then infinite, and also if no range was learned. NaN if the Params have neither Min and Max nor
-// Values.
+// MeanInterval returns bounds that hold the true mean of the users' values in the key with at least
+// the given confidence: of values clamped to [Min, Max] or, with Values, of all values as they are,
+// by what [Groups.SumInterval] assumes. For a key that is not shown they are Min and Max. With
+// Values they are then infinite, and also if no range was learned or what was clipped has no bound.
+// NaN if the Params have neither Min and Max nor Values.
 func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	e, found := g.find(key)
 	switch {
-	case g.params.Values && (!found || g.blind()):
+	case g.params.Values && (!found || g.blind() || g.mostLost.StdDev == 0):
 		return math.Inf(-1), math.Inf(1)
 	case !found:
 		return g.params.Min, g.params.Max
 	}
 	alpha := 1 - confidence
 	rounded, tail := g.rounded(e, alpha)
-	at := g.place(e)
+	at, clipped := g.place(e), g.clippedOf(e)
 	short := float64(g.shortfall) / unit
 	// highest returns the largest m that Σz may be in units of the number of users (Fieller): Σz −
 	// m·n is within its noise of 0 for the true m, whatever that is. What is missing of it is at
@@ -142,12 +166,20 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 			if g.params.Values {
 				missing = max(-m, 0)
 			}
-			x := sum - m*g.noisy(e) + missing*(short+1/unit) + max(m, 0)*g.lifted(alpha) + math.Abs(m)*(g.law.mix+1)/unit + rounded
-			return x+tail(g.law.value, m*g.law.count, missing*g.law.shortfall) >= 0
+			x := sum - m*g.noisy(e) + missing*(short+1/unit) + max(m, 0)*g.lifted(alpha) + math.Abs(m)*(g.law.mix+1)/unit + rounded + clipped.Mean
+			return x+tail(g.law.value, m*g.law.count, missing*g.law.shortfall, clipped.StdDev) >= 0
 		}
 		low, high := -1., 1.
+		for g.params.Values && above(high) { // values as they are may lie beyond the radius
+			if low, high = high, 2*high; high > 0x1p60 {
+				return math.Inf(1)
+			}
+		}
 		if above(high) {
 			return high
+		}
+		for g.params.Values && low > -0x1p60 && !above(low) {
+			low *= 2
 		}
 		for range 50 {
 			if middle := (low + high) / 2; above(middle) {

@@ -197,8 +197,8 @@ func (s *state[K]) learn(g *Groups[K], numbers []uint32) {
 			}
 		}
 	}
-	sums := ranges.Release(users, counts, s.law.value(s.at)/unit, s.noise)
-	g.radius, g.lost = sums.Radius, sums.Lost
+	sums := ranges.Release(users, counts, s.law.value(s.at)/unit, s.params.TailIndex, s.noise)
+	g.radius, g.lost, g.mostLost = sums.Radius, sums.Lost, sums.Most
 	for i := range g.groups {
 		g.groups[i].scale, g.groups[i].value = sums.Scales[i], sums.Values[i]
 	}

@@ -20,6 +20,8 @@ const (
 
 	mostReleases = 1 << 16
 	minShare     = 1. / 64
+
+	minIndex, maxIndex = 1.01, 64 // of a tail
 )
 
 // MaxKeys is the largest number of keys of one user that count, except with [NewListed]. Of a user
@@ -46,6 +48,11 @@ type Params struct {
 	// For [NewRows], and [New] with Passes 2; not with Min and Max, Levels,
 	// Replace or KeysOnly. Plan.Blind says how many users this needs.
 	Values bool
+	// TailIndex says what intervals of sums and means assume with Values: users
+	// whose values are far from those of their keys' other users become fewer,
+	// beyond the last that can be seen, at least like a Pareto tail of this index,
+	// in [1.01, 64]. 0 is 1.5. See [Groups.SumInterval].
+	TailIndex float64
 	// Average says that a user's value in a key is the average of the values of
 	// his rows, so that Min and Max are those of one row; else it is their sum. A
 	// mean over users is then that of averages: latency, where users have many
@@ -138,7 +145,10 @@ func (p Params) normal() Params {
 		}
 	}
 	p.CountShare, p.Min, p.Max = p.CountShare+0, p.Min+0, p.Max+0
-	p.Resolution, p.QuantileShare = p.Resolution+0, p.QuantileShare+0
+	p.Resolution, p.QuantileShare, p.TailIndex = p.Resolution+0, p.QuantileShare+0, p.TailIndex+0
+	if p.Values && p.TailIndex == 0 {
+		p.TailIndex = 1.5
+	}
 	for i := range p.Levels {
 		p.Levels[i] += 0
 	}
@@ -175,6 +185,10 @@ func (p Params) validate() error {
 		return bad("Values", p.Values, "false, except for NewRows, and New with Passes 2, which keep the users")
 	case p.Values && (p.KeysOnly || p.Relation == budget.Replace || p.Levels[0] != 0):
 		return bad("Values", p.Values, "false with KeysOnly, Replace and Levels")
+	case !p.Values && p.TailIndex != 0:
+		return bad("TailIndex", p.TailIndex, "0 without Values")
+	case p.Values && !(p.TailIndex >= minIndex && p.TailIndex <= maxIndex):
+		return bad("TailIndex", p.TailIndex, "0 or a number in [1.01, 64]")
 	case p.Average && !p.values():
 		return bad("Average", p.Average, "false without Min and Max or Values")
 	case p.KeysOnly && p.values():
@@ -342,7 +356,7 @@ func (p Params) Plan() (Plan, error) {
 	copy(plan.RankError[:], law.ranks)
 	plan.Known = law.knownFrom(p)
 	if p.Values {
-		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value(c.noisiest())/unit), plan.Bytes+16
+		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value(c.noisiest())/unit), plan.Bytes+32
 	}
 	if !p.listed {
 		plan.Threshold = (float64(c.kernel.Threshold) - 0.5) / unit
