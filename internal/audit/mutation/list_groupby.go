@@ -34,7 +34,7 @@ var groupbyMutations = []mutation{
 	{"what was clipped without the noise of its bound", "threshold/groupby/internal/ranges/choose.go", "bound.StdDev = sd * math.Sqrt", "bound.StdDev = 0 * sd * math.Sqrt"},
 	{"a bound for a tail without end", "threshold/groupby/internal/ranges/choose.go", "seen*math.Sqrt2 > slowest", "seen*math.Sqrt2 > 2"},
 	{"means with the shortfall of a range, learned too", "threshold/groupby/interval.go", "missing = max(-m, 0)", "missing = 1 - m + 0*max(-m, 0)"},
-	{"intervals of means without the noise of counts", "threshold/groupby/interval.go", "tail(g.law.value, m*g.law.count, missing*g.law.shortfall)", "tail(g.law.value, 0, missing*g.law.shortfall)"},
+	{"intervals of means without the noise of counts", "threshold/groupby/interval.go", "tail(g.law.value, m*g.law.count, missing*g.law.shortfall, clipped.StdDev)", "tail(g.law.value, 0, missing*g.law.shortfall, clipped.StdDev)"},
 	{"the tail of one Laplace noise for that of several", "threshold/groupby/interval.go", "term *= 1 / ((1 - c/b) * (1 + c/b))", "term *= 1 / (1 + 0*c/b)"},
 	{"an average of rows that are not clamped", "threshold/groupby/axis.go", "\tif average {\n", "\tif average && false {\n"},
 	{"an average of a sum over the pairs of one machine", "threshold/groupby/rows.go", "if p.Average { // the number of rows\n\t\tr.pairs.join = append(r.pairs.join, wrapped)", "if p.Average {\n\t\tr.pairs.join = append(r.pairs.join, larger)"},
