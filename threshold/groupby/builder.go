@@ -1,13 +1,13 @@
 package groupby
 
 import (
-	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 // Builder counts the users of each key, sums their values, and counts them by cell for quantiles.
@@ -160,77 +160,6 @@ func (b *Builder[K]) add(keys []K, values []float64) {
 	}
 }
 
-// gather sets s.numbers to the distinct keys of a user and s.sums, if there are values, to the sums
-// of theirs, with Values as two halves. A key whose value is NaN is as if it were not there. A mark
-// of a key that is s.given or more says that the user has it already, and where.
-func (s *state[K]) gather(keys []K, values []float64) {
-	numbers, sums, picks, rows, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.rows[:0], s.table.marks
-	s.keys = s.keys[:0]
-	columns := s.params.columns()
-	var found [ahead]uint32
-	for n, key := range keys {
-		if n%ahead == 0 {
-			s.table.seek(keys[n:min(n+ahead, len(keys))], &found)
-		}
-		if values != nil && math.IsNaN(values[n]) {
-			continue
-		}
-		i, ok := found[n%ahead]-1, found[n%ahead] > 0
-		switch {
-		case ok:
-		case s.way == listing:
-			if i, ok = s.table.find(key); !ok {
-				s.keys = append(s.keys, key)
-				continue
-			}
-		default:
-			if i, ok = s.table.entry(key); !ok {
-				continue
-			}
-		}
-		if int(i) >= len(marks) {
-			marks = s.table.marks
-		}
-		at := marks[i]
-		if at < s.given {
-			at = s.given + uint64(len(numbers))
-			marks[i] = at
-			numbers = append(numbers, i)
-			for range columns {
-				sums = append(sums, 0)
-			}
-			if s.spots != nil {
-				picks = append(picks, 0)
-			}
-			if s.params.Average {
-				rows = append(rows, 0)
-			}
-		}
-		if values == nil {
-			continue
-		}
-		switch at -= s.given; columns {
-		case 1:
-			sums[at] += s.axis.row(values[n], s.params.Average) // wraps around: see mostSteps
-		case 2:
-			high, low := ranges.Split(values[n])
-			sums[2*at] += high
-			sums[2*at+1] += low
-		}
-		if s.params.Average {
-			rows[at]++
-		}
-		if s.spots != nil {
-			picks[at] = larger(picks[at], s.scale.pick(values[n], s.src.Uint64N))
-		}
-	}
-	s.numbers, s.sums, s.picks, s.rows = numbers, sums, picks, rows
-	if values != nil && s.params.Average {
-		s.params.averages(sums, rows)
-	}
-	s.given += uint64(len(numbers))
-}
-
 // AddUserValues adds one user with all keys of that user and a value for each, as
 // [Builder.AddUser] does. A key whose value is NaN is left out, as if it were not in the list: NaN
 // is no value. The values of a repeated key are summed, and the sum is clamped to [Min, Max].
@@ -255,17 +184,73 @@ func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	b.add(keys, values)
 }
 
-// addUser adds the user who was gathered.
-func (s *state[K]) addUser() {
-	switch {
-	case s.way == listing:
-		s.addListed()
-	case len(s.numbers) == 0:
-	case s.way == keeping:
-		s.keep()
-	case s.way == second:
-		s.addSecond()
-	default:
-		s.addOnce(s.numbers, s.sums)
+// Merge adds the users of another Builder, which gives up its data. This happens before any noise,
+// so the machine that merges must be trusted with all the data. No user may be in both Builders:
+// such a user counts as two users and is protected less. If data are not split by user among the
+// machines, group them by user first.
+//
+// The error wraps [ErrMismatch] if the Params or the listed keys differ, if the two are not for the
+// same pass after the same [Discovery], or if other is b itself, and [ErrReleased] if one was
+// released. On an error nothing changes.
+func (b *Builder[K]) Merge(other *Builder[K]) error {
+	if other == nil {
+		other = new(Builder[K])
 	}
+	return merge(b.secret, other.secret)
+}
+
+// merge adds the data of other, and takes it.
+func merge[K hashing.Key](into, other secret[state[K]]) error {
+	return private.Merge(into, other, "groupby: Merge", "Builder", func(s, o *state[K]) error {
+		if err := s.matches(o); err != nil {
+			return err
+		}
+		numbers := make([]uint32, len(o.table.cells))
+		for n, key := range o.table.keys {
+			if i, ok := s.table.entry(key); ok {
+				s.table.cells[i].add(o.table.cells[n])
+				addTo(s.table.lost(int(i)), o.table.lost(n))
+				numbers[n] = i
+			}
+		}
+		for at, weight := range o.spots {
+			s.spots.add(uint64(numbers[at>>32])<<32|at&(1<<32-1), weight)
+		}
+		s.users.append(o.users, numbers)
+		addTo(s.shorts, o.shorts)
+		s.others = sum(s.others, o.others)
+		return nil
+	})
+}
+
+// addTo adds the one list to the other.
+func addTo(sums, more []int64) {
+	for i, x := range more {
+		sums[i] = sum(sums[i], x)
+	}
+}
+
+// matches returns an error that wraps ErrMismatch if the two states cannot be merged.
+func (s *state[K]) matches(o *state[K]) error {
+	if err := check.Equal("groupby", s.params, o.params); err != nil {
+		return err
+	}
+	if s.way != o.way {
+		return check.MismatchError("groupby", "pass", s.way, o.way)
+	}
+	if s.at != o.at {
+		return check.MismatchError("groupby", "FullKeys", s.clip().full, o.clip().full)
+	}
+	return s.sameFound(o.table.keys[:o.found])
+}
+
+// sameFound returns an error that wraps ErrMismatch unless these are the keys that were found, or
+// listed.
+func (s *state[K]) sameFound(keys []K) error { return sameKeys(s.table.keys[:s.found], keys) }
+
+func sameKeys[K hashing.Key](ours, keys []K) error {
+	if !slices.Equal(ours, keys) {
+		return check.MismatchError("groupby", "Discovery or list", "the keys of one", "those of another")
+	}
+	return nil
 }

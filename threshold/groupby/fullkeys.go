@@ -1,6 +1,8 @@
 package groupby
 
-import "math"
+import (
+	"math"
+)
 
 // This file chooses C² = FullKeys from the users' numbers of keys, before any value is looked at,
 // by steps whose noise is in proportion to that of the counts which they decide about.
@@ -9,6 +11,17 @@ import "math"
 
 // AutoFullKeys, as Params.FullKeys, chooses FullKeys from the users' numbers of keys.
 const AutoFullKeys = -1
+
+// pick chooses a clip by the numbers of keys that users are shown with, before a value is looked
+// at.
+func (s *state[K]) pick(found []bool) {
+	for from, to := range s.users.all {
+		if l := len(s.shown(found, from, to)); l > 0 {
+			s.lose(l, false)
+		}
+	}
+	s.at = s.choose()
+}
 
 // Where the choice ends, and what it takes for the loss of a large key: the part of what clipping
 // takes from all users together.

@@ -86,12 +86,6 @@ func listed[K hashing.Key](p Params, keys []K) (Params, []K, error) {
 	return p.normal(), keys, nil
 }
 
-// shortens reports whether a user may count less than 1 in a key: not with a list of at most
-// FullKeys.
-func (p Params) shortens() bool {
-	return !p.KeysOnly && !(p.listed && p.most < mostKeys && slices.Min(p.fulls()) >= p.most)
-}
-
 // listedSizes returns the calibration for a list.
 //
 // A user with l ≤ n listed keys moves, in units of S, with C² = min(FullKeys, n), x = 1 for l ≤ C²:
@@ -173,9 +167,6 @@ func (p Params) listedSizes() (c calibration, err error) {
 	c.beside *= up
 	return c, nil
 }
-
-// pure reports whether the noise is discrete Laplace noise.
-func (p Params) pure() bool { return p.Delta == 0 }
 
 // addListed adds a user with the listed keys in s.numbers, and the others in s.keys.
 func (s *state[K]) addListed() {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -368,3 +369,23 @@ func (p Params) Plan() (Plan, error) {
 func (p Plan) String() string {
 	return fmt.Sprintf("keys from a weight of %.4g on, noise of a count %.4g (%.4g with one key a user), %v", p.Threshold, p.StdDev, p.OneKeyStdDev, p.Params.Guarantee())
 }
+
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
+)
+
+// shortens reports whether a user may count less than 1 in a key: not with a list of at most
+// FullKeys.
+func (p Params) shortens() bool {
+	return !p.KeysOnly && !(p.listed && p.most < mostKeys && slices.Min(p.fulls()) >= p.most)
+}
+
+// pure reports whether the noise is discrete Laplace noise.
+func (p Params) pure() bool { return p.Delta == 0 }
+
+// weighs reports whether counts are in part the weights of the keys, which are then released.
+func (p Params) weighs() bool { return !p.KeysOnly && !p.listed && p.Passes == 1 }

@@ -6,7 +6,6 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -42,18 +41,6 @@ type group[K hashing.Key] struct {
 	scale               float64  // with Values
 	cells               []uint32 // of the quantiles and cuts: see state.cut
 	weights             []int64  // between their edges
-}
-
-// shows returns what draws whether a key is shown, by which noisy weight. The keys that a first
-// pass has found are, and those of a list.
-func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (weight int64, ok bool) {
-	normal := s.noise(sigma)
-	return func(i int) (int64, bool) {
-		if i < s.found {
-			return 0, true
-		}
-		return kernel.Show(s.table.cells[i].weight, normal, s.src.Uint64N)
-	}
 }
 
 // release draws independently for each key and sorts what is shown, so the law of what is released
@@ -101,15 +88,6 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 	}
 	g.addUp()
 	return g
-}
-
-// restOf returns the rest of a key by the clip that was chosen.
-func (s *state[K]) restOf(i int) int64 {
-	e, count := s.table.cells[i], s.table.cells[i].count
-	if s.table.width > 0 {
-		count -= s.table.lost(i)[s.at.clip]
-	}
-	return rest(count, e.weight, s.clip().mix)
 }
 
 // noise returns what draws exact normal noise, rounded to steps, or discrete Laplace noise where δ
