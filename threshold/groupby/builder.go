@@ -44,23 +44,23 @@ func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
 // state is what a Builder holds.
 type state[K hashing.Key] struct {
-	params Params
-	axis   axis
-	law    calibration
-	way    way
-	table  table[K]
-	found  int     // so many of the table's first keys has a first pass found, or are listed
-	shorts []int64 // what each clip has cost a key at most, summed over users
-	at     choice  // which clip counts have, once it is chosen
-	others int64   // what is added to the others already
-	scale  scale
-	spots  spots // nil without Levels
-	users  users // of a Builder that keeps them
-	src    noise.Source
+	params      Params
+	axis        axis
+	calibrated  calibration
+	pass        pass
+	table       table[K]
+	found       int     // so many of the table's first keys has a first pass found, or are listed
+	shorts      []int64 // what each clip has cost a key at most, summed over users
+	chosen      choice  // which clip counts have, once it is chosen
+	others      int64   // what is added to the others already
+	scale       scale
+	cellWeights cellWeights // nil without Levels
+	users       users       // of a Builder that keeps them
+	src         noise.Source
 
 	numbers []uint32 // of one user, for reuse: his keys, and the sums of their values
 	sums    []int64
-	picks   []int64
+	samples []int64
 	rows    []int64 // with Average: how many values each key has
 	keys    []K     // those that are not listed
 	order   []int
@@ -70,26 +70,26 @@ type state[K hashing.Key] struct {
 
 // newState returns the state of an empty Builder whose table has the keys of an index. All that it
 // holds is sized here, by the Params.
-func newState[K hashing.Key](p Params, law calibration, w way, keys index[K], found int) state[K] {
-	n := len(law.clips)
-	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: newTable(keys, p.width(law, w)), found: found,
+func newState[K hashing.Key](p Params, calibrated calibration, w pass, keys index[K], found int) state[K] {
+	n := len(calibrated.clips)
+	return state[K]{params: p, axis: p.axis(), scale: p.scale(), cellWeights: p.newCellWeights(), calibrated: calibrated, pass: w, table: newTable(keys, p.width(calibrated, w)), found: found,
 		shorts: make([]int64, n), losses: make([]int64, n), given: 1}
 }
 
-// way is which pass a state is for.
-type way uint8
+// pass is which pass over the users a state is for.
+type pass uint8
 
 const (
-	once     way = iota // the only one
-	keeping             // both of two
-	finding             // the first of two
-	second              // the second of two
-	listing             // the only one, over a public list
-	awaiting            // the second of two, which was not begun: see Builder.SecondPass
+	onePass     pass = iota // the only one
+	twoPasses               // both of two
+	firstPass               // the first of two
+	secondPass              // the second of two
+	listedPass              // the only one, over a public list
+	unbegunPass             // the second of two, which was not begun: see Builder.SecondPass
 )
 
 // follows reports whether it is a second pass after a Discovery, begun or not.
-func (w way) follows() bool { return w == second || w == awaiting }
+func (w pass) follows() bool { return w == secondPass || w == unbegunPass }
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release in
 // about 5 ms (20 ms with two passes, at most 50 ms). Params that were calibrated before take
@@ -104,15 +104,15 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err := p.validateSums(); err != nil {
 		return nil, err
 	}
-	law, err := p.calibrate()
+	calibrated, err := p.calibrate()
 	if err != nil {
 		return nil, err
 	}
-	w := once
+	w := onePass
 	if p.Passes == 2 {
-		w = keeping
+		w = twoPasses
 	}
-	return &Builder[K]{holding(p, newState(p, law, w, newIndex[K](0), 0))}, nil
+	return &Builder[K]{holding(p, newState(p, calibrated, w, newIndex[K](0), 0))}, nil
 }
 
 // Grow makes room for n more keys, so that adding them does not copy the table. It is a hint, for
@@ -149,7 +149,7 @@ func (b *Builder[K]) add(keys []K, values []float64) {
 	if s == nil {
 		return
 	}
-	early := s.way == awaiting
+	early := s.pass == unbegunPass
 	if !early {
 		s.gather(keys, values)
 		s.addUser()
@@ -213,8 +213,8 @@ func merge[K hashing.Key](into, other secret[state[K]]) error {
 				numbers[n] = i
 			}
 		}
-		for at, weight := range o.spots {
-			s.spots.add(uint64(numbers[at>>32])<<32|at&(1<<32-1), weight)
+		for at, weight := range o.cellWeights {
+			s.cellWeights.add(uint64(numbers[at>>32])<<32|at&(1<<32-1), weight)
 		}
 		s.users.append(o.users, numbers)
 		addTo(s.shorts, o.shorts)
@@ -235,10 +235,10 @@ func (s *state[K]) matches(o *state[K]) error {
 	if err := check.Equal("groupby", s.params, o.params); err != nil {
 		return err
 	}
-	if s.way != o.way {
-		return check.MismatchError("groupby", "pass", s.way, o.way)
+	if s.pass != o.pass {
+		return check.MismatchError("groupby", "pass", s.pass, o.pass)
 	}
-	if s.at != o.at {
+	if s.chosen != o.chosen {
 		return check.MismatchError("groupby", "FullKeys", s.clip().full, o.clip().full)
 	}
 	return s.sameFound(o.table.keys[:o.found])

@@ -60,7 +60,7 @@ type calibration struct {
 	shortfall  float64
 	others     float64   // of what is not shown
 	spread     spread    // of quantiles
-	beside     float64   // Σ(Δ/σ)² of all but the keys
+	squaredMu  float64   // Σ(Δ/σ)² of all but the keys
 	keys       loss.Keys // of all, where keys are found: how a release composes with others
 	epsilon    float64   // ε of one release, at its part of δ
 }
@@ -143,25 +143,25 @@ func (p Params) foundSizes() (c calibration, err error) {
 	keys := 1.0
 	if !p.KeysOnly {
 		c.shortfall = sigma / math.Sqrt(shortfallShare*p.CountShare) * up
-		c.beside += 1 / (c.shortfall * c.shortfall)
+		c.squaredMu += 1 / (c.shortfall * c.shortfall)
 		keys -= shortfallShare * p.CountShare
 		c.share = (1 - shortfallShare) * p.CountShare
 	}
 	if p.values() {
 		c.valueShare = valuesShare * c.share
-		c.beside += norm * c.valueShare / (sigma * sigma) * up
+		c.squaredMu += norm * c.valueShare / (sigma * sigma) * up
 		keys -= c.valueShare
 		c.share -= c.valueShare
 	}
 	if p.QuantileShare > 0 {
 		mu := math.Sqrt(p.QuantileShare) / sigma
 		c.spread = p.spreads(mu, 0)
-		c.beside += mu * mu
+		c.squaredMu += mu * mu
 		keys -= p.QuantileShare
 	}
 	if p.Others {
 		c.others = sigma * othersLimit / math.Sqrt(othersShare) * up
-		c.beside += othersLimit * othersLimit / (c.others * c.others)
+		c.squaredMu += othersLimit * othersLimit / (c.others * c.others)
 		keys -= othersShare
 	}
 	c.clips = p.clips(keys-c.share, c.share)
@@ -169,13 +169,13 @@ func (p Params) foundSizes() (c calibration, err error) {
 		c.share = 0
 	}
 	keys -= c.share
-	c.beside += norm * c.share / (sigma * sigma) * up
+	c.squaredMu += norm * c.share / (sigma * sigma) * up
 	if p.Passes == 2 {
 		c.discovery = sigma / math.Sqrt(firstShare*keys) * up
 		keys *= 1 - firstShare
 	}
 	c.weight = sigma / math.Sqrt(keys) * up
-	c.beside *= up
+	c.squaredMu *= up
 	return c, nil
 }
 
@@ -299,5 +299,5 @@ func (p Params) gaussian(part, sensitivity float64) (float64, error) {
 
 // users says to the kernel how neighbours differ.
 func (p Params) users(c calibration) rounding.Users {
-	return rounding.Users{Unit: unit, MaxKeys: p.most, Replace: p.Relation == budget.Replace, Beside: c.beside}
+	return rounding.Users{Unit: unit, MaxKeys: p.most, Replace: p.Relation == budget.Replace, Beside: c.squaredMu}
 }

@@ -15,7 +15,7 @@ const fine = 16
 // mostSum is beyond what users of a key give: 2³³ of them.
 const mostSum = 1 << 53
 
-// rest returns what is released beside the weights of a key: fine·count − mix·weight. A user who
+// rest returns what is released of a count in addition to the weights of a key: fine·count − mix·weight. A user who
 // gives the weight w and the count x to each of his keys adds fine·x − mix·w to it. Without that
 // difference he would add up to C times as much as his weights do; with it, half of that.
 func rest(count, weight, mix int64) int64 {
@@ -26,14 +26,14 @@ func rest(count, weight, mix int64) int64 {
 func (s *state[K]) restOf(i int) int64 {
 	e, count := s.table.cells[i], s.table.cells[i].count
 	if s.table.width > 0 {
-		count -= s.table.lost(i)[s.at.clip]
+		count -= s.table.lost(i)[s.chosen.clip]
 	}
 	return rest(count, e.weight, s.clip().mix)
 }
 
 // noisy returns the count of a group with its noise, in users: a normal number with the true count
 // as its mean, for a key that is shown whatever its noise.
-func (g *Groups[K]) noisy(e group[K]) float64 { return g.law.users(e.rest, e.weight) }
+func (g *Groups[K]) noisy(e group[K]) float64 { return g.noises.users(e.rest, e.weight) }
 
 // users returns a count from the numbers that are released of it.
 func (n *noises) users(rest, weight int64) float64 {
@@ -51,9 +51,9 @@ func (g *Groups[K]) count(e group[K]) float64 {
 		return math.NaN()
 	}
 	x := g.noisy(e)
-	if g.law.weight > 0 {
-		z := g.law.mix * (float64(e.weight-g.threshold) + 0.5) / unit / g.law.weight
-		x -= 2 * math.Exp(-2*z) * g.law.weight
+	if g.noises.weight > 0 {
+		z := g.noises.mix * (float64(e.weight-g.threshold) + 0.5) / unit / g.noises.weight
+		x -= 2 * math.Exp(-2*z) * g.noises.weight
 	}
 	return x
 }
@@ -81,14 +81,14 @@ func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
-	x, c := float64(g.shortfall)/unit, g.reach(g.law.shortfall, (1-confidence)/2)
+	x, c := float64(g.shortfall)/unit, g.reach(g.noises.shortfall, (1-confidence)/2)
 	return max(x-c, 0), max(x+c, 0)
 }
 
 // short returns an upper bound on the shortfall that fails with probability at most alpha. Noise is
 // rounded to steps, and so may be off by half of one.
 func (g *Groups[K]) short(alpha float64) float64 {
-	return max((float64(g.shortfall)+1)/unit+g.reach(g.law.shortfall, alpha), 0)
+	return max((float64(g.shortfall)+1)/unit+g.reach(g.noises.shortfall, alpha), 0)
 }
 
 // Interval returns bounds that hold the true number of users of the key with at least the given
@@ -105,10 +105,10 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 		return 0, math.Inf(1)
 	}
 	// Below: noise of the count alone. Above: the true number is at most the count as it is clipped
-	// and the shortfall, each with noise of its own, of which the sum has one law.
-	alpha, noisy, steps := 1-confidence, g.noisy(e), (g.law.mix+2)/unit
-	lo = noisy - g.reach(g.law.count, alpha/2) - steps - g.lifted(alpha)
-	hi = noisy + float64(g.shortfall)/unit + g.tail(alpha/2)(g.law.count, g.law.shortfall) + steps
+	// and the shortfall, each with noise of its own, of which the sum has one distribution.
+	alpha, noisy, steps := 1-confidence, g.noisy(e), (g.noises.mix+2)/unit
+	lo = noisy - g.reach(g.noises.count, alpha/2) - steps - g.roundedUp(alpha)
+	hi = noisy + float64(g.shortfall)/unit + g.tail(alpha/2)(g.noises.count, g.noises.shortfall) + steps
 	x := g.count(e)
 	least := 1.0 // a key that nobody has is never shown
 	if g.params.listed {
@@ -120,19 +120,19 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 // users returns bounds on the count as it is clipped that fail with probability at most alpha.
 //
 // They are about the noise whether or not it shows the key, so they hold for every key in
-// particular. A key is either below R, and then shown with a probability of law.escape at most, or
+// particular. A key is either below R, and then shown with a probability of noises.escape at most, or
 // its weight is released with nothing but noise.
 func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
-	x, c := g.noisy(e), g.reach(g.law.count, alpha/2)+(g.law.mix+1)/unit
-	return max(x-c-g.lifted(alpha), 0), max(x+c, 0)
+	x, c := g.noisy(e), g.reach(g.noises.count, alpha/2)+(g.noises.mix+1)/unit
+	return max(x-c-g.roundedUp(alpha), 0), max(x+c, 0)
 }
 
-// lifted returns what rounding has added to a count at most, except with probability alpha.
-func (g *Groups[K]) lifted(alpha float64) float64 {
-	if alpha >= g.law.escape {
+// roundedUp returns what rounding has added to a count at most, except with probability alpha.
+func (g *Groups[K]) roundedUp(alpha float64) float64 {
+	if alpha >= g.noises.escape {
 		return 0
 	}
-	return g.law.lift
+	return g.noises.lift
 }
 
 // reach returns what noise of that standard deviation exceeds with probability at most alpha ≤ ½,

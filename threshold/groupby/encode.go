@@ -93,7 +93,7 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	class, threshold, shortfall, others := keys.Class(), g.threshold, g.shortfall, g.others
 	dst = wire.AppendHeader(dst, wire.KindGroups, version)
 	dst = wire.AppendFields(dst, []wire.Field{wire.Byte(&class)})
-	at := g.at
+	at := g.chosen
 	dst = wire.AppendFields(dst, append(p.fields(), wire.Short(&at.clip, mostKeys), wire.Short(&at.asked, mostKeys), wire.Signed(&threshold), wire.Signed(&shortfall), wire.Signed(&others)))
 	if radius, lost, most := g.radius, g.lost, g.mostLost; p.Values {
 		dst = wire.AppendFields(dst, []wire.Field{wire.Float(&radius), wire.Float(&lost), wire.Float(&most.Mean), wire.Float(&most.StdDev)})
@@ -131,7 +131,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	var d Groups[K]
 	var class wire.KeyClass
 	r.Fields([]wire.Field{wire.Byte(&class)})
-	r.Fields(append(d.params.fields(), wire.Short(&d.at.clip, mostKeys), wire.Short(&d.at.asked, mostKeys), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
+	r.Fields(append(d.params.fields(), wire.Short(&d.chosen.clip, mostKeys), wire.Short(&d.chosen.asked, mostKeys), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
 	if d.params.Values {
 		r.Fields([]wire.Field{wire.Float(&d.radius), wire.Float(&d.lost), wire.Float(&d.mostLost.Mean), wire.Float(&d.mostLost.StdDev)})
 	}
@@ -157,7 +157,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	sums := d.params.sums()
 	levels := len(d.params.levels())
 	if levels > 0 {
-		d.law.scale = d.params.scale()
+		d.noises.scale = d.params.scale()
 	}
 	size := keys.MinSize() + 8*len(sums) + 44*levels + 8*min(levels, 1)
 	if d.params.Values {
@@ -180,7 +180,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		for _, i := range sums {
 			*e.sum(i) = r.Int64()
 		}
-		cells, weights = e.readQuantiles(r, levels, d.law.scale.cells, cells, weights)
+		cells, weights = e.readQuantiles(r, levels, d.noises.scale.cells, cells, weights)
 		if d.params.Values {
 			e.scale = r.Float64()
 		}
@@ -199,20 +199,20 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
-	law, err := d.params.sizes()
+	calibrated, err := d.params.sizes()
 	if err != nil {
 		r.Fail("invalid Params")
 	}
-	if r.Err() == nil && !law.possible(d.at) {
+	if r.Err() == nil && !calibrated.possible(d.chosen) {
 		r.Fail("a choice of FullKeys that is none")
 	}
-	if r.Err() == nil && law.rest(d.at) == 0 && slices.ContainsFunc(d.groups, func(e group[K]) bool { return e.rest != 0 }) {
+	if r.Err() == nil && calibrated.rest(d.chosen) == 0 && slices.ContainsFunc(d.groups, func(e group[K]) bool { return e.rest != 0 }) {
 		r.Fail("a number that no sum and noise make")
 	}
 	if r.Err() != nil {
 		return r.Err()
 	}
-	d.law = d.params.noises(law, d.at)
+	d.noises = d.params.noises(calibrated, d.chosen)
 	d.addUp()
 	*g = d
 	return nil
@@ -293,7 +293,7 @@ func (g Groups[K]) MarshalJSON() ([]byte, error) {
 		Others    *wire.Estimated  `json:"others,omitempty"`
 	}{Guarantee: g.Guarantee(), Keys: rows}
 	if g.valid() && g.params.Others {
-		half := g.reach(g.law.others, (1-wire.Confidence)/2) + 1/float64(unit)
+		half := g.reach(g.noises.others, (1-wire.Confidence)/2) + 1/float64(unit)
 		others := wire.EstimatedOf(g.Others(), max(g.Others()-half, 0), max(g.Others()+half, 0))
 		shown.Others = &others
 	}

@@ -18,8 +18,8 @@ import (
 // post-processing and costs no budget.
 type Groups[K hashing.Key] struct {
 	params            Params
-	at                choice
-	law               noises
+	chosen            choice
+	noises            noises
 	threshold         int64      // of the weights, in steps; 0 where weights are not released
 	groups            []group[K] // sorted by key
 	shortfall, others int64      // in steps
@@ -96,7 +96,7 @@ func (g *Groups[K]) Guarantee() budget.Guarantee {
 
 // FullKeys returns the number of keys up to which a user counts fully in each: Params.FullKeys, or
 // what AutoFullKeys chose; 0 with KeysOnly.
-func (g *Groups[K]) FullKeys() int { return g.law.full }
+func (g *Groups[K]) FullKeys() int { return g.noises.full }
 
 // Len returns the number of keys that are shown.
 func (g *Groups[K]) Len() int { return len(g.groups) }

@@ -153,15 +153,15 @@ func newTable[K hashing.Key](x index[K], width int) table[K] {
 func (t *table[K]) entry(key K) (i uint32, ok bool) {
 	i, ok = t.number(key)
 	if ok && int(i) == len(t.cells) {
-		t.fit()
+		t.reserveColumns()
 		t.cells, t.marks = append(t.cells, cell{}), append(t.marks, 0)
 		t.losses = t.losses[:len(t.losses)+t.width]
 	}
 	return i, ok
 }
 
-// fit gives all that lies beside the keys the room of these.
-func (t *table[K]) fit() {
+// reserveColumns grows the columns to the capacity of the keys.
+func (t *table[K]) reserveColumns() {
 	if room := cap(t.keys); cap(t.cells) < room {
 		t.cells = append(make([]cell, 0, room), t.cells...)
 		t.marks = append(make([]uint64, 0, room), t.marks...)
@@ -197,22 +197,22 @@ func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (
 	}
 }
 
-// releaseKept finds keys in two passes and then counts: each user in all keys that are shown.
-func (s *state[K]) releaseKept() *Groups[K] {
+// releaseRetained finds keys in two passes and then counts: each user in all keys that are shown.
+func (s *state[K]) releaseRetained() *Groups[K] {
 	found := make([]bool, len(s.table.cells))
-	s.pass(found, s.shows(s.law.first, s.law.discovery))
-	s.pass(found, s.shows(s.law.kernel, s.law.weight))
+	s.find(found, s.shows(s.calibrated.first, s.calibrated.discovery))
+	s.find(found, s.shows(s.calibrated.kernel, s.calibrated.weight))
 	clear(s.table.cells)
-	s.pick(found)
+	s.chooseClip(found)
 	for from, to := range s.users.all {
 		s.count(found, from, to)
 	}
 	return s.release(func(i int) (int64, bool) { return 0, found[i] })
 }
 
-// pass adds to found what one pass shows of the other keys, of which each user chooses as many as
+// find adds to found what one pass shows of the other keys, of which each user chooses as many as
 // get weight.
-func (s *state[K]) pass(found []bool, show func(i int) (int64, bool)) {
+func (s *state[K]) find(found []bool, show func(i int) (int64, bool)) {
 	for i := range s.table.cells {
 		s.table.cells[i].weight = 0
 	}

@@ -44,11 +44,11 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	law, err := p.calibrate()
+	calibrated, err := p.calibrate()
 	if err != nil {
 		return nil, err
 	}
-	return &Builder[K]{holding(p, newState(p, law, listing, indexOf(keys), len(keys)))}, nil
+	return &Builder[K]{holding(p, newState(p, calibrated, listedPass, indexOf(keys), len(keys)))}, nil
 }
 
 // NewListedRows returns empty [Rows] for a public list of keys: [NewListed] for rows in any order.
@@ -67,11 +67,11 @@ func NewListedRows[U, K hashing.Key](p Params, keys ...K) (*Rows[U, K], error) {
 	if err != nil {
 		return nil, err
 	}
-	law, err := p.calibrate()
+	calibrated, err := p.calibrate()
 	if err != nil {
 		return nil, err
 	}
-	return &Rows[U, K]{holding(p, newRows[U](p, law, keys))}, nil
+	return &Rows[U, K]{holding(p, newRows[U](p, calibrated, keys))}, nil
 }
 
 // listed returns the normal Params of a list, and its keys sorted, each once.
@@ -120,7 +120,7 @@ func (p Params) listedSizes() (c calibration, err error) {
 			return norm1 / (share * epsilon) * up
 		}
 		s := sigma * norm2 / math.Sqrt(share) * up
-		c.beside += norm2 * norm2 / (s * s)
+		c.squaredMu += norm2 * norm2 / (s * s)
 		return s
 	}
 	left := 1.0
@@ -139,16 +139,16 @@ func (p Params) listedSizes() (c calibration, err error) {
 			mu = math.Sqrt(p.QuantileShare) / sigma
 		}
 		c.spread = p.spreads(mu, p.QuantileShare*epsilon)
-		c.beside += mu * mu
+		c.squaredMu += mu * mu
 	}
 	c.sigma, c.share = sigma, left
-	c.beside += left / (sigma * sigma)
+	c.squaredMu += left / (sigma * sigma)
 	if p.values() {
 		c.valueShare = valuesShare * left
 		c.share -= c.valueShare
 	}
 	if p.pure() {
-		c.sigma, c.share, c.valueShare, c.beside = 1/epsilon*up, c.share*c.share, c.valueShare*c.valueShare, 0
+		c.sigma, c.share, c.valueShare, c.squaredMu = 1/epsilon*up, c.share*c.share, c.valueShare*c.valueShare, 0
 	}
 	for _, full := range p.fulls() {
 		counts := float64(min(full, p.most))
@@ -164,7 +164,7 @@ func (p Params) listedSizes() (c calibration, err error) {
 		}
 		c.clips = append(c.clips, clip{full: full, length: counts * up, values: sides * values})
 	}
-	c.beside *= up
+	c.squaredMu *= up
 	return c, nil
 }
 
@@ -180,5 +180,5 @@ func (s *state[K]) addListed() {
 	}
 	losses := s.lose(l, false)
 	s.giveAll(s.numbers, s.sums, cell{count: s.counts(losses)}, losses)
-	s.spread(s.numbers, s.picks, l)
+	s.spread(s.numbers, s.samples, l)
 }

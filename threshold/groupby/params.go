@@ -282,7 +282,7 @@ func (p Params) Guarantee() budget.Guarantee {
 	case err != nil: // what New refuses
 		return budget.Guarantee{}
 	case p.listed:
-		pair := budget.GDP(math.Sqrt(c.beside)*(1+0x1p-50), unit)
+		pair := budget.GDP(math.Sqrt(c.squaredMu)*(1+0x1p-50), unit)
 		if p.Releases > 1 {
 			return budget.ApproxDP(pair.EpsilonAt(p.delta())*(1+0x1p-40), p.delta(), unit).WithPair(pair)
 		}
@@ -339,9 +339,9 @@ func (p Params) Plan() (Plan, error) {
 		return Plan{}, err
 	}
 	plan := Plan{Params: p, StdDev: math.NaN(), OneKeyStdDev: math.NaN(), Threshold: math.Inf(-1), OthersStdDev: math.NaN(), Bytes: fixedSize}
-	law := p.noises(c, c.noisiest())
+	noises := p.noises(c, c.noisiest())
 	if !p.KeysOnly {
-		if plan.StdDev, plan.OneKeyStdDev = law.count, law.count; len(c.clips) > 1 {
+		if plan.StdDev, plan.OneKeyStdDev = noises.count, noises.count; len(c.clips) > 1 {
 			plan.OneKeyStdDev = p.noises(c, choice{len(c.clips) - 1, len(c.clips)}).count
 		} else if p.FullKeys > 1 {
 			one := p
@@ -352,10 +352,10 @@ func (p Params) Plan() (Plan, error) {
 		}
 	}
 	if p.Others {
-		plan.OthersStdDev = law.others
+		plan.OthersStdDev = noises.others
 	}
-	copy(plan.RankError[:], law.ranks)
-	plan.Known = law.knownFrom(p)
+	copy(plan.RankError[:], noises.ranks)
+	plan.Known = noises.knownFrom(p)
 	if p.Values {
 		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value(c.noisiest())/unit), plan.Bytes+32
 	}

@@ -20,39 +20,39 @@ import (
 // advisable. Then the weights between all of these are released with noise: they say how exact the
 // quantiles are.
 
-// keptSpots returns what returns the weights of the users' values in a key that is shown, in order:
-// place is the rank of each such key plus 1, or 0, and there are so many. Each key's are sorted by
-// themselves, when they are asked for.
-func (s *state[K]) keptSpots(place []uint32, shown int) func(i int, cells []quantile.Cell) []quantile.Cell {
+// retainedWeights returns a function from a shown key's rank to its cell weights, in order of the
+// cells. groupOf is the rank of each key in the table plus 1, or 0. Each key's are sorted when they
+// are asked for.
+func (s *state[K]) retainedWeights(groupOf []uint32, shown int) func(i int, cells []quantile.Cell) []quantile.Cell {
 	const bits = 11 // of a weight
-	each := func(visit func(place uint32, value uint64)) {
+	each := func(visit func(groupOf uint32, value uint64)) {
 		for from, to := range s.users.all {
 			l := 0
 			for _, i := range s.users.keys[from:to] {
-				l += int(min(place[i], 1))
+				l += int(min(groupOf[i], 1))
 			}
 			x := s.params.spreadWeight(l)
 			for j := from; j < to && x > 0; j++ {
-				if at := place[s.users.keys[j]]; at > 0 {
-					visit(at, uint64(uint32(s.users.picks[j]))<<bits|uint64(x))
+				if at := groupOf[s.users.keys[j]]; at > 0 {
+					visit(at, uint64(uint32(s.users.samples[j]))<<bits|uint64(x))
 				}
 			}
 		}
 	}
 	ends := make([]int, shown+1)
-	each(func(place uint32, _ uint64) { ends[place]++ })
+	each(func(groupOf uint32, _ uint64) { ends[groupOf]++ })
 	for i := range shown {
 		ends[i+1] += ends[i]
 	}
 	values, next := make([]uint64, ends[shown]), slices.Clone(ends)
-	each(func(place uint32, value uint64) {
-		values[next[place-1]] = value
-		next[place-1]++
+	each(func(groupOf uint32, value uint64) {
+		values[next[groupOf-1]] = value
+		next[groupOf-1]++
 	})
 	return func(i int, cells []quantile.Cell) []quantile.Cell {
-		of := values[ends[i]:ends[i+1]]
-		slices.Sort(of)
-		for _, value := range of {
+		values := values[ends[i]:ends[i+1]]
+		slices.Sort(values)
+		for _, value := range values {
 			at, x := uint32(value>>bits), int64(value&(1<<bits-1))
 			if n := len(cells); n > 0 && cells[n-1].Index == at {
 				cells[n-1].Weight = sum(cells[n-1].Weight, x)
@@ -388,71 +388,71 @@ func (p *Params) logTail(s spread, weights []int64, users float64) float64 {
 	return least
 }
 
-// spots are the weights of users' values by key and cell: number<<32 | cell. They add up, so they
+// cellWeights are the weights of users' values by key and cell: number<<32 | cell. They add up, so they
 // depend on no order.
-type spots map[uint64]int64
+type cellWeights map[uint64]int64
 
-// newSpots returns empty ones, or nil without Levels.
-func (p Params) newSpots() spots {
+// newCellWeights returns empty ones, or nil without Levels.
+func (p Params) newCellWeights() cellWeights {
 	if p.Levels[0] == 0 {
 		return nil
 	}
-	return spots{}
+	return cellWeights{}
 }
 
-// A pick stands for one value of a user in a key: random bits, not all 0, above the number of its
+// A sample stands for one value of a user in a key: random bits, not all 0, above the number of its
 // cell. The largest of several is one of them, drawn uniformly up to 2⁻³¹ a value.
-const pickBits = 32
+const sampleBits = 32
 
-// pick returns that of a value.
-func (s *scale) pick(value float64, uint64N func(uint64) uint64) int64 {
-	return int64(1+uint64N(1<<31-1))<<pickBits | int64(s.cell(value))
+// sample returns that of a value.
+func (s *scale) sample(value float64, uint64N func(uint64) uint64) int64 {
+	return int64(1+uint64N(1<<31-1))<<sampleBits | int64(s.cell(value))
 }
 
-// settled returns a pick without its random bits.
-func settled(pick int64) int64 { return 1<<pickBits | int64(uint32(pick)) }
+// withoutBits returns a sample without its random bits.
+func withoutBits(sample int64) int64 { return 1<<sampleBits | int64(uint32(sample)) }
 
-// picked reports whether it is a pick.
-func (s *scale) picked(pick int64) bool {
-	return pick>>pickBits > 0 && int64(uint32(pick)) < s.cells
+// isSample reports whether it is a sample.
+func (s *scale) isSample(sample int64) bool {
+	return sample>>sampleBits > 0 && int64(uint32(sample)) < s.cells
 }
 
-// larger returns the pick of two that counts.
+// larger returns the sample of two that counts.
 func larger(a, b int64) int64 { return max(a, b) }
 
-// spread adds a user with these keys, and picks in them, who counts in l keys.
-func (s *state[K]) spread(numbers []uint32, picks []int64, l int) {
+// spread adds a user with these keys, and samples in them, who counts in l keys.
+func (s *state[K]) spread(numbers []uint32, samples []int64, l int) {
 	x := s.params.spreadWeight(l)
 	if x == 0 {
 		return
 	}
-	for n, pick := range picks {
-		s.spots.add(uint64(numbers[n])<<32|uint64(uint32(pick)), x)
+	for n, sample := range samples {
+		s.cellWeights.add(uint64(numbers[n])<<32|uint64(uint32(sample)), x)
 	}
 }
 
-func (s spots) add(at uint64, weight int64) { s[at] = sum(s[at], weight) }
+func (s cellWeights) add(at uint64, weight int64) { s[at] = sum(s[at], weight) }
 
-// spot is the weight of a key in a cell.
-type spot struct {
+// cellWeight is the weight of a key in a cell.
+type cellWeight struct {
 	at     uint64
 	weight int64
 }
 
 // sorted returns the weights in order, of the keys that are wanted, whose numbers are those in to.
-func (s spots) sorted(to func(number uint32) (uint32, bool)) []spot {
-	all := make([]spot, 0, len(s))
+func (s cellWeights) sorted(to func(number uint32) (uint32, bool)) []cellWeight {
+	all := make([]cellWeight, 0, len(s))
 	for at, weight := range s {
 		if number, ok := to(uint32(at >> 32)); ok {
-			all = append(all, spot{uint64(number)<<32 | uint64(uint32(at)), weight})
+			all = append(all, cellWeight{uint64(number)<<32 | uint64(uint32(at)), weight})
 		}
 	}
-	slices.SortFunc(all, func(a, b spot) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(all, func(a, b cellWeight) int { return cmp.Compare(a.at, b.at) })
 	return all
 }
 
 // append appends the weights, of keys by their ranks.
-func (s spots) append(dst []byte, ranks []uint32) []byte {
+func (s cellWeights) append(dst []byte, ranks []uint32) []byte {
 	if s == nil {
 		return dst
 	}
@@ -465,12 +465,12 @@ func (s spots) append(dst []byte, ranks []uint32) []byte {
 	return dst
 }
 
-// readSpots reads the weights of so many keys.
-func (s *state[K]) readSpots(r *wire.Reader, keys int) spots {
-	if s.spots == nil {
+// readCellWeights reads the weights of so many keys.
+func (s *state[K]) readCellWeights(r *wire.Reader, keys int) cellWeights {
+	if s.cellWeights == nil {
 		return nil
 	}
-	all := s.params.newSpots()
+	all := s.params.newCellWeights()
 	last := uint64(0)
 	for i := range r.Count(math.MaxInt32, 16) {
 		at, weight := r.Uint64(), r.Int64()
@@ -488,18 +488,18 @@ func (s *state[K]) readSpots(r *wire.Reader, keys int) spots {
 // quantiles returns what is released of each shown group: the cells of the quantiles and cuts, and
 // the weights between the edges, with noise.
 func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
-	if s.spots == nil {
+	if s.cellWeights == nil {
 		return
 	}
-	place := make([]uint32, len(s.table.keys)) // of the group, and one
+	groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
 	for i, n := range numbers {
-		place[n] = uint32(i + 1)
+		groupOf[n] = uint32(i + 1)
 	}
 	var weights func(i int, cells []quantile.Cell) []quantile.Cell
-	if s.way == keeping {
-		weights = s.keptSpots(place, len(groups))
+	if s.pass == twoPasses {
+		weights = s.retainedWeights(groupOf, len(groups))
 	} else {
-		all := s.spots.sorted(func(n uint32) (uint32, bool) { return place[n], place[n] > 0 })
+		all := s.cellWeights.sorted(func(n uint32) (uint32, bool) { return groupOf[n], groupOf[n] > 0 })
 		weights = func(i int, cells []quantile.Cell) []quantile.Cell {
 			for ; len(all) > 0 && all[0].at>>32 == uint64(i+1); all = all[1:] {
 				cells = append(cells, quantile.Cell{Index: uint32(all[0].at), Weight: all[0].weight})
@@ -507,34 +507,34 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 			return cells
 		}
 	}
-	noise := s.noise(s.law.spread.weigh)
-	law := s.params.noises(s.law, s.at)
-	var of quantile.Spread
+	noise := s.noise(s.calibrated.spread.weigh)
+	noises := s.params.noises(s.calibrated, s.chosen)
+	var values quantile.Spread
 	var cells []quantile.Cell
 	for i := range groups {
 		cells = weights(i, cells[:0])
-		of.Set(cells, quantile.Places)
+		values.Set(cells, quantile.Places)
 		g := &groups[i]
-		g.cells = s.cut(&of, &law, law.users(g.rest, g.weight))
+		g.cells = s.cut(&values, &noises, noises.users(g.rest, g.weight))
 		last := int64(0)
 		for _, edge := range edges(g.cells) {
-			before := of.Cells(edge)
+			before := values.Cells(edge)
 			g.weights, last = append(g.weights, before-last+noise()), before
 		}
-		g.weights = append(g.weights, of.Cells(uint32(s.scale.cells))-last+noise())
+		g.weights = append(g.weights, values.Cells(uint32(s.scale.cells))-last+noise())
 	}
 }
 
 // cut draws, for each level, the cells of the cut below, of the quantile, and of the cut above,
 // among about so many users. They are in ascending order.
-func (s *state[K]) cut(of *quantile.Spread, law *noises, users float64) (cells []uint32) {
-	levels, draws := s.params.levels(), law.draws(s.params.levels(), users)
+func (s *state[K]) cut(values *quantile.Spread, noises *noises, users float64) (cells []uint32) {
+	levels, draws := s.params.levels(), noises.draws(s.params.levels(), users)
 	end := s.scale.cells * quantile.Places
-	found := quantile.Quantiles(end, levels, law.spread.loss, func(i int, c quantile.Choice) int64 {
+	found := quantile.Quantiles(end, levels, noises.spread.loss, func(i int, c quantile.Choice) int64 {
 		d := draws[i]
 		c.Whole, c.Steep, c.Fall = d.whole, d.steep, d.fall
 		c.Fall.From, c.Fall.Every = c.Fall.From*quantile.Places, c.Fall.Every*quantile.Places
-		return of.Draw(c, &s.src)
+		return values.Draw(c, &s.src)
 	})
 	from := int64(0)
 	for i, x := range found {
@@ -545,8 +545,8 @@ func (s *state[K]) cut(of *quantile.Spread, law *noises, users float64) (cells [
 		if i+1 < len(found) {
 			to, behind = found[i+1], levels[i+1]-levels[i]
 		}
-		low := of.Draw(quantile.Choice{From: from, To: x, Level: 1, Shift: -law.spread.cutAway(i, before*users), Loss: law.spread.cutLoss}, &s.src)
-		high := of.Draw(quantile.Choice{From: x, To: to, Shift: law.spread.cutAway(i, behind*users), Loss: law.spread.cutLoss}, &s.src)
+		low := values.Draw(quantile.Choice{From: from, To: x, Level: 1, Shift: -noises.spread.cutAway(i, before*users), Loss: noises.spread.cutLoss}, &s.src)
+		high := values.Draw(quantile.Choice{From: x, To: to, Shift: noises.spread.cutAway(i, behind*users), Loss: noises.spread.cutLoss}, &s.src)
 		for _, x := range [3]int64{low, x, high} {
 			cells = append(cells, uint32(x/quantile.Places))
 		}

@@ -26,17 +26,17 @@ type Rows[U, K hashing.Key] struct {
 
 // rows is what Rows hold.
 type rows[U, K hashing.Key] struct {
-	params  Params
-	axis    axis
-	scale   scale
-	law     calibration
-	src     *noise.Source
-	users   index[U]
-	keys    index[K] // those of a list are the first
-	listed  int      // so many
-	pairs   pairLog
-	named   bool    // users are texts or arrays, and an empty one is none
-	numbers []int64 // of a row, for the columns of the pairs
+	params     Params
+	axis       axis
+	scale      scale
+	calibrated calibration
+	src        *noise.Source
+	users      index[U]
+	keys       index[K] // those of a list are the first
+	listed     int      // so many
+	pairs      pairLog
+	named      bool    // users are texts or arrays, and an empty one is none
+	numbers    []int64 // of a row, for the columns of the pairs
 }
 
 // NewRows returns empty Rows, or an error that wraps [ErrParams]. It calibrates, as [New] does.
@@ -53,16 +53,16 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 		p.FullKeys = AutoFullKeys
 	}
 	p = p.normal()
-	law, err := p.calibrate()
+	calibrated, err := p.calibrate()
 	if err != nil {
 		return nil, err
 	}
-	return &Rows[U, K]{holding(p, newRows[U, K](p, law, nil))}, nil
+	return &Rows[U, K]{holding(p, newRows[U, K](p, calibrated, nil))}, nil
 }
 
 // newRows returns empty rows, over a list or, where that is nil, for keys to be found.
-func newRows[U, K hashing.Key](p Params, law calibration, list []K) rows[U, K] {
-	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: indexOf(list), listed: len(list)}
+func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rows[U, K] {
+	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), calibrated: calibrated, src: new(noise.Source), users: newIndex[U](0), keys: indexOf(list), listed: len(list)}
 	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
 	for range p.columns() {
 		r.pairs.join = append(r.pairs.join, wrapped)
@@ -124,7 +124,7 @@ func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 			s.numbers[s.params.columns()] = 1
 		}
 		if s.params.Levels[0] != 0 {
-			s.numbers[len(s.numbers)-1] = s.scale.pick(value, s.src.Uint64N)
+			s.numbers[len(s.numbers)-1] = s.scale.sample(value, s.src.Uint64N)
 		}
 		s.add(user, key, s.numbers)
 		private.Leave(r.secret)
@@ -167,8 +167,8 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 		if err := sameKeys(s.list(), o.list()); err != nil {
 			return err
 		}
-		for q, of := range o.pairs.all {
-			for at := of.from; at < of.to; at++ {
+		for q, user := range o.pairs.all {
+			for at := user.from; at < user.to; at++ {
 				word := q.words[at]
 				s.add(o.users.keys[word>>32], o.keys.keys[uint32(word)], q.row(at, s.numbers))
 			}
@@ -199,7 +199,7 @@ func (s *rows[U, K]) chooseFirst(next *state[K]) {
 			next.lose(s.listedIn(q, user), false)
 		}
 	}
-	next.at = next.choose()
+	next.chosen = next.choose()
 	clear(next.shorts) // users give them once more, as they are added
 	next.table = newTable(next.table.index, 0)
 }
@@ -217,53 +217,53 @@ func (s *rows[U, K]) listedIn(q *part, user span) (n int) {
 
 // state returns the state of a Builder that was given all users, and leaves nothing here.
 func (s *rows[U, K]) state() *state[K] {
-	way, keys := once, s.keys
+	pass, keys := onePass, s.keys
 	switch {
 	case s.params.listed:
-		way, keys = listing, indexOf(s.list())
+		pass, keys = listedPass, indexOf(s.list())
 	case s.params.Passes == 2:
-		way = keeping
+		pass = twoPasses
 	}
-	next, columns := newState(s.params, s.law, way, keys, s.listed), s.params.columns()
-	if way != keeping {
+	next, columns := newState(s.params, s.calibrated, pass, keys, s.listed), s.params.columns()
+	if pass != twoPasses {
 		s.chooseFirst(&next)
 	}
-	if way == keeping { // room for all, so that no slice grows by copying
+	if pass == twoPasses { // room for all, so that no slice grows by copying
 		pairs := 0
 		for i := range s.pairs.parts {
 			pairs += len(s.pairs.parts[i].words)
 		}
 		next.users = users{ends: make([]int, 0, len(s.users.keys)), keys: make([]uint32, 0, pairs), sums: make([]int64, 0, pairs*columns)}
-		if next.spots != nil {
-			next.users.picks = make([]int64, 0, pairs)
+		if next.cellWeights != nil {
+			next.users.samples = make([]int64, 0, pairs)
 		}
 	}
 	var last *part
-	for q, of := range s.pairs.all {
+	for q, user := range s.pairs.all {
 		if last != nil && q != last {
 			*last = part{} // so that little is held twice
 		}
 		last = q
-		next.numbers, next.sums, next.picks, next.rows = next.numbers[:0], next.sums[:0], next.picks[:0], next.rows[:0]
+		next.numbers, next.sums, next.samples, next.rows = next.numbers[:0], next.sums[:0], next.samples[:0], next.rows[:0]
 		if next.keys = next.keys[:0]; s.params.listed {
-			n := s.listedIn(q, of)
-			for _, word := range q.words[of.from+n : of.to] {
+			n := s.listedIn(q, user)
+			for _, word := range q.words[user.from+n : user.to] {
 				next.keys = append(next.keys, s.keys.keys[uint32(word)])
 			}
-			of.to = of.from + n
+			user.to = user.from + n
 		}
-		for at := of.from; at < of.to; at++ {
+		for at := user.from; at < user.to; at++ {
 			next.numbers = append(next.numbers, uint32(q.words[at]))
 			for _, column := range q.columns[:columns] {
 				next.sums = append(next.sums, column[at])
 			}
 		}
 		if s.params.Average {
-			next.rows = append(next.rows, q.columns[columns][of.from:of.to]...)
+			next.rows = append(next.rows, q.columns[columns][user.from:user.to]...)
 			s.params.averages(next.sums, next.rows)
 		}
-		if next.spots != nil {
-			next.picks = append(next.picks, q.columns[len(q.columns)-1][of.from:of.to]...)
+		if next.cellWeights != nil {
+			next.samples = append(next.samples, q.columns[len(q.columns)-1][user.from:user.to]...)
 		}
 		next.addUser()
 	}
@@ -296,7 +296,7 @@ type part struct {
 
 // add adds a row, with a number for each column.
 func (p *pairLog) add(user, key uint32, numbers []int64) {
-	q := p.of(user)
+	q := p.partOf(user)
 	if len(q.words) == cap(q.words) {
 		q.settle(p.join)
 	}
@@ -304,7 +304,7 @@ func (p *pairLog) add(user, key uint32, numbers []int64) {
 }
 
 // of returns the part of a user.
-func (p *pairLog) of(user uint32) *part { return &p.parts[user%uint32(len(p.parts))] }
+func (p *pairLog) partOf(user uint32) *part { return &p.parts[user%uint32(len(p.parts))] }
 
 // push appends a row. There is room.
 func (q *part) push(word uint64, numbers []int64) {
@@ -370,7 +370,7 @@ func (q *part) settle(join []func(a, b int64) int64) {
 type span struct{ from, to int }
 
 // all settles the pairs and yields where those of each user lie, sorted by key.
-func (p *pairLog) all(yield func(q *part, of span) bool) {
+func (p *pairLog) all(yield func(q *part, user span) bool) {
 	for i := range p.parts {
 		q := &p.parts[i]
 		if q.settled < len(q.words) {

@@ -85,10 +85,10 @@ func (s *state[K]) learn(g *Groups[K], numbers []uint32) {
 	if !s.params.Values {
 		return
 	}
-	place := make([]uint32, len(s.table.keys)) // of the group, and one
+	groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
 	counts := make([]float64, len(g.groups))
 	for i, n := range numbers {
-		place[n], counts[i] = uint32(i+1), g.noisy(g.groups[i])
+		groupOf[n], counts[i] = uint32(i+1), g.noisy(g.groups[i])
 	}
 	users := func(yield func(keys []uint32, values []float64) bool) {
 		var keys []uint32
@@ -96,7 +96,7 @@ func (s *state[K]) learn(g *Groups[K], numbers []uint32) {
 		for from, to := range s.users.all {
 			keys, values = keys[:0], values[:0]
 			for j := from; j < to; j++ {
-				if at := place[s.users.keys[j]]; at > 0 {
+				if at := groupOf[s.users.keys[j]]; at > 0 {
 					keys, values = append(keys, at-1), append(values, ranges.Join(s.users.sums[2*j], s.users.sums[2*j+1]))
 				}
 			}
@@ -105,30 +105,30 @@ func (s *state[K]) learn(g *Groups[K], numbers []uint32) {
 			}
 		}
 	}
-	sums := ranges.Release(users, counts, s.law.value(s.at)/unit, s.params.TailIndex, s.noise)
+	sums := ranges.Release(users, counts, s.calibrated.value(s.chosen)/unit, s.params.TailIndex, s.noise)
 	g.radius, g.lost, g.mostLost = sums.Radius, sums.Lost, sums.Most
 	for i := range g.groups {
 		g.groups[i].scale, g.groups[i].value = sums.Scales[i], sums.Values[i]
 	}
 }
 
-// place is where the values of a group can be: from middle − half to middle + half.
-type place struct {
+// affine is where the values of a group can be: from middle − half to middle + half.
+type affine struct {
 	middle, half, sum float64 // sum is that of all z, noisy
 	step              float64 // by which a z may be rounded
 }
 
-// place returns that of a group.
-func (g *Groups[K]) place(e group[K]) place {
+// affine returns that of a group.
+func (g *Groups[K]) affine(e group[K]) affine {
 	if g.params.Values {
-		return place{e.scale, e.scale * g.radius, float64(e.value) / ranges.Unit, 1. / ranges.Unit}
+		return affine{e.scale, e.scale * g.radius, float64(e.value) / ranges.Unit, 1. / ranges.Unit}
 	}
 	half := g.params.half() // each user's z is rounded by a step, and so was the value before
-	return place{g.params.middle(), half, float64(e.value) / unit, 1./unit + g.params.axis().step/half}
+	return affine{g.params.middle(), half, float64(e.value) / unit, 1./unit + g.params.axis().step/half}
 }
 
 // value returns the value at z, within the range where one is given.
-func (g *Groups[K]) value(at place, z float64) float64 {
+func (g *Groups[K]) value(at affine, z float64) float64 {
 	x := at.middle + z*at.half
 	if g.params.Values {
 		return x
@@ -155,7 +155,7 @@ func (g *Groups[K]) sum(e group[K]) float64 {
 	if !g.params.values() || g.blind() {
 		return math.NaN()
 	}
-	at := g.place(e)
+	at := g.affine(e)
 	return at.middle*g.count(e) + at.half*at.sum
 }
 
@@ -167,7 +167,7 @@ func (g *Groups[K]) Mean(key K) float64 {
 	if !found || !g.params.values() || g.blind() {
 		return math.NaN()
 	}
-	n, at := g.count(e), g.place(e)
+	n, at := g.count(e), g.affine(e)
 	if !(n > 0) {
 		return math.NaN()
 	}
@@ -231,7 +231,7 @@ func (g *Groups[K]) clippedOf(e group[K]) ranges.Bound {
 	case g.mostLost.StdDev == 0:
 		return ranges.Bound{Mean: math.Inf(1)}
 	}
-	part := clippedPart * min((max(g.count(e), 1)+g.law.count)/g.all, 1) / g.radius
+	part := clippedPart * min((max(g.count(e), 1)+g.noises.count)/g.all, 1) / g.radius
 	return ranges.Bound{Mean: part * g.mostLost.Mean, StdDev: part * g.mostLost.StdDev}
 }
 
@@ -267,16 +267,16 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	}
 	alpha := 1 - confidence
 	rounded, tail := g.rounded(e, alpha)
-	at := g.place(e)
+	at := g.affine(e)
 	middle, half, clipped := at.middle, at.half, g.clippedOf(e)
 	if g.params.Values { // users who are missing in the count are not missing in the sum of z
 		least, most = 0, middle
 	}
 	// What is missing is between least and most times the shortfall, which has noise of its own.
 	x, short := middle*g.noisy(e)+half*at.sum, float64(g.shortfall)/unit
-	c := half*(rounded+clipped.Mean) + math.Abs(middle)*(g.law.mix+1)/unit
-	lo = x + least*short - tail(middle*g.law.count, half*g.law.value, least*g.law.shortfall, half*clipped.StdDev) - c + least/unit - max(middle, 0)*g.lifted(alpha)
-	hi = x + most*short + tail(middle*g.law.count, half*g.law.value, most*g.law.shortfall, half*clipped.StdDev) + c + most/unit + max(-middle, 0)*g.lifted(alpha)
+	c := half*(rounded+clipped.Mean) + math.Abs(middle)*(g.noises.mix+1)/unit
+	lo = x + least*short - tail(middle*g.noises.count, half*g.noises.value, least*g.noises.shortfall, half*clipped.StdDev) - c + least/unit - max(middle, 0)*g.roundedUp(alpha)
+	hi = x + most*short + tail(middle*g.noises.count, half*g.noises.value, most*g.noises.shortfall, half*clipped.StdDev) + c + most/unit + max(-middle, 0)*g.roundedUp(alpha)
 	return min(lo, g.sum(e)), max(hi, g.sum(e))
 }
 
@@ -298,7 +298,7 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	}
 	alpha := 1 - confidence
 	rounded, tail := g.rounded(e, alpha)
-	at, clipped := g.place(e), g.clippedOf(e)
+	at, clipped := g.affine(e), g.clippedOf(e)
 	short := float64(g.shortfall) / unit
 	// highest returns the largest m that Σz may be in units of the number of users (Fieller): Σz −
 	// m·n is within its noise of 0 for the true m, whatever that is. What is missing of it is at
@@ -310,8 +310,8 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 			if g.params.Values {
 				missing = max(-m, 0)
 			}
-			x := sum - m*g.noisy(e) + missing*(short+1/unit) + max(m, 0)*g.lifted(alpha) + math.Abs(m)*(g.law.mix+1)/unit + rounded + clipped.Mean
-			return x+tail(g.law.value, m*g.law.count, missing*g.law.shortfall, clipped.StdDev) >= 0
+			x := sum - m*g.noisy(e) + missing*(short+1/unit) + max(m, 0)*g.roundedUp(alpha) + math.Abs(m)*(g.noises.mix+1)/unit + rounded + clipped.Mean
+			return x+tail(g.noises.value, m*g.noises.count, missing*g.noises.shortfall, clipped.StdDev) >= 0
 		}
 		low, high := -1., 1.
 		for g.params.Values && above(high) { // values as they are may lie beyond the radius
@@ -347,5 +347,5 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 func (g *Groups[K]) rounded(e group[K], alpha float64) (rounded float64, tail func(sds ...float64) float64) {
 	few := alpha * 0x1p-10
 	_, users := g.users(e, few)
-	return (users + g.short(few/2) + 1) * g.place(e).step, g.tail((alpha - 2*few) / 2)
+	return (users + g.short(few/2) + 1) * g.affine(e).step, g.tail((alpha - 2*few) / 2)
 }

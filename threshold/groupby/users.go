@@ -30,7 +30,7 @@ func residual(l int) int64 { return min(unit, othersLimit*unit/int64(l)) }
 // of theirs, with Values as two halves. A key whose value is NaN is as if it were not there. A mark
 // of a key that is s.given or more says that the user has it already, and where.
 func (s *state[K]) gather(keys []K, values []float64) {
-	numbers, sums, picks, rows, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.rows[:0], s.table.marks
+	numbers, sums, samples, rows, marks := s.numbers[:0], s.sums[:0], s.samples[:0], s.rows[:0], s.table.marks
 	s.keys = s.keys[:0]
 	columns := s.params.columns()
 	var found [ahead]uint32
@@ -44,7 +44,7 @@ func (s *state[K]) gather(keys []K, values []float64) {
 		i, ok := found[n%ahead]-1, found[n%ahead] > 0
 		switch {
 		case ok:
-		case s.way == listing:
+		case s.pass == listedPass:
 			if i, ok = s.table.find(key); !ok {
 				s.keys = append(s.keys, key)
 				continue
@@ -65,8 +65,8 @@ func (s *state[K]) gather(keys []K, values []float64) {
 			for range columns {
 				sums = append(sums, 0)
 			}
-			if s.spots != nil {
-				picks = append(picks, 0)
+			if s.cellWeights != nil {
+				samples = append(samples, 0)
 			}
 			if s.params.Average {
 				rows = append(rows, 0)
@@ -86,11 +86,11 @@ func (s *state[K]) gather(keys []K, values []float64) {
 		if s.params.Average {
 			rows[at]++
 		}
-		if s.spots != nil {
-			picks[at] = larger(picks[at], s.scale.pick(values[n], s.src.Uint64N))
+		if s.cellWeights != nil {
+			samples[at] = larger(samples[at], s.scale.sample(values[n], s.src.Uint64N))
 		}
 	}
-	s.numbers, s.sums, s.picks, s.rows = numbers, sums, picks, rows
+	s.numbers, s.sums, s.samples, s.rows = numbers, sums, samples, rows
 	if values != nil && s.params.Average {
 		s.params.averages(sums, rows)
 	}
@@ -100,12 +100,12 @@ func (s *state[K]) gather(keys []K, values []float64) {
 // addUser adds the user who was gathered.
 func (s *state[K]) addUser() {
 	switch {
-	case s.way == listing:
+	case s.pass == listedPass:
 		s.addListed()
 	case len(s.numbers) == 0:
-	case s.way == keeping:
-		s.keep()
-	case s.way == second:
+	case s.pass == twoPasses:
+		s.retain()
+	case s.pass == secondPass:
 		s.addSecond()
 	default:
 		s.addOnce(s.numbers, s.sums)
@@ -133,28 +133,28 @@ func (s *state[K]) giveAll(numbers []uint32, sums []int64, give cell, losses []i
 // addOnce adds a user with these keys, and the sums of his values, to a Builder of one pass.
 func (s *state[K]) addOnce(numbers []uint32, sums []int64) {
 	l := len(numbers)
-	kept := min(l, s.params.most)
-	losses := s.lose(kept, kept < l)
-	give := cell{weight: weight(kept), count: s.counts(losses)}
+	counted := min(l, s.params.most)
+	losses := s.lose(counted, counted < l)
+	give := cell{weight: weight(counted), count: s.counts(losses)}
 	if s.params.Others {
 		give.others = residual(l)
 	}
-	if kept == l {
+	if counted == l {
 		s.giveAll(numbers, sums, give, losses)
-		if s.spots != nil {
-			s.spread(numbers, s.picks, l)
+		if s.cellWeights != nil {
+			s.spread(numbers, s.samples, l)
 		}
 		return
 	}
-	order := choose(s.indices(l), kept, &s.src)
+	order := choose(s.indices(l), counted, &s.src)
 	for _, n := range order {
 		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], give, losses)
-		if s.spots != nil {
-			s.spread(numbers[n:n+1], s.picks[n:n+1], kept)
+		if s.cellWeights != nil {
+			s.spread(numbers[n:n+1], s.samples[n:n+1], counted)
 		}
 	}
 	if s.params.Others {
-		for _, n := range order[kept:l] {
+		for _, n := range order[counted:l] {
 			s.table.cells[numbers[n]].add(cell{others: give.others})
 		}
 	}
@@ -183,15 +183,15 @@ type users struct {
 	keys []uint32 // numbers in the table
 	sums []int64  // of the values, if there are values: see axis; with Values two of each key
 	// of the values, if there are Levels
-	picks []int64
+	samples []int64
 }
 
-// keep adds a user with the keys and sums of values in the state.
-func (s *state[K]) keep() {
+// retain adds a user with the keys and sums of values in the state.
+func (s *state[K]) retain() {
 	u := &s.users
 	u.keys, u.sums = append(u.keys, s.numbers...), append(u.sums, s.sums...)
-	for _, pick := range s.picks {
-		u.picks = append(u.picks, settled(pick))
+	for _, sample := range s.samples {
+		u.samples = append(u.samples, withoutBits(sample))
 	}
 	u.ends = append(u.ends, len(u.keys))
 }
@@ -205,7 +205,7 @@ func (u *users) append(other users, numbers []uint32) {
 	for _, end := range other.ends {
 		u.ends = append(u.ends, begin+end)
 	}
-	u.sums, u.picks = append(u.sums, other.sums...), append(u.picks, other.picks...)
+	u.sums, u.samples = append(u.sums, other.sums...), append(u.samples, other.samples...)
 }
 
 // all yields where each user's keys begin and end.

@@ -40,7 +40,7 @@ func TestValuesAreRefused(t *testing.T) {
 	require.ErrorIs(t, dptest.Err(New[int](pure)), ErrParams)
 	// Nothing of a second pass without its users is restored.
 	b, other := builder[int](t, learning), builder[int](t, learning)
-	held(other).way = second
+	held(other).pass = secondPass
 	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(other.AppendPrivateState(nil))(t)), ErrFormat)
 	p := Params{Epsilon: minEpsilon, Delta: minDelta, Passes: 2, Values: true}
 	require.ErrorContains(t, fails(p), "less noise")
@@ -63,12 +63,12 @@ func TestValuesHaveTheShareOfSums(t *testing.T) {
 		c := dptest.OK(p.normal().calibrate())(t)
 		d := dptest.OK(ranged.normal().calibrate())(t)
 		last := choice{len(c.clips) - 1, len(c.clips)}
-		require.InEpsilon(t, d.beside, c.beside, 1e-14)
+		require.InEpsilon(t, d.squaredMu, c.squaredMu, 1e-14)
 		require.Equal(t, d.kernel.From, c.kernel.From)
 		require.Equal(t, d.kernel.Threshold, c.kernel.Threshold)
 		require.Equal(t, d.rest(choice{}), c.rest(choice{}))
 		require.InEpsilon(t, d.value(last)/math.Sqrt(float64(d.clips[last.clip].full)), c.value(last), 1e-14)
-		require.GreaterOrEqual(t, c.beside, unit*unit/(c.value(choice{})*c.value(choice{}))+unit*unit/(c.shortfall*c.shortfall)+c.share/(c.sigma*c.sigma))
+		require.GreaterOrEqual(t, c.squaredMu, unit*unit/(c.value(choice{})*c.value(choice{}))+unit*unit/(c.shortfall*c.shortfall)+c.share/(c.sigma*c.sigma))
 		plan := dptest.OK(p.Plan())(t)
 		require.InEpsilon(t, 8*5*c.value(c.noisiest())/unit/math.Sqrt(0.02), plan.Blind, 1e-9)
 	}
@@ -431,12 +431,12 @@ func TestMeanIntervalsAreNotTooWide(t *testing.T) {
 		g.mostLost = nothingClipped // what may be clipped is beside the noise
 		for key := range g.All() {
 			e, _ := g.find(key)
-			n, at, m := counts[key], g.place(e), (g.Mean(key)-g.place(e).middle)/g.place(e).half
+			n, at, m := counts[key], g.affine(e), (g.Mean(key)-g.affine(e).middle)/g.affine(e).half
 			if name != "learned" {
 				n = map[int]float64{0: 6000, 1: 3000, 2: 3000}[key]
 			}
 			lo, hi := g.MeanInterval(key, confidence)
-			needs := at.half / n * 2 * g.tail((1-confidence)/2)(g.law.value, m*g.law.count)
+			needs := at.half / n * 2 * g.tail((1-confidence)/2)(g.noises.value, m*g.noises.count)
 			total += (hi - lo) / needs / float64(g.Len())
 		}
 		t.Logf("%s: %.3f times as wide", name, total)

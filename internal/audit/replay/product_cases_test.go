@@ -149,7 +149,7 @@ func groupbySubjects(all map[string]*subject) {
 	for i := range listed {
 		listed[i] = i
 	}
-	const derived, given = `\.cells\[|\.all$|\.threshold$|^\.lost$|^\.mostLost`, `^\.at\.|^\.radius|\.scale$`
+	const derived, given = `\.cells\[|\.all$|\.threshold$|^\.lost$|^\.mostLost`, `^\.chosen\.|^\.radius|\.scale$`
 	within := [2]string{`\.weights\[`, `\.cells\[`} // of quantiles, between cells that were drawn
 	valued := func(p groupby.Params) bool { return p.Min != 0 || p.Max != 0 || p.Values || p.Levels[0] != 0 }
 	values := map[string][]any{

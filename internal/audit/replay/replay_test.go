@@ -120,7 +120,7 @@ func TestPlantedDraws(t *testing.T) {
 // productPlants are flaws that a list of cases did not see, with the release in whose product each
 // is seen. Most were in the library once.
 var productPlants = []struct{ name, file, old, new, found string }{
-	{"a table without widths", "threshold/groupby/builder.go", "newTable(keys, p.width(law, w))", "newTable(keys, 0*p.width(law, w))", "threshold/groupby.Builder.Release"},
+	{"a table without widths", "threshold/groupby/builder.go", "newTable(keys, p.width(calibrated, w))", "newTable(keys, 0*p.width(calibrated, w))", "threshold/groupby.Builder.Release"},
 	{"rows of a pair are joined by a sum that saturates", "threshold/groupby/rows.go",
 		"func wrapped(a, b int64) int64 { return a + b }", "func wrapped(a, b int64) int64 { return sum(a, b) }", "threshold/groupby.Rows.Release"},
 	{"a merge forgets a column", "threshold/groupby/builder.go", "o.table.lost(n))", "o.table.lost(n)[:min(1, o.table.width)])", "threshold/groupby.Builder.Release"},
@@ -133,9 +133,9 @@ var productPlants = []struct{ name, file, old, new, found string }{
 		"c.kernel, ok = rounding.ForUsers(c.weight, p.Epsilon, p.Delta, u); c.kernel.Threshold /= 2; c.kernel.From = min(c.kernel.From, c.kernel.Threshold-1)", "threshold/groupby.Builder.Release"},
 	{"counters are shown from half of the threshold on", "misragries/calibrate.go", "c.Threshold, ok = least(p.Counters, s.epsilon, s.delta), err == nil",
 		"c.Threshold, ok = (least(p.Counters, s.epsilon, s.delta)+1)/2, err == nil", "misragries.Builder.Release"},
-	{"FullKeys is chosen by answers without noise", "threshold/groupby/fullkeys.go", "float64(loss+s.noise(s.law.question(j)*unit)())",
-		"float64(loss+0*s.noise(s.law.question(j)*unit)())", "threshold/groupby.Rows.Release"},
-	{"weights of quantiles have no noise", "threshold/groupby/quantile.go", "noise := s.noise(s.law.spread.weigh)", "noise := s.noise(0 * s.law.spread.weigh)", "threshold/groupby.Builder.Release"},
+	{"FullKeys is chosen by answers without noise", "threshold/groupby/fullkeys.go", "float64(loss+s.noise(s.calibrated.question(j)*unit)())",
+		"float64(loss+0*s.noise(s.calibrated.question(j)*unit)())", "threshold/groupby.Rows.Release"},
+	{"weights of quantiles have no noise", "threshold/groupby/quantile.go", "noise := s.noise(s.calibrated.spread.weigh)", "noise := s.noise(0 * s.calibrated.spread.weigh)", "threshold/groupby.Builder.Release"},
 	{"a merge adds the shortfall twice", "threshold/groupby/builder.go", "		addTo(s.shorts, o.shorts)", "		addTo(s.shorts, o.shorts); addTo(s.shorts, o.shorts)", "threshold/groupby.Builder.Release"},
 	{"a user has a key more than MaxElements", "misragries/users.go", "exact.DrawSubset(distinct, m, s.src.Uint64N)", "exact.DrawSubset(distinct, min(len(distinct), m+1), s.src.Uint64N)",
 		"misragries.UserBuilder.Release"},
