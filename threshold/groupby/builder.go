@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -113,6 +114,57 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 		w = twoPasses
 	}
 	return &Builder[K]{holding(p, newState(p, calibrated, w, newIndex[K](0), 0))}, nil
+}
+
+// maxListed is the most keys of a list.
+const maxListed = 1 << 26
+
+// NewListed returns an empty Builder for users and a public list of keys, of any key type: the
+// countries of the world, say. Every listed key is released with its count, even if nobody has it.
+// Keys that are not listed are ignored; with Params.Others, [Groups.Others] estimates how many
+// there were. The list must not come from the data, or the release says who is in them.
+//
+// If rows come in any order, use [NewListedRows].
+//
+// No δ is spent on finding keys. With δ > 0 the noise is normal, and the guarantee is also that of
+// a Gaussian mechanism, which composes better. With δ = 0 the noise is discrete Laplace, and the
+// release is ε-private. Which noise is smaller depends on C², the smaller of FullKeys and the
+// length of the list: at ε = 1 a count has a standard deviation of 1.5·C² with Laplace noise, and
+// of 4.4·C with normal noise and δ = 1e-6. So if users have at most eight listed keys, and FullKeys
+// is 8, the noise is as small with δ = 0.
+//
+// All listed keys of a user count, by less than 1 each where they are more than FullKeys. A key
+// that is listed twice counts once.
+//
+// The error wraps [ErrParams], also for an empty list, for a list of more than 2²⁶ keys, and if
+// Passes is 2 or CountShare or KeysOnly is set.
+//
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
+	p, keys, err := listed(p, keys)
+	if err == nil {
+		err = p.validateSums()
+	}
+	if err != nil {
+		return nil, err
+	}
+	calibrated, err := p.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return &Builder[K]{holding(p, newState(p, calibrated, listedPass, indexOf(keys), len(keys)))}, nil
+}
+
+// listed returns the normal Params of a list, and its keys sorted, each once.
+func listed[K hashing.Key](p Params, keys []K) (Params, []K, error) {
+	keys = slices.Clone(keys)
+	wire.Sort(keys)
+	keys = slices.Compact(keys)
+	if len(keys) == 0 || len(keys) > maxListed {
+		return p, nil, bad("list", len(keys), "one of 1 to 2²⁶ keys")
+	}
+	p.most, p.listed = min(len(keys), mostKeys), true
+	return p.normal(), keys, nil
 }
 
 // Grow makes room for n more keys, so that adding them does not copy the table. It is a hint, for

@@ -179,6 +179,88 @@ func (p Params) foundSizes() (c calibration, err error) {
 	return c, nil
 }
 
+// listedSizes returns the calibration for a list.
+//
+// A user with l ≤ n listed keys moves, in units of S, with C² = min(FullKeys, n), x = 1 for l ≤ C²:
+//
+//	part       by                      ‖·‖₂² ≤    ‖·‖₁ ≤    share
+//	counts     x in each               C²         C²        what is left
+//	values     x·z, |z| ≤ 1            C²         C²        ⅔ of what is left
+//	shortfall  1 − x                   1          1         1/16; 0 if C² = n < 4096
+//	others     min(hidden keys, 32)    32²        32        1/50
+//	quantiles  see spreads                                  QuantileShare
+//
+// Under Replace two users' counts differ by min(2·FullKeys, n) in both norms, as x is in [0, 1],
+// and values by 4C² and 2C²; the two numbers in [0, 1] and [0, 32] differ by no more than one of
+// them. Normal noise is for x = √(C²/l) beyond C², and has σ·‖·‖₂/√f at a share f of 1/σ²; discrete
+// Laplace noise, where δ is 0, is for x = C²/l, with the scale ‖·‖₁/(f·ε). In integers the bounds
+// hold as well, as all is rounded towards 0.
+func (p Params) listedSizes() (c calibration, err error) {
+	const up = 1 + 0x1p-40
+	sides := 1.0
+	if p.Relation == budget.Replace {
+		sides = 2
+	}
+	epsilon := p.Epsilon / float64(p.Releases) * (1 - 0x1p-50) // of one release, without δ
+	var sigma float64
+	if !p.pure() {
+		if sigma, err = p.gaussian(1, up); err != nil {
+			return c, err
+		}
+	}
+	scale := func(share, norm2, norm1 float64) float64 {
+		if p.pure() {
+			return norm1 / (share * epsilon) * up
+		}
+		s := sigma * norm2 / math.Sqrt(share) * up
+		c.squaredMu += norm2 * norm2 / (s * s)
+		return s
+	}
+	left := 1.0
+	if p.shortens() {
+		left -= shortfallShare
+		c.shortfall = scale(shortfallShare, 1, 1)
+	}
+	if p.Others {
+		left -= othersShare
+		c.others = scale(othersShare, othersLimit, othersLimit)
+	}
+	if p.QuantileShare > 0 {
+		left -= p.QuantileShare
+		mu := 0.0
+		if !p.pure() {
+			mu = math.Sqrt(p.QuantileShare) / sigma
+		}
+		c.spread = p.spreads(mu, p.QuantileShare*epsilon)
+		c.squaredMu += mu * mu
+	}
+	c.sigma, c.share = sigma, left
+	c.squaredMu += left / (sigma * sigma)
+	if p.values() {
+		c.valueShare = valuesShare * left
+		c.share -= c.valueShare
+	}
+	if p.pure() {
+		c.sigma, c.share, c.valueShare, c.squaredMu = 1/epsilon*up, c.share*c.share, c.valueShare*c.valueShare, 0
+	}
+	for _, full := range p.fulls() {
+		counts := float64(min(full, p.most))
+		if p.Relation == budget.Replace {
+			counts = 2 * float64(full)
+			if p.most < mostKeys { // else the list may be longer
+				counts = min(counts, float64(p.most))
+			}
+		}
+		values := float64(min(full, p.most))
+		if !p.pure() {
+			counts, values = math.Sqrt(counts), math.Sqrt(values)
+		}
+		c.clips = append(c.clips, clip{full: full, length: counts * up, values: sides * values})
+	}
+	c.squaredMu *= up
+	return c, nil
+}
+
 // clips returns the choices of FullKeys, where keys and counts have these shares.
 func (p Params) clips(keys, counts float64) (clips []clip) {
 	const up = 1 + 0x1p-40

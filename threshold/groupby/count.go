@@ -15,9 +15,10 @@ const fine = 16
 // mostSum is beyond what users of a key give: 2³³ of them.
 const mostSum = 1 << 53
 
-// rest returns what is released of a count in addition to the weights of a key: fine·count − mix·weight. A user who
-// gives the weight w and the count x to each of his keys adds fine·x − mix·w to it. Without that
-// difference he would add up to C times as much as his weights do; with it, half of that.
+// rest returns what is released of a count in addition to the weights of a key: fine·count −
+// mix·weight. A user who gives the weight w and the count x to each of his keys adds fine·x − mix·w
+// to it. Without that difference he would add up to C times as much as his weights do; with it,
+// half of that.
 func rest(count, weight, mix int64) int64 {
 	return fine*min(count, mostSum) - mix*min(weight, mostSum)
 }
@@ -120,8 +121,8 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 // users returns bounds on the count as it is clipped that fail with probability at most alpha.
 //
 // They are about the noise whether or not it shows the key, so they hold for every key in
-// particular. A key is either below R, and then shown with a probability of noises.escape at most, or
-// its weight is released with nothing but noise.
+// particular. A key is either below R, and then shown with a probability of noises.escape at most,
+// or its weight is released with nothing but noise.
 func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
 	x, c := g.noisy(e), g.reach(g.noises.count, alpha/2)+(g.noises.mix+1)/unit
 	return max(x-c-g.roundedUp(alpha), 0), max(x+c, 0)

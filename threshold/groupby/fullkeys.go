@@ -12,8 +12,8 @@ import (
 // AutoFullKeys, as Params.FullKeys, chooses FullKeys from the users' numbers of keys.
 const AutoFullKeys = -1
 
-// chooseClip chooses a clip by the numbers of keys that users are shown with, before a value is looked
-// at.
+// chooseClip chooses a clip by the numbers of keys that users are shown with, before a value is
+// looked at.
 func (s *state[K]) chooseClip(found []bool) {
 	for from, to := range s.users.all {
 		if l := len(s.shown(found, from, to)); l > 0 {

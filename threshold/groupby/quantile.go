@@ -388,8 +388,8 @@ func (p *Params) logTail(s spread, weights []int64, users float64) float64 {
 	return least
 }
 
-// cellWeights are the weights of users' values by key and cell: number<<32 | cell. They add up, so they
-// depend on no order.
+// cellWeights are the weights of users' values by key and cell: number<<32 | cell. They add up, so
+// they depend on no order.
 type cellWeights map[uint64]int64
 
 // newCellWeights returns empty ones, or nil without Levels.

@@ -43,9 +43,9 @@ type group[K hashing.Key] struct {
 	weights             []int64  // between their edges
 }
 
-// release draws independently for each key and sorts what is shown, so the distribution of what is released
-// does not depend on the order of arrival. A key without weight gets no draw: it is hidden,
-// whatever its count.
+// release draws independently for each key and sorts what is shown, so the distribution of what is
+// released does not depend on the order of arrival. A key without weight gets no draw: it is
+// hidden, whatever its count.
 func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] {
 	p := s.params
 	g := &Groups[K]{params: p}

@@ -60,6 +60,29 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	return &Rows[U, K]{holding(p, newRows[U, K](p, calibrated, nil))}, nil
 }
 
+// NewListedRows returns empty [Rows] for a public list of keys: [NewListed] for rows in any order.
+// Every listed key is released, even one that nobody has, and rows of other keys are ignored,
+// except that Params.Others counts them. The list must not come from the data.
+//
+// Rows keep the users, so with δ > 0 FullKeys is chosen where it is 0, with Min and Max too. With δ
+// = 0 it is 36. The error wraps [ErrParams], for what [NewListed] refuses.
+//
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+func NewListedRows[U, K hashing.Key](p Params, keys ...K) (*Rows[U, K], error) {
+	if p.FullKeys == 0 && !p.pure() {
+		p.FullKeys = AutoFullKeys
+	}
+	p, keys, err := listed(p, keys)
+	if err != nil {
+		return nil, err
+	}
+	calibrated, err := p.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return &Rows[U, K]{holding(p, newRows[U](p, calibrated, keys))}, nil
+}
+
 // newRows returns empty rows, over a list or, where that is nil, for keys to be found.
 func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rows[U, K] {
 	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), calibrated: calibrated, src: new(noise.Source), users: newIndex[U](0), keys: indexOf(list), listed: len(list)}
@@ -225,9 +248,6 @@ func (s *rows[U, K]) state() *state[K] {
 		pass = twoPasses
 	}
 	next, columns := newState(s.params, s.calibrated, pass, keys, s.listed), s.params.columns()
-	if pass != twoPasses {
-		s.chooseFirst(&next)
-	}
 	if pass == twoPasses { // room for all, so that no slice grows by copying
 		pairs := 0
 		for i := range s.pairs.parts {
@@ -237,6 +257,8 @@ func (s *rows[U, K]) state() *state[K] {
 		if next.cellWeights != nil {
 			next.users.samples = make([]int64, 0, pairs)
 		}
+	} else {
+		s.chooseFirst(&next)
 	}
 	var last *part
 	for q, user := range s.pairs.all {

@@ -254,13 +254,10 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	least, most := min(g.params.Min, 0), max(g.params.Max, 0)
 	e, found := g.find(key)
 	if !found || g.blind() {
-		if g.params.Values {
-			return math.Inf(-1), math.Inf(1)
-		}
-		if least < 0 {
+		if g.params.Values || least < 0 {
 			least = math.Inf(-1)
 		}
-		if most > 0 {
+		if g.params.Values || most > 0 {
 			most = math.Inf(1)
 		}
 		return least, most

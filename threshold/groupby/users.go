@@ -2,8 +2,10 @@ package groupby
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/exact"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
@@ -158,6 +160,21 @@ func (s *state[K]) addOnce(numbers []uint32, sums []int64) {
 			s.table.cells[numbers[n]].add(cell{others: give.others})
 		}
 	}
+}
+
+// addListed adds a user with the listed keys in s.numbers, and the others in s.keys.
+func (s *state[K]) addListed() {
+	if s.params.Others {
+		wire.Sort(s.keys)
+		s.others = sum(s.others, int64(min(len(slices.Compact(s.keys)), othersLimit))*unit)
+	}
+	l := len(s.numbers)
+	if l == 0 {
+		return
+	}
+	losses := s.lose(l, false)
+	s.giveAll(s.numbers, s.sums, cell{count: s.counts(losses)}, losses)
+	s.spread(s.numbers, s.samples, l)
 }
 
 // indices returns 0, …, l − 1.
