@@ -29,6 +29,8 @@ var groupbyMutations = []mutation{
 	{"rows over a list counted by all keys of a user", "threshold/groupby/rows.go", "user.to = user.from + n", "_ = n"},
 	{"listed: values with a norm of one clip", "threshold/groupby/calibration.go", "values := float64(min(full, p.most))", "values := float64(min(p.fulls()[len(p.fulls())-1], p.most))"},
 	{"a sum that was not learned is 0", "threshold/groupby/sum.go", "!g.params.values() || g.blind() {\n\t\treturn math.NaN()\n\t}\n\tat :=", "!g.params.values() {\n\t\treturn math.NaN()\n\t}\n\tat :="},
+	{"nothing clipped is added back to a sum", "threshold/groupby/sum.go", "at.half*(at.sum+g.addedBack(e))", "at.half*(at.sum+0*g.addedBack(e))"},
+	{"nothing clipped is added back to a mean", "threshold/groupby/sum.go", "+g.addedBack(e)/n", "+0*g.addedBack(e)/n"},
 	{"intervals of learned sums without what was clipped", "threshold/groupby/sum.go", "c := half*(rounded+clipped.Mean)", "c := half*(rounded+0*min(clipped.Mean, 1))"},
 	{"intervals of learned means without what was clipped", "threshold/groupby/sum.go", "+ rounded + clipped.Mean", "+ rounded + 0*clipped.Mean"},
 	{"what was clipped without the noise of its bound", "threshold/groupby/internal/ranges/choose.go", "bound.StdDev = sd * math.Sqrt", "bound.StdDev = 0 * sd * math.Sqrt"},
