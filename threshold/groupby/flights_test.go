@@ -41,7 +41,8 @@ func TestFlightsByOrigin(t *testing.T) {
 		}
 	}
 	t.Logf("rms of counts %.1f, of sums %.0f", math.Sqrt(counts), math.Sqrt(sums))
-	require.Less(t, math.Sqrt(counts), 12.)
+	// The choice errs now and then, and takes 2, where noise is √2 times as much.
+	require.Less(t, math.Sqrt(counts), float64(dptest.Full(12, 18)))
 	// Of more flights more is clipped.
 	require.Less(t, math.Sqrt(sums), float64(dptest.Full(3000, 2100)))
 }
