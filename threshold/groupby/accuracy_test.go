@@ -33,7 +33,7 @@ func again(t testing.TB, b *Builder[int]) *Builder[int] {
 func TestLawOfARelease(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 0.01, KeysOnly: true, Others: true, most: 16}
 	b := builder[int](t, p)
-	law := held(b).law
+	law := held(b).calibrated
 	const groups = 16
 	b.AddUser([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}) // weight ¼ each
 	users := int(float64(law.kernel.Threshold)/unit) - 1
@@ -86,7 +86,7 @@ func TestEveryCountIsWithinItsInterval(t *testing.T) {
 	for key, n := range counts {
 		requireInside(t, g, key, n, sums[key], confidence)
 	}
-	require.InDelta(t, 0, g.Others(), 6.5*g.law.others)
+	require.InDelta(t, 0, g.Others(), 6.5*g.noises.others)
 }
 
 func requireInside[K string | int](t *testing.T, g *Groups[K], key K, n, sum, confidence float64) {
@@ -133,7 +133,7 @@ func TestClippingIsSaid(t *testing.T) {
 func TestEstimatesOfWhatIsShown(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6}
 	b := builder[int](t, p)
-	law := p.normal().noises(held(b).law, choice{})
+	law := p.normal().noises(held(b).calibrated, choice{})
 	users := int(math.Round(planned(p).Threshold))
 	for range users {
 		b.AddUser([]int{1})
@@ -165,16 +165,16 @@ func TestDeviations(t *testing.T) {
 	runs := dptest.Full(20000, 2000)
 	var count, sum, others, product, short, rests moments
 	p = p.normal()
-	law := p.noises(held(b).law, choice{})
+	law := p.noises(held(b).calibrated, choice{})
 	for range runs {
 		g := release(t, b)
 		x, y := (g.Estimate(1)-500)/planned(p).StdDev, (g.Estimate(2)-500)/planned(p).StdDev
 		count.add(x)
 		product.add(x * y)
 		sum.add(g.Sum(1) / math.Hypot(5*law.count, 5*law.value))
-		others.add(g.Others() / g.law.others)
+		others.add(g.Others() / g.noises.others)
 		short.add(float64(g.shortfall) / unit / law.shortfall)
-		rests.add((float64(g.groups[0].rest) - float64(rest(500*unit, 500*weight(2), held(b).law.clips[0].mix))) / held(b).law.rest(choice{}))
+		rests.add((float64(g.groups[0].rest) - float64(rest(500*unit, 500*weight(2), held(b).calibrated.clips[0].mix))) / held(b).calibrated.rest(choice{}))
 	}
 	// Six and a half standard errors: 8e-11 each; of a variance 1 the standard error is √(2/n).
 	dptest.Alarm(t, 1e-9)
@@ -194,7 +194,7 @@ func (m moments) mean() float64   { return m.s / m.n }
 func (m moments) square() float64 { return m.ss / m.n }
 func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
 func privateState(s *state[int]) secret[state[int]] {
-	return private.New(newState(s.params, s.law, s.way, newIndex[int](0), 0))
+	return private.New(newState(s.params, s.calibrated, s.pass, newIndex[int](0), 0))
 }
 
 // Revenue by page: 50,000 users with log-normal values on some pages each. Counts, sums and means

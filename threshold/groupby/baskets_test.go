@@ -96,7 +96,7 @@ func TestBaskets(t *testing.T) {
 	shown := map[int]float64{}
 	for _, m := range []int{10, 30, 100, 1000} {
 		b := filled(t, Params{Epsilon: 1, Delta: 1e-6, most: m, KeysOnly: true}, users)
-		k := held(b).law.kernel
+		k := held(b).calibrated.kernel
 		threshold := (float64(k.Threshold) - 0.5) / unit
 		shown[m] = expected(b, threshold, float64(k.From)/unit, k.Scale/unit)
 		peer := weightedGaussian(m, 1e-6, 4.22468)

@@ -1,13 +1,14 @@
 package groupby
 
 import (
-	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 // Builder counts the users of each key, sums their values, and counts them by cell for quantiles.
@@ -44,23 +45,23 @@ func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
 // state is what a Builder holds.
 type state[K hashing.Key] struct {
-	params Params
-	axis   axis
-	law    calibration
-	way    way
-	table  table[K]
-	found  int     // so many of the table's first keys has a first pass found, or are listed
-	shorts []int64 // what each clip has cost a key at most, summed over users
-	at     choice  // which clip counts have, once it is chosen
-	others int64   // what is added to the others already
-	scale  scale
-	spots  spots // nil without Levels
-	users  users // of a Builder that keeps them
-	src    noise.Source
+	params      Params
+	axis        axis
+	calibrated  calibration
+	pass        pass
+	table       table[K]
+	found       int     // so many of the table's first keys has a first pass found, or are listed
+	shorts      []int64 // what each clip has cost a key at most, summed over users
+	chosen      choice  // which clip counts have, once it is chosen
+	others      int64   // what is added to the others already
+	scale       scale
+	cellWeights cellWeights // nil without Levels
+	users       users       // of a Builder that keeps them
+	src         noise.Source
 
 	numbers []uint32 // of one user, for reuse: his keys, and the sums of their values
 	sums    []int64
-	picks   []int64
+	samples []int64
 	rows    []int64 // with Average: how many values each key has
 	keys    []K     // those that are not listed
 	order   []int
@@ -70,26 +71,26 @@ type state[K hashing.Key] struct {
 
 // newState returns the state of an empty Builder whose table has the keys of an index. All that it
 // holds is sized here, by the Params.
-func newState[K hashing.Key](p Params, law calibration, w way, keys index[K], found int) state[K] {
-	n := len(law.clips)
-	return state[K]{params: p, axis: p.axis(), scale: p.scale(), spots: p.newSpots(), law: law, way: w, table: newTable(keys, p.width(law, w)), found: found,
+func newState[K hashing.Key](p Params, calibrated calibration, w pass, keys index[K], found int) state[K] {
+	n := len(calibrated.clips)
+	return state[K]{params: p, axis: p.axis(), scale: p.scale(), cellWeights: p.newCellWeights(), calibrated: calibrated, pass: w, table: newTable(keys, p.width(calibrated, w)), found: found,
 		shorts: make([]int64, n), losses: make([]int64, n), given: 1}
 }
 
-// way is which pass a state is for.
-type way uint8
+// pass is which pass over the users a state is for.
+type pass uint8
 
 const (
-	once     way = iota // the only one
-	keeping             // both of two
-	finding             // the first of two
-	second              // the second of two
-	listing             // the only one, over a public list
-	awaiting            // the second of two, which was not begun: see Builder.SecondPass
+	onePass     pass = iota // the only one
+	twoPasses               // both of two
+	firstPass               // the first of two
+	secondPass              // the second of two
+	listedPass              // the only one, over a public list
+	unbegunPass             // the second of two, which was not begun: see Builder.SecondPass
 )
 
 // follows reports whether it is a second pass after a Discovery, begun or not.
-func (w way) follows() bool { return w == second || w == awaiting }
+func (w pass) follows() bool { return w == secondPass || w == unbegunPass }
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release in
 // about 5 ms (20 ms with two passes, at most 50 ms). Params that were calibrated before take
@@ -104,15 +105,66 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err := p.validateSums(); err != nil {
 		return nil, err
 	}
-	law, err := p.calibrate()
+	calibrated, err := p.calibrate()
 	if err != nil {
 		return nil, err
 	}
-	w := once
+	w := onePass
 	if p.Passes == 2 {
-		w = keeping
+		w = twoPasses
 	}
-	return &Builder[K]{holding(p, newState(p, law, w, newIndex[K](0), 0))}, nil
+	return &Builder[K]{holding(p, newState(p, calibrated, w, newIndex[K](0), 0))}, nil
+}
+
+// maxListed is the most keys of a list.
+const maxListed = 1 << 26
+
+// NewListed returns an empty Builder for users and a public list of keys, of any key type: the
+// countries of the world, say. Every listed key is released with its count, even if nobody has it.
+// Keys that are not listed are ignored; with Params.Others, [Groups.Others] estimates how many
+// there were. The list must not come from the data, or the release says who is in them.
+//
+// If rows come in any order, use [NewListedRows].
+//
+// No δ is spent on finding keys. With δ > 0 the noise is normal, and the guarantee is also that of
+// a Gaussian mechanism, which composes better. With δ = 0 the noise is discrete Laplace, and the
+// release is ε-private. Which noise is smaller depends on C², the smaller of FullKeys and the
+// length of the list: at ε = 1 a count has a standard deviation of 1.5·C² with Laplace noise, and
+// of 4.4·C with normal noise and δ = 1e-6. So if users have at most eight listed keys, and FullKeys
+// is 8, the noise is as small with δ = 0.
+//
+// All listed keys of a user count, by less than 1 each where they are more than FullKeys. A key
+// that is listed twice counts once.
+//
+// The error wraps [ErrParams], also for an empty list, for a list of more than 2²⁶ keys, and if
+// Passes is 2 or CountShare or KeysOnly is set.
+//
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
+	p, keys, err := listed(p, keys)
+	if err == nil {
+		err = p.validateSums()
+	}
+	if err != nil {
+		return nil, err
+	}
+	calibrated, err := p.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return &Builder[K]{holding(p, newState(p, calibrated, listedPass, indexOf(keys), len(keys)))}, nil
+}
+
+// listed returns the normal Params of a list, and its keys sorted, each once.
+func listed[K hashing.Key](p Params, keys []K) (Params, []K, error) {
+	keys = slices.Clone(keys)
+	wire.Sort(keys)
+	keys = slices.Compact(keys)
+	if len(keys) == 0 || len(keys) > maxListed {
+		return p, nil, bad("list", len(keys), "one of 1 to 2²⁶ keys")
+	}
+	p.most, p.listed = min(len(keys), mostKeys), true
+	return p.normal(), keys, nil
 }
 
 // Grow makes room for n more keys, so that adding them does not copy the table. It is a hint, for
@@ -149,7 +201,7 @@ func (b *Builder[K]) add(keys []K, values []float64) {
 	if s == nil {
 		return
 	}
-	early := s.way == awaiting
+	early := s.pass == unbegunPass
 	if !early {
 		s.gather(keys, values)
 		s.addUser()
@@ -158,77 +210,6 @@ func (b *Builder[K]) add(keys []K, values []float64) {
 	if early {
 		private.Poison(b.secret, "was given a user before its second pass: after Discovery.Release call SecondPass, and then add all users once more")
 	}
-}
-
-// gather sets s.numbers to the distinct keys of a user and s.sums, if there are values, to the sums
-// of theirs, with Values as two halves. A key whose value is NaN is as if it were not there. A mark
-// of a key that is s.given or more says that the user has it already, and where.
-func (s *state[K]) gather(keys []K, values []float64) {
-	numbers, sums, picks, rows, marks := s.numbers[:0], s.sums[:0], s.picks[:0], s.rows[:0], s.table.marks
-	s.keys = s.keys[:0]
-	columns := s.params.columns()
-	var found [ahead]uint32
-	for n, key := range keys {
-		if n%ahead == 0 {
-			s.table.seek(keys[n:min(n+ahead, len(keys))], &found)
-		}
-		if values != nil && math.IsNaN(values[n]) {
-			continue
-		}
-		i, ok := found[n%ahead]-1, found[n%ahead] > 0
-		switch {
-		case ok:
-		case s.way == listing:
-			if i, ok = s.table.find(key); !ok {
-				s.keys = append(s.keys, key)
-				continue
-			}
-		default:
-			if i, ok = s.table.entry(key); !ok {
-				continue
-			}
-		}
-		if int(i) >= len(marks) {
-			marks = s.table.marks
-		}
-		at := marks[i]
-		if at < s.given {
-			at = s.given + uint64(len(numbers))
-			marks[i] = at
-			numbers = append(numbers, i)
-			for range columns {
-				sums = append(sums, 0)
-			}
-			if s.spots != nil {
-				picks = append(picks, 0)
-			}
-			if s.params.Average {
-				rows = append(rows, 0)
-			}
-		}
-		if values == nil {
-			continue
-		}
-		switch at -= s.given; columns {
-		case 1:
-			sums[at] += s.axis.row(values[n], s.params.Average) // wraps around: see mostSteps
-		case 2:
-			high, low := ranges.Split(values[n])
-			sums[2*at] += high
-			sums[2*at+1] += low
-		}
-		if s.params.Average {
-			rows[at]++
-		}
-		if s.spots != nil {
-			picks[at] = larger(picks[at], s.scale.pick(values[n], s.src.Uint64N))
-		}
-	}
-	s.numbers, s.sums, s.picks, s.rows = numbers, sums, picks, rows
-	if values != nil && s.params.Average {
-		s.params.averages(sums, rows)
-	}
-	s.given += uint64(len(numbers))
 }
 
 // AddUserValues adds one user with all keys of that user and a value for each, as
@@ -255,17 +236,73 @@ func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	b.add(keys, values)
 }
 
-// addUser adds the user who was gathered.
-func (s *state[K]) addUser() {
-	switch {
-	case s.way == listing:
-		s.addListed()
-	case len(s.numbers) == 0:
-	case s.way == keeping:
-		s.keep()
-	case s.way == second:
-		s.addSecond()
-	default:
-		s.addOnce(s.numbers, s.sums)
+// Merge adds the users of another Builder, which gives up its data. This happens before any noise,
+// so the machine that merges must be trusted with all the data. No user may be in both Builders:
+// such a user counts as two users and is protected less. If data are not split by user among the
+// machines, group them by user first.
+//
+// The error wraps [ErrMismatch] if the Params or the listed keys differ, if the two are not for the
+// same pass after the same [Discovery], or if other is b itself, and [ErrReleased] if one was
+// released. On an error nothing changes.
+func (b *Builder[K]) Merge(other *Builder[K]) error {
+	if other == nil {
+		other = new(Builder[K])
 	}
+	return merge(b.secret, other.secret)
+}
+
+// merge adds the data of other, and takes it.
+func merge[K hashing.Key](into, other secret[state[K]]) error {
+	return private.Merge(into, other, "groupby: Merge", "Builder", func(s, o *state[K]) error {
+		if err := s.matches(o); err != nil {
+			return err
+		}
+		numbers := make([]uint32, len(o.table.cells))
+		for n, key := range o.table.keys {
+			if i, ok := s.table.entry(key); ok {
+				s.table.cells[i].add(o.table.cells[n])
+				addTo(s.table.lost(int(i)), o.table.lost(n))
+				numbers[n] = i
+			}
+		}
+		for at, weight := range o.cellWeights {
+			s.cellWeights.add(uint64(numbers[at>>32])<<32|at&(1<<32-1), weight)
+		}
+		s.users.append(o.users, numbers)
+		addTo(s.shorts, o.shorts)
+		s.others = sum(s.others, o.others)
+		return nil
+	})
+}
+
+// addTo adds the one list to the other.
+func addTo(sums, more []int64) {
+	for i, x := range more {
+		sums[i] = sum(sums[i], x)
+	}
+}
+
+// matches returns an error that wraps ErrMismatch if the two states cannot be merged.
+func (s *state[K]) matches(o *state[K]) error {
+	if err := check.Equal("groupby", s.params, o.params); err != nil {
+		return err
+	}
+	if s.pass != o.pass {
+		return check.MismatchError("groupby", "pass", s.pass, o.pass)
+	}
+	if s.chosen != o.chosen {
+		return check.MismatchError("groupby", "FullKeys", s.clip().full, o.clip().full)
+	}
+	return s.sameFound(o.table.keys[:o.found])
+}
+
+// sameFound returns an error that wraps ErrMismatch unless these are the keys that were found, or
+// listed.
+func (s *state[K]) sameFound(keys []K) error { return sameKeys(s.table.keys[:s.found], keys) }
+
+func sameKeys[K hashing.Key](ours, keys []K) error {
+	if !slices.Equal(ours, keys) {
+		return check.MismatchError("groupby", "Discovery or list", "the keys of one", "those of another")
+	}
+	return nil
 }

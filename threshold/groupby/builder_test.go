@@ -27,11 +27,11 @@ func builder[K string | int](t testing.TB, p Params) *Builder[K] {
 	p = p.normal()
 	if _, found := laws[p]; !found {
 		b := dptest.OK(New[K](p))(t)
-		laws[p] = held(b).law
+		laws[p] = held(b).calibrated
 	}
-	w := once
+	w := onePass
 	if p.Passes == 2 {
-		w = keeping
+		w = twoPasses
 	}
 	return &Builder[K]{holding(p, newState(p, laws[p], w, newIndex[K](0), 0))}
 }
@@ -228,7 +228,7 @@ func TestReleaseOnce(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
 	} {
 		p = p.normal()
-		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, once, newIndex[string](0), 0))})
+		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, onePass, newIndex[string](0), 0))})
 	}
 	dptest.Builder(t, fresh, use, others...)
 	held, b := dptest.OK(fresh().AppendPrivateState(nil))(t), fresh()

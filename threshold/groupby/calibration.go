@@ -60,7 +60,7 @@ type calibration struct {
 	shortfall  float64
 	others     float64   // of what is not shown
 	spread     spread    // of quantiles
-	beside     float64   // Σ(Δ/σ)² of all but the keys
+	squaredMu  float64   // Σ(Δ/σ)² of all but the keys
 	keys       loss.Keys // of all, where keys are found: how a release composes with others
 	epsilon    float64   // ε of one release, at its part of δ
 }
@@ -143,25 +143,25 @@ func (p Params) foundSizes() (c calibration, err error) {
 	keys := 1.0
 	if !p.KeysOnly {
 		c.shortfall = sigma / math.Sqrt(shortfallShare*p.CountShare) * up
-		c.beside += 1 / (c.shortfall * c.shortfall)
+		c.squaredMu += 1 / (c.shortfall * c.shortfall)
 		keys -= shortfallShare * p.CountShare
 		c.share = (1 - shortfallShare) * p.CountShare
 	}
 	if p.values() {
 		c.valueShare = valuesShare * c.share
-		c.beside += norm * c.valueShare / (sigma * sigma) * up
+		c.squaredMu += norm * c.valueShare / (sigma * sigma) * up
 		keys -= c.valueShare
 		c.share -= c.valueShare
 	}
 	if p.QuantileShare > 0 {
 		mu := math.Sqrt(p.QuantileShare) / sigma
 		c.spread = p.spreads(mu, 0)
-		c.beside += mu * mu
+		c.squaredMu += mu * mu
 		keys -= p.QuantileShare
 	}
 	if p.Others {
 		c.others = sigma * othersLimit / math.Sqrt(othersShare) * up
-		c.beside += othersLimit * othersLimit / (c.others * c.others)
+		c.squaredMu += othersLimit * othersLimit / (c.others * c.others)
 		keys -= othersShare
 	}
 	c.clips = p.clips(keys-c.share, c.share)
@@ -169,13 +169,95 @@ func (p Params) foundSizes() (c calibration, err error) {
 		c.share = 0
 	}
 	keys -= c.share
-	c.beside += norm * c.share / (sigma * sigma) * up
+	c.squaredMu += norm * c.share / (sigma * sigma) * up
 	if p.Passes == 2 {
 		c.discovery = sigma / math.Sqrt(firstShare*keys) * up
 		keys *= 1 - firstShare
 	}
 	c.weight = sigma / math.Sqrt(keys) * up
-	c.beside *= up
+	c.squaredMu *= up
+	return c, nil
+}
+
+// listedSizes returns the calibration for a list.
+//
+// A user with l ≤ n listed keys moves, in units of S, with C² = min(FullKeys, n), x = 1 for l ≤ C²:
+//
+//	part       by                      ‖·‖₂² ≤    ‖·‖₁ ≤    share
+//	counts     x in each               C²         C²        what is left
+//	values     x·z, |z| ≤ 1            C²         C²        ⅔ of what is left
+//	shortfall  1 − x                   1          1         1/16; 0 if C² = n < 4096
+//	others     min(hidden keys, 32)    32²        32        1/50
+//	quantiles  see spreads                                  QuantileShare
+//
+// Under Replace two users' counts differ by min(2·FullKeys, n) in both norms, as x is in [0, 1],
+// and values by 4C² and 2C²; the two numbers in [0, 1] and [0, 32] differ by no more than one of
+// them. Normal noise is for x = √(C²/l) beyond C², and has σ·‖·‖₂/√f at a share f of 1/σ²; discrete
+// Laplace noise, where δ is 0, is for x = C²/l, with the scale ‖·‖₁/(f·ε). In integers the bounds
+// hold as well, as all is rounded towards 0.
+func (p Params) listedSizes() (c calibration, err error) {
+	const up = 1 + 0x1p-40
+	sides := 1.0
+	if p.Relation == budget.Replace {
+		sides = 2
+	}
+	epsilon := p.Epsilon / float64(p.Releases) * (1 - 0x1p-50) // of one release, without δ
+	var sigma float64
+	if !p.pure() {
+		if sigma, err = p.gaussian(1, up); err != nil {
+			return c, err
+		}
+	}
+	scale := func(share, norm2, norm1 float64) float64 {
+		if p.pure() {
+			return norm1 / (share * epsilon) * up
+		}
+		s := sigma * norm2 / math.Sqrt(share) * up
+		c.squaredMu += norm2 * norm2 / (s * s)
+		return s
+	}
+	left := 1.0
+	if p.shortens() {
+		left -= shortfallShare
+		c.shortfall = scale(shortfallShare, 1, 1)
+	}
+	if p.Others {
+		left -= othersShare
+		c.others = scale(othersShare, othersLimit, othersLimit)
+	}
+	if p.QuantileShare > 0 {
+		left -= p.QuantileShare
+		mu := 0.0
+		if !p.pure() {
+			mu = math.Sqrt(p.QuantileShare) / sigma
+		}
+		c.spread = p.spreads(mu, p.QuantileShare*epsilon)
+		c.squaredMu += mu * mu
+	}
+	c.sigma, c.share = sigma, left
+	c.squaredMu += left / (sigma * sigma)
+	if p.values() {
+		c.valueShare = valuesShare * left
+		c.share -= c.valueShare
+	}
+	if p.pure() {
+		c.sigma, c.share, c.valueShare, c.squaredMu = 1/epsilon*up, c.share*c.share, c.valueShare*c.valueShare, 0
+	}
+	for _, full := range p.fulls() {
+		counts := float64(min(full, p.most))
+		if p.Relation == budget.Replace {
+			counts = 2 * float64(full)
+			if p.most < mostKeys { // else the list may be longer
+				counts = min(counts, float64(p.most))
+			}
+		}
+		values := float64(min(full, p.most))
+		if !p.pure() {
+			counts, values = math.Sqrt(counts), math.Sqrt(values)
+		}
+		c.clips = append(c.clips, clip{full: full, length: counts * up, values: sides * values})
+	}
+	c.squaredMu *= up
 	return c, nil
 }
 
@@ -299,5 +381,5 @@ func (p Params) gaussian(part, sensitivity float64) (float64, error) {
 
 // users says to the kernel how neighbours differ.
 func (p Params) users(c calibration) rounding.Users {
-	return rounding.Users{Unit: unit, MaxKeys: p.most, Replace: p.Relation == budget.Replace, Beside: c.beside}
+	return rounding.Users{Unit: unit, MaxKeys: p.most, Replace: p.Relation == budget.Replace, Beside: c.squaredMu}
 }

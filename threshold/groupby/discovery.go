@@ -48,11 +48,11 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	case err == nil && p.Values:
 		return nil, bad("Values", p.Values, "false for a Discovery, which keeps no users")
 	}
-	law, err := p.calibrate()
+	calibrated, err := p.calibrate()
 	if err != nil {
 		return nil, err
 	}
-	return &Discovery[K]{holding(p, newState(p, law, finding, newIndex[K](0), 0))}, nil
+	return &Discovery[K]{holding(p, newState(p, calibrated, firstPass, newIndex[K](0), 0))}, nil
 }
 
 // AddUser adds one user with all keys of that user, as [Builder.AddUser] does. A first pass takes
@@ -90,7 +90,7 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	show := s.shows(s.law.first, s.law.discovery)
+	show := s.shows(s.calibrated.first, s.calibrated.discovery)
 	var keys []K
 	for i, key := range s.table.keys {
 		if _, ok := show(i); ok {
@@ -98,8 +98,8 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 		}
 	}
 	wire.Sort(keys)
-	next := &Builder[K]{holding(s.params, newState(s.params, s.law, awaiting, indexOf(keys), len(keys)))}
-	private.Use(next.secret, func(s *state[K], at choice) { s.at = at }, s.choose())
+	next := &Builder[K]{holding(s.params, newState(s.params, s.calibrated, unbegunPass, indexOf(keys), len(keys)))}
+	private.Use(next.secret, func(s *state[K], at choice) { s.chosen = at }, s.choose())
 	return next, nil
 }
 
@@ -108,19 +108,19 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 // them, so Release returns an error until SecondPass is called, and a user who is added before
 // takes the Builder its data. For another Builder, or a second time, SecondPass does nothing.
 func (b *Builder[K]) SecondPass() {
-	private.Use(b.secret, func(s *state[K], begun way) {
-		if s.way == awaiting {
-			s.way = begun
+	private.Use(b.secret, func(s *state[K], begun pass) {
+		if s.pass == unbegunPass {
+			s.pass = begun
 		}
-	}, second)
+	}, secondPass)
 }
 
 // addSecond adds the user in s.numbers to a second pass: he counts in all of his keys, and his
 // weight is for those that the first pass has not found.
 func (s *state[K]) addSecond() {
 	if !s.params.KeysOnly {
-		s.giveAll(s.numbers, s.sums, cell{count: unit - s.lose(len(s.numbers), false)[s.at.clip]}, nil)
-		s.spread(s.numbers, s.picks, len(s.numbers))
+		s.giveAll(s.numbers, s.sums, cell{count: unit - s.lose(len(s.numbers), false)[s.chosen.clip]}, nil)
+		s.spread(s.numbers, s.samples, len(s.numbers))
 	}
 	left := slices.DeleteFunc(s.numbers, func(i uint32) bool { return int(i) < s.found })
 	if s.params.Others && len(left) > 0 {
@@ -130,6 +130,6 @@ func (s *state[K]) addSecond() {
 }
 
 // String names the pass.
-func (w way) String() string {
+func (w pass) String() string {
 	return [...]string{"the only pass", "two passes in one", "the first pass", "the second pass", "the only pass, over a list", "a second pass that was not begun"}[w]
 }

@@ -55,11 +55,12 @@
 //
 // # Choosing: values, many releases
 //
-// Sums and means need Min and Max, or Params.Values, which learns a scale for each key and one
+// Sums and means are of what each user has in a key: the sum of the values or, with Params.Average,
+// their average. They need Min and Max, or Params.Values, which learns a scale for each key and one
 // radius for all users within the same budget. Over 100,000 users of a shop, sums of the 10 (100)
-// largest keys are then off by 3 % (19 %) at ε = 1. With the exact 99.9 % quantile as Max they are
-// off by 5 (20) times as much, and by ten times that if Max is ten times too large. Values needs
-// many users (Plan.Blind), and what clipping took from one key is only estimated ([Groups.Lost]).
+// largest keys are then off by 3 % (19 %) at ε = 1; by 5 (20) times as much with the exact 99.9 %
+// quantile as Max. Values needs many users (Plan.Blind). Intervals hold the true sums if values
+// thin out like a tail of index Params.TailIndex, or are infinite: see [Groups.SumInterval].
 //
 // Releases about the same users compose as Gaussian noise does: 30 of (1, 1e-9) are (4.87, 1e-6)
 // together. With Params.Releases = n, n releases share ε and δ: 30 under (1, 1e-6) have a quarter

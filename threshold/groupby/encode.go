@@ -7,13 +7,14 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// The encoding of Groups, little-endian, version 3; floating-point numbers are IEEE 754 bits:
+// The encoding of Groups, little-endian, version 4; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 16, version 3
+//	6      header: "dpsk", kind 16, version 4
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
 //	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed, 8 Values, 16 Average
@@ -28,6 +29,7 @@ import (
 //	4      FullKeys, −1 where it is chosen, 0 with KeysOnly
 //	8      Resolution
 //	8      QuantileShare, 0 without Levels
+//	8      TailIndex, 0 without Values
 //	8·8    Levels
 //	2      the number of the clip that was chosen, 0 where FullKeys is not
 //	2      how many clips were asked about, likewise
@@ -36,6 +38,7 @@ import (
 //	8      others, 0 without Others
 //	8      with Values: the radius, √2ⁿ for an n in [−60, 160], or 0 where nothing was learned
 //	8      with Values: how much clipping took, at least 0
+//	2·8    with Values: a bound on that and the deviation of its noise; 0 where there is none
 //	4      number of keys that are shown
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
@@ -50,8 +53,8 @@ import (
 // with their noise, two's complement. Nothing depends on the order of arrival, and no other bytes
 // decode to the same groups.
 const (
-	version   = 3
-	fixedSize = wire.HeaderSize + 3 + 15*8 + 2 + 3*4 + 2*2 + 3*8 + 4
+	version   = 4
+	fixedSize = wire.HeaderSize + 3 + 16*8 + 2 + 3*4 + 2*2 + 3*8 + 4
 )
 
 // fields are the numbers of the Params.
@@ -59,16 +62,13 @@ func (p *Params) fields() []wire.Field {
 	fields := []wire.Field{
 		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed, &p.Values, &p.Average), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
 		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.Releases, mostReleases), wire.Int(&p.most, mostKeys), wire.Whole(&p.FullKeys, AutoFullKeys, mostFull),
-		wire.Float(&p.Resolution), wire.Float(&p.QuantileShare),
+		wire.Float(&p.Resolution), wire.Float(&p.QuantileShare), wire.Float(&p.TailIndex),
 	}
 	for i := range p.Levels {
 		fields = append(fields, wire.Float(&p.Levels[i]))
 	}
 	return fields
 }
-
-// weighs reports whether counts are in part the weights of the keys, which are then released.
-func (p Params) weighs() bool { return !p.KeysOnly && !p.listed && p.Passes == 1 }
 
 // sums returns which numbers of a group are released, as group.sum counts them.
 func (p Params) sums() (which []int) {
@@ -93,10 +93,10 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	class, threshold, shortfall, others := keys.Class(), g.threshold, g.shortfall, g.others
 	dst = wire.AppendHeader(dst, wire.KindGroups, version)
 	dst = wire.AppendFields(dst, []wire.Field{wire.Byte(&class)})
-	at := g.at
+	at := g.chosen
 	dst = wire.AppendFields(dst, append(p.fields(), wire.Short(&at.clip, mostKeys), wire.Short(&at.asked, mostKeys), wire.Signed(&threshold), wire.Signed(&shortfall), wire.Signed(&others)))
-	if radius, lost := g.radius, g.lost; p.Values {
-		dst = wire.AppendFields(dst, []wire.Field{wire.Float(&radius), wire.Float(&lost)})
+	if radius, lost, most := g.radius, g.lost, g.mostLost; p.Values {
+		dst = wire.AppendFields(dst, []wire.Field{wire.Float(&radius), wire.Float(&lost), wire.Float(&most.Mean), wire.Float(&most.StdDev)})
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.groups)))
 	sums := p.sums()
@@ -131,9 +131,9 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	var d Groups[K]
 	var class wire.KeyClass
 	r.Fields([]wire.Field{wire.Byte(&class)})
-	r.Fields(append(d.params.fields(), wire.Short(&d.at.clip, mostKeys), wire.Short(&d.at.asked, mostKeys), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
+	r.Fields(append(d.params.fields(), wire.Short(&d.chosen.clip, mostKeys), wire.Short(&d.chosen.asked, mostKeys), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
 	if d.params.Values {
-		r.Fields([]wire.Field{wire.Float(&d.radius), wire.Float(&d.lost)})
+		r.Fields([]wire.Field{wire.Float(&d.radius), wire.Float(&d.lost), wire.Float(&d.mostLost.Mean), wire.Float(&d.mostLost.StdDev)})
 	}
 	if r.Err() != nil {
 		return r.Err()
@@ -149,13 +149,15 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("a number that no sum and noise make")
 	case d.radius != 0 && !ranges.Radius(d.radius) || !(d.lost >= 0 && d.lost <= check.MaxReal) || d.radius == 0 && d.lost != 0:
 		r.Fail("a radius or a loss that is none")
+	case !(min(d.mostLost.Mean, d.mostLost.StdDev) >= 0 && max(d.mostLost.Mean, d.mostLost.StdDev) <= check.MaxReal) || min(d.radius, d.mostLost.StdDev) == 0 && d.mostLost != ranges.Bound{}:
+		r.Fail("a bound that is none")
 	case d.params.weighs() != (d.threshold > 0) || beyond(d.threshold) || d.threshold < 0:
 		r.Fail("a threshold that is none")
 	}
 	sums := d.params.sums()
 	levels := len(d.params.levels())
 	if levels > 0 {
-		d.law.scale = d.params.scale()
+		d.noises.scale = d.params.scale()
 	}
 	size := keys.MinSize() + 8*len(sums) + 44*levels + 8*min(levels, 1)
 	if d.params.Values {
@@ -178,7 +180,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		for _, i := range sums {
 			*e.sum(i) = r.Int64()
 		}
-		cells, weights = e.readQuantiles(r, levels, d.law.scale.cells, cells, weights)
+		cells, weights = e.readQuantiles(r, levels, d.noises.scale.cells, cells, weights)
 		if d.params.Values {
 			e.scale = r.Float64()
 		}
@@ -197,20 +199,20 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
-	law, err := d.params.sizes()
+	calibrated, err := d.params.sizes()
 	if err != nil {
 		r.Fail("invalid Params")
 	}
-	if r.Err() == nil && !law.possible(d.at) {
+	if r.Err() == nil && !calibrated.possible(d.chosen) {
 		r.Fail("a choice of FullKeys that is none")
 	}
-	if r.Err() == nil && law.rest(d.at) == 0 && slices.ContainsFunc(d.groups, func(e group[K]) bool { return e.rest != 0 }) {
+	if r.Err() == nil && calibrated.rest(d.chosen) == 0 && slices.ContainsFunc(d.groups, func(e group[K]) bool { return e.rest != 0 }) {
 		r.Fail("a number that no sum and noise make")
 	}
 	if r.Err() != nil {
 		return r.Err()
 	}
-	d.law = d.params.noises(law, d.at)
+	d.noises = d.params.noises(calibrated, d.chosen)
 	d.addUp()
 	*g = d
 	return nil
@@ -239,3 +241,65 @@ func (e *group[K]) readQuantiles(r *wire.Reader, levels int, last int64, cells [
 
 // beyond reports whether no sum with its noise is that large.
 func beyond(x int64) bool { return x > 2*limit || x < -2*limit }
+
+// row is a key of the view: what is not released is left out.
+type row struct {
+	wire.KeyEstimate
+	Sum  *wire.Estimated `json:"sum,omitempty"`
+	Mean *wire.Estimated `json:"mean,omitempty"`
+	// with Values: see [Groups.Lost]
+	Lost *wire.Number `json:"lost,omitempty"`
+	// unknown ones are null
+	Quantiles []level `json:"quantiles,omitempty"`
+}
+
+// level is a quantile of the view.
+type level struct {
+	Level float64 `json:"level"`
+	wire.Estimated
+	LowRank  wire.Number `json:"lowRank"`
+	HighRank wire.Number `json:"highRank"`
+}
+
+// MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, also of
+// sums and means, and Others if released. A key that is not UTF-8, or that begins with \x, is \x
+// and its bytes in hexadecimal digits. The member data is the binary encoding, the only part that
+// UnmarshalJSON reads.
+func (g Groups[K]) MarshalJSON() ([]byte, error) {
+	rows := []row{}
+	for key, count := range g.All() {
+		low, high := g.Interval(key, wire.Confidence)
+		r := row{KeyEstimate: wire.KeyEstimate{Key: wire.KeyText(key), Estimated: wire.EstimatedOf(count, low, high)}}
+		if g.params.values() {
+			low, high = g.SumInterval(key, wire.Confidence)
+			sum := wire.EstimatedOf(g.Sum(key), low, high)
+			low, high = g.MeanInterval(key, wire.Confidence)
+			mean := wire.EstimatedOf(g.Mean(key), low, high)
+			r.Sum, r.Mean = &sum, &mean
+			if lost := wire.Number(g.Lost(key)); g.params.Values {
+				r.Lost = &lost
+			}
+		}
+		for _, q := range g.params.levels() {
+			low, high := g.QuantileInterval(key, q, wire.Confidence)
+			least, most := g.RankInterval(key, q, wire.Confidence)
+			r.Quantiles = append(r.Quantiles, level{q, wire.EstimatedOf(g.Quantile(key, q), low, high), wire.Number(least), wire.Number(most)})
+		}
+		rows = append(rows, r)
+	}
+	shown := struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Keys      []row            `json:"keys"`
+		Others    *wire.Estimated  `json:"others,omitempty"`
+	}{Guarantee: g.Guarantee(), Keys: rows}
+	if g.valid() && g.params.Others {
+		half := g.reach(g.noises.others, (1-wire.Confidence)/2) + 1/float64(unit)
+		others := wire.EstimatedOf(g.Others(), max(g.Others()-half, 0), max(g.Others()+half, 0))
+		shown.Others = &others
+	}
+	return wire.MarshalJSON(&g, shown)
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
+// does.
+func (g *Groups[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, g) }

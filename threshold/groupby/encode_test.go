@@ -16,7 +16,7 @@ import (
 func sampleOf[K int64 | string | uint32](p Params, threshold, shortfall, others int64, groups ...group[K]) *Groups[K] {
 	p = p.normal()
 	law, _ := p.sizes()
-	g := &Groups[K]{params: p, law: p.noises(law, choice{}), threshold: threshold, groups: groups, shortfall: shortfall, others: others}
+	g := &Groups[K]{params: p, noises: p.noises(law, choice{}), threshold: threshold, groups: groups, shortfall: shortfall, others: others}
 	g.addUp()
 	return g
 }
@@ -48,8 +48,8 @@ func sampleListed() *Groups[string] {
 func sampleChosen() *Groups[uint32] {
 	g := sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Releases: 30, FullKeys: AutoFullKeys}, 0, 5, 0, group[uint32]{key: 7, rest: 1 << 40})
 	law, _ := g.params.sizes()
-	g.at = choice{7, 9}
-	g.law = g.params.noises(law, g.at)
+	g.chosen = choice{7, 9}
+	g.noises = g.params.noises(law, g.chosen)
 	return g
 }
 
@@ -150,9 +150,9 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"keys with counts":  func(g *Groups[string]) { g.params.KeysOnly, g.params.FullKeys, g.params.CountShare = true, 0, 0 },
 	})
 	dptest.Spoiled(t, sampleChosen, sampleChosen, map[string]func(*Groups[uint32]){
-		"not asked":     func(g *Groups[uint32]) { g.at.clip = 9 },
-		"asked often":   func(g *Groups[uint32]) { g.at.asked = 14 },
-		"never asked":   func(g *Groups[uint32]) { g.at = choice{} },
+		"not asked":     func(g *Groups[uint32]) { g.chosen.clip = 9 },
+		"asked often":   func(g *Groups[uint32]) { g.chosen.asked = 14 },
+		"never asked":   func(g *Groups[uint32]) { g.chosen = choice{} },
 		"chosen anyway": func(g *Groups[uint32]) { g.params.FullKeys = 32 },
 		"below":         func(g *Groups[uint32]) { g.params.FullKeys = -2 },
 		"without δ":     func(g *Groups[uint32]) { g.params.Delta = 0 },
@@ -218,7 +218,7 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 			bottom, top := g.MeanInterval(key, confidence)
 			for _, level := range g.params.levels() {
 				low, high := g.QuantileInterval(key, level, confidence)
-				require.True(t, low <= high && low >= g.law.scale.least || low < 0 && g.params.Max == 0 && low <= high)
+				require.True(t, low <= high && low >= g.noises.scale.least || low < 0 && g.params.Max == 0 && low <= high)
 				if x := g.Quantile(key, level); x == x {
 					inside(low, x, high)
 				}
@@ -263,16 +263,16 @@ func FuzzRestorePrivateState(f *testing.F) {
 	spread.AddUserValues([]string{"a", "b"}, []float64{1, -2})
 	p = percentiles
 	p.Passes = 2
-	picked := dptest.OK(New[string](p))(f)
-	picked.AddUserValues([]string{"a", "b"}, []float64{1, -2})
+	sampled := dptest.OK(New[string](p))(f)
+	sampled.AddUserValues([]string{"a", "b"}, []float64{1, -2})
 	halves := dptest.OK(New[string](learning))(f)
 	halves.AddUserValues([]string{"a", "b"}, []float64{1e9, -2})
-	for _, b := range []*Builder[string]{b, kept, spread, picked, halves} {
+	for _, b := range []*Builder[string]{b, kept, spread, sampled, halves} {
 		before := dptest.OK(b.AppendPrivateState(nil))(f)
 		f.Add(before)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, b := range []*Builder[string]{b, kept, spread, picked, halves} {
+		for _, b := range []*Builder[string]{b, kept, spread, sampled, halves} {
 			dptest.RestoresOrStays(t, b, data)
 		}
 	})

@@ -1,6 +1,8 @@
 package groupby
 
-import "math"
+import (
+	"math"
+)
 
 // This file chooses C² = FullKeys from the users' numbers of keys, before any value is looked at,
 // by steps whose noise is in proportion to that of the counts which they decide about.
@@ -9,6 +11,17 @@ import "math"
 
 // AutoFullKeys, as Params.FullKeys, chooses FullKeys from the users' numbers of keys.
 const AutoFullKeys = -1
+
+// chooseClip chooses a clip by the numbers of keys that users are shown with, before a value is
+// looked at.
+func (s *state[K]) chooseClip(found []bool) {
+	for from, to := range s.users.all {
+		if l := len(s.shown(found, from, to)); l > 0 {
+			s.lose(l, false)
+		}
+	}
+	s.chosen = s.choose()
+}
 
 // Where the choice ends, and what it takes for the loss of a large key: the part of what clipping
 // takes from all users together.
@@ -139,17 +152,17 @@ func (c *calibration) best(losses []float64) (best int) {
 
 // choose asks from the largest clip down what each loses, until that is too much.
 func (s *state[K]) choose() (at choice) {
-	if len(s.law.clips) < 2 {
+	if len(s.calibrated.clips) < 2 {
 		return at
 	}
 	var losses []float64
 	for j, loss := range s.shorts {
-		y := float64(loss+s.noise(s.law.question(j)*unit)()) / unit
-		if losses = append(losses, y); s.law.stops(j, y) {
+		y := float64(loss+s.noise(s.calibrated.question(j)*unit)()) / unit
+		if losses = append(losses, y); s.calibrated.stops(j, y) {
 			break
 		}
 	}
-	return choice{s.law.best(losses), len(losses)}
+	return choice{s.calibrated.best(losses), len(losses)}
 }
 
 // possible reports whether it can be a choice.
@@ -169,12 +182,12 @@ func (c *calibration) noisiest() choice {
 }
 
 // clip is the one that was chosen.
-func (s *state[K]) clip() clip { return s.law.clips[s.at.clip] }
+func (s *state[K]) clip() clip { return s.calibrated.clips[s.chosen.clip] }
 
 // width returns how many numbers of each key say what its count loses, where FullKeys is chosen
 // from sums.
-func (p Params) width(law calibration, w way) int {
-	if n := len(law.clips); n > 1 && (w == once || w == listing) {
+func (p Params) width(calibrated calibration, w pass) int {
+	if n := len(calibrated.clips); n > 1 && (w == onePass || w == listedPass) {
 		return n
 	}
 	return 0
@@ -183,7 +196,7 @@ func (p Params) width(law calibration, w way) int {
 // lose adds what a user with k keys loses by each clip, all of the keys that do not count, and
 // returns what he loses in one that does.
 func (s *state[K]) lose(k int, all bool) (losses []int64) {
-	for j, c := range s.law.clips {
+	for j, c := range s.calibrated.clips {
 		s.losses[j] = unit - s.params.counts(k, c.full)
 		short := s.losses[j]
 		if all {
@@ -203,7 +216,7 @@ func (s *state[K]) counts(losses []int64) int64 {
 	case s.table.width > 0:
 		return unit
 	}
-	return unit - losses[s.at.clip]
+	return unit - losses[s.chosen.clip]
 }
 
 // counts returns x: what a user counts in each of his l keys.

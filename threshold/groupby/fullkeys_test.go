@@ -34,8 +34,8 @@ func TestChosenAsFixed(t *testing.T) {
 			b.AddUser(keys)
 		}
 		s := held(b)
-		require.Len(t, s.law.clips, map[int]int{6: 4, 2: 2}[p.most]) // 6, 4, 2, 1
-		for j, c := range s.law.clips {
+		require.Len(t, s.calibrated.clips, map[int]int{6: 4, 2: 2}[p.most]) // 6, 4, 2, 1
+		for j, c := range s.calibrated.clips {
 			fixed := p
 			fixed.FullKeys = c.full
 			other := builderFor(t, fixed)
@@ -43,7 +43,7 @@ func TestChosenAsFixed(t *testing.T) {
 				other.AddUser(keys)
 			}
 			o := held(other)
-			s.at = choice{j, 4}
+			s.chosen = choice{j, 4}
 			require.Equal(t, o.shorts[0], s.shorts[j])
 			for i, key := range s.table.keys {
 				at, _ := o.table.find(key)
@@ -51,7 +51,7 @@ func TestChosenAsFixed(t *testing.T) {
 				require.Equal(t, rest(o.table.cells[at].count, o.table.cells[at].weight, c.mix), s.restOf(i))
 			}
 		}
-		s.at = choice{}
+		s.chosen = choice{}
 	}
 	b := builder[int](t, auto)
 	b.AddUser([]int{1, 2, 3, 4, 5, 6, 7})
@@ -103,8 +103,8 @@ func TestQuestionsLeaveThreeQuarters(t *testing.T) {
 func TestQuestionsAreNoisy(t *testing.T) {
 	b := builder[int](t, auto)
 	s := held(b)
-	sd := s.law.question(0)
-	stop := stopAt / lossPart * s.law.clips[0].root() * s.law.sigma / math.Sqrt(s.law.share)
+	sd := s.calibrated.question(0)
+	stop := stopAt / lossPart * s.calibrated.clips[0].root() * s.calibrated.sigma / math.Sqrt(s.calibrated.share)
 	n := float64(dptest.Full(20_000, 2000))
 	for _, z := range []float64{0, 1, -0.5} {
 		s.shorts[0] = int64((stop + z*sd) * unit)
@@ -461,9 +461,9 @@ func TestOneKeyEach(t *testing.T) {
 			continue
 		}
 		ones++
-		require.Less(t, g.law.count, 1.06*k.law.count, "%+v", p)
-		require.Less(t, g.law.value, 1.06*k.law.value, "%+v", p)
-		require.InDelta(t, g.law.count, planned(g.params).OneKeyStdDev, 1e-9)
+		require.Less(t, g.noises.count, 1.06*k.noises.count, "%+v", p)
+		require.Less(t, g.noises.value, 1.06*k.noises.value, "%+v", p)
+		require.InDelta(t, g.noises.count, planned(g.params).OneKeyStdDev, 1e-9)
 	}
 	require.Greater(t, ones, 3)
 	// A thousand users in five keys: means are within ± 1 of the truth.
@@ -526,7 +526,7 @@ func TestDiscoveryChooses(t *testing.T) {
 	b := dptest.OK(d.Release())(t)
 	b.SecondPass()
 	require.Equal(t, 1, held(b).clip().full, "with noise of 4 users, against 3000")
-	require.Equal(t, 13, held(b).at.asked)
+	require.Equal(t, 13, held(b).chosen.asked)
 	other := fresh(held(b))
 	require.NoError(t, other.RestorePrivateState(dptest.OK(b.AppendPrivateState(nil))(t)))
 	b.AddUser([]int{1, 2, 5, 7})
@@ -537,14 +537,14 @@ func TestDiscoveryChooses(t *testing.T) {
 		b.AddUser([]int{user % 3})
 		other.AddUser([]int{user % 3})
 	}
-	private := held(other).at
-	held(other).at = choice{3, 13}
+	private := held(other).chosen
+	held(other).chosen = choice{3, 13}
 	require.ErrorIs(t, b.Merge(other), ErrMismatch)
-	held(other).at = private
+	held(other).chosen = private
 	require.NoError(t, b.Merge(other))
 	g := dptest.OK(b.Release())(t)
 	require.Equal(t, 1, g.FullKeys())
-	require.InDelta(t, g.law.count, planned(Params{Epsilon: 4, Delta: 1e-6, Passes: 2, FullKeys: 1}).StdDev*1.15, 0.15*g.law.count)
+	require.InDelta(t, g.noises.count, planned(Params{Epsilon: 4, Delta: 1e-6, Passes: 2, FullKeys: 1}).StdDev*1.15, 0.15*g.noises.count)
 }
 
 // The choice takes nothing from the keys: Rows show as many as two passes with FullKeys fixed, and

@@ -18,13 +18,14 @@ import (
 // post-processing and costs no budget.
 type Groups[K hashing.Key] struct {
 	params            Params
-	at                choice
-	law               noises
+	chosen            choice
+	noises            noises
 	threshold         int64      // of the weights, in steps; 0 where weights are not released
 	groups            []group[K] // sorted by key
 	shortfall, others int64      // in steps
 	radius, lost      float64    // with Values: see ranges.Sums
-	all               float64    // with Values: the sum of the counts, each at least 1
+	mostLost          ranges.Bound
+	all               float64 // with Values: the sum of the counts, each at least 1
 }
 
 // noises are what a reader needs of a calibration, in users: a function of the Params alone.
@@ -95,7 +96,7 @@ func (g *Groups[K]) Guarantee() budget.Guarantee {
 
 // FullKeys returns the number of keys up to which a user counts fully in each: Params.FullKeys, or
 // what AutoFullKeys chose; 0 with KeysOnly.
-func (g *Groups[K]) FullKeys() int { return g.law.full }
+func (g *Groups[K]) FullKeys() int { return g.noises.full }
 
 // Len returns the number of keys that are shown.
 func (g *Groups[K]) Len() int { return len(g.groups) }
@@ -137,152 +138,6 @@ func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 			if !yield(e.key, g.count(e)) {
 				return
 			}
-		}
-	}
-}
-
-// noisy returns the count of a group with its noise, in users: a normal number with the true count
-// as its mean, for a key that is shown whatever its noise.
-func (g *Groups[K]) noisy(e group[K]) float64 { return g.law.users(e.rest, e.weight) }
-
-// users returns a count from the numbers that are released of it.
-func (n *noises) users(rest, weight int64) float64 {
-	return (float64(rest)/fine + n.mix*float64(weight)) / unit
-}
-
-// count returns the estimate of a group.
-//
-// A key near the threshold is shown because its weight's noise is high. With z = (weight − T)/σ,
-// what that adds to the mean of the noise is φ(t)/Φ(t) in units of σ, t the mean of z; and
-// 2·e^{−2z} takes out of it all but 0.13 for every t ≥ 0. (An estimate without any bias does not
-// exist: it would need a Dirac function in the place of 2·e^{−2z}.)
-func (g *Groups[K]) count(e group[K]) float64 {
-	if !g.counted() {
-		return math.NaN()
-	}
-	x := g.noisy(e)
-	if g.law.weight > 0 {
-		z := g.law.mix * (float64(e.weight-g.threshold) + 0.5) / unit / g.law.weight
-		x -= 2 * math.Exp(-2*z) * g.law.weight
-	}
-	return x
-}
-
-// Estimate returns the estimated number of users of the key, or 0 if the key is not shown. It may
-// be negative. Its noise has the standard deviation Plan.StdDev; for a key that is shown with
-// probability ½ or more, the mean of the noise is at most a tenth of that. Users with more than
-// FullKeys keys count less than 1: see [Groups.Shortfall]. NaN with KeysOnly.
-func (g *Groups[K]) Estimate(key K) float64 {
-	e, found := g.find(key)
-	if !found && g.counted() {
-		return 0
-	}
-	return g.count(e)
-}
-
-// Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, as clipped: see [Groups.Radius]. It is NaN, for what is unknown, where the key is
-// not shown, where no range was learned, and if the Params have neither Min and Max nor Values.
-func (g *Groups[K]) Sum(key K) float64 {
-	e, found := g.find(key)
-	if !found {
-		return math.NaN()
-	}
-	return g.sum(e)
-}
-
-// sum returns the noisy sum of a group: what is summed is z, the place of a value in [−1, 1].
-func (g *Groups[K]) sum(e group[K]) float64 {
-	if !g.params.values() || g.blind() {
-		return math.NaN()
-	}
-	at := g.place(e)
-	return at.middle*g.count(e) + at.half*at.sum
-}
-
-// place is where the values of a group can be: from middle − half to middle + half.
-type place struct {
-	middle, half, sum float64 // sum is that of all z, noisy
-	step              float64 // by which a z may be rounded
-}
-
-// place returns that of a group.
-func (g *Groups[K]) place(e group[K]) place {
-	if g.params.Values {
-		return place{e.scale, e.scale * g.radius, float64(e.value) / ranges.Unit, 1. / ranges.Unit}
-	}
-	half := g.params.half() // each user's z is rounded by a step, and so was the value before
-	return place{g.params.middle(), half, float64(e.value) / unit, 1./unit + g.params.axis().step/half}
-}
-
-// value returns the value at z, within the range where one is given.
-func (g *Groups[K]) value(at place, z float64) float64 {
-	x := at.middle + z*at.half
-	if g.params.Values {
-		return x
-	}
-	return min(max(x, g.params.Min), g.params.Max)
-}
-
-// Mean returns the estimated mean of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, as clipped. It is NaN, for what is unknown, if the key is not shown or its count is
-// not above 0, if no range was learned, and if the Params have neither Min and Max nor Values.
-func (g *Groups[K]) Mean(key K) float64 {
-	e, found := g.find(key)
-	if !found || !g.params.values() || g.blind() {
-		return math.NaN()
-	}
-	n, at := g.count(e), g.place(e)
-	if !(n > 0) {
-		return math.NaN()
-	}
-	return g.value(at, min(max(at.sum/n, -1), 1))
-}
-
-// blind reports whether a range was to be learned, and was not.
-func (g *Groups[K]) blind() bool { return g.params.Values && g.radius == 0 }
-
-// Radius returns, with Params.Values, the R to which users' values are clipped: 0 where no range
-// was learned, NaN without Values. A user with the value v in a key of scale a gives z = v/a − 1.
-// The vector of the user's z in all shown keys is clipped to ‖z‖₂ ≤ R: each |z| is clipped to some
-// t, which is smaller the more large entries the user has. So no value outside a(1 − R) to a(1 + R)
-// counts unclipped. R balances the noise of sums, which is proportional to R, with what clipping
-// takes from them: see [Groups.Lost].
-func (g *Groups[K]) Radius() float64 {
-	if !g.valid() || !g.params.Values {
-		return math.NaN()
-	}
-	return g.radius
-}
-
-// Scale returns, with Params.Values, the unit in which values of the key are measured: about their
-// geometric mean, or that of all keys if the key has too few users. It is 0 if no range was
-// learned, and NaN without Values or if the key is not shown.
-func (g *Groups[K]) Scale(key K) float64 {
-	e, found := g.find(key)
-	if !found || !g.params.Values {
-		return math.NaN()
-	}
-	return e.scale
-}
-
-// Lost returns, with Params.Values, a rough estimate of what clipping took from the key: the sum,
-// over its users, of how far their values were moved. Only the loss of all keys together is
-// released; Lost assumes that the key has its proportional part, so it comes without a bound. NaN
-// if the key is not shown, if no range was learned, and without Values.
-func (g *Groups[K]) Lost(key K) float64 {
-	e, found := g.find(key)
-	if !found || !g.params.Values || g.blind() {
-		return math.NaN()
-	}
-	return e.scale * g.lost * max(g.count(e), 1) / g.all
-}
-
-// addUp sets g.all, when the rest stands.
-func (g *Groups[K]) addUp() {
-	for _, e := range g.groups {
-		if g.params.Values {
-			g.all += max(g.count(e), 1)
 		}
 	}
 }

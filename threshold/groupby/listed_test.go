@@ -64,7 +64,7 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 				inside(sums[key]/counts[key], lo, hi)
 			}
 		}
-		require.InDelta(t, 4000, g.Others(), 26*g.law.others) // e^{−√2·26}, or less
+		require.InDelta(t, 4000, g.Others(), 26*g.noises.others) // e^{−√2·26}, or less
 		lo, hi := g.Interval("plum", confidence)
 		require.True(t, lo == 0 && math.IsInf(hi, 1))
 		require.Contains(t, g.String(), "6 listed keys with counts of users, sums and means")
@@ -105,11 +105,11 @@ func moves(t testing.TB, template *Builder[int], keys []int, value float64) (mov
 		scales = append(scales, scale)
 	}
 	for _, e := range s.table.entries() {
-		add(fine*e.count, s.law.rest(s.at))
-		add(e.value, s.law.value(choice{}))
+		add(fine*e.count, s.calibrated.rest(s.chosen))
+		add(e.value, s.calibrated.value(choice{}))
 	}
-	add(s.shorts[0], s.law.shortfall)
-	add(s.others, s.law.others)
+	add(s.shorts[0], s.calibrated.shortfall)
+	add(s.others, s.calibrated.others)
 	return moved, scales
 }
 
@@ -178,9 +178,9 @@ func TestListedNeighbours(t *testing.T) {
 					require.Greater(t, worst, near*p.Epsilon, name)
 					continue
 				}
-				require.LessOrEqual(t, square, held(b).law.beside, name)
-				require.Greater(t, square, near*held(b).law.beside, name)
-				exact := dptest.OK(noise.GaussianDelta(1, p.Epsilon, math.Sqrt(held(b).law.beside)))(t)
+				require.LessOrEqual(t, square, held(b).calibrated.squaredMu, name)
+				require.Greater(t, square, near*held(b).calibrated.squaredMu, name)
+				exact := dptest.OK(noise.GaussianDelta(1, p.Epsilon, math.Sqrt(held(b).calibrated.squaredMu)))(t)
 				require.LessOrEqual(t, exact, delta)
 				require.Greater(t, exact, 0.99*delta)
 				require.LessOrEqual(t, b.Guarantee().DeltaAt(p.Epsilon), delta)
@@ -267,7 +267,7 @@ func TestListedNoise(t *testing.T) {
 		for i := range n / 4 {
 			give(b, keys[2*i:2*i+2]...) // half of the keys
 		}
-		law := held(b).law
+		law := held(b).calibrated
 		g := dptest.OK(b.Release())(t)
 		require.Len(t, g.groups, n)
 		uniform := func(x, scale float64) float64 { // by the distribution function
@@ -417,7 +417,7 @@ func TestListedRowsAreClipped(t *testing.T) {
 		template := dptest.OK(NewListedRows[int](p, list...))(t)
 		require.Equal(t, AutoFullKeys, template.params.FullKeys)
 		for n := range 150 {
-			r := &Rows[int, int]{holding(template.params, newRows[int](template.params, heldRows(template).law, list))}
+			r := &Rows[int, int]{holding(template.params, newRows[int](template.params, heldRows(template).calibrated, list))}
 			for key := range 1 + n%50 {
 				r.addOf(1, key)
 			}
@@ -434,15 +434,15 @@ func TestListedRowsAreClipped(t *testing.T) {
 				}
 				return float64(x) / sd * float64(x) / sd
 			}
-			sum := over(s.shorts[s.at.clip], s.law.shortfall) + over(s.others, s.law.others)
-			for j := range s.at.asked {
-				sum += over(s.shorts[j], s.law.question(j)*unit)
+			sum := over(s.shorts[s.chosen.clip], s.calibrated.shortfall) + over(s.others, s.calibrated.others)
+			for j := range s.chosen.asked {
+				sum += over(s.shorts[j], s.calibrated.question(j)*unit)
 			}
 			for i, e := range s.table.cells {
 				require.Zero(t, e.weight)
-				sum += over(s.restOf(i), s.law.rest(s.at)) + over(e.value, s.law.value(s.at))
+				sum += over(s.restOf(i), s.calibrated.rest(s.chosen)) + over(e.value, s.calibrated.value(s.chosen))
 			}
-			worst = max(worst, sum/s.law.beside)
+			worst = max(worst, sum/s.calibrated.squaredMu)
 		}
 		require.LessOrEqual(t, worst, 1+1e-12)
 		require.Greater(t, worst, 0.85)

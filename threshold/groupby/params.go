@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -20,6 +21,8 @@ const (
 
 	mostReleases = 1 << 16
 	minShare     = 1. / 64
+
+	minIndex, maxIndex = 1.01, 64 // of a tail
 )
 
 // MaxKeys is the largest number of keys of one user that count, except with [NewListed]. Of a user
@@ -46,6 +49,11 @@ type Params struct {
 	// For [NewRows], and [New] with Passes 2; not with Min and Max, Levels,
 	// Replace or KeysOnly. Plan.Blind says how many users this needs.
 	Values bool
+	// TailIndex says what intervals of sums and means assume with Values: users
+	// whose values are far from those of their keys' other users become fewer,
+	// beyond the last that can be seen, at least like a Pareto tail of this index,
+	// in [1.01, 64]. 0 is 1.5. See [Groups.SumInterval].
+	TailIndex float64
 	// Average says that a user's value in a key is the average of the values of
 	// his rows, so that Min and Max are those of one row; else it is their sum. A
 	// mean over users is then that of averages: latency, where users have many
@@ -138,7 +146,10 @@ func (p Params) normal() Params {
 		}
 	}
 	p.CountShare, p.Min, p.Max = p.CountShare+0, p.Min+0, p.Max+0
-	p.Resolution, p.QuantileShare = p.Resolution+0, p.QuantileShare+0
+	p.Resolution, p.QuantileShare, p.TailIndex = p.Resolution+0, p.QuantileShare+0, p.TailIndex+0
+	if p.Values && p.TailIndex == 0 {
+		p.TailIndex = 1.5
+	}
 	for i := range p.Levels {
 		p.Levels[i] += 0
 	}
@@ -175,6 +186,10 @@ func (p Params) validate() error {
 		return bad("Values", p.Values, "false, except for NewRows, and New with Passes 2, which keep the users")
 	case p.Values && (p.KeysOnly || p.Relation == budget.Replace || p.Levels[0] != 0):
 		return bad("Values", p.Values, "false with KeysOnly, Replace and Levels")
+	case !p.Values && p.TailIndex != 0:
+		return bad("TailIndex", p.TailIndex, "0 without Values")
+	case p.Values && !(p.TailIndex >= minIndex && p.TailIndex <= maxIndex):
+		return bad("TailIndex", p.TailIndex, "0 or a number in [1.01, 64]")
 	case p.Average && !p.values():
 		return bad("Average", p.Average, "false without Min and Max or Values")
 	case p.KeysOnly && p.values():
@@ -267,7 +282,7 @@ func (p Params) Guarantee() budget.Guarantee {
 	case err != nil: // what New refuses
 		return budget.Guarantee{}
 	case p.listed:
-		pair := budget.GDP(math.Sqrt(c.beside)*(1+0x1p-50), unit)
+		pair := budget.GDP(math.Sqrt(c.squaredMu)*(1+0x1p-50), unit)
 		if p.Releases > 1 {
 			return budget.ApproxDP(pair.EpsilonAt(p.delta())*(1+0x1p-40), p.delta(), unit).WithPair(pair)
 		}
@@ -324,9 +339,9 @@ func (p Params) Plan() (Plan, error) {
 		return Plan{}, err
 	}
 	plan := Plan{Params: p, StdDev: math.NaN(), OneKeyStdDev: math.NaN(), Threshold: math.Inf(-1), OthersStdDev: math.NaN(), Bytes: fixedSize}
-	law := p.noises(c, c.noisiest())
+	noises := p.noises(c, c.noisiest())
 	if !p.KeysOnly {
-		if plan.StdDev, plan.OneKeyStdDev = law.count, law.count; len(c.clips) > 1 {
+		if plan.StdDev, plan.OneKeyStdDev = noises.count, noises.count; len(c.clips) > 1 {
 			plan.OneKeyStdDev = p.noises(c, choice{len(c.clips) - 1, len(c.clips)}).count
 		} else if p.FullKeys > 1 {
 			one := p
@@ -337,12 +352,12 @@ func (p Params) Plan() (Plan, error) {
 		}
 	}
 	if p.Others {
-		plan.OthersStdDev = law.others
+		plan.OthersStdDev = noises.others
 	}
-	copy(plan.RankError[:], law.ranks)
-	plan.Known = law.knownFrom(p)
+	copy(plan.RankError[:], noises.ranks)
+	plan.Known = noises.knownFrom(p)
 	if p.Values {
-		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value(c.noisiest())/unit), plan.Bytes+16
+		plan.Blind, plan.Bytes = 8*ranges.Blind(c.value(c.noisiest())/unit), plan.Bytes+32
 	}
 	if !p.listed {
 		plan.Threshold = (float64(c.kernel.Threshold) - 0.5) / unit
@@ -354,3 +369,23 @@ func (p Params) Plan() (Plan, error) {
 func (p Plan) String() string {
 	return fmt.Sprintf("keys from a weight of %.4g on, noise of a count %.4g (%.4g with one key a user), %v", p.Threshold, p.StdDev, p.OneKeyStdDev, p.Params.Guarantee())
 }
+
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
+)
+
+// shortens reports whether a user may count less than 1 in a key: not with a list of at most
+// FullKeys.
+func (p Params) shortens() bool {
+	return !p.KeysOnly && !(p.listed && p.most < mostKeys && slices.Min(p.fulls()) >= p.most)
+}
+
+// pure reports whether the noise is discrete Laplace noise.
+func (p Params) pure() bool { return p.Delta == 0 }
+
+// weighs reports whether counts are in part the weights of the keys, which are then released.
+func (p Params) weighs() bool { return !p.KeysOnly && !p.listed && p.Passes == 1 }

@@ -185,7 +185,7 @@ func TestShares(t *testing.T) {
 			require.InEpsilon(t, firstShare, 1/(c.discovery*c.discovery)/keys, 1e-9)
 			sigma *= adaptiveNoise
 		}
-		total := norm*keys*unit*unit + c.beside
+		total := norm*keys*unit*unit + c.squaredMu
 		require.LessOrEqual(t, total, norm/(sigma*sigma)*(1+1e-4))
 		require.Greater(t, total, norm/(sigma*sigma)*0.93)
 

@@ -18,7 +18,7 @@ var twice = Params{Epsilon: 1, Delta: 1e-6, most: 6, FullKeys: 3, Min: -1, Max: 
 // passes are a Discovery and what New makes, calibrated once for all tests.
 func passes(t testing.TB, p Params) (*Discovery[int], *Builder[int]) {
 	b := builder[int](t, p)
-	d := &Discovery[int]{holding(b.params, newState(b.params, held(b).law, finding, newIndex[int](0), 0))}
+	d := &Discovery[int]{holding(b.params, newState(b.params, held(b).calibrated, firstPass, newIndex[int](0), 0))}
 	return d, b
 }
 
@@ -85,7 +85,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 // weight of users whose other keys were found. So do both within one Release.
 func TestTwoPassesFindMore(t *testing.T) {
 	d, b := passes(t, Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Min: 0, Max: 10, Others: true})
-	law := held(b).law
+	law := held(b).calibrated
 	// Users of 16 keys: 15 of them have many users, and then there is one per 90 users.
 	users := func(add func(keys []int)) {
 		for u := range 5400 {
@@ -120,7 +120,7 @@ func TestTwoPassesFindMore(t *testing.T) {
 			requireInside(t, g, key, n, n*value(key), confidence)
 			require.Equal(t, count, g.Estimate(key))
 		}
-		require.InDelta(t, 0, g.Others(), 6.5*g.law.others)
+		require.InDelta(t, 0, g.Others(), 6.5*g.noises.others)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestKeptUsersCount(t *testing.T) {
 	require.Equal(t, []int{8, 10}, s.users.ends)
 	found := make([]bool, 9)
 	found[0], found[2], found[3], found[4], found[8] = true, true, true, true, true // 1, 3, 4, 5, 9
-	s.pick(found)
+	s.chooseClip(found)
 	for from, to := range s.users.all {
 		s.count(found, from, to)
 	}
@@ -164,7 +164,7 @@ func TestKeptUsersCount(t *testing.T) {
 	s = held(b)
 	found = []bool{true, false, false, false, false, false, false, false, true}
 	var seen []int64
-	s.pass(found, func(i int) (int64, bool) {
+	s.find(found, func(i int) (int64, bool) {
 		seen = append(seen, s.table.cells[i].weight)
 		return 0, i == 3
 	})
@@ -190,7 +190,7 @@ func TestStatesOfTwoPasses(t *testing.T) {
 	following := dptest.OK(template.Release())(t)
 	following.SecondPass()
 	discovery := fresh(held(kept))
-	private.Enter(discovery.secret).way = finding
+	private.Enter(discovery.secret).pass = firstPass
 	private.Leave(discovery.secret)
 
 	begin := dptest.OK(following.AppendPrivateState(nil))(t)
@@ -237,8 +237,8 @@ func TestStatesOfTwoPasses(t *testing.T) {
 	require.False(t, other.Released() || following.Released())
 	require.NoError(t, other.RestorePrivateState(begin))
 	require.NoError(t, following.Merge(other))
-	once := builder[int](t, plain)
-	require.ErrorIs(t, once.RestorePrivateState(begin), ErrMismatch)
+	onePass := builder[int](t, plain)
+	require.ErrorIs(t, onePass.RestorePrivateState(begin), ErrMismatch)
 }
 
 func TestDiscoveryOnce(t *testing.T) {
@@ -296,7 +296,7 @@ func TestSecondPassIsBegunByName(t *testing.T) {
 		require.NoError(t, b.Merge(copied))
 		g := dptest.OK(b.Release())(t)
 		dptest.Alarm(t, 1e-10)
-		require.InDelta(t, users, g.Estimate(1), 6.5*g.law.count)
+		require.InDelta(t, users, g.Estimate(1), 6.5*g.noises.count)
 
 		early := first()
 		early.AddUser(nil)
@@ -304,12 +304,12 @@ func TestSecondPassIsBegunByName(t *testing.T) {
 		dptest.Refused(t, dptest.Err(early.Release()), ErrReleased, "before its second pass")
 	}
 	new(Builder[int]).SecondPass()
-	once := builder[int](t, plain)
-	once.SecondPass()
-	require.Equal(t, 0, int(held(once).way))
+	onePass := builder[int](t, plain)
+	onePass.SecondPass()
+	require.Equal(t, 0, int(held(onePass).pass))
 	// A state that awaits its users has none.
 	b, other := builder[int](t, twice), builder[int](t, twice)
-	held(other).way = awaiting
+	held(other).pass = unbegunPass
 	held(other).table.add(5, cell{count: 1})
 	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(other.AppendPrivateState(nil))(t)), ErrFormat)
 }
@@ -344,7 +344,7 @@ func TestTwoPassesOverBaskets(t *testing.T) {
 func (b *Builder[K]) expectedKeys() (n float64) {
 	s := private.Enter(b.secret)
 	defer private.Leave(b.secret)
-	k := s.law.kernel
+	k := s.calibrated.kernel
 	for _, e := range s.table.entries() {
 		v := float64(e.weight)
 		r := float64(k.From)
@@ -357,7 +357,7 @@ func (b *Builder[K]) expectedKeys() (n float64) {
 
 func TestDiscoveryIsRedacted(t *testing.T) {
 	b := builder[string](t, twice)
-	d := &Discovery[string]{holding(b.params, newState(b.params, held(b).law, finding, newIndex[string](0), 0))}
+	d := &Discovery[string]{holding(b.params, newState(b.params, held(b).calibrated, firstPass, newIndex[string](0), 0))}
 	for range 50 {
 		d.AddUser([]string{"the secret key of somebody"})
 	}

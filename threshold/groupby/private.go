@@ -12,8 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// This file moves a Builder between the machines of one trusted pipeline. It is the only way but
-// Release that leads out of it, and what it gives is private.
+// This file moves a Builder, a Discovery or Rows between the machines of one trusted pipeline.
+// Apart from Release it is the only file whose functions let data out, and they are private.
 
 // privateBuilder is the kind of private state, unlike those of other packages, which are 16 times
 // their wire.Kind and a few more.
@@ -56,7 +56,7 @@ func (d *Discovery[K]) RestorePrivateState(data []byte) error {
 
 func (s *state[K]) appendState(dst []byte) []byte {
 	keys := wire.KeysOf[K]()
-	h := stateHeader{privateBuilder, keys.Class(), s.way, s.params, s.found, s.at, s.others}
+	h := stateHeader{privateBuilder, keys.Class(), s.pass, s.params, s.found, s.chosen, s.others}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 	dst = wire.AppendFields(dst, h.fields())
 	dst = appendSums(dst, s.shorts)
@@ -68,13 +68,13 @@ func (s *state[K]) appendState(dst []byte) []byte {
 		dst = appendSums(dst, []int64{e.weight, e.count, e.value, e.others})
 		dst = appendSums(dst, s.table.lost(int(i)))
 	}
-	return s.appendUsers(s.spots.append(dst, ranks), ranks)
+	return s.appendUsers(s.cellWeights.append(dst, ranks), ranks)
 }
 
-// appendUsers appends the kept users in an order that depends on them alone, with the ranks of
+// appendUsers appends the retained users in an order that depends on them alone, with the ranks of
 // their keys.
 func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
-	if s.way != keeping {
+	if s.pass != twoPasses {
 		return dst
 	}
 	n := s.numbersOfPairs()
@@ -85,8 +85,8 @@ func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
 			user[j].key = ranks[s.users.keys[from+j]]
 			columns := s.params.columns()
 			copy(user[j].numbers[:], s.users.sums[columns*(from+j):][:columns])
-			if s.spots != nil {
-				user[j].numbers[n-1] = s.users.picks[from+j]
+			if s.cellWeights != nil {
+				user[j].numbers[n-1] = s.users.samples[from+j]
 			}
 		}
 		slices.SortFunc(user, comparePairs)
@@ -135,7 +135,7 @@ func comparePairs(a, b pair) int {
 
 // numbersOfPairs returns how many numbers of a pair there are.
 func (s *state[K]) numbersOfPairs() int {
-	if s.spots != nil {
+	if s.cellWeights != nil {
 		return s.params.columns() + 1
 	}
 	return s.params.columns()
@@ -145,16 +145,16 @@ func (s *state[K]) numbersOfPairs() int {
 type stateHeader struct {
 	kind   byte
 	class  wire.KeyClass
-	way    way
+	pass   pass
 	params Params
 	found  int
-	at     choice
+	chosen choice
 	others int64
 }
 
 func (h *stateHeader) fields() []wire.Field {
-	fields := append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.class), wire.Byte(&h.way)}, h.params.fields()...)
-	return append(fields, wire.Int(&h.found, math.MaxInt32), wire.Short(&h.at.clip, mostKeys), wire.Short(&h.at.asked, mostKeys), wire.Signed(&h.others))
+	fields := append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.class), wire.Byte(&h.pass)}, h.params.fields()...)
+	return append(fields, wire.Int(&h.found, math.MaxInt32), wire.Short(&h.chosen.clip, mostKeys), wire.Short(&h.chosen.asked, mostKeys), wire.Signed(&h.others))
 }
 
 // readState replaces what the state holds. A Discovery takes only those of its kind, and a Builder
@@ -171,33 +171,33 @@ func (s *state[K]) readState(encoded []byte) error {
 		r.Fail("another kind of state")
 	case h.params != s.params:
 		return check.Equal("groupby", s.params, h.params)
-	case h.way > awaiting || (h.way == finding) != (s.way == finding) || (h.way == listing) != s.params.listed || (h.way == keeping || h.way == finding || h.way.follows()) != (s.params.Passes == 2):
+	case h.pass > unbegunPass || (h.pass == firstPass) != (s.pass == firstPass) || (h.pass == listedPass) != s.params.listed || (h.pass == twoPasses || h.pass == firstPass || h.pass.follows()) != (s.params.Passes == 2):
 		r.Fail("the state of another pass")
 	case h.others < 0 || h.others > limit || h.others > 0 && !(s.params.listed && s.params.Others):
 		r.Fail("a sum that is none")
-	case h.way.follows() && !s.law.possible(h.at) || !h.way.follows() && h.at != choice{}:
+	case h.pass.follows() && !s.calibrated.possible(h.chosen) || !h.pass.follows() && h.chosen != choice{}:
 		r.Fail("a choice that is none")
-	case h.way.follows() && s.params.Values:
+	case h.pass.follows() && s.params.Values:
 		r.Fail("a second pass without its users")
-	case h.found > 0 && !h.way.follows() && h.way != listing:
+	case h.found > 0 && !h.pass.follows() && h.pass != listedPass:
 		r.Fail("found keys before the second pass")
 	}
 	shorts := readSums(r, len(s.shorts), 0)
 	t := readTable(r, keys, h.found, s.table.width)
-	weights := s.readSpots(r, len(t.keys))
-	u := s.readUsers(r, h.way, len(t.keys))
-	if (h.way == listing || h.way == awaiting) && h.found != len(t.keys) {
+	weights := s.readCellWeights(r, len(t.keys))
+	u := s.readUsers(r, h.pass, len(t.keys))
+	if (h.pass == listedPass || h.pass == unbegunPass) && h.found != len(t.keys) {
 		r.Fail("a key that is not listed, or was not found")
 	}
 	if err := r.Done(); err != nil {
 		return err
 	}
-	if h.way == listing {
+	if h.pass == listedPass {
 		if err := s.sameFound(t.keys); err != nil {
 			return err
 		}
 	}
-	s.way, s.found, s.at, s.shorts, s.others, s.table, s.spots, s.users, s.given = h.way, h.found, h.at, shorts, h.others, t, weights, u, 1
+	s.pass, s.found, s.chosen, s.shorts, s.others, s.table, s.cellWeights, s.users, s.given = h.pass, h.found, h.chosen, shorts, h.others, t, weights, u, 1
 	return nil
 }
 
@@ -233,8 +233,8 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found, width in
 }
 
 // readUsers reads the users that a Builder keeps, of keys below n.
-func (s *state[K]) readUsers(r *wire.Reader, w way, n int) (u users) {
-	if w != keeping {
+func (s *state[K]) readUsers(r *wire.Reader, w pass, n int) (u users) {
+	if w != twoPasses {
 		return u
 	}
 	all, columns := s.numbersOfPairs(), s.params.columns()
@@ -247,10 +247,10 @@ func (s *state[K]) readUsers(r *wire.Reader, w way, n int) (u users) {
 				p.numbers[c] = r.Int64()
 			}
 			u.sums = append(u.sums, p.numbers[:columns]...)
-			if s.spots != nil {
-				u.picks = append(u.picks, p.numbers[columns])
+			if s.cellWeights != nil {
+				u.samples = append(u.samples, p.numbers[columns])
 			}
-			if int64(p.key) >= int64(n) || s.spots != nil && (!s.scale.picked(p.numbers[columns]) || settled(p.numbers[columns]) != p.numbers[columns]) {
+			if int64(p.key) >= int64(n) || s.cellWeights != nil && (!s.scale.isSample(p.numbers[columns]) || withoutBits(p.numbers[columns]) != p.numbers[columns]) {
 				r.Fail("a key or a value of a user that is none")
 			}
 			if k := len(user); k > 0 && user[k-1].key >= p.key {
@@ -269,4 +269,151 @@ func (s *state[K]) readUsers(r *wire.Reader, w way, n int) (u users) {
 		u.ends = append(u.ends, len(u.keys))
 	}
 	return u
+}
+
+// privateRows is the kind of the private state of Rows.
+const privateRows byte = 0xf9
+
+// AppendPrivateState appends all that the Rows hold to dst. WHAT IT APPENDS IS PRIVATE DATA, the
+// users with their keys, protected by nothing: see [Builder.AppendPrivateState]. The bytes depend
+// neither on the order of the rows nor on how they were split among Rows that were merged. With
+// Levels they depend on the random choice of which of a user's values counts. The error wraps
+// [ErrReleased].
+func (r *Rows[U, K]) AppendPrivateState(dst []byte) ([]byte, error) {
+	return private.Append(r.secret, dst, "groupby: AppendPrivateState: the Rows value", (*rows[U, K]).appendState)
+}
+
+// RestorePrivateState replaces what the Rows hold by a state that [Rows.AppendPrivateState] gave.
+// The error wraps [ErrReleased], [ErrMismatch] if those Rows had other Params, or [ErrFormat]; the
+// Rows are then unchanged.
+func (r *Rows[U, K]) RestorePrivateState(data []byte) error {
+	return private.Restore(r.secret, data, "groupby: RestorePrivateState: the Rows value", (*rows[U, K]).readState)
+}
+
+// rowsHeader is what a state begins with, after the header of all encodings.
+type rowsHeader struct {
+	kind        byte
+	users, keys wire.KeyClass
+	params      Params
+}
+
+func (h *rowsHeader) fields() []wire.Field {
+	return append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.users), wire.Byte(&h.keys)}, h.params.fields()...)
+}
+
+// appendState appends the keys in order, and then the users in order: each with his keys, by their
+// ranks, and the numbers of the pair.
+func (s *rows[U, K]) appendState(dst []byte) []byte {
+	users, keys := wire.KeysOf[U](), wire.KeysOf[K]()
+	h := rowsHeader{privateRows, users.Class(), keys.Class(), s.params}
+	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
+	dst = wire.AppendFields(dst, h.fields())
+	order, ranks := s.keys.sorted(s.listed) // a list is sorted
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(order)))
+	for _, i := range order {
+		dst = keys.Append(dst, s.keys.keys[i])
+	}
+	spans := make([]span, len(s.users.keys))
+	for q, user := range s.pairs.all {
+		spans[q.words[user.from]>>32] = user
+	}
+	order, _ = s.users.sorted(0)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(order)))
+	for _, u := range order {
+		q, user := s.pairs.partOf(u), spans[u]
+		dst = users.Append(dst, s.users.keys[u])
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(user.to-user.from))
+		rows := make([]int, 0, user.to-user.from)
+		for i := user.from; i < user.to; i++ {
+			rows = append(rows, i)
+		}
+		rank := func(i int) uint32 { return ranks[uint32(q.words[i])] }
+		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+		for _, i := range rows {
+			dst = binary.LittleEndian.AppendUint32(dst, rank(i))
+			for _, x := range q.row(i, s.numbers) {
+				dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+			}
+		}
+	}
+	return dst
+}
+
+// readState replaces the rows by those of a state.
+func (s *rows[U, K]) readState(data []byte) error {
+	r, users, keys := wire.NewReader("groupby", data), wire.KeysOf[U](), wire.KeysOf[K]()
+	r.Header(wire.KindPrivate, privateVersion)
+	var h rowsHeader
+	r.Fields(h.fields())
+	switch {
+	case r.Err() != nil:
+		return r.Err()
+	case h.kind != privateRows || h.users != users.Class() || h.keys != keys.Class():
+		r.Fail("another kind of state")
+	case h.params != s.params:
+		return check.Equal("groupby", s.params, h.params)
+	}
+	next := newRows[U](s.params, s.calibrated, s.list())
+	all := r.Count(math.MaxInt32, keys.MinSize())
+	var key K
+	var list []K
+	for i := range all {
+		last := key
+		if key = keys.Read(r); i > 0 && i != s.listed && keys.Compare(last, key) >= 0 {
+			r.Fail("keys not in ascending order")
+		}
+		if r.Err() != nil {
+			return r.Err()
+		}
+		if i < s.listed {
+			list = append(list, key)
+		} else if n, _ := next.keys.number(key); int(n) != i {
+			r.Fail("a key twice")
+		}
+	}
+	if r.Err() != nil {
+		return r.Err()
+	}
+	if err := sameKeys(s.list(), list); err != nil {
+		return err
+	}
+	if all > s.listed && s.params.listed && !s.params.Others {
+		r.Fail("a key that is not listed")
+	}
+	var user, nobody U
+	for i := range r.Count(math.MaxInt32, users.MinSize()+4) {
+		last := user
+		user = users.Read(r)
+		n := r.Count(math.MaxInt32, 4+8*len(next.numbers))
+		if i > 0 && users.Compare(last, user) >= 0 || n == 0 || next.named && user == nobody {
+			r.Fail("users not in ascending order, or one without keys")
+		}
+		least := uint32(0)
+		for range n {
+			rank := r.Uint32()
+			for c := range next.numbers {
+				next.numbers[c] = r.Int64()
+			}
+			if s.params.Levels[0] != 0 && !s.scale.isSample(next.numbers[len(next.numbers)-1]) {
+				r.Fail("a value of a user that is none")
+			}
+			if s.params.Average && next.numbers[s.params.columns()] < 1 {
+				r.Fail("a pair without rows")
+			}
+			if int64(rank) >= int64(len(next.keys.keys)) || rank < least {
+				r.Fail("a key of a user that is none")
+			}
+			if r.Err() != nil {
+				return r.Err()
+			}
+			least = rank + 1
+			number, _ := next.users.number(user)
+			next.pairs.add(number, rank, next.numbers)
+		}
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*s = next
+	return nil
 }

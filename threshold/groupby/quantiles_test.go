@@ -61,9 +61,9 @@ func TestSpreadShares(t *testing.T) {
 			return mu * mu
 		}
 		spent := steps(s.loss, quantile.Rounds(len(p.levels()))) + steps(s.cutLoss, 2) + full*spreadUnit*spreadUnit/(s.weigh*s.weigh)
-		share := c.beside - without.beside
+		share := c.squaredMu - without.squaredMu
 		if p.listed { // all is beside: the others give way
-			share = p.QuantileShare * without.beside
+			share = p.QuantileShare * without.squaredMu
 		}
 		require.LessOrEqual(t, spent, share*(1+1e-12))
 		require.Greater(t, spent, 0.99*share, "%+v", p)
@@ -92,18 +92,18 @@ func TestQuantilesBesideKeys(t *testing.T) {
 			return sum
 		}
 		keys := unit * unit / (c.weight * c.weight)
-		require.LessOrEqual(t, delta(math.Sqrt(keys+c.beside-draws)), p.Delta)
-		require.Greater(t, delta(math.Sqrt(keys+c.beside-draws)), 0.5*p.Delta)
-		require.Greater(t, delta(math.Sqrt(keys+c.beside)), 1.2*p.Delta, "the quantiles cost nothing")
+		require.LessOrEqual(t, delta(math.Sqrt(keys+c.squaredMu-draws)), p.Delta)
+		require.Greater(t, delta(math.Sqrt(keys+c.squaredMu-draws)), 0.5*p.Delta)
+		require.Greater(t, delta(math.Sqrt(keys+c.squaredMu)), 1.2*p.Delta, "the quantiles cost nothing")
 	}
 }
 
 // key returns what is released of a key with these weights by cell, and this number of users in
 // steps.
 func (s *state[K]) key(weights map[uint32]int64, users int64) group[K] {
-	s.spots = s.params.newSpots()
+	s.cellWeights = s.params.newCellWeights()
 	for cell, w := range weights {
-		s.spots.add(uint64(cell), w)
+		s.cellWeights.add(uint64(cell), w)
 	}
 	var key K
 	s.table = newTable(indexOf([]K{key}), 0)
@@ -115,7 +115,7 @@ func (s *state[K]) key(weights map[uint32]int64, users int64) group[K] {
 // groupsOf returns Groups of one key, 0, that so many users have, whose values have these weights.
 func groupsOf(t testing.TB, p Params, users int, weights map[uint32]int64) *Groups[int] {
 	s := held(builder[int](t, p))
-	g := &Groups[int]{params: s.params, law: s.params.noises(s.law, choice{}), groups: []group[int]{s.key(weights, int64(users)*fine*unit)}}
+	g := &Groups[int]{params: s.params, noises: s.params.noises(s.calibrated, choice{}), groups: []group[int]{s.key(weights, int64(users)*fine*unit)}}
 	return g
 }
 
@@ -170,7 +170,7 @@ func TestNothingIsKnownOfFew(t *testing.T) {
 	const runs = 1000
 	st := held(builder[int](t, p))
 	for range runs {
-		g := &Groups[int]{params: st.params, law: st.params.noises(st.law, choice{}), groups: []group[int]{st.key(nil, 40*fine*unit)}}
+		g := &Groups[int]{params: st.params, noises: st.params.noises(st.calibrated, choice{}), groups: []group[int]{st.key(nil, 40*fine*unit)}}
 		anywhere[int64(g.groups[0].cells[4])*4/s.cells]++ // the first that is drawn
 		for _, level := range p.levels() {
 			if x := g.Quantile(0, level); x == x {
@@ -213,7 +213,7 @@ func TestQuantileIntervals(t *testing.T) {
 	p := percentiles
 	p.Min, p.Max = 0.01, 1000
 	normal := held(builder[int](t, p))
-	laplace := &state[int]{params: pure, scale: pure.scale(), law: law}
+	laplace := &state[int]{params: pure, scale: pure.scale(), calibrated: law}
 	for name, s := range map[string]*state[int]{"normal": normal, "Laplace": laplace} {
 		const users = 3000
 		values := make([]float64, users)
@@ -228,7 +228,7 @@ func TestQuantileIntervals(t *testing.T) {
 				weights[s.scale.cell(values[i])] += spreadUnit
 			}
 			slices.Sort(values)
-			g := &Groups[int]{params: s.params, law: s.params.noises(s.law, choice{}), groups: []group[int]{s.key(weights, users*fine*unit)}}
+			g := &Groups[int]{params: s.params, noises: s.params.noises(s.calibrated, choice{}), groups: []group[int]{s.key(weights, users*fine*unit)}}
 			for _, level := range s.params.levels() {
 				lo, hi := g.QuantileInterval(0, level, 0.9)
 				if x := values[int(level*users)]; !(lo <= x && x <= hi) {
@@ -277,9 +277,9 @@ func TestOneValueOfAUser(t *testing.T) {
 		two.AddValue("u", "a", math.NaN())
 		require.NoError(t, two.Merge(one))
 		kept := heldRows(two).state().users
-		observed[1][at[uint32(kept.picks[0])]]++
+		observed[1][at[uint32(kept.samples[0])]]++
 	}
-	for i, pick := range held(b).users.picks {
+	for i, pick := range held(b).users.samples {
 		if i%2 == 0 {
 			observed[0][at[uint32(pick)]]++
 		}
@@ -293,7 +293,7 @@ func TestOneValueOfAUser(t *testing.T) {
 	c.AddUserValues([]string{"a"}, []float64{math.NaN()})
 	c.AddUserValues([]string{"a", "b", "a"}, []float64{2, 3, 2})
 	s = c.params.scale()
-	require.Equal(t, spots{uint64(s.cell(2)): spreadUnit, 1<<32 | uint64(s.cell(3)): spreadUnit}, held(c).spots)
+	require.Equal(t, cellWeights{uint64(s.cell(2)): spreadUnit, 1<<32 | uint64(s.cell(3)): spreadUnit}, held(c).cellWeights)
 }
 
 // What a Builder releases of quantiles is what its users' values say, by all ways: one pass and
@@ -451,37 +451,37 @@ func TestKeptSpots(t *testing.T) {
 			place[i] = uint32(i - i/3)
 		}
 	}
-	spots := func() (all []spot) {
-		weights := s.keptSpots(place, 26)
+	cellWeights := func() (all []cellWeight) {
+		weights := s.retainedWeights(place, 26)
 		for i := range 26 {
 			for _, c := range weights(i, nil) {
-				all = append(all, spot{uint64(i+1)<<32 | uint64(c.Index), c.Weight})
+				all = append(all, cellWeight{uint64(i+1)<<32 | uint64(c.Index), c.Weight})
 			}
 		}
 		return all
 	}
-	require.Empty(t, spots())
+	require.Empty(t, cellWeights())
 	for range 300 {
 		for _, key := range rng.Perm(40)[:1+rng.IntN(30)] {
 			s.users.keys = append(s.users.keys, uint32(key))
-			s.users.picks = append(s.users.picks, 1<<pickBits|rng.Int64N(5))
+			s.users.samples = append(s.users.samples, 1<<sampleBits|rng.Int64N(5))
 			if rng.IntN(4) == 0 {
-				s.users.picks[len(s.users.picks)-1] = 0
+				s.users.samples[len(s.users.samples)-1] = 0
 			}
 		}
 		s.users.ends = append(s.users.ends, len(s.users.keys))
 	}
 	for from, to := range s.users.all {
 		var numbers []uint32
-		var picks []int64
+		var samples []int64
 		for j := from; j < to; j++ {
 			if at := place[s.users.keys[j]]; at > 0 {
-				numbers, picks = append(numbers, at), append(picks, s.users.picks[j])
+				numbers, samples = append(numbers, at), append(samples, s.users.samples[j])
 			}
 		}
-		s.spread(numbers, picks, len(numbers))
+		s.spread(numbers, samples, len(numbers))
 	}
-	require.Equal(t, s.spots.sorted(func(n uint32) (uint32, bool) { return n, true }), spots())
+	require.Equal(t, s.cellWeights.sorted(func(n uint32) (uint32, bool) { return n, true }), cellWeights())
 }
 
 // The weights between the edges have the noise that they are planned with, in keys that nobody has,
@@ -494,7 +494,7 @@ func TestNoiseOfWeights(t *testing.T) {
 		keys[i] = i
 	}
 	b := dptest.OK(NewListed(p, keys...))(t)
-	sd := held(b).law.spread.weigh
+	sd := held(b).calibrated.spread.weigh
 	g := dptest.OK(b.Release())(t)
 	dptest.Alarm(t, 2e-12) // Chernoff: exp(−n/2·(x − ln(1 + x))) at x = .55
 	for _, last := range []bool{false, true} {

@@ -6,7 +6,6 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -16,7 +15,7 @@ import (
 // error until [Builder.SecondPass] is called, and the Builder keeps its data.
 func (b *Builder[K]) Release() (*Groups[K], error) {
 	begun := true
-	private.Use(b.secret, func(s *state[K], begun *bool) { *begun = s.way != awaiting }, &begun)
+	private.Use(b.secret, func(s *state[K], begun *bool) { *begun = s.pass != unbegunPass }, &begun)
 	if !begun {
 		return nil, check.NoDataError("groupby: Release: the Builder", "has not begun its second pass: call SecondPass, and add all users once more")
 	}
@@ -29,10 +28,10 @@ func (b *Builder[K]) Release() (*Groups[K], error) {
 
 // finish releases what the state holds.
 func (s *state[K]) finish() *Groups[K] {
-	if s.way == keeping {
-		return s.releaseKept()
+	if s.pass == twoPasses {
+		return s.releaseRetained()
 	}
-	return s.release(s.shows(s.law.kernel, s.law.weight))
+	return s.release(s.shows(s.calibrated.kernel, s.calibrated.weight))
 }
 
 // group is a released key with its noisy sums, in steps.
@@ -44,29 +43,17 @@ type group[K hashing.Key] struct {
 	weights             []int64  // between their edges
 }
 
-// shows returns what draws whether a key is shown, by which noisy weight. The keys that a first
-// pass has found are, and those of a list.
-func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (weight int64, ok bool) {
-	normal := s.noise(sigma)
-	return func(i int) (int64, bool) {
-		if i < s.found {
-			return 0, true
-		}
-		return kernel.Show(s.table.cells[i].weight, normal, s.src.Uint64N)
-	}
-}
-
-// release draws independently for each key and sorts what is shown, so the law of what is released
-// does not depend on the order of arrival. A key without weight gets no draw: it is hidden,
-// whatever its count.
+// release draws independently for each key and sorts what is shown, so the distribution of what is
+// released does not depend on the order of arrival. A key without weight gets no draw: it is
+// hidden, whatever its count.
 func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] {
 	p := s.params
 	g := &Groups[K]{params: p}
 	if s.table.width > 0 {
-		s.at = s.choose()
+		s.chosen = s.choose()
 	}
-	g.at, g.law = s.at, p.noises(s.law, s.at)
-	rests, values := s.noise(s.law.rest(s.at)), s.noise(s.law.value(s.at))
+	g.chosen, g.noises = s.chosen, p.noises(s.calibrated, s.chosen)
+	rests, values := s.noise(s.calibrated.rest(s.chosen)), s.noise(s.calibrated.value(s.chosen))
 	var numbers []uint32
 	for i, e := range s.table.cells {
 		weight, ok := show(i)
@@ -91,25 +78,16 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 	slices.SortFunc(g.groups, func(a, b group[K]) int { return wire.Compare(a.key, b.key) })
 	g.groups = slices.Clip(slices.Clone(g.groups))
 	if p.weighs() {
-		g.threshold = s.law.kernel.Threshold
+		g.threshold = s.calibrated.kernel.Threshold
 	}
 	if !p.KeysOnly {
-		g.shortfall = s.shorts[s.at.clip] + s.noise(s.law.shortfall)()
+		g.shortfall = s.shorts[s.chosen.clip] + s.noise(s.calibrated.shortfall)()
 	}
 	if p.Others {
-		g.others = s.others + s.noise(s.law.others)()
+		g.others = s.others + s.noise(s.calibrated.others)()
 	}
 	g.addUp()
 	return g
-}
-
-// restOf returns the rest of a key by the clip that was chosen.
-func (s *state[K]) restOf(i int) int64 {
-	e, count := s.table.cells[i], s.table.cells[i].count
-	if s.table.width > 0 {
-		count -= s.table.lost(i)[s.at.clip]
-	}
-	return rest(count, e.weight, s.clip().mix)
 }
 
 // noise returns what draws exact normal noise, rounded to steps, or discrete Laplace noise where δ

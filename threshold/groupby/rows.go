@@ -1,7 +1,9 @@
 package groupby
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
@@ -24,17 +26,17 @@ type Rows[U, K hashing.Key] struct {
 
 // rows is what Rows hold.
 type rows[U, K hashing.Key] struct {
-	params  Params
-	axis    axis
-	scale   scale
-	law     calibration
-	src     *noise.Source
-	users   index[U]
-	keys    index[K] // those of a list are the first
-	listed  int      // so many
-	pairs   pairLog
-	named   bool    // users are texts or arrays, and an empty one is none
-	numbers []int64 // of a row, for the columns of the pairs
+	params     Params
+	axis       axis
+	scale      scale
+	calibrated calibration
+	src        *noise.Source
+	users      index[U]
+	keys       index[K] // those of a list are the first
+	listed     int      // so many
+	pairs      pairLog
+	named      bool    // users are texts or arrays, and an empty one is none
+	numbers    []int64 // of a row, for the columns of the pairs
 }
 
 // NewRows returns empty Rows, or an error that wraps [ErrParams]. It calibrates, as [New] does.
@@ -51,16 +53,39 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 		p.FullKeys = AutoFullKeys
 	}
 	p = p.normal()
-	law, err := p.calibrate()
+	calibrated, err := p.calibrate()
 	if err != nil {
 		return nil, err
 	}
-	return &Rows[U, K]{holding(p, newRows[U, K](p, law, nil))}, nil
+	return &Rows[U, K]{holding(p, newRows[U, K](p, calibrated, nil))}, nil
+}
+
+// NewListedRows returns empty [Rows] for a public list of keys: [NewListed] for rows in any order.
+// Every listed key is released, even one that nobody has, and rows of other keys are ignored,
+// except that Params.Others counts them. The list must not come from the data.
+//
+// Rows keep the users, so with δ > 0 FullKeys is chosen where it is 0, with Min and Max too. With δ
+// = 0 it is 36. The error wraps [ErrParams], for what [NewListed] refuses.
+//
+// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+func NewListedRows[U, K hashing.Key](p Params, keys ...K) (*Rows[U, K], error) {
+	if p.FullKeys == 0 && !p.pure() {
+		p.FullKeys = AutoFullKeys
+	}
+	p, keys, err := listed(p, keys)
+	if err != nil {
+		return nil, err
+	}
+	calibrated, err := p.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return &Rows[U, K]{holding(p, newRows[U](p, calibrated, keys))}, nil
 }
 
 // newRows returns empty rows, over a list or, where that is nil, for keys to be found.
-func newRows[U, K hashing.Key](p Params, law calibration, list []K) rows[U, K] {
-	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), law: law, src: new(noise.Source), users: newIndex[U](0), keys: indexOf(list), listed: len(list)}
+func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rows[U, K] {
+	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), calibrated: calibrated, src: new(noise.Source), users: newIndex[U](0), keys: indexOf(list), listed: len(list)}
 	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
 	for range p.columns() {
 		r.pairs.join = append(r.pairs.join, wrapped)
@@ -122,7 +147,7 @@ func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 			s.numbers[s.params.columns()] = 1
 		}
 		if s.params.Levels[0] != 0 {
-			s.numbers[len(s.numbers)-1] = s.scale.pick(value, s.src.Uint64N)
+			s.numbers[len(s.numbers)-1] = s.scale.sample(value, s.src.Uint64N)
 		}
 		s.add(user, key, s.numbers)
 		private.Leave(r.secret)
@@ -165,8 +190,8 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 		if err := sameKeys(s.list(), o.list()); err != nil {
 			return err
 		}
-		for q, of := range o.pairs.all {
-			for at := of.from; at < of.to; at++ {
+		for q, user := range o.pairs.all {
+			for at := user.from; at < user.to; at++ {
 				word := q.words[at]
 				s.add(o.users.keys[word>>32], o.keys.keys[uint32(word)], q.row(at, s.numbers))
 			}
@@ -197,7 +222,7 @@ func (s *rows[U, K]) chooseFirst(next *state[K]) {
 			next.lose(s.listedIn(q, user), false)
 		}
 	}
-	next.at = next.choose()
+	next.chosen = next.choose()
 	clear(next.shorts) // users give them once more, as they are added
 	next.table = newTable(next.table.index, 0)
 }
@@ -215,55 +240,178 @@ func (s *rows[U, K]) listedIn(q *part, user span) (n int) {
 
 // state returns the state of a Builder that was given all users, and leaves nothing here.
 func (s *rows[U, K]) state() *state[K] {
-	way, keys := once, s.keys
+	pass, keys := onePass, s.keys
 	switch {
 	case s.params.listed:
-		way, keys = listing, indexOf(s.list())
+		pass, keys = listedPass, indexOf(s.list())
 	case s.params.Passes == 2:
-		way = keeping
+		pass = twoPasses
 	}
-	next, columns := newState(s.params, s.law, way, keys, s.listed), s.params.columns()
-	if way != keeping {
-		s.chooseFirst(&next)
-	}
-	if way == keeping { // room for all, so that no slice grows by copying
+	next, columns := newState(s.params, s.calibrated, pass, keys, s.listed), s.params.columns()
+	if pass == twoPasses { // room for all, so that no slice grows by copying
 		pairs := 0
 		for i := range s.pairs.parts {
 			pairs += len(s.pairs.parts[i].words)
 		}
 		next.users = users{ends: make([]int, 0, len(s.users.keys)), keys: make([]uint32, 0, pairs), sums: make([]int64, 0, pairs*columns)}
-		if next.spots != nil {
-			next.users.picks = make([]int64, 0, pairs)
+		if next.cellWeights != nil {
+			next.users.samples = make([]int64, 0, pairs)
 		}
+	} else {
+		s.chooseFirst(&next)
 	}
 	var last *part
-	for q, of := range s.pairs.all {
+	for q, user := range s.pairs.all {
 		if last != nil && q != last {
 			*last = part{} // so that little is held twice
 		}
 		last = q
-		next.numbers, next.sums, next.picks, next.rows = next.numbers[:0], next.sums[:0], next.picks[:0], next.rows[:0]
+		next.numbers, next.sums, next.samples, next.rows = next.numbers[:0], next.sums[:0], next.samples[:0], next.rows[:0]
 		if next.keys = next.keys[:0]; s.params.listed {
-			n := s.listedIn(q, of)
-			for _, word := range q.words[of.from+n : of.to] {
+			n := s.listedIn(q, user)
+			for _, word := range q.words[user.from+n : user.to] {
 				next.keys = append(next.keys, s.keys.keys[uint32(word)])
 			}
-			of.to = of.from + n
+			user.to = user.from + n
 		}
-		for at := of.from; at < of.to; at++ {
+		for at := user.from; at < user.to; at++ {
 			next.numbers = append(next.numbers, uint32(q.words[at]))
 			for _, column := range q.columns[:columns] {
 				next.sums = append(next.sums, column[at])
 			}
 		}
 		if s.params.Average {
-			next.rows = append(next.rows, q.columns[columns][of.from:of.to]...)
+			next.rows = append(next.rows, q.columns[columns][user.from:user.to]...)
 			s.params.averages(next.sums, next.rows)
 		}
-		if next.spots != nil {
-			next.picks = append(next.picks, q.columns[len(q.columns)-1][of.from:of.to]...)
+		if next.cellWeights != nil {
+			next.samples = append(next.samples, q.columns[len(q.columns)-1][user.from:user.to]...)
 		}
 		next.addUser()
 	}
 	return &next
+}
+
+// pairLog holds the distinct pairs of a user and a key, by their numbers, with what his rows in the
+// key come to. A row is appended; from time to time what has come is sorted and joined with the
+// rest, in one of several parts, so that little memory is held twice.
+//
+// The rows of a pair are joined in batches that other users' rows make, in no order of their own.
+// So each join is associative and commutative: what a pair comes to depends on its rows alone.
+type pairLog struct {
+	join  []func(a, b int64) int64 // of the numbers of two rows of one pair
+	parts [1 << partBits]part
+}
+
+// wrapped is the join of values: a + b modulo 2⁶⁴. A sum that saturates is not associative.
+func wrapped(a, b int64) int64 { return a + b }
+
+// partBits is how many of a user's low bits say in which part his pairs are.
+const partBits = 6
+
+// part holds pairs and, in columns, their numbers.
+type part struct {
+	words   []uint64 // user<<32 | key
+	columns [][]int64
+	settled int // so many words are sorted and distinct; the others are as they came
+}
+
+// add adds a row, with a number for each column.
+func (p *pairLog) add(user, key uint32, numbers []int64) {
+	q := p.partOf(user)
+	if len(q.words) == cap(q.words) {
+		q.settle(p.join)
+	}
+	q.push(uint64(user)<<32|uint64(key), numbers)
+}
+
+// of returns the part of a user.
+func (p *pairLog) partOf(user uint32) *part { return &p.parts[user%uint32(len(p.parts))] }
+
+// push appends a row. There is room.
+func (q *part) push(word uint64, numbers []int64) {
+	q.words = append(q.words, word)
+	for c, x := range numbers {
+		q.columns[c] = append(q.columns[c], x)
+	}
+}
+
+// settle sorts and joins all rows, and makes room for a quarter as many.
+func (q *part) settle(join []func(a, b int64) int64) {
+	type row struct {
+		word uint64
+		at   int
+	}
+	rows := make([]row, 0, len(q.words)-q.settled)
+	for at := q.settled; at < len(q.words); at++ {
+		rows = append(rows, row{q.words[at], at})
+	}
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.word, b.word) })
+	distinct, at := q.settled, 0
+	for n, r := range rows {
+		for at < q.settled && q.words[at] < r.word {
+			at++
+		}
+		if (n == 0 || rows[n-1].word != r.word) && (at == q.settled || q.words[at] != r.word) {
+			distinct++
+		}
+	}
+	room := distinct + distinct/4 + 64
+	next := part{words: make([]uint64, 0, room), columns: make([][]int64, len(join))}
+	for c := range join {
+		next.columns[c] = make([]int64, 0, room)
+	}
+	take := func(at int) { // row at, joined with the one before where the pair is the same
+		last := len(next.words) - 1
+		if last < 0 || next.words[last] != q.words[at] {
+			next.words = append(next.words, q.words[at])
+			for c := range join {
+				next.columns[c] = append(next.columns[c], q.columns[c][at])
+			}
+			return
+		}
+		for c, join := range join {
+			next.columns[c][last] = join(next.columns[c][last], q.columns[c][at])
+		}
+	}
+	at = 0
+	for _, r := range rows {
+		for ; at < q.settled && q.words[at] <= r.word; at++ {
+			take(at)
+		}
+		take(r.at)
+	}
+	for ; at < q.settled; at++ {
+		take(at)
+	}
+	next.settled = len(next.words)
+	*q = next
+}
+
+// span is where a user's pairs lie in a part.
+type span struct{ from, to int }
+
+// all settles the pairs and yields where those of each user lie, sorted by key.
+func (p *pairLog) all(yield func(q *part, user span) bool) {
+	for i := range p.parts {
+		q := &p.parts[i]
+		if q.settled < len(q.words) {
+			q.settle(p.join)
+		}
+		for from, to := 0, 0; from < len(q.words); from = to {
+			for to = from; to < len(q.words) && q.words[to]>>32 == q.words[from]>>32; to++ {
+			}
+			if !yield(q, span{from, to}) {
+				return
+			}
+		}
+	}
+}
+
+// row sets into to the numbers of a row.
+func (q *part) row(at int, into []int64) []int64 {
+	for c, column := range q.columns {
+		into[c] = column[at]
+	}
+	return into
 }

@@ -21,7 +21,7 @@ func rowsOf[U, K string | int](t testing.TB, p Params) *Rows[U, K] {
 		p.Passes = 2
 	}
 	b := builder[K](t, p)
-	return &Rows[U, K]{holding(b.params, newRows[U, K](b.params, held(b).law, nil))}
+	return &Rows[U, K]{holding(b.params, newRows[U, K](b.params, held(b).calibrated, nil))}
 }
 
 func heldRows[U, K string | int](r *Rows[U, K]) *rows[U, K] {
@@ -129,7 +129,7 @@ func TestRowsOfOnePassAreClipped(t *testing.T) {
 	chosen := map[int]bool{}
 	for range 60 {
 		s := heldRows(r).state()
-		require.Len(t, s.law.clips, 11) // 1000, 512, …, 1
+		require.Len(t, s.calibrated.clips, 11) // 1000, 512, …, 1
 		c, rests, values := s.clip(), 0.0, 0.0
 		chosen[c.full] = true
 		for i, e := range s.table.cells {
@@ -208,7 +208,7 @@ func TestRowsOfAUser(t *testing.T) {
 	users := rowsOf[int, int](t, Params{Epsilon: 1, Delta: 1e-6})
 	users.Add(0, 0)
 	require.Len(t, heldRows(users).state().users.ends, 1)
-	arrays := newRows[[16]byte, int](users.params, heldRows(users).law, nil)
+	arrays := newRows[[16]byte, int](users.params, heldRows(users).calibrated, nil)
 	arrays.add([16]byte{}, 1, nil)
 	arrays.add([16]byte{15: 1}, 1, nil)
 	require.Len(t, arrays.state().users.ends, 1)
@@ -231,7 +231,7 @@ func TestRowsRelease(t *testing.T) {
 	requireInside(t, g, "half 0", 1500, 15000, confidence)
 	requireInside(t, g, "half 1", 1500, 15000, confidence)
 	// an own key is shown with a probability of about δ
-	require.InDelta(t, 3000, g.Others(), 6.5*g.law.others+10)
+	require.InDelta(t, 3000, g.Others(), 6.5*g.noises.others+10)
 }
 
 func TestRowsOnce(t *testing.T) {

@@ -32,7 +32,7 @@ func TestMeanRankError(t *testing.T) {
 		of.Set(all, quantile.Places)
 		sum := 0.0
 		for range runs {
-			x := of.Draw(quantile.Choice{To: s.scale.cells * quantile.Places, Level: level, Loss: s.law.spread.loss}, &s.src)
+			x := of.Draw(quantile.Choice{To: s.scale.cells * quantile.Places, Level: level, Loss: s.calibrated.spread.loss}, &s.src)
 			sum += math.Abs(min(float64(x)/quantile.Places, cells)*users/cells - level*users)
 		}
 		want := 1.125 * max(level, 1-level) * 2 * sigma / math.Sqrt((1-cutShare-weighShare)/3)
@@ -65,8 +65,8 @@ func TestQuantilesOfServices(t *testing.T) {
 				for i, level := range [2]float64{0.5, 0.9} {
 					if e, at, shown := g.quantile(page, level); shown {
 						cell, n := int64(e.cells[3*at+1]), level*float64(len(v.ByPage[page]))
-						first, _ := slices.BinarySearch(v.ByPage[page], g.law.scale.edge(cell))
-						last, _ := slices.BinarySearch(v.ByPage[page], g.law.scale.edge(cell+1))
+						first, _ := slices.BinarySearch(v.ByPage[page], g.noises.scale.edge(cell))
+						last, _ := slices.BinarySearch(v.ByPage[page], g.noises.scale.edge(cell+1))
 						group := min(page/10, 1)
 						sum[group][i] += max(0, float64(first)-n, n-float64(last))
 						count[group][i]++

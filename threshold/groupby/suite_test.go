@@ -17,9 +17,9 @@ func prepared(t *testing.T, c dptest.QuantileCase) (*state[int], func() *Groups[
 	for _, x := range c.Sorted {
 		weights[s.scale.cell(x)] += spreadUnit
 	}
-	noise := s.noise(s.law.rest(choice{}))
+	noise := s.noise(s.calibrated.rest(choice{}))
 	return s, func() *Groups[int] {
-		g := &Groups[int]{params: s.params, law: s.params.noises(s.law, choice{})}
+		g := &Groups[int]{params: s.params, noises: s.params.noises(s.calibrated, choice{})}
 		g.groups = []group[int]{s.key(weights, int64(len(c.Sorted))*fine*unit+noise())}
 		return g
 	}

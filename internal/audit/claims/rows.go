@@ -136,13 +136,13 @@ var rows = []row{
 		exact: "threshold/groupby.TestDeviations", audit: "threshold/groupby.TestEveryCountIsWithinItsInterval", edits: "threshold/groupby: counts not clipped; shortfall without noise",
 	},
 	{
-		claim: "Sums and means of values whose range is learned are paid for by the share of the budget that sums have, and hold values as clipped",
+		claim: "Sums and means of values whose range is learned are paid for by the share of the budget that sums have; their intervals hold sums of values that thin out like a tail",
 		about: "threshold/groupby.Builder.Release threshold/groupby.Rows.Release threshold/groupby.Groups.Radius threshold/groupby.Groups.Scale threshold/groupby.Groups.Lost " +
 			"threshold/groupby.Groups.SumInterval threshold/groupby.Groups.MeanInterval",
 		theorem: "own: four Gaussian steps on integer vectors, of which each may depend on the ones before", proof: "threshold/groupby/internal/ranges/ranges_proof.md",
 		code:  "threshold/groupby/internal/ranges.Release threshold/groupby/internal/ranges.level threshold/groupby/internal/ranges.histogram threshold/groupby/internal/ranges.step",
 		exact: "threshold/groupby/internal/ranges.TestExactChain threshold/groupby/internal/ranges.TestExactChainAfterDiscovery threshold/groupby/internal/ranges.TestStepsAreShort threshold/groupby.TestValuesHaveTheShareOfSums",
-		audit: "threshold/groupby.TestValueIntervals",
+		audit: "threshold/groupby.TestValueIntervals threshold/groupby.TestIntervalsOfTrueSums",
 		edits: "threshold/groupby/internal/ranges: a magnitude for each value; a level too high by one; scales for nothing; sums of values without noise",
 	},
 	{

@@ -156,7 +156,7 @@ func thresholdPairs() (pairs []pair) {
 
 // groupbyPairs are users of whom one leaves: he has keys of which all have many others.
 func groupbyPairs() (pairs []pair) {
-	const places = `quantile\.\(\*Spread\)\.Draw|groupby\.\(\*scale\)\.pick`
+	const places = `quantile\.\(\*Spread\)\.Draw|groupby\.\(\*scale\)\.sample`
 	for _, c := range []struct {
 		name string
 		p    groupby.Params
@@ -229,7 +229,7 @@ func groupbyPairs() (pairs []pair) {
 			continue
 		}
 		const why = "quadratic_proof.md: a key without weight is as if it were hidden, but for δ; what is drawn for a key that is shown is drawn after that"
-		pairs = append(pairs, pair{name: c.name + " rare keys", most: 3*4 + all.most, why: why, extra: places + `|groupby\.\(\*state\[\.\.\.\]\)\.(shows|noise|release|releaseKept)`,
+		pairs = append(pairs, pair{name: c.name + " rare keys", most: 3*4 + all.most, why: why, extra: places + `|groupby\.\(\*state\[\.\.\.\]\)\.(shows|noise|release|releaseRetained)`,
 			run: func(side int) map[string]float64 {
 				release(60, []string{"a", "d", "e"}[:3*(1-side)]...)
 				return nil

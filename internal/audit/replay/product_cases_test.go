@@ -149,12 +149,12 @@ func groupbySubjects(all map[string]*subject) {
 	for i := range listed {
 		listed[i] = i
 	}
-	const derived, given = `\.cells\[|\.all$|\.threshold$|^\.lost$`, `^\.at\.|^\.radius|\.scale$`
+	const derived, given = `\.cells\[|\.all$|\.threshold$|^\.lost$|^\.mostLost`, `^\.chosen\.|^\.radius|\.scale$`
 	within := [2]string{`\.weights\[`, `\.cells\[`} // of quantiles, between cells that were drawn
 	valued := func(p groupby.Params) bool { return p.Min != 0 || p.Max != 0 || p.Values || p.Levels[0] != 0 }
 	values := map[string][]any{
 		"Epsilon": {1., 4.}, "Delta": {1e-6}, "Min": {0., -2., 1.}, "Max": {0., 3.}, "FullKeys": {0, groupby.AutoFullKeys, 1, 3, 36}, "Releases": {0, 3}, "Passes": {0, 1, 2},
-		"Resolution": {0., 0.25}, "CountShare": {0., 0.2}, "QuantileShare": {0., 0.3},
+		"Resolution": {0., 0.25}, "CountShare": {0., 0.2}, "QuantileShare": {0., 0.3}, "TailIndex": {0., 3.},
 	}
 	give := func(b *groupby.Builder[int], users [][]row) {
 		for _, user := range users {

@@ -163,7 +163,7 @@ func measure(s service, users, draws, runs int, noisier float64) (learned target
 			for k := range noisy {
 				noisy[k] = counts[k] + noisier*countNoise*r.NormFloat64()
 			}
-			got := Release(each(all), noisy, noisier*usual, gaussian(&src))
+			got := Release(each(all), noisy, noisier*usual, 1.5, gaussian(&src))
 			kept := clipped(each(all), got.Scales, got.Radius)
 			for k := range 100 {
 				z, a := float64(got.Values[k])/Unit*got.Radius, got.Scales[k]

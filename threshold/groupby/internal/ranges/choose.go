@@ -208,3 +208,53 @@ func (v *visible) lost(j int) (sum float64) {
 	}
 	return sum
 }
+
+// Bound is an upper bound: Mean, with normal noise of deviation StdDev > 0. The zero Bound says
+// that there is none.
+type Bound struct{ Mean, StdDev float64 }
+
+// slowest is the largest ratio of losses in neighbouring bins, that a bound is made of.
+const slowest = 0.92
+
+// mostLost bounds what clipping to R, the edge of bin j, took of Σ‖z‖₂ over all users, if these
+// become fewer beyond the visible bins at least as fast as in a Pareto tail of this index. A user
+// loses ‖z‖ − R; in a bin of such a tail ‖z‖ is on average 1.19 times its edge at most.
+//
+// Where the visible bins become fewer more slowly than that, those beyond count as going on like
+// them. There is no bound if such a tail would lose without end.
+func mostLost(norms []float64, sd float64, j int, index float64) Bound {
+	v := tail(norms, sd)
+	t := v.beyond
+	loss := func(b int) float64 { return 1.19*edge(b) - edge(j) }
+	var bound Bound
+	squared := 0.0
+	for b := j; b < t; b++ {
+		bound.Mean += max(norms[b], 0) * loss(b)
+		squared += loss(b) * loss(b)
+	}
+	at := func(b int) float64 {
+		if b < 0 || b >= bins {
+			return 0
+		}
+		return norms[b]
+	}
+	ratio := math.Exp2(-index / 2)
+	// Two estimates of the ratio that can be seen: of one bin to the one before, which is rough,
+	// and of two to two, which comes late where the counts bend. Below 1 there is a tail.
+	seen := min(at(t-1)/at(t-2), math.Sqrt((at(t-1)+at(t-2))/(at(t-3)+at(t-4))))
+	if seen > ratio && seen < 1 {
+		if ratio = seen; seen*math.Sqrt2 > slowest {
+			return Bound{}
+		}
+	}
+	hidden, users := 0.0, 1.0
+	for b := t; b < bins; b++ {
+		if b >= j {
+			hidden += users * loss(b)
+		}
+		users *= ratio
+	}
+	bound.Mean += max(at(t), 0) * hidden
+	bound.StdDev = sd * math.Sqrt(squared+hidden*hidden)
+	return bound
+}

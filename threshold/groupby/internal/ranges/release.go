@@ -28,6 +28,7 @@ type Sums struct {
 	Radius float64   // R: a user's vector of v/scale − 1 counts up to this length
 	Values []int64   // Σ(v/scale − 1), in steps of Radius/Unit
 	Lost   float64   // an estimate of what clipping took of Σ‖v/scale − 1‖₂ over all users
+	Most   Bound     // of the same
 }
 
 // step returns the standard deviation, in steps of Δ/S, of the noise of a step with this share and
@@ -49,8 +50,9 @@ func StdDev(u float64) float64 { return step(u, shareSums, 1) / Unit }
 // Radius reports whether x can be the radius of a release.
 func Radius(x float64) bool { return x == edge(bin(x)) }
 
-// Release runs the four steps. counts are the noisy numbers of users of the keys, u is U.
-func Release(users Users, counts []float64, u float64, draw Noise) Sums {
+// Release runs the four steps. counts are the noisy numbers of users of the keys, u is U, and index
+// is that of the tail which Sums.Most assumes.
+func Release(users Users, counts []float64, u, index float64, draw Noise) Sums {
 	s := Sums{Scales: make([]float64, len(counts)), Values: make([]int64, len(counts))}
 	sd := step(u, shareMagnitudes, 1)
 	middle, reach, ok := bulk(noisy(magnitudes(users), draw(sd)), sd/Unit)
@@ -68,7 +70,7 @@ func Release(users Users, counts []float64, u float64, draw Noise) Sums {
 		clear(s.Scales)
 		return s
 	}
-	s.Radius, s.Lost = edge(at), lost
+	s.Radius, s.Lost, s.Most = edge(at), lost, mostLost(norms, sd/Unit, at, index)
 	s.Values = clipped(users, s.Scales, s.Radius)
 	noise := draw(step(u, shareSums, 1)) // in steps of R/S
 	for k := range s.Values {

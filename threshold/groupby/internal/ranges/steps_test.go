@@ -224,7 +224,7 @@ func TestReleaseIsItsSteps(t *testing.T) {
 		}
 	}
 	nobody := Users(func(yield func([]uint32, []float64) bool) { yield(nil, nil) })
-	s := Release(nobody, counts, u, draw)
+	s := Release(nobody, counts, u, 1.5, draw)
 	require.Equal(t, []float64{step(u, shareMagnitudes, 1), step(u, shareScales, 8), step(u, shareRadius, 1), step(u, shareSums, 1)}, drawn)
 	for k := range keys {
 		require.EqualValues(t, 7+k, s.Values[k])
@@ -244,7 +244,37 @@ func TestReleaseIsItsSteps(t *testing.T) {
 		drawn = append(drawn, sd)
 		return func() int64 { return 0 }
 	}
-	s = Release(nobody, counts, u, quiet)
+	s = Release(nobody, counts, u, 1.5, quiet)
 	require.Len(t, drawn, 1)
 	require.Equal(t, Sums{Scales: make([]float64, keys), Values: make([]int64, keys)}, s)
+}
+
+// The bound on what clipping took holds for a Pareto tail of its index, of which the far part is
+// not seen, and is at most twice as much. For a tail that is seen to lose without end there is
+// none.
+func TestMostLost(t *testing.T) {
+	const sd, users = 20, 1e6
+	pareto := func(index float64) (norms []float64) {
+		for b := range bins {
+			n := 0.0
+			if x := edge(b); x >= 1 {
+				n = users * (math.Pow(x, -index) - math.Pow(x*math.Sqrt2, -index))
+			}
+			norms = append(norms, n)
+		}
+		return norms
+	}
+	for _, index := range []float64{1.5, 2, 3} {
+		norms := pareto(index)
+		for _, radius := range []float64{4, 32, 1024, 1 << 20} {
+			got := mostLost(norms, sd, bin(radius), index)
+			truth := users / (index - 1) * math.Pow(radius, 1-index)
+			require.GreaterOrEqual(t, got.Mean, truth)
+			require.Less(t, got.Mean, 2*truth)
+			require.Positive(t, got.StdDev)
+			require.Greater(t, mostLost(norms, sd, bin(radius), index-0.3).Mean, got.Mean)
+		}
+	}
+	require.Zero(t, mostLost(pareto(1.1), sd, bin(32), 1.5))
+	require.NotZero(t, mostLost(pareto(1.3), sd, bin(32), 1.5))
 }

@@ -39,7 +39,7 @@ func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	if !shown || i < 0 || !g.known(e, i) {
 		return math.NaN()
 	}
-	return g.law.scale.value(e.cells[3*i+1])
+	return g.noises.scale.value(e.cells[3*i+1])
 }
 
 // known reports whether a quantile can be far outside of where values are with a probability of at
@@ -47,35 +47,35 @@ func (g *Groups[K]) Quantile(key K, level float64) float64 {
 func (g *Groups[K]) known(e group[K], i int) bool {
 	levels, n := g.params.levels(), g.noisy(e)
 	guard := quantile.Guard{Noise: g.noiseOfCount, Draws: make([]quantile.Drawn, len(levels))}
-	all, sd := 0.0, g.law.spread.weigh/spreadUnit*math.Sqrt(float64(len(e.weights)))
+	all, sd := 0.0, g.noises.spread.weigh/spreadUnit*math.Sqrt(float64(len(e.weights)))
 	for _, w := range e.weights {
 		all += float64(w) / spreadUnit
 	}
 	if guard.All = min(n, all+2*sd); !(guard.All > 0) {
 		return false
 	}
-	for j, d := range g.law.draws(levels, n) {
+	for j, d := range g.noises.draws(levels, n) {
 		guard.Draws[j] = g.drawn(e, j, d, guard.All)
 	}
 	cuts, cell := edges(e.cells), e.cells[3*i+1]
 	low, high := slices.Index(cuts, cell), slices.Index(cuts, cell+1)
 	astray := 0.0
 	rest := (1 - levels[i]) / 8 * guard.All
-	astray += math.Exp(guard.Above(i, rest) + g.params.logTail(g.law.spread, e.weights[low+1:], rest))
+	astray += math.Exp(guard.Above(i, rest) + g.params.logTail(g.noises.spread, e.weights[low+1:], rest))
 	rest = levels[i] / 8 * guard.All
-	astray += math.Exp(guard.Below(i, rest) + g.params.logTail(g.law.spread, e.weights[:high+1], rest))
+	astray += math.Exp(guard.Below(i, rest) + g.params.logTail(g.noises.spread, e.weights[:high+1], rest))
 	return astray <= mostAstray
 }
 
 // drawn returns what is known of a draw, among so many users.
 func (g *Groups[K]) drawn(e group[K], j int, d draw, users float64) quantile.Drawn {
 	cell, part := int64(e.cells[3*j+1]), d.Share*users
-	kappa := g.law.spread.kappa(d.Level)
+	kappa := g.noises.spread.kappa(d.Level)
 	k := quantile.Drawn{Part: d.Part, Above: kappa * d.steep, Below: kappa * (2 - d.steep)}
 	if d.Level < 0.5 {
 		k.Above, k.Below = k.Below, k.Above
 	}
-	first, end := int64(0), g.law.scale.cells
+	first, end := int64(0), g.noises.scale.cells
 	// The target is between the ends of the part; of the first draw, between edges that the weights
 	// show to be on either side.
 	from, to := first, end
@@ -124,13 +124,13 @@ func (g *Groups[K]) weightIn(e group[K], from, to int64) float64 {
 	for _, w := range e.weights[low:high] {
 		sum += float64(w)
 	}
-	return max(sum+g.params.rankNoise(g.law.spread, 0, high-low, missCut), 0) / spreadUnit
+	return max(sum+g.params.rankNoise(g.noises.spread, 0, high-low, missCut), 0) / spreadUnit
 }
 
 // noiseOfCount returns ln E e^(θ·noise) of a count; without δ that of a number which the noise is
 // below but with probability missCut.
 func (g *Groups[K]) noiseOfCount(theta float64) float64 {
-	x := theta * g.law.count
+	x := theta * g.noises.count
 	if g.params.pure() {
 		return -x / math.Sqrt2 * math.Log(2*missCut)
 	}
@@ -161,7 +161,7 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 	if i < 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
-	s := g.law.scale
+	s := g.noises.scale
 	lo, hi = math.Inf(-1), math.Inf(1)
 	if g.params.values() {
 		lo, hi = s.least, s.most
@@ -186,15 +186,15 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 // show it, where either end is wrong with probability alpha at most.
 func (g *Groups[K]) between(e group[K], level, alpha float64) (from, to int64) {
 	cuts := edges(e.cells)
-	to = g.law.scale.cells
+	to = g.noises.scale.cells
 	for j, edge := range cuts {
-		if !(g.rank(e, level, j)+g.params.rankNoise(g.law.spread, level, j+1, alpha) <= 0) {
+		if !(g.rank(e, level, j)+g.params.rankNoise(g.noises.spread, level, j+1, alpha) <= 0) {
 			break
 		}
 		from = int64(edge)
 	}
 	for j, edge := range slices.Backward(cuts) {
-		if !(g.rank(e, level, j)-g.params.rankNoise(g.law.spread, level, j+1, alpha) >= 0) {
+		if !(g.rank(e, level, j)-g.params.rankNoise(g.noises.spread, level, j+1, alpha) >= 0) {
 			break
 		}
 		to = int64(edge)
@@ -230,9 +230,68 @@ func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float
 	cuts, cell := edges(e.cells), e.cells[3*i+1]
 	at := func(cell uint32) (rank, noise float64) {
 		j := slices.Index(cuts, cell)
-		return g.rank(e, level, j) / spreadUnit, g.params.rankNoise(g.law.spread, level, j+1, (1-confidence)/2) / spreadUnit
+		return g.rank(e, level, j) / spreadUnit, g.params.rankNoise(g.noises.spread, level, j+1, (1-confidence)/2) / spreadUnit
 	}
 	from, noise := at(cell)
 	to, after := at(cell + 1)
 	return min(to-after, 0), max(from+noise, 0)
+}
+
+// knownFrom returns, for each level, from about how many users of a key on it is known in nine
+// of ten releases, where values are spread smoothly.
+func (n *noises) knownFrom(p Params) (from [maxLevels]float64) {
+	g := &Groups[int]{params: p, noises: *n}
+	for i := range p.levels() {
+		low, high := 0., math.Log(0x1p50)
+		for range 24 {
+			users := (low + high) / 2
+			if g.known(g.typical(math.Exp(users)), i) {
+				high = users
+			} else {
+				low = users
+			}
+		}
+		digits := math.Pow(10, math.Floor(high/math.Ln10)-1)
+		from[i] = math.Ceil(math.Exp(high)/digits) * digits
+	}
+	return from
+}
+
+// typical returns what may be released of a key with so many users, where the noise of its count,
+// and of the weights on either side, is as low as in one of ten releases.
+func (g *Groups[K]) typical(users float64) (e group[K]) {
+	const low = 0.9 // deviations, of each of two: 1.28 of both
+	levels, s := g.params.levels(), g.noises.scale
+	e.rest = int64((users - low*g.noises.count) * fine * unit)
+	middle := float64(s.cells) / 2
+	if f := s.falls(true, 1); f.Every != 0 {
+		middle = float64(f.From)
+	}
+	ranks, last := []float64{0}, 0.0
+	for i, level := range levels {
+		// a quarter of an octave between the quantiles, and cells without much weight
+		cell := middle + float64(i)*(1<<leading)/4
+		if s.step > 0 {
+			cell = level * float64(s.cells)
+		}
+		next := 1.0
+		if i+1 < len(levels) {
+			next = levels[i+1]
+		}
+		before := float64(g.noises.spread.cutAway(i, (level-last)*users)) / spreadUnit
+		behind := float64(g.noises.spread.cutAway(i, (next-level)*users)) / spreadUnit
+		ranks = append(ranks, level*users-before, level*users, level*users, level*users+behind)
+		for _, x := range [3]float64{cell - 8, cell, cell + 8} {
+			e.cells = append(e.cells, uint32(min(max(x, 0), float64(s.cells-1))))
+		}
+		last = level
+	}
+	ranks = append(ranks, users)
+	for i := range ranks[1:] {
+		e.weights = append(e.weights, int64((ranks[i+1]-ranks[i])*spreadUnit))
+	}
+	noise := int64(low * g.noises.spread.weigh * math.Sqrt(float64(len(e.weights))/2))
+	e.weights[0] -= noise
+	e.weights[len(e.weights)-1] -= noise
+	return e
 }

@@ -1,0 +1,234 @@
+package groupby
+
+import (
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/keytable"
+	"github.com/dpsketch/dpsketch/internal/rounding"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// index numbers distinct keys 0, 1, … as they come.
+type index[K hashing.Key] struct {
+	hasher keytable.Hasher[K]
+	slots  keytable.Slots // with room for as many as the keys have
+	keys   []K
+}
+
+// newIndex returns an empty index with room for n keys.
+func newIndex[K hashing.Key](n int) index[K] {
+	n = max(n, 128)
+	return index[K]{keytable.NewHasher[K](), keytable.NewSlots(n), make([]K, 0, n)}
+}
+
+// indexOf returns an index with these different keys, in this order.
+func indexOf[K hashing.Key](keys []K) index[K] {
+	x := newIndex[K](len(keys))
+	for _, key := range keys {
+		x.number(key)
+	}
+	return x
+}
+
+// find returns the number of the key, false if it has none.
+func (x *index[K]) find(key K) (i uint32, ok bool) {
+	i, _, _, ok = x.look(key)
+	return i, ok
+}
+
+// look returns the number of the key, or where it belongs.
+func (x *index[K]) look(key K) (i uint32, slot, h uint64, ok bool) {
+	h = x.hasher.Hash(key)
+	slot, n := x.slots.First(h)
+	for ; n != 0; slot, n = x.slots.Next(slot, h) {
+		if x.keys[n-1] == key {
+			return n - 1, slot, h, true
+		}
+	}
+	return 0, slot, h, false
+}
+
+// ahead is how many keys are looked up together.
+const ahead = 16
+
+// seek sets numbers to the numbers of at most ahead keys plus one, or 0 where that takes number.
+func (x *index[K]) seek(keys []K, numbers *[ahead]uint32) {
+	var hashes, words [ahead]uint64
+	for j, key := range keys {
+		hashes[j] = x.hasher.Hash(key)
+		words[j] = x.slots.Word(hashes[j])
+	}
+	for j, key := range keys {
+		if numbers[j] = keytable.Match(words[j], hashes[j]); numbers[j] > 0 && x.keys[numbers[j]-1] != key {
+			numbers[j] = 0
+		}
+	}
+}
+
+// number returns the number of the key, which may be new; false if there are as many others as
+// there can be.
+func (x *index[K]) number(key K) (i uint32, ok bool) {
+	i, slot, h, found := x.look(key)
+	if found {
+		return i, true
+	}
+	if len(x.keys) == cap(x.keys) {
+		if uint64(len(x.keys)) == keytable.MaxEntries {
+			return 0, false
+		}
+		x.grow(int(min(2*uint64(len(x.keys)), keytable.MaxEntries)))
+		_, slot, h, _ = x.look(key)
+	}
+	x.keys = append(x.keys, key)
+	x.slots.Set(slot, h, uint32(len(x.keys)))
+	return uint32(len(x.keys) - 1), true
+}
+
+// grow makes room for so many keys.
+func (x *index[K]) grow(most int) {
+	x.keys = append(make([]K, 0, most), x.keys...)
+	x.slots.Grow(most)
+}
+
+// reserve makes room for n more keys.
+func (x *index[K]) reserve(n int) {
+	if n > cap(x.keys)-len(x.keys) && uint64(n) <= keytable.MaxEntries-uint64(len(x.keys)) {
+		x.grow(len(x.keys) + n)
+	}
+}
+
+// sorted returns the numbers of all keys, those from the first on in the order of the keys, and
+// where each of them stands there.
+func (x *index[K]) sorted(first int) (order, ranks []uint32) {
+	order, ranks = make([]uint32, len(x.keys)), make([]uint32, len(x.keys))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order[first:], func(a, b uint32) int { return wire.Compare(x.keys[a], x.keys[b]) })
+	for rank, i := range order {
+		ranks[i] = uint32(rank)
+	}
+	return order, ranks
+}
+
+// limit is where a sum over users saturates, which it does only beyond 2³² users of a key: until
+// then it depends on no order.
+const limit = 1 << 61
+
+// cell is what users have given to a key, in steps.
+type cell struct {
+	weight int64 // ≥ 0: what shows the key
+	count  int64 // ≥ 0; where FullKeys is chosen, as if nobody were clipped
+	value  int64
+	others int64 // ≥ 0
+}
+
+// add adds to a cell.
+func (a *cell) add(b cell) {
+	a.weight, a.count, a.value, a.others = sum(a.weight, b.weight), sum(a.count, b.count), sum(a.value, b.value), sum(a.others, b.others)
+}
+
+// sum returns a + b, kept within [−limit, limit], for a and b that are.
+func sum(a, b int64) int64 { return max(min(a+b, limit), -limit) }
+
+// table sums by key. Sums are exact, so they do not depend on the order in which the keys lie.
+type table[K hashing.Key] struct {
+	index[K]
+	cells  []cell   // one of each key
+	marks  []uint64 // likewise: see state.gather
+	width  int      // of each key in losses
+	losses []int64  // what its count loses by each clip, where FullKeys is chosen in one pass
+}
+
+// newTable returns a table with the keys of an index, of which nobody has given anything, and with
+// width losses of each. There is no other way to make one.
+func newTable[K hashing.Key](x index[K], width int) table[K] {
+	n := len(x.keys)
+	return table[K]{index: x, cells: make([]cell, n), marks: make([]uint64, n), width: width, losses: make([]int64, n*width)}
+}
+
+// entry returns the number of the key's cell, which may be new; false if there are as many others
+// as there can be.
+func (t *table[K]) entry(key K) (i uint32, ok bool) {
+	i, ok = t.number(key)
+	if ok && int(i) == len(t.cells) {
+		t.reserveColumns()
+		t.cells, t.marks = append(t.cells, cell{}), append(t.marks, 0)
+		t.losses = t.losses[:len(t.losses)+t.width]
+	}
+	return i, ok
+}
+
+// reserveColumns grows the columns to the capacity of the keys.
+func (t *table[K]) reserveColumns() {
+	if room := cap(t.keys); cap(t.cells) < room {
+		t.cells = append(make([]cell, 0, room), t.cells...)
+		t.marks = append(make([]uint64, 0, room), t.marks...)
+		t.losses = append(make([]int64, 0, room*t.width), t.losses...)
+	}
+}
+
+// lost returns what the count of a key loses by each clip.
+func (t *table[K]) lost(i int) []int64 { return t.losses[i*t.width : (i+1)*t.width] }
+
+// weigh gives their weight to as many of the keys as get one.
+func (s *state[K]) weigh(numbers []uint32) {
+	k := min(len(numbers), s.params.most)
+	if k == 0 {
+		return
+	}
+	w := weight(k)
+	for _, i := range choose(numbers, k, &s.src) {
+		e := &s.table.cells[i]
+		e.weight = sum(e.weight, w)
+	}
+}
+
+// shows returns what draws whether a key is shown, by which noisy weight. The keys that a first
+// pass has found are, and those of a list.
+func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (weight int64, ok bool) {
+	normal := s.noise(sigma)
+	return func(i int) (int64, bool) {
+		if i < s.found {
+			return 0, true
+		}
+		return kernel.Show(s.table.cells[i].weight, normal, s.src.Uint64N)
+	}
+}
+
+// releaseRetained finds keys in two passes and then counts: each user in all keys that are shown.
+func (s *state[K]) releaseRetained() *Groups[K] {
+	found := make([]bool, len(s.table.cells))
+	s.find(found, s.shows(s.calibrated.first, s.calibrated.discovery))
+	s.find(found, s.shows(s.calibrated.kernel, s.calibrated.weight))
+	clear(s.table.cells)
+	s.chooseClip(found)
+	for from, to := range s.users.all {
+		s.count(found, from, to)
+	}
+	return s.release(func(i int) (int64, bool) { return 0, found[i] })
+}
+
+// find adds to found what one pass shows of the other keys, of which each user chooses as many as
+// get weight.
+func (s *state[K]) find(found []bool, show func(i int) (int64, bool)) {
+	for i := range s.table.cells {
+		s.table.cells[i].weight = 0
+	}
+	var left []uint32
+	for from, to := range s.users.all {
+		left = left[:0]
+		for _, i := range s.users.keys[from:to] {
+			if !found[i] {
+				left = append(left, i)
+			}
+		}
+		s.weigh(left)
+	}
+	for i := range found {
+		if !found[i] {
+			_, found[i] = show(i)
+		}
+	}
+}

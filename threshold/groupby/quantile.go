@@ -1,0 +1,566 @@
+package groupby
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/dpsketch/dpsketch/internal/exact"
+	"github.com/dpsketch/dpsketch/internal/quantile"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// This file has what quantiles of the users' values in each shown key are drawn by. The proof is in
+// quantile_proof.md.
+//
+// A user gives each of his keys the weight x, in the cell of his value there. Of a shown key first
+// the quantiles are drawn, then a cut on either side of each, at a distance that noise makes
+// advisable. Then the weights between all of these are released with noise: they say how exact the
+// quantiles are.
+
+// retainedWeights returns a function from a shown key's rank to its cell weights, in order of the
+// cells. groupOf is the rank of each key in the table plus 1, or 0. Each key's are sorted when they
+// are asked for.
+func (s *state[K]) retainedWeights(groupOf []uint32, shown int) func(i int, cells []quantile.Cell) []quantile.Cell {
+	const bits = 11 // of a weight
+	each := func(visit func(groupOf uint32, value uint64)) {
+		for from, to := range s.users.all {
+			l := 0
+			for _, i := range s.users.keys[from:to] {
+				l += int(min(groupOf[i], 1))
+			}
+			x := s.params.spreadWeight(l)
+			for j := from; j < to && x > 0; j++ {
+				if at := groupOf[s.users.keys[j]]; at > 0 {
+					visit(at, uint64(uint32(s.users.samples[j]))<<bits|uint64(x))
+				}
+			}
+		}
+	}
+	ends := make([]int, shown+1)
+	each(func(groupOf uint32, _ uint64) { ends[groupOf]++ })
+	for i := range shown {
+		ends[i+1] += ends[i]
+	}
+	values, next := make([]uint64, ends[shown]), slices.Clone(ends)
+	each(func(groupOf uint32, value uint64) {
+		values[next[groupOf-1]] = value
+		next[groupOf-1]++
+	})
+	return func(i int, cells []quantile.Cell) []quantile.Cell {
+		values := values[ends[i]:ends[i+1]]
+		slices.Sort(values)
+		for _, value := range values {
+			at, x := uint32(value>>bits), int64(value&(1<<bits-1))
+			if n := len(cells); n > 0 && cells[n-1].Index == at {
+				cells[n-1].Weight = sum(cells[n-1].Weight, x)
+			} else {
+				cells = append(cells, quantile.Cell{Index: at, Weight: x})
+			}
+		}
+		return cells
+	}
+}
+
+// scale is the public axis of quantiles, cut into cells. With a Resolution they are as wide as
+// that, with their middles at Min, Min + Resolution, and so on. Without, a cell holds the values
+// whose distances from the origin have the same leading 9 bits: it is 1/256 to 1/512 of the
+// distance wide. The origin is 0, or the end of the range that is nearest to 0. Below unit, a
+// billionth of the range, cells are equally wide.
+type scale struct {
+	least, most float64
+	step        float64 // 0: by leading bits
+	origin      float64
+	unit        float64 // a power of 2
+	first       int64   // the index of the first cell
+	cells       int64
+}
+
+const (
+	leading  = 8       // bits of a value's significand that make its cell
+	largest  = 0x1p64  // the ends of the axis where there is no range
+	smallest = 0x1p-32 // unit, there
+	maxCells = 1 << 30 // as in package column
+)
+
+// scale returns that of the Params, which need not be valid.
+func (p Params) scale() scale {
+	s := scale{least: p.Min, most: p.Max, step: p.Resolution}
+	if s.step > 0 {
+		s.cells = int64(min(math.Round((s.most-s.least)/s.step), maxCells)) + 1
+		return s
+	}
+	s.unit = smallest
+	if s.least == 0 && s.most == 0 {
+		s.least, s.most = -largest, largest
+	} else {
+		_, exponent := math.Frexp(s.most - s.least)
+		s.unit = math.Ldexp(1, exponent-30)
+	}
+	s.origin = min(max(0, s.least), s.most)
+	s.first = s.index(s.least)
+	s.cells = s.index(s.most) - s.first + 1
+	return s
+}
+
+// falls returns the base measure of a level near an end of several: half the weight for each octave
+// from a public size on, towards the end.
+func (s *scale) falls(upper bool, places int64) quantile.Fall {
+	const every = 1 << leading
+	from := s.unit * 0x1p6
+	if s.unit == smallest && s.most == largest {
+		from = 1
+	}
+	switch {
+	case s.step > 0:
+		return quantile.Fall{}
+	case upper:
+		return quantile.Fall{From: (s.index(s.origin+from) - s.first) * places, Every: every * places}
+	}
+	return quantile.Fall{From: (s.index(s.origin-from) - s.first + 1) * places, Every: -every * places}
+}
+
+// cell returns the cell of a value; values beyond the ends count as these, and NaN as 0 or the end
+// next to it.
+func (s *scale) cell(x float64) uint32 {
+	if x != x {
+		x = 0
+	}
+	x = min(max(x, s.least), s.most)
+	if s.step > 0 {
+		return uint32(min(max(math.Floor((x-s.least)/s.step+0.5), 0), float64(s.cells-1)))
+	}
+	return uint32(min(max(s.index(x)-s.first, 0), s.cells-1))
+}
+
+// index numbers the values by the leading bits of their distance from the origin, those nearest to
+// it with 0.
+func (s *scale) index(x float64) int64 {
+	t, i := math.Abs(x-s.origin), int64(0)
+	if t < s.unit {
+		i = int64(t / s.unit * (1 << leading))
+	} else {
+		i = 1<<leading + int64(math.Float64bits(t)>>(52-leading)) - int64(math.Float64bits(s.unit)>>(52-leading))
+	}
+	if x < s.origin {
+		return -i
+	}
+	return i
+}
+
+// edge returns where a cell begins, within the range; of the cell behind the last its end.
+// Above the origin it is the least value of the cell, below it the largest of the cell before.
+func (s *scale) edge(cell int64) float64 {
+	if cell >= s.cells {
+		return s.most
+	}
+	x := s.least + (float64(cell)-0.5)*s.step
+	if i := cell + s.first; s.step == 0 {
+		x = s.origin + s.from(i)
+		up, down := math.Inf(1), math.Inf(-1)
+		before := func(x float64) bool { return s.index(x) < i }
+		if s.origin != 0 && i > 0 { // distances are rounded
+			for before(x) {
+				x = math.Nextafter(x, up)
+			}
+			for y := math.Nextafter(x, down); !before(y); y = math.Nextafter(y, down) {
+				x = y
+			}
+		} else if s.origin != 0 {
+			for !before(x) {
+				x = math.Nextafter(x, down)
+			}
+			for y := math.Nextafter(x, up); before(y); y = math.Nextafter(y, up) {
+				x = y
+			}
+		}
+	}
+	return min(max(x, s.least), s.most)
+}
+
+// from returns the least distance of an index i > 0, or the largest of −i; cell 0 is between those
+// of 1 and −1.
+func (s *scale) from(i int64) float64 {
+	switch n := i - 1<<leading; {
+	case i <= 0: // from the side of 0
+		return -s.from(1 - i)
+	case n < 0:
+		return float64(i) / (1 << leading) * s.unit
+	default:
+		return math.Float64frombits(uint64(n+int64(math.Float64bits(s.unit)>>(52-leading))) << (52 - leading))
+	}
+}
+
+// value returns the value that stands for a cell: with a Resolution its middle, else a number of
+// the fewest digits in it. So integers below 512 stand for themselves, as 1500 does.
+func (s *scale) value(cell uint32) float64 {
+	low, high := s.edge(int64(cell)), s.edge(int64(cell)+1)
+	if s.step > 0 {
+		return min(s.least+float64(cell)*s.step, s.most)
+	}
+	middle := low/2 + high/2
+	for digits := 1; digits < 17; digits++ {
+		for _, near := range [3]float64{middle, low, high} {
+			x, err := strconv.ParseFloat(strconv.FormatFloat(near, 'e', digits-1, 64), 64)
+			if err == nil && x >= low && x <= high && s.cell(x) == cell {
+				return x
+			}
+		}
+	}
+	return middle
+}
+
+const (
+	spreadUnit = 1 << 10 // weights in cells are integers in steps of 1/1024
+	spreadFull = 4       // C²: a user with l keys has a weight of min(1, √(C²/l)) in each
+	spreadMost = 1 << 10 // a user with more keys has no weight
+	maxLevels  = 8
+	minLevel   = 0x1p-20 // of a level and of 1 − level
+	// how far the slopes of a draw may differ, of one level and of several
+	mostSteep, mostSteepOfSeveral = 1.75, 1.25
+	// ln of 2³⁶, by which a base measure falls, of the number of cells, and more
+	fallCost   = 50
+	cutShare   = 1. / 16 // of the quantiles' part of the budget, for the cuts
+	weighShare = 3. / 32 // and for the weights between them
+)
+
+// spread is what the quantiles of a key are drawn by.
+type spread struct {
+	loss, cutLoss float64            // of a draw, for a step of weight: of a quantile, and of a cut
+	weigh         float64            // scale of the noise of a weight, in steps
+	away          [maxLevels]float64 // of a cut at least, in steps
+}
+
+// levels returns the levels that are released.
+func (p *Params) levels() []float64 {
+	n := slices.Index(p.Levels[:], 0)
+	if n < 0 {
+		n = maxLevels
+	}
+	return p.Levels[:n]
+}
+
+// spreadWeight returns what a user who counts in l keys weighs in each, in steps: l·x² ≤ C², or
+// l·x ≤ C² without δ.
+func (p *Params) spreadWeight(l int) int64 {
+	switch {
+	case l == 0 || l > spreadMost:
+		return 0
+	case p.pure():
+		return min(spreadUnit, spreadFull*spreadUnit/int64(l))
+	}
+	return min(spreadUnit, exact.FloorSqrt(spreadFull*spreadUnit*spreadUnit/int64(l)))
+}
+
+// spreads returns what the quantiles are drawn by. Their part of the budget is Gaussian noise of
+// ratio mu; without δ it is epsilon, and mu is 0.
+//
+// A user meets C²·D draws of ε₀ for the quantiles, D = ⌈log₂(levels + 1)⌉, and 2C² for the cuts; or
+// more keys of less weight. He moves the weights between the cuts by C in ℓ₂, by C² in ℓ₁.
+func (p *Params) spreads(mu, epsilon float64) (s spread) {
+	const down = 1 - 0x1p-40
+	levels, full := p.levels(), spreadFull
+	if p.Passes == 1 {
+		full = min(full, p.most)
+	}
+	step := func(share float64, rounds int) float64 {
+		e := share * epsilon / float64(full*rounds) * down
+		if !p.pure() {
+			e = quantile.StepEpsilon(math.Sqrt(share)*mu*down, full*rounds)
+		}
+		return quantile.Loss(e/spreadUnit, p.spreadWeight(spreadMost))
+	}
+	s.loss, s.cutLoss = step(1-cutShare-weighShare, quantile.Rounds(len(levels))), step(cutShare, 2)
+	s.weigh = float64(full) / (weighShare * epsilon) / down * spreadUnit
+	if !p.pure() {
+		s.weigh = math.Sqrt(float64(full)/weighShare) / mu / down * spreadUnit
+	}
+	for i, level := range levels {
+		// The cut's own error, and what makes the noise of the weights before it and after it
+		// unlikely to say that it is on the wrong side.
+		away := quantile.MeanError(1, s.cutLoss) + 2*p.rankNoise(s, level, 4*i+1, 0.025)
+		s.away[i] = min(away, 1<<50)
+	}
+	return s
+}
+
+// rankNoise returns what the noise of the rank of an edge at a level, which comes of the weights
+// before it and after it, exceeds with probability at most alpha, in steps.
+func (p *Params) rankNoise(s spread, level float64, before int, alpha float64) float64 {
+	a, b := 1-level, level
+	m, n := float64(before), float64(4*len(p.levels())+1-before)
+	if !p.pure() {
+		return s.weigh*normalTail(alpha)*math.Sqrt(a*a*m+b*b*n) + (m+n)/2
+	}
+	// Of a sum of Laplace variables by Chernoff: E e^{tX} = Π 1/(1 − (t·scale)²).
+	least := math.Inf(1)
+	for i := 1; i < 64; i++ {
+		t := float64(i) / 64 / max(a, b)
+		cost := -math.Log(alpha) - m*math.Log1p(-t*t*a*a) - n*math.Log1p(-t*t*b*b)
+		least = min(least, cost/t)
+	}
+	return s.weigh * least
+}
+
+// draw is how a level is drawn, by the released number of users of the key.
+type draw struct {
+	quantile.Part
+	fall  quantile.Fall
+	whole bool
+	steep float64
+}
+
+// draws returns how the levels are drawn among about so many users.
+//
+// A cell counts as whole where no other level is drawn on its either side; else it is cut.
+// Above ¾ the base measure falls towards the upper end of the axis, below ¼ towards the lower
+// one, if so many users are on the other side that none of the cells there can come out. Where
+// few are on the level's own side, its draw errs rather to the other.
+func (n *noises) draws(levels []float64, users float64) []draw {
+	parts := quantile.Parts(levels)
+	all := make([]draw, len(levels))
+	for i, part := range parts {
+		d := draw{Part: part, whole: quantile.Leaf(parts, i), steep: 1}
+		upper := levels[i] > 0.75 && part.Right == len(levels)
+		if upper || levels[i] < 0.25 && part.Left < 0 {
+			n.towardsEnd(&d, upper, users)
+		}
+		all[i] = d
+	}
+	return all
+}
+
+// towardsEnd sets how a level near an end of all is drawn.
+func (n *noises) towardsEnd(d *draw, upper bool, users float64) {
+	side, kappa := d.Level, n.spread.kappa(d.Level)
+	if upper {
+		side = 1 - side
+	}
+	cells := math.Log(float64(n.scale.cells))
+	if kappa/2*(1-side)*d.Share*users > fallCost && n.scale.step == 0 {
+		d.fall = n.scale.falls(upper, 1)
+		cells = (leading + 1) * math.Ln2
+	}
+	margin := kappa * side * d.Share * users
+	need := cells - math.Log(mostAstray)
+	most := mostSteep
+	if d.Share < 1 || !d.whole {
+		most = mostSteepOfSeveral
+	}
+	if steep := need / (margin * 7 / 8); steep < most+0.5 {
+		d.steep = min(max(steep, 1), most)
+	}
+}
+
+// cutAway returns how far from a quantile a cut is, in steps, where so many users are on that side:
+// far enough that cells without users near the quantile are unlikely to come out, if there are as
+// many users.
+func (s *spread) cutAway(i int, users float64) int64 {
+	far := max(s.away[i], 12*quantile.MeanError(1, s.cutLoss))
+	return int64(max(min(far, users*spreadUnit/2), 0))
+}
+
+// kappa returns by how much the logarithm of a place's probability falls a user.
+func (s *spread) kappa(level float64) float64 {
+	return spreadUnit * s.loss / 2 / max(level, 1-level)
+}
+
+// logTail returns a bound on the logarithm of the probability that the noise of these weights is as
+// large as they say, if so many users are in them.
+func (p *Params) logTail(s spread, weights []int64, users float64) float64 {
+	x, n := -users*spreadUnit, float64(len(weights))
+	for _, w := range weights {
+		x += float64(w)
+	}
+	if x = (x - n/2) / s.weigh; !(x > 0) {
+		return 0
+	}
+	if !p.pure() {
+		return math.Log(math.Erfc(x/math.Sqrt(2*n)) / 2)
+	}
+	least := 0.0
+	for i := 1; i < 64; i++ {
+		t := float64(i) / 64
+		least = min(least, -t*x-n*math.Log1p(-t*t))
+	}
+	return least
+}
+
+// cellWeights are the weights of users' values by key and cell: number<<32 | cell. They add up, so
+// they depend on no order.
+type cellWeights map[uint64]int64
+
+// newCellWeights returns empty ones, or nil without Levels.
+func (p Params) newCellWeights() cellWeights {
+	if p.Levels[0] == 0 {
+		return nil
+	}
+	return cellWeights{}
+}
+
+// A sample stands for one value of a user in a key: random bits, not all 0, above the number of its
+// cell. The largest of several is one of them, drawn uniformly up to 2⁻³¹ a value.
+const sampleBits = 32
+
+// sample returns that of a value.
+func (s *scale) sample(value float64, uint64N func(uint64) uint64) int64 {
+	return int64(1+uint64N(1<<31-1))<<sampleBits | int64(s.cell(value))
+}
+
+// withoutBits returns a sample without its random bits.
+func withoutBits(sample int64) int64 { return 1<<sampleBits | int64(uint32(sample)) }
+
+// isSample reports whether it is a sample.
+func (s *scale) isSample(sample int64) bool {
+	return sample>>sampleBits > 0 && int64(uint32(sample)) < s.cells
+}
+
+// larger returns the sample of two that counts.
+func larger(a, b int64) int64 { return max(a, b) }
+
+// spread adds a user with these keys, and samples in them, who counts in l keys.
+func (s *state[K]) spread(numbers []uint32, samples []int64, l int) {
+	x := s.params.spreadWeight(l)
+	if x == 0 {
+		return
+	}
+	for n, sample := range samples {
+		s.cellWeights.add(uint64(numbers[n])<<32|uint64(uint32(sample)), x)
+	}
+}
+
+func (s cellWeights) add(at uint64, weight int64) { s[at] = sum(s[at], weight) }
+
+// cellWeight is the weight of a key in a cell.
+type cellWeight struct {
+	at     uint64
+	weight int64
+}
+
+// sorted returns the weights in order, of the keys that are wanted, whose numbers are those in to.
+func (s cellWeights) sorted(to func(number uint32) (uint32, bool)) []cellWeight {
+	all := make([]cellWeight, 0, len(s))
+	for at, weight := range s {
+		if number, ok := to(uint32(at >> 32)); ok {
+			all = append(all, cellWeight{uint64(number)<<32 | uint64(uint32(at)), weight})
+		}
+	}
+	slices.SortFunc(all, func(a, b cellWeight) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// append appends the weights, of keys by their ranks.
+func (s cellWeights) append(dst []byte, ranks []uint32) []byte {
+	if s == nil {
+		return dst
+	}
+	all := s.sorted(func(n uint32) (uint32, bool) { return ranks[n], true })
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(all)))
+	for _, e := range all {
+		dst = binary.LittleEndian.AppendUint64(dst, e.at)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(e.weight))
+	}
+	return dst
+}
+
+// readCellWeights reads the weights of so many keys.
+func (s *state[K]) readCellWeights(r *wire.Reader, keys int) cellWeights {
+	if s.cellWeights == nil {
+		return nil
+	}
+	all := s.params.newCellWeights()
+	last := uint64(0)
+	for i := range r.Count(math.MaxInt32, 16) {
+		at, weight := r.Uint64(), r.Int64()
+		if i > 0 && at <= last || at>>32 >= uint64(keys) || int64(uint32(at)) >= s.scale.cells || weight <= 0 || weight > limit {
+			r.Fail("a weight that is none")
+		}
+		if r.Err() != nil {
+			return nil
+		}
+		all[at], last = weight, at
+	}
+	return all
+}
+
+// quantiles returns what is released of each shown group: the cells of the quantiles and cuts, and
+// the weights between the edges, with noise.
+func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
+	if s.cellWeights == nil {
+		return
+	}
+	groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
+	for i, n := range numbers {
+		groupOf[n] = uint32(i + 1)
+	}
+	var weights func(i int, cells []quantile.Cell) []quantile.Cell
+	if s.pass == twoPasses {
+		weights = s.retainedWeights(groupOf, len(groups))
+	} else {
+		all := s.cellWeights.sorted(func(n uint32) (uint32, bool) { return groupOf[n], groupOf[n] > 0 })
+		weights = func(i int, cells []quantile.Cell) []quantile.Cell {
+			for ; len(all) > 0 && all[0].at>>32 == uint64(i+1); all = all[1:] {
+				cells = append(cells, quantile.Cell{Index: uint32(all[0].at), Weight: all[0].weight})
+			}
+			return cells
+		}
+	}
+	noise := s.noise(s.calibrated.spread.weigh)
+	noises := s.params.noises(s.calibrated, s.chosen)
+	var values quantile.Spread
+	var cells []quantile.Cell
+	for i := range groups {
+		cells = weights(i, cells[:0])
+		values.Set(cells, quantile.Places)
+		g := &groups[i]
+		g.cells = s.cut(&values, &noises, noises.users(g.rest, g.weight))
+		last := int64(0)
+		for _, edge := range edges(g.cells) {
+			before := values.Cells(edge)
+			g.weights, last = append(g.weights, before-last+noise()), before
+		}
+		g.weights = append(g.weights, values.Cells(uint32(s.scale.cells))-last+noise())
+	}
+}
+
+// cut draws, for each level, the cells of the cut below, of the quantile, and of the cut above,
+// among about so many users. They are in ascending order.
+func (s *state[K]) cut(values *quantile.Spread, noises *noises, users float64) (cells []uint32) {
+	levels, draws := s.params.levels(), noises.draws(s.params.levels(), users)
+	end := s.scale.cells * quantile.Places
+	found := quantile.Quantiles(end, levels, noises.spread.loss, func(i int, c quantile.Choice) int64 {
+		d := draws[i]
+		c.Whole, c.Steep, c.Fall = d.whole, d.steep, d.fall
+		c.Fall.From, c.Fall.Every = c.Fall.From*quantile.Places, c.Fall.Every*quantile.Places
+		return values.Draw(c, &s.src)
+	})
+	from := int64(0)
+	for i, x := range found {
+		to, before, behind := end, levels[i], 1-levels[i]
+		if i > 0 {
+			before -= levels[i-1]
+		}
+		if i+1 < len(found) {
+			to, behind = found[i+1], levels[i+1]-levels[i]
+		}
+		low := values.Draw(quantile.Choice{From: from, To: x, Level: 1, Shift: -noises.spread.cutAway(i, before*users), Loss: noises.spread.cutLoss}, &s.src)
+		high := values.Draw(quantile.Choice{From: x, To: to, Shift: noises.spread.cutAway(i, behind*users), Loss: noises.spread.cutLoss}, &s.src)
+		for _, x := range [3]int64{low, x, high} {
+			cells = append(cells, uint32(x/quantile.Places))
+		}
+		from = high
+	}
+	return cells
+}
+
+// edges returns the four edges of each level, in ascending order, as the cells behind them: before
+// the cut below and the quantile, and behind the quantile and the cut above.
+func edges(cells []uint32) (all []uint32) {
+	for i := 0; i < len(cells); i += 3 {
+		all = append(all, cells[i], cells[i+1], cells[i+1]+1, cells[i+2]+1)
+	}
+	slices.Sort(all)
+	return all
+}
