@@ -36,10 +36,11 @@ type episode struct {
 	finds        []find              // before it
 }
 
-// find is the noisy count of a key in the steps of a discovery node before an episode.
+// find is the noisy count of a key in the steps of a discovery node before an episode, of those in
+// which the key was not known.
 type find struct {
 	span, start int // of the node
-	from, until int // the steps
+	until       int // the end of the steps
 	count       float64
 }
 
@@ -134,11 +135,8 @@ func (t *Timeline[K]) add(s *Slice[K]) {
 		}
 		for _, f := range append(d.late, d.fresh...) {
 			tr := *t.tracks[f.key]
-			e, from := tr[len(tr)-1], start
-			if len(tr) > 1 {
-				from = max(from, tr[len(tr)-2].until)
-			}
-			e.finds = append(e.finds, find{d.span, start, from, e.since, f.count})
+			e := tr[len(tr)-1]
+			e.finds = append(e.finds, find{d.span, start, e.since, f.count})
 		}
 		if s.sketches != nil {
 			t.nodes[j] = append(t.nodes[j], closedSketch[K]{start, s.sketches[j]})
@@ -171,12 +169,14 @@ func (t *Timeline[K]) Forget(before int) {
 	}
 	t.first = before
 	for key, tr := range t.tracks {
-		*tr = slices.DeleteFunc(*tr, func(e *episode) bool { return e.until <= before && e.until < t.steps })
+		for _, e := range *tr {
+			e.finds = slices.DeleteFunc(e.finds, func(f find) bool { return f.start+f.span <= before })
+		}
+		*tr = slices.DeleteFunc(*tr, func(e *episode) bool { return e.until <= before && e.until < t.steps && len(e.finds) == 0 })
 		if len(*tr) == 0 {
 			delete(t.tracks, key)
 		}
 		for _, e := range *tr {
-			e.finds = slices.DeleteFunc(e.finds, func(f find) bool { return f.start+f.span <= before })
 			for l, span := range used(&t.params.Spans) {
 				gone := min(max(before/span-e.first[l], 0), len(e.values[l]))
 				e.values[l], e.first[l] = slices.Clone(e.values[l][gone:]), e.first[l]+gone

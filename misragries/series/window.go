@@ -63,11 +63,13 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 	longest := t.params.longest()
 	end := (w.to + longest - 1) / longest * longest
 	at := w.from // the first step that is not dealt with
+	for _, s := range tr.shares() {
+		r.estimate += s.within(w.from, w.to)
+	}
 	for _, e := range tr {
+		r.finds = append(r.finds, e.finds...)
 		if gap := (span{at, min(e.since, w.to)}); gap.from < gap.to {
 			r.gaps = append(r.gaps, gap)
-			r.estimate += e.before(gap)
-			r.finds = append(r.finds, e.finds...)
 		}
 		if from, to := max(at, e.since), min(e.until, w.to); from < to {
 			f := t.fit(e, w.from, w.to)
@@ -85,32 +87,66 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 	return r
 }
 
-// before estimates the count in a gap before the episode. Where the gap ends with the episode's
-// beginning, finds say how many elements there were from some steps on; in between, and back to the
-// first of these steps, the count a step is taken to be constant. Finds of the same steps are
-// averaged.
-func (e *episode) before(gap span) float64 {
-	finds := slices.Clone(e.finds)
-	slices.SortStableFunc(finds, func(a, b find) int { return cmp.Compare(b.from, a.from) })
-	since := func(at int) float64 { // the count in steps at, …, e.since − 1
-		last, lastCount := e.since, 0.0
-		for i := 0; i < len(finds); {
-			n, sum, from := 0, 0.0, finds[i].from
-			for ; i < len(finds) && finds[i].from == from; i++ {
-				n, sum = n+1, sum+finds[i].count
-			}
-			count := max(sum/float64(n), lastCount)
-			if at >= from && at < last {
-				return lastCount + (count-lastCount)*float64(last-at)/float64(last-from)
-			}
-			if at >= last {
-				return lastCount
-			}
-			last, lastCount = from, count
-		}
-		return lastCount
+// share is the estimated count of a key in some steps in which it was not known.
+type share struct {
+	steps []span
+	count float64
+}
+
+// shares divides what the discovery nodes counted among the steps in which the key was not known,
+// which may lie before several episodes. Nodes nest: from the shortest on, each gives what shorter
+// ones inside it leave of its count to the steps that they leave, evenly. Finds of the same steps
+// are averaged.
+func (tr track) shares() (shares []share) {
+	var finds []find
+	for _, e := range tr {
+		finds = append(finds, e.finds...)
 	}
-	return max(since(gap.from)-since(gap.to), 0)
+	slices.SortStableFunc(finds, func(a, b find) int {
+		return cmp.Or(cmp.Compare(a.until-a.start, b.until-b.start), cmp.Compare(a.start, b.start))
+	})
+	for i := 0; i < len(finds); {
+		f, n, sum := finds[i], 0, 0.0
+		for ; i < len(finds) && finds[i].start == f.start && finds[i].until == f.until; i++ {
+			n, sum = n+1, sum+finds[i].count
+		}
+		rest, count := []span{{f.start, f.until}}, sum/float64(n)
+		for _, e := range tr {
+			rest = without(rest, span{e.since, e.until})
+		}
+		for _, s := range shares {
+			count -= s.within(f.start, f.until)
+			for _, steps := range s.steps {
+				rest = without(rest, steps)
+			}
+		}
+		if len(rest) > 0 {
+			shares = append(shares, share{rest, max(count, 0)})
+		}
+	}
+	return shares
+}
+
+// within returns the part of the count in the steps from, …, to − 1.
+func (s share) within(from, to int) float64 {
+	all, inside := 0, 0
+	for _, x := range s.steps {
+		all += x.to - x.from
+		inside += max(min(x.to, to)-max(x.from, from), 0)
+	}
+	return s.count * float64(inside) / float64(all)
+}
+
+// without returns the steps that are not in x.
+func without(steps []span, x span) (rest []span) {
+	for _, s := range steps {
+		for _, part := range [2]span{{s.from, min(s.to, x.from)}, {max(s.from, x.to), s.to}} {
+			if part.from < part.to {
+				rest = append(rest, part)
+			}
+		}
+	}
+	return rest
 }
 
 // find returns the record of a key, or that of a key of which nothing is known.

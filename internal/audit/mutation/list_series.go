@@ -35,4 +35,6 @@ var seriesMutations = []mutation{
 	{"many elements at once refused where no sketch counts", "misragries/series/builder.go", "b.params.Counters > 0 && int64(n) > most {", "int64(n) > most {"},
 	{"stated errors of windows that all begin at the same place of a span", "misragries/series/plan.go", "big.NewInt(int64(longest))).Int64() > 1 {", "big.NewInt(int64(longest))).Int64() > 1e6 {"},
 	{"every position of a window counted in long spans", "misragries/series/plan.go", "const most = 1 << 23", "const most = 1 << 40"},
+	{"finds of the episodes whose gap meets the window alone", "misragries/series/window.go", "r.finds = append(r.finds, e.finds...)", "if max(at, w.from) < min(e.since, w.to) {\n\t\t\tr.finds = append(r.finds, e.finds...)\n\t\t}"},
+	{"a node's count beside what its shorter ones found", "misragries/series/window.go", "count -= s.within(f.start, f.until)", "count -= 0 * s.within(f.start, f.until)"},
 }
