@@ -219,7 +219,9 @@ var eulerian = [4][]float64{{1, 1}, {1, 11, 11, 1}, {1, 57, 302, 302, 57, 1}, {1
 // change nothing any more are left out.
 func (n Noise) stairs() (m [4]float64) {
 	epsilon, delta, gamma := n.staircase().Parameters()
-	delta /= n.Step
+	if delta /= n.Step; !(epsilon > 0 && delta > 0 && delta <= math.MaxFloat64) {
+		return [4]float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	}
 	q, rest := math.Exp(-epsilon), -math.Expm1(-epsilon)
 	weight := rest * rest / (delta * (gamma + (1-gamma)*q))
 	for j, more := 0.0, true; more; j++ {
