@@ -38,6 +38,8 @@ func (p Params) validateBall() error {
 		return bad("NormBound", p.NormBound, "0 where Min, Max, Ellipsoid or Weights are given")
 	case p.Shape != Optimal:
 		return bad("Shape", p.Shape, "Optimal where NormBound is given")
+	case p.Relative:
+		return bad("Relative", p.Relative, "false where NormBound is given")
 	case p.Power != 2:
 		return bad("Power", p.Power, "0 or 2 where NormBound is given: the noise is best for every power")
 	case p.Count && p.Relation != budget.AddRemove:

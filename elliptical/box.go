@@ -119,10 +119,13 @@ func (p classes) calibrateBox(bits int) (draft, error) {
 	d := len(sensitivity)
 	l := draft{law{kind: uniform, replace: p.replace(), at: make([]coordinate, d)}, make([]portion, d)}
 	weight, many := slices.Clone(sensitivity), p.many // how much an error of one sensitivity counts
+	for i := range weight {
+		weight[i] /= p.unit(i)
+	}
 	if p.Count {
 		norm := 0.0
 		for i, c := range middle {
-			norm = math.Hypot(norm, math.Sqrt(float64(many[i]))*c)
+			norm = math.Hypot(norm, math.Sqrt(float64(many[i]))*c/p.unit(i))
 		}
 		weight, many = append(weight, norm), append(slices.Clone(many), 1)
 	}

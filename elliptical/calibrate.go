@@ -65,7 +65,7 @@ func (p Params) settled(bits int) (Params, law, error) {
 	if !p.Count || p.Power == 2 {
 		d, err := together.draft(bits)
 		if err == nil {
-			box, least = d, d.expectedError(p.Power)
+			box, least = d, c.shapedError(d)
 		}
 	}
 	if least < c.leastLaplace()*(1-0x1p-20) {
@@ -73,7 +73,7 @@ func (p Params) settled(bits int) (Params, law, error) {
 		return p, c.expand(box), nil
 	}
 	l, err := c.draft(bits)
-	if box.dim > 0 && (err != nil || least < l.expectedError(p.Power)) {
+	if box.dim > 0 && (err != nil || least < c.shapedError(l)) {
 		p.Shape, l, err = Box, box, nil
 	}
 	if err != nil {
@@ -88,7 +88,7 @@ func (p Params) settled(bits int) (Params, law, error) {
 func (c classes) leastLaplace() float64 {
 	power, sum := c.Power, 0.0
 	for i, n := range c.many {
-		a := c.sensitivity(c.interval(i))
+		a := c.sensitivity(c.interval(i)) / c.unit(i)
 		if power == 2 {
 			a = math.Cbrt(a)
 			a *= a

@@ -90,6 +90,17 @@ func (l draft) expectedError(p float64) float64 {
 	return l.errorOf(p, func(i int) float64 { return float64(l.portions[i].n) })
 }
 
+// shapedError returns the error that the noise of a draft is shaped for.
+func (c classes) shapedError(l draft) (sum float64) {
+	if !c.Relative {
+		return l.expectedError(c.Power)
+	}
+	for i, some := range l.portions {
+		sum += float64(some.n) * square(l.deviation(i)/c.unit(some.class))
+	}
+	return sum
+}
+
 // whole returns the draft of classes with one portion each, all with equal noise.
 func (c classes) whole(l law) draft {
 	portions := make([]portion, len(c.many))

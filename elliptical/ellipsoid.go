@@ -93,6 +93,8 @@ func (p Params) validateEllipsoid() error {
 		return bad("Ellipsoid.Len()", p.Ellipsoid.Len(), "0 where Min, Max or Weights are given")
 	case p.Shape != Optimal || p.Count:
 		return bad("Shape", p.Shape, "Optimal, and Count false, where Ellipsoid is given")
+	case p.Relative:
+		return bad("Relative", p.Relative, "false where Ellipsoid is given")
 	case p.Power != 2:
 		return bad("Power", p.Power, "0 or 2 where Ellipsoid is given: the noise is best for every power")
 	}

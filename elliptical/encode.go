@@ -15,7 +15,7 @@ import (
 //	6      header: "dpsk", kind 6, version 4
 //	1      Relation
 //	1      Shape
-//	1      flags: 1 Count, 2 Ellipsoid in the place of Min and Max, 4 Weights
+//	1      flags: 1 Count, 2 Ellipsoid in the place of Min and Max, 4 Weights, 8 Relative
 //	8      Rho
 //	8      Epsilon
 //	8      Delta
@@ -40,7 +40,7 @@ const version = 4
 // head is the part of the encoding between the header and d.
 func (p *Params) head(ellipsoid, weighted *bool) []wire.Field {
 	return []wire.Field{
-		wire.Byte(&p.Relation), wire.Byte(&p.Shape), wire.Flags(&p.Count, ellipsoid, weighted),
+		wire.Byte(&p.Relation), wire.Byte(&p.Shape), wire.Flags(&p.Count, ellipsoid, weighted, &p.Relative),
 		wire.Float(&p.Rho), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Power), wire.Float(&p.NormBound),
 	}
 }

@@ -96,6 +96,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"negative zero":    func(s *Sum) { s.params.Rho = math.Copysign(0, -1) },
 		"negative zero δ":  func(s *Sum) { s.params.Delta = math.Copysign(0, -1) },
 		"shape":            func(s *Sum) { s.params.Shape = 17 },
+		"relative power":   func(s *Sum) { s.params.Relative, s.params.Power = true, 1 },
 		"two guarantees":   func(s *Sum) { s.params.Rho = 1 },
 		"width":            func(s *Sum) { s.params.Max = VectorOf(4, -1) },
 		"Min −0":           func(s *Sum) { s.params.Min.bits = strings.Repeat("\x00", 7) + "\x80" + s.params.Min.bits[8:] },

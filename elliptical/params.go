@@ -75,6 +75,11 @@ type Params struct {
 	// Power is the p of the error E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ that the noise η is shaped
 	// for, in [2⁻¹⁰, 64]. 0 is 2, the mean squared error.
 	Power float64
+	// Relative counts the error of each coordinate in its width, Max − Min, for
+	// coordinates of different units: a rating up to 10 has as good a sum beside
+	// a revenue up to 10¹⁰ as beside another rating. The squared errors are
+	// minimised, so Power must be 0 or 2, and Weights must be empty.
+	Relative bool
 	// Shape says how the noise is spread over the coordinates. 0 is Optimal,
 	// for the Power: under pure ε the better of Box and Independent, which
 	// [New] puts in its place.
@@ -99,8 +104,8 @@ type Shape uint8
 
 const (
 	// Optimal minimises E‖η‖ₚᵖ for the Power p: for Gaussian noise by Lemma 4.8; under pure ε it is
-	// the one of Box and Independent with the smaller error. Errors count in the units of the data:
-	// if they matter relative to the ranges, divide the data by the ranges.
+	// the one of Box and Independent with the smaller error. Errors count in the units of the data,
+	// or with Relative in the widths of the ranges.
 	Optimal Shape = iota
 	// Independent, under pure ε, is independent Laplace noise in each coordinate, with the scales
 	// that minimise E‖η‖ₚᵖ (Lemma 4.11), or with those given by the Weights.
@@ -165,6 +170,10 @@ func (p Params) validate() error {
 		return bad("Max.Len()", p.Max.Len(), "as many as Min")
 	case !between(p.Power, minPower, maxPower):
 		return bad("Power", p.Power, "0 or a number in [2⁻¹⁰, 64]")
+	case p.Relative && p.Power != 2:
+		return bad("Power", p.Power, "0 or 2 where Relative is true")
+	case p.Relative && p.Weights.Len() != 0:
+		return bad("Weights.Len()", p.Weights.Len(), "0 where Relative is true")
 	case p.Shape > Box:
 		return bad("Shape", p.Shape, "one of the constants")
 	case p.Shape != Optimal && !p.pure():

@@ -1,6 +1,9 @@
 package elliptical
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // How noise is spread. Coordinate i has noise of scale τᵢ·s (standard deviation, or Laplace scale)
 // with a common s that the guarantee decides, and sensitivity aᵢ; bᵢ of Algorithms 15 and 16 is in
@@ -29,18 +32,45 @@ import "math"
 // coordinates. With Count there is one more τ, for the noise of the count; middle holds its
 // factors.
 func (p Params) shape(a, middle []float64, many []int) []float64 {
-	if p.Count {
-		return p.shapeWithCount(a, middle, many)
-	}
-	tau := make([]float64, len(a))
-	for i, x := range a {
-		if p.Weights.Len() > 0 {
+	if p.Weights.Len() > 0 {
+		tau := make([]float64, len(a))
+		for i, x := range a {
 			tau[i] = x / p.Weights.At(i)
-		} else {
-			tau[i] = math.Pow(x, p.exponent())
+		}
+		return tau
+	}
+	if p.Relative {
+		a, middle = slices.Clone(a), slices.Clone(middle)
+		for i := range a {
+			a[i], middle[i] = a[i]/p.unit(i), middle[i]/p.unit(i)
+		}
+	}
+	var tau []float64
+	if p.Count {
+		tau = p.shapeWithCount(a, middle, many)
+	} else {
+		for _, x := range a {
+			tau = append(tau, math.Pow(x, p.exponent()))
+		}
+	}
+	if p.Relative {
+		for i := range a {
+			tau[i] *= p.unit(i)
 		}
 	}
 	return tau
+}
+
+// unit returns what an error of coordinate i is counted in, in the units of the data.
+//
+// With u its units, errors ηᵢ/uᵢ are those of coordinates that were divided by u: their
+// sensitivities are aᵢ/uᵢ and their scales τᵢ/uᵢ. So the optimum above holds for these, and no
+// scale of one coordinate reaches another.
+func (p *Params) unit(i int) float64 {
+	if p.Relative {
+		return p.interval(i).width()
+	}
+	return 1
 }
 
 // exponent returns q/(p+q).

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -320,3 +321,45 @@ func TestIntervalCovers(t *testing.T) {
 }
 
 func half(low, high float64) float64 { return (high - low) / 2 }
+
+// Relative noise is that of data that were divided by the widths: for every guarantee, shape and
+// relation, with a count and without, where widths differ by powers of two up to 10¹⁰. A rating
+// beside a revenue has the noise of a rating beside ratings.
+func TestRelative(t *testing.T) {
+	widths := []float64{0x1p-3, 1, 0x1p30, 0x1p-1, 0x1p31}
+	lows := []float64{0, -0.5, 0.25, 2, 0} // in widths
+	ends := func(units []float64) (a, b Vector) {
+		lo, hi := make([]float64, len(lows)), make([]float64, len(lows))
+		for i, x := range lows {
+			lo[i], hi[i] = x*units[i], (x+1)*units[i]
+		}
+		return VectorOf(lo...), VectorOf(hi...)
+	}
+	for _, p := range []Params{
+		{Rho: 0.5}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 1, Shape: Independent}, {Epsilon: 1, Shape: Box},
+		{Rho: 0.5, Count: true}, {Epsilon: 1, Count: true}, {Epsilon: 1, Count: true, Shape: Box}, {Epsilon: 1, Count: true, Shape: Independent},
+		{Rho: 0.5, Relation: budget.Replace}, {Epsilon: 1, Relation: budget.Replace},
+	} {
+		p.Relative = true
+		p.Min, p.Max = ends(widths)
+		divided := p
+		divided.Relative = false
+		divided.Min, divided.Max = ends([]float64{1, 1, 1, 1, 1})
+		plan, of := dptest.OK(p.Plan())(t), dptest.OK(divided.Plan())(t)
+		require.Equal(t, of.Params.Shape, plan.Params.Shape)
+		for i, width := range widths {
+			require.InEpsilon(t, of.StdDev(i), plan.StdDev(i)/width, 1e-6, "%v: %d", p, i)
+		}
+		require.True(t, p.Guarantee().Equal(divided.Guarantee()))
+	}
+	for _, bad := range []func(*Params){func(p *Params) { p.Power = 1 }, func(p *Params) { p.Weights = VectorOf(1, 1, 1, 1, 1) }, func(p *Params) {
+		p.NormBound, p.Dim, p.Min, p.Max = 1, 5, Vector{}, Vector{}
+	}, func(p *Params) {
+		p.Ellipsoid, p.Min, p.Max = PackSymmetric(mat.NewSymDense(1, []float64{1})), Vector{}, Vector{}
+	}} {
+		p := Params{Rho: 0.5, Relative: true}
+		p.Min, p.Max = ends(widths)
+		bad(&p)
+		require.ErrorIs(t, dptest.Err(New(p)), ErrParams)
+	}
+}

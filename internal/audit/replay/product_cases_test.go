@@ -801,7 +801,7 @@ func vectorSubjects(all map[string]*subject) {
 		others: []string{"few", "one key each"},
 		values: map[string][]any{
 			"Min": {vector(0, -1, 2), vector(-1, -1, -1)}, "Max": {vector(1, 1, 6), vector(8, 8, 8)}, "Ellipsoid": {elliptical.Vector{}},
-			"NormBound": {0.}, "Dim": {0}, "Rho": {0.5, 0.}, "Epsilon": {0., 1.}, "Delta": {0., 1e-6}, "Power": {0., 1., 4.}, "Weights": {elliptical.Vector{}, vector(1, 2, 3)},
+			"NormBound": {0.}, "Dim": {0}, "Rho": {0.5, 0.}, "Epsilon": {0., 1.}, "Delta": {0., 1e-6}, "Power": {0., 1., 4.}, "Relative": {false, true}, "Weights": {elliptical.Vector{}, vector(1, 2, 3)},
 			"Shape": {elliptical.Optimal, elliptical.Independent},
 		},
 		ways: []string{"NewBuilder Add", "NewBuilder AddSparse", "NewBuilder Add" + merged, "NewBuilder AddSparse Add" + merged + " swapped",
@@ -814,7 +814,7 @@ func vectorSubjects(all map[string]*subject) {
 				p.Shape = elliptical.Independent
 			}
 			if strings.Contains(c.way, "within") { // in the place of Min and Max
-				p.Min, p.Max, p.Power, p.Weights, p.Shape = elliptical.Vector{}, elliptical.Vector{}, 0, elliptical.Vector{}, 0
+				p.Min, p.Max, p.Power, p.Relative, p.Weights, p.Shape = elliptical.Vector{}, elliptical.Vector{}, 0, false, elliptical.Vector{}, 0
 				if strings.Contains(c.way, "ball") {
 					p.NormBound, p.Dim = 2, 3
 				} else {
