@@ -168,11 +168,17 @@ func (t *Timeline[K]) Forget(before int) {
 		return
 	}
 	t.first = before
+	// What a longer discovery node counted is shared out by what was found and known inside it.
+	node := 1
+	for _, span := range used(&t.params.Discovery) {
+		node = span
+	}
+	gone := func(end int) bool { return (end+node-1)/node*node <= before }
 	for key, tr := range t.tracks {
 		for _, e := range *tr {
-			e.finds = slices.DeleteFunc(e.finds, func(f find) bool { return f.start+f.span <= before })
+			e.finds = slices.DeleteFunc(e.finds, func(f find) bool { return gone(f.start + f.span) })
 		}
-		*tr = slices.DeleteFunc(*tr, func(e *episode) bool { return e.until <= before && e.until < t.steps && len(e.finds) == 0 })
+		*tr = slices.DeleteFunc(*tr, func(e *episode) bool { return gone(e.until) && e.until < t.steps && len(e.finds) == 0 })
 		if len(*tr) == 0 {
 			delete(t.tracks, key)
 		}
