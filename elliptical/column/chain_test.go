@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/tail"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -82,8 +83,8 @@ func (c *chain) around(rows []float64, cell int64) *learned {
 		}
 		bins = tail.Some(math.Ilogb(largest), chainBins)
 	}
-	n := tail.Noise{Laplace: !c.p.gaussian(), Scale: c.noise.scale}
-	l := &learned{centre: c.axis.Value(cell), histogram: tail.NewHistogram(bins, n, c.sum.noises[1].deviation()/chainHalf)}
+	n := tail.Noise{Laplace: !c.p.gaussian(), Scale: c.noise.Scale}
+	l := &learned{centre: c.axis.Value(cell), histogram: tail.NewHistogram(bins, n, c.sum.noises[1].StdDev()/chainHalf)}
 	l.count(&kept{last: rows})
 	if c.flaw == bothBins {
 		for _, x := range rows {
@@ -231,10 +232,10 @@ func (c *chain) lastMoments(a, b totals) []float64 {
 // logMass returns the logarithm of the probability of a draw.
 func (n *drawn) logMass(k int64) float64 {
 	x := float64(k)
-	if n.normal.Sigma() > 0 { // but for a constant, which is below 1e-8 of it for the noise here
-		return -x*x/(2*n.scale*n.scale) - math.Log(n.scale*math.Sqrt(2*math.Pi))
+	if n.Kind == calibrated.DiscreteGaussian { // except for a factor of 1 ± 1e-8
+		return -x*x/(2*n.Scale*n.Scale) - math.Log(n.Scale*math.Sqrt(2*math.Pi))
 	}
-	return -math.Abs(x)/n.scale + math.Log(math.Tanh(.5/n.scale))
+	return -math.Abs(x)/n.Scale + math.Log(math.Tanh(.5/n.Scale))
 }
 
 // neighbours returns pairs of rows: one with up to two of some values, one with one more, or of two

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -163,14 +162,7 @@ func datasets(p Params, h int64) (pairs [][2]totals) {
 func weakened(t *testing.T, l law, factor float64) law {
 	noises := append([]drawn(nil), l.noises...)
 	for i := range noises {
-		var err error
-		noises[i].scale *= factor
-		if l.gaussian {
-			noises[i].normal, err = noise.NewDiscreteGaussian(noises[i].scale)
-		} else {
-			noises[i].laplace, err = noise.NewDiscreteLaplace(noises[i].scale)
-		}
-		require.NoError(t, err)
+		noises[i].Scale *= factor
 	}
 	l.noises = noises
 	return l
@@ -198,9 +190,9 @@ func loss(l law, a, b totals) (total float64) {
 // over all outputs with a mass that counts; and for Gaussian noise Σ P^α·Q^{1−α} for each order.
 func (l law) between(i int, d int64, orders []float64) (most float64, moments []float64) {
 	d = max(d, -d)
-	around := int64(math.Ceil(30*l.noises[i].scale)) + 5
+	around := int64(math.Ceil(30*l.noises[i].Scale)) + 5
 	if l.gaussian { // the mass that counts at the order α is around −αd
-		around = int64(math.Ceil(12*l.noises[i].scale+slices.Max(orders)*float64(d))) + 5
+		around = int64(math.Ceil(12*l.noises[i].Scale+slices.Max(orders)*float64(d))) + 5
 	}
 	logs := make([]float64, 2*(around+d)+1)
 	for y := range logs {
@@ -220,10 +212,7 @@ func (l law) between(i int, d int64, orders []float64) (most float64, moments []
 }
 
 func (l law) logProb(i int, x float64) float64 {
-	if l.gaussian {
-		return l.noises[i].normal.LogProb(x)
-	}
-	return l.noises[i].laplace.LogProb(x)
+	return l.noises[i].Distribution().LogProb(x)
 }
 
 // Over all neighbours of up to 3 rows with H ≤ 3 the loss is at most ε, or the divergence of order
@@ -278,7 +267,7 @@ func TestShiftsArePrivate(t *testing.T) {
 		shifted := false
 		for i := range l.noises {
 			shifted = shifted || l.noises[i].shift > 0
-			require.LessOrEqual(t, l.noises[i].scale, 0x1p49, name)
+			require.LessOrEqual(t, l.noises[i].Scale, 0x1p49, name)
 		}
 		require.Equal(t, p.only() != Count && (p.only() != Sum || shifted), shifted, name)
 		for range 3000 {
@@ -297,9 +286,9 @@ func TestShiftsArePrivate(t *testing.T) {
 				d := new(big.Int).Sub(l.exact(&a, i), l.exact(&b, i))
 				x, _ := new(big.Float).SetInt(d).Float64()
 				if p.Rho > 0 {
-					sum += x * x / (2 * l.noises[i].scale * l.noises[i].scale)
+					sum += x * x / (2 * l.noises[i].Scale * l.noises[i].Scale)
 				} else {
-					sum += math.Abs(x) / l.noises[i].scale
+					sum += math.Abs(x) / l.noises[i].Scale
 				}
 			}
 			require.LessOrEqual(t, sum, (p.Epsilon+p.Rho)*(1+1e-13), name)
@@ -326,7 +315,7 @@ func TestReleaseHasTheLaw(t *testing.T) {
 			for i, v := range s.values {
 				d := new(big.Int).Sub(v.Big(), s.law.exact(&exact, i))
 				x, _ := new(big.Float).SetInt(d).Float64()
-				samples = append(samples, x/s.law.noises[i].scale)
+				samples = append(samples, x/s.law.noises[i].Scale)
 			}
 			cdf = func(x float64) float64 {
 				if s.law.gaussian {

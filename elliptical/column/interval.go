@@ -41,7 +41,7 @@ func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	case Count:
 		width := s.reach(rows, tail)
 		if s.params.only() == Count {
-			width = s.law.noises[0].most(tail)
+			width = s.law.noises[0].Reach(tail)
 		}
 		return max(rows.value-width, 0), max(rows.value+width, 0)
 	case Sum:

@@ -119,7 +119,7 @@ func (s *Summary) suggested(of Statistic, miss float64) (lo, hi float64) {
 // hidden returns what the noise exceeds in no bin, except with probability miss.
 func (p Params) hidden(miss float64) float64 {
 	noise := p.counted()
-	return noise.most(miss / (2*tail.Count + 1))
+	return noise.Reach(miss / (2*tail.Count + 1))
 }
 
 // anchors returns the bins from which on rows have to thin out: the same for all confidences.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -15,13 +16,10 @@ type law struct {
 	noises   []drawn // of each coordinate
 }
 
-// drawn is the noise of one coordinate.
+// drawn is the noise of one coordinate, in units.
 type drawn struct {
-	shift   uint    // a unit is 2^shift
-	scale   float64 // in units: the Laplace scale, or σ
-	laplace noise.DiscreteLaplace
-	normal  noise.DiscreteGaussian
-	real    noise.Gaussian // rounded to units
+	shift uint // a unit is 2^shift
+	calibrated.Noise
 }
 
 const (
@@ -55,7 +53,7 @@ func (p Params) law(h int64) (law, error) {
 	l.noises = make([]drawn, len(l.at))
 	for i, c := range l.at {
 		n := &l.noises[i]
-		for float64(c.reach)*one.scale > most*math.Ldexp(1, int(n.shift)) {
+		for float64(c.reach)*one.Scale > most*math.Ldexp(1, int(n.shift)) {
 			n.shift++
 		}
 		if n.shift > 0 {
@@ -78,54 +76,15 @@ func (p Params) law(h int64) (law, error) {
 
 // drawn returns the noise for a reach in units.
 func (p Params) drawn(reach float64) (n drawn, err error) {
+	kind := calibrated.DiscreteLaplace
 	switch {
 	case p.Rho > 0:
-		if n.scale, err = noise.GaussianSigmaZCDP(p.Rho, reach); err == nil {
-			n.normal, err = noise.NewDiscreteGaussian(n.scale)
-		}
+		kind = calibrated.DiscreteGaussian
 	case p.Delta > 0:
-		if n.scale, err = noise.GaussianSigma(p.Epsilon, p.Delta, reach); err == nil {
-			n.real, err = noise.NewGaussian(n.scale)
-		}
-	default:
-		if n.scale, err = noise.LaplaceScale(p.Epsilon, reach); err == nil {
-			n.laplace, err = noise.NewDiscreteLaplace(n.scale)
-		}
+		kind = calibrated.Gaussian
 	}
+	n.Noise, err = calibrated.Calibrate(kind, p.Epsilon, p.Delta, p.Rho, reach)
 	return n, err
-}
-
-// sample draws the noise.
-func (n *drawn) sample(src *noise.Source) int64 {
-	switch {
-	case n.real.Sigma() > 0:
-		return int64(n.real.Sample(src, 1))
-	case n.normal.Sigma() > 0:
-		return n.normal.SampleInt(src)
-	}
-	return n.laplace.SampleInt(src)
-}
-
-// most returns the least integer k with Pr[|noise| > k] ≤ tail.
-func (n *drawn) most(tail float64) float64 {
-	switch {
-	case n.real.Sigma() > 0:
-		return math.Max(math.Ceil(-n.real.Quantile(tail/2)-.5), 0)
-	case n.normal.Sigma() > 0:
-		return -n.normal.Quantile(tail / 2)
-	}
-	return -n.laplace.Quantile(tail / 2)
-}
-
-// deviation returns the standard deviation, also where it is below that of the unit.
-func (n *drawn) deviation() float64 {
-	switch {
-	case n.real.Sigma() > 0:
-		return math.Sqrt(n.real.Variance() + 1./12)
-	case n.normal.Sigma() > 0:
-		return math.Sqrt(n.normal.Variance())
-	}
-	return math.Sqrt(n.laplace.Variance())
 }
 
 // exact returns coordinate i of the totals without noise, in units.
@@ -147,7 +106,7 @@ func (l law) release(t *totals) []exact.Int128 {
 	values := make([]exact.Int128, len(l.at))
 	for i := range values {
 		y := l.exact(t, i)
-		values[i] = exact.Int128OfBig(y.Add(y, big.NewInt(l.noises[i].sample(&src))))
+		values[i] = exact.Int128OfBig(y.Add(y, big.NewInt(l.noises[i].Sample(&src))))
 	}
 	return values
 }

@@ -104,11 +104,11 @@ func (p Params) counted() drawn {
 // the sum.
 func (p Params) at(cell int, sum law) *learned {
 	axis, last := p.widest(), sum.noises[len(sum.noises)-1]
-	deviation := last.deviation() * math.Ldexp(1./half, int(last.shift))
+	deviation := last.StdDev() * math.Ldexp(1./half, int(last.shift))
 	if !p.gaussian() { // an end is 2H steps away from the other
 		deviation /= 2
 	}
-	n := tail.Noise{Laplace: !p.gaussian(), Scale: p.counted().scale}
+	n := tail.Noise{Laplace: !p.gaussian(), Scale: p.counted().Scale}
 	return &learned{cell: cell, centre: axis.Value(int64(cell)), histogram: tail.NewHistogram(tail.NewBins(p.bound()), n, deviation)}
 }
 
@@ -133,7 +133,7 @@ func (l *learned) count(rows *kept) {
 // disturb adds noise to the histogram.
 func (l *learned) disturb(n drawn, src *noise.Source) {
 	for _, x := range l.numbers() {
-		*x += n.sample(src)
+		*x += n.Sample(src)
 	}
 }
 

@@ -16,9 +16,9 @@ func (l law) masses(a, b *totals) (p, q []float64) {
 	p, q = []float64{1}, []float64{1}
 	for i := range l.at {
 		u, v := l.exact(a, i).Int64(), l.exact(b, i).Int64()
-		around := int64(30*l.noises[i].scale) + 5
+		around := int64(30*l.noises[i].Scale) + 5
 		if l.gaussian {
-			around = int64(8*l.noises[i].scale) + 5
+			around = int64(8*l.noises[i].Scale) + 5
 		}
 		var nextP, nextQ []float64
 		for y := min(u, v) - around; y <= max(u, v)+around; y++ {

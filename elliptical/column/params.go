@@ -286,9 +286,9 @@ func (p Params) summarised() budget.Guarantee {
 // discrete Laplace noise of one scale in all coordinates, whose moves add up to ε times that; or
 // discrete Gaussian noise on one number.
 func (l law) pair(g budget.Guarantee) budget.Guarantee {
-	first := l.noises[0].scale
+	first := l.noises[0].Scale
 	for i, n := range l.noises {
-		if n.scale != first || l.gaussian && i > 0 {
+		if n.Scale != first || l.gaussian && i > 0 {
 			return g
 		}
 	}

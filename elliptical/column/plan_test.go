@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -30,10 +31,10 @@ func TestDelta(t *testing.T) {
 			for i, n := range held(b).law.noises {
 				reach := math.Ldexp(float64(held(b).law.at[i].reach), -int(n.shift))
 				least := dptest.OK(noise.GaussianSigma(epsilon, delta, 1))(t)
-				require.InEpsilon(t, least*reach, n.scale, 0x1p-16)
-				require.GreaterOrEqual(t, n.scale, least*reach*(1-1e-15))
-				require.LessOrEqual(t, n.scale, 0x1p46)
-				require.True(t, n.real.Sigma() == n.scale && !(n.normal.Sigma() > 0))
+				require.InEpsilon(t, least*reach, n.Scale, 0x1p-16)
+				require.GreaterOrEqual(t, n.Scale, least*reach*(1-1e-15))
+				require.LessOrEqual(t, n.Scale, 0x1p46)
+				require.Equal(t, calibrated.Gaussian, n.Kind)
 			}
 		}
 	}

@@ -123,7 +123,7 @@ func (s *counts) release() *Quantiles {
 	}
 	if s.params.Relation == budget.AddRemove {
 		noise := s.params.rowsNoise()
-		q.rows += noise.sample(&src)
+		q.rows += noise.Sample(&src)
 	}
 	places := s.params.choose(rank.Sorted(s.cells), s.axis.Cells(), s.params.places(), func(rows *quantile.Spread, c quantile.Choice) int64 { return rows.Draw(c, &src) })
 	for i, x := range places {

@@ -138,7 +138,7 @@ func TestExactQuantiles(t *testing.T) {
 			}
 			if p.Relation == budget.AddRemove {
 				noise := p.rowsNoise()
-				if sum = 1 / noise.scale; p.gaussian() {
+				if sum = 1 / noise.Scale; p.gaussian() {
 					sum *= sum / 2
 				}
 				require.InEpsilon(t, p.rowsShare()*spent, sum, 1e-9)

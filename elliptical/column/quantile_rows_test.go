@@ -1,6 +1,7 @@
 package column
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -31,11 +32,7 @@ func TestNumberOfRows(t *testing.T) {
 			continue
 		}
 		for i := range expected {
-			if k := float64(i - most); p.Rho > 0 {
-				expected[i] = noise.normal.Prob(k) * (1 - 1e-9)
-			} else {
-				expected[i] = noise.laplace.Prob(k) * (1 - 1e-9)
-			}
+			expected[i] = math.Exp(noise.Distribution().LogProb(float64(i-most))) * (1 - 1e-9)
 		}
 		dptest.ChiSquare(t, "rows", observed, expected, 1e-10)
 	}

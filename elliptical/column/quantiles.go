@@ -111,7 +111,7 @@ func (q *Quantiles) count(miss float64) (low, high float64) {
 	n, reach := float64(q.rows), 0.0
 	if q.params.Relation == budget.AddRemove {
 		noise := q.params.rowsNoise()
-		reach = noise.most(2 * miss)
+		reach = noise.Reach(2 * miss)
 	}
 	return max(n-reach, 0), max(n+reach, 0)
 }

@@ -55,7 +55,7 @@ func (s *Summary) read(weights []float64) (f form) {
 		n := s.law.noises[i]
 		w *= math.Ldexp(1, int(n.shift))
 		f.value += w * s.values[i].Float64()
-		f.noise[i] = w * n.scale
+		f.noise[i] = w * n.Scale
 		// half a unit for rounding the sum, and one half for noise on integers
 		f.slack += math.Abs(w)
 	}
@@ -163,7 +163,7 @@ func (s *Summary) StdErr(of Statistic) float64 {
 func (s *Summary) deviation(f form) float64 {
 	norm := math.Hypot(math.Hypot(f.noise[0], f.noise[1]), f.noise[2])
 	if s.params.only() == Count { // where the noise can be so small that it is not continuous
-		return s.law.noises[0].deviation()
+		return s.law.noises[0].StdDev()
 	}
 	if s.law.gaussian {
 		return norm

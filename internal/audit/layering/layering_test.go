@@ -39,14 +39,15 @@ var edges = map[[2]string]string{
 		"sparse vectors",
 	{"misragries/series", "misragries"}: "misragries/series/series_proof.md: keys that are not known yet are found by a sketch in each discovery span, the first by Algorithm 2 of the " +
 		"TODS paper",
-	{"kor/distinct", "kor"}:                    "the size of a set, and those that two sets make, are one type",
-	{"plan/thesis", "plan"}:                    "what it is compared with: the same engine, and the same released object",
-	{"plan", "internal/quantile"}:              "its centres, scales and clipping norm are private quantiles",
-	{"threshold/groupby", "internal/quantile"}: "the quantiles of each key",
-	{"elliptical/column", "internal/quantile"}: "its quantiles, and the centre of a range that is learned",
-	{"threshold", "internal/sparse"}:           "its engine",
-	{"jl", "internal/calibrated"}:              "the noise of a row, and its moments",
-	{"alp", "internal/sparse"}:                 "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",
+	{"kor/distinct", "kor"}:                      "the size of a set, and those that two sets make, are one type",
+	{"plan/thesis", "plan"}:                      "what it is compared with: the same engine, and the same released object",
+	{"plan", "internal/quantile"}:                "its centres, scales and clipping norm are private quantiles",
+	{"threshold/groupby", "internal/quantile"}:   "the quantiles of each key",
+	{"elliptical/column", "internal/quantile"}:   "its quantiles, and the centre of a range that is learned",
+	{"threshold", "internal/sparse"}:             "its engine",
+	{"elliptical/column", "internal/calibrated"}: "the noise of a coordinate",
+	{"jl", "internal/calibrated"}:                "the noise of a row, and its moments",
+	{"alp", "internal/sparse"}:                   "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",
 }
 
 // unsafely are the packages that may import unsafe.
