@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
@@ -212,4 +213,314 @@ func (d discreteLaplaceFormulas) mass(j float64) float64 {
 
 func (d discreteLaplaceFormulas) logMass(j float64) float64 {
 	return -math.Abs(j)/d.scale + math.Log(math.Tanh(0.5/d.scale))
+}
+
+// SampleTail draws X and returns it if X ≥ least, else 0 and false: exactly the distribution of
+// [DiscreteLaplace.SampleInt] followed by the comparison. Where Pr[X ≥ least] is small it costs a
+// random word and a comparison, so noise that matters only above a threshold is cheap.
+//
+// For least ≥ 1, Pr[X ≥ least] = e^{−least/b}/(1+q), q = e^{−1/b}; given that, X − least is
+// geometric. Both factors are decided exactly. For the zero DiscreteLaplace X is uniform over all
+// int64, as in SampleInt.
+func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
+	if least <= 0 || float64(least) < 1.5*d.formulas.scale || !d.formulas.valid() {
+		// likely, or not built
+		if x = d.SampleInt(src); x < least {
+			return 0, false
+		}
+		return x, true
+	}
+	w := src.Uint64()
+	if beyondExp(w, float64(least), d.formulas.scale) || !d.reaches(src, w, least) {
+		return 0, false
+	}
+	excess, _ := geometric(src, d.formulas.scale)
+	if excess > math.MaxInt64-least { // where the mass left is below e^{−8192}
+		return math.MaxInt64, true
+	}
+	return least + excess, true
+}
+
+// beyondExp reports U ≥ e^{−n/b} for U in [w, w+1)/2⁶⁴ where the leading zeros of w tell: with z of
+// them, w ≠ 0, U ≥ 2^−(z+1), and that is at least e^{−n/b} if (z+1)·ln 2 ≤ n/b. aboveLn2 exceeds ln
+// 2 by a relative 7e-5, which covers the roundings, of n and of two products.
+func beyondExp(w uint64, n, b float64) bool {
+	const aboveLn2 = 0.6932
+	return aboveLn2*float64(bits.LeadingZeros64(w)+1)*b <= n && w != 0
+}
+
+// reaches returns true with probability Pr[X ≥ least], least ≥ 1, where w is the first word that it
+// draws.
+func (d DiscreteLaplace) reaches(src *Source, w uint64, least int64) bool {
+	below, decided := compareExp64(float64(w>>11)*0x1p-53, float64(least)/d.formulas.scale)
+	if !decided {
+		below = newLazy(w, 64).belowExp(src, ratio(least, d.formulas.scale))
+	}
+	return below && bernoulliHalf(src, d.formulas.scale)
+}
+
+// bernoulliHalf returns true with probability exactly 1/(1+q), q = e^{−1/b}: p = ½ + ½·(1−q)·p.
+func bernoulliHalf(src *Source, b float64) bool {
+	for src.Uint64()&1 == 0 {
+		if bernoulliExp(src, 1/b, func() *big.Rat { return ratio(1, b) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// CountTail returns the number of X ≥ least among draws independent variables X. It has exactly the
+// binomial distribution of a loop over [DiscreteLaplace.SampleTail]. It takes time proportional to
+// 1 + the expected number of X ≥ least (of X < least if least ≤ 0), not to draws. So the zeros of a
+// huge sparse vector whose noise passes a threshold can be counted without visiting them. Each of
+// the X ≥ least, for least ≥ 1, is independent of the others and is least plus a [Geometric] draw
+// of the same scale. For the zero DiscreteLaplace X is uniform over all int64.
+func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
+	switch {
+	case least <= -math.MaxInt64: // no int64 draw is less
+		return draws
+	case !d.formulas.valid():
+		return unbuiltCount(src, draws, 1<<63-uint64(least), 0)
+	case least <= 0: // Pr[X ≥ −n] = 1 − Pr[X ≥ n+1]
+		return draws - d.CountTail(src, draws, 1-least)
+	case draws == 0:
+		return 0
+	}
+	// The draws are split into blocks in each of which blockMean are expected, and the count of a
+	// block is the inverse of its cumulative mass at a uniform U: in float64 unless U is within
+	// blockMargin of a step, then by intervals of integers.
+	c := block{d: d, least: least, p: d.formulas.atLeast(float64(least))}
+	return c.count(src, draws)
+}
+
+// CountTails is [DiscreteLaplace.CountTail] for both tails: it returns the number of |X| ≥ least
+// among draws independent variables X.
+func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint64 {
+	switch {
+	case least <= 0:
+		return draws
+	case draws == 0:
+		return 0
+	case !d.formulas.valid():
+		// 2⁶³ − least + 1 negative ones, 2⁶³ − least positive
+		return unbuiltCount(src, draws, 1-2*uint64(least), 0)
+	}
+	c := block{d: d, least: least, p: 2 * d.formulas.atLeast(float64(least)), tails: 1}
+	if c.p <= 0.5 {
+		return c.count(src, draws)
+	}
+	// at least half of all draws, so a loop over them is no longer than the count
+	count := uint64(0)
+	for range draws {
+		if x := d.SampleInt(src); x >= least || x <= -least {
+			count++
+		}
+	}
+	return count
+}
+
+// CountLayer returns the number of X ≥ least, for least ≥ 1, among draws independent variables X
+// that are all known to be less than below. It has exactly the binomial distribution with p =
+// (G(least) − G(below))/(1 − G(below)), G(n) = Pr[X ≥ n], and takes time proportional to 1 + the
+// mean. A least below 1 counts as 1. math.MaxInt64 for below stands for no bound: that is
+// [DiscreteLaplace.CountTail].
+//
+// So the large ones of many draws are found from the top: first CountTail, then CountLayer on the
+// remaining draws, layer by layer. Each of the X in a layer is independent of the others. It is
+// least plus a [Geometric] draw of the same scale modulo below − least: Pr ∝ q^j for j below that,
+// and the sum of q^{j+i·(below−least)} over all i ≥ 0 is proportional to q^j.
+func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int64) uint64 {
+	least = max(least, 1)
+	switch {
+	case below == math.MaxInt64:
+		return d.CountTail(src, draws, least)
+	case draws == 0 || least >= below:
+		return 0
+	case !d.formulas.valid():
+		return unbuiltCount(src, draws, uint64(below-least), 1<<63+uint64(below))
+	}
+	c := block{d: d, least: least, below: below, p: d.layerProb(least, below)}
+	return c.count(src, draws)
+}
+
+// count draws a binomial count, block by block. p is at most ½.
+func (c *block) count(src *Source, draws uint64) uint64 {
+	size := draws
+	if most := blockMean / c.p; most < float64(draws) {
+		size = uint64(most)
+	}
+	count := uint64(0)
+	c.tabulate(size)
+	for range draws / size {
+		count += c.sample(src)
+	}
+	if rest := draws % size; rest > 0 {
+		c.tabulate(rest)
+		count += c.sample(src)
+	}
+	return count
+}
+
+// blockMean is the largest expected count of a block. The mass of 0 is then at least 2⁻⁶⁴, that of
+// 64 draws with p = ½.
+//
+// blockMargin bounds the error of the float64 side of the comparison of U with a cumulative mass
+// F(n), n < blockReach. Let p̃ = p·(1+e) be the float64 value of p, x = least/b, λ = size·p ≤
+// blockMean, u = 2⁻⁵³.
+//
+//   - least as a float64 moves x by u·x at most; the exponentials, sum and quotient of atLeast add
+//     6.5u. So |e| ≤ (x+7)·u. As dF(n)/dp = −size·Pr[Bin(size−1, p) = n], F moves by at most λ·|e|.
+//     λ ≤ min(32, 2⁶⁴·e^{−x}), so λ·(x+7) < 32·49 at x = ln(2⁶⁴/32) < 41 and it falls from there:
+//     2⁻⁴²·0.77. (Where p̃ is denormal or 0, x > 708 and λ < 2⁻⁹⁰⁰.)
+//   - (1−p̃)^size = e^{−y}, y ≤ 64·ln 2 < 44.4: Log1p to 2u, size and the product each to u, the
+//     exponential to 2u: 180u = 2⁻⁴²·0.09.
+//   - Each further mass has 7 roundings, those of the quotient p̃/(1−p̃) among them, so mass n has
+//     7nu; summed with the masses as weights, 7·32u. The sums have u each, at most 128u: together
+//     352u = 2⁻⁴²·0.18.
+//   - U is within u of its leading 53 digits, and the two comparisons round by u: 4u.
+//
+// Both tails double p and p̃, and move x by ln 2 < 1 at the same λ. In all below 2⁻⁴²·1.1, against
+// 2⁻⁴⁰. With λ ≤ 32, F(127) > 1 − e^{−81} by Chernoff's bound, so the table always ends within
+// reach.
+const (
+	blockMean   = 32
+	blockMargin = 0x1p-40
+	blockReach  = 128
+)
+
+// block is the binomial distribution of the number of X ≥ least among size draws; of |X| ≥ least,
+// if tails is 1; of draws that are known to be less than below, if that is not 0.
+type block struct {
+	d     DiscreteLaplace
+	least int64
+	below int64
+	tails uint // log₂ of how many tails count
+	// their mass, Pr[X ≥ least] as atLeast has it times 1 or 2, or as layerProb has it
+	p    float64
+	size uint64
+	// about the mean, and the first n whose cumulative mass is all but 1
+	start, last int
+	cumulative  [blockReach]float64 // F(n) = Pr[count ≤ n] up to last, within blockMargin
+}
+
+// tabulate sets size and F.
+func (c *block) tabulate(size uint64) {
+	mass := math.Exp(float64(size) * math.Log1p(-c.p))
+	odds := c.p / (1 - c.p)
+	n, sum := 0, mass
+	c.cumulative[0] = sum
+	for sum < 1-blockMargin && n < blockReach-1 {
+		mass *= float64(size-uint64(n)) / float64(n+1) * odds
+		n++
+		sum += mass
+		c.cumulative[n] = sum
+	}
+	c.size, c.last = size, n
+	c.start = min(int(c.p*float64(size)), n)
+}
+
+// sample draws the count.
+func (c *block) sample(src *Source) uint64 {
+	w := src.Uint64()
+	if n, decided := c.invert(w); decided {
+		return n
+	}
+	return c.invertExact(src, newLazy(w, 64))
+}
+
+// invert returns the least n with U < F(n), for U in [w, w+1)/2⁶⁴, if float64 decides it.
+func (c *block) invert(w uint64) (n uint64, decided bool) {
+	u := float64(w>>11) * 0x1p-53
+	guess := c.start
+	for guess > 0 && c.cumulative[guess-1] >= u-blockMargin {
+		guess--
+	}
+	for guess < c.last && c.cumulative[guess] < u-blockMargin {
+		guess++
+	}
+	// U > F(n−1) for all it is known, and U < F(n) remains to be seen.
+	return uint64(guess), u+blockMargin < c.cumulative[guess]
+}
+
+// invertExact returns the least n with U < F(n), refining U as far as that needs.
+func (c *block) invertExact(src *Source, uniform *lazy) uint64 {
+	for {
+		if n, decided := c.invertBounds(uniform); decided {
+			return n
+		}
+		uniform.refine(src)
+	}
+}
+
+// invertBounds is invertExact for what is known of U.
+//
+// All reals are between integers lo and hi in units of 2^−prec, products and quotients of the lower
+// ends rounded down and of the upper ends up, so nothing is assumed of the width; 64 bits more than
+// the guard pay for the factors up to size.
+func (c *block) invertBounds(uniform *lazy) (n uint64, decided bool) {
+	const guard = 64 + 64
+	prec := uniform.bits + guard
+	p := c.massBounds(prec)
+	rest := exact.Unit(prec).Sub(p)
+	odds := p.Quo(rest, prec)
+	mass := rest.Pow(c.size, prec)
+	cumulative := mass
+
+	least := new(big.Int).Lsh(uniform.n, guard)
+	most := new(big.Int).Add(least, exact.One(guard))
+	for ; n < c.size; n++ {
+		if most.Cmp(cumulative.Lo) <= 0 {
+			return n, true
+		}
+		if least.Cmp(cumulative.Hi) < 0 {
+			return 0, false
+		}
+		mass = mass.Mul(odds, prec).Scale(c.size-n, n+1)
+		cumulative = cumulative.Add(mass)
+	}
+	return n, true // F(size) = 1
+}
+
+// massBounds returns what p is a float64 of.
+func (c *block) massBounds(prec uint) exact.Interval {
+	if c.below != 0 {
+		return c.d.layerProbBounds(c.least, c.below, prec)
+	}
+	p := c.d.atLeastBounds(c.least, prec)
+	p.Lo.Lsh(p.Lo, c.tails)
+	p.Hi.Lsh(p.Hi, c.tails)
+	return p
+}
+
+// atLeastBounds returns Pr[X ≥ least] = e^{−least/b}/(1+q) for least ≥ 1.
+func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) exact.Interval {
+	q := exact.ExpNeg(ratio(1, d.formulas.scale), prec)
+	return exact.ExpNeg(ratio(least, d.formulas.scale), prec).Quo(exact.Unit(prec).Add(q), prec)
+}
+
+// layerProb returns p = Pr[X ≥ least | X < below] for 1 ≤ least < below.
+//
+// (g − h)/(1 − h) ≤ g for 0 ≤ h ≤ g ≤ 1, so p ≤ G(least) ≤ G(1) = q/(1+q) < ½, as the blocks of
+// CountTail want it. Their proof at [blockMargin] holds with (x+21)·u in the place of (x+7)·u for
+// the error of p̃ = G(least)·(1 − q^r)/(1 − G(below)), r = below − least, as computed here:
+//
+//   - G(least) has (x+7)·u, x = least/b.
+//   - y = r/b has two roundings, which move 1 − e^{−y} by a relative 2u·y/(e^y−1) ≤ 2u, and Expm1
+//     adds 2u.
+//   - G(below), y = below/b ≥ 2/b, is off by (y+7)·u·e^{−y}/(1+e^{−y/2}) at most, which is largest
+//     at y = 0: 3.5u. 1 − G(below) > ½, so that is 7u, and u of the difference.
+//   - The product and the quotient have u each.
+//
+// λ ≤ size·G(least) as before, so λ·(x+21) < 32·62: F moves by 2⁻⁴²·0.97, and all together stays
+// below 2⁻⁴²·1.3, against 2⁻⁴⁰. (Where G(least), or p̃ for an r/b ≥ 2⁻⁵⁰, is denormal or 0, x > 670
+// and λ < 2⁻⁹⁰⁰.)
+func (d DiscreteLaplace) layerProb(least, below int64) float64 {
+	inside := -math.Expm1(-float64(below-least) / d.formulas.scale)
+	return d.formulas.atLeast(float64(least)) * inside / (1 - d.formulas.atLeast(float64(below)))
+}
+
+// layerProbBounds returns what layerProb is a float64 of.
+func (d DiscreteLaplace) layerProbBounds(least, below int64, prec uint) exact.Interval {
+	from, beyond := d.atLeastBounds(least, prec), d.atLeastBounds(below, prec)
+	return from.Sub(beyond).Quo(exact.Unit(prec).Sub(beyond), prec)
 }

@@ -5,9 +5,11 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // calibration is a mechanism with all its numbers, in steps of the grid unless stated otherwise.
@@ -155,4 +157,159 @@ func (c calibration) reach(tail float64) int64 {
 		return int64(max(0, math.Ceil(-c.marginal().Quantile(tail/2)*(1+0x1p-40)-0.5)))
 	}
 	return int64(-c.laplace().Quantile(tail / 2))
+}
+
+// Law is a mechanism with all its numbers, calibrated for some Params. It is public, comparable,
+// and holds no data. The numbers of the zero Law are NaN.
+type Law struct {
+	params  Params
+	numbers calibration
+}
+
+// Law calibrates: it returns the law of the mechanism that the Params name, or of the one that Auto
+// chooses. The error wraps [check.ErrParams].
+func (p Params) Law() (Law, error) {
+	c, err := p.choose()
+	if err != nil {
+		return Law{}, err
+	}
+	p.Method = c.method
+	// no −0
+	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0
+	return Law{p, c}, nil
+}
+
+// Possible returns the law of one mechanism for valid Params, or the reason why it is not possible.
+func (p Params) Possible(m Method) (l Law, reason string) {
+	c, err := p.calibrate(m)
+	if err != nil {
+		return Law{}, err.Error()
+	}
+	p.Method = m
+	return Law{p, c}, ""
+}
+
+// Params returns the Params, with the Method that was chosen.
+func (l Law) Params() Params { return l.params }
+
+// Guarantee returns what a release promises: ε and δ, with what the noise is for the accountant.
+// The zero Law promises nothing.
+//
+// Integers, and totals that are rounded towards 0, move by whole steps: discrete Laplace noise on
+// all keys is [budget.DiscreteLaplace], and where keys without a value are hidden each of those
+// that are on one side only escapes with a probability that δ bounds (see silence below). Noise
+// after rounding at random, and a rounding to 0 or R, have no better law than ε. Nor has noise that
+// keys share.
+//
+// Silence. Let u keys be on one side only, v ≤ m on the other, and escape independently, with
+// probability at most 1 − F each: then all are silent with probability F^u, and what is seen of the
+// others has laws P and Q with or without, as noise is independent. At α = e^ε the divergence is 1
+// − F^u + F^u·H_{αF^{v−u}}(P‖Q), and H_{cα} ≤ 1 − c + c·H_α for c ≤ 1 by convexity, so it is at
+// most w + (1 − w)·H_α(P‖Q) with w = 1 − F^max(u,v), in every case.
+func (l Law) Guarantee() budget.Guarantee {
+	p, c := l.params, l.numbers
+	if c.method == Auto {
+		return budget.Guarantee{}
+	}
+	unit := budget.L1(p.total())
+	if p.MaxKeys > 0 {
+		unit = budget.User(p.MaxKeys, p.relation())
+	}
+	whole := p.MaxKeys > 0 || p.Integers
+	switch {
+	case c.method.pure() && whole:
+		return budget.DiscreteLaplace(p.Epsilon, c.scale, unit)
+	case c.method.pure():
+		return budget.PureDP(p.Epsilon, unit)
+	}
+	g := budget.ApproxDP(p.Epsilon, p.Delta, unit)
+	switch {
+	case c.method == Laplace && whole && !p.Beside:
+		return g.WithPair(budget.DiscreteLaplace(p.Epsilon, c.scale, unit).WithEscape(p.Delta))
+	case c.method == Gaussian:
+		changed, most := float64(p.changed()), p.change(c.step)
+		silent := changed * logBelow(c.scale, (float64(c.threshold)-0.5-most)*(1-0x1p-50))
+		mu := exact.SqrtUp(changed) * most / c.scale
+		if p.Beside {
+			mu = math.Hypot(mu, most/c.beside)
+		}
+		mu *= 1 + 0x1p-50
+		return g.WithPair(budget.GDP(mu, unit).WithEscape(-math.Expm1(-silent) * (1 + 0x1p-50)))
+	}
+	return g
+}
+
+// Threshold returns the least value that is released, in the units of the data: the least absolute
+// value if Signed, −Inf for DenseLaplace.
+func (l Law) Threshold() float64 { return l.numbers.lowest() }
+
+// Step returns the grid, in the units of the data: a power of two.
+func (l Law) Step() float64 { return l.numbers.step }
+
+// Whole returns an integer n ≤ 2⁵³ in steps, at most MaxTotal. With Integers and Laplace noise a
+// step is 1.
+func (l Law) Whole(n int64) int64 { return int64(min(float64(n)/l.numbers.step, MaxTotal)) }
+
+// StdDev returns the standard deviation of the noise of one released value, in the units of the
+// data.
+func (l Law) StdDev() float64 { return l.StdDevOf(1, 0) }
+
+// ErrorBound returns a bound on |estimate − value| that holds with the given confidence for all
+// keys at once, if at most stored keys have a value. NaN if an argument is invalid.
+func (l Law) ErrorBound(stored int, confidence float64) float64 {
+	c := l.numbers
+	if c.method == Auto || stored < 0 || !check.Confidence(confidence) {
+		return math.NaN()
+	}
+	noisy := float64(max(stored, 1))
+	if c.method.pure() {
+		noisy = max(noisy, float64(l.params.Dim))
+	}
+	return float64(c.threshold+c.reach((1-confidence)/noisy)) * c.step
+}
+
+// StdDevOf returns the standard deviation of the noise in value·v + beside·b, v being a released
+// value and b the number beside the keys. NaN without such a number, unless beside is 0. That both
+// are rounded to the grid is left out.
+func (l Law) StdDevOf(value, beside float64) float64 {
+	c := l.numbers
+	switch {
+	case !l.has(beside):
+		return math.NaN()
+	case c.method.normal(): // the noises are Z + N and −Z − M
+		return math.Hypot((value-beside)*c.shared, math.Hypot(value*c.scale, beside*c.beside)) * c.step
+	}
+	square := value * value * c.laplace().Variance()
+	if beside != 0 {
+		square += beside * beside * c.number().laplace().Variance()
+	}
+	return math.Sqrt(square) * c.step
+}
+
+// besideShare is what the number beside gets of the probability by which a bound may fail.
+const besideShare = 1. / 16
+
+// ReachOf returns a bound that the noise of [Law.StdDevOf] exceeds in absolute value with
+// probability at most tail, in (0, 1].
+func (l Law) ReachOf(value, beside, tail float64) float64 {
+	c, number := l.numbers, l.numbers.number()
+	switch {
+	case !l.has(beside) || !(tail > 0 && tail <= 1):
+		return math.NaN()
+	case tail >= 1:
+		return 0
+	case beside == 0:
+		return math.Abs(value) * float64(c.reach(tail)) * c.step
+	case c.method.normal():
+		rounded := (math.Abs(value) + math.Abs(beside)) / 2 * c.step // each to the grid
+		return -unit.Quantile(tail/2)*(1+0x1p-40)*l.StdDevOf(value, beside) + rounded
+	case value == 0:
+		return math.Abs(beside) * float64(number.reach(tail)) * c.step
+	}
+	return (math.Abs(value)*float64(c.reach((1-besideShare)*tail)) + math.Abs(beside)*float64(number.reach(besideShare*tail))) * c.step
+}
+
+// has reports whether there is a law, with a number beside the keys if that is asked for.
+func (l Law) has(beside float64) bool {
+	return l.numbers.method != Auto && (beside == 0 || l.params.Beside)
 }

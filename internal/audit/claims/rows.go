@@ -388,7 +388,7 @@ var rows = []row{
 	{
 		claim: "Samplers have exactly the law of the ideal noise, rounded", about: "noise.DiscreteLaplace.SampleInt noise.DiscreteGaussian.SampleInt noise.Gaussian.Sample noise.Laplace.Sample noise.Staircase.Sample " +
 			"noise.StaircaseGamma noise.StaircaseGammaVariance noise.Bernoulli.Prob noise.RandomizedResponse noise.Geometric.SampleInt noise.CorrelatedGaussian.Sampler noise.CorrelatedGaussian.SamplerBeside noise.Pareto.Sample noise.Student.Sample noise.Bernoulli.Sample noise.RandomizedRound",
-		theorem: "Canonne, Kamath and Steinke 2020; Mironov 2012 says what goes wrong with floats; strips as in Marsaglia and Tsang, in integers", proof: "noise/strips.go",
+		theorem: "Canonne, Kamath and Steinke 2020; Mironov 2012 says what goes wrong with floats; strips as in Marsaglia and Tsang, in integers", proof: "noise/gaussian.go",
 		code: "noise.twoSided noise.drawNormal noise.geometric noise.discreteLaplace noise.newStripColumns noise.lazy.compareExp", exact: "noise.TestDiscreteLawsAgainstExactSums noise.TestStripsCoverTheDensity noise.TestNormalByStrip noise.TestGeometricRejectionIsExact",
 		audit: "noise.TestAudit noise.TestSamplersFollowTheirLaw noise.TestLowBitsShowNothing", edits: "noise: discrete Laplace without its shift; a strip of the normal law too low; float logarithm trusted on a boundary",
 	},

@@ -54,7 +54,7 @@ var thresholdMutations = []mutation{
 	{"the number beside the keys for nothing, by normal noise", "internal/sparse/gaussian.go", "sensitivity := exact.SqrtUp(float64(l-u1) + weight)", "sensitivity := exact.SqrtUp(float64(l-u1) + 0*weight)"},
 	{"the number beside the keys for nothing, by Laplace noise", "internal/sparse/laplace.go", "epsilon = (epsilon - spent) * (1 - 0x1p-50)", "epsilon *= 1 - 0x1p-50"},
 	{"a number beside the keys that nobody asked for", "internal/sparse/release.go", "if !l.params.Beside {\n\t\tbeside = 0\n\t}\n", ""},
-	{"the accountant ignores the number beside the keys", "internal/sparse/law.go", "mu = math.Hypot(mu, most/c.beside)", "mu = math.Hypot(mu, 0*most/c.beside)"},
+	{"the accountant ignores the number beside the keys", "internal/sparse/calibration.go", "mu = math.Hypot(mu, most/c.beside)", "mu = math.Hypot(mu, 0*most/c.beside)"},
 	{"keys outside a list released", "threshold/builder.go", "return !listed", "return !listed && false"},
 	{"dense: zeros without noise", "internal/sparse/zeros.go", "Steps: d.SampleInt(s.src)}", "Steps: 0 * d.SampleInt(s.src)}"},
 	{"intervals for one tail of the noise", "internal/sparse/calibration.go", "return int64(-c.laplace().Quantile(tail / 2))", "return int64(-c.laplace().Quantile(tail))"},

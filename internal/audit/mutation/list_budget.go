@@ -34,7 +34,7 @@ var budgetMutations = []mutation{
 	{"what the caller promised lost in a composition", "noise/budget/guarantee.go", "escapes, of).under(on), nil", "escapes, of), nil"},
 	{"what the caller promised lost in a ledger", "noise/budget/book.go", "s.beside, s.kinds).under(s.on)", "s.beside, s.kinds)"},
 	{"what the caller promised lost with a sample", "noise/budget/subsample.go", "return of.under(g.on), nil", "return of, nil"},
-	{"of two promises of the caller the weaker one", "noise/budget/condition.go", "return slices.Compare(a.key(), b.key())", "return slices.Compare(b.key(), a.key())"},
+	{"of two promises of the caller the weaker one", "noise/budget/guarantee.go", "return slices.Compare(a.key(), b.key())", "return slices.Compare(b.key(), a.key())"},
 	{"a link whose target is missing taken for the file", "noise/budget/file.go", "if path, err = realPath(path); err != nil {", "if real, err := filepath.EvalSymlinks(path); err == nil {\n\t\tpath = real\n\t} else if !errors.Is(err, os.ErrNotExist) {\n\t\treturn nil, err\n\t}\n\tif path, err = filepath.Abs(path); err != nil {"},
 	{"an old copy of a journal refused and spent from", "noise/budget/journal.go", "\tb.journal.broken = err\n\treturn err\n", "\treturn err\n"},
 	{"a name paid for once and drawn twice", "noise/budget/once.go", "\tcase known:\n\t\treturn decodeOutput[T](name, stored, b)\n", ""},
