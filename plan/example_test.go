@@ -49,13 +49,13 @@ func ExampleMechanism_Release() {
 // Is n large enough?
 func ExampleParams_Plan() {
 	p := plan.Params{Rho: 0.5, Dim: 1000, Rows: 300, Max: 1000, Resolution: 1}
-	outlook, err := p.Plan()
+	outlook, err := p.Plan(1) // a guess of the standard deviations; without one the noise is NaN
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("300 rows are enough:", outlook.Enough)
 	p.Rows = 2 * outlook.LeastRows
-	outlook, err = p.Plan()
+	outlook, err = p.Plan(1)
 	if err != nil {
 		panic(err)
 	}

@@ -69,7 +69,7 @@ func (r *run) shapeBy(sums []float64, sd float64) {
 		}
 		r.scale[i] = max(r.scale[i], r.p.Steps.Floor)
 		if r.scaled {
-			r.factor[i] *= shapingFactor(r.scale[i], r.p.P)
+			r.factor[i] *= r.p.factor(r.scale[i])
 		}
 	}
 }
