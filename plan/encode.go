@@ -22,8 +22,8 @@ import (
 //	4      Steps.Group
 //	4      Steps.Search
 //	8      Params.Rows
-//	112    Rho, Epsilon, Delta, Max, Resolution, P, Failure, Margin, Steps.Clip, Floor, Shares.Centre, Scale,
-//	       Clip, Divisor
+//	112    Rho, Epsilon, Delta, Max, Resolution, P, Failure, Margin, Steps.Clip, Floor,
+//	       Shares.Centre, Scale, Clip, Divisor
 //	64     rows, C, divisor, Spent.Centre, Scale, Clip, Divisor, Sum
 //	4      Dim
 //	then Dim floats each: values, standard deviations of their noise, the centre if there is

@@ -84,7 +84,9 @@ func (m *Mean) Centre(i int) float64 {
 
 // Scale returns the standard deviation of coordinate i that was used or looked at, in the units of
 // the data: estimated as for Gaussian data, shrunk, or given. It is NaN where there is none: where
-// scaling was not worth its budget, and outside [0, Dim).
+// scaling was not worth its budget, and outside [0, Dim). It is 4·Max where errors are Relative and
+// all but a few entries of a column are equal: then Estimate is Centre, the sum of the column was
+// not released, and StdDev says how far those few entries may take the mean.
 func (m *Mean) Scale(i int) float64 { return at(m.of.Scales, i) }
 
 // Clip returns C, the norm at which centred and scaled rows were clipped. NaN for the zero Mean.

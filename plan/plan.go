@@ -30,7 +30,8 @@ type Plan struct {
 	// LeastRows it is 0.0002 (from 512 columns on 0.0004), all of it for C. It
 	// holds for coordinates that spread like normal ones of scale at least
 	// Resolution, with means within 16 times the Resolution of 0, or of the
-	// mean that most of the others have. C, before the Margin, misses if it is
+	// mean that most of the others have; if Resolution was 0, with means of at
+	// most 1000 standard deviations. C, before the Margin, misses if it is
 	// more than 10 times as long as the longest row, or clips more than 13
 	// times Clipped rows. That holds if most rows are not 0, and the longest
 	// rows are within 25 times the median, or all differ (depth.go). Rare
@@ -82,8 +83,9 @@ func known(x float64) string {
 
 // Plan says what to expect of a release of these Params, in which Rows must be given. scales are
 // guesses of the root mean squares of the coordinates around the centre: Dim numbers, or one for
-// all. Without any, errors that depend on them are NaN. Scales below Resolution/16 count as that. The Plan is for dense rows, or for sparse ones if the Method is TwoPass. The error
-// wraps [ErrParams].
+// all. Without any, errors that depend on them are NaN. Scales below Resolution/16 count as that.
+// The Plan is for dense rows, or for sparse ones if the Method is TwoPass. The error wraps
+// [ErrParams].
 func (p Params) Plan(scales ...float64) (Plan, error) {
 	if err := p.validate(); err != nil {
 		return Plan{}, err

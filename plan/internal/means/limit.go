@@ -158,9 +158,9 @@ func coarser(key uint32) uint32 {
 	return (key + 1<<digits - 1) >> digits
 }
 
-// typicalNorm returns the norm of rows of the scales that were found, so that the axis of C does not
-// depend on Max; 0 where none were, or no scale is larger than the least. What no scale shows, as it
-// lies in columns beside the pilot's, is looked for up to octavesAbove.
+// typicalNorm returns the norm of rows of the scales that were found, so that the axis of C does
+// not depend on Max; 0 where none were, or no scale is larger than the least. What no scale shows,
+// as it lies in other columns than the pilot's, is looked for up to octavesAbove.
 func (r *run) typicalNorm() float64 {
 	if r.given != nil || r.p.Method != Adaptive || !r.p.scaleFree() && !r.p.Relative {
 		return 0

@@ -44,7 +44,8 @@ import (
 // range: t of that is what the Mean says as its standard deviation.
 
 const (
-	relativeShare = 0.05    // of ρ for scales farther out than the median; twice as much in the second look
+	// of ρ for scales farther out than the median; twice as much in the second look
+	relativeShare = 0.05
 	nearer        = 0.75    // the next t that is tried
 	farthest      = 0x1p-10 // the least t
 	relativeBits  = 3       // binary digits of a scale

@@ -233,6 +233,22 @@ func TestRelativeWithoutScale(t *testing.T) {
 	}
 }
 
+// All scales share what they spend: where that is too little for so many columns, many are far off,
+// and they would not be if each had what is for all. Noise is fixed.
+func TestRelativeScalesShare(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 13)
+	x, _, sd := mixed(1000, 256, func(rng *rand.Rand) float64 { return rng.NormFloat64() })
+	off := 0
+	m := release(t, Params{Rho: 0.01, Dim: 256, Max: 1e10, Relative: true, Method: Adaptive, Relation: budget.Replace}, x)
+	for i, s := range sd {
+		if r := m.Scales[i] / s; r < 0.5 || r > 2 {
+			off++
+		}
+	}
+	t.Logf("%d of 256 scales are off", off)
+	require.Greater(t, off, 50)
+}
+
 // IntervalBounded holds for all rows, also where a column has a heavy tail. Noise is fixed.
 func TestRelativeBounds(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 10)

@@ -127,7 +127,7 @@ type run struct {
 	centre []float64
 	scale  []float64 // released or given standard deviations
 	factor []float64 // y = (x − centre)·factor
-	tail   float64   // the part of the rows beyond the quantile that scales were found by, for Relative
+	tail   float64   // the part of the rows beyond what the last scales of Relative are
 	margin float64   // what the last C that was found was multiplied by
 	scaled bool
 	spent  Spent
