@@ -3,6 +3,7 @@ package means
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/cryptotest"
 
@@ -64,8 +65,8 @@ func TestMarginFollowsTheTail(t *testing.T) {
 	}
 }
 
-// The margin that was used stands in what is released. Only Adaptive chooses one, for the depth
-// that is its own.
+// The margin that was used stands in what is released. Only Adaptive and TwoPass choose
+// one, for the depth that is their own.
 func TestMarginIsReleased(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(57, 58)) // test data
@@ -81,13 +82,16 @@ func TestMarginIsReleased(t *testing.T) {
 		func(p *Params) { p.Method = Thesis },
 		func(p *Params) { p.Method = InstanceOptimal },
 		func(p *Params) { p.Method = Plain },
-		func(p *Params) { p.NonNegative, p.Method = true, TwoPass },
 		func(p *Params) { p.Margin = 1 },
 	} {
 		q := p
 		change(&q)
 		require.Equal(t, 1.0, release(t, q, heavy).Params.Margin, "%+v", q)
 	}
+	twice := p
+	twice.NonNegative, twice.Method = true, TwoPass
+	require.Greater(t, release(t, twice, heavy).Params.Margin, 1.5)
+	require.Equal(t, 1.0, release(t, twice, slices.Repeat([][]float64{{1}, {0.9}, {0.8}}, 2000)).Params.Margin)
 	p.Margin = 3
 	require.Equal(t, 3.0, release(t, p, heavy).Params.Margin)
 	p.Margin, p.Relation = 0, budget.AddRemove
