@@ -66,8 +66,8 @@ type Params struct {
 	Resolution float64
 	// Margin multiplies the clipping norm that was found, 1 to 2¹⁰: the noise
 	// grows by it, and the bias of clipping falls. 0 chooses: 1 to 2 for
-	// Adaptive and TwoPass unless Symmetric, by what the norm itself says about the tail,
-	// else 1. The Params of a release have the Margin that was used.
+	// Adaptive and TwoPass unless Symmetric, by what the norm itself says about
+	// the tail, else 1. The Params of a release have the Margin that was used.
 	Margin float64
 	// Method is how the mean is computed. 0 chooses.
 	Method Method

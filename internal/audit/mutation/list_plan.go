@@ -79,5 +79,5 @@ var planMutations = []mutation{
 	{"ε and δ stand for a ρ of twice the δ", "plan/params.go", "DeltaAt(epsilon) <= delta)", "DeltaAt(epsilon) <= 2*delta)"},
 	{"a Plan without scales says the noise of some", "plan/internal/means/plan.go", "	if len(scales) == 0 {\n		o = o.unscaled(p.Relative)\n	}\n", ""},
 	{"two passes never choose a margin", "plan/internal/means/margin.go", "(p.Method == Adaptive || p.Method == TwoPass) && !p.Symmetric", "p.Method == Adaptive && !p.Symmetric"},
-	{"two passes choose a margin for rows of the same length", "plan/internal/means/margin.go", "case a > lightTail:", "case a > 1e9*lightTail:"},
+	{"the first of two passes chooses a margin by the noise alone", "plan/internal/means/margin.go", "		return math.Inf(1)\n", "		return 1\n"},
 }

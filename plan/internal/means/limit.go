@@ -111,7 +111,7 @@ func (r *run) limit(d depth) (float64, error) {
 		return 0, err
 	}
 	limit := a.Value(draw(&r.samplers[0], quantile.Column{Keys: keys}))
-	r.margin = r.p.marginFor(limit, typical, float64(k), r.n)
+	r.margin = r.p.marginFor(limit, typical, float64(k), r.n, r.noiseRows(typical))
 	return min(limit*r.margin, a.Max), nil
 }
 

@@ -35,7 +35,7 @@ func TestMarginIsTheBestOfItsModel(t *testing.T) {
 					}
 				}
 				const typical = 7 // M₁: C is in proportion
-				require.InDelta(t, best, p.marginFor(typical*limit, typical, k, n), 2e-4, "d = %d, σ = %v, ρ = %v", d, sigma, rho)
+				require.InDelta(t, best, p.marginFor(typical*limit, typical, k, n, p.noiseRows()), 2e-4, "d = %d, σ = %v, ρ = %v", d, sigma, rho)
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func TestMarginFollowsTheTail(t *testing.T) {
 	p := Params{Rho: 0.5, Dim: 1, Max: 1e6, Method: Adaptive, Relation: budget.Replace}.Resolved()
 	last := 1.0
 	for x := 1.0; x < 1e6; x *= 1.1 {
-		g := p.marginFor(x, 1, 11, 20_000)
+		g := p.marginFor(x, 1, 11, 20_000, p.noiseRows())
 		require.GreaterOrEqual(t, g, last)
 		last = g
 	}
@@ -57,7 +57,7 @@ func TestMarginFollowsTheTail(t *testing.T) {
 		for _, typical := range odd {
 			for _, k := range []float64{0, 0.2, 1, 1e9} {
 				for _, n := range []float64{0, 1, 1e10} {
-					g := p.marginFor(limit, typical, k, n)
+					g := p.marginFor(limit, typical, k, n, p.noiseRows())
 					require.True(t, g >= 1 && g <= 2, "%v %v %v %v: %v", limit, typical, k, n, g)
 				}
 			}
@@ -91,7 +91,7 @@ func TestMarginIsReleased(t *testing.T) {
 	twice := p
 	twice.NonNegative, twice.Method = true, TwoPass
 	require.Greater(t, release(t, twice, heavy).Params.Margin, 1.5)
-	require.Equal(t, 1.0, release(t, twice, slices.Repeat([][]float64{{1}, {0.9}, {0.8}}, 2000)).Params.Margin)
+	require.Less(t, release(t, twice, slices.Repeat([][]float64{{1}, {0.9}, {0.8}}, 2000)).Params.Margin, 1.2)
 	p.Margin = 3
 	require.Equal(t, 3.0, release(t, p, heavy).Params.Margin)
 	p.Margin, p.Relation = 0, budget.AddRemove

@@ -135,7 +135,7 @@ func (s spread) norm(level float64) float64 {
 // error of the sample.
 func (p Params) errorsOf(n float64, guessed spread, o Plan, public *ranges, sparse bool) (noise, plain, sampling float64) {
 	c := guessed.norm(1 - min(max(o.Clipped/n, 0x1p-40), 0.5))
-	c *= p.marginFor(c, guessed.norm(0.5), o.Clipped, n)
+	c *= p.marginFor(c, guessed.norm(0.5), o.Clipped, n, p.noiseRows())
 	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
 	looked := o.Scale
 	if guessed.exponent == 0 && p.Steps.Scaling == AutoScaling && p.Dim >= leastDim {

@@ -124,13 +124,14 @@ type run struct {
 	n        float64 // the number of rows to plan with: public, or as released
 	relative float64 // the standard deviation of its noise, as a part of it; 0 if it is public
 
-	centre []float64
-	scale  []float64 // released or given standard deviations
-	factor []float64 // y = (x − centre)·factor
-	tail   float64   // the part of the rows beyond what the last scales of Relative are
-	margin float64   // what the last C that was found was multiplied by
-	scaled bool
-	spent  Spent
+	centre  []float64
+	scale   []float64 // released or given standard deviations
+	factor  []float64 // y = (x − centre)·factor
+	tail    float64   // the part of the rows beyond what the last scales of Relative are
+	content float64   // the sum of the means that the first of two passes has told
+	margin  float64   // what the last C that was found was multiplied by
+	scaled  bool
+	spent   Spent
 
 	shaping *shaping  // the map of rows by centre and factor that measure used last
 	squares []float64 // ‖y‖² of all rows under it; both nil once they are summed
