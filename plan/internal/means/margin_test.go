@@ -52,6 +52,9 @@ func TestMarginFollowsTheTail(t *testing.T) {
 		last = g
 	}
 	require.Greater(t, last, 1.9)
+	twice := p
+	twice.Method = TwoPass
+	require.Equal(t, 1.0, twice.marginFor(100, 1, 11, 20_000, twice.noiseRows()), "the first pass knows no means")
 	odd := []float64{0, 1e-300, 1, 1e300, math.Inf(1), math.NaN()}
 	for _, limit := range odd {
 		for _, typical := range odd {
