@@ -124,7 +124,7 @@ var concentrated memo.Table[[2]float64, float64]
 
 // rhoOf returns the largest ρ, up to 2⁻⁴⁰ of it, for which the accountant says that ρ-zCDP is
 // (ε, δ)-DP; 0 if there is none of at least 2⁻³¹. The steps of a release share ρ as the data bid
-// (internal/means/budget.go), which no sharper account allows for.
+// (internal/means/run.go), which no sharper account allows for.
 func rhoOf(epsilon, delta float64) float64 {
 	rho, _ := concentrated.Get([2]float64{epsilon, delta}, func() (float64, error) {
 		over := func(rho float64) bool {
@@ -146,4 +146,16 @@ func (p Params) Guarantee() budget.Guarantee {
 		return budget.Guarantee{}
 	}
 	return p.engine().Guarantee()
+}
+
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+)
+
+// bad returns the error for an argument.
+func bad(field string, value any, want string) error {
+	return check.ParamsError("plan", field, value, want)
 }

@@ -16,7 +16,7 @@ var planMutations = []mutation{
 	{"quantiles under Replace calibrated as for a row more", "internal/quantile/weights.go", "	if ch == Added {\n		u = max(w.num, w.den-w.num)", "	if ch != Either {\n		u = max(w.num, w.den-w.num) / 2"},
 	{"weights fall too fast", "internal/quantile/weights.go", "fall -= min(less+1, fall)", "fall += min(less+1, fall)"},
 	{"a step of the binary search forgets that there are T", "internal/quantile/search.go", "rho/float64(steps)*(1-0x1p-50)", "rho*(1-0x1p-50)"},
-	{"the budget is not counted", "plan/internal/means/budget.go", "b.spent = math.Nextafter(b.spent+rho, math.Inf(1)) // at least the exact sum", "b.spent += rho / 2"},
+	{"the budget is not counted", "plan/internal/means/run.go", "b.spent = math.Nextafter(b.spent+rho, math.Inf(1)) // at least the exact sum", "b.spent += rho / 2"},
 	{"noisy means have too little noise", "plan/internal/means/pairs.go", "law := zcdpNoise(steps, rho)", "law := zcdpNoise(steps/2, rho)"},
 	{"the rarer end of a piece is accepted too often", "internal/quantile/quantile.go", "if s.Src.Uint64N(p.bound) < w.At(w.Score(target, lo, hi)) {", "if s.Src.Uint64N(p.bound) <= 2*w.At(w.Score(target, lo, hi)) {"},
 	{"the smaller noise of rows without a sign, around medians", "plan/internal/means/params.go", "case p.NonNegative && p.Steps.Centre == Origin:", "case p.NonNegative:"},

@@ -17,7 +17,7 @@ import (
 // 4. C, a quantile of the norms of the centred and scaled rows, and γ, the mean of min(1, C/‖y‖).
 // 5. The sum of the clipped rows, with Gaussian noise from all that is left of the budget.
 //
-// Each is released, and may depend on what was released before: see budget.go.
+// Each is released, and may depend on what was released before: see run.go.
 
 const (
 	pilotSize  = 64
