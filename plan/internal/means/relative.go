@@ -61,7 +61,7 @@ const (
 func (p Params) scaleFree() bool { return p.Resolution == p.Max*minResolution }
 
 // factor returns the factor of a coordinate of scale s, 0 for a column that is left out.
-func (p Params) factor(s float64) float64 {
+func (p *Params) factor(s float64) float64 {
 	switch {
 	case p.Relative && s == p.noScale():
 		return 0

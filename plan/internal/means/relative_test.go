@@ -65,7 +65,7 @@ func TestSplitOfRelative(t *testing.T) {
 				}
 			}
 		}
-		small := parts(Params{P: 1e-6}.factor)
+		small := parts((&Params{P: 1e-6}).factor)
 		require.InEpsilon(t, 1/float64(d), slices.Min(small), 1e-4, "p → 0")
 	}
 }
