@@ -27,7 +27,7 @@ func sampleMean() *Mean {
 
 // sampleTwoPass is a Mean around the origin with a private number of rows.
 func sampleTwoPass() *Mean {
-	p := means.Params{Rho: 1, Dim: 2, NonNegative: true, Method: means.TwoPass, Relation: budget.AddRemove}
+	p := means.Params{Rho: 1, Dim: 2, NonNegative: true, Method: means.TwoPass, Margin: 1, Relation: budget.AddRemove}
 	return &Mean{means.Mean{
 		Params: p.Resolved(), Rows: 12.25, Limit: 0x1p-30, Divisor: 12, Values: []float64{0.25, 1e300}, Errors: []float64{1, 2},
 		Scales: []float64{0.5, 0.25}, Spent: means.Spent{Divisor: 0.01, Clip: 0.01, Scale: 0.2, Sum: 0.75},

@@ -46,16 +46,38 @@ func ExampleMechanism_Release() {
 	// ρ = 1 (zCDP) for one row, added or removed
 }
 
+// A rating from 0 to 10 beside sales of up to 10¹⁰: each mean is as exact as its column allows.
+func ExampleParams_relative() {
+	rng := rand.New(rand.NewPCG(1, 2)) // data for the example
+	rows := make([][]float64, 5000)
+	for j := range rows {
+		rows[j] = []float64{6 + 2*rng.NormFloat64(), 1e8 * rng.ExpFloat64()}
+	}
+	m, err := plan.New(plan.Params{Epsilon: 1, Delta: 1e-6, Dim: 2, Max: 1e10, Relative: true})
+	if err != nil {
+		panic(err)
+	}
+	mean, err := m.Release(context.Background(), rows)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("noise of the rating below .05:", mean.StdDev(0) < 0.05)
+	fmt.Println("noise of the sales below 3 million:", mean.StdDev(1) < 3e6)
+	// Output:
+	// noise of the rating below .05: true
+	// noise of the sales below 3 million: true
+}
+
 // Is n large enough?
 func ExampleParams_Plan() {
 	p := plan.Params{Rho: 0.5, Dim: 1000, Rows: 300, Max: 1000, Resolution: 1}
-	outlook, err := p.Plan()
+	outlook, err := p.Plan(1) // a guess of the standard deviations; without one the noise is NaN
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("300 rows are enough:", outlook.Enough)
 	p.Rows = 2 * outlook.LeastRows
-	outlook, err = p.Plan()
+	outlook, err = p.Plan(1)
 	if err != nil {
 		panic(err)
 	}

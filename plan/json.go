@@ -5,8 +5,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95. Its
-// member data is the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95,
+// and says what that leaves out. Its member data is the binary encoding, the only part that
+// UnmarshalJSON reads.
 func (m Mean) MarshalJSON() ([]byte, error) {
 	values := make([]noisyValue, m.Dim())
 	for i := range values {
@@ -15,8 +16,9 @@ func (m Mean) MarshalJSON() ([]byte, error) {
 	}
 	return wire.MarshalJSON(&m, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
+		Without   string           `json:"without"`
 		Values    []noisyValue     `json:"values"`
-	}{m.Guarantee(), values})
+	}{m.Guarantee(), "noiseLow and noiseHigh leave out the bias of clipping and the error of the sample", values})
 }
 
 // noisyValue is a coordinate in the JSON of [Mean], with the ends of its NoiseInterval.

@@ -84,7 +84,9 @@ func (m *Mean) Centre(i int) float64 {
 
 // Scale returns the standard deviation of coordinate i that was used or looked at, in the units of
 // the data: estimated as for Gaussian data, shrunk, or given. It is NaN where there is none: where
-// scaling was not worth its budget, and outside [0, Dim).
+// scaling was not worth its budget, and outside [0, Dim). It is 4·Max where errors are Relative and
+// all but a few entries of a column are equal: then Estimate is Centre, the sum of the column was
+// not released, and StdDev says how far those few entries may take the mean.
 func (m *Mean) Scale(i int) float64 { return at(m.of.Scales, i) }
 
 // Clip returns C, the norm at which centred and scaled rows were clipped. NaN for the zero Mean.
@@ -110,8 +112,10 @@ func at(x []float64, i int) float64 {
 // Where clipping pulls this to one side, it is not the mean of the rows, and nothing that is
 // released says by how much. Intervals at 95 % contained the mean in 86 % of cases over ten skewed
 // laws, in 61 % for Pareto tails of index 1.5, and never where 20 of 30,000 rows are 1000 standard
-// deviations away. A larger [Params.Margin] helps where tails are light, and the size of rare
-// events as [Params.Resolution] where most rows are 0. IntervalBounded holds for all rows. Both
+// deviations away. Counts of words in mails of very different lengths, by TwoPass, lack 2 to 5 % of
+// the ten largest means of 30,000 rows, and a fifth of those of 3000, with half-widths of 1 and
+// 2 %. A larger [Params.Margin] helps where tails are light, and the size of rare events as
+// [Params.Resolution] where most rows are 0. IntervalBounded holds for all rows. Both
 // leave out the error of the sample.
 //
 // Where n is private, NoiseInterval assumes at least 230/√ρ rows: n is then known to a tenth. Where
@@ -135,9 +139,9 @@ func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 // public, the interval holds if there are at most Params.Rows rows.
 //
 // It lies in the public range of the entries, even where noise may have taken the Estimate out of
-// it. For TwoPass, and for package plan/thesis, nothing says what was clipped, and it is all of
-// that range; so it is where the two ends cross, which noise does rarely: less often than the
-// interval misses. NaN for a confidence outside [0, 1), and outside [0, Dim).
+// it. For TwoPass, package plan/thesis, and columns that Relative leaves out, nothing says what was
+// clipped, and it is all of that range; so it is where the two ends cross, which noise does rarely:
+// less often than the interval misses. NaN for a confidence outside [0, 1), and outside [0, Dim).
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
@@ -8,10 +11,15 @@ import (
 // Params are the public numbers of a release. They are comparable, and every method answers before
 // any data is seen.
 //
-// Rho, Dim and, unless NonNegative, Max are required. All other fields may be 0.
+// Dim, Rho, or Epsilon and Delta, and, unless NonNegative, Max are required. All other fields may
+// be 0.
 type Params struct {
-	// Rho is ρ, the whole budget, in [2⁻³⁰, 2²⁰]: the release is ρ-zCDP.
+	// Rho is ρ, the whole budget, in [2⁻³⁰, 2²⁰]: the release is ρ-zCDP. It is 0
+	// where Epsilon is given.
 	Rho float64
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], with a Delta in [1e-300, 1): the release is
+	// ρ-zCDP for the largest ρ that is certain to be (ε, δ)-DP.
+	Epsilon, Delta float64
 	// Dim is d, the number of coordinates, at most 2²⁴.
 	Dim int
 	// Max is M, an upper bound on abs(entry), in [2⁻¹⁰⁰, 2¹⁰⁰]. Entries are
@@ -40,19 +48,26 @@ type Params struct {
 	// less noise is needed. It biases skewed rows (incomes, latencies, counts)
 	// by far more than the noise, and clips rare events to 0.
 	Symmetric bool
+	// Relative says that the error of each column counts in standard deviations
+	// of that column: for columns of different units. Else all errors count in
+	// one unit, and a column of small numbers beside one of large numbers is
+	// lost. Each column then has the same share of the budget, whatever P is. A
+	// column in which all but a few entries are equal has no scale: its mean is
+	// its centre, with a StdDev that says how far those few may take it.
+	Relative bool
 	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0
 	// is 2, or 1 if NonNegative.
 	P float64
-	// Resolution is the least scale that matters, in (2⁻⁶⁰·Max, Max]: standard
-	// deviations below Resolution/16 count as that. 0 is Max/2²⁰. If it is
-	// larger than that default, no row is clipped to a norm below it (times the
-	// factor of its column, where columns are scaled). If few rows are not 0,
-	// give the size of those rows.
+	// Resolution is the least scale that matters, in [2⁻¹⁰⁰·Max, Max]: standard
+	// deviations below Resolution/16 count as that. 0 finds scales of any size,
+	// down to 2⁻¹⁰⁰·Max, which the Params of a release have. From Max/2²⁰ on, no
+	// row is clipped to a norm below it (times the factor of its column, where
+	// columns are scaled). If few rows are not 0, give the size of those rows.
 	Resolution float64
 	// Margin multiplies the clipping norm that was found, 1 to 2¹⁰: the noise
 	// grows by it, and the bias of clipping falls. 0 chooses: 1 to 2 for
-	// Adaptive unless Symmetric, by what the norm itself says about the tail,
-	// else 1. The Params of a release have the Margin that was used.
+	// Adaptive and TwoPass unless Symmetric, by what the norm itself says about
+	// the tail, else 1. The Params of a release have the Margin that was used.
 	Margin float64
 	// Method is how the mean is computed. 0 chooses.
 	Method Method
@@ -64,16 +79,25 @@ type Params struct {
 
 // engine returns the same for the engine.
 func (p Params) engine() means.Params {
+	rho := p.Rho
+	if p.Epsilon != 0 {
+		rho = rhoOf(p.Epsilon, p.Delta)
+	}
 	return means.Params{
-		Rho: p.Rho, Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, NonNegative: p.NonNegative, Symmetric: p.Symmetric,
+		Rho: rho, Epsilon: p.Epsilon, Delta: p.Delta,
+		Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, NonNegative: p.NonNegative, Symmetric: p.Symmetric, Relative: p.Relative,
 		P: p.P, Resolution: p.Resolution, Margin: p.Margin, Method: means.Method(p.Method), Workers: p.Workers,
 	}
 }
 
 // paramsOf returns what the Params of the engine have.
 func paramsOf(p means.Params) Params {
+	if p.Epsilon != 0 {
+		p.Rho = 0
+	}
 	return Params{
-		Rho: p.Rho, Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, NonNegative: p.NonNegative, Symmetric: p.Symmetric,
+		Rho: p.Rho, Epsilon: p.Epsilon, Delta: p.Delta,
+		Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, NonNegative: p.NonNegative, Symmetric: p.Symmetric, Relative: p.Relative,
 		P: p.P, Resolution: p.Resolution, Margin: p.Margin, Method: Method(p.Method), Workers: p.Workers,
 	}
 }
@@ -83,7 +107,36 @@ func (p Params) validate() error {
 	if p.Method == Method(means.Thesis) || p.Method == Method(means.InstanceOptimal) {
 		return bad("Method", p.Method, "another one, or package plan/thesis")
 	}
+	if err := check.EpsilonOrRho("plan", p.Epsilon, p.Delta, p.Rho); err != nil {
+		return err
+	}
+	if p.Epsilon != 0 && p.Delta == 0 {
+		return bad("Delta", p.Delta, "a number in [1e-300, 1) where Epsilon is given, as noise is Gaussian")
+	}
+	if e := p.engine(); p.Epsilon != 0 && !(e.Rho >= means.MinRho) {
+		return bad("Delta", p.Delta, "a larger number: at this Epsilon no ρ of at least 2⁻³⁰ has it")
+	}
 	return p.engine().Validate()
+}
+
+// concentrated are the ρ of some ε and δ.
+var concentrated memo.Table[[2]float64, float64]
+
+// rhoOf returns the largest ρ, up to 2⁻⁴⁰ of it, for which the accountant says that ρ-zCDP is
+// (ε, δ)-DP; 0 if there is none of at least 2⁻³¹. The steps of a release share ρ as the data bid
+// (internal/means/run.go), which no sharper account allows for.
+func rhoOf(epsilon, delta float64) float64 {
+	rho, _ := concentrated.Get([2]float64{epsilon, delta}, func() (float64, error) {
+		over := func(rho float64) bool {
+			return !(budget.ZCDP(rho, budget.Row(budget.AddRemove)).DeltaAt(epsilon) <= delta)
+		}
+		rho := exact.LeastFloat(means.MinRho/2, check.MaxRho, over) * (1 - 0x1p-40)
+		if over(rho) {
+			return 0, nil
+		}
+		return rho, nil
+	})
+	return rho
 }
 
 // Guarantee returns what a release of these Params promises: ρ-zCDP under the Relation. Its
@@ -93,4 +146,16 @@ func (p Params) Guarantee() budget.Guarantee {
 		return budget.Guarantee{}
 	}
 	return p.engine().Guarantee()
+}
+
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+)
+
+// bad returns the error for an argument.
+func bad(field string, value any, want string) error {
+	return check.ParamsError("plan", field, value, want)
 }

@@ -10,7 +10,10 @@ type Plan struct {
 	// method that needs more rows.
 	Params Params
 	// StdDev is the standard deviation of the noise of a coordinate: the mean of
-	// order P over all of them.
+	// order P over all of them. Errors are in the units of the data, or, if
+	// Relative, in standard deviations of their columns. An error is NaN if it
+	// depends on scales and none were given: StdDev, Noise and Sampling, or, if
+	// Relative, Plain, and Noise of the Method Plain.
 	StdDev float64
 	// Bytes is the largest size of the encoding of the Mean.
 	Bytes int
@@ -27,7 +30,8 @@ type Plan struct {
 	// LeastRows it is 0.0002 (from 512 columns on 0.0004), all of it for C. It
 	// holds for coordinates that spread like normal ones of scale at least
 	// Resolution, with means within 16 times the Resolution of 0, or of the
-	// mean that most of the others have. C, before the Margin, misses if it is
+	// mean that most of the others have; if Resolution was 0, with means of at
+	// most 1000 standard deviations. C, before the Margin, misses if it is
 	// more than 10 times as long as the longest row, or clips more than 13
 	// times Clipped rows. That holds if most rows are not 0, and the longest
 	// rows are within 25 times the median, or all differ (depth.go). Rare
@@ -62,18 +66,26 @@ type Plan struct {
 // String says what to expect, and warns.
 func (o Plan) String() string {
 	if !o.Enough {
-		return fmt.Sprintf("too few rows: want at least %d, or a larger Rho or Resolution, or a smaller Dim; a quantile misses with probability up to %.2g; by %v, noise %.4g",
-			o.LeastRows, o.Failure, o.Params.Method, o.Noise)
+		return fmt.Sprintf("too few rows: want at least %d, or a larger Rho or Resolution, or a smaller Dim; a quantile misses with probability up to %.2g; by %v, noise %s",
+			o.LeastRows, o.Failure, o.Params.Method, known(o.Noise))
 	}
-	return fmt.Sprintf("%v: noise %.4g (plain Gaussian mechanism %.4g), sampling error %.4g; %.2g of ρ for centres, %.2g for scales, %.2g for C; failure ≤ %.2g; "+
-		"clips about %.3g rows, and what they lose moves skewed means towards the centre", o.Params.Method, o.Noise, o.Plain, o.Sampling, o.Centre, o.Scale, o.Clip, o.Failure, o.Clipped)
+	return fmt.Sprintf("%v: noise %s (plain Gaussian mechanism %s), sampling error %s; %.2g of ρ for centres, %.2g for scales, %.2g for C; failure ≤ %.2g; "+
+		"clips about %.3g rows, and what they lose moves skewed means towards the centre", o.Params.Method, known(o.Noise), known(o.Plain), known(o.Sampling), o.Centre, o.Scale, o.Clip, o.Failure, o.Clipped)
+}
+
+// known returns an error in words.
+func known(x float64) string {
+	if x != x {
+		return "unknown without scales"
+	}
+	return fmt.Sprintf("%.4g", x)
 }
 
 // Plan says what to expect of a release of these Params, in which Rows must be given. scales are
 // guesses of the root mean squares of the coordinates around the centre: Dim numbers, or one for
-// all, or none, which stands for Resolution (Max/2 if NonNegative). Scales below Resolution/16
-// count as that. The Plan is for dense rows, or for sparse ones if the Method is TwoPass. The error
-// wraps [ErrParams].
+// all. Without any, errors that depend on them are NaN. Scales below Resolution/16 count as that.
+// The Plan is for dense rows, or for sparse ones if the Method is TwoPass. The error wraps
+// [ErrParams].
 func (p Params) Plan(scales ...float64) (Plan, error) {
 	if err := p.validate(); err != nil {
 		return Plan{}, err
@@ -92,7 +104,8 @@ func (p Params) Plan(scales ...float64) (Plan, error) {
 
 // Fit returns the Params with the least Rows for which the Noise of the Plan is at most the given
 // ℓₚ norm and which are Enough for the method, unless that is Plain. scales are those of Plan. The
-// noise falls as 1/n, the error of the sample as 1/√n. The error wraps [ErrParams], also if 2³⁶
+// noise falls as 1/n, the error of the sample as 1/√n. The error wraps [ErrParams], also without
+// scales, unless errors are Relative or the Method is Plain, and if 2³⁶
 // rows are not enough.
 func (p Params) Fit(noise float64, scales ...float64) (Params, error) {
 	if err := p.validate(); err != nil {

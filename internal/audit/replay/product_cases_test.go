@@ -941,7 +941,7 @@ func planSubjects(all map[string]*subject) {
 	const dim = 3
 	p := plan.Params{Rho: 2, Dim: dim, Max: 4, Method: plan.Plain}
 	values := map[string][]any{
-		"Rho": {2., 0.5}, "Dim": {dim}, "Max": {4., 1.}, "Rows": {0, 1000}, "NonNegative": {false, true}, "Symmetric": {false, true}, "P": {0., 1.}, "Resolution": {0., 0.0625}, "Margin": {0., 2.},
+		"Rho": {2., 0.5, 0.}, "Epsilon": {0., 4.}, "Delta": {0., 1e-3}, "Dim": {dim}, "Max": {4., 1.}, "Rows": {0, 1000}, "NonNegative": {false, true}, "Symmetric": {false, true}, "Relative": {false, true}, "P": {0., 1.}, "Resolution": {0., 0.0625}, "Margin": {0., 2.},
 		"Workers": {0, 1}, "Method": {plan.Auto, plan.Plain, plan.Adaptive, plan.TwoPass},
 	}
 	ready := func(c *pcase) (*plan.Mechanism, error) {

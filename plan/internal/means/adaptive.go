@@ -17,7 +17,7 @@ import (
 // 4. C, a quantile of the norms of the centred and scaled rows, and γ, the mean of min(1, C/‖y‖).
 // 5. The sum of the clipped rows, with Gaussian noise from all that is left of the budget.
 //
-// Each is released, and may depend on what was released before: see budget.go.
+// Each is released, and may depend on what was released before: see run.go.
 
 const (
 	pilotSize  = 64
@@ -35,6 +35,7 @@ const (
 	scaleGain  = 0.97 // scaling must bring the noise below that
 	heavyRatio = 1.3  // C²/(d·median σ̂²) from which on scales pay that the pilot did not see
 	// of Σσ̂^{2p/(p+2)}, the square of the norm: a coordinate that has more is heavy
+	zeroWeight = 1 << 24 // of a centre of 0 if no Resolution is given, in cells: an octave
 	heavyPart  = 0.005
 	heavyShare = 0.01 // of ρ for the centres of heavy coordinates
 	stages     = 3    // that may fail, each with probability β/3
@@ -86,7 +87,7 @@ func (r *run) scaleAll(pilot, rest []int) error {
 // leastDim, and where there is nothing to decide, all are the pilot.
 func (r *run) choosePilot() (pilot, rest []int) {
 	order := exact.Indices(r.p.Dim)
-	learn := r.p.Method == Adaptive && r.p.Dim >= leastDim && r.p.Steps.Base == quantile.AutoBase
+	learn := r.p.Method == Adaptive && !r.p.Relative && r.p.Dim >= leastDim && r.p.Steps.Base == quantile.AutoBase
 	if !learn {
 		return order, nil
 	}
@@ -103,20 +104,23 @@ func (r *run) pilot(list []int, part bool) error {
 	m := float64(len(list))
 	if r.p.Steps.Centre == Median {
 		rho := r.fixPart(r.p.Shares.Centre, most, m, func() float64 {
-			a, moderately := r.p.centreAxis(), min(moderate*r.p.Resolution, r.p.Max)
-			cautious := r.stageNeed(m, centreSlope(a, r.p.Max))
-			wanted := min(cautious, max(most/2*r.p.Rho, r.stageNeed(m, centreSlope(a, moderately))))
+			moderately := min(moderate*r.p.Resolution, r.p.Max)
+			cautious := r.stageNeed(m, r.p.centreSlope(r.p.Max))
+			wanted := min(cautious, max(most/2*r.p.Rho, r.stageNeed(m, r.p.centreSlope(moderately))))
 			if part {
 				return wanted
 			}
 			return max(wanted, leastShare*r.p.Rho)
 		})
-		if err := r.medians(list, rho, r.p.centreAxis().Plain()); err != nil {
+		if err := r.medians(list, rho, r.p.centreBase()); err != nil {
 			return err
 		}
 	}
 	if r.given != nil || r.p.Steps.Scaling == Unscaled && !part {
 		return r.stop()
+	}
+	if r.p.Relative {
+		return r.relativeSpreads()
 	}
 	rho := r.fixPart(r.p.Shares.Scale, most, m, func() float64 { return r.stageNeed(m, r.p.scaleSlope()) })
 	return r.spreads(list, rho, r.p.scaleAxis().Plain())
@@ -152,6 +156,27 @@ func centreSlope(a quantile.Axis, x float64) float64 {
 	const widths = 1 << 10
 	within := 1.2533 * a.Unit / widths
 	return (math.Asinh((x+within)/a.Unit) - math.Asinh((x-within)/a.Unit)) * widths / (2 * math.Asinh(a.Max/a.Unit))
+}
+
+// centreSlope is that of the axis at x; if no Resolution is given, for all x that are no more than
+// mostOffset standard deviations.
+func (p Params) centreSlope(x float64) float64 {
+	a := p.centreAxis()
+	if p.scaleFree() && a.Base == quantile.Asinh {
+		return 1.2533 / mostOffset / math.Asinh(a.Max/a.Unit)
+	}
+	return centreSlope(a, x)
+}
+
+// centreBase returns the base measure of centres. If no Resolution is given, most of the axis lies
+// between 0 and the entries of a column that is mostly 0, so 0 itself has the measure of an octave.
+func (p Params) centreBase() []quantile.Region {
+	a := p.centreAxis()
+	if !p.scaleFree() || a.Base != quantile.Asinh {
+		return a.Plain()
+	}
+	zero := uint64(a.Key(0))
+	return []quantile.Region{{End: zero, Weight: 1}, {Start: zero, End: zero + 1, Weight: zeroWeight}, {Start: zero + 1, End: a.Keys, Weight: 1}}
 }
 
 // medians releases the medians of the listed coordinates with the budget rho for all together.
@@ -197,7 +222,7 @@ func (r *run) centres(pilot, rest []int) error {
 // is a good part of the norm, rows that are far out in it are the ones that are clipped, and the
 // mean is drawn towards the centre more than γ makes up for; so its centre should be good.
 func (r *run) recentre() error {
-	if r.p.Method != Adaptive || r.p.Steps.Centre != Median || r.given != nil {
+	if r.p.Method != Adaptive || r.p.Relative || r.p.Steps.Centre != Median || r.given != nil {
 		return nil
 	}
 	e, sum := 2*r.p.P/(r.p.P+2), 0.0
@@ -211,7 +236,7 @@ func (r *run) recentre() error {
 		}
 	}
 	rho := min(heavyShare*r.p.Rho, clipPart*r.budget.left())
-	wanted := r.stageNeed(float64(len(heavy)), centreSlope(r.p.centreAxis(), r.p.Max))
+	wanted := r.stageNeed(float64(len(heavy)), r.p.centreSlope(r.p.Max))
 	if len(heavy) == 0 || wanted > rho {
 		return r.stop()
 	}

@@ -42,7 +42,7 @@ func (m *Mean) Bounded(i int, confidence float64) (lo, hi float64) {
 	p := m.Params
 	whole := p.Method == Plain
 	least, most := m.ranges().of(p, i)
-	if p.Method == TwoPass || (p.Steps.Undivided || m.relative() == 0) && !whole {
+	if p.Method == TwoPass || m.leftOut(i) || (p.Steps.Undivided || m.relative() == 0) && !whole {
 		return least, most
 	}
 	gamma := m.Divisor / cap1(m.Rows)
@@ -78,6 +78,11 @@ func (m *Mean) Bounded(i int, confidence float64) (lo, hi float64) {
 		return least, most
 	}
 	return lo, hi
+}
+
+// leftOut reports whether nothing of column i was in the sum: see relative.go.
+func (m *Mean) leftOut(i int) bool {
+	return m.Params.Relative && m.Scaled && m.Params.Method == Adaptive && m.Scales != nil && m.Scales[i] == m.Params.noScale()
 }
 
 // noiseOfSum returns the standard deviation of the part of the noise of coordinate i that is that

@@ -414,6 +414,11 @@ func (r *run) mean(limit, count, relative float64, sums []float64, sd float64) *
 	}
 	m.Values, m.Errors = make([]float64, len(sums)), make([]float64, len(sums))
 	for i, sum := range sums {
+		if r.factor[i] == 0 { // left out: see relative.go
+			least, most := r.ranges.of(r.p, i)
+			m.Values[i], m.Errors[i] = r.centre[i], r.tail*max(most-r.centre[i], r.centre[i]-least)
+			continue
+		}
 		offset := sum / count / r.factor[i]
 		m.Values[i] = r.centre[i] + offset
 		m.Errors[i] = math.Hypot(sd/count/r.factor[i], offset*relative)

@@ -178,7 +178,7 @@ func TestInstanceOptimalDegenerate(t *testing.T) {
 		{dense: nil}, {dense: [][]float64{{1, 2, 3}}}, {dense: [][]float64{{}, {math.NaN(), math.Inf(1), -1e300}, nil}},
 		{sparse: &Sparse{Offsets: []int{0}}}, {sparse: &Sparse{Offsets: []int{0, 0, 0}}},
 	} {
-		for _, p := range []Params{{Rho: 1, Dim: 3, Max: 5, Relation: budget.Replace}, {Rho: minRho, Dim: 1, Max: maxMax, Relation: budget.AddRemove}, {Rho: check.MaxRho, Dim: 3, NonNegative: true, Relation: budget.Replace}} {
+		for _, p := range []Params{{Rho: 1, Dim: 3, Max: 5, Relation: budget.Replace}, {Rho: MinRho, Dim: 1, Max: maxMax, Relation: budget.AddRemove}, {Rho: check.MaxRho, Dim: 3, NonNegative: true, Relation: budget.Replace}} {
 			y := *x
 			m := dptest.OK(iomeRun(t, p, &y).instanceOptimal())(t)
 			require.Len(t, m.Values, p.Dim)

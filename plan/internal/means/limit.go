@@ -14,6 +14,9 @@ func (r *run) normBound() float64 {
 		y := max(math.Abs(most-c), math.Abs(least-c)) * f
 		sum += y * y
 	}
+	if sum == 0 { // all columns are left out
+		return 1
+	}
 	return math.Sqrt(sum) * (1 + 0x1p-40)
 }
 
@@ -22,16 +25,20 @@ func (r *run) normBound() float64 {
 func (r *run) unitOctaves(bound float64) int {
 	least := math.Inf(1)
 	for _, f := range r.factor {
-		if f = math.Abs(f); f < least {
+		if f = math.Abs(f); f > 0 && f < least {
 			least = f
 		}
 	}
-	octaves := math.Floor(math.Log2(bound / (least * r.p.Resolution)))
+	unit := r.p.Resolution
+	if r.p.scaleFree() {
+		unit = r.p.Max * saidResolution
+	}
+	octaves := math.Floor(math.Log2(bound / (least * unit)))
 	return int(min(max(octaves, leastOctaves), mostOctaves))
 }
 
 // octaves returns how many octaves of C and M₁ are below the bound on the norms: all that a float64
-// makes sense of, but if a Unit above the default is given, down to that.
+// makes sense of, but if a Resolution is given that says how large events are, down to that.
 func (r *run) octaves(bound float64) int {
 	if r.givesUnit() {
 		return r.unitOctaves(bound)
@@ -39,14 +46,17 @@ func (r *run) octaves(bound float64) int {
 	return mostOctaves
 }
 
-// givesUnit reports whether a Unit above the default is given.
-func (r *run) givesUnit() bool { return r.p.Resolution > r.p.Max*defaultResolution }
+// givesUnit reports whether a Resolution is given that says how large events are.
+func (r *run) givesUnit() bool { return r.p.Resolution > r.p.Max*saidResolution }
 
 // raised returns an axis of norms that begins with a Unit, and the keys on it. Where M₁ is at the
 // bottom of its axis few rows are not 0, and C is drawn from there. If they are a few k or less, C
 // is about a Unit, and the noise as well, so that an interval is not as narrow as if nothing could
 // be missed; if they are more, the base measure of C falls from a Unit on.
 func (r *run) raised(a quantile.Axis, keys []uint32) (quantile.Axis, []uint32) {
+	if r.p.Relative && r.given == nil && !r.givesUnit() {
+		return a, keys
+	}
 	octaves := r.octaves(a.Max) - r.unitOctaves(a.Max)
 	for j, key := range keys {
 		keys[j] = uint32(max(int64(key)-int64(octaves)<<normBits, 0))
@@ -60,6 +70,7 @@ const (
 	typicalBits   = 2   // the same for M₁
 	leastOctaves  = 4   // of C, below the public bound on the norm
 	mostOctaves   = 48
+	octavesAbove  = 30      // of C, above a row of the scales that were found
 	mostZeros     = 1 << 30 // the most values that typical adds at the bottom
 	typicalZeros  = 6       // how many it adds, in units of 1/c ranks
 	typicalWeight = 1 << 13 // the base measure there
@@ -100,7 +111,7 @@ func (r *run) limit(d depth) (float64, error) {
 		return 0, err
 	}
 	limit := a.Value(draw(&r.samplers[0], quantile.Column{Keys: keys}))
-	r.margin = r.p.marginFor(limit, typical, float64(k), r.n)
+	r.margin = r.p.marginFor(limit, typical, float64(k), r.n, r.noiseRows(typical))
 	return min(limit*r.margin, a.Max), nil
 }
 
@@ -147,10 +158,32 @@ func coarser(key uint32) uint32 {
 	return (key + 1<<digits - 1) >> digits
 }
 
+// typicalNorm returns the norm of rows of the scales that were found, so that the axis of C does
+// not depend on Max; 0 where none were, or no scale is larger than the least. What no scale shows,
+// as it lies in other columns than the pilot's, is looked for up to octavesAbove.
+func (r *run) typicalNorm() float64 {
+	if r.given != nil || r.p.Method != Adaptive || !r.p.scaleFree() && !r.p.Relative {
+		return 0
+	}
+	known, sum := 0, 0.0
+	for i, s := range r.scale {
+		if y := s * r.factor[i]; s > 2*r.p.leastScale() && y > 0 {
+			sum += y * y
+		}
+		if s > 0 {
+			known++
+		}
+	}
+	return math.Sqrt(sum * float64(r.p.Dim) / cap1(float64(known)))
+}
+
 // normAxis returns the axis of the norms. For Thesis it ends at √(ln d·ln(1/β)·‖σ̂^{2p/(p+2)}‖₁),
 // by (5.5).
 func (r *run) normAxis() quantile.Axis {
 	bound := r.normBound()
+	if norm := r.typicalNorm(); norm > 0 {
+		bound = min(bound, math.Ldexp(norm, octavesAbove))
+	}
 	if r.p.Steps.Base != quantile.Uniform {
 		return quantile.LogAxis(math.Ldexp(bound, -r.octaves(bound)), bound, normBits)
 	}

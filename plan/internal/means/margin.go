@@ -30,6 +30,11 @@ import (
 // keeps a ≥ 2 and g ≤ 2, for tails that are not what their length says (a few rows far from all
 // others). In the suite of examples/means it has less error than g = 1, and NoiseInterval covers
 // what it did not.
+//
+// Of two passes over rows without a sign the first has told the means, so in the second the sum of
+// what is lost can be held against that of the noise over all columns, as ℓ₁ norms. A row of norm
+// M₁ has the sum Q of the means, so rows that are longer by C/(a−1) lose Q·C/(M₁·(a−1)) each, and A
+// is k of that, over the noise of the sums at C; all of it, as both are in one norm.
 
 const (
 	marginPart = 0.7 // of A
@@ -40,21 +45,43 @@ const (
 // choosesMargin reports whether valid Params leave g to the rule: M₁ must have been released, and
 // the depth of depth.go chosen for skewed rows.
 func (p Params) choosesMargin() bool {
-	return p.Margin == 0 && p.Method == Adaptive && !p.Symmetric && p.Steps.Clip == 0 && p.Steps.Base != quantile.Uniform
+	return p.Margin == 0 && (p.Method == Adaptive || p.Method == TwoPass) && !p.Symmetric && p.Steps.Clip == 0 && p.Steps.Base != quantile.Uniform
 }
 
-// marginFor returns g for a C that k of n rows were to exceed, and M₁.
-func (p Params) marginFor(limit, typical, k, n float64) float64 {
+// noiseRows returns how many rows, each longer by C, weigh as much as the noise at C; +Inf for two
+// passes, where the first has to tell.
+func (p Params) noiseRows() float64 {
+	if p.Method == TwoPass {
+		return math.Inf(1)
+	}
+	d := float64(p.Dim)
+	return p.sumSensitivity() * math.Sqrt(d/(2*p.Rho)) * math.Cbrt(d)
+}
+
+// noiseRows is that of the Params, or, in the second of two passes, what the first tells.
+func (r *run) noiseRows(typical float64) float64 {
+	if r.content == 0 {
+		return r.p.noiseRows()
+	}
+	sum := 0.0
+	for _, f := range r.factor {
+		sum += 1 / math.Abs(f)
+	}
+	return marginPart * math.Sqrt(2/math.Pi) * r.p.sumSensitivity() * typical * sum / (math.Sqrt(2*r.budget.left()) * r.content)
+}
+
+// marginFor returns g for a C that k of n rows were to exceed, M₁, and the noise in rows.
+func (p Params) marginFor(limit, typical, k, n, noise float64) float64 {
 	if !p.choosesMargin() {
 		return max(p.Margin, 1)
 	}
-	reach, tail := math.Log(limit/typical), min(k/cap1(n), mostClipped)
+	reach, tail := math.Log(limit/typical), min(k/cap1(n), secondClipped)
 	if !(reach > 0 && tail > 0) {
 		return 1
 	}
 	z := math.Sqrt2 * math.Erfinv(1-2*tail)
 	hazard := math.Exp(-z*z/2) / (math.Sqrt(2*math.Pi) * tail)
-	a, d := max(z*hazard/reach, leastTail), float64(p.Dim)
-	lost := marginPart * k / ((a - 1) * p.sumSensitivity() * math.Sqrt(d/(2*p.Rho)) * math.Cbrt(d))
+	a := max(z*hazard/reach, leastTail)
+	lost := marginPart * k / ((a - 1) * noise)
 	return min(max(math.Pow(lost*lost*(a-1), 1/(2*a)), 1), mostChosen)
 }

@@ -3,6 +3,7 @@ package means
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/cryptotest"
 
@@ -34,7 +35,7 @@ func TestMarginIsTheBestOfItsModel(t *testing.T) {
 					}
 				}
 				const typical = 7 // M₁: C is in proportion
-				require.InDelta(t, best, p.marginFor(typical*limit, typical, k, n), 2e-4, "d = %d, σ = %v, ρ = %v", d, sigma, rho)
+				require.InDelta(t, best, p.marginFor(typical*limit, typical, k, n, p.noiseRows()), 2e-4, "d = %d, σ = %v, ρ = %v", d, sigma, rho)
 			}
 		}
 	}
@@ -46,17 +47,20 @@ func TestMarginFollowsTheTail(t *testing.T) {
 	p := Params{Rho: 0.5, Dim: 1, Max: 1e6, Method: Adaptive, Relation: budget.Replace}.Resolved()
 	last := 1.0
 	for x := 1.0; x < 1e6; x *= 1.1 {
-		g := p.marginFor(x, 1, 11, 20_000)
+		g := p.marginFor(x, 1, 11, 20_000, p.noiseRows())
 		require.GreaterOrEqual(t, g, last)
 		last = g
 	}
 	require.Greater(t, last, 1.9)
+	twice := p
+	twice.Method = TwoPass
+	require.Equal(t, 1.0, twice.marginFor(100, 1, 11, 20_000, twice.noiseRows()), "the first pass knows no means")
 	odd := []float64{0, 1e-300, 1, 1e300, math.Inf(1), math.NaN()}
 	for _, limit := range odd {
 		for _, typical := range odd {
 			for _, k := range []float64{0, 0.2, 1, 1e9} {
 				for _, n := range []float64{0, 1, 1e10} {
-					g := p.marginFor(limit, typical, k, n)
+					g := p.marginFor(limit, typical, k, n, p.noiseRows())
 					require.True(t, g >= 1 && g <= 2, "%v %v %v %v: %v", limit, typical, k, n, g)
 				}
 			}
@@ -64,8 +68,8 @@ func TestMarginFollowsTheTail(t *testing.T) {
 	}
 }
 
-// The margin that was used stands in what is released. Only Adaptive chooses one, for the depth
-// that is its own.
+// The margin that was used stands in what is released. Only Adaptive and TwoPass choose
+// one, for the depth that is their own.
 func TestMarginIsReleased(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(57, 58)) // test data
@@ -81,13 +85,16 @@ func TestMarginIsReleased(t *testing.T) {
 		func(p *Params) { p.Method = Thesis },
 		func(p *Params) { p.Method = InstanceOptimal },
 		func(p *Params) { p.Method = Plain },
-		func(p *Params) { p.NonNegative, p.Method = true, TwoPass },
 		func(p *Params) { p.Margin = 1 },
 	} {
 		q := p
 		change(&q)
 		require.Equal(t, 1.0, release(t, q, heavy).Params.Margin, "%+v", q)
 	}
+	twice := p
+	twice.NonNegative, twice.Method = true, TwoPass
+	require.Greater(t, release(t, twice, heavy).Params.Margin, 1.5)
+	require.Less(t, release(t, twice, slices.Repeat([][]float64{{1}, {0.9}, {0.8}}, 2000)).Params.Margin, 1.2)
 	p.Margin = 3
 	require.Equal(t, 3.0, release(t, p, heavy).Params.Margin)
 	p.Margin, p.Relation = 0, budget.AddRemove

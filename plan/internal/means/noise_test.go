@@ -101,8 +101,8 @@ func TestNoiseIsAddedExactly(t *testing.T) {
 func TestSharesLeaveASum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) // test data
 	dense, sparse := randomSparse(rng, 60, 5)
-	for _, rho := range []float64{minRho, 1, check.MaxRho} {
-		if rho == 1 && !dptest.Long() || testing.Short() && rho != minRho {
+	for _, rho := range []float64{MinRho, 1, check.MaxRho} {
+		if rho == 1 && !dptest.Long() || testing.Short() && rho != MinRho {
 			continue
 		}
 		least := max(leastBudget/rho, 0x1p-20)

@@ -21,7 +21,7 @@ import (
 // The thesis would "boost" the number of values by cutting the rows into groups g times, in g
 // random orders (section 5.C.1). A row is in g values then, so a rank changes by up to g, the
 // exponent c of weights.go is √(2ρ)/g, and there are g times as many values. What a quantile needs,
-// (2) of budget.go, and the noise of its rank as a part of all both depend on c times the number of
+// (2) of need.go, and the noise of its rank as a part of all both depend on c times the number of
 // values, which stays √(2ρ)·n/(2k). So where budget is scarce boosting gains nothing. Where it is
 // ample the error of the sample falls, to .019σ from .038σ of pairs and .026σ of [Deviations] at
 // n = 2000 (TestBoostingGainsLittle), which the mean does not notice: it is not built.

@@ -2,6 +2,7 @@ package means
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/check"
@@ -16,15 +17,17 @@ const (
 	MaxGroup  = 1 << 10
 	MaxSearch = 64
 
-	minRho            = 0x1p-30
-	minMax            = 0x1p-100
-	maxMax            = 0x1p100
-	minResolution     = 0x1p-60 // of Max
-	defaultResolution = 0x1p-20 // of Max
-	maxP              = 64
-	minP              = 0x1p-4
-	minBeta           = 1e-12
-	maxMargin         = 1 << 10
+	MinRho        = 0x1p-30
+	minMax        = 0x1p-100
+	maxMax        = 0x1p100
+	minResolution = 0x1p-100 // of Max: what 0 stands for
+	// of Max: from there on a Resolution says of what size rare events are, and it is the one of
+	// the published mechanisms, whose quantiles are uniform
+	saidResolution = 0x1p-20
+	maxP           = 64
+	minP           = 0x1p-4
+	minBeta        = 1e-12
+	maxMargin      = 1 << 10
 
 	// leastBudget is the least that a given share may be of ρ, and below what any other step gets:
 	// σ = 2·2²⁶/√(2ρ) is the noise of a sum, in steps, and package noise draws up to 2⁴⁶.
@@ -36,10 +39,12 @@ const (
 // have, package plan/thesis Steps and Shares.
 type Params struct {
 	Rho                    float64
+	Epsilon, Delta         float64 // what Rho was found for, or 0: only for who reads the Params
 	Dim, Rows              int
 	Max, Resolution, P     float64
 	Relation               budget.Relation
 	NonNegative, Symmetric bool
+	Relative               bool
 	Method                 Method
 	Steps                  Steps
 	Shares                 Shares
@@ -164,11 +169,11 @@ func (p Params) Validate() error {
 		value any
 		want  string
 	}{
-		{p.Rho >= minRho, "Rho", p.Rho, "at least 2⁻³⁰"},
+		{p.Rho >= MinRho, "Rho", p.Rho, "at least 2⁻³⁰"},
 		{p.Dim >= 1 && p.Dim <= MaxDim, "Dim", p.Dim, "an integer in [1, 2²⁴]"},
 		{p.Rows >= 0 && int64(p.Rows) <= MaxRows, "Rows", p.Rows, "an integer in [0, 2³⁶]"},
 		{p.Max >= minMax && p.Max <= maxMax, "Max", p.Max, "a number in [2⁻¹⁰⁰, 2¹⁰⁰], or 0 with NonNegative"},
-		{p.Resolution > p.Max*minResolution && p.Resolution <= p.Max, "Resolution", p.Resolution, "0 or a number in (2⁻⁶⁰·Max, Max]"},
+		{p.Resolution >= p.Max*minResolution && p.Resolution <= p.Max, "Resolution", p.Resolution, "0 or a number in [2⁻¹⁰⁰·Max, Max]"},
 		{p.P >= minP && p.P <= maxP, "P", p.P, "0 or a number in [1/16, 64]"},
 		{p.Method <= lastMethod, "Method", p.Method, "one of the constants"},
 		{p.Method != TwoPass || p.NonNegative, "Method", p.Method, "another one where entries may be negative"},
@@ -205,7 +210,12 @@ func (p Params) filled() Params {
 	if p.Max == 0 && p.NonNegative {
 		p.Max = 1
 	}
-	p.Resolution = cmp.Or(p.Resolution, p.Max*defaultResolution)
+	if p.Resolution == 0 {
+		p.Resolution = p.Max * minResolution
+		if p.Method == Thesis || p.Method == InstanceOptimal {
+			p.Resolution = p.Max * saidResolution
+		}
+	}
 	if p.P == 0 {
 		p.P = 2
 		if p.NonNegative {
@@ -268,7 +278,8 @@ func (p Params) chosen(n float64, sparse bool, public *ranges) Params {
 		return q
 	}
 	o := q.stagesBehind(n, typicalGain)
-	if noise, plain, _ := q.errorsOf(n, q.spreadOf([]float64{q.Resolution}), o, public, sparse); o.Failure >= 0.5 || noise >= plain {
+	noise, plain, _ := q.errorsOf(n, q.spreadOf([]float64{q.Resolution}), o, public, sparse)
+	if o.Failure >= 0.5 || noise >= plain && !q.Relative {
 		p.Method = Plain
 		return p.Resolved()
 	}
@@ -327,3 +338,14 @@ func (p Params) sumSensitivity() float64 {
 	}
 	return 2
 }
+
+// bad returns the error for a field of the Params.
+func bad(field string, value any, want string) error {
+	return check.ParamsError("plan", field, value, want)
+}
+
+// notMade returns the error for a zero Mechanism, which has no budget to spend.
+func notMade() error { return bad("Dim", 0, "a Mechanism made by New") }
+
+// interrupted returns the error of a context that ended a release. Nothing was released.
+func interrupted(err error) error { return fmt.Errorf("plan: Release: %w", err) }

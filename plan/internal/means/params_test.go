@@ -85,7 +85,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, Auto, p.Method, "decided at Release")
 	require.Equal(t, TwoPass, p.chosen(1e6, true, nil).Method)
 	require.Equal(t, Adaptive, p.chosen(1e6, false, nil).Method)
-	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005, 0}, []float64{p.Max, p.Resolution, p.P, p.Failure, p.Margin})
+	require.Equal(t, []float64{1, 0x1p-100, 1, 0.005, 0}, []float64{p.Max, p.Resolution, p.P, p.Failure, p.Margin})
 	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), m.params.Guarantee())
 	for _, method := range []Method{Auto, Adaptive, Thesis, Plain, InstanceOptimal} {
 		for _, nonNegative := range []bool{false, true} {
@@ -102,7 +102,7 @@ func TestBudget(t *testing.T) {
 		require.LessOrEqual(t, max(n, 1)*each(0.1, n), 0.1)
 		require.InEpsilon(t, 0.1, max(n, 1)*each(0.1, n), 1e-12)
 	}
-	for _, total := range []float64{0.1, 1, minRho, check.MaxRho, 1.0 / 3} {
+	for _, total := range []float64{0.1, 1, MinRho, check.MaxRho, 1.0 / 3} {
 		b := spending{total: total}
 		sum := 0.0
 		for range 40 {
@@ -116,21 +116,22 @@ func TestBudget(t *testing.T) {
 
 func TestPlanning(t *testing.T) {
 	a := Params{Rho: 1, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Resolution: 1, Relation: budget.Replace}
-	o := dptest.OK(a.Plan(nil))(t)
+	one := []float64{1}
+	o := dptest.OK(a.Plan(one))(t)
 	require.True(t, o.Enough, "%v", o)
 	require.InEpsilon(t, 0.74, o.Noise, 0.1, "Gaussian A at ρ = 1: √(1.045² − .717²)")
 	require.InEpsilon(t, math.Sqrt(2048.0/4000), o.Sampling, 1e-9)
 	require.Greater(t, o.Plain, 500*o.Noise)
 	require.Less(t, o.LeastRows, 4000)
 	a.Rows, a.Rho = 500, 0.125
-	o = dptest.OK(a.Plan(nil))(t)
+	o = dptest.OK(a.Plan(one))(t)
 	require.False(t, o.Enough)
 	require.Greater(t, o.Failure, 0.5)
 	a.Rows = o.LeastRows
-	again := dptest.OK(a.Plan(nil))(t)
+	again := dptest.OK(a.Plan(one))(t)
 	require.True(t, again.Enough && again.LeastRows == a.Rows, "%v", again)
 	a.Rows--
-	again = dptest.OK(a.Plan(nil))(t)
+	again = dptest.OK(a.Plan(one))(t)
 	require.False(t, again.Enough)
 	skewed := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Relation: budget.Replace}.Plan(dptest.Powers(512, 1)))(t)
 	flat := dptest.OK(Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Resolution: 1, Steps: Steps{Scaling: Unscaled}, Relation: budget.Replace}.Plan(dptest.Powers(512, 1)))(t)
@@ -172,7 +173,7 @@ func TestFit(t *testing.T) {
 // What is smaller than all that matters is planned for as the least that matters: no number of the
 // The Plan underflows to 0/0.
 func TestPlanForTinyScales(t *testing.T) {
-	for _, p := range []Params{{Rho: 1, Dim: 5, Rows: 1000, Max: 1, Relation: budget.Replace}, {Rho: 1, Dim: 1, Rows: 1 << 30, Max: 0x1p-100, Resolution: 0x1p-159, P: maxP, Relation: budget.Replace}, {Rho: minRho, Dim: 2, Rows: 9, NonNegative: true, Relation: budget.Replace}} {
+	for _, p := range []Params{{Rho: 1, Dim: 5, Rows: 1000, Max: 1, Relation: budget.Replace}, {Rho: 1, Dim: 1, Rows: 1 << 30, Max: 0x1p-100, Resolution: 0x1p-159, P: maxP, Relation: budget.Replace}, {Rho: MinRho, Dim: 2, Rows: 9, NonNegative: true, Relation: budget.Replace}} {
 		for _, scale := range []float64{5e-324, 0x1p-1022, 0x1p-200, 0x1p-4 * p.filled().Resolution} {
 			o := dptest.OK(p.Plan([]float64{scale}))(t)
 			require.True(t, o.Noise > 0 && o.Plain > 0 && o.Sampling > 0, "%+v %v: %+v", p, scale, o)

@@ -32,8 +32,26 @@ func (p Params) Plan(scales []float64) (Plan, error) {
 	}
 	q := p.adaptable(false)
 	o := p.planAt(float64(p.Rows), q.spreadOf(all))
+	if len(scales) == 0 {
+		o = o.unscaled(p.Relative)
+	}
 	o.LeastRows = int(exact.LeastInt(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
 	return o, nil
+}
+
+// unscaled returns the Plan without what depends on scales that nobody gave. The noise of Plain
+// depends on them only if errors are relative, all other errors only if they are not.
+func (o Plan) unscaled(relative bool) Plan {
+	nan := math.NaN()
+	if relative {
+		o.Plain = nan
+	} else {
+		o.Sampling = nan
+	}
+	if relative == (o.Method == Plain) {
+		o.StdDev, o.Noise = nan, nan
+	}
+	return o
 }
 
 // Fit returns the least number of rows for which the noise is at most the given ℓₚ norm, and Enough
@@ -42,6 +60,9 @@ func (p Params) Fit(noise float64, scales []float64) (int, error) {
 	all, err := p.guesses(scales)
 	if err != nil {
 		return 0, err
+	}
+	if len(scales) == 0 && !p.Relative && p.Method != Plain {
+		return 0, bad("scales", len(scales), "one for all or as many as Dim: the noise depends on them")
 	}
 	if !(noise > 0) {
 		return 0, bad("noise", noise, "a positive number")
@@ -72,7 +93,9 @@ type spread struct {
 	exponent float64 // of the scale, to which the noise of a coordinate is in proportion
 	// ‖y‖² has this mean and, up to a factor of 2, this variance in units of the square of unit
 	unit, mean, squares float64
-	shaped, plain       float64 // ℓₚ norms of errors in proportion to noise, and to the scales
+	// ℓₚ norms of errors in proportion to noise and to the scales, and of an error of 1 in each
+	// coordinate
+	shaped, plain, even float64
 }
 
 // spreadOf returns the spread of scales that each stand for d/len(scales) coordinates, for resolved
@@ -88,7 +111,17 @@ func (p Params) spreadOf(scales []float64) spread {
 		out.mean, out.squares = out.mean+v*v*each, out.squares+v*v*v*v*each
 	}
 	grow := math.Pow(each, 1/p.P)
-	out.shaped, out.plain = grow*normError(shaped, p.P), grow*normError(scales, p.P)
+	one := make([]float64, len(scales))
+	for i, s := range scales {
+		one[i] = 1
+		if p.Relative {
+			shaped[i], one[i] = shaped[i]/s, 1/s
+		}
+	}
+	out.shaped, out.even, out.plain = grow*normError(shaped, p.P), grow*normError(one, p.P), grow*normError(scales, p.P)
+	if p.Relative {
+		out.plain = math.Pow(float64(p.Dim), 1/p.P) * normError([]float64{1}, p.P)
+	}
 	return out
 }
 
@@ -102,7 +135,7 @@ func (s spread) norm(level float64) float64 {
 // error of the sample.
 func (p Params) errorsOf(n float64, guessed spread, o Plan, public *ranges, sparse bool) (noise, plain, sampling float64) {
 	c := guessed.norm(1 - min(max(o.Clipped/n, 0x1p-40), 0.5))
-	c *= p.marginFor(c, guessed.norm(0.5), o.Clipped, n)
+	c *= p.marginFor(c, guessed.norm(0.5), o.Clipped, n, p.noiseRows())
 	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
 	looked := o.Scale
 	if guessed.exponent == 0 && p.Steps.Scaling == AutoScaling && p.Dim >= leastDim {
@@ -113,7 +146,7 @@ func (p Params) errorsOf(n float64, guessed spread, o Plan, public *ranges, spar
 	noise = unit * c / math.Sqrt(left) * guessed.shaped
 	q := p
 	q.Method, q.Steps.Centre = Plain, Origin
-	plain = unit / p.sumSensitivity() * q.sumSensitivity() * public.bound(q, sparse) * math.Pow(float64(p.Dim), 1/p.P) * normError([]float64{1}, p.P)
+	plain = unit / p.sumSensitivity() * q.sumSensitivity() * public.bound(q, sparse) * guessed.even
 	if p.Method == Plain {
 		noise = plain
 	}
@@ -147,7 +180,13 @@ func (p Params) guesses(scales []float64) ([]float64, error) {
 // exponent returns the power of the scale that the noise of a coordinate is in proportion to:
 // 2/(p+2), or 0 if scaling would not pay.
 func (p Params) exponent(scales []float64) float64 {
-	if p.Steps.Scaling == Unscaled || p.Steps.Scaling == AutoScaling && noiseRatio(scales, p.P) > scaleGain {
+	switch {
+	case p.Steps.Scaling == Unscaled:
+		return 0
+	case p.Relative:
+		return 1
+	}
+	if p.Steps.Scaling == AutoScaling && noiseRatio(scales, p.P) > scaleGain {
 		return 0
 	}
 	return 2 / (p.P + 2)
@@ -181,9 +220,13 @@ func (p Params) stagesBehind(n, certain float64) Plan {
 	}
 	if p.Method != Plain && p.Method != TwoPass {
 		if p.Steps.Centre != Origin {
-			o.Centre = stage(centreSlope(p.centreAxis(), min(moderate*p.Resolution, p.Max)), leastShare, 2)
+			o.Centre = stage(p.centreSlope(min(moderate*p.Resolution, p.Max)), leastShare, 2)
 		}
-		if p.Steps.Scaling != Unscaled {
+		if t, rho := p.relativeTail(d, n, relativeShare, ch); p.Relative {
+			o.Scale = min(rho/p.Rho, mostShare)
+			o.Enough = o.Enough && rho <= mostShare*p.Rho
+			o.Failure += 2 * math.Exp(p.relativeNeed(d, t)-quantile.Reach(o.Scale*p.Rho/d, 1-t, n, ch)) * p.Failure / stages
+		} else if p.Steps.Scaling != Unscaled {
 			o.Scale = stage(p.scaleSlope(), 0, p.times())
 		}
 	}
@@ -195,7 +238,7 @@ func (p Params) stagesBehind(n, certain float64) Plan {
 // times returns how often a step may be taken: behind a pilot scales are released in two parts, and
 // C may be released again for rows that are scaled. So may a centre, with and without a pilot.
 func (p Params) times() float64 {
-	if p.Method == Adaptive && p.Dim >= leastDim {
+	if p.Method == Adaptive && p.Dim >= leastDim && !p.Relative {
 		return 2
 	}
 	return 1

@@ -311,7 +311,7 @@ func TestBasketsOfManySizes(t *testing.T) {
 // little; and rows that Release refuses as dense ReleaseSparse takes.
 func TestDenseRowsOfOneSign(t *testing.T) {
 	dptest.NotShort(t, "seconds with the race detector: in the default run")
-	cryptotest.SetGlobalRandom(t, 3)
+	cryptotest.SetGlobalRandom(t, 5)
 	// test data
 	x, mean := dptest.NormalRows(rand.New(rand.NewPCG(25, 26)), 4000, 100, slices.Repeat([]float64{15}, 10))
 	releases := dptest.Full(100, 30)

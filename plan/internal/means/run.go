@@ -124,12 +124,14 @@ type run struct {
 	n        float64 // the number of rows to plan with: public, or as released
 	relative float64 // the standard deviation of its noise, as a part of it; 0 if it is public
 
-	centre []float64
-	scale  []float64 // released or given standard deviations
-	factor []float64 // y = (x − centre)·factor
-	margin float64   // what the last C that was found was multiplied by
-	scaled bool
-	spent  Spent
+	centre  []float64
+	scale   []float64 // released or given standard deviations
+	factor  []float64 // y = (x − centre)·factor
+	tail    float64   // the part of the rows beyond what the last scales of Relative are
+	content float64   // the sum of the means that the first of two passes has told
+	margin  float64   // what the last C that was found was multiplied by
+	scaled  bool
+	spent   Spent
 
 	shaping *shaping  // the map of rows by centre and factor that measure used last
 	squares []float64 // ‖y‖² of all rows under it; both nil once they are summed
@@ -265,4 +267,26 @@ func (r *run) drawer(w *quantile.Weights, a quantile.Axis, base []quantile.Regio
 	return func(s *sampler, c quantile.Column) uint32 {
 		return s.BinarySearch(c, a.Keys, w, noisy, r.p.Steps.Search)
 	}, nil
+}
+
+// budget hands out ρ. What a step gets may depend on what the steps before it have released, in
+// particular on whether scales pay.
+//
+// That is sound: let step t have the laws P_t and Q_t given all releases before,
+// D_α(P_t‖Q_t) ≤ αρ_t with ρ_t a function of those. Then E_Q[Π_{t≤T}
+// (P_t/Q_t)^α·e^{−α(α−1)ρ_t}] ≤ 1, from the last step to the first. If Σρ_t ≤ ρ whatever is
+// released, then E_Q[(P/Q)^α] ≤ e^{α(α−1)ρ}, for every α > 1: the whole is ρ-zCDP (Feldman and
+// Zrnic, Individual Privacy Accounting via a Rényi Filter, NeurIPS 2021).
+type spending struct{ total, spent float64 }
+
+// take spends rho, or what is left of the total if that is less, and returns it.
+func (b *spending) take(rho float64) float64 {
+	rho = min(rho, b.left())
+	b.spent = math.Nextafter(b.spent+rho, math.Inf(1)) // at least the exact sum
+	return rho
+}
+
+// left returns what take can give, rounded down: spent and it do not exceed the total.
+func (b *spending) left() float64 {
+	return max(0, math.Nextafter(b.total-b.spent, 0)*(1-0x1p-50))
 }

@@ -102,7 +102,7 @@ func noiseRatio(scales []float64, p float64) float64 {
 // scalingPays decides whether to scale. The scales of rest coordinates still have to be estimated.
 func (r *run) scalingPays(pilot []int, rest int) bool {
 	switch {
-	case r.given != nil || r.p.Steps.Scaling == Scaled:
+	case r.given != nil || r.p.Steps.Scaling == Scaled || r.p.Relative:
 		return r.p.Steps.Scaling != Unscaled
 	case r.p.Steps.Scaling == Unscaled:
 		return false
@@ -145,10 +145,32 @@ func (r *run) scales(pilot, rest []int) error {
 			return err
 		}
 	}
-	if !r.p.Steps.Unshrunk && r.p.Steps.Spread == Deviations {
+	if r.p.Relative || r.p.Steps.Spread != Deviations {
+		return nil
+	}
+	if r.p.scaleFree() {
+		r.floorScales()
+	}
+	if !r.p.Steps.Unshrunk {
 		r.shrinkScales()
 	}
 	return nil
+}
+
+// floorScales raises scales to what adds a 64th to C² at most, in place of a Resolution: a scale
+// that is drawn between two values of its column, and so anywhere below their distance, would make
+// rows long. It is post-processing.
+func (r *run) floorScales() {
+	const part = 1.0 / 64
+	e, sum := 2*r.p.P/(r.p.P+2), 0.0
+	top := slices.Max(r.scale)
+	for _, s := range r.scale {
+		sum += math.Pow(s/top, e)
+	}
+	least := top * math.Pow(part*sum/float64(len(r.scale)), 1/e)
+	for i, s := range r.scale {
+		r.scale[i] = max(s, least)
+	}
 }
 
 // shrinkScales moves every log σ̂ towards the median of all by the part of their variance that is
@@ -178,7 +200,7 @@ func (r *run) shrinkScales() {
 func (r *run) shape() {
 	r.scaled = true
 	for i, s := range r.regularized() {
-		r.factor[i] = shapingFactor(s, r.p.P)
+		r.factor[i] = r.p.factor(s)
 	}
 }
 

@@ -37,6 +37,7 @@ func (r *run) twoPass() (*Mean, error) {
 	r.spent.Scale += rho
 	sums, sd := r.noisySums(c, rho)
 	r.shapeBy(sums, sd)
+	r.content = max(r.content, sd/cap1(r.n))
 
 	if limit, err = r.limit(r.depth(second)); err != nil {
 		return nil, err
@@ -57,10 +58,12 @@ func (r *run) shapeBy(sums []float64, sd float64) {
 	flip := r.p.Relation == budget.Replace
 	for i, sum := range sums {
 		most := r.clean(i, math.Inf(1))
+		r.content += sum / cap1(r.n)
 		full := cap1(r.n) * most
 		q := min(max(sum, leastMean*sd)/full, 1)
 		if flip && q > mostFlipped {
 			r.centre[i], r.factor[i] = most, -1
+			r.content += most - 2*sum/cap1(r.n)
 			q = min(max(1-q, leastMean*sd/full), 0.5)
 		}
 		r.scale[i] = most * math.Sqrt(max(q*(1-q), leastSpread))
@@ -69,7 +72,7 @@ func (r *run) shapeBy(sums []float64, sd float64) {
 		}
 		r.scale[i] = max(r.scale[i], r.p.Steps.Floor)
 		if r.scaled {
-			r.factor[i] *= shapingFactor(r.scale[i], r.p.P)
+			r.factor[i] *= r.p.factor(r.scale[i])
 		}
 	}
 }
