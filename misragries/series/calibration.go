@@ -55,7 +55,7 @@ func (p Params) calibrateAnew() (c calibration, err error) {
 	if p.MaxElements > 0 {
 		// A user moves 16 times as many elements that are seen.
 		for i, share := range [2]float64{0.25, 0.75 / seenTimes} {
-			each := p.Epsilon * shareOfElements * share / float64(2*p.Burst+p.MaxElements) * exact.Down
+			each := p.Epsilon * shareOfElements * share / p.group() * exact.Down
 			if c.elements[i], err = laplace(len(used(&p.Spans)), each); err != nil {
 				return calibration{}, err
 			}
@@ -93,7 +93,7 @@ func (p Params) element() (epsilon, delta float64) {
 	if p.MaxElements == 0 {
 		return p.Epsilon, p.Delta
 	}
-	all := float64(2*p.Burst + p.MaxElements)
+	all := p.group()
 	keys := p.Epsilon * (1 - shareOfElements)
 	group := keys
 	if p.Counters == 0 {
@@ -103,6 +103,9 @@ func (p Params) element() (epsilon, delta float64) {
 	delta = p.Delta * math.Exp(epsilon-group) * (math.Expm1(-epsilon) / math.Expm1(-group)) * (1 - 0x1p-38)
 	return epsilon, delta
 }
+
+// group returns by how many elements that count a user's steps change all that counts, at most.
+func (p *Params) group() float64 { return float64(2*p.Burst + p.MaxElements) }
 
 // leastThreshold returns the least integer τ with η ≤ δ and η ≤ 1 − q, where η = Pr[L ≥ τ − 1] is
 // the probability that a key of one element is shown, L has scale b, and q = e^(−1/b).
