@@ -510,6 +510,29 @@ func TestCountedEdges(t *testing.T) {
 	}
 }
 
+// The bounds are those of two numbers whose noise exceeds its quantile with half of what may be
+// missed.
+func TestCountedIsOfQuantiles(t *testing.T) {
+	p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1, 2), MaxElements: 2}
+	b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
+	s := held(b)
+	s.draw = quiet{}
+	for range 3 {
+		s.elements[0].raise(1e6)
+		s.elements[1].raise(3e6)
+		require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
+	}
+	for _, at := range [][3]int{{0, 2, 1}, {0, 3, 2}, {1, 3, 2}} { // with the numbers of nodes
+		lo, hi := dptest.OK(l.Window(at[0], at[1]))(t).Counted(0.9)
+		steps, half := float64(at[1]-at[0]), [2]float64{}
+		for i := range half {
+			half[i] = newLaplaceSum(s.law.elements[i].Scale(), at[2]).beyond(0.05)
+		}
+		require.InDelta(t, (1e6*steps-half[0])/(3e6*steps+half[1]), lo, 1e-12)
+		require.InDelta(t, (1e6*steps+half[0])/(3e6*steps-half[1]), hi, 1e-12)
+	}
+}
+
 // A thousand users come once in 16 hours each, for a year: a little more often than ten times in a
 // week. What is published of a week is .97 of all, of which the rule that was there before these
 // tokens counted .05. Noise and times are the same in every run.

@@ -14,7 +14,7 @@ var seriesMutations = []mutation{
 	{"smaller first forgotten", "misragries/series/calibration.go", "min(math.Log(delta), math.Log(-math.Expm1(-1/b)))", "math.Log(delta)"},
 	{"known keys feed sketches as well", "misragries/series/builder.go", "s.known[i].sums.raise(int64(n))\n\t\treturn", "s.known[i].sums.raise(int64(n))"},
 	{"a user's elements without a limit", "misragries/series/builder.go", "left.tokens--", "left.tokens -= 0"},
-	{"elements that do not count take tokens", "misragries/series/builder.go", "s.keep(user, left)", "left.tokens = max(left.tokens-(len(keys)-counted), 0); s.keep(user, left)"},
+	{"elements that do not count take tokens", "misragries/series/builder.go", "s.keep(user, left)", "left.tokens -= len(keys) - counted; s.keep(user, left)"},
 	{"tokens from the user's own time on", "misragries/series/users.go", "p.refilled(p.MaxElements, b.step, step)", "p.refilled(p.MaxElements, 0, step-b.step)"},
 	{"tokens above Burst", "misragries/series/users.go", "min(b.tokens+p.refilled(p.MaxElements, b.step, step), p.Burst)", "b.tokens+p.refilled(p.MaxElements, b.step, step)"},
 	{"the tokens of the longest span and a step", "misragries/series/users.go", "int64(p.longest())", "int64(p.longest()-1)"},
