@@ -32,7 +32,7 @@ type page struct {
 	Window            string // its name
 	Begin, End        string
 	Counted           string // which share of all that users did counts
-	Short             bool // fewer steps than the name says
+	Short             bool   // fewer steps than the name says
 	Steps             int
 	Now               string
 	Bars              []bar
