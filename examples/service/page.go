@@ -31,7 +31,8 @@ type page struct {
 	Tabs              []tab
 	Window            string // its name
 	Begin, End        string
-	Short             bool // fewer steps than the name says
+	Counted           string // which share of all that users did counts
+	Short             bool   // fewer steps than the name says
 	Steps             int
 	Now               string
 	Bars              []bar
@@ -134,6 +135,7 @@ func (p *published) draw(c *page, length, steps int) error {
 	}
 	c.Begin, c.End = p.head.end(from).Format("Jan 2, 15:04"), p.head.end(steps).Format("Jan 2, 15:04 MST")
 	c.Short = steps-from < length
+	c.Counted = countedText(window.Counted(confidence))
 	top := rows(window, mostBars)
 	c.Bars = drawBars(top)
 	c.Users = drawUsers(p.visitors(), p.head)
@@ -157,6 +159,19 @@ func (p *published) draw(c *page, length, steps int) error {
 	}
 	c.Lines = drawLines(keys)
 	return nil
+}
+
+// countedText says which share of all that users did counts: between two bounds, that is.
+func countedText(low, high float64) string {
+	percent := func(x float64) string { return strconv.FormatFloat(100*x, 'f', 0, 64) }
+	switch middle := (low + high) / 2; {
+	case high-low > 0.5:
+		return "it is not known which share of what users did counts"
+	case low > 0.9:
+		return "nearly all that users did counts"
+	default:
+		return "about " + percent(middle) + " % of what users did counts (" + percent(low) + " to " + percent(high) + " %)"
+	}
 }
 
 // drawReport draws the first keys of a day's report, and lists the quantiles of their values.

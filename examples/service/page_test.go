@@ -81,7 +81,7 @@ func TestPage(t *testing.T) {
 	require.NotContains(t, text, "http://")
 	require.NotContains(t, text, "https://")
 	require.Contains(t, text, template.HTMLEscapeString(hostile))
-	for _, want := range []string{"Top keys of the last day", "ε = 2", "δ = 1e-6", "at most 7.39 times", "Of one user 5 events count in a week on average, at most 3 at once", "Spent once", "48 steps published", "Distinct users by key", "Jun 2, 00:00 to Jun 3, 00:00 UTC"} {
+	for _, want := range []string{"Top keys of the last day", "ε = 2", "δ = 1e-6", "at most 7.39 times", "Of one user 5 events count in a week on average, at most 3 at once", "Spent once", "48 steps published", "what users did counts", "Distinct users by key", "Jun 2, 00:00 to Jun 3, 00:00 UTC"} {
 		require.Contains(t, text, want)
 	}
 	require.Same(t, &must(s.published.page(day))[0], &must(s.published.page(day))[0], "drawn once a step")
@@ -197,4 +197,16 @@ func must(html []byte, err error) []byte {
 		panic(err)
 	}
 	return html
+}
+
+// The page says in words which share of all that users did counts, or that this is not known.
+func TestCountedText(t *testing.T) {
+	for want, share := range map[string][2]float64{
+		"about 34 % of what users did counts (31 to 37 %)":     {0.31, 0.37},
+		"nearly all that users did counts":                     {0.93, 1},
+		"it is not known which share of what users did counts": {0.1, 0.9},
+		"about 80 % of what users did counts (60 to 100 %)":    {0.6, 1},
+	} {
+		require.Equal(t, want, countedText(share[0], share[1]))
+	}
 }

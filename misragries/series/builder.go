@@ -34,7 +34,8 @@ type state[K hashing.Key] struct {
 	unknown  tally[K]                 // exact discovery
 	sketches []*misragries.Builder[K] // the other discovery: one for each span
 
-	users map[string]*bucket // those whose buckets may not be full
+	users    map[string]*bucket // those whose buckets may not be full
+	elements [2]sums            // of all users: those that count, and those that are seen
 }
 
 // member is a known key.
@@ -145,8 +146,9 @@ func (b *Builder[K]) AddN(key K, n int) {
 // With MaxElements = m every user starts with Burst tokens. In the order of the keys, each element
 // takes a token if there is one; only elements that take one count. During the longest of the Spans
 // m tokens come back, one by one, up to Burst. So a user whose elements come evenly, at most m in
-// that span, loses none; a user with more loses the rest; and at most Burst count at once. With
-// Dim, keys outside of Dim take no token. Without MaxElements nothing would bound what one user
+// that span, loses none; a user with x > m loses all but about m/x of them; and at most Burst count
+// at once. [Window.Counted] says which share of all elements counts. With Dim, keys outside of Dim
+// take no token. Without MaxElements nothing would bound what one user
 // changes: the Builder gives up its data, and Step returns an error that says so.
 //
 // The user's name is private, and is forgotten some time after the tokens are complete again. A
@@ -167,19 +169,25 @@ func (b *Builder[K]) AddFor(user string, keys []K) (counted int) {
 }
 
 func (s *state[K]) addFor(user string, keys []K) (counted int) {
-	left := s.bucket(user)
+	left, seen := s.bucket(user), 0
 	for _, key := range keys {
 		if outside(key, s.params.Dim) {
 			continue
 		}
-		if left.tokens == 0 {
-			break
+		if left.sights == 0 {
+			break // and no token is left
 		}
-		left.tokens--
-		s.add(key, 1)
-		counted++
+		left.sights--
+		seen++
+		if left.tokens > 0 {
+			left.tokens--
+			s.add(key, 1)
+			counted++
+		}
 	}
-	if counted > 0 {
+	if seen > 0 {
+		s.elements[0].raise(int64(counted))
+		s.elements[1].raise(int64(seen))
 		s.keep(user, left)
 	}
 	return counted

@@ -22,6 +22,7 @@ import (
 type quiet struct{ threshold int64 }
 
 func (q quiet) known(_ int, count int64) int64        { return count }
+func (q quiet) elements(_, _ int, count int64) int64  { return count }
 func (q quiet) late(_ int, count int64) int64         { return count }
 func (q quiet) show(_ int, count int64) (int64, bool) { return count, count >= q.threshold }
 func (q quiet) sketch(_ int, b *misragries.Builder[int]) (*misragries.Histogram[int], error) {

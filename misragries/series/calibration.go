@@ -15,7 +15,13 @@ type calibration struct {
 	found     noise.DiscreteLaplace // of each count of exact discovery, in every span
 	threshold int64                 // from which on exact discovery shows a key
 	sketch    misragries.Params     // of each sketch; zero for exact discovery
+	// of the numbers of elements of all users that count and that are seen, in
+	// every span; zero without MaxElements
+	elements [2]noise.DiscreteLaplace
 }
+
+// shareOfElements is the share of ε that the numbers of elements have with MaxElements.
+const shareOfElements = 1.0 / 32
 
 // leastDelta is the least δ of one element: an eighth of it is a normal float64.
 const leastDelta = 0x1p-1000
@@ -36,20 +42,32 @@ func (p Params) calibrateAnew() (c calibration, err error) {
 	if p.Dim == 0 && !(delta >= leastDelta) {
 		return c, bad("MaxElements", p.MaxElements, "a smaller number, or a larger Delta: the δ that is left for one element is out of range")
 	}
-	laplace := func(shares int) (noise.DiscreteLaplace, error) {
+	laplace := func(shares int, epsilon float64) (noise.DiscreteLaplace, error) {
 		law, err := noise.NewDiscreteLaplace(exact.QuotientUp(float64(shares), epsilon))
 		if err != nil {
 			err = bad("Epsilon", p.Epsilon, "a larger number, or a smaller MaxElements: the noise is out of range")
 		}
 		return law, err
 	}
-	if c.known, err = laplace(len(used(&p.Spans))); err != nil || p.Dim > 0 {
-		return c, err
+	if c.known, err = laplace(len(used(&p.Spans)), epsilon); err != nil {
+		return calibration{}, err
+	}
+	if p.MaxElements > 0 {
+		// A user moves 16 times as many elements that are seen.
+		for i, share := range [2]float64{0.25, 0.75 / seenTimes} {
+			each := p.Epsilon * shareOfElements * share / p.group() * exact.Down
+			if c.elements[i], err = laplace(len(used(&p.Spans)), each); err != nil {
+				return calibration{}, err
+			}
+		}
+	}
+	if p.Dim > 0 {
+		return c, nil
 	}
 	shares := len(used(&p.Discovery))
 	each := delta / float64(shares) * exact.Down
 	if p.Counters == 0 {
-		if c.found, err = laplace(shares); err != nil {
+		if c.found, err = laplace(shares, epsilon); err != nil {
 			return calibration{}, err
 		}
 		c.threshold = leastThreshold(c.found.Scale(), each)
@@ -66,7 +84,7 @@ func (p Params) calibrateAnew() (c calibration, err error) {
 // any place, removes B + m of the elements that count and adds B others, at most, where m is
 // MaxElements and B is Burst. So
 //
-//	ε₁ = ε/(2B + m),  δ₁·(1 + e^ε₁ + … + e^(n−1)ε₁) = δ₁·(e^(nε₁) − 1)/(e^ε₁ − 1) = δ
+//	ε₁ = 31/32·ε/(2B + m),  δ₁·(1 + e^ε₁ + … + e^(n−1)ε₁) = δ₁·(e^(nε₁) − 1)/(e^ε₁ − 1) = δ
 //
 // by the rule of groups, with n = 2B + m for sketches. In exact discovery the steps that add an
 // element have no δ, and come last: n = B + m. Both are rounded down: an exponent below 2¹¹ is off
@@ -75,15 +93,19 @@ func (p Params) element() (epsilon, delta float64) {
 	if p.MaxElements == 0 {
 		return p.Epsilon, p.Delta
 	}
-	all := float64(2*p.Burst + p.MaxElements)
-	group := p.Epsilon
+	all := p.group()
+	keys := p.Epsilon * (1 - shareOfElements)
+	group := keys
 	if p.Counters == 0 {
 		group *= float64(p.Burst+p.MaxElements) / all
 	}
-	epsilon = p.Epsilon / all * exact.Down
+	epsilon = keys / all * exact.Down
 	delta = p.Delta * math.Exp(epsilon-group) * (math.Expm1(-epsilon) / math.Expm1(-group)) * (1 - 0x1p-38)
 	return epsilon, delta
 }
+
+// group returns by how many elements that count a user's steps change all that counts, at most.
+func (p *Params) group() float64 { return float64(2*p.Burst + p.MaxElements) }
 
 // leastThreshold returns the least integer τ with η ≤ δ and η ≤ 1 − q, where η = Pr[L ≥ τ − 1] is
 // the probability that a key of one element is shown, L has scale b, and q = e^(−1/b).

@@ -20,10 +20,10 @@
 //
 // All Slices together, future ones included, are (ε, δ)-private for one element of the stream. With
 // MaxElements = m every user has tokens: m are added per 168 steps, at most Burst are kept, and an
-// element counts only if it takes a token. Estimates and intervals are about the elements that
-// count. Noise is scaled to 2·Burst + m elements: removing a week of one user removes at most Burst
-// + m counted elements, and lets at most Burst later ones count. The actions of a user over k times
-// 168 steps have (k + 1)/2 times ε.
+// element counts only if it takes one. Estimates and intervals are about the elements that count;
+// [Window.Counted] says which share of all these are, for 1/32 of ε. Noise is scaled to 2·Burst + m
+// elements: removing a week of one user removes at most Burst + m counted elements, and lets at
+// most Burst later ones count. What a user does in k times 168 steps has (k + 1)/2 times ε.
 //
 // # Accuracy
 //
@@ -41,9 +41,9 @@
 //
 // # Cost
 //
-// Add takes 50 ns for a known key; for a thousand of them Step takes 0.1 ms, a Window of 720 steps
-// 3 ms. Exact counts of unknown keys take some 150 bytes per key until the longest discovery span
-// ends; with Counters there are three sketches instead. A Slice has 2.3 integers per known key.
+// Add takes 50 ns for a known key; for a thousand of them Step takes 0.1 ms, 720 steps' Window 3 ms.
+// Exact counts of unknown keys take some 150 bytes per key until the longest discovery span ends;
+// with Counters there are three sketches instead. A Slice has 2.3 integers per known key.
 //
 // # The store, and crashes
 //

@@ -10,11 +10,11 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// The encoding of a Slice, little-endian, version 2; floating-point numbers are IEEE 754 bits,
+// The encoding of a Slice, little-endian, version 3; floating-point numbers are IEEE 754 bits,
 // signed ones two's complement:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 18, version 2
+//	6      header: "dpsk", kind 18, version 3
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	8      Epsilon
 //	8      Delta
@@ -33,6 +33,11 @@ import (
 //	8      the first step in which it was known
 //	8      its noisy count, for each of the Spans that ends with the step
 //
+// Then, with MaxElements, for each of the Spans that ends with the step:
+//
+//	8      noisy number of elements that count
+//	8      noisy number of elements that are seen
+//
 // Then for each Discovery span that ends with the step, without Counters:
 //
 //	4      number of keys that are shown
@@ -44,7 +49,7 @@ import (
 //	       the encoding of a misragries.Histogram
 //
 // Nothing depends on the order of the stream, and no other bytes decode to the same Slice.
-const version = 2
+const version = 3
 
 // maxCount is more than any count and its noise.
 const maxCount = 1 << 61
@@ -78,6 +83,10 @@ func (r *Slice[K]) AppendBinary(dst []byte) ([]byte, error) {
 		for _, values := range r.values {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(values[i]))
 		}
+	}
+	for _, n := range r.elements {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(n[0]))
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(n[1]))
 	}
 	for _, shown := range r.found {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(shown)))
@@ -119,6 +128,7 @@ func (r *Slice[K]) UnmarshalBinary(data []byte) error {
 		in.Fail("invalid Params")
 	}
 	d.readKnown(in, keys)
+	d.readElements(in)
 	for j := range ended(used(&d.params.Discovery), d.step+1) {
 		if in.Err() != nil {
 			break
@@ -172,6 +182,21 @@ func (r *Slice[K]) readKnown(in *wire.Reader, keys wire.Keys[K]) {
 			return
 		}
 		r.since[i] = int(since)
+	}
+}
+
+// readElements reads the numbers of elements.
+func (r *Slice[K]) readElements(in *wire.Reader) {
+	if r.params.MaxElements == 0 || in.Err() != nil {
+		return
+	}
+	r.elements = make([][2]int64, len(r.values))
+	for l := range r.elements {
+		for i := range r.elements[l] {
+			if r.elements[l][i] = in.Int64(); beyond(r.elements[l][i]) {
+				in.Fail("a number that no stream and noise make")
+			}
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func sampleWords() *Slice[string] {
 
 func sampleInts() *Slice[int64] {
 	return sampleOf(Params{Epsilon: 0.5, Delta: 1e-9, Spans: spansOf(1, 7), Discovery: spansOf(2, 6), MaxKnown: 5, Retire: 3, MaxElements: 4, Burst: 3}, Slice[int64]{
-		step: 9, keys: []int64{math.MinInt64, -1, math.MaxInt64}, since: []int{2, 2, 8}, values: [][]int64{{-1 << 55, 0, 5}}, found: [][]counted[int64]{{}},
+		step: 9, keys: []int64{math.MinInt64, -1, math.MaxInt64}, since: []int{2, 2, 8}, values: [][]int64{{-1 << 55, 0, 5}}, elements: [][2]int64{{-7, 1 << 40}}, found: [][]counted[int64]{{}},
 	})
 }
 
@@ -109,6 +109,7 @@ func TestCodecOfReleases(t *testing.T) {
 func TestPlannedBytes(t *testing.T) {
 	for _, dim := range []int{0, 1, 7} {
 		p := plain
+		p.MaxElements = dim
 		p.Dim, p.Spans, p.Discovery = dim, spansOf(1, 4), spansOf(2)
 		if dim > 0 {
 			p.Delta, p.Discovery = 0, spansOf()

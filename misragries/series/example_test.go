@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -105,6 +106,43 @@ func ExampleBuilder_AddFor() {
 	// 1 1
 	// 1 1
 	// ε = 1, δ = 1e-9 for one user within any 168 steps (at most 2 elements), added or removed
+}
+
+// Six thousand people view a page 28 times a week each, where ten views a week count. The count falls
+// when the first tokens are used up, under constant load: Counted says which share of all it is.
+func ExampleWindow_Counted() {
+	p := series.Params{Epsilon: 100, Dim: 1, MaxElements: 10} // large, so that the example has no noise to see
+	builder, err := series.New[int](p)
+	if err != nil {
+		panic(err)
+	}
+	timeline, err := series.NewTimeline[int](p)
+	if err != nil {
+		panic(err)
+	}
+	for hour := range 336 {
+		for person := hour % 6; person < 6000; person += 6 {
+			builder.AddFor(strconv.Itoa(person), []int{0})
+		}
+		slice, err := builder.Step()
+		if err != nil {
+			panic(err)
+		}
+		if err := timeline.Append(slice); err != nil {
+			panic(err)
+		}
+	}
+	for _, from := range []int{0, 168} {
+		week, err := timeline.Window(from, from+168)
+		if err != nil {
+			panic(err)
+		}
+		lo, hi := week.Counted(0.95)
+		fmt.Printf("%.0f thousand views count, about %.1f of all\n", week.Estimate(0)/1000, (lo+hi)/2)
+	}
+	// Output:
+	// 84 thousand views count, about 0.5 of all
+	// 60 thousand views count, about 0.4 of all
 }
 
 // One number a step: a series of the one key 0. A record of each Slice and the state after it,

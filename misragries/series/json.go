@@ -33,13 +33,19 @@ func (r Slice[K]) MarshalJSON() ([]byte, error) {
 func (r *Slice[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, r) }
 
 // MarshalJSON returns the guarantee of all steps together, the steps from, …, to − 1, and the keys,
-// the largest estimates first, with their intervals at .95. It is a view, which is not read back:
+// the largest estimates first, with their intervals at .95, and with MaxElements the interval of
+// [Window.Counted] at .95. It is a view, which is not read back:
 // store the Slices.
 func (w Window[K]) MarshalJSON() ([]byte, error) {
+	var share *[2]float64
+	if lo, hi := w.Counted(0.95); w.params.MaxElements > 0 {
+		share = &[2]float64{lo, hi}
+	}
 	return json.Marshal(struct {
 		Guarantee budget.Guarantee   `json:"guarantee"`
 		From      int                `json:"from"`
 		To        int                `json:"to"`
+		Counted   *[2]float64        `json:"counted,omitempty"`
 		Keys      []wire.KeyEstimate `json:"keys"`
-	}{w.Guarantee(), w.from, w.to, wire.KeyEstimates(w.Top(w.Len()), w.Interval)})
+	}{w.Guarantee(), w.from, w.to, share, wire.KeyEstimates(w.Top(w.Len()), w.Interval)})
 }

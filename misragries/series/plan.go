@@ -30,6 +30,9 @@ func (p Params) Plan() (Plan, error) {
 		return Plan{}, err
 	}
 	plan := Plan{Params: p, StdDev: math.Sqrt(c.known.Variance()), Bytes: 123 + 24*p.Dim}
+	if p.MaxElements > 0 {
+		plan.Bytes += 16
+	}
 	switch {
 	case p.Counters > 0:
 		sketch, err := c.sketch.Plan(1)

@@ -78,6 +78,7 @@ type scripted struct {
 	used   map[draw]bool
 	prob   float64
 	hide   bool
+	joint  bool // with the numbers of elements
 }
 
 // wanted is the draw at which a script ended.
@@ -118,6 +119,13 @@ func (s *scripted) known(l int, count int64) int64 {
 		return 0
 	}
 	return s.follow("known", l, count, s.law.known).some()
+}
+
+func (s *scripted) elements(i, l int, count int64) int64 {
+	if !s.joint {
+		return 0
+	}
+	return s.follow("elements", l, count, s.law.elements[i]).some()
 }
 
 func (s *scripted) late(j int, count int64) int64 {
@@ -303,6 +311,7 @@ type mutant struct {
 	hide    bool                          // zeros of known keys
 	lower   int64                         // than the threshold of sketches
 	quieter bool                          // half the noise of sketches
+	joint   bool                          // the numbers of elements as well, no mutant
 }
 
 // run gives the stream to a Builder and returns the probability of the script, or the draw at which
@@ -319,7 +328,7 @@ func run(t *testing.T, p Params, x stream, side int, script map[draw]answer, m m
 	if m.start != nil {
 		m.start(s)
 	}
-	d := &scripted{t: t, law: s.law, side: side, script: script, used: map[draw]bool{}, prob: 1, hide: m.hide}
+	d := &scripted{t: t, law: s.law, side: side, script: script, used: map[draw]bool{}, prob: 1, hide: m.hide, joint: m.joint}
 	s.draw = d
 	defer func() {
 		if e := recover(); e != nil {
@@ -435,7 +444,7 @@ func ranges(cuts []float64, hidden bool, threshold float64) (all []answer) {
 
 // before is the order in which a Builder draws.
 func before(a, b draw) bool {
-	kind := map[string]int{"known": 0, "late": 1, "show": 1, "sketch": 1}
+	kind := map[string]int{"known": 0, "elements": 1, "late": 2, "show": 2, "sketch": 2}
 	return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(kind[a.kind], kind[b.kind]), cmp.Compare(a.span, b.span), cmp.Compare(a.nth, b.nth)) < 0
 }
 

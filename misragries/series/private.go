@@ -18,7 +18,7 @@ import (
 // privateBuilder is the kind of private state, unlike those of other packages.
 const privateBuilder byte = 0xfa
 
-const privateVersion = 3
+const privateVersion = 4
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // keys, exact counts and the names of users, protected by nothing. It is for a store as trusted as
@@ -66,11 +66,15 @@ func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
 		}
 		le.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	}
+	for i := range s.elements {
+		dst = appendSums(dst, &s.elements[i])
+	}
 	names := wire.KeysOf[string]()
 	s.forgetUsers()
 	dst = le.AppendUint32(dst, uint32(len(s.users)))
 	for _, user := range slices.Sorted(maps.Keys(s.users)) {
-		dst = le.AppendUint32(names.Append(dst, user), uint32(s.bucket(user).tokens))
+		b := s.bucket(user)
+		dst = le.AppendUint32(le.AppendUint32(names.Append(dst, user), uint32(b.tokens)), uint32(b.sights))
 	}
 	return dst, nil
 }
@@ -117,6 +121,12 @@ func (s *state[K]) restorePrivate(data []byte, published int) error {
 	for range s.sketches {
 		sketches = append(sketches, r.Bytes(int(min(r.Uint32(), math.MaxInt32))))
 	}
+	elements := [2]sums{readSums(r, used(&s.params.Spans), steps), readSums(r, used(&s.params.Spans), steps)}
+	for i := range elements[0] {
+		if elements[0][i] > elements[1][i] || s.params.MaxElements == 0 && elements[1][i] > 0 {
+			r.Fail("impossible numbers of elements")
+		}
+	}
 	users := s.readUsers(r, steps)
 	if err := r.Done(); err != nil {
 		return err
@@ -132,7 +142,7 @@ func (s *state[K]) restorePrivate(data []byte, published int) error {
 			return check.FormatError("series", "an invalid sketch")
 		}
 	}
-	s.steps, s.known, s.unknown, s.sketches, s.users = steps, known, unknown, made.sketches, users
+	s.steps, s.known, s.unknown, s.sketches, s.elements, s.users = steps, known, unknown, made.sketches, elements, users
 	s.index()
 	return nil
 }
@@ -221,20 +231,21 @@ func (s *state[K]) readTally(r *wire.Reader, keys wire.Keys[K], steps int) (t ta
 	return t
 }
 
-// readUsers reads the tokens that are left to users, in the open step.
+// readUsers reads the buckets that are left to users, in the open step.
 func (s *state[K]) readUsers(r *wire.Reader, steps int) map[string]*bucket {
 	names := wire.KeysOf[string]()
-	n := r.Count(math.MaxInt32, names.MinSize()+4)
+	n := r.Count(math.MaxInt32, names.MinSize()+8)
 	users, last := make(map[string]*bucket, min(n, 1<<16)), ""
 	for i := range n {
-		user, tokens := names.Read(r), r.Uint32()
-		if i > 0 && !(last < user) || int64(tokens) >= int64(s.params.Burst) {
+		user, b := names.Read(r), bucket{int(r.Uint32()), int(r.Uint32()), steps}
+		full := s.params.fullBucket(steps)
+		if i > 0 && !(last < user) || b.tokens < 0 || b.tokens > min(full.tokens, b.sights) || b.sights > full.sights || b == full {
 			r.Fail("an impossible user")
 		}
 		if r.Err() != nil {
 			return nil
 		}
-		users[user], last = &bucket{int(tokens), steps}, user
+		users[user], last = &b, user
 	}
 	return users
 }

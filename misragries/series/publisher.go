@@ -11,6 +11,9 @@ import (
 type publisher[K hashing.Key] interface {
 	// known publishes the count of a known key in a node of the l-th span.
 	known(l int, count int64) int64
+	// elements publishes the number of elements that count (i = 0) or are seen in a node of the l-th
+	// span.
+	elements(i, l int, count int64) int64
 	// late publishes the count in a node of the j-th discovery span of a key that is known by now.
 	late(j int, count int64) int64
 	// show does so for a key that is not known, if the threshold is reached.
@@ -26,6 +29,10 @@ type noisy[K hashing.Key] struct {
 }
 
 func (n *noisy[K]) known(_ int, count int64) int64 { return count + n.law.known.SampleInt(&n.src) }
+
+func (n *noisy[K]) elements(i, _ int, count int64) int64 {
+	return count + n.law.elements[i].SampleInt(&n.src)
+}
 
 func (n *noisy[K]) late(_ int, count int64) int64 { return count + n.law.found.SampleInt(&n.src) }
 

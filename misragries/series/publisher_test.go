@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // What a Builder publishes has the noise of its law: counts of known keys, late corrections, and
@@ -34,6 +35,9 @@ func TestPublisher(t *testing.T) {
 		dptest.ChiSquare(t, name, seen, expected, 1e-9)
 	}
 	require.NotEqual(t, law.known.Scale(), law.found.Scale())
+	n.law.elements = [2]noise.DiscreteLaplace{law.found, law.known}
+	check("elements that count", func() int64 { return n.elements(0, 1, count) }, masses(law.found.Prob))
+	check("elements that are seen", func() int64 { return n.elements(1, 0, count) }, masses(law.known.Prob))
 	for i := range used(&p.Discovery) {
 		check("known", func() int64 { return n.known(i, count) }, masses(law.known.Prob))
 		check("late", func() int64 { return n.late(i, count) }, masses(law.found.Prob))

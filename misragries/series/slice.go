@@ -20,6 +20,7 @@ type Slice[K hashing.Key] struct {
 	keys     []K                        // known in the step, sorted
 	since    []int                      // the first step in which each was
 	values   [][]int64                  // for each span that ends, by key
+	elements [][2]int64                 // for each span that ends; nil without MaxElements
 	found    [][]counted[K]             // for each discovery span that ends, sorted by key
 	sketches []*misragries.Histogram[K] // the same, where sketches discover
 }

@@ -55,7 +55,8 @@ func ended(spans []int, steps int) int {
 	return len(spans)
 }
 
-// closeKnown publishes the counts of all known keys, the zeros too, in each span that ends.
+// closeKnown publishes the counts of all known keys, the zeros too, in each span that ends, and with
+// MaxElements the numbers of elements.
 func (s *state[K]) closeKnown(r *Slice[K]) {
 	n := len(s.known)
 	r.keys, r.since = make([]K, n), make([]int, n)
@@ -68,6 +69,15 @@ func (s *state[K]) closeKnown(r *Slice[K]) {
 		r.values[l] = make([]int64, n)
 		for i := range s.known {
 			r.values[l][i] = s.draw.known(l, s.known[i].sums.carry(l, len(spans)))
+		}
+	}
+	if s.params.MaxElements == 0 {
+		return
+	}
+	r.elements = make([][2]int64, len(r.values))
+	for l := range r.elements {
+		for i := range r.elements[l] {
+			r.elements[l][i] = s.draw.elements(i, l, s.elements[i].carry(l, len(spans)))
 		}
 	}
 }

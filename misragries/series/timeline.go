@@ -19,6 +19,7 @@ type Timeline[K hashing.Key] struct {
 	first    int // the first step that windows may have
 	steps    int // the one after the last Slice
 	tracks   map[K]*track
+	elements [2]*episode                 // the numbers of elements, with MaxElements
 	nodes    [maxSpans][]closedSketch[K] // of the discovery spans, where sketches discover
 	expected int                         // keys of the next step, if none is retired
 	retired  bool                        // whether any key was, as far as is known
@@ -88,6 +89,7 @@ func (t *Timeline[K]) Append(s *Slice[K]) error {
 		}
 	} else {
 		t.begun, t.first, t.steps, t.retired = true, s.step, s.step, s.step > 0
+		t.elements = [2]*episode{{until: s.step}, {until: s.step}}
 		for i, key := range s.keys {
 			t.tracks[key] = &track{{since: s.since[i], until: s.step}}
 		}
@@ -109,18 +111,10 @@ func (t *Timeline[K]) add(s *Slice[K]) {
 	t.retired = t.retired || len(s.keys) < t.expected
 	t.steps++
 	for i, key := range s.keys {
-		e := t.current(key)
-		e.until = t.steps
-		for l := range s.values {
-			if len(e.values[l]) == 0 {
-				e.first[l] = s.step / t.params.Spans[l]
-			}
-			e.values[l] = append(e.values[l], s.values[l][i])
-		}
-		for l := 1; l < len(s.values); l++ {
-			f := t.fit(e, 0, t.steps)
-			e.totals[l] = append(e.totals[l], f.join(l, s.step/t.params.Spans[l]).total)
-		}
+		t.extend(t.current(key), len(s.values), func(l int) int64 { return s.values[l][i] })
+	}
+	for i, e := range t.elements {
+		t.extend(e, len(s.elements), func(l int) int64 { return s.elements[l][i] })
 	}
 	t.expected = len(s.keys)
 	j := 0
@@ -143,6 +137,21 @@ func (t *Timeline[K]) add(s *Slice[K]) {
 		}
 		t.expected += len(d.fresh)
 		j++
+	}
+}
+
+// extend adds the counts of the spans that end with the last step to an episode.
+func (t *Timeline[K]) extend(e *episode, spans int, count func(l int) int64) {
+	e.until = t.steps
+	for l := range spans {
+		if len(e.values[l]) == 0 {
+			e.first[l] = (t.steps - 1) / t.params.Spans[l]
+		}
+		e.values[l] = append(e.values[l], count(l))
+	}
+	for l := 1; l < spans; l++ {
+		f := t.fit(e, 0, t.steps)
+		e.totals[l] = append(e.totals[l], f.join(l, (t.steps-1)/t.params.Spans[l]).total)
 	}
 }
 
@@ -183,14 +192,22 @@ func (t *Timeline[K]) Forget(before int) {
 			delete(t.tracks, key)
 		}
 		for _, e := range *tr {
-			for l, span := range used(&t.params.Spans) {
-				gone := min(max(before/span-e.first[l], 0), len(e.values[l]))
-				e.values[l], e.first[l] = slices.Clone(e.values[l][gone:]), e.first[l]+gone
-				e.totals[l] = slices.Clone(e.totals[l][min(gone, len(e.totals[l])):])
-			}
+			t.trim(e)
 		}
+	}
+	for _, e := range t.elements {
+		t.trim(e)
 	}
 	for j := range t.nodes {
 		t.nodes[j] = slices.DeleteFunc(t.nodes[j], func(n closedSketch[K]) bool { return n.start+t.params.Discovery[j] <= before })
+	}
+}
+
+// trim drops the nodes of an episode that end before the first step.
+func (t *Timeline[K]) trim(e *episode) {
+	for l, span := range used(&t.params.Spans) {
+		gone := min(max(t.first/span-e.first[l], 0), len(e.values[l]))
+		e.values[l], e.first[l] = slices.Clone(e.values[l][gone:]), e.first[l]+gone
+		e.totals[l] = slices.Clone(e.totals[l][min(gone, len(e.totals[l])):])
 	}
 }

@@ -2,29 +2,43 @@ package series
 
 import (
 	"maps"
+	"math"
 	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// bucket holds the tokens that a user has left, at most Burst, as of the beginning of a step.
-type bucket struct{ tokens, step int }
+// seenTimes is how many times MaxElements and Burst of a user's elements are seen: elements above
+// that are in no number that is published.
+const seenTimes = 16
+
+// bucket holds the tokens that a user has left, at most Burst, as of the beginning of a step; and the
+// number of elements that will be seen, at most 16 times Burst, which is never less.
+type bucket struct{ tokens, sights, step int }
 
 // refilled returns how many tokens every bucket is given from the beginning of one step to that of
-// another: MaxElements in any steps as many as the longest of the Spans has. It is public.
-func (p *Params) refilled(from, to int) int {
-	given := func(step int) int64 { return int64(step) * int64(p.MaxElements) / int64(p.longest()) }
-	return int(min(given(to)-given(from), maxElements))
+// another: rate in any steps as many as the longest of the Spans has. It is public.
+func (p *Params) refilled(rate, from, to int) int {
+	given := func(step int) int64 { return int64(step) * int64(rate) / int64(p.longest()) }
+	return int(min(given(to)-given(from), seenTimes*maxElements))
 }
 
 // at returns the bucket as it is in a later step.
 func (b bucket) at(p *Params, step int) bucket {
-	return bucket{min(b.tokens+p.refilled(b.step, step), p.Burst), step}
+	return bucket{
+		min(b.tokens+p.refilled(p.MaxElements, b.step, step), p.Burst),
+		min(b.sights+p.refilled(seenTimes*p.MaxElements, b.step, step), seenTimes*p.Burst), step,
+	}
 }
+
+// fullBucket is that of a user who has done nothing for long.
+func (p *Params) fullBucket(step int) bucket { return bucket{p.Burst, seenTimes * p.Burst, step} }
 
 // bucket returns that of a user in the open step. Nothing is kept of one that is full.
 func (s *state[K]) bucket(user string) bucket {
 	b := s.users[user]
 	if b == nil {
-		return bucket{s.params.Burst, s.steps}
+		return s.params.fullBucket(s.steps)
 	}
 	return b.at(&s.params, s.steps)
 }
@@ -41,5 +55,36 @@ func (s *state[K]) keep(user string, b bucket) {
 
 // forgetUsers forgets those whose buckets are full.
 func (s *state[K]) forgetUsers() {
-	maps.DeleteFunc(s.users, func(_ string, b *bucket) bool { return b.at(&s.params, s.steps).tokens == s.params.Burst })
+	maps.DeleteFunc(s.users, func(_ string, b *bucket) bool { return b.at(&s.params, s.steps) == s.params.fullBucket(s.steps) })
+}
+
+// Counted returns bounds that contain the share of the elements in the window that count, with at
+// least the given confidence over the noise: what [Window.Estimate] and [Window.Interval] leave out
+// of all that users did. With a share of 1/3 a count of 100 stands for about 300 elements.
+//
+// The numbers of all elements and of those that count are published with the Slices, at 1/32 of ε.
+// Elements of a user above 16 times MaxElements and Burst are not seen: the share is then that of
+// the elements below. Keys outside of Dim are in neither number.
+//
+// Without MaxElements all elements count: the bounds are 1 and 1. NaN for a confidence outside
+// [0, 1) and for the zero Window.
+func (w *Window[K]) Counted(confidence float64) (lo, hi float64) {
+	switch {
+	case w == nil || !w.valid() || !check.Confidence(confidence):
+		return math.NaN(), math.NaN()
+	case w.params.MaxElements == 0:
+		return 1, 1
+	}
+	var least, most [2]float64
+	for i, n := range w.elements {
+		half := newLaplaceSum(w.law.elements[i].Scale(), n.nodes).beyond((1 - confidence) / 2)
+		least[i], most[i] = max(n.sum-half, 0), max(n.sum+half, 0)
+	}
+	if hi = 1; most[0] < least[1] {
+		hi = most[0] / least[1]
+	}
+	if least[0] > 0 {
+		lo = least[0] / max(least[0], most[1]) // those that count are among those that are seen
+	}
+	return min(lo, hi), hi
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // rule says how many of the elements of one user count in each step.
@@ -67,7 +68,7 @@ var otherRules = map[string]rule{
 		left := p.Burst
 		for now, n := range stream {
 			if now > 0 {
-				left = min(left+p.refilled(now-1, now), p.Burst)
+				left = min(left+p.refilled(p.MaxElements, now-1, now), p.Burst)
 			}
 			counts = append(counts, max(min(n, left), 0))
 			left -= n
@@ -250,7 +251,7 @@ func TestUsers(t *testing.T) {
 	require.Zero(t, b.AddFor("b", nil))
 	require.Equal(t, 3, b.AddFor("b", []int{2, 3, 4, 5}), "the first ones")
 	require.Zero(t, b.AddFor("b", []int{2}))
-	require.Equal(t, map[string]*bucket{"a": {1, 0}, "b": {0, 0}}, s.users)
+	require.Equal(t, map[string]*bucket{"a": {1, 46, 0}, "b": {0, 43, 0}}, s.users)
 	require.Len(t, s.unknown.rows, 4)
 	for range 3 {
 		dptest.OK(b.Step())(t)
@@ -258,7 +259,7 @@ func TestUsers(t *testing.T) {
 	require.Equal(t, 2, b.AddFor("a", []int{7, 8, 9}), "one token came in step 3, the next one comes in step 6")
 	again := dptest.OK(New[int](p))(t)
 	require.NoError(t, again.RestorePrivateState(dptest.OK(b.AppendPrivateState(nil))(t), 3))
-	require.Equal(t, map[string]*bucket{"a": {0, 3}, "b": {1, 3}}, held(again).users)
+	require.Equal(t, map[string]*bucket{"a": {0, 45, 3}, "b": {1, 48, 3}}, held(again).users)
 	for _, b := range []*Builder[int]{b, again} {
 		for range 3 {
 			dptest.OK(b.Step())(t)
@@ -267,7 +268,7 @@ func TestUsers(t *testing.T) {
 		for range 6 {
 			dptest.OK(b.Step())(t)
 		}
-		require.Equal(t, map[string]*bucket{"a": {0, 6}}, held(b).users, "who has all tokens is forgotten at the end of the longest span")
+		require.Equal(t, map[string]*bucket{"a": {0, 46, 6}}, held(b).users, "who has all tokens is forgotten at the end of the longest span")
 		require.Equal(t, 3, b.AddFor("b", []int{1, 2, 3, 4}))
 		require.Equal(t, 2, b.AddFor("a", []int{1, 2, 3, 4}))
 	}
@@ -327,6 +328,209 @@ func TestUsersExact(t *testing.T) {
 	require.LessOrEqual(t, max(xy, yx), 1e-12)
 	xy, yx, _, _ = divergences(t, p, p.Epsilon, x, y, mutant{law: func(c *calibration) { *c = one }})
 	require.Greater(t, max(xy, yx), 0.05)
+}
+
+// elementsMoved returns by how much the numbers of elements that count and that are seen differ
+// between two streams of one user, in all nodes of a span together; and whether ever more elements
+// count than are seen.
+func elementsMoved(t *testing.T, p Params, x, y stream) (moved [maxSpans][2]int64, contradiction bool) {
+	nodes := func(x stream) (all [][][2]int64) {
+		b := dptest.OK(New[int](p))(t)
+		s := held(b)
+		s.draw = quiet{}
+		for _, keys := range x {
+			b.AddFor("a", keys)
+			all = append(all, dptest.OK(b.Step())(t).elements)
+		}
+		return all
+	}
+	right := nodes(y)
+	for step, spans := range nodes(x) {
+		for l, n := range spans {
+			contradiction = contradiction || n[0] > n[1]
+			for i := range n {
+				moved[l][i] += max(n[i]-right[step][l][i], right[step][l][i]-n[i])
+			}
+		}
+	}
+	return moved, contradiction
+}
+
+// The numbers of elements lose 1/32 of ε at most, for all that one user does in any steps as many
+// as the longest span has: over all streams of some steps, with numbers of elements at which both
+// buckets run dry. Up to the steps in which a bucket is refilled it is attained.
+func TestElementsMove(t *testing.T) {
+	for _, c := range []struct {
+		span, most, burst, steps int
+		values                   []int
+		attained                 float64
+	}{{2, 1, 1, 5, []int{0, 1, 3, 40}, 0.55}, {2, 2, 1, 5, []int{0, 1, 3, 40}, 0.49}, {4, 1, 1, 8, []int{0, 40}, 0.7}} {
+		p := limited(c.span, c.most, c.burst)
+		law := dptest.OK(p.calibrate())(t)
+		require.Greater(t, law.elements[1].Scale(), 5*law.elements[0].Scale())
+		worst := 0.0
+		for code := range int(math.Pow(float64(len(c.values)), float64(c.steps))) {
+			x, rest := make(stream, c.steps), code
+			for i := range x {
+				x[i] = make([]int, c.values[rest%len(c.values)])
+				rest /= len(c.values)
+			}
+			for from := range c.steps - c.span + 1 {
+				y := slices.Clone(x)
+				clear(y[from : from+c.span])
+				moved, contradiction := elementsMoved(t, p, x, y)
+				require.False(t, contradiction)
+				loss := 0.0
+				for l := range used(&p.Spans) {
+					for i, n := range moved[l] {
+						require.LessOrEqual(t, n, int64(2*c.burst+c.most)*[2]int64{1, seenTimes}[i])
+						loss += float64(n) / law.elements[i].Scale()
+					}
+				}
+				worst = max(worst, loss)
+			}
+		}
+		require.LessOrEqual(t, worst, p.Epsilon/32)
+		require.Greater(t, worst, c.attained*p.Epsilon/32, "%+v", c)
+	}
+}
+
+// The joint law of counts of a known key and the numbers of elements has ε, and not if the keys had
+// all of it.
+func TestElementsExact(t *testing.T) {
+	p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1), MaxElements: 1, Burst: 1}
+	x, y := stream{nil, {0}, {0}}, stream{nil, nil, {0}}
+	xy, yx, sumX, sumY := divergences(t, p, p.Epsilon/3, x, y, mutant{joint: true}) // one element of three
+	require.InDelta(t, 1, sumX, 1e-9)
+	require.InDelta(t, 1, sumY, 1e-9)
+	require.LessOrEqual(t, max(xy, yx), 1e-12)
+	xy, yx, _, _ = divergences(t, p, p.Epsilon/3, x, y, mutant{joint: true, law: func(c *calibration) {
+		c.known = dptest.OK(noise.NewDiscreteLaplace(3))(t)
+	}})
+	require.Greater(t, max(xy, yx), 1e-4)
+}
+
+// load is a stream of users who come every so many steps.
+type load struct {
+	name  string
+	every []int // of the users in turn
+	times int   // elements at once
+}
+
+// Users whose elements are 1/2 to 10 times as many as count: the true share is in its interval, as
+// often as that says, in windows of a day, a week and two weeks.
+func TestCounted(t *testing.T) {
+	runs := dptest.Full(300, 40)
+	p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1, 24, 168), MaxElements: 10}
+	windows := [][2]int{{168, 336}, {168, 192}, {100, 268}}
+	misses, asked, narrow := make([]int64, len(windows)), 0, 0.0
+	for _, c := range []load{
+		{"below the rate", []int{34}, 1}, {"at the rate", []int{17}, 1}, {"3 times the rate", []int{56}, 10}, {"10 times the rate", []int{17}, 10},
+		{"most below, some 10 times above", []int{34, 34, 34, 34, 34, 34, 34, 34, 34, 2}, 1},
+	} {
+		numbers := elementsOf(t, p, c, 336)
+		for range runs {
+			b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
+			for _, n := range numbers {
+				for i := range n {
+					held(b).elements[i].raise(n[i])
+				}
+				require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
+			}
+			for i, at := range windows {
+				lo, hi := dptest.OK(l.Window(at[0], at[1]))(t).Counted(0.95)
+				in, all := 0.0, 0.0
+				for _, n := range numbers[at[0]:at[1]] {
+					in, all = in+float64(n[0]), all+float64(n[1])
+				}
+				if share := in / all; share < lo || share > hi {
+					misses[i]++
+				}
+				if i == 0 && c.name == "3 times the rate" {
+					narrow += (hi - lo) / float64(runs)
+				}
+			}
+			asked++
+		}
+	}
+	t.Logf("%d of %d missed; width %.3f of a week at 3 times the rate", misses, asked, narrow)
+	require.Less(t, narrow, 0.25)
+	for _, m := range misses {
+		dptest.Tail(t, "shares inside", min(int64(asked)-m, int64(asked)*95/100), int64(asked), 0.95, 1e-10) // wider ones are no failure
+	}
+}
+
+// elementsOf returns how many elements of 40,000 users count, and came, in each step.
+func elementsOf(t *testing.T, p Params, c load, steps int) [][2]int64 {
+	const users, each = 2000, 20
+	b := dptest.OK(New[int](p))(t)
+	s := held(b)
+	s.draw = quiet{}
+	keys, names, all := make([]int, c.times), make([]string, users), make([][2]int64, steps)
+	for i := range names {
+		names[i] = fmt.Sprint("user ", i)
+	}
+	for now := range all {
+		came := int64(0)
+		for i, name := range names {
+			if every := c.every[i%len(c.every)]; (now+i)%every == 0 {
+				b.AddFor(name, keys)
+				came += int64(c.times)
+			}
+		}
+		n := dptest.OK(b.Step())(t).elements[0]
+		require.Equal(t, came, n[1], "all are seen")
+		all[now] = [2]int64{each * n[0], each * n[1]}
+	}
+	return all
+}
+
+// What Counted says where there is nothing to say, and in JSON.
+func TestCountedEdges(t *testing.T) {
+	lo, hi := new(Window[int]).Counted(0.95)
+	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	for _, most := range []int{0, 2} {
+		p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1, 2), MaxElements: most}
+		b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
+		require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
+		w := dptest.OK(l.Window(0, 1))(t)
+		lo, hi = w.Counted(0.95)
+		text := string(dptest.OK(w.MarshalJSON())(t))
+		if most == 0 {
+			require.True(t, lo == 1 && hi == 1)
+			require.NotContains(t, text, "counted")
+		} else {
+			require.True(t, lo == 0 && hi == 1, "of nothing any share counts")
+			require.Contains(t, text, `"counted":[0,1]`)
+		}
+		for _, confidence := range []float64{-1, 1, math.NaN()} {
+			lo, hi = w.Counted(confidence)
+			require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+		}
+	}
+}
+
+// The bounds are those of two numbers whose noise exceeds its quantile with half of what may be
+// missed.
+func TestCountedIsOfQuantiles(t *testing.T) {
+	p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1, 2), MaxElements: 2}
+	b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
+	s := held(b)
+	s.draw = quiet{}
+	for range 3 {
+		s.elements[0].raise(1e6)
+		s.elements[1].raise(3e6)
+		require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
+	}
+	for _, at := range [][3]int{{0, 2, 1}, {0, 3, 2}, {1, 3, 2}} { // with the numbers of nodes
+		lo, hi := dptest.OK(l.Window(at[0], at[1]))(t).Counted(0.9)
+		steps, half := float64(at[1]-at[0]), [2]float64{}
+		for i := range half {
+			half[i] = newLaplaceSum(s.law.elements[i].Scale(), at[2]).beyond(0.05)
+		}
+		require.InDelta(t, (1e6*steps-half[0])/(3e6*steps+half[1]), lo, 1e-12)
+		require.InDelta(t, (1e6*steps+half[0])/(3e6*steps-half[1]), hi, 1e-12)
+	}
 }
 
 // A thousand users come once in 16 hours each, for a year: a little more often than ten times in a

@@ -19,6 +19,7 @@ type Window[K hashing.Key] struct {
 	steps    int // and their end
 	retired  bool
 	records  []record[K] // sorted by key
+	elements [2]few      // the numbers of elements, with MaxElements
 	nodes    [maxSpans][]closedSketch[K]
 }
 
@@ -47,6 +48,12 @@ func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 	w := &Window[K]{common: t.common, from: from, to: to, first: t.first, steps: t.steps, retired: t.retired || t.params.Retire > 0}
 	for j, nodes := range t.nodes {
 		w.nodes[j] = slices.Clone(nodes)
+	}
+	for i := range w.elements {
+		if t.params.MaxElements > 0 {
+			f := t.fit(t.elements[i], from, to)
+			w.elements[i] = f.fewest()
+		}
 	}
 	for key, tr := range t.tracks {
 		if r := t.record(key, *tr, w); r.known.nodes > 0 || r.estimate != 0 {
