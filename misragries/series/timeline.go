@@ -37,11 +37,26 @@ type episode struct {
 	finds        []find              // before it
 }
 
-// find is the noisy count of a key in the steps of a discovery node before an episode.
+// find is the noisy count of a key in all steps of a discovery node in which it was not known.
 type find struct {
-	span, start int // of the node
-	from, until int // the steps
+	span, start int    // of the node
+	gaps        []span // these steps, in order
 	count       float64
+}
+
+// until returns the step after the last one that the find counts.
+func (f find) until() int { return f.gaps[len(f.gaps)-1].to }
+
+// gapsOf returns the stretches of steps from a step to the beginning of the last episode in which
+// the key was not known.
+func (tr track) gapsOf(from int) (gaps []span) {
+	for _, e := range tr {
+		if from < e.since {
+			gaps = append(gaps, span{from, e.since})
+		}
+		from = max(from, e.until)
+	}
+	return gaps
 }
 
 // closedSketch is what a discovery node showed.
@@ -128,11 +143,10 @@ func (t *Timeline[K]) add(s *Slice[K]) {
 		}
 		for _, f := range append(d.late, d.fresh...) {
 			tr := *t.tracks[f.key]
-			e, from := tr[len(tr)-1], start
-			if len(tr) > 1 {
-				from = max(from, tr[len(tr)-2].until)
+			e := tr[len(tr)-1]
+			if gaps := tr.gapsOf(start); len(gaps) > 0 { // else no Builder made the Slice
+				e.finds = append(e.finds, find{d.span, start, gaps, f.count})
 			}
-			e.finds = append(e.finds, find{d.span, start, from, e.since, f.count})
 		}
 		if s.sketches != nil {
 			t.nodes[j] = append(t.nodes[j], closedSketch[K]{start, s.sketches[j]})

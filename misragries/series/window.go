@@ -73,8 +73,6 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 	for _, e := range tr {
 		if gap := (span{at, min(e.since, w.to)}); gap.from < gap.to {
 			r.gaps = append(r.gaps, gap)
-			r.estimate += e.before(gap)
-			r.finds = append(r.finds, e.finds...)
 		}
 		if from, to := max(at, e.since), min(e.until, w.to); from < to {
 			f := t.fit(e, w.from, w.to)
@@ -82,6 +80,11 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 			r.known = r.known.plus(f.fewest())
 		}
 		at = max(at, e.until)
+		for _, f := range e.finds { // of a node, or within one, that meets the window
+			if top := t.params.topDiscovery(); f.start < (w.to+top-1)/top*top && f.until() > w.from/top*top {
+				r.finds = append(r.finds, f)
+			}
+		}
 		if e.until < t.steps && e.until > w.from && e.until <= end {
 			r.retired++
 		}
@@ -89,35 +92,64 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 	if at < w.to {
 		r.gaps = append(r.gaps, span{at, w.to})
 	}
+	for _, s := range shared(r.finds) {
+		r.estimate += s.rate * float64(max(min(s.to, w.to)-max(s.from, w.from), 0))
+	}
 	return r
 }
 
-// before estimates the count in a gap before the episode. Where the gap ends with the episode's
-// beginning, finds say how many elements there were from some steps on; in between, and back to the
-// first of these steps, the count a step is taken to be constant. Finds of the same steps are
-// averaged.
-func (e *episode) before(gap span) float64 {
-	finds := slices.Clone(e.finds)
-	slices.SortStableFunc(finds, func(a, b find) int { return cmp.Compare(b.from, a.from) })
-	since := func(at int) float64 { // the count in steps at, …, e.since − 1
-		last, lastCount := e.since, 0.0
-		for i := 0; i < len(finds); {
-			n, sum, from := 0, 0.0, finds[i].from
-			for ; i < len(finds) && finds[i].from == from; i++ {
-				n, sum = n+1, sum+finds[i].count
-			}
-			count := max(sum/float64(n), lastCount)
-			if at >= from && at < last {
-				return lastCount + (count-lastCount)*float64(last-at)/float64(last-from)
-			}
-			if at >= last {
-				return lastCount
-			}
-			last, lastCount = from, count
+// stretch are steps in which a key was not known, with the count per step that finds give it.
+type stretch struct {
+	span
+	rate float64
+}
+
+// shared shares what was found of a key out over the steps in which it was not known, the smaller
+// sets of steps first: in the steps of a find that no smaller one has, the count per step is taken
+// to be constant. Two finds have steps in common only if one has all steps of the other. Finds of
+// the same steps are averaged.
+func shared(finds []find) (all []stretch) {
+	steps := func(f find) (n int) {
+		for _, g := range f.gaps {
+			n += g.to - g.from
 		}
-		return lastCount
+		return n
 	}
-	return max(since(gap.from)-since(gap.to), 0)
+	order := func(a, b find) int {
+		return cmp.Or(cmp.Compare(steps(a), steps(b)), cmp.Compare(a.gaps[0].from, b.gaps[0].from))
+	}
+	finds = slices.Clone(finds)
+	slices.SortStableFunc(finds, order)
+	for i := 0; i < len(finds); {
+		n, left, first := 0.0, 0.0, finds[i]
+		for ; i < len(finds) && order(first, finds[i]) == 0; i++ {
+			n, left = n+1, left+finds[i].count
+		}
+		left /= n
+		free, length := []stretch{}, 0
+		for _, g := range first.gaps {
+			at := g.from
+			for _, s := range all {
+				if s.from < g.from || s.to > g.to {
+					continue
+				}
+				if at < s.from {
+					free, length = append(free, stretch{span: span{at, s.from}}), length+s.from-at
+				}
+				left -= s.rate * float64(s.to-s.from)
+				at = s.to
+			}
+			if at < g.to {
+				free, length = append(free, stretch{span: span{at, g.to}}), length+g.to-at
+			}
+		}
+		for _, s := range free {
+			s.rate = max(left, 0) / float64(length)
+			all = append(all, s)
+		}
+		slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
+	}
+	return all
 }
 
 // find returns the record of a key, or that of a key of which nothing is known.
@@ -144,8 +176,8 @@ func (w *Window[K]) Has(key K) bool {
 // Estimate returns the estimated count of the key in the window, or 0 if the key was not known or
 // found in it. For steps in which the key is known it is the least-squares estimate from all
 // published counts: unbiased, with standard error [Plan.StdErr], and possibly negative. For the
-// steps before, it is what the discovery nodes have shown; a node that overlaps the beginning of
-// the window is shared out evenly over its steps.
+// other steps, it is what the discovery nodes have shown, shared out evenly over the steps of a node
+// in which the key was not known and that no shorter node has shown.
 func (w *Window[K]) Estimate(key K) float64 {
 	r, _ := w.find(key)
 	return r.estimate
