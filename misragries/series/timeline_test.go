@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
@@ -195,8 +196,8 @@ func TestFoundAgain(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d miss, %d estimates outside", c.name, misses, all, outside)
-		require.LessOrEqual(t, float64(misses), 0.05*float64(all), c.name)
-		require.LessOrEqual(t, float64(outside), 0.01*float64(all), c.name)
+		assert.LessOrEqual(t, float64(misses), 0.05*float64(all), c.name)
+		assert.LessOrEqual(t, float64(outside), 0.01*float64(all), c.name)
 	}
 }
 

@@ -456,7 +456,7 @@ func TestCounted(t *testing.T) {
 	t.Logf("%d of %d missed; width %.3f of a week at 3 times the rate", misses, asked, narrow)
 	require.Less(t, narrow, 0.25)
 	for _, m := range misses {
-		dptest.Tail(t, "shares inside", min(int64(asked)-m, int64(asked)*95/100), int64(asked), 0.95, 1e-10) // wider ones are no failure
+		dptest.Tail(t, "shares inside", min(int64(asked)-m, int64(asked)*95/100), int64(asked), 0.95, 1e-10)
 	}
 }
 

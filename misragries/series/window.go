@@ -106,7 +106,7 @@ type stretch struct {
 
 // shared shares what was found of a key out over the steps in which it was not known, the smaller
 // sets of steps first: in the steps of a find that no smaller one has, the count per step is taken
-// to be constant. Two finds have steps in common only if one has all steps of the other. Finds of
+// to be constant; where smaller ones have all steps, a step of least squares corrects them. Two finds have steps in common only if one has all steps of the other. Finds of
 // the same steps are averaged.
 func shared(finds []find) (all []stretch) {
 	steps := func(f find) (n int) {
@@ -126,10 +126,10 @@ func shared(finds []find) (all []stretch) {
 			n, left = n+1, left+finds[i].count
 		}
 		left /= n
-		free, length := []stretch{}, 0
+		free, length, inside := []stretch{}, 0, []int{}
 		for _, g := range first.gaps {
 			at := g.from
-			for _, s := range all {
+			for j, s := range all {
 				if s.from < g.from || s.to > g.to {
 					continue
 				}
@@ -137,10 +137,17 @@ func shared(finds []find) (all []stretch) {
 					free, length = append(free, stretch{span: span{at, s.from}}), length+s.from-at
 				}
 				left -= s.rate * float64(s.to-s.from)
+				inside = append(inside, j)
 				at = s.to
 			}
 			if at < g.to {
 				free, length = append(free, stretch{span: span{at, g.to}}), length+g.to-at
+			}
+		}
+		for _, j := range inside {
+			if n := float64(len(inside)); len(free) == 0 { // one count of all these steps beside n counts of parts
+				s := &all[j]
+				s.rate = max(s.rate+left/(n+1)/float64(s.to-s.from), 0)
 			}
 		}
 		for _, s := range free {

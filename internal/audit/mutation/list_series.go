@@ -27,6 +27,8 @@ var seriesMutations = []mutation{
 	{"elements that are seen hidden as those that count", "misragries/series/calibration.go", "0.75 / seenTimes}", "0.75}"},
 	{"all elements of a user seen", "misragries/series/builder.go", "left.sights--", "left.sights -= 0"},
 	{"elements seen by a restart again", "misragries/series/private.go", "uint32(b.tokens)), uint32(b.sights))", "uint32(b.tokens)), uint32(s.params.fullBucket(s.steps).sights))"},
+	{"finds of a key's last episode only", "misragries/series/window.go", "for _, f := range e.finds {", "for _, f := range tr[len(tr)-1].finds {"},
+	{"a node's count in its last stretch", "misragries/series/timeline.go", "gaps := tr.gapsOf(start); len(gaps) > 0", "gaps := tr.gapsOf(start)[max(len(tr.gapsOf(start))-1, 0):]; len(gaps) > 0"},
 	{"the share of the last step only", "misragries/series/window.go", "f := t.fit(t.elements[i], from, to)", "f := t.fit(t.elements[i], to-1, to)"},
 	{"a share of half the width", "misragries/series/users.go", "beyond((1 - confidence) / 2)", "beyond((1 - confidence) / 2) / 2"},
 	{"elements without a user count", "misragries/series/builder.go", "if b.params.MaxElements > 0 {", "if false {"},
