@@ -106,8 +106,9 @@ type stretch struct {
 
 // shared shares what was found of a key out over the steps in which it was not known, the smaller
 // sets of steps first: in the steps of a find that no smaller one has, the count per step is taken
-// to be constant; where smaller ones have all steps, a step of least squares corrects them. Two finds have steps in common only if one has all steps of the other. Finds of
-// the same steps are averaged.
+// to be constant; where smaller ones have all steps, a step of least squares corrects them. Two
+// finds have steps in common only if one has all steps of the other. Finds of the same steps are
+// averaged.
 func shared(finds []find) (all []stretch) {
 	steps := func(f find) (n int) {
 		for _, g := range f.gaps {
@@ -145,7 +146,8 @@ func shared(finds []find) (all []stretch) {
 			}
 		}
 		for _, j := range inside {
-			if n := float64(len(inside)); len(free) == 0 { // one count of all these steps beside n counts of parts
+			// one count of all these steps beside n counts of parts
+			if n := float64(len(inside)); len(free) == 0 {
 				s := &all[j]
 				s.rate = max(s.rate+left/(n+1)/float64(s.to-s.from), 0)
 			}
@@ -183,8 +185,8 @@ func (w *Window[K]) Has(key K) bool {
 // Estimate returns the estimated count of the key in the window, or 0 if the key was not known or
 // found in it. For steps in which the key is known it is the least-squares estimate from all
 // published counts: unbiased, with standard error [Plan.StdErr], and possibly negative. For the
-// other steps, it is what the discovery nodes have shown, shared out evenly over the steps of a node
-// in which the key was not known and that no shorter node has shown.
+// other steps, it is what the discovery nodes have shown, shared out evenly over the steps of a
+// node in which the key was not known and that no shorter node has shown.
 func (w *Window[K]) Estimate(key K) float64 {
 	r, _ := w.find(key)
 	return r.estimate
