@@ -41,7 +41,7 @@
 //
 // # Cost
 //
-// Add takes 50 ns for a known key; for a thousand of them Step takes 0.1 ms, 720 steps' Window 3 ms.
+// Add takes 50 ns for a known key; for a thousand of them Step takes 0.1 ms, Window 3 ms for 720.
 // Exact counts of unknown keys take some 150 bytes per key until the longest discovery span ends;
 // with Counters there are three sketches instead. A Slice has 2.3 integers per known key.
 //

@@ -108,10 +108,12 @@ func ExampleBuilder_AddFor() {
 	// ε = 1, δ = 1e-9 for one user within any 168 steps (at most 2 elements), added or removed
 }
 
-// Six thousand people view a page 28 times a week each, where ten views a week count. The count falls
-// when the first tokens are used up, under constant load: Counted says which share of all it is.
+// Six thousand people view a page 28 times a week each, where ten views a week count. The count
+// falls when the first tokens are used up, under constant load: Counted says which share of all it
+// is.
 func ExampleWindow_Counted() {
-	p := series.Params{Epsilon: 100, Dim: 1, MaxElements: 10} // large, so that the example has no noise to see
+	// ε is large, so that the example shows no noise
+	p := series.Params{Epsilon: 100, Dim: 1, MaxElements: 10}
 	builder, err := series.New[int](p)
 	if err != nil {
 		panic(err)

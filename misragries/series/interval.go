@@ -99,12 +99,12 @@ func (w *Window[K]) discovered(r record[K], alpha float64) discovered[K] {
 	return d
 }
 
-// least returns a lower bound on the count in the window: that of any node before an episode that
-// lies inside of it.
+// least returns a lower bound on the count in the window: that of any node whose steps in which the
+// key was not known lie inside of it.
 func (d discovered[K]) least() float64 {
 	least := 0.0
 	for _, f := range d.r.finds {
-		if f.start >= d.w.from && f.until <= d.w.to {
+		if f.start >= d.w.from && f.until() <= d.w.to {
 			lo, _ := d.node(slices.Index(d.w.params.Discovery[:], f.span), f.start)
 			least = max(least, lo)
 		}

@@ -170,6 +170,12 @@ func (p *Params) longest() int {
 	return spans[len(spans)-1]
 }
 
+// topDiscovery returns the longest of the Discovery spans.
+func (p *Params) topDiscovery() int {
+	spans := used(&p.Discovery)
+	return spans[len(spans)-1]
+}
+
 // Guarantee returns what all releases of the series together promise, however many steps there are:
 // (ε, δ), or ε alone with Dim, for one element of the stream; with MaxElements for all that one
 // user does in any steps as long as the longest of the Spans. Invalid Params promise nothing.

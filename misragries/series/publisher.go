@@ -11,8 +11,8 @@ import (
 type publisher[K hashing.Key] interface {
 	// known publishes the count of a known key in a node of the l-th span.
 	known(l int, count int64) int64
-	// elements publishes the number of elements that count (i = 0) or are seen in a node of the l-th
-	// span.
+	// elements publishes the number of elements that count (i = 0) or are seen in a node of the
+	// l-th span.
 	elements(i, l int, count int64) int64
 	// late publishes the count in a node of the j-th discovery span of a key that is known by now.
 	late(j int, count int64) int64

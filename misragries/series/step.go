@@ -55,8 +55,8 @@ func ended(spans []int, steps int) int {
 	return len(spans)
 }
 
-// closeKnown publishes the counts of all known keys, the zeros too, in each span that ends, and with
-// MaxElements the numbers of elements.
+// closeKnown publishes the counts of all known keys, the zeros too, in each span that ends, and
+// with MaxElements the numbers of elements.
 func (s *state[K]) closeKnown(r *Slice[K]) {
 	n := len(s.known)
 	r.keys, r.since = make([]K, n), make([]int, n)

@@ -37,12 +37,26 @@ type episode struct {
 	finds        []find              // before it
 }
 
-// find is the noisy count of a key in the steps of a discovery node before an episode, of those in
-// which the key was not known.
+// find is the noisy count of a key in all steps of a discovery node in which it was not known.
 type find struct {
-	span, start int // of the node
-	until       int // the end of the steps
+	span, start int    // of the node
+	gaps        []span // these steps, in order
 	count       float64
+}
+
+// until returns the step after the last one that the find counts.
+func (f find) until() int { return f.gaps[len(f.gaps)-1].to }
+
+// gapsOf returns the stretches of steps from a step to the beginning of the last episode in which
+// the key was not known.
+func (tr track) gapsOf(from int) (gaps []span) {
+	for _, e := range tr {
+		if from < e.since {
+			gaps = append(gaps, span{from, e.since})
+		}
+		from = max(from, e.until)
+	}
+	return gaps
 }
 
 // closedSketch is what a discovery node showed.
@@ -130,7 +144,9 @@ func (t *Timeline[K]) add(s *Slice[K]) {
 		for _, f := range append(d.late, d.fresh...) {
 			tr := *t.tracks[f.key]
 			e := tr[len(tr)-1]
-			e.finds = append(e.finds, find{d.span, start, e.since, f.count})
+			if gaps := tr.gapsOf(start); len(gaps) > 0 { // else no Builder made the Slice
+				e.finds = append(e.finds, find{d.span, start, gaps, f.count})
+			}
 		}
 		if s.sketches != nil {
 			t.nodes[j] = append(t.nodes[j], closedSketch[K]{start, s.sketches[j]})
@@ -177,7 +193,7 @@ func (t *Timeline[K]) Forget(before int) {
 		return
 	}
 	t.first = before
-	// What a longer discovery node counted is shared out by what was found and known inside it.
+	// What a longer discovery node counted is shared out by what was found inside it.
 	node := 1
 	for _, span := range used(&t.params.Discovery) {
 		node = span

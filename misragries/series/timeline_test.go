@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
@@ -152,6 +153,52 @@ func TestBefore(t *testing.T) {
 	require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
 	_, hi = dptest.OK(l.Window(5, 9))(t).Interval(8, 0.9)
 	require.True(t, math.IsInf(hi, 1), "no discovery node holds step 8 yet")
+}
+
+// Keys that are dropped and found again, by MaxKnown and by Retire where discovery has the longer
+// nodes: the truth is in the interval, and so is the estimate.
+func TestFoundAgain(t *testing.T) {
+	long := spansOf(1, 24)
+	for _, c := range []struct {
+		name  string
+		p     Params
+		rates []int // of the keys, a step
+	}{
+		{"one of two keys", Params{MaxKnown: 1, Spans: spansOf(1, 4), Discovery: spansOf(1, 4, 24)}, []int{1_000_000, 500}},
+		{"20 of 30 keys", Params{MaxKnown: 20, Spans: spansOf(1, 4), Discovery: long}, slices.Repeat([]int{100}, 30)},
+		{"retired in short spans", Params{Retire: 50, Spans: spansOf(1, 4), Discovery: long}, slices.Repeat([]int{12}, 30)},
+		{"retired in the longest", Params{Retire: 300, Spans: spansOf(1, 4, 24), Discovery: spansOf(1, 12, 48)}, slices.Repeat([]int{12, 20}, 15)},
+		{"both", Params{Retire: 100, MaxKnown: 10, Spans: spansOf(1, 6), Discovery: spansOf(2, 6, 24)}, slices.Repeat([]int{10, 30, 60}, 8)},
+	} {
+		c.p.Epsilon, c.p.Delta = 1, 1e-6
+		misses, outside, all := 0, 0, 0
+		for range dptest.Full(20, 4) {
+			b, l := dptest.OK(New[int](c.p))(t), dptest.OK(NewTimeline[int](c.p))(t)
+			for range 96 {
+				for key, n := range c.rates {
+					b.AddN(key, n)
+				}
+				require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
+			}
+			for _, at := range [][2]int{{0, 5}, {10, 30}, {24, 48}, {30, 90}, {0, 96}} {
+				w := dptest.OK(l.Window(at[0], at[1]))(t)
+				for key, n := range c.rates {
+					lo, hi := w.Interval(key, 0.95)
+					truth, x := float64(n*(at[1]-at[0])), w.Estimate(key)
+					all++
+					if truth < lo || truth > hi {
+						misses++
+					}
+					if x < lo || x > hi {
+						outside++
+					}
+				}
+			}
+		}
+		t.Logf("%s: %d of %d miss, %d estimates outside", c.name, misses, all, outside)
+		assert.LessOrEqual(t, float64(misses), 0.05*float64(all), c.name)
+		assert.LessOrEqual(t, float64(outside), 0.01*float64(all), c.name)
+	}
 }
 
 // A Timeline may begin with any Slice, and forget: windows that both have are the same.

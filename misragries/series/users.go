@@ -12,8 +12,8 @@ import (
 // that are in no number that is published.
 const seenTimes = 16
 
-// bucket holds the tokens that a user has left, at most Burst, as of the beginning of a step; and the
-// number of elements that will be seen, at most 16 times Burst, which is never less.
+// bucket holds the tokens that a user has left, at most Burst, as of the beginning of a step; and
+// the number of elements that will be seen, at most 16 times Burst, which is never less.
 type bucket struct{ tokens, sights, step int }
 
 // refilled returns how many tokens every bucket is given from the beginning of one step to that of

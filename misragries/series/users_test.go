@@ -400,7 +400,8 @@ func TestElementsMove(t *testing.T) {
 func TestElementsExact(t *testing.T) {
 	p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1), MaxElements: 1, Burst: 1}
 	x, y := stream{nil, {0}, {0}}, stream{nil, nil, {0}}
-	xy, yx, sumX, sumY := divergences(t, p, p.Epsilon/3, x, y, mutant{joint: true}) // one element of three
+	// one element of three
+	xy, yx, sumX, sumY := divergences(t, p, p.Epsilon/3, x, y, mutant{joint: true})
 	require.InDelta(t, 1, sumX, 1e-9)
 	require.InDelta(t, 1, sumY, 1e-9)
 	require.LessOrEqual(t, max(xy, yx), 1e-12)
@@ -456,7 +457,7 @@ func TestCounted(t *testing.T) {
 	t.Logf("%d of %d missed; width %.3f of a week at 3 times the rate", misses, asked, narrow)
 	require.Less(t, narrow, 0.25)
 	for _, m := range misses {
-		dptest.Tail(t, "shares inside", min(int64(asked)-m, int64(asked)*95/100), int64(asked), 0.95, 1e-10) // wider ones are no failure
+		dptest.Tail(t, "shares inside", min(int64(asked)-m, int64(asked)*95/100), int64(asked), 0.95, 1e-10)
 	}
 }
 

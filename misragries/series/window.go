@@ -70,11 +70,7 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 	longest := t.params.longest()
 	end := (w.to + longest - 1) / longest * longest
 	at := w.from // the first step that is not dealt with
-	for _, s := range tr.shares() {
-		r.estimate += s.within(w.from, w.to)
-	}
 	for _, e := range tr {
-		r.finds = append(r.finds, e.finds...)
 		if gap := (span{at, min(e.since, w.to)}); gap.from < gap.to {
 			r.gaps = append(r.gaps, gap)
 		}
@@ -84,6 +80,11 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 			r.known = r.known.plus(f.fewest())
 		}
 		at = max(at, e.until)
+		for _, f := range e.finds { // of a node, or within one, that meets the window
+			if top := t.params.topDiscovery(); f.start < (w.to+top-1)/top*top && f.until() > w.from/top*top {
+				r.finds = append(r.finds, f)
+			}
+		}
 		if e.until < t.steps && e.until > w.from && e.until <= end {
 			r.retired++
 		}
@@ -91,69 +92,73 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 	if at < w.to {
 		r.gaps = append(r.gaps, span{at, w.to})
 	}
+	for _, s := range shared(r.finds) {
+		r.estimate += s.rate * float64(max(min(s.to, w.to)-max(s.from, w.from), 0))
+	}
 	return r
 }
 
-// share is the estimated count of a key in some steps in which it was not known.
-type share struct {
-	steps []span
-	count float64
+// stretch are steps in which a key was not known, with the count per step that finds give it.
+type stretch struct {
+	span
+	rate float64
 }
 
-// shares divides what the discovery nodes counted among the steps in which the key was not known,
-// which may lie before several episodes. Nodes nest: from the shortest on, each gives what shorter
-// ones inside it leave of its count to the steps that they leave, evenly. Finds of the same steps
-// are averaged.
-func (tr track) shares() (shares []share) {
-	var finds []find
-	for _, e := range tr {
-		finds = append(finds, e.finds...)
+// shared shares what was found of a key out over the steps in which it was not known, the smaller
+// sets of steps first: in the steps of a find that no smaller one has, the count per step is taken
+// to be constant; where smaller ones have all steps, a step of least squares corrects them. Two
+// finds have steps in common only if one has all steps of the other. Finds of the same steps are
+// averaged.
+func shared(finds []find) (all []stretch) {
+	steps := func(f find) (n int) {
+		for _, g := range f.gaps {
+			n += g.to - g.from
+		}
+		return n
 	}
-	slices.SortStableFunc(finds, func(a, b find) int {
-		return cmp.Or(cmp.Compare(a.until-a.start, b.until-b.start), cmp.Compare(a.start, b.start))
-	})
+	order := func(a, b find) int {
+		return cmp.Or(cmp.Compare(steps(a), steps(b)), cmp.Compare(a.gaps[0].from, b.gaps[0].from))
+	}
+	finds = slices.Clone(finds)
+	slices.SortStableFunc(finds, order)
 	for i := 0; i < len(finds); {
-		f, n, sum := finds[i], 0, 0.0
-		for ; i < len(finds) && finds[i].start == f.start && finds[i].until == f.until; i++ {
-			n, sum = n+1, sum+finds[i].count
+		n, left, first := 0.0, 0.0, finds[i]
+		for ; i < len(finds) && order(first, finds[i]) == 0; i++ {
+			n, left = n+1, left+finds[i].count
 		}
-		rest, count := []span{{f.start, f.until}}, sum/float64(n)
-		for _, e := range tr {
-			rest = without(rest, span{e.since, e.until})
-		}
-		for _, s := range shares {
-			count -= s.within(f.start, f.until)
-			for _, steps := range s.steps {
-				rest = without(rest, steps)
+		left /= n
+		free, length, inside := []stretch{}, 0, []int{}
+		for _, g := range first.gaps {
+			at := g.from
+			for j, s := range all {
+				if s.from < g.from || s.to > g.to {
+					continue
+				}
+				if at < s.from {
+					free, length = append(free, stretch{span: span{at, s.from}}), length+s.from-at
+				}
+				left -= s.rate * float64(s.to-s.from)
+				inside = append(inside, j)
+				at = s.to
+			}
+			if at < g.to {
+				free, length = append(free, stretch{span: span{at, g.to}}), length+g.to-at
 			}
 		}
-		if len(rest) > 0 {
-			shares = append(shares, share{rest, max(count, 0)})
-		}
-	}
-	return shares
-}
-
-// within returns the part of the count in the steps from, …, to − 1.
-func (s share) within(from, to int) float64 {
-	all, inside := 0, 0
-	for _, x := range s.steps {
-		all += x.to - x.from
-		inside += max(min(x.to, to)-max(x.from, from), 0)
-	}
-	return s.count * float64(inside) / float64(all)
-}
-
-// without returns the steps that are not in x.
-func without(steps []span, x span) (rest []span) {
-	for _, s := range steps {
-		for _, part := range [2]span{{s.from, min(s.to, x.from)}, {max(s.from, x.to), s.to}} {
-			if part.from < part.to {
-				rest = append(rest, part)
+		for _, j := range inside {
+			// one count of all these steps beside n counts of parts
+			if n := float64(len(inside)); len(free) == 0 {
+				s := &all[j]
+				s.rate = max(s.rate+left/(n+1)/float64(s.to-s.from), 0)
 			}
 		}
+		for _, s := range free {
+			s.rate = max(left, 0) / float64(length)
+			all = append(all, s)
+		}
+		slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
 	}
-	return rest
+	return all
 }
 
 // find returns the record of a key, or that of a key of which nothing is known.
@@ -180,8 +185,8 @@ func (w *Window[K]) Has(key K) bool {
 // Estimate returns the estimated count of the key in the window, or 0 if the key was not known or
 // found in it. For steps in which the key is known it is the least-squares estimate from all
 // published counts: unbiased, with standard error [Plan.StdErr], and possibly negative. For the
-// steps before, it is what the discovery nodes have shown; a node that overlaps the beginning of
-// the window is shared out evenly over its steps.
+// other steps, it is what the discovery nodes have shown, shared out evenly over the steps of a
+// node in which the key was not known and that no shorter node has shown.
 func (w *Window[K]) Estimate(key K) float64 {
 	r, _ := w.find(key)
 	return r.estimate

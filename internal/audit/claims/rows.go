@@ -71,14 +71,14 @@ var rows = []row{
 			"misragries/series.Params.Plan",
 		theorem: "own: known keys in nodes of each span, unknown ones in discovery nodes", proof: "misragries/series/series_proof.md",
 		code:  "misragries/series.state.step misragries/series.state.addFor misragries/series.Params.calibrate misragries/series.leastThreshold",
-		exact: "misragries/series.TestExact misragries/series.TestUsersExact misragries/series.TestUserIsBounded misragries/series.TestMutantsExceed misragries/series.TestThresholds", audit: "misragries/series.TestSketchesAreAudited",
+		exact: "misragries/series.TestExact misragries/series.TestUsersExact misragries/series.TestUserIsBounded misragries/series.TestElementsMove misragries/series.TestElementsExact misragries/series.TestMutantsExceed misragries/series.TestThresholds", audit: "misragries/series.TestSketchesAreAudited",
 		edits: "misragries/series: the whole ε for each span; the whole δ for each discovery span; counts of known keys without noise",
 	},
 	{
 		claim: "Intervals and standard errors of windows hold",
-		about: "misragries/series.Window.Interval misragries/series.Plan.StdErr", theorem: "least squares over the published counts",
-		proof: "misragries/series/series_proof.md", code: "misragries/series.Timeline.fit misragries/series.fit.value misragries/series.laplaceSum.beyond", exact: "misragries/series.TestFitIsLeastSquares misragries/series.TestStdErr misragries/series.TestLaplaceSum",
-		audit: "misragries/series.TestCoverage", edits: "misragries/series: keys of a node's last step get no correction",
+		about: "misragries/series.Window.Interval misragries/series.Window.Counted misragries/series.Plan.StdErr", theorem: "least squares over the published counts",
+		proof: "misragries/series/series_proof.md", code: "misragries/series.Timeline.fit misragries/series.fit.value misragries/series.laplaceSum.beyond", exact: "misragries/series.TestFitIsLeastSquares misragries/series.TestStdErr misragries/series.TestLaplaceSum misragries/series.TestCountedIsOfQuantiles",
+		audit: "misragries/series.TestCoverage misragries/series.TestCounted", edits: "misragries/series: keys of a node's last step get no correction",
 	},
 	{
 		claim: "A sparse vector is (ε, δ)-private for its ℓ₁ distance or for one user, with exact thresholds for Laplace, Gaussian and correlated noise, or purely ε-private with Dim",

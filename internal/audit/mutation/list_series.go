@@ -27,6 +27,8 @@ var seriesMutations = []mutation{
 	{"elements that are seen hidden as those that count", "misragries/series/calibration.go", "0.75 / seenTimes}", "0.75}"},
 	{"all elements of a user seen", "misragries/series/builder.go", "left.sights--", "left.sights -= 0"},
 	{"elements seen by a restart again", "misragries/series/private.go", "uint32(b.tokens)), uint32(b.sights))", "uint32(b.tokens)), uint32(s.params.fullBucket(s.steps).sights))"},
+	{"finds of a key's last episode only", "misragries/series/window.go", "for _, f := range e.finds {", "for _, f := range tr[len(tr)-1].finds {"},
+	{"a node's count in its last stretch", "misragries/series/timeline.go", "gaps := tr.gapsOf(start); len(gaps) > 0", "gaps := tr.gapsOf(start)[max(len(tr.gapsOf(start))-1, 0):]; len(gaps) > 0"},
 	{"the share of the last step only", "misragries/series/window.go", "f := t.fit(t.elements[i], from, to)", "f := t.fit(t.elements[i], to-1, to)"},
 	{"a share of half the width", "misragries/series/users.go", "beyond((1 - confidence) / 2)", "beyond((1 - confidence) / 2) / 2"},
 	{"elements without a user count", "misragries/series/builder.go", "if b.params.MaxElements > 0 {", "if false {"},
@@ -42,6 +44,4 @@ var seriesMutations = []mutation{
 	{"many elements at once refused where no sketch counts", "misragries/series/builder.go", "b.params.Counters > 0 && int64(n) > most {", "int64(n) > most {"},
 	{"stated errors of windows that all begin at the same place of a span", "misragries/series/plan.go", "big.NewInt(int64(longest))).Int64() > 1 {", "big.NewInt(int64(longest))).Int64() > 1e6 {"},
 	{"every position of a window counted in long spans", "misragries/series/plan.go", "const most = 1 << 23", "const most = 1 << 40"},
-	{"finds of the episodes whose gap meets the window alone", "misragries/series/window.go", "r.finds = append(r.finds, e.finds...)", "if max(at, w.from) < min(e.since, w.to) {\n\t\t\tr.finds = append(r.finds, e.finds...)\n\t\t}"},
-	{"a node's count beside what its shorter ones found", "misragries/series/window.go", "count -= s.within(f.start, f.until)", "count -= 0 * s.within(f.start, f.until)"},
 }
