@@ -54,7 +54,7 @@
 // Set Relative if columns have different units, as a rating and an income: errors count in each
 // column's own standard deviations, and are √(d/(2ρ))/n or a little more of them. Else columns of
 // small numbers are lost: with columns of 10⁻⁶ to 10¹⁰, ρ = ½ and n = 10³, 10⁴, 10⁵, errors were
-// .022, .004, .0007 standard deviations in 5 columns, .21, .005, .0004 in 50, not above 10⁴.
+// .022, .004, .0007 sd in 5 columns, .21, .005, .0004 in 50; without it, more than 10⁴.
 //
 // Leave Method at 0. Auto is [TwoPass] for sparse non-negative rows, else [Adaptive], or [Plain]
 // where the public numbers say that it is better. A large Max costs little. If the number of rows

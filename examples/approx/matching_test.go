@@ -250,7 +250,7 @@ func binomial(r, k int, p float64) float64 {
 }
 
 // The exact answers of the graph of 100,000 agree with others: the greedy matching with its
-// definition, the maximum one with a bound from above (König: as many vertices cover all edges).
+// definition, the maximum one with what brute force finds on small graphs.
 func TestMatchingOfAKnownGraph(t *testing.T) {
 	graph := newImplicitGraph(exactVertices, matchingDegree)
 	g := greedy{neighbours: graph.neighbours, rank: publicRank}
