@@ -28,7 +28,7 @@ func batches(r *rand.Rand) []struct {
 		width float64
 	}{
 		{"all 2", two, 0, 0.5}, {"uniform", uniform, 0, 0.03},
-		{"half 2", two, 1, 0.5}, {"half uniform", uniform, 1, 0.05},
+		{"half 2", two, 1, 0.5}, {"half uniform", uniform, 1, 0.06},
 		{"a tenth 2", two, 9, 0.5}, {"exponential", exponential, 0, 0.4},
 		{"half Pareto", func() float64 { return math.Pow(r.Float64(), -1/1.2) }, 1, 0.3},
 		{"a quarter exponential", exponential, 3, 0.4},

@@ -37,10 +37,11 @@
 // A key is shown if its noisy counter reaches the threshold, about ln(1/δ)/ε. For a key that
 // occurred f times in n elements the sketch holds a counter c with c ≤ f ≤ c + D, where D ≤ n/(k+1)
 // counts all decrements. Exactly, f = c + D − Z, where Z counts the decrements while the key was
-// absent and not arriving. Z is near 0 for a frequent key, so Estimate is c + D, with noise of
-// standard deviation 1.4/ε. Lower is the paper's estimate c. On the baskets of a shop (k = 1024,
-// D = 688) Estimate is off by 0.8 for the top ten keys, Lower by 689. Interval covers noise and
-// sketch; for a UserBuilder it bounds the number of users for whom the key was counted.
+// absent and not arriving. Z is near 0 for a frequent key in random order, so Estimate is c + D,
+// with noise of standard deviation 1.4/ε; in a sorted export it is not: see [Histogram.Estimate].
+// Lower is the paper's estimate c. On a shop's baskets (k = 1024, D = 688) Estimate is off by 0.8
+// for the top ten keys, Lower by 689. Interval covers noise and sketch, whatever the order; for a
+// UserBuilder it bounds the number of users for whom the key was counted.
 //
 // # Choosing
 //
