@@ -65,8 +65,7 @@
 //
 // # Cost
 //
-// Add takes 6 ns for integers and 18 ns for strings. A Builder takes 37 bytes per counter, or about
-// 90 once AddN is used.
+// Add takes 6 ns for integers, 18 ns for strings; a counter 37 bytes, about 90 once AddN is used.
 //
 // # Method
 //
@@ -76,6 +75,6 @@
 //
 // # Not covered
 //
-// Timing, and anyone who reads the memory of the process. A Builder is for one goroutine at a time;
-// concurrent use panics if it is detected. Counts above 2⁶² are released as about 2⁶².
+// Timing, and who reads the memory of the process. Concurrent use of one Builder, which panics if it
+// is detected. Counts above 2⁶² are released as about 2⁶².
 package misragries
