@@ -813,6 +813,9 @@ func vectorSubjects(all map[string]*subject) {
 			if p.Epsilon > 0 && p.Delta == 0 { // Optimal may be Box, whose noise no law draws
 				p.Shape = elliptical.Independent
 			}
+			if p.Shape == elliptical.Independent && p.Delta == 0 { // which is for ε alone
+				p.Rho, p.Epsilon = 0, max(p.Epsilon, 1)
+			}
 			if strings.Contains(c.way, "within") { // in the place of Min and Max
 				p.Min, p.Max, p.Power, p.Relative, p.Weights, p.Shape = elliptical.Vector{}, elliptical.Vector{}, 0, false, elliptical.Vector{}, 0
 				if strings.Contains(c.way, "ball") {
@@ -946,6 +949,14 @@ func planSubjects(all map[string]*subject) {
 	}
 	ready := func(c *pcase) (*plan.Mechanism, error) {
 		p := c.params.(plan.Params)
+		if p.Epsilon > 0 { // in the place of Rho
+			p.Rho, p.Delta = 0, max(p.Delta, 1e-3)
+		}
+		if strings.HasPrefix(c.way, "ReleaseSparse New WithScales") && p.NonNegative && (p.Method == plan.Auto || p.Method == plan.TwoPass) {
+			// What follows adapts to the C of the first of two passes, of which nothing tells where
+			// scales are given. Steps are compared by TestEveryStepKeepsItsSensitivity of the engine.
+			p.Method = plan.Adaptive
+		}
 		if strings.Contains(c.way, "thesis") { // which has no sign and centres rows
 			return thesis.New(thesis.Params{Rho: p.Rho, Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, Instance: thesis.IOME})
 		}
