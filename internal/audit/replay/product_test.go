@@ -1243,6 +1243,30 @@ func (w *walk) triples(most int) {
 	}
 }
 
+// missing releases a case with another value of each field of which only the default was in one:
+// values that New takes with two certain others.
+func (w *walk) missing() {
+	for i, d := range w.dims {
+		if d.path == nil || len(w.taken[d.name]) > 1 {
+			continue
+		}
+		for x := range d.values {
+			for j, e := range w.dims {
+				for k, f := range w.dims[:j] {
+					if x == w.base[i] || len(w.taken[d.name]) > 1 || i == j || i == k || e.path == nil || f.path == nil {
+						continue
+					}
+					for y := range e.values {
+						for z := range f.values {
+							w.reach(1, setting{i, x}, setting{j, y}, setting{k, z})
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // reach releases cases with these settings, where New takes them.
 func (w *walk) reach(again int, settings ...setting) {
 	set := func(at []int, free func(d dimension) bool) {
@@ -1369,6 +1393,7 @@ func TestProduct(t *testing.T) {
 			case dptest.Long():
 				w.pairs(1000, 4)
 				w.triples(1000)
+				w.missing()
 			case s.costly:
 				w.pairs(42, 4)
 			default:
