@@ -75,6 +75,6 @@
 //
 // # Not covered
 //
-// Timing, and who reads the memory of the process. Concurrent use of one Builder, which panics if it
-// is detected. Counts above 2⁶² are released as about 2⁶².
+// Timing, and who reads the memory of the process. Concurrent use of one Builder, which panics if
+// it is detected. Counts above 2⁶² are released as about 2⁶².
 package misragries

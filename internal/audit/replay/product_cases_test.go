@@ -954,7 +954,8 @@ func planSubjects(all map[string]*subject) {
 		}
 		if strings.HasPrefix(c.way, "ReleaseSparse New WithScales") && p.NonNegative && (p.Method == plan.Auto || p.Method == plan.TwoPass) {
 			// What follows adapts to the C of the first of two passes, of which nothing tells where
-			// scales are given. Steps are compared by TestEveryStepKeepsItsSensitivity of the engine.
+			// scales are given. Steps are compared by TestEveryStepKeepsItsSensitivity of the
+			// engine.
 			p.Method = plan.Adaptive
 		}
 		if strings.Contains(c.way, "thesis") { // which has no sign and centres rows
