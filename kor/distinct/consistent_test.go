@@ -143,6 +143,7 @@ func TestNoContradictions(t *testing.T) {
 			require.True(t, lo <= max(w.Estimate(days), 0) && w.Estimate(days) <= hi)
 		}
 	}
+	t.Log(contradictory, "of", runs, "contradict themselves without it")
 	require.Greater(t, contradictory, runs/2)
 	for i := range before {
 		t.Logf("rms %.1f before, %.1f after", math.Sqrt(before[i]/float64(runs)), math.Sqrt(after[i]/float64(runs)))
