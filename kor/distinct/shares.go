@@ -84,13 +84,13 @@ func (r ratio) interval(confidence float64) (lo, hi float64) {
 // shares returns the share of each class: of what the cells say the nearest numbers that are at
 // least 0 and 1 in all. Nil if there are too few keys.
 func (f *Frequencies) shares() []float64 {
-	x := make([]float64, f.most)
+	r, _ := f.ratio(1, 1)
+	if r.kept <= 4*math.Sqrt(r.noise*r.k/(r.k+1)) {
+		return nil
+	}
+	x, excess := make([]float64, f.most), float64(f.numbers[1])-r.held
 	for i := range x {
-		r, _ := f.ratio(i+1, i+1)
-		if r.kept <= 4*math.Sqrt(r.noise*r.k/(r.k+1)) {
-			return nil
-		}
-		x[i] = r.held / r.kept
+		x[i] = (float64(f.numbers[i+1]) - excess) / r.kept
 	}
 	return simplexFit(x)
 }
