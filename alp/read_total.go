@@ -2,6 +2,7 @@ package alp
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -38,10 +39,7 @@ func (p *Projection) Total(indices []uint64) (total, stdErr float64) {
 		sums[column] = d.columnSum(column, float64(len(indices)))
 	}
 	variance := 0.0
-	entries := make([]map[uint64]float64, s.columns) // of each cell
-	for column := range entries {
-		entries[column] = map[uint64]float64{}
-	}
+	all := make([][]uint64, s.columns) // the cells of the entries
 	var buffer [fewColumns]uint64
 	for _, index := range indices {
 		if s.params.Dim != 0 && index >= s.params.Dim {
@@ -53,14 +51,17 @@ func (p *Projection) Total(indices []uint64) (total, stdErr float64) {
 			continue
 		}
 		for column, cell := range s.locate(index, buffer[:0]) {
-			entries[column][cell]++
+			all[column] = append(all[column], cell)
 		}
 	}
 	bias := 0.0
-	for column, cells := range entries {
+	for column, cells := range all {
 		h, biased := &sums[column], 0.0
-		for cell, n := range cells {
-			o := p.table.at(cell)
+		slices.Sort(cells)
+		for from, end := 0, 0; from < len(cells); from = end {
+			for end = from + 1; end < len(cells) && cells[end] == cells[from]; end++ {
+			}
+			o, n := p.table.at(cells[from]), float64(end-from) // entries of one cell
 			total += n * h.value[o]
 			variance += n * n * h.variance[o]
 			biased += n * h.biased[o]
@@ -93,18 +94,11 @@ func (d *decoder) columnSum(column int, n float64) columnSum {
 		}
 	}
 	rates := d.loads[side]
-	above := 0.0
-	for _, r := range rates[(j+1)*g.count:] {
-		above += r
-	}
 	places := g.count + 2
-	chance := g.laws(rates[j*g.count:(j+1)*g.count], above) // [o·places+y]
+	chance := g.laws(rates[j*g.count:(j+1)*g.count], sum(rates[(j+1)*g.count:])) // [o·places+y]
 	weight, part := make([]float64, places), make([]float64, places)
 	prior, tail := d.uniform.mix(g, rates, float64(s.cells()), d.prior.Learned)
-	start := s.inUnits(s.valueAt(g.point(0, 0)))
-	if j > 0 {
-		start = s.inUnits(s.valueAt(float64(j) * float64(g.width)))
-	}
+	start := s.inUnits(s.valueAt(float64(j) * float64(g.width)))
 	for b, w := range prior {
 		switch {
 		case b < j*g.count:

@@ -80,11 +80,14 @@ func TestTotalOfShapes(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	r := rand.New(rand.NewPCG(1, 2))
 	const k = 1000
-	for _, p := range []Params{{}, {Signed: true}, {Signed: true, Variant: Variant{TwoVectors: true}}, {Variant: Variant{Columns: 3, Levels: 8}}, {Variant: Variant{Levels: 2}}} {
+	for _, p := range []Params{{}, {Signed: true}, {Signed: true, Variant: Variant{TwoVectors: true}}, {Variant: Variant{Columns: 3, Levels: 8}}, {Variant: Variant{Levels: 2}}, {Integers: true}, {Integers: true, Max: 60, Structure: ColumnsOnly}} {
 		p.Epsilon, p.Delta, p.Sparsity, p.Bits = 1, 1e-6, k, 100
 		values, truth := make([]float64, k), 0.0
 		for i := range values {
-			values[i] = 80 * r.Float64()
+			values[i] = float64(r.IntN(60))
+			if !p.Integers {
+				values[i] = 80 * r.Float64()
+			}
 			if p.Signed && i%3 == 0 {
 				values[i] = -values[i]
 			}
@@ -94,6 +97,8 @@ func TestTotalOfShapes(t *testing.T) {
 		total, stdErr := pr.Total(indices)
 		t.Logf("%+v: %.0f ± %.0f, true %.0f", p.Variant, total, stdErr, truth)
 		require.InDelta(t, truth, total, 3*stdErr, "%+v", p)
+		again, _ := pr.Total(indices)
+		require.Equal(t, total, again, "to the last bit")
 		twice, _ := pr.Total(append(indices, indices...))
 		require.InDelta(t, 2*total, twice, 0.01*math.Abs(total)+2*stdErr)
 	}
