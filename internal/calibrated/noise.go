@@ -19,8 +19,6 @@ const (
 	Gaussian              // real-valued, rounded to the grid
 	Staircase             // real-valued, rounded to the grid
 	DiscreteGaussian      // on the integers
-	Pareto                // real-valued, rounded to the grid
-	Student               // real-valued, rounded to the grid
 )
 
 // Noise is a distribution with its numbers. Scale and Step are in one unit: that of the data, or
@@ -29,7 +27,7 @@ const (
 type Noise struct {
 	Kind  Kind
 	Scale float64 // of Laplace noise and the like, or σ; Δ of a staircase
-	Shape float64 // α of Pareto and Student, ε of a staircase, else 0
+	Shape float64 // ε of a staircase, else 0
 	Step  float64 // the grid: a power of two, and 1 for discrete noise
 }
 
@@ -76,12 +74,6 @@ func (n Noise) Sample(src *noise.Source) (steps int64) {
 	case Gaussian:
 		d, _ := noise.NewGaussian(n.Scale)
 		steps = inSteps(src, d.Sample(src, n.Step)/n.Step)
-	case Pareto:
-		d, _ := noise.NewPareto(n.Shape, n.Scale)
-		steps, _ = d.SampleSteps(src, n.Step)
-	case Student:
-		d, _ := noise.NewStudent(n.Shape, n.Scale)
-		steps, _ = d.SampleSteps(src, n.Step)
 	default:
 		steps = n.Sampler(src)()
 	}
@@ -101,7 +93,7 @@ func (n Noise) Sampler(src *noise.Source) func() int64 {
 	case Staircase:
 		d := n.staircase()
 		return func() int64 { return inSteps(src, d.Sample(src, n.Step)/n.Step) }
-	case Laplace, Gaussian, Pareto, Student:
+	case Laplace, Gaussian:
 		return func() int64 { return n.Sample(src) }
 	}
 	return func() int64 { return int64(src.Uint64()) }
@@ -129,7 +121,6 @@ type Distribution interface {
 	Survival(x float64) float64
 	Quantile(p float64) float64
 	LogProb(x float64) float64
-	MeanAbs() float64
 	Variance() float64
 }
 
@@ -145,10 +136,6 @@ func (n Noise) Distribution() Distribution {
 		d = n.staircase()
 	case DiscreteGaussian:
 		d, _ = noise.NewDiscreteGaussian(n.Scale)
-	case Pareto:
-		d, _ = noise.NewPareto(n.Shape, n.Scale)
-	case Student:
-		d, _ = noise.NewStudent(n.Shape, n.Scale)
 	case Laplace:
 		d, _ = noise.NewLaplace(n.Scale)
 	default:
