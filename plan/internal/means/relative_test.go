@@ -147,6 +147,7 @@ func TestRelativeFilms(t *testing.T) {
 // Columns whose scales differ by 10⁹ cost what equal ones do, within 1.3, in 2 to 20 columns. Noise
 // is fixed.
 func TestRelativeCost(t *testing.T) {
+	dptest.NotShort(t, "medians of a few releases say nothing")
 	cryptotest.SetGlobalRandom(t, 7)
 	for _, d := range []int{2, 5, 20} {
 		for _, relation := range []budget.Relation{budget.AddRemove, budget.Replace} {
