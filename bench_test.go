@@ -1,5 +1,5 @@
 // Package dpsketch_test holds the benchmarks of the library: go test -bench . -run '^$' .
-// Comparisons with other libraries are in examples/peers.
+// Comparisons with other libraries are in examples/evidence/peers.
 package dpsketch_test
 
 import (

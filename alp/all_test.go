@@ -178,7 +178,7 @@ func TestJointOfManyColumns(t *testing.T) {
 	}
 }
 
-// TestLongJoint prints the table of examples/figures/README.md: a batch of all entries, and of so
+// TestLongJoint prints the table of examples/evidence/figures: a batch of all entries, and of so
 // many zeros for each, with the share of zeros known and by EstimateAll.
 func TestLongJoint(t *testing.T) {
 	dptest.NeedsLong(t)

@@ -176,7 +176,7 @@ func TestLongCombinedFigures(t *testing.T) {
 	testCombined(t, 800_000, 20_000, 1.02)
 }
 
-// TestLongLoads prints the table of examples/figures/README.md: what the entries of others cost, by
+// TestLongLoads prints the table of examples/evidence/figures: what the entries of others cost, by
 // where they lie, and what was chosen against two columns and against smaller shares of the list.
 // Measured entries are uniform up to 40, or from 40 to 72, where a smaller share no longer lists
 // them, each 5 % of all. The noise is fixed. Means over the loads: one column is better for small

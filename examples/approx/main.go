@@ -28,21 +28,11 @@
 //
 // Maximum matching is not as in the paper (Tětek, section 5.4), whose algorithm approximates a
 // (1+ρ)-matching by augmenting paths of up to 2/ρ edges, in an oracle that recurses on random
-// ranks. What one answer of it reads, on average and at most, was measured for implicit graphs like
-// the one here until an answer read more than 100,000 vertices (TestCostOfAugmentingPaths, with
-// -long):
-//
-//	mean degree  ρ = 1      ½           ⅓            ¼             1/5         1/6
-//	1            2, 10      3, 16       3, 33        3, 36         3, 45       3, 49
-//	2            4, 14      6, 66       10, 289      28, 1126      128, 5533   1227, 58827
-//	3            5, 33      14, 186     86, 1915     902, 63836    ends here
-//	4            7, 29      52, 1038    512, 21349   ends here
-//	6            10, 42     186, 6395   ends here
-//
-// An answer off by up to ρM, or ρn/4 if centred, takes noise of ρn/2 at ε = 1: for 1 % of n that is
-// ρ = 1/50. So what is released here is the size G of the greedy matching, the column ρ = 1, which
-// one vertex with all its edges changes by at most 1 (matching.go has the proof): only the sample
-// costs noise, and the size of a maximum matching lies in [G, 2G].
+// ranks. At a mean degree of 4 an answer read 512 vertices on average for ρ = ⅓, and more than
+// 100,000 for ρ = ¼, while noise of 1 % of n takes ρ = 1/50. So what is released here is the size G
+// of the greedy matching, ρ = 1, which one vertex with all its edges changes by at most 1
+// (matching.go has the proof): only the sample costs noise, and the size of a maximum matching lies
+// in [G, 2G].
 //
 // The estimators stay in this program: each is written for the data that it shows, and a program
 // with other data would write its own. What carries over is noise/approx.

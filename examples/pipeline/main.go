@@ -14,7 +14,6 @@
 //	go run . -input 'gs://bucket/logs*' -output gs://bucket/answer.txt -journal logs.journal \
 //	         -run monday -runner dataflow …                 a cluster, lines of text; Beam's flags
 //	                                                        follow those of this command in -h
-//	go run . -compare                                       ways to put shards together, measured
 //
 // The transforms are in package dpbeam, for pipelines of your own. Data are sketched where they
 // are. What travels between the machines of the pipeline is private state; what leaves it is one
@@ -73,9 +72,6 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	}
 	if err := o.check(); err != nil {
 		return err
-	}
-	if o.compare {
-		return compare(o, r, stdout)
 	}
 	print := o.output == "" && o.workers > 1 // what other processes print is not seen
 	if print {

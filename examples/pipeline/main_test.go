@@ -298,14 +298,11 @@ func TestWrongFlags(t *testing.T) {
 		"a slash":    func(o *options) { o.journal, o.run = "journal", "mon/day" },
 		"arguments":  func(o *options) { o.arguments = []string{"file", "-epsilon", "0.1"} },
 	} {
-		for _, compared := range []bool{false, true} {
-			o := small
-			o.compare = compared
-			change(&o)
-			var out bytes.Buffer
-			if err := run(context.Background(), o, &out); err == nil || out.Len() > 0 {
-				t.Errorf("%s: error %v, printed %q", name, err, out.String())
-			}
+		o := small
+		change(&o)
+		var out bytes.Buffer
+		if err := run(context.Background(), o, &out); err == nil || out.Len() > 0 {
+			t.Errorf("%s: error %v, printed %q", name, err, out.String())
 		}
 	}
 }

@@ -33,7 +33,6 @@ type options struct {
 	input, output  string
 	top            int
 	confidence     float64
-	compare        bool
 	journal, run   string  // of all runs on these data, and the name of this one
 	total          float64 // ε of all runs
 	totalDelta     float64
@@ -66,7 +65,6 @@ func (o *options) flags() *flag.FlagSet {
 	f.StringVar(&o.run, "run", "", "`name` of this run in the journal, the same when it is tried again; the time without one")
 	f.Float64Var(&o.total, "total", 10, "`ε` of all runs in the journal, the same each time")
 	f.Float64Var(&o.totalDelta, "total-delta", 1e-6, "`δ` of all runs in the journal, the same each time")
-	f.BoolVar(&o.compare, "compare", false, "measure ways to put shards together, without Beam")
 	return f
 }
 
@@ -92,8 +90,6 @@ func (o options) check() error {
 	switch {
 	case len(o.arguments) > 0:
 		return fmt.Errorf("unexpected arguments %q", o.arguments)
-	case o.compare && o.input != "":
-		return errors.New("-compare measures the generated stream: it shows the truth, and takes no -input")
 	case o.input != "" && o.journal == "":
 		return errors.New("-journal is missing: every run costs privacy, and the journal adds it up")
 	case o.run != "" && o.journal == "":
@@ -102,8 +98,6 @@ func (o options) check() error {
 		return fmt.Errorf("-run %q: want a name without a slash", o.run)
 	case o.list != "" && o.count != "users":
 		return errors.New("-list is for -count users")
-	case o.compare && (o.count == "users" || o.count == "returning"):
-		return errors.New("-compare is for frequent and distinct keys")
 	case (o.before == "") != (o.input == "" || o.count != "returning"):
 		return errors.New("-before is the day before -input, for -count returning")
 	case o.shards < 1 || o.elements < 0 || o.users < 1:

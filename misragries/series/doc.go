@@ -37,7 +37,7 @@
 //
 // A key with about 45 elements in one of three discovery spans is shown, at δ = 1e-6
 // ([Plan].Threshold). Counts from before a key was known are less exact. From 24 steps on, sums of
-// independent releases of each step have 5 to 100 times the error (examples/figures).
+// independent releases of each step have 5 to 100 times the error (examples/evidence).
 //
 // # Cost
 //

@@ -17,7 +17,7 @@
 // # Accuracy
 //
 // Package plan has 0.3 to 0.9 of the error of these mechanisms on the data of the thesis
-// (examples/figures). [plan.Mean.NoiseInterval] covers the noise alone. The clipped mean is not
+// (examples/evidence). [plan.Mean.NoiseInterval] covers the noise alone. The clipped mean is not
 // divided by γ, so [plan.Mean.IntervalBounded] is the whole public range.
 //
 // # Choosing

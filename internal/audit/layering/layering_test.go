@@ -374,8 +374,8 @@ func TestViolations(t *testing.T) {
 		{"internal/wire", "internal/check", true},
 		{"examples/heavyhitters", "misragries", true},
 		{"examples/heavyhitters", "noise", true},
-		{"examples/histogram", "examples/internal/cli", true},
-		{"examples/histogram", "examples/internal/cli/clitest", false},
+		{"examples/latency", "examples/internal/cli", true},
+		{"examples/latency", "examples/internal/cli/clitest", false},
 		{"examples/internal/cli", "examples/internal/cli/clitest", false},
 		{"examples/internal/cli", "internal/check", false},
 		{"kor", "examples/internal/cli", false},
@@ -396,6 +396,6 @@ func TestViolations(t *testing.T) {
 	require.Len(t, violations([]pkg{budgetDeep}), 1)
 	inTest := pkg{ImportPath: path("kor"), TestImports: []string{path("internal/audit/dptest")}, XTestImports: []string{path("examples/x")}}
 	require.Len(t, violations([]pkg{inTest}), 1)
-	kitInTest := pkg{ImportPath: path("examples/histogram"), TestImports: []string{exampleKit}}
+	kitInTest := pkg{ImportPath: path("examples/latency"), TestImports: []string{exampleKit}}
 	require.Empty(t, violations([]pkg{kitInTest}))
 }

@@ -112,9 +112,7 @@ func judged(t *testing.T, b *bench, edits []mutation) (all []string) {
 
 // Edits that are killed, by the tests of the package that run them.
 func TestJudge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds packages")
-	}
+	dptest.NeedsLong(t) // builds packages
 	const file = "internal/p/p.go"
 	cases := []struct{ name, file, old, new, want string }{
 		{"wrong", file + ":Add", "a + b", "a - b", "killed by TestSum"},
@@ -124,22 +122,6 @@ func TestJudge(t *testing.T) {
 		{"does not compile", file, "a + b", "a + c", "DOES NOT COMPILE: undefined: c"},
 		{"generic method", file, "len(more)", "0", "killed by TestAll"},
 		{"generic function", file, "return x }\n\nfunc guarded", "return *new(K) }\n\nfunc guarded", "killed by TestPick"},
-	}
-	run := func(t *testing.T) {
-		var edits []mutation
-		for _, c := range cases {
-			edits = append(edits, mutation{c.name, c.file, c.old, c.new})
-		}
-		all := judged(t, newTiny(t, nil), edits)
-		for i, c := range cases {
-			require.Equal(t, c.want, all[i], c.name)
-		}
-	}
-	t.Run("in one binary", run)
-	if !dptest.Long() {
-		return
-	}
-	cases = append(cases, []struct{ name, file, old, new, want string }{
 		{"a constant", file, "one = 1", "one = 2", "killed by TestAll"},
 		{"recovers", file, "return 6 / x", "return 9 / x", "killed by TestGuarded"},
 		{"without the sign of recovery", file, "n = -1", "n = -2", "killed by TestGuarded"},
@@ -150,8 +132,15 @@ func TestJudge(t *testing.T) {
 		{"by a package that imports it", file, "x + 3", "x + 4", "killed by TestNear of q"},
 		{"by none", file, "x + 3", "x + 3 - min(x, 0)", "HAS NO EFFECT on any value in the tests"},
 		{"by none, though values differ", file, "5 * x", "4 * x", "SURVIVES"},
-	}...)
-	t.Run("all", run)
+	}
+	var edits []mutation
+	for _, c := range cases {
+		edits = append(edits, mutation{c.name, c.file, c.old, c.new})
+	}
+	all := judged(t, newTiny(t, nil), edits)
+	for i, c := range cases {
+		require.Equal(t, c.want, all[i], c.name)
+	}
 }
 
 // Where the tests fail anyway, nothing is learnt from their failing, nor where they do not compile.

@@ -172,9 +172,6 @@ func groupbyPairs() (pairs []pair) {
 		{"listed", groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 4, Others: true}, []string{"a", "b", "f"}},
 		{"listed without δ", groupby.Params{Epsilon: 1, FullKeys: 1}, []string{"a", "b", "f"}},
 	} {
-		if c.p.Passes == 2 && !dptest.Long() { // long to calibrate, and discoveryPair does the same
-			continue
-		}
 		release := func(users int, last ...string) map[string]float64 {
 			var b *groupby.Builder[string]
 			if c.list != nil {

@@ -1388,16 +1388,12 @@ func TestProduct(t *testing.T) {
 			case dptest.Deep():
 				w.pairs(1<<30, 4)
 				w.triples(1 << 30)
-			case dptest.Long() && s.costly:
+			case s.costly:
 				w.pairs(150, 5)
-			case dptest.Long():
+			default:
 				w.pairs(1000, 4)
 				w.triples(1000)
 				w.missing()
-			case s.costly:
-				w.pairs(42, 4)
-			default:
-				w.pairs(80, 3)
 			}
 			t.Logf("%d cases, %d refused, %d adapt, %d by two ways, %d numbers compared, %v", w.cases, w.refused, w.given, w.alike, w.compared, time.Since(began).Round(time.Millisecond))
 			slices.Sort(w.wrong)
@@ -1411,7 +1407,7 @@ func TestProduct(t *testing.T) {
 					require.Len(t, w.taken[d.name], len(d.values), "not every %s was taken: %v", d.name, w.taken[d.name])
 				}
 			}
-			if dptest.Long() && !s.costly {
+			if !s.costly {
 				for _, d := range w.dims {
 					require.True(t, len(d.values) == 1 || len(w.taken[d.name]) > 1, "New took no other value of %s: say in subject.values which it takes", d.name)
 				}

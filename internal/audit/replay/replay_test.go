@@ -43,9 +43,9 @@ func build(t *testing.T, edited map[string]string) (binary string) {
 
 // again runs the tests of a name in the binary.
 func again(binary, name string) (out string, err error) {
-	args := []string{"-test.run=^" + name + "$", "-test.v"}
-	if dptest.Long() {
-		args = append(args, "-long")
+	args := []string{"-test.run=^" + name + "$", "-test.v", "-long"}
+	if dptest.Deep() {
+		args = append(args, "-deep")
 	}
 	text, err := exec.Command(binary, args...).CombinedOutput()
 	return string(text), err
@@ -67,7 +67,7 @@ var replayed = []string{"TestFrozen", "TestReleases", "TestControls", "TestDecla
 
 // TestReplay runs them.
 func TestReplay(t *testing.T) {
-	dptest.NotShort(t, "compiles the library anew")
+	dptest.NeedsLong(t) // compiles the library anew
 	if frozen() {
 		t.Skip("this is the binary with frozen noise")
 	}

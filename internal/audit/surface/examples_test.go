@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,7 +16,6 @@ import (
 // Guarantee and Params, which all of them have. A method of the laws, which have a CDF, is called
 // for one of them.
 func TestEveryReadingHasAnExample(t *testing.T) {
-	dptest.NotShort(t, "type-checks all packages")
 	shown, all := map[string]bool{}, loaded(t)
 	for _, s := range all {
 		maps.Copy(shown, s.shown())

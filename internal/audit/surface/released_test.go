@@ -58,7 +58,6 @@ func fullName(o object) string {
 
 // The list above is complete, by what the audit of the sources finds.
 func TestEveryReleasedTypeIsListed(t *testing.T) {
-	dptest.NotShort(t, "type-checks all packages")
 	var listed, found []string
 	for _, o := range released {
 		listed = append(listed, fullName(o))
@@ -79,7 +78,7 @@ func TestEveryReleasedTypeIsListed(t *testing.T) {
 // Each type has a golden file that it decodes, and what it decodes can be used by several
 // goroutines at once; the zero value of the type claims no guarantee and has no encoding.
 func TestReleasedObjects(t *testing.T) {
-	dptest.NotShort(t, "type-checks all packages")
+	dptest.NotShort(t, "half a second: in the default run")
 	for _, zero := range released {
 		t.Run(fullName(zero), func(t *testing.T) {
 			require.Error(t, dptest.Err(zero.MarshalBinary()), "the zero value has an encoding")

@@ -56,7 +56,6 @@ func (s *subject) releases() (found []string) {
 // The file lists all of them: internal/audit/replay has a test for each, internal/audit/claims a
 // row.
 func TestReleaseMethods(t *testing.T) {
-	dptest.NotShort(t, "type-checks all packages")
 	var all []string
 	for _, s := range loaded(t) {
 		all = append(all, s.releases()...)

@@ -215,14 +215,15 @@ func show(s *types.Signature) string {
 
 var loadOnce = sync.OnceValues(subjects)
 
+// loaded returns all packages. It starts the go tool and type-checks them, which needs -long.
 func loaded(t *testing.T) []*subject {
+	dptest.NeedsLong(t)
 	all := dptest.OK(loadOnce())(t)
 	require.GreaterOrEqual(t, len(all), 10)
 	return all
 }
 
 func TestEveryTypeHasWhatItsRoleDemands(t *testing.T) {
-	dptest.NotShort(t, "type-checks all packages")
 	known := map[string]bool{}
 	for _, s := range loaded(t) {
 		for _, line := range s.audit() {

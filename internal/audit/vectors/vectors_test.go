@@ -436,7 +436,7 @@ func TestFormatIsComplete(t *testing.T) {
 
 // python returns the interpreter, or skips the test: .ci/run has one.
 func python(t *testing.T) string {
-	dptest.NotShort(t, "runs another program")
+	dptest.NeedsLong(t)
 	path, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")
@@ -453,11 +453,7 @@ func TestDecoder(t *testing.T) {
 
 // generate.py writes the files as they are.
 func TestGenerate(t *testing.T) {
-	args := []string{"generate.py", "-check"}
-	if !dptest.Long() {
-		args = append(args, "encodings") // what follows the golden files; the numbers take longer
-	}
-	out, err := exec.Command(python(t), args...).CombinedOutput()
+	out, err := exec.Command(python(t), "generate.py", "-check").CombinedOutput()
 	require.NoError(t, err, "%s\nrun: python3 internal/audit/vectors/generate.py", out)
 	require.Contains(t, string(out), "encodings:")
 }

@@ -34,7 +34,7 @@ import (
 // many zeros that bias does not reach, and noise does, with half of f each); but where that is more
 // than an eighth of the rows, or in the second of two passes a quarter, k is that, and f what L
 // needs, up to 0.4. What is found by this rule is multiplied by a margin (margin.go). The suite of
-// examples/means has the error over the best fixed choice for 14 laws.
+// examples/evidence has the error over the best fixed choice for 14 laws.
 //
 // Misses. Let N(C) rows be longer than C, X be the longest, and M₁ ≤ X. For all rows and β ≥ 10⁻³
 // (TestMissesOfC, TestMissesOfEqualRows):

@@ -28,7 +28,7 @@ import (
 // of the squares of A·g^{1−a} and g is least where g^{2a} = A²·(a−1). The rule takes 0.7·A/d^{1/3}
 // for A, between both cases and a little less, as that is the mean error and not its square, and
 // keeps a ≥ 2 and g ≤ 2, for tails that are not what their length says (a few rows far from all
-// others). In the suite of examples/means it has less error than g = 1, and NoiseInterval covers
+// others). In the suite of examples/evidence it has less error than g = 1, and NoiseInterval covers
 // what it did not.
 //
 // Of two passes over rows without a sign the first has told the means, so in the second the sum of

@@ -1,0 +1,343 @@
+package audit
+
+import (
+	"encoding"
+	"encoding/binary"
+	"iter"
+	"math"
+
+	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/elliptical/column"
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor/distinct"
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/misragries/series"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
+)
+
+// releases are audits of the release methods beside the first of each package.
+func releases() []audited {
+	return []audited{
+		window(), discovered(), counter(), list(), sums(), found(), total(),
+		summed("misragries Sum, trimmed", misragries.TrimmedSum, 200), summed("misragries Sum, trimmed, a rare key", misragries.TrimmedSum, 0),
+		pair(), cohorts(), frequencies(), visitor(), rows(), twice(), percentile(), learned(), tail(),
+	}
+}
+
+// numbers are the last n noisy numbers of an encoding, and how the first two differ.
+func numbers(o encoding.BinaryMarshaler, n int) []float64 {
+	data, x := must(o.MarshalBinary()), make([]float64, n)
+	for i := range x { // 8 bytes each, as FORMAT.md has them
+		x[i] = float64(int64(binary.LittleEndian.Uint64(data[len(data)-8*(n-i):])))
+	}
+	return append(x, x[0]-x[1], x[n-2]-x[n-1])
+}
+
+// cells are so few that 400 keys are in all of them.
+var cells = distinct.Params{Epsilon: 1, Cells: 16, Levels: 1, Seed: hashing.Seed{1}}
+
+// pair has a key in the second set in a cell that is taken in the first.
+func pair() audited {
+	return audited{"distinct, pair", must(cells.Plan()).Pair, func() source {
+		return func(side int, emit func([]float64)) {
+			a, b := must(distinct.New(cells)), must(distinct.New(cells))
+			for key := range uint64(400) {
+				a.Add(key)
+			}
+			if side == 0 {
+				b.Add(1000)
+			}
+			emit(numbers(must(distinct.ReleasePair(a, b)), 4))
+		}
+	}, 40_000}
+}
+
+// cohorts has a key on the second day in a cell that was new on the first.
+func cohorts() audited {
+	return audited{"distinct, cohorts", must(distinct.NewCohortBuilder(cells, 2)).Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(distinct.NewCohortBuilder(cells, 2))
+			for key := range uint64(400) {
+				b.Add(key)
+			}
+			if err := b.Advance(2); err != nil {
+				panic(err)
+			}
+			if side == 0 {
+				b.Add(1000)
+			}
+			emit(numbers(must(b.Release()), 4))
+		}
+	}, 40_000}
+}
+
+// frequencies is one key.
+func frequencies() audited {
+	return audited{"distinct, frequencies", must(distinct.NewFrequencyBuilder(cells, 2)).Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(distinct.NewFrequencyBuilder(cells, 2))
+			if side == 0 {
+				b.Add(1)
+			}
+			emit(numbers(must(b.Release()), 4))
+		}
+	}, 40_000}
+}
+
+// visitor is a user of a series with all elements that count.
+func visitor() audited {
+	p := series.Params{Epsilon: 1, Dim: 2, Spans: [8]int{1, 2}, MaxElements: 2}
+	return audited{"series, a user", p.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b, x := must(series.New[int](p)), []float64{}
+			for step := range 2 {
+				if side == 0 {
+					b.AddFor("user", []int{step, step, step})
+				}
+				x = append(x, inStep(must(b.Step()), 0, 1)...)
+			}
+			emit(append(x, x[0]+x[3]))
+		}
+	}, 20_000}
+}
+
+// rows has a user more, where FullKeys is chosen.
+func rows() audited {
+	p := groupby.Params{Epsilon: 1, Delta: 0.009}
+	return audited{"groupby, rows", must(groupby.NewRows[int, int](p)).Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			r, x := must(groupby.NewRows[int, int](p)), math.NaN()
+			for user := range 100 - side {
+				r.Add(user, 7)
+			}
+			g := must(r.Release())
+			if g.Has(7) {
+				x = g.Estimate(7)
+			}
+			emit([]float64{x, float64(g.FullKeys())})
+		}
+	}, 20_000}
+}
+
+// twice is a user of two releases that share the budget.
+func twice() audited {
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Releases: 2}
+	return audited{"groupby, two releases", p.Guarantee().Times(2), func() source {
+		return func(side int, emit func([]float64)) {
+			x := []float64{math.NaN(), math.NaN()}
+			for i := range x {
+				b := must(groupby.New[int](p))
+				addUsers(b.AddUser, 1, 100-side)
+				if g := must(b.Release()); g.Has(0) {
+					x[i] = g.Estimate(0)
+				}
+			}
+			emit(append(x, x[0]+x[1]))
+		}
+	}, 20_000}
+}
+
+// percentile has a user more at the upper end, of many keys at once: see groups.
+func percentile() audited {
+	const keys = 1000
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Max: 2, Resolution: 1, Levels: [8]float64{0.5}, QuantileShare: 0.5}
+	return audited{"groupby, a median", p.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(groupby.New[int](p))
+			for key := range keys {
+				for user := range 121 - side {
+					b.AddUserValues([]int{key}, []float64{float64(2 - user%2*2)})
+				}
+			}
+			g := must(b.Release())
+			for key := range keys {
+				x := []float64{math.NaN(), math.NaN()}
+				if g.Has(key) {
+					x = []float64{g.Estimate(key), g.Quantile(key, 0.5)}
+				}
+				emit(x)
+			}
+		}
+	}, 40_000}
+}
+
+// learned has a user with a value far above the others', whose range is learned.
+func learned() audited {
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Values: true}
+	return audited{"groupby, a learned range", must(groupby.NewRows[int, int](p)).Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			r := must(groupby.NewRows[int, int](p))
+			for user := range 1000 {
+				r.AddValue(user, 1, 1)
+			}
+			if side == 0 {
+				r.AddValue(1000, 1, 1e6)
+			}
+			g, x := must(r.Release()), math.NaN()
+			if g.Has(1) {
+				x = g.Estimate(1)
+			}
+			emit([]float64{x, g.Sum(1), g.Radius(), g.Scale(1), math.Log(g.Sum(1))})
+		}
+	}, 4_000}
+}
+
+// tail has a row far above the others, in a column whose range is learned.
+func tail() audited {
+	p := column.Params{Epsilon: 1}
+	return audited{"column, a learned range", p.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(column.New(p))
+			for range 100 {
+				b.Add(1)
+			}
+			if side == 0 {
+				b.Add(1e6)
+			}
+			s := must(b.Release())
+			lo, hi := s.Range()
+			x := []float64{s.Value(column.Count), s.Value(column.Mean), math.Log1p(math.Abs(hi)), math.Log1p(math.Abs(lo)), 0}
+			for _, bin := range s.Tail() {
+				x[4] += bin.Rows
+			}
+			emit(x)
+		}
+	}, 4_000}
+}
+
+// window has a key today in a cell that another key had yesterday: it moves the cell from one class
+// to another.
+func window() audited {
+	b := must(distinct.NewWindowBuilder(cells, 1))
+	return audited{"distinct, windows", b.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(distinct.NewWindowBuilder(cells, 1))
+			for key := range uint64(400) { // all cells
+				b.Add(key)
+			}
+			if err := b.Advance(2); err != nil {
+				panic(err)
+			}
+			if side == 0 {
+				b.Add(1000)
+			}
+			emit(numbers(must(b.Release()), 3))
+		}
+	}, 40_000}
+}
+
+// discovered is a key that nobody lists, of one element, in a step that ends two spans.
+func discovered() audited {
+	p := series.Params{Epsilon: 1, Delta: 0.02, Spans: [8]int{1, 2}, Discovery: [8]int{1, 2}}
+	return audited{"series, a rare key", p.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(series.New[int](p))
+			must(b.Step())
+			if side == 0 {
+				b.Add(7)
+			}
+			x := math.NaN()
+			for range must(b.Step()).Found() {
+				x = 1
+			}
+			emit([]float64{x})
+		}
+	}, 40_000}
+}
+
+// counter is one element of a series of one number.
+func counter() audited {
+	p := series.Params{Epsilon: 1, Dim: 1, Spans: [8]int{1, 2}}
+	return audited{"series, a counter", p.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			c, x := must(series.New[int](p)), []float64{}
+			c.AddN(0, 1-side)
+			for range 2 {
+				x = append(x, inStep(must(c.Step()), 0)...)
+			}
+			emit(append(x, x[0]+x[1]))
+		}
+	}, 40_000}
+}
+
+// list is a user with twice as many keys of a list as Clip, without δ.
+func list() audited {
+	p, keys := groupby.Params{Epsilon: 1, FullKeys: 2}, []int{1, 2, 3, 4}
+	return audited{"groupby, listed keys", must(groupby.NewListed(p, keys...)).Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(groupby.NewListed(p, keys...))
+			if side == 0 {
+				b.AddUser(keys)
+			}
+			g, x := must(b.Release()), []float64{}
+			for _, key := range keys {
+				x = append(x, g.Estimate(key))
+			}
+			emit(x)
+		}
+	}, 100_000}
+}
+
+// sums has a user more with a value that is clamped, of many keys at once: see groups.
+func sums() audited {
+	const keys = 2000
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Max: 1}
+	return audited{"groupby, counts and sums", p.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			b := must(groupby.New[int](p))
+			for key := range keys {
+				for range 200 - side {
+					b.AddUserValues(split(func(yield func(int, float64) bool) { yield(key, 9) }))
+				}
+			}
+			g := must(b.Release())
+			for key := range keys {
+				x, y := math.NaN(), math.NaN()
+				if g.Has(key) {
+					x, y = g.Estimate(key), g.Sum(key)
+				}
+				emit([]float64{x, y, x + y})
+			}
+		}
+	}, 40_000}
+}
+
+// found is two passes over the data.
+func found() audited {
+	const keys = 4000
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Passes: 2}
+	d := must(groupby.NewDiscovery[int](p))
+	return audited{"groupby, Discovery", d.Guarantee(), func() source {
+		return func(side int, emit func([]float64)) {
+			d := must(groupby.NewDiscovery[int](p))
+			addUsers(d.AddUser, keys, 6-side)
+			b := must(d.Release())
+			b.SecondPass()
+			addUsers(b.AddUser, keys, 6-side)
+			emitCounts(must(b.Release()), keys, emit)
+		}
+	}, 40_000}
+}
+
+// total is a row more of those whose number is private, given as sums.
+func total() audited {
+	p := elliptical.Params{Epsilon: 1, Shape: elliptical.Independent, Relation: budget.AddRemove, Count: true, Min: elliptical.VectorOf(0, 0), Max: elliptical.VectorOf(1, 1)}
+	return audited{"elliptical Laplace, with the count", p.Guarantee(), func() source {
+		m := must(elliptical.New(p))
+		return func(side int, emit func([]float64)) {
+			x := float64(1 - side)
+			s := must(m.Release([]float64{x, x, x}))
+			v := s.Values()
+			emit([]float64{v[0], v[1], s.Count(), s.Count() + v[0] + v[1]})
+		}
+	}, 20_000}
+}
+
+// split returns the keys and values of one user for AddUserValues.
+func split[K comparable](user iter.Seq2[K, float64]) (keys []K, values []float64) {
+	for key, value := range user {
+		keys, values = append(keys, key), append(values, value)
+	}
+	return keys, values
+}

@@ -1,0 +1,186 @@
+package peers
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/differential-privacy/go/v3/dpagg"
+	google "github.com/google/differential-privacy/go/v3/noise"
+
+	"github.com/dpsketch/dpsketch/elliptical/column"
+)
+
+var (
+	long   = flag.Bool("long", false, "compare errors that take minutes to measure")
+	update = flag.Bool("update", false, "draw keys.svg anew")
+)
+
+// data is a column of 1000 values with its public range and unit.
+type data struct {
+	name           string
+	min, max, unit float64
+	values         []float64
+}
+
+// columns are six laws: symmetric, skewed, rare, heavy-tailed, flat, and small integers.
+func columns() (all []data) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	add := func(name string, low, high, unit float64, draw func() float64) {
+		d := data{name: name, min: low, max: high, unit: unit}
+		for range 1000 {
+			d.values = append(d.values, min(max(draw(), low), high))
+		}
+		all = append(all, d)
+	}
+	add("ages", 0, 100, 0.5, func() float64 { return math.Floor(40 + 18*rng.NormFloat64()) })
+	add("incomes", 0, 200_000, 200, func() float64 { return 40_000 * rng.ExpFloat64() })
+	add("rare events", 0, 1, 0.001, func() float64 { return math.Floor(rng.Float64() + 0.01) })
+	add("latencies", 0, 1000, 1, func() float64 { return 20 * math.Exp(1.5*rng.NormFloat64()) })
+	add("uniform", -1, 1, 0.002, func() float64 { return 2*rng.Float64() - 1 })
+	add("baskets", 0, 50, 0.5, func() float64 { return 1 + math.Floor(9*rng.ExpFloat64()) })
+	return all
+}
+
+// rms returns the root mean square of f − want over so many runs.
+func rms(t *testing.T, runs int, want float64, f func() (float64, error)) float64 {
+	sum := 0.0
+	for range runs {
+		x, err := f()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += (x - want) * (x - want)
+	}
+	return math.Sqrt(sum / float64(runs))
+}
+
+// aggregated returns the result of Google's aggregation of the values.
+func aggregated(a aggregation, err error, values []float64) (float64, error) {
+	if err != nil {
+		return 0, err
+	}
+	for _, x := range values {
+		if err := a.Add(x); err != nil {
+			return 0, err
+		}
+	}
+	return a.Result()
+}
+
+// The errors of mean and variance at ε = 1 beside Google's BoundedMean and BoundedVariance: 0.71
+// and 0.43 to 0.58 of them, the most for the variance of rare events, and with δ = 1e-6 and its
+// Gaussian noise 0.77 and 0.65 at most. The ratio of the roots of so many mean squares has a
+// relative standard error of 0.7 % for means, of 1.2 % for that variance and of 1.7 % at most, so
+// that it is above what is tested with probability below 1e-12.
+func TestColumnMeans(t *testing.T) {
+	if !*long {
+		t.Skip("needs -long")
+	}
+	const runs = 40_000
+	for _, d := range columns() {
+		n, mean, square := float64(len(d.values)), 0.0, 0.0
+		for _, x := range d.values {
+			mean += x / n
+		}
+		for _, x := range d.values {
+			square += (x - mean) * (x - mean) / n
+		}
+		for _, delta := range []float64{0, 1e-6} {
+			kind, most := google.Laplace(), [2]float64{0.72, 0.6}
+			if delta > 0 {
+				kind, most = google.Gaussian(), [2]float64{0.77, 0.65}
+			}
+			ours := func(want, of column.Statistic) func() (float64, error) {
+				return func() (float64, error) {
+					b, err := column.New(column.Params{Epsilon: 1, Delta: delta, Min: d.min, Max: d.max, Want: want})
+					if err != nil {
+						return 0, err
+					}
+					for _, x := range d.values {
+						b.Add(x)
+					}
+					s, err := b.Release()
+					if err != nil {
+						return 0, err
+					}
+					return s.Value(of), nil
+				}
+			}
+			ofMean := rms(t, runs, mean, ours(column.Mean, column.Mean)) / rms(t, runs, mean, func() (float64, error) {
+				a, err := dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{Epsilon: 1, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})
+				return aggregated(a, err, d.values)
+			})
+			ofVariance := rms(t, runs, square, ours(0, column.Variance)) / rms(t, runs, square, func() (float64, error) {
+				a, err := dpagg.NewBoundedVariance(&dpagg.BoundedVarianceOptions{Epsilon: 1, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})
+				return aggregated(a, err, d.values)
+			})
+			t.Logf("%-11s δ = %v, error over Google's: mean %.3f, variance %.3f", d.name, delta, ofMean, ofVariance)
+			if !(ofMean <= most[0]*1.06 && ofVariance <= most[1]*1.06) {
+				t.Errorf("%s: errors over Google's %.3f and %.3f", d.name, ofMean, ofVariance)
+			}
+		}
+	}
+}
+
+// Errors in rank of 1 and 5 quantiles beside Google's BoundedQuantiles, a tree. Over the six
+// columns together they are at most 0.7 of them at ε = 1, and at ε = 0.1.
+func TestColumnQuantiles(t *testing.T) {
+	if !*long {
+		t.Skip("needs -long")
+	}
+	const runs = 100
+	for _, epsilon := range []float64{1, 0.1} {
+		for _, levels := range [][]float64{{0.5}, {0.1, 0.3, 0.5, 0.7, 0.9}} {
+			ours, theirs := 0.0, 0.0
+			for _, d := range columns() {
+				sorted := slices.Clone(d.values)
+				slices.Sort(sorted)
+				off := func(x, level float64) float64 { // by how many ranks
+					below, _ := slices.BinarySearch(sorted, x-d.unit/2)
+					upTo, _ := slices.BinarySearch(sorted, x+d.unit/2)
+					want := level * float64(len(sorted))
+					return max(float64(below)-want, want-float64(upTo), 0) / float64(runs*len(levels))
+				}
+				p := column.Params{Epsilon: epsilon, Min: d.min, Max: d.max, Resolution: d.unit}
+				mine, other := 0.0, 0.0
+				for range runs {
+					b, err := column.NewQuantiles(p, levels...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					a, err := dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{Epsilon: epsilon, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, x := range d.values {
+						b.Add(x)
+						if err := a.Add(x); err != nil {
+							t.Fatal(err)
+						}
+					}
+					q, err := b.Release()
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, level := range levels {
+						mine += off(q.Quantile(level), level)
+						x, err := a.Result(level)
+						if err != nil {
+							t.Fatal(err)
+						}
+						other += off(x, level)
+					}
+				}
+				t.Logf("ε = %g, %d levels, %-11s mean rank error %.2f, Google's %.2f", epsilon, len(levels), d.name, mine, other)
+				ours, theirs = ours+mine, theirs+other
+			}
+			t.Logf("ε = %g, %d levels: %.2f of Google's in all", epsilon, len(levels), ours/theirs)
+			if ours > 0.7*theirs {
+				t.Errorf("ε = %g, %d levels: %.2f of Google's error", epsilon, len(levels), ours/theirs)
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package peers
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// small is enough for every answer to be far from what it would be for the wrong work. The times of
+// so short a run mean nothing.
+var small = effort{rounds: 1, time: time.Nanosecond, stream: 20_000, keys: 1000, rows: 2000, columns: 8}
+
+// Every comparison runs, both sides pass its check, and it prints its line.
+func TestRun(t *testing.T) {
+	var out strings.Builder
+	if err := run(&out, small); err != nil {
+		t.Fatal(err)
+	}
+	for _, work := range []string{
+		"Laplace draw", "discrete Laplace draw", "Gaussian draw", "jump law at ε = 8, Release", "jump law at ε = 8, share", "randomized response",
+		"uint64 of 2^40 keys, k = 256 ", "uint64 of 2^40 keys, k = 1024 ", "uint64 of 2^40 keys, k = 4096 ",
+		"string of 2^40 keys, k = 256 ", "string of 2^40 keys, k = 1024 ", "string of 2^40 keys, k = 4096 ",
+		"uint64 of 2^20 keys, k = 1024 ", "string of 2^20 keys, k = 1024 ",
+		"histogram of 1000 integer keys, Release", "histogram of 1000 integer keys, Add and Release",
+		"alp, 200 entries, cached, Estimate ", "alp, 40000 entries, beyond the caches, Estimates ", "sparse vector of 1000 entries, Release",
+		"Toggle", "ToggleSlice", "Add of a slice", "16-byte strings, AddKey ", "stream of uint64 keys, Add", "size of a set", "size of a symmetric difference",
+		"SJLT s = 1, AddDense", "SJLT s = 8, AddDense", "SRHT, AddDense and Release", "SJLT s = 1, AddSparse ", "SJLT s = 8, AddSparse ",
+		"sum of 2000 rows of 8", "mean of 2000 rows of 8", "mean of 16000 rows of 20 ones in 800",
+	} {
+		if !strings.Contains(out.String(), work) {
+			t.Errorf("no line for %q:\n%s", work, &out)
+		}
+	}
+}
+
+// With -wanted there is a row for each comparison that has a target, and no other.
+func TestWanted(t *testing.T) {
+	var out strings.Builder
+	r := result{comparison: comparison{work: "a", peer: "b", target: 0.5}, least: 0.6}
+	if err := r.printWanted(&out); err != nil || out.String() != "| a | b | 0.6 | 0.5, missed |\n" {
+		t.Errorf("%q, %v", &out, err)
+	}
+	out.Reset()
+	r.least = 0.4
+	if err := r.printWanted(&out); err != nil || out.String() != "| a | b | 0.4 | 0.5 |\n" {
+		t.Errorf("%q, %v", &out, err)
+	}
+}
+
+// Nothing is measured unless the check passes.
+func TestCheck(t *testing.T) {
+	wrong := errors.New("wrong answer")
+	c := comparison{units: 1, check: func() error { return wrong }, ours: repeat(func() error {
+		t.Error("measured all the same")
+		return nil
+	})}
+	if _, err := c.measure(1); !errors.Is(err, wrong) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNear(t *testing.T) {
+	for _, c := range []struct {
+		got, want, tolerance float64
+		ok                   bool
+	}{
+		{10, 10, 0, true}, {-14, -10, 4, true}, {14.1, 10, 4, false}, {5.9, 10, 4, false},
+		{10, 10, 5.1, false}, {0, 0, 1, false}, // too wide
+		{math.NaN(), 10, 4, false}, {10, 10, math.NaN(), false},
+	} {
+		if err := near("answer", c.got, c.want, c.tolerance); (err == nil) != c.ok {
+			t.Errorf("near(%v, %v, %v): %v", c.got, c.want, c.tolerance, err)
+		}
+	}
+}
+
+// A law that is a twentieth wider or narrower is noticed.
+func TestFollows(t *testing.T) {
+	for _, scale := range []float64{0.5, 0.95, 1, 1.05, 2} {
+		law := rand.New(rand.NewPCG(1, 2))
+		draw := func() (float64, error) { return scale * law.ExpFloat64(), nil }
+		if err := follows("exponential", 1, 2, draw); (err == nil) != (scale == 1) {
+			t.Errorf("scale %v: %v", scale, err)
+		}
+	}
+}
+
+func TestEach(t *testing.T) {
+	x := [][]float64{{1, 2}, {3, 4}, {5, 6}}
+	got, err := each(x, 2, func(int) (aggregation, error) { return new(plainSum), nil })
+	if err != nil || !slices.Equal(got, []float64{9, 12}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+type plainSum float64
+
+func (s *plainSum) Add(x float64) error {
+	*s += plainSum(x)
+	return nil
+}
+
+func (s *plainSum) Result() (float64, error) { return float64(*s), nil }
+
+// The sparse projection is the dense one.
+func TestGaussian(t *testing.T) {
+	matrix, x := newGaussian(), newVector(true, false)
+	sparse := slices.Clone(matrix.project(x))
+	x.indices, x.values = nil, nil
+	for i, want := range matrix.project(x) {
+		if math.Abs(sparse[i]-want) > 1e-9 {
+			t.Fatalf("row %d: %v by columns, %v by rows", i, sparse[i], want)
+		}
+	}
+}
+
+func TestOfOnes(t *testing.T) {
+	x := ofOnes(100, 800, 20)
+	if x.Rows() != 100 || len(x.Indices) != 2000 {
+		t.Fatalf("%d rows, %d ones", x.Rows(), len(x.Indices))
+	}
+	for j := range x.Rows() {
+		row := x.Indices[x.Offsets[j]:x.Offsets[j+1]]
+		if len(row) != 20 || len(slices.Compact(slices.Clone(row))) != 20 || !slices.IsSorted(row) || row[19] >= 800 {
+			t.Fatalf("row %d: %v", j, row)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		x    []float64
+		want float64
+	}{{[]float64{3}, 3}, {[]float64{5, 1, 3}, 3}, {[]float64{2, 1}, 2}} {
+		if got := median(c.x); got != c.want {
+			t.Errorf("median of %v: got %v, want %v", c.x, got, c.want)
+		}
+	}
+}
+
+func TestStream(t *testing.T) {
+	numbers := zipf(100_000, 1<<40)
+	seen := make(map[uint64]int)
+	for _, key := range numbers {
+		seen[key]++
+	}
+	// The first rank alone has a share of about a tenth, and thousands occur.
+	if most := seen[mix(0)]; most < 5_000 || len(seen) < 5_000 {
+		t.Errorf("%d distinct keys, the most frequent %d times", len(seen), most)
+	}
+	for i, text := range spell(numbers[:100]) {
+		if len(text) != 16 {
+			t.Errorf("key %d is %q", i, text)
+		}
+	}
+}
+
+// The file of results has all benchmarks of the root but New.
+func TestBench(t *testing.T) {
+	source, err := os.ReadFile("../../../bench_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := os.ReadFile("bench.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(source)) {
+		name, ok := strings.CutPrefix(line, "func Benchmark")
+		if name, _, _ = strings.Cut(name, "("); !ok || name == "New" {
+			continue
+		}
+		found++
+		if text := string(results); !strings.Contains(text, "\nBenchmark"+name+"/") && !strings.Contains(text, "\nBenchmark"+name+"-") {
+			t.Errorf("bench.txt lacks %s", name)
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d benchmarks", found)
+	}
+}

@@ -1,0 +1,243 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/google/differential-privacy/go/v3/dpagg"
+	google "github.com/google/differential-privacy/go/v3/noise"
+
+	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/plan"
+)
+
+// The guarantee of the means: one row added or removed, at ε and δ for sums and Google's library,
+// at the ρ of the same Gaussian noise for plan.
+const (
+	epsilon = 1
+	delta   = 1e-6
+	rho     = 0.028
+)
+
+// sums compares package elliptical with an aggregation of Google's library for each column, whose
+// ranges are public and all different. A unit is an entry of the rows; the release is in the clock.
+// What the library gains is error: Google's noise in a column knows nothing of the ranges of the
+// others.
+func sums(n, columns int) []comparison {
+	widths, x := make([]float64, columns), make([][]float64, n)
+	low, high := make([]float64, columns), make([]float64, columns)
+	for i := range widths {
+		widths[i] = 1 / float64(i+1)
+		low[i], high[i] = -widths[i]/2, widths[i]/2
+	}
+	truth := 0.0 // the average over the columns of their sums, each in units of its width
+	for j := range x {
+		x[j] = make([]float64, columns)
+		for i := range x[j] {
+			share := rand.Float64() / 2
+			x[j][i] = share * widths[i]
+			truth += share / float64(columns)
+		}
+	}
+	ours := func() (*elliptical.Sum, error) {
+		b, err := elliptical.NewBuilder(elliptical.Params{
+			Min: elliptical.VectorOf(low...), Max: elliptical.VectorOf(high...), Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range x {
+			b.Add(row)
+		}
+		return b.Release()
+	}
+	theirs := func() ([]float64, error) {
+		return each(x, columns, func(i int) (aggregation, error) {
+			return dpagg.NewBoundedSumFloat64(&dpagg.BoundedSumFloat64Options{
+				Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(columns),
+				Lower: low[i], Upper: high[i], Noise: google.Gaussian(),
+			})
+		})
+	}
+	return []comparison{{
+		work: fmt.Sprintf("sum of %d rows of %d, ranges public", n, columns), peer: "Google BoundedSum", target: 0.5, units: n * columns,
+		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
+		check: func() error {
+			sum, values, err := once(ours, theirs)
+			if err != nil {
+				return err
+			}
+			mine, other, variance := 0.0, 0.0, 0.0
+			for i, width := range widths {
+				mine += sum.Estimate(i) / width / float64(columns)
+				other += values[i] / width / float64(columns)
+				variance += sum.StdDev(i) * sum.StdDev(i) / (width * width)
+			}
+			sigma := google.SigmaForGaussian(int64(columns), 0.5, epsilon, delta)
+			return errors.Join(near("elliptical", mine, truth, sure*math.Sqrt(variance)/float64(columns)),
+				near("Google", other, truth, sure*sigma/math.Sqrt(float64(columns))))
+		},
+	}}
+}
+
+// aggregation is one of Google's library.
+type aggregation interface {
+	Add(float64) error
+	Result() (float64, error)
+}
+
+// each aggregates all columns of the rows.
+func each(x [][]float64, columns int, of func(i int) (aggregation, error)) ([]float64, error) {
+	aggregations, results := make([]aggregation, columns), make([]float64, columns)
+	var err error
+	for i := range aggregations {
+		if aggregations[i], err = of(i); err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range x {
+		for i, value := range row {
+			if err := aggregations[i].Add(value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, a := range aggregations {
+		if results[i], err = a.Result(); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// means compares package plan, which finds centres and scales privately, with Google's mean of each
+// column in a range that is the same for all. A unit is an entry of the rows.
+func means(n, columns int) ([]comparison, error) {
+	const centre, most = 5, 20
+	x, sampling := make([][]float64, n), 0.0
+	for j := range x {
+		x[j] = make([]float64, columns)
+		for i := range x[j] {
+			x[j][i] = centre + rand.NormFloat64()/float64(i+1)
+		}
+	}
+	for i := range columns {
+		sampling += 1 / float64((i+1)*(i+1)*n)
+	}
+	m, err := plan.New(plan.Params{Rho: rho, Dim: columns, Max: most, Relation: budget.AddRemove})
+	if err != nil {
+		return nil, err
+	}
+	ours := func() (*plan.Mean, error) { return m.Release(context.Background(), x) }
+	theirs := func() ([]float64, error) {
+		return each(x, columns, func(int) (aggregation, error) {
+			return dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
+				Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(columns), MaxContributionsPerPartition: 1,
+				Lower: -most, Upper: most, Noise: google.Gaussian(),
+			})
+		})
+	}
+	return []comparison{{
+		work: fmt.Sprintf("mean of %d rows of %d, scales unknown", n, columns), peer: "Google BoundedMean", target: 1.2, units: n * columns,
+		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
+		check: func() error {
+			mean, values, err := once(ours, theirs)
+			if err != nil {
+				return err
+			}
+			d := float64(columns)
+			// Google's library takes half of the budget for a sum and half for the number of rows.
+			sigma := google.SigmaForGaussian(int64(columns), 1, epsilon/2., delta/2) * math.Hypot(most, centre) / float64(n)
+			return errors.Join(near("plan", total(mean.Values())/d, centre, sure*math.Sqrt(squares(mean.StdDevs())+sampling)/d),
+				near("Google", total(values)/d, centre, sure*math.Sqrt(sigma*sigma*d+sampling)/d))
+		},
+	}}, nil
+}
+
+// sparseMeans compares package plan on sparse rows of ones with the leanest loop over Google's
+// library: exact counts of the columns, and its noise for each. The number of rows is public. A
+// unit is a one.
+func sparseMeans(n, columns int) ([]comparison, error) {
+	const ones, first = 20, 10
+	x, truth := ofOnes(n, columns, ones), 0.0 // the sum of the first columns' means
+	for _, i := range x.Indices {
+		if i < first {
+			truth += 1 / float64(n)
+		}
+	}
+	m, err := plan.New(plan.Params{Rho: rho, Dim: columns, Rows: n, Relation: budget.AddRemove, NonNegative: true})
+	if err != nil {
+		return nil, err
+	}
+	ours := func() (*plan.Mean, error) { return m.ReleaseSparse(context.Background(), x) }
+	theirs := func() ([]float64, error) {
+		counts, mean := make([]int64, columns), make([]float64, columns)
+		for _, i := range x.Indices {
+			counts[i]++
+		}
+		for i, count := range counts {
+			noisy, err := google.Gaussian().AddNoiseInt64(count, ones, 1, epsilon, delta)
+			if err != nil {
+				return nil, err
+			}
+			mean[i] = float64(noisy) / float64(n)
+		}
+		return mean, nil
+	}
+	return []comparison{{
+		work: fmt.Sprintf("mean of %d rows of %d ones in %d", n, ones, columns), peer: "Google AddNoiseInt64", target: 0.15, units: len(x.Indices),
+		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
+		check: func() error {
+			mean, values, err := once(ours, theirs)
+			if err != nil {
+				return err
+			}
+			// Errors of columns may add up. Clipping takes 1 − γ of an average row, and the
+			// division by γ gives as much to those that were not clipped.
+			tolerance := first*(1-mean.Spent().Gamma)/mean.Spent().Gamma + sure*total(mean.StdDevs()[:first])
+			sigma := google.SigmaForGaussian(ones, 1, epsilon, delta) / float64(n)
+			return errors.Join(near("plan", total(mean.Values()[:first]), truth, tolerance),
+				near("Google", total(values[:first]), truth, sure*sigma*math.Sqrt(first)))
+		},
+	}}, nil
+}
+
+// ofOnes returns sparse rows of so many ones each, at columns of which the first are the most
+// frequent.
+func ofOnes(n, columns, ones int) plan.Sparse {
+	ranks := rand.NewZipf(rand.New(rand.NewPCG(5, 6)), 1.05, 4, uint64(columns-1))
+	x := plan.Sparse{Offsets: []int{0}}
+	for range n {
+		row := make([]uint32, 0, ones)
+		for len(row) < ones {
+			if i := uint32(ranks.Uint64()); !slices.Contains(row, i) {
+				row = append(row, i)
+			}
+		}
+		slices.Sort(row)
+		x.Indices = append(x.Indices, row...)
+		x.Offsets = append(x.Offsets, len(x.Indices))
+	}
+	return x
+}
+
+func total(x []float64) float64 {
+	sum := 0.0
+	for _, value := range x {
+		sum += value
+	}
+	return sum
+}
+
+func squares(x []float64) float64 {
+	sum := 0.0
+	for _, value := range x {
+		sum += value * value
+	}
+	return sum
+}
