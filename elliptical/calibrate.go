@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -31,6 +32,14 @@ const (
 
 // String names the noise.
 func (k kind) String() string { return [...]string{"Gaussian", "Laplace", "box"}[k] }
+
+// noise returns the distribution of each coordinate's noise, if coordinates are independent.
+func (k kind) noise() calibrated.Kind {
+	if k == laplace {
+		return calibrated.Laplace
+	}
+	return calibrated.Gaussian
+}
 
 // kind returns the kind of noise of resolved Params whose Shape is settled.
 func (p Params) kind() kind {
@@ -63,11 +72,8 @@ func (p Params) settled(bits int) (Params, law, error) {
 	p.Shape, c.Shape, together.Shape = Independent, Independent, Box
 	var box draft
 	least := math.Inf(1) // the error of Box
-	if !p.Count || p.Power == 2 {
-		d, err := together.draft(bits)
-		if err == nil {
-			box, least = d, c.shapedError(d)
-		}
+	if d, err := together.draft(bits); err == nil {
+		box, least = d, c.shapedError(d)
 	}
 	if least < c.leastLaplace()*(1-0x1p-20) {
 		p.Shape = Box
@@ -84,22 +90,15 @@ func (p Params) settled(bits int) (Params, law, error) {
 }
 
 // leastLaplace returns a lower bound on the error of Independent, up to its last digits:
-// Γ(p+1)·‖a‖ᵖ/εᵖ in the norm of index p/(p+1), which is the least for sensitivities a by the
-// inequality in shape.go. The grids only make these larger, and a count only adds an error.
+// 2·(Σ aᵢ^{2/3})³/ε², which is the least for sensitivities a by the inequality in shape.go. The
+// grids only make these larger, and a count only adds an error.
 func (c classes) leastLaplace() float64 {
-	power, sum := c.Power, 0.0
+	sum := 0.0
 	for i, n := range c.many {
-		a := c.sensitivity(c.interval(i)) / c.unit(i)
-		if power == 2 {
-			a = math.Cbrt(a)
-			a *= a
-		} else {
-			a = math.Exp(power / (power + 1) * math.Log(a))
-		}
-		sum += float64(n) * a
+		a := math.Cbrt(c.sensitivity(c.interval(i)) / c.unit(i))
+		sum += float64(n) * a * a
 	}
-	gamma, _ := math.Lgamma(power + 1)
-	return math.Exp(gamma + (power+1)*math.Log(sum) - power*math.Log(c.Epsilon))
+	return math.Exp(math.Ln2 + 3*math.Log(sum) - 2*math.Log(c.Epsilon))
 }
 
 // calibrate returns the law of Params whose Shape is settled.
@@ -204,13 +203,13 @@ func (p Params) scales(a, tau []float64, many []int) ([]float64, error) {
 	} else {
 		norm = math.Sqrt(accurateSum(a, tau, many, square))
 	}
-	s, err := p.scale(slack * norm)
+	n, err := calibrated.Calibrate(p.kind().noise(), p.Epsilon, p.Delta, p.Rho, slack*norm)
 	if err != nil {
 		return nil, err
 	}
 	scales := make([]float64, len(tau))
 	for i, t := range tau {
-		scales[i] = math.Nextafter(s*t, math.Inf(1))
+		scales[i] = math.Nextafter(n.Scale*t, math.Inf(1))
 	}
 	return scales, nil
 }
@@ -232,28 +231,12 @@ func accurateSum(a, tau []float64, n []int, f func(float64) float64) float64 {
 	return sum + lost
 }
 
-// scale returns the least scale of noise for a sensitivity, in ℓ₁ under pure ε, else in ℓ₂.
-func (p Params) scale(sensitivity float64) (float64, error) {
-	switch {
-	case p.Rho != 0:
-		return noise.GaussianSigmaZCDP(p.Rho, sensitivity)
-	case p.Delta != 0:
-		return noise.GaussianSigma(p.Epsilon, p.Delta, sensitivity)
-	}
-	return noise.LaplaceScale(p.Epsilon, sensitivity)
-}
-
 // Gaussian and Laplace noise, independent in each coordinate.
 
 // sample draws the noise of one coordinate, in steps. The scale is at most maxScale steps, see
 // drawable, so that the draw is exact.
 func (l law) sample(src *noise.Source, c coordinate) int64 {
-	if l.kind == laplace {
-		d, _ := noise.NewLaplace(c.scale) // valid: see calibrateIndependent
-		return int64(d.Sample(src, c.step) / c.step)
-	}
-	d, _ := noise.NewGaussian(c.scale)
-	return int64(d.Sample(src, c.step) / c.step)
+	return calibrated.Noise{Kind: l.kind.noise(), Scale: c.scale, Step: c.step}.Sample(src)
 }
 
 // gaussianMoment returns E|X|ᵖ = σᵖ·2^{p/2}·Γ((p+1)/2)/√π (Lemma 4.3).

@@ -93,7 +93,7 @@ func (l draft) expectedError(p float64) float64 {
 // shapedError returns the error that the noise of a draft is shaped for.
 func (c classes) shapedError(l draft) (sum float64) {
 	if !c.Relative {
-		return l.expectedError(c.Power)
+		return l.expectedError(2)
 	}
 	for i, some := range l.portions {
 		sum += float64(some.n) * square(l.deviation(i)/c.unit(some.class))

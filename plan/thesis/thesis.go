@@ -90,7 +90,7 @@ type Params struct {
 	Rows        int
 	Relation    budget.Relation
 	NonNegative bool
-	// P is the p of the ℓₚ error. 0 is 2, or 1 if NonNegative.
+	// P is the p of the ℓₚ error, in [1/16, 64]. 0 is 2, or 1 if NonNegative.
 	P float64
 	// Instance is the mechanism.
 	Instance Instance
