@@ -117,7 +117,7 @@ var concentrated memo.Table[[2]float64, float64]
 
 // rhoOf returns the largest ρ, up to 2⁻⁴⁰ of it, for which the accountant says that ρ-zCDP is
 // (ε, δ)-DP; 0 if there is none of at least 2⁻³¹. The steps of a release share ρ as the data bid
-// (internal/means/run.go), which no sharper account allows for.
+// (internal/means/release.go), which no sharper account allows for.
 func rhoOf(epsilon, delta float64) float64 {
 	rho, _ := concentrated.Get([2]float64{epsilon, delta}, func() (float64, error) {
 		over := func(rho float64) bool {

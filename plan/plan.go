@@ -35,7 +35,7 @@ type Plan struct {
 	// most 1000 standard deviations. C misses if it is
 	// more than 20 times as long as the longest row, or clips more than 13
 	// times Clipped rows. That holds if most rows are not 0, and the longest
-	// rows are within 25 times the median, or all differ (depth.go). Rare
+	// rows are within 25 times the median, or all differ (limit.go). Rare
 	// events need a Resolution: without it, events in fewer than 4 to 9 times
 	// Clipped rows are clipped to a mean of 0. If there are more, C is at least
 	// ten times as long as they are with a probability of at most 0.03 (for

@@ -156,5 +156,5 @@ func New(p Params) (*plan.Mechanism, error) {
 	if err != nil {
 		return nil, err
 	}
-	return means.Wrap(m).(*plan.Mechanism), nil
+	return (*plan.Mechanism)(m), nil
 }
