@@ -111,7 +111,7 @@ func (r *run) limit(d depth) (float64, error) {
 		return 0, err
 	}
 	limit := a.Value(draw(&r.samplers[0], quantile.Column{Keys: keys}))
-	r.margin = r.p.marginFor(limit, typical, float64(k), r.n, r.noiseRows(typical))
+	r.margin = r.p.marginFor(limit, typical, float64(k), r.n, r.noiseRows(limit, typical))
 	return min(limit*r.margin, a.Max), nil
 }
 
@@ -435,13 +435,16 @@ func tilted(a quantile.Axis, typical float64, known bool) (base []quantile.Regio
 //
 // Of two passes over rows without a sign the first has told the means, so in the second the sum of
 // what is lost can be held against that of the noise over all columns, as ℓ₁ norms. A row of norm
-// M₁ has the sum Q of the means, so rows that are longer by C/(a−1) lose Q·C/(M₁·(a−1)) each, and A
-// is k of that, over the noise of the sums at C; all of it, as both are in one norm.
+// M₁ has the sum Q of the means. Of rows of ones ‖y‖² counts the entries, so those of norm C have
+// Q·(C/M₁)², and those that are longer by C/(a−1) lose about 1/(a−1) of that each. A is k of that,
+// over the noise of the sums at C; all of it, as both are in one norm. As means are known here, g
+// may be up to 4.
 
 const (
 	marginPart = 0.7 // of A
 	leastTail  = 2   // a
 	mostChosen = 2   // g
+	mostTwice  = 4   // g in the second of two passes
 )
 
 // choosesMargin reports whether valid Params leave g to the rule: M₁ must have been released, and
@@ -461,7 +464,7 @@ func (p Params) noiseRows() float64 {
 }
 
 // noiseRows is that of the Params, or, in the second of two passes, what the first tells.
-func (r *run) noiseRows(typical float64) float64 {
+func (r *run) noiseRows(limit, typical float64) float64 {
 	if r.content == 0 {
 		return r.p.noiseRows()
 	}
@@ -469,7 +472,7 @@ func (r *run) noiseRows(typical float64) float64 {
 	for _, f := range r.factor {
 		sum += 1 / math.Abs(f)
 	}
-	return marginPart * math.Sqrt(2/math.Pi) * r.p.sumSensitivity() * typical * sum / (math.Sqrt(2*r.budget.left()) * r.content)
+	return marginPart * math.Sqrt(2/math.Pi) * r.p.sumSensitivity() * typical * typical / limit * sum / (math.Sqrt(2*r.budget.left()) * r.content)
 }
 
 // marginFor returns g for a C that k of n rows were to exceed, M₁, and the noise in rows.
@@ -484,6 +487,9 @@ func (p Params) marginFor(limit, typical, k, n, noise float64) float64 {
 	z := math.Sqrt2 * math.Erfinv(1-2*tail)
 	hazard := math.Exp(-z*z/2) / (math.Sqrt(2*math.Pi) * tail)
 	a := max(z*hazard/reach, leastTail)
-	lost := marginPart * k / ((a - 1) * noise)
-	return min(max(math.Pow(lost*lost*(a-1), 1/(2*a)), 1), mostChosen)
+	lost, most := marginPart*k/((a-1)*noise), float64(mostChosen)
+	if p.Method == TwoPass {
+		most = mostTwice
+	}
+	return min(max(math.Pow(lost*lost*(a-1), 1/(2*a)), 1), most)
 }

@@ -36,8 +36,8 @@ func TestClippingVariance(t *testing.T) {
 
 // Counts of words in mails of very different lengths: the longest mails have most of the common
 // words, and clipping them drew the ten largest means down by 2 to 4 %, with a half-width of half a
-// per cent. A margin that the norms choose takes four tenths of that, and less error in all, and
-// leaves rows of about the same length as they were. Noise is fixed.
+// per cent. A margin that the norms choose takes three quarters of that, and 0.6 of the error in
+// all, and leaves rows of about the same length as they were. Noise is fixed.
 func TestWordsOfMails(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(5, 6)) // test data
@@ -78,8 +78,8 @@ func TestWordsOfMails(t *testing.T) {
 	now, all, g := lost(Params{}, x, mean)
 	t.Logf("the ten largest lack %.2g of their means, %.2g with the margin 1; all errors %.3g, %.3g", now, before, all, allBefore)
 	require.Greater(t, before, 0.02)
-	require.Less(t, now, 0.7*before)
-	require.Less(t, all, 0.9*allBefore)
+	require.Less(t, now, 0.4*before)
+	require.Less(t, all, 0.75*allBefore)
 	require.Greater(t, g, 1.2)
 	x, mean = words(0.1)
 	_, _, g = lost(Params{}, x, mean)
