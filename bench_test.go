@@ -535,7 +535,7 @@ func constructors() (list []constructor) {
 	const million = 1 << 20
 	hard("elliptical/rho/d=2^20", sums(elliptical.Params{Rho: 1}, million))
 	hard("elliptical/epsilon/d=2^20", sums(elliptical.Params{Epsilon: 1}, million))
-	hard("elliptical/Count/d=2^20", sums(elliptical.Params{Rho: 1, Relation: budget.AddRemove, Count: true, Power: 3}, million))
+	hard("elliptical/Count/d=2^20", sums(elliptical.Params{Rho: 1, Relation: budget.AddRemove, Count: true}, million))
 	hard("elliptical/rho/different/d=2^20", among(elliptical.Params{Rho: 1}, million, million))
 	hard("elliptical/epsilon/different/d=2^20", among(elliptical.Params{Epsilon: 1}, million, million))
 	usual("column", func(f float64) error {

@@ -40,8 +40,6 @@ func (p Params) validateBall() error {
 		return bad("Shape", p.Shape, "Optimal where NormBound is given")
 	case p.Relative:
 		return bad("Relative", p.Relative, "false where NormBound is given")
-	case p.Power != 2:
-		return bad("Power", p.Power, "0 or 2 where NormBound is given: the noise is best for every power")
 	case p.Count && p.Relation != budget.AddRemove:
 		return bad("Count", p.Count, "false unless Relation is AddRemove")
 	}

@@ -181,7 +181,7 @@ func TestBallParams(t *testing.T) {
 	for name, change := range map[string]func(*Params){
 		"pure": func(p *Params) { p.Rho, p.Epsilon = 0, 1 }, "no Dim": func(p *Params) { p.Dim = 0 }, "Dim": func(p *Params) { p.Dim = 1<<24 + 1 },
 		"negative": func(p *Params) { p.NormBound = -1 }, "NaN": func(p *Params) { p.NormBound = math.NaN() }, "Min": func(p *Params) { p.Min = VectorOf(1) },
-		"Shape": func(p *Params) { p.Shape = Box }, "Power": func(p *Params) { p.Power = 3 }, "Count under Replace": func(p *Params) { p.Count, p.Relation = true, budget.Replace },
+		"Shape": func(p *Params) { p.Shape = Box }, "Count under Replace": func(p *Params) { p.Count, p.Relation = true, budget.Replace },
 		"Weights": func(p *Params) { p.Weights = VectorOf(1) }, "Dim without a ball": func(p *Params) { p.NormBound, p.Min, p.Max, p.Dim = 0, VectorOf(0), VectorOf(1), 1 },
 	} {
 		p := Params{Rho: 1, NormBound: 1, Dim: 4}

@@ -57,17 +57,17 @@ const (
 )
 
 // newGroup returns a group with the given number of members, which are not yet known, for a loss of
-// at most ε, with a γ that is good for the power. For large ε the best γ is so small that radius
+// at most ε, with a γ of small E r². For large ε the best γ is so small that radius
 // would reject nearly all of its trials. So γ is the best of those that a trial hits at least 1/16
 // times as often as the mode m/ε, and it is the mode where no other is better.
-func newGroup(m int, epsilon, power float64) group {
+func newGroup(m int, epsilon float64) group {
 	bits := min(max(radiusScale+math.Ilogb(epsilon), 1), 40)
 	g := group{members: make([]int, m), bits: uint(bits), scale: math.Ldexp(1/epsilon, bits) * (1 + 0x1p-50)}
 	best := math.Mod(float64(m)/epsilon, 1)
 	if epsilon > 0.125 && float64(m) <= 4*epsilon+1 {
 		const tries = 32
 		enough := hits(m, epsilon, best) / 16
-		least := logRadiusMoment(m, epsilon, best, power)
+		least := logRadiusMoment(m, epsilon, best, 2)
 		for k := range 2 * tries {
 			gamma := float64(k+1) / tries
 			if k >= tries { // small ones, of large ε
@@ -76,7 +76,7 @@ func newGroup(m int, epsilon, power float64) group {
 			if k >= tries && epsilon < 4 || hits(m, epsilon, gamma) < enough {
 				continue
 			}
-			if moment := logRadiusMoment(m, epsilon, gamma, power); moment < least {
+			if moment := logRadiusMoment(m, epsilon, gamma, 2); moment < least {
 				least, best = moment, gamma
 			}
 		}
@@ -131,12 +131,12 @@ func (p classes) calibrateBox(bits int) (draft, error) {
 	}
 	var count []coordinate
 	var radius []float64 // of each group, root mean square
-	for _, part := range grouped(weight, many, p.Power, max(0x1p-30, minLoss/p.Epsilon)) {
+	for _, part := range grouped(weight, many, max(0x1p-30, minLoss/p.Epsilon)) {
 		g, m := len(l.groups), 0
 		for _, some := range part.portions {
 			m += some.n
 		}
-		l.groups = append(l.groups, newGroup(m, p.Epsilon*part.share, p.Power))
+		l.groups = append(l.groups, newGroup(m, p.Epsilon*part.share))
 		radius = append(radius, math.Sqrt(l.groups[g].square))
 		for _, some := range part.portions {
 			if some.class == d {

@@ -176,7 +176,7 @@ func TestBoxLaw(t *testing.T) {
 func TestBoxSpendsItsBudget(t *testing.T) {
 	for _, epsilon := range []float64{0x1p-30, 0.01, 1, 20, 1024} {
 		for _, p := range []Params{
-			Params{}.around(1), Params{}.around(1, 1, 1), Params{}.around(skewed(1000)...), Params{Power: 64}.around(1, 0x1p-90, 0x1p90), Params{Power: minPower}.around(skewed(30)...),
+			Params{}.around(1), Params{}.around(1, 1, 1), Params{}.around(skewed(1000)...), Params{}.around(1, 0x1p-90, 0x1p90), Params{}.around(skewed(30)...),
 			{Min: VectorOf(0, 1, -3), Max: VectorOf(2, 1e3, 1e9), Relation: budget.AddRemove, Count: true},
 		} {
 			p.Epsilon, p.Shape = epsilon, Box
@@ -263,14 +263,14 @@ func TestBestRadius(t *testing.T) {
 		m              int
 		epsilon, ratio float64
 	}{{1, 0.01, 1}, {10, 0.01, 1}, {1000, 0.1, 1}, {1, 1, 0.959}, {2, 1, 0.993}, {1, 3, 0.687}, {2, 3, 0.856}, {3, 3, 0.932}, {10, 3, 1}, {1, 8, 0.108}, {2, 8, 0.254}, {5, 8, 0.610}, {10, 8, 0.868}} {
-		g := newGroup(c.m, c.epsilon, 2)
+		g := newGroup(c.m, c.epsilon)
 		size := float64(c.m)
 		require.InEpsilon(t, c.ratio, g.square*c.epsilon*c.epsilon/((size+1)*(size+2)), 0.03, "%+v", c)
 	}
 	for _, epsilon := range []float64{0.01, 1, 10, 100, 1024} {
 		// trials of radius are not refused for ever
 		for _, m := range []int{1, 2, 30, 1000} {
-			g := newGroup(m, epsilon, 2)
+			g := newGroup(m, epsilon)
 			require.Greater(t, -math.Expm1(-epsilon)*hits(m, epsilon, g.gamma()), 0.8*min(-math.Expm1(-epsilon)/epsilon, 1/math.Sqrt(2*math.Pi*float64(m)))/16)
 		}
 	}
@@ -280,54 +280,52 @@ func TestBestRadius(t *testing.T) {
 func TestGroupsAreOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32)) // public numbers
 	const d = 6
-	for _, power := range []float64{0.5, 1, 2, 4} {
-		for range dptest.Full(100, 8) {
-			weights := make([]float64, d)
-			for i := range weights {
-				weights[i] = math.Exp(2 * rng.NormFloat64())
-			}
-			cost := func(groups map[int][]int) (sum float64) {
-				for _, members := range groups {
-					moment := 0.0
-					for _, i := range members {
-						moment += math.Pow(weights[i], power)
-					}
-					m := float64(len(members))
-					sum += math.Pow(math.Gamma(m+1+power)/math.Gamma(m+1)/(power+1)*moment, 1/(power+1))
-				}
-				return sum
-			}
-			found := map[int][]int{}
-			shares := 0.0
-			ones := make([]int, len(weights))
-			for i := range ones {
-				ones[i] = 1
-			}
-			for i, s := range grouped(weights, ones, power, 0x1p-30) {
-				for _, part := range s.portions {
-					found[i] = append(found[i], part.class)
-				}
-				shares += s.share
-			}
-			require.True(t, 1-1e-11 < shares && shares < 1)
-			least := math.Inf(1)
-			for code := range int(math.Pow(d, d)) { // each coordinate in one of d groups
-				groups := map[int][]int{}
-				first := 0
-				for i, c := 0, code; i < d; i, c = i+1, c/d {
-					if c%d > first {
-						groups = nil // a partition is listed once: new groups in order
-						break
-					}
-					first = max(first, c%d+1)
-					groups[c%d] = append(groups[c%d], i)
-				}
-				if groups != nil {
-					least = min(least, cost(groups))
-				}
-			}
-			require.InEpsilon(t, least, cost(found), 1e-9)
+	for range dptest.Full(100, 20) {
+		weights := make([]float64, d)
+		for i := range weights {
+			weights[i] = math.Exp(2 * rng.NormFloat64())
 		}
+		cost := func(groups map[int][]int) (sum float64) {
+			for _, members := range groups {
+				moment := 0.0
+				for _, i := range members {
+					moment += square(weights[i])
+				}
+				m := float64(len(members))
+				sum += math.Cbrt((m + 1) * (m + 2) / 3 * moment)
+			}
+			return sum
+		}
+		found := map[int][]int{}
+		shares := 0.0
+		ones := make([]int, len(weights))
+		for i := range ones {
+			ones[i] = 1
+		}
+		for i, s := range grouped(weights, ones, 0x1p-30) {
+			for _, part := range s.portions {
+				found[i] = append(found[i], part.class)
+			}
+			shares += s.share
+		}
+		require.True(t, 1-1e-11 < shares && shares < 1)
+		least := math.Inf(1)
+		for code := range int(math.Pow(d, d)) { // each coordinate in one of d groups
+			groups := map[int][]int{}
+			first := 0
+			for i, c := 0, code; i < d; i, c = i+1, c/d {
+				if c%d > first {
+					groups = nil // a partition is listed once: new groups in order
+					break
+				}
+				first = max(first, c%d+1)
+				groups[c%d] = append(groups[c%d], i)
+			}
+			if groups != nil {
+				least = min(least, cost(groups))
+			}
+		}
+		require.InEpsilon(t, least, cost(found), 1e-9)
 	}
 }
 
@@ -335,16 +333,14 @@ func TestGroupsAreOptimal(t *testing.T) {
 func TestDefaultShape(t *testing.T) {
 	shape := func(p Params) Shape {
 		m := dptest.OK(New(p))(t)
-		require.LessOrEqual(t, m.law.expectedError(m.Params().Power), p.apart().errorOf(m.Params().Power))
+		require.LessOrEqual(t, m.law.expectedError(2), p.apart().errorOf(2))
 		return m.Params().Shape
 	}
 	require.Equal(t, Box, shape(Params{Epsilon: 1}.around(1)))
 	require.Equal(t, Box, shape(Params{Epsilon: 1}.around(1, 2)))
-	require.Equal(t, Box, shape(Params{Epsilon: 1, Power: 1}.around(4, 1)))
+	require.Equal(t, Box, shape(Params{Epsilon: 1}.around(4, 1)))
 	count := Params{Epsilon: 1, Min: VectorOf(0, 1), Max: VectorOf(1, 5), Relation: budget.AddRemove, Count: true}
 	require.Equal(t, Box, shape(count))
-	count.Power = 3
-	require.Equal(t, Independent, shape(count))
 	m := dptest.OK(New(Params{Rho: 1}.around(1, 2)))(t)
 	require.Equal(t, Optimal, m.Params().Shape)
 }
@@ -354,7 +350,7 @@ func TestDefaultShape(t *testing.T) {
 func TestBoxReach(t *testing.T) {
 	const epsilon = 0.02
 	for _, m := range []int{1, 2, 10, 100} {
-		r := newGroup(m, epsilon, 2)
+		r := newGroup(m, epsilon)
 		size := float64(m)
 		for _, tail := range []float64{0.5, 0.05, 1e-6} {
 			x := epsilon * r.radii(fine).reach(tail)
@@ -371,7 +367,7 @@ func TestBoxReach(t *testing.T) {
 		}
 	}
 	// Two groups, against a double sum.
-	l := law{kind: uniform, groups: []group{newGroup(3, 0.4, 2), newGroup(2, 1.5, 2)}}
+	l := law{kind: uniform, groups: []group{newGroup(3, 0.4), newGroup(2, 1.5)}}
 	one, two := l.groups[0].radii(fine), l.groups[1].radii(fine)
 	for _, tail := range []float64{0.7, 0.05, 1e-9} {
 		for _, scale := range []float64{0x1p-30, 0.01, 1, 7, 0x1p30} {

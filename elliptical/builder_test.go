@@ -562,7 +562,7 @@ func TestAudit(t *testing.T) {
 		if p.Relation == budget.AddRemove {
 			b = rowTotals(t, m)
 		}
-		half := &Mechanism{calibrated{m.params, m.law.halved()}}
+		half := &Mechanism{calibration{m.params, m.law.halved()}}
 		delta, claim, margin := 1e-2, m.Guarantee().EpsilonAt(1e-2), 2.0
 		if m.law.kind == laplace {
 			delta, claim, margin = 0, 1, 1.8

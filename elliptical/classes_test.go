@@ -52,9 +52,9 @@ func TestClasses(t *testing.T) {
 	const d = 900
 	weighted := VectorOf(1) // stands for those of few
 	for i, p := range []Params{
-		{Rho: 1}, {Rho: 0.3, Power: 1}, {Epsilon: 1, Delta: 1e-6, Power: 5}, {Rho: 1, Weights: weighted}, {Epsilon: 2, Weights: weighted},
-		{Rho: 1, Count: true}, {Rho: 1, Count: true, Power: 3}, {Epsilon: 1, Count: true, Power: 0.7}, {Epsilon: 2, Shape: Independent}, {Epsilon: 2, Shape: Independent, Power: 3},
-		{Epsilon: 1}, {Epsilon: 40}, {Epsilon: 300, Power: 1}, {Epsilon: 1, Count: true}, {Epsilon: 700, Count: true, Shape: Box},
+		{Rho: 1}, {Rho: 0.3}, {Epsilon: 1, Delta: 1e-6}, {Rho: 1, Weights: weighted}, {Epsilon: 2, Weights: weighted},
+		{Rho: 1, Count: true}, {Epsilon: 1, Count: true, Shape: Independent}, {Epsilon: 2, Shape: Independent},
+		{Epsilon: 1}, {Epsilon: 40}, {Epsilon: 300}, {Epsilon: 1, Count: true}, {Epsilon: 700, Count: true, Shape: Box},
 	} {
 		name := fmt.Sprintf("%+v", p)
 		sorts := few(d, uint64(i), p.Weights == weighted)
@@ -69,9 +69,6 @@ func TestClasses(t *testing.T) {
 		require.Len(t, c.many, map[bool]int{true: 6, false: 5}[p.Weights.Len() > 0], name)
 		if p.pure() && p.Shape == Optimal {
 			p.Shape, c.Shape = Box, Box
-			if p.Count && p.Power != 2 {
-				p.Shape, c.Shape = Independent, Independent
-			}
 		}
 		got := dptest.OK(c.calibrate(fineness))(t, name)
 		want := dptest.OK(p.singly().calibrate(fineness))(t, name)
@@ -89,9 +86,9 @@ func TestClasses(t *testing.T) {
 				require.GreaterOrEqual(t, float64(y.high)*y.step, p.Max.At(k), "%s, %d", name, k)
 			}
 		}
-		require.InEpsilon(t, want.expectedError(p.Power), got.expectedError(p.Power), 1e-9, name)
+		require.InEpsilon(t, want.expectedError(2), got.expectedError(2), 1e-9, name)
 		drafted := dptest.OK(c.draft(fineness))(t)
-		require.InEpsilon(t, want.expectedError(p.Power), drafted.expectedError(p.Power), 1e-9, name)
+		require.InEpsilon(t, want.expectedError(2), drafted.expectedError(2), 1e-9, name)
 		if got.kind == uniform {
 			requirePartition(t, name, got)
 			require.Len(t, got.groups, len(want.groups), name)
@@ -201,10 +198,7 @@ func TestLeastLaplace(t *testing.T) {
 			low[k] = width * 10 * rng.NormFloat64()
 			high[k] = low[k] + width
 		}
-		p := Params{Epsilon: math.Exp(2 * rng.NormFloat64()), Power: 2, Relation: budget.Relation(1 + i%2), Count: i%4 == 1, Min: VectorOf(low...), Max: VectorOf(high...)}
-		if i%3 == 0 && !p.Count {
-			p.Power = 5 * rng.Float64()
-		}
+		p := Params{Epsilon: math.Exp(2 * rng.NormFloat64()), Relation: budget.Relation(1 + i%2), Count: i%4 == 1, Min: VectorOf(low...), Max: VectorOf(high...)}
 		p = p.resolved()
 		if p.Count {
 			p.Relation = budget.AddRemove
@@ -217,12 +211,12 @@ func TestLeastLaplace(t *testing.T) {
 		c := alone.classes()
 		laplace := dptest.OK(alone.calibrate(fineness))(t)
 		box := dptest.OK(together.calibrate(fineness))(t)
-		require.Equal(t, box.expectedError(p.Power) < laplace.expectedError(p.Power), q.Shape == Box, p)
+		require.Equal(t, box.expectedError(2) < laplace.expectedError(2), q.Shape == Box, p)
 		require.Equal(t, map[Shape]law{Box: box, Independent: laplace}[q.Shape], l)
 		bound := c.leastLaplace()
-		require.LessOrEqual(t, bound, laplace.expectedError(p.Power)*(1+1e-12))
+		require.LessOrEqual(t, bound, laplace.expectedError(2)*(1+1e-12))
 		if !p.Count {
-			require.InEpsilon(t, bound, laplace.expectedError(p.Power), 1e-6)
+			require.InEpsilon(t, bound, laplace.expectedError(2), 1e-6)
 		}
 		for _, l := range []law{laplace, box} {
 			sum := 0.0
@@ -253,7 +247,7 @@ func TestMechanismsAreRemembered(t *testing.T) {
 			require.NotSame(t, first, second)
 			require.Same(t, &first.law.at[0], &second.law.at[0])
 			changed := p
-			changed.Power = 3
+			changed.Relation = budget.Replace
 			other := dptest.OK(New(changed))(t)
 			require.NotSame(t, &first.law.at[0], &other.law.at[0])
 			require.GreaterOrEqual(t, first.bytes(), d*(16+int(unsafe.Sizeof(first.law.at[0]))))

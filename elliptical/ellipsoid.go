@@ -95,8 +95,6 @@ func (p Params) validateEllipsoid() error {
 		return bad("Shape", p.Shape, "Optimal, and Count false, where Ellipsoid is given")
 	case p.Relative:
 		return bad("Relative", p.Relative, "false where Ellipsoid is given")
-	case p.Power != 2:
-		return bad("Power", p.Power, "0 or 2 where Ellipsoid is given: the noise is best for every power")
 	}
 	for k := range p.Ellipsoid.Len() {
 		if x := p.Ellipsoid.At(k); !between(math.Abs(x), 0, maxMatrix) {

@@ -181,7 +181,7 @@ func TestEllipsoidScales(t *testing.T) {
 	z, q := make([]float64, 3), make([]int64, 3)
 	back := func(row []float64) *mat.VecDense {
 		whiten(m.law.lower, row, m.law.at[0].step, z, q)
-		s := &Sum{m.calibrated, []exact.Int128{exact.Int128Of(q[0]), exact.Int128Of(q[1]), exact.Int128Of(q[2])}}
+		s := &Sum{m.calibration, []exact.Int128{exact.Int128Of(q[0]), exact.Int128Of(q[1]), exact.Int128Of(q[2])}}
 		return mat.NewVecDense(3, s.Values())
 	}
 	inside := back([]float64{0.5, 0.3, 0.1})
@@ -227,7 +227,6 @@ func TestEllipsoidIsChecked(t *testing.T) {
 		"Ellipsoid.Len()3": func(p *Params) { p.Max = VectorOf(1, 1, 1) },
 		"Shape":            func(p *Params) { p.Shape = Box },
 		"Shape ":           func(p *Params) { p.Count, p.Relation = true, budget.AddRemove },
-		"Power":            func(p *Params) { p.Power = 1 },
 		"Ellipsoid[1]":     func(p *Params) { p.Ellipsoid = VectorOf(1, math.NaN(), 1) },
 		"Ellipsoid[1] ":    func(p *Params) { p.Ellipsoid = VectorOf(1, math.Inf(-1), 1) },
 		"Ellipsoid on the": func(p *Params) { p.Ellipsoid = VectorOf(1, 0, -1) },
@@ -248,5 +247,5 @@ func TestAuditOfEllipsoid(t *testing.T) {
 	m := dptest.OK(New(Params{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-2, Relation: budget.Replace}))(t)
 	a, b := rowTotals(t, m, []float64{4e9, 1.8e9, 1e8}), rowTotals(t, m, []float64{-4e9, -1.8e9, -1e8})
 	require.LessOrEqual(t, refuted(t, m, a, b, 1, 1e-2), 1.0)
-	require.Greater(t, refuted(t, &Mechanism{calibrated{m.params, m.law.halved()}}, a, b, 2, 1e-2), 1.0)
+	require.Greater(t, refuted(t, &Mechanism{calibration{m.params, m.law.halved()}}, a, b, 2, 1e-2), 1.0)
 }

@@ -19,7 +19,7 @@ import (
 //	8      Rho
 //	8      Epsilon
 //	8      Delta
-//	8      Power
+//	8      2, the power of the error that noise is shaped for
 //	8      NormBound, or 0
 //	4      d
 //	16d    Min, then Max; or 8·d(d+1)/2 of Ellipsoid; nothing with a NormBound
@@ -38,10 +38,10 @@ import (
 const version = 4
 
 // head is the part of the encoding between the header and d.
-func (p *Params) head(ellipsoid, weighted *bool) []wire.Field {
+func (p *Params) head(ellipsoid, weighted *bool, power *float64) []wire.Field {
 	return []wire.Field{
 		wire.Byte(&p.Relation), wire.Byte(&p.Shape), wire.Flags(&p.Count, ellipsoid, weighted, &p.Relative),
-		wire.Float(&p.Rho), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Power), wire.Float(&p.NormBound),
+		wire.Float(&p.Rho), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(power), wire.Float(&p.NormBound),
 	}
 }
 
@@ -61,9 +61,9 @@ func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 	if s.law.dim == 0 {
 		return dst, check.FormatError("elliptical", "a Sum that was not released has no encoding")
 	}
-	p, ellipsoid, weighted := s.params, s.params.Ellipsoid.Len() > 0, s.params.Weights.Len() > 0
+	p, ellipsoid, weighted, power := s.params, s.params.Ellipsoid.Len() > 0, s.params.Weights.Len() > 0, 2.0
 	dst = wire.AppendHeader(dst, wire.KindElliptical, version)
-	dst = wire.AppendFields(dst, p.head(&ellipsoid, &weighted))
+	dst = wire.AppendFields(dst, p.head(&ellipsoid, &weighted, &power))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.law.dim))
 	for _, v := range []Vector{p.Min, p.Max, p.Ellipsoid, p.Weights} {
 		dst = append(dst, v.bits...)
@@ -205,8 +205,8 @@ func (l *law) readEllipsoid(matrix Vector) error {
 // readParams reads the Params. It fails unless they are valid, have their defaults filled in and
 // are encoded in the one way they can be.
 func readParams(r *wire.Reader) (p Params) {
-	ellipsoid, weighted := false, false
-	r.Fields(p.head(&ellipsoid, &weighted))
+	ellipsoid, weighted, power := false, false, 0.0
+	r.Fields(p.head(&ellipsoid, &weighted, &power))
 	n := r.Count(maxDim, 28) // step, group and value of each, or more
 	switch {
 	case p.NormBound != 0:
@@ -223,7 +223,7 @@ func readParams(r *wire.Reader) (p Params) {
 	}
 	switch {
 	case r.Err() != nil:
-	case p.resolved() != p || p.validate() != nil || p.pure() && p.Shape == Optimal:
+	case power != 2 || p.resolved() != p || p.validate() != nil || p.pure() && p.Shape == Optimal:
 		r.Fail("invalid Params")
 	case wire.NegativeZero(p.Min.Values()...) || wire.NegativeZero(p.Max.Values()...) || wire.NegativeZero(p.Ellipsoid.Values()...):
 		r.Fail("a negative zero")

@@ -1,6 +1,7 @@
 package elliptical
 
 import (
+	"encoding/binary"
 	"hash/crc32"
 	"math"
 	"strings"
@@ -19,12 +20,12 @@ var values = []exact.Int128{exact.Int128Of(-12345678901), exact.Product128(1<<60
 func samples() map[string]*Sum {
 	list := map[string]*Sum{}
 	for name, p := range map[string]Params{
-		"gaussian.hex": {Min: VectorOf(-2, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.05), Rho: 0.5, Relation: budget.Replace, Power: 1},
-		"laplace.hex":  {Min: VectorOf(0, -3.5), Max: VectorOf(4, -2.5), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Shape: Independent},
-		"weighted.hex": {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 0.5, Delta: 1e-9, Relation: budget.Replace, Power: 2, Weights: VectorOf(1, 3)},
-		"count.hex":    {Min: VectorOf(0, 0.25), Max: VectorOf(4, 1.25), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Count: true, Shape: Independent},
-		"box.hex":      {Min: VectorOf(0, 0.25), Max: VectorOf(4, 1.25), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Count: true, Shape: Box},
-		"group.hex":    {Min: VectorOf(-2, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.05), Epsilon: 0.5, Relation: budget.Replace, Power: 2, Shape: Box},
+		"gaussian.hex": {Min: VectorOf(-2, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.05), Rho: 0.5, Relation: budget.Replace},
+		"laplace.hex":  {Min: VectorOf(0, -3.5), Max: VectorOf(4, -2.5), Epsilon: 0.5, Relation: budget.AddRemove, Shape: Independent},
+		"weighted.hex": {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 0.5, Delta: 1e-9, Relation: budget.Replace, Weights: VectorOf(1, 3)},
+		"count.hex":    {Min: VectorOf(0, 0.25), Max: VectorOf(4, 1.25), Epsilon: 0.5, Relation: budget.AddRemove, Count: true, Shape: Independent},
+		"box.hex":      {Min: VectorOf(0, 0.25), Max: VectorOf(4, 1.25), Epsilon: 0.5, Relation: budget.AddRemove, Count: true, Shape: Box},
+		"group.hex":    {Min: VectorOf(-2, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.05), Epsilon: 0.5, Relation: budget.Replace, Shape: Box},
 	} {
 		l := law{kind: p.kind(), replace: p.replace(), dim: p.Min.Len()}
 		for i := range p.Min.Len() {
@@ -43,19 +44,19 @@ func samples() map[string]*Sum {
 				}
 			}
 		}
-		list[name] = &Sum{calibrated{p, l}, values[:len(l.at)]}
+		list[name] = &Sum{calibration{p, l}, values[:len(l.at)]}
 	}
-	p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: budget.Replace, Power: 2}
+	p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: budget.Replace}
 	rows, _ := factor(p.Ellipsoid)
 	c := coordinate{step: 0x1p-27, scale: 1.5, low: -radiusSteps, high: radiusSteps}
-	list["ellipsoid.hex"] = &Sum{calibrated{p, law{replace: true, dim: 3, at: []coordinate{c, c, c}, lower: rows}}, values}
-	p = Params{NormBound: 3, Dim: 2, Rho: 0.5, Relation: budget.AddRemove, Power: 2, Count: true}
+	list["ellipsoid.hex"] = &Sum{calibration{p, law{replace: true, dim: 3, at: []coordinate{c, c, c}, lower: rows}}, values}
+	p = Params{NormBound: 3, Dim: 2, Rho: 0.5, Relation: budget.AddRemove, Count: true}
 	p, l, err := p.settled(fineness)
 	if err != nil {
 		panic(err)
 	}
 	l.at[0].scale, l.at[1].scale, l.at[2].scale = 3.75, 3.75, 1.5 // on every machine
-	list["ball.hex"] = &Sum{calibrated{p, l}, values[:3]}
+	list["ball.hex"] = &Sum{calibration{p, l}, values[:3]}
 	return list
 }
 
@@ -92,11 +93,9 @@ func TestCodecOfReleases(t *testing.T) {
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	dptest.Spoiled(t, sample("count.hex"), sample("gaussian.hex"), map[string]func(*Sum){
 		"no relation":      func(s *Sum) { s.params.Relation = 0 },
-		"no power":         func(s *Sum) { s.params.Power = 0 },
 		"negative zero":    func(s *Sum) { s.params.Rho = math.Copysign(0, -1) },
 		"negative zero δ":  func(s *Sum) { s.params.Delta = math.Copysign(0, -1) },
 		"shape":            func(s *Sum) { s.params.Shape = 17 },
-		"relative power":   func(s *Sum) { s.params.Relative, s.params.Power = true, 1 },
 		"two guarantees":   func(s *Sum) { s.params.Rho = 1 },
 		"width":            func(s *Sum) { s.params.Max = VectorOf(4, -1) },
 		"Min −0":           func(s *Sum) { s.params.Min.bits = strings.Repeat("\x00", 7) + "\x80" + s.params.Min.bits[8:] },
@@ -125,7 +124,6 @@ func TestDecodeRejectsInvalidBoxes(t *testing.T) {
 		"no such group":   func(s *Sum) { s.law.at[1].group = 2 },
 		"empty group":     func(s *Sum) { s.law.at[1].group = 0 },
 		"Gaussian noise":  func(s *Sum) { s.params.Delta = 1e-6 },
-		"another power":   func(s *Sum) { s.params.Power = 1 },
 		"shape":           func(s *Sum) { s.params.Shape = Independent },
 		"too many groups": func(s *Sum) { s.law.groups = append(s.law.groups, make([]group, maxGroups)...) },
 	})
@@ -153,8 +151,18 @@ func TestDecodeRejectsInvalidEllipsoids(t *testing.T) {
 		"not definite":           func(s *Sum) { s.params.Ellipsoid = VectorOf(1, 2, 1, 0, 0, 1) },
 		"as good as singular":    func(s *Sum) { s.params.Ellipsoid = VectorOf(packed...) },
 		"a diagonal below 2⁻¹⁰⁰": func(s *Sum) { s.params.Ellipsoid = VectorOf(1, 0, 1, 0, 0, 1e-40) },
-		"another power":          func(s *Sum) { s.params.Power = 1 },
 	})
+}
+
+// Noise is shaped for the mean squared error: no encoding says another power.
+func TestDecodeRejectsAnotherPower(t *testing.T) {
+	for _, power := range []float64{0, 1, 2.5, math.NaN()} {
+		data := dptest.OK(samples()["gaussian.hex"].MarshalBinary())(t)
+		const at = 6 + 3 + 3*8
+		require.Equal(t, 2.0, math.Float64frombits(binary.LittleEndian.Uint64(data[at:])))
+		binary.LittleEndian.PutUint64(data[at:], math.Float64bits(power))
+		require.ErrorIs(t, new(Sum).UnmarshalBinary(data), ErrFormat)
+	}
 }
 
 func TestReaders(t *testing.T) {

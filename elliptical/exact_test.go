@@ -18,7 +18,7 @@ func settings() map[string]Params {
 	list := map[string]Params{}
 	for name, p := range map[string]Params{
 		"replace":         {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5)},
-		"replace/p=1":     {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Power: 1},
+		"replace/p=1":     {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Weights: VectorOf(2, 1)},
 		"replace/uneven":  {Min: VectorOf(-1.1, 0.45), Max: VectorOf(2.2, 1.15)},
 		"replace/sphere":  {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Weights: VectorOf(4, 1)},
 		"replace/volume":  {Min: VectorOf(-1.5, -0.65), Max: VectorOf(1.5, 0.65), Weights: VectorOf(1, 1)},
@@ -27,7 +27,6 @@ func settings() map[string]Params {
 		"add/one-sided":   {Min: VectorOf(0, 0.3), Max: VectorOf(2, 1.6), Relation: budget.AddRemove},
 		"add/count":       {Min: VectorOf(0), Max: VectorOf(1.4), Relation: budget.AddRemove, Count: true},
 		"add/count/far":   {Min: VectorOf(-2.2), Max: VectorOf(-0.9), Relation: budget.AddRemove, Count: true},
-		"add/count/p=1":   {Min: VectorOf(0.1), Max: VectorOf(1.5), Relation: budget.AddRemove, Count: true, Power: 1},
 	} {
 		q := p
 		q.Rho = 0.3

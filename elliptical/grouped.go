@@ -29,47 +29,37 @@ type share struct {
 	share    float64
 }
 
-// grouped returns the groups that have the least error of the given power, for classes with the
+// grouped returns the groups that have the least mean squared error, for classes with the
 // given numbers of coordinates, and weights that stand for sensitivities. No share is below least,
 // and the shares add up to less than 1. Of equal weights the first classes, and of a class the
 // first coordinates, come first.
-func grouped(weights []float64, many []int, power, least float64) []share {
+func grouped(weights []float64, many []int, least float64) []share {
 	order := descending(weights)
-	// of the classes in this order: the powers of the weights, in units of the largest, the places
+	// of the classes in this order: the squares of the weights, in units of the largest, the places
 	// where they end, and Σ over the places from there on
-	powers, ends, rest := make([]float64, len(order)), make([]int, len(order)), make([]float64, len(order))
+	squares, ends, rest := make([]float64, len(order)), make([]int, len(order)), make([]float64, len(order))
 	d := 0
 	for k, i := range order {
 		x := weights[i] / weights[order[0]]
-		if power == 2 {
-			x *= x
-		} else {
-			x = math.Pow(x, power)
-		}
-		powers[k] = max(x, 1e-280)
+		squares[k] = max(x*x, 1e-280)
 		d += many[i]
 		ends[k] = d
 	}
 	for k := len(order) - 2; k >= 0; k-- {
-		rest[k] = rest[k+1] + float64(many[order[k+1]])*powers[k+1]
+		rest[k] = rest[k+1] + float64(many[order[k+1]])*squares[k+1]
 	}
-	cuts, sums, class := []int{0}, []float64{rest[0] + float64(ends[0])*powers[0]}, 0
+	cuts, sums, class := []int{0}, []float64{rest[0] + float64(ends[0])*squares[0]}, 0
 	for at := 0; at < d; {
 		at = min(at+1+max(at-128, 0)/64, d)
 		for ends[class] < at {
 			class++
 		}
 		cuts = append(cuts, at)
-		sums = append(sums, rest[class]+float64(ends[class]-at)*powers[class])
+		sums = append(sums, rest[class]+float64(ends[class]-at)*squares[class])
 	}
-	root := func(i, j int) float64 { // G^{1/(p+1)} of the places between two cuts
+	root := func(i, j int) float64 { // G^{1/3} of the places between two cuts
 		m, sum := float64(cuts[j]-cuts[i]), sums[i]-sums[j]
-		if power == 2 {
-			return math.Cbrt((m + 1) * (m + 2) / 3 * sum)
-		}
-		above, _ := math.Lgamma(m + 1 + power)
-		below, _ := math.Lgamma(m + 1)
-		return math.Exp((above - below - math.Log(power+1) + math.Log(sum)) / (power + 1))
+		return math.Cbrt((m + 1) * (m + 2) / 3 * sum)
 	}
 	total, from := make([]float64, len(cuts)), make([]int, len(cuts))
 	for j := 1; j < len(cuts); j++ {

@@ -13,24 +13,24 @@ import (
 
 // Mechanism is calibrated noise for sums of rows. It holds no data: each Release spends the
 // guarantee of the Params again. It is immutable and safe for concurrent use.
-type Mechanism struct{ calibrated }
+type Mechanism struct{ calibration }
 
-// calibrated are Params and what they come to.
-type calibrated struct {
+// calibration is Params and what they come to.
+type calibration struct {
 	params Params
 	law    law
 }
 
 // Params returns the parameters, with the defaults filled in: under pure ε with the Shape that
 // Optimal stands for.
-func (s *calibrated) Params() Params { return s.params }
+func (s *calibration) Params() Params { return s.params }
 
 // Guarantee returns the guarantee of one release.
-func (s *calibrated) Guarantee() budget.Guarantee { return s.params.guarantee() }
+func (s *calibration) Guarantee() budget.Guarantee { return s.params.guarantee() }
 
 // New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes 15 to 40 ns
 // per coordinate if the coordinates have at most 4,096 distinct intervals and weights, else 70 to
-// 200 ns, and 500 ns with Count and a Power other than 2. Results are cached, up to 32 MiB in all,
+// 200 ns. Results are cached, up to 32 MiB in all,
 // at some 90 bytes per coordinate: a second New of equal Params takes microseconds.
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
@@ -41,7 +41,7 @@ func New(p Params) (*Mechanism, error) {
 			return Mechanism{}, err
 		}
 		p, l, err := p.settled(fineness)
-		return Mechanism{calibrated{p, l}}, err
+		return Mechanism{calibration{p, l}}, err
 	})
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (l law) countSteps(rows int64) exact.Int128 {
 func (m *Mechanism) release(totals []exact.Int128) *Sum {
 	var src noise.Source
 	m.law.addNoise(&src, totals)
-	return &Sum{m.calibrated, totals}
+	return &Sum{m.calibration, totals}
 }
 
 // addNoise adds noise to totals in steps.

@@ -2,6 +2,7 @@ package elliptical
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -22,8 +23,6 @@ const (
 	minWidth  = 0x1p-100 // of Max − Min and of Weights
 	maxWidth  = 0x1p100
 	maxOffset = 0x1p16 // of |Min| in widths
-	minPower  = 0x1p-10
-	maxPower  = 64
 	maxDim    = 1 << 26
 )
 
@@ -45,15 +44,15 @@ type Params struct {
 	// the matrix M of [PackSymmetric], d at most 512, such that rows x have
 	// xᵀM⁻¹x ≤ ¼, and so two rows differ by at most 1 in that norm. Other rows
 	// are scaled to it. The noise is Gaussian with a covariance proportional to
-	// M; no other Gaussian noise is better in any coordinate. Weights, Power,
-	// Shape and Count do not apply.
+	// M; no other Gaussian noise is better in any coordinate. Weights, Shape and
+	// Count do not apply.
 	Ellipsoid Vector
 
 	// NormBound, in [2⁻¹⁰⁰, 2¹⁰⁰], replaces Min and Max where rows of Dim
 	// numbers, such as embeddings or gradients, have at most that Euclidean
 	// norm. Longer rows are scaled to it. The noise is Gaussian and the same in
-	// every coordinate, as for an Ellipsoid that is this ball. Weights, Power and
-	// Shape do not apply; Count may be true.
+	// every coordinate, as for an Ellipsoid that is this ball. Weights and Shape
+	// do not apply; Count may be true.
 	NormBound float64
 	// Dim is d where NormBound is given, at most 2²⁴, else 0.
 	Dim int
@@ -72,30 +71,27 @@ type Params struct {
 	// largest absolute value.
 	Relation budget.Relation
 
-	// Power is the p of the error E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ that the noise η is shaped
-	// for, in [2⁻¹⁰, 64]. 0 is 2, the mean squared error.
-	Power float64
 	// Relative counts the error of each coordinate in its width, Max − Min, for
 	// coordinates of different units: a rating up to 10 has as good a sum beside
-	// a revenue up to 10¹⁰ as beside another rating. The squared errors are
-	// minimised, so Power must be 0 or 2, and Weights must be empty.
+	// a revenue up to 10¹⁰ as beside another rating. Weights must be empty.
 	Relative bool
-	// Shape says how the noise is spread over the coordinates. 0 is Optimal,
-	// for the Power: under pure ε the better of Box and Independent, which
-	// [New] puts in its place.
+	// Shape says how the noise is spread over the coordinates. 0 is Optimal:
+	// under pure ε the better of Box and Independent, which [New] puts in its
+	// place.
 	Shape Shape
-	// Weights replace what Power would choose: b₁, …, b_d of Algorithms 15 and
-	// 16, in any unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]. The noise of coordinate i is
-	// proportional to aᵢ/bᵢ, with aᵢ its sensitivity (Δᵢ under Replace). bᵢ =
-	// aᵢ gives the same noise everywhere, the plain Gaussian and Laplace
-	// mechanisms. bᵢ = 1 gives the ellipsoid of minimum volume. Weights must be
-	// empty for Box and with Count.
+	// Weights replace the shape with the least mean squared error: b₁, …, b_d of
+	// Algorithms 15 and 16, in any unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]. The noise of
+	// coordinate i is proportional to aᵢ/bᵢ, with aᵢ its sensitivity (Δᵢ under
+	// Replace). bᵢ = aᵢ gives the same noise everywhere, the plain Gaussian and
+	// Laplace mechanisms. bᵢ = 1 gives the ellipsoid of minimum volume, and the
+	// powers of aᵢ on the package page the least E‖η‖ₚᵖ. Weights must be empty
+	// for Box and with Count.
 	Weights Vector
 	// Count releases the number of rows, too, where that is private and
 	// intervals are not around 0. Each row then counts from the middle of its
 	// intervals, which under AddRemove halves what it can change. The noisy
 	// count, times the middle, is added back. It needs AddRemove, at least one
-	// interval whose middle is not 0, no Weights, and for Box Power 2.
+	// interval whose middle is not 0, and no Weights.
 	Count bool
 }
 
@@ -103,12 +99,12 @@ type Params struct {
 type Shape uint8
 
 const (
-	// Optimal minimises E‖η‖ₚᵖ for the Power p: for Gaussian noise by Lemma 4.8; under pure ε it is
+	// Optimal minimises the mean squared error: for Gaussian noise by Lemma 4.8; under pure ε it is
 	// the one of Box and Independent with the smaller error. Errors count in the units of the data,
 	// or with Relative in the widths of the ranges.
 	Optimal Shape = iota
 	// Independent, under pure ε, is independent Laplace noise in each coordinate, with the scales
-	// that minimise E‖η‖ₚᵖ (Lemma 4.11), or with those given by the Weights.
+	// that minimise E‖η‖₂² (Lemma 4.11), or with those given by the Weights.
 	Independent
 	// Box, under pure ε, is noise that is uniform on multiples of the box of sensitivities: one
 	// radius for all coordinates of about the same sensitivity. Its mean squared error is ½ to ⅙
@@ -124,9 +120,8 @@ var shapeNames = []string{"Optimal", "Independent", "Box"}
 
 // resolved returns the Params with their defaults filled in and without −0.
 func (p Params) resolved() Params {
-	p.Rho, p.Epsilon, p.Delta, p.Power, p.NormBound = p.Rho+0, p.Epsilon+0, p.Delta+0, p.Power+0, p.NormBound+0
+	p.Rho, p.Epsilon, p.Delta, p.NormBound = p.Rho+0, p.Epsilon+0, p.Delta+0, p.NormBound+0
 	p.Relation = cmp.Or(p.Relation, budget.AddRemove)
-	p.Power = cmp.Or(p.Power, 2)
 	if p.pure() && p.Shape == Optimal && p.Weights.Len() > 0 {
 		p.Shape = Independent
 	}
@@ -168,10 +163,6 @@ func (p Params) validate() error {
 		return bad("Min.Len()", d, "1 to 2²⁶ coordinates")
 	case p.Max.Len() != d:
 		return bad("Max.Len()", p.Max.Len(), "as many as Min")
-	case !between(p.Power, minPower, maxPower):
-		return bad("Power", p.Power, "0 or a number in [2⁻¹⁰, 64]")
-	case p.Relative && p.Power != 2:
-		return bad("Power", p.Power, "0 or 2 where Relative is true")
 	case p.Relative && p.Weights.Len() != 0:
 		return bad("Weights.Len()", p.Weights.Len(), "0 where Relative is true")
 	case p.Shape > Box:
@@ -184,8 +175,6 @@ func (p Params) validate() error {
 		return bad("Weights.Len()", p.Weights.Len(), "0 where Shape is Box or Count is true")
 	case p.Count && p.Relation != budget.AddRemove:
 		return bad("Count", p.Count, "false unless Relation is AddRemove")
-	case p.Count && p.Shape == Box && p.Power != 2:
-		return bad("Power", p.Power, "0 or 2 where Shape is Box and Count is true")
 	}
 	middle := false
 	for i := range d {
@@ -291,9 +280,8 @@ func (p Plan) StdDev(i int) float64 {
 	return math.Sqrt(p.law().variance(i))
 }
 
-// Error returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η for any finite power p > 0, which need not be the
-// Power that the noise is shaped for. NaN for other p. With shape b it is
-// Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and
+// Error returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η for any finite power p > 0. NaN for other p. With
+// shape b it is Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and
 // Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10). For Box with Count and p other than 2 it
 // takes about a millisecond per coordinate.
 func (p Plan) Error(power float64) float64 {
@@ -308,4 +296,70 @@ func (p Plan) Error(power float64) float64 {
 func (p Plan) String() string {
 	l := p.law()
 	return fmt.Sprintf("%s noise, %v, for %d coordinates, E‖η‖² = %.4g, %d bytes", l.kind, p.Params.Shape, l.dim, p.Error(2), p.Bytes)
+}
+
+// Vector is an immutable list of public numbers, one per coordinate. It is comparable with ==, and
+// so are the [Params] that hold it. The zero Vector is empty.
+type Vector struct {
+	bits string // IEEE 754 bits, eight bytes each: a string is immutable and comparable
+}
+
+// VectorOf returns the Vector of the numbers, which are copied; −0 counts as 0.
+func VectorOf(values ...float64) Vector {
+	bits := make([]byte, 0, 8*len(values))
+	for _, x := range values {
+		bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(x+0))
+	}
+	return Vector{string(bits)}
+}
+
+// Len returns the number of coordinates.
+func (v Vector) Len() int { return len(v.bits) / 8 }
+
+// At returns number i, counted from 0, or NaN if there is none.
+func (v Vector) At(i int) float64 {
+	if i < 0 || i >= v.Len() {
+		return math.NaN()
+	}
+	return math.Float64frombits(v.word(i))
+}
+
+// word returns the bits of number i; 0 if there is none.
+func (v Vector) word(i int) uint64 {
+	if uint(i) >= uint(v.Len()) {
+		return 0
+	}
+	s := v.bits[8*i:][:8]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// pick returns the numbers at some places, none of an empty Vector.
+func (v Vector) pick(places []int) Vector {
+	if v.Len() == 0 {
+		return v
+	}
+	bits := make([]byte, 0, 8*len(places))
+	for _, i := range places {
+		bits = append(bits, v.bits[8*i:8*i+8]...)
+	}
+	return Vector{string(bits)}
+}
+
+// Values returns the numbers as a new slice.
+func (v Vector) Values() []float64 {
+	values := make([]float64, v.Len())
+	for i := range values {
+		values[i] = math.Float64frombits(v.word(i))
+	}
+	return values
+}
+
+// String prints the numbers, the first eight of a long list.
+func (v Vector) String() string {
+	const shown = 8
+	if n := v.Len(); n > shown {
+		return fmt.Sprintf("%v… (%d numbers)", Vector{v.bits[:8*shown]}.Values(), n)
+	}
+	return fmt.Sprint(v.Values())
 }

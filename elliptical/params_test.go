@@ -43,7 +43,6 @@ func TestParamsAreChecked(t *testing.T) {
 	for _, x := range strange {
 		spoil("Rho", func(p *Params) { p.Rho = x })
 		spoil("Epsilon", func(p *Params) { p.Rho, p.Epsilon = 0, x })
-		spoil("Power", func(p *Params) { p.Power = x })
 		spoil("Max[1]", func(p *Params) { p.Min, p.Max = VectorOf(0, 0), VectorOf(4, x) })
 		spoil("Weights[0]", func(p *Params) { p.Weights = VectorOf(x, 1) })
 		if x != 5e-324 && x != -1 && x != math.MaxFloat64 {
@@ -108,22 +107,19 @@ func second[T any](_ T, err error) error { return err }
 func TestExtremeParams(t *testing.T) {
 	list := []Params{}
 	for _, p := range []Params{{Rho: check.MinRho}, {Rho: check.MaxRho}, {Epsilon: check.MinEpsilon}, {Epsilon: check.MaxEpsilon}, {Epsilon: check.MinEpsilon, Delta: check.MinDelta}, {Epsilon: check.MaxEpsilon, Delta: 0.999}} {
-		for _, power := range []float64{minPower, 1, maxPower} {
-			p.Power = power
-			p = p.around(minWidth, maxWidth, 1)
-			list = append(list, p)
-			list = append(list, p.spherical(), p.volume())
-			q := p
-			q.Weights = VectorOf(maxWidth, minWidth, 1)
-			list = append(list, q)
-			q = p
-			q.Relation = budget.AddRemove
-			q.Min = VectorOf(minWidth*(maxOffset-1), -maxWidth*maxOffset, 5e-324)
-			q.Max = VectorOf(minWidth*maxOffset, -maxWidth*(maxOffset-1), 1)
-			list = append(list, q)
-			q.Count = true
-			list = append(list, q)
-		}
+		p = p.around(minWidth, maxWidth, 1)
+		list = append(list, p)
+		list = append(list, p.spherical(), p.volume())
+		q := p
+		q.Weights = VectorOf(maxWidth, minWidth, 1)
+		list = append(list, q)
+		q = p
+		q.Relation = budget.AddRemove
+		q.Min = VectorOf(minWidth*(maxOffset-1), -maxWidth*maxOffset, 5e-324)
+		q.Max = VectorOf(minWidth*maxOffset, -maxWidth*(maxOffset-1), 1)
+		list = append(list, q)
+		q.Count = true
+		list = append(list, q)
 	}
 	for _, p := range list {
 		b := dptest.OK(NewBuilder(p))(t, "%+v", p)
@@ -150,7 +146,7 @@ func TestExtremeParams(t *testing.T) {
 // coordinates, these alone would be more than all widths; noise that is calibrated to them is too
 // large for the grid, and cannot be drawn.
 func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
-	for _, base := range []Params{{Epsilon: check.MinEpsilon}, {Epsilon: check.MinEpsilon, Power: maxPower, Shape: Independent}, {Epsilon: check.MinEpsilon, Delta: check.MinDelta}} {
+	for _, base := range []Params{{Epsilon: check.MinEpsilon}, {Epsilon: check.MinEpsilon, Shape: Independent}, {Epsilon: check.MinEpsilon, Delta: check.MinDelta}} {
 		p := base
 		refused, many := 0, 1<<16
 		if p.Delta > 0 {
@@ -182,7 +178,7 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 			require.Less(t, math.Abs(sum.Estimate(0)), 1000*m.stdDev(0)) // e^{−1000}
 		}
 		require.Equal(t, 1, refused, "%d coordinates, the control, must be refused: %v", many, p.Shape)
-		if p.Delta == 0 && p.Power > 0 {
+		if p.Delta == 0 && base.Shape == Independent {
 			p.Shape, p.Weights = Optimal, Vector{} // which is Box there, and its noise has 128 bits
 			m := dptest.OK(New(p))(t)
 			require.Equal(t, Box, m.Params().Shape)
@@ -192,7 +188,7 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 
 func TestPlanning(t *testing.T) {
 	m := dptest.OK(New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Delta: math.Copysign(0, -1)}))(t)
-	require.Equal(t, Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Relation: budget.AddRemove, Power: 2}, m.Params(), "0 is AddRemove")
+	require.Equal(t, Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Relation: budget.AddRemove}, m.Params(), "0 is AddRemove")
 	require.True(t, budget.ZCDP(0.5, budget.Row(budget.AddRemove)).WithPair(budget.GDP(math.Nextafter(1, 2), budget.Row(budget.AddRemove))).Equal(m.Guarantee()))
 	require.Equal(t, budget.Gaussian(1, 0.1, budget.Row(budget.AddRemove)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Delta: 0.1, Relation: budget.AddRemove}.Guarantee())
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.Replace)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Relation: budget.Replace}.Guarantee())

@@ -38,6 +38,20 @@ func (p Params) around(widths ...float64) Params {
 	return p
 }
 
+// best returns the Params with the Weights of the least E‖η‖ₚᵖ: b of Lemmas 4.8 and 4.11.
+func (p Params) best(power float64) Params {
+	q := 2.0
+	if p.pure() {
+		q = 1
+	}
+	b, _ := p.resolved().sensitivities()
+	for i, a := range b {
+		b[i] = math.Pow(a, power/(power+q))
+	}
+	p.Weights = VectorOf(b...)
+	return p
+}
+
 // skewed returns Δᵢ = i^{−.8}.
 func skewed(d int) []float64 {
 	widths := make([]float64, d)
@@ -54,7 +68,7 @@ func TestFigure41(t *testing.T) {
 		require.InEpsilon(t, 12.5/rho, Params{Rho: rho}.around(widths...).errorOf(2), 1e-12)
 		require.InEpsilon(t, 17/rho, Params{Rho: rho}.around(widths...).spherical().errorOf(2), 1e-12)
 		require.InEpsilon(t, 17/rho, Params{Rho: rho}.around(widths...).volume().errorOf(2), 1e-12)
-		require.InEpsilon(t, 9/rho, Params{Epsilon: rho, Power: 1, Shape: Independent}.around(widths...).errorOf(1), 1e-12)
+		require.InEpsilon(t, 9/rho, Params{Epsilon: rho}.around(widths...).best(1).errorOf(1), 1e-12)
 		require.InEpsilon(t, 10/rho, Params{Epsilon: rho}.around(widths...).spherical().errorOf(1), 1e-12)
 		require.InEpsilon(t, 10/rho, Params{Epsilon: rho}.around(widths...).volume().errorOf(1), 1e-12)
 	}
@@ -70,10 +84,10 @@ func TestExpectedErrorIsTheTheorems(t *testing.T) {
 	for _, p := range []float64{0.3, 0.5, 1, 2, 3, 10} {
 		gaussian := math.Gamma((p+1)/2) / math.Sqrt(math.Pi) * math.Pow(norm(widths, 2*p/(p+2)), p)
 		laplace := math.Gamma(p+1) / math.Pow(0.7, p) * math.Pow(norm(widths, p/(p+1)), p)
-		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2), Params{Rho: 0.3, Power: p}.around(widths...).errorOf(p), 1e-8)
-		require.InEpsilon(t, gaussian*math.Pow(2*sigma*sigma, p/2), Params{Epsilon: 0.7, Delta: 1e-6, Power: p}.around(widths...).errorOf(p), 1e-8)
-		require.InEpsilon(t, laplace, Params{Epsilon: 0.7, Power: p, Shape: Independent}.around(widths...).errorOf(p), 1e-8)
-		half := Params{Rho: 0.3, Power: p, Relation: budget.AddRemove}.around(widths...)
+		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2), Params{Rho: 0.3}.around(widths...).best(p).errorOf(p), 1e-8)
+		require.InEpsilon(t, gaussian*math.Pow(2*sigma*sigma, p/2), Params{Epsilon: 0.7, Delta: 1e-6}.around(widths...).best(p).errorOf(p), 1e-8)
+		require.InEpsilon(t, laplace, Params{Epsilon: 0.7}.around(widths...).best(p).errorOf(p), 1e-8)
+		half := Params{Rho: 0.3, Relation: budget.AddRemove}.around(widths...).best(p)
 		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2)/math.Pow(2, p), half.errorOf(p), 1e-8, "half the sensitivity")
 	}
 }
@@ -94,8 +108,7 @@ func TestErrorIsMeasured(t *testing.T) {
 	widths := skewed(1000)
 	for _, base := range []Params{Params{Rho: 0.5}.around(widths...), Params{Epsilon: 0.5, Shape: Independent}.around(widths...)} {
 		for _, p := range []float64{1, 2, 3} {
-			base.Power = p
-			m := dptest.OK(New(base))(t)
+			m := dptest.OK(New(base.best(p)))(t)
 			want := m.law.expectedError(p)
 			deviations, sum, squares := make([]float64, m.law.dim), 0.0, 0.0
 			for i := range deviations {
@@ -141,16 +154,14 @@ func TestNoShapeIsBetter(t *testing.T) {
 		widths := skewed(d)
 		for _, base := range []Params{{Rho: 1}, {Epsilon: 1, Shape: Independent}, {Epsilon: 1, Delta: 1e-6}} {
 			for _, p := range []float64{0.5, 1, 2, 3} {
-				q := base
-				q.Power = p
-				q = q.around(widths...)
-				best := q.errorOf(p)
+				q := base.around(widths...)
+				best := q.best(p).errorOf(p)
 				trials := dptest.Full(300, 100)
 				for trial := range trials {
 					far := math.Pow(10, -3*float64(trial)/float64(trials))
 					weights := make([]float64, d)
 					for i := range weights {
-						weights[i] = widths[i] / math.Pow(widths[i], q.exponent()) * math.Exp(far*rng.NormFloat64())
+						weights[i] = q.best(p).Weights.At(i) * math.Exp(far*rng.NormFloat64())
 					}
 					other := q
 					other.Weights = VectorOf(weights...)
@@ -197,8 +208,7 @@ func TestCountTrick(t *testing.T) {
 	}
 }
 
-// The shape with a count is a minimum, for small and large powers: no shape near or far has a
-// smaller error.
+// The shape with a count is a minimum: no shape near or far has a smaller error.
 func TestShapeWithCountIsOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12)) // public numbers
 	for _, a := range [][]float64{{1, 0.3, 2}, {1, 0x1p-40, 0x1p-90}} {
@@ -209,35 +219,33 @@ func TestShapeWithCountIsOptimal(t *testing.T) {
 // testShapeWithCount compares the shape for sensitivities a and a count times middle with others.
 func testShapeWithCount(t *testing.T, rng *rand.Rand, a, middle []float64) {
 	for _, laplace := range []bool{false, true} {
-		for _, power := range []float64{minPower, 0.1, 0.5, 1, 1.5, 2, 3, 6, 30, maxPower} {
-			p := Params{Relation: budget.AddRemove, Count: true, Power: power}.around(2*a[0], 2*a[1], 2*a[2])
-			q := 2.0
-			if laplace {
-				p.Epsilon, q = 1, 1
-			} else {
-				p.Rho = 1
+		p := Params{Relation: budget.AddRemove, Count: true}.around(2*a[0], 2*a[1], 2*a[2])
+		q := 2.0
+		if laplace {
+			p.Epsilon, q = 1, 1
+		} else {
+			p.Rho = 1
+		}
+		logError := func(logTau []float64) float64 { // scale-free: S·‖noise‖₂, in logarithms
+			spend, sum := math.Exp(-q*logTau[3]), 0.0
+			for i := range a {
+				spend += math.Pow(a[i]/math.Exp(logTau[i]), q)
+				sum += square(math.Hypot(math.Exp(logTau[i]), middle[i]*math.Exp(logTau[3])))
 			}
-			logError := func(logTau []float64) float64 { // scale-free: S·‖noise‖ₚ, in logarithms
-				spend, sum := math.Exp(-q*logTau[3]), 0.0
-				for i := range a {
-					spend += math.Pow(a[i]/math.Exp(logTau[i]), q)
-					sum += math.Pow(math.Hypot(math.Exp(logTau[i]), middle[i]*math.Exp(logTau[3])), power)
-				}
-				return math.Log(spend)/q + math.Log(sum)/power
+			return math.Log(spend)/q + math.Log(sum)/2
+		}
+		tau := p.shape(a, middle, []int{1, 1, 1})
+		for i := range tau {
+			tau[i] = math.Log(tau[i])
+		}
+		got := logError(tau)
+		for trial := range 1000 {
+			far := math.Pow(10, -4*float64(trial)/1000)
+			other := slices.Clone(tau)
+			for i := range other {
+				other[i] += far * rng.NormFloat64()
 			}
-			tau := p.shape(a, middle, []int{1, 1, 1})
-			for i := range tau {
-				tau[i] = math.Log(tau[i])
-			}
-			got := logError(tau)
-			for trial := range 1000 {
-				far := math.Pow(10, -4*float64(trial)/1000)
-				other := slices.Clone(tau)
-				for i := range other {
-					other[i] += far * rng.NormFloat64()
-				}
-				require.GreaterOrEqual(t, logError(other), got-1e-6, "laplace %v, power %v", laplace, power)
-			}
+			require.GreaterOrEqual(t, logError(other), got-1e-6, "laplace %v", laplace)
 		}
 	}
 }
@@ -352,7 +360,7 @@ func TestRelative(t *testing.T) {
 		}
 		require.True(t, p.Guarantee().Equal(divided.Guarantee()))
 	}
-	for _, bad := range []func(*Params){func(p *Params) { p.Power = 1 }, func(p *Params) { p.Weights = VectorOf(1, 1, 1, 1, 1) }, func(p *Params) {
+	for _, bad := range []func(*Params){func(p *Params) { p.Weights = VectorOf(1, 1, 1, 1, 1) }, func(p *Params) {
 		p.NormBound, p.Dim, p.Min, p.Max = 1, 5, Vector{}, Vector{}
 	}, func(p *Params) {
 		p.Ellipsoid, p.Min, p.Max = PackSymmetric(mat.NewSymDense(1, []float64{1})), Vector{}, Vector{}

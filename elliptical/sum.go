@@ -15,7 +15,7 @@ import (
 // computes is post-processing and costs no budget. Divided by a public number of rows it is a mean,
 // and its errors are divided, too. If the number is private and released, see [Sum.Mean].
 type Sum struct {
-	calibrated
+	calibration
 	steps []exact.Int128 // one for each coordinate of the law
 }
 

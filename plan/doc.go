@@ -76,5 +76,5 @@
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, ITU 2023, chapter 5
 // (with Aumüller, Nelson and Pagh); Huang, Liang, Yi (NeurIPS 2021); Smith (STOC 2011). The theory
-// is in internal/means: relative.go, depth.go, margin.go, divisor.go, bounded.go.
+// is in internal/means: scale.go, limit.go, clip.go, bounded.go.
 package plan

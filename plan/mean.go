@@ -113,11 +113,10 @@ func at(x []float64, i int) float64 {
 // released says by how much. Intervals at 95 % contained the mean in 86 % of cases over ten skewed
 // laws, in 61 % for Pareto tails of index 1.5, and never where 20 of 30,000 rows are 1000 standard
 // deviations away. Of sparse counts whose rows are of very different lengths, by TwoPass, the ten
-// largest means lack 2 % (words of mails) to 16 % (packages of owners, Pareto tails of index 1.3)
-// at 30,000 rows and 9 to 33 % at 3000, many half-widths. A larger [Params.Margin] helps: 3 instead
-// of 1 leaves a third of what is lacking. The size of rare events as [Params.Resolution] helps
-// where most rows are 0. IntervalBounded holds for all rows. Both leave out the error of the
-// sample.
+// largest means lack 1 % (words of mails) to 18 % (packages of owners, Pareto tails of index 1.3)
+// at 30,000 rows and 6 to 33 % at 3000, many half-widths. The size of
+// rare events as [Params.Resolution] helps where most rows are 0. IntervalBounded holds for all
+// rows. Both leave out the error of the sample.
 //
 // Where n is private, NoiseInterval assumes at least 230/√ρ rows: n is then known to a tenth. Where
 // n is public and γ is near 1, its maximum, it is wider than necessary. NaN for a confidence

@@ -10,9 +10,9 @@ import (
 
 // Mechanism releases private means. It holds no private data: each release spends the budget of the
 // Params again. Any number of goroutines may use it.
-type Mechanism struct{ of means.Mechanism }
+type Mechanism means.Mechanism
 
-func init() { means.Wrap = func(m *means.Mechanism) any { return &Mechanism{*m} } }
+func (m *Mechanism) engine() *means.Mechanism { return (*means.Mechanism)(m) }
 
 // New returns a Mechanism, or an error that wraps [ErrParams].
 //
@@ -26,14 +26,14 @@ func New(p Params) (*Mechanism, error) {
 
 // Params returns the parameters with every default filled in that does not depend on the number of
 // rows or their form: Auto is decided at Release.
-func (m *Mechanism) Params() Params { return paramsOf(m.of.Params()) }
+func (m *Mechanism) Params() Params { return paramsOf(m.engine().Params()) }
 
 // Guarantee returns the guarantee of one release.
-func (m *Mechanism) Guarantee() budget.Guarantee { return m.of.Params().Guarantee() }
+func (m *Mechanism) Guarantee() budget.Guarantee { return m.engine().Params().Guarantee() }
 
 // String says what is released under which guarantee.
 func (m *Mechanism) String() string {
-	p := m.of.Params()
+	p := m.engine().Params()
 	return fmt.Sprintf("plan.Mechanism: means of %d coordinates in [−%g, %g] by %v, %v", p.Dim, p.Max, p.Max, p.Method, m.Guarantee())
 }
 
@@ -42,7 +42,7 @@ func made(of *means.Mechanism, err error) (*Mechanism, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Mechanism{*of}, nil
+	return (*Mechanism)(of), nil
 }
 
 // WithScales returns a Mechanism that takes the standard deviations of the coordinates as given,
@@ -50,7 +50,7 @@ func made(of *means.Mechanism, err error) (*Mechanism, error) {
 // public. Equal numbers scale nothing: rows are clipped by their norms alone. The error wraps
 // [ErrParams].
 func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
-	return made(m.of.WithScales(scales))
+	return made(m.engine().WithScales(scales))
 }
 
 // WithRanges returns a Mechanism that knows the public range of every coordinate: Dim numbers min
@@ -63,7 +63,7 @@ func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 //
 // Where ranges are tight package elliptical is better: it spends nothing on finding scales.
 func (m *Mechanism) WithRanges(min, max []float64) (*Mechanism, error) {
-	return made(m.of.WithRanges(min, max))
+	return made(m.engine().WithRanges(min, max))
 }
 
 // Release spends the budget and returns the private mean of dense rows of Dim entries each.
@@ -87,7 +87,7 @@ func (m *Mechanism) WithRanges(min, max []float64) (*Mechanism, error) {
 // The error wraps [ErrMismatch] if, under Replace, the number of rows is not Params.Rows, and
 // [ErrParams] if the Method is TwoPass, which is for sparse rows.
 func (m *Mechanism) Release(ctx context.Context, x [][]float64) (*Mean, error) {
-	return released(m.of.Release(ctx, x))
+	return released(m.engine().Release(ctx, x))
 }
 
 // ReleaseSparse is Release for sparse rows. It takes time and memory proportional to their entries
@@ -95,7 +95,7 @@ func (m *Mechanism) Release(ctx context.Context, x [][]float64) (*Mean, error) {
 // in all except a few coordinates. An entry that is NaN is none. The error wraps [ErrParams] also
 // if the slices do not fit together.
 func (m *Mechanism) ReleaseSparse(ctx context.Context, x Sparse) (*Mean, error) {
-	return released(m.of.ReleaseSparse(ctx, means.Sparse(x)))
+	return released(m.engine().ReleaseSparse(ctx, means.Sparse(x)))
 }
 
 // released returns the Mean around what the engine returns.

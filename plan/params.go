@@ -40,8 +40,9 @@ type Params struct {
 	// covers a sparse row that loses all its entries.
 	Relation budget.Relation
 	// NonNegative says that no entry is negative; negative entries count as 0.
-	// Clipped around the origin, as sparse rows are, their sums need √½ of the
-	// noise under Replace.
+	// Noise is shaped for the ℓ₁ error then, else for the ℓ₂ error. Clipped
+	// around the origin, as sparse rows are, sums need √½ of the noise under
+	// Replace.
 	NonNegative bool
 	// Symmetric says that rows lie symmetrically around their centre, as those
 	// of Gaussian data do. Then clipping an eighth of them does no harm, and
@@ -51,24 +52,16 @@ type Params struct {
 	// Relative says that the error of each column counts in standard deviations
 	// of that column: for columns of different units. Else all errors count in
 	// one unit, and a column of small numbers beside one of large numbers is
-	// lost. Each column then has the same share of the budget, whatever P is. A
-	// column in which all but a few entries are equal has no scale: its mean is
-	// its centre, with a StdDev that says how far those few may take it.
+	// lost. Each column then has the same share of the budget. A column in which
+	// all but a few entries are equal has no scale: its mean is its centre, with
+	// a StdDev that says how far those few may take it.
 	Relative bool
-	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0
-	// is 2, or 1 if NonNegative.
-	P float64
 	// Resolution is the least scale that matters, in [2⁻¹⁰⁰·Max, Max]: standard
 	// deviations below Resolution/16 count as that. 0 finds scales of any size,
 	// down to 2⁻¹⁰⁰·Max, which the Params of a release have. From Max/2²⁰ on, no
 	// row is clipped to a norm below it (times the factor of its column, where
 	// columns are scaled). If few rows are not 0, give the size of those rows.
 	Resolution float64
-	// Margin multiplies the clipping norm that was found, 1 to 2¹⁰: the noise
-	// grows by it, and the bias of clipping falls. 0 chooses: 1 to 2 for
-	// Adaptive and TwoPass unless Symmetric, by what the norm itself says about
-	// the tail, else 1. The Params of a release have the Margin that was used.
-	Margin float64
 	// Method is how the mean is computed. 0 chooses.
 	Method Method
 	// Workers is the number of goroutines that share the work, at most 1024; 0
@@ -86,7 +79,7 @@ func (p Params) engine() means.Params {
 	return means.Params{
 		Rho: rho, Epsilon: p.Epsilon, Delta: p.Delta,
 		Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, NonNegative: p.NonNegative, Symmetric: p.Symmetric, Relative: p.Relative,
-		P: p.P, Resolution: p.Resolution, Margin: p.Margin, Method: means.Method(p.Method), Workers: p.Workers,
+		Resolution: p.Resolution, Method: means.Method(p.Method), Workers: p.Workers,
 	}
 }
 
@@ -98,7 +91,7 @@ func paramsOf(p means.Params) Params {
 	return Params{
 		Rho: p.Rho, Epsilon: p.Epsilon, Delta: p.Delta,
 		Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, NonNegative: p.NonNegative, Symmetric: p.Symmetric, Relative: p.Relative,
-		P: p.P, Resolution: p.Resolution, Margin: p.Margin, Method: Method(p.Method), Workers: p.Workers,
+		Resolution: p.Resolution, Method: Method(p.Method), Workers: p.Workers,
 	}
 }
 
@@ -124,7 +117,7 @@ var concentrated memo.Table[[2]float64, float64]
 
 // rhoOf returns the largest ρ, up to 2⁻⁴⁰ of it, for which the accountant says that ρ-zCDP is
 // (ε, δ)-DP; 0 if there is none of at least 2⁻³¹. The steps of a release share ρ as the data bid
-// (internal/means/run.go), which no sharper account allows for.
+// (internal/means/release.go), which no sharper account allows for.
 func rhoOf(epsilon, delta float64) float64 {
 	rho, _ := concentrated.Get([2]float64{epsilon, delta}, func() (float64, error) {
 		over := func(rho float64) bool {

@@ -17,8 +17,8 @@ func TestInvalidParams(t *testing.T) {
 	good := Params{Rho: 1, Dim: 5, Rows: 100, Max: 10}
 	for field, change := range map[string]func(*Params){
 		"Rho": func(p *Params) { p.Rho = math.NaN() }, "Dim": func(p *Params) { p.Dim = 0 }, "Max": func(p *Params) { p.Max = 0 },
-		"Rows": func(p *Params) { p.Rows = -1 }, "P": func(p *Params) { p.P = 65 }, "Resolution": func(p *Params) { p.Resolution = 11 },
-		"Relation": func(p *Params) { p.Relation = 3 }, "Margin": func(p *Params) { p.Margin = 0.5 }, "Workers": func(p *Params) { p.Workers = -1 },
+		"Rows": func(p *Params) { p.Rows = -1 }, "Resolution": func(p *Params) { p.Resolution = 11 },
+		"Relation": func(p *Params) { p.Relation = 3 }, "Workers": func(p *Params) { p.Workers = -1 },
 		"Epsilon": func(p *Params) { p.Epsilon = 1 }, "Delta": func(p *Params) { p.Rho, p.Epsilon = 0, 1 },
 		"Epsilon = 0": func(p *Params) { p.Rho = 0 }, "Epsilon = NaN": func(p *Params) { p.Rho, p.Epsilon, p.Delta = 0, math.NaN(), 0.1 },
 		"Delta = 1e-300":   func(p *Params) { p.Rho, p.Epsilon, p.Delta = 0, 0x1p-20, 1e-300 },
@@ -38,14 +38,14 @@ func TestInvalidParams(t *testing.T) {
 func TestParamsReachTheEngine(t *testing.T) {
 	p := Params{
 		Rho: 1, Dim: 2, Max: 3, Rows: 4, Relation: budget.Replace, NonNegative: true, Symmetric: true,
-		Relative: true, P: 5, Resolution: 0.5, Margin: 6, Method: Plain, Workers: 7,
+		Relative: true, Resolution: 0.5, Method: Plain, Workers: 7,
 	}
 	m := dptest.OK(New(p))(t)
 	require.Equal(t, p, m.Params())
 	m = dptest.OK(New(Params{Rho: 1, Dim: 5, NonNegative: true}))(t)
-	require.Equal(t, Params{Rho: 1, Dim: 5, Max: 1, Relation: budget.AddRemove, NonNegative: true, P: 1, Resolution: 0x1p-100}, m.Params())
+	require.Equal(t, Params{Rho: 1, Dim: 5, Max: 1, Relation: budget.AddRemove, NonNegative: true, Resolution: 0x1p-100}, m.Params())
 	require.Equal(t, budget.ZCDP(1, budget.Row(budget.AddRemove)), m.Guarantee())
-	p = Params{Epsilon: 1, Delta: 1e-6, Dim: 2, Max: 3, Rows: 4, Relation: budget.Replace, P: 5, Resolution: 0.5, Margin: 6, Method: Plain}
+	p = Params{Epsilon: 1, Delta: 1e-6, Dim: 2, Max: 3, Rows: 4, Relation: budget.Replace, Resolution: 0.5, Method: Plain}
 	require.Equal(t, p, dptest.OK(New(p))(t).Params())
 	require.Equal(t, p, dptest.OK(p.Plan())(t).Params)
 	m = dptest.OK(New(Params{Rho: 1, Dim: 5, NonNegative: true}))(t)
@@ -67,9 +67,7 @@ func TestPlanIsWhatComes(t *testing.T) {
 		out := dptest.OK(m.Release(t.Context(), x))(t)
 		dptest.Alarm(t, 1e-10) // C and the scales are private, and within a tenth or so
 		require.InEpsilon(t, o.StdDev, out.StdDev(7), 0.5)
-		got := out.Params()
-		got.Margin = o.Params.Margin
-		require.Equal(t, o.Params, got)
+		require.Equal(t, o.Params, out.Params())
 		data := dptest.OK(out.MarshalBinary())(t)
 		require.LessOrEqual(t, len(data), o.Bytes)
 		require.NotContains(t, o.String(), "NaN")

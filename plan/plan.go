@@ -10,17 +10,18 @@ type Plan struct {
 	// method that needs more rows.
 	Params Params
 	// StdDev is the standard deviation of the noise of a coordinate: the mean of
-	// order P over all of them. Errors are in the units of the data, or, if
-	// Relative, in standard deviations of their columns. An error is NaN if it
-	// depends on scales and none were given: StdDev, Noise and Sampling, or, if
-	// Relative, Plain, and Noise of the Method Plain.
+	// order p over all of them, p = 2 or if NonNegative 1. Errors are in the
+	// units of the data, or, if Relative, in standard deviations of their
+	// columns. An error is NaN if it depends on scales and none were given:
+	// StdDev, Noise and Sampling, or, if Relative, Plain, and Noise of the Method
+	// Plain.
 	StdDev float64
 	// Bytes is the largest size of the encoding of the Mean.
 	Bytes int
 	// Centre, Scale and Clip are the parts of ρ that the centres, the scales, if
 	// they are estimated, and the clipping norm C will take.
 	Centre, Scale, Clip float64
-	// Clipped is the number of rows to be clipped, before the Margin. A mean
+	// Clipped is the number of rows to be clipped, at most. A mean
 	// may move towards the centre, by up to Clipped/n of what these rows exceed
 	// C by; for symmetric rows that cancels. Neither Noise nor
 	// [Mean.NoiseInterval] includes it.
@@ -31,10 +32,10 @@ type Plan struct {
 	// holds for coordinates that spread like normal ones of scale at least
 	// Resolution, with means within 16 times the Resolution of 0, or of the
 	// mean that most of the others have; if Resolution was 0, with means of at
-	// most 1000 standard deviations. C, before the Margin, misses if it is
-	// more than 10 times as long as the longest row, or clips more than 13
+	// most 1000 standard deviations. C misses if it is
+	// more than 20 times as long as the longest row, or clips more than 13
 	// times Clipped rows. That holds if most rows are not 0, and the longest
-	// rows are within 25 times the median, or all differ (depth.go). Rare
+	// rows are within 25 times the median, or all differ (limit.go). Rare
 	// events need a Resolution: without it, events in fewer than 4 to 9 times
 	// Clipped rows are clipped to a mean of 0. If there are more, C is at least
 	// ten times as long as they are with a probability of at most 0.03 (for

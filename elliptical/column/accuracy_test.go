@@ -80,7 +80,7 @@ var regimes = []Params{
 // first order is not all. A count below the one-sided bound of Clopper and Pearson at 1e-11 has
 // that probability.
 func TestCoverage(t *testing.T) {
-	runs := dptest.Full(400, 100)
+	runs := dptest.Full(400, 60)
 	if dptest.Deep() {
 		runs = 4000
 	}

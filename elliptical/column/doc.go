@@ -13,7 +13,7 @@
 // ([budget.AddRemove], the default), or whose value is replaced ([budget.Replace]; the number of
 // rows is public). The unit is [budget.Row]: a person with k rows has k times the ε.
 // [Params.Guarantee] holds for the floating-point implementation: values become integers, sums are
-// exact, noise is drawn exactly, scales are rounded up. Proofs: scheme.go, law.go, learn.go;
+// exact, noise is drawn exactly, scales are rounded up. Proofs: scheme.go, noise.go, learn.go;
 // internal/quantile (spread_proof.md) for quantiles. NaN, a missing value, is no row; under Replace
 // it counts as the middle of the range.
 //

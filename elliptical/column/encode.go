@@ -30,7 +30,7 @@ import (
 //	2, 2   the ends below and above it, as numbers of bins
 //	2, 2   the first bin behind the visible ones, below and above
 //	8      noisy number of rows in the central bin, then 8 for each bin below and each above
-//	for each coordinate of the scheme (scheme.go), in the units of law.go:
+//	for each coordinate of the scheme (scheme.go), in the units of noise.go:
 //	16     its sum with the noise, two's complement: 8 bytes of high half, 8 of low half
 //
 // No other bytes decode to the same Summary.

@@ -225,6 +225,9 @@ func TestExactPrivacy(t *testing.T) {
 	for name, p := range kinds() {
 		for _, h := range []int64{1, 2, 3} {
 			for _, strength := range []float64{0.25, 1, 3} {
+				if h != 2 && strength != 1 && !dptest.Long() {
+					continue
+				}
 				p := p
 				p.Epsilon *= strength
 				p.Rho *= strength

@@ -68,7 +68,7 @@ func (c *cover) see(s *Summary, rows []float64, mean float64) {
 // enough for a light bulk with a little heavy tail.
 func TestIntervalsOfALearnedRange(t *testing.T) {
 	const alarm = 1e-10
-	runs := dptest.Full(30, 4)
+	runs := dptest.Full(30, 2)
 	rng := rand.New(rand.NewPCG(31, 5))
 	for _, p := range []Params{{Rho: .5}, {Rho: .05}, {Epsilon: 1}, {Epsilon: .1}, {Epsilon: .3}, {Epsilon: 10}} {
 		for _, n := range []int{1000, 10_000} {

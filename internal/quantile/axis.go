@@ -66,6 +66,9 @@ func AsinhAxis(unit, max float64) Axis {
 	return a
 }
 
+// Plain is the base measure that is uniform on the axis.
+func (a Axis) Plain() []Region { return []Region{{0, a.Keys, 1}} }
+
 // Key returns the cell of x; NaN counts as 0.
 func (a *Axis) Key(x float64) uint32 {
 	if x != x {

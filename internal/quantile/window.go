@@ -19,9 +19,6 @@ const (
 	trimmed     = 1  // on each side: a pilot that missed
 )
 
-// Plain is the base measure that is uniform on the axis.
-func (a Axis) Plain() []Region { return []Region{{0, a.Keys, 1}} }
-
 // Window returns the base measure with a window around the pilot's values, or the plain one if that
 // would not be narrower than half the axis.
 func (a *Axis) Window(pilot []float64) []Region {

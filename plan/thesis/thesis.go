@@ -90,7 +90,7 @@ type Params struct {
 	Rows        int
 	Relation    budget.Relation
 	NonNegative bool
-	// P is the p of the ℓₚ error. 0 is 2, or 1 if NonNegative.
+	// P is the p of the ℓₚ error, in [1/16, 64]. 0 is 2, or 1 if NonNegative.
 	P float64
 	// Instance is the mechanism.
 	Instance Instance
@@ -156,5 +156,5 @@ func New(p Params) (*plan.Mechanism, error) {
 	if err != nil {
 		return nil, err
 	}
-	return means.Wrap(m).(*plan.Mechanism), nil
+	return (*plan.Mechanism)(m), nil
 }

@@ -21,27 +21,28 @@ func ellipses(_ effort, step func()) (*picture, error) {
 		round[i].Y, round[i].X = math.Sincos(2 * math.Pi * float64(i) / 199)
 	}
 	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace}
-	return shaped(p, step, params, 2, "E‖η‖₂²", round, 1)
+	return shaped(p, step, params, elliptical.Vector{}, 2, "E‖η‖₂²", round, 1)
 }
 
 // diamonds is Figure 4.1b: the same for Laplace noise at ε = 1, whose density is the same all
-// along a diamond. Its mean absolute value is 1/√2 of its standard deviation. (The default of pure
-// ε, which ties the two coordinates together, is better than all three.)
+// along a diamond. The best Weights are the square roots of the widths (Lemma 4.11). The mean
+// absolute value of the noise is 1/√2 of its standard deviation. (The default of pure ε, which ties
+// the two coordinates together, is better than all three.)
 func diamonds(_ effort, step func()) (*picture, error) {
 	p := newPicture("Laplace noise of the mean magnitude for ranges (4, 1) at ε = 1", "first coordinate", "second coordinate")
 	square := plotter.XYs{{X: 1}, {Y: 1}, {X: -1}, {Y: -1}, {X: 1}}
-	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Epsilon: 1, Relation: budget.Replace, Power: 1, Shape: elliptical.Independent}
-	return shaped(p, step, params, 1, "E‖η‖₁", square, 1/math.Sqrt2)
+	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Epsilon: 1, Relation: budget.Replace, Shape: elliptical.Independent}
+	return shaped(p, step, params, elliptical.VectorOf(2, 1), 1, "E‖η‖₁", square, 1/math.Sqrt2)
 }
 
-// shaped draws the outline of noise of two shapes and that of params, stretched by unit standard
-// deviations of each coordinate, and the box of the data.
-func shaped(p *picture, step func(), params elliptical.Params, power float64, norm string, outline plotter.XYs, unit float64) (*picture, error) {
+// shaped draws the outline of noise of three shapes, the last of the Weights best, stretched by
+// unit standard deviations of each coordinate, and the box of the data.
+func shaped(p *picture, step func(), params elliptical.Params, best elliptical.Vector, power float64, norm string, outline plotter.XYs, unit float64) (*picture, error) {
 	for _, s := range []struct {
 		name    string
 		kind    kind
 		weights elliptical.Vector
-	}{{"spherical", theirs, elliptical.VectorOf(4, 1)}, {"least volume", theirs, elliptical.VectorOf(1, 1)}, {"optimal", ours, elliptical.Vector{}}} {
+	}{{"spherical", theirs, elliptical.VectorOf(4, 1)}, {"least volume", theirs, elliptical.VectorOf(1, 1)}, {"optimal", ours, best}} {
 		step()
 		params.Weights = s.weights
 		plan, err := params.Plan()

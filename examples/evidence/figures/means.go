@@ -59,13 +59,13 @@ func (m *means) point(x float64, data rows.Set, params plan.Params, methods ...m
 			}
 			values := released.Values()
 			if by.shrunken {
-				values = released.Shrunk(params.P)
+				values = released.Shrunk(rows.Power(params))
 			}
-			sum += rows.Distance(values, data.Truth, params.P) / float64(m.e.means)
+			sum += rows.Distance(values, data.Truth, rows.Power(params)) / float64(m.e.means)
 		}
 		m.curves[by.name] = append(m.curves[by.name], plotter.XY{X: x, Y: sum})
 	}
-	m.floor = append(m.floor, plotter.XY{X: x, Y: rows.Distance(data.Mean(), data.Truth, params.P)})
+	m.floor = append(m.floor, plotter.XY{X: x, Y: rows.Distance(data.Mean(), data.Truth, rows.Power(params))})
 	return nil
 }
 
@@ -110,7 +110,7 @@ func planDimensions(e effort, step func()) (*picture, error) {
 	m := newMeans(e, step, newPicture("No skew: n = 4000, σ = 1, ρ = 0.5", "d, number of coordinates", "ℓ₂ error").log(true, true))
 	for _, d := range e.dimensions() {
 		data := rows.Gaussian(generator(d), n, 0, rows.Powers(d, 0))
-		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 25 * math.Sqrt(float64(d)), Resolution: 1, P: 2, Relation: budget.Replace}
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 25 * math.Sqrt(float64(d)), Resolution: 1, Relation: budget.Replace}
 		if err := m.point(float64(d), data, params, instanceOptimal(25./4), printed, here); err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func planSkew(e effort, step func()) (*picture, error) {
 	for _, alpha := range []float64{0, 0.5, 1, 1.5, 2} {
 		sds := rows.Powers(d, alpha)
 		data := rows.Gaussian(generator(d), n, 10, sds)
-		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Resolution: 1, P: 2, Relation: budget.Replace}
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Resolution: 1, Relation: budget.Replace}
 		if err := m.point(alpha, data, params, instanceOptimal(30*sds[0]), printed, here); err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func planSkewed(e effort, step func()) (*picture, error) {
 	for _, d := range e.dimensions() {
 		data := rows.Gaussian(generator(d), n, 10, rows.Powers(d, 2))
 		data.Truth = data.Mean()
-		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Resolution: 1, P: 2, Relation: budget.Replace}
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Resolution: 1, Relation: budget.Replace}
 		if err := m.point(float64(d), data, params, instanceOptimal(10*float64(d)), printed, here); err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func planBinary(e effort, step func()) (*picture, error) {
 	m := newMeans(e, step, newPicture(title, "α", "ℓ₁ error"))
 	for _, alpha := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		data := rows.Bits(generator(d), n, d, alpha)
-		params := plan.Params{Rho: binaryBudget, Dim: d, Rows: n, NonNegative: true, P: 1, Relation: budget.Replace}
+		params := plan.Params{Rho: binaryBudget, Dim: d, Rows: n, NonNegative: true, Relation: budget.Replace}
 		if err := m.point(alpha, data, params, instanceOptimal(1), printed, here); err != nil {
 			return nil, err
 		}
@@ -194,7 +194,7 @@ func planBaskets(e effort, step func()) (*picture, error) {
 	shrunken := here
 	shrunken.name, shrunken.shrunken = "the same, shrunken", true
 	for _, rho := range []float64{0.0625, 0.125, 0.25, 0.5, 1} {
-		params := plan.Params{Rho: rho, Dim: len(data.Truth), Rows: data.Sparse.Rows(), NonNegative: true, P: 1, Relation: budget.Replace}
+		params := plan.Params{Rho: rho, Dim: len(data.Truth), Rows: data.Sparse.Rows(), NonNegative: true, Relation: budget.Replace}
 		if err := m.point(rho, data, params, printed, unscaled, here, shrunken); err != nil {
 			return nil, err
 		}

@@ -24,6 +24,14 @@ type Set struct {
 // Maker makes a mechanism: [plan.New], or one that it is compared with.
 type Maker func(plan.Params) (*plan.Mechanism, error)
 
+// Power returns the p of the ℓₚ error that releases of these Params are made for.
+func Power(p plan.Params) float64 {
+	if p.NonNegative {
+		return 1
+	}
+	return 2
+}
+
 // Unscaled is [plan.New] without scales: rows are clipped by their norms alone.
 func Unscaled(p plan.Params) (*plan.Mechanism, error) {
 	m, err := plan.New(p)
@@ -37,7 +45,7 @@ func Unscaled(p plan.Params) (*plan.Mechanism, error) {
 // change changes them, unless it is nil.
 func Published(change func(*thesis.Params)) Maker {
 	return func(p plan.Params) (*plan.Mechanism, error) {
-		q := thesis.Params{Rho: p.Rho, Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, NonNegative: p.NonNegative, P: p.P}
+		q := thesis.Params{Rho: p.Rho, Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, NonNegative: p.NonNegative, P: Power(p)}
 		if change != nil {
 			change(&q)
 		}

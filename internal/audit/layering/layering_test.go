@@ -45,6 +45,7 @@ var edges = map[[2]string]string{
 	{"threshold/groupby", "internal/quantile"}:   "the quantiles of each key",
 	{"elliptical/column", "internal/quantile"}:   "its quantiles, and the centre of a range that is learned",
 	{"threshold", "internal/sparse"}:             "its engine",
+	{"elliptical", "internal/calibrated"}:        "the noise of a coordinate",
 	{"elliptical/column", "internal/calibrated"}: "the noise of a coordinate",
 	{"jl", "internal/calibrated"}:                "the noise of a row, and its moments",
 	{"alp", "internal/sparse"}:                   "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",

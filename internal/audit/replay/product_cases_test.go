@@ -801,7 +801,7 @@ func vectorSubjects(all map[string]*subject) {
 		others: []string{"few", "one key each"},
 		values: map[string][]any{
 			"Min": {vector(0, -1, 2), vector(-1, -1, -1)}, "Max": {vector(1, 1, 6), vector(8, 8, 8)}, "Ellipsoid": {elliptical.Vector{}},
-			"NormBound": {0.}, "Dim": {0}, "Rho": {0.5, 0.}, "Epsilon": {0., 1.}, "Delta": {0., 1e-6}, "Power": {0., 1., 4.}, "Relative": {false, true}, "Weights": {elliptical.Vector{}, vector(1, 2, 3)},
+			"NormBound": {0.}, "Dim": {0}, "Rho": {0.5, 0.}, "Epsilon": {0., 1.}, "Delta": {0., 1e-6}, "Relative": {false, true}, "Weights": {elliptical.Vector{}, vector(1, 2, 3)},
 			"Shape": {elliptical.Optimal, elliptical.Independent},
 		},
 		ways: []string{"NewBuilder Add", "NewBuilder AddSparse", "NewBuilder Add" + merged, "NewBuilder AddSparse Add" + merged + " swapped",
@@ -817,7 +817,7 @@ func vectorSubjects(all map[string]*subject) {
 				p.Rho, p.Epsilon = 0, max(p.Epsilon, 1)
 			}
 			if strings.Contains(c.way, "within") { // in the place of Min and Max
-				p.Min, p.Max, p.Power, p.Relative, p.Weights, p.Shape = elliptical.Vector{}, elliptical.Vector{}, 0, false, elliptical.Vector{}, 0
+				p.Min, p.Max, p.Relative, p.Weights, p.Shape = elliptical.Vector{}, elliptical.Vector{}, false, elliptical.Vector{}, 0
 				if strings.Contains(c.way, "ball") {
 					p.NormBound, p.Dim = 2, 3
 				} else {
@@ -944,7 +944,7 @@ func planSubjects(all map[string]*subject) {
 	const dim = 3
 	p := plan.Params{Rho: 2, Dim: dim, Max: 4, Method: plan.Plain}
 	values := map[string][]any{
-		"Rho": {2., 0.5, 0.}, "Epsilon": {0., 4.}, "Delta": {0., 1e-3}, "Dim": {dim}, "Max": {4., 1.}, "Rows": {0, 1000}, "NonNegative": {false, true}, "Symmetric": {false, true}, "Relative": {false, true}, "P": {0., 1.}, "Resolution": {0., 0.0625}, "Margin": {0., 2.},
+		"Rho": {2., 0.5, 0.}, "Epsilon": {0., 4.}, "Delta": {0., 1e-3}, "Dim": {dim}, "Max": {4., 1.}, "Rows": {0, 1000}, "NonNegative": {false, true}, "Symmetric": {false, true}, "Relative": {false, true}, "Resolution": {0., 0.0625},
 		"Workers": {0, 1}, "Method": {plan.Auto, plan.Plain, plan.Adaptive, plan.TwoPass},
 	}
 	ready := func(c *pcase) (*plan.Mechanism, error) {

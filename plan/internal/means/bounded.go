@@ -80,13 +80,13 @@ func (m *Mean) Bounded(i int, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// leftOut reports whether nothing of column i was in the sum: see relative.go.
+// leftOut reports whether nothing of column i was in the sum: see scale.go.
 func (m *Mean) leftOut(i int) bool {
 	return m.Params.Relative && m.Scaled && m.Params.Method == Adaptive && m.Scales != nil && m.Scales[i] == m.Params.noScale()
 }
 
 // noiseOfSum returns the standard deviation of the part of the noise of coordinate i that is that
-// of the sum: σ/D̃ of (3) in divisor.go.
+// of the sum: σ/D̃ of (3) in clip.go.
 func (m *Mean) noiseOfSum(i int) float64 {
 	common := (m.Values[i] - m.Centre(i)) * m.relative() / m.Errors[i]
 	return m.Errors[i] * math.Sqrt(max((1-common)*(1+common), 0))

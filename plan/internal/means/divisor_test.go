@@ -172,7 +172,7 @@ func hit(m *Mean, mean []float64, i int) int64 {
 //
 // Each assertion counts 400 independent releases, and rejects a true rate within the slack with
 // probability 1e-10 on either side. The slack of 2 % is for C, up to 2⁻¹² below the norm of the
-// rows where nothing makes up for that, and for what is of order δ/D̃ in divisor.go, 9 % for n at ρ
+// rows where nothing makes up for that, and for what is of order δ/D̃ in clip.go, 9 % for n at ρ
 // = 1, squared; of 4000 releases 88 to 91 % were held in every setting. Where a divisor is known to
 // be at most n, and is n, half of its noise is cut off and intervals hold more often: there only
 // the least rate is checked. The controls had rates up to 0.6: of 400 releases more than 0.78 are

@@ -20,7 +20,7 @@ import (
 // Privacy. The rows' rotated coordinates are a function of each row alone, fixed before the data
 // are seen; u quantiles of them with ρ₁/u each are ρ₁-zCDP together, C and the sum have their own
 // budgets, and each depends on the data through what was released and one quantile or sum (see
-// run.go). ∎
+// release.go). ∎
 
 const (
 	iomeCentre = 0.25   // of ρ for the centre, as Huang et al.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The margin is where the model of margin.go has the least error, and a is the exponent with which
+// The margin is where the model of limit.go has the least error, and a is the exponent with which
 // the lognormal tail falls at C: both by numbers.
 func TestMarginIsTheBestOfItsModel(t *testing.T) {
 	// of a lognormal law with median 1

@@ -34,7 +34,7 @@ func lawOfC(a quantile.Axis, base []quantile.Region, w *quantile.Weights, keys [
 	return law, longer
 }
 
-// What depth.go says of misses, by the exact law of C: whatever the rows are, equal, nearly equal
+// What limit.go says of misses, by the exact law of C: whatever the rows are, equal, nearly equal
 // or spread over many octaves, few or all. A M₁ of 2⁻¹⁰⁰ is one at the bottom of the axis.
 func TestMissesOfC(t *testing.T) {
 	dptest.NotShort(t, "seconds with the race detector: in the default run")
@@ -197,7 +197,7 @@ func missesOfEqual(a quantile.Axis, base []quantile.Region, w *quantile.Weights,
 	return low / total, up / total
 }
 
-// What depth.go says of misses where rows are alike, the worst case, up to the ends of what it says
+// What limit.go says of misses where rows are alike, the worst case, up to the ends of what it says
 // that of: for k up to 10⁶, at the end of the axis, and where X is 25, 50 and 512 times M₁. Beyond
 // these it does not hold.
 func TestMissesOfEqualRows(t *testing.T) {

@@ -247,13 +247,16 @@ func TestEveryStepKeepsItsSensitivity(t *testing.T) {
 				sides = append(sides, sideOf(t, out, x))
 			}
 		}
-		others := sides[:first]
-		if c.p.Relation == budget.Replace {
+		replaced := c.p.Relation == budget.Replace
+		if replaced {
 			sides = sides[min(first, len(sides)):]
-			others = sides
 		}
 		part := 0.0
-		for _, x := range sides {
+		for i, x := range sides {
+			others := sides[:first]
+			if replaced { // neither is the first: all is the same the other way round
+				others = sides[:i+1]
+			}
 			for _, y := range others {
 				part = max(part, requirePrivateSteps(t, name, x, y))
 			}

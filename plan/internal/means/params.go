@@ -124,7 +124,7 @@ type Steps struct {
 	Base    quantile.Base // of the quantiles: AutoBase or Uniform
 	Search  int           // steps of the binary search, at most 64; 0 is the exponential mechanism
 	// Clip is the part of the rows, in (0, 1), that is not clipped. 0 leaves it to
-	// the rule of depth.go, Thesis and InstanceOptimal to theirs. For TwoPass it
+	// the rule of limit.go, Thesis and InstanceOptimal to theirs. For TwoPass it
 	// is that of the second pass.
 	Clip float64
 	// Undivided leaves the clipped mean as it is, nearer to the centre than the

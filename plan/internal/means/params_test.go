@@ -183,7 +183,7 @@ func TestPlanForTinyScales(t *testing.T) {
 	}
 }
 
-// How many rows are clipped, and the budget of C, are what depth.go says: by the rule, for
+// How many rows are clipped, and the budget of C, are what limit.go says: by the rule, for
 // symmetric rows, and where they are given.
 func TestDepth(t *testing.T) {
 	const l = 4.9 // of β = 0.005

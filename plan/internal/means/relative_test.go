@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The theorem of relative.go: no parts of ρ have less error than those in proportion to
+// The theorem of scale.go: no parts of ρ have less error than those in proportion to
 // (wσ)^{2p/(p+2)}, which the factors of the thesis and of Relative have, and which are equal where
 // p goes to 0.
 func TestSplitOfRelative(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // PLAN spends a part of its budget on means that serve for scaling only, and then throws them away.
 // Here the first pass releases unscaled clipped sums. Their means give the scales. The second pass
 // releases scaled sums with the rest of the budget. The two estimates of each mean have independent
-// noise of known variance (divisor.go) and are combined by inverse variance. No row has a negative
+// noise of known variance (clip.go) and are combined by inverse variance. No row has a negative
 // coordinate, so the sensitivity under Replace is √2·C instead of 2·C (see sumSensitivity). A
 // column whose mean seems to be above half of Max is complemented, Max − x for x: its entries are
 // not negative then either, and rows are shorter.

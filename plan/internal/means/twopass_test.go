@@ -8,6 +8,8 @@ import (
 	"testing/cryptotest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // τ² is what it was made with, to its sampling error, 0 where passes agree, and 0 where no mean
@@ -36,8 +38,8 @@ func TestClippingVariance(t *testing.T) {
 
 // Counts of words in mails of very different lengths: the longest mails have most of the common
 // words, and clipping them drew the ten largest means down by 2 to 4 %, with a half-width of half a
-// per cent. A margin that the norms choose takes four tenths of that, and less error in all, and
-// leaves rows of about the same length as they were. Noise is fixed.
+// per cent. A margin that the norms choose takes three quarters of that, and 0.6 of the error in
+// all, and leaves rows of about the same length as they were. Noise is fixed.
 func TestWordsOfMails(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(5, 6)) // test data
@@ -60,13 +62,13 @@ func TestWordsOfMails(t *testing.T) {
 	}
 	lost := func(p Params, x Sparse, mean []float64) (top, all, margin float64) {
 		p.Rho, p.Dim, p.Max, p.NonNegative, p.Method = 0.5, d, 1000, true, TwoPass
-		const releases = 5
+		releases := dptest.Full(5, 3)
 		for range releases {
 			m := releaseSparse(t, p, x)
 			for i := range mean {
-				all += math.Abs(m.Values[i]-mean[i]) / releases
+				all += math.Abs(m.Values[i]-mean[i]) / float64(releases)
 				if i < 10 {
-					top += (1 - m.Values[i]/mean[i]) / 10 / releases
+					top += (1 - m.Values[i]/mean[i]) / 10 / float64(releases)
 				}
 			}
 			margin = m.Params.Margin
@@ -78,8 +80,8 @@ func TestWordsOfMails(t *testing.T) {
 	now, all, g := lost(Params{}, x, mean)
 	t.Logf("the ten largest lack %.2g of their means, %.2g with the margin 1; all errors %.3g, %.3g", now, before, all, allBefore)
 	require.Greater(t, before, 0.02)
-	require.Less(t, now, 0.7*before)
-	require.Less(t, all, 0.9*allBefore)
+	require.Less(t, now, 0.4*before)
+	require.Less(t, all, 0.75*allBefore)
 	require.Greater(t, g, 1.2)
 	x, mean = words(0.1)
 	_, _, g = lost(Params{}, x, mean)

@@ -1,4 +1,4 @@
-package plan
+package means
 
 import (
 	"context"
@@ -58,7 +58,7 @@ func TestNonNegativeIsNotWorse(t *testing.T) {
 					mean := dptest.OK(m.Release(context.Background(), rows))(t)
 					square := 0.0
 					for k := range d {
-						square += math.Pow(mean.Estimate(k)-truth[k], 2)
+						square += math.Pow(mean.Values[k]-truth[k], 2)
 					}
 					errors[i] = append(errors[i], math.Sqrt(square))
 				}
