@@ -474,22 +474,22 @@ func constructors() (list []constructor) {
 		}
 	}
 	usual("jl/SJLT", sketch(jl.Params{Dim: 1 << 16, Rows: 256, Epsilon: 1}))
-	usual("jl/SRHT", sketch(jl.Params{Transform: jl.SRHT, Dim: 1 << 16, Rows: 256, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
-	usual("jl/L2", sketch(jl.Params{Dim: 1 << 14, Rows: 128, Sparsity: 8, Epsilon: 1, Delta: 1e-6, Norm: jl.L2, Noise: jl.Gaussian}))
+	usual("jl/SRHT", sketch(jl.Params{Transform: jl.SRHT, Dim: 1 << 16, Rows: 256, Epsilon: 1, Delta: 1e-6, Change: jl.L2(1)}))
+	usual("jl/L2", sketch(jl.Params{Dim: 1 << 14, Rows: 128, Sparsity: 8, Epsilon: 1, Delta: 1e-6, Change: jl.L2(1), Noise: jl.Gaussian}))
 	usual("jl/Rademacher", sketch(jl.Params{Transform: jl.Rademacher, Dim: 1 << 16, Rows: 256, Epsilon: 1}))
 	hard("jl/SJLT/dim=2^22", sketch(jl.Params{Dim: 1 << 22, Rows: 256, Epsilon: 1}))
 	for _, bits := range []int{20, 22} {
 		l2 := func(name string, p jl.Params) {
-			p.Dim, p.Rows, p.Epsilon, p.Delta, p.Norm, p.Noise = 1<<bits, 512, 1, 1e-6, jl.L2, jl.Gaussian
+			p.Dim, p.Rows, p.Epsilon, p.Delta, p.Change, p.Noise = 1<<bits, 512, 1, 1e-6, jl.L2(1), jl.Gaussian
 			hard(fmt.Sprintf("jl/L2/%s/dim=2^%d", name, bits), sketch(p))
 		}
 		l2("s=8", jl.Params{Sparsity: 8})
 		l2("s=1", jl.Params{})
 		l2("SRHT", jl.Params{Transform: jl.SRHT})
 	}
-	hard("jl/Rademacher/L2", sketch(jl.Params{Transform: jl.Rademacher, Dim: 1 << 14, Rows: 512, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
-	hard("jl/FJLT/L2", sketch(jl.Params{Transform: jl.FJLT, Dim: 1 << 14, Rows: 256, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
-	hard("jl/Normal/L2", sketch(jl.Params{Transform: jl.Normal, Dim: 1 << 12, Rows: 256, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
+	hard("jl/Rademacher/L2", sketch(jl.Params{Transform: jl.Rademacher, Dim: 1 << 14, Rows: 512, Epsilon: 1, Delta: 1e-6, Change: jl.L2(1)}))
+	hard("jl/FJLT/L2", sketch(jl.Params{Transform: jl.FJLT, Dim: 1 << 14, Rows: 256, Epsilon: 1, Delta: 1e-6, Change: jl.L2(1)}))
+	hard("jl/Normal/L2", sketch(jl.Params{Transform: jl.Normal, Dim: 1 << 12, Rows: 256, Epsilon: 1, Delta: 1e-6, Change: jl.L2(1)}))
 	hard("jl/FJLT", sketch(jl.Params{Transform: jl.FJLT, Dim: 1 << 14, Rows: 256, Epsilon: 1, Delta: 1e-6}))
 	hard("jl/Normal", sketch(jl.Params{Transform: jl.Normal, Dim: 1 << 12, Rows: 256, Epsilon: 1, Delta: 1e-6}))
 

@@ -82,7 +82,7 @@ func edges(s *state, n int) []float64 {
 func TestLoopsAgainstReference(t *testing.T) {
 	list := []Params{}
 	for _, p := range []Params{{Epsilon: 1}, {Epsilon: 1, Integers: true}, {Rho: 0.5, Integers: true}, {Rho: 0x1p20, Integers: true},
-		{Epsilon: 1, Sensitivity: 0x1p-100}} {
+		{Epsilon: 1, Change: L1(0x1p-100)}} {
 		for _, sparsity := range []int{1, 2, 4, 7, 8, 16, 28} {
 			p.Rows, p.Sparsity = 112, sparsity
 			list = append(list, p)
@@ -91,7 +91,7 @@ func TestLoopsAgainstReference(t *testing.T) {
 		list = append(list, p)
 	}
 	for _, sparsity := range []int{1, 8} {
-		list = append(list, Params{Rho: 0.5, Rows: 16, Sparsity: sparsity, Norm: L2}, Params{Rho: 0.5, Rows: 16, Sparsity: sparsity, Norm: L2, Integers: true})
+		list = append(list, Params{Rho: 0.5, Rows: 16, Sparsity: sparsity, Change: L2(1)}, Params{Rho: 0.5, Rows: 16, Sparsity: sparsity, Change: L2(1), Integers: true})
 	}
 	for n, p := range list {
 		p.Dim, p.Seed = 600, seed(3)

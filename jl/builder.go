@@ -74,7 +74,7 @@ func (p Params) setup(m matrix, c calibration) setup {
 	p = p.withoutNegativeZeros()
 	p.Noise = Noise(c.noise.Kind)
 	s := setup{params: p, matrix: m, noise: c.noise, limit: c.limit, bound: float64(c.limit), inverse: 1 / c.noise.Step}
-	s.promise = newTerm(p, c.noise).guarantee(p.unit())
+	s.promise = newTerm(p, c.noise).guarantee(p.Change.unit())
 	if !p.holds() {
 		s.columns = m.(columns)
 	}

@@ -25,7 +25,7 @@ func kinds() []Params {
 	return []Params{{Dim: 50, Rows: 8}, {Dim: 50, Rows: 8, Sparsity: 4}, {Dim: 1 << 50, Rows: 8, Sparsity: 2},
 		{Dim: 50, Rows: 8, Transform: Rademacher}, {Dim: 50, Rows: 8, Transform: SRHT},
 		{Dim: 50, Rows: 8, Transform: FJLT, Input: true}, {Dim: 50, Rows: 8, Integers: true}, {Dim: 50, Rows: 8, Transform: Rademacher,
-			Norm: L2}}
+			Change: L2(1)}}
 }
 
 // The order of the values, shards that are merged, a dense vector and what is outside Dim make no

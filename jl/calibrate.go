@@ -58,7 +58,7 @@ func (p Params) variance(noise calibrated.Noise, squared float64) float64 {
 // are the bounds of the matrix.
 func (p Params) calibrateKind(kind Noise, n norms, gain float64) (calibration, error) {
 	before, after := p.rounding(kind)
-	norm, delta := n.one, p.sensitivity()
+	norm, delta := n.one, p.Change.distance()
 	scaled := kind.kind()
 	switch kind {
 	case Gaussian:
@@ -90,7 +90,7 @@ func (p Params) calibrateKind(kind Noise, n norms, gain float64) (calibration, e
 		c.noise.Scale = up(unit.Scale*(norm*(delta/step+before)+after)) * step
 	}
 	if err == nil && !c.noise.OnGrid(least, maxScale) {
-		err = bad("Epsilon", p.Epsilon, "a number with noise in the range of the grid at this Dim, Rows and Sensitivity")
+		err = bad("Epsilon", p.Epsilon, "a number with noise in the range of the grid at this Dim, Rows and Change")
 	}
 	return c, err
 }
@@ -98,16 +98,16 @@ func (p Params) calibrateKind(kind Noise, n norms, gain float64) (calibration, e
 // bounds returns the greatest norms of what the noise is added to, for neighbours at distance 1.
 func (p Params) bounds(m bounded) norms {
 	switch {
-	case p.Input && p.Norm == L2:
+	case p.Input && p.Change.norm == l2:
 		return norms{up(math.Sqrt(float64(p.Dim))), 1}
 	case p.Input:
 		return norms{1, 1}
 	}
 	drawn, ok := m.(matrix)
 	if !ok {
-		return m.norms(p.Norm)
+		return m.norms(p.Change.norm)
 	}
-	n, _ := computed.Get(p.selecting(), func() (norms, error) { return drawn.norms(p.Norm), nil })
+	n, _ := computed.Get(p.selecting(), func() (norms, error) { return drawn.norms(p.Change.norm), nil })
 	return n
 }
 
@@ -124,7 +124,7 @@ func (p Params) rounding(kind Noise) (before, after float64) {
 		return up(math.Sqrt(n))
 	}
 	q, norm := 1.0, 1.0
-	if p.Norm == L2 {
+	if p.Change.norm == l2 {
 		q = 2
 	}
 	if kind == Gaussian {
@@ -142,7 +142,7 @@ func (p Params) rounding(kind Noise) (before, after float64) {
 // grid returns the step: so fine that rounding adds less than 2⁻¹⁶ to the sensitivity and next to
 // nothing to the noise, if that leaves room for values of 2²⁴·Δ and more; less fine if not.
 func (p Params) grid(kind Noise, noise, rounding, gain float64) float64 {
-	delta := p.sensitivity()
+	delta := p.Change.distance()
 	if p.Integers {
 		if kind == DiscreteLaplace {
 			return 1
@@ -176,8 +176,8 @@ const (
 	// Gaussian is real-valued normal noise, rounded to a fine grid, for δ > 0 or Rho.
 	Gaussian
 	// Staircase is the noise with the least variance if one number changes, rounded to a fine grid:
-	// pure ε-privacy where Protects says that one coordinate changes, which an SJLT with s = 1
-	// keeps in one row. Its variance is .96 of Laplace noise's at ε = 1, .52 at 4 and .11 at 8.
+	// pure ε-privacy for OneCoordinate, a change that an SJLT with s = 1 keeps in one row. Its
+	// variance is .96 of Laplace noise's at ε = 1, .52 at 4 and .11 at 8.
 	Staircase
 
 	lastNoise = Staircase

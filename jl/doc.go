@@ -16,11 +16,11 @@
 //
 // # Guarantee
 //
-// Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with ‖x − x′‖₁ ≤
-// Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. By default Δ is 1 in ℓ₁: of word counts, one word. A vector
-// as a whole is protected only if Params.Sensitivity is the largest distance of any two. The Seed
-// is public; privacy holds for every Seed, even one chosen by an adversary. Accuracy is over the
-// draw of the Seed, which must not depend on data.
+// Each party holds one vector x of u = Dim coordinates. Params.Change says how neighbours differ:
+// by L1(Δ), ‖x − x′‖₁ ≤ Δ; by L2(Δ), ‖x − x′‖₂ ≤ Δ; or by OneCoordinate(Δ). The default is L1(1): of
+// word counts, one word. A vector as a whole is protected only if Δ is the largest distance of any
+// two. The Seed is public; privacy holds for every Seed, even one chosen by an adversary. Accuracy
+// is over the draw of the Seed, which must not depend on data.
 //
 // A release is ε-DP with Laplace noise of scale Δ₁(S)/ε; it is (ε, δ)-DP or ρ-zCDP with Gaussian
 // noise for Δ₂(S): see [Params.Guarantee]. The guarantee holds for the floating-point
@@ -36,8 +36,8 @@
 //	Normal      computed         ‖S‖₂, computed        2Z²/k                         O(1), holds x
 //	FJLT        computed         ‖S‖₂, computed        [2Z²+(3/u)(1/q−1)(3Z²−2F)]/k  O(1), holds x
 //
-// If a row of the data changes one coordinate, say so in Params.Protects: an SJLT with s = 1 then
-// takes staircase noise, with .52 of the variance of Laplace noise at ε = 4 and .11 at 8.
+// If a row of the data changes one coordinate, say OneCoordinate: an SJLT with s = 1 then takes
+// staircase noise, with .52 of the variance of Laplace noise at ε = 4 and .11 at 8.
 //
 // # Accuracy
 //

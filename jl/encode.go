@@ -7,7 +7,6 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The encoding of a Sketch, little-endian, version 4; floating-point numbers are IEEE 754 bits:
@@ -15,9 +14,9 @@ import (
 //	bytes  field
 //	6      header: "dpsk", kind 5, version 4
 //	1      Transform
-//	1      Norm: 0 L1, 1 L2
+//	1      norm of Change: 0 L1 and OneCoordinate, 1 L2
 //	1      Noise, the kind that was used
-//	1      flags: 1 Integers, 2 Input, 4 Protects is budget.Row(budget.AddRemove)
+//	1      flags: 1 Integers, 2 Input, 4 OneCoordinate
 //	8      Dim
 //	4      Sparsity
 //	4      Independence
@@ -25,7 +24,7 @@ import (
 //	8      Epsilon
 //	8      Delta
 //	8      Rho
-//	8      Sensitivity
+//	8      size of Change
 //	8      step of the grid, a power of two
 //	4      number of terms: 1, or more of a sum
 //	then for each
@@ -55,9 +54,8 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, check.FormatError("jl", "a Sketch that was not released has no encoding")
 	}
 	head := *s
-	row := s.params.ofRow()
 	dst = wire.AppendHeader(dst, wire.KindJL, version)
-	dst = wire.AppendFields(dst, head.head(&row))
+	dst = wire.AppendFields(dst, head.head())
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.terms)))
 	for _, t := range s.terms {
 		steps := t.noise.Steps()
@@ -70,15 +68,14 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// head is the part of the encoding between the header and the number of terms. row says whether the
-// unit is one row.
-func (s *Sketch) head(row *bool) []wire.Field {
+// head is the part of the encoding between the header and the number of terms.
+func (s *Sketch) head() []wire.Field {
 	p := &s.params
 	return []wire.Field{
-		wire.Byte(&p.Transform), wire.Byte(&p.Norm), wire.Byte(&p.Noise), wire.Flags(&p.Integers, &p.Input, row),
+		wire.Byte(&p.Transform), wire.Byte(&p.Change.norm), wire.Byte(&p.Noise), wire.Flags(&p.Integers, &p.Input, &p.Change.one),
 		wire.Uint(&p.Dim), wire.Int(&p.Sparsity, maxRows), wire.Int(&p.Independence, hashing.MaxIndependence), wire.Bytes(p.Seed[:]),
 		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho),
-		wire.Float(&p.Sensitivity), wire.Float(&s.step),
+		wire.Float(&p.Change.size), wire.Float(&s.step),
 	}
 }
 
@@ -99,11 +96,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("jl", data)
 	r.Header(wire.KindJL, version)
 	var d Sketch
-	row := false
-	r.Fields(d.head(&row))
-	if row {
-		d.params.Protects = budget.Row(budget.AddRemove)
-	}
+	r.Fields(d.head())
 	if fraction, _ := math.Frexp(d.step); r.Err() == nil && !(fraction == 0.5 && d.step >= 0x1p-300 && d.step <= 0x1p300) {
 		r.Fail("a grid that is no power of two")
 	}
@@ -150,7 +143,7 @@ func readTerm(r *wire.Reader, params Params, step float64) (t term) {
 	r.Fields(t.fields(&steps))
 	t.noise.Step, t.noise.Scale = step, steps*step
 	p := Params{Dim: 1, Rows: 1, Seed: hashing.Seed{1}, Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: Noise(t.noise.Kind),
-		Integers: params.Integers, Protects: params.Protects}
+		Integers: params.Integers, Change: Change{one: params.Change.one}}
 	switch p.Noise {
 	case Staircase:
 		t.noise.Shape = t.epsilon

@@ -13,12 +13,11 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/calibrated"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // sample is a sum of two releases.
 func sample() *Sketch {
-	p := Params{Dim: math.MaxUint64, Rows: 4, Sparsity: 2, Seed: hashing.Seed{1, 15: 9}, Epsilon: 1.5, Norm: L1, Sensitivity: 2,
+	p := Params{Dim: math.MaxUint64, Rows: 4, Sparsity: 2, Seed: hashing.Seed{1, 15: 9}, Epsilon: 1.5, Change: L1(2),
 		Noise: Laplace}
 	return &Sketch{params: p, step: 0x1p-20, values: []int64{0, -1, 1 << 40, -maxValue}, terms: []term{
 		{identity{9}, 1.5, 0, 0, onGrid(inSteps(Laplace, 3e6), 0x1p-20), false},
@@ -32,12 +31,12 @@ func samples() map[string]*Sketch {
 	integers.terms = []term{{identity{3}, 1.5, 0, 0, inSteps(DiscreteLaplace, 2.5), false}}
 	integers.releases = []identity{{3}}
 	fjlt := sample()
-	fjlt.params = Params{Transform: FJLT, Dim: 33, Rows: 4, Seed: hashing.Seed{7}, Rho: 0.5, Norm: L2,
+	fjlt.params = Params{Transform: FJLT, Dim: 33, Rows: 4, Seed: hashing.Seed{7}, Rho: 0.5, Change: L2(0),
 		Noise: Gaussian, Input: true}
 	fjlt.terms = []term{{identity{4}, 0, 0, 0.5, onGrid(inSteps(Gaussian, 1e6), 0x1p-20), true}}
 	fjlt.releases = []identity{{4}}
 	row := sample()
-	row.params.Sparsity, row.params.Noise, row.params.Protects = 1, Staircase, budget.Row(budget.AddRemove)
+	row.params.Sparsity, row.params.Noise, row.params.Change = 1, Staircase, OneCoordinate(2)
 	row.terms = []term{{identity{5}, 1.5, 0, 0, calibrated.Noise{Kind: calibrated.Staircase, Scale: 3e6 * 0x1p-20, Shape: 1.5, Step: 0x1p-20}, false}}
 	row.releases = []identity{{5}}
 	return map[string]*Sketch{"sum.hex": sample(), "integers.hex": integers, "fjlt.hex": fjlt, "row.hex": row}
@@ -52,7 +51,7 @@ func TestCodec(t *testing.T) {
 // What a release gives decodes to the same sketch, for every transform and kind of noise.
 func TestCodecOfReleases(t *testing.T) {
 	for name, p := range noisy() {
-		p.Seed, p.Sensitivity = seed(1), math.Copysign(0, -1)
+		p.Seed, p.Change.size = seed(1), math.Copysign(0, -1)
 		b := dptest.OK(New(p))(t)
 		b.Add(3, 17)
 		s := dptest.OK(b.Release())(t)
@@ -122,20 +121,21 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 			s.terms[1].epsilon = 1
 			s.step = 1
 		},
-		"too much noise":      func(s *Sketch) { s.terms[1].noise.Scale = 2 * maxScale * s.step },
-		"coarse noise":        func(s *Sketch) { s.terms[0].noise.Scale = s.step },
-		"negative zero":       func(s *Sketch) { s.terms[1].delta = math.Copysign(0, -1) },
-		"negative zero Delta": func(s *Sketch) { s.params.Delta = math.Copysign(0, -1) },
-		"step":                func(s *Sketch) { s.step = 0.75 },
-		"step 0":              func(s *Sketch) { s.step = 0 },
-		"infinite step":       func(s *Sketch) { s.step = math.Inf(1) },
-		"sparsity":            func(s *Sketch) { s.params.Sparsity = 3 },
-		"rows":                func(s *Sketch) { s.values = s.values[:3] },
-		"no rows":             func(s *Sketch) { s.values = nil },
-		"value too large":     func(s *Sketch) { s.values[0] = maxValue + 1 },
-		"least value":         func(s *Sketch) { s.values[0] = math.MinInt64 },
-		"relation":            func(s *Sketch) { s.params.Norm = L2 + 1 },
-		"transform":           func(s *Sketch) { s.params.Transform = lastTransform + 1 },
+		"too much noise":       func(s *Sketch) { s.terms[1].noise.Scale = 2 * maxScale * s.step },
+		"coarse noise":         func(s *Sketch) { s.terms[0].noise.Scale = s.step },
+		"negative zero":        func(s *Sketch) { s.terms[1].delta = math.Copysign(0, -1) },
+		"negative zero Delta":  func(s *Sketch) { s.params.Delta = math.Copysign(0, -1) },
+		"step":                 func(s *Sketch) { s.step = 0.75 },
+		"step 0":               func(s *Sketch) { s.step = 0 },
+		"infinite step":        func(s *Sketch) { s.step = math.Inf(1) },
+		"sparsity":             func(s *Sketch) { s.params.Sparsity = 3 },
+		"rows":                 func(s *Sketch) { s.values = s.values[:3] },
+		"no rows":              func(s *Sketch) { s.values = nil },
+		"value too large":      func(s *Sketch) { s.values[0] = maxValue + 1 },
+		"least value":          func(s *Sketch) { s.values[0] = math.MinInt64 },
+		"relation":             func(s *Sketch) { s.params.Change.norm = l2 + 1 },
+		"L2 in one coordinate": func(s *Sketch) { s.params.Change = Change{norm: l2, one: true} },
+		"transform":            func(s *Sketch) { s.params.Transform = lastTransform + 1 },
 	})
 	require.ErrorIs(t, dptest.Err(new(Sketch).MarshalBinary()), ErrFormat)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/calibrated"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,11 +39,11 @@ func withNoise(transforms map[string]Params) map[string]Params {
 			all[name+", input Laplace"] = p
 		}
 		if p.Transform == SJLT && p.sparsity() == 1 {
-			p.Epsilon, p.Rho, p.Noise, p.Protects = 4, 0, 0, budget.Row(budget.AddRemove)
+			p.Epsilon, p.Rho, p.Noise, p.Change = 4, 0, 0, OneCoordinate(1)
 			all[name+", staircase"] = p
-			p.Protects = budget.Unit{}
+			p.Change = Change{}
 		}
-		p.Input, p.Norm = false, L2
+		p.Input, p.Change = false, L2(1)
 		p.Epsilon, p.Delta, p.Rho, p.Noise = 1, 1e-3, 0, 0
 		all[name+", ℓ₂"] = p
 	}
@@ -253,7 +252,7 @@ func (p Params) known() matrix {
 	if dptest.Long() {
 		return p.newMatrix()
 	}
-	key := Params{Transform: p.Transform, Dim: p.Dim, Rows: p.Rows, Sparsity: p.Sparsity, Norm: p.Norm, Seed: p.Seed}
+	key := Params{Transform: p.Transform, Dim: p.Dim, Rows: p.Rows, Sparsity: p.Sparsity, Change: p.Change, Seed: p.Seed}
 	if drawn[key] == nil {
 		drawn[key] = p.newMatrix()
 	}

@@ -59,6 +59,18 @@ func ExampleParams_Plan() {
 	// 9 rows, relative error 0.86, too small: true
 }
 
+// Three ways in which neighbours may differ; the release protects what they say.
+func ExampleChange() {
+	p := jl.Params{Dim: 1000, Rows: 64, Epsilon: 4, Seed: hashing.Seed{1}}
+	for _, p.Change = range []jl.Change{jl.L1(3), jl.L2(0.5), jl.OneCoordinate(1)} {
+		fmt.Println(p.Change, "–", p.Guarantee())
+	}
+	// Output:
+	// L1(3) – ε = 4 for vectors at ℓ₁ distance 3
+	// L2(0.5) – ε = 4 for vectors at ℓ₂ distance 0.5
+	// OneCoordinate(1) – ε = 4 for one row, added or removed
+}
+
 // Parts of one vector in several hands that trust each other are merged before the noise is drawn:
 // one release, one budget.
 func ExampleBuilder_Merge() {

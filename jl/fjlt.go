@@ -76,7 +76,7 @@ func (m *fjlt) apply(x []int64) []int64 {
 // norms holds because the columns of PHD are those of PH up to signs, and row i of PH is the
 // transform of row i of P. For ‖d‖₂ ≤ 1, (PHD)(PHD)ᵀ = u·PPᵀ where Dim = u, and fewer columns have
 // no greater norm.
-func (m *fjlt) norms(r Norm) norms {
+func (m *fjlt) norms(r norm) norms {
 	dense := make([]int64, m.size)
 	spread := func(i int) (at []uint32) {
 		at, entries := m.row(i)
@@ -85,7 +85,7 @@ func (m *fjlt) norms(r Norm) norms {
 		}
 		return at
 	}
-	if r == L1 {
+	if r == l1 {
 		c := newColumnNorms(m.dim)
 		for i := range m.rows {
 			clear(dense)

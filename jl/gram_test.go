@@ -31,13 +31,13 @@ func product(p Params) []float64 {
 func TestGram(t *testing.T) {
 	for _, dim := range []uint64{1, 63, 64, 65, blockColumns - 1, blockColumns + 1, columnsAtOnce, columnsAtOnce + 7} {
 		for _, p := range []Params{{Rows: 6, Sparsity: 2}, {Rows: 15, Sparsity: 3, Independence: 6}, {Rows: 8, Sparsity: 8}} {
-			p.Dim, p.Norm, p.Seed = dim, L2, seed(int(dim))
+			p.Dim, p.Change, p.Seed = dim, L2(1), seed(int(dim))
 			for _, packed := range []bool{false, true} {
 				require.Equal(t, product(p), newSJLT(p).gram(packed), "%d × %d", p.Rows, dim)
 			}
 		}
 		for _, p := range []Params{{Rows: 5}, {Rows: 61, Independence: 5}} {
-			p.Dim, p.Transform, p.Norm, p.Seed = dim, Rademacher, L2, seed(int(dim))
+			p.Dim, p.Transform, p.Change, p.Seed = dim, Rademacher, L2(1), seed(int(dim))
 			if p.Rows*int(dim) > 1<<17 {
 				p.Rows = 7
 			}
@@ -98,7 +98,7 @@ func TestCertificate(t *testing.T) {
 	for name, p := range map[string]Params{
 		"SJLT": {Dim: 1000, Rows: 64, Sparsity: 8}, "Rademacher": {Dim: 300, Rows: 90, Transform: Rademacher}, "few columns": {Dim: 5, Rows: 32, Sparsity: 4},
 	} {
-		p.Norm, p.Seed = L2, seed(9)
+		p.Change, p.Seed = L2(1), seed(9)
 		gram := product(p)
 		g := mat.NewSymDense(p.Rows, gram)
 		_, _, want := brute(dense(p, p.newMatrix()))
@@ -161,7 +161,7 @@ func TestRandomSigns(t *testing.T) {
 // Under L2 the noise of an SJLT has no step where it had one, between 512 rows and 520; and the
 // Plan does not go to where it has, beyond maxGram.
 func TestNoStepInNoise(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 14, Sparsity: 8, Norm: L2, Seed: seed(1)}
+	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 14, Sparsity: 8, Change: L2(1), Seed: seed(1)}
 	noise := func(rows int) float64 { p.Rows = rows; return planned(p).StdDev }
 	require.InEpsilon(t, noise(512), noise(520), 0.02)
 	require.Greater(t, noise(maxGram+8), noise(520), "the control")

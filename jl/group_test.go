@@ -17,7 +17,7 @@ func TestGroupsOfIntegersUnderL2(t *testing.T) {
 		"pure":         {Epsilon: 1},
 		"concentrated": {Rho: 1},
 	} {
-		p.Dim, p.Rows, p.Norm, p.Integers, p.Seed = 200, 8, L2, true, seed(2)
+		p.Dim, p.Rows, p.Change, p.Integers, p.Seed = 200, 8, L2(1), true, seed(2)
 		a := dptest.OK(New(p))(t)
 		worst := 0.0
 		for row := range 8 {

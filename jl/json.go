@@ -1,6 +1,9 @@
 package jl
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -31,11 +34,20 @@ func (t *Transform) UnmarshalText(text []byte) error {
 	return check.ParseEnum(t, text, transformNames, "Transform")
 }
 
-// MarshalText returns the name of the constant, for JSON and flags.
-func (n Norm) MarshalText() ([]byte, error) { return check.EnumText(n, normNames, "Norm") }
+// MarshalText returns the call that makes the change, for JSON and flags.
+func (c Change) MarshalText() ([]byte, error) { return []byte(c.call(c.size)), nil }
 
-// UnmarshalText reads the name of a constant.
-func (n *Norm) UnmarshalText(text []byte) error { return check.ParseEnum(n, text, normNames, "Norm") }
+// UnmarshalText reads what MarshalText writes. The error wraps [ErrParams].
+func (c *Change) UnmarshalText(text []byte) error {
+	name, number, _ := strings.Cut(string(text), "(")
+	size, err := strconv.ParseFloat(strings.TrimSuffix(number, ")"), 64)
+	makers := map[string]func(float64) Change{"L1": L1, "L2": L2, "OneCoordinate": OneCoordinate}
+	if err != nil || makers[name] == nil || !strings.HasSuffix(number, ")") {
+		return bad("Change", string(text), "L1(Δ), L2(Δ) or OneCoordinate(Δ)")
+	}
+	*c = makers[name](size)
+	return nil
+}
 
 // MarshalText returns the name of the constant, for JSON and flags.
 func (n Noise) MarshalText() ([]byte, error) { return check.EnumText(n, noiseNames, "Noise") }

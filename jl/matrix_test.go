@@ -79,22 +79,22 @@ func TestSensitivityAgainstBruteForce(t *testing.T) {
 	for name, p := range cases() {
 		for i := range dptest.Full(100, 40) {
 			p.Seed, p.Epsilon = seed(i), 1
-			p.Norm = L1
+			p.Change = L1(1)
 			m := p.newMatrix()
 			a := dense(p, m)
 			one, two, operator := brute(a)
-			n := m.norms(L1)
+			n := m.norms(l1)
 			require.InEpsilon(t, one, n.one, 1e-9, name)
 			require.InEpsilon(t, two, n.two, 1e-9, name)
 			require.GreaterOrEqual(t, n.two, two, "%s: never below", name)
 			if p.outlined() {
-				require.Equal(t, n, p.bounded().norms(L1), "%s: as planned", name)
+				require.Equal(t, n, p.bounded().norms(l1), "%s: as planned", name)
 				require.Equal(t, m.gain(), p.bounded().gain(), name)
 			}
 
-			p.Norm = L2
+			p.Change = L2(1)
 			m = p.newMatrix()
-			n = m.norms(L2)
+			n = m.norms(l2)
 			if exact := !(hadamard.Size(p.Dim) != p.Dim && (p.Transform == SRHT || p.Transform == FJLT)); exact {
 				require.InEpsilon(t, operator, n.two, 1e-7, name)
 			}
@@ -102,7 +102,7 @@ func TestSensitivityAgainstBruteForce(t *testing.T) {
 			require.GreaterOrEqual(t, n.one, oneOverTwo(a)*(1-1e-12), name)
 			require.LessOrEqual(t, n.two, 2.5*operator, "%s: no idle bound", name)
 			if p.outlined() {
-				require.Equal(t, n, p.bounded().norms(L2), "%s: as planned", name)
+				require.Equal(t, n, p.bounded().norms(l2), "%s: as planned", name)
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func oneOverTwo(a *mat.Dense) float64 {
 
 // Under ℓ₂ and pure ε the SJLT with s = 1 attains √u, whatever its loads.
 func TestPureSensitivityUnderL2(t *testing.T) {
-	p := Params{Dim: 64, Rows: 16, Seed: seed(1), Epsilon: 1, Norm: L2}
+	p := Params{Dim: 64, Rows: 16, Seed: seed(1), Epsilon: 1, Change: L2(1)}
 	m := p.newMatrix()
 	a := dense(p, m)
 	x := make([]int64, p.Dim)
@@ -146,7 +146,7 @@ func TestPureSensitivityUnderL2(t *testing.T) {
 	for _, v := range m.apply(x) {
 		sum += max(v, -v)
 	}
-	require.InEpsilon(t, float64(sum)/math.Sqrt(float64(p.Dim)), m.norms(L2).one, 1e-12)
+	require.InEpsilon(t, float64(sum)/math.Sqrt(float64(p.Dim)), m.norms(l2).one, 1e-12)
 }
 
 // apply and the updates are the same map, saturation aside, and tables change nothing.

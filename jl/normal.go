@@ -22,7 +22,7 @@ func newNormal(p Params) *normal {
 	m := &normal{rows: p.Rows, dim: int(p.Dim), seed: p.Seed.Derive(labelEntries)}
 	c, sums := newColumnNorms(m.dim), make([]int64, m.rows)
 	var g *gramSum
-	if p.Norm == L2 {
+	if p.Change.norm == l2 {
 		g = newGramSum(m.rows)
 	}
 	m.each(func(j int, column []int64) {
@@ -65,7 +65,7 @@ func (m *normal) apply(x []int64) []int64 {
 	return y
 }
 
-func (m *normal) norms(Norm) norms { return m.bound }
+func (m *normal) norms(norm) norms { return m.bound }
 
 // bytes is 0, as the columns are not kept.
 func (m *normal) bytes() int { return 0 }

@@ -49,7 +49,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 // Laplace and normal noise on reals: neighbours move the rows by no more than the pair says, in
 // scales, and some pair of inputs by that.
 func TestPairOfReals(t *testing.T) {
-	for _, p := range []Params{{Epsilon: 1}, {Epsilon: 1, Delta: 1e-3, Noise: Gaussian}, {Rho: 0.5}, {Epsilon: 2, Delta: 0.1, Noise: Gaussian, Norm: L2, Sparsity: 2}} {
+	for _, p := range []Params{{Epsilon: 1}, {Epsilon: 1, Delta: 1e-3, Noise: Gaussian}, {Rho: 0.5}, {Epsilon: 2, Delta: 0.1, Noise: Gaussian, Change: L2(1), Sparsity: 2}} {
 		p.Dim, p.Rows, p.Seed = 3, 4, seed(1)
 		b := dptest.OK(New(p))(t)
 		g, l := b.Guarantee(), peek(b).noise
@@ -75,7 +75,7 @@ func TestPairOfReals(t *testing.T) {
 		}
 		for _, epsilon := range []float64{0.1, 0.5, 1.5} {
 			require.GreaterOrEqual(t, g.DeltaAt(epsilon), bound.DeltaAt(epsilon)*(1-1e-12))
-			if p.Norm != L2 { // where no coordinate alone moves the rows most
+			if p.Change.norm != l2 { // where no coordinate alone moves the rows most
 				require.InDelta(t, g.DeltaAt(epsilon), bound.DeltaAt(epsilon), 1e-3)
 			}
 		}

@@ -69,25 +69,15 @@ type Params struct {
 	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], for zero-concentrated privacy instead of (ε,
 	// δ); or 0.
 	Rho float64
-	// Norm says what neighbours are: L1, two vectors with
-	// ‖x − x′‖₁ ≤ Sensitivity, or L2, with ‖x − x′‖₂ ≤ Sensitivity. 0 is L1.
-	Norm Norm
-	// Protects is the unit that a release protects. 0 is a change of the vector
-	// by at most Sensitivity, budget.L1 or budget.L2. budget.Row with AddRemove
-	// is one row of the data, which changes one coordinate by Sensitivity at most:
-	// an SJLT with s = 1 then changes in one row, and takes less noise where ε is
-	// above 1.
-	Protects budget.Unit
-	// Sensitivity is Δ, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1: one
-	// word of a vector of counts. To protect a vector as a whole, give the
-	// largest distance of any two.
-	Sensitivity float64
-	// Integers says that all values are integers, and so is Sensitivity. What
-	// is added is rounded to one.
+	// Change is how neighbours differ: [L1], [L2] or [OneCoordinate]. 0 is L1(1),
+	// one word of a vector of counts.
+	Change Change
+	// Integers says that all values are integers, and so is the size of Change.
+	// What is added is rounded to one.
 	Integers bool
 
 	// Noise is the kind of noise. 0 is Gaussian for Rho and for δ > 0, else
-	// DiscreteLaplace for integers, Staircase where Protects is one row, and
+	// DiscreteLaplace for integers, Staircase for OneCoordinate, and
 	// Laplace for others. [Params.Plan] says where Laplace noise is better for
 	// δ > 0, too.
 	Noise Noise
@@ -95,6 +85,69 @@ type Params struct {
 	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k.
 	// Under L2 it is at most the noise on the sketch, for every k.
 	Input bool
+}
+
+// Change is how two neighbours differ, and so what a release protects: made by [L1], [L2] or
+// [OneCoordinate]. Sizes are in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]; a size of 0 is 1. New
+// refuses others.
+type Change struct {
+	norm norm
+	one  bool // in one coordinate, under l1
+	size float64
+}
+
+// norm is the norm of the difference of neighbours, as in the encoding.
+type norm uint8
+
+const (
+	l1 norm = iota
+	l2
+)
+
+// L1 is a change with ‖x − x′‖₁ ≤ distance; the release protects budget.L1(distance). To protect a
+// vector as a whole, give the largest distance of any two.
+func L1(distance float64) Change { return Change{size: distance} }
+
+// L2 is a change with ‖x − x′‖₂ ≤ distance; the release protects budget.L2(distance).
+func L2(distance float64) Change { return Change{norm: l2, size: distance} }
+
+// OneCoordinate is one row of the data more or less, if it changes one coordinate, by at most size;
+// the release protects budget.Row(budget.AddRemove). An SJLT with s = 1 then takes less noise where
+// ε is above 1: see [Staircase].
+func OneCoordinate(size float64) Change { return Change{one: true, size: size} }
+
+// String returns the call that makes the change.
+func (c Change) String() string { return c.call(c.distance()) }
+
+// call returns the call that makes a change of this size.
+func (c Change) call(size float64) string {
+	name := "L1"
+	switch {
+	case c.one:
+		name = "OneCoordinate"
+	case c.norm == l2:
+		name = "L2"
+	}
+	return fmt.Sprintf("%s(%v)", name, size)
+}
+
+// distance returns Δ.
+func (c Change) distance() float64 {
+	if c.size == 0 {
+		return 1
+	}
+	return c.size
+}
+
+// unit returns whom a release protects.
+func (c Change) unit() budget.Unit {
+	switch {
+	case c.one:
+		return budget.Row(budget.AddRemove)
+	case c.norm == l2:
+		return budget.L2(c.distance())
+	}
+	return budget.L1(c.distance())
 }
 
 // bad returns the error of a field.
@@ -110,11 +163,8 @@ func (p Params) validate() error {
 	if err := check.EpsilonOrRho("jl", p.Epsilon, p.Delta, p.Rho); err != nil {
 		return err
 	}
-	if err := check.Real("jl", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
+	if err := check.Real("jl", "Change", p.Change.size, p.Integers); err != nil {
 		return err
-	}
-	if p.Protects != (budget.Unit{}) && (!p.ofRow() || p.Norm != L1) {
-		return bad("Protects", p.Protects, "0, or with L1 budget.Row(budget.AddRemove)")
 	}
 	return p.validateNoise()
 }
@@ -136,8 +186,8 @@ func (p Params) validateTransform() error {
 		return bad("Independence", p.Independence, "0, or for SJLT and Rademacher an integer in [4, 1024]")
 	case p.Seed.IsZero():
 		return bad("Seed", p.Seed, "a seed that all parties share, not zero")
-	case p.Norm > L2:
-		return bad("Norm", p.Norm, "L1 or L2")
+	case p.Change.norm > l2 || p.Change.one && p.Change.norm != l1: // of a decoder
+		return bad("Change", p.Change, "L1, L2 or OneCoordinate")
 	case p.Input && p.Transform != SRHT && p.Transform != FJLT:
 		return bad("Input", p.Input, "false: noise on the input is for SRHT and FJLT")
 	}
@@ -150,7 +200,7 @@ func (p Params) validateSize() error {
 	switch {
 	case p.holds() && p.Dim > maxHeld:
 		return bad("Dim", p.Dim, fmt.Sprintf("at most 2²⁶ where the vector is held until release: %.3g bytes", 16*float64(p.Dim)))
-	case p.Norm == L2 && p.Dim > maxLoads:
+	case p.Change.norm == l2 && p.Dim > maxLoads:
 		return bad("Dim", p.Dim, fmt.Sprintf("at most 2²⁸ under L2, where the matrix has to be looked at: %.3g hash values",
 			float64(p.Dim)*float64(p.sparsity())))
 	case p.Transform == SRHT && uint64(p.Rows) > hadamard.Size(p.Dim):
@@ -158,7 +208,7 @@ func (p Params) validateSize() error {
 	case dense && float64(p.Rows)*float64(p.Dim) > maxEntries:
 		want := "at most 2²⁸/Dim for %v: the matrix has %.3g entries, and its sensitivity has to be computed"
 		return bad("Rows", p.Rows, fmt.Sprintf(want, p.Transform, float64(p.Rows)*float64(p.Dim)))
-	case p.Norm == L2 && !p.Input && (dense || p.Transform == Rademacher) && p.Rows > maxDense:
+	case p.Change.norm == l2 && !p.Input && (dense || p.Transform == Rademacher) && p.Rows > maxDense:
 		return bad("Rows", p.Rows, fmt.Sprintf("at most 512 for %v under L2, where the operator norm has to be computed", p.Transform))
 	}
 	return nil
@@ -174,7 +224,7 @@ func (p Params) validateNoise() error {
 	case p.Rho == 0 && p.Delta == 0 && p.Noise == Gaussian:
 		return bad("Noise", p.Noise, "one for pure ε-privacy where Delta is 0")
 	case p.Noise == Staircase && !p.stairs():
-		return bad("Noise", p.Noise, "another kind unless Protects is budget.Row(budget.AddRemove), for an SJLT with s = 1, "+
+		return bad("Noise", p.Noise, "another kind unless Change is OneCoordinate, for an SJLT with s = 1, "+
 			"pure ε in [½, 2⁹] and real values")
 	case p.Noise == DiscreteLaplace && !p.Integers:
 		return bad("Noise", p.Noise, "another kind unless Integers: real values may differ in many coordinates by less than its unit, "+
@@ -183,31 +233,9 @@ func (p Params) validateNoise() error {
 	return nil
 }
 
-// ofRow reports whether neighbours differ in one coordinate.
-func (p Params) ofRow() bool { return p.Protects == budget.Row(budget.AddRemove) }
-
 // stairs reports whether staircase noise makes the sketch private: one row of it changes.
 func (p Params) stairs() bool {
-	return p.ofRow() && p.Transform == SJLT && p.sparsity() == 1 && !p.Integers && p.Rho == 0 && p.Delta == 0 && p.Epsilon >= 0.5 && p.Epsilon <= 0x1p9
-}
-
-// unit returns whom a release protects.
-func (p Params) unit() budget.Unit {
-	if p.ofRow() {
-		return p.Protects
-	}
-	if p.Norm == L2 {
-		return budget.L2(p.sensitivity())
-	}
-	return budget.L1(p.sensitivity())
-}
-
-// sensitivity returns Δ, the default filled in.
-func (p Params) sensitivity() float64 {
-	if p.Sensitivity == 0 {
-		return 1
-	}
-	return p.Sensitivity
+	return p.Change.one && p.Transform == SJLT && p.sparsity() == 1 && !p.Integers && p.Rho == 0 && p.Delta == 0 && p.Epsilon >= 0.5 && p.Epsilon <= 0x1p9
 }
 
 // sparsity returns s of an SJLT.
@@ -234,19 +262,18 @@ func (p Params) density() float64 {
 }
 
 // Guarantee returns what a release of these Params promises: ρ-zCDP, (ε, δ), or ε where Laplace
-// noise is used, for the unit budget.L1 or budget.L2 at the distance Sensitivity. Invalid Params
-// promise nothing. Guarantee checks what [New] checks, and takes as long where the sensitivity is
-// computed from the matrix.
+// noise is used, for the unit that Change says. Invalid Params promise nothing. Guarantee checks
+// what [New] checks, and takes as long where the sensitivity is computed from the matrix.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.noise()
 	if err != nil {
 		return budget.Guarantee{}
 	}
-	return newTerm(p, c.noise).guarantee(p.unit())
+	return newTerm(p, c.noise).guarantee(p.Change.unit())
 }
 
 // withoutNegativeZeros returns p with no −0, so that equal Params are encoded equally.
 func (p Params) withoutNegativeZeros() Params {
-	p.Epsilon, p.Delta, p.Rho, p.Sensitivity = p.Epsilon+0, p.Delta+0, p.Rho+0, p.Sensitivity+0
+	p.Epsilon, p.Delta, p.Rho, p.Change.size = p.Epsilon+0, p.Delta+0, p.Rho+0, p.Change.size+0
 	return p
 }

@@ -1,6 +1,7 @@
 package jl
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestBadParams(t *testing.T) {
 	}
 	for _, x := range badFloats {
 		verify("Rho", func(p *Params) { p.Epsilon, p.Rho = 0, x })
-		verify("Sensitivity", func(p *Params) { p.Sensitivity = x })
+		verify("Change", func(p *Params) { p.Change.size = x })
 	}
 	for _, k := range []int{0, -1, math.MinInt, math.MaxInt, maxRows + 1} {
 		verify("Rows", func(p *Params) { p.Rows = k })
@@ -53,23 +54,23 @@ func TestBadParams(t *testing.T) {
 	}
 	verify("Dim", func(p *Params) { p.Dim = 0 })
 	verify("Dim", func(p *Params) { p.Dim, p.Transform = math.MaxUint64, SRHT })
-	verify("Dim", func(p *Params) { p.Dim, p.Norm = math.MaxUint64, L2 })
+	verify("Dim", func(p *Params) { p.Dim, p.Change = math.MaxUint64, L2(1) })
 	verify("Rows", func(p *Params) { p.Transform, p.Rows = SRHT, 129 })
 	verify("Rows", func(p *Params) { p.Transform, p.Dim, p.Rows = Normal, 1<<20, 1000 })
-	verify("Rows", func(p *Params) { p.Transform, p.Rows, p.Norm = Rademacher, 513, L2 })
+	verify("Rows", func(p *Params) { p.Transform, p.Rows, p.Change = Rademacher, 513, L2(1) })
 	verify("Seed", func(p *Params) { p.Seed = [16]byte{} })
 	verify("Transform", func(p *Params) { p.Transform = lastTransform + 1 })
 	verify("Noise", func(p *Params) { p.Noise = lastNoise + 1 })
 	verify("Noise", func(p *Params) { p.Noise = Gaussian })
 	verify("Noise", func(p *Params) { p.Noise = DiscreteLaplace })
 	verify("Noise", func(p *Params) { p.Epsilon, p.Rho, p.Noise = 0, 1, Laplace })
-	verify("Norm", func(p *Params) { p.Norm = L2 + 1 })
+	verify("Change", func(p *Params) { p.Change.norm = l2 + 1 })
 	verify("Sparsity", func(p *Params) { p.Transform, p.Sparsity = SRHT, 2 })
 	verify("Input", func(p *Params) { p.Input = true })
 	verify("Epsilon", func(p *Params) { p.Rho = 1 })
 	verify("Delta", func(p *Params) { p.Epsilon, p.Rho, p.Delta = 0, 1, 0.1 })
 	for _, x := range []float64{0.5, 1.5, 0x1p31} {
-		verify("Sensitivity", func(p *Params) { p.Integers, p.Sensitivity = true, x })
+		verify("Change", func(p *Params) { p.Integers, p.Change.size = true, x })
 	}
 }
 
@@ -79,11 +80,11 @@ func TestParamsAtTheirLimits(t *testing.T) {
 		{Dim: 1, Rows: 1, Epsilon: check.MinEpsilon}, {Dim: 1, Rows: 1, Epsilon: check.MaxEpsilon}, {Dim: math.MaxUint64, Rows: maxRows, Epsilon: 1},
 		{Dim: math.MaxUint64, Rows: 16, Sparsity: 16, Epsilon: 1, Delta: check.MinDelta}, {Dim: 1, Rows: 1, Rho: check.MinRho}, {Dim: 1, Rows: 1,
 			Rho: check.MaxRho},
-		{Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: check.MinReal}, {Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: check.MaxReal}, {Dim: 5, Rows: 8,
+		{Dim: 1, Rows: 1, Epsilon: 1, Change: L1(check.MinReal)}, {Dim: 1, Rows: 1, Epsilon: 1, Change: L1(check.MaxReal)}, {Dim: 5, Rows: 8,
 			Epsilon: 1, Transform: SRHT},
 		{Dim: 1, Rows: 1, Epsilon: 1, Transform: SRHT}, {Dim: 1, Rows: 1, Epsilon: 1, Transform: FJLT}, {Dim: 1, Rows: 1, Epsilon: 1,
 			Transform: Normal},
-		{Dim: 1, Rows: 1, Epsilon: 1, Integers: true, Sensitivity: check.MaxInteger}, {Dim: 1 << 16, Rows: 256, Epsilon: 1, Transform: SRHT},
+		{Dim: 1, Rows: 1, Epsilon: 1, Integers: true, Change: L1(check.MaxInteger)}, {Dim: 1 << 16, Rows: 256, Epsilon: 1, Transform: SRHT},
 		{Dim: 1, Rows: 1, Epsilon: 1, Delta: 1 - 0x1p-53},
 	} {
 		p.Seed = seed(0)
@@ -98,10 +99,10 @@ func TestParamsAtTheirLimits(t *testing.T) {
 // −0 is 0, so that equal Params are equal.
 func TestNegativeZeros(t *testing.T) {
 	zero := math.Copysign(0, -1)
-	p := Params{Dim: 4, Rows: 2, Epsilon: 1, Delta: zero, Rho: zero, Sensitivity: zero, Seed: seed(0)}
+	p := Params{Dim: 4, Rows: 2, Epsilon: 1, Delta: zero, Rho: zero, Change: L1(zero), Seed: seed(0)}
 	b := dptest.OK(New(p))(t)
 	s, _ := b.Release()
-	for _, x := range []float64{s.params.Delta, s.params.Rho, s.params.Sensitivity} {
+	for _, x := range []float64{s.params.Delta, s.params.Rho, s.params.Change.size} {
 		require.False(t, math.Signbit(x))
 	}
 }
@@ -155,5 +156,22 @@ func TestVarianceOfImpossibleNorms(t *testing.T) {
 			require.GreaterOrEqual(t, planned(p).DotStdErr(z, z, -z, z*z), 0.0)
 			require.GreaterOrEqual(t, planned(p).DotStdErr(2*z, 2*z, 0, 2*z*z), 0.0)
 		}
+	}
+}
+
+// A Change in a file of JSON is read as it was written, and nothing else is one: what became L1(1)
+// by mistake would have too little noise.
+func TestChangeAsText(t *testing.T) {
+	for text, want := range map[string]Change{"L1(0.25)": L1(0.25), "L2(1000)": L2(1000), "OneCoordinate(3)": OneCoordinate(3), "L1(1)": L1(1), "L1(0)": {}} {
+		var got struct{ Change Change }
+		encoded := dptest.OK(json.Marshal(Params{Change: want}))(t)
+		require.NoError(t, json.Unmarshal(encoded, &got))
+		require.Equal(t, want, got.Change, text)
+	}
+	require.Equal(t, "L1(1)", Change{}.String())
+	for _, text := range []string{"", "L1", "L1(", "L1()", "L1(1", "L3(1)", "L2(x)", "(1)", "L1(1))"} {
+		got := L2(7)
+		require.ErrorIs(t, got.UnmarshalText([]byte(text)), ErrParams, text)
+		require.Equal(t, L2(7), got)
 	}
 }

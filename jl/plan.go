@@ -11,7 +11,7 @@ import (
 // outlined reports whether all that the calibration asks is known without drawing the matrix:
 // entries ±1 under L1, and the Hadamard rows under both relations.
 func (p Params) outlined() bool {
-	return p.Transform == SRHT || p.Norm == L1 && (p.Transform == SJLT || p.Transform == Rademacher)
+	return p.Transform == SRHT || p.Change.norm == l1 && (p.Transform == SJLT || p.Transform == Rademacher)
 }
 
 // bounded returns the matrix, without its random parts if that is enough.
@@ -50,7 +50,7 @@ type expected struct {
 	most   float64
 }
 
-func (e expected) norms(Norm) norms { return e.bounds }
+func (e expected) norms(norm) norms { return e.bounds }
 func (e expected) gain() float64    { return e.most }
 
 // noise returns the noise that New would draw.
@@ -202,7 +202,7 @@ func (p Params) Plan(squared float64) (Plan, error) {
 	if p.Transform == SJLT && p.Sparsity == 0 && best.Noise == Gaussian && best.Rows >= 64 {
 		p.Sparsity, p.Noise = 8, Gaussian
 		// Under L1 the noise is the same, and collisions hurt less.
-		if other, variance, err := p.bestRows(squared); err == nil && (p.Norm == L1 || variance < least) {
+		if other, variance, err := p.bestRows(squared); err == nil && (p.Change.norm == l1 || variance < least) {
 			best = other
 		}
 	}
@@ -253,9 +253,9 @@ func (p Params) bestRows(squared float64) (best Params, least float64, err error
 	switch {
 	case p.Transform == SRHT:
 		most = int(min(hadamard.Size(p.Dim), maxRows))
-	case p.Norm == L2 && p.Transform == Rademacher:
+	case p.Change.norm == l2 && p.Transform == Rademacher:
 		most = maxDense
-	case p.Norm == L2 && s > 1: // beyond, the variance is several times as large
+	case p.Change.norm == l2 && s > 1: // beyond, the variance is several times as large
 		most = maxGram / s * s
 	}
 	least = math.Inf(1)

@@ -79,11 +79,11 @@ func spent(t *testing.T, b *Builder, x, y []int64) float64 {
 // coordinate by Δ; all coordinates a little; a coordinate by fractions of a step, again and again.
 func neighbour(p Params, r *rand.Rand, kind int) []float64 {
 	d := make([]float64, p.Dim)
-	delta := p.sensitivity()
+	delta := p.Change.distance()
 	switch {
-	case kind == 0 || p.Integers || p.ofRow():
+	case kind == 0 || p.Integers || p.Change.one:
 		d[r.IntN(len(d))] = delta
-	case p.Norm == L1:
+	case p.Change.norm == l1:
 		for j := range d {
 			d[j] = math.Copysign(delta*(1-1e-12)/float64(p.Dim), r.Float64()-0.5)
 		}
@@ -106,17 +106,17 @@ func TestNeighboursOnTheMachine(t *testing.T) {
 		most := 0.0
 		for i := range 12 {
 			p.Seed = seed(i)
-			p.Sensitivity = []float64{0, 3, 3, 0x1p-100, 0x1p100}[i%5]
+			p.Change.size = []float64{0, 3, 3, 0x1p-100, 0x1p100}[i%5]
 			if p.Integers {
-				p.Sensitivity = float64(i % 3)
+				p.Change.size = float64(i % 3)
 			}
-			a := dptest.OK(New(p))(t, "%s %v", name, p.Sensitivity)
+			a := dptest.OK(New(p))(t, "%s %v", name, p.Change.size)
 			limit := float64(peek(a).limit) * peek(a).noise.Step
 			for kind := range 6 {
 				a, _ := a.Sibling()
 				b, _ := a.Sibling()
 				change, base := neighbour(p, r, kind%2), make([]float64, p.Dim)
-				scale := p.sensitivity() * []float64{1, 1e5, 1e300, 0.001, 1, 1}[kind]
+				scale := p.Change.distance() * []float64{1, 1e5, 1e300, 0.001, 1, 1}[kind]
 				for j := range base {
 					base[j] = scale * r.NormFloat64()
 				}
@@ -147,7 +147,7 @@ func TestNeighboursOnTheMachine(t *testing.T) {
 		}
 		require.LessOrEqual(t, most, 1+1e-11, name)
 		worst = max(worst, most)
-		p.Sensitivity = 0
+		p.Change.size = 0
 		s := dptest.OK(New(p))(t)
 		peek(s).noise.Scale /= 2
 		o, _ := s.Sibling()
@@ -165,13 +165,13 @@ func TestExactOnTinyProjections(t *testing.T) {
 		{Dim: 2, Rows: 2}, {Dim: 2, Rows: 2, Sparsity: 2}, {Dim: 2, Rows: 2, Transform: SRHT}, {Dim: 2, Rows: 2,
 			Transform: Rademacher}, {Dim: 2, Rows: 2, Transform: SRHT, Input: true},
 		{Dim: 2, Rows: 2, Transform: Normal, Noise: DiscreteLaplace}, {Dim: 2, Rows: 2, Transform: FJLT}, {Dim: 2, Rows: 2,
-			Norm: L2},
+			Change: L2(1)},
 	} {
 		for i := range 8 {
 			p.Integers, p.Epsilon, p.Seed = true, 1.25, seed(i)
 			b, err := New(p)
 			if p.Transform == FJLT && err != nil {
-				require.Zero(t, p.drawn().norms(L1).one, "a matrix of zeros, which is refused")
+				require.Zero(t, p.drawn().norms(l1).one, "a matrix of zeros, which is refused")
 				continue
 			}
 			require.NoError(t, err)
@@ -205,7 +205,7 @@ func TestExactOnTinyProjections(t *testing.T) {
 			}
 			require.LessOrEqual(t, worst, p.Epsilon*(1+1e-12), "%+v", p)
 			require.Greater(t, control, p.Epsilon*1.2, "%+v", p)
-			if p.Norm != L2 {
+			if p.Change.norm != l2 {
 				require.GreaterOrEqual(t, worst, p.Epsilon*(1-1e-12), "%+v: attained", p)
 			}
 		}
@@ -228,7 +228,7 @@ func outputs(a, b int64) (x []float64) {
 // neighbours too, and would cost up to 2ε.
 func TestCoarseNoiseIsForIntegers(t *testing.T) {
 	require.ErrorIs(t, dptest.Err(New(Params{Dim: 2, Rows: 2, Epsilon: 1, Seed: seed(0), Noise: DiscreteLaplace})), ErrParams)
-	require.ErrorIs(t, dptest.Err(New(Params{Dim: 2, Rows: 2, Epsilon: 1, Seed: seed(0), Noise: DiscreteLaplace, Integers: true, Sensitivity: 0.5})), ErrParams)
+	require.ErrorIs(t, dptest.Err(New(Params{Dim: 2, Rows: 2, Epsilon: 1, Seed: seed(0), Noise: DiscreteLaplace, Integers: true, Change: L1(0.5)})), ErrParams)
 
 	// Values ½ and ½ go to 1 and 1 and ½ − 0.01 to 0: ℓ₁ distance 0.02 in the data, 2 in the
 	// integers.
@@ -362,7 +362,7 @@ func TestScalesPayForEveryTerm(t *testing.T) {
 	laplace := dptest.OK(New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Seed: seed(1)}))(t)
 	law = peek(laplace).noise
 	require.GreaterOrEqual(t, law.Steps(), 1/law.Step+1+rows)
-	input := dptest.OK(New(Params{Dim: 64, Rows: 16, Transform: SRHT, Input: true, Norm: L2, Noise: Laplace, Epsilon: 1, Seed: seed(1)}))(t)
+	input := dptest.OK(New(Params{Dim: 64, Rows: 16, Transform: SRHT, Input: true, Change: L2(1), Noise: Laplace, Epsilon: 1, Seed: seed(1)}))(t)
 	law = peek(input).noise
 	require.GreaterOrEqual(t, law.Steps(), math.Sqrt(64)/law.Step)
 }
@@ -370,29 +370,28 @@ func TestScalesPayForEveryTerm(t *testing.T) {
 // A guarantee for one row takes staircase noise where that is less, and nothing else does: it
 // promises nothing to neighbours that differ in several coordinates by a little.
 func TestRowsOfData(t *testing.T) {
-	p := Params{Dim: 100, Rows: 16, Epsilon: 4, Seed: seed(1), Protects: budget.Row(budget.AddRemove)}
+	p := Params{Dim: 100, Rows: 16, Epsilon: 4, Seed: seed(1), Change: OneCoordinate(1)}
 	b := dptest.OK(New(p))(t)
 	require.Equal(t, budget.PureDP(4, budget.Row(budget.AddRemove)), b.Guarantee())
 	law := peek(b).noise
 	before, after := p.rounding(Staircase)
-	require.GreaterOrEqual(t, law.Steps(), p.sensitivity()/law.Step+before+after, "a step of the staircase has room for what is rounded")
+	require.GreaterOrEqual(t, law.Steps(), p.Change.distance()/law.Step+before+after, "a step of the staircase has room for what is rounded")
 	s := dptest.OK(b.Release())(t)
 	require.Equal(t, Staircase, s.Params().Noise)
 	require.True(t, s.Guarantee().Equal(p.Guarantee()))
 	whole := p
-	whole.Protects = budget.Unit{}
+	whole.Change = Change{}
 	require.InEpsilon(t, math.Sqrt(0.52), planned(p).StdDev/planned(whole).StdDev, 0.01)
 	for _, spoil := range []func(p *Params){
-		func(p *Params) { p.Protects = budget.Unit{} },
+		func(p *Params) { p.Change = Change{} },
 		func(p *Params) { p.Sparsity = 2 },
 		func(p *Params) { p.Transform = SRHT },
 		func(p *Params) { p.Integers = true },
 		func(p *Params) { p.Delta = 1e-6 },
 		func(p *Params) { p.Epsilon = 0.4 },
 		func(p *Params) { p.Epsilon = 600 },
-		func(p *Params) { p.Norm = L2 },
-		func(p *Params) { p.Protects = budget.Row(budget.Replace) },
-		func(p *Params) { p.Protects = budget.L1(1) },
+		func(p *Params) { p.Change = L2(1) },
+		func(p *Params) { p.Change = Change{norm: l2, one: true} },
 	} {
 		q := p
 		q.Noise = Staircase

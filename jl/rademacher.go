@@ -65,9 +65,9 @@ func (m *rademacher) apply(x []int64) []int64 {
 
 // norms follows from the k entries ±1 of a column. For ‖d‖₂ ≤ 1 the operator norm is bounded by the
 // Gram matrix of the rows, whose entries are counted by words of signs.
-func (m *rademacher) norms(r Norm) norms {
+func (m *rademacher) norms(r norm) norms {
 	k := float64(m.rows)
-	if r == L1 {
+	if r == l1 {
 		return norms{k, up(math.Sqrt(k))}
 	}
 	return gramNorms(m.rows, m.gram())

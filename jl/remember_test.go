@@ -20,13 +20,13 @@ func TestMatricesAreRemembered(t *testing.T) {
 	for name, p := range cases() {
 		p.Seed, p.Epsilon, p.Delta = seed(77), 1, 1e-6
 		first, same := of(p), p
-		same.Epsilon, same.Delta, same.Sensitivity = 2, 1e-3, 3
+		same.Epsilon, same.Delta, same.Change.size = 2, 1e-3, 3
 		require.Same(t, first.matrix, of(same).matrix, name)
 		for change, other := range map[string]Params{
 			"Seed":         with(p, func(p *Params) { p.Seed = seed(78) }),
 			"Dim":          with(p, func(p *Params) { p.Dim++ }),
 			"Rows":         with(p, func(p *Params) { p.Rows *= 2; p.Dim *= 2 }),
-			"Norm":         with(p, func(p *Params) { p.Norm = L2 }),
+			"Norm":         with(p, func(p *Params) { p.Change = L2(1) }),
 			"Sparsity":     with(p, func(p *Params) { p.Transform, p.Rows, p.Sparsity = SJLT, 16, 2 }),
 			"Independence": with(p, func(p *Params) { p.Transform, p.Sparsity, p.Independence = Rademacher, 0, 8 }),
 			"Transform":    with(p, func(p *Params) { p.Transform, p.Sparsity, p.Rows = FJLT, 0, 9 }),
@@ -44,7 +44,7 @@ type counted struct {
 	times *int
 }
 
-func (c counted) norms(n Norm) norms {
+func (c counted) norms(n norm) norms {
 	*c.times++
 	return c.matrix.norms(n)
 }
@@ -53,13 +53,13 @@ func (c counted) norms(n Norm) norms {
 // matrix has norms of its own.
 func TestNormsAreRemembered(t *testing.T) {
 	times := 0
-	p := Params{Dim: 70, Rows: 12, Sparsity: 4, Norm: L2, Seed: seed(79), Epsilon: 1}
+	p := Params{Dim: 70, Rows: 12, Sparsity: 4, Change: L2(1), Seed: seed(79), Epsilon: 1}
 	for _, p := range []Params{p, with(p, func(p *Params) { p.Epsilon, p.Delta = 2, 1e-6 }), with(p, func(p *Params) { p.Integers = true })} {
-		require.Equal(t, p.newMatrix().norms(L2), p.bounds(counted{p.newMatrix(), &times}))
+		require.Equal(t, p.newMatrix().norms(l2), p.bounds(counted{p.newMatrix(), &times}))
 		require.Equal(t, 1, times)
 	}
-	for i, p := range []Params{with(p, func(p *Params) { p.Norm = L1 }), with(p, func(p *Params) { p.Seed = seed(80) }), with(p, func(p *Params) { p.Sparsity = 3 })} {
-		require.Equal(t, p.newMatrix().norms(p.Norm), p.bounds(counted{p.newMatrix(), &times}))
+	for i, p := range []Params{with(p, func(p *Params) { p.Change = L1(1) }), with(p, func(p *Params) { p.Seed = seed(80) }), with(p, func(p *Params) { p.Sparsity = 3 })} {
+		require.Equal(t, p.newMatrix().norms(p.Change.norm), p.bounds(counted{p.newMatrix(), &times}))
 		require.Equal(t, 2+i, times)
 	}
 }

@@ -123,9 +123,9 @@ func (m *sjlt) apply(x []int64) []int64 {
 //     row sum of |A|. It is attained for s = 1, where AAᵀ is diagonal.
 //   - ‖Ad‖₁ ≤ Σ_i √n_i·‖d restricted to row i‖ ≤ √(Σ n_i)·√(Σ_i ‖·‖²) = √(su)·√s, attained for
 //     s = 1 by d = the signs. And it is at most √k·‖Ad‖₂.
-func (m *sjlt) norms(r Norm) norms {
+func (m *sjlt) norms(r norm) norms {
 	s := float64(m.sparsity)
-	if r == L1 {
+	if r == l1 {
 		return norms{s, up(math.Sqrt(s))}
 	}
 	one := up(s * math.Sqrt(float64(m.dim)))

@@ -60,7 +60,7 @@ func (s *Sketch) Guarantee() budget.Guarantee {
 	}
 	all := make([]budget.Guarantee, len(s.terms))
 	for i, t := range s.terms {
-		all[i] = t.guarantee(s.params.unit())
+		all[i] = t.guarantee(s.params.Change.unit())
 	}
 	if len(all) == 1 {
 		return all[0]
@@ -124,7 +124,7 @@ func (p Params) mismatch(q Params) error {
 		a, b any
 	}{
 		{"Transform", p.Transform, q.Transform}, {"Dim", p.Dim, q.Dim}, {"Rows", p.Rows, q.Rows}, {"Sparsity", p.sparsity(), q.sparsity()},
-		{"Independence", p.independence(), q.independence()}, {"Seed", p.Seed, q.Seed}, {"Norm", p.Norm, q.Norm},
+		{"Independence", p.independence(), q.independence()}, {"Seed", p.Seed, q.Seed}, {"Change", p.Change, q.Change},
 		{"Params", p, q},
 	} {
 		if f.a != f.b {
@@ -183,7 +183,7 @@ const maxTerms = 1 << 16
 
 // Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its
 // estimates correct for it. Sum is post-processing. The error wraps [ErrMismatch] if the transforms
-// or grids differ (equal Params give equal ones); if the Norms, Sensitivities or Integers differ,
+// or grids differ (equal Params give equal ones); if Change or Integers differ,
 // as no single guarantee would then describe the sum; if they hold a common release, as a sketch
 // does with itself; or if they have more than 2¹⁶ terms.
 func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
@@ -191,12 +191,8 @@ func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 		return nil, err
 	}
 	switch {
-	case s.params.Norm != other.params.Norm:
-		return nil, check.MismatchError("jl", "Norm", s.params.Norm, other.params.Norm)
-	case s.params.Protects != other.params.Protects:
-		return nil, check.MismatchError("jl", "Protects", s.params.Protects, other.params.Protects)
-	case s.params.sensitivity() != other.params.sensitivity():
-		return nil, check.MismatchError("jl", "Sensitivity", s.params.sensitivity(), other.params.sensitivity())
+	case s.params.Change.String() != other.params.Change.String():
+		return nil, check.MismatchError("jl", "Change", s.params.Change, other.params.Change)
 	case s.params.Integers != other.params.Integers:
 		return nil, check.MismatchError("jl", "Integers", s.params.Integers, other.params.Integers)
 	case s.step != other.step:
@@ -343,7 +339,7 @@ func squares(v []float64) (sum float64) {
 // of the error. hi is +Inf where there are too few rows. NaN for a confidence outside [0, 1) and
 // for the zero Sketch.
 //
-// Where the scale of the noise is computed from the matrix (Params.Norm L2, Normal, FJLT), it is a
+// Where the scale of the noise is computed from the matrix (under L2, Normal, FJLT), it is a
 // constant only given the Seed. The formula treats it as a constant, so the confidence is then
 // approximate: the noise's share of the width meets it for the draw of the noise, and the
 // transform's share for the draw of the Seed.

@@ -31,7 +31,7 @@ func TestMismatch(t *testing.T) {
 	q := p
 	q.Sparsity = 1 // the default by name
 	dptest.OK(s.Dot(releasedAt(t, q, 1)))(t)
-	q.Norm = L2
+	q.Change = L2(1)
 	require.ErrorIs(t, dptest.Err(s.Sum(releasedAt(t, q, 1))), ErrMismatch)
 	for _, pair := range [][2]*Sketch{{s, nil}, {s, {}}, {{}, s}, {{}, {}}} {
 		dptest.Refused(t, dptest.Err(pair[0].SquaredDistance(pair[1])), ErrMismatch, "neither released nor decoded")
@@ -83,19 +83,21 @@ func TestSketchAndItself(t *testing.T) {
 func TestSumOfOtherSensitivities(t *testing.T) {
 	p := Params{Dim: 64, Rows: 16, Epsilon: 1, Seed: seed(0), Integers: true}
 	a := releasedAt(t, p, 1)
-	p.Sensitivity = 1000
+	p.Change.size = 1000
 	b := releasedAt(t, p, 1)
 	require.Equal(t, a.step, b.step)
-	for name, other := range map[string]*Sketch{"Sensitivity": b, "Norm": releasedAt(t, p, 1), "Integers": releasedAt(t, p, 1)} {
+	for name, other := range map[string]*Sketch{"Change": b, "L2": releasedAt(t, p, 1), "OneCoordinate": releasedAt(t, p, 1), "Integers": releasedAt(t, p, 1)} {
 		switch name {
-		case "Norm":
-			other.params.Norm, other.params.Sensitivity = L2, 1
+		case "L2":
+			other.params.Change = L2(1)
+		case "OneCoordinate":
+			other.params.Change = OneCoordinate(1)
 		case "Integers":
-			other.params.Integers, other.params.Sensitivity = false, 1
+			other.params.Integers, other.params.Change.size = false, 1
 		}
 		dptest.Refused(t, dptest.Err(a.Sum(other)), ErrMismatch, name, name)
 	}
-	p.Sensitivity = 1 // the default by name
+	p.Change.size = 1 // the default by name
 	sum := dptest.OK(a.Sum(releasedAt(t, p, 1)))(t)
 	require.True(t, sum.Guarantee().Equal(a.Guarantee().Times(2)), "%v", sum.Guarantee())
 }
@@ -167,7 +169,7 @@ func TestPlan(t *testing.T) {
 		if testing.Short() && q.Sparsity != 4 {
 			continue
 		}
-		q.Dim, q.Epsilon, q.Delta, q.Norm, q.Seed = 300, 1, 1e-6, L2, seed(0)
+		q.Dim, q.Epsilon, q.Delta, q.Change, q.Seed = 300, 1, 1e-6, L2(1), seed(0)
 		plan := dptest.OK(q.Plan(3e4))(t)
 		require.InEpsilon(t, plan.StdErr*plan.StdErr, square(plan.DistanceStdErr(3e4, 0)), 1e-9)
 		if q.Transform == SJLT && q.Noise == AutoNoise && q.Sparsity == 0 && plan.Params.Rows >= 64 {
@@ -197,10 +199,10 @@ func TestTableOfPlans(t *testing.T) {
 	}{
 		{Params{Epsilon: 1}, 1e4, [4]float64{0.36, 0.18, 0.098, 0.076}},
 		{Params{Epsilon: 1, Delta: 1e-6, Noise: Gaussian}, 1e4, [4]float64{0.37, 0.22, 0.17, 0.18}},
-		{Params{Epsilon: 1, Norm: L2}, 1e6, [4]float64{0.38, 0.23, 0.20, 0.22}},
-		{Params{Epsilon: 1, Delta: 1e-6, Norm: L2, Noise: Gaussian}, 1e6, [4]float64{0.37, 0.19, 0.098, 0.071}},
-		{Params{Epsilon: 1, Delta: 1e-6, Norm: L2, Noise: Gaussian, Sparsity: 8}, 1e6, [4]float64{0.37, 0.19, 0.096, 0.069}},
-		{Params{Epsilon: 1, Delta: 1e-6, Norm: L2, Noise: Gaussian, Transform: SRHT}, 1e6, [4]float64{0.36, 0.18, 0.080, 0.047}},
+		{Params{Epsilon: 1, Change: L2(1)}, 1e6, [4]float64{0.38, 0.23, 0.20, 0.22}},
+		{Params{Epsilon: 1, Delta: 1e-6, Change: L2(1), Noise: Gaussian}, 1e6, [4]float64{0.37, 0.19, 0.098, 0.071}},
+		{Params{Epsilon: 1, Delta: 1e-6, Change: L2(1), Noise: Gaussian, Sparsity: 8}, 1e6, [4]float64{0.37, 0.19, 0.096, 0.069}},
+		{Params{Epsilon: 1, Delta: 1e-6, Change: L2(1), Noise: Gaussian, Transform: SRHT}, 1e6, [4]float64{0.36, 0.18, 0.080, 0.047}},
 	} {
 		for i, k := range rows {
 			c.p.Dim, c.p.Rows, c.p.Seed = 1024, k, seed(6)
@@ -221,7 +223,7 @@ func TestNoiseOfTransforms(t *testing.T) {
 	}
 	require.InDelta(t, 1, ratio(Params{Rows: 256, Rho: 1, Sparsity: 8}, Params{Rows: 256, Rho: 1}), 1e-4)
 	require.InDelta(t, math.Sqrt(8), ratio(Params{Rows: 256, Epsilon: 1, Sparsity: 8}, Params{Rows: 256, Epsilon: 1}), 1e-2)
-	require.Less(t, ratio(Params{Rows: 256, Rho: 1, Sparsity: 8, Norm: L2}, Params{Rows: 256, Rho: 1, Norm: L2}), 1.0)
+	require.Less(t, ratio(Params{Rows: 256, Rho: 1, Sparsity: 8, Change: L2(1)}, Params{Rows: 256, Rho: 1, Change: L2(1)}), 1.0)
 	for _, k := range []int{256, 512} {
 		require.Less(t, ratio(Params{Rows: k, Epsilon: 1, Transform: FJLT}, Params{Rows: k, Epsilon: 1, Transform: SRHT}), 0.95)
 		require.Greater(t, ratio(Params{Rows: k, Rho: 1, Transform: FJLT}, Params{Rows: k, Rho: 1, Transform: SRHT}), 1.0)

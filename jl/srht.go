@@ -86,9 +86,9 @@ func (m *srht) apply(x []int64) []int64 {
 
 // norms follows from the k entries ±1 of a column. The rows are orthogonal and of length √u, so
 // ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u both are attained.
-func (m *srht) norms(r Norm) norms {
+func (m *srht) norms(r norm) norms {
 	k, u := float64(m.rows), float64(m.size)
-	if r == L1 {
+	if r == l1 {
 		return norms{k, up(math.Sqrt(k))}
 	}
 	return norms{up(math.Sqrt(k * u)), up(math.Sqrt(u))}

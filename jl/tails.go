@@ -39,7 +39,7 @@ func (p Params) Fit(beta, failure float64) (Params, error) {
 	if q.Seed.IsZero() {
 		q.Seed = hashing.Seed{1} // no matter which
 	}
-	q.Norm, q.Input = L1, false
+	q.Change, q.Input = Change{}, false
 	switch err := q.validateTransform(); {
 	case err != nil:
 		return Params{}, err

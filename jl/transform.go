@@ -43,14 +43,14 @@ func (t Transform) String() string { return check.EnumName(t, transformNames, "T
 // updating the sketch: where the transform does not work by columns, where the noise goes to the
 // input, and where the sum over entries of both signs has to stay exact (sensitivity_proof.md).
 func (p Params) holds() bool {
-	return p.Input || p.Transform != SJLT && p.Transform != Rademacher || p.Transform == Rademacher && p.Norm == L2
+	return p.Input || p.Transform != SJLT && p.Transform != Rademacher || p.Transform == Rademacher && p.Change.norm == l2
 }
 
 // wraps reports whether the rows of the sketch wrap around instead of saturating: then they are
 // linear in the values, and neighbours differ by Ad itself, not by |A|d. Under L1, and with one
 // entry a column, the norms of both are the same.
 func (p Params) wraps() bool {
-	return p.Transform == SJLT && p.Norm == L2 && p.sparsity() > 1 && p.Rows <= maxGram
+	return p.Transform == SJLT && p.Change.norm == l2 && p.sparsity() > 1 && p.Rows <= maxGram
 }
 
 // matrix is the integer matrix A of a transform. It is immutable.
@@ -65,7 +65,7 @@ type matrix interface {
 // bounded is what the calibration of the noise needs from a matrix.
 type bounded interface {
 	// norms returns bounds on the norms of A·d: over ‖d‖₁ ≤ 1, or over ‖d‖₂ ≤ 1.
-	norms(n Norm) norms
+	norms(n norm) norms
 	// gain returns a bound on |(A·x)ᵢ| and all that apply computes on the way, for |xⱼ| ≤ 1.
 	gain() float64
 }
@@ -92,10 +92,11 @@ func (p Params) drawn() matrix {
 	return m
 }
 
-// selecting returns the fields that select the matrix. The Norm decides whether rows wrap around.
+// selecting returns the fields that select the matrix. The norm of Change decides whether rows wrap
+// around.
 func (p Params) selecting() Params {
 	return Params{Transform: p.Transform, Dim: p.Dim, Rows: p.Rows, Sparsity: p.Sparsity,
-		Independence: p.Independence, Seed: p.Seed, Norm: p.Norm}
+		Independence: p.Independence, Seed: p.Seed, Change: Change{norm: p.Change.norm}}
 }
 
 // newMatrix draws the matrix that the Seed selects. The Params are valid.

@@ -16,7 +16,7 @@ import (
 func wrapping() map[string]Params {
 	all := map[string]Params{}
 	for name, p := range map[string]Params{"s = 2": {Dim: 60, Rows: 16, Sparsity: 2}, "s = 4": {Dim: 60, Rows: 16, Sparsity: 4}, "s = k": {Dim: 50, Rows: 8, Sparsity: 8}} {
-		p.Norm, p.Seed = L2, seed(3)
+		p.Change, p.Seed = L2(1), seed(3)
 		p.Rho = 1
 		all[name+", ρ"] = p
 		p.Rho, p.Epsilon = 0, 1
@@ -165,12 +165,12 @@ func TestNormOfColumnsWithSeveralEntries(t *testing.T) {
 		if c.long && !dptest.Long() {
 			continue
 		}
-		p := Params{Dim: c.dim, Rows: c.rows, Sparsity: 8, Norm: L2, Seed: seed(4)}
+		p := Params{Dim: c.dim, Rows: c.rows, Sparsity: 8, Change: L2(1), Seed: seed(4)}
 		m := newSJLT(p)
-		got := m.norms(L2).two
+		got := m.norms(l2).two
 		require.LessOrEqual(t, got, 1.001*powerIteration(m))
 		m.wraps = false
-		loads := m.norms(L2).two
+		loads := m.norms(l2).two
 		require.InDelta(t, c.gain, loads*loads/(got*got), c.near, "%d × %d", c.rows, c.dim)
 		require.InEpsilon(t, math.Sqrt(8)*(math.Sqrt(float64(c.dim)/float64(c.rows))+1), got, 0.07)
 	}

@@ -78,7 +78,7 @@ func mechanisms() []audited {
 		table("alp SplitAxis, a rare key", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 1),
 		table("alp SplitAxis, far above", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 500),
 		table("alp Composition", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.Composition}, 3),
-		projection("jl SJLT, Laplace", jl.Params{Epsilon: 1, Sparsity: 2}), projection("jl SRHT, Gaussian", jl.Params{Transform: jl.SRHT, Rho: 0.5, Norm: jl.L2}),
+		projection("jl SJLT, Laplace", jl.Params{Epsilon: 1, Sparsity: 2}), projection("jl SRHT, Gaussian", jl.Params{Transform: jl.SRHT, Rho: 0.5, Change: jl.L2(1)}),
 		projection("jl SJLT, integers", jl.Params{Epsilon: 1, Integers: true}),
 		set(), keys(), shares(), counted(false), counted(true), running(),
 		number("arete Jump", arete.Params{Epsilon: 4, Law: arete.Jump}), number("arete Gaussian", arete.Params{Epsilon: 1, Delta: 0.02, Law: arete.Gaussian}),

@@ -709,8 +709,8 @@ func vectorSubjects(all map[string]*subject) {
 		params: jl.Params{Dim: dim, Rows: 16, Epsilon: 1, Seed: hashing.Seed{1}}, builder: (*jl.Builder)(nil), alike: `^New Add(Sparse)?( |$)`, units: []string{"none"}, own: small, spills: true,
 		derived: `\.step$|\.releases`, others: []string{"few", "one key each"},
 		values: map[string][]any{
-			"Dim": {uint64(dim), uint64(64)}, "Rows": {16, 32}, "Sparsity": {0, 1, 4}, "Independence": {0, 4, 8}, "Epsilon": {0., 1., 4.}, "Delta": {0., 1e-6}, "Rho": {0., 0.5}, "Sensitivity": {0., 1., 2.},
-			"Protects": {budget.Unit{}, budget.Row(budget.AddRemove)}, "Seed": {hashing.Seed{1}, hashing.Seed{7}},
+			"Dim": {uint64(dim), uint64(64)}, "Rows": {16, 32}, "Sparsity": {0, 1, 4}, "Independence": {0, 4, 8}, "Epsilon": {0., 1., 4.}, "Delta": {0., 1e-6}, "Rho": {0., 0.5}, "Change": {jl.Change{}, jl.L1(1), jl.L1(2), jl.L2(1), jl.OneCoordinate(1)},
+			"Seed": {hashing.Seed{1}, hashing.Seed{7}},
 		},
 		ways:  []string{"New Add", "New AddSparse", "New AddDense", "New Add" + merged, "New AddSparse Sibling" + merged},
 		slack: 1e-6,

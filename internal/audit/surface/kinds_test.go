@@ -58,7 +58,7 @@ func otherKinds() map[string]budget.Guarantee {
 		"elliptical/column, quantiles, ρ": column.Params{Rho: 1, Max: 1, Resolution: 0.1}.Guarantee(),
 		"jl, by ε and δ":                  projected(func(p *jl.Params) { p.Delta, p.Noise = 1e-6, jl.Gaussian }),
 		"jl, by ρ":                        projected(func(p *jl.Params) { p.Epsilon, p.Rho = 0, 1 }),
-		"jl, integers":                    projected(func(p *jl.Params) { p.Integers, p.Noise, p.Sensitivity = true, jl.DiscreteLaplace, 3 }),
+		"jl, integers":                    projected(func(p *jl.Params) { p.Integers, p.Noise, p.Change = true, jl.DiscreteLaplace, jl.L1(3) }),
 		"kor, with a count":               kor.Params{Epsilon: 1, Cells: 64, Levels: 8, CountShare: 0.1, Seed: hashing.Seed{1}}.Guarantee(),
 		"kor/distinct, the count alone":   distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}.Guarantee(),
 		"misragries, pure":                misragries.Params{Counters: 8, Epsilon: 1, Dim: 100}.Guarantee(),

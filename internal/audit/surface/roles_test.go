@@ -14,7 +14,7 @@ var (
 	public = strings.Fields("elliptical/column.Bin elliptical/column.Params elliptical/column.Plan elliptical/column.Statistic " +
 		"kor/distinct.Params kor/distinct.Plan " +
 		"alp.Params alp.Plan alp.Prior alp.Structure alp.Variant arete.Arete arete.Lattice arete.Law arete.Objective arete.Params arete.Plan elliptical.Params elliptical.Plan elliptical.Shape " +
-		"elliptical.Vector hashing.Key hashing.Polynomial hashing.Range hashing.Seed jl.Noise jl.Norm jl.Params jl.Plan " +
+		"elliptical.Vector hashing.Key hashing.Polynomial hashing.Range hashing.Seed jl.Change jl.Noise jl.Params jl.Plan " +
 		"jl.Transform kor/distinct.Adder kor.Cardinality kor.Comparison kor.Params kor.Plan misragries.Combined misragries.Method misragries.Params misragries.Plan " +
 		"misragries.Row misragries/series.Params misragries/series.Plan misragries/series.Timeline misragries/series.Window noise/approx.Advice noise/approx.Noise noise/approx.Params noise/approx.Plan noise.Bernoulli noise.CorrelatedGaussian " +
 		"noise.DiscreteGaussian noise.DiscreteLaplace noise.Gaussian noise.Geometric noise/budget.Guarantee noise.Laplace noise/budget.Ledger noise.Pareto noise/budget.Record noise/budget.Relation noise/budget.Releaser noise/budget.Rule noise/budget.Storage noise/budget.Unit " +
