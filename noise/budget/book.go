@@ -1,14 +1,18 @@
 package budget
 
 import (
-	"math"
-	"math/big"
+	"iter"
+	"slices"
 	"sync"
+
+	"github.com/dpsketch/dpsketch/internal/exact"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 )
 
 // book is what was spent, for all copies of a Ledger and all of its parts.
 type book struct {
-	journal *journal // nil: in memory only
+	journal *durable.Journal // nil: in memory only
 
 	mu      sync.Mutex
 	entries []entry
@@ -17,11 +21,12 @@ type book struct {
 	names   map[string]int // of entries with a name
 	// By part, "" for the whole: what was spent, and what that costs a unit that is
 	// replaced within the part.
-	spent  map[string][2]exactSums
+	spent  map[string][2]account.Total
+	on     conditions // of all that was spent
 	quota  quota
 	splits uint64 // records of the journal that are of Split
 
-	laws lawCache
+	certifier account.Certifier
 }
 
 // entry is a run of releases with one guarantee, or one release with a name.
@@ -44,7 +49,7 @@ func (l *Ledger) open() *book {
 func (l *Ledger) remember(e entry, g Guarantee) {
 	b := l.open()
 	if b.index == nil {
-		b.index, b.names, b.spent = map[Guarantee]int{}, map[string]int{}, map[string][2]exactSums{}
+		b.index, b.names, b.spent = map[Guarantee]int{}, map[string]int{}, map[string][2]account.Total{}
 	}
 	i, ok := b.index[g]
 	if !ok {
@@ -53,11 +58,12 @@ func (l *Ledger) remember(e entry, g Guarantee) {
 	}
 	e.of = i
 	spent := b.spent[e.part]
-	spent[0] = spent[0].plus(l.booked(g, e.part != ""), e.count)
+	spent[0] = spent[0].Plus(l.booked(g, e.part != ""), e.count)
 	if e.part != "" && l.unit.relation == Replace {
-		spent[1] = spent[1].plus(l.replaced(g), e.count)
+		spent[1] = spent[1].Plus(l.replaced(g), e.count)
 	}
 	b.spent[e.part], b.quota = spent, b.quota.without(e.part, g)
+	b.on = b.on.and(g.on.list()...)
 	if last := len(b.entries) - 1; e.name != "" {
 		b.names[e.name] = last + 1
 	} else if last >= 0 && b.entries[last].name == "" && b.entries[last].part == e.part && b.entries[last].of == i {
@@ -77,74 +83,59 @@ func (l *Ledger) releases() int {
 
 func (b *book) releases() (n int) {
 	for _, s := range b.spent {
-		n += s[0].releases
+		n += s[0].Count
 	}
 	return n
 }
 
-// exactSums holds the sums of a Guarantee in the order of its encoding, 0 where nil, without any
-// rounding, and the laws of the releases. The numbers are never changed in place.
-type exactSums struct {
-	sums     [allSums]*big.Float
-	kinds    kinds
-	unknown  bool // kinds is not all
-	beside   beside
-	on       conditions
-	releases int
+// Record is a release that was paid for, or several equal ones in a row without a name.
+type Record struct {
+	Name      string    // given to [Ledger.SpendOnce], "" without one
+	Part      string    // of the data, see [Ledger.Part]; "" is the whole
+	Guarantee Guarantee // of one release
+	Releases  int       // how many
+	// Share is the fraction of the budget that they took. The shares of the whole
+	// and of the part that spent most add up to Epsilon divided by the budget's ε.
+	// Accounting is not additive, so that total is divided in proportion to ρ, or
+	// to ε by SumRule; a part under Replace counts twice.
+	Share float64
 }
 
-// newSum returns an exact 0: sums of 2⁵³ numbers in [2⁻¹⁰⁷⁴, 2¹⁰²⁴) fit.
-func newSum() *big.Float { return new(big.Float).SetPrec(2304) }
-
-// plus returns the sums with n times g.
-func (s exactSums) plus(g Guarantee, n uint64) exactSums {
-	one := exactSums{kinds: g.pair.kinds.times(n), unknown: g.pair.unknown(), beside: g.pair.beside.times(n), on: g.on, releases: int(n)}
-	one.unknown = one.unknown || one.kinds == "" && g.pair.kinds != ""
-	for i, x := range g.list() {
-		if x > 0 {
-			one.sums[i] = newSum().SetFloat64(x)
-			one.sums[i].Mul(one.sums[i], newSum().SetUint64(n))
+// All yields what was spent so far, and on what, in order. A journal keeps it.
+func (l *Ledger) All() iter.Seq[Record] {
+	b := l.open()
+	b.mu.Lock()
+	entries, known := slices.Clone(b.entries), b.known[:len(b.known):len(b.known)]
+	b.mu.Unlock()
+	weight := func(e entry) float64 {
+		g, times := known[e.of], float64(e.count)
+		if e.part != "" && l.unit.relation == Replace {
+			times *= 2
+		}
+		if l.rule().by == bySums {
+			return g.asked.Epsilon * times
+		}
+		return exact.SumUp(g.pair.Concentrated(), g.pair.Keys.MuSquares()/2) * times
+	}
+	spent := map[string]float64{}
+	for _, e := range entries {
+		spent[e.part] += weight(e)
+	}
+	most := 0.0
+	for part, of := range spent {
+		if part != "" {
+			most = max(most, of)
 		}
 	}
-	return s.join(one)
-}
-
-// join returns the sums of both.
-func (s exactSums) join(t exactSums) exactSums {
-	s.releases += t.releases
-	s.unknown = s.unknown || t.unknown
-	s.beside = s.beside.plus(t.beside)
-	s.on = s.on.and(t.on.list()...)
-	if t.kinds != "" && !s.unknown {
-		s.kinds = makeKinds(append(s.kinds.list(), t.kinds.list()...))
-		s.unknown = s.kinds == ""
+	all := 0.0
+	if total := spent[""] + most; total > 0 && l.epsilon > 0 {
+		all = l.Epsilon() / l.epsilon / total
 	}
-	if s.unknown {
-		s.kinds = ""
-	}
-	for i, x := range t.sums {
-		switch {
-		case s.sums[i] == nil:
-			s.sums[i] = x
-		case x != nil:
-			s.sums[i] = newSum().Add(s.sums[i], x)
+	return func(yield func(Record) bool) {
+		for _, e := range entries {
+			if !yield(Record{e.name, e.part, known[e.of], int(e.count), weight(e) * all}) {
+				return
+			}
 		}
 	}
-	return s
-}
-
-// guarantee returns the composition with these sums, each rounded up.
-func (s exactSums) guarantee(u Unit) Guarantee {
-	var up [len(s.sums)]float64
-	for i, x := range s.sums {
-		if x == nil {
-			continue
-		}
-		nearest, accuracy := x.Float64()
-		if accuracy == big.Below {
-			nearest = math.Nextafter(nearest, math.Inf(1))
-		}
-		up[i] = nearest
-	}
-	return guaranteeOf(u, up, s.beside, s.kinds).under(s.on)
 }

@@ -1,13 +1,30 @@
 package budget
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
 	"github.com/dpsketch/dpsketch/internal/check"
-	"github.com/dpsketch/dpsketch/internal/exact"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
+)
+
+var (
+	// ErrParams reports a public parameter outside its range. The text names the parameter, its
+	// value and the range.
+	ErrParams = check.ErrParams
+	// ErrMismatch reports guarantees for different units, which do not compose.
+	ErrMismatch = check.ErrMismatch
+	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked
+	// and what remains.
+	ErrBudget = check.ErrBudget
+	// ErrFormat reports bytes or text that do not encode a value of this package.
+	ErrFormat = check.ErrFormat
+	// ErrSpent reports a name that was paid for before: see [Ledger.SpendOnce].
+	ErrSpent = errors.New("already spent")
+	// ErrReleased reports a Builder that has been released before.
+	ErrReleased = check.ErrReleased
 )
 
 // Ledger is a privacy budget that any number of goroutines may spend from. Call Spend before a
@@ -143,105 +160,37 @@ func (l *Ledger) stored(name string, g Guarantee) (output string, known bool, er
 	return e.output, true, nil
 }
 
-// check returns why g cannot be spent, or nil.
-func (l *Ledger) check(g Guarantee) error {
-	b := l.open()
-	before := l.states()
-	switch {
-	case l.refuses != nil:
-		return l.refuses
-	case !g.promised:
-		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
-	case g.unit != l.takes:
-		return check.MismatchError("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
-	case b.journal != nil && b.journal.broken != nil:
-		return b.journal.broken
-	case !l.isLeft(g) && !l.allows(before, g):
-		return check.BudgetError("budget", g, func() any { return l.remaining(before) })
-	}
-	return nil
-}
-
 // record books g, which was checked: in the journal first, if there is one, then in memory.
 func (l *Ledger) record(e entry, g Guarantee) error {
 	b := l.open()
 	if b.journal != nil {
-		if err := b.journal.append(e, g); err != nil {
+		if err := b.append(e, g); err != nil {
 			return err
 		}
 	}
 	l.remember(e, g)
-	if b.journal != nil {
-		b.journal.compact(l)
-	}
+	l.compact()
 	return nil
-}
-
-// Accepts reports whether Spend would accept g now. It spends nothing.
-func (l *Ledger) Accepts(g Guarantee) bool {
-	b := l.open()
-	b.mu.Lock()
-	before, part := l.states(), l.isLeft(g)
-	b.mu.Unlock()
-	return g.unit == l.takes && l.refuses == nil && l.Err() == nil && (part || l.allows(before, g))
 }
 
 // Spent returns the composition of everything that Spend accepted, with all sums rounded up: ε = 0
 // at the beginning. With parts it covers the whole data and the part that has spent most.
 func (l *Ledger) Spent() Guarantee {
-	spent := l.worst(l.locked()).guarantee(l.unit)
+	b := l.open()
+	b.mu.Lock()
+	states, on := l.states(), b.on
+	b.mu.Unlock()
+	spent := l.worst(states).Releases()
 	if l.filter != nil {
-		spent.pair.kinds = ""
+		spent.Pair.Kinds = nil
 	}
-	return spent
+	return promise(l.unit, spent, on)
 }
 
 // Epsilon returns the ε of everything that was spent, at the δ of the budget and by the rule of the
 // ledger.
 func (l *Ledger) Epsilon() float64 {
 	return l.epsilonAfter(l.worst(l.locked()))
-}
-
-// Remaining returns the largest guarantee that Spend accepts for one release now. It is one of two:
-//
-//   - (ε − Σε, δ − Σδ)-DP, which is what basic composition leaves;
-//   - (ε′, δ′)-DP with the greatest ε′ accepted, and for that the greatest δ′, 0 if below 2⁻³⁰·δ,
-//     as it mostly is. This is more where earlier releases, zCDP or many small ones, are worth a
-//     composition that needs the δ.
-//
-// It is the one with the larger ε at (δ − Σδ)/(1 − Σδ); at a tie, the first. With δ = 0 almost
-// nothing is left once it is spent; with δ > 0 a small release may still be accepted, since each
-// release moves the accountant's lattice. Several releases may get more in total: ask Accepts.
-func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }
-
-func (l *Ledger) remaining(states []state) Guarantee {
-	if !l.takes.Valid() {
-		return Guarantee{}
-	}
-	spent := l.worst(states).guarantee(l.unit)
-	pure := func(epsilon float64) Guarantee { return PureDP(epsilon, l.takes) }
-	if l.filter != nil {
-		return l.filter.remaining(l, states, spent)
-	}
-	most := pure(0)
-	if l.allows(states, most) {
-		most = pure(l.greatest(states, math.MaxFloat64, pure, 1))
-	}
-	if spent.concentrated() == 0 && spent.epsilon <= l.epsilon*exact.Up {
-		// Accepted, since no bound exceeds Σε at Σδ. What the tolerance has overdrawn counts as 0.
-		epsilon := exact.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon)
-		delta := exact.DifferenceDown(max(l.delta, spent.delta), spent.delta)
-		// If bound (C) is what accepts most, that is never more, apart from rounding.
-		left := ApproxDP(epsilon, delta, l.takes)
-		if most.EpsilonAt(delta/(1-spent.delta)) <= epsilon+0x1p-40*most.epsilon && (len(states) == 1 && !states[0].twice || l.allows(states, left)) {
-			return left
-		}
-	}
-	with := func(delta float64) Guarantee { return ApproxDP(most.epsilon, delta, l.takes) }
-	if l.allows(states, with(l.delta*0x1p-30)) {
-		return with(l.greatest(states, 1, with, 1))
-	}
-	return most
 }
 
 // Budget returns the ε and the δ of the whole.
@@ -260,7 +209,7 @@ func (l Ledger) String() string {
 		text = "1 release"
 	}
 	delta := number(l.delta)
-	if ApproxDP(0, l.delta, l.unit).hardlyAny() {
+	if (account.Sums{Delta: l.delta}).HardlyAny() {
 		delta += " (hardly any protection)"
 	}
 	return fmt.Sprintf("ε = %.4g of %s at δ = %s, %s, for %v", l.Epsilon(), number(l.epsilon), delta, text, l.unit)

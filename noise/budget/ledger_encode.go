@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
 // The encoding of a Ledger, little-endian, version 2, or 3 with outputs or after a Split;
@@ -38,9 +39,9 @@ const (
 	outputsVersion = 3
 )
 
-// AppendBinary appends the encoding of the ledger to dst: the budget and everything that was spent,
-// from the whole and from all parts. A decoded copy is independent: it does not know what is spent
-// from the other later. For a budget that survives a crash see [OpenFile]. The error is always nil.
+// AppendBinary appends the encoding of the ledger to dst: the budget and everything that was spent.
+// A decoded copy is independent: it does not know what is spent from the other later. For a budget
+// that survives a crash see [OpenFile]. The error is always nil.
 func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
 	b := l.open()
 	b.mu.Lock()
@@ -114,9 +115,8 @@ func (l *Ledger) rule() Rule {
 func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory that nobody else uses.
-// It returns an error that wraps [ErrFormat] for any other bytes, and [ErrMismatch] for a ledger
-// with a journal, which must not forget what it has spent. On an error the receiver stays as it
-// was. The writer of the bytes is responsible for their completeness.
+// The error wraps [ErrMismatch] for a ledger with a journal, which must not forget what it has
+// spent. The writer of the bytes is responsible for their completeness.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	found := r.Header(wire.KindLedger, ledgerVersion, outputsVersion)
@@ -184,13 +184,13 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 // restore remembers what was spent once, and reports whether that is possible.
 func (l *Ledger) restore(e entry, g Guarantee) bool {
 	switch _, spent := l.names[e.name]; {
-	case spent, e.name != "" && (!validName(e.name) || e.count != 1), e.count < 1 || e.count > mostCount:
+	case spent, e.name != "" && (!validName(e.name) || e.count != 1), e.count < 1 || e.count > account.MostCount:
 		return false
 	case e.output != "" && (e.name == "" || !validOutput(e.output)):
 		return false
 	}
 	of := l.ofPart(e.part)
-	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g).promised {
+	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g).Valid() {
 		return false
 	}
 	l.remember(e, g)
@@ -210,7 +210,7 @@ func (l *Ledger) ofPart(name string) *Ledger {
 
 // possible reports whether something is promised with all that was remembered.
 func (l *Ledger) possible() bool {
-	return !slices.ContainsFunc(l.states(), func(s state) bool { return !s.guarantee(l.unit).promised })
+	return !slices.ContainsFunc(l.states(), func(s state) bool { return !s.Releases().Valid() })
 }
 
 // ledgerBy returns a Ledger, with the rule of a filter unless that is the zero Rule.
@@ -221,9 +221,8 @@ func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 	return NewLedger(epsilon, delta, u, r)
 }
 
-// MarshalJSON returns what String says; the ε of the budget, of what was spent by the rule of the
-// ledger, and of what remains, all at delta; and each record of [Ledger.All]. Its member data is
-// the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns what String says; the ε of the budget, of what was spent and of what remains,
+// all at delta; and each record of [Ledger.All].
 func (l Ledger) MarshalJSON() ([]byte, error) {
 	data, err := l.MarshalBinary()
 	if err != nil {
@@ -258,6 +257,5 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 	}{copied.String(), copied.unit.String(), copied.rule().String(), wire.Number(copied.delta), wire.Number(copied.epsilon), wire.Number(spent), wire.Number(max(copied.epsilon-spent, 0)), copied.releases(), records})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON encoded.
 func (l *Ledger) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, l) }

@@ -13,9 +13,6 @@ import (
 // Unit says whom a guarantee protects: what one of two neighbouring inputs has and the other lacks,
 // or has with other data. It is public and comparable. The zero Unit, and a Unit made from invalid
 // numbers, is not valid; a guarantee for it promises nothing.
-//
-// Guarantees for different units do not add up. [Guarantee.For] converts by the rules that always
-// hold, [Guarantee.Stable] by what the caller knows of the data.
 type Unit struct {
 	kind     kind
 	relation Relation // 0 for vectors
@@ -48,22 +45,20 @@ const (
 )
 
 // Element is one element of a stream: one event, one view, one purchase. Under Replace, another
-// element takes its place, of any user and at any time. A person with many elements is protected
-// less: see [User].
+// element takes its place, of any user and at any time.
 func Element(r Relation) Unit { return discrete(element, 0, r) }
 
-// OwnElement is one element of a stream, replaced by another element of the same user. How many
-// elements each user has is public; what they are is protected. It is weaker than Element(Replace),
-// and converting a guarantee for users to it costs half as much.
+// OwnElement is one element of a stream, replaced by another element of the same user: how many
+// elements each user has is public. It is weaker than Element(Replace), and converting a guarantee
+// for users to it costs half as much.
 func OwnElement() Unit { return discrete(own, 0, Replace) }
 
 // User is one user with all data of that user in the input: at most max distinct keys. max 0 means
 // any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
 
-// UserElements is one user with at most max elements in the whole input, 1 to 2³⁰, where an element
-// that comes again is another one. A user who has one key 500 times has 500 elements: so what is
-// promised to this unit is not promised to a [User] with as many keys.
+// UserElements is one user with at most max elements in the whole input, 1 to 2³⁰. A user who has
+// one key 500 times has 500 elements.
 func UserElements(max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	u.elements = max > 0 && u.Valid()
@@ -74,9 +69,9 @@ func UserElements(max int, r Relation) Unit {
 }
 
 // UserWithin is one user within any given number of consecutive steps, 1 to 2³⁰, of a stream whose
-// steps are public. The user has at most max elements in them, or any number with max 0. Other
-// steps of the user are further units: a user who is active in k times as many steps is a group of
-// k. Under Replace, what any user does within any such steps takes its place.
+// steps are public. The user has at most max elements in them, or any number with max 0. A user who
+// is active in k times as many steps is a group of k. Under Replace, what any user does within any
+// such steps takes its place.
 func UserWithin(steps, max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	if steps < 1 || steps > mostMany || !u.Valid() {
@@ -96,13 +91,12 @@ func Row(r Relation) Unit { return discrete(row, 0, r) }
 func Party(r Relation) Unit { return discrete(party, 0, r) }
 
 // L1 is a whole vector x, whose neighbours are the vectors x′ with ‖x − x′‖₁ ≤ distance, in the
-// units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values may be all real numbers of an
-// interval, or all integers of an interval; for integers the distance is an integer.
+// units of the data and in [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values are the real numbers of an interval, or the
+// integers of one; for integers the distance is an integer.
 func L1(distance float64) Unit { return vector(l1, distance) }
 
 // L2 is a whole vector x, whose neighbours are the vectors x′ with ‖x − x′‖₂ ≤ distance, in the
-// units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. The guarantee holds for real vectors even if
-// values are integers, since the noise depends only on the norm of the difference.
+// units of the data and in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func L2(distance float64) Unit { return vector(l2, distance) }
 
 func discrete(k kind, most int, r Relation) Unit {
@@ -159,7 +153,20 @@ func (u Unit) times(m int) Unit {
 
 // steps returns a number n such that any two inputs that are neighbours for the unit to are joined
 // by a path of n steps or less, each between neighbours for u; and false if no such number is
-// known. The table at [Guarantee.For] has the proofs.
+// known. The rules are the rows of the table at [Guarantee.For]:
+//
+//	fewer of a unit, a lesser distance, a user with less   they are among the neighbours
+//	m of a unit, a user with m elements                    one after the other
+//	vectors at t times the distance    along the straight line, in ⌈t⌉ parts, or unit by unit
+//	ℓ₂ to ℓ₁                           ‖x‖₂ ≤ ‖x‖₁; the reverse costs √d, and d is not known here
+//	added or removed to replaced       the old one is removed, then the new one added
+//	a user to an element or a period   removed, then added with the other elements; these may
+//	                                   be of two users or periods: each leaves and comes back
+//	a key to one element               removed, then added with one more or less
+//
+// Under Replace the numbers of units and of each user's elements are public, and no user is without
+// elements. From elements there is none to users by keys, who may have a key any number of times;
+// nor from a user with a most number to some steps, as of all steps it may be more.
 func (u Unit) steps(to Unit) (n int, ok bool) {
 	switch {
 	case !u.Valid() || !to.Valid():

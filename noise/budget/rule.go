@@ -5,7 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
-	"github.com/dpsketch/dpsketch/internal/loss"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
 // Rule says how a Ledger adds up releases whose guarantees may depend on results: see [NewLedger].
@@ -28,23 +28,24 @@ const (
 // SumRule adds up ε and δ: Σε ≤ ε and Σδ ≤ δ. It accepts pure and approximate releases.
 func SumRule() Rule { return Rule{by: bySums} }
 
-// RhoRule adds up ρ, with ε·tanh(ε/2) for a release by ε and ½μ² for one by μ. It adds up the δ of
-// approximate releases separately: Σδ ≤ escapes, and Σρ is at most what the remaining (δ −
-// escapes)/(1 − escapes) allows. It accepts all releases; escapes may be 0 if none has a δ.
-// (Feldman and Zrnic, NeurIPS 2021; Whitehouse, Ramdas, Rogers, Wu, Fully-Adaptive Composition in
-// Differential Privacy, ICML 2023.)
+// RhoRule adds up ρ, with ε·tanh(ε/2) for a release by ε and ½μ² for one by μ, and separately the δ
+// of approximate releases: Σδ ≤ escapes, and Σρ is at most what the remaining (δ − escapes)/(1 −
+// escapes) allows. It accepts all releases; escapes may be 0 if none has a δ. (Whitehouse, Ramdas,
+// Rogers, Wu, Fully-Adaptive Composition in Differential Privacy, ICML 2023.)
 func RhoRule(escapes float64) Rule { return Rule{by: byRho, escapes: escapes} }
 
 // MuRule adds up μ²: Σμ² is at most the μ² of Gaussian noise that is exactly (ε, δ)-DP. It accepts
-// only releases by μ. (Proof idea: release i shows a Brownian motion with drift from the sum of μ²
-// before it to the sum after it. So all releases together, whatever they depend on, show at most
-// one such motion until a fixed time.)
+// only releases by μ.
 func MuRule() Rule { return Rule{by: byMu} }
+
+// The proof of MuRule: release i shows a Brownian motion with drift from the sum of μ² before it to
+// the sum after it. So all releases together, whatever they depend on, show at most one such motion
+// until a fixed time.
 
 // MixedRule adds up μ² of releases by μ, and ρ of all others as RhoRule does. The share, in (0, 1),
 // divides the budget: Σμ² ≤ 2·share·x and Σρ ≤ (1 − share)·x, with the largest x that is (ε, δ)-DP
-// by the exact profile of the noise. Releases by μ that exceed their share use the others', as ½μ².
-// The proof is in part_proof.md.
+// by the exact profile of the noise. Releases by μ that exceed their share use the others', as ½μ²
+// (proof in part_proof.md).
 func MixedRule(share, escapes float64) Rule { return Rule{byBoth, share, escapes} }
 
 // String says how the rule adds up.
@@ -79,7 +80,7 @@ func newFilter(l *Ledger, r Rule) (*filter, error) {
 	greatest := func(allowed func(float64) bool) float64 {
 		return math.Nextafter(exact.LeastFloat(0, math.MaxFloat64, func(x float64) bool { return !allowed(x) }), 0)
 	}
-	left := sums{delta: r.escapes}.fraction(l.delta)
+	left := r.left(l.delta)
 	switch {
 	case r.by == bySums:
 	case r.by != byRho && r.by != byMu && r.by != byBoth:
@@ -87,71 +88,72 @@ func newFilter(l *Ledger, r Rule) (*filter, error) {
 	case !(l.delta > 0):
 		return nil, check.ParamsError("budget", "delta", l.delta, "a number above 0 for a filter by ρ or μ")
 	case r.by == byMu:
-		f.muSquares = greatest(func(x float64) bool { return x == 0 || gaussianDelta(x, l.epsilon) <= l.delta })
+		f.muSquares = greatest(func(x float64) bool { return x == 0 || account.GaussianDelta(x, l.epsilon) <= l.delta })
 	case !(r.escapes >= 0 && r.escapes < l.delta):
 		return nil, check.ParamsError("budget", "escapes", r.escapes, "a number in [0, delta)")
 	case r.by == byRho:
-		f.rho = greatest(func(x float64) bool { return loss.ConcentratedEpsilon(x, negLogUp(left)) <= l.epsilon })
+		f.rho = greatest(func(x float64) bool { return account.ConcentratedEpsilon(x, left) <= l.epsilon })
 	case !(r.share > 0 && r.share < 1):
 		return nil, check.ParamsError("budget", "share", r.share, "a number in (0, 1)")
 	default:
-		most := r.mixed(greatest(func(x float64) bool { return r.mixed(x).DeltaAt(l.epsilon) <= left }))
-		f.muSquares, f.rho = most.muSquares, most.rho
+		most := r.mixed(greatest(func(x float64) bool { return r.mixed(x).DeltaAt(l.epsilon) <= left })).Asked
+		f.muSquares, f.rho = most.MuSquares, most.Rho
 	}
 	return f, nil
 }
 
+// left returns what the escapes leave of δ.
+func (r Rule) left(delta float64) float64 { return account.Sums{Delta: r.escapes}.Fraction(delta) }
+
 // mixed returns what x allows of releases by μ and by ρ.
-func (r Rule) mixed(x float64) Guarantee { return mixed(2*r.share*x, (1-r.share)*x) }
+func (r Rule) mixed(x float64) account.Releases { return mixed(2*r.share*x, (1-r.share)*x) }
 
 // mixed returns Gaussian noise of μ² and a ρ.
-func mixed(muSquares, rho float64) Guarantee {
-	s := sums{muSquares: muSquares, rho: rho}
-	return promise(Element(AddRemove), s, pairOf(s))
+func mixed(muSquares, rho float64) account.Releases {
+	return account.Unpaired(account.Sums{MuSquares: muSquares, Rho: rho})
 }
 
 // allows reports whether the whole is within the rule. As for a Ledger, a whole may exceed Σε and
 // Σδ by a relative 2⁻⁵⁰, so that a budget divided by n pays for n.
-func (f *filter) allows(l *Ledger, whole Guarantee) bool {
-	if !whole.promised {
+func (f *filter) allows(l *Ledger, whole account.Releases) bool {
+	if !whole.Valid() {
 		return false
 	}
-	p := whole.pair
+	asked, p := whole.Asked, whole.Pair
 	switch f.by {
 	case bySums:
-		return whole.concentrated() == 0 && whole.epsilon <= l.limit() && whole.delta*exact.Down <= l.delta
+		return asked.Concentrated() == 0 && asked.Epsilon <= l.limit() && asked.Delta*exact.Down <= l.delta
 	case byRho:
-		return p.escape*exact.Down <= f.escapes && p.concentrated() <= f.rho
+		return p.Escape*exact.Down <= f.escapes && p.Concentrated() <= f.rho
 	case byBoth:
-		beyond := exact.ProductUp(0.5, exact.DifferenceUp(max(p.muSquares, f.muSquares), f.muSquares))
-		return p.escape*exact.Down <= f.escapes && exact.SumUp(beyond, exact.SumUp(p.responses, p.rho)) <= f.rho
+		beyond := exact.ProductUp(0.5, exact.DifferenceUp(max(p.MuSquares, f.muSquares), f.muSquares))
+		return p.Escape*exact.Down <= f.escapes && exact.SumUp(beyond, exact.SumUp(p.ResponseRho, p.Rho)) <= f.rho
 	}
-	return p.responses == 0 && p.rho == 0 && p.escape == 0 && p.muSquares <= f.muSquares
+	return p.ResponseRho == 0 && p.Rho == 0 && p.Escape == 0 && p.MuSquares <= f.muSquares
 }
 
 // epsilon returns the ε that the rule gives to what was spent, for String.
-func (f *filter) epsilon(l *Ledger, whole Guarantee) float64 {
-	switch f.by {
-	case bySums:
-		return whole.epsilon
-	case byRho:
-		return loss.ConcentratedEpsilon(whole.pair.concentrated(), negLogUp(sums{delta: f.escapes}.fraction(l.delta)))
-	}
-	switch p := whole.pair; {
+func (f *filter) epsilon(l *Ledger, whole account.Releases) float64 {
+	p := whole.Pair
+	switch {
+	case f.by == bySums:
+		return whole.Asked.Epsilon
+	case f.by == byRho:
+		return account.ConcentratedEpsilon(p.Concentrated(), f.left(l.delta))
 	case f.by == byBoth:
-		return mixed(p.muSquares, exact.SumUp(p.responses, p.rho)).EpsilonAt(sums{delta: f.escapes}.fraction(l.delta))
-	case p.muSquares == 0:
+		return mixed(p.MuSquares, exact.SumUp(p.ResponseRho, p.Rho)).EpsilonAt(f.left(l.delta))
+	case p.MuSquares == 0:
 		return 0
 	}
-	return gaussianEpsilon(whole.pair.muSquares, l.delta)
+	return account.GaussianEpsilon(p.MuSquares, l.delta)
 }
 
 // remaining returns the most that the rule accepts for one release.
-func (f *filter) remaining(l *Ledger, before []state, spent Guarantee) Guarantee {
+func (f *filter) remaining(l *Ledger, before []state, spent account.Sums) Guarantee {
 	by, end := func(x float64) Guarantee { return PureDP(x, l.takes) }, math.MaxFloat64
 	switch {
 	case f.by == bySums && len(before) == 1 && !before[0].twice:
-		return ApproxDP(exact.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon), exact.DifferenceDown(max(l.delta, spent.delta), spent.delta), l.takes)
+		return l.difference(spent)
 	case f.by == byMu:
 		by, end = func(x float64) Guarantee { return GDP(x, l.takes) }, 0x1p500
 	}
