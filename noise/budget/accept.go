@@ -11,11 +11,10 @@ import (
 
 // Accepts reports whether Spend would accept g now. It spends nothing.
 func (l *Ledger) Accepts(g Guarantee) bool {
-	b := l.open()
-	b.mu.Lock()
-	before, part := l.states(), l.isLeft(g)
+	b := l.lock()
+	before, part, broken := l.states(), l.isLeft(g), b.journal.Broken
 	b.mu.Unlock()
-	return g.unit == l.takes && l.refuses == nil && l.Err() == nil && (part || l.allows(before, g))
+	return g.unit == l.takes && l.refuses == nil && broken == nil && (part || l.allows(before, g))
 }
 
 // check returns why g cannot be spent, or nil.
@@ -29,7 +28,7 @@ func (l *Ledger) check(g Guarantee) error {
 		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
 	case g.unit != l.takes:
 		return check.MismatchError("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
-	case b.journal != nil && b.journal.Broken != nil:
+	case b.journal.Broken != nil:
 		return b.journal.Broken
 	case !l.isLeft(g) && !l.allows(before, g):
 		return check.BudgetError("budget", g, func() any { return l.remaining(before) })
@@ -80,11 +79,10 @@ func (l *Ledger) promising(before state, g Guarantee) bool {
 // greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, if g(0)
 // is.
 func (l *Ledger) greatest(before []state, end float64, g func(float64) Guarantee, n int) float64 {
-	least := end
 	for _, s := range before {
-		least = min(least, l.greatestAfter(s, end, g, n))
+		end = min(end, l.greatestAfter(s, end, g, n))
 	}
-	return least
+	return end
 }
 
 // greatestAfter is greatest for one state.

@@ -12,7 +12,7 @@ import (
 
 // book is what was spent, for all copies of a Ledger and all of its parts.
 type book struct {
-	journal *durable.Journal // nil: in memory only
+	journal durable.Journal // the zero Journal: in memory only
 
 	mu      sync.Mutex
 	entries []entry
@@ -73,14 +73,14 @@ func (l *Ledger) remember(e entry, g Guarantee) {
 	b.entries = append(b.entries, e)
 }
 
-// releases returns how many there were.
-func (l *Ledger) releases() int {
+// lock returns the book, locked, for the caller to unlock.
+func (l *Ledger) lock() *book {
 	b := l.open()
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.releases()
+	return b
 }
 
+// releases returns how many there were.
 func (b *book) releases() (n int) {
 	for _, s := range b.spent {
 		n += s[0].Count
@@ -103,8 +103,7 @@ type Record struct {
 
 // All yields what was spent so far, and on what, in order. A journal keeps it.
 func (l *Ledger) All() iter.Seq[Record] {
-	b := l.open()
-	b.mu.Lock()
+	b := l.lock()
 	entries, known := slices.Clone(b.entries), b.known[:len(b.known):len(b.known)]
 	b.mu.Unlock()
 	weight := func(e entry) float64 {

@@ -87,34 +87,32 @@ func (u *Unit) UnmarshalBinary(data []byte) error {
 }
 
 // readUnit reads a unit, or the zero Unit. It fails for what no function of this package makes.
-func readUnit(r *wire.Reader) Unit {
-	u := Unit{kind: kind(r.Uint8()), relation: Relation(r.Uint8())}
-	most, many, last := r.Uint32(), r.Uint32(), r.Uint64()
-	u.max, u.many = int(min(most, mostMany)), int(min(many, mostMany))
-	period := uint64(0)
-	if u.kind == user && last == ofElements {
-		u.elements = true
-	} else if u.kind == user {
-		period = last
-		u.period = int(min(period, mostMany))
-	} else {
-		u.distance = math.Float64frombits(last)
-	}
-	var again Unit
-	switch {
-	case u.kind == 0:
-	case u.kind > own:
-		r.Fail("an unknown unit")
+func readUnit(r *wire.Reader) (u Unit) {
+	data := r.Bytes(UnitSize)
+	if r.Err() != nil {
 		return Unit{}
-	case u.vectorial():
-		again = vector(u.kind, u.distance)
-	case u.many > 0:
-		again = discrete(u.kind, u.max, u.relation)
-		again.many, again.period, again.elements = u.many, u.period, u.elements && u.max > 0
 	}
-	if again != u || most > mostMany || many > mostMany || period > mostMany || u.max > 0 && u.kind != user ||
-		u.kind == element && u.relation == AddRemove && u.many > 1 || math.Signbit(u.distance) {
+	k, most, many, last := kind(data[0]), binary.LittleEndian.Uint32(data[2:]), binary.LittleEndian.Uint32(data[6:]), binary.LittleEndian.Uint64(data[10:])
+	switch {
+	case k == l1 || k == l2:
+		u = vector(k, math.Float64frombits(last))
+	case k > 0 && k <= own && most <= mostMany && many <= mostMany:
+		if u = discrete(k, int(most), Relation(data[1])); !u.Valid() {
+			break
+		}
+		if u.many = int(many); k == user && last == ofElements {
+			u.elements = most > 0
+		} else if k == user {
+			u.period = int(min(last, mostMany))
+		}
+		if many == 0 || most > 0 && k != user || many > 1 && k == element && u.relation == AddRemove {
+			r.Fail("an impossible unit")
+		}
+	}
+	if again, _ := u.AppendBinary(nil); string(again) != string(data) {
 		r.Fail("an impossible unit")
+	}
+	if r.Err() != nil {
 		return Unit{}
 	}
 	return u
@@ -200,20 +198,19 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 // MarshalJSON returns what String says, the sums that are not 0, and as "if" what the caller
 // promised about the data (see [Guarantee.Stable]).
 func (g Guarantee) MarshalJSON() ([]byte, error) {
-	if !g.promised {
-		return wire.MarshalJSON(&g, struct {
-			Text string `json:"text"`
-		}{g.String()})
+	s, unit := g.asked, ""
+	if g.promised {
+		unit = g.unit.String()
 	}
 	return wire.MarshalJSON(&g, struct {
 		Text    string      `json:"text"`
-		Unit    string      `json:"unit"`
+		Unit    string      `json:"unit,omitzero"`
 		Epsilon wire.Number `json:"epsilon,omitzero"`
 		Delta   wire.Number `json:"delta,omitzero"`
 		Rho     wire.Number `json:"rho,omitzero"`
 		Mu      wire.Number `json:"mu,omitzero"`
 		If      string      `json:"if,omitzero"`
-	}{g.String(), g.unit.String(), wire.Number(g.Epsilon()), wire.Number(g.Delta()), wire.Number(g.Rho()), wire.Number(g.Mu()), g.on.String()})
+	}{g.String(), unit, wire.Number(s.Epsilon), wire.Number(s.Delta), wire.Number(s.Rho), wire.Number(account.MuOf(s.MuSquares)), g.on.String()})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded.

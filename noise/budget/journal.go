@@ -59,14 +59,14 @@ func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.journal != nil || l.book.releases() > 0 || l.part != "" {
+	if l.journal.InUse() || l.book.releases() > 0 || l.part != "" {
 		return nil, check.MismatchError("budget", "Ledger", "one with a journal or releases", "a new one")
 	}
 	j, err := durable.Create(s, l.header())
 	if err != nil {
 		return nil, err
 	}
-	l.journal = j
+	l.journal = *j
 	if l.splits = 0; l.quota.left > 0 { // of a Split before
 		if err := l.appendQuota(l.quota); err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	if !l.possible() {
 		return nil, check.FormatError("budget", "a journal of impossible sums")
 	}
-	l.journal = j
+	l.journal = *j
 	return l, nil
 }
 
@@ -149,7 +149,9 @@ func openFile(path string, take func(path string) (io.Closer, error), epsilon, d
 	}
 	l, err := OpenJournal(file, file.Least())
 	if err == nil {
-		err = l.sameBudget(asked)
+		if found, want := l.budget(), asked.budget(); found != want {
+			err = check.MismatchError("budget", "budget of "+path, found, want)
+		}
 	}
 	if err == nil {
 		err = file.Begin(l.Records())
@@ -160,30 +162,16 @@ func openFile(path string, take func(path string) (io.Closer, error), epsilon, d
 	return l, nil
 }
 
-// sameBudget returns an error that says in what the budgets differ, if they do.
-func (l *Ledger) sameBudget(asked *Ledger) error {
-	switch {
-	case l.epsilon != asked.epsilon:
-		return check.MismatchError("budget", "epsilon", l.epsilon, asked.epsilon)
-	case l.delta != asked.delta:
-		return check.MismatchError("budget", "delta", l.delta, asked.delta)
-	case l.unit != asked.unit:
-		return check.MismatchError("budget", "Unit", l.unit, asked.unit)
-	case l.rule() != asked.rule():
-		return check.MismatchError("budget", "Rule", l.rule().word(), asked.rule().word())
-	}
-	return nil
+// budget says what a ledger is for, with all digits.
+func (l *Ledger) budget() string {
+	return fmt.Sprintf("ε = %v at δ = %v for %v, rule %s", l.epsilon, l.delta, l.unit, l.rule().word())
 }
 
 // Records returns the number of the last record in the journal, 0 for a new journal and without
 // one. Store it elsewhere, so that OpenJournal can refuse an old copy.
 func (l *Ledger) Records() uint64 {
-	b := l.open()
-	b.mu.Lock()
+	b := l.lock()
 	defer b.mu.Unlock()
-	if b.journal == nil {
-		return 0
-	}
 	return b.journal.Last()
 }
 
@@ -192,19 +180,9 @@ func (l *Ledger) Records() uint64 {
 // can be spent any more, also if the error is ignored. The caller knows the number from
 // [Ledger.Records] after an earlier release. A Ledger without a journal has no records.
 func (l *Ledger) AtLeast(record uint64) error {
-	b := l.open()
-	b.mu.Lock()
+	b := l.lock()
 	defer b.mu.Unlock()
-	last := uint64(0)
-	switch {
-	case b.journal != nil:
-		last = b.journal.Last()
-	case record > 0: // only to be broken
-		b.journal = new(durable.Journal)
-	default:
-		return nil
-	}
-	if last < record && b.journal.Broken == nil {
+	if last := b.journal.Last(); last < record && b.journal.Broken == nil {
 		b.journal.Broken = check.FormatError("budget", fmt.Sprintf("the journal ends at record %d, want at least %d: is this an old copy?", last, record))
 	}
 	return b.journal.Broken
@@ -214,12 +192,8 @@ func (l *Ledger) AtLeast(record uint64) error {
 // written or synced, else nil. It is then unknown whether that record is on the disk, and so was
 // spent. Open the journal again, best from a copy that was written and synced under another name.
 func (l *Ledger) Err() error {
-	b := l.open()
-	b.mu.Lock()
+	b := l.lock()
 	defer b.mu.Unlock()
-	if b.journal == nil {
-		return nil
-	}
 	return b.journal.Broken
 }
 
@@ -228,10 +202,9 @@ var errClosed = errors.New("budget: the ledger is closed")
 // Close ends a Ledger with a journal: nothing can be spent from it any more, and its storage is
 // closed if it has a Close method, as files have. For a Ledger in memory it does nothing.
 func (l *Ledger) Close() error {
-	b := l.open()
-	b.mu.Lock()
+	b := l.lock()
 	defer b.mu.Unlock()
-	if b.journal == nil || errors.Is(b.journal.Broken, errClosed) {
+	if b.journal.InMemory() || errors.Is(b.journal.Broken, errClosed) {
 		return nil
 	}
 	b.journal.Broken = errClosed
@@ -298,6 +271,9 @@ func ruleOf(word string) (r Rule, ok bool) {
 
 // append writes and syncs what was spent.
 func (b *book) append(e entry, g Guarantee) error {
+	if b.journal.InMemory() {
+		return b.journal.Broken
+	}
 	data, _ := g.MarshalBinary()
 	what := "spend"
 	if e.part != "" {
@@ -312,6 +288,9 @@ func (b *book) append(e entry, g Guarantee) error {
 
 // appendQuota writes and syncs what was split.
 func (b *book) appendQuota(q quota) error {
+	if b.journal.InMemory() {
+		return b.journal.Broken
+	}
 	data, _ := q.each.MarshalBinary()
 	return b.journal.Add(fmt.Sprintf("split =%s %d %x # %v ", q.part, q.left, data, q.each), 0)
 }
@@ -365,7 +344,7 @@ var mostSince = 10_000
 // compact puts a snapshot in the place of many records, where the storage can.
 func (l *Ledger) compact() {
 	b := l.open()
-	if b.journal == nil || b.journal.Since < mostSince {
+	if b.journal.Since < mostSince {
 		return
 	}
 	b.journal.Compact(func() (first, snapshot string) {

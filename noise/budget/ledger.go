@@ -126,9 +126,7 @@ func validName(name string) bool {
 
 // take spends g under a name, or none.
 func (l *Ledger) take(name string, g Guarantee) error {
-	b := l.open()
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	defer l.lock().mu.Unlock()
 	_, known, err := l.stored(name, g)
 	switch {
 	case err != nil:
@@ -162,11 +160,8 @@ func (l *Ledger) stored(name string, g Guarantee) (output string, known bool, er
 
 // record books g, which was checked: in the journal first, if there is one, then in memory.
 func (l *Ledger) record(e entry, g Guarantee) error {
-	b := l.open()
-	if b.journal != nil {
-		if err := b.append(e, g); err != nil {
-			return err
-		}
+	if err := l.open().append(e, g); err != nil {
+		return err
 	}
 	l.remember(e, g)
 	l.compact()
@@ -176,8 +171,7 @@ func (l *Ledger) record(e entry, g Guarantee) error {
 // Spent returns the composition of everything that Spend accepted, with all sums rounded up: ε = 0
 // at the beginning. With parts it covers the whole data and the part that has spent most.
 func (l *Ledger) Spent() Guarantee {
-	b := l.open()
-	b.mu.Lock()
+	b := l.lock()
 	states, on := l.states(), b.on
 	b.mu.Unlock()
 	spent := l.worst(states).Releases()
@@ -203,7 +197,9 @@ func (l *Ledger) Unit() Unit { return l.takes }
 // String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
 // one user, added or removed". The ε is that of all releases together, at the δ of the budget.
 func (l Ledger) String() string {
-	count := l.releases()
+	b := l.lock()
+	count := b.releases()
+	b.mu.Unlock()
 	text := strconv.Itoa(count) + " releases"
 	if count == 1 {
 		text = "1 release"

@@ -43,9 +43,7 @@ const (
 // A decoded copy is independent: it does not know what is spent from the other later. For a budget
 // that survives a crash see [OpenFile]. The error is always nil.
 func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
-	b := l.open()
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	defer l.lock().mu.Unlock()
 	return l.append(dst), nil
 }
 
@@ -173,7 +171,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	if again := read.append(nil); string(again) != string(data) || !read.possible() {
 		return check.FormatError("budget", "another encoding of a ledger")
 	}
-	if l.open().journal != nil {
+	if b := l.open(); b.journal.InUse() {
 		return check.MismatchError("budget", "Ledger", "one with a journal", "one in memory")
 	}
 	read.splits = 0
@@ -254,7 +252,7 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 		Remaining wire.Number `json:"remaining"`
 		Releases  int         `json:"releases"`
 		Records   []shown     `json:"records"`
-	}{copied.String(), copied.unit.String(), copied.rule().String(), wire.Number(copied.delta), wire.Number(copied.epsilon), wire.Number(spent), wire.Number(max(copied.epsilon-spent, 0)), copied.releases(), records})
+	}{copied.String(), copied.unit.String(), copied.rule().String(), wire.Number(copied.delta), wire.Number(copied.epsilon), wire.Number(spent), wire.Number(max(copied.epsilon-spent, 0)), copied.book.releases(), records})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded.

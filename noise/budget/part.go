@@ -101,9 +101,7 @@ func (l *Ledger) states() (list []state) {
 
 // locked returns the states now.
 func (l *Ledger) locked() []state {
-	b := l.open()
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	defer l.lock().mu.Unlock()
 	return l.states()
 }
 

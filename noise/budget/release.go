@@ -78,9 +78,7 @@ func ReleaseOnce[T interface {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	book := l.open()
-	book.mu.Lock()
-	defer book.mu.Unlock()
+	defer l.lock().mu.Unlock()
 	g := b.Guarantee()
 	stored, known, err := l.stored(name, g)
 	switch {

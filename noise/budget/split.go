@@ -32,8 +32,9 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	case like.unit != l.takes:
 		return Guarantee{}, check.MismatchError("budget", "Unit", l.takes, like.unit)
 	}
-	releases := l.releases()
-	before := l.locked()
+	b := l.lock()
+	releases, before := b.releases(), l.states()
+	b.mu.Unlock()
 	// Times rounds up, by more than n exact additions do: what it allows, Spend accepts n times.
 	x, g := 0.0, part(0)
 	if l.allows(before, g.Times(n)) {
@@ -43,7 +44,6 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	if !l.allows(before, g.Times(n)) || g.asked == part(0).asked && l.epsilon > 0 {
 		return Guarantee{}, check.BudgetError("budget", like.Times(n), func() any { return l.remaining(before) })
 	}
-	b := l.open()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	q := quota{part: l.part, each: g, left: n}
@@ -58,13 +58,11 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	case known == q:
 		b.quota = q
 		return g, nil
-	case b.journal == nil:
 	case b.journal.Broken != nil:
 		return Guarantee{}, b.journal.Broken
-	default:
-		if err := b.appendQuota(q); err != nil {
-			return Guarantee{}, err
-		}
+	}
+	if err := b.appendQuota(q); err != nil {
+		return Guarantee{}, err
 	}
 	l.splitInto(q)
 	l.compact()

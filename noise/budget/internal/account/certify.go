@@ -22,16 +22,12 @@ type Certifier struct {
 		kinds  Kinds
 		losses losses
 	}
-	next    int
-	samples sampleCertificates
-}
+	next int
 
-// sampleCertificates is what is known of releases with samples.
-type sampleCertificates struct {
-	mu     sync.Mutex
-	within [8]Releases // the budget holds for these, zero for none
-	next   int
-	rungs  [len(samplePointsOf)]struct {
+	sampled sync.Mutex // of what follows, for releases with samples
+	within  [8]Releases
+	oldest  int
+	rungs   [len(samplePointsOf)]struct {
 		ahead  int      // how many more releases to ask for
 		beyond Releases // for which that many points do not suffice, or none
 	}
@@ -55,7 +51,7 @@ func (c *Certifier) losses(k Kinds) losses {
 	return e.losses
 }
 
-// EpsilonAt is that of the releases.
+// EpsilonAt returns the least ε of the bounds (A) to (E), rounded up, +Inf where there is none.
 func (c *Certifier) EpsilonAt(r Releases, delta float64) float64 {
 	most := r.Bound(delta)
 	if most > 0 && r.Composes() {
@@ -68,10 +64,21 @@ func (c *Certifier) EpsilonAt(r Releases, delta float64) float64 {
 
 // Within reports whether the releases are (ε, δ)-DP by the exact composition.
 func (c *Certifier) Within(r Releases, epsilon, delta float64) bool {
+	return c.withinOn(r, samplePoints, epsilon, delta)
+}
+
+// withinOn is Within, with the losses of samples on so many points.
+func (c *Certifier) withinOn(r Releases, points int, epsilon, delta float64) bool {
 	if !r.Valid() || !r.Composes() {
 		return false
 	}
-	a, ok := r.accountant(c.losses(r.Pair.Kinds))
+	var l losses
+	if points == samplePoints {
+		l = c.losses(r.Pair.Kinds)
+	} else {
+		l = r.Pair.Kinds.losses(points)
+	}
+	a, ok := r.accountant(l)
 	return ok && a.within(epsilon, delta)
 }
 
@@ -111,24 +118,23 @@ func (c *Certifier) Certify(whole Releases, promising func() bool, further func(
 	if !whole.Pair.Kinds.Sampled() {
 		return promising() && c.Within(whole, epsilon, delta)
 	}
-	s := &c.samples
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if whole.Valid() && slices.ContainsFunc(s.within[:], whole.BoundedBy) {
+	c.sampled.Lock()
+	defer c.sampled.Unlock()
+	if whole.Valid() && slices.ContainsFunc(c.within[:], whole.BoundedBy) {
 		return true
 	}
 	if !promising() {
 		return false
 	}
 	for i, points := range samplePointsOf {
-		rung := &s.rungs[i]
+		rung := &c.rungs[i]
 		if len(rung.beyond.Pair.Kinds) > 0 && rung.beyond.BoundedBy(whole) && points < samplePoints {
 			continue
 		}
 		if rung.ahead > 0 {
 			if further := further(rung.ahead); c.withinOn(further, points, epsilon, delta) {
-				s.within[s.next%len(s.within)] = further
-				s.next++
+				c.within[c.oldest%len(c.within)] = further
+				c.oldest++
 				rung.ahead = min(2*rung.ahead, 1<<20)
 				return true
 			}
@@ -141,16 +147,4 @@ func (c *Certifier) Certify(whole Releases, promising func() bool, further func(
 		rung.beyond = whole
 	}
 	return false
-}
-
-// withinOn is Within, with the losses of samples on so many points.
-func (c *Certifier) withinOn(r Releases, points int, epsilon, delta float64) bool {
-	if points == samplePoints {
-		return c.Within(r, epsilon, delta)
-	}
-	if !r.Valid() || !r.Composes() {
-		return false
-	}
-	a, ok := r.accountant(r.Pair.Kinds.losses(points))
-	return ok && a.within(epsilon, delta)
 }

@@ -8,16 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// EpsilonAt returns the least ε of the bounds (A) to (E), rounded up, +Inf where there is none.
-func (r Releases) EpsilonAt(delta float64) float64 {
-	most := r.Bound(delta)
-	if most > 0 && r.Composes() {
-		if a, ok := r.accountant(r.Pair.Kinds.losses(samplePoints)); ok {
-			return a.epsilonAt(delta, most)
-		}
-	}
-	return most
-}
+// EpsilonAt is that of a Certifier.
+func (r Releases) EpsilonAt(delta float64) float64 { return new(Certifier).EpsilonAt(r, delta) }
 
 // Bound returns the least ε of the bounds (A) to (D), without the accountant.
 func (r Releases) Bound(delta float64) float64 {

@@ -20,7 +20,8 @@ type Storage interface {
 	Sync() error
 }
 
-// Journal is text that only ever grows, one record a line:
+// Journal is text that only ever grows, one record a line. The zero Journal has no storage and no
+// records.
 //
 //	number record ;crc
 //
@@ -134,8 +135,14 @@ func (j *Journal) damaged(rest string) bool {
 	return end >= 0 && rest[end] == ';' && rest[end+1:end+9] == fmt.Sprintf("%08x", j.sum(rest[:end]))
 }
 
+// InMemory reports whether the journal has no storage.
+func (j *Journal) InMemory() bool { return j.storage == nil }
+
+// InUse reports whether it has one, or may not be written.
+func (j *Journal) InUse() bool { return j.storage != nil || j.Broken != nil }
+
 // Last returns the number of the last record.
-func (j *Journal) Last() uint64 { return j.next - 1 }
+func (j *Journal) Last() uint64 { return max(j.next, 1) - 1 }
 
 // Add writes and syncs a record, of which output bytes are an output.
 func (j *Journal) Add(record string, output int) error {
