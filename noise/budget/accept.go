@@ -1,43 +1,11 @@
 package budget
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
-
-// Accepts reports whether Spend would accept g now. It spends nothing.
-func (l *Ledger) Accepts(g Guarantee) bool {
-	b := l.lock()
-	before, part, broken := l.states(), l.isLeft(g), b.journal.Broken
-	b.mu.Unlock()
-	return g.unit == l.takes && l.refuses == nil && broken == nil && (part || l.allows(before, g))
-}
-
-// check returns why g cannot be spent, or nil.
-func (l *Ledger) check(g Guarantee) error {
-	b := l.open()
-	before := l.states()
-	switch {
-	case l.refuses != nil:
-		return l.refuses
-	case !g.promised:
-		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
-	case g.unit != l.takes:
-		return check.MismatchError("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
-	case b.journal.Broken != nil:
-		return b.journal.Broken
-	case !l.isLeft(g) && !l.allows(before, g):
-		return check.BudgetError("budget", g, func() any { return l.remaining(before) })
-	}
-	return nil
-}
-
-// limit is the ε that is accepted.
-func (l *Ledger) limit() float64 { return l.epsilon * exact.Up }
 
 // allows reports whether g is within the budget after what was spent before: by the sums, in
 // microseconds, or by the accountant, in milliseconds.
@@ -48,7 +16,7 @@ func (l *Ledger) allows(before []state, g Guarantee) bool {
 	for _, s := range before {
 		whole := l.after(s, g)
 		if l.filter != nil {
-			if !l.filter.allows(l, whole) {
+			if !l.filter.allows(whole) {
 				return false
 			}
 		} else if !l.bySums(whole) && !l.certified(s, g, whole) {
@@ -57,6 +25,9 @@ func (l *Ledger) allows(before []state, g Guarantee) bool {
 	}
 	return true
 }
+
+// limit is the ε that is accepted.
+func (l *Ledger) limit() float64 { return l.epsilon * exact.Up }
 
 // bySums reports whether the bounds (A) to (D) allow the whole.
 func (l *Ledger) bySums(whole account.Releases) bool {
@@ -98,7 +69,7 @@ func (l *Ledger) greatestAfter(before state, end float64, g func(float64) Guaran
 		return math.Nextafter(exact.LeastFloat(0, end, func(x float64) bool { return !accepted(x) }), 0)
 	}
 	if l.filter != nil {
-		return last(end, func(x float64) bool { return l.filter.allows(l, whole(x)) })
+		return last(end, func(x float64) bool { return l.filter.allows(whole(x)) })
 	}
 	least := last(end, func(x float64) bool { return l.bySums(whole(x)) })
 	const some = 0x1p-60 // ε, ρ, μ or δ
@@ -135,6 +106,31 @@ func (l *Ledger) epsilonOf(r account.Releases) float64 {
 	return l.open().certifier.EpsilonAt(r, l.delta)
 }
 
+// epsilonAfter returns the ε of a state by the rule of the ledger.
+func (l *Ledger) epsilonAfter(s state) float64 {
+	switch {
+	case s.Count == 0:
+		return 0
+	case l.filter != nil:
+		return l.filter.epsilonOf(s.Releases())
+	}
+	return l.epsilonOf(s.Releases())
+}
+
+// worst returns the state with the largest ε by the rule of the ledger.
+func (l *Ledger) worst(states []state) (worst state) {
+	most := -1.0
+	for _, s := range states {
+		if len(states) == 1 {
+			return s
+		}
+		if epsilon := l.epsilonAfter(s); epsilon > most {
+			worst, most = s, epsilon
+		}
+	}
+	return worst
+}
+
 // Remaining returns the largest guarantee that Spend accepts for one release now: what basic
 // composition leaves, (ε − Σε, δ − Σδ)-DP, or (ε′, δ′)-DP with the greatest ε′ accepted, and for
 // that the greatest δ′, 0 if below 2⁻³⁰·δ, whichever has the larger ε at (δ − Σδ)/(1 − Σδ). Several
@@ -148,7 +144,7 @@ func (l *Ledger) remaining(states []state) Guarantee {
 	spent := l.worst(states).Releases().Asked
 	pure := func(epsilon float64) Guarantee { return PureDP(epsilon, l.takes) }
 	if l.filter != nil {
-		return l.filter.remaining(l, states, spent)
+		return l.byRule(states, spent)
 	}
 	most := pure(0)
 	if l.allows(states, most) {
@@ -167,6 +163,18 @@ func (l *Ledger) remaining(states []state) Guarantee {
 		return with(l.greatest(states, 1, with, 1))
 	}
 	return most
+}
+
+// byRule returns the most that the rule accepts for one release.
+func (l *Ledger) byRule(before []state, spent account.Sums) Guarantee {
+	by, end := func(x float64) Guarantee { return PureDP(x, l.takes) }, math.MaxFloat64
+	switch {
+	case l.filter.by == bySums && len(before) == 1 && !before[0].twice:
+		return l.difference(spent)
+	case l.filter.by == byMu:
+		by, end = func(x float64) Guarantee { return GDP(x, l.takes) }, 0x1p500
+	}
+	return by(l.greatest(before, end, by, 1))
 }
 
 // difference returns what basic composition leaves. What the tolerance has overdrawn counts as 0.

@@ -3,11 +3,9 @@ package budget
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
 // The encoding of a Ledger, little-endian, version 2, or 3 with outputs or after a Split;
@@ -101,14 +99,6 @@ func (l *Ledger) append(dst []byte) []byte {
 	return dst
 }
 
-// rule returns the rule of a filter, the zero Rule of other ledgers.
-func (l *Ledger) rule() Rule {
-	if l.filter == nil {
-		return Rule{}
-	}
-	return l.filter.Rule
-}
-
 // MarshalBinary returns the encoding of the ledger.
 func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
@@ -177,46 +167,6 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.splits = 0
 	*l = *read // copies of what l was keep that
 	return nil
-}
-
-// restore remembers what was spent once, and reports whether that is possible.
-func (l *Ledger) restore(e entry, g Guarantee) bool {
-	switch _, spent := l.names[e.name]; {
-	case spent, e.name != "" && (!validName(e.name) || e.count != 1), e.count < 1 || e.count > account.MostCount:
-		return false
-	case e.output != "" && (e.name == "" || !validOutput(e.output)):
-		return false
-	}
-	of := l.ofPart(e.part)
-	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g).Valid() {
-		return false
-	}
-	l.remember(e, g)
-	return true
-}
-
-// ofPart returns the ledger of a part, l itself for "".
-func (l *Ledger) ofPart(name string) *Ledger {
-	if name == "" {
-		return l
-	}
-	if of := l.Part(name); of.refuses == nil {
-		return of
-	}
-	return l.PartOfUsers(name)
-}
-
-// possible reports whether something is promised with all that was remembered.
-func (l *Ledger) possible() bool {
-	return !slices.ContainsFunc(l.states(), func(s state) bool { return !s.Releases().Valid() })
-}
-
-// ledgerBy returns a Ledger, with the rule of a filter unless that is the zero Rule.
-func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
-	if r == (Rule{}) {
-		return NewLedger(epsilon, delta, u)
-	}
-	return NewLedger(epsilon, delta, u, r)
 }
 
 // MarshalJSON returns what String says; the ε of the budget, of what was spent and of what remains,

@@ -47,6 +47,17 @@ func (l *Ledger) divided(name, want string, of ...kind) *Ledger {
 	return &p
 }
 
+// ofPart returns the ledger of a part, l itself for "".
+func (l *Ledger) ofPart(name string) *Ledger {
+	if name == "" {
+		return l
+	}
+	if of := l.Part(name); of.refuses == nil {
+		return of
+	}
+	return l.PartOfUsers(name)
+}
+
 // state is what the budget has to hold for: what was spent on one neighbour's part, or on the two
 // that it moves between; and what a release of the ledger adds to it.
 type state struct {
@@ -138,29 +149,4 @@ func (l *Ledger) after(before state, g Guarantee) account.Releases {
 		return more
 	}
 	return before.Plus(more, 1).Releases()
-}
-
-// worst returns the state with the largest ε by the rule of the ledger.
-func (l *Ledger) worst(states []state) (worst state) {
-	most := -1.0
-	for _, s := range states {
-		if len(states) == 1 {
-			return s
-		}
-		if epsilon := l.epsilonAfter(s); epsilon > most {
-			worst, most = s, epsilon
-		}
-	}
-	return worst
-}
-
-// epsilonAfter returns the ε of a state by the rule of the ledger.
-func (l *Ledger) epsilonAfter(s state) float64 {
-	switch {
-	case s.Count == 0:
-		return 0
-	case l.filter != nil:
-		return l.filter.epsilon(l, s.Releases())
-	}
-	return l.epsilonOf(s.Releases())
 }

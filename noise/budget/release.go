@@ -21,16 +21,18 @@ type Releaser[T any] interface {
 // before, nothing is spent, and the error wraps [ErrReleased].
 //
 // What was spent stays spent if the release fails.
-func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
-	if once, ok := b.(interface{ Released() bool }); ok && once.Released() {
-		var none T
-		return none, releasedBefore(b)
+func Release[T any](l *Ledger, b Releaser[T]) (none T, err error) {
+	if err := releasedBefore(b); err != nil {
+		return none, err
 	}
 	return ReleaseFunc(l, b.Guarantee(), b.Release)
 }
 
 // releasedBefore returns the error of a Builder without data, which says why it has none.
 func releasedBefore[T any](b Releaser[T]) error {
+	if once, ok := b.(interface{ Released() bool }); !ok || !once.Released() {
+		return nil
+	}
 	if _, err := b.Release(); errors.Is(err, ErrReleased) {
 		return err
 	}
@@ -47,9 +49,8 @@ func releasedBefore[T any](b Releaser[T]) error {
 // A stream that is released step by step pays once, and release is what makes its Builder.
 // If the ledger refuses, release is not called, and nothing is spent; the error is that of
 // [Ledger.Spend]. What was spent stays spent if the release fails.
-func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (T, error) {
+func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (none T, err error) {
 	if err := l.Spend(g); err != nil {
-		var none T
 		return none, err
 	}
 	return release()
@@ -89,8 +90,8 @@ func ReleaseOnce[T interface {
 	case known:
 		return decodeOutput[T](name, stored, b)
 	}
-	if once, ok := b.(interface{ Released() bool }); ok && once.Released() {
-		return nil, releasedBefore(b)
+	if err := releasedBefore(b); err != nil {
+		return nil, err
 	}
 	if err := l.check(g); err != nil {
 		return nil, err
@@ -119,11 +120,6 @@ func ReleaseOnce[T interface {
 	}
 	return drawn, nil
 }
-
-// mostOutput bounds what is stored of one release.
-const mostOutput = 1 << 28
-
-func validOutput(output string) bool { return len(output) >= 1 && len(output) <= mostOutput }
 
 // decodeOutput returns what is stored under a name. Its Params are those of the Builder that asks,
 // if any does and tells.

@@ -70,33 +70,34 @@ func (r Rule) String() string {
 // filter is what a Rule allows: the greatest sums.
 type filter struct {
 	Rule
+	epsilon, delta float64 // of the budget
 	rho, muSquares float64
 }
 
 // newFilter returns what a rule allows of a budget.
-func newFilter(l *Ledger, r Rule) (*filter, error) {
-	f := &filter{Rule: r}
+func newFilter(epsilon, delta float64, r Rule) (*filter, error) {
+	f := &filter{Rule: r, epsilon: epsilon, delta: delta}
 	// The greatest number for which the test holds.
 	greatest := func(allowed func(float64) bool) float64 {
 		return math.Nextafter(exact.LeastFloat(0, math.MaxFloat64, func(x float64) bool { return !allowed(x) }), 0)
 	}
-	left := r.left(l.delta)
+	left := r.left(delta)
 	switch {
 	case r.by == bySums:
 	case r.by != byRho && r.by != byMu && r.by != byBoth:
 		return nil, check.ParamsError("budget", "Rule", "none", "SumRule, RhoRule, MuRule or MixedRule")
-	case !(l.delta > 0):
-		return nil, check.ParamsError("budget", "delta", l.delta, "a number above 0 for a filter by ρ or μ")
+	case !(delta > 0):
+		return nil, check.ParamsError("budget", "delta", delta, "a number above 0 for a filter by ρ or μ")
 	case r.by == byMu:
-		f.muSquares = greatest(func(x float64) bool { return x == 0 || account.GaussianDelta(x, l.epsilon) <= l.delta })
-	case !(r.escapes >= 0 && r.escapes < l.delta):
+		f.muSquares = greatest(func(x float64) bool { return x == 0 || account.GaussianDelta(x, epsilon) <= delta })
+	case !(r.escapes >= 0 && r.escapes < delta):
 		return nil, check.ParamsError("budget", "escapes", r.escapes, "a number in [0, delta)")
 	case r.by == byRho:
-		f.rho = greatest(func(x float64) bool { return account.ConcentratedEpsilon(x, left) <= l.epsilon })
+		f.rho = greatest(func(x float64) bool { return account.ConcentratedEpsilon(x, left) <= epsilon })
 	case !(r.share > 0 && r.share < 1):
 		return nil, check.ParamsError("budget", "share", r.share, "a number in (0, 1)")
 	default:
-		most := r.mixed(greatest(func(x float64) bool { return r.mixed(x).DeltaAt(l.epsilon) <= left })).Asked
+		most := r.mixed(greatest(func(x float64) bool { return r.mixed(x).DeltaAt(epsilon) <= left })).Asked
 		f.muSquares, f.rho = most.MuSquares, most.Rho
 	}
 	return f, nil
@@ -115,14 +116,14 @@ func mixed(muSquares, rho float64) account.Releases {
 
 // allows reports whether the whole is within the rule. As for a Ledger, a whole may exceed Σε and
 // Σδ by a relative 2⁻⁵⁰, so that a budget divided by n pays for n.
-func (f *filter) allows(l *Ledger, whole account.Releases) bool {
+func (f *filter) allows(whole account.Releases) bool {
 	if !whole.Valid() {
 		return false
 	}
 	asked, p := whole.Asked, whole.Pair
 	switch f.by {
 	case bySums:
-		return asked.Concentrated() == 0 && asked.Epsilon <= l.limit() && asked.Delta*exact.Down <= l.delta
+		return asked.Concentrated() == 0 && asked.Epsilon <= f.epsilon*exact.Up && asked.Delta*exact.Down <= f.delta
 	case byRho:
 		return p.Escape*exact.Down <= f.escapes && p.Concentrated() <= f.rho
 	case byBoth:
@@ -132,30 +133,18 @@ func (f *filter) allows(l *Ledger, whole account.Releases) bool {
 	return p.ResponseRho == 0 && p.Rho == 0 && p.Escape == 0 && p.MuSquares <= f.muSquares
 }
 
-// epsilon returns the ε that the rule gives to what was spent, for String.
-func (f *filter) epsilon(l *Ledger, whole account.Releases) float64 {
+// epsilonOf returns the ε that the rule gives to what was spent, for String.
+func (f *filter) epsilonOf(whole account.Releases) float64 {
 	p := whole.Pair
 	switch {
 	case f.by == bySums:
 		return whole.Asked.Epsilon
 	case f.by == byRho:
-		return account.ConcentratedEpsilon(p.Concentrated(), f.left(l.delta))
+		return account.ConcentratedEpsilon(p.Concentrated(), f.left(f.delta))
 	case f.by == byBoth:
-		return mixed(p.MuSquares, exact.SumUp(p.ResponseRho, p.Rho)).EpsilonAt(f.left(l.delta))
+		return mixed(p.MuSquares, exact.SumUp(p.ResponseRho, p.Rho)).EpsilonAt(f.left(f.delta))
 	case p.MuSquares == 0:
 		return 0
 	}
-	return account.GaussianEpsilon(p.MuSquares, l.delta)
-}
-
-// remaining returns the most that the rule accepts for one release.
-func (f *filter) remaining(l *Ledger, before []state, spent account.Sums) Guarantee {
-	by, end := func(x float64) Guarantee { return PureDP(x, l.takes) }, math.MaxFloat64
-	switch {
-	case f.by == bySums && len(before) == 1 && !before[0].twice:
-		return l.difference(spent)
-	case f.by == byMu:
-		by, end = func(x float64) Guarantee { return GDP(x, l.takes) }, 0x1p500
-	}
-	return by(l.greatest(before, end, by, 1))
+	return account.GaussianEpsilon(p.MuSquares, f.delta)
 }

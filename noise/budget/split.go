@@ -69,34 +69,6 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	return g, nil
 }
 
-// quota is releases that are left of a Split, which is the last that was asked for, with nothing
-// else spent since. All n together are within the budget, so fewer are: they are not asked for one
-// by one, as the lattice of fewer may be coarser, which matters where little is left.
-type quota struct {
-	part string
-	each Guarantee
-	left int
-	read bool // from a journal or an encoding, and not yet known to be within the budget
-}
-
-// restoreQuota remembers what was split, and reports whether there can be such a Split.
-func (l *Ledger) restoreQuota(q quota) bool {
-	of := l.ofPart(q.part)
-	if q.left < 1 || q.left > mostMany || !q.each.promised || of.refuses != nil || q.each.unit != of.takes {
-		return false
-	}
-	q.read = true
-	l.splitInto(q)
-	return true
-}
-
-// splitInto remembers what was split.
-func (l *Ledger) splitInto(q quota) {
-	b := l.open()
-	b.quota = q
-	b.splits++
-}
-
 // isLeft reports whether g is left of a Split. What was read is asked for at the first such
 // release, as Split asked, and forgotten if more than the budget: then Spend asks for each release.
 // So whatever a journal says of a Split it can be read, and no more is spent than the budget, also
@@ -115,11 +87,6 @@ func (l *Ledger) isLeft(g Guarantee) bool {
 	return b.quota.has(l.part, g)
 }
 
-// isOf reports whether releases can be of the Split.
-func (q quota) isOf(e entry, known []Guarantee) bool {
-	return e.part == q.part && q.covers(known[e.of])
-}
-
 // covers reports whether the budget allows what is left of the Split, where the last entries are of
 // it as well and so bounded by what was split. No sum is rounded twice: this is what Split asked.
 func (l *Ledger) covers(spent int) bool {
@@ -134,23 +101,4 @@ func (l *Ledger) covers(spent int) bool {
 		n += int(e.count)
 	}
 	return before.allows(before.states(), b.quota.each.Times(n))
-}
-
-// has reports whether g is one of them, or no worse.
-func (q quota) has(part string, g Guarantee) bool {
-	return q.left > 0 && q.part == part && q.covers(g)
-}
-
-// covers reports whether g is bounded by each for certain.
-func (q quota) covers(g Guarantee) bool {
-	return g.unit == q.each.unit && g.promised && g.releases().NoWorse(q.each.releases())
-}
-
-// without returns what is left of them once g is spent.
-func (q quota) without(part string, g Guarantee) quota {
-	if !q.has(part, g) {
-		return quota{}
-	}
-	q.left--
-	return q
 }

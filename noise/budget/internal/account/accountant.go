@@ -152,10 +152,11 @@ func (a accountant) epsilonAt(delta, most float64) float64 {
 	}
 	excess := func(epsilon float64) float64 {
 		at := profile(epsilon)
-		if at <= delta {
-			return min(exact.Log(at)-exact.Log(delta), 0)
+		if by := exact.Log(at) - exact.Log(delta); at > delta {
+			return max(by, math.SmallestNonzeroFloat64)
+		} else {
+			return min(by, 0)
 		}
-		return max(exact.Log(at)-exact.Log(delta), math.SmallestNonzeroFloat64)
 	}
 	if end := min(most, 0x1p40); excess(end) <= 0 {
 		return exact.LeastRoot(0, end, excess)

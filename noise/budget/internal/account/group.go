@@ -81,19 +81,17 @@ func (p Pair) group(m int, s Sums, by Path) (Pair, bool) {
 		count := float64(x.Count)
 		switch x.Family {
 		case SampledGaussian, ReplacedGaussian:
-			grouped := x
-			switch grouped.Family, grouped.Steps = ReplacedGaussian, 2; {
-			case by == Swap && x.Family == SampledGaussian && x.Steps == 0 && p.Escape == 0 && grouped.Valid():
-				list = append(list, grouped)
-				continue
-			case by == Together && x.Family == SampledGaussian && x.Steps == 0 && x.groups(m):
-				grouped.Family, grouped.Steps = SampledGaussian, uint32(m)
-				list = append(list, grouped)
+			replaced := Kind{ReplacedGaussian, 2, x.Size, x.Fraction, x.Count}
+			switch one := x.Family == SampledGaussian && x.Steps == 0; {
+			case one && by == Swap && p.Escape == 0 && replaced.Valid():
+				x = replaced
+			case one && by == Together && x.groups(m):
+				x.Steps = uint32(m)
+			default:
+				mu := exact.ProductUp(steps, exact.ProductUp(x.Size, float64(max(x.Steps, 1))))
+				group.MuSquares = exact.SumUp(group.MuSquares, exact.ProductUp(count, exact.ProductUp(mu, mu)))
 				continue
 			}
-			mu := exact.ProductUp(steps, exact.ProductUp(x.Size, float64(max(x.Steps, 1))))
-			group.MuSquares = exact.SumUp(group.MuSquares, exact.ProductUp(count, exact.ProductUp(mu, mu)))
-			continue
 		case DiscreteGaussianNoise:
 			x.Fraction = 1
 			if many := uint64(m) * uint64(x.Steps); many <= loss.MostSigma {

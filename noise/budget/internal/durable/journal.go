@@ -49,15 +49,16 @@ func Create(s Storage, first string) (*Journal, error) {
 	line := j.line(first)
 	found := make([]byte, len(line))
 	n, err := s.ReadAt(found, 0)
-	switch {
-	case err != nil && !errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("budget: the journal: %w", err)
-	case n >= len(line)-1 || string(found[:n]) != line[:n]: // all but the newline is a journal
-		return nil, check.FormatError("budget", "there is something in the storage of a new journal")
-	case n > 0:
-		if err := s.Truncate(0); err != nil {
-			return nil, fmt.Errorf("budget: the journal: %w", err)
+	if err == nil || errors.Is(err, io.EOF) {
+		if err = nil; n >= len(line)-1 || string(found[:n]) != line[:n] { // all but the newline is a journal
+			return nil, check.FormatError("budget", "there is something in the storage of a new journal")
 		}
+		if n > 0 {
+			err = s.Truncate(0)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("budget: the journal: %w", err)
 	}
 	return j, j.write(first)
 }
@@ -77,19 +78,17 @@ func Open(s Storage, atLeast uint64, read func(number uint64, words []string) bo
 		switch {
 		case j.read(line, read):
 			if !ended {
-				if _, err := s.WriteAt([]byte(line+"\n"), j.size); err != nil {
-					return nil, fmt.Errorf("budget: the journal: %w", err)
-				}
+				_, err = s.WriteAt([]byte(line+"\n"), j.size)
 			}
 			j.size += int64(len(line)) + 1
 		case ended || j.next == 0 || j.damaged(line):
 			return nil, check.FormatError("budget", fmt.Sprintf("line %d of the journal is damaged", j.next))
 		default: // never acknowledged
-			if err := s.Truncate(j.size); err != nil {
-				return nil, fmt.Errorf("budget: the journal: %w", err)
-			}
+			err = s.Truncate(j.size)
 		}
-		text = rest
+		if text = rest; err != nil {
+			return nil, fmt.Errorf("budget: the journal: %w", err)
+		}
 	}
 	switch {
 	case j.next == 0:

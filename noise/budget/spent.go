@@ -1,49 +1,14 @@
 package budget
 
 import (
+	"fmt"
 	"iter"
 	"slices"
-	"sync"
+	"strconv"
 
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
-	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 )
-
-// book is what was spent, for all copies of a Ledger and all of its parts.
-type book struct {
-	journal durable.Journal // the zero Journal: in memory only
-
-	mu      sync.Mutex
-	entries []entry
-	known   []Guarantee // of the entries, each once
-	index   map[Guarantee]int
-	names   map[string]int // of entries with a name
-	// By part, "" for the whole: what was spent, and what that costs a unit that is
-	// replaced within the part.
-	spent  map[string][2]account.Total
-	on     conditions // of all that was spent
-	quota  quota
-	splits uint64 // records of the journal that are of Split
-
-	certifier account.Certifier
-}
-
-// entry is a run of releases with one guarantee, or one release with a name.
-type entry struct {
-	part, name string
-	of         int // index in known
-	count      uint64
-	output     string // what ReleaseOnce drew, encoded; "" without
-}
-
-// open returns the book, an empty one for the zero Ledger.
-func (l *Ledger) open() *book {
-	if l.book == nil {
-		return new(book)
-	}
-	return l.book
-}
 
 // remember adds releases to what was spent.
 func (l *Ledger) remember(e entry, g Guarantee) {
@@ -73,19 +38,43 @@ func (l *Ledger) remember(e entry, g Guarantee) {
 	b.entries = append(b.entries, e)
 }
 
-// lock returns the book, locked, for the caller to unlock.
-func (l *Ledger) lock() *book {
-	b := l.open()
-	b.mu.Lock()
-	return b
+// restore remembers what was spent once, and reports whether that is possible.
+func (l *Ledger) restore(e entry, g Guarantee) bool {
+	switch _, spent := l.names[e.name]; {
+	case spent, e.name != "" && (!validName(e.name) || e.count != 1), e.count < 1 || e.count > account.MostCount:
+		return false
+	case e.output != "" && (e.name == "" || !validOutput(e.output)):
+		return false
+	}
+	of := l.ofPart(e.part)
+	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g).Valid() {
+		return false
+	}
+	l.remember(e, g)
+	return true
 }
 
-// releases returns how many there were.
-func (b *book) releases() (n int) {
-	for _, s := range b.spent {
-		n += s[0].Count
+// restoreQuota remembers what was split, and reports whether there can be such a Split.
+func (l *Ledger) restoreQuota(q quota) bool {
+	of := l.ofPart(q.part)
+	if q.left < 1 || q.left > mostMany || !q.each.promised || of.refuses != nil || q.each.unit != of.takes {
+		return false
 	}
-	return n
+	q.read = true
+	l.splitInto(q)
+	return true
+}
+
+// splitInto remembers what was split.
+func (l *Ledger) splitInto(q quota) {
+	b := l.open()
+	b.quota = q
+	b.splits++
+}
+
+// possible reports whether something is promised with all that was remembered.
+func (l *Ledger) possible() bool {
+	return !slices.ContainsFunc(l.states(), func(s state) bool { return !s.Releases().Valid() })
 }
 
 // Record is a release that was paid for, or several equal ones in a row without a name.
@@ -137,4 +126,40 @@ func (l *Ledger) All() iter.Seq[Record] {
 			}
 		}
 	}
+}
+
+// Spent returns the composition of everything that Spend accepted, with all sums rounded up: ε = 0
+// at the beginning. With parts it covers the whole data and the part that has spent most.
+func (l *Ledger) Spent() Guarantee {
+	b := l.lock()
+	states, on := l.states(), b.on
+	b.mu.Unlock()
+	spent := l.worst(states).Releases()
+	if l.filter != nil {
+		spent.Pair.Kinds = nil
+	}
+	return promise(l.unit, spent, on)
+}
+
+// Epsilon returns the ε of everything that was spent, at the δ of the budget and by the rule of the
+// ledger.
+func (l *Ledger) Epsilon() float64 {
+	return l.epsilonAfter(l.worst(l.locked()))
+}
+
+// String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
+// one user, added or removed". The ε is that of all releases together, at the δ of the budget.
+func (l Ledger) String() string {
+	b := l.lock()
+	count := b.releases()
+	b.mu.Unlock()
+	text := strconv.Itoa(count) + " releases"
+	if count == 1 {
+		text = "1 release"
+	}
+	delta := number(l.delta)
+	if (account.Sums{Delta: l.delta}).HardlyAny() {
+		delta += " (hardly any protection)"
+	}
+	return fmt.Sprintf("ε = %.4g of %s at δ = %s, %s, for %v", l.Epsilon(), number(l.epsilon), delta, text, l.unit)
 }
