@@ -11,13 +11,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
 // What many releases cost, with the exact values where there are closed forms (sums of binomials,
 // Gaussian noise), and as other accountants have it elsewhere.
 func TestAccountant(t *testing.T) {
 	gaussian := func(mu, delta float64) float64 {
-		return gaussianEpsilon(mu*mu, delta)
+		return account.GaussianEpsilon(mu*mu, delta)
 	}
 	sigma := dptest.OK(noise.GaussianSigma(1, 1e-8, 1))(t)
 	laplaceless := PureDP(0.1, one)
@@ -45,19 +46,6 @@ func TestAccountant(t *testing.T) {
 		require.LessOrEqual(t, got, c.truth*(1+c.excess), c.name)
 		require.LessOrEqual(t, c.g.DeltaAt(got*(1+1e-12)), c.delta*(1+1e-9), c.name)
 	}
-	// Gaussian noise by powers: on the lattice, not in closed form.
-	for _, c := range []struct {
-		n             uint64
-		mu, delta, up float64
-	}{{50, 1 / sigma, 1e-6, 1.0015}, {1000, 0.05, 1e-9, 1.002}} {
-		law := loss.Gaussian(c.mu, loss.Points).Power(c.n, loss.Points)
-		got := account{laws: laws{law, law}}.epsilonAt(c.delta, 100)
-		t.Logf("%d Gaussian, by powers: %.7g", c.n, got)
-		truth := gaussian(math.Sqrt(float64(c.n))*c.mu, c.delta)
-		require.GreaterOrEqual(t, got, truth)
-		require.LessOrEqual(t, got, truth*c.up)
-	}
-
 	if !testing.Short() { // half a second; the truth as other accountants have it, rounded down
 		sample := dptest.OK(GDP(1, one).Subsampled(0.01))(t)
 		got := sample.Times(1000).EpsilonAt(1e-6)
@@ -125,77 +113,46 @@ func TestMixturesAreNeverBelow(t *testing.T) {
 	}
 }
 
+func kindsOf(g Guarantee) account.Kinds { return g.releases().Pair.Kinds }
+
 // Releases in any order and grouping are the same multiset.
 func TestKinds(t *testing.T) {
 	dptest.NotShort(t, "seconds with the race detector: in the default run")
 	a, b, c := PureDP(0.5, one), ApproxDP(0.25, 1e-9, one), PureDP(0.5, one)
 	left, right := dptest.OK(Compose(dptest.OK(Compose(a, b))(t), c))(t), dptest.OK(Compose(c, dptest.OK(Compose(a, b))(t)))(t)
 	require.True(t, left.Equal(right))
-	of := func(n uint64, epsilon float64) lossKind {
-		x := response(epsilon)
-		x.count = n
+	of := func(n uint64, epsilon float64) account.Kind {
+		x := account.Response(epsilon)
+		x.Count = n
 		return x
 	}
-	require.Equal(t, []lossKind{of(1, 0.25), of(2, 0.5)}, left.pair.kinds.list())
-	require.Equal(t, []lossKind{of(3, 0.25), of(6, 0.5)}, left.Times(3).pair.kinds.list())
-	require.Equal(t, []lossKind{of(1, 0.5), of(2, 1)}, dptest.OK(left.Group(2))(t).pair.kinds.list())
-	require.Empty(t, dptest.OK(Compose(ZCDP(1, one), GDP(1, one), ApproxDP(0, 0.5, one)))(t).pair.kinds)
+	require.Equal(t, account.Kinds{of(1, 0.25), of(2, 0.5)}, kindsOf(left))
+	require.Equal(t, account.Kinds{of(3, 0.25), of(6, 0.5)}, kindsOf(left.Times(3)))
+	require.Equal(t, account.Kinds{of(1, 0.5), of(2, 1)}, kindsOf(dptest.OK(left.Group(2))(t)))
+	require.Empty(t, kindsOf(dptest.OK(Compose(ZCDP(1, one), GDP(1, one), ApproxDP(0, 0.5, one)))(t)))
 
 	// Too many releases of a kind, and what they are composed with: the sums remain.
 	lots := PureDP(1e-15, one).Times(1 << 30).Times(1 << 11)
 	require.True(t, lots.Promises())
-	require.Empty(t, lots.pair.kinds)
-	require.Empty(t, dptest.OK(Compose(lots, a))(t).pair.kinds)
+	require.Empty(t, kindsOf(lots))
+	require.Empty(t, kindsOf(dptest.OK(Compose(lots, a))(t)))
 	require.Greater(t, dptest.OK(Compose(lots, a))(t).EpsilonAt(1e-6), 0.5)
 	l := dptest.OK(NewLedger(1, 1e-6, one))(t)
 	require.NoError(t, l.Spend(lots))
 	require.NoError(t, l.Spend(b))
-	require.Empty(t, l.Spent().pair.kinds)
-
-	// What would take minutes is left to the sums: bytes may say anything.
-	slow := make([]lossKind, mostKinds)
-	for i := range slow {
-		slow[i] = of(mostCount, 1e-9*float64(i+1))
-	}
-	require.False(t, makeKinds(slow).measure().known())
-
-	// Too many kinds are rounded up.
-	rng := rand.New(rand.NewPCG(4, 20))
-	var entries []lossKind
-	sum := 0.0
-	for range 3 * mostKinds {
-		x := math.Exp(-12 * rng.Float64())
-		entries = append(entries, of(1, x))
-		sum += x
-	}
-	k := makeKinds(entries)
-	require.LessOrEqual(t, k.len(), mostKinds)
-	require.Greater(t, k.len(), mostKinds/8)
-	rounded := 0.0
-	for _, x := range k.list() {
-		rounded += float64(x.count) * x.size
-	}
-	require.GreaterOrEqual(t, rounded, sum)
-	require.InEpsilon(t, sum, rounded, 1e-2)
-	for _, x := range []float64{5e-324, 1e-310, 0.1, 1, math.Nextafter(2, 0), 1e300} {
-		for _, digits := range []int{20, 3, 0} {
-			up := digitsUp(x, digits)
-			require.GreaterOrEqual(t, up, x)
-			require.LessOrEqual(t, up, max(2*x, 0x1p-1022))
-		}
-	}
+	require.Empty(t, kindsOf(l.Spent()))
 }
 
 // ρ = ε·tanh(ε/2) is rounded up, and less than ε²/2.
 func TestResponseRho(t *testing.T) {
 	for _, epsilon := range []float64{5e-324, 1e-200, 1e-9, 0.1, 1, 5, 50, 1e300} {
-		rho := responseRho(epsilon)
+		rho := account.ResponseRho(epsilon)
 		require.GreaterOrEqual(t, rho, epsilon*math.Tanh(epsilon/2))
 		require.Greater(t, rho, 0.0)
 		require.LessOrEqual(t, rho, max(epsilon*epsilon/2*(1+1e-14), 5e-324))
 	}
-	require.Zero(t, responseRho(0))
-	require.LessOrEqual(t, responseRho(2), 1.5232)
+	require.Zero(t, account.ResponseRho(0))
+	require.LessOrEqual(t, account.ResponseRho(2), 1.5232)
 }
 
 // The conversion that starts where the last one ended is the conversion.

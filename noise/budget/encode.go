@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/loss"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
 // The encoding of a Guarantee, little-endian, version 1, or 2 with keys, or 3 with conditions;
@@ -25,9 +26,9 @@ import (
 //	8      Σ of their masses of infinite loss
 //	8      Σρ of the other releases
 //	8      Σμ² of the other releases
-//	8      number of releases with such a mass beside Gaussian noise, at most 2⁴⁰; 2⁶⁴ − 1 where
-//	       one is beside what has no rule for groups
-//	4      number of different laws of the releases, at most 2048; 0 where they are not known
+//	8      number of releases with such a mass and Gaussian noise, at most 2⁴⁰; 2⁶⁴ − 1 where one
+//	       has what has no rule for groups
+//	4      number of different kinds of releases, at most 2048; 0 where they are not known
 //	29     for each of them, increasing, the numbers big-endian: its family, 1 byte (0 Laplace
 //	       noise, 1 Gaussian noise, 2 discrete Gaussian noise, 3 Gaussian noise for a unit that is
 //	       replaced); the steps of its lattice, or the
@@ -74,8 +75,7 @@ func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the unit.
 func (u Unit) MarshalBinary() ([]byte, error) { return u.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded.
 func (u *Unit) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	read := readUnit(r)
@@ -87,74 +87,53 @@ func (u *Unit) UnmarshalBinary(data []byte) error {
 }
 
 // readUnit reads a unit, or the zero Unit. It fails for what no function of this package makes.
-func readUnit(r *wire.Reader) Unit {
-	u := Unit{kind: kind(r.Uint8()), relation: Relation(r.Uint8())}
-	most, many, last := r.Uint32(), r.Uint32(), r.Uint64()
-	u.max, u.many = int(min(most, mostMany)), int(min(many, mostMany))
-	period := uint64(0)
-	if u.kind == user && last == ofElements {
-		u.elements = true
-	} else if u.kind == user {
-		period = last
-		u.period = int(min(period, mostMany))
-	} else {
-		u.distance = math.Float64frombits(last)
-	}
-	var again Unit
-	switch {
-	case u.kind == 0:
-	case u.kind > own:
-		r.Fail("an unknown unit")
+func readUnit(r *wire.Reader) (u Unit) {
+	data := r.Bytes(UnitSize)
+	if r.Err() != nil {
 		return Unit{}
-	case u.vectorial():
-		again = vector(u.kind, u.distance)
-	case u.many > 0:
-		again = discrete(u.kind, u.max, u.relation)
-		again.many, again.period, again.elements = u.many, u.period, u.elements && u.max > 0
 	}
-	if again != u || most > mostMany || many > mostMany || period > mostMany || u.max > 0 && u.kind != user ||
-		u.kind == element && u.relation == AddRemove && u.many > 1 || math.Signbit(u.distance) {
+	k, most, many, last := kind(data[0]), binary.LittleEndian.Uint32(data[2:]), binary.LittleEndian.Uint32(data[6:]), binary.LittleEndian.Uint64(data[10:])
+	switch {
+	case k == l1 || k == l2:
+		u = vector(k, math.Float64frombits(last))
+	case k > 0 && k <= own && most <= mostMany && many <= mostMany:
+		if u = discrete(k, int(most), Relation(data[1])); !u.Valid() {
+			break
+		}
+		if u.many = int(many); k == user && last == ofElements {
+			u.elements = most > 0
+		} else if k == user {
+			u.period = int(min(last, mostMany))
+		}
+		if many == 0 || most > 0 && k != user || many > 1 && k == element && u.relation == AddRemove {
+			r.Fail("an impossible unit")
+		}
+	}
+	if again, _ := u.AppendBinary(nil); string(again) != string(data) {
 		r.Fail("an impossible unit")
+	}
+	if r.Err() != nil {
 		return Unit{}
 	}
 	return u
-}
-
-// plainSums is how many sums every guarantee has; after these come the ones of keys.
-const (
-	plainSums = 9
-	allSums   = plainSums + len(loss.Keys{})
-)
-
-// list returns the sums in the order of the encoding.
-func (g Guarantee) list() (list [allSums]float64) {
-	s, p := g.sums, g.pair
-	copy(list[:], []float64{s.epsilon, s.responses, s.delta, s.rho, s.muSquares, p.responses, p.escape, p.rho, p.muSquares})
-	copy(list[plainSums:], p.keys[:])
-	return list
-}
-
-// guaranteeOf returns the guarantee with these sums.
-func guaranteeOf(u Unit, x [allSums]float64, b beside, k kinds) Guarantee {
-	return promise(u, sums{x[0], x[1], x[2], x[3], x[4]}, pair{x[5], x[6], x[7], x[8], k, b, loss.Keys(x[plainSums:])})
 }
 
 // AppendBinary appends the encoding of the guarantee to dst. The error is always nil.
 func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
 	dst = wire.AppendHeader(dst, wire.KindGuarantee, g.version())
 	dst, _ = g.unit.AppendBinary(dst)
-	list := g.list()
+	list := account.Releases{Asked: g.asked, Pair: account.Pair{PairSums: g.pair}}.List()
 	appendSums := func(part []float64) {
 		for _, x := range part {
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
 		}
 	}
-	appendSums(list[:plainSums])
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(g.pair.beside))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(g.pair.kinds.len()))
-	dst = append(dst, g.pair.kinds...)
+	appendSums(list[:account.PlainSums])
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(g.pair.Escapes))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.kinds)/account.KindSize))
+	dst = append(dst, g.kinds...)
 	if g.version() >= keysVersion {
-		appendSums(list[plainSums:])
+		appendSums(list[account.PlainSums:])
 	}
 	if g.on != "" {
 		dst = append(append(dst, byte(len(g.on)/conditionSize)), g.on...)
@@ -167,7 +146,7 @@ func (g Guarantee) version() uint8 {
 	switch {
 	case g.on != "":
 		return conditionsVersion
-	case g.pair.hasKeys():
+	case g.pair.HasKeys():
 		return keysVersion
 	}
 	return version
@@ -176,35 +155,35 @@ func (g Guarantee) version() uint8 {
 // MarshalBinary returns the encoding of the guarantee.
 func (g Guarantee) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes. The writer of the bytes is responsible
-// for the truth of the guarantee.
+// UnmarshalBinary decodes what AppendBinary encoded. The writer of the bytes is responsible for the
+// truth of the guarantee.
 func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	found := r.Header(wire.KindGuarantee, version, keysVersion, conditionsVersion)
 	u := readUnit(r)
-	var x [allSums]float64
+	var x [account.AllSums]float64
 	read := func(part []float64) {
 		for i := range part {
 			part[i] = r.Float64()
 		}
 	}
-	read(x[:plainSums])
-	b := beside(r.Uint64())
-	k := kinds(r.Bytes(kindSize * r.Count(mostKinds, kindSize)))
+	read(x[:account.PlainSums])
+	escapes := account.Escapes(r.Uint64())
+	kinds := account.ReadKinds(string(r.Bytes(account.KindSize * r.Count(account.MostKinds, account.KindSize))))
 	if found >= keysVersion {
-		read(x[plainSums:])
+		read(x[account.PlainSums:])
 	}
 	on := conditions("")
 	if found == conditionsVersion {
 		on = conditions(r.Bytes(conditionSize * int(r.Uint8())))
 	}
-	decoded := guaranteeOf(u, x, b, k).under(on)
+	known := account.Of(x, escapes, kinds)
+	decoded := promise(u, known, on.and(on.list()...))
 	switch again, _ := decoded.MarshalBinary(); {
 	case r.Err() != nil:
 	case wire.NegativeZero(x[:]...) || string(again) != string(data):
 		r.Fail("impossible sums")
-	case !decoded.sums.possible() || !decoded.pair.possible():
+	case !known.Possible():
 		r.Fail("impossible laws")
 	case slices.ContainsFunc(on.list(), func(c condition) bool { return !c.valid() }):
 		r.Fail("an impossible condition")
@@ -216,26 +195,41 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// possible reports whether releases can have these sums: Σε·tanh(ε/2) is 0 only if all ε are, and
-// at most that of Σε, apart from rounding.
-func (s sums) possible() bool {
-	if !(s.responses >= 0) || !(s.delta >= 0) {
-		return false
+// MarshalJSON returns what String says, the sums that are not 0, and as "if" what the caller
+// promised about the data (see [Guarantee.Stable]).
+func (g Guarantee) MarshalJSON() ([]byte, error) {
+	s, unit := g.asked, ""
+	if g.promised {
+		unit = g.unit.String()
 	}
-	return (s.epsilon == 0) == (s.responses == 0) && s.responses <= responseRho(s.epsilon)*(1+0x1p-20)
+	return wire.MarshalJSON(&g, struct {
+		Text    string      `json:"text"`
+		Unit    string      `json:"unit,omitzero"`
+		Epsilon wire.Number `json:"epsilon,omitzero"`
+		Delta   wire.Number `json:"delta,omitzero"`
+		Rho     wire.Number `json:"rho,omitzero"`
+		Mu      wire.Number `json:"mu,omitzero"`
+		If      string      `json:"if,omitzero"`
+	}{g.String(), unit, wire.Number(s.Epsilon), wire.Number(s.Delta), wire.Number(s.Rho), wire.Number(account.MuOf(s.MuSquares)), g.on.String()})
 }
 
-// possible reports whether valid sums are those of releases, apart from rounding.
-func (p pair) possible() bool {
-	if !p.beside.valid() || p.beside > 0 && !(p.escape > 0) || p.beside <= mostCount && p.beside > 0 && !(p.muSquares > 0) {
-		return false
-	}
-	list := p.kinds.list()
-	for i, x := range list {
-		if !x.valid() || i > 0 && list[i-1].compare(x) >= 0 {
-			return false
-		}
-	}
-	sum := p.kinds.rho()
-	return p.kinds == "" || sum >= p.responses*(1-0x1p-30) && sum <= p.responses*5+math.SmallestNonzeroFloat64*mostKinds
+// UnmarshalJSON decodes what MarshalJSON encoded.
+func (g *Guarantee) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, g) }
+
+// MarshalJSON returns what String says.
+func (u Unit) MarshalJSON() ([]byte, error) {
+	return wire.MarshalJSON(&u, struct {
+		Text string `json:"text"`
+	}{u.String()})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded.
+func (u *Unit) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, u) }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (r Relation) MarshalText() ([]byte, error) { return check.EnumText(r, relationNames, "Relation") }
+
+// UnmarshalText reads the name of a constant.
+func (r *Relation) UnmarshalText(text []byte) error {
+	return check.ParseEnum(r, text, relationNames, "Relation")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
 // The first release is randomized response at ½. On +½ another takes what a Ledger accepts then, on
@@ -56,8 +57,8 @@ func TestFilterRules(t *testing.T) {
 	require.NoError(t, f.Spend(GDP(0.1, one)))
 	left := f.Remaining()
 	require.NoError(t, f.Spend(left))
-	sums := f.Spent().sums
-	rho := sums.concentrated() + sums.responses
+	sums := f.Spent().asked
+	rho := sums.Concentrated() + sums.ResponseRho
 	require.LessOrEqual(t, loss.ConcentratedEpsilon(rho, -math.Log((1e-6-1e-8)/(1-1e-8))), 1+1e-12)
 	require.Greater(t, loss.ConcentratedEpsilon(rho*(1+1e-9), -math.Log((1e-6-1e-8)/(1-1e-8))), 1.0)
 	require.False(t, f.Accepts(PureDP(1e-3, one)))
@@ -109,7 +110,7 @@ func TestMixedRule(t *testing.T) {
 	}
 	f := dptest.OK(NewLedger(1, 1e-6, one, MixedRule(0.5, 1e-8)))(t)
 	require.NoError(t, f.Spend(GDP(math.Sqrt(f.filter.muSquares+f.filter.rho), one)), "half of ρ is left")
-	require.InEpsilon(t, f.filter.rho/2, responseRho(f.Remaining().Epsilon()), 1e-6)
+	require.InEpsilon(t, f.filter.rho/2, account.ResponseRho(f.Remaining().Epsilon()), 1e-6)
 	require.ErrorIs(t, f.Spend(ApproxDP(0, 2e-8, one)), ErrBudget)
 	require.NoError(t, f.Spend(ApproxDP(0, 1e-8, one)))
 
@@ -133,10 +134,10 @@ func TestMixedRule(t *testing.T) {
 				for z := -8.0; z < 9; z += step {
 					p, q := math.Exp(-(z-mu)*(z-mu)/2)/math.Sqrt(2*math.Pi), math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
 					loss := epsilon - math.Log(p/q)
-					after := gaussianDelta(rest*rest, loss)
+					after := account.GaussianDelta(rest*rest, loss)
 					if z < cut { // after which all of μ² is still there
 						a := 1 / (1 + math.Exp(-e))
-						after = a*gaussianDelta(rest*rest, loss-e) + (1-a)*gaussianDelta(rest*rest, loss+e)
+						after = a*account.GaussianDelta(rest*rest, loss-e) + (1-a)*account.GaussianDelta(rest*rest, loss+e)
 					}
 					sum += step * p * after
 				}

@@ -38,7 +38,7 @@ func TestGroupIsExact(t *testing.T) {
 	} {
 		p := chain(t, c.epsilon, c.delta, c.m)
 		g := dptest.OK(ApproxDP(c.epsilon, c.delta, one).Group(c.m))(t)
-		epsilon := g.epsilon // mε, rounded up
+		epsilon := g.asked.Epsilon // mε, rounded up
 		require.InDelta(t, float64(c.m)*c.epsilon, epsilon, epsilon*0x1p-52)
 		first, last := []float64{p[0], 1 - p[0]}, []float64{p[c.m], 1 - p[c.m]}
 		exact := max(dptest.HockeyStickSlices(last, first, epsilon), dptest.HockeyStickSlices(first, last, epsilon))
@@ -94,16 +94,16 @@ func product(p, q []float64) []float64 {
 
 func TestGroupKnownValues(t *testing.T) {
 	// Two steps of randomized response at ½ are less than one at 1.
-	assert.Equal(t, DiscreteLaplace(1, 2, L1(2)).pair, dptest.OK(PureDP(0.5, at1).Group(2))(t).pair)
-	assert.Equal(t, PureDP(1, L1(2)).sums.String(), dptest.OK(PureDP(0.5, at1).Group(2))(t).sums.String())
+	assert.Equal(t, DiscreteLaplace(1, 2, L1(2)).releases().Pair, dptest.OK(PureDP(0.5, at1).Group(2))(t).releases().Pair)
+	assert.Equal(t, PureDP(1, L1(2)).String(), dptest.OK(PureDP(0.5, at1).Group(2))(t).String())
 	assert.Less(t, dptest.OK(PureDP(0.5, at1).Group(2))(t).DeltaAt(0.5), 0.95*PureDP(1, L1(2)).DeltaAt(0.5))
 	assert.Equal(t, ZCDP(4.5, L2(3)), dptest.OK(ZCDP(0.5, at2).Group(3))(t))
 	g := dptest.OK(Compose(ApproxDP(0.5, 1e-6, at2), PureDP(0.25, at2), ZCDP(0.25, at2)))(t)
 	assert.Equal(t, g, dptest.OK(g.Group(1))(t))
 	assert.Equal(t, L2(4), dptest.OK(g.Group(4))(t).Unit())
-	assert.Equal(t, 4.0, dptest.OK(g.Group(4))(t).rho)
-	assert.Equal(t, 3.0, dptest.OK(g.Group(4))(t).epsilon)
-	assert.InEpsilon(t, 2*math.Tanh(1)+math.Tanh(0.5), dptest.OK(g.Group(4))(t).responses, 1e-14)
+	assert.Equal(t, 4.0, dptest.OK(g.Group(4))(t).asked.Rho)
+	assert.Equal(t, 3.0, dptest.OK(g.Group(4))(t).asked.Epsilon)
+	assert.InEpsilon(t, 2*math.Tanh(1)+math.Tanh(0.5), dptest.OK(g.Group(4))(t).asked.ResponseRho, 1e-14)
 	// Many small releases still compose, as releases at mε.
 	many := make([]Guarantee, 400)
 	for i := range many {
@@ -123,12 +123,12 @@ func TestGroupRoundsUp(t *testing.T) {
 	for m := 2; m < 500; m++ {
 		for _, x := range []float64{0.1, 1.0 / 3, 0.7, 1e-5} {
 			exact := new(big.Rat).Mul(new(big.Rat).SetFloat64(x), big.NewRat(int64(m), 1))
-			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(dptest.OK(PureDP(x, at1).Group(m))(t).epsilon).Cmp(exact), 0, "%d·%v", m, x)
+			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(dptest.OK(PureDP(x, at1).Group(m))(t).asked.Epsilon).Cmp(exact), 0, "%d·%v", m, x)
 			if new(big.Rat).SetFloat64(float64(m)*x).Cmp(exact) < 0 {
 				below++
 			}
 			exact.Mul(exact, big.NewRat(int64(m), 1))
-			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(dptest.OK(ZCDP(x, at1).Group(m))(t).rho).Cmp(exact), 0, "%d²·%v", m, x)
+			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(dptest.OK(ZCDP(x, at1).Group(m))(t).asked.Rho).Cmp(exact), 0, "%d²·%v", m, x)
 		}
 	}
 	require.Greater(t, below, 100, "rounding to the nearest is not enough")
@@ -149,12 +149,12 @@ func TestGroupVoidAndExtremes(t *testing.T) {
 			assert.True(t, g.DeltaAt(x) >= 0 && g.DeltaAt(x) <= 1, g)
 		}
 	}
-	assert.GreaterOrEqual(t, dptest.OK(PureDP(5e-324, at1).Group(2))(t).epsilon, 1e-323)
-	assert.LessOrEqual(t, dptest.OK(PureDP(5e-324, at1).Group(2))(t).epsilon, 1.5e-323)
+	assert.GreaterOrEqual(t, dptest.OK(PureDP(5e-324, at1).Group(2))(t).asked.Epsilon, 1e-323)
+	assert.LessOrEqual(t, dptest.OK(PureDP(5e-324, at1).Group(2))(t).asked.Epsilon, 1.5e-323)
 	// In the range where e^{(m−1)ε} is far out of that of float64: δ·e^{2·340}·(1 + …) with δ =
 	// 1e-300.
-	assert.InEpsilon(t, math.Exp(-300*math.Ln10+680), dptest.OK(ApproxDP(340, 1e-300, at1).Group(3))(t).delta, 1e-11)
-	assert.InEpsilon(t, math.Exp(-300*math.Ln10+560), dptest.OK(ApproxDP(280, 1e-300, at1).Group(3))(t).delta, 1e-11)
+	assert.InEpsilon(t, math.Exp(-300*math.Ln10+680), dptest.OK(ApproxDP(340, 1e-300, at1).Group(3))(t).asked.Delta, 1e-11)
+	assert.InEpsilon(t, math.Exp(-300*math.Ln10+560), dptest.OK(ApproxDP(280, 1e-300, at1).Group(3))(t).asked.Delta, 1e-11)
 	for _, m := range []int{0, -1, math.MinInt, 1<<30 + 1, math.MaxInt} {
 		require.ErrorIs(t, dptest.Err(PureDP(1, at1).Group(m)), ErrParams)
 	}
@@ -169,7 +169,7 @@ func TestGroupGrows(t *testing.T) {
 		last = epsilon
 	}
 	// In two steps it is at least as much as in one.
-	require.GreaterOrEqual(t, dptest.OK(dptest.OK(g.Group(2))(t).Group(3))(t).delta, dptest.OK(g.Group(6))(t).delta*(1-1e-14))
+	require.GreaterOrEqual(t, dptest.OK(dptest.OK(g.Group(2))(t).Group(3))(t).asked.Delta, dptest.OK(g.Group(6))(t).asked.Delta*(1-1e-14))
 }
 
 func ExampleGuarantee_Group() {

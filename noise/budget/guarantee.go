@@ -1,153 +1,147 @@
 package budget
 
 import (
-	"encoding/binary"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/dpsketch/dpsketch/internal/check"
-	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// Guarantee is what a release promises about every pair of neighbouring inputs, and for whom, its
-// [Unit]. The promise is pure, approximate, zero-concentrated or Gaussian differential privacy, or
-// a composition of any number of these. A Guarantee is public and immutable. Compare two by
+// Guarantee is what a release, or any number of releases together, promises about every pair of
+// neighbouring inputs, and for whom, its [Unit]. It is public and immutable. Compare two by
 // [Guarantee.Equal].
 //
 // The zero Guarantee promises nothing: its ε is +Inf and its δ is 1. So does a Guarantee made from
-// invalid numbers.
+// invalid numbers or an invalid Unit.
 //
-// It stands for the composition of any number of releases, each (εᵢ, δᵢ)-DP, ρᵢ-zCDP or μᵢ-GDP,
-// adaptively chosen, and keeps five sums, each rounded up: Σε, Σδ, Σρ, Σμ² and Σε·tanh(ε/2). A
-// release may also have a dominating pair: two laws that are at least as easy to tell apart as its
-// outputs on any two neighbours. The pair of its noise composes to less than (ε, δ) does (see
-// constructors such as [Laplace], and [Guarantee.WithPair]). So there are two complete descriptions
-// of the same releases: by the numbers that were asked for, and by the pairs. The bounds hold for
-// both:
+// A Guarantee keeps the sums of what was asked for, and what is known of the noise: a dominating
+// pair for each release. [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of five
+// bounds, each sound:
 //
-//   - (A) basic composition: the releases of the first kind together are (Σε, Σδ)-DP, those of the
-//     second Σρ-zCDP, hence (ε′, δ′)-DP for all pairs that the conversion of a ρ allows; and both
-//     are (Σε + ε′, Σδ + δ′)-DP.
+//   - (A) basic composition, with zCDP converted;
+//   - (B) (ε, δ)-DP as δ-approximate ε·tanh(ε/2)-zCDP, which adds up;
+//   - (C) without zCDP, one randomized response at Σε, revealed with probability Σδ;
+//   - (D) by μ alone, the exact profile of Gaussian noise of √(Σμ²);
+//   - (E) the convolution of all losses on a lattice, every mass rounded up: for equal releases
+//     within .3 % of the truth, for samples within 6 %; at δ below 1e-28 it may be far above.
 //
-//   - (B) an (ε, δ)-DP release is δ-approximately ε·tanh(ε/2)-zCDP: its two output laws have common
-//     parts of weight 1 − δ that are ε-indistinguishable in both directions (Kairouz, Oh,
-//     Viswanath, ICML 2015), and those have Rényi divergences of at most that times the order: the
-//     least ρ possible, where Bun and Steinke (TCC 2016, Proposition 1.4) have ½ε² (proof in
-//     internal/loss/loss_proof.md). Approximate zCDP adds up (their section 8), so the whole is
-//     Σδ-approximately (Σρ + Σε·tanh(ε/2))-zCDP, hence (ε′, Σδ + (1−Σδ)·δ′)-DP.
-//
-//   - (C) with no zCDP among the releases the whole is (ε, δ)-DP with ε = Σε, δ = Σδ. Whatever is
-//     (ε, δ)-DP is a random function of one bit, revealed with probability δ and else sent by
-//     randomized response at ε (Kairouz, Oh, Viswanath), so for every ε′ ≤ ε it is (ε′, δ +
-//     (1−δ)·(e^ε − e^ε′)/(1 + e^ε))-DP.
-//
-//   - (D) μᵢ-GDP releases together are √(Σμᵢ²)-GDP (Dong, Roth, Su, Gaussian Differential Privacy,
-//     JRSS-B 2022, Corollary 3.3), and μ-GDP is what Gaussian noise of σ = 1/μ gives at sensitivity
-//     1: with nothing else but δ the exact profile of that noise bounds the whole. Beside other
-//     releases μ-GDP counts as ½μ²-zCDP, which Gaussian noise is.
-//
-//   - (E) an (ε, δ)-DP release is bounded by randomized response at ε beside a mass of δ at
-//     infinite loss, and others by their pairs, so the losses of all together are bounded by the
-//     convolution of those of the pairs, with the exact profile of √(Σμᵢ²), or the conversion of
-//     Σρ, for the others. It is computed on a lattice, every mass rounded up: never below the
-//     truth, and for equal releases within .3 % of it, exact up to a thousand of them by ε.
-//     Releases of samples are within 6 %, which many of a small one need (20,000 of a thousandth);
-//     at δ below 1e-28 they may be far above the truth (package internal/loss).
-//
-// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these bounds; each is sound, so
-// the least is. All five hold if a release is chosen after seeing the ones before, as long as its
-// guarantee is not.
+// The bounds hold if a release is chosen after seeing the ones before, as long as its guarantee is
+// not.
 type Guarantee struct {
 	unit     Unit
-	promised bool // false: no promise, and the sums are 0
-	sums          // what the releases were asked for
-	pair     pair // what bounds their laws
-	// on is what the caller promised about the data, "" for nothing
-	on conditions
+	promised bool // false: no promise, and all else is 0
+	on       conditions
+	asked    account.Sums
+	pair     account.PairSums
+	kinds    string // the bytes of account.Kinds, so that a Guarantee stays comparable
 }
 
-// sums are what a composition keeps.
-type sums struct {
-	epsilon   float64 // Σε
-	responses float64 // Σε·tanh(ε/2)
-	delta     float64 // Σδ
-	rho       float64 // Σρ
-	muSquares float64 // Σμ²
+// promise returns the Guarantee of the releases, or none if they are not valid or u is no unit.
+func promise(u Unit, r account.Releases, on conditions) Guarantee {
+	if !u.Valid() || !r.Valid() {
+		return Guarantee{}
+	}
+	return Guarantee{u, true, on, r.Asked, r.Pair.PairSums, string(r.Pair.Kinds.Append(nil))}
 }
 
-// PureDP returns ε-differential privacy for the unit u. With an invalid unit, or unless epsilon ≥
-// 0, it promises nothing.
+// releases returns what is known of the releases.
+func (g Guarantee) releases() account.Releases {
+	if !g.promised {
+		return account.None()
+	}
+	return account.Releases{Asked: g.asked, Pair: account.Pair{PairSums: g.pair, Kinds: account.ReadKinds(g.kinds)}}
+}
+
+// PureDP returns ε-differential privacy for the unit u, epsilon ≥ 0.
 func PureDP(epsilon float64, u Unit) Guarantee { return ApproxDP(epsilon, 0, u) }
 
-// ApproxDP returns (ε, δ)-differential privacy for the unit u. With an invalid unit, or unless
-// epsilon ≥ 0 and delta is in [0, 1), it promises nothing.
+// ApproxDP returns (ε, δ)-differential privacy for the unit u, epsilon ≥ 0 and delta in [0, 1).
 func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
-	if !finite(epsilon) || !(delta >= 0 && delta < 1) {
+	if !(delta >= 0) {
 		return Guarantee{}
 	}
-	s := sums{epsilon: epsilon + 0, responses: responseRho(epsilon), delta: delta + 0}
-	p := pairOf(s)
-	p.kinds = oneKind(response(epsilon))
-	return promise(u, s, p)
+	return promise(u, account.ApproxDP(epsilon, delta), "")
 }
 
-// ZCDP returns ρ-zero-concentrated differential privacy (Bun and Steinke) for the unit u. With an
-// invalid unit, or unless rho ≥ 0, it promises nothing.
-func ZCDP(rho float64, u Unit) Guarantee {
-	if !finite(rho) {
-		return Guarantee{}
-	}
-	s := sums{rho: rho + 0}
-	return promise(u, s, pairOf(s))
+// ZCDP returns ρ-zero-concentrated differential privacy for the unit u, rho ≥ 0.
+func ZCDP(rho float64, u Unit) Guarantee { return promise(u, account.ZCDP(rho), "") }
+
+// GDP returns μ-Gaussian differential privacy for the unit u, mu ≥ 0: the guarantee of noise N(0,
+// σ²) at an ℓ₂ sensitivity of μ·σ.
+func GDP(mu float64, u Unit) Guarantee { return promise(u, account.GDP(mu), "") }
+
+// Laplace returns the guarantee of Laplace noise of scales bᵢ on real coordinates that move by dᵢ
+// with Σ|dᵢ|/bᵢ ≤ ε, also if it is rounded afterwards. It is ε-DP, epsilon ≥ 0, and composes better
+// than [PureDP].
+func Laplace(epsilon float64, u Unit) Guarantee { return promise(u, account.Laplace(epsilon), "") }
+
+// DiscreteLaplace returns the guarantee of discrete [Laplace] noise, of mass ∝ exp(−|x|/scale), on
+// integers that together move by at most ε·scale steps, epsilon ≥ 0 and scale > 0. It is ε-DP. With
+// one step it composes as [PureDP] does, with many steps nearly as Laplace.
+func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
+	return promise(u, account.DiscreteLaplace(epsilon, scale), "")
 }
 
-// GDP returns μ-Gaussian differential privacy (Dong, Roth, Su) for the unit u: the guarantee of
-// noise N(0, σ²) at an ℓ₂ sensitivity of μ·σ. With an invalid unit, or unless mu ≥ 0, it promises
-// nothing.
-func GDP(mu float64, u Unit) Guarantee {
-	if !finite(mu) {
+// Gaussian returns the guarantee of normal noise that is calibrated to (ε, δ): [GDP] with the
+// largest μ that is (ε, δ)-DP, epsilon ≥ 0 and delta in [0, 1).
+func Gaussian(epsilon, delta float64, u Unit) Guarantee {
+	if !(delta >= 0) {
 		return Guarantee{}
 	}
-	s := sums{muSquares: exact.ProductUp(mu, mu)}
-	return promise(u, s, pairOf(s))
+	return promise(u, account.Gaussian(epsilon, delta), "")
 }
 
-// finite reports whether x is a number ≥ 0 other than +Inf.
-func finite(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
+// DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ exp(−x²/2σ²), on one
+// integer that moves by at most steps ≥ 1, sigma in [2⁻⁵⁰⁰, 2⁵⁰⁰]. It is ρ-zCDP with ρ = steps²/2σ²
+// (Canonne, Kamath, Steinke, Theorem 4), and composes better for σ and steps up to 1,024.
+func DiscreteGaussian(sigma float64, steps int64, u Unit) Guarantee {
+	return promise(u, account.DiscreteGaussian(sigma, steps), "")
+}
 
-// promise returns the Guarantee with these sums, or one that promises nothing if they are too large
-// for one or u is no unit. Where what is known of the laws has become too much, such as escapes
-// that add up to more than 1, the sums alone bound them.
-func promise(u Unit, s sums, p pair) Guarantee {
-	if !u.Valid() || !(s.delta < 1) || !finite(s.epsilon) || !finite(s.rho) || !finite(s.muSquares) {
+// WithEscape returns the guarantee of a release that reveals everything with probability escape, in
+// [0, 1), and otherwise has the guarantee g: a threshold adds such an event, when a key of only one
+// user passes it. [Guarantee.Group] works if g is one release by ε, or any number by μ.
+func (g Guarantee) WithEscape(escape float64) Guarantee {
+	return promise(g.unit, g.releases().WithEscape(escape), g.on)
+}
+
+// WithPair returns the guarantee of a release that has both guarantees, g and better. It prints and
+// adds up as g does, and composes also by the noise in better:
+//
+//	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u).WithEscape(1e-9))
+//
+// It promises nothing if g or better promises nothing, or if their units differ.
+func (g Guarantee) WithPair(better Guarantee) Guarantee {
+	if !g.promised || !better.promised || g.unit != better.unit {
 		return Guarantee{}
 	}
-	if !p.valid() {
-		p = pairOf(s)
-	}
-	if !p.valid() {
-		return Guarantee{}
-	}
-	return Guarantee{unit: u, promised: true, sums: s, pair: p}
+	g.pair, g.kinds, g.on = better.pair, better.kinds, g.on.and(better.on.list()...)
+	return g
+}
+
+// WithKeys returns the guarantee of a release of keys that nobody listed. It prints and adds up as
+// g, (ε, δ)-DP, does, and composes by k, of package internal/loss: 30 of (1, 1e-9) have ε = 4.87 at
+// δ = 1e-6, instead of 29.99. Rules, groups, samples and conversions treat them as (ε, δ)-DP. It is
+// for package groupby.
+func (g Guarantee) WithKeys(k loss.Keys) Guarantee {
+	return promise(g.unit, g.releases().WithKeys(k), g.on)
 }
 
 // Compose returns the guarantee of making all these releases on the same input. Each may be chosen
-// after seeing the ones before. If one promises nothing, so does the composition.
+// after seeing the ones before. If one promises nothing, so does the composition. The sums are
+// rounded up, so grouping the arguments differently may change the last digits.
 //
-// The error wraps [ErrMismatch] if the units differ, and [ErrParams] without arguments. The sums
-// are rounded up, so grouping the arguments differently may change the last digits.
+// The error wraps [ErrMismatch] if the units differ, and [ErrParams] without arguments.
 func Compose(gs ...Guarantee) (Guarantee, error) {
 	if len(gs) == 0 {
 		return Guarantee{}, check.ParamsError("budget", "number of guarantees", 0, "at least 1")
 	}
-	unit, void, known := Unit{}, false, true
-	var total [allSums]float64
-	var entries []lossKind
-	var escapes beside
+	unit, void := Unit{}, false
 	var on conditions
-	for _, g := range gs {
+	list := make([]account.Releases, len(gs))
+	for i, g := range gs {
 		if !g.promised {
 			void = true
 			continue
@@ -155,22 +149,12 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 		if unit.Valid() && g.unit != unit {
 			return Guarantee{}, check.MismatchError("budget", "Unit", unit, g.unit)
 		}
-		unit, on = g.unit, on.and(g.on.list()...)
-		known = known && !g.pair.unknown()
-		entries = append(entries, g.pair.kinds.list()...)
-		escapes = escapes.plus(g.pair.beside)
-		for i, x := range g.list() {
-			total[i] = exact.SumUp(total[i], x)
-		}
+		unit, on, list[i] = g.unit, on.and(g.on.list()...), g.releases()
 	}
 	if void {
 		return Guarantee{}, nil
 	}
-	of := kinds("")
-	if known {
-		of = makeKinds(entries)
-	}
-	return guaranteeOf(unit, total, escapes, of).under(on), nil
+	return promise(unit, account.Compose(list...), on), nil
 }
 
 // Times returns the guarantee of n releases that each have the guarantee g. With n below 1 it
@@ -179,28 +163,31 @@ func (g Guarantee) Times(n int) Guarantee {
 	if !g.promised || n < 1 {
 		return Guarantee{}
 	}
-	m, total := stepsUp(n), g.list()
-	for i, x := range total {
-		total[i] = exact.ProductUp(m, x)
-	}
-	return guaranteeOf(g.unit, total, g.pair.beside.times(uint64(n)), g.pair.kinds.times(uint64(n))).under(g.on)
+	return promise(g.unit, g.releases().Times(n), g.on)
 }
 
-// under returns g where more must be true of the data, as the caller promises.
-func (g Guarantee) under(on conditions) Guarantee {
-	if g.promised {
-		g.on = g.on.and(on.list()...)
+// EpsilonAt returns the least ε for which the bounds of [Guarantee] show (ε, δ)-differential
+// privacy, rounded up: +Inf if there is none or unless delta ≥ 0, and 0 if delta ≥ 1.
+//
+// A delta below Σδ by a relative 2⁻⁵⁰ or less counts as Σδ: a caller who adds the parts' δ in
+// float64 means Σδ.
+func (g Guarantee) EpsilonAt(delta float64) float64 {
+	switch {
+	case g.promised:
+		return g.releases().EpsilonAt(delta)
+	case delta >= 1:
+		return 0
 	}
-	return g
+	return math.Inf(1)
 }
 
-// stepsUp returns n as a float64 that is not below it.
-func stepsUp[T int | int64](n T) float64 {
-	x := float64(n)
-	if x >= 0x1p53 { // perhaps rounded
-		x = math.Nextafter(x, math.Inf(1))
+// DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy,
+// rounded up, or 1 if there is none or unless epsilon ≥ 0.
+func (g Guarantee) DeltaAt(epsilon float64) float64 {
+	if !g.promised || !(epsilon >= 0) {
+		return 1
 	}
-	return x
+	return g.releases().DeltaAt(epsilon)
 }
 
 // Unit returns whom the guarantee protects, or the zero Unit if it promises nothing.
@@ -214,22 +201,22 @@ func (g Guarantee) Equal(other Guarantee) bool { return g == other }
 
 // Epsilon returns Σε of the pure and approximate releases, or +Inf if g promises nothing. It
 // excludes releases by ρ and μ: see [Guarantee.EpsilonAt].
-func (g Guarantee) Epsilon() float64 { return g.orInf(g.epsilon) }
+func (g Guarantee) Epsilon() float64 { return g.orInf(g.asked.Epsilon) }
 
 // Delta returns Σδ, or 1 if g promises nothing.
 func (g Guarantee) Delta() float64 {
 	if !g.promised {
 		return 1
 	}
-	return g.delta
+	return g.asked.Delta
 }
 
 // Rho returns Σρ of the zCDP releases, or +Inf if g promises nothing.
-func (g Guarantee) Rho() float64 { return g.orInf(g.rho) }
+func (g Guarantee) Rho() float64 { return g.orInf(g.asked.Rho) }
 
 // Mu returns √(Σμ²) of the GDP releases in float64 precision (exactly for one release), or +Inf if
 // g promises nothing.
-func (g Guarantee) Mu() float64 { return g.orInf(sqrtUp(g.muSquares)) }
+func (g Guarantee) Mu() float64 { return g.orInf(account.MuOf(g.asked.MuSquares)) }
 
 func (g Guarantee) orInf(x float64) float64 {
 	if !g.promised {
@@ -238,159 +225,33 @@ func (g Guarantee) orInf(x float64) float64 {
 	return x
 }
 
-// sqrtUp returns the least float64 whose square, rounded up, is at least x, for x ≥ 0; so the μ of
-// one release comes back as it was.
-func sqrtUp(x float64) float64 {
-	s := math.Sqrt(x)
-	for range 2 { // math.Sqrt is within half a unit in the last place
-		if exact.ProductUp(s, s) < x {
-			s = math.Nextafter(s, math.Inf(1))
-		}
-	}
-	if t := math.Nextafter(s, 0); s > 0 && exact.ProductUp(t, t) >= x && x > 0x1p-900 {
-		return t
-	}
-	return s
-}
-
 // String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20
-// keys), added or removed" or "ρ = 0.5 (zCDP) for one row, replaced". For a composition it shows
-// the sums. It adds "(hardly any protection)" if ε is above 20 or δ above .01 (for ρ and μ, ε at δ
-// = 1e-6): for experiments, packages accept ε up to 1024 and any δ below 1. What
-// [Guarantee.Stable] made says ", if each user has at most 20 elements, as the caller promises".
+// keys), added or removed" or "ρ = 0.5 (zCDP) for one row, replaced"; for a composition, the sums.
+// It adds "(hardly any protection)" if ε is above 20 or δ above .01 (for ρ and μ, ε at δ = 1e-6).
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"
 	}
-	text := g.sums.String()
-	if g.hardlyAny() {
+	var parts []string
+	s := g.asked
+	if s.Epsilon > 0 || s.Delta > 0 || s.Rho == 0 && s.MuSquares == 0 {
+		parts = append(parts, "ε = "+number(s.Epsilon))
+	}
+	if s.Delta > 0 {
+		parts = append(parts, "δ = "+number(s.Delta))
+	}
+	if s.Rho > 0 {
+		parts = append(parts, "ρ = "+number(s.Rho)+" (zCDP)")
+	}
+	if s.MuSquares > 0 {
+		parts = append(parts, "μ = "+number(g.Mu())+" (GDP)")
+	}
+	text := strings.Join(parts, ", ")
+	if s.HardlyAny() {
 		text += " (hardly any protection)"
 	}
-	return text + " for " + g.unit.String() + g.on.suffix()
-}
-
-// hardlyAny reports whether the sums are those of a release from which nearly everything about the
-// unit can be told.
-func (s sums) hardlyAny() bool {
-	const most, mostDelta = 20, 0.01
-	return s.epsilon > most || s.delta > mostDelta || s.rho > 0 && loss.ConcentratedEpsilon(s.rho, negLogUp(1e-6)) > most ||
-		s.muSquares > 0 && gaussianEpsilon(s.muSquares, 1e-6) > most
-}
-
-// String lists the sums that are not 0.
-func (s sums) String() string {
-	text := ""
-	add := func(part string) {
-		if text != "" {
-			text += ", "
-		}
-		text += part
-	}
-	if s.epsilon > 0 || s.delta > 0 || s.rho == 0 && s.muSquares == 0 {
-		add("ε = " + number(s.epsilon))
-	}
-	if s.delta > 0 {
-		add("δ = " + number(s.delta))
-	}
-	if s.rho > 0 {
-		add("ρ = " + number(s.rho) + " (zCDP)")
-	}
-	if s.muSquares > 0 {
-		add("μ = " + number(sqrtUp(s.muSquares)) + " (GDP)")
+	if text += " for " + g.unit.String(); g.on != "" {
+		text += ", if " + g.on.String() + ", as the caller promises"
 	}
 	return text
-}
-
-// conditions is what a caller of [Guarantee.Stable] has promised about the data, for all releases
-// behind a Guarantee: entries of conditionSize bytes, sorted, and each pair of kinds once. A
-// string, so that a Guarantee stays comparable.
-type conditions string
-
-// condition is one of them: each unit of the kind to changes at most distance units of the kind
-// from, or moves a vector by at most that.
-type condition struct {
-	to, from kind
-	distance float64
-}
-
-const (
-	conditionSize  = 1 + 1 + 8
-	mostConditions = int(own) * int(own)
-)
-
-func (c condition) valid() bool {
-	return c.to >= element && c.to <= own && c.from >= element && c.from <= own && c.distance >= leastDistance && c.distance <= mostDistance
-}
-
-// same reports whether both are about the same kinds.
-func (c condition) same(d condition) bool { return c.to == d.to && c.from == d.from }
-
-// list returns the entries.
-func (c conditions) list() []condition {
-	list := make([]condition, len(c)/conditionSize)
-	for i := range list {
-		b := []byte(c[i*conditionSize : (i+1)*conditionSize])
-		list[i] = condition{kind(b[0]), kind(b[1]), math.Float64frombits(binary.BigEndian.Uint64(b[2:]))}
-	}
-	return list
-}
-
-// and returns the conditions under which all hold. Of two about the same kinds the smaller distance
-// implies both, also if they are about different data.
-func (c conditions) and(others ...condition) conditions {
-	if len(others) == 0 {
-		return c
-	}
-	list := append(c.list(), others...)
-	slices.SortFunc(list, func(a, b condition) int { return slices.Compare(a.key(), b.key()) })
-	list = slices.CompactFunc(list, condition.same) // the first is the smallest
-	data := make([]byte, 0, len(list)*conditionSize)
-	for _, x := range list {
-		data = append(data, x.key()...)
-	}
-	return conditions(data)
-}
-
-// key returns the entry's bytes, which are in the order of the kinds and then of the distance.
-func (c condition) key() []byte {
-	return binary.BigEndian.AppendUint64([]byte{byte(c.to), byte(c.from)}, math.Float64bits(c.distance))
-}
-
-// String says what must be true of the data, such as "each user has at most 20 elements".
-func (c conditions) String() string {
-	var parts []string
-	for _, x := range c.list() {
-		parts = append(parts, x.String())
-	}
-	return strings.Join(parts, " and ")
-}
-
-// suffix returns what a text about a guarantee ends with.
-func (c conditions) suffix() string {
-	if c == "" {
-		return ""
-	}
-	return ", if " + c.String() + ", as the caller promises"
-}
-
-func (c condition) String() string {
-	nouns := []string{element: "element", user: "user", key: "key", row: "row", party: "party", l1: "vector", l2: "vector", own: "element"}
-	subject, number := "each "+nouns[c.to], number(c.distance)
-	switch {
-	case c.from == l1:
-		return subject + " moves the vector by at most " + number + " in ℓ₁"
-	case c.from == l2:
-		return subject + " moves the vector by at most " + number + " in ℓ₂"
-	case c.from == user:
-		plural := "s"
-		if c.distance == 1 {
-			plural = ""
-		}
-		return subject + " counts as at most " + number + " user" + plural
-	case c.distance == 1:
-		return subject + " has at most 1 " + nouns[c.from]
-	case c.from == party:
-		return subject + " has at most " + number + " parties"
-	}
-	return subject + " has at most " + number + " " + nouns[c.from] + "s"
 }

@@ -248,7 +248,7 @@ func FuzzCompose(f *testing.F) {
 			// Composing more is never better than its parts, beyond rounding; but for the
 			// conversion of ρ alone, which is not convex in e^ε, so that the accountant's averages
 			// over losses are below it at small ε.
-			if g.rho > 0 && left.exactable() {
+			if g.asked.Rho > 0 && left.releases().Composes() {
 				continue
 			}
 			if left.DeltaAt(at) < delta*(1-1e-9)-1e-300 {

@@ -2,8 +2,10 @@ package budget
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 )
 
 // disk is a Storage in memory that fails when told to.
@@ -52,6 +55,22 @@ func (d *disk) WriteAt(p []byte, at int64) (int, error) {
 
 func (d *disk) Truncate(n int64) error { d.truncations++; d.data = d.data[:n]; return nil }
 func (d *disk) Sync() error            { d.syncs++; return d.fails }
+
+// checksum returns that of a text after another checksum.
+func checksum(before uint32, text string) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(binary.LittleEndian.AppendUint32(nil, before), table), table, []byte(text))
+}
+
+// journalLine returns a line that follows those before.
+func journalLine(before []byte, number uint64, record string) string {
+	crc := uint64(0)
+	if n := len(before); n > 0 {
+		crc, _ = strconv.ParseUint(string(before[n-9:n-1]), 16, 32)
+	}
+	line := fmt.Sprintf("%d %s", number, record)
+	return fmt.Sprintf("%s;%08x\n", line, checksum(uint32(crc), line))
+}
 
 func newJournal(t *testing.T) (*disk, *Ledger) {
 	t.Helper()
@@ -379,7 +398,6 @@ func TestJournalOfAFilter(t *testing.T) {
 	// A checksum that is right, over a rule that allows nothing.
 	d := &disk{}
 	unit := dptest.OK(one.MarshalBinary())(t)
-	j := &journal{storage: d}
-	require.NoError(t, j.write(fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(1), hexFloat(1e-6), unit, RhoRule(1).word())))
+	dptest.OK(durable.Create(d, fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(1), hexFloat(1e-6), unit, RhoRule(1).word())))(t)
 	require.ErrorIs(t, dptest.Err(OpenJournal(d, 0)), ErrFormat)
 }

@@ -106,7 +106,7 @@ func TestKeysAreApproximateElsewhere(t *testing.T) {
 	sample := dptest.OK(k.Subsampled(0.1))(t)
 	plain := dptest.OK(asked.Subsampled(0.1))(t)
 	require.GreaterOrEqual(t, sample.EpsilonAt(1e-6), plain.EpsilonAt(1e-6))
-	require.False(t, sample.pair.hasKeys())
+	require.False(t, sample.pair.HasKeys())
 
 	// A release for fewer of the unit is the same.
 	user := dptest.OK(withKeys(User(0, AddRemove)).For(User(3, AddRemove)))(t)

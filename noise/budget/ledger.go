@@ -1,13 +1,31 @@
 package budget
 
 import (
-	"fmt"
-	"math"
+	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dpsketch/dpsketch/internal/check"
-	"github.com/dpsketch/dpsketch/internal/exact"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
+)
+
+var (
+	// ErrParams reports a public parameter outside its range. The text names the parameter, its
+	// value and the range.
+	ErrParams = check.ErrParams
+	// ErrMismatch reports guarantees for different units, which do not compose.
+	ErrMismatch = check.ErrMismatch
+	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked
+	// and what remains.
+	ErrBudget = check.ErrBudget
+	// ErrFormat reports bytes or text that do not encode a value of this package.
+	ErrFormat = check.ErrFormat
+	// ErrSpent reports a name that was paid for before: see [Ledger.SpendOnce].
+	ErrSpent = errors.New("already spent")
+	// ErrReleased reports a Builder that has been released before.
+	ErrReleased = check.ErrReleased
 )
 
 // Ledger is a privacy budget that any number of goroutines may spend from. Call Spend before a
@@ -65,35 +83,118 @@ func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	l := &Ledger{epsilon: epsilon + 0, delta: delta + 0, unit: u, takes: u, book: new(book)}
 	for _, r := range rules {
 		var err error
-		if l.filter, err = newFilter(l, r); err != nil {
+		if l.filter, err = newFilter(l.epsilon, l.delta, r); err != nil {
 			return nil, err
 		}
 	}
 	return l, nil
 }
 
-// Spend spends g from the budget, or returns an error and spends nothing.
-//
-// The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] converts. It wraps
-// [ErrBudget] if g promises nothing or does not fit into what remains of the budget. Concurrent
-// calls together never spend more than the budget.
-func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
-
-// SpendOnce is Spend for a release with a name, which is paid for once: if it was before, nothing
-// is spent, and the error wraps [ErrSpent]. A name stands for one output, drawn once. So a service
-// that stopped between spending and answering must not draw again: it publishes what it stored, or
-// nothing. [ReleaseOnce] spends, draws and stores in one record. To draw another output, pay for it
-// under another name. If names begin with the day, as in 2026-11-22/visits, [Ledger.All] shows when
-// it was spent.
-//
-// The error is that of Spend, or wraps [ErrSpent] as above, [ErrMismatch] if another guarantee, or
-// another part, was spent under that name, or [ErrParams] unless the name has 1 to 200 bytes of
-// ASCII, from '!' to '~'.
-func (l *Ledger) SpendOnce(name string, g Guarantee) error {
-	if err := checkName(name); err != nil {
-		return err
+// ledgerBy returns a Ledger, with the rule of a filter unless that is the zero Rule.
+func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
+	if r == (Rule{}) {
+		return NewLedger(epsilon, delta, u)
 	}
-	return l.take(name, g)
+	return NewLedger(epsilon, delta, u, r)
+}
+
+// Budget returns the ε and the δ of the whole.
+func (l *Ledger) Budget() (epsilon, delta float64) { return l.epsilon, l.delta }
+
+// Unit returns whom accepted releases must protect. For a part of a ledger under Replace, it is the
+// unit added or removed.
+func (l *Ledger) Unit() Unit { return l.takes }
+
+// rule returns the rule of a filter, the zero Rule of other ledgers.
+func (l *Ledger) rule() Rule {
+	if l.filter == nil {
+		return Rule{}
+	}
+	return l.filter.Rule
+}
+
+// book is what was spent, for all copies of a Ledger and all of its parts.
+type book struct {
+	journal durable.Journal // the zero Journal: in memory only
+
+	mu      sync.Mutex
+	entries []entry
+	known   []Guarantee // of the entries, each once
+	index   map[Guarantee]int
+	names   map[string]int // of entries with a name
+	// By part, "" for the whole: what was spent, and what that costs a unit that is
+	// replaced within the part.
+	spent  map[string][2]account.Total
+	on     conditions // of all that was spent
+	quota  quota
+	splits uint64 // records of the journal that are of Split
+
+	certifier account.Certifier
+}
+
+// entry is a run of releases with one guarantee, or one release with a name.
+type entry struct {
+	part, name string
+	of         int // index in known
+	count      uint64
+	output     string // what ReleaseOnce drew, encoded; "" without
+}
+
+// quota is releases that are left of a Split, which is the last that was asked for, with nothing
+// else spent since. All n together are within the budget, so fewer are: they are not asked for one
+// by one, as the lattice of fewer may be coarser, which matters where little is left.
+type quota struct {
+	part string
+	each Guarantee
+	left int
+	read bool // from a journal or an encoding, and not yet known to be within the budget
+}
+
+// open returns the book, an empty one for the zero Ledger.
+func (l *Ledger) open() *book {
+	if l.book == nil {
+		return new(book)
+	}
+	return l.book
+}
+
+// lock returns the book, locked, for the caller to unlock.
+func (l *Ledger) lock() *book {
+	b := l.open()
+	b.mu.Lock()
+	return b
+}
+
+// releases returns how many there were.
+func (b *book) releases() (n int) {
+	for _, s := range b.spent {
+		n += s[0].Count
+	}
+	return n
+}
+
+// isOf reports whether releases can be of the Split.
+func (q quota) isOf(e entry, known []Guarantee) bool {
+	return e.part == q.part && q.covers(known[e.of])
+}
+
+// has reports whether g is one of them, or no worse.
+func (q quota) has(part string, g Guarantee) bool {
+	return q.left > 0 && q.part == part && q.covers(g)
+}
+
+// covers reports whether g is bounded by each for certain.
+func (q quota) covers(g Guarantee) bool {
+	return g.unit == q.each.unit && g.promised && g.releases().NoWorse(q.each.releases())
+}
+
+// without returns what is left of them once g is spent.
+func (q quota) without(part string, g Guarantee) quota {
+	if !q.has(part, g) {
+		return quota{}
+	}
+	q.left--
+	return q
 }
 
 func checkName(name string) error {
@@ -107,161 +208,7 @@ func validName(name string) bool {
 	return len(name) >= 1 && len(name) <= 200 && strings.IndexFunc(name, func(r rune) bool { return r < '!' || r > '~' }) < 0
 }
 
-// take spends g under a name, or none.
-func (l *Ledger) take(name string, g Guarantee) error {
-	b := l.open()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_, known, err := l.stored(name, g)
-	switch {
-	case err != nil:
-		return err
-	case known:
-		return fmt.Errorf("budget: %s: %w", name, ErrSpent)
-	}
-	if err := l.check(g); err != nil {
-		return err
-	}
-	return l.record(entry{part: l.part, name: name, count: 1}, g)
-}
+// mostOutput bounds what is stored of one release.
+const mostOutput = 1 << 28
 
-// stored returns what was drawn under a name, "" where that is not known, and whether g was spent
-// under that name.
-func (l *Ledger) stored(name string, g Guarantee) (output string, known bool, err error) {
-	b := l.open()
-	i, ok := b.names[name]
-	if !ok {
-		return "", false, nil
-	}
-	e := b.entries[i]
-	switch known := b.known[e.of]; {
-	case !known.Equal(g):
-		return "", false, check.MismatchError("budget", "Guarantee of "+name, known, g)
-	case e.part != l.part:
-		return "", false, check.MismatchError("budget", "part of "+name, strconv.Quote(e.part), strconv.Quote(l.part))
-	}
-	return e.output, true, nil
-}
-
-// check returns why g cannot be spent, or nil.
-func (l *Ledger) check(g Guarantee) error {
-	b := l.open()
-	before := l.states()
-	switch {
-	case l.refuses != nil:
-		return l.refuses
-	case !g.promised:
-		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
-	case g.unit != l.takes:
-		return check.MismatchError("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
-	case b.journal != nil && b.journal.broken != nil:
-		return b.journal.broken
-	case !l.isLeft(g) && !l.allows(before, g):
-		return check.BudgetError("budget", g, func() any { return l.remaining(before) })
-	}
-	return nil
-}
-
-// record books g, which was checked: in the journal first, if there is one, then in memory.
-func (l *Ledger) record(e entry, g Guarantee) error {
-	b := l.open()
-	if b.journal != nil {
-		if err := b.journal.append(e, g); err != nil {
-			return err
-		}
-	}
-	l.remember(e, g)
-	if b.journal != nil {
-		b.journal.compact(l)
-	}
-	return nil
-}
-
-// Accepts reports whether Spend would accept g now. It spends nothing.
-func (l *Ledger) Accepts(g Guarantee) bool {
-	b := l.open()
-	b.mu.Lock()
-	before, part := l.states(), l.isLeft(g)
-	b.mu.Unlock()
-	return g.unit == l.takes && l.refuses == nil && l.Err() == nil && (part || l.allows(before, g))
-}
-
-// Spent returns the composition of everything that Spend accepted, with all sums rounded up: ε = 0
-// at the beginning. With parts it covers the whole data and the part that has spent most.
-func (l *Ledger) Spent() Guarantee {
-	spent := l.worst(l.locked()).guarantee(l.unit)
-	if l.filter != nil {
-		spent.pair.kinds = ""
-	}
-	return spent
-}
-
-// Epsilon returns the ε of everything that was spent, at the δ of the budget and by the rule of the
-// ledger.
-func (l *Ledger) Epsilon() float64 {
-	return l.epsilonAfter(l.worst(l.locked()))
-}
-
-// Remaining returns the largest guarantee that Spend accepts for one release now. It is one of two:
-//
-//   - (ε − Σε, δ − Σδ)-DP, which is what basic composition leaves;
-//   - (ε′, δ′)-DP with the greatest ε′ accepted, and for that the greatest δ′, 0 if below 2⁻³⁰·δ,
-//     as it mostly is. This is more where earlier releases, zCDP or many small ones, are worth a
-//     composition that needs the δ.
-//
-// It is the one with the larger ε at (δ − Σδ)/(1 − Σδ); at a tie, the first. With δ = 0 almost
-// nothing is left once it is spent; with δ > 0 a small release may still be accepted, since each
-// release moves the accountant's lattice. Several releases may get more in total: ask Accepts.
-func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }
-
-func (l *Ledger) remaining(states []state) Guarantee {
-	if !l.takes.Valid() {
-		return Guarantee{}
-	}
-	spent := l.worst(states).guarantee(l.unit)
-	pure := func(epsilon float64) Guarantee { return PureDP(epsilon, l.takes) }
-	if l.filter != nil {
-		return l.filter.remaining(l, states, spent)
-	}
-	most := pure(0)
-	if l.allows(states, most) {
-		most = pure(l.greatest(states, math.MaxFloat64, pure, 1))
-	}
-	if spent.concentrated() == 0 && spent.epsilon <= l.epsilon*exact.Up {
-		// Accepted, since no bound exceeds Σε at Σδ. What the tolerance has overdrawn counts as 0.
-		epsilon := exact.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon)
-		delta := exact.DifferenceDown(max(l.delta, spent.delta), spent.delta)
-		// If bound (C) is what accepts most, that is never more, apart from rounding.
-		left := ApproxDP(epsilon, delta, l.takes)
-		if most.EpsilonAt(delta/(1-spent.delta)) <= epsilon+0x1p-40*most.epsilon && (len(states) == 1 && !states[0].twice || l.allows(states, left)) {
-			return left
-		}
-	}
-	with := func(delta float64) Guarantee { return ApproxDP(most.epsilon, delta, l.takes) }
-	if l.allows(states, with(l.delta*0x1p-30)) {
-		return with(l.greatest(states, 1, with, 1))
-	}
-	return most
-}
-
-// Budget returns the ε and the δ of the whole.
-func (l *Ledger) Budget() (epsilon, delta float64) { return l.epsilon, l.delta }
-
-// Unit returns whom accepted releases must protect. For a part of a ledger under Replace, it is the
-// unit added or removed.
-func (l *Ledger) Unit() Unit { return l.takes }
-
-// String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
-// one user, added or removed". The ε is that of all releases together, at the δ of the budget.
-func (l Ledger) String() string {
-	count := l.releases()
-	text := strconv.Itoa(count) + " releases"
-	if count == 1 {
-		text = "1 release"
-	}
-	delta := number(l.delta)
-	if ApproxDP(0, l.delta, l.unit).hardlyAny() {
-		delta += " (hardly any protection)"
-	}
-	return fmt.Sprintf("ε = %.4g of %s at δ = %s, %s, for %v", l.Epsilon(), number(l.epsilon), delta, text, l.unit)
-}
+func validOutput(output string) bool { return len(output) >= 1 && len(output) <= mostOutput }

@@ -3,7 +3,6 @@ package budget
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -38,13 +37,11 @@ const (
 	outputsVersion = 3
 )
 
-// AppendBinary appends the encoding of the ledger to dst: the budget and everything that was spent,
-// from the whole and from all parts. A decoded copy is independent: it does not know what is spent
-// from the other later. For a budget that survives a crash see [OpenFile]. The error is always nil.
+// AppendBinary appends the encoding of the ledger to dst: the budget and everything that was spent.
+// A decoded copy is independent: it does not know what is spent from the other later. For a budget
+// that survives a crash see [OpenFile]. The error is always nil.
 func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
-	b := l.open()
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	defer l.lock().mu.Unlock()
 	return l.append(dst), nil
 }
 
@@ -102,21 +99,12 @@ func (l *Ledger) append(dst []byte) []byte {
 	return dst
 }
 
-// rule returns the rule of a filter, the zero Rule of other ledgers.
-func (l *Ledger) rule() Rule {
-	if l.filter == nil {
-		return Rule{}
-	}
-	return l.filter.Rule
-}
-
 // MarshalBinary returns the encoding of the ledger.
 func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory that nobody else uses.
-// It returns an error that wraps [ErrFormat] for any other bytes, and [ErrMismatch] for a ledger
-// with a journal, which must not forget what it has spent. On an error the receiver stays as it
-// was. The writer of the bytes is responsible for their completeness.
+// The error wraps [ErrMismatch] for a ledger with a journal, which must not forget what it has
+// spent. The writer of the bytes is responsible for their completeness.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	found := r.Header(wire.KindLedger, ledgerVersion, outputsVersion)
@@ -173,7 +161,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	if again := read.append(nil); string(again) != string(data) || !read.possible() {
 		return check.FormatError("budget", "another encoding of a ledger")
 	}
-	if l.open().journal != nil {
+	if b := l.open(); b.journal.InUse() {
 		return check.MismatchError("budget", "Ledger", "one with a journal", "one in memory")
 	}
 	read.splits = 0
@@ -181,49 +169,8 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// restore remembers what was spent once, and reports whether that is possible.
-func (l *Ledger) restore(e entry, g Guarantee) bool {
-	switch _, spent := l.names[e.name]; {
-	case spent, e.name != "" && (!validName(e.name) || e.count != 1), e.count < 1 || e.count > mostCount:
-		return false
-	case e.output != "" && (e.name == "" || !validOutput(e.output)):
-		return false
-	}
-	of := l.ofPart(e.part)
-	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g).promised {
-		return false
-	}
-	l.remember(e, g)
-	return true
-}
-
-// ofPart returns the ledger of a part, l itself for "".
-func (l *Ledger) ofPart(name string) *Ledger {
-	if name == "" {
-		return l
-	}
-	if of := l.Part(name); of.refuses == nil {
-		return of
-	}
-	return l.PartOfUsers(name)
-}
-
-// possible reports whether something is promised with all that was remembered.
-func (l *Ledger) possible() bool {
-	return !slices.ContainsFunc(l.states(), func(s state) bool { return !s.guarantee(l.unit).promised })
-}
-
-// ledgerBy returns a Ledger, with the rule of a filter unless that is the zero Rule.
-func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
-	if r == (Rule{}) {
-		return NewLedger(epsilon, delta, u)
-	}
-	return NewLedger(epsilon, delta, u, r)
-}
-
-// MarshalJSON returns what String says; the ε of the budget, of what was spent by the rule of the
-// ledger, and of what remains, all at delta; and each record of [Ledger.All]. Its member data is
-// the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns what String says; the ε of the budget, of what was spent and of what remains,
+// all at delta; and each record of [Ledger.All].
 func (l Ledger) MarshalJSON() ([]byte, error) {
 	data, err := l.MarshalBinary()
 	if err != nil {
@@ -255,9 +202,8 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 		Remaining wire.Number `json:"remaining"`
 		Releases  int         `json:"releases"`
 		Records   []shown     `json:"records"`
-	}{copied.String(), copied.unit.String(), copied.rule().String(), wire.Number(copied.delta), wire.Number(copied.epsilon), wire.Number(spent), wire.Number(max(copied.epsilon-spent, 0)), copied.releases(), records})
+	}{copied.String(), copied.unit.String(), copied.rule().String(), wire.Number(copied.delta), wire.Number(copied.epsilon), wire.Number(spent), wire.Number(max(copied.epsilon-spent, 0)), copied.book.releases(), records})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON encoded.
 func (l *Ledger) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, l) }

@@ -103,12 +103,12 @@ func TestLedgerKeepsExactSums(t *testing.T) {
 			g = ZCDP(math.Exp(-20*rng.Float64()), at1)
 		}
 		require.NoError(t, l.Spend(g))
-		for i, x := range []float64{g.epsilon, g.responses, g.delta, g.rho} {
+		for i, x := range []float64{g.asked.Epsilon, g.asked.ResponseRho, g.asked.Delta, g.asked.Rho} {
 			sums[i].Add(sums[i], new(big.Rat).SetFloat64(x))
 		}
 	}
 	spent := l.Spent()
-	for i, x := range []float64{spent.epsilon, spent.responses, spent.delta, spent.rho} {
+	for i, x := range []float64{spent.asked.Epsilon, spent.asked.ResponseRho, spent.asked.Delta, spent.asked.Rho} {
 		require.GreaterOrEqual(t, new(big.Rat).SetFloat64(x).Cmp(sums[i]), 0)
 		require.Negative(t, new(big.Rat).SetFloat64(math.Nextafter(x, 0)).Cmp(sums[i]), "the least float64 that is not below")
 	}
@@ -119,7 +119,7 @@ func TestLedgerSumsAreRoundedUp(t *testing.T) {
 	l := dptest.OK(NewLedger(3, 0, one))(t)
 	require.NoError(t, l.Spend(PureDP(1, one)))
 	require.NoError(t, l.Spend(PureDP(0x1p-300, one)))
-	require.Equal(t, math.Nextafter(1, 2), l.Spent().epsilon)
+	require.Equal(t, math.Nextafter(1, 2), l.Spent().asked.Epsilon)
 }
 
 func TestLedgerConcurrentSpending(t *testing.T) {
@@ -205,9 +205,9 @@ func TestLedgerRemaining(t *testing.T) {
 	l = dptest.OK(NewLedger(1, 1e-6, one))(t)
 	require.NoError(t, l.Spend(ZCDP(0.001, one)))
 	left := l.Remaining()
-	require.Zero(t, left.delta)
-	require.InEpsilon(t, 1-ZCDP(0.001, one).EpsilonAt(1e-6), left.epsilon, 1e-2)
-	require.GreaterOrEqual(t, left.epsilon, 1-ZCDP(0.001, one).EpsilonAt(1e-6))
+	require.Zero(t, left.asked.Delta)
+	require.InEpsilon(t, 1-ZCDP(0.001, one).EpsilonAt(1e-6), left.asked.Epsilon, 1e-2)
+	require.GreaterOrEqual(t, left.asked.Epsilon, 1-ZCDP(0.001, one).EpsilonAt(1e-6))
 
 	// After many small releases, basic composition has less to offer than the conversion of all.
 	l = dptest.OK(NewLedger(1, 1e-6, one))(t)
@@ -215,8 +215,8 @@ func TestLedgerRemaining(t *testing.T) {
 		require.NoError(t, l.Spend(PureDP(0.01, one)))
 	}
 	left = l.Remaining()
-	require.Zero(t, left.delta)
-	require.Greater(t, left.epsilon, 0.15)
+	require.Zero(t, left.asked.Delta)
+	require.Greater(t, left.asked.Epsilon, 0.15)
 
 	require.Equal(t, PureDP(3, at1), dptest.OK(NewLedger(3, 0, at1))(t).Remaining())
 	require.Equal(t, ApproxDP(0, 1e-3, at1), dptest.OK(NewLedger(0, 1e-3, at1))(t).Remaining())
@@ -260,7 +260,7 @@ func TestLedgerProperties(t *testing.T) {
 			}
 		}
 		left := l.Remaining()
-		kinds[left.delta > 0]++
+		kinds[left.asked.Delta > 0]++
 		require.NoError(t, l.Spend(left), "%v, %v remains", l, left)
 		accepted = append(accepted, left)
 		whole := dptest.OK(Compose(accepted...))(t)
@@ -271,8 +271,8 @@ func TestLedgerProperties(t *testing.T) {
 			continue // what Remaining leaves then is not claimed to be dust
 		}
 		dust := l.Remaining()
-		require.LessOrEqual(t, dust.epsilon, 0x1p-40*epsilon, "%v after %v", l, left)
-		require.LessOrEqual(t, dust.delta, 0x1p-30*delta)
+		require.LessOrEqual(t, dust.asked.Epsilon, 0x1p-40*epsilon, "%v after %v", l, left)
+		require.LessOrEqual(t, dust.asked.Delta, 0x1p-30*delta)
 		for _, more := range []Guarantee{PureDP(1e-3*epsilon, rowed), ApproxDP(0, 1e-3*delta+1e-300, rowed), ZCDP(1e-5*epsilon*epsilon, rowed)} {
 			require.False(t, l.Accepts(more), "%v accepts %v after %v", l, more, left)
 		}

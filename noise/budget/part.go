@@ -6,30 +6,27 @@ import (
 	"strconv"
 
 	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
 // Part returns the ledger of a part of the data, such as the events of one endpoint or the rows of
 // one country, which spends from the budget of l. A public rule, such as the value of a column,
 // must put each element, key or row into one part. Then releases on different parts do not add up:
 // the budget must cover the part that spends most plus what was spent from l itself, on the whole
-// data. A part begins with its first release.
+// data.
 //
-// Under Replace a row can move from one part to another, and the number of rows of a part is no
-// longer public. So the Unit of releases on parts is a row that is added or removed. The ledger
-// charges for a row that is replaced within its part, and for a row that leaves one part and enters
-// another: see part_proof.md.
+// Under Replace a row can move from one part to another, so releases on parts are for a row that is
+// added or removed; the ledger charges for both (part_proof.md). Only in a ledger with a [Rule] may
+// the choice of the part depend on earlier results.
 //
-// Only in a ledger with a [Rule] may the choice of the part depend on earlier results, as amounts
-// may. These parts refuse everything: a part of a part, a part without a valid name (see
-// [Ledger.SpendOnce]), and a part of users, parties, vectors or groups. For users see
-// [Ledger.PartOfUsers].
+// A part of a part, one without a valid name (see [Ledger.SpendOnce]), and one of users, parties,
+// vectors or groups refuse everything.
 func (l *Ledger) Part(name string) *Ledger {
 	return l.divided(name, "each element, key or row in one part; PartOfUsers is for users who are each in one", element, own, key, row)
 }
 
 // PartOfUsers is Part for users and parties. The caller must know that all data of each user are in
-// one part: users by country, say, if nobody has data in two. It would be wrong for the endpoints
-// that users visit.
+// one part: users by country, say, but not the endpoints that users visit.
 func (l *Ledger) PartOfUsers(name string) *Ledger {
 	return l.divided(name, "each user or party in one part; Part is for elements, keys and rows", user, party)
 }
@@ -50,10 +47,21 @@ func (l *Ledger) divided(name, want string, of ...kind) *Ledger {
 	return &p
 }
 
+// ofPart returns the ledger of a part, l itself for "".
+func (l *Ledger) ofPart(name string) *Ledger {
+	if name == "" {
+		return l
+	}
+	if of := l.Part(name); of.refuses == nil {
+		return of
+	}
+	return l.PartOfUsers(name)
+}
+
 // state is what the budget has to hold for: what was spent on one neighbour's part, or on the two
 // that it moves between; and what a release of the ledger adds to it.
 type state struct {
-	exactSums
+	account.Total
 	moves bool // a release on a part as one of the two
 	twice bool // a release on a part for a unit replaced within it
 }
@@ -62,12 +70,12 @@ type state struct {
 func (l *Ledger) states() (list []state) {
 	b := l.open()
 	whole := b.spent[""][0]
-	if l.part == "" && len(b.spent) < 2 && b.spent[""][0].releases == b.releases() {
-		return []state{{exactSums: whole}}
+	if l.part == "" && len(b.spent) < 2 && whole.Count == b.releases() {
+		return []state{{Total: whole}}
 	}
 	seen := map[Guarantee]bool{}
 	add := func(s state) {
-		g := s.guarantee(l.unit)
+		g := promise(l.unit, s.Releases(), "")
 		if s.twice || !seen[g] {
 			list = append(list, s)
 		}
@@ -77,9 +85,9 @@ func (l *Ledger) states() (list []state) {
 	spent := b.spent[l.part]
 	switch {
 	case inPart && replace:
-		add(state{whole.join(spent[1]), false, true})
+		add(state{whole.Join(spent[1]), false, true})
 	case inPart:
-		add(state{whole.join(spent[0]), true, false})
+		add(state{whole.Join(spent[0]), true, false})
 	}
 	parts := slices.Sorted(maps.Keys(b.spent))
 	for i, p := range parts {
@@ -87,16 +95,16 @@ func (l *Ledger) states() (list []state) {
 		switch {
 		case p == "" || p == l.part:
 		case !inPart && !replace:
-			add(state{exactSums: whole.join(s[0])})
+			add(state{Total: whole.Join(s[0])})
 		case !inPart:
-			add(state{exactSums: whole.join(s[1])})
+			add(state{Total: whole.Join(s[1])})
 			for _, q := range parts[:i] {
 				if q != "" {
-					add(state{exactSums: whole.join(s[0]).join(b.spent[q][0])})
+					add(state{Total: whole.Join(s[0]).Join(b.spent[q][0])})
 				}
 			}
 		case replace:
-			add(state{whole.join(spent[0]).join(s[0]), true, false})
+			add(state{whole.Join(spent[0]).Join(s[0]), true, false})
 		}
 	}
 	return list
@@ -104,9 +112,7 @@ func (l *Ledger) states() (list []state) {
 
 // locked returns the states now.
 func (l *Ledger) locked() []state {
-	b := l.open()
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	defer l.lock().mu.Unlock()
 	return l.states()
 }
 
@@ -114,59 +120,33 @@ func (l *Ledger) locked() []state {
 // would have to be fixed beforehand; and where a unit moves from one part to another, added in one
 // and removed in the other, those of samples, which tell the two apart. What stands there is as it
 // was asked for.
-func (l *Ledger) booked(g Guarantee, part bool) Guarantee {
-	g.unit = l.unit
-	sampled := slices.ContainsFunc(g.pair.kinds.list(), func(x lossKind) bool { return x.fraction < 1 })
-	if l.filter != nil && g.pair.hasKeys() || part && sampled && l.unit.relation == Replace {
-		g.pair = pairOf(g.sums)
+func (l *Ledger) booked(g Guarantee, part bool) account.Releases {
+	r := g.releases()
+	if l.filter != nil && r.Pair.HasKeys() || part && r.Pair.Kinds.Sampled() && l.unit.relation == Replace {
+		return account.Unpaired(r.Asked)
 	}
-	return g
+	return r
 }
 
 // replaced returns what g of a part says of a unit of the ledger within it, one that is replaced.
-func (l *Ledger) replaced(g Guarantee) Guarantee {
-	of, err := g.For(l.unit)
+func (l *Ledger) replaced(g Guarantee) account.Releases {
+	within, err := g.For(l.unit)
 	if err != nil {
-		return Guarantee{}
+		return account.None()
 	}
-	return l.booked(of, false)
+	return l.booked(within, false)
 }
 
 // after returns the whole that g makes with what was spent before.
-func (l *Ledger) after(before state, g Guarantee) Guarantee {
+func (l *Ledger) after(before state, g Guarantee) account.Releases {
+	more := account.None()
 	if before.twice {
-		g = l.replaced(g)
+		more = l.replaced(g)
 	} else {
-		g = l.booked(g, before.moves)
+		more = l.booked(g, before.moves)
 	}
-	if !g.promised {
-		return Guarantee{}
+	if !more.Valid() {
+		return more
 	}
-	return before.plus(g, 1).guarantee(l.unit)
-}
-
-// worst returns the state with the largest ε by the rule of the ledger.
-func (l *Ledger) worst(states []state) (worst state) {
-	most := -1.0
-	for _, s := range states {
-		if len(states) == 1 {
-			return s
-		}
-		if epsilon := l.epsilonAfter(s); epsilon > most {
-			worst, most = s, epsilon
-		}
-	}
-	return worst
-}
-
-// epsilonAfter returns the ε of a state by the rule of the ledger.
-func (l *Ledger) epsilonAfter(s state) float64 {
-	whole := s.guarantee(l.unit)
-	switch {
-	case s.releases == 0:
-		return 0
-	case l.filter != nil:
-		return l.filter.epsilon(l, whole)
-	}
-	return l.epsilonOf(whole)
+	return before.Plus(more, 1).Releases()
 }

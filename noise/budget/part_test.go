@@ -179,7 +179,7 @@ func TestParts(t *testing.T) {
 	l = dptest.OK(NewLedger(2, 1e-6, Element(Replace)))(t)
 	sample := dptest.OK(GDP(1, Element(AddRemove)).Subsampled(0.01))(t)
 	require.NoError(t, l.Part("a").Spend(ApproxDP(0.1, 1e-8, Element(AddRemove)).WithPair(sample)))
-	require.Equal(t, "", string(l.spent["a"][0].kinds))
+	require.Empty(t, l.spent["a"][0].Kinds)
 	// So where units move, both parts cost more than a unit that is replaced within one.
 	l = dptest.OK(NewLedger(50, 1e-6, Element(Replace)))(t)
 	require.NoError(t, l.Part("a").Spend(sample))

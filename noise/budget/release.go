@@ -1,7 +1,10 @@
 package budget
 
 import (
+	"encoding"
 	"errors"
+	"fmt"
+	"reflect"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 )
@@ -18,16 +21,18 @@ type Releaser[T any] interface {
 // before, nothing is spent, and the error wraps [ErrReleased].
 //
 // What was spent stays spent if the release fails.
-func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
-	if once, ok := b.(interface{ Released() bool }); ok && once.Released() {
-		var none T
-		return none, releasedBefore(b)
+func Release[T any](l *Ledger, b Releaser[T]) (none T, err error) {
+	if err := releasedBefore(b); err != nil {
+		return none, err
 	}
 	return ReleaseFunc(l, b.Guarantee(), b.Release)
 }
 
 // releasedBefore returns the error of a Builder without data, which says why it has none.
 func releasedBefore[T any](b Releaser[T]) error {
+	if once, ok := b.(interface{ Released() bool }); !ok || !once.Released() {
+		return nil
+	}
 	if _, err := b.Release(); errors.Is(err, ErrReleased) {
 		return err
 	}
@@ -41,18 +46,105 @@ func releasedBefore[T any](b Releaser[T]) error {
 //		return m.Release(ctx, rows)
 //	})
 //
-// A stream that is released step by step pays once, before it begins:
-//
-//	s, err := budget.ReleaseFunc(ledger, p.Guarantee(), func() (*series.Builder[string], error) {
-//		return series.New[string](p)
-//	})
-//
+// A stream that is released step by step pays once, and release is what makes its Builder.
 // If the ledger refuses, release is not called, and nothing is spent; the error is that of
 // [Ledger.Spend]. What was spent stays spent if the release fails.
-func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (T, error) {
+func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (none T, err error) {
 	if err := l.Spend(g); err != nil {
-		var none T
 		return none, err
 	}
 	return release()
+}
+
+// ReleaseOnce is [Release] for a release with a name (see [Ledger.SpendOnce]), which is drawn once:
+// what was drawn is stored in the ledger, in one record with the guarantee and the name, before it
+// is returned. If the name was released before, ReleaseOnce returns what is stored, spends nothing,
+// and leaves b alone. So a service that crashes at any moment can ask again, with a Builder of the
+// same Params and the same data:
+//
+//	visits, err := budget.ReleaseOnce(ledger, "2026-11-22/visits", builder)
+//
+// T is a pointer to a released object of this library, or to any type that encodes and decodes
+// itself. While b releases, other spending from the ledger waits, so b must not use the ledger.
+//
+// If the ledger refuses, b keeps its data, nothing is spent, and the error is that of
+// [Ledger.SpendOnce]: also if the name was spent with another guarantee, in another part, or for
+// other Params. It wraps [ErrSpent] if the name was spent without a stored object: by SpendOnce, or
+// by a release that failed. What was spent stays spent if the release fails.
+func ReleaseOnce[T interface {
+	*H
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}, H any](l *Ledger, name string, b Releaser[T]) (T, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	defer l.lock().mu.Unlock()
+	g := b.Guarantee()
+	stored, known, err := l.stored(name, g)
+	switch {
+	case err != nil:
+		return nil, err
+	case known && stored == "":
+		return nil, fmt.Errorf("budget: %s, of which no output is stored: %w", name, ErrSpent)
+	case known:
+		return decodeOutput[T](name, stored, b)
+	}
+	if err := releasedBefore(b); err != nil {
+		return nil, err
+	}
+	if err := l.check(g); err != nil {
+		return nil, err
+	}
+	e := entry{part: l.part, name: name, count: 1}
+	drawn, failed := b.Release()
+	if failed == nil {
+		// What is returned now is what is returned later.
+		var data []byte
+		if data, failed = drawn.AppendBinary(nil); failed == nil {
+			e.output = string(data)
+			drawn, failed = decodeOutput[T](name, e.output, nil)
+		}
+	}
+	if failed == nil && !validOutput(e.output) {
+		failed = check.ParamsError("budget", "output of "+name, fmt.Sprintf("%d bytes", len(e.output)), "1 to 2²⁸ bytes")
+	}
+	if failed != nil {
+		e.output = ""
+	}
+	if err := l.record(e, g); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return drawn, nil
+}
+
+// decodeOutput returns what is stored under a name. Its Params are those of the Builder that asks,
+// if any does and tells.
+func decodeOutput[T interface {
+	*H
+	encoding.BinaryUnmarshaler
+}, H any](name, stored string, asks any) (T, error) {
+	output := T(new(H))
+	if err := output.UnmarshalBinary([]byte(stored)); err != nil {
+		return nil, fmt.Errorf("budget: the output of %s: %w", name, err)
+	}
+	if x, y := paramsOf(asks), paramsOf(output); x != nil && y != nil && !reflect.DeepEqual(x, y) {
+		return nil, check.MismatchError("budget", "Params of "+name, fmt.Sprintf("%+v", y), fmt.Sprintf("%+v", x))
+	}
+	return output, nil
+}
+
+// paramsOf returns what the method Params of x returns, nil without one.
+func paramsOf(x any) any {
+	if x == nil {
+		return nil
+	}
+	method := reflect.ValueOf(x).MethodByName("Params")
+	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
+		return nil
+	}
+	return method.Call(nil)[0].Interface()
 }

@@ -86,9 +86,9 @@ func TestTimes(t *testing.T) {
 		for n := 1; n < 40; n++ {
 			times := g.Times(n)
 			require.Equal(t, one, times.Unit())
-			for i, x := range times.list() {
-				require.InDelta(t, sum.list()[i], x, 1e-14)
-				require.GreaterOrEqual(t, x, float64(n)*g.list()[i]*(1-0x1p-53))
+			for i, x := range times.releases().List() {
+				require.InDelta(t, sum.releases().List()[i], x, 1e-14)
+				require.GreaterOrEqual(t, x, float64(n)*g.releases().List()[i]*(1-0x1p-53))
 			}
 			sum = dptest.OK(Compose(sum, g))(t)
 		}

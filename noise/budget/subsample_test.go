@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 
 	"github.com/stretchr/testify/require"
 
@@ -89,14 +90,14 @@ func TestSubsampledIsExact(t *testing.T) {
 		check := func(u Unit, fraction float64, excess func(epsilon float64) float64) {
 			g := dptest.OK(ApproxDP(c.epsilon, c.delta, u).Subsampled(fraction))(t)
 			name := fmt.Sprintf("%v of (%g, %g) at γ = %g: %v", u, c.epsilon, c.delta, fraction, g)
-			slack := 0x1p-48 * math.Exp(g.epsilon) // the masses are off by a few 2⁻⁵³, e^ε times
-			require.LessOrEqual(t, excess(g.epsilon), g.delta+slack, name)
-			require.InDelta(t, g.delta, excess(g.epsilon), slack, name)
+			slack := 0x1p-48 * math.Exp(g.asked.Epsilon) // masses are off by e^ε·2⁻⁵³
+			require.LessOrEqual(t, excess(g.asked.Epsilon), g.asked.Delta+slack, name)
+			require.InDelta(t, g.asked.Delta, excess(g.asked.Epsilon), slack, name)
 			if c.epsilon > 0 { // at a smaller ε the δ is larger
-				require.Greater(t, excess(g.epsilon*(1-1e-6)), g.delta+slack, name)
+				require.Greater(t, excess(g.asked.Epsilon*(1-1e-6)), g.asked.Delta+slack, name)
 			}
 			less := dptest.OK(ApproxDP(c.epsilon, c.delta, u).Subsampled(0.9 * fraction))(t)
-			require.Greater(t, excess(less.epsilon), less.delta+slack, name)
+			require.Greater(t, excess(less.asked.Epsilon), less.asked.Delta+slack, name)
 		}
 		for _, gamma := range []float64{0.01, 0.3, 0.5, 0.9, 1} {
 			check(one, gamma, func(epsilon float64) float64 {
@@ -132,7 +133,7 @@ func TestPoissonUnderReplaceIsNotCovered(t *testing.T) {
 		return law
 	}
 	p, q := law(0), law(1)
-	require.Greater(t, dptest.HockeyStickSlices(p[:], q[:], g.epsilon), 0.05)
+	require.Greater(t, dptest.HockeyStickSlices(p[:], q[:], g.asked.Epsilon), 0.05)
 }
 
 func TestSubsampledRejects(t *testing.T) {
@@ -159,29 +160,29 @@ func TestSubsampledEdges(t *testing.T) {
 		require.Equal(t, g, sub(g, 1), "all records")
 	}
 	// Composed first, amplified once.
-	require.Equal(t, sub(ApproxDP(3, 0x1p-19, one), 0.25).sums, sub(dptest.OK(Compose(ApproxDP(1, 0x1p-20, one), ApproxDP(2, 0x1p-20, one)))(t), 0.25).sums)
+	require.Equal(t, sub(ApproxDP(3, 0x1p-19, one), 0.25).asked, sub(dptest.OK(Compose(ApproxDP(1, 0x1p-20, one), ApproxDP(2, 0x1p-20, one)))(t), 0.25).asked)
 	epsilons := []float64{5e-324, 1e-310, 1e-20, 1e-3, 1, 30, 699, 700, 700.5, 745, 1e4, 1e300, math.MaxFloat64}
 	fractions := []float64{5e-324, 1e-310, 1e-300, 1e-100, 1e-9, 0.1, 0.5, 1 - 0x1p-53}
 	for _, epsilon := range epsilons {
 		last := 0.0
 		for _, fraction := range fractions {
 			g := sub(ApproxDP(epsilon, 0.5, one), fraction)
-			require.GreaterOrEqual(t, g.epsilon, fraction*epsilon, "γε, by convexity: ε = %g, γ = %g", epsilon, fraction)
-			require.GreaterOrEqual(t, g.epsilon, epsilon+exact.Log(fraction), "ε = %g, γ = %g", epsilon, fraction)
-			require.True(t, g.epsilon > 0 && g.epsilon <= epsilon && g.epsilon >= last*(1-1e-12))
-			require.True(t, g.delta >= fraction*0.5 && g.delta <= 0.5)
-			last = g.epsilon
+			require.GreaterOrEqual(t, g.asked.Epsilon, fraction*epsilon, "γε, by convexity: ε = %g, γ = %g", epsilon, fraction)
+			require.GreaterOrEqual(t, g.asked.Epsilon, epsilon+exact.Log(fraction), "ε = %g, γ = %g", epsilon, fraction)
+			require.True(t, g.asked.Epsilon > 0 && g.asked.Epsilon <= epsilon && g.asked.Epsilon >= last*(1-1e-12))
+			require.True(t, g.asked.Delta >= fraction*0.5 && g.asked.Delta <= 0.5)
+			last = g.asked.Epsilon
 			if epsilon <= 700 && epsilon > 1e-300 && fraction > 1e-9 {
-				require.InEpsilon(t, fraction, math.Expm1(g.epsilon)/math.Expm1(epsilon), 1e-11)
+				require.InEpsilon(t, fraction, math.Expm1(g.asked.Epsilon)/math.Expm1(epsilon), 1e-11)
 			}
 			if fraction > 1e-300 && epsilon > 1500 {
-				require.InEpsilon(t, epsilon+math.Log(fraction), g.epsilon, 1e-13)
+				require.InEpsilon(t, epsilon+math.Log(fraction), g.asked.Epsilon, 1e-13)
 			}
 		}
 	}
 	// Both forms meet at 700.
 	for _, fraction := range []float64{1e-310, 1e-304, 1e-300, 1e-9, 0.5} {
-		a, b := subsampledEpsilon(700, fraction), subsampledEpsilon(math.Nextafter(700, 701), fraction)
+		a, b := account.SampledEpsilon(700, fraction), account.SampledEpsilon(math.Nextafter(700, 701), fraction)
 		require.InEpsilon(t, a, b, 1e-11)
 	}
 }
@@ -257,13 +258,13 @@ func TestReplacedInASample(t *testing.T) {
 	// Where it is not one that leaves and one that comes, or beside an escape, it is taken for all.
 	g := dptest.OK(GDP(1, one).Subsampled(0.01))(t)
 	two := dptest.OK(g.Group(2))(t)
-	require.False(t, two.pair.kinds.has(swapped))
+	require.False(t, hasFamily(two, account.ReplacedGaussian))
 	escaping := dptest.OK(GDP(1, one).WithEscape(1e-6).Subsampled(0.01))(t)
 	if replaced, err := escaping.For(Element(Replace)); err == nil {
-		require.False(t, replaced.pair.kinds.has(swapped))
+		require.False(t, hasFamily(replaced, account.ReplacedGaussian))
 	}
 	again := dptest.OK(of(1, 0.01, 1).Group(2))(t)
-	require.InEpsilon(t, 4*4, again.pair.muSquares, 1e-9)
+	require.InEpsilon(t, 4*4, again.pair.MuSquares, 1e-9)
 }
 
 // Each sample leaves out a tail of 2⁻¹⁰⁰, as the documentation says: δ does not fall below it, and

@@ -100,7 +100,7 @@ func TestSplitIsAccepted(t *testing.T) {
 			require.ErrorIs(t, err, ErrBudget) // nothing is left
 			continue
 		}
-		require.Equal(t, like.pair.kinds == "", part.pair.kinds == "")
+		require.Equal(t, like.kinds == "", part.kinds == "")
 		for i := range n {
 			require.NoError(t, l.Spend(part), "%d of %d of %v from (%v, %v)", i, n, part, epsilon, delta)
 		}

@@ -1,8 +1,9 @@
 package budget
 
 import (
-	"fmt"
+	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,9 +14,6 @@ import (
 // Unit says whom a guarantee protects: what one of two neighbouring inputs has and the other lacks,
 // or has with other data. It is public and comparable. The zero Unit, and a Unit made from invalid
 // numbers, is not valid; a guarantee for it promises nothing.
-//
-// Guarantees for different units do not add up. [Guarantee.For] converts by the rules that always
-// hold, [Guarantee.Stable] by what the caller knows of the data.
 type Unit struct {
 	kind     kind
 	relation Relation // 0 for vectors
@@ -48,22 +46,20 @@ const (
 )
 
 // Element is one element of a stream: one event, one view, one purchase. Under Replace, another
-// element takes its place, of any user and at any time. A person with many elements is protected
-// less: see [User].
+// element takes its place, of any user and at any time.
 func Element(r Relation) Unit { return discrete(element, 0, r) }
 
-// OwnElement is one element of a stream, replaced by another element of the same user. How many
-// elements each user has is public; what they are is protected. It is weaker than Element(Replace),
-// and converting a guarantee for users to it costs half as much.
+// OwnElement is one element of a stream, replaced by another element of the same user: how many
+// elements each user has is public. It is weaker than Element(Replace), and converting a guarantee
+// for users to it costs half as much.
 func OwnElement() Unit { return discrete(own, 0, Replace) }
 
 // User is one user with all data of that user in the input: at most max distinct keys. max 0 means
 // any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
 
-// UserElements is one user with at most max elements in the whole input, 1 to 2³⁰, where an element
-// that comes again is another one. A user who has one key 500 times has 500 elements: so what is
-// promised to this unit is not promised to a [User] with as many keys.
+// UserElements is one user with at most max elements in the whole input, 1 to 2³⁰. A user who has
+// one key 500 times has 500 elements.
 func UserElements(max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	u.elements = max > 0 && u.Valid()
@@ -74,9 +70,9 @@ func UserElements(max int, r Relation) Unit {
 }
 
 // UserWithin is one user within any given number of consecutive steps, 1 to 2³⁰, of a stream whose
-// steps are public. The user has at most max elements in them, or any number with max 0. Other
-// steps of the user are further units: a user who is active in k times as many steps is a group of
-// k. Under Replace, what any user does within any such steps takes its place.
+// steps are public. The user has at most max elements in them, or any number with max 0. A user who
+// is active in k times as many steps is a group of k. Under Replace, what any user does within any
+// such steps takes its place.
 func UserWithin(steps, max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	if steps < 1 || steps > mostMany || !u.Valid() {
@@ -96,13 +92,12 @@ func Row(r Relation) Unit { return discrete(row, 0, r) }
 func Party(r Relation) Unit { return discrete(party, 0, r) }
 
 // L1 is a whole vector x, whose neighbours are the vectors x′ with ‖x − x′‖₁ ≤ distance, in the
-// units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values may be all real numbers of an
-// interval, or all integers of an interval; for integers the distance is an integer.
+// units of the data and in [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values are the real numbers of an interval, or the
+// integers of one; for integers the distance is an integer.
 func L1(distance float64) Unit { return vector(l1, distance) }
 
 // L2 is a whole vector x, whose neighbours are the vectors x′ with ‖x − x′‖₂ ≤ distance, in the
-// units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. The guarantee holds for real vectors even if
-// values are integers, since the noise depends only on the norm of the difference.
+// units of the data and in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func L2(distance float64) Unit { return vector(l2, distance) }
 
 func discrete(k kind, most int, r Relation) Unit {
@@ -159,7 +154,20 @@ func (u Unit) times(m int) Unit {
 
 // steps returns a number n such that any two inputs that are neighbours for the unit to are joined
 // by a path of n steps or less, each between neighbours for u; and false if no such number is
-// known. The table at [Guarantee.For] has the proofs.
+// known. The rules are the rows of the table at [Guarantee.For]:
+//
+//	fewer of a unit, a lesser distance, a user with less   they are among the neighbours
+//	m of a unit, a user with m elements                    one after the other
+//	vectors at t times the distance    along the straight line, in ⌈t⌉ parts, or unit by unit
+//	ℓ₂ to ℓ₁                           ‖x‖₂ ≤ ‖x‖₁; the reverse costs √d, and d is not known here
+//	added or removed to replaced       the old one is removed, then the new one added
+//	a user to an element or a period   removed, then added with the other elements; these may
+//	                                   be of two users or periods: each leaves and comes back
+//	a key to one element               removed, then added with one more or less
+//
+// Under Replace the numbers of units and of each user's elements are public, and no user is without
+// elements. From elements there is none to users by keys, who may have a key any number of times;
+// nor from a user with a most number to some steps, as of all steps it may be more.
 func (u Unit) steps(to Unit) (n int, ok bool) {
 	switch {
 	case !u.Valid() || !to.Valid():
@@ -251,56 +259,53 @@ func (u Unit) check() error {
 	return nil
 }
 
+var nouns = []string{element: "element", user: "user", key: "key", row: "row", party: "party", l1: "vector", l2: "vector", own: "element"}
+
 // String says who is protected, such as "one user (at most 20 keys), added or removed".
 func (u Unit) String() string {
+	one, several, change := "", "", ", added or removed"
+	if u.relation == Replace {
+		change = ", replaced"
+	}
 	switch u.kind {
+	case 0:
+		return "no unit"
 	case l1:
 		return "vectors at ℓ₁ distance " + number(u.distance)
 	case l2:
 		return "vectors at ℓ₂ distance " + number(u.distance)
-	case element:
-		return u.counted("element", "", "")
 	case own:
-		return u.counted("element", "", "") + " by another of the same user"
-	case user:
-		within, what := "", " key"
-		if u.period > 0 {
-			within = " within any " + strconv.Itoa(u.period) + " steps"
-		}
-		if u.period > 0 || u.elements {
-			what = " element"
-		}
-		if u.max == 0 {
-			return u.counted("user", within, within)
-		}
-		if u.max > 1 {
-			what += "s"
-		}
-		most := within + " (at most " + strconv.Itoa(u.max) + what
-		return u.counted("user", most+")", most+" each)")
+		change += " by another of the same user"
 	case key:
-		return u.counted("key", " with all its occurrences", " with all their occurrences")
-	case row:
-		return u.counted("row", "", "")
-	case party:
-		return u.counted("party", "", "")
+		one, several = " with all its occurrences", " with all their occurrences"
+	case user:
+		if u.period > 0 {
+			one = " within any " + strconv.Itoa(u.period) + " steps"
+		}
+		if several = one; u.max > 0 {
+			what := "key"
+			if u.counts() {
+				what = "element"
+			}
+			most := " (at most " + plural(strconv.Itoa(u.max), what, u.max == 1)
+			one, several = one+most+")", several+most+" each)"
+		}
 	}
-	return "no unit"
+	if u.many > 1 {
+		return plural(strconv.Itoa(u.many), nouns[u.kind], false) + several + change
+	}
+	return "one " + nouns[u.kind] + one + change
 }
 
-// counted returns such as "one row, replaced" or "3 rows, replaced".
-func (u Unit) counted(noun, one, several string) string {
-	change := ", added or removed"
-	if u.relation == Replace {
-		change = ", replaced"
+// plural returns such as "1 key", "20 keys" or "3 parties".
+func plural(number, noun string, one bool) string {
+	switch {
+	case one:
+		return number + " " + noun
+	case noun == "party":
+		return number + " parties"
 	}
-	if u.many == 1 {
-		return "one " + noun + one + change
-	}
-	if noun == "party" {
-		noun = "partie"
-	}
-	return fmt.Sprintf("%d %ss%s%s", u.many, noun, several, change)
+	return number + " " + noun + "s"
 }
 
 // number prints x as briefly as it can be read back: 1e-6, not 1e-06.
@@ -329,3 +334,80 @@ func (r Relation) Valid() bool { return r == AddRemove || r == Replace }
 
 // String returns the name of the constant.
 func (r Relation) String() string { return check.EnumName(r, relationNames, "Relation") }
+
+// conditions is what a caller of [Guarantee.Stable] has promised about the data, for all releases
+// behind a Guarantee: entries of conditionSize bytes, sorted, and each pair of kinds once. A
+// string, so that a Guarantee stays comparable.
+type conditions string
+
+// condition is one of them: each unit of the kind to changes at most distance units of the kind
+// from, or moves a vector by at most that.
+type condition struct {
+	to, from kind
+	distance float64
+}
+
+const (
+	conditionSize  = 1 + 1 + 8
+	mostConditions = int(own) * int(own)
+)
+
+func (c condition) valid() bool {
+	return c.to >= element && c.to <= own && c.from >= element && c.from <= own && c.distance >= leastDistance && c.distance <= mostDistance
+}
+
+// same reports whether both are about the same kinds.
+func (c condition) same(d condition) bool { return c.to == d.to && c.from == d.from }
+
+// list returns the entries.
+func (c conditions) list() []condition {
+	list := make([]condition, len(c)/conditionSize)
+	for i := range list {
+		b := []byte(c[i*conditionSize : (i+1)*conditionSize])
+		list[i] = condition{kind(b[0]), kind(b[1]), math.Float64frombits(binary.BigEndian.Uint64(b[2:]))}
+	}
+	return list
+}
+
+// and returns the conditions under which all hold. Of two about the same kinds the smaller distance
+// implies both, also if they are about different data.
+func (c conditions) and(others ...condition) conditions {
+	if len(others) == 0 {
+		return c
+	}
+	list := append(c.list(), others...)
+	slices.SortFunc(list, func(a, b condition) int { return slices.Compare(a.key(), b.key()) })
+	list = slices.CompactFunc(list, condition.same) // the first is the smallest
+	data := make([]byte, 0, len(list)*conditionSize)
+	for _, x := range list {
+		data = append(data, x.key()...)
+	}
+	return conditions(data)
+}
+
+// key returns the entry's bytes, which are in the order of the kinds and then of the distance.
+func (c condition) key() []byte {
+	return binary.BigEndian.AppendUint64([]byte{byte(c.to), byte(c.from)}, math.Float64bits(c.distance))
+}
+
+// String says what must be true of the data, such as "each user has at most 20 elements".
+func (c conditions) String() string {
+	var parts []string
+	for _, x := range c.list() {
+		parts = append(parts, x.String())
+	}
+	return strings.Join(parts, " and ")
+}
+
+func (c condition) String() string {
+	subject, number, has := "each "+nouns[c.to], number(c.distance), " has at most "
+	switch c.from {
+	case l1:
+		return subject + " moves the vector by at most " + number + " in ℓ₁"
+	case l2:
+		return subject + " moves the vector by at most " + number + " in ℓ₂"
+	case user:
+		has = " counts as at most "
+	}
+	return subject + has + plural(number, nouns[c.from], c.distance == 1)
+}

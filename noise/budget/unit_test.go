@@ -227,7 +227,7 @@ func checkConversion[T any](t *testing.T, name string, inputs []T, from, to func
 			require.GreaterOrEqual(t, far[j], 0, "%s: no path from %v to %v", name, inputs[i], inputs[j])
 			most = max(most, far[j])
 			a, b := []float64{p[0], 1 - p[0]}, []float64{p[far[j]], 1 - p[far[j]]}
-			for _, e := range []float64{converted.epsilon, converted.epsilon / 2, 0} {
+			for _, e := range []float64{converted.asked.Epsilon, converted.asked.Epsilon / 2, 0} {
 				exact := max(dptest.HockeyStickSlices(a, b, e), dptest.HockeyStickSlices(b, a, e))
 				require.LessOrEqual(t, exact, converted.DeltaAt(e)+1e-14, "%s at ε = %g: %v and %v", name, e, inputs[i], inputs[j])
 			}
@@ -257,8 +257,8 @@ func TestConversionsAreExact(t *testing.T) {
 				require.ErrorIs(t, err, ErrMismatch, "%v to %v", from, to)
 				continue
 			}
-			require.Equal(t, PureDP(float64(n), to).sums, g.sums)
-			require.Equal(t, DiscreteLaplace(float64(n), 1, to).pair, g.pair)
+			require.Equal(t, PureDP(float64(n), to).asked, g.asked)
+			require.Equal(t, DiscreteLaplace(float64(n), 1, to).releases().Pair, g.releases().Pair)
 			converted++
 			inputs := slices.DeleteFunc(slices.Clone(all), func(x table) bool { return !from.inside(x) || !to.inside(x) })
 			most := checkConversion(t, fmt.Sprintf("%v to %v", from, to), inputs, from.neighbours, to.neighbours,

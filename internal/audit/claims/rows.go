@@ -377,7 +377,7 @@ var rows = []row{
 		proof:   "internal/loss/loss_proof.md", code: "noise/budget.Compose noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.Times noise/budget.Guarantee.Group internal/loss.Keys.DeltaBy",
 		exact: "noise/budget.TestComposeNeverBelowRandomizedResponse noise/budget.TestPairsBoundTheirNoise noise/budget.TestConversionsAreExact noise/budget.TestGroupIsExact noise/budget.TestStable " +
 			"noise/budget.TestWithPair noise/budget.TestWithEscape noise/budget.TestReleasesOfKeys internal/loss.TestKeysExactly noise/budget.TestSubsampledIsExact noise/budget.TestSampledPairsBoundAllMechanisms",
-		audit: "noise/budget.TestPublishedFigures", edits: "noise/budget: several releases for the price of one; units added up that differ; a group costs one less; replaced for the price of one",
+		audit: "noise/budget.TestPublishedFigures", edits: "noise/budget: units added up that differ; a group costs one less; replaced for the price of one; what the caller promised lost in a composition",
 	},
 	{
 		claim: "The Gaussian mechanism's σ and δ are exact, rounded to the safe side", about: "noise.GaussianDelta noise.GaussianLogDelta noise.GaussianSigma noise.GaussianSigmaZCDP noise.LaplaceScale",
@@ -401,8 +401,8 @@ var rows = []row{
 		claim: "A ledger never spends more than its budget, not after a crash either", about: "noise/budget.Ledger.Spend noise/budget.Ledger.Accepts noise/budget.Ledger.Split noise/budget.Ledger.Budget noise/budget.Ledger.Spent " +
 			"noise/budget.Ledger.Remaining noise/budget.Ledger.SpendOnce noise/budget.Release noise/budget.ReleaseFunc noise/budget.OpenJournal noise/budget.OpenFile",
 		theorem: "own: paid before it is released, synced before it is acknowledged", proof: "noise/budget/journal.go", code: "noise/budget.Ledger.Spend noise/budget.Release",
-		exact: "noise/budget.TestRelease noise/budget.TestLedgerProperties noise/budget.TestLedgerKeepsExactSums noise/budget.TestDamagedJournals noise/budget.TestNoFreshBudget", audit: "noise/budget.TestKill noise/budget.TestKilledWithFile",
-		edits: "noise/budget: released before it is paid for; acknowledged before the sync; an old copy opened; a fresh budget where the file is gone; a compacted journal forgets the last record",
+		exact: "noise/budget.TestRelease noise/budget.TestLedgerProperties noise/budget.TestLedgerKeepsExactSums noise/budget.TestDamagedJournals noise/budget.TestNoFreshBudget noise/budget/internal/durable.TestCompact", audit: "noise/budget.TestKill noise/budget.TestKilledWithFile",
+		edits: "noise/budget: released before it is paid for; spent in memory only; an old copy of the file opened; a file of another budget opened; spent after Close",
 	},
 	{
 		claim:   "Releases on disjoint parts cost the part that spends most, and a ledger says what was spent on what",

@@ -1,0 +1,183 @@
+package budget
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/exact"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
+)
+
+// allows reports whether g is within the budget after what was spent before: by the sums, in
+// microseconds, or by the accountant, in milliseconds.
+func (l *Ledger) allows(before []state, g Guarantee) bool {
+	if !g.promised {
+		return false
+	}
+	for _, s := range before {
+		whole := l.after(s, g)
+		if l.filter != nil {
+			if !l.filter.allows(whole) {
+				return false
+			}
+		} else if !l.bySums(whole) && !l.certified(s, g, whole) {
+			return false
+		}
+	}
+	return true
+}
+
+// limit is the ε that is accepted.
+func (l *Ledger) limit() float64 { return l.epsilon * exact.Up }
+
+// bySums reports whether the bounds (A) to (D) allow the whole.
+func (l *Ledger) bySums(whole account.Releases) bool {
+	return whole.Valid() && whole.Bound(l.delta) <= l.limit()
+}
+
+// certified reports whether the whole that g makes with what was spent before is within the budget
+// by the accountant.
+func (l *Ledger) certified(before state, g Guarantee, whole account.Releases) bool {
+	promising := func() bool { return l.promising(before, g) }
+	further := func(more int) account.Releases { return l.after(before, g.Times(more+1)) }
+	return l.open().certifier.Certify(whole, promising, further, l.limit(), l.delta)
+}
+
+// promising reports whether the accountant can be expected to allow g, in microseconds.
+func (l *Ledger) promising(before state, g Guarantee) bool {
+	return l.open().certifier.Promising(before.Kinds, g.releases(), l.after(before, g), !before.twice, l.limit(), l.delta)
+}
+
+// greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, if g(0)
+// is.
+func (l *Ledger) greatest(before []state, end float64, g func(float64) Guarantee, n int) float64 {
+	for _, s := range before {
+		end = min(end, l.greatestAfter(s, end, g, n))
+	}
+	return end
+}
+
+// greatestAfter is greatest for one state.
+func (l *Ledger) greatestAfter(before state, end float64, g func(float64) Guarantee, n int) float64 {
+	whole := func(x float64) account.Releases {
+		if part := g(x); part.promised {
+			return l.after(before, part.Times(n))
+		}
+		return account.None()
+	}
+	within := func(r account.Releases) bool { return l.open().certifier.Within(r, l.limit(), l.delta) }
+	last := func(end float64, accepted func(float64) bool) float64 {
+		return math.Nextafter(exact.LeastFloat(0, end, func(x float64) bool { return !accepted(x) }), 0)
+	}
+	if l.filter != nil {
+		return last(end, func(x float64) bool { return l.filter.allows(whole(x)) })
+	}
+	least := last(end, func(x float64) bool { return l.bySums(whole(x)) })
+	const some = 0x1p-60 // ε, ρ, μ or δ
+	if !whole(some).Composes() {
+		return least
+	}
+	// No more than what is accepted once, which is found without composing anything where g is a
+	// release by ε.
+	most := end
+	if g(some).releases().Pair.Kinds.Single() && !whole(some).Pair.HasKeys() && !before.twice {
+		most = last(end, func(x float64) bool { return l.promising(before, g(x)) })
+	} else {
+		most = max(2*least, some)
+		for most < end/2 && within(whole(most)) {
+			most *= 2
+		}
+	}
+	if n == 1 && within(whole(most)) {
+		return max(least, most)
+	}
+	if most <= least {
+		return least
+	}
+	// Between them by the whole's ε, from above: −x is a decreasing function's argument.
+	found := exact.LeastRoot(-most, -least, func(x float64) float64 { return l.epsilonOf(whole(-x)) - l.limit() })
+	return max(least, -found)
+}
+
+// epsilonOf returns the ε of the releases at the δ of the budget.
+func (l *Ledger) epsilonOf(r account.Releases) float64 {
+	if !r.Valid() {
+		return math.Inf(1)
+	}
+	return l.open().certifier.EpsilonAt(r, l.delta)
+}
+
+// epsilonAfter returns the ε of a state by the rule of the ledger.
+func (l *Ledger) epsilonAfter(s state) float64 {
+	switch {
+	case s.Count == 0:
+		return 0
+	case l.filter != nil:
+		return l.filter.epsilonOf(s.Releases())
+	}
+	return l.epsilonOf(s.Releases())
+}
+
+// worst returns the state with the largest ε by the rule of the ledger.
+func (l *Ledger) worst(states []state) (worst state) {
+	most := -1.0
+	for _, s := range states {
+		if len(states) == 1 {
+			return s
+		}
+		if epsilon := l.epsilonAfter(s); epsilon > most {
+			worst, most = s, epsilon
+		}
+	}
+	return worst
+}
+
+// Remaining returns the largest guarantee that Spend accepts for one release now: what basic
+// composition leaves, (ε − Σε, δ − Σδ)-DP, or (ε′, δ′)-DP with the greatest ε′ accepted, and for
+// that the greatest δ′, 0 if below 2⁻³⁰·δ, whichever has the larger ε at (δ − Σδ)/(1 − Σδ). Several
+// releases may get more in total: ask Accepts.
+func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }
+
+func (l *Ledger) remaining(states []state) Guarantee {
+	if !l.takes.Valid() {
+		return Guarantee{}
+	}
+	spent := l.worst(states).Releases().Asked
+	pure := func(epsilon float64) Guarantee { return PureDP(epsilon, l.takes) }
+	if l.filter != nil {
+		return l.byRule(states, spent)
+	}
+	most := pure(0)
+	if l.allows(states, most) {
+		most = pure(l.greatest(states, math.MaxFloat64, pure, 1))
+	}
+	if spent.Concentrated() == 0 && spent.Epsilon <= l.limit() {
+		// Accepted, since no bound exceeds Σε at Σδ. If bound (C) is what accepts most, that is
+		// never more, apart from rounding.
+		left := l.difference(spent)
+		if most.EpsilonAt(left.Delta()/(1-spent.Delta)) <= left.Epsilon()+0x1p-40*most.Epsilon() && (len(states) == 1 && !states[0].twice || l.allows(states, left)) {
+			return left
+		}
+	}
+	with := func(delta float64) Guarantee { return ApproxDP(most.Epsilon(), delta, l.takes) }
+	if l.allows(states, with(l.delta*0x1p-30)) {
+		return with(l.greatest(states, 1, with, 1))
+	}
+	return most
+}
+
+// byRule returns the most that the rule accepts for one release.
+func (l *Ledger) byRule(before []state, spent account.Sums) Guarantee {
+	by, end := func(x float64) Guarantee { return PureDP(x, l.takes) }, math.MaxFloat64
+	switch {
+	case l.filter.by == bySums && len(before) == 1 && !before[0].twice:
+		return l.difference(spent)
+	case l.filter.by == byMu:
+		by, end = func(x float64) Guarantee { return GDP(x, l.takes) }, 0x1p500
+	}
+	return by(l.greatest(before, end, by, 1))
+}
+
+// difference returns what basic composition leaves. What the tolerance has overdrawn counts as 0.
+func (l *Ledger) difference(spent account.Sums) Guarantee {
+	return ApproxDP(exact.DifferenceDown(max(l.epsilon, spent.Epsilon), spent.Epsilon), exact.DifferenceDown(max(l.delta, spent.Delta), spent.Delta), l.takes)
+}
