@@ -23,8 +23,8 @@
 // [Params.Guarantee] holds for the floating-point implementation. Values are put on a grid, a power
 // of two, before they are summed. Sums are integers that saturate. The law of each cell is a table
 // of multiples of 2⁻⁶⁴ whose neighbouring ratios are at most e^η by construction, and is drawn
-// exactly. Theorem 1 (write_code.go) proves the privacy of the columns, Theorem 2
-// (combined_proof.md) that of columns and list, and write_budget.go treats real values.
+// exactly. Theorem 1 (cell.go) proves the privacy of the columns, Theorem 2
+// (combined_proof.md) that of columns and list, and budget.go treats real values.
 //
 // # Accuracy
 //
@@ -69,7 +69,7 @@
 // the large entries. List and columns share ε along the axis of values (SplitAxis) or split it
 // (Composition, Algorithms 7 and 8). [Variant] has the thesis's Algorithms 2 to 5, 10 and 11.
 //
-// Only builder.go and write_*.go see private data.
+// Only builder.go, table.go and sparsity.go see private data.
 //
 // # Not covered
 //

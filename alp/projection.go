@@ -270,3 +270,80 @@ func (t *packed) unpack() (shown []uint64, values []uint8) {
 	})
 	return shown, values
 }
+
+// pack returns the table of cells that were drawn.
+func (g *geometry) pack(table []uint64) packed {
+	shown, size := make([]uint64, g.bitWords()), uint64(g.cellBits)
+	lowest, first := uint64(0), uint64(0) // the lowest bit of each cell, and a word's first cell
+	for i := range g.wordCells {
+		lowest |= 1 << (i * size)
+	}
+	var values []uint8
+	for _, word := range table {
+		set := word // at the lowest bit of a cell: whether it has any
+		for range size - 1 {
+			set = set>>1 | word
+		}
+		for set &= lowest; set != 0; set &= set - 1 {
+			at := uint64(bits.TrailingZeros64(set))
+			cell := first + at/size
+			shown[cell/64] |= 1 << (cell % 64)
+			if size > 1 { // else all are alike
+				values = append(values, uint8(word>>at&(1<<size-1))-1)
+			}
+		}
+		first += g.wordCells
+	}
+	return g.layOut(shown, values)
+}
+
+// layOut returns the table of a bit for each cell and the values of those that are set, which a
+// unary code does without. A line has as many words of bits as leave room for what it has on
+// average and 1½ standard deviations more. It takes the memory of values.
+func (g *geometry) layOut(shown []uint64, values []uint8) packed {
+	t := packed{cells: g.blocks * g.blockCells(), valueBits: valueBits(1 << g.cellBits), lineBits: lineWords - 1}
+	for t.valueBits > 0 {
+		t.room = (lineWords - 1 - t.lineBits) * 64 / t.valueBits
+		mean := float64(len(values)) / float64(len(shown)) * float64(t.lineBits)
+		if t.lineBits == 2 || mean+1.5*math.Sqrt(mean) <= float64(t.room) {
+			break
+		}
+		t.lineBits--
+	}
+	t.inverse = ^uint64(0)/t.lineBits + 1
+	t.lines = make([][lineWords]uint64, 0, uint64(len(shown))/t.lineBits+1)
+	rest := values[:0]
+	for part := range slices.Chunk(shown, int(t.lineBits)) {
+		line, inside := [lineWords]uint64{uint64(len(rest)) << 27}, uint64(0)
+		for w, word := range part {
+			if w == 2 || w == 4 || w == 6 {
+				line[0] |= inside << (27 - 9*w/2)
+			}
+			line[1+w] = word
+			inside += uint64(bits.OnesCount64(word))
+		}
+		own := values[:min(inside, uint64(len(values)))]
+		kept := min(t.room, uint64(len(own)))
+		for i, value := range own[:kept] {
+			at := (1+t.lineBits)*64 + uint64(i)*t.valueBits
+			line[at/64%lineWords] |= uint64(value) << (at % 64)
+			if at%64+t.valueBits > 64 {
+				line[at/64+1] |= uint64(value) >> (64 - at%64)
+			}
+		}
+		t.lines, rest, values = append(t.lines, line), append(rest, own[kept:]...), values[len(own):]
+	}
+	t.rest = make([]uint8, len(rest)+1) // one more for what value reads of cells that have none
+	copy(t.rest, rest)
+	return t
+}
+
+// canonical reports whether there is no other way to write the table: cells that are not used show
+// 0, and all outputs are levels.
+func (g *geometry) canonical(t *packed) bool {
+	ok := true
+	t.each(func(cell uint64, output uint8) {
+		ok = ok && cell < t.cells && g.column(cell) < g.columns && output > 0 && int(output) < 1<<g.cellBits
+	})
+	return ok
+}

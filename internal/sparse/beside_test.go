@@ -142,7 +142,7 @@ func TestBesideIsPrivateExactly(t *testing.T) {
 					l := make(law, 2*reach+1)
 					tail := func(x int64) float64 {
 						if m != Gaussian {
-							return c.number().laplace().Survival(float64(x) - 0.5)
+							return c.number().Distribution().Survival(float64(x) - 0.5)
 						}
 						d := dptest.OK(noise.NewGaussian(c.beside))(t)
 						return d.Survival(float64(x) - 0.5)

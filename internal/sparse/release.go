@@ -2,9 +2,12 @@ package sparse
 
 import (
 	"cmp"
+	"iter"
+	"math"
 	"math/bits"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/keytable"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
@@ -51,7 +54,7 @@ func Release[K wire.Key](src *noise.Source, l Law, entries []Entry[K], beside in
 	default:
 		released = releaseLaplace(src, c, entries, false)
 		if l.params.Beside {
-			beside += c.number().laplace().SampleInt(src)
+			beside += c.number().Sample(src)
 		}
 	}
 	// A slice of its own: behind the end of released lies what is hidden.
@@ -89,14 +92,21 @@ func (c calibration) small(src *noise.Source) func() int64 {
 	return func() int64 { return d.SampleInt(src) }
 }
 
-// geometric returns the law of the size of Laplace noise beyond a point that it has reached.
-func (c calibration) geometric() noise.Geometric { return must(noise.NewGeometric(c.scale)) }
+// geometric returns the distribution of the size of Laplace noise beyond a point that it has
+// reached.
+func (c calibration) geometric() noise.Geometric {
+	d, _ := noise.NewGeometric(c.scale)
+	return d
+}
 
 // releaseNormal is releaseLaplace for normal noise. The noise of all keys is the ideal one, rounded
 // to the grid after it is added: v + N ≥ T − ½ before rounding is what reaches T. beside is the
 // noise that the number beside takes off: Z and its own.
 func releaseNormal[K wire.Key](src *noise.Source, c calibration, entries []Entry[K]) (released []Entry[K], beside int64) {
-	law := must(noise.NewCorrelatedGaussian(c.shared, c.scale))
+	law, err := noise.NewCorrelatedGaussian(c.shared, c.scale)
+	if err != nil { // of an invalid calibration
+		return nil, int64(src.Uint64())
+	}
 	sample, number := law.SamplerBeside(src, 1, cmp.Or(c.beside, c.scale))
 	released = entries[:0]
 	for _, e := range entries {
@@ -200,4 +210,162 @@ func merge[K wire.Key](a, b []Entry[K]) []Entry[K] {
 		merged = append(merged, e)
 	}
 	return append(merged, b...)
+}
+
+// Vector is a released sparse vector, see threshold.Vector, with its Law.
+type Vector[K wire.Key] struct {
+	Law
+	values []Entry[K] // sorted by key
+	beside int64      // in steps, with noise; 0 unless Params.Beside
+}
+
+// Beside returns the noisy number beside the keys, see [Release]; 0 where there is none. It may be
+// negative. With CorrelatedGaussian its noise contains that which the values share, with the
+// opposite sign, so the sum of a value and the number is less noisy than either.
+func (v *Vector[K]) Beside() float64 { return float64(v.beside) * v.numbers.step }
+
+// Len returns the number of released keys.
+func (v *Vector[K]) Len() int { return len(v.values) }
+
+// All yields the released keys and their noisy values, in the units of the data, sorted by key.
+func (v *Vector[K]) All() iter.Seq2[K, float64] {
+	return wire.AllKeys(len(v.values), func(i int) (K, float64) { return v.values[i].Key, v.value(v.values[i]) })
+}
+
+// value returns a released value in the units of the data.
+func (v *Vector[K]) value(e Entry[K]) float64 { return float64(e.Steps) * v.numbers.step }
+
+// Estimate returns the noisy value of the key, in the units of the data, or 0 if it was not
+// released.
+func (v *Vector[K]) Estimate(key K) float64 {
+	e, _ := v.find(key)
+	return v.value(e)
+}
+
+// Has reports whether the key was released.
+func (v *Vector[K]) Has(key K) bool {
+	_, found := v.find(key)
+	return found
+}
+
+func (v *Vector[K]) find(key K) (e Entry[K], found bool) {
+	i, found := slices.BinarySearchFunc(v.values, key, func(e Entry[K], key K) int { return wire.Compare(e.Key, key) })
+	if found {
+		e = v.values[i]
+	}
+	return e, found
+}
+
+// Interval is threshold.Vector.Interval.
+func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
+	law := v.numbers
+	if !check.Confidence(confidence) || law.method == Auto {
+		return math.NaN(), math.NaN()
+	}
+	c := law.reach(1 - confidence)
+	e, found := v.find(key)
+	low, high := e.Steps-c, e.Steps+c
+	switch {
+	case found && law.method.pure():
+	case law.method == DenseLaplace: // a key outside Dim
+		low, high = 0, 0
+	case !found:
+		high = law.threshold - 1 + c
+		low = -high
+	case e.Steps > 0 && low <= law.from:
+		low = law.least(confidence)
+	case e.Steps < 0 && high >= -law.from:
+		high = -law.least(confidence)
+	}
+	if !v.params.Signed {
+		low, high = max(low, 0), max(high, 0)
+	}
+	return float64(low) * law.step, float64(high) * law.step
+}
+
+// least returns the least size that a released value is taken to have had, in steps.
+func (c calibration) least(confidence float64) int64 {
+	if c.from > 1 && c.laplace().Survival(float64(c.threshold-c.from)-0.5) <= 1-confidence {
+		return c.from
+	}
+	return 1
+}
+
+// Steps returns the released keys, sorted, with their noisy values in steps, and the number beside
+// them. They are the vector's own.
+func (v *Vector[K]) Steps() (entries []Entry[K], beside int64) { return v.values, v.beside }
+
+// VectorOf returns the vector that has these Steps.
+func VectorOf[K wire.Key](l Law, entries []Entry[K], beside int64) *Vector[K] {
+	return &Vector[K]{l, entries, beside}
+}
+
+// What follows draws the coordinates without a value, of which the pure mechanisms have d minus a
+// few. PureLaplace never loops over them: the number N of those whose noise reaches T is binomial,
+// the N keys are a uniform set, and beyond T the noise is geometric, as Pr[L ≥ T + n | L ≥ T] is
+// q^n. A loop would have the same distribution.
+
+// falseKeys returns what is released of the keys without a value, sorted. stored are those with
+// one, sorted.
+func (s *releasing[K]) falseKeys(stored []Entry[K]) []Entry[K] {
+	d, beyond := s.numbers.laplace(), s.numbers.geometric()
+	count := d.CountTail
+	if s.params.Signed {
+		count = d.CountTails
+	}
+	zeros := s.params.Dim - uint64(len(stored))
+	released := s.distinctZeros(stored, count(s.src, zeros, s.numbers.threshold))
+	for i := range released {
+		v := s.numbers.threshold + beyond.SampleInt(s.src)
+		if s.params.Signed && s.src.Uint64()&1 != 0 {
+			v = -v
+		}
+		released[i].Steps = v
+	}
+	return released
+}
+
+// distinctZeros returns a uniform set of n of the keys that are not stored, sorted: it draws ranks
+// among them. n is at most about half of them, or they are few.
+func (s *releasing[K]) distinctZeros(stored []Entry[K], n uint64) []Entry[K] {
+	ranks, drawn := make([]uint64, 0, n), make(map[uint64]struct{}, n)
+	for uint64(len(ranks)) < n {
+		rank := s.src.Uint64N(s.params.Dim - uint64(len(stored)))
+		if _, again := drawn[rank]; !again {
+			drawn[rank] = struct{}{}
+			ranks = append(ranks, rank)
+		}
+	}
+	slices.Sort(ranks)
+	zeros, before := make([]Entry[K], n), 0 // the stored keys below a zero
+	for i, rank := range ranks {
+		for before < len(stored) && s.keys.Bits(stored[before].Key) <= rank+uint64(before) {
+			before++
+		}
+		zeros[i].Key = s.keyAt(rank + uint64(before))
+	}
+	return zeros
+}
+
+// dense adds noise to all coordinates and releases them all.
+func (s *releasing[K]) dense(stored []Entry[K]) []Entry[K] {
+	d := s.numbers.laplace()
+	released := make([]Entry[K], s.params.Dim)
+	for i := range released {
+		released[i] = Entry[K]{Key: s.keyAt(uint64(i)), Steps: d.SampleInt(s.src)}
+		if len(stored) > 0 && stored[0].Key == released[i].Key {
+			released[i].Steps += stored[0].Steps
+			stored = stored[1:]
+		}
+	}
+	return released
+}
+
+// keyAt returns the i-th of the Dim keys, which New has seen to be a key of type K.
+func (s *releasing[K]) keyAt(i uint64) K {
+	if s.params.Listed {
+		return s.listed[i]
+	}
+	key, _ := s.keys.FromBits(i)
+	return key
 }

@@ -93,7 +93,7 @@ var rows = []row{
 	{
 		claim: "Errors and intervals of a sparse vector hold", about: "threshold.Vector.Interval threshold.Vector.ErrorBound threshold.Plan.ErrorBound",
 		theorem: "the exact law of the noise",
-		proof:   "internal/sparse/vector.go", code: "internal/sparse.Law.ErrorBound internal/sparse.calibration.reach internal/sparse.Vector.Interval",
+		proof:   "internal/sparse/release.go", code: "internal/sparse.Law.ErrorBound internal/sparse.calibration.reach internal/sparse.Vector.Interval",
 		exact: "internal/sparse.TestErrorBound internal/sparse.TestInterval internal/sparse.TestBesideIsReleased", audit: "internal/sparse.TestIntervalCovers internal/sparse.TestIntervalsFailForOtherNoise",
 		edits: "internal/sparse: intervals for one tail of the noise",
 	},
@@ -168,13 +168,13 @@ var rows = []row{
 	},
 	{
 		claim: "Its intervals hold for every value of an entry, as far as the load read off the table is right; no prior is assumed, and they go on to the Estimate", about: "alp.Projection.Interval",
-		theorem: "own: a value is refuted by odds that under it have a probability of (1 − confidence)/2 at most", proof: "alp/read_evidence.go",
+		theorem: "own: a value is refuted by odds that under it have a probability of (1 − confidence)/2 at most", proof: "alp/evidence.go",
 		code: "alp.decoder.interval alp.decoder.accept alp.newPValues alp.bins.likelihood", exact: "alp.TestIntervalsExactly alp.TestLikelihoodExactly", audit: "alp.TestHonest alp.TestHonestControl",
 		edits: "alp: values refuted by weaker evidence",
 	},
 	{
 		claim: "Its totals are within two standard errors or so, whatever the values are", about: "alp.Projection.Total",
-		theorem: "own: h(o) of least squared error for a total of n entries; the bias of a level is bounded relative to its mean", proof: "alp/read_total.go",
+		theorem: "own: h(o) of least squared error for a total of n entries; the bias of a level is bounded relative to its mean", proof: "alp/total.go",
 		code: "alp.decoder.columnSum alp.leastSquares", exact: "alp.TestTotal", audit: "alp.TestTotalOfShapes",
 		edits: "alp: a total forgets what its levels cannot tell",
 	},

@@ -225,7 +225,7 @@ func (r *run) normAxis() quantile.Axis {
 // many zeros that bias does not reach, and noise does, with half of f each); but where that is more
 // than an eighth of the rows, or in the second of two passes a quarter, k is that, and f what L
 // needs, up to 0.4. What is found by this rule is multiplied by a margin: see choosesMargin. The
-// suite of examples/means has the error over the best fixed choice for 14 laws.
+// suite of examples/evidence has the error over the best fixed choice for 14 laws.
 //
 // Misses. Let N(C) rows be longer than C, X be the longest, and M₁ ≤ X. For all rows and β ≥ 10⁻³
 // (TestMissesOfC, TestMissesOfEqualRows):
@@ -430,7 +430,7 @@ func tilted(a quantile.Axis, typical float64, known bool) (base []quantile.Regio
 // of the squares of A·g^{1−a} and g is least where g^{2a} = A²·(a−1). The rule takes 0.7·A/d^{1/3}
 // for A, between both cases and a little less, as that is the mean error and not its square, and
 // keeps a ≥ 2 and g ≤ 2, for tails that are not what their length says (a few rows far from all
-// others). In the suite of examples/means it has less error than g = 1, and NoiseInterval covers
+// others). In the suite of examples/evidence it has less error than g = 1, and NoiseInterval covers
 // what it did not.
 //
 // Of two passes over rows without a sign the first has told the means, so in the second the sum of
