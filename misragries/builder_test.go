@@ -43,6 +43,16 @@ func TestReleaseOnce(t *testing.T) {
 	}
 }
 
+func TestSumBuilder(t *testing.T) {
+	fresh := func(p Params) *Sum[string] {
+		s := dptest.OK(NewSum[string](p))(t)
+		require.NoError(t, s.Add(build(t, p, []string{"a", "b"})))
+		return s
+	}
+	p, other := Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, Params{Counters: 5, Epsilon: 1, Delta: 1e-6}
+	dptest.Builder(t, func() *Sum[string] { return fresh(p) }, func(s *Sum[string]) { _ = s.Add(build(t, p, []string{"a"})) }, fresh(other))
+}
+
 func TestEmptyStream(t *testing.T) {
 	h := dptest.OK(build[int](t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, nil).Release())(t)
 	require.Zero(t, h.Len(), "dummies are never released")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/noise/approx"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // pairsOf are all pairs of n vertices.
@@ -110,7 +112,7 @@ func unbounded(s smallGraph, n uint64, order func(smallGraph) []int) error {
 	return nil
 }
 
-// All graphs of up to 5 vertices, with all orders up to 4 vertices and 30 for 5: a vertex less
+// All graphs of up to 5 vertices, with all orders up to 4 vertices and some for 5: a vertex less
 // changes the greedy matching by 0 or 1, the local oracle tells its vertices, and a maximum
 // matching has between once and twice as many edges. With an order that depends on the degrees it
 // does not.
@@ -144,13 +146,13 @@ func TestGreedyMatchingHasNodeSensitivityOne(t *testing.T) {
 			}
 			continue
 		}
-		for range 30 {
+		for range dptest.Full(30, 6) {
 			try(rng.Perm(len(pairs)))
 		}
 	}
 	flaws, jump := 0, 0
 	pairs := pairsOf(7)
-	for range 3000 {
+	for range dptest.Full(3000, 600) {
 		s := smallGraph{pairs, uint(rng.Uint64N(1<<len(pairs)) & rng.Uint64N(1<<len(pairs)))}
 		if unbounded(s, 7, byDegree) != nil {
 			flaws++

@@ -244,6 +244,12 @@ func TestTailOfManyDraws(t *testing.T) {
 	}
 }
 
+func TestRunningBuilder(t *testing.T) {
+	p := small
+	p.CountShare = 0
+	dptest.Builder(t, func() *RunningBuilder { return runningBuilder(t, p) }, func(b *RunningBuilder) { b.Add(1); b.Add(2, 3); AddKey(b, "key") })
+}
+
 func TestRunningRefuses(t *testing.T) {
 	p := small
 	require.ErrorIs(t, dptest.Err(NewRunningBuilder(p)), ErrParams, "no bits over time")

@@ -165,6 +165,14 @@ func TestNoiseOfWindows(t *testing.T) {
 	require.Equal(t, 130.0-10.0/4*2, c.ones)
 }
 
+func TestWindowBuilder(t *testing.T) {
+	p, other := small, small
+	p.CountShare, other.CountShare = 0, 0
+	other.Cells++
+	dptest.Builder(t, func() *WindowBuilder { return windowBuilder(t, p, 7) }, func(b *WindowBuilder) { b.Add(1); b.Add(2, 3); AddKey(b, "key") },
+		windowBuilder(t, other, 7), windowBuilder(t, p, 8))
+}
+
 func TestWindowsRefuse(t *testing.T) {
 	p := small
 	require.ErrorIs(t, dptest.Err(NewWindowBuilder(p, 1)), ErrParams)

@@ -46,6 +46,10 @@ func TestRedacted(t *testing.T) {
 	dptest.Redacted(t, *b, "a user's own name", "a key that is private")
 }
 
+func TestBuilder(t *testing.T) {
+	dptest.Builder(t, func() *Builder[string] { return dptest.OK(New[string](short))(t) }, func(b *Builder[string]) { b.Add("a"); b.AddN("b", 3) })
+}
+
 func TestZeroValues(t *testing.T) {
 	var b Builder[int]
 	b.Add(1)

@@ -269,6 +269,12 @@ func TestDiscoveryOnce(t *testing.T) {
 	require.Zero(t, g.Len())
 }
 
+func TestDiscoveryBuilder(t *testing.T) {
+	other := twice
+	other.Epsilon *= 2
+	dptest.Builder(t, func() *Discovery[int] { return dptest.OK(NewDiscovery[int](twice))(t) }, func(d *Discovery[int]) { d.AddUser([]int{1, 2}) }, dptest.OK(NewDiscovery[int](other))(t))
+}
+
 // What Discovery.Release returns is not released before SecondPass, whoever was found, nor takes
 // users; its state is that of a pass that was not begun.
 func TestSecondPassIsBegunByName(t *testing.T) {

@@ -1,6 +1,7 @@
 package dptest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,10 +21,15 @@ import (
 //   - it has a guarantee before and after, the zero Builder none;
 //   - Merge refuses itself, nil and the others, and takes the data of the Builder it merges; a
 //     refusal changes nothing;
-//   - RestorePrivateState refuses the states of the others;
+//   - a state moves whole into a new Builder, and one without its last byte, or that of another, is
+//     refused and changes nothing;
+//   - every verb of fmt prints the same before and after use;
 //   - json.Marshal and json.Unmarshal are errors.
 //
-// Methods that the Builder does not have are not asked for. Its Release or Step is found by name.
+// Methods that the Builder does not have are not asked for. Where RestorePrivateState is told how
+// much is published, the Builder releases again and again: its release is not final, and it moves
+// no state here.
+// internal/audit/surface asks for this test of every Builder.
 func Builder[T any](t testing.TB, fresh func() *T, use func(*T), others ...*T) {
 	t.Helper()
 	for _, problem := range builderProblems(fresh, use, others) {
@@ -40,7 +46,9 @@ func builderProblems[T any](fresh func() *T, use func(*T), others []*T) (problem
 		}
 		in := make([]reflect.Value, len(args))
 		for i, arg := range args {
-			in[i] = reflect.ValueOf(arg)
+			if in[i] = reflect.ValueOf(arg); in[i].Type() != m.Type().In(i) {
+				return nil, false // it takes a Builder of another type
+			}
 		}
 		for len(in) < m.Type().NumIn() { // how much is published, of RestorePrivateState
 			in = append(in, reflect.Zero(m.Type().In(len(in))))
@@ -91,7 +99,11 @@ func builderProblems[T any](fresh func() *T, use func(*T), others []*T) (problem
 	}
 	use(b)
 	wants("a new Builder", nil, "", b, "Release")
-	if _, has := call(b, "Step"); !has {
+	wants("a new Builder", nil, "", b, "Step")
+	// One that releases again and again restores its state beside the number of what is published.
+	restore := reflect.ValueOf(b).MethodByName("RestorePrivateState")
+	again := restore.IsValid() && restore.Type().NumIn() == 2
+	if !again {
 		gone("released", "already released", b)
 		gone("a copy of a released one", "already released", &copied)
 		if !reflect.DeepEqual(before, promise(b)) {
@@ -114,8 +126,30 @@ func builderProblems[T any](fresh func() *T, use func(*T), others []*T) (problem
 			report("%s: a Merge that was refused has taken data", what)
 		}
 	}
-	if again, _ := call(b, "AppendPrivateState", []byte(nil)); moves && !reflect.DeepEqual(state[0].Interface(), again[0].Interface()) {
-		report("what was refused has changed its state")
+	if moves && !again {
+		stateOf := func(b *T) []byte {
+			out, _ := call(b, "AppendPrivateState", []byte(nil))
+			return out[0].Bytes()
+		}
+		data, moved := state[0].Bytes(), fresh()
+		use(moved)
+		before := stateOf(moved)
+		wants("a state without its last byte", check.ErrFormat, "", moved, "RestorePrivateState", data[:len(data)-1])
+		if !bytes.Equal(before, stateOf(moved)) || !bytes.Equal(data, stateOf(b)) {
+			report("what was refused has changed its state")
+		}
+		wants("its state", nil, "", moved, "RestorePrivateState", data)
+		if !bytes.Equal(data, stateOf(moved)) {
+			report("its state has changed on the way into another one")
+		}
+	}
+	plain := outputs(b)
+	use(b)
+	for i, out := range outputs(b) {
+		if out != plain[i] && out.how[0] == '%' { // others print the time, or addresses
+			report("by %s its data show", out.how)
+			break
+		}
 	}
 	second := fresh()
 	wants("another one", nil, "", b, "Merge", second)

@@ -118,17 +118,34 @@ func (b *toy) Merge(other *toy) error {
 
 func (b *toy) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.toySecret, dst, "toy: AppendPrivateState: the Builder", func(s *toyState, dst []byte) []byte {
-		return append(append(dst, b.promise...), byte(s.sum))
+		return append(append(dst, b.promise...), byte(s.sum), ';')
 	})
 }
 
 func (b *toy) RestorePrivateState(data []byte) error {
 	return private.Restore(b.toySecret, data, "toy: RestorePrivateState: the Builder", func(s *toyState, data []byte) error {
-		if b.flaw != "states" && (len(data) < 2 || string(data[:len(data)-1]) != b.promise) {
+		promise, last := data[:max(len(data)-2, 0)], data[max(len(data)-2, 0):]
+		switch {
+		case b.flaw != "truncated" && (len(last) < 2 || last[1] != ';'):
+			return check.FormatError("toy", "no end")
+		case b.flaw != "states" && b.flaw != "truncated" && string(promise) != b.promise:
 			return check.MismatchError("toy", "Epsilon", b.promise, "another one")
+		case b.flaw != "forgets":
+			s.sum = int(last[0])
 		}
 		return nil
 	})
+}
+
+func (b *toy) Format(out fmt.State, verb rune) {
+	if s := private.Enter(b.toySecret); s != nil {
+		defer private.Leave(b.toySecret)
+		if b.flaw == "prints" {
+			fmt.Fprint(out, s.sum)
+			return
+		}
+	}
+	b.toySecret.Format(out, verb)
 }
 
 func TestBuilder(t *testing.T) {
@@ -138,7 +155,7 @@ func TestBuilder(t *testing.T) {
 		return builderProblems(func() *toy { return newToy(flaw) }, (*toy).Add, []*toy{other})
 	}
 	require.Empty(t, problems(""))
-	for _, flaw := range []string{"never released", "twice", "guarantee", "itself", "others", "kept", "states"} {
+	for _, flaw := range []string{"never released", "twice", "guarantee", "itself", "others", "kept", "states", "truncated", "forgets", "prints"} {
 		require.NotEmpty(t, problems(flaw), flaw)
 	}
 }

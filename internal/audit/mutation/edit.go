@@ -117,30 +117,16 @@ func find(text, pattern []lexeme) (at []int) {
 }
 
 // place is where an edit applies: new replaces the bytes [at, end) of the source of path. What
-// differs are the bytes [from, to), which become differing.
+// differs are the bytes [from, to).
 type place struct {
-	path      string // from the root
-	source    string
-	at, end   int
-	from, to  int
-	differing string
+	path     string // from the root
+	source   string
+	at, end  int
+	from, to int
 }
 
 // edited returns the source after the edit.
 func (p place) edited(m mutation) string { return p.source[:p.at] + m.new + p.source[p.end:] }
-
-// onOneLine returns the source with text, without its comments and line breaks, in place of old.
-// Lines after it keep their numbers: what the compiler makes of two such sources differs only as
-// they do.
-func (p place) onOneLine(text string) (string, error) {
-	tokens, err := scan(text)
-	if err != nil {
-		return "", err
-	}
-	next := at(p.source, p.end)
-	line := fmt.Sprintf("%s/*line :%d:%d*/", join(tokens), next[0], next[1])
-	return p.source[:p.at] + line + p.source[p.end:], nil
-}
 
 // locate finds where the edit applies under root.
 func (m mutation) locate(root string) (place, error) {
@@ -229,6 +215,6 @@ func (m mutation) in(root, file string) (place, error) {
 		last--
 		replacement = replacement[:len(replacement)-1]
 	}
-	p.from, p.to, p.differing = text[first].at, text[last].end, join(replacement)
+	p.from, p.to = text[first].at, text[last].end
 	return p, nil
 }

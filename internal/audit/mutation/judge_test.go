@@ -126,12 +126,10 @@ func TestJudge(t *testing.T) {
 		{"recovers", file, "return 6 / x", "return 9 / x", "killed by TestGuarded"},
 		{"without the sign of recovery", file, "n = -1", "n = -2", "killed by TestGuarded"},
 		{"too long", file, "return a + b", "select {}", "TAKES TOO LONG, which shows nothing"},
-		{"only go vet complains", file, "return a + b", "a = a\n\treturn a + b", "HAS NO EFFECT on the build"},
-		{"nothing", file, "a + b", "a + b + 0", "HAS NO EFFECT on the build"},
+		{"only go vet complains", file, "return a + b", "a = a\n\treturn a + b", "SURVIVES"},
 		{"not run", file, "return x }\n\nconst", "return -x }\n\nconst", "SURVIVES: no test runs it"},
 		{"by a package that imports it", file, "x + 3", "x + 4", "killed by TestNear of q"},
-		{"by none", file, "x + 3", "x + 3 - min(x, 0)", "HAS NO EFFECT on any value in the tests"},
-		{"by none, though values differ", file, "5 * x", "4 * x", "SURVIVES"},
+		{"by none", file, "5 * x", "4 * x", "SURVIVES"},
 	}
 	var edits []mutation
 	for _, c := range cases {
@@ -183,7 +181,7 @@ func TestEach(t *testing.T) {
 }
 `,
 	})
-	require.Equal(t, []string{"killed by TestEach", "HAS NO EFFECT on the build"}, judged(t, b, []mutation{
+	require.Equal(t, []string{"killed by TestEach", "SURVIVES"}, judged(t, b, []mutation{
 		{"one more", "internal/p/each.go", "range n", "range n + 1"},
 		{"the same", "internal/p/each.go", "return func", "n = max(n, 0)\n\treturn func"},
 	}))

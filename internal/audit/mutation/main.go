@@ -11,9 +11,9 @@
 //	                                      every test that notices each edit, into the file, which
 //	                                      keeps what it has of other edits: see matrix
 //	go run ./internal/audit/mutation -kills file -spare dir
-//	                                      the tests of a package that are no edit's only
-//	                                      killer, by that file, no line's only cover, and in
-//	                                      no claim
+//	                                      the tests of a package, or of all, that are no
+//	                                      edit's only killer, by that file, no line's only
+//	                                      cover, and in no claim
 //
 // It works on the module as it stands on disk and never writes to it. The edits of a package are
 // compiled into one test binary, which applies one of them (hybrid). Each test is run once without
@@ -26,9 +26,7 @@
 // Killed is an edit that makes a test fail which passes without it; one that does not compile, or
 // only makes the tests take too long, is not. An edit that is not killed makes the command fail:
 // either a test is missing, or the edit breaks nothing and does not belong here. The report tells
-// the edits that no test runs, those that change nothing in what the compiler makes, and those
-// whose expression has in all tests the value that it has without them. The edits are in the files
-// list_*.go.
+// the edits that no test runs. The edits are in the files list_*.go.
 package main
 
 import (
@@ -56,7 +54,7 @@ func main() {
 	list := flag.Bool("list", false, "print the edits and stop")
 	dir := flag.String("overlay", "", "write the edited files to this directory and stop")
 	kills := flag.String("kills", "", "do not stop at the first test that notices an edit, and write all to this file")
-	spare := flag.String("spare", "", "print the tests of this directory that could go, by the file of -kills, and stop")
+	spare := flag.String("spare", "", "print the tests of this directory, or of all, that could go, by the file of -kills, and stop")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -103,7 +101,16 @@ func run(ctx context.Context, pattern string, list bool, kills, spare, dir strin
 		return err
 	}
 	if spare != "" {
-		return b.spare(ctx, spare, kept)
+		dirs, _ := byDir(mutations())
+		if spare != "all" {
+			dirs = []string{spare}
+		}
+		for _, dir := range dirs {
+			if err := b.spare(ctx, dir, kept); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	b.killers = matrix{}
 	for _, m := range mutations() { // what is not an edit any more goes

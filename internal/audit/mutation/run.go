@@ -157,7 +157,6 @@ type verdict struct {
 	crashed   bool     // the test binary died without saying in which test
 	died      bool     // it ended before all tests were run
 	unreached bool     // no test runs the function
-	effect    effect
 }
 
 func (v verdict) killed() bool {
@@ -180,10 +179,6 @@ func (v verdict) String() string {
 		return "TAKES TOO LONG, which shows nothing"
 	case v.unreached:
 		return "SURVIVES: no test runs it"
-	case v.effect == noBuild:
-		return "HAS NO EFFECT on the build"
-	case v.effect == noValue:
-		return "HAS NO EFFECT on any value in the tests"
 	}
 	return "SURVIVES"
 }

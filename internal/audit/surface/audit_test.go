@@ -21,7 +21,8 @@ var fakes = []struct{ path, text string }{
 	{kit, `package dptest
 func Codec[T any](valid *T, equal func(a, b *T) bool) {}
 func Decoded[T any](data []byte) *T { return nil }
-func Redacted(object any, secrets ...string) {}`},
+func Redacted(object any, secrets ...string) {}
+func Builder[T any](fresh func() *T, use func(*T), others ...*T) {}`},
 	{module + "/internal/private", `package private
 import ("fmt"; "log/slog")
 type State[S any] struct{ at **S }
@@ -60,6 +61,7 @@ func FuzzUnmarshal() { decoded(nil) }
 func decoded(data []byte) { dptest.Decoded[Sketch](data) }
 func TestCodec() { dptest.Codec(&Sketch{}, func(a, b *Sketch) bool { return true }) }
 func TestRedaction() { b, _ := New(Params{}); dptest.Redacted(b) }
+func TestBuilder() { dptest.Builder(func() *Builder { return nil }, func(*Builder) {}) }
 `
 )
 
@@ -110,6 +112,7 @@ func TestAudit(t *testing.T) {
 		"func FuzzUnmarshal": "x.Sketch lacks a fuzz target",
 		"func TestCodec":     "x.Sketch lacks a test with dptest.Codec",
 		"func TestRedaction": "x.Builder lacks a test with dptest.Redacted",
+		"func TestBuilder":   "x.Builder lacks a test with dptest.Builder",
 	} {
 		require.Contains(t, strings.Join(audited(t, good, without(t, goodTests, function)), "\n"), want)
 	}

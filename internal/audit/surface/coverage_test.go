@@ -8,8 +8,8 @@ import (
 
 const kit = module + "/internal/audit/dptest"
 
-// coverage is what the tests of a package do with its types: "Codec", "Decoded", "Readers" and
-// "Redacted" of the kit, "Example", by the names of the types.
+// coverage is what the tests of a package do with its types: "Codec", "Decoded", "Readers",
+// "Redacted" and "Builder" of the kit, "Example", by the names of the types.
 type coverage map[string]map[string]bool
 
 func (c coverage) note(what, name string) {
@@ -42,7 +42,7 @@ func (s *subject) coverage() coverage {
 			}
 		}
 		for f := range functions {
-			for start, counts := range map[string]string{"Test": "Codec Readers Redacted", "Fuzz": "Decoded", "Example": "Example"} {
+			for start, counts := range map[string]string{"Test": "Codec Readers Redacted Builder", "Fuzz": "Decoded", "Example": "Example"} {
 				if f != nil && strings.HasPrefix(f.Name(), start) {
 					follow(f, functions, map[types.Object]bool{}, func(done coverage) {
 						for _, what := range strings.Fields(counts) {

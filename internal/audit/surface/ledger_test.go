@@ -8,22 +8,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/alp"
 	"github.com/dpsketch/dpsketch/arete"
 	"github.com/dpsketch/dpsketch/elliptical"
-	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
-	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/approx"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
-	"github.com/dpsketch/dpsketch/threshold"
-	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
 // bound is a release that is bound to a ledger.
@@ -56,50 +50,39 @@ func made[T any](object T, err error) T {
 }
 
 // releases are all ways out of the library, each bound to a ledger in a line: by type and method.
+// Those of Builders are among the makers.
 func releases() map[string]bound {
 	noLevels := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
-	keys := groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}
 	rows := [][]float64{{0, 0, 0, 0}}
 	mean := made(plan.New(plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 1, Relation: budget.Replace}))
 	number := made(arete.New(arete.Params{Epsilon: 1}))
 	sum := made(elliptical.New(box))
 	ctx := context.Background()
 	sparse := plan.Sparse{Offsets: []int{0, 0}}
-	return map[string]bound{
-		"alp.Builder.Release":                       byBuilder(made(alp.New(alp.Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 16, Sparsity: 16}))),
-		"arete.Mechanism.Release":                   byMechanism(number, 1),
-		"arete.Mechanism.Share":                     byFunc(made(number.Share(3, 0)).Guarantee(), func() (*arete.Share, error) { return number.Share(3, 1) }),
-		"elliptical.Builder.Release":                byBuilder(made(elliptical.NewBuilder(box))),
-		"elliptical.Mechanism.Release":              byMechanism(sum, []float64{0, 0}),
-		"elliptical/column.Builder.Release":         byBuilder(made(column.New(column.Params{Epsilon: 1, Max: 1}))),
-		"elliptical/column.QuantileBuilder.Release": byBuilder(made(column.NewQuantiles(column.Params{Epsilon: 1, Max: 1}, 0.5))),
-		"jl.Builder.Release":                        byBuilder(made(jl.New(jl.Params{Dim: 64, Rows: 8, Epsilon: 1, Seed: hashing.Seed{1}}))),
-		"kor.Builder.Release":                       byBuilder(made(kor.New(korParams))),
-		"kor.Builder.Share":                         byFunc(korParams.Guarantee(), func() (*kor.Share, error) { return made(kor.New(korParams)).Share(2) }),
-		"kor.StreamBuilder.Release":                 byBuilder(made(kor.NewStreamBuilder(korParams))),
-		"kor/distinct.Builder.Release":              byBuilder(made(distinct.New(distinctParams))),
-		"kor/distinct.CohortBuilder.Release":        byBuilder(onTheLastDay(made(distinct.NewCohortBuilder(noLevels, 2)))),
-		"kor/distinct.FrequencyBuilder.Release":     byBuilder(made(distinct.NewFrequencyBuilder(noLevels, 3))),
-		"kor/distinct.WindowBuilder.Release":        byBuilder(made(distinct.NewWindowBuilder(noLevels, 1))),
-		"kor/distinct.RunningBuilder.Step":          byFunc(made(distinct.NewRunningBuilder(noLevels)).Guarantee(), made(distinct.NewRunningBuilder(noLevels)).Step),
+	all := map[string]bound{
+		"arete.Mechanism.Release":            byMechanism(number, 1),
+		"arete.Mechanism.Share":              byFunc(made(number.Share(3, 0)).Guarantee(), func() (*arete.Share, error) { return number.Share(3, 1) }),
+		"elliptical.Mechanism.Release":       byMechanism(sum, []float64{0, 0}),
+		"kor.Builder.Share":                  byFunc(korParams.Guarantee(), func() (*kor.Share, error) { return made(kor.New(korParams)).Share(2) }),
+		"kor/distinct.CohortBuilder.Release": byBuilder(onTheLastDay(made(distinct.NewCohortBuilder(noLevels, 2)))),
+		"kor/distinct.RunningBuilder.Step":   byFunc(made(distinct.NewRunningBuilder(noLevels)).Guarantee(), made(distinct.NewRunningBuilder(noLevels)).Step),
 		"kor/distinct.ReleasePair": byFunc(made(noLevels.Plan()).Pair, func() (*distinct.Pair, error) {
 			return distinct.ReleasePair(made(distinct.New(noLevels)), made(distinct.New(noLevels)))
 		}),
-		"misragries.Builder.Release":     byBuilder(made(misragries.New[string](sketch))),
-		"misragries.Sum.Release":         byBuilder(made(misragries.NewSum[string](sketch))),
-		"misragries.UserBuilder.Release": byBuilder(made(misragries.NewUserBuilder[string](misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxElements: 2}))),
 		"misragries/series.Builder.Step": byFunc(series.Params{Epsilon: 1, Delta: 1e-6}.Guarantee(), func() (*series.Builder[string], error) {
 			return series.New[string](series.Params{Epsilon: 1, Delta: 1e-6})
 		}),
-		"noise/approx.Search":                 byFunc(advised.Guarantee(), func() (approx.Advised, error) { return approx.Search(advised, one) }),
-		"noise/approx.Mechanism.Release":      byMechanism(made(approx.New(approx.Params{Epsilon: 1, Error: 1})), 1),
-		"plan.Mechanism.Release":              byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.Release(ctx, rows) }),
-		"plan.Mechanism.ReleaseSparse":        byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.ReleaseSparse(ctx, sparse) }),
-		"threshold.Builder.Release":           byBuilder(made(threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6}))),
-		"threshold/groupby.Builder.Release":   byBuilder(made(groupby.New[string](groupby.Params{Epsilon: 1, Delta: 1e-6}))),
-		"threshold/groupby.Discovery.Release": byBuilder(made(groupby.NewDiscovery[string](keys))),
-		"threshold/groupby.Rows.Release":      byBuilder(made(groupby.NewRows[int, string](keys))),
+		"noise/approx.Search":            byFunc(advised.Guarantee(), func() (approx.Advised, error) { return approx.Search(advised, one) }),
+		"noise/approx.Mechanism.Release": byMechanism(made(approx.New(approx.Params{Epsilon: 1, Error: 1})), 1),
+		"plan.Mechanism.Release":         byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.Release(ctx, rows) }),
+		"plan.Mechanism.ReleaseSparse":   byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.ReleaseSparse(ctx, sparse) }),
 	}
+	for _, m := range makers {
+		if m.bound != nil {
+			all[nameOf(reflect.TypeOf(made(m.make(m.good))).Elem())+".Release"] = m.bound()
+		}
+	}
+	return all
 }
 
 // Every release is bound to a ledger in one line: what is refused is not released, and what is

@@ -65,6 +65,7 @@ func (s *subject) audit() (missing []string) {
 			s.auditFields(name, lacks)
 			s.auditState(name, lacks)
 			test("Redacted", "a test with dptest.Redacted")
+			test("Builder", "a test with dptest.Builder")
 		case mechanism:
 			need(map[string]string{"Guarantee": "() (budget.Guarantee)"})
 			s.auditFields(name, lacks)
