@@ -21,9 +21,9 @@ import (
 // alone: everything else works with what the table says of them.
 func TestRooms(t *testing.T) {
 	for room, forbidden := range map[string][]string{
-		".":               nil,
-		"internal/sketch": {"dpsketch/noise", "dpsketch/internal/sparse", "internal/rounding", "internal/law"},
-		"internal/law":    {"dpsketch/hashing", "internal/private", "internal/wire", "internal/keytable", "internal/sketch", "noise/budget"},
+		".":                   nil,
+		"internal/sketch":     {"dpsketch/noise", "dpsketch/internal/sparse", "internal/rounding", "internal/thresholds"},
+		"internal/thresholds": {"dpsketch/hashing", "internal/private", "internal/wire", "internal/keytable", "internal/sketch", "noise/budget"},
 	} {
 		files := dptest.OK(os.ReadDir(room))(t)
 		for _, file := range files {

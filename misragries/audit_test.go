@@ -8,19 +8,19 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/sparse"
-	"github.com/dpsketch/dpsketch/misragries/internal/law"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
+	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
 // held is a state of private data, released as often as one likes, with one source, by a law that
 // need not be that of the Params.
 type held struct {
-	params     Params
-	law        calibration
-	sketches   [][]counter[int] // the counters of each; with zeros for KeptZeros
-	decrements int64
-	others     int64 // units of the key 0 on other servers
+	params      Params
+	calibration calibration
+	sketches    [][]counter[int] // the counters of each; with zeros for KeptZeros
+	decrements  int64
+	others      int64 // units of the key 0 on other servers
 }
 
 // hold returns a state to be released as the Params say.
@@ -28,7 +28,7 @@ func hold(t testing.TB, p Params, in input, decrements int64, sketches ...[]coun
 	t.Helper()
 	p, l, err := p.check(in)
 	require.NoError(t, err)
-	return held{params: p, law: l, sketches: sketches, decrements: decrements}
+	return held{params: p, calibration: l, sketches: sketches, decrements: decrements}
 }
 
 // release is what the Release methods do.
@@ -37,14 +37,14 @@ func (s held) release(src *noise.Source) *Histogram[int] {
 	if s.others > 0 {
 		units[0] = s.others
 	}
-	lost := s.decrements * int64(s.params.per(s.law.method))
+	lost := s.decrements * int64(s.params.per(s.calibration.method))
 	for _, list := range s.sketches {
-		if s.law.method.reduces() {
+		if s.calibration.method.reduces() {
 			given := map[int]int64{}
 			for _, c := range list {
 				given[c.Key] = c.Count
 			}
-			one := prepare(src, s.law, k, sketch.Given(k, given, 0))
+			one := prepare(src, s.calibration, k, sketch.Given(k, given, 0))
 			list, lost = one.counters, lost+one.lost
 		}
 		for _, c := range list {
@@ -56,7 +56,7 @@ func (s held) release(src *noise.Source) *Histogram[int] {
 		all = append(all, counter[int]{Key: key, Count: count})
 	}
 	sketch.Sort(all)
-	return release(src, s.params, s.law, max(1, len(s.sketches)), contents[int]{all, lost, s.law.input == givenCounters})
+	return release(src, s.params, s.calibration, max(1, len(s.sketches)), contents[int]{all, lost, s.calibration.input == givenCounters})
 }
 
 // values returns the noisy counts of the keys 0, 1, … in units, 0 for those that are not shown.
@@ -96,7 +96,7 @@ func refuted(n int, delta float64, a, b held, event func(s held, h *Histogram[in
 
 // spoilt returns the state with another law.
 func (s held) spoilt(change func(l *calibration)) held {
-	change(&s.law)
+	change(&s.calibration)
 	return s
 }
 
@@ -175,7 +175,7 @@ func TestAuditPaths(t *testing.T) {
 	// the law is that of ℓ₁, and at 64 that of concentration.
 	for _, k := range []int{4, 64} {
 		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Method: ReducedSum}
-		_, bound, _ := law.Reduced(k, epsilon, p.Delta)
+		_, bound, _ := thresholds.Reduced(k, epsilon, p.Delta)
 		low := level(k, 100_000)
 		units := float64((k + 1) * 100_000)
 		units -= float64(k * 100_000)
@@ -189,9 +189,9 @@ func TestAuditPaths(t *testing.T) {
 			for _, x := range v[1:] {
 				sum -= clip(2*(x-units)+1, 1)
 			}
-			return sum / a.law.Scale // the privacy loss, exactly
+			return sum / a.calibration.Scale // the privacy loss, exactly
 		}
-		l := a.law // a part of ε is that of the length
+		l := a.calibration // a part of ε is that of the length
 		// for k = 64 a loss of more than ε has little probability
 		least := map[int]float64{4: 0.999 * 7 / l.Scale / epsilon, 64: 0.75}[k]
 		// at k = 4 the length takes so much that the control has little above ε
@@ -211,7 +211,7 @@ func TestAuditPaths(t *testing.T) {
 	a, b = hold(t, p, summed, 0, high), hold(t, p, summed, 0, low)
 	a.others, b.others = 1_000_000, 1_000_000
 	audited(t, "TrimmedSum/W", 20_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
-		return h.lost >= 6+s.law.Offset && h.counts[0].Count+h.lost >= 1_000_000+6*16
+		return h.lost >= 6+s.calibration.Offset && h.counts[0].Count+h.lost >= 1_000_000+6*16
 	})
 	// A key that comes up from 0 by j units.
 	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Method: TrimmedSum}

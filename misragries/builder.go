@@ -5,6 +5,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
+	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
+	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -18,9 +20,9 @@ type Builder[K hashing.Key] struct {
 // base is what a Builder, a Sum and a UserBuilder have in common.
 type base[S any] struct {
 	secret[S]
-	params  Params
-	law     calibration // of what a constructor makes
-	promise budget.Guarantee
+	params      Params
+	calibration calibration // of what a constructor makes
+	promise     budget.Guarantee
 }
 
 // secret is what one of them holds.
@@ -74,8 +76,8 @@ func (b *Builder[K]) calibrated() (c calibration, of kind, err error) {
 		}
 		return c, of, err
 	}
-	if in == b.law.input {
-		return b.law, of, nil
+	if in == b.calibration.input {
+		return b.calibration, of, nil
 	}
 	_, c, err = b.params.check(in)
 	return c, of, err
@@ -146,4 +148,117 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 		s.Merged, s.Given = true, s.Given || o.Given
 		return nil
 	})
+}
+
+// Release spends the budget and returns the private histogram, by Params.Method or, if that is
+// Auto, by the mechanism that suits what the Builder holds: for one stream Algorithm 2 of the
+// paper. The Builder gives up its data; a second Release returns an error that wraps [ErrReleased].
+func (b *Builder[K]) Release() (*Histogram[K], error) {
+	c, of, err := b.calibrated()
+	if err != nil {
+		return nil, err
+	}
+	return b.releaseBy(c, of)
+}
+
+// releaseBy releases what the Builder holds if the calibration is for that: another goroutine may
+// have merged a sketch into it since, or restored one, of which no error but this one would tell.
+func (b *Builder[K]) releaseBy(c calibration, of kind) (*Histogram[K], error) {
+	const doing = "misragries: Release: the Builder"
+	s, err := private.Take(b.secret, doing)
+	if err != nil {
+		return nil, err
+	}
+	if (kind{s.Given, s.Merged}) != of {
+		return nil, check.NoDataError(doing, "was used by two goroutines at once, so its data are dropped")
+	}
+	return releaseSketch(new(noise.Source), b.params, c, &s.Sketch, s.Given), nil
+}
+
+// contents are what a Builder, a Sum or a UserBuilder held, in units.
+type contents[K hashing.Key] struct {
+	counters []sketch.Counter[K] // sorted by key, unless they are units
+	lost     int64               // what a key may have more than its counter: D, the length, or W
+	unknown  bool                // nothing is known of that
+}
+
+// releaseSketch releases one sketch, with counters from elsewhere or without.
+func releaseSketch[K hashing.Key](src *noise.Source, p Params, c calibration, s *sketch.Sketch[K], given bool) *Histogram[K] {
+	held := prepare(src, c, p.Counters, s)
+	held.unknown = given
+	return release(src, p, c, 1, held)
+}
+
+// prepare returns what is released of a sketch, or added up where several are.
+func prepare[K hashing.Key](src *noise.Source, c calibration, k int, s *sketch.Sketch[K]) (held contents[K]) {
+	switch is := c.is(); {
+	case is.zeros:
+		held.counters, held.lost = s.Counters(), s.Decrements()
+	case is.reduced:
+		held.counters, held.lost = sketch.Reduced(s.Unsorted(), k), s.Length(k)
+	case is.trimmed:
+		most := c.Cap + discreteLaplace(c.CapScale).SampleInt(src)
+		held.counters, held.lost = s.Trimmed(thresholds.Least(k), most, discreteLaplace(c.Shift).SampleInt(src)+c.Offset)
+	default:
+		held.counters, held.lost = s.Positive(), s.Decrements()
+	}
+	return held
+}
+
+// release spends the budget.
+func release[K hashing.Key](src *noise.Source, p Params, c calibration, sketches int, held contents[K]) *Histogram[K] {
+	p.Method = c.method
+	h := &Histogram[K]{params: p, calibration: c, sketches: sketches, known: !held.unknown}
+	switch is := c.is(); {
+	case is.shared:
+		h.counts, h.lost = releaseShared(src, c, held.counters, held.lost)
+	case is.sparse:
+		h.counts, h.lost = releaseSparse(src, c.sparse, held.counters, held.lost)
+		h.known = c.sparse.Params().Beside
+	case is.top:
+		sketch.Sort(held.counters)
+		h.counts = topOfUniverse(src, c.noise(), p.Counters, p.Dim, held.counters)
+	default:
+		h.counts = releaseRounded(src, c, held.counters)
+		h.lost = held.lost // W
+	}
+	if c.is().reduced {
+		h.lost = 0
+		if h.known = h.known && c.lost > 0; h.known {
+			h.lost = cutSum(held.lost, discreteLaplace(c.lost).SampleInt(src))
+		}
+	}
+	if !h.known {
+		h.lost, h.calibration.lost = 0, 0
+	}
+	return h
+}
+
+// releaseShared adds to every counter the same η and an own L and drops what is below the
+// threshold, in the order of the keys: thresholds/keptzeros_proof.md and
+// thresholds/freedzeros_proof.md. The number of decrements moves against the counters, so it takes
+// −η, which is free.
+//
+// The proof compares η = x on one side with x or x − 1 on the other, where each common c + η is the
+// same or one of them is one apart, and D − η is the same. Saturating these sums keeps that;
+// saturating c itself would not.
+func releaseShared[K hashing.Key](src *noise.Source, c calibration, counters []sketch.Counter[K], decrements int64) ([]sketch.Counter[K], int64) {
+	d := c.noise()
+	eta := d.SampleInt(src)
+	var released []sketch.Counter[K]
+	for _, one := range counters {
+		y := cutSum(one.Count, eta)
+		if x, shown := d.SampleTail(src, c.Threshold-y); shown {
+			released = append(released, sketch.Counter[K]{Key: one.Key, Count: y + x})
+		}
+	}
+	return released, cutSum(decrements, -eta)
+}
+
+// cutSum returns min(count + eta, 2⁶²), count ≥ 0.
+func cutSum(count, eta int64) int64 {
+	if eta > sketch.Limit-count {
+		return sketch.Limit
+	}
+	return count + eta
 }

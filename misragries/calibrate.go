@@ -5,10 +5,38 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
-	"github.com/dpsketch/dpsketch/misragries/internal/law"
+	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
+
+// calibration is a mechanism with all its numbers, in units: counts; 1/(k+1) or 1/j of a count
+// where sketches are reduced or trimmed; steps of its grid for package sparse.
+type calibration struct {
+	method Method
+	input  input
+	per    float64 // units in a count
+	// of the own noise, which is that of the shared one; the threshold; R, β, o where there are
+	thresholds.Noise
+	sparse   sparse.Law
+	lost     float64 // the scale of the noise of the length of reduced sketches
+	together bool    // the keys of a user are counted together, by Algorithm 4
+}
+
+// is returns what the mechanism does.
+func (c calibration) is() mechanism { return mechanisms[c.method] }
+
+// noise is the own noise, and the shared one.
+func (c calibration) noise() noise.DiscreteLaplace { return discreteLaplace(c.Scale) }
+
+// discreteLaplace returns the noise of a scale that a calibration has found to be valid.
+func discreteLaplace(scale float64) noise.DiscreteLaplace {
+	d, err := noise.NewDiscreteLaplace(scale)
+	if err != nil {
+		panic("misragries: no noise for a valid scale") // unreachable
+	}
+	return d
+}
 
 // calibrate returns the numbers of a mechanism for valid Params and a possible input, or which of
 // the Params leaves none. What a sketch lost may be unknown, as of given counters; then nothing is
@@ -37,15 +65,15 @@ func (p Params) calibrate(m Method, in input, unknown bool) (calibration, error)
 	c.together, c.per = s.together, p.per(m)
 	switch is := mechanisms[m]; {
 	case is.shared:
-		least := law.FreedThreshold
+		least := thresholds.FreedThreshold
 		if is.zeros {
-			least = law.KeptThreshold
+			least = thresholds.KeptThreshold
 		}
 		var err error
 		c.Scale, err = noise.LaplaceScale(s.epsilon, 1)
 		c.Threshold, ok = least(p.Counters, s.epsilon, s.delta), err == nil
 	case is.trimmed:
-		c.Law, ok = law.Trimmed(law.Least(p.Counters), s.epsilon, s.delta)
+		c.Noise, ok = thresholds.Trimmed(thresholds.Least(p.Counters), s.epsilon, s.delta)
 	default:
 		ok = c.reduce(p, s, unknown)
 	}
@@ -61,7 +89,7 @@ func (p Params) per(m Method) float64 {
 	case is.reduced:
 		return float64(p.Counters) + 1
 	case is.trimmed:
-		return float64(law.Least(p.Counters))
+		return float64(thresholds.Least(p.Counters))
 	}
 	return 1
 }
@@ -112,15 +140,15 @@ func (p Params) step(m Method, in input) (s step, ok bool) {
 // up (TestLengthOfReducedSketchesIsNotFree). D alone, which moves in (B) only, where the keys move
 // by k, would cost less; but bounds need S as well.
 func (c *calibration) reduce(p Params, s step, unknown bool) (ok bool) {
-	calibrate := func(epsilon float64) (l law.Law, ok bool) {
+	calibrate := func(epsilon float64) (l thresholds.Noise, ok bool) {
 		if c.is().top {
 			scale, err := noise.LaplaceScale(epsilon*(1-0x1p-50), s.moves)
-			return law.Law{Scale: scale}, err == nil
+			return thresholds.Noise{Scale: scale}, err == nil
 		}
-		l, _, ok = law.Reduced(p.Counters, epsilon, s.delta)
+		l, _, ok = thresholds.Reduced(p.Counters, epsilon, s.delta)
 		return l, ok
 	}
-	if c.Law, ok = calibrate(s.epsilon); !ok || unknown {
+	if c.Noise, ok = calibrate(s.epsilon); !ok || unknown {
 		return ok
 	}
 	ratio := min(math.Pow(s.length/(c.Scale*s.epsilon), 2./3), 1./3)
@@ -130,7 +158,7 @@ func (c *calibration) reduce(p Params, s step, unknown bool) (ok bool) {
 		return false
 	}
 	c.lost = scale
-	c.Law, ok = calibrate((s.epsilon - spent) * (1 - 0x1p-50))
+	c.Noise, ok = calibrate((s.epsilon - spent) * (1 - 0x1p-50))
 	_, err = noise.NewDiscreteLaplace(c.lost)
 	return ok && err == nil
 }
@@ -198,13 +226,13 @@ func (c *calibration) keeps(p Params, known bool) bool {
 	case !ok:
 		return false
 	case is.zeros:
-		return near(c.Scale*s.epsilon, 1) && within(law.KeptDelta(k, s.epsilon, float64(c.Threshold)), s.delta)
+		return near(c.Scale*s.epsilon, 1) && within(thresholds.KeptDelta(k, s.epsilon, float64(c.Threshold)), s.delta)
 	case is.shared:
-		return near(c.Scale*s.epsilon, 1) && within(law.FreedDelta(k, s.epsilon, float64(c.Threshold)), s.delta)
+		return near(c.Scale*s.epsilon, 1) && within(thresholds.FreedDelta(k, s.epsilon, float64(c.Threshold)), s.delta)
 	case is.top:
 		return s.moves/c.Scale <= epsilon
 	case is.trimmed:
-		return c.SetCap(s.epsilon, s.delta) && within(c.TrimmedDelta(law.Least(k), epsilon), s.delta)
+		return c.SetCap(s.epsilon, s.delta) && within(c.TrimmedDelta(thresholds.Least(k), epsilon), s.delta)
 	}
 	return within(c.ReducedDelta(k, epsilon), s.delta)
 }

@@ -27,7 +27,7 @@ type Combined[K hashing.Key] struct {
 // one is nil, the zero Histogram or there twice: its elements would count twice, at no more noise
 // than once. Copies that were decoded are not told apart.
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
-	unreleased := func(h *Histogram[K]) bool { return h == nil || h.law.method == Auto }
+	unreleased := func(h *Histogram[K]) bool { return h == nil || h.calibration.method == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
 		return nil, check.ParamsError("misragries", "the histograms to combine", len(parts), "at least one, and none of them nil or the zero Histogram")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/misragries/internal/law"
+	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 )
 
 // counting is a sketch of k counters of a stream, as somebody else writes it.
@@ -301,7 +301,7 @@ func TestOtherCounters(t *testing.T) {
 			less = slices.Concat(full, repeat(many-1, 10), repeat(many-1, 11))
 		}
 		require.Equal(t, len(stream), len(less)+1, name)
-		d, tau := noiseFor(1), law.FreedThreshold(k, 1, 1e-6)
+		d, tau := noiseFor(1), thresholds.FreedThreshold(k, 1, 1e-6)
 		told := func(of counting) (most float64) {
 			shown := func(counters map[int]int64) (sum float64) {
 				count, held := counters[c.key]

@@ -50,13 +50,13 @@ const version = 5
 
 // head are the fields up to the number of sketches.
 func (h *Histogram[K]) head(class *wire.KeyClass) []wire.Field {
-	head := []wire.Field{wire.Byte(class), wire.Byte(&h.law.input), wire.Flags(&h.known)}
+	head := []wire.Field{wire.Byte(class), wire.Byte(&h.calibration.input), wire.Flags(&h.known)}
 	return append(append(head, h.params.fields()...), wire.Int(&h.sketches, math.MaxInt32))
 }
 
 // numbers are the fields that the counts follow.
 func (h *Histogram[K]) numbers() []wire.Field {
-	c := &h.law
+	c := &h.calibration
 	return []wire.Field{
 		wire.Float(&c.Scale), wire.Signed(&c.From), wire.Signed(&c.Threshold), wire.Float(&c.Shift), wire.Signed(&c.Offset),
 		wire.Float(&c.lost), wire.Signed(&h.lost),
@@ -66,15 +66,15 @@ func (h *Histogram[K]) numbers() []wire.Field {
 // AppendBinary appends the encoding of the histogram to dst. The error, which wraps [ErrFormat], is
 // for the zero Histogram.
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
-	if h.law.method == Auto {
+	if h.calibration.method == Auto {
 		return dst, check.FormatError("misragries", "a Histogram that was not released has no encoding")
 	}
 	keys := wire.KeysOf[K]()
 	class := keys.Class()
 	dst = wire.AppendHeader(dst, wire.KindMisraGries, version)
 	dst = wire.AppendFields(dst, h.head(&class))
-	if h.law.is().sparse {
-		return toVector(h.law.sparse, h.counts, h.lost).AppendBinary(dst)
+	if h.calibration.is().sparse {
+		return toVector(h.calibration.sparse, h.counts, h.lost).AppendBinary(dst)
 	}
 	dst = wire.AppendFields(dst, h.numbers())
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(h.counts)))
@@ -127,7 +127,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	if r.Err() != nil {
 		return r.Err()
 	}
-	if d.law.method = d.params.Method; d.law.is().sparse {
+	if d.calibration.method = d.params.Method; d.calibration.is().sparse {
 		d.readVector(r)
 	} else {
 		d.readCounts(r)
@@ -141,7 +141,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 
 // checkHead fails unless the head is that of a release.
 func (h *Histogram[K]) checkHead(r *wire.Reader) {
-	p, in := h.params, h.law.input
+	p, in := h.params, h.calibration.input
 	if in > lastInput || p.Method == Auto || p.Counters == 0 {
 		r.Fail("invalid Params")
 		return
@@ -157,11 +157,11 @@ func (h *Histogram[K]) checkHead(r *wire.Reader) {
 // readVector reads the law of package sparse and the counts.
 func (h *Histogram[K]) readVector(r *wire.Reader) {
 	v := new(sparse.Vector[K])
-	if v.UnmarshalBinary(r.Bytes(r.Remaining())) != nil || !h.law.fits(h.params, v.Law) || h.known != v.Law.Params().Beside || v.Len() > h.params.Counters {
+	if v.UnmarshalBinary(r.Bytes(r.Remaining())) != nil || !h.calibration.fits(h.params, v.Law) || h.known != v.Law.Params().Beside || v.Len() > h.params.Counters {
 		r.Fail("a vector of other Params")
 		return
 	}
-	h.law.use(v.Law)
+	h.calibration.use(v.Law)
 	h.counts, h.lost = fromVector(v)
 	if h.params.Dim > 0 && slices.ContainsFunc(h.counts, func(c sketch.Counter[K]) bool { return sketch.Outside(c.Key, h.params.Dim) }) {
 		r.Fail("a key outside Dim")
@@ -171,7 +171,7 @@ func (h *Histogram[K]) readVector(r *wire.Reader) {
 // readCounts reads the numbers, if they keep the promise, and the counts.
 func (h *Histogram[K]) readCounts(r *wire.Reader) {
 	r.Fields(h.numbers())
-	p, c := h.params, &h.law
+	p, c := h.params, &h.calibration
 	c.per = p.per(c.method)
 	if r.Err() == nil && !(c.keeps(p, h.known) && (h.known || h.lost == 0) && (!c.is().trimmed || h.lost >= 0 && h.lost <= sketch.Limit)) {
 		r.Fail("invalid noise")

@@ -103,7 +103,7 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 	}
 	h.HeavyHitters(float64(len(data)), 0.9)
 	require.False(t, math.IsNaN(h.stdDev()) || h.stdDev() < 0 || math.IsNaN(h.threshold()))
-	require.NotContains(t, h.String()+h.params.Method.String()+h.law.input.String(), "NaN")
+	require.NotContains(t, h.String()+h.params.Method.String()+h.calibration.input.String(), "NaN")
 	require.NotZero(t, h.Guarantee())
 	other := *h
 	if c, err := Combine(h, &other); err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/misragries/internal/law"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
+	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -90,7 +90,7 @@ func TestShareOfTheLength(t *testing.T) {
 		// Among all shares the deviation of the upper end is next to least.
 		least := math.Inf(1)
 		for s := 0.5 / l.lost; s < 2/l.lost; s *= 1.02 {
-			other, _, ok := law.Reduced(c.k, 1-s, 1e-6)
+			other, _, ok := thresholds.Reduced(c.k, 1-s, 1e-6)
 			require.True(t, ok)
 			variance := discreteLaplace(other.Scale).Variance() + discreteLaplace(1/s).Variance()
 			least = min(least, math.Sqrt(variance)/float64(c.k+1))

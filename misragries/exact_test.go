@@ -12,7 +12,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/misragries/internal/law"
+	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -42,7 +42,7 @@ func thresholdOf(p Params) int64                 { return lawOf(p).Threshold }
 
 // keptDelta is the δ of KeptZeros.
 func keptDelta(k int, epsilon float64, tau int64) float64 {
-	return math.Exp(law.KeptDelta(k, epsilon, float64(tau)))
+	return math.Exp(thresholds.KeptDelta(k, epsilon, float64(tau)))
 }
 
 // noiseFor returns the law of η and of every L that is drawn at ε.

@@ -19,16 +19,16 @@ func (p Params) of(_ input, m int) Params {
 
 // stdDev returns the standard deviation of the noise of an estimate, and lowerDev of that of Lower,
 // but for what private shifts add.
-func (h *Histogram[K]) stdDev() float64 { return h.law.stdDev() }
+func (h *Histogram[K]) stdDev() float64 { return h.calibration.stdDev() }
 
 func (h *Histogram[K]) lowerDev() float64 {
 	switch {
-	case h.law.is().sparse:
-		return h.law.sparse.StdDev()
-	case h.law.is().shared:
-		return math.Sqrt(2 * h.law.noise().Variance())
+	case h.calibration.is().sparse:
+		return h.calibration.sparse.StdDev()
+	case h.calibration.is().shared:
+		return math.Sqrt(2 * h.calibration.noise().Variance())
 	}
-	return math.Sqrt(h.law.noise().Variance()) / h.law.per
+	return math.Sqrt(h.calibration.noise().Variance()) / h.calibration.per
 }
 
 // lawOf returns the calibration of a Builder of one stream.
@@ -47,5 +47,5 @@ func planned[K hashing.Key](p Params, in input) *Histogram[K] {
 		panic(err)
 	}
 	p.Method = c.method
-	return &Histogram[K]{params: p, law: c, sketches: 1, known: in != givenCounters}
+	return &Histogram[K]{params: p, calibration: c, sketches: 1, known: in != givenCounters}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/sparse"
-	"github.com/dpsketch/dpsketch/misragries/internal/law"
+	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -107,11 +107,11 @@ func TestEveryPath(t *testing.T) {
 	eachPath(func(name string, in input, m Method, p Params) {
 		t.Run(name, func(t *testing.T) {
 			h := draw(t, in, p, repeat(900, 1000))
-			require.Equal(t, in, h.law.input)
+			require.Equal(t, in, h.calibration.input)
 			named := p
 			named.Method = m
 			require.Equal(t, named, h.Params())
-			require.Equal(t, named.guarantee(h.law), h.Guarantee())
+			require.Equal(t, named.guarantee(h.calibration), h.Guarantee())
 			require.Equal(t, 1.0, h.Guarantee().Epsilon())
 			require.Equal(t, p.Delta, h.Guarantee().Delta())
 			least := math.Inf(1)
@@ -157,7 +157,7 @@ func TestAuto(t *testing.T) {
 	}
 	for m, want := range map[int]Method{1: KeptZeros, 2: KeptZeros, 60: SparseVector} {
 		b := dptest.OK(NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: m}))(t)
-		require.Equal(t, want, b.law.method, "m = %d", m)
+		require.Equal(t, want, b.calibration.method, "m = %d", m)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestMergedIsASparseVector(t *testing.T) {
 	require.InDelta(t, 1+55.8*math.Sqrt(1+2./20), want.Threshold(), 0.1, "the table of results for k = 16, and D at ω = 2")
 	// Elements of one user in a merged sketch are a group.
 	h := draw(t, merged, Params{Counters: 4, Epsilon: 1, Delta: 1e-2, MaxElements: 3}, repeat(500))
-	v := h.law.sparse.Params()
+	v := h.calibration.sparse.Params()
 	group := dptest.OK(budget.ApproxDP(v.Epsilon, v.Delta, budget.Element(budget.AddRemove)).Group(3))(t)
 	require.LessOrEqual(t, group.EpsilonAt(1e-2), 1.0)
 	require.LessOrEqual(t, group.DeltaAt(1), 1e-2)
@@ -258,7 +258,7 @@ func tally(cells []int64, v, start int64) {
 
 // mixture is what the law of one released count is made of.
 type mixture struct {
-	law calibration
+	calibration calibration
 	// of the value before own noise and rounding, in units
 	offsets func(f func(x int64, mass float64))
 }
@@ -266,17 +266,17 @@ type mixture struct {
 // masses returns the exact masses for tally.
 func (m mixture) masses(n int, start int64) []float64 {
 	masses := make([]float64, n)
-	d := m.law.noise()
+	d := m.calibration.noise()
 	shown := 0.0
 	offsets := map[int64]float64{}
 	m.offsets(func(x int64, mass float64) { offsets[x] += mass })
 	for x, mass := range offsets {
-		base, weight := m.law.base(x)
+		base, weight := m.calibration.base(x)
 		for i := 1; i < n-1; i++ {
 			v := start + int64(i) - 1
-			if m.law.is().top || v >= m.law.Threshold {
+			if m.calibration.is().top || v >= m.calibration.Threshold {
 				p := mass * weight * d.Prob(float64(v-base))
-				if m.law.is().top && i == 1 { // and below
+				if m.calibration.is().top && i == 1 { // and below
 					p = mass * d.CDF(float64(v-base))
 				}
 				masses[i] += p
@@ -505,12 +505,12 @@ func TestGroups(t *testing.T) {
 				if epsilon < 0.01 {
 					continue
 				}
-				tau := law.KeptThreshold(1024, one, d1)
+				tau := thresholds.KeptThreshold(1024, one, d1)
 				require.Equal(t, tau, thresholdOf(p))
 				if m <= p.Counters {
 					p.Method = KeptZeros
 					b := dptest.OK(NewUserBuilder[int](p.of(users, m)))(t)
-					require.Equal(t, tau, b.law.Threshold)
+					require.Equal(t, tau, b.calibration.Threshold)
 				}
 			}
 		}
@@ -727,7 +727,7 @@ func TestRefusedMerges(t *testing.T) {
 	require.False(t, y.Released())
 	q = Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxElements: 1}
 	x, y = user(q, 5), user(q, 6)
-	require.Equal(t, KeptZeros, x.law.method)
+	require.Equal(t, KeptZeros, x.calibration.method)
 	dptest.Refused(t, x.Merge(y), ErrParams, "Method = Auto: want SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged: by these Params they are KeptZeros")
 	require.False(t, y.Released())
 	require.NoError(t, u.Merge(v))
@@ -918,7 +918,7 @@ func TestSixtyFourServers(t *testing.T) {
 		h := dptest.OK(s.Release())(t)
 		bias := 0.0
 		if m == TrimmedSum { // S/k for S/(k+1), and the shifts
-			bias = n/(k*(k+1)) + servers*h.law.counts(h.law.Offset+int64(20*h.law.Shift)+1)
+			bias = n/(k*(k+1)) + servers*h.calibration.counts(h.calibration.Offset+int64(20*h.calibration.Shift)+1)
 		}
 		check("summed, "+h.params.Method.String(), h, bias)
 	}

@@ -132,7 +132,7 @@ func (p Params) row(c calibration, servers int) Row {
 	if c.input == summed {
 		sketches = servers
 	}
-	h := Histogram[uint64]{params: p, law: c}
+	h := Histogram[uint64]{params: p, calibration: c}
 	r := Row{Constructor: c.input.String(), Method: c.method, Threshold: h.threshold(), Hidden95: c.needs(p, sketches), StdDev: c.stdDev(), Bias: c.bias(sketches)}
 	r.Trusted = servers > 1
 	if servers > 1 && c.input == oneStream {

@@ -124,7 +124,7 @@ func TestPlanKeepsToTheMethod(t *testing.T) {
 			h := draw(t, in, p, repeat(900, 1000))
 			require.Equal(t, m, h.Params().Method)
 			require.InEpsilon(t, math.Sqrt(parts)*h.stdDev(), r.StdDev, 1e-12, "%v by %v", m, r.Constructor)
-			require.Equal(t, 2*h.law.counts(h.law.Offset), r.Bias, "%v by %v", m, r.Constructor)
+			require.Equal(t, 2*h.calibration.counts(h.calibration.Offset), r.Bias, "%v by %v", m, r.Constructor)
 			require.Equal(t, plan.Params.Guarantee(), h.Guarantee())
 		}
 		require.Equal(t, want, names, m)

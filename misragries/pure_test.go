@@ -188,7 +188,7 @@ func TestPureReleases(t *testing.T) {
 	a, b := build(t, p, repeat(30_000, 10_000)), build(t, p, repeat(20_000))
 	require.NoError(t, a.Merge(b))
 	h = dptest.OK(a.Release())(t)
-	require.Equal(t, merged, h.law.input)
+	require.Equal(t, merged, h.calibration.input)
 	require.InEpsilon(t, 32*math.Sqrt2, h.lowerDev(), 0.12)
 	require.InDelta(t, 50_000, h.Estimate(0), 40*h.stdDev())
 
@@ -281,7 +281,7 @@ func TestSumOfGivenCountersTellsNothing(t *testing.T) {
 				h := dptest.OK(sum.Release())(t)
 				require.False(t, h.known)
 				require.Zero(t, h.lost)
-				require.Zero(t, h.law.lost)
+				require.Zero(t, h.calibration.lost)
 				require.Equal(t, h.Lower(1), h.Estimate(1))
 				_, hi := h.Interval(1, 0.9)
 				require.Equal(t, length == 0, math.IsInf(hi, 1))
@@ -309,7 +309,7 @@ func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
 		require.NoError(t, moved.RestorePrivateState(state))
 		for _, b := range []*Builder[int]{b, moved} {
 			h := dptest.OK(b.Release())(t)
-			require.Zero(t, h.law.lost)
+			require.Zero(t, h.calibration.lost)
 			_, hi := h.Interval(1, 0.9)
 			require.True(t, math.IsInf(hi, 1))
 		}
@@ -333,7 +333,7 @@ func TestSparseVectorsTellD(t *testing.T) {
 		}
 		s := fill(t, in, p, stream)
 		h := dptest.OK(s.Release())(t)
-		require.Greater(t, h.law.counts(h.lost), 800.0)
+		require.Greater(t, h.calibration.counts(h.lost), 800.0)
 		require.InDelta(t, 30_000, h.Estimate(0), 40*h.stdDev(), in)
 		dptest.Alarm(t, 1e-10)
 		lo, hi := h.Interval(0, 1-1e-10)

@@ -106,7 +106,7 @@ func paths(t *testing.T, p Params, stream []int, f func(name string, s held)) {
 				q.MaxElements = 1
 			}
 			var err error
-			s.params, s.law, err = q.check(input(in))
+			s.params, s.calibration, err = q.check(input(in))
 			require.NoError(t, err)
 			f(fmt.Sprintf("%v/%v", input(in), m), s)
 		}
@@ -134,7 +134,7 @@ func TestEveryPathKeepsItsPromises(t *testing.T) {
 				require.NotContains(t, truth, 1<<21-1)
 				ps, width, limits := promises{}, 0.0, 0.0
 				n := releases
-				if s.law.method == SparseVector {
+				if s.calibration.method == SparseVector {
 					n /= 5
 				}
 				var src noise.Source
@@ -173,12 +173,12 @@ func TestCoverage(t *testing.T) {
 	}
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-2, Dim: 1 << 21}
 	paths(t, p, stream, func(name string, s held) {
-		if s.law.input == givenCounters {
+		if s.calibration.input == givenCounters {
 			return // the upper end is +∞
 		}
 		var src noise.Source
 		first := s.release(&src)
-		require.Greater(t, first.law.counts(first.lost), 40*first.lowerDev(), name)
+		require.Greater(t, first.calibration.counts(first.lost), 40*first.lowerDev(), name)
 		holds := 0
 		for range n {
 			lo, hi := s.release(&src).Interval(0, confidence)
@@ -202,7 +202,7 @@ func TestReadingsBelowR(t *testing.T) {
 		p := Params{Counters: 4, Epsilon: 1, Delta: 0.1, Method: m, MaxLength: 5}
 		s := hold(t, p, oneStream, 0, []counter[int]{{Key: 0, Count: 3}, {Key: 1, Count: 2}})
 		// key 1 is below R, and with a shift key 0 is at times
-		require.GreaterOrEqual(t, s.law.From, int64(5))
+		require.GreaterOrEqual(t, s.calibration.From, int64(5))
 		ps, shown := promises{}, 0
 		var src noise.Source
 		for range 3000 {
@@ -249,13 +249,13 @@ func TestIntervalsOfPathsFailForOtherNoise(t *testing.T) {
 	laws := map[string]held{}
 	paths(t, p, stream, func(name string, s held) { laws[name] = s })
 	paths(t, q, stream, func(name string, s held) {
-		if s.law.method == SparseVector {
+		if s.calibration.method == SparseVector {
 			return
 		}
 		misses := 0
 		for range 400 {
 			h := s.release(&src)
-			h.law, h.params = laws[name].law, laws[name].params
+			h.calibration, h.params = laws[name].calibration, laws[name].params
 			h.params.MaxLength = 1
 			if lo, hi := h.Interval(0, 0.9); float64(truth[0]) < lo || float64(truth[0]) > hi {
 				misses++

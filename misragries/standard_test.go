@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/misragries/internal/law"
+	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -46,10 +46,10 @@ func TestStandardReleaseIsPrivateExactly(t *testing.T) {
 		for _, s := range []struct{ epsilon, delta float64 }{{0.5, 1e-2}, {1, 1e-6}, {2, 1e-3}} {
 			t.Run(fmt.Sprintf("k=%d/epsilon=%v/delta=%v", k, s.epsilon, s.delta), func(t *testing.T) {
 				d := noiseFor(s.epsilon)
-				tau := law.FreedThreshold(k, s.epsilon, s.delta)
+				tau := thresholds.FreedThreshold(k, s.epsilon, s.delta)
 				exact := worst(drawn{noise: d, tau: tau}, s.epsilon)
 				require.LessOrEqual(t, exact, s.delta)
-				require.InEpsilon(t, math.Exp(law.FreedDelta(k, s.epsilon, float64(tau))), exact, 1e-9, "the formula is attained")
+				require.InEpsilon(t, math.Exp(thresholds.FreedDelta(k, s.epsilon, float64(tau))), exact, 1e-9, "the formula is attained")
 				require.Greater(t, worst(drawn{noise: d, tau: tau - 1}, s.epsilon), s.delta, "one lower must not be private")
 				half := dptest.OK(noise.NewDiscreteLaplace(d.Scale() / 2))(t)
 				require.Greater(t, worst(drawn{noise: half, tau: tau}, s.epsilon), s.delta, "half the noise must not be private")
@@ -67,7 +67,7 @@ func TestStandardStableCountersRevealNothingMore(t *testing.T) {
 	const k = 3
 	d := noiseFor(1)
 	for _, tau := range []int64{1, 2, 9} {
-		l, bound := drawn{noise: d, tau: tau}, math.Exp(law.FreedDelta(k, 1, float64(tau)))*(1+1e-9)
+		l, bound := drawn{noise: d, tau: tau}, math.Exp(thresholds.FreedDelta(k, 1, float64(tau)))*(1+1e-9)
 		for _, stable := range []int64{1, max(tau-1, 1), tau, tau + 1, tau + 12} {
 			for freed := 0; freed <= k; freed++ {
 				more := &reference[int]{counts: map[int]int64{}, decrements: 1}

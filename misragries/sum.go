@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
@@ -72,7 +73,7 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 		case o.Merged: // its neighbours differ in other ways
 			return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", check.ErrMismatch)
 		}
-		held := prepare(&s.src, t.law, t.params.Counters, &o.Sketch)
+		held := prepare(&s.src, t.calibration, t.params.Counters, &o.Sketch)
 		s.units.Add(held.counters)
 		s.sketches++
 		s.lost = cutSum(s.lost, held.lost)
@@ -110,5 +111,42 @@ func (t *Sum[K]) Release() (*Histogram[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return release(&s.src, t.params, t.law, max(1, s.sketches), contents[K]{s.units.Counters, s.lost, s.unknown}), nil
+	return release(&s.src, t.params, t.calibration, max(1, s.sketches), contents[K]{s.units.Counters, s.lost, s.unknown}), nil
+}
+
+// releaseRounded releases units, whose order it changes, each by the kernel: thresholds/reduced.go
+// and thresholds/trimmed_proof.md. It sorts what it releases by key.
+//
+// A value below R reaches the threshold as R does, if at all. How many of them reach it is
+// binomial, which ones is uniform, and the noise beyond the threshold is geometric: so they take
+// about one draw together. Draws are made in the order of the keys.
+func releaseRounded[K hashing.Key](src *noise.Source, c calibration, units []sketch.Counter[K]) (released []sketch.Counter[K]) {
+	d := c.noise()
+	beyond, err := noise.NewGeometric(c.Scale)
+	if err != nil {
+		panic("misragries: no noise for a valid scale") // unreachable
+	}
+	large := 0
+	for i, one := range units {
+		if one.Count >= c.From {
+			units[i], units[large] = units[large], one
+			large++
+		}
+	}
+	small := units[large:]
+	show := func(list []sketch.Counter[K], tail func(least int64) (int64, bool)) {
+		for _, one := range list {
+			if count, shown := c.Kernel().Show(one.Count, tail, func() int64 { return beyond.SampleInt(src) }); shown {
+				released = append(released, sketch.Counter[K]{Key: one.Key, Count: count})
+			}
+		}
+	}
+	sketch.Sort(units[:large])
+	show(units[:large], func(least int64) (int64, bool) { return d.SampleTail(src, least) })
+	if n := d.CountTail(src, uint64(len(small)), c.Threshold-c.From); n > 0 {
+		sketch.Sort(small)
+		show(exact.DrawSubset(small, int(n), src.Uint64N), func(least int64) (int64, bool) { return least + beyond.SampleInt(src), true })
+	}
+	sketch.Sort(released)
+	return released
 }

@@ -17,11 +17,11 @@ import (
 
 // servers are the sketches of streams on several servers.
 type servers struct {
-	params     Params
-	law        calibration
-	sketches   []*sketch.Sketch[int]
-	truth      map[int]float64
-	decrements float64
+	params      Params
+	calibration calibration
+	sketches    []*sketch.Sketch[int]
+	truth       map[int]float64
+	decrements  float64
 }
 
 // serve counts n elements of each server, Zipf keys or those of the function.
@@ -29,7 +29,7 @@ func serve(t *testing.T, p Params, sizes []int, key func(i int) int) servers {
 	t.Helper()
 	p, c, err := p.check(summed)
 	require.NoError(t, err)
-	s := servers{params: p, law: c, truth: map[int]float64{}}
+	s := servers{params: p, calibration: c, truth: map[int]float64{}}
 	i := 0
 	for _, n := range sizes {
 		one := sketch.New[int](p.Counters)
@@ -48,7 +48,7 @@ func serve(t *testing.T, p Params, sizes []int, key func(i int) int) servers {
 func (s servers) release(src *noise.Source) (h *Histogram[int], units map[int]int64, w int64) {
 	units = map[int]int64{}
 	for _, one := range s.sketches {
-		held := prepare(src, s.law, s.params.Counters, one)
+		held := prepare(src, s.calibration, s.params.Counters, one)
 		for _, c := range held.counters {
 			units[c.Key] += c.Count
 		}
@@ -59,7 +59,7 @@ func (s servers) release(src *noise.Source) (h *Histogram[int], units map[int]in
 		all = append(all, counter[int]{Key: key, Count: count})
 	}
 	sketch.Sort(all)
-	return release(src, s.params, s.law, len(s.sketches), contents[int]{counters: all, lost: w}), units, w
+	return release(src, s.params, s.calibration, len(s.sketches), contents[int]{counters: all, lost: w}), units, w
 }
 
 // top returns the n most frequent keys.
@@ -102,7 +102,7 @@ func TestUpperEndOfASumHasOneNoise(t *testing.T) {
 			}
 		}
 	}
-	d := s.law.noise()
+	d := s.calibration.noise()
 	fourth := 0.0
 	for x := 1.0; x < 60*d.Scale(); x++ {
 		fourth += 2 * x * x * x * x * d.Prob(x)
@@ -111,7 +111,7 @@ func TestUpperEndOfASumHasOneNoise(t *testing.T) {
 	var off []float64
 	for range dptest.Full(8000, 1200) {
 		h, _, w := s.release(&src)
-		off = append(off, h.Lower(0)*s.law.per+float64(w)-(held+s.decrements)*s.law.per)
+		off = append(off, h.Lower(0)*s.calibration.per+float64(w)-(held+s.decrements)*s.calibration.per)
 	}
 	dptest.Moments(t, "v + W", off, 0, d.Variance(), fourth, 1e-10)
 }
@@ -197,7 +197,7 @@ func TestCoverageOfTrimmedSums(t *testing.T) {
 				for _, key := range all[:min(10, len(all))] {
 					ps.note(fmt.Sprintf("%s, key %d", name, key), holds(key))
 					off += math.Abs(h.Estimate(key) - s.truth[key])
-					if r := float64(units[key]); r+float64(w) < s.law.per*(held[key]+s.decrements) || r > s.law.per*held[key] {
+					if r := float64(units[key]); r+float64(w) < s.calibration.per*(held[key]+s.decrements) || r > s.calibration.per*held[key] {
 						t.Fatalf("%s, key %d: %v units, W = %d", name, key, r, w)
 					}
 				}
@@ -265,7 +265,7 @@ func TestEvenSpreadOfUnequalServers(t *testing.T) {
 		for _, key := range s.top(60) {
 			if v, found := h.find(key); found {
 				even += math.Abs(h.Estimate(key) - s.truth[key])
-				upper += math.Abs(v + h.law.counts(h.lost) - s.truth[key])
+				upper += math.Abs(v + h.calibration.counts(h.lost) - s.truth[key])
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func TestUniverseOfRetail(t *testing.T) {
 	sum, added, held, noughts := 0.0, 0.0, 0, 0
 	for key, v := range h.All() {
 		sum += math.Abs(v - truth[key])
-		added += math.Abs(h.Lower(key) + h.law.counts(h.lost) - truth[key])
+		added += math.Abs(h.Lower(key) + h.calibration.counts(h.lost) - truth[key])
 		lo, hi := h.Interval(key, 0.9)
 		require.True(t, lo <= v && v <= hi)
 		if lo <= truth[key] && truth[key] <= hi {
@@ -49,7 +49,7 @@ func TestUniverseOfRetail(t *testing.T) {
 func TestNoChanceOfAllKeys(t *testing.T) {
 	h := histogram(Params{Counters: 4, Epsilon: 1, Dim: 4, Method: PureUniverse}, 0, []counter[int]{{Key: 0, Count: -3}, {Key: 1, Count: 2}, {Key: 2, Count: 100}, {Key: 3, Count: 0}})
 	for key, v := range h.All() {
-		require.Equal(t, h.law.counts([]int64{-3, 2, 100, 0}[key]), v)
+		require.Equal(t, h.calibration.counts([]int64{-3, 2, 100, 0}[key]), v)
 	}
 }
 
@@ -59,13 +59,13 @@ func TestChanceIsToBeBeaten(t *testing.T) {
 	h := histogram(Params{Counters: 4, Epsilon: 1, Dim: 1000, Method: PureUniverse}, 0, []counter[int]{{Key: 0, Count: 1}})
 	for units := int64(1); units < 500; units++ {
 		h.counts[0].Count = units
-		v := h.law.counts(units)
-		require.Equal(t, v < h.law.own(1./1000), h.Estimate(0) == 0)
+		v := h.calibration.counts(units)
+		require.Equal(t, v < h.calibration.own(1./1000), h.Estimate(0) == 0)
 		lo, _ := h.Interval(0, 0.9)
-		if v < h.law.own((1-0.9)/2/1000) {
+		if v < h.calibration.own((1-0.9)/2/1000) {
 			require.Zero(t, lo)
 		} else {
-			require.Equal(t, v-h.law.own((1-0.9)/2), lo)
+			require.Equal(t, v-h.calibration.own((1-0.9)/2), lo)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
@@ -40,7 +41,7 @@ func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &UserBuilder[K]{base[userState[K]]{params: p, law: c, promise: p.guarantee(c)}}
+	b := &UserBuilder[K]{base[userState[K]]{params: p, calibration: c, promise: p.guarantee(c)}}
 	b.secret = private.New(userState[K]{sketch: b.empty()})
 	return b, nil
 }
@@ -48,7 +49,7 @@ func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 // empty returns a sketch without users: of MaxElements counters more than k if they are counted
 // together.
 func (b *UserBuilder[K]) empty() *sketch.Sketch[K] {
-	if b.law.together {
+	if b.calibration.together {
 		return sketch.New[K](b.params.Counters + b.params.MaxElements)
 	}
 	return sketch.New[K](b.params.Counters)
@@ -75,7 +76,7 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 		distinct = exact.DrawSubset(distinct, m, s.src.Uint64N)
 		wire.Sort(distinct)
 	}
-	if b.law.together {
+	if b.calibration.together {
 		s.sketch.AddUser(distinct, b.params.Counters)
 	} else {
 		s.sketch.AddSlice(distinct)
@@ -98,9 +99,9 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 		switch {
 		case b.params != other.params:
 			return check.MismatchError("misragries", "Params", b.params, other.params)
-		case !b.law.together:
+		case !b.calibration.together:
 			return check.ParamsError("misragries", "Method", b.params.Method,
-				"SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged: by these Params they are "+b.law.method.String()+" of single keys")
+				"SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged: by these Params they are "+b.calibration.method.String()+" of single keys")
 		}
 		s.sketch.Merge(o.sketch, b.params.Counters)
 		return nil
@@ -114,5 +115,16 @@ func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return releaseSketch(&s.src, b.params, b.law, s.sketch, false), nil
+	return releaseSketch(&s.src, b.params, b.calibration, s.sketch, false), nil
+}
+
+// releaseSparse cuts counters and D off at 2⁵³, where a float64 is exact: in one way, so that (c,
+// −D) moves with one sign still.
+func releaseSparse[K hashing.Key](src *noise.Source, l sparse.Law, counters []sketch.Counter[K], decrements int64) ([]sketch.Counter[K], int64) {
+	const most = 1 << 53
+	entries := make([]sparse.Entry[K], len(counters))
+	for i, c := range counters {
+		entries[i] = sparse.Entry[K]{Key: c.Key, Steps: l.Whole(min(c.Count, most))}
+	}
+	return fromVector(sparse.Release(src, l, entries, l.Whole(min(decrements, most)), nil))
 }

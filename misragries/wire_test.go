@@ -108,15 +108,15 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		from  string
 		spoil func(h *Histogram[int])
 	}{
-		"a merged sketch by KeptZeros":       {"onestream-keptzeros", func(h *Histogram[int]) { h.law.input = merged }},
-		"a sum by KeptZeros":                 {"onestream-keptzeros", func(h *Histogram[int]) { h.law.input = summed }},
-		"given counters with zeros":          {"onestream-keptzeros", func(h *Histogram[int]) { h.law.input = givenCounters }},
+		"a merged sketch by KeptZeros":       {"onestream-keptzeros", func(h *Histogram[int]) { h.calibration.input = merged }},
+		"a sum by KeptZeros":                 {"onestream-keptzeros", func(h *Histogram[int]) { h.calibration.input = summed }},
+		"given counters with zeros":          {"onestream-keptzeros", func(h *Histogram[int]) { h.calibration.input = givenCounters }},
 		"given counters with decrements":     {"givencounters-freedzeros", func(h *Histogram[int]) { h.lost = 1 }},
-		"a length without noise":             {"summed-reducedsum", func(h *Histogram[int]) { h.law.lost = 0 }},
-		"half the noise of the length":       {"summed-reducedsum", func(h *Histogram[int]) { h.law.lost /= 2 }},
-		"a length of given counters":         {"givencounters-reducedsum", func(h *Histogram[int]) { h.law.lost = 100 }},
-		"a length of a negative scale":       {"summed-reducedsum", func(h *Histogram[int]) { h.law.lost = -h.law.lost }},
-		"noise of W":                         {"summed-trimmedsum", func(h *Histogram[int]) { h.law.lost = 100 }},
+		"a length without noise":             {"summed-reducedsum", func(h *Histogram[int]) { h.calibration.lost = 0 }},
+		"half the noise of the length":       {"summed-reducedsum", func(h *Histogram[int]) { h.calibration.lost /= 2 }},
+		"a length of given counters":         {"givencounters-reducedsum", func(h *Histogram[int]) { h.calibration.lost = 100 }},
+		"a length of a negative scale":       {"summed-reducedsum", func(h *Histogram[int]) { h.calibration.lost = -h.calibration.lost }},
+		"noise of W":                         {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.lost = 100 }},
 		"W below 0":                          {"summed-trimmedsum", func(h *Histogram[int]) { h.lost = -1 }},
 		"W above 2⁶²":                        {"summed-trimmedsum", func(h *Histogram[int]) { h.lost = 1<<62 + 1 }},
 		"W that is not known":                {"summed-trimmedsum", func(h *Histogram[int]) { h.known = false }},
@@ -124,7 +124,7 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		"no W of one stream":                 {"onestream-trimmedsum", func(h *Histogram[int]) { h.known, h.lost = false, 0 }},
 		"D that is not known":                {"onestream-keptzeros", func(h *Histogram[int]) { h.known, h.lost = false, 0 }},
 		"the whole ε for a length":           {"summed-reducedsum", func(h *Histogram[int]) { h.known = false }},
-		"no such input":                      {"onestream-keptzeros", func(h *Histogram[int]) { h.law.input = lastInput + 1 }},
+		"no such input":                      {"onestream-keptzeros", func(h *Histogram[int]) { h.calibration.input = lastInput + 1 }},
 		"no sketches":                        {"summed-reducedsum", func(h *Histogram[int]) { h.sketches = 0 }},
 		"a negative number of sketches":      {"summed-reducedsum", func(h *Histogram[int]) { h.sketches = -1 }},
 		"two sketches of one stream":         {"onestream-reducedsum", func(h *Histogram[int]) { h.sketches = 2 }},
@@ -133,30 +133,30 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		"more MaxElements than counters":     {"users-keptzeros", func(h *Histogram[int]) { h.params.MaxElements = 5 }},
 		"more keys of users than counters":   {"users-sparsevector", func(h *Histogram[int]) { h.params.MaxElements = 5 }},
 		"a group too large for its noise":    {"onestream-keptzeros", func(h *Histogram[int]) { h.params.MaxElements = 200 }},
-		"a count below the threshold":        {"summed-trimmedsum", func(h *Histogram[int]) { h.counts[0].Count = h.law.Threshold - 1 }},
+		"a count below the threshold":        {"summed-trimmedsum", func(h *Histogram[int]) { h.counts[0].Count = h.calibration.Threshold - 1 }},
 		"keys out of order":                  {"summed-trimmedsum", func(h *Histogram[int]) { slices.Reverse(h.counts) }},
 		"a key outside Dim":                  {"onestream-pureuniverse", func(h *Histogram[int]) { h.counts[3].Key = 1000 }},
 		"a negative key":                     {"onestream-pureuniverse", func(h *Histogram[int]) { h.counts[0].Key = -1 }},
 		"a key too few":                      {"onestream-pureuniverse", func(h *Histogram[int]) { h.counts = h.counts[1:] }},
 		"a universe without Dim":             {"onestream-pureuniverse", func(h *Histogram[int]) { h.params.Dim = 0 }},
 		"a universe of 2⁶³ + 1 integers":     {"onestream-pureuniverse", func(h *Histogram[int]) { h.params.Dim = 1<<63 + 1 }},
-		"a universe with a threshold":        {"onestream-pureuniverse", func(h *Histogram[int]) { h.law.Threshold = 1 }},
-		"a universe with rounding":           {"onestream-pureuniverse", func(h *Histogram[int]) { h.law.From = 1 }},
-		"a shift where there is none":        {"onestream-pureuniverse", func(h *Histogram[int]) { h.law.Shift = 3 }},
-		"an offset where there is none":      {"summed-reducedsum", func(h *Histogram[int]) { h.law.Offset = 3 }},
-		"no shift":                           {"summed-trimmedsum", func(h *Histogram[int]) { h.law.Shift = 0 }},
-		"a negative offset":                  {"summed-trimmedsum", func(h *Histogram[int]) { h.law.Offset = -1 }},
-		"no rounding":                        {"summed-trimmedsum", func(h *Histogram[int]) { h.law.From = 0 }},
-		"rounding above the threshold":       {"summed-trimmedsum", func(h *Histogram[int]) { h.law.From = h.law.Threshold }},
-		"no threshold":                       {"summed-trimmedsum", func(h *Histogram[int]) { h.law.Threshold = 0 }},
-		"no noise":                           {"summed-trimmedsum", func(h *Histogram[int]) { h.law.Scale = 0 }},
-		"infinite noise":                     {"summed-trimmedsum", func(h *Histogram[int]) { h.law.Scale = math.Inf(1) }},
-		"NaN for a shift":                    {"summed-trimmedsum", func(h *Histogram[int]) { h.law.Shift = math.NaN() }},
+		"a universe with a threshold":        {"onestream-pureuniverse", func(h *Histogram[int]) { h.calibration.Threshold = 1 }},
+		"a universe with rounding":           {"onestream-pureuniverse", func(h *Histogram[int]) { h.calibration.From = 1 }},
+		"a shift where there is none":        {"onestream-pureuniverse", func(h *Histogram[int]) { h.calibration.Shift = 3 }},
+		"an offset where there is none":      {"summed-reducedsum", func(h *Histogram[int]) { h.calibration.Offset = 3 }},
+		"no shift":                           {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.Shift = 0 }},
+		"a negative offset":                  {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.Offset = -1 }},
+		"no rounding":                        {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.From = 0 }},
+		"rounding above the threshold":       {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.From = h.calibration.Threshold }},
+		"no threshold":                       {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.Threshold = 0 }},
+		"no noise":                           {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.Scale = 0 }},
+		"infinite noise":                     {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.Scale = math.Inf(1) }},
+		"NaN for a shift":                    {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.Shift = math.NaN() }},
 		"δ = 0 with a threshold":             {"onestream-freedzeros", func(h *Histogram[int]) { h.params.Delta = 0 }},
-		"half the noise of FreedZeros":       {"onestream-freedzeros", func(h *Histogram[int]) { h.law.Scale /= 2 }},
-		"half the noise of a universe":       {"onestream-pureuniverse", func(h *Histogram[int]) { h.law.Scale /= 2 }},
-		"half the noise of a shifted sum":    {"summed-trimmedsum", func(h *Histogram[int]) { h.law.Scale /= 2 }},
-		"half the offset of a sum":           {"summed-trimmedsum", func(h *Histogram[int]) { h.law.Offset /= 2 }},
+		"half the noise of FreedZeros":       {"onestream-freedzeros", func(h *Histogram[int]) { h.calibration.Scale /= 2 }},
+		"half the noise of a universe":       {"onestream-pureuniverse", func(h *Histogram[int]) { h.calibration.Scale /= 2 }},
+		"half the noise of a shifted sum":    {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.Scale /= 2 }},
+		"half the offset of a sum":           {"summed-trimmedsum", func(h *Histogram[int]) { h.calibration.Offset /= 2 }},
 		"a sum for a smaller δ":              {"summed-reducedsum", func(h *Histogram[int]) { h.params.Delta = 1e-9 }},
 		"a group that leaves no δ":           {"summed-reducedsum", func(h *Histogram[int]) { h.params.Epsilon, h.params.Delta, h.params.MaxElements = 1000, 1e-100, 2 }},
 		"a vector for fewer counters":        {"merged-sparsevector", func(h *Histogram[int]) { h.params.Counters = 3 }},
@@ -186,7 +186,7 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 	for _, s := range samples(t) {
 		h := *s.h
 		for in := range lastInput + 2 {
-			h.law.input = in
+			h.calibration.input = in
 			data := dptest.OK(h.MarshalBinary())(t)
 			if in > lastInput || !slices.Contains(possible[in], h.params.Method) {
 				require.ErrorIs(t, new(Histogram[int]).UnmarshalBinary(data), ErrFormat, "%s as %v", s.name, in)
@@ -216,7 +216,7 @@ func TestDecodeRejectsOtherVectors(t *testing.T) {
 		q := want
 		change(&q)
 		l := dptest.OK(q.Law())(t, name)
-		h := Histogram[int]{params: p, law: calibration{method: SparseVector, input: merged, sparse: l}, sketches: 1, known: q.Beside}
+		h := Histogram[int]{params: p, calibration: calibration{method: SparseVector, input: merged, sparse: l}, sketches: 1, known: q.Beside}
 		h.counts, h.lost = fromVector(sparse.Release(new(noise.Source), l, []sparse.Entry[int]{{Key: 1, Steps: l.Whole(1000)}}, 0, nil))
 		data := dptest.OK(h.MarshalBinary())(t)
 		if err := new(Histogram[int]).UnmarshalBinary(data); name == "" {

@@ -22,10 +22,10 @@ type Builder[K hashing.Key] struct {
 
 // state is what a Builder holds. Which keys are known, since when and at which rate is public.
 type state[K hashing.Key] struct {
-	params Params
-	law    calibration
-	steps  int // that are closed
-	draw   publisher[K]
+	params      Params
+	calibration calibration
+	steps       int // that are closed
+	draw        publisher[K]
 
 	known []member[K] // sorted by key
 	at    map[K]int   // index into known; none with Dim, where it is the key
@@ -58,11 +58,11 @@ func (r rate) perStep() float64 { return float64(r.count) / float64(r.steps) }
 //
 // For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
-	p, law, err := checked[K](p)
+	p, c, err := checked[K](p)
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder[K]{private.New(state[K]{params: p, law: law, keys: wire.KeysOf[K](), draw: &noisy[K]{law: law}, users: map[string]*bucket{}}), p, p.Guarantee()}
+	b := &Builder[K]{private.New(state[K]{params: p, calibration: c, keys: wire.KeysOf[K](), draw: &noisy[K]{calibration: c}, users: map[string]*bucket{}}), p, p.Guarantee()}
 	s := private.Enter(b.secret)
 	defer private.Leave(b.secret)
 	s.known = make([]member[K], p.Dim)
@@ -73,7 +73,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.Counters > 0 {
 		s.sketches = make([]*misragries.Builder[K], len(used(&p.Discovery)))
 		for i := range s.sketches {
-			if s.sketches[i], err = misragries.New[K](law.sketch); err != nil {
+			if s.sketches[i], err = misragries.New[K](c.sketch); err != nil {
 				return nil, err // none: calibrate has asked
 			}
 		}
@@ -84,11 +84,11 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // checked returns the Params with all defaults filled in and their laws, for keys of type K.
 func checked[K hashing.Key](p Params) (Params, calibration, error) {
 	p = p.normal()
-	law, err := p.calibrate()
+	c, err := p.calibrate()
 	if err == nil {
 		err = wire.KeysOf[K]().CheckDim("series", uint64(p.Dim))
 	}
-	return p, law, err
+	return p, c, err
 }
 
 // index makes the index of the known keys.
@@ -213,5 +213,74 @@ func (s *state[K]) add(key K, n int) {
 		for range n {
 			sketch.Add(key)
 		}
+	}
+}
+
+// limit is where a count saturates.
+const limit = 1 << 52
+
+// sums are the counts of one key in the open nodes of nested spans, each without what the shorter
+// ones hold: an element adds to the first alone.
+type sums [maxSpans]int64
+
+// raise counts n ≥ 0 elements. A sum that saturates keeps its distance to that of a neighbour: both
+// are cut at the same number.
+func (s *sums) raise(n int64) { s[0] = min(s[0]+min(n, limit), limit) }
+
+// carry closes the node of the i-th of n spans: the next longer one takes over its count. It
+// returns the count.
+func (s *sums) carry(i, n int) int64 {
+	count := s[i]
+	s[i] = 0
+	if i+1 < n {
+		s[i+1] = min(s[i+1]+count, limit)
+	}
+	return count
+}
+
+// tally counts keys in nested spans.
+type tally[K hashing.Key] struct {
+	at   map[K]int // index into rows
+	rows []row[K]
+}
+
+type row[K hashing.Key] struct {
+	key  K
+	sums sums
+}
+
+// add counts n elements. It copies a key that is new: what is counted lives for weeks.
+func (t *tally[K]) add(key K, n int) {
+	i, found := t.at[key]
+	if !found {
+		i = len(t.rows)
+		if t.at == nil {
+			t.at = map[K]int{}
+		}
+		key = wire.Clone(key)
+		t.at[key] = i
+		t.rows = append(t.rows, row[K]{key: key})
+	}
+	t.rows[i].sums.raise(int64(n))
+}
+
+// of returns the count of a key in the open node of the i-th span, which is due to close: the nodes
+// of shorter spans have been carried.
+func (t *tally[K]) of(key K, i int) int64 {
+	at, found := t.at[key]
+	if !found {
+		return 0
+	}
+	return t.rows[at].sums[i]
+}
+
+// carry closes the node of the i-th of n spans. With the longest one all is forgotten.
+func (t *tally[K]) carry(i, n int) {
+	if i == n-1 {
+		*t = tally[K]{}
+		return
+	}
+	for at := range t.rows {
+		t.rows[at].sums.carry(i, n)
 	}
 }

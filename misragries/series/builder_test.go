@@ -124,7 +124,7 @@ func TestKnownKeysArePublic(t *testing.T) {
 		known := map[int]key{}
 		sketches := make([]*misragries.Builder[int], len(used(&p.Discovery)))
 		fresh := func() *misragries.Builder[int] {
-			return dptest.OK(misragries.New[int](s.law.sketch))(t)
+			return dptest.OK(misragries.New[int](s.calibration.sketch))(t)
 		}
 		for j := range sketches {
 			if p.Counters > 0 {

@@ -120,8 +120,8 @@ func (r *Slice[K]) UnmarshalBinary(data []byte) error {
 	if in.Err() != nil {
 		return in.Err()
 	}
-	p, law, err := checked[K](d.params)
-	switch d.law = law; {
+	p, c, err := checked[K](d.params)
+	switch d.calibration = c; {
 	case class != keys.Class():
 		in.Fail("keys of another type")
 	case err != nil || p != d.params:
@@ -229,7 +229,7 @@ func (r *Slice[K]) readFound(in *wire.Reader, keys wire.Keys[K], j int) {
 			in.Fail("a count that no stream and noise make")
 		case late[c.key]:
 			unannounced++
-		case known || c.count < r.law.threshold:
+		case known || c.count < r.calibration.threshold:
 			in.Fail("a key that is not shown")
 		}
 		if in.Err() != nil {
@@ -250,7 +250,7 @@ func (r *Slice[K]) readSketch(in *wire.Reader) {
 		return
 	}
 	h := new(misragries.Histogram[K])
-	if h.UnmarshalBinary(data) != nil || h.Params() != r.law.sketch {
+	if h.UnmarshalBinary(data) != nil || h.Params() != r.calibration.sketch {
 		in.Fail("an impossible histogram")
 	}
 	r.sketches = append(r.sketches, h)

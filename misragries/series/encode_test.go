@@ -13,7 +13,7 @@ import (
 
 // sampleOf returns a Slice with what a reader computes filled in.
 func sampleOf[K int64 | string | int](p Params, r Slice[K]) *Slice[K] {
-	r.params, r.law, _ = checked[K](p)
+	r.params, r.calibration, _ = checked[K](p)
 	return &r
 }
 

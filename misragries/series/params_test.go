@@ -77,7 +77,7 @@ func TestStdErrOfLongSpans(t *testing.T) {
 			sum := 0.0
 			for at := 1; at <= longest; at++ {
 				now := longest + at
-				f := fit{spans: spans, vars: wholes(spans), until: now, from: now - steps, to: now}
+				f := leastSquares{spans: spans, vars: wholes(spans), until: now, from: now - steps, to: now}
 				sum += f.window().partVar
 			}
 			require.InEpsilon(t, math.Sqrt(sum/float64(longest))*plan.StdDev, plan.StdErr(steps), 0.002, "%v, %d steps", spans, steps)

@@ -61,8 +61,8 @@ func (p Plan) StdErr(steps int) float64 {
 	stride := p.Params.stride()
 	for at := stride/2 + 1; at <= longest; at += stride {
 		now := before + at
-		fit := fit{spans: spans, vars: vars, since: 0, until: now, from: now - steps, to: now}
-		sum += fit.window().partVar
+		f := leastSquares{spans: spans, vars: vars, since: 0, until: now, from: now - steps, to: now}
+		sum += f.window().partVar
 		n++
 	}
 	return math.Sqrt(sum/float64(n)) * p.StdDev

@@ -70,15 +70,15 @@ func (a answer) some() int64 {
 
 // scripted is a publisher that follows a script and stops where it ends.
 type scripted struct {
-	t      *testing.T
-	law    calibration
-	step   int
-	side   int // which of the two streams
-	script map[draw]answer
-	used   map[draw]bool
-	prob   float64
-	hide   bool
-	joint  bool // with the numbers of elements
+	t           *testing.T
+	calibration calibration
+	step        int
+	side        int // which of the two streams
+	script      map[draw]answer
+	used        map[draw]bool
+	prob        float64
+	hide        bool
+	joint       bool // with the numbers of elements
 }
 
 // wanted is the draw at which a script ended.
@@ -118,33 +118,33 @@ func (s *scripted) known(l int, count int64) int64 {
 	if s.hide && count == 0 {
 		return 0
 	}
-	return s.follow("known", l, count, s.law.known).some()
+	return s.follow("known", l, count, s.calibration.known).some()
 }
 
 func (s *scripted) elements(i, l int, count int64) int64 {
 	if !s.joint {
 		return 0
 	}
-	return s.follow("elements", l, count, s.law.elements[i]).some()
+	return s.follow("elements", l, count, s.calibration.elements[i]).some()
 }
 
 func (s *scripted) late(j int, count int64) int64 {
 	if s.hide && count == 0 {
 		return 0
 	}
-	return s.follow("late", j, count, s.law.found).some()
+	return s.follow("late", j, count, s.calibration.found).some()
 }
 
 func (s *scripted) show(j int, count int64) (int64, bool) {
-	a := s.follow("show", j, count, s.law.found)
-	return a.some(), a.lo >= float64(s.law.threshold)
+	a := s.follow("show", j, count, s.calibration.found)
+	return a.some(), a.lo >= float64(s.calibration.threshold)
 }
 
 func (s *scripted) sketch(j int, b *misragries.Builder[int]) (*misragries.Histogram[int], error) {
 	d := s.next("sketch", j)
 	a, ok := s.script[d]
 	if !ok {
-		panic(wanted{draw: d, sketch: readCounters(s.t, b, s.law.sketch)})
+		panic(wanted{draw: d, sketch: readCounters(s.t, b, s.calibration.sketch)})
 	}
 	s.used[d] = true
 	s.prob *= a.prob[s.side]
@@ -304,14 +304,14 @@ func answers(x, y counters, scale float64, threshold int64, last bool) (all []an
 
 // mutant is what a broken Builder does, for controls.
 type mutant struct {
-	start   func(s *state[int])
-	before  func(s *state[int], key int)  // each element
-	law     func(c *calibration)          // of what is published
-	after   func(s *state[int], x stream) // each step
-	hide    bool                          // zeros of known keys
-	lower   int64                         // than the threshold of sketches
-	quieter bool                          // half the noise of sketches
-	joint   bool                          // the numbers of elements as well, no mutant
+	start       func(s *state[int])
+	before      func(s *state[int], key int)  // each element
+	calibration func(c *calibration)          // of what is published
+	after       func(s *state[int], x stream) // each step
+	hide        bool                          // zeros of known keys
+	lower       int64                         // than the threshold of sketches
+	quieter     bool                          // half the noise of sketches
+	joint       bool                          // the numbers of elements as well, no mutant
 }
 
 // run gives the stream to a Builder and returns the probability of the script, or the draw at which
@@ -322,13 +322,13 @@ func run(t *testing.T, p Params, x stream, side int, script map[draw]answer, m m
 		t.Fatal(err)
 	}
 	s := private.Enter(b.secret)
-	if m.law != nil {
-		m.law(&s.law)
+	if m.calibration != nil {
+		m.calibration(&s.calibration)
 	}
 	if m.start != nil {
 		m.start(s)
 	}
-	d := &scripted{t: t, law: s.law, side: side, script: script, used: map[draw]bool{}, prob: 1, hide: m.hide, joint: m.joint}
+	d := &scripted{t: t, calibration: s.calibration, side: side, script: script, used: map[draw]bool{}, prob: 1, hide: m.hide, joint: m.joint}
 	s.draw = d
 	defer func() {
 		if e := recover(); e != nil {
@@ -361,7 +361,7 @@ func run(t *testing.T, p Params, x stream, side int, script map[draw]answer, m m
 	// What the script shows and this input does not publish at all has probability 0; what it hides
 	// has probability 1.
 	for draw, a := range script {
-		if !d.used[draw] && (draw.kind != "show" || a.lo >= float64(s.law.threshold)) {
+		if !d.used[draw] && (draw.kind != "show" || a.lo >= float64(s.calibration.threshold)) {
 			d.prob = 0
 		}
 	}
@@ -372,8 +372,8 @@ func run(t *testing.T, p Params, x stream, side int, script map[draw]answer, m m
 // streams, in both directions.
 func divergences(t *testing.T, p Params, epsilon float64, x, y stream, m mutant) (xy, yx, sumX, sumY float64) {
 	law := dptest.OK(p.normal().calibrate())(t)
-	if m.law != nil {
-		m.law(&law)
+	if m.calibration != nil {
+		m.calibration(&law)
 	}
 	releases := map[string]*misragries.Histogram[int]{}
 	var visit func(script map[draw]answer)
@@ -535,15 +535,15 @@ func TestMutantsExceed(t *testing.T) {
 			}
 		}}},
 		"zeros of known keys are hidden": {sevens(tau, 0, 0, 0), 1, mutant{hide: true}},
-		"a threshold lower by one":       {sevens(0, 0, 0, 0), 0, mutant{law: func(c *calibration) { c.threshold-- }}},
+		"a threshold lower by one":       {sevens(0, 0, 0, 0), 0, mutant{calibration: func(c *calibration) { c.threshold-- }}},
 		"a key becomes known inside of a step": {sevens(1, 0, 0, 0), 0, mutant{before: func(s *state[int], _ int) {
 			if _, known := s.at[7]; !known && s.unknown.of(7, 0) > 0 {
 				s.known = append(s.known, member[int]{key: 7, since: s.steps, rate: rate{1, 1}})
 				s.index()
 			}
 		}}},
-		"half the noise of known keys": {sevens(tau, 0, 0, 0), 1, mutant{law: func(c *calibration) { c.known = noiseOf(c.known.Scale() / 2) }}},
-		"half the noise of discovery":  {sevens(tau, 0, 0, 0), 0, mutant{law: func(c *calibration) { c.found = noiseOf(c.found.Scale() / 2) }}},
+		"half the noise of known keys": {sevens(tau, 0, 0, 0), 1, mutant{calibration: func(c *calibration) { c.known = noiseOf(c.known.Scale() / 2) }}},
+		"half the noise of discovery":  {sevens(tau, 0, 0, 0), 0, mutant{calibration: func(c *calibration) { c.found = noiseOf(c.found.Scale() / 2) }}},
 		"open counts survive a retirement": {sevens(tau, tau-1, tau-1, 0), 1, mutant{after: func(s *state[int], x stream) {
 			if len(s.known) == 0 && s.steps == 2 {
 				// and the node of the span 2 begins again with them

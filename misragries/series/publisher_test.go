@@ -12,9 +12,9 @@ import (
 // What a Builder publishes has the noise of its law: counts of known keys, late corrections, and
 // counts that show a key, of which none is below the threshold.
 func TestPublisher(t *testing.T) {
-	p, law, err := checked[int](Params{Epsilon: 1, Delta: 0.1})
+	p, c, err := checked[int](Params{Epsilon: 1, Delta: 0.1})
 	require.NoError(t, err)
-	n := &noisy[int]{law: law}
+	n := &noisy[int]{calibration: c}
 	const draws, count, reach = 20_000, 5, 40
 	masses := func(prob func(float64) float64) []float64 {
 		all := make([]float64, 2*reach+1)
@@ -34,18 +34,18 @@ func TestPublisher(t *testing.T) {
 		}
 		dptest.ChiSquare(t, name, seen, expected, 1e-9)
 	}
-	require.NotEqual(t, law.known.Scale(), law.found.Scale())
-	n.law.elements = [2]noise.DiscreteLaplace{law.found, law.known}
-	check("elements that count", func() int64 { return n.elements(0, 1, count) }, masses(law.found.Prob))
-	check("elements that are seen", func() int64 { return n.elements(1, 0, count) }, masses(law.known.Prob))
+	require.NotEqual(t, c.known.Scale(), c.found.Scale())
+	n.calibration.elements = [2]noise.DiscreteLaplace{c.found, c.known}
+	check("elements that count", func() int64 { return n.elements(0, 1, count) }, masses(c.found.Prob))
+	check("elements that are seen", func() int64 { return n.elements(1, 0, count) }, masses(c.known.Prob))
 	for i := range used(&p.Discovery) {
-		check("known", func() int64 { return n.known(i, count) }, masses(law.known.Prob))
-		check("late", func() int64 { return n.late(i, count) }, masses(law.found.Prob))
+		check("known", func() int64 { return n.known(i, count) }, masses(c.known.Prob))
+		check("late", func() int64 { return n.late(i, count) }, masses(c.found.Prob))
 		shown := masses(func(x float64) float64 {
-			if x+count < float64(law.threshold) {
+			if x+count < float64(c.threshold) {
 				return 0
 			}
-			return law.found.Prob(x)
+			return c.found.Prob(x)
 		})
 		check("shown", func() int64 {
 			y, ok := n.show(i, count)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/misragries"
-	laws "github.com/dpsketch/dpsketch/misragries/internal/law"
+	laws "github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 )
 
 // A key of one element is shown by a sketch of one of two discovery spans with probability δ at
@@ -25,10 +25,10 @@ func TestSketchesAreAudited(t *testing.T) {
 				b := dptest.OK(New[int](p))(t)
 				s := held(b)
 				if whole {
-					s.law.sketch.Delta = p.Delta
+					s.calibration.sketch.Delta = p.Delta
 					for j := range s.sketches {
 						var err error
-						s.sketches[j], err = misragries.New[int](s.law.sketch)
+						s.sketches[j], err = misragries.New[int](s.calibration.sketch)
 						require.NoError(t, err)
 					}
 				}
@@ -157,7 +157,7 @@ func TestSketchMutantsExceed(t *testing.T) {
 			}
 		}}},
 		"a key becomes known inside of a step": {stream{{7}, {}}, 0, mutant{before: func(s *state[int], key int) {
-			if _, known := s.at[key]; !known && readCounters(t, s.sketches[0], s.law.sketch).of[key] > 0 {
+			if _, known := s.at[key]; !known && readCounters(t, s.sketches[0], s.calibration.sketch).of[key] > 0 {
 				s.known = append(s.known, member[int]{key: key, since: s.steps, rate: rate{1, 1}})
 				slices.SortFunc(s.known, func(a, b member[int]) int { return a.key - b.key })
 				s.index()

@@ -27,8 +27,8 @@ type Slice[K hashing.Key] struct {
 
 // common are the numbers that a Slice, a Timeline and a Window have of their series.
 type common struct {
-	params Params
-	law    calibration
+	params      Params
+	calibration calibration
 }
 
 // valid reports whether it is no zero value.
@@ -60,7 +60,7 @@ func (r *Slice[K]) all() iter.Seq2[K, float64] {
 // interval returns the interval of a known key's count in the step, by the noise of that alone.
 func (r *Slice[K]) interval(key K, confidence float64) (lo, hi float64) {
 	i, _ := slices.BinarySearchFunc(r.keys, key, wire.Compare[K])
-	x, half := float64(r.values[0][i]), newLaplaceSum(r.law.known.Scale(), 1).beyond(1-confidence)
+	x, half := float64(r.values[0][i]), newLaplaceSum(r.calibration.known.Scale(), 1).beyond(1-confidence)
 	return max(x-half, 0), max(x+half, 0)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // Step closes the open step, opens the next one, and returns what is released at its end. Its noise
@@ -31,7 +32,7 @@ func (s *state[K]) step() (*Slice[K], error) {
 	if s.steps >= maxSteps {
 		return nil, fmt.Errorf("series: Step: the series is at its last step: %w", check.ErrReleased)
 	}
-	r := &Slice[K]{common: common{s.params, s.law}, step: s.steps}
+	r := &Slice[K]{common: common{s.params, s.calibration}, step: s.steps}
 	s.steps++
 	s.closeKnown(r)
 	fresh, err := s.closeDiscovery(r)
@@ -39,7 +40,7 @@ func (s *state[K]) step() (*Slice[K], error) {
 		return nil, err
 	}
 	s.replace(r, fresh)
-	if s.steps%s.params.longest() == 0 {
+	if s.params.MaxElements > 0 && s.steps%s.params.longest() == 0 {
 		s.forgetUsers()
 	}
 	return r, nil
@@ -135,7 +136,7 @@ func (s *state[K]) closeExact(r *Slice[K], j int, fresh []member[K]) []member[K]
 
 // closeSketch publishes a node that a sketch counted, and puts a new sketch in its place.
 func (s *state[K]) closeSketch(r *Slice[K], j int, fresh []member[K]) ([]member[K], error) {
-	next, err := misragries.New[K](s.law.sketch)
+	next, err := misragries.New[K](s.calibration.sketch)
 	if err != nil {
 		return nil, err // unreachable: calibrate has checked
 	}
@@ -194,4 +195,50 @@ func (s *state[K]) replace(r *Slice[K], fresh []member[K]) {
 type counted[K hashing.Key] struct {
 	key   K
 	count int64
+}
+
+// publisher turns exact counts into what is published: all that leaves a Builder goes through it.
+// The tests have another one, by which they compute the law of all releases.
+type publisher[K hashing.Key] interface {
+	// known publishes the count of a known key in a node of the l-th span.
+	known(l int, count int64) int64
+	// elements publishes the number of elements that count (i = 0) or are seen in a node of the
+	// l-th span.
+	elements(i, l int, count int64) int64
+	// late publishes the count in a node of the j-th discovery span of a key that is known by now.
+	late(j int, count int64) int64
+	// show does so for a key that is not known, if the threshold is reached.
+	show(j int, count int64) (published int64, shown bool)
+	// sketch publishes what a sketch counted in a node of the j-th discovery span.
+	sketch(j int, b *misragries.Builder[K]) (*misragries.Histogram[K], error)
+}
+
+// noisy is the publisher of every Builder that New makes.
+type noisy[K hashing.Key] struct {
+	calibration calibration
+	src         noise.Source
+}
+
+func (n *noisy[K]) known(_ int, count int64) int64 {
+	return count + n.calibration.known.SampleInt(&n.src)
+}
+
+func (n *noisy[K]) elements(i, _ int, count int64) int64 {
+	return count + n.calibration.elements[i].SampleInt(&n.src)
+}
+
+func (n *noisy[K]) late(_ int, count int64) int64 {
+	return count + n.calibration.found.SampleInt(&n.src)
+}
+
+func (n *noisy[K]) show(_ int, count int64) (int64, bool) {
+	x, shown := n.calibration.found.SampleTail(&n.src, n.calibration.threshold-count)
+	if !shown {
+		return 0, false
+	}
+	return count + x, true
+}
+
+func (n *noisy[K]) sketch(_ int, b *misragries.Builder[K]) (*misragries.Histogram[K], error) {
+	return b.Release()
 }

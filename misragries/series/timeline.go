@@ -33,7 +33,7 @@ type episode struct {
 	since, until int // until is the number of all steps while it goes on
 	first        [maxSpans]int
 	values       [maxSpans][]int64   // by span, of the nodes from the first on
-	totals       [maxSpans][]float64 // the estimates of the counts in these nodes: see fit
+	totals       [maxSpans][]float64 // the estimates of the counts in these nodes: see leastSquares
 	finds        []find              // before it
 }
 
@@ -68,11 +68,11 @@ type closedSketch[K hashing.Key] struct {
 // NewTimeline returns an empty Timeline for Slices of these Params, or an error that wraps
 // [ErrParams].
 func NewTimeline[K hashing.Key](p Params) (*Timeline[K], error) {
-	p, law, err := checked[K](p)
+	p, c, err := checked[K](p)
 	if err != nil {
 		return nil, err
 	}
-	return &Timeline[K]{common: common{p, law}, vars: wholes(used(&p.Spans)), tracks: map[K]*track{}}, nil
+	return &Timeline[K]{common: common{p, c}, vars: wholes(used(&p.Spans)), tracks: map[K]*track{}}, nil
 }
 
 // First returns the first step that a window may have: that of the first Slice, or what
@@ -166,14 +166,14 @@ func (t *Timeline[K]) extend(e *episode, spans int, count func(l int) int64) {
 		e.values[l] = append(e.values[l], count(l))
 	}
 	for l := 1; l < spans; l++ {
-		f := t.fit(e, 0, t.steps)
+		f := t.leastSquares(e, 0, t.steps)
 		e.totals[l] = append(e.totals[l], f.join(l, (t.steps-1)/t.params.Spans[l]).total)
 	}
 }
 
-// fit returns the fit of an episode to a window.
-func (t *Timeline[K]) fit(e *episode, from, to int) fit {
-	return fit{
+// leastSquares returns the estimator of an episode's count in a window.
+func (t *Timeline[K]) leastSquares(e *episode, from, to int) leastSquares {
+	return leastSquares{
 		spans: used(&t.params.Spans), vars: t.vars, since: max(e.since, t.first), until: e.until, cut: e.since < t.first,
 		values: e.values[:], totals: e.totals[:], first: e.first[:], from: from, to: to,
 	}

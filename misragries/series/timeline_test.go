@@ -39,7 +39,7 @@ func simulate(t testing.TB, p Params, steps, elements int, noiseless bool, seed 
 	h := &history{params: p}
 	b := dptest.OK(New[int](p))(t)
 	if noiseless {
-		held(b).draw = quiet{held(b).law.threshold}
+		held(b).draw = quiet{held(b).calibration.threshold}
 	}
 	rng := rand.New(rand.NewPCG(seed, 7))
 	for now := range steps {
@@ -285,7 +285,7 @@ func TestCoverage(t *testing.T) {
 	for want, at := range map[int][2]int{1: {0, 168}, 8: {0, 86}, 17: {62, 422}} {
 		from, to := at[0], at[1]
 		w := dptest.OK(l.Window(from, to))(t)
-		sum := newLaplaceSum(w.law.known.Scale(), want)
+		sum := newLaplaceSum(w.calibration.known.Scale(), want)
 		for _, confidence := range []float64{0.5, 0.95} {
 			half, inside := sum.beyond(shareOfKnown*(1-confidence)), int64(0)
 			for key := range p.Dim {

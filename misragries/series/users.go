@@ -77,7 +77,7 @@ func (w *Window[K]) Counted(confidence float64) (lo, hi float64) {
 	}
 	var least, most [2]float64
 	for i, n := range w.elements {
-		half := newLaplaceSum(w.law.elements[i].Scale(), n.nodes).beyond((1 - confidence) / 2)
+		half := newLaplaceSum(w.calibration.elements[i].Scale(), n.nodes).beyond((1 - confidence) / 2)
 		least[i], most[i] = max(n.sum-half, 0), max(n.sum+half, 0)
 	}
 	if hi = 1; most[0] < least[1] {

@@ -294,7 +294,7 @@ func TestUsers(t *testing.T) {
 	sketched.AddN(4, 1000)
 	exact.AddN(5, math.MaxInt)
 	require.EqualValues(t, 1000, held(exact).unknown.of(4, 0))
-	require.EqualValues(t, 1000, readCounters(t, held(sketched).sketches[0], held(sketched).law.sketch).of[4])
+	require.EqualValues(t, 1000, readCounters(t, held(sketched).sketches[0], held(sketched).calibration.sketch).of[4])
 }
 
 // The joint law of all releases of four steps is (ε, δ)-private for what one user does in any two
@@ -326,7 +326,7 @@ func TestUsersExact(t *testing.T) {
 	x, y := stream{nil, {0}, {0}, {0}}, stream{nil, nil, nil, {0}}
 	xy, yx, _, _ := divergences(t, p, p.Epsilon, x, y, mutant{})
 	require.LessOrEqual(t, max(xy, yx), 1e-12)
-	xy, yx, _, _ = divergences(t, p, p.Epsilon, x, y, mutant{law: func(c *calibration) { *c = one }})
+	xy, yx, _, _ = divergences(t, p, p.Epsilon, x, y, mutant{calibration: func(c *calibration) { *c = one }})
 	require.Greater(t, max(xy, yx), 0.05)
 }
 
@@ -405,7 +405,7 @@ func TestElementsExact(t *testing.T) {
 	require.InDelta(t, 1, sumX, 1e-9)
 	require.InDelta(t, 1, sumY, 1e-9)
 	require.LessOrEqual(t, max(xy, yx), 1e-12)
-	xy, yx, _, _ = divergences(t, p, p.Epsilon/3, x, y, mutant{joint: true, law: func(c *calibration) {
+	xy, yx, _, _ = divergences(t, p, p.Epsilon/3, x, y, mutant{joint: true, calibration: func(c *calibration) {
 		c.known = dptest.OK(noise.NewDiscreteLaplace(3))(t)
 	}})
 	require.Greater(t, max(xy, yx), 1e-4)
@@ -528,7 +528,7 @@ func TestCountedIsOfQuantiles(t *testing.T) {
 		lo, hi := dptest.OK(l.Window(at[0], at[1]))(t).Counted(0.9)
 		steps, half := float64(at[1]-at[0]), [2]float64{}
 		for i := range half {
-			half[i] = newLaplaceSum(s.law.elements[i].Scale(), at[2]).beyond(0.05)
+			half[i] = newLaplaceSum(s.calibration.elements[i].Scale(), at[2]).beyond(0.05)
 		}
 		require.InDelta(t, (1e6*steps-half[0])/(3e6*steps+half[1]), lo, 1e-12)
 		require.InDelta(t, (1e6*steps+half[0])/(3e6*steps-half[1]), hi, 1e-12)

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -51,7 +54,7 @@ func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 	}
 	for i := range w.elements {
 		if t.params.MaxElements > 0 {
-			f := t.fit(t.elements[i], from, to)
+			f := t.leastSquares(t.elements[i], from, to)
 			w.elements[i] = f.fewest()
 		}
 	}
@@ -75,7 +78,7 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 			r.gaps = append(r.gaps, gap)
 		}
 		if from, to := max(at, e.since), min(e.until, w.to); from < to {
-			f := t.fit(e, w.from, w.to)
+			f := t.leastSquares(e, w.from, w.to)
 			r.estimate += f.window().part
 			r.known = r.known.plus(f.fewest())
 		}
@@ -207,4 +210,227 @@ func (w *Window[K]) String() string {
 		return "series.Window (of no timeline)"
 	}
 	return fmt.Sprintf("series.Window: %d keys in steps %d to %d; all steps of the series together %v", len(w.records), w.from, w.to-1, w.Guarantee())
+}
+
+// Interval returns bounds that contain the number of counted elements of the key in the window,
+// with at least the given confidence over the noise, for any one key and window fixed beforehand,
+// known or not. With MaxElements fewer elements may count than came, see [Builder.AddFor]. A key
+// outside of Dim does not count: its bounds are 0 and 0. NaN for a confidence outside [0, 1).
+//
+// For steps in which the key is known, the bounds are those of a sum of a few published counts, by
+// the exact quantile of its noise. For other steps they are what the discovery nodes leave
+// possible: a key that a node does not show has a count below the threshold, up to noise. So if the
+// last steps of a window are in no discovery node that has ended, the upper bound for an unknown
+// key is +Inf.
+func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
+	if w == nil || w.params.Spans[0] == 0 || !check.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	if outside(key, w.params.Dim) {
+		return 0, 0
+	}
+	r, _ := w.find(key)
+	alpha := 1 - confidence
+	half := newLaplaceSum(w.calibration.known.Scale(), r.known.nodes).beyond(w.allowance(r, shareOfKnown*alpha))
+	lo, hi = max(r.known.sum-half, 0), max(r.known.sum+half, 0)
+	if len(r.gaps) > 0 {
+		d := w.discovered(r, (1-shareOfKnown)*alpha)
+		lo, hi = lo+d.least(), hi+d.most()
+	}
+	// bounds of different nodes may contradict each other, where one of them misses
+	return min(lo, hi), max(lo, hi)
+}
+
+// outside reports whether there is a Dim and the key is outside of it.
+func outside[K hashing.Key](key K, dim int) bool {
+	return dim > 0 && wire.KeysOf[K]().Bits(key) >= uint64(dim)
+}
+
+// shareOfKnown is the part of 1 − confidence that goes to the steps in which a key is known.
+// Whether there are others depends on the noise, so the parts are fixed.
+const shareOfKnown = 0.9
+
+// allowance returns what may be used up of alpha. When a key becomes known depends on the noise of
+// discovery alone, which is independent of that of known keys; but where keys are retired, which
+// published counts are summed up depends on their own noise. There are then n times at which a key
+// may be retired in the window or in the rest of its last longest node, whose end may still choose
+// counts, and a choice of k of them gets ½·(2n)^−k of alpha: together ½·(1 + 1/(2n))^n < 1.
+func (w *Window[K]) allowance(r record[K], alpha float64) float64 {
+	if !w.retired {
+		return alpha
+	}
+	longest := w.params.longest()
+	end := (w.to + longest - 1) / longest * longest
+	times := end/longest - w.from/longest
+	if short := w.params.Discovery[0]; short > 0 {
+		times += end/short - w.from/short
+	}
+	return alpha / 2 * math.Pow(2*float64(max(times, 1)), -float64(r.retired))
+}
+
+// overlapping returns the number of discovery nodes that have ended, are known, and overlap the
+// window.
+func (w *Window[K]) overlapping() (n int) {
+	for _, span := range used(&w.params.Discovery) {
+		for i := w.from / span; i*span < w.to; i++ {
+			if w.ended(span, i) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// ended reports whether a discovery node has ended, and the timeline has seen it.
+func (w *Window[K]) ended(span, i int) bool { return (i+1)*span <= w.steps && (i+1)*span > w.first }
+
+// discovered says what discovery nodes leave possible for a key in steps in which it is not known.
+// The bounds of each node miss with probability at most miss, so that those of all nodes that
+// overlap the window hold at once, however many are used.
+type discovered[K hashing.Key] struct {
+	w    *Window[K]
+	r    record[K]
+	miss float64
+	half float64 // of the noise of exact discovery
+}
+
+func (w *Window[K]) discovered(r record[K], alpha float64) discovered[K] {
+	d := discovered[K]{w: w, r: r, miss: alpha / float64(max(w.overlapping(), 1))}
+	if w.params.Counters == 0 && w.params.Dim == 0 {
+		d.half = newLaplaceSum(w.calibration.found.Scale(), 1).beyond(d.miss)
+	}
+	return d
+}
+
+// least returns a lower bound on the count in the window: that of any node whose steps in which the
+// key was not known lie inside of it.
+func (d discovered[K]) least() float64 {
+	least := 0.0
+	for _, f := range d.r.finds {
+		if f.start >= d.w.from && f.until() <= d.w.to {
+			lo, _ := d.node(slices.Index(d.w.params.Discovery[:], f.span), f.start)
+			least = max(least, lo)
+		}
+	}
+	return least
+}
+
+// most returns an upper bound: the least that a choice of nodes gives that together hold all steps
+// in which the key is not known.
+func (d discovered[K]) most() (sum float64) {
+	spans := used(&d.w.params.Discovery)
+	if len(spans) == 0 {
+		return math.Inf(1)
+	}
+	top := len(spans) - 1
+	for i := d.w.from / spans[top]; i*spans[top] < d.w.to; i++ {
+		sum += d.mostIn(spans, top, i)
+	}
+	return sum
+}
+
+func (d discovered[K]) mostIn(spans []int, j, i int) float64 {
+	start, end := i*spans[j], (i+1)*spans[j]
+	if !slices.ContainsFunc(d.r.gaps, func(g span) bool { return g.from < end && start < g.to }) {
+		return 0
+	}
+	most := math.Inf(1)
+	if d.w.ended(spans[j], i) {
+		_, most = d.node(j, start)
+	}
+	if j > 0 {
+		sum := 0.0
+		for c := start / spans[j-1]; c*spans[j-1] < end; c++ {
+			sum += d.mostIn(spans, j-1, c)
+		}
+		most = min(most, sum)
+	}
+	return most
+}
+
+// node returns bounds on the count of the key in the steps of one node in which it was not known.
+func (d discovered[K]) node(j, start int) (lo, hi float64) {
+	if d.w.params.Counters > 0 {
+		i := slices.IndexFunc(d.w.nodes[j], func(n closedSketch[K]) bool { return n.start == start })
+		if i < 0 {
+			return 0, math.Inf(1)
+		}
+		lo, hi = d.w.nodes[j][i].shown.Interval(d.r.key, 1-d.miss)
+		return max(lo, 0), hi
+	}
+	count, shown := float64(d.w.calibration.threshold-1), false
+	for _, f := range d.r.finds {
+		if f.start == start && f.span == d.w.params.Discovery[j] {
+			count, shown = f.count, true
+		}
+	}
+	if !shown {
+		return 0, count + d.half
+	}
+	return max(count-d.half, 0), max(count+d.half, 0)
+}
+
+// laplaceSum is the sum S of r independent discrete Laplace variables of scale b: the difference of
+// two negative binomial variables A and B, which count the successes before the r-th failure, where
+// a success has probability q = e^(−1/b).
+//
+// Match the successes of A and B one by one, A first; each pair cancels. Either A runs out of
+// failures while B has some left, and S ≤ 0; or B does while A has one success that is not matched
+// and a more failures to come, so S − 1 is a negative binomial variable of a. With w(a) the
+// probability of the latter,
+//
+//	Pr[S ≥ k] = Σ_a w(a)·Pr[NB(a) ≥ k−1] = q^(k−1)·Σ_(m<r) C(k+m−2, m)·(1−q)^m·W(m),   k ≥ 1
+//
+// where W(m) = Σ_(a>m) w(a), as Pr[NB(a) ≥ n] = q^n·Σ_(m<a) C(n+m−1, m)·(1−q)^m: the m-th term is
+// that the n-th success comes after m failures. All terms are positive, so nothing cancels.
+type laplaceSum struct {
+	logQ, logP float64
+	weights    []float64 // W(m)
+}
+
+func newLaplaceSum(b float64, r int) laplaceSum {
+	p := -math.Expm1(-1 / b)
+	q := math.Exp(-1 / b)
+	// In state (a, b) A is to toss next, with a and b failures to come; visits[a] is the expected
+	// number of visits to it, and pending[a] to the state where A has a success and B tosses.
+	//
+	//	visits(a, b) = [start] + p·visits(a+1, b) + q·pending(a, b)
+	//	pending(a, b) = q·visits(a, b) + p·pending(a, b+1)
+	pending := make([]float64, r+2)
+	for b := r; b >= 1; b-- {
+		visits := 0.0
+		for a := r; a >= 1; a-- {
+			into := p * visits // from (a+1, b)
+			if a == r && b == r {
+				into++
+			}
+			visits = (into + q*p*pending[a]) / (p * (1 + q)) // 1 − q² in the denominator
+			pending[a] = q*visits + p*pending[a]
+		}
+	}
+	weights, sum := make([]float64, r), 0.0
+	for a := r; a >= 1; a-- {
+		sum += p * pending[a]
+		weights[a-1] = sum
+	}
+	return laplaceSum{-1 / b, math.Log(p), weights}
+}
+
+// tail returns Pr[S ≥ k] for k ≥ 1.
+func (s laplaceSum) tail(k float64) float64 {
+	sum, log := 0.0, (k-1)*s.logQ
+	for m, w := range s.weights {
+		sum += math.Exp(log) * w
+		// −∞ after the first term where k = 1
+		log += s.logP + math.Log((k-1+float64(m))/float64(m+1))
+	}
+	return sum
+}
+
+// beyond returns the least h with Pr[|S| > h] ≤ alpha, 0 for a sum of nothing.
+func (s laplaceSum) beyond(alpha float64) float64 {
+	if len(s.weights) == 0 {
+		return 0
+	}
+	return float64(exact.LeastInt(0, func(h int64) bool { return 2*s.tail(float64(h)+1)*(1+1e-9) <= alpha }))
 }

@@ -19,22 +19,22 @@ var rows = []row{
 		claim:   "A sketch of one stream, and counters from elsewhere, are (ε, δ)-private for one element, with the least threshold there is",
 		about:   "misragries.Builder.Release misragries.base.Guarantee misragries.Params.Guarantee misragries.Histogram.Guarantee",
 		theorem: "Lebeda and Tětek, TODS 2025, Algorithm 2 and section 5.1; Lemma 11's threshold is not tight: δ is exactly Pr[max(1+η+L₁, η+L₂) ≥ τ]",
-		proof:   "misragries/internal/law/keptzeros_proof.md", code: "misragries.releaseShared misragries/internal/law.KeptThreshold misragries/internal/law.KeptDelta",
-		exact: "misragries.TestReleaseIsPrivateExactly misragries/internal/law.TestDeltaIsItsDefinition misragries.TestStandardReleaseIsPrivateExactly",
+		proof:   "misragries/internal/thresholds/keptzeros_proof.md", code: "misragries.releaseShared misragries/internal/thresholds.KeptThreshold misragries/internal/thresholds.KeptDelta",
+		exact: "misragries.TestReleaseIsPrivateExactly misragries/internal/thresholds.TestDeltaIsItsDefinition misragries.TestStandardReleaseIsPrivateExactly",
 		audit: "misragries.TestAudit misragries.TestAuditPaths", edits: "misragries: shared noise left out; own noise left out; the true number of decrements told",
 	},
 	{
 		claim: "A sum of trimmed sketches is private with noise that does not grow with their number, and what each lost is told for nothing",
 		about: "misragries.Sum.Release", theorem: "own: Theorem 2′, a private shift by the mean of the smallest counters, capped",
-		proof: "misragries/internal/law/trimmed_proof.md", code: "misragries.releaseRounded misragries/internal/law.Trimmed misragries/internal/law.Law.TrimmedDelta misragries/internal/sketch.Sketch.Trimmed misragries/internal/sketch.smallest",
-		exact: "misragries/internal/law.TestTrimmedIsPrivateExactly misragries/internal/law.TestTrimmedTable misragries/internal/sketch.TestTrimmedSensitivity",
+		proof: "misragries/internal/thresholds/trimmed_proof.md", code: "misragries.releaseRounded misragries/internal/thresholds.Trimmed misragries/internal/thresholds.Noise.TrimmedDelta misragries/internal/sketch.Sketch.Trimmed misragries/internal/sketch.smallest",
+		exact: "misragries/internal/thresholds.TestTrimmedIsPrivateExactly misragries/internal/thresholds.TestTrimmedTable misragries/internal/sketch.TestTrimmedSensitivity",
 		audit: "misragries.TestAuditPaths", edits: "misragries: the private shift left out; the cap of a trimmed sketch without noise; W of given counters told",
 	},
 	{
 		claim: "A sum of reduced sketches is private with noise that does not grow with their number",
 		about: "misragries.Sum.Release", theorem: "Lebeda and Tětek, Algorithm 3; Lemma 16's sign is wrong, the sensitivity is exactly (2k−1)/(k+1)",
-		proof: "misragries/internal/law/reduced.go", code: "misragries/internal/law.Reduced misragries/internal/law.Law.l1LogDelta misragries/internal/law.Law.concentrationLogDelta misragries/internal/sketch.Reduced",
-		exact: "misragries/internal/law.TestL1BoundExactly misragries/internal/law.TestConcentrationBoundExactly misragries/internal/sketch.TestReducedSensitivityExactly",
+		proof: "misragries/internal/thresholds/reduced.go", code: "misragries/internal/thresholds.Reduced misragries/internal/thresholds.Noise.l1LogDelta misragries/internal/thresholds.Noise.concentrationLogDelta misragries/internal/sketch.Reduced",
+		exact: "misragries/internal/thresholds.TestL1BoundExactly misragries/internal/thresholds.TestConcentrationBoundExactly misragries/internal/sketch.TestReducedSensitivityExactly",
 		audit: "misragries.TestAuditPaths", edits: "misragries: reduced: small values always rounded up; the length released for nothing",
 	},
 	{
@@ -54,7 +54,7 @@ var rows = []row{
 	{
 		claim:   "Intervals and bounds of counts hold at their confidence, and a plan tells what a key needs",
 		about:   "misragries.Histogram.Interval misragries.Histogram.DetectionLimit misragries.Histogram.HeavyHitters misragries.Histogram.Lower misragries.Combined.Interval misragries.Params.Plan",
-		theorem: "Lebeda and Tětek, Theorem 14, with the exact law of the noise; W: own", proof: "misragries/bounds.go",
+		theorem: "Lebeda and Tětek, Theorem 14, with the exact law of the noise; W: own", proof: "misragries/histogram.go",
 		code:  "misragries.Histogram.upper misragries.calibration.below misragries.calibration.needs misragries/internal/sketch.Sketch.Trimmed",
 		exact: "misragries.TestReadingsHaveTheirNoise misragries.TestHidden95 misragries/internal/sketch.TestTrimmedEnclosesCounts", audit: "misragries.TestPromisesHoldAtTheirConfidence misragries.TestEveryPathKeepsItsPromises",
 		edits: "misragries: an upper end without what is lost; W left out of the upper end; the noise of private shifts not told",
@@ -77,7 +77,7 @@ var rows = []row{
 	{
 		claim: "Intervals and standard errors of windows hold",
 		about: "misragries/series.Window.Interval misragries/series.Window.Counted misragries/series.Plan.StdErr", theorem: "least squares over the published counts",
-		proof: "misragries/series/series_proof.md", code: "misragries/series.Timeline.fit misragries/series.fit.value misragries/series.laplaceSum.beyond", exact: "misragries/series.TestFitIsLeastSquares misragries/series.TestStdErr misragries/series.TestLaplaceSum misragries/series.TestCountedIsOfQuantiles",
+		proof: "misragries/series/series_proof.md", code: "misragries/series.Timeline.leastSquares misragries/series.leastSquares.value misragries/series.laplaceSum.beyond", exact: "misragries/series.TestFitIsLeastSquares misragries/series.TestStdErr misragries/series.TestLaplaceSum misragries/series.TestCountedIsOfQuantiles",
 		audit: "misragries/series.TestCoverage misragries/series.TestCounted", edits: "misragries/series: keys of a node's last step get no correction",
 	},
 	{

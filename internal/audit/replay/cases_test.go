@@ -316,9 +316,9 @@ func TestEveryMechanism(t *testing.T) {
 
 // distanceOf says how far the released counts of neighbours are apart by the theorem of each
 // mechanism, for k counters, in elements. ℓ∞: all k counters by 1 (Lemma 8 of the paper); one by at
-// most k of k+1 units, the others by 1 unit, where sketches are reduced (law/reduced.go). Where
-// they are trimmed one moves by a count and the others by 1/j of one, or all do by at most a count,
-// as the cap is the same here.
+// most k of k+1 units, the others by 1 unit, where sketches are reduced (thresholds/reduced.go).
+// Where they are trimmed one moves by a count and the others by 1/j of one, or all do by at most a
+// count, as the cap is the same here.
 func distanceOf(m misragries.Method, k float64) (norm, bound float64) {
 	switch m {
 	case misragries.ReducedSum, misragries.PureUniverse:
@@ -420,7 +420,7 @@ func streamPairs(t *testing.T) (pairs []pair) {
 		switch p.Method {
 		case misragries.FreedZeros, misragries.ReducedSum, misragries.TrimmedSum, misragries.SparseVector:
 			q.extra, q.most = `misragries\.release(Shared|Rounded)|sparse\.releaseNormal`, 2*4
-			q.why = "section 5.1 of the paper, law/reduced.go: a counter of 0 is as if it were hidden, but for δ, and takes no draw"
+			q.why = "section 5.1 of the paper, thresholds/reduced.go: a counter of 0 is as if it were hidden, but for δ, and takes no draw"
 		case misragries.PureUniverse:
 			q.extra, q.most = universeDraws, 32
 			q.why = "universe.go: what is drawn is the law of noise on every key of the universe, whichever of them are stored"

@@ -374,7 +374,7 @@ func collect(v reflect.Value, label string, into map[string]number, depth int) {
 }
 
 // notReleased are fields of released objects that hold what follows from the Params alone.
-var notReleased = map[string]bool{"params": true, "Params": true, "law": true, "Law": true, "noises": true, "formulas": true, "shape": true, "decoder": true, "axis": true, "place": true, "terms": true, "key": true, "Key": true}
+var notReleased = map[string]bool{"params": true, "Params": true, "law": true, "calibration": true, "Law": true, "noises": true, "formulas": true, "shape": true, "decoder": true, "axis": true, "place": true, "terms": true, "key": true, "Key": true}
 
 // labels returns the numbers of what is released.
 func labels(out any) map[string]number {

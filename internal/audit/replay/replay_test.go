@@ -84,7 +84,7 @@ func TestReplay(t *testing.T) {
 // plants are draws that depend on data, one in each of some mechanisms, with the test that finds
 // it.
 var plants = []struct{ file, old, new, found string }{
-	{"misragries/release.go", "y := cutSum(one.Count, eta)", "if one.Count == 1000 { src.Uint64() }; y := cutSum(one.Count, eta)",
+	{"misragries/builder.go", "y := cutSum(one.Count, eta)", "if one.Count == 1000 { src.Uint64() }; y := cutSum(one.Count, eta)",
 		"misragries.Builder.Release/New_KeptZeros_all_counters"},
 	{"internal/sparse/release.go", "x := int64(sample())", "if e.Steps%3 == 0 { src.Uint64() }; x := int64(sample())", "threshold.Builder.Release/Gaussian_1_false_high"},
 	{"elliptical/column/law.go", "y := l.exact(t, i)", "y := l.exact(t, i); if y.Bit(0) != 0 { src.Uint64() }", "elliptical/column.Builder.Release/count"},
@@ -139,7 +139,7 @@ var productPlants = []struct{ name, file, old, new, found string }{
 	{"a merge adds the shortfall twice", "threshold/groupby/builder.go", "		addTo(s.shorts, o.shorts)", "		addTo(s.shorts, o.shorts); addTo(s.shorts, o.shorts)", "threshold/groupby.Builder.Release"},
 	{"a user has a key more than MaxElements", "misragries/users.go", "exact.DrawSubset(distinct, m, s.src.Uint64N)", "exact.DrawSubset(distinct, min(len(distinct), m+1), s.src.Uint64N)",
 		"misragries.UserBuilder.Release"},
-	{"late counts have no noise", "misragries/series/publisher.go", "return count + n.law.found.SampleInt(&n.src)", "return count", "misragries/series.Builder.Step"},
+	{"late counts have no noise", "misragries/series/step.go", "return count + n.calibration.found.SampleInt(&n.src)", "return count", "misragries/series.Builder.Step"},
 	{"running totals have half the noise", "kor/distinct/running.go", "s.laws.count.SampleInt(&s.src)", "s.laws.count.SampleInt(&s.src)/2", "kor/distinct.RunningBuilder.Step"},
 }
 

@@ -4,7 +4,7 @@
 //	laws.json          masses and tails of the laws of noise, flip probabilities
 //	calibrations.json  scales, thresholds and δ, down to δ = 1e-300
 //	compositions.json  δ of what several releases promise together
-//	sums.json          δ of sums of sketches, which misragries/internal/law compares
+//	sums.json          δ of sums of sketches, which misragries/internal/thresholds compares
 //	encodings.json     encodings to be read, with what they hold, and encodings to be rejected
 //
 // The first four have the form numbers.schema.json, the last has encodings.schema.json.

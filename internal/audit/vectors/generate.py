@@ -221,7 +221,7 @@ def trimmed_sum(k, j, beta, o, cap, b, start, tau, length):
 
 
 def sums():
-    f = File("δ of sums of trimmed sketches, from all short streams; misragries/internal/law has the test")
+    f = File("δ of sums of trimmed sketches, from all short streams; misragries/internal/thresholds has the test")
     names = ("counters", "least", "shift", "offset", "cap", "scale", "from", "threshold")
     for args, within in (((1, 1, 4.0, 9, 9, 1.0, 3, 5), 3e-4), ((2, 1, 2.0, 3, 2, 1.0, 2, 6), 0.5), ((2, 2, 0.8, 3, 9, 3.0, 4, 40), 1e-5)):
         f.add("misragries.TrimmedSum.Delta", dict(zip(names, args)), trimmed_sum(*args, length=4), direction="up", within=within)

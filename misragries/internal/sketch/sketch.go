@@ -4,10 +4,12 @@
 package sketch
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/keytable"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -187,6 +189,14 @@ func (s *Sketch[K]) Counters() []Counter[K] {
 	return all
 }
 
+// plain returns the sketch in the form that is released, merged and encoded: that before AddN.
+func (s *Sketch[K]) plain() *Sketch[K] {
+	if s.weights != nil {
+		s.unweigh()
+	}
+	return s
+}
+
 // Decrements returns D.
 func (s *Sketch[K]) Decrements() int64 { return int64(s.plain().decrements) }
 
@@ -206,3 +216,228 @@ const Limit = 1 << 62
 // noise. Where all k counters fall by one (state S1), those at the limit would not, and the proofs
 // compare them with the others.
 func Saturate(count uint64) int64 { return int64(min(count, Limit)) }
+
+// index finds entries by hash: open addressing with linear probing. An entry is in the first slot
+// that was empty, from the one its hash maps to, when it came, and no slot is emptied but all at
+// once. So a search may stop at an empty slot.
+//
+// A slot holds an entry's number, counted from 1; 0 is empty. Up to 2¹⁶ − 1 entries fit slots of 16
+// bits, at a load of at most 2/13: for 95 of 100 elements the first slot decides, and with half of
+// the slots, where that is 90, an element takes a sixth more time. More entries take slots of 32
+// bits, at a load of at most 8/13, with as many bits of the hash as fit above the number: they
+// spare loads of entries that are not cached.
+type index struct {
+	size   uint64 // the number of slots
+	narrow []uint16
+	wide   []uint32 // nil if narrow is in use
+	mask   uint32   // selects the entry's number
+}
+
+// indexSlots returns the number of slots for so many entries, and the bytes of each.
+func indexSlots(entries int) (slots, bytes int) {
+	slots = entries/8*13 + entries%8*2 + 1
+	if entries < 1<<16 {
+		return 4 * slots, 2
+	}
+	return slots, 4
+}
+
+// Size returns the bytes of a sketch whose counters are all in use, for uint64 keys.
+func Size(counters int) int64 {
+	const entry, zero = 16, 8
+	slots, bytes := indexSlots(counters)
+	return int64(counters)*(entry+zero) + int64(slots)*int64(bytes)
+}
+
+func newIndex(entries int) index {
+	slots, bytes := indexSlots(entries)
+	if bytes == 2 {
+		return index{size: uint64(slots), narrow: make([]uint16, slots), mask: 1<<32 - 1}
+	}
+	return index{size: uint64(slots), wide: make([]uint32, slots), mask: 1<<bits.Len(uint(entries)) - 1}
+}
+
+func (x *index) at(slot uint64) uint32 {
+	if x.wide == nil {
+		return uint32(x.narrow[slot])
+	}
+	return x.wide[slot]
+}
+
+func (x *index) set(slot uint64, content uint32) {
+	if x.wide == nil {
+		x.narrow[slot] = uint16(content)
+	} else {
+		x.wide[slot] = content
+	}
+}
+
+func (x *index) clear() {
+	clear(x.narrow)
+	clear(x.wide)
+}
+
+// start returns the slot that the hash maps to.
+func (x *index) start(h uint64) uint64 { return keytable.Reduce(h, int(x.size)) }
+
+// next returns the slot after the given one.
+func (x *index) next(slot uint64) uint64 {
+	if slot++; slot == x.size {
+		return 0
+	}
+	return slot
+}
+
+// vacant returns the first empty slot from the start on.
+func (x *index) vacant(h uint64) uint64 {
+	slot := x.start(h)
+	for x.at(slot) != 0 {
+		slot = x.next(slot)
+	}
+	return slot
+}
+
+// put puts entry i, of hash h, where it belongs.
+func (x *index) put(h uint64, i int) { x.set(x.vacant(h), x.tag(h)|uint32(i+1)) }
+
+// tag returns the low bits of the hash, in the place they take in a slot.
+func (x *index) tag(h uint64) uint32 { return uint32(h) &^ x.mask }
+
+// Stream is what a Builder holds: the sketch of one stream, or of several that were merged.
+type Stream[K hashing.Key] struct {
+	Sketch[K]
+	Dim    uint64 // keys outside [0, Dim) do not count; 0: all do
+	Given  bool   // it holds counters from elsewhere, of which D is not known
+	Merged bool   // others were merged into it
+}
+
+// Outside reports whether an integer key is none of 0, …, dim−1. A negative key has bits of 2⁶³ or
+// more, and dim is at most that.
+func Outside[K hashing.Key](key K, dim uint64) bool { return wire.KeysOf[K]().Bits(key) >= dim }
+
+// Add counts one element of the stream: it is the Add of a Builder, whose caller calls it directly
+// as Builder.Add is inlined.
+func Add[K hashing.Key](held private.State[Stream[K]], key K) {
+	if private.Released(held) { // asked first, the compiler drops what Enter would ask again
+		return
+	}
+	t := private.Enter(held)
+	if t.Dim != 0 && Outside(key, t.Dim) {
+		private.Leave(held)
+		return
+	}
+	if t.hasher.IsText() { // comparing strings would need branches anyway
+		t.addProbing(key, t.hasher.OfString(key))
+		private.Leave(held)
+		return
+	}
+	// Whether a key is stored is as good as random, and a mispredicted branch costs more than the
+	// rest. So the key is written to the spare entry, behind the others, with a counter of 0; the
+	// slot of its hash selects that entry if it is empty, else its own; and the selected entry, if
+	// it has the key, is raised by one. If it was the spare one, it has become the last one. What
+	// remains are branches that hardly ever go the other way.
+	//
+	// An empty slot means that the key is not stored (see index), so this is what addProbing does,
+	// which does the rest: a slot taken by another key, the spare entry selected where it is the
+	// last, and the index of wide slots.
+	var h uint64 // Hash would not be inlined
+	if t.hasher.IsArray() {
+		h = t.hasher.OfArray(key)
+	} else {
+		h = t.hasher.OfInteger(key)
+	}
+	slots := t.index.narrow
+	if slot := keytable.Reduce(h, len(slots)); slot < uint64(len(slots)) {
+		n, entries := uint64(len(t.entries)), t.entries[:cap(t.entries)]
+		entries[n] = entry[K]{key, t.decrements}
+		i, count := selectEntry(slots[slot], n)
+		if used := entries[:len(entries)-1]; i < uint64(len(used)) && used[i].key == key {
+			used[i].total++
+			slots[slot] = uint16(i + 1)
+			t.entries = t.entries[:count]
+			private.Leave(held)
+			return
+		}
+	}
+	t.addProbing(key, h)
+	private.Leave(held)
+}
+
+// AddSlice does what a loop over Add does.
+func AddSlice[K hashing.Key](held private.State[Stream[K]], keys []K) {
+	t := private.Enter(held)
+	if t == nil {
+		return
+	}
+	for t.Dim != 0 {
+		n := slices.IndexFunc(keys, func(key K) bool { return Outside(key, t.Dim) })
+		if n < 0 {
+			break
+		}
+		t.Sketch.AddSlice(keys[:n])
+		keys = keys[n+1:]
+	}
+	t.Sketch.AddSlice(keys)
+	private.Leave(held)
+}
+
+// AddN counts n equal elements, n ≥ 0.
+func AddN[K hashing.Key](held private.State[Stream[K]], key K, n uint64) {
+	t := private.Enter(held)
+	if t == nil {
+		return
+	}
+	if n > 0 && (t.Dim == 0 || !Outside(key, t.Dim)) {
+		t.Sketch.AddN(key, n)
+	}
+	private.Leave(held)
+}
+
+// AddSlice is a loop over Add with the state of the sketch in registers. It interrupts that for
+// each key that is left to addProbing, which sees and changes the state that Add would have left.
+func (s *Sketch[K]) AddSlice(keys []K) {
+	if s.hasher.IsText() || s.index.wide != nil {
+		for _, key := range keys {
+			s.Add(key)
+		}
+		return
+	}
+	for len(keys) > 0 {
+		done, h := s.addDirectly(keys)
+		if done == len(keys) {
+			return
+		}
+		s.addProbing(keys[done], h)
+		keys = keys[done+1:]
+	}
+}
+
+// addDirectly processes elements as Add does, up to the first that is left to addProbing.
+// It returns how many, and the hash of that one.
+func (s *Sketch[K]) addDirectly(keys []K) (done int, h uint64) {
+	hash, slots, decrements := s.hasher, s.index.narrow, s.decrements
+	n, entries := uint64(len(s.entries)), s.entries[:cap(s.entries)]
+	for done < len(keys) {
+		key := keys[done]
+		if hash.IsArray() {
+			h = hash.OfArray(key)
+		} else {
+			h = hash.OfInteger(key)
+		}
+		slot := keytable.Reduce(h, len(slots))
+		if slot >= uint64(len(slots)) {
+			break
+		}
+		entries[n] = entry[K]{key, decrements}
+		i, count := selectEntry(slots[slot], n)
+		if i >= uint64(len(entries))-1 || entries[i].key != key {
+			break
+		}
+		entries[i].total++
+		slots[slot] = uint16(i + 1)
+		n = count
+		done++
+	}
+	s.entries = entries[:n]
+	return done, h
+}

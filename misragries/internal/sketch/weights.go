@@ -76,13 +76,9 @@ func (s *Sketch[K]) weigh() *weights[K] {
 	return w
 }
 
-// plain brings the sketch into the form that is released, merged and encoded, the one in which it
-// is before addN, and returns it.
-func (s *Sketch[K]) plain() *Sketch[K] {
+// unweigh stores what the weights hold as counters.
+func (s *Sketch[K]) unweigh() {
 	w := s.weights
-	if w == nil {
-		return s
-	}
 	s.weights = nil
 	s.decrements, s.zeros = w.decrements, nil
 	if len(w.zeros) > 0 {
@@ -102,7 +98,6 @@ func (s *Sketch[K]) plain() *Sketch[K] {
 		s.entries = append(s.entries, entry[K]{it.key, it.total})
 	}
 	s.grow(max(len(items), min(s.k, initialCounters)))
-	return s
 }
 
 func sortByArrival[K hashing.Key](items []item[K]) {

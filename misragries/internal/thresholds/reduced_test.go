@@ -1,4 +1,4 @@
-package law
+package thresholds
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func (p pair) turned() pair { return pair{p.q, p.p} }
 
 // base returns what M adds the noise to for the value v, and with which probability it shows
 // anything: what the sampler works with.
-func (l Law) base(v int64) (base int64, weight float64) {
+func (l Noise) base(v int64) (base int64, weight float64) {
 	if v >= l.From {
 		return v, 1
 	}
@@ -33,7 +33,7 @@ func (l Law) base(v int64) (base int64, weight float64) {
 
 // pair returns the laws for the values v and w: not shown; shown below both; each value between
 // them; at or above both.
-func (l Law) pair(v, w int64) pair {
+func (l Noise) pair(v, w int64) pair {
 	d, err := noise.NewDiscreteLaplace(l.Scale)
 	if err != nil {
 		panic(err)
@@ -78,7 +78,7 @@ func hockeyStick(keys []pair, a, b float64) float64 {
 
 // worstSum returns the largest divergence over all neighbouring sums that are 0 but for k keys
 // (other keys do not change), with the values given.
-func (l Law) worstSum(k int, epsilon float64, values []int64) float64 {
+func (l Noise) worstSum(k int, epsilon float64, values []int64) float64 {
 	var pairs = map[[2]int64]pair{}
 	for _, v := range values {
 		for d := range int64(k) + 1 {
@@ -127,7 +127,7 @@ func (l Law) worstSum(k int, epsilon float64, values []int64) float64 {
 }
 
 // around returns the values that matter: small ones, those next to R and τ, and one far above.
-func (l Law) around(small int64) []int64 {
+func (l Noise) around(small int64) []int64 {
 	values := []int64{l.From - 2, l.From - 1, l.From, l.From + 1, l.Threshold - 2, l.Threshold - 1, l.Threshold, l.Threshold + 1, l.Threshold + int64(20*l.Scale) + 20}
 	for v := range small + 1 {
 		values = append(values, v)
@@ -182,7 +182,7 @@ func TestConcentrationBoundExactly(t *testing.T) {
 						if k == 4 && (epsilon < 1 || from == 3 || over == 2 || over == 5 || noisier == 0.8 || noisier == 3) {
 							continue
 						}
-						law := Law{Scale: b, From: from, Threshold: from + over}
+						law := Noise{Scale: b, From: from, Threshold: from + over}
 						bound := math.Exp(sumLogDelta(k, epsilon, law))
 						exact := law.worstSum(k, epsilon, law.around(int64(4-k)))
 						require.LessOrEqual(t, exact, within(bound), "k = %d, ε = %v, %+v", k, epsilon, law)
@@ -313,11 +313,11 @@ func TestConcentrationBoundOfManyKeys(t *testing.T) {
 				require.True(t, ok)
 				for _, less := range []float64{1, 0.96, 0.92} {
 					b := calibrated.Scale * less
-					near, high := calibrated, Law{Scale: b, From: calibrated.From, Threshold: calibrated.From + int64(50*b)}
+					near, high := calibrated, Noise{Scale: b, From: calibrated.From, Threshold: calibrated.From + int64(50*b)}
 					near.Scale = b
 					low := near
 					low.Threshold = low.From + int64(b)
-					for variant, law := range []Law{near, high, low} {
+					for variant, law := range []Noise{near, high, low} {
 						if less != 1 && variant == 2 {
 							continue
 						}
@@ -379,7 +379,7 @@ func TestManyKeysNeedRoom(t *testing.T) {
 }
 
 // sumLogDelta returns ln δ of the release at ε, 0 where no bound holds.
-func sumLogDelta(k int, epsilon float64, law Law) float64 {
+func sumLogDelta(k int, epsilon float64, law Noise) float64 {
 	if k < 1 || !(epsilon >= 0) || !(law.Scale > 0) || law.From < 1 || law.Threshold <= law.From {
 		return 0
 	}
@@ -432,9 +432,9 @@ func TestSumThresholdIsLeast(t *testing.T) {
 				least := got.Threshold
 				for b := 0.9 * float64(k) / epsilon; b < 3*float64(k)/epsilon; b *= 1.015 {
 					for _, share := range []float64{1.5, 2.5, 3.5, 5, 7} {
-						law := Law{Scale: b}
+						law := Noise{Scale: b}
 						law.setRounding(k, want, share)
-						law.settle(func(l Law) bool { return sumLogDelta(k, epsilon, l) <= want || l.Threshold > least })
+						law.settle(func(l Noise) bool { return sumLogDelta(k, epsilon, l) <= want || l.Threshold > least })
 						least = min(least, law.Threshold)
 					}
 				}
@@ -497,9 +497,9 @@ func TestSumLawExtremes(t *testing.T) {
 		}
 	}
 	law, _, _ := Reduced(3, 1, 1e-6)
-	for _, bad := range []func(*Law){
-		func(l *Law) { l.Scale = 0 }, func(l *Law) { l.Scale = math.NaN() }, func(l *Law) { l.From = 0 },
-		func(l *Law) { l.Threshold = l.From },
+	for _, bad := range []func(*Noise){
+		func(l *Noise) { l.Scale = 0 }, func(l *Noise) { l.Scale = math.NaN() }, func(l *Noise) { l.From = 0 },
+		func(l *Noise) { l.Threshold = l.From },
 	} {
 		l := law
 		bad(&l)

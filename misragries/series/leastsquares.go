@@ -1,7 +1,7 @@
 package series
 
-// fit estimates the count of one key in a window by least squares over all published counts of it,
-// of nodes that end after the window included.
+// leastSquares estimates the count of one key in a window by least squares over all published
+// counts of it, of nodes that end after the window included.
 //
 // The nodes make trees: a node's children are those of the next shorter span inside it. Let a pair
 // be the counts in all of a node and in its part in the window. The pairs of the children of a node
@@ -12,7 +12,7 @@ package series
 //
 // A key that is not known has a count of 0 without noise: what it counts while it is known is
 // estimated, and a node that began before that holds nothing else.
-type fit struct {
+type leastSquares struct {
 	spans        []int
 	since, until int       // the steps in which the key is known
 	cut          bool      // whether it was known before, in steps of which nothing is known
@@ -32,7 +32,7 @@ type pair struct {
 
 // window returns the estimate of the count in the window, and its variance, as part of a pair whose
 // total is of all nodes that overlap it.
-func (f *fit) window() (sum pair) {
+func (f *leastSquares) window() (sum pair) {
 	top := len(f.spans) - 1
 	span := f.spans[top]
 	for i := max(f.from, f.since) / span; i*span < min(f.to, f.until); i++ {
@@ -51,7 +51,7 @@ func (p *pair) add(q pair) {
 
 // node returns the pair of the i-th node of a span. Where the key was known in all of it, and the
 // window has all of it or nothing, the pair is that of one number, the estimate of the total.
-func (f *fit) node(l, i int) (p pair) {
+func (f *leastSquares) node(l, i int) (p pair) {
 	start, end := i*f.spans[l], (i+1)*f.spans[l]
 	y, closed := f.value(l, i, end)
 	inside, outside := start >= f.from && end <= f.to, start >= f.to || end <= f.from
@@ -72,7 +72,7 @@ func (f *fit) node(l, i int) (p pair) {
 }
 
 // join returns the pair of a node of more than one step by those of its children and its own count.
-func (f *fit) join(l, i int) (p pair) {
+func (f *leastSquares) join(l, i int) (p pair) {
 	start, end := i*f.spans[l], (i+1)*f.spans[l]
 	y, closed := f.value(l, i, end)
 	for c := max(start, f.since) / f.spans[l-1]; c*f.spans[l-1] < min(end, f.until); c++ {
@@ -106,7 +106,7 @@ func wholes(spans []int) (vars []float64) {
 
 // value returns the published count of a node, if there is one: the node has ended while the key
 // was known.
-func (f *fit) value(l, i, end int) (y float64, closed bool) {
+func (f *leastSquares) value(l, i, end int) (y float64, closed bool) {
 	if end > f.until || end <= f.since || f.cut && end-f.spans[l] < f.since {
 		return 0, false
 	}
@@ -125,7 +125,7 @@ type few struct {
 
 // fewest returns the count in the window as a sum of few published counts. Which ones they are
 // depends on the places alone, not on what is published.
-func (f *fit) fewest() (inside few) {
+func (f *leastSquares) fewest() (inside few) {
 	top := len(f.spans) - 1
 	span := f.spans[top]
 	for i := max(f.from, f.since) / span; i*span < min(f.to, f.until); i++ {
@@ -139,7 +139,7 @@ func (a few) plus(b few) few { return few{a.sum + b.sum, a.nodes + b.nodes} }
 
 // split returns the counts inside and outside of the window of the i-th node of a span, each as a
 // sum of few counts: those of the children, or of the node less the other side.
-func (f *fit) split(l, i int) (in, out few) {
+func (f *leastSquares) split(l, i int) (in, out few) {
 	start, end := i*f.spans[l], (i+1)*f.spans[l]
 	y, closed := f.value(l, i, end)
 	switch begin := max(start, f.since); { // before that it holds nothing

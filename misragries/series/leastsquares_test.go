@@ -43,7 +43,7 @@ func TestFitIsLeastSquares(t *testing.T) {
 			counts[i] = float64(rng.IntN(50))
 		}
 		values, first := published(spans, counts, since, until, func() float64 { return float64(rng.IntN(21) - 10) })
-		f := fit{spans: spans, vars: wholes(spans), since: since, until: until, values: values, first: first, from: from, to: to}
+		f := leastSquares{spans: spans, vars: wholes(spans), since: since, until: until, values: values, first: first, from: from, to: to}
 		if to <= since {
 			require.Zero(t, f.window().part)
 			continue
@@ -137,7 +137,7 @@ func TestFewest(t *testing.T) {
 				}
 			}
 			try(0, 0, [6]int{})
-			f := fit{spans: spans, vars: wholes(spans), until: steps, from: from, to: to}
+			f := leastSquares{spans: spans, vars: wholes(spans), until: steps, from: from, to: to}
 			require.Equal(t, least, f.fewest().nodes, "%d to %d", from, to)
 		}
 	}

@@ -1,12 +1,33 @@
-// Package law has the exact laws of the noise that package misragries adds: δ as a function of
-// threshold and noise, and the calibrations that invert it. It knows no keys.
-package law
+// Package thresholds has the noise that package misragries adds, and its thresholds: δ as a
+// function of both, and the calibrations that invert it. It knows no keys.
+package thresholds
 
 import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/exact"
+	"github.com/dpsketch/dpsketch/noise"
 )
+
+// Noise is the noise and the threshold of a release, in units: of 1/(k+1) of a count where sketches
+// are reduced, of 1/j where they are trimmed, else of a count.
+type Noise struct {
+	Scale           float64 // b
+	From, Threshold int64   // R, τ
+	Shift           float64 // β; 0 where sketches are not trimmed
+	Offset          int64   // o
+	Cap             int64   // o_T, in counts
+	CapScale        float64 // of N_T, in counts
+}
+
+// Valid reports whether the noise can be drawn.
+func (n Noise) Valid() bool {
+	_, err := noise.NewDiscreteLaplace(n.Scale)
+	if err == nil && n.Shift != 0 {
+		_, err = noise.NewDiscreteLaplace(n.Shift)
+	}
+	return err == nil
+}
 
 // The exact δ of the release. Write q = e^{−ε}; η, L₁, L₂ are independent discrete Laplace
 // variables, Pr[x] = p(x) = (1−q)/(1+q)·q^|x|. For integers t ≥ 0 (by summing geometric series)

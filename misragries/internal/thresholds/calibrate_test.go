@@ -1,4 +1,4 @@
-package law
+package thresholds
 
 import (
 	"math"
@@ -41,7 +41,7 @@ func TestSettleConcentration(t *testing.T) {
 		low.Threshold = (found.From + found.Threshold) / 2
 		plain := low
 		require.True(t, low.settleConcentration(k, epsilon, want))
-		plain.settle(func(l Law) bool { return l.concentrationLogDelta(k, epsilon) <= want })
+		plain.settle(func(l Noise) bool { return l.concentrationLogDelta(k, epsilon) <= want })
 		require.Equal(t, plain, low, "k = %d, ε = %v, δ = %v", k, epsilon, delta)
 		require.Equal(t, plain, found, "k = %d, ε = %v, δ = %v", k, epsilon, delta)
 		tried++

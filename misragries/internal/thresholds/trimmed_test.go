@@ -1,4 +1,4 @@
-package law
+package thresholds
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 
 // trimmed is the mechanism of one sketch, as Theorem 2′ has it or with a flaw.
 type trimmed struct {
-	Law
+	Noise
 	epsilon, delta float64
 	j              int
 	capped         bool
@@ -284,7 +284,7 @@ func TestTrimmedIsPrivateExactly(t *testing.T) {
 					if capped {
 						require.LessOrEqual(t, m.TrimmedDelta(j, s.epsilon*(1+1e-9)), math.Log(s.delta)+1e-9)
 					}
-					name := fmt.Sprintf("%+v, k = %d, j = %d: %+v", s, k, j, m.Law)
+					name := fmt.Sprintf("%+v, k = %d, j = %d: %+v", s, k, j, m.Noise)
 					a, b := m.worst(t, k, most, math.Inf(1))
 					require.LessOrEqual(t, max(a, b), 1+1e-9, name)
 					if !capped { // (B) attains Pr[N < −o]
@@ -350,9 +350,9 @@ func TestTrimmedTable(t *testing.T) {
 				}
 				require.True(t, l.Valid() && l.From >= 1 && l.Threshold > l.From && l.Offset >= 0 && l.Cap >= 0, name)
 				require.LessOrEqual(t, l.TrimmedDelta(j, epsilon), math.Log(delta), name)
-				for _, spoil := range []func(l *Law){
-					func(l *Law) { l.Scale *= 1 - 1e-6 }, func(l *Law) { l.Shift *= 1 - 1e-6 }, func(l *Law) { l.Shift = math.NaN() },
-					func(l *Law) { l.Shift = 0 }, func(l *Law) { l.Offset = -1 }, func(l *Law) { l.Cap -= l.Cap/2 + 1 },
+				for _, spoil := range []func(l *Noise){
+					func(l *Noise) { l.Scale *= 1 - 1e-6 }, func(l *Noise) { l.Shift *= 1 - 1e-6 }, func(l *Noise) { l.Shift = math.NaN() },
+					func(l *Noise) { l.Shift = 0 }, func(l *Noise) { l.Offset = -1 }, func(l *Noise) { l.Cap -= l.Cap/2 + 1 },
 				} {
 					bad := l
 					if spoil(&bad); delta > 0.1 {
@@ -370,13 +370,13 @@ func TestTrimmedShareIsLeast(t *testing.T) {
 	for _, k := range []int{16, 64, 1024} {
 		j := Least(k)
 		got, _ := Trimmed(j, 1, 1e-6)
-		needs := func(l Law) float64 {
+		needs := func(l Noise) float64 {
 			return (planned*float64(l.Offset) + float64(l.Threshold) + math.Ln10*l.Scale) / float64(j)
 		}
 		least := math.Inf(1)
 		for share := 0.02; share < 0.95; share += 0.01 {
 			m := newTrimmed(1, 1e-6, share, j, rounding.Share, true, "")
-			least = min(least, needs(m.Law))
+			least = min(least, needs(m.Noise))
 		}
 		require.LessOrEqual(t, needs(got), least+planned/float64(j), "k = %d", k)
 	}
@@ -403,7 +403,7 @@ func TestTrimmedVectors(t *testing.T) {
 	for _, c := range file.Cases {
 		a := c.Args
 		epsilon := (1/a.Shift + float64(a.Least)/a.Scale) * (1 + 1e-15)
-		law := Law{Scale: a.Scale, From: a.From, Threshold: a.Threshold, Shift: a.Shift, Offset: a.Offset, Cap: a.Cap, CapScale: 1 / epsilon}
+		law := Noise{Scale: a.Scale, From: a.From, Threshold: a.Threshold, Shift: a.Shift, Offset: a.Offset, Cap: a.Cap, CapScale: 1 / epsilon}
 		delta := math.Exp(law.TrimmedDelta(a.Least, epsilon))
 		require.GreaterOrEqual(t, delta, c.Value*(1-1e-9))
 		require.LessOrEqual(t, delta, c.Value*(1+c.Within))

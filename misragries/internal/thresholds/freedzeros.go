@@ -1,4 +1,4 @@
-package law
+package thresholds
 
 import (
 	"math"
@@ -12,7 +12,7 @@ import (
 //
 //	δ(τ) = Pr[1 + η + max_{i≤k} L_i ≥ τ] = Σ_x p(x)·(1 − F(τ−1−x)^k),
 //
-// p the law of η, F(t) = Pr[L < t]; with D − η besides, or without: a caller who brings counters
+// p(x) = Pr[η = x], F(t) = Pr[L < t]; with D − η besides, or without: a caller who brings counters
 // from elsewhere need not know D. The paper's threshold for it (section 5.1) is 1 +
 // 2·ln((k+1)/(2δ))/ε.
 //

@@ -1,4 +1,4 @@
-package law
+package thresholds
 
 import (
 	"math"
@@ -34,33 +34,33 @@ func Least(k int) int { return min(k, max(16, (k+3)/4)) }
 const planned = 16
 
 // TrimmedDelta returns ln δ of Theorem 2′.
-func (l Law) TrimmedDelta(j int, epsilon float64) float64 {
+func (n Noise) TrimmedDelta(j int, epsilon float64) float64 {
 	above := func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
-	if !(l.Shift > 0) || l.Offset < 0 || above(above(1/l.Shift)+above(float64(j)/l.Scale)) > epsilon {
+	if !(n.Shift > 0) || n.Offset < 0 || above(above(1/n.Shift)+above(float64(j)/n.Scale)) > epsilon {
 		return 0
 	}
-	escape := logAdd(exact.LogLaplaceTail(l.Shift, l.Offset+1), exact.LogLaplaceTail(l.CapScale, l.Cap))
-	return min(max(l.logEscape(j), escape), 0)
+	escape := logAdd(exact.LogLaplaceTail(n.Shift, n.Offset+1), exact.LogLaplaceTail(n.CapScale, n.Cap))
+	return min(max(n.logEscape(j), escape), 0)
 }
 
-// SetCap sets the law of T: the scale of N_T, and the least o_T with Pr[T ≤ 0] ≤ δ/2. It is not ok
-// if that noise is out of range.
-func (l *Law) SetCap(epsilon, delta float64) (ok bool) {
+// SetCap sets the noise of T: the scale of N_T, and the least o_T with Pr[T ≤ 0] ≤ δ/2. It is not
+// ok if that noise is out of range.
+func (n *Noise) SetCap(epsilon, delta float64) (ok bool) {
 	scale, err := noise.LaplaceScale(epsilon, 1)
 	if err != nil {
 		return false
 	}
-	l.CapScale = scale
-	l.Cap = leastReach(scale, Inward(delta)-math.Ln2)
+	n.CapScale = scale
+	n.Cap = leastReach(scale, Inward(delta)-math.Ln2)
 	return true
 }
 
-// Trimmed returns the law with the least planned·o + max(τ, 0) + b·ln 10, about what a key needs to
-// be released with a probability of 95 %, by the scale β of N, with o and τ as if they were real:
-// with εβ = 1 + y, o falls with y and τ with 1 + 1/y, so y is near √(j/planned). To minimise
+// Trimmed returns the noise with the least planned·o + max(τ, 0) + b·ln 10, about what a key needs
+// to be released with a probability of 95 %, by the scale β of N, with o and τ as if they were
+// real: with εβ = 1 + y, o falls with y and τ with 1 + 1/y, so y is near √(j/planned). To minimise
 // without b·ln 10 would not do: τ falls below 0 with a large b, where every key is shown with some
 // probability and none with much. It is not ok if the noise is out of the range of its sampler.
-func Trimmed(j int, epsilon, delta float64) (law Law, ok bool) {
+func Trimmed(j int, epsilon, delta float64) (n Noise, ok bool) {
 	units, want := float64(j), Inward(delta)
 	scales := func(x float64) (shift, scale float64) {
 		y := math.Exp(x)
@@ -82,12 +82,12 @@ func Trimmed(j int, epsilon, delta float64) (law Law, ok bool) {
 		}
 	}
 	at, _ = exact.Minimum(at-step, at+step, sections, hidden)
-	law.Shift, law.Scale = scales(at)
-	if !law.SetCap(epsilon, delta) || !law.Valid() {
-		return Law{}, false
+	n.Shift, n.Scale = scales(at)
+	if !n.SetCap(epsilon, delta) || !n.Valid() {
+		return Noise{}, false
 	}
-	law.Offset = max(leastReach(law.Shift, want-math.Ln2)-1, 0)
-	law.setRounding(j, want, rounding.Share)
-	law.settle(func(l Law) bool { return l.TrimmedDelta(j, epsilon) <= want })
-	return law, true
+	n.Offset = max(leastReach(n.Shift, want-math.Ln2)-1, 0)
+	n.setRounding(j, want, rounding.Share)
+	n.settle(func(n Noise) bool { return n.TrimmedDelta(j, epsilon) <= want })
+	return n, true
 }
