@@ -167,7 +167,7 @@ func (p *Projection) candidates(indices []uint64) []asked {
 			}
 		}
 	}
-	all = sortByHash(all, func(a *asked) uint64 { return a.print })
+	slices.SortStableFunc(all, func(a, b asked) int { return cmp.Compare(a.print, b.print) })
 	different := all[:0]
 	for _, a := range all {
 		if n := len(different); n > 0 && different[n-1].index == a.index {

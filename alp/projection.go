@@ -134,8 +134,7 @@ func listed(list *sparse.Vector[uint64]) *directory {
 	for index, value := range list.All() {
 		slots = append(slots, directorySlot{Index: index, Value: value})
 	}
-	d := newDirectory(slots)
-	return &d
+	return newDirectory(slots)
 }
 
 // outputs appends what the cells of an index show to dst, one for each column.
@@ -269,32 +268,6 @@ func (t *packed) unpack() (shown []uint64, values []uint8) {
 		}
 	})
 	return shown, values
-}
-
-// pack returns the table of cells that were drawn.
-func (g *geometry) pack(table []uint64) packed {
-	shown, size := make([]uint64, g.bitWords()), uint64(g.cellBits)
-	lowest, first := uint64(0), uint64(0) // the lowest bit of each cell, and a word's first cell
-	for i := range g.wordCells {
-		lowest |= 1 << (i * size)
-	}
-	var values []uint8
-	for _, word := range table {
-		set := word // at the lowest bit of a cell: whether it has any
-		for range size - 1 {
-			set = set>>1 | word
-		}
-		for set &= lowest; set != 0; set &= set - 1 {
-			at := uint64(bits.TrailingZeros64(set))
-			cell := first + at/size
-			shown[cell/64] |= 1 << (cell % 64)
-			if size > 1 { // else all are alike
-				values = append(values, uint8(word>>at&(1<<size-1))-1)
-			}
-		}
-		first += g.wordCells
-	}
-	return g.layOut(shown, values)
 }
 
 // layOut returns the table of a bit for each cell and the values of those that are set, which a
