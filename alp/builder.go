@@ -13,9 +13,8 @@ import (
 
 type secret = private.State[state]
 
-// Builder sums values by index. It holds private data, which it never prints or encodes: Release is
-// the only way out. One goroutine at a time may use it; Add and Release panic if they detect
-// concurrent use.
+// Builder sums values by index. It holds private data, which it never prints or encodes. One
+// goroutine at a time may use it; Add and Release panic if they detect concurrent use.
 type Builder struct {
 	secret
 	guarantee budget.Guarantee
@@ -35,10 +34,9 @@ type total = sparse.Entry[uint64]
 // maxTotal is where a total saturates, in steps: φ₁ of it is below 2⁶⁰.
 const maxTotal = 1 << 54
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It computes all numbers of the
-// release, which takes up to some milliseconds. Release allocates the table.
-//
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It takes up to some
+// milliseconds. Values that protect hardly anybody are accepted, for experiments: ε above 20, δ
+// above 0.01.
 func New(p Params) (*Builder, error) {
 	p, err := p.resolved()
 	if err != nil {
@@ -54,21 +52,17 @@ func New(p Params) (*Builder, error) {
 	return &Builder{private.New(state{params: p, shape: shape}), p.promise()}, nil
 }
 
-// Guarantee returns what Release promises: see [Params.Guarantee]. The zero Builder promises
-// nothing.
+// Guarantee returns what Release promises; nothing for the zero Builder.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value to the total of the index. NaN is no entry: it adds nothing. An index of Dim
-// or more is ignored. Totals saturate at ±2⁵⁴ steps of the grid, more than 2⁴⁰ times Δ/ε. Once
-// there are 2³² − 1 indices, new ones are ignored, and the guarantee ends.
+// Add adds the value to the total of the index, except NaN and indices from Dim on. Totals saturate
+// at ±2⁵⁴ steps of the grid, more than 2⁴⁰·Δ/ε. The guarantee ends at 2³² − 1 indices.
 //
 // Two inputs are neighbours if the absolute changes of all added values sum to at most Sensitivity.
-// A value between two grid points is rounded to one of them at random, so that the mean is right;
-// with Integers, to the nearest integer. Release clamps the totals, not single values, to Max and,
-// unless Signed, to at least 0.
+// A value is rounded to the grid at random, without bias; with Integers, to the nearest integer.
+// Release clamps the totals, not single values, to Max and, unless Signed, to at least 0.
 //
-// After Release, and on the zero Builder, Add does nothing: the release is final. Ask
-// [Builder.Released] first if you are not sure.
+// After Release, and on the zero Builder, Add does nothing: see [Builder.Released].
 func (b *Builder) Add(index uint64, value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -101,12 +95,11 @@ func (s *state) onGrid(value float64) int64 {
 	return int64(y)
 }
 
-// Released reports whether the Builder has been released. Then Add does nothing.
+// Released reports whether the Builder has been released.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and returns the private projection. The Builder gives up its data; a
-// second Release returns an error that wraps [ErrReleased]. There is no other error: New has
-// checked everything that could fail.
+// Release spends the budget and returns the private projection. A second Release returns an error
+// that wraps [ErrReleased]; there is no other error.
 func (b *Builder) Release() (*Projection, error) {
 	s, err := private.Take(b.secret, "alp: Release: the Builder")
 	if err != nil {

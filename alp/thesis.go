@@ -85,11 +85,10 @@ func (p Params) onAxis(v, step float64) float64 {
 	return knee * (1 + math.Log(v/knee))
 }
 
-// Argmax returns the paper's estimate of an entry (Algorithm 3). Let f(n) be the number of ones
-// minus the number of zeros among its first n bits: the estimate is the average of the n that
-// maximise f, times the width of a column. A listed key has its list value, as in Algorithm 8.
-// Argmax is for unary codes, Levels = 2, and uses neither the load nor a prior. NaN if Levels is
-// not 2, and for a Projection that was neither released nor decoded; 0 for an index outside Dim.
+// Argmax returns the paper's estimate of an entry (Algorithm 3), for Levels = 2. Let f(n) be the
+// number of ones minus the number of zeros among its first n bits: the estimate is the average of
+// the n that maximise f, times the width of a column. A listed key has its list value, as in
+// Algorithm 8. NaN if Levels is not 2.
 func (p *Projection) Argmax(index uint64) float64 {
 	var buffer [fewColumns]uint8
 	positive, negative, ok := p.read(index, buffer[:0])
