@@ -254,7 +254,8 @@ const (
 //
 // Small values look like zeros, so that many shares of zeros may be about as likely. From a start
 // with nearly no zeros the rounds end at a small share, from one with nearly nothing else at a
-// large one. The prior is the likelier of both if the data tell them apart, else their mean.
+// large one. The prior is the likelier of both if the data tell them apart, else their mean; or
+// that without any zeros, if it is likelier than both.
 func (j *joint) learnAlone(p *Projection, order []asked, first []float64) {
 	var seen []outcome
 	find, n := map[string]int{}, 0.0
@@ -273,10 +274,13 @@ func (j *joint) learnAlone(p *Projection, order []asked, first []float64) {
 		seen[at].entries++
 		n++
 	}
+	none, logNone := j.maximise(seen, first, n, 0)
 	few, logFew := j.maximise(seen, first, n, 0.01)
 	many, logMany := j.maximise(seen, first, n, 0.99)
 	for s := range j.prior {
 		switch {
+		case logNone > max(logFew, logMany)+aloneGain:
+			j.prior[s] = none[s]
 		case logFew > logMany+aloneGain:
 			j.prior[s] = few[s]
 		case logMany > logFew+aloneGain:
@@ -315,6 +319,9 @@ func (j *joint) maximise(seen []outcome, first []float64, n, zero float64) (prio
 			}
 		}
 		j.learn(first, believed, n)
+		if zero == 0 { // not even the entry that learn adds
+			j.prior[0] = 0
+		}
 	}
 	return slices.Clone(j.prior), log
 }
