@@ -202,8 +202,8 @@ func TestLongJoint(t *testing.T) {
 	}
 }
 
-// A batch is not read worse than one by one, above all where all values are as small as noise: there
-// the likeliest share of zeros was .7, and errors an eighth larger.
+// A batch is not read worse than one by one, above all where all values are as small as noise:
+// there the likeliest share of zeros was .7, and errors an eighth larger.
 func TestEstimateAllOfSmallValues(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	for _, c := range []struct{ value, zeros, most float64 }{{1, 0, 0.8}, {2, 0, 0.9}, {3, 0, 0.95}, {2, 0.5, 1.04}, {3, 0.9, 0.95}} {
