@@ -201,3 +201,31 @@ func TestLongJoint(t *testing.T) {
 		}
 	}
 }
+
+// A batch is not read worse than one by one, above all where all values are as small as noise:
+// there the likeliest share of zeros was .7, and errors an eighth larger.
+func TestEstimateAllOfSmallValues(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	for _, c := range []struct{ value, zeros, most float64 }{{1, 0, 0.8}, {2, 0, 0.9}, {3, 0, 0.95}, {2, 0.5, 1.04}, {3, 0.9, 0.95}} {
+		var one, all float64
+		for range 4 {
+			const n = 2000
+			b := dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: n}))(t)
+			indices, values := make([]uint64, n), make([]float64, n)
+			for i := range indices {
+				if indices[i] = uint64(i); float64(i) >= c.zeros*n {
+					values[i] = c.value
+				}
+				b.Add(indices[i], values[i])
+			}
+			p := dptest.OK(b.Release())(t)
+			single, batch := p.Estimates(indices, nil), p.EstimateAll(indices, nil)
+			for i, x := range values {
+				one += math.Abs(single[i] - x)
+				all += math.Abs(batch[i] - x)
+			}
+		}
+		t.Logf("%v, %v zeros: %.3f", c.value, c.zeros, all/one)
+		require.Less(t, all, c.most*one, "%+v", c)
+	}
+}

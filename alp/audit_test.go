@@ -106,16 +106,14 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 		entries = append(entries, total{Key: i, Steps: int64(float64(i%60) / s.step)})
 	}
 	var src noise.Source
-	table := make([]uint64, s.tableWords())
 	for range releases {
 		var list *sparse.Vector[uint64]
 		if s.hasList {
 			list = dptest.OK(drawn.releaseList(&src, entries))(t)
 		}
-		drawn.fill(&src, table)
-		drawn.occupy(&src, table, entries, listed(list))
+		table := drawn.drawGiven(&src, entries, list)
 		for i, index := range indices {
-			if (a.above || s.at(table, cells[i]) >= target.output) && (!a.listed || list.Estimate(index) >= float64(s.phi(target.values[1]))) {
+			if (a.above || table.at(cells[i]) >= target.output) && (!a.listed || list.Estimate(index) >= float64(s.phi(target.values[1]))) {
 				count++
 			}
 		}

@@ -40,10 +40,9 @@ type joint struct {
 // EstimateAll sets dst[i] to the estimate of indices[i] and returns dst, in new memory if dst is
 // too short. Unlike [Projection.Estimate], it learns from the batch how many entries are 0 and how
 // the others are distributed, and it uses which of them share cells. So it has less error for
-// batches with most of the non-zero entries, above all with many zeros or many small values. For
-// sums of entries use [Projection.Total]. It is post-processing and costs no budget. It takes 8 µs
-// per index with one column, 25 to 50 µs per index and column with several (Signed has at least
-// two). For TwoVectors and for more than 64 columns it learns only the share of zeros.
+// batches with most of the non-zero entries. For sums use [Projection.Total]. It takes 8 µs per
+// index with one column, 25 to 50 µs per index and column with several. For TwoVectors and for more
+// than 64 columns it learns only the share of zeros.
 func (p *Projection) EstimateAll(indices []uint64, dst []float64) []float64 {
 	dst = slices.Grow(dst[:0], len(indices))[:len(indices)]
 	d := p.decoder
@@ -167,7 +166,7 @@ func (p *Projection) candidates(indices []uint64) []asked {
 			}
 		}
 	}
-	all = sortByHash(all, func(a *asked) uint64 { return a.print })
+	slices.SortStableFunc(all, func(a, b asked) int { return cmp.Compare(a.print, b.print) })
 	different := all[:0]
 	for _, a := range all {
 		if n := len(different); n > 0 && different[n-1].index == a.index {
@@ -255,7 +254,8 @@ const (
 //
 // Small values look like zeros, so that many shares of zeros may be about as likely. From a start
 // with nearly no zeros the rounds end at a small share, from one with nearly nothing else at a
-// large one. The prior is the likelier of both if the data tell them apart, else their mean.
+// large one. The prior is the likelier of both if the data tell them apart, else their mean; or
+// that without any zeros, if it is likelier than both.
 func (j *joint) learnAlone(p *Projection, order []asked, first []float64) {
 	var seen []outcome
 	find, n := map[string]int{}, 0.0
@@ -274,10 +274,13 @@ func (j *joint) learnAlone(p *Projection, order []asked, first []float64) {
 		seen[at].entries++
 		n++
 	}
+	none, logNone := j.maximise(seen, first, n, 0)
 	few, logFew := j.maximise(seen, first, n, 0.01)
 	many, logMany := j.maximise(seen, first, n, 0.99)
 	for s := range j.prior {
 		switch {
+		case logNone > max(logFew, logMany)+aloneGain:
+			j.prior[s] = none[s]
 		case logFew > logMany+aloneGain:
 			j.prior[s] = few[s]
 		case logMany > logFew+aloneGain:
@@ -316,6 +319,9 @@ func (j *joint) maximise(seen []outcome, first []float64, n, zero float64) (prio
 			}
 		}
 		j.learn(first, believed, n)
+		if zero == 0 { // not even the entry that learn adds
+			j.prior[0] = 0
+		}
 	}
 	return slices.Clone(j.prior), log
 }

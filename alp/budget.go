@@ -192,15 +192,6 @@ func (s *shape) slack() int64 {
 	return int64(keptScales*s.list.Sensitivity/s.list.Epsilon) + 1
 }
 
-// firstColumn is kept for an index, 0 if it is not listed.
-func (s *shape) firstColumn(listed *directory, index uint64) int {
-	value := listed.value(index)
-	if value == 0 {
-		return 0
-	}
-	return s.kept(int64(value))
-}
-
 // outer returns the number of a column counted from 0 outwards.
 func (s *shape) outer(column int) int {
 	switch {

@@ -2,9 +2,9 @@ package alp
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/keytable"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
@@ -13,9 +13,8 @@ import (
 
 type secret = private.State[state]
 
-// Builder sums values by index. It holds private data, which it never prints or encodes: Release is
-// the only way out. One goroutine at a time may use it; Add and Release panic if they detect
-// concurrent use.
+// Builder sums values by index. It holds private data, which it never prints or encodes. One
+// goroutine at a time may use it; Add and Release panic if they detect concurrent use.
 type Builder struct {
 	secret
 	guarantee budget.Guarantee
@@ -25,20 +24,19 @@ type state struct {
 	// resolved; Sparsity is 0 if it is to be estimated, and shape is for plannedSparsity then
 	params Params
 	shape  shape
-	totals keytable.Totals[uint64]
+	totals totals
 	src    noise.Source
 }
 
 // total is an index with the sum of its values, in steps.
-type total = keytable.Entry[uint64]
+type total = sparse.Entry[uint64]
 
 // maxTotal is where a total saturates, in steps: φ₁ of it is below 2⁶⁰.
 const maxTotal = 1 << 54
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It computes all numbers of the
-// release, which takes up to some milliseconds. Release allocates the table.
-//
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It takes up to some
+// milliseconds. Values that protect hardly anybody are accepted, for experiments: ε above 20, δ
+// above 0.01.
 func New(p Params) (*Builder, error) {
 	p, err := p.resolved()
 	if err != nil {
@@ -51,31 +49,27 @@ func New(p Params) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{private.New(state{params: p, shape: shape, totals: keytable.NewTotals[uint64](maxTotal)}), p.promise()}, nil
+	return &Builder{private.New(state{params: p, shape: shape}), p.promise()}, nil
 }
 
-// Guarantee returns what Release promises: see [Params.Guarantee]. The zero Builder promises
-// nothing.
+// Guarantee returns what Release promises; nothing for the zero Builder.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value to the total of the index. NaN is no entry: it adds nothing. An index of Dim
-// or more is ignored. Totals saturate at ±2⁵⁴ steps of the grid, more than 2⁴⁰ times Δ/ε. Once
-// there are 2³² − 1 indices, new ones are ignored, and the guarantee ends.
+// Add adds the value to the total of the index, except NaN and indices from Dim on. Totals saturate
+// at ±2⁵⁴ steps of the grid, more than 2⁴⁰·Δ/ε. The guarantee ends at 2³² − 1 indices.
 //
 // Two inputs are neighbours if the absolute changes of all added values sum to at most Sensitivity.
-// A value between two grid points is rounded to one of them at random, so that the mean is right;
-// with Integers, to the nearest integer. Release clamps the totals, not single values, to Max and,
-// unless Signed, to at least 0.
+// A value is rounded to the grid at random, without bias; with Integers, to the nearest integer.
+// Release clamps the totals, not single values, to Max and, unless Signed, to at least 0.
 //
-// After Release, and on the zero Builder, Add does nothing: the release is final. Ask
-// [Builder.Released] first if you are not sure.
+// After Release, and on the zero Builder, Add does nothing: see [Builder.Released].
 func (b *Builder) Add(index uint64, value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
 	if s.params.Dim == 0 || index < s.params.Dim {
-		s.totals.Add(index, s.onGrid(value))
+		s.totals.add(index, s.onGrid(value))
 	}
 	private.Leave(b.secret)
 }
@@ -101,12 +95,11 @@ func (s *state) onGrid(value float64) int64 {
 	return int64(y)
 }
 
-// Released reports whether the Builder has been released. Then Add does nothing.
+// Released reports whether the Builder has been released.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and returns the private projection. The Builder gives up its data; a
-// second Release returns an error that wraps [ErrReleased]. There is no other error: New has
-// checked everything that could fail.
+// Release spends the budget and returns the private projection. A second Release returns an error
+// that wraps [ErrReleased]; there is no other error.
 func (b *Builder) Release() (*Projection, error) {
 	s, err := private.Take(b.secret, "alp: Release: the Builder")
 	if err != nil {
@@ -115,27 +108,25 @@ func (b *Builder) Release() (*Projection, error) {
 	return s.release()
 }
 
-// release draws the list, then the table as if it were empty, then the cells that have entries
-// given the list (Theorem 2): each by itself, in an order that the order of arrival does not
-// change.
+// release draws the list, and then the table given the list (Theorem 2), from totals in the order
+// of the indices: the order of arrival changes nothing.
 func (s *state) release() (*Projection, error) {
-	entries := clamped(&s.totals, s.shape.limit, s.params.Signed)
+	entries := clamped(s.totals.sums(), s.shape.limit, s.params.Signed)
 	if err := s.settle(entries); err != nil {
 		return nil, err
 	}
 	p := &Projection{shape: s.shape}
+	var large []total
 	if s.shape.hasList {
 		list, err := s.shape.releaseList(&s.src, entries)
 		if err != nil {
 			return nil, err
 		}
 		p.list = list
+		large, _ = list.Steps()
 	}
 	p.keys = listed(p.list)
-	table := make([]uint64, s.shape.tableWords())
-	s.shape.fill(&s.src, table)
-	s.shape.occupy(&s.src, table, entries, p.keys)
-	p.table = s.shape.pack(table)
+	p.table = s.shape.draw(&s.src, entries, large)
 	p.decoder = newDecoder(p)
 	return p, nil
 }
@@ -153,10 +144,8 @@ func (s *state) settle(entries []total) (err error) {
 }
 
 // clamped returns the totals that are not 0 once clamped to ±limit, and to 0 from below unless
-// signed. They take the memory of the table, which is not used again, and are in the order of
-// arrival, on which nothing released may depend.
-func clamped(t *keytable.Totals[uint64], limit int64, signed bool) []total {
-	all := t.Entries()
+// signed, in their memory.
+func clamped(all []total, limit int64, signed bool) []total {
 	entries := all[:0]
 	for _, e := range all {
 		e.Steps = min(max(e.Steps, -limit), limit)
@@ -178,4 +167,82 @@ func (s *shape) releaseList(src *noise.Source, entries []total) (*sparse.Vector[
 		values[i] = total{Key: e.Key, Steps: s.phi(e.Steps)} // a step of the list is 1
 	}
 	return sparse.Release(src, law, values, 0, nil), nil
+}
+
+// totals sums by index. What is added waits in a log, and is merged into the sorted sums when the
+// log is a quarter as long as they are: 20 bytes an index, and memory is read in order.
+type totals struct {
+	sorted []total // by index
+	added  []total // since, in the order of arrival
+}
+
+// leastLog is the least length at which a log is merged: it fits into the caches.
+const leastLog = 1 << 12
+
+// add adds the steps, at most ±maxTotal, to the sum of the index.
+func (t *totals) add(index uint64, steps int64) {
+	if len(t.added) == cap(t.added) {
+		t.room()
+	}
+	t.added = append(t.added, total{Key: index, Steps: steps})
+}
+
+// room makes room in the log.
+func (t *totals) room() {
+	if n := len(t.added); n < leastLog {
+		t.added = slices.Grow(t.added, max(n, 16))
+		return
+	}
+	t.merge()
+	if n := len(t.sorted) / 4; n > cap(t.added) {
+		t.added = make([]total, 0, n)
+	}
+}
+
+// merge empties the log. The values of an index are added in the order of arrival, since a sum that
+// saturates depends on it.
+func (t *totals) merge() {
+	sparse.SortEntries(t.added)
+	fresh, at := t.added[:0], 0 // the sums of indices that are new; at is in sorted
+	for i := 0; i < len(t.added); {
+		sum := total{Key: t.added[i].Key}
+		for at < len(t.sorted) && t.sorted[at].Key < sum.Key {
+			at++
+		}
+		known := at < len(t.sorted) && t.sorted[at].Key == sum.Key
+		if known {
+			sum = t.sorted[at]
+		}
+		for ; i < len(t.added) && t.added[i].Key == sum.Key; i++ {
+			sum.Steps = min(max(sum.Steps+t.added[i].Steps, -maxTotal), maxTotal)
+		}
+		if known {
+			t.sorted[at] = sum
+		} else if uint64(len(t.sorted)+len(fresh)) < math.MaxUint32 {
+			fresh = append(fresh, sum)
+		}
+	}
+	if len(fresh) > 0 {
+		t.sorted = merged(t.sorted, fresh)
+	}
+	t.added = t.added[:0]
+}
+
+// merged returns two sorted lists of different indices as one.
+func merged(a, b []total) []total {
+	all := make([]total, 0, len(a)+len(b))
+	for _, e := range b {
+		n := 0
+		for n < len(a) && a[n].Key < e.Key {
+			n++
+		}
+		all, a = append(append(all, a[:n]...), e), a[n:]
+	}
+	return append(all, a...)
+}
+
+// sums returns all indices that were added, sorted.
+func (t *totals) sums() []total {
+	t.merge()
+	return t.sorted
 }

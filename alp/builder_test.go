@@ -3,6 +3,7 @@ package alp
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"testing/cryptotest"
 
@@ -73,7 +74,7 @@ func TestTotals(t *testing.T) {
 		}
 		b.Add(p.Dim, 5) // ignored
 		s := private.Enter(b.secret)
-		return clamped(&s.totals, s.shape.limit, p.Signed)
+		return clamped(s.totals.sums(), s.shape.limit, p.Signed)
 	}
 	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 100, Sparsity: 10, Integers: true, Max: 1000}
 	require.Equal(t, []total{{Key: 7, Steps: 3}}, totalsOf(p, 1, 2))
@@ -101,4 +102,30 @@ func TestRandomRounding(t *testing.T) {
 		up += s.onGrid(-2.3*s.shape.step) + 3
 	}
 	dptest.Tail(t, "rounded up", up, n, 0.7, 1e-10)
+}
+
+// The log and the sums that it is merged into are one table: the values of an index are added in
+// their order, as a map would, and each sum saturates.
+func TestTotalsAsInAMap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, keys := range []uint64{1, 300, 3 * leastLog, 1 << 40} {
+		var sums totals
+		want := map[uint64]int64{}
+		for i := range 8*leastLog + 7 {
+			index, steps := mixBits(rng.Uint64N(keys)), rng.Int64N(9)-4
+			if i%3 == 0 {
+				index, steps = 5, [...]int64{maxTotal, maxTotal, -maxTotal}[i/3%3]
+			}
+			sums.add(index, steps)
+			want[index] = min(max(want[index]+steps, -maxTotal), maxTotal)
+		}
+		require.LessOrEqual(t, cap(sums.added), max(2*leastLog, len(sums.sorted)/4))
+		got, last := sums.sums(), uint64(0)
+		require.Len(t, got, len(want))
+		for i, e := range got {
+			require.True(t, i == 0 || last < e.Key)
+			require.Equal(t, want[e.Key], e.Steps)
+			last = e.Key
+		}
+	}
 }

@@ -66,8 +66,10 @@ func (c *code) prob(v, o int) float64 { return float64(c.mass(v, o)) * 0x1p-64 }
 // above the word.
 func (c *code) output(v int, random uint64) uint8 {
 	o := 0
-	for o < c.levels-1 && random < c.tail(v, o+1) {
-		o++
+	for half := c.levels / 2; half > 0; half /= 2 { // levels are a power of two
+		if random < c.tail(v, o+half) {
+			o += half
+		}
 	}
 	return uint8(o)
 }
@@ -211,73 +213,64 @@ func firstTail(decay uint64) fraction {
 	return fraction{q.Rsh(q, 64).Uint64(), low.Uint64()}
 }
 
-// sampler draws from the law of an empty cell with 12 random bits, nearly always: guide tells the
-// output where these decide it. Where they do not, 52 more do, so the law is exact in multiples of
-// 2⁻⁶⁴.
+// sampler draws what empty cells show. A bit says whether the output is above 0. If so, it is the
+// number of tails above a random point of [0, tail(0, 1)), and guide tells it by the first 12 bits
+// of that point where these decide it. Where they do not, 64 bits and then an exact draw do.
 type sampler struct {
 	code  *code
-	guide [1 << guideBits]uint16 // the output, or undecided
+	most  uint64                // 2⁶⁴·Pr[output > 0]
+	guide [1 << guideBits]uint8 // the output, or 0 where it is undecided
 }
 
 const (
 	guideBits = 12
 	guideMask = 1<<guideBits - 1
 	guideRest = 64 - guideBits
-	perRandom = 64 / guideBits // cells per random word
-	randoms   = 512            // words drawn at a time
-	undecided = 1 << 15
 )
 
 func newSampler(c *code) *sampler {
-	s := &sampler{code: c}
-	output := c.levels - 1 // the output falls as the random word grows
+	s := &sampler{code: c, most: c.tail(0, 1)}
+	output := c.levels - 1 // it falls as the point grows
 	for i := range s.guide {
-		for output > 0 && uint64(i)<<guideRest >= c.tail(0, output) {
+		low, _ := bits.Mul64(uint64(i)<<guideRest, s.most)
+		high, _ := bits.Mul64(uint64(i+1)<<guideRest-1, s.most) // or one more
+		for output > 1 && low >= c.tail(0, output) {
 			output--
 		}
-		s.guide[i] = uint16(output)
-		if output > 0 && uint64(i+1)<<guideRest-1 >= c.tail(0, output) {
-			s.guide[i] = undecided
+		if output == 1 || high+1 < c.tail(0, output) {
+			s.guide[i] = uint8(output)
 		}
 	}
 	return s
 }
 
-// fill draws all cells of the table: a random word makes a few outputs, which go to the table one
-// after the other.
-func (s *sampler) fill(src *noise.Source, table []uint64, cellBits int) {
-	random := make([]uint64, randoms)
-	outputs := make([]uint16, randoms*perRandom)
-	left := outputs[:0]
-	cells, size := 64/cellBits, uint(cellBits)
-	for i := range table {
-		if len(left) < cells {
-			n := copy(outputs, left)
-			left = outputs[:n+s.draw(src, random, outputs[n:])]
-		}
-		word := uint64(0)
-		for n, output := range left[:cells] {
-			word |= uint64(output) << (uint(n) * size & 63)
-		}
-		table[i], left = word, left[cells:]
+// fill draws all cells of a region, whose bits are 0, as if they were empty.
+func (s *sampler) fill(src *noise.Source, r *region) {
+	noise.NewBernoulli(s.most).Flip(src, r.shown)
+	if s.code.levels == 2 {
+		return
 	}
-	clear(random)
+	random, left := uint64(0), 0
+	for w, word := range r.shown {
+		for outputs := r.outputs[64*w:]; word != 0; word &= word - 1 {
+			if left < guideBits {
+				random, left = src.Uint64(), 64
+			}
+			output := s.guide[random&guideMask]
+			if output == 0 {
+				output = s.exactly(src, random&guideMask)
+			}
+			outputs[bits.TrailingZeros64(word)] = output
+			random, left = random>>guideBits, left-guideBits
+		}
+	}
 }
 
-// draw sets as many outputs as fit, a multiple of perRandom, and returns how many.
-func (s *sampler) draw(src *noise.Source, random []uint64, outputs []uint16) int {
-	random = random[:len(outputs)/perRandom]
-	src.Fill(random)
-	for i, r := range random {
-		out := (*[perRandom]uint16)(outputs[i*perRandom:])
-		for n := range out {
-			output := s.guide[r&guideMask]
-			if output == undecided {
-				output = uint16(s.code.output(0, r<<guideRest|src.Uint64()>>guideBits))
-			}
-			out[n] = output
-			r >>= guideBits
-		}
-	}
-	return len(random) * perRandom
+// exactly returns the output at (W + V)·most/2⁶⁴, where W is an integer of 64 random bits, of which
+// the first are given, and V is uniform in [0, 1). As tails are integers, only the integer part of
+// V·most counts.
+func (s *sampler) exactly(src *noise.Source, first uint64) uint8 {
+	point, part := bits.Mul64(first<<guideRest|src.Uint64()>>guideBits, s.most)
+	_, carry := bits.Add64(part, src.Uint64N(s.most), 0)
+	return s.code.output(0, point+carry)
 }

@@ -316,14 +316,12 @@ func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 			counts := make([]int64, len(law))
 			tables := len(law) / (s.half + 1) / (s.half + 1)
 			var src noise.Source
-			table := make([]uint64, s.tableWords())
 			for range releases {
 				entries := []total{{Key: e.indices[0], Steps: values[0]}, {Key: e.indices[1], Steps: values[1]}}
 				list := dptest.OK(s.releaseList(&src, entries))(t)
-				s.fill(&src, table)
-				s.occupy(&src, table, entries, listed(list))
-				class := s.firstColumn(listed(list), e.indices[0])*(s.half+1) + s.firstColumn(listed(list), e.indices[1])
-				counts[class*tables+outputNumber(&s, table)]++
+				table, values := s.drawGiven(&src, entries, list), listed(list)
+				class := s.kept(int64(values.value(e.indices[0])))*(s.half+1) + s.kept(int64(values.value(e.indices[1])))
+				counts[class*tables+outputNumber(&s, &table)]++
 			}
 			observed, expected := byProbability(law, counts)
 			dptest.ChiSquare(t, "classes and tables", observed, expected, 1e-10)

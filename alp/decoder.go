@@ -283,17 +283,16 @@ func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read 
 }
 
 // Interval returns bounds that contain the true value of the entry, whatever it is, with at least
-// the given confidence over the noise, for any one index fixed before the release. They rely on the
-// load estimated from the table, which is off by about √(1/(cells of a column)). NaN for a
-// confidence outside [0, 1).
+// the given confidence, for any one index fixed before the release. They rely on the load estimated
+// from the table, which is off by about √(1/(cells of a column)). NaN for a confidence outside [0,
+// 1).
 //
 // It is the hull of all values that the cells do not reject: for a rejected value, evidence as
-// strong for a smaller or for a larger one has a probability below (1 − confidence)/2 (see
-// pvalues). Absence from the list counts as evidence against values much above the list's
-// threshold. A listed entry has the interval of its list value. No prior is assumed, but if the
-// prior moves [Projection.Estimate] outside, the interval is extended to the Estimate.
+// strong for a smaller or for a larger one has a probability below (1 − confidence)/2. Absence from
+// the list is evidence too. A listed entry has the interval of its list value. No prior is assumed,
+// but if the prior moves [Projection.Estimate] outside, the interval is extended to it.
 //
-// The first call computes tables, which takes some milliseconds.
+// The first call takes some milliseconds.
 func (p *Projection) Interval(index uint64, confidence float64) (lo, hi float64) {
 	d := p.decoder
 	if d == nil || !(confidence >= 0 && confidence < 1) {

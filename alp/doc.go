@@ -58,8 +58,8 @@
 //
 // The table takes Bits·Sparsity bits on average: one bit per cell, and the levels of the few cells
 // that do not show 0. Its length reveals no more about the data than the table itself. Release
-// takes about ½ µs per entry. A lookup takes 20 to 30 ns within the caches and 300 ns beyond them;
-// Estimates takes a third of that.
+// takes about ¼ µs per entry, and Add 50 ns; a Builder holds 20 bytes per index. A lookup takes 20
+// to 30 ns within the caches and 300 ns beyond them; Estimates takes a third of that.
 //
 // # How it works
 //

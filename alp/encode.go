@@ -62,8 +62,7 @@ func (p *Params) fields() []wire.Field {
 	return list
 }
 
-// AppendBinary appends the encoding of the projection to dst. The error, which wraps [ErrFormat],
-// is for a Projection that is neither released nor decoded.
+// AppendBinary appends the encoding to dst. The error wraps [ErrFormat].
 func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
 	if p.decoder == nil {
 		return dst, check.FormatError("alp", "a Projection that was not released has no encoding")
@@ -94,12 +93,11 @@ func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
 	return p.list.AppendBinary(dst)
 }
 
-// MarshalBinary returns the encoding of the projection.
+// MarshalBinary returns the encoding.
 func (p *Projection) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes. It computes the law of the cells anew,
-// which takes up to some milliseconds.
+// UnmarshalBinary decodes what AppendBinary encoded, in up to some milliseconds. For any other
+// bytes it returns an error that wraps [ErrFormat], and leaves the receiver as it was.
 func (p *Projection) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("alp", data)
 	r.Header(wire.KindALP, version)
@@ -226,19 +224,17 @@ func (p Params) readList(g *geometry, data []byte) (*sparse.Vector[uint64], erro
 	return list, nil
 }
 
-// MarshalJSON returns the guarantee. Its member data is the binary encoding, the only part that
-// UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, and in the member data the binary encoding.
 func (p Projection) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&p, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
 	}{p.Guarantee()})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
 func (p *Projection) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, p) }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name of the constant.
 func (s Structure) MarshalText() ([]byte, error) {
 	return check.EnumText(s, structureNames, "Structure")
 }

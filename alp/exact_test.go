@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/keytable"
+	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -422,14 +422,12 @@ func TestReleaseHasTheEnumeratedLaw(t *testing.T) {
 			counts := make([]int64, len(law))
 			var src noise.Source
 			for range releases {
-				st := &state{params: s.params, shape: s, totals: keytable.NewTotals[uint64](maxTotal)}
+				st := &state{params: s.params, shape: s}
 				for i, index := range indices {
-					st.totals.Add(index, values[i])
+					st.totals.add(index, values[i])
 				}
-				table := make([]uint64, s.tableWords())
-				s.fill(&src, table)
-				s.occupy(&src, table, clamped(&st.totals, s.limit, p.Signed), listed(nil))
-				counts[outputNumber(&s, table)]++
+				table := s.draw(&src, clamped(st.totals.sums(), s.limit, p.Signed), nil)
+				counts[outputNumber(&s, &table)]++
 			}
 			observed, expected := byProbability(law, counts)
 			dptest.ChiSquare(t, "table", observed, expected, 1e-10)
@@ -450,17 +448,22 @@ func byProbability(law []float64, counts []int64) (observed []int64, expected []
 	return observed, expected
 }
 
-// at returns what a cell that was drawn shows.
-func (g *geometry) at(table []uint64, cell uint64) uint8 {
-	word, shift := g.word(cell)
-	return uint8(table[word] >> shift & (1<<g.cellBits - 1))
+// drawGiven draws the table of entries in any order, given the list, which may be nil.
+func (s *shape) drawGiven(src *noise.Source, entries []total, list *sparse.Vector[uint64]) packed {
+	entries = slices.Clone(entries)
+	sparse.SortEntries(entries)
+	var large []total
+	if list != nil {
+		large, _ = list.Steps()
+	}
+	return s.draw(src, entries, large)
 }
 
 // outputNumber is the number that tableLaw gives an output.
-func outputNumber(s *shape, table []uint64) (n int) {
+func outputNumber(s *shape, table *packed) (n int) {
 	for cell := range s.words * s.wordCells * s.blocks {
 		if s.column(cell) < s.columns {
-			n = n*s.code.levels + int(s.at(table, cell))
+			n = n*s.code.levels + int(table.at(cell))
 		}
 	}
 	return n

@@ -1,8 +1,7 @@
 package alp
 
 import (
-	"math"
-	"math/bits"
+	"math/big"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
@@ -19,12 +18,11 @@ var layouts = []Params{
 	{Epsilon: 1, Max: 30, Sparsity: 100, Variant: Variant{Levels: 8, Independent: true}}, {Epsilon: 1, Max: 300, Sparsity: 100, Signed: true, Variant: Variant{Linear: true, Independent: true}},
 }
 
-// Cells lie in their column and do not overlap, whole blocks are cache lines, and the table has the
+// Cells lie in their column and block, whole blocks are cache lines, and the table has the
 // bits that were asked for.
 func TestCellsLieWhereTheyShould(t *testing.T) {
 	for _, p := range layouts {
 		s := dptest.OK(p.shape())(t)
-		table := make([]uint64, s.tableWords())
 		if !p.Independent {
 			require.Zero(t, s.words%8)
 			require.GreaterOrEqual(t, s.positions, uint64(minPositions))
@@ -33,17 +31,6 @@ func TestCellsLieWhereTheyShould(t *testing.T) {
 		cells, wanted := float64(s.cells())*float64(s.columns), r.cellsEach(s.width)*float64(r.Sparsity)
 		require.GreaterOrEqual(t, cells, wanted)
 		require.LessOrEqual(t, cells, wanted+float64(s.blockCells())+float64(s.columns))
-		for cell := range min(s.words*s.wordCells*s.blocks, 300) {
-			s.set(table, cell, uint8(s.code.levels-1))
-			word, _ := s.word(cell)
-			if s.at(table, cell) != uint8(s.code.levels-1) || bits.OnesCount64(table[word]) != s.cellBits {
-				t.Fatalf("cell %d of %+v", cell, p)
-			}
-			s.set(table, cell, 0)
-			if table[word] != 0 {
-				t.Fatalf("cell %d of %+v overlaps", cell, p)
-			}
-		}
 		for index := range uint64(1000) {
 			cells := s.locate(index, nil)
 			require.Len(t, cells, s.columns)
@@ -130,17 +117,15 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 			var src noise.Source
 			counts := make([]int64, 2*s.columns*s.code.levels)
 			joint := make([]int64, s.code.levels*s.code.levels)
-			table := make([]uint64, s.tableWords())
 			for range releases {
-				s.fill(&src, table)
-				s.occupy(&src, table, entries, listed(nil))
+				table := s.draw(&src, entries, nil)
 				for i, e := range entries {
 					for j, cell := range s.locate(e.Key, nil) {
-						counts[(i*s.columns+j)*s.code.levels+int(s.at(table, cell))]++
+						counts[(i*s.columns+j)*s.code.levels+int(table.at(cell))]++
 					}
 				}
 				cells := s.locate(3, nil)
-				joint[int(s.at(table, cells[0]))*s.code.levels+int(s.at(table, s.locate(8, nil)[0]))]++
+				joint[int(table.at(cells[0]))*s.code.levels+int(table.at(s.locate(8, nil)[0]))]++
 			}
 			for i, e := range entries {
 				for j := range s.columns {
@@ -175,18 +160,8 @@ func TestFillHasTheLaw(t *testing.T) {
 		p.Sparsity = 2000
 		s := dptest.OK(p.shape())(t)
 		var src noise.Source
-		table := make([]uint64, s.tableWords())
-		for i := range table {
-			table[i] = math.MaxUint64
-		}
-		s.fill(&src, table)
-		v := Projection{shape: s, table: s.pack(table)}
+		v := Projection{shape: s, table: s.draw(&src, nil, nil)}
 		require.True(t, s.canonical(&v.table))
-		for cell := range v.table.cells {
-			if s.at(table, cell) != v.table.at(cell) {
-				t.Fatalf("cell %d: the bits and values do not say what was drawn", cell)
-			}
-		}
 		expected := make([]float64, s.code.levels)
 		for o := range expected {
 			expected[o] = s.code.prob(0, o)
@@ -198,5 +173,32 @@ func TestFillHasTheLaw(t *testing.T) {
 			}
 			dptest.ChiSquare(t, "empty cells", observed, expected, 1e-10)
 		}
+	}
+}
+
+// Where the guide decides an output, it is that of all points with these first bits; it leaves at
+// most one entry a threshold open.
+func TestGuideIsExact(t *testing.T) {
+	for _, p := range layouts {
+		s := dptest.OK(p.shape())(t)
+		sampler, open := newSampler(&s.code), 0
+		most := new(big.Int).SetUint64(sampler.most)
+		for i, output := range sampler.guide {
+			if output == 0 {
+				open++
+				continue
+			}
+			// the points in [low, high)
+			low, high := new(big.Int).Mul(most, big.NewInt(int64(i))), new(big.Int).Mul(most, big.NewInt(int64(i+1)))
+			for l := 1; l < s.code.levels; l++ {
+				tail := new(big.Int).Lsh(new(big.Int).SetUint64(s.code.tail(0, l)), guideBits)
+				if l <= int(output) {
+					require.True(t, high.Cmp(tail) <= 0, "%d: a point is not below tail %d", i, l)
+				} else {
+					require.True(t, low.Cmp(tail) >= 0, "%d: a point is below tail %d", i, l)
+				}
+			}
+		}
+		require.LessOrEqual(t, open, 2*(s.code.levels-2))
 	}
 }

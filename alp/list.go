@@ -1,10 +1,8 @@
 package alp
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
@@ -231,13 +229,13 @@ func (f *fused) beyond(share float64) float64 {
 	return f.corner + math.Log(part+math.Exp(-f.corner))
 }
 
-// directory is a set of indices with a value each. Index i belongs to bucket
-// ⌊mixBits(i)·buckets/2⁶⁴⌋, one for each index; a bucket's indices lie side by side, in order. In
-// front of them is a filter, so that nearly all other indices need no probe. Whatever the indices
-// are, it takes O(n log n) to make and O(log n) to read. The zero directory is empty.
+// directory is a set of n indices with a value each, in n buckets: index i is in bucket
+// ⌊mixBits(i)·n/2⁶⁴⌋, and the indices of a bucket lie side by side, in order. A filter in front of
+// them spares nearly all other indices a probe. Whatever the indices are, it takes O(n) to make and
+// O(log n) to read. The zero directory is empty.
 type directory struct {
 	filter []uint64 // bit ⌊mixBits(i)·bits/2⁶⁴⌋ is set for each index
-	starts []uint32 // of the buckets, and the end
+	starts []uint32 // of the buckets, and the end of the last
 	slots  []directorySlot
 }
 
@@ -252,21 +250,26 @@ type directorySlot struct {
 // of 1/16.
 const filterBits = 16
 
-// newDirectory returns the directory of the slots, less than 2³², which it puts into another order.
-func newDirectory(slots []directorySlot) directory {
-	if len(slots) == 0 {
-		return directory{}
+// newDirectory returns the directory of the slots, less than 2³², which are sorted by index.
+func newDirectory(slots []directorySlot) *directory {
+	n := uint64(len(slots))
+	if n == 0 {
+		return new(directory)
 	}
-	slots = sortByHash(slots, func(s *directorySlot) uint64 { return mixBits(s.Index) })
-	d := directory{make([]uint64, (len(slots)*filterBits+63)/64), make([]uint32, len(slots)+1), slots}
+	d := &directory{make([]uint64, (n*filterBits+63)/64), make([]uint32, n+2), make([]directorySlot, n)}
 	for i := range slots {
 		h := mixBits(slots[i].Index)
 		bit := scaled(h, uint64(len(d.filter))*64)
 		d.filter[bit/64] |= 1 << (bit % 64)
-		d.starts[scaled(h, uint64(len(slots)))+1]++
+		d.starts[scaled(h, n)+2]++
 	}
-	for b := range slots {
-		d.starts[b+1] += d.starts[b]
+	for b := range n {
+		d.starts[b+2] += d.starts[b+1]
+	}
+	for _, s := range slots { // each bucket in order of the indices
+		next := &d.starts[scaled(mixBits(s.Index), n)+1]
+		d.slots[*next] = s
+		*next++
 	}
 	return d
 }
@@ -332,69 +335,20 @@ func (d *directory) may(h uint64) uint64 {
 // search is position for an index that may have a value, and its mixBits.
 func (d *directory) search(index, h uint64) int {
 	b := scaled(h, uint64(len(d.slots)))
-	const few = 8
-	at, end := int(d.starts[b]), int(d.starts[b+1])
-	if end-at > few {
-		step, _ := slices.BinarySearchFunc(d.slots[at:end], h, func(s directorySlot, h uint64) int { return cmp.Compare(mixBits(s.Index), h) })
-		at, end = at+step, min(at+step+1, end)
+	first, end := int(d.starts[b]), int(d.starts[b+1])
+	for end-first > 8 {
+		if middle := (first + end) / 2; d.slots[middle].Index > index {
+			end = middle
+		} else {
+			first = middle
+		}
 	}
-	for ; at < end; at++ {
-		if d.slots[at].Index == index {
-			return at
+	for ; first < end; first++ {
+		if d.slots[first].Index == index {
+			return first
 		}
 	}
 	return -1
-}
-
-// sortByHash returns the items, less than 2³², sorted by their hashes, and may overwrite them.
-// Hashes that are uniform take linear time: items are scattered into buckets by the first digits of
-// their hashes, four to a bucket, and each bucket is sorted.
-func sortByHash[T any](items []T, hash func(*T) uint64) []T {
-	const each, few = 4, 32
-	compare := func(a, b T) int { return cmp.Compare(hash(&a), hash(&b)) }
-	if len(items) <= few {
-		slices.SortFunc(items, compare)
-		return items
-	}
-	buckets := uint64(len(items) / each)
-	starts := make([]uint32, buckets+1)
-	for i := range items {
-		starts[scaled(hash(&items[i]), buckets)+1]++
-	}
-	for b := range buckets {
-		starts[b+1] += starts[b]
-	}
-	sorted := make([]T, len(items))
-	for i := range items {
-		at := &starts[scaled(hash(&items[i]), buckets)]
-		sorted[*at] = items[i]
-		*at++
-	}
-	from := uint32(0) // each start has moved to the end of its bucket
-	for _, end := range starts[:buckets] {
-		if bucket := sorted[from:end]; len(bucket) > few {
-			slices.SortFunc(bucket, compare)
-		} else {
-			insertByHash(bucket, hash)
-		}
-		from = end
-	}
-	return sorted
-}
-
-// insertByHash sorts a few items.
-func insertByHash[T any](items []T, hash func(*T) uint64) {
-	for i := 1; i < len(items); i++ {
-		h := hash(&items[i])
-		if hash(&items[i-1]) <= h {
-			continue
-		}
-		item, j := items[i], i
-		for ; j > 0 && hash(&items[j-1]) > h; j-- {
-			items[j] = items[j-1]
-		}
-		items[j] = item
-	}
 }
 
 // mixBits is a permutation in which every bit depends on all: the finaliser of SplitMix64 (Steele,

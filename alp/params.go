@@ -10,6 +10,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = check.ErrParams
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
+)
+
 const (
 	maxEpsilon = 0x1p9
 	maxColumns = 1 << 14
@@ -45,11 +52,8 @@ func (s Structure) String() string {
 	return check.EnumName(s, structureNames, "Structure")
 }
 
-// Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen.
-//
-// Epsilon is required, and Delta or Dim or Max. All other fields may be 0; each says what 0 means.
-// [Params.Plan] returns them filled in.
+// Params are the public numbers of a release. Epsilon is required, and Delta or Dim or Max. All
+// other fields may be 0; [Params.Plan] returns them filled in.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2⁹].
 	Epsilon float64
@@ -61,34 +65,30 @@ type Params struct {
 	Dim uint64
 	// Sparsity is k, the number of non-zero entries that the table is made for.
 	// With more entries the error grows; privacy does not depend on it. With 0,
-	// Release estimates the number for 1/16 of ε: of non-zero entries if Integers,
-	// else of entries above the noise. If ‖x‖₁ ≤ n is public, at most n·ε/Δ
-	// entries can be above the noise.
+	// Release estimates it for 1/16 of ε: the number of non-zero entries if
+	// Integers, else of entries above the noise, of which there are at most
+	// ‖x‖₁·ε/Δ.
 	Sparsity int
 	// Sensitivity is Δ, in the units of the data: neighbours are vectors with
 	// ‖x − x′‖₁ ≤ Δ, see [budget.L1]. 0 is 1.
 	Sensitivity float64
 	// Max is an upper bound on the absolute value of an entry, in the units of the
-	// data; larger totals are clamped. 0 is no limit; ColumnsOnly needs a Max.
+	// data; larger totals are clamped. 0 is no limit, which ColumnsOnly refuses.
 	Max float64
 
-	// Integers says that all values are integers. What is added is rounded to one.
+	// Integers says that all values are integers.
 	Integers bool
-	// Signed says that entries may be negative. Without it a total below 0 counts
-	// as 0. Each sign gets half of the bits, and the default prior treats both
-	// signs alike: small entries have 5 to 31 % more error, and up to 2.2 times as
-	// much if all other entries have one value. So set it only if values can be
-	// negative.
+	// Signed says that entries may be negative; else a total below 0 counts as 0.
+	// Each sign gets half of the bits: small entries have 5 to 31 % more error,
+	// and up to 2.2 times as much if all other entries have one value.
 	Signed bool
-	// Bits is the average length of the table in bits, per entry of Sparsity: a
-	// little more if entries fill several columns, less if they are in the list.
-	// The length reveals no more than the table itself. In memory the table takes
-	// up to half as much again. 0 is 100.
+	// Bits is the average length of the table in bits, per entry of Sparsity. In
+	// memory the table takes up to half as much again. 0 is 100.
 	Bits float64
 	// Structure says what the release consists of.
 	Structure Structure
-	// Seed selects the hash functions. It is public, must not depend on the data,
-	// and is replaced by a fresh one if it is zero.
+	// Seed selects the hash functions. It is public and must not depend on the
+	// data. A zero Seed is replaced by a fresh one.
 	Seed hashing.Seed
 	// Variant selects a mechanism of the papers. All 0 is what this package
 	// chooses.
@@ -100,38 +100,35 @@ type Params struct {
 // Variant overrides choices of this package, for Algorithms 2 to 5, 7, 8, 10 and 11 and sections
 // 2.2 and 2.6 of the papers, or for an experiment. Its fields are embedded in Params.
 type Variant struct {
-	// TwoVectors, for Signed, keeps the positive and the negative parts as two
-	// vectors that are estimated separately (section 2.2). Without it the columns
-	// are one axis from −Turn to Turn (section 2.10), with the same bits and .74
-	// to 1.17 times the error.
+	// TwoVectors, for Signed, estimates the positive and the negative parts as two
+	// vectors (section 2.2). Without it the columns are one axis from −Turn to
+	// Turn (section 2.10), with .74 to 1.17 times the error.
 	TwoVectors bool
 	// Base is B of section 2.6, 0 or above 1: columns hold log_B(x/Δ) for x ≥ Δ/ln
-	// B, so the error there is multiplicative and fewer columns are needed.
-	// Smaller x are kept as they are. 0 is a linear axis. A logarithmic one has at
-	// most 2²¹ steps of the grid, about 2000 to 4000 Δ/ε.
+	// B, so the error there is multiplicative and fewer columns are needed. 0 is a
+	// linear axis. A logarithmic one has at most 2²¹ steps, about 2000 to 4000
+	// Δ/ε.
 	Base float64
-	// Levels is Q, the number of outputs of a cell, a power of two from 2 to 256.
-	// 2 is a unary code. 0 lets the package choose: with a list mostly 16, or 32
-	// from 150 Bits on.
+	// Levels is Q, the number of outputs of a cell, a power of two from 2, a unary
+	// code, to 256. 0 is mostly 16 with a list, or 32 from 150 Bits on.
 	Levels int
 	// Linear gives a unary code the thesis's linear rounding (Algorithms 2 to 5)
 	// instead of S-shaped rounding.
 	Linear bool
 	// Alpha is α, the width of a column in units of Δ/ε′, where ε′ is the columns'
-	// part of ε; at most 2²⁰ steps of the grid. 0 lets the package choose.
+	// part of ε; at most 2²⁰ steps of the grid.
 	Alpha float64
 	// Columns is the number m of columns, for each sign if Signed, at most
 	// 2¹⁵/Levels. 0 is the number that the range needs.
 	Columns int
-	// Independent gives each column its own table and its own hash function, as in
-	// the thesis. Without it all cells of an entry lie in one block, in one cache
-	// line if they fit.
+	// Independent gives each column its own table and hash function, as in the
+	// thesis. Without it all cells of an entry lie in one block.
 	Independent bool
 	// Split is the share θ of ε that the list has below Turn. It is rounded to a
 	// fraction with a denominator of at most 16. 0 is 5/16, or 3/8 if Delta is 0.
 	Split float64
 	// Turn is where the columns end, in the units of the data, for a structure
-	// with a list. 0 lets the package choose it from the list's threshold.
+	// with a list.
 	Turn float64
 	// FalseKeys is, if Delta is 0, the expected number of listed keys without a
 	// value. 0 is Sparsity/16 for SplitAxis, and for Composition the number that
@@ -222,8 +219,8 @@ func (p Params) resolved() (Params, error) {
 // resolutions are those that were made.
 var resolutions memo.Table[Params, Params]
 
-// Guarantee returns what the release of these Params promises: (ε, δ) if there is a list and Delta
-// is above 0, else ε; for vectors at an ℓ₁ distance of Sensitivity. Invalid Params promise nothing.
+// Guarantee returns what a release promises: (ε, δ) if it has a list and Delta is above 0, else ε,
+// for vectors at an ℓ₁ distance of Sensitivity; nothing for invalid Params.
 func (p Params) Guarantee() budget.Guarantee {
 	r, err := p.resolved()
 	if err != nil {
@@ -439,10 +436,3 @@ func (p Params) chosenWidth(reach float64, columns int) float64 {
 	}
 	return width
 }
-
-// Sentinel errors, shared by all packages of the library; match them with errors.Is.
-var (
-	ErrParams   = check.ErrParams
-	ErrFormat   = check.ErrFormat
-	ErrReleased = check.ErrReleased
-)

@@ -17,13 +17,13 @@ type Plan struct {
 	Bytes   int
 	Columns int // cells of an entry: probes of a lookup
 	// Error is the expected absolute error of an entry with one of Plan's values,
-	// Zero that of an index without an entry: in the units of the data, under the
-	// default prior. They are simulated with fixed randomness: Error to some 5 %,
-	// or 10 % with thousands of columns or if nearly all entries lie just below
-	// the list; Zero to some 10 or 20 %.
+	// Zero that of an index without an entry, in the units of the data and under
+	// the default prior. They are simulated: Error to some 5 %, or 10 % with
+	// thousands of columns or if nearly all entries lie just below the list; Zero
+	// to some 20 %.
 	Error, Zero float64
 	// Large is the expected absolute error of a listed entry far above Turn, in
-	// the units of the data (for Integers, after rounding); NaN without a list.
+	// the units of the data; NaN without a list.
 	Large float64
 }
 
@@ -34,11 +34,11 @@ func (g *bins) trials() int { return min(4000, max(100, 1<<18/g.columns)) }
 // rounds returns how often a Plan fits the load, which changes little after few.
 func (g *bins) rounds() int { return min(loadRounds, max(6, 1<<16/g.columns)) }
 
-// Plan returns what a release will cost, and how accurate it will be if the Sparsity entries have
-// the given values, each value equally often. Without values they are uniform on the columns' axis,
-// of either sign if Signed. The error of an entry depends much on the others in its cells: it is
-// largest if all lie just below the list, and smallest if all are listed. The returned error wraps
-// [ErrParams], also for NaN. Plan takes some milliseconds, or .1 s with thousands of columns.
+// Plan returns what a release will cost, and its errors if the Sparsity entries have the given
+// values, each equally often; without values, if they are uniform on the columns' axis. The error
+// of an entry depends on the others in its cells: it is largest if all lie just below the list, and
+// smallest if all are listed. The error wraps [ErrParams], also for NaN. Plan takes some
+// milliseconds, or .1 s with thousands of columns.
 func (p Params) Plan(values ...float64) (Plan, error) {
 	for _, v := range values {
 		if math.IsNaN(v) {

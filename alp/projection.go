@@ -13,7 +13,8 @@ import (
 )
 
 // Projection is a released vector: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing and costs no budget.
+// computes is post-processing. The zero Projection promises nothing, estimates NaN and has no
+// encoding.
 type Projection struct {
 	shape   shape
 	table   packed                 // the cells: see [packed]
@@ -22,12 +23,10 @@ type Projection struct {
 	decoder *decoder               // nil for a Projection that was neither released nor decoded
 }
 
-// Params returns the parameters of the release, with all defaults filled in, and with the estimated
-// Sparsity if it was 0.
+// Params returns the parameters of the release, filled in.
 func (p *Projection) Params() Params { return p.shape.params }
 
-// Guarantee returns the guarantee of the release. A Projection that was neither released nor
-// decoded promises nothing.
+// Guarantee returns the guarantee of the release.
 func (p *Projection) Guarantee() budget.Guarantee {
 	if p.decoder == nil {
 		return budget.Guarantee{}
@@ -51,13 +50,11 @@ func (p *Projection) String() string {
 // fewColumns is how many columns Estimate needs no memory for.
 const fewColumns = 64
 
-// Estimate returns the estimated value of an entry, in the units of the data: the median of its law
-// under the [Prior], given its cells and its value in the list or its absence from it. NaN for a
-// Projection that was neither released nor decoded, 0 for an index outside Dim.
+// Estimate returns an entry in the units of the data: its median under the [Prior], given its cells
+// and its value in the list or its absence from it; 0 outside Dim.
 //
-// It does not allocate, unless there are more than 64 columns. If the cells of an index have at
-// most 12 bits together, it takes one look into the table and one into a table of all estimates. A
-// listed entry whose cells also count takes about a microsecond the first time.
+// It does not allocate, unless there are more than 64 columns. A listed entry whose cells also
+// count takes about a microsecond the first time.
 func (p *Projection) Estimate(index uint64) float64 {
 	d := p.decoder
 	if d == nil {
@@ -76,8 +73,7 @@ func (p *Projection) Estimate(index uint64) float64 {
 }
 
 // Estimates sets dst[i] to Estimate(indices[i]) and returns dst, in new memory if dst is too short.
-// In tables larger than the caches it takes about a third of the time, since it reads for many
-// indices at once. [Projection.EstimateAll] is more exact, and hundreds of times slower.
+// In tables larger than the caches it takes about a third of the time.
 func (p *Projection) Estimates(indices []uint64, dst []float64) []float64 {
 	dst = slices.Grow(dst[:0], len(indices))[:len(indices)]
 	for i := 0; i < len(indices); i += batchSize {
@@ -134,8 +130,7 @@ func listed(list *sparse.Vector[uint64]) *directory {
 	for index, value := range list.All() {
 		slots = append(slots, directorySlot{Index: index, Value: value})
 	}
-	d := newDirectory(slots)
-	return &d
+	return newDirectory(slots)
 }
 
 // outputs appends what the cells of an index show to dst, one for each column.
@@ -149,16 +144,14 @@ func (p *Projection) outputs(index uint64, dst []uint8) []uint8 {
 
 // Prior is what decoding assumes about an entry before its cells are read. It costs no budget.
 //
-// An entry is 0 with probability Zero. Otherwise, with probability Learned its value has the
-// learned law: approximately the law of all entries of this release, learned from the table, with
-// small values at least as likely as large ones. Else its value is uniform on the columns' axis.
-// Many entries may have been clamped to Max; so the learned law gives the end of the axis at most
-// the probability that the uniform law gives a length of Δ/ε. With too few entries in the table the
-// learned law is uniform.
+// An entry is 0 with probability Zero. Otherwise, with probability Learned, its value has the
+// distribution of the entries of this release, as learned from the table and made non-increasing;
+// else it is uniform on the columns' axis. The learned distribution gives the end of the axis,
+// where entries may have been clamped, at most the probability that the uniform one gives a length
+// of Δ/ε. With too few entries it is uniform.
 type Prior struct {
-	// Zero is in [0, 1), ½ in a new release. With 0 every entry is assumed not to
-	// be 0: non-zero entries then have up to a tenth less error, and zeros far
-	// more.
+	// Zero is in [0, 1), ½ in a new release. With 0 non-zero entries have up to a
+	// tenth less error, and zeros far more.
 	Zero float64
 	// Learned is in [0, 1], ½ in a new release.
 	Learned float64
@@ -168,7 +161,7 @@ type Prior struct {
 // entries of the release with probability ½.
 var defaultPrior = Prior{Zero: 0.5, Learned: 0.5}
 
-// WithPrior returns the same release, to be read under another prior. The error wraps [ErrParams].
+// WithPrior returns the same release under another prior. The error wraps [ErrParams].
 func (p *Projection) WithPrior(prior Prior) (*Projection, error) {
 	switch {
 	case !(prior.Zero >= 0 && prior.Zero < 1):
@@ -269,32 +262,6 @@ func (t *packed) unpack() (shown []uint64, values []uint8) {
 		}
 	})
 	return shown, values
-}
-
-// pack returns the table of cells that were drawn.
-func (g *geometry) pack(table []uint64) packed {
-	shown, size := make([]uint64, g.bitWords()), uint64(g.cellBits)
-	lowest, first := uint64(0), uint64(0) // the lowest bit of each cell, and a word's first cell
-	for i := range g.wordCells {
-		lowest |= 1 << (i * size)
-	}
-	var values []uint8
-	for _, word := range table {
-		set := word // at the lowest bit of a cell: whether it has any
-		for range size - 1 {
-			set = set>>1 | word
-		}
-		for set &= lowest; set != 0; set &= set - 1 {
-			at := uint64(bits.TrailingZeros64(set))
-			cell := first + at/size
-			shown[cell/64] |= 1 << (cell % 64)
-			if size > 1 { // else all are alike
-				values = append(values, uint8(word>>at&(1<<size-1))-1)
-			}
-		}
-		first += g.wordCells
-	}
-	return g.layOut(shown, values)
 }
 
 // layOut returns the table of a bit for each cell and the values of those that are set, which a

@@ -15,9 +15,10 @@ import (
 // what is drawn afterwards, given the estimate, has the rest of η. So the whole is e^η-close for
 // one step, up to the list's bad mass, and ε and δ count as in Theorem 2.
 //
-// ln(d/2) times the scale is added, so that the estimate is too small with probability at most 1/d.
-// (The thesis estimates ‖x‖₁ where values are real; the clamped sum is no larger than it or than
-// k·Δ/ε, and changes as little.)
+// ln(500) times the scale is added, so that the estimate is too small with probability 1/1000 at
+// most: a table that is a little too small has a little more error. (The thesis adds ln(d/2), 700/ε
+// entries for d = 2⁶⁴, and estimates ‖x‖₁ where values are real; the clamped sum is no larger than
+// it or than k·Δ/ε, and changes as little.)
 
 // sparsityShare is what an unknown Sparsity is estimated with, of ε.
 const sparsityShare = 1.0 / 16
@@ -83,12 +84,12 @@ func (s *state) estimateSparsity(entries []total) (int, error) {
 	if err != nil {
 		return 0, err // New has built it
 	}
-	dim := float64(p.Dim)
-	if p.Dim == 0 {
-		dim = 0x1p64
-	}
 	full := s.fullSize()
-	estimate := float64(clampedSum(entries, full)+d.SampleInt(&s.src)) + max(math.Log(dim/2), 0)*d.Scale()
+	margin := math.Log(500)
+	if p.Dim > 0 {
+		margin = min(margin, max(math.Log(float64(p.Dim)/2), 0))
+	}
+	estimate := float64(clampedSum(entries, full)+d.SampleInt(&s.src)) + margin*d.Scale()
 	return p.fitting(estimate / float64(full)), nil
 }
 

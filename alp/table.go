@@ -1,11 +1,9 @@
 package alp
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
@@ -166,9 +164,6 @@ func (p Params) geometry() (g geometry, err error) {
 // cells returns the number of cells of one column.
 func (g *geometry) cells() uint64 { return g.blocks * g.positions }
 
-// tableWords returns the number of words of the table.
-func (g *geometry) tableWords() uint64 { return g.blocks * g.words }
-
 // axisReach returns the length of the columns' axis, in its points.
 func (p Params) axisReach(step float64) float64 {
 	turn := p.Turn
@@ -300,21 +295,27 @@ func (s *shape) hash() {
 	}
 }
 
-// locate appends the numbers of the cells of an index, one for each column, to dst.
-func (s *shape) locate(index uint64, dst []uint64) []uint64 {
+// print returns what places an index: its fingerprint, or where columns are independent the index.
+func (s *shape) print(index uint64) uint64 {
 	if s.ranges != nil {
-		return s.locateApart(index, dst)
+		return index
 	}
-	return s.locateTogether(hashing.Fingerprint(s.places, index), dst)
+	return hashing.Fingerprint(s.places, index)
 }
 
-// locateTogether is locate for a fingerprint.
-func (s *shape) locateTogether(f uint64, dst []uint64) []uint64 {
-	first := s.block(f) * s.words * s.wordCells
+// locate appends the numbers of the cells of an index, one for each column, to dst.
+func (s *shape) locate(index uint64, dst []uint64) []uint64 { return s.cellsOf(s.print(index), dst) }
+
+// cellsOf is locate for what print returned.
+func (s *shape) cellsOf(print uint64, dst []uint64) []uint64 {
+	if s.ranges != nil {
+		return s.independentCells(print, dst)
+	}
+	first := s.block(print) * s.blockCells()
 	var chunks uint64
 	for j := range s.columns {
 		if j%4 == 0 {
-			chunks = mixBits(f + uint64(j/4)*0x9e3779b97f4a7c15)
+			chunks = mixBits(print + uint64(j/4)*0x9e3779b97f4a7c15)
 		}
 		dst = append(dst, first+(chunks&0xffff)*s.positions>>16)
 		chunks >>= 16
@@ -329,102 +330,157 @@ func (g *geometry) block(f uint64) uint64 {
 	return b
 }
 
-// word returns the word of a cell and where in it the cell begins. The quotient cell/wordCells is
-// the upper half of a product with ⌊2⁶⁴/wordCells⌋ + 1, exact for cells below 2⁵⁸; a word of one
-// cell would overflow it, but cells have at most 8 bits.
-func (g *geometry) word(cell uint64) (word uint64, shift uint) {
-	word, _ = bits.Mul64(cell, ^uint64(0)/g.wordCells+1)
-	return word, uint(cell-word*g.wordCells) * uint(g.cellBits)
-}
-
-// set sets what a cell shows.
-func (g *geometry) set(table []uint64, cell uint64, output uint8) {
-	word, shift := g.word(cell)
-	table[word] = table[word]&^((1<<g.cellBits-1)<<shift) | uint64(output)<<shift
-}
-
 // column returns the column of a cell, or columns if the cell is not used.
 func (g *geometry) column(cell uint64) int {
+	if g.positions == g.blockCells() {
+		return 0
+	}
 	return int(min(cell%(g.words*g.wordCells)/g.positions, uint64(g.columns)))
 }
 
-// eachWord calls f for the words of the cells from … to−1, with a mask of the cells' bits.
-func (g *geometry) eachWord(from, to uint64, f func(word, mask uint64)) {
-	for from < to {
-		word, shift := g.word(from)
-		n := min(to, (word+1)*g.wordCells) - from
-		f(word, ^uint64(0)>>(64-n*uint64(g.cellBits))<<shift)
-		from += n
-	}
-}
-
-// fill draws all cells as if they were empty, and leaves what is not a cell 0.
-func (s *shape) fill(src *noise.Source, table []uint64) {
-	if s.cellBits == 1 {
-		clear(table)
-		noise.NewBernoulli(s.code.tail(0, 1)).Flip(src, table)
-	} else {
-		newSampler(&s.code).fill(src, table, s.cellBits)
-	}
-	all, used := s.words*s.wordCells, uint64(s.columns)*s.positions
-	for first := uint64(0); first < s.blocks*all; first += all {
-		s.eachWord(first+used, first+all, func(word, mask uint64) { table[word] &^= mask })
-	}
-}
-
-// occupant is what an entry holds in a cell: from 1 to W.
+// occupant is an entry that keeps some columns.
 type occupant struct {
-	cell uint64
-	size int
+	print uint64 // see shape.print
+	steps int64
+	first int // the first column that it keeps, counted outwards
 }
 
-// occupy overwrites the cells that entries have something in by draws of their laws. Listed entries
-// have nothing in the columns that they do not keep.
-func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, listed *directory) {
-	if s.ranges != nil {
-		s.occupyApart(src, table, entries, listed)
-		return
-	}
-	order := make([]placed, len(entries))
-	for i, e := range entries {
-		order[i] = placed{hashing.Fingerprint(s.places, e.Key), e}
-	}
-	order = sortByHash(order, func(p *placed) uint64 { return p.fingerprint })
-	var occupants []occupant
-	var cells []uint64
-	for i, e := range order {
-		if i > 0 && s.block(e.fingerprint) != s.block(order[i-1].fingerprint) {
-			s.draw(src, table, occupants)
-			occupants = occupants[:0]
+// eachOccupant calls f for the entries that the list leaves some columns, in their order. Entries
+// and list are sorted by index.
+func (s *shape) eachOccupant(entries, list []total, f func(o occupant)) {
+	for _, e := range entries {
+		for len(list) > 0 && list[0].Key < e.Key {
+			list = list[1:]
 		}
-		cells = s.locateTogether(e.fingerprint, cells[:0])
-		first := s.firstColumn(listed, e.Key)
-		for j, cell := range cells {
-			if size := s.held(e.Steps, first, j); size > 0 {
-				occupants = append(occupants, occupant{cell, size})
+		first := 0
+		if len(list) > 0 && list[0].Key == e.Key {
+			first = s.kept(list[0].Steps)
+		}
+		if first < s.half {
+			f(occupant{s.print(e.Key), e.Steps, first})
+		}
+	}
+}
+
+// A region is a run of blocks that is drawn at once, in the caches: up to 2^regionBits cells, and a
+// number of blocks that is a power of two and at least 8, so that a region fills whole words of 64
+// bits. Independent columns are one region.
+const regionBits = 17
+
+// regions returns how many regions there are, and the logarithm of the blocks of one.
+func (g *geometry) regions() (n int, shift uint) {
+	if g.blocks == 1 {
+		return 1, 3
+	}
+	shift = uint(max(regionBits-bits.Len64(g.blockCells()), 3))
+	return int((g.blocks-1)>>shift) + 1, shift
+}
+
+// byRegion returns the occupants of each region, in their order.
+func (s *shape) byRegion(entries, list []total) [][]occupant {
+	n, shift := s.regions()
+	ends := make([]int, n)
+	s.eachOccupant(entries, list, func(o occupant) { ends[s.block(o.print)>>shift]++ })
+	for r := range n - 1 {
+		ends[r+1] += ends[r]
+	}
+	sorted, parts, start := make([]occupant, ends[n-1]), make([][]occupant, n), 0
+	for r, end := range ends {
+		parts[r], ends[r], start = sorted[start:end], start, end
+	}
+	s.eachOccupant(entries, list, func(o occupant) {
+		next := &ends[s.block(o.print)>>shift]
+		sorted[*next] = o
+		*next++
+	})
+	return parts
+}
+
+// draw draws the table of entries that are sorted by index, given the list: each cell once, by the
+// distribution for the largest of what is in it.
+func (s *shape) draw(src *noise.Source, entries, list []total) packed {
+	parts := s.byRegion(entries, list)
+	shown, empty := make([]uint64, s.bitWords()), newSampler(&s.code)
+	_, shift := s.regions()
+	words := int(s.blockCells() << shift / 64)
+	var r region
+	var values []uint8
+	for i, occupants := range parts {
+		end := len(shown)
+		if i+1 < len(parts) {
+			end = (i + 1) * words
+		}
+		r.reset(shown[i*words:end], uint64(i)*uint64(words)*64)
+		empty.fill(src, &r)
+		s.clearUnused(&r)
+		s.occupy(src, &r, occupants)
+		if s.cellBits > 1 { // else all are alike
+			values = r.appendValues(values)
+		}
+	}
+	return s.layOut(shown, values)
+}
+
+// region is what the cells of a region show, while it is drawn.
+type region struct {
+	first   uint64   // its first cell
+	shown   []uint64 // a bit for each cell, whether it shows another output than 0 …
+	outputs []uint8  // … and that output
+	held    []uint32 // the largest that an entry has in the cell, until the cell is drawn
+}
+
+// reset makes r the region that begins with a cell and has the given bits.
+func (r *region) reset(shown []uint64, first uint64) {
+	r.first, r.shown = first, shown
+	if n := 64 * len(shown); len(r.outputs) < n {
+		r.outputs, r.held = make([]uint8, n), make([]uint32, n)
+	}
+}
+
+// appendValues appends the outputs other than 0, in order, less one.
+func (r *region) appendValues(dst []uint8) []uint8 {
+	for w, word := range r.shown {
+		for outputs := r.outputs[64*w:]; word != 0; word &= word - 1 {
+			dst = append(dst, outputs[bits.TrailingZeros64(word)]-1)
+		}
+	}
+	return dst
+}
+
+// clearUnused clears the cells behind the last column's of each block, and behind the last block.
+func (s *shape) clearUnused(r *region) {
+	all, used, end := s.blockCells(), uint64(s.columns)*s.positions, uint64(64*len(r.shown))
+	last := min(s.blocks*all-r.first, end)
+	none := func(from, to uint64) {
+		for cell := from; cell < to; cell++ {
+			r.shown[cell/64] &^= 1 << (cell % 64)
+		}
+	}
+	for first := uint64(0); first < last; first += all {
+		none(first+used, first+all)
+	}
+	none(last, end)
+}
+
+// occupy draws the cells that entries have something in.
+func (s *shape) occupy(src *noise.Source, r *region, occupants []occupant) {
+	var buffer [fewColumns]uint64
+	for _, o := range occupants {
+		for j, cell := range s.cellsOf(o.print, buffer[:0]) {
+			held := &r.held[cell-r.first]
+			*held = max(*held, uint32(s.held(o.steps, o.first, j)))
+		}
+	}
+	for _, o := range occupants {
+		for _, cell := range s.cellsOf(o.print, buffer[:0]) {
+			cell -= r.first
+			if size := r.held[cell]; size > 0 {
+				output := s.code.output(int(size), src.Uint64())
+				r.held[cell], r.outputs[cell] = 0, output
+				r.shown[cell/64] &^= 1 << (cell % 64)
+				r.shown[cell/64] |= min(uint64(output), 1) << (cell % 64)
 			}
 		}
-	}
-	s.draw(src, table, occupants)
-}
-
-// placed is an entry with its fingerprint, which is another for each index, and grows with the
-// block.
-type placed struct {
-	fingerprint uint64
-	total
-}
-
-// draw draws each of the cells once, by the law for the largest of what is in it.
-func (s *shape) draw(src *noise.Source, table []uint64, occupants []occupant) {
-	slices.SortFunc(occupants, func(a, b occupant) int {
-		return cmp.Or(cmp.Compare(a.cell, b.cell), cmp.Compare(b.size, a.size))
-	})
-	for i, o := range occupants {
-		if i > 0 && o.cell == occupants[i-1].cell {
-			continue
-		}
-		s.set(table, o.cell, s.code.output(o.size, src.Uint64()))
 	}
 }
 

@@ -3,8 +3,6 @@ package alp
 import (
 	"math"
 	"sort"
-
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // linearCode is the thesis's unary code (Algorithms 2 and 4): a bit is rounded at random to 1 with
@@ -31,27 +29,8 @@ func linearCode(width int, decay uint64) code {
 	return c
 }
 
-// occupyApart is occupy for the independent layout: column by column, so that what is sorted is
-// no more than one number an entry.
-func (s *shape) occupyApart(src *noise.Source, table []uint64, entries []total, listed *directory) {
-	first := make([]int, len(entries))
-	for i, e := range entries {
-		first[i] = s.firstColumn(listed, e.Key)
-	}
-	occupants := make([]occupant, 0, len(entries))
-	for j, h := range s.ranges {
-		occupants = occupants[:0]
-		for i, e := range entries {
-			if size := s.held(e.Steps, first[i], j); size > 0 {
-				occupants = append(occupants, occupant{uint64(j)*s.positions + h.Hash(e.Key), size})
-			}
-		}
-		s.draw(src, table, occupants)
-	}
-}
-
-// locateApart is locate for the independent layout.
-func (s *shape) locateApart(index uint64, dst []uint64) []uint64 {
+// independentCells is cellsOf where columns are independent.
+func (s *shape) independentCells(index uint64, dst []uint64) []uint64 {
 	for j := range s.ranges {
 		dst = append(dst, uint64(j)*s.positions+s.ranges[j].Hash(index))
 	}
@@ -106,11 +85,10 @@ func (p Params) onAxis(v, step float64) float64 {
 	return knee * (1 + math.Log(v/knee))
 }
 
-// Argmax returns the paper's estimate of an entry (Algorithm 3). Let f(n) be the number of ones
-// minus the number of zeros among its first n bits: the estimate is the average of the n that
-// maximise f, times the width of a column. A listed key has its list value, as in Algorithm 8.
-// Argmax is for unary codes, Levels = 2, and uses neither the load nor a prior. NaN if Levels is
-// not 2, and for a Projection that was neither released nor decoded; 0 for an index outside Dim.
+// Argmax returns the paper's estimate of an entry (Algorithm 3), for Levels = 2. Let f(n) be the
+// number of ones minus the number of zeros among its first n bits: the estimate is the average of
+// the n that maximise f, times the width of a column. A listed key has its list value, as in
+// Algorithm 8. NaN if Levels is not 2.
 func (p *Projection) Argmax(index uint64) float64 {
 	var buffer [fewColumns]uint8
 	positive, negative, ok := p.read(index, buffer[:0])

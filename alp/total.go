@@ -25,9 +25,9 @@ import (
 // Total returns the sum of the entries of the indices, and its standard error. It is for many
 // entries, of which Estimate and EstimateAll add up to too little or too much: they make the error
 // of each entry small, and pull values near 0 towards 0. An index that stands twice counts twice,
-// one outside Dim as 0. It is post-processing and costs no budget. The standard error holds for any
-// values: noise, entries that share cells, and what the table cannot tell of values between two of
-// its levels, which is the largest part for thousands of entries. NaN, NaN for the zero Projection.
+// one outside Dim as 0. The standard error holds for any values: noise, entries that share cells,
+// and what the table cannot tell of values between two of its levels, which is the largest part for
+// thousands of entries.
 func (p *Projection) Total(indices []uint64) (total, stdErr float64) {
 	d := p.decoder
 	if d == nil {

@@ -2,20 +2,18 @@ package arete
 
 import "math"
 
-// Arete is the Arete distribution of Pagh and Stausholm: the law of X₁ − X₂ + Y, X₁ and X₂ gamma
-// distributed of shape α and scale θ, Y Laplace of scale λ, all independent. It is continuous,
-// symmetric, unimodal (the thesis, Lemma 5.1) and infinitely divisible. [Calibrate] finds
-// parameters that make a real-valued release ε-differentially private. [New] adds noise on a
-// lattice instead, where shares can be drawn exactly and less noise is enough.
+// Arete is the Arete distribution of Pagh and Stausholm: that of X₁ − X₂ + Y, where X₁ and X₂ are
+// gamma distributed of shape α and scale θ, and Y is Laplace of scale λ. It is continuous,
+// symmetric, unimodal and infinitely divisible. Calibrate finds parameters that make a real-valued
+// release ε-differentially private. New adds noise on a lattice instead, of which less is enough.
 //
 // The methods are accurate to a relative 1e-12, in the upper tail of Survival and the lower tail of
-// CDF too, for every α: see continuous_density.go. They take and return public numbers, and return
-// NaN for a NaN and on the zero Arete.
+// CDF too. They return NaN for a NaN and on the zero Arete.
 type Arete struct{ alpha, theta, lambda float64 }
 
-// NewArete returns the distribution of shape alpha, without unit, and scales theta and lambda, in
-// the units of the data. It promises no privacy: [Calibrate] does. The error wraps [ErrParams]
-// unless alpha is in [2⁻¹⁰⁰, 1], the scales in [2⁻⁴⁰⁰, 2⁴⁰⁰], and their quotient in [2⁻¹⁰⁰, 2¹⁰⁰].
+// NewArete returns the distribution of shape alpha and scales theta and lambda, in the units of the
+// data. It promises no privacy. The error wraps [ErrParams] unless alpha is in [2⁻¹⁰⁰, 1], the
+// scales in [2⁻⁴⁰⁰, 2⁴⁰⁰], and their quotient in [2⁻¹⁰⁰, 2¹⁰⁰].
 func NewArete(alpha, theta, lambda float64) (Arete, error) {
 	scale := func(x float64) bool { return x >= 0x1p-400 && x <= 0x1p400 }
 	switch {
@@ -81,7 +79,7 @@ func (d Arete) Survival(x float64) float64 {
 	return tail
 }
 
-// LogSurvival returns ln Pr[X > x], also where Survival underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x], also where Survival underflows.
 func (d Arete) LogSurvival(x float64) float64 {
 	switch {
 	case !d.valid() || math.IsNaN(x):
@@ -94,8 +92,7 @@ func (d Arete) LogSurvival(x float64) float64 {
 	return math.Log(contourAt(d, x, 1).scaled(x, 0.5)) - x/d.largest()
 }
 
-// Quantile returns the x with CDF(x) = p, to the accuracy of CDF: −Inf at 0, +Inf at 1, NaN outside
-// [0, 1].
+// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1, NaN outside [0, 1].
 func (d Arete) Quantile(p float64) float64 {
 	switch {
 	case !d.valid() || !(p >= 0 && p <= 1):

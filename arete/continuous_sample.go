@@ -8,13 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Sample draws X and returns it rounded to the nearest multiple of step.
-//
-// It is exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X <
-// (k+½)·step], for the parameters as float64, with no error at all. All randomness comes from
-// exponential variables. More of their digits are drawn where a comparison, or the rounding, needs
-// them: first in float64 with a bound on the error, then with integers. A small α often makes a
-// gamma variable that is below every positive float64; its digits are drawn on demand, too.
+// Sample draws X and returns it rounded to the nearest multiple of step, exactly: k·step has the
+// probability Pr[(k−½)·step < X < (k+½)·step], for the parameters as float64.
 //
 // step must be a power of two with θ/step and λ/step at most 2⁴⁶; otherwise the result is NaN.
 func (d Arete) Sample(src *noise.Source, step float64) float64 {

@@ -11,7 +11,7 @@ import (
 type Law uint8
 
 const (
-	// Auto chooses the law with the least error, as [New] does.
+	// Auto chooses the noise with the least error.
 	Auto Law = iota
 	// Jump is a narrow Skellam core and rare jumps of nearly uniform size. For integers it is the
 	// jumps alone where that is less noise.

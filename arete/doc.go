@@ -8,53 +8,48 @@
 //	v, err := m.Release(number) // v.Estimate(), v.Interval(0.95)
 //
 // With [Mechanism.Share] n parties release their sum with the error of one trusted party, also if
-// some drop out. [Calibrate] finds parameters for the Arete distribution of the paper. For ε ≤ 2
-// New uses Laplace noise; package noise has it on finer grids. For one number of one trusted party,
-// noise.Staircase is optimal, but cannot be shared.
+// some drop out. [Calibrate] finds parameters for the Arete distribution of the paper. For one
+// number of one trusted party, noise.Staircase is optimal, but cannot be shared.
 //
 // # Guarantee
 //
 // Neighbouring inputs change the number by at most Params.Sensitivity, Δ: the unit is one row
 // ([budget.Row]), and in a sum of shares one party ([budget.Party]). Which parties take part is
-// public. Params.Relation says what a party's number cannot be told from: under AddRemove it is in
-// [−Δ, Δ] and cannot be told from 0; under Replace it is in [0, Δ] and cannot be told from any
-// other number. A release is ε-differentially private; with Gaussian noise it is (ε, δ)-DP or
-// ρ-zCDP. Each further release of the same data costs the same again. The law of the noise is
-// certified when it is calibrated: a bound on the ratio of probabilities, for all points and all
-// shifts, is computed for the exact parameters of the sampler. The proofs are in jump_proof.md,
-// discrete.go, continuous_certificate.go and gaussian.go.
+// public. Under AddRemove a party's number is in [−Δ, Δ] and cannot be told from 0; under Replace
+// it is in [0, Δ] and cannot be told from any other. A release is ε-differentially private; with
+// Gaussian noise it is (ε, δ)-DP or ρ-zCDP. The noise is certified when it is calibrated: a bound
+// on the ratio of probabilities, for all points and all shifts, is computed for the exact
+// parameters of the sampler. The proofs are in jump_proof.md, discrete.go,
+// continuous_certificate.go and gaussian.go.
 //
-// If the d numbers of a party change by Δ together, in ℓ₁, independent noise for Δ on each is not
-// enough: a change of Δ/2 in two of them costs nearly ε each. Use [DiscreteLaplace], or ε/d for
-// each. If at most one of them changes, as in a histogram, use ε for each under AddRemove, and ε/2
-// under Replace, where two change.
+// If the d numbers of a party change by Δ together, in ℓ₁, noise for Δ on each is not enough: use
+// [DiscreteLaplace], or ε/d for each. If at most one of them changes, as in a histogram, use ε for
+// each under AddRemove, and ε/2 under Replace, where two change.
 //
 // The guarantee holds for the floating-point implementation: numbers are rounded exactly to a
-// lattice with H steps per Δ, and the noise is an integer, drawn with exactly the probabilities of
-// the certified law. Rates of shares are rational numbers, so n shares add up to exactly that law.
+// lattice with H steps per Δ, and the noise is an integer, drawn with exactly the certified
+// probabilities. Rates of shares are rational numbers, so n shares add up to exactly that noise.
 //
 // # Accuracy
 //
 // The mean absolute error is [Plan].MeanAbs, about 1.15·Δ·exp(−ε/2) for ε ≥ 4; [Value.Interval]
 // covers the true value with a given confidence. Rounding to the lattice adds at most half a step,
-// 0.4 % of the variance of the noise's core. In a sum every party rounds, at random and without
-// bias, with a variance of at most a quarter of a step squared. Params.Parties makes the lattice
-// finer: then the error for 10⁶ parties, with all roundings, is 1.37, 1.25, 1.18, 1.15, 1.14 times
-// the optimum at ε = 3, 4, 6, 8, 12.
+// 0.4 % of the variance. In a sum every party rounds, at random and without bias. Params.Parties
+// makes the lattice finer: then the error for 10⁶ parties is 1.37, 1.25, 1.18, 1.15, 1.14 times the
+// optimum at ε = 3, 4, 6, 8, 12.
 //
-// # Choosing a law
+// # Choosing the noise
 //
-//	law              what it is                                       E|X| over the optimum
+//	Law              what it is                                       E|X| over the optimum
 //	Jump             Skellam core, and rare jumps of nearly any size  1.23, 1.21, 1.17, 1.15, 1.13
 //	DiscreteArete    negative binomial differences, discrete Laplace  –, 1.77, 2.49, 2.91, 3.21
 //	DiscreteLaplace  two-sided geometric; below ε = 2 the least       1.42, 1.81, 3.34, 6.82, 33.6
 //	Gaussian         discrete Gaussian, Delta or Rho: gaussian.go     none for ε alone
 //
 // The columns are ε = 3, 4, 6, 8, 12. For integers with Δ = 1, discrete Laplace noise is optimal.
-// For a larger Δ the jump law loses its core as ε grows, and its error is within a few percent of
-// the optimum of all noise. With Objective = MeanSquare, E X² over its optimum is 1.42, 1.38, 1.34,
-// 1.31, 1.27. If Δ may be exceeded by a few percent, increase Sensitivity by as much; jump_proof.md
-// says what the noise promises at larger distances.
+// For a larger Δ jump noise loses its core as ε grows, and is within a few percent of the optimum.
+// With Objective = MeanSquare, E X² over its optimum is 1.42, 1.38, 1.34, 1.31, 1.27. If Δ may be
+// exceeded by a few percent, increase Sensitivity by as much: see jump_proof.md.
 //
 // # Cost
 //
@@ -66,14 +61,13 @@
 // # Not covered
 //
 // The protocol that adds up the shares without revealing them: use a library for secure
-// aggregation, modulo 2⁶⁴ or Params.Modulus (examples/prio3: a prime field). Timing: rare jumps
-// take longer. An adversary who reads the memory of the process. A party that sends a wrong share
-// spoils the sum, not the privacy of the others.
+// aggregation (examples/prio3). Timing: rare jumps take longer. An adversary who reads the memory
+// of the process. A party that sends a wrong share spoils the sum, not the privacy of the others.
 //
 // Sources: Pagh and Stausholm, The Arete Distribution for Differentially Private Noise Addition, in
 // Stausholm's thesis (ITU 2021), chapter 5; Geng, Kairouz, Oh, Viswanath, The Staircase Mechanism
 // (2015), for the optimum; Goryczka and Xiong (2017), for shares of Laplace noise; Harrison and
-// Manurangsi (arXiv 2504.05202), for another divisible law; Canonne, Kamath, Steinke (arXiv
-// 2004.00010) and Kairouz, Liu, Steinke (2021) for discrete Gaussian noise and its sums. The jump
-// law and all certificates are this package's own.
+// Manurangsi (arXiv 2504.05202), for another divisible noise; Canonne, Kamath, Steinke (arXiv
+// 2004.00010) and Kairouz, Liu, Steinke (2021) for discrete Gaussian noise and its sums. Jump noise
+// and all certificates are this package's own.
 package arete

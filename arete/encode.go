@@ -61,8 +61,7 @@ func (e *encoded) fields() []wire.Field {
 	return append(fields, wire.Int(&e.parties, maxParties), wire.Int(&e.need, maxParties), wire.Uint(&e.point))
 }
 
-// AppendBinary appends the encoding of the value to dst. The error wraps [ErrFormat] if the Value
-// is neither released nor decoded.
+// AppendBinary appends the encoding to dst. The error wraps [ErrFormat].
 func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 	if !v.valid() {
 		return dst, check.FormatError("arete", "a Value that was not released has no encoding")
@@ -128,11 +127,11 @@ func (p Params) plausible(s distribution, shares int) bool {
 	return s.loss(p.Epsilon) <= p.Epsilon
 }
 
-// MarshalBinary returns the encoding of the value.
+// MarshalBinary returns the encoding.
 func (v *Value) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. For any other bytes it returns an error that
+// wraps [ErrFormat], and leaves the receiver as it was.
 func (v *Value) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("arete", data)
 	r.Header(wire.KindArete, version)

@@ -7,7 +7,7 @@ import (
 )
 
 // MarshalJSON returns the guarantee, the estimate with its interval at .95 and the standard
-// deviation. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// deviation, and in the member data the binary encoding.
 func (v Value) MarshalJSON() ([]byte, error) {
 	low, high := v.Interval(wire.Confidence)
 	return wire.MarshalJSON(&v, struct {
@@ -17,17 +17,16 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	}{v.Guarantee(), wire.EstimatedOf(v.Estimate(), low, high), wire.Number(v.StdDev())})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
 func (v *Value) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, v) }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name of the constant.
 func (l Law) MarshalText() ([]byte, error) { return check.EnumText(l, lawNames, "Law") }
 
 // UnmarshalText reads the name of a constant.
 func (l *Law) UnmarshalText(text []byte) error { return check.ParseEnum(l, text, lawNames, "Law") }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name of the constant.
 func (o Objective) MarshalText() ([]byte, error) {
 	return check.EnumText(o, objectiveNames, "Objective")
 }

@@ -10,14 +10,12 @@ import (
 )
 
 // Lattice is infinitely divisible noise on a lattice, calibrated and certified: X = (Δ/H)·Z with an
-// integer Z. Adding X to a value on the lattice with sensitivity Δ, which is H steps, is
-// ε-differentially private. Get it from [New] and [Mechanism.Lattice].
+// integer Z. Added to a value on the lattice with sensitivity Δ, which is H steps, it is
+// ε-differentially private. Get it from New and [Mechanism.Lattice].
 //
-// Its methods describe Z, in steps of length [Lattice.Step], like the methods of
-// noise.DiscreteLaplace; the mean of Z is 0. They take and return public numbers. They return NaN
-// for a NaN, on the zero Lattice, and where they would need a table of more than 2²³ masses, or of
-// a core of variance above 2500. A Lattice is immutable and safe for concurrent use; methods keep
-// what they compute on the first call.
+// Its methods describe Z, in steps of length [Lattice.Step]; its mean is 0. They return NaN for a
+// NaN, on the zero Lattice, and where they would need a table of more than 2²³ masses, or of a core
+// of variance above 2500. A Lattice is immutable and safe for concurrent use.
 type Lattice struct {
 	params Params
 	noise  distribution
@@ -25,10 +23,10 @@ type Lattice struct {
 	tables *tables
 }
 
-// Params returns the parameters that the noise is calibrated for, with the Law.
+// Params returns the parameters that the noise is calibrated for.
 func (l *Lattice) Params() Params { return l.params }
 
-// String names the law and all its parameters, exactly: equal texts are equal laws.
+// String names the noise and all its parameters, exactly: equal texts are equal noise.
 func (l *Lattice) String() string {
 	if !l.valid() {
 		return "arete.Lattice (not made by this package)"
@@ -47,13 +45,12 @@ func (l *Lattice) String() string {
 	return text
 }
 
-// Step returns Δ/H, the distance between adjacent points of the lattice, in the units of the data.
+// Step returns Δ/H, the distance between adjacent points, in the units of the data.
 func (l *Lattice) Step() float64 { return l.params.sensitivity() / float64(l.noise.size) }
 
-// Certify computes the certificate again, for the law as it is. It returns loss, a proved upper
-// bound on ln Pr[Z = k]/Pr[Z = k+j] over all k and all |j| ≤ H, and ok, whether loss is at most the
-// Epsilon of the Params. Gaussian noise has no such bound: the loss is +Inf, and ok says whether
-// Delta or Rho is proved.
+// Certify computes the certificate again. It returns loss, a proved upper bound on ln Pr[Z =
+// k]/Pr[Z = k+j] over all k and all |j| ≤ H, and ok, whether loss is at most Epsilon. Gaussian
+// noise has no such bound: its loss is +Inf, and ok says whether Delta or Rho is proved.
 func (l *Lattice) Certify() (loss float64, ok bool) {
 	if !l.valid() {
 		return math.NaN(), false
@@ -95,7 +92,7 @@ func (l *Lattice) upTo(k float64) *oneSided {
 	return l.tables.masses
 }
 
-// Prob returns Pr[Z = x], 0 unless x is an integer. In the tails its relative error is about 1e-10.
+// Prob returns Pr[Z = x], 0 unless x is an integer; in the tails to a relative 1e-10.
 func (l *Lattice) Prob(x float64) float64 {
 	if !l.valid() || math.IsNaN(x) {
 		return math.NaN()
@@ -116,7 +113,7 @@ func (l *Lattice) Prob(x float64) float64 {
 // CDF returns Pr[Z ≤ x].
 func (l *Lattice) CDF(x float64) float64 { return l.Survival(-math.Floor(x) - 1) }
 
-// Survival returns Pr[Z > x]. In the upper tail its relative error is about 1e-10.
+// Survival returns Pr[Z > x]; in the upper tail to a relative 1e-10.
 func (l *Lattice) Survival(x float64) float64 {
 	switch d, ok := l.noise.closed(); {
 	case !l.valid() || math.IsNaN(x):
@@ -166,7 +163,7 @@ func (l *Lattice) Variance() float64 {
 	return l.noise.variance()
 }
 
-// MeanAbs returns E|Z|. For jump laws on the finest lattices its relative error is 1e-6.
+// MeanAbs returns E|Z|, for the finest lattices to a relative 1e-6.
 func (l *Lattice) MeanAbs() float64 {
 	switch d, ok := l.noise.closed(); {
 	case !l.valid():

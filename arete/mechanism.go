@@ -10,8 +10,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Mechanism adds calibrated noise to a number. It holds no data, and each release spends ε again.
-// It is safe for concurrent use.
+// Mechanism adds calibrated noise to a number. It holds no data, each release spends ε again, and
+// it is safe for concurrent use.
 type Mechanism struct {
 	lattice *Lattice
 
@@ -19,10 +19,9 @@ type Mechanism struct {
 	src noise.Source
 }
 
-// New calibrates and certifies the noise. It takes some milliseconds, and a tenth of a millisecond
-// for Params that were calibrated before. The error wraps [ErrParams].
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// New calibrates and certifies the noise, in some milliseconds, or .1 ms for Params that were
+// calibrated before. The error wraps [ErrParams]. Values that protect hardly anybody are accepted,
+// for experiments: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
 	l, err := p.calibrated()
 	if err != nil {
@@ -34,7 +33,7 @@ func New(p Params) (*Mechanism, error) {
 // valid reports whether m comes from New.
 func (m *Mechanism) valid() bool { return m.lattice != nil }
 
-// Params returns the parameters of the releases, with the Law that is used.
+// Params returns the parameters of the releases, filled in.
 func (m *Mechanism) Params() Params {
 	if !m.valid() {
 		return Params{}
@@ -51,7 +50,7 @@ func (m *Mechanism) Guarantee() budget.Guarantee {
 	return p.promise(budget.Row(p.relation()))
 }
 
-// Lattice returns the law of the noise.
+// Lattice returns the noise.
 func (m *Mechanism) Lattice() *Lattice {
 	if !m.valid() {
 		return &Lattice{}
@@ -63,9 +62,9 @@ func (m *Mechanism) Lattice() *Lattice {
 // x: sum clamped contributions, in integers. The zero Mechanism returns an error that wraps
 // [ErrParams].
 //
-// x is rounded to the nearest point of the lattice, exactly: k = ⌊x·H/Δ + ½⌋ as real numbers. This
-// is monotone and takes x + Δ to k + H, so the sensitivity of k is H for all x and Δ, and k + Z is
-// ε-DP. The rest is post-processing. NaN counts as 0, and k saturates at ±2⁶¹.
+// x is rounded to the nearest point of the lattice, exactly, k = ⌊x·H/Δ + ½⌋. This is monotone and
+// takes x + Δ to k + H, so the sensitivity of k is H, and k + Z is ε-DP. NaN counts as 0, and k
+// saturates at ±2⁶¹.
 func (m *Mechanism) Release(x float64) (*Value, error) {
 	if !m.valid() {
 		return nil, errZero("Mechanism")

@@ -23,9 +23,8 @@ const (
 	leastModulus = 3
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen. Only Epsilon is required, for pure ε-differential privacy. Gaussian noise takes
-// Epsilon and Delta, or Rho alone.
+// Params are the public numbers of a release. Only Epsilon is required, for pure ε-differential
+// privacy. Gaussian noise takes Epsilon and Delta, or Rho alone.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
@@ -33,31 +32,27 @@ type Params struct {
 	// neighbours, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
 	Sensitivity float64
 	// Relation says what neighbours are: budget.AddRemove, which 0 stands for, or
-	// budget.Replace. It does not change the noise. It changes what is promised
-	// and, for every law, the range of a party's number in a sum: [−Δ, Δ] if a
-	// party counts as 0 when it leaves, and [0, Δ] if its number is replaced by
-	// another; see [Share.Mask].
+	// budget.Replace. It does not change the noise, but the range of a party's
+	// number in a sum: [−Δ, Δ] under AddRemove, [0, Δ] under Replace.
 	Relation budget.Relation
-	// Integers says that the value is an integer, and that Sensitivity is an
-	// integer of at most 2³⁰. The released number is then an integer, too.
+	// Integers says that the value and Sensitivity, of at most 2³⁰, are integers.
+	// The released number is then an integer, too.
 	Integers bool
-	// Law is the noise. Auto is Gaussian if Rho is given, and otherwise the law
-	// with the least error for ε whose noise can be shared.
+	// Law is the noise. Auto is Gaussian if Rho is given, and otherwise the noise
+	// with the least error for ε that can be shared.
 	Law Law
-	// Objective is the error that Auto and the shapes of the jump laws minimise:
-	// MeanAbs, which 0 stands for, or MeanSquare.
+	// Objective is the error that is minimised: MeanAbs, which 0 stands for, or
+	// MeanSquare.
 	Objective Objective
-	// Parties is the approximate number of parties that share the noise of a sum,
-	// at most 2²⁰; 0 is one. Each party rounds its number to the lattice. More
-	// Parties make the lattice finer, so that their errors together hardly count.
+	// Parties is the approximate number of parties of a sum, at most 2²⁰; 0 is
+	// one. Each rounds its number to the lattice, and more Parties make it finer.
 	// All parties must give the same number.
 	Parties int
 	// Modulus is that of the arithmetic in which shares are added up, at least 3:
-	// for Prio3, whose words lie in a prime field, 2⁶⁴ − 2³² + 1. 0 is 2⁶⁴, where
-	// integers wrap around by themselves. It does not change the noise. The sum
-	// of the numbers, in steps of the lattice, must lie within ±Modulus/2.
+	// for Prio3, 2⁶⁴ − 2³² + 1. 0 is 2⁶⁴. The sum of the numbers, in steps of the
+	// lattice, must lie within ±Modulus/2.
 	Modulus uint64
-	// Delta is δ, in [1e-300, ½], with Law = Gaussian and without Rho; else 0.
+	// Delta is δ, in [1e-300, ½], for Gaussian noise without Rho; else 0.
 	Delta float64
 	// Rho is ρ of zero-concentrated differential privacy, in [2⁻⁶⁰, 2²⁰], for
 	// Gaussian noise without Epsilon and Delta; else 0.
@@ -121,10 +116,9 @@ func (p Params) relation() budget.Relation {
 // onIntegers reports whether integers are points of a lattice with this many steps per Δ.
 func (p Params) onIntegers(steps int64) bool { return p.Integers && steps%int64(p.sensitivity()) == 0 }
 
-// Guarantee returns what a release of these Params promises for one row: an addition to the number,
-// or a change of it, by at most Sensitivity. A sum of shares promises the same for one party.
-// Params that New refuses promise nothing. To find out, Guarantee calibrates, unless Law is Auto,
-// which always finds a law.
+// Guarantee returns what a release promises for one row: an addition to the number, or a change of
+// it, by at most Sensitivity. A sum of shares promises the same for one party. Invalid Params
+// promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}
@@ -172,19 +166,7 @@ type Plan struct {
 	Bytes  int     // of the encoding of a Value
 	// MeanAbs is E|X|, the mean absolute error of a release, in the units of the
 	// data. The optimum over all ε-DP noise, which is not divisible, is
-	// Δ·e^{ε/2}/(e^ε−1). MeanAbs divided by this optimum is
-	//
-	//	ε        2     2.5   3     4     5     6     7
-	//	Auto     1.175 1.247 1.233 1.210 1.188 1.172 1.160
-	//	Arete    –     –     –     1.774 2.160 2.492 2.738
-	//	Laplace  1.175 1.282 1.420 1.813 2.420 3.340 4.727
-	//
-	//	ε        8     10    12    14    16    20
-	//	Auto     1.150 1.139 1.134 1.132 1.132 1.132
-	//	Arete    2.914 3.122 3.220 3.264 3.283 3.295
-	//	Laplace  6.822 14.84 33.62 78.33 186.3 1101
-	//
-	// For integers of Δ = 1 discrete Laplace noise is the optimum.
+	// Δ·e^(ε/2)/(e^ε−1).
 	MeanAbs float64
 }
 

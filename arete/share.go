@@ -12,28 +12,20 @@ import (
 // Share is the noise of one of n parties that release the sum of their numbers, where nobody is
 // trusted with the sum before it has noise. Each party publishes nothing but Mask(x), under a
 // protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is the release.
-// All arithmetic is modulo Params.Modulus, by default 2⁶⁴ as for int64, so the masks of the
-// protocol may be uniform words below it: a sum under them is uniform, and without them it is the
-// sum of numbers and noise, reduced.
+// All arithmetic is modulo Params.Modulus, by default 2⁶⁴ as for int64.
 //
-// The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its
-// rates divided by n, as rational numbers, and is drawn exactly. So the noise is that of one
-// trusted party, and not √n times as large. (This does not hold for Gaussian noise; gaussian.go
-// says what does.)
+// The sum of n shares has exactly the calibrated distribution: it is compound Poisson, and a share
+// is drawn with its rates divided by n, as rational numbers. (For Gaussian noise see gaussian.go.)
+// So the noise is that of one trusted party.
 //
-// The shares of parties that drop out, or that reveal their noise to others, are lost. If missing
-// of n parties may do so, a Share is one of n − missing: that many parties together have the
-// calibrated noise, and further shares only add to it. As long as at most missing parties do so,
-// the sum is private for the others. Who takes part is public. What is protected is the number of a
-// party that takes part: no one can tell it from none (0, under AddRemove) or from another (under
-// Replace).
+// If missing of n parties may drop out, or reveal their noise, a Share is one of n − missing: that
+// many parties together have the calibrated noise, and further shares only add to it. What is
+// protected is the number of a party that takes part: no one can tell it from none (0, under
+// AddRemove) or from another (under Replace).
 //
-// Each party's number is rounded to the lattice at random, with the right mean, so that errors do
-// not add up: n parties have a standard deviation of at most √n/2 steps from it. Params.Parties
-// makes the lattice fine enough for them. Integers need no rounding on a lattice of integers.
-//
-// All parties must use the same law. Equal Params give it, as all parameters are rounded before
-// they are certified; where processors differ, compare [Lattice.String].
+// Each party's number is rounded to the lattice at random, without bias: n of them have a standard
+// deviation of at most √n/2 steps. All parties must use the same noise: where processors differ,
+// compare [Lattice.String].
 //
 // A Share is for one goroutine at a time, and for one party: it holds the party's randomness, which
 // it never prints.
@@ -58,12 +50,9 @@ type drawing struct {
 const maxParties = 1 << 20
 
 // Share returns the noise of one of n parties. Up to missing of them may drop out or collude with
-// the receiver. If fewer do, the noise is up to √(n/(n − missing)) times the calibrated one. All
-// parties use the same Params, n and missing.
-//
-// Mask clamps each party's number, so that the sum changes by at most Δ if the number is 0 instead
-// (AddRemove) or another one (Replace). The error wraps [ErrParams] unless 0 ≤ missing < n ≤ 2²⁰.
-// Who drops out must not depend on the shares.
+// the receiver; if fewer do, the noise is up to √(n/(n − missing)) times the calibrated one. All
+// parties use the same Params, n and missing. The error wraps [ErrParams] unless 0 ≤ missing < n ≤
+// 2²⁰. Who drops out must not depend on the shares.
 func (m *Mechanism) Share(n, missing int) (*Share, error) {
 	switch {
 	case !m.valid():
@@ -88,8 +77,8 @@ func (m *Mechanism) Share(n, missing int) (*Share, error) {
 	return &Share{private.New(drawing{noise: law}), m.lattice, n, need, sum}, nil
 }
 
-// Guarantee returns what the release of the sum, [Share.Sum], promises for one party. It says
-// nothing about what one party sends.
+// Guarantee returns what [Share.Sum] promises for one party. It says nothing about what one party
+// sends.
 func (s *Share) Guarantee() budget.Guarantee {
 	if !s.valid() {
 		return budget.Guarantee{}
@@ -102,9 +91,8 @@ func (s *Share) Guarantee() budget.Guarantee {
 func (s *Share) valid() bool { return s.lattice != nil }
 
 // Noise draws the noise of the party, in steps of the lattice; with a Modulus, as uint64(s.Noise())
-// in [0, Modulus), which an aggregator can add to its share of a sum of others. On the zero Share,
-// and on one that two goroutines used at once, it is a uniform word, and so hides any value that it
-// is added to.
+// in [0, Modulus). On the zero Share, and on one that two goroutines used at once, it is a uniform
+// word, and so hides any value that it is added to.
 func (s *Share) Noise() int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
@@ -116,14 +104,13 @@ func (s *Share) Noise() int64 {
 }
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise,
-// with a Modulus as a word like [Share.Noise]. For every law the number is first clamped, to [−Δ,
-// Δ] under AddRemove and to [0, Δ] under Replace, then rounded at random to one of the two lattice
-// points around it. NaN counts as the middle: 0, as if the party were not there, or Δ/2. So under
-// Replace send numbers in [a, a+Δ] as x − a; the sum of n of them is then too small by n·a.
+// with a Modulus as a word like [Share.Noise]. The number is first clamped, to [−Δ, Δ] under
+// AddRemove and to [0, Δ] under Replace, so that the sum changes by at most Δ if it is 0 instead or
+// another one; then it is rounded at random. NaN counts as the middle: 0, or Δ/2. So under Replace
+// send numbers in [a, a+Δ] as x − a, and add n·a to the sum.
 //
-// The result is private only within the sum: one share is far too little noise to publish by
-// itself. Call Mask once for each sum; each sum spends the budget again. Where Noise is uniform so
-// is Mask, whatever x is: the sum is worth nothing then, but no party's noise is missing in it.
+// The result is private only within the sum: one share is far too little noise to publish. Call
+// Mask once for each sum; each sum spends the budget again. Where Noise is uniform so is Mask.
 func (s *Share) Mask(x float64) int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
@@ -192,11 +179,9 @@ func (s *Share) point(x float64, src *noise.Source) int64 {
 }
 
 // Sum returns the release. total is the sum, modulo 2⁶⁴ or the Modulus, of what Mask returned to
-// the given number of parties: int64(w) for the word w of the protocol, which is read as the
-// integer within ±Modulus/2 that it is congruent to. The error wraps [ErrParams] if these are fewer
-// than n − missing, the number for which the noise is calibrated: then the total must not be
-// published, and the mask of the protocol should not be removed. Whether there is an error does not
-// depend on the total.
+// the given number of parties: int64(w) for the word w of the protocol. The error wraps [ErrParams]
+// if these are fewer than n − missing: then the total must not be published, and the mask of the
+// protocol should not be removed. Whether there is an error does not depend on the total.
 func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	switch {
 	case !s.valid():

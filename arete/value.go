@@ -9,7 +9,7 @@ import (
 )
 
 // Value is a released number: public, immutable, safe for concurrent readers. All that it computes
-// is post-processing and costs no budget.
+// is post-processing. The zero Value is NaN and has no encoding.
 type Value struct {
 	params  Params
 	noise   distribution
@@ -28,10 +28,10 @@ func newValue(p Params, s distribution, point int64) Value {
 // valid reports whether v was released or decoded.
 func (v *Value) valid() bool { return v.need > 0 }
 
-// Params returns the parameters of the release, with the Law that was used.
+// Params returns the parameters of the release, filled in.
 func (v *Value) Params() Params { return v.params }
 
-// Guarantee returns the guarantee of the release: for one row, or for one party of a sum of shares.
+// Guarantee returns the guarantee of the release: for one row, or for one party of a sum.
 func (v *Value) Guarantee() budget.Guarantee {
 	switch {
 	case !v.valid():
@@ -43,7 +43,7 @@ func (v *Value) Guarantee() budget.Guarantee {
 }
 
 // Estimate returns the released number, in the units of the data: the true one plus noise of mean
-// 0. NaN for the zero Value.
+// 0.
 func (v *Value) Estimate() float64 {
 	if !v.valid() {
 		return math.NaN()
@@ -83,8 +83,7 @@ func (v *Value) distribution() distribution {
 	return s
 }
 
-// StdDev returns the standard deviation of the noise, in the units of the data. NaN for the zero
-// Value.
+// StdDev returns the standard deviation of the noise, in the units of the data.
 func (v *Value) StdDev() float64 {
 	if !v.valid() {
 		return math.NaN()
@@ -93,15 +92,12 @@ func (v *Value) StdDev() float64 {
 }
 
 // Interval returns bounds that contain the true value with at least the given confidence, rounding
-// to the lattice included. For several parties the true value is the sum of their clamped numbers.
-// NaN for a confidence outside [0, 1), and for the zero Value. Where noise may have wrapped around
-// the Modulus, the interval is all that the Modulus holds.
+// to the lattice included; of several parties, the sum of their clamped numbers. NaN for a
+// confidence outside [0, 1). Where noise may have wrapped around the Modulus, the interval is all
+// that the Modulus holds.
 //
-// The bounds are quantiles of the noise if these take fewer than 2²⁰ masses to compute and the
-// noise has exactly the calibrated law. On finer lattices they are quantiles of the core, if jumps
-// are rare enough for the confidence. Otherwise they are Chernoff's bounds. The first call for a
-// law and a confidence takes a millisecond or two, .1 s at ε = 20; later calls take less than a
-// microsecond.
+// The bounds are quantiles of the noise where these take few masses to compute, or Chernoff's. The
+// first call for a noise and a confidence takes a millisecond or two, .1 s at ε = 20.
 func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.valid() || !(confidence >= 0 && confidence < 1) {
 		return math.NaN(), math.NaN()

@@ -36,7 +36,7 @@ type releasing[K wire.Key] struct {
 func Release[K wire.Key](src *noise.Source, l Law, entries []Entry[K], beside int64, listed []K) *Vector[K] {
 	s, c, signed := releasing[K]{l, wire.KeysOf[K](), listed, src}, l.numbers, l.params.Signed
 	entries = slices.DeleteFunc(entries, func(e Entry[K]) bool { return e.Steps == 0 || e.Steps < 0 && !signed })
-	sortEntries(entries, s.keys)
+	SortEntries(entries)
 	if !l.params.Beside {
 		beside = 0
 	}
@@ -128,10 +128,19 @@ type Entry[K wire.Key] = keytable.Entry[K]
 // radixFrom is the number of entries from which on the radix sort is faster.
 const radixFrom = 256
 
-// sortEntries sorts by key.
-func sortEntries[K wire.Key](entries []Entry[K], keys wire.Keys[K]) {
-	if len(entries) < radixFrom || !keys.Integers() {
-		slices.SortFunc(entries, func(a, b Entry[K]) int { return wire.Compare(a.Key, b.Key) })
+// SortEntries sorts by key. Entries of one key stay in their order.
+func SortEntries[K wire.Key](entries []Entry[K]) {
+	keys := wire.KeysOf[K]()
+	order := func(a, b Entry[K]) int { return wire.Compare(a.Key, b.Key) }
+	switch {
+	case slices.IsSortedFunc(entries, order):
+		return
+	case len(entries) < radixFrom || !keys.Integers():
+		slices.SortStableFunc(entries, order)
+		return
+	}
+	if records, ok := any(entries).([]record); ok {
+		radixSort(records, make([]record, len(records)))
 		return
 	}
 	flip := uint64(0)
@@ -140,20 +149,17 @@ func sortEntries[K wire.Key](entries []Entry[K], keys wire.Keys[K]) {
 	}
 	records := make([]record, len(entries))
 	for i, e := range entries {
-		records[i] = record{keys.Bits(e.Key) ^ flip, e.Steps}
+		records[i] = record{Key: keys.Bits(e.Key) ^ flip, Steps: e.Steps}
 	}
 	radixSort(records, make([]record, len(records)))
 	for i, r := range records {
-		key, _ := keys.FromBits(r.bits ^ flip)
-		entries[i] = Entry[K]{Key: key, Steps: r.steps}
+		key, _ := keys.FromBits(r.Key ^ flip)
+		entries[i] = Entry[K]{Key: key, Steps: r.Steps}
 	}
 }
 
 // record is an entry with an integer key, as unsigned bits in the same order.
-type record struct {
-	bits  uint64
-	steps int64
-}
+type record = Entry[uint64]
 
 // radixSort sorts by the bits, with as much room beside. It splits by the highest byte in which
 // records differ, and goes on with each part.
@@ -161,7 +167,7 @@ func radixSort(records, room []record) {
 	const few, mask = 24, 1<<8 - 1
 	differ := uint64(0)
 	for i := range records {
-		differ |= records[i].bits ^ records[0].bits
+		differ |= records[i].Key ^ records[0].Key
 	}
 	if len(records) <= few || differ == 0 {
 		insertionSort(records)
@@ -170,13 +176,13 @@ func radixSort(records, room []record) {
 	shift := max(bits.Len64(differ)-8, 0)
 	var ends [mask + 2]uint32 // of each byte one further: where it begins, and then where it ends
 	for i := range records {
-		ends[records[i].bits>>shift&mask+1]++
+		ends[records[i].Key>>shift&mask+1]++
 	}
 	for b := range mask {
 		ends[b+1] += ends[b]
 	}
 	for _, r := range records {
-		place := &ends[r.bits>>shift&mask]
+		place := &ends[r.Key>>shift&mask]
 		room[*place] = r
 		*place++
 	}
@@ -193,7 +199,7 @@ func radixSort(records, room []record) {
 func insertionSort(records []record) {
 	for i := 1; i < len(records); i++ {
 		r, j := records[i], i
-		for ; j > 0 && records[j-1].bits > r.bits; j-- {
+		for ; j > 0 && records[j-1].Key > r.Key; j-- {
 			records[j] = records[j-1]
 		}
 		records[j] = r

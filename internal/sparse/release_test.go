@@ -224,7 +224,7 @@ func checkSort[K wire.Key](t *testing.T, n int, draw func() K) {
 	}
 	want := slices.Clone(entries)
 	slices.SortStableFunc(want, func(a, b Entry[K]) int { return wire.Compare(a.Key, b.Key) })
-	sortEntries(entries, wire.KeysOf[K]())
+	SortEntries(entries)
 	for i := range entries {
 		require.Equal(t, want[i].Key, entries[i].Key)
 	}

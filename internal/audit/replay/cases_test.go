@@ -555,7 +555,7 @@ func alpPairs() (pairs []pair) {
 		}
 		// The cells of an entry that does not change are drawn with the same words, so the tables
 		// are apart only where the entry that changes has cells.
-		pairs = append(pairs, pair{name: c.name, data: 1e9, extra: `alp\.\(\*shape\)\.draw|calibration\.small`, most: 64,
+		pairs = append(pairs, pair{name: c.name, data: 1e9, extra: `alp\.\(\*shape\)\.occupy|calibration\.small`, most: 64,
 			why: "Theorem 2 of the ALP paper holds for any order of the draws: cells are independent given the list, and each is drawn once by the law of its largest occupant",
 			run: func(side int) map[string]float64 {
 				release(15, 9-float64(side), 12)
@@ -582,7 +582,7 @@ func alpPairs() (pairs []pair) {
 				}
 				return out
 			}
-			pairs = append(pairs, pair{name: c.name + " listed", norm: 1, bound: 1, data: 1e9, extra: `alp\.\(\*shape\)\.draw`, most: 64,
+			pairs = append(pairs, pair{name: c.name + " listed", norm: 1, bound: 1, data: 1e9, extra: `alp\.\(\*shape\)\.occupy`, most: 64,
 				why: "the cells of an entry are drawn by the law of its value", run: run})
 		}
 	}
