@@ -60,7 +60,7 @@
 // 12/(n·√(2ρ)), is not seen, and the mean lacks it. The interval allows for it down to 40/(n·ε). Of
 // fewer than 720/ε or 90/√ρ rows no range is learned: Mean and Sum are NaN, their intervals
 // infinite, or what the Bound says. Use n·ε ≥ 2000 or n·√ρ ≥ 800: of fewer rows intervals are twice
-// as wide.
+// as wide. Measured for twenty distributions in intervals.md: .96 or more of those in the class.
 //
 // # Cost
 //
