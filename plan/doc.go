@@ -46,7 +46,7 @@
 // Set Relative if columns have different units, as a rating and an income. Errors are √(d/(2ρ))/n
 // standard deviations of a column then, or a little more: with columns of 10⁻⁶ to 10¹⁰, ρ = ½ and
 // n = 10³, 10⁴, 10⁵, they were .022, .004, .0007 in 5 columns, .21, .005, .0004 in 50; without it,
-// more than 10⁴.
+// more than 10⁴. Of 50 such columns elliptical with the ranges of an expert has 2.3 times as much.
 //
 // Leave Method at 0. A large Max costs little. Give the size of rare events as Resolution: without
 // it a column in which few rows are not 0 has a mean of 0. Set Symmetric for rows like Gaussian

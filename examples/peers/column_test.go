@@ -126,10 +126,10 @@ func TestColumnMeans(t *testing.T) {
 }
 
 // The error of a mean without any range, at ε = 1, over that of Google's BoundedMean with the best
-// of four ranges that each hold nearly all of 20,000 values, from their 2⁻⁵ to their 2⁻¹⁴ largest on
-// either side: somebody who knows the column can choose that. It is 1.06 to 1.7. What is above 1.1 is
-// the price of not knowing: 30 % of ε finds the range, and its ends are up to √2 times as far as the
-// best ones. (A ratio of so many has a relative standard error of 5 %.)
+// of four ranges that each hold nearly all of 20,000 values, from their 2⁻⁵ to their 2⁻¹⁴ largest
+// on either side: somebody who knows the column can choose that. It is 1.06 to 1.7. What is above
+// 1.1 is the price of not knowing: 30 % of ε finds the range, and its ends are up to √2 times as
+// far as the best ones. (A ratio of so many has a relative standard error of 5 %.)
 func TestLearnedColumnMeans(t *testing.T) {
 	if !*long {
 		t.Skip("needs -long")
