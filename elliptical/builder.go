@@ -41,9 +41,8 @@ type state struct {
 // steps and its difference from zero below 2³⁹, so the sums of 2²² rows fit into 64 bits.
 const flushRows = 1 << 22
 
-// NewBuilder returns an empty Builder, or an error that wraps [ErrParams].
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// NewBuilder returns an empty Builder, or an error that wraps [ErrParams]. For experiments it
+// accepts values that protect hardly anybody: ε above 20, δ above 0.01.
 func NewBuilder(p Params) (*Builder, error) {
 	m, err := New(p)
 	if err != nil {
@@ -70,20 +69,18 @@ func (m *Mechanism) builder() *Builder {
 	return &Builder{private.New(s), m.params}
 }
 
-// Guarantee returns what the release promises, before and after Release. The zero Builder promises
-// nothing.
+// Guarantee returns what the release promises. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.params.guarantee() }
 
 // Add adds one row of d coordinates, in the units of the data. A coordinate outside its interval is
 // clamped to it (a row outside the Ellipsoid or the NormBound is scaled to it), missing coordinates
-// at the end are 0, and surplus ones are ignored. Sums are exact for any number of rows. After
-// Release Add does nothing; if in doubt, ask [Builder.Released] first.
+// at the end are 0, and surplus ones are ignored. After Release Add does nothing.
 //
 // NaN, a missing value, adds nothing to a sum under AddRemove without Count, and as 0 to a row of
-// an Ellipsoid or a NormBound. Else it counts as the middle c of the interval. To divide by the
-// number of values that are there, add a coordinate that is 1 where there is one and else 0, of
-// interval [0, 1]. Where NaN adds nothing the mean of those that are there is the quotient of the
-// two sums; else it is c + (m − c)/s, with m and s the means of the two coordinates.
+// an Ellipsoid or a NormBound; else it counts as the middle c of the interval. To divide by the
+// number of values that are there, add a coordinate that is 1 where there is one and else 0, in [0,
+// 1]. Where NaN adds nothing the mean of those that are there is the quotient of the two sums; else
+// it is c + (m − c)/s, with m and s the means of the two coordinates.
 func (b *Builder) Add(row []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -94,10 +91,9 @@ func (b *Builder) Add(row []float64) {
 }
 
 // AddSparse adds the row whose coordinate indices[j] is values[j], and whose other coordinates are
-// 0. Indices may come in any order. It does what [Builder.Add] does, in time proportional to the
-// number of indices (with an Ellipsoid, to d²). Values of one index are added, in any order with
-// the same result, before anything is clamped. It ignores indices outside [0, d), indices without a
-// value, and NaN: an entry that is NaN is none.
+// 0, in time proportional to the number of indices (with an Ellipsoid, to d²). Values of one index
+// are added before anything is clamped. It ignores indices outside [0, d), indices without a value,
+// and NaN.
 func (b *Builder) AddSparse(indices []int, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -229,9 +225,9 @@ func (s *state) addWhitened(row []float64) {
 	}
 }
 
-// Merge adds the rows of another Builder of the same Params and takes them from it: other counts as
-// released afterwards. The error wraps [ErrMismatch] if the Params differ or the two are the same,
-// and [ErrReleased] if one of them was released or is nil. After an error nothing has changed.
+// Merge adds the rows of another Builder of the same Params, which counts as released afterwards.
+// The error wraps [ErrMismatch] if the Params differ or the two are the same, and [ErrReleased] if
+// one of them was released or is nil. After an error nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
@@ -250,7 +246,7 @@ func (b *Builder) Merge(other *Builder) error {
 	})
 }
 
-// Released reports whether the Builder has been released. If so, Add ignores its argument.
+// Released reports whether the Builder has been released.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sum. The Builder gives up its data; a second

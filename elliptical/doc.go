@@ -27,8 +27,7 @@
 //
 // # Accuracy
 //
-// Before any data is seen use [Plan.StdDev] and [Plan.Error]; afterwards [Sum.StdDev],
-// [Sum.Interval], [Sum.SimultaneousInterval], and with a count [Sum.Mean]. Compared with spherical
+// Before any data is seen use [Plan.StdDev] and [Plan.Error]. Compared with spherical
 // Gaussian noise the mean squared error falls by d·‖Δ‖₂²/‖Δ‖₁², from 1 for equal ranges to nearly d
 // for very unequal ones: 1.36 for Δ = (4, 1), 9.4 for a thousand with Δᵢ = i^{−.8}.
 //
@@ -40,13 +39,12 @@
 //	ε-DP       Independent, Laplace, aᵢ/(bᵢ·ε)     ∝ aᵢ^{p/(p+1)}
 //	ε-DP       Box, uniform on r times the box     groups of about equal aᵢ, see grouped.go
 //
-// Gaussian and Laplace noise are Algorithms 15 and 16; σ(ε, δ) is the σ of the analytic Gaussian
-// mechanism (Lemma 4.2). Under pure ε the default is Box if its error is smaller. Coordinates of
-// about the same range then share one radius, and the mean squared error is ½ of Laplace noise's
-// for 2 equal ranges, .22 for 10, ⅙ for many, .19 for a thousand with Δᵢ = i^{−.8}. [Shape] selects
-// Independent, and Weights selects any b: bᵢ = aᵢ is the usual mechanism, with the same σ for all
-// coordinates, and bᵢ = 1 is the ellipsoid of minimum volume, σᵢ ∝ aᵢ. The sensitivity a depends on
-// the relation:
+// p is 2, or any other by Weights, which set b: bᵢ = aᵢ is the usual mechanism, with the same σ for
+// all coordinates, and bᵢ = 1 is the ellipsoid of minimum volume, σᵢ ∝ aᵢ. Gaussian and Laplace
+// noise are Algorithms 15 and 16; σ(ε, δ) is that of the analytic Gaussian mechanism (Lemma 4.2).
+// Under pure ε the default is Box if its error is smaller: ½ of Laplace noise's mean squared error
+// for 2 equal ranges, .22 for 10, ⅙ for many, .19 for a thousand with Δᵢ = i^{−.8}. The sensitivity
+// a depends on the relation:
 //
 //	Replace                      aᵢ = Δᵢ
 //	AddRemove, around 0          aᵢ = Δᵢ/2, a quarter of the variance
@@ -67,9 +65,8 @@
 //
 // # Not covered
 //
-// Timing, and anyone who reads the memory of the process. A Builder is for one goroutine;
-// Builder.Merge joins several. Divide a sum by n for a mean: n is public under Replace, and private
-// under AddRemove (Params.Count, or a coordinate that is 1 in every row). NaN: see [Builder.Add].
+// Timing, and anyone who reads the memory of the process. Divide a sum by n for a mean: n is public
+// under Replace; under AddRemove use Params.Count, or a coordinate that is 1 in every row.
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, PhD thesis, IT
 // University of Copenhagen 2023, chapter 4 (with Pagh); the caption of its Figure 4.1 prints

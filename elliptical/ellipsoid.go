@@ -28,8 +28,8 @@ const (
 	maxCondition = 0x1p40
 )
 
-// PackSymmetric returns the lower triangle of the matrix, row by row, in the form that
-// Params.Ellipsoid needs; nil is the empty matrix.
+// PackSymmetric returns the lower triangle of the matrix, row by row, for Params.Ellipsoid; nil is
+// the empty matrix.
 func PackSymmetric(m mat.Symmetric) Vector {
 	if m == nil {
 		return Vector{}

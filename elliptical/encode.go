@@ -55,8 +55,8 @@ func (m *Mechanism) encoded() int {
 	return n
 }
 
-// AppendBinary appends the encoding of the Sum to dst. The error wraps [ErrFormat] if the Sum is
-// neither released nor decoded.
+// AppendBinary appends the encoding; the error wraps [ErrFormat] if the Sum is neither released nor
+// decoded.
 func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 	if s.law.dim == 0 {
 		return dst, check.FormatError("elliptical", "a Sum that was not released has no encoding")
@@ -89,11 +89,10 @@ func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// MarshalBinary returns the encoding of the Sum.
+// MarshalBinary returns the encoding.
 func (s *Sum) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes it. The error for other bytes wraps [ErrFormat]; the Sum stays as it was.
 func (s *Sum) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("elliptical", data)
 	r.Header(wire.KindElliptical, version)

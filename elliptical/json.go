@@ -9,8 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee and the coordinates with their intervals at .95. Its member
-// data is the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the coordinates with their intervals at .95. UnmarshalJSON
+// reads its member data, the binary encoding.
 func (s Sum) MarshalJSON() ([]byte, error) {
 	values := make([]wire.Estimated, s.Len())
 	for i := range values {
@@ -27,10 +27,10 @@ func (s Sum) MarshalJSON() ([]byte, error) {
 // does.
 func (s *Sum) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name.
 func (s Shape) MarshalText() ([]byte, error) { return check.EnumText(s, shapeNames, "Shape") }
 
-// UnmarshalText reads the name of a constant.
+// UnmarshalText reads a name.
 func (s *Shape) UnmarshalText(text []byte) error {
 	return check.ParseEnum(s, text, shapeNames, "Shape")
 }

@@ -21,19 +21,15 @@ type calibration struct {
 	law    law
 }
 
-// Params returns the parameters, with the defaults filled in: under pure ε with the Shape that
-// Optimal stands for.
+// Params returns the parameters, with the defaults filled in.
 func (s *calibration) Params() Params { return s.params }
 
 // Guarantee returns the guarantee of one release.
 func (s *calibration) Guarantee() budget.Guarantee { return s.params.guarantee() }
 
-// New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes 15 to 40 ns
-// per coordinate if the coordinates have at most 4,096 distinct intervals and weights, else 70 to
-// 200 ns. Results are cached, up to 32 MiB in all,
-// at some 90 bytes per coordinate: a second New of equal Params takes microseconds.
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// New returns the Mechanism of the Params, or an error that wraps [ErrParams]. Results are cached,
+// up to 32 MiB in all, at some 90 bytes per coordinate. For experiments it accepts values that
+// protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*Mechanism, error) {
 	p = p.resolved()
 	m, err := mechanisms.Get(p, func() (Mechanism, error) {
@@ -64,15 +60,13 @@ func (m *Mechanism) stdDev(i int) float64 { return math.Sqrt(m.law.variance(i)) 
 
 // Release adds noise to a ready sum of d coordinates, in the units of the data; with Count the
 // number of rows follows as entry d. The error wraps [ErrMismatch] if there are more or fewer
-// entries. It wraps [ErrParams] if Params.Ellipsoid or Params.NormBound is given: use the [Builder]
-// for these.
+// entries, and [ErrParams] if Params.Ellipsoid or NormBound is given: these need the [Builder].
 //
 // The caller is responsible for the sensitivity: sums of neighbours may differ by at most Δᵢ in
-// coordinate i under Replace, and under AddRemove by a row of the box. The bounds apply to the
-// numbers as given. Floating-point sums of many rows may differ by more: only sums of a few rows,
-// of integers, or of rows rounded to a grid are safe to make outside. A [Builder] makes sums from
-// rows. NaN counts as 0, and sums saturate at 2¹⁰⁰ steps of the grid, 2⁶⁸ widths: an interval near
-// that end is open, see [Sum.Interval].
+// coordinate i under Replace, and under AddRemove by a row of the box. Floating-point sums of many
+// rows may differ by more: only sums of a few rows, of integers, or of rows rounded to a grid are
+// safe to make outside. NaN counts as 0, and sums saturate at 2¹⁰⁰ steps of the grid, 2⁶⁸ widths:
+// an interval near that end is open.
 func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	if m.law.dim == 0 {
 		return nil, bad("Min.Len()", 0, "a Mechanism made by New")

@@ -26,33 +26,26 @@ const (
 	maxDim    = 1 << 26
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen.
-//
-// Min and Max, or Ellipsoid, or NormBound and Dim are required, and one guarantee: Rho, or Epsilon
-// with or without Delta. All other fields may be 0 or empty; each field says what that means.
+// Params are the public numbers of a release, comparable. Min and Max, or Ellipsoid, or NormBound
+// and Dim are required, and one guarantee: Rho, or Epsilon with or without Delta. All other fields
+// may be 0 or empty.
 type Params struct {
 	// Min and Max are the ends of the intervals that the coordinates of a row
 	// are clamped to, in the units of the data, d numbers each, d at most 2²⁶
 	// (less where ε is so small that the noise is at least 2³⁰ widths). Each
 	// width Δᵢ = Max − Min is in [2⁻¹⁰⁰, 2¹⁰⁰], and |Min| at most 2¹⁶·Δᵢ: from
-	// values that are farther from 0 subtract a public number near them. A
-	// coordinate of width 0 is the same in every row and not private; leave it
-	// out.
+	// values that are farther from 0 subtract a public number.
 	Min, Max Vector
-	// Ellipsoid replaces Min and Max where coordinates are correlated. It is
-	// the matrix M of [PackSymmetric], d at most 512, such that rows x have
-	// xᵀM⁻¹x ≤ ¼, and so two rows differ by at most 1 in that norm. Other rows
-	// are scaled to it. The noise is Gaussian with a covariance proportional to
-	// M; no other Gaussian noise is better in any coordinate. Weights, Shape and
-	// Count do not apply.
+	// Ellipsoid replaces Min and Max where coordinates are correlated: the
+	// matrix M of [PackSymmetric], d at most 512, such that rows x have xᵀM⁻¹x
+	// ≤ ¼. Other rows are scaled to it. The noise is Gaussian with a
+	// covariance proportional to M. Weights, Shape and Count do not apply.
 	Ellipsoid Vector
 
 	// NormBound, in [2⁻¹⁰⁰, 2¹⁰⁰], replaces Min and Max where rows of Dim
-	// numbers, such as embeddings or gradients, have at most that Euclidean
-	// norm. Longer rows are scaled to it. The noise is Gaussian and the same in
-	// every coordinate, as for an Ellipsoid that is this ball. Weights and Shape
-	// do not apply; Count may be true.
+	// numbers, such as embeddings, have at most that Euclidean norm. Longer
+	// rows are scaled to it. The noise is Gaussian and the same in every
+	// coordinate. Weights and Shape do not apply.
 	NormBound float64
 	// Dim is d where NormBound is given, at most 2²⁴, else 0.
 	Dim int
@@ -64,34 +57,27 @@ type Params struct {
 	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise; with 0 the
 	// release is purely ε-private by Laplace noise.
 	Delta float64
-	// Relation says what neighbours are. budget.AddRemove, which 0 stands for, is
-	// one row added or removed. budget.Replace is one row replaced by another; the
-	// number of rows is then public. For intervals around 0 AddRemove has half the
-	// noise. For others use Count with it; without Count the noise is for the
+	// Relation is budget.AddRemove, which 0 stands for, or budget.Replace: the
+	// number of rows is public then. For intervals around 0 AddRemove has half
+	// the noise. For others use Count with it; without, the noise is for the
 	// largest absolute value.
 	Relation budget.Relation
 
-	// Relative counts the error of each coordinate in its width, Max − Min, for
-	// coordinates of different units: a rating up to 10 has as good a sum beside
-	// a revenue up to 10¹⁰ as beside another rating. Weights must be empty.
+	// Relative counts the error of each coordinate in its width, Max − Min,
+	// for coordinates of different units. Weights must be empty.
 	Relative bool
-	// Shape says how the noise is spread over the coordinates. 0 is Optimal:
-	// under pure ε the better of Box and Independent, which [New] puts in its
-	// place.
+	// Shape is 0, Optimal, or under pure ε another constant; [New] puts Box or
+	// Independent in the place of 0 there.
 	Shape Shape
-	// Weights replace the shape with the least mean squared error: b₁, …, b_d of
+	// Weights replace the shape of the least mean squared error: b₁, …, b_d of
 	// Algorithms 15 and 16, in any unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]. The noise of
-	// coordinate i is proportional to aᵢ/bᵢ, with aᵢ its sensitivity (Δᵢ under
-	// Replace). bᵢ = aᵢ gives the same noise everywhere, the plain Gaussian and
-	// Laplace mechanisms. bᵢ = 1 gives the ellipsoid of minimum volume, and the
-	// powers of aᵢ on the package page the least E‖η‖ₚᵖ. Weights must be empty
-	// for Box and with Count.
+	// coordinate i is proportional to aᵢ/bᵢ: see the package page. They must
+	// be empty for Box and with Count.
 	Weights Vector
 	// Count releases the number of rows, too, where that is private and
 	// intervals are not around 0. Each row then counts from the middle of its
-	// intervals, which under AddRemove halves what it can change. The noisy
-	// count, times the middle, is added back. It needs AddRemove, at least one
-	// interval whose middle is not 0, and no Weights.
+	// intervals, which under AddRemove halves what it can change. It needs
+	// AddRemove, at least one interval whose middle is not 0, and no Weights.
 	Count bool
 }
 
@@ -99,17 +85,19 @@ type Params struct {
 type Shape uint8
 
 const (
-	// Optimal minimises the mean squared error: for Gaussian noise by Lemma 4.8; under pure ε it is
-	// the one of Box and Independent with the smaller error. Errors count in the units of the data,
-	// or with Relative in the widths of the ranges.
+	// Optimal minimises the mean squared error: for Gaussian noise by Lemma
+	// 4.8; under pure ε by Box or Independent, whichever has less. Errors
+	// count in the units of the data, or with Relative in widths.
 	Optimal Shape = iota
-	// Independent, under pure ε, is independent Laplace noise in each coordinate, with the scales
-	// that minimise E‖η‖₂² (Lemma 4.11), or with those given by the Weights.
+	// Independent, under pure ε, is independent Laplace noise in each
+	// coordinate, with the scales that minimise E‖η‖₂² (Lemma 4.11), or with
+	// those given by the Weights.
 	Independent
-	// Box, under pure ε, is noise that is uniform on multiples of the box of sensitivities: one
-	// radius for all coordinates of about the same sensitivity. Its mean squared error is ½ to ⅙
-	// of Laplace noise's for 2 and more equal coordinates: see box.go. Where many releases share
-	// one budget with a δ, Laplace noise composes better: compare [Independent] there.
+	// Box, under pure ε, is noise that is uniform on multiples of the box of
+	// sensitivities: one radius for all coordinates of about the same
+	// sensitivity. Its mean squared error is ½ to ⅙ of Laplace noise's for 2
+	// and more equal coordinates. Where many releases share one budget with a
+	// δ, Laplace noise composes better.
 	Box
 )
 
@@ -220,8 +208,8 @@ func (p Params) replace() bool { return p.Relation == budget.Replace }
 // laplace reports whether the guarantee is purely ε.
 func (p Params) pure() bool { return p.Rho == 0 && p.Delta == 0 }
 
-// Guarantee returns what the release of these Params promises under the Relation: ρ-zCDP, (ε, δ)-DP
-// or ε-DP. Invalid Params promise nothing. It takes as long as [New].
+// Guarantee returns what the release of these Params promises under the Relation. Invalid Params
+// promise nothing. It takes as long as [New].
 func (p Params) Guarantee() budget.Guarantee {
 	m, err := New(p)
 	if err != nil {
@@ -273,17 +261,15 @@ func (p Plan) law() law {
 }
 
 // StdDev returns the standard deviation of the noise of coordinate i, in units of the data: σᵢ for
-// Gaussian noise, √2·sᵢ for Laplace noise, Δᵢ/√3 times the root mean square of the radius for Box.
-// With Count, the middle times the count's standard deviation is added in quadrature. NaN if there
-// is no such coordinate.
+// Gaussian noise, √2·sᵢ for Laplace noise, Δᵢ/√3 times the root mean square of the radius for Box,
+// and with Count the middle times the count's in quadrature. NaN if there is no such coordinate.
 func (p Plan) StdDev(i int) float64 {
 	return math.Sqrt(p.law().variance(i))
 }
 
-// Error returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η for any finite power p > 0. NaN for other p. With
-// shape b it is Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and
-// Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10). For Box with Count and p other than 2 it
-// takes about a millisecond per coordinate.
+// Error returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η for any finite power p > 0, else NaN. With shape b
+// it is Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and
+// Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10).
 func (p Plan) Error(power float64) float64 {
 	l := p.law()
 	if l.dim == 0 {
@@ -298,8 +284,8 @@ func (p Plan) String() string {
 	return fmt.Sprintf("%s noise, %v, for %d coordinates, E‖η‖² = %.4g, %d bytes", l.kind, p.Params.Shape, l.dim, p.Error(2), p.Bytes)
 }
 
-// Vector is an immutable list of public numbers, one per coordinate. It is comparable with ==, and
-// so are the [Params] that hold it. The zero Vector is empty.
+// Vector is an immutable list of public numbers, one per coordinate, comparable with ==. The zero
+// Vector is empty.
 type Vector struct {
 	bits string // IEEE 754 bits, eight bytes each: a string is immutable and comparable
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Sum is a released sum of rows: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing and costs no budget. Divided by a public number of rows it is a mean,
-// and its errors are divided, too. If the number is private and released, see [Sum.Mean].
+// computes is post-processing. Divided by a public number of rows it is a mean, and so are its
+// errors. Numbers of coordinates that there are none of are NaN.
 type Sum struct {
 	calibration
 	steps []exact.Int128 // one for each coordinate of the law
@@ -24,8 +24,7 @@ func (s *Sum) Len() int { return s.law.dim }
 
 // Estimate returns the noisy sum of coordinate i, in the units of the data: unbiased, apart from
 // rows outside their interval and the rounding of rows to the grid, each by at most 2⁻³³ of the
-// width, 2⁻⁴⁵ of the noise, or 2⁻³⁶ of the interval's distance from 0. NaN if there is no such
-// coordinate.
+// width, 2⁻⁴⁵ of the noise, or 2⁻³⁶ of the interval's distance from 0.
 func (s *Sum) Estimate(i int) float64 {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN()
@@ -53,7 +52,7 @@ func (s *Sum) Values() []float64 {
 	return values
 }
 
-// All yields the coordinates with their noisy sums, in order.
+// All yields the coordinates with their noisy sums.
 func (s *Sum) All() iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		for i := range s.Len() {
@@ -72,13 +71,11 @@ func (s *Sum) Count() float64 {
 	return s.steps[s.law.dim].Float64() * s.law.at[s.law.dim].step
 }
 
-// StdDev returns the standard deviation of the noise of coordinate i, in units of the data; NaN if
-// there is no such coordinate.
+// StdDev returns the standard deviation of the noise of coordinate i, in units of the data.
 func (s *Sum) StdDev(i int) float64 { return math.Sqrt(s.law.variance(i)) }
 
-// Covariance returns the covariance of the noise as a new matrix: diagonal, except with Count,
-// whose noise all coordinates share, and with Ellipsoid. It needs d² numbers of memory, and returns
-// nil for the zero Sum and for d above 2¹⁴.
+// Covariance returns the covariance of the noise as a new matrix: diagonal, except with Count or
+// Ellipsoid. It is nil for the zero Sum and for d above 2¹⁴.
 func (s *Sum) Covariance() *mat.SymDense {
 	if s.law.dim == 0 || s.law.dim > 1<<14 {
 		return nil
@@ -92,11 +89,10 @@ func (s *Sum) Covariance() *mat.SymDense {
 	return c
 }
 
-// Interval returns bounds that contain the true sum of coordinate i with the given confidence over
-// the noise, for any one coordinate fixed before the release. The true sum is the sum of the rows
-// after rounding to the grid (see [Sum.Estimate]), or the ready sum. A ready sum may have been
-// beyond what a Sum holds: near that ceiling, of 2⁶⁸ widths, the interval is open on that side. NaN
-// if there is no such coordinate, and for a confidence outside [0, 1).
+// Interval returns bounds that contain the true sum of coordinate i with the given confidence in
+// [0, 1), else NaN, for any one coordinate fixed before the release. The true sum is that of the
+// rows after rounding to the grid, or the ready sum. Near the ceiling of 2⁶⁸ widths it is open on
+// that side.
 func (s *Sum) Interval(i int, confidence float64) (lo, hi float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()
@@ -104,8 +100,8 @@ func (s *Sum) Interval(i int, confidence float64) (lo, hi float64) {
 	return s.around(i, s.law.halfWidth(i, confidence))
 }
 
-// SimultaneousInterval returns bounds for coordinate i. The bounds of all coordinates contain the
-// true sums at once with the given confidence. Otherwise it is like [Sum.Interval].
+// SimultaneousInterval is Interval for all coordinates at once: their bounds contain all true sums
+// together with the given confidence.
 func (s *Sum) SimultaneousInterval(i int, confidence float64) (lo, hi float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()
@@ -132,9 +128,8 @@ func (s *Sum) around(i int, r float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// Mean returns the mean of coordinate i over the rows, as they were clamped and rounded to the
-// grid. It lies in the interval of the coordinate, near the middle if the noise leaves no rows. NaN
-// unless the Params ask for the count, and if there is no such coordinate.
+// Mean returns the mean of coordinate i over the rows, clamped to its interval, near the middle if
+// the noise leaves no rows. NaN without Params.Count.
 func (s *Sum) Mean(i int) float64 {
 	if !s.params.Count || i < 0 || i >= s.law.dim {
 		return math.NaN()
@@ -145,18 +140,17 @@ func (s *Sum) Mean(i int) float64 {
 }
 
 // MeanInterval returns bounds that contain the mean of coordinate i (see [Sum.Mean]) with the given
-// confidence over the noise, for any one coordinate fixed before the release. They are all of its
-// interval if the noise leaves no rows. NaN where Mean is, and for a confidence outside [0, 1).
-//
-// The bounds are Fieller's (1954). Let D̃ be the released sum of deviations from the centre c, and
-// Ñ the released count. At the true mean θ, D̃ − (θ−c)Ñ equals ηᵢ − (θ−c)η₀, which exceeds its
-// quantile q(|θ−c|) in absolute value with probability 1 − confidence. All θ that pass this test
-// are returned. As q does not decrease, a test of a range of θ with its largest q rejects none of
-// these; it is repeated on the range that remains.
+// confidence in [0, 1), for any one coordinate fixed before the release: all of its interval if the
+// noise leaves no rows. NaN where Mean is. The bounds are Fieller's (1954).
 func (s *Sum) MeanInterval(i int, confidence float64) (lo, hi float64) {
 	if !s.params.Count || i < 0 || i >= s.law.dim || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
+	// Let D̃ be the released sum of deviations from the centre c, and Ñ the released count. At the
+	// true mean θ, D̃ − (θ−c)Ñ equals ηᵢ − (θ−c)η₀, which exceeds its quantile q(|θ−c|) in absolute
+	// value with probability 1 − confidence. All θ that pass this test are returned. As q does not
+	// decrease, a test of a range of θ with its largest q rejects none of these; it is repeated on
+	// the range that remains.
 	const rounds = 3
 	c := s.law.centre(i)
 	least, most := s.params.ends(i)

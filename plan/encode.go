@@ -53,8 +53,8 @@ func head(m *means.Mean, centre, scales, ranged *bool) []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the mean to dst. The error wraps [ErrFormat] if the Mean is
-// neither released nor decoded.
+// AppendBinary appends the encoding; the error wraps [ErrFormat] if the Mean is neither released
+// nor decoded.
 func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
 	of := m.of
 	if of.Limit == 0 {
@@ -75,11 +75,11 @@ func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// MarshalBinary returns the encoding of the mean.
+// MarshalBinary returns the encoding.
 func (m *Mean) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes it. The error for other bytes wraps [ErrFormat]; the Mean stays as it
+// was.
 func (m *Mean) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("plan", data)
 	r.Header(wire.KindPLAN, version)

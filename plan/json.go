@@ -5,9 +5,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95,
-// and says what that leaves out. Its member data is the binary encoding, the only part that
-// UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95, and
+// says what that leaves out. UnmarshalJSON reads its member data, the binary encoding.
 func (m Mean) MarshalJSON() ([]byte, error) {
 	values := make([]noisyValue, m.Dim())
 	for i := range values {
@@ -28,6 +27,5 @@ type noisyValue struct {
 	NoiseHigh wire.Number `json:"noiseHigh"`
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary does.
 func (m *Mean) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, m) }

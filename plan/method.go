@@ -5,35 +5,34 @@ import (
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
 
-// Method is a way to compute the mean. Releases of package plan/thesis have Methods of their own,
+// Method is how the mean is computed. Releases of package plan/thesis have Methods of their own,
 // which [New] refuses.
 type Method uint8
 
 const (
-	// Auto is TwoPass for sparse rows that are NonNegative, else Adaptive. It is Plain where the
-	// public numbers say that Plain is better: if a quantile would miss the data with a probability
-	// above ½, or if the Resolution is so near Max that there is nothing to find. Given scales, and
-	// Symmetric, exclude Plain.
+	// Auto is TwoPass for sparse NonNegative rows, else Adaptive; or Plain if
+	// a quantile would miss the data with a probability above ½, or the
+	// Resolution is near Max. Given scales, and Symmetric, exclude Plain.
 	Auto = Method(means.Auto)
-	// Adaptive finds centres, scales if they pay, and the clipping norm by private quantiles:
-	// Algorithm 17 of the thesis, improved.
+	// Adaptive finds centres, scales if they pay, and the clipping norm by
+	// private quantiles: Algorithm 17 of the thesis, improved.
 	Adaptive = Method(means.Adaptive)
-	// TwoPass releases the sums of sparse NonNegative rows twice: unscaled for a small part of the
-	// budget, then scaled by what the first pass shows. Dense rows are refused: clipped around the
-	// origin, as here, they have up to 25 times the error of Adaptive.
+	// TwoPass releases the sums of sparse NonNegative rows twice: unscaled for
+	// a small part of the budget, then scaled by what the first pass shows.
+	// Dense rows are refused.
 	TwoPass = Method(means.TwoPass)
 	// Plain is the Gaussian mechanism. Rows are clipped at the public bound on
 	// their norm, √d·Max or the bound from the ranges.
 	Plain = Method(means.Plain)
 )
 
-// String returns the name of the constant.
+// String returns the name.
 func (m Method) String() string { return check.EnumName(m, means.MethodNames, "Method") }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name.
 func (m Method) MarshalText() ([]byte, error) { return check.EnumText(m, means.MethodNames, "Method") }
 
-// UnmarshalText reads the name of a constant.
+// UnmarshalText reads a name.
 func (m *Method) UnmarshalText(text []byte) error {
 	return check.ParseEnum(m, text, means.MethodNames, "Method")
 }

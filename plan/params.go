@@ -8,65 +8,47 @@ import (
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen.
-//
-// Dim, Rho, or Epsilon and Delta, and, unless NonNegative, Max are required. All other fields may
-// be 0.
+// Params are the public numbers of a release, comparable. Dim, Rho, or Epsilon and Delta, and,
+// unless NonNegative, Max are required. All other fields may be 0.
 type Params struct {
-	// Rho is ρ, the whole budget, in [2⁻³⁰, 2²⁰]: the release is ρ-zCDP. It is 0
-	// where Epsilon is given.
+	// Rho is ρ, the whole budget, in [2⁻³⁰, 2²⁰], or 0 with Epsilon.
 	Rho float64
-	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], with a Delta in [1e-300, 1): the release is
-	// ρ-zCDP for the largest ρ that is certain to be (ε, δ)-DP.
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], with a Delta in [1e-300, 1): the release
+	// is ρ-zCDP for the largest ρ that is certain to be (ε, δ)-DP.
 	Epsilon, Delta float64
 	// Dim is d, the number of coordinates, at most 2²⁴.
 	Dim int
-	// Max is M, an upper bound on abs(entry), in [2⁻¹⁰⁰, 2¹⁰⁰]. Entries are
-	// clamped to [−M, M], or to [0, M] if NonNegative; then 0 is 1.
-	// [Mechanism.WithRanges] gives each coordinate a range of its own.
+	// Max is M, in [2⁻¹⁰⁰, 2¹⁰⁰]. Entries are clamped to [−M, M], or to [0, M]
+	// if NonNegative; then 0 is 1.
 	Max float64
-	// Rows is n, the number of rows, at most 2³⁶. Under Replace n is public; 0
-	// takes it from the data, but planning needs the number. Under AddRemove 0
-	// keeps n private and releases a noisy one. Any other number is public: the
-	// number of places, of which a few may be empty ("zeroed out"). Releases
-	// are planned with it, and sums are divided by it where γ is not released,
-	// so it should be near the number of rows.
+	// Rows is n, at most 2³⁶. Under Replace it is public, and 0 takes it from
+	// the data. Under AddRemove 0 keeps n private and releases a noisy one;
+	// else it is public: the number of places, of which a few may be empty.
 	Rows int
-	// Relation is budget.AddRemove, one row added or removed, or
-	// budget.Replace, one row replaced by another. 0 is AddRemove. A missing
-	// row is an empty (nil) one if rows are dense, and one left out if they are
-	// sparse: sparse rows without entries are rows of zeros. AddRemove also
-	// covers a sparse row that loses all its entries.
+	// Relation is budget.AddRemove, which 0 stands for, or budget.Replace. A
+	// missing row is an empty (nil) one if rows are dense, and one left out if
+	// they are sparse. AddRemove also covers a sparse row that loses all its
+	// entries.
 	Relation budget.Relation
 	// NonNegative says that no entry is negative; negative entries count as 0.
-	// Noise is shaped for the ℓ₁ error then, else for the ℓ₂ error. Clipped
-	// around the origin, as sparse rows are, sums need √½ of the noise under
-	// Replace.
+	// Noise is shaped for the ℓ₁ error then, else for the ℓ₂ error.
 	NonNegative bool
-	// Symmetric says that rows lie symmetrically around their centre, as those
-	// of Gaussian data do. Then clipping an eighth of them does no harm, and
-	// less noise is needed. It biases skewed rows (incomes, latencies, counts)
-	// by far more than the noise, and clips rare events to 0.
+	// Symmetric says that rows lie symmetrically around their centre, so that
+	// clipping an eighth of them does no harm. It biases skewed rows by far
+	// more than the noise.
 	Symmetric bool
-	// Relative says that the error of each column counts in standard deviations
-	// of that column: for columns of different units. Else all errors count in
-	// one unit, and a column of small numbers beside one of large numbers is
-	// lost. Each column then has the same share of the budget. A column in which
-	// all but a few entries are equal has no scale: its mean is its centre, with
-	// a StdDev that says how far those few may take it.
+	// Relative counts the error of each column in its own standard deviations:
+	// for columns of different units. A column in which all but a few entries
+	// are equal has its centre as its mean, and a StdDev that says how far
+	// those few may take it.
 	Relative bool
-	// Resolution is the least scale that matters, in [2⁻¹⁰⁰·Max, Max]: standard
-	// deviations below Resolution/16 count as that. 0 finds scales of any size,
-	// down to 2⁻¹⁰⁰·Max, which the Params of a release have. From Max/2²⁰ on, no
-	// row is clipped to a norm below it (times the factor of its column, where
-	// columns are scaled). If few rows are not 0, give the size of those rows.
+	// Resolution is the least scale that matters, in [2⁻¹⁰⁰·Max, Max]:
+	// standard deviations below Resolution/16 count as that. 0 finds scales of
+	// any size. From Max/2²⁰ on, no row is clipped to a norm below it.
 	Resolution float64
 	// Method is how the mean is computed. 0 chooses.
 	Method Method
-	// Workers is the number of goroutines that share the work, at most 1024; 0
-	// is 1. It does not change the law of the release. It is 0 in the Params of
-	// a release.
+	// Workers is the number of goroutines, at most 1024; 0 is 1.
 	Workers int
 }
 
@@ -132,8 +114,8 @@ func rhoOf(epsilon, delta float64) float64 {
 	return rho
 }
 
-// Guarantee returns what a release of these Params promises: ρ-zCDP under the Relation. Its
-// EpsilonAt returns the ε for a δ. Params that New would reject promise nothing.
+// Guarantee returns what a release of these Params promises: ρ-zCDP under the Relation. Params that
+// New would reject promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}

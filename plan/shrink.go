@@ -51,14 +51,12 @@ const (
 
 // Shrink returns estimates of θ₁, …, θ_d from independent normal values with these means and with
 // the given standard deviations, for the ℓₚ error with p = 1 (posterior medians) or p = 2
-// (posterior means). nonNegative says that no θ is below 0. It is post-processing and costs no
-// budget.
+// (posterior means). nonNegative says that no θ is below 0. It is post-processing.
 //
 // Where many θ are alike, equal to 0 or to one another, the total error falls by a factor that can
 // be 2 to 4; it hardly ever grows. But the estimates are biased, and the standard deviations are
-// not theirs: use the estimates beside the values, not instead of them. Values that are not finite,
-// or whose standard deviation is 0, stay as they are, but are not below 0 if nonNegative. If d is
-// below 30, there is too little to learn from, and all values are treated like this.
+// not theirs. Values that are not finite or have no noise stay as they are, except below 0 if
+// nonNegative; so do all if d is below 30.
 //
 // The error wraps [ErrParams] if the slices differ in length, a standard deviation is not a finite
 // number ≥ 0, or p is neither 1 nor 2.
@@ -94,16 +92,13 @@ func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, 
 	return out, nil
 }
 
-// Shrunk returns [Shrink] of the released values, which are taken to have independent normal noise
-// and, if the Params say NonNegative, means of 0 or more. nil for a p that is neither 1 nor 2.
-//
-// The noise of the divisor is common to all coordinates: it multiplies their distances from the
-// centres by one number, about which a comparison of the values says nothing. So their law is
-// learnt with the standard deviations of the other noise, and shrunk values keep the error of the
-// divisor. After two passes StdDev is used as it is: no mean is below 0 there, so the learnt law is
-// centred at 0, as are the errors of the divisors. At a relative noise δ these errors are at most
-// 6δ times the StdDev of a value that is not kept, and enlarge it by a fraction of at most 18δ².
+// Shrunk returns [Shrink] of the released values, with the noise that is independent between
+// coordinates: the noise of the divisor multiplies all distances from the centres by one number,
+// which a comparison of the values cannot tell. nil for a p that is neither 1 nor 2.
 func (m *Mean) Shrunk(p float64) []float64 {
+	// After two passes this is all noise: no mean is below 0 there, so the prior is centred at
+	// 0, as are the errors of the divisors. At a relative noise δ these are at most 6δ times the
+	// StdDev of a value that is shrunk, and enlarge it by a fraction of at most 18δ².
 	out, err := Shrink(m.of.Values, m.of.Independent(), m.of.Params.NonNegative, p)
 	if err != nil {
 		return nil

@@ -11,9 +11,9 @@ import (
 type secret = private.State[state]
 
 // Builder adds up the values of a column. If the range is learned, it keeps them, in eight bytes
-// each. It holds private data, which it never prints. [Builder.Release] is the only way out, apart
-// from [Builder.AppendPrivateState], which moves the data within a trusted pipeline. One goroutine
-// at a time may use it; a call panics if it detects a concurrent one.
+// each. It holds private data, which it never prints: [Builder.Release] is the only way out, apart
+// from [Builder.AppendPrivateState]. One goroutine at a time may use it; a call panics if it
+// detects a concurrent one.
 type Builder struct {
 	secret
 	params    Params
@@ -30,9 +30,8 @@ type state struct {
 	bound  float64 // where the range is learned, else 0
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams].
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// New returns an empty Builder, or an error that wraps [ErrParams]. For experiments it accepts
+// values that protect hardly anybody: ε above 20, δ above 0.01.
 func New(p Params) (*Builder, error) {
 	p = p.normal().summary()
 	if err := p.validate(); err != nil {
@@ -49,12 +48,11 @@ func New(p Params) (*Builder, error) {
 	return &Builder{private.New(s), p, p.summarised()}, nil
 }
 
-// Guarantee returns what Release promises, before and after it. The zero Builder promises nothing.
+// Guarantee returns what Release promises. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped. NaN, a missing
-// value, is no row; under budget.Replace, where the number of rows is public, it counts as the
-// middle of the interval. After Release, and on the zero Builder, Add does nothing.
+// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped. After Release, and
+// on the zero Builder, Add does nothing.
 func (b *Builder) Add(x float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -72,9 +70,8 @@ func (b *Builder) Add(x float64) {
 	private.Leave(b.secret)
 }
 
-// AddN adds n rows of one value, as n calls of [Builder.Add] do: a histogram from elsewhere. Below
-// 1 it adds none. Each row still counts as one for the guarantee. Above 2³² the Builder gives up
-// its data, and Release says so; if the range is learned, above 2²⁶, as rows take eight bytes each.
+// AddN adds n rows of one value, as n calls of [Builder.Add] do; none if n is below 1. Above 2³²
+// (2²⁶ if the range is learned) the Builder gives up its data, and Release says so.
 func (b *Builder) AddN(x float64, n int) {
 	most := int64(mostAtOnce)
 	if b.params.learns() {
@@ -108,11 +105,9 @@ const mostAtOnce, mostKeptAtOnce = 1 << 32, 1 << 26
 // were, as the numbers of a histogram are private.
 const tooManyRows = "was given too many rows at once: AddN takes at most 2³², and 2²⁶ where the range is learned"
 
-// Merge adds the rows of another Builder with equal Params, exactly. The other one gives up its
-// data.
-//
-// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. After an error nothing has changed.
+// Merge adds the rows of another Builder with equal Params, which gives up its data. The error
+// wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one was
+// released. After an error nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
@@ -129,12 +124,12 @@ func (b *Builder) Merge(other *Builder) error {
 	})
 }
 
-// Released reports whether the Builder has been released, so that Add ignores its arguments.
+// Released reports whether the Builder has been released.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the statistics. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased]. If Params.Rows is given and the number of
-// rows, then public, is another one, the error wraps [ErrMismatch] and the Builder is unchanged.
+// Release returns an error that wraps [ErrReleased]. If the number of rows is not Params.Rows,
+// where that is given, the error wraps [ErrMismatch] and the Builder is unchanged.
 func (b *Builder) Release() (*Summary, error) {
 	if s := private.Enter(b.secret); s != nil {
 		rows := s.rows

@@ -50,8 +50,8 @@ func (p *Params) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the Summary to dst. The error wraps [ErrFormat] if the
-// Summary is neither released nor decoded.
+// AppendBinary appends the encoding; the error wraps [ErrFormat] if the Summary is neither released
+// nor decoded.
 func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
 		return dst, check.FormatError("column", "a Summary that was not released has no encoding")
@@ -86,11 +86,11 @@ func wideFields(values []exact.Int128) (fields []wire.Field) {
 	return fields
 }
 
-// MarshalBinary returns the encoding of the Summary.
+// MarshalBinary returns the encoding.
 func (s *Summary) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes it. The error for other bytes wraps [ErrFormat]; the Summary stays as it
+// was.
 func (s *Summary) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("column", data)
 	r.Header(wire.KindColumn, version)

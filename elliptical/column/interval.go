@@ -11,22 +11,17 @@ import (
 const rounding = 0.5 / half
 
 // Interval returns the range of numbers that the noise of the release leaves possible for a
-// statistic of the clamped values, at the given confidence in [0, 1). NaN for other arguments and
-// for what is not released. It does not cover what clamping did, nor the sampling of the rows.
+// statistic of the clamped values, at the given confidence in [0, 1), else NaN. It contains the
+// released number, except for a Count below 0.
 //
 //	Count, Sum   the released number ± the quantile of its noise; of Count no end is below 0
 //	Mean         all m with |Σx − m·n| ≤ the quantile of the noise in that difference, n and Σx as
-//	             released (Fieller's set): as exact as the quantile, at every n, and all of
-//	             [Min, Max] where the rows cannot be told from none
-//	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean: half of
-//	             1 − confidence goes to each, which is conservative
+//	             released (Fieller's set); all of [Min, Max] where the rows may be none
+//	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean, each at half of
+//	             1 − confidence
 //	StdDev       its square roots
 //
-// If the range is learned, the interval of Sum and Mean is for all values, also those beyond the
-// range: see interval_learned.go.
-//
-// The interval contains the released number, except for a Count below 0. For Mean and Variance that
-// makes it wider where noise has left no rows between the ends of the range (see [Summary.Value]).
+// If the range is learned, the interval of Sum and Mean is for all values: see the package page.
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	if !s.has(of) || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()

@@ -185,13 +185,11 @@ func (s *Summary) askable(of Statistic, confidence float64) bool {
 	return s.has(of) && check.Confidence(confidence)
 }
 
-// IntervalTail is Interval for a learned range, under an assumption on the data. Beyond the last
-// visible group of rows, on either side, there are at most m/(1−r) rows, and each further half
-// octave leaves at most a fraction r of them, with r = 2^{−index/2} and m what noise may hide in
-// the next bin. Under this assumption the interval is proved; without it, it says nothing. The
-// index must be in [1.01, 64]; NaN for others. If nothing is seen away from the centre, the group
-// ends as far from it as 0 is. If the range is given, IntervalTail is
-// [Summary.Interval].
+// IntervalTail is Interval for a learned range under one assumption, by which it is proved: beyond
+// the last visible group of rows, on either side, there are at most m/(1−r) rows, and each further
+// half octave leaves at most a fraction r of them, with r = 2^{−index/2} and m what noise may hide
+// in the next bin. If nothing is seen away from the centre, the group ends as far from it as 0 is.
+// NaN for an index outside [1.01, 64].
 func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi float64) {
 	switch {
 	case !s.askable(of, confidence) || !(index >= minIndex && index <= maxIndex):
@@ -202,9 +200,8 @@ func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi 
 	return s.tailed(of, 1-confidence, index, false)
 }
 
-// IntervalBounded is Interval for all data: values clamped to [Min, Max], or up to the Bound in
-// absolute value. If the range is learned, it allows for unseen rows at the Bound, and is infinite
-// without a Bound.
+// IntervalBounded is Interval for all data: if the range is learned, it allows for unseen rows at
+// the Bound, and is infinite without one.
 func (s *Summary) IntervalBounded(of Statistic, confidence float64) (lo, hi float64) {
 	switch {
 	case !s.askable(of, confidence):
@@ -215,8 +212,8 @@ func (s *Summary) IntervalBounded(of Statistic, confidence float64) (lo, hi floa
 	return s.bounded(of, 1-confidence)
 }
 
-// Range returns the interval to which values were clamped: [Min, Max], or what was learned. NaN for
-// a count alone, and where Value is NaN for want of a range.
+// Range returns the interval to which values were clamped: [Min, Max], or what was learned; NaN for
+// a count alone, and where Value is NaN.
 func (s *Summary) Range() (lo, hi float64) {
 	switch {
 	case !s.has(Sum) || s.unknown():
@@ -233,9 +230,8 @@ type Bin struct {
 	Rows, StdErr float64 // with noise, and its standard deviation
 }
 
-// Tail returns the bins, half octaves of the distance from the centre, in which rows can be seen,
-// in ascending order; none where the range is given, or Value is NaN for want of one. Those outside
-// of [Summary.Range] are added back.
+// Tail returns the bins, half octaves of the distance from the centre, in which a learned range saw
+// rows, in ascending order. Those outside of [Summary.Range] are added back.
 func (s *Summary) Tail() (bins []Bin) {
 	if s == nil || s.found == nil || s.unknown() {
 		return nil

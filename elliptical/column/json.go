@@ -7,8 +7,8 @@ import (
 )
 
 // MarshalJSON returns the guarantee, each statistic with its interval at .95, null where it was not
-// released or no end is known, and the range. Its member data is the binary encoding, the only part
-// that UnmarshalJSON reads.
+// released or no end is known, and the range. UnmarshalJSON reads its member data, the binary
+// encoding.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	of := func(x Statistic) wire.Estimated {
 		low, high := s.Interval(x, wire.Confidence)

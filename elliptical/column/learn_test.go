@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/cryptotest"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 )
 
 // thins reports whether the rows are in the class of the theorem of package tail, for what was
@@ -414,5 +416,44 @@ func TestReadingsOfARange(t *testing.T) {
 		require.True(t, math.IsInf(lo, -1) && math.IsInf(hi, 1))
 		require.True(t, math.IsNaN(s.Value(Mean)) && math.IsNaN(s.Value(Sum)) && math.IsInf(s.StdErr(Mean), 1))
 		require.False(t, math.IsNaN(s.Value(Count)))
+	}
+}
+
+// The table of intervals.md: of sixteen distributions intervals hold the mean as often as they say,
+// for all n and ε where a range is learned.
+func TestTableOfIntervals(t *testing.T) {
+	dptest.NeedsLong(t)
+	const outside = "Pareto 1.1, lognormal 3, N + 20 at 1000, latency, timeouts"
+	for _, n := range []int{1000, 10_000, 100_000} {
+		for _, epsilon := range []float64{.1, 1, 4} {
+			if float64(n)*epsilon < 720 {
+				continue
+			}
+			runs := 60
+			if n == 100_000 {
+				runs = 30
+			}
+			for _, l := range append(slices.Clone(tuned), unseen[0], unseen[1], unseen[5], unseen[7], own[2]) {
+				rng := rand.New(rand.NewPCG(77, uint64(n))) // test data
+				held, widths := int64(0), []float64{}
+				var rows []float64
+				var mean float64
+				for run := range runs {
+					if run%10 == 0 {
+						rows, mean = l.rows(rng, n)
+					}
+					lo, hi := released(t, Params{Epsilon: epsilon}, rows...).Interval(Mean, .95)
+					if lo <= mean && mean <= hi {
+						held++
+					}
+					widths = append(widths, (hi-lo)/stat.StdDev(rows, nil))
+				}
+				slices.Sort(widths)
+				t.Logf("%-20s n = %d, ε = %g: holds %.2f, width %.2g sd", l.name, n, epsilon, float64(held)/float64(runs), widths[runs/2])
+				if !strings.Contains(outside, l.name) {
+					atLeast(t, .94, held, runs)
+				}
+			}
+		}
 	}
 }

@@ -41,36 +41,33 @@ func (s Statistic) String() string { return check.EnumName(s, statisticNames, "S
 
 var statisticNames = []string{"Statistic(0)", "Count", "Sum", "Mean", "Variance", "StdDev"}
 
-// Params are the public numbers of a release. They are comparable. Epsilon, with or without Delta,
-// or Rho is required; the other fields may be 0.
+// Params are the public numbers of a release, comparable. Epsilon, with or without Delta, or Rho is
+// required; the other fields may be 0.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 where Rho is given. Without Delta it
 	// is pure, by Laplace noise.
 	Epsilon float64
 	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise. It needs Min
-	// and Max. (Quantiles spend the most ρ that keeps it.)
+	// and Max, except for quantiles.
 	Delta float64
 	// Rho is ρ of ρ-zCDP by Gaussian noise, in [2⁻⁶⁰, 2²⁰], or 0.
 	Rho float64
-	// Min and Max are the ends of the interval that values are clamped to, at
-	// most 2²⁰⁰ in absolute value, at least 2⁻²⁰⁰ apart. They are public: take
-	// them from what a value can be, never from the data.
+	// Min and Max are the public ends of the interval that values are clamped
+	// to, at most 2²⁰⁰ in absolute value, at least 2⁻²⁰⁰ apart.
 	Min, Max float64
-	// Relation says how neighbours differ. 0 is budget.AddRemove: one row more
-	// or less, so that the number of rows is private and released with noise.
-	// Under budget.Replace one row has another value and the number of rows is
-	// public: a [Summary] has about a third of the noise, and quantiles twice
-	// the rank error.
+	// Relation is budget.AddRemove, which 0 stands for, or budget.Replace: the
+	// number of rows is public then, a [Summary] has about a third of the
+	// noise, and quantiles twice the rank error.
 	Relation budget.Relation
-	// Rows is the number of rows of a Summary under Replace, at most 2⁵³; a
-	// Builder with another number refuses to release. 0 takes the Builder's own
-	// number, and publishes it. Under AddRemove it must be 0.
+	// Rows is the number of rows of a Summary under Replace, at most 2⁵³. 0
+	// takes the Builder's own number, and publishes it. It is 0 under
+	// AddRemove.
 	Rows int
 	// Want says what a Summary has. 0 is all five statistics, or Mean if the
-	// range is learned. Mean is Count, Sum and Mean, with less noise. Sum or
-	// Count is that number alone, with the least noise. (Under Replace, where
-	// the count is public, Sum is like Mean, and Count is refused.) Count needs
-	// Min and Max of 0, and Sum needs a range.
+	// range is learned. Mean is Count, Sum and Mean, with less noise. Sum, or
+	// Count, is that number alone, with the least. (Under Replace Sum is like
+	// Mean, and Count is refused.) Count needs Min and Max of 0, and Sum a
+	// range.
 	Want Statistic
 	// Resolution is, for quantiles, the least difference that matters: a value
 	// counts as the nearest of Min, Min + Resolution, …, at most 2³⁰ of them,
@@ -78,15 +75,13 @@ type Params struct {
 	// value, down to 2⁻³⁰ of the range: a range that is far too wide then costs
 	// nothing.
 	Resolution float64
-	// TailIndex says what intervals assume where the range is learned: beyond
-	// the last group of rows that can be seen, rows thin out at least like a
-	// Pareto tail of this index, in [1.01, 64]. 0 is 1.5. With 3 intervals are
-	// narrower, and assume more.
+	// TailIndex is what intervals assume of a learned range: beyond the last
+	// group of rows that can be seen, rows thin out at least like a Pareto
+	// tail of this index, in [1.01, 64]. 0 is 1.5.
 	TailIndex float64
 	// Bound is, without Min and Max, an upper bound on the absolute values, in
 	// [2⁻¹⁰⁰, 2²⁰⁰]. Larger values are clamped to it, and distances below
-	// 2⁻⁹⁶·Bound count as 0. It narrows intervals, and never moves them. 0 is
-	// 2⁶⁰, and then [Summary.IntervalBounded] is infinite.
+	// 2⁻⁹⁶·Bound count as 0. It only narrows intervals. 0 is 2⁶⁰.
 	Bound float64
 }
 
@@ -254,9 +249,8 @@ func (p Params) validateRange(learns bool) error {
 	return nil
 }
 
-// Guarantee returns what a release of these Params promises for one row, for a [Summary] and for
-// quantiles. If you release both, the Guarantee of each Builder tells the accountant more. Invalid
-// Params promise nothing.
+// Guarantee returns what a release of these Params promises for one row, for a Summary and for
+// quantiles; that of each Builder tells the accountant more. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	q := quantileParams{Params: p, Levels: [maxLevels]float64{0.5}}.normal()
@@ -318,8 +312,7 @@ type Plan struct {
 	Bytes  int    // of the encoding
 }
 
-// Plan returns what a [Summary] will be. For quantiles [Quantiles.RankInterval] is the same for all
-// data. The error wraps [ErrParams].
+// Plan returns what a Summary will be. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	s, err := p.planned()
 	if err != nil {
@@ -346,9 +339,8 @@ func (p Params) planned() (*Summary, error) {
 }
 
 // StdErr returns the standard error that the noise gives to a statistic of that many rows, to first
-// order in noise over rows, for the values in [Min, Max] for which it is largest. For StdDev half
-// of the values are at each end. NaN for a statistic that is not released or, if the range is
-// learned, that depends on the range.
+// order, for the worst values in [Min, Max] (for StdDev half of them at each end). NaN for what is
+// not released and, if the range is learned, for what depends on it.
 func (p Plan) StdErr(of Statistic, rows float64) float64 {
 	s, err := p.Params.planned()
 	if err != nil || !s.has(of) || !(rows >= 0) || s.params.learns() && of != Count {

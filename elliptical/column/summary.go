@@ -9,8 +9,7 @@ import (
 )
 
 // Summary is a released column: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing and costs no budget. Its methods return NaN on the zero Summary, and
-// for what its Params do not release.
+// computes is post-processing. Its methods return NaN for what its Params do not release.
 type Summary struct {
 	params Params
 	law    law            // of the Params
@@ -129,9 +128,8 @@ func (s *Summary) moments() (mean, square float64) {
 }
 
 // StdErr returns the standard error that the noise gives to a statistic, to first order in noise
-// over rows, at the released numbers. It excludes the errors of clamping and sampling, and includes
-// the error of what a learned range adds back. +Inf for Mean, Variance and StdDev if the noise
-// leaves no rows, for StdDev if it leaves no variance, and where Value is NaN for want of a range.
+// over rows, at the released numbers, with the error of what a learned range adds back. +Inf where
+// the noise leaves no rows or no variance, and where Value is NaN for want of a range.
 func (s *Summary) StdErr(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()
@@ -173,20 +171,16 @@ func (s *Summary) deviation(f form) float64 {
 
 // Value returns one of the five numbers:
 //
-//	Count     the number of rows: under Replace the public one, else with noise, so that it is no
-//	          integer and can be negative
+//	Count     the number of rows: under Replace the public one, else with noise
 //	Sum       of the clamped values, with noise of mean 0
-//	Mean      of the clamped values, in [Min, Max], near the middle where the noise leaves no rows
-//	          (of a learned range, both with what values beyond it lost, as far as it was
-//	          seen, and the Mean within the Bound)
+//	Mean      of the clamped values, near the middle of [Min, Max] if the noise leaves no rows
 //	Variance  the mean of (x − Mean)² over the clamped values, between 0 and (Max − Min)²/4
 //	StdDev    its square root
 //
-// If all five are released, the last three leave out noise that says that the number of rows
-// between the ends of the range is negative. NaN for what is not released, and for Sum and Mean if
-// too little of the range was learned: of too few rows, see the package page, or if most rows lie
-// on one side of what was to be their median. Where the noisy sum has not what the histogram took
-// for rows away from the centre, that was noise, and the Mean is the centre.
+// A learned range adds to Sum and Mean what values beyond it lost, as far as it was seen. They are
+// NaN if too little of the range was learned: of too few rows (see the package page), or if most
+// rows lie on one side of what was to be their median. Where the noisy sum has not what was taken
+// for rows away from the centre, the Mean is the centre.
 func (s *Summary) Value(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()
