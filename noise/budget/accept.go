@@ -131,10 +131,9 @@ func (l *Ledger) worst(states []state) (worst state) {
 	return worst
 }
 
-// Remaining returns the largest guarantee that Spend accepts for one release now: what basic
-// composition leaves, (ε − Σε, δ − Σδ)-DP, or (ε′, δ′)-DP with the greatest ε′ accepted, and for
-// that the greatest δ′, 0 if below 2⁻³⁰·δ, whichever has the larger ε at (δ − Σδ)/(1 − Σδ). Several
-// releases may get more in total: ask Accepts.
+// Remaining returns the largest guarantee that Spend accepts for one release now: (ε − Σε, δ −
+// Σδ)-DP, or the greatest ε′ and for that the greatest δ′, 0 if below 2⁻³⁰·δ, whichever has the
+// larger ε at (δ − Σδ)/(1 − Σδ). Several releases may get more in total: ask Accepts.
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }
 
 func (l *Ledger) remaining(states []state) Guarantee {

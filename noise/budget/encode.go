@@ -48,17 +48,16 @@ const (
 	keysVersion       = 2 // of what there are keys in
 	conditionsVersion = 3 // of what is promised under conditions, with keys or none
 
-	// UnitSize is the length in bytes of the encoding of a [Unit].
-	UnitSize = 1 + 1 + 4 + 4 + 8
-
 	ofElements = 1 << 63 // of the elements of a user, in place of a period
 )
 
-// AppendBinary appends the encoding of the unit, UnitSize bytes, to dst: the kind (0 none, 1
-// element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂), the Relation (0 for vectors), the most keys
-// of a user and the size of the group, 4 bytes each, and in 8 bytes the distance of vectors or, as
-// an integer, the period of a user in steps, 2⁶³ for a user with a most number of elements. The
-// error is always nil.
+// UnitSize is the length in bytes of the encoding of a [Unit]: the kind (0 none, 1 element, 2 user,
+// 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂, 8 one's own element), the Relation (0 for vectors), the most
+// keys of a user and the size of the group, 4 bytes each, and in 8 bytes the distance of vectors
+// or, as an integer, the period of a user in steps, 2⁶³ for a user by elements.
+const UnitSize = 1 + 1 + 4 + 4 + 8
+
+// AppendBinary appends the encoding of the unit, UnitSize bytes, to dst. The error is always nil.
 func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 	dst = append(dst, byte(u.kind), byte(u.relation))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.max))

@@ -11,24 +11,19 @@ import (
 
 // Guarantee is what a release, or any number of releases together, promises about every pair of
 // neighbouring inputs, and for whom, its [Unit]. It is public and immutable. Compare two by
-// [Guarantee.Equal].
+// [Guarantee.Equal]. The zero Guarantee, and one made from invalid numbers or an invalid Unit,
+// promises nothing: its ε is +Inf and its δ is 1.
 //
-// The zero Guarantee promises nothing: its ε is +Inf and its δ is 1. So does a Guarantee made from
-// invalid numbers or an invalid Unit.
+// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of five bounds:
 //
-// A Guarantee keeps the sums of what was asked for, and what is known of the noise: a dominating
-// pair for each release. [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of five
-// bounds, each sound:
+//	(A) basic composition, with zCDP converted
+//	(B) (ε, δ)-DP as δ-approximate ε·tanh(ε/2)-zCDP, which adds up
+//	(C) without zCDP, randomized response at Σε, revealed with probability Σδ
+//	(D) by μ alone, the exact profile of Gaussian noise of √(Σμ²)
+//	(E) the convolution of all losses, rounded up: within .3 % of the truth for equal releases,
+//	    within 6 % for samples, and less good at δ below 1e-28
 //
-//   - (A) basic composition, with zCDP converted;
-//   - (B) (ε, δ)-DP as δ-approximate ε·tanh(ε/2)-zCDP, which adds up;
-//   - (C) without zCDP, one randomized response at Σε, revealed with probability Σδ;
-//   - (D) by μ alone, the exact profile of Gaussian noise of √(Σμ²);
-//   - (E) the convolution of all losses on a lattice, every mass rounded up: for equal releases
-//     within .3 % of the truth, for samples within 6 %; at δ below 1e-28 it may be far above.
-//
-// The bounds hold if a release is chosen after seeing the ones before, as long as its guarantee is
-// not.
+// They hold if a release is chosen after seeing the ones before, as long as its guarantee is not.
 type Guarantee struct {
 	unit     Unit
 	promised bool // false: no promise, and all else is 0
@@ -73,19 +68,19 @@ func ZCDP(rho float64, u Unit) Guarantee { return promise(u, account.ZCDP(rho), 
 func GDP(mu float64, u Unit) Guarantee { return promise(u, account.GDP(mu), "") }
 
 // Laplace returns the guarantee of Laplace noise of scales bᵢ on real coordinates that move by dᵢ
-// with Σ|dᵢ|/bᵢ ≤ ε, also if it is rounded afterwards. It is ε-DP, epsilon ≥ 0, and composes better
-// than [PureDP].
+// with Σ|dᵢ|/bᵢ ≤ ε, also if it is rounded afterwards. It is ε-DP, and composes better than
+// [PureDP].
 func Laplace(epsilon float64, u Unit) Guarantee { return promise(u, account.Laplace(epsilon), "") }
 
 // DiscreteLaplace returns the guarantee of discrete [Laplace] noise, of mass ∝ exp(−|x|/scale), on
-// integers that together move by at most ε·scale steps, epsilon ≥ 0 and scale > 0. It is ε-DP. With
-// one step it composes as [PureDP] does, with many steps nearly as Laplace.
+// integers that together move by at most ε·scale, scale > 0. It is ε-DP. With one step it composes
+// as [PureDP] does, with many nearly as Laplace.
 func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
 	return promise(u, account.DiscreteLaplace(epsilon, scale), "")
 }
 
 // Gaussian returns the guarantee of normal noise that is calibrated to (ε, δ): [GDP] with the
-// largest μ that is (ε, δ)-DP, epsilon ≥ 0 and delta in [0, 1).
+// largest μ that is (ε, δ)-DP.
 func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 	if !(delta >= 0) {
 		return Guarantee{}
@@ -94,15 +89,15 @@ func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 }
 
 // DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ exp(−x²/2σ²), on one
-// integer that moves by at most steps ≥ 1, sigma in [2⁻⁵⁰⁰, 2⁵⁰⁰]. It is ρ-zCDP with ρ = steps²/2σ²
-// (Canonne, Kamath, Steinke, Theorem 4), and composes better for σ and steps up to 1,024.
+// integer that moves by at most steps ≥ 1, sigma in [2⁻⁵⁰⁰, 2⁵⁰⁰]: steps²/2σ²-zCDP (Canonne,
+// Kamath, Steinke, Theorem 4), and better for σ and steps up to 1,024.
 func DiscreteGaussian(sigma float64, steps int64, u Unit) Guarantee {
 	return promise(u, account.DiscreteGaussian(sigma, steps), "")
 }
 
 // WithEscape returns the guarantee of a release that reveals everything with probability escape, in
-// [0, 1), and otherwise has the guarantee g: a threshold adds such an event, when a key of only one
-// user passes it. [Guarantee.Group] works if g is one release by ε, or any number by μ.
+// [0, 1), and otherwise has the guarantee g: as a threshold, which a key of only one user may pass.
+// [Guarantee.Group] works if g is one release by ε, or any number by μ.
 func (g Guarantee) WithEscape(escape float64) Guarantee {
 	return promise(g.unit, g.releases().WithEscape(escape), g.on)
 }
@@ -112,7 +107,7 @@ func (g Guarantee) WithEscape(escape float64) Guarantee {
 //
 //	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u).WithEscape(1e-9))
 //
-// It promises nothing if g or better promises nothing, or if their units differ.
+// It promises nothing if g or better does, or if their units differ.
 func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	if !g.promised || !better.promised || g.unit != better.unit {
 		return Guarantee{}
@@ -121,19 +116,16 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	return g
 }
 
-// WithKeys returns the guarantee of a release of keys that nobody listed. It prints and adds up as
-// g, (ε, δ)-DP, does, and composes by k, of package internal/loss: 30 of (1, 1e-9) have ε = 4.87 at
-// δ = 1e-6, instead of 29.99. Rules, groups, samples and conversions treat them as (ε, δ)-DP. It is
-// for package groupby.
+// WithKeys is for package groupby: the guarantee of a release of keys that nobody listed. It prints
+// and adds up as g, (ε, δ)-DP, does, and composes by k: 30 of (1, 1e-9) have ε = 4.87 at δ = 1e-6,
+// instead of 29.99. Rules, groups, samples and conversions treat them as (ε, δ)-DP.
 func (g Guarantee) WithKeys(k loss.Keys) Guarantee {
 	return promise(g.unit, g.releases().WithKeys(k), g.on)
 }
 
-// Compose returns the guarantee of making all these releases on the same input. Each may be chosen
-// after seeing the ones before. If one promises nothing, so does the composition. The sums are
-// rounded up, so grouping the arguments differently may change the last digits.
-//
-// The error wraps [ErrMismatch] if the units differ, and [ErrParams] without arguments.
+// Compose returns the guarantee of all these releases on the same input. Each may be chosen after
+// seeing the ones before. If one promises nothing, so does the composition. The error wraps
+// [ErrMismatch] if the units differ, and [ErrParams] without arguments.
 func Compose(gs ...Guarantee) (Guarantee, error) {
 	if len(gs) == 0 {
 		return Guarantee{}, check.ParamsError("budget", "number of guarantees", 0, "at least 1")
@@ -157,8 +149,7 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	return promise(unit, account.Compose(list...), on), nil
 }
 
-// Times returns the guarantee of n releases that each have the guarantee g. With n below 1 it
-// promises nothing.
+// Times returns the guarantee of n releases like g. With n below 1 it promises nothing.
 func (g Guarantee) Times(n int) Guarantee {
 	if !g.promised || n < 1 {
 		return Guarantee{}
@@ -167,10 +158,8 @@ func (g Guarantee) Times(n int) Guarantee {
 }
 
 // EpsilonAt returns the least ε for which the bounds of [Guarantee] show (ε, δ)-differential
-// privacy, rounded up: +Inf if there is none or unless delta ≥ 0, and 0 if delta ≥ 1.
-//
-// A delta below Σδ by a relative 2⁻⁵⁰ or less counts as Σδ: a caller who adds the parts' δ in
-// float64 means Σδ.
+// privacy, rounded up: +Inf if there is none or unless delta ≥ 0, and 0 if delta ≥ 1. A delta below
+// Σδ by a relative 2⁻⁵⁰ or less counts as Σδ.
 func (g Guarantee) EpsilonAt(delta float64) float64 {
 	switch {
 	case g.promised:
@@ -199,8 +188,7 @@ func (g Guarantee) Promises() bool { return g.promised }
 // Equal reports whether both promise the same to the same unit.
 func (g Guarantee) Equal(other Guarantee) bool { return g == other }
 
-// Epsilon returns Σε of the pure and approximate releases, or +Inf if g promises nothing. It
-// excludes releases by ρ and μ: see [Guarantee.EpsilonAt].
+// Epsilon returns Σε of the pure and approximate releases, or +Inf if g promises nothing.
 func (g Guarantee) Epsilon() float64 { return g.orInf(g.asked.Epsilon) }
 
 // Delta returns Σδ, or 1 if g promises nothing.
@@ -214,8 +202,7 @@ func (g Guarantee) Delta() float64 {
 // Rho returns Σρ of the zCDP releases, or +Inf if g promises nothing.
 func (g Guarantee) Rho() float64 { return g.orInf(g.asked.Rho) }
 
-// Mu returns √(Σμ²) of the GDP releases in float64 precision (exactly for one release), or +Inf if
-// g promises nothing.
+// Mu returns √(Σμ²) of the GDP releases, exactly for one release, or +Inf if g promises nothing.
 func (g Guarantee) Mu() float64 { return g.orInf(account.MuOf(g.asked.MuSquares)) }
 
 func (g Guarantee) orInf(x float64) float64 {
@@ -226,8 +213,8 @@ func (g Guarantee) orInf(x float64) float64 {
 }
 
 // String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20
-// keys), added or removed" or "ρ = 0.5 (zCDP) for one row, replaced"; for a composition, the sums.
-// It adds "(hardly any protection)" if ε is above 20 or δ above .01 (for ρ and μ, ε at δ = 1e-6).
+// keys), added or removed"; for a composition, the sums. It adds "(hardly any protection)" if ε is
+// above 20 or δ above .01.
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"

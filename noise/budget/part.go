@@ -9,15 +9,12 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// Part returns the ledger of a part of the data, such as the events of one endpoint or the rows of
-// one country, which spends from the budget of l. A public rule, such as the value of a column,
-// must put each element, key or row into one part. Then releases on different parts do not add up:
-// the budget must cover the part that spends most plus what was spent from l itself, on the whole
-// data.
-//
-// Under Replace a row can move from one part to another, so releases on parts are for a row that is
-// added or removed; the ledger charges for both (part_proof.md). Only in a ledger with a [Rule] may
-// the choice of the part depend on earlier results.
+// Part returns the ledger of a part of the data, such as the events of one endpoint, which spends
+// from the budget of l. A public rule, such as the value of a column, must put each element, key or
+// row into one part. Then releases on different parts do not add up: the budget must cover the part
+// that spends most plus what was spent from l itself, on the whole data. Under Replace, releases on
+// parts are for a row that is added or removed, and the ledger charges for rows that move between
+// parts. Only in a ledger with a [Rule] may the choice of the part depend on earlier results.
 //
 // A part of a part, one without a valid name (see [Ledger.SpendOnce]), and one of users, parties,
 // vectors or groups refuse everything.

@@ -9,18 +9,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Releaser is what the Builders of this library have in common: their Guarantee says what a release
-// costs before it is made.
+// Releaser is what the Builders of this library have in common.
 type Releaser[T any] interface {
 	Guarantee() Guarantee
 	Release() (T, error)
 }
 
 // Release spends the guarantee of b from the ledger and then releases b. If the ledger refuses, b
-// keeps its data, nothing is spent, and the error is that of [Ledger.Spend]. If b was released
-// before, nothing is spent, and the error wraps [ErrReleased].
-//
-// What was spent stays spent if the release fails.
+// keeps its data, and the error is that of [Ledger.Spend]. If b was released before, nothing is
+// spent, and the error wraps [ErrReleased]. What was spent stays spent if the release fails.
 func Release[T any](l *Ledger, b Releaser[T]) (none T, err error) {
 	if err := releasedBefore(b); err != nil {
 		return none, err
@@ -46,9 +43,7 @@ func releasedBefore[T any](b Releaser[T]) error {
 //		return m.Release(ctx, rows)
 //	})
 //
-// A stream that is released step by step pays once, and release is what makes its Builder.
-// If the ledger refuses, release is not called, and nothing is spent; the error is that of
-// [Ledger.Spend]. What was spent stays spent if the release fails.
+// If the ledger refuses, release is not called, and the error is that of [Ledger.Spend].
 func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (none T, err error) {
 	if err := l.Spend(g); err != nil {
 		return none, err
@@ -64,13 +59,12 @@ func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (none
 //
 //	visits, err := budget.ReleaseOnce(ledger, "2026-11-22/visits", builder)
 //
-// T is a pointer to a released object of this library, or to any type that encodes and decodes
-// itself. While b releases, other spending from the ledger waits, so b must not use the ledger.
+// T is a pointer to a type that encodes and decodes itself. While b releases, other spending waits,
+// so b must not use the ledger.
 //
-// If the ledger refuses, b keeps its data, nothing is spent, and the error is that of
-// [Ledger.SpendOnce]: also if the name was spent with another guarantee, in another part, or for
-// other Params. It wraps [ErrSpent] if the name was spent without a stored object: by SpendOnce, or
-// by a release that failed. What was spent stays spent if the release fails.
+// The error is that of [Ledger.SpendOnce], also if the stored object has other Params; then b keeps
+// its data and nothing is spent. It wraps [ErrSpent] if the name was spent without a stored object:
+// by SpendOnce, or by a release that failed.
 func ReleaseOnce[T interface {
 	*H
 	encoding.BinaryAppender

@@ -29,9 +29,8 @@ const (
 func SumRule() Rule { return Rule{by: bySums} }
 
 // RhoRule adds up ρ, with ε·tanh(ε/2) for a release by ε and ½μ² for one by μ, and separately the δ
-// of approximate releases: Σδ ≤ escapes, and Σρ is at most what the remaining (δ − escapes)/(1 −
-// escapes) allows. It accepts all releases; escapes may be 0 if none has a δ. (Whitehouse, Ramdas,
-// Rogers, Wu, Fully-Adaptive Composition in Differential Privacy, ICML 2023.)
+// of approximate releases: Σδ ≤ escapes, and Σρ is at most what (δ − escapes)/(1 − escapes) allows.
+// It accepts all releases. (Whitehouse, Ramdas, Rogers, Wu, ICML 2023.)
 func RhoRule(escapes float64) Rule { return Rule{by: byRho, escapes: escapes} }
 
 // MuRule adds up μ²: Σμ² is at most the μ² of Gaussian noise that is exactly (ε, δ)-DP. It accepts

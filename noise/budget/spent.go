@@ -83,14 +83,13 @@ type Record struct {
 	Part      string    // of the data, see [Ledger.Part]; "" is the whole
 	Guarantee Guarantee // of one release
 	Releases  int       // how many
-	// Share is the fraction of the budget that they took. The shares of the whole
-	// and of the part that spent most add up to Epsilon divided by the budget's ε.
-	// Accounting is not additive, so that total is divided in proportion to ρ, or
-	// to ε by SumRule; a part under Replace counts twice.
+	// Share is the fraction of the budget that they took: Epsilon divided by the
+	// budget's ε, divided among all in proportion to ρ, or to ε by SumRule; a
+	// part under Replace counts twice.
 	Share float64
 }
 
-// All yields what was spent so far, and on what, in order. A journal keeps it.
+// All yields what was spent so far, in order.
 func (l *Ledger) All() iter.Seq[Record] {
 	b := l.lock()
 	entries, known := slices.Clone(b.entries), b.known[:len(b.known):len(b.known)]
@@ -128,8 +127,8 @@ func (l *Ledger) All() iter.Seq[Record] {
 	}
 }
 
-// Spent returns the composition of everything that Spend accepted, with all sums rounded up: ε = 0
-// at the beginning. With parts it covers the whole data and the part that has spent most.
+// Spent returns the composition of everything that Spend accepted, rounded up: of the whole data
+// and the part that has spent most.
 func (l *Ledger) Spent() Guarantee {
 	b := l.lock()
 	states, on := l.states(), b.on
@@ -141,14 +140,13 @@ func (l *Ledger) Spent() Guarantee {
 	return promise(l.unit, spent, on)
 }
 
-// Epsilon returns the ε of everything that was spent, at the δ of the budget and by the rule of the
-// ledger.
+// Epsilon returns the ε of what was spent, at the δ of the budget and by the rule of the ledger.
 func (l *Ledger) Epsilon() float64 {
 	return l.epsilonAfter(l.worst(l.locked()))
 }
 
 // String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
-// one user, added or removed". The ε is that of all releases together, at the δ of the budget.
+// one user, added or removed".
 func (l Ledger) String() string {
 	b := l.lock()
 	count := b.releases()

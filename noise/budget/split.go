@@ -6,15 +6,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Split returns a guarantee such that n releases with it use up what remains. It is like with other
-// noise: it has the δ of like, and the greatest ε, ρ or μ for which Spend accepts all n, if nothing
+// Split returns a guarantee such that n releases with it use up what remains: it is like with other
+// noise, with the δ of like and the greatest ε, ρ or μ for which Spend accepts all n, if nothing
 // else is spent before. Split spends nothing. like is asked for by one of ε, ρ and μ; its amount
-// does not matter, but its noise does: each of n releases like [Gaussian] may have five times the ε
-// of n like [ApproxDP]. If like has several parts, such as the bits and the count of a sketch, the
-// noise of all is scaled by one factor; of n releases with Gaussian noise for an (ε, δ) as one part
-// the last may be refused.
-//
-// A journal records what was split: after a restart too Spend accepts all that are left of the n.
+// does not matter, but its noise does: each of n like [Gaussian] may have five times the ε of n
+// like [ApproxDP]. The noise of several parts is scaled by one factor; with Gaussian noise for an
+// (ε, δ) as one of them the last release may be refused. A journal records what was split.
 //
 // The error wraps [ErrParams] if n is not in [1, 2³⁰], or if like is of no such kind or subsampled;
 // [ErrMismatch] if like is for another unit; and [ErrBudget] if too little is left; or it is that

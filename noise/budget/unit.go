@@ -317,7 +317,7 @@ func number(x float64) string {
 	return strings.Replace(text, "e+", "e", 1)
 }
 
-// Relation says how two neighbouring inputs differ in a [Unit]. The zero Relation is neither.
+// Relation says how two neighbouring inputs differ in a [Unit].
 type Relation uint8
 
 const (
