@@ -132,10 +132,10 @@ func (l *Ledger) worst(states []state) (worst state) {
 }
 
 // Remaining returns the largest guarantee that Spend accepts for one release now: (ε − Σε, δ −
-// Σδ)-DP, or the greatest ε′ and for that the greatest δ′, 0 if below 2⁻³⁰·δ, whichever has the
-// larger ε at (δ − Σδ)/(1 − Σδ). Several releases may get more in total: ask Accepts.
+// Σδ)-DP, or the greatest ε and for that the greatest δ. Several releases may get more.
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }
 
+// remaining is Remaining, of the two the one with the larger ε at (δ − Σδ)/(1 − Σδ).
 func (l *Ledger) remaining(states []state) Guarantee {
 	if !l.takes.Valid() {
 		return Guarantee{}

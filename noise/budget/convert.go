@@ -8,27 +8,24 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// For returns what g promises to the unit u, by a rule that holds for all data: neighbours for "to"
-// are joined by that many steps between neighbours for "from", which cost what [Guarantee.Group]
-// says.
+// For returns what g promises to the unit u, by a rule that holds for all data: neighbours for the
+// second unit are that many steps for the first apart, which cost as in [Guarantee.Group].
 //
-//	from                                  to                                    steps
-//	a unit                                fewer of it, a lesser distance        1
-//	a unit; vectors at distance d         m of it; at t·d, ℓ₂ also at ℓ₁        m; ⌈t⌉
-//	a user with any number of keys or M   a user with at most m ≤ M keys        1
-//	a user with at most m keys            a user with at most m elements        1
-//	an element, added or removed          a user with at most m elements        m
-//	a unit, added or removed              the unit, replaced                    2
-//	a user, added or removed              their data in some steps              2; replaced 4
-//	the same, also in some steps          an element                            2; replaced 4
-//	a user                                an element, replaced by their own     2; replaced 1
-//	an element, replaced                  an element, replaced by their own     1
-//	a key, added or removed               one element of it, added or removed   2
-//	a user with at most 1 element         an element, and the reverse           1
+//	a unit                           fewer of it, a lesser distance        1
+//	a unit; vectors at distance d    m of it; at t·d, ℓ₂ also at ℓ₁        m; ⌈t⌉
+//	a user with any number of keys   a user with at most m keys            1
+//	a user with at most m keys       a user with at most m elements        1
+//	an element, added or removed     a user with at most m elements        m
+//	a unit, added or removed         the unit, replaced                    2
+//	a user, added or removed         their data in some steps              2; replaced 4
+//	the same, also in some steps     an element                            2; replaced 4
+//	a user                           an element, replaced by their own     2; replaced 1
+//	an element, replaced             an element, replaced by their own     1
+//	a key, added or removed          one element of it, added or removed   2
+//	a user with at most 1 element    an element, and the reverse           1
 //
-// Rules can be chained; the steps multiply. If you know more about the data, use
-// [Guarantee.Stable]. The error wraps [ErrMismatch] if no rule is known, as from Replace to
-// AddRemove, from ℓ₁ to ℓ₂, or from elements to a user by keys.
+// Rules can be chained; the steps multiply. The error wraps [ErrMismatch] if no rule is known, as
+// from Replace to AddRemove, from ℓ₁ to ℓ₂, or from elements to a user by keys.
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
@@ -64,16 +61,11 @@ func (g Guarantee) steps(n int, u Unit, by account.Path) (Guarantee, error) {
 	return promise(u, r, g.on), nil
 }
 
-// Group returns the guarantee for m units at once: for one user with up to m elements if g is for
-// one element added or removed, for vectors at m times the distance, or for any group of m. It
-// promises nothing if δ would reach 1.
-//
-// Each release becomes (mε, δ·(1 + e^ε + … + e^{(m−1)ε}))-DP (Lebeda and Tětek, TODS, Lemma 19),
-// m²ρ-zCDP (Bun and Steinke, Proposition 1.9) or mμ-GDP (Dong, Roth, Su, Theorem 3.1); then these
-// compose.
-//
-// The error wraps [ErrParams] unless m is in [1, 2³⁰], and [ErrMismatch] if the unit has no groups
-// of that size.
+// Group returns the guarantee for m units at once: for a user with up to m elements if g is for one
+// element added or removed, for vectors at m times the distance, or for any group of m. Each
+// release becomes (mε, δ·(1 + e^ε + … + e^{(m−1)ε}))-DP (Lebeda and Tětek, TODS, Lemma 19),
+// m²ρ-zCDP or mμ-GDP; then these compose. The error wraps [ErrParams] unless m is in [1, 2³⁰], and
+// [ErrMismatch] if the unit has no such groups.
 func (g Guarantee) Group(m int) (Guarantee, error) {
 	if m < 1 || m > mostMany {
 		return Guarantee{}, check.ParamsError("budget", "the size of the group", m, "an integer in [1, 2³⁰]")
@@ -90,14 +82,12 @@ func (g Guarantee) Group(m int) (Guarantee, error) {
 
 // Stable returns what g promises to the unit u, if one u changes the input by at most distance: of
 // a vector, in the norm of g's unit; else the number of elements, keys, rows or parties that are
-// added or removed, or replaced. It is 1 for a table with one row per user, and 20 for a vector to
-// which each user adds at most 1, up to 20 times. The caller must enforce this before the data go
-// in; String and JSON of the result and of every composition say "if each user has at most 20
-// elements, as the caller promises". A most number of keys in a stream is no such promise: a user
-// has a key as often as that user comes.
+// added or removed, or replaced. It is 1 for a table with one row per user. The caller must enforce
+// this before the data go in; String and JSON say so, for compositions too. A number of keys is no
+// such promise in a stream, where a user may have a key many times.
 //
 // The error wraps [ErrParams] unless u is valid and distance at most 2³⁰ times that of g's unit,
-// and [ErrMismatch] if g is for a user within some steps ([UserWithin]) and u is not.
+// and [ErrMismatch] if g is for a [UserWithin] some steps and u is not.
 func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
@@ -129,23 +119,19 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 // Subsampled returns the guarantee of a release on a secret random sample of the records, if g is
 // its guarantee for the sample: (ln(1 + γ(e^ε − 1)), γδ)-DP with γ = fraction in (0, 1].
 //
-//	relation    sample                                                             proof
-//	AddRemove   Poisson: each record with probability γ, independently             Theorem 8
-//	Replace     m of n records without replacement, m/n = γ, m and n public        Theorem 9
+//	AddRemove   a Poisson sample: each record with probability γ, independently
+//	Replace     m of n records without replacement, m/n = γ, m and n public
 //
-// (Balle, Barthe, Gaboardi, NeurIPS 2018.) No other pairing is covered. Nobody may learn which
-// records are in the sample, and each call needs a new one. noise.BernoulliAtMost decides exactly
+// (Balle, Barthe, Gaboardi, NeurIPS 2018.) Nobody may learn which records are in the sample, and
+// each call needs a new one, which all releases in g use. noise.BernoulliAtMost decides exactly
 // whether a record is in it.
 //
 // A Poisson sample of one release by ε, with Laplace or with discrete Gaussian noise, or of any
-// number by μ, composes by its exact distribution: a thousand samples of 1 % with σ = 1 have ε =
-// 2.13 at δ = 1e-6. With μ above 65 a record in the sample counts as revealed. Each sample leaves
-// out a tail of 2⁻¹⁰⁰: at a δ below this times their number the bound is much larger. String shows
-// the μ or ρ without sampling.
+// number by μ, composes by its exact distribution: a thousand of 1 % with σ = 1 have ε = 2.13 at δ
+// = 1e-6. With μ above 65, and at δ below 2⁻¹⁰⁰ a sample, the bound is much larger.
 //
-// If g is a composition, all its releases use the same sample. The error wraps [ErrParams] for
-// another fraction, and for ρ or μ beyond the above: begin with ApproxDP(g.EpsilonAt(δ), δ, u). It
-// wraps [ErrMismatch] for vectors and groups.
+// The error wraps [ErrParams] for another fraction, and for other ρ or μ: begin with
+// ApproxDP(g.EpsilonAt(δ), δ, u). It wraps [ErrMismatch] for vectors and groups.
 func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	switch {
 	case !(fraction > 0 && fraction <= 1):

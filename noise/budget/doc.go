@@ -9,59 +9,47 @@
 //
 // A [Guarantee] is for a [Unit]: what is added or removed, or replaced ([Relation]). "ε = 1" for
 // one element of a stream hides one page view, for one user all views of a person. Guarantees of
-// different units do not add up: [Guarantee.For] converts by rules that hold for all data,
-// [Guarantee.Stable] for callers who know how much one user can change.
+// different units do not add up: [Guarantee.For] and [Guarantee.Stable] convert.
 //
 // # What is promised
 //
 // (ε, δ)-DP: for neighbouring inputs x, x′ and every set E of outputs, Pr[M(x) ∈ E] ≤ e^ε·Pr[M(x′)
 // ∈ E] + δ. Pure DP is δ = 0. ρ-zCDP bounds the Rényi divergence of order α by αρ. μ-GDP is the
 // guarantee of Gaussian noise of σ = 1/μ at sensitivity 1. Many small releases cost far less than
-// the sum of their ε; of ε = 0.1 each, at δ = 1e-6:
-//
-//	releases                        30      365     3650
-//	sum of ε                        3       36.5    365
-//	here: exact, rounded up         2.346   10.31   46.1
-//
-// Every rounding goes up, and every bound has its proof where it is computed, at δ down to 1e-300.
-// For experiments, budgets that hardly protect are accepted, and String says so.
-//
-// # Dominating pairs
+// the sum of their ε: 365 of ε = .1, ε = 10.31 at δ = 1e-6. Every rounding goes up, and every bound
+// has its proof where it is computed, at δ down to 1e-300. Budgets that hardly protect are accepted
+// for experiments, and String says so.
 //
 // Releases at the same (ε, δ) compose differently: 50 of (1, 1e-8) have ε = 7.12 if the accountant
 // knows that the noise is Gaussian, else 47.9. So a Guarantee prints the given ε and δ, and a
 // Ledger composes a dominating pair for its noise:
 //
-//	mechanism                                          pair
-//	jl, elliptical with Laplace noise                  Laplace
-//	integers with Laplace noise                        DiscreteLaplace, and what escapes
-//	jl, elliptical with normal noise                   Gaussian; ZCDP with the pair of GDP
-//	threshold.Gaussian; groupby of listed keys         GDP and what escapes; GDP
-//	elliptical/column, a count by ρ                    DiscreteGaussian
-//	groupby of keys that nobody listed                 their own
-//	others: random rounding, shared noise, quantiles   PureDP, ApproxDP, ZCDP
+//	jl, elliptical with Laplace noise                 Laplace
+//	integers with Laplace noise                       DiscreteLaplace, and what escapes
+//	jl, elliptical with normal noise                  Gaussian; ZCDP with the pair of GDP
+//	threshold.Gaussian; groupby of listed keys        GDP and what escapes; GDP
+//	elliptical/column, a count by ρ                   DiscreteGaussian
+//	groupby of keys that nobody listed                their own
+//	random rounding, shared noise, quantiles          PureDP, ApproxDP, ZCDP
 //
 // Spend takes microseconds if plain sums decide, some milliseconds if the accountant does, and 40
 // ms after 1,000 releases at 1,000 different ε.
 //
 // # Budgets for years
 //
-// [NewLedger] charges least, but guarantees must not depend on results; with a [Rule] they may.
 // [Ledger.Part] is for disjoint parts of the data. [OpenFile] stores the ledger in a file for one
 // process, [OpenJournal] elsewhere, each record before its release. [ReleaseOnce] draws a named
-// release once. For many machines, examples/budget has a row in a database.
+// release once.
 //
-// AppendBinary and MarshalJSON are for storage: decoders return an error that wraps [ErrFormat],
-// and leave the receiver as it was, for bytes that nothing here encodes. In JSON the member data is
-// the encoding; the others are for reading.
+// Decoders return an error that wraps [ErrFormat], and leave the receiver as it was, for bytes that
+// nothing here encodes. In JSON the member data is the encoding; the others are for reading.
 //
 // # Not covered
 //
 // The caller is responsible for guarantees that are made by hand, decoded, or converted by Stable.
-// Interleaved protocols of several rounds are not covered. A journal does not stop anyone who can
-// write its file.
+// Interleaved protocols of several rounds. Anyone who can write the file of a journal.
 //
-// An introduction, with a picture, is in composition.md. Sources: Bun, Steinke (TCC 2016) for zCDP;
-// Canonne, Kamath, Steinke (arXiv 2004.00010); Kairouz, Oh, Viswanath (ICML 2015); Dong, Roth, Su
-// (JRSS-B 2022) for GDP.
+// An introduction, with a picture, is in composition.md. Sources: Bun, Steinke (TCC 2016); Canonne,
+// Kamath, Steinke (arXiv 2004.00010); Kairouz, Oh, Viswanath (ICML 2015); Dong, Roth, Su (JRSS-B
+// 2022).
 package budget

@@ -9,21 +9,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// Guarantee is what a release, or any number of releases together, promises about every pair of
-// neighbouring inputs, and for whom, its [Unit]. It is public and immutable. Compare two by
-// [Guarantee.Equal]. The zero Guarantee, and one made from invalid numbers or an invalid Unit,
-// promises nothing: its ε is +Inf and its δ is 1.
+// Guarantee is what releases together promise about every pair of neighbouring inputs, and for
+// whom, its [Unit]. It is public and immutable. The zero Guarantee, and one made from invalid
+// numbers or an invalid Unit, promises nothing: its ε is +Inf and its δ is 1.
 //
-// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of five bounds:
-//
-//	(A) basic composition, with zCDP converted
-//	(B) (ε, δ)-DP as δ-approximate ε·tanh(ε/2)-zCDP, which adds up
-//	(C) without zCDP, randomized response at Σε, revealed with probability Σδ
-//	(D) by μ alone, the exact profile of Gaussian noise of √(Σμ²)
-//	(E) the convolution of all losses, rounded up: within .3 % of the truth for equal releases,
-//	    within 6 % for samples, and less good at δ below 1e-28
-//
-// They hold if a release is chosen after seeing the ones before, as long as its guarantee is not.
+// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of five bounds, which hold if a
+// release is chosen after seeing the ones before, as long as its guarantee is not. One convolves
+// all losses, rounded up: within .3 % of the truth for equal releases, 6 % for samples.
 type Guarantee struct {
 	unit     Unit
 	promised bool // false: no promise, and all else is 0
@@ -60,21 +52,19 @@ func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 	return promise(u, account.ApproxDP(epsilon, delta), "")
 }
 
-// ZCDP returns ρ-zero-concentrated differential privacy for the unit u, rho ≥ 0.
+// ZCDP returns ρ-zero-concentrated differential privacy, rho ≥ 0.
 func ZCDP(rho float64, u Unit) Guarantee { return promise(u, account.ZCDP(rho), "") }
 
-// GDP returns μ-Gaussian differential privacy for the unit u, mu ≥ 0: the guarantee of noise N(0,
-// σ²) at an ℓ₂ sensitivity of μ·σ.
+// GDP returns μ-Gaussian differential privacy, mu ≥ 0, of noise N(0, σ²) at an ℓ₂ sensitivity of
+// μ·σ.
 func GDP(mu float64, u Unit) Guarantee { return promise(u, account.GDP(mu), "") }
 
 // Laplace returns the guarantee of Laplace noise of scales bᵢ on real coordinates that move by dᵢ
-// with Σ|dᵢ|/bᵢ ≤ ε, also if it is rounded afterwards. It is ε-DP, and composes better than
-// [PureDP].
+// with Σ|dᵢ|/bᵢ ≤ ε: ε-DP that composes better than [PureDP].
 func Laplace(epsilon float64, u Unit) Guarantee { return promise(u, account.Laplace(epsilon), "") }
 
 // DiscreteLaplace returns the guarantee of discrete [Laplace] noise, of mass ∝ exp(−|x|/scale), on
-// integers that together move by at most ε·scale, scale > 0. It is ε-DP. With one step it composes
-// as [PureDP] does, with many nearly as Laplace.
+// integers that together move by at most ε·scale, scale > 0. It is ε-DP.
 func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
 	return promise(u, account.DiscreteLaplace(epsilon, scale), "")
 }
@@ -89,25 +79,23 @@ func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 }
 
 // DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ exp(−x²/2σ²), on one
-// integer that moves by at most steps ≥ 1, sigma in [2⁻⁵⁰⁰, 2⁵⁰⁰]: steps²/2σ²-zCDP (Canonne,
-// Kamath, Steinke, Theorem 4), and better for σ and steps up to 1,024.
+// integer that moves by at most steps ≥ 1, sigma in [2⁻⁵⁰⁰, 2⁵⁰⁰]: steps²/2σ²-zCDP, and better for
+// σ and steps up to 1,024.
 func DiscreteGaussian(sigma float64, steps int64, u Unit) Guarantee {
 	return promise(u, account.DiscreteGaussian(sigma, steps), "")
 }
 
 // WithEscape returns the guarantee of a release that reveals everything with probability escape, in
-// [0, 1), and otherwise has the guarantee g: as a threshold, which a key of only one user may pass.
-// [Guarantee.Group] works if g is one release by ε, or any number by μ.
+// [0, 1), and otherwise has the guarantee g. [Guarantee.Group] works if g is one release by ε, or
+// any number by μ.
 func (g Guarantee) WithEscape(escape float64) Guarantee {
 	return promise(g.unit, g.releases().WithEscape(escape), g.on)
 }
 
-// WithPair returns the guarantee of a release that has both guarantees, g and better. It prints and
-// adds up as g does, and composes also by the noise in better:
+// WithPair returns the guarantee of a release that has both guarantees, g and better, of one unit.
+// It prints and adds up as g does, and composes also by the noise in better:
 //
 //	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u).WithEscape(1e-9))
-//
-// It promises nothing if g or better does, or if their units differ.
 func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	if !g.promised || !better.promised || g.unit != better.unit {
 		return Guarantee{}
@@ -116,16 +104,15 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	return g
 }
 
-// WithKeys is for package groupby: the guarantee of a release of keys that nobody listed. It prints
-// and adds up as g, (ε, δ)-DP, does, and composes by k: 30 of (1, 1e-9) have ε = 4.87 at δ = 1e-6,
-// instead of 29.99. Rules, groups, samples and conversions treat them as (ε, δ)-DP.
+// WithKeys is for package groupby, whose keys nobody listed: it prints and adds up as g, (ε, δ)-DP,
+// does, and composes by k. Rules, groups, samples and conversions treat it as g.
 func (g Guarantee) WithKeys(k loss.Keys) Guarantee {
 	return promise(g.unit, g.releases().WithKeys(k), g.on)
 }
 
 // Compose returns the guarantee of all these releases on the same input. Each may be chosen after
-// seeing the ones before. If one promises nothing, so does the composition. The error wraps
-// [ErrMismatch] if the units differ, and [ErrParams] without arguments.
+// seeing the ones before. The error wraps [ErrMismatch] if the units differ, and [ErrParams]
+// without arguments.
 func Compose(gs ...Guarantee) (Guarantee, error) {
 	if len(gs) == 0 {
 		return Guarantee{}, check.ParamsError("budget", "number of guarantees", 0, "at least 1")
@@ -157,9 +144,9 @@ func (g Guarantee) Times(n int) Guarantee {
 	return promise(g.unit, g.releases().Times(n), g.on)
 }
 
-// EpsilonAt returns the least ε for which the bounds of [Guarantee] show (ε, δ)-differential
-// privacy, rounded up: +Inf if there is none or unless delta ≥ 0, and 0 if delta ≥ 1. A delta below
-// Σδ by a relative 2⁻⁵⁰ or less counts as Σδ.
+// EpsilonAt returns the least ε at which the bounds of [Guarantee] show (ε, δ)-DP, rounded up: +Inf
+// if there is none or unless delta ≥ 0, and 0 if delta ≥ 1. A delta below Σδ by a relative 2⁻⁵⁰ or
+// less counts as Σδ.
 func (g Guarantee) EpsilonAt(delta float64) float64 {
 	switch {
 	case g.promised:
@@ -170,8 +157,8 @@ func (g Guarantee) EpsilonAt(delta float64) float64 {
 	return math.Inf(1)
 }
 
-// DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy,
-// rounded up, or 1 if there is none or unless epsilon ≥ 0.
+// DeltaAt returns the least δ at which the bounds of [Guarantee] show (ε, δ)-DP, rounded up, or 1
+// if there is none or unless epsilon ≥ 0.
 func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	if !g.promised || !(epsilon >= 0) {
 		return 1
@@ -179,19 +166,19 @@ func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	return g.releases().DeltaAt(epsilon)
 }
 
-// Unit returns whom the guarantee protects, or the zero Unit if it promises nothing.
+// Unit returns whom the guarantee protects.
 func (g Guarantee) Unit() Unit { return g.unit }
 
 // Promises reports whether g promises anything.
 func (g Guarantee) Promises() bool { return g.promised }
 
-// Equal reports whether both promise the same to the same unit.
+// Equal reports whether both promise the same.
 func (g Guarantee) Equal(other Guarantee) bool { return g == other }
 
-// Epsilon returns Σε of the pure and approximate releases, or +Inf if g promises nothing.
+// Epsilon returns Σε of the pure and approximate releases, +Inf without a promise.
 func (g Guarantee) Epsilon() float64 { return g.orInf(g.asked.Epsilon) }
 
-// Delta returns Σδ, or 1 if g promises nothing.
+// Delta returns Σδ, 1 without a promise.
 func (g Guarantee) Delta() float64 {
 	if !g.promised {
 		return 1
@@ -199,10 +186,10 @@ func (g Guarantee) Delta() float64 {
 	return g.asked.Delta
 }
 
-// Rho returns Σρ of the zCDP releases, or +Inf if g promises nothing.
+// Rho returns Σρ of the zCDP releases, +Inf without a promise.
 func (g Guarantee) Rho() float64 { return g.orInf(g.asked.Rho) }
 
-// Mu returns √(Σμ²) of the GDP releases, exactly for one release, or +Inf if g promises nothing.
+// Mu returns √(Σμ²) of the GDP releases, exactly for one, +Inf without a promise.
 func (g Guarantee) Mu() float64 { return g.orInf(account.MuOf(g.asked.MuSquares)) }
 
 func (g Guarantee) orInf(x float64) float64 {
@@ -213,8 +200,7 @@ func (g Guarantee) orInf(x float64) float64 {
 }
 
 // String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20
-// keys), added or removed"; for a composition, the sums. It adds "(hardly any protection)" if ε is
-// above 20 or δ above .01.
+// keys), added or removed", and "(hardly any protection)" if ε is above 20 or δ above .01.
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"

@@ -12,13 +12,11 @@ import (
 )
 
 var (
-	// ErrParams reports a public parameter outside its range. The text names the parameter, its
-	// value and the range.
+	// ErrParams reports a public parameter outside its range.
 	ErrParams = check.ErrParams
-	// ErrMismatch reports guarantees for different units, which do not compose.
+	// ErrMismatch reports guarantees for different units.
 	ErrMismatch = check.ErrMismatch
-	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked
-	// and what remains.
+	// ErrBudget reports a guarantee that a [Ledger] does not accept, and what remains.
 	ErrBudget = check.ErrBudget
 	// ErrFormat reports bytes or text that do not encode a value of this package.
 	ErrFormat = check.ErrFormat
@@ -28,17 +26,14 @@ var (
 	ErrReleased = check.ErrReleased
 )
 
-// Ledger is a privacy budget that any number of goroutines may spend from. Everything in it is
-// public. Call Spend before a release, and make the release only if there was no error. All
-// accepted releases together are (ε, δ)-DP by the bounds of [Guarantee].
+// Ledger is a privacy budget that any number of goroutines may spend from; a copy is the same
+// Ledger. Everything in it is public. Call Spend before a release, and make the release only if
+// there was no error. All accepted releases together are (ε, δ)-DP by the bounds of [Guarantee].
 //
 // The releases may depend on earlier results. The guarantees spent on them, and their order, must
-// not: if the result of a first release at ε = ½ decides whether the rest goes to a second one or
-// to revealing everything with probability δ, both are accepted, and together they have 1.38·δ. If
-// amounts depend on results, use a [Rule].
-//
-// Sums are exact, with a tolerance for rounding by callers: a budget divided by n pays for n
-// releases, if δ/n is 0 or at least 2⁻¹⁰²². A copy of a Ledger is the same Ledger.
+// not: if the result of a first one at ε = ½ decides between a second one and revealing everything
+// with probability δ, together they have 1.38·δ. Else use a [Rule]. A budget divided by n pays for
+// n releases, if δ/n is 0 or at least 2⁻¹⁰²².
 type Ledger struct {
 	epsilon, delta float64
 	unit           Unit
@@ -49,13 +44,10 @@ type Ledger struct {
 	*book                  // nil in the zero Ledger, which no Guarantee is for
 }
 
-// NewLedger returns a budget of (ε, δ) for the unit u with nothing spent. With a rule, at most one,
-// guarantees may depend on what earlier releases showed. The releases then have the guarantee of
-// the whole budget, not that of [Ledger.Spent].
-//
-// The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta is 0 or in [2⁻¹⁰²²,
-// 1), and u is valid; also for two rules, and for a rule that would allow nothing: RhoRule and
-// MuRule need a delta above 0, and escapes must be in [0, delta).
+// NewLedger returns a budget of (ε, δ) for the unit u with nothing spent. With a rule guarantees
+// may depend on what earlier releases showed; these then have the guarantee of the whole budget,
+// not that of [Ledger.Spent]. The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰],
+// delta is 0 or in [2⁻¹⁰²², 1), and u is valid; also for two rules, or one that allows nothing.
 func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	switch {
 	case len(rules) > 1:
@@ -89,8 +81,7 @@ func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 // Budget returns the ε and the δ of the whole.
 func (l *Ledger) Budget() (epsilon, delta float64) { return l.epsilon, l.delta }
 
-// Unit returns whom accepted releases must protect. For a part of a ledger under Replace, it is the
-// unit added or removed.
+// Unit returns whom accepted releases must protect.
 func (l *Ledger) Unit() Unit { return l.takes }
 
 // rule returns the rule of a filter, the zero Rule of other ledgers.

@@ -9,17 +9,16 @@ import (
 
 // Spend spends g from the budget, or returns an error and spends nothing. The error wraps
 // [ErrMismatch] if g is for another unit ([Guarantee.For] converts), and [ErrBudget] if g promises
-// nothing or more than what remains. Concurrent calls together never spend more than the budget.
+// nothing or more than what remains.
 func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
 
-// SpendOnce is Spend for a release with a name, such as 2026-11-22/visits, which is paid for once:
-// if it was before, nothing is spent, and the error wraps [ErrSpent]. A name stands for one output,
-// drawn once: a service that stopped between spending and answering publishes what it stored, or
-// nothing. [ReleaseOnce] spends, draws and stores in one record.
+// SpendOnce is Spend for a release with a name, such as 2026-11-22/visits, which is paid for once
+// and stands for one output, drawn once: a service that stopped between spending and answering
+// publishes what it stored, or nothing. [ReleaseOnce] does all in one record.
 //
-// The error is that of Spend, or wraps [ErrSpent], [ErrMismatch] if another guarantee or part was
-// spent under that name, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!' to
-// '~'.
+// The error is that of Spend, or wraps [ErrSpent] if the name was spent, [ErrMismatch] if so with
+// another guarantee or part, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!'
+// to '~'.
 func (l *Ledger) SpendOnce(name string, g Guarantee) error {
 	if err := checkName(name); err != nil {
 		return err

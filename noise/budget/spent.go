@@ -77,15 +77,14 @@ func (l *Ledger) possible() bool {
 	return !slices.ContainsFunc(l.states(), func(s state) bool { return !s.Releases().Valid() })
 }
 
-// Record is a release that was paid for, or several equal ones in a row without a name.
+// Record is a release, or several equal ones in a row without a name.
 type Record struct {
-	Name      string    // given to [Ledger.SpendOnce], "" without one
-	Part      string    // of the data, see [Ledger.Part]; "" is the whole
+	Name      string    // of [Ledger.SpendOnce]
+	Part      string    // of the data, "" is the whole
 	Guarantee Guarantee // of one release
 	Releases  int       // how many
-	// Share is the fraction of the budget that they took: Epsilon divided by the
-	// budget's ε, divided among all in proportion to ρ, or to ε by SumRule; a
-	// part under Replace counts twice.
+	// Share is the fraction of the budget that they took: of the ε spent, in
+	// proportion to ρ, or to ε by SumRule; a part under Replace counts twice.
 	Share float64
 }
 
@@ -127,8 +126,8 @@ func (l *Ledger) All() iter.Seq[Record] {
 	}
 }
 
-// Spent returns the composition of everything that Spend accepted, rounded up: of the whole data
-// and the part that has spent most.
+// Spent returns the composition of everything that was spent, on the whole and on the part that has
+// spent most.
 func (l *Ledger) Spent() Guarantee {
 	b := l.lock()
 	states, on := l.states(), b.on
@@ -145,8 +144,8 @@ func (l *Ledger) Epsilon() float64 {
 	return l.epsilonAfter(l.worst(l.locked()))
 }
 
-// String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
-// one user, added or removed".
+// String says what was spent, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for one user, added
+// or removed".
 func (l Ledger) String() string {
 	b := l.lock()
 	count := b.releases()

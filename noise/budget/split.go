@@ -6,16 +6,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Split returns a guarantee such that n releases with it use up what remains: it is like with other
-// noise, with the δ of like and the greatest ε, ρ or μ for which Spend accepts all n, if nothing
-// else is spent before. Split spends nothing. like is asked for by one of ε, ρ and μ; its amount
-// does not matter, but its noise does: each of n like [Gaussian] may have five times the ε of n
-// like [ApproxDP]. The noise of several parts is scaled by one factor; with Gaussian noise for an
-// (ε, δ) as one of them the last release may be refused. A journal records what was split.
+// Split returns a guarantee such that n releases with it use up what remains. It spends nothing.
+// The guarantee has the noise and the δ of like, and the greatest ε, ρ or μ, whichever like is
+// asked for by, for which Spend accepts all n, if nothing else is spent before. Each of n like
+// [Gaussian] may have five times the ε of n like [ApproxDP]. The noise of several parts is scaled
+// by one factor; with Gaussian noise for an (ε, δ) among them the last release may be refused.
 //
-// The error wraps [ErrParams] if n is not in [1, 2³⁰], or if like is of no such kind or subsampled;
-// [ErrMismatch] if like is for another unit; and [ErrBudget] if too little is left; or it is that
-// of the journal.
+// The error wraps [ErrParams] if n is not in [1, 2³⁰], or if like is asked for by several or
+// subsampled; [ErrMismatch] if its unit is another; and [ErrBudget] if too little is left; or it is
+// the journal's.
 func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	amount, several := like.releases().Amounts()
 	part := func(x float64) Guarantee { return promise(like.unit, amount(x), like.on) }
