@@ -119,8 +119,8 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	}
 	unit, void := Unit{}, false
 	var on conditions
-	list := make([]account.Releases, len(gs))
-	for i, g := range gs {
+	var sum account.Sum
+	for _, g := range gs {
 		if !g.promised {
 			void = true
 			continue
@@ -128,12 +128,13 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 		if unit.Valid() && g.unit != unit {
 			return Guarantee{}, check.MismatchError("budget", "Unit", unit, g.unit)
 		}
-		unit, on, list[i] = g.unit, on.and(g.on.list()...), g.releases()
+		unit, on = g.unit, on.and(g.on.list()...)
+		sum.Add(g.releases())
 	}
 	if void {
 		return Guarantee{}, nil
 	}
-	return promise(unit, account.Compose(list...), on), nil
+	return promise(unit, sum.Releases(), on), nil
 }
 
 // Times returns the guarantee of n releases like g. With n below 1 it promises nothing.

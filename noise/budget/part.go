@@ -116,33 +116,32 @@ func (l *Ledger) locked() []state {
 // would have to be fixed beforehand; and where a unit moves from one part to another, added in one
 // and removed in the other, those of samples, which tell the two apart. What stands there is as it
 // was asked for.
-func (l *Ledger) booked(g Guarantee, part bool) account.Releases {
-	r := g.releases()
+func (l *Ledger) booked(r account.Releases, part bool) account.Releases {
 	if l.filter != nil && r.Pair.HasKeys() || part && r.Pair.Kinds.Sampled() && l.unit.relation == Replace {
 		return account.Unpaired(r.Asked)
 	}
 	return r
 }
 
-// replaced returns what g of a part says of a unit of the ledger within it, one that is replaced.
-func (l *Ledger) replaced(g Guarantee) account.Releases {
-	within, err := g.For(l.unit)
-	if err != nil {
-		return account.None()
+// replaced returns what r of a part, for the unit of releases on it, says of a unit of the ledger
+// within it, one that is replaced.
+func (l *Ledger) replaced(r account.Releases, u Unit) account.Releases {
+	n, _ := u.steps(l.unit)
+	if r, ok := r.Group(n, pathOf(u, l.unit)); ok {
+		return l.booked(r, false)
 	}
-	return l.booked(within, false)
+	return account.None()
 }
 
-// after returns the whole that g makes with what was spent before.
-func (l *Ledger) after(before state, g Guarantee) account.Releases {
-	more := account.None()
+// after returns the whole that r makes with what was spent before.
+func (l *Ledger) after(before state, r account.Releases) account.Releases {
 	if before.twice {
-		more = l.replaced(g)
+		r = l.replaced(r, l.takes)
 	} else {
-		more = l.booked(g, before.moves)
+		r = l.booked(r, before.moves)
 	}
-	if !more.Valid() {
-		return more
+	if !r.Valid() {
+		return r
 	}
-	return before.Plus(more, 1).Releases()
+	return before.Plus(r, 1).Releases()
 }

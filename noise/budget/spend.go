@@ -31,7 +31,7 @@ func (l *Ledger) Accepts(g Guarantee) bool {
 	b := l.lock()
 	before, part, broken := l.states(), l.isLeft(g), b.journal.Broken
 	b.mu.Unlock()
-	return g.unit == l.takes && l.refuses == nil && broken == nil && (part || l.allows(before, g))
+	return g.unit == l.takes && l.refuses == nil && broken == nil && (part || l.allows(before, g.releases()))
 }
 
 // take spends g under a name, or none.
@@ -81,7 +81,7 @@ func (l *Ledger) check(g Guarantee) error {
 		return check.MismatchError("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
 	case b.journal.Broken != nil:
 		return b.journal.Broken
-	case !l.isLeft(g) && !l.allows(before, g):
+	case !l.isLeft(g) && !l.allows(before, g.releases()):
 		return check.BudgetError("budget", g, func() any { return l.remaining(before) })
 	}
 	return nil

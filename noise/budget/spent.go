@@ -22,10 +22,10 @@ func (l *Ledger) remember(e entry, g Guarantee) {
 		b.known, b.index[g] = append(b.known, g), i
 	}
 	e.of = i
-	spent := b.spent[e.part]
-	spent[0] = spent[0].Plus(l.booked(g, e.part != ""), e.count)
+	spent, r := b.spent[e.part], g.releases()
+	spent[0] = spent[0].Plus(l.booked(r, e.part != ""), e.count)
 	if e.part != "" && l.unit.relation == Replace {
-		spent[1] = spent[1].Plus(l.replaced(g), e.count)
+		spent[1] = spent[1].Plus(l.replaced(r, g.unit), e.count)
 	}
 	b.spent[e.part], b.quota = spent, b.quota.without(e.part, g)
 	b.on = b.on.and(g.on.list()...)
@@ -47,7 +47,7 @@ func (l *Ledger) restore(e entry, g Guarantee) bool {
 		return false
 	}
 	of := l.ofPart(e.part)
-	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g).Valid() {
+	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g.releases(), g.unit).Valid() {
 		return false
 	}
 	l.remember(e, g)

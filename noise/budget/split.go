@@ -17,7 +17,6 @@ import (
 // the journal's.
 func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	amount, several := like.releases().Amounts()
-	part := func(x float64) Guarantee { return promise(like.unit, amount(x), like.on) }
 	switch {
 	case n < 1 || n > mostMany:
 		return Guarantee{}, check.ParamsError("budget", "n", n, "an integer in [1, 2³⁰]")
@@ -32,19 +31,20 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	releases, before := b.releases(), l.states()
 	b.mu.Unlock()
 	// Times rounds up, by more than n exact additions do: what it allows, Spend accepts n times.
-	x, g := 0.0, part(0)
-	if l.allows(before, g.Times(n)) {
-		x = l.greatest(before, math.MaxFloat64, part, n)
-		g = part(x)
+	x, r := 0.0, amount(0)
+	if l.allows(before, r.Times(n)) {
+		x = l.greatest(before, math.MaxFloat64, amount, n)
+		r = amount(x)
 	}
-	if !l.allows(before, g.Times(n)) || g.asked == part(0).asked && l.epsilon > 0 {
+	if !l.allows(before, r.Times(n)) || r.Asked == amount(0).Asked && l.epsilon > 0 {
 		return Guarantee{}, check.BudgetError("budget", like.Times(n), func() any { return l.remaining(before) })
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	g := promise(like.unit, r, like.on)
 	q := quota{part: l.part, each: g, left: n}
 	if several { // room for the roundings of whoever divides ε among the parts
-		g = part(x * (1 - 0x1p-45))
+		g = promise(like.unit, amount(x*(1-0x1p-45)), like.on)
 	}
 	known := b.quota
 	known.read = false
@@ -96,5 +96,5 @@ func (l *Ledger) covers(spent int) bool {
 	for _, e := range b.entries[first:] {
 		n += int(e.count)
 	}
-	return before.allows(before.states(), b.quota.each.Times(n))
+	return before.allows(before.states(), b.quota.each.releases().Times(n))
 }
