@@ -8,13 +8,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Bernoulli is the distribution of a bit that is 1 with probability exactly K/2⁶⁴.
-//
-// The zero value, which constructors also return with an error, is a fair coin: a bit that it is
-// XORed into no longer says anything.
-//
-// A probability p that is not a multiple of 2⁻⁶⁴ is rounded in the direction that the guarantee
-// needs: [BernoulliAtLeast] or [BernoulliAtMost].
+// Bernoulli is the distribution of a bit that is 1 with probability exactly K/2⁶⁴. A probability p
+// that is no multiple of 2⁻⁶⁴ is rounded in the direction that the guarantee needs:
+// [BernoulliAtLeast] or [BernoulliAtMost]. The zero value is a fair coin.
 type Bernoulli struct {
 	fromHalf uint64 // k ⊕ 2⁶³, so that 0 stands for k = 2⁶³
 }
@@ -44,8 +40,7 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 }
 
 // RandomizedResponse returns the distribution of the flips of ε-differentially private randomized
-// response: the least k/2⁶⁴ ≥ 1/(e^ε + 1). After it is XORed into a bit (see [Bernoulli.Flip]), a
-// change of the bit multiplies no probability by more than e^ε. epsilon must be in [0, 44]: above
+// response, see [Bernoulli.Flip]: the least k/2⁶⁴ ≥ 1/(e^ε + 1). epsilon must be in [0, 44]: above
 // 44 the probability is about the rounding unit 2⁻⁶⁴.
 func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if !(epsilon >= 0 && epsilon <= 44) {
@@ -138,10 +133,8 @@ func (b Bernoulli) Flip(src *Source, table []uint64) {
 	clear(random)
 }
 
-// RandomizedRound rounds x to one of the two multiples of step around it, such that the mean is x:
-// up with probability exactly the fractional part of x/step. Multiples of step stay as they are.
-//
-// step must be a power of two; otherwise, and for x = NaN or ±Inf, the result is NaN.
+// RandomizedRound rounds x to one of the two multiples of step around it, such that the mean is
+// exactly x. step must be a power of two; otherwise, and for x = NaN or ±Inf, the result is NaN.
 func RandomizedRound(src *Source, x, step float64) float64 {
 	y := math.Abs(x) / step
 	if !powerOfTwo(step) || math.IsNaN(x) || math.IsInf(x, 0) {

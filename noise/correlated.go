@@ -21,9 +21,8 @@ import (
 type CorrelatedGaussian struct{ shared, own float64 }
 
 // NewCorrelatedGaussian returns the distribution with the standard deviations s = shared and σ =
-// own, in the units of the data. With shared = 0 every key has independent [Gaussian] noise.
-//
-// The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰], and shared is 0 or in the same range.
+// own, in the units of the data. The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰], and
+// shared is 0 or in the same range.
 func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
 	if shared != 0 {
 		if err := checkParam("shared", shared); err != nil {
@@ -36,31 +35,23 @@ func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
 	return CorrelatedGaussian{shared + 0, own}, nil
 }
 
-// Marginal returns the distribution of the noise of one key, N(0, s² + σ²), to plan with: its
-// standard deviation is rounded to a float64.
+// Marginal returns the distribution of the noise of one key, N(0, s² + σ²), to plan with.
 func (d CorrelatedGaussian) Marginal() Gaussian { return gaussian(math.Hypot(d.shared, d.own)) }
 
 // Sampler draws Z and returns a function that draws the noise of one key after the other, Z + Nᵢ
-// rounded to the nearest multiple of step.
-//
-// It is exact: for all keys together the results have the distribution of the ideal real-valued
-// vector (Z + N₁, Z + N₂, …) with each coordinate rounded, for s, σ and step given as float64, with
-// no error at all. Rounding Z and Nᵢ each would be another mechanism. So added to values on the
-// grid it is the ideal mechanism followed by rounding, which is post-processing.
-//
-// Each release needs its own Sampler, for all its keys. The function keeps Z, which is secret, and
-// reads src. Like src, it serves one goroutine at a time.
-//
-// step must be a power of two with s/step and σ/step at most 2⁴⁶; otherwise all results are NaN.
+// rounded to the nearest multiple of step. For all keys together the results have exactly the
+// distribution of the ideal vector with each coordinate rounded. Each release needs its own
+// Sampler, for all its keys. The function holds Z, which is secret, and reads src; it serves one
+// goroutine at a time. step must be a power of two with s/step and σ/step at most 2⁴⁶; otherwise
+// all results are NaN.
 func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 	sample, _ := d.SamplerBeside(src, step, d.own)
 	return sample
 }
 
-// SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for other numbers, whose own noise is
-// of another size. The second function draws Z + M with the same Z, where M has the standard
-// deviation otherOwn, in [2⁻⁹⁰⁰, 2⁹⁰⁰] and with otherOwn/step at most 2⁴⁶. The joint distribution
-// of the results of both functions is exact.
+// SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for other numbers: the second function
+// draws Z + M with the same Z, where M has the standard deviation otherOwn, in [2⁻⁹⁰⁰, 2⁹⁰⁰] and
+// with otherOwn/step at most 2⁴⁶. All results together are exact.
 func (d CorrelatedGaussian) SamplerBeside(src *Source, step, otherOwn float64) (key, other func() float64) {
 	own, ok := gridScale(d.own, step)
 	second, secondOK := gridScale(otherOwn, step)

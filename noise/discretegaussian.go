@@ -7,23 +7,15 @@ import (
 
 // DiscreteGaussian is the discrete normal distribution on the integers, Pr[X = k] ∝ e^{−k²/(2σ²)}.
 // Noise of parameter σ = Δ₂/√(2ρ), in every coordinate, makes an integer release of ℓ₂ sensitivity
-// Δ₂ ρ-zCDP (Canonne, Kamath, Steinke, NeurIPS 2020, arXiv 2004.00010, Theorem 4).
-//
-// σ is the parameter and not the standard deviation, which is smaller: by 2e-7 of it at σ = 1, by
-// less than a rounding error from σ = 2 on.
-//
-// The variance is close to σ² for σ ≥ 1, and to 2e^{−1/(2σ²)} for small σ; E|X| is close to
-// σ·√(2/π). In the tails CDF, Survival and LogSurvival have a relative error of 1e-13.
-//
-// All methods take and return public numbers. They return NaN for a NaN and on the zero
-// DiscreteGaussian, which [NewDiscreteGaussian] returns only with an error.
+// Δ₂ ρ-zCDP (Canonne, Kamath, Steinke, arXiv 2004.00010, Theorem 4). The standard deviation is
+// smaller than σ: by 2e-7 of it at σ = 1, by less than a rounding error from σ = 2 on.
 type DiscreteGaussian struct {
 	integer[discreteGaussianFormulas]
 	proposal DiscreteLaplace // of scale ⌊σ⌋ + 1
 }
 
-// NewDiscreteGaussian returns the discrete normal distribution of parameter sigma, in units of the
-// integer grid. The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewDiscreteGaussian returns the discrete normal distribution of parameter sigma. The error wraps
+// [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewDiscreteGaussian(sigma float64) (DiscreteGaussian, error) {
 	if err := checkDiscrete("sigma", sigma); err != nil {
 		return DiscreteGaussian{}, err
@@ -34,13 +26,10 @@ func NewDiscreteGaussian(sigma float64) (DiscreteGaussian, error) {
 // Sigma returns the parameter σ.
 func (d DiscreteGaussian) Sigma() float64 { return d.formulas.sigma }
 
-// SampleInt draws X. Every integer k has probability exactly proportional to e^{−k²/(2σ²)}, for the
-// σ given as a float64. For the zero DiscreteGaussian, which is no distribution, the draw is
-// uniform over all int64.
-//
-// Canonne, Kamath and Steinke (arXiv 2004.00010), Algorithm 3: a discrete Laplace draw y of integer
-// scale t = ⌊σ⌋ + 1 is accepted with probability exp(−(|y| − σ²/t)²/(2σ²)).
+// SampleInt draws X exactly.
 func (d DiscreteGaussian) SampleInt(src *Source) int64 {
+	// Canonne, Kamath and Steinke (arXiv 2004.00010), Algorithm 3: a discrete Laplace draw y of
+	// integer scale t = ⌊σ⌋ + 1 is accepted with probability exp(−(|y| − σ²/t)²/(2σ²)).
 	if !d.formulas.valid() {
 		return unbuiltInt(src)
 	}
@@ -69,11 +58,8 @@ func cksExponent(y int64, sigma, t float64) *big.Rat {
 	return z.Quo(z, variance.Add(variance, variance))
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1
-// nothing is rounded. The draw is exact (see [DiscreteGaussian.SampleInt]).
-//
-// step must be a power of two and σ ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64;
-// otherwise the result is NaN.
+// Sample draws X exactly and rounds it to a multiple of step, halves up. step is a power of two
+// with σ ≤ 2⁴⁶·max(step, 1); else the result is NaN.
 func (d DiscreteGaussian) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.formulas.sigma, step) {
 		return math.NaN()

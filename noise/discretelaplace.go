@@ -11,20 +11,14 @@ import (
 
 // DiscreteLaplace is the two-sided geometric distribution on the integers, Pr[X = k] =
 // tanh(1/(2b))·e^{−|k|/b}, b the scale. Noise of scale Δ₁/ε makes an integer release of ℓ₁
-// sensitivity Δ₁ ε-differentially private (Ghosh, Roughgarden, Sundararajan, STOC 2009).
-//
-// With q = e^{−1/b} the variance is 2q/(1−q)² = 1/(2·sinh²(1/(2b))), a little below 2b², and E|X| =
-// 2q/(1−q²) = 1/sinh(1/b), a little below b. In the tails CDF, Survival and LogSurvival have a
-// relative error of 1e-15.
-//
-// All methods take and return public numbers. They return NaN for a NaN and on the zero
-// DiscreteLaplace, which [NewDiscreteLaplace] returns only with an error.
+// sensitivity Δ₁ ε-differentially private (Ghosh, Roughgarden, Sundararajan, STOC 2009). The
+// variance is 1/(2·sinh²(1/(2b))), a little below 2b², and E|X| = 1/sinh(1/b).
 type DiscreteLaplace struct {
 	integer[discreteLaplaceFormulas]
 }
 
-// NewDiscreteLaplace returns the discrete Laplace distribution of the given scale, in units of the
-// integer grid. The error wraps [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewDiscreteLaplace returns the discrete Laplace distribution of the scale. The error wraps
+// [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewDiscreteLaplace(scale float64) (DiscreteLaplace, error) {
 	if err := checkDiscrete("scale", scale); err != nil {
 		return DiscreteLaplace{}, err
@@ -41,9 +35,7 @@ func discreteLaplace(scale float64) DiscreteLaplace {
 // Scale returns b.
 func (d DiscreteLaplace) Scale() float64 { return d.formulas.scale }
 
-// SampleInt draws X. Every integer k has probability exactly tanh(1/(2·scale))·e^{−|k|/scale}, for
-// the scale given as a float64. For the zero DiscreteLaplace, which is no distribution, the draw is
-// uniform over all int64.
+// SampleInt draws X exactly.
 func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 	// the quick path (see laplace.go): quickFloor in one piece
 	if src.state == nil || !(d.formulas.valid() && d.formulas.scale < 0x1p20) {
@@ -85,11 +77,8 @@ func (d DiscreteLaplace) exactInt(src *Source) int64 {
 	}
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1
-// nothing is rounded. The draw is exact (see [DiscreteLaplace.SampleInt]).
-//
-// step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a
-// float64; otherwise the result is NaN.
+// Sample draws X exactly and rounds it to a multiple of step, halves up. step is a power of two
+// with scale ≤ 2⁴⁶·max(step, 1); else the result is NaN.
 func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.formulas.scale, step) {
 		return math.NaN()
@@ -215,14 +204,12 @@ func (d discreteLaplaceFormulas) logMass(j float64) float64 {
 	return -math.Abs(j)/d.scale + math.Log(math.Tanh(0.5/d.scale))
 }
 
-// SampleTail draws X and returns it if X ≥ least, else 0 and false: exactly the distribution of
-// [DiscreteLaplace.SampleInt] followed by the comparison. Where Pr[X ≥ least] is small it costs a
-// random word and a comparison, so noise that matters only above a threshold is cheap.
-//
-// For least ≥ 1, Pr[X ≥ least] = e^{−least/b}/(1+q), q = e^{−1/b}; given that, X − least is
-// geometric. Both factors are decided exactly. For the zero DiscreteLaplace X is uniform over all
-// int64, as in SampleInt.
+// SampleTail draws X and returns it if X ≥ least, else 0 and false, exactly. Where Pr[X ≥ least] is
+// small it costs a random word and a comparison, so noise that matters only above a threshold is
+// cheap.
 func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
+	// For least ≥ 1, Pr[X ≥ least] = e^{−least/b}/(1+q), q = e^{−1/b}; given that, X − least is
+	// geometric. Both factors are decided exactly.
 	if least <= 0 || float64(least) < 1.5*d.formulas.scale || !d.formulas.valid() {
 		// likely, or not built
 		if x = d.SampleInt(src); x < least {
@@ -269,12 +256,11 @@ func bernoulliHalf(src *Source, b float64) bool {
 	return true
 }
 
-// CountTail returns the number of X ≥ least among draws independent variables X. It has exactly the
-// binomial distribution of a loop over [DiscreteLaplace.SampleTail]. It takes time proportional to
-// 1 + the expected number of X ≥ least (of X < least if least ≤ 0), not to draws. So the zeros of a
-// huge sparse vector whose noise passes a threshold can be counted without visiting them. Each of
-// the X ≥ least, for least ≥ 1, is independent of the others and is least plus a [Geometric] draw
-// of the same scale. For the zero DiscreteLaplace X is uniform over all int64.
+// CountTail returns the number of X ≥ least among draws independent variables X, with exactly the
+// binomial distribution, in time proportional to 1 + that number (of X < least if least ≤ 0). So
+// the zeros of a huge sparse vector whose noise passes a threshold are counted without visiting
+// them. Each of the X ≥ least, for least ≥ 1, is independent of the others and is least plus a
+// [Geometric] draw of the same scale.
 func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= -math.MaxInt64: // no int64 draw is less
@@ -293,8 +279,7 @@ func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint6
 	return c.count(src, draws)
 }
 
-// CountTails is [DiscreteLaplace.CountTail] for both tails: it returns the number of |X| ≥ least
-// among draws independent variables X.
+// CountTails is [DiscreteLaplace.CountTail] for the number of |X| ≥ least.
 func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= 0:
@@ -319,17 +304,13 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 	return count
 }
 
-// CountLayer returns the number of X ≥ least, for least ≥ 1, among draws independent variables X
-// that are all known to be less than below. It has exactly the binomial distribution with p =
-// (G(least) − G(below))/(1 − G(below)), G(n) = Pr[X ≥ n], and takes time proportional to 1 + the
-// mean. A least below 1 counts as 1. math.MaxInt64 for below stands for no bound: that is
-// [DiscreteLaplace.CountTail].
-//
-// So the large ones of many draws are found from the top: first CountTail, then CountLayer on the
-// remaining draws, layer by layer. Each of the X in a layer is independent of the others. It is
-// least plus a [Geometric] draw of the same scale modulo below − least: Pr ∝ q^j for j below that,
-// and the sum of q^{j+i·(below−least)} over all i ≥ 0 is proportional to q^j.
+// CountLayer is [DiscreteLaplace.CountTail] among draws that are known to be less than below;
+// math.MaxInt64 stands for no bound, and a least below 1 counts as 1. So the large ones of many
+// draws are found from the top, layer by layer. Each of the X in a layer is independent of the
+// others: least plus a Geometric draw of the same scale modulo below − least.
 func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int64) uint64 {
+	// p = (G(least) − G(below))/(1 − G(below)), G(n) = Pr[X ≥ n]. Pr ∝ q^j for j below below −
+	// least, and the sum of q^{j+i·(below−least)} over all i ≥ 0 is proportional to q^j.
 	least = max(least, 1)
 	switch {
 	case below == math.MaxInt64:

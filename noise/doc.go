@@ -19,19 +19,16 @@
 // # Randomness
 //
 // [Source] is secret, cryptographic and seeded by the operating system; nobody can replace or seed
-// it. Public randomness, such as that of hash functions, is in package hashing and has nothing to
-// do with it.
+// it. Public randomness is in package hashing.
 //
 // # Exact sampling
 //
-// A float64 sampler leaks: which low bits x + noise can have depends on x (Mironov 2012), and
-// Gaussian samplers leak likewise (Jin et al. 2022). Here Sample(src, step) returns a multiple of
-// step, a power of two, and each multiple has exactly the probability that the ideal real-valued
-// distribution, for the exact float64 parameter, gives to the numbers that round to it. So for x on
-// the grid, x + Sample is the ideal mechanism followed by rounding: post-processing, and the
-// theorem applies unchanged. Not even 2⁻⁶⁴ of probability is misplaced: a float64 comparison with a
-// proven error bound decides nearly every draw; more random digits and exact rational arithmetic
-// decide the rest.
+// A float64 sampler leaks: which low bits x + noise can have depends on x (Mironov 2012; Jin et al.
+// 2022). Here Sample(src, step) returns a multiple of step, a power of two, and each multiple has
+// exactly the probability that the ideal real-valued distribution, for the exact float64 parameter,
+// gives to the numbers that round to it. So for x on the grid, x + Sample is the ideal mechanism
+// followed by rounding: post-processing. A float64 comparison with a proven error bound decides
+// nearly every draw; more random digits and exact rational arithmetic decide the rest.
 //
 // The caller must clamp each contribution, round it to the grid before it is summed, and sum in
 // integers.
@@ -54,23 +51,26 @@
 // Bits and tables: [Bernoulli] is exact in k/2⁶⁴ and draws 64 bits at a time; [RandomizedResponse]
 // and [RandomizedRound] use it.
 //
+// # Formulas
+//
+// All methods but the draws take and return public numbers; they are NaN for a NaN, outside [0, 1]
+// for Quantile, and on a zero value. In the tails CDF, Survival and LogSurvival have a relative
+// error of at most 2e-13, LogSurvival also where Survival underflows or rounds to 1. Quantile is
+// the infimum of the support at 0 and +Inf at 1; of integers, beyond 2⁵², it is a float64 next to
+// one. MeanAbs is E|X|.
+//
 // # A distribution that was not built
 //
-// With an error, a constructor returns the zero value of the distribution, and a calibration
-// returns NaN. It is no distribution: its draws hide any value that they are added to: NaN for a
-// float64 (NaN + x is NaN), an integer that is uniform over all int64 (added with wrap-around it is
-// a one-time pad), a fair coin for a bit. So a program that ignores an error releases garbage, and
-// nothing about the data. unbuilt.go has the proofs.
+// With an error, a constructor returns the zero value, and a calibration NaN. Its draws hide any
+// value that they are added to: NaN for a float64, an integer that is uniform over all int64 (added
+// with wrap-around a one-time pad), a fair coin for a bit. So a program that ignores an error
+// releases garbage, and nothing about the data. unbuilt.go has the proofs.
 //
-// # Cost
-//
-// A draw takes about 0.02 to 0.3 µs on any grid. It does not allocate, except for a new key once in
-// 1,024 words.
+// A draw takes about 0.02 to 0.3 µs on any grid, and allocates only for a new key in 1,024 words.
 //
 // # Not covered
 //
-// Timing: some draws take longer, by the slow path, by rejection, or by what SampleTail returns. An
-// adversary who reads the memory of the process.
+// Timing: some draws take longer. An adversary who reads the memory of the process.
 //
 // Sources: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy (arXiv
 // 2004.00010); Marsaglia, Tsang, The Ziggurat Method (Journal of Statistical Software 5, 2000);

@@ -9,18 +9,13 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Gaussian is the normal distribution N(0, σ²). Noise of the σ that [GaussianSigma] returns, in
-// every coordinate, makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private.
-//
-// E|X| is σ·√(2/π). In the tails CDF, Survival and LogSurvival have a relative error of 1e-14, and
-// so has Quantile.
-//
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Gaussian,
-// which [NewGaussian] returns only with an error.
+// Gaussian is the normal distribution N(0, σ²); E|X| is σ·√(2/π). Noise of the σ that
+// [GaussianSigma] returns, in every coordinate, makes a release of ℓ₂ sensitivity Δ₂ (ε,
+// δ)-differentially private.
 type Gaussian struct{ symmetric[gaussianFormulas] }
 
-// NewGaussian returns the normal distribution of mean 0 and standard deviation sigma, in the units
-// of the data. The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewGaussian returns the normal distribution of standard deviation sigma, in the units of the
+// data. The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewGaussian(sigma float64) (Gaussian, error) {
 	if err := checkParam("sigma", sigma); err != nil {
 		return Gaussian{}, err
@@ -35,12 +30,8 @@ func gaussian(sigma float64) Gaussian {
 // Sigma returns σ, the standard deviation.
 func (d Gaussian) Sigma() float64 { return d.formulas.sigma }
 
-// Sample draws X and returns it rounded to the nearest multiple of step.
-//
-// It is exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X <
-// (k+½)·step], for the σ and step given as float64, with no error at all.
-//
-// step must be a power of two with σ/step ≤ 2⁴⁶; otherwise the result is NaN ([CheckStep]).
+// Sample draws X exactly, rounded to the nearest multiple of step, a power of two with σ/step ≤
+// 2⁴⁶; else the result is NaN.
 func (d Gaussian) Sample(src *Source, step float64) float64 {
 	b, ok := gridScale(d.formulas.sigma, step)
 	if !ok {
@@ -121,13 +112,11 @@ func (d gaussianFormulas) variance() float64 { return d.sigma * d.sigma }
 
 func (d gaussianFormulas) meanAbs() float64 { return d.sigma / sqrtHalfPi }
 
-// GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger than that by at most a relative 2⁻⁵⁰: the
-// parameter at which Gaussian and discrete Gaussian noise makes a release of ℓ₂ sensitivity Δ₂
-// ρ-zCDP (Bun and Steinke, TCC 2016, arXiv 1605.02065, Proposition 1.6; arXiv 2004.00010, Theorem
-// 4).
-//
-// rho is without unit, sensitivity and the result are in the units of the data. The error wraps
-// [ErrParams] unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
+// GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger by at most a relative 2⁻⁵⁰: the parameter at which
+// Gaussian and discrete Gaussian noise makes a release of ℓ₂ sensitivity Δ₂ ρ-zCDP (Bun and
+// Steinke, TCC 2016, Proposition 1.6; arXiv 2004.00010, Theorem 4). sensitivity and the result are
+// in the units of the data. The error wraps [ErrParams] unless both arguments and the result are in
+// [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 	if err := checkParam("rho", rho); err != nil {
 		return math.NaN(), err
@@ -155,17 +144,14 @@ func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 // (2⁻⁵¹·t₁²), 8e-14 from ln δ itself, 1e-14 from R, 2e-14 from the slope.
 const deltaMargin = 0x1p-38
 
-// GaussianSigma returns the least σ, up to rounding up by at most a relative 1e-11, at which N(0,
-// σ²) noise in every coordinate makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private.
-// It never returns less than the ideal σ.
-//
-// epsilon and delta are without unit, sensitivity and the result in the units of the data. The
-// error wraps [ErrParams] unless ε is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], δ in [2⁻¹⁰²², 1), and the sensitivity
-// and the result in [2⁻⁹⁰⁰, 2⁹⁰⁰].
-//
-// It is the analytic Gaussian mechanism (arXiv 1805.06530, Algorithm 1), solved for t₁ in place of
-// σ: then μ = √(t₁² + 2ε) − t₁ and t₂ = √(t₁² + 2ε) without cancellation, for every ε.
+// GaussianSigma returns the least σ, rounded up by at most a relative 1e-11, at which N(0, σ²)
+// noise in every coordinate makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private: the
+// analytic Gaussian mechanism (arXiv 1805.06530). sensitivity and the result are in the units of
+// the data. The error wraps [ErrParams] unless ε is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], δ in [2⁻¹⁰²², 1), and
+// the sensitivity and the result in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
+	// Algorithm 1 of that paper, solved for t₁ in place of σ: then μ = √(t₁² + 2ε) − t₁ and t₂ =
+	// √(t₁² + 2ε) without cancellation, for every ε.
 	if err := checkEpsilonOrZero(epsilon); err != nil {
 		return math.NaN(), err
 	}
@@ -224,14 +210,11 @@ func gaussComplement(t, mu float64) float64 {
 }
 
 // GaussianDelta returns the δ at which N(0, σ²) noise in every coordinate makes a release of ℓ₂
-// sensitivity Δ₂ (ε, δ)-differentially private. The result is an upper bound on the exact δ, larger
-// by at most a relative 4e-12 (for δ near 1, 4e-12 of 1 − δ; below e^{−800}, 4e-15 of ln δ), and
-// never 0. [GaussianSigma] inverts it: at the σ that GaussianSigma returns, GaussianDelta is at
-// most the given δ.
-//
-// epsilon, without unit, may be negative: the δ is then the divergence that exact composition
-// arguments use, at least 1 − e^ε. The error wraps [ErrParams] unless |ε| is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰],
-// and σ and the sensitivity in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// sensitivity Δ₂ (ε, δ)-differentially private: an upper bound on the exact δ, larger by at most a
+// relative 4e-12 (for δ near 1, 4e-12 of 1 − δ; below e^{−800}, 4e-15 of ln δ), and never 0. At the
+// σ of GaussianSigma it is at most the given δ. epsilon may be negative, as composition needs. The
+// error wraps [ErrParams] unless |ε| is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and σ and the sensitivity in [2⁻⁹⁰⁰,
+// 2⁹⁰⁰].
 func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	switch {
@@ -245,8 +228,8 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	return math.Nextafter(math.Exp(bound.log), 1), nil
 }
 
-// GaussianLogDelta returns the natural logarithm of [GaussianDelta], also where δ underflows, and
-// −Inf only where the logarithm itself overflows. The error is the same.
+// GaussianLogDelta returns ln of GaussianDelta, also where δ underflows, and −Inf only where the
+// logarithm itself overflows.
 func GaussianLogDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	if err != nil {

@@ -7,20 +7,13 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}, b the scale: Pr[X
-// = k] = (1−q)·q^k with q = e^{−1/b}. It is the exponential distribution of mean b rounded down,
-// and memoryless: X − k given X ≥ k has the same distribution.
-//
-// Its mean, E|X| too, is q/(1−q), a little above b − ½, and its variance q/(1−q)² =
-// 1/(4·sinh²(1/(2b))), a little below b². CDF, Survival and LogSurvival have a relative error of
-// 1e-15.
-//
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Geometric,
-// which [NewGeometric] returns only with an error.
+// Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}, b the scale: the
+// exponential distribution of mean b rounded down. It is memoryless. With q = e^{−1/b} its mean is
+// q/(1−q), and its variance q/(1−q)².
 type Geometric struct{ integer[geometricFormulas] }
 
-// NewGeometric returns the geometric distribution of the given scale. The error wraps [ErrParams]
-// unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewGeometric returns the geometric distribution of the scale. The error wraps [ErrParams] unless
+// scale is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewGeometric(scale float64) (Geometric, error) {
 	if err := checkDiscrete("scale", scale); err != nil {
 		return Geometric{}, err
@@ -31,9 +24,7 @@ func NewGeometric(scale float64) (Geometric, error) {
 // Scale returns b.
 func (d Geometric) Scale() float64 { return d.formulas.scale }
 
-// SampleInt draws X. Every integer k ≥ 0 has X ≥ k with probability exactly e^{−k/scale}, for the
-// scale given as a float64. For the zero Geometric, which is no distribution, the draw is uniform
-// over all int64.
+// SampleInt draws X exactly.
 func (d Geometric) SampleInt(src *Source) int64 {
 	if !d.formulas.valid() {
 		return unbuiltInt(src)
@@ -42,11 +33,8 @@ func (d Geometric) SampleInt(src *Source) int64 {
 	return k
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1
-// nothing is rounded. The draw is exact (see [Geometric.SampleInt]).
-//
-// step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a
-// float64; otherwise the result is NaN.
+// Sample draws X exactly and rounds it to a multiple of step, halves up. step is a power of two
+// with scale ≤ 2⁴⁶·max(step, 1); else the result is NaN.
 func (d Geometric) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.formulas.scale, step) {
 		return math.NaN()

@@ -23,7 +23,7 @@ type integer[L integerFormulas] struct{ formulas L }
 // undefined reports whether x is NaN, or the constructor did not make the distribution.
 func (d integer[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.formulas.valid() }
 
-// CDF returns Pr[X ≤ x]. Its relative error is small in the lower tail.
+// CDF returns Pr[X ≤ x].
 func (d integer[L]) CDF(x float64) float64 {
 	if d.undefined(x) {
 		return math.NaN()
@@ -31,7 +31,7 @@ func (d integer[L]) CDF(x float64) float64 {
 	return d.formulas.atMost(math.Floor(x))
 }
 
-// Survival returns Pr[X > x]. Its relative error is small in the upper tail.
+// Survival returns Pr[X > x].
 func (d integer[L]) Survival(x float64) float64 {
 	if d.undefined(x) {
 		return math.NaN()
@@ -39,7 +39,7 @@ func (d integer[L]) Survival(x float64) float64 {
 	return d.formulas.above(math.Floor(x))
 }
 
-// LogSurvival returns ln Pr[X > x], also where Survival underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x].
 func (d integer[L]) LogSurvival(x float64) float64 {
 	if d.undefined(x) {
 		return math.NaN()
@@ -47,9 +47,7 @@ func (d integer[L]) LogSurvival(x float64) float64 {
 	return d.formulas.logAbove(math.Floor(x))
 }
 
-// Quantile returns the least integer k with CDF(k) ≥ p. At p = 0 it is the least value (−Inf if
-// there is none), at p = 1 +Inf, and outside [0, 1] NaN. Beyond 2⁵² it is a float64 next to that
-// integer.
+// Quantile returns the least integer k with CDF(k) ≥ p.
 func (d integer[L]) Quantile(p float64) float64 {
 	if d.undefined(p) || p < 0 || p > 1 {
 		return math.NaN()
@@ -65,7 +63,7 @@ func (d integer[L]) Mean() float64 {
 	return d.formulas.mean()
 }
 
-// Variance returns E[(X − E[X])²].
+// Variance returns the variance.
 func (d integer[L]) Variance() float64 {
 	if d.undefined(0) {
 		return math.NaN()
@@ -92,7 +90,7 @@ func (d integer[L]) Prob(x float64) float64 {
 	return d.formulas.mass(x)
 }
 
-// LogProb returns ln Pr[X = x], −Inf unless x is an integer.
+// LogProb returns the logarithm of Prob.
 func (d integer[L]) LogProb(x float64) float64 {
 	switch {
 	case d.undefined(x):

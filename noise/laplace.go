@@ -7,18 +7,13 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Laplace is the continuous Laplace distribution with density e^{−|x|/b}/(2b), b the scale. Noise
-// of scale Δ₁/ε makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private ([LaplaceScale]).
-//
-// Its variance is 2b², and E|X| = b. In the tails CDF, Survival and LogSurvival have a relative
-// error of 1e-15.
-//
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Laplace,
-// which [NewLaplace] returns only with an error.
+// Laplace is the continuous Laplace distribution with density e^{−|x|/b}/(2b), b the scale:
+// variance 2b², E|X| = b. Noise of scale Δ₁/ε makes a release of ℓ₁ sensitivity Δ₁ ε-differentially
+// private ([LaplaceScale]).
 type Laplace struct{ symmetric[laplaceFormulas] }
 
-// NewLaplace returns the Laplace distribution of the given scale, in the units of the data. The
-// error wraps [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewLaplace returns the Laplace distribution of the scale, in the units of the data. The error
+// wraps [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewLaplace(scale float64) (Laplace, error) {
 	if err := checkParam("scale", scale); err != nil {
 		return Laplace{}, err
@@ -35,10 +30,8 @@ func (d Laplace) Scale() float64 { return d.formulas.scale }
 
 // LaplaceScale returns the least float64 b ≥ Δ₁/ε, the scale at which Laplace and discrete Laplace
 // noise makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private (Dwork, McSherry, Nissim,
-// Smith, TCC 2006).
-//
-// epsilon is without unit, sensitivity and the result are in the units of the data. The error wraps
-// [ErrParams] unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
+// Smith, TCC 2006). sensitivity and the result are in the units of the data. The error wraps
+// [ErrParams] unless both arguments and the result are in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	if err := checkParam("epsilon", epsilon); err != nil {
 		return math.NaN(), err
@@ -49,21 +42,15 @@ func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	return checkScale(exact.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
-// Sample draws X and returns it rounded to the nearest multiple of step.
-//
-// It is exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X <
-// (k+½)·step], for the scale and step given as float64, with no error at all. So v + Sample for v
-// on the grid is the ideal Laplace mechanism followed by rounding, which is post-processing.
-//
-// step must be a power of two with scale/step ≤ 2⁴⁶; otherwise the result is NaN ([CheckStep]).
+// Sample draws X exactly, rounded to the nearest multiple of step, a power of two with scale/step ≤
+// 2⁴⁶; else the result is NaN.
 func (d Laplace) Sample(src *Source, step float64) float64 {
 	k, unit := d.draw(src, step)
 	return float64(k) * unit
 }
 
-// SampleSteps is Sample in steps, to be added to an integer. It is exact also beyond 2⁵³. For a
-// step that Sample refuses, and on the zero value, it returns false and a draw that is uniform over
-// all int64.
+// SampleSteps is Sample in steps, exact also beyond 2⁵³. For a step that Sample refuses it returns
+// false and a draw that is uniform over all int64.
 func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	k, unit := d.draw(src, step)
 	return k, unit == step

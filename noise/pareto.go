@@ -13,23 +13,16 @@ import (
 //
 //	(α−1)/(2s)·(1 + |x|/s)^{−α}.
 //
-// Its moments below α−1 exist. Added to an estimator whose error has a bounded α-th moment it gives
-// pure ε-differential privacy, at the scale that package noise/approx computes.
-//
-// Mean is 0, the median, for every shape. E|X| = s/(α−2), +Inf for α ≤ 2, and the variance is
-// 2s²/((α−2)(α−3)), +Inf for α ≤ 3. Survival for x ≥ 0 is ½(1 + x/s)^{1−α}; it and CDF have a
-// relative error of 2e-13 in the tails, at 1e-300 too, and LogSurvival one of 2e-15 for x ≥ 0.
-//
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Pareto,
-// which [NewPareto] returns only with an error.
+// Its moments below α−1 exist: E|X| = s/(α−2), and the variance is 2s²/((α−2)(α−3)). Added to an
+// estimator whose error has a bounded α-th moment it gives pure ε-differential privacy, at the
+// scale that package noise/approx computes.
 type Pareto struct{ symmetric[paretoFormulas] }
 
 // mostShape is the largest shape of [Pareto].
 const mostShape = 0x1p20
 
-// NewPareto returns the zero-symmetric Pareto distribution of the given shape α, without unit, and
-// scale s, in the units of the data. The error wraps [ErrParams] unless shape is in (1, 2²⁰] and
-// scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewPareto returns the Pareto distribution of the shape α and the scale s, in the units of the
+// data. The error wraps [ErrParams] unless shape is in (1, 2²⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewPareto(shape, scale float64) (Pareto, error) {
 	if err := checkParetoShape(shape); err != nil {
 		return Pareto{}, err
@@ -53,18 +46,11 @@ func (d Pareto) Shape() float64 { return d.formulas.shape }
 // Scale returns s.
 func (d Pareto) Scale() float64 { return d.formulas.scale }
 
-// Sample draws X and returns it rounded to the nearest multiple of step.
-//
-// It is exact: for every integer k with |k| < 2⁵³ the result is k·step with probability
-// Pr[(k−½)·step < X < (k+½)·step], for α, s and step given as float64, with no error at all.
-// Beyond, a float64 does not hold every multiple. There the exact draw is rounded to a float64, and
-// a draw beyond ±2⁶¹ steps to ±2⁶¹ steps, or to ±2¹⁰²³ if that is less. The tail is heavy, so this
-// happens: with probability (2⁵³·step/s)^{1−α}. A caller who releases x + Sample, with x on the
-// grid, should clamp the sum to a public range of ±2⁵² steps. If x lies in that range, too, the
-// release is the ideal mechanism followed by rounding and clamping, which is post-processing.
-// Package noise/approx does so.
-//
-// step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN ([CheckStep]).
+// Sample draws X, rounded to the nearest multiple of step, a power of two with s/step ≤ 2⁴⁶; else
+// the result is NaN. It is exact below 2⁵³ steps. Beyond, the exact draw is rounded to a float64,
+// and one beyond ±2⁶¹ steps to these, or to ±2¹⁰²³ if that is less: with a heavy tail this happens.
+// A caller who releases x + Sample, with x on the grid, should clamp the sum to a public range of
+// ±2⁵² steps, as package noise/approx does.
 func (d Pareto) Sample(src *Source, step float64) float64 {
 	steps, ok := d.SampleSteps(src, step)
 	if !ok {
@@ -73,9 +59,8 @@ func (d Pareto) Sample(src *Source, step float64) float64 {
 	return inSteps(steps, step)
 }
 
-// SampleSteps is Sample in steps, to be added to an integer. It is exact below 2⁶¹. For a step that
-// Sample refuses, and on the zero value, it returns false and a draw that is uniform over all
-// int64.
+// SampleSteps is Sample in steps, exact below 2⁶¹. For a step that Sample refuses it returns false
+// and a draw that is uniform over all int64.
 func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(paretoKind, d.formulas.shape, d.formulas.scale, step)
 	if !ok {

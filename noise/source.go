@@ -27,40 +27,39 @@ var counter [aes.BlockSize]byte
 var zeros [bufferBytes]byte
 
 // Source is the secret randomness of every mechanism. The zero Source is ready for use. It takes no
-// seed, and no caller can replace it by something weaker. A Source serves one goroutine at a time.
+// seed, and no caller can replace it by something weaker. A Source serves one goroutine at a time;
+// go vet reports a copy.
 //
-// It is AES-256 in counter mode under a key that is drawn from the operating system afresh for
-// every 8 KiB of output (128 KiB in bulk). What that means:
-//
-//   - Trusted: crypto/aes, crypto/cipher and the generator that Go's cryptography draws from
-//     itself. That is the operating system's, or in FIPS 140-3 mode Go's DRBG over it. Each key is
-//     32 of the 36 random bytes in three nonces of [cipher.NewGCMWithRandomNonce], which takes no
-//     reader. The variable [crypto/rand.Reader], which any package of the program may set, is not
-//     read, whatever GODEBUG says. Only testing/cryptotest, which refuses to work outside of a
-//     test, replaces that generator. (A toolchain with GOEXPERIMENT=boringcrypto has no such
-//     nonces; the first draw ends the program there.)
-//   - Prediction: to tell the output from random bits is to break AES-256 or that generator. No key
-//     encrypts more than 2¹³ blocks, so counter mode adds an advantage of at most 2⁻¹⁰³.
-//   - Forward secrecy: no key outlives the refill that drew it, keys are independent of one
-//     another, and a word is wiped from the buffer as it is handed out. A memory image therefore
-//     shows future draws (the rest of one buffer) and no past ones, with one exception: the garbage
-//     collector decides when the expanded key of the last refills, unreachable by then, is
-//     overwritten.
-//   - Copying: go vet reports it. The copy of a Source in use draws from the same buffer, so two
-//     copies never repeat each other's noise.
-//   - Fork or snapshot of a virtual machine: both sides may repeat the rest of one buffer, at most
-//     1,024 words, and differ from the next key on. A service that resumes from snapshots should
-//     use a new Source.
-//
-// Chosen by measurement (BenchmarkKeystream; 8 KiB under a fresh key, one core at 2.5 GHz):
-// crypto/rand makes 0.57 GB/s, ChaCha8 of math/rand/v2 1.1 GB/s, AES-256-CTR 2.2 GB/s. ChaCha8
-// would leave no expanded key behind, but it is half as fast, and 8 rounds are a thinner margin
-// than AES-256 has. A new key costs two small allocations, a draw none.
+// It is AES-256 in counter mode under a key that is drawn from the operating system (in FIPS 140-3
+// mode from Go's DRBG) afresh for every 8 KiB of output, 128 KiB in bulk. crypto/rand.Reader, which
+// any package of the program may set, is not read. Each word is wiped from the buffer as it is
+// handed out, so a memory image shows the rest of one buffer and no past draws, until the garbage
+// collector has overwritten the last keys. After a fork, or a snapshot of a virtual machine, both
+// sides may repeat the rest of one buffer, at most 1,024 words: a service that resumes from
+// snapshots should use a new Source.
 type Source struct {
 	_ noCopy
 	// twice removed: whatever prints a Source by reflection gets no further than an address
 	state **state
 }
+
+// What the generator rests on:
+//
+//   - Trusted: crypto/aes, crypto/cipher and the generator that Go's cryptography draws from
+//     itself. Each key is 32 of the 36 random bytes in three nonces of
+//     cipher.NewGCMWithRandomNonce, which takes no reader. Only testing/cryptotest, which refuses
+//     to work outside of a test, replaces that generator. (A toolchain with
+//     GOEXPERIMENT=boringcrypto has no such nonces; the first draw ends the program there.)
+//   - Prediction: to tell the output from random bits is to break AES-256 or that generator. No key
+//     encrypts more than 2¹³ blocks, so counter mode adds an advantage of at most 2⁻¹⁰³.
+//   - Forward secrecy: no key outlives the refill that drew it, and keys are independent.
+//   - Copying: the copy of a Source in use draws from the same buffer, so two copies never repeat
+//     each other's noise.
+//
+// Chosen by measurement (BenchmarkKeystream; 8 KiB under a fresh key, one core at 2.5 GHz):
+// crypto/rand makes 0.57 GB/s, ChaCha8 of math/rand/v2 1.1 GB/s, AES-256-CTR 2.2 GB/s. ChaCha8
+// would leave no expanded key behind, but it is half as fast, and 8 rounds are a thinner margin
+// than AES-256 has. A new key costs two small allocations, a draw none.
 
 // state is a buffer of randomness.
 type state struct {
@@ -111,13 +110,11 @@ func (s *Source) pair() (a, b uint64) {
 	return a, b
 }
 
-// Uint64N returns a uniform integer in [0, n); n = 0 stands for 2⁶⁴. It is exact: every integer has
-// probability 1/n.
-//
-// Lemire, Fast Random Integer Generation in an Interval (ACM TOMACS 2019): of the 2⁶⁴ products n·w,
-// those whose low word is at least 2⁶⁴ mod n have ⌊2⁶⁴/n⌋ in each class of equal high words. The
-// others are drawn again.
+// Uint64N returns an exactly uniform integer in [0, n); n = 0 stands for 2⁶⁴.
 func (s *Source) Uint64N(n uint64) uint64 {
+	// Lemire, Fast Random Integer Generation in an Interval (ACM TOMACS 2019): of the 2⁶⁴ products
+	// n·w, those whose low word is at least 2⁶⁴ mod n have ⌊2⁶⁴/n⌋ in each class of equal high
+	// words. The others are drawn again.
 	w := s.Uint64()
 	if n == 0 {
 		return w

@@ -9,23 +9,16 @@ import (
 )
 
 // Staircase is the distribution of the staircase mechanism (Geng and Viswanath, IEEE Trans. Inf.
-// Theory 2016; Stausholm's thesis, Lemma 5.4): with q = e^{−ε} and D = γ + (1−γ)·q its density is
+// Theory 2016): with q = e^{−ε} and D = γ + (1−γ)·q its density is
 //
 //	(1−q)/(2ΔD)·q^j where (j−1+γ)Δ ≤ |x| < (j+γ)Δ, j = 0, 1, 2, …
 //
-// A step is Δ wide, so two points at a distance of at most Δ are at most one step apart: the noise
-// makes a real number of sensitivity Δ ε-differentially private. No other noise that does so has a
-// smaller mean absolute error ([StaircaseGamma]) or variance ([StaircaseGammaVariance]). Unlike
-// Laplace noise it promises nothing better to inputs that differ by less than Δ, and beyond Δ the
-// loss jumps to 2ε.
-//
-// E|X| = Δ(D + q/D)/(2(1−q)), and the variance is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²). In the tails
-// CDF, Survival and LogSurvival have a relative error of 1e-14. Quantile has one of 1e-13; for
-// large ε the CDF at the end of a step is so steep that its relative error there is up to
-// 1e-13·e^ε. At the end of a step Prob is the inner or the outer density.
-//
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Staircase,
-// which [NewStaircase] returns only with an error.
+// It makes a real number of sensitivity Δ ε-differentially private, as two points at a distance of
+// at most Δ are at most one step apart. No other noise that does so has a smaller mean absolute
+// error ([StaircaseGamma]) or variance ([StaircaseGammaVariance]). Unlike Laplace noise it promises
+// nothing better to inputs that differ by less than Δ, and beyond Δ the loss jumps to 2ε. E|X| =
+// Δ(D + q/D)/(2(1−q)), and the variance is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²). For large ε the
+// relative error of Quantile at the end of a step is up to 1e-13·e^ε.
 type Staircase struct{ symmetric[staircaseFormulas] }
 
 // The range of ε in which neither a step of the staircase nor the number of its steps leaves
@@ -35,9 +28,9 @@ const (
 	mostStairEpsilon  = 0x1p9
 )
 
-// NewStaircase returns the distribution for the privacy parameter epsilon, without unit, the
-// sensitivity Δ in the units of the data, and the shape gamma. The error wraps [ErrParams] unless
-// epsilon is in [2⁻³⁰, 2⁹], sensitivity in [2⁻⁹⁰⁰, 2⁹⁰⁰] and gamma in [0, 1].
+// NewStaircase returns the distribution for ε, the sensitivity Δ in the units of the data, and the
+// shape gamma. The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹], sensitivity in [2⁻⁹⁰⁰,
+// 2⁹⁰⁰] and gamma in [0, 1].
 func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
 		return Staircase{}, err
@@ -61,11 +54,8 @@ func checkStairEpsilon(epsilon float64) error {
 	return nil
 }
 
-// StaircaseGamma returns the γ with the least mean absolute error, 1/(1 + e^{ε/2}). The error is
-// then Δ·e^{−ε/2}/(1−e^{−ε}).
-//
-// E|X| is Δ(D + q/D)/(2(1−q)), least at D = √q. The error wraps [ErrParams]
-// unless epsilon is in [2⁻³⁰, 2⁹].
+// StaircaseGamma returns the γ with the least mean absolute error, 1/(1 + e^{ε/2}), which is then
+// Δ·e^{−ε/2}/(1−e^{−ε}). The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
 func StaircaseGamma(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
 		return math.NaN(), err
@@ -73,10 +63,8 @@ func StaircaseGamma(epsilon float64) (float64, error) {
 	return 1 / (1 + math.Exp(epsilon/2)), nil
 }
 
-// StaircaseGammaVariance returns the γ with the least variance, ((q(1+q)/2)^{1/3} − q)/(1−q).
-//
-// The variance is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²), least at D³ = q(1+q)/2. The error
-// wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
+// StaircaseGammaVariance returns the γ with the least variance, ((q(1+q)/2)^{1/3} − q)/(1−q). The
+// error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
 func StaircaseGammaVariance(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
 		return math.NaN(), err
@@ -94,19 +82,11 @@ func (d Staircase) Parameters() (epsilon, sensitivity, gamma float64) {
 	return d.formulas.epsilon, d.formulas.sensitivity, d.formulas.gamma
 }
 
-// Sample draws X and returns it rounded to the nearest multiple of step.
-//
-// It is exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X <
-// (k+½)·step], for ε, Δ, γ and step given as float64, with no error at all. So v + Sample for v on
-// the grid is the ideal mechanism followed by rounding, which is post-processing; Δ need not be a
-// multiple of step.
-//
-// |X| is uniform in [0, γΔ) with probability γ(1−q)/D, else Δ·(G + γ + U) with Pr[G ≥ g] = q^g and
-// U uniform in [0, 1).
-//
-// step must be a power of two with max(Δ, Δ/ε)/step ≤ 2⁴⁶; otherwise the result is NaN
-// ([CheckStep]).
+// Sample draws X exactly, rounded to the nearest multiple of step, a power of two with max(Δ,
+// Δ/ε)/step ≤ 2⁴⁶; else the result is NaN. Δ need not be a multiple of step.
 func (d Staircase) Sample(src *Source, step float64) float64 {
+	// |X| is uniform in [0, γΔ) with probability γ(1−q)/D, else Δ·(G + γ + U) with Pr[G ≥ g] = q^g
+	// and U uniform in [0, 1).
 	if !d.draws(step) {
 		return math.NaN()
 	}

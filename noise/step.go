@@ -9,9 +9,7 @@ import (
 
 // CheckStep returns an error that wraps [ErrParams] if Sample(src, step) of the distribution would
 // be NaN: where step is no power of two, or too small for the scale, or the distribution is a zero
-// value. Call it where the distribution is made. For example, a sum of nanoseconds in which a user
-// may change a day has noise of scale 2⁴⁶·1.2 at ε = 1. At step 1 the sum would not be exact in a
-// float64; at step 2 it is.
+// value. Call it where the distribution is made.
 func CheckStep(distribution interface {
 	Sample(src *Source, step float64) float64
 	draws(step float64) bool

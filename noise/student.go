@@ -12,25 +12,16 @@ import (
 // proportion to it.
 const mostStudent = 0x1p10
 
-// Student is Student's t distribution with ν = α−1 degrees of freedom, scaled by s/√ν: its density
-// is
+// Student is Student's t distribution with ν = α−1 degrees of freedom, scaled by s/√ν, with density
 //
 //	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s), α ≥ 2.
 //
-// It has the tails of [Pareto] of the same shape, and a flat top. Under the same assumption on an
-// estimator it needs the scale that package noise/approx computes. For small ε that is about half
-// of Pareto's noise. For α = 2 it is Cauchy's distribution.
-//
-// Mean is 0, the median, for every shape. E|X| = 2s·Γ(α/2)/(√π·Γ((α−1)/2)·(α−2)), +Inf for α = 2
-// and s for α = 3, and the variance is s²/(α−3), +Inf for α ≤ 3. In the tails CDF, Survival and
-// LogSurvival have a relative error of 2e-13, at 1e-300 too, and Quantile has one of 1e-14.
-//
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Student,
-// which [NewStudent] returns only with an error.
+// It has the tails of [Pareto] of the same shape, and a flat top: for small ε about half of
+// Pareto's noise. Its variance is s²/(α−3); for α = 2 it is Cauchy's distribution.
 type Student struct{ symmetric[studentFormulas] }
 
-// NewStudent returns the distribution of the given shape α, without unit, and scale s, in the units
-// of the data. The error wraps [ErrParams] unless shape is in [2, 2¹⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewStudent returns the distribution of the shape α and the scale s, in the units of the data. The
+// error wraps [ErrParams] unless shape is in [2, 2¹⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewStudent(shape, scale float64) (Student, error) {
 	if err := checkStudentShape(shape); err != nil {
 		return Student{}, err
@@ -69,9 +60,8 @@ func (d Student) Sample(src *Source, step float64) float64 {
 	return inSteps(steps, step)
 }
 
-// SampleSteps is Sample in steps, to be added to an integer. It is exact below 2⁶¹. For a step that
-// Sample refuses, and on the zero value, it returns false and a draw that is uniform over all
-// int64.
+// SampleSteps is Sample in steps, exact below 2⁶¹. For a step that Sample refuses it returns false
+// and a draw that is uniform over all int64.
 func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(studentKind, d.formulas.shape, d.formulas.scale, step)
 	if !ok {

@@ -21,10 +21,10 @@ type symmetric[L symmetricFormulas] struct{ formulas L }
 // undefined reports whether x is NaN, or the constructor did not make the distribution.
 func (d symmetric[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.formulas.valid() }
 
-// CDF returns Pr[X ≤ x]. Its relative error is small in the lower tail.
+// CDF returns Pr[X ≤ x].
 func (d symmetric[L]) CDF(x float64) float64 { return d.Survival(-x) }
 
-// Survival returns Pr[X > x]. Its relative error is small in the upper tail.
+// Survival returns Pr[X > x].
 func (d symmetric[L]) Survival(x float64) float64 {
 	switch {
 	case d.undefined(x):
@@ -35,7 +35,7 @@ func (d symmetric[L]) Survival(x float64) float64 {
 	return d.formulas.upper(math.Abs(x))
 }
 
-// LogSurvival returns ln Pr[X > x], also where Survival underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x].
 func (d symmetric[L]) LogSurvival(x float64) float64 {
 	switch {
 	case d.undefined(x):
@@ -46,8 +46,7 @@ func (d symmetric[L]) LogSurvival(x float64) float64 {
 	return d.formulas.logUpper(math.Abs(x))
 }
 
-// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1 and where it overflows, NaN outside
-// [0, 1].
+// Quantile returns the x with CDF(x) = p.
 func (d symmetric[L]) Quantile(p float64) float64 {
 	switch {
 	case d.undefined(p) || p < 0 || p > 1:
@@ -58,7 +57,7 @@ func (d symmetric[L]) Quantile(p float64) float64 {
 	return 0 - d.formulas.upperQuantile(p)
 }
 
-// Mean returns 0, the median, also where the integral diverges.
+// Mean returns 0, the median.
 func (d symmetric[L]) Mean() float64 {
 	if d.undefined(0) {
 		return math.NaN()
@@ -66,7 +65,7 @@ func (d symmetric[L]) Mean() float64 {
 	return 0
 }
 
-// Variance returns E[X²], +Inf where that diverges, +Inf or 0 where it is out of range.
+// Variance returns E[X²], +Inf where that diverges.
 func (d symmetric[L]) Variance() float64 {
 	if d.undefined(0) {
 		return math.NaN()
@@ -90,7 +89,7 @@ func (d symmetric[L]) Prob(x float64) float64 {
 	return d.formulas.density(math.Abs(x))
 }
 
-// LogProb returns the logarithm of the density at x.
+// LogProb returns the logarithm of Prob.
 func (d symmetric[L]) LogProb(x float64) float64 {
 	if d.undefined(x) {
 		return math.NaN()

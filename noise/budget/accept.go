@@ -7,19 +7,19 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// allows reports whether g is within the budget after what was spent before: by the sums, in
+// allows reports whether r is within the budget after what was spent before: by the sums, in
 // microseconds, or by the accountant, in milliseconds.
-func (l *Ledger) allows(before []state, g Guarantee) bool {
-	if !g.promised {
+func (l *Ledger) allows(before []state, r account.Releases) bool {
+	if !r.Valid() {
 		return false
 	}
 	for _, s := range before {
-		whole := l.after(s, g)
+		whole := l.after(s, r)
 		if l.filter != nil {
 			if !l.filter.allows(whole) {
 				return false
 			}
-		} else if !l.bySums(whole) && !l.certified(s, g, whole) {
+		} else if !l.bySums(whole) && !l.certified(s, r, whole) {
 			return false
 		}
 	}
@@ -34,36 +34,34 @@ func (l *Ledger) bySums(whole account.Releases) bool {
 	return whole.Valid() && whole.Bound(l.delta) <= l.limit()
 }
 
-// certified reports whether the whole that g makes with what was spent before is within the budget
+// certified reports whether the whole that r makes with what was spent before is within the budget
 // by the accountant.
-func (l *Ledger) certified(before state, g Guarantee, whole account.Releases) bool {
-	promising := func() bool { return l.promising(before, g) }
-	further := func(more int) account.Releases { return l.after(before, g.Times(more+1)) }
+func (l *Ledger) certified(before state, r, whole account.Releases) bool {
+	promising := func() bool { return l.promising(before, r, whole) }
+	further := func(more int) account.Releases { return l.after(before, r.Times(more+1)) }
 	return l.open().certifier.Certify(whole, promising, further, l.limit(), l.delta)
 }
 
-// promising reports whether the accountant can be expected to allow g, in microseconds.
-func (l *Ledger) promising(before state, g Guarantee) bool {
-	return l.open().certifier.Promising(before.Kinds, g.releases(), l.after(before, g), !before.twice, l.limit(), l.delta)
+// promising reports whether the accountant can be expected to allow r, in microseconds.
+func (l *Ledger) promising(before state, r, whole account.Releases) bool {
+	return l.open().certifier.Promising(before.Kinds, r, whole, !before.twice, l.limit(), l.delta)
 }
 
-// greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, if g(0)
+// amounts are releases by ε, ρ, μ or δ.
+type amounts = func(x float64) account.Releases
+
+// greatest returns the greatest number x in [0, end) for which n times r(x) is accepted, if r(0)
 // is.
-func (l *Ledger) greatest(before []state, end float64, g func(float64) Guarantee, n int) float64 {
+func (l *Ledger) greatest(before []state, end float64, r amounts, n int) float64 {
 	for _, s := range before {
-		end = min(end, l.greatestAfter(s, end, g, n))
+		end = min(end, l.greatestAfter(s, end, r, n))
 	}
 	return end
 }
 
 // greatestAfter is greatest for one state.
-func (l *Ledger) greatestAfter(before state, end float64, g func(float64) Guarantee, n int) float64 {
-	whole := func(x float64) account.Releases {
-		if part := g(x); part.promised {
-			return l.after(before, part.Times(n))
-		}
-		return account.None()
-	}
+func (l *Ledger) greatestAfter(before state, end float64, r amounts, n int) float64 {
+	whole := func(x float64) account.Releases { return l.after(before, r(x).Times(n)) }
 	within := func(r account.Releases) bool { return l.open().certifier.Within(r, l.limit(), l.delta) }
 	last := func(end float64, accepted func(float64) bool) float64 {
 		return math.Nextafter(exact.LeastFloat(0, end, func(x float64) bool { return !accepted(x) }), 0)
@@ -79,8 +77,8 @@ func (l *Ledger) greatestAfter(before state, end float64, g func(float64) Guaran
 	// No more than what is accepted once, which is found without composing anything where g is a
 	// release by ε.
 	most := end
-	if g(some).releases().Pair.Kinds.Single() && !whole(some).Pair.HasKeys() && !before.twice {
-		most = last(end, func(x float64) bool { return l.promising(before, g(x)) })
+	if r(some).Pair.Kinds.Single() && !whole(some).Pair.HasKeys() && !before.twice {
+		most = last(end, func(x float64) bool { return l.promising(before, r(x), l.after(before, r(x))) })
 	} else {
 		most = max(2*least, some)
 		for most < end/2 && within(whole(most)) {
@@ -131,21 +129,20 @@ func (l *Ledger) worst(states []state) (worst state) {
 	return worst
 }
 
-// Remaining returns the largest guarantee that Spend accepts for one release now: what basic
-// composition leaves, (ε − Σε, δ − Σδ)-DP, or (ε′, δ′)-DP with the greatest ε′ accepted, and for
-// that the greatest δ′, 0 if below 2⁻³⁰·δ, whichever has the larger ε at (δ − Σδ)/(1 − Σδ). Several
-// releases may get more in total: ask Accepts.
+// Remaining returns the largest guarantee that Spend accepts for one release now: (ε − Σε, δ −
+// Σδ)-DP, or the greatest ε and for that the greatest δ. Several releases may get more.
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }
 
+// remaining is Remaining, of the two the one with the larger ε at (δ − Σδ)/(1 − Σδ).
 func (l *Ledger) remaining(states []state) Guarantee {
 	if !l.takes.Valid() {
 		return Guarantee{}
 	}
 	spent := l.worst(states).Releases().Asked
-	pure := func(epsilon float64) Guarantee { return PureDP(epsilon, l.takes) }
 	if l.filter != nil {
 		return l.byRule(states, spent)
 	}
+	pure := func(epsilon float64) account.Releases { return account.ApproxDP(epsilon, 0) }
 	most := pure(0)
 	if l.allows(states, most) {
 		most = pure(l.greatest(states, math.MaxFloat64, pure, 1))
@@ -154,30 +151,30 @@ func (l *Ledger) remaining(states []state) Guarantee {
 		// Accepted, since no bound exceeds Σε at Σδ. If bound (C) is what accepts most, that is
 		// never more, apart from rounding.
 		left := l.difference(spent)
-		if most.EpsilonAt(left.Delta()/(1-spent.Delta)) <= left.Epsilon()+0x1p-40*most.Epsilon() && (len(states) == 1 && !states[0].twice || l.allows(states, left)) {
-			return left
+		if most.EpsilonAt(left.Asked.Delta/(1-spent.Delta)) <= left.Asked.Epsilon+0x1p-40*most.Asked.Epsilon && (len(states) == 1 && !states[0].twice || l.allows(states, left)) {
+			return promise(l.takes, left, "")
 		}
 	}
-	with := func(delta float64) Guarantee { return ApproxDP(most.Epsilon(), delta, l.takes) }
+	with := func(delta float64) account.Releases { return account.ApproxDP(most.Asked.Epsilon, delta) }
 	if l.allows(states, with(l.delta*0x1p-30)) {
-		return with(l.greatest(states, 1, with, 1))
+		most = with(l.greatest(states, 1, with, 1))
 	}
-	return most
+	return promise(l.takes, most, "")
 }
 
 // byRule returns the most that the rule accepts for one release.
 func (l *Ledger) byRule(before []state, spent account.Sums) Guarantee {
-	by, end := func(x float64) Guarantee { return PureDP(x, l.takes) }, math.MaxFloat64
-	switch {
-	case l.filter.by == bySums && len(before) == 1 && !before[0].twice:
-		return l.difference(spent)
-	case l.filter.by == byMu:
-		by, end = func(x float64) Guarantee { return GDP(x, l.takes) }, 0x1p500
+	if l.filter.by == bySums && len(before) == 1 && !before[0].twice {
+		return promise(l.takes, l.difference(spent), "")
 	}
-	return by(l.greatest(before, end, by, 1))
+	by, end := func(x float64) account.Releases { return account.ApproxDP(x, 0) }, math.MaxFloat64
+	if l.filter.by == byMu {
+		by, end = account.GDP, 0x1p500
+	}
+	return promise(l.takes, by(l.greatest(before, end, by, 1)), "")
 }
 
 // difference returns what basic composition leaves. What the tolerance has overdrawn counts as 0.
-func (l *Ledger) difference(spent account.Sums) Guarantee {
-	return ApproxDP(exact.DifferenceDown(max(l.epsilon, spent.Epsilon), spent.Epsilon), exact.DifferenceDown(max(l.delta, spent.Delta), spent.Delta), l.takes)
+func (l *Ledger) difference(spent account.Sums) account.Releases {
+	return account.ApproxDP(exact.DifferenceDown(max(l.epsilon, spent.Epsilon), spent.Epsilon), exact.DifferenceDown(max(l.delta, spent.Delta), spent.Delta))
 }

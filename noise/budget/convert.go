@@ -8,33 +8,24 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// For returns what g promises to the unit u, by a rule that holds for all data: neighbours for "to"
-// are joined by that many steps between neighbours for "from", which cost what [Guarantee.Group]
-// says.
+// For returns what g promises to the unit u, by a rule that holds for all data: neighbours for the
+// second unit are that many steps for the first apart, which cost as in [Guarantee.Group].
 //
-//	from                                     to                                   steps
-//	a unit                                   fewer of it, a lesser distance       1
-//	a user with any number of keys, or M     a user with at most m ≤ M            1
-//	a unit                                   m of it                              m
-//	vectors at ℓ₁ or ℓ₂ distance d           the same at t·d, ℓ₂ also at ℓ₁       ⌈t⌉
-//	an element, added or removed             a user with at most m elements       m
-//	a user with at most m keys               a user with at most m elements       1
-//	a unit, added or removed                 the unit, replaced                   2
-//	a user, added or removed                 what they have in some steps         2; replaced 4
-//	a user, also in some steps, added or     an element, added or removed         2
-//	  removed                                an element, replaced                 4
-//	a user, added or removed                 an element, replaced by their own    2
-//	a user, replaced                         an element, replaced by their own    1
-//	an element, replaced                     an element, replaced by their own    1
-//	a key, added or removed                  one element of it, added or removed  2
-//	a user with at most 1 element            an element, and the reverse          1
+//	a unit                           fewer of it, a lesser distance        1
+//	a unit; vectors at distance d    m of it; at t·d, ℓ₂ also at ℓ₁        m; ⌈t⌉
+//	a user with any number of keys   a user with at most m keys            1
+//	a user with at most m keys       a user with at most m elements        1
+//	an element, added or removed     a user with at most m elements        m
+//	a unit, added or removed         the unit, replaced                    2
+//	a user, added or removed         their data in some steps              2; replaced 4
+//	the same, also in some steps     an element                            2; replaced 4
+//	a user                           an element, replaced by their own     2; replaced 1
+//	an element, replaced             an element, replaced by their own     1
+//	a key, added or removed          one element of it, added or removed   2
+//	a user with at most 1 element    an element, and the reverse           1
 //
-// Rules can be chained; the steps multiply. If you know more about the data, use
-// [Guarantee.Stable].
-//
-// The error wraps [ErrMismatch] if no rule is known: from Replace to AddRemove; from a replaced
-// user to any element or to some steps; from elements to a user by keys; from an element to many
-// under Replace; from ℓ₁ to ℓ₂; from a key, row or party to a user.
+// Rules can be chained; the steps multiply. The error wraps [ErrMismatch] if no rule is known, as
+// from Replace to AddRemove, from ℓ₁ to ℓ₂, or from elements to a user by keys.
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
@@ -70,16 +61,11 @@ func (g Guarantee) steps(n int, u Unit, by account.Path) (Guarantee, error) {
 	return promise(u, r, g.on), nil
 }
 
-// Group returns the guarantee for m units at once: for one user with up to m elements if g is for
-// one element added or removed, for vectors at m times the distance, or for any group of m users,
-// keys, rows or parties. It promises nothing if δ would reach 1.
-//
-// The rule is applied to each release, then the results compose: (ε, δ)-DP becomes (mε, δ·(1 + e^ε
-// + … + e^{(m−1)ε}))-DP (Lebeda and Tětek, TODS, Lemma 19), ρ-zCDP becomes m²ρ-zCDP (Bun and
-// Steinke, Proposition 1.9), and μ-GDP becomes mμ-GDP (Dong, Roth, Su, Theorem 3.1).
-//
-// The error wraps [ErrParams] unless m is in [1, 2³⁰], and [ErrMismatch] if the unit has no groups
-// of that size.
+// Group returns the guarantee for m units at once: for a user with up to m elements if g is for one
+// element added or removed, for vectors at m times the distance, or for any group of m. Each
+// release becomes (mε, δ·(1 + e^ε + … + e^{(m−1)ε}))-DP (Lebeda and Tětek, TODS, Lemma 19),
+// m²ρ-zCDP or mμ-GDP; then these compose. The error wraps [ErrParams] unless m is in [1, 2³⁰], and
+// [ErrMismatch] if the unit has no such groups.
 func (g Guarantee) Group(m int) (Guarantee, error) {
 	if m < 1 || m > mostMany {
 		return Guarantee{}, check.ParamsError("budget", "the size of the group", m, "an integer in [1, 2³⁰]")
@@ -94,19 +80,14 @@ func (g Guarantee) Group(m int) (Guarantee, error) {
 	return g.steps(m, unit, pathOf(g.unit, unit))
 }
 
-// Stable returns what g promises to the unit u, for a caller who promises by how much one u can
-// change the input of the release. distance is the largest change: of a vector, in the norm of g's
-// unit and the units of the data; else the number of elements, keys, rows or parties that are added
-// or removed, or replaced. It is 1 for a table with one row per user, and 20 for a vector to which
-// each user adds at most 1, up to 20 times. The caller must enforce this before the data go in; it
-// is not checked. So String, JSON and every composition say "if each user has at most 20 elements,
-// as the caller promises".
+// Stable returns what g promises to the unit u, if one u changes the input by at most distance: of
+// a vector, in the norm of g's unit; else the number of elements, keys, rows or parties that are
+// added or removed, or replaced. It is 1 for a table with one row per user. The caller must enforce
+// this before the data go in; String and JSON say so, for compositions too. A number of keys is no
+// such promise in a stream, where a user may have a key many times.
 //
-// A count of keys that each user has in a stream is no such promise: a user has a key as often as
-// that user comes.
-//
-// The error wraps [ErrParams] unless u is valid and distance is at most 2³⁰ times that of g's unit,
-// and [ErrMismatch] if g is for a user within some steps ([UserWithin]) and u is not.
+// The error wraps [ErrParams] unless u is valid and distance at most 2³⁰ times that of g's unit,
+// and [ErrMismatch] if g is for a [UserWithin] some steps and u is not.
 func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
@@ -135,32 +116,22 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	return g.steps(n, u, account.AnyPath)
 }
 
-// Subsampled returns the guarantee of a release that was made on a secret random sample of the
-// records, if g is the guarantee of the release for the sample: (ln(1 + γ(e^ε − 1)), γδ)-DP with γ
-// = fraction in (0, 1].
+// Subsampled returns the guarantee of a release on a secret random sample of the records, if g is
+// its guarantee for the sample: (ln(1 + γ(e^ε − 1)), γδ)-DP with γ = fraction in (0, 1].
 //
-//	relation    sample                                                                 proof
-//	AddRemove   Poisson: each record is in it with probability γ, independently        Theorem 8
-//	Replace     m of n records, uniformly, without replacement, m/n = γ, m, n public   Theorem 9
+//	AddRemove   a Poisson sample: each record with probability γ, independently
+//	Replace     m of n records without replacement, m/n = γ, m and n public
 //
-// The theorems are those of Balle, Barthe and Gaboardi, Privacy Amplification by Subsampling
-// (NeurIPS 2018); no other pairing is covered. The sampler may round γ down:
-// noise.BernoulliAtMost decides exactly whether a record is in the sample. Nobody may learn which
-// records are in it, and each call needs a new sample.
+// (Balle, Barthe, Gaboardi, NeurIPS 2018.) Nobody may learn which records are in the sample, and
+// each call needs a new one, which all releases in g use. noise.BernoulliAtMost decides exactly
+// whether a record is in it.
 //
 // A Poisson sample of one release by ε, with Laplace or with discrete Gaussian noise, or of any
-// number of releases by μ, composes by its exact distribution: a thousand samples of 1 % with
-// Gaussian noise of σ = 1 have ε = 2.13 at δ = 1e-6, and 3.22 where For converts them to replaced
-// records. With μ above 65 a record in the sample counts as revealed. Each sample leaves out a tail
-// of 2⁻¹⁰⁰, which counts as lost: at a δ below this times their number the bound is much larger.
-// EpsilonAt of many takes a tenth of a second, and Spend of each some milliseconds. String shows
-// the μ or ρ without sampling.
+// number by μ, composes by its exact distribution: a thousand of 1 % with σ = 1 have ε = 2.13 at δ
+// = 1e-6. With μ above 65, and at δ below 2⁻¹⁰⁰ a sample, the bound is much larger.
 //
-// If g is a composition, all its releases use the same sample. To amplify at another δ, or with
-// zCDP among the releases, begin with ApproxDP(g.EpsilonAt(δ), δ, u).
-//
-// The error wraps [ErrParams] for another fraction, and for ρ or μ beyond the above; it wraps
-// [ErrMismatch] for vectors and groups.
+// The error wraps [ErrParams] for another fraction, and for other ρ or μ: begin with
+// ApproxDP(g.EpsilonAt(δ), δ, u). It wraps [ErrMismatch] for vectors and groups.
 func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	switch {
 	case !(fraction > 0 && fraction <= 1):

@@ -48,18 +48,18 @@ const (
 	keysVersion       = 2 // of what there are keys in
 	conditionsVersion = 3 // of what is promised under conditions, with keys or none
 
-	// UnitSize is the length in bytes of the encoding of a [Unit].
-	UnitSize = 1 + 1 + 4 + 4 + 8
-
 	ofElements = 1 << 63 // of the elements of a user, in place of a period
 )
 
-// AppendBinary appends the encoding of the unit, UnitSize bytes, to dst: the kind (0 none, 1
-// element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂), the Relation (0 for vectors), the most keys
-// of a user and the size of the group, 4 bytes each, and in 8 bytes the distance of vectors or, as
-// an integer, the period of a user in steps, 2⁶³ for a user with a most number of elements. The
-// error is always nil.
+// UnitSize is the length in bytes of the encoding of a [Unit].
+const UnitSize = 1 + 1 + 4 + 4 + 8
+
+// AppendBinary appends the encoding of the unit, UnitSize bytes, to dst. The error is always nil.
 func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
+	// The kind (0 none, 1 element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂, 8 one's own element),
+	// the Relation (0 for vectors), the most keys of a user and the size of the group, 4 bytes
+	// each, and in 8 bytes the distance of vectors or, as an integer, the period of a user in
+	// steps, 2⁶³ for a user by elements.
 	dst = append(dst, byte(u.kind), byte(u.relation))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.max))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.many))
@@ -155,8 +155,7 @@ func (g Guarantee) version() uint8 {
 // MarshalBinary returns the encoding of the guarantee.
 func (g Guarantee) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. The writer of the bytes is responsible for the
-// truth of the guarantee.
+// UnmarshalBinary decodes what AppendBinary encoded.
 func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	found := r.Header(wire.KindGuarantee, version, keysVersion, conditionsVersion)
@@ -196,7 +195,7 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 }
 
 // MarshalJSON returns what String says, the sums that are not 0, and as "if" what the caller
-// promised about the data (see [Guarantee.Stable]).
+// promised.
 func (g Guarantee) MarshalJSON() ([]byte, error) {
 	s, unit := g.asked, ""
 	if g.promised {

@@ -19,7 +19,7 @@ func TestAdaptiveAmountsNeedAFilter(t *testing.T) {
 	for _, delta := range []float64{1e-2, 1e-3} {
 		l := dptest.OK(NewLedger(1, delta, one))(t)
 		require.NoError(t, l.Spend(PureDP(0.5, one)))
-		b := l.greatest(l.locked(), math.MaxFloat64, func(x float64) Guarantee { return PureDP(x, one) }, 1)
+		b := l.greatest(l.locked(), math.MaxFloat64, func(x float64) account.Releases { return PureDP(x, one).releases() }, 1)
 		second, all := PureDP(b, one), ApproxDP(0, delta, one)
 		require.Greater(t, b, 0.5)
 		require.True(t, l.Accepts(second))
@@ -123,7 +123,7 @@ func TestMixedRule(t *testing.T) {
 	const epsilon, delta = 1.0, 1e-2
 	f = dptest.OK(NewLedger(epsilon, delta, one, MixedRule(0.5, 0)))(t)
 	muSquares := f.filter.muSquares
-	response := f.greatest(f.locked(), 10, func(x float64) Guarantee { return PureDP(x, one) }, 1)
+	response := f.greatest(f.locked(), 10, func(x float64) account.Releases { return account.ApproxDP(x, 0) }, 1)
 	attack := func(scale float64) (worst float64) {
 		for _, part := range []float64{0.2, 0.6} {
 			mu, rest := math.Sqrt(muSquares*part)*scale, math.Sqrt(muSquares*(1-part))*scale

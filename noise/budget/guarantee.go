@@ -9,26 +9,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// Guarantee is what a release, or any number of releases together, promises about every pair of
-// neighbouring inputs, and for whom, its [Unit]. It is public and immutable. Compare two by
-// [Guarantee.Equal].
+// Guarantee is what releases together promise about every pair of neighbouring inputs, and for
+// whom, its [Unit]. It is public and immutable. The zero Guarantee, and one made from invalid
+// numbers or an invalid Unit, promises nothing: its ε is +Inf and its δ is 1.
 //
-// The zero Guarantee promises nothing: its ε is +Inf and its δ is 1. So does a Guarantee made from
-// invalid numbers or an invalid Unit.
-//
-// A Guarantee keeps the sums of what was asked for, and what is known of the noise: a dominating
-// pair for each release. [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of five
-// bounds, each sound:
-//
-//   - (A) basic composition, with zCDP converted;
-//   - (B) (ε, δ)-DP as δ-approximate ε·tanh(ε/2)-zCDP, which adds up;
-//   - (C) without zCDP, one randomized response at Σε, revealed with probability Σδ;
-//   - (D) by μ alone, the exact profile of Gaussian noise of √(Σμ²);
-//   - (E) the convolution of all losses on a lattice, every mass rounded up: for equal releases
-//     within .3 % of the truth, for samples within 6 %; at δ below 1e-28 it may be far above.
-//
-// The bounds hold if a release is chosen after seeing the ones before, as long as its guarantee is
-// not.
+// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of five bounds, which hold if a
+// release is chosen after seeing the ones before, as long as its guarantee is not. One convolves
+// all losses, rounded up: within .3 % of the truth for equal releases, 6 % for samples.
 type Guarantee struct {
 	unit     Unit
 	promised bool // false: no promise, and all else is 0
@@ -65,27 +52,25 @@ func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 	return promise(u, account.ApproxDP(epsilon, delta), "")
 }
 
-// ZCDP returns ρ-zero-concentrated differential privacy for the unit u, rho ≥ 0.
+// ZCDP returns ρ-zero-concentrated differential privacy, rho ≥ 0.
 func ZCDP(rho float64, u Unit) Guarantee { return promise(u, account.ZCDP(rho), "") }
 
-// GDP returns μ-Gaussian differential privacy for the unit u, mu ≥ 0: the guarantee of noise N(0,
-// σ²) at an ℓ₂ sensitivity of μ·σ.
+// GDP returns μ-Gaussian differential privacy, mu ≥ 0, of noise N(0, σ²) at an ℓ₂ sensitivity of
+// μ·σ.
 func GDP(mu float64, u Unit) Guarantee { return promise(u, account.GDP(mu), "") }
 
 // Laplace returns the guarantee of Laplace noise of scales bᵢ on real coordinates that move by dᵢ
-// with Σ|dᵢ|/bᵢ ≤ ε, also if it is rounded afterwards. It is ε-DP, epsilon ≥ 0, and composes better
-// than [PureDP].
+// with Σ|dᵢ|/bᵢ ≤ ε: ε-DP that composes better than [PureDP].
 func Laplace(epsilon float64, u Unit) Guarantee { return promise(u, account.Laplace(epsilon), "") }
 
 // DiscreteLaplace returns the guarantee of discrete [Laplace] noise, of mass ∝ exp(−|x|/scale), on
-// integers that together move by at most ε·scale steps, epsilon ≥ 0 and scale > 0. It is ε-DP. With
-// one step it composes as [PureDP] does, with many steps nearly as Laplace.
+// integers that together move by at most ε·scale, scale > 0. It is ε-DP.
 func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
 	return promise(u, account.DiscreteLaplace(epsilon, scale), "")
 }
 
 // Gaussian returns the guarantee of normal noise that is calibrated to (ε, δ): [GDP] with the
-// largest μ that is (ε, δ)-DP, epsilon ≥ 0 and delta in [0, 1).
+// largest μ that is (ε, δ)-DP.
 func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 	if !(delta >= 0) {
 		return Guarantee{}
@@ -94,25 +79,23 @@ func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 }
 
 // DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ exp(−x²/2σ²), on one
-// integer that moves by at most steps ≥ 1, sigma in [2⁻⁵⁰⁰, 2⁵⁰⁰]. It is ρ-zCDP with ρ = steps²/2σ²
-// (Canonne, Kamath, Steinke, Theorem 4), and composes better for σ and steps up to 1,024.
+// integer that moves by at most steps ≥ 1, sigma in [2⁻⁵⁰⁰, 2⁵⁰⁰]: steps²/2σ²-zCDP, and better for
+// σ and steps up to 1,024.
 func DiscreteGaussian(sigma float64, steps int64, u Unit) Guarantee {
 	return promise(u, account.DiscreteGaussian(sigma, steps), "")
 }
 
 // WithEscape returns the guarantee of a release that reveals everything with probability escape, in
-// [0, 1), and otherwise has the guarantee g: a threshold adds such an event, when a key of only one
-// user passes it. [Guarantee.Group] works if g is one release by ε, or any number by μ.
+// [0, 1), and otherwise has the guarantee g. [Guarantee.Group] works if g is one release by ε, or
+// any number by μ.
 func (g Guarantee) WithEscape(escape float64) Guarantee {
 	return promise(g.unit, g.releases().WithEscape(escape), g.on)
 }
 
-// WithPair returns the guarantee of a release that has both guarantees, g and better. It prints and
-// adds up as g does, and composes also by the noise in better:
+// WithPair returns the guarantee of a release that has both guarantees, g and better, of one unit.
+// It prints and adds up as g does, and composes also by the noise in better:
 //
 //	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u).WithEscape(1e-9))
-//
-// It promises nothing if g or better promises nothing, or if their units differ.
 func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	if !g.promised || !better.promised || g.unit != better.unit {
 		return Guarantee{}
@@ -121,27 +104,23 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	return g
 }
 
-// WithKeys returns the guarantee of a release of keys that nobody listed. It prints and adds up as
-// g, (ε, δ)-DP, does, and composes by k, of package internal/loss: 30 of (1, 1e-9) have ε = 4.87 at
-// δ = 1e-6, instead of 29.99. Rules, groups, samples and conversions treat them as (ε, δ)-DP. It is
-// for package groupby.
+// WithKeys is for package groupby, whose keys nobody listed: it prints and adds up as g, (ε, δ)-DP,
+// does, and composes by k. Rules, groups, samples and conversions treat it as g.
 func (g Guarantee) WithKeys(k loss.Keys) Guarantee {
 	return promise(g.unit, g.releases().WithKeys(k), g.on)
 }
 
-// Compose returns the guarantee of making all these releases on the same input. Each may be chosen
-// after seeing the ones before. If one promises nothing, so does the composition. The sums are
-// rounded up, so grouping the arguments differently may change the last digits.
-//
-// The error wraps [ErrMismatch] if the units differ, and [ErrParams] without arguments.
+// Compose returns the guarantee of all these releases on the same input. Each may be chosen after
+// seeing the ones before. The error wraps [ErrMismatch] if the units differ, and [ErrParams]
+// without arguments.
 func Compose(gs ...Guarantee) (Guarantee, error) {
 	if len(gs) == 0 {
 		return Guarantee{}, check.ParamsError("budget", "number of guarantees", 0, "at least 1")
 	}
 	unit, void := Unit{}, false
 	var on conditions
-	list := make([]account.Releases, len(gs))
-	for i, g := range gs {
+	var sum account.Sum
+	for _, g := range gs {
 		if !g.promised {
 			void = true
 			continue
@@ -149,16 +128,16 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 		if unit.Valid() && g.unit != unit {
 			return Guarantee{}, check.MismatchError("budget", "Unit", unit, g.unit)
 		}
-		unit, on, list[i] = g.unit, on.and(g.on.list()...), g.releases()
+		unit, on = g.unit, on.and(g.on.list()...)
+		sum.Add(g.releases())
 	}
 	if void {
 		return Guarantee{}, nil
 	}
-	return promise(unit, account.Compose(list...), on), nil
+	return promise(unit, sum.Releases(), on), nil
 }
 
-// Times returns the guarantee of n releases that each have the guarantee g. With n below 1 it
-// promises nothing.
+// Times returns the guarantee of n releases like g. With n below 1 it promises nothing.
 func (g Guarantee) Times(n int) Guarantee {
 	if !g.promised || n < 1 {
 		return Guarantee{}
@@ -166,11 +145,9 @@ func (g Guarantee) Times(n int) Guarantee {
 	return promise(g.unit, g.releases().Times(n), g.on)
 }
 
-// EpsilonAt returns the least ε for which the bounds of [Guarantee] show (ε, δ)-differential
-// privacy, rounded up: +Inf if there is none or unless delta ≥ 0, and 0 if delta ≥ 1.
-//
-// A delta below Σδ by a relative 2⁻⁵⁰ or less counts as Σδ: a caller who adds the parts' δ in
-// float64 means Σδ.
+// EpsilonAt returns the least ε at which the bounds of [Guarantee] show (ε, δ)-DP, rounded up: +Inf
+// if there is none or unless delta ≥ 0, and 0 if delta ≥ 1. A delta below Σδ by a relative 2⁻⁵⁰ or
+// less counts as Σδ.
 func (g Guarantee) EpsilonAt(delta float64) float64 {
 	switch {
 	case g.promised:
@@ -181,8 +158,8 @@ func (g Guarantee) EpsilonAt(delta float64) float64 {
 	return math.Inf(1)
 }
 
-// DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy,
-// rounded up, or 1 if there is none or unless epsilon ≥ 0.
+// DeltaAt returns the least δ at which the bounds of [Guarantee] show (ε, δ)-DP, rounded up, or 1
+// if there is none or unless epsilon ≥ 0.
 func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	if !g.promised || !(epsilon >= 0) {
 		return 1
@@ -190,20 +167,19 @@ func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	return g.releases().DeltaAt(epsilon)
 }
 
-// Unit returns whom the guarantee protects, or the zero Unit if it promises nothing.
+// Unit returns whom the guarantee protects.
 func (g Guarantee) Unit() Unit { return g.unit }
 
 // Promises reports whether g promises anything.
 func (g Guarantee) Promises() bool { return g.promised }
 
-// Equal reports whether both promise the same to the same unit.
+// Equal reports whether both promise the same.
 func (g Guarantee) Equal(other Guarantee) bool { return g == other }
 
-// Epsilon returns Σε of the pure and approximate releases, or +Inf if g promises nothing. It
-// excludes releases by ρ and μ: see [Guarantee.EpsilonAt].
+// Epsilon returns Σε of the pure and approximate releases, +Inf without a promise.
 func (g Guarantee) Epsilon() float64 { return g.orInf(g.asked.Epsilon) }
 
-// Delta returns Σδ, or 1 if g promises nothing.
+// Delta returns Σδ, 1 without a promise.
 func (g Guarantee) Delta() float64 {
 	if !g.promised {
 		return 1
@@ -211,11 +187,10 @@ func (g Guarantee) Delta() float64 {
 	return g.asked.Delta
 }
 
-// Rho returns Σρ of the zCDP releases, or +Inf if g promises nothing.
+// Rho returns Σρ of the zCDP releases, +Inf without a promise.
 func (g Guarantee) Rho() float64 { return g.orInf(g.asked.Rho) }
 
-// Mu returns √(Σμ²) of the GDP releases in float64 precision (exactly for one release), or +Inf if
-// g promises nothing.
+// Mu returns √(Σμ²) of the GDP releases, exactly for one, +Inf without a promise.
 func (g Guarantee) Mu() float64 { return g.orInf(account.MuOf(g.asked.MuSquares)) }
 
 func (g Guarantee) orInf(x float64) float64 {
@@ -226,8 +201,7 @@ func (g Guarantee) orInf(x float64) float64 {
 }
 
 // String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20
-// keys), added or removed" or "ρ = 0.5 (zCDP) for one row, replaced"; for a composition, the sums.
-// It adds "(hardly any protection)" if ε is above 20 or δ above .01 (for ρ and μ, ε at δ = 1e-6).
+// keys), added or removed", and "(hardly any protection)" if ε is above 20 or δ above .01.
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"

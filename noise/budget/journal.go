@@ -14,9 +14,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/durable"
 )
 
-// Storage holds the journal of a [Ledger]; an [os.File] is one. One Ledger at a time may use it,
-// and only [OpenFile] takes a lock. Before each record the Ledger checks whether another process
-// has written one, and if so stops.
+// Storage holds the journal of a [Ledger]; an [os.File] is one. One Ledger at a time may use it;
+// one that finds a record of another stops.
 type Storage interface {
 	io.ReaderAt
 	io.WriterAt
@@ -46,13 +45,10 @@ type Storage interface {
 // where ledger is the binary encoding of the Ledger after record n, of which splits were of Split,
 // left out if none.
 
-// CreateJournal returns the Ledger l with a journal in the storage. Nothing may have been spent
-// from l, and the storage must be empty. From now on a record is written and synced before Spend
-// returns, so before the release. [OpenJournal] reads the journal, also after a crash. If the
-// storage is a new file, the caller must sync its folder.
-//
-// The error wraps [ErrMismatch] if l has a journal or something was spent from l, or [ErrFormat] if
-// the storage is not empty; or it is the storage's own error.
+// CreateJournal returns the new Ledger l with a journal in the storage, which must be empty. From
+// now on a record is written and synced before Spend returns. If the storage is a new file, the
+// caller must sync its folder. The error wraps [ErrMismatch] or [ErrFormat] if there is something
+// in l or in the storage; or it is the storage's own.
 func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	if l == nil || l.book == nil {
 		return nil, check.MismatchError("budget", "Ledger", "none", "one made by NewLedger")
@@ -76,17 +72,10 @@ func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	return l, nil
 }
 
-// OpenJournal returns the Ledger in the storage, with everything that was spent. atLeast is the
-// number of a record that is known to have been written, or 0: the caller gets it from
-// [Ledger.Records] and stores it elsewhere. A journal that ends before that record, such as an old
-// copy, is refused. With 0, a journal that was cut off at the end of a line is accepted, with less
-// spent.
-//
-// An incomplete last line, which a crash leaves of a release that was never acknowledged, counts if
-// only its newline is missing; otherwise it is removed. Any other damage is refused, never
-// repaired.
-//
-// The error wraps [ErrFormat], or is the storage's own error.
+// OpenJournal returns the Ledger in the storage, with everything that was spent. A journal that
+// ends before the record atLeast, from [Ledger.Records], is refused as an old copy. An incomplete
+// last line, of a release that was never acknowledged, is removed; any other damage is refused. The
+// error wraps [ErrFormat], or is the storage's own.
 func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	var l *Ledger
 	j, err := durable.Open(s, atLeast, func(number uint64, words []string) (ok bool) {
@@ -107,31 +96,25 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 }
 
 // OpenFile returns the Ledger whose journal is in a file, with everything that was spent, or
-// creates both. For rules see [NewLedger]. Close the Ledger at the end.
+// creates both. Close it at the end. Only one process at a time can open the file; another one gets
+// an error that says which process has it.
 //
-// Only one process at a time can open the file; another one gets an error that says which process
-// has it, or waits with [OpenFileContext]. Two small files stand with the journal: path.lock, and
-// path.least with the number of the last record. If the journal is gone or ends before that record,
-// as a restored backup does, OpenFile refuses and makes no fresh budget. If path.least is gone, as
-// for a journal of [CreateJournal], create an empty one to vouch for the journal. A symbolic link
-// stands for its target. After a crash at any moment, the next OpenFile finds everything that was
-// acknowledged; after a loss of power path.least may be some records behind.
-//
-// To delete journal and path.least is to start again with a fresh budget, and a backup of the whole
-// folder is accepted with less spent than was. Against both let each release carry
-// [Ledger.Records], and pass the newest number that was published to [Ledger.AtLeast].
+// Two small files lie next to the journal: path.lock, and path.least with the number of the last
+// record. If the journal is gone or ends before that record, as a restored backup does, OpenFile
+// refuses and makes no fresh budget. If path.least is gone, create an empty one to vouch for the
+// journal. After a crash everything that was acknowledged is there; after a loss of power
+// path.least may be some records behind. A backup of the whole folder is accepted: against that
+// publish [Ledger.Records], and pass the newest to [Ledger.AtLeast].
 //
 // The error wraps [ErrParams] as in [NewLedger], [ErrMismatch] if the file has another budget, unit
-// or rule, or [ErrFormat] for a damaged or older journal; or it is an error of the file system.
+// or rule, or [ErrFormat] for a damaged or older journal; or it is the file system's own.
 func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	return openFile(path, durable.Lock, epsilon, delta, u, rules)
 }
 
-// OpenFileContext is OpenFile for several processes that share a budget: it waits while another one
-// has the file, until the context ends, and then the error wraps its cause. Processes that open,
-// spend and Close take turns. Hold the Ledger for as long as it takes to spend, not while you
-// compute. For several machines see the program examples/budget/fleet: locks of network file
-// systems may not hold.
+// OpenFileContext is OpenFile for processes that take turns: it waits until the context ends, and
+// then the error wraps its cause. Locks of network file systems may not hold: for several machines
+// see examples/budget/fleet.
 func OpenFileContext(ctx context.Context, path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	wait := func(path string) (io.Closer, error) { return durable.Wait(ctx, path) }
 	return openFile(path, wait, epsilon, delta, u, rules)
@@ -167,18 +150,16 @@ func (l *Ledger) budget() string {
 	return fmt.Sprintf("ε = %v at δ = %v for %v, rule %s", l.epsilon, l.delta, l.unit, l.rule().word())
 }
 
-// Records returns the number of the last record in the journal, 0 for a new journal and without
-// one. Store it elsewhere, so that OpenJournal can refuse an old copy.
+// Records returns the number of the last record in the journal, 0 without one.
 func (l *Ledger) Records() uint64 {
 	b := l.lock()
 	defer b.mu.Unlock()
 	return b.journal.Last()
 }
 
-// AtLeast refuses an old copy of a journal, such as a restored backup of its whole folder: it
-// returns an error that wraps [ErrFormat] if the last record has a lower number, and then nothing
-// can be spent any more, also if the error is ignored. The caller knows the number from
-// [Ledger.Records] after an earlier release. A Ledger without a journal has no records.
+// AtLeast refuses an old copy of a journal, such as a restored backup: it returns an error that
+// wraps [ErrFormat] if the last record has a lower number, and then nothing can be spent any more,
+// also if the error is ignored.
 func (l *Ledger) AtLeast(record uint64) error {
 	b := l.lock()
 	defer b.mu.Unlock()
@@ -189,8 +170,8 @@ func (l *Ledger) AtLeast(record uint64) error {
 }
 
 // Err returns why nothing can be spent any more: the storage's error when a record could not be
-// written or synced, else nil. It is then unknown whether that record is on the disk, and so was
-// spent. Open the journal again, best from a copy that was written and synced under another name.
+// written or synced, else nil. Open the journal again: it is unknown whether that record is on the
+// disk.
 func (l *Ledger) Err() error {
 	b := l.lock()
 	defer b.mu.Unlock()
@@ -199,8 +180,7 @@ func (l *Ledger) Err() error {
 
 var errClosed = errors.New("budget: the ledger is closed")
 
-// Close ends a Ledger with a journal: nothing can be spent from it any more, and its storage is
-// closed if it has a Close method, as files have. For a Ledger in memory it does nothing.
+// Close ends a Ledger with a journal, and closes its storage if that has a Close method.
 func (l *Ledger) Close() error {
 	b := l.lock()
 	defer b.mu.Unlock()

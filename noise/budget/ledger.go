@@ -12,13 +12,11 @@ import (
 )
 
 var (
-	// ErrParams reports a public parameter outside its range. The text names the parameter, its
-	// value and the range.
+	// ErrParams reports a public parameter outside its range.
 	ErrParams = check.ErrParams
-	// ErrMismatch reports guarantees for different units, which do not compose.
+	// ErrMismatch reports guarantees for different units.
 	ErrMismatch = check.ErrMismatch
-	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked
-	// and what remains.
+	// ErrBudget reports a guarantee that a [Ledger] does not accept, and what remains.
 	ErrBudget = check.ErrBudget
 	// ErrFormat reports bytes or text that do not encode a value of this package.
 	ErrFormat = check.ErrFormat
@@ -28,24 +26,14 @@ var (
 	ErrReleased = check.ErrReleased
 )
 
-// Ledger is a privacy budget that any number of goroutines may spend from. Call Spend before a
-// release, and make the release only if there was no error. All accepted releases together are (ε,
-// δ)-DP by the bounds of [Guarantee]. Many small releases, and Gaussian ones, cost far less than
-// the sum of their ε. Everything in a Ledger is public.
+// Ledger is a privacy budget that any number of goroutines may spend from; a copy is the same
+// Ledger. Everything in it is public. Call Spend before a release, and make the release only if
+// there was no error. All accepted releases together are (ε, δ)-DP by the bounds of [Guarantee].
 //
 // The releases may depend on earlier results. The guarantees spent on them, and their order, must
-// not: otherwise the total is not (ε, δ)-DP. For example, let the result of a first release at ε =
-// ½ decide whether the rest of the budget goes to a second release or to revealing everything with
-// probability δ. Either sequence would be accepted, but together they have 1.38·δ. If amounts
-// depend on results, use a [Rule].
-//
-// Sums have 200 binary digits and are rounded up. But ten times the float64 0.1 is more than 1, so
-// there is a tolerance: the ledger accepts EpsilonAt(δ) ≤ ε·(1 + 2⁻⁵⁰), and [Guarantee.EpsilonAt]
-// has the same tolerance for δ. So a budget divided by n pays for n releases, for every n, if δ/n
-// is 0 or at least 2⁻¹⁰²²: each part is off by a relative 2⁻⁵³, their sum by another 2⁻⁵².
-//
-// A copy of a Ledger value is the same Ledger: what one spends, both have spent. Only the encoding
-// is an independent copy.
+// not: if the result of a first one at ε = ½ decides between a second one and revealing everything
+// with probability δ, together they have 1.38·δ. Else use a [Rule]. A budget divided by n pays for
+// n releases, if δ/n is 0 or at least 2⁻¹⁰²².
 type Ledger struct {
 	epsilon, delta float64
 	unit           Unit
@@ -56,18 +44,10 @@ type Ledger struct {
 	*book                  // nil in the zero Ledger, which no Guarantee is for
 }
 
-// NewLedger returns a budget of (ε, δ) for the unit u with nothing spent.
-//
-// With a rule, guarantees may depend on what earlier releases showed. There is at most one rule,
-// since choosing the best of several afterwards would not be sound. The releases then have the
-// guarantee of the whole budget, not that of [Ledger.Spent], which itself depends on results.
-//
-// The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta is 0 or in [2⁻¹⁰²²,
-// 1), and u is valid; also for two rules, and for a rule that would allow nothing: RhoRule and
-// MuRule need a delta above 0, and escapes must be in [0, delta).
-//
-// For experiments, budgets that protect hardly anybody are accepted: ε above 20, δ above 0.01. With
-// such a δ String says so, whatever was spent; for ε see [Ledger.Spent].
+// NewLedger returns a budget of (ε, δ) for the unit u with nothing spent. With a rule guarantees
+// may depend on what earlier releases showed; these then have the guarantee of the whole budget,
+// not that of [Ledger.Spent]. The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰],
+// delta is 0 or in [2⁻¹⁰²², 1), and u is valid; also for two rules, or one that allows nothing.
 func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	switch {
 	case len(rules) > 1:
@@ -101,8 +81,7 @@ func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 // Budget returns the ε and the δ of the whole.
 func (l *Ledger) Budget() (epsilon, delta float64) { return l.epsilon, l.delta }
 
-// Unit returns whom accepted releases must protect. For a part of a ledger under Replace, it is the
-// unit added or removed.
+// Unit returns whom accepted releases must protect.
 func (l *Ledger) Unit() Unit { return l.takes }
 
 // rule returns the rule of a filter, the zero Rule of other ledgers.

@@ -37,9 +37,8 @@ const (
 	outputsVersion = 3
 )
 
-// AppendBinary appends the encoding of the ledger to dst: the budget and everything that was spent.
-// A decoded copy is independent: it does not know what is spent from the other later. For a budget
-// that survives a crash see [OpenFile]. The error is always nil.
+// AppendBinary appends the encoding of the ledger to dst. A decoded copy does not know what is
+// spent from the other later. The error is always nil.
 func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
 	defer l.lock().mu.Unlock()
 	return l.append(dst), nil
@@ -102,9 +101,8 @@ func (l *Ledger) append(dst []byte) []byte {
 // MarshalBinary returns the encoding of the ledger.
 func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory that nobody else uses.
-// The error wraps [ErrMismatch] for a ledger with a journal, which must not forget what it has
-// spent. The writer of the bytes is responsible for their completeness.
+// UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory; the error wraps
+// [ErrMismatch] for one with a journal.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	found := r.Header(wire.KindLedger, ledgerVersion, outputsVersion)

@@ -9,15 +9,11 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// Part returns the ledger of a part of the data, such as the events of one endpoint or the rows of
-// one country, which spends from the budget of l. A public rule, such as the value of a column,
-// must put each element, key or row into one part. Then releases on different parts do not add up:
-// the budget must cover the part that spends most plus what was spent from l itself, on the whole
-// data.
-//
-// Under Replace a row can move from one part to another, so releases on parts are for a row that is
-// added or removed; the ledger charges for both (part_proof.md). Only in a ledger with a [Rule] may
-// the choice of the part depend on earlier results.
+// Part returns the ledger of a part of the data, such as the events of one endpoint, which spends
+// from the budget of l. A public rule must put each element, key or row into one part. Then only
+// the part that spends most counts, and what is spent from l itself, on the whole data. Under
+// Replace, releases on parts are for a row that is added or removed, and the ledger charges for
+// rows that move. Without a [Rule] the choice of the part must not depend on results.
 //
 // A part of a part, one without a valid name (see [Ledger.SpendOnce]), and one of users, parties,
 // vectors or groups refuse everything.
@@ -25,8 +21,8 @@ func (l *Ledger) Part(name string) *Ledger {
 	return l.divided(name, "each element, key or row in one part; PartOfUsers is for users who are each in one", element, own, key, row)
 }
 
-// PartOfUsers is Part for users and parties. The caller must know that all data of each user are in
-// one part: users by country, say, but not the endpoints that users visit.
+// PartOfUsers is Part for users and parties, if all data of each are in one part: users by country,
+// say, but not the endpoints that users visit.
 func (l *Ledger) PartOfUsers(name string) *Ledger {
 	return l.divided(name, "each user or party in one part; Part is for elements, keys and rows", user, party)
 }
@@ -120,33 +116,32 @@ func (l *Ledger) locked() []state {
 // would have to be fixed beforehand; and where a unit moves from one part to another, added in one
 // and removed in the other, those of samples, which tell the two apart. What stands there is as it
 // was asked for.
-func (l *Ledger) booked(g Guarantee, part bool) account.Releases {
-	r := g.releases()
+func (l *Ledger) booked(r account.Releases, part bool) account.Releases {
 	if l.filter != nil && r.Pair.HasKeys() || part && r.Pair.Kinds.Sampled() && l.unit.relation == Replace {
 		return account.Unpaired(r.Asked)
 	}
 	return r
 }
 
-// replaced returns what g of a part says of a unit of the ledger within it, one that is replaced.
-func (l *Ledger) replaced(g Guarantee) account.Releases {
-	within, err := g.For(l.unit)
-	if err != nil {
-		return account.None()
+// replaced returns what r of a part, for the unit of releases on it, says of a unit of the ledger
+// within it, one that is replaced.
+func (l *Ledger) replaced(r account.Releases, u Unit) account.Releases {
+	n, _ := u.steps(l.unit)
+	if r, ok := r.Group(n, pathOf(u, l.unit)); ok {
+		return l.booked(r, false)
 	}
-	return l.booked(within, false)
+	return account.None()
 }
 
-// after returns the whole that g makes with what was spent before.
-func (l *Ledger) after(before state, g Guarantee) account.Releases {
-	more := account.None()
+// after returns the whole that r makes with what was spent before.
+func (l *Ledger) after(before state, r account.Releases) account.Releases {
 	if before.twice {
-		more = l.replaced(g)
+		r = l.replaced(r, l.takes)
 	} else {
-		more = l.booked(g, before.moves)
+		r = l.booked(r, before.moves)
 	}
-	if !more.Valid() {
-		return more
+	if !r.Valid() {
+		return r
 	}
-	return before.Plus(more, 1).Releases()
+	return before.Plus(r, 1).Releases()
 }

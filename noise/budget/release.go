@@ -9,18 +9,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Releaser is what the Builders of this library have in common: their Guarantee says what a release
-// costs before it is made.
+// Releaser is what the Builders of this library have in common.
 type Releaser[T any] interface {
 	Guarantee() Guarantee
 	Release() (T, error)
 }
 
 // Release spends the guarantee of b from the ledger and then releases b. If the ledger refuses, b
-// keeps its data, nothing is spent, and the error is that of [Ledger.Spend]. If b was released
-// before, nothing is spent, and the error wraps [ErrReleased].
-//
-// What was spent stays spent if the release fails.
+// keeps its data. What was spent stays spent if the release fails. If b was released before,
+// nothing is, and the error wraps [ErrReleased].
 func Release[T any](l *Ledger, b Releaser[T]) (none T, err error) {
 	if err := releasedBefore(b); err != nil {
 		return none, err
@@ -39,16 +36,12 @@ func releasedBefore[T any](b Releaser[T]) error {
 	return check.NoDataError("budget: Release: the Builder", "holds no data: it is already released, or it is the zero Builder")
 }
 
-// ReleaseFunc spends g from the ledger and then calls release, for a release that takes more than
-// one argument, such as a mean of rows:
+// ReleaseFunc spends g from the ledger and then calls release, if the ledger does not refuse, for a
+// release that takes more than one argument:
 //
 //	mean, err := budget.ReleaseFunc(ledger, m.Guarantee(), func() (*plan.Mean, error) {
 //		return m.Release(ctx, rows)
 //	})
-//
-// A stream that is released step by step pays once, and release is what makes its Builder.
-// If the ledger refuses, release is not called, and nothing is spent; the error is that of
-// [Ledger.Spend]. What was spent stays spent if the release fails.
 func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (none T, err error) {
 	if err := l.Spend(g); err != nil {
 		return none, err
@@ -57,20 +50,16 @@ func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (none
 }
 
 // ReleaseOnce is [Release] for a release with a name (see [Ledger.SpendOnce]), which is drawn once:
-// what was drawn is stored in the ledger, in one record with the guarantee and the name, before it
-// is returned. If the name was released before, ReleaseOnce returns what is stored, spends nothing,
-// and leaves b alone. So a service that crashes at any moment can ask again, with a Builder of the
-// same Params and the same data:
+// it is stored in the ledger, in one record with the guarantee and the name, before it is returned.
+// If the name was released before, ReleaseOnce returns what is stored, and leaves b alone. So a
+// service that crashes at any moment can ask again:
 //
 //	visits, err := budget.ReleaseOnce(ledger, "2026-11-22/visits", builder)
 //
-// T is a pointer to a released object of this library, or to any type that encodes and decodes
-// itself. While b releases, other spending from the ledger waits, so b must not use the ledger.
-//
-// If the ledger refuses, b keeps its data, nothing is spent, and the error is that of
-// [Ledger.SpendOnce]: also if the name was spent with another guarantee, in another part, or for
-// other Params. It wraps [ErrSpent] if the name was spent without a stored object: by SpendOnce, or
-// by a release that failed. What was spent stays spent if the release fails.
+// Meanwhile other spending waits, so b must not use the ledger. The error is that of
+// [Ledger.SpendOnce], also if the stored object has other Params; then nothing is spent. It wraps
+// [ErrSpent] if the name was spent without a stored object: by SpendOnce, or by a release that
+// failed.
 func ReleaseOnce[T interface {
 	*H
 	encoding.BinaryAppender

@@ -25,13 +25,12 @@ const (
 	byBoth
 )
 
-// SumRule adds up ε and δ: Σε ≤ ε and Σδ ≤ δ. It accepts pure and approximate releases.
+// SumRule adds up ε and δ. It accepts pure and approximate releases.
 func SumRule() Rule { return Rule{by: bySums} }
 
-// RhoRule adds up ρ, with ε·tanh(ε/2) for a release by ε and ½μ² for one by μ, and separately the δ
-// of approximate releases: Σδ ≤ escapes, and Σρ is at most what the remaining (δ − escapes)/(1 −
-// escapes) allows. It accepts all releases; escapes may be 0 if none has a δ. (Whitehouse, Ramdas,
-// Rogers, Wu, Fully-Adaptive Composition in Differential Privacy, ICML 2023.)
+// RhoRule adds up ρ, with ε·tanh(ε/2) for a release by ε and ½μ² for one by μ, and separately δ: Σδ
+// ≤ escapes, in [0, delta), and Σρ is at most what (δ − escapes)/(1 − escapes) allows (arXiv
+// 2203.05481).
 func RhoRule(escapes float64) Rule { return Rule{by: byRho, escapes: escapes} }
 
 // MuRule adds up μ²: Σμ² is at most the μ² of Gaussian noise that is exactly (ε, δ)-DP. It accepts
@@ -42,10 +41,9 @@ func MuRule() Rule { return Rule{by: byMu} }
 // the sum after it. So all releases together, whatever they depend on, show at most one such motion
 // until a fixed time.
 
-// MixedRule adds up μ² of releases by μ, and ρ of all others as RhoRule does. The share, in (0, 1),
-// divides the budget: Σμ² ≤ 2·share·x and Σρ ≤ (1 − share)·x, with the largest x that is (ε, δ)-DP
-// by the exact profile of the noise. Releases by μ that exceed their share use the others', as ½μ²
-// (proof in part_proof.md).
+// MixedRule adds up μ² of releases by μ, and ρ of all others as RhoRule does: Σμ² ≤ 2·share·x and
+// Σρ ≤ (1 − share)·x, share in (0, 1), with the largest x that is (ε, δ)-DP by the exact profile of
+// the noise. Releases by μ that exceed their share count as ½μ² (part_proof.md).
 func MixedRule(share, escapes float64) Rule { return Rule{byBoth, share, escapes} }
 
 // String says how the rule adds up.

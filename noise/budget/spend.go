@@ -7,23 +7,18 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Spend spends g from the budget, or returns an error and spends nothing.
-//
-// The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] converts. It wraps
-// [ErrBudget] if g promises nothing or does not fit into what remains of the budget. Concurrent
-// calls together never spend more than the budget.
+// Spend spends g from the budget, or returns an error and spends nothing. The error wraps
+// [ErrMismatch] if g is for another unit ([Guarantee.For] converts), and [ErrBudget] if g promises
+// nothing or more than what remains.
 func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
 
-// SpendOnce is Spend for a release with a name, which is paid for once: if it was before, nothing
-// is spent, and the error wraps [ErrSpent]. A name stands for one output, drawn once. So a service
-// that stopped between spending and answering must not draw again: it publishes what it stored, or
-// nothing. [ReleaseOnce] spends, draws and stores in one record. To draw another output, pay for it
-// under another name. If names begin with the day, as in 2026-11-22/visits, [Ledger.All] shows when
-// it was spent.
+// SpendOnce is Spend for a release with a name, such as 2026-11-22/visits, which is paid for once
+// and stands for one output, drawn once: a service that stopped between spending and answering
+// publishes what it stored, or nothing. [ReleaseOnce] does all in one record.
 //
-// The error is that of Spend, or wraps [ErrSpent] as above, [ErrMismatch] if another guarantee, or
-// another part, was spent under that name, or [ErrParams] unless the name has 1 to 200 bytes of
-// ASCII, from '!' to '~'.
+// The error is that of Spend, or wraps [ErrSpent] if the name was spent, [ErrMismatch] if so with
+// another guarantee or part, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!'
+// to '~'.
 func (l *Ledger) SpendOnce(name string, g Guarantee) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -36,7 +31,7 @@ func (l *Ledger) Accepts(g Guarantee) bool {
 	b := l.lock()
 	before, part, broken := l.states(), l.isLeft(g), b.journal.Broken
 	b.mu.Unlock()
-	return g.unit == l.takes && l.refuses == nil && broken == nil && (part || l.allows(before, g))
+	return g.unit == l.takes && l.refuses == nil && broken == nil && (part || l.allows(before, g.releases()))
 }
 
 // take spends g under a name, or none.
@@ -86,7 +81,7 @@ func (l *Ledger) check(g Guarantee) error {
 		return check.MismatchError("budget", "Unit", l.takes, fmt.Sprintf("%v, which Guarantee.For may convert", g.unit))
 	case b.journal.Broken != nil:
 		return b.journal.Broken
-	case !l.isLeft(g) && !l.allows(before, g):
+	case !l.isLeft(g) && !l.allows(before, g.releases()):
 		return check.BudgetError("budget", g, func() any { return l.remaining(before) })
 	}
 	return nil

@@ -22,10 +22,10 @@ func (l *Ledger) remember(e entry, g Guarantee) {
 		b.known, b.index[g] = append(b.known, g), i
 	}
 	e.of = i
-	spent := b.spent[e.part]
-	spent[0] = spent[0].Plus(l.booked(g, e.part != ""), e.count)
+	spent, r := b.spent[e.part], g.releases()
+	spent[0] = spent[0].Plus(l.booked(r, e.part != ""), e.count)
 	if e.part != "" && l.unit.relation == Replace {
-		spent[1] = spent[1].Plus(l.replaced(g), e.count)
+		spent[1] = spent[1].Plus(l.replaced(r, g.unit), e.count)
 	}
 	b.spent[e.part], b.quota = spent, b.quota.without(e.part, g)
 	b.on = b.on.and(g.on.list()...)
@@ -47,7 +47,7 @@ func (l *Ledger) restore(e entry, g Guarantee) bool {
 		return false
 	}
 	of := l.ofPart(e.part)
-	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g).Valid() {
+	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g.releases(), g.unit).Valid() {
 		return false
 	}
 	l.remember(e, g)
@@ -77,20 +77,18 @@ func (l *Ledger) possible() bool {
 	return !slices.ContainsFunc(l.states(), func(s state) bool { return !s.Releases().Valid() })
 }
 
-// Record is a release that was paid for, or several equal ones in a row without a name.
+// Record is a release, or several equal ones in a row without a name.
 type Record struct {
-	Name      string    // given to [Ledger.SpendOnce], "" without one
-	Part      string    // of the data, see [Ledger.Part]; "" is the whole
+	Name      string    // of [Ledger.SpendOnce]
+	Part      string    // of the data, "" is the whole
 	Guarantee Guarantee // of one release
 	Releases  int       // how many
-	// Share is the fraction of the budget that they took. The shares of the whole
-	// and of the part that spent most add up to Epsilon divided by the budget's ε.
-	// Accounting is not additive, so that total is divided in proportion to ρ, or
-	// to ε by SumRule; a part under Replace counts twice.
+	// Share is the fraction of the budget that they took: of the ε spent, in
+	// proportion to ρ, or to ε by SumRule; a part under Replace counts twice.
 	Share float64
 }
 
-// All yields what was spent so far, and on what, in order. A journal keeps it.
+// All yields what was spent so far, in order.
 func (l *Ledger) All() iter.Seq[Record] {
 	b := l.lock()
 	entries, known := slices.Clone(b.entries), b.known[:len(b.known):len(b.known)]
@@ -128,8 +126,8 @@ func (l *Ledger) All() iter.Seq[Record] {
 	}
 }
 
-// Spent returns the composition of everything that Spend accepted, with all sums rounded up: ε = 0
-// at the beginning. With parts it covers the whole data and the part that has spent most.
+// Spent returns the composition of everything that was spent, on the whole and on the part that has
+// spent most.
 func (l *Ledger) Spent() Guarantee {
 	b := l.lock()
 	states, on := l.states(), b.on
@@ -141,14 +139,13 @@ func (l *Ledger) Spent() Guarantee {
 	return promise(l.unit, spent, on)
 }
 
-// Epsilon returns the ε of everything that was spent, at the δ of the budget and by the rule of the
-// ledger.
+// Epsilon returns the ε of what was spent, at the δ of the budget and by the rule of the ledger.
 func (l *Ledger) Epsilon() float64 {
 	return l.epsilonAfter(l.worst(l.locked()))
 }
 
-// String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
-// one user, added or removed". The ε is that of all releases together, at the δ of the budget.
+// String says what was spent, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for one user, added
+// or removed".
 func (l Ledger) String() string {
 	b := l.lock()
 	count := b.releases()

@@ -6,22 +6,17 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Split returns a guarantee such that n releases with it use up what remains. It is like with other
-// noise: it has the δ of like, and the greatest ε, ρ or μ for which Spend accepts all n, if nothing
-// else is spent before. Split spends nothing. like is asked for by one of ε, ρ and μ; its amount
-// does not matter, but its noise does: each of n releases like [Gaussian] may have five times the ε
-// of n like [ApproxDP]. If like has several parts, such as the bits and the count of a sketch, the
-// noise of all is scaled by one factor; of n releases with Gaussian noise for an (ε, δ) as one part
-// the last may be refused.
+// Split returns a guarantee such that n releases with it use up what remains. It spends nothing.
+// The guarantee has the noise and the δ of like, and the greatest ε, ρ or μ, whichever like is
+// asked for by, for which Spend accepts all n, if nothing else is spent before. Each of n like
+// [Gaussian] may have five times the ε of n like [ApproxDP]. The noise of several parts is scaled
+// by one factor; with Gaussian noise for an (ε, δ) among them the last release may be refused.
 //
-// A journal records what was split: after a restart too Spend accepts all that are left of the n.
-//
-// The error wraps [ErrParams] if n is not in [1, 2³⁰], or if like is of no such kind or subsampled;
-// [ErrMismatch] if like is for another unit; and [ErrBudget] if too little is left; or it is that
-// of the journal.
+// The error wraps [ErrParams] if n is not in [1, 2³⁰], or if like is asked for by several or
+// subsampled; [ErrMismatch] if its unit is another; and [ErrBudget] if too little is left; or it is
+// the journal's.
 func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	amount, several := like.releases().Amounts()
-	part := func(x float64) Guarantee { return promise(like.unit, amount(x), like.on) }
 	switch {
 	case n < 1 || n > mostMany:
 		return Guarantee{}, check.ParamsError("budget", "n", n, "an integer in [1, 2³⁰]")
@@ -36,19 +31,20 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	releases, before := b.releases(), l.states()
 	b.mu.Unlock()
 	// Times rounds up, by more than n exact additions do: what it allows, Spend accepts n times.
-	x, g := 0.0, part(0)
-	if l.allows(before, g.Times(n)) {
-		x = l.greatest(before, math.MaxFloat64, part, n)
-		g = part(x)
+	x, r := 0.0, amount(0)
+	if l.allows(before, r.Times(n)) {
+		x = l.greatest(before, math.MaxFloat64, amount, n)
+		r = amount(x)
 	}
-	if !l.allows(before, g.Times(n)) || g.asked == part(0).asked && l.epsilon > 0 {
+	if !l.allows(before, r.Times(n)) || r.Asked == amount(0).Asked && l.epsilon > 0 {
 		return Guarantee{}, check.BudgetError("budget", like.Times(n), func() any { return l.remaining(before) })
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	g := promise(like.unit, r, like.on)
 	q := quota{part: l.part, each: g, left: n}
 	if several { // room for the roundings of whoever divides ε among the parts
-		g = part(x * (1 - 0x1p-45))
+		g = promise(like.unit, amount(x*(1-0x1p-45)), like.on)
 	}
 	known := b.quota
 	known.read = false
@@ -100,5 +96,5 @@ func (l *Ledger) covers(spent int) bool {
 	for _, e := range b.entries[first:] {
 		n += int(e.count)
 	}
-	return before.allows(before.states(), b.quota.each.Times(n))
+	return before.allows(before.states(), b.quota.each.releases().Times(n))
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Unit says whom a guarantee protects: what one of two neighbouring inputs has and the other lacks,
-// or has with other data. It is public and comparable. The zero Unit, and a Unit made from invalid
-// numbers, is not valid; a guarantee for it promises nothing.
+// or has with other data. It is public and comparable. A guarantee for the zero Unit, or one made
+// from invalid numbers, promises nothing.
 type Unit struct {
 	kind     kind
 	relation Relation // 0 for vectors
@@ -45,21 +45,16 @@ const (
 	mostDistance  = 0x1p900
 )
 
-// Element is one element of a stream: one event, one view, one purchase. Under Replace, another
-// element takes its place, of any user and at any time.
+// Element is one element of a stream: one event, one view, one purchase.
 func Element(r Relation) Unit { return discrete(element, 0, r) }
 
-// OwnElement is one element of a stream, replaced by another element of the same user: how many
-// elements each user has is public. It is weaker than Element(Replace), and converting a guarantee
-// for users to it costs half as much.
+// OwnElement is one element of a stream, replaced by another of the same user.
 func OwnElement() Unit { return discrete(own, 0, Replace) }
 
-// User is one user with all data of that user in the input: at most max distinct keys. max 0 means
-// any number.
+// User is one user with at most max distinct keys, 0 for any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
 
-// UserElements is one user with at most max elements in the whole input, 1 to 2³⁰. A user who has
-// one key 500 times has 500 elements.
+// UserElements is one user with at most max elements in the whole input, 1 to 2³⁰.
 func UserElements(max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	u.elements = max > 0 && u.Valid()
@@ -70,9 +65,8 @@ func UserElements(max int, r Relation) Unit {
 }
 
 // UserWithin is one user within any given number of consecutive steps, 1 to 2³⁰, of a stream whose
-// steps are public. The user has at most max elements in them, or any number with max 0. A user who
-// is active in k times as many steps is a group of k. Under Replace, what any user does within any
-// such steps takes its place.
+// steps are public, with at most max elements in them, 0 for any number. Over more steps a user is
+// a group.
 func UserWithin(steps, max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	if steps < 1 || steps > mostMany || !u.Valid() {
@@ -92,12 +86,10 @@ func Row(r Relation) Unit { return discrete(row, 0, r) }
 func Party(r Relation) Unit { return discrete(party, 0, r) }
 
 // L1 is a whole vector x, whose neighbours are the vectors x′ with ‖x − x′‖₁ ≤ distance, in the
-// units of the data and in [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values are the real numbers of an interval, or the
-// integers of one; for integers the distance is an integer.
+// units of the data and in [2⁻⁹⁰⁰, 2⁹⁰⁰]. For vectors of integers the distance is an integer.
 func L1(distance float64) Unit { return vector(l1, distance) }
 
-// L2 is a whole vector x, whose neighbours are the vectors x′ with ‖x − x′‖₂ ≤ distance, in the
-// units of the data and in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// L2 is [L1] by the norm ‖x − x′‖₂.
 func L2(distance float64) Unit { return vector(l2, distance) }
 
 func discrete(k kind, most int, r Relation) Unit {
@@ -114,14 +106,13 @@ func vector(k kind, distance float64) Unit {
 	return Unit{kind: k, distance: distance}
 }
 
-// Valid reports whether u is valid: not the zero Unit, nor made from invalid numbers.
+// Valid reports whether u was made from valid numbers.
 func (u Unit) Valid() bool { return u.kind != 0 }
 
 // Relation returns how neighbours differ in a unit, 0 for vectors.
 func (u Unit) Relation() Relation { return u.relation }
 
-// Max returns the largest number of keys or elements of one user, 0 for any number and for other
-// units.
+// Max returns the most keys or elements of one user, 0 for any number and for other units.
 func (u Unit) Max() int { return u.max }
 
 // counts reports whether the most that a user has are elements, not keys.
@@ -261,7 +252,7 @@ func (u Unit) check() error {
 
 var nouns = []string{element: "element", user: "user", key: "key", row: "row", party: "party", l1: "vector", l2: "vector", own: "element"}
 
-// String says who is protected, such as "one user (at most 20 keys), added or removed".
+// String says who is protected.
 func (u Unit) String() string {
 	one, several, change := "", "", ", added or removed"
 	if u.relation == Replace {
@@ -317,7 +308,7 @@ func number(x float64) string {
 	return strings.Replace(text, "e+", "e", 1)
 }
 
-// Relation says how two neighbouring inputs differ in a [Unit]. The zero Relation is neither.
+// Relation says how two neighbouring inputs differ in a [Unit].
 type Relation uint8
 
 const (

@@ -51,16 +51,8 @@ func (c *Certifier) losses(k Kinds) losses {
 	return e.losses
 }
 
-// EpsilonAt returns the least ε of the bounds (A) to (E), rounded up, +Inf where there is none.
-func (c *Certifier) EpsilonAt(r Releases, delta float64) float64 {
-	most := r.Bound(delta)
-	if most > 0 && r.Composes() {
-		if a, ok := r.accountant(c.losses(r.Pair.Kinds)); ok {
-			return a.epsilonAt(delta, most)
-		}
-	}
-	return most
-}
+// EpsilonAt is that of the releases.
+func (c *Certifier) EpsilonAt(r Releases, delta float64) float64 { return r.epsilonAt(delta, c.losses) }
 
 // Within reports whether the releases are (ε, δ)-DP by the exact composition.
 func (c *Certifier) Within(r Releases, epsilon, delta float64) bool {

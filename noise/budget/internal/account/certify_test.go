@@ -99,20 +99,48 @@ func TestSubsampledGaussianOfAnyMu(t *testing.T) {
 	require.InEpsilon(t, 0.25, escaping.DeltaAt(5), 1e-9, "not .25 and more for the escape")
 }
 
+func all(list ...Releases) Releases {
+	var s Sum
+	for _, r := range list {
+		s.Add(r)
+	}
+	return s.Releases()
+}
+
 // What is known of releases is known of a part of them, and of nothing else.
 func TestBoundedBy(t *testing.T) {
 	sample := func(fraction float64) Releases { s, _ := GDP(1).Sample(fraction, true); return s }
 	s, other := sample(0.01), sample(0.02)
 	keys := ApproxDP(1, 1e-9).WithKeys(loss.NewKeys(0.033, 1e-7, 5e-8, func(float64) float64 { return 1e-9 }))
-	all := Compose(s.Times(5), other, ApproxDP(0.1, 0), ZCDP(0.1), GDP(0.2), ApproxDP(0, 0).WithEscape(1e-9))
-	for i, part := range []Releases{s, s.Times(5), other, ApproxDP(0.1, 0), ZCDP(0.1), GDP(0.2), ApproxDP(0, 0), all, Compose(s.Times(4), other, ZCDP(0.05))} {
-		require.True(t, part.BoundedBy(all), "%d", i)
+	whole := all(s.Times(5), other, ApproxDP(0.1, 0), ZCDP(0.1), GDP(0.2), ApproxDP(0, 0).WithEscape(1e-9))
+	for i, part := range []Releases{s, s.Times(5), other, ApproxDP(0.1, 0), ZCDP(0.1), GDP(0.2), ApproxDP(0, 0), whole, all(s.Times(4), other, ZCDP(0.05))} {
+		require.True(t, part.BoundedBy(whole), "%d", i)
 	}
 	for i, no := range []Releases{
 		s.Times(6), other.Times(2), ApproxDP(0.1, 0).Times(2), ApproxDP(0.05, 0), ZCDP(0.2), GDP(0.3), ApproxDP(0, 0).WithEscape(1e-8), sample(0.005), keys,
 	} {
-		require.False(t, no.BoundedBy(all), "%d", i)
-		require.False(t, all.BoundedBy(no), "%d", i)
+		require.False(t, no.BoundedBy(whole), "%d", i)
+		require.False(t, whole.BoundedBy(no), "%d", i)
 	}
 	require.False(t, s.BoundedBy(Releases{}))
+}
+
+// What is no worse has the same noise, each of a lesser amount, and nothing else.
+func TestNoWorse(t *testing.T) {
+	require.False(t, Laplace(1).NoWorse(DiscreteLaplace(1, 30)))
+	require.False(t, DiscreteLaplace(1, 30).NoWorse(Laplace(1)))
+	some := all(Laplace(1), ApproxDP(0.5, 1e-9), DiscreteGaussian(3, 2), GDP(1))
+	less := all(Laplace(0.9), ApproxDP(0.4, 1e-9), DiscreteGaussian(3, 2), GDP(1))
+	require.True(t, some.NoWorse(some))
+	require.True(t, less.NoWorse(some))
+	require.False(t, some.NoWorse(less))
+	for i, no := range []Releases{
+		all(Laplace(1.1), ApproxDP(0.3, 1e-9), DiscreteGaussian(3, 2), GDP(1)), // a larger part of a lesser sum
+		all(DiscreteLaplace(1, 1), ApproxDP(0.5, 1e-9), DiscreteGaussian(3, 2), GDP(1)),
+		all(Laplace(1), ApproxDP(0.5, 1e-9), DiscreteGaussian(4, 2), GDP(1)), // not known to increase
+		all(Laplace(1), ApproxDP(0.5, 2e-9), DiscreteGaussian(3, 2), GDP(1)),
+		all(Laplace(1), ApproxDP(0.5, 1e-9), DiscreteGaussian(3, 2), GDP(1.1)),
+	} {
+		require.False(t, no.NoWorse(some), "%d", i)
+	}
 }

@@ -27,27 +27,37 @@ func Of(x [AllSums]float64, e Escapes, k Kinds) Releases {
 	return Releases{Sums{x[0], x[1], x[2], x[3], x[4]}, Pair{PairSums{x[5], x[6], x[7], x[8], e, loss.Keys(x[PlainSums:])}, k}}.paired()
 }
 
-// Compose returns all these releases together.
-func Compose(list ...Releases) Releases {
-	var sums [AllSums]float64
-	var all []Kind
-	escapes, known := Escapes(0), true
-	for _, r := range list {
-		known = known && !r.Pair.unknown()
-		all = append(all, r.Pair.Kinds...)
-		escapes = escapes.plus(r.Pair.Escapes)
-		for i, x := range r.List() {
-			sums[i] = exact.SumUp(sums[i], x)
-		}
+// Sum adds up releases, each sum rounded up.
+type Sum struct {
+	sums    [AllSums]float64
+	kinds   []Kind
+	unknown bool // kinds is not all
+	escapes Escapes
+}
+
+// Add adds releases.
+func (s *Sum) Add(r Releases) {
+	s.unknown = s.unknown || r.Pair.unknown()
+	s.kinds = append(s.kinds, r.Pair.Kinds...)
+	s.escapes = s.escapes.plus(r.Pair.Escapes)
+	for i, x := range r.List() {
+		s.sums[i] = exact.SumUp(s.sums[i], x)
 	}
-	if !known {
-		all = nil
+}
+
+// Releases returns all of them together. Nothing is added afterwards.
+func (s *Sum) Releases() Releases {
+	if s.unknown {
+		s.kinds = nil
 	}
-	return Of(sums, escapes, makeKinds(all))
+	return Of(s.sums, s.escapes, makeKinds(s.kinds))
 }
 
 // Times returns n ≥ 1 times the releases.
 func (r Releases) Times(n int) Releases {
+	if !r.Valid() {
+		return r
+	}
 	times, sums := FloatUp(n), r.List()
 	for i, x := range sums {
 		sums[i] = exact.ProductUp(times, x)

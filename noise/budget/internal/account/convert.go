@@ -8,8 +8,21 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// EpsilonAt is that of a Certifier.
-func (r Releases) EpsilonAt(delta float64) float64 { return new(Certifier).EpsilonAt(r, delta) }
+// EpsilonAt returns the least ε of the bounds (A) to (E), rounded up, +Inf where there is none.
+func (r Releases) EpsilonAt(delta float64) float64 {
+	return r.epsilonAt(delta, func(k Kinds) losses { return k.losses(samplePoints) })
+}
+
+// epsilonAt is EpsilonAt with a function that returns the losses of the Kinds.
+func (r Releases) epsilonAt(delta float64, of func(Kinds) losses) float64 {
+	most := r.Bound(delta)
+	if most > 0 && r.Composes() {
+		if a, ok := r.accountant(of(r.Pair.Kinds)); ok {
+			return a.epsilonAt(delta, most)
+		}
+	}
+	return most
+}
 
 // Bound returns the least ε of the bounds (A) to (D), without the accountant.
 func (r Releases) Bound(delta float64) float64 {

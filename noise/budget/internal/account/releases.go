@@ -1,6 +1,29 @@
 // Package account bounds what any number of releases reveal together, whoever they protect: it adds
 // up what was asked for and what is known of the noise, and converts both to (ε, δ). Units, budgets
-// and bytes are package budget's. The bounds (A) to (E) are those of its Guarantee.
+// and bytes are package budget's. Of five bounds the least counts, as each is sound:
+//
+//   - (A) basic composition: the releases by ε are (Σε, Σδ)-DP, and the others Σρ-zCDP, hence (ε′,
+//     δ′)-DP for all pairs that the conversion of a ρ allows; together (Σε + ε′, Σδ + δ′)-DP.
+//
+//   - (B) an (ε, δ)-DP release is δ-approximately ε·tanh(ε/2)-zCDP: its two outputs share parts of
+//     weight 1 − δ that are ε-indistinguishable in both directions (Kairouz, Oh, Viswanath, ICML
+//     2015), whose Rényi divergences are at most that times the order: the least ρ possible (proof
+//     in internal/loss/loss_proof.md). Approximate zCDP adds up (Bun and Steinke, section 8), so
+//     the whole is Σδ-approximately (Σρ + Σε·tanh(ε/2))-zCDP, hence (ε′, Σδ + (1−Σδ)·δ′)-DP.
+//
+//   - (C) without zCDP the whole is (Σε, Σδ)-DP. Whatever is (ε, δ)-DP is a random function of one
+//     bit, revealed with probability δ and else sent by randomized response at ε (Kairouz, Oh,
+//     Viswanath), so for every ε′ ≤ ε it is (ε′, δ + (1−δ)·(e^ε − e^ε′)/(1 + e^ε))-DP.
+//
+//   - (D) μᵢ-GDP releases are √(Σμᵢ²)-GDP (Dong, Roth, Su, Corollary 3.3): with nothing else but δ
+//     the exact profile of Gaussian noise bounds the whole. With others μ-GDP counts as ½μ²-zCDP.
+//
+//   - (E) the losses of all together are bounded by the convolution of those of the pairs, with
+//     the exact profile of √(Σμᵢ²), or the conversion of Σρ, for the others. It is computed on a
+//     lattice, every mass rounded up: never below the truth, within .3 % of it for equal releases,
+//     6 % for samples; at δ below 1e-28 it may be far above (package internal/loss).
+//
+// All hold if a release is chosen after seeing the ones before, as long as its guarantee is not.
 package account
 
 import (

@@ -50,8 +50,7 @@ func Create(s Storage, first string) (*Journal, error) {
 	found := make([]byte, len(line))
 	n, err := s.ReadAt(found, 0)
 	if err == nil || errors.Is(err, io.EOF) {
-		// all but the newline is a journal
-		if err = nil; n >= len(line)-1 || string(found[:n]) != line[:n] {
+		if err = nil; n >= len(line)-1 || string(found[:n]) != line[:n] { // or all but its newline
 			return nil, check.FormatError("budget", "there is something in the storage of a new journal")
 		}
 		if n > 0 {
