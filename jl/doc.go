@@ -17,7 +17,7 @@
 // # Guarantee
 //
 // Each party holds one vector x of u = Dim coordinates. Params.Change says how neighbours differ:
-// by L1(Δ), ‖x − x′‖₁ ≤ Δ; by L2(Δ), ‖x − x′‖₂ ≤ Δ; or by OneCoordinate(Δ). The default is L1(1): of
+// by L1(Δ), ‖x − x′‖₁ ≤ Δ; L2(Δ), ‖x − x′‖₂ ≤ Δ; or OneCoordinate(Δ). The default is L1(1): of
 // word counts, one word. A vector as a whole is protected only if Δ is the largest distance of any
 // two. The Seed is public; privacy holds for every Seed, even one chosen by an adversary. Accuracy
 // is over the draw of the Seed, which must not depend on data.
