@@ -17,10 +17,10 @@
 // # Guarantee
 //
 // Each party holds one vector x of u = Dim coordinates. Params.Change says how neighbours differ:
-// by L1(Δ), ‖x − x′‖₁ ≤ Δ; by L2(Δ), ‖x − x′‖₂ ≤ Δ; or by OneCoordinate(Δ). The default is L1(1):
-// of word counts, one word. A vector as a whole is protected only if Δ is the largest distance of
-// any two. The Seed is public; privacy holds for every Seed, even one chosen by an adversary.
-// Accuracy is over the draw of the Seed, which must not depend on data.
+// by L1(Δ), ‖x − x′‖₁ ≤ Δ; L2(Δ), ‖x − x′‖₂ ≤ Δ; or OneCoordinate(Δ). The default is L1(1): of
+// word counts, one word. A vector as a whole is protected only if Δ is the largest distance of any
+// two. The Seed is public; privacy holds for every Seed, even one chosen by an adversary. Accuracy
+// is over the draw of the Seed, which must not depend on data.
 //
 // A release is ε-DP with Laplace noise of scale Δ₁(S)/ε; it is (ε, δ)-DP or ρ-zCDP with Gaussian
 // noise for Δ₂(S): see [Params.Guarantee]. The guarantee holds for the floating-point
