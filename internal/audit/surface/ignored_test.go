@@ -198,6 +198,7 @@ func TestIgnoredErrors(t *testing.T) {
 				refused++
 				require.True(t, errors.Is(err, budget.ErrParams), "%+v: %v", p, err)
 				require.True(t, reflect.ValueOf(object).IsZero(), "%+v: %v, and an object", p, err)
+				require.True(t, namesAField(m.name, p, err), "%+v: %v", p, err)
 				if m.main {
 					promisesNothing(t, p)
 				}
@@ -210,6 +211,22 @@ func TestIgnoredErrors(t *testing.T) {
 		})
 	}
 }
+
+// namesAField reports whether an error begins with the package of a constructor, or the one above,
+// and a field of its Params, or of a struct in them.
+func namesAField(maker string, p any, err error) bool {
+	of, text, _ := strings.Cut(err.Error(), ": ")
+	in, _, _ := strings.Cut(maker, ".")
+	name := text[:len(text)-len(strings.TrimLeft(text, letters))]
+	var has func(t reflect.Type) bool
+	has = func(t reflect.Type) bool {
+		return t.Kind() == reflect.Struct && slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return strings.EqualFold(f.Name, name) || has(f.Type) })
+	}
+	return (of == in || slices.Contains(strings.Split(in, "/"), of)) && has(reflect.TypeOf(p))
+}
+
+// letters are those of a field's name.
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // sameForAll gives two objects made alike the data of one user and of another, under the same
 // randomness, and compares all that comes back.
@@ -462,4 +479,11 @@ func TestIgnoredErrorsSeesALeak(t *testing.T) {
 		require.Contains(t, printed[i], fmt.Sprintf("String: %v", d.number))
 	}
 	require.NotEqual(t, printed[0], printed[1])
+}
+
+// An error that names no field, or another package, is seen.
+func TestNamesAField(t *testing.T) {
+	for text, want := range map[string]bool{"kor: Cells = -1: want more": true, "distinct: Cells: no": true, "kor: cell = 3": false, "jl: Cells = 1": false, "Cells = 1": false} {
+		require.Equal(t, want, namesAField("kor/distinct.New", distinctParams, errors.New(text)), text)
+	}
 }
