@@ -244,7 +244,7 @@ func (j *joint) settle(present []float64, n int) {
 const (
 	aloneRounds = 300     // of learning from each candidate by itself, where they show few outputs
 	aloneWork   = 1 << 26 // products in these rounds, about, where they show many
-	aloneGain   = 3       // of a log likelihood that tells two priors apart
+	aloneGain   = 3.0     // of a log likelihood that tells two priors apart
 )
 
 // learnAlone learns the prior from the candidates that are not listed, each by itself: the others
@@ -254,8 +254,8 @@ const (
 //
 // Small values look like zeros, so that many shares of zeros may be about as likely. From a start
 // with nearly no zeros the rounds end at a small share, from one with nearly nothing else at a
-// large one. The prior is the likelier of both if the data tell them apart, else their mean; or
-// that without any zeros, if it is likelier than both.
+// large one. The prior is the likelier of both if the data tell them apart, else their mean. If the
+// prior without any zeros is likelier than both, it is that one's mean with the first.
 func (j *joint) learnAlone(p *Projection, order []asked, first []float64) {
 	var seen []outcome
 	find, n := map[string]int{}, 0.0
@@ -279,8 +279,8 @@ func (j *joint) learnAlone(p *Projection, order []asked, first []float64) {
 	many, logMany := j.maximise(seen, first, n, 0.99)
 	for s := range j.prior {
 		switch {
-		case logNone > max(logFew, logMany)+aloneGain:
-			j.prior[s] = none[s]
+		case logNone > max(logFew, logMany)+aloneGain/2:
+			j.prior[s] = (none[s] + few[s]) / 2
 		case logFew > logMany+aloneGain:
 			j.prior[s] = few[s]
 		case logMany > logFew+aloneGain:

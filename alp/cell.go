@@ -228,8 +228,12 @@ const (
 	guideRest = 64 - guideBits
 )
 
-func newSampler(c *code) *sampler {
+// newSampler returns the sampler of so many cells: for few it does without the guide.
+func newSampler(c *code, cells uint64) *sampler {
 	s := &sampler{code: c, most: c.tail(0, 1)}
+	if cells < 1<<guideBits {
+		return s
+	}
 	output := c.levels - 1 // it falls as the point grows
 	for i := range s.guide {
 		low, _ := bits.Mul64(uint64(i)<<guideRest, s.most)

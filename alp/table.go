@@ -400,7 +400,7 @@ func (s *shape) byRegion(entries, list []total) [][]occupant {
 // distribution for the largest of what is in it.
 func (s *shape) draw(src *noise.Source, entries, list []total) packed {
 	parts := s.byRegion(entries, list)
-	shown, empty := make([]uint64, s.bitWords()), newSampler(&s.code)
+	shown, empty := make([]uint64, s.bitWords()), newSampler(&s.code, 64*s.bitWords())
 	_, shift := s.regions()
 	words := int(s.blockCells() << shift / 64)
 	var r region
