@@ -159,7 +159,7 @@ func TestJointOfManyColumns(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	values := []float64{0, 100, 500, 2000, 2540}
 	for _, p := range []Params{{Variant: Variant{Columns: 64}}, {Variant: Variant{Columns: 64, Levels: 2}}, {Signed: true, Variant: Variant{Columns: 32}}} {
-		if testing.Short() && p.Columns == 64 {
+		if p.Columns == 64 && !dptest.Long() {
 			continue
 		}
 		p.Epsilon, p.Sparsity, p.Max, p.Structure, p.Bits = 1, 10, 2560, ColumnsOnly, 1e4
