@@ -9,9 +9,9 @@ import (
 )
 
 // Joint decoding. The entries of a batch, and those of the list, are candidates: what is known of
-// one says what else may be in the cells of the others. Beliefs, laws over the states 0, the bins
-// of each side and above all columns, are found by passing messages. A cell with output o tells the
-// candidate i, if that is at level c of its column,
+// one says what else may be in the cells of the others. Beliefs, distributions over the states 0,
+// the bins of each side and above all columns, are found by passing messages. A cell with output o
+// tells the candidate i, if that is at level c of its column,
 //
 //	Σ_d Pr[max of others = d]·Pr[o | max(c, d)],   Pr[max of others ≤ d] = ground(d)·Π F_k(d)
 //
@@ -21,12 +21,12 @@ import (
 // column they do, the beliefs are exact: TestJointExactly.
 
 const (
-	jointRounds = 4  // of reading all cells and learning the law of the values
+	jointRounds = 4  // of reading all cells and learning the distribution of the values
 	jointPasses = 3  // of messages in a round, if there is more than one column
-	jointPseudo = 50 // entries of the prior that the law of the values is learned with
+	jointPseudo = 50 // entries of the prior that the distribution of values is learned with
 )
 
-// joint is a law of the values and a ground, with which blocks of candidates are read.
+// joint is a distribution of the values and a ground, with which blocks of candidates are read.
 type joint struct {
 	*decoder
 	// levels[column][state] is where in a column an entry is. Columns go outwards,
@@ -244,7 +244,7 @@ func (j *joint) settle(present []float64, n int) {
 const (
 	aloneRounds = 300     // of learning from each candidate by itself, where they show few outputs
 	aloneWork   = 1 << 26 // products in these rounds, about, where they show many
-	aloneGain   = 3       // of a log likelihood that tells two priors apart
+	aloneGain   = 3.0     // of a log likelihood that tells two priors apart
 )
 
 // learnAlone learns the prior from the candidates that are not listed, each by itself: the others
@@ -254,8 +254,8 @@ const (
 //
 // Small values look like zeros, so that many shares of zeros may be about as likely. From a start
 // with nearly no zeros the rounds end at a small share, from one with nearly nothing else at a
-// large one. The prior is the likelier of both if the data tell them apart, else their mean; or
-// that without any zeros, if it is likelier than both.
+// large one. The prior is the likelier of both if the data tell them apart, else their mean. If the
+// prior without any zeros is likelier than both, it is that one's mean with the first.
 func (j *joint) learnAlone(p *Projection, order []asked, first []float64) {
 	var seen []outcome
 	find, n := map[string]int{}, 0.0
@@ -279,8 +279,8 @@ func (j *joint) learnAlone(p *Projection, order []asked, first []float64) {
 	many, logMany := j.maximise(seen, first, n, 0.99)
 	for s := range j.prior {
 		switch {
-		case logNone > max(logFew, logMany)+aloneGain:
-			j.prior[s] = none[s]
+		case logNone > max(logFew, logMany)+aloneGain/2:
+			j.prior[s] = (none[s] + few[s]) / 2
 		case logFew > logMany+aloneGain:
 			j.prior[s] = few[s]
 		case logMany > logFew+aloneGain:
@@ -327,8 +327,8 @@ func (j *joint) maximise(seen []outcome, first []float64, n, zero float64) (prio
 }
 
 // learn sets the prior to the mean belief of n candidates that are not listed: of its share of
-// zeros, with one entry at 0 and one elsewhere, and of the law of the others, with some entries of
-// the first prior's.
+// zeros, with one entry at 0 and one elsewhere, and of the distribution of the others, with some
+// entries of the first prior's.
 func (j *joint) learn(first, believed []float64, n float64) {
 	zero := (believed[0] + 0.5) / (n + 1)
 	others := n - believed[0] + jointPseudo
@@ -399,7 +399,7 @@ func (j *joint) newCandidate() candidate {
 	return c
 }
 
-// listedPrior returns the law of a listed entry: the density of its value in the list.
+// listedPrior returns the distribution of a listed entry: the density of its value in the list.
 func (j *joint) listedPrior(value float64) []float64 {
 	prior := make([]float64, len(j.prior))
 	at := 1

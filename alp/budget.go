@@ -47,14 +47,14 @@ func (p Params) kappa() float64 {
 // eta returns the logarithm η of the factor that a step of a value may multiply probabilities with,
 // rounded down. For integers it is ε/Δ, and for values that are rounded at random ln(1 + κ).
 //
-// Proof for these. Let M(v) be the law of the release as a function of one total of v steps, and
-// M(a+1) ≤ (1+κ)·M(a) + bad in both directions, bad of mass at most δ₁. A value added at θ between
-// two grid points becomes the upper one with probability θ, so the law is (1−θ)·M(a) + θ·M(a+1),
-// given all else, and moving it by θ′ within the step moves the law by θ′·(M(a+1) − M(a)) ≤ θ′·(κP
-// + bad), where P is the law before: M(a+1) − M(a) and M(a) − M(a+1) are at most κ·M + bad for M =
-// M(a) and M = M(a+1), hence for their mixtures. So P′ ≤ (1 + θ′κ)·P + θ′·bad ≤ e^{θ′κ}·P + θ′·bad.
-// Moves by θ′₁, θ′₂, … of Δ/g in total, one after the other, give (ε, δ₁·(e^ε−1)/κ): Δκ/g = ε, and
-// Σ θ′ᵢ·e^{κ(θ′₁+…+θ′ᵢ₋₁)} ≤ ∫₀^{Δ/g} e^{κt} dt. ∎
+// Proof for these. Let M(v) be the distribution of the release as a function of one total of v
+// steps, and M(a+1) ≤ (1+κ)·M(a) + bad in both directions, bad of mass at most δ₁. A value added at
+// θ between two grid points becomes the upper one with probability θ, so the distribution is
+// (1−θ)·M(a) + θ·M(a+1), given all else, and moving it by θ′ within the step moves the distribution
+// by θ′·(M(a+1) − M(a)) ≤ θ′·(κP + bad), where P is the distribution before: M(a+1) − M(a) and M(a)
+// − M(a+1) are at most κ·M + bad for M = M(a) and M = M(a+1), hence for their mixtures. So P′ ≤ (1
+// + θ′κ)·P + θ′·bad ≤ e^{θ′κ}·P + θ′·bad. Moves by θ′₁, θ′₂, … of Δ/g in total, one after the
+// other, give (ε, δ₁·(e^ε−1)/κ): Δκ/g = ε, and Σ θ′ᵢ·e^{κ(θ′₁+…+θ′ᵢ₋₁)} ≤ ∫₀^{Δ/g} e^{κt} dt. ∎
 func (p Params) eta() float64 {
 	if _, mixed := p.grid(); mixed {
 		return math.Log1p(p.kappa()) * (1 - 0x1p-50)

@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// code is the law of one cell: what it shows, given the largest value of its entries within its
-// column, in points of the columns' axis.
+// code is the distribution of one cell: what it shows, given the largest value of its entries
+// within its column, in points of the columns' axis.
 //
 // All codes meet one condition, and no more is needed for privacy: a decay d/2⁶⁴ ≥ e^{−η} is given,
 // and for any two adjacent values and every output, d/2⁶⁴ times the one probability is at most the
@@ -17,16 +17,16 @@ import (
 // [code.violation] checks it for each shape.
 //
 // Theorem 1. Fix the hash functions, and let each cell hold a number that is the maximum over its
-// entries of their values within its column, and show an output of that law, independently of all
-// other cells. If one entry changes by one step, no output of the whole table changes its
+// entries of their values within its column, and show an output of that distribution, independently
+// of all other cells. If one entry changes by one step, no output of the whole table changes its
 // probability by a factor of more than e^η; if entries change by n steps in total, by more than
 // e^{nη}.
 //
 // Proof. Column j of an entry v holds clamp(v − jW, 0, W). These ramps do not overlap: for v → v +
 // 1 exactly one column of that entry changes, by one step (or none, above the last). So one cell
 // has one entry that changes by one, its maximum changes by at most one, and the probability of its
-// output by a factor within e^{±η}; all other cells keep their laws. n steps are made one after the
-// other. ∎
+// output by a factor within e^{±η}; all other cells keep their distributions. n steps are made one
+// after the other. ∎
 //
 // Collisions, the number of entries that change and the quality of the hash functions do not
 // matter, as long as these do not depend on the data. The minimum in the place of the maximum, and
@@ -148,9 +148,9 @@ func (f fraction) nearest() uint64 { return f.high + f.low>>63 }
 //
 // The thresholds m₁ < … < m_{Q−1} are the values at which the median of the output changes from l −
 // 1 to l, at m_l = l·W/Q on the grid of the noise (integers for even W, half-integers for odd W),
-// and symmetric, m_l + m_{Q−l} = W. So the law is its own mirror image: Pr[o | v] = Pr[Q−1−o |
-// W−v]. With F(x) = ½d^{−x} for even W (x integer) and d^{½−x}/(1+d) for odd W (x half-integer),
-// both for x ≤ 0, and F(x) = 1 − F(−x), Pr[output ≥ l | v] = F(v − m_l).
+// and symmetric, m_l + m_{Q−l} = W. So the distribution is its own mirror image: Pr[o | v] =
+// Pr[Q−1−o | W−v]. With F(x) = ½d^{−x} for even W (x integer) and d^{½−x}/(1+d) for odd W (x
+// half-integer), both for x ≤ 0, and F(x) = 1 − F(−x), Pr[output ≥ l | v] = F(v − m_l).
 //
 // For Q = 2 this is the S-shaped unary code: the probability of a one grows from p to 1 − p, first
 // by the factor 1/d a step and then, mirrored, that of a zero falls so. Even W: p = ½e^{−ηW/2}; odd
@@ -228,8 +228,12 @@ const (
 	guideRest = 64 - guideBits
 )
 
-func newSampler(c *code) *sampler {
+// newSampler returns the sampler of so many cells: for few it does without the guide.
+func newSampler(c *code, cells uint64) *sampler {
 	s := &sampler{code: c, most: c.tail(0, 1)}
+	if cells < 1<<guideBits {
+		return s
+	}
 	output := c.levels - 1 // it falls as the point grows
 	for i := range s.guide {
 		low, _ := bits.Mul64(uint64(i)<<guideRest, s.most)

@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// decoder is what Estimate and Interval need of a Projection besides its table: the laws of entries
-// given their cells, computed once.
+// decoder is what Estimate and Interval need of a Projection besides its table: the distributions
+// of entries given their cells, computed once.
 type decoder struct {
 	shape   *shape
 	bins    bins
@@ -126,8 +126,8 @@ func (d *decoder) weigh(sides []*posterior, positive, negative []uint8, odds flo
 	return w
 }
 
-// quantile returns the quantile of the entry's law, in steps: values below 0, then 0, then those
-// above.
+// quantile returns the quantile of the entry's distribution, in steps: values below 0, then 0, then
+// those above.
 func (d *decoder) quantile(sides []*posterior, positive, negative []uint8, odds, share float64) float64 {
 	if negative == nil {
 		total, k := sides[0].weight(positive)
@@ -150,7 +150,7 @@ func (d *decoder) quantile(sides []*posterior, positive, negative []uint8, odds,
 	return d.shape.valueAt(sides[0].find(positive, target/w.unit[0], w.scale[0]))
 }
 
-// listed returns the law of a listed entry, and whether it is below 0.
+// listed returns the distribution of a listed entry, and whether it is below 0.
 func (d *decoder) listed(positive, negative []uint8, value float64) (f fused, below bool) {
 	if value < 0 {
 		return d.list.fuse(d.open[1], negative, -value), true
@@ -166,7 +166,7 @@ func sign(x float64, below bool) float64 {
 	return math.Abs(x)
 }
 
-// median returns the median of an entry's law, in steps.
+// median returns the median of an entry's distribution, in steps.
 func (d *decoder) median(positive, negative []uint8, value, odds float64) float64 {
 	if value != 0 {
 		if d.list.plain(value) {

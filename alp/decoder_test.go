@@ -381,7 +381,7 @@ func TestPlanDraws(t *testing.T) {
 		for b := range rates {
 			rates[b] = 0.02
 		}
-		laws := g.laws(rates, 0.3)
+		laws := g.distributions(rates, 0.3)
 		n, upTo := g.count+2, make([]float64, g.columns*len(laws))
 		for j := range g.columns {
 			g.cumulate(laws, j, upTo)

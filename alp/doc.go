@@ -21,9 +21,9 @@
 // over all entries. Params and hash functions are public, and must not depend on the data.
 //
 // [Params.Guarantee] holds for the floating-point implementation. Values are put on a grid, a power
-// of two, before they are summed. Sums are integers that saturate. The law of each cell is a table
-// of multiples of 2⁻⁶⁴ whose neighbouring ratios are at most e^η by construction, and is drawn
-// exactly. Theorem 1 (cell.go) proves the privacy of the columns, Theorem 2
+// of two, before they are summed. Sums are integers that saturate. The distribution of each cell is
+// a table of multiples of 2⁻⁶⁴ whose neighbouring ratios are at most e^η by construction, and is
+// drawn exactly. Theorem 1 (cell.go) proves the privacy of the columns, Theorem 2
 // (combined_proof.md) that of columns and list, and budget.go treats real values.
 //
 // # Accuracy

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// pvalues are the laws of the evidence about an entry under each of its possible values, for
-// [Projection.Interval].
+// pvalues are the distributions of the evidence about an entry under each of its possible values,
+// for [Projection.Interval].
 //
 // Let the entry have the value x, in bin b of column j. Then the outputs before column j follow
 // Pr[·|W], that of column j Pr[·|b], and those after it Pr[·|0], all with the load, and are
@@ -17,9 +17,10 @@ import (
 //
 // of a larger against a smaller value under the uniform prior, where up and down are what column j
 // has above and below the middle of b. A depends on the outputs before j alone and B on those after
-// it. Their laws follow from one another by a step for each column, and the law of Λ from both, on
-// a grid of ln Λ: mass between two points of the grid goes to both, with the right mean. So Pr_x[Λ
-// ≤ λ] is known for each bin, and all x are accepted for which it is not too small.
+// it. Their distributions follow from one another by a step for each column, and the distribution
+// of Λ from both, on a grid of ln Λ: mass between two points of the grid goes to both, with the
+// right mean. So Pr_x[Λ ≤ λ] is known for each bin, and all x are accepted for which it is not too
+// small.
 type pvalues struct {
 	lower, upper []float32           // [b·oddsPoints+k]: Pr_b[ln Λ ≥ point k], Pr_b[ln Λ ≤ point k]
 	zero         [oddsPoints]float64 // Pr₀[ln of the evidence against 0 ≥ point k]
@@ -33,7 +34,7 @@ const (
 	leastMass   = 1e-9 // of a point of the grid, to matter
 )
 
-// oddsLaw is a law on the grid.
+// oddsLaw is a distribution on the grid.
 type oddsLaw [oddsPoints]float64
 
 // add adds mass at a logarithm.
@@ -88,11 +89,11 @@ func (l *lazyPValues) get(d *decoder) []*pvalues {
 	return l.sides
 }
 
-// newPValues computes the laws for one side.
+// newPValues computes the distributions for one side.
 func newPValues(p *posterior, rates load) *pvalues {
 	n := p.used
 	v := &pvalues{lower: make([]float32, n*oddsPoints), upper: make([]float32, n*oddsPoints)}
-	laws := p.laws(rates)
+	laws := p.distributions(rates)
 	after := p.behind(laws)
 	first := &after[0]
 	c := 0.0
@@ -113,21 +114,21 @@ func newPValues(p *posterior, rates load) *pvalues {
 	return v
 }
 
-// laws returns for each column the law of the output, out[j][o·(count+2)+y] for an entry at y as
-// in bins.chance.
-func (p *posterior) laws(rates load) [][]float64 {
+// distributions returns for each column the distribution of the output, out[j][o·(count+2)+y] for
+// an entry at y as in bins.chance.
+func (p *posterior) distributions(rates load) [][]float64 {
 	above := sum(rates)
 	laws := make([][]float64, p.columns)
 	for j := range laws {
 		in := rates[j*p.count : (j+1)*p.count]
 		above = max(above-sum(in), 0)
-		laws[j] = p.bins.laws(in, above)
+		laws[j] = p.bins.distributions(in, above)
 	}
 	return laws
 }
 
-// behind returns the laws of B for the columns from j on, for entries that are below them: B of
-// column j is out[j].
+// behind returns the distributions of B for the columns from j on, for entries that are below them:
+// B of column j is out[j].
 func (p *posterior) behind(laws [][]float64) []oddsLaw {
 	out := make([]oddsLaw, p.columns+1)
 	out[p.columns].add(math.Log(p.tail.mass), 1)
@@ -140,8 +141,8 @@ func (p *posterior) behind(laws [][]float64) []oddsLaw {
 	return out
 }
 
-// past returns the law of A behind column j, of which ahead is the law before it, for entries that
-// fill it.
+// past returns the distribution of A behind column j, of which ahead is the distribution before it,
+// for entries that fill it.
 func (p *posterior) past(law []float64, ahead *oddsLaw, j int) (out oddsLaw) {
 	for o := range p.levels {
 		q, i := law[o*(p.count+2)+p.count+1], j*p.levels+o

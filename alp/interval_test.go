@@ -119,7 +119,7 @@ func TestIntervalsExactly(t *testing.T) {
 		p := dptest.OK(b.Release())(t)
 		d := p.decoder
 		side := d.flat[0]
-		laws := side.laws(d.loads[0])
+		laws := side.distributions(d.loads[0])
 		require.True(t, d.bins.exact() && side.columns == 3 && side.count == 4 && side.levels == 4)
 		covered := func(x int, miss float64) (probability float64) {
 			for number := range 64 {

@@ -179,9 +179,12 @@ func TestFillHasTheLaw(t *testing.T) {
 // Where the guide decides an output, it is that of all points with these first bits; it leaves at
 // most one entry a threshold open.
 func TestGuideIsExact(t *testing.T) {
-	for _, p := range layouts {
+	for i, p := range layouts {
+		if i%3 > 0 && !dptest.Long() {
+			continue
+		}
 		s := dptest.OK(p.shape())(t)
-		sampler, open := newSampler(&s.code), 0
+		sampler, open := newSampler(&s.code, 1<<20), 0
 		most := new(big.Int).SetUint64(sampler.most)
 		for i, output := range sampler.guide {
 			if output == 0 {

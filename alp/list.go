@@ -108,9 +108,9 @@ func surpasses(d float64) float64 {
 	return 1 - 0.5*math.Exp(d)
 }
 
-// fused is the law of a listed entry: the density of its list value, times the likelihood of the
-// columns that it kept. The prior is uniform; 0, and for lists with δ > 0 values far below the
-// list's radius, are as good as excluded.
+// fused is the distribution of a listed entry: the density of its list value, times the likelihood
+// of the columns that it kept. The prior is uniform; 0, and for lists with δ > 0 values far below
+// the list's radius, are as good as excluded.
 type fused struct {
 	*listing
 	p       *posterior // for the load
@@ -121,7 +121,7 @@ type fused struct {
 	corner  float64 // value − φ₁(X), in scales
 }
 
-// fuse prepares the law of a listed entry of the given absolute value.
+// fuse prepares the distribution of a listed entry of the given absolute value.
 func (l *listing) fuse(p *posterior, outputs []uint8, value float64) fused {
 	corner := (value - float64(l.shape.phi(l.shape.turn))) / l.scale
 	return fused{l, p, outputs, l.shape.kept(int64(value)), value, math.Exp(min(corner, farBelow)), corner}
@@ -200,7 +200,7 @@ func (f *fused) above() float64 {
 	return 2 - math.Exp(-f.corner)
 }
 
-// median returns the median of the law, in steps.
+// median returns the median of the distribution, in steps.
 func (f *fused) median() float64 {
 	var buffer [allBins]float64
 	weights, total, tail := f.weights(buffer[:0])

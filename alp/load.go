@@ -12,7 +12,7 @@ type load []float64
 
 const (
 	loadRounds = 60 // of expectation maximisation
-	loadPseudo = 50 // entries of the start's law that are added to the data
+	loadPseudo = 50 // entries of the start's distribution that are added to the data
 )
 
 // bins divides the columns' axis for decoding: every column into the same number of bins of equal
@@ -145,7 +145,7 @@ func (g *bins) fit(histogram [][]uint64, start load, rounds int) load {
 type expectation struct {
 	*bins
 	seen          []float64 // expected number of entries in each bin of the column
-	before, after []float64 // the law of the largest entry, after looking over all cells
+	before, after []float64 // distributions of the largest entry, before looking and after
 	some          []float64 // 1 − e^{−r} of the rates
 }
 
@@ -185,7 +185,7 @@ func (e *expectation) compute(histogram []uint64, rates []float64, above float64
 	return e.after[n+1] * perOccupied(above) / above
 }
 
-// largest sets before to the law of the largest entry of a cell, and some.
+// largest sets before to the distribution of the largest entry of a cell, and some.
 func (e *expectation) largest(rates []float64, above float64) {
 	n := e.count
 	e.before[n+1] = -math.Expm1(-above)
@@ -221,8 +221,8 @@ func (g *bins) likelihood(rates []float64, above float64, o int, out []float64) 
 	}
 }
 
-// laws returns the likelihoods of all outputs, one after the other.
-func (g *bins) laws(rates []float64, above float64) []float64 {
+// distributions returns the likelihoods of all outputs, one after the other.
+func (g *bins) distributions(rates []float64, above float64) []float64 {
 	n := g.count + 2
 	laws := make([]float64, g.levels*n)
 	for o := range g.levels {
@@ -240,8 +240,8 @@ func sum(x []float64) float64 {
 	return s
 }
 
-// uniform is the law of the value of an entry that is not 0 and not listed, if all points of the
-// axis are equally likely, and as much goes on above the columns where there is a list.
+// uniform is the distribution of the value of an entry that is not 0 and not listed, if all points
+// of the axis are equally likely, and as much goes on above the columns where there is a list.
 type uniform struct {
 	density []float64 // of each bin; the bins and the tail sum to 1
 	tail    tailLaw
@@ -299,7 +299,7 @@ const noiseEntries = 10
 
 // mix returns the prior of the bins and the tail. The share learned of it comes from the load of
 // the table, which has the given number of cells a column; less where the table holds too few
-// entries to tell their law from that of the noise.
+// entries to tell their distribution from that of the noise.
 func (u *uniform) mix(g *bins, rates load, cells, learned float64) (prior []float64, t tailLaw) {
 	law := append([]float64(nil), rates...)
 	end := g.end()
@@ -332,8 +332,8 @@ func (s *shape) lastBin(g *bins) float64 {
 
 // decreasing replaces the numbers by the closest ones, in squares, that do not increase: pools of
 // neighbours get their mean until none is above the one before it. The load of greatest likelihood
-// has spikes, where its columns cannot tell neighbouring values apart; smoothed so, the law is only
-// as detailed as they can tell.
+// has spikes, where its columns cannot tell neighbouring values apart; smoothed so, the
+// distribution is only as detailed as they can tell.
 func decreasing(x []float64) {
 	type pool struct {
 		sum float64
@@ -357,15 +357,15 @@ func decreasing(x []float64) {
 	}
 }
 
-// posterior is the law of an entry that is not 0, given what its cells show: for one sign, one load
-// and one prior. Relative to the probability of the cells if the entry is 0, column j has the
-// weight
+// posterior is the distribution of an entry that is not 0, given what its cells show: for one sign,
+// one load and one prior. Relative to the probability of the cells if the entry is 0, column j has
+// the weight
 //
 //	r₀[o₀] ⋯ r_{j−1}[o_{j−1}] · t_j[o_j],   r[o] = Pr[o | W]/Pr[o | 0],
 //	t_j[o] = Σ over the bins of column j of prior·Pr[o | bin]/Pr[o | 0],
 //
 // as the entry fills the columns before j and is absent from those after it. These numbers are
-// tables, and so is the law within a column given its output.
+// tables, and so is the distribution within a column given its output.
 type posterior struct {
 	*bins
 	ratio []float64 // ratio[j·levels+o] is r_j[o]
@@ -375,7 +375,7 @@ type posterior struct {
 	tail tailLaw
 }
 
-// tailLaw is the law above all columns, exponential, of entries that a list may hold.
+// tailLaw is the distribution above all columns, exponential, of entries that a list may hold.
 type tailLaw struct {
 	mass  float64 // prior
 	scale float64 // in steps of the value

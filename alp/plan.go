@@ -120,7 +120,7 @@ func (s *shape) forecast(values []float64) forecast {
 		for j, c := range crowds {
 			shown := make([]float64, s.code.levels)
 			for i, load := range loads {
-				laws := d.bins.laws(c.times(load))
+				laws := d.bins.distributions(c.times(load))
 				d.bins.cumulate(laws, j, f.upTo[i][side])
 				for o := range shown {
 					shown[o] += laws[o*(d.bins.count+2)] / float64(len(loads))
@@ -139,7 +139,7 @@ func (s *shape) forecast(values []float64) forecast {
 	return f
 }
 
-// cumulate sets the column's part of forecast.upTo, of what laws returned.
+// cumulate sets the column's part of forecast.upTo, of what distributions returned.
 func (g *bins) cumulate(laws []float64, column int, upTo []float64) {
 	n := g.count + 2
 	for y := range n {

@@ -52,7 +52,7 @@ type shape struct {
 // TestDecodeAllocatesLittle.
 const (
 	maxTableBytes = min(1<<34, math.MaxInt/2)
-	maxWidth      = 1 << 20 // W: the law of a cell takes up to 2W words
+	maxWidth      = 1 << 20 // W: a code takes up to 2W words
 	maxLaw        = 1 << 23 // W·Q: probabilities that New checks
 	maxAxis       = 1 << 21 // m·W on a logarithmic axis: words of its table
 	maxOutputs    = 1 << 15 // m·Q: outputs of all columns of a sign
@@ -61,8 +61,8 @@ const (
 // plannedSparsity stands for an unknown Sparsity before the data are seen.
 const plannedSparsity = 1000
 
-// shape returns the numbers of a release. It takes up to some milliseconds, for the law of the
-// cells.
+// shape returns the numbers of a release. It takes up to some milliseconds, for the distribution of
+// the cells.
 func (p Params) shape() (shape, error) {
 	p, err := p.resolved()
 	if err == nil && p.estimates() {
@@ -95,8 +95,8 @@ func (p Params) resolvedShape() (s shape, err error) {
 	return s, nil
 }
 
-// code returns the law of a cell, and keeps those of moderate size, of which a service makes the
-// same ones again and again.
+// code returns the distribution of a cell, and keeps those of moderate size, of which a service
+// makes the same ones again and again.
 func (p Params) code(width int, decay uint64) (code, error) {
 	compute := func() (code, error) {
 		var c code
@@ -400,7 +400,7 @@ func (s *shape) byRegion(entries, list []total) [][]occupant {
 // distribution for the largest of what is in it.
 func (s *shape) draw(src *noise.Source, entries, list []total) packed {
 	parts := s.byRegion(entries, list)
-	shown, empty := make([]uint64, s.bitWords()), newSampler(&s.code)
+	shown, empty := make([]uint64, s.bitWords()), newSampler(&s.code, 64*s.bitWords())
 	_, shift := s.regions()
 	words := int(s.blockCells() << shift / 64)
 	var r region

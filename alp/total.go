@@ -95,7 +95,8 @@ func (d *decoder) columnSum(column int, n float64) columnSum {
 	}
 	rates := d.loads[side]
 	places := g.count + 2
-	chance := g.laws(rates[j*g.count:(j+1)*g.count], sum(rates[(j+1)*g.count:])) // [o·places+y]
+	// [o·places+y]
+	chance := g.distributions(rates[j*g.count:(j+1)*g.count], sum(rates[(j+1)*g.count:]))
 	weight, part := make([]float64, places), make([]float64, places)
 	prior, tail := d.uniform.mix(g, rates, float64(s.cells()), d.prior.Learned)
 	start := s.inUnits(s.valueAt(float64(j) * float64(g.width)))

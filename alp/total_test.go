@@ -49,7 +49,7 @@ func TestTotal(t *testing.T) {
 		all = []float64{24, 50, 100}
 	}
 	for i, f := range batches(r) {
-		if i%2 > 0 && !dptest.Long() {
+		if i%8 > 0 && !dptest.Long() {
 			continue
 		}
 		for _, bits := range all {

@@ -3,17 +3,14 @@ package arete
 import "math"
 
 // Arete is the Arete distribution of Pagh and Stausholm: that of X₁ − X₂ + Y, where X₁ and X₂ are
-// gamma distributed of shape α and scale θ, and Y is Laplace of scale λ. It is continuous,
-// symmetric, unimodal and infinitely divisible. Calibrate finds parameters that make a real-valued
-// release ε-differentially private. New adds noise on a lattice instead, of which less is enough.
-//
-// The methods are accurate to a relative 1e-12, in the upper tail of Survival and the lower tail of
-// CDF too. They return NaN for a NaN and on the zero Arete.
+// gamma distributed of shape α and scale θ, and Y is Laplace of scale λ. [Calibrate] finds
+// parameters that make a real-valued release ε-differentially private. The methods are accurate to
+// a relative 1e-12 in the tails too, and NaN for a NaN and on the zero Arete.
 type Arete struct{ alpha, theta, lambda float64 }
 
-// NewArete returns the distribution of shape alpha and scales theta and lambda, in the units of the
-// data. It promises no privacy. The error wraps [ErrParams] unless alpha is in [2⁻¹⁰⁰, 1], the
-// scales in [2⁻⁴⁰⁰, 2⁴⁰⁰], and their quotient in [2⁻¹⁰⁰, 2¹⁰⁰].
+// NewArete returns the distribution with these parameters, in the units of the data. It promises no
+// privacy. The error wraps [ErrParams] unless alpha is in [2⁻¹⁰⁰, 1], the scales in [2⁻⁴⁰⁰, 2⁴⁰⁰],
+// and their quotient in [2⁻¹⁰⁰, 2¹⁰⁰].
 func NewArete(alpha, theta, lambda float64) (Arete, error) {
 	scale := func(x float64) bool { return x >= 0x1p-400 && x <= 0x1p400 }
 	switch {

@@ -57,15 +57,11 @@ func shape(epsilon float64) Arete {
 	return Arete{between(a.alpha, b.alpha), between(a.theta, b.theta), between(a.lambda, b.lambda)}
 }
 
-// Calibrate returns Arete noise that makes a real-valued release of sensitivity Δ ε-differentially
-// private, proved for the parameters as returned. Its E|Z| is within a few 1e-4 of the minimum over
-// all parameters: about 3.3·Δ·e^(−ε/2) for large ε, 3.3 times the staircase optimum, where the
-// noise of New has 1.15 times the optimum and the parameters of the thesis have 61 times as much at
-// ε = 20.
-//
-// sensitivity is in the units of the data. The error wraps [ErrParams] unless sensitivity is in
-// [2⁻²⁰⁰, 2²⁰⁰] and epsilon in [3.6, 1024]: below, Laplace noise is smaller. Above ε = 64 the noise
-// is that of 64.
+// Calibrate returns Arete noise that makes a real-valued release of sensitivity Δ, in the units of
+// the data, ε-differentially private, proved for the parameters as returned. Its E|Z| is within a
+// few 1e-4 of the minimum over all parameters, about 3.3·Δ·e^(−ε/2) for large ε. The error wraps
+// [ErrParams] unless sensitivity is in [2⁻²⁰⁰, 2²⁰⁰] and epsilon in [3.6, 1024]: below, Laplace
+// noise is smaller. Above ε = 64 the noise is that of 64.
 func Calibrate(epsilon, sensitivity float64) (Arete, error) {
 	if !(epsilon >= leastArete && epsilon <= check.MaxEpsilon) {
 		return Arete{}, bad("epsilon", epsilon, "a number in [3.6, 1024]; below, Laplace noise of scale Δ/ε is smaller than Arete noise")

@@ -8,10 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Sample draws X and returns it rounded to the nearest multiple of step, exactly: k·step has the
-// probability Pr[(k−½)·step < X < (k+½)·step], for the parameters as float64.
-//
-// step must be a power of two with θ/step and λ/step at most 2⁴⁶; otherwise the result is NaN.
+// Sample draws X, exactly, and returns it rounded to the nearest multiple of step, a power of two
+// with θ/step and λ/step at most 2⁴⁶; otherwise NaN.
 func (d Arete) Sample(src *noise.Source, step float64) float64 {
 	if fraction, _ := math.Frexp(step); fraction != 0.5 || !d.valid() || d.largest()/step > 0x1p46 {
 		return math.NaN()

@@ -7,25 +7,23 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Law names a family of infinitely divisible noise on a lattice.
+// Law names a family of infinitely divisible noise.
 type Law uint8
 
 const (
 	// Auto chooses the noise with the least error.
 	Auto Law = iota
-	// Jump is a narrow Skellam core and rare jumps of nearly uniform size. For integers it is the
-	// jumps alone where that is less noise.
+	// Jump is a narrow Skellam core and rare jumps of nearly uniform size. For
+	// integers it is the jumps alone where that is less noise.
 	Jump
-	// DiscreteArete is the lattice version of the Arete distribution: its gamma laws are negative
-	// binomial, its Laplace law discrete.
+	// DiscreteArete is the lattice version of the Arete distribution: negative
+	// binomial in place of gamma, and discrete Laplace.
 	DiscreteArete
-	// DiscreteLaplace is discrete Laplace noise. It is the least noise of all laws where
-	// Sensitivity is one step of the lattice.
+	// DiscreteLaplace is the least noise where Sensitivity is one step.
 	DiscreteLaplace
-	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is never chosen for
-	// a single Epsilon, and for one release it is more noise than Laplace noise unless Delta is
-	// large; many releases compose better under Rho. Its shares add up to the law within a factor
-	// of 1 ± 10⁻³⁰⁰.
+	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is
+	// never chosen for Epsilon alone; many releases compose better under Rho. Its
+	// shares add up to it within a factor of 1 ± 10⁻³⁰⁰.
 	Gaussian
 )
 
@@ -37,8 +35,7 @@ type Objective uint8
 const (
 	// MeanAbs is E|X|.
 	MeanAbs Objective = iota
-	// MeanSquare is E X². Noise for it has a wider core and fewer jumps: at ε = 8, E X² is half as
-	// large, and E|X| is larger by half.
+	// MeanSquare is E X²: at ε = 8 it is half as large, and E|X| larger by half.
 	MeanSquare
 )
 

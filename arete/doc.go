@@ -8,8 +8,8 @@
 //	v, err := m.Release(number) // v.Estimate(), v.Interval(0.95)
 //
 // With [Mechanism.Share] n parties release their sum with the error of one trusted party, also if
-// some drop out. [Calibrate] finds parameters for the Arete distribution of the paper. For one
-// number of one trusted party, noise.Staircase is optimal, but cannot be shared.
+// some drop out. [Calibrate] finds parameters for the Arete distribution of the paper. For
+// one number, noise.Staircase is optimal, but cannot be shared.
 //
 // # Guarantee
 //
@@ -18,25 +18,22 @@
 // public. Under AddRemove a party's number is in [−Δ, Δ] and cannot be told from 0; under Replace
 // it is in [0, Δ] and cannot be told from any other. A release is ε-differentially private; with
 // Gaussian noise it is (ε, δ)-DP or ρ-zCDP. The noise is certified when it is calibrated: a bound
-// on the ratio of probabilities, for all points and all shifts, is computed for the exact
-// parameters of the sampler. The proofs are in jump_proof.md, discrete.go,
-// continuous_certificate.go and gaussian.go.
+// on the ratio of probabilities is computed for the exact parameters of the sampler. The proofs are
+// in jump_proof.md, discrete.go, continuous_certificate.go and gaussian.go.
 //
 // If the d numbers of a party change by Δ together, in ℓ₁, noise for Δ on each is not enough: use
 // [DiscreteLaplace], or ε/d for each. If at most one of them changes, as in a histogram, use ε for
 // each under AddRemove, and ε/2 under Replace, where two change.
 //
 // The guarantee holds for the floating-point implementation: numbers are rounded exactly to a
-// lattice with H steps per Δ, and the noise is an integer, drawn with exactly the certified
-// probabilities. Rates of shares are rational numbers, so n shares add up to exactly that noise.
+// lattice with H steps per Δ, and the noise is an integer, drawn with the certified probabilities.
 //
 // # Accuracy
 //
 // The mean absolute error is [Plan].MeanAbs, about 1.15·Δ·exp(−ε/2) for ε ≥ 4; [Value.Interval]
-// covers the true value with a given confidence. Rounding to the lattice adds at most half a step,
-// 0.4 % of the variance. In a sum every party rounds, at random and without bias. Params.Parties
-// makes the lattice finer: then the error for 10⁶ parties is 1.37, 1.25, 1.18, 1.15, 1.14 times the
-// optimum at ε = 3, 4, 6, 8, 12.
+// covers the true value. Rounding adds at most half a step, 0.4 % of the variance. For sums
+// Params.Parties makes the lattice finer: then the error for 10⁶ parties is 1.37, 1.25, 1.18, 1.15,
+// 1.14 times the optimum at ε = 3, 4, 6, 8, 12.
 //
 // # Choosing the noise
 //
@@ -47,22 +44,20 @@
 //	Gaussian         discrete Gaussian, Delta or Rho: gaussian.go     none for ε alone
 //
 // The columns are ε = 3, 4, 6, 8, 12. For integers with Δ = 1, discrete Laplace noise is optimal.
-// For a larger Δ jump noise loses its core as ε grows, and is within a few percent of the optimum.
 // With Objective = MeanSquare, E X² over its optimum is 1.42, 1.38, 1.34, 1.31, 1.27. If Δ may be
 // exceeded by a few percent, increase Sensitivity by as much: see jump_proof.md.
 //
 // # Cost
 //
-// New takes some milliseconds, up to 20 for hundreds of parties or integers, up to 80 for
-// DiscreteArete, and microseconds again with the same Params. From ε = 36 on the noise is constant
-// (DiscreteArete 20, integers 30). A draw takes 30 to 150 ns, a share of a thousandth 20 to 40 ns
-// (Gaussian 200 to 300 ns); none allocates. A [Value] has 118 B.
+// New takes up to 80 ms, and microseconds again with the same Params. From ε = 36 on
+// the noise is constant (DiscreteArete 20, integers 30). A draw takes 30 to 150 ns, a share of a
+// thousandth 20 to 40 ns (Gaussian 200 to 300 ns); none allocates. A [Value] has 118 B.
 //
 // # Not covered
 //
-// The protocol that adds up the shares without revealing them: use a library for secure
-// aggregation (examples/prio3). Timing: rare jumps take longer. An adversary who reads the memory
-// of the process. A party that sends a wrong share spoils the sum, not the privacy of the others.
+// The protocol that adds up the shares (examples/prio3 has one). Timing: rare jumps take longer. An
+// adversary who reads the memory of the process. A party that sends a wrong share spoils the sum,
+// not the privacy of the others.
 //
 // Sources: Pagh and Stausholm, The Arete Distribution for Differentially Private Noise Addition, in
 // Stausholm's thesis (ITU 2021), chapter 5; Geng, Kairouz, Oh, Viswanath, The Staircase Mechanism

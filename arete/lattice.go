@@ -10,12 +10,11 @@ import (
 )
 
 // Lattice is infinitely divisible noise on a lattice, calibrated and certified: X = (Δ/H)·Z with an
-// integer Z. Added to a value on the lattice with sensitivity Δ, which is H steps, it is
-// ε-differentially private. Get it from New and [Mechanism.Lattice].
+// integer Z. Get it from New and [Mechanism.Lattice].
 //
 // Its methods describe Z, in steps of length [Lattice.Step]; its mean is 0. They return NaN for a
 // NaN, on the zero Lattice, and where they would need a table of more than 2²³ masses, or of a core
-// of variance above 2500. A Lattice is immutable and safe for concurrent use.
+// of variance above 2500. It is immutable and safe for concurrent use.
 type Lattice struct {
 	params Params
 	noise  distribution
@@ -48,9 +47,9 @@ func (l *Lattice) String() string {
 // Step returns Δ/H, the distance between adjacent points, in the units of the data.
 func (l *Lattice) Step() float64 { return l.params.sensitivity() / float64(l.noise.size) }
 
-// Certify computes the certificate again. It returns loss, a proved upper bound on ln Pr[Z =
-// k]/Pr[Z = k+j] over all k and all |j| ≤ H, and ok, whether loss is at most Epsilon. Gaussian
-// noise has no such bound: its loss is +Inf, and ok says whether Delta or Rho is proved.
+// Certify computes the certificate again: loss, a proved upper bound on ln Pr[Z = k]/Pr[Z = k+j]
+// over all k and all |j| ≤ H, and whether it is at most Epsilon. For Gaussian noise loss is +Inf,
+// and ok says whether Delta or Rho is proved.
 func (l *Lattice) Certify() (loss float64, ok bool) {
 	if !l.valid() {
 		return math.NaN(), false
@@ -92,7 +91,7 @@ func (l *Lattice) upTo(k float64) *oneSided {
 	return l.tables.masses
 }
 
-// Prob returns Pr[Z = x], 0 unless x is an integer; in the tails to a relative 1e-10.
+// Prob returns Pr[Z = x], 0 unless x is an integer.
 func (l *Lattice) Prob(x float64) float64 {
 	if !l.valid() || math.IsNaN(x) {
 		return math.NaN()
@@ -113,7 +112,7 @@ func (l *Lattice) Prob(x float64) float64 {
 // CDF returns Pr[Z ≤ x].
 func (l *Lattice) CDF(x float64) float64 { return l.Survival(-math.Floor(x) - 1) }
 
-// Survival returns Pr[Z > x]; in the upper tail to a relative 1e-10.
+// Survival returns Pr[Z > x].
 func (l *Lattice) Survival(x float64) float64 {
 	switch d, ok := l.noise.closed(); {
 	case !l.valid() || math.IsNaN(x):
@@ -163,7 +162,7 @@ func (l *Lattice) Variance() float64 {
 	return l.noise.variance()
 }
 
-// MeanAbs returns E|Z|, for the finest lattices to a relative 1e-6.
+// MeanAbs returns E|Z|.
 func (l *Lattice) MeanAbs() float64 {
 	switch d, ok := l.noise.closed(); {
 	case !l.valid():

@@ -59,12 +59,9 @@ func (m *Mechanism) Lattice() *Lattice {
 }
 
 // Release returns x plus noise, in the units of the data. The caller must know the sensitivity of
-// x: sum clamped contributions, in integers. The zero Mechanism returns an error that wraps
-// [ErrParams].
-//
-// x is rounded to the nearest point of the lattice, exactly, k = ⌊x·H/Δ + ½⌋. This is monotone and
-// takes x + Δ to k + H, so the sensitivity of k is H, and k + Z is ε-DP. NaN counts as 0, and k
-// saturates at ±2⁶¹.
+// x: sum clamped contributions, in integers. x is rounded to the nearest point of the lattice,
+// exactly, which takes x + Δ to H steps more. NaN counts as 0, and values saturate at ±2⁶¹ steps.
+// The zero Mechanism returns an error that wraps [ErrParams].
 func (m *Mechanism) Release(x float64) (*Value, error) {
 	if !m.valid() {
 		return nil, errZero("Mechanism")

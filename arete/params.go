@@ -38,15 +38,15 @@ type Params struct {
 	// Integers says that the value and Sensitivity, of at most 2³⁰, are integers.
 	// The released number is then an integer, too.
 	Integers bool
-	// Law is the noise. Auto is Gaussian if Rho is given, and otherwise the noise
-	// with the least error for ε that can be shared.
+	// Law is the noise. Auto is Gaussian if Rho is given, else that of least error
+	// for ε.
 	Law Law
 	// Objective is the error that is minimised: MeanAbs, which 0 stands for, or
 	// MeanSquare.
 	Objective Objective
 	// Parties is the approximate number of parties of a sum, at most 2²⁰; 0 is
-	// one. Each rounds its number to the lattice, and more Parties make it finer.
-	// All parties must give the same number.
+	// one. More Parties make the lattice finer. All parties must give the same
+	// number.
 	Parties int
 	// Modulus is that of the arithmetic in which shares are added up, at least 3:
 	// for Prio3, 2⁶⁴ − 2³² + 1. 0 is 2⁶⁴. The sum of the numbers, in steps of the
@@ -54,8 +54,8 @@ type Params struct {
 	Modulus uint64
 	// Delta is δ, in [1e-300, ½], for Gaussian noise without Rho; else 0.
 	Delta float64
-	// Rho is ρ of zero-concentrated differential privacy, in [2⁻⁶⁰, 2²⁰], for
-	// Gaussian noise without Epsilon and Delta; else 0.
+	// Rho is ρ of zCDP, in [2⁻⁶⁰, 2²⁰], for Gaussian noise without Epsilon and
+	// Delta; else 0.
 	Rho float64
 }
 
@@ -116,9 +116,8 @@ func (p Params) relation() budget.Relation {
 // onIntegers reports whether integers are points of a lattice with this many steps per Δ.
 func (p Params) onIntegers(steps int64) bool { return p.Integers && steps%int64(p.sensitivity()) == 0 }
 
-// Guarantee returns what a release promises for one row: an addition to the number, or a change of
-// it, by at most Sensitivity. A sum of shares promises the same for one party. Invalid Params
-// promise nothing.
+// Guarantee returns what a release promises for one row, and a sum of shares for one party. Invalid
+// Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}
@@ -164,13 +163,12 @@ type Plan struct {
 	Params Params  // filled in, with the Law
 	StdDev float64 // of the noise of a release, in the units of the data
 	Bytes  int     // of the encoding of a Value
-	// MeanAbs is E|X|, the mean absolute error of a release, in the units of the
-	// data. The optimum over all ε-DP noise, which is not divisible, is
-	// Δ·e^(ε/2)/(e^ε−1).
+	// MeanAbs is E|X|, the mean absolute error, in the units of the data. The
+	// optimum over all ε-DP noise is Δ·e^(ε/2)/(e^ε−1).
 	MeanAbs float64
 }
 
-// Plan returns what a release will be. It calibrates, as New does. The error wraps [ErrParams].
+// Plan returns what a release will be. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	l, err := p.calibrated()
 	if err != nil {

@@ -10,22 +10,20 @@ import (
 )
 
 // Share is the noise of one of n parties that release the sum of their numbers, where nobody is
-// trusted with the sum before it has noise. Each party publishes nothing but Mask(x), under a
+// trusted with the sum before it has noise. Each party publishes nothing but [Share.Mask], under a
 // protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is the release.
 // All arithmetic is modulo Params.Modulus, by default 2⁶⁴ as for int64.
 //
-// The sum of n shares has exactly the calibrated distribution: it is compound Poisson, and a share
-// is drawn with its rates divided by n, as rational numbers. (For Gaussian noise see gaussian.go.)
-// So the noise is that of one trusted party.
+// The sum of n shares has exactly the calibrated distribution (for Gaussian noise see gaussian.go),
+// so the noise is that of one trusted party. If missing of n parties may drop out, or reveal their
+// noise, a Share is one of n − missing: that many parties together have the calibrated noise, and
+// further shares add to it, by up to √(n/(n − missing)). What is protected is the number of a party
+// that takes part: no one can tell it from none (0, under AddRemove) or from another (under
+// Replace).
 //
-// If missing of n parties may drop out, or reveal their noise, a Share is one of n − missing: that
-// many parties together have the calibrated noise, and further shares only add to it. What is
-// protected is the number of a party that takes part: no one can tell it from none (0, under
-// AddRemove) or from another (under Replace).
-//
-// Each party's number is rounded to the lattice at random, without bias: n of them have a standard
-// deviation of at most √n/2 steps. All parties must use the same noise: where processors differ,
-// compare [Lattice.String].
+// Numbers are rounded to the lattice at random, without bias: n of them have a standard deviation
+// of at most √n/2 steps. All parties must use the same noise: where processors differ, compare
+// [Lattice.String].
 //
 // A Share is for one goroutine at a time, and for one party: it holds the party's randomness, which
 // it never prints.
@@ -49,10 +47,9 @@ type drawing struct {
 // int64 with room for the noise.
 const maxParties = 1 << 20
 
-// Share returns the noise of one of n parties. Up to missing of them may drop out or collude with
-// the receiver; if fewer do, the noise is up to √(n/(n − missing)) times the calibrated one. All
-// parties use the same Params, n and missing. The error wraps [ErrParams] unless 0 ≤ missing < n ≤
-// 2²⁰. Who drops out must not depend on the shares.
+// Share returns the noise of one of n parties, of which up to missing may drop out or collude with
+// the receiver. All use the same Params, n and missing. The error wraps [ErrParams] unless 0 ≤
+// missing < n ≤ 2²⁰. Who drops out must not depend on the shares.
 func (m *Mechanism) Share(n, missing int) (*Share, error) {
 	switch {
 	case !m.valid():
@@ -77,8 +74,7 @@ func (m *Mechanism) Share(n, missing int) (*Share, error) {
 	return &Share{private.New(drawing{noise: law}), m.lattice, n, need, sum}, nil
 }
 
-// Guarantee returns what [Share.Sum] promises for one party. It says nothing about what one party
-// sends.
+// Guarantee returns what [Share.Sum] promises for one party.
 func (s *Share) Guarantee() budget.Guarantee {
 	if !s.valid() {
 		return budget.Guarantee{}
@@ -92,7 +88,7 @@ func (s *Share) valid() bool { return s.lattice != nil }
 
 // Noise draws the noise of the party, in steps of the lattice; with a Modulus, as uint64(s.Noise())
 // in [0, Modulus). On the zero Share, and on one that two goroutines used at once, it is a uniform
-// word, and so hides any value that it is added to.
+// word, and hides any value.
 func (s *Share) Noise() int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
@@ -105,12 +101,11 @@ func (s *Share) Noise() int64 {
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise,
 // with a Modulus as a word like [Share.Noise]. The number is first clamped, to [−Δ, Δ] under
-// AddRemove and to [0, Δ] under Replace, so that the sum changes by at most Δ if it is 0 instead or
-// another one; then it is rounded at random. NaN counts as the middle: 0, or Δ/2. So under Replace
-// send numbers in [a, a+Δ] as x − a, and add n·a to the sum.
+// AddRemove and to [0, Δ] under Replace, then rounded at random; NaN counts as the middle. So under
+// Replace send numbers in [a, a+Δ] as x − a, and add n·a to the sum.
 //
-// The result is private only within the sum: one share is far too little noise to publish. Call
-// Mask once for each sum; each sum spends the budget again. Where Noise is uniform so is Mask.
+// The result is private only within the sum: do not publish it. Call Mask once for each sum; each
+// spends the budget again.
 func (s *Share) Mask(x float64) int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
@@ -180,8 +175,8 @@ func (s *Share) point(x float64, src *noise.Source) int64 {
 
 // Sum returns the release. total is the sum, modulo 2⁶⁴ or the Modulus, of what Mask returned to
 // the given number of parties: int64(w) for the word w of the protocol. The error wraps [ErrParams]
-// if these are fewer than n − missing: then the total must not be published, and the mask of the
-// protocol should not be removed. Whether there is an error does not depend on the total.
+// if these are fewer than n − missing: then do not publish the total. It does not depend on the
+// total.
 func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	switch {
 	case !s.valid():

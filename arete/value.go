@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Value is a released number: public, immutable, safe for concurrent readers. All that it computes
-// is post-processing. The zero Value is NaN and has no encoding.
+// Value is a released number: public, immutable, safe for concurrent readers. The zero Value is NaN
+// and has no encoding.
 type Value struct {
 	params  Params
 	noise   distribution
@@ -64,8 +64,8 @@ func (v *Value) units(k float64) float64 {
 	return x
 }
 
-// Parties returns how many parties' shares of the noise are in the number, and how many are needed;
-// 1 and 1 for a release by one party.
+// Parties returns how many parties' shares are in the number, and how many are needed; 1 and 1 for
+// one party.
 func (v *Value) Parties() (present, needed int) { return v.parties, v.need }
 
 // law returns the law of the noise, for all shares.
@@ -93,11 +93,9 @@ func (v *Value) StdDev() float64 {
 
 // Interval returns bounds that contain the true value with at least the given confidence, rounding
 // to the lattice included; of several parties, the sum of their clamped numbers. NaN for a
-// confidence outside [0, 1). Where noise may have wrapped around the Modulus, the interval is all
-// that the Modulus holds.
-//
-// The bounds are quantiles of the noise where these take few masses to compute, or Chernoff's. The
-// first call for a noise and a confidence takes a millisecond or two, .1 s at ε = 20.
+// confidence outside [0, 1). Where noise may have wrapped around the Modulus, it is all that the
+// Modulus holds. The first call for a noise and a confidence takes a millisecond or two, .1 s at ε
+// = 20.
 func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.valid() || !(confidence >= 0 && confidence < 1) {
 		return math.NaN(), math.NaN()
