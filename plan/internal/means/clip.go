@@ -221,7 +221,7 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 	if all == nil { // no rows
 		all = newClipper(limit, r.p.Dim)
 	}
-	if len(s.fixed) > 0 {
+	if len(s.fixed) > 0 && r.p.Relation != budget.Replace { // where a row may lose its entries
 		all.empty = emptyRow(s, limit)
 	}
 	return all, nil

@@ -130,7 +130,7 @@ func (r *rows) values(list []int, centre []float64, count int, stop func() error
 			use(at, worker, byColumn.Indices[from:to], byColumn.Values[from:to])
 		})
 	}
-	return gathered(r, list, count, stop, func(dst []float64, i int, x []float64) {
+	return gathered(r, list, count, stop, func(dst []float64, i int, x []float64, _ bool) {
 		for at, v := range x {
 			if v != v {
 				v = r.clean(i, centre[i])
