@@ -48,7 +48,7 @@ var planMutations = []mutation{
 	{"the margin forgets how likely longer rows are", "plan/internal/means/limit.go", "max(z*hazard/reach, leastTail)", "max(z*min(hazard, 1)/reach, leastTail)"},
 	{"the margin forgets M₁", "plan/internal/means/limit.go", "math.Log(limit/typical)", "math.Log(limit)"},
 	{"the margin weighs the loss itself", "plan/internal/means/limit.go", "math.Pow(lost*lost*(a-1), 1/(2*a))", "math.Pow(lost*(a-1), 1/(2*a))"},
-	{"a long row has the entries of a typical one", "plan/internal/means/limit.go", "typical * typical / limit * sum", "typical * sum"},
+	{"a long row has the entries of a typical one", "plan/internal/means/limit.go", "limit / r.longest * sum", "limit / math.Sqrt(r.longest) * sum"},
 	{"a margin that was not asked for", "plan/internal/means/limit.go", "return max(p.Margin, 1)", "return max(p.Margin, 2)"},
 	{"C may be far below a Unit that is given", "plan/internal/means/limit.go", "return r.unitOctaves(bound)", "return mostOctaves"},
 	{"the Unit of a complemented column is below 0", "plan/internal/means/limit.go", "if f = math.Abs(f); f > 0 && f < least", "if f > 0 && f < least"},

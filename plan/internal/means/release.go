@@ -126,6 +126,7 @@ type run struct {
 	scale   []float64 // released or given standard deviations
 	factor  []float64 // y = (x − centre)·factor
 	tail    float64   // the part of the rows beyond what the last scales of Relative are
+	longest float64   // R of the first of two passes: see choosesMargin
 	content float64   // the sum of the means that the first of two passes has told
 	margin  float64   // what the last C that was found was multiplied by
 	scaled  bool
