@@ -51,12 +51,11 @@ const (
 
 // Shrink returns estimates of θ₁, …, θ_d from independent normal values with these means and with
 // the given standard deviations, for the ℓₚ error with p = 1 (posterior medians) or p = 2
-// (posterior means). nonNegative says that no θ is below 0. It is post-processing.
+// (posterior means). nonNegative says that no θ is below 0.
 //
-// Where many θ are alike, equal to 0 or to one another, the total error falls by a factor that can
-// be 2 to 4; it hardly ever grows. But the estimates are biased, and the standard deviations are
-// not theirs. Values that are not finite or have no noise stay as they are, except below 0 if
-// nonNegative; so do all if d is below 30.
+// Where many θ are alike, equal to 0 or to one another, the total error falls by a factor of up to
+// 2 to 4; it hardly ever grows. But the estimates are biased, and the standard deviations are not
+// theirs. Values that are not finite or have no noise stay as they are; so do all if d is below 30.
 //
 // The error wraps [ErrParams] if the slices differ in length, a standard deviation is not a finite
 // number ≥ 0, or p is neither 1 nor 2.
@@ -93,8 +92,7 @@ func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, 
 }
 
 // Shrunk returns [Shrink] of the released values, with the noise that is independent between
-// coordinates: the noise of the divisor multiplies all distances from the centres by one number,
-// which a comparison of the values cannot tell. nil for a p that is neither 1 nor 2.
+// coordinates; that of the divisor stays. nil for a p that is neither 1 nor 2.
 func (m *Mean) Shrunk(p float64) []float64 {
 	// After two passes this is all noise: no mean is below 0 there, so the prior is centred at
 	// 0, as are the errors of the divisors. At a relative noise δ these are at most 6δ times the
