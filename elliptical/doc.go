@@ -17,7 +17,7 @@
 // Each person is one row of d numbers. Coordinate i is clamped to a public interval [Min, Max] of
 // width Δᵢ. By Params.Relation, neighbours differ in one row that is added or removed
 // ([budget.AddRemove], the default) or replaced ([budget.Replace], where n is public): the unit is
-// [budget.Row]. Params are public. Rows go into a [Builder]. [Mechanism.Release] takes a sum
+// [budget.Row]. Rows go into a [Builder]. [Mechanism.Release] takes a sum
 // made elsewhere; the caller is responsible for its sensitivity.
 //
 // [Params.Guarantee] holds for the floating-point implementation: values are clamped and rounded to

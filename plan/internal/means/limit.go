@@ -244,12 +244,13 @@ func (r *run) normAxis() quantile.Axis {
 // 4k to 9k is what is seen.
 //
 // (b) C > 10·X has a probability of at most 2·10⁻⁴, if X ≤ 25·M₁. All C ≥ X have the score k, so
-// their law is the base measure, of which an octave up to 2⁹·M₁ has a 16th of the one before: 10·X
-// lies 3.3 octaves beyond X, and 1.7·10⁻⁴ of the measure of all C ≥ X beyond that, where X is a
-// power of two times M₁ or a little less. Beyond 2⁹·M₁ there is as much as in the octave before,
-// not a 15th, so for X = 50·M₁ the probability is up to 8·10⁻⁴. Where the longest rows differ, Pr[C
-// ≥ X] ≈ e^{−L} is a further factor: normal and skewed rows have about 10⁻⁵. No rows have both (a)
-// and (b) at their most: they are 2·10⁻⁴ together. Neither counts the margin, up to 2.
+// their distribution is the base measure, of which an octave up to 2⁹·M₁ has a 16th of the one
+// before: 10·X lies 3.3 octaves beyond X, and 1.7·10⁻⁴ of the measure of all C ≥ X beyond that,
+// where X is a power of two times M₁ or a little less. Beyond 2⁹·M₁ there is as much as in the
+// octave before, not a 15th, so for X = 50·M₁ the probability is up to 8·10⁻⁴. Where the longest
+// rows differ, Pr[C ≥ X] ≈ e^{−L} is a further factor: normal and skewed rows have about 10⁻⁵. No
+// rows have both (a) and (b) at their most: they are 2·10⁻⁴ together. Neither counts the margin, up
+// to 2.
 //
 // Where few rows are not 0 and no Unit is given, M₁ is at the bottom of its axis. Then an octave
 // has a quarter of the one before, from 8d Units on, and C > 10·X a probability of up to 1.1 %; up
@@ -422,7 +423,7 @@ func tilted(a quantile.Axis, typical float64, known bool) (base []quantile.Regio
 // The model. Norms beyond M₁ are taken for lognormal, with M₁ as the median: then C = M₁·exp(σz), z
 // the normal quantile of 1 − k/n, and near C the tail falls like a power law of the exponent
 //
-//	a = z·h/ln(C/M₁),  h = φ(z)/(k/n) the hazard rate of the normal law at z.
+//	a = z·h/ln(C/M₁),  h = φ(z)/(k/n) the hazard rate of the normal distribution at z.
 //
 // Beyond g·C such a tail has k·g^{−a} rows, which are longer by g·C/(a−1) on average, so together
 // they lose A·g^{1−a} in units of the noise at g = 1, with

@@ -164,9 +164,9 @@ func (r *run) countRows() {
 		r.n = float64(r.p.Rows)
 	default:
 		rho := r.budget.take(r.p.Rho * countShare)
-		law := zcdpNoise(1, rho)
-		r.n = cap1(r.samplers[0].addNoise(int64(r.x.count()), law))
-		r.relative = law.Sigma() / r.n
+		gaussian := zcdpNoise(1, rho)
+		r.n = cap1(r.samplers[0].addNoise(int64(r.x.count()), gaussian))
+		r.relative = gaussian.Sigma() / r.n
 		r.spent.Divisor += rho
 	}
 }
