@@ -64,7 +64,7 @@ func (p Params) ballSteps(step float64) (radius, count int64) {
 }
 
 // calibrateBall is calibrate for a NormBound.
-func (p Params) calibrateBall() (law, error) {
+func (p Params) calibrateBall() (gridNoise, error) {
 	scale := func(step float64) (float64, error) {
 		radius, count := p.ballSteps(step)
 		sensitivity := math.Hypot(float64(radius), float64(count)) * (1 + 0x1p-50) * step
@@ -84,19 +84,19 @@ func (p Params) calibrateBall() (law, error) {
 		s, err = scale(step)
 	}
 	if err != nil {
-		return law{}, err
+		return gridNoise{}, err
 	}
 	radius, count := p.ballSteps(step)
 	if radius < 1 {
-		return law{}, bad("NormBound", p.NormBound, "a number for which the noise is not 2⁴⁵ times as large")
+		return gridNoise{}, bad("NormBound", p.NormBound, "a number for which the noise is not 2⁴⁵ times as large")
 	}
-	l := law{replace: p.replace(), dim: p.Dim, at: make([]coordinate, p.Dim, p.Dim+1), radius: radius}
-	for i := range l.at {
-		l.at[i] = coordinate{step: step, scale: s, low: -radius, high: radius}
+	l := gridNoise{replace: p.replace(), dim: p.Dim, coordinates: make([]coordinate, p.Dim, p.Dim+1), radius: radius}
+	for i := range l.coordinates {
+		l.coordinates[i] = coordinate{step: step, scale: s, low: -radius, high: radius}
 	}
 	if p.Count {
 		unit := 1 / float64(count)
-		l.at = append(l.at, coordinate{step: unit, scale: s / step * unit * (1 + 0x1p-50), high: count})
+		l.coordinates = append(l.coordinates, coordinate{step: unit, scale: s / step * unit * (1 + 0x1p-50), high: count})
 	}
 	return l, nil
 }

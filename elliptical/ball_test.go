@@ -92,11 +92,11 @@ func TestBallNoise(t *testing.T) {
 	for _, dim := range []int{1, 4, 16, 100} {
 		p := Params{Rho: .5, NormBound: 1, Dim: dim, Count: true}
 		m := dptest.OK(New(p))(t)
-		w := 1 / m.law.at[dim].step / float64(m.law.radius)
+		w := 1 / m.noise.coordinates[dim].step / float64(m.noise.radius)
 		best := math.Pow(float64(dim), -.25)
 		require.True(t, w >= best*.7 && w <= best*1.45, "w = %v, best %v", w, best)
 		require.InEpsilon(t, math.Sqrt(1+w*w), m.stdDev(0), 1e-6)
-		require.InEpsilon(t, math.Sqrt(1+w*w)/w, m.law.deviation(dim), 1e-6)
+		require.InEpsilon(t, math.Sqrt(1+w*w)/w, m.noise.deviation(dim), 1e-6)
 	}
 }
 

@@ -24,12 +24,12 @@ import (
 // ε_j ≥ F/s, add up to ε. ∎ (TestBoxIsPrivateExactly)
 //
 // Sampling. λ^J = (1−λ)·Σ_{j≥J} λʲ, so the noise is uniform on B_j for a j with Pr ∝ λʲ·vol(B_j) ∝
-// λʲ·Π(g + i + jF). Let X₁, …, X_{m+1} be geometric of ratio μ = e^{−1/s}. A sum of n is made up
-// by C(n+m, m) = Π(n+i)/m! lists of m + 1, so Pr[ΣX = n] ∝ μⁿ·Π(n+i): the law of j is that of (ΣX
-// − g)/F given that ΣX ≡ g modulo F. That is drawn by X₁, …, X_m as they come, with t in [0, F)
+// λʲ·Π(g + i + jF). Let X₁, …, X_{m+1} be geometric of ratio μ = e^{−1/s}. A sum of n is made up by
+// C(n+m, m) = Π(n+i)/m! lists of m + 1, so Pr[ΣX = n] ∝ μⁿ·Π(n+i): the distribution of j is that of
+// (ΣX − g)/F given that ΣX ≡ g modulo F. That is drawn by X₁, …, X_m as they come, with t in [0, F)
 // what the last one must be modulo F. For Y geometric, accepted if Y ≥ t, t + F·⌊(Y−t)/F⌋ has the
-// law of a geometric variable on the residue t, up to a factor that is the same for all t: Pr[Y ≥
-// t and ⌊(Y−t)/F⌋ = k] = (1−μ^F)·μ^{t+Fk}. Else all begins anew; about (1 − e^{−ε})/ε of the
+// distribution of a geometric variable on the residue t, up to a factor that is the same for all t:
+// Pr[Y ≥ t and ⌊(Y−t)/F⌋ = k] = (1−μ^F)·μ^{t+Fk}. Else all begins anew; about (1 − e^{−ε})/ε of the
 // trials are accepted. Given j, xᵢ is uniform on [−w, w]/F with the integer w = (n+i)·Dᵢ. Which of
 // its 2w cells of width 1/F it is in decides what it is rounded to, as ½ is a multiple of 1/F: an
 // integer below 2w is all that is drawn. ∎ (TestBoxLaw)
@@ -43,7 +43,7 @@ import (
 
 // group is a set of coordinates with one radius.
 type group struct {
-	members []int // ascending places in law.at
+	members []int // ascending indices of coordinates
 	bits    uint
 	offset  uint64  // g
 	scale   float64 // s, of the geometric variables
@@ -86,8 +86,8 @@ func newGroup(m int, epsilon float64) group {
 	return g
 }
 
-// hits returns Σ_j f(ε(γ+j)), where f is the density of the Gamma law of shape m+1. Multiplied by 1
-// − e^{−ε} it is the probability that a trial of radius is accepted for this γ.
+// hits returns Σ_j f(ε(γ+j)), where f is the density of the Gamma distribution of shape m+1.
+// Multiplied by 1 − e^{−ε} it is the probability that a trial of radius is accepted for this γ.
 func hits(m int, epsilon, gamma float64) (sum float64) {
 	size := float64(m)
 	whole, _ := math.Lgamma(size + 1)
@@ -103,7 +103,7 @@ func (g group) gamma() float64 {
 	return math.Ldexp(float64(g.offset)+float64(len(g.members)+1)/2, -int(g.bits))
 }
 
-// radii returns the law of r.
+// radii returns the distribution of r.
 func (g group) radii(perDeviation float64) radii {
 	return newRadii(len(g.members), g.epsilon(), g.gamma(), perDeviation)
 }
@@ -117,7 +117,7 @@ func (g group) logMoment(power float64) float64 {
 func (p classes) calibrateBox(bits int) (draft, error) {
 	sensitivity, middle := p.sensitivities()
 	d := len(sensitivity)
-	l := draft{law{kind: uniform, replace: p.replace(), at: make([]coordinate, d)}, make([]portion, d)}
+	l := draft{gridNoise{kind: uniform, replace: p.replace(), coordinates: make([]coordinate, d)}, make([]portion, d)}
 	weight, many := slices.Clone(sensitivity), p.many // how much an error of one sensitivity counts
 	for i := range weight {
 		weight[i] /= p.unit(i)
@@ -145,28 +145,28 @@ func (p classes) calibrateBox(bits int) (draft, error) {
 				continue
 			}
 			if l.portions[some.class].n == 0 {
-				l.at[some.class].group, l.portions[some.class] = g, some
+				l.coordinates[some.class].group, l.portions[some.class] = g, some
 			} else {
-				l.at, l.portions = append(l.at, coordinate{group: g}), append(l.portions, some)
+				l.coordinates, l.portions = append(l.coordinates, coordinate{group: g}), append(l.portions, some)
 			}
 		}
 	}
 	for i, some := range l.portions { // not by groups: in the order of memory
-		g := l.at[i].group
-		l.at[i] = p.gridded(some.class, sensitivity[some.class]*radius[g], bits)
-		l.at[i].group, l.at[i].scale = g, 0
+		g := l.coordinates[i].group
+		l.coordinates[i] = p.gridded(some.class, sensitivity[some.class]*radius[g], bits)
+		l.coordinates[i].group, l.coordinates[i].scale = g, 0
 	}
-	l.dim = len(l.at)
-	l.at = append(l.at, count...)
+	l.dim = len(l.coordinates)
+	l.coordinates = append(l.coordinates, count...)
 	return l, nil
 }
 
 // addBox adds the noise of the groups to the totals.
-func (l law) addBox(src *noise.Source, totals []exact.Int128) {
+func (l gridNoise) addBox(src *noise.Source, totals []exact.Int128) {
 	for _, g := range l.groups {
 		n := g.radius(src)
 		for k, i := range g.members {
-			w := n.Plus(exact.Int128Of(int64(k + 1))).Times(l.at[i].change(l.replace))
+			w := n.Plus(exact.Int128Of(int64(k + 1))).Times(l.coordinates[i].change(l.replace))
 			x := below(src, w.Plus(w)).Minus(w) // xᵢ is in [x, x+1)/F
 			totals[i] = totals[i].Plus(x.Plus(exact.Int128Of(1 << (g.bits - 1))).Shr(g.bits))
 		}

@@ -18,12 +18,12 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// tinyBox returns a law of one group whose coordinates have these sensitivities in steps.
-func tinyBox(bits uint, offset uint64, epsilon float64, sensitivities ...int64) law {
+// tinyBox returns the noise of one group whose coordinates have these sensitivities in steps.
+func tinyBox(bits uint, offset uint64, epsilon float64, sensitivities ...int64) gridNoise {
 	g := group{bits: bits, offset: offset, scale: math.Ldexp(1/epsilon, int(bits))}
-	l := law{kind: uniform, replace: true, dim: len(sensitivities)}
+	l := gridNoise{kind: uniform, replace: true, dim: len(sensitivities)}
 	for i, d := range sensitivities {
-		l.at = append(l.at, coordinate{step: 1, high: d})
+		l.coordinates = append(l.coordinates, coordinate{step: 1, high: d})
 		g.members = append(g.members, i)
 	}
 	g.square = math.Exp(g.logMoment(2))
@@ -33,13 +33,13 @@ func tinyBox(bits uint, offset uint64, epsilon float64, sensitivities ...int64) 
 
 // boxMasses returns a function for Pr[noise = k], from the proof in box.go: j with Pr ∝ λʲ·Π(n+i),
 // n = g + jF, and cells of uniform variables on [−w, w]/F.
-func boxMasses(l law) func(k []int64) float64 {
+func boxMasses(l gridNoise) func(k []int64) float64 {
 	g, size := l.groups[0], math.Ldexp(1, int(l.groups[0].bits))
 	var probs []float64
 	sum := 0.0
 	for j := 0.0; j*g.epsilon() < 60; j++ {
 		p := math.Exp(-j * g.epsilon())
-		for i := range l.at {
+		for i := range l.coordinates {
 			p *= float64(g.offset) + float64(i+1) + j*size
 		}
 		probs, sum = append(probs, p), sum+p
@@ -48,7 +48,7 @@ func boxMasses(l law) func(k []int64) float64 {
 		total := 0.0
 		for j, p := range probs {
 			p /= sum
-			for i, c := range l.at {
+			for i, c := range l.coordinates {
 				w := (float64(g.offset) + float64(i+1) + float64(j)*size) * float64(c.high) / size
 				x := math.Abs(float64(k[i]))
 				p *= max(min(x+0.5, w)-max(x-0.5, -w), 0) / (2 * w)
@@ -76,8 +76,8 @@ func each(reach []int64, yield func(k []int64)) {
 }
 
 // tinyBoxes are laws with sensitivities and g up to 3 in up to 3 coordinates.
-func tinyBoxes() map[string]law {
-	list := map[string]law{}
+func tinyBoxes() map[string]gridNoise {
+	list := map[string]gridNoise{}
 	all := [][]int64{{1}, {3}, {1, 3}, {2, 3}, {1, 2, 3}}
 	if dptest.Long() {
 		all = append(all, []int64{2}, []int64{1, 1}, []int64{2, 2}, []int64{3, 3}, []int64{1, 1, 1}, []int64{3, 3, 3}, []int64{3, 1, 2})
@@ -98,10 +98,10 @@ func tinyBoxes() map[string]law {
 
 // worstRatio returns the largest ratio of probabilities of an output for totals that a row tells
 // apart, in a window around 0.
-func worstRatio(l law) (ratio float64) {
-	mass, d := boxMasses(l), len(l.at)
+func worstRatio(l gridNoise) (ratio float64) {
+	mass, d := boxMasses(l), len(l.coordinates)
 	reach, most, all, moved := make([]int64, d), make([]int64, d), make([]int64, d), make([]int64, d)
-	for i, c := range l.at {
+	for i, c := range l.coordinates {
 		reach[i], most[i], all[i] = 3*c.high+2, c.high, 4*c.high+2
 	}
 	at := func(k []int64) (place int) {
@@ -124,12 +124,12 @@ func worstRatio(l law) (ratio float64) {
 	return ratio
 }
 
-// The exact law of a box, rounded, on a grid: whatever a row changes, the probability of no output
-// changes by more than e^ε, some pair comes close to that, and half the scale breaks it. A factor
-// of 1 + 1e-12 is for the rounding of sums of some hundred terms.
+// The exact distribution of a box, rounded, on a grid: whatever a row changes, the probability of
+// no output changes by more than e^ε, some pair comes close to that, and half the scale breaks it.
+// A factor of 1 + 1e-12 is for the rounding of sums of some hundred terms.
 func TestBoxIsPrivateExactly(t *testing.T) {
 	for name, l := range tinyBoxes() {
-		if len(l.at) == 3 && l.groups[0].offset != 3 && !dptest.Long() {
+		if len(l.coordinates) == 3 && l.groups[0].offset != 3 && !dptest.Long() {
 			continue
 		}
 		epsilon, ratio := l.groups[0].epsilon(), worstRatio(l)
@@ -140,15 +140,15 @@ func TestBoxIsPrivateExactly(t *testing.T) {
 	}
 }
 
-// What is drawn has the law that was checked.
+// What is drawn has the distribution that was checked.
 func TestBoxLaw(t *testing.T) {
 	draws := dptest.Full(100_000, 5000)
 	var src noise.Source
 	for name, l := range tinyBoxes() {
-		mass, d := boxMasses(l), len(l.at)
+		mass, d := boxMasses(l), len(l.coordinates)
 		reach := make([]int64, d)
 		cells := 1
-		for i, c := range l.at {
+		for i, c := range l.coordinates {
 			reach[i] = 4 * c.high
 			cells *= int(2*reach[i] + 1)
 		}
@@ -182,23 +182,23 @@ func TestBoxSpendsItsBudget(t *testing.T) {
 			p.Epsilon, p.Shape = epsilon, Box
 			m := dptest.OK(New(p))(t)
 			spent, seen := new(big.Rat), map[int]bool{}
-			require.Less(t, len(m.law.groups), maxGroups)
-			for at, g := range m.law.groups {
+			require.Less(t, len(m.noise.groups), maxGroups)
+			for at, g := range m.noise.groups {
 				loss := new(big.Rat).SetFloat64(math.Ldexp(1, int(g.bits)))
 				spent.Add(spent, loss.Quo(loss, new(big.Rat).SetFloat64(g.scale)))
 				dptest.OK(noise.NewGeometric(g.scale))(t)
 				require.True(t, g.bits >= 1 && g.offset < 1<<g.bits)
 				for _, i := range g.members {
 					require.False(t, seen[i])
-					require.Equal(t, at, m.law.at[i].group)
+					require.Equal(t, at, m.noise.coordinates[i].group)
 					seen[i] = true
 				}
 			}
-			require.Len(t, seen, len(m.law.at))
+			require.Len(t, seen, len(m.noise.coordinates))
 			require.LessOrEqual(t, spent.Cmp(new(big.Rat).SetFloat64(epsilon)), 0)
 			share, _ := spent.Float64()
 			require.Greater(t, share, epsilon*(1-1e-9))
-			s := dptest.OK(m.Release(make([]float64, len(m.law.at))))(t)
+			s := dptest.OK(m.Release(make([]float64, len(m.noise.coordinates))))(t)
 			require.Less(t, math.Abs(s.Estimate(0)), 1000*s.StdDev(0))
 		}
 	}
@@ -243,15 +243,15 @@ func TestBoxError(t *testing.T) {
 	for _, p := range []Params{Params{Epsilon: 1}.around(4), Params{Epsilon: 5}.around(4, 3), Params{Epsilon: 0.01}.around(1, 2, 1), Params{Epsilon: 30}.around(1)} {
 		p.Shape = Box
 		m := dptest.OK(New(p))(t)
-		samples := make([][]float64, m.law.dim)
+		samples := make([][]float64, m.noise.dim)
 		for range n {
-			s := dptest.OK(m.Release(make([]float64, m.law.dim)))(t)
+			s := dptest.OK(m.Release(make([]float64, m.noise.dim)))(t)
 			for i, x := range s.All() {
 				samples[i] = append(samples[i], x)
 			}
 		}
 		for i, v := range samples {
-			dptest.Moments(t, "box", v, 0, m.law.variance(i), m.law.moment(i, 4), 1e-10)
+			dptest.Moments(t, "box", v, 0, m.noise.variance(i), m.noise.moment(i, 4), 1e-10)
 		}
 	}
 }
@@ -333,7 +333,7 @@ func TestGroupsAreOptimal(t *testing.T) {
 func TestDefaultShape(t *testing.T) {
 	shape := func(p Params) Shape {
 		m := dptest.OK(New(p))(t)
-		require.LessOrEqual(t, m.law.expectedError(2), p.apart().errorOf(2))
+		require.LessOrEqual(t, m.noise.expectedError(2), p.apart().errorOf(2))
 		return m.Params().Shape
 	}
 	require.Equal(t, Box, shape(Params{Epsilon: 1}.around(1)))
@@ -367,7 +367,7 @@ func TestBoxReach(t *testing.T) {
 		}
 	}
 	// Two groups, against a double sum.
-	l := law{kind: uniform, groups: []group{newGroup(3, 0.4), newGroup(2, 1.5)}}
+	l := gridNoise{kind: uniform, groups: []group{newGroup(3, 0.4), newGroup(2, 1.5)}}
 	one, two := l.groups[0].radii(fine), l.groups[1].radii(fine)
 	for _, tail := range []float64{0.7, 0.05, 1e-9} {
 		for _, scale := range []float64{0x1p-30, 0.01, 1, 7, 0x1p30} {
@@ -415,12 +415,12 @@ func TestOtherIntervalsCover(t *testing.T) {
 		p.Min, p.Max, p.Relation = VectorOf(0, 2, 0), VectorOf(4, 3, 100), budget.AddRemove
 		m := dptest.OK(New(p))(t)
 		const rows = 25
-		input := []float64{3 * rows, 2.25 * rows, 7 * rows, rows}[:len(m.law.at)]
+		input := []float64{3 * rows, 2.25 * rows, 7 * rows, rows}[:len(m.noise.coordinates)]
 		s := dptest.OK(m.Release(input))(t)
 		var widths [3]float64
 		for i := range widths {
 			widths[i] = half(s.SimultaneousInterval(i, 0.8))
-			require.Greater(t, widths[i], m.law.halfWidth(i, 0.8))
+			require.Greater(t, widths[i], m.noise.halfWidth(i, 0.8))
 		}
 		covers(m, "simultaneous", dptest.Full(20_000, 1000), func(s *Sum) bool {
 			for i, x := range s.All() {
@@ -455,9 +455,9 @@ func TestMeanInterval(t *testing.T) {
 			require.True(t, rows > 0 || lo == 0 && hi == 10)
 			if rows > 0 {
 				require.InDelta(t, 7, s.Mean(0), 1e-3)
-				own, _ := m.law.part(0, 1)
-				shared, _ := m.law.part(1, 2) // 7 is 2 from the middle
-				require.InEpsilon(t, 2*m.law.reach(own, shared, 0.001)/rows, hi-lo, 0.01)
+				own, _ := m.noise.part(0, 1)
+				shared, _ := m.noise.part(1, 2) // 7 is 2 from the middle
+				require.InEpsilon(t, 2*m.noise.reach(own, shared, 0.001)/rows, hi-lo, 0.01)
 			}
 			for _, bad := range []float64{-0.1, 1, math.NaN()} {
 				lo, hi := s.MeanInterval(0, bad)

@@ -53,15 +53,15 @@ func NewBuilder(p Params) (*Builder, error) {
 
 // builder returns an empty Builder.
 func (m *Mechanism) builder() *Builder {
-	d := m.law.dim
+	d := m.noise.dim
 	s := state{mechanism: m, middle: m.params.Count || m.params.replace(), zero: make([]int64, d), sums: make([]int64, d), seen: make([]int64, d)}
 	switch {
-	case m.law.radius > 0:
+	case m.noise.radius > 0:
 		s.row, s.q = make([]float64, d), make([]int64, d)
-	case m.law.lower == nil:
+	case m.noise.lower == nil:
 		s.lanes = make([]lane, d)
 		for i := range d {
-			s.lanes[i], s.zero[i] = m.law.at[i].lane(), m.law.at[i].entry(0)
+			s.lanes[i], s.zero[i] = m.noise.coordinates[i].lane(), m.noise.coordinates[i].entry(0)
 		}
 	default:
 		s.row, s.z, s.q = make([]float64, d), make([]float64, d), make([]int64, d)
@@ -215,10 +215,10 @@ func summed(indices []int, values []float64) (distinct []int, sums []float64) {
 
 // addWhitened adds one row to the sums, of z for an Ellipsoid.
 func (s *state) addWhitened(row []float64) {
-	if l := s.mechanism.law; l.radius > 0 {
-		within(row, l.at[0].step, l.radius, s.q)
+	if l := s.mechanism.noise; l.radius > 0 {
+		within(row, l.coordinates[0].step, l.radius, s.q)
 	} else {
-		whiten(l.lower, row, l.at[0].step, s.z, s.q)
+		whiten(l.lower, row, l.coordinates[0].step, s.z, s.q)
 	}
 	for i, q := range s.q {
 		s.sums[i] += q
@@ -262,10 +262,10 @@ func (b *Builder) Release() (*Sum, error) {
 // totals returns the sums of the deviations from the centres, in steps, and behind them the count
 // if it is released.
 func (s *state) totals() []exact.Int128 {
-	l := s.mechanism.law
-	totals := make([]exact.Int128, len(l.at))
+	l := s.mechanism.noise
+	totals := make([]exact.Int128, len(l.coordinates))
 	for i := range l.dim {
-		totals[i] = exact.Int128Of(s.sums[i]).Plus(exact.Product128(s.sparse, s.zero[i])).Minus(exact.Product128(s.rows, l.at[i].centre))
+		totals[i] = exact.Int128Of(s.sums[i]).Plus(exact.Product128(s.sparse, s.zero[i])).Minus(exact.Product128(s.rows, l.coordinates[i].centre))
 		if s.full != nil {
 			totals[i] = totals[i].Plus(s.full[i])
 		}

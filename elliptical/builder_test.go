@@ -100,7 +100,7 @@ func TestBoxHoldsTheInterval(t *testing.T) {
 		for _, bits := range []int{2, fineness} {
 			p = p.resolved()
 			l := dptest.OK(p.calibrate(bits))(t)
-			for i, c := range l.at[:3] {
+			for i, c := range l.coordinates[:3] {
 				step := new(big.Rat).SetFloat64(c.step)
 				low := new(big.Rat).SetFloat64(p.Min.At(i))
 				high := new(big.Rat).SetFloat64(p.Max.At(i))
@@ -113,7 +113,7 @@ func TestBoxHoldsTheInterval(t *testing.T) {
 
 // requireWithin checks that totals of neighbours differ by what the calibration counts on.
 func requireWithin(t *testing.T, m *Mechanism, a, b []int64) {
-	for i, c := range m.law.at {
+	for i, c := range m.noise.coordinates {
 		d := a[i] - b[i]
 		require.LessOrEqual(t, max(d, -d), c.change(m.params.replace()), "coordinate %d of %v", i, m.params)
 	}
@@ -128,7 +128,7 @@ func TestSensitivityOfRows(t *testing.T) {
 		row := func() []float64 {
 			r := make([]float64, 3)
 			for i := range r {
-				r[i] = hostile(rng, m.law.at[i], m.params.Min.At(i), m.params.interval(i).width())
+				r[i] = hostile(rng, m.noise.coordinates[i], m.params.Min.At(i), m.params.interval(i).width())
 			}
 			return r
 		}
@@ -221,7 +221,7 @@ func TestRepeatedIndicesAreAdded(t *testing.T) {
 	}
 	b := dptest.OK(New(Params{Min: VectorOf(-1, -1), Max: VectorOf(1, 1), Rho: 1}))(t).builder()
 	b.AddSparse([]int{0, 0, 0, 1, 1}, []float64{5, -5, 0.25, 7, 7})
-	totals, step := peek(b).totals(), peek(b).mechanism.law.at[0].step
+	totals, step := peek(b).totals(), peek(b).mechanism.noise.coordinates[0].step
 	require.Equal(t, []float64{0.25, 1}, []float64{totals[0].Float64() * step, totals[1].Float64() * step})
 }
 
@@ -244,14 +244,14 @@ func TestSumsAreExact(t *testing.T) {
 			s.recent, s.rows = flushRows-rng.IntN(6), 1<<60
 			rows += s.rows
 			for i := range s.sums {
-				c := m.law.at[i]
+				c := m.noise.coordinates[i]
 				require.Less(t, max(c.high, -c.low), int64(1<<38))
 				s.sums[i] = (rng.Int64N(2)*2 - 1) << 60
 				sums[i].Add(sums[i], big.NewInt(s.sums[i]))
 			}
 			for range 20 {
 				row := make([]float64, 3)
-				for i, c := range m.law.at[:3] {
+				for i, c := range m.noise.coordinates[:3] {
 					row[i] = hostile(rng, c, m.params.Min.At(i), m.params.interval(i).width())
 				}
 				rows++
@@ -267,7 +267,7 @@ func TestSumsAreExact(t *testing.T) {
 					}
 					row[0], row[1], row[2] = 0, row[0]+row[2], 0
 				}
-				for i, c := range m.law.at[:3] {
+				for i, c := range m.noise.coordinates[:3] {
 					entry := c.entry(row[i])
 					if dense && row[i] != row[i] {
 						lane := c.lane()
@@ -284,7 +284,7 @@ func TestSumsAreExact(t *testing.T) {
 			}
 		}
 		for i, got := range peek(b).totals()[:3] {
-			want := sums[i].Sub(sums[i], new(big.Int).Mul(big.NewInt(rows), big.NewInt(m.law.at[i].centre)))
+			want := sums[i].Sub(sums[i], new(big.Int).Mul(big.NewInt(rows), big.NewInt(m.noise.coordinates[i].centre)))
 			require.Zero(t, want.Cmp(got.Big()))
 		}
 	}
@@ -299,7 +299,7 @@ func TestManyRows(t *testing.T) {
 		s := peek(b)
 		s.rows, s.full = rows, make([]exact.Int128, 2)
 		for i := range s.full {
-			s.full[i] = exact.Product128(rows, s.mechanism.law.at[i].high)
+			s.full[i] = exact.Product128(rows, s.mechanism.noise.coordinates[i].high)
 		}
 		sum := dptest.OK(b.Release())(t)
 		for i := range sum.Len() {
@@ -317,7 +317,7 @@ func TestEntries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20)) // test data
 	for _, p := range propertySettings() {
 		m := dptest.OK(New(p))(t)
-		for i, c := range m.law.at[:3] {
+		for i, c := range m.noise.coordinates[:3] {
 			for range dptest.Full(20_000, 500) {
 				x := hostile(rng, c, m.params.Min.At(i), m.params.interval(i).width())
 				want := int64(math.RoundToEven(min(max(x/c.step, float64(c.low)), float64(c.high))))
@@ -377,7 +377,7 @@ func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 	l := dptest.OK(p.calibrate(2))(t)
 	for range dptest.Full(20_000, 5000) {
 		n := int64(rng.IntN(1000))
-		for i, c := range l.at[:2] {
+		for i, c := range l.coordinates[:2] {
 			x := float64(rng.IntN(1<<20)) * 0x1p-10 // so that the sum is exact
 			row := math.Floor(rng.Float64()*1024)/1024*p.interval(i).width() + p.Min.At(i)
 			d := small(t, []exact.Int128{c.deviation(x+row, n+1).Minus(c.deviation(x, n))})[0]
@@ -441,7 +441,7 @@ func TestDeviationIsExact(t *testing.T) {
 	for _, rows := range []float64{-1e9, math.NaN(), math.Inf(-1)} { // no numbers of rows
 		s = dptest.OK(m.Release([]float64{0, rows}))(t)
 		require.InDelta(t, 0, s.Count(), 1e5)
-		require.InDelta(t, 0, s.steps[0].Float64()*m.law.at[0].step, 1e5)
+		require.InDelta(t, 0, s.steps[0].Float64()*m.noise.coordinates[0].step, 1e5)
 	}
 }
 
@@ -449,7 +449,7 @@ func TestDeviationIsExact(t *testing.T) {
 // where float64 skips integers.
 func TestCountIsExact(t *testing.T) {
 	for _, step := range []float64{0x1p-20, 1, 0x1p4} {
-		l := law{dim: 0, at: []coordinate{{step: step}}}
+		l := gridNoise{dim: 0, coordinates: []coordinate{{step: step}}}
 		for _, from := range []int64{0, 5, 7, 8, 1<<41 - 1, maxRows - 3, maxRows, maxRows + 1, math.MaxInt64 - 1} {
 			d := int64(l.countSteps(from + 1).Minus(l.countSteps(from)).Float64())
 			require.True(t, 0 <= d && d <= int64(math.Ceil(1/step)), "%v steps from %v", d, from)
@@ -519,9 +519,9 @@ func refuted(t *testing.T, m *Mechanism, a, b []int64, margin, delta float64) fl
 		var src noise.Source
 		for range n {
 			score := 0.0
-			for i, c := range m.law.at {
-				x, u := float64(input[i]+m.law.sample(&src, c)-b[i])*c.step/c.scale, float64(a[i]-b[i])*c.step/c.scale
-				if m.law.kind == laplace {
+			for i, c := range m.noise.coordinates {
+				x, u := float64(input[i]+m.noise.sample(&src, c)-b[i])*c.step/c.scale, float64(a[i]-b[i])*c.step/c.scale
+				if m.noise.kind == laplace {
 					score += math.Abs(x) - math.Abs(x-u)
 				} else {
 					score += u * (x - u/2)
@@ -552,7 +552,7 @@ func TestAudit(t *testing.T) {
 		{Min: VectorOf(0, 0), Max: VectorOf(4, 1), Epsilon: 1, Delta: 1e-2, Relation: budget.AddRemove, Count: true},
 	} {
 		m := dptest.OK(New(p))(t)
-		d := m.law.dim
+		d := m.noise.dim
 		high, low := make([]float64, d), make([]float64, d)
 		for i := range d {
 			high[i], low[i] = 1e9, -1e9
@@ -562,9 +562,9 @@ func TestAudit(t *testing.T) {
 		if p.Relation == budget.AddRemove {
 			b = rowTotals(t, m)
 		}
-		half := &Mechanism{calibration{m.params, m.law.halved()}}
+		half := &Mechanism{calibration{m.params, m.noise.halved()}}
 		delta, claim, margin := 1e-2, m.Guarantee().EpsilonAt(1e-2), 2.0
-		if m.law.kind == laplace {
+		if m.noise.kind == laplace {
 			delta, claim, margin = 0, 1, 1.8
 		}
 		require.LessOrEqual(t, refuted(t, m, a, b, margin/2, delta), claim, "%v", m)

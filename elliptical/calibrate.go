@@ -10,15 +10,16 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// law is a calibrated mechanism: its coordinates, and after them the count if there is one.
-type law struct {
-	kind    kind
-	replace bool // neighbours differ in one row replaced
-	dim     int
-	at      []coordinate
-	lower   [][]float64 // the rows of L for an Ellipsoid, whose coordinates are those of z
-	radius  int64       // in steps, where NormBound is given
-	groups  []group     // of Box
+// gridNoise is calibrated noise on grids: its coordinates, and after them the count if there is
+// one.
+type gridNoise struct {
+	kind        kind
+	replace     bool // neighbours differ in one row replaced
+	dim         int
+	coordinates []coordinate
+	lower       [][]float64 // the rows of L for an Ellipsoid, whose coordinates are those of z
+	radius      int64       // in steps, where NormBound is given
+	groups      []group     // of Box
 }
 
 // kind says which noise there is: one file each for what is particular to it, gaussian and laplace
@@ -53,9 +54,9 @@ func (p Params) kind() kind {
 	return laplace
 }
 
-// settled returns valid Params with the Shape that Optimal stands for, and their law on grids of
+// settled returns valid Params with the Shape that Optimal stands for, and their noise on grids of
 // 2^bits steps to the width.
-func (p Params) settled(bits int) (Params, law, error) {
+func (p Params) settled(bits int) (Params, gridNoise, error) {
 	switch {
 	case p.NormBound > 0:
 		l, err := p.calibrateBall()
@@ -85,7 +86,7 @@ func (p Params) settled(bits int) (Params, law, error) {
 		p.Shape, l, err = Box, box, nil
 	}
 	if err != nil {
-		return p, law{}, err
+		return p, gridNoise{}, err
 	}
 	return p, c.expand(l), nil
 }
@@ -102,18 +103,18 @@ func (c classes) leastLaplace() float64 {
 	return math.Exp(math.Ln2 + 3*math.Log(sum) - 2*math.Log(c.Epsilon))
 }
 
-// calibrate returns the law of Params whose Shape is settled.
-func (p Params) calibrate(bits int) (law, error) { return p.classes().calibrate(bits) }
+// calibrate returns the noise of Params whose Shape is settled.
+func (p Params) calibrate(bits int) (gridNoise, error) { return p.classes().calibrate(bits) }
 
-func (c classes) calibrate(bits int) (law, error) {
+func (c classes) calibrate(bits int) (gridNoise, error) {
 	l, err := c.draft(bits)
 	if err != nil {
-		return law{}, err
+		return gridNoise{}, err
 	}
 	return c.expand(l), nil
 }
 
-// draft returns the law of the classes.
+// draft returns the noise of the classes.
 func (c classes) draft(bits int) (draft, error) {
 	if c.kind() == uniform {
 		return c.calibrateBox(bits)
@@ -144,7 +145,7 @@ func (p *Params) sensitivity(v interval) float64 {
 	return max(math.Abs(v.low), math.Abs(v.high))
 }
 
-// calibrateIndependent returns the law of noise that is independent in each coordinate. The scales
+// calibrateIndependent returns noise that is independent in each coordinate. The scales
 // are found twice: the grids need them, and move the sensitivities by a step or two.
 func (p classes) calibrateIndependent(bits int) (draft, error) {
 	sensitivity, middle := p.sensitivities()
@@ -157,21 +158,21 @@ func (p classes) calibrateIndependent(bits int) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	l := law{kind: p.kind(), replace: p.replace(), dim: d, at: make([]coordinate, len(tau))}
+	l := gridNoise{kind: p.kind(), replace: p.replace(), dim: d, coordinates: make([]coordinate, len(tau))}
 	for i := range d {
-		l.at[i] = p.gridded(i, scales[i], bits)
+		l.coordinates[i] = p.gridded(i, scales[i], bits)
 	}
 	if p.Count {
-		l.at[d] = counted(scales[d], bits)
+		l.coordinates[d] = counted(scales[d], bits)
 	}
-	for i, c := range l.at {
+	for i, c := range l.coordinates {
 		sensitivity[i] = float64(c.change(p.replace())) * c.step
 	}
 	if scales, err = p.scales(sensitivity, tau, many); err != nil {
 		return draft{}, err
 	}
 	for i, scale := range scales {
-		l.at[i].scale = scale
+		l.coordinates[i].scale = scale
 	}
 	if !l.drawable() {
 		return draft{}, bad("Min.Len()", len(p.of), "fewer coordinates: for such a small privacy loss the steps of their grids add up to more than the widths")
@@ -182,8 +183,8 @@ func (p classes) calibrateIndependent(bits int) (draft, error) {
 // drawable reports whether noise can be drawn exactly in every coordinate. It cannot where the
 // second scales are much larger than the first: if the noise is so much larger than the widths that
 // one step of the grid, 2⁻⁴⁵ of the noise, times d is more than all widths.
-func (l law) drawable() bool {
-	for _, c := range l.at {
+func (l gridNoise) drawable() bool {
+	for _, c := range l.coordinates {
 		if !(c.scale > 0 && c.scale <= maxScale*c.step) {
 			return false
 		}
@@ -236,7 +237,7 @@ func accurateSum(a, tau []float64, n []int, f func(float64) float64) float64 {
 
 // sample draws the noise of one coordinate, in steps. The scale is at most maxScale steps, see
 // drawable, so that the draw is exact.
-func (l law) sample(src *noise.Source, c coordinate) int64 {
+func (l gridNoise) sample(src *noise.Source, c coordinate) int64 {
 	return calibrated.Noise{Kind: l.kind.noise(), Scale: c.scale, Step: c.step}.Sample(src)
 }
 
@@ -364,11 +365,11 @@ func (p Params) find() (classes, bool) {
 // portion is some of the coordinates of a class, which have one grid and one noise.
 type portion struct{ class, n int }
 
-// draft is a law of portions: its coordinates stand for n coordinates each, and its groups have no
-// members, but as many as they will have. The first portions are one of each class, in order, and
-// further ones of a class follow in the order in which they take its coordinates.
+// draft is the noise of portions: its coordinates stand for n coordinates each, and its groups have
+// no members, but as many as they will have. The first portions are one of each class, in order,
+// and further ones of a class follow in the order in which they take its coordinates.
 type draft struct {
-	law
+	gridNoise
 	portions []portion
 }
 
@@ -389,7 +390,7 @@ func (c classes) shapedError(l draft) (sum float64) {
 }
 
 // whole returns the draft of classes with one portion each, all with equal noise.
-func (c classes) whole(l law) draft {
+func (c classes) whole(l gridNoise) draft {
 	portions := make([]portion, len(c.many))
 	for i, n := range c.many {
 		portions[i] = portion{i, n}
@@ -397,18 +398,18 @@ func (c classes) whole(l law) draft {
 	return draft{l, portions}
 }
 
-// expand returns the law of all coordinates.
-func (c classes) expand(l draft) law {
+// expand returns the noise of all coordinates.
+func (c classes) expand(l draft) gridNoise {
 	if l.groups == nil && len(c.many) == len(c.of) {
-		return l.law
+		return l.gridNoise
 	}
-	full := l.law
+	full := l.gridNoise
 	for g := range full.groups {
 		full.groups[g].members = full.groups[g].members[:0]
 	}
 	if len(c.many) == len(c.of) { // each coordinate is there
-		for i := range full.at {
-			g := &full.groups[full.at[i].group]
+		for i := range full.coordinates {
+			g := &full.groups[full.coordinates[i].group]
 			g.members = append(g.members, i)
 		}
 		return full
@@ -425,7 +426,7 @@ func (c classes) expand(l draft) law {
 		}
 		last[part.class] = int32(i)
 	}
-	full.at, full.dim = make([]coordinate, len(c.of), len(c.of)+1), len(c.of)
+	full.coordinates, full.dim = make([]coordinate, len(c.of), len(c.of)+1), len(c.of)
 	for i, class := range c.of {
 		from := turn[class]
 		if left[from] == 0 {
@@ -433,14 +434,14 @@ func (c classes) expand(l draft) law {
 			turn[class] = from
 		}
 		left[from]--
-		full.at[i] = l.at[from]
+		full.coordinates[i] = l.coordinates[from]
 		if full.groups != nil {
-			g := &full.groups[l.at[from].group]
+			g := &full.groups[l.coordinates[from].group]
 			g.members = append(g.members, i)
 		}
 	}
-	for _, count := range l.at[l.dim:] {
-		if full.at = append(full.at, count); full.groups != nil {
+	for _, count := range l.coordinates[l.dim:] {
+		if full.coordinates = append(full.coordinates, count); full.groups != nil {
 			g := &full.groups[count.group]
 			g.members = append(g.members, full.dim)
 		}

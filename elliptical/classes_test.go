@@ -32,10 +32,10 @@ func few(d int, seed uint64, weighted bool) Params {
 	return p
 }
 
-// spent returns what a row may cost by the scales of the law: ε, or the ℓ₂ norm in deviations.
-func spent(l law) *big.Float {
+// spent returns what a row may cost by the scales: ε, or the ℓ₂ norm in deviations.
+func spent(l gridNoise) *big.Float {
 	sum := new(big.Float).SetPrec(200)
-	for _, c := range l.at {
+	for _, c := range l.coordinates {
 		x := new(big.Float).SetPrec(200).SetFloat64(float64(c.change(l.replace)) * c.step) // exact
 		x.Quo(x, new(big.Float).SetFloat64(c.scale))
 		if l.kind == gaussian {
@@ -46,7 +46,7 @@ func spent(l law) *big.Float {
 	return sum
 }
 
-// A law made of classes is the law made coordinate by coordinate, but for the last digits, and its
+// Noise made of classes is that made coordinate by coordinate, but for the last digits, and its
 // guarantee holds in exact arithmetic. With noise 3 % too small it would not.
 func TestClasses(t *testing.T) {
 	const d = 900
@@ -73,9 +73,9 @@ func TestClasses(t *testing.T) {
 		got := dptest.OK(c.calibrate(fineness))(t, name)
 		want := dptest.OK(p.singly().calibrate(fineness))(t, name)
 		require.Equal(t, want.dim, got.dim)
-		require.Len(t, got.at, len(want.at))
-		for k, x := range want.at {
-			y := got.at[k]
+		require.Len(t, got.coordinates, len(want.coordinates))
+		for k, x := range want.coordinates {
+			y := got.coordinates[k]
 			require.InEpsilon(t, 1+x.scale, 1+y.scale, 1e-9, "%s, %d", name, k)
 			if got.kind != uniform { // groups of equal weights may differ in who is in which
 				x.scale, y.scale = 0, 0
@@ -102,25 +102,25 @@ func TestClasses(t *testing.T) {
 			continue
 		}
 		most := map[bool]float64{true: p.Epsilon, false: 2 * p.Rho}[p.pure()]
-		if p.Delta > 0 { // as much as the law made coordinate by coordinate
+		if p.Delta > 0 { // as much as noise made coordinate by coordinate
 			most, _ = spent(want).Float64()
 			most *= 1 + 1e-12
 		}
 		require.LessOrEqual(t, spent(got).Cmp(big.NewFloat(most)), 0, name)
-		for k := range got.at {
-			got.at[k].scale *= 0.97
+		for k := range got.coordinates {
+			got.coordinates[k].scale *= 0.97
 		}
 		require.Positive(t, spent(got).Cmp(big.NewFloat(most)), "%s: control", name)
 	}
 }
 
 // requirePartition: the groups have all coordinates, each once, in ascending order.
-func requirePartition(t *testing.T, name string, l law) {
-	seen := make([]int, len(l.at))
+func requirePartition(t *testing.T, name string, l gridNoise) {
+	seen := make([]int, len(l.coordinates))
 	for g, members := range l.groups {
 		for k, i := range members.members {
 			seen[i]++
-			require.Equal(t, g, l.at[i].group, name)
+			require.Equal(t, g, l.coordinates[i].group, name)
 			require.True(t, k == 0 || members.members[k-1] < i, name)
 		}
 	}
@@ -212,13 +212,13 @@ func TestLeastLaplace(t *testing.T) {
 		laplace := dptest.OK(alone.calibrate(fineness))(t)
 		box := dptest.OK(together.calibrate(fineness))(t)
 		require.Equal(t, box.expectedError(2) < laplace.expectedError(2), q.Shape == Box, p)
-		require.Equal(t, map[Shape]law{Box: box, Independent: laplace}[q.Shape], l)
+		require.Equal(t, map[Shape]gridNoise{Box: box, Independent: laplace}[q.Shape], l)
 		bound := c.leastLaplace()
 		require.LessOrEqual(t, bound, laplace.expectedError(2)*(1+1e-12))
 		if !p.Count {
 			require.InEpsilon(t, bound, laplace.expectedError(2), 1e-6)
 		}
-		for _, l := range []law{laplace, box} {
+		for _, l := range []gridNoise{laplace, box} {
 			sum := 0.0
 			for k := range d {
 				sum += l.moment(k, 2)
@@ -236,7 +236,7 @@ func TestPowerAbove(t *testing.T) {
 	}
 }
 
-// A second New of equal Params has the law of the first, up to a bound of memory that covers it.
+// A second New of equal Params has the noise of the first, up to a bound of memory that covers it.
 func TestMechanismsAreRemembered(t *testing.T) {
 	for _, p := range []Params{{Rho: 1.25}, {Epsilon: 1.25}} {
 		for _, d := range []int{3, 10_000} {
@@ -245,12 +245,12 @@ func TestMechanismsAreRemembered(t *testing.T) {
 			first := dptest.OK(New(p))(t)
 			second := dptest.OK(New(p))(t)
 			require.NotSame(t, first, second)
-			require.Same(t, &first.law.at[0], &second.law.at[0])
+			require.Same(t, &first.noise.coordinates[0], &second.noise.coordinates[0])
 			changed := p
 			changed.Relation = budget.Replace
 			other := dptest.OK(New(changed))(t)
-			require.NotSame(t, &first.law.at[0], &other.law.at[0])
-			require.GreaterOrEqual(t, first.bytes(), d*(16+int(unsafe.Sizeof(first.law.at[0]))))
+			require.NotSame(t, &first.noise.coordinates[0], &other.noise.coordinates[0])
+			require.GreaterOrEqual(t, first.bytes(), d*(16+int(unsafe.Sizeof(first.noise.coordinates[0]))))
 		}
 	}
 }

@@ -17,13 +17,12 @@
 // Each person is one row of d numbers. Coordinate i is clamped to a public interval [Min, Max] of
 // width Δᵢ. By Params.Relation, neighbours differ in one row that is added or removed
 // ([budget.AddRemove], the default) or replaced ([budget.Replace], where n is public): the unit is
-// [budget.Row]. Params are public. Rows go into a [Builder]. [Mechanism.Release] takes a sum that
-// was made elsewhere; the caller is responsible for its sensitivity.
+// [budget.Row]. Rows go into a [Builder]. [Mechanism.Release] takes a sum
+// made elsewhere; the caller is responsible for its sensitivity.
 //
-// [Params.Guarantee] holds for the floating-point implementation. Values are clamped and rounded
-// to a grid before they are summed, sums are integers of 128 bits, which no number of rows
-// overflows, and noise is drawn exactly on the grid. The argument, also for ready sums, is in
-// grid.go.
+// [Params.Guarantee] holds for the floating-point implementation: values are clamped and rounded to
+// a grid before they are summed, sums are integers of 128 bits, which no number of rows overflows,
+// and noise is drawn exactly on the grid (grid.go).
 //
 // # Accuracy
 //
@@ -70,7 +69,7 @@
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, PhD thesis, IT
 // University of Copenhagen 2023, chapter 4 (with Pagh); the caption of its Figure 4.1 prints
-// E‖η‖₁² for E‖η‖₁. Hardt, Talwar (STOC 2010) for the K-norm mechanism of a box, of which Box is
+// E‖η‖₁² for E‖η‖₁. Hardt, Talwar (2010) for the K-norm mechanism of a box, of which Box is
 // the staircase (Geng, Viswanath 2014, in one coordinate). Groups, counts, add/remove and
 // ellipsoids are this package's.
 package elliptical

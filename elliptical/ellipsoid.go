@@ -127,10 +127,10 @@ func ellipsoidStep(scale float64) float64 {
 }
 
 // calibrateEllipsoid is calibrate for an Ellipsoid.
-func (p Params) calibrateEllipsoid() (law, error) {
+func (p Params) calibrateEllipsoid() (gridNoise, error) {
 	l, ok := factor(p.Ellipsoid)
 	if !ok {
-		return law{}, bad("Ellipsoid", p.Ellipsoid, "a positive definite matrix, and once its diagonal is scaled to 1 of a condition number of at most 10¹²")
+		return gridNoise{}, bad("Ellipsoid", p.Ellipsoid, "a positive definite matrix, and once its diagonal is scaled to 1 of a condition number of at most 10¹²")
 	}
 	sensitivity := 1.0
 	if !p.replace() {
@@ -138,13 +138,13 @@ func (p Params) calibrateEllipsoid() (law, error) {
 	}
 	scales, err := p.scales([]float64{sensitivity}, []float64{1}, []int{1})
 	if err != nil {
-		return law{}, err
+		return gridNoise{}, err
 	}
 	at := make([]coordinate, len(l))
 	for i := range at {
 		at[i] = coordinate{step: ellipsoidStep(scales[0]), scale: scales[0], low: -radiusSteps, high: radiusSteps}
 	}
-	return law{replace: p.replace(), dim: len(l), at: at, lower: l}, nil
+	return gridNoise{replace: p.replace(), dim: len(l), coordinates: at, lower: l}, nil
 }
 
 // whiten sets q to the row as it is summed: L⁻¹x in steps of step, rounded, after scaling to the

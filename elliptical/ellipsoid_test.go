@@ -31,9 +31,9 @@ func TestEllipsoidRowsAreWithinIt(t *testing.T) {
 		for _, p := range []Params{{Rho: 1}, {Epsilon: check.MinEpsilon, Delta: check.MinDelta}} {
 			p.Ellipsoid, p.Relation = PackSymmetric(m), budget.Replace
 			mechanism := dptest.OK(New(p))(t)
-			l := mechanism.law
+			l := mechanism.noise
 			z, q := make([]float64, l.dim), make([]int64, l.dim)
-			radius := 0.5 / l.at[0].step
+			radius := 0.5 / l.coordinates[0].step
 			for range 5000 {
 				row := make([]float64, l.dim)
 				for i := range row {
@@ -42,14 +42,14 @@ func TestEllipsoidRowsAreWithinIt(t *testing.T) {
 						row[i] = hostile[rng.IntN(len(hostile))]
 					}
 				}
-				whiten(l.lower, row, l.at[0].step, z, q)
+				whiten(l.lower, row, l.coordinates[0].step, z, q)
 				squares := 0.0
 				for _, q := range q {
 					squares += float64(q) * float64(q)
 				}
 				require.LessOrEqual(t, squares, radius*radius)
 			}
-			require.LessOrEqual(t, 1/l.at[0].scale, math.Sqrt(2)*1.01, "ρ = 1 at most")
+			require.LessOrEqual(t, 1/l.coordinates[0].scale, math.Sqrt(2)*1.01, "ρ = 1 at most")
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestEllipsoid(t *testing.T) {
 					require.InDelta(t, tilted.At(i, j)/divide, covariance.At(i, j), 1e-6)
 				}
 			}
-			require.InEpsilon(t, 5.25/divide, s.law.expectedError(2), 1e-6)
+			require.InEpsilon(t, 5.25/divide, s.noise.expectedError(2), 1e-6)
 		}
 		for i := range samples {
 			v := tilted.At(i, i) / divide
@@ -180,7 +180,7 @@ func TestEllipsoidScales(t *testing.T) {
 	require.True(t, inverse.Factorize(tilted))
 	z, q := make([]float64, 3), make([]int64, 3)
 	back := func(row []float64) *mat.VecDense {
-		whiten(m.law.lower, row, m.law.at[0].step, z, q)
+		whiten(m.noise.lower, row, m.noise.coordinates[0].step, z, q)
 		s := &Sum{m.calibration, []exact.Int128{exact.Int128Of(q[0]), exact.Int128Of(q[1]), exact.Int128Of(q[2])}}
 		return mat.NewVecDense(3, s.Values())
 	}
@@ -247,5 +247,5 @@ func TestAuditOfEllipsoid(t *testing.T) {
 	m := dptest.OK(New(Params{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-2, Relation: budget.Replace}))(t)
 	a, b := rowTotals(t, m, []float64{4e9, 1.8e9, 1e8}), rowTotals(t, m, []float64{-4e9, -1.8e9, -1e8})
 	require.LessOrEqual(t, refuted(t, m, a, b, 1, 1e-2), 1.0)
-	require.Greater(t, refuted(t, &Mechanism{calibration{m.params, m.law.halved()}}, a, b, 2, 1e-2), 1.0)
+	require.Greater(t, refuted(t, &Mechanism{calibration{m.params, m.noise.halved()}}, a, b, 2, 1e-2), 1.0)
 }

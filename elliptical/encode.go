@@ -48,9 +48,9 @@ func (p *Params) head(ellipsoid, weighted *bool, power *float64) []wire.Field {
 // encoded returns the length of the encoding of a release.
 func (m *Mechanism) encoded() int {
 	p := m.params
-	n := wire.HeaderSize + 3 + 5*8 + 4 + 8*(p.Min.Len()+p.Max.Len()+p.Ellipsoid.Len()+p.Weights.Len()) + 32*len(m.law.at)
-	if m.law.kind == uniform {
-		n += 4 + 17*len(m.law.groups) - 4*len(m.law.at)
+	n := wire.HeaderSize + 3 + 5*8 + 4 + 8*(p.Min.Len()+p.Max.Len()+p.Ellipsoid.Len()+p.Weights.Len()) + 32*len(m.noise.coordinates)
+	if m.noise.kind == uniform {
+		n += 4 + 17*len(m.noise.groups) - 4*len(m.noise.coordinates)
 	}
 	return n
 }
@@ -58,27 +58,27 @@ func (m *Mechanism) encoded() int {
 // AppendBinary appends the encoding; the error wraps [ErrFormat] if the Sum is neither released nor
 // decoded.
 func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
-	if s.law.dim == 0 {
+	if s.noise.dim == 0 {
 		return dst, check.FormatError("elliptical", "a Sum that was not released has no encoding")
 	}
 	p, ellipsoid, weighted, power := s.params, s.params.Ellipsoid.Len() > 0, s.params.Weights.Len() > 0, 2.0
 	dst = wire.AppendHeader(dst, wire.KindElliptical, version)
 	dst = wire.AppendFields(dst, p.head(&ellipsoid, &weighted, &power))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.law.dim))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.noise.dim))
 	for _, v := range []Vector{p.Min, p.Max, p.Ellipsoid, p.Weights} {
 		dst = append(dst, v.bits...)
 	}
-	if s.law.kind == uniform {
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.law.groups)))
-		for _, g := range s.law.groups {
+	if s.noise.kind == uniform {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.noise.groups)))
+		for _, g := range s.noise.groups {
 			dst = append(dst, byte(g.bits))
 			dst = binary.LittleEndian.AppendUint64(dst, g.offset)
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(g.scale))
 		}
 	}
-	for i, c := range s.law.at {
+	for i, c := range s.noise.coordinates {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(c.step))
-		if s.law.kind == uniform {
+		if s.noise.kind == uniform {
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(c.group))
 		} else {
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(c.scale))
@@ -102,31 +102,31 @@ func (s *Sum) UnmarshalBinary(data []byte) error {
 		return r.Err()
 	}
 	n := d.params.dim()
-	d.law = law{kind: d.params.kind(), replace: d.params.replace(), dim: n, at: make([]coordinate, n, n+1)}
+	d.noise = gridNoise{kind: d.params.kind(), replace: d.params.replace(), dim: n, coordinates: make([]coordinate, n, n+1)}
 	if d.params.Count {
-		d.law.at = append(d.law.at, coordinate{})
+		d.noise.coordinates = append(d.noise.coordinates, coordinate{})
 	}
-	if d.law.kind == uniform {
-		d.law.groups = readGroups(r)
+	if d.noise.kind == uniform {
+		d.noise.groups = readGroups(r)
 	}
-	d.steps = make([]exact.Int128, len(d.law.at))
-	for i := range d.law.at {
-		d.law.at[i] = d.law.readCoordinate(r, d.params, i)
+	d.steps = make([]exact.Int128, len(d.noise.coordinates))
+	for i := range d.noise.coordinates {
+		d.noise.coordinates[i] = d.noise.readCoordinate(r, d.params, i)
 		d.steps[i] = exact.Int128{Hi: r.Int64(), Lo: r.Uint64()}
 	}
-	if r.Err() == nil && d.law.kind == uniform {
-		d.law.gather(r, d.params.Epsilon)
+	if r.Err() == nil && d.noise.kind == uniform {
+		d.noise.gather(r, d.params.Epsilon)
 	}
 	if err := r.Done(); err != nil {
 		return err
 	}
 	if d.params.NormBound > 0 {
-		if err := d.law.readBall(d.params); err != nil {
+		if err := d.noise.readBall(d.params); err != nil {
 			return err
 		}
 	}
 	if d.params.Ellipsoid.Len() > 0 {
-		if err := d.law.readEllipsoid(d.params.Ellipsoid); err != nil {
+		if err := d.noise.readEllipsoid(d.params.Ellipsoid); err != nil {
 			return err
 		}
 	}
@@ -149,8 +149,8 @@ func readGroups(r *wire.Reader) []group {
 
 // gather adds the members of the groups and what follows from them. It fails where a group is empty
 // or the groups spend more than ε.
-func (l *law) gather(r *wire.Reader, epsilon float64) {
-	for i, c := range l.at {
+func (l *gridNoise) gather(r *wire.Reader, epsilon float64) {
+	for i, c := range l.coordinates {
 		l.groups[c.group].members = append(l.groups[c.group].members, i)
 	}
 	spent := 0.0
@@ -169,10 +169,10 @@ func (l *law) gather(r *wire.Reader, epsilon float64) {
 }
 
 // readBall adds the radius. It fails unless all coordinates have one grid and noise.
-func (l *law) readBall(p Params) error {
-	radius, count := p.ballSteps(l.at[0].step)
-	for i, c := range l.at {
-		if i < l.dim && c != l.at[0] || i == l.dim && c.step != 1/float64(count) {
+func (l *gridNoise) readBall(p Params) error {
+	radius, count := p.ballSteps(l.coordinates[0].step)
+	for i, c := range l.coordinates {
+		if i < l.dim && c != l.coordinates[0] || i == l.dim && c.step != 1/float64(count) {
 			return check.FormatError("elliptical", "a ball with unequal noise")
 		}
 	}
@@ -181,16 +181,16 @@ func (l *law) readBall(p Params) error {
 	}
 	l.radius = radius
 	for i := range l.dim {
-		l.at[i].low, l.at[i].high = -radius, radius
+		l.coordinates[i].low, l.coordinates[i].high = -radius, radius
 	}
 	return nil
 }
 
 // readEllipsoid adds what follows from the matrix. It fails unless that is positive definite and
 // all coordinates have one grid and noise.
-func (l *law) readEllipsoid(matrix Vector) error {
-	for _, c := range l.at {
-		if c != l.at[0] {
+func (l *gridNoise) readEllipsoid(matrix Vector) error {
+	for _, c := range l.coordinates {
+		if c != l.coordinates[0] {
 			return check.FormatError("elliptical", "an Ellipsoid with unequal noise")
 		}
 	}
@@ -232,7 +232,7 @@ func readParams(r *wire.Reader) (p Params) {
 
 // readCoordinate reads the grid and the noise of coordinate i, or of the count. It fails unless
 // every method works with them.
-func (l *law) readCoordinate(r *wire.Reader, p Params, i int) coordinate {
+func (l *gridNoise) readCoordinate(r *wire.Reader, p Params, i int) coordinate {
 	c := coordinate{step: r.Float64()}
 	fraction, _ := math.Frexp(c.step)
 	valid := fraction == 0.5 && c.step >= 0x1p-400 && c.step <= 0x1p400

@@ -27,12 +27,12 @@ func samples() map[string]*Sum {
 		"box.hex":      {Min: VectorOf(0, 0.25), Max: VectorOf(4, 1.25), Epsilon: 0.5, Relation: budget.AddRemove, Count: true, Shape: Box},
 		"group.hex":    {Min: VectorOf(-2, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.05), Epsilon: 0.5, Relation: budget.Replace, Shape: Box},
 	} {
-		l := law{kind: p.kind(), replace: p.replace(), dim: p.Min.Len()}
+		l := gridNoise{kind: p.kind(), replace: p.replace(), dim: p.Min.Len()}
 		for i := range p.Min.Len() {
-			l.at = append(l.at, p.box(p.interval(i), coordinate{step: math.Ldexp(1, i-30), scale: 3.25 + float64(i)}))
+			l.coordinates = append(l.coordinates, p.box(p.interval(i), coordinate{step: math.Ldexp(1, i-30), scale: 3.25 + float64(i)}))
 		}
 		if p.Count {
-			l.at = append(l.at, coordinate{step: 0x1p-20, scale: 7.5, high: 1 << 20})
+			l.coordinates = append(l.coordinates, coordinate{step: 0x1p-20, scale: 7.5, high: 1 << 20})
 		}
 		if l.kind == uniform {
 			l.groups = []group{{members: []int{0, 2}, bits: 17, offset: 76543, scale: 0x1p19}, {members: []int{1}, bits: 16, offset: 12345, scale: 0x1p19}}
@@ -40,22 +40,23 @@ func samples() map[string]*Sum {
 				g := &l.groups[at]
 				g.square = math.Exp(g.logMoment(2))
 				for _, i := range g.members {
-					l.at[i].scale, l.at[i].group = 0, at
+					l.coordinates[i].scale, l.coordinates[i].group = 0, at
 				}
 			}
 		}
-		list[name] = &Sum{calibration{p, l}, values[:len(l.at)]}
+		list[name] = &Sum{calibration{p, l}, values[:len(l.coordinates)]}
 	}
 	p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: budget.Replace}
 	rows, _ := factor(p.Ellipsoid)
 	c := coordinate{step: 0x1p-27, scale: 1.5, low: -radiusSteps, high: radiusSteps}
-	list["ellipsoid.hex"] = &Sum{calibration{p, law{replace: true, dim: 3, at: []coordinate{c, c, c}, lower: rows}}, values}
+	list["ellipsoid.hex"] = &Sum{calibration{p, gridNoise{replace: true, dim: 3, coordinates: []coordinate{c, c, c}, lower: rows}}, values}
 	p = Params{NormBound: 3, Dim: 2, Rho: 0.5, Relation: budget.AddRemove, Count: true}
 	p, l, err := p.settled(fineness)
 	if err != nil {
 		panic(err)
 	}
-	l.at[0].scale, l.at[1].scale, l.at[2].scale = 3.75, 3.75, 1.5 // on every machine
+	// on every machine
+	l.coordinates[0].scale, l.coordinates[1].scale, l.coordinates[2].scale = 3.75, 3.75, 1.5
 	list["ball.hex"] = &Sum{calibration{p, l}, values[:3]}
 	return list
 }
@@ -99,13 +100,13 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"two guarantees":   func(s *Sum) { s.params.Rho = 1 },
 		"width":            func(s *Sum) { s.params.Max = VectorOf(4, -1) },
 		"Min −0":           func(s *Sum) { s.params.Min.bits = strings.Repeat("\x00", 7) + "\x80" + s.params.Min.bits[8:] },
-		"step":             func(s *Sum) { s.law.at[0].step = 0.75 },
-		"negative step":    func(s *Sum) { s.law.at[0].step = -0.5 },
-		"infinite step":    func(s *Sum) { s.law.at[0].step = math.Inf(1) },
-		"step too fine":    func(s *Sum) { s.law.at[1].step, s.law.at[1].scale = 0x1p-60, 0x1p-30 },
-		"no noise":         func(s *Sum) { s.law.at[2].scale = 0 },
-		"NaN noise":        func(s *Sum) { s.law.at[2].scale = math.NaN() },
-		"too much noise":   func(s *Sum) { s.law.at[1].scale = 0x1p30 },
+		"step":             func(s *Sum) { s.noise.coordinates[0].step = 0.75 },
+		"negative step":    func(s *Sum) { s.noise.coordinates[0].step = -0.5 },
+		"infinite step":    func(s *Sum) { s.noise.coordinates[0].step = math.Inf(1) },
+		"step too fine":    func(s *Sum) { s.noise.coordinates[1].step, s.noise.coordinates[1].scale = 0x1p-60, 0x1p-30 },
+		"no noise":         func(s *Sum) { s.noise.coordinates[2].scale = 0 },
+		"NaN noise":        func(s *Sum) { s.noise.coordinates[2].scale = math.NaN() },
+		"too much noise":   func(s *Sum) { s.noise.coordinates[1].scale = 0x1p30 },
 		"unsettled shape":  func(s *Sum) { s.params.Shape = Optimal },
 		"count, no middle": func(s *Sum) { s.params.Min = VectorOf(-4, -1.25) },
 	})
@@ -114,18 +115,18 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 // Groups of a Box that no release has.
 func TestDecodeRejectsInvalidBoxes(t *testing.T) {
 	dptest.Spoiled(t, sample("box.hex"), sample("gaussian.hex"), map[string]func(*Sum){
-		"more than ε":     func(s *Sum) { s.law.groups[0].bits++ },
-		"no bits":         func(s *Sum) { s.law.groups[1].bits = 0 },
-		"many bits":       func(s *Sum) { s.law.groups[1].bits = 41 },
-		"offset":          func(s *Sum) { s.law.groups[1].offset = 1 << 16 },
-		"scale":           func(s *Sum) { s.law.groups[1].scale = math.NaN() },
-		"infinite scale":  func(s *Sum) { s.law.groups[1].scale = math.Inf(1) },
-		"negative scale":  func(s *Sum) { s.law.groups[1].scale = -1 },
-		"no such group":   func(s *Sum) { s.law.at[1].group = 2 },
-		"empty group":     func(s *Sum) { s.law.at[1].group = 0 },
+		"more than ε":     func(s *Sum) { s.noise.groups[0].bits++ },
+		"no bits":         func(s *Sum) { s.noise.groups[1].bits = 0 },
+		"many bits":       func(s *Sum) { s.noise.groups[1].bits = 41 },
+		"offset":          func(s *Sum) { s.noise.groups[1].offset = 1 << 16 },
+		"scale":           func(s *Sum) { s.noise.groups[1].scale = math.NaN() },
+		"infinite scale":  func(s *Sum) { s.noise.groups[1].scale = math.Inf(1) },
+		"negative scale":  func(s *Sum) { s.noise.groups[1].scale = -1 },
+		"no such group":   func(s *Sum) { s.noise.coordinates[1].group = 2 },
+		"empty group":     func(s *Sum) { s.noise.coordinates[1].group = 0 },
 		"Gaussian noise":  func(s *Sum) { s.params.Delta = 1e-6 },
 		"shape":           func(s *Sum) { s.params.Shape = Independent },
-		"too many groups": func(s *Sum) { s.law.groups = append(s.law.groups, make([]group, maxGroups)...) },
+		"too many groups": func(s *Sum) { s.noise.groups = append(s.noise.groups, make([]group, maxGroups)...) },
 	})
 }
 
@@ -134,20 +135,20 @@ func TestDecodeRejectsInvalidBoxes(t *testing.T) {
 func TestDecodeRejectsInvalidEllipsoids(t *testing.T) {
 	packed, _ := chain(3)
 	dptest.Spoiled(t, sample("ball.hex"), sample("gaussian.hex"), map[string]func(*Sum){
-		"another step":  func(s *Sum) { s.law.at[1].step /= 2 },
-		"another noise": func(s *Sum) { s.law.at[1].scale *= 2 },
+		"another step":  func(s *Sum) { s.noise.coordinates[1].step /= 2 },
+		"another noise": func(s *Sum) { s.noise.coordinates[1].scale *= 2 },
 		"a fine grid": func(s *Sum) {
 			for i := range 2 {
-				s.law.at[i].step *= 0x1p-4
+				s.noise.coordinates[i].step *= 0x1p-4
 			}
 		},
-		"another count": func(s *Sum) { s.law.at[2].step /= 2 },
+		"another count": func(s *Sum) { s.noise.coordinates[2].step /= 2 },
 		"no bound":      func(s *Sum) { s.params.NormBound = 0 },
 		"negative":      func(s *Sum) { s.params.NormBound = -3 },
 	})
 	dptest.Spoiled(t, sample("ellipsoid.hex"), sample("gaussian.hex"), map[string]func(*Sum){
-		"unequal noise":          func(s *Sum) { s.law.at[1].scale *= 1.5 },
-		"unequal grids":          func(s *Sum) { s.law.at[2].step /= 2 },
+		"unequal noise":          func(s *Sum) { s.noise.coordinates[1].scale *= 1.5 },
+		"unequal grids":          func(s *Sum) { s.noise.coordinates[2].step /= 2 },
 		"not definite":           func(s *Sum) { s.params.Ellipsoid = VectorOf(1, 2, 1, 0, 0, 1) },
 		"as good as singular":    func(s *Sum) { s.params.Ellipsoid = VectorOf(packed...) },
 		"a diagonal below 2⁻¹⁰⁰": func(s *Sum) { s.params.Ellipsoid = VectorOf(1, 0, 1, 0, 0, 1e-40) },
@@ -217,7 +218,7 @@ func useDecoded(t *testing.T, data []byte) {
 	}
 	require.Len(t, s.Values(), s.Len())
 	for _, p := range []float64{5e-324, 1, 64, math.MaxFloat64} {
-		require.GreaterOrEqual(t, s.law.expectedError(p), 0.0)
+		require.GreaterOrEqual(t, s.noise.expectedError(p), 0.0)
 	}
 	require.Equal(t, !s.Params().Count, math.IsNaN(s.Count()))
 	if s.Len() <= 16 {

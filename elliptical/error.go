@@ -18,10 +18,10 @@ type part struct {
 	group int
 }
 
-// part returns the noise of coordinate i of the law times a factor, and the most that rounding it,
+// part returns the noise of coordinate i times a factor, and the most that rounding it,
 // and a ready sum, adds: half a step each, and for Box what the widths in a group differ by.
-func (l law) part(i int, factor float64) (x part, rounding float64) {
-	c := l.at[i]
+func (l gridNoise) part(i int, factor float64) (x part, rounding float64) {
+	c := l.coordinates[i]
 	x, rounding = part{c.scale, c.group}, c.step
 	if l.kind == uniform {
 		g := l.groups[c.group]
@@ -34,16 +34,16 @@ func (l law) part(i int, factor float64) (x part, rounding float64) {
 
 // parts returns ηᵢ and cᵢ·η₀, which is 0 without a count. With an Ellipsoid ηᵢ is row i of L times
 // the noise of z. For i = dim it returns the parts of the count.
-func (l law) parts(i int) (own, shared part, rounding float64) {
+func (l gridNoise) parts(i int) (own, shared part, rounding float64) {
 	if l.lower != nil {
-		c, norm, sum := l.at[i], 0.0, 0.0
+		c, norm, sum := l.coordinates[i], 0.0, 0.0
 		for _, x := range l.lower[i] {
 			norm, sum = math.Hypot(norm, x), sum+math.Abs(x)
 		}
 		return part{scale: c.scale * norm}, part{}, sum * c.step / 2
 	}
 	own, rounding = l.part(i, 1)
-	if i == l.dim || len(l.at) == l.dim {
+	if i == l.dim || len(l.coordinates) == l.dim {
 		return own, part{}, rounding
 	}
 	shared, more := l.part(l.dim, math.Abs(l.centre(i)))
@@ -51,10 +51,12 @@ func (l law) parts(i int) (own, shared part, rounding float64) {
 }
 
 // centre returns the number from which deviations of coordinate i are taken, in units of the data.
-func (l law) centre(i int) float64 { return float64(l.at[i].centre) * l.at[i].step }
+func (l gridNoise) centre(i int) float64 {
+	return float64(l.coordinates[i].centre) * l.coordinates[i].step
+}
 
 // spread returns the standard deviation of a part.
-func (l law) spread(x part) float64 {
+func (l gridNoise) spread(x part) float64 {
 	switch l.kind {
 	case laplace:
 		return math.Sqrt2 * x.scale
@@ -65,13 +67,13 @@ func (l law) spread(x part) float64 {
 }
 
 // deviation returns the standard deviation of coordinate i, that of the count for i = dim.
-func (l law) deviation(i int) float64 {
+func (l gridNoise) deviation(i int) float64 {
 	own, shared, _ := l.parts(i)
 	return math.Hypot(l.spread(own), l.spread(shared))
 }
 
 // variance returns the variance of coordinate i.
-func (l law) variance(i int) float64 {
+func (l gridNoise) variance(i int) float64 {
 	if i < 0 || i >= l.dim {
 		return math.NaN()
 	}
@@ -79,7 +81,7 @@ func (l law) variance(i int) float64 {
 }
 
 // covariance returns the covariance of coordinates i ≥ j. (Those that share a radius have none.)
-func (l law) covariance(i, j int) float64 {
+func (l gridNoise) covariance(i, j int) float64 {
 	switch {
 	case i == j:
 		return l.variance(i)
@@ -88,8 +90,8 @@ func (l law) covariance(i, j int) float64 {
 		for k, x := range l.lower[j] {
 			sum += x * l.lower[i][k]
 		}
-		return sum * l.at[0].scale * l.at[0].scale
-	case len(l.at) == l.dim:
+		return sum * l.coordinates[0].scale * l.coordinates[0].scale
+	case len(l.coordinates) == l.dim:
 		return 0
 	}
 	return l.centre(i) * l.centre(j) * square(l.deviation(l.dim))
@@ -98,7 +100,7 @@ func (l law) covariance(i, j int) float64 {
 func square(x float64) float64 { return x * x }
 
 // moment returns E|noise|ᵖ of coordinate i.
-func (l law) moment(i int, p float64) float64 {
+func (l gridNoise) moment(i int, p float64) float64 {
 	own, shared, _ := l.parts(i)
 	switch {
 	case l.kind == gaussian:
@@ -112,7 +114,7 @@ func (l law) moment(i int, p float64) float64 {
 }
 
 // expectedError returns the sum of the moments over the coordinates.
-func (l law) expectedError(p float64) float64 {
+func (l gridNoise) expectedError(p float64) float64 {
 	if !(p > 0) || math.IsInf(p, 1) || l.dim == 0 {
 		return math.NaN()
 	}
@@ -123,12 +125,12 @@ func (l law) expectedError(p float64) float64 {
 }
 
 // errorOf returns the sum of the moments, times many of each coordinate.
-func (l law) errorOf(p float64, many func(i int) float64) (sum float64) {
+func (l gridNoise) errorOf(p float64, many func(i int) float64) (sum float64) {
 	if p == 2 && l.lower == nil {
 		return l.squareError(many)
 	}
 	moment := l.moment
-	if l.kind == uniform && len(l.at) == l.dim && p != 2 { // each group's radii once
+	if l.kind == uniform && len(l.coordinates) == l.dim && p != 2 { // each group's radii once
 		logs := make([]float64, len(l.groups))
 		for g := range l.groups {
 			logs[g] = l.groups[g].logMoment(p)
@@ -145,7 +147,7 @@ func (l law) errorOf(p float64, many func(i int) float64) (sum float64) {
 }
 
 // squareError is errorOf for p = 2, where no root is needed.
-func (l law) squareError(many func(i int) float64) (sum float64) {
+func (l gridNoise) squareError(many func(i int) float64) (sum float64) {
 	of := func(c *coordinate) float64 { // the variance of its noise
 		switch l.kind {
 		case laplace:
@@ -156,18 +158,18 @@ func (l law) squareError(many func(i int) float64) (sum float64) {
 		return square(c.scale)
 	}
 	count := 0.0
-	if len(l.at) > l.dim {
-		count = of(&l.at[l.dim])
+	if len(l.coordinates) > l.dim {
+		count = of(&l.coordinates[l.dim])
 	}
-	for i := range l.at[:l.dim] {
-		c := &l.at[i]
+	for i := range l.coordinates[:l.dim] {
+		c := &l.coordinates[i]
 		sum += many(i) * (of(c) + square(float64(c.centre)*c.step)*count)
 	}
 	return sum
 }
 
 // reach returns an x with Pr[|own + shared| > x] ≤ tail.
-func (l law) reach(own, shared part, tail float64) float64 {
+func (l gridNoise) reach(own, shared part, tail float64) float64 {
 	switch l.kind {
 	case gaussian:
 		return gaussianReach(math.Hypot(own.scale, shared.scale), tail)
@@ -179,7 +181,7 @@ func (l law) reach(own, shared part, tail float64) float64 {
 
 // halfWidth returns the half width of the interval around a released value that holds the true one
 // with the given confidence, rounding included.
-func (l law) halfWidth(i int, confidence float64) float64 {
+func (l gridNoise) halfWidth(i int, confidence float64) float64 {
 	if !check.Confidence(confidence) {
 		return math.NaN()
 	}
@@ -187,7 +189,7 @@ func (l law) halfWidth(i int, confidence float64) float64 {
 }
 
 // halfWidthAt returns the half width that the noise exceeds with the probability tail, at most.
-func (l law) halfWidthAt(i int, tail float64) float64 {
+func (l gridNoise) halfWidthAt(i int, tail float64) float64 {
 	own, shared, rounding := l.parts(i)
 	return l.reach(own, shared, tail) + rounding
 }
@@ -200,7 +202,7 @@ func (l law) halfWidthAt(i int, tail float64) float64 {
 // ask |ηᵢ + cᵢ·η₀| ≤ tᵢ, of which the probability given η₀ is a product of functions that decrease
 // in |η₀|, as ηᵢ is symmetric and unimodal, and such functions are positively correlated. For the
 // Gaussian noise of an Ellipsoid it is Šidák's theorem (1967).
-func (l law) halfWidthOfAll(i int, confidence float64) float64 {
+func (l gridNoise) halfWidthOfAll(i int, confidence float64) float64 {
 	if !check.Confidence(confidence) {
 		return math.NaN()
 	}
@@ -209,7 +211,7 @@ func (l law) halfWidthOfAll(i int, confidence float64) float64 {
 	switch {
 	case l.kind != uniform:
 		return l.halfWidthAt(i, tail(l.dim))
-	case len(l.at) > l.dim:
+	case len(l.coordinates) > l.dim:
 		return l.halfWidthAt(i, (1-confidence)/float64(l.dim))
 	}
 	own, _, rounding := l.parts(i)

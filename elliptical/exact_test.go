@@ -42,20 +42,20 @@ func settings() map[string]Params {
 	return list
 }
 
-// tiny returns the law on a grid of four steps to the width.
-func tiny(t *testing.T, p Params) law {
+// tiny returns the noise on a grid of four steps to the width.
+func tiny(t *testing.T, p Params) gridNoise {
 	p = p.resolved()
 	require.NoError(t, p.validate())
 	return dptest.OK(p.calibrate(2))(t)
 }
 
-// totals returns what is in the law's totals, in steps, for rows of the given entries (which are
+// totals returns the totals, in steps, for rows of the given entries (which are
 // steps on the coordinates' grids).
-func totals(l law, count bool, rows ...[]int64) []int64 {
-	sums := make([]int64, len(l.at))
+func totals(l gridNoise, count bool, rows ...[]int64) []int64 {
+	sums := make([]int64, len(l.coordinates))
 	for _, row := range rows {
 		for i := range l.dim {
-			sums[i] += row[i] - l.at[i].centre
+			sums[i] += row[i] - l.coordinates[i].centre
 		}
 	}
 	if count {
@@ -65,7 +65,7 @@ func totals(l law, count bool, rows ...[]int64) []int64 {
 }
 
 // neighbours yields every pair of totals that neighbouring data sets of at most two rows have.
-func neighbours(p Params, l law) (pairs [][2][]int64) {
+func neighbours(p Params, l gridNoise) (pairs [][2][]int64) {
 	p = p.resolved()
 	var rows [][]int64
 	var extend func(row []int64)
@@ -74,7 +74,7 @@ func neighbours(p Params, l law) (pairs [][2][]int64) {
 			rows = append(rows, append([]int64(nil), row...))
 			return
 		}
-		c := l.at[len(row)]
+		c := l.coordinates[len(row)]
 		for v := c.low; v <= c.high; v++ {
 			extend(append(row, v))
 		}
@@ -94,8 +94,8 @@ func neighbours(p Params, l law) (pairs [][2][]int64) {
 }
 
 // mass returns Pr[noise = k steps] for coordinate i, by the side of the tail that is small.
-func (l law) mass(i int, k int64) float64 {
-	c := l.at[i]
+func (l gridNoise) mass(i int, k int64) float64 {
+	c := l.coordinates[i]
 	if k < 0 {
 		k = -k
 	}
@@ -116,10 +116,10 @@ func (l law) mass(i int, k int64) float64 {
 	return survival((float64(k)-0.5)*c.step) - survival((float64(k)+0.5)*c.step)
 }
 
-// masses returns the law of the noise of coordinate i on −reach … reach, the rest being less than
-// 1e-12.
-func (l law) masses(i int) []float64 {
-	c := l.at[i]
+// masses returns the distribution of the noise of coordinate i on −reach … reach, the rest being
+// less than 1e-12.
+func (l gridNoise) masses(i int) []float64 {
+	c := l.coordinates[i]
 	reach := int64(8*c.scale/c.step) + 20
 	if l.kind == laplace {
 		reach = int64(30*c.scale/c.step) + 20
@@ -133,14 +133,14 @@ func (l law) masses(i int) []float64 {
 
 // renyi returns the sum over the coordinates of D_α between the noise moved by a and by b, all
 // exact but for tails below 1e-12.
-func renyi(l law, a, b []int64, alpha float64) float64 {
+func renyi(l gridNoise, a, b []int64, alpha float64) float64 {
 	sum := 0.0
-	for i := range l.at {
+	for i := range l.coordinates {
 		shift := a[i] - b[i]
 		if shift == 0 {
 			continue
 		}
-		reach := int64(8*l.at[i].scale/l.at[i].step) + 20 + int64(alpha)*max(shift, -shift)
+		reach := int64(8*l.coordinates[i].scale/l.coordinates[i].step) + 20 + int64(alpha)*max(shift, -shift)
 		moment := 0.0
 		for k := -reach; k <= reach; k++ {
 			if p, q := l.mass(i, k), l.mass(i, k+shift); p > 0 && q > 0 {
@@ -153,9 +153,9 @@ func renyi(l law, a, b []int64, alpha float64) float64 {
 }
 
 // lossOf returns the greatest |ln(P/Q)| of pure noise, the sum of what each coordinate attains.
-func lossOf(l law, a, b []int64) float64 {
+func lossOf(l gridNoise, a, b []int64) float64 {
 	sum := 0.0
-	for i := range l.at {
+	for i := range l.coordinates {
 		shift, worst := a[i]-b[i], 0.0
 		for k := -max(shift, -shift) - 5; k <= max(shift, -shift)+5; k++ {
 			worst = max(worst, math.Abs(math.Log(l.mass(i, k)/l.mass(i, k+shift))))
@@ -166,7 +166,7 @@ func lossOf(l law, a, b []int64) float64 {
 }
 
 // hockeyStick returns the exact divergence at ε of two coordinates, but for tails of 1e-12.
-func hockeyStick(l law, a, b []int64, epsilon float64) float64 {
+func hockeyStick(l gridNoise, a, b []int64, epsilon float64) float64 {
 	first, second := l.masses(0), l.masses(1)
 	s0, s1, scale, sum := a[0]-b[0], a[1]-b[1], math.Exp(epsilon), 0.0
 	at := func(m []float64, k int) float64 {
@@ -184,9 +184,9 @@ func hockeyStick(l law, a, b []int64, epsilon float64) float64 {
 	return sum
 }
 
-// excess returns by how much the law breaks its guarantee on the pair, ≤ 0 if it does not: in ρ, ε
-// or δ, relative to it.
-func (p Params) excess(l law, a, b []int64) float64 {
+// excess returns by how much the noise breaks its guarantee on the pair, ≤ 0 if it does not: in ρ,
+// ε or δ, relative to it.
+func (p Params) excess(l gridNoise, a, b []int64) float64 {
 	switch {
 	case p.Rho > 0:
 		worst := math.Inf(-1)
@@ -200,11 +200,11 @@ func (p Params) excess(l law, a, b []int64) float64 {
 	return lossOf(l, a, b)/p.Epsilon - 1
 }
 
-// halved returns the law with half the noise.
-func (l law) halved() law {
-	h := law{kind: l.kind, replace: l.replace, dim: l.dim, at: append([]coordinate(nil), l.at...), lower: l.lower}
-	for i := range h.at {
-		h.at[i].scale /= 2
+// halved returns half of the noise.
+func (l gridNoise) halved() gridNoise {
+	h := gridNoise{kind: l.kind, replace: l.replace, dim: l.dim, coordinates: append([]coordinate(nil), l.coordinates...), lower: l.lower}
+	for i := range h.coordinates {
+		h.coordinates[i].scale /= 2
 	}
 	return h
 }
@@ -260,7 +260,7 @@ func TestScalesExactly(t *testing.T) {
 			// 2⁻³⁹⁰ is exact here
 			number := func(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) }
 			sum, limit := number(0), number(0)
-			for _, c := range m.law.at {
+			for _, c := range m.noise.coordinates {
 				x := number(float64(c.change(m.params.replace()))) // below 2⁵³
 				x.Quo(x.Mul(x, number(c.step)), number(c.scale))
 				if !p.pure() {
@@ -285,12 +285,12 @@ func TestScalesExactly(t *testing.T) {
 	}
 }
 
-// The sampler's law on the tiny grid is the one that was checked: χ² per coordinate.
+// The sampler's distribution on the tiny grid is the one that was checked: χ² per coordinate.
 func TestNoiseFollowsTheLaw(t *testing.T) {
 	for name, p := range settings() {
 		l := tiny(t, p)
 		var src noise.Source
-		for i, c := range l.at {
+		for i, c := range l.coordinates {
 			m := l.masses(i)
 			counts := make([]int64, len(m)+1)
 			for range 20_000 {

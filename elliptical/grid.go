@@ -35,7 +35,7 @@ type coordinate struct {
 	// of the noise, in the units of the data: σ or the Laplace scale; 0 for Box
 	scale             float64
 	low, high, centre int64 // of a row's value, in steps
-	group             int   // of Box: the place in law.groups
+	group             int   // of Box: the index in groups
 }
 
 // gridded returns coordinate i with its grid, for noise of about the given scale. The grid has

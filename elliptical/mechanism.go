@@ -18,7 +18,7 @@ type Mechanism struct{ calibration }
 // calibration is Params and what they come to.
 type calibration struct {
 	params Params
-	law    law
+	noise  gridNoise
 }
 
 // Params returns the parameters, with the defaults filled in.
@@ -51,12 +51,12 @@ var mechanisms = memo.Store[Params, Mechanism]{Most: 32 << 20, Size: Mechanism.b
 // bytes returns the memory that the Mechanism and its Params take, about.
 func (m Mechanism) bytes() int {
 	p := m.params
-	numbers := p.Min.Len() + p.Max.Len() + p.Weights.Len() + p.Ellipsoid.Len() + len(m.law.lower)*(len(m.law.lower)+3)
-	return 8*numbers + 64*len(m.law.at) + 40*len(m.law.groups) + 8*len(m.law.at)
+	numbers := p.Min.Len() + p.Max.Len() + p.Weights.Len() + p.Ellipsoid.Len() + len(m.noise.lower)*(len(m.noise.lower)+3)
+	return 8*numbers + 64*len(m.noise.coordinates) + 40*len(m.noise.groups) + 8*len(m.noise.coordinates)
 }
 
 // stdDev is [Plan.StdDev].
-func (m *Mechanism) stdDev(i int) float64 { return math.Sqrt(m.law.variance(i)) }
+func (m *Mechanism) stdDev(i int) float64 { return math.Sqrt(m.noise.variance(i)) }
 
 // Release adds noise to a ready sum of d coordinates, in the units of the data; with Count the
 // number of rows follows as entry d. The error wraps [ErrMismatch] if there are more or fewer
@@ -68,56 +68,56 @@ func (m *Mechanism) stdDev(i int) float64 { return math.Sqrt(m.law.variance(i)) 
 // safe to make outside. NaN counts as 0, and sums saturate at 2¹⁰⁰ steps of the grid, 2⁶⁸ widths:
 // an interval near that end is open.
 func (m *Mechanism) Release(sum []float64) (*Sum, error) {
-	if m.law.dim == 0 {
+	if m.noise.dim == 0 {
 		return nil, bad("Min.Len()", 0, "a Mechanism made by New")
 	}
-	if m.law.radius > 0 {
+	if m.noise.radius > 0 {
 		return nil, bad("NormBound", m.params.NormBound, "0 for a ready sum: only rows can be scaled to a ball")
 	}
-	if m.law.lower != nil {
+	if m.noise.lower != nil {
 		return nil, bad("Ellipsoid.Len()", m.params.Ellipsoid.Len(), "0 for a ready sum: only rows can be scaled to an ellipsoid")
 	}
-	if len(sum) != len(m.law.at) {
-		return nil, check.MismatchError("elliptical", "len(sum)", len(sum), len(m.law.at))
+	if len(sum) != len(m.noise.coordinates) {
+		return nil, check.MismatchError("elliptical", "len(sum)", len(sum), len(m.noise.coordinates))
 	}
 	totals, rows := make([]exact.Int128, len(sum)), int64(0)
 	if m.params.Count {
 		count := coordinate{step: 1}
-		rows = int64(min(max(count.steps(sum[m.law.dim]).Float64(), 0), maxRows))
+		rows = int64(min(max(count.steps(sum[m.noise.dim]).Float64(), 0), maxRows))
 	}
-	for i := range m.law.dim {
-		totals[i] = m.law.at[i].deviation(sum[i], rows)
+	for i := range m.noise.dim {
+		totals[i] = m.noise.coordinates[i].deviation(sum[i], rows)
 	}
 	if m.params.Count {
-		totals[m.law.dim] = m.law.countSteps(rows)
+		totals[m.noise.dim] = m.noise.countSteps(rows)
 	}
 	return m.release(totals), nil
 }
 
 // countSteps returns the number of rows, which saturates at 2⁵³, in steps of the count's grid.
-func (l law) countSteps(rows int64) exact.Int128 {
-	return l.at[l.dim].steps(float64(min(rows, maxRows)))
+func (l gridNoise) countSteps(rows int64) exact.Int128 {
+	return l.coordinates[l.dim].steps(float64(min(rows, maxRows)))
 }
 
 // release adds noise to totals in steps, in place.
 func (m *Mechanism) release(totals []exact.Int128) *Sum {
 	var src noise.Source
-	m.law.addNoise(&src, totals)
+	m.noise.addNoise(&src, totals)
 	return &Sum{m.calibration, totals}
 }
 
 // addNoise adds noise to totals in steps.
-func (l law) addNoise(src *noise.Source, totals []exact.Int128) {
+func (l gridNoise) addNoise(src *noise.Source, totals []exact.Int128) {
 	if l.kind == uniform {
 		l.addBox(src, totals)
 		return
 	}
-	for i, c := range l.at {
+	for i, c := range l.coordinates {
 		totals[i] = totals[i].Plus(exact.Int128Of(l.sample(src, c)))
 	}
 }
 
 // String says what is added to d coordinates, and under which guarantee.
 func (m *Mechanism) String() string {
-	return fmt.Sprintf("elliptical.Mechanism: %s noise, %v, for %d coordinates, %v", m.law.kind, m.params.Shape, m.law.dim, m.Guarantee())
+	return fmt.Sprintf("elliptical.Mechanism: %s noise, %v, for %d coordinates, %v", m.noise.kind, m.params.Shape, m.noise.dim, m.Guarantee())
 }

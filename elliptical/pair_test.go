@@ -15,7 +15,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 		worst, of := math.Inf(-1), [2][]int64{}
 		for _, pair := range neighbours(p, l) {
 			moved := 0.0 // the loss of Laplace noise, or μ²
-			for i, c := range l.at {
+			for i, c := range l.coordinates {
 				x := math.Abs(float64(pair[0][i]-pair[1][i])) * c.step / c.scale
 				if l.kind == gaussian {
 					x *= x

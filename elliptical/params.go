@@ -251,27 +251,28 @@ func (p Params) Plan() (Plan, error) {
 	return Plan{m.params, m.encoded()}, nil
 }
 
-// law returns the law of the noise, which is remembered; that of the zero Plan has no coordinates.
-func (p Plan) law() law {
+// noise returns the calibrated noise, which is remembered; that of the zero Plan has no
+// coordinates.
+func (p Plan) noise() gridNoise {
 	m, err := New(p.Params)
 	if err != nil {
-		return law{}
+		return gridNoise{}
 	}
-	return m.law
+	return m.noise
 }
 
 // StdDev returns the standard deviation of the noise of coordinate i, in units of the data: σᵢ for
 // Gaussian noise, √2·sᵢ for Laplace noise, Δᵢ/√3 times the root mean square of the radius for Box,
 // and with Count the middle times the count's in quadrature. NaN if there is no such coordinate.
 func (p Plan) StdDev(i int) float64 {
-	return math.Sqrt(p.law().variance(i))
+	return math.Sqrt(p.noise().variance(i))
 }
 
 // Error returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η for any finite power p > 0, else NaN. With shape b
 // it is Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and
 // Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10).
 func (p Plan) Error(power float64) float64 {
-	l := p.law()
+	l := p.noise()
 	if l.dim == 0 {
 		return math.NaN()
 	}
@@ -280,7 +281,7 @@ func (p Plan) Error(power float64) float64 {
 
 // String says what a release will be, in one line.
 func (p Plan) String() string {
-	l := p.law()
+	l := p.noise()
 	return fmt.Sprintf("%s noise, %v, for %d coordinates, E‖η‖² = %.4g, %d bytes", l.kind, p.Params.Shape, l.dim, p.Error(2), p.Bytes)
 }
 

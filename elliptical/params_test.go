@@ -132,7 +132,7 @@ func TestExtremeParams(t *testing.T) {
 			require.Greater(t, s.StdDev(i), 0.0)
 			low, high := s.Interval(i, 0.99)
 			require.True(t, low <= x && x <= high, "%+v", p)
-			c := s.law.at[i]
+			c := s.noise.coordinates[i]
 			require.LessOrEqual(t, c.scale, c.step*maxScale)
 		}
 		data := dptest.OK(s.MarshalBinary())(t)
@@ -171,7 +171,7 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 				refused++
 				continue
 			}
-			for _, c := range m.law.at {
+			for _, c := range m.noise.coordinates {
 				require.LessOrEqual(t, c.scale, c.step*0x1p46)
 			}
 			sum := dptest.OK(m.Release(make([]float64, d)))(t)
@@ -197,10 +197,10 @@ func TestPlanning(t *testing.T) {
 		require.True(t, math.IsNaN(planned(m.params).StdDev(i)))
 	}
 	for _, c := range []float64{-0.1, 1, math.NaN(), math.Inf(1)} {
-		require.True(t, math.IsNaN(m.law.halfWidth(0, c)))
+		require.True(t, math.IsNaN(m.noise.halfWidth(0, c)))
 	}
 	for _, p := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		require.True(t, math.IsNaN(m.law.expectedError(p)))
+		require.True(t, math.IsNaN(m.noise.expectedError(p)))
 	}
 	require.Equal(t, "Shape(9)", Shape(9).String())
 	require.Equal(t, "Box Independent", Box.String()+" "+Independent.String())

@@ -50,7 +50,7 @@ func logRadiusMoment(m int, epsilon, gamma, power float64) float64 {
 	return sum(size+power) - sum(size)
 }
 
-// radii is the law of r: ascending values and their probabilities.
+// radii is the distribution of r: ascending values and their probabilities.
 type radii struct{ values, probs []float64 }
 
 func newRadii(m int, epsilon, gamma, perDeviation float64) (r radii) {
@@ -134,7 +134,7 @@ func pairMoment(a, b, power float64) float64 {
 }
 
 // boxReach returns a t with Pr[|noise| > t] ≤ tail.
-func (l law) boxReach(own, shared part, tail float64) float64 {
+func (l gridNoise) boxReach(own, shared part, tail float64) float64 {
 	if shared.scale == 0 {
 		return own.scale * l.groups[own.group].radii(fine).reach(tail)
 	}
@@ -186,7 +186,7 @@ func (e excess) above(s float64) float64 {
 }
 
 // boxMoment returns E|noise|ᵖ.
-func (l law) boxMoment(own, shared part, power float64) float64 {
+func (l gridNoise) boxMoment(own, shared part, power float64) float64 {
 	if shared.scale == 0 {
 		return math.Exp(power*math.Log(own.scale)+l.groups[own.group].logMoment(power)) / (power + 1)
 	}

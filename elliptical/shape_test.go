@@ -109,27 +109,27 @@ func TestErrorIsMeasured(t *testing.T) {
 	for _, base := range []Params{Params{Rho: 0.5}.around(widths...), Params{Epsilon: 0.5, Shape: Independent}.around(widths...)} {
 		for _, p := range []float64{1, 2, 3} {
 			m := dptest.OK(New(base.best(p)))(t)
-			want := m.law.expectedError(p)
-			deviations, sum, squares := make([]float64, m.law.dim), 0.0, 0.0
+			want := m.noise.expectedError(p)
+			deviations, sum, squares := make([]float64, m.noise.dim), 0.0, 0.0
 			for i := range deviations {
-				deviations[i] = math.Sqrt(m.law.moment(i, 2*p) - square(m.law.moment(i, p)))
+				deviations[i] = math.Sqrt(m.noise.moment(i, 2*p) - square(m.noise.moment(i, p)))
 				sum += deviations[i]
 				squares += square(deviations[i])
 			}
 			total, draws := 0.0, 0
 			if p == 3 {
 				var src noise.Source
-				for i, c := range m.law.at {
+				for i, c := range m.noise.coordinates {
 					n := int(math.Ceil(errors * errors * deviations[i] * sum / square(want)))
 					for range n {
-						total += math.Pow(math.Abs(float64(m.law.sample(&src, c))*c.step), p) / float64(n)
+						total += math.Pow(math.Abs(float64(m.noise.sample(&src, c))*c.step), p) / float64(n)
 					}
 					draws += n
 				}
 			} else {
 				n := int(math.Ceil(errors * errors * squares / square(want)))
 				for range n {
-					s := dptest.OK(m.Release(make([]float64, m.law.dim)))(t)
+					s := dptest.OK(m.Release(make([]float64, m.noise.dim)))(t)
 					for _, x := range s.Values() {
 						if x = math.Abs(x); p == 2 {
 							x *= x
@@ -137,9 +137,9 @@ func TestErrorIsMeasured(t *testing.T) {
 						total += x / float64(n)
 					}
 				}
-				draws = n * m.law.dim
+				draws = n * m.noise.dim
 			}
-			t.Logf("%s noise, p = %v: measured/theorem = %.4f in %d draws", m.law.kind, p, total/want, draws)
+			t.Logf("%s noise, p = %v: measured/theorem = %.4f in %d draws", m.noise.kind, p, total/want, draws)
 			dptest.Alarm(t, 1e-9)
 			require.InDelta(t, 1, total/want, tolerance)
 		}
@@ -200,7 +200,7 @@ func TestCountTrick(t *testing.T) {
 		s := dptest.OK(m.Release(make([]float64, len(c.widths)+1)))(t)
 		d := len(c.widths)
 		if d > 1 { // noise of the count, times half the widths, is in both
-			require.InEpsilon(t, c.widths[0]*c.widths[d-1]/4*square(s.law.deviation(s.law.dim)), s.Covariance().At(0, d-1), 1e-6)
+			require.InEpsilon(t, c.widths[0]*c.widths[d-1]/4*square(s.noise.deviation(s.noise.dim)), s.Covariance().At(0, d-1), 1e-6)
 		}
 		half := (l1 + norm(c.widths, 2)) / 2
 		require.InEpsilon(t, half*half/2, with, 1e-7)
@@ -255,9 +255,9 @@ func TestMomentsAndReach(t *testing.T) {
 	for _, shared := range []float64{0, 0.3, 0.999999, 1, 2.5} {
 		for _, pure := range []bool{true, false} {
 			const own, middle = 1.0, 0.25
-			l := law{kind: map[bool]kind{true: laplace, false: gaussian}[pure], dim: 1, at: []coordinate{{step: 0x1p-40, scale: own, centre: 1 << 38}, {step: 0x1p-40, scale: shared / middle}}}
+			l := gridNoise{kind: map[bool]kind{true: laplace, false: gaussian}[pure], dim: 1, coordinates: []coordinate{{step: 0x1p-40, scale: own, centre: 1 << 38}, {step: 0x1p-40, scale: shared / middle}}}
 			if shared == 0 {
-				l.at = l.at[:1]
+				l.coordinates = l.coordinates[:1]
 			}
 			density := func(x float64) float64 {
 				switch {
@@ -306,12 +306,12 @@ func TestIntervalCovers(t *testing.T) {
 		{Min: VectorOf(0, 2), Max: VectorOf(4, 3), Rho: 1, Relation: budget.AddRemove, Count: true},
 	} {
 		m := dptest.OK(New(p))(t)
-		input := make([]float64, len(m.law.at))
+		input := make([]float64, len(m.noise.coordinates))
 		input[0], input[1] = 100, 20
 		if p.Count {
 			input[2] = 77
 		}
-		hits, widths := [2]int64{}, [2]float64{m.law.halfWidth(0, 0.9), m.law.halfWidth(1, 0.9)}
+		hits, widths := [2]int64{}, [2]float64{m.noise.halfWidth(0, 0.9), m.noise.halfWidth(1, 0.9)}
 		for range n {
 			s := dptest.OK(m.Release(input))(t)
 			for i := range hits {

@@ -30,16 +30,15 @@
 //
 // Rows longer than C are pulled towards the centre, and a released γ corrects this on average, so
 // skewed means (incomes, latencies, counts) have a bias. By default only about 3s·√(d/ρ) rows are
-// clipped, with s the sensitivity of the sum: these weigh as much as the noise. Over eight
-// distributions not used to make the rule the error is 1.11 times that of the best fixed choice.
+// clipped, with s the sensitivity of the sum: these weigh as much as the noise.
 //
 // [Mean.NoiseInterval] covers the noise alone. [Mean.IntervalBounded] holds for all rows in the
 // public range, and is wide, as it must be: no honest interval is shorter than
 // 0.4·(M−m)/(n·√(2ρ)) at 95 %.
 //
 // n must be large compared with √(d/ρ). Otherwise a quantile misses the data, and the release is
-// private but useless: the Plan warns, and Auto is Plain. From 8·LeastRows rows on, at most one
-// release in 5000 (2500 from 512 columns on) has a gross error, more than ten times the noise.
+// useless: the Plan warns, and Auto is Plain. From 8·LeastRows rows on, at most one release in 5000
+// (2500 from 512 columns on) has a gross error.
 //
 // # Choosing
 //
@@ -62,10 +61,9 @@
 //
 // # Cost
 //
-// A dense release reads the rows four times, about 22 ns per entry. A two-pass release of sparse
-// rows takes 6 ns per entry that is 1, and 10 ns per entry of any value. Memory apart from the
-// rows: a few megabytes, 16 bytes per row and 100 per coordinate. Not covered: timing, and an
-// adversary who reads the memory of the process.
+// Dense rows take about 22 ns per entry, sparse ones 6 ns per entry that is 1, and 10 ns per other
+// entry, and 16 bytes per row and 100 per coordinate. Not covered: timing, and an adversary who
+// reads the memory of the process.
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, ITU 2023, chapter 5
 // (with Aumüller, Nelson and Pagh); Huang, Liang, Yi (NeurIPS 2021); Smith (STOC 2011). The theory

@@ -50,12 +50,12 @@ func (m *Mean) Spent() Spent {
 }
 
 // Values returns the estimates of the mean of each coordinate, in the units of the data, as a new
-// slice. Each has the noise of StdDev, and is unbiased except for clipping, which the division by γ
-// corrects as far as rows of all directions are clipped alike.
+// slice: unbiased except for clipping, which the division by γ corrects as far as rows of all
+// directions are clipped alike.
 func (m *Mean) Values() []float64 { return slices.Clone(m.of.Values) }
 
 // StdDevs returns StdDev of all coordinates as a new slice. The noise of the divisor is common to
-// all, so the noise of a sum of coordinates may be larger than the root of the sum of squares.
+// all.
 func (m *Mean) StdDevs() []float64 { return slices.Clone(m.of.Errors) }
 
 // Estimate returns coordinate i of Values.
@@ -77,8 +77,8 @@ func (m *Mean) Centre(i int) float64 {
 }
 
 // Scale returns the standard deviation of coordinate i that was used or looked at, in the units of
-// the data. It is NaN where scaling was not worth its budget, and 4·Max where errors are Relative
-// and all but a few entries of the column are equal: then Estimate is Centre.
+// the data. It is NaN where scaling was not worth its budget, and 4·Max in columns that Relative
+// leaves out: their Estimate is the Centre.
 func (m *Mean) Scale(i int) float64 { return at(m.of.Scales, i) }
 
 // Clip returns C, the norm at which centred and scaled rows were clipped.
@@ -104,7 +104,7 @@ func at(x []float64, i int) float64 {
 // That is not the mean of the rows where clipping pulls to one side. Intervals at 95 % contained it
 // in 86 % of cases over ten skewed distributions, in 61 % for Pareto tails of index 1.5, and never
 // where 20 of 30,000 rows are 1000 standard deviations away. Of sparse counts whose rows have very
-// different lengths, by TwoPass, the ten largest means lack 1 % (words of mails) to 18 % (packages
+// different lengths, by TwoPass, the ten largest means lack 1 % (words of mails) to 17 % (packages
 // of owners, Pareto tails of index 1.3) at 30,000 rows and 6 to 33 % at 3000, many half-widths.
 func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || i < 0 || i >= m.Dim() {
@@ -116,13 +116,13 @@ func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 }
 
 // IntervalBounded returns bounds that contain coordinate i of the mean of the rows with the given
-// confidence over all noise, however rows are clipped: γ and the public range of the entries bound
-// what clipping can have taken. With r the distance from the centre to the end of the range, it
-// reaches at least 31·r/(n·√ρ) beyond the estimate at 95 %; with Plain under Replace 2.8·r/(n·√ρ).
-// If n is private it reaches up to 54·r/(n·√ρ) further.
+// confidence in [0, 1), else NaN, over all noise, however rows are clipped: γ and the public range
+// of the entries bound what that can have taken. With r the distance from the centre to the end of
+// the range, it reaches at least 31·r/(n·√ρ) beyond the estimate at 95 %; with Plain under Replace
+// 2.8·r/(n·√ρ). If n is private it reaches up to 54·r/(n·√ρ) further.
 //
 // It is all of the range for TwoPass, package plan/thesis, columns that Relative leaves out, and
-// where noise makes the ends cross. NaN for a confidence outside [0, 1).
+// where noise makes the ends cross.
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()

@@ -53,26 +53,26 @@ func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 
 // WithRanges returns a Mechanism that knows the public range of every coordinate: Dim numbers min
 // and max each, in the units of the data, min < max, within what the Params allow. Entries and
-// released centres are clamped to it. [Mean.IntervalBounded] is as narrow as the ranges, and so is
-// [Plain]. Ranges of sparse rows must contain 0. The error wraps [ErrParams].
+// released centres are clamped to it, and [Mean.IntervalBounded] and [Plain] are as narrow. Ranges
+// of sparse rows must contain 0. The error wraps [ErrParams].
 func (m *Mechanism) WithRanges(min, max []float64) (*Mechanism, error) {
 	return made(m.engine().WithRanges(min, max))
 }
 
-// Release spends the budget and returns the private mean of dense rows of Dim entries each, which
-// it does not change. Missing entries at the end of a row are 0, surplus ones are ignored.
+// Release spends the budget and returns the private mean of dense rows of Dim entries each. Missing
+// entries at the end of a row are 0, surplus ones are ignored.
 //
-// It stops when the context is done, with an error that wraps that of the context; nothing was
-// released then. How long it takes may depend on the data: do not publish that. The error wraps
-// [ErrMismatch] if, under Replace, the number of rows is not Params.Rows, and [ErrParams] if the
-// Method is TwoPass.
+// It stops when the context is done, with an error that wraps that of the context, and has released
+// nothing. How long it takes may depend on the data: do not publish that. The error wraps
+// [ErrMismatch] if, under Replace, the number of rows is not Params.Rows, and [ErrParams] for
+// TwoPass.
 func (m *Mechanism) Release(ctx context.Context, x [][]float64) (*Mean, error) {
 	return released(m.engine().Release(ctx, x))
 }
 
 // ReleaseSparse is Release for sparse rows, in time and memory proportional to their entries plus
-// the number of rows plus Dim, as long as the released median is 0 in all except a few coordinates.
-// The error wraps [ErrParams] also if the slices do not fit together.
+// the number of rows plus Dim, as long as few medians are not 0. The error wraps [ErrParams] also
+// if the slices do not fit together.
 func (m *Mechanism) ReleaseSparse(ctx context.Context, x Sparse) (*Mean, error) {
 	return released(m.engine().ReleaseSparse(ctx, means.Sparse(x)))
 }

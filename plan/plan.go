@@ -2,11 +2,11 @@ package plan
 
 import "fmt"
 
-// Plan is what is known about a release before any data is touched.
+// Plan is what is known before a release.
 type Plan struct {
-	// Params have every default filled in, and the Method that Auto chooses
-	// for these Rows. If that is Plain for want of rows, all other fields
-	// except StdDev and Noise describe the method that needs more.
+	// Params have every default filled in, and the Method that Auto chooses.
+	// If that is Plain for want of rows, all other fields except StdDev and
+	// Noise describe the method that needs more.
 	Params Params
 	// StdDev is the standard deviation of the noise of a coordinate: the mean
 	// of order p over all, p = 2 or if NonNegative 1. Errors are in the units
@@ -26,8 +26,7 @@ type Plan struct {
 	// for coordinates like normal ones of scale at least Resolution with means
 	// within 16 Resolutions of 0 or of most others (if it is 0, of at most
 	// 1000 standard deviations), if most rows are not 0, and the longest are
-	// within 25 times the median or all differ. Without a Resolution, events
-	// in fewer than 4 to 9 times Clipped rows are clipped to a mean of 0.
+	// within 25 times the median or all differ.
 	Failure float64
 	// Enough reports whether each of three steps fails with a probability of
 	// at most 0.0017.
@@ -63,8 +62,8 @@ func known(x float64) string {
 }
 
 // Plan says what to expect of a release of these Params, with Rows. scales are guesses of the root
-// mean squares of the coordinates around the centre: Dim numbers, one for all, or none. The Plan is
-// for dense rows, or for sparse ones if the Method is TwoPass. The error wraps [ErrParams].
+// mean squares of the coordinates around the centre: Dim numbers, one for all, or none. Rows are
+// dense, or sparse if the Method is TwoPass. The error wraps [ErrParams].
 func (p Params) Plan(scales ...float64) (Plan, error) {
 	if err := p.validate(); err != nil {
 		return Plan{}, err

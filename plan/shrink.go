@@ -9,10 +9,10 @@ import (
 )
 
 // Free shrinkage: non-parametric empirical Bayes (Robbins 1956; Kiefer and Wolfowitz 1956). A
-// released value z has the law N(θ, s²) with a public s. Were the θ of many coordinates drawn from
-// a law G, the best estimate of each would be its posterior mean or median; and G can be estimated
-// from the z themselves, by maximum likelihood over all laws on a grid. All of it is
-// post-processing.
+// released value z has the distribution N(θ, s²) with a public s. Were the θ of many coordinates
+// drawn from a distribution G, the best estimate of each would be its posterior mean or median; and
+// G can be estimated from the z themselves, by maximum likelihood over all laws on a grid. All of
+// it is post-processing.
 //
 // The weights w of the grid points g maximise Σ_j ln Σ_k w_k·φ((z_j−g_k)/s_j), a concave function;
 // each round of
@@ -22,41 +22,41 @@ import (
 // increases it (the EM algorithm). A value that is many s away from the rest is what it is, and is
 // kept.
 //
-// All coordinates have one law, whatever their s, also where s depends on noise. In two passes
-// a_j ~ N(θ_j, α_j²) is the first estimate, α_j the same for all, and the noise β_j of the second,
-// b_j ~ N(θ_j, β_j²), is a function of the a. With z_j the combination by inverse variances,
-// s_j^{−2} = α_j^{−2} + β_j^{−2},
+// All coordinates have one distribution, whatever their s, also where s depends on noise. In two
+// passes a_j ~ N(θ_j, α_j²) is the first estimate, α_j the same for all, and the noise β_j of the
+// second, b_j ~ N(θ_j, β_j²), is a function of the a. With z_j the combination by inverse
+// variances, s_j^{−2} = α_j^{−2} + β_j^{−2},
 //
 //	φ((a−θ)/α)·φ((b−θ)/β) = φ((z−θ)/s)·(a function of a and b alone),
 //
 // so the likelihood of θ_j is that of N(θ_j, s_j²), although s_j depends on a_j: the sum above is
-// the logarithm of the likelihood of one common law, and posteriors under it are what they seem. A
-// law for each class of like s_j would have neither property: the class is chosen by a_j, and the
-// likelihood lacks the factor 1/Pr[class | θ].
+// the logarithm of the likelihood of one common distribution, and posteriors under it are what they
+// seem. A distribution for each class of like s_j would have neither property: the class is chosen
+// by a_j, and the likelihood lacks the factor 1/Pr[class | θ].
 
 const (
 	shrinkRounds = 60
 	shrinkKeep   = 6 // standard deviations from the anchor beyond which a value is kept
-	// standard deviations from the anchor up to which values tell of the law, and the grid goes
+	// standard deviations from the anchor up to which values tell of the distribution, and the grid
+	// goes
 	shrinkFit     = 9
 	shrinkGrowth  = 0.15 // of the distance from the anchor: the most between grid points
 	shrinkSlowest = 0.05 // of it: less than that is not needed
 	// of the least standard deviation: the distance of the nearest grid point
 	shrinkFinest  = 1.0 / 32
 	shrinkWidest  = 1.0 / 3 // of that too: the most between grid points, else
-	shrinkLeast   = 30      // coordinates: fewer tell nothing of a law
-	shrinkSample  = 1 << 14 // at most, of all coordinates, that the law is estimated from
+	shrinkLeast   = 30      // coordinates: fewer tell nothing of a distribution
+	shrinkSample  = 1 << 14 // at most, of all coordinates, that the distribution is estimated from
 	shrinkEntries = 1 << 21 // at most, of the matrix of their likelihoods: 16 MiB
 )
 
 // Shrink returns estimates of θ₁, …, θ_d from independent normal values with these means and with
 // the given standard deviations, for the ℓₚ error with p = 1 (posterior medians) or p = 2
-// (posterior means). nonNegative says that no θ is below 0. It is post-processing.
+// (posterior means). nonNegative says that no θ is below 0.
 //
-// Where many θ are alike, equal to 0 or to one another, the total error falls by a factor that can
-// be 2 to 4; it hardly ever grows. But the estimates are biased, and the standard deviations are
-// not theirs. Values that are not finite or have no noise stay as they are, except below 0 if
-// nonNegative; so do all if d is below 30.
+// Where many θ are alike, equal to 0 or to one another, the total error falls by a factor of up to
+// 2 to 4; it hardly ever grows. But the estimates are biased, and the standard deviations are not
+// theirs. Values that are not finite or have no noise stay as they are; so do all if d is below 30.
 //
 // The error wraps [ErrParams] if the slices differ in length, a standard deviation is not a finite
 // number ≥ 0, or p is neither 1 nor 2.
@@ -78,10 +78,10 @@ func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, 
 	}
 	if len(order) >= shrinkLeast {
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(stdDevs[a], stdDevs[b]) })
-		law := newPrior(values, stdDevs, order, nonNegative)
-		law.estimate(order, min(shrinkSample, shrinkEntries/len(law.points)))
+		prior := newPrior(values, stdDevs, order, nonNegative)
+		prior.estimate(order, min(shrinkSample, shrinkEntries/len(prior.points)))
 		for _, j := range order {
-			out[j] = law.posterior(values[j], stdDevs[j], p)
+			out[j] = prior.posterior(values[j], stdDevs[j], p)
 		}
 	}
 	if nonNegative {
@@ -93,8 +93,7 @@ func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, 
 }
 
 // Shrunk returns [Shrink] of the released values, with the noise that is independent between
-// coordinates: the noise of the divisor multiplies all distances from the centres by one number,
-// which a comparison of the values cannot tell. nil for a p that is neither 1 nor 2.
+// coordinates; that of the divisor stays. nil for a p that is neither 1 nor 2.
 func (m *Mean) Shrunk(p float64) []float64 {
 	// After two passes this is all noise: no mean is below 0 there, so the prior is centred at
 	// 0, as are the errors of the divisors. At a relative noise δ these are at most 6δ times the
@@ -106,7 +105,7 @@ func (m *Mean) Shrunk(p float64) []float64 {
 	return out
 }
 
-// prior is a law on a grid of points.
+// prior is a distribution on a grid of points.
 type prior struct {
 	values, stdDevs []float64
 	anchor          float64 // what values are near to: 0, or their median

@@ -166,9 +166,9 @@ func (r *run) noisyDivisor(c *clipper) (count, relative float64) {
 	if r.p.Steps.Undivided {
 		weight = int64(r.x.count()) * weightSteps
 	}
-	law := zcdpNoise(weightSteps, rho)
-	count = r.divisor(r.samplers[0].addNoise(weight, law) / weightSteps)
-	return count, law.Sigma() / weightSteps / count
+	gaussian := zcdpNoise(weightSteps, rho)
+	count = r.divisor(r.samplers[0].addNoise(weight, gaussian) / weightSteps)
+	return count, gaussian.Sigma() / weightSteps / count
 }
 
 // clipAll clips and sums all rows, as they were measured last.
@@ -221,7 +221,7 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 	if all == nil { // no rows
 		all = newClipper(limit, r.p.Dim)
 	}
-	if len(s.fixed) > 0 {
+	if len(s.fixed) > 0 && r.p.Relation != budget.Replace { // where a row may lose its entries
 		all.empty = emptyRow(s, limit)
 	}
 	return all, nil
@@ -375,12 +375,12 @@ func (r *run) sumChange(c *clipper) float64 {
 // noisySums returns the sums in units of the data with noise that makes them rho-zCDP, and its
 // standard deviation.
 func (r *run) noisySums(c *clipper, rho float64) ([]float64, float64) {
-	law := zcdpNoise(r.sumChange(c), rho)
+	gaussian := zcdpNoise(r.sumChange(c), rho)
 	out := make([]float64, len(c.sums))
 	for i, sum := range c.sums {
-		out[i] = r.samplers[0].addNoise(sum, law) * c.step
+		out[i] = r.samplers[0].addNoise(sum, gaussian) * c.step
 	}
-	return out, law.Sigma() * c.step
+	return out, gaussian.Sigma() * c.step
 }
 
 // zcdpNoise returns Gaussian noise for a budget and a sensitivity that are known to be in range;
@@ -390,15 +390,15 @@ func zcdpNoise(sensitivity, rho float64) noise.Gaussian {
 	if err != nil {
 		return noise.Gaussian{}
 	}
-	law, _ := noise.NewGaussian(sigma)
-	return law
+	gaussian, _ := noise.NewGaussian(sigma)
+	return gaussian
 }
 
 // addNoise returns the sum with noise, NaN if there is no noise. They are added as integers, so
 // that what is rounded is private already: 2³⁶ rows have sums of at most 2⁶², and noise is drawn up
 // to σ = 2⁴⁶.
-func (s *sampler) addNoise(sum int64, law noise.Gaussian) float64 {
-	z := law.Sample(&s.Src, 1)
+func (s *sampler) addNoise(sum int64, gaussian noise.Gaussian) float64 {
+	z := gaussian.Sample(&s.Src, 1)
 	if z != z {
 		return z
 	}

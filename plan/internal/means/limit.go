@@ -111,7 +111,10 @@ func (r *run) limit(d depth) (float64, error) {
 		return 0, err
 	}
 	limit := a.Value(draw(&r.samplers[0], quantile.Column{Keys: keys}))
-	r.margin = r.p.marginFor(limit, typical, float64(k), r.n, r.noiseRows(limit, typical))
+	if r.content == 0 {
+		r.longest = math.Pow(limit/typical, lengthPower)
+	}
+	r.margin = r.p.marginFor(limit, typical, float64(k), r.n, r.noiseRows(limit))
 	return min(limit*r.margin, a.Max), nil
 }
 
@@ -241,12 +244,13 @@ func (r *run) normAxis() quantile.Axis {
 // 4k to 9k is what is seen.
 //
 // (b) C > 10·X has a probability of at most 2·10⁻⁴, if X ≤ 25·M₁. All C ≥ X have the score k, so
-// their law is the base measure, of which an octave up to 2⁹·M₁ has a 16th of the one before: 10·X
-// lies 3.3 octaves beyond X, and 1.7·10⁻⁴ of the measure of all C ≥ X beyond that, where X is a
-// power of two times M₁ or a little less. Beyond 2⁹·M₁ there is as much as in the octave before,
-// not a 15th, so for X = 50·M₁ the probability is up to 8·10⁻⁴. Where the longest rows differ, Pr[C
-// ≥ X] ≈ e^{−L} is a further factor: normal and skewed rows have about 10⁻⁵. No rows have both (a)
-// and (b) at their most: they are 2·10⁻⁴ together. Neither counts the margin, up to 2.
+// their distribution is the base measure, of which an octave up to 2⁹·M₁ has a 16th of the one
+// before: 10·X lies 3.3 octaves beyond X, and 1.7·10⁻⁴ of the measure of all C ≥ X beyond that,
+// where X is a power of two times M₁ or a little less. Beyond 2⁹·M₁ there is as much as in the
+// octave before, not a 15th, so for X = 50·M₁ the probability is up to 8·10⁻⁴. Where the longest
+// rows differ, Pr[C ≥ X] ≈ e^{−L} is a further factor: normal and skewed rows have about 10⁻⁵. No
+// rows have both (a) and (b) at their most: they are 2·10⁻⁴ together. Neither counts the margin, up
+// to 2.
 //
 // Where few rows are not 0 and no Unit is given, M₁ is at the bottom of its axis. Then an octave
 // has a quarter of the one before, from 8d Units on, and C > 10·X a probability of up to 1.1 %; up
@@ -419,7 +423,7 @@ func tilted(a quantile.Axis, typical float64, known bool) (base []quantile.Regio
 // The model. Norms beyond M₁ are taken for lognormal, with M₁ as the median: then C = M₁·exp(σz), z
 // the normal quantile of 1 − k/n, and near C the tail falls like a power law of the exponent
 //
-//	a = z·h/ln(C/M₁),  h = φ(z)/(k/n) the hazard rate of the normal law at z.
+//	a = z·h/ln(C/M₁),  h = φ(z)/(k/n) the hazard rate of the normal distribution at z.
 //
 // Beyond g·C such a tail has k·g^{−a} rows, which are longer by g·C/(a−1) on average, so together
 // they lose A·g^{1−a} in units of the noise at g = 1, with
@@ -435,16 +439,20 @@ func tilted(a quantile.Axis, typical float64, known bool) (base []quantile.Regio
 //
 // Of two passes over rows without a sign the first has told the means, so in the second the sum of
 // what is lost can be held against that of the noise over all columns, as ℓ₁ norms. A row of norm
-// M₁ has the sum Q of the means. Of rows of ones ‖y‖² counts the entries, so those of norm C have
-// Q·(C/M₁)², and those that are longer by C/(a−1) lose about 1/(a−1) of that each. A is k of that,
-// over the noise of the sums at C; all of it, as both are in one norm. As means are known here, g
-// may be up to 4.
+// M₁ has the sum Q of the means. A long one has R times as much: with C and M₁ those of the first
+// pass, as in the second a row may be long because its entries are rare, R is (C/M₁)² of rows of
+// ones, whose squared norm is the number of entries, and C/M₁ where a single entry is large. The
+// rule takes (C/M₁)^{5/4}, which costs nothing in the second case. Rows that are longer by C/(a−1)
+// lose about R·Q/(a−1) each, and A is k of that, over the noise of the sums at C; all of it, as
+// both are in one norm. As means are known here, g may be up to 4.
 
 const (
 	marginPart = 0.7 // of A
 	leastTail  = 2   // a
 	mostChosen = 2   // g
 	mostTwice  = 4   // g in the second of two passes
+
+	lengthPower = 1.25 // of C/M₁: what a long row has more than a typical one
 )
 
 // choosesMargin reports whether valid Params leave g to the rule: M₁ must have been released, and
@@ -464,7 +472,7 @@ func (p Params) noiseRows() float64 {
 }
 
 // noiseRows is that of the Params, or, in the second of two passes, what the first tells.
-func (r *run) noiseRows(limit, typical float64) float64 {
+func (r *run) noiseRows(limit float64) float64 {
 	if r.content == 0 {
 		return r.p.noiseRows()
 	}
@@ -472,7 +480,7 @@ func (r *run) noiseRows(limit, typical float64) float64 {
 	for _, f := range r.factor {
 		sum += 1 / math.Abs(f)
 	}
-	return marginPart * math.Sqrt(2/math.Pi) * r.p.sumSensitivity() * typical * typical / limit * sum / (math.Sqrt(2*r.budget.left()) * r.content)
+	return marginPart * math.Sqrt(2/math.Pi) * r.p.sumSensitivity() * limit / r.longest * sum / (math.Sqrt(2*r.budget.left()) * r.content)
 }
 
 // marginFor returns g for a C that k of n rows were to exceed, M₁, and the noise in rows.

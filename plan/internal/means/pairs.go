@@ -99,14 +99,14 @@ func groupSums(rows []uint32, v []float64, k, groups int, visit func(sum float64
 // binary rows of the thesis, section 5.7.1.
 func (r *run) meanSpreads(list []int, rho float64) ([]float64, error) {
 	steps := meanSteps(rho)
-	law := zcdpNoise(steps, rho)
+	gaussian := zcdpNoise(steps, rho)
 	out := make([]float64, len(list))
 	err := r.x.values(list, r.centre, len(r.samplers), r.stop, func(at, worker int, _ []uint32, v []float64) {
 		sum := int64(0)
 		for _, x := range v {
 			sum += int64(x / r.p.Max * steps)
 		}
-		q := r.samplers[worker].addNoise(sum, law) / steps / cap1(r.n)
+		q := r.samplers[worker].addNoise(sum, gaussian) / steps / cap1(r.n)
 		q = min(max(q, 0), 1)
 		out[at] = r.p.Max * math.Sqrt(q*(1-q))
 	})
@@ -130,7 +130,7 @@ func (r *rows) values(list []int, centre []float64, count int, stop func() error
 			use(at, worker, byColumn.Indices[from:to], byColumn.Values[from:to])
 		})
 	}
-	return gathered(r, list, count, stop, func(dst []float64, i int, x []float64) {
+	return gathered(r, list, count, stop, func(dst []float64, i int, x []float64, _ bool) {
 		for at, v := range x {
 			if v != v {
 				v = r.clean(i, centre[i])

@@ -125,7 +125,7 @@ func (p Params) spreadOf(scales []float64) spread {
 	return out
 }
 
-// norm returns a quantile of ‖y‖: that of the χ² law with its mean and variance.
+// norm returns a quantile of ‖y‖: that of the χ² distribution with its mean and variance.
 func (s spread) norm(level float64) float64 {
 	degrees := s.mean * s.mean / s.squares
 	return s.unit * math.Sqrt(s.mean*distuv.ChiSquared{K: degrees}.Quantile(level)/degrees)

@@ -126,6 +126,7 @@ type run struct {
 	scale   []float64 // released or given standard deviations
 	factor  []float64 // y = (x − centre)·factor
 	tail    float64   // the part of the rows beyond what the last scales of Relative are
+	longest float64   // R of the first of two passes: see choosesMargin
 	content float64   // the sum of the means that the first of two passes has told
 	margin  float64   // what the last C that was found was multiplied by
 	scaled  bool
@@ -163,9 +164,9 @@ func (r *run) countRows() {
 		r.n = float64(r.p.Rows)
 	default:
 		rho := r.budget.take(r.p.Rho * countShare)
-		law := zcdpNoise(1, rho)
-		r.n = cap1(r.samplers[0].addNoise(int64(r.x.count()), law))
-		r.relative = law.Sigma() / r.n
+		gaussian := zcdpNoise(1, rho)
+		r.n = cap1(r.samplers[0].addNoise(int64(r.x.count()), gaussian))
+		r.relative = gaussian.Sigma() / r.n
 		r.spent.Divisor += rho
 	}
 }

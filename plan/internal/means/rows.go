@@ -85,12 +85,15 @@ func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Key
 		return r.sparseColumns(list, count, stop, k, use)
 	}
 	var some atomic.Bool // whether there are NaN entries
-	return gathered(r, list, count, stop, func(dst []uint32, i int, x []float64) {
+	return gathered(r, list, count, stop, func(dst []uint32, i int, x []float64, missing bool) {
 		k.Fill(dst, i, x)
+		if !missing {
+			return
+		}
+		some.Store(true)
 		for at, v := range x {
 			if v != v {
 				dst[at] = absent
-				some.Store(true)
 			}
 		}
 	}, func(at, worker int, keys []uint32) {
@@ -104,7 +107,7 @@ func (r *rows) columns(list []int, count int, stop func() error, k *quantile.Key
 
 // gathered calls use for each of the listed columns of dense rows, with what put makes of its
 // entries, a tile of rows at a time.
-func gathered[T any](r *rows, list []int, count int, stop func() error, put func(dst []T, i int, x []float64), use func(at, worker int, column []T)) error {
+func gathered[T any](r *rows, list []int, count int, stop func() error, put func(dst []T, i int, x []float64, missing bool), use func(at, worker int, column []T)) error {
 	n := len(r.dense)
 	block, buffers := columnBlock(n, max(len(list), 1)), make([][]T, count)
 	return workers(count, (len(list)+block-1)/block, stop, func(b, worker int) {
@@ -116,8 +119,8 @@ func gathered[T any](r *rows, list []int, count int, stop func() error, put func
 		for j := 0; j < n; j += tile {
 			rows, x := r.dense[j:min(j+tile, n)], [tile]float64{}
 			for at, i := range some {
-				r.gather(x[:len(rows)], rows, i)
-				put(buffer[at*n+j:], i, x[:len(rows)])
+				missing := r.gather(x[:len(rows)], rows, i)
+				put(buffer[at*n+j:], i, x[:len(rows)], missing)
 			}
 		}
 		for at := range some {
@@ -130,19 +133,24 @@ func gathered[T any](r *rows, list []int, count int, stop func() error, put func
 // columns, and the keys that are written fill whole cache lines.
 const tile = 16
 
-// gather sets x to the entries of the rows in column i. NaN stays NaN.
-func (r *rows) gather(x []float64, rows [][]float64, i int) {
+// gather sets x to the entries of the rows in column i. NaN stays NaN, and missing tells of it.
+func (r *rows) gather(x []float64, rows [][]float64, i int) (missing bool) {
 	least, most := r.usual()
 	for at, row := range rows {
 		v := 0.0
 		if i < len(row) {
 			v = row[i]
 		}
-		if !(v >= least && v <= most) && v == v {
-			v = r.clean(i, v)
+		if !(v >= least && v <= most) {
+			if v == v {
+				v = r.clean(i, v)
+			} else {
+				missing = true
+			}
 		}
 		x[at] = v
 	}
+	return missing
 }
 
 // entriesAtOnce is the number of sparse entries whose keys are computed together.

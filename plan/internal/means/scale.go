@@ -235,8 +235,8 @@ func (r *run) regularized() []float64 {
 }
 
 // escaped reports whether there must be heavy coordinates that the pilot did not see, as rows are
-// much longer than its typical scale explains. The quantile of a χ² law of d degrees that a part
-// e^{−x} exceeds is below d + 2√(dx) + 2x.
+// much longer than its typical scale explains. The quantile of a χ² distribution of d degrees that
+// a part e^{−x} exceeds is below d + 2√(dx) + 2x.
 func (r *run) escaped(limit float64, pilot []int) bool {
 	if r.p.Steps.Scaling != AutoScaling || len(pilot) == r.p.Dim {
 		return false
@@ -267,9 +267,9 @@ func (r *run) escaped(limit float64, pilot []int) bool {
 //
 // The scales. Here they decide how much noise a column has, not the unit of the table, so they are
 // looked for as far out as the budget affords: σ̂ is a quantile of |x − μ̃| over that of the normal
-// law. Rows that are clipped are those in the tail; a column with heavy tails should not decide how
-// long the rows of all are. With errors of ln σ̂ of variance τ², the noise energy grows by
-// E e^{2ε}·E e^{−2ε} = e^{4τ²}. The rank that is drawn has the standard deviation √2/c, and ln x
+// distribution. Rows that are clipped are those in the tail; a column with heavy tails should not
+// decide how long the rows of all are. With errors of ln σ̂ of variance τ², the noise energy grows
+// by E e^{2ε}·E e^{−2ε} = e^{4τ²}. The rank that is drawn has the standard deviation √2/c, and ln x
 // changes by 1/(z·h(z)) for each part of the tail, h the hazard rate: τ = √2/(L·z·h(z)) where c·n·t
 // = L. L is above 15, which makes the loss less than 4 % at the median and 1 % further out. More
 // budget buys a smaller t rather than a smaller τ, and no more than relativeShare of ρ.

@@ -38,8 +38,8 @@ func TestClippingVariance(t *testing.T) {
 
 // Counts of words in mails of very different lengths: the longest mails have most of the common
 // words, and clipping them drew the ten largest means down by 2 to 4 %, with a half-width of half a
-// per cent. A margin that the norms choose takes three quarters of that, and 0.6 of the error in
-// all, and leaves rows of about the same length as they were. Noise is fixed.
+// per cent. A margin that the norms choose leaves a third of that, and 0.6 of the error in all,
+// and leaves rows of about the same length as they were. Noise is fixed.
 func TestWordsOfMails(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(5, 6)) // test data
