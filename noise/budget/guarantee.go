@@ -30,7 +30,8 @@ func promise(u Unit, r account.Releases, on conditions) Guarantee {
 	if !u.Valid() || !r.Valid() {
 		return Guarantee{}
 	}
-	return Guarantee{u, true, on, r.Asked, r.Pair.PairSums, string(r.Pair.Kinds.Append(nil))}
+	var few [4 * account.KindSize]byte
+	return Guarantee{u, true, on, r.Asked, r.Pair.PairSums, string(r.Pair.Kinds.Append(few[:0]))}
 }
 
 // releases returns what is known of the releases.
@@ -129,7 +130,7 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 			return Guarantee{}, check.MismatchError("budget", "Unit", unit, g.unit)
 		}
 		unit, on = g.unit, on.and(g.on.list()...)
-		sum.Add(g.releases())
+		sum.Add(g.asked, g.pair, g.kinds)
 	}
 	if void {
 		return Guarantee{}, nil

@@ -26,7 +26,7 @@ var lossMutations = []mutation{
 	{"a group keeps the ε of one", "noise/budget/internal/account/group.go", "x.Size, x.Steps = exact.ProductUp(FloatUp(m), x.Size), uint32(many)", "x.Steps = uint32(many)"},
 	{"several releases counted once by the accountant", "noise/budget/internal/account/kinds.go", "k[i].Count = low", "k[i].Count = min(low, 1)"},
 	{"too many kinds rounded down", "noise/budget/internal/account/kinds.go", "(math.Float64bits(x) + rest) &^ rest", "math.Float64bits(x) &^ rest"},
-	{"unknown releases left out of the accountant", "noise/budget/internal/account/compose.go", "s.unknown = s.unknown || r.Pair.unknown()", ""},
+	{"unknown releases left out of the accountant", "noise/budget/internal/account/compose.go", "s.unknown = s.unknown || p.ResponseRho > 0 && kinds == \"\"", ""},
 	{"profile at negative ε taken for that at 0", "internal/loss/zcdp.go", "(-math.Expm1(epsilon)+math.Exp(epsilon)*profile(-epsilon))*exact.Up", "profile(-epsilon)*exact.Up"},
 	{"zCDP beside others for half its price", "noise/budget/internal/account/accountant.go", "return loss.ConcentratedProfile(a.Concentrated())", "return loss.ConcentratedProfile(a.Concentrated() / 2)"},
 	{"a Ledger forgets kinds", "noise/budget/internal/account/compose.go", "makeKinds(append(t.Kinds[:len(t.Kinds):len(t.Kinds)], other.Kinds...))", "makeKinds(append(Kinds(nil), other.Kinds...))"},

@@ -102,7 +102,7 @@ func TestSubsampledGaussianOfAnyMu(t *testing.T) {
 func all(list ...Releases) Releases {
 	var s Sum
 	for _, r := range list {
-		s.Add(r)
+		s.Add(r.Asked, r.Pair.PairSums, string(r.Pair.Kinds.Append(nil)))
 	}
 	return s.Releases()
 }

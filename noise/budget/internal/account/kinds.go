@@ -267,17 +267,17 @@ func (k Kinds) Append(data []byte) []byte {
 	return data
 }
 
-// ReadKinds returns the multiset of the bytes of Append, nil for none; [Releases.Possible] checks
-// it.
-func ReadKinds(data string) Kinds {
-	if data == "" {
-		return nil
-	}
-	k := make(Kinds, len(data)/KindSize)
-	for i := range k {
-		b := []byte(data[i*KindSize : (i+1)*KindSize])
+// ReadKinds returns the multiset of the bytes of Append; [Releases.Possible] checks it.
+func ReadKinds(data string) Kinds { return readKinds(nil, data) }
+
+// readKinds appends what is read.
+func readKinds(k Kinds, data string) Kinds {
+	k = slices.Grow(k, len(data)/KindSize)
+	for ; len(data) >= KindSize; data = data[KindSize:] {
+		var b [KindSize]byte
+		copy(b[:], data)
 		number := func(b []byte) float64 { return math.Float64frombits(binary.BigEndian.Uint64(b)) }
-		k[i] = Kind{Family(b[0]), binary.BigEndian.Uint32(b[1:]), number(b[5:]), number(b[13:]), binary.BigEndian.Uint64(b[21:])}
+		k = append(k, Kind{Family(b[0]), binary.BigEndian.Uint32(b[1:]), number(b[5:]), number(b[13:]), binary.BigEndian.Uint64(b[21:])})
 	}
 	return k
 }
