@@ -137,7 +137,7 @@ func TestNoWorse(t *testing.T) {
 	for i, no := range []Releases{
 		all(Laplace(1.1), ApproxDP(0.3, 1e-9), DiscreteGaussian(3, 2), GDP(1)), // a larger part of a lesser sum
 		all(DiscreteLaplace(1, 1), ApproxDP(0.5, 1e-9), DiscreteGaussian(3, 2), GDP(1)),
-		all(Laplace(1), ApproxDP(0.5, 1e-9), DiscreteGaussian(4, 2), GDP(1)), // not known to increase
+		all(Laplace(1), ApproxDP(0.5, 1e-9), DiscreteGaussian(4, 2), GDP(1)), // not known
 		all(Laplace(1), ApproxDP(0.5, 2e-9), DiscreteGaussian(3, 2), GDP(1)),
 		all(Laplace(1), ApproxDP(0.5, 1e-9), DiscreteGaussian(3, 2), GDP(1.1)),
 	} {
