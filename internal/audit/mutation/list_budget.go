@@ -61,7 +61,7 @@ var budgetMutations = []mutation{
 	{"more escapes than were certified", "noise/budget/internal/account/compose.go", "|| p.Escape > q.Escape ||", "||"},
 	{"what was not certified remembered as certified", "noise/budget/internal/account/certify.go", "; c.withinOn(further, points, epsilon, delta) {", "; c.withinOn(further, points, epsilon, delta) || true {"},
 	{"a record of a sample with much Gaussian noise not revealed", "noise/budget/internal/account/sample.go", "return Pair{PairSums: PairSums{Escape: x.Fraction}}, true", "return Pair{PairSums: PairSums{Escape: x.Fraction * x.Fraction}}, true"},
-	{"Gaussian noise of a large μ taken for less", "noise/budget/internal/account/kinds.go", "symmetric = loss.Gaussian(x.Size, points)", "symmetric = loss.Gaussian(min(x.Size, loss.MostMu), points)"},
+	{"Gaussian noise of a large μ taken for less", "noise/budget/internal/account/kinds.go", "loss.Gaussian(x.Size, points), 1", "loss.Gaussian(min(x.Size, loss.MostMu), points), 1"},
 	{"a ledger of a large δ says nothing of it", "noise/budget/spent.go", "if (account.Sums{Delta: l.delta}).HardlyAny() {", "if false {"},
 	{"μ of a group not squared", "noise/budget/internal/account/group.go", "MuSquares: exact.ProductUp(squared, asked.MuSquares)", "MuSquares: exact.ProductUp(steps, asked.MuSquares)"},
 }
