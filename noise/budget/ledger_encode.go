@@ -57,6 +57,13 @@ func (l *Ledger) append(dst []byte) []byte {
 		version = outputsVersion
 	}
 	dst = wire.AppendHeader(dst, wire.KindLedger, version)
+	number := func(x int) { dst = binary.LittleEndian.AppendUint32(dst, uint32(x)) }
+	name := func(x string) { dst = append(append(dst, byte(len(x))), x...) }
+	guarantee := func(g Guarantee) {
+		data, _ := g.MarshalBinary()
+		number(len(data))
+		dst = append(dst, data...)
+	}
 	floats := func(xs ...float64) {
 		for _, x := range xs {
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
@@ -66,34 +73,31 @@ func (l *Ledger) append(dst []byte) []byte {
 	dst, _ = l.unit.AppendBinary(dst)
 	dst = append(dst, byte(rule.by))
 	floats(rule.share, rule.escapes)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(b.known)))
+	number(len(b.known))
 	for _, g := range b.known {
-		data, _ := g.MarshalBinary()
-		dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(data))), data...)
+		guarantee(g)
 	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(b.entries)))
+	number(len(b.entries))
 	for _, e := range b.entries {
-		dst = append(append(dst, byte(len(e.part))), e.part...)
-		dst = append(append(dst, byte(len(e.name))), e.name...)
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(e.of))
+		name(e.part)
+		name(e.name)
+		number(e.of)
 		dst = binary.LittleEndian.AppendUint64(dst, e.count)
 	}
 	if version == ledgerVersion {
 		return dst
 	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(outputs))
+	number(outputs)
 	for i, e := range b.entries {
 		if e.output != "" {
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(i))
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(e.output)))
+			number(i)
+			number(len(e.output))
 			dst = append(dst, e.output...)
 		}
 	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(b.quota.left))
-	if b.quota.left > 0 {
-		dst = append(append(dst, byte(len(b.quota.part))), b.quota.part...)
-		data, _ := b.quota.each.MarshalBinary()
-		dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(data))), data...)
+	if number(b.quota.left); b.quota.left > 0 {
+		name(b.quota.part)
+		guarantee(b.quota.each)
 	}
 	return dst
 }
@@ -109,12 +113,15 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	epsilon, delta := r.Float64(), r.Float64()
 	u := readUnit(r)
 	rule := Rule{ruleKind(r.Uint8()), r.Float64(), r.Float64()}
-	guarantees := make([]Guarantee, r.Count(math.MaxInt32, 4))
-	for i := range guarantees {
-		if guarantees[i].UnmarshalBinary(r.Bytes(int(min(r.Uint32(), math.MaxInt32)))) != nil {
+	guarantee := func() (g Guarantee) {
+		if g.UnmarshalBinary(r.Bytes(int(min(r.Uint32(), math.MaxInt32)))) != nil {
 			r.Fail("no guarantee")
-			break
 		}
+		return g
+	}
+	guarantees := make([]Guarantee, r.Count(math.MaxInt32, 4))
+	for i := 0; i < len(guarantees) && r.Err() == nil; i++ {
+		guarantees[i] = guarantee()
 	}
 	if r.Err() != nil {
 		return r.Err()
@@ -146,9 +153,8 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 			read.entries[i].output = output
 		}
 		if left := r.Uint32(); left > 0 {
-			q := quota{left: int(min(left, math.MaxInt32)), part: r.String(int(r.Uint8()))}
-			data := r.Bytes(int(min(r.Uint32(), math.MaxInt32)))
-			if r.Err() == nil && (q.each.UnmarshalBinary(data) != nil || !read.restoreQuota(q)) {
+			q := quota{left: int(min(left, math.MaxInt32)), part: r.String(int(r.Uint8())), each: guarantee()}
+			if r.Err() == nil && !read.restoreQuota(q) {
 				r.Fail("an impossible split")
 			}
 		}

@@ -145,3 +145,13 @@ func TestRelease(t *testing.T) {
 	require.ErrorIs(t, dptest.Err(Release(l, &once{cost: PureDP(0.125, one), fails: ErrParams})), ErrParams)
 	require.Equal(t, PureDP(0.875, one).Epsilon(), l.Spent().Epsilon(), "spent stays spent")
 }
+
+// What is left of a Split of one part is for that part alone: the whole is asked anew.
+func TestSplitOfAPart(t *testing.T) {
+	unit := Row(AddRemove)
+	l := dptest.OK(NewLedger(1, 0, unit))(t)
+	require.NoError(t, l.Part("b").Spend(PureDP(1, unit)))
+	part := dptest.OK(l.Part("a").Split(1, PureDP(1, unit)))(t)
+	require.ErrorIs(t, l.Spend(part), ErrBudget)
+	require.NoError(t, l.Part("a").Spend(part))
+}

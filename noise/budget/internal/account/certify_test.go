@@ -102,7 +102,7 @@ func TestSubsampledGaussianOfAnyMu(t *testing.T) {
 func all(list ...Releases) Releases {
 	var s Sum
 	for _, r := range list {
-		s.Add(r)
+		s.Add(r.Asked, r.Pair.PairSums, string(r.Pair.Kinds.Append(nil)))
 	}
 	return s.Releases()
 }
@@ -135,9 +135,9 @@ func TestNoWorse(t *testing.T) {
 	require.True(t, less.NoWorse(some))
 	require.False(t, some.NoWorse(less))
 	for i, no := range []Releases{
-		all(Laplace(1.1), ApproxDP(0.3, 1e-9), DiscreteGaussian(3, 2), GDP(1)), // a larger part of a lesser sum
+		all(Laplace(1.1), ApproxDP(0.3, 1e-9), DiscreteGaussian(3, 2), GDP(1)), // a larger part
 		all(DiscreteLaplace(1, 1), ApproxDP(0.5, 1e-9), DiscreteGaussian(3, 2), GDP(1)),
-		all(Laplace(1), ApproxDP(0.5, 1e-9), DiscreteGaussian(4, 2), GDP(1)), // not known to increase
+		all(Laplace(1), ApproxDP(0.5, 1e-9), DiscreteGaussian(4, 2), GDP(1)), // not known
 		all(Laplace(1), ApproxDP(0.5, 2e-9), DiscreteGaussian(3, 2), GDP(1)),
 		all(Laplace(1), ApproxDP(0.5, 1e-9), DiscreteGaussian(3, 2), GDP(1.1)),
 	} {

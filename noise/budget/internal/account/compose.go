@@ -30,17 +30,17 @@ func Of(x [AllSums]float64, e Escapes, k Kinds) Releases {
 // Sum adds up releases, each sum rounded up.
 type Sum struct {
 	sums    [AllSums]float64
-	kinds   []Kind
+	kinds   Kinds
 	unknown bool // kinds is not all
 	escapes Escapes
 }
 
-// Add adds releases.
-func (s *Sum) Add(r Releases) {
-	s.unknown = s.unknown || r.Pair.unknown()
-	s.kinds = append(s.kinds, r.Pair.Kinds...)
-	s.escapes = s.escapes.plus(r.Pair.Escapes)
-	for i, x := range r.List() {
+// Add adds releases, with the bytes of their Kinds.
+func (s *Sum) Add(asked Sums, p PairSums, kinds string) {
+	s.unknown = s.unknown || p.ResponseRho > 0 && kinds == ""
+	s.kinds = readKinds(s.kinds, kinds)
+	s.escapes = s.escapes.plus(p.Escapes)
+	for i, x := range (Releases{asked, Pair{PairSums: p}}).List() {
 		s.sums[i] = exact.SumUp(s.sums[i], x)
 	}
 }

@@ -115,46 +115,42 @@ func ResponseRho(epsilon float64) float64 {
 // and about how many squarings of [loss.Points] points it takes. It is nil where the parameters are
 // out of range.
 func (x Kind) losses(points int) (l losses, squarings int) {
-	sampled := x.Fraction < 1
-	symmetric := (*loss.Measure)(nil)
+	sampled, power := x.Fraction < 1, max(bits.Len64(x.Count)-9, 0)
+	var m *loss.Measure // symmetric
 	switch {
 	case x.Family == DiscreteGaussianNoise:
-		symmetric = loss.DiscreteGaussian(x.Size, int(x.Steps))
-		squarings = 1
+		m, squarings = loss.DiscreteGaussian(x.Size, int(x.Steps)), 1
 	case x.Size < loss.Least:
-		return losses{}, 0
 	case x.Family == ReplacedGaussian:
-		both := loss.Replaced(x.Size, x.Fraction, points)
-		return losses{both, both}, 200
+		m = loss.Replaced(x.Size, x.Fraction, points)
+		return losses{m, m}, 200
 	case x.Family == SampledGaussian && x.Steps > 0:
 		moves, weights := x.mixture()
-		removed, added := loss.Mixture(moves, weights, points)
-		return losses{removed, added}, 300
+		l.removed, l.added = loss.Mixture(moves, weights, points)
+		return l, 300
 	case x.Family == SampledGaussian && x.Size <= loss.MostSampledMu:
-		symmetric = loss.Gaussian(x.Size, points)
-		squarings = 1
-	case x.Family == LaplaceNoise && x.Size <= loss.Most:
-		switch {
-		case x.Steps == 0 && sampled:
-			symmetric = loss.Laplace(x.Size, 1024)
-		case x.Steps == 0:
-			symmetric = loss.Laplace(x.Size, 128)
-		default:
-			symmetric = loss.Lattice(x.Size, int(x.Steps))
-		}
+		m, squarings = loss.Gaussian(x.Size, points), 1
+	case x.Family != LaplaceNoise || x.Size > loss.Most:
+	case x.Steps > 0:
+		m = loss.Lattice(x.Size, int(x.Steps))
+	case sampled:
+		m = loss.Laplace(x.Size, 1024)
+	default:
+		m = loss.Laplace(x.Size, 128)
 	}
 	switch {
-	case symmetric == nil:
+	case m == nil:
 		return losses{}, 0
-	case sampled && symmetric.Points() > 2:
-		removed, added := symmetric.Poisson(x.Fraction, points)
-		return losses{removed, added}, 200
-	case sampled:
-		removed, added := symmetric.Poisson(x.Fraction, 2)
-		return losses{removed, added}, 2 * max(bits.Len64(x.Count)-9, 0)
+	case !sampled:
+		m = m.Coarse(2 * loss.Points)
+		return losses{m, m}, squarings + power
+	case m.Points() > 2:
+		squarings = 200
+	default:
+		points, squarings = 2, 2*power
 	}
-	symmetric = symmetric.Coarse(2 * loss.Points)
-	return losses{symmetric, symmetric}, squarings + max(bits.Len64(x.Count)-9, 0)
+	l.removed, l.added = m.Poisson(x.Fraction, points)
+	return l, squarings
 }
 
 // mixture returns with which probability how many of a group are in the sample, and how far that
@@ -267,17 +263,17 @@ func (k Kinds) Append(data []byte) []byte {
 	return data
 }
 
-// ReadKinds returns the multiset of the bytes of Append, nil for none; [Releases.Possible] checks
-// it.
-func ReadKinds(data string) Kinds {
-	if data == "" {
-		return nil
-	}
-	k := make(Kinds, len(data)/KindSize)
-	for i := range k {
-		b := []byte(data[i*KindSize : (i+1)*KindSize])
+// ReadKinds returns the multiset of the bytes of Append; [Releases.Possible] checks it.
+func ReadKinds(data string) Kinds { return readKinds(nil, data) }
+
+// readKinds appends what is read.
+func readKinds(k Kinds, data string) Kinds {
+	k = slices.Grow(k, len(data)/KindSize)
+	for ; len(data) >= KindSize; data = data[KindSize:] {
+		var b [KindSize]byte
+		copy(b[:], data)
 		number := func(b []byte) float64 { return math.Float64frombits(binary.BigEndian.Uint64(b)) }
-		k[i] = Kind{Family(b[0]), binary.BigEndian.Uint32(b[1:]), number(b[5:]), number(b[13:]), binary.BigEndian.Uint64(b[21:])}
+		k = append(k, Kind{Family(b[0]), binary.BigEndian.Uint32(b[1:]), number(b[5:]), number(b[13:]), binary.BigEndian.Uint64(b[21:])})
 	}
 	return k
 }

@@ -249,7 +249,10 @@ func (r Releases) WithEscape(escape float64) Releases {
 	default:
 		r.Pair.Escapes = Ungrouped
 	}
-	return r.paired()
+	if r.Pair.Escape >= 1 {
+		r.Pair = r.Asked.pair()
+	}
+	return r
 }
 
 // WithKeys returns releases of keys that nobody listed, bounded by k.
