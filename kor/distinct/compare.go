@@ -112,8 +112,10 @@ func (p part) StdErr() float64 {
 }
 
 // Interval returns the sizes whose deviation is small enough, within intervals for A and B. These
-// take a tenth of the errors. Of a union they can say about as much as the bits do: then it is they
-// alone that count, at all of the confidence.
+// take a tenth of the errors. Of a union they can say about as much as the bits do, or the smaller
+// set can be hardly more than the error of the larger one, where the deviation is far from normal:
+// then it is they alone that count, at all of the confidence. What they say covers whatever the
+// overlap is: |A∪B| is at least the larger size and at most the sum of both.
 func (p part) Interval(confidence float64) (lo, hi float64) {
 	errors, z := 1-confidence, normalQuantile(confidence)
 	if p.place == sets.Union {
@@ -123,8 +125,9 @@ func (p part) Interval(confidence float64) (lo, hi float64) {
 			least, reach = max(least, from), math.Hypot(reach, to-p.size[i])
 		}
 		most := p.size[0] + p.size[1] + 1.06*reach
-		if _, stdErr := p.step(p.place, p.theta); most-least < 2.5*z*stdErr {
-			return least, most
+		_, stdErr := p.step(p.place, p.theta)
+		if small := min(p.size[0], p.size[1]) < 1.5*max(p.sigma[0], p.sigma[1]); small || most-least < 2.5*z*stdErr {
+			return min(least, p.Estimate()), max(most, p.Estimate())
 		}
 	}
 	from, to := p.bounds(0.05 * errors)

@@ -199,6 +199,8 @@ type window struct {
 // MarshalJSON returns the guarantee and the sizes, each with its interval at .95 and its standard
 // error. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
 func (p Pair) MarshalJSON() ([]byte, error) {
+	parts := p.parts()
+	of := func(s pairSize) wire.Size { return wire.SizeOf(p.size(s, parts)) }
 	return wire.MarshalJSON(&p, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
 		A         wire.Size        `json:"a"`
@@ -208,7 +210,7 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 		OnlyA     wire.Size        `json:"onlyA"`
 		OnlyB     wire.Size        `json:"onlyB"`
 		Jaccard   wire.Size        `json:"jaccard"`
-	}{p.Guarantee(), wire.SizeOf(p.A()), wire.SizeOf(p.B()), wire.SizeOf(p.Both()), wire.SizeOf(p.Either()), wire.SizeOf(p.OnlyA()), wire.SizeOf(p.OnlyB()), wire.SizeOf(p.Jaccard())})
+	}{p.Guarantee(), of(sizeA), of(sizeB), of(sizeBoth), of(sizeEither), of(sizeOnlyA), of(sizeOnlyB), of(jaccard)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary

@@ -23,6 +23,7 @@ var distinctMutations = []mutation{
 	{"compare: the smaller set is no bound", "kor/distinct/compare.go", "smaller := min(c.size[0], c.size[1])", "smaller := max(c.size[0], c.size[1])"},
 	{"compare: numbers of keys taken for random", "kor/distinct/compare.go", "math.Sqrt(max(v-w.dot(theta), v/50))", "math.Sqrt(v)"},
 	{"compare: intervals at three quarters of z", "kor/distinct/compare.go", "to, normalQuantile(1-0.9*errors), deviation)", "to, 0.75*normalQuantile(1-0.9*errors), deviation)"},
+	{"compare: a union with a set below the error by the deviation", "kor/distinct/compare.go", "small || most-least", "small && false || most-least"},
 	{"compare: a union is that of disjoint sets", "kor/distinct/compare.go", "both = a + b - t", "both = 0 * (a + b - t)"},
 	{"compare: the error of B is none of A∪B", "kor/distinct/compare.go", "most = math.Hypot(most, p.sigma[1])", "most = math.Hypot(most, 0*p.sigma[1])"},
 	{"compare: the middle is the estimate", "kor/distinct/accepted.go", "density := math.Exp((least - square) / 2)", "density := math.Exp(0 * (least - square) / 2)"},
