@@ -48,17 +48,13 @@ type setup struct {
 	promise budget.Guarantee
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, which
-// takes up to 5 ns per coordinate and block of an SJLT with tables (Dim·s ≤ 2²²), and up to 10 ns
-// per entry of a Normal or an FJLT matrix. Under L2 it also computes the norm of the matrix. This
-// takes up to 20 ms plus, per coordinate, s² ns for an SJLT with s > 1, k²/200 ns for signs and
-// k²/8 ns for normal entries.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, in up
+// to 5 ns per coordinate and block of an SJLT with tables (Dim·s ≤ 2²²), 10 ns per entry of a
+// Normal or an FJLT matrix. Under L2 the norm of the matrix takes up to 20 ms plus, per coordinate,
+// s² ns for an SJLT with s > 1, k²/200 ns for signs and k²/8 ns for normal entries. Matrices, up to
+// 33 MiB, and calibrations are cached by their Params.
 //
-// These results are public and are cached: the last 64 calibrations and norms, and the matrices
-// drawn last, up to 33 MiB of matrices in all. So a second New with equal Params takes
-// microseconds. [Builder.Sibling] draws and computes nothing.
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// For experiments, an ε above 20 or a δ above 0.01 is accepted, which protects hardly anybody.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -124,15 +120,11 @@ func (b *Builder) Sibling() (*Builder, error) {
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds value, in the units of the data, to coordinate index. It takes O(s) for an SJLT, O(k)
-// for Rademacher signs, O(1) where the vector is held, and allocates nothing. Negative values
-// subtract. NaN is no entry: it adds nothing. An index outside [0, Dim) is ignored, and values and
-// sums saturate at plus or minus [Plan.Max]. With Integers a value is rounded to the nearest
-// integer.
+// for Rademacher signs, O(1) where the vector is held. NaN, and an index outside [0, Dim), add
+// nothing; values and sums saturate at [Plan.Max] and its negative. With Integers a value is
+// rounded to the nearest integer. After Release, and on the zero Builder, Add does nothing.
 //
-// Whether two inputs are neighbours depends on the values that are added: the absolute values of
-// all changes to a coordinate add up.
-//
-// After Release, and on the zero Builder, Add does nothing: the release is final.
+// The absolute values of all changes to a coordinate add up: they decide what neighbours are.
 func (b *Builder) Add(index uint64, value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -173,12 +165,10 @@ func (b *Builder) AddDense(x []float64) {
 	private.Leave(b.secret)
 }
 
-// Merge adds what the other Builder holds, as if all of it had been added to this one. The other
-// Builder gives up its data, and counts as released. Use Merge for parts of one vector, held by
-// parties that trust each other: nothing is released, and the sum spends only one release.
-//
-// The error wraps [ErrMismatch] if the Params differ or the other Builder is this one, and
-// [ErrReleased] if either was released. After an error nothing has changed.
+// Merge adds what the other Builder holds, which gives up its data and counts as released: parts of
+// one vector, held by parties that trust each other, spend one release. The error wraps
+// [ErrMismatch] if the Params differ or the other Builder is this one, and [ErrReleased] if either
+// was released. After an error nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)

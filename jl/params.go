@@ -37,27 +37,22 @@ const (
 type Params struct {
 	// Transform is S. 0 is SJLT.
 	Transform Transform
-	// Dim is u, the number of coordinates, which are 0 to u−1. The Hadamard
-	// transforms pad it to a power of two. It is at most 2²⁶ for transforms that
-	// hold the vector, and at most 2²⁸ under L2.
+	// Dim is u, the number of coordinates, 0 to u−1: at most 2²⁶ for transforms
+	// that hold the vector, and at most 2²⁸ under L2.
 	Dim uint64
 	// Rows is k, the length of the sketch, in [1, 2²⁰]. More rows are not
 	// always better: see [Params.Plan].
 	Rows int
 	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of
-	// Rows. 0 is 1, the best for Laplace noise, which grows by √s. With Gaussian
-	// noise 4 to 8 make collisions of large coordinates rarer and add no noise.
-	// Under L2 this holds only up to 2048 rows, for which New takes a second; with
-	// more rows the noise is up to √s times as large. For other transforms it must
-	// be 0.
+	// Rows; 0 for other transforms. 0 is 1, the best for Laplace noise, which
+	// grows by √s. With Gaussian noise 4 to 8 make collisions of large coordinates
+	// rarer and add no noise; under L2 only up to 2048 rows.
 	Sparsity int
 	// Independence is how many coordinates the hash functions of an SJLT, or the
-	// signs of a Rademacher matrix, treat as independent of each other: a number
-	// in [4, 1024]. 4 decide the variance, 8 make intervals narrower, and more
-	// make large errors as rare as with full randomness: see [Params.Fit]. The
-	// time for an entry that is not kept in a table is proportional to it. 0 is 8
-	// for an SJLT with a table, Dim·Sparsity ≤ 2²², else 4. For other transforms
-	// it must be 0.
+	// signs of a Rademacher matrix, treat as independent, in [4, 1024]: 4 decide
+	// the variance, 8 make intervals narrower, more make large errors rarer
+	// ([Params.Fit]) at a cost in time where there is no table. 0 is 8 for an SJLT
+	// with Dim·Sparsity ≤ 2²², else 4. For other transforms it must be 0.
 	Independence int
 	// Seed is public and selects the transform. All parties use the same. It is
 	// not zero.
