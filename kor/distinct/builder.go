@@ -21,10 +21,9 @@ type base[S any, P kept[S]] struct {
 
 type secret[S any] = private.State[S]
 
-// Guarantee returns what a release promises: ε-differential privacy for one key with all its
-// occurrences, in all slots and on all days, added or removed. For a RunningBuilder it is what all
-// slots together promise: spend it once, before the first slot. Each release of a WindowBuilder
-// spends it. A zero builder promises nothing.
+// Guarantee returns what a release promises, for one key with all its occurrences, added or
+// removed: for a RunningBuilder all slots together, for a WindowBuilder each day's. A zero builder
+// promises nothing.
 func (b *base[S, P]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Released reports whether the builder has been released or is a zero builder. Then Add does
@@ -39,10 +38,10 @@ func (b *base[S, P]) merge(other *base[S, P], absorb func(into, from *S) error) 
 	return private.Merge(b.secret, other.secret, "distinct: Merge", name, absorb)
 }
 
-// Builder holds a table in which every key sets one bit. The table is private data, which the
-// Builder never prints. It leaves the Builder only by [Builder.Release], with noise, and by
-// [Builder.AppendPrivateState], without noise, for another machine of a trusted pipeline. One
-// goroutine at a time may use a Builder; a call panics if it sees another one at work.
+// Builder holds a table in which every key sets one bit. It is private data, which the Builder
+// never prints, and which leaves it only by [Builder.Release], with noise, and by
+// [Builder.AppendPrivateState]. One goroutine at a time may use a Builder; a call panics if it sees
+// another one at work.
 type Builder struct{ base[state, *state] }
 
 // state is what a Builder holds.
@@ -134,11 +133,10 @@ func addKeys[K hashing.Key](b *Builder, keys []K) {
 	}
 }
 
-// Merge adds the set of the other Builder, exactly; the other Builder gives up its data. It happens
-// before any noise, so the machine that merges must be trusted with both sets.
-//
-// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. On an error nothing changes.
+// Merge adds the set of the other Builder, which gives up its data. It happens before any noise, so
+// the machine that merges must be trusted with both sets. The error wraps [ErrMismatch] if the
+// Params differ or other is b itself, and [ErrReleased] if one was released. On an error nothing
+// changes.
 func (b *Builder) Merge(other *Builder) error { return b.merge(&orZero(other).base, (*state).absorb) }
 
 // orZero returns what p points to, for nil a zero value.

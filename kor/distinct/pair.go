@@ -11,12 +11,10 @@ import (
 )
 
 // ReleasePair releases the sets A and B of two Builders together, yesterday's users and today's,
-// say: how many keys are in both, in either, in only one. It spends ε once: neighbours differ in
-// one key, added or removed in one set or in both. Both Builders give up their data. To compare a
-// day with the day before and with the day after, add it to two Builders: there are two releases,
-// and each spends ε. For a ledger, spend [Plan].Pair.
-//
-// Parties that do not show each other their sets use [Compare], with 20 times the error.
+// say: how many keys are in both, in either, in only one. It spends ε once, [Plan].Pair of a
+// ledger: neighbours differ in one key, in one set or in both. Both Builders give up their data. To
+// compare a day with the day before and the day after, add it to two Builders: each release spends
+// ε. Parties that do not show each other their sets use [Compare], with 20 times the error.
 //
 // The error wraps [ErrMismatch] if the Params differ or both are the same Builder, [ErrReleased] if
 // one was released, and [ErrParams] for a CountShare below 1. On an error nothing changes.
