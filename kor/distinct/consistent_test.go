@@ -79,9 +79,9 @@ func TestProjections(t *testing.T) {
 	}
 }
 
-// In 10,000 releases, 2,000 by default, no number contradicts another, in one of four every estimate
-// of a pair is in its interval, and errors are no larger than those of the numbers by themselves. Without the
-// projection most releases of these sets contradict themselves.
+// In 10,000 releases, 2,000 by default, no number contradicts another, in one of four every
+// estimate of a pair is in its interval, and errors are no larger than those of the numbers by
+// themselves. Without the projection most releases of these sets contradict themselves.
 func TestNoContradictions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(63, 64))
 	p := Params{Epsilon: 0.3, Cells: 128, Levels: 8, Seed: hashing.Seed{1}}.normal()
