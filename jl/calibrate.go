@@ -156,6 +156,9 @@ func (p Params) grid(kind Noise, noise, rounding, gain float64) float64 {
 	return max(step, 2*powerBelow(noise/maxScale*2))
 }
 
+// up returns x rounded up by more than the error of the few operations that made it.
+func up(x float64) float64 { return x * (1 + 0x1p-48) }
+
 // powerBelow returns the greatest power of two that is at most x > 0.
 func powerBelow(x float64) float64 {
 	_, exp := math.Frexp(x)

@@ -7,7 +7,7 @@ import (
 )
 
 // fjlt is PHD: D random signs, H the Walsh–Hadamard matrix of ±1 of size u, P a k × u matrix whose
-// entries are normal (normaltable.go) with probability q, else 0, independent. All are integers.
+// entries are normal with probability q, else 0, independent. All are integers.
 //
 // Theorem (Lemma 4.11 of the thesis, as an equation). With κ = E P⁴/(E P²)² − 3 and S normalised,
 // Var⟨Sx, Sy⟩ = [X·Y + t² + (κ/u)(X·Y + 2t² − 2Σx²y²)]/k, X = ‖x‖², Y = ‖y‖², t = ⟨x,y⟩; for y = x,
@@ -33,12 +33,12 @@ func newFJLT(p Params) *fjlt {
 	if m.density < 1 {
 		threshold = uint64(m.density * 0x1p64)
 	}
-	words := newStream(p.Seed.Derive(labelEntries))
+	words, entries := newStream(p.Seed.Derive(labelEntries)), normalEntries()
 	for range p.Rows {
 		for f := range m.size {
 			if m.density == 1 || words.next() < threshold {
 				m.at = append(m.at, uint32(f))
-				m.entries = append(m.entries, int16(normalEntry(words.next())))
+				m.entries = append(m.entries, int16(entries.entry(words.next())))
 			}
 		}
 		m.ends = append(m.ends, len(m.at))

@@ -190,13 +190,13 @@ func TestNormalTable(t *testing.T) {
 	}
 	require.InEpsilon(t, normalSecond, second, 1e-13)
 	require.InEpsilon(t, normalFourth, fourth, 1e-13)
-	require.EqualValues(t, 0, normalEntry(math.MaxUint64))
-	require.EqualValues(t, len(normalTails), normalEntry(0))
-	require.EqualValues(t, -len(normalTails), normalEntry(1))
+	require.EqualValues(t, 0, normalEntries().entry(math.MaxUint64))
+	require.EqualValues(t, len(normalTails), normalEntries().entry(0))
+	require.EqualValues(t, -len(normalTails), normalEntries().entry(1))
 	for i, tail := range normalTails[:len(normalTails)-1] {
-		require.EqualValues(t, i, normalEntry(tail<<1), "the tail itself is below it")
+		require.EqualValues(t, i, normalEntries().entry(tail<<1), "the tail itself is below it")
 		if i+1 < len(normalTails) && normalTails[i] > normalTails[i+1] {
-			require.EqualValues(t, i+1, normalEntry((tail-1)<<1))
+			require.EqualValues(t, i+1, normalEntries().entry((tail-1)<<1))
 		}
 	}
 }

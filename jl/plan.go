@@ -66,12 +66,9 @@ func (p Params) noise() (calibration, error) {
 var calibrations memo.Table[Params, calibration]
 
 // DistanceStdErr returns the standard error of SquaredDistance for two sketches of these Params at
-// squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise. It is exact, by the
-// theorems stated with the transforms. The scale of the noise is computed from the matrix under L2
-// for all transforms except SRHT, and always for Normal and FJLT. There it is the scale given this
-// Seed: the answer is the variance of the transform over the draw of the Seed, plus that of noise
-// of this scale. fourth = 0 gives an upper bound. NaN if an argument is invalid, for example if no
-// vector has these norms.
+// squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise, by the theorems stated
+// with the transforms. Where the scale of the noise is computed from the matrix, it is that of this
+// Seed. fourth = 0 gives an upper bound. NaN if no vector has these norms.
 func (p Plan) DistanceStdErr(squared, fourth float64) float64 {
 	n, ok := p.noise()
 	if !ok || !realNorms(squared, fourth) {
@@ -105,8 +102,8 @@ func realNorms(squared, fourth float64) bool {
 func atMost(x, y float64) bool { return x <= y*(1+0x1p-20)+0x1p-1000 }
 
 // DotStdErr returns the standard error of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if
-// an argument is invalid, for example if there are no such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as
-// Σ_{i<j} (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤ ‖x‖²‖y‖² + ⟨x, y⟩².
+// there are no such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as Σ_{i<j} (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤
+// ‖x‖²‖y‖² + ⟨x, y⟩².
 func (p Plan) DotStdErr(xx, yy, xy, aligned float64) float64 {
 	n, ok := p.noise()
 	if !ok || !(xx >= 0 && yy >= 0 && aligned >= 0 && atMost(xy*xy, xx*yy) && atMost(aligned, xx*yy/2+xy*xy/2)) {
@@ -162,25 +159,18 @@ func (p Plan) String() string {
 }
 
 // Plan returns what a release will be, with the noise for which the estimated squared distance has
-// the least variance at ‖x − y‖₂² = squared. For δ > 0 New takes Gaussian noise by default; where ε
-// is large, Laplace noise has less variance. If Rows is 0, Plan also returns the best number of
-// rows. If Sparsity is 0 and the noise is Gaussian, it returns a Sparsity of 8 if that adds no
-// noise.
+// the least variance at ‖x − y‖₂² = squared: with a large ε that is Laplace noise even if δ > 0. If
+// Rows is 0, Plan also returns the best number of rows, and if Sparsity is 0 and the noise
+// Gaussian, a Sparsity of 8 if that adds no noise.
 //
-// The transform's variance falls with k, and the noise's grows. For an SJLT with Laplace noise the
-// best k is Z·ε²/(s·√28), about .189·Zε²/s. There the variance is 37.2·s·Z/ε², a relative error of
-// .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴. With Gaussian noise the best k is Z/(2σ²),
-// with a variance of 16σ²Z. More rows than that are worse; fewer are faster.
+// The best k is about .189·Zε²/s for an SJLT with Laplace noise, where the relative error is .86,
+// .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴. With Gaussian noise it is Z/(2σ²), with a
+// variance of 16σ²Z. More rows are worse; fewer are faster. Under L2 an SRHT with Gaussian noise
+// has the least variance, which falls with k up to Dim; an SJLT with s = 8 and up to 2048 rows,
+// which takes updates, is nearly as good. Where the sensitivity is computed from the matrix, Plan
+// draws it as New does.
 //
-// Under L2 an SRHT with Gaussian noise has the least variance, which falls with k up to Dim. Where
-// a sketch must take updates, an SJLT with s = 8 and up to 2048 rows is nearly as good (with more
-// rows its noise is up to √s times as large, as Plan.StdDev says). The search uses the expected
-// sensitivity of SJLT and Rademacher matrices; the result has the sensitivity of this Seed. Where
-// that is computed from the matrix (under L2 for all transforms except SRHT, and for Normal and
-// FJLT), Plan draws the matrix as New does.
-//
-// The error wraps [ErrParams]. Rows cannot be 0 for Normal and FJLT matrices: try several values
-// instead.
+// The error wraps [ErrParams]. Rows cannot be 0 for Normal and FJLT matrices.
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared >= 0 && squared <= 0x1p500) || squared == 0 && p.Rows == 0 {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰, or 0 where Rows is given")

@@ -181,11 +181,10 @@ func (s *Sketch) rows() []float64 {
 // maxTerms is the most releases in a sum.
 const maxTerms = 1 << 16
 
-// Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its
-// estimates correct for it. Sum is post-processing. The error wraps [ErrMismatch] if the transforms
-// or grids differ (equal Params give equal ones); if Change or Integers differ,
-// as no single guarantee would then describe the sum; if they hold a common release, as a sketch
-// does with itself; or if they have more than 2¹⁶ terms.
+// Sum returns the sketch of the sum of the two vectors, with the noise of both, for which its
+// estimates correct. Sum is post-processing. The error wraps [ErrMismatch] if the transforms,
+// grids, Change or Integers differ (equal Params give equal ones), if both hold the same release,
+// or if they have more than 2¹⁶ terms.
 func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	if err := s.comparable(other); err != nil {
 		return nil, err
@@ -280,9 +279,8 @@ func (s *Sketch) SquaredNorm() float64 {
 
 // SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may
 // be negative; clipping it at 0 does not increase its error. The noise of the two sketches may
-// differ. The error wraps [ErrMismatch] if their transforms differ. It also wraps it if both hold
-// the same release, as a sketch does with itself, its copy, or a sum that contains it: their noise
-// is not independent.
+// differ. The error wraps [ErrMismatch] if their transforms differ, or if both hold the same
+// release, as a sketch does with itself: its noise is not independent.
 func (s *Sketch) SquaredDistance(other *Sketch) (float64, error) {
 	if err := s.comparable(other); err != nil {
 		return math.NaN(), err
@@ -303,8 +301,8 @@ func (s *Sketch) Dot(other *Sketch) (float64, error) {
 }
 
 // Cosine returns an estimate of ⟨x, y⟩/(‖x‖·‖y‖), the quotient of the unbiased estimates, clipped
-// to [−1, 1]. As a quotient it is biased. It is NaN if the estimate of a squared norm is at most 0:
-// then the vectors are too short for their noise. The error is that of [Sketch.SquaredDistance].
+// to [−1, 1], and so biased. It is NaN if an estimated squared norm is at most 0. The error is that
+// of [Sketch.SquaredDistance].
 func (s *Sketch) Cosine(other *Sketch) (float64, error) {
 	dot, err := s.Dot(other)
 	if err != nil {
@@ -326,23 +324,18 @@ func squares(v []float64) (sum float64) {
 }
 
 // SquaredNormInterval returns bounds that contain ‖x‖₂², for x as it is on the grid, with at least
-// the given confidence, over the draw of the noise and of the Seed. This holds for any x, by
-// Chebyshev's inequality and by fourth moments (moments_proof.md). In standard errors, at 90 and at
-// 99 %:
+// the given confidence, over the draw of the noise and of the Seed, for any x: by Chebyshev's
+// inequality and by fourth moments (moments_proof.md). In standard errors, at 90 and at 99 %:
 //
 //	the noise is most of the error          2.3 to 2.4, 4.2 to 4.9
 //	the matrix is, Sparsity about √Rows/2   2.5, 4.5
 //	the matrix is, Sparsity 1               3.2, 10
 //
-// The last row cannot be better for every x: two heavy coordinates collide with probability 1/Rows.
-// The same holds for Params.Independence below 8, and for other transforms where the matrix is most
-// of the error. hi is +Inf where there are too few rows. NaN for a confidence outside [0, 1) and
-// for the zero Sketch.
-//
-// Where the scale of the noise is computed from the matrix (under L2, Normal, FJLT), it is a
-// constant only given the Seed. The formula treats it as a constant, so the confidence is then
-// approximate: the noise's share of the width meets it for the draw of the noise, and the
-// transform's share for the draw of the Seed.
+// The last row cannot be better for every x, as two heavy coordinates collide with probability
+// 1/Rows; it also holds for Params.Independence below 8 and for other transforms. hi is +Inf where
+// there are too few rows. NaN for a confidence outside [0, 1) and for the zero Sketch. Where the
+// scale of the noise is computed from the matrix (under L2, Normal, FJLT), the confidence is
+// approximate: the formula treats the scale as a constant.
 func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
 	if len(s.terms) == 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()

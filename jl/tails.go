@@ -10,29 +10,27 @@ import (
 
 // Fit returns p with the Rows, and for an SJLT the Sparsity, for which a sketch without noise keeps
 // a squared length within a factor 1 ± β, except with the given probability of failure over the
-// Seed. It also sets the Independence of the hash functions that this needs. This is proved for the
-// hash functions as implemented (tails_proof.md), for each vector of Dim coordinates.
+// Seed, and with the Independence that this needs. It is proved for the hash functions as
+// implemented, for each vector of Dim coordinates (tails_proof.md).
 //
 // For an SJLT, a Sparsity of 0 chooses the least power of two, up to 1024, whose rows are at most
-// 2½ times those of Rademacher signs; any other Sparsity is kept. An Independence of 0 chooses at
-// most 4⌈½·ln(1/failure)⌉. With any other one, a multiple of 4, the rows are the least for that
-// Independence or less. Rows, for failures of 10⁻³ | 10⁻⁶:
+// 2½ times those of Rademacher signs. An Independence of 0 chooses at most 4⌈½·ln(1/failure)⌉; of
+// another one, a multiple of 4, at most that is used. Rows, for failures of 10⁻³ | 10⁻⁶:
 //
-//	                   β = ½            β = ¼             β = 1/10
+//	                       β = ½            β = ¼             β = 1/10
 //	Rademacher         154 | 342        587 | 1281        3612 | 7821
 //	SJLT, s chosen     256 | 640        896 | 2304        6656 | 16896
 //	  s is              64 | 128        128 | 256          256 | 512
 //	SJLT, s = 16       3808 | –         32000 | –         200016 | –
 //	  s = 1            8000 | –         32000 | –         200000 | –
 //
-// With few entries per column no hash function does better than s = 1, where the rows are 2/(β²p):
-// two equal coordinates collide in one of s blocks with a probability of about s²/k. The other
-// transforms have signs of 4-wise independence, and rows by Chebyshev's inequality, about 2/(β²p);
-// an FJLT needs half as many again.
+// Two equal coordinates collide in one of s blocks with a probability of about s²/k, so few entries
+// per column need 2/(β²p) rows. So do the other transforms, with signs of 4-wise independence; an
+// FJLT half as many again.
 //
-// Fit ignores the noise, for which fewer rows are better (see [Params.Plan]); Laplace noise also
-// grows with s. The error wraps [ErrParams] unless β and failure are in (0, 1), and also for a
-// transform that New would refuse, or if 2²⁰ rows are not enough.
+// Fit ignores the noise, for which fewer rows are better (see [Params.Plan]). The error wraps
+// [ErrParams] unless β and failure are in (0, 1), for a transform that New would refuse, or if 2²⁰
+// rows are not enough.
 func (p Params) Fit(beta, failure float64) (Params, error) {
 	q := p
 	q.Rows = p.sparsity()

@@ -74,17 +74,17 @@ type spread struct {
 }
 
 func (p Params) spread() spread {
-	k, u := float64(p.Rows), float64(hadamard.Size(p.Dim))
+	k := float64(p.Rows)
 	s := spread{1 / k, 1 / k, -2 / k, k, float64(p.Dim)}
 	switch p.Transform {
 	case SRHT:
-		f := 0.0
+		u, f := float64(hadamard.Size(p.Dim)), 0.0
 		if u > 1 {
 			f = (u - k) / (u - 1)
 		}
 		s.plain, s.crossed, s.aligned = f/k, f/k, -2*f/k
 	case FJLT:
-		excess := (normalFourth/(normalSecond*normalSecond)/p.density() - 3) / u
+		excess := (normalFourth/(normalSecond*normalSecond)/p.density() - 3) / float64(hadamard.Size(p.Dim))
 		s.plain, s.crossed, s.aligned = (1+excess)/k, (1+2*excess)/k, -2*excess/k
 	case Normal:
 		s.aligned = normalExcess / k

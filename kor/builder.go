@@ -1,7 +1,10 @@
 package kor
 
 import (
+	"iter"
+	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
@@ -239,4 +242,263 @@ func xor(a, b []uint64) {
 	for i := range a {
 		a[i] ^= b[i]
 	}
+}
+
+// placement says which bit of a table a key flips.
+//
+// A key has two 64-bit words u and v. It is at a level by u, and there in cell ⌊v·n/2⁶⁴⌋. Let s =
+// (ū+1)/2⁶⁴, uniform on (0, 1], with ū the digits of u in reverse order. A key of weight w is at
+// level i if s ∈ (w/2^{i+1}, w/2^i] (thesis, section 3.4.1). Where s > w, or i ≥ L, it is at no
+// level and flips nothing.
+//
+// The law of the levels is exact: the comparisons are made in integers, so Pr[s ≤ w/2^i] =
+// ⌊w·2^{64−i}⌋/2⁶⁴ over a uniform u. For w = 1 the level is the number of trailing zeros of u; only
+// u = 0, which is at no level, is put at level 63 beside 2⁶³, as that saves a comparison.
+//
+// Privacy holds for every function from keys to bits. The accuracy statements are for u and v fully
+// random, as in the thesis. Pairwise independence would give the expected number of keys in a cell
+// and no more; the number of odd cells of a run of keys is then far from what it is for a random
+// function, so the families of package hashing that have a proof do not serve here. Anyone who
+// knows the Seed can choose keys that meet in one cell: this spoils an estimate, not the privacy of
+// others.
+type placement struct {
+	k0, k1, k2 uint64      // those of a sets.Hash
+	cells      uint64      // of a level
+	starts     [65]uint64  // the first word of the level, by the number of zeros that end u
+	lower      [256]uint32 // the same by the lowest byte of u, if it is not 0
+}
+
+func newPlacement(p Params) placement {
+	k := sets.NewHash(p.Seed.Derive(1), p.Seed.Derive(2))
+	h := placement{k0: k.K0, k1: k.K1, k2: k.K2, cells: uint64(p.Cells)}
+	for zeros := range h.starts {
+		h.starts[zeros] = uint64(min(zeros, 63) * p.stride())
+	}
+	for i := range h.lower {
+		h.lower[i] = uint32(h.starts[min(bits.TrailingZeros8(uint8(i)), 7)])
+	}
+	return h
+}
+
+// words returns u and v.
+func (h *placement) words(key uint64) (u, v uint64) {
+	hash := sets.Hash{K0: h.k0, K1: h.k1, K2: h.k2}
+	return hash.Words(key)
+}
+
+// at returns the word and the bit of a key of weight 1. The levels from L on lie behind the table.
+func (h *placement) at(key uint64) (word, bit uint64) {
+	u, v := h.words(key)
+	cell, _ := bits.Mul64(h.cells, v)
+	return h.starts[bits.TrailingZeros64(u)] + cell>>6, 1 << (cell & 63)
+}
+
+// each yields the word and the bit of each of many keys of weight 1. The level is read by the
+// lowest byte of u, except for one key in 256: this takes fewer instructions than counting zeros.
+// The loop is inlined, with what it yields to, and reads the numbers of h again for each key, as it
+// has no registers left for them.
+func (h *placement) each(keys []uint64) iter.Seq2[uint64, uint64] {
+	return func(yield func(word, bit uint64) bool) {
+		for _, key := range keys {
+			hi, lo := bits.Mul64(h.k1, key^h.k0)
+			u, v := bits.Mul64(h.k2, hi^lo)
+			cell, _ := bits.Mul64(h.cells, v)
+			start := uint64(h.lower[u&255])
+			if u&255 == 0 {
+				start = h.starts[bits.TrailingZeros64(u)]
+			}
+			if !yield(start+cell>>6, 1<<(cell&63)) {
+				return
+			}
+		}
+	}
+}
+
+// flip flips the bit of a key of weight w in (0, 1].
+func (h *placement) flip(table []uint64, key uint64, w float64) {
+	if i, bit := h.weighted(key, w); i < uint64(len(table)) {
+		table[i] ^= bit
+	}
+}
+
+// set sets it.
+func (h *placement) set(table []uint64, key uint64, w float64) {
+	if i, bit := h.weighted(key, w); i < uint64(len(table)) {
+		table[i] |= bit
+	}
+}
+
+// weighted returns the word and the bit of a key of weight w in (0, 1], a word behind every table
+// for a key at no level.
+func (h *placement) weighted(key uint64, w float64) (word, bit uint64) {
+	if w == 1 {
+		return h.at(key)
+	}
+	u, v := h.words(key)
+	level := weightedLevel(bits.Reverse64(u), w)
+	if level < 0 {
+		return math.MaxUint64, 0
+	}
+	cell, _ := bits.Mul64(h.cells, v)
+	return h.starts[level] + cell>>6, 1 << (cell & 63)
+}
+
+// weightedLevel returns the level of a key of weight w in (0, 1] with the reversed word ū: the i
+// with w/2^{i+1} < s ≤ w/2^i, negative if s > w.
+//
+// Written as s = x·2^{−a} and w = y·2^{−b} with x and y in [1, 2), s ≤ w/2^i if and only if a > b +
+// i, or a = b + i and x ≤ y. So i is a − b if x ≤ y, else a − b − 1. x·2⁶³ and y·2⁶³ are integers,
+// as w has 53 binary digits.
+func weightedLevel(reversed uint64, w float64) int {
+	frac, exp := math.Frexp(w) // w = frac·2^exp, frac in [½, 1)
+	y, b := uint64(frac*0x1p64), 1-exp
+	if reversed == math.MaxUint64 { // s = 1
+		if w == 1 {
+			return 0
+		}
+		return -1
+	}
+	a := bits.LeadingZeros64(reversed+1) + 1
+	if (reversed+1)<<(a-1) <= y {
+		return a - b
+	}
+	return a - b - 1
+}
+
+// validWeight returns the weight that counts: 1 for what is larger, and false for what is not a
+// number above 0.
+func validWeight(w float64) (float64, bool) { return min(w, 1), w > 0 }
+
+// xor makes sum the XOR of two releases of the same Params, without counts.
+func (sum *release) xor(r, o *release) error {
+	if err := r.matches(o); err != nil {
+		return err
+	}
+	parts, err := xorParts(r.parts, o.parts)
+	if err != nil {
+		return err
+	}
+	sum.params, sum.parts, sum.bits, sum.stream = r.params, parts, slices.Clone(r.bits), r.stream
+	xor(sum.bits, o.bits)
+	return sameBits(parts, sum.bits)
+}
+
+// sameBits returns an error if bits are left though all releases have cancelled: two encodings that
+// claim to be of one release are not.
+func sameBits(parts []part, bits []uint64) error {
+	if len(parts) == 0 && slices.ContainsFunc(bits, func(word uint64) bool { return word != 0 }) {
+		return check.MismatchError("kor", "bits of a release", "some", "others")
+	}
+	return nil
+}
+
+// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets; each
+// may itself be a symmetric difference. The operation is commutative, associative and self-inverse:
+// s ⊕ s is the empty sketch, and (s ⊕ t) ⊕ t has the bits and the noise of s. It is post-processing
+// and costs no budget; see [Sketch.Guarantee] for what all releases promise together. Counts are
+// dropped.
+//
+// The error wraps [ErrMismatch] if the Params, the Seed included, are not equal, or if other is nil
+// or was never released. If parties have different ε, use [XOR].
+func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
+	if s == nil || other == nil {
+		return nil, check.MismatchError("kor", "Sketch", "nil", "a released one")
+	}
+	sum := &Sketch{}
+	if err := sum.xor(&s.release, &other.release); err != nil {
+		return nil, err
+	}
+	return sum, nil
+}
+
+// matches returns an error unless both are released and have the same Params.
+func (r *release) matches(o *release) error {
+	if !r.valid() || !o.valid() {
+		return check.MismatchError("kor", "Sketch", "one that was not released", "a released one")
+	}
+	return check.Equal("kor", r.params, o.params)
+}
+
+// XOR returns the sketch of the keys that are in an odd number of the sets: the symmetric
+// difference of k parties. Unlike [Sketch.SymmetricDifference] it accepts parties with different
+// Epsilon and CountShare; each release keeps its noise. The Params of the result have the largest
+// Epsilon, and no CountShare if these differ.
+//
+// The error wraps [ErrParams] without arguments and [ErrMismatch] if Seed, Cells or Levels differ.
+func XOR(sketches ...*Sketch) (*Sketch, error) {
+	if len(sketches) == 0 {
+		return nil, bad("number of sketches", 0, "at least 1")
+	}
+	first := sketches[0]
+	if first == nil || !first.valid() {
+		return nil, check.MismatchError("kor", "Sketch", "one that was not released", "a released one")
+	}
+	sum := &release{params: first.params, parts: first.parts, bits: slices.Clone(first.bits)}
+	for _, s := range sketches[1:] {
+		if s == nil {
+			return nil, check.MismatchError("kor", "Sketch", "nil", "a released one")
+		}
+		o, p := s.release, &sum.params
+		if q := &o.params; q.Epsilon != p.Epsilon || q.CountShare != p.CountShare {
+			p.Epsilon, p.CountShare = max(q.Epsilon, p.Epsilon), 0
+			q.Epsilon, q.CountShare = p.Epsilon, 0
+		}
+		if err := sum.matches(&o); err != nil {
+			return nil, err
+		}
+		parts, err := xorParts(sum.parts, o.parts)
+		if err != nil {
+			return nil, err
+		}
+		sum.parts = parts
+		xor(sum.bits, o.bits)
+	}
+	if err := sameBits(sum.parts, sum.bits); err != nil {
+		return nil, err
+	}
+	return &Sketch{*sum}, nil
+}
+
+// members are the keys of a Builder that counts, with their weights in steps of the grid. Only the
+// noisy sum of the weights is released.
+type members map[uint64]int32
+
+const (
+	countBits = 20 // weights are rounded to multiples of 2⁻²⁰ for the count
+	maxCount  = 1 << 62
+)
+
+// toggle adds the key, or removes it if it is present.
+func (m members) toggle(key uint64, w float64) {
+	m.flip(key, int32(math.RoundToEven(math.Ldexp(w, countBits))))
+}
+
+func (m members) flip(key uint64, steps int32) {
+	if _, present := m[key]; present {
+		delete(m, key)
+		return
+	}
+	m[key] = steps
+}
+
+// countLaw returns the noise of the count in steps: discrete Laplace noise for the ε of the count.
+//
+// The sum of the steps is an integer, below 2⁵³ as there are fewer than 2³² keys in memory, and one
+// key more or less changes it by at most 2²⁰. So the noisy sum is ε₂-private, the bits are
+// ε₁-private, and both together ε-private, with ε₁ + ε₂ ≤ ε by [Params.split].
+func (p Params) countLaw() (noise.DiscreteLaplace, error) {
+	_, epsilon := p.split()
+	scale, err := noise.LaplaceScale(epsilon, 1<<countBits)
+	if err != nil {
+		return noise.DiscreteLaplace{}, err
+	}
+	return noise.NewDiscreteLaplace(scale) // at most 2⁵⁰, as ε₂ ≥ 2⁻³⁰
+}
+
+// sum returns the sum of the weights in steps, without noise.
+func (m members) sum() (steps int64) {
+	for _, s := range m {
+		steps += int64(s)
+	}
+	return steps
 }

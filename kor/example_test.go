@@ -16,7 +16,7 @@ func Example() {
 	}
 	// public, agreed on before anybody looks at data: hashing.NewSeed()
 	p.Seed = hashing.Seed{1, 2, 3}
-	sketch := func(from, to uint64) []byte {
+	sketch := func(from, to uint64) *kor.Sketch {
 		b, err := kor.New(p)
 		if err != nil {
 			panic(err)
@@ -28,21 +28,14 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		data, err := s.MarshalBinary()
-		if err != nil {
-			panic(err)
-		}
-		return data
+		return s
 	}
-	var a, b kor.Sketch
-	if a.UnmarshalBinary(sketch(0, 60_000)) != nil || b.UnmarshalBinary(sketch(10_000, 70_000)) != nil {
-		panic("not a sketch")
-	}
-	difference, err := a.SymmetricDifference(&b)
+	a, b := sketch(0, 60_000), sketch(10_000, 70_000)
+	difference, err := a.SymmetricDifference(b)
 	if err != nil {
 		panic(err)
 	}
-	compared, err := kor.Compare(&a, &b)
+	compared, err := kor.Compare(a, b)
 	if err != nil {
 		panic(err)
 	}
@@ -56,6 +49,27 @@ func Example() {
 	// 50000 are in both: true
 	// 60000 in one, more exactly by its count: true
 	// ε = 2 for one key with all its occurrences, added or removed
+}
+
+// A party publishes its sketch as bytes.
+func ExampleSketch_MarshalBinary() {
+	b, err := kor.New(kor.Params{Epsilon: 2, Cells: 256, Levels: 12, Seed: hashing.Seed{1, 2, 3}})
+	if err != nil {
+		panic(err)
+	}
+	b.Toggle(7)
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	data, err := s.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	var theirs kor.Sketch
+	fmt.Println(theirs.UnmarshalBinary(data), theirs.Estimate() == s.Estimate())
+	// Output:
+	// <nil> true
 }
 
 // How many cells and levels an error takes, and what error they give.

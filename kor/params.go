@@ -146,3 +146,11 @@ func (p Params) flips() (noise.Bernoulli, error) {
 
 // size returns the length in bytes of the encoding of one release.
 func (p Params) size() int { return fixedSize + partSize + 8*int(p.words()) }
+
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
+)

@@ -33,12 +33,9 @@ func (s *state) kind() byte {
 }
 
 // AppendPrivateState appends all that the builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// protected by nothing: the sketch without noise and, with CountShare, the keys themselves. Use it
-// to move builders between machines that are as trusted as this one. Keep the bytes from every
-// disk, log and person that may not have the data themselves. To publish, use Release.
-//
-// The builder stays as it is. Every release of the state, here or where it was restored, spends ε
-// again: two releases cost 2ε. The error wraps [ErrReleased].
+// protected by nothing, with CountShare the keys themselves: it is for machines as trusted as this
+// one. To publish, use Release. The builder stays as it is, and every release of the state, here or
+// where it was restored, spends ε again. The error wraps [ErrReleased].
 func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "kor: AppendPrivateState: the builder", func(s *state, dst []byte) []byte {
 		kind := s.kind()

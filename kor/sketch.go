@@ -31,22 +31,14 @@ func (r *release) valid() bool { return r.bits != nil }
 // share.
 func (r *release) Params() Params { return r.params }
 
-// Guarantee returns the guarantee of the release, ε-differential privacy for one key added to the
-// set or removed from it; in a stream, with all its occurrences.
-//
-// For a merged sketch it is the composition of all its releases, as these were published too, or
-// could have been. It holds for a key that is added to or removed from all of the sets at once. For
-// a change of only one party's set, see PartyGuarantee. A sketch whose releases have all cancelled
-// promises nothing and reveals nothing.
+// Guarantee returns the guarantee of the release. For a merged sketch it is the composition of all
+// its releases, for a key that is added to or removed from all of the sets; for a change of one
+// party's set see PartyGuarantee. If all releases have cancelled it promises nothing.
 func (r *release) Guarantee() budget.Guarantee { return r.guarantee(together) }
 
-// PartyGuarantee returns what holds for a change of only one party's set, whatever the others hold,
-// if every party has released once: the weakest of the parties' own guarantees. For a sketch of one
-// release it equals Guarantee.
-//
-// Two releases of one Builder, through its private state, are recognised and count with the sum of
-// their ε. Releases of different Builders count as those of different parties: if both hold data of
-// one party, use Guarantee.
+// PartyGuarantee returns what holds for a change of one party's set if every party has released
+// once: the weakest of their guarantees. Two releases of one Builder, through its private state,
+// count with the sum of their ε. If two Builders hold data of one party, use Guarantee.
 func (r *release) PartyGuarantee() budget.Guarantee { return r.guarantee(weakest) }
 
 // guarantee returns what the parts promise, and where there is a count, that of the Params.
@@ -90,18 +82,9 @@ func (r *release) likelihood() (l likelihood) {
 }
 
 // Estimate returns the estimated size of the set, or the number of distinct keys of the stream;
-// with weights, their sum. For a merged sketch it is that of the symmetric difference, or of the
-// union of all streams.
-//
-// It maximises the likelihood of all levels together, with Firth's correction for bias: see
-// estimator.go. If the relative error that [Plan.StdErr] predicts is at most 0.3, the bias is below
-// a tenth of the standard error. To be unbiased for small sets it can be negative; it is between
-// −Cells and 4·Cells·2^Levels. If Plan.RelativeError is above 0.3, it is biased towards small
-// sizes: see the interval. For the empty set a bias of up to 0.08 keys remains if noise flips, on
-// average, less than a third of a bit per level (ε above 6 at 256 cells); this is up to 0.18
-// standard errors if these are below 0.7 keys.
-//
-// It does not use the released count of CountShare: [Sketch.Total] does.
+// with weights, their sum. Of a merged sketch it is that of the symmetric difference, or of the
+// union of streams. It maximises the likelihood with Firth's correction for bias. It is between
+// −Cells and 4·Cells·2^Levels, and does not use the count of CountShare: see [Sketch.Total].
 func (r *release) Estimate() float64 {
 	if !r.valid() {
 		return math.NaN()
@@ -110,8 +93,8 @@ func (r *release) Estimate() float64 {
 	return l.estimate()
 }
 
-// StdErr returns the standard error of the estimate by the Fisher information at the estimate. For
-// sets of fewer than about Cells keys it is an upper bound; see [Plan.StdErr].
+// StdErr returns the standard error by the Fisher information at the estimate, an upper bound for
+// fewer than about Cells keys.
 func (r *release) StdErr() float64 {
 	if !r.valid() {
 		return math.NaN()
@@ -121,13 +104,9 @@ func (r *release) StdErr() float64 {
 }
 
 // Interval returns the sizes ≥ 0 that the likelihood ratio test at the given confidence does not
-// reject, and the estimate. It is not a multiple of the standard error, so it is right for small
-// counts and for few cells as well. hi is +Inf if the sketch does not bound the size. NaN for a
-// confidence outside [0, 1).
-//
-// Coverage and confidence differ by about the square of the relative error: at 0.95 the coverage is
-// between 0.94 and 0.96 if the relative error is at most 0.3. For sets of fewer than about Cells
-// distinct keys it is larger, as the likelihood models the number of keys in a cell as Poisson.
+// reject, and the estimate. hi is +Inf if the sketch does not bound the size. NaN for a confidence
+// outside [0, 1). At .95 the coverage is .94 to .96 if the relative error is at most .3, and more
+// for fewer than about Cells distinct keys.
 func (r *release) Interval(confidence float64) (lo, hi float64) {
 	if !r.valid() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()

@@ -12,20 +12,14 @@ import (
 )
 
 // StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled
-// sketch of the thesis (section 3.6). It holds private data, like a [Builder].
+// sketch of the thesis (section 3.6). It holds private data, like a [Builder]. Use it for the sum
+// of the weights of distinct keys, or for one sketch of fixed size for the union of many streams,
+// the XOR of their releases; otherwise kor/distinct has a half to a quarter of the error.
 //
-// It has two uses that package kor/distinct does not cover: the sum of the weights of the distinct
-// keys of a stream, and one sketch of fixed size for the union of many streams, the XOR of their
-// releases. For other uses kor/distinct has a half to a quarter of the error.
-//
-// The StreamBuilder holds the set of cells that have a key, and the release tosses a fair coin for
-// each of them. So a released cell without a key is 0 plus noise, and every other cell is a fair
-// coin. The sketch depends only on the set of the keys, and the XOR of two releases is a sketch of
-// the union, with the noise of both.
-//
-// The thesis tosses a coin for every occurrence of a key, when it arrives. One release has the same
-// law. But all releases of one table then share its coins, and two of them cost ln(½(1+(2e^ε−1)²)),
-// 2.34 at ε = 1. Here each release draws fresh coins and fresh noise, and costs ε.
+// It holds which cells have a key, and each release tosses a fair coin for each of these: released,
+// a cell without a key is 0 plus noise, and every other one is a fair coin. The thesis tosses a
+// coin for every occurrence; then all releases of a table share its coins, and two of them cost
+// ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1, not 2ε.
 type StreamBuilder struct{ base }
 
 // streamFlips returns the law of the flips of a stream: the least k/2⁶⁴ that is at least e^{−ε}/2.

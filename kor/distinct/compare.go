@@ -112,8 +112,10 @@ func (p part) StdErr() float64 {
 }
 
 // Interval returns the sizes whose deviation is small enough, within intervals for A and B. These
-// take a tenth of the errors. Of a union they can say about as much as the bits do: then it is they
-// alone that count, at all of the confidence.
+// take a tenth of the errors. Of a union they can say about as much as the bits do, or the smaller
+// set can be hardly more than the error of the larger one, where the deviation is far from normal:
+// then it is they alone that count, at all of the confidence. What they say covers whatever the
+// overlap is: |A∪B| is at least the larger size and at most the sum of both.
 func (p part) Interval(confidence float64) (lo, hi float64) {
 	errors, z := 1-confidence, normalQuantile(confidence)
 	if p.place == sets.Union {
@@ -123,8 +125,9 @@ func (p part) Interval(confidence float64) (lo, hi float64) {
 			least, reach = max(least, from), math.Hypot(reach, to-p.size[i])
 		}
 		most := p.size[0] + p.size[1] + 1.06*reach
-		if _, stdErr := p.step(p.place, p.theta); most-least < 2.5*z*stdErr {
-			return least, most
+		_, stdErr := p.step(p.place, p.theta)
+		if small := min(p.size[0], p.size[1]) < 1.5*max(p.sigma[0], p.sigma[1]); small || most-least < 2.5*z*stdErr {
+			return min(least, p.Estimate()), max(most, p.Estimate())
 		}
 	}
 	from, to := p.bounds(0.05 * errors)
@@ -150,16 +153,16 @@ func (p part) bounds(errors float64) (lo, hi float64) {
 	return max(least[1]-most[0], 0), most[1]
 }
 
-// Compare estimates the sizes of A∪B, A∩B, A∖B and B∖A from releases of A and B. Both releases need
-// bits, so a CountShare below 1, and the same Seed, Cells and Levels; ε and CountShare may differ.
-// Compare is post-processing and costs no budget.
+// Compare estimates the sizes of A∪B, A∩B, A∖B and B∖A from releases of A and B, both with bits, so
+// a CountShare below 1, and with the same Seed, Cells and Levels. It is post-processing and costs
+// no budget.
 //
-// The counts alone put |A∩B| between 0 and the smaller size; the bits say where. Estimates stay in
-// that range, so for equal or disjoint sets they are biased towards its middle. If the bits say
-// nothing, the estimate is the middle. The coverage of intervals at 0.95 is between 0.94 and 1 for
-// ε in [0.1, 4], any overlap and Cells ≥ 64. With larger ε there is so little noise that an overlap
-// of a few keys with a set that fills most cells is far from normal: coverage is then often 0.8. hi
-// is +Inf for sets so far beyond Plan.Largest that the counts do not bound them.
+// The counts put |A∩B| between 0 and the smaller size; the bits say where. Estimates stay in that
+// range, so for equal or disjoint sets they are biased towards its middle. The coverage of
+// intervals at 0.95 is between 0.94 and 1 for ε in [0.1, 4], any overlap and Cells ≥ 64. With
+// larger ε the error of an overlap of a few keys with a set that fills most cells is far from
+// normal: there the coverage is often 0.8. hi is +Inf for sets so far beyond Plan.Largest that the
+// counts do not bound them.
 //
 // The error wraps [ErrMismatch] if a release is nil, zero or without bits, if both are one and the
 // same release, or if Seed, Cells or Levels differ.

@@ -79,9 +79,9 @@ func TestProjections(t *testing.T) {
 	}
 }
 
-// In 10,000 releases, 2,000 by default, no number contradicts another, every estimate of a pair is
-// in its interval, and errors are no larger than those of the numbers by themselves. Without the
-// projection most releases of these sets contradict themselves.
+// In 10,000 releases, 2,000 by default, no number contradicts another, in one of four every
+// estimate of a pair is in its interval, and errors are no larger than those of the numbers by
+// themselves. Without the projection most releases of these sets contradict themselves.
 func TestNoContradictions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(63, 64))
 	p := Params{Epsilon: 0.3, Cells: 128, Levels: 8, Seed: hashing.Seed{1}}.normal()
@@ -89,7 +89,7 @@ func TestNoContradictions(t *testing.T) {
 	contradictory := 0
 	var before, after [5]float64
 	runs := dptest.Full(10_000, 2000)
-	for range runs {
+	for run := range runs {
 		// 300 keys in A, 10 in both, 3 in B alone; and as windows: today, this week, this month
 		p.Seed = hashing.NewSeed()
 		a, b := builder(t, p), builder(t, p)
@@ -115,6 +115,9 @@ func TestNoContradictions(t *testing.T) {
 		require.InDelta(t, all[1], all[3]+all[5], 1e-6*all[2])
 		require.InDelta(t, all[2], all[3]+all[4]+all[5], 1e-6*all[2])
 		for _, answer := range pair.all() {
+			if run%4 != 0 && !dptest.Long() {
+				break // the intervals take most of the time
+			}
 			lo, hi := answer.Interval(0.95)
 			e := answer.Estimate()
 			require.True(t, lo <= e && e <= hi || math.IsNaN(e), "%v in [%v, %v]", e, lo, hi)

@@ -11,12 +11,10 @@ import (
 )
 
 // ReleasePair releases the sets A and B of two Builders together, yesterday's users and today's,
-// say: how many keys are in both, in either, in only one. It spends ε once: neighbours differ in
-// one key, added or removed in one set or in both. Both Builders give up their data. To compare a
-// day with the day before and with the day after, add it to two Builders: there are two releases,
-// and each spends ε. For a ledger, spend [Plan].Pair.
-//
-// Parties that do not show each other their sets use [Compare], with 20 times the error.
+// say: how many keys are in both, in either, in only one. It spends ε once, [Plan].Pair of a
+// ledger: neighbours differ in one key, in one set or in both. Both Builders give up their data. To
+// compare a day with the day before and the day after, add it to two Builders: each release spends
+// ε. Parties that do not show each other their sets use [Compare], with 20 times the error.
 //
 // The error wraps [ErrMismatch] if the Params differ or both are the same Builder, [ErrReleased] if
 // one was released, and [ErrParams] for a CountShare below 1. On an error nothing changes.
@@ -78,6 +76,9 @@ func ofEither(class int) bool { return class != inNone }
 // parts returns how many keys are in A alone, in B alone and in both: of the sizes of A, B and
 // either, which are unbiased, the nearest that can be.
 func (p *Pair) parts() vector {
+	if !p.valid() {
+		return vector{}
+	}
 	s := p.params.sumOf(p.numbers, nil, noise.DiscreteLaplace{}, []term{{1, ofA, 0}, {1, ofB, 0}, {1, ofEither, 0}})
 	var x, slope [4]float64
 	for i, t := range s.terms {
@@ -107,53 +108,67 @@ func (p *Pair) parts() vector {
 	return nonNegativeFit(vector{either - b, either - a, a + b - either}, covariance)
 }
 
-// count returns the count of one of these sets, which has the given parts.
-func (p *Pair) count(in func(class int) bool, parts vector) kor.Cardinality {
+// pairSize is one of the sizes: the count of a set, or a sum of the counts of A, B and either.
+type pairSize struct {
+	in      func(class int) bool
+	weights [3]float64
+	within  []func(class int) bool // none of a ratio to either
+	parts   vector                 // what it has of the parts
+}
+
+var (
+	sizeA      = pairSize{in: ofA, parts: vector{1, 0, 1}}
+	sizeB      = pairSize{in: ofB, parts: vector{0, 1, 1}}
+	sizeEither = pairSize{in: ofEither, parts: vector{1, 1, 1}}
+	sizeBoth   = pairSize{nil, [3]float64{1, 1, -1}, []func(int) bool{ofA, ofB}, vector{0, 0, 1}}
+	sizeOnlyA  = pairSize{nil, [3]float64{0, -1, 1}, []func(int) bool{ofA}, vector{1, 0, 0}}
+	sizeOnlyB  = pairSize{nil, [3]float64{-1, 0, 1}, []func(int) bool{ofB}, vector{0, 1, 0}}
+	jaccard    = pairSize{nil, [3]float64{1, 1, -1}, nil, vector{0, 0, 1}}
+)
+
+// size returns a size, given the parts.
+func (p *Pair) size(s pairSize, parts vector) kor.Cardinality {
 	if !p.valid() {
 		return kor.Cardinality{}
 	}
-	c := p.params.union(p.numbers, in)
-	return agreeing(&c, p.parts().dot(parts))
+	estimate := parts.dot(s.parts)
+	if s.in != nil {
+		c := p.params.union(p.numbers, s.in)
+		return agreeing(&c, estimate)
+	}
+	var terms []term
+	for i, in := range [...]func(int) bool{ofA, ofB, ofEither} {
+		if s.weights[i] != 0 {
+			terms = append(terms, term{s.weights[i], in, 0})
+		}
+	}
+	sum := p.params.sumOf(p.numbers, nil, noise.DiscreteLaplace{}, terms, s.within...)
+	if sum.ratio = s.within == nil; sum.ratio {
+		estimate /= parts.sum()
+	}
+	return agreeing(sum, estimate)
 }
 
 // A returns the number of keys in A.
-func (p *Pair) A() kor.Cardinality { return p.count(ofA, vector{1, 0, 1}) }
+func (p *Pair) A() kor.Cardinality { return p.size(sizeA, p.parts()) }
 
 // B returns the number of keys in B.
-func (p *Pair) B() kor.Cardinality { return p.count(ofB, vector{0, 1, 1}) }
+func (p *Pair) B() kor.Cardinality { return p.size(sizeB, p.parts()) }
 
 // Either returns the number of keys in A or in B.
-func (p *Pair) Either() kor.Cardinality { return p.count(ofEither, vector{1, 1, 1}) }
-
-// sum returns a sum of sizes, which is one of the parts.
-func (p *Pair) sum(part int, a, b, either float64, within ...func(int) bool) kor.Cardinality {
-	if !p.valid() {
-		return kor.Cardinality{}
-	}
-	var terms []term
-	for _, t := range []term{{a, ofA, 0}, {b, ofB, 0}, {either, ofEither, 0}} {
-		if t.weight != 0 {
-			terms = append(terms, t)
-		}
-	}
-	s, parts := p.params.sumOf(p.numbers, nil, noise.DiscreteLaplace{}, terms, within...), p.parts()
-	if s.ratio = within == nil; s.ratio {
-		return agreeing(s, parts[part]/parts.sum())
-	}
-	return agreeing(s, parts[part])
-}
+func (p *Pair) Either() kor.Cardinality { return p.size(sizeEither, p.parts()) }
 
 // Both returns the number of keys in A and in B.
-func (p *Pair) Both() kor.Cardinality { return p.sum(2, 1, 1, -1, ofA, ofB) }
+func (p *Pair) Both() kor.Cardinality { return p.size(sizeBoth, p.parts()) }
 
 // OnlyA returns the number of keys in A alone.
-func (p *Pair) OnlyA() kor.Cardinality { return p.sum(0, 0, -1, 1, ofA) }
+func (p *Pair) OnlyA() kor.Cardinality { return p.size(sizeOnlyA, p.parts()) }
 
 // OnlyB returns the number of keys in B alone.
-func (p *Pair) OnlyB() kor.Cardinality { return p.sum(1, -1, 0, 1, ofB) }
+func (p *Pair) OnlyB() kor.Cardinality { return p.size(sizeOnlyB, p.parts()) }
 
 // Jaccard returns |A∩B| / |A∪B|. NaN if there seem to be no keys.
-func (p *Pair) Jaccard() kor.Cardinality { return p.sum(2, 1, 1, -1) }
+func (p *Pair) Jaccard() kor.Cardinality { return p.size(jaccard, p.parts()) }
 
 // String says what was released under which guarantee.
 func (p *Pair) String() string {

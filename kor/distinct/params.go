@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
@@ -169,3 +170,47 @@ func (p Params) laws() (l laws, err error) {
 	}
 	return l, err
 }
+
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
+)
+
+// windowed returns the Params with Spans.
+func (p Params) windowed() Params {
+	if p.Spans == ([8]int{}) {
+		p.Spans = [8]int{1, 7, 30}
+	}
+	return p
+}
+
+// ascending reports whether there are ascending numbers of days, with zeros behind them.
+func ascending(spans [8]int) bool {
+	last := 0
+	for _, days := range spans {
+		switch {
+		case days == 0:
+			last = math.MaxUint8
+		case days <= last || days > math.MaxUint8:
+			return false
+		default:
+			last = days
+		}
+	}
+	return true
+}
+
+// windows returns the lengths of the windows.
+func (p *Params) windows() []int {
+	n := 0
+	for n < len(p.Spans) && p.Spans[n] > 0 {
+		n++
+	}
+	return p.Spans[:n]
+}
+
+// window returns the number of classes that are in the window of that many days, 0 for no window.
+func (p *Params) window(days int) int { return slices.Index(p.windows(), days) + 1 }

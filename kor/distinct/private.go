@@ -35,18 +35,11 @@ type kept[S any] interface {
 }
 
 // AppendPrivateState appends all that the builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// without noise, protected by nothing. Use it for a restart, or to move builders between machines
-// that are as trusted as this one. Keep the bytes from every disk, log and person that may not have
-// the keys themselves. To publish, use Release or Step. A FrequencyBuilder holds hashes of keys,
-// with how often each key came. Anyone who knows the Seed can find these keys by trying them, so
-// the bytes of a FrequencyBuilder are as sensitive as a list of users.
-//
-// The builder stays as it is. The bytes depend only on the Params and on what is counted of each
-// key, not on the order of the keys or on merges. Every release of the state, here or where it was
-// restored, spends ε again: k releases cost exactly kε. Only one copy of a RunningBuilder or a
-// WindowBuilder may go on: a slot or a day that is released from two copies spends ε twice. So
-// write the state after each Step or Release, in one atomic record with what that returned, before
-// you publish it. The error wraps [ErrReleased].
+// protected by nothing: it is for a restart, or for machines as trusted as this one. To publish,
+// use Release or Step. The builder stays as it is, and every release of the state, here or where it
+// was restored, spends ε again. Only one copy of a RunningBuilder or a WindowBuilder may go on:
+// write its state after each Step or Release, in one atomic record with what that returned, before
+// you publish that. The error wraps [ErrReleased].
 func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	kind, name := P(nil).kind()
 	return private.Append(b.secret, dst, "distinct: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {
@@ -57,8 +50,7 @@ func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 
 // RestorePrivateState replaces what the builder holds, its clock included, by a state that
 // AppendPrivateState gave. The error wraps [ErrReleased], [ErrMismatch] if that builder had other
-// Params, or [ErrFormat], also for a state of another number of days or of other classes. On an
-// error nothing changes.
+// Params, or [ErrFormat], also for other days or classes. On an error nothing changes.
 func (b *base[S, P]) RestorePrivateState(data []byte) error { return b.restore(data, 0) }
 
 func (b *base[S, P]) restore(data []byte, published int) error {
@@ -89,24 +81,20 @@ func (b *base[S, P]) restore(data []byte, published int) error {
 }
 
 // RestorePrivateState replaces what the RunningBuilder holds, its clock included, by a state that
-// AppendPrivateState gave. published is the number of slots whose totals have been published:
-// [Running.Slots] of the last of them, 0 if there are none. An older state, from an old backup, is
-// refused, as it would draw new noise for slots that are already public. Then begin with a new
-// RunningBuilder, and spend its guarantee as well.
-//
-// The error wraps [ErrReleased], [ErrMismatch] if that builder had other Params or is behind what
-// is published or what this one has stepped through, or [ErrFormat]. On an error nothing changes.
+// AppendPrivateState gave. published is [Running.Slots] of the last total that was published, 0 if
+// there are none. An older state is refused, as it would draw new noise for slots that are public:
+// then begin with a new RunningBuilder, and spend its guarantee as well. The error wraps
+// [ErrReleased], [ErrMismatch] if that builder had other Params or is behind what is published or
+// what this one has stepped through, or [ErrFormat]. On an error nothing changes.
 func (b *RunningBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)
 }
 
 // RestorePrivateState replaces what the WindowBuilder holds, its clock included, by a state that
-// AppendPrivateState gave. published is the last day whose Windows have been published:
-// [Windows.Day], −1 if there are none. An older state is refused, as it would release that day, or
-// one before it, once more.
-//
-// The error wraps [ErrReleased], [ErrMismatch] if that builder had other Params or had not released
-// the day published or the last day that this one has released, or [ErrFormat]. On an error nothing
+// AppendPrivateState gave. published is [Windows.Day] of the last that were published, −1 if there
+// are none. An older state is refused, as it would release a day once more. The error wraps
+// [ErrReleased], [ErrMismatch] if that builder had other Params or had not released the day
+// published or the last day that this one has released, or [ErrFormat]. On an error nothing
 // changes.
 func (b *WindowBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)

@@ -80,8 +80,11 @@ func (b *RunningBuilder) Merge(other *Builder) error {
 	})
 }
 
-// Step closes the current slot and returns the running total after it. The error wraps
-// [ErrReleased] for the zero RunningBuilder, and after 2³¹ − 1 slots.
+// Step closes the current slot and returns the running total after it. By their noise totals can
+// fall, while the number of keys cannot. To say more at once, without changing what was shown: the
+// number is at least the lower end of every earlier interval. The maximum of the estimates so far
+// is biased upwards. The error wraps [ErrReleased] for the zero RunningBuilder, and after 2³¹ − 1
+// slots.
 func (b *RunningBuilder) Step() (*Running, error) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -20,10 +20,8 @@ func (r *release) valid() bool { return len(r.numbers) > 0 }
 // Params returns the parameters of the release, with all defaults filled in.
 func (r *release) Params() Params { return r.params }
 
-// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
-// occurrences, on whichever days and in whichever sets, added or removed. That of a Running holds
-// for it and all other totals of the same RunningBuilder together; those of the Windows of several
-// days add up.
+// Guarantee returns the guarantee of the release, for one key with all its occurrences, added or
+// removed: of all totals of a RunningBuilder together; those of the Windows of several days add up.
 func (r *release) Guarantee() budget.Guarantee { return r.params.twoMoves() }
 
 // text says what was released under which guarantee.
@@ -54,25 +52,19 @@ func (t *total) count() (c count) {
 	return c
 }
 
-// Estimate returns the estimated number of distinct keys: the number whose expected count of ones
-// is the released one, with a second-order correction for bias. For small sets it can be negative,
-// so that sums of estimates stay unbiased.
-//
-// If the noise, of standard deviation √2/(CountShare·ε), is at most a fifth of Cells, the bias is
-// at most 0.07 standard errors for sizes up to Plan.Largest. If the noise is as large as Cells, the
-// estimate is now and then many times too large: then rely on the interval.
+// Estimate returns the estimated number of distinct keys, with a second-order correction for bias.
+// For small sets it can be negative, so that sums of estimates stay unbiased. If the noise, of
+// standard deviation √2/(CountShare·ε), is at most a fifth of Cells, the bias is at most 0.07
+// standard errors up to Plan.Largest; if it is as large as Cells, rely on the interval.
 func (t *total) Estimate() float64 { return t.count().Estimate() }
 
 // StdErr returns the standard error of the estimate, in keys; see [Plan.StdErr] and
 // [Plan.RunningStdErr].
 func (t *total) StdErr() float64 { return t.count().StdErr() }
 
-// Interval returns the range of sizes ≥ 0 that are consistent with the noisy count and include the
-// estimate; each end may err with probability (1 − confidence)/2. hi is +Inf if the table is too
-// full to bound the size. NaN for a confidence outside [0, 1).
-//
-// The coverage at 0.95 is between 0.94 and 0.994. It is above the confidence if few keys and little
-// noise make the distribution discrete.
+// Interval returns the sizes ≥ 0 that are consistent with the noisy count, and the estimate; each
+// end may err with probability (1 − confidence)/2. hi is +Inf if the table is too full to bound the
+// size. NaN for a confidence outside [0, 1). At .95 the coverage is .94 to .994.
 func (t *total) Interval(confidence float64) (lo, hi float64) { return t.count().Interval(confidence) }
 
 // Sketch is a released sketch: public, immutable, safe for concurrent readers. All that it computes
@@ -83,8 +75,7 @@ type Sketch struct {
 	bits []uint64     // the flipped bits, nil if CountShare is 1
 }
 
-// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
-// occurrences, added or removed.
+// Guarantee returns the guarantee of the release, for one key with all its occurrences.
 func (s *Sketch) Guarantee() budget.Guarantee { return s.params.Guarantee() }
 
 // erring returns an interval that errs so often, for few errors too.

@@ -8,13 +8,10 @@ import (
 )
 
 // Union estimates the number of distinct keys in all of the sets together, from one release of
-// each. Two or more releases need bits, so a CountShare below 1, and the same Seed, Cells and
-// Levels; ε and CountShare may differ. It is post-processing and costs no budget.
-//
-// The counts put the union between the largest of the sizes and their sum; the bits say where. For
-// two releases everything that [Compare] says holds. The error grows exponentially with the number
-// of releases: see [Plan.UnionError]. If the interval at .95 is wider than 1.2 estimates, there is
-// no estimate, only the interval. A party that holds all data should merge the Builders instead.
+// each, with the rules and the intervals of [Compare]. The error grows exponentially with the
+// number of releases: see [Plan.UnionError]. If the interval at .95 is wider than 1.2 estimates,
+// there is no estimate, only the interval. A party that holds all data should merge the Builders
+// instead.
 //
 // The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch] if one is nil,
 // zero, without bits or there twice, or if Seed, Cells or Levels differ.

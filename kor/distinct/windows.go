@@ -33,39 +33,6 @@ type windowState struct {
 	src    noise.Source
 }
 
-// windowed returns the Params with Spans.
-func (p Params) windowed() Params {
-	if p.Spans == ([8]int{}) {
-		p.Spans = [8]int{1, 7, 30}
-	}
-	return p
-}
-
-// ascending reports whether there are ascending numbers of days, with zeros behind them.
-func ascending(spans [8]int) bool {
-	last := 0
-	for _, days := range spans {
-		switch {
-		case days == 0:
-			last = math.MaxUint8
-		case days <= last || days > math.MaxUint8:
-			return false
-		default:
-			last = days
-		}
-	}
-	return true
-}
-
-// windows returns the lengths of the windows.
-func (p *Params) windows() []int {
-	n := 0
-	for n < len(p.Spans) && p.Spans[n] > 0 {
-		n++
-	}
-	return p.Spans[:n]
-}
-
 // windowLaw returns the noise of each class of cells: those last set today, within the second span
 // but not the first, …, and before the longest or never.
 func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
@@ -75,9 +42,6 @@ func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
 	}
 	return law, err
 }
-
-// window returns the number of classes that are in the window of that many days, 0 for no window.
-func (p *Params) window(days int) int { return slices.Index(p.windows(), days) + 1 }
 
 // NewWindowBuilder returns a WindowBuilder whose clock shows the given day. All builders that are
 // merged must number days alike, for instance by days since 1970 in UTC. The error wraps

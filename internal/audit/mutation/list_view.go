@@ -7,7 +7,7 @@ var viewMutations = []mutation{
 	{"a constant without a name written", "internal/check/params.go", "if int(value) < len(names) && (value == 0 || names[value] != \"\") {", "if int(value) < len(names) {"},
 	{"a seed of too few digits", "hashing/seed.go", "if len(digits) != 2*len(s) {", "if len(digits) > 2*len(s) {"},
 	{"sizes shown without their error", "internal/wire/json.go", "Number(of.StdErr())}", "0}"},
-	{"a comparison shown with its parts exchanged", "kor/json.go", "c.Union(), c.Intersection(), c.OnlyA(), c.OnlyB()", "c.Union(), c.Intersection(), c.OnlyB(), c.OnlyA()"},
+	{"a comparison shown with its parts exchanged", "kor/encode.go", "c.Union(), c.Intersection(), c.OnlyA(), c.OnlyB()", "c.Union(), c.Intersection(), c.OnlyB(), c.OnlyA()"},
 	{"keys that are not text shown as one", "internal/wire/json.go", "utf8.ValidString(text) && !strings.HasPrefix(text, raw) {", "!strings.HasPrefix(text, raw) || !utf8.ValidString(text) {"},
 	{"a key shown as another one that is not text", "internal/wire/json.go", "utf8.ValidString(text) && !strings.HasPrefix(text, raw) {", "utf8.ValidString(text) {"},
 	{"a sum shown without its largest keys", "misragries/json.go", "wire.KeyEstimates(c.Top(c.Len()), c.Interval)", "wire.KeyEstimates(c.Top(1), c.Interval)"},
