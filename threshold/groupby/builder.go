@@ -7,7 +7,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -43,55 +42,6 @@ func (b *base[S]) Guarantee() budget.Guarantee { return b.guarantee }
 // nothing.
 func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
-// state is what a Builder holds.
-type state[K hashing.Key] struct {
-	params      Params
-	axis        axis
-	calibrated  calibration
-	pass        pass
-	table       table[K]
-	found       int     // so many of the table's first keys has a first pass found, or are listed
-	shorts      []int64 // what each clip has cost a key at most, summed over users
-	chosen      choice  // which clip counts have, once it is chosen
-	others      int64   // what is added to the others already
-	scale       scale
-	cellWeights cellWeights // nil without Levels
-	users       users       // of a Builder that keeps them
-	src         noise.Source
-
-	numbers []uint32 // of one user, for reuse: his keys, and the sums of their values
-	sums    []int64
-	samples []int64
-	rows    []int64 // with Average: how many values each key has
-	keys    []K     // those that are not listed
-	order   []int
-	losses  []int64 // by each clip
-	given   uint64  // so many numbers, and one, have been given before
-}
-
-// newState returns the state of an empty Builder whose table has the keys of an index. All that it
-// holds is sized here, by the Params.
-func newState[K hashing.Key](p Params, calibrated calibration, w pass, keys index[K], found int) state[K] {
-	n := len(calibrated.clips)
-	return state[K]{params: p, axis: p.axis(), scale: p.scale(), cellWeights: p.newCellWeights(), calibrated: calibrated, pass: w, table: newTable(keys, p.width(calibrated, w)), found: found,
-		shorts: make([]int64, n), losses: make([]int64, n), given: 1}
-}
-
-// pass is which pass over the users a state is for.
-type pass uint8
-
-const (
-	onePass     pass = iota // the only one
-	twoPasses               // both of two
-	firstPass               // the first of two
-	secondPass              // the second of two
-	listedPass              // the only one, over a public list
-	unbegunPass             // the second of two, which was not begun: see Builder.SecondPass
-)
-
-// follows reports whether it is a second pass after a Discovery, begun or not.
-func (w pass) follows() bool { return w == secondPass || w == unbegunPass }
-
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release in
 // about 5 ms (20 ms with two passes, at most 50 ms). Params that were calibrated before take
 // microseconds.
@@ -109,9 +59,9 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	w := onePass
+	var w pass[K] = onePass[K]{}
 	if p.Passes == 2 {
-		w = twoPasses
+		w = twoPasses[K]{}
 	}
 	return &Builder[K]{holding(p, newState(p, calibrated, w, newIndex[K](0), 0))}, nil
 }
@@ -141,7 +91,7 @@ const maxListed = 1 << 26
 //
 // For experiments an ε above 20 is accepted too, which protects hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
-	p, keys, err := listed(p, keys)
+	p, keys, err := listParams(p, keys)
 	if err == nil {
 		err = p.validateSums()
 	}
@@ -152,11 +102,11 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder[K]{holding(p, newState(p, calibrated, listedPass, indexOf(keys), len(keys)))}, nil
+	return &Builder[K]{holding(p, newState(p, calibrated, listedPass[K]{}, indexOf(keys), len(keys)))}, nil
 }
 
-// listed returns the normal Params of a list, and its keys sorted, each once.
-func listed[K hashing.Key](p Params, keys []K) (Params, []K, error) {
+// listParams returns the normal Params of a list, and its keys sorted, each once.
+func listParams[K hashing.Key](p Params, keys []K) (Params, []K, error) {
 	keys = slices.Clone(keys)
 	wire.Sort(keys)
 	keys = slices.Compact(keys)
@@ -201,10 +151,10 @@ func (b *Builder[K]) add(keys []K, values []float64) {
 	if s == nil {
 		return
 	}
-	early := s.pass == unbegunPass
+	early := s.pass == unbegun[K]()
 	if !early {
 		s.gather(keys, values)
-		s.addUser()
+		s.pass.add(s)
 	}
 	private.Leave(b.secret)
 	if early {
@@ -275,11 +225,20 @@ func merge[K hashing.Key](into, other secret[state[K]]) error {
 	})
 }
 
-// addTo adds the one list to the other.
-func addTo(sums, more []int64) {
-	for i, x := range more {
-		sums[i] = sum(sums[i], x)
+// Release spends the budget and returns the private groups. The Builder gives up its data; a second
+// Release returns an error that wraps [ErrReleased]. After a [Discovery], Release returns such an
+// error until [Builder.SecondPass] is called, and the Builder keeps its data.
+func (b *Builder[K]) Release() (*Groups[K], error) {
+	begun := true
+	private.Use(b.secret, func(s *state[K], begun *bool) { *begun = s.pass != unbegun[K]() }, &begun)
+	if !begun {
+		return nil, check.NoDataError("groupby: Release: the Builder", "has not begun its second pass: call SecondPass, and add all users once more")
 	}
+	s, err := private.Take(b.secret, "groupby: Release: the Builder")
+	if err != nil {
+		return nil, err
+	}
+	return s.pass.(releasing[K]).release(s), nil
 }
 
 // matches returns an error that wraps ErrMismatch if the two states cannot be merged.
@@ -288,18 +247,16 @@ func (s *state[K]) matches(o *state[K]) error {
 		return err
 	}
 	if s.pass != o.pass {
-		return check.MismatchError("groupby", "pass", s.pass, o.pass)
+		return check.MismatchError("groupby", "pass", passName(s.pass), passName(o.pass))
 	}
 	if s.chosen != o.chosen {
 		return check.MismatchError("groupby", "FullKeys", s.clip().full, o.clip().full)
 	}
-	return s.sameFound(o.table.keys[:o.found])
+	return sameKeys(s.table.keys[:s.found], o.table.keys[:o.found])
 }
 
-// sameFound returns an error that wraps ErrMismatch unless these are the keys that were found, or
-// listed.
-func (s *state[K]) sameFound(keys []K) error { return sameKeys(s.table.keys[:s.found], keys) }
-
+// sameKeys returns an error that wraps ErrMismatch unless the keys that were found, or listed, are
+// equal.
 func sameKeys[K hashing.Key](ours, keys []K) error {
 	if !slices.Equal(ours, keys) {
 		return check.MismatchError("groupby", "Discovery or list", "the keys of one", "those of another")

@@ -29,9 +29,9 @@ func builder[K string | int](t testing.TB, p Params) *Builder[K] {
 		b := dptest.OK(New[K](p))(t)
 		laws[p] = held(b).calibrated
 	}
-	w := onePass
+	var w pass[K] = onePass[K]{}
 	if p.Passes == 2 {
-		w = twoPasses
+		w = twoPasses[K]{}
 	}
 	return &Builder[K]{holding(p, newState(p, laws[p], w, newIndex[K](0), 0))}
 }
@@ -228,7 +228,7 @@ func TestReleaseOnce(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
 	} {
 		p = p.normal()
-		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, onePass, newIndex[string](0), 0))})
+		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, onePass[string]{}, newIndex[string](0), 0))})
 	}
 	dptest.Builder(t, fresh, use, others...)
 	held, b := dptest.OK(fresh().AppendPrivateState(nil))(t), fresh()

@@ -2,32 +2,16 @@ package groupby
 
 import (
 	"math"
+	"slices"
+	"sync"
 
 	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/memo"
+	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
-)
-
-// unit is S: weights, counts and values are integers in steps of 1/S.
-const unit = 1 << 20
-
-// FullKeys and CountShare in one pass where nothing is said, from formulas, whatever the data.
-//
-// A count has the variance σ²·(B²/f + κ²/(1−f)) at a share f, with B and κ as below: least at f =
-// (C − 1)/(2C), where it is σ²C², while the threshold of the keys grows as 1/√(1−f). At f = ⅓ the
-// noise is within 2 % of the least up to C² = 36, and the threshold .87 of that at ½.
-//
-// C² = 32 is right for a sum of its own over the shown keys, by half of the budget: its noise is
-// √2·σC (the 99th percentile of the shown keys of a user is 19 to 29 in the four data sets that
-// papers take; an error grows as C beyond the best C, but below it as what is clipped, so err
-// upwards). The noise here is 1.02·σC, so C² = 36 has .77 of the noise and clips less. It has to
-// clip less: in one pass a user's hidden keys count as well. TestDefaults has these figures.
-const (
-	defaultFull  = 36
-	defaultShare = 1. / 3
 )
 
 // Fractions of the budget: what Params.Others takes, and of CountShare what the shortfall takes,
@@ -52,17 +36,13 @@ type calibration struct {
 	weight    float64            // of the keys, in the last pass
 	first     rounding.Quadratic // the first of two passes
 	discovery float64            // of the keys, in the first of two passes
-	clips     []clip             // what FullKeys can be, from the largest down; none with KeysOnly
-	sigma     float64            // σ, in users
-	share     float64            // of 1/σ² for the counts, as far as they are no weights
-	// of 1/σ² for the sums of values
-	valueShare float64
-	shortfall  float64
-	others     float64   // of what is not shown
-	spread     spread    // of quantiles
-	squaredMu  float64   // Σ(Δ/σ)² of all but the keys
-	keys       loss.Keys // of all, where keys are found: how a release composes with others
-	epsilon    float64   // ε of one release, at its part of δ
+	counts                       // and sums of values
+	shortfall float64
+	others    float64   // of what is not shown
+	spread    spread    // of quantiles
+	squaredMu float64   // Σ(Δ/σ)² of all but the keys
+	keys      loss.Keys // of all, where keys are found: how a release composes with others
+	epsilon   float64   // ε of one release, at its part of δ
 }
 
 // sizes returns the calibration without the kernel.
@@ -255,7 +235,7 @@ func (p Params) listedSizes() (c calibration, err error) {
 		if !p.pure() {
 			counts, values = math.Sqrt(counts), math.Sqrt(values)
 		}
-		c.clips = append(c.clips, clip{full: full, length: counts * up, values: sides * values})
+		c.clips = append(c.clips, clip{full: full, pure: p.pure(), length: counts * up, values: sides * values})
 	}
 	c.squaredMu *= up
 	return c, nil
@@ -383,3 +363,148 @@ func (p Params) gaussian(part, sensitivity float64) (float64, error) {
 func (p Params) users(c calibration) rounding.Users {
 	return rounding.Users{Unit: unit, MaxKeys: p.most, Replace: p.Relation == budget.Replace, Beside: c.squaredMu}
 }
+
+// noises are what a reader needs of a calibration, in users: a function of the Params alone.
+type noises struct {
+	full                            int     // C²
+	mix                             float64 // κ
+	count, shortfall, value, others float64 // standard deviations
+	weight                          float64 // the weights' part of count's, κσ
+	lift, escape                    float64 // κR at most, and how likely a lifted key is shown
+	spread                          spread
+	ranks                           []float64 // mean errors in rank of the levels
+	scale                           scale
+}
+
+// noises returns what a reader needs.
+//
+// Laplace noise has √2 times its scale as standard deviation.
+//
+// R is at most 1.6 times σ/√(2·ln(1/δ)), where rounding.ForUsers stops. A key below R is shown with
+// probability η at most, and η/R² ≤ δ is part of what is proved of a kernel.
+func (p Params) noises(c calibration, at choice) (n noises) {
+	scale := 1. / unit
+	if p.pure() {
+		scale *= math.Sqrt2
+	}
+	n = noises{count: scale * c.rest(at) / fine, shortfall: scale * c.shortfall, value: scale * c.value(at), others: scale * c.others}
+	if !p.KeysOnly {
+		n.full, n.mix = c.clips[at.clip].full, float64(c.clips[at.clip].mix)/fine
+	}
+	if !p.pure() {
+		sigma := c.weight / unit
+		from := 1.6 * sigma / math.Sqrt(-2*math.Log(p.Delta))
+		n.weight, n.lift, n.escape = n.mix*sigma, n.mix*from, p.Delta*max(from*from, 1)
+		n.count = math.Hypot(n.count, n.weight)
+	}
+	if p.Values {
+		n.value = ranges.StdDev(c.value(at) / unit)
+	}
+	if p.Levels[0] != 0 {
+		n.spread, n.ranks, n.scale = c.spread, p.ranks(c.spread), p.scale()
+	}
+	return n
+}
+
+// users returns a count from the numbers that are released of it.
+func (n *noises) users(rest, weight int64) float64 {
+	return (float64(rest)/fine + n.mix*float64(weight)) / unit
+}
+
+// laplaceTail returns the t that a sum of Laplace noises with these standard deviations exceeds
+// with probability alpha. With different scales b it is Σ ½·e^{−t/b}·Π b²/(b² − c²), c the others.
+// Scales that are near another are made larger, by which no such probability becomes smaller.
+func laplaceTail(alpha float64, sds []float64) float64 {
+	var scales []float64
+	for _, sd := range sds {
+		if sd != 0 {
+			scales = append(scales, math.Abs(sd)/math.Sqrt2)
+		}
+	}
+	slices.Sort(scales)
+	for i := range scales {
+		if i > 0 {
+			scales[i] = max(scales[i], 1.01*scales[i-1])
+		}
+	}
+	if len(scales) == 0 {
+		return 0
+	}
+	exceeds := func(t float64) (p float64) {
+		for i, b := range scales {
+			term := math.Exp(-t/b) / 2
+			for j, c := range scales {
+				if j != i {
+					term *= 1 / ((1 - c/b) * (1 + c/b))
+				}
+			}
+			p += term
+		}
+		return p
+	}
+	low, high := 0., scales[len(scales)-1]
+	for exceeds(high) > alpha {
+		low, high = high, 2*high
+	}
+	for range 50 {
+		if middle := (low + high) / 2; exceeds(middle) > alpha {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// normalTail returns the z with Pr[N(0, 1) > z] = alpha, for alpha in (0, ½].
+func normalTail(alpha float64) float64 {
+	if alpha == missCut {
+		return missTail()
+	}
+	return -standardNormal.Quantile(alpha)
+}
+
+// missTail is the one that each reading of a quantile asks for a few dozen times.
+var missTail = sync.OnceValue(func() float64 { return -standardNormal.Quantile(missCut) })
+
+var standardNormal, _ = noise.NewGaussian(1)
+
+// Guarantee returns what a release of these Params promises: (ε, δ) for one user with any number of
+// keys and values; see the package's documentation. For listed keys it is also the guarantee of a
+// Gaussian mechanism, or pure ε-DP. Invalid Params promise nothing.
+func (p Params) Guarantee() budget.Guarantee {
+	p = p.normal()
+	unit := budget.User(0, p.Relation)
+	switch {
+	case p.validate() != nil:
+		return budget.Guarantee{}
+	case p.pure():
+		return budget.PureDP(p.Epsilon/float64(p.Releases), unit)
+	}
+	c, err := p.calibrate()
+	switch {
+	case err != nil: // what New refuses
+		return budget.Guarantee{}
+	case p.listed:
+		gdp := budget.GDP(math.Sqrt(c.squaredMu)*(1+0x1p-50), unit)
+		if p.Releases > 1 {
+			return budget.ApproxDP(gdp.EpsilonAt(p.delta())*(1+0x1p-40), p.delta(), unit).WithPair(gdp)
+		}
+		return budget.ApproxDP(p.Epsilon, p.Delta, unit).WithPair(gdp)
+	}
+	return budget.ApproxDP(c.epsilon, p.delta(), unit).WithKeys(c.keys)
+}
+
+// ranks returns the mean error in rank of each level, in users.
+func (p *Params) ranks(s spread) []float64 {
+	alone := func(level float64) float64 { return quantile.MeanError(level, s.loss) / spreadUnit }
+	return quantile.Errors(p.levels(), alone, math.Hypot)
+}
+
+// A quantile is unknown where no more than an eighth of the users that should be on one of its
+// sides may be there with a larger probability than mostAstray, by what the weights show; each
+// end and each weight that they show is wrong with a probability of missCut.
+const (
+	mostAstray = 4e-4
+	missCut    = 5e-5
+)

@@ -1,8 +1,6 @@
 package groupby
 
 import (
-	"slices"
-
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -52,7 +50,7 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Discovery[K]{holding(p, newState(p, calibrated, firstPass, newIndex[K](0), 0))}, nil
+	return &Discovery[K]{holding(p, newState(p, calibrated, firstPass[K]{}, newIndex[K](0), 0))}, nil
 }
 
 // AddUser adds one user with all keys of that user, as [Builder.AddUser] does. A first pass takes
@@ -63,10 +61,8 @@ func (d *Discovery[K]) AddUser(keys []K) {
 	if s == nil {
 		return
 	}
-	if s.gather(keys, nil); len(s.numbers) > 0 {
-		s.lose(len(s.numbers), false)
-		s.weigh(s.numbers)
-	}
+	s.gather(keys, nil)
+	s.pass.add(s)
 	private.Leave(d.secret)
 }
 
@@ -98,8 +94,8 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 		}
 	}
 	wire.Sort(keys)
-	next := &Builder[K]{holding(s.params, newState(s.params, s.calibrated, unbegunPass, indexOf(keys), len(keys)))}
-	private.Use(next.secret, func(s *state[K], at choice) { s.chosen = at }, s.choose())
+	next := &Builder[K]{holding(s.params, newState(s.params, s.calibrated, unbegun[K](), indexOf(keys), len(keys)))}
+	private.Use(next.secret, func(s *state[K], at choice) { s.chosen = at }, s.choose(s.noise))
 	return next, nil
 }
 
@@ -108,28 +104,9 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 // them, so Release returns an error until SecondPass is called, and a user who is added before
 // takes the Builder its data. For another Builder, or a second time, SecondPass does nothing.
 func (b *Builder[K]) SecondPass() {
-	private.Use(b.secret, func(s *state[K], begun pass) {
-		if s.pass == unbegunPass {
+	private.Use(b.secret, func(s *state[K], begun pass[K]) {
+		if s.pass == unbegun[K]() {
 			s.pass = begun
 		}
-	}, secondPass)
-}
-
-// addSecond adds the user in s.numbers to a second pass: he counts in all of his keys, and his
-// weight is for those that the first pass has not found.
-func (s *state[K]) addSecond() {
-	if !s.params.KeysOnly {
-		s.giveAll(s.numbers, s.sums, cell{count: unit - s.lose(len(s.numbers), false)[s.chosen.clip]}, nil)
-		s.spread(s.numbers, s.samples, len(s.numbers))
-	}
-	left := slices.DeleteFunc(s.numbers, func(i uint32) bool { return int(i) < s.found })
-	if s.params.Others && len(left) > 0 {
-		s.giveAll(left, nil, cell{others: residual(len(left))}, nil)
-	}
-	s.weigh(left)
-}
-
-// String names the pass.
-func (w pass) String() string {
-	return [...]string{"the only pass", "two passes in one", "the first pass", "the second pass", "the only pass, over a list", "a second pass that was not begun"}[w]
+	}, pass[K](secondPass[K]{begun: true}))
 }

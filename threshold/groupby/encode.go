@@ -109,9 +109,7 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 		for _, cell := range e.cells {
 			dst = binary.LittleEndian.AppendUint32(dst, cell)
 		}
-		for _, weight := range e.weights {
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(weight))
-		}
+		dst = appendSums(dst, e.weights)
 		if p.Values {
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(e.scale))
 		}
@@ -200,13 +198,12 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	calibrated, err := d.params.sizes()
-	if err != nil {
+	switch {
+	case err != nil:
 		r.Fail("invalid Params")
-	}
-	if r.Err() == nil && !calibrated.possible(d.chosen) {
+	case !calibrated.possible(d.chosen):
 		r.Fail("a choice of FullKeys that is none")
-	}
-	if r.Err() == nil && calibrated.rest(d.chosen) == 0 && slices.ContainsFunc(d.groups, func(e group[K]) bool { return e.rest != 0 }) {
+	case calibrated.rest(d.chosen) == 0 && slices.ContainsFunc(d.groups, func(e group[K]) bool { return e.rest != 0 }):
 		r.Fail("a number that no sum and noise make")
 	}
 	if r.Err() != nil {
@@ -242,19 +239,19 @@ func (e *group[K]) readQuantiles(r *wire.Reader, levels int, last int64, cells [
 // beyond reports whether no sum with its noise is that large.
 func beyond(x int64) bool { return x > 2*limit || x < -2*limit }
 
-// row is a key of the view: what is not released is left out.
-type row struct {
+// keyView is a key of the view: what is not released is left out.
+type keyView struct {
 	wire.KeyEstimate
 	Sum  *wire.Estimated `json:"sum,omitempty"`
 	Mean *wire.Estimated `json:"mean,omitempty"`
 	// with Values: see [Groups.Lost]
 	Lost *wire.Number `json:"lost,omitempty"`
 	// unknown ones are null
-	Quantiles []level `json:"quantiles,omitempty"`
+	Quantiles []quantileView `json:"quantiles,omitempty"`
 }
 
-// level is a quantile of the view.
-type level struct {
+// quantileView is a quantile of the view.
+type quantileView struct {
 	Level float64 `json:"level"`
 	wire.Estimated
 	LowRank  wire.Number `json:"lowRank"`
@@ -266,10 +263,10 @@ type level struct {
 // and its bytes in hexadecimal digits. The member data is the binary encoding, the only part that
 // UnmarshalJSON reads.
 func (g Groups[K]) MarshalJSON() ([]byte, error) {
-	rows := []row{}
+	rows := []keyView{}
 	for key, count := range g.All() {
 		low, high := g.Interval(key, wire.Confidence)
-		r := row{KeyEstimate: wire.KeyEstimate{Key: wire.KeyText(key), Estimated: wire.EstimatedOf(count, low, high)}}
+		r := keyView{KeyEstimate: wire.KeyEstimate{Key: wire.KeyText(key), Estimated: wire.EstimatedOf(count, low, high)}}
 		if g.params.values() {
 			low, high = g.SumInterval(key, wire.Confidence)
 			sum := wire.EstimatedOf(g.Sum(key), low, high)
@@ -283,13 +280,13 @@ func (g Groups[K]) MarshalJSON() ([]byte, error) {
 		for _, q := range g.params.levels() {
 			low, high := g.QuantileInterval(key, q, wire.Confidence)
 			least, most := g.RankInterval(key, q, wire.Confidence)
-			r.Quantiles = append(r.Quantiles, level{q, wire.EstimatedOf(g.Quantile(key, q), low, high), wire.Number(least), wire.Number(most)})
+			r.Quantiles = append(r.Quantiles, quantileView{q, wire.EstimatedOf(g.Quantile(key, q), low, high), wire.Number(least), wire.Number(most)})
 		}
 		rows = append(rows, r)
 	}
 	shown := struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
-		Keys      []row            `json:"keys"`
+		Keys      []keyView        `json:"keys"`
 		Others    *wire.Estimated  `json:"others,omitempty"`
 	}{Guarantee: g.Guarantee(), Keys: rows}
 	if g.valid() && g.params.Others {

@@ -9,20 +9,6 @@ import (
 // fullkeys_proof.md has the proof that their budget, at most a quarter of what the counts have, is
 // all that is spent; counts and values pay for it in proportion.
 
-// AutoFullKeys, as Params.FullKeys, chooses FullKeys from the users' numbers of keys.
-const AutoFullKeys = -1
-
-// chooseClip chooses a clip by the numbers of keys that users are shown with, before a value is
-// looked at.
-func (s *state[K]) chooseClip(found []bool) {
-	for from, to := range s.users.all {
-		if l := len(s.shown(found, from, to)); l > 0 {
-			s.lose(l, false)
-		}
-	}
-	s.chosen = s.choose()
-}
-
 // Where the choice ends, and what it takes for the loss of a large key: the part of what clipping
 // takes from all users together.
 const (
@@ -33,50 +19,44 @@ const (
 // clip is one of the choices of FullKeys.
 type clip struct {
 	full   int     // C²
+	pure   bool    // noise is without δ, and bounded in ℓ₁
 	mix    int64   // a count is (rests + mix·weights)/fine
 	length float64 // of a user's rests: the largest ℓ₂ norm, in units of S
 	values float64 // of what a user moves the sums of values by: likewise
 }
 
+// counts are what counts and sums of values are released with, in units of S.
+type counts struct {
+	clips []clip  // what FullKeys can be, from the largest down; none with KeysOnly
+	sigma float64 // σ, in users
+	share float64 // of 1/σ² for the counts, as far as they are no weights
+	// of 1/σ² for the sums of values
+	valueShare float64
+}
+
+// clipping is how the users of a state are clipped.
+type clipping struct {
+	counts
+	shorts []int64 // what each clip has cost a key at most, summed over users
+	losses []int64 // of one user, for reuse: by each clip
+	chosen choice  // which clip counts have, once it is chosen
+}
+
 // choice is which of the clips counts have, and for how many of them the loss was asked.
 type choice struct{ clip, asked int }
-
-// fulls returns the values that FullKeys can have, of which the first is the largest.
-func (p Params) fulls() (fulls []int) {
-	switch {
-	case p.KeysOnly:
-		return nil
-	case p.FullKeys != AutoFullKeys:
-		return []int{p.FullKeys}
-	case p.Passes == 2:
-		return powers(mostFull)
-	}
-	return powers(p.most)
-}
-
-// powers returns n and the powers of 2 below, the largest first.
-func powers(n int) (list []int) {
-	list = []int{n}
-	for power := mostFull; power >= 1; power /= 2 {
-		if power < n {
-			list = append(list, power)
-		}
-	}
-	return list
-}
 
 // root returns C.
 func (c clip) root() float64 { return math.Sqrt(float64(c.full)) }
 
 // question returns the standard deviation, in users, of what is asked about clip j: 5/√(3f) times
 // that of what it would leave to be released, σ·C, at a share f.
-func (c *calibration) question(j int) float64 {
+func (c *counts) question(j int) float64 {
 	const up = 1 + 0x1p-40
 	return 5 / math.Sqrt(3*c.share) * c.clips[j].root() * c.sigma * up
 }
 
 // spent returns at least the share of 1/σ² that so many questions take, at most .24·f for all.
-func (c *calibration) spent(asked int) (share float64) {
+func (c *counts) spent(asked int) (share float64) {
 	const up = 1 + 0x1p-40
 	for j := range asked {
 		x := c.sigma / c.question(j)
@@ -86,7 +66,7 @@ func (c *calibration) spent(asked int) (share float64) {
 }
 
 // left returns at most the part of the share of counts and values that so many questions leave.
-func (c *calibration) left(asked int) float64 {
+func (c *counts) left(asked int) float64 {
 	if asked == 0 {
 		return 1
 	}
@@ -95,7 +75,7 @@ func (c *calibration) left(asked int) float64 {
 
 // value returns the standard deviation of a sum of values in steps, or with Values that of one
 // which a user moves by 1, by what is left of their share.
-func (c *calibration) value(at choice) float64 {
+func (c *counts) value(at choice) float64 {
 	const up = 1 + 0x1p-40
 	if c.valueShare == 0 {
 		return 0
@@ -105,7 +85,7 @@ func (c *calibration) value(at choice) float64 {
 
 // rest returns the standard deviation of the rests in 1/fine of a step, by what is left of their
 // share.
-func (c *calibration) rest(at choice) float64 {
+func (c *counts) rest(at choice) float64 {
 	const up = 1 + 0x1p-40
 	if len(c.clips) == 0 || c.clips[at.clip].length == 0 {
 		return 0
@@ -115,14 +95,14 @@ func (c *calibration) rest(at choice) float64 {
 }
 
 // stops reports whether smaller clips lose more than they are worth, where clip j loses y.
-func (c *calibration) stops(j int, y float64) bool {
+func (c *counts) stops(j int, y float64) bool {
 	return lossPart*y > stopAt*c.clips[j].root()*c.sigma/math.Sqrt(c.share)
 }
 
 // best returns the clip with the least error, of those that were asked about: of its noise and of
 // what it loses in a large key. A smaller clip loses more, so the answers are made to ascend, by
 // means with weights 1/variance (pool adjacent violators).
-func (c *calibration) best(losses []float64) (best int) {
+func (c *counts) best(losses []float64) (best int) {
 	type pool struct {
 		sum, weight float64
 		n           int
@@ -151,22 +131,22 @@ func (c *calibration) best(losses []float64) (best int) {
 }
 
 // choose asks from the largest clip down what each loses, until that is too much.
-func (s *state[K]) choose() (at choice) {
-	if len(s.calibrated.clips) < 2 {
+func (s *clipping) choose(noise func(sd float64) func() int64) (at choice) {
+	if len(s.clips) < 2 {
 		return at
 	}
 	var losses []float64
 	for j, loss := range s.shorts {
-		y := float64(loss+s.noise(s.calibrated.question(j)*unit)()) / unit
-		if losses = append(losses, y); s.calibrated.stops(j, y) {
+		y := float64(loss+noise(s.question(j)*unit)()) / unit
+		if losses = append(losses, y); s.stops(j, y) {
 			break
 		}
 	}
-	return choice{s.calibrated.best(losses), len(losses)}
+	return choice{s.best(losses), len(losses)}
 }
 
 // possible reports whether it can be a choice.
-func (c *calibration) possible(at choice) bool {
+func (c *counts) possible(at choice) bool {
 	if len(c.clips) < 2 {
 		return at == choice{}
 	}
@@ -174,7 +154,7 @@ func (c *calibration) possible(at choice) bool {
 }
 
 // noisiest returns the choice that leaves counts and values with the most noise.
-func (c *calibration) noisiest() choice {
+func (c *counts) noisiest() choice {
 	if len(c.clips) < 2 {
 		return choice{}
 	}
@@ -182,22 +162,13 @@ func (c *calibration) noisiest() choice {
 }
 
 // clip is the one that was chosen.
-func (s *state[K]) clip() clip { return s.calibrated.clips[s.chosen.clip] }
-
-// width returns how many numbers of each key say what its count loses, where FullKeys is chosen
-// from sums.
-func (p Params) width(calibrated calibration, w pass) int {
-	if n := len(calibrated.clips); n > 1 && (w == onePass || w == listedPass) {
-		return n
-	}
-	return 0
-}
+func (s *clipping) clip() clip { return s.clips[s.chosen.clip] }
 
 // lose adds what a user with k keys loses by each clip, all of the keys that do not count, and
 // returns what he loses in one that does.
-func (s *state[K]) lose(k int, all bool) (losses []int64) {
-	for j, c := range s.calibrated.clips {
-		s.losses[j] = unit - s.params.counts(k, c.full)
+func (s *clipping) lose(k int, all bool) (losses []int64) {
+	for j, c := range s.clips {
+		s.losses[j] = unit - c.counts(k)
 		short := s.losses[j]
 		if all {
 			short = unit
@@ -207,22 +178,24 @@ func (s *state[K]) lose(k int, all bool) (losses []int64) {
 	return s.losses
 }
 
-// counts returns what a user counts in a key who loses that much by each clip; where the clip is
-// not chosen yet, as if he lost nothing.
-func (s *state[K]) counts(losses []int64) int64 {
-	switch {
-	case len(losses) == 0: // KeysOnly
-		return 0
-	case s.table.width > 0:
-		return unit
+// counts returns x: what a user counts in each of his l keys.
+func (c clip) counts(l int) int64 {
+	if c.pure {
+		return min(unit, int64(c.full)*unit/int64(l))
 	}
-	return unit - losses[s.chosen.clip]
+	return clipped(l, c.full)
 }
 
-// counts returns x: what a user counts in each of his l keys.
-func (p Params) counts(l, full int) int64 {
-	if p.pure() {
-		return min(unit, int64(full)*unit/int64(l))
-	}
-	return clipped(l, full)
+// fine is how many steps of a rest are one of a weight.
+const fine = 16
+
+// mostSum is beyond what users of a key give: 2³³ of them.
+const mostSum = 1 << 53
+
+// rest returns what is released of a count in addition to the weights of a key: fine·count −
+// mix·weight. A user who gives the weight w and the count x to each of his keys adds fine·x − mix·w
+// to it. Without that difference he would add up to C times as much as his weights do; with it,
+// half of that.
+func rest(count, weight, mix int64) int64 {
+	return fine*min(count, mostSum) - mix*min(weight, mostSum)
 }

@@ -110,7 +110,7 @@ func TestQuestionsAreNoisy(t *testing.T) {
 		s.shorts[0] = int64((stop + z*sd) * unit)
 		stopped := 0.0
 		for range int(n) {
-			if s.choose().asked == 1 {
+			if s.choose(s.noise).asked == 1 {
 				stopped++
 			}
 		}
@@ -603,7 +603,7 @@ func TestFullKeysParams(t *testing.T) {
 	require.ErrorContains(t, dptest.Err(NewListed(sums, 1, 2)), "in one pass")
 	require.Equal(t, 2, Params{Epsilon: 1, Delta: 1e-6, Max: 1, FullKeys: AutoFullKeys}.normal().Passes)
 	require.ErrorIs(t, dptest.Err(NewListed(Params{Epsilon: 1, FullKeys: AutoFullKeys}, 1, 2, 3)), ErrParams)
-	require.Equal(t, []int{6, 4, 2, 1}, powers(6))
-	require.Equal(t, []int{8, 4, 2, 1}, powers(8))
-	require.Equal(t, []int{1}, powers(1))
+	require.Equal(t, []int{6, 4, 2, 1}, Params{FullKeys: AutoFullKeys, Passes: 1, most: 6}.fulls())
+	require.Equal(t, []int{8, 4, 2, 1}, Params{FullKeys: AutoFullKeys, Passes: 1, most: 8}.fulls())
+	require.Equal(t, []int{1}, Params{FullKeys: AutoFullKeys, Passes: 1, most: 1}.fulls())
 }

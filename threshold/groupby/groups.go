@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
@@ -26,55 +27,6 @@ type Groups[K hashing.Key] struct {
 	radius, lost      float64    // with Values: see ranges.Sums
 	mostLost          ranges.Bound
 	all               float64 // with Values: the sum of the counts, each at least 1
-}
-
-// noises are what a reader needs of a calibration, in users: a function of the Params alone.
-type noises struct {
-	full                            int     // C²
-	mix                             float64 // κ
-	count, shortfall, value, others float64 // standard deviations
-	weight                          float64 // the weights' part of count's, κσ
-	lift, escape                    float64 // κR at most, and how likely a lifted key is shown
-	spread                          spread
-	ranks                           []float64 // mean errors in rank of the levels
-	scale                           scale
-}
-
-// noises returns what a reader needs.
-//
-// Laplace noise has √2 times its scale as standard deviation.
-//
-// R is at most 1.6 times σ/√(2·ln(1/δ)), where rounding.ForUsers stops. A key below R is shown with
-// probability η at most, and η/R² ≤ δ is part of what is proved of a kernel.
-func (p Params) noises(c calibration, at choice) noises {
-	n := p.countNoises(c, at)
-	if p.Values {
-		n.value = ranges.StdDev(c.value(at) / unit)
-	}
-	if p.Levels[0] != 0 {
-		n.spread, n.ranks, n.scale = c.spread, p.ranks(c.spread), p.scale()
-	}
-	return n
-}
-
-func (p Params) countNoises(c calibration, at choice) noises {
-	rest, full := c.rest(at), 0
-	mix := 0.0
-	if !p.KeysOnly {
-		full, mix = c.clips[at.clip].full, float64(c.clips[at.clip].mix)/fine
-	}
-	if p.pure() {
-		return noises{
-			full: full, count: math.Sqrt2 * rest / (fine * unit), shortfall: math.Sqrt2 * c.shortfall / unit, value: math.Sqrt2 * c.value(at) / unit,
-			others: math.Sqrt2 * c.others / unit,
-		}
-	}
-	sigma := c.weight / unit
-	from := 1.6 * sigma / math.Sqrt(-2*math.Log(p.Delta))
-	return noises{
-		full: full, mix: mix, count: math.Hypot(rest/(fine*unit), mix*sigma), shortfall: c.shortfall / unit, value: c.value(at) / unit, others: c.others / unit,
-		weight: mix * sigma, lift: mix * from, escape: p.Delta * max(from*from, 1),
-	}
 }
 
 // valid reports whether it is no zero value.
@@ -116,6 +68,164 @@ func (g *Groups[K]) Has(key K) bool {
 	return found
 }
 
+// String says what was released under which guarantee.
+func (g *Groups[K]) String() string {
+	if !g.valid() {
+		return "groupby.Groups (not released)"
+	}
+	what := "counts of users"
+	switch {
+	case g.params.KeysOnly:
+		what = "no counts"
+	case g.params.values():
+		what = "counts of users, sums and means"
+	}
+	if levels := g.params.levels(); len(levels) > 0 {
+		known := 0
+		for _, e := range g.groups {
+			for i := range levels {
+				if g.known(e, i) {
+					known++
+				}
+			}
+		}
+		what += fmt.Sprintf(", and quantiles, %d of %d known", known, len(levels)*len(g.groups))
+	}
+	keys := "keys"
+	if g.params.listed {
+		keys = "listed keys"
+	}
+	return fmt.Sprintf("groupby.Groups: %d %s with %s, %v", len(g.groups), keys, what, g.Guarantee())
+}
+
+// group is a released key with its noisy sums, in steps.
+type group[K hashing.Key] struct {
+	key                 K
+	weight, rest, value int64
+	scale               float64  // with Values
+	cells               []uint32 // of the quantiles and cuts: see state.cut
+	weights             []int64  // between their edges
+}
+
+// noisy returns the count of a group with its noise, in users: a normal number with the true count
+// as its mean, for a key that is shown whatever its noise.
+func (g *Groups[K]) noisy(e group[K]) float64 { return g.noises.users(e.rest, e.weight) }
+
+// count returns the estimate of a group.
+//
+// A key near the threshold is shown because its weight's noise is high. With z = (weight − T)/σ,
+// what that adds to the mean of the noise is φ(t)/Φ(t) in units of σ, t the mean of z; and
+// 2·e^{−2z} takes out of it all but 0.13 for every t ≥ 0. (An estimate without any bias does not
+// exist: it would need a Dirac function in the place of 2·e^{−2z}.)
+func (g *Groups[K]) count(e group[K]) float64 {
+	if !g.counted() {
+		return math.NaN()
+	}
+	x := g.noisy(e)
+	if g.noises.weight > 0 {
+		z := g.noises.mix * (float64(e.weight-g.threshold) + 0.5) / unit / g.noises.weight
+		x -= 2 * math.Exp(-2*z) * g.noises.weight
+	}
+	return x
+}
+
+// Estimate returns the estimated number of users of the key, or 0 if the key is not shown. It may
+// be negative. Its noise has the standard deviation Plan.StdDev; for a key that is shown with
+// probability ½ or more, the mean of the noise is at most a tenth of that. Users with more than
+// FullKeys keys count less than 1: see [Groups.Shortfall]. NaN with KeysOnly.
+func (g *Groups[K]) Estimate(key K) float64 {
+	e, found := g.find(key)
+	if !found && g.counted() {
+		return 0
+	}
+	return g.count(e)
+}
+
+// Interval returns bounds that hold the true number of users of the key with at least the given
+// confidence, over the noise, for any one key fixed before the release. hi includes what clipping
+// may have cost. This comes from one noisy number for all keys, so upper ends fail together. For a
+// key that is not shown the bounds are 0 and +Inf: see Plan.Threshold for which keys are shown. NaN
+// with KeysOnly, and for a confidence outside [0, 1).
+func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
+	if !g.counted() || !check.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	e, found := g.find(key)
+	if !found {
+		return 0, math.Inf(1)
+	}
+	// Below: noise of the count alone. Above: the true number is at most the count as it is clipped
+	// and the shortfall, each with noise of its own, of which the sum has one distribution.
+	alpha, noisy, steps := 1-confidence, g.noisy(e), (g.noises.mix+2)/unit
+	lo = noisy - g.reach(g.noises.count, alpha/2) - steps - g.roundedUp(alpha)
+	hi = noisy + float64(g.shortfall)/unit + g.tail(alpha/2)(g.noises.count, g.noises.shortfall) + steps
+	x := g.count(e)
+	least := 1.0 // a key that nobody has is never shown
+	if g.params.listed {
+		least = 0
+	}
+	return max(min(lo, x), least), max(hi, x, least)
+}
+
+// users returns bounds on the count as it is clipped that fail with probability at most alpha.
+//
+// They are about the noise whether or not it shows the key, so they hold for every key in
+// particular. A key is either below R, and then shown with a probability of noises.escape at most,
+// or its weight is released with nothing but noise.
+func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
+	x, c := g.noisy(e), g.reach(g.noises.count, alpha/2)+(g.noises.mix+1)/unit
+	return max(x-c-g.roundedUp(alpha), 0), max(x+c, 0)
+}
+
+// Shortfall returns bounds, with the given confidence, on how many users clipping may have kept out
+// of a count: Σ(1 − √(m/l)) over all users with l > m keys, where m = [Groups.FullKeys] and a user
+// with more than MaxKeys keys adds 1. Apart from its noise, no count is below the true number of
+// users by more than hi. The count of a key that none of these users has is not low at all. Every
+// interval of a count includes the shortfall. 0 and 0 for a list no longer than FullKeys. With two
+// passes, l is the number of shown keys of a user (of all keys, after a [Discovery]), and MaxKeys
+// does not matter. NaN with KeysOnly, and for a confidence outside [0, 1).
+func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
+	if !g.counted() || !check.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	x, c := float64(g.shortfall)/unit, g.reach(g.noises.shortfall, (1-confidence)/2)
+	return max(x-c, 0), max(x+c, 0)
+}
+
+// short returns an upper bound on the shortfall that fails with probability at most alpha. Noise is
+// rounded to steps, and so may be off by half of one.
+func (g *Groups[K]) short(alpha float64) float64 {
+	return max((float64(g.shortfall)+1)/unit+g.reach(g.noises.shortfall, alpha), 0)
+}
+
+// roundedUp returns what rounding has added to a count at most, except with probability alpha.
+func (g *Groups[K]) roundedUp(alpha float64) float64 {
+	if alpha >= g.noises.escape {
+		return 0
+	}
+	return g.noises.lift
+}
+
+// reach returns what noise of that standard deviation exceeds with probability at most alpha ≤ ½,
+// up to a step.
+func (g *Groups[K]) reach(sd, alpha float64) float64 { return g.tail(alpha)(sd) }
+
+// tail returns what the sum of independent noises with these standard deviations, or their
+// negatives, exceeds with probability at most alpha ≤ ½.
+func (g *Groups[K]) tail(alpha float64) func(sds ...float64) float64 {
+	if g.params.pure() {
+		return func(sds ...float64) float64 { return laplaceTail(alpha, sds) }
+	}
+	z := normalTail(alpha)
+	return func(sds ...float64) float64 {
+		squared := 0.0
+		for _, sd := range sds {
+			squared += sd * sd
+		}
+		return z * math.Sqrt(squared)
+	}
+}
+
 // All yields the keys that are shown, sorted, with their estimated number of users: NaN with
 // KeysOnly.
 func (g *Groups[K]) All() iter.Seq2[K, float64] {
@@ -150,34 +260,4 @@ func (g *Groups[K]) Others() float64 {
 		return math.NaN()
 	}
 	return float64(g.others) / unit
-}
-
-// String says what was released under which guarantee.
-func (g *Groups[K]) String() string {
-	if !g.valid() {
-		return "groupby.Groups (not released)"
-	}
-	what := "counts of users"
-	switch {
-	case g.params.KeysOnly:
-		what = "no counts"
-	case g.params.values():
-		what = "counts of users, sums and means"
-	}
-	if levels := g.params.levels(); len(levels) > 0 {
-		known := 0
-		for _, e := range g.groups {
-			for i := range levels {
-				if g.known(e, i) {
-					known++
-				}
-			}
-		}
-		what += fmt.Sprintf(", and quantiles, %d of %d known", known, len(levels)*len(g.groups))
-	}
-	keys := "keys"
-	if g.params.listed {
-		keys = "listed keys"
-	}
-	return fmt.Sprintf("groupby.Groups: %d %s with %s, %v", len(g.groups), keys, what, g.Guarantee())
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/keytable"
-	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -172,63 +172,30 @@ func (t *table[K]) reserveColumns() {
 // lost returns what the count of a key loses by each clip.
 func (t *table[K]) lost(i int) []int64 { return t.losses[i*t.width : (i+1)*t.width] }
 
-// weigh gives their weight to as many of the keys as get one.
-func (s *state[K]) weigh(numbers []uint32) {
-	k := min(len(numbers), s.params.most)
-	if k == 0 {
-		return
+// unit is S: weights, counts and values are integers in steps of 1/S.
+const unit = 1 << 20
+
+// weight returns ⌊S/√l⌋, so l·weight² ≤ S²: what a user gives to each of l keys.
+func weight(l int) int64 { return exact.FloorSqrt(unit * unit / int64(l)) }
+
+// clipped returns x = ⌊S·min(1, √(full/l))⌋, so l·x² ≤ full·S²: what a user counts in each of l
+// keys.
+func clipped(l, full int) int64 {
+	if l <= full {
+		return unit
 	}
-	w := weight(k)
-	for _, i := range choose(numbers, k, &s.src) {
-		e := &s.table.cells[i]
-		e.weight = sum(e.weight, w)
-	}
+	return exact.FloorSqrt(int64(full) * unit * unit / int64(l))
 }
 
-// shows returns what draws whether a key is shown, by which noisy weight. The keys that a first
-// pass has found are, and those of a list.
-func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (weight int64, ok bool) {
-	normal := s.noise(sigma)
-	return func(i int) (int64, bool) {
-		if i < s.found {
-			return 0, true
-		}
-		return kernel.Show(s.table.cells[i].weight, normal, s.src.Uint64N)
-	}
-}
+// residual returns ⌊S·min(1, B/l)⌋, so l·residual ≤ B·S.
+func residual(l int) int64 { return min(unit, othersLimit*unit/int64(l)) }
 
-// releaseRetained finds keys in two passes and then counts: each user in all keys that are shown.
-func (s *state[K]) releaseRetained() *Groups[K] {
-	found := make([]bool, len(s.table.cells))
-	s.find(found, s.shows(s.calibrated.first, s.calibrated.discovery))
-	s.find(found, s.shows(s.calibrated.kernel, s.calibrated.weight))
-	clear(s.table.cells)
-	s.chooseClip(found)
-	for from, to := range s.users.all {
-		s.count(found, from, to)
-	}
-	return s.release(func(i int) (int64, bool) { return 0, found[i] })
-}
+// othersLimit is B: a user's keys count at most B together in [Groups.Others].
+const othersLimit = 32
 
-// find adds to found what one pass shows of the other keys, of which each user chooses as many as
-// get weight.
-func (s *state[K]) find(found []bool, show func(i int) (int64, bool)) {
-	for i := range s.table.cells {
-		s.table.cells[i].weight = 0
-	}
-	var left []uint32
-	for from, to := range s.users.all {
-		left = left[:0]
-		for _, i := range s.users.keys[from:to] {
-			if !found[i] {
-				left = append(left, i)
-			}
-		}
-		s.weigh(left)
-	}
-	for i := range found {
-		if !found[i] {
-			_, found[i] = show(i)
-		}
+// addTo adds the one list to the other.
+func addTo(sums, more []int64) {
+	for i, x := range more {
+		sums[i] = sum(sums[i], x)
 	}
 }

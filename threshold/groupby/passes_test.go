@@ -18,7 +18,7 @@ var twice = Params{Epsilon: 1, Delta: 1e-6, most: 6, FullKeys: 3, Min: -1, Max: 
 // passes are a Discovery and what New makes, calibrated once for all tests.
 func passes(t testing.TB, p Params) (*Discovery[int], *Builder[int]) {
 	b := builder[int](t, p)
-	d := &Discovery[int]{holding(b.params, newState(b.params, held(b).calibrated, firstPass, newIndex[int](0), 0))}
+	d := &Discovery[int]{holding(b.params, newState(b.params, held(b).calibrated, firstPass[int]{}, newIndex[int](0), 0))}
 	return d, b
 }
 
@@ -190,7 +190,7 @@ func TestStatesOfTwoPasses(t *testing.T) {
 	following := dptest.OK(template.Release())(t)
 	following.SecondPass()
 	discovery := fresh(held(kept))
-	private.Enter(discovery.secret).pass = firstPass
+	private.Enter(discovery.secret).pass = firstPass[int]{}
 	private.Leave(discovery.secret)
 
 	begin := dptest.OK(following.AppendPrivateState(nil))(t)
@@ -310,12 +310,12 @@ func TestSecondPassIsBegunByName(t *testing.T) {
 		dptest.Refused(t, dptest.Err(early.Release()), ErrReleased, "before its second pass")
 	}
 	new(Builder[int]).SecondPass()
-	onePass := builder[int](t, plain)
-	onePass.SecondPass()
-	require.Equal(t, 0, int(held(onePass).pass))
+	alone := builder[int](t, plain)
+	alone.SecondPass()
+	require.Equal(t, pass[int](onePass[int]{}), held(alone).pass)
 	// A state that awaits its users has none.
 	b, other := builder[int](t, twice), builder[int](t, twice)
-	held(other).pass = unbegunPass
+	held(other).pass = unbegun[int]()
 	held(other).table.add(5, cell{count: 1})
 	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(other.AppendPrivateState(nil))(t)), ErrFormat)
 }
@@ -363,7 +363,7 @@ func (b *Builder[K]) expectedKeys() (n float64) {
 
 func TestDiscoveryIsRedacted(t *testing.T) {
 	b := builder[string](t, twice)
-	d := &Discovery[string]{holding(b.params, newState(b.params, held(b).calibrated, firstPass, newIndex[string](0), 0))}
+	d := &Discovery[string]{holding(b.params, newState(b.params, held(b).calibrated, firstPass[string]{}, newIndex[string](0), 0))}
 	for range 50 {
 		d.AddUser([]string{"the secret key of somebody"})
 	}

@@ -56,7 +56,7 @@ func (d *Discovery[K]) RestorePrivateState(data []byte) error {
 
 func (s *state[K]) appendState(dst []byte) []byte {
 	keys := wire.KeysOf[K]()
-	h := stateHeader{privateBuilder, keys.Class(), s.pass, s.params, s.found, s.chosen, s.others}
+	h := stateHeader{privateBuilder, keys.Class(), byte(slices.Index(allPasses[K](), s.pass)), s.params, s.found, s.chosen, s.others}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 	dst = wire.AppendFields(dst, h.fields())
 	dst = appendSums(dst, s.shorts)
@@ -74,7 +74,7 @@ func (s *state[K]) appendState(dst []byte) []byte {
 // appendUsers appends the retained users in an order that depends on them alone, with the ranks of
 // their keys.
 func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
-	if s.pass != twoPasses {
+	if s.pass != pass[K](twoPasses[K]{}) {
 		return dst
 	}
 	n := s.numbersOfPairs()
@@ -145,7 +145,7 @@ func (s *state[K]) numbersOfPairs() int {
 type stateHeader struct {
 	kind   byte
 	class  wire.KeyClass
-	pass   pass
+	pass   byte // its number in allPasses
 	params Params
 	found  int
 	chosen choice
@@ -164,40 +164,47 @@ func (s *state[K]) readState(encoded []byte) error {
 	r.Header(wire.KindPrivate, privateVersion)
 	var h stateHeader
 	r.Fields(h.fields())
-	switch {
-	case r.Err() != nil:
+	if int(h.pass) >= len(allPasses[K]()) {
+		r.Fail("the state of another pass")
+	}
+	if r.Err() != nil {
 		return r.Err()
+	}
+	w := allPasses[K]()[h.pass]
+	_, follows := w.(secondPass[K])
+	listed := w == pass[K](listedPass[K]{})
+	switch {
 	case h.kind != privateBuilder || h.class != keys.Class():
 		r.Fail("another kind of state")
 	case h.params != s.params:
 		return check.Equal("groupby", s.params, h.params)
-	case h.pass > unbegunPass || (h.pass == firstPass) != (s.pass == firstPass) || (h.pass == listedPass) != s.params.listed || (h.pass == twoPasses || h.pass == firstPass || h.pass.follows()) != (s.params.Passes == 2):
+	case w != s.pass && (s.params.Passes == 1 || s.pass == pass[K](firstPass[K]{}) || !follows && w != pass[K](twoPasses[K]{})):
 		r.Fail("the state of another pass")
 	case h.others < 0 || h.others > limit || h.others > 0 && !(s.params.listed && s.params.Others):
 		r.Fail("a sum that is none")
-	case h.pass.follows() && !s.calibrated.possible(h.chosen) || !h.pass.follows() && h.chosen != choice{}:
+	case follows && !s.possible(h.chosen) || !follows && h.chosen != choice{}:
 		r.Fail("a choice that is none")
-	case h.pass.follows() && s.params.Values:
+	case follows && s.params.Values:
 		r.Fail("a second pass without its users")
-	case h.found > 0 && !h.pass.follows() && h.pass != listedPass:
+	case h.found > 0 && !follows && !listed:
 		r.Fail("found keys before the second pass")
 	}
 	shorts := readSums(r, len(s.shorts), 0)
 	t := readTable(r, keys, h.found, s.table.width)
 	weights := s.readCellWeights(r, len(t.keys))
-	u := s.readUsers(r, h.pass, len(t.keys))
-	if (h.pass == listedPass || h.pass == unbegunPass) && h.found != len(t.keys) {
+	u := s.readUsers(r, w, len(t.keys))
+	if (listed || w == unbegun[K]()) && h.found != len(t.keys) {
 		r.Fail("a key that is not listed, or was not found")
 	}
 	if err := r.Done(); err != nil {
 		return err
 	}
-	if h.pass == listedPass {
-		if err := s.sameFound(t.keys); err != nil {
+	if listed {
+		if err := sameKeys(s.table.keys[:s.found], t.keys); err != nil {
 			return err
 		}
 	}
-	s.pass, s.found, s.chosen, s.shorts, s.others, s.table, s.cellWeights, s.users, s.given = h.pass, h.found, h.chosen, shorts, h.others, t, weights, u, 1
+	s.pass, s.found, s.chosen, s.shorts, s.others, s.table, s.cellWeights, s.users, s.given = w, h.found, h.chosen, shorts, h.others, t, weights, u, 1
 	return nil
 }
 
@@ -233,8 +240,8 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found, width in
 }
 
 // readUsers reads the users that a Builder keeps, of keys below n.
-func (s *state[K]) readUsers(r *wire.Reader, w pass, n int) (u users) {
-	if w != twoPasses {
+func (s *state[K]) readUsers(r *wire.Reader, w pass[K], n int) (u retainedUsers) {
+	if w != pass[K](twoPasses[K]{}) {
 		return u
 	}
 	all, columns := s.numbersOfPairs(), s.params.columns()
@@ -280,14 +287,14 @@ const privateRows byte = 0xf9
 // Levels they depend on the random choice of which of a user's values counts. The error wraps
 // [ErrReleased].
 func (r *Rows[U, K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	return private.Append(r.secret, dst, "groupby: AppendPrivateState: the Rows value", (*rows[U, K]).appendState)
+	return private.Append(r.secret, dst, "groupby: AppendPrivateState: the Rows value", (*rowData[U, K]).appendState)
 }
 
 // RestorePrivateState replaces what the Rows hold by a state that [Rows.AppendPrivateState] gave.
 // The error wraps [ErrReleased], [ErrMismatch] if those Rows had other Params, or [ErrFormat]; the
 // Rows are then unchanged.
 func (r *Rows[U, K]) RestorePrivateState(data []byte) error {
-	return private.Restore(r.secret, data, "groupby: RestorePrivateState: the Rows value", (*rows[U, K]).readState)
+	return private.Restore(r.secret, data, "groupby: RestorePrivateState: the Rows value", (*rowData[U, K]).readState)
 }
 
 // rowsHeader is what a state begins with, after the header of all encodings.
@@ -303,7 +310,7 @@ func (h *rowsHeader) fields() []wire.Field {
 
 // appendState appends the keys in order, and then the users in order: each with his keys, by their
 // ranks, and the numbers of the pair.
-func (s *rows[U, K]) appendState(dst []byte) []byte {
+func (s *rowData[U, K]) appendState(dst []byte) []byte {
 	users, keys := wire.KeysOf[U](), wire.KeysOf[K]()
 	h := rowsHeader{privateRows, users.Class(), keys.Class(), s.params}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
@@ -320,7 +327,7 @@ func (s *rows[U, K]) appendState(dst []byte) []byte {
 	order, _ = s.users.sorted(0)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(order)))
 	for _, u := range order {
-		q, user := s.pairs.partOf(u), spans[u]
+		q, user := s.pairs.shardOf(u), spans[u]
 		dst = users.Append(dst, s.users.keys[u])
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(user.to-user.from))
 		rows := make([]int, 0, user.to-user.from)
@@ -331,16 +338,14 @@ func (s *rows[U, K]) appendState(dst []byte) []byte {
 		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 		for _, i := range rows {
 			dst = binary.LittleEndian.AppendUint32(dst, rank(i))
-			for _, x := range q.row(i, s.numbers) {
-				dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
-			}
+			dst = appendSums(dst, q.row(i, s.numbers))
 		}
 	}
 	return dst
 }
 
 // readState replaces the rows by those of a state.
-func (s *rows[U, K]) readState(data []byte) error {
+func (s *rowData[U, K]) readState(data []byte) error {
 	r, users, keys := wire.NewReader("groupby", data), wire.KeysOf[U](), wire.KeysOf[K]()
 	r.Header(wire.KindPrivate, privateVersion)
 	var h rowsHeader

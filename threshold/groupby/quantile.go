@@ -82,7 +82,6 @@ const (
 	leading  = 8       // bits of a value's significand that make its cell
 	largest  = 0x1p64  // the ends of the axis where there is no range
 	smallest = 0x1p-32 // unit, there
-	maxCells = 1 << 30 // as in package column
 )
 
 // scale returns that of the Params, which need not be valid.
@@ -216,8 +215,6 @@ const (
 	spreadUnit = 1 << 10 // weights in cells are integers in steps of 1/1024
 	spreadFull = 4       // C²: a user with l keys has a weight of min(1, √(C²/l)) in each
 	spreadMost = 1 << 10 // a user with more keys has no weight
-	maxLevels  = 8
-	minLevel   = 0x1p-20 // of a level and of 1 − level
 	// how far the slopes of a draw may differ, of one level and of several
 	mostSteep, mostSteepOfSeveral = 1.75, 1.25
 	// ln of 2³⁶, by which a base measure falls, of the number of cells, and more
@@ -231,15 +228,6 @@ type spread struct {
 	loss, cutLoss float64            // of a draw, for a step of weight: of a quantile, and of a cut
 	weigh         float64            // scale of the noise of a weight, in steps
 	away          [maxLevels]float64 // of a cut at least, in steps
-}
-
-// levels returns the levels that are released.
-func (p *Params) levels() []float64 {
-	n := slices.Index(p.Levels[:], 0)
-	if n < 0 {
-		n = maxLevels
-	}
-	return p.Levels[:n]
 }
 
 // spreadWeight returns what a user who counts in l keys weighs in each, in steps: l·x² ≤ C², or
@@ -496,7 +484,7 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 		groupOf[n] = uint32(i + 1)
 	}
 	var weights func(i int, cells []quantile.Cell) []quantile.Cell
-	if s.pass == twoPasses {
+	if len(s.users.ends) > 0 { // retained
 		weights = s.retainedWeights(groupOf, len(groups))
 	} else {
 		all := s.cellWeights.sorted(func(n uint32) (uint32, bool) { return groupOf[n], groupOf[n] > 0 })

@@ -8,20 +8,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/quantile"
 )
 
-// A quantile is unknown where no more than an eighth of the users that should be on one of its
-// sides may be there with a larger probability than mostAstray, by what the weights show; each
-// end and each weight that they show is wrong with a probability of missCut.
-const (
-	mostAstray = 4e-4
-	missCut    = 5e-5
-)
-
-// ranks returns the mean error in rank of each level, in users.
-func (p *Params) ranks(s spread) []float64 {
-	alone := func(level float64) float64 { return quantile.MeanError(level, s.loss) / spreadUnit }
-	return quantile.Errors(p.levels(), alone, math.Hypot)
-}
-
 // Quantile returns the estimated quantile of the users' values in the key, at one of the Levels: at
 // 0.9, a value that nine in ten users do not exceed. If a user has several values in the key, one
 // of them counts, drawn by secret randomness (sums and means add them). A user with l > 4 keys

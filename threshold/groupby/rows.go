@@ -21,11 +21,11 @@ import (
 // each for Average and quantiles; a quarter more for the latest rows; and some 30 for each user
 // and each key.
 type Rows[U, K hashing.Key] struct {
-	base[rows[U, K]]
+	base[rowData[U, K]]
 }
 
-// rows is what Rows hold.
-type rows[U, K hashing.Key] struct {
+// rowData is what Rows hold.
+type rowData[U, K hashing.Key] struct {
 	params     Params
 	axis       axis
 	scale      scale
@@ -72,7 +72,7 @@ func NewListedRows[U, K hashing.Key](p Params, keys ...K) (*Rows[U, K], error) {
 	if p.FullKeys == 0 && !p.pure() {
 		p.FullKeys = AutoFullKeys
 	}
-	p, keys, err := listed(p, keys)
+	p, keys, err := listParams(p, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func NewListedRows[U, K hashing.Key](p Params, keys ...K) (*Rows[U, K], error) {
 }
 
 // newRows returns empty rows, over a list or, where that is nil, for keys to be found.
-func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rows[U, K] {
-	r := rows[U, K]{params: p, axis: p.axis(), scale: p.scale(), calibrated: calibrated, src: new(noise.Source), users: newIndex[U](0), keys: indexOf(list), listed: len(list)}
+func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rowData[U, K] {
+	r := rowData[U, K]{params: p, axis: p.axis(), scale: p.scale(), calibrated: calibrated, src: new(noise.Source), users: newIndex[U](0), keys: indexOf(list), listed: len(list)}
 	r.named = r.users.hasher.IsText() || r.users.hasher.IsArray()
 	for range p.columns() {
 		r.pairs.join = append(r.pairs.join, wrapped)
@@ -155,7 +155,7 @@ func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 }
 
 // add adds a row with a number for each column of the pairs.
-func (s *rows[U, K]) add(user U, key K, numbers []int64) {
+func (s *rowData[U, K]) add(user U, key K, numbers []int64) {
 	var nobody U
 	if s.named && user == nobody {
 		return
@@ -183,7 +183,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	if other == nil {
 		other = new(Rows[U, K])
 	}
-	return private.Merge(r.secret, other.secret, "groupby: Merge", "Rows value", func(s, o *rows[U, K]) error {
+	return private.Merge(r.secret, other.secret, "groupby: Merge", "Rows value", func(s, o *rowData[U, K]) error {
 		if err := check.Equal("groupby", s.params, o.params); err != nil {
 			return err
 		}
@@ -207,12 +207,13 @@ func (r *Rows[U, K]) Release() (*Groups[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.state().finish(), nil
+	next := s.state()
+	return next.pass.(releasing[K]).release(next), nil
 }
 
 // chooseFirst chooses FullKeys for a state of one pass by the users' numbers of keys, so that it
 // need not sum by every clip.
-func (s *rows[U, K]) chooseFirst(next *state[K]) {
+func (s *rowData[U, K]) chooseFirst(next *state[K]) {
 	for q, user := range s.pairs.all {
 		l := user.to - user.from
 		switch {
@@ -222,16 +223,16 @@ func (s *rows[U, K]) chooseFirst(next *state[K]) {
 			next.lose(s.listedIn(q, user), false)
 		}
 	}
-	next.chosen = next.choose()
+	next.chosen = next.choose(next.noise)
 	clear(next.shorts) // users give them once more, as they are added
 	next.table = newTable(next.table.index, 0)
 }
 
 // list returns the keys of the list.
-func (s *rows[U, K]) list() []K { return s.keys.keys[:s.listed] }
+func (s *rowData[U, K]) list() []K { return s.keys.keys[:s.listed] }
 
 // listedIn returns how many of a user's keys are listed. They are sorted by number.
-func (s *rows[U, K]) listedIn(q *part, user span) (n int) {
+func (s *rowData[U, K]) listedIn(q *shard, user span) (n int) {
 	for user.from+n < user.to && int(uint32(q.words[user.from+n])) < s.listed {
 		n++
 	}
@@ -239,31 +240,32 @@ func (s *rows[U, K]) listedIn(q *part, user span) (n int) {
 }
 
 // state returns the state of a Builder that was given all users, and leaves nothing here.
-func (s *rows[U, K]) state() *state[K] {
-	pass, keys := onePass, s.keys
+func (s *rowData[U, K]) state() *state[K] {
+	var w pass[K] = onePass[K]{}
+	keys := s.keys
 	switch {
 	case s.params.listed:
-		pass, keys = listedPass, indexOf(s.list())
+		w, keys = listedPass[K]{}, indexOf(s.list())
 	case s.params.Passes == 2:
-		pass = twoPasses
+		w = twoPasses[K]{}
 	}
-	next, columns := newState(s.params, s.calibrated, pass, keys, s.listed), s.params.columns()
-	if pass == twoPasses { // room for all, so that no slice grows by copying
+	next, columns := newState(s.params, s.calibrated, w, keys, s.listed), s.params.columns()
+	if s.params.Passes == 2 { // room for all, so that no slice grows by copying
 		pairs := 0
-		for i := range s.pairs.parts {
-			pairs += len(s.pairs.parts[i].words)
+		for i := range s.pairs.shards {
+			pairs += len(s.pairs.shards[i].words)
 		}
-		next.users = users{ends: make([]int, 0, len(s.users.keys)), keys: make([]uint32, 0, pairs), sums: make([]int64, 0, pairs*columns)}
+		next.users = retainedUsers{ends: make([]int, 0, len(s.users.keys)), keys: make([]uint32, 0, pairs), sums: make([]int64, 0, pairs*columns)}
 		if next.cellWeights != nil {
 			next.users.samples = make([]int64, 0, pairs)
 		}
 	} else {
 		s.chooseFirst(&next)
 	}
-	var last *part
+	var last *shard
 	for q, user := range s.pairs.all {
 		if last != nil && q != last {
-			*last = part{} // so that little is held twice
+			*last = shard{} // so that little is held twice
 		}
 		last = q
 		next.numbers, next.sums, next.samples, next.rows = next.numbers[:0], next.sums[:0], next.samples[:0], next.rows[:0]
@@ -287,30 +289,30 @@ func (s *rows[U, K]) state() *state[K] {
 		if next.cellWeights != nil {
 			next.samples = append(next.samples, q.columns[len(q.columns)-1][user.from:user.to]...)
 		}
-		next.addUser()
+		next.pass.add(&next)
 	}
 	return &next
 }
 
 // pairLog holds the distinct pairs of a user and a key, by their numbers, with what his rows in the
 // key come to. A row is appended; from time to time what has come is sorted and joined with the
-// rest, in one of several parts, so that little memory is held twice.
+// rest, in one of several shards, so that little memory is held twice.
 //
 // The rows of a pair are joined in batches that other users' rows make, in no order of their own.
 // So each join is associative and commutative: what a pair comes to depends on its rows alone.
 type pairLog struct {
-	join  []func(a, b int64) int64 // of the numbers of two rows of one pair
-	parts [1 << partBits]part
+	join   []func(a, b int64) int64 // of the numbers of two rows of one pair
+	shards [1 << shardBits]shard
 }
 
 // wrapped is the join of values: a + b modulo 2⁶⁴. A sum that saturates is not associative.
 func wrapped(a, b int64) int64 { return a + b }
 
-// partBits is how many of a user's low bits say in which part his pairs are.
-const partBits = 6
+// shardBits is how many of a user's low bits say in which shard his pairs are.
+const shardBits = 6
 
-// part holds pairs and, in columns, their numbers.
-type part struct {
+// shard holds pairs and, in columns, their numbers.
+type shard struct {
 	words   []uint64 // user<<32 | key
 	columns [][]int64
 	settled int // so many words are sorted and distinct; the others are as they came
@@ -318,18 +320,18 @@ type part struct {
 
 // add adds a row, with a number for each column.
 func (p *pairLog) add(user, key uint32, numbers []int64) {
-	q := p.partOf(user)
+	q := p.shardOf(user)
 	if len(q.words) == cap(q.words) {
 		q.settle(p.join)
 	}
 	q.push(uint64(user)<<32|uint64(key), numbers)
 }
 
-// of returns the part of a user.
-func (p *pairLog) partOf(user uint32) *part { return &p.parts[user%uint32(len(p.parts))] }
+// shardOf returns the shard of a user.
+func (p *pairLog) shardOf(user uint32) *shard { return &p.shards[user%uint32(len(p.shards))] }
 
 // push appends a row. There is room.
-func (q *part) push(word uint64, numbers []int64) {
+func (q *shard) push(word uint64, numbers []int64) {
 	q.words = append(q.words, word)
 	for c, x := range numbers {
 		q.columns[c] = append(q.columns[c], x)
@@ -337,7 +339,7 @@ func (q *part) push(word uint64, numbers []int64) {
 }
 
 // settle sorts and joins all rows, and makes room for a quarter as many.
-func (q *part) settle(join []func(a, b int64) int64) {
+func (q *shard) settle(join []func(a, b int64) int64) {
 	type row struct {
 		word uint64
 		at   int
@@ -357,7 +359,7 @@ func (q *part) settle(join []func(a, b int64) int64) {
 		}
 	}
 	room := distinct + distinct/4 + 64
-	next := part{words: make([]uint64, 0, room), columns: make([][]int64, len(join))}
+	next := shard{words: make([]uint64, 0, room), columns: make([][]int64, len(join))}
 	for c := range join {
 		next.columns[c] = make([]int64, 0, room)
 	}
@@ -388,13 +390,13 @@ func (q *part) settle(join []func(a, b int64) int64) {
 	*q = next
 }
 
-// span is where a user's pairs lie in a part.
+// span is where a user's pairs lie in a shard.
 type span struct{ from, to int }
 
 // all settles the pairs and yields where those of each user lie, sorted by key.
-func (p *pairLog) all(yield func(q *part, user span) bool) {
-	for i := range p.parts {
-		q := &p.parts[i]
+func (p *pairLog) all(yield func(q *shard, user span) bool) {
+	for i := range p.shards {
+		q := &p.shards[i]
 		if q.settled < len(q.words) {
 			q.settle(p.join)
 		}
@@ -409,7 +411,7 @@ func (p *pairLog) all(yield func(q *part, user span) bool) {
 }
 
 // row sets into to the numbers of a row.
-func (q *part) row(at int, into []int64) []int64 {
+func (q *shard) row(at int, into []int64) []int64 {
 	for c, column := range q.columns {
 		into[c] = column[at]
 	}

@@ -24,7 +24,7 @@ func rowsOf[U, K string | int](t testing.TB, p Params) *Rows[U, K] {
 	return &Rows[U, K]{holding(b.params, newRows[U, K](b.params, held(b).calibrated, nil))}
 }
 
-func heldRows[U, K string | int](r *Rows[U, K]) *rows[U, K] {
+func heldRows[U, K string | int](r *Rows[U, K]) *rowData[U, K] {
 	data := private.Enter(r.secret)
 	private.Leave(r.secret)
 	return data
@@ -367,11 +367,11 @@ func TestPairs(t *testing.T) {
 		}
 	}
 	require.Equal(t, want, got)
-	for i := range log.parts {
-		room += cap(log.parts[i].words)
-		require.Equal(t, cap(log.parts[i].words), cap(log.parts[i].columns[1]))
+	for i := range log.shards {
+		room += cap(log.shards[i].words)
+		require.Equal(t, cap(log.shards[i].words), cap(log.shards[i].columns[1]))
 	}
-	require.LessOrEqual(t, room, len(want)*5/4+64*len(log.parts))
+	require.LessOrEqual(t, room, len(want)*5/4+64*len(log.shards))
 }
 
 // Neither a user nor a row is an allocation of its own.

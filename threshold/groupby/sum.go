@@ -10,7 +10,7 @@ import (
 // axis is how values are summed: in integer steps, so that no order matters, and then placed
 // within [Min, Max].
 type axis struct {
-	least, most, middle, half float64
+	least, most, middle, half float64 // [Min, Max], its centre and half its width
 	step                      float64 // a power of 2, about 2⁻⁴⁰ of the larger end of the range
 }
 
@@ -23,13 +23,8 @@ const mostSteps = 1 << 51
 // axis returns that of Min and Max.
 func (p Params) axis() axis {
 	_, exponent := math.Frexp(max(math.Abs(p.Min), math.Abs(p.Max)))
-	return axis{p.Min, p.Max, p.middle(), p.half(), math.Ldexp(1, exponent-41)}
+	return axis{p.Min, p.Max, p.Min/2 + p.Max/2, p.Max/2 - p.Min/2, math.Ldexp(1, exponent-41)}
 }
-
-// middle and half are the centre of [Min, Max] and half its width.
-func (p Params) middle() float64 { return p.Min/2 + p.Max/2 }
-
-func (p Params) half() float64 { return p.Max/2 - p.Min/2 }
 
 // steps returns a value in steps, rounded; 0 for NaN.
 func (a *axis) steps(value float64) int64 {
@@ -79,33 +74,14 @@ func (a *axis) scaled(x, steps int64) int64 {
 	return int64(float64(x) * min(max(z, -1), 1))
 }
 
-// learn releases the values of the shown groups, whose numbers in the table are given, by a range
-// that it learns.
-func (s *state[K]) learn(g *Groups[K], numbers []uint32) {
-	if !s.params.Values {
-		return
-	}
-	groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
+// learn releases the values of the groups by a range that it learns, from what each user has in
+// which groups, with noise of ratio 1/value.
+func (g *Groups[K]) learn(users ranges.Users, value float64, noise func(scale float64) func() int64) {
 	counts := make([]float64, len(g.groups))
-	for i, n := range numbers {
-		groupOf[n], counts[i] = uint32(i+1), g.noisy(g.groups[i])
+	for i, e := range g.groups {
+		counts[i] = g.noisy(e)
 	}
-	users := func(yield func(keys []uint32, values []float64) bool) {
-		var keys []uint32
-		var values []float64
-		for from, to := range s.users.all {
-			keys, values = keys[:0], values[:0]
-			for j := from; j < to; j++ {
-				if at := groupOf[s.users.keys[j]]; at > 0 {
-					keys, values = append(keys, at-1), append(values, ranges.Join(s.users.sums[2*j], s.users.sums[2*j+1]))
-				}
-			}
-			if !yield(keys, values) {
-				return
-			}
-		}
-	}
-	sums := ranges.Release(users, counts, s.calibrated.value(s.chosen)/unit, s.params.TailIndex, s.noise)
+	sums := ranges.Release(users, counts, value, g.params.TailIndex, noise)
 	g.radius, g.lost, g.mostLost = sums.Radius, sums.Lost, sums.Most
 	for i := range g.groups {
 		g.groups[i].scale, g.groups[i].value = sums.Scales[i], sums.Values[i]
@@ -123,8 +99,8 @@ func (g *Groups[K]) affine(e group[K]) affine {
 	if g.params.Values {
 		return affine{e.scale, e.scale * g.radius, float64(e.value) / ranges.Unit, 1. / ranges.Unit}
 	}
-	half := g.params.half() // each user's z is rounded by a step, and so was the value before
-	return affine{g.params.middle(), half, float64(e.value) / unit, 1./unit + g.params.axis().step/half}
+	a := g.params.axis() // each user's z is rounded by a step, and so was the value before
+	return affine{a.middle, a.half, float64(e.value) / unit, 1./unit + a.step/a.half}
 }
 
 // value returns the value at z, within the range where one is given.

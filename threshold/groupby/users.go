@@ -2,31 +2,12 @@ package groupby
 
 import (
 	"math"
-	"slices"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/exact"
-	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
-
-// othersLimit is B: a user's keys count at most B together in [Groups.Others].
-const othersLimit = 32
-
-// weight returns ⌊S/√l⌋, so l·weight² ≤ S²: what a user gives to each of l keys.
-func weight(l int) int64 { return exact.FloorSqrt(unit * unit / int64(l)) }
-
-// clipped returns x = ⌊S·min(1, √(full/l))⌋, so l·x² ≤ full·S²: what a user counts in each of l
-// keys.
-func clipped(l, full int) int64 {
-	if l <= full {
-		return unit
-	}
-	return exact.FloorSqrt(int64(full) * unit * unit / int64(l))
-}
-
-// residual returns ⌊S·min(1, B/l)⌋, so l·residual ≤ B·S.
-func residual(l int) int64 { return min(unit, othersLimit*unit/int64(l)) }
 
 // gather sets s.numbers to the distinct keys of a user and s.sums, if there are values, to the sums
 // of theirs, with Values as two halves. A key whose value is NaN is as if it were not there. A mark
@@ -46,7 +27,7 @@ func (s *state[K]) gather(keys []K, values []float64) {
 		i, ok := found[n%ahead]-1, found[n%ahead] > 0
 		switch {
 		case ok:
-		case s.pass == listedPass:
+		case s.params.listed:
 			if i, ok = s.table.find(key); !ok {
 				s.keys = append(s.keys, key)
 				continue
@@ -99,21 +80,6 @@ func (s *state[K]) gather(keys []K, values []float64) {
 	s.given += uint64(len(numbers))
 }
 
-// addUser adds the user who was gathered.
-func (s *state[K]) addUser() {
-	switch {
-	case s.pass == listedPass:
-		s.addListed()
-	case len(s.numbers) == 0:
-	case s.pass == twoPasses:
-		s.retain()
-	case s.pass == secondPass:
-		s.addSecond()
-	default:
-		s.addOnce(s.numbers, s.sums)
-	}
-}
-
 // giveAll adds to the cells of a user's keys; sums are his values, and losses what he loses in each
 // key by each clip.
 func (s *state[K]) giveAll(numbers []uint32, sums []int64, give cell, losses []int64) {
@@ -132,51 +98,6 @@ func (s *state[K]) giveAll(numbers []uint32, sums []int64, give cell, losses []i
 	}
 }
 
-// addOnce adds a user with these keys, and the sums of his values, to a Builder of one pass.
-func (s *state[K]) addOnce(numbers []uint32, sums []int64) {
-	l := len(numbers)
-	counted := min(l, s.params.most)
-	losses := s.lose(counted, counted < l)
-	give := cell{weight: weight(counted), count: s.counts(losses)}
-	if s.params.Others {
-		give.others = residual(l)
-	}
-	if counted == l {
-		s.giveAll(numbers, sums, give, losses)
-		if s.cellWeights != nil {
-			s.spread(numbers, s.samples, l)
-		}
-		return
-	}
-	order := choose(s.indices(l), counted, &s.src)
-	for _, n := range order {
-		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], give, losses)
-		if s.cellWeights != nil {
-			s.spread(numbers[n:n+1], s.samples[n:n+1], counted)
-		}
-	}
-	if s.params.Others {
-		for _, n := range order[counted:l] {
-			s.table.cells[numbers[n]].add(cell{others: give.others})
-		}
-	}
-}
-
-// addListed adds a user with the listed keys in s.numbers, and the others in s.keys.
-func (s *state[K]) addListed() {
-	if s.params.Others {
-		wire.Sort(s.keys)
-		s.others = sum(s.others, int64(min(len(slices.Compact(s.keys)), othersLimit))*unit)
-	}
-	l := len(s.numbers)
-	if l == 0 {
-		return
-	}
-	losses := s.lose(l, false)
-	s.giveAll(s.numbers, s.sums, cell{count: s.counts(losses)}, losses)
-	s.spread(s.numbers, s.samples, l)
-}
-
 // indices returns 0, …, l − 1.
 func (s *state[K]) indices(l int) []int {
 	s.order = s.order[:0]
@@ -186,16 +107,17 @@ func (s *state[K]) indices(l int) []int {
 	return s.order
 }
 
-// choose moves k of the elements to the front, by chance where these are not all, and returns them.
-func choose[T any](all []T, k int, src *noise.Source) []T {
+// drawSome moves k of the elements to the front, at random where these are not all, and returns
+// them.
+func drawSome[T any](all []T, k int, src *noise.Source) []T {
 	if k == len(all) {
 		return all
 	}
 	return exact.DrawSubset(all, k, src.Uint64N)
 }
 
-// users are what users gave, one after the other.
-type users struct {
+// retainedUsers are what users gave, one after the other.
+type retainedUsers struct {
 	ends []int    // where each user's keys end
 	keys []uint32 // numbers in the table
 	sums []int64  // of the values, if there are values: see axis; with Values two of each key
@@ -203,18 +125,17 @@ type users struct {
 	samples []int64
 }
 
-// retain adds a user with the keys and sums of values in the state.
-func (s *state[K]) retain() {
-	u := &s.users
-	u.keys, u.sums = append(u.keys, s.numbers...), append(u.sums, s.sums...)
-	for _, sample := range s.samples {
+// add adds a user with these keys, and what there is of his values.
+func (u *retainedUsers) add(keys []uint32, sums, samples []int64) {
+	u.keys, u.sums = append(u.keys, keys...), append(u.sums, sums...)
+	for _, sample := range samples {
 		u.samples = append(u.samples, withoutBits(sample))
 	}
 	u.ends = append(u.ends, len(u.keys))
 }
 
 // append adds the users of another state, whose keys have these numbers here.
-func (u *users) append(other users, numbers []uint32) {
+func (u *retainedUsers) append(other retainedUsers, numbers []uint32) {
 	begin := len(u.keys)
 	for _, i := range other.keys {
 		u.keys = append(u.keys, numbers[i])
@@ -226,7 +147,7 @@ func (u *users) append(other users, numbers []uint32) {
 }
 
 // all yields where each user's keys begin and end.
-func (u *users) all(yield func(from, to int) bool) {
+func (u *retainedUsers) all(yield func(from, to int) bool) {
 	from := 0
 	for _, to := range u.ends {
 		if !yield(from, to) {
@@ -236,30 +157,77 @@ func (u *users) all(yield func(from, to int) bool) {
 	}
 }
 
-// shown sets s.numbers and s.sums to a user's shown keys and what is kept of their values, except
-// for those whose range is to be learned and those that quantiles are of.
-func (s *state[K]) shown(found []bool, from, to int) []uint32 {
-	s.numbers, s.sums = s.numbers[:0], s.sums[:0]
-	for j := from; j < to; j++ {
-		if i := s.users.keys[j]; found[i] {
-			s.numbers = append(s.numbers, i)
-			if s.params.columns() == 1 {
-				s.sums = append(s.sums, s.users.sums[j])
+// values yields, of each user, the groups of his shown keys and his values in these, where a range
+// is learned. groupOf is the group of each key plus 1, or 0.
+func (u *retainedUsers) values(groupOf []uint32) ranges.Users {
+	return func(yield func(groups []uint32, values []float64) bool) {
+		var groups []uint32
+		var values []float64
+		for from, to := range u.all {
+			groups, values = groups[:0], values[:0]
+			for j := from; j < to; j++ {
+				if at := groupOf[u.keys[j]]; at > 0 {
+					groups, values = append(groups, at-1), append(values, ranges.Join(u.sums[2*j], u.sums[2*j+1]))
+				}
+			}
+			if !yield(groups, values) {
+				return
 			}
 		}
 	}
-	return s.numbers
 }
 
-// count adds a user's counts and values to the shown keys, and what he has of other keys to the
-// others.
-func (s *state[K]) count(found []bool, from, to int) {
-	shown := s.shown(found, from, to)
-	l := len(shown)
-	if s.params.Others {
-		s.others = sum(s.others, int64(min(to-from-l, othersLimit))*unit)
+// state is what a Builder holds.
+type state[K hashing.Key] struct {
+	params      Params
+	axis        axis
+	calibrated  calibration
+	pass        pass[K]
+	table       table[K]
+	found       int   // so many of the table's first keys has a first pass found, or are listed
+	clipping          // how users of many keys are clipped
+	others      int64 // what is added to the others already
+	scale       scale
+	cellWeights cellWeights   // nil without Levels
+	users       retainedUsers // of a Builder that keeps them
+	src         noise.Source
+
+	numbers []uint32 // of one user, for reuse: his keys, and the sums of their values
+	sums    []int64
+	samples []int64
+	rows    []int64 // with Average: how many values each key has
+	keys    []K     // those that are not listed
+	order   []int
+	given   uint64 // so many numbers, and one, have been given before
+}
+
+// newState returns the state of an empty Builder whose table has the keys of an index. All that it
+// holds is sized here, by the Params.
+func newState[K hashing.Key](p Params, calibrated calibration, w pass[K], keys index[K], found int) state[K] {
+	n, width := len(calibrated.clips), 0 // of the losses of a key: FullKeys is chosen from sums
+	if n > 1 && p.Passes == 1 {
+		width = n
 	}
-	if l > 0 && !s.params.KeysOnly {
-		s.giveAll(shown, s.sums, cell{count: s.params.counts(l, s.clip().full)}, nil)
+	return state[K]{params: p, axis: p.axis(), scale: p.scale(), cellWeights: p.newCellWeights(), calibrated: calibrated, pass: w, table: newTable(keys, width), found: found,
+		clipping: clipping{counts: calibrated.counts, shorts: make([]int64, n), losses: make([]int64, n)}, given: 1}
+}
+
+// pass is one pass over the users: what it does with the user who was gathered.
+type pass[K hashing.Key] interface{ add(s *state[K]) }
+
+// noise returns what draws exact normal noise, rounded to steps, or discrete Laplace noise where δ
+// is 0; 0 where the scale is 0, of what is not released or is the same for all users.
+func (s *state[K]) noise(scale float64) func() int64 {
+	if scale == 0 {
+		return func() int64 { return 0 }
 	}
+	normal, err := noise.NewGaussian(scale)
+	laplace, other := noise.NewDiscreteLaplace(scale)
+	switch {
+	case err != nil || other != nil:
+		panic("groupby: no noise for a valid calibration") // unreachable
+	case s.params.pure():
+		return func() int64 { return laplace.SampleInt(&s.src) }
+	}
+	return func() int64 { return int64(normal.Sample(&s.src, 1)) }
 }

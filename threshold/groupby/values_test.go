@@ -40,7 +40,7 @@ func TestValuesAreRefused(t *testing.T) {
 	require.ErrorIs(t, dptest.Err(New[int](pure)), ErrParams)
 	// Nothing of a second pass without its users is restored.
 	b, other := builder[int](t, learning), builder[int](t, learning)
-	held(other).pass = secondPass
+	held(other).pass = secondPass[int]{begun: true}
 	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(other.AppendPrivateState(nil))(t)), ErrFormat)
 	p := Params{Epsilon: minEpsilon, Delta: minDelta, Passes: 2, Values: true}
 	require.ErrorContains(t, fails(p), "less noise")

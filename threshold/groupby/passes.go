@@ -1,0 +1,302 @@
+package groupby
+
+import (
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/rounding"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// The passes over the users, and what each does with a user and releases.
+type (
+	onePass[K hashing.Key]    struct{ lastPass[K] } // the only one
+	twoPasses[K hashing.Key]  struct{}              // both of two, over users in memory
+	firstPass[K hashing.Key]  struct{}              // the first of two: a Discovery's
+	secondPass[K hashing.Key] struct {              // the second of two
+		lastPass[K]
+		begun bool // see Builder.SecondPass
+	}
+	listedPass[K hashing.Key] struct{ lastPass[K] } // the only one, over a public list
+)
+
+// unbegun is the second pass after a Discovery until Builder.SecondPass.
+func unbegun[K hashing.Key]() pass[K] { return secondPass[K]{} }
+
+// releasing is a pass that a release ends: any but a Discovery's.
+type releasing[K hashing.Key] interface {
+	pass[K]
+	release(s *state[K]) *Groups[K]
+}
+
+// allPasses returns all passes, in the order of their numbers in a private state.
+func allPasses[K hashing.Key]() []pass[K] {
+	return []pass[K]{onePass[K]{}, twoPasses[K]{}, firstPass[K]{}, secondPass[K]{begun: true}, listedPass[K]{}, secondPass[K]{}}
+}
+
+// passName names a pass in errors.
+func passName[K hashing.Key](w pass[K]) string {
+	return [...]string{"the only pass", "two passes in one", "the first pass", "the second pass", "the only pass, over a list", "a second pass that was not begun"}[slices.Index(allPasses[K](), w)]
+}
+
+// add gives the user's weight to his keys.
+func (firstPass[K]) add(s *state[K]) {
+	if len(s.numbers) > 0 {
+		s.lose(len(s.numbers), false)
+		s.weigh(s.numbers)
+	}
+}
+
+// add adds a user to his keys as he comes.
+func (onePass[K]) add(s *state[K]) {
+	numbers, sums := s.numbers, s.sums
+	l := len(numbers)
+	if l == 0 {
+		return
+	}
+	counted := min(l, s.params.most)
+	losses := s.lose(counted, counted < l)
+	give := cell{weight: weight(counted), count: s.countOf(losses)}
+	if s.params.Others {
+		give.others = residual(l)
+	}
+	if counted == l {
+		s.giveAll(numbers, sums, give, losses)
+		if s.cellWeights != nil {
+			s.spread(numbers, s.samples, l)
+		}
+		return
+	}
+	order := drawSome(s.indices(l), counted, &s.src)
+	for _, n := range order {
+		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], give, losses)
+		if s.cellWeights != nil {
+			s.spread(numbers[n:n+1], s.samples[n:n+1], counted)
+		}
+	}
+	if s.params.Others {
+		for _, n := range order[counted:l] {
+			s.table.cells[numbers[n]].add(cell{others: give.others})
+		}
+	}
+}
+
+// add adds a user with the listed keys in s.numbers, and the others in s.keys.
+func (listedPass[K]) add(s *state[K]) {
+	if s.params.Others {
+		wire.Sort(s.keys)
+		s.others = sum(s.others, int64(min(len(slices.Compact(s.keys)), othersLimit))*unit)
+	}
+	l := len(s.numbers)
+	if l == 0 {
+		return
+	}
+	losses := s.lose(l, false)
+	s.giveAll(s.numbers, s.sums, cell{count: s.countOf(losses)}, losses)
+	s.spread(s.numbers, s.samples, l)
+}
+
+// add adds a user, who counts in all of his keys, and whose weight is for those that the first pass
+// has not found.
+func (secondPass[K]) add(s *state[K]) {
+	if len(s.numbers) == 0 {
+		return
+	}
+	if !s.params.KeysOnly {
+		s.giveAll(s.numbers, s.sums, cell{count: unit - s.lose(len(s.numbers), false)[s.chosen.clip]}, nil)
+		s.spread(s.numbers, s.samples, len(s.numbers))
+	}
+	left := slices.DeleteFunc(s.numbers, func(i uint32) bool { return int(i) < s.found })
+	if s.params.Others && len(left) > 0 {
+		s.giveAll(left, nil, cell{others: residual(len(left))}, nil)
+	}
+	s.weigh(left)
+}
+
+// weigh gives their weight to as many of the keys as get one.
+func (s *state[K]) weigh(numbers []uint32) {
+	k := min(len(numbers), s.params.most)
+	if k == 0 {
+		return
+	}
+	w := weight(k)
+	for _, i := range drawSome(numbers, k, &s.src) {
+		e := &s.table.cells[i]
+		e.weight = sum(e.weight, w)
+	}
+}
+
+// shows returns what draws whether a key is shown, by which noisy weight. The keys that a first
+// pass has found are, and those of a list.
+func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (weight int64, ok bool) {
+	normal := s.noise(sigma)
+	return func(i int) (int64, bool) {
+		if i < s.found {
+			return 0, true
+		}
+		return kernel.Show(s.table.cells[i].weight, normal, s.src.Uint64N)
+	}
+}
+
+// add retains a user with keys.
+func (twoPasses[K]) add(s *state[K]) {
+	if len(s.numbers) > 0 {
+		s.users.add(s.numbers, s.sums, s.samples)
+	}
+}
+
+// release finds keys in two passes and then counts: each user in all keys that are shown.
+func (twoPasses[K]) release(s *state[K]) *Groups[K] {
+	found := make([]bool, len(s.table.cells))
+	s.find(found, s.shows(s.calibrated.first, s.calibrated.discovery))
+	s.find(found, s.shows(s.calibrated.kernel, s.calibrated.weight))
+	clear(s.table.cells)
+	s.chooseClip(found)
+	for from, to := range s.users.all {
+		s.count(found, from, to)
+	}
+	return s.release(func(i int) (int64, bool) { return 0, found[i] })
+}
+
+// find adds to found what one pass shows of the other keys, of which each user chooses as many as
+// get weight.
+func (s *state[K]) find(found []bool, show func(i int) (int64, bool)) {
+	for i := range s.table.cells {
+		s.table.cells[i].weight = 0
+	}
+	var left []uint32
+	for from, to := range s.users.all {
+		left = left[:0]
+		for _, i := range s.users.keys[from:to] {
+			if !found[i] {
+				left = append(left, i)
+			}
+		}
+		s.weigh(left)
+	}
+	for i := range found {
+		if !found[i] {
+			_, found[i] = show(i)
+		}
+	}
+}
+
+// shown sets s.numbers and s.sums to a user's shown keys and what is kept of their values, except
+// for those whose range is to be learned and those that quantiles are of.
+func (s *state[K]) shown(found []bool, from, to int) []uint32 {
+	s.numbers, s.sums = s.numbers[:0], s.sums[:0]
+	for j := from; j < to; j++ {
+		if i := s.users.keys[j]; found[i] {
+			s.numbers = append(s.numbers, i)
+			if s.params.columns() == 1 {
+				s.sums = append(s.sums, s.users.sums[j])
+			}
+		}
+	}
+	return s.numbers
+}
+
+// count adds a user's counts and values to the shown keys, and what he has of other keys to the
+// others.
+func (s *state[K]) count(found []bool, from, to int) {
+	shown := s.shown(found, from, to)
+	l := len(shown)
+	if s.params.Others {
+		s.others = sum(s.others, int64(min(to-from-l, othersLimit))*unit)
+	}
+	if l > 0 && !s.params.KeysOnly {
+		s.giveAll(shown, s.sums, cell{count: s.clip().counts(l)}, nil)
+	}
+}
+
+// chooseClip chooses a clip by the numbers of keys that users are shown with, before a value is
+// looked at.
+func (s *state[K]) chooseClip(found []bool) {
+	for from, to := range s.users.all {
+		if l := len(s.shown(found, from, to)); l > 0 {
+			s.lose(l, false)
+		}
+	}
+	s.chosen = s.choose(s.noise)
+}
+
+// countOf returns what a user counts in a key who loses that much by each clip; where the clip is
+// not chosen yet, as if he lost nothing.
+func (s *state[K]) countOf(losses []int64) int64 {
+	switch {
+	case len(losses) == 0: // KeysOnly
+		return 0
+	case s.table.width > 0:
+		return unit
+	}
+	return unit - losses[s.chosen.clip]
+}
+
+// lastPass is a pass whose release shows keys by their weights.
+type lastPass[K hashing.Key] struct{}
+
+func (lastPass[K]) release(s *state[K]) *Groups[K] {
+	return s.release(s.shows(s.calibrated.kernel, s.calibrated.weight))
+}
+
+// release draws independently for each key and sorts what is shown, so the distribution of what is
+// released does not depend on the order of arrival. A key without weight gets no draw: it is
+// hidden, whatever its count.
+func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] {
+	p := s.params
+	g := &Groups[K]{params: p}
+	if s.table.width > 0 {
+		s.chosen = s.choose(s.noise)
+	}
+	g.chosen, g.noises = s.chosen, p.noises(s.calibrated, s.chosen)
+	rests, values := s.noise(s.calibrated.rest(s.chosen)), s.noise(s.calibrated.value(s.chosen))
+	var numbers []uint32
+	for i, e := range s.table.cells {
+		weight, ok := show(i)
+		if !ok {
+			s.others = sum(s.others, e.others)
+			continue
+		}
+		r := group[K]{key: s.table.keys[i]}
+		if p.weighs() {
+			r.weight = weight
+		}
+		if !p.KeysOnly {
+			r.rest = s.restOf(i) + rests()
+		}
+		if p.columns() == 1 {
+			r.value = e.value + values()
+		}
+		g.groups, numbers = append(g.groups, r), append(numbers, uint32(i))
+	}
+	s.quantiles(g.groups, numbers)
+	if p.Values {
+		groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
+		for i, n := range numbers {
+			groupOf[n] = uint32(i + 1)
+		}
+		g.learn(s.users.values(groupOf), s.calibrated.value(s.chosen)/unit, s.noise)
+	}
+	slices.SortFunc(g.groups, func(a, b group[K]) int { return wire.Compare(a.key, b.key) })
+	g.groups = slices.Clip(slices.Clone(g.groups))
+	if p.weighs() {
+		g.threshold = s.calibrated.kernel.Threshold
+	}
+	if !p.KeysOnly {
+		g.shortfall = s.shorts[s.chosen.clip] + s.noise(s.calibrated.shortfall)()
+	}
+	if p.Others {
+		g.others = s.others + s.noise(s.calibrated.others)()
+	}
+	g.addUp()
+	return g
+}
+
+// restOf returns the rest of a key by the clip that was chosen.
+func (s *state[K]) restOf(i int) int64 {
+	e, count := s.table.cells[i], s.table.cells[i].count
+	if s.table.width > 0 {
+		count -= s.table.lost(i)[s.chosen.clip]
+	}
+	return rest(count, e.weight, s.clip().mix)
+}
