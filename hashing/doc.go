@@ -2,15 +2,14 @@
 // fingerprints, and hash families with stated independence.
 //
 //	seed := hashing.NewSeed() // published, the same at every party
-//	place, err := hashing.NewRange(seed, 1000)
+//	cells, err := hashing.NewRange(seed, 1000)
 //	if err != nil {
 //		log.Fatal(err)
 //	}
-//	fmt.Println(sets.Hash(hashing.Fingerprint(seed, "a key of any type")))
+//	fmt.Println(cells.Hash(hashing.Fingerprint(seed, "a key of any type")))
 //
-// Nothing here is secret and nothing here protects privacy. A [Seed] may be published, is encoded
-// with a release, and must be equal in two sketches that are to be merged or compared. The secret
-// randomness of the library is noise.Source, an unrelated type.
+// Nothing here is secret and nothing here protects privacy. A [Seed] is encoded with a release, and
+// sketches that are merged or compared need the same one. Secret randomness is noise.Source's.
 //
 // # Which function for which theorem
 //
@@ -24,10 +23,9 @@
 //	Range          ≤ 1/n + n/2¹³⁰ (≤ 2/n always)
 //	Polynomial     exactly 1/(2⁶¹−1) for keys below 2⁶¹−1
 //
-// A proof that needs "universal" or "pairwise independent" may rest on Range. A proof that takes
-// fourth moments (AMS signs) or k-th moments needs [Polynomial]. A theorem must not rest on
-// Fingerprint beyond the permutation property; Fingerprint is for tables and for keys that are not
-// integers.
+// A proof that needs "universal" or "pairwise independent" may rest on Range; one that takes fourth
+// moments (AMS signs) or k-th moments needs [Polynomial]. Of Fingerprint it may only use the
+// permutation: that is for tables and for keys that are not integers.
 //
 // # What the statements assume
 //
@@ -39,7 +37,6 @@
 // Families of different types built from one seed are independent of each other. Two values of one
 // type built from one seed are the same function: use [Seed.Derive] to give each its own seed.
 //
-// All functions are deterministic, equal on every platform, pinned by golden values, free of
-// allocation, and safe for concurrent use. The algorithms are part of the encoded formats: they do
-// not change within a format version.
+// All functions are deterministic, equal on every platform, free of allocation, and safe for
+// concurrent use. They do not change within a version of an encoding.
 package hashing

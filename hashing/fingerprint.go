@@ -22,22 +22,17 @@ type Key interface {
 // seed the fingerprint is a permutation of the 64-bit integers, so two integers never collide.
 //
 // A string is hashed by its bytes. Two strings collide with a probability of about 2⁻⁶⁴ over the
-// seed; this is what XXH3 is tested for, not a theorem. Strings and integers are separated: the
-// string of an integer's eight bytes has a fingerprint of its own. An array is hashed by its bytes,
-// and has the same fingerprint as a string of these bytes.
+// seed; this is what XXH3 is tested for, not a theorem. The string of an integer's eight bytes has
+// another fingerprint than the integer, an array that of the string of its bytes.
 //
-// With seed = s₀ ‖ s₁ (little-endian words), A = the avalanche permutation of XXH64 and c a
-// constant:
-//
-//	integer x:  A(XXH3₆₄(x in 8 bytes; s₀) ⊕ s₁)
-//	string w:   lo ⊕ A(hi ⊕ s₁ ⊕ c),  hi ‖ lo = XXH3₁₂₈(w; s₀)
-//
-// so both halves of the seed decide every fingerprint, and which strings collide. It is not a
-// cryptographic hash: an adversary who knows the seed can find strings that collide.
-//
-// It does not allocate. A type defined on a basic type costs a few nanoseconds more than the basic
-// type.
+// It is not a cryptographic hash: an adversary who knows the seed can find strings that collide. A
+// type defined on a basic type costs a few nanoseconds more than the basic type.
 func Fingerprint[K Key](seed Seed, key K) uint64 {
+	// With seed = s₀ ‖ s₁ (little-endian words), A = the avalanche permutation of XXH64 and c a
+	// constant, both halves of the seed decide every fingerprint, and which strings collide:
+	//
+	//	integer x:  A(XXH3₆₄(x in 8 bytes; s₀) ⊕ s₁)
+	//	string w:   lo ⊕ A(hi ⊕ s₁ ⊕ c),  hi ‖ lo = XXH3₁₂₈(w; s₀)
 	s0, s1 := seed.halves()
 	switch k := any(key).(type) {
 	case string:

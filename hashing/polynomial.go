@@ -14,20 +14,10 @@ const MaxIndependence = 1024
 // field of p = 2⁶¹ − 1 elements. It costs k − 1 multiplications per key.
 //
 // On keys below p it is exactly k-wise independent: the values of any k distinct keys are
-// independent and uniform on [0, p). Proof: through k points with distinct abscissae and any
-// ordinates goes exactly one polynomial of degree below k, so of the pᵏ polynomials exactly one
-// gives each k-tuple of values. ∎
-//
-// There are more 64-bit keys than field elements, so the keys are first mapped to the field: x =
-// q·p + r with 0 ≤ r < p becomes r + α·q mod p, with a random α. This is the identity on keys below
-// p. Two keys with one q keep distinct images; two with q ≠ q′, where 0 < |q − q′| ≤ 8, meet for
-// exactly one α, so with probability 1/p. For any k distinct 64-bit keys the images are distinct
-// except with probability at most k(k−1)/2p, and given that, their values are independent and
-// uniform. So the joint law of k values is within total variation distance k(k−1)/2p < k²/2⁶² of
-// the ideal one, and two distinct keys, of any size, collide with probability at most 2/p.
-//
-// A theorem that asks for k-wise independence may rest on it, exactly for keys below 2⁶¹ − 1, else
-// with that distance added to its failure probability.
+// independent and uniform on [0, p). For any k distinct 64-bit keys the values are
+// within total variation distance k(k−1)/2p < k²/2⁶² of that, which a theorem that asks for k-wise
+// independence adds to its failure probability; two keys collide with probability at most 2/p.
+// hashing_proof.md has the proofs.
 //
 // The zero value maps all keys to 0.
 type Polynomial struct {
@@ -36,7 +26,7 @@ type Polynomial struct {
 }
 
 // NewPolynomial returns the k-wise independent function that the seed selects. The error wraps
-// [ErrParams] unless k is in [2, MaxIndependence]. (With k = 1 all keys would collide.)
+// [ErrParams] unless k is in [2, MaxIndependence].
 func NewPolynomial(seed Seed, k int) (Polynomial, error) {
 	if k < 2 || k > MaxIndependence {
 		return Polynomial{}, check.ParamsError("hashing", "k", k, "an integer in [2, 1024]")
@@ -62,18 +52,13 @@ func (h Polynomial) Hash(x uint64) uint64 {
 // independence of Hash. For keys below p each value has a probability within 2/p of 1/n, and
 // Pr[Into(x, n) = Into(y, n)] ≤ 1/n + 4n/p² for x ≠ y; for other keys the distance stated above is
 // added.
-//
-// Proof. With q = 2⁶¹/n, ⌊q⌋ or ⌈q⌉ of the words below 2⁶¹ go to each i, and one fewer to the cell
-// of the word p, which is not a value of Hash. So a cell has c words, q − 2 < c < q + 1, and pᵢ −
-// 1/n = (c − q + 1/n)/p lies within ±2/p. Then Σ pᵢ² = 1/n + Σ (pᵢ − 1/n)² ≤ 1/n + n·(2/p)². ∎
 func (h Polynomial) Into(x, n uint64) uint64 {
 	hi, _ := bits.Mul64(h.Hash(x)<<3, n)
 	return hi
 }
 
 // Sign returns +1 or −1 by the lowest bit of Hash(x). The signs of k distinct keys below p are
-// independent. As p is odd they are not exactly fair: (p+1)/2 values give +1, so E[σ] = 1/p ≈
-// 4.3·10⁻¹⁹ and the product of j ≤ k signs has expectation p⁻ʲ.
+// independent, each of expectation 1/p ≈ 4.3·10⁻¹⁹, as (p+1)/2 values give +1.
 func (h Polynomial) Sign(x uint64) int { return 1 - 2*int(h.Hash(x)&1) }
 
 // fieldStream yields independent uniform elements of the field: 61 bits of each word of the seed's

@@ -2,12 +2,11 @@ package hashing
 
 // Fill sets dst[i] to Hash(first + i), first + i modulo 2⁶⁴. It costs k − 1 additions per key
 // instead of k − 1 multiplications.
-//
-// The (k−1)-th difference of a polynomial of degree below k is a constant, also over a field. With
-// d₀ = h(z) and dₘ the m-th difference at z, dₘ ← dₘ + dₘ₊₁ for m = 0, …, k−2 moves from z to z +
-// 1, exactly mod p. Consecutive keys are consecutive elements of the field as long as their
-// quotients by p are equal; where that changes, the differences are taken anew.
 func (h Polynomial) Fill(dst []uint64, first uint64) {
+	// The (k−1)-th difference of a polynomial of degree below k is a constant, also over a field.
+	// With d₀ = h(z) and dₘ the m-th difference at z, dₘ ← dₘ + dₘ₊₁ for m = 0, …, k−2 moves from z
+	// to z + 1, exactly mod p. Consecutive keys are consecutive elements of the field as long as
+	// their quotients by p are equal; where that changes, the differences are taken anew.
 	for len(dst) > 0 {
 		quo, z := divMod(first)
 		n := mersenne - z // keys of this quotient

@@ -87,8 +87,7 @@ func (b *Builder[K]) calibrated() (c calibration, of kind, err error) {
 // counters are in use. With Dim, keys outside [0, Dim) are ignored.
 //
 // A string key is kept as it is, so the memory it shares stays alive: clone substrings of large
-// buffers. After Release, and on the zero Builder, Add does nothing: the release is final. If you
-// are not sure, ask [Builder.Released] first.
+// buffers. After Release, and on the zero Builder, Add does nothing: see [Builder.Released].
 func (b *Builder[K]) Add(key K) { sketch.Add(b.secret, key) }
 
 // AddSlice adds the keys in order, as a loop over [Builder.Add] does. For integers it takes about
@@ -97,21 +96,16 @@ func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 
 // AddN counts n elements of the key at once: the bytes of a packet, or the amount of a sale, in a
 // unit of the caller's choice. It does the same as n calls of [Builder.Add], in amortised O(1) time
-// if the key has a counter, else in O(log k). No comparison-based algorithm can do it in constant
-// time: adding k new keys of any weights, and then k of larger weights, removes the first k in the
-// order of their weights, and so sorts them.
+// if the key has a counter, else in O(log k).
 //
 // With MaxElements = m the guarantee protects one event: a call that adds up to m. Noise and
-// threshold are about m times those of one element. An n above m counts as m, since the guarantee
-// would not hold for more. An n of 0 or below counts nothing. Without MaxElements an n above 1
-// would count as 1; instead the Builder gives up its data, and Release returns an error that says
-// so.
+// threshold are about m times those of one element. An n above m counts as m, one of 0 or below as
+// nothing. Without MaxElements an n above 1 makes the Builder give up its data, and Release returns
+// an error that says so. Elements above 1.5·2⁶² in a counter, all decrements included, do not
+// count.
 //
-// Once a counter plus all decrements so far reaches 1.5·2⁶², further elements do not count. Only
-// 2⁴¹ calls at the largest weight reach this, or large counters from elsewhere.
-//
-// A [Sum] suits large m: at ε = 1, δ = 1e-6, k = 1024 its threshold is 17.1·m for m = 20 and 17.5·m
-// for m = 1500. KeptZeros has 19.8·m and 24.2·m, since it pays for a factor of about m in δ.
+// A [Sum] suits large m: at ε = 1, δ = 1e-6, k = 1024 its threshold is 17.5·m for m = 1500, where
+// KeptZeros has 24.2·m.
 func (b *Builder[K]) AddN(key K, n int) {
 	if n > 1 && b.params.MaxElements == 0 {
 		private.Poison(b.secret, "was given several elements at once, and its Params have no MaxElements")
@@ -121,14 +115,12 @@ func (b *Builder[K]) AddN(key K, n int) {
 }
 
 // Merge adds the sketch of the other Builder, which gives up its data: the trusted merge of Agarwal
-// et al. (section 7 of the paper), for sketches of several servers that one server may see. It
-// takes O(k) time and at most 2k counters. In whatever order sketches are merged, the result
+// et al. (section 7 of the paper), in O(k) time. In whatever order sketches are merged, the result
 // undercounts by at most N/(k+1), where N is the number of elements in all streams. Elements can be
 // added before and after.
 //
-// Merging hurts the release: neighbours now differ in up to k counters, and the noise grows with
-// √k. At ε = 1, δ = 1e-6, k = 1024 the threshold is 423 instead of 17. A [Sum] of reduced sketches
-// has 15.5, for more memory; see [Params.Plan].
+// Neighbours now differ in up to k counters, and the noise grows with √k: at ε = 1, δ = 1e-6, k =
+// 1024 the threshold is 423 instead of 17. A [Sum] has about 16, for more memory.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, [ErrReleased] if either
 // was released, and [ErrParams] if the Params ask for a mechanism that merged sketches do not have.

@@ -133,7 +133,7 @@ func (s *sumState[K]) fields() []wire.Field {
 // with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
 func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState[K](t.secret, privateSum, t.params, "Sum", dst, func(s *sumState[K], dst []byte) []byte {
-		keys, units := wire.KeysOf[K](), slices.Clone(s.units.Counters)
+		keys, units := wire.KeysOf[K](), slices.Clone(s.units.Sums())
 		sketch.Sort(units)
 		n := len(units)
 		dst = wire.AppendFields(dst, append(s.fields(), wire.Int(&n, math.MaxInt32)))
@@ -155,15 +155,16 @@ func (t *Sum[K]) RestorePrivateState(data []byte) error {
 		}
 		keys := wire.KeysOf[K]()
 		n := r.Count(math.MaxInt32, keys.MinSize()+8)
+		var units []sketch.Counter[K]
 		for i := 0; i < n && r.Err() == nil; i++ {
 			c := sketch.Counter[K]{Key: keys.Read(r), Count: r.Int64()}
 			if c.Count < 1 || c.Count > sketch.Limit || p.Dim > 0 && sketch.Outside(c.Key, p.Dim) {
 				r.Fail("an impossible count")
 				break
 			}
-			d.units.Add([]sketch.Counter[K]{c})
+			units = append(units, c)
 		}
-		if len(d.units.Counters) < n {
+		if d.units.Add(units); len(d.units.Sums()) < n {
 			r.Fail("a key twice")
 		}
 		return func() { s.sketches, s.units, s.lost, s.unknown = d.sketches, d.units, d.lost, d.unknown }, nil

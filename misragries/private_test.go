@@ -91,7 +91,7 @@ func TestPrivateStateOfASum(t *testing.T) {
 	require.NoError(t, again.Merge(parts[0]))
 	parts[0] = dptest.OK(NewSum[int](p))(t)
 	require.NoError(t, parts[0].Merge(again), "into an empty one, which takes the table")
-	require.ElementsMatch(t, peek(whole.secret).units.Counters, peek(parts[0].secret).units.Counters)
+	require.ElementsMatch(t, peek(whole.secret).units.Sums(), peek(parts[0].secret).units.Sums())
 	require.Equal(t, peek(whole.secret).lost, peek(parts[0].secret).lost)
 	require.Equal(t, 6, peek(parts[0].secret).sketches)
 

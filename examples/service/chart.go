@@ -31,7 +31,8 @@ type dot struct {
 // line is a key over time, with its band.
 type line struct {
 	Key    string
-	Number int // selects the colour
+	Label  string // the key, cut off
+	Number int    // selects the colour
 	Path   string
 	Bands  []string
 	Dots   []dot
@@ -98,7 +99,7 @@ func drawLines(keys [][]reading) lineChart {
 		c.X = append(c.X, mark{x(t), t.Format(format)})
 	}
 	for i, readings := range keys {
-		l := line{Key: readings[0].Key, Number: i, LabelY: scale(readings[len(readings)-1].Estimate)}
+		l := line{Key: readings[0].Key, Label: cutOff(readings[0].Key), Number: i, LabelY: scale(readings[len(readings)-1].Estimate)}
 		var path strings.Builder
 		for _, r := range readings {
 			fmt.Fprintf(&path, "%.1f,%.1f ", x(r.end), scale(r.Estimate))
@@ -242,6 +243,15 @@ func thousands(v float64) string {
 		return "−" + s
 	}
 	return s
+}
+
+// cutOff returns a key as it fits beside its line: a long one ends with ….
+func cutOff(key string) string {
+	const most = 24
+	if runes := []rune(key); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return key
 }
 
 // between writes an estimate with its interval.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"unicode"
 )
 
 const maxName = 1 << 10 // bytes of a user or a key
@@ -58,10 +59,13 @@ func (h head) sample() string {
 	return `{"user":"u-4711","key":"/index.html"}`
 }
 
-// firstLine quotes the first line of a body that is not blank, up to 200 bytes of it.
-func firstLine(body []byte) string {
-	line, _, _ := bytes.Cut(bytes.TrimSpace(body), []byte{'\n'})
-	return strconv.Quote(string(bytes.TrimSpace(line[:min(len(line), 200)])))
+// firstLine returns the first line of a body that is not blank, its number from 1 on, and up to 200
+// bytes of it, quoted.
+func firstLine(body []byte) (number int, quoted string) {
+	text := bytes.TrimLeftFunc(body, unicode.IsSpace)
+	number = 1 + bytes.Count(body[:len(body)-len(text)], []byte{'\n'})
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	return number, strconv.Quote(string(bytes.TrimSpace(line[:min(len(line), 200)])))
 }
 
 // unusual parses any other line. It returns no user for a line that is no event.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -118,4 +120,20 @@ func TestReadValues(t *testing.T) {
 	require.Equal(t, []int{2, 1}, []int{events, malformed})
 	require.Len(t, record, 2*(3+3+8))
 	checkValues(t, body)
+}
+
+// The answer to a body without events has the number of its first bad line, blank ones included.
+func TestFirstBadLine(t *testing.T) {
+	s := mustOpen(t, exactConfig(t))
+	for body, want := range map[string]string{
+		"a,b\nc,d\n":                 "line 1, \"a,b\"",
+		"\n \r\n\t{\"user\":1}\r\nx": "line 3, \"{\\\"user\\\":1}\"",
+	} {
+		recorder := httptest.NewRecorder()
+		s.handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/events", strings.NewReader(body)))
+		var answer struct{ Error string }
+		require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &answer))
+		require.Equal(t, 400, recorder.Code)
+		require.True(t, strings.HasSuffix(answer.Error, "the first bad one is "+want), answer.Error)
+	}
 }

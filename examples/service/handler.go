@@ -66,7 +66,8 @@ func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 		if answer.Taken > 0 {
 			err = s.send(b.record)
 		} else if answer.Malformed > 0 {
-			status, answer.Error = http.StatusBadRequest, "no line is an event such as "+s.head.sample()+": the first one is "+firstLine(b.body.Bytes())
+			number, line := firstLine(b.body.Bytes())
+			status, answer.Error = http.StatusBadRequest, fmt.Sprintf("no line is an event such as %s: the first bad one is line %d, %s", s.head.sample(), number, line)
 		}
 		if err != nil {
 			status, answer.Taken, answer.Error = http.StatusServiceUnavailable, 0, err.Error()

@@ -87,9 +87,25 @@ func TestPage(t *testing.T) {
 	require.Same(t, &must(s.published.page(day))[0], &must(s.published.page(day))[0], "drawn once a step")
 }
 
+// A long key ends with … beside its line, and telephones have larger letters.
+func TestLabelsOfLines(t *testing.T) {
+	for key, want := range map[string]string{
+		strings.Repeat("é", 24): strings.Repeat("é", 24),
+		strings.Repeat("é", 25): strings.Repeat("é", 23) + "…",
+	} {
+		var readings []reading
+		for i := range 2 {
+			readings = append(readings, reading{monday.Add(time.Duration(i) * time.Hour), row{Key: key, Estimate: 1}})
+		}
+		c := drawLines([][]reading{readings})
+		require.Equal(t, want, c.Lines[0].Label)
+		require.Equal(t, key, c.Lines[0].Key)
+	}
+}
+
 // TestPageInBrowser drives the page in a browser, if there is one: the windows can be chosen, the
-// pictures are there, nothing overlaps or sticks out, also on telephones, and nothing is fetched
-// from elsewhere. With -update it makes page.png.
+// pictures are there, nothing overlaps, sticks out or is too small to be read, also on telephones,
+// and nothing is fetched from elsewhere. With -update it makes page.png.
 func TestPageInBrowser(t *testing.T) {
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -179,6 +195,7 @@ const measure = `(() => {
 	const labels = all("svg text").map(e => [e.textContent, box(e)]);
 	for (const [text, b] of labels) {
 		if (b.left < 0 || b.right > innerWidth) wrong.push(text + " sticks out");
+		if (b.height > 0 && b.height < 10) wrong.push(text + " is " + b.height + " pixels high");
 		for (const [other, c] of labels)
 			if (text !== other && b.left < c.right && c.left < b.right && b.top + 3 < c.bottom && c.top + 3 < b.bottom) wrong.push(text + " is on " + other);
 	}

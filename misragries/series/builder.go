@@ -116,9 +116,8 @@ func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 func (b *Builder[K]) Add(key K) { b.AddN(key, 1) }
 
 // AddN counts n elements of one key, as n calls of Add do, and none if n is negative. The time does
-// not depend on n, except for keys that a sketch counts. With Counters the Builder gives up its
-// data at an n above 2³², which would take minutes, and Step returns an error that says so. A count
-// saturates at 2⁵² in each node.
+// not depend on n, except for keys that a sketch counts: with Counters an n above 2³² makes the
+// Builder give up its data, and Step returns an error that says so. A count saturates at 2⁵².
 func (b *Builder[K]) AddN(key K, n int) {
 	const most = 1 << 32
 	if b.params.Counters > 0 && int64(n) > most {

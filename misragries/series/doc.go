@@ -67,7 +67,7 @@
 // all of (ε, δ): see series_proof.md.
 //
 // A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
-// intervals by the exact law of a few of them. The count from before a key became known is
+// intervals by the exact distribution of a few of them. The count from before a key became known is
 // corrected at the end of each longer discovery span that contains that step.
 //
 // # Not covered

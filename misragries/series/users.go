@@ -66,6 +66,9 @@ func (s *state[K]) forgetUsers() {
 // Elements of a user above 16 times MaxElements and Burst are not seen: the share is then that of
 // the elements below. Keys outside of Dim are in neither number.
 //
+// At ε = 1 with the default Spans and Burst, a week's two numbers are within 3,800·MaxElements and
+// 20,100·MaxElements at .95: so a share of 1/3 is known to ±.1 from about 10⁵·MaxElements elements.
+//
 // Without MaxElements all elements count: the bounds are 1 and 1. NaN for a confidence outside
 // [0, 1) and for the zero Window.
 func (w *Window[K]) Counted(confidence float64) (lo, hi float64) {

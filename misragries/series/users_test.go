@@ -587,3 +587,16 @@ func TestAddNWithCounters(t *testing.T) {
 	b.AddN(5, math.MinInt)
 	dptest.OK(b.Step())(t)
 }
+
+// What the documentation of Counted says of its width.
+func TestWidthOfCounted(t *testing.T) {
+	const m = 10
+	c := dptest.OK(Params{Epsilon: 1, Delta: 1e-6, MaxElements: m}.normal().calibrate())(t)
+	counted := newLaplaceSum(c.elements[0].Scale(), 1).beyond(0.025)
+	seen := newLaplaceSum(c.elements[1].Scale(), 1).beyond(0.025)
+	require.InDelta(t, 3800, counted/m, 50)
+	require.InDelta(t, 20_100, seen/m, 50)
+	const n = 1e5 * m
+	require.InDelta(t, 1./3+0.1, (n/3+counted)/(n-seen), 0.05)
+	require.InDelta(t, 1./3-0.1, (n/3-counted)/(n+seen), 0.03)
+}

@@ -19,16 +19,17 @@ const mostRuns = 1 << 20
 // estimator with a bounded variance give six moments, at 1.47 times the bound, and [StudentNoise]
 // with a finite variance.
 //
-// It is Tětek's Lemma 3 with its constant. Proof: if |median − g| > t, then k of the runs lie that
-// far on one side, so |median − g| is at most the k-th largest of W₁, …, W_{2k−1}, W = |R|. Its
-// ck-th power is at most the product of the k largest Wᵢ^c, hence at most the sum of these products
-// over all C(2k−1, k) subsets, each of mean (E W^c)^k ≤ Δ^{ck}. ∎
+// It is Tětek's Lemma 3 with its constant.
 //
 // moment c is without unit, error and the second result in the units of the data. The moment is
 // rounded down and the bound up. The error wraps [ErrParams] unless moment is above 0 and its
 // result at most 2¹⁰, error 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and runs odd and in [1, 2²⁰]. With an error both
 // results are NaN.
 func MedianMoment(moment, error float64, runs int) (medianMoment, medianError float64, err error) {
+	// Proof: if |median − g| > t, then k of the runs lie that far on one side, so |median − g|
+	// is at most the k-th largest of W₁, …, W_{2k−1}, W = |R|. Its ck-th power is at most the
+	// product of the k largest Wᵢ^c, hence at most the sum of these products over all C(2k−1, k)
+	// subsets, each of mean (E W^c)^k ≤ Δ^{ck}. ∎
 	if err := checkRuns(runs); err != nil {
 		return math.NaN(), math.NaN(), err
 	}

@@ -17,6 +17,9 @@ import (
 // one, of total D + n by the old D, stays if that is above the new D. So all there is to find is
 // the least total.
 //
+// No comparison-based algorithm takes constant time: adding k new keys of any weights, and then k
+// of larger weights, removes the first k in the order of their weights, and so sorts them.
+//
 // The heap holds each item by a total that it once had. Totals only rise, so an item on top of the
 // heap whose total has not changed has the least. One that has changed is put back by its new
 // total, which the element that raised it pays for.
