@@ -230,7 +230,7 @@ const (
 	minLevel   = 0x1p-20 // of a level and of 1 − level
 	// how far the slopes of a draw may differ, of one level and of several
 	mostSteep, mostSteepOfSeveral = 1.75, 1.1
-	// deviations of the weights that one release in ten has less of, and what else they have to show
+	// deviations that the weights lack in one release of ten, and more for what else they show
 	steepReserve = 2.2
 	// ln of 2³⁶, by which a base measure falls, of the number of cells, and more
 	fallCost = 50
@@ -245,7 +245,7 @@ const (
 // spread is what the quantiles of a key are drawn by.
 type spread struct {
 	loss, cutLoss float64            // of a draw, for a step of weight: of a quantile, and of a cut
-	weigh, alone  float64            // scale of the noise of a weight, in steps; where no cut is drawn
+	weigh, alone  float64            // scale of a weight's noise, in steps; where no cut is drawn
 	away          [maxLevels]float64 // of a cut at least, in steps
 }
 
@@ -312,8 +312,8 @@ func (p *Params) spreads(mu, epsilon float64) (s spread) {
 	return s
 }
 
-// rankNoise returns what the noise of the rank of an edge at a level, which comes of so many weights
-// of noise weigh before it and after it, exceeds with probability at most alpha, in steps.
+// rankNoise returns what the noise of the rank of an edge at a level exceeds with probability alpha
+// at most, in steps. It comes of so many weights of noise weigh before it and after it.
 func (p *Params) rankNoise(weigh, level float64, before, after int, alpha float64) float64 {
 	a, b := 1-level, level
 	m, n := float64(before), float64(after)

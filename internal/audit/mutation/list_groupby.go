@@ -97,7 +97,6 @@ var groupbyMutations = []mutation{
 	{"the first value of a user counts", "threshold/groupby/quantile.go", "int64(1+uint64N(1<<31-1))<<sampleBits", "int64(1+0*uint64N(1<<31-1))<<sampleBits"},
 	{"quantiles by key are all known", "threshold/groupby/quantile_read.go", "if !(together(above, below) <= most) {", "if false {"},
 	{"keys without cuts have the noise of those with cuts, and half", "threshold/groupby/quantile.go", "noise(weigh+cutShare)", "noise(4*(weigh+cutShare))"},
-	{"the guard of quantiles knows how many users there are", "threshold/groupby/quantile_read.go", "from, to = to, to+noise/16", "from, to = count, count+6*noise"},
 	{"cells far from 0 are those of all numbers", "threshold/groupby/quantile.go", "s.origin = min(max(0, s.least), s.most)", "s.origin = 0"},
 	{"quantile: one slope steeper, the other not less steep", "internal/quantile/spread.go", "below: kappa * (2 - steep)", "below: kappa * (2 - 0*steep)"},
 	{"quantile: a whole cell counts beyond its part", "internal/quantile/spread.go", "if x := (last + 1) * s.places; x < t.to {", "if x := (last + 1) * s.places; x > 0 {"},
