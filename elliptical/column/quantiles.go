@@ -79,7 +79,7 @@ func (q *Quantiles) known(i int) bool {
 	levels, loss := q.params.levels(), q.params.loss()
 	low, high := q.count(missRows)
 	parts := quantile.Parts(levels)
-	g := quantile.Guard{All: low, Noise: func(float64) float64 { return 0 }, Draws: make([]quantile.Drawn, len(levels))}
+	g := quantile.Guard{All: low, Most: high, Draws: make([]quantile.Drawn, len(levels))}
 	if !(low > 0) {
 		return false
 	}

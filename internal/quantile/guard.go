@@ -15,10 +15,8 @@ type Drawn struct {
 // Guard bounds the probabilities of quantiles that lie where hardly any values are: see "Where a
 // quantile may lie" in spread_proof.md.
 type Guard struct {
-	Draws []Drawn // by level
-	All   float64 // the weight of all values, estimated before the draws
-	// Noise returns ln E e^(θ·noise) of that estimate, rounded up.
-	Noise func(theta float64) float64
+	Draws     []Drawn // by level
+	All, Most float64 // bounds on the weight of all values
 }
 
 // Above returns a bound on the logarithm of the probability that no more than the weight rest is at
@@ -35,7 +33,7 @@ func (g *Guard) beyond(i int, rest float64, above bool) float64 {
 		cells, kappa, side, beside = d.Down, d.Below, d.Level, d.Left
 	}
 	theta := kappa * side
-	bound := cells + kappa*rest - theta*d.Share*g.All + g.Noise(theta*d.Share) + g.error(d.Left, theta, true) + g.error(d.Right, theta, false)
+	bound := cells + kappa*rest - theta*d.Share*g.All + g.error(d.Left, theta, true) + g.error(d.Right, theta, false)
 	if beside >= 0 && beside < len(g.Draws) {
 		bound = min(bound, g.beyond(beside, rest, above))
 	}
@@ -53,9 +51,9 @@ func (g *Guard) error(i int, theta float64, high bool) float64 {
 	if !high {
 		kappa, cells = d.Below, d.Down
 	}
-	// Pr[own error > t] ≤ e^(cells − κt), and no error is above All
-	most := min(cells/kappa, g.All)
-	rest, up := g.All-most, theta-kappa
+	// Pr[own error > t] ≤ e^(cells − κt), and no error is above Most
+	most := min(cells/kappa, g.Most)
+	rest, up := g.Most-most, theta-kappa
 	own := max(theta, up) * rest
 	if up*rest < 700 {
 		own = math.Log1p(theta * integral(up, rest))

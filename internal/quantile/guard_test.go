@@ -13,7 +13,7 @@ import (
 // guardOf returns the Guard of levels on an axis of so many cells, where the weight of all is known
 // and nothing else.
 func guardOf(levels []float64, loss float64, how Choice, cells, places int64, all float64, heavy bool) Guard {
-	g := Guard{All: all, Noise: func(float64) float64 { return 0 }}
+	g := Guard{All: all, Most: all}
 	parts := Parts(levels)
 	for i, p := range parts {
 		kappa, steep := loss/2/max(p.Level, 1-p.Level), min(max(how.Steep, 1), 2*max(p.Level, 1-p.Level))

@@ -92,11 +92,23 @@ func Errors(levels []float64, of func(level float64) float64, add func(a, b floa
 func StepEpsilon(mu float64, k int) float64 {
 	whole := 2 * mu / math.Sqrt(float64(k))
 	alone := whole / math.Sqrt(math.Pi/2)
-	epsilon := max(alone, whole/(1+0.5/float64(k)))
+	epsilon := max(alone, whole/constant(k))
 	if epsilon > 1 { // the computed constant is for ε₀ ≤ 1
 		epsilon = max(alone, 1)
 	}
 	return epsilon * exact.Down
+}
+
+// constant returns c_k of k steps, which for one is √(π/2).
+func constant(k int) float64 {
+	n := float64(k)
+	switch {
+	case k < 2:
+		return math.Sqrt(math.Pi / 2)
+	case k <= 16:
+		return 1 + (0.2+0.06*math.Log(n))/n
+	}
+	return 1 + 0.5/n
 }
 
 // MeanError returns E|error| in rank of a draw, in units of weight, where values are spread

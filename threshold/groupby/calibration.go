@@ -502,9 +502,11 @@ func (p *Params) ranks(s spread) []float64 {
 }
 
 // A quantile is unknown where no more than an eighth of the users that should be on one of its
-// sides may be there with a larger probability than mostAstray, by what the weights show; each
-// end and each weight that they show is wrong with a probability of missCut.
+// sides may be there with a larger probability than mostAstray, by what the count and the weights
+// show. Each of up to a dozen other ends and weights that they show is wrong with a probability of
+// missCut.
 const (
-	mostAstray = 4e-4
-	missCut    = 5e-5
+	mostAstray, mostAstrayOfOne = 7e-4, 9.5e-4
+	missCut                     = 2.5e-5
+	mostAstrayByWeights         = 1e-4 // where the draws alone say nothing
 )

@@ -121,6 +121,16 @@ func (s *scale) falls(upper bool, places int64) quantile.Fall {
 	return quantile.Fall{From: (s.index(s.origin-from) - s.first + 1) * places, Every: -every * places}
 }
 
+// asides returns the first places of the cells of the cuts of a quantile that are not drawn: 16
+// times as far from the origin, on either side; and the ends, with a Resolution.
+func (s *scale) asides(cell, places int64) (low, high int64) {
+	if s.step > 0 {
+		return 0, (s.cells - 1) * places
+	}
+	far := max(cell+s.first, -cell-s.first) + fixedCut<<leading
+	return max(-far-s.first, 0) * places, min(far-s.first, s.cells-1) * places
+}
+
 // cell returns the cell of a value; values beyond the ends count as these, and NaN as 0 or the end
 // next to it.
 func (s *scale) cell(x float64) uint32 {
@@ -216,17 +226,23 @@ const (
 	spreadFull = 4       // C²: a user with l keys has a weight of min(1, √(C²/l)) in each
 	spreadMost = 1 << 10 // a user with more keys has no weight
 	// how far the slopes of a draw may differ, of one level and of several
-	mostSteep, mostSteepOfSeveral = 1.75, 1.25
+	mostSteep, mostSteepOfSeveral = 1.75, 1.1
+	// deviations that the weights lack in one release of ten, and more for what else they show
+	steepReserve = 2.2
 	// ln of 2³⁶, by which a base measure falls, of the number of cells, and more
-	fallCost   = 50
-	cutShare   = 1. / 16 // of the quantiles' part of the budget, for the cuts
-	weighShare = 3. / 32 // and for the weights between them
+	fallCost = 50
+	cutShare = 1. / 16 // of the quantiles' part of the budget, for the cuts
+	// and for the weights between them, of one level and of several
+	weighShareOfOne, weighShare = .2, .1375
+	// A cut that is not drawn is so many octaves from its quantile, where so many deviations of a
+	// weight are on that side; else there is none.
+	fixedCut, fixedFrom = 4, 6
 )
 
 // spread is what the quantiles of a key are drawn by.
 type spread struct {
 	loss, cutLoss float64            // of a draw, for a step of weight: of a quantile, and of a cut
-	weigh         float64            // scale of the noise of a weight, in steps
+	weigh, alone  float64            // scale of a weight's noise, in steps; where no cut is drawn
 	away          [maxLevels]float64 // of a cut at least, in steps
 }
 
@@ -245,42 +261,52 @@ func (p *Params) spreadWeight(l int) int64 {
 // spreads returns what the quantiles are drawn by. Their part of the budget is Gaussian noise of
 // ratio mu; without δ it is epsilon, and mu is 0.
 //
-// A user meets C²·D draws of ε₀ for the quantiles, D = ⌈log₂(levels + 1)⌉, and 2C² for the cuts; or
-// more keys of less weight. He moves the weights between the cuts by C in ℓ₂, by C² in ℓ₁.
+// A user meets C²·D draws of ε₀ for the quantiles, D = ⌈log₂(levels + 1)⌉; or more keys of less
+// weight. Each key has its part of the rest: two draws of ε₁ for the cuts, and weights between them
+// that he moves by his weight; all of it for these where no cut is drawn.
 func (p *Params) spreads(mu, epsilon float64) (s spread) {
 	const down = 1 - 0x1p-40
-	levels, full := p.levels(), spreadFull
+	levels, full, weigh := p.levels(), spreadFull, weighShare
+	if len(levels) == 1 {
+		weigh = weighShareOfOne
+	}
 	if p.Passes == 1 {
 		full = min(full, p.most)
 	}
-	step := func(share float64, rounds int) float64 {
-		e := share * epsilon / float64(full*rounds) * down
+	keys := float64(full)
+	step := func(share float64, steps int) float64 {
+		e := share * epsilon / float64(steps) * down
 		if !p.pure() {
-			e = quantile.StepEpsilon(math.Sqrt(share)*mu*down, full*rounds)
+			e = quantile.StepEpsilon(math.Sqrt(share)*mu*down, steps)
 		}
 		return quantile.Loss(e/spreadUnit, p.spreadWeight(spreadMost))
 	}
-	s.loss, s.cutLoss = step(1-cutShare-weighShare, quantile.Rounds(len(levels))), step(cutShare, 2)
-	s.weigh = float64(full) / (weighShare * epsilon) / down * spreadUnit
-	if !p.pure() {
-		s.weigh = math.Sqrt(float64(full)/weighShare) / mu / down * spreadUnit
+	noise := func(share float64) float64 {
+		if p.pure() {
+			return keys / (share * epsilon) / down * spreadUnit
+		}
+		return math.Sqrt(keys/share) / mu / down * spreadUnit
 	}
+	s.loss, s.cutLoss = step(1-cutShare-weigh, full*quantile.Rounds(len(levels))), step(cutShare/keys, 2)
+	s.weigh, s.alone = noise(weigh), noise(weigh+cutShare)
+	// so far that cells without users do not come out
+	beyond := (math.Log(float64(p.scale().cells)) + 1.2) * quantile.MeanError(1, s.cutLoss)
 	for i, level := range levels {
 		// The cut's own error, and what makes the noise of the weights before it and after it
 		// unlikely to say that it is on the wrong side.
-		away := quantile.MeanError(1, s.cutLoss) + 2*p.rankNoise(s, level, 4*i+1, 0.025)
-		s.away[i] = min(away, 1<<50)
+		away := quantile.MeanError(1, s.cutLoss) + 2*p.rankNoise(s.weigh, level, 4*i+1, 4*(len(levels)-i), 0.025)
+		s.away[i] = min(max(away, beyond), 1<<50)
 	}
 	return s
 }
 
-// rankNoise returns what the noise of the rank of an edge at a level, which comes of the weights
-// before it and after it, exceeds with probability at most alpha, in steps.
-func (p *Params) rankNoise(s spread, level float64, before int, alpha float64) float64 {
+// rankNoise returns what the noise of the rank of an edge at a level exceeds with probability alpha
+// at most, in steps. It comes of so many weights of noise weigh before it and after it.
+func (p *Params) rankNoise(weigh, level float64, before, after int, alpha float64) float64 {
 	a, b := 1-level, level
-	m, n := float64(before), float64(4*len(p.levels())+1-before)
+	m, n := float64(before), float64(after)
 	if !p.pure() {
-		return s.weigh*normalTail(alpha)*math.Sqrt(a*a*m+b*b*n) + (m+n)/2
+		return weigh*normalTail(alpha)*math.Sqrt(a*a*m+b*b*n) + (m+n)/2
 	}
 	// Of a sum of Laplace variables by Chernoff: E e^{tX} = Π 1/(1 − (t·scale)²).
 	least := math.Inf(1)
@@ -289,7 +315,7 @@ func (p *Params) rankNoise(s spread, level float64, before int, alpha float64) f
 		cost := -math.Log(alpha) - m*math.Log1p(-t*t*a*a) - n*math.Log1p(-t*t*b*b)
 		least = min(least, cost/t)
 	}
-	return s.weigh * least
+	return weigh * least
 }
 
 // draw is how a level is drawn, by the released number of users of the key.
@@ -333,6 +359,10 @@ func (n *noises) towardsEnd(d *draw, upper bool, users float64) {
 	}
 	margin := kappa * side * d.Share * users
 	need := cells - math.Log(mostAstray)
+	// what the weights at the quantile and beyond say, but for one release in ten
+	if z := 7./8*side*d.Share*users*spreadUnit/(math.Sqrt2*n.spread.alone) - steepReserve; z > 0 {
+		need += math.Log(math.Erfc(z/math.Sqrt2) / 2)
+	}
 	most := mostSteep
 	if d.Share < 1 || !d.whole {
 		most = mostSteepOfSeveral
@@ -342,12 +372,46 @@ func (n *noises) towardsEnd(d *draw, upper bool, users float64) {
 	}
 }
 
-// cutAway returns how far from a quantile a cut is, in steps, where so many users are on that side:
-// far enough that cells without users near the quantile are unlikely to come out, if there are as
-// many users.
-func (s *spread) cutAway(i int, users float64) int64 {
-	far := max(s.away[i], 12*quantile.MeanError(1, s.cutLoss))
-	return int64(max(min(far, users*spreadUnit/2), 0))
+// cut says how a cut is found: drawn at a distance, in steps, or fixed, or nowhere.
+type cut struct {
+	away  int64
+	fixed bool
+}
+
+// cutOf returns how one is found where so many users are on that side of the quantile: drawn at a
+// distance at which cells without users do not come out, if so many are there; else fixed, as far
+// as the weights can show that users are before it.
+func (s *spread) cutOf(i int, users float64) cut {
+	far, users := s.away[i], users*spreadUnit
+	switch {
+	case users >= far:
+		return cut{away: int64(min(far, users/2))}
+	case users >= fixedFrom*s.alone:
+		return cut{fixed: true}
+	}
+	return cut{}
+}
+
+// cutsOf returns that of the cuts on either side of a level, among so many users.
+func (s *spread) cutsOf(levels []float64, i int, users float64) (below, above cut) {
+	before, behind := levels[i], 1-levels[i]
+	if i > 0 {
+		before -= levels[i-1]
+	}
+	if i+1 < len(levels) {
+		behind = levels[i+1] - levels[i]
+	}
+	return s.cutOf(i, before*users), s.cutOf(i, behind*users)
+}
+
+// noise returns the scale of the noise of a key's weights, in steps, among so many users.
+func (s *spread) noise(levels []float64, users float64) float64 {
+	for i := range levels {
+		if below, above := s.cutsOf(levels, i, users); below.away > 0 || above.away > 0 {
+			return s.weigh
+		}
+	}
+	return s.alone
 }
 
 // kappa returns by how much the logarithm of a place's probability falls a user.
@@ -355,20 +419,10 @@ func (s *spread) kappa(level float64) float64 {
 	return spreadUnit * s.loss / 2 / max(level, 1-level)
 }
 
-// logTail returns a bound on the logarithm of the probability that the noise of these weights is as
-// large as they say, if so many users are in them.
-func (p *Params) logTail(s spread, weights []int64, users float64) float64 {
-	x, n := -users*spreadUnit, float64(len(weights))
-	for _, w := range weights {
-		x += float64(w)
-	}
-	if x = (x - n/2) / s.weigh; !(x > 0) {
-		return 0
-	}
-	if !p.pure() {
-		return math.Log(math.Erfc(x/math.Sqrt(2*n)) / 2)
-	}
-	least := 0.0
+// sumTail returns a bound on the logarithm of the probability that the Laplace noise of so many
+// weights is x or more times its scale.
+func sumTail(x float64, noisy int) (least float64) {
+	n := float64(noisy)
 	for i := 1; i < 64; i++ {
 		t := float64(i) / 64
 		least = min(least, -t*x-n*math.Log1p(-t*t))
@@ -495,7 +549,6 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 			return cells
 		}
 	}
-	noise := s.noise(s.calibrated.spread.weigh)
 	noises := s.params.noises(s.calibrated, s.chosen)
 	var values quantile.Spread
 	var cells []quantile.Cell
@@ -503,13 +556,19 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 		cells = weights(i, cells[:0])
 		values.Set(cells, quantile.Places)
 		g := &groups[i]
-		g.cells = s.cut(&values, &noises, noises.users(g.rest, g.weight))
+		users := noises.users(g.rest, g.weight)
+		g.cells = s.cut(&values, &noises, users)
+		noise := s.noise(noises.spread.noise(s.params.levels(), users))
 		last := int64(0)
-		for _, edge := range edges(g.cells) {
+		start := uint32(0)
+		for _, edge := range append(edges(g.cells), uint32(s.scale.cells)) {
 			before := values.Cells(edge)
-			g.weights, last = append(g.weights, before-last+noise()), before
+			weight := before - last
+			if edge > start { // no values are between equal edges
+				weight += noise()
+			}
+			g.weights, last, start = append(g.weights, weight), before, edge
 		}
-		g.weights = append(g.weights, values.Cells(uint32(s.scale.cells))-last+noise())
 	}
 }
 
@@ -526,15 +585,23 @@ func (s *state[K]) cut(values *quantile.Spread, noises *noises, users float64) (
 	})
 	from := int64(0)
 	for i, x := range found {
-		to, before, behind := end, levels[i], 1-levels[i]
-		if i > 0 {
-			before -= levels[i-1]
-		}
+		to := end
 		if i+1 < len(found) {
-			to, behind = found[i+1], levels[i+1]-levels[i]
+			to = found[i+1]
 		}
-		low := values.Draw(quantile.Choice{From: from, To: x, Level: 1, Shift: -noises.spread.cutAway(i, before*users), Loss: noises.spread.cutLoss}, &s.src)
-		high := values.Draw(quantile.Choice{From: x, To: to, Shift: noises.spread.cutAway(i, behind*users), Loss: noises.spread.cutLoss}, &s.src)
+		below, above := noises.spread.cutsOf(levels, i, users)
+		low, high := x, x
+		far, farther := noises.scale.asides(x/quantile.Places, quantile.Places)
+		if below.fixed {
+			low = min(max(far, from), x)
+		} else if below.away > 0 {
+			low = values.Draw(quantile.Choice{From: from, To: x, Level: 1, Shift: -below.away, Loss: noises.spread.cutLoss}, &s.src)
+		}
+		if above.fixed {
+			high = max(min(farther, to), x)
+		} else if above.away > 0 {
+			high = values.Draw(quantile.Choice{From: x, To: to, Shift: above.away, Loss: noises.spread.cutLoss}, &s.src)
+		}
 		for _, x := range [3]int64{low, x, high} {
 			cells = append(cells, uint32(x/quantile.Places))
 		}

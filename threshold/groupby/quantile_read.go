@@ -17,7 +17,7 @@ import (
 // It is NaN if the key is not shown, if the level was not released, or if too few users are on one
 // side of the quantile: where no more than an eighth of the users that should be there may be, with
 // a probability above 0.001. [Groups.QuantileInterval] then has the end that is known, and
-// Plan.Known says how many users it takes: at ε = 1 and δ = 1e-6, with one level, 400 for the
+// Plan.Known says how many users it takes: at ε = 1 and δ = 1e-6, with one level, 300 for the
 // median, 3000 for p95, and 15,000 for p99. The probability is over the noise, for all values of
 // users with up to 4 keys; for others it is an estimate.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
@@ -30,31 +30,77 @@ func (g *Groups[K]) Quantile(key K, level float64) float64 {
 
 // known reports whether a quantile can be far outside of where values are with a probability of at
 // most [mostAstray], by what was released.
+//
+// For each weight of all values that may be, from ≤ weight < to, the probability of the draws is
+// multiplied by that of a count and of weights that say as much as those released.
 func (g *Groups[K]) known(e group[K], i int) bool {
-	levels, n := g.params.levels(), g.noisy(e)
-	guard := quantile.Guard{Noise: g.noiseOfCount, Draws: make([]quantile.Drawn, len(levels))}
-	all, sd := 0.0, g.noises.spread.weigh/spreadUnit*math.Sqrt(float64(len(e.weights)))
-	for _, w := range e.weights {
-		all += float64(w) / spreadUnit
+	levels, users, w := g.params.levels(), g.noisy(e), g.weighed(e)
+	draws := g.noises.draws(levels, users)
+	all, sd := w.before[w.end()], w.noise*math.Sqrt(float64(w.noisy[w.end()]))
+	count, noise := min(users, all+2*sd), g.noises.count
+	from, to := 0., max(count-5*noise, 0)
+	if g.params.pure() {
+		reach := -noise / math.Sqrt2 * math.Log(2*missCut)
+		from, to = max(count-reach, 0), max(count+reach, 0)
 	}
-	if guard.All = min(n, all+2*sd); !(guard.All > 0) {
-		return false
+	guard := quantile.Guard{Draws: make([]quantile.Drawn, len(levels))}
+	most, together := mostAstray, func(above, below float64) float64 { return math.Exp(above) + math.Exp(below) }
+	if len(levels) == 1 { // what is above a target and what is below it are all together
+		most, together = mostAstrayOfOne, func(above, below float64) float64 { return math.Exp(max(above, below)) }
 	}
-	for j, d := range g.noises.draws(levels, n) {
-		guard.Draws[j] = g.drawn(e, j, d, guard.All)
+	drawn := func(from, to float64) (above, below float64) {
+		for j, d := range draws {
+			guard.Draws[j] = g.drawn(e, w, j, d, max(to, 1))
+		}
+		guard.All, guard.Most = from, to
+		return guard.Above(i, (1-levels[i])/8*to), guard.Below(i, levels[i]/8*to)
 	}
-	cuts, cell := edges(e.cells), e.cells[3*i+1]
-	low, high := slices.Index(cuts, cell), slices.Index(cuts, cell+1)
-	astray := 0.0
-	rest := (1 - levels[i]) / 8 * guard.All
-	astray += math.Exp(guard.Above(i, rest) + g.params.logTail(g.noises.spread, e.weights[low+1:], rest))
-	rest = levels[i] / 8 * guard.All
-	astray += math.Exp(guard.Below(i, rest) + g.params.logTail(g.noises.spread, e.weights[:high+1], rest))
-	return astray <= mostAstray
+	if users := max(count, 0); !(together(drawn(users, users)) <= 0.9) {
+		most = mostAstrayByWeights
+	}
+	for {
+		above, below := drawn(from, to)
+		if together(above, below) <= most || from > count+5*noise { // and less where there are more
+			return true
+		}
+		d, cell := &guard.Draws[i], w.at(int64(e.cells[3*i+1]))
+		above += g.evidence(w, cell, w.end(), 1-levels[i], d.Above*(1-d.Level)*d.Share, count, from, to)
+		below += g.evidence(w, -1, w.at(int64(e.cells[3*i+1])+1), levels[i], d.Below*d.Level*d.Share, count, from, to)
+		if !(together(above, below) <= most) {
+			return false
+		}
+		if g.params.pure() {
+			return true
+		}
+		from, to = to, to+noise/16
+	}
+}
+
+// evidence returns a bound on the logarithm of the probability that the noise of a count and of the
+// weights is as large as they say, if all values weigh from ≤ weight < to, and those between two
+// edges, one of which is an end, an eighth at most of the share that they should. Of the statistics
+// that are linear it is the one that tells as many users fewer as are worst from those there are,
+// where slope is by how much the logarithm of the draws' probability rises for each fewer.
+func (g *Groups[K]) evidence(w weighed, low, high int, share, slope, count, from, to float64) float64 {
+	there, noisy := w.sum(low, high)
+	if g.params.pure() {
+		return sumTail((there-share/8*to)/w.noise-float64(noisy)/spreadUnit, noisy)
+	}
+	beside, others := w.before[w.end()]-there, w.noisy[w.end()]-noisy
+	variance, rest := max(float64(noisy), 1e-9)*w.noise*w.noise, max(float64(others), 1e-9)*w.noise*w.noise
+	noise := g.noises.count * g.noises.count
+	missing, part := 7./8*share*from, 1-share/8
+	more := (7./8*slope + missing*part/rest - missing*share/8/variance) / (1/noise + part*part/rest + share*share/64/variance)
+	a := (missing + share*more/8) / variance
+	b := min((part*more-missing)/rest, a)
+	c := more / noise
+	mean := c + b + (a-b)*share/8
+	x := c*count + a*there + b*beside - max(mean*from, mean*to) - (a+math.Abs(b))*float64(noisy+others)/spreadUnit
+	return math.Log(math.Erfc(x/math.Sqrt(2*(c*c*noise+a*a*variance+b*b*rest))) / 2)
 }
 
 // drawn returns what is known of a draw, among so many users.
-func (g *Groups[K]) drawn(e group[K], j int, d draw, users float64) quantile.Drawn {
+func (g *Groups[K]) drawn(e group[K], w weighed, j int, d draw, users float64) quantile.Drawn {
 	cell, part := int64(e.cells[3*j+1]), d.Share*users
 	kappa := g.noises.spread.kappa(d.Level)
 	k := quantile.Drawn{Part: d.Part, Above: kappa * d.steep, Below: kappa * (2 - d.steep)}
@@ -65,8 +111,8 @@ func (g *Groups[K]) drawn(e group[K], j int, d draw, users float64) quantile.Dra
 	// The target is between the ends of the part; of the first draw, between edges that the weights
 	// show to be on either side.
 	from, to := first, end
-	if d.Left < 0 && d.Right == len(g.params.levels()) {
-		from, to = g.between(e, g.params.levels()[j], missCut)
+	if levels := len(g.params.levels()); levels > 1 && d.Left < 0 && d.Right == levels {
+		from, to = g.between(w, g.params.levels()[j], missCut)
 	}
 	// In a heavy cell that is not whole only the places near the target count; and a cell of the
 	// weight w that an end of the part cuts has the base measure of what is left of it.
@@ -77,50 +123,71 @@ func (g *Groups[K]) drawn(e group[K], j int, d draw, users float64) quantile.Dra
 	cut := 1.0
 	if d.Left >= 0 {
 		first = int64(e.cells[3*d.Left+1])
-		w := min(g.weightIn(e, first, first+1), users)
-		from, cut = first, max(cut, w/(d.Level*part)+steepest*w)
+		heavy := min(g.weightIn(w, first, first+1), users)
+		from, cut = first, max(cut, heavy/(d.Level*part)+steepest*heavy)
 	}
 	if d.Right < len(g.params.levels()) {
 		end = int64(e.cells[3*d.Right+1]) + 1
-		w := min(g.weightIn(e, end-1, end), users)
-		to, cut = end, max(cut, w/((1-d.Level)*part)+steepest*w)
+		heavy := min(g.weightIn(w, end-1, end), users)
+		to, cut = end, max(cut, heavy/((1-d.Level)*part)+steepest*heavy)
 	}
 	among := func(from, to int64) float64 {
-		return math.Log(max(cut, 1+steepest*min(part, g.weightIn(e, from, to))))
+		return math.Log(max(cut, 1+steepest*min(part, g.weightIn(w, from, to))))
 	}
 	k.Up = d.fall.Above(min(from, cell), cell, end) + among(from, cell+1)
 	k.Down = d.fall.Below(first, cell, max(to-1, cell)) + among(cell, to)
 	return k
 }
 
-// weightIn returns an upper bound, in users, on the weight in the cells from ≤ x < to between edges
-// of the group or ends of the axis, which is wrong with probability missCut at most.
-func (g *Groups[K]) weightIn(e group[K], from, to int64) float64 {
-	cuts, low, high := edges(e.cells), 0, len(e.weights)
-	if i := slices.Index(cuts, uint32(from)); i >= 0 && from > 0 {
-		low = i + 1
-	}
-	if i := slices.Index(cuts, uint32(to)); i >= 0 {
-		high = i + 1
-	}
-	if high <= low {
-		return math.Inf(1)
-	}
-	sum := 0.0
-	for _, w := range e.weights[low:high] {
-		sum += float64(w)
-	}
-	return max(sum+g.params.rankNoise(g.noises.spread, 0, high-low, missCut), 0) / spreadUnit
+// weighed is what the weights of a group say: for each of its edges, and the end of the axis, the
+// weight before it, in users, and of how many weights with noise it is the sum.
+type weighed struct {
+	edges  []uint32
+	before []float64
+	noisy  []int
+	noise  float64 // of a weight, in users
 }
 
-// noiseOfCount returns ln E e^(θ·noise) of a count; without δ that of a number which the noise is
-// below but with probability missCut.
-func (g *Groups[K]) noiseOfCount(theta float64) float64 {
-	x := theta * g.noises.count
-	if g.params.pure() {
-		return -x / math.Sqrt2 * math.Log(2*missCut)
+func (g *Groups[K]) weighed(e group[K]) weighed {
+	w := weighed{edges: append(edges(e.cells), uint32(g.noises.scale.cells)), noise: g.noises.spread.noise(g.params.levels(), g.noisy(e)) / spreadUnit}
+	before, noisy, start := int64(0), 0, uint32(0)
+	for j, edge := range w.edges {
+		if before += e.weights[j]; edge > start {
+			noisy++
+		}
+		w.before, w.noisy, start = append(w.before, float64(before)/spreadUnit), append(w.noisy, noisy), edge
 	}
-	return x * x / 2
+	return w
+}
+
+// end returns the number of the last edge, the end of the axis.
+func (w *weighed) end() int { return len(w.edges) - 1 }
+
+// at returns the number of the edge before a cell, −1 if there is none.
+func (w *weighed) at(cell int64) int { return slices.Index(w.edges, uint32(cell)) }
+
+// sum returns the weight between two edges, the first −1 for the start of the axis, and of how many
+// weights with noise it is the sum.
+func (w *weighed) sum(low, high int) (weight float64, noisy int) {
+	if low < 0 {
+		return w.before[high], w.noisy[high]
+	}
+	return w.before[high] - w.before[low], w.noisy[high] - w.noisy[low]
+}
+
+// weightIn returns an upper bound, in users, on the weight in the cells from ≤ x < to between edges
+// of the group or ends of the axis, which is wrong with probability missCut at most.
+func (g *Groups[K]) weightIn(w weighed, from, to int64) float64 {
+	high := w.at(to)
+	if high < 0 {
+		high = w.end()
+	}
+	low := w.at(from)
+	if high <= low { // a target that the weights do not allow
+		return math.Inf(1)
+	}
+	weight, noisy := w.sum(low, high)
+	return max(weight+g.params.rankNoise(w.noise*spreadUnit, 0, noisy, 0, missCut)/spreadUnit, 0)
 }
 
 // quantile returns the group of a key, and the number of the level, −1 if there is none.
@@ -155,7 +222,7 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 	if !shown {
 		return lo, hi
 	}
-	from, to := g.between(e, level, (1-confidence)/2)
+	from, to := g.between(g.weighed(e), level, (1-confidence)/2)
 	if from > 0 {
 		lo = s.edge(from)
 	}
@@ -170,17 +237,18 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 
 // between returns the cells from ≤ x < to that the quantile of a level is in, as far as the weights
 // show it, where either end is wrong with probability alpha at most.
-func (g *Groups[K]) between(e group[K], level, alpha float64) (from, to int64) {
-	cuts := edges(e.cells)
+func (g *Groups[K]) between(w weighed, level, alpha float64) (from, to int64) {
 	to = g.noises.scale.cells
-	for j, edge := range cuts {
-		if !(g.rank(e, level, j)+g.params.rankNoise(g.noises.spread, level, j+1, alpha) <= 0) {
+	for j, edge := range w.edges[:w.end()] {
+		rank, noise := g.rank(w, level, j, alpha)
+		if !(rank+noise <= 0) {
 			break
 		}
 		from = int64(edge)
 	}
-	for j, edge := range slices.Backward(cuts) {
-		if !(g.rank(e, level, j)-g.params.rankNoise(g.noises.spread, level, j+1, alpha) >= 0) {
+	for j, edge := range slices.Backward(w.edges[:w.end()]) {
+		rank, noise := g.rank(w, level, j, alpha)
+		if !(rank-noise >= 0) {
 			break
 		}
 		to = int64(edge)
@@ -188,17 +256,12 @@ func (g *Groups[K]) between(e group[K], level, alpha float64) (from, to int64) {
 	return from, to
 }
 
-// rank returns how much more weight than its share of a level is before edge j of a group, in steps
-// and with noise.
-func (g *Groups[K]) rank(e group[K], level float64, j int) (rank float64) {
-	for i, w := range e.weights {
-		if i <= j {
-			rank += (1 - level) * float64(w)
-		} else {
-			rank -= level * float64(w)
-		}
-	}
-	return rank
+// rank returns how much more weight than its share of a level is before edge j of a group, in
+// users, and what the noise of that exceeds with probability alpha at most.
+func (g *Groups[K]) rank(w weighed, level float64, j int, alpha float64) (rank, noise float64) {
+	all := w.end()
+	rank = w.before[j] - level*w.before[all]
+	return rank, g.params.rankNoise(w.noise*spreadUnit, level, w.noisy[j], w.noisy[all]-w.noisy[j], alpha) / spreadUnit
 }
 
 // RankInterval returns bounds lo ≤ 0 ≤ hi, in users, on the error of the rank of Quantile(key,
@@ -213,13 +276,9 @@ func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float
 	case !shown:
 		return math.Inf(-1), math.Inf(1)
 	}
-	cuts, cell := edges(e.cells), e.cells[3*i+1]
-	at := func(cell uint32) (rank, noise float64) {
-		j := slices.Index(cuts, cell)
-		return g.rank(e, level, j) / spreadUnit, g.params.rankNoise(g.noises.spread, level, j+1, (1-confidence)/2) / spreadUnit
-	}
-	from, noise := at(cell)
-	to, after := at(cell + 1)
+	w, cell := g.weighed(e), int64(e.cells[3*i+1])
+	from, noise := g.rank(w, level, w.at(cell), (1-confidence)/2)
+	to, after := g.rank(w, level, w.at(cell+1), (1-confidence)/2)
 	return min(to-after, 0), max(from+noise, 0)
 }
 
@@ -246,7 +305,7 @@ func (n *noises) knownFrom(p Params) (from [maxLevels]float64) {
 // typical returns what may be released of a key with so many users, where the noise of its count,
 // and of the weights on either side, is as low as in one of ten releases.
 func (g *Groups[K]) typical(users float64) (e group[K]) {
-	const low = 0.9 // deviations, of each of two: 1.28 of both
+	const low = 1.4 // deviations, of each of two: 1.28 of both
 	levels, s := g.params.levels(), g.noises.scale
 	e.rest = int64((users - low*g.noises.count) * fine * unit)
 	middle := float64(s.cells) / 2
@@ -264,10 +323,20 @@ func (g *Groups[K]) typical(users float64) (e group[K]) {
 		if i+1 < len(levels) {
 			next = levels[i+1]
 		}
-		before := float64(g.noises.spread.cutAway(i, (level-last)*users)) / spreadUnit
-		behind := float64(g.noises.spread.cutAway(i, (next-level)*users)) / spreadUnit
+		place := func(c cut, share float64) (rank, cells float64) {
+			switch {
+			case c.fixed:
+				return share * users, 8
+			case c.away > 0:
+				return float64(c.away) / spreadUnit, 8
+			}
+			return 0, 0
+		}
+		below, above := g.noises.spread.cutsOf(levels, i, users)
+		before, left := place(below, level-last)
+		behind, right := place(above, next-level)
 		ranks = append(ranks, level*users-before, level*users, level*users, level*users+behind)
-		for _, x := range [3]float64{cell - 8, cell, cell + 8} {
+		for _, x := range [3]float64{cell - left, cell, cell + right} {
 			e.cells = append(e.cells, uint32(min(max(x, 0), float64(s.cells-1))))
 		}
 		last = level
@@ -276,7 +345,8 @@ func (g *Groups[K]) typical(users float64) (e group[K]) {
 	for i := range ranks[1:] {
 		e.weights = append(e.weights, int64((ranks[i+1]-ranks[i])*spreadUnit))
 	}
-	noise := int64(low * g.noises.spread.weigh * math.Sqrt(float64(len(e.weights))/2))
+	w := g.weighed(e)
+	noise := int64(low * w.noise * spreadUnit * math.Sqrt(float64(w.noisy[w.end()])/2))
 	e.weights[0] -= noise
 	e.weights[len(e.weights)-1] -= noise
 	return e
