@@ -34,6 +34,8 @@ import (
 // The error wraps [ErrParams] if the Params are wrong, and if the counters cannot come from that
 // algorithm: more than k counters, a counter below 0 or above 2⁶², or a key outside [0, Dim). No
 // stream leads to such counters, so the error reveals nothing about a stream.
+//
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func FromMisraGries[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	return fromCounters(p, counters, 0)
 }
@@ -46,6 +48,8 @@ func FromMisraGries[K hashing.Key](p Params, counters map[K]int64) (*Builder[K],
 // counters are of that algorithm and were not merged.
 //
 // The errors are those of [FromMisraGries], for more than k + 1 counters.
+//
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func FromSpaceSaving[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	return fromCounters(p, counters, 1)
 }

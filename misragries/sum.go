@@ -39,6 +39,8 @@ type sumState[K hashing.Key] struct {
 }
 
 // NewSum returns an empty Sum for sketches with these Params, or an error that wraps [ErrParams].
+//
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	p, c, err := checkFor[K](p, summed)
 	if err != nil {

@@ -34,6 +34,8 @@ type userState[K hashing.Key] struct {
 
 // NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxElements must
 // be at least 1 and at most Counters: with more keys per user the sketch says nothing.
+//
+// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	p, c, err := checkFor[K](p, users)
 	if err != nil {
