@@ -139,7 +139,7 @@ func (l *Ledger) Spent() Guarantee {
 	return promise(l.unit, spent, on)
 }
 
-// Epsilon returns the ε of what was spent, at the δ of the budget and by the rule of the ledger.
+// Epsilon returns the ε of what was spent, at the δ of the budget, by the rule.
 func (l *Ledger) Epsilon() float64 {
 	return l.epsilonAfter(l.worst(l.locked()))
 }
