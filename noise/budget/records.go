@@ -126,8 +126,8 @@ func (l *Ledger) All() iter.Seq[Record] {
 	}
 }
 
-// Spent returns the composition of everything that was spent, on the whole and on the part that has
-// spent most.
+// Spent returns the composition of what was spent, on the whole and on the part that has spent
+// most.
 func (l *Ledger) Spent() Guarantee {
 	b := l.lock()
 	states, on := l.states(), b.on
