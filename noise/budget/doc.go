@@ -32,8 +32,7 @@
 //	groupby of keys that nobody listed                their own
 //	random rounding, shared noise, quantiles          PureDP, ApproxDP, ZCDP
 //
-// Spend takes microseconds if plain sums decide, some milliseconds if the accountant does, and 40
-// ms after 1,000 releases at 1,000 different ε.
+// Spend takes microseconds, and where plain sums do not decide some milliseconds, at most 40.
 //
 // # Budgets for years
 //

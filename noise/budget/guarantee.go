@@ -197,8 +197,8 @@ func (g Guarantee) EpsilonAt(delta float64) float64 {
 	return math.Inf(1)
 }
 
-// DeltaAt returns the least δ at which the bounds of [Guarantee] show (ε, δ)-DP, rounded up, or 1
-// if there is none or unless epsilon ≥ 0.
+// DeltaAt returns the least δ at which the bounds of [Guarantee] show (ε, δ)-DP, rounded up, 1 if
+// there is none or unless epsilon ≥ 0.
 func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	if !g.promised || !(epsilon >= 0) {
 		return 1

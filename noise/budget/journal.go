@@ -169,9 +169,8 @@ func (l *Ledger) AtLeast(record uint64) error {
 	return b.journal.Broken
 }
 
-// Err returns why nothing can be spent any more: the storage's error when a record could not be
-// written or synced, else nil. Open the journal again: it is unknown whether that record is on the
-// disk.
+// Err returns why nothing can be spent any more: the storage's error when a record was not written
+// or synced, else nil. Open the journal again: that record may be on the disk.
 func (l *Ledger) Err() error {
 	b := l.lock()
 	defer b.mu.Unlock()

@@ -21,8 +21,8 @@ func (l *Ledger) Part(name string) *Ledger {
 	return l.divided(name, "each element, key or row in one part; PartOfUsers is for users who are each in one", element, own, key, row)
 }
 
-// PartOfUsers is Part for users and parties, if all data of each are in one part: users by country,
-// say, but not the endpoints that users visit.
+// PartOfUsers is Part for users and parties, if all data of each are in one part: by country, say,
+// not by the endpoint that users visit.
 func (l *Ledger) PartOfUsers(name string) *Ledger {
 	return l.divided(name, "each user or party in one part; Part is for elements, keys and rows", user, party)
 }

@@ -126,8 +126,8 @@ func (l *Ledger) All() iter.Seq[Record] {
 	}
 }
 
-// Spent returns the composition of everything that was spent, on the whole and on the part that has
-// spent most.
+// Spent returns the composition of what was spent, on the whole and on the part that has spent
+// most.
 func (l *Ledger) Spent() Guarantee {
 	b := l.lock()
 	states, on := l.states(), b.on
@@ -139,7 +139,7 @@ func (l *Ledger) Spent() Guarantee {
 	return promise(l.unit, spent, on)
 }
 
-// Epsilon returns the ε of what was spent, at the δ of the budget and by the rule of the ledger.
+// Epsilon returns the ε of what was spent, at the δ of the budget, by the rule.
 func (l *Ledger) Epsilon() float64 {
 	return l.epsilonAfter(l.worst(l.locked()))
 }

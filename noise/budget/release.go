@@ -17,7 +17,7 @@ type Releaser[T any] interface {
 
 // Release spends the guarantee of b from the ledger and then releases b. If the ledger refuses, b
 // keeps its data. What was spent stays spent if the release fails. If b was released before,
-// nothing is, and the error wraps [ErrReleased].
+// nothing is; the error wraps [ErrReleased].
 func Release[T any](l *Ledger, b Releaser[T]) (none T, err error) {
 	if err := releasedBefore(b); err != nil {
 		return none, err

@@ -112,7 +112,7 @@ func (u Unit) Valid() bool { return u.kind != 0 }
 // Relation returns how neighbours differ in a unit, 0 for vectors.
 func (u Unit) Relation() Relation { return u.relation }
 
-// Max returns the most keys or elements of one user, 0 for any number and for other units.
+// Max returns the most keys or elements of one user, 0 for any number.
 func (u Unit) Max() int { return u.max }
 
 // counts reports whether the most that a user has are elements, not keys.

@@ -170,25 +170,3 @@ func responseEpsilon(epsilon, delta float64) float64 {
 func ConcentratedEpsilon(rho, delta float64) float64 {
 	return loss.ConcentratedEpsilon(rho, -exact.Log(delta)*exact.Up)
 }
-
-// HardlyAny reports whether nearly everything about the unit can be told from the releases.
-func (s Sums) HardlyAny() bool {
-	const most, mostDelta = 20, 0.01
-	return s.Epsilon > most || s.Delta > mostDelta || s.Rho > 0 && ConcentratedEpsilon(s.Rho, 1e-6) > most ||
-		s.MuSquares > 0 && GaussianEpsilon(s.MuSquares, 1e-6) > most
-}
-
-// MuOf returns the least float64 whose square, rounded up, is at least x, for x ≥ 0; so the μ of
-// one release comes back as it was.
-func MuOf(x float64) float64 {
-	s := math.Sqrt(x)
-	for range 2 { // math.Sqrt is within half a unit in the last place
-		if exact.ProductUp(s, s) < x {
-			s = math.Nextafter(s, math.Inf(1))
-		}
-	}
-	if t := math.Nextafter(s, 0); s > 0 && exact.ProductUp(t, t) >= x && x > 0x1p-900 {
-		return t
-	}
-	return s
-}
