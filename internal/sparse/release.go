@@ -135,8 +135,11 @@ func SortEntries[K wire.Key](entries []Entry[K]) {
 	switch {
 	case slices.IsSortedFunc(entries, order):
 		return
-	case len(entries) < radixFrom || !keys.Integers():
+	case len(entries) < radixFrom:
 		slices.SortStableFunc(entries, order)
+		return
+	case !keys.Integers():
+		sortByWords(entries, make([]Entry[K], len(entries)), make([]record, 2*len(entries)), keys, 0)
 		return
 	}
 	if records, ok := any(entries).([]record); ok {
@@ -158,7 +161,35 @@ func SortEntries[K wire.Key](entries []Entry[K]) {
 	}
 }
 
-// record is an entry with an integer key, as unsigned bits in the same order.
+// sortByWords sorts entries of texts or arrays that agree in the bytes before from: by their next
+// eight bytes, those that agree in these by the next eight, and so on. There is room for as many
+// entries, and for twice as many records.
+func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wire.Keys[K], from int) {
+	n, longer := len(entries), false
+	for i := range entries {
+		word, more := keys.Word(entries[i].Key, from)
+		records[i], longer = record{Key: word, Steps: int64(i)}, longer || more
+	}
+	if n < radixFrom/8 || !longer { // then they differ in zeros at their ends
+		slices.SortStableFunc(entries, func(a, b Entry[K]) int { return keys.Compare(a.Key, b.Key) })
+		return
+	}
+	radixSort(records[:n], records[n:2*n])
+	for i, r := range records[:n] {
+		room[i] = entries[r.Steps]
+	}
+	copy(entries, room)
+	for end, start := n, n; end > 0; end = start { // from the end: records behind are free
+		for start = end - 1; start > 0 && records[start-1].Key == records[end-1].Key; start-- {
+		}
+		if start < end-1 {
+			sortByWords(entries[start:end], room, records[start:], keys, from+8)
+		}
+	}
+}
+
+// record is an entry with an integer key, as unsigned bits in the same order; or the number of one
+// with another key, and eight bytes of that.
 type record = Entry[uint64]
 
 // radixSort sorts by the bits, with as much room beside. It splits by the highest byte in which

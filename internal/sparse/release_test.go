@@ -1,10 +1,12 @@
 package sparse
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -212,6 +214,14 @@ func TestSortEntries(t *testing.T) {
 			checkSort(t, n, func() int32 { return int32(rng.Uint64N(1 << bits)) })
 			checkSort(t, n, func() uint64 { return rng.Uint64N(1<<bits) << 1 })
 			checkSort(t, n, func() string { return fmt.Sprint(rng.Uint64N(1 << bits)) })
+			checkSort(t, n, func() string { // common beginnings, zeros at the end
+				return strings.Repeat("https://", rng.IntN(4)) + fmt.Sprint(rng.Uint64N(1<<bits)) + strings.Repeat("\x00", rng.IntN(20))
+			})
+			checkSort(t, n, func() string { return strings.Repeat("\x00", rng.IntN(40)) })
+			checkSort(t, n, func() (key [16]byte) {
+				binary.LittleEndian.PutUint64(key[rng.IntN(9):], rng.Uint64N(1<<bits))
+				return key
+			})
 		}
 	}
 }
@@ -226,7 +236,7 @@ func checkSort[K wire.Key](t *testing.T, n int, draw func() K) {
 	slices.SortStableFunc(want, func(a, b Entry[K]) int { return wire.Compare(a.Key, b.Key) })
 	SortEntries(entries)
 	for i := range entries {
-		require.Equal(t, want[i].Key, entries[i].Key)
+		require.Equal(t, want[i], entries[i])
 	}
 }
 

@@ -86,6 +86,21 @@ func (c Keys[K]) Compare(a, b K) int {
 	return cmp.Compare(c.Bits(a), c.Bits(b))
 }
 
+// Word returns the eight bytes of a text or an array that begin at a byte, as a number in their
+// order, with zeros behind the end; and whether there are more.
+func (c Keys[K]) Word(key K, from int) (word uint64, more bool) {
+	text := unsafe.Slice((*byte)(unsafe.Pointer(&key)), unsafe.Sizeof(key))
+	if c.class == TextKey {
+		text = unsafe.Slice(unsafe.StringData(*(*string)(unsafe.Pointer(&key))), len(*(*string)(unsafe.Pointer(&key))))
+	}
+	if len(text) >= from+8 {
+		return binary.BigEndian.Uint64(text[from:]), len(text) > from+8
+	}
+	var eight [8]byte
+	copy(eight[:], text[min(from, len(text)):])
+	return binary.BigEndian.Uint64(eight[:]), false
+}
+
 // Clone returns a copy of a key that shares no memory with it.
 func Clone[K Key](key K) K {
 	if KeysOf[K]().class != TextKey {
