@@ -122,10 +122,15 @@ func (p Params) hidden(miss float64) float64 {
 	return noise.Reach(miss / (2*tail.Count + 1))
 }
 
-// anchors returns the bins from which on rows have to thin out: the same for all confidences.
-func (s *Summary) anchors() [2]int {
-	l := s.found
-	return l.histogram.Anchors(l.chosen, s.params.hidden(.04), s.params.TailIndex, l.near(resolution)+1, l.near(1))
+// anchors returns the bins from which on rows have to thin out, in an interval that misses with a
+// probability of miss. What is visible may be noise in some releases of a thousand, so below a
+// hundredth it takes as many rows as noise exceeds with that probability.
+func (s *Summary) anchors(miss float64) [2]int {
+	l, sure := s.found, 0.0
+	if miss < .01 {
+		sure = s.params.hidden(.8 * miss)
+	}
+	return l.histogram.Anchors(l.chosen, s.params.hidden(.04), sure, s.params.TailIndex, l.near(resolution)+1, l.near(1))
 }
 
 // tailed returns what follows from the theorem of package tail: of the tail eight tenths for all
@@ -133,7 +138,7 @@ func (s *Summary) anchors() [2]int {
 // aside it allows for a group on either side that is not seen: one as far as rows are seen on the
 // other side, or of few rows 4 octaves further.
 func (s *Summary) tailed(of Statistic, miss, index float64, aside bool) (lo, hi float64) {
-	h, chosen, top := &s.found.histogram, s.found.chosen, s.anchors()
+	h, chosen, top := &s.found.histogram, s.found.chosen, s.anchors(miss)
 	most := s.params.hidden(.8 * miss)
 	rows, first, _ := s.forms()
 	until := max(top[0], top[1])

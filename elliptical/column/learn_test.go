@@ -24,7 +24,7 @@ func (s *Summary) thins(rows []float64, index, miss float64) bool {
 	exact := s.params.at(s.found.cell, s.law)
 	exact.count(&kept{last: rows})
 	h, r := &s.found.histogram, math.Exp2(-index/2)
-	for side, top := range s.anchors() {
+	for side, top := range s.anchors(.05) {
 		allowed, left := (math.Max(float64(h.Rows[side][min(top, tail.Count-1)]), 0)+s.params.hidden(.8*miss))/(1-r), 0.0
 		for b := tail.Count - 1; b >= top; b-- {
 			left += float64(exact.histogram.Rows[side][b])

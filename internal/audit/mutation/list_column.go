@@ -56,6 +56,7 @@ var columnMutations = []mutation{
 	{"single bins alone say where few rows are", "elliptical/column/internal/tail/visible.go", "const widest = 16", "const widest = 1"},
 	{"rows always thin out", "elliptical/column/internal/tail/visible.go", "if top == 0 {\n\t\treturn true", "if top >= 0 {\n\t\treturn true"},
 	{"an interval overlooks what the mean does", "elliptical/column/internal/tail/hidden.go", "surely, octave := 6.2, .28", "surely, octave := 6.2, 1.4"},
+	{"a visible bin is never noise", "elliptical/column/internal/tail/hidden.go", "h.at(1, visible-1)) < sure", "h.at(1, visible-1)) < 0*sure"},
 	{"rows beside a constant are nowhere", "elliptical/column/internal/tail/hidden.go", "max(top[side], size+1)", "max(top[side], 0*size)"},
 	{"many Laplace variables as one", "elliptical/column/internal/tail/visible.go", "chance *= float64(m+k) / float64(2*(k+1))", "chance *= float64(k) / float64(2*(k+1))"},
 	{"n rows at once are one", "elliptical/column/grid.go:totals.addN", "s.rows += n", "s.rows++"},

@@ -19,15 +19,18 @@ func (h *Histogram) reach(x, squares, largest float64) float64 {
 // number of rows is off by more than most: the first behind the visible ones, or where a side has
 // none, behind the bulk of all rows. Where neighbouring bins further out, on one side or on both
 // taken together, have more rows than such tails and noise, those tails are refuted, and the
-// anchors are behind these bins. Where all that is visible is closer to the centre than a given
-// bin, they are behind that.
-func (h *Histogram) Anchors(r Range, most, index float64, near, size int) (top [2]int) {
-	bulk, ratio := h.bulk(), math.Exp2(-index/2)
+// anchors are behind these bins. Where all that is visible, and has more rows than are sure not to
+// be noise, is closer to the centre than a given bin, they are behind that.
+func (h *Histogram) Anchors(r Range, most, sure, index float64, near, size int) (top [2]int) {
+	bulk, ratio, visible := h.bulk(), math.Exp2(-index/2), max(r.Top[0], r.Top[1])
+	for visible > 0 && max(h.at(0, visible-1), h.at(1, visible-1)) < sure {
+		visible--
+	}
 	for side := range top {
 		if top[side] = r.Top[side]; top[side] == 0 {
 			top[side] = bulk + 1
 		}
-		if max(r.Top[0], r.Top[1]) <= near {
+		if visible <= near {
 			top[side] = max(top[side], size+1)
 		}
 	}

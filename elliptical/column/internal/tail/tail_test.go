@@ -81,7 +81,7 @@ func TestEmptyBinsStayInvisible(t *testing.T) {
 				far++
 			}
 			r := h.Choose(0)
-			if top := h.Anchors(r, 40, 1.5, 0, -1); top[0] > h.bulk()+1 || top[1] > r.Top[1] {
+			if top := h.Anchors(r, 40, 0, 1.5, 0, -1); top[0] > h.bulk()+1 || top[1] > r.Top[1] {
 				moved++
 			}
 		}
@@ -276,6 +276,19 @@ func TestChoose(t *testing.T) {
 	require.LessOrEqual(t, r.End[1], 82, "86 were an octave and a half further")
 }
 
+// A bin of few rows, which may be noise, does not say where the others are, if noise exceeds them
+// with the probability asked for: the anchors are as far out as if nothing were visible.
+func TestBinsOfNoise(t *testing.T) {
+	h := NewHistogram(NewBins(1), Noise{true, 4}, 2)
+	h.Middle, h.Rows[1][58] = 19_990, 54
+	r := h.Choose(0)
+	require.Equal(t, [2]int{0, 59}, r.Top)
+	require.Equal(t, [2]int{59, 59}, h.Anchors(r, 37, 37, 1.5, 44, 76))
+	require.Equal(t, [2]int{77, 77}, h.Anchors(r, 37, 117, 1.5, 44, 76))
+	h.Rows[1][58] = 200
+	require.Equal(t, [2]int{59, 59}, h.Anchors(r, 37, 117, 1.5, 44, 76))
+}
+
 // Rows too spread to be visible move the anchors if they are more than the tail has room for: on
 // one side, or fewer on both. Of rows up to a given bin clamping takes no more than Aside says,
 // which here is more than Most.
@@ -291,7 +304,7 @@ func TestHiddenGroups(t *testing.T) {
 		}
 		anchors := func(below, above int64) [2]int {
 			h, r := build(below, above)
-			return h.Anchors(r, 20, 1.5, 0, -1)
+			return h.Anchors(r, 20, 0, 1.5, 0, -1)
 		}
 		one, both := int64(8), int64(5)
 		if laplace {
