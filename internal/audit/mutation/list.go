@@ -63,6 +63,6 @@ var thresholdMutations = []mutation{
 	{"totals of keys with one half hash summed", "internal/keytable/keytable.go", "e.Key == key {", "e.Key == key || true {"},
 	{"a total overflows", "internal/keytable/keytable.go", "e.Steps = min(max(e.Steps+steps, -t.limit), t.limit)", "e.Steps += steps"},
 	{"released twice", "internal/private/private.go", "*c = cell[S]{why: released}", "c.busy = false"},
-	{"Params that differ taken for the same", "internal/check/errors.go", "if a == b {\n\t\treturn nil", "if a == b || true {\n\t\treturn nil"},
+	{"Params that differ taken for the same", "internal/check/params.go", "if a == b {\n\t\treturn nil", "if a == b || true {\n\t\treturn nil"},
 	{"a Builder prints its state", "internal/private/private.go", "(State[S]) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted[S]()) }", "(s State[S]) Format(f fmt.State, _ rune) { fmt.Fprint(f, (*s.at).data) }"},
 }

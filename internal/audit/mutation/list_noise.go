@@ -1,7 +1,7 @@
 package main
 
 var newNoiseMutations = []mutation{
-	{"a step at which nothing can be drawn accepted", "noise/step.go", "if !distribution.draws(step) {", "if false {"},
+	{"a step at which nothing can be drawn accepted", "noise/params.go", "if !distribution.draws(step) {", "if false {"},
 	{"heavy tails of infinite noise", "noise/powergrid.go", "if math.IsInf(x, 0) {", "if false {"},
 	{"moment scale for Δ₁ + Δ₂ instead of Δ₁ + 2Δ₂", "noise/approx/scale.go", "exact.SumUp(sensitivity, 2*moment) / growth", "exact.SumUp(sensitivity, moment) / growth"},
 	{"Student's scale for e^{ε/α} − 1 of the doubled ε", "noise/approx/scale.go", "momentScale(y, grown+grown/(1+grown), sensitivity, moment)", "momentScale(y, 2*(grown+grown/(1+grown)), sensitivity, moment)"},
