@@ -30,11 +30,6 @@ type smallGraph struct {
 	bits  uint
 }
 
-func (s smallGraph) has(e edge) bool {
-	i := slices.Index(s.pairs, e)
-	return i >= 0 && s.bits>>i&1 == 1
-}
-
 func (s smallGraph) neighbours(v uint64) (list []uint64) {
 	for i, e := range s.pairs {
 		if s.bits>>i&1 == 1 && (e.u == v || e.v == v) {

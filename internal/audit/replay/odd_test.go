@@ -72,12 +72,6 @@ var shapeless = map[string]string{
 	"threshold/groupby.Rows.Release":      "TestProduct",
 }
 
-// only returns the numbers whose names have no odd key in them.
-func only(all map[string]float64) map[string]float64 {
-	maps.DeleteFunc(all, func(name string, _ float64) bool { return strings.Contains(name, "odd") })
-	return all
-}
-
 func odds() map[string][]odd {
 	all := map[string][]odd{}
 	add := func(method string, o odd) { all[method] = append(all[method], o) }
