@@ -1258,7 +1258,9 @@ func (w *walk) missing() {
 					}
 					for y := range e.values {
 						for z := range f.values {
-							w.reach(1, setting{i, x}, setting{j, y}, setting{k, z})
+							for range 4 { // as New may refuse it in some ways
+								w.reach(1, setting{i, x}, setting{j, y}, setting{k, z})
+							}
 						}
 					}
 				}

@@ -87,13 +87,31 @@ var plants = []struct{ file, old, new, found string }{
 	{"misragries/builder.go", "y := cutSum(one.Count, eta)", "if one.Count == 1000 { src.Uint64() }; y := cutSum(one.Count, eta)",
 		"misragries.Builder.Release/New_KeptZeros_all_counters"},
 	{"internal/sparse/release.go", "x := int64(sample())", "if e.Steps%3 == 0 { src.Uint64() }; x := int64(sample())", "threshold.Builder.Release/Gaussian_1_false_high"},
-	{"elliptical/column/law.go", "y := l.exact(t, i)", "y := l.exact(t, i); if y.Bit(0) != 0 { src.Uint64() }", "elliptical/column.Builder.Release/count"},
+	{"elliptical/column/noise.go", "y := l.exact(t, i)", "y := l.exact(t, i); if y.Bit(0) != 0 { src.Uint64() }", "elliptical/column.Builder.Release/count"},
 	{"noise/approx/mechanism.go", "	m.left--", "	m.left--; if estimate > 10.5 { m.src.Uint64() }", "noise/approx.Mechanism.Release/AutoNoise_1_0"},
 	// a sensitivity a little too large
 	{"jl/builder.go", "values[i] += draw()", "values[i] += draw() + values[i]/1024", "jl.Builder.Release/SJLT"},
 	{"kor/distinct/running.go", "now := ones(s.table)", "now := ones(s.table); now *= 2", "kor/distinct.RunningBuilder.Step/one_key"},
-	{"plan/internal/means/clip.go", "out[i] = r.samplers[0].addNoise(sum, law)", "out[i] = r.samplers[0].addNoise(sum+sum/512, law)", "plan.Mechanism.Release/Thesis,_sum,_row_1"},
+	{"plan/internal/means/clip.go", "out[i] = r.samplers[0].addNoise(sum, gaussian)", "out[i] = r.samplers[0].addNoise(sum+sum/512, gaussian)", "plan.Mechanism.Release/Thesis,_sum,_row_1"},
 	{"alp/builder.go", "Steps: s.phi(e.Steps)}", "Steps: s.phi(e.Steps) + s.phi(e.Steps)/16}", "alp.Builder.Release/split_axis_listed"},
+}
+
+// planted returns the text of a file with a flaw in it.
+func planted(t *testing.T, file, old, flaw string) string {
+	t.Helper()
+	source := string(dptest.OK(os.ReadFile(filepath.Join("../../..", filepath.FromSlash(file))))(t))
+	require.Equal(t, 1, strings.Count(source, old), "%s: %s", file, old)
+	return strings.Replace(source, old, flaw, 1)
+}
+
+// TestPlantsApply finds the place of each flaw, as the tests that plant them are long.
+func TestPlantsApply(t *testing.T) {
+	for _, p := range plants {
+		planted(t, p.file, p.old, p.new)
+	}
+	for _, p := range productPlants {
+		planted(t, p.file, p.old, p.new)
+	}
 }
 
 // TestPlantedDraws plants them all in a copy of the library: each fails its test, and nothing else
@@ -105,9 +123,7 @@ func TestPlantedDraws(t *testing.T) {
 	}
 	edited := map[string]string{}
 	for _, p := range plants {
-		source := dptest.OK(os.ReadFile(filepath.Join("../../..", filepath.FromSlash(p.file))))(t)
-		require.Equal(t, 1, strings.Count(string(source), p.old), "%s: %s", p.file, p.old)
-		edited[p.file] = strings.Replace(string(source), p.old, p.new, 1)
+		edited[p.file] = planted(t, p.file, p.old, p.new)
 	}
 	out, err := again(build(t, edited), "TestReleases")
 	require.Error(t, err, "nothing was found")
@@ -120,12 +136,12 @@ func TestPlantedDraws(t *testing.T) {
 // productPlants are flaws that a list of cases did not see, with the release in whose product each
 // is seen. Most were in the library once.
 var productPlants = []struct{ name, file, old, new, found string }{
-	{"a table without widths", "threshold/groupby/builder.go", "newTable(keys, p.width(calibrated, w))", "newTable(keys, 0*p.width(calibrated, w))", "threshold/groupby.Builder.Release"},
+	{"a table without widths", "threshold/groupby/users.go", "newTable(keys, width)", "newTable(keys, 0*width)", "threshold/groupby.Builder.Release"},
 	{"rows of a pair are joined by a sum that saturates", "threshold/groupby/rows.go",
 		"func wrapped(a, b int64) int64 { return a + b }", "func wrapped(a, b int64) int64 { return sum(a, b) }", "threshold/groupby.Rows.Release"},
 	{"a merge forgets a column", "threshold/groupby/builder.go", "o.table.lost(n))", "o.table.lost(n)[:min(1, o.table.width)])", "threshold/groupby.Builder.Release"},
 	{"a restore forgets a column", "threshold/groupby/private.go", "copy(t.lost(i), readSums(r, width, 0))", "copy(t.lost(i)[:0], readSums(r, width, 0))", "threshold/groupby.Builder.Release"},
-	{"an option is read in one pass alone", "threshold/groupby/users.go", "s.params.counts(l, s.clip().full)", "s.params.counts(l, 36)", "threshold/groupby.Rows.Release"},
+	{"an option is read in one pass alone", "threshold/groupby/passes.go", "s.clip().counts(l)", "clip{full: 36}.counts(l)", "threshold/groupby.Rows.Release"},
 	{"equal indices are clamped one by one", "elliptical/builder.go", "case s.seen[i] == s.rows:", "case s.seen[i] > s.rows:", "elliptical.Builder.Release"},
 	{"sparse rows around a centre with the noise of rows around 0", "plan/internal/means/clip.go",
 		"change += math.Sqrt(float64(c.empty))", "change += 0 * math.Sqrt(float64(c.empty))", "plan.Mechanism.ReleaseSparse"},
@@ -133,9 +149,9 @@ var productPlants = []struct{ name, file, old, new, found string }{
 		"c.kernel, ok = rounding.ForUsers(c.weight, p.Epsilon, p.Delta, u); c.kernel.Threshold /= 2; c.kernel.From = min(c.kernel.From, c.kernel.Threshold-1)", "threshold/groupby.Builder.Release"},
 	{"counters are shown from half of the threshold on", "misragries/calibrate.go", "c.Threshold, ok = least(p.Counters, s.epsilon, s.delta), err == nil",
 		"c.Threshold, ok = (least(p.Counters, s.epsilon, s.delta)+1)/2, err == nil", "misragries.Builder.Release"},
-	{"FullKeys is chosen by answers without noise", "threshold/groupby/fullkeys.go", "float64(loss+s.noise(s.calibrated.question(j)*unit)())",
-		"float64(loss+0*s.noise(s.calibrated.question(j)*unit)())", "threshold/groupby.Rows.Release"},
-	{"weights of quantiles have no noise", "threshold/groupby/quantile.go", "noise := s.noise(s.calibrated.spread.weigh)", "noise := s.noise(0 * s.calibrated.spread.weigh)", "threshold/groupby.Builder.Release"},
+	{"FullKeys is chosen by answers without noise", "threshold/groupby/fullkeys.go", "float64(loss+noise(s.question(j)*unit)())",
+		"float64(loss+0*noise(s.question(j)*unit)())", "threshold/groupby.Rows.Release"},
+	{"weights of quantiles have no noise", "threshold/groupby/quantile.go", "noise := s.noise(noises.spread.noise(s.params.levels(), users))", "noise := s.noise(0 * noises.spread.noise(s.params.levels(), users))", "threshold/groupby.Builder.Release"},
 	{"a merge adds the shortfall twice", "threshold/groupby/builder.go", "		addTo(s.shorts, o.shorts)", "		addTo(s.shorts, o.shorts); addTo(s.shorts, o.shorts)", "threshold/groupby.Builder.Release"},
 	{"a user has a key more than MaxElements", "misragries/users.go", "exact.DrawSubset(distinct, m, s.src.Uint64N)", "exact.DrawSubset(distinct, min(len(distinct), m+1), s.src.Uint64N)",
 		"misragries.UserBuilder.Release"},
@@ -150,9 +166,7 @@ func TestProductPlants(t *testing.T) {
 	}
 	for _, p := range productPlants {
 		t.Run(p.name, func(t *testing.T) {
-			source := string(dptest.OK(os.ReadFile(filepath.Join("../../..", filepath.FromSlash(p.file))))(t))
-			require.Equal(t, 1, strings.Count(source, p.old), "%s: %s", p.file, p.old)
-			binary := build(t, map[string]string{p.file: strings.Replace(source, p.old, p.new, 1)})
+			binary := build(t, map[string]string{p.file: planted(t, p.file, p.old, p.new)})
 			out, err := exec.Command(binary, "-test.run=^TestProduct$/"+strings.ReplaceAll(p.found, ".", "[.]"), "-test.v", "-long").CombinedOutput()
 			require.Error(t, err)
 			require.Contains(t, string(out), "--- FAIL: TestProduct/"+p.found+" ")
