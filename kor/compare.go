@@ -18,9 +18,9 @@ type Cardinality struct {
 	Source sets.Size
 }
 
-// Estimate returns the estimated size. If it comes from one release, or from package kor, it is
-// nearly unbiased and can be negative. distinct.Compare and distinct.Union keep it in the range
-// that the sizes of the sets allow. NaN if there is no estimate.
+// Estimate returns the estimated size. From one release, or from package kor, it is nearly unbiased
+// and can be negative; distinct.Compare and distinct.Union keep it in the range that the sizes of
+// the sets allow. NaN if there is none.
 func (c Cardinality) Estimate() float64 {
 	if c.Source == nil {
 		return math.NaN()
@@ -28,7 +28,7 @@ func (c Cardinality) Estimate() float64 {
 	return c.Source.Estimate()
 }
 
-// StdErr returns the standard error of the estimate, +Inf if there is no estimate.
+// StdErr returns the standard error, +Inf if there is no estimate.
 func (c Cardinality) StdErr() float64 {
 	if c.Source == nil {
 		return math.NaN()
@@ -36,9 +36,9 @@ func (c Cardinality) StdErr() float64 {
 	return c.Source.StdErr()
 }
 
-// Interval returns bounds ≥ 0 on the size with the given confidence, even if there is no estimate.
-// Coverage and confidence differ by about the squared relative errors. hi is +Inf if the releases
-// do not bound the size. NaN for a confidence outside [0, 1).
+// Interval returns bounds ≥ 0 on the size, even without an estimate. Coverage and confidence differ
+// by about the squared relative errors. hi is +Inf if the releases do not bound the size. NaN for a
+// confidence outside [0, 1).
 func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	if c.Source == nil || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -58,8 +58,8 @@ func (c Cardinality) String() string {
 	return fmt.Sprintf("%.6g ± %.3g", c.Estimate(), c.StdErr())
 }
 
-// Comparison holds the sizes of A∪B, A∩B, A∖B and B∖A for the sets of two releases: public and
-// immutable. It is post-processing of both releases. The zero Comparison answers NaN.
+// Comparison holds the sizes of A∪B, A∩B, A∖B and B∖A: public and immutable. The zero Comparison
+// answers NaN.
 type Comparison struct {
 	// Parts is set by packages kor and distinct.
 	Parts sets.Parts
@@ -94,9 +94,8 @@ func (c *Comparison) String() string {
 }
 
 // Compare returns the sizes of A∪B = (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), A∩B, A∖B and
-// B∖A for releases of A and B. If a release has a count, its size comes from the count or from the
-// sketch, whichever is tighter. Compare is post-processing and costs no budget. The errors are
-// those of [Sketch.SymmetricDifference].
+// B∖A. A release with a count gives its size by [Sketch.Total]. The errors are those of
+// [Sketch.SymmetricDifference].
 func Compare(a, b *Sketch) (*Comparison, error) {
 	if a == nil {
 		a = new(Sketch)
@@ -110,7 +109,7 @@ func Compare(a, b *Sketch) (*Comparison, error) {
 }
 
 // CompareStreams returns the numbers of distinct keys in either of two streams, in both, and in
-// only one. |A∪B| is that of [StreamSketch.Union]. The errors are those of Union.
+// only one. |A∪B| and the errors are those of [StreamSketch.Union].
 func CompareStreams(a, b *StreamSketch) (*Comparison, error) {
 	union, err := a.Union(b)
 	if err != nil {
@@ -120,8 +119,8 @@ func CompareStreams(a, b *StreamSketch) (*Comparison, error) {
 	return &Comparison{sets.Parts{of(0, 0, 1), of(1, 1, -1), of(0, -1, 1), of(-1, 0, 1)}}, nil
 }
 
-// Total returns the size of the set by the released count or by the sketch, whichever has the
-// smaller standard error. A merged sketch has no count.
+// Total returns the size by the released count or by the sketch, whichever has the smaller standard
+// error. A merged sketch has no count.
 func (s *Sketch) Total() Cardinality {
 	if !s.valid() {
 		return Cardinality{}

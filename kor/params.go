@@ -19,8 +19,7 @@ const (
 	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
 )
 
-// Params are the public numbers of a sketch. They are comparable, and every method answers before
-// any data is seen. Sketches that are combined need equal Params.
+// Params are the public numbers of a sketch. Sketches that are combined need equal Params.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
@@ -32,12 +31,12 @@ type Params struct {
 	Levels int
 	// Seed selects the hash functions. It is public. The parties must agree on it
 	// before they look at their data; [hashing.NewSeed] makes one. The zero Seed
-	// is refused, as it may have been forgotten.
+	// is refused.
 	Seed hashing.Seed
 	// CountShare is the fraction of ε, in [0, 1), that is spent on a noisy count
-	// of the set, released with the sketch; 0 means no count. A few hundredths are
-	// enough: the standard deviation of the count is √2/(CountShare·ε) for sets of
-	// any size. With CountShare a Builder keeps its keys, some 40 bytes each.
+	// of the set, with standard deviation √2/(CountShare·ε); 0 means no count. A
+	// few hundredths are enough. With CountShare a Builder holds its keys, some 40
+	// bytes each.
 	CountShare float64
 }
 
@@ -108,9 +107,8 @@ func (p Params) split() (bits, count float64) {
 // unit is one key of the set, or of a stream one key with all its occurrences.
 var unit = budget.Key(budget.AddRemove)
 
-// Guarantee returns what a release of these Params promises: ε-differential privacy when one key is
-// added to the set or removed from it, whatever its weight; for a stream, one key with all its
-// occurrences. Invalid Params promise nothing.
+// Guarantee returns ε-differential privacy for one key, whatever its weight, added or removed; in a
+// stream, with all its occurrences. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	if p.validate() != nil {

@@ -21,9 +21,8 @@ const (
 	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
 )
 
-// Params are the public numbers of a sketch. They are comparable, and every method answers before
-// any data is seen. Builders that are merged have equal Params; releases that are compared have the
-// same Seed, Cells and Levels.
+// Params are the public numbers of a sketch. Builders that are merged have equal Params; releases
+// that are compared have the same Seed, Cells and Levels.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
@@ -39,12 +38,12 @@ type Params struct {
 	// means 1: only the count, no bits.
 	CountShare float64
 	// Spans are the lengths of the windows of a [WindowBuilder] in days, in
-	// ascending order, each at most 255. 0 is 1, 7 and 30. No other builder
-	// has windows.
+	// ascending order, each at most 255. 0 is 1, 7 and 30. Other builders
+	// refuse them.
 	Spans [8]int
 	// Seed selects the hash functions. It is public. All parties that merge or
 	// compare must agree on it before they look at their data; [hashing.NewSeed]
-	// makes one. The zero Seed is refused, as it may have been forgotten.
+	// makes one. The zero Seed is refused.
 	Seed hashing.Seed
 }
 
@@ -125,8 +124,8 @@ func (p Params) split() (bits, count float64) {
 // unit is one key with all its occurrences.
 var unit = budget.Key(budget.AddRemove)
 
-// Guarantee returns what a release of these Params promises: ε-differential privacy for one key
-// with all its occurrences, added or removed. Invalid Params promise nothing.
+// Guarantee returns ε-differential privacy for one key with all its occurrences, added or removed.
+// Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p = p.normal(); p.validate() != nil {
 		return budget.Guarantee{}
