@@ -17,9 +17,9 @@ import (
 
 type secret = private.State[state]
 
-// Builder sketches a set. It holds private data, which it never prints, and which leave it only by
-// [Builder.Release] and [Builder.Share], with noise, and by [Builder.AppendPrivateState], without.
-// It is for one goroutine at a time; a call panics if it sees another.
+// Builder sketches a set. It never prints its private data, which leave it only by
+// [Builder.Release] and [Builder.Share], with noise, and by [Builder.AppendPrivateState]. It is for
+// one goroutine at a time; a call panics if it sees another.
 type Builder struct{ base }
 
 // base is what a Builder and a StreamBuilder have in common.
@@ -76,9 +76,8 @@ func (b *base) Guarantee() budget.Guarantee { return b.guarantee }
 // Released reports whether the builder has been released or is a zero builder.
 func (b *base) Released() bool { return private.Released(b.secret) }
 
-// Toggle adds the key if it is absent and removes it if it is present: a key that comes twice is
-// gone. For data with duplicates use package kor/distinct. After Release, and on the zero Builder,
-// Toggle does nothing.
+// Toggle adds the key if it is absent and removes it if it is present. After Release, and on the
+// zero Builder, it does nothing.
 func (b *Builder) Toggle(key uint64) { private.Use(b.secret, (*state).toggle, key) }
 
 // ToggleSlice toggles each of the keys, in half the time per key.
@@ -148,11 +147,10 @@ func (s *state) toggleWeighted(key uint64, w float64) {
 	}
 }
 
-// ToggleWeighted is Toggle for a key of a weight in (0, 1]: the sketch then estimates the sum of
-// the weights. The weight must be a public function of the key, the same in every call and for all
-// parties: a key with m weights is protected like m keys. A weight above 1 counts as 1; NaN, 0 and
-// negative weights do nothing. N keys of weight w have the relative sampling error √((1/w − 1)/N)
-// in addition.
+// ToggleWeighted is Toggle for a key of a weight in (0, 1]; the sketch estimates the sum of the
+// weights. The weight must be a public function of the key, the same for all parties: a key with m
+// weights is protected like m keys. A weight above 1 counts as 1; NaN, 0 and negative weights do
+// nothing. N keys of weight w have the relative sampling error √((1/w − 1)/N) in addition.
 func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	w, ok := validWeight(weight)
 	if !ok {
@@ -170,10 +168,9 @@ func (s *state) toggleAll(keys []uint64) {
 	byMembers(s, keys, (*state).flipAll, (*state).toggleMembers)
 }
 
-// Merge replaces the Builder's set by its symmetric difference with the other set, the union of
-// disjoint sets. The other Builder gives up its data. There is no noise yet: the machine must be
-// trusted with both sets. The error wraps [ErrMismatch] if the Params differ or other is b itself,
-// and [ErrReleased].
+// Merge replaces the set by its symmetric difference with the other one, before any noise: the
+// machine must be trusted with both. The other Builder gives up its data. The error wraps
+// [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased].
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
@@ -198,8 +195,7 @@ func (b *base) merge(other *base, name string) error {
 	})
 }
 
-// Release spends the budget and returns the private sketch. The Builder gives up its data. The
-// error wraps [ErrReleased].
+// Release spends ε and returns the private sketch. The error wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
 	s, err := private.Take(b.secret, "kor: Release: the Builder")
 	if err != nil {
@@ -381,10 +377,10 @@ func sameBits(parts []part, bits []uint64) error {
 	return nil
 }
 
-// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets. s ⊕ s
-// is the empty sketch, and (s ⊕ t) ⊕ t has the bits and the noise of s. Counts are dropped. The
-// error wraps [ErrMismatch] if the Params are not equal (for different ε use [XOR]), or if other is
-// nil or was never released.
+// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets,
+// without counts. s ⊕ s is empty, and (s ⊕ t) ⊕ t has the bits and the noise of s. The error wraps
+// [ErrMismatch] if the Params are not equal (for different ε use [XOR]), or if other is nil or
+// zero.
 func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 	if s == nil || other == nil {
 		return nil, check.MismatchError("kor", "Sketch", "nil", "a released one")

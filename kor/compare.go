@@ -12,15 +12,15 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Cardinality is the estimated size of a set: public and immutable. The zero Cardinality is NaN.
+// Cardinality is the estimated size of a set. The zero Cardinality is NaN.
 type Cardinality struct {
 	// Source is set by packages kor and distinct.
 	Source sets.Size
 }
 
-// Estimate returns the estimated size. From one release, or from package kor, it is nearly unbiased
-// and can be negative; distinct.Compare and distinct.Union keep it in the range that the sizes of
-// the sets allow. NaN if there is none.
+// Estimate returns the estimated size, nearly unbiased, so it can be negative; from
+// distinct.Compare and distinct.Union it is in the range that the sizes of the sets allow. NaN if
+// there is none.
 func (c Cardinality) Estimate() float64 {
 	if c.Source == nil {
 		return math.NaN()
@@ -58,8 +58,7 @@ func (c Cardinality) String() string {
 	return fmt.Sprintf("%.6g ± %.3g", c.Estimate(), c.StdErr())
 }
 
-// Comparison holds the sizes of A∪B, A∩B, A∖B and B∖A: public and immutable. The zero Comparison
-// answers NaN.
+// Comparison holds the sizes of A∪B, A∩B, A∖B and B∖A. The zero Comparison answers NaN.
 type Comparison struct {
 	// Parts is set by packages kor and distinct.
 	Parts sets.Parts
@@ -85,7 +84,7 @@ func (c *Comparison) OnlyA() Cardinality { return c.part(sets.OnlyA) }
 // OnlyB returns the size of B∖A.
 func (c *Comparison) OnlyB() Cardinality { return c.part(sets.OnlyB) }
 
-// String returns the four sizes with their standard errors, or with bounds at 95 %.
+// String returns the four sizes.
 func (c *Comparison) String() string {
 	if c == nil || c.Parts == (sets.Parts{}) {
 		return "kor.Comparison (empty)"
@@ -94,8 +93,7 @@ func (c *Comparison) String() string {
 }
 
 // Compare returns the sizes of A∪B = (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), A∩B, A∖B and
-// B∖A. A release with a count gives its size by [Sketch.Total]. The errors are those of
-// [Sketch.SymmetricDifference].
+// B∖A, with |A| and |B| by [Sketch.Total]. The errors are those of [Sketch.SymmetricDifference].
 func Compare(a, b *Sketch) (*Comparison, error) {
 	if a == nil {
 		a = new(Sketch)
@@ -109,7 +107,7 @@ func Compare(a, b *Sketch) (*Comparison, error) {
 }
 
 // CompareStreams returns the numbers of distinct keys in either of two streams, in both, and in
-// only one. |A∪B| and the errors are those of [StreamSketch.Union].
+// only one. The errors are those of [StreamSketch.Union].
 func CompareStreams(a, b *StreamSketch) (*Comparison, error) {
 	union, err := a.Union(b)
 	if err != nil {

@@ -174,10 +174,10 @@ func (d *release) releasedWithCount() bool {
 	return bits.valid(false)
 }
 
-// UnmarshalBinary decodes a Sketch. It refuses a StreamSketch.
+// UnmarshalBinary decodes a Sketch, no StreamSketch.
 func (s *Sketch) UnmarshalBinary(data []byte) error { return s.decode(data, false) }
 
-// UnmarshalBinary decodes a StreamSketch. It refuses a Sketch.
+// UnmarshalBinary decodes a StreamSketch, no Sketch.
 func (s *StreamSketch) UnmarshalBinary(data []byte) error { return s.decode(data, true) }
 
 // MarshalJSON returns the guarantee and the estimate.
@@ -196,8 +196,7 @@ func (s StreamSketch) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON returned.
 func (s *StreamSketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalJSON returns the estimate; what is not known or not bounded is null. It is not read back:
-// store the releases.
+// MarshalJSON returns the estimate; what is not known or not bounded is null. It is not read back.
 func (c Cardinality) MarshalJSON() ([]byte, error) { return json.Marshal(wire.SizeOf(c)) }
 
 // MarshalJSON returns the four sizes as [Cardinality.MarshalJSON] does.

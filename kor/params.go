@@ -24,7 +24,7 @@ type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
 	// Cells is n, the number of bits per level, at least 1. The error falls as
-	// 1/√n; see [Params.Plan] and [Params.Fit]. 0 is 4096.
+	// 1/√n; see [Params.Fit]. 0 is 4096.
 	Cells int
 	// Levels is L, in [1, 64]: level i holds a key of weight w with probability
 	// w/2^(i+1). Sets of up to about 2^L·n/8 keys have full accuracy. 0 is 24.
@@ -34,9 +34,8 @@ type Params struct {
 	// is refused.
 	Seed hashing.Seed
 	// CountShare is the fraction of ε, in [0, 1), that is spent on a noisy count
-	// of the set, with standard deviation √2/(CountShare·ε); 0 means no count. A
-	// few hundredths are enough. With CountShare a Builder holds its keys, some 40
-	// bytes each.
+	// of the set, with standard deviation √2/(CountShare·ε); 0 means no count.
+	// With CountShare a Builder holds its keys, some 40 bytes each.
 	CountShare float64
 }
 
@@ -145,7 +144,7 @@ func (p Params) flips() (noise.Bernoulli, error) {
 // size returns the length in bytes of the encoding of one release.
 func (p Params) size() int { return fixedSize + partSize + 8*int(p.words()) }
 
-// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+// Sentinel errors, shared by all packages; match them with errors.Is.
 var (
 	ErrParams   = check.ErrParams
 	ErrMismatch = check.ErrMismatch

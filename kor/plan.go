@@ -62,13 +62,11 @@ func (p Params) releaseLaw(sketches int, stream bool) (law, error) {
 type Plan struct {
 	Params   Params  // filled in
 	FlipProb float64 // with which a release of a set flips each bit: 1/(e^ε + 1), rounded up
-	// RelativeError is the relative standard error √(4·ln 2/(n·Li₂(c²))) of the
-	// size of one set, from 2·Cells to Largest/2 keys. For other sizes, and for
-	// several releases, see [Plan.StdErr].
+	// RelativeError is the relative standard error of the size of one set, from
+	// 2·Cells to Largest/2 keys. For others see [Plan.StdErr].
 	RelativeError float64
-	// Largest is the size 2^L·n/8 up to which the sketch has full accuracy. There
-	// the error is 2.4 % (at small ε) to 7.7 % (at ε = 4) larger than
-	// RelativeError, and at four times Largest 1.3 to 1.5 times RelativeError.
+	// Largest is the size 2^L·n/8. There the error is 2.4 to 7.7 % larger than
+	// RelativeError, at four times that size 1.3 to 1.5 times RelativeError.
 	Largest float64
 	Bytes   int // of the encoding of one release
 }
@@ -88,11 +86,10 @@ func (p Params) Plan() (Plan, error) {
 	return Plan{p, flips.Prob(), math.Sqrt(l.variance()), p.largest(), p.size()}, nil
 }
 
-// StdErr returns the standard error, in keys, of an estimate of the size from the XOR of the given
-// number of releases (1: one set, 2: a symmetric difference), by the Fisher information with a
-// Poisson number of keys in a cell. For a fixed number N of keys of weight 1 the error is √(StdErr²
-// − N), which matters if N is below 2n and ε is large. NaN for an argument out of range and for the
-// zero Plan.
+// StdErr returns the standard error, in keys, of an estimate of the size from the XOR of that
+// number of releases (1: one set, 2: a symmetric difference), for a Poisson number of keys. For N
+// keys of weight 1, N fixed, the error is √(StdErr² − N), which matters if N is below 2n and ε is
+// large. NaN for an argument out of range and for the zero Plan.
 func (p Plan) StdErr(size float64, sketches int) float64 { return p.stdErr(size, sketches, false) }
 
 // StreamStdErr is StdErr for the union of that number of streams.
@@ -125,14 +122,13 @@ func (p Params) largest() float64 { return math.Ldexp(float64(p.Cells), p.Levels
 
 // Fit returns the Params with the fewest Cells, a multiple of 64, and the fewest Levels for a
 // relative standard error of at most relative for the XOR of that number of releases of sets, at
-// sizes from about 2·Cells up to largest. It reads only Epsilon and CountShare. The error wraps
-// [ErrParams] if a number is out of range, if the sketch would be too large, or if largest is so
-// small that no sketch is that accurate.
+// sizes from about 2·Cells to largest. It reads only Epsilon and CountShare. The error wraps
+// [ErrParams] if a number is out of range or no such sketch is accurate enough.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	return p.fit(relative, largest, sketches, false)
 }
 
-// FitStream is Fit for the union of that number of streams, at sizes from about 4·Cells.
+// FitStream is Fit for the union of that number of streams, from about 4·Cells.
 func (p Params) FitStream(relative, largest float64, sketches int) (Params, error) {
 	return p.fit(relative, largest, sketches, true)
 }

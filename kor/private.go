@@ -33,8 +33,8 @@ func (s *state) kind() byte {
 }
 
 // AppendPrivateState appends what the builder holds to dst: PRIVATE DATA, protected by nothing,
-// with CountShare the keys themselves. Every release of the state, here or where it is restored,
-// spends ε again. The error wraps [ErrReleased].
+// with CountShare the keys themselves. Every release of it spends ε again. The error wraps
+// [ErrReleased].
 func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "kor: AppendPrivateState: the builder", func(s *state, dst []byte) []byte {
 		kind := s.kind()
@@ -52,7 +52,7 @@ func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 	})
 }
 
-// RestorePrivateState replaces what the builder holds by such a state. The error wraps
+// RestorePrivateState replaces what the builder holds by such private state. The error wraps
 // [ErrReleased], [ErrMismatch] for other Params, or [ErrFormat].
 func (b *base) RestorePrivateState(data []byte) error {
 	return private.Restore(b.secret, data, "kor: RestorePrivateState: the builder", func(s *state, data []byte) error {

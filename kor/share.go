@@ -17,8 +17,8 @@ import (
 const maxParties = 1 << 20
 
 // Share is what one of n parties gives to a secure aggregation that publishes only the XOR of all
-// shares: the table of its set with an n-th of the noise. It is not public: by itself only
-// [Share.Guarantee] protects it. It never prints its content.
+// shares: the table of its set with an n-th of the noise. It is not public, and never prints its
+// content.
 type Share struct {
 	secret
 	guarantee budget.Guarantee
@@ -44,10 +44,10 @@ func (p Params) shareFlips(parties int) (noise.Bernoulli, error) {
 	return noise.BernoulliAtLeast(min(0.5, -math.Expm1(logSign(whole.K())/float64(parties))/2*(1+0x1p-47)))
 }
 
-// Share ends the Builder, like [Builder.Release], and returns the share of one of n parties. All n
-// shares together have the noise of one release, more shares have more. If parties may drop out, or
-// collude and reveal their noise, let n be the number that surely do neither. The error wraps
-// [ErrReleased], or [ErrParams] unless parties is in [1, 2²⁰] and CountShare is 0.
+// Share ends the Builder and returns the share of one of n parties, which have the noise of one
+// release together. If parties may drop out, or collude and reveal their noise, let n be the number
+// that surely do neither. The error wraps [ErrReleased], or [ErrParams] unless parties is in [1,
+// 2²⁰] and CountShare is 0.
 func (b *Builder) Share(parties int) (*Share, error) {
 	if b.Released() {
 		return nil, private.Missing(b.secret, "kor: Share: the Builder")
@@ -77,7 +77,7 @@ func shareGuarantee(law noise.Bernoulli) budget.Guarantee {
 }
 
 // Bytes returns the 8·Levels·⌈Cells/64⌉ bytes of the share, for a protocol that reveals nothing but
-// the XOR of all parties' bytes. Nil for the zero Share.
+// the XOR of all shares. Nil for the zero Share.
 func (s *Share) Bytes() []byte {
 	held := private.Enter(s.secret)
 	if held == nil {
@@ -88,15 +88,12 @@ func (s *Share) Bytes() []byte {
 }
 
 // Aggregate returns the sketch of the symmetric difference of all parties' sets, from the bytes of
-// every share, or from the one XOR that a secure protocol has computed. p are the Params of all
-// parties, and parties is the n of [Builder.Share]. The sketch is ε-private for a change of one key
-// in any number of the sets together. StdErr counts the noise of all slices, of n shares for a
-// single slice.
-//
-// The error wraps [ErrParams] for bad Params or parties, and for 2 to n − 1 slices, which have too
-// little noise. It wraps [ErrMismatch] for bytes that cannot be the XOR of shares of these Params,
-// and for a share that is there twice, unless tables are so small that two shares may be equal by
-// chance.
+// every share, or from the one XOR that a secure protocol has computed. parties is the n of
+// [Builder.Share]. The sketch is ε-private for a change of one key in any number of the sets
+// together. StdErr counts the noise of all slices, of n shares for a single slice. The error wraps
+// [ErrParams] for bad Params or parties, and for 2 to n − 1 slices; [ErrMismatch] for bytes that
+// cannot be the XOR of such shares, and for a share that is there twice, except in tables so small
+// that two may be equal by chance.
 func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	p = p.normal()
 	law, err := p.shareFlips(parties)

@@ -19,22 +19,22 @@ type release struct {
 	count   int64 // noisy sum of the weights, in steps
 }
 
-// Sketch is a released sketch of a set, or the symmetric difference of several: public, immutable,
-// safe for concurrent readers. The zero Sketch answers NaN.
+// Sketch is a released sketch of a set, or the symmetric difference of several. The zero Sketch
+// answers NaN.
 type Sketch struct{ release }
 
 // valid reports whether it is no zero value.
 func (r *release) valid() bool { return r.bits != nil }
 
-// Params returns the parameters of the release, or those that all parts of a merged sketch share.
+// Params returns the parameters of the release, or what all parts of a merged sketch share.
 func (r *release) Params() Params { return r.params }
 
-// Guarantee returns the composition of all releases in the sketch, for a key added to or removed
-// from all sets. If all have cancelled it promises nothing.
+// Guarantee returns the composition of all releases in the sketch, for a key that changes in all
+// sets; nothing if all have cancelled.
 func (r *release) Guarantee() budget.Guarantee { return r.guarantee(together) }
 
-// PartyGuarantee returns what holds for a change of one party's set, if no party has two Builders:
-// the weakest guarantee, with the sum of ε over releases of one Builder.
+// PartyGuarantee returns the weakest guarantee for a change of one party's set, if no party has two
+// Builders. Releases of one Builder add up.
 func (r *release) PartyGuarantee() budget.Guarantee { return r.guarantee(weakest) }
 
 // guarantee returns what the parts promise, and where there is a count, that of the Params.
@@ -45,7 +45,7 @@ func (r *release) guarantee(of func([]part) budget.Guarantee) budget.Guarantee {
 	return of(r.parts)
 }
 
-// Releases returns the number of releases in the sketch, without those that cancelled.
+// Releases returns the number of releases that have not cancelled.
 func (r *release) Releases() int { return len(r.parts) }
 
 // ones returns the number of ones of each level.
@@ -76,8 +76,8 @@ func (r *release) likelihood() (l likelihood) {
 	return l
 }
 
-// Estimate returns the estimated number of keys or sum of weights, in [−Cells, 4·Cells·2^Levels],
-// without the count of CountShare: see [Sketch.Total].
+// Estimate returns the estimated number of keys or sum of weights, without a released count: see
+// [Sketch.Total].
 func (r *release) Estimate() float64 {
 	if !r.valid() {
 		return math.NaN()
@@ -86,7 +86,7 @@ func (r *release) Estimate() float64 {
 	return l.estimate()
 }
 
-// StdErr returns the standard error, an upper bound for fewer than about Cells keys.
+// StdErr returns the standard error, an upper bound below about Cells keys.
 func (r *release) StdErr() float64 {
 	if !r.valid() {
 		return math.NaN()
@@ -95,8 +95,8 @@ func (r *release) StdErr() float64 {
 	return l.stdErr(max(l.estimate(), 0))
 }
 
-// Interval returns the sizes ≥ 0 that the likelihood ratio test does not reject, and the estimate.
-// hi is +Inf if the sketch does not bound the size. NaN for a confidence outside [0, 1).
+// Interval returns bounds ≥ 0 by the likelihood ratio test. hi is +Inf if the sketch does not bound
+// the size. NaN for a confidence outside [0, 1).
 func (r *release) Interval(confidence float64) (lo, hi float64) {
 	if !r.valid() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()

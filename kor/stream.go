@@ -11,12 +11,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled
-// sketch of the thesis (section 3.6). It holds private data, like a [Builder]. Use it for the sum
-// of the weights of distinct keys, or for one sketch of fixed size of the union of many streams;
-// otherwise kor/distinct has a half to a quarter of the error. Each release tosses a fair coin for
-// every cell that has a key; with one for every occurrence, as in the thesis, two releases of a
-// table would cost more than 2ε (see stream.go).
+// StreamBuilder sketches a stream, in which keys may come any number of times (thesis, section
+// 3.6). It holds private data, like a [Builder]. Use it for the sum of the weights of distinct
+// keys, or for one sketch of fixed size of the union of many streams; otherwise kor/distinct has a
+// half to a quarter of the error.
 type StreamBuilder struct{ base }
 
 // streamFlips returns the law of the flips of a stream: the least k/2⁶⁴ that is at least e^{−ε}/2.
@@ -58,7 +56,7 @@ func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 	return &StreamBuilder{newBase(p, law, noise.DiscreteLaplace{}, true)}, nil
 }
 
-// Add counts one occurrence of each of the keys; many in one call take less time per key. After
+// Add counts one occurrence of each of the keys, many in one call in less time per key. After
 // Release it does nothing.
 func (b *StreamBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*StreamBuilder).addOne, (*StreamBuilder).addMany)
@@ -106,8 +104,7 @@ func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
 	}
 }
 
-// Merge adds the stream of the other StreamBuilder, which gives up its data, with the trust and the
-// errors of [Builder.Merge].
+// Merge adds the stream of the other StreamBuilder, with the rules of [Builder.Merge].
 func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 	if other == nil {
 		other = new(StreamBuilder)
@@ -115,8 +112,7 @@ func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 	return b.merge(&other.base, "StreamBuilder")
 }
 
-// Release spends the budget and returns the private sketch. The StreamBuilder gives up its data.
-// The error wraps [ErrReleased].
+// Release spends ε and returns the private sketch. The error wraps [ErrReleased].
 func (b *StreamBuilder) Release() (*StreamSketch, error) {
 	s, err := private.Take(b.secret, "kor: Release: the StreamBuilder")
 	if err != nil {
@@ -136,16 +132,15 @@ func tossCoins(table []uint64, coins func() uint64) {
 	}
 }
 
-// StreamSketch is a released sketch of a stream, or the union of several: public, immutable, safe
-// for concurrent readers. The zero StreamSketch answers NaN.
+// StreamSketch is a released sketch of a stream, or the union of several. The zero StreamSketch
+// answers NaN.
 type StreamSketch struct{ release }
 
 // String says what was released under which guarantee.
 func (s *StreamSketch) String() string { return s.text("kor.StreamSketch", "a stream") }
 
 // Union returns the sketch of all streams together. The error wraps [ErrMismatch] if the Params are
-// not equal, if other is nil or was never released, or if one release is in both, whose keys would
-// cancel.
+// not equal, if other is nil or zero, or if one release is in both, whose keys would cancel.
 func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 	if s == nil || other == nil {
 		return nil, check.MismatchError("kor", "StreamSketch", "nil", "a released one")

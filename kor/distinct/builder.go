@@ -66,8 +66,8 @@ func newState(p Params, l laws) state {
 	return state{place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, laws: l}
 }
 
-// Add adds keys. A key that was added before changes nothing. Many keys in one call take less time
-// per key. After Release, and on the zero Builder, Add does nothing.
+// Add adds keys, many in one call in less time per key. A key that was added before changes
+// nothing. After Release, and on the zero Builder, Add does nothing.
 func (b *Builder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*Builder).addOne, (*Builder).addMany)
 }
@@ -88,7 +88,7 @@ type Adder interface {
 }
 
 // AddKey adds keys of any type: an integer as Add does, a string or an array by its
-// hashing.Fingerprint under Params.Seed. The string of a number is another key than that number.
+// hashing.Fingerprint under Params.Seed. The string of a number is another key than the number.
 func AddKey[K hashing.Key](b Adder, keys ...K) {
 	if plain, ok := b.(*Builder); ok && len(keys) == 1 { // without a call through the interface
 		plain.addOne(word(plain.params.Seed, keys[0]))

@@ -157,8 +157,8 @@ func (p part) bounds(errors float64) (lo, hi float64) {
 // below 1. For equal or disjoint sets estimates are biased towards the middle of what the counts
 // allow. Intervals at 0.95 cover 0.94 to 1 for ε in [0.1, 4] and Cells ≥ 64; with larger ε often
 // 0.8 for an overlap of a few keys with a set that fills most cells. hi is +Inf far beyond
-// Plan.Largest. The error wraps [ErrMismatch] if a release is nil, zero or without bits, if both
-// are one release, or if Seed, Cells or Levels differ.
+// Plan.Largest. The error wraps [ErrMismatch] for a release that is nil, zero or without bits,
+// twice the same one, or another Seed, Cells or Levels.
 func Compare(a, b *Sketch) (*kor.Comparison, error) {
 	c, err := compare(a, b)
 	if err != nil {

@@ -29,7 +29,7 @@
 // With n cells in each of L levels the relative standard error of a count is
 // √((ln² 2/n)·(1 + Var Z/n)) ≈ 0.693/√n for sizes from 2n to 2^L·n/4, and √2/ε keys for small sets.
 // If the noise, of standard deviation √2/(CountShare·ε), is at most n/5, the bias is at most 0.07
-// standard errors; if it is as large as n, rely on the interval. At .95 the coverage is .94 to .994.
+// standard errors; if it is as large as n, rely on the interval. Coverage at .95 is .94 to .994.
 // In percent at n = 2048, L = 22, ε = 1, with 70 bytes per release:
 //
 //	keys                        10    100   1000    10⁴    10⁵   10⁶ to 10⁹
@@ -50,7 +50,7 @@
 //	how many came once, twice, …, five times or more      NewFrequencyBuilder
 //	the total after every slot                            NewRunningBuilder
 //	the last 1, 7, 30 days, every day                     NewWindowBuilder
-//	distinct users of each of many public groups          New with Cells 64, Levels 8: 64 bytes
+//	users of each of many public groups                   New with Cells 64, Levels 8: 64 bytes
 //	how many of each key, sums of values                  packages groupby, misragries
 //
 // Several owners, 2 to 12, show each other nothing but releases:
@@ -60,10 +60,11 @@
 //
 // # Use
 //
-// Releases are public, immutable, safe for concurrent readers; to compute from them costs no budget.
-// After an error nothing has changed. Encoding returns an error that wraps [ErrFormat] for what is
-// neither released nor decoded, decoding for bytes that nothing was encoded to. JSON shows estimates
-// with intervals at .95; its member data is the binary encoding, the only part that is read back.
+// Releases are public, immutable, safe for concurrent readers; computing on them costs no budget.
+// A released builder has given up its data, except a WindowBuilder. After an error nothing has
+// changed. Encoding returns an error that wraps [ErrFormat] for what is neither released nor
+// decoded, decoding for bytes that nothing was encoded to. JSON shows estimates with intervals at
+// .95; its member data is the binary encoding, the only part that is read back.
 //
 // Private state is for machines as trusted as this one. Of a RunningBuilder or a WindowBuilder only
 // one copy may go on: write its state after each Step or Release, in one atomic record with what
@@ -72,8 +73,7 @@
 // Add takes 2 ns per key in slices. Not covered: timing, readers of the memory of the process, and
 // keys chosen by anyone who knows the Seed, which spoil an estimate, not the privacy of others.
 //
-// Sources: Flajolet and Martin (1985) for the table; Kreuter et al., Privacy-Preserving Secure
-// Cardinality and Frequency Estimation (2020), for its noisy count; Hehir, Ting, Cormode,
-// Sketch-Flip-Merge (ICML 2023, arXiv 2302.02056) for flipped tables. The estimators, the
+// Sources: Flajolet and Martin (1985) for the table; Kreuter et al. (2020) for its noisy count;
+// Hehir, Ting, Cormode (ICML 2023, arXiv 2302.02056) for flipped tables. The estimators, the
 // intervals, the joint release and the classes of cells are this package's own.
 package distinct

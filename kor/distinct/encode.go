@@ -205,8 +205,7 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON returned.
 func (p *Pair) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, p) }
 
-// MarshalJSON returns the guarantee, the number of keys, and the shares of each class and of keys
-// that came as often or more.
+// MarshalJSON returns the guarantee, the number of keys, and Share and AtLeast of each class.
 func (f Frequencies) MarshalJSON() ([]byte, error) {
 	type share struct {
 		Times int `json:"times"`
@@ -229,8 +228,7 @@ func (f Frequencies) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON returned.
 func (f *Frequencies) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, f) }
 
-// MarshalJSON returns the guarantee and for each day the new keys, and how many of them are back on
-// each later day, and then or later.
+// MarshalJSON returns the guarantee and, by days, New, Returned and On.
 func (c Cohorts) MarshalJSON() ([]byte, error) {
 	type cohort struct {
 		Day      int         `json:"day"`

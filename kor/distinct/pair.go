@@ -11,9 +11,9 @@ import (
 )
 
 // ReleasePair releases the sets A and B of two Builders together, yesterday's users and today's,
-// say, which give up their data. It spends ε once, [Plan].Pair of a ledger: neighbours differ in
-// one key, in one set or in both. The error wraps [ErrMismatch] if the Params differ or both are
-// the same Builder, [ErrReleased], and [ErrParams] for a CountShare below 1.
+// say. It spends ε once, [Plan].Pair of a ledger: neighbours differ in one key, in one set or in
+// both. The error wraps [ErrMismatch] if the Params differ or both are the same Builder,
+// [ErrReleased], and [ErrParams] for a CountShare below 1.
 func ReleasePair(a, b *Builder) (*Pair, error) {
 	a, b = orZero(a), orZero(b)
 	p := &Pair{release{params: a.params}}

@@ -22,7 +22,7 @@ const (
 )
 
 // Params are the public numbers of a sketch. Builders that are merged have equal Params; releases
-// that are compared have the same Seed, Cells and Levels.
+// that are compared the same Seed, Cells and Levels.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
@@ -33,9 +33,8 @@ type Params struct {
 	// keys, the last level the rest. Counts up to 2^L·n/4 have full accuracy. 0 is
 	// 24, for 8·10⁹ keys.
 	Levels int
-	// CountShare is the fraction of ε, in (0, 1], that is spent on the count.
-	// The rest is spent on the noisy bits, which [Compare] and [Union] need. 0
-	// means 1: only the count, no bits.
+	// CountShare is the fraction of ε, in (0, 1], that is spent on the count, the
+	// rest on the noisy bits, which [Compare] and [Union] need. 0 means 1.
 	CountShare float64
 	// Spans are the lengths of the windows of a [WindowBuilder] in days, in
 	// ascending order, each at most 255. 0 is 1, 7 and 30. Other builders
@@ -170,7 +169,7 @@ func (p Params) laws() (l laws, err error) {
 	return l, err
 }
 
-// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+// Sentinel errors, shared by all packages; match them with errors.Is.
 var (
 	ErrParams   = check.ErrParams
 	ErrMismatch = check.ErrMismatch

@@ -28,8 +28,7 @@ type Plan struct {
 	// RelativeError is the relative standard error of the count of one release,
 	// about 0.69/√n, for sizes from 2·Cells to Largest.
 	RelativeError float64
-	// Largest is the size 2^L·n/4 up to which a sketch has full accuracy. Beyond
-	// it the last level fills up and intervals get wider.
+	// Largest is the size 2^L·n/4 up to which a sketch has full accuracy.
 	Largest float64
 	Bytes   int // of the encoding of one release
 	// Pair is the guarantee of [ReleasePair]: what to spend for both sets.
@@ -61,9 +60,8 @@ func (p Plan) StdErr(size float64) float64 {
 	return c.stdErr(size)
 }
 
-// RunningStdErr is StdErr for the total of a [RunningBuilder] after that number of steps, whose
-// noise grows as √steps. NaN also for steps outside [1, 2³¹), and for Params that NewRunningBuilder
-// refuses.
+// RunningStdErr is StdErr for the total of a [RunningBuilder] after that number of steps. NaN also
+// for steps outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
 func (p Plan) RunningStdErr(size float64, steps int) float64 {
 	c, ok := p.Params.seeded().overTime(steps)
 	if !ok || steps < 1 || steps > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
@@ -85,8 +83,8 @@ func (p Plan) WindowStdErr(size float64, days int) float64 {
 }
 
 // UnionError returns the relative standard error of the [Union] of that number of releases, for
-// equal or for disjoint sets, whichever is worse, at sizes from 2·Cells to Largest. NaN for a
-// number outside [2, 2¹⁶], and for CountShare 1.
+// equal or for disjoint sets, whichever is worse, at sizes from 2·Cells to Largest. NaN outside [2,
+// 2¹⁶], and for CountShare 1.
 func (p Plan) UnionError(sketches int) float64 {
 	laws, err := p.Params.seeded().laws()
 	if err != nil || sketches < 2 || sketches > maxSketches || !p.Params.published() {

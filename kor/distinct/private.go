@@ -44,8 +44,8 @@ func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	})
 }
 
-// RestorePrivateState replaces what the builder holds, its clock included, by such a state. The
-// error wraps [ErrReleased], [ErrMismatch] for other Params, or [ErrFormat].
+// RestorePrivateState replaces what the builder holds by such private state. The error wraps
+// [ErrReleased], [ErrMismatch] for other Params, or [ErrFormat].
 func (b *base[S, P]) RestorePrivateState(data []byte) error { return b.restore(data, 0) }
 
 func (b *base[S, P]) restore(data []byte, published int) error {
@@ -77,7 +77,7 @@ func (b *base[S, P]) restore(data []byte, published int) error {
 
 // RestorePrivateState is that of [Builder]. published is [Running.Slots] of the last total that was
 // published, or 0. The error wraps [ErrMismatch] also for a state behind it, or behind what this
-// builder has stepped through, as it would draw new noise for public slots: then begin with a new
+// builder has stepped through, which would draw new noise for public slots: then begin with a new
 // RunningBuilder, and spend its guarantee as well.
 func (b *RunningBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)

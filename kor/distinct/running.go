@@ -9,8 +9,7 @@ import (
 )
 
 // RunningBuilder counts the distinct keys since the start, with a running total after each slot, a
-// day say. One ε pays for all slots and protects a key with its whole history. It holds private
-// data, like a [Builder].
+// day say. One ε pays for all slots. It holds private data, like a [Builder].
 type RunningBuilder struct {
 	base[runningState, *runningState]
 }
@@ -67,8 +66,8 @@ func (b *RunningBuilder) addOne(key uint64) { private.Use(b.secret, (*runningSta
 func (b *RunningBuilder) addMany(keys []uint64) { private.Use(b.secret, (*runningState).setAll, keys) }
 
 // Merge adds the set of a Builder to the current slot. The Builder gives up its data; a release of
-// it or of a copy of its private state would cost ε in addition. The error wraps [ErrMismatch] if
-// the Params differ, and [ErrReleased].
+// a copy of it would cost ε in addition. The error wraps [ErrMismatch] if the Params differ, and
+// [ErrReleased].
 func (b *RunningBuilder) Merge(other *Builder) error {
 	return private.Merge(b.secret, orZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
 		return s.state.absorb(o)
@@ -94,8 +93,8 @@ func (b *RunningBuilder) Step() (*Running, error) {
 	return &Running{total{release{s.params, numbers{s.released}}, s.slots}}, nil
 }
 
-// Running is a running total, the number of distinct keys from the start to the end of a slot. The
-// zero Running answers NaN.
+// Running is the number of distinct keys from the start to the end of a slot. The zero Running
+// answers NaN.
 type Running struct{ total }
 
 // Slots returns the number of slots in this total, 1 in the first one.

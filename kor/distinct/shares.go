@@ -94,9 +94,9 @@ func (f *Frequencies) shares() []float64 {
 	return simplexFit(x)
 }
 
-// Share returns the fraction of the keys that came exactly times times; in the last class, times or
-// more. Shares are at least 0 and sum to 1. NaN for other classes, and if the number of cells with
-// a key is below 4 standard deviations of its noise.
+// Share returns the fraction of the keys that came exactly times times, in the last class times or
+// more. NaN for other classes, and if the number of cells with a key is below 4 standard deviations
+// of its noise.
 func (f *Frequencies) Share(times int) float64 { return f.share(times, times) }
 
 // AtLeast returns the fraction of the keys that came k times or more, for k up to Most. NaN as for

@@ -10,7 +10,7 @@ import (
 // Union estimates the number of distinct keys in all sets together, from one release of each, as
 // [Compare] does; see [Plan.UnionError]. If the interval at .95 is wider than 1.2 estimates, there
 // is no estimate. The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch]
-// as that of Compare, or if one is there twice.
+// as that of Compare.
 func Union(sketches ...*Sketch) (kor.Cardinality, error) {
 	k := len(sketches)
 	if k < 1 || k > maxSketches {

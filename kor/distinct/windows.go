@@ -11,8 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// WindowBuilder counts the distinct keys of the last 1, 7 and 30 days, or of the lengths in
-// Params.Spans. Each release, at most one a day, spends ε. It holds private data, like a [Builder].
+// WindowBuilder counts the distinct keys of the last 1, 7 and 30 days, or of Params.Spans. Each
+// release, at most one a day, spends ε. It holds private data, like a [Builder].
 type WindowBuilder struct {
 	base[windowState, *windowState]
 }
@@ -64,7 +64,7 @@ func validDay(day int) bool { return day >= 0 && day <= maxSlots }
 
 func badDay(day int) error { return bad("day", day, "an integer in [0, 2³¹)") }
 
-// Released reports whether the current day has been released, or this is the zero WindowBuilder.
+// Released reports whether the day has been released, or this is the zero WindowBuilder.
 func (b *WindowBuilder) Released() bool {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -92,8 +92,8 @@ func (s *windowState) setAll(keys []uint64) {
 	}
 }
 
-// Advance moves the clock to a later day. Without it keys of many days count as those of one. The
-// error wraps [ErrParams] if the day is not later, and [ErrReleased] for the zero WindowBuilder.
+// Advance moves the clock to a later day. The error wraps [ErrParams] if the day is not later, and
+// [ErrReleased] for the zero WindowBuilder.
 func (b *WindowBuilder) Advance(day int) error {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -125,7 +125,7 @@ func (s *windowState) age(by, most uint8) {
 	}
 }
 
-// Merge is that of [Builder]; the clocks must be equal, too.
+// Merge is that of [Builder]; the clocks must be equal, too, and the day not released.
 func (b *WindowBuilder) Merge(other *WindowBuilder) error {
 	return b.merge(&orZero(other).base, (*windowState).absorb)
 }
@@ -145,8 +145,8 @@ func (s *windowState) absorb(o *windowState) error {
 	return nil
 }
 
-// Release spends ε and returns the counts of the windows that end with the current day. The error
-// wraps [ErrReleased] for a second Release on the same day.
+// Release spends ε, closes the current day and returns the counts of the windows that end with it.
+// The error wraps [ErrReleased] if the day is closed.
 func (b *WindowBuilder) Release() (*Windows, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -178,8 +178,8 @@ func (s *windowState) classes() numbers {
 	return n
 }
 
-// Windows are released counts of distinct keys in windows, of the lengths in Params.Spans, that end
-// with the day of the release. The zero Windows and other lengths answer NaN.
+// Windows are released counts of distinct keys in the windows of Params.Spans that end with the day
+// of the release. The zero Windows and other lengths answer NaN.
 type Windows struct {
 	release
 	day int
