@@ -18,8 +18,8 @@ import (
 type secret = private.State[state]
 
 // Builder sketches a set. It never prints its private data, which leave it only by
-// [Builder.Release] and [Builder.Share], with noise, and by [Builder.AppendPrivateState]. It is for
-// one goroutine at a time; a call panics if it sees another.
+// [Builder.Release], [Builder.Share] and [Builder.AppendPrivateState]. It is for one goroutine at a
+// time; a call panics if it sees another.
 type Builder struct{ base }
 
 // base is what a Builder and a StreamBuilder have in common.
@@ -76,11 +76,10 @@ func (b *base) Guarantee() budget.Guarantee { return b.guarantee }
 // Released reports whether the builder has been released or is a zero builder.
 func (b *base) Released() bool { return private.Released(b.secret) }
 
-// Toggle adds the key if it is absent and removes it if it is present. After Release, and on the
-// zero Builder, it does nothing.
+// Toggle adds the key if it is absent and removes it if it is present.
 func (b *Builder) Toggle(key uint64) { private.Use(b.secret, (*state).toggle, key) }
 
-// ToggleSlice toggles each of the keys, in half the time per key.
+// ToggleSlice toggles keys in half the time.
 func (b *Builder) ToggleSlice(keys []uint64) { private.Use(b.secret, (*state).toggleAll, keys) }
 
 // ToggleKey toggles keys of any type: an integer as in [Builder.Toggle], a string or an array by
@@ -150,7 +149,7 @@ func (s *state) toggleWeighted(key uint64, w float64) {
 // ToggleWeighted is Toggle for a key of a weight in (0, 1]; the sketch estimates the sum of the
 // weights. The weight must be a public function of the key, the same for all parties: a key with m
 // weights is protected like m keys. A weight above 1 counts as 1; NaN, 0 and negative weights do
-// nothing. N keys of weight w have the relative sampling error √((1/w − 1)/N) in addition.
+// nothing. N keys of weight w have a relative sampling error √((1/w − 1)/N).
 func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	w, ok := validWeight(weight)
 	if !ok {
@@ -168,9 +167,9 @@ func (s *state) toggleAll(keys []uint64) {
 	byMembers(s, keys, (*state).flipAll, (*state).toggleMembers)
 }
 
-// Merge replaces the set by its symmetric difference with the other one, before any noise: the
-// machine must be trusted with both. The other Builder gives up its data. The error wraps
-// [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased].
+// Merge replaces the set by its symmetric difference with the other one, whose Builder gives up its
+// data, before any noise: the machine must be trusted with both. The error wraps [ErrMismatch] if
+// the Params differ or other is b itself, and [ErrReleased].
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
@@ -378,9 +377,8 @@ func sameBits(parts []part, bits []uint64) error {
 }
 
 // SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets,
-// without counts. s ⊕ s is empty, and (s ⊕ t) ⊕ t has the bits and the noise of s. The error wraps
-// [ErrMismatch] if the Params are not equal (for different ε use [XOR]), or if other is nil or
-// zero.
+// without counts; s ⊕ s is empty. The error wraps [ErrMismatch] if the Params are not equal (for
+// different ε use [XOR]), or if other is nil or zero.
 func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 	if s == nil || other == nil {
 		return nil, check.MismatchError("kor", "Sketch", "nil", "a released one")
@@ -400,10 +398,9 @@ func (r *release) matches(o *release) error {
 	return check.Equal("kor", r.params, o.params)
 }
 
-// XOR returns the sketch of the keys that are in an odd number of the sets. Epsilon and CountShare
-// may differ: the result has the largest Epsilon, no CountShare if these differ, and the noise of
-// each release. The error wraps [ErrParams] without arguments and [ErrMismatch] if Seed, Cells or
-// Levels differ.
+// XOR returns the sketch of the keys that are in an odd number of the sets. The result has the
+// largest Epsilon, and no CountShare if one of the two differs. The error wraps [ErrParams] without
+// arguments and [ErrMismatch] if Seed, Cells or Levels differ.
 func XOR(sketches ...*Sketch) (*Sketch, error) {
 	if len(sketches) == 0 {
 		return nil, bad("number of sketches", 0, "at least 1")

@@ -18,9 +18,8 @@ type Cardinality struct {
 	Source sets.Size
 }
 
-// Estimate returns the estimated size, nearly unbiased, so it can be negative; from
-// distinct.Compare and distinct.Union it is in the range that the sizes of the sets allow. NaN if
-// there is none.
+// Estimate returns the estimated size. It can be negative, except from distinct.Compare and
+// distinct.Union. NaN if there is none.
 func (c Cardinality) Estimate() float64 {
 	if c.Source == nil {
 		return math.NaN()
@@ -36,9 +35,8 @@ func (c Cardinality) StdErr() float64 {
 	return c.Source.StdErr()
 }
 
-// Interval returns bounds ≥ 0 on the size, even without an estimate. Coverage and confidence differ
-// by about the squared relative errors. hi is +Inf if the releases do not bound the size. NaN for a
-// confidence outside [0, 1).
+// Interval returns bounds ≥ 0 on the size. Coverage and confidence differ by about the squared
+// relative errors. hi is +Inf if the size is not bounded. NaN for a confidence outside [0, 1).
 func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	if c.Source == nil || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -46,7 +44,7 @@ func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	return c.Source.Interval(confidence)
 }
 
-// String returns the estimate with its standard error, or the bounds at 95 %.
+// String returns the estimate and its standard error, or bounds at 95 %.
 func (c Cardinality) String() string {
 	switch {
 	case c.Source == nil:
@@ -106,8 +104,8 @@ func Compare(a, b *Sketch) (*Comparison, error) {
 	return &Comparison{sets.Parts{of(0.5, 0.5, 0.5), of(0.5, 0.5, -0.5), of(0.5, -0.5, 0.5), of(-0.5, 0.5, 0.5)}}, nil
 }
 
-// CompareStreams returns the numbers of distinct keys in either of two streams, in both, and in
-// only one. The errors are those of [StreamSketch.Union].
+// CompareStreams returns the numbers of distinct keys in two streams. The errors are those of
+// [StreamSketch.Union].
 func CompareStreams(a, b *StreamSketch) (*Comparison, error) {
 	union, err := a.Union(b)
 	if err != nil {
@@ -117,8 +115,8 @@ func CompareStreams(a, b *StreamSketch) (*Comparison, error) {
 	return &Comparison{sets.Parts{of(0, 0, 1), of(1, 1, -1), of(0, -1, 1), of(-1, 0, 1)}}, nil
 }
 
-// Total returns the size by the released count or by the sketch, whichever has the smaller standard
-// error. A merged sketch has no count.
+// Total returns the size by the released count or the sketch, whichever has the smaller standard
+// error.
 func (s *Sketch) Total() Cardinality {
 	if !s.valid() {
 		return Cardinality{}

@@ -16,18 +16,17 @@
 // Neighbours differ in one key, in a stream with all its occurrences, added or removed
 // ([budget.Key]). A key changes at most one bit, so flipping every bit with probability p ≥
 // 1/(e^ε + 1) is ε-private for every choice of the hash functions (params.go; for streams p ≥
-// exp(−ε)/2, stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. Each release draws its own
-// coins: k releases of a private state cost exactly kε. What is computed from releases costs no
-// budget. With [Builder.Share] and [Aggregate] n parties have the noise of one, if only the XOR of
-// their shares is published.
+// exp(−ε)/2, stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. k releases of a private state
+// cost exactly kε; what is computed from releases costs no budget. With [Builder.Share] and
+// [Aggregate] n parties have the noise of one, if only the XOR of their shares is published.
 //
 // # Accuracy
 //
-// With n cells in each of L levels, the relative standard error is √(4·ln 2/(n·Li₂(c²))) for sizes
-// from 2n (streams: 4n) to 2^L·n/16, with c = tanh(ε/2) for one sketch and c_A·c_B for two; for
-// streams 1 − exp(−ε) replaces tanh(ε/2). If that is at most 0.3, the bias is at most a tenth of
-// the standard error, plus 0.08 keys at size 0, and intervals at .95 cover .94 to .96, more for
-// fewer than about n keys; otherwise estimates are biased towards 0. In percent at n = 2048:
+// With n cells in each of L levels, the relative standard error is √(4·ln 2/(n·Li₂(c²))) for
+// sizes from 2n (streams: 4n) to 2^L·n/16, with c = tanh(ε/2) for one sketch and c_A·c_B for two;
+// for streams 1 − exp(−ε) replaces tanh(ε/2). If that is at most 0.3, the bias is at most a tenth
+// of it, plus 0.08 keys at size 0, and intervals at .95 cover .94 to .96, more for fewer than
+// about n keys; otherwise estimates are biased towards 0. In percent at n = 2048:
 //
 //	size, ε =                        0.5     1     2     4
 //	A, 1000 keys                    23.3  11.6   5.6   2.8
@@ -36,15 +35,14 @@
 //	A∆B, 10⁴ to 10¹² keys           61.3  17.1   6.0   3.3
 //	a stream, 10⁴ to 10¹² keys       9.2   5.5   3.7   3.0
 //	PCSA, symmetric response, A      7.5   3.9   2.2   1.6
-//	PCSA, A∆B of 1 % of A∪B            –   810   250    75
 //
 // PCSA, which sets bits instead of flipping them, has half the error for a plain count. kor is
 // better for |A∆B| below about 0.45·|A∪B|, and can remove keys.
 //
 // # Choosing
 //
-// If one owner holds all data, or keys come more than once, use package kor/distinct. Several
-// owners who show each other nothing but releases use
+// If one owner holds all data, or keys come more than once, use package kor/distinct. Owners who
+// show each other nothing but releases use
 //
 //	union, overlap of 2 to 12 parties                     kor/distinct, CountShare 0.05
 //	|A∆B| far below |A∪B|, two versions of a set          kor: its error is relative to |A∆B|
@@ -52,12 +50,12 @@
 //
 // # Use
 //
-// Sketches are public, immutable and safe for concurrent readers. A released builder has given up
-// its data. After an error nothing has changed. Encoding returns an error that wraps [ErrFormat]
-// for what is neither released nor decoded, decoding for bytes that nothing was encoded to. JSON
-// shows estimates with intervals at .95 and standard errors; its member data is the binary
-// encoding, the only part that is read back. Private state is for machines as trusted as this
-// one.
+// Sketches are public, immutable, safe for concurrent readers. A released builder has given up its
+// data and takes none, like a zero one. After an error nothing has changed. Encoding returns an
+// error that wraps [ErrFormat] for what is neither released nor decoded, decoding for bytes that
+// nothing was encoded to. JSON shows estimates with intervals at .95; its member data is the
+// binary encoding, the only part that is read back. Private state is for machines as trusted as
+// this one.
 //
 // Toggle takes 2.2 ns. Not covered: timing, readers of the memory of the process, and keys chosen
 // by anyone who knows the Seed, which spoil an estimate, not the privacy of others.

@@ -61,7 +61,7 @@ func (p *Params) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding to dst.
+// AppendBinary appends the encoding.
 func (r *release) AppendBinary(dst []byte) ([]byte, error) {
 	if !r.valid() {
 		return dst, check.FormatError("kor", "a sketch that was not released has no encoding")

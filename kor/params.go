@@ -19,19 +19,18 @@ const (
 	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
 )
 
-// Params are the public numbers of a sketch. Sketches that are combined need equal Params.
+// Params are the public numbers of a sketch.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
 	// Cells is n, the number of bits per level, at least 1. The error falls as
-	// 1/√n; see [Params.Fit]. 0 is 4096.
+	// 1/√n. 0 is 4096.
 	Cells int
 	// Levels is L, in [1, 64]: level i holds a key of weight w with probability
 	// w/2^(i+1). Sets of up to about 2^L·n/8 keys have full accuracy. 0 is 24.
 	Levels int
 	// Seed selects the hash functions. It is public. The parties must agree on it
-	// before they look at their data; [hashing.NewSeed] makes one. The zero Seed
-	// is refused.
+	// before they look at their data. The zero Seed is refused.
 	Seed hashing.Seed
 	// CountShare is the fraction of ε, in [0, 1), that is spent on a noisy count
 	// of the set, with standard deviation √2/(CountShare·ε); 0 means no count.

@@ -71,7 +71,7 @@ type Plan struct {
 	Bytes   int // of the encoding of one release
 }
 
-// Plan returns what a release will be. It needs no Seed. The error wraps [ErrParams].
+// Plan returns the Plan. It needs no Seed. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	checked := p
@@ -86,10 +86,9 @@ func (p Params) Plan() (Plan, error) {
 	return Plan{p, flips.Prob(), math.Sqrt(l.variance()), p.largest(), p.size()}, nil
 }
 
-// StdErr returns the standard error, in keys, of an estimate of the size from the XOR of that
-// number of releases (1: one set, 2: a symmetric difference), for a Poisson number of keys. For N
-// keys of weight 1, N fixed, the error is √(StdErr² − N), which matters if N is below 2n and ε is
-// large. NaN for an argument out of range and for the zero Plan.
+// StdErr returns the standard error, in keys, for the XOR of that number of releases, if the number
+// of keys is Poisson. For N keys of weight 1, N fixed, it is √(StdErr² − N), which matters if N is
+// below 2n and ε is large. NaN for an argument out of range and for the zero Plan.
 func (p Plan) StdErr(size float64, sketches int) float64 { return p.stdErr(size, sketches, false) }
 
 // StreamStdErr is StdErr for the union of that number of streams.

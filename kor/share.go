@@ -16,9 +16,8 @@ import (
 // maxParties is the most parties among which noise is shared.
 const maxParties = 1 << 20
 
-// Share is what one of n parties gives to a secure aggregation that publishes only the XOR of all
-// shares: the table of its set with an n-th of the noise. It is not public, and never prints its
-// content.
+// Share is the table of a set with an n-th of the noise, for a secure aggregation that publishes
+// only the XOR of n parties' shares. It is not public, and never prints its content.
 type Share struct {
 	secret
 	guarantee budget.Guarantee
@@ -64,8 +63,8 @@ func (b *Builder) Share(parties int) (*Share, error) {
 	return &Share{private.New(state{table: s.table, law: law}), shareGuarantee(law)}, nil
 }
 
-// Guarantee returns what protects the set from anyone who sees the share itself: ε′ = ln((1 −
-// p_n)/p_n), far more than ε.
+// Guarantee returns what protects the set from anyone who sees the share: ε′ = ln((1 − p_n)/p_n),
+// far more than ε.
 func (s *Share) Guarantee() budget.Guarantee { return s.guarantee }
 
 // shareGuarantee returns what flips by themselves promise. (1−p)/p − 1 = 2·(2⁶³ − k)/k, where the
@@ -76,8 +75,7 @@ func shareGuarantee(law noise.Bernoulli) budget.Guarantee {
 	return budget.PureDP(math.Log1p(2*float64(1<<63-k)/float64(k))*(1+0x1p-48), unit)
 }
 
-// Bytes returns the 8·Levels·⌈Cells/64⌉ bytes of the share, for a protocol that reveals nothing but
-// the XOR of all shares. Nil for the zero Share.
+// Bytes returns the 8·Levels·⌈Cells/64⌉ bytes of the share. Nil for the zero Share.
 func (s *Share) Bytes() []byte {
 	held := private.Enter(s.secret)
 	if held == nil {
@@ -88,12 +86,11 @@ func (s *Share) Bytes() []byte {
 }
 
 // Aggregate returns the sketch of the symmetric difference of all parties' sets, from the bytes of
-// every share, or from the one XOR that a secure protocol has computed. parties is the n of
-// [Builder.Share]. The sketch is ε-private for a change of one key in any number of the sets
-// together. StdErr counts the noise of all slices, of n shares for a single slice. The error wraps
-// [ErrParams] for bad Params or parties, and for 2 to n − 1 slices; [ErrMismatch] for bytes that
-// cannot be the XOR of such shares, and for a share that is there twice, except in tables so small
-// that two may be equal by chance.
+// every share, or from the one XOR that a secure protocol has computed, which counts as n shares.
+// parties is the n of [Builder.Share]. The sketch is ε-private for a change of one key in any
+// number of the sets together. The error wraps [ErrParams] for bad Params or parties, and for 2 to
+// n − 1 slices; [ErrMismatch] for bytes that cannot be the XOR of such shares, and for a share that
+// is there twice, except in tables so small that two may be equal by chance.
 func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	p = p.normal()
 	law, err := p.shareFlips(parties)

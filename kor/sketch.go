@@ -26,15 +26,15 @@ type Sketch struct{ release }
 // valid reports whether it is no zero value.
 func (r *release) valid() bool { return r.bits != nil }
 
-// Params returns the parameters of the release, or what all parts of a merged sketch share.
+// Params returns the parameters that all parts of the sketch share.
 func (r *release) Params() Params { return r.params }
 
-// Guarantee returns the composition of all releases in the sketch, for a key that changes in all
-// sets; nothing if all have cancelled.
+// Guarantee returns the composition of all releases, for a key that changes in all sets; nothing if
+// all have cancelled.
 func (r *release) Guarantee() budget.Guarantee { return r.guarantee(together) }
 
-// PartyGuarantee returns the weakest guarantee for a change of one party's set, if no party has two
-// Builders. Releases of one Builder add up.
+// PartyGuarantee is the weakest guarantee for one party's set, if no party has two Builders.
+// Releases of one Builder add up.
 func (r *release) PartyGuarantee() budget.Guarantee { return r.guarantee(weakest) }
 
 // guarantee returns what the parts promise, and where there is a count, that of the Params.
@@ -76,8 +76,7 @@ func (r *release) likelihood() (l likelihood) {
 	return l
 }
 
-// Estimate returns the estimated number of keys or sum of weights, without a released count: see
-// [Sketch.Total].
+// Estimate returns the estimated number of keys or sum of weights; see also [Sketch.Total].
 func (r *release) Estimate() float64 {
 	if !r.valid() {
 		return math.NaN()
@@ -95,8 +94,8 @@ func (r *release) StdErr() float64 {
 	return l.stdErr(max(l.estimate(), 0))
 }
 
-// Interval returns bounds ≥ 0 by the likelihood ratio test. hi is +Inf if the sketch does not bound
-// the size. NaN for a confidence outside [0, 1).
+// Interval returns bounds ≥ 0 by the likelihood ratio test. hi is +Inf if the size is not bounded.
+// NaN for a confidence outside [0, 1).
 func (r *release) Interval(confidence float64) (lo, hi float64) {
 	if !r.valid() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -107,7 +106,7 @@ func (r *release) Interval(confidence float64) (lo, hi float64) {
 	return min(max(lo, 0), estimate), max(hi, estimate)
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (s *Sketch) String() string { return s.text("kor.Sketch", "a set") }
 
 func (r *release) text(name, of string) string {

@@ -12,9 +12,9 @@ import (
 )
 
 // StreamBuilder sketches a stream, in which keys may come any number of times (thesis, section
-// 3.6). It holds private data, like a [Builder]. Use it for the sum of the weights of distinct
-// keys, or for one sketch of fixed size of the union of many streams; otherwise kor/distinct has a
-// half to a quarter of the error.
+// 3.6). It holds private data, like a [Builder]. It is for sums of weights of distinct keys, and
+// for one sketch of fixed size of many streams; otherwise kor/distinct has a half to a quarter of
+// the error.
 type StreamBuilder struct{ base }
 
 // streamFlips returns the law of the flips of a stream: the least k/2⁶⁴ that is at least e^{−ε}/2.
@@ -56,8 +56,7 @@ func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 	return &StreamBuilder{newBase(p, law, noise.DiscreteLaplace{}, true)}, nil
 }
 
-// Add counts one occurrence of each of the keys, many in one call in less time per key. After
-// Release it does nothing.
+// Add counts one occurrence of each of the keys, many in one call in less time per key.
 func (b *StreamBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*StreamBuilder).addOne, (*StreamBuilder).addMany)
 }
@@ -136,7 +135,7 @@ func tossCoins(table []uint64, coins func() uint64) {
 // answers NaN.
 type StreamSketch struct{ release }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (s *StreamSketch) String() string { return s.text("kor.StreamSketch", "a stream") }
 
 // Union returns the sketch of all streams together. The error wraps [ErrMismatch] if the Params are

@@ -21,8 +21,7 @@ type base[S any, P kept[S]] struct {
 
 type secret[S any] = private.State[S]
 
-// Guarantee returns what a release promises, all slots of a RunningBuilder together. A zero builder
-// promises nothing.
+// Guarantee returns what a release promises, or all slots of a RunningBuilder.
 func (b *base[S, P]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Released reports whether the builder has been released or is a zero builder.
@@ -37,8 +36,8 @@ func (b *base[S, P]) merge(other *base[S, P], absorb func(into, from *S) error) 
 }
 
 // Builder holds a table in which every key sets one bit: private data, which it never prints, and
-// which leaves it only by [Builder.Release], with noise, and by [Builder.AppendPrivateState]. It is
-// for one goroutine at a time; a call panics if it sees another.
+// which leaves it only by [Builder.Release] and [Builder.AppendPrivateState]. It is for one
+// goroutine at a time; a call panics if it sees another.
 type Builder struct{ base[state, *state] }
 
 // state is what a Builder holds.
@@ -88,7 +87,7 @@ type Adder interface {
 }
 
 // AddKey adds keys of any type: an integer as Add does, a string or an array by its
-// hashing.Fingerprint under Params.Seed. The string of a number is another key than the number.
+// hashing.Fingerprint under Params.Seed, so a number is not its string.
 func AddKey[K hashing.Key](b Adder, keys ...K) {
 	if plain, ok := b.(*Builder); ok && len(keys) == 1 { // without a call through the interface
 		plain.addOne(word(plain.params.Seed, keys[0]))
@@ -127,9 +126,9 @@ func addKeys[K hashing.Key](b *Builder, keys []K) {
 	}
 }
 
-// Merge adds the set of the other Builder, which gives up its data. There is no noise yet: the
-// machine must be trusted with both. The error wraps [ErrMismatch] if the Params differ or other is
-// b itself, and [ErrReleased].
+// Merge adds the set of the other Builder, which gives up its data, before any noise: the machine
+// must be trusted with both. The error wraps [ErrMismatch] if the Params differ or other is b
+// itself, and [ErrReleased].
 func (b *Builder) Merge(other *Builder) error { return b.merge(&orZero(other).base, (*state).absorb) }
 
 // orZero returns what p points to, for nil a zero value.

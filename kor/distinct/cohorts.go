@@ -82,8 +82,9 @@ func (p Params) cohortGuarantee(days int) budget.Guarantee {
 }
 
 // NewCohortBuilder returns a CohortBuilder whose clock shows day 1 of the given number of days, in
-// [2, 31], or an error that wraps [ErrParams]. CountShare must be 0 or 1. Of more than two days, a
-// quarter of ε is for [Cohorts.On]. An ε above 20 protects hardly anybody.
+// [2, 31], or an error that wraps [ErrParams]. Keys that came earlier count as new on day 1.
+// CountShare must be 0 or 1. Of more than two days, a quarter of ε is for [Cohorts.On]. An ε above
+// 20 protects hardly anybody.
 func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 	p = p.normal()
 	n, err := p.cohorts(max(days, 2))

@@ -26,11 +26,11 @@
 //
 // # Accuracy
 //
-// With n cells in each of L levels the relative standard error of a count is
-// √((ln² 2/n)·(1 + Var Z/n)) ≈ 0.693/√n for sizes from 2n to 2^L·n/4, and √2/ε keys for small sets.
-// If the noise, of standard deviation √2/(CountShare·ε), is at most n/5, the bias is at most 0.07
-// standard errors; if it is as large as n, rely on the interval. Coverage at .95 is .94 to .994.
-// In percent at n = 2048, L = 22, ε = 1, with 70 bytes per release:
+// With n cells in each of L levels the relative standard error of a count is √((ln² 2/n)·(1 + Var
+// Z/n)) ≈ 0.693/√n for sizes from 2n to 2^L·n/4, and √2/ε keys for small sets. If the noise, of
+// standard deviation √2/(CountShare·ε), is at most n/5, the bias is at most 0.07 standard errors
+// up to 2^L·n/4; if it is as large as n, rely on the interval, whose coverage at .95 is .94 to
+// .994. In percent at n = 2048, L = 22, ε = 1, with 70 bytes per release:
 //
 //	keys                        10    100   1000    10⁴    10⁵   10⁶ to 10⁹
 //	CountShare 1              13.6   1.65    .95   1.21   1.50   1.53
@@ -42,7 +42,7 @@
 //
 // # Choosing
 //
-// If one owner holds all data, on however many servers, Merge before the release is exact.
+// If one owner holds all data, on any number of servers, Merge before the release.
 //
 //	how many distinct users                               New
 //	who came back, who is new: two days, two weeks        ReleasePair of two Builders
@@ -61,10 +61,10 @@
 // # Use
 //
 // Releases are public, immutable, safe for concurrent readers; computing on them costs no budget.
-// A released builder has given up its data, except a WindowBuilder. After an error nothing has
-// changed. Encoding returns an error that wraps [ErrFormat] for what is neither released nor
-// decoded, decoding for bytes that nothing was encoded to. JSON shows estimates with intervals at
-// .95; its member data is the binary encoding, the only part that is read back.
+// A released builder has given up its data and takes none, except a WindowBuilder; a zero one
+// promises nothing. After an error nothing has changed. Encoding returns an error that wraps
+// [ErrFormat] for what is neither released nor decoded, decoding for bytes that nothing was
+// encoded to. JSON shows intervals at .95; its member data, the encoding, is all that is read.
 //
 // Private state is for machines as trusted as this one. Of a RunningBuilder or a WindowBuilder only
 // one copy may go on: write its state after each Step or Release, in one atomic record with what

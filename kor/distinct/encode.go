@@ -54,7 +54,7 @@ func (s *Sketch) fields() []wire.Field {
 	return append(s.params.fields(), wire.Bytes(s.id[:]), wire.Signed(&s.numbers[0]))
 }
 
-// AppendBinary appends the encoding to dst.
+// AppendBinary appends the encoding.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
 		return dst, check.FormatError("distinct", "a sketch that was not released has no encoding")

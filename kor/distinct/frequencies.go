@@ -67,8 +67,8 @@ const cellsEach = 3
 
 // NewFrequencyBuilder returns a FrequencyBuilder for the classes 1, 2, … times, and most or more
 // times, with most in [2, 255], or an error that wraps [ErrParams]. Half of ε pays for the number
-// of keys, half for the classes. CountShare must be 0 or 1. It takes 24 bytes per cell more than a
-// Builder. An ε above 20 protects hardly anybody.
+// of keys, half for the classes. CountShare must be 0 or 1. It takes 24 bytes per cell more. An ε
+// above 20 protects hardly anybody.
 func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 	p = p.normal()
 	half, err := p.frequencies()

@@ -165,7 +165,7 @@ func (p *Pair) OnlyB() kor.Cardinality { return p.size(sizeOnlyB, p.parts()) }
 // Jaccard returns |A∩B| / |A∪B|. NaN if there seem to be no keys.
 func (p *Pair) Jaccard() kor.Cardinality { return p.size(jaccard, p.parts()) }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (p *Pair) String() string {
 	return p.text("distinct.Pair", p.Guarantee(), "the keys of two sets")
 }
@@ -187,7 +187,7 @@ func (p *Pair) layout() layout {
 	}}
 }
 
-// AppendBinary appends the encoding to dst.
+// AppendBinary appends the encoding.
 func (p *Pair) AppendBinary(dst []byte) ([]byte, error) { return p.layout().append(dst) }
 
 // MarshalBinary returns the encoding.

@@ -21,8 +21,8 @@ const (
 	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
 )
 
-// Params are the public numbers of a sketch. Builders that are merged have equal Params; releases
-// that are compared the same Seed, Cells and Levels.
+// Params are the public numbers of a sketch. Merged builders have equal Params; compared releases
+// the same Seed, Cells and Levels.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
@@ -41,8 +41,8 @@ type Params struct {
 	// refuse them.
 	Spans [8]int
 	// Seed selects the hash functions. It is public. All parties that merge or
-	// compare must agree on it before they look at their data; [hashing.NewSeed]
-	// makes one. The zero Seed is refused.
+	// compare must agree on it before they look at their data. The zero Seed is
+	// refused.
 	Seed hashing.Seed
 }
 

@@ -35,7 +35,7 @@ type Plan struct {
 	Pair budget.Guarantee
 }
 
-// Plan returns what a release will be. It needs no Seed. The error wraps [ErrParams].
+// Plan returns the Plan. It needs no Seed. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	laws, err := p.seeded().laws()
@@ -128,7 +128,7 @@ func unionVariance(p float64, k int) float64 {
 // Fit returns the Params with the fewest Cells, a multiple of 64, and the fewest Levels for a
 // relative standard error of at most relative, at sizes from about 2·Cells to largest: of one
 // release (sketches = 1, CountShare 1), or of the Union of that many. It reads only Epsilon. The
-// error wraps [ErrParams] if a number is out of range, or if no sketch is accurate enough.
+// error wraps [ErrParams] if a number is out of range or no sketch is accurate enough.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	if err := check.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
 		return Params{}, err

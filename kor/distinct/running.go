@@ -75,8 +75,7 @@ func (b *RunningBuilder) Merge(other *Builder) error {
 }
 
 // Step closes the current slot and returns the running total after it. Totals can fall by their
-// noise; the number of keys is at least the lower end of every earlier interval. The error wraps
-// [ErrReleased] for the zero RunningBuilder, and after 2³¹ − 1 slots.
+// noise. The error wraps [ErrReleased] for the zero RunningBuilder, and after 2³¹ − 1 slots.
 func (b *RunningBuilder) Step() (*Running, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -100,7 +99,7 @@ type Running struct{ total }
 // Slots returns the number of slots in this total, 1 in the first one.
 func (r *Running) Slots() int { return r.slots }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (r *Running) String() string {
 	return r.text("distinct.Running", fmt.Sprint("all slots: ", r.Guarantee()), "a count of keys, %d slots", r.slots)
 }
@@ -118,7 +117,7 @@ func (r *Running) layout() layout {
 	return layout{wire.KindRunning, 1, &r.release, []wire.Field{wire.Int(&r.slots, maxSlots)}, Params.classLaw, func() int { return min(r.slots, 1) }}
 }
 
-// AppendBinary appends the encoding to dst.
+// AppendBinary appends the encoding.
 func (r *Running) AppendBinary(dst []byte) ([]byte, error) { return r.layout().append(dst) }
 
 // MarshalBinary returns the encoding.

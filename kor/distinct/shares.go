@@ -146,7 +146,7 @@ func (f *Frequencies) interval(from, to int, confidence float64) (lo, hi float64
 	return lo, hi
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (f *Frequencies) String() string {
 	return f.text("distinct.Frequencies", f.Guarantee(), "keys by how often they came, up to %d times or more", f.most)
 }
@@ -176,7 +176,7 @@ func (f *Frequencies) layout() layout {
 	}}
 }
 
-// AppendBinary appends the encoding to dst.
+// AppendBinary appends the encoding.
 func (f *Frequencies) AppendBinary(dst []byte) ([]byte, error) { return f.layout().append(dst) }
 
 // MarshalBinary returns the encoding.

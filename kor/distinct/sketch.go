@@ -20,7 +20,7 @@ func (r *release) valid() bool { return len(r.numbers) > 0 }
 // Params returns the parameters of the release, defaults filled in.
 func (r *release) Params() Params { return r.params }
 
-// Guarantee returns the guarantee of the release; of a Running that of all slots together.
+// Guarantee returns the guarantee of the release; of a Running for all slots.
 func (r *release) Guarantee() budget.Guarantee { return r.params.twoMoves() }
 
 // text says what was released under which guarantee.
@@ -58,8 +58,8 @@ func (t *total) Estimate() float64 { return t.count().Estimate() }
 // StdErr returns the standard error, in keys.
 func (t *total) StdErr() float64 { return t.count().StdErr() }
 
-// Interval returns the sizes ≥ 0 that are consistent with the noisy count, and the estimate. hi is
-// +Inf if the table is too full to bound the size. NaN for a confidence outside [0, 1).
+// Interval returns the sizes ≥ 0 that are consistent with the noisy count. hi is +Inf if the table
+// is too full. NaN for a confidence outside [0, 1).
 func (t *total) Interval(confidence float64) (lo, hi float64) { return t.count().Interval(confidence) }
 
 // Sketch is a released sketch. The zero Sketch answers NaN.
@@ -80,7 +80,7 @@ func (s *Sketch) erring(errors float64) (lo, hi float64) {
 	return s.Interval(1 - errors)
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (s *Sketch) String() string {
 	bits := "no bits"
 	if s.bits != nil {

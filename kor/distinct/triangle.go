@@ -95,8 +95,8 @@ func (c *Cohorts) Returned(day, since int) kor.Cardinality {
 }
 
 // On returns how many keys that were new on the day first were seen on the day, with day = first
-// all. NaN if day is before first. Between the first day and the last its error is larger, in
-// proportion to the number of days.
+// all. NaN if day is before first. Between the first day and the last its error grows with the
+// number of days.
 func (c *Cohorts) On(first, day int) kor.Cardinality {
 	if first < 1 || day <= first || day >= c.days {
 		return c.Returned(first, day) // on the last day is on that day or later
@@ -117,7 +117,7 @@ func (c *Cohorts) Since(day int) kor.Cardinality {
 	return c.count(c.seen(0, day))
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (c *Cohorts) String() string {
 	return c.text("distinct.Cohorts", c.Guarantee(), "keys by first and last of %d days", c.days)
 }
@@ -146,7 +146,7 @@ func (c *Cohorts) layout() layout {
 	}}
 }
 
-// AppendBinary appends the encoding to dst.
+// AppendBinary appends the encoding.
 func (c *Cohorts) AppendBinary(dst []byte) ([]byte, error) { return c.layout().append(dst) }
 
 // MarshalBinary returns the encoding.

@@ -77,8 +77,8 @@ func (b *WindowBuilder) Released() bool {
 // done reports whether the current day was released.
 func (s *windowState) done() bool { return s.last == int64(s.day) }
 
-// Add adds keys that come on the current day, or after its Release on the one to which the next
-// Advance moves the clock.
+// Add adds keys that come on the current day, or after its Release on the day that Advance moves
+// to.
 func (b *WindowBuilder) Add(keys ...uint64) { private.Use(b.secret, (*windowState).setAll, keys) }
 
 func (b *WindowBuilder) addOne(key uint64) { b.Add(key) }
@@ -211,8 +211,7 @@ func (w *Windows) fit(days int) fitted {
 	return fitted{w.count(days), ascendingFit(x, weight)[at]}
 }
 
-// Estimate returns the estimated number of distinct keys in the window of that many days, not below
-// that of a shorter window.
+// Estimate returns the estimated number of distinct keys in the window of that many days.
 func (w *Windows) Estimate(days int) float64 { return w.fit(days).Estimate() }
 
 // StdErr returns the standard error, see [Plan.WindowStdErr].
@@ -223,7 +222,7 @@ func (w *Windows) Interval(days int, confidence float64) (lo, hi float64) {
 	return w.fit(days).Interval(confidence)
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (w *Windows) String() string {
 	return w.text("distinct.Windows", w.Guarantee(), "counts of keys in %v days up to day %d", w.params.windows(), w.day)
 }
@@ -249,7 +248,7 @@ func (w *Windows) layout() layout {
 	}}
 }
 
-// AppendBinary appends the encoding to dst.
+// AppendBinary appends the encoding.
 func (w *Windows) AppendBinary(dst []byte) ([]byte, error) { return w.layout().append(dst) }
 
 // MarshalBinary returns the encoding.
