@@ -17,10 +17,9 @@ import (
 
 type secret = private.State[state]
 
-// Builder sketches a set. It holds private data, which it never prints. The data leave it only by
-// [Builder.Release] or [Builder.Share], with noise, and by [Builder.AppendPrivateState], without
-// noise, for another machine of a trusted pipeline. One goroutine at a time may use it; a call
-// panics if it sees another one at work.
+// Builder sketches a set. It never prints its private data, which leave it only by
+// [Builder.Release], [Builder.Share] and [Builder.AppendPrivateState]. It is for one goroutine at a
+// time; a call panics if it sees another.
 type Builder struct{ base }
 
 // base is what a Builder and a StreamBuilder have in common.
@@ -43,9 +42,8 @@ type state struct {
 	src     noise.Source
 }
 
-// New returns the Builder of an empty set, or an error that wraps [ErrParams].
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// New returns the Builder of an empty set, or an error that wraps [ErrParams]. An ε above 20
+// protects hardly anybody.
 func New(p Params) (*Builder, error) {
 	p = p.normal()
 	law, err := p.flips()
@@ -72,25 +70,20 @@ func newBase(p Params, flips noise.Bernoulli, count noise.DiscreteLaplace, strea
 	}), p, p.Guarantee()}
 }
 
-// Guarantee returns what Release promises: ε-differential privacy for one key, added or removed; in
-// a stream, with all its occurrences. A zero builder promises nothing.
+// Guarantee returns [Params.Guarantee]; nothing for a zero builder.
 func (b *base) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether there has been a release, after which more keys do nothing. A zero
-// builder counts as released.
+// Released reports whether the builder has been released or is a zero builder.
 func (b *base) Released() bool { return private.Released(b.secret) }
 
-// Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit.
-// The sketch remembers no keys, so an element that comes twice is gone. For data with duplicates
-// use package kor/distinct, whose Add ignores them. For keys of other types use [ToggleKey]. After
-// Release, and on the zero Builder, Toggle does nothing.
+// Toggle adds the key if it is absent and removes it if it is present.
 func (b *Builder) Toggle(key uint64) { private.Use(b.secret, (*state).toggle, key) }
 
-// ToggleSlice toggles each of the keys, in half the time per key.
+// ToggleSlice toggles keys in half the time.
 func (b *Builder) ToggleSlice(keys []uint64) { private.Use(b.secret, (*state).toggleAll, keys) }
 
-// ToggleKey toggles keys of any type. An integer is the same key as in [Builder.Toggle]; a string
-// or an array is toggled by its hashing.Fingerprint under Params.Seed.
+// ToggleKey toggles keys of any type: an integer as in [Builder.Toggle], a string or an array by
+// its hashing.Fingerprint under Params.Seed.
 func ToggleKey[K hashing.Key](b *Builder, keys ...K) {
 	for _, key := range keys {
 		b.Toggle(word(b.params.Seed, key))
@@ -153,15 +146,10 @@ func (s *state) toggleWeighted(key uint64, w float64) {
 	}
 }
 
-// ToggleWeighted is Toggle for a key of the given weight in (0, 1]: the sketch then estimates the
-// sum of the weights. The weight must be a public function of the key: the same in every call and
-// for all parties. The guarantee is for a key with one weight, since another weight selects another
-// bit: a key that comes with m weights is protected like m keys. A weight above 1 counts as 1. With
-// a weight that is NaN, 0 or negative nothing happens.
-//
-// With weights the sketch samples the keys: a key of weight w is at no level with probability 1 −
-// w. So, in addition to the error of the sketch, N keys of weight w have the relative sampling
-// error √((1/w − 1)/N).
+// ToggleWeighted is Toggle for a key of a weight in (0, 1]; the sketch estimates the sum of the
+// weights. The weight must be a public function of the key, the same for all parties: a key with m
+// weights is protected like m keys. A weight above 1 counts as 1; NaN, 0 and negative weights do
+// nothing. N keys of weight w have a relative sampling error √((1/w − 1)/N).
 func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	w, ok := validWeight(weight)
 	if !ok {
@@ -179,12 +167,9 @@ func (s *state) toggleAll(keys []uint64) {
 	byMembers(s, keys, (*state).flipAll, (*state).toggleMembers)
 }
 
-// Merge replaces the Builder's set by its symmetric difference with the other Builder's set; for
-// disjoint sets it is the union. The other Builder gives up its data. This happens before any
-// noise, so the machine that merges must be trusted with both sets.
-//
-// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. On an error nothing changes.
+// Merge replaces the set by its symmetric difference with the other one, whose Builder gives up its
+// data, before any noise: the machine must be trusted with both. The error wraps [ErrMismatch] if
+// the Params differ or other is b itself, and [ErrReleased].
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
@@ -209,8 +194,7 @@ func (b *base) merge(other *base, name string) error {
 	})
 }
 
-// Release spends the budget and returns the private sketch. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased].
+// Release spends ε and returns the private sketch. The error wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
 	s, err := private.Take(b.secret, "kor: Release: the Builder")
 	if err != nil {
@@ -392,14 +376,9 @@ func sameBits(parts []part, bits []uint64) error {
 	return nil
 }
 
-// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets; each
-// may itself be a symmetric difference. The operation is commutative, associative and self-inverse:
-// s ⊕ s is the empty sketch, and (s ⊕ t) ⊕ t has the bits and the noise of s. It is post-processing
-// and costs no budget; see [Sketch.Guarantee] for what all releases promise together. Counts are
-// dropped.
-//
-// The error wraps [ErrMismatch] if the Params, the Seed included, are not equal, or if other is nil
-// or was never released. If parties have different ε, use [XOR].
+// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets,
+// without counts; s ⊕ s is empty. The error wraps [ErrMismatch] if the Params are not equal (for
+// different ε use [XOR]), or if other is nil or zero.
 func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 	if s == nil || other == nil {
 		return nil, check.MismatchError("kor", "Sketch", "nil", "a released one")
@@ -419,12 +398,9 @@ func (r *release) matches(o *release) error {
 	return check.Equal("kor", r.params, o.params)
 }
 
-// XOR returns the sketch of the keys that are in an odd number of the sets: the symmetric
-// difference of k parties. Unlike [Sketch.SymmetricDifference] it accepts parties with different
-// Epsilon and CountShare; each release keeps its noise. The Params of the result have the largest
-// Epsilon, and no CountShare if these differ.
-//
-// The error wraps [ErrParams] without arguments and [ErrMismatch] if Seed, Cells or Levels differ.
+// XOR returns the sketch of the keys that are in an odd number of the sets. The result has the
+// largest Epsilon, and no CountShare if one of the two differs. The error wraps [ErrParams] without
+// arguments and [ErrMismatch] if Seed, Cells or Levels differ.
 func XOR(sketches ...*Sketch) (*Sketch, error) {
 	if len(sketches) == 0 {
 		return nil, bad("number of sketches", 0, "at least 1")

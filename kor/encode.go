@@ -61,8 +61,7 @@ func (p *Params) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
-// for a sketch that is neither released nor decoded.
+// AppendBinary appends the encoding.
 func (r *release) AppendBinary(dst []byte) ([]byte, error) {
 	if !r.valid() {
 		return dst, check.FormatError("kor", "a sketch that was not released has no encoding")
@@ -81,7 +80,7 @@ func (r *release) AppendBinary(dst []byte) ([]byte, error) {
 	return sets.AppendTable(dst, r.bits), nil
 }
 
-// MarshalBinary returns the encoding of the sketch.
+// MarshalBinary returns the encoding.
 func (r *release) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
 // decode reads a sketch of a stream or of a set.
@@ -175,40 +174,32 @@ func (d *release) releasedWithCount() bool {
 	return bits.valid(false)
 }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes, those of a StreamSketch included.
+// UnmarshalBinary decodes a Sketch, no StreamSketch.
 func (s *Sketch) UnmarshalBinary(data []byte) error { return s.decode(data, false) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes, those of a Sketch included.
+// UnmarshalBinary decodes a StreamSketch, no Sketch.
 func (s *StreamSketch) UnmarshalBinary(data []byte) error { return s.decode(data, true) }
 
-// MarshalJSON returns the guarantee, the estimate with its interval at .95 and its standard error.
-// Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the estimate.
 func (s Sketch) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&s, wire.CountOf(s.Guarantee(), &s))
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON returned.
 func (s *Sketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalJSON returns the guarantee, the estimate with its interval at .95 and its standard error.
-// Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the estimate.
 func (s StreamSketch) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&s, wire.CountOf(s.Guarantee(), &s))
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON returned.
 func (s *StreamSketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalJSON returns the estimate with its interval at .95 and its standard error; what is not
-// known or not bounded is null. It is a view, which is not read back: store the releases.
+// MarshalJSON returns the estimate; what is not known or not bounded is null. It is not read back.
 func (c Cardinality) MarshalJSON() ([]byte, error) { return json.Marshal(wire.SizeOf(c)) }
 
-// MarshalJSON returns the four sizes, each with its interval at .95 and its standard error, as
-// [Cardinality.MarshalJSON] does.
+// MarshalJSON returns the four sizes as [Cardinality.MarshalJSON] does.
 func (c Comparison) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Union        Cardinality `json:"union"`

@@ -19,25 +19,22 @@ const (
 	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
 )
 
-// Params are the public numbers of a sketch. They are comparable, and every method answers before
-// any data is seen. Sketches that are combined need equal Params.
+// Params are the public numbers of a sketch.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
 	// Cells is n, the number of bits per level, at least 1. The error falls as
-	// 1/√n; see [Params.Plan] and [Params.Fit]. 0 is 4096.
+	// 1/√n. 0 is 4096.
 	Cells int
 	// Levels is L, in [1, 64]: level i holds a key of weight w with probability
 	// w/2^(i+1). Sets of up to about 2^L·n/8 keys have full accuracy. 0 is 24.
 	Levels int
 	// Seed selects the hash functions. It is public. The parties must agree on it
-	// before they look at their data; [hashing.NewSeed] makes one. The zero Seed
-	// is refused, as it may have been forgotten.
+	// before they look at their data. The zero Seed is refused.
 	Seed hashing.Seed
 	// CountShare is the fraction of ε, in [0, 1), that is spent on a noisy count
-	// of the set, released with the sketch; 0 means no count. A few hundredths are
-	// enough: the standard deviation of the count is √2/(CountShare·ε) for sets of
-	// any size. With CountShare a Builder keeps its keys, some 40 bytes each.
+	// of the set, with standard deviation √2/(CountShare·ε); 0 means no count.
+	// With CountShare a Builder holds its keys, some 40 bytes each.
 	CountShare float64
 }
 
@@ -108,9 +105,8 @@ func (p Params) split() (bits, count float64) {
 // unit is one key of the set, or of a stream one key with all its occurrences.
 var unit = budget.Key(budget.AddRemove)
 
-// Guarantee returns what a release of these Params promises: ε-differential privacy when one key is
-// added to the set or removed from it, whatever its weight; for a stream, one key with all its
-// occurrences. Invalid Params promise nothing.
+// Guarantee returns ε-differential privacy for one key, whatever its weight, added or removed; in a
+// stream, with all its occurrences. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	if p.validate() != nil {
@@ -147,7 +143,7 @@ func (p Params) flips() (noise.Bernoulli, error) {
 // size returns the length in bytes of the encoding of one release.
 func (p Params) size() int { return fixedSize + partSize + 8*int(p.words()) }
 
-// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+// Sentinel errors, shared by all packages; match them with errors.Is.
 var (
 	ErrParams   = check.ErrParams
 	ErrMismatch = check.ErrMismatch

@@ -62,19 +62,16 @@ func (p Params) releaseLaw(sketches int, stream bool) (law, error) {
 type Plan struct {
 	Params   Params  // filled in
 	FlipProb float64 // with which a release of a set flips each bit: 1/(e^ε + 1), rounded up
-	// RelativeError is the relative standard error √(4·ln 2/(n·Li₂(c²))) of the
-	// size of one set, from 2·Cells to Largest/2 keys. For other sizes, and for
-	// several releases, see [Plan.StdErr].
+	// RelativeError is the relative standard error of the size of one set, from
+	// 2·Cells to Largest/2 keys. For others see [Plan.StdErr].
 	RelativeError float64
-	// Largest is the size 2^L·n/8 up to which the sketch has full accuracy. At
-	// Largest the deepest level has one key per eight cells, and the error is 2.4
-	// % (at small ε) to 7.7 % (at ε = 4) larger than RelativeError. At four times
-	// Largest it is 1.3 to 1.5 times RelativeError.
+	// Largest is the size 2^L·n/8. There the error is 2.4 to 7.7 % larger than
+	// RelativeError, at four times that size 1.3 to 1.5 times RelativeError.
 	Largest float64
 	Bytes   int // of the encoding of one release
 }
 
-// Plan returns what a release will be. A Seed is not needed yet. The error wraps [ErrParams].
+// Plan returns the Plan. It needs no Seed. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	checked := p
@@ -89,18 +86,12 @@ func (p Params) Plan() (Plan, error) {
 	return Plan{p, flips.Prob(), math.Sqrt(l.variance()), p.largest(), p.size()}, nil
 }
 
-// StdErr returns the standard error of an estimate of the size, in keys, from the XOR of the given
-// number of releases (1: one set, 2: a symmetric difference), by the Fisher information. NaN for an
-// argument out of range and for the zero Plan.
-//
-// StdErr models the number of keys in a cell as Poisson. For a fixed number N of keys of weight 1,
-// the error is √(StdErr² − N), since the variance N of the Poisson number is absent. (By the law of
-// total variance: an unbiased estimate has the mean N given N.) Simulations agree within 4 % if the
-// relative error is at most 0.3, at n/4 keys as at 2^L·n/8. The difference matters if N is below 2n
-// and ε is large. With weights the variance is smaller by Σw² ≤ W.
+// StdErr returns the standard error, in keys, for the XOR of that number of releases, if the number
+// of keys is Poisson. For N keys of weight 1, N fixed, it is √(StdErr² − N), which matters if N is
+// below 2n and ε is large. NaN for an argument out of range and for the zero Plan.
 func (p Plan) StdErr(size float64, sketches int) float64 { return p.stdErr(size, sketches, false) }
 
-// StreamStdErr is StdErr for the number of distinct keys in the union of that number of streams.
+// StreamStdErr is StdErr for the union of that number of streams.
 func (p Plan) StreamStdErr(size float64, sketches int) float64 { return p.stdErr(size, sketches, true) }
 
 func (p Plan) stdErr(size float64, sketches int, stream bool) float64 {
@@ -129,17 +120,14 @@ func (p Plan) String() string {
 func (p Params) largest() float64 { return math.Ldexp(float64(p.Cells), p.Levels-3) }
 
 // Fit returns the Params with the fewest Cells, a multiple of 64, and the fewest Levels for a
-// relative standard error of at most relative for the XOR of the given number of releases of sets,
-// at sizes from about 2·Cells up to largest. It reads only Epsilon and CountShare; the Seed may be
-// set later.
-//
-// The error wraps [ErrParams] if a number is out of range, if the sketch would be too large (the
-// text says how large), or if largest is so small that no sketch is that accurate.
+// relative standard error of at most relative for the XOR of that number of releases of sets, at
+// sizes from about 2·Cells to largest. It reads only Epsilon and CountShare. The error wraps
+// [ErrParams] if a number is out of range or no such sketch is accurate enough.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	return p.fit(relative, largest, sketches, false)
 }
 
-// FitStream is Fit for the union of that number of streams, at sizes from about 4·Cells.
+// FitStream is Fit for the union of that number of streams, from about 4·Cells.
 func (p Params) FitStream(relative, largest float64, sketches int) (Params, error) {
 	return p.fit(relative, largest, sketches, true)
 }

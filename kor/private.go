@@ -32,10 +32,9 @@ func (s *state) kind() byte {
 	return privateBuilder
 }
 
-// AppendPrivateState appends all that the builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// protected by nothing, with CountShare the keys themselves: it is for machines as trusted as this
-// one. To publish, use Release. The builder stays as it is, and every release of the state, here or
-// where it was restored, spends ε again. The error wraps [ErrReleased].
+// AppendPrivateState appends what the builder holds to dst: PRIVATE DATA, protected by nothing,
+// with CountShare the keys themselves. Every release of it spends ε again. The error wraps
+// [ErrReleased].
 func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "kor: AppendPrivateState: the builder", func(s *state, dst []byte) []byte {
 		kind := s.kind()
@@ -53,9 +52,8 @@ func (b *base) AppendPrivateState(dst []byte) ([]byte, error) {
 	})
 }
 
-// RestorePrivateState replaces what the builder holds by a state that AppendPrivateState gave. The
-// error wraps [ErrReleased], [ErrMismatch] if that builder had other Params, or [ErrFormat]; this
-// one is then unchanged.
+// RestorePrivateState replaces what the builder holds by such private state. The error wraps
+// [ErrReleased], [ErrMismatch] for other Params, or [ErrFormat].
 func (b *base) RestorePrivateState(data []byte) error {
 	return private.Restore(b.secret, data, "kor: RestorePrivateState: the builder", func(s *state, data []byte) error {
 		r := wire.NewReader("kor", data)

@@ -16,9 +16,8 @@ import (
 // maxParties is the most parties among which noise is shared.
 const maxParties = 1 << 20
 
-// Share is what one of n parties gives to a secure aggregation that publishes only the XOR of all
-// shares: the table of its set with an n-th of the noise. A Share is not public: by itself only
-// [Share.Guarantee] protects it. It never prints its content.
+// Share is the table of a set with an n-th of the noise, for a secure aggregation that publishes
+// only the XOR of n parties' shares. It is not public, and never prints its content.
 type Share struct {
 	secret
 	guarantee budget.Guarantee
@@ -44,13 +43,10 @@ func (p Params) shareFlips(parties int) (noise.Bernoulli, error) {
 	return noise.BernoulliAtLeast(min(0.5, -math.Expm1(logSign(whole.K())/float64(parties))/2*(1+0x1p-47)))
 }
 
-// Share ends the Builder, like [Builder.Release], and returns the share of one of n parties. All n
-// shares together have the noise of one release. If parties may drop out, or collude and reveal
-// their noise, let n be the number of parties that surely do neither. With more than n shares the
-// noise is larger than needed, and the aggregate is protected at least as well.
-//
-// The error wraps [ErrReleased], or [ErrParams] unless parties is in [1, 2²⁰] and CountShare is 0;
-// the Builder is then unchanged.
+// Share ends the Builder and returns the share of one of n parties, which have the noise of one
+// release together. If parties may drop out, or collude and reveal their noise, let n be the number
+// that surely do neither. The error wraps [ErrReleased], or [ErrParams] unless parties is in [1,
+// 2²⁰] and CountShare is 0.
 func (b *Builder) Share(parties int) (*Share, error) {
 	if b.Released() {
 		return nil, private.Missing(b.secret, "kor: Share: the Builder")
@@ -67,9 +63,8 @@ func (b *Builder) Share(parties int) (*Share, error) {
 	return &Share{private.New(state{table: s.table, law: law}), shareGuarantee(law)}, nil
 }
 
-// Guarantee returns what protects the set of this party from anyone who sees the share itself: ε′ =
-// ln((1 − p_n)/p_n), far more than ε. The published aggregate of all n shares has the guarantee of
-// the Params.
+// Guarantee returns what protects the set from anyone who sees the share: ε′ = ln((1 − p_n)/p_n),
+// far more than ε.
 func (s *Share) Guarantee() budget.Guarantee { return s.guarantee }
 
 // shareGuarantee returns what flips by themselves promise. (1−p)/p − 1 = 2·(2⁶³ − k)/k, where the
@@ -80,9 +75,7 @@ func shareGuarantee(law noise.Bernoulli) budget.Guarantee {
 	return budget.PureDP(math.Log1p(2*float64(1<<63-k)/float64(k))*(1+0x1p-48), unit)
 }
 
-// Bytes returns the bits of the share, 8·Levels·⌈Cells/64⌉ bytes, for a protocol that computes the
-// XOR of all parties' bytes and reveals nothing else, for instance with pads that cancel. Nil for
-// the zero Share.
+// Bytes returns the 8·Levels·⌈Cells/64⌉ bytes of the share. Nil for the zero Share.
 func (s *Share) Bytes() []byte {
 	held := private.Enter(s.secret)
 	if held == nil {
@@ -92,19 +85,12 @@ func (s *Share) Bytes() []byte {
 	return sets.AppendTable(nil, held.table)
 }
 
-// Aggregate returns the sketch of the symmetric difference of the sets of all parties, from the XOR
-// of their shares. Pass either the bytes of every share, or the one XOR that a secure protocol has
-// computed. p are the Params of all parties, and parties is the n that they passed to
-// [Builder.Share].
-//
-// The sketch is ε-private for a change of one key in any number of the sets at once, since the XOR
-// of the tables changes in at most one bit. With more than n slices, its StdErr counts the noise of
-// all of them; if one slice is the XOR of more than n shares, StdErr counts the noise of only n.
-//
-// The error wraps [ErrParams] for bad Params or parties, and for 2 to n − 1 slices, as fewer shares
-// have less noise than ε needs. It wraps [ErrMismatch] for bytes that cannot be the XOR of shares
-// of these Params, and for a share that is there twice: it would take its noise out again. That is
-// not seen in tables so small that the shares of two parties may be equal by chance.
+// Aggregate returns the sketch of the symmetric difference of all parties' sets, from the bytes of
+// every share, or from the one XOR that a secure protocol has computed, which counts as n shares.
+// parties is the n of [Builder.Share]. The sketch is ε-private for a change of one key in any
+// number of the sets together. The error wraps [ErrParams] for bad Params or parties, and for 2 to
+// n − 1 slices; [ErrMismatch] for bytes that cannot be the XOR of such shares, and for a share that
+// is there twice, except in tables so small that two may be equal by chance.
 func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	p = p.normal()
 	law, err := p.shareFlips(parties)

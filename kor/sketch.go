@@ -19,26 +19,22 @@ type release struct {
 	count   int64 // noisy sum of the weights, in steps
 }
 
-// Sketch is a released sketch of a set, or the symmetric difference of several: public, immutable,
-// safe for concurrent readers. All that it computes is post-processing and costs no budget. Its
-// methods answer NaN on the zero Sketch.
+// Sketch is a released sketch of a set, or the symmetric difference of several. The zero Sketch
+// answers NaN.
 type Sketch struct{ release }
 
 // valid reports whether it is no zero value.
 func (r *release) valid() bool { return r.bits != nil }
 
-// Params returns the parameters of the release; for a merged sketch, those that all its parts
-// share.
+// Params returns the parameters that all parts of the sketch share.
 func (r *release) Params() Params { return r.params }
 
-// Guarantee returns the guarantee of the release. For a merged sketch it is the composition of all
-// its releases, for a key that is added to or removed from all of the sets; for a change of one
-// party's set see PartyGuarantee. If all releases have cancelled it promises nothing.
+// Guarantee returns the composition of all releases, for a key that changes in all sets; nothing if
+// all have cancelled.
 func (r *release) Guarantee() budget.Guarantee { return r.guarantee(together) }
 
-// PartyGuarantee returns what holds for a change of one party's set if every party has released
-// once: the weakest of their guarantees. Two releases of one Builder, through its private state,
-// count with the sum of their ε. If two Builders hold data of one party, use Guarantee.
+// PartyGuarantee is the weakest guarantee for one party's set, if no party has two Builders.
+// Releases of one Builder add up.
 func (r *release) PartyGuarantee() budget.Guarantee { return r.guarantee(weakest) }
 
 // guarantee returns what the parts promise, and where there is a count, that of the Params.
@@ -49,8 +45,7 @@ func (r *release) guarantee(of func([]part) budget.Guarantee) budget.Guarantee {
 	return of(r.parts)
 }
 
-// Releases returns the number of releases in the sketch. Two of the same release cancel and do not
-// count.
+// Releases returns the number of releases that have not cancelled.
 func (r *release) Releases() int { return len(r.parts) }
 
 // ones returns the number of ones of each level.
@@ -81,10 +76,7 @@ func (r *release) likelihood() (l likelihood) {
 	return l
 }
 
-// Estimate returns the estimated size of the set, or the number of distinct keys of the stream;
-// with weights, their sum. Of a merged sketch it is that of the symmetric difference, or of the
-// union of streams. It maximises the likelihood with Firth's correction for bias. It is between
-// −Cells and 4·Cells·2^Levels, and does not use the count of CountShare: see [Sketch.Total].
+// Estimate returns the estimated number of keys or sum of weights; see also [Sketch.Total].
 func (r *release) Estimate() float64 {
 	if !r.valid() {
 		return math.NaN()
@@ -93,8 +85,7 @@ func (r *release) Estimate() float64 {
 	return l.estimate()
 }
 
-// StdErr returns the standard error by the Fisher information at the estimate, an upper bound for
-// fewer than about Cells keys.
+// StdErr returns the standard error, an upper bound below about Cells keys.
 func (r *release) StdErr() float64 {
 	if !r.valid() {
 		return math.NaN()
@@ -103,10 +94,8 @@ func (r *release) StdErr() float64 {
 	return l.stdErr(max(l.estimate(), 0))
 }
 
-// Interval returns the sizes ≥ 0 that the likelihood ratio test at the given confidence does not
-// reject, and the estimate. hi is +Inf if the sketch does not bound the size. NaN for a confidence
-// outside [0, 1). At .95 the coverage is .94 to .96 if the relative error is at most .3, and more
-// for fewer than about Cells distinct keys.
+// Interval returns bounds ≥ 0 by the likelihood ratio test. hi is +Inf if the size is not bounded.
+// NaN for a confidence outside [0, 1).
 func (r *release) Interval(confidence float64) (lo, hi float64) {
 	if !r.valid() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -117,7 +106,7 @@ func (r *release) Interval(confidence float64) (lo, hi float64) {
 	return min(max(lo, 0), estimate), max(hi, estimate)
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (s *Sketch) String() string { return s.text("kor.Sketch", "a set") }
 
 func (r *release) text(name, of string) string {

@@ -11,15 +11,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled
-// sketch of the thesis (section 3.6). It holds private data, like a [Builder]. Use it for the sum
-// of the weights of distinct keys, or for one sketch of fixed size for the union of many streams,
-// the XOR of their releases; otherwise kor/distinct has a half to a quarter of the error.
-//
-// It holds which cells have a key, and each release tosses a fair coin for each of these: released,
-// a cell without a key is 0 plus noise, and every other one is a fair coin. The thesis tosses a
-// coin for every occurrence; then all releases of a table share its coins, and two of them cost
-// ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1, not 2ε.
+// StreamBuilder sketches a stream, in which keys may come any number of times (thesis, section
+// 3.6). It holds private data, like a [Builder]. It is for sums of weights of distinct keys, and
+// for one sketch of fixed size of many streams; otherwise kor/distinct has a half to a quarter of
+// the error.
 type StreamBuilder struct{ base }
 
 // streamFlips returns the law of the flips of a stream: the least k/2⁶⁴ that is at least e^{−ε}/2.
@@ -36,7 +31,8 @@ type StreamBuilder struct{ base }
 //
 // Each release of one stream, which may have grown between them, is a function of the data and of
 // coins of its own: k of them are kε-private. The loss is kε apart from the rounding of p, by k
-// ones in the cell of the key.
+// ones in the cell of the key. With a coin for every occurrence, as in the thesis, all releases of
+// a table share its coins, and two of them cost ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1, not 2ε.
 //
 // The thesis leaves p to the reader. As a bit with keys is uniform, p = e^{−ε}/2 is enough and less
 // than the 1/(e^ε + 1) of a set.
@@ -50,9 +46,7 @@ func (p Params) streamFlips() (noise.Bernoulli, error) {
 }
 
 // NewStreamBuilder returns the StreamBuilder of an empty stream, or an error that wraps
-// [ErrParams]. Params.CountShare must be 0.
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// [ErrParams]. CountShare must be 0. An ε above 20 protects hardly anybody.
 func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 	p = p.normal()
 	law, err := p.streamFlips()
@@ -62,8 +56,7 @@ func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 	return &StreamBuilder{newBase(p, law, noise.DiscreteLaplace{}, true)}, nil
 }
 
-// Add counts one occurrence of each of the keys; many keys in one call take less time per key. For
-// keys of other types use [AddKey]. After Release it does nothing.
+// Add counts one occurrence of each of the keys, many in one call in less time per key.
 func (b *StreamBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*StreamBuilder).addOne, (*StreamBuilder).addMany)
 }
@@ -72,8 +65,7 @@ func (b *StreamBuilder) addOne(key uint64) { private.Use(b.secret, (*state).set,
 
 func (b *StreamBuilder) addMany(keys []uint64) { private.Use(b.secret, (*state).setAll, keys) }
 
-// AddKey adds keys of any type. An integer is the same key as in [StreamBuilder.Add]; a string or
-// an array is added by its hashing.Fingerprint under Params.Seed.
+// AddKey adds keys of any type, as [ToggleKey] reads them.
 func AddKey[K hashing.Key](b *StreamBuilder, keys ...K) {
 	for _, key := range keys {
 		b.addOne(word(b.params.Seed, key))
@@ -99,7 +91,7 @@ func (s *state) setAll(keys []uint64) {
 	}
 }
 
-// AddWeighted is Add for a key of the given weight, with the rules of [Builder.ToggleWeighted].
+// AddWeighted is Add for a key of a weight, as in [Builder.ToggleWeighted].
 func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
 	w, ok := validWeight(weight)
 	if !ok {
@@ -111,11 +103,7 @@ func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
 	}
 }
 
-// Merge adds the stream of the other StreamBuilder, which gives up its data. This happens before
-// any noise, so the machine that merges must be trusted with both.
-//
-// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. On an error nothing changes.
+// Merge adds the stream of the other StreamBuilder, with the rules of [Builder.Merge].
 func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 	if other == nil {
 		other = new(StreamBuilder)
@@ -123,8 +111,7 @@ func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 	return b.merge(&other.base, "StreamBuilder")
 }
 
-// Release spends the budget and returns the private sketch. The StreamBuilder gives up its data; a
-// second Release returns an error that wraps [ErrReleased].
+// Release spends ε and returns the private sketch. The error wraps [ErrReleased].
 func (b *StreamBuilder) Release() (*StreamSketch, error) {
 	s, err := private.Take(b.secret, "kor: Release: the StreamBuilder")
 	if err != nil {
@@ -144,19 +131,15 @@ func tossCoins(table []uint64, coins func() uint64) {
 	}
 }
 
-// StreamSketch is a released sketch of a stream, or the union of several: public, immutable, safe
-// for concurrent readers. All that it computes is post-processing and costs no budget. Its methods
-// answer NaN on the zero StreamSketch.
+// StreamSketch is a released sketch of a stream, or the union of several. The zero StreamSketch
+// answers NaN.
 type StreamSketch struct{ release }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (s *StreamSketch) String() string { return s.text("kor.StreamSketch", "a stream") }
 
-// Union returns the sketch of all streams together. It is post-processing of the releases and costs
-// no budget.
-//
-// The error wraps [ErrMismatch] if the Params are not equal, if other is nil or was never released,
-// or if one release is in both: its bits and keys would cancel.
+// Union returns the sketch of all streams together. The error wraps [ErrMismatch] if the Params are
+// not equal, if other is nil or zero, or if one release is in both, whose keys would cancel.
 func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 	if s == nil || other == nil {
 		return nil, check.MismatchError("kor", "StreamSketch", "nil", "a released one")

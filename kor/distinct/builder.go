@@ -21,13 +21,10 @@ type base[S any, P kept[S]] struct {
 
 type secret[S any] = private.State[S]
 
-// Guarantee returns what a release promises, for one key with all its occurrences, added or
-// removed: for a RunningBuilder all slots together, for a WindowBuilder each day's. A zero builder
-// promises nothing.
+// Guarantee returns what a release promises, or all slots of a RunningBuilder.
 func (b *base[S, P]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the builder has been released or is a zero builder. Then Add does
-// nothing. A RunningBuilder never ends.
+// Released reports whether the builder has been released or is a zero builder.
 func (b *base[S, P]) Released() bool { return private.Released(b.secret) }
 
 func (b *base[S, P]) seed() hashing.Seed { return b.params.Seed }
@@ -38,10 +35,9 @@ func (b *base[S, P]) merge(other *base[S, P], absorb func(into, from *S) error) 
 	return private.Merge(b.secret, other.secret, "distinct: Merge", name, absorb)
 }
 
-// Builder holds a table in which every key sets one bit. It is private data, which the Builder
-// never prints, and which leaves it only by [Builder.Release], with noise, and by
-// [Builder.AppendPrivateState]. One goroutine at a time may use a Builder; a call panics if it sees
-// another one at work.
+// Builder holds a table in which every key sets one bit: private data, which it never prints, and
+// which leaves it only by [Builder.Release] and [Builder.AppendPrivateState]. It is for one
+// goroutine at a time; a call panics if it sees another.
 type Builder struct{ base[state, *state] }
 
 // state is what a Builder holds.
@@ -53,9 +49,8 @@ type state struct {
 	src    noise.Source
 }
 
-// New returns the Builder of an empty set, or an error that wraps [ErrParams].
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// New returns the Builder of an empty set, or an error that wraps [ErrParams]. An ε above 20
+// protects hardly anybody.
 func New(p Params) (*Builder, error) {
 	p = p.normal()
 	laws, err := p.laws()
@@ -70,9 +65,8 @@ func newState(p Params, l laws) state {
 	return state{place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, laws: l}
 }
 
-// Add adds keys. A key that was added before, in this call or another one, changes nothing. Many
-// keys in one call take less time per key. After Release, and on the zero Builder, Add does
-// nothing.
+// Add adds keys, many in one call in less time per key. A key that was added before changes
+// nothing. After Release, and on the zero Builder, Add does nothing.
 func (b *Builder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*Builder).addOne, (*Builder).addMany)
 }
@@ -92,9 +86,8 @@ type Adder interface {
 	seed() hashing.Seed
 }
 
-// AddKey adds keys of any type. An integer is the same key as in Add; a string or an array is added
-// by its hashing.Fingerprint under Params.Seed. The string of a number is another key than that
-// number: builders that are merged or compared must all use the same of the two.
+// AddKey adds keys of any type: an integer as Add does, a string or an array by its
+// hashing.Fingerprint under Params.Seed, so a number is not its string.
 func AddKey[K hashing.Key](b Adder, keys ...K) {
 	if plain, ok := b.(*Builder); ok && len(keys) == 1 { // without a call through the interface
 		plain.addOne(word(plain.params.Seed, keys[0]))
@@ -133,10 +126,9 @@ func addKeys[K hashing.Key](b *Builder, keys []K) {
 	}
 }
 
-// Merge adds the set of the other Builder, which gives up its data. It happens before any noise, so
-// the machine that merges must be trusted with both sets. The error wraps [ErrMismatch] if the
-// Params differ or other is b itself, and [ErrReleased] if one was released. On an error nothing
-// changes.
+// Merge adds the set of the other Builder, which gives up its data, before any noise: the machine
+// must be trusted with both. The error wraps [ErrMismatch] if the Params differ or other is b
+// itself, and [ErrReleased].
 func (b *Builder) Merge(other *Builder) error { return b.merge(&orZero(other).base, (*state).absorb) }
 
 // orZero returns what p points to, for nil a zero value.
@@ -155,8 +147,7 @@ func (s *state) absorb(o *state) error {
 	return nil
 }
 
-// Release spends the budget and returns the private sketch. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased].
+// Release spends ε and returns the private sketch. The error wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
 	s, err := private.Take(b.secret, "distinct: Release: the Builder")
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// CohortBuilder counts the distinct keys that are new on each day, and how many of them are back on
-// a later day, or from then on. One release at the end covers all days and spends ε once. It holds
-// private data, like a [Builder].
+// CohortBuilder counts the distinct keys that are new on each day, and how many are back on a later
+// day, or from then on. It holds private data, like a [Builder].
 type CohortBuilder struct {
 	base[cohortState, *cohortState]
 }
@@ -83,11 +82,9 @@ func (p Params) cohortGuarantee(days int) budget.Guarantee {
 }
 
 // NewCohortBuilder returns a CohortBuilder whose clock shows day 1 of the given number of days, in
-// [2, 31], or an error that wraps [ErrParams]. To cover a longer time, let a day stand for a week.
-// Keys that came before day 1 count as new on day 1. CountShare must be 0 or 1.
-// Where there are more than two days, a quarter of ε is for [Cohorts.On].
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// [2, 31], or an error that wraps [ErrParams]. Keys that came earlier count as new on day 1.
+// CountShare must be 0 or 1. Of more than two days, a quarter of ε is for [Cohorts.On]. An ε above
+// 20 protects hardly anybody.
 func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 	p = p.normal()
 	n, err := p.cohorts(max(days, 2))
@@ -117,9 +114,8 @@ func (s *cohortState) setAll(keys []uint64) {
 	}
 }
 
-// Advance moves the clock to a later day, at most the last one. Move it without looking at the
-// data: on days without keys, too. The error wraps [ErrParams] for any other day, and
-// [ErrReleased].
+// Advance moves the clock to a later day, at most the last one. The error wraps [ErrParams] for any
+// other day, and [ErrReleased].
 func (b *CohortBuilder) Advance(day int) error {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -133,9 +129,7 @@ func (b *CohortBuilder) Advance(day int) error {
 	return nil
 }
 
-// Merge adds the keys of the other CohortBuilder, which gives up its data. The error wraps
-// [ErrMismatch] if the Params, the days or the clocks differ or other is b itself, and
-// [ErrReleased] if one was released. On an error nothing changes.
+// Merge is that of [Builder]; the days and the clocks must be equal, too.
 func (b *CohortBuilder) Merge(other *CohortBuilder) error {
 	return b.merge(&orZero(other).base, (*cohortState).absorb)
 }
@@ -153,10 +147,8 @@ func (s *cohortState) absorb(o *cohortState) error {
 	return nil
 }
 
-// Release spends ε and returns the counts of all days, once the clock shows the last one: before,
-// it returns an error that wraps [ErrParams] and changes nothing, as days would look empty whose
-// Advance was forgotten. The CohortBuilder gives up its data; a second Release returns an error
-// that wraps [ErrReleased].
+// Release spends ε and returns the counts of all days. The error wraps [ErrParams] before the clock
+// shows the last day, and [ErrReleased].
 func (b *CohortBuilder) Release() (*Cohorts, error) {
 	const doing = "distinct: Release: the CohortBuilder"
 	s := private.Enter(b.secret)

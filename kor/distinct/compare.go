@@ -153,19 +153,11 @@ func (p part) bounds(errors float64) (lo, hi float64) {
 	return max(least[1]-most[0], 0), most[1]
 }
 
-// Compare estimates the sizes of A∪B, A∩B, A∖B and B∖A from releases of A and B, both with bits, so
-// a CountShare below 1, and with the same Seed, Cells and Levels. It is post-processing and costs
-// no budget.
-//
-// The counts put |A∩B| between 0 and the smaller size; the bits say where. Estimates stay in that
-// range, so for equal or disjoint sets they are biased towards its middle. The coverage of
-// intervals at 0.95 is between 0.94 and 1 for ε in [0.1, 4], any overlap and Cells ≥ 64. With
-// larger ε the error of an overlap of a few keys with a set that fills most cells is far from
-// normal: there the coverage is often 0.8. hi is +Inf for sets so far beyond Plan.Largest that the
-// counts do not bound them.
-//
-// The error wraps [ErrMismatch] if a release is nil, zero or without bits, if both are one and the
-// same release, or if Seed, Cells or Levels differ.
+// Compare estimates the sizes of A∪B, A∩B, A∖B and B∖A from two releases with a CountShare below 1.
+// For equal or disjoint sets estimates are biased towards the middle of what the counts allow.
+// Intervals at 0.95 cover 0.94 to 1 for ε in [0.1, 4] and Cells ≥ 64; with larger ε often 0.8 for
+// an overlap of a few keys with a set that fills most cells. The error wraps [ErrMismatch] for a
+// release that is nil, zero or without bits, twice the same one, or another Seed, Cells or Levels.
 func Compare(a, b *Sketch) (*kor.Comparison, error) {
 	c, err := compare(a, b)
 	if err != nil {

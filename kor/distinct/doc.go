@@ -16,38 +16,33 @@
 // merged ([budget.Key]). Every key sets one bit of a table, so one key changes the number T of ones
 // by at most 1. T + Z, with discrete Laplace noise Z of scale 1/ε₂, is ε₂-private. The table with
 // every bit flipped with probability at least 1/(e^ε₁ + 1) is ε₁-private. A release is T + Z and,
-// with CountShare < 1, the flipped bits too. Both together are ε₁ + ε₂ ≤ ε, for every choice of the
-// hash functions. No float touches a release. k releases of one table cost exactly kε.
+// with CountShare < 1, the flipped bits: together ε₁ + ε₂ ≤ ε, for every choice of the hash
+// functions. No float touches a release. k releases of one table cost exactly kε.
 //
-// In pairs, cohorts, frequencies and windows, a cell remembers in which sets, on which days or how
-// often its keys came. One key moves one cell from one class to another, so releasing the sizes of
-// all classes with noise of scale 2/ε costs ε (classes_proof.md). Each of them composes as two
-// releases of ε/2. So do running totals, which cost ε for all slots together. The clock is public:
-// call Advance on days without keys too. A user with m keys has mε.
+// In pairs, cohorts, frequencies and windows, one key moves one cell from one class to another, so
+// releasing the sizes of all classes with noise of scale 2/ε costs ε (classes_proof.md), composed
+// as two releases of ε/2. So do running totals, all slots together. The clock is public: call
+// Advance without looking at the data, on days without keys too. A user with m keys has mε.
 //
 // # Accuracy
 //
-// With n cells in each of L levels the relative standard error of a count is
-// √((ln² 2/n)·(1 + Var Z/n)) ≈ 0.693/√n for sizes from 2n to 2^L·n/4, and √2/ε keys for small sets;
-// Plan has all numbers. In percent at n = 2048, L = 22, ε = 1, with 70 bytes per release:
+// With n cells in each of L levels the relative standard error of a count is √((ln² 2/n)·(1 + Var
+// Z/n)) ≈ 0.693/√n for sizes from 2n to 2^L·n/4, and √2/ε keys for small sets. If the noise, of
+// standard deviation √2/(CountShare·ε), is at most n/5, the bias is at most 0.07 standard errors
+// up to 2^L·n/4; if it is as large as n, rely on the interval, whose coverage at .95 is .94 to
+// .994. In percent at n = 2048, L = 22, ε = 1, with 70 bytes per release:
 //
 //	keys                        10    100   1000    10⁴    10⁵   10⁶ to 10⁹
 //	CountShare 1              13.6   1.65    .95   1.21   1.50   1.53
 //	CountShare 0.05            283   28.8   3.44   1.56   1.78   1.81
-//	HyperLogLog, not private     –      –      –   1.20   1.20   1.20   (6 bits a register)
 //
 // ReleasePair of two days with 20,000 users each has a standard error of 230 on the 10,000 who came
-// on both days, or 270 at ε = 0.1. Of 60,000 users over 14 days, 14,000 were new on day 1 and came
-// back: ± 290. Shares of frequencies are right to half a point from 3000 users on. Windows and
-// totals have Plan.WindowStdErr and Plan.RunningStdErr: 2.4 % after a year of daily totals.
-//
-// At ε = 1, 2, 4, Compare of two releases has the error 2.1, .85, .61 divided by √n, relative to
-// the union; Union of 12 releases has 70, 2.7, .83. The error grows exponentially with the number
-// of releases: with many parties merge, or agree on ε ≥ 2.
+// on both days. At ε = 1, 2, 4, Compare has the error 2.1, .85, .61 divided by √n, relative to the
+// union; Union of 12 releases has 70, 2.7, .83: with many parties merge, or agree on ε ≥ 2.
 //
 // # Choosing
 //
-// If one owner holds all data, on however many servers, Merge before the release is exact.
+// If one owner holds all data, on any number of servers, Merge before the release.
 //
 //	how many distinct users                               New
 //	who came back, who is new: two days, two weeks        ReleasePair of two Builders
@@ -55,7 +50,7 @@
 //	how many came once, twice, …, five times or more      NewFrequencyBuilder
 //	the total after every slot                            NewRunningBuilder
 //	the last 1, 7, 30 days, every day                     NewWindowBuilder
-//	distinct users of each of many public groups          New with Cells 64, Levels 8: 64 bytes
+//	users of each of many public groups                   New with Cells 64, Levels 8: 64 bytes
 //	how many of each key, sums of values                  packages groupby, misragries
 //
 // Several owners, 2 to 12, show each other nothing but releases:
@@ -63,16 +58,22 @@
 //	union and overlap                                     New with CountShare 0.05; Compare, Union
 //	|A∆B| far below |A∪B|; keys removed again; weights    package kor
 //
-// # Cost
+// # Use
 //
-// Add takes 2 ns per key in slices, 4 ns for frequencies; an estimate 3 µs, an interval 30 µs,
-// Compare 0.4 ms and its intervals 0.3 ms each, Union of 12 releases 2 ms.
+// Releases are public, immutable, safe for concurrent readers; computing on them costs no budget.
+// A released builder has given up its data and takes none, except a WindowBuilder; a zero one
+// promises nothing. After an error nothing has changed. Encoding returns an error that wraps
+// [ErrFormat] for what is neither released nor decoded, decoding for bytes that nothing was
+// encoded to. JSON shows intervals at .95; its member data, the encoding, is all that is read.
 //
-// Not covered: timing, and anyone who reads the memory of the process. Anyone who knows the Seed
-// can choose keys that spoil an estimate, not the privacy of others. One goroutine per Builder.
+// Private state is for machines as trusted as this one. Of a RunningBuilder or a WindowBuilder only
+// one copy may go on: write its state after each Step or Release, in one atomic record with what
+// that returned, before you publish that.
 //
-// Sources: Flajolet and Martin (1985) for the table; Kreuter et al., Privacy-Preserving Secure
-// Cardinality and Frequency Estimation (2020), for its noisy count; Hehir, Ting, Cormode,
-// Sketch-Flip-Merge (ICML 2023, arXiv 2302.02056) for flipped tables. The estimators, the
+// Add takes 2 ns per key in slices. Not covered: timing, readers of the memory of the process, and
+// keys chosen by anyone who knows the Seed, which spoil an estimate, not the privacy of others.
+//
+// Sources: Flajolet and Martin (1985) for the table; Kreuter et al. (2020) for its noisy count;
+// Hehir, Ting, Cormode (ICML 2023, arXiv 2302.02056) for flipped tables. The estimators, the
 // intervals, the joint release and the classes of cells are this package's own.
 package distinct

@@ -54,8 +54,7 @@ func (s *Sketch) fields() []wire.Field {
 	return append(s.params.fields(), wire.Bytes(s.id[:]), wire.Signed(&s.numbers[0]))
 }
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
-// for a Sketch that is neither released nor decoded.
+// AppendBinary appends the encoding.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
 		return dst, check.FormatError("distinct", "a sketch that was not released has no encoding")
@@ -64,11 +63,10 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	return sets.AppendTable(wire.AppendFields(dst, s.fields()), s.bits), nil
 }
 
-// MarshalBinary returns the encoding of the sketch.
+// MarshalBinary returns the encoding.
 func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes the encoding.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("distinct", data)
 	r.Header(wire.KindDistinct, version)
@@ -146,19 +144,15 @@ func decode[T any, P interface {
 	return nil
 }
 
-// MarshalJSON returns the guarantee and the estimate with its interval at .95 and its standard
-// error. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the estimate.
 func (s Sketch) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&s, wire.CountOf(s.Guarantee(), &s))
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON returned.
 func (s *Sketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalJSON returns the guarantee of all slots, the slot, and the estimate with its interval at
-// .95 and its standard error. Its member data is the binary encoding, the only part that
-// UnmarshalJSON reads.
+// MarshalJSON returns the guarantee of all slots, the slot and the estimate.
 func (r Running) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&r, struct {
 		Slot int `json:"slot"`
@@ -166,13 +160,10 @@ func (r Running) MarshalJSON() ([]byte, error) {
 	}{r.slots, wire.CountOf(r.Guarantee(), &r)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON returned.
 func (r *Running) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, r) }
 
-// MarshalJSON returns the guarantee, the day and the estimates of all windows with their intervals
-// at .95 and standard errors. Its member data is the binary encoding, the only part that
-// UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the day and the estimates of all windows.
 func (w Windows) MarshalJSON() ([]byte, error) {
 	windows := []window{}
 	for _, days := range w.params.windows() {
@@ -186,8 +177,7 @@ func (w Windows) MarshalJSON() ([]byte, error) {
 	}{w.Guarantee(), w.Day(), windows})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON returned.
 func (w *Windows) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, w) }
 
 // window is a line of the JSON of [Windows].
@@ -196,8 +186,7 @@ type window struct {
 	wire.Size
 }
 
-// MarshalJSON returns the guarantee and the sizes, each with its interval at .95 and its standard
-// error. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the sizes.
 func (p Pair) MarshalJSON() ([]byte, error) {
 	parts := p.parts()
 	of := func(s pairSize) wire.Size { return wire.SizeOf(p.size(s, parts)) }
@@ -213,13 +202,10 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 	}{p.Guarantee(), of(sizeA), of(sizeB), of(sizeBoth), of(sizeEither), of(sizeOnlyA), of(sizeOnlyB), of(jaccard)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON returned.
 func (p *Pair) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, p) }
 
-// MarshalJSON returns the guarantee, the number of keys, the share of each class, and of keys that
-// came as often or more, with intervals at .95. Its member data is the binary encoding, the only
-// part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the number of keys, and Share and AtLeast of each class.
 func (f Frequencies) MarshalJSON() ([]byte, error) {
 	type share struct {
 		Times int `json:"times"`
@@ -239,13 +225,10 @@ func (f Frequencies) MarshalJSON() ([]byte, error) {
 	}{f.Guarantee(), wire.SizeOf(f.Users()), shares})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON returned.
 func (f *Frequencies) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, f) }
 
-// MarshalJSON returns the guarantee and a row for each day: the number of new keys, and for each
-// later day how many of them are back then or later, and on that day, with intervals at .95 and
-// standard errors. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and, by days, New, Returned and On.
 func (c Cohorts) MarshalJSON() ([]byte, error) {
 	type cohort struct {
 		Day      int         `json:"day"`
@@ -269,6 +252,5 @@ func (c Cohorts) MarshalJSON() ([]byte, error) {
 	}{c.Guarantee(), cohorts})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON returned.
 func (c *Cohorts) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, c) }

@@ -13,9 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// FrequencyBuilder counts the distinct keys, and how many of them come once, twice, and so on. Each
-// Add of a key counts one visit, on any server. It holds private data, like a [Builder], and more:
-// hashes of keys, from which keys can be guessed.
+// FrequencyBuilder counts the distinct keys, and how many of them come once, twice, and so on. It
+// holds private data, and more than a [Builder]: hashes of keys, from which keys can be guessed.
 type FrequencyBuilder struct {
 	base[frequencyState, *frequencyState]
 }
@@ -68,10 +67,8 @@ const cellsEach = 3
 
 // NewFrequencyBuilder returns a FrequencyBuilder for the classes 1, 2, … times, and most or more
 // times, with most in [2, 255], or an error that wraps [ErrParams]. Half of ε pays for the number
-// of keys, as in a Builder, and half for the classes. CountShare must be 0 or 1. It takes 24 bytes
-// per cell more than a Builder.
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// of keys, half for the classes. CountShare must be 0 or 1. It takes 24 bytes per cell more. An ε
+// above 20 protects hardly anybody.
 func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 	p = p.normal()
 	half, err := p.frequencies()
@@ -121,9 +118,7 @@ func meet(cell *uint64, key, most uint64) {
 	}
 }
 
-// Merge adds the occurrences in the other FrequencyBuilder, which gives up its data. The error
-// wraps [ErrMismatch] if the Params or the classes differ or other is b itself, and [ErrReleased]
-// if one was released. On an error nothing changes.
+// Merge is that of [Builder]; the classes must be equal, too.
 func (b *FrequencyBuilder) Merge(other *FrequencyBuilder) error {
 	return b.merge(&orZero(other).base, (*frequencyState).absorb)
 }
@@ -143,8 +138,8 @@ func (s *frequencyState) absorb(o *frequencyState) error {
 	return nil
 }
 
-// Release spends ε and returns the number of keys and the shares of the classes. The
-// FrequencyBuilder gives up its data; a second Release returns an error that wraps [ErrReleased].
+// Release spends ε and returns the number of keys and the shares of the classes. The error wraps
+// [ErrReleased].
 func (b *FrequencyBuilder) Release() (*Frequencies, error) {
 	s, err := private.Take(b.secret, "distinct: Release: the FrequencyBuilder")
 	if err != nil {

@@ -11,13 +11,9 @@ import (
 )
 
 // ReleasePair releases the sets A and B of two Builders together, yesterday's users and today's,
-// say: how many keys are in both, in either, in only one. It spends ε once, [Plan].Pair of a
-// ledger: neighbours differ in one key, in one set or in both. Both Builders give up their data. To
-// compare a day with the day before and the day after, add it to two Builders: each release spends
-// ε. Parties that do not show each other their sets use [Compare], with 20 times the error.
-//
-// The error wraps [ErrMismatch] if the Params differ or both are the same Builder, [ErrReleased] if
-// one was released, and [ErrParams] for a CountShare below 1. On an error nothing changes.
+// say. It spends ε once, [Plan].Pair of a ledger: neighbours differ in one key, in one set or in
+// both. The error wraps [ErrMismatch] if the Params differ or both are the same Builder,
+// [ErrReleased], and [ErrParams] for a CountShare below 1.
 func ReleasePair(a, b *Builder) (*Pair, error) {
 	a, b = orZero(a), orZero(b)
 	p := &Pair{release{params: a.params}}
@@ -64,9 +60,8 @@ func classesOf(a, b []uint64, p Params) numbers {
 	return n
 }
 
-// Pair is the release of two sets: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing and costs no budget. Its numbers agree with each other: no part is
-// below 0 or above the whole, and parts add up. The zero Pair answers NaN.
+// Pair is the release of two sets. No part is below 0 or above the whole, and parts add up. The
+// zero Pair answers NaN.
 type Pair struct{ release }
 
 func ofA(class int) bool      { return class == inA || class == inBoth }
@@ -170,7 +165,7 @@ func (p *Pair) OnlyB() kor.Cardinality { return p.size(sizeOnlyB, p.parts()) }
 // Jaccard returns |A∩B| / |A∪B|. NaN if there seem to be no keys.
 func (p *Pair) Jaccard() kor.Cardinality { return p.size(jaccard, p.parts()) }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (p *Pair) String() string {
 	return p.text("distinct.Pair", p.Guarantee(), "the keys of two sets")
 }
@@ -192,13 +187,11 @@ func (p *Pair) layout() layout {
 	}}
 }
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Pair that
-// is neither released nor decoded.
+// AppendBinary appends the encoding.
 func (p *Pair) AppendBinary(dst []byte) ([]byte, error) { return p.layout().append(dst) }
 
 // MarshalBinary returns the encoding.
 func (p *Pair) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes the encoding.
 func (p *Pair) UnmarshalBinary(data []byte) error { return decode(p, data) }

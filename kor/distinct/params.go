@@ -21,9 +21,8 @@ const (
 	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
 )
 
-// Params are the public numbers of a sketch. They are comparable, and every method answers before
-// any data is seen. Builders that are merged have equal Params; releases that are compared have the
-// same Seed, Cells and Levels.
+// Params are the public numbers of a sketch. Merged builders have equal Params; compared releases
+// the same Seed, Cells and Levels.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
@@ -34,17 +33,16 @@ type Params struct {
 	// keys, the last level the rest. Counts up to 2^L·n/4 have full accuracy. 0 is
 	// 24, for 8·10⁹ keys.
 	Levels int
-	// CountShare is the fraction of ε, in (0, 1], that is spent on the count.
-	// The rest is spent on the noisy bits, which [Compare] and [Union] need. 0
-	// means 1: only the count, no bits.
+	// CountShare is the fraction of ε, in (0, 1], that is spent on the count, the
+	// rest on the noisy bits, which [Compare] and [Union] need. 0 means 1.
 	CountShare float64
 	// Spans are the lengths of the windows of a [WindowBuilder] in days, in
-	// ascending order, each at most 255. 0 is 1, 7 and 30. No other builder
-	// has windows.
+	// ascending order, each at most 255. 0 is 1, 7 and 30. Other builders
+	// refuse them.
 	Spans [8]int
 	// Seed selects the hash functions. It is public. All parties that merge or
-	// compare must agree on it before they look at their data; [hashing.NewSeed]
-	// makes one. The zero Seed is refused, as it may have been forgotten.
+	// compare must agree on it before they look at their data. The zero Seed is
+	// refused.
 	Seed hashing.Seed
 }
 
@@ -125,8 +123,8 @@ func (p Params) split() (bits, count float64) {
 // unit is one key with all its occurrences.
 var unit = budget.Key(budget.AddRemove)
 
-// Guarantee returns what a release of these Params promises: ε-differential privacy for one key
-// with all its occurrences, added or removed. Invalid Params promise nothing.
+// Guarantee returns ε-differential privacy for one key with all its occurrences, added or removed.
+// Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p = p.normal(); p.validate() != nil {
 		return budget.Guarantee{}
@@ -171,7 +169,7 @@ func (p Params) laws() (l laws, err error) {
 	return l, err
 }
 
-// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+// Sentinel errors, shared by all packages; match them with errors.Is.
 var (
 	ErrParams   = check.ErrParams
 	ErrMismatch = check.ErrMismatch

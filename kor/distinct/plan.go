@@ -26,18 +26,16 @@ const maxSketches = 1 << 16
 type Plan struct {
 	Params Params // filled in
 	// RelativeError is the relative standard error of the count of one release,
-	// √((ln² 2/n)·(1 + Var Z/n)), about 0.69/√n, for sizes from 2·Cells to
-	// Largest.
+	// about 0.69/√n, for sizes from 2·Cells to Largest.
 	RelativeError float64
-	// Largest is the size 2^L·n/4 up to which a sketch has full accuracy. Beyond
-	// it the last level fills up and intervals get wider.
+	// Largest is the size 2^L·n/4 up to which a sketch has full accuracy.
 	Largest float64
 	Bytes   int // of the encoding of one release
 	// Pair is the guarantee of [ReleasePair]: what to spend for both sets.
 	Pair budget.Guarantee
 }
 
-// Plan returns what a release will be. A Seed is not needed yet. The error wraps [ErrParams].
+// Plan returns the Plan. It needs no Seed. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	laws, err := p.seeded().laws()
@@ -52,8 +50,8 @@ func (p Params) Plan() (Plan, error) {
 	return plan, nil
 }
 
-// StdErr returns the standard error, in keys, of the estimate from one release of a set of size
-// keys. NaN for a size that is negative or NaN, and for the zero Plan.
+// StdErr returns the standard error, in keys, of the estimate for a set of size keys. NaN for a
+// size that is negative or NaN, and for the zero Plan.
 func (p Plan) StdErr(size float64) float64 {
 	if p.Bytes == 0 || !(size >= 0 && size <= math.MaxFloat64) {
 		return math.NaN()
@@ -62,9 +60,8 @@ func (p Plan) StdErr(size float64) float64 {
 	return c.stdErr(size)
 }
 
-// RunningStdErr returns the standard error, in keys, of the running total of a [RunningBuilder]
-// after the given number of steps, for size keys: its noise is √steps times that of one step. NaN
-// for a negative size, for steps outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
+// RunningStdErr is StdErr for the total of a [RunningBuilder] after that number of steps. NaN also
+// for steps outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
 func (p Plan) RunningStdErr(size float64, steps int) float64 {
 	c, ok := p.Params.seeded().overTime(steps)
 	if !ok || steps < 1 || steps > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
@@ -73,9 +70,8 @@ func (p Plan) RunningStdErr(size float64, steps int) float64 {
 	return c.stdErr(size)
 }
 
-// WindowStdErr returns the standard error, in keys, of a [WindowBuilder]'s count for a window of
-// one of Params.Spans that has size keys. NaN for other days, for a negative size, and for Params
-// that NewWindowBuilder refuses.
+// WindowStdErr is StdErr for a [WindowBuilder]'s window of one of Params.Spans. NaN also for other
+// days, and for Params that NewWindowBuilder refuses.
 func (p Plan) WindowStdErr(size float64, days int) float64 {
 	params := p.Params.seeded().windowed()
 	some := params.window(days)
@@ -86,10 +82,9 @@ func (p Plan) WindowStdErr(size float64, days int) float64 {
 	return c.stdErr(size)
 }
 
-// UnionError returns the relative standard error of the [Union] of the given number of releases,
-// for equal or for disjoint sets, whichever is worse, at sizes from 2·Cells to Largest. It grows
-// exponentially with the number of releases. NaN for a number outside [2, 2¹⁶], and for CountShare
-// 1.
+// UnionError returns the relative standard error of the [Union] of that number of releases, for
+// equal or for disjoint sets, whichever is worse, at sizes from 2·Cells to Largest. NaN outside [2,
+// 2¹⁶], and for CountShare 1.
 func (p Plan) UnionError(sketches int) float64 {
 	laws, err := p.Params.seeded().laws()
 	if err != nil || sketches < 2 || sketches > maxSketches || !p.Params.published() {
@@ -131,13 +126,9 @@ func unionVariance(p float64, k int) float64 {
 }
 
 // Fit returns the Params with the fewest Cells, a multiple of 64, and the fewest Levels for a
-// relative standard error of at most relative, for sizes from about 2·Cells up to largest. With
-// sketches = 1 it is the error of the count of one release (CountShare 1), else of the Union of
-// that many releases, by parties that do not share data. Fit reads only Epsilon; the Seed may be
-// set later.
-//
-// The error wraps [ErrParams] if a number is out of range, or if no sketch is accurate enough: the
-// error of a union grows exponentially with the number of releases.
+// relative standard error of at most relative, at sizes from about 2·Cells to largest: of one
+// release (sketches = 1, CountShare 1), or of the Union of that many. It reads only Epsilon. The
+// error wraps [ErrParams] if a number is out of range or no sketch is accurate enough.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	if err := check.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
 		return Params{}, err

@@ -34,12 +34,8 @@ type kept[S any] interface {
 	read(r *wire.Reader, published int) (replace func(), err error)
 }
 
-// AppendPrivateState appends all that the builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// protected by nothing: it is for a restart, or for machines as trusted as this one. To publish,
-// use Release or Step. The builder stays as it is, and every release of the state, here or where it
-// was restored, spends ε again. Only one copy of a RunningBuilder or a WindowBuilder may go on:
-// write its state after each Step or Release, in one atomic record with what that returned, before
-// you publish that. The error wraps [ErrReleased].
+// AppendPrivateState appends what the builder holds to dst: PRIVATE DATA, protected by nothing.
+// Every release of it spends ε again. The error wraps [ErrReleased].
 func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	kind, name := P(nil).kind()
 	return private.Append(b.secret, dst, "distinct: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {
@@ -48,9 +44,8 @@ func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	})
 }
 
-// RestorePrivateState replaces what the builder holds, its clock included, by a state that
-// AppendPrivateState gave. The error wraps [ErrReleased], [ErrMismatch] if that builder had other
-// Params, or [ErrFormat], also for other days or classes. On an error nothing changes.
+// RestorePrivateState replaces what the builder holds by such private state. The error wraps
+// [ErrReleased], [ErrMismatch] for other Params, or [ErrFormat].
 func (b *base[S, P]) RestorePrivateState(data []byte) error { return b.restore(data, 0) }
 
 func (b *base[S, P]) restore(data []byte, published int) error {
@@ -80,22 +75,17 @@ func (b *base[S, P]) restore(data []byte, published int) error {
 	})
 }
 
-// RestorePrivateState replaces what the RunningBuilder holds, its clock included, by a state that
-// AppendPrivateState gave. published is [Running.Slots] of the last total that was published, 0 if
-// there are none. An older state is refused, as it would draw new noise for slots that are public:
-// then begin with a new RunningBuilder, and spend its guarantee as well. The error wraps
-// [ErrReleased], [ErrMismatch] if that builder had other Params or is behind what is published or
-// what this one has stepped through, or [ErrFormat]. On an error nothing changes.
+// RestorePrivateState is that of [Builder]. published is [Running.Slots] of the last total that was
+// published, or 0. The error wraps [ErrMismatch] also for a state behind it, or behind what this
+// builder has stepped through, which would draw new noise for public slots: then begin with a new
+// RunningBuilder, and spend its guarantee as well.
 func (b *RunningBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)
 }
 
-// RestorePrivateState replaces what the WindowBuilder holds, its clock included, by a state that
-// AppendPrivateState gave. published is [Windows.Day] of the last that were published, −1 if there
-// are none. An older state is refused, as it would release a day once more. The error wraps
-// [ErrReleased], [ErrMismatch] if that builder had other Params or had not released the day
-// published or the last day that this one has released, or [ErrFormat]. On an error nothing
-// changes.
+// RestorePrivateState is that of [Builder]. published is [Windows.Day] of the last that were
+// published, or −1. The error wraps [ErrMismatch] also for a state that had not released that day,
+// or the last day that this builder has released.
 func (b *WindowBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)
 }

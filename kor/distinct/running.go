@@ -8,9 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// RunningBuilder counts the distinct keys since the start: after each slot, a day say, it releases
-// the running total. One ε pays for all slots, however many, and protects a key with its whole
-// history. It holds private data, like a [Builder].
+// RunningBuilder counts the distinct keys since the start, with a running total after each slot, a
+// day say. One ε pays for all slots. It holds private data, like a [Builder].
 type RunningBuilder struct {
 	base[runningState, *runningState]
 }
@@ -46,9 +45,7 @@ func (p Params) overTime(slots int) (c curve, ok bool) {
 const maxSlots = 1<<31 - 1
 
 // NewRunningBuilder returns the RunningBuilder of an empty set, or an error that wraps [ErrParams].
-// CountShare must be 0 or 1.
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// CountShare must be 0 or 1. An ε above 20 protects hardly anybody.
 func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 	p = p.normal()
 	law, err := p.classLaw()
@@ -68,23 +65,17 @@ func (b *RunningBuilder) addOne(key uint64) { private.Use(b.secret, (*runningSta
 
 func (b *RunningBuilder) addMany(keys []uint64) { private.Use(b.secret, (*runningState).setAll, keys) }
 
-// Merge adds the set of a Builder to the current slot; the Builder gives up its data. So servers
-// that share a stream keep one Builder each per slot. Nothing may have been released from the
-// Builder or from a copy of its private state: that release would cost ε in addition.
-//
-// The error wraps [ErrMismatch] if the Params differ and [ErrReleased] if one was released. On an
-// error nothing changes.
+// Merge adds the set of a Builder to the current slot. The Builder gives up its data; a release of
+// a copy of it would cost ε in addition. The error wraps [ErrMismatch] if the Params differ, and
+// [ErrReleased].
 func (b *RunningBuilder) Merge(other *Builder) error {
 	return private.Merge(b.secret, orZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
 		return s.state.absorb(o)
 	})
 }
 
-// Step closes the current slot and returns the running total after it. By their noise totals can
-// fall, while the number of keys cannot. To say more at once, without changing what was shown: the
-// number is at least the lower end of every earlier interval. The maximum of the estimates so far
-// is biased upwards. The error wraps [ErrReleased] for the zero RunningBuilder, and after 2³¹ − 1
-// slots.
+// Step closes the current slot and returns the running total after it. Totals can fall by their
+// noise. The error wraps [ErrReleased] for the zero RunningBuilder, and after 2³¹ − 1 slots.
 func (b *RunningBuilder) Step() (*Running, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -101,14 +92,14 @@ func (b *RunningBuilder) Step() (*Running, error) {
 	return &Running{total{release{s.params, numbers{s.released}}, s.slots}}, nil
 }
 
-// Running is a running total, the number of distinct keys from the start to the end of a slot:
-// public, immutable, safe for concurrent readers. Its methods answer NaN on the zero Running.
+// Running is the number of distinct keys from the start to the end of a slot. The zero Running
+// answers NaN.
 type Running struct{ total }
 
 // Slots returns the number of slots in this total, 1 in the first one.
 func (r *Running) Slots() int { return r.slots }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (r *Running) String() string {
 	return r.text("distinct.Running", fmt.Sprint("all slots: ", r.Guarantee()), "a count of keys, %d slots", r.slots)
 }
@@ -126,13 +117,11 @@ func (r *Running) layout() layout {
 	return layout{wire.KindRunning, 1, &r.release, []wire.Field{wire.Int(&r.slots, maxSlots)}, Params.classLaw, func() int { return min(r.slots, 1) }}
 }
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Running
-// that is neither released nor decoded.
+// AppendBinary appends the encoding.
 func (r *Running) AppendBinary(dst []byte) ([]byte, error) { return r.layout().append(dst) }
 
 // MarshalBinary returns the encoding.
 func (r *Running) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes the encoding.
 func (r *Running) UnmarshalBinary(data []byte) error { return decode(r, data) }

@@ -11,14 +11,13 @@ import (
 )
 
 // Frequencies are the number of distinct keys, and the fractions of them that came once, twice, and
-// so on: public, immutable, safe for concurrent readers. The zero Frequencies answer NaN.
+// so on. The zero Frequencies answer NaN.
 type Frequencies struct {
 	release // the numbers of cells without a key, with one that came once, …; then of ones
 	most    int
 }
 
-// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
-// occurrences, added or removed.
+// Guarantee returns the guarantee of the release.
 func (f *Frequencies) Guarantee() budget.Guarantee { return f.params.frequencyGuarantee() }
 
 // Most returns the number m of the last class: keys that came m times or more.
@@ -95,14 +94,13 @@ func (f *Frequencies) shares() []float64 {
 	return simplexFit(x)
 }
 
-// Share returns the fraction of the keys that came exactly times times; in the last class, times or
-// more. Shares are at least 0 and sum to 1. NaN for other classes, and if there are so few keys
-// that the number of cells with a key is below 4 standard deviations of its noise: then see
-// [Frequencies.ShareInterval].
+// Share returns the fraction of the keys that came exactly times times, in the last class times or
+// more. NaN for other classes, and if the number of cells with a key is below 4 standard deviations
+// of its noise.
 func (f *Frequencies) Share(times int) float64 { return f.share(times, times) }
 
-// AtLeast returns the fraction of the keys that came k times or more, for k up to Most: the sum of
-// the shares. NaN as for Share.
+// AtLeast returns the fraction of the keys that came k times or more, for k up to Most. NaN as for
+// Share.
 func (f *Frequencies) AtLeast(k int) float64 { return f.share(k, f.most) }
 
 func (f *Frequencies) share(from, to int) (sum float64) {
@@ -122,15 +120,13 @@ func (f *Frequencies) share(from, to int) (sum float64) {
 	return min(sum, 1)
 }
 
-// ShareInterval returns the fractions in [0, 1] that the noisy cells do not reject, and Share. It
-// is never empty, and it is all of [0, 1] if there is only noise. NaN for other classes and a
-// confidence outside [0, 1).
+// ShareInterval returns the fractions that the noisy cells do not reject, and Share; all of [0, 1]
+// if there is only noise. NaN for other classes and a confidence outside [0, 1).
 func (f *Frequencies) ShareInterval(times int, confidence float64) (lo, hi float64) {
 	return f.interval(times, times, confidence)
 }
 
-// AtLeastInterval returns the fractions in [0, 1] of keys that came k times or more that the noisy
-// cells do not reject, and AtLeast. NaN as for ShareInterval.
+// AtLeastInterval is ShareInterval for AtLeast.
 func (f *Frequencies) AtLeastInterval(k int, confidence float64) (lo, hi float64) {
 	return f.interval(k, f.most, confidence)
 }
@@ -150,7 +146,7 @@ func (f *Frequencies) interval(from, to int, confidence float64) (lo, hi float64
 	return lo, hi
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (f *Frequencies) String() string {
 	return f.text("distinct.Frequencies", f.Guarantee(), "keys by how often they came, up to %d times or more", f.most)
 }
@@ -180,13 +176,11 @@ func (f *Frequencies) layout() layout {
 	}}
 }
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for Frequencies
-// that are neither released nor decoded.
+// AppendBinary appends the encoding.
 func (f *Frequencies) AppendBinary(dst []byte) ([]byte, error) { return f.layout().append(dst) }
 
 // MarshalBinary returns the encoding.
 func (f *Frequencies) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes the encoding.
 func (f *Frequencies) UnmarshalBinary(data []byte) error { return decode(f, data) }

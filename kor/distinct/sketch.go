@@ -17,11 +17,10 @@ type release struct {
 // valid reports whether it is no zero value.
 func (r *release) valid() bool { return len(r.numbers) > 0 }
 
-// Params returns the parameters of the release, with all defaults filled in.
+// Params returns the parameters of the release, defaults filled in.
 func (r *release) Params() Params { return r.params }
 
-// Guarantee returns the guarantee of the release, for one key with all its occurrences, added or
-// removed: of all totals of a RunningBuilder together; those of the Windows of several days add up.
+// Guarantee returns the guarantee of the release; of a Running for all slots.
 func (r *release) Guarantee() budget.Guarantee { return r.params.twoMoves() }
 
 // text says what was released under which guarantee.
@@ -52,30 +51,25 @@ func (t *total) count() (c count) {
 	return c
 }
 
-// Estimate returns the estimated number of distinct keys, with a second-order correction for bias.
-// For small sets it can be negative, so that sums of estimates stay unbiased. If the noise, of
-// standard deviation √2/(CountShare·ε), is at most a fifth of Cells, the bias is at most 0.07
-// standard errors up to Plan.Largest; if it is as large as Cells, rely on the interval.
+// Estimate returns the estimated number of distinct keys. For small sets it can be negative, so
+// that sums stay unbiased.
 func (t *total) Estimate() float64 { return t.count().Estimate() }
 
-// StdErr returns the standard error of the estimate, in keys; see [Plan.StdErr] and
-// [Plan.RunningStdErr].
+// StdErr returns the standard error, in keys.
 func (t *total) StdErr() float64 { return t.count().StdErr() }
 
-// Interval returns the sizes ≥ 0 that are consistent with the noisy count, and the estimate; each
-// end may err with probability (1 − confidence)/2. hi is +Inf if the table is too full to bound the
-// size. NaN for a confidence outside [0, 1). At .95 the coverage is .94 to .994.
+// Interval returns the sizes ≥ 0 that are consistent with the noisy count. hi is +Inf if the table
+// is too full. NaN for a confidence outside [0, 1).
 func (t *total) Interval(confidence float64) (lo, hi float64) { return t.count().Interval(confidence) }
 
-// Sketch is a released sketch: public, immutable, safe for concurrent readers. All that it computes
-// is post-processing and costs no budget. Its methods answer NaN on the zero Sketch.
+// Sketch is a released sketch. The zero Sketch answers NaN.
 type Sketch struct {
 	total
 	id   hashing.Seed // of the release: public randomness
 	bits []uint64     // the flipped bits, nil if CountShare is 1
 }
 
-// Guarantee returns the guarantee of the release, for one key with all its occurrences.
+// Guarantee returns the guarantee of the release.
 func (s *Sketch) Guarantee() budget.Guarantee { return s.params.Guarantee() }
 
 // erring returns an interval that errs so often, for few errors too.
@@ -86,7 +80,7 @@ func (s *Sketch) erring(errors float64) (lo, hi float64) {
 	return s.Interval(1 - errors)
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (s *Sketch) String() string {
 	bits := "no bits"
 	if s.bits != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Cohorts are released numbers of the keys that were new on each day, and of those that came back:
-// public, immutable, safe for concurrent readers. Estimates are unbiased, so for few keys they can
-// be negative; intervals cannot. The zero Cohorts answer NaN, and so do days outside 1 to Days.
+// Cohorts are released numbers of the keys that were new on each day, and of those that came back.
+// Estimates are unbiased and can be negative. The zero Cohorts answer NaN, and so do days outside 1
+// to Days.
 type Cohorts struct {
 	release // as cohortState.classes has them
 	days    int
@@ -18,8 +18,7 @@ type Cohorts struct {
 // Days returns the number of days.
 func (c *Cohorts) Days() int { return c.days }
 
-// Guarantee returns the guarantee of the release, ε-differential privacy for one key with all its
-// days, added or removed.
+// Guarantee returns the guarantee of the release.
 func (c *Cohorts) Guarantee() budget.Guarantee { return c.params.cohortGuarantee(c.days) }
 
 // seen returns the set of the keys that were seen on day until or before, or on day from or later:
@@ -65,7 +64,7 @@ func (c *Cohorts) sum(terms []term, within ...func(class int) bool) kor.Cardinal
 	return kor.Cardinality{Source: n.byPair.sumOf(c.numbers[:pairs], c.numbers[pairs:], n.visit, terms, within...)}
 }
 
-// New returns the number of keys that were first seen on the day; on day 1, of all keys seen.
+// New returns the number of keys first seen on the day; on day 1, of all keys seen.
 func (c *Cohorts) New(day int) kor.Cardinality {
 	switch never := c.days + 1; {
 	case day < 1 || day > c.days:
@@ -78,8 +77,8 @@ func (c *Cohorts) New(day int) kor.Cardinality {
 	}
 }
 
-// Returned returns how many keys that were new on the day were seen on day since or later. With
-// since = day these are all of them. NaN if since is before day.
+// Returned returns how many keys that were new on the day were seen on day since or later; all with
+// since = day. NaN if since is before day.
 func (c *Cohorts) Returned(day, since int) kor.Cardinality {
 	never := c.days + 1
 	until, from := c.seen(day, never), c.seen(0, since)
@@ -95,9 +94,9 @@ func (c *Cohorts) Returned(day, since int) kor.Cardinality {
 	}
 }
 
-// On returns how many keys that were new on the day first were seen on the later day, or with day =
-// first, how many were new. NaN if day is before first. For days between the first and the last it
-// has more error than Returned, in proportion to the number of days.
+// On returns how many keys that were new on the day first were seen on the day, with day = first
+// all. NaN if day is before first. Between the first day and the last its error grows with the
+// number of days.
 func (c *Cohorts) On(first, day int) kor.Cardinality {
 	if first < 1 || day <= first || day >= c.days {
 		return c.Returned(first, day) // on the last day is on that day or later
@@ -110,7 +109,7 @@ func (c *Cohorts) On(first, day int) kor.Cardinality {
 	return c.sum([]term{{-1, c.seen(first-1, c.days+1), 0}, {1, until, 0}, {1, c.or(first-1, day), 0}, {-1, either, 0}}, until)
 }
 
-// Since returns the number of keys that were seen on the day or later; for day 1, of all keys.
+// Since returns the number of keys seen on the day or later; for day 1, of all keys.
 func (c *Cohorts) Since(day int) kor.Cardinality {
 	if day < 1 || day > c.days {
 		return kor.Cardinality{}
@@ -118,7 +117,7 @@ func (c *Cohorts) Since(day int) kor.Cardinality {
 	return c.count(c.seen(0, day))
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (c *Cohorts) String() string {
 	return c.text("distinct.Cohorts", c.Guarantee(), "keys by first and last of %d days", c.days)
 }
@@ -147,13 +146,11 @@ func (c *Cohorts) layout() layout {
 	}}
 }
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for Cohorts that
-// are neither released nor decoded.
+// AppendBinary appends the encoding.
 func (c *Cohorts) AppendBinary(dst []byte) ([]byte, error) { return c.layout().append(dst) }
 
 // MarshalBinary returns the encoding.
 func (c *Cohorts) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes the encoding.
 func (c *Cohorts) UnmarshalBinary(data []byte) error { return decode(c, data) }

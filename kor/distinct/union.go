@@ -7,14 +7,10 @@ import (
 	"github.com/dpsketch/dpsketch/kor"
 )
 
-// Union estimates the number of distinct keys in all of the sets together, from one release of
-// each, with the rules and the intervals of [Compare]. The error grows exponentially with the
-// number of releases: see [Plan.UnionError]. If the interval at .95 is wider than 1.2 estimates,
-// there is no estimate, only the interval. A party that holds all data should merge the Builders
-// instead.
-//
-// The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch] if one is nil,
-// zero, without bits or there twice, or if Seed, Cells or Levels differ.
+// Union estimates the number of distinct keys in all sets together, from one release of each, as
+// [Compare] does; see [Plan.UnionError]. If the interval at .95 is wider than 1.2 estimates, there
+// is no estimate. The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch]
+// as that of Compare.
 func Union(sketches ...*Sketch) (kor.Cardinality, error) {
 	k := len(sketches)
 	if k < 1 || k > maxSketches {

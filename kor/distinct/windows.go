@@ -11,10 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// WindowBuilder counts the distinct keys of the last 1, 7 and 30 days, or of the lengths in
-// Params.Spans. Each cell keeps the last day on which one of its keys came; a release has the
-// number of cells of each age. Each release, at most one a day, spends ε. It holds private data,
-// like a [Builder].
+// WindowBuilder counts the distinct keys of the last 1, 7 and 30 days, or of Params.Spans. Each
+// release, at most one a day, spends ε. It holds private data, like a [Builder].
 type WindowBuilder struct {
 	base[windowState, *windowState]
 }
@@ -43,11 +41,9 @@ func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
 	return law, err
 }
 
-// NewWindowBuilder returns a WindowBuilder whose clock shows the given day. All builders that are
-// merged must number days alike, for instance by days since 1970 in UTC. The error wraps
-// [ErrParams]; CountShare must be 0 or 1.
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// NewWindowBuilder returns a WindowBuilder whose clock shows the given day, for instance since 1970
+// in UTC, or an error that wraps [ErrParams]. CountShare must be 0 or 1. An ε above 20 protects
+// hardly anybody.
 func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 	p = p.normal().windowed()
 	law, err := p.windowLaw()
@@ -68,7 +64,7 @@ func validDay(day int) bool { return day >= 0 && day <= maxSlots }
 
 func badDay(day int) error { return bad("day", day, "an integer in [0, 2³¹)") }
 
-// Released reports whether the current day has been released, or this is the zero WindowBuilder.
+// Released reports whether the day has been released, or this is the zero WindowBuilder.
 func (b *WindowBuilder) Released() bool {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -81,8 +77,8 @@ func (b *WindowBuilder) Released() bool {
 // done reports whether the current day was released.
 func (s *windowState) done() bool { return s.last == int64(s.day) }
 
-// Add adds keys that come on the current day; see [Builder.Add]. A Release closes the day: keys
-// that come after it count on the day to which the next Advance moves the clock.
+// Add adds keys that come on the current day, or after its Release on the day that Advance moves
+// to.
 func (b *WindowBuilder) Add(keys ...uint64) { private.Use(b.secret, (*windowState).setAll, keys) }
 
 func (b *WindowBuilder) addOne(key uint64) { b.Add(key) }
@@ -96,10 +92,8 @@ func (s *windowState) setAll(keys []uint64) {
 	}
 }
 
-// Advance moves the clock to a later day: every cell ages, except for keys that came after the
-// Release of the current one. Without Advance keys of many days count as those of one, and a second
-// Release is refused. The error wraps [ErrParams] if the day
-// is not later than the current one, and [ErrReleased] for the zero WindowBuilder.
+// Advance moves the clock to a later day. The error wraps [ErrParams] if the day is not later, and
+// [ErrReleased] for the zero WindowBuilder.
 func (b *WindowBuilder) Advance(day int) error {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -131,9 +125,7 @@ func (s *windowState) age(by, most uint8) {
 	}
 }
 
-// Merge adds the keys of the other WindowBuilder, which gives up its data. The error wraps
-// [ErrMismatch] if the Params or the days of the clocks differ or other is b itself, and
-// [ErrReleased] if one was released on the current day. On an error nothing changes.
+// Merge is that of [Builder]; the clocks must be equal, too, and the day not released.
 func (b *WindowBuilder) Merge(other *WindowBuilder) error {
 	return b.merge(&orZero(other).base, (*windowState).absorb)
 }
@@ -153,8 +145,8 @@ func (s *windowState) absorb(o *windowState) error {
 	return nil
 }
 
-// Release spends ε and returns the counts of the windows that end with the current day. A second
-// Release on the same day returns an error that wraps [ErrReleased].
+// Release spends ε, closes the current day and returns the counts of the windows that end with it.
+// The error wraps [ErrReleased] if the day is closed.
 func (b *WindowBuilder) Release() (*Windows, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -186,9 +178,8 @@ func (s *windowState) classes() numbers {
 	return n
 }
 
-// Windows are released counts of distinct keys in windows that end with the day of the release:
-// public, immutable, safe for concurrent readers. The lengths are those of Params.Spans. Methods
-// answer NaN on the zero Windows and for other lengths.
+// Windows are released counts of distinct keys in the windows of Params.Spans that end with the day
+// of the release. The zero Windows and other lengths answer NaN.
 type Windows struct {
 	release
 	day int
@@ -220,20 +211,18 @@ func (w *Windows) fit(days int) fitted {
 	return fitted{w.count(days), ascendingFit(x, weight)[at]}
 }
 
-// Estimate returns the estimated number of distinct keys in the window of that many days, which is
-// not below that of a shorter window.
+// Estimate returns the estimated number of distinct keys in the window of that many days.
 func (w *Windows) Estimate(days int) float64 { return w.fit(days).Estimate() }
 
-// StdErr returns the standard error of the estimate; see [Plan.WindowStdErr].
+// StdErr returns the standard error, see [Plan.WindowStdErr].
 func (w *Windows) StdErr(days int) float64 { return w.count(days).StdErr() }
 
-// Interval returns bounds on the number of keys in the window of that many days; see
-// [Sketch.Interval].
+// Interval returns bounds on the number of keys in that window; see [Sketch.Interval].
 func (w *Windows) Interval(days int, confidence float64) (lo, hi float64) {
 	return w.fit(days).Interval(confidence)
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (w *Windows) String() string {
 	return w.text("distinct.Windows", w.Guarantee(), "counts of keys in %v days up to day %d", w.params.windows(), w.day)
 }
@@ -259,13 +248,11 @@ func (w *Windows) layout() layout {
 	}}
 }
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for Windows that
-// are neither released nor decoded.
+// AppendBinary appends the encoding.
 func (w *Windows) AppendBinary(dst []byte) ([]byte, error) { return w.layout().append(dst) }
 
 // MarshalBinary returns the encoding.
 func (w *Windows) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes the encoding.
 func (w *Windows) UnmarshalBinary(data []byte) error { return decode(w, data) }
