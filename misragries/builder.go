@@ -11,7 +11,7 @@ import (
 )
 
 // Builder counts a stream of keys. It holds private data, which it never prints. One goroutine at a
-// time may use it; concurrent use panics if it is detected.
+// time may use it; concurrent use panics if detected.
 type Builder[K hashing.Key] struct {
 	base[sketch.Stream[K]]
 }
@@ -27,11 +27,10 @@ type base[S any] struct {
 // secret is what one of them holds.
 type secret[S any] = private.State[S]
 
-// Guarantee returns what the release promises, before and after it. The zero value promises
-// nothing.
+// Guarantee is what the release promises.
 func (b *base[S]) Guarantee() budget.Guarantee { return b.promise }
 
-// Released reports whether the data were released or merged into another's.
+// Released reports whether the data were released or merged.
 func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. ε above 20, or δ above 0.01,
@@ -79,23 +78,17 @@ func (b *Builder[K]) calibrated() (c calibration, of kind, err error) {
 	return c, of, err
 }
 
-// Add counts one element. With Dim, keys outside [0, Dim) are ignored. After Release, and on the
-// zero Builder, it does nothing.
-//
-// A string key is stored as it is: clone substrings of large buffers.
+// Add counts one element. With Dim, keys outside [0, Dim) are ignored. After Release it does
+// nothing. A string key is stored as it is: clone substrings of large buffers.
 func (b *Builder[K]) Add(key K) { sketch.Add(b.secret, key) }
 
-// AddSlice adds the keys in order, as [Builder.Add] does. For integers it takes about 0.7 of the
-// time.
+// AddSlice adds the keys in order, in about 0.7 of the time for integers.
 func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 
-// AddN counts n elements of the key (bytes of a packet, say) as n calls of [Builder.Add] do, in
-// amortised O(1) time if the key has a counter, else in O(log k).
-//
-// With MaxElements = m one event is protected: a call that adds up to m; an n above m counts as m,
-// one of 0 or below as nothing. Noise and threshold grow about m times. Without MaxElements, n
-// above 1 makes the Builder give up its data, and Release returns an error. Elements above 1.5·2⁶²
-// in a counter, all decrements included, do not count.
+// AddN counts n elements of the key, as n calls of [Builder.Add]. With MaxElements = m one event is
+// protected: a call, with n clipped to [0, m]; noise and threshold grow about m times. Without it,
+// n above 1 makes the Builder give up its data, and Release returns an error. Elements above
+// 1.5·2⁶² in a counter, all decrements included, do not count.
 func (b *Builder[K]) AddN(key K, n int) {
 	if n > 1 && b.params.MaxElements == 0 {
 		private.Poison(b.secret, "was given several elements at once, and its Params have no MaxElements")
@@ -104,9 +97,8 @@ func (b *Builder[K]) AddN(key K, n int) {
 	sketch.AddN(b.secret, key, uint64(max(0, min(n, b.params.most()))))
 }
 
-// Merge adds the sketch of the other Builder, which gives up its data (section 7 of the paper), in
-// O(k) time. The result undercounts by at most N/(k+1), where N is the number of elements in all
-// streams, and the noise grows with √k; a [Sum] has far less.
+// Merge adds the sketch of the other Builder, which gives up its data (section 7 of the paper). The
+// result undercounts by at most N/(k+1) for N elements in all streams, and the noise grows with √k.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, [ErrReleased] if either
 // was released, and [ErrParams] if merged sketches do not have the Method. On an error nothing
@@ -128,8 +120,8 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	})
 }
 
-// Release spends the budget and returns the private histogram, by Params.Method. The Builder gives
-// up its data; a second Release returns an error that wraps [ErrReleased].
+// Release spends the budget and returns the private histogram. The Builder gives up its data; a
+// second Release returns an error that wraps [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
 	c, of, err := b.calibrated()
 	if err != nil {

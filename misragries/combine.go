@@ -14,8 +14,8 @@ import (
 )
 
 // Combined is the sum of released histograms: public, immutable, safe for concurrent readers, at no
-// budget. Noise and hidden counts add up over the parts. The zero Combined has no keys, NaN for
-// bounds, and promises nothing.
+// budget. Noise and hidden counts add up. The zero Combined has no keys, NaN for bounds, and
+// promises nothing.
 type Combined[K hashing.Key] struct {
 	parts []*Histogram[K]
 	keys  []K
@@ -23,7 +23,7 @@ type Combined[K hashing.Key] struct {
 }
 
 // Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or
-// one is nil, zero or there twice. Decoded copies are not told apart.
+// one is nil, zero or there twice.
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	unreleased := func(h *Histogram[K]) bool { return h == nil || h.calibration.method == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
@@ -44,28 +44,28 @@ func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	return c, nil
 }
 
-// Len returns the number of keys that at least one part released.
+// Len returns the number of keys.
 func (c *Combined[K]) Len() int { return len(c.keys) }
 
-// Has reports whether at least one part released the key.
+// Has reports whether a part released the key.
 func (c *Combined[K]) Has(key K) bool {
 	_, found := c.sums[key]
 	return found
 }
 
-// All yields the released keys and the sums of their estimates, sorted by key.
+// All yields all keys and the sums of their estimates, sorted by key.
 func (c *Combined[K]) All() iter.Seq2[K, float64] {
 	return wire.AllKeys(len(c.keys), func(i int) (K, float64) { return c.keys[i], c.sums[c.keys[i]] })
 }
 
-// Top yields the n keys with the largest sums, in descending order; equal sums by key.
+// Top yields the n largest sums, in descending order; equal ones by key.
 func (c *Combined[K]) Top(n int) iter.Seq2[K, float64] { return wire.TopKeys(c.All(), n) }
 
-// Estimate returns the sum of the parts' estimates; a part that did not release the key adds 0.
+// Estimate returns the sum of the parts' estimates.
 func (c *Combined[K]) Estimate(key K) float64 { return c.sums[key] }
 
-// Interval is [Histogram.Interval] for all streams: the sum of the parts' intervals, each at a
-// confidence of 1 − (1 − confidence)/(number of parts).
+// Interval sums the parts' intervals, each at a confidence of 1 − (1 − confidence)/(number of
+// parts).
 func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || len(c.parts) == 0 {
 		return math.NaN(), math.NaN()
@@ -79,9 +79,9 @@ func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// Guarantee returns the largest ε and δ of the parts. It holds if every element (with MaxElements,
-// every user) is in one stream only; else use [budget.Compose]. It promises nothing if the parts
-// protect different units.
+// Guarantee returns the largest ε and δ of the parts, if every element (with MaxElements, every
+// user) is in one stream only; else use [budget.Compose]. It promises nothing for parts of
+// different units.
 func (c *Combined[K]) Guarantee() budget.Guarantee {
 	if len(c.parts) == 0 {
 		return budget.Guarantee{}
@@ -97,7 +97,7 @@ func (c *Combined[K]) Guarantee() budget.Guarantee {
 	return budget.ApproxDP(epsilon, delta, unit)
 }
 
-// String says how many parts there are and what they released.
+// String says what was combined.
 func (c *Combined[K]) String() string {
 	return fmt.Sprintf("misragries.Combined: %d keys of %d histograms, %v if the streams are disjoint", c.Len(), len(c.parts), c.Guarantee())
 }

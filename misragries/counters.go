@@ -9,14 +9,13 @@ import (
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
-// FromMisraGries returns a Builder that holds the counters of a Misra-Gries sketch from elsewhere:
-// of one stream, with k = Counters, that adds 1 to the counter of an element that has one, else
-// gives it a free counter, and if there is none lowers all k counters by 1 and frees those at zero.
+// FromMisraGries returns a Builder with the counters of a Misra-Gries sketch from elsewhere: of one
+// stream, with k = Counters, that adds 1 to the counter of an element that has one, else gives it a
+// free counter, and if there is none lowers all k counters by 1 and frees those at zero.
 //
-// THE GUARANTEE HOLDS ONLY FOR COUNTERS OF THIS ALGORITHM, which is not checked. In other sketches
-// (filtered Space-Saving, frequent items of DataSketches, lossy counting, HeavyKeeper, any sketch
-// with a heap of keys) one element can empty counters of any size, and the release shows whether it
-// was there. Of merged sketches any number of counters may change: merge Builders instead.
+// THE GUARANTEE HOLDS ONLY FOR COUNTERS OF THIS ALGORITHM, NOT MERGED, which is not checked. In
+// others (frequent items of DataSketches, lossy counting, HeavyKeeper, any with a heap of keys) one
+// element can empty counters of any size.
 //
 // The error wraps [ErrParams] if the Params are wrong, or no stream leads to such counters: more
 // than k, one below 0 or above 2⁶², or a key outside [0, Dim). ε above 20, or δ above 0.01,
@@ -25,10 +24,9 @@ func FromMisraGries[K hashing.Key](p Params, counters map[K]int64) (*Builder[K],
 	return fromCounters(p, counters, 0)
 }
 
-// FromSpaceSaving is [FromMisraGries] for a Space-Saving sketch of one stream with Counters + 1
-// counters, which gives an element without a counter a free one, else the smallest, raised by 1. It
-// subtracts the smallest of k + 1 counters from all. ε above 20, or δ above 0.01, protects hardly
-// anybody.
+// FromSpaceSaving is [FromMisraGries] for a Space-Saving sketch with Counters + 1 counters, which
+// gives an element without a counter a free one, else the smallest, raised by 1. ε above 20, or δ
+// above 0.01, protects hardly anybody.
 func FromSpaceSaving[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	return fromCounters(p, counters, 1)
 }

@@ -19,8 +19,7 @@
 //
 // It answers which keys are frequent, and how frequent. Memory is O(k), an element takes O(1) time,
 // and the noise does not grow with k. If exact counts fit into memory, or users have many keys,
-// package threshold/groupby shows more keys. An ε above 20, or a δ above 0.01, protects hardly
-// anybody.
+// package threshold/groupby shows more keys.
 //
 // # Guarantee
 //
@@ -36,10 +35,9 @@
 //
 // A key is shown if its noisy counter reaches the threshold, about ln(1/δ)/ε. For a key that
 // occurred f times in n elements the sketch holds a counter c with c ≤ f ≤ c + D, where D ≤ n/(k+1)
-// counts all decrements. Estimate is c + D, with noise of standard deviation 1.4/ε; it suits
-// frequent keys in random order, not a sorted export. Lower is the paper's estimate c. On a shop's
-// baskets (k = 1024, D = 688) Estimate is off by 0.8 for the top ten keys, Lower by 689. Interval
-// covers noise and sketch, whatever the order.
+// counts all decrements. Estimate is c + D, with noise of standard deviation 1.4/ε; Lower is the
+// paper's estimate c. On a shop's baskets (k = 1024, D = 688) Estimate is off by 0.8 for the top
+// ten keys, Lower by 689.
 //
 // # Choosing
 //
@@ -56,8 +54,8 @@
 //	integer keys below Dim, δ = 0         all of these (PureUniverse)   the k largest of Dim keys;
 //	                                                                    2.9, merged 741
 //
-// [Params.Plan] compares them. Servers send [Builder.AppendPrivateState] over a trusted connection;
-// the collector restores each, adds it to a [Sum], and releases that.
+// [Params.Plan] compares them. Servers send [Builder.AppendPrivateState]; the collector restores
+// each, adds it to a [Sum], and releases that.
 //
 // # Cost
 //

@@ -15,12 +15,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Histogram is a released histogram: public, immutable, safe for concurrent readers. What it
-// computes costs no budget. The zero Histogram has no keys, NaN for everything else, and no
-// encoding.
-//
-// Its bounds rest on c ≤ f ≤ c + u: f is the number of occurrences of a key that counted, c its
-// counter (0 if it has none), and u what the sketch lost, for which the release has a noisy bound.
+// Histogram is a released histogram: public, immutable, safe for concurrent readers, at no further
+// budget. The zero Histogram has no keys, NaN for everything else, no encoding, and promises
+// nothing.
 //
 // JSON holds the guarantee, the threshold, and the keys by descending noisy counts, with estimates
 // and intervals at .95. It is read back from its member data, the binary encoding. A key that is
@@ -34,10 +31,10 @@ type Histogram[K hashing.Key] struct {
 	counts      []sketch.Counter[K] // sorted by key, in units, all at the threshold or above
 }
 
-// Params returns the parameters, with the Method and all defaults filled in.
+// Params returns the parameters, with all defaults filled in.
 func (h *Histogram[K]) Params() Params { return h.params }
 
-// Guarantee returns what the release promised. The zero Histogram promises nothing.
+// Guarantee is what the release promised.
 func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	if h.calibration.method == Auto {
 		return budget.Guarantee{}
@@ -45,7 +42,7 @@ func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	return h.params.guarantee(h.calibration)
 }
 
-// String says what was released, by which mechanism, and the guarantee.
+// String says what was released, and how.
 func (h *Histogram[K]) String() string {
 	name := h.calibration.method.String()
 	if h.calibration.is().sparse {
@@ -75,11 +72,10 @@ func (h *Histogram[K]) find(key K) (v float64, found bool) {
 // Estimate returns the best estimate of the number of occurrences of the key, or 0 if it was not
 // released: the noisy count plus an upper bound on what the sketch lost, if that is released. For
 // several sketches it assumes that the key is spread evenly over them. With PureUniverse it is 0
-// where noise alone is expected to reach; if all Dim keys are released it may be negative.
+// where noise alone is expected to reach, and may be negative if all Dim keys are released.
 //
-// It suits keys that keep arriving. In random order keys of rank 50 to 200 are off by 0.3 % (of
-// 400,000 elements, Zipf(1.1), 2048 counters), in a sorted stream by 6 %, rarer ones by more. So
-// shuffle an export.
+// In random order keys of rank 50 to 200 are off by 0.3 % (of 400,000 elements, Zipf(1.1), 2048
+// counters), in a sorted stream by 6 %: shuffle an export.
 func (h *Histogram[K]) Estimate(key K) float64 {
 	v, found := h.find(key)
 	if !found {
@@ -88,8 +84,7 @@ func (h *Histogram[K]) Estimate(key K) float64 {
 	return h.estimate(v)
 }
 
-// Lower returns the noisy count of the key, or 0 if it was not released. It suits keys that arrive
-// in one burst at the end.
+// Lower returns the noisy count of the key, or 0. It suits keys that come in one burst.
 func (h *Histogram[K]) Lower(key K) float64 {
 	v, _ := h.find(key)
 	return v
@@ -135,7 +130,7 @@ func evenSpread(r, lost float64) float64 {
 // All yields the released keys and their estimates, sorted by key.
 func (h *Histogram[K]) All() iter.Seq2[K, float64] { return h.atLeast(math.Inf(-1)) }
 
-// Top yields the n keys with the largest estimates, in descending order; equal ones by key.
+// Top yields the n largest estimates, in descending order; equal ones by key.
 func (h *Histogram[K]) Top(n int) iter.Seq2[K, float64] {
 	top := wire.TopKeys(wire.AllKeys(len(h.counts), func(i int) (K, float64) { return h.counts[i].Key, h.calibration.counts(h.counts[i].Count) }), n)
 	return func(yield func(K, float64) bool) {
@@ -159,10 +154,10 @@ func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 }
 
 // Interval returns bounds that hold the number of occurrences of the key that counted with at least
-// the given confidence, over the noise, for any one key fixed before the release, released or not.
-// They include noise and what sketches lose, not elements above MaxElements: for a [UserBuilder]
-// they bound the number of users for whom the key counted. The upper end is +Inf if the loss is
-// unknown, as for counters from elsewhere without MaxLength. NaN for a confidence outside [0, 1).
+// the given confidence, over noise and what sketches lose, for any one key fixed before the
+// release, released or not. Of a [UserBuilder] that is the number of users for whom the key
+// counted. The upper end is +Inf if the loss is unknown, as for counters from elsewhere without
+// MaxLength. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || h.calibration.method == Auto {
 		return math.NaN(), math.NaN()
@@ -209,8 +204,8 @@ func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 }
 
 // HeavyHitters yields keys and their estimates, sorted by key. With the given confidence the counts
-// of all of them together reach the threshold; others that do may be missing. It yields nothing if
-// an argument is NaN or confidence is outside [0, 1).
+// of all of them together reach the threshold; others that do may be missing. It yields nothing for
+// NaN or a confidence outside [0, 1).
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64) iter.Seq2[K, float64] {
 	if math.IsNaN(threshold) || !check.Confidence(confidence) || h.calibration.method == Auto {
 		return func(func(K, float64) bool) {}

@@ -7,7 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the JSON of a [Histogram].
+// MarshalJSON returns the JSON.
 func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&h, struct {
 		Guarantee budget.Guarantee   `json:"guarantee"`
@@ -16,10 +16,10 @@ func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 	}{h.Guarantee(), wire.Number(h.threshold()), wire.KeyEstimates(h.Top(h.Len()), h.Interval)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, with the errors of UnmarshalBinary.
+// UnmarshalJSON decodes JSON, with the errors of UnmarshalBinary.
 func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, h) }
 
-// MarshalJSON returns a view as that of a [Histogram]. It is not read back: store the parts.
+// MarshalJSON is not read back: store the parts.
 func (c Combined[K]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Guarantee budget.Guarantee   `json:"guarantee"`

@@ -4,33 +4,29 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Method is a mechanism that releases a sketch. Auto takes the one that suits the constructor;
-// [Params.Plan] compares them.
+// Method is a mechanism that releases a sketch. One stream can have each.
 type Method uint8
 
 const (
 	// Auto chooses.
 	Auto Method = iota
 	// KeptZeros is Algorithm 2 of the paper: counters, those at zero included,
-	// have shared and own discrete Laplace noise. For one stream; the default
-	// there.
+	// have shared and own discrete Laplace noise. The default for one stream.
 	KeptZeros
 	// FreedZeros is the same for a sketch that frees counters at zero (section
-	// 5.1). For counters from elsewhere (the default there) and one stream.
+	// 5.1). The default for counters from elsewhere.
 	FreedZeros
-	// SparseVector releases the positive counters as a sparse vector of at most k
-	// keys. For merged sketches and users with several keys, the default there;
-	// and one stream.
+	// SparseVector releases the positive counters as a sparse vector. The default
+	// for merged sketches and users with several keys.
 	SparseVector
-	// ReducedSum sums reduced sketches (Algorithm 3). For one stream and a [Sum],
-	// where Auto takes it if MaxLength shows that it needs no larger counts than
-	// TrimmedSum.
+	// ReducedSum sums reduced sketches (Algorithm 3). A [Sum] takes it if
+	// MaxLength shows that it needs no larger counts than TrimmedSum.
 	ReducedSum
-	// TrimmedSum reduces sketches only by the mean of their smallest counters, up
-	// to a private cap. The default of a [Sum]; also for one stream.
+	// TrimmedSum reduces them only by the mean of the smallest counters, up to a
+	// private cap. The default of a [Sum].
 	TrimmedSum
-	// PureUniverse needs Dim and is ε-private without δ (section 6): it adds noise
-	// to all Dim keys and releases the k largest. The default if Delta is 0.
+	// PureUniverse, without δ, adds noise to all Dim keys and releases the k
+	// largest (section 6). The default if Delta is 0.
 	PureUniverse
 
 	lastMethod = PureUniverse

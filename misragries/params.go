@@ -28,16 +28,15 @@ const (
 	maxElements     = 1 << 20
 )
 
-// Params are the public numbers of a release. They are comparable. Epsilon is required, and Delta
-// or Dim; all other fields may be 0.
+// Params are the public numbers of a release. Epsilon is required, and Delta or Dim; all other
+// fields may be 0.
 type Params struct {
-	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]. There is no default.
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
-	// Delta is δ, in [1e-300, 1); or 0, for a purely ε-private release, which
-	// needs Dim.
+	// Delta is δ, in [1e-300, 1); or 0, for ε alone, which needs Dim.
 	Delta float64
-	// Counters is k, in [1, 2²⁸]; 0 is 1024. A stream of n elements is counted
-	// with an error of at most n/(k+1).
+	// Counters is k, in [1, 2²⁸]; 0 is 1024. n elements are counted with an error
+	// of at most n/(k+1).
 	Counters int
 	// Dim is the number of possible keys, the integers 0 to Dim−1; others are
 	// ignored. 0 stands for any keys of any type.
@@ -45,15 +44,12 @@ type Params struct {
 	// MaxElements is m, the most elements of one user or event, at most 2²⁰; 0
 	// protects one element. For a Builder and a Sum the caller must guarantee that
 	// nobody adds more, repeated ones included; only one AddN is clipped. A
-	// UserBuilder needs it, at most Counters, and clips to m distinct keys per
-	// AddUser.
+	// UserBuilder needs it, at most Counters.
 	MaxElements int
 	// MaxLength is a promise that all streams together never have more elements
-	// (of keys below Dim, if given). It bounds the loss of the sketches. 0
-	// promises nothing; then a noisy number bounds the loss, except with counters
-	// from elsewhere.
+	// (of keys below Dim), which bounds the loss of the sketches. 0 is none.
 	MaxLength uint64
-	// Method is how the release is drawn. 0 chooses what suits the constructor.
+	// Method is the mechanism; 0 chooses by the constructor.
 	Method Method
 }
 
@@ -92,7 +88,7 @@ func (p Params) validate() error {
 func (p Params) most() int { return max(p.MaxElements, 1) }
 
 // Guarantee returns what a release by [New] promises, or by [NewUserBuilder] if only that accepts
-// the Params. Params that both refuse promise nothing.
+// the Params; nothing if neither does.
 func (p Params) Guarantee() budget.Guarantee {
 	for _, in := range []input{oneStream, users} {
 		if p, c, err := p.check(in); err == nil {

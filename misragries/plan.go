@@ -15,8 +15,7 @@ type Plan struct {
 	StdDev    float64 // of the noise of an estimate by the first row
 	Threshold float64 // of the first row
 	// Bytes is what one Builder holds for uint64 keys when all counters are in
-	// use. String keys take 16 bytes more each, plus their text; after an AddN it
-	// is some 90 per counter. A Sum holds 30 to 60 per key.
+	// use. String keys take 16 more each, plus their text.
 	Bytes   int
 	Servers int
 	Rows    []Row // the constructors, those that lose least first
@@ -24,8 +23,8 @@ type Plan struct {
 
 // Row is what one constructor needs and loses.
 type Row struct {
-	// Constructor is New, NewSum, Builder.Merge, Combine (of a Histogram of New on
-	// each server), NewUserBuilder or FromMisraGries.
+	// Constructor is New, NewSum, Builder.Merge, Combine, NewUserBuilder or
+	// FromMisraGries.
 	Constructor string
 	Method      Method
 	// Threshold is the least noisy count that is released. For Combine it is the
@@ -34,17 +33,15 @@ type Row struct {
 	// released.
 	Threshold float64
 	// Hidden95 is the count, on all servers together, at which a key is released
-	// with a probability of 95 %, after the worst loss, MaxLength·Lost; without
-	// MaxLength it leaves that out.
+	// with a probability of 95 %, after the worst loss, MaxLength·Lost, if
+	// MaxLength is given.
 	Hidden95 float64
-	// Lost bounds what a key loses, as a share of all elements of all streams. If
-	// sketches are reduced (ReducedSum, PureUniverse) every key loses it on
-	// average. 0 if all keys are released.
+	// Lost bounds what a key loses, as a share of all elements of all streams; of
+	// reduced sketches every key loses it on average.
 	Lost float64
 	// StdDev is the standard deviation of the noise of an estimate.
 	StdDev float64
-	// Bias is by how much every noisy count is too low on average: the private
-	// shifts of TrimmedSum, or MaxLength/(k+1) where sketches are reduced.
+	// Bias is by how much every noisy count is too low on average.
 	Bias float64
 	// Trusted says that one server sees the sketches of the others.
 	Trusted bool
@@ -72,9 +69,8 @@ func (r Row) String() string {
 		r.Constructor, r.Method, r.Hidden95, r.lost, r.Threshold, r.StdDev, trusted)
 }
 
-// Plan compares the constructors for the streams of that many servers, without those that Method,
-// servers or other fields rule out. The error wraps [ErrParams]: no constructor accepts the Params,
-// or servers is below 1.
+// Plan compares the constructors for the streams of that many servers. The error wraps [ErrParams]:
+// no constructor accepts the Params, or servers is below 1.
 func (p Params) Plan(servers int) (Plan, error) {
 	if servers < 1 || servers > math.MaxInt32 {
 		return Plan{}, check.ParamsError("misragries", "servers", servers, "an integer in [1, 2³¹)")

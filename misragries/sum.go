@@ -13,15 +13,8 @@ import (
 )
 
 // Sum adds up the sketches of many streams for one release, whose noise does not grow with their
-// number: of servers that trust one server, or of goroutines. It holds private data, with up to k
-// keys per sketch. One goroutine at a time may use it.
-//
-// By TrimmedSum a key loses, per sketch, the mean of the smallest counters and a private shift. The
-// shift (each) and the threshold at ε = 1, δ = 1e-6:
-//
-//	k          16    64    256   1024  4096
-//	each       1.8   1.8   .66   .27   .12
-//	threshold  25.5  25.5  19.6  16.6  15.2
+// number. By TrimmedSum a key loses, per sketch, the mean of the smallest counters and a private
+// shift. It holds private data, with up to k keys per sketch. One goroutine at a time may use it.
 type Sum[K hashing.Key] struct {
 	base[sumState[K]]
 }
@@ -34,8 +27,8 @@ type sumState[K hashing.Key] struct {
 	src      noise.Source
 }
 
-// NewSum returns an empty Sum for sketches with these Params, or an error that wraps [ErrParams]. ε
-// above 20, or δ above 0.01, protects hardly anybody.
+// NewSum returns an empty Sum, or an error that wraps [ErrParams]. ε above 20, or δ above 0.01,
+// protects hardly anybody.
 func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	p, c, err := checkFor[K](p, summed)
 	if err != nil {
@@ -45,10 +38,9 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 }
 
 // Add adds the sketch of one stream: a Builder without merges, which gives up its data. The streams
-// must be disjoint. The number of added sketches is public.
-//
-// Which goroutine gets an element must not depend on other elements: choose by connection, by user
-// or at random, but not in turn, nor by the length of a queue.
+// must be disjoint. Their number is public. Which goroutine gets an element must not depend on
+// other elements: choose by connection, by user or at random, but not in turn, nor by the length of
+// a queue.
 //
 // The error wraps [ErrMismatch] if the Params differ or another Builder was merged into b, and
 // [ErrReleased] if either was released. On an error nothing changes.
@@ -90,8 +82,7 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 	})
 }
 
-// Release spends the budget and returns the private histogram of all streams together, as
-// [Builder.Release] does.
+// Release is [Builder.Release] for all streams together.
 func (t *Sum[K]) Release() (*Histogram[K], error) {
 	s, err := private.Take(t.secret, "misragries: Release: the Sum")
 	if err != nil {

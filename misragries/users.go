@@ -14,13 +14,11 @@ import (
 )
 
 // UserBuilder counts the users of each key and protects a whole user. Of a user with more than
-// MaxElements distinct keys it counts MaxElements, drawn at random; the release, intervals
-// included, is about the users for whom a key counted. It holds private data. One goroutine at a
-// time may use it.
+// MaxElements distinct keys it counts MaxElements, drawn at random; the release is about the users
+// for whom a key counted. It holds private data. One goroutine at a time may use it.
 //
-// It uses the sketch of Algorithm 4 (PAMG), released by SparseVector with noise that grows as √k,
-// whatever m is; or, where its threshold is lower (m below about √k), that of Algorithm 1, by
-// KeptZeros with ε/m.
+// It uses Algorithm 4 (PAMG), with noise that grows as √k, whatever m is; or, where its threshold
+// is lower (m below about √k), Algorithm 1 with ε/m.
 type UserBuilder[K hashing.Key] struct {
 	base[userState[K]]
 }
@@ -33,7 +31,7 @@ type userState[K hashing.Key] struct {
 }
 
 // NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxElements must
-// be at least 1 and at most Counters. ε above 20, or δ above 0.01, protects hardly anybody.
+// be in [1, Counters]. ε above 20, or δ above 0.01, protects hardly anybody.
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	p, c, err := checkFor[K](p, users)
 	if err != nil {
@@ -53,9 +51,8 @@ func (b *UserBuilder[K]) empty() *sketch.Sketch[K] {
 	return sketch.New[K](b.params.Counters)
 }
 
-// AddUser counts one user's keys; repeated keys count one time. Pass all keys of a user in one
-// call: a second call is a second user. With Dim, keys outside [0, Dim) do not count. After Release
-// it does nothing.
+// AddUser counts one user's keys; repeated keys count one time. A second call is a second user.
+// Keys outside Dim do not count. After Release it does nothing.
 func (b *UserBuilder[K]) AddUser(keys []K) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -83,9 +80,8 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 	private.Leave(b.secret)
 }
 
-// Merge adds the sketch of the other UserBuilder, which gives up its data (Corollary 28), at no
-// more noise. Each user must be on one server only. It needs the sketch of Algorithm 4. The errors
-// are those of [Builder.Merge].
+// Merge adds the sketch of the other UserBuilder, which gives up its data. Each user must be on one
+// server only. It needs the sketch of Algorithm 4. The errors are those of [Builder.Merge].
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	if other == nil {
 		other = new(UserBuilder[K])
@@ -103,8 +99,7 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	})
 }
 
-// Release spends the budget and returns the private histogram of the number of users per key, as
-// [Builder.Release] does.
+// Release is [Builder.Release] for the number of users per key.
 func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
 	s, err := private.Take(b.secret, "misragries: Release: the UserBuilder")
 	if err != nil {
