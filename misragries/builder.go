@@ -82,13 +82,13 @@ func (b *Builder[K]) calibrated() (c calibration, of kind, err error) {
 // nothing. A string key is stored as it is: clone substrings of large buffers.
 func (b *Builder[K]) Add(key K) { sketch.Add(b.secret, key) }
 
-// AddSlice adds the keys in order, in about 0.7 of the time for integers.
+// AddSlice adds the keys in order, for integers in about 0.7 of the time.
 func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 
-// AddN counts n elements of the key, as n calls of [Builder.Add]. With MaxElements = m one event is
-// protected: a call, with n clipped to [0, m]; noise and threshold grow about m times. Without it,
-// n above 1 makes the Builder give up its data, and Release returns an error. Elements above
-// 1.5·2⁶² in a counter, all decrements included, do not count.
+// AddN counts n elements of the key. With MaxElements = m one event is protected: a call, with n
+// clipped to [0, m]; noise and threshold grow about m times. Without it, n above 1 makes the
+// Builder give up its data, and Release returns an error. Elements above 1.5·2⁶² in a counter, all
+// decrements included, do not count.
 func (b *Builder[K]) AddN(key K, n int) {
 	if n > 1 && b.params.MaxElements == 0 {
 		private.Poison(b.secret, "was given several elements at once, and its Params have no MaxElements")
@@ -98,11 +98,9 @@ func (b *Builder[K]) AddN(key K, n int) {
 }
 
 // Merge adds the sketch of the other Builder, which gives up its data (section 7 of the paper). The
-// result undercounts by at most N/(k+1) for N elements in all streams, and the noise grows with √k.
-//
-// The error wraps [ErrMismatch] if the Params differ or other is b itself, [ErrReleased] if either
-// was released, and [ErrParams] if merged sketches do not have the Method. On an error nothing
-// changes.
+// result undercounts by at most N/(k+1) for N elements in all streams. The error wraps
+// [ErrMismatch] if the Params differ or other is b itself, [ErrReleased] if either was released,
+// and [ErrParams] if merged sketches do not have the Method. On an error nothing changes.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		other = new(Builder[K])

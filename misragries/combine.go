@@ -14,16 +14,15 @@ import (
 )
 
 // Combined is the sum of released histograms: public, immutable, safe for concurrent readers, at no
-// budget. Noise and hidden counts add up. The zero Combined has no keys, NaN for bounds, and
-// promises nothing.
+// budget. The zero Combined has no keys, NaN for bounds, and promises nothing.
 type Combined[K hashing.Key] struct {
 	parts []*Histogram[K]
 	keys  []K
 	sums  map[K]float64
 }
 
-// Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or
-// one is nil, zero or there twice.
+// Combine sums histograms of any Params. The error wraps [ErrParams] if there are none, or one is
+// nil, zero or there twice.
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	unreleased := func(h *Histogram[K]) bool { return h == nil || h.calibration.method == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
@@ -53,7 +52,7 @@ func (c *Combined[K]) Has(key K) bool {
 	return found
 }
 
-// All yields all keys and the sums of their estimates, sorted by key.
+// All yields the keys and sums, sorted by key.
 func (c *Combined[K]) All() iter.Seq2[K, float64] {
 	return wire.AllKeys(len(c.keys), func(i int) (K, float64) { return c.keys[i], c.sums[c.keys[i]] })
 }
@@ -80,8 +79,7 @@ func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 }
 
 // Guarantee returns the largest ε and δ of the parts, if every element (with MaxElements, every
-// user) is in one stream only; else use [budget.Compose]. It promises nothing for parts of
-// different units.
+// user) is in one stream only; else use [budget.Compose]. It promises nothing for different units.
 func (c *Combined[K]) Guarantee() budget.Guarantee {
 	if len(c.parts) == 0 {
 		return budget.Guarantee{}

@@ -17,22 +17,33 @@ import (
 // others (frequent items of DataSketches, lossy counting, HeavyKeeper, any with a heap of keys) one
 // element can empty counters of any size.
 //
-// The error wraps [ErrParams] if the Params are wrong, or no stream leads to such counters: more
-// than k, one below 0 or above 2⁶², or a key outside [0, Dim). ε above 20, or δ above 0.01,
-// protects hardly anybody.
+// The error wraps [ErrParams] for wrong Params, and if no stream leads to such counters: more than
+// k, one below 0 or above 2⁶², or a key outside Dim. ε above 20, or δ above 0.01, protects hardly
+// anybody.
 func FromMisraGries[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	return fromCounters(p, counters, 0)
 }
 
-// FromSpaceSaving is [FromMisraGries] for a Space-Saving sketch with Counters + 1 counters, which
-// gives an element without a counter a free one, else the smallest, raised by 1. ε above 20, or δ
-// above 0.01, protects hardly anybody.
+// FromSpaceSaving is [FromMisraGries] for a Space-Saving sketch of one stream with Counters + 1
+// counters, which gives an element without a counter a free one, else the smallest, raised by 1. ε
+// above 20, or δ above 0.01, protects hardly anybody.
 func FromSpaceSaving[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	return fromCounters(p, counters, 1)
 }
 
 // fromCounters takes the counters of a sketch that has so many more than k, and subtracts the
 // smallest if all are in use.
+//
+// In other sketches one element can empty counters of any size (TestOtherCounters has such an
+// element for each):
+//
+//	Space-Saving                    a new key takes over the smallest counter: FromSpaceSaving
+//	filtered Space-Saving           a key that leaves raises the filter by its count
+//	frequent items of DataSketches  a purge lowers all counters by their median
+//	lossy counting                  keys are dropped at the end of a bucket, however frequent
+//	one decrement for each miss     which counter falls depends on all elements before
+//	HeavyKeeper, count-min, any     a key that passes the smallest of a list of the k largest
+//	  sketch with a heap of keys      takes its place
 //
 // Theorem (Agarwal et al., Mergeable Summaries, section 3). Let s be the k + 1 counters of
 // Space-Saving and μ the smallest, 0 for a free one. Then c = s − μ are the counters of Misra-Gries

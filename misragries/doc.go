@@ -17,9 +17,8 @@
 //		fmt.Println(word, count, lo, hi)
 //	}
 //
-// It answers which keys are frequent, and how frequent. Memory is O(k), an element takes O(1) time,
-// and the noise does not grow with k. If exact counts fit into memory, or users have many keys,
-// package threshold/groupby shows more keys.
+// Memory is O(k), an element takes O(1) time, and the noise does not grow with k. If exact counts
+// fit into memory, or users have many keys, package threshold/groupby shows more keys.
 //
 // # Guarantee
 //
@@ -28,7 +27,7 @@
 // length of the stream is private too.
 //
 // A release of one stream is (ε, δ)-private exactly for δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ], for
-// every k, with shared noise η and own noise L. At ε = 1, δ = 1e-6 the threshold τ is 17; the
+// every k, with shared noise η, own noise L and threshold τ. At ε = 1, δ = 1e-6, τ is 17; the
 // paper's Lemma 11 gives 31.
 //
 // # Accuracy
@@ -36,8 +35,7 @@
 // A key is shown if its noisy counter reaches the threshold, about ln(1/δ)/ε. For a key that
 // occurred f times in n elements the sketch holds a counter c with c ≤ f ≤ c + D, where D ≤ n/(k+1)
 // counts all decrements. Estimate is c + D, with noise of standard deviation 1.4/ε; Lower is the
-// paper's estimate c. On a shop's baskets (k = 1024, D = 688) Estimate is off by 0.8 for the top
-// ten keys, Lower by 689.
+// paper's estimate c.
 //
 // # Choosing
 //
@@ -54,8 +52,7 @@
 //	integer keys below Dim, δ = 0         all of these (PureUniverse)   the k largest of Dim keys;
 //	                                                                    2.9, merged 741
 //
-// [Params.Plan] compares them. Servers send [Builder.AppendPrivateState]; the collector restores
-// each, adds it to a [Sum], and releases that.
+// [Params.Plan] compares them.
 //
 // # Cost
 //

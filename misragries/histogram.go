@@ -20,8 +20,8 @@ import (
 // nothing.
 //
 // JSON holds the guarantee, the threshold, and the keys by descending noisy counts, with estimates
-// and intervals at .95. It is read back from its member data, the binary encoding. A key that is
-// not UTF-8, or begins with \x, is \x and hexadecimal digits.
+// and intervals at .95. Its member data, the binary encoding, is read back. A key that is not
+// UTF-8, or begins with \x, is \x and hexadecimal digits.
 type Histogram[K hashing.Key] struct {
 	params      Params
 	calibration calibration
@@ -70,12 +70,10 @@ func (h *Histogram[K]) find(key K) (v float64, found bool) {
 }
 
 // Estimate returns the best estimate of the number of occurrences of the key, or 0 if it was not
-// released: the noisy count plus an upper bound on what the sketch lost, if that is released. For
-// several sketches it assumes that the key is spread evenly over them. With PureUniverse it is 0
-// where noise alone is expected to reach, and may be negative if all Dim keys are released.
-//
-// In random order keys of rank 50 to 200 are off by 0.3 % (of 400,000 elements, Zipf(1.1), 2048
-// counters), in a sorted stream by 6 %: shuffle an export.
+// released: the noisy count plus an upper bound on what the sketch lost, if released. It suits keys
+// that keep arriving: shuffle a sorted export. For several sketches it assumes that the key is
+// spread evenly. With PureUniverse it is 0 where noise alone is expected to reach, and may be
+// negative if all Dim keys are released.
 func (h *Histogram[K]) Estimate(key K) float64 {
 	v, found := h.find(key)
 	if !found {
@@ -91,6 +89,13 @@ func (h *Histogram[K]) Lower(key K) float64 {
 }
 
 // estimate returns the best estimate by a noisy count, in which it rises.
+//
+// None is right for all orders of a stream: the same counters and decrements come of a key that was
+// there all the time and of one that came in one piece, and differs by up to all decrements. In
+// random order the keys of rank 50 to 200 are off by 0.3 % (of 400,000 elements, Zipf(1.1), 2048
+// counters), sorted by key by 6 %, rarer ones by more; the middle of Interval is off by 10 % and
+// 4 %. On a shop's baskets (k = 1024, D = 688) Estimate is off by 0.8 for the top ten keys, Lower
+// by 689.
 //
 // It is 0 where one key without a value is expected to have as much noise in a universe: the k that
 // are shown are mostly of those, and have nothing lost to be added.
@@ -155,13 +160,17 @@ func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 
 // Interval returns bounds that hold the number of occurrences of the key that counted with at least
 // the given confidence, over noise and what sketches lose, for any one key fixed before the
-// release, released or not. Of a [UserBuilder] that is the number of users for whom the key
-// counted. The upper end is +Inf if the loss is unknown, as for counters from elsewhere without
-// MaxLength. NaN for a confidence outside [0, 1).
+// release, released or not; for a [UserBuilder] the number of users for whom the key counted. The
+// upper end is +Inf if the loss is unknown, as for counters from elsewhere without MaxLength. NaN
+// for a confidence outside [0, 1).
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || h.calibration.method == Auto {
 		return math.NaN(), math.NaN()
 	}
+	// The lower end is v less a quantile of the noise, and 0 below R, to which small values are
+	// rounded up, or where the noise of the universe alone could reach v. In the upper end the
+	// shared noise cancels in v + (D − η), and private shifts in v + W. If the noise that cancels
+	// is large, the estimate can be below the lower end, which then moves down to it.
 	tail, c := (1-confidence)/2, h.calibration
 	v, shown := h.find(key)
 	if shown {
@@ -183,8 +192,8 @@ func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 }
 
 // DetectionLimit returns the least count that, with the given confidence, releases every key that
-// reaches it: 1 if all Dim keys are, else +Inf if the loss is not bounded. NaN for a confidence
-// outside [0, 1).
+// reaches it: 1 if all Dim keys are, +Inf if the loss is not bounded, NaN for a confidence outside
+// [0, 1).
 func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 	if !check.Confidence(confidence) || h.calibration.method == Auto {
 		return math.NaN()
@@ -204,8 +213,8 @@ func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 }
 
 // HeavyHitters yields keys and their estimates, sorted by key. With the given confidence the counts
-// of all of them together reach the threshold; others that do may be missing. It yields nothing for
-// NaN or a confidence outside [0, 1).
+// of all of them together reach the threshold; others may be missing. It yields nothing for NaN or
+// a confidence outside [0, 1).
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64) iter.Seq2[K, float64] {
 	if math.IsNaN(threshold) || !check.Confidence(confidence) || h.calibration.method == Auto {
 		return func(func(K, float64) bool) {}

@@ -10,8 +10,8 @@ type Method uint8
 const (
 	// Auto chooses.
 	Auto Method = iota
-	// KeptZeros is Algorithm 2 of the paper: counters, those at zero included,
-	// have shared and own discrete Laplace noise. The default for one stream.
+	// KeptZeros is Algorithm 2 of the paper: counters, zeros included, have shared
+	// and own discrete Laplace noise. The default for one stream.
 	KeptZeros
 	// FreedZeros is the same for a sketch that frees counters at zero (section
 	// 5.1). The default for counters from elsewhere.
@@ -25,8 +25,8 @@ const (
 	// TrimmedSum reduces them only by the mean of the smallest counters, up to a
 	// private cap. The default of a [Sum].
 	TrimmedSum
-	// PureUniverse, without δ, adds noise to all Dim keys and releases the k
-	// largest (section 6). The default if Delta is 0.
+	// PureUniverse adds noise to all Dim keys and releases the k largest (section
+	// 6). The default if Delta is 0.
 	PureUniverse
 
 	lastMethod = PureUniverse

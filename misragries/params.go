@@ -39,7 +39,7 @@ type Params struct {
 	// of at most n/(k+1).
 	Counters int
 	// Dim is the number of possible keys, the integers 0 to Dim−1; others are
-	// ignored. 0 stands for any keys of any type.
+	// ignored. 0 stands for any keys.
 	Dim uint64
 	// MaxElements is m, the most elements of one user or event, at most 2²⁰; 0
 	// protects one element. For a Builder and a Sum the caller must guarantee that

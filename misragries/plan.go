@@ -14,8 +14,8 @@ type Plan struct {
 	Params    Params  // filled in, with the Method of the first row
 	StdDev    float64 // of the noise of an estimate by the first row
 	Threshold float64 // of the first row
-	// Bytes is what one Builder holds for uint64 keys when all counters are in
-	// use. String keys take 16 more each, plus their text.
+	// Bytes is what one Builder holds for uint64 keys. String keys take 16 more
+	// each, plus their text.
 	Bytes   int
 	Servers int
 	Rows    []Row // the constructors, those that lose least first
@@ -27,21 +27,19 @@ type Row struct {
 	// FromMisraGries.
 	Constructor string
 	Method      Method
-	// Threshold is the least noisy count that is released. For Combine it is the
-	// count that would be released without noise, wherever it was counted. For
-	// PureUniverse it is about the k-th largest noise, or −Inf if all Dim keys are
-	// released.
+	// Threshold is the least noisy count that is released; for Combine the count,
+	// wherever it was, that would be without noise. For PureUniverse it is about
+	// the k-th largest noise, or −Inf if all Dim keys are released.
 	Threshold float64
 	// Hidden95 is the count, on all servers together, at which a key is released
-	// with a probability of 95 %, after the worst loss, MaxLength·Lost, if
-	// MaxLength is given.
+	// with a probability of 95 %, after the worst loss if MaxLength is given.
 	Hidden95 float64
-	// Lost bounds what a key loses, as a share of all elements of all streams; of
-	// reduced sketches every key loses it on average.
+	// Lost bounds what a key loses, as a share of all elements of all streams.
 	Lost float64
 	// StdDev is the standard deviation of the noise of an estimate.
 	StdDev float64
-	// Bias is by how much every noisy count is too low on average.
+	// Bias is by how much every noisy count is too low on average; Estimate adds
+	// it.
 	Bias float64
 	// Trusted says that one server sees the sketches of the others.
 	Trusted bool
@@ -69,8 +67,8 @@ func (r Row) String() string {
 		r.Constructor, r.Method, r.Hidden95, r.lost, r.Threshold, r.StdDev, trusted)
 }
 
-// Plan compares the constructors for the streams of that many servers. The error wraps [ErrParams]:
-// no constructor accepts the Params, or servers is below 1.
+// Plan compares the constructors for that many servers. The error wraps [ErrParams]: none accepts
+// the Params, or servers is below 1.
 func (p Params) Plan(servers int) (Plan, error) {
 	if servers < 1 || servers > math.MaxInt32 {
 		return Plan{}, check.ParamsError("misragries", "servers", servers, "an integer in [1, 2³¹)")

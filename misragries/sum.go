@@ -13,8 +13,7 @@ import (
 )
 
 // Sum adds up the sketches of many streams for one release, whose noise does not grow with their
-// number. By TrimmedSum a key loses, per sketch, the mean of the smallest counters and a private
-// shift. It holds private data, with up to k keys per sketch. One goroutine at a time may use it.
+// number. It holds private data, up to k keys per sketch. One goroutine at a time may use it.
 type Sum[K hashing.Key] struct {
 	base[sumState[K]]
 }
@@ -38,9 +37,9 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 }
 
 // Add adds the sketch of one stream: a Builder without merges, which gives up its data. The streams
-// must be disjoint. Their number is public. Which goroutine gets an element must not depend on
-// other elements: choose by connection, by user or at random, but not in turn, nor by the length of
-// a queue.
+// must be disjoint; their number is public. Which goroutine gets an element must not depend on
+// other elements: choose by connection, by user or at random, not in turn, nor by the length of a
+// queue.
 //
 // The error wraps [ErrMismatch] if the Params differ or another Builder was merged into b, and
 // [ErrReleased] if either was released. On an error nothing changes.

@@ -17,8 +17,8 @@ import (
 // MaxElements distinct keys it counts MaxElements, drawn at random; the release is about the users
 // for whom a key counted. It holds private data. One goroutine at a time may use it.
 //
-// It uses Algorithm 4 (PAMG), with noise that grows as √k, whatever m is; or, where its threshold
-// is lower (m below about √k), Algorithm 1 with ε/m.
+// It uses Algorithm 4 (PAMG) or, where its threshold is lower (m below about √k), Algorithm 1 with
+// ε/m.
 type UserBuilder[K hashing.Key] struct {
 	base[userState[K]]
 }
@@ -81,7 +81,7 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 }
 
 // Merge adds the sketch of the other UserBuilder, which gives up its data. Each user must be on one
-// server only. It needs the sketch of Algorithm 4. The errors are those of [Builder.Merge].
+// server only. It needs Algorithm 4. The errors are those of [Builder.Merge].
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	if other == nil {
 		other = new(UserBuilder[K])
