@@ -22,7 +22,7 @@ type Combined[K hashing.Key] struct {
 }
 
 // Combine sums histograms of any Params. The error wraps [ErrParams] if there are none, or one is
-// nil, zero or there twice.
+// nil, zero or there twice; decoded copies are not told apart.
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	unreleased := func(h *Histogram[K]) bool { return h == nil || h.calibration.method == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {

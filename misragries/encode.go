@@ -63,7 +63,7 @@ func (h *Histogram[K]) numbers() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding to dst, or returns [ErrFormat] for the zero Histogram.
+// AppendBinary appends the encoding to dst. The error, for the zero Histogram, wraps [ErrFormat].
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if h.calibration.method == Auto {
 		return dst, check.FormatError("misragries", "a Histogram that was not released has no encoding")
@@ -105,8 +105,8 @@ func fromVector[K hashing.Key](v *sparse.Vector[K]) (counts []sketch.Counter[K],
 // MarshalBinary returns the encoding.
 func (h *Histogram[K]) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
-// UnmarshalBinary decodes an encoding, for keys of the same class. On an error, which wraps
-// [ErrFormat], nothing changes.
+// UnmarshalBinary decodes an encoding, for the same key type or one of the same class that holds
+// all keys (with Dim, Dim − 1). On an error, which wraps [ErrFormat], nothing changes.
 func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	keys := wire.KeysOf[K]()
 	r := wire.NewReader("misragries", data)
