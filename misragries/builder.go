@@ -10,9 +10,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Builder counts a stream of keys. It holds private data, which it never prints; Release is the
-// only way out, apart from [Builder.AppendPrivateState]. One goroutine at a time may use it;
-// concurrent use panics if it is detected.
+// Builder counts a stream of keys. It holds private data, which it never prints. One goroutine at a
+// time may use it; concurrent use panics if detected.
 type Builder[K hashing.Key] struct {
 	base[sketch.Stream[K]]
 }
@@ -28,18 +27,14 @@ type base[S any] struct {
 // secret is what one of them holds.
 type secret[S any] = private.State[S]
 
-// Guarantee returns what the release promises: ε, or (ε, δ), for one element of all streams or,
-// with MaxElements, for one user. A user's elements may be in several streams. The guarantee stays
-// the same after a Merge and after the Release. The zero value promises nothing.
+// Guarantee is what the release promises.
 func (b *base[S]) Guarantee() budget.Guarantee { return b.promise }
 
-// Released reports whether the data have been released or merged into another's. Then Add and
-// AddUser do nothing.
+// Released reports whether the data were released or merged.
 func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
-// New returns an empty Builder, or an error that wraps [ErrParams].
-//
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// New returns an empty Builder, or an error that wraps [ErrParams]. ε above 20, or δ above 0.01,
+// protects hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	return newBuilder[K](p, oneStream)
 }
@@ -83,29 +78,17 @@ func (b *Builder[K]) calibrated() (c calibration, of kind, err error) {
 	return c, of, err
 }
 
-// Add counts one element of the stream, in O(1) amortised time, without allocation once all
-// counters are in use. With Dim, keys outside [0, Dim) are ignored.
-//
-// A string key is kept as it is, so the memory it shares stays alive: clone substrings of large
-// buffers. After Release, and on the zero Builder, Add does nothing: see [Builder.Released].
+// Add counts one element. With Dim, keys outside [0, Dim) are ignored. After Release it does
+// nothing. A string key is stored as it is: clone substrings of large buffers.
 func (b *Builder[K]) Add(key K) { sketch.Add(b.secret, key) }
 
-// AddSlice adds the keys in order, as a loop over [Builder.Add] does. For integers it takes about
-// 0.7 of that loop's time.
+// AddSlice adds the keys in order, for integers in about 0.7 of the time.
 func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 
-// AddN counts n elements of the key at once: the bytes of a packet, or the amount of a sale, in a
-// unit of the caller's choice. It does the same as n calls of [Builder.Add], in amortised O(1) time
-// if the key has a counter, else in O(log k).
-//
-// With MaxElements = m the guarantee protects one event: a call that adds up to m. Noise and
-// threshold are about m times those of one element. An n above m counts as m, one of 0 or below as
-// nothing. Without MaxElements an n above 1 makes the Builder give up its data, and Release returns
-// an error that says so. Elements above 1.5·2⁶² in a counter, all decrements included, do not
-// count.
-//
-// A [Sum] suits large m: at ε = 1, δ = 1e-6, k = 1024 its threshold is 17.5·m for m = 1500, where
-// KeptZeros has 24.2·m.
+// AddN counts n elements of the key. With MaxElements = m one event is protected: a call, with n
+// clipped to [0, m]; noise and threshold grow about m times. Without it, n above 1 makes the
+// Builder give up its data, and Release returns an error. Elements above 1.5·2⁶² in a counter, all
+// decrements included, do not count.
 func (b *Builder[K]) AddN(key K, n int) {
 	if n > 1 && b.params.MaxElements == 0 {
 		private.Poison(b.secret, "was given several elements at once, and its Params have no MaxElements")
@@ -114,17 +97,10 @@ func (b *Builder[K]) AddN(key K, n int) {
 	sketch.AddN(b.secret, key, uint64(max(0, min(n, b.params.most()))))
 }
 
-// Merge adds the sketch of the other Builder, which gives up its data: the trusted merge of Agarwal
-// et al. (section 7 of the paper), in O(k) time. In whatever order sketches are merged, the result
-// undercounts by at most N/(k+1), where N is the number of elements in all streams. Elements can be
-// added before and after.
-//
-// Neighbours now differ in up to k counters, and the noise grows with √k: at ε = 1, δ = 1e-6, k =
-// 1024 the threshold is 423 instead of 17. A [Sum] has about 16, for more memory.
-//
-// The error wraps [ErrMismatch] if the Params differ or other is b itself, [ErrReleased] if either
-// was released, and [ErrParams] if the Params ask for a mechanism that merged sketches do not have.
-// On an error nothing changes.
+// Merge adds the sketch of the other Builder, which gives up its data (section 7 of the paper). The
+// result undercounts by at most N/(k+1) for N elements in all streams. The error wraps
+// [ErrMismatch] if the Params differ or other is b itself, [ErrReleased] if either was released,
+// and [ErrParams] if merged sketches do not have the Method. On an error nothing changes.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		other = new(Builder[K])
@@ -142,9 +118,8 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	})
 }
 
-// Release spends the budget and returns the private histogram, by Params.Method or, if that is
-// Auto, by the mechanism that suits what the Builder holds: for one stream Algorithm 2 of the
-// paper. The Builder gives up its data; a second Release returns an error that wraps [ErrReleased].
+// Release spends the budget and returns the private histogram. The Builder gives up its data; a
+// second Release returns an error that wraps [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
 	c, of, err := b.calibrated()
 	if err != nil {

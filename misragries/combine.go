@@ -13,19 +13,16 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Combined is the sum of released histograms: an aggregator whom nobody trusts can compute it. It
-// is public, immutable, safe for concurrent readers, and costs no budget. Noise and hidden counts
-// add up over the parts: if one server may see the sketches, a [Sum] loses far less. The zero
-// Combined has no keys, NaN for bounds, and promises nothing.
+// Combined is the sum of released histograms: public, immutable, safe for concurrent readers, at no
+// budget. The zero Combined has no keys, NaN for bounds, and promises nothing.
 type Combined[K hashing.Key] struct {
 	parts []*Histogram[K]
 	keys  []K
 	sums  map[K]float64
 }
 
-// Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or
-// one is nil, the zero Histogram or there twice: its elements would count twice, at no more noise
-// than once. Copies that were decoded are not told apart.
+// Combine sums histograms of any Params. The error wraps [ErrParams] if there are none, or one is
+// nil, zero or there twice; decoded copies are not told apart.
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	unreleased := func(h *Histogram[K]) bool { return h == nil || h.calibration.method == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
@@ -46,30 +43,28 @@ func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	return c, nil
 }
 
-// Len returns the number of keys that at least one part released.
+// Len returns the number of keys.
 func (c *Combined[K]) Len() int { return len(c.keys) }
 
-// Has reports whether at least one part released the key.
+// Has reports whether a part released the key.
 func (c *Combined[K]) Has(key K) bool {
 	_, found := c.sums[key]
 	return found
 }
 
-// All yields all released keys and the sums of their estimates, sorted by key.
+// All yields the keys and sums, sorted by key.
 func (c *Combined[K]) All() iter.Seq2[K, float64] {
 	return wire.AllKeys(len(c.keys), func(i int) (K, float64) { return c.keys[i], c.sums[c.keys[i]] })
 }
 
-// Top yields the n keys with the largest sums, in descending order; equal sums are sorted by key.
+// Top yields the n largest sums, in descending order; equal ones by key.
 func (c *Combined[K]) Top(n int) iter.Seq2[K, float64] { return wire.TopKeys(c.All(), n) }
 
-// Estimate returns the sum of the parts' estimates of the key; a part that did not release it adds
-// 0.
+// Estimate returns the sum of the parts' estimates.
 func (c *Combined[K]) Estimate(key K) float64 { return c.sums[key] }
 
-// Interval returns bounds that hold the number of occurrences of the key in all streams with at
-// least the given confidence, for any one key fixed before the releases. It is the sum of the
-// parts' intervals, each at a confidence of 1 − (1 − confidence)/(number of parts).
+// Interval sums the parts' intervals, each at a confidence of 1 − (1 − confidence)/(number of
+// parts).
 func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || len(c.parts) == 0 {
 		return math.NaN(), math.NaN()
@@ -83,10 +78,8 @@ func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// Guarantee returns the largest ε and the largest δ of the parts. It holds if every element (with
-// MaxElements, every user) is in one stream only. If one may be in several streams, compose the
-// guarantees of the parts by [budget.Compose]. Guarantee promises nothing if the parts protect
-// different units.
+// Guarantee returns the largest ε and δ of the parts, if every element (with MaxElements, every
+// user) is in one stream only; else use [budget.Compose]. It promises nothing for different units.
 func (c *Combined[K]) Guarantee() budget.Guarantee {
 	if len(c.parts) == 0 {
 		return budget.Guarantee{}
@@ -102,7 +95,7 @@ func (c *Combined[K]) Guarantee() budget.Guarantee {
 	return budget.ApproxDP(epsilon, delta, unit)
 }
 
-// String says how many parts there are and what they released.
+// String says what was combined.
 func (c *Combined[K]) String() string {
 	return fmt.Sprintf("misragries.Combined: %d keys of %d histograms, %v if the streams are disjoint", c.Len(), len(c.parts), c.Guarantee())
 }

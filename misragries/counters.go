@@ -9,53 +9,41 @@ import (
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
-// FromMisraGries returns a Builder that holds the counters of a Misra-Gries sketch from elsewhere:
-// a sketch of one stream, with k = Counters, that adds 1 to the counter of an element that has one,
-// else gives it a free counter, and if there is none lowers all k counters by 1 and frees those at
-// zero. Counters of 0 are left out. Elements can be added, and other Builders with the same Params
-// merged.
+// FromMisraGries returns a Builder with the counters of a Misra-Gries sketch from elsewhere: of one
+// stream, with k = Counters, that adds 1 to the counter of an element that has one, else gives it a
+// free counter, and if there is none lowers all k counters by 1 and frees those at zero.
 //
-// The guarantee is that of this algorithm, by which one element more changes one counter by 1, or
-// all of them by 1. The caller must know that the counters are of it, as nothing can check that. In
-// other sketches one element can empty counters of any size, and the release shows whether it was
-// there (TestOtherCounters has such an element for each):
+// THE GUARANTEE HOLDS ONLY FOR COUNTERS OF THIS ALGORITHM, NOT MERGED, which is not checked. In
+// others (frequent items of DataSketches, lossy counting, HeavyKeeper, any with a heap of keys) one
+// element can empty counters of any size.
 //
-//	Space-Saving                    a new key takes over the smallest counter: FromSpaceSaving
-//	filtered Space-Saving           a key that leaves raises the filter by its count
-//	frequent items of DataSketches  a purge lowers all counters by their median at once
-//	lossy counting                  keys are dropped at the end of a bucket, however frequent
-//	one decrement for each miss     which counter falls depends on all elements before
-//	HeavyKeeper, count-min, any     a key that passes the smallest of a list of the k largest
-//	  sketch with a heap of keys      takes its place
-//
-// Of merged sketches any number of counters may change by 1, which takes more noise: merge
-// Builders instead.
-//
-// The error wraps [ErrParams] if the Params are wrong, and if the counters cannot come from that
-// algorithm: more than k counters, a counter below 0 or above 2⁶², or a key outside [0, Dim). No
-// stream leads to such counters, so the error reveals nothing about a stream.
-//
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// The error wraps [ErrParams] for wrong Params, and if no stream leads to such counters: more than
+// k, one below 0 or above 2⁶², or a key outside Dim. ε above 20, or δ above 0.01, protects hardly
+// anybody.
 func FromMisraGries[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	return fromCounters(p, counters, 0)
 }
 
-// FromSpaceSaving returns a Builder that holds what FromMisraGries would for the same stream, from
-// the counters of a Space-Saving sketch with Counters + 1 counters: of one stream, which adds 1 to
-// the counter of an element that has one, else gives it a free one, and if there is none gives it
-// the smallest counter, raised by 1. It subtracts the smallest of k + 1 counters from all. Which of
-// several smallest ones a new key takes over makes no difference. The caller must know that the
-// counters are of that algorithm and were not merged.
-//
-// The errors are those of [FromMisraGries], for more than k + 1 counters.
-//
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// FromSpaceSaving is [FromMisraGries] for a Space-Saving sketch of one stream with Counters + 1
+// counters, which gives an element without a counter a free one, else the smallest, raised by 1. ε
+// above 20, or δ above 0.01, protects hardly anybody.
 func FromSpaceSaving[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	return fromCounters(p, counters, 1)
 }
 
 // fromCounters takes the counters of a sketch that has so many more than k, and subtracts the
 // smallest if all are in use.
+//
+// In other sketches one element can empty counters of any size (TestOtherCounters has such an
+// element for each):
+//
+//	Space-Saving                    a new key takes over the smallest counter: FromSpaceSaving
+//	filtered Space-Saving           a key that leaves raises the filter by its count
+//	frequent items of DataSketches  a purge lowers all counters by their median
+//	lossy counting                  keys are dropped at the end of a bucket, however frequent
+//	one decrement for each miss     which counter falls depends on all elements before
+//	HeavyKeeper, count-min, any     a key that passes the smallest of a list of the k largest
+//	  sketch with a heap of keys      takes its place
 //
 // Theorem (Agarwal et al., Mergeable Summaries, section 3). Let s be the k + 1 counters of
 // Space-Saving and μ the smallest, 0 for a free one. Then c = s − μ are the counters of Misra-Gries

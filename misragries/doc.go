@@ -17,31 +17,25 @@
 //		fmt.Println(word, count, lo, hi)
 //	}
 //
-// It answers which keys are frequent, and how frequent. Memory is O(k), an element takes O(1) time,
-// and the noise does not grow with k. If exact counts fit into memory, or users have many keys,
-// package threshold/groupby shows more keys.
+// Memory is O(k), an element takes O(1) time, and the noise does not grow with k. If exact counts
+// fit into memory, or users have many keys, package threshold/groupby shows more keys.
 //
 // # Guarantee
 //
-// One element of the stream is protected: neighbouring streams differ by adding or removing one
-// element anywhere. With Params.MaxElements = m one user is protected: neighbours differ by all of
-// a user's elements, at most m (in a [UserBuilder], at most m distinct keys). Guarantee says which,
-// as a [budget.Unit]. The length of the stream is private too.
+// Neighbouring streams differ by one element, added or removed anywhere; with Params.MaxElements =
+// m, by all of a user's elements, at most m (in a [UserBuilder], at most m distinct keys). The
+// length of the stream is private too.
 //
 // A release of one stream is (ε, δ)-private exactly for δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ], for
-// every k, with shared noise η and own noise L. At ε = 1, δ = 1e-6 the threshold τ is 17; the
+// every k, with shared noise η, own noise L and threshold τ. At ε = 1, δ = 1e-6, τ is 17; the
 // paper's Lemma 11 gives 31.
 //
 // # Accuracy
 //
 // A key is shown if its noisy counter reaches the threshold, about ln(1/δ)/ε. For a key that
 // occurred f times in n elements the sketch holds a counter c with c ≤ f ≤ c + D, where D ≤ n/(k+1)
-// counts all decrements. Exactly, f = c + D − Z, where Z counts the decrements while the key was
-// absent and not arriving. Z is near 0 for a frequent key in random order, so Estimate is c + D,
-// with noise of standard deviation 1.4/ε; in a sorted export it is not: see [Histogram.Estimate].
-// Lower is the paper's estimate c. On a shop's baskets (k = 1024, D = 688) Estimate is off by 0.8
-// for the top ten keys, Lower by 689. Interval covers noise and sketch, whatever the order; for a
-// UserBuilder it bounds the number of users for whom the key was counted.
+// counts all decrements. Estimate is c + D, with noise of standard deviation 1.4/ε; Lower is the
+// paper's estimate c.
 //
 // # Choosing
 //
@@ -58,14 +52,11 @@
 //	integer keys below Dim, δ = 0         all of these (PureUniverse)   the k largest of Dim keys;
 //	                                                                    2.9, merged 741
 //
-// [Params.Plan] lists, for each constructor, how frequent a shown key must be, with the losses
-// of sketches. Servers send [Builder.AppendPrivateState] over a trusted connection. The collector
-// restores each with New and RestorePrivateState, adds it to a [Sum], and releases the Sum once.
-// With 32 Zipf(1.1) streams a Sum shows 248 keys (ReducedSum 96), and Combine shows 114.
+// [Params.Plan] compares them.
 //
 // # Cost
 //
-// Add takes 6 ns for integers, 18 ns for strings; a counter 37 bytes, about 90 once AddN is used.
+// Add takes 6 ns for integers, 18 ns for strings; a counter 37 bytes, about 90 with AddN.
 //
 // # Method
 //
@@ -75,6 +66,5 @@
 //
 // # Not covered
 //
-// Timing, and who reads the memory of the process. Concurrent use of one Builder, which panics if
-// it is detected. Counts above 2⁶² are released as about 2⁶².
+// Timing, and who reads the memory of the process. Counts above 2⁶² are released as about 2⁶².
 package misragries

@@ -63,8 +63,7 @@ func (h *Histogram[K]) numbers() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the histogram to dst. The error, which wraps [ErrFormat], is
-// for the zero Histogram.
+// AppendBinary appends the encoding to dst. The error, for the zero Histogram, wraps [ErrFormat].
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if h.calibration.method == Auto {
 		return dst, check.FormatError("misragries", "a Histogram that was not released has no encoding")
@@ -103,12 +102,11 @@ func fromVector[K hashing.Key](v *sparse.Vector[K]) (counts []sketch.Counter[K],
 	return counts, beside
 }
 
-// MarshalBinary returns the encoding of the histogram.
+// MarshalBinary returns the encoding.
 func (h *Histogram[K]) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, for the same key type, or one of the same
-// class that holds all keys and, with Dim, Dim − 1. It returns an error that wraps [ErrFormat], and
-// leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes an encoding, for the same key type or one of the same class that holds
+// all keys (with Dim, Dim − 1). On an error, which wraps [ErrFormat], nothing changes.
 func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	keys := wire.KeysOf[K]()
 	r := wire.NewReader("misragries", data)

@@ -7,10 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee, the threshold and the keys, the largest noisy counts first,
-// with their estimates and intervals at .95. A key that is not UTF-8, or that begins with \x, is \x
-// and its bytes in hexadecimal digits. The member data is the binary encoding, the only part that
-// UnmarshalJSON reads.
+// MarshalJSON returns the JSON.
 func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&h, struct {
 		Guarantee budget.Guarantee   `json:"guarantee"`
@@ -19,13 +16,10 @@ func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 	}{h.Guarantee(), wire.Number(h.threshold()), wire.KeyEstimates(h.Top(h.Len()), h.Interval)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes JSON, with the errors of UnmarshalBinary.
 func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, h) }
 
-// MarshalJSON returns the guarantee and the keys, the largest sums first, with their estimates and
-// intervals at .95, with keys as in the JSON of a [Histogram]. It is a view, which is not read
-// back: store the histograms.
+// MarshalJSON is not read back: store the parts.
 func (c Combined[K]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Guarantee budget.Guarantee   `json:"guarantee"`

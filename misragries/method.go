@@ -4,38 +4,29 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Method is a way to release a sketch. Auto takes the one that suits the constructor, as each
-// Method says; [Params.Plan] compares them.
+// Method is a mechanism that releases a sketch. One stream can have each.
 type Method uint8
 
 const (
 	// Auto chooses.
 	Auto Method = iota
-	// KeptZeros is Algorithm 2 of the paper: the sketch keeps zero counters, and
-	// counters have shared and own discrete Laplace noise. For one stream; the
-	// default there.
+	// KeptZeros is Algorithm 2 of the paper: counters, zeros included, have shared
+	// and own discrete Laplace noise. The default for one stream.
 	KeptZeros
-	// FreedZeros is the same mechanism for a sketch that frees counters at zero
-	// (section 5.1). For counters from elsewhere ([FromMisraGries]; the default
-	// there), and for one stream.
+	// FreedZeros is the same for a sketch that frees counters at zero (section
+	// 5.1). The default for counters from elsewhere.
 	FreedZeros
-	// SparseVector releases the positive counters as a sparse vector of at most k
-	// keys, mostly with correlated Gaussian noise. A neighbour changes up to k
-	// counters by one, all in the same direction. For merged sketches and for
-	// users with several keys, the default there; and for one stream.
+	// SparseVector releases the positive counters as a sparse vector. The default
+	// for merged sketches and users with several keys.
 	SparseVector
-	// ReducedSum releases the sum of reduced sketches (Algorithm 3), with noise that does not
-	// grow with the number of sketches. For a [Sum], where Auto takes it if
-	// MaxLength shows that it needs no larger counts than TrimmedSum; and for one
-	// stream.
+	// ReducedSum sums reduced sketches (Algorithm 3). A [Sum] takes it if
+	// MaxLength shows that it needs no larger counts than TrimmedSum.
 	ReducedSum
-	// TrimmedSum releases the sum of sketches that are reduced only by the mean of
-	// their smallest counters, up to a private cap. It loses less than ReducedSum
-	// if keys are skewed. The default of a [Sum]; also for one stream.
+	// TrimmedSum reduces them only by the mean of the smallest counters, up to a
+	// private cap. The default of a [Sum].
 	TrimmedSum
-	// PureUniverse needs Dim and is ε-private without δ (section 6): it adds noise
-	// to all Dim keys of the reduced sketch and releases the k largest. The
-	// default if Delta is 0. For one stream.
+	// PureUniverse adds noise to all Dim keys and releases the k largest (section
+	// 6). The default if Delta is 0.
 	PureUniverse
 
 	lastMethod = PureUniverse
@@ -48,7 +39,7 @@ var methodNames = []string{
 // String returns the name of the constant.
 func (m Method) String() string { return check.EnumName(m, methodNames, "Method") }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name of the constant.
 func (m Method) MarshalText() ([]byte, error) { return check.EnumText(m, methodNames, "Method") }
 
 // UnmarshalText reads the name of a constant.

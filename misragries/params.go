@@ -28,37 +28,28 @@ const (
 	maxElements     = 1 << 20
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen.
-//
-// Epsilon is required, and Delta or Dim. All other fields may be 0; each says what 0 means.
+// Params are the public numbers of a release. Epsilon is required, and Delta or Dim; all other
+// fields may be 0.
 type Params struct {
-	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]. There is no default.
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
-	// Delta is δ, in [1e-300, 1); or 0, for a purely ε-private release, which
-	// needs Dim.
+	// Delta is δ, in [1e-300, 1); or 0, for ε alone, which needs Dim.
 	Delta float64
-	// Counters is k, the number of counters, in [1, 2²⁸]; 0 is 1024. A stream of n
-	// elements is counted with an error of at most n/(k+1). Memory grows with the
-	// distinct keys seen, up to Plan.Bytes.
+	// Counters is k, in [1, 2²⁸]; 0 is 1024. n elements are counted with an error
+	// of at most n/(k+1).
 	Counters int
-	// Dim is the number of possible keys, which are then the integers 0 to Dim−1;
-	// other keys are ignored. 0 stands for an unbounded key space of any key type.
+	// Dim is the number of possible keys, the integers 0 to Dim−1; others are
+	// ignored. 0 stands for any keys.
 	Dim uint64
-	// MaxElements is m, an upper bound on the elements of one user or event, at
-	// most 2²⁰; 0 protects one element. A Builder and a Sum do not know users: the
-	// caller must guarantee that nobody adds more than m elements, repeated ones
-	// included. This is not checked, except that one AddN counts at most m. A
-	// UserBuilder needs MaxElements, at most Counters, and counts at most m
-	// distinct keys per AddUser.
+	// MaxElements is m, the most elements of one user or event, at most 2²⁰; 0
+	// protects one element. For a Builder and a Sum the caller must guarantee that
+	// nobody adds more, repeated ones included; only one AddN is clipped. A
+	// UserBuilder needs it, at most Counters.
 	MaxElements int
-	// MaxLength is a promise about the data: that all streams together never have
-	// more elements (of keys below Dim, if that is given). It bounds the loss of
-	// the sketches in Interval, DetectionLimit and Plan. 0 promises nothing; then
-	// a noisy number of decrements or elements bounds the loss, except with
-	// counters from elsewhere.
+	// MaxLength is a promise that all streams together never have more elements
+	// (of keys below Dim), which bounds the loss of the sketches. 0 is none.
 	MaxLength uint64
-	// Method is how the release is drawn. 0 chooses what suits the constructor.
+	// Method is the mechanism; 0 chooses by the constructor.
 	Method Method
 }
 
@@ -96,11 +87,8 @@ func (p Params) validate() error {
 // most returns m, the most elements of one user or one event.
 func (p Params) most() int { return max(p.MaxElements, 1) }
 
-// Guarantee returns what a release of these Params promises: ε if the mechanism is PureUniverse,
-// else (ε, δ), for one element of the stream or, with MaxElements, for one user with at most as
-// many elements. It is the guarantee of [New], or of [NewUserBuilder] if only that accepts the
-// Params, which is for a user with at most as many distinct keys. Params that both refuse promise
-// nothing.
+// Guarantee returns what a release by [New] promises, or by [NewUserBuilder] if only that accepts
+// the Params; nothing if neither does.
 func (p Params) Guarantee() budget.Guarantee {
 	for _, in := range []input{oneStream, users} {
 		if p, c, err := p.check(in); err == nil {

@@ -9,16 +9,13 @@ import (
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
-// Plan is what a release will be, before any data is seen, with a row for each way to release the
-// streams of several servers.
+// Plan is what a release will be, before any data is seen.
 type Plan struct {
 	Params    Params  // filled in, with the Method of the first row
 	StdDev    float64 // of the noise of an estimate by the first row
 	Threshold float64 // of the first row
-	// Bytes is what one Builder holds for uint64 keys once all counters are in
-	// use: 37 per counter, or 31 from 2¹⁶ counters on. String keys take 16 bytes
-	// more, plus their text; after an AddN it is some 90 bytes per counter. A Sum
-	// holds 30 to 60 bytes per key, up to k keys of each sketch.
+	// Bytes is what one Builder holds for uint64 keys. String keys take 16 more
+	// each, plus their text.
 	Bytes   int
 	Servers int
 	Rows    []Row // the constructors, those that lose least first
@@ -26,30 +23,23 @@ type Plan struct {
 
 // Row is what one constructor needs and loses.
 type Row struct {
-	// Constructor is New, NewSum, Builder.Merge, Combine (of a Histogram of New on
-	// each server), NewUserBuilder or FromMisraGries.
+	// Constructor is New, NewSum, Builder.Merge, Combine, NewUserBuilder or
+	// FromMisraGries.
 	Constructor string
 	Method      Method
-	// Threshold is the least noisy count that is released. For Combine it is the
-	// count that would be released without noise, wherever it was counted. For
-	// PureUniverse it is about the k-th largest noise, or −Inf if all Dim keys are
-	// released.
+	// Threshold is the least noisy count that is released; for Combine the count,
+	// wherever it was, that would be without noise. For PureUniverse it is about
+	// the k-th largest noise, or −Inf if all Dim keys are released.
 	Threshold float64
 	// Hidden95 is the count, on all servers together, at which a key is released
-	// with a probability of 95 %: threshold plus noise plus the worst loss,
-	// MaxLength·Lost. Without MaxLength that loss is unknown, and Hidden95 leaves
-	// it out: add Lost times the elements you expect, as String says.
+	// with a probability of 95 %, after the worst loss if MaxLength is given.
 	Hidden95 float64
-	// Lost is an upper bound on what a key loses, as a share of all elements of
-	// all streams: 1/(k+1), or 1/k by TrimmedSum; 0 if all keys are released. If
-	// sketches are reduced (ReducedSum, PureUniverse) every key loses this share,
-	// on average.
+	// Lost bounds what a key loses, as a share of all elements of all streams.
 	Lost float64
 	// StdDev is the standard deviation of the noise of an estimate.
 	StdDev float64
-	// Bias is by how much every noisy count is too low on average: the private
-	// shifts of TrimmedSum, or MaxLength/(k+1) where sketches are reduced.
-	// Estimate adds it.
+	// Bias is by how much every noisy count is too low on average; Estimate adds
+	// it.
 	Bias float64
 	// Trusted says that one server sees the sketches of the others.
 	Trusted bool
@@ -77,16 +67,8 @@ func (r Row) String() string {
 		r.Constructor, r.Method, r.Hidden95, r.lost, r.Threshold, r.StdDev, trusted)
 }
 
-// Plan returns what a release of the streams of that many servers needs. Constructors that Method,
-// servers or other fields rule out have no row: FromMisraGries and New are for one server, and
-// NewUserBuilder needs MaxElements.
-//
-// A Sum loses more of a key the more servers there are; by ReducedSum every key loses n/(k+1) of n
-// elements in all. Combine needs no trusted server and loses its threshold on each server.
-// Builder.Merge holds at most 2k keys, and its noise grows as √k.
-//
-// The error wraps [ErrParams]: the Params are invalid, no constructor accepts them, or servers is
-// below 1.
+// Plan compares the constructors for that many servers. The error wraps [ErrParams]: none accepts
+// the Params, or servers is below 1.
 func (p Params) Plan(servers int) (Plan, error) {
 	if servers < 1 || servers > math.MaxInt32 {
 		return Plan{}, check.ParamsError("misragries", "servers", servers, "an integer in [1, 2³¹)")

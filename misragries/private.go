@@ -70,12 +70,8 @@ func restoreState[K hashing.Key, S any](held private.State[S], kind byte, p Para
 }
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// keys and exact counts, protected by nothing. Use it to move builders between machines that are as
-// trusted as this one. Keep the bytes from every disk, log and person that may not have the stream
-// itself. To publish, use [Builder.Release].
-//
-// The Builder stays as it is. Each release of a restored state spends the budget again: restore it
-// once. The error wraps [ErrReleased].
+// keys and exact counts: send it only to machines as trusted as this one. Each release of a
+// restored state spends the budget again. The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState[K](b.secret, privateBuilder, b.params, "Builder", dst, func(s *sketch.Stream[K], dst []byte) []byte {
 		dst = wire.AppendFields(dst, []wire.Field{wire.Flags(&s.Merged, &s.Given)})
@@ -83,9 +79,9 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	})
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
-// gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
-// [ErrFormat]; the Builder is then unchanged.
+// RestorePrivateState replaces what the Builder holds by a state of [Builder.AppendPrivateState].
+// The error wraps [ErrReleased], [ErrMismatch] for other Params, or [ErrFormat]; the Builder is
+// then unchanged.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	p := b.params
 	return restoreState[K](b.secret, privateBuilder, p, "Builder", data, func(r *wire.Reader, s *sketch.Stream[K]) (func(), error) {
@@ -105,17 +101,14 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	})
 }
 
-// AppendPrivateState appends all that the UserBuilder holds to dst. WHAT IT APPENDS IS PRIVATE
-// DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
+// AppendPrivateState appends PRIVATE DATA, as [Builder.AppendPrivateState] does.
 func (b *UserBuilder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState[K](b.secret, privateUsers, b.params, "UserBuilder", dst, func(s *userState[K], dst []byte) []byte {
 		return s.sketch.Append(dst)
 	})
 }
 
-// RestorePrivateState replaces what the UserBuilder holds by a state that
-// [UserBuilder.AppendPrivateState] gave, for instance to merge states of several machines. The
-// errors are those of [Builder.RestorePrivateState].
+// RestorePrivateState is [Builder.RestorePrivateState] for a UserBuilder.
 func (b *UserBuilder[K]) RestorePrivateState(data []byte) error {
 	return restoreState[K](b.secret, privateUsers, b.params, "UserBuilder", data, func(r *wire.Reader, s *userState[K]) (func(), error) {
 		restored := b.empty()
@@ -129,8 +122,7 @@ func (s *sumState[K]) fields() []wire.Field {
 	return []wire.Field{wire.Int(&s.sketches, math.MaxInt32), wire.Signed(&s.lost), wire.Flags(&s.unknown)}
 }
 
-// AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as
-// with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
+// AppendPrivateState appends PRIVATE DATA, as [Builder.AppendPrivateState] does.
 func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState[K](t.secret, privateSum, t.params, "Sum", dst, func(s *sumState[K], dst []byte) []byte {
 		keys, units := wire.KeysOf[K](), slices.Clone(s.units.Sums())
@@ -144,8 +136,7 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	})
 }
 
-// RestorePrivateState replaces what the Sum holds by a state that [Sum.AppendPrivateState] gave.
-// The errors are those of [Builder.RestorePrivateState].
+// RestorePrivateState is [Builder.RestorePrivateState] for a Sum.
 func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	p := t.params
 	return restoreState[K](t.secret, privateSum, p, "Sum", data, func(r *wire.Reader, s *sumState[K]) (func(), error) {

@@ -12,20 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Sum adds up the sketches of many streams for one release, whose noise does not grow with the
-// number of sketches. Use it for servers that trust one server, and for goroutines. It first
-// reduces each sketch by the mean of its smallest counters (TrimmedSum) or of all its counters
-// (ReducedSum, section 6 of the paper). A Sum holds private data, as a Builder does, with up to k
-// keys per sketch. One goroutine at a time may use it. TrimmedSum keeps more keys than ReducedSum:
-// after 8 to 32 sketches of Zipf(1.1) streams at k = 1024, thirty to ninety times as many, which
-// Release adds up in some 12 ns each.
-//
-// By TrimmedSum a key loses, per sketch, the mean of the smallest counters and a private shift. The
-// shift (each) and the threshold depend on k, at ε = 1, δ = 1e-6:
-//
-//	k          16    64    256   1024  4096
-//	each       1.8   1.8   .66   .27   .12
-//	threshold  25.5  25.5  19.6  16.6  15.2
+// Sum adds up the sketches of many streams for one release, whose noise does not grow with their
+// number. It holds private data, up to k keys per sketch. One goroutine at a time may use it.
 type Sum[K hashing.Key] struct {
 	base[sumState[K]]
 }
@@ -38,9 +26,8 @@ type sumState[K hashing.Key] struct {
 	src      noise.Source
 }
 
-// NewSum returns an empty Sum for sketches with these Params, or an error that wraps [ErrParams].
-//
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// NewSum returns an empty Sum, or an error that wraps [ErrParams]. ε above 20, or δ above 0.01,
+// protects hardly anybody.
 func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	p, c, err := checkFor[K](p, summed)
 	if err != nil {
@@ -50,11 +37,9 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 }
 
 // Add adds the sketch of one stream: a Builder without merges, which gives up its data. The streams
-// must be disjoint: each element is in one of them. The number of added sketches is public.
-//
-// Goroutines that count one stream together have a Builder each, and one Sum at the end. Which
-// goroutine gets an element must not depend on other elements: choose by connection, by user or at
-// random, but not in turn, nor by the length of a queue.
+// must be disjoint; their number is public. Which goroutine gets an element must not depend on
+// other elements: choose by connection, by user or at random, not in turn, nor by the length of a
+// queue.
 //
 // The error wraps [ErrMismatch] if the Params differ or another Builder was merged into b, and
 // [ErrReleased] if either was released. On an error nothing changes.
@@ -78,9 +63,8 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	})
 }
 
-// Merge adds what the other Sum holds, which gives up its data: a Sum of Sums is the Sum of all
-// their sketches, in any order. The streams of both must be disjoint. The error wraps [ErrMismatch]
-// if the Params differ, and [ErrReleased] if either was released. On an error nothing changes.
+// Merge adds what the other Sum holds, which gives up its data; their streams must be disjoint. The
+// errors are those of [Sum.Add].
 func (t *Sum[K]) Merge(other *Sum[K]) error {
 	if other == nil {
 		other = new(Sum[K])
@@ -97,8 +81,7 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 	})
 }
 
-// Release spends the budget and returns the private histogram of all streams together. The Sum
-// gives up its data; a second Release returns an error that wraps [ErrReleased].
+// Release is [Builder.Release] for all streams together.
 func (t *Sum[K]) Release() (*Histogram[K], error) {
 	s, err := private.Take(t.secret, "misragries: Release: the Sum")
 	if err != nil {

@@ -13,14 +13,12 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// UserBuilder counts the users of each key and protects a whole user with up to MaxElements
-// distinct keys. Of a user with more keys it counts MaxElements keys, drawn at random. So the
-// release, intervals included, is about the users for whom a key counted, not about all who had it.
-// A UserBuilder holds private data, as a Builder does. One goroutine at a time may use it.
+// UserBuilder counts the users of each key and protects a whole user. Of a user with more than
+// MaxElements distinct keys it counts MaxElements, drawn at random; the release is about the users
+// for whom a key counted. It holds private data. One goroutine at a time may use it.
 //
-// It uses the sketch of Algorithm 4 (PAMG), released by SparseVector with noise that grows as √k,
-// whatever m is. If m is below about √k, the sketch of Algorithm 1, released by KeptZeros with ε/m,
-// has a lower threshold and is used instead. Params.Method can ask for either.
+// It uses Algorithm 4 (PAMG) or, where its threshold is lower (m below about √k), Algorithm 1 with
+// ε/m.
 type UserBuilder[K hashing.Key] struct {
 	base[userState[K]]
 }
@@ -33,9 +31,7 @@ type userState[K hashing.Key] struct {
 }
 
 // NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxElements must
-// be at least 1 and at most Counters: with more keys per user the sketch says nothing.
-//
-// For experiments values are accepted that protect hardly anybody: ε above 20, δ above 0.01.
+// be in [1, Counters]. ε above 20, or δ above 0.01, protects hardly anybody.
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	p, c, err := checkFor[K](p, users)
 	if err != nil {
@@ -55,10 +51,8 @@ func (b *UserBuilder[K]) empty() *sketch.Sketch[K] {
 	return sketch.New[K](b.params.Counters)
 }
 
-// AddUser counts one user's keys; repeated keys count once. Of more than MaxElements distinct keys
-// it counts MaxElements, chosen uniformly by secret randomness. Pass all keys of a user in one
-// call: a second call is a second user. With Dim, keys outside [0, Dim) do not count. After Release
-// it does nothing.
+// AddUser counts one user's keys; repeated keys count one time. A second call is a second user.
+// Keys outside Dim do not count. After Release it does nothing.
 func (b *UserBuilder[K]) AddUser(keys []K) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -86,11 +80,8 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 	private.Leave(b.secret)
 }
 
-// Merge adds the sketch of the other UserBuilder, which gives up its data (Corollary 28). Each user
-// must be on one server only. Merge needs the sketch of Algorithm 4, so Params whose mechanism is
-// SparseVector. Merging does not change the noise.
-//
-// The errors are those of [Builder.Merge].
+// Merge adds the sketch of the other UserBuilder, which gives up its data. Each user must be on one
+// server only. It needs Algorithm 4. The errors are those of [Builder.Merge].
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	if other == nil {
 		other = new(UserBuilder[K])
@@ -108,8 +99,7 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	})
 }
 
-// Release spends the budget and returns the private histogram of the number of users per key. The
-// UserBuilder gives up its data; a second Release returns an error that wraps [ErrReleased].
+// Release is [Builder.Release] for the number of users per key.
 func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
 	s, err := private.Take(b.secret, "misragries: Release: the UserBuilder")
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 type secret[K hashing.Key] = private.State[state[K]]
 
 // Builder counts a continuing stream, and releases a part of the series at the end of each step. It
-// holds private data, which it never prints. [Builder.Step] is the only way out, apart from
-// [Builder.AppendPrivateState], which is for the service's own store. One goroutine at a time may
-// use it; a call panics if it detects a concurrent one.
+// holds private data, which it never prints. One goroutine at a time may use it; a call panics if
+// it detects a concurrent one.
 type Builder[K hashing.Key] struct {
 	secret[K]
 	params  Params
@@ -54,9 +53,8 @@ type rate struct {
 
 func (r rate) perStep() float64 { return float64(r.count) / float64(r.steps) }
 
-// New returns a Builder at the beginning of step 0, or an error that wraps [ErrParams].
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// New returns a Builder at the beginning of step 0, or an error that wraps [ErrParams]. ε above 20,
+// or δ above 0.01, protects hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	p, c, err := checked[K](p)
 	if err != nil {
@@ -102,22 +100,22 @@ func (s *state[K]) index() {
 	}
 }
 
-// Guarantee returns what all Slices together promise, including those of all future steps: a ledger
-// spends it once, when the series begins. The zero Builder promises nothing.
+// Guarantee returns what all Slices together promise, future ones included: a ledger spends it when
+// the series begins. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
 // Released reports whether this is the zero Builder, which ignores its arguments. A Builder made by
-// New is never released, whatever the number of its steps.
+// New is never released.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Add counts one element of the open step: O(1), without allocation for a known key. With
-// MaxElements the user has to be known: use [Builder.AddFor], or Step refuses. A new string key
-// is copied, so it may be part of a large buffer; with Counters the sketches keep it as it is.
+// MaxElements use [Builder.AddFor], or Step refuses. A new string key is copied; with Counters it
+// is stored as it is.
 func (b *Builder[K]) Add(key K) { b.AddN(key, 1) }
 
-// AddN counts n elements of one key, as n calls of Add do, and none if n is negative. The time does
-// not depend on n, except for keys that a sketch counts: with Counters an n above 2³² makes the
-// Builder give up its data, and Step returns an error that says so. A count saturates at 2⁵².
+// AddN counts n elements of one key, as n calls of Add do, and none if n is negative. With Counters
+// an n above 2³² makes the Builder give up its data, and Step returns an error. A count saturates
+// at 2⁵².
 func (b *Builder[K]) AddN(key K, n int) {
 	const most = 1 << 32
 	if b.params.Counters > 0 && int64(n) > most {
@@ -138,21 +136,17 @@ func (b *Builder[K]) AddN(key K, n int) {
 	private.Leave(b.secret)
 }
 
-// AddFor counts elements of one user in the open step, one for each of the keys. It returns how
-// many of them count: an exact and PRIVATE number, which must not be published. It may be called
-// many times for one user.
+// AddFor counts elements of one user in the open step, one for each of the keys; it may be called
+// many times. It returns how many of them count: an exact and PRIVATE number.
 //
 // With MaxElements = m every user starts with Burst tokens. In the order of the keys, each element
-// takes a token if there is one; only elements that take one count. During the longest of the Spans
-// m tokens come back, one by one, up to Burst. So a user whose elements come evenly, at most m in
-// that span, loses none; a user with x > m loses all but about m/x of them; and at most Burst count
-// at once. [Window.Counted] says which share of all elements counts. With Dim, keys outside of Dim
-// take no token. Without MaxElements nothing would bound what one user
-// changes: the Builder gives up its data, and Step returns an error that says so.
+// takes a token if there is one; only those count. During the longest of the Spans m tokens come
+// back, one by one, up to Burst: a user whose elements come evenly, at most m in that span, loses
+// none. With Dim, keys outside of Dim take no token. Without MaxElements the Builder gives up its
+// data, and Step returns an error.
 //
 // The user's name is private, and is forgotten some time after the tokens are complete again. A
-// user must always have the same name: a person with two names is two users, and all elements under
-// the empty name count as those of one user.
+// person with two names is two users; all elements under the empty name are those of one.
 func (b *Builder[K]) AddFor(user string, keys []K) (counted int) {
 	if b.params.MaxElements == 0 {
 		private.Poison(b.secret, "was given elements of a user, and its Params have no MaxElements: use Add, which protects single elements, or set MaxElements")

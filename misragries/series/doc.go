@@ -19,11 +19,10 @@
 //	what the ledger records     builder.Guarantee(), once, when the series begins
 //
 // All Slices together, future ones included, are (ε, δ)-private for one element of the stream. With
-// MaxElements = m every user has tokens: m are added per 168 steps, at most Burst are kept, and an
-// element counts only if it takes one. Estimates and intervals are about the elements that count;
-// [Window.Counted] says which share of all these are, for 1/32 of ε. Noise is scaled to 2·Burst + m
-// elements: removing a week of one user removes at most Burst + m counted elements, and lets at
-// most Burst later ones count. What a user does in k times 168 steps has (k + 1)/2 times ε.
+// MaxElements = m an element counts only if its user has a token ([Builder.AddFor]), and noise is
+// scaled to 2·Burst + m elements. Estimates and intervals are about the elements that count;
+// [Window.Counted] says which share of all these are, for 1/32 of ε. What a user does in k times
+// 168 steps has (k + 1)/2 times ε.
 //
 // # Accuracy
 //
@@ -55,20 +54,16 @@
 //
 // After a crash, publish the slice of the last record once more (the same bytes) and restore its
 // state. Elements that came after the record are lost, unless you add each again, exactly once.
-// [Builder.RestorePrivateState] refuses an old backup. No seed of any noise is ever stored.
 //
 // # How it works
 //
 // A key that was released is public and known from then on: its count is published in every step,
-// also below a threshold and at zero, and again in nodes of 4, 24 and 168 steps, each with discrete
-// Laplace noise at ε/4. An element of a known key is in one node of each span, for any number of
-// steps. Elements of other keys are counted separately: at the end of each 1, 24 and 168 steps a
-// key is shown if a third of (ε, δ) allows it. No element is counted in both ways, so each way has
-// all of (ε, δ): see series_proof.md.
+// and again in nodes of 4, 24 and 168 steps, each with discrete Laplace noise at ε/4. Elements of
+// other keys are counted separately: at the end of each 1, 24 and 168 steps a key is shown if a
+// third of (ε, δ) allows it. No element is counted in both: see series_proof.md.
 //
 // A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
-// intervals by the exact distribution of a few of them. The count from before a key became known is
-// corrected at the end of each longer discovery span that contains that step.
+// intervals by the exact distribution of a few of them.
 //
 // # Not covered
 //

@@ -66,8 +66,8 @@ func (p *Params) fields() []wire.Field {
 		wire.Int(&p.Retire, maxRetire), wire.Int(&p.MaxElements, maxElements), wire.Int(&p.Burst, maxElements))
 }
 
-// AppendBinary appends the encoding of the Slice to dst. The error wraps [ErrFormat] if the Slice
-// was neither released nor decoded.
+// AppendBinary appends the encoding of the Slice to dst. The error, for the zero Slice, wraps
+// [ErrFormat].
 func (r *Slice[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if !r.valid() {
 		return dst, check.FormatError("series", "a Slice that was not released has no encoding")
@@ -109,8 +109,7 @@ func (r *Slice[K]) AppendBinary(dst []byte) ([]byte, error) {
 func (r *Slice[K]) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
-// that holds all keys. It returns an error that wraps [ErrFormat], and leaves the receiver as it
-// was, for any other bytes.
+// that holds all keys. On an error, which wraps [ErrFormat], the receiver is unchanged.
 func (r *Slice[K]) UnmarshalBinary(data []byte) error {
 	in, keys := wire.NewReader("series", data), wire.KeysOf[K]()
 	in.Header(wire.KindSeries, version)

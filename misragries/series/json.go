@@ -7,10 +7,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee of all steps together, the step, the known keys with their
-// counts in it and intervals at .95, and the keys that were found with the counts that showed them.
-// A key that is not UTF-8, or that begins with \x, is \x and its bytes in hexadecimal digits. The
-// member data is the binary encoding, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the step, the known keys with their counts and intervals at
+// .95, and the keys that were found with theirs. A key that is not UTF-8, or that begins with \x,
+// is \x and hexadecimal digits. UnmarshalJSON reads the member data, the binary encoding, only.
 func (r Slice[K]) MarshalJSON() ([]byte, error) {
 	type found struct {
 		Key   string      `json:"key"`
@@ -28,14 +27,12 @@ func (r Slice[K]) MarshalJSON() ([]byte, error) {
 	}{r.Guarantee(), r.step, wire.KeyEstimates(r.all(), r.interval), fresh})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes what MarshalJSON encoded, with the errors of UnmarshalBinary.
 func (r *Slice[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, r) }
 
-// MarshalJSON returns the guarantee of all steps together, the steps from, …, to − 1, and the keys,
-// the largest estimates first, with their intervals at .95, and with MaxElements the interval of
-// [Window.Counted] at .95. It is a view, which is not read back:
-// store the Slices.
+// MarshalJSON returns the guarantee, the steps, the keys, the largest estimates first, with
+// intervals at .95, and with MaxElements the interval of [Window.Counted] at .95. It is not read
+// back: store the Slices.
 func (w Window[K]) MarshalJSON() ([]byte, error) {
 	var share *[2]float64
 	if lo, hi := w.Counted(0.95); w.params.MaxElements > 0 {

@@ -22,10 +22,8 @@ const (
 	maxSteps    = math.MaxInt32
 )
 
-// Params are the public numbers of a series of releases. They are comparable.
-//
-// Epsilon and Delta are required, or Dim instead of Delta. All other fields may be 0; each field
-// says what that means.
+// Params are the public numbers of a series of releases. They are comparable. Epsilon and Delta are
+// required, or Dim instead of Delta; all other fields may be 0.
 type Params struct {
 	// Epsilon is ε of the whole series, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
@@ -37,31 +35,30 @@ type Params struct {
 	// ε.
 	Spans [8]int
 	// Discovery are the lengths of the nodes that show unknown keys. They are like
-	// Spans, but the first may be above 1. All 0 stands for 1, 24, 168. Short ones
-	// find keys soon. Each additional one raises the threshold of all.
+	// Spans, but the first may be above 1. All 0 stands for 1, 24, 168. Each
+	// additional one raises the threshold of all.
 	Discovery [8]int
-	// Counters is 0 to count unknown keys exactly, in memory that grows with the
-	// number of distinct unknown keys in the longest discovery span. Else it is k,
-	// in [1, 2²⁸], for the Misra-Gries sketch that counts them in each span.
+	// Counters is 0 to count unknown keys exactly, in memory that grows with their
+	// number in the longest discovery span. Else it is k, in [1, 2²⁸], for the
+	// Misra-Gries sketch that counts them in each span.
 	Counters int
 	// Dim, at most 2²⁰, is the number of possible keys if it is above 0: the
 	// integers 0 to Dim−1 are all known from the first step on, and others are
 	// ignored. Then Delta, Discovery, Counters, MaxKnown and Retire are 0.
 	Dim int
-	// MaxKnown is the largest number of keys that are known at a time, at most
-	// 2²⁴. If there are more, those with the largest published count per step
-	// stay. 0 stands for 2¹⁶.
+	// MaxKnown, at most 2²⁴, bounds the keys that are known together; those with
+	// the largest published count per step stay. 0 stands for 2¹⁶.
 	MaxKnown int
 	// Retire is the published count, at most 2³⁰, below which a known key is
 	// forgotten at the end of one of the longest Spans. 0 forgets none.
 	Retire int
 	// MaxElements, at most 2²⁰, is the number of elements of one user that count
 	// within the longest of the Spans, on average: see [Builder.AddFor]. The
-	// guarantee is then for all that a user does in that time, with the noise of
-	// 2·Burst + MaxElements elements. With 0 it is for one element.
+	// guarantee is then for all that a user does in that time. With 0 it is for
+	// one element.
 	MaxElements int
-	// Burst, at most 2²⁰, is the number of elements of one user that count at
-	// once. 0 stands for half of MaxElements, rounded up.
+	// Burst, at most 2²⁰, is the largest number of tokens of a user. 0 stands for
+	// half of MaxElements, rounded up.
 	Burst int
 }
 
@@ -179,9 +176,9 @@ func (p *Params) topDiscovery() int {
 	return spans[len(spans)-1]
 }
 
-// Guarantee returns what all releases of the series together promise, however many steps there are:
-// (ε, δ), or ε alone with Dim, for one element of the stream; with MaxElements for all that one
-// user does in any steps as long as the longest of the Spans. Invalid Params promise nothing.
+// Guarantee returns what all releases of the series together promise: (ε, δ), or ε alone with Dim,
+// for one element of the stream; with MaxElements for all that one user does in any steps as long
+// as the longest of the Spans. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	if _, err := p.calibrate(); err != nil {

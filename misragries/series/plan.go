@@ -9,16 +9,14 @@ import (
 // Plan is how accurate a series will be, before any data is seen.
 type Plan struct {
 	Params Params // with all defaults filled in
-	// StdDev is the standard deviation of the noise of one published count of a
-	// known key.
+	// StdDev is that of the noise of one published count of a known key.
 	StdDev float64
-	// Threshold is the least noisy count in a discovery span with which an
-	// unknown key is shown; 0 with Dim, where all keys are known.
+	// Threshold is the least noisy count in a discovery span with which an unknown
+	// key is shown; 0 with Dim.
 	Threshold float64
 	// Bytes is the length of the encoding of a Slice at whose step only the
-	// shortest of the Spans ends and no Discovery span. Without Dim it is for no
-	// known keys: each integer key adds 24. Each further span that ends adds 8 per
-	// key.
+	// shortest of the Spans ends and no Discovery span. Without Dim each known
+	// integer key adds 24. Each further span that ends adds 8 per key.
 	Bytes int
 }
 
@@ -47,10 +45,8 @@ func (p Params) Plan() (Plan, error) {
 }
 
 // StdErr returns the standard error of [Window.Estimate] for a key that is always known and a
-// window of the last steps: the root mean square over all positions of its end in the longest span
-// (over a thousand of them if there are more, and over fewer where a span is many times the one
-// before it). It does not grow with the number of steps before the window. NaN for a number of
-// steps outside [1, 2²⁰] and for the zero Plan.
+// window of the last steps: the root mean square over positions of its end in the longest span. NaN
+// for a number of steps outside [1, 2²⁰] and for the zero Plan.
 func (p Plan) StdErr(steps int) float64 {
 	if steps < 1 || steps > maxSpan || p.Params.Spans[0] == 0 {
 		return math.NaN()
@@ -83,7 +79,7 @@ func (p Params) stride() int {
 	return stride
 }
 
-// String says the noise of a step, of a day and of a week of steps, and the threshold.
+// String says the noise of a step, a day and a week of steps, and the threshold.
 func (p Plan) String() string {
 	text := fmt.Sprintf("standard errors %.3g, %.3g and %.3g for 1, 24 and 168 steps", p.StdErr(1), p.StdErr(24), p.StdErr(168))
 	if p.Threshold > 0 {

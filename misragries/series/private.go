@@ -21,14 +21,8 @@ const privateBuilder byte = 0xfa
 const privateVersion = 4
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// keys, exact counts and the names of users, protected by nothing. It is for a store as trusted as
-// this machine: only those who may read the stream itself may read the store.
-//
-// The order is: Step, write the Slice and this state in one atomic record, publish the Slice. After
-// a crash: read the last record, publish its Slice once more, and restore its state. Elements of
-// the open step that came after the record are lost, unless you add each again, exactly once.
-//
-// The error wraps [ErrReleased] for the zero Builder.
+// keys, exact counts and the names of users: only those who may read the stream itself may read its
+// store. The error wraps [ErrReleased] for the zero Builder.
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -79,10 +73,10 @@ func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
-// gave. published is the number of steps whose Slices have been published: [Timeline.Len] of all of
-// them. An older state, from an old backup, is refused, as it would draw new noise for nodes that
-// are already public. Then begin a new series, and spend its guarantee as well.
+// RestorePrivateState replaces what the Builder holds by a state of [Builder.AppendPrivateState].
+// published is the number of steps whose Slices have been published: [Timeline.Len] of all of them.
+// An older state is refused, as it would draw new noise for nodes that are already public. Then
+// begin a new series, and spend its guarantee as well.
 //
 // The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params or is behind what
 // is published or what this Builder has stepped through, or [ErrFormat]; the Builder is then

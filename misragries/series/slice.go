@@ -13,7 +13,7 @@ import (
 
 // Slice is the release at the end of one step: the counts of all known keys in each span that ends
 // with the step, and the keys found by the discovery spans that end with it. It is public,
-// immutable, and safe for concurrent readers. A [Timeline] makes windows of Slices.
+// immutable, and safe for concurrent readers.
 type Slice[K hashing.Key] struct {
 	common
 	step     int
@@ -37,8 +37,8 @@ func (c *common) valid() bool { return c.params.Spans[0] != 0 }
 // Params returns the parameters of the series, with all defaults filled in.
 func (c *common) Params() Params { return c.params }
 
-// Guarantee returns what all Slices of the series promise together. Timelines and Windows cost
-// nothing more. The zero value promises nothing.
+// Guarantee returns what all Slices of the series promise together. The zero value promises
+// nothing.
 func (c *common) Guarantee() budget.Guarantee {
 	if !c.valid() {
 		return budget.Guarantee{}
@@ -65,8 +65,8 @@ func (r *Slice[K]) interval(key K, confidence float64) (lo, hi float64) {
 }
 
 // Found yields the keys that became known at the end of the step, with the noisy counts that showed
-// them: first those of the shortest discovery span that ends, sorted by key, then those of the next
-// one. With MaxKnown, some of them may be forgotten at once.
+// them: by discovery span, the shortest first, then by key. With MaxKnown, some of them may be
+// forgotten immediately.
 func (r *Slice[K]) Found() iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		for node := range r.discoveries() {

@@ -10,8 +10,8 @@ import (
 )
 
 // Timeline joins Slices, in order, and answers for any window of their steps. It holds public data
-// only: all that it does is post-processing, costs no budget, and may be done any number of times.
-// Several goroutines may read it at the same time, but not while one calls Append or Forget.
+// only and costs no budget. Several goroutines may read it together, but not while one calls Append
+// or Forget.
 type Timeline[K hashing.Key] struct {
 	common
 	vars     []float64 // of whole nodes
@@ -75,16 +75,15 @@ func NewTimeline[K hashing.Key](p Params) (*Timeline[K], error) {
 	return &Timeline[K]{common: common{p, c}, vars: wholes(used(&p.Spans)), tracks: map[K]*track{}}, nil
 }
 
-// First returns the first step that a window may have: that of the first Slice, or what
-// [Timeline.Forget] has left.
+// First returns the first step that a window may have.
 func (t *Timeline[K]) First() int { return t.first }
 
-// Len returns the number of steps of the series up to the last Slice: the step of the next one.
+// Len returns the number of steps of the series up to the last Slice.
 func (t *Timeline[K]) Len() int { return t.steps }
 
-// Append adds the Slice of the next step. The first Slice may be of any step, and windows cannot
-// begin before it. The error wraps [ErrMismatch] for a gap, a repetition, other Params, or known
-// keys that do not continue those of the last Slice. After an error nothing has changed.
+// Append adds the Slice of the next step; the first may be of any step. The error wraps
+// [ErrMismatch] for a gap, a repetition, other Params, or known keys that do not continue those of
+// the last Slice. Nothing changes on an error.
 func (t *Timeline[K]) Append(s *Slice[K]) error {
 	if s == nil || !s.valid() || !t.valid() {
 		return fmt.Errorf("series: Append: the Slice or the Timeline is a zero value: %w", check.ErrMismatch)
@@ -179,9 +178,8 @@ func (t *Timeline[K]) leastSquares(e *episode, from, to int) leastSquares {
 	}
 }
 
-// Forget drops all nodes of the longest span that end before the given step. Windows that begin at
-// that step or later do not need them, so memory stays constant if a service asks for no older
-// windows.
+// Forget drops all nodes of the longest span that end before the given step, which windows that
+// begin there or later do not need: so memory stays constant.
 func (t *Timeline[K]) Forget(before int) {
 	if !t.valid() {
 		return

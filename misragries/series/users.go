@@ -59,18 +59,15 @@ func (s *state[K]) forgetUsers() {
 }
 
 // Counted returns bounds that contain the share of the elements in the window that count, with at
-// least the given confidence over the noise: what [Window.Estimate] and [Window.Interval] leave out
-// of all that users did. With a share of 1/3 a count of 100 stands for about 300 elements.
+// least the given confidence over the noise. With a share of 1/3 a count of 100 stands for about
+// 300 elements.
 //
-// The numbers of all elements and of those that count are published with the Slices, at 1/32 of ε.
 // Elements of a user above 16 times MaxElements and Burst are not seen: the share is then that of
-// the elements below. Keys outside of Dim are in neither number.
+// the elements below. Keys outside of Dim are in neither number. At ε = 1 with the default Spans
+// and Burst, a week's share of 1/3 is known to ±.1, at .95, from about 10⁵·MaxElements elements.
 //
-// At ε = 1 with the default Spans and Burst, a week's two numbers are within 3,800·MaxElements and
-// 20,100·MaxElements at .95: so a share of 1/3 is known to ±.1 from about 10⁵·MaxElements elements.
-//
-// Without MaxElements all elements count: the bounds are 1 and 1. NaN for a confidence outside
-// [0, 1) and for the zero Window.
+// Without MaxElements the bounds are 1 and 1. NaN for a confidence outside [0, 1) and for the zero
+// Window.
 func (w *Window[K]) Counted(confidence float64) (lo, hi float64) {
 	switch {
 	case w == nil || !w.valid() || !check.Confidence(confidence):

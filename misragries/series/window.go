@@ -13,8 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// Window is what a [Timeline] knew of some steps when it was asked: public, immutable, and safe for
-// concurrent readers. All that it computes is post-processing and costs no budget.
+// Window is what a Timeline knew of some steps when it was asked: public, immutable, and safe for
+// concurrent readers. It costs no budget.
 type Window[K hashing.Key] struct {
 	common
 	from, to int
@@ -39,8 +39,8 @@ type record[K hashing.Key] struct {
 // span is a stretch of steps.
 type span struct{ from, to int }
 
-// Window returns what is known about the steps from, …, to − 1, which may be any steps of the
-// Timeline, any number of times. The error wraps [ErrParams] unless First ≤ from < to ≤ Len.
+// Window returns what is known about the steps from, …, to − 1. The error wraps [ErrParams] unless
+// First ≤ from < to ≤ Len.
 func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 	switch {
 	case !(from >= t.first && from < t.steps):
@@ -179,17 +179,16 @@ func (w *Window[K]) Steps() (from, to int) { return w.from, w.to }
 // Len returns the number of keys with an estimate.
 func (w *Window[K]) Len() int { return len(w.records) }
 
-// Has reports whether the key was known or found in the window, so that All yields it.
+// Has reports whether the key was known or found in the window.
 func (w *Window[K]) Has(key K) bool {
 	_, found := w.find(key)
 	return found
 }
 
 // Estimate returns the estimated count of the key in the window, or 0 if the key was not known or
-// found in it. For steps in which the key is known it is the least-squares estimate from all
-// published counts: unbiased, with standard error [Plan.StdErr], and possibly negative. For the
-// other steps, it is what the discovery nodes have shown, shared out evenly over the steps of a
-// node in which the key was not known and that no shorter node has shown.
+// found in it. For steps in which it is known it is the least-squares estimate from all published
+// counts: unbiased, with standard error [Plan.StdErr], and possibly negative. For the others it is
+// what the discovery nodes have shown, shared out evenly over the steps.
 func (w *Window[K]) Estimate(key K) float64 {
 	r, _ := w.find(key)
 	return r.estimate
@@ -200,8 +199,7 @@ func (w *Window[K]) All() iter.Seq2[K, float64] {
 	return wire.AllKeys(len(w.records), func(i int) (K, float64) { return w.records[i].key, w.records[i].estimate })
 }
 
-// Top yields the n keys with the largest estimates, the largest first; equal ones are sorted by
-// key. If there are fewer than n, it yields all.
+// Top yields the n keys with the largest estimates, in descending order; equal ones by key.
 func (w *Window[K]) Top(n int) iter.Seq2[K, float64] { return wire.TopKeys(w.All(), n) }
 
 // String describes the window, with the guarantee.
@@ -214,14 +212,11 @@ func (w *Window[K]) String() string {
 
 // Interval returns bounds that contain the number of counted elements of the key in the window,
 // with at least the given confidence over the noise, for any one key and window fixed beforehand,
-// known or not. With MaxElements fewer elements may count than came, see [Builder.AddFor]. A key
-// outside of Dim does not count: its bounds are 0 and 0. NaN for a confidence outside [0, 1).
+// known or not. A key outside of Dim has bounds 0 and 0. NaN for a confidence outside [0, 1).
 //
-// For steps in which the key is known, the bounds are those of a sum of a few published counts, by
-// the exact quantile of its noise. For other steps they are what the discovery nodes leave
-// possible: a key that a node does not show has a count below the threshold, up to noise. So if the
-// last steps of a window are in no discovery node that has ended, the upper bound for an unknown
-// key is +Inf.
+// In steps in which the key is not known, a discovery node that does not show it bounds its count
+// by the threshold, up to noise. If the last steps of a window are in no discovery node that has
+// ended, the upper bound for an unknown key is +Inf.
 func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if w == nil || w.params.Spans[0] == 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
