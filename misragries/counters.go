@@ -13,9 +13,17 @@ import (
 // stream, with k = Counters, that adds 1 to the counter of an element that has one, else gives it a
 // free counter, and if there is none lowers all k counters by 1 and frees those at zero.
 //
-// THE GUARANTEE HOLDS ONLY FOR COUNTERS OF THIS ALGORITHM, NOT MERGED, which is not checked. In
-// others (frequent items of DataSketches, lossy counting, HeavyKeeper, any with a heap of keys) one
-// element can empty counters of any size.
+// THE GUARANTEE HOLDS ONLY FOR COUNTERS OF THIS ALGORITHM, NOT MERGED, which nothing can check. In
+// other sketches one element can empty counters of any size (TestOtherCounters has such an element
+// for each):
+//
+//	Space-Saving                    a new key takes over the smallest counter: FromSpaceSaving
+//	filtered Space-Saving           a key that leaves raises the filter by its count
+//	frequent items of DataSketches  a purge lowers all counters by their median
+//	lossy counting                  keys are dropped at the end of a bucket, however frequent
+//	one decrement for each miss     which counter falls depends on all elements before
+//	HeavyKeeper, count-min, any     a key that passes the smallest of a list of the k largest
+//	  sketch with a heap of keys      takes its place
 //
 // The error wraps [ErrParams] for wrong Params, and if no stream leads to such counters: more than
 // k, one below 0 or above 2⁶², or a key outside Dim. ε above 20, or δ above 0.01, protects hardly
@@ -25,25 +33,15 @@ func FromMisraGries[K hashing.Key](p Params, counters map[K]int64) (*Builder[K],
 }
 
 // FromSpaceSaving is [FromMisraGries] for a Space-Saving sketch of one stream with Counters + 1
-// counters, which gives an element without a counter a free one, else the smallest, raised by 1. ε
-// above 20, or δ above 0.01, protects hardly anybody.
+// counters, NOT MERGED, which gives an element without a counter a free one, else the smallest,
+// raised by 1. The smallest of k + 1 counters is subtracted from all. ε above 20, or δ above 0.01,
+// protects hardly anybody.
 func FromSpaceSaving[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	return fromCounters(p, counters, 1)
 }
 
 // fromCounters takes the counters of a sketch that has so many more than k, and subtracts the
 // smallest if all are in use.
-//
-// In other sketches one element can empty counters of any size (TestOtherCounters has such an
-// element for each):
-//
-//	Space-Saving                    a new key takes over the smallest counter: FromSpaceSaving
-//	filtered Space-Saving           a key that leaves raises the filter by its count
-//	frequent items of DataSketches  a purge lowers all counters by their median
-//	lossy counting                  keys are dropped at the end of a bucket, however frequent
-//	one decrement for each miss     which counter falls depends on all elements before
-//	HeavyKeeper, count-min, any     a key that passes the smallest of a list of the k largest
-//	  sketch with a heap of keys      takes its place
 //
 // Theorem (Agarwal et al., Mergeable Summaries, section 3). Let s be the k + 1 counters of
 // Space-Saving and μ the smallest, 0 for a free one. Then c = s − μ are the counters of Misra-Gries

@@ -9,7 +9,8 @@ import (
 )
 
 // RunningBuilder counts the distinct keys since the start, with a running total after each slot, a
-// day say. One ε pays for all slots. It holds private data, like a [Builder].
+// day say. One ε pays for all slots, and protects a key with its whole history. It holds private
+// data, like a [Builder].
 type RunningBuilder struct {
 	base[runningState, *runningState]
 }
@@ -75,7 +76,9 @@ func (b *RunningBuilder) Merge(other *Builder) error {
 }
 
 // Step closes the current slot and returns the running total after it. Totals can fall by their
-// noise. The error wraps [ErrReleased] for the zero RunningBuilder, and after 2³¹ − 1 slots.
+// noise, while the number of keys cannot: it is at least the lower end of every earlier interval.
+// The maximum of the estimates so far is biased upwards. The error wraps [ErrReleased] for the zero
+// RunningBuilder, and after 2³¹ − 1 slots.
 func (b *RunningBuilder) Step() (*Running, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
