@@ -339,7 +339,7 @@ func TestBudgetIsSpent(t *testing.T) {
 	if code, out, errs = s.run("-epsilon", "0.25", "-total", "2", "-total-delta", "2e-6"); code != 0 || s.spent() != 3 {
 		t.Errorf("exit code %d: %s%s", code, errs, out)
 	}
-	if code, out, errs = s.run("-total", "20"); code != 2 || out != "" || !strings.Contains(errs, "epsilon differs, 2 and 20") {
+	if code, out, errs = s.run("-total", "20"); code != 2 || out != "" || !strings.Contains(errs, "differs, ε = 2 at δ = 2e-06 for one user, added or removed, rule plan and ε = 20 at") {
 		t.Errorf("exit code %d: %s%s", code, errs, out)
 	}
 

@@ -38,6 +38,9 @@ func (g *Groups[K]) known(e group[K], i int) bool {
 	draws := g.noises.draws(levels, users)
 	all, sd := w.before[w.end()], w.noise*math.Sqrt(float64(w.noisy[w.end()]))
 	count, noise := min(users, all+2*sd), g.noises.count
+	if users > all+3*sd { // users of many keys, who weigh less than they count
+		count = all
+	}
 	from, to := 0., max(count-5*noise, 0)
 	if g.params.pure() {
 		reach := -noise / math.Sqrt2 * math.Log(2*missCut)
