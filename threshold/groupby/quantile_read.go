@@ -34,13 +34,18 @@ func (g *Groups[K]) Quantile(key K, level float64) float64 {
 // For each weight of all values that may be, from ≤ weight < to, the probability of the draws is
 // multiplied by that of a count and of weights that say as much as those released.
 func (g *Groups[K]) known(e group[K], i int) bool {
-	levels, users, w := g.params.levels(), g.noisy(e), g.weighed(e)
-	draws := g.noises.draws(levels, users)
+	users, w := g.noisy(e), g.weighed(e)
 	all, sd := w.before[w.end()], w.noise*math.Sqrt(float64(w.noisy[w.end()]))
-	count, noise := min(users, all+2*sd), g.noises.count
-	if users > all+3*sd { // users of many keys, who weigh less than they count
-		count = all
+	if users > all+3*sd && !g.knownOf(e, w, i, all) { // users of many keys weigh less than they count
+		return false
 	}
+	return g.knownOf(e, w, i, min(users, all+2*sd))
+}
+
+// knownOf is known where the count says that all values weigh as much as count.
+func (g *Groups[K]) knownOf(e group[K], w weighed, i int, count float64) bool {
+	levels, noise := g.params.levels(), g.noises.count
+	draws := g.noises.draws(levels, g.noisy(e))
 	from, to := 0., max(count-5*noise, 0)
 	if g.params.pure() {
 		reach := -noise / math.Sqrt2 * math.Log(2*missCut)
