@@ -36,7 +36,8 @@ func (g *Groups[K]) Quantile(key K, level float64) float64 {
 func (g *Groups[K]) known(e group[K], i int) bool {
 	users, w := g.noisy(e), g.weighed(e)
 	all, sd := w.before[w.end()], w.noise*math.Sqrt(float64(w.noisy[w.end()]))
-	if users > all+3*sd && !g.knownOf(e, w, i, all) { // users of many keys weigh less than they count
+	// users of many keys weigh less than they count
+	if users > all+3*sd && !g.knownOf(e, w, i, all) {
 		return false
 	}
 	return g.knownOf(e, w, i, min(users, all+2*sd))
