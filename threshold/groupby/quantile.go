@@ -550,6 +550,10 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 		}
 	}
 	noises := s.params.noises(s.calibrated, s.chosen)
+	noise := map[float64]func() int64{} // by scale
+	for _, scale := range [2]float64{noises.spread.weigh, noises.spread.alone} {
+		noise[scale] = s.noise(scale)
+	}
 	var values quantile.Spread
 	var cells []quantile.Cell
 	for i := range groups {
@@ -558,7 +562,7 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 		g := &groups[i]
 		users := noises.users(g.rest, g.weight)
 		g.cells = s.cut(&values, &noises, users)
-		noise := s.noise(noises.spread.noise(s.params.levels(), users))
+		noise := noise[noises.spread.noise(s.params.levels(), users)]
 		last := int64(0)
 		start := uint32(0)
 		for _, edge := range append(edges(g.cells), uint32(s.scale.cells)) {

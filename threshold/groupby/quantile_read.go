@@ -36,45 +36,48 @@ func (g *Groups[K]) Quantile(key K, level float64) float64 {
 func (g *Groups[K]) known(e group[K], i int) bool {
 	users, w := g.noisy(e), g.weighed(e)
 	all, sd := w.before[w.end()], w.noise*math.Sqrt(float64(w.noisy[w.end()]))
+	drawn := g.drawn(e, w, users)
 	// users of many keys weigh less than they count
-	if users > all+3*sd && !g.knownOf(e, w, i, all) {
+	if users > all+3*sd && !g.knownOf(e, w, drawn, i, all) {
 		return false
 	}
-	return g.knownOf(e, w, i, min(users, all+2*sd))
+	return g.knownOf(e, w, drawn, i, min(users, all+2*sd))
 }
 
-// knownOf is known where the count says that all values weigh as much as count.
-func (g *Groups[K]) knownOf(e group[K], w weighed, i int, count float64) bool {
-	levels, noise := g.params.levels(), g.noises.count
-	draws := g.noises.draws(levels, g.noisy(e))
-	from, to := 0., max(count-5*noise, 0)
+// knownOf is known where the count says that all values weigh as much as count, which may be less
+// than nothing.
+func (g *Groups[K]) knownOf(e group[K], w weighed, drawn []drawn, i int, count float64) bool {
+	noise := g.noises.count
+	from, to, last := 0., max(count-5*noise, 0), max(count, 0)+5*noise
 	if g.params.pure() {
 		reach := -noise / math.Sqrt2 * math.Log(2*missCut)
 		from, to = max(count-reach, 0), max(count+reach, 0)
 	}
-	guard := quantile.Guard{Draws: make([]quantile.Drawn, len(levels))}
+	guard := quantile.Guard{Draws: make([]quantile.Drawn, len(drawn))}
 	most, together := mostAstray, func(above, below float64) float64 { return math.Exp(above) + math.Exp(below) }
-	if len(levels) == 1 { // what is above a target and what is below it are all together
+	if len(drawn) == 1 { // what is above a target and what is below it are all together
 		most, together = mostAstrayOfOne, func(above, below float64) float64 { return math.Exp(max(above, below)) }
 	}
-	drawn := func(from, to float64) (above, below float64) {
-		for j, d := range draws {
-			guard.Draws[j] = g.drawn(e, w, j, d, max(to, 1))
+	d := &drawn[i]
+	astray := func(from, to float64) (above, below float64) {
+		for j := range drawn {
+			guard.Draws[j] = drawn[j].among(max(to, 1))
 		}
 		guard.All, guard.Most = from, to
-		return guard.Above(i, (1-levels[i])/8*to), guard.Below(i, levels[i]/8*to)
+		return guard.Above(i, (1-d.level)/8*to), guard.Below(i, d.level/8*to)
 	}
-	if users := max(count, 0); !(together(drawn(users, users)) <= 0.9) {
+	if users := max(count, 0); !(together(astray(users, users)) <= 0.9) {
 		most = mostAstrayByWeights
 	}
+	cell := int64(e.cells[3*i+1])
+	at, behind := w.at(cell), w.at(cell+1)
 	for {
-		above, below := drawn(from, to)
-		if together(above, below) <= most || from > count+5*noise { // and less where there are more
+		above, below := astray(from, to)
+		if together(above, below) <= most || from > last { // and less where there are more
 			return true
 		}
-		d, cell := &guard.Draws[i], w.at(int64(e.cells[3*i+1]))
-		above += g.evidence(w, cell, w.end(), 1-levels[i], d.Above*(1-d.Level)*d.Share, count, from, to)
-		below += g.evidence(w, -1, w.at(int64(e.cells[3*i+1])+1), levels[i], d.Below*d.Level*d.Share, count, from, to)
+		above += g.evidence(w, at, w.end(), 1-d.level, d.Above*(1-d.Level)*d.Share, count, from, to)
+		below += g.evidence(w, -1, behind, d.level, d.Below*d.Level*d.Share, count, from, to)
 		if !(together(above, below) <= most) {
 			return false
 		}
@@ -108,43 +111,61 @@ func (g *Groups[K]) evidence(w weighed, low, high int, share, slope, count, from
 	return math.Log(math.Erfc(x/math.Sqrt(2*(c*c*noise+a*a*variance+b*b*rest))) / 2)
 }
 
-// drawn returns what is known of a draw, among so many users.
-func (g *Groups[K]) drawn(e group[K], w weighed, j int, d draw, users float64) quantile.Drawn {
-	cell, part := int64(e.cells[3*j+1]), d.Share*users
-	kappa := g.noises.spread.kappa(d.Level)
-	k := quantile.Drawn{Part: d.Part, Above: kappa * d.steep, Below: kappa * (2 - d.steep)}
-	if d.Level < 0.5 {
-		k.Above, k.Below = k.Below, k.Above
+// drawn is what is known of the draw of a level, whatever the number of users: Up and Down are those
+// of the base measure alone.
+type drawn struct {
+	quantile.Drawn
+	level        float64
+	steepest     float64 // κ, 0 where a cell is whole
+	left, right  float64 // weights of the cells that the ends of the part cut
+	above, below float64 // weights where a target is that the quantile is astray of
+}
+
+// drawn returns what is known of the draws, by what was released.
+func (g *Groups[K]) drawn(e group[K], w weighed, users float64) []drawn {
+	levels, scale := g.params.levels(), &g.noises.scale
+	all := make([]drawn, len(levels))
+	for j, d := range g.noises.draws(levels, users) {
+		cell, kappa := int64(e.cells[3*j+1]), g.noises.spread.kappa(d.Level)
+		k := drawn{Drawn: quantile.Drawn{Part: d.Part, Above: kappa * d.steep, Below: kappa * (2 - d.steep)}, level: levels[j]}
+		if d.Level < 0.5 {
+			k.Above, k.Below = k.Below, k.Above
+		}
+		if !d.whole {
+			k.steepest = max(k.Above, k.Below)
+		}
+		// The target is between the ends of the part; of the first draw, between edges that the
+		// weights show to be on either side.
+		first, end := int64(0), scale.cells
+		from, to := first, end
+		if len(levels) > 1 && d.Left < 0 && d.Right == len(levels) {
+			from, to = g.between(w, levels[j], missCut)
+		}
+		if d.Left >= 0 {
+			first = int64(e.cells[3*d.Left+1])
+			from, k.left = first, g.weightIn(w, first, first+1)
+		}
+		if d.Right < len(levels) {
+			end = int64(e.cells[3*d.Right+1]) + 1
+			to, k.right = end, g.weightIn(w, end-1, end)
+		}
+		k.Up, k.Down = d.fall.Above(min(from, cell), cell, end), d.fall.Below(first, cell, max(to-1, cell))
+		k.above, k.below = g.weightIn(w, from, cell+1), g.weightIn(w, cell, to)
+		all[j] = k
 	}
-	first, end := int64(0), g.noises.scale.cells
-	// The target is between the ends of the part; of the first draw, between edges that the weights
-	// show to be on either side.
-	from, to := first, end
-	if levels := len(g.params.levels()); levels > 1 && d.Left < 0 && d.Right == levels {
-		from, to = g.between(w, g.params.levels()[j], missCut)
-	}
-	// In a heavy cell that is not whole only the places near the target count; and a cell of the
-	// weight w that an end of the part cuts has the base measure of what is left of it.
-	steepest := max(k.Above, k.Below)
-	if d.whole {
-		steepest = 0
-	}
-	cut := 1.0
-	if d.Left >= 0 {
-		first = int64(e.cells[3*d.Left+1])
-		heavy := min(g.weightIn(w, first, first+1), users)
-		from, cut = first, max(cut, heavy/(d.Level*part)+steepest*heavy)
-	}
-	if d.Right < len(g.params.levels()) {
-		end = int64(e.cells[3*d.Right+1]) + 1
-		heavy := min(g.weightIn(w, end-1, end), users)
-		to, cut = end, max(cut, heavy/((1-d.Level)*part)+steepest*heavy)
-	}
-	among := func(from, to int64) float64 {
-		return math.Log(max(cut, 1+steepest*min(part, g.weightIn(w, from, to))))
-	}
-	k.Up = d.fall.Above(min(from, cell), cell, end) + among(from, cell+1)
-	k.Down = d.fall.Below(first, cell, max(to-1, cell)) + among(cell, to)
+	return all
+}
+
+// among returns what is known of the draw among so many users. In a heavy cell that is not whole
+// only the places near the target count; and a cell that an end of the part cuts has the base
+// measure of what is left of it.
+func (d *drawn) among(users float64) quantile.Drawn {
+	part := d.Share * users
+	left, right := min(d.left, users), min(d.right, users)
+	cut := max(1, left/(d.Level*part)+d.steepest*left, right/((1-d.Level)*part)+d.steepest*right)
+	k := d.Drawn
+	k.Up += math.Log(max(cut, 1+d.steepest*min(part, d.above)))
+	k.Down += math.Log(max(cut, 1+d.steepest*min(part, d.below)))
 	return k
 }
 

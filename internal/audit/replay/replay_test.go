@@ -151,7 +151,7 @@ var productPlants = []struct{ name, file, old, new, found string }{
 		"c.Threshold, ok = (least(p.Counters, s.epsilon, s.delta)+1)/2, err == nil", "misragries.Builder.Release"},
 	{"FullKeys is chosen by answers without noise", "threshold/groupby/fullkeys.go", "float64(loss+noise(s.question(j)*unit)())",
 		"float64(loss+0*noise(s.question(j)*unit)())", "threshold/groupby.Rows.Release"},
-	{"weights of quantiles have no noise", "threshold/groupby/quantile.go", "noise := s.noise(noises.spread.noise(s.params.levels(), users))", "noise := s.noise(0 * noises.spread.noise(s.params.levels(), users))", "threshold/groupby.Builder.Release"},
+	{"weights of quantiles have no noise", "threshold/groupby/quantile.go", "noise[scale] = s.noise(scale)", "noise[scale] = s.noise(0 * scale)", "threshold/groupby.Builder.Release"},
 	{"a merge adds the shortfall twice", "threshold/groupby/builder.go", "		addTo(s.shorts, o.shorts)", "		addTo(s.shorts, o.shorts); addTo(s.shorts, o.shorts)", "threshold/groupby.Builder.Release"},
 	{"a user has a key more than MaxElements", "misragries/users.go", "exact.DrawSubset(distinct, m, s.src.Uint64N)", "exact.DrawSubset(distinct, min(len(distinct), m+1), s.src.Uint64N)",
 		"misragries.UserBuilder.Release"},
