@@ -104,12 +104,15 @@ func (p Params) scale() scale {
 	return s
 }
 
+// endless reports whether there is no range.
+func (s *scale) endless() bool { return s.unit == smallest && s.most == largest }
+
 // falls returns the base measure of a level near an end of several: half the weight for each octave
 // from a public size on, towards the end.
 func (s *scale) falls(upper bool, places int64) quantile.Fall {
 	const every = 1 << leading
 	from := s.unit * 0x1p6
-	if s.unit == smallest && s.most == largest {
+	if s.endless() {
 		from = 1
 	}
 	switch {
@@ -122,12 +125,16 @@ func (s *scale) falls(upper bool, places int64) quantile.Fall {
 }
 
 // asides returns the first places of the cells of the cuts of a quantile that are not drawn: 16
-// times as far from the origin, on either side; and the ends, with a Resolution.
+// times as far from the origin, on either side, and without a range at least 64; and the ends, with
+// a Resolution.
 func (s *scale) asides(cell, places int64) (low, high int64) {
 	if s.step > 0 {
 		return 0, (s.cells - 1) * places
 	}
 	far := max(cell+s.first, -cell-s.first) + fixedCut<<leading
+	if s.endless() {
+		far = max(far, s.index(nearestCut))
+	}
 	return max(-far-s.first, 0) * places, min(far-s.first, s.cells-1) * places
 }
 
@@ -237,6 +244,8 @@ const (
 	// A cut that is not drawn is so many octaves from its quantile, where so many deviations of a
 	// weight are on that side; else there is none.
 	fixedCut, fixedFrom = 4, 6
+	// at least this far from 0 where there is no range: the median of values around 0 is next to it
+	nearestCut = 64
 )
 
 // spread is what the quantiles of a key are drawn by.

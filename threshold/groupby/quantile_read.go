@@ -111,8 +111,8 @@ func (g *Groups[K]) evidence(w weighed, low, high int, share, slope, count, from
 	return math.Log(math.Erfc(x/math.Sqrt(2*(c*c*noise+a*a*variance+b*b*rest))) / 2)
 }
 
-// drawn is what is known of the draw of a level, whatever the number of users: Up and Down are those
-// of the base measure alone.
+// drawn is what is known of the draw of a level, whatever the number of users: Up and Down are
+// those of the base measure alone.
 type drawn struct {
 	quantile.Drawn
 	level        float64

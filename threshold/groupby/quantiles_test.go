@@ -206,6 +206,73 @@ func TestNothingIsKnownOfFew(t *testing.T) {
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 }
 
+// A key that nobody has is known of at no level, however far below 0 the noise of its count and
+// weights is, for normal noise and for Laplace noise.
+func TestNobodysQuantile(t *testing.T) {
+	for _, delta := range []float64{1e-6, 0} {
+		b := dptest.OK(NewListed(Params{Epsilon: 2, Delta: delta, Levels: [8]float64{.5, .9}, Min: .1, Max: 1000}, 0))(t)
+		s := held(b)
+		g := &Groups[int]{params: s.params, noises: s.params.noises(s.calibrated, choice{}), groups: []group[int]{s.key(nil, 0)}}
+		for users := -60.; users <= 0; users += 5 {
+			for weight := -60 * int64(spreadUnit); weight <= 0; weight += 5 * spreadUnit {
+				e := g.groups[0]
+				e.rest, e.weights = int64(users*fine*unit), slices.Repeat([]int64{weight}, len(e.weights))
+				require.False(t, g.known(e, 0) || g.known(e, 1), "δ = %v: %v users, %v in weights", delta, users, weight)
+			}
+		}
+	}
+}
+
+// The evidence against a number of users is a p-value: the probability that it is at most p is at
+// most p, and about that for normal noise. One without the noise of the other weights is none. And
+// what is no number shows nothing.
+func TestEvidenceIsAPValue(t *testing.T) {
+	// rest is an eighth of those from the median on
+	const users, rest, p, runs = 400., 25., .01, 20_000
+	for _, delta := range []float64{1e-6, 0} {
+		b := dptest.OK(NewListed(Params{Epsilon: 1, Delta: delta, Levels: [8]float64{.5}}, 0))(t)
+		s := held(b)
+		g := &Groups[int]{params: s.params, noises: s.params.noises(s.calibrated, choice{})}
+		count, weight := s.noise(g.noises.count*fine*unit), s.noise(g.noises.spread.alone)
+		several := func(n int) (sum float64) {
+			for range n {
+				sum += float64(weight()) / spreadUnit
+			}
+			return sum
+		}
+		for _, noisy := range [][2]int{{1, 2}, {3, 2}} { // below the quantile, and from it on
+			for _, slope := range []float64{0, .05} {
+				seen, without := int64(0), int64(0)
+				for range runs {
+					w := weighed{edges: make([]uint32, 3), noise: g.noises.spread.alone / spreadUnit}
+					w.before, w.noisy = []float64{0, users - rest + several(noisy[0]), 0}, []int{0, noisy[0], noisy[0] + noisy[1]}
+					w.before[2] = w.before[1] + rest + several(noisy[1])
+					counted := users + float64(count())/fine/unit
+					if g.evidence(w, 1, 2, .5, slope, counted, users, users) <= math.Log(p) {
+						seen++
+					}
+					w.noisy = []int{0, 0, noisy[1]}
+					if g.evidence(w, 1, 2, .5, slope, counted, users, users) <= math.Log(p) {
+						without++
+					}
+				}
+				least, most := dptest.ClopperPearson(seen, runs, 1-1e-10)
+				dptest.Alarm(t, 1e-10)
+				require.LessOrEqual(t, least, p, "%d of %d", seen, runs)
+				if delta > 0 {
+					require.GreaterOrEqual(t, most, .8*p, "%d of %d", seen, runs)
+					require.True(t, dptest.Control(t, without > runs/10, 1e-12), "%d of %d", without, runs)
+				}
+			}
+		}
+	}
+	s := percentiles.scale()
+	g := groupsOf(t, percentiles, 10_000, map[uint32]int64{s.cell(404): 10_000 * spreadUnit})
+	require.Equal(t, 404., g.Quantile(0, .5))
+	g.noises.spread.loss = math.NaN()
+	require.True(t, math.IsNaN(g.Quantile(0, .5)))
+}
+
 // Intervals hold the quantile and its rank at the confidence, of smooth data, of few values, and
 // where noise is Laplace noise; and they are about as wide as the errors they come of.
 func TestQuantileIntervals(t *testing.T) {
