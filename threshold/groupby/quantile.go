@@ -235,7 +235,7 @@ const (
 	// how far the slopes of a draw may differ, of one level and of several
 	mostSteep, mostSteepOfSeveral = 1.75, 1.1
 	// deviations that the weights lack in one release of ten, and more for what else they show
-	steepReserve = 2.2
+	steepReserve = 2.6
 	// ln of 2³⁶, by which a base measure falls, of the number of cells, and more
 	fallCost = 50
 	cutShare = 1. / 16 // of the quantiles' part of the budget, for the cuts
@@ -348,16 +348,16 @@ func (n *noises) draws(levels []float64, users float64) []draw {
 		d := draw{Part: part, whole: quantile.Leaf(parts, i), steep: 1}
 		upper := levels[i] > 0.75 && part.Right == len(levels)
 		if upper || levels[i] < 0.25 && part.Left < 0 {
-			n.towardsEnd(&d, upper, users)
+			d.towardsEnd(n, levels, i, users)
 		}
 		all[i] = d
 	}
 	return all
 }
 
-// towardsEnd sets how a level near an end of all is drawn.
-func (n *noises) towardsEnd(d *draw, upper bool, users float64) {
-	side, kappa := d.Level, n.spread.kappa(d.Level)
+// towardsEnd sets how the level i near an end of all is drawn.
+func (d *draw) towardsEnd(n *noises, levels []float64, i int, users float64) {
+	upper, side, kappa := levels[i] > 0.5, d.Level, n.spread.kappa(d.Level)
 	if upper {
 		side = 1 - side
 	}
@@ -369,7 +369,25 @@ func (n *noises) towardsEnd(d *draw, upper bool, users float64) {
 	margin := kappa * side * d.Share * users
 	need := cells - math.Log(mostAstray)
 	// what the weights at the quantile and beyond say, but for one release in ten
-	if z := 7./8*side*d.Share*users*spreadUnit/(math.Sqrt2*n.spread.alone) - steepReserve; z > 0 {
+	noisy := 0.0
+	for j := range levels {
+		if j != i && j > i != upper {
+			continue
+		}
+		inner, outer := n.spread.cutsOf(levels, j, users)
+		if !upper {
+			inner, outer = outer, inner
+		}
+		noisy += 2
+		if outer != (cut{}) {
+			noisy++
+		}
+		if j != i && inner != (cut{}) {
+			noisy++
+		}
+	}
+	noise := n.spread.noise(levels, users) * math.Sqrt(noisy)
+	if z := 7./8*side*d.Share*users*spreadUnit/noise - steepReserve; z > 0 {
 		need += math.Log(math.Erfc(z/math.Sqrt2) / 2)
 	}
 	most := mostSteep

@@ -320,7 +320,7 @@ func (n *noises) knownFrom(p Params) (from [maxLevels]float64) {
 		low, high := 0., math.Log(0x1p50)
 		for range 24 {
 			users := (low + high) / 2
-			if g.known(g.typical(math.Exp(users)), i) {
+			if g.known(g.typical(math.Exp(users), i), i) {
 				high = users
 			} else {
 				low = users
@@ -333,11 +333,12 @@ func (n *noises) knownFrom(p Params) (from [maxLevels]float64) {
 }
 
 // typical returns what may be released of a key with so many users, where the noise of its count,
-// and of the weights on either side, is as low as in one of ten releases.
-func (g *Groups[K]) typical(users float64) (e group[K]) {
-	const low = 1.4 // deviations, of each of two: 1.28 of both
+// and the weights on either side of a quantile with the error of its draw, are as low as in one of
+// ten releases.
+func (g *Groups[K]) typical(users float64, i int) (e group[K]) {
+	const share, deviations = .08, 1.4 // .1 on one side, .05 on either
 	levels, s := g.params.levels(), g.noises.scale
-	e.rest = int64((users - low*g.noises.count) * fine * unit)
+	e.rest = int64((users - deviations*g.noises.count) * fine * unit)
 	middle := float64(s.cells) / 2
 	if f := s.falls(true, 1); f.Every != 0 {
 		middle = float64(f.From)
@@ -375,9 +376,19 @@ func (g *Groups[K]) typical(users float64) (e group[K]) {
 	for i := range ranks[1:] {
 		e.weights = append(e.weights, int64((ranks[i+1]-ranks[i])*spreadUnit))
 	}
-	w := g.weighed(e)
-	noise := int64(low * w.noise * spreadUnit * math.Sqrt(float64(w.noisy[w.end()])/2))
-	e.weights[0] -= noise
-	e.weights[len(e.weights)-1] -= noise
+	w, cell := g.weighed(e), int64(e.cells[3*i+1])
+	low, high, lowest := w.at(cell), w.end(), &e.weights[len(e.weights)-1]
+	if levels[i] < 0.5 {
+		low, high, lowest = -1, w.at(cell+1), &e.weights[0]
+	}
+	_, noisy := w.sum(low, high)
+	// The error of the draw is a difference of exponential variables; these are its middle and its
+	// low end. The others' errors, and the noise, are about normal.
+	d, all := g.noises.draws(levels, users)[i], g.params.ranks(g.noises.spread)[i]
+	own := 1 / g.noises.spread.kappa(d.Level)
+	inwards, out := own/(2-d.steep), own/d.steep
+	middle, end := inwards*math.Log(2*inwards/(inwards+out)), out*math.Log(max(out/(inwards+out)/share, 1))
+	normal := deviations * math.Sqrt(w.noise*w.noise*float64(noisy)+2*max(all*all-own*own, 0))
+	*lowest -= int64((math.Hypot(middle+end, normal) - middle) * spreadUnit)
 	return e
 }

@@ -56,7 +56,7 @@ func TestNoAbsurdQuantile(t *testing.T) {
 // are not. Medians of 500 users of these and more have two finite ends, whatever their sign, and of
 // 10,000 of two clusters.
 func TestKnownQuantiles(t *testing.T) {
-	runs := dptest.Full(60, 6)
+	runs := dptest.Full(60, 3)
 	for level, users := range map[float64]int{.5: 300, .95: 3000, .99: 15_000} {
 		plan := dptest.OK(Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{level}}.Plan())(t)
 		require.InEpsilon(t, float64(users), plan.Known[0], .2, "p%v", 100*level)
@@ -66,7 +66,7 @@ func TestKnownQuantiles(t *testing.T) {
 				continue
 			}
 			for _, wide := range []float64{0, 1} {
-				for _, n := range []int{users, users * 7 / 10} {
+				for _, n := range []int{users, users * 6 / 5, users * 4 / 3, users * 7 / 10} {
 					_, release := prepared(t, dptest.QuantileCase{Column: column, Epsilon: 1, Levels: []float64{level}, Sorted: column.Values(n), LeastEnd: wide * column.Min, MostEnd: wide * column.Max})
 					for range runs {
 						x := release().Quantile(0, level)
@@ -78,7 +78,7 @@ func TestKnownQuantiles(t *testing.T) {
 						}
 					}
 				}
-				all += int64(runs)
+				all += 3 * int64(runs)
 			}
 		}
 		t.Logf("p%v: known in %d of %d releases, with fewer users in %d", 100*level, known, all, fewer)
@@ -88,6 +88,26 @@ func TestKnownQuantiles(t *testing.T) {
 		least, _ := dptest.ClopperPearson(fewer, all, 1-1e-10)
 		dptest.Alarm(t, 1e-10)
 		require.LessOrEqual(t, least, .5)
+	}
+	p := Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{.5, .9, .99}}
+	for i, users := range dptest.OK(p.Plan())(t).Known {
+		if users == 0 {
+			continue
+		}
+		known, all := int64(0), int64(0)
+		for _, column := range dptest.Columns[:6] {
+			_, release := prepared(t, dptest.QuantileCase{Column: column, Epsilon: 1, Levels: p.levels(), Sorted: column.Values(int(users))})
+			for range 2 * runs {
+				if x := release().Quantile(0, p.Levels[i]); x == x {
+					known++
+				}
+				all++
+			}
+		}
+		t.Logf("p%v of three: known of %v in %d of %d", 100*p.Levels[i], users, known, all)
+		_, most := dptest.ClopperPearson(known, all, 1-1e-10)
+		dptest.Alarm(t, 1e-10)
+		require.GreaterOrEqual(t, most, .85)
 	}
 	for _, column := range dptest.Columns {
 		users, runs := 500, int64(dptest.Full(1000, 20))
