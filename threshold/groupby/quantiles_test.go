@@ -256,8 +256,8 @@ func TestEvidenceIsAPValue(t *testing.T) {
 						without++
 					}
 				}
-				least, most := dptest.ClopperPearson(seen, runs, 1-1e-10)
-				dptest.Alarm(t, 1e-10)
+				least, most := dptest.ClopperPearson(seen, runs, 1-1e-12)
+				dptest.Alarm(t, 1e-12)
 				require.LessOrEqual(t, least, p, "%d of %d", seen, runs)
 				if delta > 0 {
 					require.GreaterOrEqual(t, most, .8*p, "%d of %d", seen, runs)

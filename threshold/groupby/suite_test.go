@@ -82,11 +82,11 @@ func TestKnownQuantiles(t *testing.T) {
 			}
 		}
 		t.Logf("p%v: known in %d of %d releases, with fewer users in %d", 100*level, known, all, fewer)
-		_, most := dptest.ClopperPearson(known, all, 1-1e-10)
-		dptest.Alarm(t, 1e-10)
+		_, most := dptest.ClopperPearson(known, all, 1-1e-11)
+		dptest.Alarm(t, 1e-11)
 		require.GreaterOrEqual(t, most, .9)
-		least, _ := dptest.ClopperPearson(fewer, all, 1-1e-10)
-		dptest.Alarm(t, 1e-10)
+		least, _ := dptest.ClopperPearson(fewer, all, 1-1e-11)
+		dptest.Alarm(t, 1e-11)
 		require.LessOrEqual(t, least, .5)
 	}
 	p := Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{.5, .9, .99}}
@@ -105,8 +105,8 @@ func TestKnownQuantiles(t *testing.T) {
 			}
 		}
 		t.Logf("p%v of three: known of %v in %d of %d", 100*p.Levels[i], users, known, all)
-		_, most := dptest.ClopperPearson(known, all, 1-1e-10)
-		dptest.Alarm(t, 1e-10)
+		_, most := dptest.ClopperPearson(known, all, 1-1e-11)
+		dptest.Alarm(t, 1e-11)
 		require.GreaterOrEqual(t, most, .85)
 	}
 	for _, column := range dptest.Columns {
@@ -123,8 +123,8 @@ func TestKnownQuantiles(t *testing.T) {
 				open++
 			}
 		}
-		least, _ := dptest.ClopperPearson(open, runs, 1-1e-10)
-		dptest.Alarm(t, 1e-10)
+		least, _ := dptest.ClopperPearson(open, runs, 1-1e-11)
+		dptest.Alarm(t, 1e-11)
 		require.LessOrEqual(t, least, .04, "%s: %d of %d intervals are open", column.Name, open, runs)
 	}
 }
