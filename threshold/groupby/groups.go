@@ -84,7 +84,7 @@ func (g *Groups[K]) String() string {
 		known := 0
 		for _, e := range g.groups {
 			for i := range levels {
-				if g.known(e, i) {
+				if g.known(e, i, 0) {
 					known++
 				}
 			}

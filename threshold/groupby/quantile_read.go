@@ -22,31 +22,31 @@ import (
 // users with up to 4 keys; for others it is an estimate.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	e, i, shown := g.quantile(key, level)
-	if !shown || i < 0 || !g.known(e, i) {
+	if !shown || i < 0 || !g.known(e, i, 0) {
 		return math.NaN()
 	}
 	return g.noises.scale.value(e.cells[3*i+1])
 }
 
 // known reports whether a quantile can be far outside of where values are with a probability of at
-// most [mostAstray], by what was released.
+// most [mostAstray], by what was released: on the side −1 or 1, or on either for 0.
 //
 // For each weight of all values that may be, from ≤ weight < to, the probability of the draws is
 // multiplied by that of a count and of weights that say as much as those released.
-func (g *Groups[K]) known(e group[K], i int) bool {
+func (g *Groups[K]) known(e group[K], i, side int) bool {
 	users, w := g.noisy(e), g.weighed(e)
 	all, sd := w.before[w.end()], w.noise*math.Sqrt(float64(w.noisy[w.end()]))
 	drawn := g.drawn(e, w, users)
 	// users of many keys weigh less than they count
-	if users > all+3*sd && !g.knownOf(e, w, drawn, i, all) {
+	if users > all+3*sd && !g.knownOf(e, w, drawn, i, side, all) {
 		return false
 	}
-	return g.knownOf(e, w, drawn, i, min(users, all+2*sd))
+	return g.knownOf(e, w, drawn, i, side, min(users, all+2*sd))
 }
 
 // knownOf is known where the count says that all values weigh as much as count, which may be less
 // than nothing.
-func (g *Groups[K]) knownOf(e group[K], w weighed, drawn []drawn, i int, count float64) bool {
+func (g *Groups[K]) knownOf(e group[K], w weighed, drawn []drawn, i, side int, count float64) bool {
 	noise := g.noises.count
 	from, to, last := 0., max(count-5*noise, 0), max(count, 0)+5*noise
 	if g.params.pure() {
@@ -54,9 +54,20 @@ func (g *Groups[K]) knownOf(e group[K], w weighed, drawn []drawn, i int, count f
 		from, to = max(count-reach, 0), max(count+reach, 0)
 	}
 	guard := quantile.Guard{Draws: make([]quantile.Drawn, len(drawn))}
-	most, together := mostAstray, func(above, below float64) float64 { return math.Exp(above) + math.Exp(below) }
-	if len(drawn) == 1 { // what is above a target and what is below it are all together
-		most, together = mostAstrayOfOne, func(above, below float64) float64 { return math.Exp(max(above, below)) }
+	most := mostAstray
+	if len(drawn) == 1 {
+		most = mostAstrayOfOne
+	}
+	together := func(above, below float64) float64 {
+		switch {
+		case side > 0:
+			return math.Exp(above)
+		case side < 0:
+			return math.Exp(below)
+		case len(drawn) == 1: // what is above a target and what is below it are all together
+			return math.Exp(max(above, below))
+		}
+		return math.Exp(above) + math.Exp(below)
 	}
 	d := &drawn[i]
 	astray := func(from, to float64) (above, below float64) {
@@ -139,7 +150,11 @@ func (g *Groups[K]) drawn(e group[K], w weighed, users float64) []drawn {
 		first, end := int64(0), scale.cells
 		from, to := first, end
 		if len(levels) > 1 && d.Left < 0 && d.Right == len(levels) {
-			from, to = g.between(w, levels[j], missCut)
+			low, high := g.between(w, levels[j], missCut)
+			if low >= 0 {
+				from = int64(w.edges[low])
+			}
+			to = int64(w.edges[high])
 		}
 		if d.Left >= 0 {
 			first = int64(e.cells[3*d.Left+1])
@@ -252,12 +267,19 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 	if !shown {
 		return lo, hi
 	}
-	from, to := g.between(g.weighed(e), level, (1-confidence)/2)
-	if from > 0 {
-		lo = s.edge(from)
+	w := g.weighed(e)
+	from, to := g.between(w, level, (1-confidence)/2)
+	for from >= 0 && !g.known(e, from/4, -1) {
+		from--
 	}
-	if to < s.cells {
-		hi = s.edge(to)
+	for to < w.end() && !g.known(e, to/4, 1) {
+		to++
+	}
+	if from >= 0 && w.edges[from] > 0 {
+		lo = s.edge(int64(w.edges[from]))
+	}
+	if int64(w.edges[to]) < s.cells {
+		hi = s.edge(int64(w.edges[to]))
 	}
 	if x := g.Quantile(key, level); x == x {
 		lo, hi = min(lo, x), max(hi, x)
@@ -265,23 +287,23 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 	return lo, hi
 }
 
-// between returns the cells from ≤ x < to that the quantile of a level is in, as far as the weights
-// show it, where either end is wrong with probability alpha at most.
-func (g *Groups[K]) between(w weighed, level, alpha float64) (from, to int64) {
-	to = g.noises.scale.cells
-	for j, edge := range w.edges[:w.end()] {
+// between returns the edges from ≤ x < to that the quantile of a level is between, −1 and the end
+// at most, as far as the weights show it, where either is wrong with probability alpha at most.
+func (g *Groups[K]) between(w weighed, level, alpha float64) (from, to int) {
+	from, to = -1, w.end()
+	for j := range w.edges[:w.end()] {
 		rank, noise := g.rank(w, level, j, alpha)
 		if !(rank+noise <= 0) {
 			break
 		}
-		from = int64(edge)
+		from = j
 	}
-	for j, edge := range slices.Backward(w.edges[:w.end()]) {
+	for j := range slices.Backward(w.edges[:w.end()]) {
 		rank, noise := g.rank(w, level, j, alpha)
 		if !(rank-noise >= 0) {
 			break
 		}
-		to = int64(edge)
+		to = j
 	}
 	return from, to
 }
@@ -320,7 +342,7 @@ func (n *noises) knownFrom(p Params) (from [maxLevels]float64) {
 		low, high := 0., math.Log(0x1p50)
 		for range 24 {
 			users := (low + high) / 2
-			if g.known(g.typical(math.Exp(users), i), i) {
+			if g.known(g.typical(math.Exp(users), i), i, 0) {
 				high = users
 			} else {
 				low = users

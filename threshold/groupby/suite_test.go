@@ -1,6 +1,7 @@
 package groupby
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -126,5 +127,35 @@ func TestKnownQuantiles(t *testing.T) {
 		least, _ := dptest.ClopperPearson(open, runs, 1-1e-11)
 		dptest.Alarm(t, 1e-11)
 		require.LessOrEqual(t, least, .04, "%s: %d of %d intervals are open", column.Name, open, runs)
+	}
+}
+
+// The ends of intervals are where users are, or infinite: a hundred times beyond all users, and 16
+// times beyond the cuts at 64, are 2 in 100 at most, where a cut was one in four and the next level
+// two in three.
+func TestNoAbsurdEnds(t *testing.T) {
+	for _, c := range []struct {
+		users  int
+		levels []float64
+	}{{2300, []float64{.5}}, {3800, []float64{.5}}, {1500, []float64{.5, .9, .99}}, {10_000, []float64{.5, .9, .99}}} {
+		far, all, runs := int64(0), int64(0), dptest.Full(400, 20)
+		for _, column := range dptest.Columns[:8] {
+			sorted := column.Values(c.users)
+			most := 100 * max(sorted[c.users-1], -sorted[0], 1024)
+			_, release := prepared(t, dptest.QuantileCase{Column: column, Epsilon: 1, Levels: c.levels, Sorted: sorted})
+			for range runs {
+				g := release()
+				for _, level := range c.levels {
+					lo, hi := g.QuantileInterval(0, level, .95)
+					if lo < -most && !math.IsInf(lo, 0) || hi > most && !math.IsInf(hi, 0) {
+						far++
+					}
+					all++
+				}
+			}
+		}
+		least, _ := dptest.ClopperPearson(far, all, 1-1e-11)
+		dptest.Alarm(t, 1e-11)
+		require.LessOrEqual(t, least, .02, "%d users, %v: %d of %d", c.users, c.levels, far, all)
 	}
 }
