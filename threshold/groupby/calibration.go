@@ -469,9 +469,8 @@ var missTail = sync.OnceValue(func() float64 { return -standardNormal.Quantile(m
 
 var standardNormal, _ = noise.NewGaussian(1)
 
-// Guarantee returns what a release of these Params promises: (ε, δ) for one user with any number of
-// keys and values; see the package's documentation. For listed keys it is also the guarantee of a
-// Gaussian mechanism, or pure ε-DP. Invalid Params promise nothing.
+// Guarantee returns what a release promises: (ε, δ) for one user. For listed keys it is also the
+// guarantee of a Gaussian mechanism, or pure ε-DP. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	unit := budget.User(0, p.Relation)

@@ -117,8 +117,7 @@ func (g *Groups[K]) blind() bool { return g.params.Values && g.radius == 0 }
 
 // Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max] or,
 // with Values, as clipped (see [Groups.Radius]) with a third of [Groups.Lost] added back where that
-// is more than noise. It is NaN, for what is unknown, where the key is not shown, where no range
-// was learned, and if the Params have neither Min and Max nor Values.
+// is more than noise.
 func (g *Groups[K]) Sum(key K) float64 {
 	e, found := g.find(key)
 	if !found {
@@ -148,9 +147,7 @@ func (g *Groups[K]) addedBack(e group[K]) float64 {
 }
 
 // Mean returns the estimated mean of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, what [Groups.Sum] has of a user. It is NaN, for what is unknown, if the key is not
-// shown or its count is not above 0, if no range was learned, and if the Params have neither Min
-// and Max nor Values.
+// with Values, what [Groups.Sum] has of a user. It is NaN also if the count is not above 0.
 func (g *Groups[K]) Mean(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.values() || g.blind() {
@@ -164,11 +161,9 @@ func (g *Groups[K]) Mean(key K) float64 {
 }
 
 // Radius returns, with Params.Values, the R to which users' values are clipped: 0 where no range
-// was learned, NaN without Values. A user with the value v in a key of scale a gives z = v/a − 1.
-// The vector of the user's z in all shown keys is clipped to ‖z‖₂ ≤ R: each |z| is clipped to some
-// t, which is smaller the more large entries the user has. So no value outside a(1 − R) to a(1 + R)
-// counts unclipped. R balances the noise of sums, which is proportional to R, with what clipping
-// takes from them: see [Groups.Lost].
+// was learned, NaN without Values. A value v in a key of scale a gives z = v/a − 1. A user's vector
+// of all z is clipped to ‖z‖₂ ≤ R: each |z| is clipped to some t, which is smaller the more large
+// entries the user has. So no value outside a(1 − R) to a(1 + R) counts unclipped.
 func (g *Groups[K]) Radius() float64 {
 	if !g.valid() || !g.params.Values {
 		return math.NaN()
@@ -189,8 +184,7 @@ func (g *Groups[K]) Scale(key K) float64 {
 
 // Lost returns, with Params.Values, a rough estimate of what clipping took from the key: the sum,
 // over its users, of how far their values were moved. Only the loss of all keys together is
-// released; Lost assumes that the key has its proportional part, so it comes without a bound. NaN
-// if the key is not shown, if no range was learned, and without Values.
+// released; Lost assumes that the key has its proportional part.
 func (g *Groups[K]) Lost(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.Values || g.blind() {
@@ -225,17 +219,17 @@ func (g *Groups[K]) clippedOf(e group[K]) ranges.Bound {
 }
 
 // SumInterval returns bounds that hold the true sum of the users' values in the key, with at least
-// the given confidence, as [Groups.Interval] does. With Min and Max it is the sum of values that
-// are clamped to these.
+// the given confidence, as [Groups.Interval] does. With Min and Max it is the sum of clamped
+// values.
 //
 // With Values it is the sum of all values as they are, if two things hold that no release can see.
-// Let the size of a user be how far the values are from the scales of their keys: ‖v/scale − 1‖₂.
-// Beyond the largest sizes that can be seen, users become fewer at least like a Pareto tail of
-// index Params.TailIndex; and of all that was clipped the key has at most twice its part of the
-// users. Where the sizes that can be seen thin out too slowly, both ends are infinite.
+// Let the size of a user be ‖v/scale − 1‖₂ over the user's keys. Beyond the largest sizes that can
+// be seen, users become fewer at least like a Pareto tail of index Params.TailIndex; and of all
+// that was clipped the key has at most twice its part of the users. Where the sizes that can be
+// seen thin out too slowly, both ends are infinite.
 //
 // If the key is not shown, or no range was learned, a bound is infinite on each side where values
-// may lie. NaN if the Params have neither Min and Max nor Values.
+// may lie.
 func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -266,11 +260,9 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	return min(lo, g.sum(e)), max(hi, g.sum(e))
 }
 
-// MeanInterval returns bounds that hold the true mean of the users' values in the key with at least
-// the given confidence: of values clamped to [Min, Max] or, with Values, of all values as they are,
-// by what [Groups.SumInterval] assumes. For a key that is not shown they are Min and Max. With
-// Values they are then infinite, and also if no range was learned or what was clipped has no bound.
-// NaN if the Params have neither Min and Max nor Values.
+// MeanInterval returns bounds that hold the true mean of the users' values in the key, as
+// [Groups.SumInterval] does for sums. For a key that is not shown they are Min and Max. With Values
+// they are then infinite, and also if no range was learned or what was clipped has no bound.
 func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
