@@ -12,9 +12,9 @@
 // Each person is one row with one number. Neighbours differ in one row, which is added or removed
 // ([budget.AddRemove], the default), or whose value is replaced ([budget.Replace]; the number of
 // rows is public). The unit is [budget.Row]: a person with k rows has k times the ε. The guarantee
-// holds for the floating-point implementation: values become integers, sums are exact, noise is
-// drawn exactly, scales are rounded up. Proofs: scheme.go, noise.go, learn.go; internal/quantile
-// for quantiles. NaN, a missing value, is no row; under Replace it counts as the middle.
+// holds for the floating-point implementation: sums are of integers, noise is drawn exactly, scales
+// are rounded up. Proofs: scheme.go, noise.go, learn.go; internal/quantile for quantiles. NaN, a
+// missing value, is no row; under Replace it counts as the middle.
 //
 // # Accuracy
 //
@@ -38,7 +38,6 @@
 //	70 % 0, rest exp.  .14, 5.1 | .24, 16     98 % 0, rest    .6, 18 | 1.4, 37
 //
 // At ε = 1 a median is off by 2 or 3 rows whatever the range, and each of five levels by 2 to 6.
-// With too few rows on one side a quantile is NaN: see [Quantiles.Quantile].
 //
 // # Choosing
 //
@@ -55,19 +54,17 @@
 // learned and, beyond the last visible group, rows thin out at least like a Pareto tail of index
 // TailIndex, [Summary.Interval] contains the mean of all rows: this is proved. It widens if the
 // visible rows suggest a heavier tail, and an end is infinite if rows are not seen to thin out
-// there. It allows for what noise hides as far out as rows are seen on the other side, or if all
-// rows are equal, as 0 is. The hidden share: eight octaves out, a share of rows below 67/(n·ε), or
-// 12/(n·√(2ρ)), is not seen, and the mean lacks it. The interval allows for it down to 40/(n·ε). Of
-// fewer than 720/ε or 90/√ρ rows no range is learned: Mean and Sum are NaN, their intervals
-// infinite, or what the Bound says. Use n·ε ≥ 2000 or n·√ρ ≥ 800: of fewer rows intervals are twice
-// as wide. Measured for twenty distributions in intervals.md: .96 or more of those in the class.
+// there. Eight octaves out, a share of rows below 67/(n·ε), or 12/(n·√(2ρ)), is not seen, and the
+// mean lacks it; the interval allows for it down to 40/(n·ε). Of fewer than 720/ε or 90/√ρ rows no
+// range is learned: Mean and Sum are NaN, their intervals infinite, or what the Bound says. Use n·ε
+// ≥ 2000 or n·√ρ ≥ 800: of fewer rows intervals are twice as wide. Measured for twenty
+// distributions in intervals.md: .96 or more of those in the class.
 //
 // # Cost
 //
-// On one core of 2.5 GHz Add takes 6 ns, and a Builder 512 bytes for any number of rows; if the
-// range is learned, 8 bytes per row, and 1.9 times as long in all, plus 0.4 ms. A QuantileBuilder
-// has one number per cell in use, and its Add takes 12 ns. From values with a spread below 10⁻⁶ of
-// their size, such as times since 1970, subtract a public origin, or the interval is infinite.
+// Add takes 6 ns, and a Builder 512 bytes; if the range is learned, 8 bytes per row. A
+// QuantileBuilder has one number per cell in use. From values with a spread below 10⁻⁶ of their
+// size, such as times since 1970, subtract a public origin, or the interval is infinite.
 //
 // Not covered: the sampling of the rows, timing, and anyone who reads the memory of the process.
 // Sources: Fejér (1932), Fieller (1954), Kaplan, Schnapp, Stemmer (ICML 2022). The ℓ₁ ball of

@@ -123,12 +123,13 @@ func (q *Quantiles) count(miss float64) (low, high float64) {
 // range and a Bound. NaN for a level that was not released, and for other arguments.
 //
 // With one level it was chosen at the release, for a confidence of .99, and is the same for all
-// smaller ones; for larger ones nothing is known. The ends are two separate choices, of ranks e
-// rows less and e rows more, with e such that the rank of either is off by at most e − 1, except
-// with probability .005 (see [quantile.Most]; for the median, 152 at ε = 1). With several levels
-// the ends are quantiles of other levels, the nearest ones whose [Quantiles.RankInterval] shows
-// that they are on that side: so the first level has no lower end and the last none above.
+// smaller ones; for larger ones nothing is known. With several levels the ends are quantiles of
+// other levels, the nearest ones whose [Quantiles.RankInterval] shows that they are on that side:
+// so the first level has no lower end and the last none above.
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
+	// The ends of one level are two separate choices, of ranks e rows less and e rows more, with e
+	// such that the rank of either is off by at most e − 1, except with probability .005 (see
+	// quantile.Most; for the median, 152 at ε = 1).
 	i := q.index(level)
 	if i < 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -190,14 +191,15 @@ func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
 // RankInterval returns bounds lo ≤ 0 ≤ hi on the error of the rank of Quantile(level), in rows,
 // with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the number of
 // rows in the cells before the quantile's cell, and at most that number plus the rows of the cell.
-// It says nothing about the rows in the cell, which are within half of a Resolution or some
-// millionths of the value. NaN for other arguments.
+// (A cell is half of a Resolution or some millionths of the value on either side.) NaN for other
+// arguments.
 //
 // It holds for all data, is known before any are seen, and so is wide: typical errors are a tenth
-// of it. In each of the r rounds that lead to the level at least one place has the wanted rank (see
-// [quantile.Most]); the confidence is divided by r, and the bounds of the rounds add up, with one
-// row for each place that cuts the rows, if no cell has more than 2³² of them.
+// of it. It is proved for cells of at most 2³² rows.
 func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
+	// In each of the r rounds that lead to the level at least one place has the wanted rank (see
+	// quantile.Most). The confidence is divided by r, and the bounds of the rounds add up, with one
+	// row for each place that cuts the rows, if no cell has more than 2³² of them.
 	at := q.index(level)
 	if at < 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()

@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Summary is a released column: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing. Its methods return NaN for what its Params do not release.
+// Summary is a released column: public, immutable, safe for concurrent readers. Its methods return
+// NaN for what its Params do not release.
 type Summary struct {
 	params Params
 	law    law            // of the Params
@@ -179,8 +179,7 @@ func (s *Summary) deviation(f form) float64 {
 //
 // A learned range adds to Sum and Mean what values beyond it lost, as far as it was seen. They are
 // NaN if too little of the range was learned: of too few rows (see the package page), or if most
-// rows lie on one side of what was to be their median. Where the noisy sum has not what was taken
-// for rows away from the centre, the Mean is the centre.
+// rows lie on one side of what was to be their median.
 func (s *Summary) Value(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()
