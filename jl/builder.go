@@ -48,11 +48,11 @@ type setup struct {
 	promise budget.Guarantee
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, in up
+// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform: in up
 // to 5 ns per coordinate and block of an SJLT with tables (Dim·s ≤ 2²²), 10 ns per entry of a
-// Normal or an FJLT matrix. Under L2 the norm of the matrix takes up to 20 ms plus, per coordinate,
-// s² ns for an SJLT with s > 1, k²/200 ns for signs and k²/8 ns for normal entries. Matrices, up to
-// 33 MiB, and calibrations are cached. An ε above 20 or a δ above 0.01 protects hardly anybody.
+// Normal or an FJLT matrix; under L2 in up to 20 ms plus, per coordinate, s² ns for an SJLT with s
+// > 1, k²/200 ns for signs and k²/8 ns for normal entries. An ε above 20 or a δ above 0.01 protects
+// hardly anybody.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (p setup) builder() *Builder {
 	return &Builder{private.New(state{setup: p, sums: make([]fixed, n), vector: vector, apart: apart}), p.promise}
 }
 
-// Sibling returns an empty Builder of the same Params that shares the transform, for the next
-// vector. Call it before Release: the error wraps [ErrReleased].
+// Sibling returns an empty Builder that shares the transform, for the next vector. Call it before
+// Release: the error wraps [ErrReleased].
 func (b *Builder) Sibling() (*Builder, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -112,7 +112,7 @@ func (b *Builder) Sibling() (*Builder, error) {
 	return s.setup.builder(), nil
 }
 
-// Guarantee returns what the release promises. The zero Builder promises nothing.
+// Guarantee returns what the release promises.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds value, in the units of the data, to coordinate index. NaN, and an index outside [0,
@@ -158,8 +158,8 @@ func (b *Builder) AddDense(x []float64) {
 }
 
 // Merge adds what the other Builder holds, which gives up its data: parts of one vector spend one
-// release. The error wraps [ErrMismatch] if the Params differ or the other Builder is this one, and
-// [ErrReleased] if either was released. After an error nothing has changed.
+// release. The error wraps [ErrMismatch] if the Params differ or other is b, and [ErrReleased] if
+// either was released. After an error nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)

@@ -181,7 +181,8 @@ const (
 	Gaussian
 	// Staircase is the noise with the least variance if one number changes,
 	// rounded to a fine grid: pure ε-privacy for OneCoordinate with an SJLT with s
-	// = 1. Its variance is .96 of Laplace noise's at ε = 1, .52 at 4 and .11 at 8.
+	// = 1. It has .96 of the variance of Laplace noise at ε = 1, .52 at 4 and .11
+	// at 8.
 	Staircase
 
 	lastNoise = Staircase

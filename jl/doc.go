@@ -38,11 +38,8 @@
 // With z = x − y and the cumulants κ₂, κ₄ of both parties' noise in a row, the variance is Var‖Sz‖²
 // + 4κ₂Z + k(κ₄ + 2κ₂²): 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ for SJLT and Laplace noise (Δ = 1). So more
 // rows are not always better: [Params.Plan] finds the best k. A distance with Zε² below 100 is lost
-// in the noise.
-//
-// Estimates are unbiased, and Intervals hold with at least their confidence for any x and y
-// ([Sketch.SquaredNormInterval]). If the scale of the noise is computed from the matrix, scale and
-// variances are conditional on the Seed.
+// in the noise. Where the scale of the noise is computed from the matrix, scale and variances are
+// conditional on the Seed.
 //
 // # Choosing
 //
@@ -60,9 +57,9 @@
 //	             Gaussian, SRHT                      .36   .18  .080  .047
 //
 // A Builder takes 32·k bytes, 16·k for Rademacher or if Dim·s > 2²², and 8·u to 24·u if it holds
-// the vector; a Sketch takes 8·k. Not covered: timing, and the memory of the process.
+// the vector. Not covered: timing, and the memory of the process.
 //
 // Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
-// and her thesis, chapter 4; corrections in sensitivity_proof.md). Kenthapadi et al. (arXiv
-// 1204.2606); Kane and Nelson (arXiv 1012.1577), here with constants.
+// and her thesis, chapter 4); Kenthapadi et al. (arXiv 1204.2606); Kane and Nelson (arXiv
+// 1012.1577), here with constants.
 package jl

@@ -28,17 +28,16 @@ const (
 	minDensity = 0x1p-20
 )
 
-// Params are the public numbers of a sketch. They are comparable, and every method answers before
-// any data is seen. Dim, Rows, Seed and one of Epsilon and Rho are required. Two sketches can be
-// compared if their Transform, Dim, Rows, Sparsity, Independence and Seed agree.
+// Params are the public numbers of a sketch, comparable. Dim, Rows, Seed and one of Epsilon and Rho
+// are required. Two sketches can be compared if their Transform, Dim, Rows, Sparsity, Independence
+// and Seed agree.
 type Params struct {
 	// Transform is S. 0 is SJLT.
 	Transform Transform
 	// Dim is u, the number of coordinates, 0 to u−1: at most 2²⁶ for transforms
 	// that hold the vector, and at most 2²⁸ under L2.
 	Dim uint64
-	// Rows is k, the length of the sketch, in [1, 2²⁰]. More rows are not
-	// always better: see [Params.Plan].
+	// Rows is k, the length of the sketch, in [1, 2²⁰].
 	Rows int
 	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of
 	// Rows; 0 for other transforms. 0 is 1, the best for Laplace noise, which
@@ -59,8 +58,7 @@ type Params struct {
 	Epsilon float64
 	// Delta is δ, 0 for pure ε-privacy or in [1e-300, 1).
 	Delta float64
-	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], for zero-concentrated privacy instead of (ε,
-	// δ); or 0.
+	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], of ρ-zCDP instead of (ε, δ); or 0.
 	Rho float64
 	// Change is how neighbours differ: [L1], [L2] or [OneCoordinate]. 0 is L1(1).
 	Change Change
@@ -69,7 +67,7 @@ type Params struct {
 
 	// Noise is the kind of noise. 0 is Gaussian for Rho and for δ > 0, else
 	// DiscreteLaplace for integers, Staircase for OneCoordinate, and Laplace for
-	// others. [Params.Plan] chooses Laplace noise for some δ > 0, too.
+	// others. [Params.Plan] may choose Laplace for δ > 0.
 	Noise Noise
 	// Input puts the noise on the coordinates of the vector instead of on the
 	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k. Under
@@ -250,8 +248,7 @@ func (p Params) density() float64 {
 }
 
 // Guarantee returns what a release promises: ρ-zCDP, (ε, δ), or ε where Laplace noise is used, for
-// the unit that Change says. Invalid Params promise nothing. It takes as long as New where the
-// sensitivity is computed from the matrix.
+// the unit that Change says. Invalid Params promise nothing. It may take as long as New.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.noise()
 	if err != nil {

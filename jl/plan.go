@@ -66,9 +66,8 @@ func (p Params) noise() (calibration, error) {
 var calibrations memo.Table[Params, calibration]
 
 // DistanceStdErr returns the standard error of SquaredDistance for two sketches of these Params at
-// squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise; where the scale of the
-// noise is computed from the matrix, for this Seed. fourth = 0 gives an upper bound. NaN if no
-// vector has these norms.
+// squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise. fourth = 0 gives an
+// upper bound. NaN if no vector has these norms.
 func (p Plan) DistanceStdErr(squared, fourth float64) float64 {
 	n, ok := p.noise()
 	if !ok || !realNorms(squared, fourth) {
@@ -112,8 +111,8 @@ func (p Plan) DotStdErr(xx, yy, xy, aligned float64) float64 {
 
 // Plan is what a release will be for squared distances of one size.
 type Plan struct {
-	// Params are the given ones, with the Noise, the Sparsity and, if Rows was 0,
-	// the Rows of least variance.
+	// Params are filled in: with the Noise, the Sparsity and, if Rows was 0, the
+	// Rows of least variance.
 	Params Params
 	// StdDev is the standard deviation of the noise of a [Sketch.Row].
 	StdDev float64
@@ -157,15 +156,13 @@ func (p Plan) String() string {
 // Plan returns what a release will be, with the noise for which the estimated squared distance has
 // the least variance at ‖x − y‖₂² = squared: with a large ε that is Laplace noise even if δ > 0. If
 // Rows is 0, Plan also chooses the number of rows (not for Normal and FJLT matrices), and if
-// Sparsity is 0 and the noise Gaussian, a Sparsity of 8 if that adds no noise.
+// Sparsity is 0 and the noise Gaussian, a Sparsity of 8 if that adds no noise. The error wraps
+// [ErrParams]. It may take as long as New.
 //
 // The best k is about .189·Zε²/s for an SJLT with Laplace noise, where the relative error is .86,
 // .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴. With Gaussian noise it is Z/(2σ²), with a
 // variance of 16σ²Z. Under L2 an SRHT with Gaussian noise has the least variance, which falls with
 // k up to Dim.
-//
-// Where the sensitivity is computed from the matrix, Plan draws it as New does. The error wraps
-// [ErrParams].
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared >= 0 && squared <= 0x1p500) || squared == 0 && p.Rows == 0 {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰, or 0 where Rows is given")

@@ -14,7 +14,7 @@ import (
 )
 
 // Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers.
-// Reading it costs no budget. Estimates of two sketches return an error that wraps [ErrMismatch] if
+// Reading it costs no budget. Methods of two sketches return an error that wraps [ErrMismatch] if
 // their transforms differ, or if both hold the same release, whose noise is not independent.
 type Sketch struct {
 	params Params // of the first term
@@ -49,7 +49,7 @@ func newSketch(p Params, n calibrated.Noise, values []int64) *Sketch {
 // its first term.
 func (s *Sketch) Params() Params { return s.params }
 
-// Terms returns the number of releases in a sum; 1 for a release, 0 for the zero Sketch.
+// Terms returns the number of releases in a sum; 1 for a release.
 func (s *Sketch) Terms() int { return len(s.terms) }
 
 // Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms,
@@ -182,8 +182,8 @@ func (s *Sketch) rows() []float64 {
 const maxTerms = 1 << 16
 
 // Sum returns the sketch of the sum of the two vectors, with the noise of both, for which its
-// estimates correct. The error wraps [ErrMismatch] also if the grids, Change or Integers differ
-// (equal Params give equal ones), or for more than 2¹⁶ terms.
+// estimates correct. The error wraps [ErrMismatch] also if the grids, Change or Integers differ, or
+// for more than 2¹⁶ terms.
 func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	if err := s.comparable(other); err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func repeated(all []identity) bool { return len(slices.Compact(slices.Clone(all)
 // Theorem 4.3 prints 2ks/ε², which leaves a bias of 2ks/ε².
 
 // SquaredNorm returns the unbiased estimate of ‖x‖₂², in squared units of the data. It may be
-// negative; clipping it at 0 does not increase its error. NaN for the zero Sketch.
+// negative; clipping it at 0 does not increase its error.
 func (s *Sketch) SquaredNorm() float64 {
 	if len(s.terms) == 0 {
 		return math.NaN()
@@ -276,8 +276,8 @@ func (s *Sketch) SquaredNorm() float64 {
 	return squares(s.rows()) - s.params.spread().correction(s.noise())
 }
 
-// SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may
-// be negative. The noise of the two sketches may differ.
+// SquaredDistance returns the unbiased estimate of ‖x − y‖₂², which may be negative. The noise of
+// the two sketches may differ.
 func (s *Sketch) SquaredDistance(other *Sketch) (float64, error) {
 	if err := s.comparable(other); err != nil {
 		return math.NaN(), err
@@ -298,7 +298,7 @@ func (s *Sketch) Dot(other *Sketch) (float64, error) {
 }
 
 // Cosine returns an estimate of ⟨x, y⟩/(‖x‖·‖y‖), the quotient of the unbiased estimates, clipped
-// to [−1, 1], and so biased. It is NaN if an estimated squared norm is at most 0.
+// to [−1, 1], and so biased; NaN if an estimated squared norm is at most 0.
 func (s *Sketch) Cosine(other *Sketch) (float64, error) {
 	dot, err := s.Dot(other)
 	if err != nil {
@@ -321,16 +321,10 @@ func squares(v []float64) (sum float64) {
 
 // SquaredNormInterval returns bounds that contain ‖x‖₂², for x as it is on the grid, with at least
 // the given confidence, over the draw of the noise and of the Seed, for any x (moments_proof.md).
-// In standard errors, at 90 and at 99 %:
-//
-//	the noise is most of the error          2.3 to 2.4, 4.2 to 4.9
-//	the matrix is, Sparsity about √Rows/2   2.5, 4.5
-//	the matrix is, Sparsity 1               3.2, 10
-//
-// The last row also holds for Params.Independence below 8 and for other transforms. hi is +Inf
-// where there are too few rows. NaN for a confidence outside [0, 1) and for the zero Sketch. Where
-// the scale of the noise is computed from the matrix (under L2, Normal, FJLT), the confidence is
-// approximate.
+// They are 2.3 to 2.5 standard errors away at 90 %, and 4.2 to 4.9 at 99 %; 3.2 and 10 if the
+// matrix is most of the error, with Sparsity 1, Independence below 8 or another transform. hi is
+// +Inf where there are too few rows. NaN for a confidence outside [0, 1). Where the scale of the
+// noise is computed from the matrix (under L2, Normal, FJLT), the confidence is approximate.
 func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
 	if len(s.terms) == 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
