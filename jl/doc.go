@@ -60,6 +60,6 @@
 // the vector. Not covered: timing, and the memory of the process.
 //
 // Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
-// and her thesis, chapter 4); Kenthapadi et al. (arXiv 1204.2606); Kane and Nelson (arXiv
-// 1012.1577), here with constants.
+// and her thesis, chapter 4; corrections in sensitivity_proof.md); Kenthapadi et al. (arXiv
+// 1204.2606); Kane and Nelson (arXiv 1012.1577), here with constants.
 package jl
