@@ -14,8 +14,9 @@ import (
 )
 
 // Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers.
-// Reading it costs no budget. Methods of two sketches return an error that wraps [ErrMismatch] if
-// their transforms differ, or if both hold the same release, whose noise is not independent.
+// Reading it costs no budget; the zero Sketch gives NaN. Methods of two sketches return an error
+// that wraps [ErrMismatch] if their transforms differ, or if both hold the same release, whose
+// noise is not independent.
 type Sketch struct {
 	params Params // of the first term
 	step   float64

@@ -17,7 +17,7 @@ import (
 
 // Histogram is a released histogram: public, immutable, safe for concurrent readers, at no further
 // budget. The zero Histogram has no keys, NaN for everything else, no encoding, and promises
-// nothing.
+// nothing. For a confidence outside [0, 1) there are NaN, or no keys.
 //
 // JSON holds the guarantee, the threshold, and the keys by descending noisy counts, with estimates
 // and intervals at .95, and in the member data the binary encoding. A key that is not UTF-8, or
@@ -161,7 +161,7 @@ func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 // Interval returns bounds that hold the number of occurrences of the key that counted with at least
 // the given confidence, over noise and what sketches lose, for any one key fixed before the
 // release, released or not. The upper end is +Inf if the loss is unknown, as for counters from
-// elsewhere without MaxLength. NaN for a confidence outside [0, 1).
+// elsewhere without MaxLength.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || h.calibration.method == Auto {
 		return math.NaN(), math.NaN()
@@ -211,7 +211,7 @@ func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 }
 
 // HeavyHitters yields keys and their estimates, sorted by key. With the given confidence the counts
-// of all of them together reach the threshold; others may be missing.
+// of all of them together reach the threshold; others may be missing. None for NaN.
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64) iter.Seq2[K, float64] {
 	if math.IsNaN(threshold) || !check.Confidence(confidence) || h.calibration.method == Auto {
 		return func(func(K, float64) bool) {}
