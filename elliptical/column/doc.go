@@ -18,7 +18,8 @@
 //
 // # Accuracy
 //
-// Standard deviations of the noise ([Plan.StdErr]); h = (Max − Min)/2, m = (mean − middle)/h:
+// Standard deviations of the noise ([Plan.StdErr]); h = (Max − Min)/2, m = (mean − middle)/h, 1 is
+// Want: Mean, 2 is all five statistics:
 //
 //	                            Count     Mean                  at m = 0, ε = 1 or ρ = ½
 //	AddRemove, pure ε, 1        2/ε       2h·√(1+m²)/(εn)       2h/n
@@ -29,8 +30,8 @@
 //	Replace, ρ-zCDP, 1 or 2     public    h·√(2/ρ)/n            2h/n
 //	Want Count | Sum            √2/ε, or 1/√(2ρ)  |  that times max(|Min|, |Max|)
 //
-// 1 is Want: Mean, 2 is all five statistics. With a learned range, the error of the mean in units
-// of the sampling error (root mean square, half width at .95), for n = 10,000 and ρ = ½ | ε = 1:
+// With a learned range, the error of the mean in units of the sampling error (root mean square,
+// half width at .95), for n = 10,000 and ρ = ½ | ε = 1:
 //
 //	normal             .04, 2.6 | .10, 9      lognormal .8    .20, 4.2 | .27, 10
 //	exponential        .09, 3.2 | .19, 10     Pareto 2        1.0, 8.3 | 1.4, 16
@@ -60,13 +61,11 @@
 // ≥ 2000 or n·√ρ ≥ 800: of fewer rows intervals are twice as wide. Measured for twenty
 // distributions in intervals.md: .96 or more of those in the class.
 //
-// # Cost
+// A Builder takes 512 bytes; if the range is learned, 8 bytes per row. A QuantileBuilder has one
+// number per cell in use. From values with a spread below 10⁻⁶ of their size, such as times since
+// 1970, subtract a public origin, or the interval is infinite. Not covered: the sampling of the
+// rows, timing, and anyone who reads the memory of the process.
 //
-// Add takes 6 ns, and a Builder 512 bytes; if the range is learned, 8 bytes per row. A
-// QuantileBuilder has one number per cell in use. From values with a spread below 10⁻⁶ of their
-// size, such as times since 1970, subtract a public origin, or the interval is infinite.
-//
-// Not covered: the sampling of the rows, timing, and anyone who reads the memory of the process.
 // Sources: Fejér (1932), Fieller (1954), Kaplan, Schnapp, Stemmer (ICML 2022). The ℓ₁ ball of
 // moments, the chain that learns a range and its intervals are this library's own.
 package column

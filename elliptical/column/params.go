@@ -42,7 +42,7 @@ func (s Statistic) String() string { return check.EnumName(s, statisticNames, "S
 var statisticNames = []string{"Statistic(0)", "Count", "Sum", "Mean", "Variance", "StdDev"}
 
 // Params are the public numbers of a release, comparable. Epsilon, with or without Delta, or Rho is
-// required; the other fields may be 0.
+// required.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 where Rho is given. Without Delta it
 	// is pure, by Laplace noise.

@@ -60,10 +60,10 @@ func (q *Quantiles) index(level float64) int {
 // Quantile returns the quantile of one of the levels: about level·n of the n rows are below it, or
 // at it. Quantiles of higher levels are not lower.
 //
-// It is NaN for a level that was not released, and where too few rows are on one side: where no
-// more than an eighth of the rows that should be there may be, with a probability above 0.001, for
-// all data. At ε = 1 a median is known from 300 rows on, p95 from 2000, p99 from 9000; of .5, .9
-// and .99 together from 800, 2000 and 13,000. [Quantiles.Interval] has the end that is known.
+// It is NaN for a level that was not released, and where no more than an eighth of the rows that
+// should be on one side may be, with a probability above 0.001, for all data. At ε = 1 a median is
+// known from 300 rows on, p95 from 2000, p99 from 9000; of .5, .9 and .99 together from 800, 2000
+// and 13,000. [Quantiles.Interval] has the end that is known.
 func (q *Quantiles) Quantile(level float64) float64 {
 	i := q.index(level)
 	if i < 0 || !q.known(i) {
@@ -118,9 +118,9 @@ func (q *Quantiles) count(miss float64) (low, high float64) {
 
 // Interval returns values between which the quantile of the clamped values lies with the given
 // confidence in [0, 1), for all data. If level·n is an integer, the interval contains both the
-// level·n-th value and the next one. (The level is taken as a multiple of 2⁻²⁴.) It contains
-// Quantile(level). Where nothing bounds the quantile an end is Min or Max, or infinite without a
-// range and a Bound. NaN for a level that was not released, and for other arguments.
+// level·n-th value and the next one. It contains Quantile(level). Where nothing bounds the quantile
+// an end is Min or Max, or infinite without a range and a Bound. NaN for a level that was not
+// released, and for other arguments.
 //
 // With one level it was chosen at the release, for a confidence of .99, and is the same for all
 // smaller ones; for larger ones nothing is known. With several levels the ends are quantiles of
@@ -191,8 +191,7 @@ func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
 // RankInterval returns bounds lo ≤ 0 ≤ hi on the error of the rank of Quantile(level), in rows,
 // with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the number of
 // rows in the cells before the quantile's cell, and at most that number plus the rows of the cell.
-// (A cell is half of a Resolution or some millionths of the value on either side.) NaN for other
-// arguments.
+// NaN for other arguments.
 //
 // It holds for all data, is known before any are seen, and so is wide: typical errors are a tenth
 // of it. It is proved for cells of at most 2³² rows.
