@@ -193,7 +193,8 @@ func (s *Summary) askable(of Statistic, confidence float64) bool {
 // IntervalTail is Interval for a learned range under one assumption, by which it is proved: beyond
 // the last visible group of rows, on either side, there are at most m/(1−r) rows, and each further
 // half octave leaves at most a fraction r of them, with r = 2^{−index/2} and m what noise may hide
-// in the next bin. NaN for an index outside [1.01, 64].
+// in the next bin. If nothing is seen away from the centre, the group ends as far from it as 0 is.
+// NaN for an index outside [1.01, 64].
 func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi float64) {
 	switch {
 	case !s.askable(of, confidence) || !(index >= minIndex && index <= maxIndex):

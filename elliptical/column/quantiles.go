@@ -129,7 +129,7 @@ func (q *Quantiles) count(miss float64) (low, high float64) {
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 	// The ends of one level are two separate choices, of ranks e rows less and e rows more, with e
 	// such that the rank of either is off by at most e − 1, except with probability .005 (see
-	// quantile.Most; for the median, 152 at ε = 1).
+	// quantile.Most; for the median, 152 at ε = 1). The level is taken as a multiple of 2⁻²⁴.
 	i := q.index(level)
 	if i < 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
