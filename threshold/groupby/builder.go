@@ -66,16 +66,16 @@ const maxListed = 1 << 26
 // NewListed returns an empty Builder for users and a public list of keys: the countries of the
 // world, say. Every listed key is released with its count, even if nobody has it. Other keys are
 // ignored; Params.Others counts them. The list must not come from the data, or the release says who
-// is in them. For rows in any order, use [NewListedRows].
+// is in them.
 //
 // With δ > 0 the noise is normal, and the guarantee is also that of a Gaussian mechanism. With δ =
 // 0 the noise is discrete Laplace, and the release is ε-private. With C² the smaller of FullKeys
 // and the length of the list, at ε = 1 a count has a standard deviation of 1.5·C² with Laplace
 // noise, and of 4.4·C with normal noise and δ = 1e-6.
 //
-// All listed keys of a user count, by less than 1 each where they are more than FullKeys. The error
-// wraps [ErrParams], also for an empty list, for a list of more than 2²⁶ keys, and if Passes is 2
-// or CountShare or KeysOnly is set. An ε above 20 protects hardly anybody.
+// All listed keys of a user count. The error wraps [ErrParams], also for an empty list, for a list
+// of more than 2²⁶ keys, and if Passes is 2 or CountShare or KeysOnly is set. An ε above 20
+// protects hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	p, keys, err := listParams(p, keys)
 	if err == nil {
@@ -117,7 +117,6 @@ func (b *Builder[K]) Grow(n int) {
 //
 // If a user has more than MaxKeys keys, MaxKeys of them count, drawn by secret randomness. After
 // 2³² − 1 distinct keys, new ones do not count, and the guarantee ends. A string key is not copied.
-//
 // With Min and Max, Values or Levels use [Builder.AddUserValues]: an AddUser makes the Builder give
 // up its data, and Release returns an error that says so.
 func (b *Builder[K]) AddUser(keys []K) {

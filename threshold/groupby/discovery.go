@@ -7,21 +7,14 @@ import (
 )
 
 // Discovery is the first of two passes, for data that can be read twice. It finds the keys that
-// many users have. [Discovery.Release] then returns a [Builder] for the second, which finds further
-// keys and counts all of them.
-//
-//	first, err := groupby.NewDiscovery[string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
-//	// for each user: first.AddUser(keys)
-//	b, err := first.Release()
-//	b.SecondPass()
-//	// for each user: b.AddUser(keys)
-//	groups, err := b.Release()
+// many users have. [Discovery.Release] then returns a [Builder] for the second: call
+// [Builder.SecondPass], and add all users once more. That finds further keys and counts all of
+// them.
 //
 // One guarantee covers both passes: spend it on the Discovery's Release alone. A Builder of [New]
 // with Passes 2 does both from memory, and counts a little better. FullKeys, if it is chosen, is
-// chosen from all keys of each user.
-//
-// A Discovery is private, and for one goroutine at a time, as a [Builder] is.
+// chosen from all keys of each user. A Discovery is private, and for one goroutine at a time, as a
+// Builder is.
 type Discovery[K hashing.Key] struct {
 	base[state[K]]
 }
@@ -91,9 +84,9 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 	return next, nil
 }
 
-// SecondPass begins the second pass of a Builder that [Discovery.Release] returned: now add all
-// users to it once more. Before it, Release returns an error, and adding a user makes the Builder
-// give up its data. For another Builder, or a second time, SecondPass does nothing.
+// SecondPass begins the second pass of a Builder that [Discovery.Release] returned. Before it,
+// Release returns an error, and adding a user makes the Builder give up its data. For another
+// Builder, or a second time, SecondPass does nothing.
 func (b *Builder[K]) SecondPass() {
 	private.Use(b.secret, func(s *state[K], begun pass[K]) {
 		if s.pass == unbegun[K]() {

@@ -62,8 +62,8 @@
 // # Cost and what is not covered
 //
 // New takes 5 ms, or 20 ms with two passes, once for each Params. A distinct key takes about 100
-// bytes, or 190 if FullKeys is chosen in one pass. Rows take 11 bytes per pair of user and key, 20
-// with values (Values: 30). Not covered: timing, and anyone who reads the memory of the process.
+// bytes, or 190 if FullKeys is chosen in one pass; for pairs of a user and a key see [Rows]. Not
+// covered: timing, and anyone who reads the memory of the process.
 //
 // Sources: Gopi et al., Differentially Private Set Union (ICML 2020), for weights 1/√l; Lebeda and
 // Tětek (TODS 2025, Theorem 23, corrected) for the exact joint δ; Balle and Wang (ICML 2018) for

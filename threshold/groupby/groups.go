@@ -133,8 +133,7 @@ func (g *Groups[K]) count(e group[K]) float64 {
 
 // Estimate returns the estimated number of users of the key, or 0 if the key is not shown. It may
 // be negative. Its noise has the standard deviation Plan.StdDev; for a key that is shown with
-// probability ½ or more, the mean of the noise is at most a tenth of that. Users with more than
-// FullKeys keys count less than 1: see [Groups.Shortfall].
+// probability ½ or more, the mean of the noise is at most a tenth of that.
 func (g *Groups[K]) Estimate(key K) float64 {
 	e, found := g.find(key)
 	if !found && g.counted() {

@@ -61,10 +61,10 @@ type Params struct {
 	// Replace.
 	Levels [8]float64
 	// Resolution is the least difference that matters to quantiles: they are Min,
-	// Min + Resolution, and so on. It needs Min and Max, and suits ages. 0 means
-	// .2 to .4 % of the value's distance from 0, or from the end of the range that
-	// is nearest to 0, which suits amounts and latencies. That is for distances
-	// above a billionth of the range, or without one from 2⁻³² to 2⁶⁴.
+	// Min + Resolution, and so on. It needs Min and Max. 0 means .2 to .4 % of the
+	// value's distance from 0, or from the end of the range that is nearest to 0,
+	// for distances above a billionth of the range, or without one from 2⁻³² to
+	// 2⁶⁴.
 	Resolution float64
 	// QuantileShare is the fraction of the budget, in [1/64, 63/64], for
 	// quantiles. 0 means ⅓ where there are Levels.
@@ -87,7 +87,7 @@ type Params struct {
 	// [AutoFullKeys] chooses C² from the users' numbers of keys, for at most a
 	// quarter of the counts' budget; not without δ, and in one pass with Min and
 	// Max only for [NewRows]. 0 means AutoFullKeys for [NewRows] and with two
-	// passes, else 36: Plan.OneKeyStdDev says what a smaller number may save.
+	// passes, else 36.
 	FullKeys int
 	// Releases is how many equal releases of the same users, one a day say, share
 	// Epsilon and Delta, in [1, 65536]; 0 means 1. 30 have 5.6 times the noise of
@@ -276,7 +276,7 @@ func (p Params) pure() bool { return p.Delta == 0 }
 // weighs reports whether counts are in part the weights of the keys, which are then released.
 func (p Params) weighs() bool { return !p.KeysOnly && !p.listed && p.Passes == 1 }
 
-// AutoFullKeys, as Params.FullKeys, chooses FullKeys from the users' numbers of keys.
+// AutoFullKeys is for Params.FullKeys.
 const AutoFullKeys = -1
 
 // fulls returns the values that FullKeys can have, of which the first is the largest.

@@ -26,7 +26,7 @@ type Plan struct {
 	OthersStdDev float64
 	// RankError is, for each of the Levels, the average error of a quantile's
 	// rank, in users, if users have up to 4 keys each and the key has many more
-	// users than that on either side of the quantile.
+	// users than that on either side.
 	RankError [8]float64
 	// Known is, for each of the Levels, about how many users of the key it takes
 	// for the quantile to be known in nine of ten releases, if users have up to 4

@@ -94,15 +94,11 @@ func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rowDa
 	return r
 }
 
-// Add adds a row: the user has the key. A repeated row counts once.
-//
-// A row whose user is "" or an array of zeros does not count. Every integer is a user, so leave out
-// rows without a user. If a user has more than [MaxKeys] keys, MaxKeys of them count, drawn in
-// Release. After 2³² − 1 users or keys, new ones do not count, and the guarantee ends. Strings are
-// not copied.
-//
-// With Min and Max, Values or Levels use [Rows.AddValue]: an Add makes the Rows give up their data,
-// and Release returns an error that says so.
+// Add adds a row: the user has the key. A repeated row counts once. A row whose user is "" or an
+// array of zeros does not count. Every integer is a user, so leave out rows without a user. If a
+// user has more than [MaxKeys] keys, MaxKeys of them count, drawn in Release. After 2³² − 1 users
+// or keys, new ones do not count, and the guarantee ends. Strings are not copied. With Min and Max,
+// Values or Levels use [Rows.AddValue], as with [Builder.AddUser].
 func (r *Rows[U, K]) Add(user U, key K) {
 	if r.params.valued() {
 		private.Poison(r.secret, "was given a row without a value by Add, and its Params have Min and Max, Values or Levels: call AddValue")
