@@ -214,8 +214,8 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readQuantiles reads the cells, below the last, and weights of so many levels into the front of
-// the slices, and returns what is left of these.
+// readQuantiles reads the cells, each below last, and the weights of that many levels into the
+// front of the two slices, and returns their unused ends.
 func (e *group[K]) readQuantiles(r *wire.Reader, levels int, last int64, cells []uint32, weights []int64) ([]uint32, []int64) {
 	if levels == 0 {
 		return nil, nil

@@ -32,7 +32,7 @@ type Groups[K hashing.Key] struct {
 	all               float64 // with Values: the sum of the counts, each at least 1
 }
 
-// valid reports whether it is no zero value.
+// valid reports whether g was released or decoded, and is not the zero value.
 func (g *Groups[K]) valid() bool { return g != nil && g.params.most > 0 }
 
 // counted reports whether there are counts.

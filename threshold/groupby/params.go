@@ -100,8 +100,8 @@ type Params struct {
 	// Others spends a fiftieth of the budget on [Groups.Others].
 	Others bool
 
-	listed bool // by NewListed, of so many keys: then Passes is 1, CountShare 0
-	most   int  // of one user that count; 0 means MaxKeys
+	listed bool // by NewListed: then Passes is 1, CountShare 0
+	most   int  // keys of one user that count, or of the list; 0 means MaxKeys
 }
 
 // bad returns the error for a field.
@@ -219,8 +219,8 @@ func (p Params) validate() error {
 	return check.Relation("groupby", p.Relation)
 }
 
-// validateSums checks that FullKeys is not to be chosen where nothing is kept of a user but sums of
-// values, which are clipped as they come.
+// validateSums refuses to choose FullKeys in one pass with sums of values: these are clipped as
+// they come, before anything is chosen.
 func (p Params) validateSums() error {
 	if p.Passes == 1 && p.FullKeys == AutoFullKeys && p.values() {
 		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max in one pass, except for NewRows")

@@ -33,7 +33,7 @@ type rowData[U, K hashing.Key] struct {
 	src        *noise.Source
 	users      index[U]
 	keys       index[K] // those of a list are the first
-	listed     int      // so many
+	listed     int      // how many keys the list has
 	pairs      pairLog
 	named      bool    // users are texts or arrays, and an empty one is none
 	numbers    []int64 // of a row, for the columns of the pairs
@@ -296,7 +296,7 @@ const shardBits = 6
 type shard struct {
 	words   []uint64 // user<<32 | key
 	columns [][]int64
-	settled int // so many words are sorted and distinct; the others are as they came
+	settled int // words[:settled] are sorted and distinct; the others are as they came
 }
 
 // add adds a row, with a number for each column.

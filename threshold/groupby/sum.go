@@ -20,7 +20,7 @@ type axis struct {
 // cut off, or of 2²² within the range. Beyond, it is some number, which counts within [Min, Max].
 const mostSteps = 1 << 51
 
-// axis returns that of Min and Max.
+// axis returns the axis of Min and Max.
 func (p Params) axis() axis {
 	_, exponent := math.Frexp(max(math.Abs(p.Min), math.Abs(p.Max)))
 	return axis{p.Min, p.Max, p.Min/2 + p.Max/2, p.Max/2 - p.Min/2, math.Ldexp(1, exponent-41)}
@@ -34,8 +34,8 @@ func (a *axis) steps(value float64) int64 {
 	return int64(math.RoundToEven(min(max(value/a.step, -mostSteps), mostSteps)))
 }
 
-// row returns a row's value in steps, which counts within [Min, Max] if the average of rows does.
-// So the sum of up to 2²² rows is exact.
+// row returns a row's value in steps. If the average of rows counts, each value is clamped to [Min,
+// Max], so the sum of up to 2²² rows is exact.
 func (a *axis) row(value float64, average bool) int64 {
 	if average {
 		value = min(max(value, a.least), a.most)
@@ -56,7 +56,8 @@ func average(sum, rows int64) int64 {
 	return quotient
 }
 
-// averages replaces the sums of a user's values in each key by their averages, over so many rows.
+// averages replaces the sums of a user's values in each key by averages: rows has the numbers of
+// values.
 func (p *Params) averages(sums, rows []int64) {
 	for n, rows := range rows {
 		if !p.Values {
@@ -94,7 +95,7 @@ type affine struct {
 	step              float64 // by which a z may be rounded
 }
 
-// affine returns that of a group.
+// affine returns the affine of a group.
 func (g *Groups[K]) affine(e group[K]) affine {
 	if g.params.Values {
 		return affine{e.scale, e.scale * g.radius, float64(e.value) / ranges.Unit, 1. / ranges.Unit}
@@ -193,7 +194,7 @@ func (g *Groups[K]) Lost(key K) float64 {
 	return e.scale * g.lost * max(g.count(e), 1) / g.all
 }
 
-// addUp sets g.all, when the rest stands.
+// addUp sets g.all, after all other fields are set.
 func (g *Groups[K]) addUp() {
 	for _, e := range g.groups {
 		if g.params.Values {
