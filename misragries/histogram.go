@@ -73,7 +73,7 @@ func (h *Histogram[K]) find(key K) (v float64, found bool) {
 // released: the noisy count plus an upper bound on what the sketch lost, if released. It suits keys
 // that keep arriving: shuffle a sorted export. For several sketches it assumes that the key is
 // spread evenly. With PureUniverse it is 0 where noise alone is expected to reach, and may be
-// negative if all Dim keys are released.
+// negative.
 func (h *Histogram[K]) Estimate(key K) float64 {
 	v, found := h.find(key)
 	if !found {

@@ -58,9 +58,8 @@
 // Where ranges are public and tight, use package elliptical; for one column elliptical/column; for
 // counts of a huge key space threshold; for the published mechanisms plan/thesis.
 //
-// Dense rows take about 22 ns per entry, sparse ones 6 ns per entry that is 1, and 10 ns per other
-// entry, and 16 bytes per row and 100 per coordinate. Not covered: timing, and an adversary who
-// reads the memory of the process.
+// Dense rows take about 22 ns per entry, sparse ones 6 to 10 ns, and 16 bytes per row and 100 per
+// coordinate. Not covered: timing, and an adversary who reads the memory of the process.
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, ITU 2023, chapter 5
 // (with Aumüller, Nelson and Pagh); Huang, Liang, Yi (NeurIPS 2021); Smith (STOC 2011). The theory

@@ -64,8 +64,8 @@ func (m *Mean) Estimate(i int) float64 { return at(m.of.Values, i) }
 // the sample and the bias of clipping.
 func (m *Mean) StdDev(i int) float64 { return at(m.of.Errors, i) }
 
-// Centre returns the released centre of coordinate i; for Plain the middle of its range, if rows
-// were clipped around that; 0 if they were clipped around the origin.
+// Centre returns the released centre of coordinate i; for Plain the middle of its range, or 0 if
+// rows were clipped around the origin.
 func (m *Mean) Centre(i int) float64 {
 	if i < 0 || i >= m.Dim() {
 		return math.NaN()

@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
 
-// Mechanism releases private means. It holds no private data: each release spends the budget of the
-// Params again. Any number of goroutines may use it.
+// Mechanism releases private means. It holds no private data: each release spends the budget again.
+// Any number of goroutines may use it.
 type Mechanism means.Mechanism
 
 func (m *Mechanism) engine() *means.Mechanism { return (*means.Mechanism)(m) }

@@ -35,10 +35,9 @@ type Params struct {
 	// Symmetric says that rows lie symmetrically around their centre, so that
 	// clipping an eighth of them does no harm. It biases skewed rows.
 	Symmetric bool
-	// Relative counts the error of each column in its own standard deviations: for
-	// columns of different units. A column in which all but a few entries are
-	// equal has its centre as its mean, and a StdDev that says how far those few
-	// may take it.
+	// Relative counts the error of each column in its own standard deviations. A
+	// column in which all but a few entries are equal has its centre as its mean,
+	// and a StdDev that says how far those few may take it.
 	Relative bool
 	// Resolution is the least scale that matters, in [2⁻¹⁰⁰·Max, Max]:
 	// standard deviations below Resolution/16 count as that. 0 finds scales of

@@ -5,8 +5,8 @@ import "fmt"
 // Plan is what is known before a release.
 type Plan struct {
 	// Params are filled in, with the Method that Auto chooses. If that is Plain
-	// for want of rows, all other fields except StdDev and Noise describe the
-	// method that needs more.
+	// for want of rows, all fields except StdDev and Noise describe the method
+	// that needs more.
 	Params Params
 	// StdDev is the standard deviation of the noise of a coordinate: the mean
 	// of order p over all, p = 2 or if NonNegative 1. Errors are in the units

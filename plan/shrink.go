@@ -57,9 +57,8 @@ const (
 // Where many θ are alike, equal to 0 or to one another, the total error falls by a factor of up to
 // 2 to 4; it hardly ever grows. But the estimates are biased, and the standard deviations are not
 // theirs. Values that are not finite or have no noise stay as they are; so do all if d is below 30.
-//
-// The error wraps [ErrParams] if the slices differ in length, a standard deviation is not a finite
-// number ≥ 0, or p is neither 1 nor 2.
+// The error wraps [ErrParams] for slices of different lengths, a standard deviation that is not
+// finite and ≥ 0, and another p.
 func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, error) {
 	if len(values) != len(stdDevs) {
 		return nil, bad("len(stdDevs)", len(stdDevs), "as many as values")
