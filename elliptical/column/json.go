@@ -7,7 +7,7 @@ import (
 )
 
 // MarshalJSON returns the guarantee, each statistic with its interval at .95, null where it was not
-// released or no end is known, and the range. The member data is the binary encoding.
+// released or no end is known, the range, and in the member data the binary encoding.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	of := func(x Statistic) wire.Estimated {
 		low, high := s.Interval(x, wire.Confidence)
@@ -29,9 +29,9 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes the member data, as UnmarshalBinary does.
 func (s *Summary) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalJSON returns the guarantee, the resolution (0 where there is none) and the quantiles, each
-// with its interval at .95, null for several levels, and its [Quantiles.RankInterval] at .95. The
-// member data is the binary encoding.
+// MarshalJSON returns the guarantee, the resolution (or 0) and the quantiles, each with its
+// interval at .95, null for several levels, and its [Quantiles.RankInterval] at .95, and in the
+// member data the binary encoding.
 func (q Quantiles) MarshalJSON() ([]byte, error) {
 	quantiles := make([]line, 0, q.Len())
 	for level, value := range q.All() {

@@ -47,8 +47,8 @@ type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 where Rho is given. Without Delta it
 	// is pure, by Laplace noise.
 	Epsilon float64
-	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise. It needs Min
-	// and Max, except for quantiles.
+	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise. It needs Min and
+	// Max, except for quantiles.
 	Delta float64
 	// Rho is ρ of ρ-zCDP by Gaussian noise, in [2⁻⁶⁰, 2²⁰], or 0.
 	Rho float64
@@ -59,8 +59,8 @@ type Params struct {
 	// [Summary] has about a third of the noise, and quantiles twice the rank
 	// error.
 	Relation budget.Relation
-	// Rows is the number of rows of a Summary under Replace, at most 2⁵³. 0 takes
-	// the Builder's own number, and publishes it.
+	// Rows is the number of rows of a Summary under Replace, at most 2⁵³. 0
+	// publishes the Builder's own number.
 	Rows int
 	// Want says what a Summary has. 0 is all five statistics, or Mean if the range
 	// is learned. Mean is Count, Sum and Mean, with less noise. Sum, which needs a
@@ -68,9 +68,8 @@ type Params struct {
 	// (Under Replace Sum is like Mean, and Count is refused.)
 	Want Statistic
 	// Resolution is, for quantiles, the least difference that matters: a value
-	// counts as the nearest of Min, Min + Resolution, …, at most 2³⁰ of them, and
-	// so does what is released. With 0, steps are some millionths of a value, down
-	// to 2⁻³⁰ of the range.
+	// counts as the nearest of Min, Min + Resolution, …, at most 2³⁰ of them. With
+	// 0, steps are some millionths of a value, down to 2⁻³⁰ of the range.
 	Resolution float64
 	// TailIndex, in [1.01, 64], is the index of the Pareto tail that intervals
 	// assume of a learned range: see the package page. 0 is 1.5.

@@ -38,7 +38,7 @@ func (q *Quantiles) Guarantee() budget.Guarantee {
 // Len returns the number of levels.
 func (q *Quantiles) Len() int { return len(q.cells) }
 
-// All returns the levels with their quantiles, in ascending order: NaN for those that are unknown.
+// All returns the levels with their quantiles, in ascending order.
 func (q *Quantiles) All() iter.Seq2[float64, float64] {
 	return func(yield func(level, value float64) bool) {
 		for _, level := range q.params.levels()[:len(q.cells)] {
@@ -193,8 +193,8 @@ func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
 // rows in the cells before the quantile's cell, and at most that number plus the rows of the cell.
 // NaN for other arguments.
 //
-// It holds for all data, is known before any are seen, and so is wide: typical errors are a tenth
-// of it. It is proved for cells of at most 2³² rows.
+// It holds for all data of at most 2³² rows a cell, and so is wide: typical errors are a tenth of
+// it.
 func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
 	// In each of the r rounds that lead to the level at least one place has the wanted rank (see
 	// quantile.Most). The confidence is divided by r, and the bounds of the rounds add up, with one
