@@ -17,10 +17,10 @@ const rounding = 0.5 / half
 // page.
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	//	Count, Sum   the released number ± the quantile of its noise; of Count no end is below 0
+	//	Mean         all m with |Σx − m·n| ≤ the quantile of the noise in that difference, n and
+	//	             Σx as released (Fieller's set); all of [Min, Max] where the rows may be none
 	//	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean, each at half
 	//	             of 1 − confidence
-	//	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean, each at half of
-	//	             1 − confidence
 	//	StdDev       its square roots
 	if !s.has(of) || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
