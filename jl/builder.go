@@ -14,9 +14,9 @@ import (
 // secret is the private data of a Builder.
 type secret = private.State[state]
 
-// Builder sums a vector, or its sketch. It holds private data, which it never prints or encodes:
-// Release is the only way out. One goroutine at a time may use it; concurrent use panics if it is
-// detected.
+// Builder sums a vector, or its sketch. It holds private data, which it never prints or encodes.
+// One goroutine at a time may use it; concurrent use panics if it is detected. After Release, and
+// on the zero Builder, adding does nothing.
 type Builder struct {
 	secret
 	guarantee budget.Guarantee
@@ -48,13 +48,11 @@ type setup struct {
 	promise budget.Guarantee
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, in up
+// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform: in up
 // to 5 ns per coordinate and block of an SJLT with tables (Dim·s ≤ 2²²), 10 ns per entry of a
-// Normal or an FJLT matrix. Under L2 the norm of the matrix takes up to 20 ms plus, per coordinate,
-// s² ns for an SJLT with s > 1, k²/200 ns for signs and k²/8 ns for normal entries. Matrices, up to
-// 33 MiB, and calibrations are cached by their Params.
-//
-// For experiments, an ε above 20 or a δ above 0.01 is accepted, which protects hardly anybody.
+// Normal or an FJLT matrix; under L2 in up to 20 ms plus, per coordinate, s² ns for an SJLT with s
+// > 1, k²/200 ns for signs and k²/8 ns for normal entries. An ε above 20 or a δ above 0.01 protects
+// hardly anybody.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -102,9 +100,8 @@ func (p setup) builder() *Builder {
 	return &Builder{private.New(state{setup: p, sums: make([]fixed, n), vector: vector, apart: apart}), p.promise}
 }
 
-// Sibling returns an empty Builder of the same Params that shares the transform, for the next
-// vector. The error wraps [ErrReleased]: a released Builder has given up its transform, so call
-// Sibling before.
+// Sibling returns an empty Builder that shares the transform, for the next vector. Call it before
+// Release: the error wraps [ErrReleased].
 func (b *Builder) Sibling() (*Builder, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -115,16 +112,12 @@ func (b *Builder) Sibling() (*Builder, error) {
 	return s.setup.builder(), nil
 }
 
-// Guarantee returns what the release promises, before and after Release. The zero Builder promises
-// nothing.
+// Guarantee returns what the release promises.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds value, in the units of the data, to coordinate index. It takes O(s) for an SJLT, O(k)
-// for Rademacher signs, O(1) where the vector is held. NaN, and an index outside [0, Dim), add
-// nothing; values and sums saturate at [Plan.Max] and its negative. With Integers a value is
-// rounded to the nearest integer. After Release, and on the zero Builder, Add does nothing.
-//
-// The absolute values of all changes to a coordinate add up: they decide what neighbours are.
+// Add adds value, in the units of the data, to coordinate index. NaN, and an index outside [0,
+// Dim), add nothing; values and sums saturate at ±Plan.Max. With Integers a value is rounded to the
+// nearest integer.
 func (b *Builder) Add(index uint64, value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -144,8 +137,7 @@ func (b *Builder) Add(index uint64, value float64) {
 	private.Leave(b.secret)
 }
 
-// AddSparse adds values[i] to coordinate indices[i], for each i that is within both slices. It
-// equals a call of [Builder.Add] for each, in less time: values of one index are added.
+// AddSparse adds values[i] to coordinate indices[i], for each i within both slices.
 func (b *Builder) AddSparse(indices []uint64, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -155,7 +147,7 @@ func (b *Builder) AddSparse(indices []uint64, values []float64) {
 	private.Leave(b.secret)
 }
 
-// AddDense adds x[i] to coordinate i, for all i. Coordinates beyond Dim are ignored.
+// AddDense adds x[i] to coordinate i, for all i below Dim.
 func (b *Builder) AddDense(x []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -165,10 +157,9 @@ func (b *Builder) AddDense(x []float64) {
 	private.Leave(b.secret)
 }
 
-// Merge adds what the other Builder holds, which gives up its data and counts as released: parts of
-// one vector, held by parties that trust each other, spend one release. The error wraps
-// [ErrMismatch] if the Params differ or the other Builder is this one, and [ErrReleased] if either
-// was released. After an error nothing has changed.
+// Merge adds what the other Builder holds, which gives up its data: parts of one vector spend one
+// release. The error wraps [ErrMismatch] if the Params differ or other is b, and [ErrReleased] if
+// either was released. After an error nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
@@ -182,7 +173,7 @@ func (b *Builder) Merge(other *Builder) error {
 	})
 }
 
-// Released reports whether the Builder has been released, so that Add ignores its arguments.
+// Released reports whether the data have been released or merged into another's.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second

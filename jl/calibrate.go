@@ -173,14 +173,16 @@ const (
 	AutoNoise Noise = iota
 	// Laplace is real-valued Laplace noise, rounded to a fine grid: pure ε-privacy.
 	Laplace
-	// DiscreteLaplace is discrete Laplace noise on the integers, for integers: pure ε-privacy with
-	// less noise where ε is large.
+	// DiscreteLaplace is discrete Laplace noise on the integers: pure ε-privacy
+	// with less noise where ε is large.
 	DiscreteLaplace
-	// Gaussian is real-valued normal noise, rounded to a fine grid, for δ > 0 or Rho.
+	// Gaussian is real-valued normal noise, rounded to a fine grid, for δ > 0 or
+	// Rho.
 	Gaussian
-	// Staircase is the noise with the least variance if one number changes, rounded to a fine grid:
-	// pure ε-privacy for OneCoordinate, a change that an SJLT with s = 1 keeps in one row. Its
-	// variance is .96 of Laplace noise's at ε = 1, .52 at 4 and .11 at 8.
+	// Staircase is the noise with the least variance if one number changes,
+	// rounded to a fine grid: pure ε-privacy for OneCoordinate with an SJLT with s
+	// = 1. It has .96 of the variance of Laplace noise at ε = 1, .52 at 4 and .11
+	// at 8.
 	Staircase
 
 	lastNoise = Staircase

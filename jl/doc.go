@@ -11,22 +11,19 @@
 //	squared, err := s.SquaredDistance(theirs)
 //
 // A sketch is Sx plus noise, where S is a random k × u matrix with E‖Sx‖² = ‖x‖². For values of
-// coordinates use package threshold (few large ones) or alp, for distinct counts kor, for means
-// plan.
+// coordinates use package threshold or alp, for distinct counts kor, for means plan.
 //
 // # Guarantee
 //
 // Each party holds one vector x of u = Dim coordinates. Params.Change says how neighbours differ:
-// by L1(Δ), ‖x − x′‖₁ ≤ Δ; L2(Δ), ‖x − x′‖₂ ≤ Δ; or OneCoordinate(Δ). The default is L1(1): of
-// word counts, one word. A vector as a whole is protected only if Δ is the largest distance of any
-// two. The Seed is public; privacy holds for every Seed, even one chosen by an adversary. Accuracy
-// is over the draw of the Seed, which must not depend on data.
+// by [L1], [L2] or [OneCoordinate]. The default is L1(1): of word counts, one word. A vector as a
+// whole is protected only if the change is the largest distance of any two. The Seed is public;
+// privacy holds for every Seed, even one chosen by an adversary. Accuracy is over the draw of the
+// Seed, which must not depend on data. Two sketches of a vector are two releases.
 //
 // A release is ε-DP with Laplace noise of scale Δ₁(S)/ε; it is (ε, δ)-DP or ρ-zCDP with Gaussian
-// noise for Δ₂(S): see [Params.Guarantee]. The guarantee holds for the floating-point
-// implementation: S is a number times an integer matrix, values are on a grid, sums are exact, the
-// sensitivity is proved with all rounding (sensitivity_proof.md), and noise is drawn exactly on the
-// grid.
+// noise for Δ₂(S). The guarantee holds for the floating-point implementation: sums are exact, the
+// sensitivity is proved with all rounding (sensitivity_proof.md), and noise is drawn exactly.
 //
 //	transform   Δ₁, Δ₂ under L1  Δ₂ under L2           Var‖Sx‖², F=‖x‖₄⁴, Z=‖x‖₂²    Add
 //	SJLT        √s, 1            √(max row load), s=1  2(Z²−F)/k for every s         O(s)
@@ -36,21 +33,13 @@
 //	Normal      computed         ‖S‖₂, computed        2Z²/k                         O(1), holds x
 //	FJLT        computed         ‖S‖₂, computed        [2Z²+(3/u)(1/q−1)(3Z²−2F)]/k  O(1), holds x
 //
-// If a row of the data changes one coordinate, say OneCoordinate: an SJLT with s = 1 then takes
-// staircase noise, with .52 of the variance of Laplace noise at ε = 4 and .11 at 8.
-//
 // # Accuracy
 //
 // With z = x − y and the cumulants κ₂, κ₄ of both parties' noise in a row, the variance is Var‖Sz‖²
 // + 4κ₂Z + k(κ₄ + 2κ₂²): 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ for SJLT and Laplace noise (Δ = 1). So more
-// rows are not always better. [Params.Plan] finds the best k, about .189·Zε²/s, and its relative
-// error: .61 at Zε² = 100, .19 at 1000, .061 at 10⁴. A distance with Zε² below 100 is lost in the
-// noise.
-//
-// The estimates are unbiased. The Intervals hold with at least their confidence for any x and y:
-// 2.3 to 3.2 standard errors at 90 % (see [Sketch.SquaredNormInterval]). If the scale of the noise
-// is computed from the matrix, scale and variances are conditional on the Seed. [Params.Fit] finds
-// the matrix and hash functions that make a large error as rare as you ask.
+// rows are not always better: [Params.Plan] finds the best k. A distance with Zε² below 100 is lost
+// in the noise. Where the scale of the noise is computed from the matrix, scale and variances are
+// conditional on the Seed.
 //
 // # Choosing
 //
@@ -67,14 +56,10 @@
 //	             Gaussian, s = 1 or 8                .37   .19  .097  .070
 //	             Gaussian, SRHT                      .36   .18  .080  .047
 //
-// # Cost
-//
 // A Builder takes 32·k bytes, 16·k for Rademacher or if Dim·s > 2²², and 8·u to 24·u if it holds
-// the vector; a Sketch takes 8·k. Add takes 2 to 5 ns for s = 1, least in AddDense and AddSparse.
-//
-// Two sketches of a vector are two releases. Not covered: timing, and the memory of the process.
+// the vector. Not covered: timing, and the memory of the process.
 //
 // Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
-// and her thesis, chapter 4; corrections in sensitivity_proof.md). Kenthapadi et al. (arXiv
+// and her thesis, chapter 4; corrections in sensitivity_proof.md); Kenthapadi et al. (arXiv
 // 1204.2606); Kane and Nelson (arXiv 1012.1577), here with constants.
 package jl

@@ -50,8 +50,7 @@ const (
 	maxValue  = 2*most - 1 // of a row, in steps
 )
 
-// AppendBinary appends the encoding of the sketch to dst. The error wraps [ErrFormat] if the Sketch
-// is neither released nor decoded.
+// AppendBinary appends the encoding to dst. The error wraps [ErrFormat], for the zero Sketch.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if len(s.terms) == 0 {
 		return dst, check.FormatError("jl", "a Sketch that was not released has no encoding")
@@ -90,11 +89,11 @@ func (t *term) fields(steps *float64) []wire.Field {
 	}
 }
 
-// MarshalBinary returns the encoding of the sketch.
+// MarshalBinary returns the encoding.
 func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes the encoding. For any other bytes it returns an error that wraps
+// [ErrFormat], and leaves the receiver as it was.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("jl", data)
 	r.Header(wire.KindJL, version)
@@ -164,7 +163,7 @@ func readTerm(r *wire.Reader, params Params, step float64) (t term) {
 }
 
 // MarshalJSON returns the guarantee, the number of rows and the squared norm with its interval at
-// .95. Its member data is the binary encoding, the only part that UnmarshalJSON reads.
+// .95, and in the member data the binary encoding.
 func (s Sketch) MarshalJSON() ([]byte, error) {
 	low, high := s.SquaredNormInterval(wire.Confidence)
 	return wire.MarshalJSON(&s, struct {
@@ -174,11 +173,10 @@ func (s Sketch) MarshalJSON() ([]byte, error) {
 	}{s.Guarantee(), s.Params().Rows, wire.EstimatedOf(s.SquaredNorm(), low, high)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
 func (s *Sketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name of the constant.
 func (t Transform) MarshalText() ([]byte, error) {
 	return check.EnumText(t, transformNames, "Transform")
 }
@@ -188,7 +186,7 @@ func (t *Transform) UnmarshalText(text []byte) error {
 	return check.ParseEnum(t, text, transformNames, "Transform")
 }
 
-// MarshalText returns the call that makes the change, for JSON and flags.
+// MarshalText returns the call that makes the change.
 func (c Change) MarshalText() ([]byte, error) { return []byte(c.call(c.size)), nil }
 
 // UnmarshalText reads what MarshalText writes. The error wraps [ErrParams].
@@ -203,7 +201,7 @@ func (c *Change) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name of the constant.
 func (n Noise) MarshalText() ([]byte, error) { return check.EnumText(n, noiseNames, "Noise") }
 
 // UnmarshalText reads the name of a constant.

@@ -28,20 +28,16 @@ const (
 	minDensity = 0x1p-20
 )
 
-// Params are the public numbers of a sketch. They are comparable, and every method answers before
-// any data is seen.
-//
-// Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; each field
-// says what that means. Two sketches can be compared if their Transform, Dim, Rows, Sparsity,
-// Independence and Seed agree.
+// Params are the public numbers of a sketch, comparable. Dim, Rows, Seed and one of Epsilon and Rho
+// are required. Two sketches can be compared if their Transform, Dim, Rows, Sparsity, Independence
+// and Seed agree.
 type Params struct {
 	// Transform is S. 0 is SJLT.
 	Transform Transform
 	// Dim is u, the number of coordinates, 0 to u−1: at most 2²⁶ for transforms
 	// that hold the vector, and at most 2²⁸ under L2.
 	Dim uint64
-	// Rows is k, the length of the sketch, in [1, 2²⁰]. More rows are not
-	// always better: see [Params.Plan].
+	// Rows is k, the length of the sketch, in [1, 2²⁰].
 	Rows int
 	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of
 	// Rows; 0 for other transforms. 0 is 1, the best for Laplace noise, which
@@ -51,41 +47,37 @@ type Params struct {
 	// Independence is how many coordinates the hash functions of an SJLT, or the
 	// signs of a Rademacher matrix, treat as independent, in [4, 1024]: 4 decide
 	// the variance, 8 make intervals narrower, more make large errors rarer
-	// ([Params.Fit]) at a cost in time where there is no table. 0 is 8 for an SJLT
-	// with Dim·Sparsity ≤ 2²², else 4. For other transforms it must be 0.
+	// ([Params.Fit]). 0 is 8 for an SJLT with Dim·Sparsity ≤ 2²², else 4. For
+	// other transforms it must be 0.
 	Independence int
-	// Seed is public and selects the transform. All parties use the same. It is
-	// not zero.
+	// Seed is public, selects the transform, and is the same for all parties. It
+	// is not zero.
 	Seed hashing.Seed
 
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 with Rho.
 	Epsilon float64
 	// Delta is δ, 0 for pure ε-privacy or in [1e-300, 1).
 	Delta float64
-	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], for zero-concentrated privacy instead of (ε,
-	// δ); or 0.
+	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], of ρ-zCDP instead of (ε, δ); or 0.
 	Rho float64
-	// Change is how neighbours differ: [L1], [L2] or [OneCoordinate]. 0 is L1(1),
-	// one word of a vector of counts.
+	// Change is how neighbours differ: [L1], [L2] or [OneCoordinate]. 0 is L1(1).
 	Change Change
 	// Integers says that all values are integers, and so is the size of Change.
-	// What is added is rounded to one.
 	Integers bool
 
 	// Noise is the kind of noise. 0 is Gaussian for Rho and for δ > 0, else
-	// DiscreteLaplace for integers, Staircase for OneCoordinate, and
-	// Laplace for others. [Params.Plan] says where Laplace noise is better for
-	// δ > 0, too.
+	// DiscreteLaplace for integers, Staircase for OneCoordinate, and Laplace for
+	// others. [Params.Plan] may choose Laplace for δ > 0.
 	Noise Noise
 	// Input puts the noise on the coordinates of the vector instead of on the
-	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k.
-	// Under L2 it is at most the noise on the sketch, for every k.
+	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k. Under
+	// L2 it is at most the noise on the sketch.
 	Input bool
 }
 
 // Change is how two neighbours differ, and so what a release protects: made by [L1], [L2] or
-// [OneCoordinate]. Sizes are in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]; a size of 0 is 1. New
-// refuses others.
+// [OneCoordinate]. Changes of a coordinate add up. Sizes are in the units of the data, in [2⁻²⁰⁰,
+// 2²⁰⁰]; a size of 0 is 1. New refuses others.
 type Change struct {
 	norm norm
 	one  bool // in one coordinate, under l1
@@ -100,16 +92,14 @@ const (
 	l2
 )
 
-// L1 is a change with ‖x − x′‖₁ ≤ distance; the release protects budget.L1(distance). To protect a
-// vector as a whole, give the largest distance of any two.
+// L1 is a change with ‖x − x′‖₁ ≤ distance; the release protects [budget.L1](distance).
 func L1(distance float64) Change { return Change{size: distance} }
 
 // L2 is a change with ‖x − x′‖₂ ≤ distance; the release protects budget.L2(distance).
 func L2(distance float64) Change { return Change{norm: l2, size: distance} }
 
 // OneCoordinate is one row of the data more or less, if it changes one coordinate, by at most size;
-// the release protects budget.Row(budget.AddRemove). An SJLT with s = 1 then takes less noise where
-// ε is above 1: see [Staircase].
+// the release protects [budget.Row]([budget.AddRemove]).
 func OneCoordinate(size float64) Change { return Change{one: true, size: size} }
 
 // String returns the call that makes the change.
@@ -257,9 +247,8 @@ func (p Params) density() float64 {
 	return max(minDensity, 1/(float64(hadamard.Size(p.Dim))/9+1))
 }
 
-// Guarantee returns what a release of these Params promises: ρ-zCDP, (ε, δ), or ε where Laplace
-// noise is used, for the unit that Change says. Invalid Params promise nothing. Guarantee checks
-// what [New] checks, and takes as long where the sensitivity is computed from the matrix.
+// Guarantee returns what a release promises: ρ-zCDP, (ε, δ), or ε where Laplace noise is used, for
+// the unit that Change says. Invalid Params promise nothing. It may take as long as New.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.noise()
 	if err != nil {
@@ -279,25 +268,24 @@ func (p Params) withoutNegativeZeros() Params {
 type Transform uint8
 
 const (
-	// SJLT is the sparser Johnson–Lindenstrauss transform of Kane and Nelson, block construction: s
-	// entries ±1/√s per column, one in each of s blocks of k/s rows. An update takes O(s), for any
-	// Dim.
+	// SJLT is the sparser Johnson–Lindenstrauss transform of Kane and Nelson,
+	// block construction: s entries ±1/√s per column, one in each of s blocks of
+	// k/s rows.
 	SJLT Transform = iota
-	// SRHT is √(u/k) times k of the u rows, drawn without repetition, of the Walsh–Hadamard matrix
-	// after random signs. It holds the vector until Release, and has the least variance: none at
+	// SRHT is √(u/k) times k of the u rows, drawn without repetition, of the
+	// Walsh–Hadamard matrix after random signs. It has the least variance: none at
 	// k = u.
 	SRHT
-	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD: P is sparse with
-	// normal entries, with the density for which the variance is at most 3‖x‖₂⁴/k. It holds the
-	// vector. SRHT has less variance and less Gaussian noise, and needs no pass over the matrix for
-	// its sensitivity. But with Laplace noise under L1, FJLT has less noise from about 256 rows on:
-	// its Δ₁ tends to √(2k/π), while that of SRHT is √k.
+	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD:
+	// P is sparse with normal entries, with the density for which the variance is
+	// at most 3‖x‖₂⁴/k. With Laplace noise under L1 it has less noise than SRHT
+	// from about 256 rows on: its Δ₁ tends to √(2k/π), not √k.
 	FJLT
-	// Rademacher is dense and has independent entries ±1/√k. An update takes O(k), for any Dim.
+	// Rademacher is dense and has independent entries ±1/√k.
 	Rademacher
-	// Normal is dense and has independent normal entries, to a multiple of 1/16 before the
-	// normalisation: the baseline of the thesis. It holds the vector, and its sensitivity has to be
-	// computed: u·k steps in New and again in Release.
+	// Normal is dense and has independent normal entries, to a multiple of 1/16
+	// before the normalisation: the baseline of the thesis. Its sensitivity takes
+	// u·k steps in New and in Release.
 	Normal
 
 	lastTransform = Normal

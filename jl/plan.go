@@ -66,9 +66,8 @@ func (p Params) noise() (calibration, error) {
 var calibrations memo.Table[Params, calibration]
 
 // DistanceStdErr returns the standard error of SquaredDistance for two sketches of these Params at
-// squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise, by the theorems stated
-// with the transforms. Where the scale of the noise is computed from the matrix, it is that of this
-// Seed. fourth = 0 gives an upper bound. NaN if no vector has these norms.
+// squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise. fourth = 0 gives an
+// upper bound. NaN if no vector has these norms.
 func (p Plan) DistanceStdErr(squared, fourth float64) float64 {
 	n, ok := p.noise()
 	if !ok || !realNorms(squared, fourth) {
@@ -83,8 +82,7 @@ func (p Plan) noise() (disturbance, bool) {
 	return p.Params.noiseOf(c.noise, p.Params.Input), err == nil
 }
 
-// NormStdErr returns the standard error of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN
-// as for DistanceStdErr.
+// NormStdErr is DistanceStdErr for SquaredNorm, at squared = ‖x‖₂² and fourth = ‖x‖₄⁴.
 func (p Plan) NormStdErr(squared, fourth float64) float64 {
 	n, ok := p.noise()
 	if !ok || !realNorms(squared, fourth) {
@@ -102,8 +100,7 @@ func realNorms(squared, fourth float64) bool {
 func atMost(x, y float64) bool { return x <= y*(1+0x1p-20)+0x1p-1000 }
 
 // DotStdErr returns the standard error of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if
-// there are no such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as Σ_{i<j} (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤
-// ‖x‖²‖y‖² + ⟨x, y⟩².
+// there are no such vectors.
 func (p Plan) DotStdErr(xx, yy, xy, aligned float64) float64 {
 	n, ok := p.noise()
 	if !ok || !(xx >= 0 && yy >= 0 && aligned >= 0 && atMost(xy*xy, xx*yy) && atMost(aligned, xx*yy/2+xy*xy/2)) {
@@ -112,23 +109,21 @@ func (p Plan) DotStdErr(xx, yy, xy, aligned float64) float64 {
 	return math.Sqrt(max(p.Params.spread().inner(n, n, xx, yy, xy, aligned), 0))
 }
 
-// Plan is what a release will be, and what it can do for squared distances of one size.
+// Plan is what a release will be for squared distances of one size.
 type Plan struct {
-	// Params are the given ones, with the Noise, the Sparsity and, if Rows was 0,
-	// the Rows of least variance.
+	// Params are filled in: with the Noise, the Sparsity and, if Rows was 0, the
+	// Rows of least variance.
 	Params Params
-	// StdDev is the standard deviation of the noise of one row of the normalised
-	// sketch, in the units of the data.
+	// StdDev is the standard deviation of the noise of a [Sketch.Row].
 	StdDev float64
 	Bytes  int // of the encoding of a Sketch
-	// Max is the bound at which values and their sums saturate, ±Max in the
-	// units of the data. Under L2 the rows of an SJLT with Sparsity above 1 and
-	// at most 2048 rows wrap around: a row beyond Max says nothing, and no
-	// vector with a smaller ‖x‖₁ has one.
+	// Max is the bound at which values and their sums saturate, ±Max in the units
+	// of the data. Under L2 the rows of an SJLT with Sparsity above 1 and at most
+	// 2048 rows wrap around beyond Max, which takes a vector with ‖x‖₁ > Max.
 	Max float64
 	// SquaredLength is the ‖x − y‖₂² planned for.
 	SquaredLength float64
-	// StdErr is the standard error of the estimated squared distance.
+	// StdErr is the standard error of the estimated squared distance, and
 	// RelativeError is StdErr divided by SquaredLength.
 	StdErr, RelativeError float64
 }
@@ -136,8 +131,8 @@ type Plan struct {
 // tooMuch is the relative error from which Warning speaks.
 const tooMuch = 0.5
 
-// Warning returns "" if the relative error is at most ½, else a text saying that the distance is
-// too small for the noise.
+// Warning returns a text if the distance is too small for the noise, with a relative error above ½;
+// else "".
 func (p Plan) Warning() string {
 	if p.RelativeError <= tooMuch {
 		return ""
@@ -160,17 +155,14 @@ func (p Plan) String() string {
 
 // Plan returns what a release will be, with the noise for which the estimated squared distance has
 // the least variance at ‖x − y‖₂² = squared: with a large ε that is Laplace noise even if δ > 0. If
-// Rows is 0, Plan also returns the best number of rows, and if Sparsity is 0 and the noise
-// Gaussian, a Sparsity of 8 if that adds no noise.
+// Rows is 0, Plan also chooses the number of rows (not for Normal and FJLT matrices), and if
+// Sparsity is 0 and the noise Gaussian, a Sparsity of 8 if that adds no noise. The error wraps
+// [ErrParams]. It may take as long as New.
 //
 // The best k is about .189·Zε²/s for an SJLT with Laplace noise, where the relative error is .86,
 // .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴. With Gaussian noise it is Z/(2σ²), with a
-// variance of 16σ²Z. More rows are worse; fewer are faster. Under L2 an SRHT with Gaussian noise
-// has the least variance, which falls with k up to Dim; an SJLT with s = 8 and up to 2048 rows,
-// which takes updates, is nearly as good. Where the sensitivity is computed from the matrix, Plan
-// draws it as New does.
-//
-// The error wraps [ErrParams]. Rows cannot be 0 for Normal and FJLT matrices.
+// variance of 16σ²Z. Under L2 an SRHT with Gaussian noise has the least variance, which falls with
+// k up to Dim.
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared >= 0 && squared <= 0x1p500) || squared == 0 && p.Rows == 0 {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰, or 0 where Rows is given")

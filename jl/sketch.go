@@ -14,7 +14,9 @@ import (
 )
 
 // Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers.
-// All that it computes is post-processing and costs no budget.
+// Reading it costs no budget; the zero Sketch gives NaN. Methods of two sketches return an error
+// that wraps [ErrMismatch] if their transforms differ, or if both hold the same release, whose
+// noise is not independent.
 type Sketch struct {
 	params Params // of the first term
 	step   float64
@@ -44,16 +46,15 @@ func newSketch(p Params, n calibrated.Noise, values []int64) *Sketch {
 	return &Sketch{params: p, step: n.Step, values: values, terms: terms, releases: identities(terms)}
 }
 
-// Params returns the parameters of the release, with the Noise that was used. For a sum they are
-// those of the first of its terms.
+// Params returns the parameters of the release, with the Noise that was used; of a sum, those of
+// its first term.
 func (s *Sketch) Params() Params { return s.params }
 
-// Terms returns the number of releases in a sum; 1 for a release, 0 for the zero Sketch.
+// Terms returns the number of releases in a sum; 1 for a release.
 func (s *Sketch) Terms() int { return len(s.terms) }
 
 // Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms,
-// which holds for a user who is in all of them. A user who is in only one of them has the guarantee
-// of that one.
+// which holds for a user who is in all of them.
 func (s *Sketch) Guarantee() budget.Guarantee {
 	if len(s.terms) == 0 {
 		return budget.Guarantee{}
@@ -182,9 +183,8 @@ func (s *Sketch) rows() []float64 {
 const maxTerms = 1 << 16
 
 // Sum returns the sketch of the sum of the two vectors, with the noise of both, for which its
-// estimates correct. Sum is post-processing. The error wraps [ErrMismatch] if the transforms,
-// grids, Change or Integers differ (equal Params give equal ones), if both hold the same release,
-// or if they have more than 2¹⁶ terms.
+// estimates correct. The error wraps [ErrMismatch] also if the grids, Change or Integers differ, or
+// for more than 2¹⁶ terms.
 func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	if err := s.comparable(other); err != nil {
 		return nil, err
@@ -269,7 +269,7 @@ func repeated(all []identity) bool { return len(slices.Compact(slices.Clone(all)
 // Theorem 4.3 prints 2ks/ε², which leaves a bias of 2ks/ε².
 
 // SquaredNorm returns the unbiased estimate of ‖x‖₂², in squared units of the data. It may be
-// negative; clipping it at 0 does not increase its error. NaN for the zero Sketch.
+// negative; clipping it at 0 does not increase its error.
 func (s *Sketch) SquaredNorm() float64 {
 	if len(s.terms) == 0 {
 		return math.NaN()
@@ -277,10 +277,8 @@ func (s *Sketch) SquaredNorm() float64 {
 	return squares(s.rows()) - s.params.spread().correction(s.noise())
 }
 
-// SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may
-// be negative; clipping it at 0 does not increase its error. The noise of the two sketches may
-// differ. The error wraps [ErrMismatch] if their transforms differ, or if both hold the same
-// release, as a sketch does with itself: its noise is not independent.
+// SquaredDistance returns the unbiased estimate of ‖x − y‖₂², which may be negative. The noise of
+// the two sketches may differ.
 func (s *Sketch) SquaredDistance(other *Sketch) (float64, error) {
 	if err := s.comparable(other); err != nil {
 		return math.NaN(), err
@@ -288,7 +286,7 @@ func (s *Sketch) SquaredDistance(other *Sketch) (float64, error) {
 	return squares(s.difference(other)) - s.params.spread().correction(s.noise().plus(other.noise())), nil
 }
 
-// Dot returns the unbiased estimate of ⟨x, y⟩. The error is that of [Sketch.SquaredDistance].
+// Dot returns the unbiased estimate of ⟨x, y⟩.
 func (s *Sketch) Dot(other *Sketch) (float64, error) {
 	if err := s.comparable(other); err != nil {
 		return math.NaN(), err
@@ -301,8 +299,7 @@ func (s *Sketch) Dot(other *Sketch) (float64, error) {
 }
 
 // Cosine returns an estimate of ⟨x, y⟩/(‖x‖·‖y‖), the quotient of the unbiased estimates, clipped
-// to [−1, 1], and so biased. It is NaN if an estimated squared norm is at most 0. The error is that
-// of [Sketch.SquaredDistance].
+// to [−1, 1], and so biased; NaN if an estimated squared norm is at most 0.
 func (s *Sketch) Cosine(other *Sketch) (float64, error) {
 	dot, err := s.Dot(other)
 	if err != nil {
@@ -324,18 +321,11 @@ func squares(v []float64) (sum float64) {
 }
 
 // SquaredNormInterval returns bounds that contain ‖x‖₂², for x as it is on the grid, with at least
-// the given confidence, over the draw of the noise and of the Seed, for any x: by Chebyshev's
-// inequality and by fourth moments (moments_proof.md). In standard errors, at 90 and at 99 %:
-//
-//	the noise is most of the error          2.3 to 2.4, 4.2 to 4.9
-//	the matrix is, Sparsity about √Rows/2   2.5, 4.5
-//	the matrix is, Sparsity 1               3.2, 10
-//
-// The last row cannot be better for every x, as two heavy coordinates collide with probability
-// 1/Rows; it also holds for Params.Independence below 8 and for other transforms. hi is +Inf where
-// there are too few rows. NaN for a confidence outside [0, 1) and for the zero Sketch. Where the
-// scale of the noise is computed from the matrix (under L2, Normal, FJLT), the confidence is
-// approximate: the formula treats the scale as a constant.
+// the given confidence, over the draw of the noise and of the Seed, for any x (moments_proof.md).
+// They are 2.3 to 2.5 standard errors away at 90 %, and 4.2 to 4.9 at 99 %; 3.2 and 10 if the
+// matrix is most of the error, with Sparsity 1, Independence below 8 or another transform. hi is
+// +Inf where there are too few rows. NaN for a confidence outside [0, 1). Where the scale of the
+// noise is computed from the matrix (under L2, Normal, FJLT), the confidence is approximate.
 func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
 	if len(s.terms) == 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -375,9 +365,8 @@ func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo,
 	return lo * unit * unit, hi * unit * unit, err
 }
 
-// DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩. The variance depends on the norms, which
-// are replaced by the upper ends of their own intervals. Each of the three parts gets a third of
-// the error probability.
+// DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩. The variance depends on the norms: their
+// two intervals and this one share the error probability.
 func (s *Sketch) DotInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
 	if err := s.comparable(other); err != nil || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN(), err

@@ -8,10 +8,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Fit returns p with the Rows, and for an SJLT the Sparsity, for which a sketch without noise keeps
-// a squared length within a factor 1 ± β, except with the given probability of failure over the
-// Seed, and with the Independence that this needs. It is proved for the hash functions as
-// implemented, for each vector of Dim coordinates (tails_proof.md).
+// Fit returns p with the Rows, and for an SJLT the Sparsity and Independence, for which a sketch
+// without noise holds a squared length within a factor 1 ± β, except with the given probability of
+// failure over the Seed. It is proved for the hash functions as implemented, for each vector of Dim
+// coordinates (tails_proof.md). Noise wants fewer rows ([Params.Plan]).
 //
 // For an SJLT, a Sparsity of 0 chooses the least power of two, up to 1024, whose rows are at most
 // 2½ times those of Rademacher signs. An Independence of 0 chooses at most 4⌈½·ln(1/failure)⌉; of
@@ -21,16 +21,10 @@ import (
 //	Rademacher         154 | 342        587 | 1281        3612 | 7821
 //	SJLT, s chosen     256 | 640        896 | 2304        6656 | 16896
 //	  s is              64 | 128        128 | 256          256 | 512
-//	SJLT, s = 16       3808 | –         32000 | –         200016 | –
-//	  s = 1            8000 | –         32000 | –         200000 | –
+//	  s = 1           8000 | –        32000 | –         200000 | –
 //
-// Two equal coordinates collide in one of s blocks with a probability of about s²/k, so few entries
-// per column need 2/(β²p) rows. So do the other transforms, with signs of 4-wise independence; an
-// FJLT half as many again.
-//
-// Fit ignores the noise, for which fewer rows are better (see [Params.Plan]). The error wraps
-// [ErrParams] unless β and failure are in (0, 1), for a transform that New would refuse, or if 2²⁰
-// rows are not enough.
+// The error wraps [ErrParams] unless β and failure are in (0, 1), for a transform that New would
+// refuse, or if 2²⁰ rows are not enough.
 func (p Params) Fit(beta, failure float64) (Params, error) {
 	q := p
 	q.Rows = p.sparsity()

@@ -14,19 +14,19 @@
 // # Guarantee
 //
 // Neighbours differ in one key, in a stream with all its occurrences, added or removed
-// ([budget.Key]). A key changes at most one bit, so flipping every bit with probability p ≥
-// 1/(e^ε + 1) is ε-private for every choice of the hash functions (params.go; for streams p ≥
-// exp(−ε)/2, stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. k releases of a private state
-// cost exactly kε; what is computed from releases costs no budget. With [Builder.Share] and
-// [Aggregate] n parties have the noise of one, if only the XOR of their shares is published.
+// ([budget.Key]). A key changes at most one bit, so flipping every bit with probability p ≥ 1/(e^ε
+// + 1) is ε-private for every choice of the hash functions (params.go; for streams p ≥ exp(−ε)/2,
+// stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. k releases of a private state cost exactly
+// kε; what is computed from releases costs no budget. With [Builder.Share] and [Aggregate] n
+// parties have the noise of one, if only the XOR of their shares is published.
 //
 // # Accuracy
 //
-// With n cells in each of L levels, the relative standard error is √(4·ln 2/(n·Li₂(c²))) for
-// sizes from 2n (streams: 4n) to 2^L·n/16, with c = tanh(ε/2) for one sketch and c_A·c_B for two;
-// for streams 1 − exp(−ε) replaces tanh(ε/2). If that is at most 0.3, the bias is at most a tenth
-// of it, plus 0.08 keys at size 0, and intervals at .95 cover .94 to .96, more for fewer than
-// about n keys; otherwise estimates are biased towards 0. In percent at n = 2048:
+// With n cells in each of L levels, the relative standard error is √(4·ln 2/(n·Li₂(c²))) for sizes
+// from 2n (streams: 4n) to 2^L·n/16, with c = tanh(ε/2) for one sketch and c_A·c_B for two; for
+// streams 1 − exp(−ε) replaces tanh(ε/2). If that is at most 0.3, the bias is at most a tenth of
+// it, plus 0.08 keys at size 0, and intervals at .95 cover .94 to .96, more for fewer than about n
+// keys; otherwise estimates are biased towards 0. In percent at n = 2048:
 //
 //	size, ε =                        0.5     1     2     4
 //	A, 1000 keys                    23.3  11.6   5.6   2.8
@@ -53,9 +53,8 @@
 // Sketches are public, immutable, safe for concurrent readers. A released builder has given up its
 // data and takes none, like a zero one. After an error nothing has changed. Encoding returns an
 // error that wraps [ErrFormat] for what is neither released nor decoded, decoding for bytes that
-// nothing was encoded to. JSON shows estimates with intervals at .95; its member data is the
-// binary encoding, the only part that is read back. Private state is for machines as trusted as
-// this one.
+// nothing was encoded to. JSON shows estimates with intervals at .95; its member data is the binary
+// encoding. Private state is for machines as trusted as this one.
 //
 // Toggle takes 2.2 ns. Not covered: timing, readers of the memory of the process, and keys chosen
 // by anyone who knows the Seed, which spoil an estimate, not the privacy of others.

@@ -11,7 +11,7 @@ import (
 )
 
 // Builder counts a stream of keys. It holds private data, which it never prints. One goroutine at a
-// time may use it; concurrent use panics if detected.
+// time may use it; concurrent use panics if detected. After Release, adding does nothing.
 type Builder[K hashing.Key] struct {
 	base[sketch.Stream[K]]
 }
@@ -78,11 +78,11 @@ func (b *Builder[K]) calibrated() (c calibration, of kind, err error) {
 	return c, of, err
 }
 
-// Add counts one element. With Dim, keys outside [0, Dim) are ignored. After Release it does
-// nothing. A string key is stored as it is: clone substrings of large buffers.
+// Add counts one element. With Dim, keys outside [0, Dim) are ignored. A string key is not copied:
+// clone substrings of large buffers.
 func (b *Builder[K]) Add(key K) { sketch.Add(b.secret, key) }
 
-// AddSlice adds the keys in order, for integers in about 0.7 of the time.
+// AddSlice adds the keys in order.
 func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 
 // AddN counts n elements of the key. With MaxElements = m one event is protected: a call, with n

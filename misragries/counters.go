@@ -15,15 +15,9 @@ import (
 //
 // THE GUARANTEE HOLDS ONLY FOR COUNTERS OF THIS ALGORITHM, NOT MERGED, which nothing can check. In
 // other sketches one element can empty counters of any size (TestOtherCounters has such an element
-// for each):
-//
-//	Space-Saving                    a new key takes over the smallest counter: FromSpaceSaving
-//	filtered Space-Saving           a key that leaves raises the filter by its count
-//	frequent items of DataSketches  a purge lowers all counters by their median
-//	lossy counting                  keys are dropped at the end of a bucket, however frequent
-//	one decrement for each miss     which counter falls depends on all elements before
-//	HeavyKeeper, count-min, any     a key that passes the smallest of a list of the k largest
-//	  sketch with a heap of keys      takes its place
+// for each): filtered Space-Saving, frequent items of DataSketches, lossy counting, HeavyKeeper,
+// count-min with a heap of keys, one decrement for each miss. For Space-Saving see
+// [FromSpaceSaving].
 //
 // The error wraps [ErrParams] for wrong Params, and if no stream leads to such counters: more than
 // k, one below 0 or above 2⁶², or a key outside Dim. ε above 20, or δ above 0.01, protects hardly

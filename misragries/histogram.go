@@ -17,11 +17,11 @@ import (
 
 // Histogram is a released histogram: public, immutable, safe for concurrent readers, at no further
 // budget. The zero Histogram has no keys, NaN for everything else, no encoding, and promises
-// nothing.
+// nothing. For a confidence outside [0, 1) there are NaN, or no keys.
 //
 // JSON holds the guarantee, the threshold, and the keys by descending noisy counts, with estimates
-// and intervals at .95. Its member data, the binary encoding, is read back. A key that is not
-// UTF-8, or begins with \x, is \x and hexadecimal digits.
+// and intervals at .95, and in the member data the binary encoding. A key that is not UTF-8, or
+// begins with \x, is \x and hexadecimal digits.
 type Histogram[K hashing.Key] struct {
 	params      Params
 	calibration calibration
@@ -73,7 +73,7 @@ func (h *Histogram[K]) find(key K) (v float64, found bool) {
 // released: the noisy count plus an upper bound on what the sketch lost, if released. It suits keys
 // that keep arriving: shuffle a sorted export. For several sketches it assumes that the key is
 // spread evenly. With PureUniverse it is 0 where noise alone is expected to reach, and may be
-// negative if all Dim keys are released.
+// negative.
 func (h *Histogram[K]) Estimate(key K) float64 {
 	v, found := h.find(key)
 	if !found {
@@ -160,9 +160,8 @@ func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 
 // Interval returns bounds that hold the number of occurrences of the key that counted with at least
 // the given confidence, over noise and what sketches lose, for any one key fixed before the
-// release, released or not; for a [UserBuilder] the number of users for whom the key counted. The
-// upper end is +Inf if the loss is unknown, as for counters from elsewhere without MaxLength. NaN
-// for a confidence outside [0, 1).
+// release, released or not. The upper end is +Inf if the loss is unknown, as for counters from
+// elsewhere without MaxLength.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || h.calibration.method == Auto {
 		return math.NaN(), math.NaN()
@@ -192,8 +191,7 @@ func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 }
 
 // DetectionLimit returns the least count that, with the given confidence, releases every key that
-// reaches it: 1 if all Dim keys are, +Inf if the loss is not bounded, NaN for a confidence outside
-// [0, 1).
+// reaches it: 1 if all Dim keys are, +Inf if the loss is not bounded.
 func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 	if !check.Confidence(confidence) || h.calibration.method == Auto {
 		return math.NaN()
@@ -213,8 +211,7 @@ func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 }
 
 // HeavyHitters yields keys and their estimates, sorted by key. With the given confidence the counts
-// of all of them together reach the threshold; others may be missing. It yields nothing for NaN or
-// a confidence outside [0, 1).
+// of all of them together reach the threshold; others may be missing. None for NaN.
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64) iter.Seq2[K, float64] {
 	if math.IsNaN(threshold) || !check.Confidence(confidence) || h.calibration.method == Auto {
 		return func(func(K, float64) bool) {}

@@ -28,8 +28,7 @@ const (
 	maxElements     = 1 << 20
 )
 
-// Params are the public numbers of a release. Epsilon is required, and Delta or Dim; all other
-// fields may be 0.
+// Params are the public numbers of a release. Epsilon is required, and Delta or Dim.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64

@@ -70,8 +70,8 @@ func restoreState[K hashing.Key, S any](held private.State[S], kind byte, p Para
 }
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// keys and exact counts: send it only to machines as trusted as this one. Each release of a
-// restored state spends the budget again. The error wraps [ErrReleased].
+// keys and exact counts, for machines as trusted as this one. Each release of a restored state
+// spends the budget again. The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendState[K](b.secret, privateBuilder, b.params, "Builder", dst, func(s *sketch.Stream[K], dst []byte) []byte {
 		dst = wire.AppendFields(dst, []wire.Field{wire.Flags(&s.Merged, &s.Given)})

@@ -15,7 +15,7 @@ import (
 
 // UserBuilder counts the users of each key and protects a whole user. Of a user with more than
 // MaxElements distinct keys it counts MaxElements, drawn at random; the release is about the users
-// for whom a key counted. It holds private data. One goroutine at a time may use it.
+// for whom a key counted. It is private, and for one goroutine at a time.
 //
 // It uses Algorithm 4 (PAMG) or, where its threshold is lower (m below about √k), Algorithm 1 with
 // ε/m.
@@ -52,7 +52,7 @@ func (b *UserBuilder[K]) empty() *sketch.Sketch[K] {
 }
 
 // AddUser counts one user's keys; repeated keys count one time. A second call is a second user.
-// Keys outside Dim do not count. After Release it does nothing.
+// Keys outside Dim do not count.
 func (b *UserBuilder[K]) AddUser(keys []K) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -80,8 +80,8 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 	private.Leave(b.secret)
 }
 
-// Merge adds the sketch of the other UserBuilder, which gives up its data. Each user must be on one
-// server only. It needs Algorithm 4. The errors are those of [Builder.Merge].
+// Merge adds the sketch of the other UserBuilder, which gives up its data, with the errors of
+// [Builder.Merge]. Each user must be on one server only. It needs Algorithm 4.
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	if other == nil {
 		other = new(UserBuilder[K])

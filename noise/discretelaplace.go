@@ -205,8 +205,7 @@ func (d discreteLaplaceFormulas) logMass(j float64) float64 {
 }
 
 // SampleTail draws X and returns it if X ≥ least, else 0 and false, exactly. Where Pr[X ≥ least] is
-// small it costs a random word and a comparison, so noise that matters only above a threshold is
-// cheap.
+// small it costs a random word and a comparison.
 func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
 	// For least ≥ 1, Pr[X ≥ least] = e^{−least/b}/(1+q), q = e^{−1/b}; given that, X − least is
 	// geometric. Both factors are decided exactly.
@@ -257,10 +256,9 @@ func bernoulliHalf(src *Source, b float64) bool {
 }
 
 // CountTail returns the number of X ≥ least among draws independent variables X, with exactly the
-// binomial distribution, in time proportional to 1 + that number (of X < least if least ≤ 0). So
-// the zeros of a huge sparse vector whose noise passes a threshold are counted without visiting
-// them. Each of the X ≥ least, for least ≥ 1, is independent of the others and is least plus a
-// [Geometric] draw of the same scale.
+// binomial distribution, in time proportional to 1 + that number (of X < least if least ≤ 0). Each
+// of the X ≥ least, for least ≥ 1, is independent of the others and is least plus a [Geometric]
+// draw of the same scale.
 func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= -math.MaxInt64: // no int64 draw is less
@@ -305,9 +303,8 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 }
 
 // CountLayer is [DiscreteLaplace.CountTail] among draws that are known to be less than below;
-// math.MaxInt64 stands for no bound, and a least below 1 counts as 1. So the large ones of many
-// draws are found from the top, layer by layer. Each of the X in a layer is independent of the
-// others: least plus a Geometric draw of the same scale modulo below − least.
+// math.MaxInt64 stands for no bound, and a least below 1 counts as 1. Each of the X in a layer is
+// independent of the others: least plus a [Geometric] draw of the same scale modulo below − least.
 func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int64) uint64 {
 	// p = (G(least) − G(below))/(1 − G(below)), G(n) = Pr[X ≥ n]. Pr ∝ q^j for j below below −
 	// least, and the sum of q^{j+i·(below−least)} over all i ≥ 0 is proportional to q^j.

@@ -13,12 +13,12 @@ import (
 //
 //	(1−q)/(2ΔD)·q^j where (j−1+γ)Δ ≤ |x| < (j+γ)Δ, j = 0, 1, 2, …
 //
-// It makes a real number of sensitivity Δ ε-differentially private, as two points at a distance of
-// at most Δ are at most one step apart. No other noise that does so has a smaller mean absolute
-// error ([StaircaseGamma]) or variance ([StaircaseGammaVariance]). Unlike Laplace noise it promises
-// nothing better to inputs that differ by less than Δ, and beyond Δ the loss jumps to 2ε. E|X| =
-// Δ(D + q/D)/(2(1−q)), and the variance is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²). For large ε the
-// relative error of Quantile at the end of a step is up to 1e-13·e^ε.
+// It makes a real number of sensitivity Δ ε-differentially private. No other noise that does so has
+// a smaller mean absolute error ([StaircaseGamma]) or variance ([StaircaseGammaVariance]). Unlike
+// Laplace noise it promises nothing better to inputs that differ by less than Δ, and beyond Δ the
+// loss jumps to 2ε. E|X| = Δ(D + q/D)/(2(1−q)), and the variance is Δ²(D² + 3q +
+// q(1+q)/D)/(3(1−q)²). For large ε the relative error of Quantile at the end of a step is up to
+// 1e-13·e^ε.
 type Staircase struct{ symmetric[staircaseFormulas] }
 
 // The range of ε in which neither a step of the staircase nor the number of its steps leaves

@@ -45,13 +45,8 @@ func (d Student) Shape() float64 { return d.formulas.shape }
 // Scale returns s.
 func (d Student) Scale() float64 { return d.formulas.scale }
 
-// Sample draws X and returns it rounded to the nearest multiple of step.
-//
-// It is exact: for every integer k with |k| < 2⁵³ the result is k·step with probability
-// Pr[(k−½)·step < X < (k+½)·step], for α, s and step given as float64, with no error at all. For
-// draws beyond see [Pareto.Sample].
-//
-// step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN ([CheckStep]).
+// Sample draws X, rounded to the nearest multiple of step, exactly below 2⁵³ steps; for draws
+// beyond see [Pareto.Sample]. step is a power of two with s/step ≤ 2⁴⁶; else the result is NaN.
 func (d Student) Sample(src *Source, step float64) float64 {
 	steps, ok := d.SampleSteps(src, step)
 	if !ok {

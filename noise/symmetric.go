@@ -57,7 +57,7 @@ func (d symmetric[L]) Quantile(p float64) float64 {
 	return 0 - d.formulas.upperQuantile(p)
 }
 
-// Mean returns 0, the median.
+// Mean returns 0.
 func (d symmetric[L]) Mean() float64 {
 	if d.undefined(0) {
 		return math.NaN()

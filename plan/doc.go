@@ -17,10 +17,9 @@
 // [budget.AddRemove], the default, a row is added or removed, and the number of rows is private
 // unless Rows says it; under [budget.Replace] a row is replaced, and the number is public.
 //
-// The guarantee holds for the floating-point implementation. Quantiles and the clipping norm C are
-// drawn exactly, from integer weights on public cells. Clipped rows are rounded towards 0 to
-// integers, and their norm is checked exactly. Sums are integers, Gaussian noise is exact, and
-// shares of the budget never add up to more than ρ.
+// The guarantee holds for the floating-point implementation: quantiles and the clipping norm C are
+// drawn exactly, the norm of a clipped row is checked exactly, sums are integers, Gaussian noise is
+// exact, and shares of the budget never add up to more than ρ.
 //
 // # Accuracy
 //
@@ -33,8 +32,8 @@
 // clipped, with s the sensitivity of the sum: these weigh as much as the noise.
 //
 // [Mean.NoiseInterval] covers the noise alone. [Mean.IntervalBounded] holds for all rows in the
-// public range, and is wide, as it must be: no honest interval is shorter than
-// 0.4·(M−m)/(n·√(2ρ)) at 95 %.
+// public range, and is wide, as it must be: no honest interval is shorter than 0.4·(M−m)/(n·√(2ρ))
+// at 95 %.
 //
 // n must be large compared with √(d/ρ). Otherwise a quantile misses the data, and the release is
 // useless: the Plan warns, and Auto is Plain. From 8·LeastRows rows on, at most one release in 5000
@@ -43,13 +42,13 @@
 // # Choosing
 //
 // Set Relative if columns have different units, as a rating and an income. Errors are √(d/(2ρ))/n
-// standard deviations of a column then, or a little more: with columns of 10⁻⁶ to 10¹⁰, ρ = ½ and
-// n = 10³, 10⁴, 10⁵, they were .022, .004, .0007 in 5 columns, .21, .005, .0004 in 50; without it,
-// more than 10⁴. Of 50 such columns elliptical with the ranges of an expert has 2.3 times as much.
+// standard deviations of a column then, or a little more: with columns of 10⁻⁶ to 10¹⁰, ρ = ½ and n
+// = 10³, 10⁴, 10⁵, they were .022, .004, .0007 in 5 columns, .21, .005, .0004 in 50; without it,
+// more than 10⁴.
 //
-// Leave Method at 0. A large Max costs little. Give the size of rare events as Resolution: without
-// it a column in which few rows are not 0 has a mean of 0. Set Symmetric for rows like Gaussian
-// ones: they have 15 % less error, and skewed rows 2.4 times as much.
+// A large Max costs little. Give the size of rare events as Resolution: without it a column in
+// which few rows are not 0 has a mean of 0. Set Symmetric for rows like Gaussian ones: they have 15
+// % less error, and skewed rows 2.4 times as much.
 //
 // NaN, a missing value, is no entry of a sparse row. In a dense one it counts as the centre c of
 // its column, which is found from the values that are there, or as the end of a range that c lies
@@ -59,11 +58,8 @@
 // Where ranges are public and tight, use package elliptical; for one column elliptical/column; for
 // counts of a huge key space threshold; for the published mechanisms plan/thesis.
 //
-// # Cost
-//
-// Dense rows take about 22 ns per entry, sparse ones 6 ns per entry that is 1, and 10 ns per other
-// entry, and 16 bytes per row and 100 per coordinate. Not covered: timing, and an adversary who
-// reads the memory of the process.
+// Dense rows take about 22 ns per entry, sparse ones 6 to 10 ns, and 16 bytes per row and 100 per
+// coordinate. Not covered: timing, and an adversary who reads the memory of the process.
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, ITU 2023, chapter 5
 // (with Aumüller, Nelson and Pagh); Huang, Liang, Yi (NeurIPS 2021); Smith (STOC 2011). The theory

@@ -53,8 +53,7 @@ func head(m *means.Mean, centre, scales, ranged *bool) []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding; the error wraps [ErrFormat] if the Mean is neither released
-// nor decoded.
+// AppendBinary appends the encoding; the error wraps [ErrFormat], for the zero Mean.
 func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
 	of := m.of
 	if of.Limit == 0 {

@@ -6,7 +6,7 @@ import (
 )
 
 // MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95, and
-// says what that leaves out. UnmarshalJSON reads its member data, the binary encoding.
+// says what that leaves out. The member data is the binary encoding.
 func (m Mean) MarshalJSON() ([]byte, error) {
 	values := make([]noisyValue, m.Dim())
 	for i := range values {
@@ -27,5 +27,5 @@ type noisyValue struct {
 	NoiseHigh wire.Number `json:"noiseHigh"`
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary does.
+// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
 func (m *Mean) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, m) }

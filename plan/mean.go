@@ -10,11 +10,11 @@ import (
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
 
-// Mean is a released mean: public, immutable, safe for concurrent readers. All that it computes is
-// post-processing and costs no budget. Numbers of coordinates outside [0, Dim) are NaN.
+// Mean is a released mean: public, immutable, safe for concurrent readers. Reading it costs no
+// budget. Numbers of coordinates outside [0, Dim) are NaN.
 type Mean struct{ of means.Mean }
 
-// Params returns the parameters of the release, with every default filled in.
+// Params returns the parameters of the release, filled in.
 func (m *Mean) Params() Params { return paramsOf(m.of.Params) }
 
 // Guarantee returns the guarantee of the release: ρ-zCDP.
@@ -23,11 +23,10 @@ func (m *Mean) Guarantee() budget.Guarantee { return m.of.Params.Guarantee() }
 // Dim returns d.
 func (m *Mean) Dim() int { return len(m.of.Values) }
 
-// Rows returns the number of rows that the release was planned with: the public one, or a noisy
-// one.
+// Rows returns the public number of rows, or the noisy one.
 func (m *Mean) Rows() float64 { return m.of.Rows }
 
-// Spent says how much of ρ each step of a release took, and the results of two of them.
+// Spent says how much of ρ each step of a release took.
 type Spent struct {
 	Centre  float64
 	Scale   float64 // for TwoPass the sums of the first pass
@@ -50,12 +49,10 @@ func (m *Mean) Spent() Spent {
 }
 
 // Values returns the estimates of the mean of each coordinate, in the units of the data, as a new
-// slice: unbiased except for clipping, which the division by γ corrects as far as rows of all
-// directions are clipped alike.
+// slice: unbiased except for clipping.
 func (m *Mean) Values() []float64 { return slices.Clone(m.of.Values) }
 
-// StdDevs returns StdDev of all coordinates as a new slice. The noise of the divisor is common to
-// all.
+// StdDevs returns StdDev of all coordinates as a new slice.
 func (m *Mean) StdDevs() []float64 { return slices.Clone(m.of.Errors) }
 
 // Estimate returns coordinate i of Values.
@@ -63,12 +60,12 @@ func (m *Mean) Estimate(i int) float64 { return at(m.of.Values, i) }
 
 // StdDev returns the standard deviation of the noise of coordinate i: √(σ² + δ²·(Estimate(i) −
 // Centre(i))²), σ that of the sum after the division, and δ the relative noise of γ and of the
-// number of rows, if these were released. It leaves out the error of the sample and the bias of
-// clipping.
+// number of rows, if these were released, which all coordinates share. It leaves out the error of
+// the sample and the bias of clipping.
 func (m *Mean) StdDev(i int) float64 { return at(m.of.Errors, i) }
 
-// Centre returns the released centre of coordinate i; for Plain the middle of its range, if rows
-// were clipped around that; 0 if they were clipped around the origin.
+// Centre returns the released centre of coordinate i; for Plain the middle of its range, or 0 if
+// rows were clipped around the origin.
 func (m *Mean) Centre(i int) float64 {
 	if i < 0 || i >= m.Dim() {
 		return math.NaN()
@@ -78,7 +75,7 @@ func (m *Mean) Centre(i int) float64 {
 
 // Scale returns the standard deviation of coordinate i that was used or looked at, in the units of
 // the data. It is NaN where scaling was not worth its budget, and 4·Max in columns that Relative
-// leaves out: their Estimate is the Centre.
+// leaves out.
 func (m *Mean) Scale(i int) float64 { return at(m.of.Scales, i) }
 
 // Clip returns C, the norm at which centred and scaled rows were clipped.
@@ -104,8 +101,8 @@ func at(x []float64, i int) float64 {
 // That is not the mean of the rows where clipping pulls to one side. Intervals at 95 % contained it
 // in 86 % of cases over ten skewed distributions, in 61 % for Pareto tails of index 1.5, and never
 // where 20 of 30,000 rows are 1000 standard deviations away. Of sparse counts whose rows have very
-// different lengths, by TwoPass, the ten largest means lack 1 % (words of mails) to 17 % (packages
-// of owners, Pareto tails of index 1.3) at 30,000 rows and 6 to 33 % at 3000, many half-widths.
+// different lengths, by TwoPass, the ten largest means lack 1 % to 17 % at 30,000 rows and 6 to 33
+// % at 3000, many half-widths.
 func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()

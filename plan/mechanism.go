@@ -8,14 +8,14 @@ import (
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
 
-// Mechanism releases private means. It holds no private data: each release spends the budget of the
-// Params again. Any number of goroutines may use it.
+// Mechanism releases private means. It holds no private data: each release spends the budget again.
+// Any number of goroutines may use it.
 type Mechanism means.Mechanism
 
 func (m *Mechanism) engine() *means.Mechanism { return (*means.Mechanism)(m) }
 
-// New returns a Mechanism, or an error that wraps [ErrParams]. For experiments it accepts values
-// that protect hardly anybody: ε above 20, δ above 0.01.
+// New returns a Mechanism, or an error that wraps [ErrParams]. An ε above 20 or a δ above 0.01
+// protects hardly anybody.
 func New(p Params) (*Mechanism, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -23,8 +23,7 @@ func New(p Params) (*Mechanism, error) {
 	return made(means.New(p.engine()))
 }
 
-// Params returns the parameters with every default filled in that does not depend on the rows: Auto
-// is decided at Release.
+// Params returns the parameters, filled in; Auto is decided at Release.
 func (m *Mechanism) Params() Params { return paramsOf(m.engine().Params()) }
 
 // Guarantee returns the guarantee of one release.
@@ -45,8 +44,8 @@ func made(of *means.Mechanism, err error) (*Mechanism, error) {
 }
 
 // WithScales returns a Mechanism that takes the standard deviations of the coordinates as given,
-// Dim positive finite public numbers in the units of the data, and spends nothing on them. Equal
-// numbers scale nothing. The error wraps [ErrParams].
+// Dim positive finite public numbers in the units of the data. Equal numbers scale nothing. The
+// error wraps [ErrParams].
 func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 	return made(m.engine().WithScales(scales))
 }
@@ -63,7 +62,7 @@ func (m *Mechanism) WithRanges(min, max []float64) (*Mechanism, error) {
 // entries at the end of a row are 0, surplus ones are ignored.
 //
 // It stops when the context is done, with an error that wraps that of the context, and has released
-// nothing. How long it takes may depend on the data: do not publish that. The error wraps
+// nothing. Do not publish how long it takes, which may depend on the data. The error wraps
 // [ErrMismatch] if, under Replace, the number of rows is not Params.Rows, and [ErrParams] for
 // TwoPass.
 func (m *Mechanism) Release(ctx context.Context, x [][]float64) (*Mean, error) {
@@ -71,8 +70,7 @@ func (m *Mechanism) Release(ctx context.Context, x [][]float64) (*Mean, error) {
 }
 
 // ReleaseSparse is Release for sparse rows, in time and memory proportional to their entries plus
-// the number of rows plus Dim, as long as few medians are not 0. The error wraps [ErrParams] also
-// if the slices do not fit together.
+// the number of rows plus Dim. The error wraps [ErrParams] also if the slices do not fit together.
 func (m *Mechanism) ReleaseSparse(ctx context.Context, x Sparse) (*Mean, error) {
 	return released(m.engine().ReleaseSparse(ctx, means.Sparse(x)))
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Params are the public numbers of a release, comparable. Dim, Rho, or Epsilon and Delta, and,
-// unless NonNegative, Max are required. All other fields may be 0.
+// unless NonNegative, Max are required.
 type Params struct {
 	// Rho is ρ, the whole budget, in [2⁻³⁰, 2²⁰], or 0 with Epsilon.
 	Rho float64
@@ -21,26 +21,23 @@ type Params struct {
 	// Max is M, in [2⁻¹⁰⁰, 2¹⁰⁰]. Entries are clamped to [−M, M], or to [0, M]
 	// if NonNegative; then 0 is 1.
 	Max float64
-	// Rows is n, at most 2³⁶. Under Replace it is public, and 0 takes it from
-	// the data. Under AddRemove 0 keeps n private and releases a noisy one;
-	// else it is public: the number of places, of which a few may be empty.
+	// Rows is n, at most 2³⁶. Under Replace it is public, and 0 takes it from the
+	// data. Under AddRemove 0 releases a noisy n; else it is public: the number of
+	// places, of which a few may be empty.
 	Rows int
 	// Relation is budget.AddRemove, which 0 stands for, or budget.Replace. A
 	// missing row is an empty (nil) one if rows are dense, and one left out if
-	// they are sparse. AddRemove also covers a sparse row that loses all its
-	// entries.
+	// they are sparse.
 	Relation budget.Relation
 	// NonNegative says that no entry is negative; negative entries count as 0.
 	// Noise is shaped for the ℓ₁ error then, else for the ℓ₂ error.
 	NonNegative bool
 	// Symmetric says that rows lie symmetrically around their centre, so that
-	// clipping an eighth of them does no harm. It biases skewed rows by far
-	// more than the noise.
+	// clipping an eighth of them does no harm. It biases skewed rows.
 	Symmetric bool
-	// Relative counts the error of each column in its own standard deviations:
-	// for columns of different units. A column in which all but a few entries
-	// are equal has its centre as its mean, and a StdDev that says how far
-	// those few may take it.
+	// Relative counts the error of each column in its own standard deviations. A
+	// column in which all but a few entries are equal has its centre as its mean,
+	// and a StdDev that says how far those few may take it.
 	Relative bool
 	// Resolution is the least scale that matters, in [2⁻¹⁰⁰·Max, Max]:
 	// standard deviations below Resolution/16 count as that. 0 finds scales of
@@ -114,8 +111,8 @@ func rhoOf(epsilon, delta float64) float64 {
 	return rho
 }
 
-// Guarantee returns what a release of these Params promises: ρ-zCDP under the Relation. Params that
-// New would reject promise nothing.
+// Guarantee returns what a release promises: ρ-zCDP under the Relation. Invalid Params promise
+// nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}

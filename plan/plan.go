@@ -4,9 +4,9 @@ import "fmt"
 
 // Plan is what is known before a release.
 type Plan struct {
-	// Params have every default filled in, and the Method that Auto chooses.
-	// If that is Plain for want of rows, all other fields except StdDev and
-	// Noise describe the method that needs more.
+	// Params are filled in, with the Method that Auto chooses. If that is Plain
+	// for want of rows, all fields except StdDev and Noise describe the method
+	// that needs more.
 	Params Params
 	// StdDev is the standard deviation of the noise of a coordinate: the mean
 	// of order p over all, p = 2 or if NonNegative 1. Errors are in the units
@@ -17,26 +17,26 @@ type Plan struct {
 	Bytes int
 	// Centre, Scale and Clip are the parts of ρ that these steps will take.
 	Centre, Scale, Clip float64
-	// Clipped is the number of rows to be clipped, at most. A mean may move
-	// towards the centre, by up to Clipped/n of what these rows exceed C by.
+	// Clipped is the number of rows to be clipped, at most. A mean may move by up
+	// to Clipped/n of what these rows exceed C by.
 	Clipped float64
-	// Failure is a bound on the probability of a gross error: that some centre
-	// or scale lies outside the data, or that C is more than 20 times as long
-	// as the longest row or clips more than 13 times Clipped rows. It holds
-	// for coordinates like normal ones of scale at least Resolution with means
-	// within 16 Resolutions of 0 or of most others (if it is 0, of at most
-	// 1000 standard deviations), if most rows are not 0, and the longest are
-	// within 25 times the median or all differ.
+	// Failure is a bound on the probability of a gross error: that some centre or
+	// scale lies outside the data, or that C is more than 20 times as long as the
+	// longest row or clips more than 13 times Clipped rows. It holds for
+	// coordinates like normal ones of scale at least Resolution with means within
+	// 16 Resolutions of 0 or of most others (if it is 0, of at most 1000 standard
+	// deviations), if most rows are not 0, and the longest are within 25 times the
+	// median or all differ.
 	Failure float64
-	// Enough reports whether each of three steps fails with a probability of
-	// at most 0.0017.
+	// Enough reports whether each of three steps fails with a probability of at
+	// most 0.0017.
 	Enough bool
 	// LeastRows is the least n that is enough.
 	LeastRows int
-	// Noise is the expected ℓₚ norm of the noise of the sum, and Plain that of
-	// the Gaussian mechanism that clips at √d·Max. The divisor adds up to
-	// 16·|mean − centre|/(n·√ρ) to each coordinate. Scales count as known:
-	// TwoPass has 1.8 times this noise over the words of a text.
+	// Noise is the expected ℓₚ norm of the noise of the sum, and Plain that of the
+	// Gaussian mechanism that clips at √d·Max. The divisor adds up to 16·|mean −
+	// centre|/(n·√ρ) to each coordinate. Scales count as known: TwoPass has 1.8
+	// times this noise over the words of a text.
 	Noise, Plain float64
 	// Sampling is the ℓₚ norm of the error of a sample of n rows of
 	// independent Gaussian coordinates.
@@ -61,9 +61,9 @@ func known(x float64) string {
 	return fmt.Sprintf("%.4g", x)
 }
 
-// Plan says what to expect of a release of these Params, with Rows. scales are guesses of the root
-// mean squares of the coordinates around the centre: Dim numbers, one for all, or none. Rows are
-// dense, or sparse if the Method is TwoPass. The error wraps [ErrParams].
+// Plan says what to expect of a release with Rows. scales are guesses of the root mean squares of
+// the coordinates around the centre: Dim numbers, one for all, or none. Rows are dense, or sparse
+// if the Method is TwoPass. The error wraps [ErrParams].
 func (p Params) Plan(scales ...float64) (Plan, error) {
 	if err := p.validate(); err != nil {
 		return Plan{}, err
@@ -81,8 +81,8 @@ func (p Params) Plan(scales ...float64) (Plan, error) {
 }
 
 // Fit returns the Params with the least Rows for which the Noise of the Plan is at most the given
-// ℓₚ norm and which are Enough for the method. The error wraps [ErrParams], also without scales
-// that the Noise depends on, and if 2³⁶ rows are not enough.
+// ℓₚ norm and which are Enough. The error wraps [ErrParams], also without scales that the Noise
+// depends on, and if 2³⁶ rows are not enough.
 func (p Params) Fit(noise float64, scales ...float64) (Params, error) {
 	if err := p.validate(); err != nil {
 		return Params{}, err

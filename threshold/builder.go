@@ -17,9 +17,7 @@ import (
 type secret[K hashing.Key] = private.State[state[K]]
 
 // Builder sums values by key. The caller bounds how far the vectors of neighbouring inputs differ.
-// To let the library bound users itself, use package threshold/groupby.
-//
-// It holds private data, which it never prints or encodes: Release is the only way out. One
+// It holds private data, which it never prints or encodes: only Release lets anything out. One
 // goroutine at a time may use it; Add and Release panic if they detect concurrent use.
 type Builder[K hashing.Key] struct {
 	secret[K]
@@ -38,12 +36,8 @@ type state[K hashing.Key] struct {
 
 // New returns an empty Builder of a vector whose neighbours are at an ℓ₁ distance of at most
 // Sensitivity, or an error that wraps [ErrParams]. It refuses MaxKeys: Add does not know which user
-// a value is from, so it cannot keep users within that limit. For users, with any number of keys,
-// use package threshold/groupby. If the caller guarantees the limit, use [NewBounded].
-//
-// It calibrates the mechanism, which takes microseconds.
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// a value is from. For users use package threshold/groupby, or [NewBounded] if the caller
+// guarantees the limit. An ε above 20 or a δ above 0.01 protects hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys != 0 {
 		return nil, check.ParamsError("threshold", "MaxKeys", p.MaxKeys, "0 in New: use package threshold/groupby for users, or NewBounded if the caller guarantees it")
@@ -52,14 +46,9 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 }
 
 // NewBounded returns an empty Builder. The caller must guarantee that the vectors of neighbouring
-// inputs differ in at most MaxKeys entries, by at most MaxValue each and Sensitivity in total; this
-// is not checked. The counters of a sketch are such a vector, as in package misragries. For data of
-// users use package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys of 0.
-//
-// It calibrates the mechanism as New does. For CorrelatedGaussian that takes some 2 ms, up to 0.1 s
-// where ε is far from 1 or δ above 1e-3. Params that were calibrated before take microseconds.
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// inputs differ in at most MaxKeys entries, by at most MaxValue each and Sensitivity in total. The
+// counters of a sketch are such a vector, as in package misragries. The error wraps [ErrParams],
+// also for a MaxKeys of 0. An ε above 20 or a δ above 0.01 protects hardly anybody.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, check.ParamsError("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
@@ -69,14 +58,11 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 
 // NewListed returns an empty Builder of a vector over a public list of keys, of any key type: the
 // countries of the world, say. Every listed key is released, also one without a value, with Laplace
-// noise of scale Sensitivity/ε and no threshold. Other keys are ignored. It is ε-private without δ,
-// by DenseLaplace, so Delta is 0. The list replaces Dim, and a duplicate key counts once. With
-// MaxKeys the caller must guarantee the same as for [NewBounded].
+// noise of scale Sensitivity/ε and no threshold. Other keys are ignored. It is ε-private, so Delta
+// is 0. The list replaces Dim. With MaxKeys the caller must guarantee the same as for [NewBounded].
 //
-// The list must not come from the data, or the release says who is in them. To let the library
-// bound users itself, use groupby.NewListed. The error wraps [ErrParams].
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// The list must not come from the data, or the release says who is in them. For data of users use
+// groupby.NewListed. The error wraps [ErrParams]. An ε above 20 protects hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if p.Dim != 0 {
 		return nil, check.ParamsError("threshold", "Dim", p.Dim, "0 in NewListed: the number of keys")
@@ -111,15 +97,14 @@ func newBuilder[K hashing.Key](p Params, list []K) (*Builder[K], error) {
 	return &Builder[K]{s, law.Guarantee()}, nil
 }
 
-// Guarantee returns what Release promises, as [Params.Guarantee] does, for inputs that differ by at
-// most what the Params say; the caller must guarantee this. The zero Builder promises nothing.
+// Guarantee returns what Release promises: [Params.Guarantee]. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value to the total of the key. NaN is no entry: it adds nothing, and a key without
-// another value is as if it had not been added. Totals saturate at ±2⁶¹ grid steps.
-// This is at least the smaller of 2⁴⁴ times the noise and 2⁴⁴ times the limit of one value. With
-// Dim, keys outside [0, Dim) are ignored; with a list, keys that are not in it. Once there are 2³²
-// − 1 keys, new ones are ignored, and the guarantee ends.
+// Add adds the value to the total of the key. NaN is no entry: it adds nothing. Totals saturate at
+// ±2⁶¹ grid steps. This is at least the smaller of 2⁴⁴ times the noise and 2⁴⁴ times the limit of
+// one value. With Dim, keys outside [0, Dim) are ignored; with a list, keys that are not in it.
+// After 2³² − 1 keys, new ones are ignored, and the guarantee ends. A string key is not copied.
+// After Release, and on the zero Builder, Add does nothing.
 //
 // The caller bounds how far the values of neighbouring inputs differ, over all calls: the absolute
 // changes sum to at most Sensitivity. Where MaxKeys is given, at most MaxKeys keys change, by at
@@ -128,11 +113,6 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 //
 // A value between two grid points is rounded to one of them at random, so that the mean is right.
 // Where MaxKeys is given it is rounded towards 0, and a value below 0 counts as 0 unless Signed.
-// With Integers, a value is rounded to the nearest integer.
-//
-// A string key is kept as it is, so the memory it shares stays alive: clone substrings of large
-// buffers. After Release, and on the zero Builder, Add does nothing: the release is
-// final. Ask [Builder.Released] first if you are not sure.
 func (b *Builder[K]) Add(key K, value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -144,8 +124,7 @@ func (b *Builder[K]) Add(key K, value float64) {
 	private.Leave(b.secret)
 }
 
-// Grow makes room for n more keys, so that adding them does not copy the table. It is a hint, for
-// callers who know how many keys to expect.
+// Grow makes room for n more keys: a hint that saves copying.
 func (b *Builder[K]) Grow(n int) {
 	if s := private.Enter(b.secret); s != nil {
 		s.totals.Reserve(n)
@@ -180,7 +159,7 @@ func (s *state[K]) steps(value float64) int64 {
 	return int64(y)
 }
 
-// Released reports whether the Builder has been released, so that Add ignores its arguments.
+// Released reports whether the Builder has been released.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private vector. The Builder gives up its data; a second

@@ -17,7 +17,7 @@
 //	}
 //
 // You say how much one user can change. The package chooses the mechanism with the smallest
-// threshold and calibrates it exactly; [Params.Plan] lists all of them.
+// threshold and calibrates it exactly.
 //
 // Use threshold/groupby for data of users, package misragries for a stream that does not fit into
 // memory, [NewListed] for public keys, and package noise for a single number.
@@ -26,20 +26,17 @@
 //
 // The input is a vector x with few non-zero coordinates, built in one of two ways:
 //
-//   - [New]: two lists of added values are neighbours if their vectors have ‖x − x′‖₁ ≤ Δ =
-//     Sensitivity ([budget.L1]). Δ = 1 protects a person who contributes at most 1 in total, over
-//     all keys and all calls of Add. The caller must guarantee this; it is not checked.
-//   - [NewBounded]: neighbours differ in one user, added or removed, or replaced ([budget.User]),
-//     who changes at most MaxKeys keys, by at most MaxValue each and Sensitivity in total. The
-//     caller must guarantee this too. It is for users who were bounded elsewhere, and for vectors
-//     that are not sums of users' values.
+// - [New]: two lists of added values are neighbours if their vectors have ‖x − x′‖₁ ≤ Δ =
+// Sensitivity ([budget.L1]). Δ = 1 protects a person who contributes at most 1 in total, over all
+// keys and all calls of Add. - [NewBounded]: neighbours differ in one user, added or removed, or
+// replaced ([budget.User]), who changes at most MaxKeys keys, by at most MaxValue each and
+// Sensitivity in total. It is for users who were bounded elsewhere, and for vectors that are not
+// sums of users' values.
 //
-// Params are public.
-//
-// [Params.Guarantee] holds for the floating-point implementation. Values are rounded to a grid of a
-// power of two before they are summed, so sums are exact integers. Noise is drawn exactly on the
-// grid, and rounding probabilities are exact. Scales and thresholds are rounded to the safe side.
-// If δ > 0 a key without a value is never released.
+// The caller must guarantee this; it is not checked. Then [Params.Guarantee] holds for the
+// floating-point implementation: sums are exact integers on a grid of a power of two, noise is
+// drawn exactly on the grid, and scales and thresholds are rounded to the safe side. If δ > 0 a key
+// without a value is never released.
 //
 // # Accuracy
 //
@@ -60,19 +57,14 @@
 //	DenseLaplace         Dim ≤ 2²⁶, or a list    none                                 Algorithm 1
 //
 // The proofs are in the files *_proof.md: of Theorems 1 and 2 in internal/rounding, of the others
-// in internal/sparse. LinearRounding is Algorithm 9 with its least threshold. Algorithms are those
-// of Lebeda, Differentially Private Release of Sparse and Skewed Data (ITU 2023); TODS is Lebeda
-// and Tětek, Better Differentially Private Approximate Histograms and Heavy Hitters using the
-// Misra-Gries Sketch, 2025 (doi 10.1145/3716375).
+// in internal/sparse. Algorithms are those of Lebeda, Differentially Private Release of Sparse and
+// Skewed Data (ITU 2023); TODS is Lebeda and Tětek, Better Differentially Private Approximate
+// Histograms and Heavy Hitters using the Misra-Gries Sketch, 2025 (doi 10.1145/3716375).
 //
-// # Cost
+// # Cost and what is not covered
 //
-// Add is one look-up in a hash table. Release sorts the keys and draws one number for each, about
-// 0.1 µs per key. A hidden key costs no memory in the Vector. PureLaplace draws nothing for
-// coordinates without a value, even if there are 2⁶⁴ − 1 of them. New takes microseconds; with
-// normal noise some milliseconds, at most 0.1 s, and microseconds again with the same Params.
-//
-// # Not covered
-//
-// Timing, and anyone who reads the memory of the process. A Builder is for one goroutine.
+// Release sorts the keys and draws one number for each, about 0.1 µs per key. PureLaplace draws
+// nothing for coordinates without a value. New takes microseconds; with normal noise some
+// milliseconds, at most 0.1 s, and microseconds again with the same Params. Not covered: timing,
+// and anyone who reads the memory of the process.
 package threshold

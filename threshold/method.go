@@ -7,39 +7,37 @@ import (
 	"github.com/dpsketch/dpsketch/internal/sparse"
 )
 
-// Method is a way to draw the release. All methods except DenseLaplace release a key only if its
-// noisy value reaches the threshold.
+// Method is a mechanism. All except DenseLaplace release a key only if its noisy value reaches the
+// threshold.
 type Method uint8
 
 const (
 	// Auto chooses: see [Plan.Candidates].
 	Auto Method = iota
-	// ExponentialRounding, for δ > 0: a value v below R counts as R with probability
-	// (e^{v/b}−1)/(e^{R/b}−1), else as 0; then Laplace noise of scale b = Δ/ε. It is valid
-	// under every relation and has the least threshold where one user changes one or a few
-	// keys.
+	// ExponentialRounding, for δ > 0: a value v below R counts as R with
+	// probability (e^{v/b}−1)/(e^{R/b}−1), else as 0; then Laplace noise of scale
+	// b = Δ/ε. It is valid under every relation and has the least threshold where
+	// one user changes one or a few keys.
 	ExponentialRounding
-	// LinearRounding, for δ > 0: as ExponentialRounding, with probability v/R. With R = Δ it is the
-	// paper's Algorithm 9 (Threshold2) with its least threshold. If values are real and MaxKeys is
-	// not given, Auto does not choose it: the guarantee needs that all that changes for a key is in
-	// one call of Add.
+	// LinearRounding, for δ > 0: as ExponentialRounding, with probability v/R.
+	// With R = Δ it is Algorithm 9 (Threshold2) with its least threshold. If
+	// values are real and MaxKeys is not given, Auto does not choose it: the
+	// guarantee needs that all that changes for a key is in one call of Add.
 	LinearRounding
-	// Laplace, for δ > 0: Laplace noise of scale Δ/ε without rounding. It needs a limit on the
-	// number of keys that one user changes: MaxKeys, or Integers.
+	// Laplace, for δ > 0 and MaxKeys or Integers: Laplace noise of scale Δ/ε
+	// without rounding.
 	Laplace
-	// Gaussian, for δ > 0 and MaxKeys: independent normal noise, the Gaussian sparse histogram
-	// mechanism (TODS Theorem 23) at its exact joint δ. A Sensitivity below MaxKeys·MaxValue does
-	// not reduce its noise.
+	// Gaussian, for δ > 0 and MaxKeys: independent normal noise at its exact joint
+	// δ. A Sensitivity below MaxKeys·MaxValue does not reduce its noise.
 	Gaussian
 	// CorrelatedGaussian, for δ > 0, MaxKeys and Stored, where users only add values ≥ 0
 	// (AddRemove, not Signed): normal noise of which a part is shared by all keys.
 	CorrelatedGaussian
-	// PureLaplace needs Dim: Laplace noise on all d coordinates, those without a value included,
-	// and a threshold (the paper's Algorithm 6). It is ε-private without δ. Keys without a value
-	// are sometimes released: see FalseKeys.
+	// PureLaplace needs Dim: Laplace noise on all d coordinates, and a threshold.
+	// It is ε-private. Keys without a value are sometimes released: see FalseKeys.
 	PureLaplace
-	// DenseLaplace needs Dim ≤ 2²⁶: Laplace noise on all d coordinates, all of them released
-	// (Algorithm 1), ε-private. It is chosen by default only for listed keys.
+	// DenseLaplace needs Dim ≤ 2²⁶: Laplace noise on all d coordinates, all of
+	// them released, ε-private. It is chosen by default only for listed keys.
 	DenseLaplace
 )
 

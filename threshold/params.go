@@ -14,11 +14,8 @@ var (
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen. The methods check the Params as New does.
-//
-// Epsilon and either Delta or Dim are required. All other fields may be 0; each field says what
-// that means. MaxKeys decides the model: without it neighbours are vectors at an ℓ₁ distance, with
-// it they differ in one user.
+// any data is seen. Epsilon and either Delta or Dim are required. MaxKeys decides the model:
+// without it neighbours are vectors at an ℓ₁ distance, with it they differ in one user.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
@@ -29,7 +26,7 @@ type Params struct {
 	// others are ignored. 0 stands for an unbounded key space of any key type.
 	Dim uint64
 	// MaxKeys is an upper bound on the keys whose values one user changes, at most
-	// 2²⁰. 0 is the model without users: vectors at an ℓ₁ distance.
+	// 2²⁰. 0 is the model without users.
 	MaxKeys int
 	// MaxValue is an upper bound on the absolute change of a value by one user.
 	// 0 is Sensitivity, or 1 if that is 0 too. It needs MaxKeys.
@@ -44,16 +41,16 @@ type Params struct {
 	Relation budget.Relation
 	// Stored is a promise about the data: no input ever has more than this many
 	// keys with a value that is not 0. 0 promises nothing; Dim is such a promise
-	// as well. With it, and users that only add, CorrelatedGaussian is possible.
+	// as well. CorrelatedGaussian needs it.
 	Stored int
-	// Integers says that all values are integers. What is added is rounded to one.
+	// Integers says that all values are integers. What is added is rounded to the
+	// nearest one.
 	Integers bool
 	// Signed says that values may be negative. Without it a total below 0 counts
 	// as 0, and where MaxKeys is given, so does every value below 0.
 	Signed bool
 	// FalseKeys is, for PureLaplace, the expected number of released keys that
-	// have no value, at most Dim/4 and 2²⁶. 0 is 1/(2·Dim), for which the
-	// threshold is the paper's, 2·ln(d)/ε at Δ = 1.
+	// have no value, at most Dim/4 and 2²⁶. 0 is 1/(2·Dim).
 	FalseKeys float64
 	// Method is what draws the release. 0 is the possible one with the least
 	// threshold.
@@ -62,9 +59,9 @@ type Params struct {
 	listed bool // Dim is the number of keys of a public list: see NewListed
 }
 
-// Guarantee returns what the release of these Params promises: ε for the pure mechanisms, else (ε,
-// δ); without MaxKeys for vectors at ℓ₁ distance Sensitivity, else for one user with at most
-// MaxKeys keys. Invalid Params promise nothing. It takes as long as New.
+// Guarantee returns what a release promises: ε for the pure mechanisms, else (ε, δ); without
+// MaxKeys for vectors at ℓ₁ distance Sensitivity, else for one user with at most MaxKeys keys.
+// Invalid Params promise nothing. It takes as long as New.
 func (p Params) Guarantee() budget.Guarantee {
 	law, _ := p.inner().Law() // that of invalid Params promises nothing
 	return law.Guarantee()

@@ -21,20 +21,20 @@ type Plan struct {
 	// Bytes is the length of the encoding if no key is released. Each integer
 	// key adds 16.
 	Bytes int
-	// Candidates are all mechanisms with what each would need here. First come
-	// the possible ones by increasing threshold. Auto takes the first: the
-	// least threshold, not the least noise. Then come those that it takes only
-	// if there is no other: LinearRounding if its guarantee has a condition,
-	// PureLaplace and DenseLaplace if δ > 0. Impossible ones are last.
+	// Candidates are all mechanisms with what each would need here. First come the
+	// possible ones by increasing threshold: Auto takes the first. Then come those
+	// that it takes only if there is no other: LinearRounding if its guarantee has
+	// a condition, PureLaplace and DenseLaplace if δ > 0. Impossible ones are
+	// last.
 	Candidates []Candidate
 
 	law sparse.Law
 }
 
-// Plan calibrates all mechanisms. The error wraps [ErrParams], also where the Method is not
-// possible. It takes some 3 ms, most of it for CorrelatedGaussian (up to 0.1 s if ε is far from 1
-// or δ above 1e-3, and 0.15 s for Gaussian if MaxKeys is above 10⁶ as well). Calibrations are
-// cached, for New and for later calls.
+// Plan calibrates all mechanisms, and caches that. It takes some 3 ms, most of it for
+// CorrelatedGaussian (up to 0.1 s if ε is far from 1 or δ above 1e-3, and 0.15 s for Gaussian if
+// MaxKeys is above 10⁶ as well). The error wraps [ErrParams], also where the Method is not
+// possible.
 func (p Params) Plan() (Plan, error) {
 	q := p.inner()
 	law, err := q.Law()
@@ -66,8 +66,7 @@ func (p Plan) String() string {
 
 // ErrorBound returns a bound on |estimate − value| that holds with the given confidence for all
 // keys at once, if at most stored keys have a value: a hidden key is off by at most the threshold
-// and its noise, a released one by its noise. With PureLaplace all Dim keys have noise. NaN if an
-// argument is invalid, and for the zero Plan.
+// and its noise, a released one by its noise. NaN if an argument is invalid, and for the zero Plan.
 func (p Plan) ErrorBound(stored int, confidence float64) float64 {
 	return p.law.ErrorBound(stored, confidence)
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Vector is a released sparse vector: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing and costs no budget.
+// Vector is a released sparse vector: public, immutable, safe for concurrent readers. Reading it
+// costs no budget.
 type Vector[K hashing.Key] struct{ v sparse.Vector[K] }
 
 // Params returns the parameters of the release, with the Method that was used.
 func (v *Vector[K]) Params() Params { return outer(v.v.Params()) }
 
-// Guarantee returns the guarantee of the release. The zero Vector promises nothing.
+// Guarantee returns the guarantee of the release.
 func (v *Vector[K]) Guarantee() budget.Guarantee { return v.v.Guarantee() }
 
 // Len returns the number of released keys.
@@ -27,35 +27,27 @@ func (v *Vector[K]) Len() int { return v.v.Len() }
 // Has reports whether the key was released.
 func (v *Vector[K]) Has(key K) bool { return v.v.Has(key) }
 
-// All yields the released keys and their noisy values, in the units of the data, sorted by key.
+// All yields the released keys and their noisy values, sorted by key.
 func (v *Vector[K]) All() iter.Seq2[K, float64] { return v.v.All() }
 
 // Top yields the n released keys with the largest noisy values, the largest first; equal ones are
-// sorted by key. If there are fewer than n, it yields all.
+// sorted by key.
 func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] { return wire.TopKeys(v.All(), n) }
 
 // Estimate returns the noisy value of the key, in the units of the data, or 0 if it was not
-// released. The noise has mean 0, but a released value has passed the threshold, so it tends to be
-// a little high. A value below R that rounding raised to R is overestimated as well.
+// released. A released value has passed the threshold, so it tends to be a little high. A value
+// below R that rounding raised to R is overestimated as well.
 func (v *Vector[K]) Estimate(key K) float64 { return v.v.Estimate(key) }
 
 // Interval returns bounds that contain the true value of the key, as it is on the grid, with at
 // least the given confidence over the noise. This holds for any one key fixed before the release,
-// released or not. NaN for a confidence outside [0, 1).
-//
-// Let c be the least number that the noise exceeds in absolute value with probability at most 1 −
-// confidence. For a released value o, the true one is in [o − c, o + c], and where δ > 0 it has the
-// sign of o. Rounding may have raised a value below R to R before the noise, so where o − c ≤ R the
-// interval includes such values too, except those that are released with probability at most 1 −
-// confidence. The value of a key that is absent is below the threshold + c, in absolute value if
-// Signed.
+// released or not. Rounding may have raised a value below R to R before the noise: then the
+// interval includes such values too. NaN for a confidence outside [0, 1).
 func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return v.v.Interval(key, confidence)
 }
 
-// ErrorBound is [Plan.ErrorBound] for this release: a bound on |estimate − value| that holds with
-// the given confidence for all keys at once, if at most stored keys have a value. NaN if an
-// argument is invalid.
+// ErrorBound is [Plan.ErrorBound] for this release.
 func (v *Vector[K]) ErrorBound(stored int, confidence float64) float64 {
 	return v.v.ErrorBound(stored, confidence)
 }
@@ -68,11 +60,10 @@ func (v *Vector[K]) String() string {
 	return fmt.Sprintf("threshold.Vector: %d keys of value ≥ %.6g by %v, %v", v.Len(), v.v.Threshold(), v.v.Params().Method, v.Guarantee())
 }
 
-// AppendBinary appends the encoding of the vector to dst. The error wraps [ErrFormat] if the Vector
-// is neither released nor decoded.
+// AppendBinary appends the encoding to dst. The error wraps [ErrFormat], for the zero Vector.
 func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) { return v.v.AppendBinary(dst) }
 
-// MarshalBinary returns the encoding of the vector.
+// MarshalBinary returns the encoding.
 func (v *Vector[K]) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
@@ -92,7 +83,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 
 // MarshalJSON returns the guarantee, the threshold and the keys with their estimates and intervals
 // at .95. A key that is not UTF-8, or that begins with \x, is \x and its bytes in hexadecimal
-// digits. The member data is the binary encoding, the only part that UnmarshalJSON reads.
+// digits. The member data is the binary encoding.
 func (v Vector[K]) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&v, struct {
 		Guarantee budget.Guarantee   `json:"guarantee"`
@@ -101,6 +92,5 @@ func (v Vector[K]) MarshalJSON() ([]byte, error) {
 	}{v.Guarantee(), wire.Number(v.v.Threshold()), wire.KeyEstimates(v.All(), v.Interval)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
 func (v *Vector[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, v) }

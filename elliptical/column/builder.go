@@ -10,10 +10,10 @@ import (
 
 type secret = private.State[state]
 
-// Builder adds up the values of a column. If the range is learned, it keeps them, in eight bytes
-// each. It holds private data, which it never prints: [Builder.Release] is the only way out, apart
-// from [Builder.AppendPrivateState]. One goroutine at a time may use it; a call panics if it
-// detects a concurrent one.
+// Builder adds up the values of a column. If the range is learned, it holds them. It holds private
+// data, which it never prints: only [Builder.Release] and [Builder.AppendPrivateState] let anything
+// out. One goroutine at a time may use it; a call panics if it detects a concurrent one. After
+// Release, and on the zero Builder, adding does nothing.
 type Builder struct {
 	secret
 	params    Params
@@ -30,8 +30,8 @@ type state struct {
 	bound  float64 // where the range is learned, else 0
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. For experiments it accepts
-// values that protect hardly anybody: ε above 20, δ above 0.01.
+// New returns an empty Builder, or an error that wraps [ErrParams]. An ε above 20 or a δ above 0.01
+// protects hardly anybody.
 func New(p Params) (*Builder, error) {
 	p = p.normal().summary()
 	if err := p.validate(); err != nil {
@@ -51,8 +51,7 @@ func New(p Params) (*Builder, error) {
 // Guarantee returns what Release promises. The zero Builder promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped. After Release, and
-// on the zero Builder, Add does nothing.
+// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped.
 func (b *Builder) Add(x float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -70,8 +69,8 @@ func (b *Builder) Add(x float64) {
 	private.Leave(b.secret)
 }
 
-// AddN adds n rows of one value, as n calls of [Builder.Add] do; none if n is below 1. Above 2³²
-// (2²⁶ if the range is learned) the Builder gives up its data, and Release says so.
+// AddN adds n rows of one value; none if n is below 1. Above 2³² (2²⁶ if the range is learned) the
+// Builder gives up its data, and Release says so.
 func (b *Builder) AddN(x float64, n int) {
 	most := int64(mostAtOnce)
 	if b.params.learns() {
@@ -105,9 +104,9 @@ const mostAtOnce, mostKeptAtOnce = 1 << 32, 1 << 26
 // were, as the numbers of a histogram are private.
 const tooManyRows = "was given too many rows at once: AddN takes at most 2³², and 2²⁶ where the range is learned"
 
-// Merge adds the rows of another Builder with equal Params, which gives up its data. The error
-// wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one was
-// released. After an error nothing has changed.
+// Merge adds the rows of another Builder, which gives up its data. The error wraps [ErrMismatch] if
+// the Params (or levels) differ or other is b itself, and [ErrReleased] if one was released. After
+// an error nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil {
 		other = new(Builder)
@@ -124,12 +123,12 @@ func (b *Builder) Merge(other *Builder) error {
 	})
 }
 
-// Released reports whether the Builder has been released.
+// Released reports whether the data have been released or merged into another's.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the statistics. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased]. If the number of rows is not Params.Rows,
-// where that is given, the error wraps [ErrMismatch] and the Builder is unchanged.
+// Release returns an error that wraps [ErrReleased]. If Params.Rows is given, and is not the number
+// of rows, the error wraps [ErrMismatch] and the Builder is unchanged.
 func (b *Builder) Release() (*Summary, error) {
 	if s := private.Enter(b.secret); s != nil {
 		rows := s.rows

@@ -12,13 +12,14 @@
 // Each person is one row with one number. Neighbours differ in one row, which is added or removed
 // ([budget.AddRemove], the default), or whose value is replaced ([budget.Replace]; the number of
 // rows is public). The unit is [budget.Row]: a person with k rows has k times the ε. The guarantee
-// holds for the floating-point implementation: values become integers, sums are exact, noise is
-// drawn exactly, scales are rounded up. Proofs: scheme.go, noise.go, learn.go; internal/quantile
-// for quantiles. NaN, a missing value, is no row; under Replace it counts as the middle.
+// holds for the floating-point implementation: sums are of integers, noise is drawn exactly, scales
+// are rounded up. Proofs: scheme.go, noise.go, learn.go; internal/quantile for quantiles. NaN, a
+// missing value, is no row; under Replace it counts as the middle.
 //
 // # Accuracy
 //
-// Standard deviations of the noise ([Plan.StdErr]); h = (Max − Min)/2, m = (mean − middle)/h:
+// Standard deviations of the noise ([Plan.StdErr]); h = (Max − Min)/2, m = (mean − middle)/h, 1 is
+// Want: Mean, 2 is all five statistics:
 //
 //	                            Count     Mean                  at m = 0, ε = 1 or ρ = ½
 //	AddRemove, pure ε, 1        2/ε       2h·√(1+m²)/(εn)       2h/n
@@ -29,8 +30,8 @@
 //	Replace, ρ-zCDP, 1 or 2     public    h·√(2/ρ)/n            2h/n
 //	Want Count | Sum            √2/ε, or 1/√(2ρ)  |  that times max(|Min|, |Max|)
 //
-// 1 is Want: Mean, 2 is all five statistics. With a learned range, the error of the mean in units
-// of the sampling error (root mean square, half width at .95), for n = 10,000 and ρ = ½ | ε = 1:
+// With a learned range, the error of the mean in units of the sampling error (root mean square,
+// half width at .95), for n = 10,000 and ρ = ½ | ε = 1:
 //
 //	normal             .04, 2.6 | .10, 9      lognormal .8    .20, 4.2 | .27, 10
 //	exponential        .09, 3.2 | .19, 10     Pareto 2        1.0, 8.3 | 1.4, 16
@@ -38,7 +39,6 @@
 //	70 % 0, rest exp.  .14, 5.1 | .24, 16     98 % 0, rest    .6, 18 | 1.4, 37
 //
 // At ε = 1 a median is off by 2 or 3 rows whatever the range, and each of five levels by 2 to 6.
-// With too few rows on one side a quantile is NaN: see [Quantiles.Quantile].
 //
 // # Choosing
 //
@@ -55,21 +55,17 @@
 // learned and, beyond the last visible group, rows thin out at least like a Pareto tail of index
 // TailIndex, [Summary.Interval] contains the mean of all rows: this is proved. It widens if the
 // visible rows suggest a heavier tail, and an end is infinite if rows are not seen to thin out
-// there. It allows for what noise hides as far out as rows are seen on the other side, or if all
-// rows are equal, as 0 is. The hidden share: eight octaves out, a share of rows below 67/(n·ε), or
-// 12/(n·√(2ρ)), is not seen, and the mean lacks it. The interval allows for it down to 40/(n·ε). Of
-// fewer than 720/ε or 90/√ρ rows no range is learned: Mean and Sum are NaN, their intervals
-// infinite, or what the Bound says. Use n·ε ≥ 2000 or n·√ρ ≥ 800: of fewer rows intervals are twice
-// as wide. Measured for twenty distributions in intervals.md: .96 or more of those in the class.
+// there. Eight octaves out, a share of rows below 67/(n·ε), or 12/(n·√(2ρ)), is not seen, and the
+// mean lacks it; the interval allows for it down to 40/(n·ε). Of fewer than 720/ε or 90/√ρ rows no
+// range is learned: Mean and Sum are NaN, their intervals infinite, or what the Bound says. Use n·ε
+// ≥ 2000 or n·√ρ ≥ 800: of fewer rows intervals are twice as wide. Measured for twenty
+// distributions in intervals.md: .96 or more of those in the class.
 //
-// # Cost
+// A Builder takes 512 bytes; if the range is learned, 8 bytes per row. A QuantileBuilder has one
+// number per cell in use. From values with a spread below 10⁻⁶ of their size, such as times since
+// 1970, subtract a public origin, or the interval is infinite. Not covered: the sampling of the
+// rows, timing, and anyone who reads the memory of the process.
 //
-// On one core of 2.5 GHz Add takes 6 ns, and a Builder 512 bytes for any number of rows; if the
-// range is learned, 8 bytes per row, and 1.9 times as long in all, plus 0.4 ms. A QuantileBuilder
-// has one number per cell in use, and its Add takes 12 ns. From values with a spread below 10⁻⁶ of
-// their size, such as times since 1970, subtract a public origin, or the interval is infinite.
-//
-// Not covered: the sampling of the rows, timing, and anyone who reads the memory of the process.
 // Sources: Fejér (1932), Fieller (1954), Kaplan, Schnapp, Stemmer (ICML 2022). The ℓ₁ ball of
 // moments, the chain that learns a range and its intervals are this library's own.
 package column

@@ -50,8 +50,7 @@ func (p *Params) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding; the error wraps [ErrFormat] if the Summary is neither released
-// nor decoded.
+// AppendBinary appends the encoding; the error wraps [ErrFormat], for the zero Summary.
 func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
 		return dst, check.FormatError("column", "a Summary that was not released has no encoding")

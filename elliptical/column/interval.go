@@ -12,17 +12,16 @@ const rounding = 0.5 / half
 
 // Interval returns the range of numbers that the noise of the release leaves possible for a
 // statistic of the clamped values, at the given confidence in [0, 1), else NaN. It contains the
-// released number, except for a Count below 0.
-//
-//	Count, Sum   the released number ± the quantile of its noise; of Count no end is below 0
-//	Mean         all m with |Σx − m·n| ≤ the quantile of the noise in that difference, n and Σx as
-//	             released (Fieller's set); all of [Min, Max] where the rows may be none
-//	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean, each at half of
-//	             1 − confidence
-//	StdDev       its square roots
-//
-// If the range is learned, the interval of Sum and Mean is for all values: see the package page.
+// released number, except for a Count below 0; of a Mean of what may be no rows it is all of [Min,
+// Max]. If the range is learned, the interval of Sum and Mean is for all values: see the package
+// page.
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
+	//	Count, Sum   the released number ± the quantile of its noise; of Count no end is below 0
+	//	Mean         all m with |Σx − m·n| ≤ the quantile of the noise in that difference, n and
+	//	             Σx as released (Fieller's set); all of [Min, Max] where the rows may be none
+	//	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean, each at half
+	//	             of 1 − confidence
+	//	StdDev       its square roots
 	if !s.has(of) || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}

@@ -236,7 +236,7 @@ type Bin struct {
 }
 
 // Tail returns the bins, half octaves of the distance from the centre, in which a learned range saw
-// rows, in ascending order. Those outside of [Summary.Range] are added back.
+// rows, in ascending order.
 func (s *Summary) Tail() (bins []Bin) {
 	if s == nil || s.found == nil || s.unknown() {
 		return nil

@@ -7,8 +7,7 @@ import (
 )
 
 // MarshalJSON returns the guarantee, each statistic with its interval at .95, null where it was not
-// released or no end is known, and the range. UnmarshalJSON reads its member data, the binary
-// encoding.
+// released or no end is known, the range, and in the member data the binary encoding.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	of := func(x Statistic) wire.Estimated {
 		low, high := s.Interval(x, wire.Confidence)
@@ -27,14 +26,12 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	}{s.Guarantee(), wire.Number(lo), wire.Number(hi), of(Count), of(Sum), of(Mean), of(Variance), of(StdDev)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
 func (s *Summary) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalJSON returns the guarantee, the resolution (0 where there is none) and the quantiles, each
-// with its interval at .95, null for several levels, and the bounds at .95 on how many rows its
-// rank is off, see [Quantiles.RankInterval]. Its member data is the binary encoding, the only part
-// that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the resolution (or 0) and the quantiles, each with its
+// interval at .95, null for several levels, and its [Quantiles.RankInterval] at .95, and in the
+// member data the binary encoding.
 func (q Quantiles) MarshalJSON() ([]byte, error) {
 	quantiles := make([]line, 0, q.Len())
 	for level, value := range q.All() {
@@ -49,8 +46,7 @@ func (q Quantiles) MarshalJSON() ([]byte, error) {
 	}{q.Guarantee(), wire.Number(q.params.Resolution), quantiles})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
 func (q *Quantiles) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, q) }
 
 // line is one of the JSON of [Quantiles].
@@ -63,7 +59,7 @@ type line struct {
 	HighRank wire.Number `json:"highRank"`
 }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name of the constant.
 func (s Statistic) MarshalText() ([]byte, error) {
 	return check.EnumText(s, statisticNames, "Statistic")
 }

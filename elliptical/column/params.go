@@ -42,42 +42,37 @@ func (s Statistic) String() string { return check.EnumName(s, statisticNames, "S
 var statisticNames = []string{"Statistic(0)", "Count", "Sum", "Mean", "Variance", "StdDev"}
 
 // Params are the public numbers of a release, comparable. Epsilon, with or without Delta, or Rho is
-// required; the other fields may be 0.
+// required.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 where Rho is given. Without Delta it
 	// is pure, by Laplace noise.
 	Epsilon float64
-	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise. It needs Min
-	// and Max, except for quantiles.
+	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise. It needs Min and
+	// Max, except for quantiles.
 	Delta float64
 	// Rho is ρ of ρ-zCDP by Gaussian noise, in [2⁻⁶⁰, 2²⁰], or 0.
 	Rho float64
 	// Min and Max are the public ends of the interval that values are clamped
 	// to, at most 2²⁰⁰ in absolute value, at least 2⁻²⁰⁰ apart.
 	Min, Max float64
-	// Relation is budget.AddRemove, which 0 stands for, or budget.Replace: the
-	// number of rows is public then, a [Summary] has about a third of the
-	// noise, and quantiles twice the rank error.
+	// Relation is budget.AddRemove, which 0 stands for, or budget.Replace: then a
+	// [Summary] has about a third of the noise, and quantiles twice the rank
+	// error.
 	Relation budget.Relation
 	// Rows is the number of rows of a Summary under Replace, at most 2⁵³. 0
-	// takes the Builder's own number, and publishes it. It is 0 under
-	// AddRemove.
+	// publishes the Builder's own number.
 	Rows int
-	// Want says what a Summary has. 0 is all five statistics, or Mean if the
-	// range is learned. Mean is Count, Sum and Mean, with less noise. Sum, or
-	// Count, is that number alone, with the least. (Under Replace Sum is like
-	// Mean, and Count is refused.) Count needs Min and Max of 0, and Sum a
-	// range.
+	// Want says what a Summary has. 0 is all five statistics, or Mean if the range
+	// is learned. Mean is Count, Sum and Mean, with less noise. Sum, which needs a
+	// range, or Count, which has none, is that number alone, with the least.
+	// (Under Replace Sum is like Mean, and Count is refused.)
 	Want Statistic
 	// Resolution is, for quantiles, the least difference that matters: a value
-	// counts as the nearest of Min, Min + Resolution, …, at most 2³⁰ of them,
-	// and so does what is released. With 0, steps are some millionths of a
-	// value, down to 2⁻³⁰ of the range: a range that is far too wide then costs
-	// nothing.
+	// counts as the nearest of Min, Min + Resolution, …, at most 2³⁰ of them. With
+	// 0, steps are some millionths of a value, down to 2⁻³⁰ of the range.
 	Resolution float64
-	// TailIndex is what intervals assume of a learned range: beyond the last
-	// group of rows that can be seen, rows thin out at least like a Pareto
-	// tail of this index, in [1.01, 64]. 0 is 1.5.
+	// TailIndex, in [1.01, 64], is the index of the Pareto tail that intervals
+	// assume of a learned range: see the package page. 0 is 1.5.
 	TailIndex float64
 	// Bound is, without Min and Max, an upper bound on the absolute values, in
 	// [2⁻¹⁰⁰, 2²⁰⁰]. Larger values are clamped to it, and distances below
@@ -249,8 +244,8 @@ func (p Params) validateRange(learns bool) error {
 	return nil
 }
 
-// Guarantee returns what a release of these Params promises for one row, for a Summary and for
-// quantiles; that of each Builder tells the accountant more. Invalid Params promise nothing.
+// Guarantee returns what a release promises for one row, for a Summary and for quantiles; that of
+// each Builder tells the accountant more. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	q := quantileParams{Params: p, Levels: [maxLevels]float64{0.5}}.normal()
@@ -306,7 +301,7 @@ func (p Params) promise() budget.Guarantee {
 	return budget.ApproxDP(p.Epsilon, p.Delta, u)
 }
 
-// Plan is what a [Summary] will be, before any data is seen.
+// Plan is what a Summary will be.
 type Plan struct {
 	Params Params // filled in
 	Bytes  int    // of the encoding
@@ -340,7 +335,7 @@ func (p Params) planned() (*Summary, error) {
 
 // StdErr returns the standard error that the noise gives to a statistic of that many rows, to first
 // order, for the worst values in [Min, Max] (for StdDev half of them at each end). NaN for what is
-// not released and, if the range is learned, for what depends on it.
+// not released or depends on a learned range.
 func (p Plan) StdErr(of Statistic, rows float64) float64 {
 	s, err := p.Params.planned()
 	if err != nil || !s.has(of) || !(rows >= 0) || s.params.learns() && of != Count {

@@ -17,11 +17,9 @@ const privateBuilder = byte(wire.KindColumn)
 
 const privateVersion = 2
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// protected by nothing: exact sums or, if the range is learned, the rows. Use it between machines
-// that are as trusted as this one; to publish, use [Builder.Release]. The bytes are a function of
-// the Params and the rows, in any order. Every release of the state spends the budget again. The
-// error wraps [ErrReleased].
+// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA:
+// exact sums or, if the range is learned, the rows. It is for machines that are as trusted as this
+// one. Every release of the state spends the budget again. The error wraps [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "column: AppendPrivateState: the Builder", (*state).appendState)
 }

@@ -13,10 +13,8 @@ import (
 
 type quantileSecret = private.State[counts]
 
-// QuantileBuilder counts the values of a column, by cells of a public axis: its memory grows with
-// the cells in use, not with the rows. It holds private data, which it never prints.
-// [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call panics
-// if it detects a concurrent one.
+// QuantileBuilder counts the values of a column, by cells of a public axis. It is private, and for
+// one goroutine at a time, as a [Builder] is.
 type QuantileBuilder struct {
 	quantileSecret
 	params    quantileParams
@@ -33,9 +31,8 @@ type counts struct {
 // NewQuantiles returns an empty QuantileBuilder of up to 32 levels in (0, 1), ascending: 0.5 is the
 // median. One level has an interval in the units of the data, for a third of the budget. With
 // several levels, each doubling of their number costs as much again. Min and Max may be 0; then all
-// finite values within ±Bound count. The error wraps [ErrParams].
-//
-// For experiments, values that protect hardly anybody are accepted: ε above 20, δ above 0.01.
+// finite values within ±Bound count. The error wraps [ErrParams]. An ε above 20 or a δ above 0.01
+// protects hardly anybody.
 func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 	q, err := p.withLevels(levels)
 	if err != nil {
@@ -44,13 +41,10 @@ func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 	return &QuantileBuilder{private.New(counts{map[int64]int64{}, q.axis(), q}), q, q.promise()}, nil
 }
 
-// Guarantee returns what Release promises, before and after it. The zero QuantileBuilder promises
-// nothing.
+// Guarantee returns what Release promises.
 func (b *QuantileBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped. NaN, a missing
-// value, is no row; under budget.Replace it counts as the middle. After Release, and on the zero
-// QuantileBuilder, Add does nothing.
+// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped.
 func (b *QuantileBuilder) Add(x float64) {
 	s := private.Enter(b.quantileSecret)
 	if s == nil {
@@ -62,9 +56,7 @@ func (b *QuantileBuilder) Add(x float64) {
 	private.Leave(b.quantileSecret)
 }
 
-// AddN adds n rows of one value, as n calls of [QuantileBuilder.Add] do: a histogram from
-// elsewhere. Below 1 it adds none. Each row still counts as one for the guarantee. Above 2³² the
-// QuantileBuilder gives up its data, and Release says so.
+// AddN adds n rows of one value, as [Builder.AddN] does, up to 2³².
 func (b *QuantileBuilder) AddN(x float64, n int) {
 	if int64(n) > mostAtOnce {
 		private.Poison(b.quantileSecret, tooManyRows)
@@ -80,11 +72,7 @@ func (b *QuantileBuilder) AddN(x float64, n int) {
 	private.Leave(b.quantileSecret)
 }
 
-// Merge adds the rows of another QuantileBuilder with equal Params and levels, exactly. The other
-// one gives up its data.
-//
-// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
-// was released. After an error nothing has changed.
+// Merge adds the rows of another QuantileBuilder, as [Builder.Merge] does.
 func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
 	if other == nil {
 		other = new(QuantileBuilder)
@@ -100,8 +88,7 @@ func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
 	})
 }
 
-// Released reports whether the QuantileBuilder has been released, so that Add ignores its
-// arguments.
+// Released reports whether the data have been released or merged into another's.
 func (b *QuantileBuilder) Released() bool { return private.Released(b.quantileSecret) }
 
 // Release spends the budget and returns the quantiles. The QuantileBuilder gives up its data; a

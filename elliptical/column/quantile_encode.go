@@ -48,8 +48,7 @@ func (q *Quantiles) listed() (fields []wire.Field) {
 	return fields
 }
 
-// AppendBinary appends the encoding of the Quantiles to dst. The error wraps [ErrFormat] if the
-// Quantiles are neither released nor decoded.
+// AppendBinary appends the encoding; the error wraps [ErrFormat], for the zero Quantiles.
 func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	if !q.valid() {
 		return dst, check.FormatError("column", "Quantiles that were not released have no encoding")
@@ -60,11 +59,10 @@ func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	return wire.AppendFields(dst, copied.listed()), nil
 }
 
-// MarshalBinary returns the encoding of the Quantiles.
+// MarshalBinary returns the encoding.
 func (q *Quantiles) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
-// and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes it, with the errors of [Summary.UnmarshalBinary].
 func (q *Quantiles) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("column", data)
 	r.Header(wire.KindQuantiles, quantileVersion)

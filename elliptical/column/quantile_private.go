@@ -13,14 +13,8 @@ import (
 // privateQuantiles is the kind of private state, unlike those of other Builders.
 const privateQuantiles = byte(wire.KindQuantiles)
 
-// AppendPrivateState appends all that the QuantileBuilder holds to dst. WHAT IT APPENDS IS PRIVATE
-// DATA, the exact number of rows in each cell, protected by nothing. Use it to move builders
-// between machines that are as trusted as this one. Keep the bytes from every disk, log and person
-// that may not have the column itself. To publish, use [QuantileBuilder.Release].
-//
-// The QuantileBuilder stays as it is. The bytes are a function of Params, levels and rows,
-// in any order. Every release of the state, here or where it was restored, spends the budget again.
-// The error wraps [ErrReleased].
+// AppendPrivateState is [Builder.AppendPrivateState]: WHAT IT APPENDS IS PRIVATE DATA, the exact
+// number of rows in each cell.
 func (b *QuantileBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.quantileSecret, dst, "column: AppendPrivateState: the QuantileBuilder", (*counts).appendState)
 }
@@ -38,9 +32,7 @@ func (s *counts) appendState(dst []byte) []byte {
 	return dst
 }
 
-// RestorePrivateState replaces what the QuantileBuilder holds by a state that
-// [QuantileBuilder.AppendPrivateState] gave. The error wraps [ErrReleased], [ErrMismatch] if that
-// QuantileBuilder had other Params, or [ErrFormat]; the QuantileBuilder is then unchanged.
+// RestorePrivateState is [Builder.RestorePrivateState], for a state of a QuantileBuilder.
 func (b *QuantileBuilder) RestorePrivateState(data []byte) error {
 	return private.Restore(b.quantileSecret, data, "column: RestorePrivateState: the QuantileBuilder", (*counts).readState)
 }

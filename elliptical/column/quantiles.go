@@ -38,7 +38,7 @@ func (q *Quantiles) Guarantee() budget.Guarantee {
 // Len returns the number of levels.
 func (q *Quantiles) Len() int { return len(q.cells) }
 
-// All returns the levels with their quantiles, in ascending order: NaN for those that are unknown.
+// All returns the levels with their quantiles, in ascending order.
 func (q *Quantiles) All() iter.Seq2[float64, float64] {
 	return func(yield func(level, value float64) bool) {
 		for _, level := range q.params.levels()[:len(q.cells)] {
@@ -60,10 +60,10 @@ func (q *Quantiles) index(level float64) int {
 // Quantile returns the quantile of one of the levels: about level·n of the n rows are below it, or
 // at it. Quantiles of higher levels are not lower.
 //
-// It is NaN for a level that was not released, and where too few rows are on one side: where no
-// more than an eighth of the rows that should be there may be, with a probability above 0.001, for
-// all data. At ε = 1 a median is known from 300 rows on, p95 from 2000, p99 from 9000; of .5, .9
-// and .99 together from 800, 2000 and 13,000. [Quantiles.Interval] has the end that is known.
+// It is NaN for a level that was not released, and where no more than an eighth of the rows that
+// should be on one side may be, with a probability above 0.001, for all data. At ε = 1 a median is
+// known from 300 rows on, p95 from 2000, p99 from 9000; of .5, .9 and .99 together from 800, 2000
+// and 13,000. [Quantiles.Interval] has the end that is known.
 func (q *Quantiles) Quantile(level float64) float64 {
 	i := q.index(level)
 	if i < 0 || !q.known(i) {
@@ -118,17 +118,18 @@ func (q *Quantiles) count(miss float64) (low, high float64) {
 
 // Interval returns values between which the quantile of the clamped values lies with the given
 // confidence in [0, 1), for all data. If level·n is an integer, the interval contains both the
-// level·n-th value and the next one. (The level is taken as a multiple of 2⁻²⁴.) It contains
-// Quantile(level). Where nothing bounds the quantile an end is Min or Max, or infinite without a
-// range and a Bound. NaN for a level that was not released, and for other arguments.
+// level·n-th value and the next one. It contains Quantile(level). Where nothing bounds the quantile
+// an end is Min or Max, or infinite without a range and a Bound. NaN for a level that was not
+// released, and for other arguments.
 //
 // With one level it was chosen at the release, for a confidence of .99, and is the same for all
-// smaller ones; for larger ones nothing is known. The ends are two separate choices, of ranks e
-// rows less and e rows more, with e such that the rank of either is off by at most e − 1, except
-// with probability .005 (see [quantile.Most]; for the median, 152 at ε = 1). With several levels
-// the ends are quantiles of other levels, the nearest ones whose [Quantiles.RankInterval] shows
-// that they are on that side: so the first level has no lower end and the last none above.
+// smaller ones; for larger ones nothing is known. With several levels the ends are quantiles of
+// other levels, the nearest ones whose [Quantiles.RankInterval] shows that they are on that side:
+// so the first level has no lower end and the last none above.
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
+	// The ends of one level are two separate choices, of ranks e rows less and e rows more, with e
+	// such that the rank of either is off by at most e − 1, except with probability .005 (see
+	// quantile.Most; for the median, 152 at ε = 1). The level is taken as a multiple of 2⁻²⁴.
 	i := q.index(level)
 	if i < 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -190,14 +191,14 @@ func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
 // RankInterval returns bounds lo ≤ 0 ≤ hi on the error of the rank of Quantile(level), in rows,
 // with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the number of
 // rows in the cells before the quantile's cell, and at most that number plus the rows of the cell.
-// It says nothing about the rows in the cell, which are within half of a Resolution or some
-// millionths of the value. NaN for other arguments.
+// NaN for other arguments.
 //
-// It holds for all data, is known before any are seen, and so is wide: typical errors are a tenth
-// of it. In each of the r rounds that lead to the level at least one place has the wanted rank (see
-// [quantile.Most]); the confidence is divided by r, and the bounds of the rounds add up, with one
-// row for each place that cuts the rows, if no cell has more than 2³² of them.
+// It holds for all data of at most 2³² rows a cell, and so is wide: typical errors are a tenth of
+// it.
 func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
+	// In each of the r rounds that lead to the level at least one place has the wanted rank (see
+	// quantile.Most). The confidence is divided by r, and the bounds of the rounds add up, with one
+	// row for each place that cuts the rows, if no cell has more than 2³² of them.
 	at := q.index(level)
 	if at < 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()

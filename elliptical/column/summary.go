@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Summary is a released column: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing. Its methods return NaN for what its Params do not release.
+// Summary is a released column: public, immutable, safe for concurrent readers. Its methods return
+// NaN for what its Params do not release.
 type Summary struct {
 	params Params
 	law    law            // of the Params
@@ -128,8 +128,8 @@ func (s *Summary) moments() (mean, square float64) {
 }
 
 // StdErr returns the standard error that the noise gives to a statistic, to first order in noise
-// over rows, at the released numbers, with the error of what a learned range adds back. +Inf where
-// the noise leaves no rows or no variance, and where Value is NaN for want of a range.
+// over rows, at the released numbers. +Inf where the noise leaves no rows or no variance, and where
+// Value is NaN for want of a range.
 func (s *Summary) StdErr(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()
@@ -178,9 +178,8 @@ func (s *Summary) deviation(f form) float64 {
 //	StdDev    its square root
 //
 // A learned range adds to Sum and Mean what values beyond it lost, as far as it was seen. They are
-// NaN if too little of the range was learned: of too few rows (see the package page), or if most
-// rows lie on one side of what was to be their median. Where the noisy sum has not what was taken
-// for rows away from the centre, the Mean is the centre.
+// NaN if too little of the range was learned: of too few rows, or if most rows lie on one side of
+// what was to be their median.
 func (s *Summary) Value(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()

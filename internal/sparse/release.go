@@ -294,6 +294,13 @@ func (v *Vector[K]) find(key K) (e Entry[K], found bool) {
 }
 
 // Interval is threshold.Vector.Interval.
+//
+// Let c be the least number that the noise exceeds in absolute value with probability at most 1 −
+// confidence. For a released value o, the true one is in [o − c, o + c], and where δ > 0 it has the
+// sign of o. Rounding may have raised a value below R to R before the noise, so where o − c ≤ R the
+// interval includes such values too, except those that are released with probability at most 1 −
+// confidence. The value of a key that is absent is below the threshold + c, in absolute value if
+// Signed.
 func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	law := v.numbers
 	if !check.Confidence(confidence) || law.method == Auto {

@@ -66,12 +66,12 @@
 // [ErrFormat] for what is neither released nor decoded, decoding for bytes that nothing was
 // encoded to. JSON shows intervals at .95; its member data, the encoding, is all that is read.
 //
-// Private state is for machines as trusted as this one. Of a RunningBuilder or a WindowBuilder only
-// one copy may go on: write its state after each Step or Release, in one atomic record with what
-// that returned, before you publish that.
+// Private state is for machines as trusted as this one, and every release of it spends ε again. Of
+// a RunningBuilder or a WindowBuilder only one copy may go on: write its state after each Step or
+// Release, in one atomic record with what that returned, before you publish that.
 //
-// Add takes 2 ns per key in slices. Not covered: timing, readers of the memory of the process, and
-// keys chosen by anyone who knows the Seed, which spoil an estimate, not the privacy of others.
+// Not covered: timing, readers of the memory of the process, and keys chosen by anyone who knows
+// the Seed, which spoil an estimate, not the privacy of others.
 //
 // Sources: Flajolet and Martin (1985) for the table; Kreuter et al. (2020) for its noisy count;
 // Hehir, Ting, Cormode (ICML 2023, arXiv 2302.02056) for flipped tables. The estimators, the

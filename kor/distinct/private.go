@@ -34,8 +34,8 @@ type kept[S any] interface {
 	read(r *wire.Reader, published int) (replace func(), err error)
 }
 
-// AppendPrivateState appends what the builder holds to dst: PRIVATE DATA, protected by nothing.
-// Every release of it spends ε again. The error wraps [ErrReleased].
+// AppendPrivateState appends what the builder holds to dst: PRIVATE DATA, protected by nothing. The
+// error wraps [ErrReleased].
 func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	kind, name := P(nil).kind()
 	return private.Append(b.secret, dst, "distinct: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {

@@ -69,7 +69,7 @@
 //
 // Timing, and anyone who reads the process's memory or the store. Steps and known keys are public.
 //
-// Sources: continual release as of Dwork, Naor, Pitassi and Rothblum (STOC 2010) and Chan, Shi and
-// Song (TISSEC 2011); thresholds for unknown keys as of Korolova et al. (WWW 2009); sketches by
-// Lebeda and Tětek (TODS 2025).
+// Sources: continual release, Dwork, Naor, Pitassi, Rothblum (STOC 2010), Chan, Shi, Song (TISSEC
+// 2011); thresholds for unknown keys, Korolova et al. (WWW 2009); sketches, Lebeda and Tětek (TODS
+// 2025).
 package series

@@ -54,7 +54,7 @@ const (
 // UnitSize is the length in bytes of the encoding of a [Unit].
 const UnitSize = 1 + 1 + 4 + 4 + 8
 
-// AppendBinary appends the encoding of the unit, UnitSize bytes, to dst. The error is always nil.
+// AppendBinary appends the encoding, [UnitSize] bytes, to dst. The error is always nil.
 func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 	// The kind (0 none, 1 element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂, 8 one's own element),
 	// the Relation (0 for vectors), the most keys of a user and the size of the group, 4 bytes
@@ -72,7 +72,7 @@ func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(u.distance)), nil
 }
 
-// MarshalBinary returns the encoding of the unit.
+// MarshalBinary returns the encoding.
 func (u Unit) MarshalBinary() ([]byte, error) { return u.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded.
@@ -118,7 +118,7 @@ func readUnit(r *wire.Reader) (u Unit) {
 	return u
 }
 
-// AppendBinary appends the encoding of the guarantee to dst. The error is always nil.
+// AppendBinary appends the encoding to dst. The error is always nil.
 func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
 	dst = wire.AppendHeader(dst, wire.KindGuarantee, g.version())
 	dst, _ = g.unit.AppendBinary(dst)
@@ -152,7 +152,7 @@ func (g Guarantee) version() uint8 {
 	return version
 }
 
-// MarshalBinary returns the encoding of the guarantee.
+// MarshalBinary returns the encoding.
 func (g Guarantee) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded.
@@ -225,7 +225,7 @@ func (u Unit) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON encoded.
 func (u *Unit) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, u) }
 
-// MarshalText returns the name of the constant, for JSON and flags.
+// MarshalText returns the name of the constant.
 func (r Relation) MarshalText() ([]byte, error) { return check.EnumText(r, relationNames, "Relation") }
 
 // UnmarshalText reads the name of a constant.

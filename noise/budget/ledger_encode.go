@@ -37,8 +37,8 @@ const (
 	outputsVersion = 3
 )
 
-// AppendBinary appends the encoding of the ledger to dst. A decoded copy does not know what is
-// spent from the other later. The error is always nil.
+// AppendBinary appends the encoding to dst. A decoded copy does not know what is spent from the
+// other later. The error is always nil.
 func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
 	defer l.lock().mu.Unlock()
 	return l.append(dst), nil
@@ -102,7 +102,7 @@ func (l *Ledger) append(dst []byte) []byte {
 	return dst
 }
 
-// MarshalBinary returns the encoding of the ledger.
+// MarshalBinary returns the encoding.
 func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory; the error wraps

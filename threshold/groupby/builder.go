@@ -11,9 +11,9 @@ import (
 )
 
 // Builder counts the users of each key, sums their values, and counts them by cell for quantiles.
-// It holds private data, which it never prints; [Builder.Release] is the only way out, apart
-// from [Builder.AppendPrivateState], which moves it within a trusted pipeline. One goroutine at a
-// time may use it; a call panics if it sees another one at work.
+// It holds private data, which it never prints: only [Builder.Release] and
+// [Builder.AppendPrivateState] let anything out. One goroutine at a time may use it; a call panics
+// if it sees another one at work. After Release, and on a zero Builder, adding does nothing.
 type Builder[K hashing.Key] struct {
 	base[state[K]]
 }
@@ -30,23 +30,17 @@ type secret[S any] = private.State[S]
 
 func holding[S any](p Params, s S) base[S] { return base[S]{private.New(s), p, p.Guarantee()} }
 
-// Params returns the parameters, with all defaults filled in (for Rows also Passes), so that their
-// Plan is the Plan of this release.
+// Params returns the parameters, with all defaults filled in.
 func (b *base[S]) Params() Params { return b.params }
 
-// Guarantee returns what the release promises to each user: [Params.Guarantee]. For a Discovery it
-// covers both passes together. The zero value promises nothing.
+// Guarantee returns what the release promises to each user.
 func (b *base[S]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the data have been released or merged into another's. Then adding does
-// nothing.
+// Released reports whether the data have been released or merged into another's.
 func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release in
-// about 5 ms (20 ms with two passes, at most 50 ms). Params that were calibrated before take
-// microseconds.
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release, in
+// at most 50 ms, or microseconds for Params seen before. An ε above 20 protects hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.listed { // of a release by NewListed: its keys are all shown, even if nobody has them
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListed takes a list")
@@ -69,27 +63,19 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // maxListed is the most keys of a list.
 const maxListed = 1 << 26
 
-// NewListed returns an empty Builder for users and a public list of keys, of any key type: the
-// countries of the world, say. Every listed key is released with its count, even if nobody has it.
-// Keys that are not listed are ignored; with Params.Others, [Groups.Others] estimates how many
-// there were. The list must not come from the data, or the release says who is in them.
+// NewListed returns an empty Builder for users and a public list of keys: the countries of the
+// world, say. Every listed key is released with its count, even if nobody has it. Other keys are
+// ignored; Params.Others counts them. The list must not come from the data, or the release says who
+// is in them.
 //
-// If rows come in any order, use [NewListedRows].
+// With δ > 0 the noise is normal, and the guarantee is also that of a Gaussian mechanism. With δ =
+// 0 the noise is discrete Laplace, and the release is ε-private. With C² the smaller of FullKeys
+// and the length of the list, at ε = 1 a count has a standard deviation of 1.5·C² with Laplace
+// noise, and of 4.4·C with normal noise and δ = 1e-6.
 //
-// No δ is spent on finding keys. With δ > 0 the noise is normal, and the guarantee is also that of
-// a Gaussian mechanism, which composes better. With δ = 0 the noise is discrete Laplace, and the
-// release is ε-private. Which noise is smaller depends on C², the smaller of FullKeys and the
-// length of the list: at ε = 1 a count has a standard deviation of 1.5·C² with Laplace noise, and
-// of 4.4·C with normal noise and δ = 1e-6. So if users have at most eight listed keys, and FullKeys
-// is 8, the noise is as small with δ = 0.
-//
-// All listed keys of a user count, by less than 1 each where they are more than FullKeys. A key
-// that is listed twice counts once.
-//
-// The error wraps [ErrParams], also for an empty list, for a list of more than 2²⁶ keys, and if
-// Passes is 2 or CountShare or KeysOnly is set.
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// All listed keys of a user count. The error wraps [ErrParams], also for an empty list, for a list
+// of more than 2²⁶ keys, and if Passes is 2 or CountShare or KeysOnly is set. An ε above 20
+// protects hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	p, keys, err := listParams(p, keys)
 	if err == nil {
@@ -117,8 +103,7 @@ func listParams[K hashing.Key](p Params, keys []K) (Params, []K, error) {
 	return p.normal(), keys, nil
 }
 
-// Grow makes room for n more keys, so that adding them does not copy the table. It is a hint, for
-// callers who know how many keys to expect.
+// Grow makes room for n more keys: a hint that saves copying.
 func (b *Builder[K]) Grow(n int) {
 	if s := private.Enter(b.secret); s != nil {
 		s.table.reserve(n)
@@ -130,13 +115,10 @@ func (b *Builder[K]) Grow(n int) {
 // one call, to one of the Builders that are merged: a second call counts as a second user, and the
 // guarantee then protects a call, not a user.
 //
-// If a user has more than MaxKeys keys, MaxKeys of them count, drawn uniformly by secret
-// randomness. Once there are 2³² − 1 distinct keys, new ones do not count, and the guarantee ends.
-// A string key is kept as it is, so the memory it shares stays alive. After Release, and on a
-// zero Builder, AddUser does nothing.
-//
-// With Min and Max, Values or Levels a user has values, and belongs into [Builder.AddUserValues]:
-// after an AddUser the Builder gives up its data, and Release returns an error that says so.
+// If a user has more than MaxKeys keys, MaxKeys of them count, drawn by secret randomness. After
+// 2³² − 1 distinct keys, new ones do not count, and the guarantee ends. A string key is not copied.
+// With Min and Max, Values or Levels use [Builder.AddUserValues]: an AddUser makes the Builder give
+// up its data, and Release returns an error that says so.
 func (b *Builder[K]) AddUser(keys []K) {
 	if b.params.valued() {
 		private.Poison(b.secret, "was given a user without values by AddUser, and its Params have Min and Max, Values or Levels: call AddUserValues")
@@ -162,18 +144,15 @@ func (b *Builder[K]) add(keys []K, values []float64) {
 	}
 }
 
-// AddUserValues adds one user with all keys of that user and a value for each, as
-// [Builder.AddUser] does. A key whose value is NaN is left out, as if it were not in the list: NaN
-// is no value. The values of a repeated key are summed, and the sum is clamped to [Min, Max].
-// (With Params.Average each value is clamped, and their average counts.) So that sums do not
-// depend on the order, each value is first rounded to a multiple of 2⁻⁴⁰ of the larger end of the
-// range and clipped at 1000 times that end; a sum beyond four million times that end wraps around,
-// and counts as some number in the range. For quantiles one value of a repeated key counts, drawn
-// by secret randomness. For Params.Values, see that field.
+// AddUserValues is [Builder.AddUser] with a value for each key. A key whose value is NaN is left
+// out. The values of a repeated key are summed, and the sum is clamped to [Min, Max] (for Values
+// see that field); with Params.Average each value is clamped, and their average counts. First each
+// value is rounded to a multiple of 2⁻⁴⁰ of the larger end of the range and clipped at 1000 times
+// that end; a sum beyond four million times that end wraps around. For quantiles one value of a
+// repeated key counts, drawn by secret randomness.
 //
 // If the Params have none of Min and Max, Values and Levels, or if keys and values differ in
-// length, the values could only be dropped silently. Instead the Builder gives up its data, and
-// Release returns an error that says so.
+// length, the Builder gives up its data, and Release returns an error that says so.
 func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	switch {
 	case !b.params.valued():
@@ -186,14 +165,13 @@ func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	b.add(keys, values)
 }
 
-// Merge adds the users of another Builder, which gives up its data. This happens before any noise,
-// so the machine that merges must be trusted with all the data. No user may be in both Builders:
-// such a user counts as two users and is protected less. If data are not split by user among the
-// machines, group them by user first.
+// Merge adds the users of another Builder, which gives up its data. No noise has been added, so the
+// machine that merges must be trusted with all the data. A user in both Builders counts as two
+// users and is protected less.
 //
 // The error wraps [ErrMismatch] if the Params or the listed keys differ, if the two are not for the
-// same pass after the same [Discovery], or if other is b itself, and [ErrReleased] if one was
-// released. On an error nothing changes.
+// same pass after the same [Discovery], or if other is b, and [ErrReleased] if one was released. On
+// an error nothing changes.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		other = new(Builder[K])
@@ -226,8 +204,7 @@ func merge[K hashing.Key](into, other secret[state[K]]) error {
 }
 
 // Release spends the budget and returns the private groups. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased]. After a [Discovery], Release returns such an
-// error until [Builder.SecondPass] is called, and the Builder keeps its data.
+// Release returns an error that wraps [ErrReleased], and so does one before [Builder.SecondPass].
 func (b *Builder[K]) Release() (*Groups[K], error) {
 	begun := true
 	private.Use(b.secret, func(s *state[K], begun *bool) { *begun = s.pass != unbegun[K]() }, &begun)

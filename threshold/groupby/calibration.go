@@ -14,8 +14,8 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// Fractions of the budget: what Params.Others takes, and of CountShare what the shortfall takes,
-// and of what is then left what the sums of values take.
+// Fractions: of the budget for Params.Others, of CountShare for the shortfall, and of the rest of
+// CountShare for the sums of values.
 const (
 	othersShare    = 1. / 50
 	shortfallShare = 1. / 16
@@ -304,7 +304,7 @@ func (p Params) longest(c clip) float64 {
 	return math.Sqrt(float64(squared)) / (fine * unit) * up
 }
 
-// calibrations are those that were made: that takes up to 50 ms.
+// calibrations caches calibrations by their Params: each takes up to 50 ms.
 var calibrations memo.Table[Params, calibration]
 
 // calibrate returns the whole calibration of normal Params.
@@ -464,14 +464,13 @@ func normalTail(alpha float64) float64 {
 	return -standardNormal.Quantile(alpha)
 }
 
-// missTail is the one that each reading of a quantile asks for a few dozen times.
+// missTail is normalTail(missCut), which each reading of a quantile needs a few dozen times.
 var missTail = sync.OnceValue(func() float64 { return -standardNormal.Quantile(missCut) })
 
 var standardNormal, _ = noise.NewGaussian(1)
 
-// Guarantee returns what a release of these Params promises: (ε, δ) for one user with any number of
-// keys and values; see the package's documentation. For listed keys it is also the guarantee of a
-// Gaussian mechanism, or pure ε-DP. Invalid Params promise nothing.
+// Guarantee returns what a release promises: (ε, δ) for one user. For listed keys it is also the
+// guarantee of a Gaussian mechanism, or pure ε-DP. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	unit := budget.User(0, p.Relation)

@@ -83,8 +83,7 @@ func (p Params) sums() (which []int) {
 // sum returns number i: the weight, the rest or the value.
 func (e *group[K]) sum(i int) *int64 { return [...]*int64{&e.weight, &e.rest, &e.value}[i] }
 
-// AppendBinary appends the encoding of the groups to dst. The error, which wraps [ErrFormat], is
-// for Groups that are neither released nor decoded.
+// AppendBinary appends the encoding to dst. The error wraps [ErrFormat], for zero Groups.
 func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if !g.valid() {
 		return dst, check.FormatError("groupby", "groups that were not released have no encoding")
@@ -117,12 +116,12 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// MarshalBinary returns the encoding of the groups.
+// MarshalBinary returns the encoding.
 func (g *Groups[K]) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
-// that holds all keys. It returns an error that wraps [ErrFormat], and leaves the receiver as it
-// was, for any other bytes.
+// UnmarshalBinary decodes the encoding, for the same key type or one of the same class that holds
+// all keys. For any other bytes it returns an error that wraps [ErrFormat], and leaves the receiver
+// as it was.
 func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	r, keys := wire.NewReader("groupby", data), wire.KeysOf[K]()
 	r.Header(wire.KindGroups, version)
@@ -215,8 +214,8 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readQuantiles reads the cells, below the last, and weights of so many levels into the front of
-// the slices, and returns what is left of these.
+// readQuantiles reads the cells, each below last, and the weights of that many levels into the
+// front of the two slices, and returns their unused ends.
 func (e *group[K]) readQuantiles(r *wire.Reader, levels int, last int64, cells []uint32, weights []int64) ([]uint32, []int64) {
 	if levels == 0 {
 		return nil, nil
@@ -260,8 +259,7 @@ type quantileView struct {
 
 // MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, also of
 // sums and means, and Others if released. A key that is not UTF-8, or that begins with \x, is \x
-// and its bytes in hexadecimal digits. The member data is the binary encoding, the only part that
-// UnmarshalJSON reads.
+// and its bytes in hexadecimal digits. The member data is the binary encoding.
 func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	rows := []keyView{}
 	for key, count := range g.All() {
@@ -297,6 +295,5 @@ func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&g, shown)
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
-// does.
+// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
 func (g *Groups[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, g) }

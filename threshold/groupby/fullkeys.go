@@ -55,7 +55,8 @@ func (c *counts) question(j int) float64 {
 	return 5 / math.Sqrt(3*c.share) * c.clips[j].root() * c.sigma * up
 }
 
-// spent returns at least the share of 1/σ² that so many questions take, at most .24·f for all.
+// spent returns an upper bound on the share of 1/σ² that the questions asked take, at most .24·f
+// for all.
 func (c *counts) spent(asked int) (share float64) {
 	const up = 1 + 0x1p-40
 	for j := range asked {
@@ -65,7 +66,8 @@ func (c *counts) spent(asked int) (share float64) {
 	return share
 }
 
-// left returns at most the part of the share of counts and values that so many questions leave.
+// left returns a lower bound on the part of the share of counts and values that the questions asked
+// leave.
 func (c *counts) left(asked int) float64 {
 	if asked == 0 {
 		return 1
@@ -161,7 +163,7 @@ func (c *counts) noisiest() choice {
 	return choice{0, len(c.clips)}
 }
 
-// clip is the one that was chosen.
+// clip returns the clip that was chosen.
 func (s *clipping) clip() clip { return s.clips[s.chosen.clip] }
 
 // lose adds what a user with k keys loses by each clip, all of the keys that do not count, and

@@ -15,8 +15,11 @@ import (
 )
 
 // Groups is the release: keys with their numbers of users, and whatever else the Params asked for.
-// It is public, immutable, and safe for concurrent readers. All that is computed from it is
-// post-processing and costs no budget.
+// It is public, immutable, and safe for concurrent readers. Reading it costs no budget.
+//
+// NaN stands for what is unknown: counts with KeysOnly; sums and means if the Params have neither
+// Min and Max nor Values; Sum, Mean and Lost also where the key is not shown or no range was
+// learned; and bounds for a confidence outside [0, 1).
 type Groups[K hashing.Key] struct {
 	params            Params
 	chosen            choice
@@ -29,7 +32,7 @@ type Groups[K hashing.Key] struct {
 	all               float64 // with Values: the sum of the counts, each at least 1
 }
 
-// valid reports whether it is no zero value.
+// valid reports whether g was released or decoded, and is not the zero value.
 func (g *Groups[K]) valid() bool { return g != nil && g.params.most > 0 }
 
 // counted reports whether there are counts.
@@ -38,7 +41,7 @@ func (g *Groups[K]) counted() bool { return g.valid() && !g.params.KeysOnly }
 // Params returns the parameters of the release, with all defaults filled in.
 func (g *Groups[K]) Params() Params { return g.params }
 
-// Guarantee returns the guarantee of the release: (ε, δ) for one user.
+// Guarantee returns the guarantee of the release.
 func (g *Groups[K]) Guarantee() budget.Guarantee {
 	if !g.valid() {
 		return budget.Guarantee{}
@@ -46,11 +49,10 @@ func (g *Groups[K]) Guarantee() budget.Guarantee {
 	return g.params.Guarantee()
 }
 
-// FullKeys returns the number of keys up to which a user counts fully in each: Params.FullKeys, or
-// what AutoFullKeys chose; 0 with KeysOnly.
+// FullKeys returns Params.FullKeys, or what AutoFullKeys chose; 0 with KeysOnly.
 func (g *Groups[K]) FullKeys() int { return g.noises.full }
 
-// Len returns the number of keys that are shown.
+// Len returns the number of shown keys.
 func (g *Groups[K]) Len() int { return len(g.groups) }
 
 // find returns the group of a key.
@@ -131,8 +133,7 @@ func (g *Groups[K]) count(e group[K]) float64 {
 
 // Estimate returns the estimated number of users of the key, or 0 if the key is not shown. It may
 // be negative. Its noise has the standard deviation Plan.StdDev; for a key that is shown with
-// probability ½ or more, the mean of the noise is at most a tenth of that. Users with more than
-// FullKeys keys count less than 1: see [Groups.Shortfall]. NaN with KeysOnly.
+// probability ½ or more, the mean of the noise is at most a tenth of that.
 func (g *Groups[K]) Estimate(key K) float64 {
 	e, found := g.find(key)
 	if !found && g.counted() {
@@ -142,10 +143,9 @@ func (g *Groups[K]) Estimate(key K) float64 {
 }
 
 // Interval returns bounds that hold the true number of users of the key with at least the given
-// confidence, over the noise, for any one key fixed before the release. hi includes what clipping
-// may have cost. This comes from one noisy number for all keys, so upper ends fail together. For a
-// key that is not shown the bounds are 0 and +Inf: see Plan.Threshold for which keys are shown. NaN
-// with KeysOnly, and for a confidence outside [0, 1).
+// confidence, over the noise, for any one key fixed before the release. hi includes the shortfall,
+// one noisy number for all keys, so upper ends fail together. For a key that is not shown the
+// bounds are 0 and +Inf.
 func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -177,13 +177,11 @@ func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
 	return max(x-c-g.roundedUp(alpha), 0), max(x+c, 0)
 }
 
-// Shortfall returns bounds, with the given confidence, on how many users clipping may have kept out
+// Shortfall returns bounds, with the given confidence, on how many users clipping may have left out
 // of a count: Σ(1 − √(m/l)) over all users with l > m keys, where m = [Groups.FullKeys] and a user
-// with more than MaxKeys keys adds 1. Apart from its noise, no count is below the true number of
-// users by more than hi. The count of a key that none of these users has is not low at all. Every
-// interval of a count includes the shortfall. 0 and 0 for a list no longer than FullKeys. With two
-// passes, l is the number of shown keys of a user (of all keys, after a [Discovery]), and MaxKeys
-// does not matter. NaN with KeysOnly, and for a confidence outside [0, 1).
+// with more than MaxKeys keys adds 1. 0 and 0 for a list no longer than FullKeys. With two passes,
+// l is the number of shown keys of a user (of all keys, after a [Discovery]), and MaxKeys does not
+// matter.
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -226,8 +224,7 @@ func (g *Groups[K]) tail(alpha float64) func(sds ...float64) float64 {
 	}
 }
 
-// All yields the keys that are shown, sorted, with their estimated number of users: NaN with
-// KeysOnly.
+// All yields the keys that are shown, sorted, with their estimated number of users.
 func (g *Groups[K]) All() iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		for _, e := range g.groups {
@@ -239,7 +236,7 @@ func (g *Groups[K]) All() iter.Seq2[K, float64] {
 }
 
 // Top yields the n keys with the largest counts, the largest first; equal counts, and all keys with
-// KeysOnly, are sorted by key. If there are fewer than n keys, it yields all.
+// KeysOnly, are sorted by key.
 func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		sorted := slices.Clone(g.groups)
@@ -254,7 +251,7 @@ func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 
 // Others returns the estimated number of pairs of a user and a key that is not shown. A user with l
 // > 32 keys counts 32/l in each pair; with two passes in memory, or with a list, a user counts at
-// most 32 in total. NaN unless the Params ask for it. Its standard deviation is Plan.OthersStdDev.
+// most 32 in total. NaN without Params.Others.
 func (g *Groups[K]) Others() float64 {
 	if !g.valid() || !g.params.Others {
 		return math.NaN()

@@ -66,8 +66,7 @@ func (x *index[K]) seek(keys []K, numbers *[ahead]uint32) {
 	}
 }
 
-// number returns the number of the key, which may be new; false if there are as many others as
-// there can be.
+// number returns the number of the key, which may be new; false if it is new and the index full.
 func (x *index[K]) number(key K) (i uint32, ok bool) {
 	i, slot, h, found := x.look(key)
 	if found {
@@ -85,7 +84,7 @@ func (x *index[K]) number(key K) (i uint32, ok bool) {
 	return uint32(len(x.keys) - 1), true
 }
 
-// grow makes room for so many keys.
+// grow makes room for most keys in all.
 func (x *index[K]) grow(most int) {
 	x.keys = append(make([]K, 0, most), x.keys...)
 	x.slots.Grow(most)
@@ -129,7 +128,7 @@ func (a *cell) add(b cell) {
 	a.weight, a.count, a.value, a.others = sum(a.weight, b.weight), sum(a.count, b.count), sum(a.value, b.value), sum(a.others, b.others)
 }
 
-// sum returns a + b, kept within [−limit, limit], for a and b that are.
+// sum returns a + b clamped to [−limit, limit], for a and b in that range.
 func sum(a, b int64) int64 { return max(min(a+b, limit), -limit) }
 
 // table sums by key. Sums are exact, so they do not depend on the order in which the keys lie.
@@ -148,8 +147,8 @@ func newTable[K hashing.Key](x index[K], width int) table[K] {
 	return table[K]{index: x, cells: make([]cell, n), marks: make([]uint64, n), width: width, losses: make([]int64, n*width)}
 }
 
-// entry returns the number of the key's cell, which may be new; false if there are as many others
-// as there can be.
+// entry returns the number of the key's cell, which may be new; false if it is new and the table
+// full.
 func (t *table[K]) entry(key K) (i uint32, ok bool) {
 	i, ok = t.number(key)
 	if ok && int(i) == len(t.cells) {

@@ -27,51 +27,44 @@ const (
 	maxCells  = 1 << 30 // of the axis of quantiles
 )
 
-// MaxKeys is the largest number of keys of one user that count, except with [NewListed]. Of a user
-// with more keys, MaxKeys random ones count. MaxKeys bounds what New calibrates; a larger value
-// would hardly change the threshold or the noise of a count.
+// MaxKeys is the largest number of keys of one user that count, except with [NewListed].
 const MaxKeys = 1000
 
 // Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen. Builders that are merged have equal Params.
+// any data is seen.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻¹⁰, 64].
 	Epsilon float64
 	// Delta is δ of the whole release, in [1e-100, 0.01], or 0 with [NewListed].
 	Delta float64
-	// Min and Max are the range of a user's value in a key, for
-	// [Builder.AddUserValues]: |Min|, |Max| and Max − Min are at most 2²⁰⁰, and
-	// Max − Min is at least 2⁻²⁰⁰. Both 0: no sums and no means, except with
-	// Values.
+	// Min and Max are the range of a user's value in a key: |Min|, |Max| and Max −
+	// Min are at most 2²⁰⁰, and Max − Min is at least 2⁻²⁰⁰. Both 0: no sums and
+	// no means, except with Values.
 	Min, Max float64
-	// Values asks for sums and means of values whose range nobody knows. The range
-	// is learned, for each key, within the sums' budget. Values may have either
-	// sign; they are rounded to multiples of 2⁻³⁰ and clipped at ±2⁵⁶. A user's
-	// sum in a key is exact up to a million rows; that of more may wrap around.
-	// For [NewRows], and [New] with Passes 2; not with Min and Max, Levels,
-	// Replace or KeysOnly. Plan.Blind says how many users this needs.
+	// Values asks for sums and means of values whose range nobody knows: it is
+	// learned, for each key, within the sums' budget. Values may have either sign;
+	// they are rounded to multiples of 2⁻³⁰ and clipped at ±2⁵⁶. A user's sum in a
+	// key is exact up to a million rows; that of more may wrap around. For
+	// [NewRows], and [New] with Passes 2; not with Min and Max, Levels, Replace or
+	// KeysOnly.
 	Values bool
-	// TailIndex says what intervals of sums and means assume with Values: users
-	// whose values are far from those of their keys' other users become fewer,
-	// beyond the last that can be seen, at least like a Pareto tail of this index,
-	// in [1.01, 64]. 0 is 1.5. See [Groups.SumInterval].
+	// TailIndex, in [1.01, 64], is the index of the Pareto tail that intervals of
+	// sums and means assume with Values: see [Groups.SumInterval]. 0 is 1.5.
 	TailIndex float64
 	// Average says that a user's value in a key is the average of the values of
-	// his rows, so that Min and Max are those of one row; else it is their sum. A
-	// mean over users is then that of averages: latency, where users have many
-	// requests. With Min and Max or Values.
+	// his rows, so that Min and Max are those of one row; else it is their sum.
+	// With Min and Max or Values.
 	Average bool
-	// Levels are the levels of the quantiles of the users' values in each
-	// shown key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99} asks for
-	// the median, p90 and p99. They need no Min and Max, but values far from
-	// 0, such as dates, do. Plan.Known says from how many users of a key on
-	// they are known. Not with KeysOnly or Replace.
+	// Levels are the levels of the quantiles of the users' values in each shown
+	// key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99}. They need no Min
+	// and Max, but values far from 0, such as dates, do. Not with KeysOnly or
+	// Replace.
 	Levels [8]float64
 	// Resolution is the least difference that matters to quantiles: they are Min,
-	// Min + Resolution, and so on. It needs Min and Max, and suits ages. 0 means
-	// .2 to .4 % of the value, which suits amounts and latencies: of its distance
-	// from 0, or from the end of the range that is nearest to 0. That is for
-	// distances above a billionth of the range, or without one from 2⁻³² to 2⁶⁴.
+	// Min + Resolution, and so on. It needs Min and Max. 0 means .2 to .4 % of the
+	// value's distance from 0, or from the end of the range that is nearest to 0,
+	// for distances above a billionth of the range, or without one from 2⁻³² to
+	// 2⁶⁴.
 	Resolution float64
 	// QuantileShare is the fraction of the budget, in [1/64, 63/64], for
 	// quantiles. 0 means ⅓ where there are Levels.
@@ -80,39 +73,35 @@ type Params struct {
 	// ([budget.AddRemove], also 0) or replaced ([budget.Replace]).
 	Relation budget.Relation
 	// Passes is 1 or 2. 0 means 2 for [NewRows], [NewDiscovery], Values, and
-	// AutoFullKeys with Min and Max, else 1. In a second pass users give all their
-	// weight to keys that the first did not find. The more keys users have, the
-	// more keys this adds, under one guarantee. A Builder of New then keeps each
+	// AutoFullKeys with Min and Max, else 1. With 2 a Builder of New holds each
 	// user in memory: 8 bytes, and 4 for each key (12 with Min and Max, 20 with
-	// Values). [NewDiscovery] reads the data twice instead.
+	// Values).
 	Passes int
 	// CountShare is the fraction of the budget, in [1/64, 63/64], that pays only
-	// for the counts (and sums) of the shown keys. The rest pays for the list of
-	// keys; with one pass it helps the counts as well. At most ½ under Replace. 0
-	// means ⅓, or ½ for sums without quantiles.
+	// for counts (and sums). The rest pays for the list of keys; with one pass it
+	// helps the counts as well. At most ½ under Replace. 0 means ⅓, or ½ for sums
+	// without quantiles.
 	CountShare float64
 	// FullKeys is C², in [1, 4096]: a user with l keys counts 1 in each if l ≤ C²,
 	// else √(C²/l). Noise of counts, and of sums between Min and Max, grows as C.
 	// [AutoFullKeys] chooses C² from the users' numbers of keys, for at most a
 	// quarter of the counts' budget; not without δ, and in one pass with Min and
 	// Max only for [NewRows]. 0 means AutoFullKeys for [NewRows] and with two
-	// passes, else 36: Plan.OneKeyStdDev says what a smaller number may save.
+	// passes, else 36.
 	FullKeys int
 	// Releases is how many equal releases of the same users, one a day say, share
-	// Epsilon and Delta, in [1, 65536]; 0 means 1. They are calibrated together:
-	// 30 have 5.6 times the noise of one; with a thirtieth of ε and δ each it
-	// would be 23 times. Guarantee, Plan and intervals are those of one release.
-	// Questions may depend on earlier releases, the Params may not.
+	// Epsilon and Delta, in [1, 65536]; 0 means 1. 30 have 5.6 times the noise of
+	// one. Guarantee, Plan and intervals are those of one release. Questions may
+	// depend on earlier releases, the Params may not.
 	Releases int
 	// KeysOnly spends the whole budget on the list of keys: there are no counts.
-	// CountShare, FullKeys, Min and Max must be 0 then.
+	// CountShare, FullKeys, Min and Max must be 0.
 	KeysOnly bool
-	// Others spends a fiftieth of the budget on counting the pairs that are not
-	// shown: see [Groups.Others].
+	// Others spends a fiftieth of the budget on [Groups.Others].
 	Others bool
 
-	listed bool // by NewListed, of so many keys: then Passes is 1, CountShare 0
-	most   int  // of one user that count; 0 means MaxKeys
+	listed bool // by NewListed: then Passes is 1, CountShare 0
+	most   int  // keys of one user that count, or of the list; 0 means MaxKeys
 }
 
 // bad returns the error for a field.
@@ -230,8 +219,8 @@ func (p Params) validate() error {
 	return check.Relation("groupby", p.Relation)
 }
 
-// validateSums checks that FullKeys is not to be chosen where nothing is kept of a user but sums of
-// values, which are clipped as they come.
+// validateSums refuses to choose FullKeys in one pass with sums of values: these are clipped as
+// they come, before anything is chosen.
 func (p Params) validateSums() error {
 	if p.Passes == 1 && p.FullKeys == AutoFullKeys && p.values() {
 		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] with Min and Max in one pass, except for NewRows")
@@ -287,7 +276,7 @@ func (p Params) pure() bool { return p.Delta == 0 }
 // weighs reports whether counts are in part the weights of the keys, which are then released.
 func (p Params) weighs() bool { return !p.KeysOnly && !p.listed && p.Passes == 1 }
 
-// AutoFullKeys, as Params.FullKeys, chooses FullKeys from the users' numbers of keys.
+// AutoFullKeys is for Params.FullKeys.
 const AutoFullKeys = -1
 
 // fulls returns the values that FullKeys can have, of which the first is the largest.

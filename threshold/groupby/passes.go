@@ -113,7 +113,7 @@ func (secondPass[K]) add(s *state[K]) {
 	s.weigh(left)
 }
 
-// weigh gives their weight to as many of the keys as get one.
+// weigh gives the user's weight to the keys, or to a random part of them where they are too many.
 func (s *state[K]) weigh(numbers []uint32) {
 	k := min(len(numbers), s.params.most)
 	if k == 0 {
@@ -158,8 +158,7 @@ func (twoPasses[K]) release(s *state[K]) *Groups[K] {
 	return s.release(func(i int) (int64, bool) { return 0, found[i] })
 }
 
-// find adds to found what one pass shows of the other keys, of which each user chooses as many as
-// get weight.
+// find adds to found what one pass shows of the other keys, to which alone users give weight.
 func (s *state[K]) find(found []bool, show func(i int) (int64, bool)) {
 	for i := range s.table.cells {
 		s.table.cells[i].weight = 0

@@ -12,33 +12,29 @@ type Plan struct {
 	Params Params // filled in
 	// StdDev is the standard deviation of the noise of a count, in users; NaN with
 	// KeysOnly. With AutoFullKeys it is that of the largest number that may be
-	// chosen, if it is chosen: see [Groups.FullKeys].
+	// chosen.
 	StdDev float64
-	// OneKeyStdDev is StdDev where users have one key each: with FullKeys 1, or
-	// with AutoFullKeys once it has chosen 1. NaN with KeysOnly.
+	// OneKeyStdDev is StdDev with FullKeys 1, for users of one key each, or with
+	// AutoFullKeys once it has chosen 1.
 	OneKeyStdDev float64
-	// Threshold is the total weight at which a key is shown with probability ½. A
-	// user of l keys gives each the weight 1/√l, so a key whose users have l keys
-	// each reaches it at Threshold·√l users. With two passes it is the second
-	// pass's threshold, and l counts the user's keys that the first pass did not
-	// find. −Inf if keys are listed.
+	// Threshold is the total weight at which a key is shown with probability ½: a
+	// key whose users have l keys each reaches it at Threshold·√l users. With two
+	// passes it is the second pass's, and l counts the user's keys that the first
+	// pass did not find. −Inf if keys are listed.
 	Threshold float64
-	// OthersStdDev is the standard deviation of [Groups.Others]; NaN unless the
-	// Params ask for it.
+	// OthersStdDev is the standard deviation of [Groups.Others]; NaN without it.
 	OthersStdDev float64
 	// RankError is, for each of the Levels, the average error of a quantile's
 	// rank, in users, if users have up to 4 keys each and the key has many more
-	// users than that on either side of the quantile. With too few users on one
-	// side the quantile is unknown: see [Groups.Quantile].
+	// users than that on either side.
 	RankError [8]float64
-	// Known is, for each of the Levels, from about how many users of the key
-	// on the quantile is known in nine of ten releases, if users have up to 4
+	// Known is, for each of the Levels, about how many users of the key it takes
+	// for the quantile to be known in nine of ten releases, if users have up to 4
 	// keys each and values are spread smoothly.
 	Known [8]float64
 	// Blind is, with Values, about how many users with values in shown keys are
 	// needed to learn a range that spans a factor of ten or so: 2000 at ε = 1 and
-	// δ = 1e-6. With fewer users, sums are NaN and their intervals infinite. 0
-	// without Values.
+	// δ = 1e-6. With fewer, sums are NaN and their intervals infinite.
 	Blind float64
 	// Bytes is the length of the encoding if no key is shown. Each key adds 8
 	// bytes for itself, if it is an integer, and 8 for each of its numbers (one
@@ -46,8 +42,8 @@ type Plan struct {
 	Bytes int
 }
 
-// Plan returns what a release by [New] will be. [NewRows] takes two passes if Passes is 0: for its
-// Plan call [Rows.Params]().Plan(). Plan calibrates, as New does. The error wraps [ErrParams].
+// Plan returns what a release by [New] will be. For [NewRows], whose defaults differ, call
+// [Rows.Params]().Plan(). Plan calibrates, as New does. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	c, err := p.calibrate()

@@ -23,14 +23,12 @@ const privateVersion = 3
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // protected by nothing: the sums of all keys without noise or, with Passes 2, the keys of each
-// user. Use it to move builders between machines that are as trusted as this one. Keep the bytes
-// from every disk, log and person that may not have the data themselves. To publish, use
-// [Builder.Release].
+// user. It is for machines that are as trusted as this one.
 //
-// The Builder stays as it is. The bytes depend neither on the order of the users nor on how they
-// were split among builders that were merged, unless a user has more than MaxKeys keys or, with
-// Levels, several values in a key. Every release of the state, here or where it was restored,
-// spends the budget again: k releases have the guarantee Times(k). The error wraps [ErrReleased].
+// The Builder stays as it is. The bytes do not depend on the order of the users, unless a user has
+// more than MaxKeys keys or, with Levels, several values in a key. Every release of the state, here
+// or where it was restored, spends the budget again: k releases have the guarantee Times(k). The
+// error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "groupby: AppendPrivateState: the Builder", (*state[K]).appendState)
 }
@@ -42,14 +40,12 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	return private.Restore(b.secret, data, "groupby: RestorePrivateState: the Builder", (*state[K]).readState)
 }
 
-// AppendPrivateState appends all that the Discovery holds, as [Builder.AppendPrivateState] does.
-// WHAT IT APPENDS IS PRIVATE DATA. To publish, use [Discovery.Release].
+// AppendPrivateState is [Builder.AppendPrivateState]: WHAT IT APPENDS IS PRIVATE DATA.
 func (d *Discovery[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(d.secret, dst, "groupby: AppendPrivateState: the Discovery", (*state[K]).appendState)
 }
 
-// RestorePrivateState replaces what the Discovery holds by a state that
-// [Discovery.AppendPrivateState] gave, with the errors of [Builder.RestorePrivateState].
+// RestorePrivateState is [Builder.RestorePrivateState], for a state of a Discovery.
 func (d *Discovery[K]) RestorePrivateState(data []byte) error {
 	return private.Restore(d.secret, data, "groupby: RestorePrivateState: the Discovery", (*state[K]).readState)
 }
@@ -281,18 +277,13 @@ func (s *state[K]) readUsers(r *wire.Reader, w pass[K], n int) (u retainedUsers)
 // privateRows is the kind of the private state of Rows.
 const privateRows byte = 0xf9
 
-// AppendPrivateState appends all that the Rows hold to dst. WHAT IT APPENDS IS PRIVATE DATA, the
-// users with their keys, protected by nothing: see [Builder.AppendPrivateState]. The bytes depend
-// neither on the order of the rows nor on how they were split among Rows that were merged. With
-// Levels they depend on the random choice of which of a user's values counts. The error wraps
-// [ErrReleased].
+// AppendPrivateState is [Builder.AppendPrivateState]: WHAT IT APPENDS IS PRIVATE DATA, the users
+// with their keys.
 func (r *Rows[U, K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(r.secret, dst, "groupby: AppendPrivateState: the Rows value", (*rowData[U, K]).appendState)
 }
 
-// RestorePrivateState replaces what the Rows hold by a state that [Rows.AppendPrivateState] gave.
-// The error wraps [ErrReleased], [ErrMismatch] if those Rows had other Params, or [ErrFormat]; the
-// Rows are then unchanged.
+// RestorePrivateState is [Builder.RestorePrivateState], for a state of Rows.
 func (r *Rows[U, K]) RestorePrivateState(data []byte) error {
 	return private.Restore(r.secret, data, "groupby: RestorePrivateState: the Rows value", (*rowData[U, K]).readState)
 }

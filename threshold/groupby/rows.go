@@ -13,12 +13,12 @@ import (
 )
 
 // Rows are a Builder for data that do not come user by user: events, or rows of a database in any
-// order. Rows take one row at a time and keep the users, so they find keys in two passes, unless
-// Params.Passes is 1. One guarantee covers all rows of a user.
+// order. They hold the users, so they find keys in two passes, unless Params.Passes is 1. One
+// guarantee covers all rows of a user. Rows are private, and for one goroutine at a time, as a
+// [Builder] is.
 //
-// Rows hold private data, as a [Builder] does, and are for one goroutine at a time. They take 8
-// bytes for each distinct pair of user and key, 8 more for sums, 16 more with Values, and 8 more
-// each for Average and quantiles; a quarter more for the latest rows; and some 30 for each user
+// They take 8 bytes for each distinct pair of user and key, 8 more each for sums, Average and
+// quantiles (16 more with Values), a quarter more for the latest rows, and some 30 for each user
 // and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rowData[U, K]]
@@ -33,15 +33,14 @@ type rowData[U, K hashing.Key] struct {
 	src        *noise.Source
 	users      index[U]
 	keys       index[K] // those of a list are the first
-	listed     int      // so many
+	listed     int      // how many keys the list has
 	pairs      pairLog
 	named      bool    // users are texts or arrays, and an empty one is none
 	numbers    []int64 // of a row, for the columns of the pairs
 }
 
-// NewRows returns empty Rows, or an error that wraps [ErrParams]. It calibrates, as [New] does.
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// NewRows returns empty Rows, or an error that wraps [ErrParams]. It calibrates, as [New] does. An
+// ε above 20 protects hardly anybody.
 func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if p.listed {
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListedRows takes a list")
@@ -60,14 +59,9 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	return &Rows[U, K]{holding(p, newRows[U, K](p, calibrated, nil))}, nil
 }
 
-// NewListedRows returns empty [Rows] for a public list of keys: [NewListed] for rows in any order.
-// Every listed key is released, even one that nobody has, and rows of other keys are ignored,
-// except that Params.Others counts them. The list must not come from the data.
-//
-// Rows keep the users, so with δ > 0 FullKeys is chosen where it is 0, with Min and Max too. With δ
-// = 0 it is 36. The error wraps [ErrParams], for what [NewListed] refuses.
-//
-// For experiments an ε above 20 is accepted too, which protects hardly anybody.
+// NewListedRows is [NewListed] for rows in any order. Rows hold the users, so with δ > 0 FullKeys
+// is chosen where it is 0, with Min and Max too. With δ = 0 it is 36. The error wraps [ErrParams],
+// for what NewListed refuses. An ε above 20 protects hardly anybody.
 func NewListedRows[U, K hashing.Key](p Params, keys ...K) (*Rows[U, K], error) {
 	if p.FullKeys == 0 && !p.pure() {
 		p.FullKeys = AutoFullKeys
@@ -100,16 +94,11 @@ func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rowDa
 	return r
 }
 
-// Add adds a row: the user has the key. A repeated row counts once, and rows may come in any order.
-//
-// A row whose user is "" or an array of zeros does not count. Every integer is a user, so leave out
-// rows without a user. If a user has more than [MaxKeys] keys, MaxKeys of them count, drawn by
-// secret randomness in Release. Once there are 2³² − 1 users or keys, new ones do not count, and
-// the guarantee ends. Strings are kept as they are, so the memory they share stays alive. After
-// Release, and on zero Rows, Add does nothing.
-//
-// With Min and Max, Values or Levels a row has a value, and belongs into [Rows.AddValue]: after an
-// Add the Rows give up their data, and Release returns an error that says so.
+// Add adds a row: the user has the key. A repeated row counts once. A row whose user is "" or an
+// array of zeros does not count. Every integer is a user, so leave out rows without a user. If a
+// user has more than [MaxKeys] keys, MaxKeys of them count, drawn in Release. After 2³² − 1 users
+// or keys, new ones do not count, and the guarantee ends. Strings are not copied. With Min and Max,
+// Values or Levels use [Rows.AddValue], as with [Builder.AddUser].
 func (r *Rows[U, K]) Add(user U, key K) {
 	if r.params.valued() {
 		private.Poison(r.secret, "was given a row without a value by Add, and its Params have Min and Max, Values or Levels: call AddValue")
@@ -121,13 +110,9 @@ func (r *Rows[U, K]) Add(user U, key K) {
 	}
 }
 
-// AddValue adds a row of a user with a value for the key. NaN is no value: such a row does not
-// count, nor its user or key. The values of a user in a key are summed, and the sum is clamped to
-// [Min, Max], or with Params.Average the average of the clamped values counts, exactly as in
-// [Builder.AddUserValues]; for quantiles one of them counts.
-//
-// If the Params have none of Min and Max, Values and Levels, the values could only be dropped
-// silently. Instead the Rows give up their data, and Release returns an error that says so.
+// AddValue adds a row of a user with a value for the key. If it is NaN, the row does not count, nor
+// its user or key. Values of a user in a key are joined as in [Builder.AddUserValues], and Params
+// without values have the same error.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if !r.params.valued() {
 		private.Poison(r.secret, "was given values by AddValue, and its Params have no Min and Max, no Values and no Levels")
@@ -173,12 +158,8 @@ func (s *rowData[U, K]) add(user U, key K, numbers []int64) {
 	s.pairs.add(u, k, numbers)
 }
 
-// Merge adds the rows of other Rows, which give up their data. A user may be in both: the rows are
-// united, as if all had been added to r. This happens before any noise, so the machine that merges
-// must be trusted with all the data.
-//
-// The error wraps [ErrMismatch] if the Params differ or if other is r itself, and [ErrReleased] if
-// one was released. On an error nothing changes.
+// Merge adds the rows of other Rows, as [Builder.Merge] does with its errors, but a user may be in
+// both: the rows are united.
 func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	if other == nil {
 		other = new(Rows[U, K])
@@ -315,7 +296,7 @@ const shardBits = 6
 type shard struct {
 	words   []uint64 // user<<32 | key
 	columns [][]int64
-	settled int // so many words are sorted and distinct; the others are as they came
+	settled int // words[:settled] are sorted and distinct; the others are as they came
 }
 
 // add adds a row, with a number for each column.

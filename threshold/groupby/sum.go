@@ -20,7 +20,7 @@ type axis struct {
 // cut off, or of 2²² within the range. Beyond, it is some number, which counts within [Min, Max].
 const mostSteps = 1 << 51
 
-// axis returns that of Min and Max.
+// axis returns the axis of Min and Max.
 func (p Params) axis() axis {
 	_, exponent := math.Frexp(max(math.Abs(p.Min), math.Abs(p.Max)))
 	return axis{p.Min, p.Max, p.Min/2 + p.Max/2, p.Max/2 - p.Min/2, math.Ldexp(1, exponent-41)}
@@ -34,8 +34,8 @@ func (a *axis) steps(value float64) int64 {
 	return int64(math.RoundToEven(min(max(value/a.step, -mostSteps), mostSteps)))
 }
 
-// row returns a row's value in steps, which counts within [Min, Max] if the average of rows does.
-// So the sum of up to 2²² rows is exact.
+// row returns a row's value in steps. If the average of rows counts, each value is clamped to [Min,
+// Max], so the sum of up to 2²² rows is exact.
 func (a *axis) row(value float64, average bool) int64 {
 	if average {
 		value = min(max(value, a.least), a.most)
@@ -56,7 +56,8 @@ func average(sum, rows int64) int64 {
 	return quotient
 }
 
-// averages replaces the sums of a user's values in each key by their averages, over so many rows.
+// averages replaces the sums of a user's values in each key by averages: rows has the numbers of
+// values.
 func (p *Params) averages(sums, rows []int64) {
 	for n, rows := range rows {
 		if !p.Values {
@@ -94,7 +95,7 @@ type affine struct {
 	step              float64 // by which a z may be rounded
 }
 
-// affine returns that of a group.
+// affine returns the affine of a group.
 func (g *Groups[K]) affine(e group[K]) affine {
 	if g.params.Values {
 		return affine{e.scale, e.scale * g.radius, float64(e.value) / ranges.Unit, 1. / ranges.Unit}
@@ -117,8 +118,7 @@ func (g *Groups[K]) blind() bool { return g.params.Values && g.radius == 0 }
 
 // Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max] or,
 // with Values, as clipped (see [Groups.Radius]) with a third of [Groups.Lost] added back where that
-// is more than noise. It is NaN, for what is unknown, where the key is not shown, where no range
-// was learned, and if the Params have neither Min and Max nor Values.
+// is more than noise.
 func (g *Groups[K]) Sum(key K) float64 {
 	e, found := g.find(key)
 	if !found {
@@ -148,9 +148,7 @@ func (g *Groups[K]) addedBack(e group[K]) float64 {
 }
 
 // Mean returns the estimated mean of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, what [Groups.Sum] has of a user. It is NaN, for what is unknown, if the key is not
-// shown or its count is not above 0, if no range was learned, and if the Params have neither Min
-// and Max nor Values.
+// with Values, what [Groups.Sum] has of a user. It is NaN also if the count is not above 0.
 func (g *Groups[K]) Mean(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.values() || g.blind() {
@@ -164,11 +162,9 @@ func (g *Groups[K]) Mean(key K) float64 {
 }
 
 // Radius returns, with Params.Values, the R to which users' values are clipped: 0 where no range
-// was learned, NaN without Values. A user with the value v in a key of scale a gives z = v/a − 1.
-// The vector of the user's z in all shown keys is clipped to ‖z‖₂ ≤ R: each |z| is clipped to some
-// t, which is smaller the more large entries the user has. So no value outside a(1 − R) to a(1 + R)
-// counts unclipped. R balances the noise of sums, which is proportional to R, with what clipping
-// takes from them: see [Groups.Lost].
+// was learned, NaN without Values. A value v in a key of scale a gives z = v/a − 1. A user's vector
+// of all z is clipped to ‖z‖₂ ≤ R: each |z| is clipped to some t, which is smaller the more large
+// entries the user has. So no value outside a(1 − R) to a(1 + R) counts unclipped.
 func (g *Groups[K]) Radius() float64 {
 	if !g.valid() || !g.params.Values {
 		return math.NaN()
@@ -189,8 +185,7 @@ func (g *Groups[K]) Scale(key K) float64 {
 
 // Lost returns, with Params.Values, a rough estimate of what clipping took from the key: the sum,
 // over its users, of how far their values were moved. Only the loss of all keys together is
-// released; Lost assumes that the key has its proportional part, so it comes without a bound. NaN
-// if the key is not shown, if no range was learned, and without Values.
+// released; Lost assumes that the key has its proportional part.
 func (g *Groups[K]) Lost(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.Values || g.blind() {
@@ -199,7 +194,7 @@ func (g *Groups[K]) Lost(key K) float64 {
 	return e.scale * g.lost * max(g.count(e), 1) / g.all
 }
 
-// addUp sets g.all, when the rest stands.
+// addUp sets g.all, after all other fields are set.
 func (g *Groups[K]) addUp() {
 	for _, e := range g.groups {
 		if g.params.Values {
@@ -225,17 +220,17 @@ func (g *Groups[K]) clippedOf(e group[K]) ranges.Bound {
 }
 
 // SumInterval returns bounds that hold the true sum of the users' values in the key, with at least
-// the given confidence, as [Groups.Interval] does. With Min and Max it is the sum of values that
-// are clamped to these.
+// the given confidence, as [Groups.Interval] does. With Min and Max it is the sum of clamped
+// values.
 //
 // With Values it is the sum of all values as they are, if two things hold that no release can see.
-// Let the size of a user be how far the values are from the scales of their keys: ‖v/scale − 1‖₂.
-// Beyond the largest sizes that can be seen, users become fewer at least like a Pareto tail of
-// index Params.TailIndex; and of all that was clipped the key has at most twice its part of the
-// users. Where the sizes that can be seen thin out too slowly, both ends are infinite.
+// Let the size of a user be ‖v/scale − 1‖₂ over the user's keys. Beyond the largest sizes that can
+// be seen, users become fewer at least like a Pareto tail of index Params.TailIndex; and of all
+// that was clipped the key has at most twice its part of the users. Where the sizes that can be
+// seen thin out too slowly, both ends are infinite.
 //
 // If the key is not shown, or no range was learned, a bound is infinite on each side where values
-// may lie. NaN if the Params have neither Min and Max nor Values.
+// may lie.
 func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -266,11 +261,9 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	return min(lo, g.sum(e)), max(hi, g.sum(e))
 }
 
-// MeanInterval returns bounds that hold the true mean of the users' values in the key with at least
-// the given confidence: of values clamped to [Min, Max] or, with Values, of all values as they are,
-// by what [Groups.SumInterval] assumes. For a key that is not shown they are Min and Max. With
-// Values they are then infinite, and also if no range was learned or what was clipped has no bound.
-// NaN if the Params have neither Min and Max nor Values.
+// MeanInterval returns bounds that hold the true mean of the users' values in the key, as
+// [Groups.SumInterval] does for sums. For a key that is not shown they are Min and Max. With Values
+// they are then infinite, and also if no range was learned or what was clipped has no bound.
 func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()

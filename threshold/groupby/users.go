@@ -184,7 +184,7 @@ type state[K hashing.Key] struct {
 	calibrated  calibration
 	pass        pass[K]
 	table       table[K]
-	found       int   // so many of the table's first keys has a first pass found, or are listed
+	found       int   // how many of the table's first keys a first pass has found, or are listed
 	clipping          // how users of many keys are clipped
 	others      int64 // what is added to the others already
 	scale       scale
@@ -198,7 +198,7 @@ type state[K hashing.Key] struct {
 	rows    []int64 // with Average: how many values each key has
 	keys    []K     // those that are not listed
 	order   []int
-	given   uint64 // so many numbers, and one, have been given before
+	given   uint64 // marks below it are of earlier users: see gather
 }
 
 // newState returns the state of an empty Builder whose table has the keys of an index. All that it
