@@ -34,6 +34,21 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
+// fatal ends a benchmark whose call fails.
+func fatal(b *testing.B, err error) {
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// must returns what a call returns that does not fail, without an allocation.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
 // BenchmarkSource measures the secret randomness, per word and in bulk.
 func BenchmarkSource(b *testing.B) {
 	b.Run("op=Uint64", func(b *testing.B) {
@@ -60,7 +75,7 @@ func BenchmarkSource(b *testing.B) {
 func BenchmarkFlip(b *testing.B) {
 	for _, p := range []float64{0.05, 0.2, 0.25, 0.5} {
 		b.Run(fmt.Sprintf("p=%v", p), func(b *testing.B) {
-			law := dptest.OK(noise.BernoulliAtLeast(p))(b)
+			law := must(noise.BernoulliAtLeast(p))
 			var src noise.Source
 			table := make([]uint64, 1<<14)
 			for b.Loop() {
@@ -80,9 +95,7 @@ func BenchmarkSample(b *testing.B) {
 		MeanAbs() float64
 	}
 	run := func(name string, step float64, d sampler, err error) {
-		if err != nil {
-			b.Fatal(err)
-		}
+		fatal(b, err)
 		b.Run(fmt.Sprintf("noise=%s/step=%g", name, step), func(b *testing.B) {
 			var src noise.Source
 			b.ReportAllocs()
@@ -142,10 +155,7 @@ func benchmarkAdd[K hashing.Key](b *testing.B, keys string, stream []K) {
 		b.Run(fmt.Sprintf("mech=misragries/keys=%s/k=%d", keys, k), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				builder, err := misragries.New[K](misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9})
-				if err != nil {
-					b.Fatal(err)
-				}
+				builder := must(misragries.New[K](misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9}))
 				for _, key := range stream {
 					builder.Add(key)
 				}
@@ -166,15 +176,15 @@ func BenchmarkRelease(b *testing.B) {
 	for _, k := range []int{256, 1024, 4096} {
 		p := misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9}
 		sketch := func(keys []uint64) *misragries.Builder[uint64] {
-			builder := dptest.OK(misragries.New[uint64](p))(b)
+			builder := must(misragries.New[uint64](p))
 			builder.AddSlice(keys)
 			return builder
 		}
 		release := func(builder *misragries.Builder[uint64]) *misragries.Histogram[uint64] {
-			return dptest.OK(builder.Release())(b)
+			return must(builder.Release())
 		}
 		h := release(sketch(numbers))
-		data := dptest.OK(h.MarshalBinary())(b)
+		data := must(h.MarshalBinary())
 		b.Run(fmt.Sprintf("mech=misragries/op=release/k=%d", k), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
@@ -194,9 +204,7 @@ func BenchmarkRelease(b *testing.B) {
 		b.Run(fmt.Sprintf("mech=misragries/op=decode/k=%d", k), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				if err := new(misragries.Histogram[uint64]).UnmarshalBinary(data); err != nil {
-					b.Fatal(err)
-				}
+				fatal(b, new(misragries.Histogram[uint64]).UnmarshalBinary(data))
 			}
 		})
 		b.Run(fmt.Sprintf("mech=misragries/op=merge/k=%d", k), func(b *testing.B) {
@@ -204,9 +212,7 @@ func BenchmarkRelease(b *testing.B) {
 				b.StopTimer()
 				one, other := sketch(numbers[:len(numbers)/2]), sketch(numbers[len(numbers)/2:])
 				b.StartTimer()
-				if err := one.Merge(other); err != nil {
-					b.Fatal(err)
-				}
+				fatal(b, one.Merge(other))
 			}
 		})
 		for _, m := range []misragries.Method{misragries.TrimmedSum, misragries.ReducedSum} {
@@ -226,7 +232,7 @@ func benchmarkSums(b *testing.B, m misragries.Method, k int, keys []uint64) {
 	const servers = 8
 	builders := func() (list []*misragries.Builder[uint64]) {
 		for part := range slices.Chunk(keys, len(keys)/servers) {
-			builder := dptest.OK(misragries.New[uint64](p))(b)
+			builder := must(misragries.New[uint64](p))
 			builder.AddSlice(part)
 			list = append(list, builder)
 		}
@@ -239,9 +245,7 @@ func benchmarkSums(b *testing.B, m misragries.Method, k int, keys []uint64) {
 				err = sum.Add(builder)
 			}
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		fatal(b, err)
 		return sum
 	}
 	b.Run(fmt.Sprintf("mech=misragries/op=add/method=%v/k=%d", m, k), func(b *testing.B) {
@@ -262,9 +266,7 @@ func benchmarkSums(b *testing.B, m misragries.Method, k int, keys []uint64) {
 			state, err := other.AppendPrivateState(nil)
 			keys += len(state) / 16
 			b.StartTimer()
-			if err := cmp.Or(err, one.Merge(other)); err != nil {
-				b.Fatal(err)
-			}
+			fatal(b, cmp.Or(err, one.Merge(other)))
 		}
 		b.ReportMetric(float64(keys)/float64(b.N), "keys")
 		b.ReportMetric(float64(b.Elapsed())/float64(keys), "ns/key")
@@ -276,10 +278,7 @@ func benchmarkSums(b *testing.B, m misragries.Method, k int, keys []uint64) {
 			b.StopTimer()
 			sum := add(builders())
 			b.StartTimer()
-			h, err := sum.Release()
-			if err != nil {
-				b.Fatal(err)
-			}
+			h := must(sum.Release())
 			released = h.Len()
 		}
 		b.ReportMetric(float64(released), "released")
@@ -306,17 +305,12 @@ func BenchmarkHistogram(b *testing.B) {
 					if p.MaxKeys > 0 {
 						construct = threshold.NewBounded[uint64]
 					}
-					builder, err := construct(p)
-					if err != nil {
-						b.Fatal(err)
-					}
+					builder := must(construct(p))
 					for i := range n {
 						builder.Add(uint64(i)*0x9e3779b97f4a7c15>>24, float64(1+i%2*1000))
 					}
 					b.StartTimer()
-					if v, err = builder.Release(); err != nil {
-						b.Fatal(err)
-					}
+					v = must(builder.Release())
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
 				b.ReportMetric(float64(v.Len()), "released")
@@ -330,7 +324,7 @@ func BenchmarkHistogram(b *testing.B) {
 
 // mechanism returns the one that the Params choose.
 func mechanism(b *testing.B, p threshold.Params) threshold.Method {
-	plan := dptest.OK(p.Plan())(b)
+	plan := must(p.Plan())
 	return plan.Params.Method
 }
 
@@ -372,11 +366,9 @@ func constructors() (list []constructor) {
 			p := p
 			p.Epsilon *= factor
 			if p.MaxKeys == 0 {
-				_, err := threshold.New[uint64](p)
-				return err
+				return dptest.Err(threshold.New[uint64](p))
 			}
-			_, err := threshold.NewBounded[uint64](p)
-			return err
+			return dptest.Err(threshold.NewBounded[uint64](p))
 		}
 	}
 	usual("threshold/Auto", bounded(threshold.Params{Epsilon: 1, Delta: 1e-6}))
@@ -397,12 +389,7 @@ func constructors() (list []constructor) {
 	}
 
 	users := func(p groupby.Params) func(float64) error {
-		return func(factor float64) error {
-			p := p
-			p.Epsilon *= factor
-			_, err := groupby.New[uint64](p)
-			return err
-		}
+		return func(factor float64) error { p := p; p.Epsilon *= factor; return dptest.Err(groupby.New[uint64](p)) }
 	}
 	usual("groupby", users(groupby.Params{Epsilon: 1, Delta: 1e-6}))
 	usual("groupby/Passes=2", users(groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}))
@@ -415,22 +402,17 @@ func constructors() (list []constructor) {
 	}
 
 	sketches := map[string]func(p misragries.Params) error{
-		"New":    func(p misragries.Params) error { _, err := misragries.New[uint64](p); return err },
-		"NewSum": func(p misragries.Params) error { _, err := misragries.NewSum[uint64](p); return err },
+		"New":    func(p misragries.Params) error { return dptest.Err(misragries.New[uint64](p)) },
+		"NewSum": func(p misragries.Params) error { return dptest.Err(misragries.NewSum[uint64](p)) },
 		"NewUserBuilder": func(p misragries.Params) error {
 			p.MaxElements = 10
-			_, err := misragries.NewUserBuilder[uint64](p)
-			return err
+			return dptest.Err(misragries.NewUserBuilder[uint64](p))
 		},
-		"Plan": func(p misragries.Params) error { _, err := p.Plan(16); return err },
+		"Plan": func(p misragries.Params) error { return dptest.Err(p.Plan(16)) },
 	}
 	for _, name := range slices.Sorted(maps.Keys(sketches)) {
 		at := func(p misragries.Params) func(float64) error {
-			return func(factor float64) error {
-				p := p
-				p.Epsilon *= factor
-				return sketches[name](p)
-			}
+			return func(factor float64) error { p := p; p.Epsilon *= factor; return sketches[name](p) }
 		}
 		usual("misragries/"+name, at(misragries.Params{Counters: 256, Epsilon: 1, Delta: 1e-6}))
 		for _, k := range []int{16, 1 << 16} {
@@ -439,17 +421,13 @@ func constructors() (list []constructor) {
 		}
 	}
 
-	usual("series", func(f float64) error {
-		_, err := series.New[uint64](series.Params{Epsilon: f, Delta: 1e-6})
-		return err
-	})
+	usual("series", func(f float64) error { return dptest.Err(series.New[uint64](series.Params{Epsilon: f, Delta: 1e-6})) })
 	hard("series/delta=1e-3", func(f float64) error {
-		_, err := series.New[uint64](series.Params{Epsilon: 0.1 * f, Delta: 1e-3})
-		return err
+		return dptest.Err(series.New[uint64](series.Params{Epsilon: 0.1 * f, Delta: 1e-3}))
 	})
 
 	project := func(p alp.Params) func(float64) error {
-		return func(f float64) error { p := p; p.Epsilon *= f; _, err := alp.New(p); return err }
+		return func(f float64) error { p := p; p.Epsilon *= f; return dptest.Err(alp.New(p)) }
 	}
 	usual("alp", project(alp.Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 40, Sparsity: 1e5}))
 	usual("alp/pure", project(alp.Params{Epsilon: 1, Dim: 1 << 40, Sparsity: 1e5}))
@@ -457,20 +435,17 @@ func constructors() (list []constructor) {
 	hard("alp/epsilon=20", project(alp.Params{Epsilon: 20, Delta: 1e-6, Dim: 1 << 40, Sparsity: 1e7}))
 
 	usual("kor", func(f float64) error {
-		_, err := kor.New(kor.Params{Epsilon: f, Cells: 4096, Levels: 32, Seed: seed})
-		return err
+		return dptest.Err(kor.New(kor.Params{Epsilon: f, Cells: 4096, Levels: 32, Seed: seed}))
 	})
 	usual("distinct", func(f float64) error {
-		_, err := distinct.New(distinct.Params{Epsilon: f, Cells: 4096, Levels: 32, Seed: seed})
-		return err
+		return dptest.Err(distinct.New(distinct.Params{Epsilon: f, Cells: 4096, Levels: 32, Seed: seed}))
 	})
 
 	sketch := func(p jl.Params) func(float64) error {
 		return func(f float64) error { // matrices are remembered by their Seed
 			p := p
 			p.Seed = seed.Derive(math.Float64bits(f))
-			_, err := jl.New(p)
-			return err
+			return dptest.Err(jl.New(p))
 		}
 	}
 	usual("jl/SJLT", sketch(jl.Params{Dim: 1 << 16, Rows: 256, Epsilon: 1}))
@@ -494,7 +469,7 @@ func constructors() (list []constructor) {
 	hard("jl/Normal", sketch(jl.Params{Transform: jl.Normal, Dim: 1 << 12, Rows: 256, Epsilon: 1, Delta: 1e-6}))
 
 	number := func(p arete.Params) func(float64) error {
-		return func(f float64) error { p := p; p.Epsilon *= f; _, err := arete.New(p); return err }
+		return func(f float64) error { p := p; p.Epsilon *= f; return dptest.Err(arete.New(p)) }
 	}
 	for _, epsilon := range []float64{1, 2, 4, 8, 20} {
 		usual(fmt.Sprintf("arete/epsilon=%v", epsilon), number(arete.Params{Epsilon: epsilon}))
@@ -522,8 +497,7 @@ func constructors() (list []constructor) {
 			once.Do(func() { p.Min, p.Max = ends(d, different) })
 			p := p
 			p.Rho, p.Epsilon = p.Rho*f, p.Epsilon*f
-			_, err := elliptical.New(p)
-			return err
+			return dptest.Err(elliptical.New(p))
 		}
 	}
 	sums := func(p elliptical.Params, d int) func(float64) error { return among(p, d, 17) }
@@ -538,26 +512,20 @@ func constructors() (list []constructor) {
 	hard("elliptical/Count/d=2^20", sums(elliptical.Params{Rho: 1, Relation: budget.AddRemove, Count: true}, million))
 	hard("elliptical/rho/different/d=2^20", among(elliptical.Params{Rho: 1}, million, million))
 	hard("elliptical/epsilon/different/d=2^20", among(elliptical.Params{Epsilon: 1}, million, million))
-	usual("column", func(f float64) error {
-		_, err := column.New(column.Params{Epsilon: f, Min: 0, Max: 100})
-		return err
-	})
+	usual("column", func(f float64) error { return dptest.Err(column.New(column.Params{Epsilon: f, Min: 0, Max: 100})) })
 	usual("quantiles", func(f float64) error {
-		_, err := column.NewQuantiles(column.Params{Epsilon: f, Min: 0, Max: 100}, 0.5)
-		return err
+		return dptest.Err(column.NewQuantiles(column.Params{Epsilon: f, Min: 0, Max: 100}, 0.5))
 	})
 	means := plan.Params{Rho: 1, Dim: 1000, Rows: 1 << 20, Max: 1000, Relation: budget.Replace}
-	usual("plan", func(f float64) error { p := means; p.Rho *= f; _, err := plan.New(p); return err })
-	usual("plan/Plan", func(f float64) error { p := means; p.Rho *= f; _, err := p.Plan(); return err })
+	usual("plan", func(f float64) error { p := means; p.Rho *= f; return dptest.Err(plan.New(p)) })
+	usual("plan/Plan", func(f float64) error { p := means; p.Rho *= f; return dptest.Err(p.Plan()) })
 	hard("plan/Plan/d=2^20", func(f float64) error {
 		p := means
 		p.Rho, p.Dim = p.Rho*f, 1<<20
-		_, err := p.Plan()
-		return err
+		return dptest.Err(p.Plan())
 	})
 	usual("approx", func(f float64) error {
-		_, err := approx.New(approx.Params{Epsilon: f, Error: 0.01, Protects: budget.Row(budget.AddRemove)})
-		return err
+		return dptest.Err(approx.New(approx.Params{Epsilon: f, Error: 0.01, Protects: budget.Row(budget.AddRemove)}))
 	})
 	return list
 }
@@ -578,9 +546,7 @@ func BenchmarkNew(b *testing.B) {
 					if !again {
 						factor += float64(i) * 0x1p-40
 					}
-					if err := c.make(factor); err != nil {
-						b.Fatal(err)
-					}
+					fatal(b, c.make(factor))
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/limit, "limit")
 			})
@@ -602,7 +568,7 @@ func BenchmarkProjection(b *testing.B) {
 	}
 	p := alp.Params{Epsilon: 1, Delta: 1e-9, Sparsity: n}
 	full := func() *alp.Builder {
-		builder := dptest.OK(alp.New(p))(b)
+		builder := must(alp.New(p))
 		for i := range indices {
 			builder.Add(indices[i], values[i])
 		}
@@ -618,7 +584,7 @@ func BenchmarkProjection(b *testing.B) {
 		perEntry(b)
 	})
 	release := func(builder *alp.Builder) *alp.Projection {
-		return dptest.OK(builder.Release())(b)
+		return must(builder.Release())
 	}
 	b.Run("op=release", func(b *testing.B) {
 		for b.Loop() {
@@ -655,7 +621,7 @@ func BenchmarkProjection(b *testing.B) {
 // BenchmarkColumn measures package elliptical/column.
 func BenchmarkColumn(b *testing.B) {
 	p := column.Params{Epsilon: 1, Max: 100}
-	builder := dptest.OK(column.New(p))(b)
+	builder := must(column.New(p))
 	b.Run("op=add", func(b *testing.B) {
 		i := 0
 		for b.Loop() {
@@ -665,45 +631,30 @@ func BenchmarkColumn(b *testing.B) {
 	})
 	b.Run("op=release", func(b *testing.B) {
 		for b.Loop() {
-			one, err := column.New(p)
-			if err != nil {
-				b.Fatal(err)
-			}
+			one := must(column.New(p))
 			one.Add(5)
-			if _, err := one.Release(); err != nil {
-				b.Fatal(err)
-			}
+			fatal(b, dptest.Err(one.Release()))
 		}
 	})
 	for name, p := range map[string]column.Params{"given": p, "learned": {Epsilon: 1}} {
 		b.Run("op=million/range="+name, func(b *testing.B) {
 			for b.Loop() {
-				one, err := column.New(p)
-				if err != nil {
-					b.Fatal(err)
-				}
+				one := must(column.New(p))
 				for i := range uint64(1_000_000) {
 					one.Add(float64(i * 0x9e3779b97f4a7c15 >> 58))
 				}
-				if _, err := one.Release(); err != nil {
-					b.Fatal(err)
-				}
+				fatal(b, dptest.Err(one.Release()))
 			}
 		})
 	}
-	s := dptest.OK(builder.Release())(b)
+	s := must(builder.Release())
 	b.Run("op=quantiles", func(b *testing.B) {
 		for b.Loop() {
-			q, err := column.NewQuantiles(column.Params{Epsilon: 1, Max: 100}, 0.5)
-			if err != nil {
-				b.Fatal(err)
-			}
+			q := must(column.NewQuantiles(column.Params{Epsilon: 1, Max: 100}, 0.5))
 			for i := range 1000 {
 				q.Add(float64(i & 127))
 			}
-			if _, err := q.Release(); err != nil {
-				b.Fatal(err)
-			}
+			fatal(b, dptest.Err(q.Release()))
 		}
 	})
 	for _, of := range []column.Statistic{column.Mean, column.Variance} {
@@ -718,7 +669,7 @@ func BenchmarkColumn(b *testing.B) {
 // BenchmarkDistinctCount measures package kor/distinct at 5.6 KiB.
 func BenchmarkDistinctCount(b *testing.B) {
 	p := distinct.Params{Epsilon: 1, Cells: 2048, Levels: 22, Seed: hashing.Seed{1}}
-	builder := dptest.OK(distinct.New(p))(b)
+	builder := must(distinct.New(p))
 	keys := make([]uint64, 4096)
 	for i := range keys {
 		keys[i] = uint64(i) * 0x9e3779b97f4a7c15
@@ -735,15 +686,9 @@ func BenchmarkDistinctCount(b *testing.B) {
 			distinct.AddKey(builder, "user 0123456789")
 		}
 	})
-	made := func(of distinct.Adder, err error) distinct.Adder {
-		if err != nil {
-			b.Fatal(err)
-		}
-		return of
-	}
 	for name, to := range map[string]distinct.Adder{
-		"": builder, "/of=running": made(distinct.NewRunningBuilder(p)), "/of=windows": made(distinct.NewWindowBuilder(p, 0)),
-		"/of=cohorts": made(distinct.NewCohortBuilder(p, 14)), "/of=frequencies": made(distinct.NewFrequencyBuilder(p, 5)),
+		"": builder, "/of=running": must(distinct.NewRunningBuilder(p)), "/of=windows": must(distinct.NewWindowBuilder(p, 0)),
+		"/of=cohorts": must(distinct.NewCohortBuilder(p, 14)), "/of=frequencies": must(distinct.NewFrequencyBuilder(p, 5)),
 	} {
 		b.Run("op=addslice"+name, func(b *testing.B) {
 			for b.Loop() {
@@ -752,12 +697,12 @@ func BenchmarkDistinctCount(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(keys)), "ns/key")
 		})
 	}
-	sketch := dptest.OK(builder.Release())(b)
+	sketch := must(builder.Release())
 	b.Run("op=estimate", func(b *testing.B) {
 		for b.Loop() {
 			sketch.Estimate()
 		}
-		plan := dptest.OK(p.Plan())(b)
+		plan := must(p.Plan())
 		b.ReportMetric(plan.RelativeError, "rse")
 	})
 	b.Run("op=interval", func(b *testing.B) {
@@ -770,16 +715,16 @@ func BenchmarkDistinctCount(b *testing.B) {
 // BenchmarkDistinct measures package kor at 8 KiB.
 func BenchmarkDistinct(b *testing.B) {
 	p := kor.Params{Epsilon: 1, Cells: 2731, Levels: 24, Seed: hashing.Seed{1}}
-	plan := dptest.OK(p.Plan())(b)
+	plan := must(p.Plan())
 	full := func(n int) *kor.Builder {
-		builder := dptest.OK(kor.New(p))(b)
+		builder := must(kor.New(p))
 		for i := range n {
 			builder.Toggle(uint64(i) * 0x9e3779b97f4a7c15)
 		}
 		return builder
 	}
 	release := func() *kor.Sketch {
-		return dptest.OK(full(100_000).Release())(b)
+		return must(full(100_000).Release())
 	}
 	b.Run("op=toggle", func(b *testing.B) {
 		builder, i := full(0), uint64(0)
@@ -800,7 +745,7 @@ func BenchmarkDistinct(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(keys)), "ns/key")
 	})
 	b.Run("op=addstream", func(b *testing.B) {
-		builder := dptest.OK(kor.NewStreamBuilder(p))(b)
+		builder := must(kor.NewStreamBuilder(p))
 		i := uint64(0)
 		for b.Loop() {
 			builder.Add(i * 0x9e3779b97f4a7c15)
@@ -813,18 +758,14 @@ func BenchmarkDistinct(b *testing.B) {
 			b.StopTimer()
 			builder := full(10)
 			b.StartTimer()
-			if _, err := builder.Release(); err != nil {
-				b.Fatal(err)
-			}
+			fatal(b, dptest.Err(builder.Release()))
 		}
 		b.ReportMetric(float64(b.N)*float64(p.Cells*p.Levels)/b.Elapsed().Seconds()/1e9, "Gbit/s")
 	})
 	one, other := release(), release()
 	b.Run("op=xor", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := one.SymmetricDifference(other); err != nil {
-				b.Fatal(err)
-			}
+			fatal(b, dptest.Err(one.SymmetricDifference(other)))
 		}
 		b.ReportMetric(plan.StdErr(1e6, 2)/1e6, "rse")
 	})
@@ -833,7 +774,7 @@ func BenchmarkDistinct(b *testing.B) {
 		for b.Loop() {
 			one.Estimate()
 		}
-		plan := dptest.OK(p.Plan())(b)
+		plan := must(p.Plan())
 		b.ReportMetric(plan.RelativeError, "rse")
 		const runs = 50
 		sum := 0.0
@@ -858,20 +799,15 @@ func BenchmarkDistance(b *testing.B) {
 		{Rows: 256, Sparsity: 1}, {Rows: 256, Sparsity: 8}, {Transform: jl.SRHT, Rows: 256}, {Transform: jl.FJLT, Rows: 256},
 	} {
 		p.Dim, p.Epsilon, p.Seed = 4096, 1, hashing.Seed{2}
-		first := dptest.OK(jl.New(p))(b)
+		first := must(jl.New(p))
 		name := fmt.Sprintf("transform=%v/s=%d/", p.Transform, p.Sparsity)
 		sketch := func(b *testing.B, add func(*jl.Builder)) {
 			for b.Loop() {
-				next, err := first.Sibling()
-				if err != nil {
-					b.Fatal(err)
-				}
+				next := must(first.Sibling())
 				add(next)
-				if _, err := next.Release(); err != nil {
-					b.Fatal(err)
-				}
+				fatal(b, dptest.Err(next.Release()))
 			}
-			plan := dptest.OK(p.Plan(1e4))(b)
+			plan := must(p.Plan(1e4))
 			b.ReportMetric(plan.RelativeError, "rse")
 		}
 		indices, values := make([]uint64, 100), make([]float64, 100)
@@ -905,31 +841,21 @@ func BenchmarkDistanceEstimate(b *testing.B) {
 	one, other := make([]*jl.Sketch, pairs), make([]*jl.Sketch, pairs)
 	for i := range pairs {
 		p.Seed = hashing.Seed{byte(i), 1}
-		builder, err := jl.New(p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		empty := dptest.OK(builder.Sibling())(b)
+		builder := must(jl.New(p))
+		empty := must(builder.Sibling())
 		for j := range uint64(4096) {
 			builder.Add(j, 2)
 		}
-		if one[i], err = builder.Release(); err != nil {
-			b.Fatal(err)
-		}
-		if other[i], err = empty.Release(); err != nil {
-			b.Fatal(err)
-		}
+		one[i], other[i] = must(builder.Release()), must(empty.Release())
 	}
 	i := 0
 	for b.Loop() {
-		if _, err := one[i].SquaredDistance(other[i]); err != nil {
-			b.Fatal(err)
-		}
+		fatal(b, dptest.Err(one[i].SquaredDistance(other[i])))
 		i = (i + 1) % pairs
 	}
 	sum := 0.0
 	for i := range pairs {
-		z := dptest.OK(one[i].SquaredDistance(other[i]))(b)
+		z := must(one[i].SquaredDistance(other[i]))
 		sum += (z/squared - 1) * (z/squared - 1) / pairs
 	}
 	b.ReportMetric(math.Sqrt(sum), "rse")
@@ -944,20 +870,18 @@ func BenchmarkSum(b *testing.B) {
 	}
 	for _, p := range []elliptical.Params{{Rho: 1, Relation: budget.Replace}, {Epsilon: 1, Relation: budget.Replace}} {
 		p.Min, p.Max = elliptical.VectorOf(low...), elliptical.VectorOf(high...)
-		m := dptest.OK(elliptical.New(p))(b)
+		m := must(elliptical.New(p))
 		name := map[bool]string{true: "gaussian", false: "box"}[p.Rho > 0]
 		b.Run("noise="+name+"/op=release", func(b *testing.B) {
 			for b.Loop() {
-				if _, err := m.Release(sum); err != nil {
-					b.Fatal(err)
-				}
+				fatal(b, dptest.Err(m.Release(sum)))
 			}
-			plan := dptest.OK(p.Plan())(b)
+			plan := must(p.Plan())
 			b.ReportMetric(plan.Error(2), "error")
 		})
 	}
 	b.Run("op=add", func(b *testing.B) {
-		builder := dptest.OK(elliptical.NewBuilder(elliptical.Params{Rho: 1, Min: elliptical.VectorOf(low...), Max: elliptical.VectorOf(high...)}))(b)
+		builder := must(elliptical.NewBuilder(elliptical.Params{Rho: 1, Min: elliptical.VectorOf(low...), Max: elliptical.VectorOf(high...)}))
 		b.ReportAllocs()
 		for b.Loop() {
 			builder.Add(sum)
@@ -983,14 +907,11 @@ func BenchmarkMean(b *testing.B) {
 		data.Indices = append(data.Indices, slices.Sorted(maps.Keys(row))...)
 		data.Offsets = append(data.Offsets, len(data.Indices))
 	}
-	m := dptest.OK(plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, NonNegative: true, Relation: budget.Replace}))(b)
+	m := must(plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, NonNegative: true, Relation: budget.Replace}))
 	b.ReportAllocs()
 	total, runs := 0.0, 0.0
 	for b.Loop() {
-		release, err := m.ReleaseSparse(b.Context(), data)
-		if err != nil {
-			b.Fatal(err)
-		}
+		release := must(m.ReleaseSparse(b.Context(), data))
 		for i, value := range release.Values() {
 			total += math.Abs(value - mean[i])
 		}
@@ -1013,13 +934,10 @@ func BenchmarkDenseMean(b *testing.B) {
 			mean[i] += x[j][i] / rows
 		}
 	}
-	m := dptest.OK(plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, Max: 1000, Relation: budget.Replace}))(b)
+	m := must(plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, Max: 1000, Relation: budget.Replace}))
 	total, runs := 0.0, 0.0
 	for b.Loop() {
-		release, err := m.Release(b.Context(), x)
-		if err != nil {
-			b.Fatal(err)
-		}
+		release := must(m.Release(b.Context(), x))
 		squared := 0.0
 		for i, value := range release.Values() {
 			squared += (value - mean[i]) * (value - mean[i])
@@ -1064,16 +982,14 @@ func BenchmarkNoise(b *testing.B) {
 	pareto, err2 := noise.NewPareto(3, 1)
 	student, err3 := noise.NewStudent(4, 1)
 	continuous, err4 := arete.Calibrate(8, 1)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		b.Fatal(err)
-	}
+	fatal(b, errors.Join(err1, err2, err3, err4))
 	run("noise=staircase/step=2^-40", staircase.MeanAbs(), func() { staircase.Sample(&src, 0x1p-40) })
 	run("noise=pareto/step=2^-40", pareto.MeanAbs(), func() { pareto.Sample(&src, 0x1p-40) })
 	run("noise=student/step=2^-40", student.MeanAbs(), func() { student.Sample(&src, 0x1p-40) })
 	run("noise=Arete/step=2^-40", continuous.MeanAbs(), func() { continuous.Sample(&src, 0x1p-40) })
 	for _, law := range []arete.Law{arete.Jump, arete.DiscreteArete} {
-		m := dptest.OK(arete.New(arete.Params{Epsilon: 8, Law: law}))(b)
-		share := dptest.OK(m.Share(1000, 0))(b)
+		m := must(arete.New(arete.Params{Epsilon: 8, Law: law}))
+		share := must(m.Share(1000, 0))
 		lattice := m.Lattice()
 		run(fmt.Sprintf("noise=%v", law), lattice.MeanAbs()*lattice.Step(), func() { m.Release(0) })
 		run(fmt.Sprintf("noise=%v/share=1000", law), lattice.MeanAbs()*lattice.Step(), func() { share.Noise() })
@@ -1086,8 +1002,8 @@ func BenchmarkSeries(b *testing.B) {
 	const known = 1000
 	p := series.Params{Epsilon: 1, Delta: 1e-6}
 	begin := func(b *testing.B) (*series.Builder[uint64], *series.Timeline[uint64]) {
-		builder := dptest.OK(series.New[uint64](p))(b)
-		timeline := dptest.OK(series.NewTimeline[uint64](p))(b)
+		builder := must(series.New[uint64](p))
+		timeline := must(series.NewTimeline[uint64](p))
 		for t := range 720 {
 			for key := range uint64(known) {
 				for range 1 + 120/(1+t) {
@@ -1098,9 +1014,7 @@ func BenchmarkSeries(b *testing.B) {
 			if err == nil {
 				err = timeline.Append(slice)
 			}
-			if err != nil {
-				b.Fatal(err)
-			}
+			fatal(b, err)
 		}
 		return builder, timeline
 	}
@@ -1119,17 +1033,13 @@ func BenchmarkSeries(b *testing.B) {
 	b.Run("op=step/known=1000", func(b *testing.B) {
 		builder, _ := begin(b)
 		for b.Loop() {
-			if _, err := builder.Step(); err != nil {
-				b.Fatal(err)
-			}
+			fatal(b, dptest.Err(builder.Step()))
 		}
 	})
 	b.Run("op=window/known=1000/steps=720", func(b *testing.B) {
 		_, timeline := begin(b)
 		for b.Loop() {
-			if _, err := timeline.Window(0, 720); err != nil {
-				b.Fatal(err)
-			}
+			fatal(b, dptest.Err(timeline.Window(0, 720)))
 		}
 	})
 }
@@ -1139,7 +1049,7 @@ func BenchmarkSeries(b *testing.B) {
 func BenchmarkGroupBy(b *testing.B) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
 	b.Run("op=adduser/keys=10", func(b *testing.B) {
-		builder := dptest.OK(groupby.New[uint64](p))(b)
+		builder := must(groupby.New[uint64](p))
 		keys := make([]uint64, 10)
 		i := uint64(0)
 		for b.Loop() {
@@ -1163,7 +1073,7 @@ func BenchmarkGroupBy(b *testing.B) {
 	valued := p
 	valued.Max = 10
 	builder := func(p groupby.Params) *groupby.Builder[uint64] {
-		return dptest.OK(groupby.New[uint64](p))(b)
+		return must(groupby.New[uint64](p))
 	}
 	byUser := func(add func(keys []uint64)) {
 		keys := make([]uint64, 10)
@@ -1196,7 +1106,7 @@ func BenchmarkGroupBy(b *testing.B) {
 			}
 		},
 		"op=rows": func() {
-			r := dptest.OK(groupby.NewRows[uint64, uint64](p))(b)
+			r := must(groupby.NewRows[uint64, uint64](p))
 			for _, x := range shuffled {
 				r.Add(x.user, x.key)
 			}
@@ -1231,9 +1141,7 @@ func BenchmarkGroupBy(b *testing.B) {
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			start := time.Now()
-			if _, err := builder.Release(); err != nil {
-				b.Fatal(err)
-			}
+			fatal(b, dptest.Err(builder.Release()))
 			release += time.Since(start)
 		}
 		b.ReportMetric(release.Seconds()/float64(b.N), "s/release")
@@ -1249,10 +1157,7 @@ func BenchmarkGroupBy(b *testing.B) {
 			keys := make([]uint64, c.each)
 			for b.Loop() {
 				b.StopTimer()
-				builder, err := groupby.New[uint64](p)
-				if err != nil {
-					b.Fatal(err)
-				}
+				builder := must(groupby.New[uint64](p))
 				b.StartTimer()
 				if c.sized {
 					builder.Grow(n)
@@ -1263,9 +1168,7 @@ func BenchmarkGroupBy(b *testing.B) {
 					}
 					builder.AddUser(keys)
 				}
-				if _, err := builder.Release(); err != nil {
-					b.Fatal(err)
-				}
+				fatal(b, dptest.Err(builder.Release()))
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/key")
 		})
@@ -1274,19 +1177,14 @@ func BenchmarkGroupBy(b *testing.B) {
 		b.Run(fmt.Sprintf("op=vector/keys=1e6/sized=%v", sized), func(b *testing.B) {
 			const n = 1_000_000
 			for b.Loop() {
-				builder, err := threshold.New[uint64](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true})
-				if err != nil {
-					b.Fatal(err)
-				}
+				builder := must(threshold.New[uint64](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true}))
 				if sized {
 					builder.Grow(n)
 				}
 				for i := range uint64(n) {
 					builder.Add(i*0x9e3779b97f4a7c15, 1)
 				}
-				if _, err := builder.Release(); err != nil {
-					b.Fatal(err)
-				}
+				fatal(b, dptest.Err(builder.Release()))
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/key")
 		})

@@ -8,8 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -81,37 +79,4 @@ func TestCombinedHasJSON(t *testing.T) {
 		require.Equal(t, []any{key, c.Estimate(key), lo, hi}, []any{read.Keys[i].Key, read.Keys[i].Estimate, read.Keys[i].Low, read.Keys[i].High})
 	}
 	require.Contains(t, string(dptest.OK(json.Marshal(Combined[int]{}))(t)), `"keys":[]`)
-}
-
-// Over three servers, the intervals hold at their confidence.
-func TestCombinedPromises(t *testing.T) {
-	dptest.NotShort(t, "not among the short tests")
-	stream, truth := zipfStream(5, 9000, 1.2)
-	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
-	const releases, confidence = 1500, 0.9
-	var states [3]*sketch.Sketch[int]
-	for i := range states {
-		states[i] = sketch.New[int](p.Counters)
-		for _, key := range stream[3000*i : 3000*i+3000] {
-			states[i].Add(key)
-		}
-	}
-	var src noise.Source
-	failures := map[string]int64{}
-	for range releases {
-		var parts []*Histogram[int]
-		for _, s := range states {
-			parts = append(parts, releaseOne(&src, p, s.Counters(), s.Decrements()))
-		}
-		c := dptest.OK(Combine(parts...))(t)
-		for _, key := range []int{0, 3, 40, 1 << 30} {
-			if lo, hi := c.Interval(key, confidence); float64(truth[key]) < lo || float64(truth[key]) > hi {
-				failures["interval"]++
-				break
-			}
-		}
-	}
-	dptest.Alarm(t, 1e-10)
-	low, _ := dptest.ClopperPearson(failures["interval"], releases, 1-1e-10)
-	require.LessOrEqual(t, low, 4*(1-confidence), "one of four intervals")
 }

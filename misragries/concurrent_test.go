@@ -75,28 +75,6 @@ func TestConcurrentUseIsSeen(t *testing.T) {
 	}
 }
 
-// A Builder that a chain of goroutines uses in turn is not concurrent use: each call ends before
-// the next begins.
-func TestUseInTurnIsNoConcurrentUse(t *testing.T) {
-	b := build(t, Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, []int{})
-	turns := make(chan *Builder[int], 1)
-	turns <- b
-	var workers sync.WaitGroup
-	for range 8 {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			for range 1000 {
-				b := <-turns
-				b.Add(1)
-				turns <- b
-			}
-		}()
-	}
-	workers.Wait()
-	require.Equal(t, []counter[int]{{Key: 1, Count: 8000}}, positiveOf(b))
-}
-
 // What another goroutine merges or restores between the choice of the noise and the release is not
 // released with noise for one stream: a merged sketch needs more.
 func TestReleaseOfWhatWasCalibrated(t *testing.T) {

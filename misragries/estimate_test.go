@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -99,20 +97,6 @@ func TestShareOfTheLength(t *testing.T) {
 	}
 }
 
-// shards deals a stream to sketches: at random, or in blocks of time.
-func shards(stream []int, n int, blocks bool) [][]int {
-	parts := make([][]int, n)
-	rng := rand.New(rand.NewPCG(5, uint64(n)))
-	for i, key := range stream {
-		at := rng.IntN(n)
-		if blocks {
-			at = i * n / len(stream)
-		}
-		parts[at] = append(parts[at], key)
-	}
-	return parts
-}
-
 // drifting returns a stream of Zipf keys of which a third are other ones each time.
 func drifting(n, steps int) (stream []int) {
 	for i, key := range dptest.ZipfKeys(n, 1<<20) {
@@ -123,62 +107,6 @@ func drifting(n, steps int) (stream []int) {
 		stream = append(stream, k)
 	}
 	return stream
-}
-
-// Intervals of sums on 8 and 64 shards: they hold the truth, and are N/(k+1) and 10 wide.
-func TestIntervalsOfSums(t *testing.T) {
-	dptest.NotShort(t, "not among the short tests")
-	const n, k, confidence = 40_000, 256, 0.95
-	plain := make([]int, 0, n)
-	for _, key := range dptest.ZipfKeys(n, 1<<20) {
-		plain = append(plain, int(key))
-	}
-	releases := dptest.Full(400, 40)
-	for name, stream := range map[string][]int{"Zipf": plain, "drifting": drifting(n, 16)} {
-		truth := map[int]float64{}
-		for _, key := range stream {
-			truth[key]++
-		}
-		var byCount []int
-		for key := range truth {
-			byCount = append(byCount, key)
-		}
-		slices.SortFunc(byCount, func(a, b int) int { return int(truth[b] - truth[a]) })
-		watched := []int{byCount[0], byCount[5], byCount[20], byCount[100], byCount[1000], -1}
-		for _, m := range []int{64, 8}[:min(dptest.Full(2, 1), 2)] {
-			for _, mechanism := range []Method{ReducedSum, TrimmedSum} {
-				t.Run(fmt.Sprintf("%s/%d/%v", name, m, mechanism), func(t *testing.T) {
-					p := Params{Counters: k, Epsilon: 1, Delta: 1e-6, Method: mechanism}
-					var sketches [][]counter[int]
-					decrements := int64(0)
-					for _, part := range shards(stream, m, name == "drifting") {
-						s := sketch.New[int](k)
-						s.AddSlice(part)
-						sketches, decrements = append(sketches, s.Positive()), decrements+s.Decrements()
-					}
-					s := hold(t, p, summed, decrements, sketches...)
-					var src noise.Source
-					ps, width, wide := promises{}, 0.0, 0.0
-					for range releases {
-						h := s.release(&src)
-						for i, key := range watched {
-							lo, hi := h.Interval(key, confidence)
-							ps.note(fmt.Sprintf("interval of key %d", i), lo <= truth[key] && truth[key] <= hi)
-							if lo > 0 { // else it is hidden, or may have been rounded up
-								width += hi - lo
-								wide++
-							}
-							require.LessOrEqual(t, h.Lower(key), h.Estimate(key))
-						}
-					}
-					// what TrimmedSum loses is a few counts besides D, which is less
-					require.LessOrEqual(t, width/wide, n/float64(k+1)+10+float64(m)/2)
-					require.Positive(t, wide)
-					ps.kept(t, confidence)
-				})
-			}
-		}
-	}
 }
 
 // What the order of a stream does to Estimate and to the middle of the interval: mean relative

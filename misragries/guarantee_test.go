@@ -139,26 +139,6 @@ func TestEveryParamIsInTheHeads(t *testing.T) {
 	require.Equal(t, p, back)
 }
 
-// A Ledger takes what the Builder promises, and releases it.
-func TestReleaseByALedger(t *testing.T) {
-	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3}
-	l := dptest.OK(budget.NewLedger(1, 1e-3, budget.Element(budget.AddRemove)))(t)
-	h := dptest.OK(budget.Release(l, build(t, p, repeat(900))))(t)
-	require.InDelta(t, 900, h.Estimate(0), 100)
-	kept := build(t, p, repeat(900))
-	require.Error(t, dptest.Err(budget.Release(l, kept)))
-	require.False(t, kept.Released(), "nothing is lost where the budget does not allow a release")
-	p.MaxElements, p.Method = 2, KeptZeros
-	users := dptest.OK(NewUserBuilder[int](p))(t)
-	users.AddUser([]int{1, 2})
-	ofElements := dptest.OK(budget.NewLedger(10, 0.1, budget.Element(budget.AddRemove)))(t)
-	require.ErrorIs(t, dptest.Err(budget.Release(ofElements, users)), ErrMismatch)
-	require.False(t, users.Released())
-	ofUsers := dptest.OK(budget.NewLedger(10, 0.1, budget.User(2, budget.AddRemove)))(t)
-	require.ErrorIs(t, dptest.Err(budget.Release(ofUsers, kept)), ErrMismatch)
-	dptest.OK(budget.Release(ofUsers, users))(t)
-}
-
 // What hardly protects says so wherever it is printed: before a release, after it, in sums and in
 // JSON.
 func TestHardlyAnyProtection(t *testing.T) {

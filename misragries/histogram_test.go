@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,21 +102,6 @@ func TestPromisesHoldAtTheirConfidence(t *testing.T) {
 	require.Less(t, widths/float64(releases)/float64(len(watched)), float64(decrements)+10*lawOf(p).stdDev())
 }
 
-// The estimate is unbiased for the counter, with the documented standard deviation.
-func TestEstimateMoments(t *testing.T) {
-	p := Params{Counters: 4, Epsilon: 0.7, Delta: 1e-3}
-	d := sharedNoise(p)
-	fourth := sumOver(0.7, func(x float64) float64 { return x * x * x * x * d.Prob(x) })
-	variance := d.Variance()
-	var src noise.Source
-	samples := make([]float64, 50_000)
-	for i := range samples {
-		samples[i] = releaseOne(&src, p, []counter[int]{{Key: 1, Count: 1000}}, 0).Lower(1) - 1000
-	}
-	dptest.Moments(t, "noise", samples, 0, 2*variance, 2*fourth+6*variance*variance, 1e-10)
-	require.InEpsilon(t, math.Sqrt(2*variance), histogram(p, 0, []counter[int]{}).lowerDev(), 1e-12)
-}
-
 func TestHistogramMethods(t *testing.T) {
 	// τ = 17
 	h := histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, 4, []counter[string]{{Key: "a", Count: 30}, {Key: "c", Count: 17}, {Key: "e", Count: 99}})
@@ -159,23 +143,6 @@ func keysOf[K comparable](seq iter.Seq2[K, float64]) []K {
 		keys = append(keys, key)
 	}
 	return keys
-}
-
-// On the paper's kind of data: keys with large counts are all there.
-func TestZipfEndToEnd(t *testing.T) {
-	stream, truth := zipfStream(9, 200_000, 1.1)
-	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-9}
-	h := dptest.OK(build(t, p, stream).Release())(t)
-	limit := h.DetectionLimit(1 - 1e-9)
-	released := keysOf(h.All())
-	require.True(t, slices.IsSorted(released))
-	dptest.Alarm(t, 1e-9)
-	for key, f := range truth {
-		if float64(f) >= limit {
-			require.Contains(t, released, key)
-		}
-	}
-	require.Greater(t, h.Len(), 100)
 }
 
 // The zero Histogram, and one after a failed decode, answers everything and has no encoding.

@@ -13,27 +13,23 @@ import (
 )
 
 func TestBadParams(t *testing.T) {
-	good := Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
-	dptest.OK(New[string](good))(t)
-	verify := func(field string, p Params) {
-		t.Helper()
-		b, err := New[uint64](p)
-		require.ErrorIs(t, err, ErrParams, "%+v", p)
-		require.Nil(t, b)
-		require.Contains(t, err.Error(), "misragries: "+field+" = ", "names package, field and value")
-		require.Contains(t, err.Error(), "want ", "says what is wanted")
-		require.ErrorIs(t, dptest.Err(p.Plan(1)), ErrParams)
-		require.Zero(t, p.Guarantee())
-	}
-	for _, k := range []int{-1, math.MinInt, math.MaxInt, maxCounters + 1} {
-		verify("Counters", Params{Counters: k, Epsilon: 1, Delta: 1e-6})
-	}
-	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308, math.Nextafter(check.MinEpsilon, 0), math.Nextafter(check.MaxEpsilon, 2e3)} {
-		verify("Epsilon", Params{Counters: 16, Epsilon: epsilon, Delta: 1e-6})
-	}
-	for _, delta := range []float64{0, 5e-324, math.Nextafter(check.MinDelta, 0), 1, -1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
-		verify("Delta", Params{Counters: 16, Epsilon: 1, Delta: delta})
-	}
+	dptest.Params(t, "misragries", Params{Counters: 16, Epsilon: 1, Delta: 1e-6}, map[string][]any{
+		"Counters":    {-1, math.MinInt, math.MaxInt, maxCounters + 1},
+		"Epsilon":     {0, -1, 5e-324, 1e308, math.Nextafter(check.MinEpsilon, 0), math.Nextafter(check.MaxEpsilon, 2e3)},
+		"Delta":       {0, 5e-324, math.Nextafter(check.MinDelta, 0), 1, -1e-9, 1e308},
+		"MaxElements": {-1, maxElements + 1, math.MaxInt},
+		"Method":      {255},
+	}, map[string]func(Params) error{
+		"New": func(p Params) error {
+			b, err := New[uint64](p)
+			require.Equal(t, err == nil, p.Guarantee().Promises())
+			require.Equal(t, err != nil, b == nil)
+			return err
+		},
+		"Plan":           func(p Params) error { return dptest.Err(p.Plan(1)) },
+		"FromMisraGries": func(p Params) error { return dptest.Err(FromMisraGries(p, map[int]int64{1: 2})) },
+		"NewSum":         func(p Params) error { return dptest.Err(NewSum[int](p)) },
+	})
 }
 
 // The ends of the ranges work, and no memory is taken ahead of the data.
@@ -64,22 +60,10 @@ func TestNoiseScaleIsRoundedUp(t *testing.T) {
 	}
 }
 
-// What the Params promise is what the release says it kept.
+// What the Params promise; releases promise the same: see TestGuaranteeNamesTheUnit.
 func TestGuaranteeOfParams(t *testing.T) {
 	require.Equal(t, budget.Guarantee{}, Params{}.Guarantee())
 	require.Equal(t, budget.Guarantee{}, Params{Counters: 4, Epsilon: math.NaN(), Delta: 1e-6}.Guarantee())
 	require.Equal(t, budget.PureDP(2, budget.Element(budget.AddRemove)), Params{Counters: 4, Epsilon: 2, Dim: 100}.Guarantee())
 	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.UserElements(3, budget.AddRemove)), Params{Counters: 4, Epsilon: 2, Delta: 1e-6, MaxElements: 3}.Guarantee())
-	for m := Auto; m <= lastMethod; m++ {
-		for _, p := range []Params{
-			{Counters: 4, Epsilon: 1, Delta: 1e-6, Method: m}, {Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 100, Method: m}, {Counters: 4, Epsilon: 1, Dim: 100, Method: m},
-		} {
-			b, err := New[int](p)
-			if err != nil {
-				continue // no release under these Params
-			}
-			h := dptest.OK(b.Release())(t)
-			require.Equal(t, h.Guarantee(), p.Guarantee(), "%+v", p)
-		}
-	}
 }

@@ -94,15 +94,6 @@ func TestPrivateStateOfASum(t *testing.T) {
 	require.ElementsMatch(t, peek(whole.secret).units.Sums(), peek(parts[0].secret).units.Sums())
 	require.Equal(t, peek(whole.secret).lost, peek(parts[0].secret).lost)
 	require.Equal(t, 6, peek(parts[0].secret).sketches)
-
-	require.ErrorIs(t, parts[0].Merge(again), ErrReleased)
-	require.ErrorIs(t, parts[0].Merge(nil), ErrReleased)
-	require.ErrorIs(t, parts[0].Merge(parts[0]), ErrMismatch)
-	p.Counters++
-	other := dptest.OK(NewSum[int](p))(t)
-	require.ErrorIs(t, parts[0].Merge(other), ErrMismatch)
-	require.ErrorIs(t, dptest.Err(again.AppendPrivateState(nil)), ErrReleased)
-	require.ErrorIs(t, again.RestorePrivateState(data), ErrReleased)
 }
 
 // Users on two machines: the state of one travels, and both are merged as they would be here.

@@ -10,7 +10,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The scale and the share of the length spend ε exactly, on every input, and the largest loss of
@@ -161,48 +160,6 @@ func TestLengthOfReducedSketchesIsNotFree(t *testing.T) {
 	}
 	require.Greater(t, joint(with.lost), 0.05)
 	require.Greater(t, joint(100), 1e-3, "also with more noise than is of use")
-}
-
-// NewSum, Merge and users release without δ, with noise as planned.
-func TestPureReleases(t *testing.T) {
-	p := Params{Counters: 64, Epsilon: 1, Dim: 100_000}
-	sum := dptest.OK(NewSum[int](p))(t)
-	require.Equal(t, budget.PureDP(1, budget.Element(budget.AddRemove)), sum.Guarantee())
-	plan := dptest.OK(p.Plan(2))(t)
-	require.InEpsilon(t, 2.8, plan.Rows[0].StdDev, 0.08)
-	for range 2 {
-		b := dptest.OK(New[int](p))(t)
-		b.AddSlice(repeat(3000, 1000, 500))
-		require.NoError(t, sum.Add(b))
-	}
-	h := dptest.OK(sum.Release())(t)
-	require.Equal(t, 64, h.Len())
-	require.InDelta(t, 6000, h.Estimate(0), 40*h.stdDev())
-	require.InDelta(t, 1000, h.Estimate(2), 40*h.stdDev())
-	dptest.Alarm(t, 1e-10)
-	lo, hi := h.Interval(1, 1-1e-10)
-	require.LessOrEqual(t, lo, 2000.0)
-	require.GreaterOrEqual(t, hi, 2000.0)
-	require.Less(t, hi-lo, 9000./65+160)
-
-	a, b := build(t, p, repeat(30_000, 10_000)), build(t, p, repeat(20_000))
-	require.NoError(t, a.Merge(b))
-	h = dptest.OK(a.Release())(t)
-	require.Equal(t, merged, h.calibration.input)
-	require.InEpsilon(t, 32*math.Sqrt2, h.lowerDev(), 0.12)
-	require.InDelta(t, 50_000, h.Estimate(0), 40*h.stdDev())
-
-	p.MaxElements = 17
-	u := dptest.OK(NewUserBuilder[int](p))(t)
-	v := dptest.OK(NewUserBuilder[int](p))(t)
-	for range 20_000 {
-		u.AddUser([]int{1, 2, 3})
-		v.AddUser([]int{2})
-	}
-	require.NoError(t, u.Merge(v))
-	h = dptest.OK(u.Release())(t)
-	require.Equal(t, budget.PureDP(1, budget.User(17, budget.AddRemove)), h.Guarantee())
-	require.InDelta(t, 40_000, h.Estimate(2), 40*h.stdDev())
 }
 
 // The largest of more values than are released, by the loop and by layers alike.

@@ -99,47 +99,6 @@ func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []ev
 	require.Equal(t, dptest.OK(one.AppendPrivateState(nil))(t), dptest.OK(many.AppendPrivateState(nil))(t))
 }
 
-// What is released is the same on every path that takes a Builder: without its noise, a sketch of
-// AddN is that of Add.
-func TestAddNIsReleasedOnEveryPath(t *testing.T) {
-	eachPath(func(name string, in input, m Method, p Params) {
-		if in == users || in == givenCounters {
-			return
-		}
-		t.Run(name, func(t *testing.T) {
-			p.Epsilon, p.MaxElements = 100, 50
-			half := func() *Builder[int] {
-				b := build(t, p, []int{})
-				for range 200 {
-					b.AddN(3, 50)
-					b.AddN(4, 20)
-				}
-				return b
-			}
-			var r releaser = half()
-			switch in {
-			case merged:
-				b := r.(*Builder[int])
-				require.NoError(t, b.Merge(half()))
-			case summed:
-				s := dptest.OK(NewSum[int](p))(t)
-				require.NoError(t, s.Add(r.(*Builder[int])))
-				require.NoError(t, s.Add(half()))
-				r = s
-			}
-			parts := 1.0
-			if in != oneStream {
-				parts = 2
-			}
-			h := dptest.OK(r.Release())(t)
-			// reduced without a length it is lower by up to n/(k+1)
-			slack := 60*h.stdDev() + 2000*parts
-			require.InDelta(t, 10_000*parts, h.Estimate(3), slack)
-			require.InDelta(t, 4_000*parts, h.Estimate(4), slack)
-		})
-	})
-}
-
 // AddN ignores what Add ignores, and what is no number of elements.
 func TestAddNIgnores(t *testing.T) {
 	b := build(t, Params{Counters: 4, Epsilon: 1, Dim: 10, MaxElements: 5}, []int{})
