@@ -93,9 +93,7 @@ func (c *Comparison) String() string {
 // Compare returns the sizes of A∪B = (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), A∩B, A∖B and
 // B∖A, with |A| and |B| by [Sketch.Total]. The errors are those of [Sketch.SymmetricDifference].
 func Compare(a, b *Sketch) (*Comparison, error) {
-	if a == nil {
-		a = new(Sketch)
-	}
+	a = sets.OrZero(a)
 	xored, err := a.SymmetricDifference(b)
 	if err != nil {
 		return nil, err

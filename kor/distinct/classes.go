@@ -21,11 +21,16 @@ func (p Params) classLaw() (noise.DiscreteLaplace, error) {
 	if p.published() {
 		return noise.DiscreteLaplace{}, bad("CountShare", p.CountShare, "0 or 1 for counts without bits")
 	}
-	scale, err := noise.LaplaceScale(p.Epsilon, 2)
-	if err != nil {
-		return noise.DiscreteLaplace{}, err
+	return laplace(p.Epsilon, 2)
+}
+
+// laplace returns the noise of a number that a key moves by at most that much.
+func laplace(epsilon, by float64) (law noise.DiscreteLaplace, err error) {
+	scale, err := noise.LaplaceScale(epsilon, by)
+	if err == nil {
+		law, err = noise.NewDiscreteLaplace(scale)
 	}
-	return noise.NewDiscreteLaplace(scale)
+	return law, err
 }
 
 // twoMoves returns the guarantee of such numbers.

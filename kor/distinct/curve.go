@@ -233,7 +233,7 @@ func (c *curve) tail(y, v float64) float64 {
 	return min(max(plain+h*0.5*(near-far), 0), 1)
 }
 
-// mills returns e^{a²/2}·Φ(−a) for a ≥ 0, from 25 on by its asymptotic series, to a relative 1e-9.
+// mills returns e^{a²/2}·Φ(−a) for a ≥ −8, from 25 on by its asymptotic series, to a relative 1e-9.
 func mills(a float64) float64 {
 	if a < 25 {
 		return math.Exp(a*a/2) * math.Erfc(a/math.Sqrt2) / 2

@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
 // RunningBuilder counts the distinct keys since the start, with a running total after each slot, a
@@ -70,7 +71,7 @@ func (b *RunningBuilder) addMany(keys []uint64) { private.Use(b.secret, (*runnin
 // a copy of it would cost ε in addition. The error wraps [ErrMismatch] if the Params differ, and
 // [ErrReleased].
 func (b *RunningBuilder) Merge(other *Builder) error {
-	return private.Merge(b.secret, orZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
+	return private.Merge(b.secret, sets.OrZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
 		return s.state.absorb(o)
 	})
 }

@@ -2,7 +2,7 @@ package main
 
 var distinctMutations = []mutation{
 	{"flips with p a thousandth too small", "kor/distinct/params.go", "l.flips, err = noise.RandomizedResponse(bits)", "l.flips, err = noise.RandomizedResponse(bits * 1.001)"},
-	{"noise of the count too small", "kor/distinct/params.go", "noise.LaplaceScale(count, 1)", "noise.LaplaceScale(count*1.001, 1)"},
+	{"noise of the count too small", "kor/distinct/params.go", "laplace(count, 1)", "laplace(count*1.001, 1)"},
 	{"ε of the bits not reduced by the count's", "kor/distinct/params.go", "return math.Nextafter(p.Epsilon-count, 0), count", "return math.Nextafter(p.Epsilon, 0), count"},
 	{"count without noise", "kor/distinct/builder.go", "ones(s.table) + s.laws.count.SampleInt(&s.src)", "ones(s.table) + 0*s.laws.count.SampleInt(&s.src)"},
 	{"a key is left out after each 64", "kor/distinct/builder.go", "keys = keys[len(part):]", "keys = keys[min(len(part)+1, len(keys)):]"},
@@ -33,7 +33,7 @@ var distinctMutations = []mutation{
 	{"union: an estimate however little is known", "kor/distinct/union.go", "const wide = 1.2", "const wide = 1e9"},
 	{"union: no limit where no cell is empty", "kor/distinct/union.go", "-300/t.log[len(t.log)-1]", "-1e5/t.log[len(t.log)-1]"},
 	{"union: the sizes are no bounds", "kor/distinct/union.go", "mean(least, most, u.deviation)", "mean(0, 2*most, u.deviation)"},
-	{"classes: noise for half the sensitivity", "kor/distinct/classes.go", "noise.LaplaceScale(p.Epsilon, 2)", "noise.LaplaceScale(p.Epsilon, 1)"},
+	{"classes: noise for half the sensitivity", "kor/distinct/classes.go", "laplace(p.Epsilon, 2)", "laplace(p.Epsilon, 1)"},
 	{"classes: one response where there are two", "kor/distinct/classes.go", "unit).Times(2))", "unit))"},
 	{"classes: no noise in a class", "kor/distinct/classes.go", "n[i] += law.SampleInt(src)", "n[i] += 0 * law.SampleInt(src)"},
 	{"classes: all with one draw", "kor/distinct/classes.go", "\tfor i := range n {\n\t\tn[i] += law.SampleInt(src)", "\tz := law.SampleInt(src)\n\tfor i := range n {\n\t\tn[i] += z"},
@@ -65,7 +65,9 @@ var distinctMutations = []mutation{
 	{"frequencies: no cap", "kor/distinct/frequencies.go", "min(old&0xff+key&0xff, most)", "(old&0xff + key&0xff)"},
 	{"frequencies: all keys of a cell are one", "kor/distinct/frequencies.go", "meet(&cells[cell], f&^0xff|1, most)", "meet(&cells[cell], f>>63<<8|1, most)"},
 	{"shares: the noise forgotten", "kor/distinct/shares.go", "math.Sqrt(sample+r.noise*", "math.Sqrt(sample+1e-9*r.noise*"},
-	{"shares: divided by noise", "kor/distinct/shares.go", "r.kept <= 4*math.Sqrt(r.noise*r.k/(r.k+1))", "r.kept == 0"},
+	{"shares: divided by noise", "kor/distinct/shares.go", "r.kept <= 4*deviation", "r.kept == 0"},
+	{"shares: classes tell nothing of the next", "kor/distinct/shares.go", "(prior[j] - last[j]) / float64(n)", "(prior[j] - last[j]) / 1"},
+	{"shares: no class is empty", "kor/distinct/shares.go", "const empty = 0.35", "const empty = 1e-9"},
 	{"running: no noise in a slot", "kor/distinct/running.go", "now - s.closed + s.laws.count.SampleInt(&s.src)", "now - s.closed + 0*s.laws.count.SampleInt(&s.src)"},
 	{"running: a slot that it has released again", "kor/distinct/private.go", "max(published, s.slots)", "published"},
 	{"running: a slot that is published again", "kor/distinct/private.go", "max(published, s.slots)", "s.slots"},
