@@ -100,9 +100,9 @@ func (f *Frequencies) shares() []float64 {
 // normal noise of standard deviation sigma. Raising what is below 0 alone would put noise into
 // every class that nobody is in, and so too many keys into the last classes.
 //
-// A share is a priori 0, or exponential with one of seven means, 1 to sigma/4. Most classes have the
-// mean of the one before; where that changes, once in len(x) classes and at the last one, 0 has the
-// probability empty. Given that all sum to 1 the density of each has the factor e^(tilt·share),
+// A share is a priori 0, or exponential with one of seven means from 1 to sigma/4. Most classes
+// have the mean of the one before; where that changes, once in len(x) classes and at the last one,
+// 0 has the probability empty. Given that all sum to 1 the density of each has the factor e^(tilt·share),
 // with the tilt at which the means do (the saddle point). For the exponential mean s the share is
 // normal about x + (tilt − 1/s)·sigma², cut off below 0: with a = −x/sigma − (tilt − 1/s)·sigma and
 // M = √2π·mills(a) its density at x is sigma·M/s times that of 0, its mean sigma·(1/M − a).
