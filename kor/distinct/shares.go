@@ -103,7 +103,7 @@ func (f *Frequencies) shares() []float64 {
 // A share is a priori 0, or exponential with one of seven means from 1 to sigma/4. Most classes
 // have the mean of the one before; where that changes, once in len(x) classes and at the last one,
 // 0 has the probability empty. Given that all sum to 1, the density of each has a factor
-// e^(tilt·share), with the tilt at which the means do (the saddle point). For the exponential mean s
+// e^(tilt·share), with the tilt at which the means do (the saddle point). For an exponential mean s
 // the share is normal about x + (tilt − 1/s)·sigma², cut off below 0: with M = √2π·mills(a) and
 // a = −x/sigma − (tilt − 1/s)·sigma its density at x is sigma·M/s times that of 0, and its mean
 // sigma·(1/M − a).
