@@ -288,10 +288,7 @@ func (r *release) term(factor float64) term {
 	if !r.counted {
 		return t
 	}
-	law, err := r.params.countLaw()
-	if err != nil {
-		return t // unreachable: New and the decoder have checked the Params
-	}
+	law, _ := r.params.countLaw() // of a release, so no error
 	if sd := math.Ldexp(math.Sqrt(law.Variance()), -countBits); !(sd >= t.stdErr) {
 		return term{factor: factor, estimate: math.Ldexp(float64(r.count), -countBits), stdErr: sd, count: law}
 	}

@@ -53,14 +53,18 @@ func (n numbers) addNoise(law noise.DiscreteLaplace, src *noise.Source) {
 
 // unionCurve returns the curve of the number of cells in some of all classes.
 func (p Params) unionCurve(some, all int) (c curve, ok bool) {
-	law, err := p.classLaw()
-	if err != nil {
-		return curve{}, false
-	}
 	share := float64(some) / float64(all)
-	c = bareCurve(p)
-	c.add(law, draws{some, 1 - share}, draws{all - some, share})
-	return c, true
+	return p.classCurve(draws{some, 1 - share}, draws{all - some, share})
+}
+
+// classCurve returns the curve of a count with draws from classLaw.
+func (p Params) classCurve(a, b draws) (c curve, ok bool) {
+	law, err := p.classLaw()
+	if err == nil {
+		c = bareCurve(p)
+		c.add(law, a, b)
+	}
+	return c, err == nil
 }
 
 // union returns the count of the cells in some of the classes.

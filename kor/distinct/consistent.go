@@ -37,6 +37,16 @@ func (f fitted) Interval(confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
+// ascendingSizes returns the estimates that do not fall and are nearest to those of the sizes.
+func ascendingSizes(sizes []count) []float64 {
+	x, weight := make([]float64, len(sizes)), make([]float64, len(sizes))
+	for i, c := range sizes {
+		stdErr := c.StdErr()
+		x[i], weight[i] = c.Estimate(), 1/(stdErr*stdErr)
+	}
+	return ascendingFit(x, weight)
+}
+
 // ascendingFit returns the numbers that do not fall and are nearest to x, where x[i] counts with a
 // weight: of the means of x over ranges from at most i on, the least over their ends from i on, and
 // of these the largest.
@@ -77,9 +87,6 @@ func nonNegativeFit(x vector, covariance matrix) vector {
 			}
 		}
 		inverse, ok := block.inverse()
-		if !ok {
-			continue
-		}
 		pull := inverse.times(inS)
 		distance, fit := pull.dot(inS), x
 		for i := range fit {
@@ -87,7 +94,7 @@ func nonNegativeFit(x vector, covariance matrix) vector {
 				fit[i] = 0
 			}
 		}
-		if slices.Min(fit[:]) >= 0 && distance < least {
+		if ok && slices.Min(fit[:]) >= 0 && distance < least {
 			best, least = fit, distance
 		}
 	}

@@ -35,13 +35,7 @@ type runningState struct {
 
 // overTime returns the curve of a count whose noise is the sum of draws from classLaw.
 func (p Params) overTime(slots int) (c curve, ok bool) {
-	law, err := p.classLaw()
-	if err != nil {
-		return curve{}, false
-	}
-	c = bareCurve(p)
-	c.add(law, draws{slots, 1}, draws{})
-	return c, true
+	return p.classCurve(draws{slots, 1}, draws{})
 }
 
 const maxSlots = 1<<31 - 1

@@ -203,13 +203,11 @@ func (w *Windows) fit(days int) fitted {
 	if !w.valid() || at < 0 {
 		return fitted{count{}, math.NaN()}
 	}
-	x, weight := make([]float64, len(spans)), make([]float64, len(spans))
+	sizes := make([]count, len(spans))
 	for i, days := range spans {
-		c := w.count(days)
-		stdErr := c.StdErr()
-		x[i], weight[i] = c.Estimate(), 1/(stdErr*stdErr)
+		sizes[i] = w.count(days)
 	}
-	return fitted{w.count(days), ascendingFit(x, weight)[at]}
+	return fitted{sizes[at], ascendingSizes(sizes)[at]}
 }
 
 // Estimate returns the estimated number of distinct keys in the window of that many days.
