@@ -155,12 +155,10 @@ func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	if !ok {
 		return
 	}
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
+	if s := private.Enter(b.secret); s != nil {
+		s.toggleWeighted(key, w)
+		private.Leave(b.secret)
 	}
-	s.toggleWeighted(key, w)
-	private.Leave(b.secret)
 }
 
 func (s *state) toggleAll(keys []uint64) {
@@ -171,10 +169,7 @@ func (s *state) toggleAll(keys []uint64) {
 // data, before any noise: the machine must be trusted with both. The error wraps [ErrMismatch] if
 // the Params differ or other is b itself, and [ErrReleased].
 func (b *Builder) Merge(other *Builder) error {
-	if other == nil {
-		other = new(Builder)
-	}
-	return b.merge(&other.base, "Builder")
+	return b.merge(&sets.OrZero(other).base, "Builder")
 }
 
 func (b *base) merge(other *base, name string) error {
@@ -380,11 +375,8 @@ func sameBits(parts []part, bits []uint64) error {
 // without counts; s ⊕ s is empty. The error wraps [ErrMismatch] if the Params are not equal (for
 // different ε use [XOR]), or if other is nil or zero.
 func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
-	if s == nil || other == nil {
-		return nil, check.MismatchError("kor", "Sketch", "nil", "a released one")
-	}
 	sum := &Sketch{}
-	if err := sum.xor(&s.release, &other.release); err != nil {
+	if err := sum.xor(&sets.OrZero(s).release, &sets.OrZero(other).release); err != nil {
 		return nil, err
 	}
 	return sum, nil
@@ -405,16 +397,13 @@ func XOR(sketches ...*Sketch) (*Sketch, error) {
 	if len(sketches) == 0 {
 		return nil, bad("number of sketches", 0, "at least 1")
 	}
-	first := sketches[0]
-	if first == nil || !first.valid() {
+	first := sets.OrZero(sketches[0])
+	if !first.valid() {
 		return nil, check.MismatchError("kor", "Sketch", "one that was not released", "a released one")
 	}
 	sum := &release{params: first.params, parts: first.parts, bits: slices.Clone(first.bits)}
 	for _, s := range sketches[1:] {
-		if s == nil {
-			return nil, check.MismatchError("kor", "Sketch", "nil", "a released one")
-		}
-		o, p := s.release, &sum.params
+		o, p := sets.OrZero(s).release, &sum.params
 		if q := &o.params; q.Epsilon != p.Epsilon || q.CountShare != p.CountShare {
 			p.Epsilon, p.CountShare = max(q.Epsilon, p.Epsilon), 0
 			q.Epsilon, q.CountShare = p.Epsilon, 0

@@ -93,9 +93,7 @@ func (c *Comparison) String() string {
 // Compare returns the sizes of A∪B = (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), A∩B, A∖B and
 // B∖A, with |A| and |B| by [Sketch.Total]. The errors are those of [Sketch.SymmetricDifference].
 func Compare(a, b *Sketch) (*Comparison, error) {
-	if a == nil {
-		a = new(Sketch)
-	}
+	a = sets.OrZero(a)
 	xored, err := a.SymmetricDifference(b)
 	if err != nil {
 		return nil, err
@@ -290,10 +288,7 @@ func (r *release) term(factor float64) term {
 	if !r.counted {
 		return t
 	}
-	law, err := r.params.countLaw()
-	if err != nil {
-		return t // unreachable: New and the decoder have checked the Params
-	}
+	law, _ := r.params.countLaw() // of a release, so no error
 	if sd := math.Ldexp(math.Sqrt(law.Variance()), -countBits); !(sd >= t.stdErr) {
 		return term{factor: factor, estimate: math.Ldexp(float64(r.count), -countBits), stdErr: sd, count: law}
 	}

@@ -185,13 +185,13 @@ func (s Sketch) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&s, wire.CountOf(s.Guarantee(), &s))
 }
 
-// UnmarshalJSON decodes what MarshalJSON returned.
-func (s *Sketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
-
 // MarshalJSON returns the guarantee and the estimate.
 func (s StreamSketch) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&s, wire.CountOf(s.Guarantee(), &s))
 }
+
+// UnmarshalJSON decodes what MarshalJSON returned.
+func (s *Sketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
 // UnmarshalJSON decodes what MarshalJSON returned.
 func (s *StreamSketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }

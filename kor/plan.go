@@ -74,11 +74,7 @@ type Plan struct {
 // Plan returns the Plan. It needs no Seed. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
-	checked := p
-	if p.Seed.IsZero() {
-		checked.Seed = hashing.Seed{1}
-	}
-	flips, err := checked.flips()
+	flips, err := Plan{Params: p}.seeded().flips()
 	if err != nil {
 		return Plan{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -105,10 +106,7 @@ func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
 
 // Merge adds the stream of the other StreamBuilder, with the rules of [Builder.Merge].
 func (b *StreamBuilder) Merge(other *StreamBuilder) error {
-	if other == nil {
-		other = new(StreamBuilder)
-	}
-	return b.merge(&other.base, "StreamBuilder")
+	return b.merge(&sets.OrZero(other).base, "StreamBuilder")
 }
 
 // Release spends ε and returns the private sketch. The error wraps [ErrReleased].
@@ -141,9 +139,7 @@ func (s *StreamSketch) String() string { return s.text("kor.StreamSketch", "a st
 // Union returns the sketch of all streams together. The error wraps [ErrMismatch] if the Params are
 // not equal, if other is nil or zero, or if one release is in both, whose keys would cancel.
 func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
-	if s == nil || other == nil {
-		return nil, check.MismatchError("kor", "StreamSketch", "nil", "a released one")
-	}
+	s, other = sets.OrZero(s), sets.OrZero(other)
 	if id, ok := common(s.parts, other.parts); ok {
 		return nil, fmt.Errorf("kor: Union: release %v is in both sketches, and its keys would cancel: %w", id, check.ErrMismatch)
 	}

@@ -129,14 +129,8 @@ func addKeys[K hashing.Key](b *Builder, keys []K) {
 // Merge adds the set of the other Builder, which gives up its data, before any noise: the machine
 // must be trusted with both. The error wraps [ErrMismatch] if the Params differ or other is b
 // itself, and [ErrReleased].
-func (b *Builder) Merge(other *Builder) error { return b.merge(&orZero(other).base, (*state).absorb) }
-
-// orZero returns what p points to, for nil a zero value.
-func orZero[T any](p *T) *T {
-	if p == nil {
-		return new(T)
-	}
-	return p
+func (b *Builder) Merge(other *Builder) error {
+	return b.merge(&sets.OrZero(other).base, (*state).absorb)
 }
 
 func (s *state) absorb(o *state) error {
@@ -213,12 +207,6 @@ func (h *placement) word(key uint64) uint64 {
 
 // split returns the cell of a key and f.
 func (h *placement) split(key uint64) (cell, f uint64) { return bits.Mul64(h.cells, h.word(key)) }
-
-// at returns the word and the bit of a key.
-func (h *placement) at(key uint64) (word, bit uint64) {
-	cell, f := h.split(key)
-	return h.starts[bits.Len64(f)] + cell>>6, 1 << (cell & 63)
-}
 
 // cell returns the number of the cell among those of all levels, for a stride of cells. f|1 has the
 // level of f, and its length takes an instruction less than that of a number that may be 0.

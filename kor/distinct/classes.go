@@ -21,11 +21,16 @@ func (p Params) classLaw() (noise.DiscreteLaplace, error) {
 	if p.published() {
 		return noise.DiscreteLaplace{}, bad("CountShare", p.CountShare, "0 or 1 for counts without bits")
 	}
-	scale, err := noise.LaplaceScale(p.Epsilon, 2)
-	if err != nil {
-		return noise.DiscreteLaplace{}, err
+	return laplace(p.Epsilon, 2)
+}
+
+// laplace returns the noise of a number that a key moves by at most that much.
+func laplace(epsilon, by float64) (law noise.DiscreteLaplace, err error) {
+	scale, err := noise.LaplaceScale(epsilon, by)
+	if err == nil {
+		law, err = noise.NewDiscreteLaplace(scale)
 	}
-	return noise.NewDiscreteLaplace(scale)
+	return law, err
 }
 
 // twoMoves returns the guarantee of such numbers.
@@ -48,14 +53,18 @@ func (n numbers) addNoise(law noise.DiscreteLaplace, src *noise.Source) {
 
 // unionCurve returns the curve of the number of cells in some of all classes.
 func (p Params) unionCurve(some, all int) (c curve, ok bool) {
-	law, err := p.classLaw()
-	if err != nil {
-		return curve{}, false
-	}
 	share := float64(some) / float64(all)
-	c = bareCurve(p)
-	c.add(law, draws{some, 1 - share}, draws{all - some, share})
-	return c, true
+	return p.classCurve(draws{some, 1 - share}, draws{all - some, share})
+}
+
+// classCurve returns the curve of a count with draws from classLaw.
+func (p Params) classCurve(a, b draws) (c curve, ok bool) {
+	law, err := p.classLaw()
+	if err == nil {
+		c = bareCurve(p)
+		c.add(law, a, b)
+	}
+	return c, err == nil
 }
 
 // union returns the count of the cells in some of the classes.

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -56,10 +57,7 @@ func (p Params) cohorts(days int) (n cohortNoise, err error) {
 	}
 	if n.byPair = p; err == nil && days > 2 {
 		n.byPair.Epsilon = math.Nextafter(0.75*p.Epsilon, 0)
-		scale := 0.0
-		if scale, err = noise.LaplaceScale(p.Epsilon/4, float64(2*days-5)); err == nil {
-			n.visit, err = noise.NewDiscreteLaplace(scale)
-		}
+		n.visit, err = laplace(p.Epsilon/4, float64(2*days-5))
 	}
 	if err == nil {
 		n.pair, err = n.byPair.classLaw()
@@ -131,7 +129,7 @@ func (b *CohortBuilder) Advance(day int) error {
 
 // Merge is that of [Builder]; the days and the clocks must be equal, too.
 func (b *CohortBuilder) Merge(other *CohortBuilder) error {
-	return b.merge(&orZero(other).base, (*cohortState).absorb)
+	return b.merge(&sets.OrZero(other).base, (*cohortState).absorb)
 }
 
 func (s *cohortState) absorb(o *cohortState) error {

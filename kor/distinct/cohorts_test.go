@@ -130,7 +130,7 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 					want++
 				}
 			}
-			require.Equal(t, want, sum(c.seen(until, from)), "%d, %d", until, from)
+			require.Equal(t, want, sum(c.seen(until, from, 0)), "%d, %d", until, from)
 		}
 	}
 	require.EqualValues(t, 400-len(first), n[pairsOf(days)])
@@ -149,7 +149,7 @@ func TestCohortsAreThoseOfAMap(t *testing.T) {
 					want++
 				}
 			}
-			require.Equal(t, want, sum(c.or(from, day)))
+			require.Equal(t, want, sum(c.seen(from, days+1, day)))
 		}
 	}
 }

@@ -206,10 +206,7 @@ func compatible(a, b *Sketch) error {
 
 // flipProb returns the probability with which the bits of the release were flipped.
 func (s *Sketch) flipProb() float64 {
-	l, err := s.params.laws()
-	if err != nil { // never, as the Params are valid
-		return 0.5
-	}
+	l, _ := s.params.laws() // of a release, so no error
 	return l.flips.Prob()
 }
 

@@ -13,7 +13,7 @@ import (
 // numbers that can be: the nearest in least squares, weighted by the inverse of their covariance.
 // Whatever the truth is, it is one of the numbers that can be, and a projection on a convex set is
 // at most as far from it, in these squares, as what is projected. It is post-processing. Intervals
-// are those of each number by itself, and go on to its estimate.
+// are those of each number by itself, and go on to its estimate. (Shares have a prior: shares.go.)
 
 // fitted is a size whose estimate agrees with those of others.
 type fitted struct {
@@ -37,26 +37,32 @@ func (f fitted) Interval(confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
+// ascendingSizes returns the estimates that do not fall and are nearest to those of the sizes.
+func ascendingSizes(sizes []count) []float64 {
+	x, weight := make([]float64, len(sizes)), make([]float64, len(sizes))
+	for i, c := range sizes {
+		stdErr := c.StdErr()
+		x[i], weight[i] = c.Estimate(), 1/(stdErr*stdErr)
+	}
+	return ascendingFit(x, weight)
+}
+
 // ascendingFit returns the numbers that do not fall and are nearest to x, where x[i] counts with a
-// weight: neighbours that fall get their mean.
+// weight: of the means of x over ranges from at most i on, the least over their ends from i on, and
+// of these the largest.
 func ascendingFit(x, weight []float64) []float64 {
-	type pool struct {
-		mean, weight float64
-		n            int
-	}
-	var pools []pool
-	for i, v := range x {
-		p := pool{v, weight[i], 1}
-		for k := len(pools) - 1; k >= 0 && pools[k].mean > p.mean; k-- {
-			all := p.weight + pools[k].weight
-			p = pool{(p.mean*p.weight + pools[k].mean*pools[k].weight) / all, all, p.n + pools[k].n}
-			pools = pools[:k]
+	fit := make([]float64, len(x))
+	for i := range x {
+		fit[i] = math.Inf(-1)
+		for j := range i + 1 {
+			least, sum, all := math.Inf(1), 0.0, 0.0
+			for k := j; k < len(x); k++ {
+				if sum, all = sum+weight[k]*x[k], all+weight[k]; k >= i {
+					least = min(least, sum/all)
+				}
+			}
+			fit[i] = max(fit[i], least)
 		}
-		pools = append(pools, p)
-	}
-	var fit []float64
-	for _, p := range pools {
-		fit = append(fit, slices.Repeat([]float64{p.mean}, p.n)...)
 	}
 	return fit
 }
@@ -65,7 +71,7 @@ func ascendingFit(x, weight []float64) []float64 {
 // of a set S at 0 the others are x_F − Σ_FS·Σ_SS⁻¹·x_S, at the distance x_Sᵀ·Σ_SS⁻¹·x_S: of all
 // sets that leave nothing below 0 the one of least distance is right.
 func nonNegativeFit(x vector, covariance matrix) vector {
-	best, least := vector{}, math.Inf(1)
+	best, least := vector{max(x[0], 0), max(x[1], 0), max(x[2], 0)}, math.Inf(1)
 	for set := range 8 {
 		// the block of S, and 1 on the diagonal elsewhere
 		block, inS := matrix{}, vector{}
@@ -81,9 +87,6 @@ func nonNegativeFit(x vector, covariance matrix) vector {
 			}
 		}
 		inverse, ok := block.inverse()
-		if !ok {
-			continue
-		}
 		pull := inverse.times(inS)
 		distance, fit := pull.dot(inS), x
 		for i := range fit {
@@ -91,34 +94,9 @@ func nonNegativeFit(x vector, covariance matrix) vector {
 				fit[i] = 0
 			}
 		}
-		if slices.Min(fit[:]) >= 0 && distance < least {
+		if ok && slices.Min(fit[:]) >= 0 && distance < least {
 			best, least = fit, distance
 		}
 	}
-	if math.IsInf(least, 1) {
-		for i := range x {
-			best[i] = max(x[i], 0)
-		}
-	}
 	return best
-}
-
-// simplexFit returns the shares, at least 0 and 1 in all, that are nearest to x in squares: all are
-// lowered by one number, and what falls below 0 is 0.
-func simplexFit(x []float64) []float64 {
-	sorted := slices.Clone(x)
-	slices.Sort(sorted)
-	slices.Reverse(sorted)
-	sum, lower := 0.0, 0.0
-	for i, v := range sorted {
-		sum += v
-		if by := (sum - 1) / float64(i+1); v > by {
-			lower = by
-		}
-	}
-	fit := make([]float64, len(x))
-	for i, v := range x {
-		fit[i] = max(v-lower, 0)
-	}
-	return fit
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/kor"
 )
 
 // The projections are the nearest numbers that can be: no small move that stays allowed is nearer.
@@ -46,13 +47,6 @@ func TestProjections(t *testing.T) {
 			}
 			require.LessOrEqual(t, least, distance(near)+1e-9)
 		}
-		shares := simplexFit(x[:])
-		sum, far := 0.0, 0.0
-		for i, s := range shares {
-			require.GreaterOrEqual(t, s, 0.0)
-			sum, far = sum+s, far+(s-x[i])*(s-x[i])
-		}
-		require.InDelta(t, 1, sum, 1e-12)
 		up, weight := ascendingFit(x[:], []float64{1, 2, 0.5}), vector{1, 2, 0.5}
 		require.True(t, slices.IsSorted(up))
 		of := func(v []float64) (d float64) {
@@ -62,13 +56,6 @@ func TestProjections(t *testing.T) {
 			return d
 		}
 		for range 30 {
-			other := []float64{rng.ExpFloat64(), rng.ExpFloat64(), rng.ExpFloat64()}
-			total := other[0] + other[1] + other[2]
-			d := 0.0
-			for i := range other {
-				d += (other[i]/total - x[i]) * (other[i]/total - x[i])
-			}
-			require.LessOrEqual(t, far, d+1e-9)
 			near := slices.Clone(up)
 			for i := range near {
 				near[i] += rng.NormFloat64() * 0.1
@@ -155,11 +142,115 @@ func TestNoContradictions(t *testing.T) {
 	}
 }
 
+// In 10,000 releases, 400 by default, cohorts do not contradict themselves, and numbers have no
+// larger errors than by themselves, by which all releases contradict themselves. In one of eight
+// the estimates are in their intervals, which cover. All random numbers are the same in every run.
+func TestCohortsAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(69, 70))
+	const users = 300
+	runs, contradictory := dptest.Full(10_000, 400), 0
+	asked, covered := 0, 0
+	var before, after [4]float64 // of New, Returned, On, Since
+	for run := range runs {
+		days := 2 + run%5
+		p := Params{Epsilon: []float64{0.3, 1, 4}[run%3], Cells: 64, Levels: 8}.normal()
+		for i := range p.Seed {
+			p.Seed[i] = byte(rng.Uint32())
+		}
+		b := cohortBuilder(t, p, days)
+		seen := [users][8]bool{}
+		start := rng.Uint64()
+		for day := 1; day <= days; day++ {
+			if day > 1 {
+				require.NoError(t, b.Advance(day))
+			}
+			for i := range seen {
+				if seen[i][day] = i%days+1 == day || i%days < day && rng.IntN(4) == 0; seen[i][day] {
+					b.Add(start + uint64(i))
+				}
+			}
+		}
+		n := held(b.secret).classes()
+		noises := dptest.OK(p.cohorts(days))(t)
+		for i := range n {
+			law := noises.pair
+			if i > pairsOf(days) {
+				law = noises.visit
+			}
+			n[i] += int64(law.Quantile(rng.Float64()))
+		}
+		c := &Cohorts{release{p, n}, days}
+		fit, contradicts := c.agreed(), false
+		check := func(kind int, answer kor.Cardinality, alone float64, is func(i int) bool) float64 {
+			e, truth := answer.Estimate(), 0.0
+			for i := range seen {
+				if is(i) {
+					truth++
+				}
+			}
+			require.GreaterOrEqual(t, e, 0.0)
+			before[kind] += (alone - truth) * (alone - truth)
+			after[kind] += (e - truth) * (e - truth)
+			if run%8 == 0 {
+				lo, hi := answer.Interval(0.95)
+				require.True(t, lo <= e && e <= hi)
+				if asked++; lo <= truth && truth <= hi {
+					covered++
+				}
+			}
+			return e
+		}
+		all, late := 0.0, make([]float64, days+2)
+		for first := 1; first <= days; first++ {
+			from := func(day int) func(i int) bool {
+				return func(i int) bool { return i%days+1 == first && slices.Contains(seen[i][day:days+1], true) }
+			}
+			alone := c.alone(first, first, false).Estimate()
+			last := check(0, c.answer(fit, first, first, false), alone, from(first))
+			contradicts = contradicts || alone < 0
+			all += last
+			for day := 1; day <= first; day++ {
+				late[day] += last
+			}
+			for day := first + 1; day <= days; day++ {
+				by, on := c.alone(first, day, false).Estimate(), c.alone(first, day, true).Estimate()
+				returned := check(1, c.answer(fit, first, day, false), by, from(day))
+				there := check(2, c.answer(fit, first, day, true), on, func(i int) bool { return i%days+1 == first && seen[i][day] })
+				require.LessOrEqual(t, returned, last)
+				require.LessOrEqual(t, there, returned)
+				next := 0.0
+				if day < days {
+					next = fit[first][day+1]
+				}
+				require.GreaterOrEqual(t, there, returned-next)
+				contradicts = contradicts || by < 0 || by > alone || on > by || on < 0
+				last = returned
+				late[day] += returned
+			}
+		}
+		for day := 1; day <= days; day++ {
+			since := check(3, c.since(fit, day), c.count(0, day).Estimate(), func(i int) bool { return slices.Contains(seen[i][day:days+1], true) })
+			require.InDelta(t, late[day], since, 1e-6)
+			require.LessOrEqual(t, since, all+1e-6)
+		}
+		if contradicts {
+			contradictory++
+		}
+	}
+	t.Log(contradictory, "of", runs, "contradict themselves without it;", covered, "of", asked, "covered")
+	require.Greater(t, contradictory, runs/2)
+	require.Greater(t, float64(covered), 0.93*float64(asked))
+	for i := range before {
+		t.Logf("rms %.2f of before", math.Sqrt(after[i]/before[i]))
+		require.Less(t, after[i], 1.02*before[i])
+	}
+}
+
 // Shares sum to 1, also where noise hides most of them, and AtLeast falls from 1.
 func TestSharesSumToOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(65, 66))
 	p := Params{Epsilon: 0.1, Cells: 1024, Levels: 8}
-	const runs, most = 15, 30
+	const runs, most = 6, 30
 	known := 0
 	for range runs {
 		p.Seed = hashing.NewSeed()

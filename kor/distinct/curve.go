@@ -37,9 +37,8 @@ func rate(level, levels int) float64 { return math.Ldexp(1, -min(level+1, levels
 // newCurve returns the curve of a release; p is valid.
 func newCurve(p Params) curve {
 	c := bareCurve(p)
-	if l, err := p.laws(); err == nil { // always, as the Params are valid
-		c.add(l.count, draws{1, 1}, draws{})
-	}
+	l, _ := p.laws() // no error, as p is valid
+	c.add(l.count, draws{1, 1}, draws{})
 	return c
 }
 
@@ -141,17 +140,11 @@ type count struct {
 
 // Estimate returns the number of keys whose expected number of ones was seen.
 func (c count) Estimate() float64 {
-	if c.cells == 0 {
-		return math.NaN()
-	}
 	return c.estimate(c.ones)
 }
 
 // StdErr returns the standard error at the estimate.
 func (c count) StdErr() float64 {
-	if c.cells == 0 {
-		return math.NaN()
-	}
 	return c.stdErr(max(c.estimate(c.ones), 0))
 }
 
@@ -213,14 +206,7 @@ func (c *curve) tail(y, v float64) float64 {
 	}
 	b := c.scale
 	h := 1 / math.Cosh(0.5/b)
-	sigma := math.Sqrt(v)
-	if sigma < 1e-6 {
-		half := 0.0
-		if y == 0 {
-			half = 0.5
-		}
-		return (1-h)*half + h*0.5*math.Exp(-y/b)
-	}
+	sigma := max(math.Sqrt(v), 1e-9)
 	z := y / sigma
 	plain := math.Erfc(z/math.Sqrt2) / 2
 	near := 0.0
@@ -233,7 +219,7 @@ func (c *curve) tail(y, v float64) float64 {
 	return min(max(plain+h*0.5*(near-far), 0), 1)
 }
 
-// mills returns e^{a²/2}·Φ(−a) for a ≥ 0, from 25 on by its asymptotic series, to a relative 1e-9.
+// mills returns e^{a²/2}·Φ(−a) for a ≥ −8, from 25 on by its asymptotic series, to a relative 1e-9.
 func mills(a float64) float64 {
 	if a < 25 {
 		return math.Exp(a*a/2) * math.Erfc(a/math.Sqrt2) / 2

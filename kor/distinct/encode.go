@@ -237,12 +237,12 @@ func (c Cohorts) MarshalJSON() ([]byte, error) {
 		Returned []wire.Size `json:"returned"`
 		On       []wire.Size `json:"on"`
 	}
-	cohorts := []cohort{}
+	cohorts, fit := []cohort{}, c.agreed()
 	for day := 1; day <= c.days; day++ {
-		row := cohort{day, wire.SizeOf(c.Since(day)), wire.SizeOf(c.New(day)), []wire.Size{}, []wire.Size{}}
+		row := cohort{day, wire.SizeOf(c.since(fit, day)), wire.SizeOf(c.answer(fit, day, day, false)), []wire.Size{}, []wire.Size{}}
 		for since := day + 1; since <= c.days; since++ {
-			row.Returned = append(row.Returned, wire.SizeOf(c.Returned(day, since)))
-			row.On = append(row.On, wire.SizeOf(c.On(day, since)))
+			row.Returned = append(row.Returned, wire.SizeOf(c.answer(fit, day, since, false)))
+			row.On = append(row.On, wire.SizeOf(c.answer(fit, day, since, true)))
 		}
 		cohorts = append(cohorts, row)
 	}

@@ -120,7 +120,7 @@ func meet(cell *uint64, key, most uint64) {
 
 // Merge is that of [Builder]; the classes must be equal, too.
 func (b *FrequencyBuilder) Merge(other *FrequencyBuilder) error {
-	return b.merge(&orZero(other).base, (*frequencyState).absorb)
+	return b.merge(&sets.OrZero(other).base, (*frequencyState).absorb)
 }
 
 func (s *frequencyState) absorb(o *frequencyState) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -15,7 +16,7 @@ import (
 // both. The error wraps [ErrMismatch] if the Params differ or both are the same Builder,
 // [ErrReleased], and [ErrParams] for a CountShare below 1.
 func ReleasePair(a, b *Builder) (*Pair, error) {
-	a, b = orZero(a), orZero(b)
+	a, b = sets.OrZero(a), sets.OrZero(b)
 	p := &Pair{release{params: a.params}}
 	err := private.Merge(a.secret, b.secret, "distinct: ReleasePair", "Builder", func(s, o *state) error {
 		law, err := s.params.classLaw()

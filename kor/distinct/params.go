@@ -156,14 +156,7 @@ func (p Params) laws() (l laws, err error) {
 		return laws{}, err
 	}
 	bits, count := p.split()
-	scale, err := noise.LaplaceScale(count, 1)
-	if err != nil {
-		return laws{}, err
-	}
-	if l.count, err = noise.NewDiscreteLaplace(scale); err != nil {
-		return laws{}, err
-	}
-	if p.published() {
+	if l.count, err = laplace(count, 1); err == nil && p.published() {
 		l.flips, err = noise.RandomizedResponse(bits)
 	}
 	return l, err
@@ -187,15 +180,9 @@ func (p Params) windowed() Params {
 
 // ascending reports whether there are ascending numbers of days, with zeros behind them.
 func ascending(spans [8]int) bool {
-	last := 0
-	for _, days := range spans {
-		switch {
-		case days == 0:
-			last = math.MaxUint8
-		case days <= last || days > math.MaxUint8:
+	for i, days := range spans {
+		if days < 0 || days > math.MaxUint8 || i > 0 && days > 0 && (days <= spans[i-1] || spans[i-1] == 0) {
 			return false
-		default:
-			last = days
 		}
 	}
 	return true

@@ -137,3 +137,11 @@ func TestFit(t *testing.T) {
 		require.ErrorIs(t, dptest.Err(Params{Epsilon: bad[0]}.Fit(bad[1], bad[2], int(bad[3]))), ErrParams)
 	}
 }
+
+// errorOf returns the relative error of one release or of the union of several.
+func (p Plan) errorOf(sketches int) float64 {
+	if sketches == 1 {
+		return p.RelativeError
+	}
+	return p.UnionError(sketches)
+}

@@ -12,6 +12,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
+// at returns the word and the bit of a key.
+func (h *placement) at(key uint64) (word, bit uint64) {
+	cell, f := h.split(key)
+	return h.starts[bits.Len64(f)] + cell>>6, 1 << (cell & 63)
+}
+
 // regular are key sets without randomness, on which simple hash functions are too even or too
 // uneven.
 var regular = map[string]func(i uint64) uint64{

@@ -93,14 +93,6 @@ func (p Plan) UnionError(sketches int) float64 {
 	return math.Sqrt(unionVariance(laws.flips.Prob(), sketches) / float64(p.Params.Cells))
 }
 
-// errorOf returns the relative error of one release or of the union of several.
-func (p Plan) errorOf(sketches int) float64 {
-	if sketches == 1 {
-		return p.RelativeError
-	}
-	return p.UnionError(sketches)
-}
-
 // String returns the size and the error, in one line.
 func (p Plan) String() string {
 	return fmt.Sprintf("%d levels of %d cells, %d bytes a release: error %.2g %%, up to %.3g keys",
@@ -149,7 +141,10 @@ func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 			return true
 		}
 		plan, err := of(blocks).Plan()
-		return err == nil && plan.errorOf(sketches) <= relative
+		if sketches > 1 {
+			plan.RelativeError = plan.UnionError(sketches)
+		}
+		return err == nil && plan.RelativeError <= relative
 	})
 	if levels := levelsFor(largest, 64*float64(blocks)); blocks > most || 64*float64(blocks)*levels > maxBits {
 		return Params{}, bad("relative error", relative, fmt.Sprintf("one that less than 2³¹ cells a level and 2³³ bits in all can have "+

@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
 // RunningBuilder counts the distinct keys since the start, with a running total after each slot, a
@@ -34,13 +35,7 @@ type runningState struct {
 
 // overTime returns the curve of a count whose noise is the sum of draws from classLaw.
 func (p Params) overTime(slots int) (c curve, ok bool) {
-	law, err := p.classLaw()
-	if err != nil {
-		return curve{}, false
-	}
-	c = bareCurve(p)
-	c.add(law, draws{slots, 1}, draws{})
-	return c, true
+	return p.classCurve(draws{slots, 1}, draws{})
 }
 
 const maxSlots = 1<<31 - 1
@@ -70,7 +65,7 @@ func (b *RunningBuilder) addMany(keys []uint64) { private.Use(b.secret, (*runnin
 // a copy of it would cost ε in addition. The error wraps [ErrMismatch] if the Params differ, and
 // [ErrReleased].
 func (b *RunningBuilder) Merge(other *Builder) error {
-	return private.Merge(b.secret, orZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
+	return private.Merge(b.secret, sets.OrZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
 		return s.state.absorb(o)
 	})
 }

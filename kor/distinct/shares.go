@@ -2,8 +2,10 @@ package distinct
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/noise"
@@ -80,23 +82,105 @@ func (r ratio) interval(confidence float64) (lo, hi float64) {
 	return accepted(0, best, 1, normalQuantile(confidence), r.deviation)
 }
 
-// shares returns the share of each class: of what the cells say the nearest numbers that are at
-// least 0 and 1 in all. Nil if there are too few keys.
+// shares returns the share of each class; nil if there are too few keys.
 func (f *Frequencies) shares() []float64 {
-	r, _ := f.ratio(1, 1)
-	if r.kept <= 4*math.Sqrt(r.noise*r.k/(r.k+1)) {
+	r, ok := f.ratio(1, 1)
+	deviation := math.Sqrt(r.noise * r.k / (r.k + 1))
+	if !ok || r.kept <= 4*deviation {
 		return nil
 	}
 	x, excess := make([]float64, f.most), float64(f.numbers[1])-r.held
 	for i := range x {
 		x[i] = (float64(f.numbers[i+1]) - excess) / r.kept
 	}
-	return simplexFit(x)
+	return posteriorShares(x, deviation/r.kept)
+}
+
+// posteriorShares returns the means of shares that are ≥ 0 and 1 in all, given numbers x with
+// normal noise of standard deviation sigma. Raising what is below 0 alone would put noise into
+// every class that nobody is in, and so too many keys into the last classes.
+//
+// A share is a priori 0, or exponential with one of seven means from 1 to sigma/4. Most classes
+// have the mean of the one before; where that changes, once in len(x) classes and at the last one,
+// 0 has the probability empty. Given that all sum to 1, the density of each has a factor
+// e^(tilt·share), with the tilt at which the means do (the saddle point). For an exponential mean s
+// the share is normal about x + (tilt − 1/s)·sigma², cut off below 0: with M = √2π·mills(a) and
+// a = −x/sigma − (tilt − 1/s)·sigma its density at x is sigma·M/s times that of 0, and its mean
+// sigma·(1/M − a).
+func posteriorShares(x []float64, sigma float64) []float64 {
+	const empty = 0.35
+	prior, factors := shareStates{empty}, shareStates{1} // sigma/mean
+	for j := range prior[1:] {
+		prior[j+1] = (1 - empty) / float64(len(prior)-1)
+		factors[j+1] = sigma * math.Pow(4/sigma, float64(j)/float64(len(prior)-2))
+	}
+	n, off, shares := len(x), 1.0, make([]float64, len(x))
+	density, weight, mean := make([]shareStates, n), make([]shareStates, n), make([]shareStates, n)
+	missing := func(tilt float64) float64 {
+		if math.Abs(off) < 1e-9 {
+			return off // found
+		}
+		for i, v := range x {
+			density[i][0] = 0
+			for j, factor := range factors[1:] {
+				a := factor - v/sigma - tilt*sigma
+				density[i][j+1], mean[i][j+1] = a*a/2+math.Log(2*math.Pi)/2, -a*sigma
+				if a > -8 {
+					m := mills(a) * math.Sqrt(2*math.Pi)
+					density[i][j+1], mean[i][j+1] = math.Log(m), max(sigma*(1/m-a), 0)
+				}
+			}
+			top := slices.Max(density[i][:])
+			for j, log := range density[i] {
+				density[i][j] = math.Exp(log-top) * factors[j]
+				weight[i][j] = prior[j] * density[i][j]
+			}
+		}
+		for _, step := range []int{1, -1} {
+			last := prior // of the mean of a class, given all on this side of it but the last one
+			for i := (n - 2) * (1 - step) / 2; i >= 0 && i < n-1; i += step {
+				for j := range last {
+					last[j] += (prior[j] - last[j]) / float64(n)
+					weight[i][j] *= last[j] / prior[j]
+					last[j] *= density[i][j]
+				}
+				scale(last[:])
+			}
+		}
+		off = 1
+		for i := range shares {
+			scale(weight[i][:])
+			shares[i] = 0
+			for j, w := range weight[i] {
+				shares[i] += w * mean[i][j]
+			}
+			off -= shares[i]
+		}
+		return off
+	}
+	reach := (2 + max(slices.Max(x), -slices.Min(x))) / (sigma * sigma)
+	exact.LeastRoot(-reach, reach, missing)
+	scale(shares)
+	return shares
+}
+
+// shareStates has a number for each a priori mean of a share, 0 first.
+type shareStates [8]float64
+
+// scale divides by the sum.
+func scale(x []float64) {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	for i := range x {
+		x[i] /= sum
+	}
 }
 
 // Share returns the fraction of the keys that came exactly times times, in the last class times or
-// more. NaN for other classes, and if the number of cells with a key is below 4 standard deviations
-// of its noise.
+// more: its mean given the noise, if most classes are about as frequent as the one before. NaN for
+// other classes, and if the number of cells with a key is below 4 standard deviations of its noise.
 func (f *Frequencies) Share(times int) float64 { return f.share(times, times) }
 
 // AtLeast returns the fraction of the keys that came k times or more, for k up to Most. NaN as for
@@ -104,11 +188,8 @@ func (f *Frequencies) Share(times int) float64 { return f.share(times, times) }
 func (f *Frequencies) AtLeast(k int) float64 { return f.share(k, f.most) }
 
 func (f *Frequencies) share(from, to int) (sum float64) {
-	if _, ok := f.ratio(from, to); !ok {
-		return math.NaN()
-	}
 	shares := f.shares()
-	if shares == nil {
+	if from < 1 || from > to || to > len(shares) {
 		return math.NaN()
 	}
 	if from == 1 && to == f.most {

@@ -1,15 +1,19 @@
 package distinct
 
 import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Cohorts are released numbers of the keys that were new on each day, and of those that came back.
-// Estimates are unbiased and can be negative. The zero Cohorts answer NaN, and so do days outside 1
-// to Days.
+// No number is below 0, no part above the whole, and parts add up. The zero Cohorts answer NaN, and
+// so do days outside 1 to Days.
 type Cohorts struct {
 	release // as cohortState.classes has them
 	days    int
@@ -21,100 +25,132 @@ func (c *Cohorts) Days() int { return c.days }
 // Guarantee returns the guarantee of the release.
 func (c *Cohorts) Guarantee() budget.Guarantee { return c.params.cohortGuarantee(c.days) }
 
-// seen returns the set of the keys that were seen on day until or before, or on day from or later:
-// the classes of their cells.
-func (c *Cohorts) seen(until, from int) func(class int) bool {
+// seen returns the set of the keys that were seen on day until or before, or on day from or later,
+// or on the day on, if that is not 0: the classes of their cells, and the visits between the first
+// day and the last.
+func (c *Cohorts) seen(until, from, on int) func(class int) bool {
 	in := make([]bool, len(c.numbers))
 	for last, class := 1, 0; last <= c.days; last++ {
 		for first := 1; first <= last; first++ {
-			in[class] = first <= until || last >= from
+			in[class] = first <= until || last >= from || first == on
 			class++
 		}
+	}
+	for first := until + 1; first < on; first++ {
+		in[visitOf(c.days, first, on)] = true
 	}
 	return func(class int) bool { return in[class] }
 }
 
-// or returns the set of the keys that were seen on day until or before, or on a day between the
-// first and the last.
-func (c *Cohorts) or(until, day int) func(class int) bool {
-	in := make([]bool, len(c.numbers))
-	for last, class := 1, 0; last <= c.days; last++ {
-		for first := 1; first <= last; first++ {
-			in[class] = first <= until || first == day
-			class++
-		}
-	}
-	for first := until + 1; first < day; first++ {
-		in[visitOf(c.days, first, day)] = true
-	}
-	return func(class int) bool { return in[class] }
-}
-
-// count returns the number of keys of a set.
-func (c *Cohorts) count(in func(class int) bool) kor.Cardinality {
+// count returns the number of keys that were seen on day until or before, or on day from or later.
+func (c *Cohorts) count(until, from int) *count {
 	n, _ := c.params.cohorts(c.days) // of a release, so no error
-	u := n.byPair.union(c.numbers[:pairsOf(c.days)+1], in)
-	return kor.Cardinality{Source: &u}
+	u := n.byPair.union(c.numbers[:pairsOf(c.days)+1], c.seen(until, from, 0))
+	return &u
 }
 
 // sum returns a sum of sizes.
-func (c *Cohorts) sum(terms []term, within ...func(class int) bool) kor.Cardinality {
+func (c *Cohorts) sum(terms []term, within ...func(class int) bool) sets.Size {
 	n, _ := c.params.cohorts(c.days) // of a release, so no error
 	pairs := pairsOf(c.days) + 1
-	return kor.Cardinality{Source: n.byPair.sumOf(c.numbers[:pairs], c.numbers[pairs:], n.visit, terms, within...)}
+	return n.byPair.sumOf(c.numbers[:pairs], c.numbers[pairs:], n.visit, terms, within...)
+}
+
+// alone returns what the numbers of cells say of one answer, whatever the others are.
+func (c *Cohorts) alone(first, day int, on bool) sets.Size {
+	from, visit, never := day, 0, c.days+1
+	before, until := c.seen(first-1, never, 0), c.seen(first, never, 0)
+	within := []func(class int) bool{until, c.seen(0, day, 0)}
+	switch {
+	case day == 1:
+		return c.count(1, never)
+	case day == first:
+		return c.sum([]term{{-1, before, 0}, {1, until, 0}}, until)
+	case on && day < c.days: // on the last day is on that day or later
+		from, visit, within = never, day, within[:1]
+	}
+	return c.sum([]term{{-1, before, 0}, {1, until, 0}, {1, c.seen(first-1, from, visit), 0}, {-1, c.seen(first, from, visit), 0}}, within...)
+}
+
+// agreed returns, by first day and by a day since, how many keys Returned says.
+//
+// The keys seen on a day or before are numbers that do not fall from one day to the next, and those
+// seen on a day or later do not rise: they are projected on such numbers. Of these the former say
+// how many keys were new on each day. Then, day by day, those who came back are the nearest numbers
+// that are at least 0, at most as many as since the day before, and in all as many as are seen on
+// the day or later and not new since then.
+func (c *Cohorts) agreed() [][]float64 {
+	never := c.days + 1
+	ever, later := make([]count, c.days), make([]count, c.days)
+	for i := range ever {
+		ever[i], later[i] = *c.count(i+1, never), *c.count(0, c.days-i)
+	}
+	until, since, fit := append([]float64{0}, ascendingSizes(ever)...), ascendingSizes(later), make([][]float64, never)
+	for day := range fit {
+		fit[day], until[day] = make([]float64, never+1), max(until[day], 0)
+		fit[day][day] = until[day] - until[max(day-1, 0)]
+	}
+	for day := 2; day < never; day++ {
+		newer, raw, last, reach := until[c.days]-until[day-1], make([]float64, day), -later[c.days-day].Estimate(), 1+until[c.days]
+		want := min(max(since[c.days-day]-newer, 0), until[day-1])
+		for first := 1; first < day; first++ {
+			// −(keys of the day or later that were not there by day first)
+			gone := ever[first-1].Estimate() - c.count(first, day).Estimate()
+			raw[first], last = gone-last, gone
+			reach = max(reach, 3*math.Abs(raw[first]))
+		}
+		beyond := func(lower float64) float64 {
+			sum := -want
+			for first := 1; first < day; first++ {
+				fit[first][day] = min(max(raw[first]-lower, 0), fit[first][day-1])
+				sum += fit[first][day]
+			}
+			return sum
+		}
+		beyond(exact.LeastRoot(-3*reach, 3*reach, beyond))
+	}
+	return fit
+}
+
+// answer returns how many keys that were new on day first were seen on the day, or on that or
+// later. On a day are at least those whose last day it is.
+func (c *Cohorts) answer(fit [][]float64, first, day int, on bool) kor.Cardinality {
+	if first < 1 || day < first || day > c.days {
+		return kor.Cardinality{}
+	}
+	size, estimate := c.alone(first, day, on), fit[first][day]
+	if on && day > first {
+		estimate = min(max(size.Estimate(), estimate-fit[first][day+1]), estimate)
+	}
+	return agreeing(size, estimate)
 }
 
 // New returns the number of keys first seen on the day; on day 1, of all keys seen.
-func (c *Cohorts) New(day int) kor.Cardinality {
-	switch never := c.days + 1; {
-	case day < 1 || day > c.days:
-		return kor.Cardinality{}
-	case day == 1:
-		return c.count(c.seen(1, never))
-	default:
-		until := c.seen(day, never)
-		return c.sum([]term{{-1, c.seen(day-1, never), 0}, {1, until, 0}}, until)
-	}
-}
+func (c *Cohorts) New(day int) kor.Cardinality { return c.Returned(day, day) }
 
 // Returned returns how many keys that were new on the day were seen on day since or later; all with
 // since = day. NaN if since is before day.
 func (c *Cohorts) Returned(day, since int) kor.Cardinality {
-	never := c.days + 1
-	until, from := c.seen(day, never), c.seen(0, since)
-	switch {
-	case day < 1 || since < day || since > c.days:
-		return kor.Cardinality{}
-	case since == day:
-		return c.New(day)
-	case day == 1:
-		return c.sum([]term{{1, until, 0}, {1, from, 0}, {-1, c.seen(1, since), 0}}, until, from)
-	default:
-		return c.sum([]term{{-1, c.seen(day-1, never), 0}, {1, until, 0}, {1, c.seen(day-1, since), 0}, {-1, c.seen(day, since), 0}}, until, from)
-	}
+	return c.answer(c.agreed(), day, since, false)
 }
 
 // On returns how many keys that were new on the day first were seen on the day, with day = first
-// all. NaN if day is before first. Between the first day and the last its error grows with the
+// all. NaN if day is before first. Between the first day and the last its interval grows with the
 // number of days.
-func (c *Cohorts) On(first, day int) kor.Cardinality {
-	if first < 1 || day <= first || day >= c.days {
-		return c.Returned(first, day) // on the last day is on that day or later
-	}
-	until, either := c.seen(first, c.days+1), c.or(first, day)
-	if first == 1 {
-		// |U| + |S| − |U ∪ S|, where S has the keys of the day
-		return c.sum([]term{{1, until, 0}, {1, c.or(0, day), 0}, {-1, either, 0}}, until)
-	}
-	return c.sum([]term{{-1, c.seen(first-1, c.days+1), 0}, {1, until, 0}, {1, c.or(first-1, day), 0}, {-1, either, 0}}, until)
-}
+func (c *Cohorts) On(first, day int) kor.Cardinality { return c.answer(c.agreed(), first, day, true) }
 
 // Since returns the number of keys seen on the day or later; for day 1, of all keys.
-func (c *Cohorts) Since(day int) kor.Cardinality {
+func (c *Cohorts) Since(day int) kor.Cardinality { return c.since(c.agreed(), day) }
+
+func (c *Cohorts) since(fit [][]float64, day int) kor.Cardinality {
 	if day < 1 || day > c.days {
 		return kor.Cardinality{}
 	}
-	return c.count(c.seen(0, day))
+	sum := 0.0
+	for first := range c.days {
+		sum += fit[first+1][max(first+1, day)]
+	}
+	return agreeing(c.count(0, day), sum)
 }
 
 // String says what was released.

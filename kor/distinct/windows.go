@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -127,7 +128,7 @@ func (s *windowState) age(by, most uint8) {
 
 // Merge is that of [Builder]; the clocks must be equal, too, and the day not released.
 func (b *WindowBuilder) Merge(other *WindowBuilder) error {
-	return b.merge(&orZero(other).base, (*windowState).absorb)
+	return b.merge(&sets.OrZero(other).base, (*windowState).absorb)
 }
 
 func (s *windowState) absorb(o *windowState) error {
@@ -202,13 +203,11 @@ func (w *Windows) fit(days int) fitted {
 	if !w.valid() || at < 0 {
 		return fitted{count{}, math.NaN()}
 	}
-	x, weight := make([]float64, len(spans)), make([]float64, len(spans))
+	sizes := make([]count, len(spans))
 	for i, days := range spans {
-		c := w.count(days)
-		stdErr := c.StdErr()
-		x[i], weight[i] = c.Estimate(), 1/(stdErr*stdErr)
+		sizes[i] = w.count(days)
 	}
-	return fitted{w.count(days), ascendingFit(x, weight)[at]}
+	return fitted{sizes[at], ascendingSizes(sizes)[at]}
 }
 
 // Estimate returns the estimated number of distinct keys in the window of that many days.
@@ -241,10 +240,8 @@ func (w *Windows) String() string {
 func (w *Windows) layout() layout {
 	more := append(w.params.spanFields(), wire.Int(&w.day, maxSlots))
 	return layout{wire.KindWindows, 2, &w.release, more, Params.windowLaw, func() int {
-		if spans := w.params.windows(); len(spans) > 0 {
-			return len(spans) + 1
-		}
-		return 0
+		spans := len(w.params.windows())
+		return min(spans, 1) * (spans + 1)
 	}}
 }
 

@@ -126,14 +126,12 @@ func (b *Builder[K]) AddN(key K, n int) {
 		private.Poison(b.secret, "was given an element without a user, and its Params have MaxElements: use AddFor")
 		return
 	}
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
+	if s := private.Enter(b.secret); s != nil {
+		if n > 0 {
+			s.add(key, n)
+		}
+		private.Leave(b.secret)
 	}
-	if n > 0 {
-		s.add(key, n)
-	}
-	private.Leave(b.secret)
 }
 
 // AddFor counts elements of one user in the open step, one for each of the keys; it may be called
@@ -152,12 +150,10 @@ func (b *Builder[K]) AddFor(user string, keys []K) (counted int) {
 		private.Poison(b.secret, "was given elements of a user, and its Params have no MaxElements: use Add, which protects single elements, or set MaxElements")
 		return 0
 	}
-	s := private.Enter(b.secret)
-	if s == nil {
-		return 0
+	if s := private.Enter(b.secret); s != nil {
+		counted = s.addFor(user, keys)
+		private.Leave(b.secret)
 	}
-	counted = s.addFor(user, keys)
-	private.Leave(b.secret)
 	return counted
 }
 

@@ -10,6 +10,14 @@ type Size interface {
 	Interval(confidence float64) (lo, hi float64)
 }
 
+// OrZero returns what p points to, for nil a zero value.
+func OrZero[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
+}
+
 // Parts are the sizes of A∪B, A∩B, A∖B and B∖A.
 type Parts [4]Size
 
