@@ -105,6 +105,7 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 	for i := range uint64(500) {
 		entries = append(entries, total{Key: i, Steps: int64(float64(i%60) / s.step)})
 	}
+	sparse.SortEntries(entries)
 	var src noise.Source
 	for range releases {
 		var list *sparse.Vector[uint64]

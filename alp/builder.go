@@ -146,14 +146,11 @@ func (s *state) settle(entries []total) (err error) {
 // clamped returns the totals that are not 0 once clamped to ±limit, and to 0 from below unless
 // signed, in their memory.
 func clamped(all []total, limit int64, signed bool) []total {
-	entries := all[:0]
-	for _, e := range all {
+	for i := range all {
+		e := &all[i]
 		e.Steps = min(max(e.Steps, -limit), limit)
-		if e.Steps > 0 || e.Steps < 0 && signed {
-			entries = append(entries, e)
-		}
 	}
-	return entries
+	return slices.DeleteFunc(all, func(e total) bool { return e.Steps == 0 || e.Steps < 0 && !signed })
 }
 
 // releaseList returns the list of the large entries: what package threshold releases of φ₁.
@@ -166,7 +163,7 @@ func (s *shape) releaseList(src *noise.Source, entries []total) (*sparse.Vector[
 	for i, e := range entries {
 		values[i] = total{Key: e.Key, Steps: s.phi(e.Steps)} // a step of the list is 1
 	}
-	return sparse.Release(src, law, values, 0, nil), nil
+	return sparse.ReleaseSorted(src, law, values, 0, nil), nil
 }
 
 // totals sums by index. What is added waits in a log, and is merged into the sorted sums when the

@@ -3,8 +3,11 @@ package alp
 import (
 	"math"
 	"math/bits"
+	"slices"
+	"sync"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/memo"
 )
 
 // decoder is what Estimate and Interval need of a Projection besides its table: the distributions
@@ -16,18 +19,19 @@ type decoder struct {
 	uniform uniform
 	loads   []load // for each sign
 	prior   Prior
-	odds    float64      // of 0 against all other values, before reading
-	sides   []*posterior // under the prior, for each sign: the non-negative side first
-	flat    []*posterior // under the uniform prior
-	open    []*posterior // under the uniform prior of listed entries; nil without a list
-	pvalues *lazyPValues
+	odds    float64           // of 0 against all other values, before reading
+	sides   []*posterior      // under the prior, for each sign: the non-negative side first
+	flat    []*posterior      // under the uniform prior
+	open    []*posterior      // under the uniform prior of listed entries; nil without a list
+	pvalues func() []*pvalues // for each sign; the first call takes up to a second
+	limits  *memo.Table[limitsKey, *limits]
 	direct  *direct // nil where the cells of an index show too many combinations of outputs
 }
 
 // newDecoder reads the load off the table. It is a function of the release.
 func newDecoder(p *Projection) *decoder {
 	s := &p.shape
-	d := &decoder{shape: s, pvalues: new(lazyPValues), direct: newDirect(p)}
+	d := &decoder{shape: s, limits: new(memo.Table[limitsKey, *limits]), direct: newDirect(p)}
 	d.bins = newBins(&s.code, s.half, s.reach())
 	d.list = newListing(p, &d.bins)
 	histogram := p.histogram()
@@ -51,6 +55,12 @@ func (d *decoder) learn(histograms [][][]uint64, rounds int) {
 		d.loads = append(d.loads, d.bins.fit(histogram, start, rounds))
 	}
 	d.flat = d.posteriors(&d.uniform, 0)
+	d.pvalues = sync.OnceValue(func() (sides []*pvalues) {
+		for side, p := range d.flat {
+			sides = append(sides, newPValues(p, d.loads[side]))
+		}
+		return sides
+	})
 	if d.list != nil {
 		open := s.uniformPrior(&d.bins, nil)
 		d.open = d.posteriors(&open, 0)
@@ -84,10 +94,8 @@ func (s *shape) outward(histogram [][]uint64, side int) [][]uint64 {
 	if side == 0 {
 		return histogram[s.half:]
 	}
-	out := make([][]uint64, s.half)
-	for j := range out {
-		out[j] = histogram[s.half-1-j]
-	}
+	out := slices.Clone(histogram[:s.half])
+	slices.Reverse(out)
 	return out
 }
 
@@ -98,9 +106,7 @@ func (s *shape) bothSides(outputs []uint8) (positive, negative []uint8) {
 		return outputs, nil
 	}
 	negative, positive = outputs[:s.half], outputs[s.half:]
-	for i, j := 0, s.half-1; i < j; i, j = i+1, j-1 {
-		negative[i], negative[j] = negative[j], negative[i]
-	}
+	slices.Reverse(negative)
 	return positive, negative
 }
 
@@ -292,7 +298,7 @@ func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read 
 // the list is evidence too. A listed entry has the interval of its list value. No prior is assumed,
 // but if the prior moves [Projection.Estimate] outside, the interval is extended to it.
 //
-// The first call takes some milliseconds.
+// The first call with a confidence takes some milliseconds.
 func (p *Projection) Interval(index uint64, confidence float64) (lo, hi float64) {
 	d := p.decoder
 	if d == nil || !(confidence >= 0 && confidence < 1) {
@@ -311,22 +317,21 @@ func (p *Projection) Interval(index uint64, confidence float64) (lo, hi float64)
 	} else {
 		lo, hi = d.interval(positive, negative, (1-confidence)/2)
 	}
-	estimate := p.estimate(index, value)
+	estimate := s.inUnits(d.median(positive, negative, value, d.odds))
 	return min(s.inUnits(lo), estimate), max(s.inUnits(hi), estimate)
 }
 
 // interval returns the hull, in steps, where at most the probability miss is left on either side.
 // Where values are signed, half of it is for the evidence of the side on which the value is not.
 func (d *decoder) interval(positive, negative []uint8, miss float64) (lo, hi float64) {
-	tables := d.pvalues.get(d)
 	if negative == nil {
-		a := d.accept(0, tables[0], positive, miss, miss)
+		a := d.accept(limitsKey{0, miss, miss}, positive)
 		if a.zero {
 			a.lo = 0
 		}
 		return a.lo, a.hi
 	}
-	up, down := d.accept(0, tables[0], positive, miss/2, miss), d.accept(1, tables[1], negative, miss/2, miss)
+	up, down := d.accept(limitsKey{0, miss / 2, miss}, positive), d.accept(limitsKey{1, miss / 2, miss}, negative)
 	switch {
 	case up.zero && down.zero: // not refuted by either side at half the miss: the hull holds both
 		return -down.hi, up.hi
@@ -345,31 +350,47 @@ type accepted struct {
 	zero   bool
 }
 
-// accept finds the accepted values, given what may be missed below and above.
-func (d *decoder) accept(side int, v *pvalues, outputs []uint8, low, high float64) (a accepted) {
-	p := d.flat[side]
-	log := make([]float64, p.used)
-	p.odds(outputs, log)
-	total, k := p.weight(outputs)
-	a.zero = k == 0 && v.zero[before(math.Log(total))] > low
-	first, last := p.used, -1
-	for b, x := range log {
-		at := b * oddsPoints
-		// a value at either end of the bin is listed less or more often than one in the middle
-		most, least := d.list.absent(d.shape.valueAt(p.point(b, 0))), d.list.absent(d.shape.valueAt(p.point(b, 1)))
-		if 1-least*(1-float64(v.lower[at+before(x)])) <= low || most*float64(v.upper[at+after(x)]) <= high {
-			continue
+// accept finds the accepted values.
+func (d *decoder) accept(key limitsKey, outputs []uint8) (a accepted) {
+	p := d.flat[key.side]
+	l, _ := d.limits.Get(key, func() (*limits, error) { return d.newLimits(key), nil })
+	var buffer [fewColumns + 1]float64
+	behind := append(buffer[:0], make([]float64, p.columns+1)...) // B of the columns
+	behind[p.columns] = p.tail.mass
+	for j := p.columns - 1; j >= 0; j-- {
+		i := p.at(j, outputs[j])
+		if behind[j] = p.mass[i] + p.ratio[i]*behind[j+1]; behind[j] > math.MaxFloat64 {
+			behind[j] = math.MaxFloat64
 		}
-		first, last = min(first, b), b
+	}
+	a.zero = behind[0] < l.zero
+	first, last, ahead := p.used, -1, 0.0
+	for j, o := range outputs {
+		i := p.at(j, o)
+		mass, next := p.mass[i], p.ratio[i]*behind[j+1]
+		// bounds on the odds of all bins of the column
+		if mass+next > l.least[j]*ahead && next < l.most[j]*(mass+ahead) {
+			for b := j * p.count; b < min((j+1)*p.count, p.used); b++ {
+				down, up := p.halves(i, b-j*p.count)
+				below, above := max(down+ahead, math.SmallestNonzeroFloat64), up+next
+				if l.low[b]*below < above && above < l.high[b]*below {
+					first, last = min(first, b), b
+				}
+			}
+		}
+		if ahead = (ahead + mass) * (1 / p.ratio[i]); ahead > math.MaxFloat64 {
+			ahead = math.MaxFloat64
+		}
 	}
 	if last < 0 { // all are refuted, one way or the other
+		total, k := p.weight(outputs)
 		middle := d.shape.valueAt(p.find(outputs, total/2, k))
 		return accepted{middle, middle, a.zero}
 	}
 	// What is known of a bin holds in its middle: at its ends the next one says as much.
 	a.lo, a.hi = d.shape.valueAt(max(p.point(first, -0.5), 0)), d.shape.valueAt(p.point(last, 1.5))
 	if last == p.used-1 {
-		a.hi = d.beyond(high)
+		a.hi = d.beyond(key.larger)
 	}
 	return a
 }

@@ -2,7 +2,7 @@ package alp
 
 import (
 	"math"
-	"sync"
+	"sort"
 )
 
 // pvalues are the distributions of the evidence about an entry under each of its possible values,
@@ -39,16 +39,8 @@ type oddsLaw [oddsPoints]float64
 
 // add adds mass at a logarithm.
 func (s *oddsLaw) add(log, mass float64) {
-	x := log/oddsSpacing + oddsMiddle
-	if !(x > 0) {
-		s[0] += mass
-		return
-	}
-	k := int(min(x, oddsPoints-1))
-	if k == oddsPoints-1 {
-		s[k] += mass
-		return
-	}
+	x := min(max(log/oddsSpacing+oddsMiddle, 0), oddsPoints-1)
+	k := min(int(x), oddsPoints-2)
 	f := x - float64(k)
 	s[k] += mass * (1 - f)
 	s[k+1] += mass * f
@@ -63,30 +55,52 @@ func (s *oddsLaw) each(visit func(x, mass float64)) {
 	}
 }
 
-// before returns the index of the last point at or below the logarithm, and after of the first at
-// or above it.
-func before(log float64) int {
-	return int(min(max(math.Floor(log/oddsSpacing+oddsMiddle), 0), oddsPoints-1))
+// limitsKey is a side, and the probabilities with which its evidence for a smaller and for a larger
+// value may reject the true one.
+type limitsKey struct {
+	side            int
+	smaller, larger float64
 }
 
-func after(log float64) int {
-	return int(min(max(math.Ceil(log/oddsSpacing+oddsMiddle), 0), oddsPoints-1))
+// limits are the odds Λ between which a value is not rejected.
+type limits struct {
+	low, high   []float64 // of each bin
+	least, most []float64 // of each column: the lowest and the highest of its bins
+	zero        float64   // 0 is rejected from this evidence against it on
 }
 
-// lazyPValues computes pvalues when they are first asked for: it takes some milliseconds, a second
-// for thousands of columns.
-type lazyPValues struct {
-	once  sync.Once
-	sides []*pvalues
-}
-
-func (l *lazyPValues) get(d *decoder) []*pvalues {
-	l.once.Do(func() {
-		for side, p := range d.flat {
-			l.sides = append(l.sides, newPValues(p, d.loads[side]))
+// newLimits reads the limits off the pvalues of a side, which are monotone in the odds.
+func (d *decoder) newLimits(key limitsKey) *limits {
+	p, v, rejected := d.flat[key.side], d.pvalues()[key.side], math.Inf(1)
+	l := &limits{make([]float64, p.used), make([]float64, p.used), make([]float64, p.columns), make([]float64, p.columns), 0}
+	for j := range l.least {
+		l.least[j] = rejected
+	}
+	for b := range l.low {
+		lower, upper := v.lower[b*oddsPoints:], v.upper[b*oddsPoints:]
+		// a value at either end of the bin is listed less or more often than one in the middle
+		most, least := d.list.absent(d.shape.valueAt(p.point(b, 0))), d.list.absent(d.shape.valueAt(p.point(b, 1)))
+		l.high[b] = oddsAt(sort.Search(oddsPoints, func(k int) bool { return 1-least*(1-float64(lower[k])) <= key.smaller }))
+		l.low[b] = rejected
+		if k := sort.Search(oddsPoints, func(k int) bool { return most*float64(upper[k]) > key.larger }); k < oddsPoints {
+			l.low[b] = oddsAt(k - 1)
 		}
-	})
-	return l.sides
+		j := b / p.count
+		l.least[j], l.most[j] = min(l.least[j], l.low[b]), max(l.most[j], l.high[b])
+	}
+	l.zero = oddsAt(sort.Search(oddsPoints, func(k int) bool { return v.zero[k] <= key.smaller }))
+	return l
+}
+
+// oddsAt returns the odds at a point of the grid, −1 before the first and +Inf behind the last.
+func oddsAt(k int) float64 {
+	switch {
+	case k < 0:
+		return -1
+	case k < oddsPoints:
+		return math.Exp((float64(k) - oddsMiddle) * oddsSpacing)
+	}
+	return math.Inf(1)
 }
 
 // newPValues computes the distributions for one side.
@@ -134,7 +148,7 @@ func (p *posterior) behind(laws [][]float64) []oddsLaw {
 	out[p.columns].add(math.Log(p.tail.mass), 1)
 	for j := p.columns - 1; j >= 0; j-- {
 		for o := range p.levels {
-			q, i := laws[j][o*(p.count+2)], j*p.levels+o
+			q, i := laws[j][o*(p.count+2)], p.at(j, uint8(o))
 			out[j+1].each(func(x, mass float64) { out[j].add(math.Log(p.mass[i]+p.ratio[i]*x), q*mass) })
 		}
 	}
@@ -145,7 +159,7 @@ func (p *posterior) behind(laws [][]float64) []oddsLaw {
 // for entries that fill it.
 func (p *posterior) past(law []float64, ahead *oddsLaw, j int) (out oddsLaw) {
 	for o := range p.levels {
-		q, i := law[o*(p.count+2)+p.count+1], j*p.levels+o
+		q, i := law[o*(p.count+2)+p.count+1], p.at(j, uint8(o))
 		ahead.each(func(x, mass float64) { out.add(math.Log((p.mass[i]+x)/p.ratio[i]), q*mass) })
 	}
 	return out
@@ -159,7 +173,7 @@ func (v *pvalues) column(p *posterior, law []float64, ahead, after *oddsLaw, j, 
 		if q < leastMass {
 			continue
 		}
-		i := j*p.levels + o
+		i := p.at(j, uint8(o))
 		down, up := p.halves(i, b)
 		var above, below oddsLaw
 		after.each(func(x, mass float64) { above.add(math.Log(up+p.ratio[i]*x), mass) })
@@ -182,8 +196,8 @@ func (v *pvalues) column(p *posterior, law []float64, ahead, after *oddsLaw, j, 
 	}
 }
 
-// halves returns the weights of column j below and above the middle of bin b, for i = j·levels +
-// output.
+// halves returns the weights of column j below and above the middle of bin b, for i = at(j,
+// output).
 func (p *posterior) halves(i, b int) (down, up float64) {
 	cum := p.cum[i*p.count : (i+1)*p.count]
 	share := float64(cum[b])
@@ -193,24 +207,4 @@ func (p *posterior) halves(i, b int) (down, up float64) {
 		share /= 2
 	}
 	return share * p.mass[i], (1 - share) * p.mass[i]
-}
-
-// odds sets out[b] to ln Λ for each bin, given the outputs.
-func (p *posterior) odds(outputs []uint8, out []float64) {
-	behind := make([]float64, p.columns+1)
-	behind[p.columns] = p.tail.mass
-	for j := p.columns - 1; j >= 0; j-- {
-		i := j*p.levels + int(outputs[j])
-		behind[j] = min(p.mass[i]+p.ratio[i]*behind[j+1], math.MaxFloat64)
-	}
-	ahead := 0.0
-	for j := range p.columns {
-		i := j*p.levels + int(outputs[j])
-		for b := j * p.count; b < min((j+1)*p.count, p.used); b++ {
-			down, up := p.halves(i, b-j*p.count)
-			above, below := up+p.ratio[i]*behind[j+1], down+ahead
-			out[b] = math.Log(max(above, math.SmallestNonzeroFloat64) / max(below, math.SmallestNonzeroFloat64))
-		}
-		ahead = min((ahead+p.mass[i])/p.ratio[i], math.MaxFloat64)
-	}
 }

@@ -15,7 +15,6 @@ type listing struct {
 	scale     float64   // of the list's noise, likewise
 	plainFrom float64   // from this absolute value on, in units of φ₁, the listed value alone tells
 	depth     []float64 // φ₁(x) − φ₁(X) in scales, for x in the middle of each bin: at most 0
-	tilt      []float64 // e to the power of depth; nil where that would be too little for a float64
 }
 
 // newListing returns the listing of a Projection, nil if it has no list.
@@ -28,9 +27,6 @@ func newListing(p *Projection, g *bins) *listing {
 	return l
 }
 
-// farBelow is how many scales e^{−x} is no denormal for.
-const farBelow = 700
-
 // newPlannedListing returns a listing of no keys.
 func newPlannedListing(s *shape, g *bins) *listing {
 	l := &listing{keys: new(directory), shape: s, depth: make([]float64, g.total())}
@@ -39,11 +35,6 @@ func newPlannedListing(s *shape, g *bins) *listing {
 	corner := s.phi(s.turn)
 	for b := range l.depth {
 		l.depth[b] = min((l.phi(s.valueAt(g.point(b, 0.5)))-float64(corner))/l.scale, 0)
-	}
-	if l.depth[0] > -farBelow {
-		for _, x := range l.depth {
-			l.tilt = append(l.tilt, math.Exp(x))
-		}
 	}
 	return l
 }
@@ -117,14 +108,13 @@ type fused struct {
 	outputs []uint8
 	kept    int
 	value   float64 // listed, in units of φ₁, not negative
-	level   float64 // e^{value − φ₁(X)}, in scales
 	corner  float64 // value − φ₁(X), in scales
 }
 
 // fuse prepares the distribution of a listed entry of the given absolute value.
 func (l *listing) fuse(p *posterior, outputs []uint8, value float64) fused {
 	corner := (value - float64(l.shape.phi(l.shape.turn))) / l.scale
-	return fused{l, p, outputs, l.shape.kept(int64(value)), value, math.Exp(min(corner, farBelow)), corner}
+	return fused{l, p, outputs, l.shape.kept(int64(value)), value, corner}
 }
 
 // weights appends the weight of each bin to dst, and returns it with their sum and the weight of
@@ -133,22 +123,20 @@ func (f *fused) weights(dst []float64) (weights []float64, total, tail float64) 
 	p := f.p
 	product := 1.0
 	for j := range p.columns {
-		i := j*p.levels + int(f.outputs[j])
+		i := p.at(j, f.outputs[j])
 		first, kept := j*p.count, j >= f.kept
 		each := product
 		if kept {
 			each *= p.mass[i] * float64(p.used)
 		}
-		dst = f.appendCloseness(dst, first, min(first+p.count, p.used))
-		in := dst[min(first, len(dst)):]
-		last, shares := float32(0), p.cum[i*p.count:][:len(in)]
-		for b, w := range in {
-			w *= each
-			if kept {
-				w *= float64(shares[b] - last)
-				last = shares[b]
+		last, shares := float32(0), p.cum[i*p.count:]
+		for b := first; b < min(first+p.count, p.used); b++ {
+			w := each * f.closeness(b)
+			if share := shares[b-first]; kept {
+				w *= float64(share - last)
+				last = share
 			}
-			in[b] = w
+			dst = append(dst, w)
 			total += w
 		}
 		if kept {
@@ -159,33 +147,7 @@ func (f *fused) weights(dst []float64) (weights []float64, total, tail float64) 
 }
 
 // closeness returns e^{−|value − φ|}, in scales, for the middle of a bin.
-func (f *fused) closeness(b int) float64 {
-	switch {
-	case f.tilt == nil:
-		return math.Exp(-math.Abs(f.corner - f.depth[b]))
-	case f.tilt[b] < f.level:
-		return f.tilt[b] / f.level
-	}
-	return f.level / f.tilt[b]
-}
-
-// appendCloseness appends the closeness of the bins from first up to end.
-func (f *fused) appendCloseness(dst []float64, first, end int) []float64 {
-	if f.tilt == nil {
-		for b := first; b < end; b++ {
-			dst = append(dst, f.closeness(b))
-		}
-		return dst
-	}
-	level, b := f.level, first
-	for ; b < end && f.tilt[b] < level; b++ { // the tilt grows with the bin
-		dst = append(dst, f.tilt[b]/level)
-	}
-	for ; b < end; b++ {
-		dst = append(dst, level/f.tilt[b])
-	}
-	return dst
-}
+func (f *fused) closeness(b int) float64 { return math.Exp(-math.Abs(f.corner - f.depth[b])) }
 
 // scaleInBins returns the scale of the noise above X, in bins as they are at X.
 func (f *fused) scaleInBins() float64 {

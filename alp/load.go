@@ -11,8 +11,9 @@ import (
 type load []float64
 
 const (
-	loadRounds = 60 // of expectation maximisation
-	loadPseudo = 50 // entries of the start's distribution that are added to the data
+	loadRounds = 60  // of expectation maximisation
+	loadPseudo = 50  // entries of the start's distribution that are added to the data
+	mostPseudo = 0.1 // their share of all entries, at most
 )
 
 // bins divides the columns' axis for decoding: every column into the same number of bins of equal
@@ -133,9 +134,10 @@ func (g *bins) fit(histogram [][]uint64, start load, rounds int) load {
 		}
 		rates[g.total()] *= factor / (cells * float64(g.columns))
 		total := sum(rates)
-		weight := total / startSum * loadPseudo / (total*cells + loadPseudo)
+		// a larger share of few entries would be more than the table teaches in a round
+		share := min(loadPseudo/(total*cells+loadPseudo), mostPseudo)
 		for b := range rates {
-			rates[b] = rates[b]*total*cells/(total*cells+loadPseudo) + weight*start[b]
+			rates[b] = rates[b]*(1-share) + share*total/startSum*start[b]
 		}
 	}
 	return rates
@@ -293,9 +295,9 @@ func (g *bins) end() int {
 	return g.used - 1
 }
 
-// noiseEntries is, in units of the square root of the cells of a column, how many entries the noise
-// of the cells passes for, about.
-const noiseEntries = 10
+// leastSignal is how many standard deviations of the noise the entries of a table stand out by when
+// half of what is learned of them is believed.
+const leastSignal = 7
 
 // mix returns the prior of the bins and the tail. The share learned of it comes from the load of
 // the table, which has the given number of cells a column; less where the table holds too few
@@ -304,9 +306,9 @@ func (u *uniform) mix(g *bins, rates load, cells, learned float64) (prior []floa
 	law := append([]float64(nil), rates...)
 	end := g.end()
 	decreasing(law[:min(end, g.used)])
+	signal := g.signal(law, rates) * cells
+	learned *= signal / (signal + leastSignal*leastSignal)
 	rest := sum(law) - law[end]
-	signal := rest * rest * cells // (entries/√cells)²
-	learned *= signal / (signal + noiseEntries*noiseEntries)
 	law[end] = min(law[end], rest*u.unit)
 	scale := learned / max(rest+law[end], math.SmallestNonzeroFloat64)
 	prior, t = make([]float64, g.total()), u.tail
@@ -318,6 +320,29 @@ func (u *uniform) mix(g *bins, rates load, cells, learned float64) (prior []floa
 		t.mass += scale * law[end]
 	}
 	return prior, t
+}
+
+// signal returns the square of the number of entries for one cell, in standard deviations of the
+// noise of a cell. The noise passes for entries of a bin with the variance 1/χ² for a cell, where
+// χ² = Σ_o (Pr[o | bin] − Pr[o | 0])²/Pr[o | 0] under the load. Of all bins the one counts from
+// which on entries stand out the most.
+func (g *bins) signal(law []float64, rates load) (most float64) {
+	n, from, above := g.count+2, law[g.total()], rates[g.total()]
+	for j := g.columns - 1; j >= 0; j-- {
+		in := rates[j*g.count : (j+1)*g.count]
+		chance := g.distributions(in, above)
+		above += sum(in)
+		for b := g.count; b >= 1; b-- {
+			from += law[j*g.count+b-1]
+			chi := 0.0
+			for o := range g.levels {
+				d := chance[o*n+b] - chance[o*n]
+				chi += d * d / chance[o*n]
+			}
+			most = max(most, from*from*chi)
+		}
+	}
+	return most
 }
 
 // lastBin returns the length of a bin at X, in steps of the value: a logarithmic axis has longer
@@ -368,12 +393,15 @@ func decreasing(x []float64) {
 // tables, and so is the distribution within a column given its output.
 type posterior struct {
 	*bins
-	ratio []float64 // ratio[j·levels+o] is r_j[o]
-	mass  []float64 // mass[j·levels+o] is t_j[o]
-	// cum[(j·levels+o)·count+b] is the share of t_j[o] in the bins of column j up to b
+	ratio []float64 // r_j[o] is ratio[at(j, o)]
+	mass  []float64 // t_j[o]
+	// cum[at(j, o)·count+b] is the share of t_j[o] in the bins of column j up to b
 	cum  []float32
 	tail tailLaw
 }
+
+// at returns the place of an output of column j in the tables: equal outputs lie together.
+func (p *posterior) at(j int, o uint8) int { return int(o)*p.columns + j }
 
 // tailLaw is the distribution above all columns, exponential, of entries that a list may hold.
 type tailLaw struct {
@@ -385,17 +413,12 @@ type tailLaw struct {
 // thousands of columns. A sum on the scale k is in units of rescaleᵏ.
 const rescale = 0x1p400
 
-// units returns what a sum on the scale 0 is in units of rescaleᵏ; what is below 2⁻⁸⁰⁰ counts as 0.
+// units returns what a sum on the scale 0 is in units of rescaleᵏ.
 func units(k int) float64 {
-	switch k {
-	case 0:
+	if k == 0 {
 		return 1
-	case 1:
-		return 1 / rescale
-	case 2:
-		return 1 / rescale / rescale
 	}
-	return 0
+	return math.Ldexp(1, -400*k)
 }
 
 // newPosterior computes the tables.
@@ -409,7 +432,7 @@ func newPosterior(g *bins, rates load, prior []float64, t tailLaw) *posterior {
 		above = max(above-sum(in), 0)
 		for o := range g.levels {
 			g.likelihood(in, above, o, like)
-			i := j*g.levels + o
+			i := p.at(j, uint8(o))
 			p.ratio[i] = like[g.count+1] / like[0]
 			p.fill(i, prior[j*g.count:(j+1)*g.count], like)
 		}
@@ -433,15 +456,14 @@ func (p *posterior) fill(i int, prior, like []float64) {
 
 // weight returns the sum of all weights, on the scale k.
 func (p *posterior) weight(outputs []uint8) (total float64, k int) {
-	product, base := 1.0, 0
-	for _, o := range outputs {
-		i := base + int(o)
+	product := 1.0
+	for j, o := range outputs {
+		i := p.at(j, o)
 		total += product * p.mass[i]
 		product *= p.ratio[i]
 		if product > rescale {
 			product, total, k = product/rescale, total/rescale, k+1
 		}
-		base += p.levels
 	}
 	return total + product*p.tail.mass, k
 }
@@ -449,9 +471,9 @@ func (p *posterior) weight(outputs []uint8) (total float64, k int) {
 // find returns the point of the axis below which the given weight lies, on the scale k of weight. A
 // point of the tail is columns·width plus its distance from X in steps of the value.
 func (p *posterior) find(outputs []uint8, left float64, k int) float64 {
-	product, unit, base := 1.0, units(k), 0
-	for _, o := range outputs {
-		i := base + int(o)
+	product, unit := 1.0, units(k)
+	for j, o := range outputs {
+		i := p.at(j, o)
 		w := product * p.mass[i] * unit
 		if w >= left && w > 0 {
 			return p.within(i, left/w)
@@ -462,7 +484,6 @@ func (p *posterior) find(outputs []uint8, left float64, k int) float64 {
 			k--
 			product, unit = product/rescale, units(k)
 		}
-		base += p.levels
 	}
 	end := float64(p.columns) * float64(p.width)
 	if w := product * p.tail.mass; w > 0 {
@@ -472,7 +493,7 @@ func (p *posterior) find(outputs []uint8, left float64, k int) float64 {
 }
 
 // within returns the point of the axis below which the given share of a column's weight lies, for
-// output i = j·levels + o.
+// i = at(j, output).
 func (p *posterior) within(i int, share float64) float64 {
 	cum := p.cum[i*p.count : (i+1)*p.count]
 	s := float32(share)
@@ -491,5 +512,5 @@ func (p *posterior) within(i int, share float64) float64 {
 	if cum[b] > low {
 		part = float64((s - low) / (cum[b] - low))
 	}
-	return p.point(i/p.levels*p.count+b, max(part, 0))
+	return p.point(i%p.columns*p.count+b, max(part, 0))
 }

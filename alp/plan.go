@@ -104,7 +104,7 @@ func (g *geometry) loads(entries int) []float64 {
 
 // forecast reads the load as of a table in which each output is as frequent as expected.
 func (s *shape) forecast(values []float64) forecast {
-	d := &decoder{shape: s, pvalues: new(lazyPValues)}
+	d := &decoder{shape: s}
 	d.bins = newBins(&s.code, s.half, s.reach())
 	if s.hasList {
 		d.list = newPlannedListing(s, &d.bins)

@@ -135,8 +135,9 @@ func listed(list *sparse.Vector[uint64]) *directory {
 
 // outputs appends what the cells of an index show to dst, one for each column.
 func (p *Projection) outputs(index uint64, dst []uint8) []uint8 {
-	var buffer [64]uint64
-	for _, cell := range p.shape.locate(index, buffer[:0]) {
+	var buffer [fewColumns]uint64
+	cells := slices.Grow(buffer[:0], p.shape.columns)
+	for _, cell := range p.shape.locate(index, cells) {
 		dst = append(dst, p.table.at(cell))
 	}
 	return dst
@@ -230,13 +231,14 @@ func (t *packed) at(cell uint64) uint8 {
 	return (t.value(line, before) + 1) & uint8(-(word >> bit & 1))
 }
 
-// value returns the i-th value of a line, anything if it has no more than i.
+// value returns the i-th value of a line, anything if it has no more than i. It does not branch on
+// the place either.
 func (t *packed) value(line *[lineWords]uint64, i uint64) uint8 {
-	if i >= t.room {
-		return t.rest[min(line[0]>>27+i-t.room, uint64(len(t.rest)-1))]
-	}
+	inside := uint64(int64(i-t.room) >> 63) // all ones if the line has it, else 0
+	spilled := t.rest[min(line[0]>>27+i-t.room|inside, uint64(len(t.rest)-1))]
 	at := (1+t.lineBits)*64 + i*t.valueBits
-	return uint8((line[at/64%lineWords]>>(at%64) | line[(at/64+1)%lineWords]<<(64-at%64)) & (1<<t.valueBits - 1))
+	own := uint8(line[at/64%lineWords]>>(at%64)|line[(at/64+1)%lineWords]<<(64-at%64)) & (1<<t.valueBits - 1)
+	return spilled ^ (spilled^own)&uint8(inside)
 }
 
 // each calls f for the cells that show another output than 0, in order.

@@ -34,9 +34,14 @@ type releasing[K wire.Key] struct {
 // that are equal or higher, by at most MaxValue each, and a number that is equal or lower, by at
 // most MaxValue. A sketch is an example: its counters, and the number of counts that it lost.
 func Release[K wire.Key](src *noise.Source, l Law, entries []Entry[K], beside int64, listed []K) *Vector[K] {
+	SortEntries(entries)
+	return ReleaseSorted(src, l, entries, beside, listed)
+}
+
+// ReleaseSorted is [Release] of entries that the caller always has sorted by key.
+func ReleaseSorted[K wire.Key](src *noise.Source, l Law, entries []Entry[K], beside int64, listed []K) *Vector[K] {
 	s, c, signed := releasing[K]{l, wire.KeysOf[K](), listed, src}, l.numbers, l.params.Signed
 	entries = slices.DeleteFunc(entries, func(e Entry[K]) bool { return e.Steps == 0 || e.Steps < 0 && !signed })
-	SortEntries(entries)
 	if !l.params.Beside {
 		beside = 0
 	}
@@ -46,7 +51,7 @@ func Release[K wire.Key](src *noise.Source, l Law, entries []Entry[K], beside in
 		released = s.dense(entries)
 	case c.method == PureLaplace:
 		extra := s.falseKeys(entries)
-		released = merge(releaseLaplace(src, c, entries, signed), extra)
+		released = merge(s.keys, releaseLaplace(src, c, entries, signed), extra)
 	case c.method.normal():
 		var shared int64
 		released, shared = releaseNormal(src, c, entries)
@@ -128,15 +133,13 @@ type Entry[K wire.Key] = keytable.Entry[K]
 // radixFrom is the number of entries from which on the radix sort is faster.
 const radixFrom = 256
 
-// SortEntries sorts by key. Entries of one key stay in their order.
+// SortEntries sorts by key. Entries of one key stay in their order. The time does not tell whether
+// they were sorted before.
 func SortEntries[K wire.Key](entries []Entry[K]) {
 	keys := wire.KeysOf[K]()
-	order := func(a, b Entry[K]) int { return wire.Compare(a.Key, b.Key) }
 	switch {
-	case slices.IsSortedFunc(entries, order):
-		return
 	case len(entries) < radixFrom:
-		slices.SortStableFunc(entries, order)
+		sortByComparing(keys, entries)
 		return
 	case !keys.Integers():
 		sortByWords(entries, make([]Entry[K], len(entries)), make([]record, 2*len(entries)), keys, 0)
@@ -161,6 +164,11 @@ func SortEntries[K wire.Key](entries []Entry[K]) {
 	}
 }
 
+// sortByComparing sorts few entries.
+func sortByComparing[K wire.Key](keys wire.Keys[K], entries []Entry[K]) {
+	slices.SortStableFunc(entries, func(a, b Entry[K]) int { return keys.Compare(a.Key, b.Key) })
+}
+
 // sortByWords sorts entries of texts or arrays that agree in the bytes before from: by their next
 // eight bytes, those that agree in these by the next eight, and so on. There is room for as many
 // entries, and for twice as many records.
@@ -171,7 +179,7 @@ func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wi
 		records[i], longer = record{Key: word, Steps: int64(i)}, longer || more
 	}
 	if n < radixFrom/8 || !longer { // then they differ in zeros at their ends
-		slices.SortStableFunc(entries, func(a, b Entry[K]) int { return keys.Compare(a.Key, b.Key) })
+		sortByComparing(keys, entries)
 		return
 	}
 	radixSort(records[:n], records[n:2*n])
@@ -238,10 +246,10 @@ func insertionSort(records []record) {
 }
 
 // merge merges two sorted lists of different keys into one.
-func merge[K wire.Key](a, b []Entry[K]) []Entry[K] {
+func merge[K wire.Key](keys wire.Keys[K], a, b []Entry[K]) []Entry[K] {
 	merged := make([]Entry[K], 0, len(a)+len(b))
 	for _, e := range a {
-		for len(b) > 0 && wire.Compare(b[0].Key, e.Key) < 0 {
+		for len(b) > 0 && keys.Compare(b[0].Key, e.Key) < 0 {
 			merged, b = append(merged, b[0]), b[1:]
 		}
 		merged = append(merged, e)
@@ -286,7 +294,8 @@ func (v *Vector[K]) Has(key K) bool {
 }
 
 func (v *Vector[K]) find(key K) (e Entry[K], found bool) {
-	i, found := slices.BinarySearchFunc(v.values, key, func(e Entry[K], key K) int { return wire.Compare(e.Key, key) })
+	keys := wire.KeysOf[K]()
+	i, found := slices.BinarySearchFunc(v.values, key, func(e Entry[K], key K) int { return keys.Compare(e.Key, key) })
 	if found {
 		e = v.values[i]
 	}

@@ -91,7 +91,8 @@ func (c Keys[K]) Compare(a, b K) int {
 func (c Keys[K]) Word(key K, from int) (word uint64, more bool) {
 	text := unsafe.Slice((*byte)(unsafe.Pointer(&key)), unsafe.Sizeof(key))
 	if c.class == TextKey {
-		text = unsafe.Slice(unsafe.StringData(*(*string)(unsafe.Pointer(&key))), len(*(*string)(unsafe.Pointer(&key))))
+		s := *(*string)(unsafe.Pointer(&key))
+		text = unsafe.Slice(unsafe.StringData(s), len(s))
 	}
 	if len(text) >= from+8 {
 		return binary.BigEndian.Uint64(text[from:]), len(text) > from+8
