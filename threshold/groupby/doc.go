@@ -15,8 +15,8 @@
 // Neighbours differ in one user, with all keys and values of that user, added or removed (or
 // replaced: Params.Relation). The package bounds what one user changes, so (ε, δ) holds for a user
 // with any number of keys: [budget.User](0, …). That is stronger than a guarantee for users of at
-// most m keys (Guarantee.For converts). In [Rows] a person is one user. In a [Builder] each call
-// of [Builder.AddUser] is one: a person added in k calls counts as k users.
+// most m keys (Guarantee.For converts). In [Rows] a person is one user, and each row without a
+// user is one more. In a [Builder] each call of [Builder.AddUser] is one: k calls are k users.
 //
 // A user of l keys gives each of them the weight 1/√l, so ‖·‖₂ ≤ 1; of more than MaxKeys keys,
 // MaxKeys random ones count. A total weight v below a constant R counts as R with probability
