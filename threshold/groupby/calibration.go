@@ -45,6 +45,14 @@ type calibration struct {
 	epsilon   float64   // ε of one release, at its part of δ
 }
 
+// nameless returns the scale of the noise of the number of rows without a user.
+//
+// Each of these rows is a user of its own. Neighbours differ in such a row or in a user with a
+// name, never in both: so this number takes nothing from the budget of the others, and noise of
+// scale σ would do. A person may have several of these rows. With 8σ the whole budget covers eight,
+// and somebody with a name who has one more row loses a sixty-fourth more of ρ.
+func (c *calibration) nameless() float64 { return 8 * c.sigma }
+
 // sizes returns the calibration without the kernel.
 func (p Params) sizes() (c calibration, err error) {
 	if err = p.validate(); err != nil {
@@ -369,6 +377,7 @@ type noises struct {
 	full                            int     // C²
 	mix                             float64 // κ
 	count, shortfall, value, others float64 // standard deviations
+	nameless                        float64 // likewise, in rows
 	weight                          float64 // the weights' part of count's, κσ
 	lift, escape                    float64 // κR at most, and how likely a lifted key is shown
 	spread                          spread
@@ -387,7 +396,7 @@ func (p Params) noises(c calibration, at choice) (n noises) {
 	if p.pure() {
 		scale *= math.Sqrt2
 	}
-	n = noises{count: scale * c.rest(at) / fine, shortfall: scale * c.shortfall, value: scale * c.value(at), others: scale * c.others}
+	n = noises{count: scale * c.rest(at) / fine, shortfall: scale * c.shortfall, value: scale * c.value(at), others: scale * c.others, nameless: scale * unit * c.nameless()}
 	if !p.KeysOnly {
 		n.full, n.mix = c.clips[at.clip].full, float64(c.clips[at.clip].mix)/fine
 	}

@@ -14,8 +14,8 @@
 //
 // Neighbours differ in one user with all keys and values, added or removed (or replaced:
 // Params.Relation): [budget.User](0, …), which is stronger than a guarantee for users of at most m
-// keys (Guarantee.For converts). In [Rows] a person is one user; in a [Builder] a person added in k
-// calls of [Builder.AddUser] counts as k users.
+// keys (Guarantee.For converts). In [Rows] a person is one user, and each row without a user is one
+// more; in a [Builder] a person added in k calls of [Builder.AddUser] counts as k users.
 //
 // A user of l keys gives each of them the weight 1/√l; of more than MaxKeys keys, MaxKeys random
 // ones count. Small total weights are rounded at random, normal noise is added, and a key is shown

@@ -11,10 +11,10 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// The encoding of Groups, little-endian, version 4; floating-point numbers are IEEE 754 bits:
+// The encoding of Groups, little-endian, version 5; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 16, version 4
+//	6      header: "dpsk", kind 16, version 5
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
 //	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed, 8 Values, 16 Average
@@ -36,6 +36,8 @@ import (
 //	8      the threshold of the weights, 0 with KeysOnly, a list or two passes
 //	8      shortfall, 0 with KeysOnly and for a list of at most FullKeys
 //	8      others, 0 without Others
+//	1      1 where rows without a user are counted: not under Replace
+//	8      how many there are, else 0
 //	8      with Values: the radius, √2ⁿ for an n in [−60, 160], or 0 where nothing was learned
 //	8      with Values: how much clipping took, at least 0
 //	2·8    with Values: a bound on that and the deviation of its noise; 0 where there is none
@@ -53,8 +55,8 @@ import (
 // with their noise, two's complement. Nothing depends on the order of arrival, and no other bytes
 // decode to the same groups.
 const (
-	version   = 4
-	fixedSize = wire.HeaderSize + 3 + 16*8 + 2 + 3*4 + 2*2 + 3*8 + 4
+	version   = 5
+	fixedSize = wire.HeaderSize + 3 + 16*8 + 2 + 3*4 + 2*2 + 3*8 + 9 + 4
 )
 
 // fields are the numbers of the Params.
@@ -68,6 +70,17 @@ func (p *Params) fields() []wire.Field {
 		fields = append(fields, wire.Float(&p.Levels[i]))
 	}
 	return fields
+}
+
+// fields are the numbers before those of the groups, except what was learned.
+func (g *Groups[K]) fields(class *wire.KeyClass) []wire.Field {
+	fields := append([]wire.Field{wire.Byte(class)}, g.params.fields()...)
+	return append(fields, wire.Short(&g.chosen.clip, mostKeys), wire.Short(&g.chosen.asked, mostKeys), wire.Signed(&g.threshold), wire.Signed(&g.shortfall), wire.Signed(&g.others), wire.Flags(&g.named), wire.Signed(&g.nameless))
+}
+
+// learnedFields are those with Values.
+func (g *Groups[K]) learnedFields() []wire.Field {
+	return []wire.Field{wire.Float(&g.radius), wire.Float(&g.lost), wire.Float(&g.mostLost.Mean), wire.Float(&g.mostLost.StdDev)}
 }
 
 // sums returns which numbers of a group are released, as group.sum counts them.
@@ -89,13 +102,10 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, check.FormatError("groupby", "groups that were not released have no encoding")
 	}
 	keys, p := wire.KeysOf[K](), g.params
-	class, threshold, shortfall, others := keys.Class(), g.threshold, g.shortfall, g.others
-	dst = wire.AppendHeader(dst, wire.KindGroups, version)
-	dst = wire.AppendFields(dst, []wire.Field{wire.Byte(&class)})
-	at := g.chosen
-	dst = wire.AppendFields(dst, append(p.fields(), wire.Short(&at.clip, mostKeys), wire.Short(&at.asked, mostKeys), wire.Signed(&threshold), wire.Signed(&shortfall), wire.Signed(&others)))
-	if radius, lost, most := g.radius, g.lost, g.mostLost; p.Values {
-		dst = wire.AppendFields(dst, []wire.Field{wire.Float(&radius), wire.Float(&lost), wire.Float(&most.Mean), wire.Float(&most.StdDev)})
+	class := keys.Class()
+	dst = wire.AppendFields(wire.AppendHeader(dst, wire.KindGroups, version), g.fields(&class))
+	if p.Values {
+		dst = wire.AppendFields(dst, g.learnedFields())
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.groups)))
 	sums := p.sums()
@@ -127,10 +137,8 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	r.Header(wire.KindGroups, version)
 	var d Groups[K]
 	var class wire.KeyClass
-	r.Fields([]wire.Field{wire.Byte(&class)})
-	r.Fields(append(d.params.fields(), wire.Short(&d.chosen.clip, mostKeys), wire.Short(&d.chosen.asked, mostKeys), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
-	if d.params.Values {
-		r.Fields([]wire.Field{wire.Float(&d.radius), wire.Float(&d.lost), wire.Float(&d.mostLost.Mean), wire.Float(&d.mostLost.StdDev)})
+	if r.Fields(d.fields(&class)); d.params.Values {
+		r.Fields(d.learnedFields())
 	}
 	if r.Err() != nil {
 		return r.Err()
@@ -140,9 +148,9 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("keys of another type")
 	case d.params != d.params.normal() || d.params.validate() != nil:
 		r.Fail("invalid Params")
-	case !d.params.shortens() && d.shortfall != 0 || !d.params.Others && d.others != 0:
+	case !d.params.shortens() && d.shortfall != 0 || !d.params.Others && d.others != 0 || !d.named && d.nameless != 0 || d.named && d.params.Relation == budget.Replace:
 		r.Fail("a number that is not released")
-	case beyond(d.shortfall) || beyond(d.others):
+	case beyond(d.shortfall) || beyond(d.others) || beyond(d.nameless):
 		r.Fail("a number that no sum and noise make")
 	case d.radius != 0 && !ranges.Radius(d.radius) || !(d.lost >= 0 && d.lost <= check.MaxReal) || d.radius == 0 && d.lost != 0:
 		r.Fail("a radius or a loss that is none")
@@ -258,8 +266,9 @@ type quantileView struct {
 }
 
 // MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, also of
-// sums and means, and Others if released. A key that is not UTF-8, or that begins with \x, is \x
-// and its bytes in hexadecimal digits. The member data is the binary encoding.
+// sums and means, and Others and RowsWithoutUser if released. A key that is not UTF-8, or that
+// begins with \x, is \x and its bytes in hexadecimal digits. The member data is the binary
+// encoding.
 func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	rows := []keyView{}
 	for key, count := range g.All() {
@@ -267,12 +276,10 @@ func (g Groups[K]) MarshalJSON() ([]byte, error) {
 		r := keyView{KeyEstimate: wire.KeyEstimate{Key: wire.KeyText(key), Estimated: wire.EstimatedOf(count, low, high)}}
 		if g.params.values() {
 			low, high = g.SumInterval(key, wire.Confidence)
-			sum := wire.EstimatedOf(g.Sum(key), low, high)
+			r.Sum = new(wire.EstimatedOf(g.Sum(key), low, high))
 			low, high = g.MeanInterval(key, wire.Confidence)
-			mean := wire.EstimatedOf(g.Mean(key), low, high)
-			r.Sum, r.Mean = &sum, &mean
-			if lost := wire.Number(g.Lost(key)); g.params.Values {
-				r.Lost = &lost
+			if r.Mean = new(wire.EstimatedOf(g.Mean(key), low, high)); g.params.Values {
+				r.Lost = new(wire.Number(g.Lost(key)))
 			}
 		}
 		for _, q := range g.params.levels() {
@@ -286,11 +293,14 @@ func (g Groups[K]) MarshalJSON() ([]byte, error) {
 		Guarantee budget.Guarantee `json:"guarantee"`
 		Keys      []keyView        `json:"keys"`
 		Others    *wire.Estimated  `json:"others,omitempty"`
+		Nameless  *wire.Estimated  `json:"rowsWithoutUser,omitempty"`
 	}{Guarantee: g.Guarantee(), Keys: rows}
 	if g.valid() && g.params.Others {
 		half := g.reach(g.noises.others, (1-wire.Confidence)/2) + 1/float64(unit)
-		others := wire.EstimatedOf(g.Others(), max(g.Others()-half, 0), max(g.Others()+half, 0))
-		shown.Others = &others
+		shown.Others = new(wire.EstimatedOf(g.Others(), max(g.Others()-half, 0), max(g.Others()+half, 0)))
+	}
+	if low, high := g.RowsWithoutUser(wire.Confidence); g.named {
+		shown.Nameless = new(wire.EstimatedOf(float64(g.nameless), low, high))
 	}
 	return wire.MarshalJSON(&g, shown)
 }

@@ -22,8 +22,10 @@ func sampleOf[K int64 | string | uint32](p Params, threshold, shortfall, others 
 }
 
 func sampleWords() *Groups[string] {
-	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Others: true}, 30<<20, 3<<20, -5, group[string]{key: "", weight: 31 << 20, rest: 7},
+	g := sampleOf(Params{Epsilon: 1, Delta: 1e-6, Others: true}, 30<<20, 3<<20, -5, group[string]{key: "", weight: 31 << 20, rest: 7},
 		group[string]{key: "pear", weight: 30 << 20, rest: -77}, group[string]{key: "quince", weight: 1 << 45})
+	g.named, g.nameless = true, 1331
+	return g
 }
 
 func sampleInts() *Groups[int64] {
@@ -146,6 +148,9 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"a huge threshold":  func(g *Groups[string]) { g.threshold = math.MaxInt64 },
 		"shortfall":         func(g *Groups[string]) { g.shortfall = math.MaxInt64 },
 		"others":            func(g *Groups[string]) { g.others = math.MaxInt64 },
+		"nameless":          func(g *Groups[string]) { g.nameless = math.MinInt64 },
+		"nameless, no name": func(g *Groups[string]) { g.named = false },
+		"nameless, Replace": func(g *Groups[string]) { g.params.Relation, g.params.CountShare = budget.Replace, 0.25 },
 		"others unasked":    func(g *Groups[string]) { g.params.Others = false },
 		"keys with counts":  func(g *Groups[string]) { g.params.KeysOnly, g.params.FullKeys, g.params.CountShare = true, 0, 0 },
 	})

@@ -182,6 +182,30 @@ func ExampleParams_releases() {
 	// ε = 2 of 2 at δ = 1e-12, 3 releases, for one user, added or removed
 }
 
+// Films whose director is unknown belong to no director, so they count nowhere. How many they are
+// is published.
+func ExampleGroups_RowsWithoutUser() {
+	films, err := groupby.NewRows[string, string](groupby.Params{Epsilon: 1, Delta: 1e-9})
+	if err != nil {
+		panic(err)
+	}
+	for i := range 30000 {
+		director := fmt.Sprint("director ", i%2000)
+		if i%3 == 0 {
+			director = ""
+		}
+		films.Add(director, []string{"drama", "comedy"}[i%2])
+	}
+	groups, err := films.Release()
+	if err != nil {
+		panic(err)
+	}
+	low, high := groups.RowsWithoutUser(0.99)
+	fmt.Println("a third of 30,000 left out:", low > 9500 && high < 10500)
+	// Output:
+	// a third of 30,000 left out: true
+}
+
 // Before any data is seen: the noise of a count, where FullKeys is not left to the data, and the
 // weight from which on a key is shown.
 func ExampleRows_Params() {

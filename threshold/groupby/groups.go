@@ -27,6 +27,8 @@ type Groups[K hashing.Key] struct {
 	threshold         int64      // of the weights, in steps; 0 where weights are not released
 	groups            []group[K] // sorted by key
 	shortfall, others int64      // in steps
+	named             bool       // nameless is released
+	nameless          int64      // rows without a user
 	radius, lost      float64    // with Values: see ranges.Sums
 	mostLost          ranges.Bound
 	all               float64 // with Values: the sum of the counts, each at least 1
@@ -96,6 +98,9 @@ func (g *Groups[K]) String() string {
 	keys := "keys"
 	if g.params.listed {
 		keys = "listed keys"
+	}
+	if low, high := g.RowsWithoutUser(0.999); low > 0 {
+		what += fmt.Sprintf(", without %.0f to %.0f rows that have no user", low, high)
 	}
 	return fmt.Sprintf("groupby.Groups: %d %s with %s, %v", len(g.groups), keys, what, g.Guarantee())
 }
@@ -257,4 +262,17 @@ func (g *Groups[K]) Others() float64 {
 		return math.NaN()
 	}
 	return float64(g.others) / unit
+}
+
+// RowsWithoutUser returns bounds, with the given confidence, on how many rows were left out because
+// their user was "" or an array of zeros. A large number says that counts and sums are too small.
+// Each of these rows is protected as a user is, and eight of one person still are together, as the
+// noise is eight times what one takes. NaN without such users, which is for integers and for
+// Builders, under Replace, and for a confidence outside [0, 1).
+func (g *Groups[K]) RowsWithoutUser(confidence float64) (lo, hi float64) {
+	if !g.valid() || !g.named || !check.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	x, c := float64(g.nameless), g.reach(g.noises.nameless, (1-confidence)/2)+1
+	return max(x-c, 0), max(x+c, 0)
 }

@@ -150,71 +150,47 @@ func (p Params) normal() Params {
 // validate checks the fields of normal Params.
 func (p Params) validate() error {
 	width := p.Max - p.Min
-	switch {
-	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
-		return bad("Epsilon", p.Epsilon, "a number in [2⁻¹⁰, 64]")
-	case !(p.Delta >= minDelta && p.Delta <= maxDelta || p.listed && p.Delta == 0):
-		return bad("Delta", p.Delta, "a number in [1e-100, 0.01]; or 0, where keys are listed")
-	case p.most < 1 || p.most > mostKeys:
-		return bad("number of keys", p.most, "an integer in [1, 4096]")
-	case p.Releases < 1 || p.Releases > mostReleases:
-		return bad("Releases", p.Releases, "0 or an integer in [1, 65536]")
-	case p.Passes != 1 && p.Passes != 2:
-		return bad("Passes", p.Passes, "0, 1 or 2")
-	case p.listed && p.Passes != 1:
-		return bad("Passes", p.Passes, "0 or 1 where keys are listed")
-	case p.listed && p.KeysOnly:
-		return bad("KeysOnly", p.KeysOnly, "false where keys are listed")
-	case p.listed && p.CountShare != 0:
-		return bad("CountShare", p.CountShare, "0 where keys are listed")
-	case p.KeysOnly && p.CountShare != 0:
-		return bad("CountShare", p.CountShare, "0 with KeysOnly")
-	case p.KeysOnly && p.FullKeys != 0:
-		return bad("FullKeys", p.FullKeys, "0 with KeysOnly")
-	case p.Values && (p.Min != 0 || p.Max != 0):
-		return bad("Values", p.Values, "false with Min and Max: a range is given, or it is learned")
-	case p.Values && (p.Passes != 2 || p.listed):
-		return bad("Values", p.Values, "false, except for NewRows, and New with Passes 2, which keep the users")
-	case p.Values && (p.KeysOnly || p.Relation == budget.Replace || p.Levels[0] != 0):
-		return bad("Values", p.Values, "false with KeysOnly, Replace and Levels")
-	case !p.Values && p.TailIndex != 0:
-		return bad("TailIndex", p.TailIndex, "0 without Values")
-	case p.Values && !(p.TailIndex >= minIndex && p.TailIndex <= maxIndex):
-		return bad("TailIndex", p.TailIndex, "0 or a number in [1.01, 64]")
-	case p.Average && !p.values():
-		return bad("Average", p.Average, "false without Min and Max or Values")
-	case p.KeysOnly && p.values():
-		return bad("Max", p.Max, "0, as Min, with KeysOnly")
-	case !p.KeysOnly && !p.listed && !(p.CountShare >= minShare && p.CountShare <= 1-minShare):
-		return bad("CountShare", p.CountShare, "0 or a number in [1/64, 63/64]")
-	case p.Others && p.CountShare > 0.97:
-		return bad("CountShare", p.CountShare, "at most 0.97 with Others")
-	case p.Relation == budget.Replace && p.CountShare > 0.5:
-		return bad("CountShare", p.CountShare, "at most ½ under Replace")
-	case p.FullKeys == AutoFullKeys && p.pure():
-		return bad("FullKeys", p.FullKeys, "a number in [1, 4096] without δ")
-	case !p.KeysOnly && p.FullKeys != AutoFullKeys && (p.FullKeys < 1 || p.FullKeys > mostFull):
-		return bad("FullKeys", p.FullKeys, "0, an integer in [1, 4096], or AutoFullKeys")
-	case !(math.Abs(p.Min) <= check.MaxReal):
-		return bad("Min", p.Min, "a number in [−2²⁰⁰, 2²⁰⁰]")
-	case !(math.Abs(p.Max) <= check.MaxReal):
-		return bad("Max", p.Max, "a number in [−2²⁰⁰, 2²⁰⁰]")
-	case p.values() && !p.Values && !(width >= check.MinReal && width <= check.MaxReal):
-		return bad("Max", p.Max, "Min = Max = 0, or a Max that exceeds Min by 2⁻²⁰⁰ to 2²⁰⁰")
-	case p.badLevels():
-		return bad("Levels", p.Levels, "ascending numbers in [2⁻²⁰, 1 − 2⁻²⁰], and 0 after the last")
-	case p.Levels[0] != 0 && p.KeysOnly:
-		return bad("Levels", p.Levels, "none with KeysOnly")
-	case p.Levels[0] != 0 && p.Relation == budget.Replace:
-		return bad("Levels", p.Levels, "none under Replace")
-	case p.Levels[0] == 0 && p.QuantileShare != 0:
-		return bad("QuantileShare", p.QuantileShare, "0 without Levels")
-	case p.Levels[0] != 0 && !(p.QuantileShare >= minShare && p.QuantileShare+max(p.CountShare, minShare) <= 0.97):
-		return bad("QuantileShare", p.QuantileShare, "0 or a number from 1/64 on, at most 0.97 together with CountShare")
-	case p.Resolution != 0 && p.Levels[0] == 0:
-		return bad("Resolution", p.Resolution, "0 without Levels")
-	case p.Resolution != 0 && !(p.Resolution > 0 && p.Resolution <= width && width/p.Resolution <= maxCells-2):
-		return bad("Resolution", p.Resolution, "0 or a number that goes into [Min, Max] once, and at most 2³⁰ − 2 times")
+	for _, r := range []struct {
+		broken bool
+		field  string
+		value  any
+		want   string
+	}{
+		{!(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon), "Epsilon", p.Epsilon, "a number in [2⁻¹⁰, 64]"},
+		{!(p.Delta >= minDelta && p.Delta <= maxDelta || p.listed && p.Delta == 0), "Delta", p.Delta, "a number in [1e-100, 0.01]; or 0, where keys are listed"},
+		{p.most < 1 || p.most > mostKeys, "number of keys", p.most, "an integer in [1, 4096]"},
+		{p.Releases < 1 || p.Releases > mostReleases, "Releases", p.Releases, "0 or an integer in [1, 65536]"},
+		{p.Passes != 1 && p.Passes != 2, "Passes", p.Passes, "0, 1 or 2"},
+		{p.listed && p.Passes != 1, "Passes", p.Passes, "0 or 1 where keys are listed"},
+		{p.listed && p.KeysOnly, "KeysOnly", p.KeysOnly, "false where keys are listed"},
+		{p.listed && p.CountShare != 0, "CountShare", p.CountShare, "0 where keys are listed"},
+		{p.KeysOnly && p.CountShare != 0, "CountShare", p.CountShare, "0 with KeysOnly"},
+		{p.KeysOnly && p.FullKeys != 0, "FullKeys", p.FullKeys, "0 with KeysOnly"},
+		{p.Values && (p.Min != 0 || p.Max != 0), "Values", p.Values, "false with Min and Max: a range is given, or it is learned"},
+		{p.Values && (p.Passes != 2 || p.listed), "Values", p.Values, "false, except for NewRows, and New with Passes 2, which keep the users"},
+		{p.Values && (p.KeysOnly || p.Relation == budget.Replace || p.Levels[0] != 0), "Values", p.Values, "false with KeysOnly, Replace and Levels"},
+		{!p.Values && p.TailIndex != 0, "TailIndex", p.TailIndex, "0 without Values"},
+		{p.Values && !(p.TailIndex >= minIndex && p.TailIndex <= maxIndex), "TailIndex", p.TailIndex, "0 or a number in [1.01, 64]"},
+		{p.Average && !p.values(), "Average", p.Average, "false without Min and Max or Values"},
+		{p.KeysOnly && p.values(), "Max", p.Max, "0, as Min, with KeysOnly"},
+		{!p.KeysOnly && !p.listed && !(p.CountShare >= minShare && p.CountShare <= 1-minShare), "CountShare", p.CountShare, "0 or a number in [1/64, 63/64]"},
+		{p.Others && p.CountShare > 0.97, "CountShare", p.CountShare, "at most 0.97 with Others"},
+		{p.Relation == budget.Replace && p.CountShare > 0.5, "CountShare", p.CountShare, "at most ½ under Replace"},
+		{p.FullKeys == AutoFullKeys && p.pure(), "FullKeys", p.FullKeys, "a number in [1, 4096] without δ"},
+		{!p.KeysOnly && p.FullKeys != AutoFullKeys && (p.FullKeys < 1 || p.FullKeys > mostFull), "FullKeys", p.FullKeys, "0, an integer in [1, 4096], or AutoFullKeys"},
+		{!(math.Abs(p.Min) <= check.MaxReal), "Min", p.Min, "a number in [−2²⁰⁰, 2²⁰⁰]"},
+		{!(math.Abs(p.Max) <= check.MaxReal), "Max", p.Max, "a number in [−2²⁰⁰, 2²⁰⁰]"},
+		{p.values() && !p.Values && !(width >= check.MinReal && width <= check.MaxReal), "Max", p.Max, "Min = Max = 0, or a Max that exceeds Min by 2⁻²⁰⁰ to 2²⁰⁰"},
+		{p.badLevels(), "Levels", p.Levels, "ascending numbers in [2⁻²⁰, 1 − 2⁻²⁰], and 0 after the last"},
+		{p.Levels[0] != 0 && (p.KeysOnly || p.Relation == budget.Replace), "Levels", p.Levels, "none with KeysOnly and under Replace"},
+		{p.Levels[0] == 0 && p.QuantileShare != 0, "QuantileShare", p.QuantileShare, "0 without Levels"},
+		{p.Levels[0] != 0 && !(p.QuantileShare >= minShare && p.QuantileShare+max(p.CountShare, minShare) <= 0.97), "QuantileShare", p.QuantileShare, "0 or a number from 1/64 on, at most 0.97 together with CountShare"},
+		{p.Resolution != 0 && p.Levels[0] == 0, "Resolution", p.Resolution, "0 without Levels"},
+		{p.Resolution != 0 && !(p.Resolution > 0 && p.Resolution <= width && width/p.Resolution <= maxCells-2), "Resolution", p.Resolution, "0 or a number that goes into [Min, Max] once, and at most 2³⁰ − 2 times"},
+	} {
+		if r.broken {
+			return bad(r.field, r.value, r.want)
+		}
 	}
 	return check.Relation("groupby", p.Relation)
 }

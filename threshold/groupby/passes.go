@@ -287,6 +287,9 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 	if p.Others {
 		g.others = s.others + s.noise(s.calibrated.others)()
 	}
+	if s.named {
+		g.named, g.nameless = true, s.nameless+s.noise(s.calibrated.nameless())()
+	}
 	g.addUp()
 	return g
 }

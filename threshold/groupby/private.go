@@ -19,7 +19,7 @@ import (
 // their wire.Kind and a few more.
 const privateBuilder byte = 0xf8
 
-const privateVersion = 3
+const privateVersion = 4
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // protected by nothing: the sums of all keys without noise or, with Passes 2, the keys of each
@@ -149,8 +149,7 @@ type stateHeader struct {
 }
 
 func (h *stateHeader) fields() []wire.Field {
-	fields := append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.class), wire.Byte(&h.pass)}, h.params.fields()...)
-	return append(fields, wire.Int(&h.found, math.MaxInt32), wire.Short(&h.chosen.clip, mostKeys), wire.Short(&h.chosen.asked, mostKeys), wire.Signed(&h.others))
+	return append(append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.class), wire.Byte(&h.pass)}, h.params.fields()...), wire.Int(&h.found, math.MaxInt32), wire.Short(&h.chosen.clip, mostKeys), wire.Short(&h.chosen.asked, mostKeys), wire.Signed(&h.others))
 }
 
 // readState replaces what the state holds. A Discovery takes only those of its kind, and a Builder
@@ -293,17 +292,18 @@ type rowsHeader struct {
 	kind        byte
 	users, keys wire.KeyClass
 	params      Params
+	nameless    int64
 }
 
 func (h *rowsHeader) fields() []wire.Field {
-	return append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.users), wire.Byte(&h.keys)}, h.params.fields()...)
+	return append(append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.users), wire.Byte(&h.keys)}, h.params.fields()...), wire.Signed(&h.nameless))
 }
 
 // appendState appends the keys in order, and then the users in order: each with his keys, by their
 // ranks, and the numbers of the pair.
 func (s *rowData[U, K]) appendState(dst []byte) []byte {
 	users, keys := wire.KeysOf[U](), wire.KeysOf[K]()
-	h := rowsHeader{privateRows, users.Class(), keys.Class(), s.params}
+	h := rowsHeader{privateRows, users.Class(), keys.Class(), s.params, s.nameless}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 	dst = wire.AppendFields(dst, h.fields())
 	order, ranks := s.keys.sorted(s.listed) // a list is sorted
@@ -348,8 +348,11 @@ func (s *rowData[U, K]) readState(data []byte) error {
 		r.Fail("another kind of state")
 	case h.params != s.params:
 		return check.Equal("groupby", s.params, h.params)
+	case h.nameless < 0 || h.nameless > limit || h.nameless > 0 && !s.named:
+		r.Fail("a number of rows that is none")
 	}
 	next := newRows[U](s.params, s.calibrated, s.list())
+	next.nameless = h.nameless
 	all := r.Count(math.MaxInt32, keys.MinSize())
 	var key K
 	var list []K

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
@@ -36,6 +37,7 @@ type rowData[U, K hashing.Key] struct {
 	listed     int      // how many keys the list has
 	pairs      pairLog
 	named      bool    // users are texts or arrays, and an empty one is none
+	nameless   int64   // so many rows had none
 	numbers    []int64 // of a row, for the columns of the pairs
 }
 
@@ -95,10 +97,11 @@ func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rowDa
 }
 
 // Add adds a row: the user has the key. A repeated row counts once. A row whose user is "" or an
-// array of zeros does not count. Every integer is a user, so leave out rows without a user. If a
-// user has more than [MaxKeys] keys, MaxKeys of them count, drawn in Release. After 2³² − 1 users
-// or keys, new ones do not count, and the guarantee ends. Strings are not copied. With Min and Max,
-// Values or Levels use [Rows.AddValue], as with [Builder.AddUser].
+// array of zeros does not count: [Groups.RowsWithoutUser] says how many there were. Every integer
+// is a user, so leave out rows without a user. If a user has more than [MaxKeys] keys, MaxKeys of
+// them count, drawn in Release. After 2³² − 1 users or keys, new ones do not count, and the
+// guarantee ends. Strings are not copied. With Min and Max, Values or Levels use [Rows.AddValue],
+// as with [Builder.AddUser].
 func (r *Rows[U, K]) Add(user U, key K) {
 	if r.params.valued() {
 		private.Poison(r.secret, "was given a row without a value by Add, and its Params have Min and Max, Values or Levels: call AddValue")
@@ -143,6 +146,7 @@ func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 func (s *rowData[U, K]) add(user U, key K, numbers []int64) {
 	var nobody U
 	if s.named && user == nobody {
+		s.nameless = sum(s.nameless, 1)
 		return
 	}
 	if s.params.listed && !s.params.Others {
@@ -165,12 +169,10 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 		other = new(Rows[U, K])
 	}
 	return private.Merge(r.secret, other.secret, "groupby: Merge", "Rows value", func(s, o *rowData[U, K]) error {
-		if err := check.Equal("groupby", s.params, o.params); err != nil {
+		if err := cmp.Or(check.Equal("groupby", s.params, o.params), sameKeys(s.list(), o.list())); err != nil {
 			return err
 		}
-		if err := sameKeys(s.list(), o.list()); err != nil {
-			return err
-		}
+		s.nameless = sum(s.nameless, o.nameless)
 		for q, user := range o.pairs.all {
 			for at := user.from; at < user.to; at++ {
 				word := q.words[at]
@@ -231,6 +233,7 @@ func (s *rowData[U, K]) state() *state[K] {
 		w = twoPasses[K]{}
 	}
 	next, columns := newState(s.params, s.calibrated, w, keys, s.listed), s.params.columns()
+	next.named, next.nameless = s.named && s.params.Relation == budget.AddRemove, s.nameless
 	if s.params.Passes == 2 { // room for all, so that no slice grows by copying
 		pairs := 0
 		for i := range s.pairs.shards {
@@ -305,19 +308,14 @@ func (p *pairLog) add(user, key uint32, numbers []int64) {
 	if len(q.words) == cap(q.words) {
 		q.settle(p.join)
 	}
-	q.push(uint64(user)<<32|uint64(key), numbers)
-}
-
-// shardOf returns the shard of a user.
-func (p *pairLog) shardOf(user uint32) *shard { return &p.shards[user%uint32(len(p.shards))] }
-
-// push appends a row. There is room.
-func (q *shard) push(word uint64, numbers []int64) {
-	q.words = append(q.words, word)
+	q.words = append(q.words, uint64(user)<<32|uint64(key))
 	for c, x := range numbers {
 		q.columns[c] = append(q.columns[c], x)
 	}
 }
+
+// shardOf returns the shard of a user.
+func (p *pairLog) shardOf(user uint32) *shard { return &p.shards[user%uint32(len(p.shards))] }
 
 // settle sorts and joins all rows, and makes room for a quarter as many.
 func (q *shard) settle(join []func(a, b int64) int64) {

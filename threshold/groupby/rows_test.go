@@ -1,6 +1,7 @@
 package groupby
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -213,6 +216,86 @@ func TestRowsOfAUser(t *testing.T) {
 	arrays.add([16]byte{}, 1, nil)
 	arrays.add([16]byte{15: 1}, 1, nil)
 	require.Len(t, arrays.state().users.ends, 1)
+}
+
+// Rows without a user are counted, whatever their key, in merged and restored Rows as well, and the
+// number is published, with noise that covers eight of them by the budget of a user.
+func TestRowsWithoutUser(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 1e-6, Max: 3}
+	give := func(r *Rows[string, string], rows int) *Rows[string, string] {
+		for i := range rows {
+			r.AddValue("", fmt.Sprint(i%7), float64(i%2))
+		}
+		r.AddValue("", "a", math.NaN()) // is no row
+		r.AddValue("ann", "a", 1)
+		return r
+	}
+	r := give(rowsOf[string, string](t, p), 5000)
+	require.NoError(t, r.Merge(give(rowsOf[string, string](t, p), 2000)))
+	restored := rowsOf[string, string](t, p)
+	require.NoError(t, restored.RestorePrivateState(dptest.OK(r.AppendPrivateState(nil))(t)))
+	dptest.Alarm(t, 4e-11)
+	for _, r := range []*Rows[string, string]{r, restored, give(dptest.OK(NewListedRows[string](Params{Epsilon: 1, Max: 3}, "a"))(t), 7000)} {
+		state := heldRows(r).state()
+		require.EqualValues(t, 7000, state.nameless)
+		require.Equal(t, r.params.listed, len(state.table.keys) == 1 && state.table.keys[0] == "a" && state.found == 1)
+		drawn := map[int64]bool{} // by noise that is 0 once in 70 times
+		for range 8 {
+			drawn[lastPass[string]{}.release(heldRows(r).state()).nameless] = true
+		}
+		require.Greater(t, len(drawn), 1)
+		g := dptest.OK(r.Release())(t)
+		low, high := g.RowsWithoutUser(1 - 1e-11)
+		require.True(t, low <= 7000 && 7000 <= high, "%v %v", low, high)
+		require.InDelta(t, 2*g.reach(g.noises.nameless, 5e-12)+2, high-low, 1e-3)
+		require.Contains(t, g.String(), "rows that have no user")
+		low, high = g.RowsWithoutUser(wire.Confidence)
+		var shown struct {
+			RowsWithoutUser struct{ Estimate, Low, High float64 }
+		}
+		require.NoError(t, json.Unmarshal(dptest.OK(json.Marshal(g))(t), &shown))
+		require.Equal(t, [2]float64{low, high}, [2]float64{shown.RowsWithoutUser.Low, shown.RowsWithoutUser.High})
+		require.InDelta(t, shown.RowsWithoutUser.Estimate, (low+high)/2, 1e-6)
+	}
+
+	// Integers all name users; under Replace a user may be a row without one before.
+	replaced := p
+	replaced.Relation = budget.Replace
+	for _, g := range []*Groups[string]{dptest.OK(rowsOf[int, string](t, p).Release())(t), dptest.OK(give(rowsOf[string, string](t, replaced), 9).Release())(t), dptest.OK(builder[string](t, p).Release())(t)} {
+		low, high := g.RowsWithoutUser(0.5)
+		require.True(t, math.IsNaN(low) && math.IsNaN(high))
+		require.Zero(t, g.nameless)
+		require.NotContains(t, string(dptest.OK(json.Marshal(g))(t)), "rowsWithoutUser")
+	}
+}
+
+// The noise of the rows without a user, which is no part of the others' budget: one row has at
+// most a sixty-fourth of the ρ that the guarantee adds up, and eight are (ε, δ)-private, in all
+// releases.
+func TestNamelessShare(t *testing.T) {
+	for _, p := range append(extremes(), plain, twice, learning, percentiles, Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Releases: 30}, Params{Epsilon: 2, listed: true, most: 5, Releases: 3}, Params{Epsilon: 2, Delta: 1e-9, listed: true, most: 5, Releases: 3}) {
+		p = p.normal()
+		c := dptest.OK(p.sizes())(t)
+		n := float64(p.Releases)
+		if p.pure() {
+			require.LessOrEqual(t, 8/c.nameless(), p.Epsilon/n, "%+v", p)
+			continue
+		}
+		parts := c.squaredMu
+		if !p.listed {
+			norm := 1.
+			if p.Relation == budget.Replace {
+				norm = 2
+			}
+			parts += norm * unit * unit / (c.weight * c.weight)
+			if c.discovery > 0 {
+				parts += norm * unit * unit / (c.discovery * c.discovery)
+			}
+		}
+		require.LessOrEqual(t, 64/(c.nameless()*c.nameless()), parts*(1+1e-9), "%+v", p)
+		delta := dptest.OK(noise.GaussianDelta(c.nameless(), p.Epsilon, 8*math.Sqrt(n)))(t)
+		require.LessOrEqual(t, delta, p.Delta*(1+1e-11), "%+v", p)
+	}
 }
 
 // Rows in two passes find what they have to, and their counts are within their intervals.

@@ -187,6 +187,8 @@ type state[K hashing.Key] struct {
 	found       int   // how many of the table's first keys a first pass has found, or are listed
 	clipping          // how users of many keys are clipped
 	others      int64 // what is added to the others already
+	named       bool  // the number of rows without a user is released
+	nameless    int64 // that number
 	scale       scale
 	cellWeights cellWeights   // nil without Levels
 	users       retainedUsers // of a Builder that keeps them

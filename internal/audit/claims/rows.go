@@ -129,6 +129,14 @@ var rows = []row{
 		edits: "threshold/groupby: what was asked is not deducted; half the noise of a question; questions without noise",
 	},
 	{
+		claim:   "The number of rows without a user is private, each such row being a user, and takes nothing from what is released of the users",
+		about:   "threshold/groupby.Rows.Release threshold/groupby.Groups.RowsWithoutUser",
+		theorem: "own: neighbours differ in a user or in such a row, and noise of 8σ for one is within the budget σ is for", proof: "threshold/groupby/calibration.go",
+		code:  "threshold/groupby.calibration.nameless",
+		exact: "threshold/groupby.TestNamelessShare", audit: "threshold/groupby.TestRowsWithoutUser",
+		edits: "threshold/groupby: the number of rows without a user has no noise; the number of rows without a user has the noise of one",
+	},
+	{
 		claim: "Intervals of counts, sums and means of groups hold, also for users who were clipped",
 		about: "threshold/groupby.Groups.Interval threshold/groupby.Groups.SumInterval threshold/groupby.Groups.MeanInterval threshold/groupby.Groups.Shortfall " +
 			"threshold/groupby.Params.Plan",

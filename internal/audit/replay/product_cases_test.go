@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -215,7 +216,8 @@ func groupbySubjects(all map[string]*subject) {
 		},
 	}
 	all["threshold/groupby.Rows.Release"] = &subject{
-		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Rows[int, int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true,
+		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Rows[string, int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true,
+		own: map[string]func() []row{"a row without a user": func() []row { return []row{{user: -1, key: 3, value: 1}} }},
 		ways: []string{"NewRows Add AddValue", "NewRows Add AddValue mixed", "NewRows Add AddValue mixed" + merged, "NewRows Add AddValue mixed" + merged + " swapped",
 			"NewRows Add AddValue mixed" + saved, "NewRows Add AddValue mixed" + merged + saved,
 			"NewListedRows Add AddValue mixed", "NewListedRows Add AddValue mixed" + merged, "NewListedRows Add AddValue" + saved},
@@ -225,22 +227,26 @@ func groupbySubjects(all map[string]*subject) {
 			if strings.Contains(c.way, "mixed") {
 				rows = c.mixed()
 			}
-			fresh := func() (*groupby.Rows[int, int], error) {
+			fresh := func() (*groupby.Rows[string, int], error) {
 				if strings.HasPrefix(c.way, "NewListed") {
-					return groupby.NewListedRows[int](p, listed...)
+					return groupby.NewListedRows[string](p, listed...)
 				}
-				return groupby.NewRows[int, int](p)
+				return groupby.NewRows[string, int](p)
 			}
-			b, err := filled(c.way, fresh, func(a, b *groupby.Rows[int, int]) error { return a.Merge(b) }, rows, halves, func(b *groupby.Rows[int, int], rows []row) {
+			b, err := filled(c.way, fresh, func(a, b *groupby.Rows[string, int]) error { return a.Merge(b) }, rows, halves, func(b *groupby.Rows[string, int], rows []row) {
 				for _, r := range rows {
+					user := ""
+					if r.user >= 0 {
+						user = strconv.Itoa(r.user)
+					}
 					if valued(p) {
-						b.AddValue(r.user, r.key, r.value)
+						b.AddValue(user, r.key, r.value)
 					} else {
-						b.Add(r.user, r.key)
+						b.Add(user, r.key)
 					}
 				}
 			})
-			return releasedBy(b, err, (*groupby.Rows[int, int]).Release)
+			return releasedBy(b, err, (*groupby.Rows[string, int]).Release)
 		},
 	}
 }

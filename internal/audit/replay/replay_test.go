@@ -155,6 +155,7 @@ var productPlants = []struct{ name, file, old, new, found string }{
 	{"a merge adds the shortfall twice", "threshold/groupby/builder.go", "		addTo(s.shorts, o.shorts)", "		addTo(s.shorts, o.shorts); addTo(s.shorts, o.shorts)", "threshold/groupby.Builder.Release"},
 	{"a user has a key more than MaxElements", "misragries/users.go", "exact.DrawSubset(distinct, m, s.src.Uint64N)", "exact.DrawSubset(distinct, min(len(distinct), m+1), s.src.Uint64N)",
 		"misragries.UserBuilder.Release"},
+	{"rows without a user are counted without noise", "threshold/groupby/passes.go", "s.nameless+s.noise(s.calibrated.nameless())()", "s.nameless", "threshold/groupby.Rows.Release"},
 	{"late counts have no noise", "misragries/series/step.go", "return count + n.calibration.found.SampleInt(&n.src)", "return count", "misragries/series.Builder.Step"},
 	{"running totals have half the noise", "kor/distinct/running.go", "s.laws.count.SampleInt(&s.src)", "s.laws.count.SampleInt(&s.src)/2", "kor/distinct.RunningBuilder.Step"},
 }
