@@ -77,8 +77,8 @@ func (z *normalDraw) rounded(b float64) (int64, bool) {
 
 // roundLazily returns ⌊b·X + ½⌋, drawing more digits of X until that is decided.
 func roundLazily(src *Source, b float64, x *lazy) int64 {
-	// A right end on the boundary itself is not reached, so equality of the two floors is only asked
-	// for too often, never too seldom.
+	// A right end on the boundary itself is not reached, so equality of the two floors is only
+	// asked for too often, never too seldom.
 	scale := exact.Rat(b)
 	return x.rounded(src, func(x *big.Rat) *big.Int { return roundRat(x.Mul(x, scale)) })
 }
