@@ -25,10 +25,7 @@ type CorrelatedGaussian struct{ shared, own float64 }
 // own, in the units of the data. The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰], and
 // shared is 0 or in the same range.
 func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
-	if err := cmp.Or(checkOrZero("shared", shared), checkParam("own", own)); err != nil {
-		return CorrelatedGaussian{}, err
-	}
-	return CorrelatedGaussian{shared + 0, own}, nil
+	return made(CorrelatedGaussian{shared + 0, own}, cmp.Or(checkOrZero("shared", shared), checkParam("own", own)))
 }
 
 // Marginal returns the distribution of the noise of one key, N(0, s² + σ²), to plan with.

@@ -20,10 +20,7 @@ type DiscreteLaplace struct {
 // NewDiscreteLaplace returns the discrete Laplace distribution of the scale. The error wraps
 // [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewDiscreteLaplace(scale float64) (DiscreteLaplace, error) {
-	if err := checkDiscrete("scale", scale); err != nil {
-		return DiscreteLaplace{}, err
-	}
-	return discreteLaplace(scale), nil
+	return made(discreteLaplace(scale), checkDiscrete("scale", scale))
 }
 
 // discreteLaplace is the only way to make one: shift is ln(2/(1+q)) to within 2⁻⁴⁹, q = e^{−1/b},

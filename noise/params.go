@@ -31,9 +31,21 @@ func within(field string, v, least, most float64, want string) error {
 	return nil
 }
 
+// made returns the distribution, or its zero value and the error.
+func made[D any](d D, err error) (D, error) {
+	if err != nil {
+		var none D
+		return none, err
+	}
+	return d, nil
+}
+
 // checkParam returns an error that wraps [ErrParams] unless v is in [leastParam, mostParam].
 func checkParam(field string, v float64) error {
-	return within(field, v, leastParam, mostParam, wantParam)
+	if !(v >= leastParam && v <= mostParam) { // inlined: some draws make their distribution
+		return check.ParamsError("noise", field, v, wantParam)
+	}
+	return nil
 }
 
 // checkDiscrete returns an error that wraps [ErrParams] unless v is in [leastParam, mostDiscrete].

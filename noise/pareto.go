@@ -25,10 +25,7 @@ const mostShape = 0x1p20
 // data. The error wraps [ErrParams] unless shape is in (1, 2²⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewPareto(shape, scale float64) (Pareto, error) {
 	err := cmp.Or(within("shape", shape, 1+0x1p-52, mostShape, "a number in (1, 2²⁰]"), checkParam("scale", scale))
-	if err != nil {
-		return Pareto{}, err
-	}
-	return Pareto{symmetric[paretoFormulas]{paretoFormulas{shape, scale}}}, nil
+	return made(Pareto{symmetric[paretoFormulas]{paretoFormulas{shape, scale}}}, err)
 }
 
 // Shape returns α.

@@ -34,13 +34,10 @@ const (
 func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
 	err := cmp.Or(checkStairEpsilon(epsilon), checkParam("sensitivity", sensitivity),
 		within("gamma", gamma, 0, 1, "a number in [0, 1]"))
-	if err != nil {
-		return Staircase{}, err
-	}
 	d := staircaseFormulas{epsilon: epsilon, sensitivity: sensitivity, gamma: gamma + 0}
 	_, rest, sum := d.weights()
 	d.coreProb = d.gamma * rest / sum
-	return Staircase{symmetric[staircaseFormulas]{d}}, nil
+	return made(Staircase{symmetric[staircaseFormulas]{d}}, err)
 }
 
 func checkStairEpsilon(epsilon float64) error {

@@ -24,10 +24,7 @@ type Student struct{ symmetric[studentFormulas] }
 // error wraps [ErrParams] unless shape is in [2, 2¹⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewStudent(shape, scale float64) (Student, error) {
 	err := cmp.Or(within("shape", shape, 2, mostStudent, "a number in [2, 2¹⁰]"), checkParam("scale", scale))
-	if err != nil {
-		return Student{}, err
-	}
-	return Student{symmetric[studentFormulas]{studentFormulas{shape, scale}}}, nil
+	return made(Student{symmetric[studentFormulas]{studentFormulas{shape, scale}}}, err)
 }
 
 // Shape returns α.
