@@ -154,9 +154,5 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 	case d.shared && !d.params.holds(d.parties, d.noise.size):
 		r.Fail("a Modulus that is too small")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*v = *d
-	return nil
+	return wire.Decoded(r, v, *d)
 }

@@ -1,6 +1,7 @@
 package arete
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -35,10 +36,7 @@ func (m *Mechanism) valid() bool { return m.lattice != nil }
 
 // Params returns the parameters of the releases, filled in.
 func (m *Mechanism) Params() Params {
-	if !m.valid() {
-		return Params{}
-	}
-	return m.lattice.params
+	return m.Lattice().params
 }
 
 // Guarantee returns the guarantee of one release.
@@ -52,10 +50,7 @@ func (m *Mechanism) Guarantee() budget.Guarantee {
 
 // Lattice returns the noise.
 func (m *Mechanism) Lattice() *Lattice {
-	if !m.valid() {
-		return &Lattice{}
-	}
-	return m.lattice
+	return cmp.Or(m.lattice, &Lattice{})
 }
 
 // Release returns x plus noise, in the units of the data. The caller must know the sensitivity of

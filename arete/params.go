@@ -1,6 +1,7 @@
 package arete
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -69,16 +70,11 @@ func bad(field string, value any, want string) error {
 
 // validate checks the fields.
 func (p Params) validate() error {
-	if err := check.EpsilonOrRho("arete", p.Epsilon, p.Delta, p.Rho); err != nil {
-		return err
-	}
-	if err := check.Real("arete", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
-		return err
-	}
-	if err := check.Relation("arete", p.Relation); err != nil {
-		return err
-	}
+	err := cmp.Or(check.EpsilonOrRho("arete", p.Epsilon, p.Delta, p.Rho),
+		check.Real("arete", "Sensitivity", p.Sensitivity, p.Integers), check.Relation("arete", p.Relation))
 	switch {
+	case err != nil:
+		return err
 	case p.Objective > MeanSquare:
 		return bad("Objective", p.Objective, "MeanAbs or MeanSquare")
 	case p.Law > lastLaw:
@@ -99,18 +95,12 @@ func (p Params) validate() error {
 
 // sensitivity returns Δ, the default filled in.
 func (p Params) sensitivity() float64 {
-	if p.Sensitivity == 0 {
-		return 1
-	}
-	return p.Sensitivity
+	return cmp.Or(p.Sensitivity, 1)
 }
 
 // relation returns the neighbouring relation, the default filled in.
 func (p Params) relation() budget.Relation {
-	if p.Relation == 0 {
-		return budget.AddRemove
-	}
-	return p.Relation
+	return cmp.Or(p.Relation, budget.AddRemove)
 }
 
 // onIntegers reports whether integers are points of a lattice with this many steps per Δ.

@@ -105,12 +105,7 @@ func (p Params) calibrateBall() (gridNoise, error) {
 // does all that is finite.
 func within(row []float64, step float64, radius int64, q []int64) {
 	clear(q)
-	largest, squares := 0.0, 0.0
-	for _, x := range row {
-		if !math.IsNaN(x) {
-			largest = max(largest, math.Abs(x))
-		}
-	}
+	largest, squares := largestOf(row), 0.0
 	if largest == 0 {
 		return
 	}

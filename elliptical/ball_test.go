@@ -190,3 +190,6 @@ func TestBallParams(t *testing.T) {
 		require.False(t, p.Guarantee().Promises(), name)
 	}
 }
+
+// stdDev is [Plan.StdDev].
+func (m *Mechanism) stdDev(i int) float64 { return math.Sqrt(m.noise.variance(i)) }

@@ -82,12 +82,7 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.params.guarantee() }
 // 1]. Where NaN adds nothing the mean of those that are there is the quotient of the two sums; else
 // it is c + (m − c)/s, with m and s the means of the two coordinates.
 func (b *Builder) Add(row []float64) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
-	}
-	s.addRow(row)
-	private.Leave(b.secret)
+	private.Use(b.secret, (*state).addRow, row)
 }
 
 // AddSparse adds the row whose coordinate indices[j] is values[j], and whose other coordinates are

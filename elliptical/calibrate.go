@@ -103,9 +103,6 @@ func (c classes) leastLaplace() float64 {
 	return math.Exp(math.Ln2 + 3*math.Log(sum) - 2*math.Log(c.Epsilon))
 }
 
-// calibrate returns the noise of Params whose Shape is settled.
-func (p Params) calibrate(bits int) (gridNoise, error) { return p.classes().calibrate(bits) }
-
 func (c classes) calibrate(bits int) (gridNoise, error) {
 	l, err := c.draft(bits)
 	if err != nil {

@@ -150,12 +150,7 @@ func (p Params) calibrateEllipsoid() (gridNoise, error) {
 // whiten sets q to the row as it is summed: L⁻¹x in steps of step, rounded, after scaling to the
 // ellipsoid. NaN counts as 0, and next to an infinity so does all that is finite.
 func whiten(lower [][]float64, row []float64, step float64, z []float64, q []int64) {
-	largest := 0.0
-	for _, x := range row {
-		if !math.IsNaN(x) {
-			largest = max(largest, math.Abs(x))
-		}
-	}
+	largest := largestOf(row)
 	clear(q)
 	if largest == 0 {
 		return
@@ -195,4 +190,14 @@ func relative(x, largest float64) float64 {
 		return math.Copysign(1, x)
 	}
 	return x / largest
+}
+
+// largestOf returns the largest absolute value, without NaN.
+func largestOf(row []float64) (largest float64) {
+	for _, x := range row {
+		if !math.IsNaN(x) {
+			largest = max(largest, math.Abs(x))
+		}
+	}
+	return largest
 }

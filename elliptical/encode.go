@@ -117,18 +117,16 @@ func (s *Sum) UnmarshalBinary(data []byte) error {
 	if r.Err() == nil && d.noise.kind == uniform {
 		d.noise.gather(r, d.params.Epsilon)
 	}
-	if err := r.Done(); err != nil {
+	err := r.Done()
+	switch {
+	case err != nil:
+	case d.params.NormBound > 0:
+		err = d.noise.readBall(d.params)
+	case d.params.Ellipsoid.Len() > 0:
+		err = d.noise.readEllipsoid(d.params.Ellipsoid)
+	}
+	if err != nil {
 		return err
-	}
-	if d.params.NormBound > 0 {
-		if err := d.noise.readBall(d.params); err != nil {
-			return err
-		}
-	}
-	if d.params.Ellipsoid.Len() > 0 {
-		if err := d.noise.readEllipsoid(d.params.Ellipsoid); err != nil {
-			return err
-		}
 	}
 	*s = d
 	return nil

@@ -304,3 +304,6 @@ func TestNoiseFollowsTheLaw(t *testing.T) {
 		}
 	}
 }
+
+// calibrate returns the noise of Params whose Shape is settled.
+func (p Params) calibrate(bits int) (gridNoise, error) { return p.classes().calibrate(bits) }

@@ -2,7 +2,6 @@ package elliptical
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
@@ -54,9 +53,6 @@ func (m Mechanism) bytes() int {
 	numbers := p.Min.Len() + p.Max.Len() + p.Weights.Len() + p.Ellipsoid.Len() + len(m.noise.lower)*(len(m.noise.lower)+3)
 	return 8*numbers + 64*len(m.noise.coordinates) + 40*len(m.noise.groups) + 8*len(m.noise.coordinates)
 }
-
-// stdDev is [Plan.StdDev].
-func (m *Mechanism) stdDev(i int) float64 { return math.Sqrt(m.noise.variance(i)) }
 
 // Release adds noise to a ready sum of d coordinates, in the units of the data; with Count the
 // number of rows follows as entry d. The error wraps [ErrMismatch] if there are more or fewer

@@ -123,21 +123,13 @@ func bad(field string, value any, want string) error {
 
 func between(x, least, most float64) bool { return x >= least && x <= most }
 
-// validateGuarantee checks the guarantee and its relation.
-func (p Params) validateGuarantee() error {
-	if err := check.EpsilonOrRho("elliptical", p.Epsilon, p.Delta, p.Rho); err != nil {
-		return err
-	}
-	return check.Relation("elliptical", p.Relation)
-}
-
 // validate checks resolved Params, except for what only the calibration finds: see factor and
 // drawable.
 func (p Params) validate() error {
-	if err := p.validateGuarantee(); err != nil {
-		return err
-	}
+	err := cmp.Or(check.EpsilonOrRho("elliptical", p.Epsilon, p.Delta, p.Rho), check.Relation("elliptical", p.Relation))
 	switch {
+	case err != nil:
+		return err
 	case p.NormBound != 0:
 		return p.validateBall()
 	case p.Dim != 0:

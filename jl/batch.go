@@ -58,8 +58,9 @@ func absolute(y float64) uint64 { return math.Float64bits(y) &^ (1 << 63) }
 // greater returns an integer that is greater than the number of these bits, which is below 2⁴⁰.
 func greater(bits uint64) uint64 { return uint64(math.Float64frombits(bits)) + 1 }
 
-// addDense adds the values to the coordinates from 0 on.
+// addDense adds the values to the coordinates from 0 on, and ignores those beyond Dim.
 func (s *state) addDense(x []float64) {
+	x = x[:min(uint64(len(x)), s.params.Dim)]
 	for j := 0; j < len(x); {
 		n, part := 0, x[j:]
 		switch {

@@ -1,10 +1,12 @@
 package jl
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/calibrated"
+	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
@@ -148,14 +150,7 @@ func (b *Builder) AddSparse(indices []uint64, values []float64) {
 }
 
 // AddDense adds x[i] to coordinate i, for all i below Dim.
-func (b *Builder) AddDense(x []float64) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
-	}
-	s.addDense(x[:min(uint64(len(x)), s.params.Dim)])
-	private.Leave(b.secret)
-}
+func (b *Builder) AddDense(x []float64) { private.Use(b.secret, (*state).addDense, x) }
 
 // Merge adds what the other Builder holds, which gives up its data: parts of one vector spend one
 // release. The error wraps [ErrMismatch] if the Params differ or other is b, and [ErrReleased] if
@@ -166,7 +161,7 @@ func (b *Builder) Merge(other *Builder) error {
 	}
 	return private.Merge(b.secret, other.secret, "jl: Merge", "Builder", func(s, o *state) error {
 		if s.params != o.params {
-			return s.params.mismatch(o.params)
+			return cmp.Or(check.Equal("jl", s.params.settled(), o.params.settled()), check.MismatchError("jl", "Params", s.params, o.params))
 		}
 		s.merge(o)
 		return nil
@@ -422,13 +417,11 @@ func (v fixed) add(w fixed) fixed {
 
 // subtractOrAdd returns v − w for a sign of 1 and v + w for 0, clamped to ±2⁶¹.
 func (v fixed) subtractOrAdd(w fixed, sign uint64) fixed {
-	mask := -sign
-	frac, carry := bits.Add64(v.frac, w.frac^mask, sign)
-	whole := v.whole + (w.whole ^ int64(mask)) + int64(carry)
-	if uint64(whole+most) >= 2*most {
-		return fixed{max(min(whole, most), -most), 0}
+	v.addOrSubtract(&w, uint32(sign))
+	if uint64(v.whole+most) >= 2*most {
+		return fixed{max(min(v.whole, most), -most), 0}
 	}
-	return fixed{whole, frac}
+	return v
 }
 
 // clamped returns v, at most ±limit.

@@ -131,11 +131,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 		first.rho != p.Rho:
 		r.Fail("the first term is not that of the Params")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*s = d
-	return nil
+	return wire.Decoded(r, s, d)
 }
 
 // readTerm reads the guarantee and the noise of a term, and fails unless they fit each other and

@@ -1,6 +1,7 @@
 package jl
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -119,10 +120,7 @@ func (c Change) call(size float64) string {
 
 // distance returns Δ.
 func (c Change) distance() float64 {
-	if c.size == 0 {
-		return 1
-	}
-	return c.size
+	return cmp.Or(c.size, 1)
 }
 
 // unit returns whom a release protects.
@@ -143,16 +141,8 @@ func bad(field string, value any, want string) error {
 
 // validate checks what can be checked without the matrix.
 func (p Params) validate() error {
-	if err := p.validateTransform(); err != nil {
-		return err
-	}
-	if err := check.EpsilonOrRho("jl", p.Epsilon, p.Delta, p.Rho); err != nil {
-		return err
-	}
-	if err := check.Real("jl", "Change", p.Change.size, p.Integers); err != nil {
-		return err
-	}
-	return p.validateNoise()
+	return cmp.Or(p.validateTransform(), check.EpsilonOrRho("jl", p.Epsilon, p.Delta, p.Rho),
+		check.Real("jl", "Change", p.Change.size, p.Integers), p.validateNoise())
 }
 
 // validateTransform checks the fields that select the matrix, and its size.

@@ -70,10 +70,15 @@ var calibrations memo.Table[Params, calibration]
 // upper bound. NaN if no vector has these norms.
 func (p Plan) DistanceStdErr(squared, fourth float64) float64 {
 	n, ok := p.noise()
+	return p.stdErr(n.plus(n), ok, squared, fourth)
+}
+
+// stdErr returns the standard error of a squared length with this noise, or NaN.
+func (p Plan) stdErr(n disturbance, ok bool, squared, fourth float64) float64 {
 	if !ok || !realNorms(squared, fourth) {
 		return math.NaN()
 	}
-	return math.Sqrt(max(p.Params.spread().distance(n.plus(n), squared, fourth), 0))
+	return math.Sqrt(max(p.Params.spread().distance(n, squared, fourth), 0))
 }
 
 // noise returns that of one sketch; false for the zero Plan.
@@ -85,10 +90,7 @@ func (p Plan) noise() (disturbance, bool) {
 // NormStdErr is DistanceStdErr for SquaredNorm, at squared = ‖x‖₂² and fourth = ‖x‖₄⁴.
 func (p Plan) NormStdErr(squared, fourth float64) float64 {
 	n, ok := p.noise()
-	if !ok || !realNorms(squared, fourth) {
-		return math.NaN()
-	}
-	return math.Sqrt(max(p.Params.spread().distance(n, squared, fourth), 0))
+	return p.stdErr(n, ok, squared, fourth)
 }
 
 // realNorms reports whether some vector has this ‖x‖₂² and this ‖x‖₄⁴, up to rounding.

@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"math/bits"
@@ -24,15 +25,7 @@ type CorrelatedGaussian struct{ shared, own float64 }
 // own, in the units of the data. The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰], and
 // shared is 0 or in the same range.
 func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
-	if shared != 0 {
-		if err := checkParam("shared", shared); err != nil {
-			return CorrelatedGaussian{}, err
-		}
-	}
-	if err := checkParam("own", own); err != nil {
-		return CorrelatedGaussian{}, err
-	}
-	return CorrelatedGaussian{shared + 0, own}, nil
+	return made(CorrelatedGaussian{shared + 0, own}, cmp.Or(checkOrZero("shared", shared), checkParam("own", own)))
 }
 
 // Marginal returns the distribution of the noise of one key, N(0, s² + σ²), to plan with.
@@ -131,17 +124,13 @@ func roundSum(least, most exact.Int128) (v int64, decided bool) {
 // roundSumLazily is roundSum in rational arithmetic: ⌊b·Z + c·N + ½⌋, drawing more digits of both
 // until it is decided. Z keeps what was drawn of it.
 func roundSumLazily(src *Source, b float64, z *normalDraw, c float64, n *normalDraw) int64 {
-	for {
+	return settle(src, func() (int64, bool) {
 		// Ends on a boundary have probability 0: at worst one more digit is asked for.
 		zLeast, zMost := z.bounds(b)
 		nLeast, nMost := n.bounds(c)
 		least, most := roundRat(zLeast.Add(zLeast, nLeast)), roundRat(zMost.Add(zMost, nMost))
-		if least.Cmp(most) == 0 {
-			return least.Int64()
-		}
-		n.known().refine(src)
-		z.known().refine(src)
-	}
+		return least.Int64(), least.Cmp(most) == 0
+	}, n.known(), z.known())
 }
 
 // bounds returns the ends of the interval that b times the number is known to lie in.

@@ -17,10 +17,8 @@ type DiscreteGaussian struct {
 // NewDiscreteGaussian returns the discrete normal distribution of parameter sigma. The error wraps
 // [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewDiscreteGaussian(sigma float64) (DiscreteGaussian, error) {
-	if err := checkDiscrete("sigma", sigma); err != nil {
-		return DiscreteGaussian{}, err
-	}
-	return DiscreteGaussian{integer[discreteGaussianFormulas]{discreteGaussianFormulas{sigma}}, discreteLaplace(math.Floor(sigma) + 1)}, nil
+	d := DiscreteGaussian{integer[discreteGaussianFormulas]{discreteGaussianFormulas{sigma}}, discreteLaplace(math.Floor(sigma) + 1)}
+	return made(d, checkDiscrete("sigma", sigma))
 }
 
 // Sigma returns the parameter σ.

@@ -20,10 +20,7 @@ type DiscreteLaplace struct {
 // NewDiscreteLaplace returns the discrete Laplace distribution of the scale. The error wraps
 // [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewDiscreteLaplace(scale float64) (DiscreteLaplace, error) {
-	if err := checkDiscrete("scale", scale); err != nil {
-		return DiscreteLaplace{}, err
-	}
-	return discreteLaplace(scale), nil
+	return made(discreteLaplace(scale), checkDiscrete("scale", scale))
 }
 
 // discreteLaplace is the only way to make one: shift is ln(2/(1+q)) to within 2⁻⁴⁹, q = e^{−1/b},
@@ -115,12 +112,7 @@ func twoSidedExact(src *Source, uniform *lazy, b float64) int64 {
 
 // belowTwoSided decides U·(1+q) < 2qⁿ.
 func (l *lazy) belowTwoSided(src *Source, n int64, b float64) bool {
-	for {
-		if below, decided := l.compareTwoSided(n, b); decided {
-			return below
-		}
-		l.refine(src)
-	}
+	return settle(src, func() (bool, bool) { return l.compareTwoSided(n, b) }, l)
 }
 
 // compareTwoSided compares U·(1+q) with 2qⁿ.
@@ -422,12 +414,7 @@ func (c *block) invert(w uint64) (n uint64, decided bool) {
 
 // invertExact returns the least n with U < F(n), refining U as far as that needs.
 func (c *block) invertExact(src *Source, uniform *lazy) uint64 {
-	for {
-		if n, decided := c.invertBounds(uniform); decided {
-			return n
-		}
-		uniform.refine(src)
-	}
+	return settle(src, func() (uint64, bool) { return c.invertBounds(uniform) }, uniform)
 }
 
 // invertBounds is invertExact for what is known of U.

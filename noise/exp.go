@@ -78,14 +78,30 @@ func (l *lazy) end(offset int64) *big.Rat {
 	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), l.bits))
 }
 
+// settle returns what decide does once it has decided, and until then refines the numbers that it
+// looks at.
+func settle[T any](src *Source, decide func() (T, bool), numbers ...*lazy) T {
+	for {
+		if result, decided := decide(); decided {
+			return result
+		}
+		for _, l := range numbers {
+			l.refine(src)
+		}
+	}
+}
+
+// rounded returns the integer that point gives for all that is left of the interval in the end.
+func (l *lazy) rounded(src *Source, point func(*big.Rat) *big.Int) int64 {
+	return settle(src, func() (int64, bool) {
+		least, most := point(l.lower()), point(l.upper())
+		return least.Int64(), least.Cmp(most) == 0
+	}, l)
+}
+
 // belowExp decides U < e^{−x}.
 func (l *lazy) belowExp(src *Source, x *big.Rat) bool {
-	for {
-		if below, decided := l.compareExp(x, x); decided {
-			return below
-		}
-		l.refine(src)
-	}
+	return settle(src, func() (bool, bool) { return l.compareExp(x, x) }, l)
 }
 
 // compareExp compares U with e^{−x}, where x is known to lie in [least, most].

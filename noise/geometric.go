@@ -15,10 +15,7 @@ type Geometric struct{ integer[geometricFormulas] }
 // NewGeometric returns the geometric distribution of the scale. The error wraps [ErrParams] unless
 // scale is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewGeometric(scale float64) (Geometric, error) {
-	if err := checkDiscrete("scale", scale); err != nil {
-		return Geometric{}, err
-	}
-	return Geometric{integer[geometricFormulas]{geometricFormulas{scale}}}, nil
+	return made(Geometric{integer[geometricFormulas]{geometricFormulas{scale}}}, checkDiscrete("scale", scale))
 }
 
 // Scale returns b.

@@ -20,85 +20,51 @@ type integerFormulas interface {
 // integer has the methods of a distribution on the integers.
 type integer[L integerFormulas] struct{ formulas L }
 
-// undefined reports whether x is NaN, or the constructor did not make the distribution.
-func (d integer[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.formulas.valid() }
+// at returns f(⌊x⌋).
+func (d integer[L]) at(x float64, f func(L, float64) float64) float64 {
+	return evaluated(d.formulas, math.Floor(x), f)
+}
 
 // CDF returns Pr[X ≤ x].
-func (d integer[L]) CDF(x float64) float64 {
-	if d.undefined(x) {
-		return math.NaN()
-	}
-	return d.formulas.atMost(math.Floor(x))
-}
+func (d integer[L]) CDF(x float64) float64 { return d.at(x, L.atMost) }
 
 // Survival returns Pr[X > x].
-func (d integer[L]) Survival(x float64) float64 {
-	if d.undefined(x) {
-		return math.NaN()
-	}
-	return d.formulas.above(math.Floor(x))
-}
+func (d integer[L]) Survival(x float64) float64 { return d.at(x, L.above) }
 
 // LogSurvival returns ln Pr[X > x].
-func (d integer[L]) LogSurvival(x float64) float64 {
-	if d.undefined(x) {
-		return math.NaN()
-	}
-	return d.formulas.logAbove(math.Floor(x))
-}
+func (d integer[L]) LogSurvival(x float64) float64 { return d.at(x, L.logAbove) }
 
 // Quantile returns the least integer k with CDF(k) ≥ p.
 func (d integer[L]) Quantile(p float64) float64 {
-	if d.undefined(p) || p < 0 || p > 1 {
+	if p < 0 || p > 1 {
 		return math.NaN()
 	}
-	return d.formulas.quantile(p)
+	return evaluated(d.formulas, p, L.quantile)
 }
 
 // Mean returns E[X].
-func (d integer[L]) Mean() float64 {
-	if d.undefined(0) {
-		return math.NaN()
-	}
-	return d.formulas.mean()
-}
+func (d integer[L]) Mean() float64 { return number(d.formulas, L.mean) }
 
 // Variance returns the variance.
-func (d integer[L]) Variance() float64 {
-	if d.undefined(0) {
-		return math.NaN()
-	}
-	return d.formulas.variance()
-}
+func (d integer[L]) Variance() float64 { return number(d.formulas, L.variance) }
 
 // MeanAbs returns E|X|.
-func (d integer[L]) MeanAbs() float64 {
-	if d.undefined(0) {
-		return math.NaN()
-	}
-	return d.formulas.meanAbs()
-}
+func (d integer[L]) MeanAbs() float64 { return number(d.formulas, L.meanAbs) }
 
 // Prob returns Pr[X = x], 0 unless x is an integer.
 func (d integer[L]) Prob(x float64) float64 {
-	switch {
-	case d.undefined(x):
-		return math.NaN()
-	case x != math.Floor(x):
-		return 0
+	if p := d.at(x, L.mass); p != p || x == math.Floor(x) {
+		return p
 	}
-	return d.formulas.mass(x)
+	return 0
 }
 
 // LogProb returns the logarithm of Prob.
 func (d integer[L]) LogProb(x float64) float64 {
-	switch {
-	case d.undefined(x):
-		return math.NaN()
-	case x != math.Floor(x):
-		return math.Inf(-1)
+	if log := d.at(x, L.logMass); log != log || x == math.Floor(x) {
+		return log
 	}
-	return d.formulas.logMass(x)
+	return math.Inf(-1)
 }
 
 // settleQuantile returns the least integer k with Pr[X ≤ k] ≥ p, starting from a guess a few

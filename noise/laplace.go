@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 
@@ -33,10 +34,7 @@ func (d Laplace) Scale() float64 { return d.formulas.scale }
 // Smith, TCC 2006). sensitivity and the result are in the units of the data. The error wraps
 // [ErrParams] unless both arguments and the result are in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
-	if err := checkParam("epsilon", epsilon); err != nil {
-		return math.NaN(), err
-	}
-	if err := checkParam("sensitivity", sensitivity); err != nil {
+	if err := cmp.Or(checkParam("epsilon", epsilon), checkParam("sensitivity", sensitivity)); err != nil {
 		return math.NaN(), err
 	}
 	return checkScale(exact.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")

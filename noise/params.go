@@ -20,13 +20,29 @@ const (
 	mostParam    = 0x1p900
 	mostDiscrete = 0x1p50
 
-	wantParam    = "a number in [2⁻⁹⁰⁰, 2⁹⁰⁰]"
-	wantDiscrete = "a number in [2⁻⁹⁰⁰, 2⁵⁰]"
+	wantParam = "a number in [2⁻⁹⁰⁰, 2⁹⁰⁰]"
 )
+
+// within returns an error that wraps [ErrParams] unless v is in [least, most].
+func within(field string, v, least, most float64, want string) error {
+	if !(v >= least && v <= most) {
+		return check.ParamsError("noise", field, v, want)
+	}
+	return nil
+}
+
+// made returns the distribution, or its zero value and the error.
+func made[D any](d D, err error) (D, error) {
+	if err != nil {
+		var none D
+		return none, err
+	}
+	return d, nil
+}
 
 // checkParam returns an error that wraps [ErrParams] unless v is in [leastParam, mostParam].
 func checkParam(field string, v float64) error {
-	if !(v >= leastParam && v <= mostParam) {
+	if !(v >= leastParam && v <= mostParam) { // inlined: some draws make their distribution
 		return check.ParamsError("noise", field, v, wantParam)
 	}
 	return nil
@@ -34,27 +50,15 @@ func checkParam(field string, v float64) error {
 
 // checkDiscrete returns an error that wraps [ErrParams] unless v is in [leastParam, mostDiscrete].
 func checkDiscrete(field string, v float64) error {
-	if !(v >= leastParam && v <= mostDiscrete) {
-		return check.ParamsError("noise", field, v, wantDiscrete)
-	}
-	return nil
+	return within(field, v, leastParam, mostDiscrete, "a number in [2⁻⁹⁰⁰, 2⁵⁰]")
 }
 
-// checkDelta returns an error that wraps [ErrParams] unless delta is in [2⁻¹⁰²², 1).
-func checkDelta(delta float64) error {
-	if !(delta >= 0x1p-1022 && delta < 1) {
-		return check.ParamsError("noise", "delta", delta, "a number in [2⁻¹⁰²², 1)")
+// checkOrZero returns an error that wraps [ErrParams] unless v is 0 or in [leastParam, mostParam].
+func checkOrZero(field string, v float64) error {
+	if v == 0 {
+		return nil
 	}
-	return nil
-}
-
-// checkEpsilonOrZero returns an error that wraps [ErrParams] unless epsilon is 0 or in [leastParam,
-// mostParam].
-func checkEpsilonOrZero(epsilon float64) error {
-	if epsilon != 0 && !(epsilon >= leastParam && epsilon <= mostParam) {
-		return check.ParamsError("noise", "epsilon", epsilon, "0 or "+wantParam)
-	}
-	return nil
+	return within(field, v, leastParam, mostParam, "0 or "+wantParam)
 }
 
 // checkScale returns the calibrated scale, or an error that blames the sensitivity if no

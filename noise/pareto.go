@@ -1,10 +1,10 @@
 package noise
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
@@ -24,20 +24,8 @@ const mostShape = 0x1p20
 // NewPareto returns the Pareto distribution of the shape α and the scale s, in the units of the
 // data. The error wraps [ErrParams] unless shape is in (1, 2²⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewPareto(shape, scale float64) (Pareto, error) {
-	if err := checkParetoShape(shape); err != nil {
-		return Pareto{}, err
-	}
-	if err := checkParam("scale", scale); err != nil {
-		return Pareto{}, err
-	}
-	return Pareto{symmetric[paretoFormulas]{paretoFormulas{shape, scale}}}, nil
-}
-
-func checkParetoShape(shape float64) error {
-	if !(shape > 1 && shape <= mostShape) {
-		return check.ParamsError("noise", "shape", shape, "a number in (1, 2²⁰]")
-	}
-	return nil
+	err := cmp.Or(within("shape", shape, 1+0x1p-52, mostShape, "a number in (1, 2²⁰]"), checkParam("scale", scale))
+	return made(Pareto{symmetric[paretoFormulas]{paretoFormulas{shape, scale}}}, err)
 }
 
 // Shape returns α.
@@ -88,12 +76,7 @@ func (g powerGrid) paretoCell(src *Source) (c cell, coin uint64) {
 	return g.bisect(least, most, func(k int64) bool {     // U < (1 + k/units)^{1−α}
 		x := new(big.Rat).SetInt64(k)
 		x.Quo(x, units).Add(x, big.NewRat(1, 1))
-		for {
-			if below, decided := uniform.compareExp(exact.LogMultiple(factor, x, uniform.bits)); decided {
-				return below
-			}
-			uniform.refine(src)
-		}
+		return settle(src, func() (bool, bool) { return uniform.compareExp(exact.LogMultiple(factor, x, uniform.bits)) }, uniform)
 	}), w
 }
 

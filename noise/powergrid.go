@@ -154,13 +154,9 @@ func (g powerGrid) acceptDigits(src *Source, c cell, fraction, v *lazy) bool {
 		return new(big.Rat).Add(x, units)
 	}
 	fall := func(x *big.Rat) *big.Rat { return x.Quo(kernel(x.Add(x, left)), kernel(left)) }
-	for {
+	return settle(src, func() (bool, bool) {
 		least, _ := exact.LogMultiple(factor, fall(fraction.lower()), v.bits)
 		_, most := exact.LogMultiple(factor, fall(fraction.upper()), v.bits)
-		if below, decided := v.compareExp(least, most); decided {
-			return below
-		}
-		v.refine(src)
-		fraction.refine(src)
-	}
+		return v.compareExp(least, most)
+	}, v, fraction)
 }

@@ -1,10 +1,10 @@
 package noise
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
@@ -32,26 +32,16 @@ const (
 // shape gamma. The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹], sensitivity in [2⁻⁹⁰⁰,
 // 2⁹⁰⁰] and gamma in [0, 1].
 func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
-	if err := checkStairEpsilon(epsilon); err != nil {
-		return Staircase{}, err
-	}
-	if err := checkParam("sensitivity", sensitivity); err != nil {
-		return Staircase{}, err
-	}
-	if !(gamma >= 0 && gamma <= 1) {
-		return Staircase{}, check.ParamsError("noise", "gamma", gamma, "a number in [0, 1]")
-	}
+	err := cmp.Or(checkStairEpsilon(epsilon), checkParam("sensitivity", sensitivity),
+		within("gamma", gamma, 0, 1, "a number in [0, 1]"))
 	d := staircaseFormulas{epsilon: epsilon, sensitivity: sensitivity, gamma: gamma + 0}
 	_, rest, sum := d.weights()
 	d.coreProb = d.gamma * rest / sum
-	return Staircase{symmetric[staircaseFormulas]{d}}, nil
+	return made(Staircase{symmetric[staircaseFormulas]{d}}, err)
 }
 
 func checkStairEpsilon(epsilon float64) error {
-	if !(epsilon >= leastStairEpsilon && epsilon <= mostStairEpsilon) {
-		return check.ParamsError("noise", "epsilon", epsilon, "a number in [2⁻³⁰, 2⁹]")
-	}
-	return nil
+	return within("epsilon", epsilon, leastStairEpsilon, mostStairEpsilon, "a number in [2⁻³⁰, 2⁹]")
 }
 
 // StaircaseGamma returns the γ with the least mean absolute error, 1/(1 + e^{ε/2}), which is then
@@ -126,19 +116,16 @@ func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
 		}
 		return x.Quo(x, v)
 	}
-	for {
+	return settle(src, func() (bool, bool) {
 		const guard = 1100 // q is at least e^{−512}
 		prec := v.bits + guard
 		q := exact.ExpNeg(epsilon, prec)
 		unit := exact.One(prec)
 		if new(big.Rat).SetFrac(q.Hi, unit).Cmp(bound(v.upper())) < 0 {
-			return true
+			return true, true
 		}
-		if new(big.Rat).SetFrac(q.Lo, unit).Cmp(bound(v.lower())) >= 0 {
-			return false
-		}
-		v.refine(src)
-	}
+		return false, new(big.Rat).SetFrac(q.Lo, unit).Cmp(bound(v.lower())) >= 0
+	}, v)
 }
 
 // segment is the line units·(whole + start + slope·U) for a uniform U. whole is an integer, and if
@@ -186,18 +173,11 @@ func (s segment) roundQuick(w uint64) (k int64, decided bool) {
 // roundExactly is roundQuick in rational arithmetic, drawing more digits of U until the rounding is
 // decided.
 func (s segment) roundExactly(src *Source, u *lazy) int64 {
-	point := func(u *big.Rat) *big.Int {
+	return u.rounded(src, func(u *big.Rat) *big.Int {
 		x := u.Mul(u, exact.Rat(s.slope))
 		x.Add(x, exact.Rat(s.whole)).Add(x, exact.Rat(s.start))
 		return roundRat(x.Mul(x, exact.Rat(s.units)))
-	}
-	for {
-		least, most := point(u.lower()), point(u.upper())
-		if least.Cmp(most) == 0 {
-			return least.Int64()
-		}
-		u.refine(src)
-	}
+	})
 }
 
 // staircaseFormulas are those of a Staircase.

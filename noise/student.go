@@ -1,10 +1,10 @@
 package noise
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
@@ -23,20 +23,8 @@ type Student struct{ symmetric[studentFormulas] }
 // NewStudent returns the distribution of the shape α and the scale s, in the units of the data. The
 // error wraps [ErrParams] unless shape is in [2, 2¹⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewStudent(shape, scale float64) (Student, error) {
-	if err := checkStudentShape(shape); err != nil {
-		return Student{}, err
-	}
-	if err := checkParam("scale", scale); err != nil {
-		return Student{}, err
-	}
-	return Student{symmetric[studentFormulas]{studentFormulas{shape, scale}}}, nil
-}
-
-func checkStudentShape(shape float64) error {
-	if !(shape >= 2 && shape <= mostStudent) {
-		return check.ParamsError("noise", "shape", shape, "a number in [2, 2¹⁰]")
-	}
-	return nil
+	err := cmp.Or(within("shape", shape, 2, mostStudent, "a number in [2, 2¹⁰]"), checkParam("scale", scale))
+	return made(Student{symmetric[studentFormulas]{studentFormulas{shape, scale}}}, err)
 }
 
 // Shape returns α.
@@ -221,27 +209,20 @@ func (p studentProposal) exponent(lo, hi *big.Rat, bits uint) (least, most *big.
 
 // acceptExactly decides whether the uniform number accept is below e^{−e}.
 func (p studentProposal) acceptExactly(src *Source, v, accept *lazy) bool {
-	for {
+	return settle(src, func() (bool, bool) {
 		if lo := v.lower(); lo.Sign() > 0 {
-			least, most := p.exponent(lo, v.upper(), accept.bits)
-			if below, decided := accept.compareExp(least, most); decided {
-				return below
-			}
+			return accept.compareExp(p.exponent(lo, v.upper(), accept.bits))
 		}
-		v.refine(src)
-		accept.refine(src)
-	}
+		return false, false
+	}, v, accept)
 }
 
 // cellExactly returns ⌊units·t⌋ = ⌊√⌊(units·t)²⌋⌋, mostCell if that is less.
 func (p studentProposal) cellExactly(src *Source, g powerGrid, v *lazy) int64 {
-	for {
-		least := p.cellAt(g, v.upper())
-		if lo := v.lower(); least == mostCell || lo.Sign() > 0 && least == p.cellAt(g, lo) {
-			return least
-		}
-		v.refine(src)
-	}
+	return settle(src, func() (int64, bool) {
+		least, lo := p.cellAt(g, v.upper()), v.lower()
+		return least, least == mostCell || lo.Sign() > 0 && least == p.cellAt(g, lo)
+	}, v)
 }
 
 // cellAt is cellExactly where all digits of v are known.

@@ -18,81 +18,66 @@ type symmetricFormulas interface {
 // symmetric has the methods of a distribution that is symmetric around 0.
 type symmetric[L symmetricFormulas] struct{ formulas L }
 
-// undefined reports whether x is NaN, or the constructor did not make the distribution.
-func (d symmetric[L]) undefined(x float64) bool { return math.IsNaN(x) || !d.formulas.valid() }
+// evaluated returns f(x), or NaN if x is NaN or the constructor did not make the distribution.
+func evaluated[L interface{ valid() bool }](d L, x float64, f func(L, float64) float64) float64 {
+	if x != x || !d.valid() {
+		return math.NaN()
+	}
+	return f(d, x)
+}
+
+// number returns a number of the distribution, or NaN if the constructor did not make it.
+func number[L interface{ valid() bool }](d L, f func(L) float64) float64 {
+	if !d.valid() {
+		return math.NaN()
+	}
+	return f(d)
+}
 
 // CDF returns Pr[X ≤ x].
 func (d symmetric[L]) CDF(x float64) float64 { return d.Survival(-x) }
 
 // Survival returns Pr[X > x].
 func (d symmetric[L]) Survival(x float64) float64 {
-	switch {
-	case d.undefined(x):
-		return math.NaN()
-	case x < 0:
-		return 1 - d.formulas.upper(-x)
+	tail := evaluated(d.formulas, math.Abs(x), L.upper)
+	if x < 0 {
+		return 1 - tail
 	}
-	return d.formulas.upper(math.Abs(x))
+	return tail
 }
 
 // LogSurvival returns ln Pr[X > x].
 func (d symmetric[L]) LogSurvival(x float64) float64 {
-	switch {
-	case d.undefined(x):
-		return math.NaN()
-	case x < 0:
-		return math.Log1p(-d.formulas.upper(-x))
+	if x < 0 {
+		return math.Log1p(-evaluated(d.formulas, -x, L.upper))
 	}
-	return d.formulas.logUpper(math.Abs(x))
+	return evaluated(d.formulas, math.Abs(x), L.logUpper)
 }
 
 // Quantile returns the x with CDF(x) = p.
 func (d symmetric[L]) Quantile(p float64) float64 {
 	switch {
-	case d.undefined(p) || p < 0 || p > 1:
+	case p < 0 || p > 1:
 		return math.NaN()
 	case p > 0.5:
-		return d.formulas.upperQuantile(1 - p) // 1 − p is exact
+		return evaluated(d.formulas, 1-p, L.upperQuantile) // 1 − p is exact
 	}
-	return 0 - d.formulas.upperQuantile(p)
+	return 0 - evaluated(d.formulas, p, L.upperQuantile)
 }
 
 // Mean returns 0.
-func (d symmetric[L]) Mean() float64 {
-	if d.undefined(0) {
-		return math.NaN()
-	}
-	return 0
-}
+func (d symmetric[L]) Mean() float64 { return number(d.formulas, func(L) float64 { return 0 }) }
 
 // Variance returns E[X²], +Inf where that diverges.
-func (d symmetric[L]) Variance() float64 {
-	if d.undefined(0) {
-		return math.NaN()
-	}
-	return d.formulas.variance()
-}
+func (d symmetric[L]) Variance() float64 { return number(d.formulas, L.variance) }
 
 // MeanAbs returns E|X|, +Inf where that diverges.
-func (d symmetric[L]) MeanAbs() float64 {
-	if d.undefined(0) {
-		return math.NaN()
-	}
-	return d.formulas.meanAbs()
-}
+func (d symmetric[L]) MeanAbs() float64 { return number(d.formulas, L.meanAbs) }
 
 // Prob returns the density at x.
-func (d symmetric[L]) Prob(x float64) float64 {
-	if d.undefined(x) {
-		return math.NaN()
-	}
-	return d.formulas.density(math.Abs(x))
-}
+func (d symmetric[L]) Prob(x float64) float64 { return evaluated(d.formulas, math.Abs(x), L.density) }
 
 // LogProb returns the logarithm of Prob.
 func (d symmetric[L]) LogProb(x float64) float64 {
-	if d.undefined(x) {
-		return math.NaN()
-	}
-	return d.formulas.logDensity(math.Abs(x))
+	return evaluated(d.formulas, math.Abs(x), L.logDensity)
 }

@@ -33,15 +33,12 @@ type state struct {
 // New returns an empty Builder, or an error that wraps [ErrParams]. An ε above 20 or a δ above 0.01
 // protects hardly anybody.
 func New(p Params) (*Builder, error) {
-	p = p.normal().summary()
-	if err := p.validate(); err != nil {
-		return nil, err
-	}
-	l, err := p.law(half)
+	planned, err := p.planned()
 	if err != nil {
 		return nil, err
 	}
-	s := state{grid: p.grid(half), law: l, params: p}
+	p = planned.params
+	s := state{grid: p.grid(half), law: planned.law, params: p}
 	if p.learns() {
 		s.bound = p.bound()
 	}

@@ -98,11 +98,7 @@ func (s *Summary) UnmarshalBinary(data []byte) error {
 	if r.Err() == nil {
 		d.decode(r)
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*s = d
-	return nil
+	return wire.Decoded(r, s, d)
 }
 
 // decode checks the Params and reads the values.

@@ -333,3 +333,6 @@ func TestReleaseHasTheLaw(t *testing.T) {
 		dptest.KS(t, name, samples, cdf, 1e-9)
 	}
 }
+
+// value returns what a row, or a sum of rows, adds.
+func (c coordinate) value(tau int64) int64 { return c.of[0] + c.of[1]*tau + c.of[2]*tau*tau }

@@ -2,6 +2,7 @@ package column
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
@@ -126,15 +127,7 @@ func (s *Summary) reach(f form, tail float64) float64 {
 func laplaceReach(scales [3]float64, tail float64) float64 {
 	const apart = 1 + 0x1p-9
 	s := [3]float64{math.Abs(scales[0]), math.Abs(scales[1]), math.Abs(scales[2])}
-	if s[0] > s[1] {
-		s[0], s[1] = s[1], s[0]
-	}
-	if s[1] > s[2] {
-		s[1], s[2] = s[2], s[1]
-	}
-	if s[0] > s[1] {
-		s[0], s[1] = s[1], s[0]
-	}
+	slices.Sort(s[:])
 	if s[2] == 0 {
 		return 0
 	}

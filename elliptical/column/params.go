@@ -110,10 +110,7 @@ func (p Params) learns() bool { return p.Min == 0 && p.Max == 0 && p.Want != Cou
 
 // bound returns the Bound, or its default.
 func (p Params) bound() float64 {
-	if p.Bound == 0 {
-		return 0x1p60
-	}
-	return p.Bound
+	return cmp.Or(p.Bound, 0x1p60)
 }
 
 // widest returns the axis of all values up to the bound.

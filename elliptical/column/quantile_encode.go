@@ -76,11 +76,7 @@ func (q *Quantiles) UnmarshalBinary(data []byte) error {
 	if r.Err() == nil {
 		d.check(r)
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*q = d
-	return nil
+	return wire.Decoded(r, q, d)
 }
 
 // check fails for what no release has.

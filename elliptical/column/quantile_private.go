@@ -57,11 +57,7 @@ func (s *counts) readState(data []byte) error {
 	case last >= s.axis.Cells():
 		r.Fail("cells out of range")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	s.cells = cells
-	return nil
+	return wire.Decoded(r, &s.cells, cells)
 }
 
 // readCells reads the number of rows in each cell in use, and the last of these. It fails unless

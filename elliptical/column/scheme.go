@@ -55,9 +55,6 @@ type coordinate struct {
 	reach int64
 }
 
-// value returns what a row, or a sum of rows, adds.
-func (c coordinate) value(tau int64) int64 { return c.of[0] + c.of[1]*tau + c.of[2]*tau*tau }
-
 // scheme returns that of valid Params for τ in {−h, …, h}.
 func (p Params) scheme(h int64) scheme {
 	f, square := float64(h), float64(h)*float64(h)

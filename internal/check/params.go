@@ -8,6 +8,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -133,10 +134,7 @@ func Rho(pkg string, rho float64) error {
 func EpsilonOrRho(pkg string, epsilon, delta, rho float64) error {
 	switch {
 	case rho == 0:
-		if err := Epsilon(pkg, epsilon, MaxEpsilon); err != nil {
-			return err
-		}
-		return Delta(pkg, delta)
+		return cmp.Or(Epsilon(pkg, epsilon, MaxEpsilon), Delta(pkg, delta))
 	case epsilon != 0:
 		return ParamsError(pkg, "Epsilon", epsilon, "0 where Rho is given")
 	case delta != 0:

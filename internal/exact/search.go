@@ -9,9 +9,13 @@ func LeastInt(from int64, ok func(int64) bool) int64 {
 	for !ok(from + step - 1) {
 		step *= 2
 	}
-	lo, hi := from+step/2-1, from+step-1 // not ok(lo) or lo = from−1; ok(hi)
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; ok(mid) {
+	return bisect(from+step/2-1, from+step-1, ok) // not ok of the first, unless it is from−1
+}
+
+// bisect returns the least n in (lo, hi) for which ok holds, or hi.
+func bisect(lo, hi int64, ok func(int64) bool) int64 {
+	for lo+1 < hi {
+		if mid := lo + int64(uint64(hi-lo)/2); ok(mid) {
 			hi = mid
 		} else {
 			lo = mid
@@ -33,30 +37,14 @@ func LeastNear(from, to, guess int64, ok func(int64) bool) int64 {
 			lo, at = at, at+step
 		}
 	}
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; ok(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
+	return bisect(lo, hi, ok)
 }
 
 // LeastFloat returns the least float64 t of [lo, hi] for which safe(t) holds, where safe is
 // monotone and safe(hi) holds; in any case a t with safe(t), or hi. It bisects the ordered float64,
 // so the result is precise in relative terms also next to 0.
 func LeastFloat(lo, hi float64, safe func(float64) bool) float64 {
-	a, b := orderedBits(lo), orderedBits(hi)
-	for a+1 < b {
-		mid := a + int64(uint64(b-a)/2)
-		if safe(fromOrderedBits(mid)) {
-			b = mid
-		} else {
-			a = mid
-		}
-	}
-	return fromOrderedBits(b)
+	return fromOrderedBits(bisect(orderedBits(lo), orderedBits(hi), func(n int64) bool { return safe(fromOrderedBits(n)) }))
 }
 
 // orderedBits maps float64 to integers in the same order, −0 and 0 to 0. A difference of two may

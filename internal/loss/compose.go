@@ -1,6 +1,7 @@
 package loss
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -79,15 +80,7 @@ func All(laws []*Measure, points int) *Measure {
 	if len(laws) == 0 {
 		return nil
 	}
-	narrow := func(a, b *Measure) int {
-		switch {
-		case a.span() < b.span():
-			return -1
-		case a.span() > b.span():
-			return 1
-		}
-		return 0
-	}
+	narrow := func(a, b *Measure) int { return cmp.Compare(a.span(), b.span()) }
 	density := min(max(math.Sqrt(128/float64(len(laws))), 1), 8)
 	queue := slices.SortedStableFunc(slices.Values(laws), narrow)
 	for len(queue) > 1 {

@@ -27,7 +27,7 @@ func TestTable(t *testing.T) {
 	require.Equal(t, 3, calls)
 	for i := range 1000 { // nor is more than there is room for, also under keys that equal nothing
 		dptest.OK(get(math.NaN(), i, nil))(t)
-		require.LessOrEqual(t, len(table.kept), most)
+		require.LessOrEqual(t, len(table.kept), mostInTable)
 	}
 	v := dptest.OK(get(1, 7, nil))(t)
 	require.Equal(t, 7, v)

@@ -38,6 +38,14 @@ type Users struct {
 	Beside  float64 // Σ(Δ/σ)² of what is released beside the keys, with Gaussian noise
 }
 
+// norm returns the largest squared norm of what a user changes, in units of S².
+func (u Users) norm() float64 {
+	if u.Replace {
+		return 2
+	}
+	return 1
+}
+
 // Delta returns a δ ≤ 1 such that the release of all keys by k, together with all that Users.Beside
 // stands for, is (ε, δ)-private in both orders of two neighbours. Where the theorem has nothing to
 // say it is 1.
@@ -208,16 +216,19 @@ func (s *shape) within(delta float64) bool {
 }
 
 // cuts divide [0, 1], the share of one user's squared weight in keys below R, into blocks.
-var cuts = func() []float64 {
+var cuts = blocks(0x1p-18, 1.2, 0x1p-12, math.Sqrt2)
+
+// blocks returns points from 0 to 1: from first on, by a factor each, and up to 1 − last.
+func blocks(first, factor, last, closer float64) []float64 {
 	c := []float64{0}
-	for x := 0x1p-18; x < 0.45; x *= 1.2 {
+	for x := first; x < 0.45; x *= factor {
 		c = append(c, x)
 	}
-	for x := 0.5; x > 0x1p-12; x /= math.Sqrt2 {
+	for x := 0.5; x > last; x /= closer {
 		c = append(c, 1-x)
 	}
 	return append(c, 1)
-}()
+}
 
 // smaller bounds δ for the smaller input first where a share of at most y is in keys below R and
 // the others have the distance mu.
@@ -233,11 +244,7 @@ func (s *shape) smaller(y, mu float64) float64 {
 
 // distance returns μ where no less than a share y of the squared weight is in keys below R.
 func (s *shape) distance(y float64) float64 {
-	norm := 1.0
-	if s.Replace {
-		norm = 2
-	}
-	return math.Sqrt((norm-y)/(s.sigma*s.sigma)+s.Beside) * (1 + 1e-12)
+	return math.Sqrt((s.norm()-y)/(s.sigma*s.sigma)+s.Beside) * (1 + 1e-12)
 }
 
 // larger bounds δ for the larger input first where a share of at most y is in keys below R and the

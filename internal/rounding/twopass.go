@@ -54,16 +54,7 @@ func bothSmaller(first, second *shape) float64 {
 }
 
 // coarse are fewer cuts: two passes cost one pass for each entry of a table.
-var coarse = func() []float64 {
-	c := []float64{0}
-	for x := 0x1p-14; x < 0.45; x *= 1.5 {
-		c = append(c, x)
-	}
-	for x := 0.5; x > 0x1p-10; x /= 1.6 {
-		c = append(c, 1-x)
-	}
-	return append(c, 1)
-}()
+var coarse = blocks(0x1p-14, 1.5, 0x1p-10, 1.6)
 
 // sameKappa is how many coarse cuts, and points of a table, a search for one κ serves, and
 // roughKappa how many steps it takes: a fifth more or less of κ − h is nothing there.
@@ -203,14 +194,10 @@ func (b *below) upTo(x float64) float64 {
 // which Delta(ε, u) ≤ δ, or false where none reach δ. Each is what ForUsers returns with the other
 // pass's noise beside it; then both T − R are raised by the same factor.
 func ForTwoPasses(first, second, epsilon, delta float64, u Users) (TwoPasses, bool) {
-	norm := 1.0
-	if u.Replace {
-		norm = 2
-	}
 	s := float64(u.Unit)
 	alone := func(sigma, other float64) (Quadratic, bool) {
 		u := u
-		u.Beside += norm * s * s / (other * other)
+		u.Beside += u.norm() * s * s / (other * other)
 		return forUsers(sigma, epsilon, delta, u, 5)
 	}
 	one, ok1 := alone(first, second)
@@ -259,12 +246,8 @@ func (k Quadratic) Keys(u Users) loss.Keys { return k.keys(u, all) }
 const all = -1
 
 func (k Quadratic) keys(u Users, kappa int) loss.Keys {
-	norm := 1.0
-	if u.Replace {
-		norm = 2
-	}
 	form := k.shape(1, u)
-	muSquares := (norm/(form.sigma*form.sigma) + u.Beside) * (1 + 1e-12)
+	muSquares := (u.norm()/(form.sigma*form.sigma) + u.Beside) * (1 + 1e-12)
 	if !form.rounds {
 		drift := 0.0
 		if u.Replace {

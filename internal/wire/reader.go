@@ -159,3 +159,13 @@ func (r *Reader) Count(limit, minItemBytes int) int {
 	}
 	return int(n)
 }
+
+// Decoded sets *to to what was read, unless the reader has failed or has bytes left: then *to stays
+// as it was.
+func Decoded[T any](r *Reader, to *T, read T) error {
+	err := r.Done()
+	if err == nil {
+		*to = read
+	}
+	return err
+}

@@ -106,13 +106,7 @@ func newSearch(p Params) (*adviceSearch, error) {
 	if tooMuch(lo) {
 		return nil, check.ParamsError("approx", "Min", p.Advice.Min, "larger compared with Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
 	}
-	for hi > lo*(1+1e-5) {
-		if mid := math.Sqrt(lo) * math.Sqrt(hi); tooMuch(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
+	lo = largest(lo, hi, 1+1e-5, tooMuch)
 	s.search = adviceStage{min(lo/(searchReach*factor*least)*(1-1e-6), 1), searchReach, epsilon}
 	s.final = adviceStage{full.Advice.Accuracy, finalReach, full.Epsilon / 2}
 	if full.Advice.Accuracy == 0 {

@@ -74,11 +74,7 @@ func (a *Advised) UnmarshalBinary(data []byte) error {
 	case d.last.steps < -mostReleased || d.last.steps > mostReleased:
 		r.Fail("a value that no estimate and noise make")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*a = d
-	return nil
+	return wire.Decoded(r, a, d)
 }
 
 // reached reports whether a search can end with this advice after these rounds: it is halved after

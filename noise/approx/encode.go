@@ -70,11 +70,7 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 	case d.steps < -mostReleased || d.steps > mostReleased:
 		r.Fail("a value that no estimate and noise make")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*v = d
-	return nil
+	return wire.Decoded(r, v, d)
 }
 
 // readUnit reads a Unit.

@@ -1,6 +1,7 @@
 package approx
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -110,18 +111,12 @@ func (p Params) validate() error {
 
 // sensitivity returns Δ₁, the default filled in.
 func (p Params) sensitivity() float64 {
-	if p.Sensitivity == 0 {
-		return 1
-	}
-	return p.Sensitivity
+	return cmp.Or(p.Sensitivity, 1)
 }
 
 // unit returns for whom the guarantee is, the default filled in.
 func (p Params) unit() budget.Unit {
-	if p.Protects == (budget.Unit{}) {
-		return budget.L1(p.sensitivity())
-	}
-	return p.Protects
+	return cmp.Or(p.Protects, budget.L1(p.sensitivity()))
 }
 
 // queries returns k, with the default filled in.
@@ -218,17 +213,22 @@ func (p Params) Fit(bound, confidence float64) (Params, error) {
 	if tooMuch(lo) {
 		return refuse("bound", bound, "more, or a smaller Sensitivity: its noise alone is larger")
 	}
-	for hi > lo*(1+1e-9) {
+	p.Error = largest(lo, hi, 1+1e-9, tooMuch)
+	if _, err := p.choose(); err != nil {
+		p.Error = math.NaN()
+		return p, err
+	}
+	return p, nil
+}
+
+// largest returns a number of [lo, hi] that is not too much, within the factor of one that is.
+func largest(lo, hi, factor float64, tooMuch func(float64) bool) float64 {
+	for hi > lo*factor {
 		if mid := math.Sqrt(lo) * math.Sqrt(hi); tooMuch(mid) {
 			hi = mid
 		} else {
 			lo = mid
 		}
 	}
-	p.Error = lo
-	if _, err := p.choose(); err != nil {
-		p.Error = math.NaN()
-		return p, err
-	}
-	return p, nil
+	return lo
 }

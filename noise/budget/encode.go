@@ -79,11 +79,7 @@ func (u Unit) MarshalBinary() ([]byte, error) { return u.AppendBinary(nil) }
 func (u *Unit) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	read := readUnit(r)
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*u = read
-	return nil
+	return wire.Decoded(r, u, read)
 }
 
 // readUnit reads a unit, or the zero Unit. It fails for what no function of this package makes.
@@ -187,11 +183,7 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	case slices.ContainsFunc(on.list(), func(c condition) bool { return !c.valid() }):
 		r.Fail("an impossible condition")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*g = decoded
-	return nil
+	return wire.Decoded(r, g, decoded)
 }
 
 // MarshalJSON returns what String says, the sums that are not 0, and as "if" what the caller

@@ -47,9 +47,6 @@ func PureDP(epsilon float64, u Unit) Guarantee { return ApproxDP(epsilon, 0, u) 
 
 // ApproxDP returns (ε, δ)-differential privacy for the unit u, epsilon ≥ 0 and delta in [0, 1).
 func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
-	if !(delta >= 0) {
-		return Guarantee{}
-	}
 	return promise(u, account.ApproxDP(epsilon, delta), "")
 }
 
@@ -73,9 +70,6 @@ func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
 // Gaussian returns the guarantee of normal noise that is calibrated to (ε, δ): [GDP] with the
 // largest μ that is (ε, δ)-DP.
 func Gaussian(epsilon, delta float64, u Unit) Guarantee {
-	if !(delta >= 0) {
-		return Guarantee{}
-	}
 	return promise(u, account.Gaussian(epsilon, delta), "")
 }
 

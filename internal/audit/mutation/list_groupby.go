@@ -127,7 +127,7 @@ var groupbyMutations = []mutation{
 	{"releases without the mass of new keys", "internal/rounding/twopass.go", "mass = form.eta / (form.r * form.r)", "mass = 0 * form.eta / (form.r * form.r)"},
 	{"releases with the mass at κ = ∞", "internal/rounding/twopass.go", "* h * kappa / (kappa - h) * slack", "* h * slack"},
 	{"releases without the loss of hidden keys", "internal/rounding/twopass.go", "return loss.NewKeys(muSquares, lambda, form.lambda, func", "return loss.NewKeys(muSquares, lambda, 0, func"},
-	{"releases of two users as of one", "internal/rounding/twopass.go", "norm = 2\n\t}\n\tform := k.shape", "norm = 1\n\t}\n\tform := k.shape"},
+	{"releases of two users as of one", "internal/rounding/twopass.go", "muSquares := (u.norm()/", "muSquares := (1/"},
 	{"n releases calibrated as one", "internal/rounding/twopass.go", ".Times(n)", ".Times(0*n + 1)"},
 	{"what is beside the keys composes as nothing", "internal/rounding/twopass.go", "+ u.Beside)", "+ 0*u.Beside)"},
 	{"a second pass composes as nothing", "internal/rounding/twopass.go", "return k.First.keys(u, kappa).Plus(second)", "return k.First.keys(u, kappa)"},

@@ -20,7 +20,7 @@ var jlMutations = []mutation{
 	{"rows of an FJLT on top of each other", "jl/fjlt.go", "dense[f] = 0\n", "dense[f] += 0\n"},
 	{"the matrix of another seed", "jl/params.go", "Seed: p.Seed, Change:", "Change:"},
 	{"the matrix of another relation", "jl/params.go", "Seed: p.Seed, Change: Change{norm: p.Change.norm}}", "Seed: p.Seed}"},
-	{"matrices kept without a bound", "internal/memo/store.go", "if s.used+size > s.Most || s.kept == nil {", "if s.kept == nil {"},
+	{"matrices kept without a bound", "internal/memo/memo.go", "if s.used+size > most || s.kept == nil {", "if s.kept == nil {"},
 	{"an estimated norm without its certificate", "jl/operatornorm.go", "_, ok := lapack64.Potrf(m.RawSymmetric())\n\treturn ok", "_, _ = lapack64.Potrf(m.RawSymmetric())\n\treturn true"},
 	{"mean row load for the greatest", "jl/sjlt.go", "heaviest = max(heaviest, loads[2*i]+loads[2*i+1])", "heaviest += (loads[2*i] + loads[2*i+1]) / uint32(m.rows)"},
 	{"operator norm below the truth", "jl/operatornorm.go", "return up(math.Sqrt(bound *", "return up(math.Sqrt(0.99 * bound *"},

@@ -26,7 +26,7 @@ var newNoiseMutations = []mutation{
 	{"what was drawn stays in the buffer", "noise/source.go", "	binary.NativeEndian.PutUint64(word, 0)\n", ""},
 	{"a strip of the normal law taken whole", "noise/gaussian.go", "if i < strips && atOnce(i, v) {", "if i < strips {"},
 	{"strips accepted a little too often at once", "noise/gaussian.go", "4*(v+1)+2*i+1 <= 1<<(quickV+2)", "4*v+2*i+1 <= 1<<(quickV+2)"},
-	{"a strip of the normal law too low", "noise/gaussian.go", "0x32bdf8ea8d48276", "0x32bdf8ea8d48275"},
+	{"a strip of the normal law too low", "noise/gaussian.go", "Rsh(height, prec).Uint64() + 1", "Rsh(height, prec).Uint64()"},
 	{"second halves of the columns left out", "noise/gaussian.go", "i = entry & (columns - 1)", "continue"},
 	{"the normal law's tail cut off", "noise/gaussian.go", "case i == strips:", "case i == strips && false:"},
 	{"the normal law's tail accepted whole", "noise/gaussian.go", "return digits, belowDensity(src, newLazy(src.Uint64(), 64), tailHeight, uint(7+j), digits)", "return digits, true"},
