@@ -4,8 +4,8 @@
 //	evidence audit                  audits 19 mechanisms by a classifier, as DP-Sniper does, from
 //	                                at most 10,000 releases each: 20 s
 //	  -run .                        audits all mechanisms: a quarter of an hour
-//	  -all DIR                      does this, -breaks and published.py, with the checkouts in DIR,
-//	                                and prints the tables of README.md
+//	  -all DIR                      does this, -breaks and published.py, with the checkouts in
+//	                                DIR, and prints the tables of README.md
 //	  -run jl                       audits those whose name matches
 //	  -breaks                       plants 37 flaws, a few at a time, and audits what they break
 //	  -sample NAME -n 1000          writes releases for other auditors, as little-endian doubles:
