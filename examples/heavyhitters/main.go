@@ -22,61 +22,88 @@
 package main
 
 import (
-	"bufio"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"time"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/misragries"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	cli.Main(&options{stdin: os.Stdin, stderr: os.Stderr})
 }
 
-// run is the program: it returns the exit code.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	opts, err := parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		if _, err := io.WriteString(stdout, usage()); err != nil {
-			return 1
-		}
-		return 0
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "heavyhitters: %v (-h lists the flags)\n", err)
-		return 2
-	}
-	sketch, err := newStream(opts)
-	if err != nil {
-		fmt.Fprintf(stderr, "heavyhitters: %v\n", err)
-		return 2
-	}
+// options is what the command line asks for, and the command.
+type options struct {
+	params     misragries.Params
+	confidence float64
+	top        int
+	json       bool
+	servers    int
+	file       string // empty stands for the embedded text
+	stdin      io.Reader
+	stderr     io.Writer
+}
 
-	out := bufio.NewWriter(stdout)
-	if opts.file == "" {
-		err = releaseText(out, sketch, opts)
-	} else {
-		err = releaseFile(out, sketch, opts, stdin, stderr)
+// maxServers is the most sketches that lines are dealt to.
+const maxServers = 1000
+
+func (opts *options) Flags() *flag.FlagSet {
+	flags := flag.NewFlagSet("heavyhitters", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), "usage: heavyhitters [flags] [file]\n\nReleases the most frequent lines of the file, - being standard input. The unit is one line.\n"+
+			"Without a file it releases words of the King James Bible. Every run on the same data spends ε and δ again.\n\n")
+		flags.PrintDefaults()
 	}
-	if err == nil {
-		err = out.Flush()
-	}
+	flags.Float64Var(&opts.params.Epsilon, "epsilon", 1, "privacy parameter `ε`")
+	flags.Float64Var(&opts.params.Delta, "delta", 1e-9, "privacy parameter `δ`, well below one over the length of the stream")
+	flags.IntVar(&opts.params.Counters, "k", 1024, "`counters` of the sketch: what occurs once in k elements or more is found")
+	flags.IntVar(&opts.servers, "servers", 1, "deal the lines at random to this `number` of sketches, as of servers, and release their sum")
+	flags.IntVar(&opts.top, "top", 20, "print at most this `number` of keys, 0 for all")
+	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the true count")
+	flags.BoolVar(&opts.json, "json", false, "print the whole release as JSON")
+	return flags
+}
+
+// Take takes the name of a file.
+func (opts *options) Take(args []string) error {
 	switch {
-	case err == nil:
-		return 0
-	case brokenPipe(err): // the reader of standard output has seen enough
-		return 1
-	default:
-		fmt.Fprintf(stderr, "heavyhitters: %v\n", err)
-		return 1
+	case len(args) > 1:
+		return fmt.Errorf("got the arguments %q, want at most one file, after all flags", args)
+	case len(args) == 1 && args[0] == "":
+		return errors.New("the name of the file is empty")
+	case len(args) == 1:
+		opts.file = args[0]
 	}
+	return nil
 }
 
-// releaseFile releases the lines of the file that opts names.
-func releaseFile(out io.Writer, sketch *counted, opts options, stdin io.Reader, stderr io.Writer) error {
-	in := stdin
+func (opts *options) Check() error {
+	switch {
+	case opts.servers < 1 || opts.servers > maxServers:
+		return fmt.Errorf("-servers = %d: want 1 to %d", opts.servers, maxServers)
+	case opts.params.Counters < 1:
+		return fmt.Errorf("-k = %d: want 1 or more", opts.params.Counters)
+	case opts.top < 0:
+		return fmt.Errorf("-top = %d: want 0 or more", opts.top)
+	}
+	if _, err := opts.params.Plan(opts.servers); err != nil {
+		return err
+	}
+	return cli.Probability("confidence", opts.confidence)
+}
+
+// Run releases the words of the text, or the lines of a file.
+func (opts *options) Run(out io.Writer) error {
+	if opts.file == "" {
+		return opts.releaseText(out)
+	}
+	in := opts.stdin
 	if opts.file != "-" {
 		f, err := os.Open(opts.file)
 		if err != nil {
@@ -85,34 +112,36 @@ func releaseFile(out io.Writer, sketch *counted, opts options, stdin io.Reader, 
 		defer f.Close()
 		in = f
 	}
-	keys := newReader(in)
-	bar := newProgress(stderr)
-	start := time.Now()
+	sketch, err := newStream(opts)
+	if err != nil {
+		return err
+	}
+	keys, start := newReader(in), time.Now()
 	for {
 		key, err := keys.next()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			bar.clear()
 			return err
 		}
 		sketch.Add(key)
-		bar.update(keys.lines, keys.bytes)
 	}
-	bar.clear()
 	r, err := release(sketch, opts, start)
 	if err != nil {
 		return err
 	}
-	if opts.json {
-		err = r.writeJSON(out)
-	} else {
-		err = r.write(out, nil)
+	if err := r.print(out, nil); err != nil {
+		return err
 	}
-	if err == nil {
-		fmt.Fprintf(stderr, "heavyhitters: read %s lines in %v; this message is not covered by the guarantee\n",
-			grouped(keys.lines), r.took.Round(time.Millisecond))
+	fmt.Fprintf(opts.stderr, "heavyhitters: read %s lines in %v; this message is not covered by the guarantee\n", grouped(keys.lines), r.took.Round(time.Millisecond))
+	return nil
+}
+
+// print prints the release, as JSON if that is asked for.
+func (r *report) print(out io.Writer, truth map[string]int) error {
+	if r.opts.json {
+		return json.NewEncoder(out).Encode(r.hist)
 	}
-	return err
+	return r.write(out, truth)
 }

@@ -6,21 +6,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/cryptotest"
+	"testing/iotest"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/misragries"
 )
 
 // program runs the command and returns its exit code and what it printed.
 func program(stdin io.Reader, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = run(args, stdin, &out, &errs)
+	code = cli.Run(&options{stdin: stdin, stderr: &errs}, args, &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -32,29 +38,11 @@ func released(t *testing.T, stdin io.Reader, args ...string) map[string]float64 
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	dec := json.NewDecoder(strings.NewReader(stdout))
-	var head struct {
-		Epsilon, Delta float64
-		Counters, Keys int
-	}
-	if err := dec.Decode(&head); err != nil {
+	var h misragries.Histogram[string]
+	if err := json.Unmarshal([]byte(stdout), &h); err != nil {
 		t.Fatal(err)
 	}
-	estimates := make(map[string]float64)
-	for dec.More() {
-		var line struct {
-			Key      string
-			Estimate float64
-		}
-		if err := dec.Decode(&line); err != nil {
-			t.Fatal(err)
-		}
-		estimates[line.Key] = line.Estimate
-	}
-	if head.Keys != len(estimates) {
-		t.Errorf("the first line announces %d keys, %d follow", head.Keys, len(estimates))
-	}
-	return estimates
+	return maps.Collect(h.All())
 }
 
 // near fails the test unless the estimate of a key that lost nothing to the sketch is near its
@@ -131,12 +119,9 @@ func TestTop(t *testing.T) {
 	}
 	// 1,052 words occur 60 times or more, and the threshold is 25. To hide 53 of them takes η <
 	// −20, of probability below 2e-9, or 53 times an L < −15, each of probability below 1e-6.
-	_, stdout, _ := program(nil, "-top", "0", "-k", "20000", "-at", "1000")
+	_, stdout, _ := program(nil, "-top", "0", "-k", "20000")
 	if got := rows(stdout); got < 1000 {
 		t.Errorf("-top 0 prints %d rows", got)
-	}
-	if !strings.Contains(stdout, "all occur 1,000 times or more") {
-		t.Errorf("-at 1000 is not obeyed:\n%s", stdout)
 	}
 }
 
@@ -278,66 +263,42 @@ func TestMillionLines(t *testing.T) {
 	}
 }
 
-func TestUsageErrors(t *testing.T) {
-	for _, args := range [][]string{
-		{"-epsilon", "0"}, {"-epsilon", "-1"}, {"-epsilon", "NaN"}, {"-epsilon", "Inf"}, {"-epsilon", "one"},
-		{"-delta", "0"}, {"-delta", "1"}, {"-delta", "-1"}, {"-delta", "NaN"}, {"-delta", "2"},
-		{"-servers", "0"}, {"-servers", "1001"}, {"-k", "0"}, {"-k", "-1"}, {"-k", "9223372036854775807"}, {"-k", "1.5"}, {"-k", "99999999999999999999"},
-		{"-top", "-1"}, {"-top", "x"},
-		{"-confidence", "0"}, {"-confidence", "1"}, {"-confidence", "NaN"}, {"-confidence", "95"},
-		{"-at", "-1"}, {"-at", "NaN"}, {"-at", "Inf"},
-		{"-unknown"}, {"one", "two"}, {"file", "-top", "3"}, {""},
-	} {
-		code, stdout, stderr := program(strings.NewReader("a\n"), args...)
-		if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "heavyhitters: ") {
-			t.Errorf("%q: exit code %d, %q, %q", args, code, stdout, stderr)
-		}
-	}
-	code, stdout, stderr := program(nil, "-h")
-	if code != 0 || !strings.Contains(stdout, "-epsilon") || stderr != "" {
-		t.Errorf("-h: exit code %d, %q, %q", code, stdout, stderr)
-	}
+func TestUsage(t *testing.T) {
+	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
+		{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-delta", "0"}, {"-delta", "2"}, {"-servers", "0"}, {"-servers", "1001"}, {"-k", "0"}, {"-k", "9223372036854775807"},
+		{"-top", "-1"}, {"-confidence", "95"}, {"one", "two"}, {"file", "-top", "3"}, {""},
+	})
+	clitest.BrokenOutput(t, new(options))
+	clitest.BrokenOutput(t, new(options), "-json")
 }
 
-// broken fails every read and write.
-type broken struct{ err error }
-
-func (b broken) Read([]byte) (int, error)  { return 0, b.err }
-func (b broken) Write([]byte) (int, error) { return 0, b.err }
-
-func TestInputOutputErrors(t *testing.T) {
+func TestInputErrors(t *testing.T) {
 	for _, args := range [][]string{{filepath.Join(t.TempDir(), "absent")}, {t.TempDir()}} {
 		code, stdout, stderr := program(nil, args...)
 		if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d, %q, %q", args, code, stdout, stderr)
 		}
 	}
-	trouble := broken{errors.New("trouble")}
+	trouble := iotest.ErrReader(errors.New("trouble"))
 	code, stdout, stderr := program(io.MultiReader(strings.NewReader(strings.Repeat("a\n", 1000)), trouble), "-")
 	if code != 1 || stdout != "" || stderr != "heavyhitters: trouble\n" {
 		t.Errorf("a failing read: exit code %d, %q, %q", code, stdout, stderr)
 	}
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{syscall.EPIPE, ""},
-		{io.ErrClosedPipe, ""},
-		{trouble.err, "heavyhitters: trouble\n"},
-	} {
-		for _, args := range [][]string{nil, {"-json"}} {
-			var errs bytes.Buffer
-			if code := run(args, nil, broken{c.err}, &errs); code != 1 || errs.String() != c.want {
-				t.Errorf("writing fails with %v: exit code %d, %q", c.err, code, errs.String())
-			}
-		}
-	}
 }
 
-// Keys that are not UTF-8 stay apart in JSON, also from texts that look like what stands for them.
-func TestKeysThatAreNotText(t *testing.T) {
-	estimates := released(t, strings.NewReader(strings.Repeat("\xff\n\xfe\n\\xff\ntext\n", 1000)), "-")
-	for _, key := range []string{`\xff`, `\xfe`, `\x5c786666`, "text"} {
-		near(t, estimates, key, 1000)
+// A key cannot disturb a terminal, or widen the table.
+func TestPrintable(t *testing.T) {
+	long := strings.Repeat("é", maxShown)
+	for key, want := range map[string]string{
+		"king's": "king's", "日本": "日本", "a\x1b[2Jb": `"a\x1b[2Jb"`, "a\tb": `"a\tb"`, "\xff": `"\xff"`, long: long, long + "é": long[:2*(maxShown-1)] + "…",
+	} {
+		if got := printable(key); got != want {
+			t.Errorf("%q: got %q, want %q", key, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0: "0", 999: "999", 789684: "789,684", -1000: "-1,000", -0.4: "0", 999.6: "1,000", math.Inf(1): "+Inf"} {
+		if got := grouped(x); got != want {
+			t.Errorf("%v: got %q, want %q", x, got, want)
+		}
 	}
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"iter"
 	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,24 +25,23 @@ const stringKey = 16
 type report struct {
 	hist  *misragries.Histogram[string]
 	plan  misragries.Row
-	opts  options
+	opts  *options
 	bytes int           // of each sketch
 	took  time.Duration // from the start to the release
 	rows  []row         // by decreasing estimate
 }
 
 // release releases the sketch, which was begun at start, and makes the report of it.
-func release(sketch *counted, opts options, start time.Time) (*report, error) {
+func release(sketch *counted, opts *options, start time.Time) (*report, error) {
 	hist, needs, bytes, err := sketch.Release()
 	if err != nil {
 		return nil, err
 	}
 	r := &report{hist: hist, plan: needs, bytes: bytes, opts: opts, took: time.Since(start)}
-	for key, estimate := range hist.All() {
+	for key, estimate := range hist.Top(hist.Len()) {
 		lo, hi := hist.Interval(key, opts.confidence)
 		r.rows = append(r.rows, row{key, estimate, lo, hi})
 	}
-	slices.SortStableFunc(r.rows, func(a, b row) int { return cmp.Compare(b.estimate, a.estimate) })
 	return r, nil
 }
 
@@ -125,21 +122,16 @@ func align(b *strings.Builder, lines [][]string) {
 // readings prints how many keys reach a count for certain, and how many may.
 func (r *report) readings(b *strings.Builder, truth map[string]int) {
 	limit := math.Ceil(r.hist.DetectionLimit(r.opts.confidence))
-	at := r.opts.at
-	if at == 0 {
-		at = limit
-	}
-	fmt.Fprintf(b, "At %s confidence, every key that occurs %s times or more is in the release.\n",
-		percent(r.opts.confidence), grouped(limit))
-	if math.IsInf(at, 1) {
+	fmt.Fprintf(b, "At %s confidence, every key that occurs %s times or more is in the release.\n", percent(r.opts.confidence), grouped(limit))
+	if math.IsInf(limit, 1) {
 		return
 	}
 	fmt.Fprintf(b, "Of the released keys, at the same confidence:\n")
-	fmt.Fprintf(b, "  %8s  all occur %s times or more\n", grouped(count(r.hist.HeavyHitters(at, r.opts.confidence))), grouped(at))
+	fmt.Fprintf(b, "  %8s  all occur %s times or more\n", grouped(count(r.hist.HeavyHitters(limit, r.opts.confidence))), grouped(limit))
 	if truth != nil {
 		n := 0
 		for _, c := range truth {
-			if float64(c) >= at {
+			if float64(c) >= limit {
 				n++
 			}
 		}

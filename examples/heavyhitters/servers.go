@@ -12,7 +12,7 @@ type counted struct {
 	builders []*misragries.Builder[string]
 }
 
-func newStream(opts options) (*counted, error) {
+func newStream(opts *options) (*counted, error) {
 	s := &counted{params: opts.params}
 	for range opts.servers {
 		b, err := misragries.New[string](s.params)

@@ -9,8 +9,12 @@ import (
 )
 
 // releaseText releases the words of the embedded text, and beside them the truth, which is public.
-func releaseText(out io.Writer, sketch *counted, opts options) error {
+func (opts *options) releaseText(out io.Writer) error {
 	text, err := kjv.Load()
+	if err != nil {
+		return err
+	}
+	sketch, err := newStream(opts)
 	if err != nil {
 		return err
 	}
@@ -23,7 +27,7 @@ func releaseText(out io.Writer, sketch *counted, opts options) error {
 		return err
 	}
 	if opts.json {
-		return r.writeJSON(out)
+		return r.print(out, nil)
 	}
 	truth := make(map[string]int)
 	for word := range text.Tokens() {

@@ -9,7 +9,7 @@
 //	go run . -count distinct -epsilon 0.5 -error 0.02       one answer; all of the budget is its
 //	go run . -count returning -before monday.txt -input tuesday.txt -journal days.journal
 //	                                                        which keys are back
-//	go run . -count users -delta 1e-6 -max 100 -workers 4   GROUP BY for users, in four processes
+//	go run . -count users -delta 1e-6 -max 100              GROUP BY for users
 //	go run . -count users -list countries.txt -delta 0      the same for a public list of keys
 //	go run . -input 'gs://bucket/logs*' -output gs://bucket/answer.txt -journal logs.journal \
 //	         -run monday -runner dataflow …                 a cluster, lines of text; Beam's flags
@@ -18,8 +18,7 @@
 // The transforms are in package dpbeam, for pipelines of your own. Data are sketched where they
 // are. What travels between the machines of the pipeline is private state; what leaves it is one
 // release of each, whatever is retried. Neither its noise nor its threshold nor its law grows with
-// the number of shards. With -workers the local runner has several processes (package workers), and
-// one that dies is replaced.
+// the number of shards.
 //
 // -epsilon and -delta are for both releases together, as a budget.Ledger adds them up; -share is
 // how much of ε the distinct count gets. Together they are (ε, δ)-private for one element of the
@@ -40,7 +39,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/textio"
@@ -49,7 +47,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
 	"github.com/dpsketch/dpsketch/examples/pipeline/dpbeam"
-	"github.com/dpsketch/dpsketch/examples/pipeline/workers"
 )
 
 func main() {
@@ -58,7 +55,7 @@ func main() {
 	flag.Parse()
 	o.arguments = flag.Args()
 	log.SetupLogging("error", "text")
-	beam.Init() // does not return in a process of -workers
+	beam.Init()
 	if err := run(context.Background(), *o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "pipeline:", err)
 		os.Exit(1)
@@ -73,15 +70,6 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	print := o.output == "" && o.workers > 1 // what other processes print is not seen
-	if print {
-		dir, err := os.MkdirTemp("", "pipeline-*")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		o.output = filepath.Join(dir, "answers.txt")
-	}
 	p, err := build(o, r)
 	if err != nil {
 		return err
@@ -92,18 +80,10 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "%v\n%s\n", r.ledger, paid)
 	output.to = stdout
-	if err := execute(ctx, o, p); err != nil {
+	if err := execute(ctx, p); err != nil {
 		return fmt.Errorf("%w: the run counts as released, as some of its numbers may have been seen", err)
 	}
-	if !print {
-		return nil
-	}
-	texts, err := os.ReadFile(o.output)
-	if err != nil {
-		return err
-	}
-	_, err = stdout.Write(texts)
-	return err
+	return nil
 }
 
 // build returns the pipeline.
@@ -158,12 +138,9 @@ func answers(s beam.Scope, o options, r releases) (texts []beam.PCollection, err
 }
 
 // execute runs the pipeline on this machine, unless a flag names another runner.
-func execute(ctx context.Context, o options, p *beam.Pipeline) error {
+func execute(ctx context.Context, p *beam.Pipeline) error {
 	if f := flag.Lookup("runner"); f != nil && f.Value.String() != "" && f.Value.String() != f.DefValue {
 		return beamx.Run(ctx, p)
-	}
-	if o.workers > 1 {
-		return workers.Execute(ctx, p, o.workers)
 	}
 	_, err := prism.Execute(ctx, p)
 	return err

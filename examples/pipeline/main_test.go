@@ -17,7 +17,6 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// TestMain also makes the test a worker, where its flags say so.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	log.SetupLogging("error", "text")
@@ -27,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // small are the flags of a short run.
 var small = options{
-	count: "both", elements: 20_000, users: 2000, shards: 8, workers: 1, counters: 64, relative: 0.1, largest: 1e6, epsilon: 2, delta: 1e-9, share: 0.5, top: 5, confidence: 0.95, total: 100, totalDelta: 1e-3,
+	count: "both", elements: 20_000, users: 2000, shards: 8, counters: 64, relative: 0.1, largest: 1e6, epsilon: 2, delta: 1e-9, share: 0.5, top: 5, confidence: 0.95, total: 100, totalDelta: 1e-3,
 }
 
 // must returns v where there is no error.
@@ -113,14 +112,14 @@ func TestReturning(t *testing.T) {
 	}
 }
 
-// Users by key, with sums and means, come out of lines of text in several processes, and lines that
-// are no rows do not matter.
+// Users by key, with sums and means, come out of lines of text, and lines that are no rows do not
+// matter.
 //
 // At ε = 2, δ = 1e-6 a count of 3000 has a standard deviation below 20.
 func TestUserLines(t *testing.T) {
 	o := small
 	o.journal = filepath.Join(t.TempDir(), "journal")
-	o.count, o.delta, o.max, o.workers, o.input = "users", 1e-6, 10, 3, filepath.Join(t.TempDir(), "rows.txt")
+	o.count, o.delta, o.max, o.input = "users", 1e-6, 10, filepath.Join(t.TempDir(), "rows.txt")
 	var rows strings.Builder
 	for user := range 3000 {
 		fmt.Fprintf(&rows, "u%d\ttea\t4\nu%d\ttea\t2\nu%d\twater\t0\nu%d\tnothing\nu%d\ttea\tNaN\n", user, user, user/2, user, user)
@@ -190,7 +189,7 @@ func TestUsage(t *testing.T) {
 	all.Usage()
 	text := out.String()
 	own, beams := strings.Index(text, "-epsilon"), strings.Index(text, "-a_flag_of_beam")
-	if own < 0 || beams < own || strings.Count(text, "-epsilon") != 1 || strings.Index(text, "Flags of Apache Beam") < strings.Index(text, "-workers") {
+	if own < 0 || beams < own || strings.Count(text, "-epsilon") != 1 || strings.Index(text, "Flags of Apache Beam") < strings.Index(text, "-total-delta") {
 		t.Errorf("printed:\n%s", text)
 	}
 }
@@ -285,7 +284,6 @@ func TestWrongFlags(t *testing.T) {
 		"error":      func(o *options) { o.relative = 0 },
 		"largest":    func(o *options) { o.largest = 0 },
 		"confidence": func(o *options) { o.confidence = 1 },
-		"workers":    func(o *options) { o.workers = 0 },
 		"users":      func(o *options) { o.users = 0 },
 		"min":        func(o *options) { o.count, o.min = "users", 5 },
 		"before":     func(o *options) { o.before = "monday.txt" },

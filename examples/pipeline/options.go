@@ -22,7 +22,6 @@ type options struct {
 	elements       int
 	users          int
 	shards         int
-	workers        int
 	counters       int
 	list           string  // file of public keys
 	min, max       float64 // of a user's value in a key
@@ -46,7 +45,6 @@ func (o *options) flags() *flag.FlagSet {
 	f.StringVar(&o.before, "before", "", "`files` of lines of the day before -input, for returning")
 	f.StringVar(&o.input, "input", "", "`files` of lines instead of the generated stream, a pattern; for users \"user TAB key\" or \"user TAB key TAB value\"")
 	f.StringVar(&o.output, "output", "", "`file` for the answers instead of the standard output, which on a cluster is that of a worker")
-	f.IntVar(&o.workers, "workers", 1, "`processes` of the local runner; 1 is this one")
 	f.Float64Var(&o.epsilon, "epsilon", 1, "`ε` of all that is released")
 	f.Float64Var(&o.delta, "delta", 1e-9, "`δ` of all that is released; the distinct count needs none")
 	f.Float64Var(&o.share, "share", 0.5, "`part` of ε for the distinct count, if both are released")
@@ -104,8 +102,6 @@ func (o options) check() error {
 		return fmt.Errorf("%d elements of %d users over %d shards: want at least 0 of 1 over 1", o.elements, o.users, o.shards)
 	case o.counters < 1:
 		return fmt.Errorf("-counters %d: want at least 1", o.counters)
-	case o.workers < 1:
-		return fmt.Errorf("-workers %d: want at least 1", o.workers)
 	case !(o.confidence >= 0 && o.confidence < 1):
 		return fmt.Errorf("-confidence %v: want a number in [0, 1)", o.confidence)
 	}

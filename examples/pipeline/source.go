@@ -39,7 +39,7 @@ func rows(s beam.Scope, o options) beam.PCollection {
 	return beam.ParDo(s, &rowsFn{o.elements, o.users, o.shards}, shards(s, o))
 }
 
-// shards are the numbers of the shards, spread over the workers.
+// shards are the numbers of the shards, spread over the runner's workers.
 func shards(s beam.Scope, o options) beam.PCollection {
 	numbers := make([]int, o.shards)
 	for i := range numbers {

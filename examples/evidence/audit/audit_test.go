@@ -49,32 +49,6 @@ func TestAuditor(t *testing.T) {
 	require.Greater(t, audit(1, hidden(0.04), epsilons, both.DeltaAt, 20_000).excess, 0.0)
 }
 
-// A text proto is read as these files write it, and both of the tests accept and reject.
-func TestGoogle(t *testing.T) {
-	b := parse("# a comment\nvoting_parameters {\n  number_of_votes: 9\n}\ncase {\n  name: \"a # b\"\n  inner {\n    epsilon: 1.5  # about\n    list: []\n    list: [1, 2]\n    list: [3]\n  }\n}\n")
-	require.Equal(t, 9.0, b.first("voting_parameters").number("number_of_votes"))
-	c := b.first("case")
-	require.Equal(t, []string{"a # b"}, c.text["name"])
-	require.Equal(t, 1.5, c.first("inner").number("epsilon"))
-	require.Equal(t, 6.0, c.first("inner").sum("list"))
-	require.Zero(t, c.first("nothing").number("epsilon"))
-
-	r := rand.New(rand.NewPCG(7, 8))
-	const n = 20_000
-	law := func(scale float64) map[int64]float64 {
-		return histogram(n, 0.25, func() float64 { return scale * r.NormFloat64() })
-	}
-	require.True(t, isClose(law(1), law(1), n, 0.05))
-	require.False(t, isClose(law(1), law(0.5), n, 0.05))
-	shifted := func(scale, by float64) map[int64]float64 {
-		return histogram(n, 1, func() float64 { return by + math.Round(scale*(r.ExpFloat64()-r.ExpFloat64())) })
-	}
-	require.True(t, isPrivate(shifted(1, 0), shifted(1, 1), n, 1.05, 0, 0.02))
-	require.False(t, isPrivate(shifted(0.5, 0), shifted(0.5, 1), n, 1.05, 0, 0.02))
-	require.True(t, majority(func() bool { return true }))
-	require.False(t, majority(func() bool { return false }))
-}
-
 // No key is shown more often than by the optimal selection of partitions (Desfontaines, Voss,
 // Gipson and Mandayam 2022), which shows a key of n users with probability π(n) and tells nothing
 // else.

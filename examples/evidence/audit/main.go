@@ -4,12 +4,10 @@
 //	evidence audit                  audits 19 mechanisms by a classifier, as DP-Sniper does, from
 //	                                at most 10,000 releases each: 20 s
 //	  -run .                        audits all mechanisms: a quarter of an hour
-//	  -all DIR                      does this, the next two and published.py, with the checkouts
-//	                                in DIR, and prints the tables of README.md
+//	  -all DIR                      does this, -breaks and published.py, with the checkouts in
+//	                                DIR, and prints the tables of README.md
 //	  -run jl                       audits those whose name matches
 //	  -breaks                       plants 37 flaws, a few at a time, and audits what they break
-//	  -closeness DIR                runs Google's statistical test cases, from a checkout of their
-//	                                repository; own: some of ours by their tests
 //	  -sample NAME -n 1000          writes releases for other auditors, as little-endian doubles:
 //	                                how many numbers each has, then 1000 of each neighbour
 package audit
@@ -36,9 +34,8 @@ const (
 
 // Main runs the command on the command line.
 func Main() {
-	pattern := flag.String("run", "", "only mechanisms, flaws or files of cases whose name matches this regular expression")
+	pattern := flag.String("run", "", "only mechanisms or flaws whose name matches this regular expression")
 	plant := flag.Bool("breaks", false, "plant flaws and look whether they are found")
-	closeness := flag.String("closeness", "", "a checkout of github.com/google/differential-privacy, or own")
 	checkouts := flag.String("all", "", "a directory with the checkouts that published.py names: run everything")
 	sample := flag.String("sample", "", "the name of a mechanism to sample")
 	list := flag.Bool("list", false, "print the names of the mechanisms with their claims")
@@ -49,8 +46,6 @@ func Main() {
 	case err != nil:
 	case *checkouts != "":
 		err = everything(*checkouts, wanted)
-	case *closeness != "":
-		err = google(*closeness, wanted)
 	case *plant:
 		err = breaks(wanted, func([]flaw, string) error { return nil })
 	case *list:

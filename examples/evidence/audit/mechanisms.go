@@ -36,6 +36,15 @@ type audited struct {
 	n     int // releases for the final count
 }
 
+// many is audited by releases that its source makes, some at a time, and each by one at a time.
+func many(name string, claim budget.Guarantee, n int, s source) audited {
+	return audited{name, claim, func() source { return s }, n}
+}
+
+func each(name string, claim budget.Guarantee, n int, release func(side int) []float64) audited {
+	return many(name, claim, n, func(side int, emit func([]float64)) { emit(release(side)) })
+}
+
 func must[T any](x T, err error) T {
 	if err != nil {
 		panic(err)
@@ -54,11 +63,11 @@ func at(v *threshold.Vector[uint64], key uint64) float64 {
 // mechanisms are all that are audited.
 func mechanisms() []audited {
 	return slices.Concat([]audited{
-		stream("misragries KeptZeros, all counters", misragries.KeptZeros, []uint64{3}, nil),
-		stream("misragries KeptZeros, one counter", misragries.KeptZeros, []uint64{1}, nil),
+		stream("misragries KeptZeros, all counters", misragries.KeptZeros, 3),
+		stream("misragries KeptZeros, one counter", misragries.KeptZeros, 1),
 		rare(misragries.KeptZeros), rare(misragries.FreedZeros),
-		stream("misragries FreedZeros, one counter", misragries.FreedZeros, []uint64{1}, nil),
-		stream("misragries PureUniverse", misragries.PureUniverse, []uint64{1}, nil),
+		stream("misragries FreedZeros, one counter", misragries.FreedZeros, 1),
+		stream("misragries PureUniverse", misragries.PureUniverse, 1),
 		merged(), users("misragries users", 1, 2), users("misragries users, all counters", 5, 6), summed("misragries Sum", misragries.ReducedSum, 60), summed("misragries Sum, pure", misragries.PureUniverse, 60),
 		summed("misragries Sum, a rare key", misragries.ReducedSum, 0),
 		correlated("threshold CorrelatedGaussian, all keys", 3, 60, 3), correlated("threshold CorrelatedGaussian, rare keys", 3, 0, 3), correlated("threshold CorrelatedGaussian, one key", 3, 60, 1),
@@ -103,116 +112,86 @@ func mechanisms() []audited {
 }
 
 // stream is two heavy keys and a last element, and that element left out.
-func stream(name string, m misragries.Method, with, without []uint64) audited {
-	p, many := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: m}, 40
+func stream(name string, m misragries.Method, last uint64) audited {
+	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: m}
 	if m == misragries.PureUniverse {
 		p.Delta, p.Dim = 0, 8
 	}
-	return audited{name, p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(misragries.New[uint64](p))
-			for range many {
-				b.Add(1)
-				b.Add(2)
-			}
-			for _, key := range [2][]uint64{with, without}[side] {
-				b.Add(key)
-			}
-			h := must(b.Release())
-			x := make([]float64, 3)
-			for i := range x[:2] {
-				key := uint64(i + 1)
-				x[i] = math.NaN()
-				if h.Estimate(key) > 0 {
-					x[i] = h.Lower(key)
-					x[2] = h.Estimate(key) - x[i] // what was lost, as it is told
-				}
-			}
-			emit(x)
+	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
+		b := must(misragries.New[uint64](p))
+		for range 40 {
+			b.Add(1)
+			b.Add(2)
 		}
-	}, 40_000}
+		if side == 0 {
+			b.Add(last)
+		}
+		return readings(must(b.Release()), 1, 2)
+	})
 }
 
 // rare is a key with one element, beside one that has none of it.
 func rare(m misragries.Method) audited {
 	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.05, Method: m}
-	return audited{"misragries " + m.String() + ", a rare key", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(misragries.New[uint64](p))
-			for _, key := range []uint64{1, 1, 2}[:3-side] {
-				b.Add(key)
-			}
-			h := must(b.Release())
-			x := math.NaN()
-			if h.Estimate(2) > 0 {
-				x = 1
-			}
-			emit([]float64{x})
+	return each("misragries "+m.String()+", a rare key", p.Guarantee(), 40_000, func(side int) []float64 {
+		b := must(misragries.New[uint64](p))
+		for _, key := range []uint64{1, 1, 2}[:3-side] {
+			b.Add(key)
 		}
-	}, 40_000}
+		return readings(must(b.Release()), 2)
+	})
 }
 
 // merged has an element more of a key that no counter is left for: it takes one from all counters.
 func merged() audited {
 	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: misragries.SparseVector}
-	return audited{"misragries merged", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			a, b := must(misragries.New[uint64](p)), must(misragries.New[uint64](p))
-			for range 60 {
-				for key := range uint64(2) {
-					a.Add(key)
-					b.Add(key)
-				}
+	return each("misragries merged", p.Guarantee(), 10_000, func(side int) []float64 {
+		a, b := must(misragries.New[uint64](p)), must(misragries.New[uint64](p))
+		for range 60 {
+			for key := range uint64(2) {
+				a.Add(key)
+				b.Add(key)
 			}
-			if side == 1 {
-				a.Add(3)
-			}
-			if err := a.Merge(b); err != nil {
-				panic(err)
-			}
-			emit(readings(must(a.Release())))
 		}
-	}, 10_000}
+		if side == 1 {
+			a.Add(3)
+		}
+		if err := a.Merge(b); err != nil {
+			panic(err)
+		}
+		return readings(must(a.Release()), 0, 1)
+	})
 }
 
-// readings returns the counters of two keys, NaN where they are hidden, and what was lost.
-func readings(h *misragries.Histogram[uint64]) []float64 {
-	x := []float64{math.NaN(), math.NaN(), 0}
-	for key := range uint64(2) {
+// readings returns the counters of keys, NaN where they are hidden, what was lost, and the sum and
+// the difference of the counters.
+func readings(h *misragries.Histogram[uint64], keys ...uint64) []float64 {
+	x, lost, sum, difference := []float64{}, 0.0, 0.0, 0.0
+	for _, key := range keys {
+		value := math.NaN()
 		if h.Estimate(key) > 0 {
-			x[key] = h.Lower(key)
-			x[2] = h.Estimate(key) - x[key]
+			value = h.Lower(key)
+			lost = h.Estimate(key) - value
 		}
+		x, sum, difference = append(x, value), sum+value, value-difference
 	}
-	return append(x, x[0]+x[1], x[0]-x[1])
+	return append(x, lost, sum, difference)
 }
 
 func users(name string, own ...uint64) audited {
 	p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 0.02, MaxElements: 2, Method: misragries.KeptZeros}
 	b := must(misragries.NewUserBuilder[uint64](p))
-	return audited{name, b.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(misragries.NewUserBuilder[uint64](p))
-			for range 60 {
-				b.AddUser([]uint64{1, 2})
-				b.AddUser([]uint64{3, 4})
-			}
-			if side == 0 {
-				b.AddUser(own)
-			}
-			h := must(b.Release())
-			x := []float64{0, 0, 0, 0, 0, 0}
-			for i := range x[:4] {
-				x[i] = math.NaN()
-				if e := h.Estimate(uint64(i + 1)); e > 0 {
-					x[i] = h.Lower(uint64(i + 1))
-					x[4] = e - x[i]
-					x[5] += x[i]
-				}
-			}
-			emit(x)
+	return each(name, b.Guarantee(), 20_000, func(side int) []float64 {
+		b := must(misragries.NewUserBuilder[uint64](p))
+		for range 60 {
+			b.AddUser([]uint64{1, 2})
+			b.AddUser([]uint64{3, 4})
 		}
-	}, 20_000}
+		if side == 0 {
+			b.AddUser(own)
+		}
+		return readings(must(b.Release()), 1, 2, 3, 4)
+	})
 }
 
 // summed has an element more of one of two keys, which are reduced sketches of high counts or of
@@ -226,77 +205,69 @@ func summed(name string, m misragries.Method, high int) audited {
 		p.Counters = 20 // the mean of the least 16 is taken from all
 	}
 	t := must(misragries.NewSum[uint64](p))
-	return audited{name, t.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			t := must(misragries.NewSum[uint64](p))
-			for i := range 2 {
-				b := must(misragries.New[uint64](p))
-				for range high {
-					b.Add(0)
-					b.Add(1)
-				}
-				if side == 0 && i == 0 {
-					b.Add(0)
-				}
-				if err := t.Add(b); err != nil {
-					panic(err)
-				}
+	return each(name, t.Guarantee(), 4_000, func(side int) []float64 {
+		t := must(misragries.NewSum[uint64](p))
+		for i := range 2 {
+			b := must(misragries.New[uint64](p))
+			for range high {
+				b.Add(0)
+				b.Add(1)
 			}
-			emit(readings(must(t.Release())))
+			if side == 0 && i == 0 {
+				b.Add(0)
+			}
+			if err := t.Add(b); err != nil {
+				panic(err)
+			}
 		}
-	}, 4_000}
+		return readings(must(t.Release()), 0, 1)
+	})
 }
 
 // correlated is a user with some of the keys.
 func correlated(name string, keys, high, changed int) audited {
 	p := threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: keys, Stored: keys, Integers: true, Method: threshold.CorrelatedGaussian}
-	return audited{name, p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(threshold.NewBounded[uint64](p))
-			for key := range keys {
-				x := high
-				if key < changed {
-					x += 1 - side
-				}
-				b.Add(uint64(key), float64(x))
+	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
+		b := must(threshold.NewBounded[uint64](p))
+		for key := range keys {
+			x := high
+			if key < changed {
+				x += 1 - side
 			}
-			v, sum := must(b.Release()), 0.0
-			for key := range keys {
-				sum += at(v, uint64(key))
-			}
-			x := []float64{at(v, 0), at(v, 1), at(v, 2), float64(v.Len()), sum}
-			emit(append(x, 2*x[0]-x[1]-x[2]))
+			b.Add(uint64(key), float64(x))
 		}
-	}, 40_000}
+		v, sum := must(b.Release()), 0.0
+		for key := range keys {
+			sum += at(v, uint64(key))
+		}
+		x := []float64{at(v, 0), at(v, 1), at(v, 2), float64(v.Len()), sum}
+		return append(x, 2*x[0]-x[1]-x[2])
+	})
 }
 
 // vector is one entry, and the entry smaller by 1.
 func vector(name string, p threshold.Params, value float64) audited {
-	return audited{name, p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			construct := threshold.New[uint64]
-			if p.MaxKeys > 0 {
-				construct = threshold.NewBounded[uint64]
-			}
-			b := must(construct(p))
-			b.Add(1, value-float64(side))
-			v := must(b.Release())
-			emit([]float64{at(v, 1), float64(v.Len())})
+	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
+		construct := threshold.New[uint64]
+		if p.MaxKeys > 0 {
+			construct = threshold.NewBounded[uint64]
 		}
-	}, 40_000}
+		b := must(construct(p))
+		b.Add(1, value-float64(side))
+		v := must(b.Release())
+		return []float64{at(v, 1), float64(v.Len())}
+	})
 }
 
 // groups has many keys at once, as their noise is independent: each is a release of its own. One
 // user's key is what differs.
 func groups(name string, keys, count, passes int) audited {
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Passes: passes}
-	return audited{name, p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(groupby.New[int](p))
-			addUsers(b.AddUser, keys, count-side)
-			emitCounts(must(b.Release()), keys, emit)
-		}
-	}, 40_000}
+	return many(name, p.Guarantee(), 40_000, func(side int, emit func([]float64)) {
+		b := must(groupby.New[int](p))
+		addUsers(b.AddUser, keys, count-side)
+		emitCounts(must(b.Release()), keys, emit)
+	})
 }
 
 // addUsers adds so many users of each key.
@@ -311,12 +282,15 @@ func addUsers(add func(keys []int), keys, users int) {
 // emitCounts emits the count of each key by itself, NaN if it is not released.
 func emitCounts(g *groupby.Groups[int], keys int, emit func([]float64)) {
 	for key := range keys {
-		x := math.NaN()
-		if g.Has(key) {
-			x = g.Estimate(key)
-		}
-		emit([]float64{x})
+		emit([]float64{shown(g, key)})
 	}
+}
+
+func shown(g *groupby.Groups[int], key int) float64 {
+	if g.Has(key) {
+		return g.Estimate(key)
+	}
+	return math.NaN()
 }
 
 // pilot is the number of releases from which table learns.
@@ -391,14 +365,12 @@ func table(name string, p alp.Params, value float64) audited {
 // projection is a vector of one entry, and the zero vector.
 func projection(name string, p jl.Params) audited {
 	p.Dim, p.Rows, p.Seed = 8, 4, hashing.Seed{1}
-	return audited{name, p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(jl.New(p))
-			b.Add(3, float64(1-side))
-			s := must(b.Release())
-			emit([]float64{s.Row(0), s.Row(1), s.Row(2), s.Row(3)})
-		}
-	}, 20_000}
+	return each(name, p.Guarantee(), 20_000, func(side int) []float64 {
+		b := must(jl.New(p))
+		b.Add(3, float64(1-side))
+		s := must(b.Release())
+		return []float64{s.Row(0), s.Row(1), s.Row(2), s.Row(3)}
+	})
 }
 
 // bitsOf returns those of the end of an encoding.
@@ -416,48 +388,42 @@ var korParams = kor.Params{Epsilon: 1, Cells: 2, Levels: 2, Seed: hashing.Seed{1
 func set() audited {
 	p := korParams
 	p.CountShare = 0.5
-	return audited{"kor", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(kor.New(p))
-			if side == 0 {
-				b.Toggle(1)
-			}
-			s := must(b.Release())
-			data := must(s.MarshalBinary())
-			count := int64(binary.LittleEndian.Uint64(data[47:])) // with its noise
-			emit(append(bitsOf(data, 16), math.Ldexp(float64(count), -20)))
+	return each("kor", p.Guarantee(), 40_000, func(side int) []float64 {
+		b := must(kor.New(p))
+		if side == 0 {
+			b.Toggle(1)
 		}
-	}, 40_000}
+		s := must(b.Release())
+		data := must(s.MarshalBinary())
+		count := int64(binary.LittleEndian.Uint64(data[47:])) // with its noise
+		return append(bitsOf(data, 16), math.Ldexp(float64(count), -20))
+	})
 }
 
 func keys() audited {
 	b := must(kor.NewStreamBuilder(korParams))
-	return audited{"kor, stream", b.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(kor.NewStreamBuilder(korParams))
-			if side == 0 {
-				b.Add(1)
-				b.Add(1)
-			}
-			emit(bitsOf(must(must(b.Release()).MarshalBinary()), 16))
+	return each("kor, stream", b.Guarantee(), 40_000, func(side int) []float64 {
+		b := must(kor.NewStreamBuilder(korParams))
+		if side == 0 {
+			b.Add(1)
+			b.Add(1)
 		}
-	}, 40_000}
+		return bitsOf(must(must(b.Release()).MarshalBinary()), 16)
+	})
 }
 
 func shares() audited {
-	return audited{"kor, XOR of two shares", korParams.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			var all [][]byte
-			for i := range 2 {
-				b := must(kor.New(korParams))
-				if side == 0 && i == 0 {
-					b.Toggle(1)
-				}
-				all = append(all, must(b.Share(2)).Bytes())
+	return each("kor, XOR of two shares", korParams.Guarantee(), 20_000, func(side int) []float64 {
+		var all [][]byte
+		for i := range 2 {
+			b := must(kor.New(korParams))
+			if side == 0 && i == 0 {
+				b.Toggle(1)
 			}
-			emit(bitsOf(must(must(kor.Aggregate(korParams, 2, all...)).MarshalBinary()), 16))
+			all = append(all, must(b.Share(2)).Bytes())
 		}
-	}, 20_000}
+		return bitsOf(must(must(kor.Aggregate(korParams, 2, all...)).MarshalBinary()), 16)
+	})
 }
 
 func counted(withBits bool) audited {
@@ -466,51 +432,45 @@ func counted(withBits bool) audited {
 	if withBits {
 		p.CountShare, name = 0.5, "distinct, count and bits"
 	}
-	return audited{name, p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(distinct.New(p))
-			if side == 0 {
-				b.Add(1)
-			}
-			data, size := must(must(b.Release()).MarshalBinary()), 0
-			if withBits {
-				size = 8
-			}
-			var n int64
-			for i := range 8 {
-				n |= int64(data[len(data)-size-8+i]) << (8 * i)
-			}
-			emit(append(bitsOf(data, size), float64(n)))
+	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
+		b := must(distinct.New(p))
+		if side == 0 {
+			b.Add(1)
 		}
-	}, 40_000}
+		data, size := must(must(b.Release()).MarshalBinary()), 0
+		if withBits {
+			size = 8
+		}
+		var n int64
+		for i := range 8 {
+			n |= int64(data[len(data)-size-8+i]) << (8 * i)
+		}
+		return append(bitsOf(data, size), float64(n))
+	})
 }
 
 func running() audited {
 	p := distinct.Params{Epsilon: 1, Cells: 16, Levels: 1, Seed: hashing.Seed{1}}
 	b := must(distinct.NewRunningBuilder(p))
-	return audited{"distinct, running total", b.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b, x := must(distinct.NewRunningBuilder(p)), []float64{}
-			for slot := range 2 {
-				if slot == side {
-					b.Add(1)
-				}
-				data := must(must(b.Step()).MarshalBinary())
-				x = append(x, float64(int8(data[len(data)-8])))
+	return each("distinct, running total", b.Guarantee(), 40_000, func(side int) []float64 {
+		b, x := must(distinct.NewRunningBuilder(p)), []float64{}
+		for slot := range 2 {
+			if slot == side {
+				b.Add(1)
 			}
-			emit([]float64{x[0], x[1] - x[0]})
+			data := must(must(b.Step()).MarshalBinary())
+			x = append(x, float64(int8(data[len(data)-8])))
 		}
-	}, 40_000}
+		return []float64{x[0], x[1] - x[0]}
+	})
 }
 
 func number(name string, p arete.Params) audited {
-	return audited{name, p.Guarantee(), func() source {
-		m := must(arete.New(p))
-		return func(side int, emit func([]float64)) {
-			x := must(m.Release(float64(side))).Estimate()
-			emit([]float64{x, x - math.Floor(x), math.Round(x)})
-		}
-	}, 40_000}
+	m := must(arete.New(p))
+	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
+		x := must(m.Release(float64(side))).Estimate()
+		return []float64{x, x - math.Floor(x), math.Round(x)}
+	})
 }
 
 // parties is a sum of shares of which some drop out with their noise.
@@ -518,22 +478,20 @@ func parties(name string, n, missing int, relation budget.Relation) audited {
 	p := arete.Params{Epsilon: 1, Law: arete.DiscreteLaplace, Parties: n, Relation: relation}
 	m := must(arete.New(p))
 	share := must(m.Share(n, missing))
-	return audited{name, share.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			total := int64(0)
-			for i := range n - missing {
-				x := 0.0
-				if i == 0 {
-					x = 4 * float64(1-side) // is clamped to 1
-					if relation == budget.Replace && side == 1 {
-						x = -4 // is clamped to 0
-					}
+	return each(name, share.Guarantee(), 20_000, func(side int) []float64 {
+		total := int64(0)
+		for i := range n - missing {
+			x := 0.0
+			if i == 0 {
+				x = 4 * float64(1-side) // is clamped to 1
+				if relation == budget.Replace && side == 1 {
+					x = -4 // is clamped to 0
 				}
-				total += share.Mask(x)
 			}
-			emit([]float64{float64(total)})
+			total += share.Mask(x)
 		}
-	}, 20_000}
+		return []float64{float64(total)}
+	})
 }
 
 func sum(name string, p elliptical.Params) audited {
@@ -542,75 +500,65 @@ func sum(name string, p elliptical.Params) audited {
 	if p.Shape == elliptical.Box {
 		n = 8_000 // it takes long to calibrate
 	}
-	return audited{name, p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(elliptical.NewBuilder(p))
-			x := 9 * float64(1-side) // is clamped to 1
-			b.Add([]float64{x, x, x})
-			s := must(b.Release())
-			v := s.Values()
-			emit([]float64{v[0], v[1], v[2], v[0] - v[1], v[1] - v[2]})
-		}
-	}, n}
+	return each(name, p.Guarantee(), n, func(side int) []float64 {
+		b := must(elliptical.NewBuilder(p))
+		x := 9 * float64(1-side) // is clamped to 1
+		b.Add([]float64{x, x, x})
+		s := must(b.Release())
+		v := s.Values()
+		return []float64{v[0], v[1], v[2], v[0] - v[1], v[1] - v[2]}
+	})
 }
 
 // statistics are those of one row, and of none.
 func statistics(name string, p column.Params, row float64, n int) audited {
-	return audited{name, p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(column.New(p))
-			if side == 0 {
-				b.Add(row)
-			}
-			s := must(b.Release())
-			count, sum := s.Value(column.Count), s.Value(column.Sum)
-			x := []float64{count, sum, count + sum, count - sum}
-			// its last 16 bytes for each coordinate, as FORMAT.md has them
-			data := must(s.MarshalBinary())
-			for at := 6 + 6*8 + 2 + 8; at < len(data); at += 16 {
-				high, low := int64(binary.LittleEndian.Uint64(data[at:])), binary.LittleEndian.Uint64(data[at+8:])
-				x = append(x, float64(high)*0x1p64+float64(low))
-			}
-			emit(x)
+	return each(name, p.Guarantee(), n, func(side int) []float64 {
+		b := must(column.New(p))
+		if side == 0 {
+			b.Add(row)
 		}
-	}, n}
+		s := must(b.Release())
+		count, sum := s.Value(column.Count), s.Value(column.Sum)
+		x := []float64{count, sum, count + sum, count - sum}
+		// its last 16 bytes for each coordinate, as FORMAT.md has them
+		data := must(s.MarshalBinary())
+		for at := 6 + 6*8 + 2 + 8; at < len(data); at += 16 {
+			high, low := int64(binary.LittleEndian.Uint64(data[at:])), binary.LittleEndian.Uint64(data[at+8:])
+			x = append(x, float64(high)*0x1p64+float64(low))
+		}
+		return x
+	})
 }
 
 func middle() audited {
 	p := column.Params{Epsilon: 1, Max: 2, Resolution: 1}
-	return audited{"column, median", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(column.NewQuantiles(p, 0.5))
-			b.Add(0)
-			b.Add(float64(2 * side))
-			emit([]float64{must(b.Release()).Quantile(0.5)})
-		}
-	}, 20_000}
+	return each("column, median", p.Guarantee(), 20_000, func(side int) []float64 {
+		b := must(column.NewQuantiles(p, 0.5))
+		b.Add(0)
+		b.Add(float64(2 * side))
+		return []float64{must(b.Release()).Quantile(0.5)}
+	})
 }
 
 // estimate is that of a number that differs by 1, where the error is as large as it may be and
 // points away from the neighbour.
 func estimate(name string, p approx.Params) audited {
 	p.Max = 100
-	return audited{name, p.Guarantee(), func() source {
-		r := rand.New(rand.NewPCG(1, 2))
-		return func(side int, emit func([]float64)) {
-			wrong := p.Error
-			if p.Moment == 0 { // Pr[error ≥ t] = 2e^{−t/Error}
-				wrong *= math.Ln2 + r.ExpFloat64()
-			}
-			x := float64(side) + float64(2*side-1)*wrong
-			emit([]float64{must(must(approx.New(p)).Release(x)).Estimate()})
+	r := rand.New(rand.NewPCG(1, 2))
+	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
+		wrong := p.Error
+		if p.Moment == 0 { // Pr[error ≥ t] = 2e^{−t/Error}
+			wrong *= math.Ln2 + r.ExpFloat64()
 		}
-	}, 40_000}
+		x := float64(side) + float64(2*side-1)*wrong
+		return []float64{must(must(approx.New(p)).Release(x)).Estimate()}
+	})
 }
 
 // discrete is discrete Gaussian noise as it comes.
 func discrete(sigma float64) audited {
-	return audited{"noise DiscreteGaussian", budget.DiscreteGaussian(sigma, 1, budget.L2(1)), func() source {
-		d, src := must(noise.NewDiscreteGaussian(sigma)), new(noise.Source)
-		return func(side int, emit func([]float64)) { emit([]float64{float64(d.SampleInt(src) + int64(side))}) }
-	}, 100_000}
+	d, src := must(noise.NewDiscreteGaussian(sigma)), new(noise.Source)
+	return each("noise DiscreteGaussian", budget.DiscreteGaussian(sigma, 1, budget.L2(1)), 100_000, func(side int) []float64 { return []float64{float64(d.SampleInt(src) + int64(side))} })
 }
 
 // mean is that of rows of zeros, except one that goes from one end to the other. The number that
@@ -652,42 +600,38 @@ func turned() audited {
 // takes nearly all of ρ, lies between it and the other row.
 func centre() audited {
 	p := thesis.Params{Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace, Steps: thesis.Steps{Unscaled: true}, Shares: thesis.Shares{Centre: 0.98}}
-	return audited{"plan Thesis, a median", p.Guarantee(), func() source {
-		m := must(thesis.New(p))
-		return func(side int, emit func([]float64)) {
-			x := must(m.Release(context.Background(), [][]float64{{0}, {float64(2*side - 1)}})).Centre(0)
-			emit([]float64{x, math.Copysign(1, x)})
-		}
-	}, 40_000}
+	m := must(thesis.New(p))
+	return each("plan Thesis, a median", p.Guarantee(), 40_000, func(side int) []float64 {
+		x := must(m.Release(context.Background(), [][]float64{{0}, {float64(2*side - 1)}})).Centre(0)
+		return []float64{x, math.Copysign(1, x)}
+	})
 }
 
 // means are those of the rows of both sides.
 func means(name string, m *plan.Mechanism, rows func(side int) [][]float64, n int) audited {
-	return audited{name, m.Guarantee(), func() source {
-		p, sides := m.Params(), [2][][]float64{rows(0), rows(1)}
-		release := func(side int) *plan.Mean { return must(m.Release(context.Background(), sides[side])) }
-		if p.Method == plan.TwoPass {
-			release = func(side int) *plan.Mean {
-				return must(m.ReleaseSparse(context.Background(), stored(sides[side])))
+	p, sides := m.Params(), [2][][]float64{rows(0), rows(1)}
+	release := func(side int) *plan.Mean { return must(m.Release(context.Background(), sides[side])) }
+	if p.Method == plan.TwoPass {
+		release = func(side int) *plan.Mean {
+			return must(m.ReleaseSparse(context.Background(), stored(sides[side])))
+		}
+	}
+	return each(name, m.Guarantee(), n, func(side int) []float64 {
+		y, out := release(side), []float64(nil)
+		for j := range p.Dim {
+			out = append(out, y.Estimate(j), y.Estimate(j)/y.StdDev(j), y.Centre(j), (y.Estimate(j)-y.Centre(j))/y.StdDev(j))
+			if s := y.Scale(j); s > 0 {
+				out = append(out, math.Log(s))
 			}
 		}
-		return func(side int, emit func([]float64)) {
-			y, out := release(side), []float64(nil)
-			for j := range p.Dim {
-				out = append(out, y.Estimate(j), y.Estimate(j)/y.StdDev(j), y.Centre(j), (y.Estimate(j)-y.Centre(j))/y.StdDev(j))
-				if s := y.Scale(j); s > 0 {
-					out = append(out, math.Log(s))
-				}
-			}
-			if c := y.Clip(); c > 0 && !math.IsInf(c, 0) {
-				out = append(out, math.Log(c))
-			}
-			if p.Dim == 2 {
-				out = append(out, y.Estimate(0)-y.Estimate(1))
-			}
-			emit(out)
+		if c := y.Clip(); c > 0 && !math.IsInf(c, 0) {
+			out = append(out, math.Log(c))
 		}
-	}, n}
+		if p.Dim == 2 {
+			out = append(out, y.Estimate(0)-y.Estimate(1))
+		}
+		return out
+	})
 }
 
 // inStep returns what a Slice alone says of keys in its step.
@@ -705,18 +649,16 @@ func inStep(s *series.Slice[int], keys ...int) (x []float64) {
 
 func steps() audited {
 	p := series.Params{Epsilon: 1, Dim: 2, Spans: [8]int{1, 2}}
-	return audited{"series, listed keys", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b, x := must(series.New[int](p)), []float64{}
-			for step := range 2 {
-				if step == 0 && side == 0 {
-					b.Add(1)
-				}
-				x = append(x, inStep(must(b.Step()), 0, 1)...)
+	return each("series, listed keys", p.Guarantee(), 20_000, func(side int) []float64 {
+		b, x := must(series.New[int](p)), []float64{}
+		for step := range 2 {
+			if step == 0 && side == 0 {
+				b.Add(1)
 			}
-			emit(x)
+			x = append(x, inStep(must(b.Step()), 0, 1)...)
 		}
-	}, 20_000}
+		return x
+	})
 }
 
 // stored returns rows as sparse ones that store every entry.

@@ -3,7 +3,6 @@ package audit
 import (
 	"encoding"
 	"encoding/binary"
-	"iter"
 	"math"
 
 	"github.com/dpsketch/dpsketch/elliptical"
@@ -39,268 +38,225 @@ var cells = distinct.Params{Epsilon: 1, Cells: 16, Levels: 1, Seed: hashing.Seed
 
 // pair has a key in the second set in a cell that is taken in the first.
 func pair() audited {
-	return audited{"distinct, pair", must(cells.Plan()).Pair, func() source {
-		return func(side int, emit func([]float64)) {
-			a, b := must(distinct.New(cells)), must(distinct.New(cells))
-			for key := range uint64(400) {
-				a.Add(key)
-			}
-			if side == 0 {
-				b.Add(1000)
-			}
-			emit(numbers(must(distinct.ReleasePair(a, b)), 4))
+	return each("distinct, pair", must(cells.Plan()).Pair, 40_000, func(side int) []float64 {
+		a, b := must(distinct.New(cells)), must(distinct.New(cells))
+		for key := range uint64(400) {
+			a.Add(key)
 		}
-	}, 40_000}
+		if side == 0 {
+			b.Add(1000)
+		}
+		return numbers(must(distinct.ReleasePair(a, b)), 4)
+	})
 }
 
 // cohorts has a key on the second day in a cell that was new on the first.
 func cohorts() audited {
-	return audited{"distinct, cohorts", must(distinct.NewCohortBuilder(cells, 2)).Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(distinct.NewCohortBuilder(cells, 2))
-			for key := range uint64(400) {
-				b.Add(key)
-			}
-			if err := b.Advance(2); err != nil {
-				panic(err)
-			}
-			if side == 0 {
-				b.Add(1000)
-			}
-			emit(numbers(must(b.Release()), 4))
+	return each("distinct, cohorts", must(distinct.NewCohortBuilder(cells, 2)).Guarantee(), 40_000, func(side int) []float64 {
+		b := must(distinct.NewCohortBuilder(cells, 2))
+		for key := range uint64(400) {
+			b.Add(key)
 		}
-	}, 40_000}
+		if err := b.Advance(2); err != nil {
+			panic(err)
+		}
+		if side == 0 {
+			b.Add(1000)
+		}
+		return numbers(must(b.Release()), 4)
+	})
 }
 
 // frequencies is one key.
 func frequencies() audited {
-	return audited{"distinct, frequencies", must(distinct.NewFrequencyBuilder(cells, 2)).Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(distinct.NewFrequencyBuilder(cells, 2))
-			if side == 0 {
-				b.Add(1)
-			}
-			emit(numbers(must(b.Release()), 4))
+	return each("distinct, frequencies", must(distinct.NewFrequencyBuilder(cells, 2)).Guarantee(), 40_000, func(side int) []float64 {
+		b := must(distinct.NewFrequencyBuilder(cells, 2))
+		if side == 0 {
+			b.Add(1)
 		}
-	}, 40_000}
+		return numbers(must(b.Release()), 4)
+	})
 }
 
 // visitor is a user of a series with all elements that count.
 func visitor() audited {
 	p := series.Params{Epsilon: 1, Dim: 2, Spans: [8]int{1, 2}, MaxElements: 2}
-	return audited{"series, a user", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b, x := must(series.New[int](p)), []float64{}
-			for step := range 2 {
-				if side == 0 {
-					b.AddFor("user", []int{step, step, step})
-				}
-				x = append(x, inStep(must(b.Step()), 0, 1)...)
+	return each("series, a user", p.Guarantee(), 20_000, func(side int) []float64 {
+		b, x := must(series.New[int](p)), []float64{}
+		for step := range 2 {
+			if side == 0 {
+				b.AddFor("user", []int{step, step, step})
 			}
-			emit(append(x, x[0]+x[3]))
+			x = append(x, inStep(must(b.Step()), 0, 1)...)
 		}
-	}, 20_000}
+		return append(x, x[0]+x[3])
+	})
 }
 
 // rows has a user more, where FullKeys is chosen.
 func rows() audited {
 	p := groupby.Params{Epsilon: 1, Delta: 0.009}
-	return audited{"groupby, rows", must(groupby.NewRows[int, int](p)).Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			r, x := must(groupby.NewRows[int, int](p)), math.NaN()
-			for user := range 100 - side {
-				r.Add(user, 7)
-			}
-			g := must(r.Release())
-			if g.Has(7) {
-				x = g.Estimate(7)
-			}
-			emit([]float64{x, float64(g.FullKeys())})
+	return each("groupby, rows", must(groupby.NewRows[int, int](p)).Guarantee(), 20_000, func(side int) []float64 {
+		r := must(groupby.NewRows[int, int](p))
+		for user := range 100 - side {
+			r.Add(user, 7)
 		}
-	}, 20_000}
+		g := must(r.Release())
+		return []float64{shown(g, 7), float64(g.FullKeys())}
+	})
 }
 
 // twice is a user of two releases that share the budget.
 func twice() audited {
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Releases: 2}
-	return audited{"groupby, two releases", p.Guarantee().Times(2), func() source {
-		return func(side int, emit func([]float64)) {
-			x := []float64{math.NaN(), math.NaN()}
-			for i := range x {
-				b := must(groupby.New[int](p))
-				addUsers(b.AddUser, 1, 100-side)
-				if g := must(b.Release()); g.Has(0) {
-					x[i] = g.Estimate(0)
-				}
-			}
-			emit(append(x, x[0]+x[1]))
+	return each("groupby, two releases", p.Guarantee().Times(2), 20_000, func(side int) []float64 {
+		x := []float64{0, 0}
+		for i := range x {
+			b := must(groupby.New[int](p))
+			addUsers(b.AddUser, 1, 100-side)
+			x[i] = shown(must(b.Release()), 0)
 		}
-	}, 20_000}
+		return append(x, x[0]+x[1])
+	})
 }
 
 // percentile has a user more at the upper end, of many keys at once: see groups.
 func percentile() audited {
 	const keys = 1000
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Max: 2, Resolution: 1, Levels: [8]float64{0.5}, QuantileShare: 0.5}
-	return audited{"groupby, a median", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(groupby.New[int](p))
-			for key := range keys {
-				for user := range 121 - side {
-					b.AddUserValues([]int{key}, []float64{float64(2 - user%2*2)})
-				}
-			}
-			g := must(b.Release())
-			for key := range keys {
-				x := []float64{math.NaN(), math.NaN()}
-				if g.Has(key) {
-					x = []float64{g.Estimate(key), g.Quantile(key, 0.5)}
-				}
-				emit(x)
+	return many("groupby, a median", p.Guarantee(), 40_000, func(side int, emit func([]float64)) {
+		b := must(groupby.New[int](p))
+		for key := range keys {
+			for user := range 121 - side {
+				b.AddUserValues([]int{key}, []float64{float64(2 - user%2*2)})
 			}
 		}
-	}, 40_000}
+		g := must(b.Release())
+		for key := range keys {
+			emit([]float64{shown(g, key), g.Quantile(key, 0.5)})
+		}
+	})
 }
 
 // learned has a user with a value far above the others', whose range is learned.
 func learned() audited {
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Values: true}
-	return audited{"groupby, a learned range", must(groupby.NewRows[int, int](p)).Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			r := must(groupby.NewRows[int, int](p))
-			for user := range 1000 {
-				r.AddValue(user, 1, 1)
-			}
-			if side == 0 {
-				r.AddValue(1000, 1, 1e6)
-			}
-			g, x := must(r.Release()), math.NaN()
-			if g.Has(1) {
-				x = g.Estimate(1)
-			}
-			emit([]float64{x, g.Sum(1), g.Radius(), g.Scale(1), math.Log(g.Sum(1))})
+	return each("groupby, a learned range", must(groupby.NewRows[int, int](p)).Guarantee(), 4_000, func(side int) []float64 {
+		r := must(groupby.NewRows[int, int](p))
+		for user := range 1000 {
+			r.AddValue(user, 1, 1)
 		}
-	}, 4_000}
+		if side == 0 {
+			r.AddValue(1000, 1, 1e6)
+		}
+		g := must(r.Release())
+		return []float64{shown(g, 1), g.Sum(1), g.Radius(), g.Scale(1), math.Log(g.Sum(1))}
+	})
 }
 
 // tail has a row far above the others, in a column whose range is learned.
 func tail() audited {
 	p := column.Params{Epsilon: 1}
-	return audited{"column, a learned range", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(column.New(p))
-			for range 100 {
-				b.Add(1)
-			}
-			if side == 0 {
-				b.Add(1e6)
-			}
-			s := must(b.Release())
-			lo, hi := s.Range()
-			x := []float64{s.Value(column.Count), s.Value(column.Mean), math.Log1p(math.Abs(hi)), math.Log1p(math.Abs(lo)), 0}
-			for _, bin := range s.Tail() {
-				x[4] += bin.Rows
-			}
-			emit(x)
+	return each("column, a learned range", p.Guarantee(), 4_000, func(side int) []float64 {
+		b := must(column.New(p))
+		for range 100 {
+			b.Add(1)
 		}
-	}, 4_000}
+		if side == 0 {
+			b.Add(1e6)
+		}
+		s := must(b.Release())
+		lo, hi := s.Range()
+		x := []float64{s.Value(column.Count), s.Value(column.Mean), math.Log1p(math.Abs(hi)), math.Log1p(math.Abs(lo)), 0}
+		for _, bin := range s.Tail() {
+			x[4] += bin.Rows
+		}
+		return x
+	})
 }
 
 // window has a key today in a cell that another key had yesterday: it moves the cell from one class
 // to another.
 func window() audited {
 	b := must(distinct.NewWindowBuilder(cells, 1))
-	return audited{"distinct, windows", b.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(distinct.NewWindowBuilder(cells, 1))
-			for key := range uint64(400) { // all cells
-				b.Add(key)
-			}
-			if err := b.Advance(2); err != nil {
-				panic(err)
-			}
-			if side == 0 {
-				b.Add(1000)
-			}
-			emit(numbers(must(b.Release()), 3))
+	return each("distinct, windows", b.Guarantee(), 40_000, func(side int) []float64 {
+		b := must(distinct.NewWindowBuilder(cells, 1))
+		for key := range uint64(400) { // all cells
+			b.Add(key)
 		}
-	}, 40_000}
+		if err := b.Advance(2); err != nil {
+			panic(err)
+		}
+		if side == 0 {
+			b.Add(1000)
+		}
+		return numbers(must(b.Release()), 3)
+	})
 }
 
 // discovered is a key that nobody lists, of one element, in a step that ends two spans.
 func discovered() audited {
 	p := series.Params{Epsilon: 1, Delta: 0.02, Spans: [8]int{1, 2}, Discovery: [8]int{1, 2}}
-	return audited{"series, a rare key", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(series.New[int](p))
-			must(b.Step())
-			if side == 0 {
-				b.Add(7)
-			}
-			x := math.NaN()
-			for range must(b.Step()).Found() {
-				x = 1
-			}
-			emit([]float64{x})
+	return each("series, a rare key", p.Guarantee(), 40_000, func(side int) []float64 {
+		b := must(series.New[int](p))
+		must(b.Step())
+		if side == 0 {
+			b.Add(7)
 		}
-	}, 40_000}
+		x := math.NaN()
+		for range must(b.Step()).Found() {
+			x = 1
+		}
+		return []float64{x}
+	})
 }
 
 // counter is one element of a series of one number.
 func counter() audited {
 	p := series.Params{Epsilon: 1, Dim: 1, Spans: [8]int{1, 2}}
-	return audited{"series, a counter", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			c, x := must(series.New[int](p)), []float64{}
-			c.AddN(0, 1-side)
-			for range 2 {
-				x = append(x, inStep(must(c.Step()), 0)...)
-			}
-			emit(append(x, x[0]+x[1]))
+	return each("series, a counter", p.Guarantee(), 40_000, func(side int) []float64 {
+		c, x := must(series.New[int](p)), []float64{}
+		c.AddN(0, 1-side)
+		for range 2 {
+			x = append(x, inStep(must(c.Step()), 0)...)
 		}
-	}, 40_000}
+		return append(x, x[0]+x[1])
+	})
 }
 
 // list is a user with twice as many keys of a list as Clip, without δ.
 func list() audited {
 	p, keys := groupby.Params{Epsilon: 1, FullKeys: 2}, []int{1, 2, 3, 4}
-	return audited{"groupby, listed keys", must(groupby.NewListed(p, keys...)).Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(groupby.NewListed(p, keys...))
-			if side == 0 {
-				b.AddUser(keys)
-			}
-			g, x := must(b.Release()), []float64{}
-			for _, key := range keys {
-				x = append(x, g.Estimate(key))
-			}
-			emit(x)
+	return each("groupby, listed keys", must(groupby.NewListed(p, keys...)).Guarantee(), 100_000, func(side int) []float64 {
+		b := must(groupby.NewListed(p, keys...))
+		if side == 0 {
+			b.AddUser(keys)
 		}
-	}, 100_000}
+		g, x := must(b.Release()), []float64{}
+		for _, key := range keys {
+			x = append(x, g.Estimate(key))
+		}
+		return x
+	})
 }
 
 // sums has a user more with a value that is clamped, of many keys at once: see groups.
 func sums() audited {
 	const keys = 2000
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Max: 1}
-	return audited{"groupby, counts and sums", p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(groupby.New[int](p))
-			for key := range keys {
-				for range 200 - side {
-					b.AddUserValues(split(func(yield func(int, float64) bool) { yield(key, 9) }))
-				}
-			}
-			g := must(b.Release())
-			for key := range keys {
-				x, y := math.NaN(), math.NaN()
-				if g.Has(key) {
-					x, y = g.Estimate(key), g.Sum(key)
-				}
-				emit([]float64{x, y, x + y})
+	return many("groupby, counts and sums", p.Guarantee(), 40_000, func(side int, emit func([]float64)) {
+		b := must(groupby.New[int](p))
+		for key := range keys {
+			for range 200 - side {
+				b.AddUserValues([]int{key}, []float64{9})
 			}
 		}
-	}, 40_000}
+		g := must(b.Release())
+		for key := range keys {
+			x, y := shown(g, key), g.Sum(key)
+			emit([]float64{x, y, x + y})
+		}
+	})
 }
 
 // found is two passes over the data.
@@ -308,36 +264,24 @@ func found() audited {
 	const keys = 4000
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Passes: 2}
 	d := must(groupby.NewDiscovery[int](p))
-	return audited{"groupby, Discovery", d.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			d := must(groupby.NewDiscovery[int](p))
-			addUsers(d.AddUser, keys, 6-side)
-			b := must(d.Release())
-			b.SecondPass()
-			addUsers(b.AddUser, keys, 6-side)
-			emitCounts(must(b.Release()), keys, emit)
-		}
-	}, 40_000}
+	return many("groupby, Discovery", d.Guarantee(), 40_000, func(side int, emit func([]float64)) {
+		d := must(groupby.NewDiscovery[int](p))
+		addUsers(d.AddUser, keys, 6-side)
+		b := must(d.Release())
+		b.SecondPass()
+		addUsers(b.AddUser, keys, 6-side)
+		emitCounts(must(b.Release()), keys, emit)
+	})
 }
 
 // total is a row more of those whose number is private, given as sums.
 func total() audited {
 	p := elliptical.Params{Epsilon: 1, Shape: elliptical.Independent, Relation: budget.AddRemove, Count: true, Min: elliptical.VectorOf(0, 0), Max: elliptical.VectorOf(1, 1)}
-	return audited{"elliptical Laplace, with the count", p.Guarantee(), func() source {
-		m := must(elliptical.New(p))
-		return func(side int, emit func([]float64)) {
-			x := float64(1 - side)
-			s := must(m.Release([]float64{x, x, x}))
-			v := s.Values()
-			emit([]float64{v[0], v[1], s.Count(), s.Count() + v[0] + v[1]})
-		}
-	}, 20_000}
-}
-
-// split returns the keys and values of one user for AddUserValues.
-func split[K comparable](user iter.Seq2[K, float64]) (keys []K, values []float64) {
-	for key, value := range user {
-		keys, values = append(keys, key), append(values, value)
-	}
-	return keys, values
+	m := must(elliptical.New(p))
+	return each("elliptical Laplace, with the count", p.Guarantee(), 20_000, func(side int) []float64 {
+		x := float64(1 - side)
+		s := must(m.Release([]float64{x, x, x}))
+		v := s.Values()
+		return []float64{v[0], v[1], s.Count(), s.Count() + v[0] + v[1]}
+	})
 }

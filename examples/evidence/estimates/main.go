@@ -142,11 +142,7 @@ func (opts *options) Run(out io.Writer) error {
 			truth := count(stream)
 			heavy := top(truth, 10)
 			for _, r := range slices.Concat(one, sums) {
-				list, err := r.release(stream, opts.seed+uint64(release))
-				if err != nil {
-					return err
-				}
-				for _, h := range list {
+				for _, h := range r.release(stream, opts.seed+uint64(release)) {
 					r.add(h, truth, heavy)
 				}
 			}
@@ -158,11 +154,9 @@ func (opts *options) Run(out io.Writer) error {
 			w.print("%-8s %8d %6d %4d %-6s %8.0f %6.0f %15s %15s\n", s.name, n, r.k, r.sketches, r.dealt(), float64(n)/float64(r.k+1), r.shown/float64(r.releases), r.cell(lower), r.cell(best))
 		}
 	}
-	if err := opts.sums(w, sets); err != nil {
-		return err
-	}
+	opts.sums(w, sets)
 	if opts.data == "" {
-		return opts.words(w)
+		words(w)
 	}
 	return w.err
 }
@@ -191,25 +185,16 @@ func progress(format string, args ...any) {
 }
 
 // release returns releases of the stream, by as many sketches.
-func (r *row) release(stream []uint64, seed uint64) ([]*misragries.Histogram[uint64], error) {
-	list, err := r.deal(stream, seed)
-	if err != nil {
-		return nil, err
-	}
+func (r *row) release(stream []uint64, seed uint64) []*misragries.Histogram[uint64] {
+	list := r.deal(stream, seed)
 	if r.sketches == 1 {
 		return releases(list[0], r.params())
 	}
-	sum, err := misragries.NewSum[uint64](r.params())
-	if err != nil {
-		return nil, err
-	}
+	sum := must(misragries.NewSum[uint64](r.params()))
 	for _, b := range list {
-		if err := sum.Add(b); err != nil {
-			return nil, err
-		}
+		check(sum.Add(b))
 	}
-	h, err := sum.Release()
-	return []*misragries.Histogram[uint64]{h}, err
+	return []*misragries.Histogram[uint64]{must(sum.Release())}
 }
 
 func (r *row) params() misragries.Params {
@@ -217,17 +202,14 @@ func (r *row) params() misragries.Params {
 }
 
 // deal returns the sketches of the stream.
-func (r *row) deal(stream []uint64, seed uint64) ([]*misragries.Builder[uint64], error) {
+func (r *row) deal(stream []uint64, seed uint64) []*misragries.Builder[uint64] {
 	list := make([]*misragries.Builder[uint64], r.sketches)
 	for i := range list {
-		var err error
-		if list[i], err = misragries.New[uint64](r.params()); err != nil {
-			return nil, err
-		}
+		list[i] = must(misragries.New[uint64](r.params()))
 	}
 	if r.sketches == 1 {
 		list[0].AddSlice(stream)
-		return list, nil
+		return list
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i, key := range stream {
@@ -237,56 +219,32 @@ func (r *row) deal(stream []uint64, seed uint64) ([]*misragries.Builder[uint64],
 		}
 		list[at].Add(key)
 	}
-	return list, nil
+	return list
 }
 
 // releases returns releases of the Builder that differ in their noise.
-func releases(b *misragries.Builder[uint64], p misragries.Params) ([]*misragries.Histogram[uint64], error) {
-	state, err := b.AppendPrivateState(nil)
-	if err != nil {
-		return nil, err
-	}
+func releases(b *misragries.Builder[uint64], p misragries.Params) []*misragries.Histogram[uint64] {
+	state := must(b.AppendPrivateState(nil))
 	list := make([]*misragries.Histogram[uint64], noises)
 	for i := range list {
-		again, err := misragries.New[uint64](p)
-		if err != nil {
-			return nil, err
-		}
-		if err := again.RestorePrivateState(state); err != nil {
-			return nil, err
-		}
-		if list[i], err = again.Release(); err != nil {
-			return nil, err
-		}
+		again := must(misragries.New[uint64](p))
+		check(again.RestorePrivateState(state))
+		list[i] = must(again.Release())
 	}
-	return list, nil
+	return list
 }
 
 // words prints the words that `go run ./examples/heavyhitters` begins with, by its Params.
-func (opts *options) words(w *printer) error {
-	text, err := kjv.Load()
-	if err != nil {
-		return err
-	}
-	var stream []string
-	for word := range text.Tokens() {
-		stream = append(stream, word)
-	}
+func words(w *printer) {
+	stream := slices.Collect(must(kjv.Load()).Tokens())
 	truth := count(stream)
-	b, err := misragries.New[string](misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-9})
-	if err != nil {
-		return err
-	}
+	b := must(misragries.New[string](misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-9}))
 	b.AddSlice(stream)
-	h, err := b.Release()
-	if err != nil {
-		return err
-	}
+	h := must(b.Release())
 	w.print("\nThe most frequent words of the King James Bible, k = 1024, ε = 1, δ = 1e-9\n\n%-8s %9s %9s %9s\n", "word", "true", "Lower", "Estimate")
 	for word, estimate := range h.Top(10) {
 		w.print("%-8s %9.0f %9.0f %9.0f\n", word, truth[word], h.Lower(word), estimate)
 	}
-	return w.err
 }
 
 // count returns the true counts.
@@ -307,5 +265,18 @@ type printer struct {
 func (w *printer) print(format string, args ...any) {
 	if w.err == nil {
 		_, w.err = fmt.Fprintf(w.out, format, args...)
+	}
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
 	}
 }

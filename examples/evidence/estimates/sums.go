@@ -69,7 +69,7 @@ func (s *score) of(h interface {
 }
 
 // sums prints the table of the ways.
-func (opts *options) sums(w *printer, sets []set) error {
+func (opts *options) sums(w *printer, sets []set) {
 	w.print("\nSums of M sketches that elements are dealt to at random, ε = 1, δ = 1e-6:\nkeys shown / mean |error| of the true top 100, a hidden key being estimated as 0\n\n%-8s %6s %4s", "stream", "k", "M")
 	for _, way := range ways {
 		w.print(" %15s", way)
@@ -87,9 +87,7 @@ func (opts *options) sums(w *printer, sets []set) error {
 			truth := count(stream)
 			heavy := top(truth, 100)
 			for i, size := range sizes {
-				if err := compare(scores[i], stream, row{k: size.k, sketches: size.sketches}, seed, truth, heavy); err != nil {
-					return err
-				}
+				compare(scores[i], stream, row{k: size.k, sketches: size.sketches}, seed, truth, heavy)
 			}
 		}
 		progress("")
@@ -101,34 +99,18 @@ func (opts *options) sums(w *printer, sets []set) error {
 			w.print("\n")
 		}
 	}
-	return w.err
 }
 
 // compare adds one release in each of the ways.
-func compare(scores []score, stream []uint64, r row, seed uint64, truth map[uint64]float64, heavy []uint64) error {
+func compare(scores []score, stream []uint64, r row, seed uint64, truth map[uint64]float64, heavy []uint64) {
 	for i, method := range []misragries.Method{misragries.TrimmedSum, misragries.ReducedSum} {
 		r.method = method
-		h, err := r.release(stream, seed)
-		if err != nil {
-			return err
-		}
-		scores[i].of(h[0], truth, heavy)
+		scores[i].of(r.release(stream, seed)[0], truth, heavy)
 	}
 	r.method = 0
-	list, err := r.deal(stream, seed)
-	if err != nil {
-		return err
+	var parts []*misragries.Histogram[uint64]
+	for _, b := range r.deal(stream, seed) {
+		parts = append(parts, must(b.Release()))
 	}
-	parts := make([]*misragries.Histogram[uint64], len(list))
-	for i, b := range list {
-		if parts[i], err = b.Release(); err != nil {
-			return err
-		}
-	}
-	all, err := misragries.Combine(parts...)
-	if err != nil {
-		return err
-	}
-	scores[len(ways)-1].of(all, truth, heavy)
-	return nil
+	scores[len(ways)-1].of(must(misragries.Combine(parts...)), truth, heavy)
 }

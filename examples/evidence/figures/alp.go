@@ -16,17 +16,14 @@ const largest = 5000
 
 // alphaBound is the thesis's Figure 2.3a: its bound on the expected error against α and the
 // probability of collisions.
-func alphaBound(_ effort, step func()) (*picture, error) {
+func alphaBound(_ effort) *picture {
 	p := newPicture("ALP: bound on the expected absolute error, from the thesis's Lemmas 2.7 and 2.10", "α, width of a bit in 1/ε", "bound in 1/ε").log(false, true)
 	for _, c := range []float64{0, 0.05, 0.1, 0.15, 0.2} {
-		step()
 		points := curve(span(1, 10, 91), func(alpha float64) float64 { return errorBound(alpha, c) })
-		if err := p.add(fmt.Sprintf("collisions %g", c), theirs, points); err != nil {
-			return nil, err
-		}
+		p.add(fmt.Sprintf("collisions %g", c), theirs, points)
 	}
 	p.Y.Min, p.Y.Max = 10, 100
-	return p, nil
+	return p
 }
 
 // errorBound is the bound of the thesis's Lemmas 2.7 and 2.10 on the expected error of its unary
@@ -42,7 +39,7 @@ func errorBound(alpha, collision float64) float64 {
 
 // alpAlpha is the thesis's Figure 2.3b, the error against α and the probability of collisions, with
 // the S-shaped code beside it.
-func alpAlpha(e effort, step func()) (*picture, error) {
+func alpAlpha(e effort) *picture {
 	const most = largest
 	p := newPicture("ALP, values up to 5000/ε: mean absolute error, estimator of the paper", "α, width of a bit in 1/ε", "mean absolute error in 1/ε")
 	for _, c := range []float64{0, 0.1, 0.2} {
@@ -52,32 +49,26 @@ func alpAlpha(e effort, step func()) (*picture, error) {
 			make func(alpha, most, collision float64) unary
 		}{{"linear rounding (paper)", theirs, linear}, {"S-shaped rounding", ours, ramp}} {
 			points := curve(span(1, 10, 19), func(alpha float64) float64 {
-				step()
 				return code.make(alpha, most, c).meanAbs(e.runs/4, func(rng *rand.Rand) float64 { return rng.Float64() * most })
 			})
-			if err := p.add(fmt.Sprintf("%s, collisions %g", code.name, c), code.kind, points); err != nil {
-				return nil, err
-			}
+			p.add(fmt.Sprintf("%s, collisions %g", code.name, c), code.kind, points)
 		}
 	}
 	p.Y.Min, p.Y.Max = 0, 30
-	return p, nil
+	return p
 }
 
 // load fills a projection: k entries of at least most besides those that are asked for, and
 // releases it.
-func load(params alp.Params, others int, most float64, values map[uint64]float64) (*alp.Projection, error) {
-	b, err := alp.New(params)
-	if err != nil {
-		return nil, err
-	}
+func load(params alp.Params, others int, most float64, values map[uint64]float64) *alp.Projection {
+	b := must(alp.New(params))
 	for i := range others {
 		b.Add(uint64(i)*0x9e3779b97f4a7c15|1, most)
 	}
 	for index, v := range values {
 		b.Add(index, v)
 	}
-	return b.Release()
+	return must(b.Release())
 }
 
 // queries returns n values uniform in [0, most] at even indices, which load's other entries do not
@@ -93,24 +84,19 @@ func queries(n int, most float64) map[uint64]float64 {
 
 // alpErrors is Figure 2.4, the distribution of the error at α = 3 and a probability of collisions
 // of 0.1, with the default of package alp at 100 bits an entry.
-func alpErrors(e effort, step func()) (*picture, error) {
+func alpErrors(e effort) *picture {
 	const most = largest
 	p := newPicture("Distribution of the error, values up to 5000/ε, other entries larger", "estimate − value in 1/ε", "share per 1/ε")
 	rng := rand.New(rand.NewPCG(1, 2))
 	paper := make([]float64, 0, 5*e.runs)
 	for i := range 5 * e.runs {
 		if i%(e.runs/4+1) == 0 {
-			step()
 		}
 		x := rng.Float64() * most
 		paper = append(paper, linear(3, most, 0.1).estimate(rng, x)-x)
 	}
 	values := queries(e.runs/2, most)
-	release, err := load(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 2 * len(values)}, len(values), 2*most, values)
-	if err != nil {
-		return nil, err
-	}
-	step()
+	release := load(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 2 * len(values)}, len(values), 2*most, values)
 	var here []float64
 	for index, v := range values {
 		here = append(here, release.Estimate(index)-v)
@@ -120,20 +106,13 @@ func alpErrors(e effort, step func()) (*picture, error) {
 		kind   kind
 		errors []float64
 	}{{"paper, α = 3, collisions 0.1", theirs, paper}, {"here, 100 bits an entry, δ = 1e-6", ours, here}} {
-		if err := p.add(c.name, c.kind, shares(c.errors, -25, 25)); err != nil {
-			return nil, err
-		}
+		p.add(c.name, c.kind, shares(c.errors, -25, 25))
 	}
 	for _, scale := range []float64{1, 4.5} {
-		laplace, err := noise.NewLaplace(scale)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.add(fmt.Sprintf("Laplace noise of scale %g", scale), theirs, curve(span(-25, 25, 501), laplace.Prob)); err != nil {
-			return nil, err
-		}
+		laplace := must(noise.NewLaplace(scale))
+		p.add(fmt.Sprintf("Laplace noise of scale %g", scale), theirs, curve(span(-25, 25, 501), laplace.Prob))
 	}
-	return p, nil
+	return p
 }
 
 // shares returns a histogram with bins of width 1.
@@ -152,7 +131,7 @@ func shares(x []float64, lo, hi int) plotter.XYs {
 
 // alpIntegers is Figure 2.5: integers, Algorithm 4 against Algorithm 10, with the default columns
 // of package alp.
-func alpIntegers(e effort, step func()) (*picture, error) {
+func alpIntegers(e effort) *picture {
 	const bits = 300
 	p := newPicture("Integers up to 40, 300 bits an entry, all other entries large", "ε", "mean absolute error").log(true, true)
 	epsilons := []float64{0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4}
@@ -169,36 +148,23 @@ func alpIntegers(e effort, step func()) (*picture, error) {
 		}},
 		{"Algorithm 10 (paper)", func(eps float64) unary { return histogram(eps, most, -math.Expm1(-most/float64(bits))) }},
 	} {
-		points := curve(epsilons, func(eps float64) float64 { step(); return c.code(eps).meanAbs(e.runs, whole) })
-		if err := p.add(c.name, theirs, points); err != nil {
-			return nil, err
-		}
+		points := curve(epsilons, func(eps float64) float64 { return c.code(eps).meanAbs(e.runs, whole) })
+		p.add(c.name, theirs, points)
 	}
 	atom, none := make(plotter.XYs, len(epsilons)), make(plotter.XYs, len(epsilons))
 	for i, eps := range epsilons {
-		step()
 		rng := rand.New(rand.NewPCG(5, 6))
 		values := queries(e.runs/4, 1)
 		for index := range values {
 			values[index] = whole(rng)
 		}
-		release, err := load(alp.Params{Epsilon: eps, Sparsity: 2 * len(values), Max: most, Integers: true, Bits: bits, Structure: alp.ColumnsOnly}, len(values), most, values)
-		if err != nil {
-			return nil, err
-		}
-		nonZero, err := release.WithPrior(alp.Prior{Zero: 0, Learned: 0.5})
-		if err != nil {
-			return nil, err
-		}
+		release := load(alp.Params{Epsilon: eps, Sparsity: 2 * len(values), Max: most, Integers: true, Bits: bits, Structure: alp.ColumnsOnly}, len(values), most, values)
+		nonZero := must(release.WithPrior(alp.Prior{Zero: 0, Learned: 0.5}))
 		atom[i], none[i] = plotter.XY{X: eps, Y: meanAbs(release, values)}, plotter.XY{X: eps, Y: meanAbs(nonZero, values)}
 	}
-	if err := p.add("here, the default", ours, atom); err != nil {
-		return nil, err
-	}
-	if err := p.add("here, for entries known not to be zero", ours, none); err != nil {
-		return nil, err
-	}
-	return p, p.add("1/ε", theirs, curve(epsilons, func(eps float64) float64 { return 1 / eps }))
+	p.add("here, the default", ours, atom)
+	p.add("here, for entries known not to be zero", ours, none)
+	return p.add("1/ε", theirs, curve(epsilons, func(eps float64) float64 { return 1 / eps }))
 }
 
 // meanAbs returns the mean absolute error of the estimates.
@@ -211,45 +177,30 @@ func meanAbs(release *alp.Projection, values map[uint64]float64) float64 {
 }
 
 // alpBits is the error against the bits of an entry, values up to 40/ε, all other entries large.
-func alpBits(e effort, step func()) (*picture, error) {
+func alpBits(e effort) *picture {
 	p := newPicture("Values up to 40/ε, all other entries large: error against space", "bits of an entry", "mean absolute error in 1/ε").log(true, false)
 	bits := []float64{30, 50, 100, 200, 300, 500, 1000}
 	const most = 40
 	paper := curve(bits, func(b float64) float64 {
 		best := math.Inf(1)
 		for alpha := 2.0; alpha <= 8; alpha += 0.5 {
-			step()
 			m := math.Ceil(most / alpha)
 			collision := -math.Expm1(-m / b) // b bits an entry are b/m places a column an entry
 			best = min(best, linear(alpha, most, collision).meanAbs(e.runs/2, func(rng *rand.Rand) float64 { return rng.Float64() * most }))
 		}
 		return best
 	})
-	if err := p.add("paper, at its best α", theirs, paper); err != nil {
-		return nil, err
-	}
+	p.add("paper, at its best α", theirs, paper)
 	for _, c := range []struct {
 		name   string
 		levels int
 	}{{"S-shaped unary code", 2}, {"columns, the default", 0}} {
-		var failed error
-		points := curve(bits, func(b float64) float64 {
-			step()
+		p.add(c.name, ours, curve(bits, func(b float64) float64 {
 			values := queries(e.runs/4, most)
-			release, err := load(alp.Params{Epsilon: 1, Sparsity: 2 * len(values), Max: most, Bits: b, Structure: alp.ColumnsOnly, Variant: alp.Variant{Levels: c.levels}}, len(values), most, values)
-			if err != nil {
-				failed = err
-				return math.NaN()
-			}
-			return meanAbs(release, values)
-		})
-		if failed != nil {
-			return nil, failed
-		}
-		if err := p.add(c.name, ours, points); err != nil {
-			return nil, err
-		}
+			params := alp.Params{Epsilon: 1, Sparsity: 2 * len(values), Max: most, Bits: b, Structure: alp.ColumnsOnly, Variant: alp.Variant{Levels: c.levels}}
+			return meanAbs(load(params, len(values), most, values), values)
+		}))
 	}
 	p.Y.Min = 0
-	return p, p.add("Laplace noise on every coordinate", theirs, curve([]float64{30, 1000}, func(float64) float64 { return 1 }))
+	return p.add("Laplace noise on every coordinate", theirs, curve([]float64{30, 1000}, func(float64) float64 { return 1 }))
 }

@@ -10,7 +10,7 @@ import (
 
 // columnRange draws the error of the mean of latencies at ε = 1 for a Max that is too large, up to
 // a million times, and for a range that is learned.
-func columnRange(e effort, step func()) (*picture, error) {
+func columnRange(e effort) *picture {
 	const n = 10_000
 	rng := generator(1)
 	values, mean, largest, squares := make([]float64, n), 0.0, 0.0, 0.0
@@ -22,35 +22,22 @@ func columnRange(e effort, step func()) (*picture, error) {
 		squares += (x - mean) * (x - mean) / n
 	}
 	runs := max(e.runs/100, 20)
-	point := func(most float64) (float64, error) {
-		step()
+	point := func(most float64) float64 {
 		sum := 0.0
 		for range runs {
-			b, err := column.New(column.Params{Epsilon: 1, Max: most, Want: column.Mean})
-			if err != nil {
-				return 0, err
-			}
+			b := must(column.New(column.Params{Epsilon: 1, Max: most, Want: column.Mean}))
 			for _, x := range values {
 				b.Add(x)
 			}
-			s, err := b.Release()
-			if err != nil {
-				return 0, err
-			}
+			s := must(b.Release())
 			sum += math.Pow(s.Value(column.Mean)-mean, 2) / float64(runs)
 		}
-		return math.Sqrt(sum / squares * n), nil
+		return math.Sqrt(sum / squares * n)
 	}
-	learned, err := point(0)
-	if err != nil {
-		return nil, err
-	}
+	learned := point(0)
 	var given, found, floor plotter.XYs
 	for _, times := range []float64{1, 10, 100, 1000, 1e4, 1e5, 1e6} {
-		y, err := point(times * largest)
-		if err != nil {
-			return nil, err
-		}
+		y := point(times * largest)
 		given = append(given, plotter.XY{X: times, Y: y})
 		found, floor = append(found, plotter.XY{X: times, Y: learned}), append(floor, plotter.XY{X: times, Y: 1})
 	}
@@ -61,9 +48,7 @@ func columnRange(e effort, step func()) (*picture, error) {
 		kind   kind
 		points plotter.XYs
 	}{{"Min and Max given", theirs, given}, {"the range is learned", ours, found}, {"sampling", theirs, floor}} {
-		if err := p.add(c.name, c.kind, c.points); err != nil {
-			return nil, err
-		}
+		p.add(c.name, c.kind, c.points)
 	}
-	return p, nil
+	return p
 }

@@ -14,57 +14,49 @@ import (
 
 // ellipses is Figure 4.1a: where Gaussian noise of one standard deviation lies, for a box of the
 // widths 4 and 1 at ρ = 1.
-func ellipses(_ effort, step func()) (*picture, error) {
+func ellipses(_ effort) *picture {
 	p := newPicture("Gaussian noise of one standard deviation for ranges (4, 1) at ρ = 1", "first coordinate", "second coordinate")
 	round := make(plotter.XYs, 200)
 	for i := range round {
 		round[i].Y, round[i].X = math.Sincos(2 * math.Pi * float64(i) / 199)
 	}
 	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace}
-	return shaped(p, step, params, elliptical.Vector{}, 2, "E‖η‖₂²", round, 1)
+	return shaped(p, params, elliptical.Vector{}, 2, "E‖η‖₂²", round, 1)
 }
 
 // diamonds is Figure 4.1b: the same for Laplace noise at ε = 1, whose density is the same all
 // along a diamond. The best Weights are the square roots of the widths (Lemma 4.11). The mean
 // absolute value of the noise is 1/√2 of its standard deviation. (The default of pure ε, which ties
 // the two coordinates together, is better than all three.)
-func diamonds(_ effort, step func()) (*picture, error) {
+func diamonds(_ effort) *picture {
 	p := newPicture("Laplace noise of the mean magnitude for ranges (4, 1) at ε = 1", "first coordinate", "second coordinate")
 	square := plotter.XYs{{X: 1}, {Y: 1}, {X: -1}, {Y: -1}, {X: 1}}
 	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Epsilon: 1, Relation: budget.Replace, Shape: elliptical.Independent}
-	return shaped(p, step, params, elliptical.VectorOf(2, 1), 1, "E‖η‖₁", square, 1/math.Sqrt2)
+	return shaped(p, params, elliptical.VectorOf(2, 1), 1, "E‖η‖₁", square, 1/math.Sqrt2)
 }
 
 // shaped draws the outline of noise of three shapes, the last of the Weights best, stretched by
 // unit standard deviations of each coordinate, and the box of the data.
-func shaped(p *picture, step func(), params elliptical.Params, best elliptical.Vector, power float64, norm string, outline plotter.XYs, unit float64) (*picture, error) {
+func shaped(p *picture, params elliptical.Params, best elliptical.Vector, power float64, norm string, outline plotter.XYs, unit float64) *picture {
 	for _, s := range []struct {
 		name    string
 		kind    kind
 		weights elliptical.Vector
 	}{{"spherical", theirs, elliptical.VectorOf(4, 1)}, {"least volume", theirs, elliptical.VectorOf(1, 1)}, {"optimal", ours, best}} {
-		step()
 		params.Weights = s.weights
-		plan, err := params.Plan()
-		if err != nil {
-			return nil, err
-		}
+		plan := must(params.Plan())
 		a, b := unit*plan.StdDev(0), unit*plan.StdDev(1)
 		points := make(plotter.XYs, len(outline))
 		for i, at := range outline {
 			points[i] = plotter.XY{X: a * at.X, Y: b * at.Y}
 		}
-		if err := p.add(fmt.Sprintf("%s: %s = %.4g", s.name, norm, plan.Error(power)), s.kind, points); err != nil {
-			return nil, err
-		}
+		p.add(fmt.Sprintf("%s: %s = %.4g", s.name, norm, plan.Error(power)), s.kind, points)
 	}
 	box := plotter.XYs{{X: -2, Y: -0.5}, {X: 2, Y: -0.5}, {X: 2, Y: 0.5}, {X: -2, Y: 0.5}, {X: -2, Y: -0.5}}
-	if err := p.add("the box of the data", theirs, box); err != nil {
-		return nil, err
-	}
+	p.add("the box of the data", theirs, box)
 	// room for the names
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = p.X.Min*1.1, p.X.Max*1.1, p.Y.Min*1.1, p.Y.Max*1.6
-	return p, nil
+	return p
 }
 
 // span returns n numbers from lo to hi.
@@ -78,32 +70,13 @@ func span(lo, hi float64, n int) []float64 {
 
 // densities is one half of Figure 5.2: the densities of Arete, Laplace and staircase noise, with
 // the jump law.
-func densities(epsilon float64) func(effort, func()) (*picture, error) {
-	return func(_ effort, step func()) (*picture, error) { return densitiesAt(epsilon, step) }
-}
-
-func densitiesAt(epsilon float64, step func()) (*picture, error) {
+func densities(epsilon float64) *picture {
 	p := newPicture(fmt.Sprintf("Densities of noise at ε = %g, Δ = 1", epsilon), "noise", "density").log(false, true)
-	laplace, err := noise.NewLaplace(1 / epsilon)
-	if err != nil {
-		return nil, err
-	}
-	gamma, err := noise.StaircaseGamma(epsilon)
-	if err != nil {
-		return nil, err
-	}
-	staircase, err := noise.NewStaircase(epsilon, 1, gamma)
-	if err != nil {
-		return nil, err
-	}
-	law, err := arete.Calibrate(epsilon, 1)
-	if err != nil {
-		return nil, err
-	}
-	mechanism, err := arete.New(arete.Params{Epsilon: epsilon})
-	if err != nil {
-		return nil, err
-	}
+	laplace := must(noise.NewLaplace(1 / epsilon))
+	gamma := must(noise.StaircaseGamma(epsilon))
+	staircase := must(noise.NewStaircase(epsilon, 1, gamma))
+	law := must(arete.Calibrate(epsilon, 1))
+	mechanism := must(arete.New(arete.Params{Epsilon: epsilon}))
 	jump := mechanism.Lattice()
 	x := span(-2.2, 2.2, 881)
 	for _, c := range []struct {
@@ -114,52 +87,21 @@ func densitiesAt(epsilon float64, step func()) (*picture, error) {
 		{"Laplace", theirs, laplace.Prob}, {"staircase", theirs, staircase.Prob}, {"Arete", theirs, law.Prob},
 		{"jump law", ours, func(t float64) float64 { return jump.Prob(math.Round(t/jump.Step())) / jump.Step() }},
 	} {
-		step()
-		if err := p.add(c.name, c.kind, curve(x, c.f)); err != nil {
-			return nil, err
-		}
+		p.add(c.name, c.kind, curve(x, c.f))
 	}
-	return p, nil
+	return p
 }
 
 // divisible is the mean absolute error of noise that can be shared among parties, over that of the
 // staircase.
-func divisible(_ effort, step func()) (*picture, error) {
+func divisible(_ effort) *picture {
 	p := newPicture("Mean absolute error over the least possible (staircase), Δ = 1", "ε", "ratio")
 	least := func(eps float64) float64 { return math.Exp(eps/2) / math.Expm1(eps) }
-	x := span(2, 12, 21)
-	if err := p.add("Laplace, can be shared", theirs, curve(span(2, 6, 41), func(eps float64) float64 { return 1 / eps / least(eps) })); err != nil {
-		return nil, err
-	}
-	var failed error
-	ratio := func(of func(eps float64) (float64, error)) func(float64) float64 {
-		return func(eps float64) float64 {
-			step()
-			m, err := of(eps)
-			if err != nil {
-				failed = err
-			}
-			return m / least(eps)
-		}
-	}
-	calibrated := curve(span(4, 12, 17), ratio(func(eps float64) (float64, error) {
-		d, err := arete.Calibrate(eps, 1)
-		return d.MeanAbs(), err
-	}))
-	best := curve(x, ratio(func(eps float64) (float64, error) {
-		best, err := arete.Params{Epsilon: eps}.Plan()
-		if err != nil {
-			return 0, err
-		}
-		return best.MeanAbs, nil
-	}))
-	if failed != nil {
-		return nil, failed
-	}
-	if err := p.add("Arete, best parameters", theirs, calibrated); err != nil {
-		return nil, err
-	}
+	p.add("Laplace, can be shared", theirs, curve(span(2, 6, 41), func(eps float64) float64 { return 1 / eps / least(eps) }))
+	calibrated := curve(span(4, 12, 17), func(eps float64) float64 { return must(arete.Calibrate(eps, 1)).MeanAbs() / least(eps) })
+	best := curve(span(2, 12, 21), func(eps float64) float64 { return must(arete.Params{Epsilon: eps}.Plan()).MeanAbs / least(eps) })
+	p.add("Arete, best parameters", theirs, calibrated)
 	p.Y.Min, p.Y.Max = 1, 5
 	p.Legend.Left = true
-	return p, p.add("jump laws, the library's best", ours, best)
+	return p.add("jump laws, the library's best", ours, best)
 }

@@ -25,14 +25,20 @@ import (
 
 // Main runs the command on the command line.
 func Main() {
-	cli.Main(&command{progress: os.Stderr})
+	cli.Main(new(command))
 }
 
 // figure is one picture.
 type figure struct {
-	name  string // of the files
-	draw  func(e effort, step func()) (*picture, error)
-	steps func(e effort) int // calls of step
+	name string // of the files
+	draw func(effort) *picture
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 // effort is how much to simulate.
@@ -48,39 +54,36 @@ var (
 )
 
 var figures = []figure{
-	{"alp-bound", alphaBound, always(5)},
-	{"alp-alpha", alpAlpha, always(114)},
-	{"alp-errors", alpErrors, always(21)},
-	{"alp-integers", alpIntegers, always(27)},
-	{"alp-bits", alpBits, always(105)},
-	{"elliptical-gaussian", ellipses, always(3)},
-	{"elliptical-laplace", diamonds, always(3)},
-	{"arete-6", densities(6), always(4)},
-	{"arete-8", densities(8), always(4)},
-	{"arete-error", divisible, always(38)},
-	{"column-range", columnRange, always(8)},
-	{"plan-dimensions", planDimensions, func(e effort) int { return 3 * len(e.dimensions()) * e.means }},
-	{"plan-skew", planSkew, func(e effort) int { return 15 * e.means }},
-	{"plan-skewed", planSkewed, func(e effort) int { return 3 * len(e.dimensions()) * e.means }},
-	{"plan-binary", planBinary, func(e effort) int { return 15 * e.means }},
-	{"plan-baskets", planBaskets, func(e effort) int { return 20 * e.means }},
-	{"misragries-threshold", thresholds, always(1)},
-	{"misragries-counters", counters, always(3)},
-	{"series-stationary", topErrors("A stationary stream", false, false), always(3)},
-	{"series-diurnal", topErrors("A diurnal stream", false, true), always(3)},
-	{"series-drifting", topErrors("A drifting stream", true, true), always(3)},
-	{"kor-error", korError, func(e effort) int { return 7 * e.sketches() }},
-	{"jl-variance", jlVariance, always(30)},
-	{"budget-releases", releases, always(4)},
+	{"alp-bound", alphaBound},
+	{"alp-alpha", alpAlpha},
+	{"alp-errors", alpErrors},
+	{"alp-integers", alpIntegers},
+	{"alp-bits", alpBits},
+	{"elliptical-gaussian", ellipses},
+	{"elliptical-laplace", diamonds},
+	{"arete-6", func(effort) *picture { return densities(6) }},
+	{"arete-8", func(effort) *picture { return densities(8) }},
+	{"arete-error", divisible},
+	{"column-range", columnRange},
+	{"plan-dimensions", planDimensions},
+	{"plan-skew", planSkew},
+	{"plan-skewed", planSkewed},
+	{"plan-binary", planBinary},
+	{"plan-baskets", planBaskets},
+	{"misragries-threshold", thresholds},
+	{"misragries-counters", counters},
+	{"series-stationary", topErrors("A stationary stream", false, false)},
+	{"series-diurnal", topErrors("A diurnal stream", false, true)},
+	{"series-drifting", topErrors("A drifting stream", true, true)},
+	{"kor-error", korError},
+	{"jl-variance", jlVariance},
+	{"budget-releases", releases},
 }
-
-func always(steps int) func(effort) int { return func(effort) int { return steps } }
 
 // command is what the command line asks for.
 type command struct {
 	out, only string
 	quick     bool
-	progress  io.Writer // where bars go, if it is a terminal
 }
 
 func (c *command) Flags() *flag.FlagSet {
@@ -117,12 +120,7 @@ func (c *command) Run(stdout io.Writer) error {
 		if !wanted.MatchString(f.name) {
 			continue
 		}
-		b := newBar(c.progress, f.name, f.steps(e))
-		p, err := f.draw(e, b.step)
-		b.clear()
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
+		p := f.draw(e)
 		files, err := p.save(c.out, f.name)
 		if err != nil {
 			return err

@@ -100,30 +100,24 @@ const (
 )
 
 // add draws a curve.
-func (p *picture) add(name string, k kind, points plotter.XYs) error {
+func (p *picture) add(name string, k kind, points plotter.XYs) *picture {
 	colour := colours[p.curves%len(colours)]
 	p.curves++
 	if k == seen {
-		s, err := plotter.NewScatter(points)
-		if err != nil {
-			return err
-		}
+		s := must(plotter.NewScatter(points))
 		s.GlyphStyle = draw.GlyphStyle{Color: colour, Radius: 3, Shape: draw.CircleGlyph{}}
 		p.Add(s)
 		p.Legend.Add(name, s)
-		return nil
+		return p
 	}
-	l, err := plotter.NewLine(points)
-	if err != nil {
-		return err
-	}
+	l := must(plotter.NewLine(points))
 	l.Color, l.Width = colour, vg.Points(2)
 	if k == theirs {
 		l.Dashes = []vg.Length{vg.Points(6), vg.Points(4)}
 	}
 	p.Add(l)
 	p.Legend.Add(name, l)
-	return nil
+	return p
 }
 
 // save writes the SVG and the PNG, and returns their names.

@@ -11,7 +11,7 @@ import (
 // releases draws the ε of n daily releases together: by the sum, as zCDP, and by the accountant,
 // where nothing but ε is known of each and where it is known to be Laplace noise. It is in
 // noise/budget/composition.md.
-func releases(_ effort, step func()) (*picture, error) {
+func releases(_ effort) *picture {
 	const epsilon, delta = 0.1, 1e-6
 	p := newPicture("n releases of ε = 0.1 together, at δ = 1e-6", "n", "ε").log(true, true)
 	unit := budget.User(0, budget.AddRemove)
@@ -29,15 +29,12 @@ func releases(_ effort, step func()) (*picture, error) {
 		{"exact, of any ε-private releases", ours, func(n int) float64 { return pure.Times(n).EpsilonAt(delta) }},
 		{"exact, of Laplace noise", ours, func(n int) float64 { return laplace.Times(n).EpsilonAt(delta) }},
 	} {
-		step()
 		var points plotter.XYs
 		for _, n := range []int{1, 2, 3, 5, 7, 10, 14, 20, 30, 45, 70, 100, 150, 230, 365, 550, 800, 1200, 1825, 2600, 3650} {
 			points = append(points, plotter.XY{X: float64(n), Y: c.f(n)})
 		}
-		if err := p.add(c.name, c.kind, points); err != nil {
-			return nil, err
-		}
+		p.add(c.name, c.kind, points)
 	}
 	p.Legend.Left = true
-	return p, nil
+	return p
 }

@@ -69,15 +69,12 @@ func (s traffic) window(from, to int) map[int]int {
 }
 
 // reader answers for a window that ends at some step; wanted are the true counts.
-type reader func(from, to int, wanted map[int]int) (estimate func(key int) float64, err error)
+type reader func(from, to int, wanted map[int]int) (estimate func(key int) float64)
 
 // bySeries reads the Slices of a Builder.
-func bySeries(s traffic) (reader, error) {
+func bySeries(s traffic) reader {
 	p := series.Params{Epsilon: seriesEpsilon, Delta: seriesDelta}
-	builder, err := series.New[int](p)
-	if err != nil {
-		return nil, err
-	}
+	builder := must(series.New[int](p))
 	slicesOf := make([]*series.Slice[int], len(s))
 	for t, counts := range s {
 		for key, n := range counts {
@@ -85,65 +82,48 @@ func bySeries(s traffic) (reader, error) {
 				builder.Add(key)
 			}
 		}
-		if slicesOf[t], err = builder.Step(); err != nil {
-			return nil, err
-		}
+		slicesOf[t] = must(builder.Step())
 	}
 	var timeline *series.Timeline[int]
-	return func(from, to int, _ map[int]int) (func(int) float64, error) {
+	return func(from, to int, _ map[int]int) func(int) float64 {
 		if timeline == nil || timeline.Len() > to { // a window is read when it ends
-			if timeline, err = series.NewTimeline[int](p); err != nil {
-				return nil, err
-			}
+			timeline = must(series.NewTimeline[int](p))
 		}
 		for timeline.Len() < to {
 			if err := timeline.Append(slicesOf[timeline.Len()]); err != nil {
-				return nil, err
+				panic(err)
 			}
 		}
-		w, err := timeline.Window(from, to)
-		if err != nil {
-			return nil, err
-		}
-		return w.Estimate, nil
-	}, nil
+		return must(timeline.Window(from, to)).Estimate
+	}
 }
 
 // byIndependent releases every window at every step, with Gaussian noise for all of them together:
 // an element is in 913 releases, so its sensitivity is √913. Half of δ is for thresholds.
-func byIndependent(traffic) (reader, error) {
+func byIndependent(traffic) reader {
 	releases := 0
 	for _, n := range windows {
 		releases += n
 	}
-	sigma, err := noise.GaussianSigma(seriesEpsilon, seriesDelta/2, math.Sqrt(float64(releases)))
-	if err != nil {
-		return nil, err
-	}
-	law, err := noise.NewGaussian(sigma)
-	if err != nil {
-		return nil, err
-	}
+	sigma := must(noise.GaussianSigma(seriesEpsilon, seriesDelta/2, math.Sqrt(float64(releases))))
+	law := must(noise.NewGaussian(sigma))
 	threshold := 1 + law.Quantile(1-seriesDelta/2/float64(releases))
 	var src noise.Source
-	return func(_, _ int, wanted map[int]int) (func(int) float64, error) {
+	return func(_, _ int, wanted map[int]int) func(int) float64 {
 		shown := map[int]float64{}
 		for key, n := range wanted {
 			if x := float64(n) + law.Sample(&src, 1); x >= threshold {
 				shown[key] = x
 			}
 		}
-		return func(key int) float64 { return shown[key] }, nil
-	}, nil
+		return func(key int) float64 { return shown[key] }
+	}
 }
 
 // bySums adds up releases of steps, each at the whole ε and δ, as an element is in one of them:
 // exact counts with discrete Laplace noise and the least threshold.
-func bySums(s traffic) (reader, error) {
-	law, err := noise.NewDiscreteLaplace(1. / seriesEpsilon)
-	if err != nil {
-		return nil, err
-	}
+func bySums(s traffic) reader {
+	law := must(noise.NewDiscreteLaplace(1. / seriesEpsilon))
 	threshold := int64(1)
 	for law.LogSurvival(float64(threshold)-2) > math.Log(seriesDelta) {
 		threshold++
@@ -158,61 +138,49 @@ func bySums(s traffic) (reader, error) {
 			}
 		}
 	}
-	return func(from, to int, _ map[int]int) (func(int) float64, error) {
+	return func(from, to int, _ map[int]int) func(int) float64 {
 		sum := released.window(from, to)
-		return func(key int) float64 { return float64(sum[key]) }, nil
-	}, nil
+		return func(key int) float64 { return float64(sum[key]) }
+	}
 }
 
 // topErrors draws the error of the ten most frequent keys of a window against its length, and makes
 // a table of it and of that of the hundred most frequent ones.
-func topErrors(name string, drifts, diurnal bool) func(effort, func()) (*picture, error) {
-	return func(e effort, step func()) (*picture, error) {
+func topErrors(name string, drifts, diurnal bool) func(effort) *picture {
+	return func(e effort) *picture {
 		p := newPicture(name+": frequent keys of the last steps, ε = 1, δ = 1e-6", "steps of the window", "mean error of the top 10").log(true, true)
 		p.table = []string{fmt.Sprintf("| %s, top 10 / 100 | 1 | 24 | 168 | 720 |", name), "|---|---|---|---|---|"}
 		stream := trafficOf(e, drifts, diurnal)
 		for _, way := range []struct {
 			name string
 			kind kind
-			of   func(traffic) (reader, error)
+			of   func(traffic) reader
 		}{{"each window released at each step", theirs, byIndependent}, {"sums of the releases of steps", theirs, bySums}, {"series", ours, bySeries}} {
-			step()
-			read, err := way.of(stream)
-			if err != nil {
-				return nil, err
-			}
+			read := way.of(stream)
 			var points plotter.XYs
 			row := "| " + way.name
 			for _, length := range windows {
-				ten, hundred, err := meanErrors(stream, read, length, e)
-				if err != nil {
-					return nil, err
-				}
+				ten, hundred := meanErrors(stream, read, length, e)
 				points = append(points, plotter.XY{X: float64(length), Y: ten})
 				row += fmt.Sprintf(" | %.3g / %.3g", ten, hundred)
 			}
 			p.table = append(p.table, row+" |")
-			if err := p.add(way.name, way.kind, points); err != nil {
-				return nil, err
-			}
+			p.add(way.name, way.kind, points)
 		}
 		p.Legend.Left = true
 		p.Y.Max *= 5 // room for the names
-		return p, nil
+		return p
 	}
 }
 
 // meanErrors returns the mean |estimate − truth| of the 10 and of the 100 most frequent keys, over
 // windows that end at some twenty places.
-func meanErrors(s traffic, read reader, length int, e effort) (ten, hundred float64, err error) {
+func meanErrors(s traffic, read reader, length int, e effort) (ten, hundred float64) {
 	places := 0
 	begin := max(length, len(s)*3/5)
 	for to := begin; to <= len(s); to += max((len(s)-begin)/20, 1)*min(e.scale, 8) | 1 {
 		wanted := s.window(to-length, to)
-		estimate, err := read(to-length, to, wanted)
-		if err != nil {
-			return 0, 0, err
-		}
+		estimate := read(to-length, to, wanted)
 		top := slices.SortedFunc(maps.Keys(wanted), func(a, b int) int { return cmp.Or(wanted[b]-wanted[a], a-b) })
 		for i, key := range top[:min(100, len(top))] {
 			miss := math.Abs(estimate(key) - float64(wanted[key]))
@@ -223,5 +191,5 @@ func meanErrors(s traffic, read reader, length int, e effort) (ten, hundred floa
 		}
 		places++
 	}
-	return ten / float64(places), hundred / float64(places), nil
+	return ten / float64(places), hundred / float64(places)
 }

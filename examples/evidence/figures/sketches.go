@@ -12,19 +12,16 @@ import (
 )
 
 // thresholds is the threshold of the private Misra-Gries sketch against δ.
-func thresholds(_ effort, step func()) (*picture, error) {
+func thresholds(_ effort) *picture {
 	p := newPicture("Private Misra-Gries, ε = 1: count below which a key stays hidden", "δ = 10^−x", "threshold")
 	x := span(3, 15, 25)
 	paper := curve(x, func(x float64) float64 { // section 5.2: 1 + 2·⌈ln(6e^ε/((e^ε+1)δ))/ε⌉
 		return 1 + 2*math.Ceil(math.Log(6*math.E/(math.E+1))+x*math.Ln10)
 	})
-	if err := p.add("paper, closed form", theirs, paper); err != nil {
-		return nil, err
-	}
-	step()
+	p.add("paper, closed form", theirs, paper)
 	p.Legend.Left = true
 	p.Y.Min = 0
-	return p, p.add("here, exact", ours, curve(x, func(x float64) float64 {
+	return p.add("here, exact", ours, curve(x, func(x float64) float64 {
 		return sketchThreshold(misragries.Params{Counters: 256, Epsilon: 1, Delta: math.Pow(10, -x)})
 	}))
 }
@@ -42,7 +39,7 @@ func sketchThreshold(p misragries.Params) float64 {
 // counted, n/(k+1), and the noise. Chan, Li, Shi and Xu (PETS 2012) add Laplace noise of scale k/ε,
 // as the sketch has the sensitivity k, to the count of each of the d keys and keep the top k: their
 // noise is the largest of d, at the quantile 1 − β.
-func counters(_ effort, step func()) (*picture, error) {
+func counters(_ effort) *picture {
 	const n, d, beta = 1e7, 1e6, 0.05
 	p := newPicture("Misra-Gries, ε = 1, 10⁷ elements: error against counters", "counters k", "error of a count").log(true, true)
 	chan2012 := func(k float64) float64 { return -k * math.Log(-math.Expm1(math.Log1p(-beta)/d)) }
@@ -57,24 +54,21 @@ func counters(_ effort, step func()) (*picture, error) {
 		{"Chan et al., a million keys", theirs, chan2012}, {"here, δ = 1e-6", ours, here},
 		{"no privacy", theirs, func(float64) float64 { return 0 }},
 	} {
-		step()
 		var points plotter.XYs
 		for k := 16.0; k <= 1<<16; k *= 2 {
 			points = append(points, plotter.XY{X: k, Y: n/(k+1) + c.noise(k)})
 		}
-		if err := p.add(c.name, c.kind, points); err != nil {
-			return nil, err
-		}
+		p.add(c.name, c.kind, points)
 	}
 	p.Legend.Left, p.Legend.Top = true, false
-	return p, nil
+	return p
 }
 
 // sketches returns how many sketches a measured error is the mean of.
 func (e effort) sketches() int { return max(e.runs/80, 3) }
 
 // korError is the relative error of the KOR sketch against its size, planned and measured.
-func korError(e effort, step func()) (*picture, error) {
+func korError(e effort) *picture {
 	p := newPicture("KOR sketch, ε = 1: relative error of a distinct count", "bytes of a sketch", "relative standard error").log(true, true)
 	const levels, size = 24, 100_000
 	seed := hashing.Seed{1, 2, 3}
@@ -82,43 +76,29 @@ func korError(e effort, step func()) (*picture, error) {
 	for cells := 1 << 9; cells <= 1<<15; cells *= 2 {
 		params := kor.Params{Epsilon: 1, Cells: cells, Levels: levels, Seed: seed}
 		x := float64(cells) * levels / 8
-		plan, err := params.Plan()
-		if err != nil {
-			return nil, err
-		}
+		plan := must(params.Plan())
 		plain = append(plain, plotter.XY{X: x, Y: plan.RelativeError})
 		const middle = 1e7 // keys, where the error is that of the closed form
 		merged = append(merged, plotter.XY{X: x, Y: plan.StdErr(middle, 2) / middle})
 		square := 0.0
 		for run := range e.sketches() {
-			step()
-			b, err := kor.New(params)
-			if err != nil {
-				return nil, err
-			}
+			b := must(kor.New(params))
 			for i := range uint64(size) {
 				b.Toggle(uint64(run)<<32 | i)
 			}
-			s, err := b.Release()
-			if err != nil {
-				return nil, err
-			}
+			s := must(b.Release())
 			off := s.Estimate()/size - 1
 			square += off * off / float64(e.sketches())
 		}
 		bytes = append(bytes, plotter.XY{X: x, Y: math.Sqrt(square)})
 	}
-	if err := p.add("one set, predicted", ours, plain); err != nil {
-		return nil, err
-	}
-	if err := p.add("symmetric difference of two, predicted", ours, merged); err != nil {
-		return nil, err
-	}
-	return p, p.add("one set of 10⁵ keys, measured", seen, bytes)
+	p.add("one set, predicted", ours, plain)
+	p.add("symmetric difference of two, predicted", ours, merged)
+	return p.add("one set of 10⁵ keys, measured", seen, bytes)
 }
 
 // jlVariance is the error of a private squared distance against the number of rows.
-func jlVariance(_ effort, step func()) (*picture, error) {
+func jlVariance(_ effort) *picture {
 	p := newPicture("Squared distance Z with Zε² = 1000, ε = 1: error against the rows", "rows k of the sketch", "relative standard deviation").log(true, true)
 	const z = 1000.0
 	for _, c := range []struct {
@@ -132,19 +112,13 @@ func jlVariance(_ effort, step func()) (*picture, error) {
 	} {
 		var points plotter.XYs
 		for k := 8; k <= 4096; k *= 2 {
-			step()
 			q := c.params
 			q.Dim, q.Rows, q.Seed = 1<<20, k, hashing.Seed{9}
-			plan, err := q.Plan(z)
-			if err != nil {
-				return nil, err
-			}
+			plan := must(q.Plan(z))
 			points = append(points, plotter.XY{X: float64(k), Y: plan.RelativeError})
 		}
-		if err := p.add(c.name, c.kind, points); err != nil {
-			return nil, err
-		}
+		p.add(c.name, c.kind, points)
 	}
 	p.Legend.Left = true
-	return p, nil
+	return p
 }

@@ -45,29 +45,36 @@ func columns() (all []data) {
 }
 
 // rms returns the root mean square of f − want over so many runs.
-func rms(t *testing.T, runs int, want float64, f func() (float64, error)) float64 {
+func rms(runs int, want float64, f func() float64) float64 {
 	sum := 0.0
 	for range runs {
-		x, err := f()
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum += (x - want) * (x - want)
+		sum += math.Pow(f()-want, 2)
 	}
 	return math.Sqrt(sum / float64(runs))
 }
 
 // aggregated returns the result of Google's aggregation of the values.
-func aggregated(a aggregation, err error, values []float64) (float64, error) {
-	if err != nil {
-		return 0, err
-	}
+func aggregated(a aggregation, values []float64) float64 {
 	for _, x := range values {
-		if err := a.Add(x); err != nil {
-			return 0, err
-		}
+		check(a.Add(x))
 	}
-	return a.Result()
+	return must(a.Result())
+}
+
+// googlesMean returns what Google's BoundedMean makes of the values.
+func googlesMean(epsilon, delta float64, kind google.Noise, low, high float64, values []float64) float64 {
+	return aggregated(must(dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
+		Epsilon: epsilon, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: low, Upper: high,
+	})), values)
+}
+
+// released returns the statistics of the values.
+func released(p column.Params, values []float64) *column.Summary {
+	b := must(column.New(p))
+	for _, x := range values {
+		b.Add(x)
+	}
+	return must(b.Release())
 }
 
 // The errors of mean and variance at ε = 1 beside Google's BoundedMean and BoundedVariance: 0.71
@@ -93,30 +100,15 @@ func TestColumnMeans(t *testing.T) {
 			if delta > 0 {
 				kind, most = google.Gaussian(), [2]float64{0.77, 0.65}
 			}
-			ours := func(want, of column.Statistic) func() (float64, error) {
-				return func() (float64, error) {
-					b, err := column.New(column.Params{Epsilon: 1, Delta: delta, Min: d.min, Max: d.max, Want: want})
-					if err != nil {
-						return 0, err
-					}
-					for _, x := range d.values {
-						b.Add(x)
-					}
-					s, err := b.Release()
-					if err != nil {
-						return 0, err
-					}
-					return s.Value(of), nil
-				}
-			}
-			ofMean := rms(t, runs, mean, ours(column.Mean, column.Mean)) / rms(t, runs, mean, func() (float64, error) {
-				a, err := dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{Epsilon: 1, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})
-				return aggregated(a, err, d.values)
-			})
-			ofVariance := rms(t, runs, square, ours(0, column.Variance)) / rms(t, runs, square, func() (float64, error) {
-				a, err := dpagg.NewBoundedVariance(&dpagg.BoundedVarianceOptions{Epsilon: 1, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})
-				return aggregated(a, err, d.values)
-			})
+			p := column.Params{Epsilon: 1, Delta: delta, Min: d.min, Max: d.max}
+			forMean := p
+			forMean.Want = column.Mean
+			ofMean := rms(runs, mean, func() float64 { return released(forMean, d.values).Value(column.Mean) }) /
+				rms(runs, mean, func() float64 { return googlesMean(1, delta, kind, d.min, d.max, d.values) })
+			ofVariance := rms(runs, square, func() float64 { return released(p, d.values).Value(column.Variance) }) /
+				rms(runs, square, func() float64 {
+					return aggregated(must(dpagg.NewBoundedVariance(&dpagg.BoundedVarianceOptions{Epsilon: 1, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})), d.values)
+				})
 			t.Logf("%-11s δ = %v, error over Google's: mean %.3f, variance %.3f", d.name, delta, ofMean, ofVariance)
 			if !(ofMean <= most[0]*1.06 && ofVariance <= most[1]*1.06) {
 				t.Errorf("%s: errors over Google's %.3f and %.3f", d.name, ofMean, ofVariance)
@@ -143,25 +135,11 @@ func TestLearnedColumnMeans(t *testing.T) {
 		theirs := math.Inf(1)
 		for _, far := range []int{5, 8, 11, 14} {
 			at := n >> far
-			theirs = min(theirs, rms(t, runs, mean, func() (float64, error) {
-				a, err := dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{Epsilon: 1, Noise: google.Laplace(), MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: sorted[at], Upper: sorted[n-1-at] + d.unit})
-				return aggregated(a, err, d.values)
+			theirs = min(theirs, rms(runs, mean, func() float64 {
+				return googlesMean(1, 0, google.Laplace(), sorted[at], sorted[n-1-at]+d.unit, d.values)
 			}))
 		}
-		ours := rms(t, runs, mean, func() (float64, error) {
-			b, err := column.New(column.Params{Epsilon: 1})
-			if err != nil {
-				return 0, err
-			}
-			for _, x := range d.values {
-				b.Add(x)
-			}
-			s, err := b.Release()
-			if err != nil {
-				return 0, err
-			}
-			return s.Value(column.Mean), nil
-		})
+		ours := rms(runs, mean, func() float64 { return released(column.Params{Epsilon: 1}, d.values).Value(column.Mean) })
 		t.Logf("%-16s %.3g without a range, %.3g with Google's best of four ranges: %.2f", d.name, ours, theirs, ours/theirs)
 		if ours/theirs > d.max*1.35 {
 			t.Errorf("%s: %.2f of Google's error", d.name, ours/theirs)
@@ -214,30 +192,16 @@ func TestColumnQuantiles(t *testing.T) {
 				p := column.Params{Epsilon: epsilon, Min: d.min, Max: d.max, Resolution: d.unit}
 				mine, other := 0.0, 0.0
 				for range runs {
-					b, err := column.NewQuantiles(p, levels...)
-					if err != nil {
-						t.Fatal(err)
-					}
-					a, err := dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{Epsilon: epsilon, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})
-					if err != nil {
-						t.Fatal(err)
-					}
+					b := must(column.NewQuantiles(p, levels...))
+					a := must(dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{Epsilon: epsilon, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max}))
 					for _, x := range d.values {
 						b.Add(x)
-						if err := a.Add(x); err != nil {
-							t.Fatal(err)
-						}
+						check(a.Add(x))
 					}
-					q, err := b.Release()
-					if err != nil {
-						t.Fatal(err)
-					}
+					q := must(b.Release())
 					for _, level := range levels {
 						mine += off(q.Quantile(level), level)
-						x, err := a.Result(level)
-						if err != nil {
-							t.Fatal(err)
-						}
+						x := must(a.Result(level))
 						other += off(x, level)
 					}
 				}

@@ -1,9 +1,7 @@
 package peers
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"testing"
@@ -43,14 +41,7 @@ func (c comparison) measure(rounds int) (result, error) {
 		return r, err
 	}
 	for range rounds {
-		a, err := c.once(c.ours)
-		if err != nil {
-			return r, err
-		}
-		b, err := c.once(c.theirs)
-		if err != nil {
-			return r, err
-		}
+		a, b := c.once(c.ours), c.once(c.theirs)
 		ours, theirs = append(ours, a.nanoseconds), append(theirs, b.nanoseconds)
 		ratios = append(ratios, a.nanoseconds/b.nanoseconds)
 		r.ourSide.allocations, r.theirSide.allocations = a.allocations, b.allocations
@@ -65,26 +56,21 @@ func (c comparison) measure(rounds int) (result, error) {
 	return r, nil
 }
 
-func (c comparison) once(work func(b *testing.B)) (side, error) {
+func (c comparison) once(work func(b *testing.B)) side {
 	b := testing.Benchmark(work)
-	if b.N == 0 {
-		return side{}, errors.New("the benchmark failed")
-	}
 	units := float64(b.N) * float64(c.units)
 	if c.short {
-		return side{b.Extra[least] / float64(c.units), float64(b.MemAllocs) / units}, nil
+		return side{b.Extra[least] / float64(c.units), float64(b.MemAllocs) / units}
 	}
-	return side{float64(b.T.Nanoseconds()) / units, float64(b.MemAllocs) / units}, nil
+	return side{float64(b.T.Nanoseconds()) / units, float64(b.MemAllocs) / units}
 }
 
 // repeat is the benchmark that does the work again and again.
-func repeat(work func() error) func(b *testing.B) {
+func repeat(work func()) func(b *testing.B) {
 	return func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := work(); err != nil {
-				b.Fatal(err)
-			}
+			work()
 		}
 	}
 }
@@ -98,18 +84,15 @@ const pieces = 256
 // shortly adds a stream to a sketch, piece by piece and again and again, where a key takes a few
 // instructions and other load would be a large part of what is measured: it reports the mean over
 // the pieces of the least time that each has taken.
-func shortly[K any](keys []K, begin func() (func(keys []K), error)) func(b *testing.B) {
+func shortly[K any](keys []K, begin func() func(keys []K)) func(b *testing.B) {
 	return func(b *testing.B) {
 		b.ReportAllocs()
 		var add func(keys []K)
-		var err error
 		size, shortest := len(keys)/pieces, make([]time.Duration, pieces)
 		for i := 0; b.Loop(); i++ {
 			piece := i % pieces
 			if piece == 0 {
-				if add, err = begin(); err != nil {
-					b.Fatal(err)
-				}
+				add = begin()
 			}
 			start := time.Now()
 			add(keys[piece*size:][:size])
@@ -148,13 +131,9 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-func header(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "%-54s %10s %10s  %-22s %10s %10s %8s %8s\n",
-		"work", "ns", "allocs", "peer", "ns", "allocs", "ratio", "target")
-	return err
-}
+var header = fmt.Sprintf("%-54s %10s %10s  %-22s %10s %10s %8s %8s\n", "work", "ns", "allocs", "peer", "ns", "allocs", "ratio", "target")
 
-func (r result) print(out io.Writer) error {
+func (r result) String() string {
 	verdict := ""
 	if r.target > 0 {
 		verdict = fmt.Sprintf(" %8.4f", r.target)
@@ -162,25 +141,19 @@ func (r result) print(out io.Writer) error {
 			verdict += "  missed"
 		}
 	}
-	_, err := fmt.Fprintf(out, "%-54s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f%s\n",
-		r.work, r.ourSide.nanoseconds, round(r.ourSide.allocations), r.peer,
-		r.theirSide.nanoseconds, round(r.theirSide.allocations), r.ratio, verdict)
-	return err
+	return fmt.Sprintf("%-54s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f%s\n", r.work, r.ourSide.nanoseconds, round(r.ourSide.allocations),
+		r.peer, r.theirSide.nanoseconds, round(r.theirSide.allocations), r.ratio, verdict)
 }
 
-// wantedHeader and printWanted are the table of the targets, for README.md.
-func wantedHeader(out io.Writer) error {
-	_, err := fmt.Fprintln(out, "| work | peer | ratio | wanted |\n|---|---|---|---|")
-	return err
-}
+// wantedHeader and wanted are the table of the targets, for README.md.
+const wantedHeader = "| work | peer | ratio | wanted |\n|---|---|---|---|\n"
 
-func (r result) printWanted(out io.Writer) error {
+func (r result) wanted() string {
 	verdict := ""
 	if r.least > r.target {
 		verdict = ", missed"
 	}
-	_, err := fmt.Fprintf(out, "| %s | %s | %.2g | %.2g%s |\n", r.work, r.peer, r.least, r.target, verdict)
-	return err
+	return fmt.Sprintf("| %s | %s | %.2g | %.2g%s |\n", r.work, r.peer, r.least, r.target, verdict)
 }
 
 // round drops what is less than a thousandth of an allocation.
@@ -189,36 +162,27 @@ func round(allocations float64) float64 {
 }
 
 // releases measures the release alone of what fill collects.
-func releases[B interface{ Release() (R, error) }, R any](fill func() (B, error)) func(*testing.B) {
+func releases[B interface{ Release() (R, error) }, R any](fill func() B) func(*testing.B) {
 	return func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			b.StopTimer()
-			builder, err := fill()
-			if err != nil {
-				b.Fatal(err)
-			}
+			builder := fill()
 			b.StartTimer()
-			if _, err := builder.Release(); err != nil {
-				b.Fatal(err)
-			}
+			must(builder.Release())
 		}
 	}
 }
 
-// errorOf drops the result of the work.
-func errorOf[T any](work func() (T, error)) func() error {
-	return func() error {
-		_, err := work()
-		return err
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
 	}
+	return x
 }
 
-// once does the work of both sides, for their check.
-func once[A, B any](ours func() (A, error), theirs func() (B, error)) (a A, b B, err error) {
-	if a, err = ours(); err != nil {
-		return a, b, err
+func check(err error) {
+	if err != nil {
+		panic(err)
 	}
-	b, err = theirs()
-	return a, b, err
 }

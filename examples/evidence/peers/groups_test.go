@@ -22,7 +22,7 @@ import (
 // peerGroups is what Google's library makes of baskets, by the way its documentation recommends: m
 // random keys of each user, its selection of partitions by half of ε and δ, and counts with
 // Gaussian noise by the other half; for keys alone the selection by all of it.
-func peerGroups(t *testing.T, users [][]int, m int, keysOnly bool) map[int]float64 {
+func peerGroups(users [][]int, m int, keysOnly bool) map[int]float64 {
 	counts := map[int]int64{}
 	for _, keys := range users {
 		for i, j := range rand.Perm(len(keys)) {
@@ -37,38 +37,24 @@ func peerGroups(t *testing.T, users [][]int, m int, keysOnly bool) map[int]float
 	}
 	shown := map[int]float64{}
 	for key, n := range counts {
-		selection, err := dpagg.NewPreAggSelectPartition(&dpagg.PreAggSelectPartitionOptions{Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m)})
-		if err == nil {
-			err = selection.IncrementBy(n)
-		}
-		var keep bool
-		if err == nil {
-			keep, err = selection.ShouldKeepPartition()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !keep {
+		if !selected(epsilon, delta, m, n) {
 			continue
 		}
 		shown[key] = math.NaN()
-		if keysOnly {
-			continue
+		if !keysOnly {
+			count := must(dpagg.NewCount(&dpagg.CountOptions{Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m), Noise: google.Gaussian()}))
+			check(count.IncrementBy(n))
+			shown[key] = float64(must(count.Result()))
 		}
-		count, err := dpagg.NewCount(&dpagg.CountOptions{Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m), Noise: google.Gaussian()})
-		if err == nil {
-			err = count.IncrementBy(n)
-		}
-		var noisy int64
-		if err == nil {
-			noisy, err = count.Result()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown[key] = float64(noisy)
 	}
 	return shown
+}
+
+// selected reports whether Google's selection shows a key of n users.
+func selected(epsilon, delta float64, m int, n int64) bool {
+	s := must(dpagg.NewPreAggSelectPartition(&dpagg.PreAggSelectPartitionOptions{Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m)}))
+	check(s.IncrementBy(n))
+	return must(s.ShouldKeepPartition())
 }
 
 // The rows of the table in ../figures/README.md, which has a column for each bound m on the keys of
@@ -104,15 +90,9 @@ func (g *groupsTable) String() string {
 // weightedGaussian returns the threshold of the mechanism of Gopi et al. at its exact δ and the
 // number of keys that it is expected to show: users give 1/√l to l ≤ m keys, σ is that of a
 // Gaussian mechanism, and l new keys escape with probability δ.
-func weightedGaussian(t *testing.T, users [][]int, m int, epsilon, delta float64) (threshold, keys float64) {
-	sigma, err := ours.GaussianSigma(epsilon, delta, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	law, err := ours.NewGaussian(sigma)
-	if err != nil {
-		t.Fatal(err)
-	}
+func weightedGaussian(users [][]int, m int, epsilon, delta float64) (threshold, keys float64) {
+	sigma := must(ours.GaussianSigma(epsilon, delta, 1))
+	law := must(ours.NewGaussian(sigma))
 	for l := 1; l <= m; l++ {
 		each := -math.Expm1(math.Log1p(-delta) / float64(l))
 		threshold = max(threshold, 1/math.Sqrt(float64(l))-law.Quantile(each))
@@ -131,11 +111,8 @@ func weightedGaussian(t *testing.T, users [][]int, m int, epsilon, delta float64
 }
 
 // boundedKeys releases the counts of m random keys of each user with Gaussian noise.
-func boundedKeys(t *testing.T, users [][]int, m int) *threshold.Vector[int] {
-	b, err := threshold.NewBounded[int](threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, MaxValue: 1, Integers: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+func boundedKeys(users [][]int, m int) *threshold.Vector[int] {
+	b := must(threshold.NewBounded[int](threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, MaxValue: 1, Integers: true}))
 	for _, keys := range users {
 		for i, j := range rand.Perm(len(keys)) {
 			if i < m {
@@ -143,11 +120,7 @@ func boundedKeys(t *testing.T, users [][]int, m int) *threshold.Vector[int] {
 			}
 		}
 	}
-	v, err := b.Release()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must(b.Release())
 }
 
 // GROUP BY over baskets at ε = 1, δ = 1e-6: keys that are shown, and the mean error of the 100
@@ -182,18 +155,11 @@ func TestGroupsBesideGoogle(t *testing.T) {
 		return sum
 	}
 	release := func(p groupby.Params) *groupby.Groups[int] {
-		b, err := groupby.New[int](p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(groupby.New[int](p))
 		for _, keys := range users {
 			b.AddUser(keys)
 		}
-		g, err := b.Release()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g
+		return must(b.Release())
 	}
 	var table groupsTable
 	plain := groupby.Params{Epsilon: 1, Delta: 1e-6}
@@ -205,31 +171,28 @@ func TestGroupsBesideGoogle(t *testing.T) {
 	bestPeer, bestWeighted := 0, 0.0
 	for i, m := range bounds {
 		if m == 100 {
-			table[keysOnly][i] = fmt.Sprintf("%.1f, %d", thresholdOf(t, onlyKeys), keys)
+			table[keysOnly][i] = fmt.Sprintf("%.1f, %d", thresholdOf(onlyKeys), keys)
 		}
 		if m == 100 {
 			table[twoPasses][i] = fmt.Sprintf("%d", two)
 		}
-		least, others := weightedGaussian(t, users, m, 1, 1e-6)
+		least, others := weightedGaussian(users, m, 1, 1e-6)
 		bestWeighted = max(bestWeighted, others)
 		table[weighted][i] = fmt.Sprintf("%.1f, %.0f", least, others)
 		if m > 100 {
 			continue
 		}
-		peer := len(peerGroups(t, users, m, true))
+		peer := len(peerGroups(users, m, true))
 		bestPeer = max(bestPeer, peer)
 		table[peerKeys][i] = fmt.Sprintf("%d", peer)
 		if m == 100 {
-			table[withCounts][i] = fmt.Sprintf("%.1f, %d, %.0f", thresholdOf(t, plain), counted.Len(), nearest)
+			table[withCounts][i] = fmt.Sprintf("%.1f, %d, %.0f", thresholdOf(plain), counted.Len(), nearest)
 		}
-		with := peerGroups(t, users, m, false)
+		with := peerGroups(users, m, false)
 		far := off(func(key int) float64 { return with[key] })
 		table[peerCounts][i] = fmt.Sprintf("%d, %.0f", len(with), far)
-		random := boundedKeys(t, users, m)
-		bounds, err := random.Params().Plan()
-		if err != nil {
-			t.Fatal(err)
-		}
+		random := boundedKeys(users, m)
+		bounds := must(random.Params().Plan())
 		table[bounded][i] = fmt.Sprintf("%.0f, %d, %.0f", bounds.Threshold, random.Len(), off(random.Estimate))
 		if keys < 6*peer/5 || two < peer || counted.Len() < len(with) || nearest > far {
 			t.Errorf("m = %d: the peer is better", m)
@@ -239,9 +202,7 @@ func TestGroupsBesideGoogle(t *testing.T) {
 	if *update {
 		picture := keysPicture([]bar{{"Google's library, at its best bound", bestPeer}, {"weighted Gaussian, at its best bound", int(bestWeighted)},
 			{"groupby, users one by one", keys}, {"groupby, users kept: Rows", two}})
-		if err := os.WriteFile("keys.svg", []byte(picture), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(os.WriteFile("keys.svg", []byte(picture), 0o644))
 	}
 }
 
@@ -272,10 +233,6 @@ func keysPicture(bars []bar) string {
 	return s.String() + "</svg>\n"
 }
 
-func thresholdOf(t *testing.T, p groupby.Params) float64 {
-	plan, err := p.Plan()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan.Threshold
+func thresholdOf(p groupby.Params) float64 {
+	return must(p.Plan()).Threshold
 }

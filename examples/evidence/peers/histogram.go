@@ -14,37 +14,20 @@ import (
 // counts; the second line fills it as well.
 func histograms(keys int) []comparison {
 	counts := counts(keys)
-	filled := func() (*threshold.Builder[uint64], error) {
-		builder, err := threshold.New[uint64](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true})
-		if err != nil {
-			return nil, err
-		}
+	filled := func() *threshold.Builder[uint64] {
+		builder := must(threshold.New[uint64](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true}))
 		builder.Grow(len(counts))
 		for key, count := range counts {
 			builder.Add(key, float64(count))
 		}
-		return builder, nil
+		return builder
 	}
 	c := comparison{
 		work: fmt.Sprintf("histogram of %d integer keys, Release", keys), peer: "Google AddNoiseInt64", target: 1. / 60, units: keys,
-		ours: releases(filled),
-		theirs: repeat(func() error {
-			_, err := thresholded(counts)
-			return err
-		}),
+		ours:   releases(filled),
+		theirs: repeat(func() { thresholded(counts) }),
 		check: func() error {
-			builder, err := filled()
-			if err != nil {
-				return err
-			}
-			ours, err := builder.Release()
-			if err != nil {
-				return err
-			}
-			theirs, err := thresholded(counts)
-			if err != nil {
-				return err
-			}
+			ours, theirs := must(filled().Release()), thresholded(counts)
 			total, keys := frequent(counts)
 			tolerance := sure * math.Sqrt(2*keys) // 2 is the variance of Laplace noise
 			return errors.Join(near("threshold", sum(counts, ours.Estimate), total, tolerance),
@@ -53,36 +36,23 @@ func histograms(keys int) []comparison {
 	}
 	both := c
 	both.work, both.target = fmt.Sprintf("histogram of %d integer keys, Add and Release", keys), 0
-	both.ours = repeat(func() error {
-		builder, err := filled()
-		if err != nil {
-			return err
-		}
-		_, err = builder.Release()
-		return err
-	})
+	both.ours = repeat(func() { must(filled().Release()) })
 	return []comparison{c, both}
 }
 
 // thresholded releases counts by the leanest loop that Google's library allows: its threshold once,
 // its noise for each key. All of its δ goes to the threshold, as its Laplace noise takes none.
-func thresholded(counts map[uint64]int64) (map[uint64]int64, error) {
+func thresholded(counts map[uint64]int64) map[uint64]int64 {
 	noise := google.Laplace()
-	least, err := noise.Threshold(1, 1, 1, 0, 1e-6)
-	if err != nil {
-		return nil, err
-	}
+	least := must(noise.Threshold(1, 1, 1, 0, 1e-6))
 	released := make(map[uint64]int64)
 	for key, count := range counts {
-		noisy, err := noise.AddNoiseInt64(count, 1, 1, 1, 0)
-		if err != nil {
-			return nil, err
-		}
+		noisy := must(noise.AddNoiseInt64(count, 1, 1, 1, 0))
 		if float64(noisy) >= least {
 			released[key] = noisy
 		}
 	}
-	return released, nil
+	return released
 }
 
 // counts returns so many keys with counts from 1 to 50.

@@ -18,47 +18,23 @@ import (
 // times as many, which fit into none. The release stands against [thresholded], which publishes the
 // counts above a threshold and nothing of those below, while alp keeps them all. No peer: another
 // structure that has small entries too.
-func lookups(n int) ([]comparison, error) {
-	cached, err := lookup("cached", n/5, 4, 4)
-	if err != nil {
-		return nil, err
-	}
-	beyond, err := lookup("beyond the caches", 40*n, 1.2, 1)
-	if err != nil {
-		return nil, err
-	}
+func lookups(n int) []comparison {
 	entries := counts(n)
-	filled := func() (*alp.Builder, error) { return filledFrom(entries) }
-	return append(append(cached, beyond...), comparison{
+	filled := func() *alp.Builder { return filledFrom(entries) }
+	return append(append(lookup("cached", n/5, 4, 4), lookup("beyond the caches", 40*n, 1.2, 1)...), comparison{
 		work: fmt.Sprintf("sparse vector of %d entries, Release", n), peer: "Google AddNoiseInt64", target: 0.093, units: n,
-		ours: releases(filled),
-		theirs: repeat(func() error {
-			_, err := thresholded(entries)
-			return err
-		}),
-		check: func() error {
-			b, err := filled()
-			if err != nil {
-				return err
-			}
-			p, err := b.Release()
-			if err != nil {
-				return err
-			}
-			return estimated(p, entries)
-		},
-	}), nil
+		ours:   releases(filled),
+		theirs: repeat(func() { thresholded(entries) }),
+		check:  func() error { return estimated(must(filled().Release()), entries) },
+	})
 }
 
-func filledFrom(entries map[uint64]int64) (*alp.Builder, error) {
-	b, err := alp.New(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: len(entries), Integers: true})
-	if err != nil {
-		return nil, err
-	}
+func filledFrom(entries map[uint64]int64) *alp.Builder {
+	b := must(alp.New(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: len(entries), Integers: true}))
 	for index, count := range entries {
 		b.Add(index, float64(count))
 	}
-	return b, nil
+	return b
 }
 
 // estimated checks the estimates of the visible entries: their mean absolute error is below 1.7,
@@ -70,16 +46,10 @@ func estimated(p *alp.Projection, entries map[uint64]int64) error {
 
 // lookup compares look-ups of all entries in no order, one by one and in a slice. What Estimate
 // keeps of listed entries is computed before.
-func lookup(where string, n int, target, batched float64) ([]comparison, error) {
+func lookup(where string, n int, target, batched float64) []comparison {
 	entries := counts(n)
-	builder, err := filledFrom(entries)
-	if err != nil {
-		return nil, err
-	}
-	projection, err := builder.Release()
-	if err != nil {
-		return nil, err
-	}
+	builder := filledFrom(entries)
+	projection := must(builder.Release())
 	indices := make([]uint64, n)
 	for i := range indices {
 		indices[i] = mix(uint64(i))
@@ -104,7 +74,7 @@ func lookup(where string, n int, target, batched float64) ([]comparison, error) 
 	all, dst := c, make([]float64, n)
 	all.work, all.target = c.work+"s", batched
 	all.ours = parts(indices, func(part []uint64) { dst = projection.Estimates(part, dst) })
-	return []comparison{c, all}, nil
+	return []comparison{c, all}
 }
 
 // parts looks up 512 indices and again others, and reports what one took in the tenth of the parts

@@ -67,16 +67,13 @@ func Main() {
 
 // run measures every comparison and prints a line for each.
 func run(out io.Writer, e effort) error {
-	comparisons, err := e.comparisons()
-	if err != nil {
-		return err
-	}
-	head, line := header, result.print
+	comparisons := e.comparisons()
+	head, line := header, result.String
 	if e.wanted {
 		comparisons = slices.DeleteFunc(comparisons, func(c comparison) bool { return c.target == 0 })
-		head, line = wantedHeader, result.printWanted
+		head, line = wantedHeader, result.wanted
 	}
-	if err := head(out); err != nil {
+	if _, err := io.WriteString(out, head); err != nil {
 		return err
 	}
 	for _, c := range comparisons {
@@ -91,7 +88,7 @@ func run(out io.Writer, e effort) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.work, err)
 		}
-		if err := line(r, out); err != nil {
+		if _, err := io.WriteString(out, line(r)); err != nil {
 			return err
 		}
 	}
@@ -99,27 +96,7 @@ func run(out io.Writer, e effort) error {
 }
 
 // comparisons returns all of them, in the order of the table.
-func (e effort) comparisons() ([]comparison, error) {
-	var list []comparison
-	for _, some := range []func() ([]comparison, error){
-		draws,
-		words,
-		divisible,
-		flips,
-		func() ([]comparison, error) { return counting(e.stream), nil },
-		func() ([]comparison, error) { return histograms(e.keys), nil },
-		func() ([]comparison, error) { return lookups(e.keys) },
-		func() ([]comparison, error) { return sketches(e.stream) },
-		projections,
-		func() ([]comparison, error) { return sums(e.rows, e.columns), nil },
-		func() ([]comparison, error) { return means(e.rows, e.columns) },
-		func() ([]comparison, error) { return sparseMeans(8*e.rows, 100*e.columns) },
-	} {
-		more, err := some()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, more...)
-	}
-	return list, nil
+func (e effort) comparisons() []comparison {
+	return slices.Concat(draws(), flips(), counting(e.stream), histograms(e.keys), lookups(e.keys), sketches(e.stream), projections(),
+		sums(e.rows, e.columns), means(e.rows, e.columns), sparseMeans(8*e.rows, 100*e.columns))
 }

@@ -44,34 +44,28 @@ func sums(n, columns int) []comparison {
 			truth += share / float64(columns)
 		}
 	}
-	ours := func() (*elliptical.Sum, error) {
-		b, err := elliptical.NewBuilder(elliptical.Params{
+	ours := func() *elliptical.Sum {
+		b := must(elliptical.NewBuilder(elliptical.Params{
 			Min: elliptical.VectorOf(low...), Max: elliptical.VectorOf(high...), Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 		for _, row := range x {
 			b.Add(row)
 		}
-		return b.Release()
+		return must(b.Release())
 	}
-	theirs := func() ([]float64, error) {
-		return each(x, columns, func(i int) (aggregation, error) {
-			return dpagg.NewBoundedSumFloat64(&dpagg.BoundedSumFloat64Options{
+	theirs := func() []float64 {
+		return each(x, columns, func(i int) aggregation {
+			return must(dpagg.NewBoundedSumFloat64(&dpagg.BoundedSumFloat64Options{
 				Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(columns),
 				Lower: low[i], Upper: high[i], Noise: google.Gaussian(),
-			})
+			}))
 		})
 	}
 	return []comparison{{
 		work: fmt.Sprintf("sum of %d rows of %d, ranges public", n, columns), peer: "Google BoundedSum", target: 0.5, units: n * columns,
-		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
+		ours: repeat(func() { ours() }), theirs: repeat(func() { theirs() }),
 		check: func() error {
-			sum, values, err := once(ours, theirs)
-			if err != nil {
-				return err
-			}
+			sum, values := ours(), theirs()
 			mine, other, variance := 0.0, 0.0, 0.0
 			for i, width := range widths {
 				mine += sum.Estimate(i) / width / float64(columns)
@@ -92,32 +86,25 @@ type aggregation interface {
 }
 
 // each aggregates all columns of the rows.
-func each(x [][]float64, columns int, of func(i int) (aggregation, error)) ([]float64, error) {
+func each(x [][]float64, columns int, of func(i int) aggregation) []float64 {
 	aggregations, results := make([]aggregation, columns), make([]float64, columns)
-	var err error
 	for i := range aggregations {
-		if aggregations[i], err = of(i); err != nil {
-			return nil, err
-		}
+		aggregations[i] = of(i)
 	}
 	for _, row := range x {
 		for i, value := range row {
-			if err := aggregations[i].Add(value); err != nil {
-				return nil, err
-			}
+			check(aggregations[i].Add(value))
 		}
 	}
 	for i, a := range aggregations {
-		if results[i], err = a.Result(); err != nil {
-			return nil, err
-		}
+		results[i] = must(a.Result())
 	}
-	return results, nil
+	return results
 }
 
 // means compares package plan, which finds centres and scales privately, with Google's mean of each
 // column in a range that is the same for all. A unit is an entry of the rows.
-func means(n, columns int) ([]comparison, error) {
+func means(n, columns int) []comparison {
 	const centre, most = 5, 20
 	x, sampling := make([][]float64, n), 0.0
 	for j := range x {
@@ -129,40 +116,34 @@ func means(n, columns int) ([]comparison, error) {
 	for i := range columns {
 		sampling += 1 / float64((i+1)*(i+1)*n)
 	}
-	m, err := plan.New(plan.Params{Rho: rho, Dim: columns, Max: most, Relation: budget.AddRemove})
-	if err != nil {
-		return nil, err
-	}
-	ours := func() (*plan.Mean, error) { return m.Release(context.Background(), x) }
-	theirs := func() ([]float64, error) {
-		return each(x, columns, func(int) (aggregation, error) {
-			return dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
+	m := must(plan.New(plan.Params{Rho: rho, Dim: columns, Max: most, Relation: budget.AddRemove}))
+	ours := func() *plan.Mean { return must(m.Release(context.Background(), x)) }
+	theirs := func() []float64 {
+		return each(x, columns, func(int) aggregation {
+			return must(dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
 				Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(columns), MaxContributionsPerPartition: 1,
 				Lower: -most, Upper: most, Noise: google.Gaussian(),
-			})
+			}))
 		})
 	}
 	return []comparison{{
 		work: fmt.Sprintf("mean of %d rows of %d, scales unknown", n, columns), peer: "Google BoundedMean", target: 1.2, units: n * columns,
-		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
+		ours: repeat(func() { ours() }), theirs: repeat(func() { theirs() }),
 		check: func() error {
-			mean, values, err := once(ours, theirs)
-			if err != nil {
-				return err
-			}
+			mean, values := ours(), theirs()
 			d := float64(columns)
 			// Google's library takes half of the budget for a sum and half for the number of rows.
 			sigma := google.SigmaForGaussian(int64(columns), 1, epsilon/2., delta/2) * math.Hypot(most, centre) / float64(n)
 			return errors.Join(near("plan", total(mean.Values())/d, centre, sure*math.Sqrt(squares(mean.StdDevs())+sampling)/d),
 				near("Google", total(values)/d, centre, sure*math.Sqrt(sigma*sigma*d+sampling)/d))
 		},
-	}}, nil
+	}}
 }
 
 // sparseMeans compares package plan on sparse rows of ones with the leanest loop over Google's
 // library: exact counts of the columns, and its noise for each. The number of rows is public. A
 // unit is a one.
-func sparseMeans(n, columns int) ([]comparison, error) {
+func sparseMeans(n, columns int) []comparison {
 	const ones, first = 20, 10
 	x, truth := ofOnes(n, columns, ones), 0.0 // the sum of the first columns' means
 	for _, i := range x.Indices {
@@ -170,33 +151,24 @@ func sparseMeans(n, columns int) ([]comparison, error) {
 			truth += 1 / float64(n)
 		}
 	}
-	m, err := plan.New(plan.Params{Rho: rho, Dim: columns, Rows: n, Relation: budget.AddRemove, NonNegative: true})
-	if err != nil {
-		return nil, err
-	}
-	ours := func() (*plan.Mean, error) { return m.ReleaseSparse(context.Background(), x) }
-	theirs := func() ([]float64, error) {
+	m := must(plan.New(plan.Params{Rho: rho, Dim: columns, Rows: n, Relation: budget.AddRemove, NonNegative: true}))
+	ours := func() *plan.Mean { return must(m.ReleaseSparse(context.Background(), x)) }
+	theirs := func() []float64 {
 		counts, mean := make([]int64, columns), make([]float64, columns)
 		for _, i := range x.Indices {
 			counts[i]++
 		}
 		for i, count := range counts {
-			noisy, err := google.Gaussian().AddNoiseInt64(count, ones, 1, epsilon, delta)
-			if err != nil {
-				return nil, err
-			}
+			noisy := must(google.Gaussian().AddNoiseInt64(count, ones, 1, epsilon, delta))
 			mean[i] = float64(noisy) / float64(n)
 		}
-		return mean, nil
+		return mean
 	}
 	return []comparison{{
 		work: fmt.Sprintf("mean of %d rows of %d ones in %d", n, ones, columns), peer: "Google AddNoiseInt64", target: 0.15, units: len(x.Indices),
-		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
+		ours: repeat(func() { ours() }), theirs: repeat(func() { theirs() }),
 		check: func() error {
-			mean, values, err := once(ours, theirs)
-			if err != nil {
-				return err
-			}
+			mean, values := ours(), theirs()
 			// Errors of columns may add up. Clipping takes 1 − γ of an average row, and the
 			// division by γ gives as much to those that were not clipped.
 			tolerance := first*(1-mean.Spent().Gamma)/mean.Spent().Gamma + sure*total(mean.StdDevs()[:first])
@@ -204,7 +176,7 @@ func sparseMeans(n, columns int) ([]comparison, error) {
 			return errors.Join(near("plan", total(mean.Values()[:first]), truth, tolerance),
 				near("Google", total(values[:first]), truth, sure*sigma*math.Sqrt(first)))
 		},
-	}}, nil
+	}}
 }
 
 // ofOnes returns sparse rows of so many ones each, at columns of which the first are the most

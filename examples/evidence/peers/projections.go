@@ -24,7 +24,7 @@ const (
 // sparse one. gonum adds no noise. Nor do AddDense and AddSparse; for SRHT, which transforms only
 // at the release, all of a private sketch is in the clock, noise included. No peer: private
 // sketches of vectors, in Go or another language.
-func projections() ([]comparison, error) {
+func projections() []comparison {
 	const product, sum = "gonum MulVec", "gonum AddScaled"
 	matrix := newGaussian()
 	var list []comparison
@@ -36,13 +36,9 @@ func projections() ([]comparison, error) {
 		{work: "4096 to 256, 100 non-zeros, SJLT s = 1, AddSparse", peer: sum, target: 0.08, sparse: true},
 		{work: "4096 to 256, 100 non-zeros, SJLT s = 8, AddSparse", peer: sum, p: jl.Params{Sparsity: 8}, sparse: true},
 	} {
-		c, err := p.compare(matrix)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, c)
+		list = append(list, p.compare(matrix))
 	}
-	return list, nil
+	return list
 }
 
 // projection is one way to project on our side.
@@ -54,39 +50,29 @@ type projection struct {
 	release    bool // make a Builder and release it in the clock
 }
 
-func (c projection) compare(matrix gaussian) (comparison, error) {
+func (c projection) compare(matrix gaussian) comparison {
 	x := newVector(c.sparse, c.p.Integers)
-	shared, err := c.builder(1)
-	if err != nil {
-		return comparison{}, err
-	}
+	shared := c.builder(1)
 	return comparison{
 		work: c.work, peer: c.peer, target: c.target, units: 1,
-		ours: repeat(func() error {
+		ours: repeat(func() {
 			if !c.release {
 				x.add(shared)
-				return nil
+				return
 			}
-			b, err := shared.Sibling()
-			if err != nil {
-				return err
-			}
+			b := must(shared.Sibling())
 			x.add(b)
-			_, err = b.Release()
-			return err
+			must(b.Release())
 		}),
-		theirs: repeat(func() error {
-			matrix.project(x)
-			return nil
-		}),
-		check: func() error { return c.check(x) },
-	}, nil
+		theirs: repeat(func() { matrix.project(x) }),
+		check:  func() error { return c.check(x) },
+	}
 }
 
-func (c projection) builder(seed byte) (*jl.Builder, error) {
+func (c projection) builder(seed byte) *jl.Builder {
 	p := c.p
 	p.Dim, p.Rows, p.Epsilon, p.Seed = coordinates, rows, 1, hashing.Seed{seed}
-	return jl.New(p)
+	return must(jl.New(p))
 }
 
 // check compares squared lengths, on the average over some seeds, with that of the vector: both
@@ -100,20 +86,11 @@ func (c projection) check(x vector) error {
 	}
 	ours, theirs, stdErr := 0.0, 0.0, 0.0
 	for seed := range byte(seeds) {
-		b, err := c.builder(seed + 1)
-		if err != nil {
-			return err
-		}
+		b := c.builder(seed + 1)
 		x.add(b)
-		sketch, err := b.Release()
-		if err != nil {
-			return err
-		}
+		sketch := must(b.Release())
 		ours += sketch.SquaredNorm() / seeds
-		plan, err := sketch.Params().Plan(0)
-		if err != nil {
-			return err
-		}
+		plan := must(sketch.Params().Plan(0))
 		stdErr = plan.NormStdErr(squared, fourth)
 		y := newGaussian().project(x)
 		theirs += floats.Dot(y, y) / seeds

@@ -68,20 +68,13 @@ func (e *rankErrors) String() (text string) {
 // peerQuantiles adds to e what Google's library makes of the first hundred pages: m random pages of
 // each user, its selection by half of ε and δ if selects, and its trees with Gaussian noise, on the
 // logarithm, by the given ε and δ; of the levels of a page that are known.
-func peerQuantiles(t *testing.T, v *baskets.Service, m int, epsilon, delta float64, selects bool, known func(page int, level float64) bool, e *rankErrors) {
-	check := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+func peerQuantiles(v *baskets.Service, m int, epsilon, delta float64, selects bool, known func(page int, level float64) bool, e *rankErrors) {
 	trees, counts := make([]*dpagg.BoundedQuantiles, 100), make([]int64, 100)
 	for i := range trees {
-		tree, err := dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{
+		trees[i] = must(dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{
 			Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m), MaxContributionsPerPartition: 1, Noise: google.Gaussian(),
 			Lower: math.Log(1e-3), Upper: math.Log(1e3),
-		})
-		check(err)
-		trees[i] = tree
+		}))
 	}
 	for u, pages := range v.Pages {
 		for i, j := range rand.Perm(len(pages)) {
@@ -92,23 +85,16 @@ func peerQuantiles(t *testing.T, v *baskets.Service, m int, epsilon, delta float
 		}
 	}
 	for page, tree := range trees {
-		if selects {
-			s, err := dpagg.NewPreAggSelectPartition(&dpagg.PreAggSelectPartitionOptions{Epsilon: 0.5, Delta: 0.5e-6, MaxPartitionsContributed: int64(m)})
-			check(err)
-			check(s.IncrementBy(counts[page]))
-			keep, err := s.ShouldKeepPartition()
-			check(err)
-			if !keep {
-				continue
-			}
+		if selects && !selected(0.5, 0.5e-6, m, counts[page]) {
+			continue
 		}
 		e.add(v, page, func(level float64) float64 {
-			x, err := tree.Result(level)
-			if check(err); !known(page, level) {
-				e.see(v, page, level, math.Exp(x))
+			x := math.Exp(must(tree.Result(level)))
+			if !known(page, level) {
+				e.see(v, page, level, x)
 				return math.NaN()
 			}
-			return math.Exp(x)
+			return x
 		})
 	}
 }
@@ -125,10 +111,7 @@ func TestQuantilesOfPages(t *testing.T) {
 	}
 	const users, runs = 200_000, 8
 	// The ε at which Gaussian noise of δ = 1e-6 is a third of the budget.
-	whole, err := ours.GaussianSigma(1, 1e-6*0.998, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(ours.GaussianSigma(1, 1e-6*0.998, 1))
 	low, high := 0.01, 1.0
 	for range 50 {
 		middle := (low + high) / 2
@@ -144,17 +127,11 @@ func TestQuantilesOfPages(t *testing.T) {
 		mine, unknown := new(rankErrors), map[[2]float64]int{}
 		known := func(page int, level float64) bool { return unknown[[2]float64{float64(page), level}] <= runs }
 		for range 2 * runs {
-			b, err := groupby.New[int](p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must(groupby.New[int](p))
 			for u := range v.Pages {
 				b.AddUserValues(v.Pages[u], v.Values[u])
 			}
-			g, err := b.Release()
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must(b.Release())
 			for page := range 100 {
 				mine.add(v, page, func(level float64) float64 {
 					x := g.Quantile(page, level)
@@ -178,7 +155,7 @@ func TestQuantilesOfPages(t *testing.T) {
 				}
 				e := new(rankErrors)
 				for range runs {
-					peerQuantiles(t, v, m, epsilon, delta, !equal, known, e)
+					peerQuantiles(v, m, epsilon, delta, !equal, known, e)
 				}
 				t.Logf("%s: m = %d, equal accounting %v: %v; %d of %d values are absurd", name, m, equal, e, e.absurd, e.all)
 				for group := range 2 {

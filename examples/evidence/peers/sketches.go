@@ -3,8 +3,6 @@ package peers
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"testing"
 
 	"github.com/axiomhq/hyperloglog"
 	"github.com/dpsketch/dpsketch/hashing"
@@ -22,66 +20,42 @@ const hllError = 1.04 / 128
 // HyperLogLog sketches have the symmetric difference as 2|A ∪ B| − |A| − |B|, with an error
 // relative to the union where that of kor is relative to the difference. No peer: sketches in Go
 // from which the difference of sets can be had privately.
-func sketches(n int) ([]comparison, error) {
+func sketches(n int) []comparison {
 	p := kor.Params{Epsilon: 2, Cells: 4096, Levels: 32, Seed: hashing.Seed{1}}
 	keys := make([]uint64, n)
 	for i := range keys {
 		keys[i] = mix(uint64(i))
 	}
-	set := func(add func(b *kor.Builder, keys []uint64)) begin[uint64] {
-		return func() (func([]uint64), release, error) {
-			b, err := kor.New(p)
-			return func(keys []uint64) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
-		}
+	set := func() (*kor.Builder, error) { return kor.New(p) }
+	occurrences := func() (*kor.StreamBuilder, error) { return kor.NewStreamBuilder(p) }
+	count := func() (*plain.Builder, error) {
+		return plain.New(plain.Params{Epsilon: p.Epsilon, Cells: p.Cells, Levels: p.Levels, Seed: p.Seed})
 	}
-	toggle := set(func(b *kor.Builder, keys []uint64) {
+	toggle := filling(set, func(b *kor.Builder, keys []uint64) {
 		for _, key := range keys {
 			b.Toggle(key)
 		}
 	})
-	slice := set(func(b *kor.Builder, keys []uint64) { b.ToggleSlice(keys) })
-	occurrences := func(add func(b *kor.StreamBuilder, keys []uint64)) begin[uint64] {
-		return func() (func([]uint64), release, error) {
-			b, err := kor.NewStreamBuilder(p)
-			return func(keys []uint64) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
-		}
-	}
-	stream := occurrences(func(b *kor.StreamBuilder, keys []uint64) {
+	slice := filling(set, func(b *kor.Builder, keys []uint64) { b.ToggleSlice(keys) })
+	stream := filling(occurrences, func(b *kor.StreamBuilder, keys []uint64) {
 		for _, key := range keys {
 			b.Add(key)
 		}
 	})
-	streamSlice := occurrences(func(b *kor.StreamBuilder, keys []uint64) { b.Add(keys...) })
-	q := plain.Params{Epsilon: p.Epsilon, Cells: p.Cells, Levels: p.Levels, Seed: p.Seed}
-	count := func(add func(b *plain.Builder, keys []uint64)) begin[uint64] {
-		return func() (func([]uint64), release, error) {
-			b, err := plain.New(q)
-			return func(keys []uint64) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
-		}
-	}
-	single := count(func(b *plain.Builder, keys []uint64) {
+	streamSlice := filling(occurrences, func(b *kor.StreamBuilder, keys []uint64) { b.Add(keys...) })
+	single := filling(count, func(b *plain.Builder, keys []uint64) {
 		for _, key := range keys {
 			b.Add(key)
 		}
 	})
-	bulk := count(func(b *plain.Builder, keys []uint64) { b.Add(keys...) })
-	words := func(add func(b *plain.Builder, keys []string)) begin[string] {
-		return func() (func([]string), release, error) {
-			b, err := plain.New(q)
-			return func(keys []string) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
-		}
-	}
+	bulk := filling(count, func(b *plain.Builder, keys []uint64) { b.Add(keys...) })
 	texts := spell(keys)
-	singleText := words(func(b *plain.Builder, keys []string) {
+	singleText := filling(count, func(b *plain.Builder, keys []string) {
 		for _, key := range keys {
 			plain.AddKey(b, key)
 		}
 	})
-	bulkText := words(func(b *plain.Builder, keys []string) { plain.AddKey(b, keys...) })
-	all, err := published(p, keys)
-	if err != nil {
-		return nil, err
-	}
+	bulkText := filling(count, func(b *plain.Builder, keys []string) { plain.AddKey(b, keys...) })
 	const hashed, bytes = "HyperLogLog InsertHash", "HyperLogLog Insert"
 	return append([]comparison{
 		distinct("set of uint64 keys, Toggle", hashed, 0.4, keys, toggle, insertHashes),
@@ -94,7 +68,7 @@ func sketches(n int) ([]comparison, error) {
 		distinct("kor/distinct, uint64 keys, Add of a slice", bytes, 0.2, keys, bulk, insertBytes),
 		distinct("kor/distinct, 16-byte strings, AddKey", bytes, 1, texts, singleText, insertTexts),
 		distinct("kor/distinct, 16-byte strings, AddKey of a slice", bytes, 1, texts, bulkText, insertTexts),
-	}, all...), nil
+	}, published(p, keys)...)
 }
 
 // counter is what both kinds of released sketches are.
@@ -103,11 +77,15 @@ type counter interface {
 	StdErr() float64
 }
 
-// begin makes a Builder, with a function that adds keys and one that ends it.
-type begin[K any] = func() (add func(keys []K), end release, err error)
+// begin makes a Builder, with a function that adds keys and one that releases it.
+type begin[K any] = func() (add func(keys []K), release func() counter)
 
-// release ends a Builder.
-type release = func() (counter, error)
+func filling[B interface{ Release() (R, error) }, R counter, K any](make func() (B, error), add func(b B, keys []K)) begin[K] {
+	return func() (func([]K), func() counter) {
+		b := must(make())
+		return func(keys []K) { add(b, keys) }, func() counter { return must(b.Release()) }
+	}
+}
 
 // distinct compares filling a Builder with filling a HyperLogLog sketch; both then have to know the
 // number of keys.
@@ -115,24 +93,18 @@ func distinct[K any](work, peer string, target float64, keys []K, ours begin[K],
 	n := float64(len(keys))
 	return comparison{
 		work: work, peer: peer, target: target, units: len(keys) / pieces, short: true,
-		ours: shortly(keys, func() (func([]K), error) {
-			add, _, err := ours()
-			return add, err
+		ours: shortly(keys, func() func([]K) {
+			add, _ := ours()
+			return add
 		}),
-		theirs: shortly(keys, func() (func([]K), error) {
+		theirs: shortly(keys, func() func([]K) {
 			sketch := hyperloglog.NewNoSparse()
-			return func(keys []K) { insert(sketch, keys) }, nil
+			return func(keys []K) { insert(sketch, keys) }
 		}),
 		check: func() error {
-			add, end, err := ours()
-			if err != nil {
-				return err
-			}
+			add, release := ours()
 			add(keys)
-			sketch, err := end()
-			if err != nil {
-				return err
-			}
+			sketch := release()
 			plain := hyperloglog.NewNoSparse()
 			insert(plain, keys)
 			return errors.Join(near("kor", sketch.Estimate(), n, sure*sketch.StdErr()),
@@ -168,72 +140,39 @@ func insertTexts(sketch *hyperloglog.Sketch, keys []string) {
 
 // published compares what is done with sketches once they are made. The two sets are half of the
 // keys each, and have half of those in common.
-func published(p kor.Params, keys []uint64) ([]comparison, error) {
+func published(p kor.Params, keys []uint64) []comparison {
 	n := len(keys)
 	var sketches [2]*kor.Sketch
 	var plains [2]*hyperloglog.Sketch
 	for i, set := range [2][]uint64{keys[:n/2], keys[n/4:][:n/2]} {
-		b, err := kor.New(p)
-		if err != nil {
-			return nil, err
-		}
+		b := must(kor.New(p))
 		b.ToggleSlice(set)
-		if sketches[i], err = b.Release(); err != nil {
-			return nil, err
-		}
+		sketches[i] = must(b.Release())
 		plains[i] = hyperloglog.NewNoSparse()
 		insertHashes(plains[i], set)
 	}
-	symmetric := func() (*kor.Sketch, error) { return sketches[0].SymmetricDifference(sketches[1]) }
-	included := func() (float64, error) {
+	symmetric := func() *kor.Sketch { return must(sketches[0].SymmetricDifference(sketches[1])) }
+	included := func() float64 {
 		union := plains[0].Clone()
-		if err := union.Merge(plains[1]); err != nil {
-			return 0, err
-		}
-		return 2*float64(union.Estimate()) - float64(plains[0].Estimate()) - float64(plains[1].Estimate()), nil
+		check(union.Merge(plains[1]))
+		return 2*float64(union.Estimate()) - float64(plains[0].Estimate()) - float64(plains[1].Estimate())
 	}
 	size := float64(n / 2) // of each set and of the difference
 	return []comparison{{
 		work: "size of a set, from its sketch", peer: "HyperLogLog Estimate", units: 1,
-		ours: func(b *testing.B) {
-			for b.Loop() {
-				sketches[0].Estimate()
-			}
-		},
-		theirs: func(b *testing.B) {
-			for b.Loop() {
-				plains[0].Estimate()
-			}
-		},
+		ours: repeat(func() { sketches[0].Estimate() }), theirs: repeat(func() { plains[0].Estimate() }),
 		check: func() error {
 			return errors.Join(near("kor", sketches[0].Estimate(), size, sure*sketches[0].StdErr()),
 				near("HyperLogLog", float64(plains[0].Estimate()), size, sure*hllError*size))
 		},
 	}, {
 		work: "size of a symmetric difference, from two sketches", peer: "HyperLogLog, 2|A∪B|−…", units: 1,
-		ours: repeat(func() error {
-			d, err := symmetric()
-			if err == nil {
-				d.Estimate()
-			}
-			return err
-		}),
-		theirs: repeat(func() error {
-			_, err := included()
-			return err
-		}),
+		ours: repeat(func() { symmetric().Estimate() }), theirs: repeat(func() { included() }),
 		check: func() error {
-			d, err := symmetric()
-			if err != nil {
-				return err
-			}
-			theirs, err := included()
-			if err != nil {
-				return fmt.Errorf("HyperLogLog: %w", err)
-			}
+			d := symmetric()
 			// The three errors of the peer are at most hllError of 2|A ∪ B| = 3·size, and of size
 			// twice, added.
-			return errors.Join(near("kor", d.Estimate(), size, sure*d.StdErr()), near("HyperLogLog", theirs, size, sure*hllError*5*size))
+			return errors.Join(near("kor", d.Estimate(), size, sure*d.StdErr()), near("HyperLogLog", included(), size, sure*hllError*5*size))
 		},
-	}}, nil
+	}}
 }

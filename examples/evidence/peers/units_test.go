@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/differential-privacy/go/v3/dpagg"
 	google "github.com/google/differential-privacy/go/v3/noise"
 
 	"github.com/dpsketch/dpsketch/elliptical"
@@ -70,10 +69,7 @@ func TestMixedUnits(t *testing.T) {
 		for _, n := range []int{1000, 10_000, 100_000} {
 			table := newUnitTable(rng, n, d)
 			widest := max(slices.Max(table.high), -slices.Min(table.low))
-			m, err := plan.New(plan.Params{Epsilon: epsilon, Delta: delta, Dim: d, Max: widest, Relative: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must(plan.New(plan.Params{Epsilon: epsilon, Delta: delta, Dim: d, Max: widest, Relative: true}))
 			errors := map[string]float64{}
 			see := func(name string, estimate func(i int) float64) {
 				for i := range d {
@@ -82,39 +78,25 @@ func TestMixedUnits(t *testing.T) {
 				}
 			}
 			for range runs {
-				mean, err := m.Release(context.Background(), table.rows)
-				if err != nil {
-					t.Fatal(err)
-				}
+				mean := must(m.Release(context.Background(), table.rows))
 				see("plan", mean.Estimate)
-				b, err := elliptical.NewBuilder(elliptical.Params{Epsilon: epsilon, Delta: delta, Relative: true, Count: true, Min: elliptical.VectorOf(table.low...), Max: elliptical.VectorOf(table.high...)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := must(elliptical.NewBuilder(elliptical.Params{Epsilon: epsilon, Delta: delta, Relative: true, Count: true, Min: elliptical.VectorOf(table.low...), Max: elliptical.VectorOf(table.high...)}))
 				for _, row := range table.rows {
 					b.Add(row)
 				}
-				sum, err := b.Release()
-				if err != nil {
-					t.Fatal(err)
-				}
+				sum := must(b.Release())
 				see("elliptical", sum.Mean)
 				for name, part := range map[string]float64{"Laplace": 0, "Gaussian": delta / float64(d)} {
+					kind := google.Laplace()
+					if part > 0 {
+						kind = google.Gaussian()
+					}
 					see(name, func(i int) float64 {
-						kind := google.Laplace()
-						if part > 0 {
-							kind = google.Gaussian()
-						}
-						a, err := dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{Epsilon: epsilon / float64(d), Delta: part, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: table.low[i], Upper: table.high[i]})
 						column := make([]float64, n)
 						for j, row := range table.rows {
 							column[j] = row[i]
 						}
-						x, err := aggregated(a, err, column)
-						if err != nil {
-							t.Fatal(err)
-						}
-						return x
+						return googlesMean(epsilon/float64(d), part, kind, table.low[i], table.high[i], column)
 					})
 				}
 			}

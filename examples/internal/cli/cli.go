@@ -21,6 +21,12 @@ type Command interface {
 	Run(out io.Writer) error
 }
 
+// taker is a Command that takes arguments besides its flags.
+type taker interface {
+	// Take says what is wrong with them, if anything.
+	Take(args []string) error
+}
+
 // Usage returns err as a mistake in the command line, for a Run that finds out only from the
 // library or the data.
 func Usage(err error) error {
@@ -83,13 +89,17 @@ func Run(c Command, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// parse reads the flags, which are all that an example takes. Its errors are mistakes in the
-// command line.
+// parse reads the flags, and the arguments where an example takes any. Its errors are mistakes in
+// the command line.
 func parse(c Command, flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return Usage(err)
 	}
-	if flags.NArg() > 0 {
+	if t, ok := c.(taker); ok {
+		if err := t.Take(flags.Args()); err != nil {
+			return Usage(err)
+		}
+	} else if flags.NArg() > 0 {
 		return Usage(fmt.Errorf("unexpected arguments %q", flags.Args()))
 	}
 	return Usage(c.Check())

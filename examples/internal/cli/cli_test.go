@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"testing"
 
@@ -52,11 +51,9 @@ func TestRun(t *testing.T) {
 		{nil, nil, 0, "hello\n", ""},
 		{[]string{"-times", "2"}, nil, 0, "hello\nhello\n", ""},
 		{[]string{"-h"}, nil, 0, "", list},
-		{[]string{"-h"}, trouble, 0, "", list},
 		{[]string{"-times", "0"}, nil, 2, "", "greeter: -times = 0: want 1 or more (-h lists the flags)\n"},
 		{[]string{"-times", "0"}, trouble, 2, "", "greeter: -times = 0: want 1 or more (-h lists the flags)\n"},
 		{[]string{"a", "b"}, nil, 2, "", "greeter: unexpected arguments [\"a\" \"b\"] (-h lists the flags)\n"},
-		{[]string{"-times", "0", "a"}, nil, 2, "", "greeter: unexpected arguments [\"a\"] (-h lists the flags)\n"},
 		{[]string{"-loud"}, nil, 2, "", "flag provided but not defined: -loud\n" + list +
 			"greeter: flag provided but not defined: -loud (-h lists the flags)\n"},
 		{nil, trouble, 1, "", "greeter: trouble\n"},
@@ -68,29 +65,6 @@ func TestRun(t *testing.T) {
 		code := cli.Run(&greeter{fail: c.fail}, c.args, &out, &errs)
 		if code != c.code || out.String() != c.stdout || errs.String() != c.stderr {
 			t.Errorf("%q, failing with %v: exit code %d, printed %q and %q", c.args, c.fail, code, out.String(), errs.String())
-		}
-	}
-}
-
-func TestUsage(t *testing.T) {
-	if cli.Usage(nil) != nil {
-		t.Error("no error becomes one")
-	}
-	trouble := errors.New("trouble")
-	if err := cli.Usage(trouble); !errors.Is(err, trouble) || err.Error() != "trouble" {
-		t.Errorf("%v hides the error", err)
-	}
-}
-
-func TestProbability(t *testing.T) {
-	for _, p := range []float64{math.SmallestNonzeroFloat64, 0.5, math.Nextafter(1, 0)} {
-		if err := cli.Probability("p", p); err != nil {
-			t.Errorf("%g: %v", p, err)
-		}
-	}
-	for p, want := range map[float64]string{0: "0", 1: "1", -0.5: "-0.5", 95: "95", math.Inf(1): "+Inf", math.NaN(): "NaN"} {
-		if err := cli.Probability("p", p); err == nil || err.Error() != "-p = "+want+": want a number between 0 and 1, both excluded" {
-			t.Errorf("%g: %v", p, err)
 		}
 	}
 }

@@ -159,21 +159,7 @@ func Bits(rng *rand.Rand, n, d int, alpha float64) Set {
 }
 
 // Verses returns the verses of the King James Bible as binary rows, one column a word.
-func Verses() (Set, error) {
-	text, err := kjv.Load()
-	if err != nil {
-		return Set{}, err
-	}
-	out := Set{Sparse: plan.Sparse{Offsets: []int{0}}, Truth: make([]float64, len(text.Words()))}
-	for basket := range text.Baskets() {
-		for _, word := range basket {
-			out.Sparse.Indices = append(out.Sparse.Indices, uint32(word))
-		}
-		out.Sparse.Offsets = append(out.Sparse.Offsets, len(out.Sparse.Indices))
-	}
-	out.Truth = out.Mean()
-	return out, nil
-}
+func Verses() (Set, error) { return Phrases(math.MaxInt) }
 
 // Phrases returns the verses of the King James Bible, cut into rows of the given number of
 // neighbouring words: binary rows as short as the baskets of a shop, one column a word.

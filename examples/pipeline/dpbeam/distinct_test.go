@@ -82,9 +82,14 @@ func TestShardsAreOneSketch(t *testing.T) {
 		distinct.AddKey(one, fmt.Sprint(i))
 	}
 	want := must[[]byte](t)(one.AppendPrivateState(nil))
-	states := run(t, func(s beam.Scope) beam.PCollection { return beam.ParDo(s, &keysFn{Params: p}, repeated(keys, 64)(s)) })
-	if len(states) < processes {
-		t.Errorf("%d bundles", len(states))
+	var states [][]byte // of a bundle for each shard; Prism would make one of all
+	for shard := range 64 {
+		f := &keysFn{Params: p}
+		err := f.StartBundle(nil)
+		(&repeatFn{keys, 64}).ProcessElement(shard, func(key string) { f.ProcessElement(key, nil) })
+		if err := errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })); err != nil {
+			t.Fatal(err)
+		}
 	}
 	all := must[*distinct.Builder](t)(distinct.New(p))
 	for _, state := range states {

@@ -172,11 +172,26 @@ func TestShardsAreOneMachine(t *testing.T) {
 		single.AddUserValues(keys, values)
 	}
 	want := must[[]byte](t)(single.AppendPrivateState(nil))
-	states := run(t, func(s beam.Scope) beam.PCollection {
-		return groups{Params: p}.states(s, visits(users, 64)(s))
-	})
-	if len(states) < processes {
-		t.Errorf("%d bundles", len(states))
+	shuffled := map[int][][]byte{}
+	shuffle := func(part int, rows []byte) { shuffled[part] = append(shuffled[part], rows) }
+	for shard := range 64 { // a bundle each; Prism would make one of all
+		f := new(batchFn)
+		f.StartBundle(shuffle)
+		(&visitsFn{users, 64}).ProcessElement(shard, func(user string, e Entry) { f.ProcessElement(user, e, shuffle) })
+		f.FinishBundle(shuffle)
+	}
+	var states [][]byte
+	for bundle := range 3 {
+		f := &usersFn{Groups: groups{Params: p}}
+		err := f.StartBundle(nil)
+		for part, batches := range shuffled {
+			if part%3 == bundle {
+				err = errors.Join(err, f.ProcessElement(part, one(batches...), nil))
+			}
+		}
+		if err := errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })); err != nil {
+			t.Fatal(err)
+		}
 	}
 	all := build()
 	for _, state := range states {

@@ -11,20 +11,15 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
-
-	"github.com/dpsketch/dpsketch/examples/pipeline/workers"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 )
 
-// TestMain also makes the test a worker, where its flags say so.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	log.SetupLogging("error", "text")
+	log.SetupLogging("error", "text") // a job that fails says so
 	beam.Init()
 	os.Exit(m.Run())
 }
-
-// processes is the number of workers in which tests run a pipeline.
-const processes = 3
 
 // recordFn keeps what it sees, in a file of its own for each element.
 type recordFn struct{ Dir string }
@@ -58,13 +53,13 @@ func recorded(t *testing.T, dir string) (all [][]byte) {
 	return all
 }
 
-// run runs what build adds to a pipeline in several processes, and returns what its result holds.
+// run runs what build adds to a pipeline and returns what its result holds.
 func run(t *testing.T, build func(beam.Scope) beam.PCollection) [][]byte {
 	t.Helper()
 	dir := t.TempDir()
 	p, s := beam.NewPipelineWithRoot()
 	beam.ParDo0(s, &recordFn{dir}, build(s))
-	if err := workers.Execute(context.Background(), p, processes); err != nil {
+	if _, err := prism.Execute(context.Background(), p); err != nil {
 		t.Fatal(err)
 	}
 	return recorded(t, dir)

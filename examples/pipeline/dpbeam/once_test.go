@@ -1,6 +1,7 @@
 package dpbeam
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window/trigger"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/teststream"
 
-	"github.com/dpsketch/dpsketch/examples/pipeline/workers"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
@@ -142,6 +143,37 @@ func TestShuffleAfterTheNoise(t *testing.T) {
 	}
 }
 
+// What a runner may do again, and keep once, it may: a bundle has the same state each time; each
+// draw has other noise, as that of an attempt which was killed may be known to whoever killed it.
+// Two draws that had the same noise on different data, as a retry of a user's choice of keys has,
+// would show the difference. Two are equal with probability below 2^{−400}.
+func TestAttempts(t *testing.T) {
+	g := groups{Params: groupby.Params{Epsilon: 1, Delta: 1e-6}}
+	var rows []byte
+	for user := range 3000 {
+		for _, e := range entriesOf(user) {
+			rows = appendRow(rows, fmt.Sprint("user", user), e)
+		}
+	}
+	var states [][]byte
+	estimates := map[float64]bool{}
+	for range 3 {
+		f := &usersFn{Groups: g}
+		err := errors.Join(f.StartBundle(nil), f.ProcessElement(0, one(rows), nil), f.FinishBundle(func(state []byte) { states = append(states, state) }))
+		if err != nil || !bytes.Equal(states[0], states[len(states)-1]) {
+			t.Errorf("%v, or another state", err)
+		}
+		var drawn groupby.Groups[string]
+		if err := drawn.UnmarshalBinary(must[[]byte](t)((&groupsFn{g}).ProcessElement(0, one(states[0], nil)))); err != nil || drawn.Len() != 20 {
+			t.Fatalf("%v, %v", &drawn, err)
+		}
+		estimates[drawn.Estimate("by1")] = true
+	}
+	if len(estimates) != 3 {
+		t.Errorf("a draw was repeated: %v", estimates)
+	}
+}
+
 // failingFn fails behind a shuffle, when another reader of the release has it.
 type failingFn struct{}
 
@@ -150,7 +182,8 @@ func (*failingFn) ProcessElement([]byte) error { return errors.New("the disk is 
 // Of two readers of one release one fails, and so does the job; the other has the number, which is
 // of noise that the second run of the job does not draw again. So both runs are paid for.
 //
-// Two draws of 20 counts are equal with probability below 2^{−400}, as in TestKilledWorkers.
+// Two draws of 20 counts, each with a standard deviation of 34 and rounded to 2⁻²⁰ or finer, are
+// equal with probability below 2^{−400}.
 func TestFailedJobHasShownItsNumber(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
@@ -158,7 +191,7 @@ func TestFailedJobHasShownItsNumber(t *testing.T) {
 		release := must[beam.PCollection](t)(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(3000, 4)(s)))
 		beam.ParDo0(s, &recordFn{dir}, release)
 		beam.ParDo0(s, &failingFn{}, beam.Reshuffle(s, release))
-		if err := workers.Execute(context.Background(), p, processes); err == nil {
+		if _, err := prism.Execute(context.Background(), p); err == nil {
 			t.Error("the job did not fail")
 		}
 	}
@@ -185,7 +218,7 @@ func TestBrokenState(t *testing.T) {
 	params := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 	p, s := beam.NewPipelineWithRoot()
 	beam.ParDo0(s, &recordFn{dir}, once(s, beam.Create(s, []byte("no state")), &distinctFn{params}))
-	if err := workers.Execute(context.Background(), p, processes); err == nil || len(recorded(t, dir)) > 0 {
+	if _, err := prism.Execute(context.Background(), p); err == nil || len(recorded(t, dir)) > 0 {
 		t.Errorf("error %v, %d releases", err, len(recorded(t, dir)))
 	}
 }
