@@ -285,7 +285,7 @@ var rows = []row{
 	{
 		claim:   "Sums and means of vectors are ε-, (ε, δ)- or ρ-zCDP-private, with the noise that the range of each coordinate asks for",
 		about:   "elliptical.Builder.Release elliptical.Mechanism.Release elliptical.Builder.Guarantee elliptical.calibration.Guarantee elliptical.Params.Guarantee",
-		theorem: "Lebeda, thesis, Algorithms 15 and 16 (Figure 4.1's caption has E‖η‖₁); the box is own", proof: "elliptical/doc.go", code: "elliptical.Params.calibrate elliptical.group.logMoment elliptical.state.addRow elliptical.gridNoise.sample elliptical.gridNoise.addNoise elliptical.gridNoise.addBox elliptical.within",
+		theorem: "Lebeda, thesis, Algorithms 15 and 16 (Figure 4.1's caption has E‖η‖₁); the box is own", proof: "elliptical/doc.go", code: "elliptical.classes.calibrate elliptical.group.logMoment elliptical.state.addRow elliptical.gridNoise.sample elliptical.gridNoise.addNoise elliptical.gridNoise.addBox elliptical.within",
 		exact: "elliptical.TestReleaseIsPrivateExactly elliptical.TestBoxIsPrivateExactly elliptical.TestBoxLaw elliptical.TestSensitivityOfRows elliptical.TestRowsStayInTheBall", audit: "elliptical.TestAudit elliptical.TestAuditOfEllipsoid elliptical.TestIntervalCovers",
 		edits: "elliptical: noise for half the sensitivity; values not clamped to their interval; one coordinate without noise; one uniform number for all coordinates of a group",
 	},
