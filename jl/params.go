@@ -230,7 +230,7 @@ func (p Params) sparsity() int { return max(p.Sparsity, 1) }
 // hashed reports whether all that is random in the matrix comes from hash functions.
 func (p Params) hashed() bool { return p.Transform == SJLT || p.Transform == Rademacher }
 
-// independence returns that of the hash functions.
+// independence returns the Independence of the hash functions, filled in.
 func (p Params) independence() int {
 	switch {
 	case p.Independence != 0:
@@ -337,7 +337,7 @@ type columns interface {
 // norms are upper bounds on ‖A·d‖₁ and ‖A·d‖₂.
 type norms struct{ one, two float64 }
 
-// matrices are those that were drawn last. They are public.
+// matrices caches the matrices that were drawn last. They are public.
 var matrices = memo.Store[Params, matrix]{Most: mostMatrices, Size: matrix.bytes}
 
 // mostMatrices is how many bytes of matrices are kept: two of the largest tables of an SJLT.

@@ -61,8 +61,8 @@ func (p Params) noise() (calibration, error) {
 	return calibrations.Get(p, func() (calibration, error) { return p.calibrate(p.bounded()) })
 }
 
-// calibrations are those that were made, by [New] or before it: where the sensitivity is computed
-// from the matrix, that takes up to some seconds.
+// calibrations caches calibrations by their Params: where the sensitivity is computed from the
+// matrix, one takes up to some seconds.
 var calibrations memo.Table[Params, calibration]
 
 // DistanceStdErr returns the standard error of SquaredDistance for two sketches of these Params at
@@ -76,7 +76,7 @@ func (p Plan) DistanceStdErr(squared, fourth float64) float64 {
 	return math.Sqrt(max(p.Params.spread().distance(n.plus(n), squared, fourth), 0))
 }
 
-// noise returns that of one sketch; false for the zero Plan.
+// noise returns the noise of one sketch, or false for the zero Plan.
 func (p Plan) noise() (disturbance, bool) {
 	c, err := p.Params.noise()
 	return p.Params.noiseOf(c.noise, p.Params.Input), err == nil
@@ -202,7 +202,7 @@ func (p Params) kinds() []Noise {
 	return []Noise{p.kind()}
 }
 
-// planned returns the Plan of these Rows.
+// planned returns the Plan for the Rows that p has.
 func (p Params) planned(squared float64) (Plan, error) {
 	var plan Plan
 	var failed error

@@ -58,7 +58,7 @@ type coordinate struct {
 // value returns what a row, or a sum of rows, adds.
 func (c coordinate) value(tau int64) int64 { return c.of[0] + c.of[1]*tau + c.of[2]*tau*tau }
 
-// scheme returns that of valid Params for τ in {−h, …, h}.
+// scheme returns the scheme of valid Params for τ in {−h, …, h}.
 func (p Params) scheme(h int64) scheme {
 	f, square := float64(h), float64(h)*float64(h)
 	pure := !p.gaussian()
