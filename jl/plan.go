@@ -161,8 +161,7 @@ func (p Plan) String() string {
 //
 // The best k is about .189·Zε²/s for an SJLT with Laplace noise, where the relative error is .86,
 // .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴. With Gaussian noise it is Z/(2σ²), with a
-// variance of 16σ²Z. Under L2 an SRHT with Gaussian noise has the least variance, which falls with
-// k up to Dim.
+// variance of 16σ²Z.
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared >= 0 && squared <= 0x1p500) || squared == 0 && p.Rows == 0 {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰, or 0 where Rows is given")
