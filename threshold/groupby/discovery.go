@@ -64,8 +64,9 @@ func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 
 // Release spends the budget of both passes and returns a Builder for the second, with the keys that
 // were found, whose Release costs nothing more. To split the second pass among machines, begin it
-// ([Builder.SecondPass]), copy the Builder to them ([Builder.AppendPrivateState]), and merge. A
-// second call returns an error that wraps [ErrReleased].
+// ([Builder.SecondPass]), copy the Builder to them before anything is added
+// ([Builder.AppendPrivateState]), and merge. A second call returns an error that wraps
+// [ErrReleased].
 func (d *Discovery[K]) Release() (*Builder[K], error) {
 	s, err := private.Take(d.secret, "groupby: Release: the Discovery")
 	if err != nil {

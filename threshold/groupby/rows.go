@@ -111,8 +111,8 @@ func (r *Rows[U, K]) Add(user U, key K) {
 }
 
 // AddValue adds a row of a user with a value for the key. If it is NaN, the row does not count, nor
-// its user or key. Values of a user in a key are joined as in [Builder.AddUserValues], and Params
-// without values have the same error.
+// its user or key. Values of a user in a key are joined as in [Builder.AddUserValues], and refused
+// as there.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if !r.params.valued() {
 		private.Poison(r.secret, "was given values by AddValue, and its Params have no Min and Max, no Values and no Levels")
