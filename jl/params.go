@@ -247,8 +247,8 @@ func (p Params) density() float64 {
 	return max(minDensity, 1/(float64(hadamard.Size(p.Dim))/9+1))
 }
 
-// Guarantee returns what a release promises: ρ-zCDP, (ε, δ), or ε where Laplace noise is used, for
-// the unit that Change says. Invalid Params promise nothing. It may take as long as New.
+// Guarantee returns what a release promises: ρ-zCDP, (ε, δ), or ε where Laplace noise is used.
+// Invalid Params promise nothing. It may take as long as New.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.noise()
 	if err != nil {

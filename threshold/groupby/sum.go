@@ -219,9 +219,8 @@ func (g *Groups[K]) clippedOf(e group[K]) ranges.Bound {
 	return ranges.Bound{Mean: part * g.mostLost.Mean, StdDev: part * g.mostLost.StdDev}
 }
 
-// SumInterval returns bounds that hold the true sum of the users' values in the key, with at least
-// the given confidence, as [Groups.Interval] does. With Min and Max it is the sum of clamped
-// values.
+// SumInterval returns bounds that hold the true sum of the users' values in the key, as
+// [Groups.Interval] does. With Min and Max it is the sum of clamped values.
 //
 // With Values it is the sum of all values as they are, if two things hold that no release can see.
 // Let the size of a user be ‖v/scale − 1‖₂ over the user's keys. Beyond the largest sizes that can
