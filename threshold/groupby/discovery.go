@@ -11,10 +11,9 @@ import (
 // [Builder.SecondPass], and add all users once more. That finds further keys and counts all of
 // them.
 //
-// One guarantee covers both passes: spend it on the Discovery's Release alone. A Builder of [New]
-// with Passes 2 does both from memory, and counts a little better. FullKeys, if it is chosen, is
-// chosen from all keys of each user. A Discovery is private, and for one goroutine at a time, as a
-// Builder is.
+// One guarantee covers both passes: spend it on the Discovery's Release alone. FullKeys, if it is
+// chosen, is chosen from all keys of each user. A Discovery is private, and for one goroutine at a
+// time, as a Builder is.
 type Discovery[K hashing.Key] struct {
 	base[state[K]]
 }

@@ -181,8 +181,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	})
 }
 
-// Release spends the budget and returns the private groups. The Rows give up their data; a second
-// Release returns an error that wraps [ErrReleased].
+// Release spends the budget and returns the private groups, as [Builder.Release] does.
 func (r *Rows[U, K]) Release() (*Groups[K], error) {
 	s, err := private.Take(r.secret, "groupby: Release: the Rows value")
 	if err != nil {
