@@ -18,8 +18,8 @@ type Discovery[K hashing.Key] struct {
 	base[state[K]]
 }
 
-// NewDiscovery returns an empty Discovery, or an error that wraps [ErrParams], also where Passes is
-// 1. It calibrates both passes, as [New] does. An ε above 20 protects hardly anybody.
+// NewDiscovery returns an empty Discovery, as [New] does; the error wraps [ErrParams] also where
+// Passes is 1. An ε above 20 protects hardly anybody.
 func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if p.listed {
 		return nil, bad("Params", "of listed keys", "those of keys to be found")

@@ -39,8 +39,7 @@ type rowData[U, K hashing.Key] struct {
 	numbers    []int64 // of a row, for the columns of the pairs
 }
 
-// NewRows returns empty Rows, or an error that wraps [ErrParams]. It calibrates, as [New] does. An
-// ε above 20 protects hardly anybody.
+// NewRows returns empty Rows, as [New] does. An ε above 20 protects hardly anybody.
 func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if p.listed {
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListedRows takes a list")
