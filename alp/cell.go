@@ -228,7 +228,7 @@ const (
 	guideRest = 64 - guideBits
 )
 
-// newSampler returns the sampler of so many cells: for few it does without the guide.
+// newSampler returns the sampler for that many cells; for few of them it makes no guide.
 func newSampler(c *code, cells uint64) *sampler {
 	s := &sampler{code: c, most: c.tail(0, 1)}
 	if cells < 1<<guideBits {

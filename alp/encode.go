@@ -36,8 +36,8 @@ const (
 	fixedSize = wire.HeaderSize + 2 + 2*2 + 2*8 + 16 + 11*8 + 8
 )
 
-// encoded returns the length in bytes of the encoding of a release with so many values in its table
-// and so many listed keys.
+// encoded returns the length in bytes of the encoding of a release with that many values in its
+// table and listed keys.
 func (g *geometry) encoded(values uint64, listed int) int {
 	size := fixedSize + 8*int(g.bitWords()+(values*valueBits(1<<g.cellBits)+63)/64)
 	if g.hasList {
@@ -139,7 +139,7 @@ func (p *Projection) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readValues reads so many outputs, less one, of some bits each, none of 0 bits. It fails if bits
+// readValues reads n outputs, less one each, of size bits, and nothing for 0 bits. It fails if bits
 // behind them are set.
 func readValues(r *wire.Reader, n int, size uint64) []uint8 {
 	switch {
@@ -194,8 +194,8 @@ func (p Params) filledIn() bool {
 	return p.Split > 0 && p.Turn > 0 && (p.Delta > 0 || p.Dim > 0)
 }
 
-// covers reports whether the columns are no wider and no more than their range needs, but for a
-// step or two of rounding.
+// covers reports whether the columns are no wider and no more than their range needs, up to a step
+// or two of rounding.
 func (p Params) covers(g *geometry) bool {
 	reach, width := p.axisReach(g.step)+2, float64(g.width)
 	return width <= reach && float64(g.half-1)*width < reach

@@ -157,7 +157,7 @@ type crowd struct {
 	above float64
 }
 
-// times returns the crowd of a block that holds so many times as many.
+// times returns the crowd of a block with load times as many entries.
 func (c crowd) times(load float64) (in []float64, above float64) {
 	in = make([]float64, len(c.in))
 	for i, x := range c.in {

@@ -22,8 +22,8 @@ type loop struct {
 // chunk is how many values of a dense vector share a greatest size.
 const chunk = 256
 
-// small returns the loop of n values in rows, or of one value in each of n coordinates. For below =
-// 2ᵉ the sizes of values are at most 2ᵉ, and n·2ᵉ is at most half of what is left of the room.
+// small returns the loop of n values in rows, or of one value in each of n coordinates. The sizes
+// of the values are at most below = 2ᵉ, where n·2ᵉ is at most half of the room that is left.
 func (s *state) small(n int) (l loop) {
 	l = loop{inverse: s.inverse}
 	if s.params.Integers {
@@ -55,7 +55,7 @@ func (l *loop) real(value float64) (y float64, size uint64) {
 // absolute returns the bits of |y|: they are in the order of the sizes, with NaN above all numbers.
 func absolute(y float64) uint64 { return math.Float64bits(y) &^ (1 << 63) }
 
-// greater returns an integer that is greater than the number of these bits, which is below 2⁴⁰.
+// greater returns an integer above the float64 with these bits, which is below 2⁴⁰.
 func greater(bits uint64) uint64 { return uint64(math.Float64frombits(bits)) + 1 }
 
 // addDense adds the values to the coordinates from 0 on, and ignores those beyond Dim.

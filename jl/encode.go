@@ -81,7 +81,7 @@ func (s *Sketch) head() []wire.Field {
 	}
 }
 
-// fields is the encoding of a term, whose noise has a scale of so many steps.
+// fields is the encoding of a term; steps is the scale of its noise in steps.
 func (t *term) fields(steps *float64) []wire.Field {
 	return []wire.Field{
 		wire.Float(&t.epsilon), wire.Float(&t.delta), wire.Float(&t.rho), wire.Bytes(t.release[:]),

@@ -110,8 +110,8 @@ func lanczos(k int, g []float64) float64 {
 	return theta
 }
 
-// topOfTridiagonal returns the greatest eigenvalue, to the last digits, by bisection: x is above it
-// if all pivots of T − xI are negative. The last of beside stands outside of T.
+// topOfTridiagonal returns the greatest eigenvalue of T, to the last digits, by bisection: x is
+// above it if all pivots of T − xI are negative. The last number of beside is not part of T.
 func topOfTridiagonal(diagonal, beside []float64) float64 {
 	low, high := math.Inf(-1), 0.0
 	for i, a := range diagonal {

@@ -220,7 +220,7 @@ func (p Params) sparsity() int { return max(p.Sparsity, 1) }
 // hashed reports whether all that is random in the matrix comes from hash functions.
 func (p Params) hashed() bool { return p.Transform == SJLT || p.Transform == Rademacher }
 
-// independence returns that of the hash functions.
+// independence returns the Independence of the hash functions, filled in.
 func (p Params) independence() int {
 	switch {
 	case p.Independence != 0:
@@ -237,8 +237,8 @@ func (p Params) density() float64 {
 	return max(minDensity, 1/(float64(hadamard.Size(p.Dim))/9+1))
 }
 
-// Guarantee returns what a release promises: ρ-zCDP, (ε, δ), or ε where Laplace noise is used, for
-// the unit that Change says. Invalid Params promise nothing. It may take as long as New.
+// Guarantee returns what a release promises: ρ-zCDP, (ε, δ), or ε where Laplace noise is used.
+// Invalid Params promise nothing. It may take as long as New.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.noise()
 	if err != nil {
@@ -327,7 +327,7 @@ type columns interface {
 // norms are upper bounds on ‖A·d‖₁ and ‖A·d‖₂.
 type norms struct{ one, two float64 }
 
-// matrices are those that were drawn last. They are public.
+// matrices caches the matrices that were drawn last. They are public.
 var matrices = memo.Store[Params, matrix]{Most: mostMatrices, Size: matrix.bytes}
 
 // mostMatrices is how many bytes of matrices are kept: two of the largest tables of an SJLT.

@@ -61,8 +61,8 @@ func (p Params) noise() (calibration, error) {
 	return calibrations.Get(p, func() (calibration, error) { return p.calibrate(p.bounded()) })
 }
 
-// calibrations are those that were made, by [New] or before it: where the sensitivity is computed
-// from the matrix, that takes up to some seconds.
+// calibrations caches calibrations by their Params: where the sensitivity is computed from the
+// matrix, one takes up to some seconds.
 var calibrations memo.Table[Params, calibration]
 
 // DistanceStdErr returns the standard error of SquaredDistance for two sketches of these Params at
@@ -81,7 +81,7 @@ func (p Plan) stdErr(n disturbance, ok bool, squared, fourth float64) float64 {
 	return math.Sqrt(max(p.Params.spread().distance(n, squared, fourth), 0))
 }
 
-// noise returns that of one sketch; false for the zero Plan.
+// noise returns the noise of one sketch, or false for the zero Plan.
 func (p Plan) noise() (disturbance, bool) {
 	c, err := p.Params.noise()
 	return p.Params.noiseOf(c.noise, p.Params.Input), err == nil
@@ -163,8 +163,7 @@ func (p Plan) String() string {
 //
 // The best k is about .189·Zε²/s for an SJLT with Laplace noise, where the relative error is .86,
 // .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴. With Gaussian noise it is Z/(2σ²), with a
-// variance of 16σ²Z. Under L2 an SRHT with Gaussian noise has the least variance, which falls with
-// k up to Dim.
+// variance of 16σ²Z.
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared >= 0 && squared <= 0x1p500) || squared == 0 && p.Rows == 0 {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰, or 0 where Rows is given")
@@ -204,7 +203,7 @@ func (p Params) kinds() []Noise {
 	return []Noise{p.kind()}
 }
 
-// planned returns the Plan of these Rows.
+// planned returns the Plan for the Rows that p has.
 func (p Params) planned(squared float64) (Plan, error) {
 	var plan Plan
 	var failed error

@@ -78,9 +78,9 @@ const (
 	blockColumns = 64 * blockWords
 )
 
-// gram returns AAᵀ: the product of two rows is the number of columns less twice that of those with
-// different signs, which are counted by words of signs. Blocks of columns at a time, the signs of
-// all rows stay in the cache.
+// gram returns AAᵀ: the product of two rows is the number of columns less twice the number of
+// columns where their signs differ, which is counted by words of signs. Blocks of columns at a
+// time, the signs of all rows stay in the cache.
 func (m *rademacher) gram() []float64 {
 	differ := make([]int64, m.rows*m.rows)
 	signs := make([][blockWords]uint64, m.rows)

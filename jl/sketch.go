@@ -323,8 +323,9 @@ func (s *Sketch) within(miss float64) (lo, hi float64) {
 	return s.params.interval(s.noise(), s.SquaredNorm(), miss)
 }
 
-// in returns the sketch in another unit of the data, a power of two. In the larger step of what is
-// compared, squares of squares stay far from overflow; in that of the data they need not.
+// in returns the sketch in another unit, a power of two. In units of the larger step of two
+// sketches that are compared, fourth powers stay far from overflow; in the units of the data they
+// need not.
 func (s *Sketch) in(unit float64) *Sketch {
 	t := *s
 	t.step /= unit

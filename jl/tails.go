@@ -23,8 +23,7 @@ import (
 //	  s is              64 | 128        128 | 256          256 | 512
 //	  s = 1           8000 | –        32000 | –         200000 | –
 //
-// The error wraps [ErrParams] unless β and failure are in (0, 1), for a transform that New would
-// refuse, or if 2²⁰ rows are not enough.
+// The error wraps [ErrParams] unless β and failure are in (0, 1), or if 2²⁰ rows are not enough.
 func (p Params) Fit(beta, failure float64) (Params, error) {
 	q := p
 	q.Rows = p.sparsity()

@@ -59,7 +59,7 @@
 // Toggle takes 2.2 ns. Not covered: timing, readers of the memory of the process, and keys chosen
 // by anyone who knows the Seed, which spoil an estimate, not the privacy of others.
 //
-// Sources: Stausholm, thesis (ITU 2022), chapter 3; Pagh and Stausholm (ICDT 2021, arXiv
+// Sources: Stausholm, thesis (ITU 2021), chapter 3; Pagh and Stausholm (ICDT 2021, arXiv
 // 2001.11932); Firth (Biometrika 1993). The Fisher information, the likelihood estimator, the
 // privacy of streams and the sharing of noise are this package's own.
 package kor

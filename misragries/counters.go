@@ -34,8 +34,8 @@ func FromSpaceSaving[K hashing.Key](p Params, counters map[K]int64) (*Builder[K]
 	return fromCounters(p, counters, 1)
 }
 
-// fromCounters takes the counters of a sketch that has so many more than k, and subtracts the
-// smallest if all are in use.
+// fromCounters takes the counters of a sketch that has k + more of them, and subtracts the smallest
+// if all are in use.
 //
 // Theorem (Agarwal et al., Mergeable Summaries, section 3). Let s be the k + 1 counters of
 // Space-Saving and μ the smallest, 0 for a free one. Then c = s − μ are the counters of Misra-Gries

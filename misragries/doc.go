@@ -27,8 +27,7 @@
 // length of the stream is private too.
 //
 // A release of one stream is (ε, δ)-private exactly for δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ], for
-// every k, with shared noise η, own noise L and threshold τ. At ε = 1, δ = 1e-6, τ is 17; the
-// paper's Lemma 11 gives 31.
+// every k, with shared noise η, own noise L and threshold τ.
 //
 // # Accuracy
 //

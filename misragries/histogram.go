@@ -359,10 +359,10 @@ func (c calibration) stdDev() float64 {
 	return math.Sqrt(variance) / c.per
 }
 
-// needs returns what a sum of so many sketches, or one sketch, must hold of a key for it to be
-// released with a probability of 95 %: 0 where all keys are. It takes a sum of the own noise and of
-// private shifts for Laplace noise of its variance: at 5 %, Laplace noise reaches ln 10/√2 = 1.63
-// standard deviations, a sum of many 1.65.
+// needs returns what a sum of that many sketches must hold of a key for it to be released with a
+// probability of 95 %: 0 where all keys are. It takes a sum of the own noise and of private shifts
+// for Laplace noise of its variance: at 5 %, Laplace noise reaches ln 10/√2 = 1.63 standard
+// deviations, a sum of many 1.65.
 func (c calibration) needs(p Params, sketches int) float64 {
 	h := Histogram[uint64]{params: p, calibration: c}
 	threshold := h.threshold()

@@ -107,7 +107,7 @@ func (p Params) Plan(servers int) (Plan, error) {
 	return plan, nil
 }
 
-// row returns what the calibration needs for so many servers.
+// row returns what the calibration needs for that many servers.
 func (p Params) row(c calibration, servers int) Row {
 	is, m := c.is(), float64(servers)
 	sketches := 1

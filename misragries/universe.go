@@ -120,8 +120,8 @@ func (u *universe[K]) all() {
 }
 
 // layers makes candidates from the top down until there are k, of dim keys or fewer. The first
-// layer is that of so many expected zero keys, the next that of twice as many. Where the bottom
-// does not move by that, or has come to 1, a value of its own is next.
+// layer is where that many zero keys are expected, the next where twice as many are. Where the
+// bottom does not move by that, or has come to 1, a value of its own is next.
 func (u *universe[K]) layers(expected float64) {
 	for ; len(u.candidates) < u.k; expected *= 2 {
 		if s := u.bottomFor(expected); s < u.bottom {
@@ -132,7 +132,7 @@ func (u *universe[K]) layers(expected float64) {
 	}
 }
 
-// bottomFor returns the least s ≥ 1 above which at most so many of dim zero keys are expected. It
+// bottomFor returns the least s ≥ 1 above which at most that many of dim zero keys are expected. It
 // matters for the speed only.
 func (u *universe[K]) bottomFor(expected float64) int64 {
 	// Pr[X ≥ s] = Pr[X ≤ −s], and −Quantile is the largest s where that is at least the given
@@ -196,7 +196,7 @@ func (u *universe[K]) single(v int64) {
 	}
 }
 
-// countAt returns how many of so many draws known to be ≤ v are v.
+// countAt returns how many of the draws, all known to be ≤ v, are v.
 func (u *universe[K]) countAt(v int64, draws uint64) (count uint64) {
 	if v >= 1 {
 		return u.noise.CountLayer(u.src, draws, v, v+1)

@@ -92,7 +92,7 @@ func newPowerGrid(kind powerKind, shape, scale, step float64) (g powerGrid, ok b
 	return g, true
 }
 
-// inSteps returns so many steps, at most ±2⁶¹, as a float64: ±2¹⁰²³ where they are beyond it.
+// inSteps returns steps·step, for |steps| ≤ 2⁶¹, or ±2¹⁰²³ where that overflows.
 func inSteps(steps int64, step float64) float64 {
 	x := float64(steps) * step
 	if math.IsInf(x, 0) {

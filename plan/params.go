@@ -39,9 +39,9 @@ type Params struct {
 	// column in which all but a few entries are equal has its centre as its mean,
 	// and a StdDev that says how far those few may take it.
 	Relative bool
-	// Resolution is the least scale that matters, in [2⁻¹⁰⁰·Max, Max]:
-	// standard deviations below Resolution/16 count as that. 0 finds scales of
-	// any size. From Max/2²⁰ on, no row is clipped to a norm below it.
+	// Resolution is the least scale that matters, in [2⁻¹⁰⁰·Max, Max]: standard
+	// deviations below Resolution/16 count as that. 0 finds scales of any size.
+	// From Max/2²⁰ on, no row is clipped to a norm below it.
 	Resolution float64
 	// Method is how the mean is computed. 0 chooses.
 	Method Method

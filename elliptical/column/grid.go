@@ -34,7 +34,7 @@ func across(lo, hi float64, half int64) grid {
 	return grid{half, lo, hi, lo, 2 * float64(half) / (hi - lo), half, lo + unit, unit}
 }
 
-// around returns the grid around a middle whose larger side is that of lo or hi.
+// around returns the grid around a middle that reaches to lo and hi, whichever is farther.
 func around(middle, lo, hi float64, half int64) grid {
 	unit := max(hi-middle, middle-lo)
 	return grid{half, lo, hi, middle, float64(half) / unit, 0, middle, unit}
@@ -67,7 +67,7 @@ func (s *totals) add(tau int64) {
 	s.second = s.second.Plus(exact.Int128Of(tau * tau)) // 2⁶³ rows of |τ²| ≤ 2⁵⁶ fit
 }
 
-// addN adds so many equal rows.
+// addN adds n equal rows.
 func (s *totals) addN(tau, n int64) {
 	s.rows += n
 	s.first = s.first.Plus(exact.Product128(tau, n))

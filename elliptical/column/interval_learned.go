@@ -122,9 +122,9 @@ func (p Params) hidden(miss float64) float64 {
 	return noise.Reach(miss / (2*tail.Count + 1))
 }
 
-// anchors returns the bins from which on rows have to thin out, in an interval that misses with a
-// probability of miss. What is visible may be noise in some releases of a thousand, so below a
-// hundredth it takes as many rows as noise exceeds with that probability.
+// anchors returns the bins from which on rows have to thin out, in an interval that misses with
+// probability miss. What is visible may be noise in some releases of a thousand. So for a miss
+// below a hundredth a bin is visible only above what noise exceeds with a part of that probability.
 func (s *Summary) anchors(miss float64) [2]int {
 	l, sure := s.found, 0.0
 	if miss < .01 {

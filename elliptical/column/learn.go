@@ -100,8 +100,8 @@ func (p Params) counted() drawn {
 	return n
 }
 
-// at returns what is found around the centre of a cell, with a histogram of no rows, and the law of
-// the sum.
+// at returns what is learned around the centre of a cell, with an empty histogram; sum is the noise
+// of the released sum.
 func (p Params) at(cell int, sum law) *learned {
 	axis, last := p.widest(), sum.noises[len(sum.noises)-1]
 	deviation := last.StdDev() * math.Ldexp(1./half, int(last.shift))

@@ -130,7 +130,7 @@ func (p Params) only() Statistic {
 	return 0
 }
 
-// moments returns how many sums there are beside the count, 0 for one number alone.
+// moments returns how many sums there are besides the count, 0 for one number alone.
 func (p Params) moments() int {
 	switch {
 	case p.only() != 0:
@@ -270,9 +270,9 @@ func (p Params) summarised() budget.Guarantee {
 	return g
 }
 
-// pair returns the guarantee g of a release by the law, with what its noise is for the accountant:
-// discrete Laplace noise of one scale in all coordinates, whose moves add up to ε times that; or
-// discrete Gaussian noise on one number.
+// pair returns the guarantee g of a release by l, with the pair of its noise for the accountant:
+// discrete Laplace noise of one scale in all coordinates, which together move by ε times the scale;
+// or discrete Gaussian noise on one number.
 func (l law) pair(g budget.Guarantee) budget.Guarantee {
 	first := l.noises[0].Scale
 	for i, n := range l.noises {

@@ -123,10 +123,9 @@ func (s *counts) release() *Quantiles {
 	return q
 }
 
-// choose returns the places of the levels among rows on so many cells of so many places, and for a
-// single level the cells of the ends of its interval, plus 1: there, rows enough for each end are
-// added before cell 0 and behind the last one. A level with no other one on its sides takes a cell
-// as a whole.
+// choose returns the places of the levels among rows on end cells of places each, and for a single
+// level the cells of the ends of its interval, plus 1: for these, enough rows are added before cell
+// 0 and behind the last one. A level with no other one on its sides takes a cell as a whole.
 func (p *quantileParams) choose(cells []quantile.Cell, end, places int64, draw func(*quantile.Spread, quantile.Choice) int64) []int64 {
 	var rows quantile.Spread
 	rows.Set(cells, places)
@@ -151,8 +150,8 @@ func (p *quantileParams) choose(cells []quantile.Cell, end, places int64, draw f
 	return found
 }
 
-// ended returns how an end of the interval of a single level is chosen on an axis of so many cells,
-// but for its Shift, and by how many ranks it is off.
+// ended returns how an end of the interval of a single level is chosen on an axis of that many
+// cells, without its Shift, and by how many ranks it is off.
 func (p *quantileParams) ended(cells int64) (c quantile.Choice, off int64) {
 	share := endShare
 	if p.Relation == budget.Replace {

@@ -156,8 +156,8 @@ func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// ended reports whether the ends of the interval of a single level are where rows are: whether
-// there are so many on either side that an end is not beyond them.
+// ended reports whether the ends of the interval of a single level lie among rows: whether either
+// side has enough rows.
 func (q *Quantiles) ended() (below, above bool) {
 	c, off := q.params.ended(q.axis.Cells())
 	n, _ := q.count(missRows)
@@ -165,8 +165,9 @@ func (q *Quantiles) ended() (below, above bool) {
 	return q.ends[0] > 0 && c.Level*n >= enough, q.ends[1] <= int(q.axis.Cells()) && (1-c.Level)*n >= enough
 }
 
-// beside returns the cells of the nearest levels between which that of a level lies, each with a
-// probability of miss that it does not and another that there are fewer rows; or lo and hi.
+// beside returns the cells of the nearest levels on either side of the quantile of level i, or lo
+// and hi. Each fails with a probability of at most miss for the ranks, and miss for the number of
+// rows.
 func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
 	levels := q.params.levels()
 	n, most := q.count(miss)

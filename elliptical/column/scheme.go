@@ -55,7 +55,7 @@ type coordinate struct {
 	reach int64
 }
 
-// scheme returns that of valid Params for τ in {−h, …, h}.
+// scheme returns the scheme of valid Params for τ in {−h, …, h}.
 func (p Params) scheme(h int64) scheme {
 	f, square := float64(h), float64(h)*float64(h)
 	pure := !p.gaussian()

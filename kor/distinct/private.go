@@ -90,8 +90,7 @@ func (b *WindowBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)
 }
 
-// behind returns the error for a state in which so many slots or days were released, if more of
-// them are by now.
+// behind returns the error for a state in which fewer slots or days were released than are now.
 func behind[N int | int64](what string, state, now N) error {
 	if state >= now {
 		return nil

@@ -117,7 +117,7 @@ func (b *WindowBuilder) Advance(day int) error {
 	return nil
 }
 
-// age moves the stamps up to the given one so many days back.
+// age moves the stamps that are at most most back by that many days.
 func (s *windowState) age(by, most uint8) {
 	for i, stamp := range s.stamps {
 		if stamp <= most {

@@ -103,7 +103,7 @@ func listParams[K hashing.Key](p Params, keys []K) (Params, []K, error) {
 	return p.normal(), keys, nil
 }
 
-// Grow makes room for n more keys: a hint that saves copying.
+// Grow makes room for n more keys, to save copying.
 func (b *Builder[K]) Grow(n int) {
 	if s := private.Enter(b.secret); s != nil {
 		s.table.reserve(n)
@@ -167,7 +167,7 @@ func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 
 // Merge adds the users of another Builder, which gives up its data. No noise has been added, so the
 // machine that merges must be trusted with all the data. A user in both Builders counts as two
-// users and is protected less.
+// users.
 //
 // The error wraps [ErrMismatch] if the Params or the listed keys differ, if the two are not for the
 // same pass after the same [Discovery], or if other is b, and [ErrReleased] if one was released. On

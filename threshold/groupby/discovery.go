@@ -11,16 +11,15 @@ import (
 // [Builder.SecondPass], and add all users once more. That finds further keys and counts all of
 // them.
 //
-// One guarantee covers both passes: spend it on the Discovery's Release alone. A Builder of [New]
-// with Passes 2 does both from memory, and counts a little better. FullKeys, if it is chosen, is
-// chosen from all keys of each user. A Discovery is private, and for one goroutine at a time, as a
-// Builder is.
+// One guarantee covers both passes: spend it on the Discovery's Release alone. FullKeys, if it is
+// chosen, is chosen from all keys of each user. A Discovery is private, and for one goroutine at a
+// time, as a Builder is.
 type Discovery[K hashing.Key] struct {
 	base[state[K]]
 }
 
-// NewDiscovery returns an empty Discovery, or an error that wraps [ErrParams], also where Passes is
-// 1. It calibrates both passes, as [New] does. An ε above 20 protects hardly anybody.
+// NewDiscovery returns an empty Discovery, as [New] does; the error wraps [ErrParams] also where
+// Passes is 1. An ε above 20 protects hardly anybody.
 func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if p.listed {
 		return nil, bad("Params", "of listed keys", "those of keys to be found")
@@ -64,8 +63,9 @@ func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 
 // Release spends the budget of both passes and returns a Builder for the second, with the keys that
 // were found, whose Release costs nothing more. To split the second pass among machines, begin it
-// ([Builder.SecondPass]), copy the Builder to them ([Builder.AppendPrivateState]), and merge. A
-// second call returns an error that wraps [ErrReleased].
+// ([Builder.SecondPass]), copy the Builder to them before anything is added
+// ([Builder.AppendPrivateState]), and merge. A second call returns an error that wraps
+// [ErrReleased].
 func (d *Discovery[K]) Release() (*Builder[K], error) {
 	s, err := private.Take(d.secret, "groupby: Release: the Discovery")
 	if err != nil {

@@ -19,9 +19,8 @@
 //
 // A user of l keys gives each of them the weight 1/√l; of more than MaxKeys keys, MaxKeys random
 // ones count. Small total weights are rounded at random, normal noise is added, and a key is shown
-// if the sum reaches T. A count is the noisy weight times (C+1)/2, plus a remainder with noise of
-// its own. All sums are of integers, and noise is drawn exactly. The proof of (ε, δ) is in
-// internal/rounding/quadratic_proof.md.
+// if the sum reaches T. All sums are of integers, and noise is drawn exactly. The proof of (ε, δ)
+// is in internal/rounding/quadratic_proof.md.
 //
 // # Accuracy
 //
@@ -46,8 +45,7 @@
 // counts only the shown keys of a user. The users are held in memory for this, or [NewDiscovery]
 // reads the data twice.
 //
-// Rows and two passes choose FullKeys from the users' numbers of keys: if users have one key each,
-// counts and sums have a sixth of the noise of FullKeys 36.
+// Rows and two passes choose FullKeys from the users' numbers of keys (Plan.OneKeyStdDev).
 //
 // A user's value in a key is the sum of the user's values there or, with Params.Average, their
 // average. Sums and means need Min and Max, or Params.Values, which learns a range within the same
@@ -66,6 +64,6 @@
 // covered: timing, and anyone who reads the memory of the process.
 //
 // Sources: Gopi et al., Differentially Private Set Union (ICML 2020), for weights 1/√l; Lebeda and
-// Tětek (TODS 2025, Theorem 23, corrected) for the exact joint δ; Balle and Wang (ICML 2018) for
-// σ; Kaplan, Schnapp, Stemmer (ICML 2022) for quantiles. The rest is this package's own.
+// Tětek (TODS 2025, Theorem 23, corrected) for the exact joint δ; Balle and Wang (ICML 2018) for σ;
+// Kaplan, Schnapp, Stemmer (ICML 2022) for quantiles. The rest is this package's own.
 package groupby

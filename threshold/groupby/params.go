@@ -30,8 +30,7 @@ const (
 // MaxKeys is the largest number of keys of one user that count, except with [NewListed].
 const MaxKeys = 1000
 
-// Params are the public numbers of a release. They are comparable, and every method answers before
-// any data is seen.
+// Params are the public numbers of a release, comparable.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻¹⁰, 64].
 	Epsilon float64

@@ -36,9 +36,7 @@ type Plan struct {
 	// needed to learn a range that spans a factor of ten or so: 2000 at ε = 1 and
 	// δ = 1e-6. With fewer, sums are NaN and their intervals infinite.
 	Blind float64
-	// Bytes is the length of the encoding if no key is shown. Each key adds 8
-	// bytes for itself, if it is an integer, and 8 for each of its numbers (one
-	// more with Values); for quantiles 8, and 44 for each level.
+	// Bytes is the length of the encoding if no key is shown.
 	Bytes int
 }
 

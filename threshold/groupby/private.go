@@ -25,10 +25,8 @@ const privateVersion = 4
 // protected by nothing: the sums of all keys without noise or, with Passes 2, the keys of each
 // user. It is for machines that are as trusted as this one.
 //
-// The Builder stays as it is. The bytes do not depend on the order of the users, unless a user has
-// more than MaxKeys keys or, with Levels, several values in a key. Every release of the state, here
-// or where it was restored, spends the budget again: k releases have the guarantee Times(k). The
-// error wraps [ErrReleased].
+// Every release of the state, here or where it was restored, spends the budget again: k releases
+// have the guarantee Times(k). The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "groupby: AppendPrivateState: the Builder", (*state[K]).appendState)
 }

@@ -41,8 +41,7 @@ type rowData[U, K hashing.Key] struct {
 	numbers    []int64 // of a row, for the columns of the pairs
 }
 
-// NewRows returns empty Rows, or an error that wraps [ErrParams]. It calibrates, as [New] does. An
-// ε above 20 protects hardly anybody.
+// NewRows returns empty Rows, as [New] does. An ε above 20 protects hardly anybody.
 func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if p.listed {
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListedRows takes a list")
@@ -114,8 +113,8 @@ func (r *Rows[U, K]) Add(user U, key K) {
 }
 
 // AddValue adds a row of a user with a value for the key. If it is NaN, the row does not count, nor
-// its user or key. Values of a user in a key are joined as in [Builder.AddUserValues], and Params
-// without values have the same error.
+// its user or key. Values of a user in a key are joined as in [Builder.AddUserValues], and refused
+// as there.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if !r.params.valued() {
 		private.Poison(r.secret, "was given values by AddValue, and its Params have no Min and Max, no Values and no Levels")
@@ -183,8 +182,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	})
 }
 
-// Release spends the budget and returns the private groups. The Rows give up their data; a second
-// Release returns an error that wraps [ErrReleased].
+// Release spends the budget and returns the private groups, as [Builder.Release] does.
 func (r *Rows[U, K]) Release() (*Groups[K], error) {
 	s, err := private.Take(r.secret, "groupby: Release: the Rows value")
 	if err != nil {

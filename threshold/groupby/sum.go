@@ -163,8 +163,8 @@ func (g *Groups[K]) Mean(key K) float64 {
 
 // Radius returns, with Params.Values, the R to which users' values are clipped: 0 where no range
 // was learned, NaN without Values. A value v in a key of scale a gives z = v/a − 1. A user's vector
-// of all z is clipped to ‖z‖₂ ≤ R: each |z| is clipped to some t, which is smaller the more large
-// entries the user has. So no value outside a(1 − R) to a(1 + R) counts unclipped.
+// of all z is clipped to ‖z‖₂ ≤ R, each |z| at one t: no value outside a(1 − R) to a(1 + R) counts
+// unclipped.
 func (g *Groups[K]) Radius() float64 {
 	if !g.valid() || !g.params.Values {
 		return math.NaN()
@@ -219,9 +219,8 @@ func (g *Groups[K]) clippedOf(e group[K]) ranges.Bound {
 	return ranges.Bound{Mean: part * g.mostLost.Mean, StdDev: part * g.mostLost.StdDev}
 }
 
-// SumInterval returns bounds that hold the true sum of the users' values in the key, with at least
-// the given confidence, as [Groups.Interval] does. With Min and Max it is the sum of clamped
-// values.
+// SumInterval returns bounds that hold the true sum of the users' values in the key, as
+// [Groups.Interval] does. With Min and Max it is the sum of clamped values.
 //
 // With Values it is the sum of all values as they are, if two things hold that no release can see.
 // Let the size of a user be ‖v/scale − 1‖₂ over the user's keys. Beyond the largest sizes that can
