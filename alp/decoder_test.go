@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"testing/cryptotest"
 
@@ -121,21 +120,6 @@ func TestPrior(t *testing.T) {
 	for _, bad := range []Prior{{Zero: -1}, {Zero: 1}, {Zero: math.NaN()}, {Learned: -1}, {Learned: 2}, {Learned: math.NaN()}} {
 		require.ErrorIs(t, dptest.Err(p.WithPrior(bad)), ErrParams)
 	}
-}
-
-// The learned prior helps where values are small: exponential of mean 2/ε.
-func TestLearnedPriorHelps(t *testing.T) {
-	cryptotest.SetGlobalRandom(t, 1)
-	r := rand.New(rand.NewPCG(1, 2))
-	const k = 40_000
-	values := among(k, k, 0, func() float64 { return 2 * r.ExpFloat64() })
-	p := released(t, Params{Epsilon: 1, Sparsity: k, Max: 40, Structure: ColumnsOnly, Variant: Variant{Columns: 3}}, values)
-	learned := dptest.OK(p.WithPrior(Prior{Learned: 0.9}))(t)
-	uniform := dptest.OK(p.WithPrior(Prior{}))(t)
-	a, _ := measure(values, k, learned.Estimate)
-	b, _ := measure(values, k, uniform.Estimate)
-	t.Logf("learned %.2f, uniform %.2f", a.root(), b.root())
-	require.Less(t, a.root(), b.root())
 }
 
 // More bits never hurt: few entries in many cells teach how they are distributed, too. Their load
@@ -257,27 +241,6 @@ func TestEstimateDoesNotAllocate(t *testing.T) {
 		pr, i := released(t, p, values), 0
 		require.Zero(t, testing.AllocsPerRun(2000, func() { pr.Estimate(scatter(i)); i++ }), "%+v", p)
 	}
-}
-
-func TestConcurrentReaders(t *testing.T) {
-	p := released(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 100}, []float64{1, 20, 300})
-	want := p.Estimate(scatter(1))
-	lo, hi := released(t, p.Params(), nil).Interval(1, 0.9)
-	require.LessOrEqual(t, lo, hi)
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for i := range 100 {
-				p.Interval(scatter(i), 0.9)
-				q, _ := p.WithPrior(Prior{Zero: 0.1})
-				q.Interval(scatter(i), 0.5)
-				if p.Estimate(scatter(1)) != want {
-					t.Error("the estimate changes")
-				}
-			}
-		})
-	}
-	group.Wait()
 }
 
 // What a Plan says is what a release has whose entries are as the Plan was told: their error within

@@ -72,10 +72,6 @@ type reader struct{ *Projection }
 
 func (reader) WithPrior() {}
 
-func TestReaders(t *testing.T) {
-	dptest.Readers(t, reader{releaseOf(t, samples["split"])})
-}
-
 // What a release gives decodes to the same Projection, for default Params too.
 func TestCodecOfReleases(t *testing.T) {
 	for _, p := range []Params{

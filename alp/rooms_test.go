@@ -5,10 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"testing"
 
@@ -16,42 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pathFiles is how many files a value passes at most from New and Add to Estimate.
-const pathFiles = 9
-
 // Private data is in the files that write alone; the files that read know the release.
 var (
 	writes = []string{"builder.go", "budget.go", "cell.go", "sparsity.go", "table.go"}
 	reads  = []string{"projection.go", "list.go", "load.go", "decoder.go", "evidence.go", "batch.go", "total.go"}
 )
-
-// The way of a value: see TestLongPath, which counts the files that have a line of it.
-func TestPath(t *testing.T) {
-	values := make([]float64, 1000)
-	for i := range values {
-		values[i] = float64(i%50) + 0.5
-	}
-	p := released(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: len(values)}, values)
-	for i := range 2 * len(values) {
-		p.Estimate(scatter(i))
-	}
-}
-
-// From New to Estimate, with the Params that are chosen, a value passes a dozen files.
-func TestLongPath(t *testing.T) {
-	dptest.NeedsLong(t)
-	profile := filepath.Join(t.TempDir(), "path")
-	out, err := exec.Command("go", "test", "-run", "^TestPath$", "-coverprofile", profile, ".").CombinedOutput()
-	require.NoError(t, err, string(out))
-	lines := dptest.OK(os.ReadFile(profile))(t)
-	files := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)/(\w+\.go):.* [1-9]\d*$`).FindAllSubmatch(lines, -1) {
-		files[string(m[1])] = true
-	}
-	t.Logf("%d files: %v", len(files), files)
-	require.NotEmpty(t, files)
-	require.LessOrEqual(t, len(files), pathFiles)
-}
 
 // The rooms are apart: what writes names no type of those that read, and what reads names nothing
 // that holds private data or draws noise.

@@ -1,7 +1,6 @@
 package arete
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -346,35 +345,4 @@ func TestConcurrentReleases(t *testing.T) {
 	}
 	group.Wait()
 	require.Zero(t, sampler.met.Load())
-}
-
-// Many readers of one Lattice and one Value at a time; the race detector watches.
-func TestConcurrentReaders(t *testing.T) {
-	m := dptest.OK(New(Params{Epsilon: 4}))(t)
-	v := dptest.OK(m.Release(2))(t)
-	l := m.Lattice()
-	want := []float64{l.MeanAbs(), l.Survival(500), l.Prob(3), l.Quantile(0.99)}
-	var group sync.WaitGroup
-	problems := make(chan error, 8)
-	for range 8 {
-		group.Go(func() {
-			var src noise.Source
-			got := []float64{l.MeanAbs(), l.Survival(500), l.Prob(3), l.Quantile(0.99)}
-			for i := range got {
-				if math.Abs(got[i]-want[i]) > 1e-12*math.Abs(want[i]) {
-					problems <- errors.New(fmt.Sprint(got, want))
-				}
-			}
-			l.whole.SampleInt(&src)
-			v.Interval(0.9)
-			if _, err := v.MarshalBinary(); err != nil {
-				problems <- err
-			}
-		})
-	}
-	group.Wait()
-	close(problems)
-	for err := range problems {
-		t.Error(err)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"testing/cryptotest"
 
@@ -590,25 +589,4 @@ func TestAddDoesNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { b.AddSparse(indices, row) }))
 	s := dptest.OK(b.Release())(t)
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Estimate(1) + s.StdDev(0) }))
-}
-
-// Readers of a Sum and releases of a Mechanism do not disturb each other: for the race detector.
-func TestConcurrentUse(t *testing.T) {
-	m := dptest.OK(New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1}))(t)
-	s := dptest.OK(m.Release([]float64{1, 2}))(t)
-	want := dptest.OK(s.MarshalBinary())(t)
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for range 50 {
-				_, err := m.Release([]float64{1, 2})
-				got, err2 := s.MarshalBinary()
-				low, high := s.Interval(0, 0.5)
-				if err != nil || err2 != nil || string(got) != string(want) || !(low < high) || s.String() == "" || m.String() == "" {
-					t.Error("a concurrent use went wrong")
-				}
-			}
-		})
-	}
-	group.Wait()
 }

@@ -191,37 +191,3 @@ func TestKeyMap(t *testing.T) {
 		require.Equal(t, other == alpha.Uint64(), image(other, x) == image(other, y))
 	}
 }
-
-// TestFourWiseSigns: the second moment of an AMS counter of m keys with sign family of independence
-// 4 is m and its fourth moment 3m² − 2m, as for independent signs (up to the key map's 6/p). Both
-// are compared at five standard errors, bounded through normal moments: false-reject ≈ 6e-7 each.
-func TestFourWiseSigns(t *testing.T) {
-	const keys, seeds = 32, 20_000
-	squares := make([]float64, seeds)
-	for i := range squares {
-		h, sum := dptest.OK(NewPolynomial(testSeeds(i), 4))(t), 0
-		for x := range uint64(keys) {
-			sum += h.Sign(x << 59) // quotients 0 to 7 by p
-		}
-		squares[i] = float64(sum * sum)
-	}
-	// Var(Z²) = 2m² − 2m ≤ 2m², and E[Z⁸] is at most near that of a normal Z, 105m⁴.
-	var mean, second float64
-	for _, s := range squares {
-		mean += s / seeds
-		second += s * s / seeds
-	}
-	const m = keys
-	require.InDelta(t, m, mean, 5*0.01*m, "standard error √(2/20000)·m = 0.01·m")
-	require.InDelta(t, 3*m*m-2*m, second, 5*0.07*m*m, "standard error √(E[Z⁸]/20000) ≤ √(105/20000)·m² = 0.07·m²")
-}
-
-// TestPolynomialUniform: over the keys, the values of one function look uniform, at k = 8.
-func TestPolynomialUniform(t *testing.T) {
-	h := dptest.OK(NewPolynomial(testSeed, 8))(t)
-	samples := make([]float64, 50_000)
-	for i := range samples {
-		samples[i] = float64(h.Hash(uint64(i)*0x9e3779b97f4a7c15)) / mersenne
-	}
-	dptest.KS(t, "polynomial", samples, func(u float64) float64 { return min(max(u, 0), 1) }, strict)
-}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -219,29 +218,6 @@ func TestAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(2000, func() { s.Add(key); s.AddWeighted(key, 0.3); key++ }))
 	sketch := released(t, small, run(0, 1000)...)
 	require.Zero(t, testing.AllocsPerRun(400, func() { sketch.Estimate(); sketch.StdErr(); sketch.Interval(0.95) }))
-}
-
-func TestConcurrentReaders(t *testing.T) {
-	a, b := released(t, small, run(0, 100)...), released(t, small, run(50, 150)...)
-	want := a.Estimate()
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			for range 20 {
-				if a.Estimate() != want {
-					t.Error("the estimate changed")
-				}
-				a.Interval(0.9)
-				if _, err := Compare(a, b); err != nil {
-					t.Error(err)
-				}
-				if _, err := a.MarshalBinary(); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // Every method of every public object, from many goroutines.

@@ -134,28 +134,3 @@ func TestDefaults(t *testing.T) {
 	sum := dptest.OK(Aggregate(p, 1, share.Bytes()))(t)
 	require.Equal(t, 4096, sum.Params().Cells)
 }
-
-// A level ratio of 4 gives the same information for the same bits, with a ripple of 2 %; at 8 it is
-// 13 to 15 %.
-func TestLevelRatio(t *testing.T) {
-	error := func(ratio, size, c float64) float64 { // relative, for 1 cell an octave
-		info := 0.0
-		for i := range 200 {
-			x := size * math.Pow(ratio, float64(20-i))
-			e := c * c * math.Exp(-2*x)
-			info += math.Log2(ratio) * x * x * e / (1 - e)
-		}
-		return 1 / math.Sqrt(info)
-	}
-	for _, c := range []float64{0.2, 0.46, 0.76} {
-		want := math.Sqrt(4 * math.Ln2 / dilog(c*c))
-		for ratio, ripple := range map[float64]float64{2: 1e-3, 4: 0.025, 8: 0.16} {
-			worst := 0.0
-			for k := range 100 {
-				worst = max(worst, math.Abs(error(ratio, math.Pow(ratio, float64(k)/100), c)/want-1))
-			}
-			require.Less(t, worst, ripple, "ratio %v, c = %v", ratio, c)
-			require.Greater(t, worst, ripple/25, "ratio %v, c = %v", ratio, c)
-		}
-	}
-}

@@ -114,8 +114,3 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 		require.True(t, c.Guarantee().Promises())
 	}
 }
-
-func TestHistogramIsSafeForReaders(t *testing.T) {
-	dptest.Readers(t, sampleWords())
-	dptest.Readers(t, sampleInts())
-}

@@ -273,26 +273,6 @@ func TestEvenSpreadOfUnequalServers(t *testing.T) {
 	require.LessOrEqual(t, even, upper)
 }
 
-// 32 servers with a million Zipf(1.1) elements: a TrimmedSum of 1024 counters shows at least twice
-// the keys of a ReducedSum, and the errors of the top hundred, 0 where a key is hidden, are far
-// less.
-func TestTrimmedSumShowsMore(t *testing.T) {
-	dptest.NotShort(t, "not among the short tests")
-	shown, off := map[Method]int{}, map[Method]float64{}
-	for _, m := range []Method{TrimmedSum, ReducedSum} {
-		p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, Method: m}
-		s := serve(t, p, slices.Repeat([]int{1_000_000 / 32}, 32), zipfOf(1_000_000))
-		h, _, _ := s.release(new(noise.Source))
-		shown[m] = h.Len()
-		for _, key := range s.top(100) {
-			off[m] += math.Abs(h.Estimate(key)-s.truth[key]) / 100
-		}
-	}
-	t.Log(shown, off)
-	require.GreaterOrEqual(t, shown[TrimmedSum], 2*shown[ReducedSum])
-	require.Less(t, off[TrimmedSum], off[ReducedSum]/4)
-}
-
 // Units below R count as R with the probability of the kernel, else as nothing; others stay. Then
 // they have noise, and those at the threshold are shown: the law of each value among many.
 func TestUnitsFollowTheKernel(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 func TestGaussianTails(t *testing.T) {
@@ -228,11 +227,4 @@ func TestScalesRoundUp(t *testing.T) {
 		_, err := LaplaceScale(ends[0], ends[1])
 		assert.NoError(t, err)
 	}
-}
-
-func TestLeastSafe(t *testing.T) {
-	for _, edge := range []float64{-40, -3, -1e-300, -5e-324, 0, 5e-324, 1e-9, 39, 40} {
-		assert.Equal(t, max(edge, math.Nextafter(-40, 0)), exact.LeastFloat(-40, 40, func(x float64) bool { return x >= edge }))
-	}
-	assert.Equal(t, 40.0, exact.LeastFloat(-40, 40, func(float64) bool { return false }))
 }

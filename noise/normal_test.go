@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 func TestNormalQuantile(t *testing.T) {
@@ -79,13 +78,4 @@ func TestMillsDrop(t *testing.T) {
 		assert.InEpsilon(t, millsSlope(start)*1e-90, millsDrop(start, 1e-90), 1e-13, "%g", start)
 		assert.Zero(t, millsDrop(start, 0))
 	}
-}
-
-// math.Log is wrong for denormals on some machines; exact.Log is not.
-func TestLogOf(t *testing.T) {
-	assert.InEpsilon(t, -1074*math.Ln2, exact.Log(5e-324), 1e-15)
-	assert.InEpsilon(t, -1050*math.Ln2, exact.Log(0x1p-1050), 1e-15)
-	assert.InEpsilon(t, -1022*math.Ln2, exact.Log(0x1p-1022), 1e-15)
-	assert.Equal(t, math.Inf(-1), exact.Log(0))
-	assert.Zero(t, exact.Log(1))
 }

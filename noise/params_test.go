@@ -142,14 +142,3 @@ func TestSampleRefusesGridsItCannotHold(t *testing.T) {
 		require.True(t, math.IsNaN(d.Sample(&src, 1)), "%T: the zero value is no distribution", d)
 	}
 }
-
-func TestPowerOfTwo(t *testing.T) {
-	for n := -1074; n <= 1023; n++ {
-		require.True(t, powerOfTwo(math.Ldexp(1, n)), n)
-		require.False(t, powerOfTwo(-math.Ldexp(1, n)), n)
-		require.False(t, n > -1074 && powerOfTwo(math.Nextafter(math.Ldexp(1, n), 0)) && n != -1073, n)
-	}
-	for _, x := range []float64{0, math.Copysign(0, -1), 3, 0.75, math.Inf(1), math.Inf(-1), math.NaN(), 3 * 5e-324} {
-		require.False(t, powerOfTwo(x), x)
-	}
-}

@@ -31,21 +31,6 @@ func TestStudentAgainstGonum(t *testing.T) {
 	}
 }
 
-// For α = 3 and 2 there are closed forms.
-func TestStudentClosedForms(t *testing.T) {
-	three, _ := NewStudent(3, 2)
-	cauchy, _ := NewStudent(2, 2)
-	for z := 1e-9; z < 1e9; z *= 7 {
-		root := math.Sqrt(1 + z*z)
-		assert.InEpsilon(t, 1/(2*root*(root+z)), three.Survival(2*z), 1e-14)
-		assert.InEpsilon(t, math.Atan(1/z)/math.Pi, cauchy.Survival(2*z), 1e-14)
-		assert.InEpsilon(t, 1/(4*root*root*root), three.Prob(2*z), 1e-14)
-		p := three.Survival(2 * z)
-		general := Student{symmetric[studentFormulas]{studentFormulas{3 + 0x1p-51, 2}}}
-		assert.InEpsilon(t, three.Quantile(p), general.Quantile(p), 1e-12, "closed form against the solver")
-	}
-}
-
 // Beyond z = 2³⁰, where the density is a power but for less than 2⁻⁶⁰ of it, the tail is
 // C·z^{1−α}/(α−1) but for as little. That it is not 1e-9 less is what an interval with a confidence
 // next to 1 rests on.

@@ -217,14 +217,6 @@ func TestRows(t *testing.T) {
 	require.True(t, s.Value(Count) == 0 && s.Value(Mean) >= 0 && s.Value(Mean) <= 1)
 }
 
-// A budget.Ledger pays for the release by the guarantee of the Builder.
-func TestLedger(t *testing.T) {
-	ledger := dptest.OK(budget.NewLedger(1.5, 0, budget.Row(budget.AddRemove)))(t)
-	dptest.OK(budget.Release(ledger, builder(t, ages, 1)))(t)
-	require.ErrorIs(t, dptest.Err(budget.Release(ledger, builder(t, ages, 1))), budget.ErrBudget)
-	require.ErrorIs(t, dptest.Err(budget.Release(ledger, quantileBuilder(t, quartiles, 1))), budget.ErrBudget)
-}
-
 // What is not released has no value, nor has the zero Summary.
 func TestNotReleased(t *testing.T) {
 	check := func(s *Summary, has ...Statistic) {

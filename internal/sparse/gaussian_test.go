@@ -357,20 +357,3 @@ func TestCalibrateGaussianOutOfRange(t *testing.T) {
 		}
 	}
 }
-
-// The printed parameters, TODS Lemma 24, σ = √(2l·ln(2.5/δ))/ε and the threshold 1 +
-// σ·√(2·ln(2l/δ)) for ε < 1, are private, and far from the exact ones.
-func TestPrintedParametersAreLooser(t *testing.T) {
-	for _, l := range []int{1, 10, 1000} {
-		for _, epsilon := range []float64{0.01, 0.5, 0.999} {
-			for _, delta := range []float64{0.1, 1e-6, 1e-100} {
-				many := float64(l)
-				sigma := math.Sqrt(2*many*(math.Log(2.5)-math.Log(delta))) / epsilon
-				printed := sigma * math.Sqrt(2*(math.Log(2*many)-math.Log(delta)))
-				require.LessOrEqual(t, gaussianDelta(l, 0, true, epsilon, sigma, printed), delta)
-				exact, tau, ok := calibrateGaussian(l, 0, true, epsilon, delta)
-				require.True(t, ok && exact < sigma && tau < printed)
-			}
-		}
-	}
-}

@@ -68,39 +68,6 @@ func TestReleasedValuesFollowTheirLaw(t *testing.T) {
 	}
 }
 
-// What the kernel rounds by has the law that it asks for: g(v) by χ² against its formula, exactly 0
-// at 0.
-func TestRoundsUp(t *testing.T) {
-	var src noise.Source
-	const n = 50_000
-	for _, c := range []calibration{
-		{method: ExponentialRounding, scale: 3, from: 15},
-		{method: ExponentialRounding, scale: 40, from: 6},
-		{method: LinearRounding, scale: 3, from: 7},
-	} {
-		c.threshold = c.from + 1
-		kernel, small := c.kernel(), c.small(&src)
-		always := func(least int64) (int64, bool) { return least, true }
-		for v := int64(0); v <= c.from; v++ {
-			g := float64(v) / float64(c.from)
-			if c.method == ExponentialRounding {
-				g = math.Expm1(float64(v)/c.scale) / math.Expm1(float64(c.from)/c.scale)
-			}
-			up := int64(0)
-			for range n {
-				if _, shown := kernel.Show(v, always, small); shown {
-					up++
-				}
-			}
-			if v == 0 || v == c.from {
-				require.EqualValues(t, float64(n)*g, up)
-				continue
-			}
-			dptest.ChiSquare(t, fmt.Sprint("g of ", v), []int64{up, n - up}, []float64{g, 1 - g}, 1e-10)
-		}
-	}
-}
-
 // loop is Algorithm 6 as it is written: noise on every coordinate.
 func loop(src *noise.Source, p Params, c calibration, totals map[int]int64) (released []Entry[int]) {
 	d := c.laplace()

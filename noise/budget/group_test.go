@@ -160,18 +160,6 @@ func TestGroupVoidAndExtremes(t *testing.T) {
 	}
 }
 
-func TestGroupGrows(t *testing.T) {
-	g := dptest.OK(Compose(ApproxDP(0.01, 1e-9, one), ZCDP(0.0001, one)))(t)
-	last := 0.0
-	for m := 1; m < 60; m++ {
-		epsilon := dptest.OK(g.Group(m))(t).EpsilonAt(1e-5)
-		require.Greater(t, epsilon, last)
-		last = epsilon
-	}
-	// In two steps it is at least as much as in one.
-	require.GreaterOrEqual(t, dptest.OK(dptest.OK(g.Group(2))(t).Group(3))(t).asked.Delta, dptest.OK(g.Group(6))(t).asked.Delta*(1-1e-14))
-}
-
 func ExampleGuarantee_Group() {
 	perRecord := ApproxDP(0.125, 1e-9, one)
 	perUser, err := perRecord.Group(4)

@@ -181,18 +181,6 @@ func TestLedgerPaysByAdvancedComposition(t *testing.T) {
 	require.ErrorIs(t, pure.Spend(ZCDP(1e-300, one)), ErrBudget, "zCDP needs a δ")
 }
 
-// One large release and many Gaussian ones: basic composition of the large one with the zCDP of the
-// others.
-func TestLedgerMixtures(t *testing.T) {
-	l := dptest.OK(NewLedger(2, 1e-6, at2))(t)
-	require.NoError(t, l.Spend(ApproxDP(1, 1e-7, at2)))
-	n := spendAll(t, l, ZCDP(1e-4, at2))
-	require.Greater(t, n, 50)
-	whole := dptest.OK(Compose(ApproxDP(1, 1e-7, at2), ZCDP(1e-4*float64(n), at2)))(t)
-	require.LessOrEqual(t, whole.EpsilonAt(1e-6), 2*(1+1e-12))
-	require.Greater(t, dptest.OK(Compose(whole, ZCDP(1e-4, at2)))(t).EpsilonAt(1e-6), 2.0)
-}
-
 func TestLedgerRemaining(t *testing.T) {
 	l := dptest.OK(NewLedger(1, 1e-6, one))(t)
 	require.Equal(t, ApproxDP(1, 1e-6, one), l.Remaining())

@@ -91,18 +91,3 @@ func TestAverageOfRows(t *testing.T) {
 	clear(state[len(state)-8:])
 	require.ErrorIs(t, r.RestorePrivateState(state), ErrFormat)
 }
-
-// The mean latency of users with many requests is that of a request, where their totals would give
-// twenty times as much.
-func TestAverageLatency(t *testing.T) {
-	means := map[bool]float64{}
-	for _, average := range []bool{true, false} {
-		r := dptest.OK(NewListedRows[int](Params{Epsilon: 4, Delta: 1e-6, Max: 5000, Average: average}, "search"))(t)
-		for request := range 60_000 {
-			r.AddValue(request%3000, "search", 90+float64(request*7919%21))
-		}
-		means[average] = dptest.OK(r.Release())(t).Mean("search")
-	}
-	require.InDelta(t, 100, means[true], 40)
-	require.InDelta(t, 2000, means[false], 100)
-}

@@ -137,32 +137,3 @@ func TestBaskets(t *testing.T) {
 	t.Logf("groupby with counts: error of the top 100: %.1f, expected %.1f; %d keys", e, here, keys/runs)
 	require.InDelta(t, here, e, 6.5*planned(p).StdDev/math.Sqrt(runs*float64(len(top))))
 }
-
-// With what Rows choose by themselves, no fewer keys are shown than by two passes where nothing is
-// chosen, alone and as one of many releases. (The numbers of keys have a standard deviation of
-// about √(keys/4) over the noise: a difference of two means of eight is off by six of these with
-// probability below 2e-9.)
-func TestBasketsInRows(t *testing.T) {
-	dptest.NeedsLong(t)
-	users := baskets.Retail()
-	const runs = 8
-	for _, releases := range []int{1, 7, 30} {
-		chosen, fixed := 0.0, 0.0
-		for range runs {
-			r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6, Releases: releases}))(t)
-			for user, keys := range users {
-				for _, key := range keys {
-					r.Add(user, key)
-				}
-			}
-			g := dptest.OK(r.Release())(t)
-			chosen += float64(g.Len()) / runs
-			b := filled(t, Params{Epsilon: 1, Delta: 1e-6, Releases: releases, Passes: 2, CountShare: 1. / 3}, users)
-			h := dptest.OK(b.Release())(t)
-			fixed += float64(h.Len()) / runs
-		}
-		t.Logf("%d releases: %.1f keys by Rows, %.1f in two passes at FullKeys 36", releases, chosen, fixed)
-		dptest.Alarm(t, 2e-9)
-		require.Greater(t, chosen, fixed-6*math.Sqrt(2*fixed/4/runs))
-	}
-}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/audit/baskets"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
 )
@@ -318,47 +317,6 @@ func TestSecondPassIsBegunByName(t *testing.T) {
 	held(other).pass = unbegun[int]()
 	held(other).table.add(5, cell{count: 1})
 	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(other.AppendPrivateState(nil))(t)), ErrFormat)
-}
-
-// In baskets two passes show 1.3 times the keys of the weighted Gaussian, and more than one pass.
-func TestTwoPassesOverBaskets(t *testing.T) {
-	dptest.NeedsLong(t)
-	users := baskets.Retail()
-	b := filled(t, Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, users)
-	one := b.expectedKeys()
-	peer := expected(b, weightedGaussian(100, 1e-6, 4.22468), 1e-9, 4.22468)
-	d, two := passes(t, Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true, Passes: 2})
-	for _, keys := range users {
-		d.AddUser(keys)
-		two.AddUser(keys)
-	}
-	following := dptest.OK(d.Release())(t)
-	following.SecondPass()
-	for _, keys := range users {
-		following.AddUser(keys)
-	}
-	for _, b := range []*Builder[int]{following, two} {
-		g := dptest.OK(b.Release())(t)
-		t.Logf("two passes show %d keys, one %.0f, the weighted Gaussian %.0f", g.Len(), one, peer)
-		// 1.56 times; the deviation of a sum of independent keys is at most 25
-		require.Greater(t, float64(g.Len()), 1.3*peer)
-		require.Greater(t, float64(g.Len()), 1.25*one)
-	}
-}
-
-// expectedKeys returns the expected number of keys that one pass shows.
-func (b *Builder[K]) expectedKeys() (n float64) {
-	s := private.Enter(b.secret)
-	defer private.Leave(b.secret)
-	k := s.calibrated.kernel
-	for _, e := range s.table.entries() {
-		v := float64(e.weight)
-		r := float64(k.From)
-		if v > 0 {
-			n += min(v*v/(r*r), 1) * tailOf((float64(k.Threshold)-0.5-max(v, r))/k.Scale)
-		}
-	}
-	return n
 }
 
 func TestDiscoveryIsRedacted(t *testing.T) {

@@ -1,16 +1,11 @@
 package groupby
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/elliptical/column"
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -114,47 +109,4 @@ func TestReleasesParams(t *testing.T) {
 	if err != nil { // there may be too much noise to be drawn, but never too little
 		require.ErrorIs(t, err, ErrParams)
 	}
-}
-
-// A year of daily reports under (10, 1e-6), beside them each day the statistics of a column and
-// each week the number of users: all of it is accepted, and more of any is not, also by a ledger
-// that was opened again half-way.
-func TestAYear(t *testing.T) {
-	if !dptest.Long() {
-		t.Skip("needs -long")
-	}
-	path := filepath.Join(t.TempDir(), "ledger")
-	user := budget.User(0, budget.AddRemove)
-	report := Params{Epsilon: 8, Delta: 5e-7, Passes: 2, Releases: 365}
-	daily := report.Guarantee().Unit()
-	require.Equal(t, user, daily)
-	// One row, and one element, of each user.
-	age := dptest.OK(column.Params{Epsilon: 0.5, Delta: 1e-8, Max: 120, Want: column.Mean}.Guarantee().Stable(user, 1))(t)
-	seen := dptest.OK(distinct.Params{Epsilon: 0.01, Seed: hashing.Seed{1}}.Guarantee().Stable(user, 1))(t)
-
-	l := dptest.OK(budget.OpenFile(path, 10, 1e-6, user))(t)
-	counts := map[string]int{}
-	for day := range 365 {
-		if day == 183 {
-			require.NoError(t, l.Close())
-			l = dptest.OK(budget.OpenFile(path, 10, 1e-6, user))(t)
-		}
-		for name, g := range map[string]budget.Guarantee{"report": report.Guarantee(), "age": age, "users": seen} {
-			if name == "age" && day%30 != 0 || name == "users" && day%7 != 0 {
-				continue
-			}
-			require.NoError(t, l.Spend(g), "%s on day %d", name, day)
-			counts[name]++
-		}
-	}
-	require.Equal(t, map[string]int{"report": 365, "age": 13, "users": 53}, counts)
-	left := 0
-	for l.Spend(report.Guarantee()) == nil {
-		left++
-	}
-	t.Logf("%d reports more; %v", left, l)
-	require.ErrorIs(t, l.Spend(report.Guarantee()), budget.ErrBudget)
-	require.NoError(t, l.Close())
-	info := dptest.OK(os.Stat(path))(t)
-	t.Logf("%d bytes", info.Size())
 }

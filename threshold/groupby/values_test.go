@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"testing/cryptotest"
 
@@ -359,55 +358,6 @@ func sampleValues() *Groups[int64] {
 	g := sampleOf(p, 0, 3<<20, 0, group[int64]{key: -5, rest: 900 << 24, value: -1 << 40, scale: 12.5}, group[int64]{key: 9, rest: -3, value: math.MinInt32, scale: 0x1p-31})
 	g.radius, g.lost, g.mostLost = math.Sqrt2, 812.25, ranges.Bound{Mean: 2000, StdDev: 70.5}
 	return g
-}
-
-// From rows to sums, discovery and clipped counts included: the errors of 100,000 users of a shop,
-// whose values depend on the key, with a share of zeros in each, over draws of the data. Of 1000
-// pages the hundredth has 360 users, and λ is .0037.
-func TestValuesOfAShop(t *testing.T) {
-	dptest.NeedsLong(t)
-	cryptotest.SetGlobalRandom(t, 1)
-	const pages, draws = 1000, 6
-	for zeros, most := range map[float64][2]float64{0: {0.025, 0.2}, 0.3: {0.035, 0.25}} {
-		square := [2]float64{}
-		for seed := range uint64(draws) {
-			rng := rand.New(rand.NewPCG(8+seed, 8))
-			var scales, nothing, reach [pages]float64
-			sum := 0.0
-			for k := range scales {
-				sum += math.Pow(float64(k+1), -1.05)
-				scales[k], nothing[k], reach[k] = math.Exp(rng.NormFloat64()), zeros*rng.Float64(), sum
-			}
-			r, sums := rowsOf[int, int](t, learning), make([]float64, pages)
-			for user := range 100_000 {
-				given := map[int]bool{}
-				for range 1 + min(int(2.37*rng.ExpFloat64()), 19) {
-					k, _ := slices.BinarySearch(reach[:], rng.Float64()*sum)
-					v := scales[k] * math.Exp(rng.NormFloat64())
-					if rng.Float64() < nothing[k] {
-						v = 0
-					}
-					if !given[k] {
-						given[k] = true
-						sums[k] += v
-						r.AddValue(user, k, v)
-					}
-				}
-			}
-			g := dptest.OK(r.Release())(t)
-			for k := range 100 {
-				x := g.Sum(k)/sums[k] - 1
-				square[1] += x * x / 100 / draws
-				if k < 10 {
-					square[0] += x * x / 10 / draws
-				}
-			}
-		}
-		t.Logf("zeros up to %v: %.4f and %.4f", zeros, math.Sqrt(square[0]), math.Sqrt(square[1]))
-		for i, x := range square {
-			require.Less(t, math.Sqrt(x), most[i])
-		}
-	}
 }
 
 // The interval of a mean, apart from what may be clipped, is hardly wider than its error makes it,
