@@ -112,8 +112,8 @@ func TestPairAccuracy(t *testing.T) {
 }
 
 // Of equal sets without noise what is in both is A, and so is its interval, up to 1.5 %: where more
-// keys are in both than the counts say, more are in A and B, with larger errors. With 64 cells, too,
-// intervals of nested sets cover; the random numbers are the same in every run.
+// keys are in both than the counts say, more are in A and B, with larger errors. With 64 cells,
+// too, intervals of nested sets cover; the random numbers are the same in every run.
 func TestBothOfEqualSets(t *testing.T) {
 	p := Params{Epsilon: 40, Cells: 64, Levels: 16, Seed: hashing.Seed{1}}.normal()
 	for _, ones := range []int64{200, 400, 600} {
@@ -125,7 +125,7 @@ func TestBothOfEqualSets(t *testing.T) {
 		require.InEpsilon(t, high, hi, 0.015)
 	}
 	rng := rand.New(rand.NewPCG(37, 38))
-	runs := dptest.Full(10_000, 500)
+	runs := dptest.Full(3000, 500)
 	for _, keys := range [][3]int{{0, 0, 1000}, {0, 1500, 500}} {
 		covered := [7]int{}
 		for range runs {
