@@ -3,6 +3,7 @@ package distinct
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -107,6 +108,52 @@ func TestPairAccuracy(t *testing.T) {
 			require.InDelta(t, 1, squares[i]/runs, 1.1, "%v: %d", c, i)
 			require.Greater(t, covered[i]/runs, 0.8, "%v: %d", c, i)
 		}
+	}
+}
+
+// Of equal sets without noise what is in both is A, and so is its interval, up to 1.5 %: where more
+// keys are in both than the counts say, more are in A and B, with larger errors. With 64 cells,
+// too, intervals of nested sets cover; the random numbers are the same in every run.
+func TestBothOfEqualSets(t *testing.T) {
+	p := Params{Epsilon: 40, Cells: 64, Levels: 16, Seed: hashing.Seed{1}}.normal()
+	for _, ones := range []int64{200, 400, 600} {
+		pair := &Pair{release{p, numbers{0, 0, ones, 64*16 - ones}}}
+		low, high := pair.A().Interval(0.95)
+		lo, hi := pair.Both().Interval(0.95)
+		t.Logf("%.0f in [%.0f, %.0f] or [%.0f, %.0f]", pair.A().Estimate(), low, high, lo, hi)
+		require.InEpsilon(t, low, lo, 0.015)
+		require.InEpsilon(t, high, hi, 0.015)
+	}
+	rng := rand.New(rand.NewPCG(37, 38))
+	runs := dptest.Full(3000, 500)
+	for _, keys := range [][3]int{{0, 0, 1000}, {0, 1500, 500}} {
+		covered := [7]int{}
+		for range runs {
+			for i := range p.Seed {
+				p.Seed[i] = byte(rng.Uint32())
+			}
+			p.Epsilon = 2
+			a, b := builder(t, p), builder(t, p)
+			for i := range uint64(keys[1] + keys[2]) {
+				if b.Add(i); i < uint64(keys[2]) {
+					a.Add(i)
+				}
+			}
+			n := classesOf(held(a.secret).table, held(b.secret).table, p)
+			law := dptest.OK(p.classLaw())(t)
+			for i := range n {
+				n[i] += int64(law.Quantile(rng.Float64()))
+			}
+			all := float64(keys[1] + keys[2])
+			truths := []float64{float64(keys[2]), all, all, float64(keys[2]), 0, float64(keys[1]), float64(keys[2]) / all}
+			for i, answer := range (&Pair{release{p, n}}).all() {
+				if lo, hi := answer.Interval(0.95); lo <= truths[i] && truths[i] <= hi {
+					covered[i]++
+				}
+			}
+		}
+		t.Log(keys, covered)
+		require.GreaterOrEqual(t, slices.Min(covered[:]), 935*runs/1000)
 	}
 }
 

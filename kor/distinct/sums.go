@@ -89,9 +89,10 @@ func (s *sum) Estimate() (e float64) {
 // noise in it. The sizes are then those that the counts say, except the last, which t implies.
 func (s *sum) at(t float64) (off, variance, noise float64) {
 	var w, x, slope [4]float64
-	last := len(s.terms) - 1
+	last, full := len(s.terms)-1, -30/s.log[s.levels-1] // no cell is empty, and all is rounded to 0
 	for i, term := range s.terms {
-		w[i], x[i] = term.weight, max(term.x, 0)
+		// what is counted is in the sets that are added
+		w[i], x[i] = term.weight, min(max(term.x, term.weight*t, 0), full)
 		off += w[i] * term.x
 	}
 	if s.ratio {
@@ -105,7 +106,7 @@ func (s *sum) at(t float64) (off, variance, noise float64) {
 	for i := range s.terms {
 		x[last] = max(x[last], x[i])
 	}
-	x[last] = min(x[last], -30/s.log[s.levels-1]) // where no cell is empty, and all is rounded to 0
+	x[last] = min(x[last], full)
 	for i := range s.terms {
 		_, slope[i], _ = s.spread(x[i])
 		for j := range i + 1 {
@@ -150,14 +151,6 @@ func (s *sum) most(confidence float64) float64 {
 	return least
 }
 
-// nearest returns the t in [0, most] that is nearest to the estimate.
-func (s *sum) nearest(most float64) float64 {
-	if e := s.Estimate(); !math.IsNaN(e) {
-		return min(max(e, 0), most)
-	}
-	return 0
-}
-
 // StdErr is the square root of the variance at the estimate.
 func (s *sum) StdErr() float64 {
 	_, variance, _ := s.at(max(s.Estimate(), 0))
@@ -177,7 +170,7 @@ func (s *sum) Interval(confidence float64) (lo, hi float64) {
 	if math.IsNaN(s.Estimate()) {
 		return 0, most
 	}
-	return accepted(0, s.nearest(most), most, z, func(t float64) float64 {
+	return accepted(0, min(max(s.Estimate(), 0), most), most, z, func(t float64) float64 {
 		off, variance, noise := s.at(t)
 		excess := 3 * (noise / variance) * (noise / variance)
 		return off / math.Sqrt(variance) / (1 + (z*z-3)*excess/24)

@@ -21,8 +21,10 @@
 // All Slices together, future ones included, are (ε, δ)-private for one element of the stream. With
 // MaxElements = m an element counts only if its user has a token ([Builder.AddFor]), and noise is
 // scaled to 2·Burst + m elements. Estimates and intervals are about the elements that count;
-// [Window.Counted] says which share of all these are, for 1/32 of ε. What a user does in k times
-// 168 steps has (k + 1)/2 times ε.
+// [Window.Counted] says which share of all these are, for 1/32 of ε, from [Plan].CountedFrom
+// elements on: one user can move what is seen by 16 times what counts. Ask for longer windows
+// below that, as noise grows with the root of their length. What a user does in k times 168 steps
+// has (k + 1)/2 times ε.
 //
 // # Accuracy
 //

@@ -14,6 +14,10 @@ type Plan struct {
 	// Threshold is the least noisy count in a discovery span with which an unknown
 	// key is shown; 0 with Dim.
 	Threshold float64
+	// CountedFrom is, with MaxElements, the number of elements in the longest of
+	// the Spans from which on [Window.Counted] tells, at .95, a share of one half
+	// from none and all.
+	CountedFrom float64
 	// Bytes is the length of the encoding of a Slice at whose step only the
 	// shortest of the Spans ends and no Discovery span. Without Dim each known
 	// integer key adds 24. Each further span that ends adds 8 per key.
@@ -30,6 +34,9 @@ func (p Params) Plan() (Plan, error) {
 	plan := Plan{Params: p, StdDev: math.Sqrt(c.known.Variance()), Bytes: 123 + 24*p.Dim}
 	if p.MaxElements > 0 {
 		plan.Bytes += 16
+		for _, law := range c.elements { // half of the elements are above twice the half-widths
+			plan.CountedFrom += 4 * newLaplaceSum(law.Scale(), 1).beyond(0.025)
+		}
 	}
 	switch {
 	case p.Counters > 0:

@@ -588,6 +588,34 @@ func TestAddNWithCounters(t *testing.T) {
 	dptest.OK(b.Step())(t)
 }
 
+// From as many elements on as Plan says, of which half count, Counted tells that some do and some
+// do not, in 95 of 100 series; of a tenth of that load it tells so of few.
+func TestCountedFrom(t *testing.T) {
+	const runs = 300
+	p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1, 2), MaxElements: 3}
+	from := dptest.OK(p.Plan())(t).CountedFrom
+	told := func(elements float64) (told int64) {
+		for range runs {
+			b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
+			for range 2 {
+				held(b).elements[0].raise(int64(elements / 4))
+				held(b).elements[1].raise(int64(elements / 2))
+				require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
+			}
+			if lo, hi := dptest.OK(l.Window(0, 2))(t).Counted(0.95); lo > 0 && hi < 1 {
+				told++
+			}
+		}
+		return told
+	}
+	all, few := told(from), told(from/10)
+	t.Logf("%.0f elements: told in %d of %d; a tenth: %d", from, all, runs, few)
+	dptest.Tail(t, "shares told", min(all, runs*95/100), runs, 0.95, 1e-10)
+	dptest.Alarm(t, 1e-11) // each with a probability below .1
+	require.Less(t, few, int64(runs/3))
+	require.Zero(t, dptest.OK(Params{Epsilon: 1, Dim: 1}.Plan())(t).CountedFrom)
+}
+
 // What the documentation of Counted says of its width.
 func TestWidthOfCounted(t *testing.T) {
 	const m = 10

@@ -45,6 +45,7 @@ var distinctMutations = []mutation{
 	{"sums: noise of half the variance", "kor/distinct/sums.go", "s.noise[i][j] = law.Variance() *", "s.noise[i][j] = law.Variance() / 2 *"},
 	{"sums: counts of A and B taken for independent", "kor/distinct/sums.go", "\t\t\tif i != j {\n\t\t\t\tf *= 2\n\t\t\t}\n", "\t\t\tif i != j {\n\t\t\t\tf = 0\n\t\t\t}\n"},
 	{"sums: numbers of keys taken for random", "kor/distinct/sums.go", "max(x[i]+x[j]-union, 0)*slope[i]*slope[j])", "0*max(x[i]+x[j]-union, 0)*slope[i]*slope[j])"},
+	{"sums: a set smaller than what it contains", "kor/distinct/sums.go", "max(term.x, term.weight*t, 0)", "max(term.x, 0)"},
 	{"parts of full tables have a bound", "kor/distinct/accepted.go", "if to <= most && beyond(to) > 0 {", "if to = min(to, most); beyond(to) > 0 {"},
 	{"sums: an empty interval", "kor/distinct/accepted.go", "math.Hypot(z, deviation(best))", "z"},
 	{"cohorts: no noise", "kor/distinct/cohorts.go", "\tn.addNoise(s.law, &s.src)\n", ""},
