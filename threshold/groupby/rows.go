@@ -3,6 +3,7 @@ package groupby
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -381,8 +382,8 @@ type row struct {
 	at   int
 }
 
-// sorted returns the rows of a shard that came since it was settled, sorted: by a byte at a time,
-// from the lowest, as far as they differ.
+// sorted returns the rows of a shard that came since it was settled, sorted: by eight bits at a
+// time, from the lowest in which they differ.
 func (p *pairLog) sorted(q *shard) []row {
 	n := len(q.words) - q.settled
 	rows, next, differ := slices.Grow(p.rows[0][:0], n)[:n], slices.Grow(p.rows[1][:0], n)[:n], uint64(0)
@@ -390,10 +391,9 @@ func (p *pairLog) sorted(q *shard) []row {
 		rows[i] = row{word, q.settled + i}
 		differ |= word ^ rows[0].word
 	}
-	for shift := 0; differ>>shift > 0; shift += 8 {
-		if byte(differ>>shift) == 0 {
-			continue
-		}
+	for differ != 0 {
+		shift := bits.TrailingZeros64(differ)
+		differ &^= 0xff << shift
 		var starts [256]int
 		for _, r := range rows {
 			starts[byte(r.word>>shift)]++
