@@ -198,27 +198,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The quantile of three Laplace variables: Monte Carlo at one in 20, and against closed forms.
-func TestLaplaceReach(t *testing.T) {
-	for _, tail := range []float64{1, 0.5, 0.05, 1e-6, 0x1p-53} {
-		require.InEpsilon(t, 1-math.Log(tail)*3, 1+laplaceReach([3]float64{0, -3, 0}, tail), 1e-8)
-		require.Zero(t, laplaceReach([3]float64{}, tail))
-		for _, s := range [][3]float64{{1, 1, 1}, {1, 1, 0}, {2, 1, 0.5}, {-1, 1e-9, 1}, {1, 0.999, 0.998}, {1e-200, 2, 3}, {1e200, 3e200, 2e200}} {
-			x := laplaceReach(s, tail)
-			top := max(math.Abs(s[0]), math.Abs(s[1]), math.Abs(s[2]))
-			require.GreaterOrEqual(t, x, laplaceReach([3]float64{top}, tail)*(1-1e-9))
-			require.LessOrEqual(t, x, 2*top*(2-math.Log(tail)))
-		}
-		// Pr[|X+Y| > x] = (1 + x/2)·e^−x, and (1 + 5x/8 + x²/8)·e^−x for three.
-		x := laplaceReach([3]float64{1, 1, 0}, tail)
-		require.InDelta(t, 1, (1+x/2)*math.Exp(-x)/tail, 0.12)
-		require.LessOrEqual(t, (1+x/2)*math.Exp(-x), tail*(1+1e-9))
-		x = laplaceReach([3]float64{1, 1, 1}, tail)
-		require.LessOrEqual(t, (1+5*x/8+x*x/8)*math.Exp(-x), tail*(1+1e-9))
-		require.InDelta(t, 1, (1+5*x/8+x*x/8)*math.Exp(-x)/tail, 0.2)
-	}
-}
-
 // Where rows cannot be told from none, the interval of the mean is all of the range; where they
 // can, it is as wide as the noise over the rows.
 func TestMeanInterval(t *testing.T) {
@@ -236,4 +215,14 @@ func TestMeanInterval(t *testing.T) {
 		lo, hi = s.Interval(StdDev, 0.95)
 		require.True(t, lo == 0 && hi == 6)
 	}
+}
+
+// The interval of a count that comes with a mean is as wide as its Laplace noise needs.
+func TestCountInterval(t *testing.T) {
+	s := released(t, Params{Epsilon: 0.5, Max: 1, Want: Mean}, make([]float64, 1000)...)
+	rows, _, _ := s.forms()
+	lo, hi := s.Interval(Count, 0.95)
+	require.Equal(t, [3]float64{2, 2, 0}, rows.noise) // of two equal ones: (1 + x/2)·e^−x
+	x := (hi - lo) / 2 / 2
+	require.InDelta(t, 0.05, (1+x/2)*math.Exp(-x), 0.001)
 }

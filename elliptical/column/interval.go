@@ -2,7 +2,6 @@ package column
 
 import (
 	"math"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
@@ -115,57 +114,5 @@ func (s *Summary) reach(f form, tail float64) float64 {
 		norm := math.Hypot(math.Hypot(f.noise[0], f.noise[1]), f.noise[2])
 		return norm*math.Sqrt2*math.Erfcinv(tail) + f.slack
 	}
-	return laplaceReach(f.noise, tail) + f.slack
-}
-
-// laplaceReach returns an x with Pr[|X| > x] ≤ tail, where X is a sum of independent Laplace
-// variables with the absolute values of the given scales.
-//
-// The characteristic function Π 1/(1 + sᵢ²ω²) is Σ Aᵢ/(1 + sᵢ²ω²) with Aᵢ = Π_{j≠i} sᵢ²/(sᵢ² −
-// sⱼ²), so Pr[|X| > x] = Σ Aᵢ·e^{−x/sᵢ}. Scales that are nearly equal are moved apart, upwards by a
-// part in 500, which makes X less concentrated and the result larger.
-func laplaceReach(scales [3]float64, tail float64) float64 {
-	const apart = 1 + 0x1p-9
-	s := [3]float64{math.Abs(scales[0]), math.Abs(scales[1]), math.Abs(scales[2])}
-	slices.Sort(s[:])
-	if s[2] == 0 {
-		return 0
-	}
-	for i := 1; i < 3; i++ {
-		s[i] = max(s[i], s[i-1]*apart)
-	}
-	top := s[2]
-	var a [3]float64
-	for i := range s {
-		s[i] /= top
-	}
-	for i, x := range s {
-		a[i] = 1
-		for j, y := range s {
-			if j != i {
-				a[i] *= x * x / ((x - y) * (x + y))
-			}
-		}
-		if x == 0 {
-			a[i] = 0
-		}
-	}
-	// Three equal scales have the tail e^{−x}·(1 + 5x/8 + x²/8) ≤ 3·e^{−x/2}, so that the result is
-	// below this x. The density is log-concave, so −ln of the tail is convex, and Newton's steps
-	// from the right stay on the right.
-	x := 2 * (2 - math.Log(tail))
-	for range 50 {
-		survival, density := 0.0, 0.0
-		for i, scale := range s {
-			if scale > 0 {
-				y := a[i] * math.Exp(-x/scale)
-				survival, density = survival+y, density+y/scale
-			}
-		}
-		step := survival / density * math.Log(survival/tail)
-		if x += step; x <= 0 || step > -1e-12*x {
-			break
-		}
-	}
-	return top * max(x, 0) * (1 + 0x1p-30)
+	return exact.LaplaceReach(f.noise[:], tail) + f.slack
 }

@@ -95,11 +95,7 @@ func (p quantileParams) validate() error {
 
 // levels returns the levels that are released.
 func (p *quantileParams) levels() []float64 {
-	n := 0
-	for n < maxLevels && p.Levels[n] != 0 {
-		n++
-	}
-	return p.Levels[:n]
+	return p.Levels[:slices.Index(append(p.Levels[:], 0), 0)]
 }
 
 // depth returns ⌈log₂(m + 1)⌉, the number of rounds in which m quantiles are found.

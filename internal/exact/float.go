@@ -1,6 +1,9 @@
 package exact
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Up and Down are the factors by which a value of a few roundings is moved to its safe side.
 const (
@@ -111,6 +114,57 @@ func FloorSqrt(n int64) int64 {
 // LogLaplaceTail returns ln Pr[L ≥ n] for n ≥ 0 and discrete Laplace noise L of scale b.
 func LogLaplaceTail(b float64, n int64) float64 {
 	return -float64(n)/b - math.Log1p(math.Exp(-1/b))
+}
+
+// LaplaceReach returns an x with Pr[|X| > x] ≤ tail, where X is a sum of independent Laplace
+// variables with the absolute values of at most four scales.
+//
+// The characteristic function Π 1/(1 + sᵢ²ω²) is Σ Aᵢ/(1 + sᵢ²ω²) with Aᵢ = Π_{j≠i} sᵢ²/(sᵢ² −
+// sⱼ²), so Pr[|X| > x] = Σ Aᵢ·e^{−x/sᵢ}. Scales that are nearly equal are moved apart, upwards by a
+// part in 500, which makes X less concentrated and the result larger.
+func LaplaceReach(scales []float64, tail float64) float64 {
+	const apart = 1 + 0x1p-9
+	var s []float64
+	for _, x := range scales {
+		if x != 0 {
+			s = append(s, math.Abs(x))
+		}
+	}
+	if len(s) == 0 {
+		return 0
+	}
+	slices.Sort(s)
+	for i := 1; i < len(s); i++ {
+		s[i] = max(s[i], s[i-1]*apart)
+	}
+	top, a := s[len(s)-1], make([]float64, len(s))
+	for i := range s {
+		s[i] /= top
+	}
+	for i, x := range s {
+		a[i] = 1
+		for j, y := range s {
+			if j != i {
+				a[i] *= x * x / ((x - y) * (x + y))
+			}
+		}
+	}
+	// With E[e^{|X|/2}] ≤ 2·(4/3)⁴ for scales of at most 1, Pr[|X| > x] < e²·e^{−x/2}, so that the
+	// result is below this x. The density is log-concave, so −ln of the tail is convex, and
+	// Newton's steps from the right stay on the right.
+	x := 2 * (2 - math.Log(tail))
+	for range 50 {
+		survival, density := 0.0, 0.0
+		for i, scale := range s {
+			y := a[i] * math.Exp(-x/scale)
+			survival, density = survival+y, density+y/scale
+		}
+		step := survival / density * math.Log(survival/tail)
+		if x += step; x <= 0 || step > -1e-12*x {
+			break
+		}
+	}
+	return top * max(x, 0) * (1 + 0x1p-30)
 }
 
 // LogExpm1 returns ln(e^x − 1) for x > 0.

@@ -91,3 +91,33 @@ func TestLogExpm1(t *testing.T) {
 	}
 	near(t, LogExpm1(5000), 5000)
 }
+
+// The quantile of sums of Laplace variables, against closed forms: exactly for two that differ, and
+// not below for equal ones.
+func TestLaplaceReach(t *testing.T) {
+	for _, tail := range []float64{1, 0.5, 0.05, 1e-6, 2e-9, 0x1p-53} {
+		require.InEpsilon(t, 1-math.Log(tail)*3, 1+LaplaceReach([]float64{0, -3, 0}, tail), 1e-8)
+		require.Zero(t, LaplaceReach([]float64{0, 0}, tail))
+		require.Zero(t, LaplaceReach(nil, tail))
+		for _, s := range [][]float64{{1, 1, 1, 1}, {1, 1, 1}, {1, 1, 0}, {2, 1, 0.5}, {-1, 1e-9, 1}, {1, 0.999, 0.998}, {1e-200, 2, 3}, {1e200, 3e200, 2e200}} {
+			x := LaplaceReach(s, tail)
+			top := max(math.Abs(s[0]), math.Abs(s[1]), math.Abs(s[2]))
+			require.GreaterOrEqual(t, x, LaplaceReach([]float64{top}, tail)*(1-1e-9))
+			require.LessOrEqual(t, x, 2*top*(2-math.Log(tail)))
+		}
+		x := LaplaceReach([]float64{-3, 0, 1}, tail)
+		require.InEpsilon(t, tail, (9*math.Exp(-x/3)-math.Exp(-x))/8, 1e-7)
+		for _, equal := range []struct {
+			scales []float64
+			above  func(x float64) float64 // Pr[|X| > x]·e^x
+		}{
+			{[]float64{1, 1, 0}, func(x float64) float64 { return 1 + x/2 }},
+			{[]float64{1, 1, 1}, func(x float64) float64 { return 1 + 5*x/8 + x*x/8 }},
+			{[]float64{1, -1, 1, 1}, func(x float64) float64 { return 1 + 11*x/16 + 3*x*x/16 + x*x*x/48 }},
+		} {
+			x := LaplaceReach(equal.scales, tail)
+			require.LessOrEqual(t, equal.above(x)*math.Exp(-x), tail*(1+1e-7))
+			require.InDelta(t, 1, equal.above(x)*math.Exp(-x)/tail, 0.32)
+		}
+	}
+}

@@ -187,7 +187,7 @@ func merge[K hashing.Key](into, other secret[state[K]]) error {
 		}
 		numbers := make([]uint32, len(o.table.cells))
 		for n, key := range o.table.keys {
-			if i, ok := s.table.entry(key); ok {
+			if i, ok := s.table.entry(key, s.table.hasher.Hash(key)); ok {
 				s.table.cells[i].add(o.table.cells[n])
 				addTo(s.table.lost(int(i)), o.table.lost(n))
 				numbers[n] = i

@@ -52,7 +52,7 @@ func (t *table[K]) entries() (all []entry[K]) {
 
 // add adds to the cell of the key.
 func (t *table[K]) add(key K, c cell) {
-	i, _ := t.entry(key)
+	i, _ := t.entry(key, t.hasher.Hash(key))
 	t.cells[i].add(c)
 }
 

@@ -2,7 +2,6 @@ package groupby
 
 import (
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/dpsketch/dpsketch/internal/loss"
@@ -418,51 +417,6 @@ func (p Params) noises(c calibration, at choice) (n noises) {
 // users returns a count from the numbers that are released of it.
 func (n *noises) users(rest, weight int64) float64 {
 	return (float64(rest)/fine + n.mix*float64(weight)) / unit
-}
-
-// laplaceTail returns the t that a sum of Laplace noises with these standard deviations exceeds
-// with probability alpha. With different scales b it is Σ ½·e^{−t/b}·Π b²/(b² − c²), c the others.
-// Scales that are near another are made larger, by which no such probability becomes smaller.
-func laplaceTail(alpha float64, sds []float64) float64 {
-	var scales []float64
-	for _, sd := range sds {
-		if sd != 0 {
-			scales = append(scales, math.Abs(sd)/math.Sqrt2)
-		}
-	}
-	slices.Sort(scales)
-	for i := range scales {
-		if i > 0 {
-			scales[i] = max(scales[i], 1.01*scales[i-1])
-		}
-	}
-	if len(scales) == 0 {
-		return 0
-	}
-	exceeds := func(t float64) (p float64) {
-		for i, b := range scales {
-			term := math.Exp(-t/b) / 2
-			for j, c := range scales {
-				if j != i {
-					term *= 1 / ((1 - c/b) * (1 + c/b))
-				}
-			}
-			p += term
-		}
-		return p
-	}
-	low, high := 0., scales[len(scales)-1]
-	for exceeds(high) > alpha {
-		low, high = high, 2*high
-	}
-	for range 50 {
-		if middle := (low + high) / 2; exceeds(middle) > alpha {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high
 }
 
 // normalTail returns the z with Pr[N(0, 1) > z] = alpha, for alpha in (0, ½].

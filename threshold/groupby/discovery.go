@@ -74,7 +74,7 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 	show := s.shows(s.calibrated.first, s.calibrated.discovery)
 	var keys []K
 	for i, key := range s.table.keys {
-		if _, ok := show(i); ok {
+		if _, ok := show(i, s.table.cells[i].weight); ok {
 			keys = append(keys, key)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
@@ -217,7 +218,7 @@ func (g *Groups[K]) reach(sd, alpha float64) float64 { return g.tail(alpha)(sd) 
 // negatives, exceeds with probability at most alpha ≤ ½.
 func (g *Groups[K]) tail(alpha float64) func(sds ...float64) float64 {
 	if g.params.pure() {
-		return func(sds ...float64) float64 { return laplaceTail(alpha, sds) }
+		return func(sds ...float64) float64 { return exact.LaplaceReach(sds, 2*alpha) / math.Sqrt2 }
 	}
 	z := normalTail(alpha)
 	return func(sds ...float64) float64 {

@@ -33,28 +33,28 @@ func indexOf[K hashing.Key](keys []K) index[K] {
 
 // find returns the number of the key, false if it has none.
 func (x *index[K]) find(key K) (i uint32, ok bool) {
-	i, _, _, ok = x.look(key)
+	i, _, ok = x.look(key, x.hasher.Hash(key))
 	return i, ok
 }
 
-// look returns the number of the key, or where it belongs.
-func (x *index[K]) look(key K) (i uint32, slot, h uint64, ok bool) {
-	h = x.hasher.Hash(key)
+// look returns the number of the key, whose hash is h, or where it belongs.
+func (x *index[K]) look(key K, h uint64) (i uint32, slot uint64, ok bool) {
 	slot, n := x.slots.First(h)
 	for ; n != 0; slot, n = x.slots.Next(slot, h) {
 		if x.keys[n-1] == key {
-			return n - 1, slot, h, true
+			return n - 1, slot, true
 		}
 	}
-	return 0, slot, h, false
+	return 0, slot, false
 }
 
 // ahead is how many keys are looked up together.
 const ahead = 16
 
-// seek sets numbers to the numbers of at most ahead keys plus one, or 0 where that takes number.
-func (x *index[K]) seek(keys []K, numbers *[ahead]uint32) {
-	var hashes, words [ahead]uint64
+// seek returns the numbers of at most ahead keys plus one, or 0 where that takes enter, and their
+// hashes.
+func (x *index[K]) seek(keys []K) (numbers [ahead]uint32, hashes [ahead]uint64) {
+	var words [ahead]uint64
 	for j, key := range keys {
 		hashes[j] = x.hasher.Hash(key)
 		words[j] = x.slots.Word(hashes[j])
@@ -64,11 +64,15 @@ func (x *index[K]) seek(keys []K, numbers *[ahead]uint32) {
 			numbers[j] = 0
 		}
 	}
+	return numbers, hashes
 }
 
 // number returns the number of the key, which may be new; false if it is new and the index full.
-func (x *index[K]) number(key K) (i uint32, ok bool) {
-	i, slot, h, found := x.look(key)
+func (x *index[K]) number(key K) (i uint32, ok bool) { return x.enter(key, x.hasher.Hash(key)) }
+
+// enter is number for a key whose hash is h.
+func (x *index[K]) enter(key K, h uint64) (i uint32, ok bool) {
+	i, slot, found := x.look(key, h)
 	if found {
 		return i, true
 	}
@@ -77,7 +81,7 @@ func (x *index[K]) number(key K) (i uint32, ok bool) {
 			return 0, false
 		}
 		x.grow(int(min(2*uint64(len(x.keys)), keytable.MaxEntries)))
-		_, slot, h, _ = x.look(key)
+		_, slot, _ = x.look(key, h)
 	}
 	x.keys = append(x.keys, key)
 	x.slots.Set(slot, h, uint32(len(x.keys)))
@@ -149,8 +153,8 @@ func newTable[K hashing.Key](x index[K], width int) table[K] {
 
 // entry returns the number of the key's cell, which may be new; false if it is new and the table
 // full.
-func (t *table[K]) entry(key K) (i uint32, ok bool) {
-	i, ok = t.number(key)
+func (t *table[K]) entry(key K, h uint64) (i uint32, ok bool) {
+	i, ok = t.enter(key, h)
 	if ok && int(i) == len(t.cells) {
 		t.reserveColumns()
 		t.cells, t.marks = append(t.cells, cell{}), append(t.marks, 0)

@@ -275,11 +275,7 @@ func (p Params) fulls() (fulls []int) {
 
 // levels returns the levels that are released.
 func (p *Params) levels() []float64 {
-	n := slices.Index(p.Levels[:], 0)
-	if n < 0 {
-		n = maxLevels
-	}
-	return p.Levels[:n]
+	return p.Levels[:slices.Index(append(p.Levels[:], 0), 0)]
 }
 
 // FullKeys and CountShare in one pass where nothing is said, from formulas, whatever the data.

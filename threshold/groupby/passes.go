@@ -115,26 +115,31 @@ func (secondPass[K]) add(s *state[K]) {
 
 // weigh gives the user's weight to the keys, or to a random part of them where they are too many.
 func (s *state[K]) weigh(numbers []uint32) {
-	k := min(len(numbers), s.params.most)
-	if k == 0 {
-		return
-	}
-	w := weight(k)
-	for _, i := range drawSome(numbers, k, &s.src) {
+	w, some := s.weighed(numbers)
+	for _, i := range some {
 		e := &s.table.cells[i]
 		e.weight = sum(e.weight, w)
 	}
 }
 
-// shows returns what draws whether a key is shown, by which noisy weight. The keys that a first
-// pass has found are, and those of a list.
-func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (weight int64, ok bool) {
+// weighed returns the weight of a user with these keys, and the keys that get it.
+func (s *state[K]) weighed(numbers []uint32) (w int64, some []uint32) {
+	k := min(len(numbers), s.params.most)
+	if k == 0 {
+		return 0, nil
+	}
+	return weight(k), drawSome(numbers, k, &s.src)
+}
+
+// shows returns what draws whether a key of some weight is shown, and by which noisy one. The keys
+// that a first pass has found are, and those of a list.
+func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int, weight int64) (noisy int64, ok bool) {
 	normal := s.noise(sigma)
-	return func(i int) (int64, bool) {
+	return func(i int, weight int64) (int64, bool) {
 		if i < s.found {
 			return 0, true
 		}
-		return kernel.Show(s.table.cells[i].weight, normal, s.src.Uint64N)
+		return kernel.Show(weight, normal, s.src.Uint64N)
 	}
 }
 
@@ -155,14 +160,12 @@ func (twoPasses[K]) release(s *state[K]) *Groups[K] {
 	for from, to := range s.users.all {
 		s.count(found, from, to)
 	}
-	return s.release(func(i int) (int64, bool) { return 0, found[i] })
+	return s.release(func(i int, _ int64) (int64, bool) { return 0, found[i] })
 }
 
 // find adds to found what one pass shows of the other keys, to which alone users give weight.
-func (s *state[K]) find(found []bool, show func(i int) (int64, bool)) {
-	for i := range s.table.cells {
-		s.table.cells[i].weight = 0
-	}
+func (s *state[K]) find(found []bool, show func(i int, weight int64) (int64, bool)) {
+	weights := make([]int64, len(found))
 	var left []uint32
 	for from, to := range s.users.all {
 		left = left[:0]
@@ -171,11 +174,14 @@ func (s *state[K]) find(found []bool, show func(i int) (int64, bool)) {
 				left = append(left, i)
 			}
 		}
-		s.weigh(left)
+		w, some := s.weighed(left)
+		for _, i := range some {
+			weights[i] = sum(weights[i], w)
+		}
 	}
-	for i := range found {
+	for i, weight := range weights {
 		if !found[i] {
-			_, found[i] = show(i)
+			_, found[i] = show(i, weight)
 		}
 	}
 }
@@ -241,7 +247,7 @@ func (lastPass[K]) release(s *state[K]) *Groups[K] {
 // release draws independently for each key and sorts what is shown, so the distribution of what is
 // released does not depend on the order of arrival. A key without weight gets no draw: it is
 // hidden, whatever its count.
-func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] {
+func (s *state[K]) release(show func(i int, weight int64) (noisy int64, ok bool)) *Groups[K] {
 	p := s.params
 	g := &Groups[K]{params: p}
 	if s.table.width > 0 {
@@ -251,7 +257,7 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 	rests, values := s.noise(s.calibrated.rest(s.chosen)), s.noise(s.calibrated.value(s.chosen))
 	var numbers []uint32
 	for i, e := range s.table.cells {
-		weight, ok := show(i)
+		weight, ok := show(i, e.weight)
 		if !ok {
 			s.others = sum(s.others, e.others)
 			continue

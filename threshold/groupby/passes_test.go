@@ -163,8 +163,8 @@ func TestKeptUsersCount(t *testing.T) {
 	s = held(b)
 	found = []bool{true, false, false, false, false, false, false, false, true}
 	var seen []int64
-	s.find(found, func(i int) (int64, bool) {
-		seen = append(seen, s.table.cells[i].weight)
+	s.find(found, func(i int, weight int64) (int64, bool) {
+		seen = append(seen, weight)
 		return 0, i == 3
 	})
 	slices.Sort(seen)

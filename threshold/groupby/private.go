@@ -222,7 +222,7 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found, width in
 		if r.Err() != nil {
 			return t
 		}
-		if at, _ := t.entry(key); int(at) != i {
+		if at, _ := t.entry(key, t.hasher.Hash(key)); int(at) != i {
 			r.Fail("a key twice")
 			return t
 		}
@@ -300,6 +300,7 @@ func (h *rowsHeader) fields() []wire.Field {
 // appendState appends the keys in order, and then the users in order: each with his keys, by their
 // ranks, and the numbers of the pair.
 func (s *rowData[U, K]) appendState(dst []byte) []byte {
+	s.flush()
 	users, keys := wire.KeysOf[U](), wire.KeysOf[K]()
 	h := rowsHeader{privateRows, users.Class(), keys.Class(), s.params, s.nameless}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)

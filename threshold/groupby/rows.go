@@ -3,6 +3,7 @@ package groupby
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -19,8 +20,8 @@ import (
 // [Builder] is.
 //
 // They take 8 bytes for each distinct pair of user and key, 8 more each for sums, Average and
-// quantiles (16 more with Values), a quarter more for the latest rows, and some 30 for each user
-// and each key.
+// quantiles (16 more with Values); for the latest rows a quarter more, or half a megabyte for each 8
+// of these bytes; and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rowData[U, K]]
 }
@@ -39,6 +40,12 @@ type rowData[U, K hashing.Key] struct {
 	named      bool    // users are texts or arrays, and an empty one is none
 	nameless   int64   // so many rows had none
 	numbers    []int64 // of a row, for the columns of the pairs
+
+	// the latest rows, whose users and keys have no numbers yet
+	latest        int // so many
+	latestUsers   [ahead]U
+	latestKeys    [ahead]K
+	latestNumbers []int64
 }
 
 // NewRows returns empty Rows, as [New] does. An ε above 20 protects hardly anybody.
@@ -148,17 +155,36 @@ func (s *rowData[U, K]) add(user U, key K, numbers []int64) {
 		s.nameless = sum(s.nameless, 1)
 		return
 	}
-	if s.params.listed && !s.params.Others {
-		if _, ok := s.keys.find(key); !ok {
-			return
+	s.latestUsers[s.latest], s.latestKeys[s.latest], s.latestNumbers = user, key, append(s.latestNumbers, numbers...)
+	if s.latest++; s.latest == ahead {
+		s.flush()
+	}
+}
+
+// flush adds the latest rows to the pairs. Their users and keys are looked up together, as memory
+// answers several questions in the time of one.
+func (s *rowData[U, K]) flush() {
+	users, userHashes := s.users.seek(s.latestUsers[:s.latest])
+	keys, keyHashes := s.keys.seek(s.latestKeys[:s.latest])
+	numbers := s.latestNumbers
+	for i := range s.latest {
+		u, k, found, ok := users[i]-1, keys[i]-1, users[i] > 0, keys[i] > 0
+		switch {
+		case ok:
+		case s.params.listed && !s.params.Others:
+			k, ok = s.keys.find(s.latestKeys[i])
+		default:
+			k, ok = s.keys.enter(s.latestKeys[i], keyHashes[i])
 		}
+		if ok && !found {
+			u, ok = s.users.enter(s.latestUsers[i], userHashes[i])
+		}
+		if ok {
+			s.pairs.add(u, k, numbers[:len(s.numbers)])
+		}
+		numbers = numbers[len(s.numbers):]
 	}
-	u, ok := s.users.number(user)
-	k, okay := s.keys.number(key)
-	if !ok || !okay {
-		return
-	}
-	s.pairs.add(u, k, numbers)
+	s.latest, s.latestNumbers = 0, s.latestNumbers[:0]
 }
 
 // Merge adds the rows of other Rows, as [Builder.Merge] does with its errors, but a user may be in
@@ -172,6 +198,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 			return err
 		}
 		s.nameless = sum(s.nameless, o.nameless)
+		o.flush()
 		for q, user := range o.pairs.all {
 			for at := user.from; at < user.to; at++ {
 				word := q.words[at]
@@ -222,6 +249,7 @@ func (s *rowData[U, K]) listedIn(q *shard, user span) (n int) {
 
 // state returns the state of a Builder that was given all users, and leaves nothing here.
 func (s *rowData[U, K]) state() *state[K] {
+	s.flush()
 	var w pass[K] = onePass[K]{}
 	keys := s.keys
 	switch {
@@ -285,6 +313,11 @@ func (s *rowData[U, K]) state() *state[K] {
 type pairLog struct {
 	join   []func(a, b int64) int64 // of the numbers of two rows of one pair
 	shards [1 << shardBits]shard
+
+	rows   [2][]row // for reuse: see settle
+	words  []uint64
+	order  []int
+	column []int64
 }
 
 // wrapped is the join of values: a + b modulo 2⁶⁴. A sum that saturates is not associative.
@@ -304,7 +337,15 @@ type shard struct {
 func (p *pairLog) add(user, key uint32, numbers []int64) {
 	q := p.shardOf(user)
 	if len(q.words) == cap(q.words) {
-		q.settle(p.join)
+		p.settle(q)
+		n := len(q.words)
+		if room := n + max(n/4, min(n, 1024)) + 64; room > cap(q.words) {
+			q.words = append(make([]uint64, 0, room), q.words...)
+			q.columns = append(make([][]int64, 0, len(p.join)), q.columns...)[:len(p.join)]
+			for c, column := range q.columns {
+				q.columns[c] = append(make([]int64, 0, room), column...)
+			}
+		}
 	}
 	q.words = append(q.words, uint64(user)<<32|uint64(key))
 	for c, x := range numbers {
@@ -315,56 +356,75 @@ func (p *pairLog) add(user, key uint32, numbers []int64) {
 // shardOf returns the shard of a user.
 func (p *pairLog) shardOf(user uint32) *shard { return &p.shards[user%uint32(len(p.shards))] }
 
-// settle sorts and joins all rows, and makes room for a quarter as many.
-func (q *shard) settle(join []func(a, b int64) int64) {
-	type row struct {
-		word uint64
-		at   int
+// row is where a row stands in its shard.
+type row struct {
+	word uint64
+	at   int
+}
+
+// sorted returns the rows of a shard that came since it was settled, sorted: by eight bits at a
+// time, from the lowest in which they differ.
+func (p *pairLog) sorted(q *shard) []row {
+	n := len(q.words) - q.settled
+	rows, next, differ := slices.Grow(p.rows[0][:0], n)[:n], slices.Grow(p.rows[1][:0], n)[:n], uint64(0)
+	for i, word := range q.words[q.settled:] {
+		rows[i] = row{word, q.settled + i}
+		differ |= word ^ rows[0].word
 	}
-	rows := make([]row, 0, len(q.words)-q.settled)
-	for at := q.settled; at < len(q.words); at++ {
-		rows = append(rows, row{q.words[at], at})
-	}
-	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.word, b.word) })
-	distinct, at := q.settled, 0
-	for n, r := range rows {
-		for at < q.settled && q.words[at] < r.word {
-			at++
+	for differ != 0 {
+		shift := bits.TrailingZeros64(differ)
+		differ &^= 0xff << shift
+		var starts [256]int
+		for _, r := range rows {
+			starts[byte(r.word>>shift)]++
 		}
-		if (n == 0 || rows[n-1].word != r.word) && (at == q.settled || q.words[at] != r.word) {
-			distinct++
+		start := 0
+		for b, count := range starts {
+			starts[b], start = start, start+count
+		}
+		for _, r := range rows {
+			start := &starts[byte(r.word>>shift)]
+			next[*start] = r
+			*start++
+		}
+		rows, next = next, rows
+	}
+	p.rows = [2][]row{rows, next}
+	return rows
+}
+
+// settle sorts and joins all rows of a shard.
+func (p *pairLog) settle(q *shard) {
+	rows := p.sorted(q)
+	words := slices.Grow(p.words[:0], len(q.words))
+	order := slices.Grow(p.order[:0], len(q.words)) // ^at where a row is joined with the one before
+	at := 0
+	for i := range len(rows) + 1 {
+		for ; at < q.settled && (i == len(rows) || q.words[at] <= rows[i].word); at++ {
+			words, order = append(words, q.words[at]), append(order, at)
+		}
+		switch {
+		case i == len(rows):
+		case len(words) > 0 && words[len(words)-1] == rows[i].word:
+			order = append(order, ^rows[i].at)
+		default:
+			words, order = append(words, rows[i].word), append(order, rows[i].at)
 		}
 	}
-	room := distinct + distinct/4 + 64
-	next := shard{words: make([]uint64, 0, room), columns: make([][]int64, len(join))}
-	for c := range join {
-		next.columns[c] = make([]int64, 0, room)
-	}
-	take := func(at int) { // row at, joined with the one before where the pair is the same
-		last := len(next.words) - 1
-		if last < 0 || next.words[last] != q.words[at] {
-			next.words = append(next.words, q.words[at])
-			for c := range join {
-				next.columns[c] = append(next.columns[c], q.columns[c][at])
+	q.words, q.settled = append(q.words[:0], words...), len(words)
+	for c, numbers := range q.columns {
+		column := slices.Grow(p.column[:0], len(words))
+		for _, at := range order {
+			if at >= 0 {
+				column = append(column, numbers[at])
+			} else {
+				last := &column[len(column)-1]
+				*last = p.join[c](*last, numbers[^at])
 			}
-			return
 		}
-		for c, join := range join {
-			next.columns[c][last] = join(next.columns[c][last], q.columns[c][at])
-		}
+		q.columns[c], p.column = append(numbers[:0], column...), column
 	}
-	at = 0
-	for _, r := range rows {
-		for ; at < q.settled && q.words[at] <= r.word; at++ {
-			take(at)
-		}
-		take(r.at)
-	}
-	for ; at < q.settled; at++ {
-		take(at)
-	}
-	next.settled = len(next.words)
-	*q = next
+	p.words, p.order = words, order
 }
 
 // span is where a user's pairs lie in a shard.
@@ -375,7 +435,7 @@ func (p *pairLog) all(yield func(q *shard, user span) bool) {
 	for i := range p.shards {
 		q := &p.shards[i]
 		if q.settled < len(q.words) {
-			q.settle(p.join)
+			p.settle(q)
 		}
 		for from, to := 0, 0; from < len(q.words); from = to {
 			for to = from; to < len(q.words) && q.words[to]>>32 == q.words[from]>>32; to++ {

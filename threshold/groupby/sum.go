@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
@@ -303,14 +304,7 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 		for g.params.Values && low > -0x1p60 && !above(low) {
 			low *= 2
 		}
-		for range 50 {
-			if middle := (low + high) / 2; above(middle) {
-				low = middle
-			} else {
-				high = middle
-			}
-		}
-		return high
+		return exact.LeastFloat(low, high, func(m float64) bool { return !above(m) })
 	}
 	lo, hi = g.value(at, -highest(-at.sum)), g.value(at, highest(at.sum))
 	if mean := g.Mean(key); mean == mean {

@@ -17,9 +17,10 @@ func (s *state[K]) gather(keys []K, values []float64) {
 	s.keys = s.keys[:0]
 	columns := s.params.columns()
 	var found [ahead]uint32
+	var hashes [ahead]uint64
 	for n, key := range keys {
 		if n%ahead == 0 {
-			s.table.seek(keys[n:min(n+ahead, len(keys))], &found)
+			found, hashes = s.table.seek(keys[n:min(n+ahead, len(keys))])
 		}
 		if values != nil && math.IsNaN(values[n]) {
 			continue
@@ -33,7 +34,7 @@ func (s *state[K]) gather(keys []K, values []float64) {
 				continue
 			}
 		default:
-			if i, ok = s.table.entry(key); !ok {
+			if i, ok = s.table.entry(key, hashes[n%ahead]); !ok {
 				continue
 			}
 		}

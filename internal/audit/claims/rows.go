@@ -321,7 +321,7 @@ var rows = []row{
 	{
 		claim: "Standard errors and intervals of a column hold", about: "elliptical/column.Summary.StdErr elliptical/column.Plan.StdErr elliptical/column.Summary.Interval elliptical/column.Quantiles.RankInterval",
 		theorem: "the exact law of the noise",
-		proof:   "elliptical/column/interval.go", code: "elliptical/column.Summary.reach elliptical/column.laplaceReach", exact: "elliptical/column.TestErrors elliptical/column.TestLaplaceReach",
+		proof:   "elliptical/column/interval.go", code: "elliptical/column.Summary.reach internal/exact.LaplaceReach", exact: "elliptical/column.TestErrors elliptical/column.TestCountInterval internal/exact.TestLaplaceReach",
 		audit: "elliptical/column.TestCoverage elliptical/column.TestQuantileAccuracy", edits: "elliptical/column: intervals a fifth too narrow",
 	},
 	{

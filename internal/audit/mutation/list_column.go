@@ -16,7 +16,7 @@ var columnMutations = []mutation{
 	{"restore ignores the Params", "elliptical/column/private.go", "p != s.params && r.Done() == nil", "p.Want != s.params.Want && r.Done() == nil"},
 	{"restored quantiles ignore the Params", "elliptical/column/quantile_private.go", "p != s.params && r.Done() == nil", "p.Rho != s.params.Rho && r.Done() == nil"},
 	{"restored cells out of range", "elliptical/column/quantile_private.go", "case last >= s.axis.Cells():", "case last >= maxCells:"},
-	{"intervals a fifth too narrow", "elliptical/column/interval.go", "return top * max(x, 0) * (1 + 0x1p-30)", "return top * max(x, 0) * 0.8"},
+	{"intervals a fifth too narrow", "elliptical/column/interval.go", "exact.LaplaceReach(f.noise[:], tail)", "0.8*exact.LaplaceReach(f.noise[:], tail)"},
 	{"quantiles with all of the loss in each round", "elliptical/column/quantile_params.go", "return p.lossOf((1 - p.rowsShare()) / float64(p.depth()))", "return p.lossOf(1 - p.rowsShare())"},
 	{"quantiles under Replace as under AddRemove", "elliptical/column/quantile_params.go", "loss /= 2", "loss /= 1"},
 	{"a row in both parts", "internal/quantile/levels.go", "c.From = found[p.Left]", "c.From = max(found[p.Left]-1, 0)"},
