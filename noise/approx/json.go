@@ -6,14 +6,17 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
+// shown is what JSON has in addition to the member data.
+type shown struct {
+	Guarantee budget.Guarantee `json:"guarantee"`
+	wire.Estimated
+}
+
 // MarshalJSON returns the guarantee and the estimate with its interval at .95. Its member data is
 // the binary encoding, the only part that UnmarshalJSON reads.
 func (v Value) MarshalJSON() ([]byte, error) {
 	low, high := v.Interval(wire.Confidence)
-	return wire.MarshalJSON(&v, struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		wire.Estimated
-	}{v.Guarantee(), wire.EstimatedOf(v.Estimate(), low, high)})
+	return wire.MarshalJSON(&v, shown{v.Guarantee(), wire.EstimatedOf(v.Estimate(), low, high)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary
@@ -24,10 +27,7 @@ func (v *Value) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(
 // the binary encoding, the only part that UnmarshalJSON reads.
 func (a Advised) MarshalJSON() ([]byte, error) {
 	low, high := a.Interval(wire.Confidence)
-	return wire.MarshalJSON(&a, struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		wire.Estimated
-	}{a.Guarantee(), wire.EstimatedOf(a.Estimate(), low, high)})
+	return wire.MarshalJSON(&a, shown{a.Guarantee(), wire.EstimatedOf(a.Estimate(), low, high)})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded. It treats the member data as UnmarshalBinary

@@ -277,7 +277,7 @@ var rows = []row{
 	{
 		claim:   "Sums and means of vectors are ε-, (ε, δ)- or ρ-zCDP-private, with the noise that the range of each coordinate asks for",
 		about:   "elliptical.Builder.Release elliptical.Mechanism.Release elliptical.Builder.Guarantee elliptical.calibration.Guarantee elliptical.Params.Guarantee",
-		theorem: "Lebeda, thesis, Algorithms 15 and 16 (Figure 4.1's caption has E‖η‖₁); the box is own", proof: "elliptical/doc.go", code: "elliptical.Params.calibrate elliptical.group.logMoment elliptical.state.addRow elliptical.gridNoise.sample elliptical.gridNoise.addNoise elliptical.gridNoise.addBox elliptical.within",
+		theorem: "Lebeda, thesis, Algorithms 15 and 16 (Figure 4.1's caption has E‖η‖₁); the box is own", proof: "elliptical/doc.go", code: "elliptical.classes.calibrate elliptical.group.logMoment elliptical.state.addRow elliptical.gridNoise.sample elliptical.gridNoise.addNoise elliptical.gridNoise.addBox elliptical.within",
 		exact: "elliptical.TestReleaseIsPrivateExactly elliptical.TestBoxIsPrivateExactly elliptical.TestBoxLaw elliptical.TestSensitivityOfRows elliptical.TestRowsStayInTheBall", audit: "elliptical.TestAudit elliptical.TestAuditOfEllipsoid elliptical.TestIntervalCovers",
 		edits: "elliptical: noise for half the sensitivity; values not clamped to their interval; one coordinate without noise; one uniform number for all coordinates of a group",
 	},
@@ -306,7 +306,7 @@ var rows = []row{
 	{
 		claim: "A range is learned, and the rows on it released, within ε or ρ for one row", about: "elliptical/column.Builder.Release",
 		theorem: "own: three steps that compose adaptively; ends are a function of released numbers", proof: "elliptical/column/learn.go",
-		code:  "elliptical/column.state.learn elliptical/column.learned.count elliptical/column.learned.disturb elliptical/column.Params.spending elliptical/column/internal/tail.Histogram.Choose elliptical/column/internal/rank.Axis.Nearest",
+		code:  "elliptical/column.state.learn elliptical/column.learned.count elliptical/column.learned.numbers elliptical/column.Params.spending elliptical/column/internal/tail.Histogram.Choose elliptical/column/internal/rank.Axis.Nearest",
 		exact: "elliptical/column.TestChainIsPrivate elliptical/column.TestSensitivityOfTheHistogram elliptical/column/internal/rank.TestNearest", audit: "elliptical/column.TestRangeIsAFunctionOfTheRelease",
 		edits: "elliptical/column: the centre for nothing; a number of rows without noise; the sum of a learned range with all of the budget",
 	},
