@@ -84,7 +84,8 @@ func cumulative(r rate, prec uint) func(yield func(exact.Interval) bool) {
 		least, most := pointMasses(r, work)
 		sum := exact.Interval{Lo: new(big.Int), Hi: new(big.Int)}
 		for {
-			sum = sum.Add(exact.Interval{Lo: most.next(), Hi: least.nextUp()})
+			sum = sum.Add(exact.Interval{Lo: most.next(), Hi: least.next()})
+			exact.Increment(least.mass)
 			if !yield(exact.Interval{Lo: new(big.Int).Rsh(sum.Lo, work-prec), Hi: exact.Increment(new(big.Int).Rsh(sum.Hi, work-prec))}) {
 				return
 			}
@@ -112,13 +113,6 @@ func (m *masses) next() *big.Int {
 	m.k++
 	m.mass.Mul(m.mass, m.lambda).Rsh(m.mass, m.work)
 	m.mass.Quo(m.mass, big.NewInt(m.k))
-	return current
-}
-
-// nextUp returns the next mass, rounded up.
-func (m *masses) nextUp() *big.Int {
-	current := m.next()
-	exact.Increment(m.mass)
 	return current
 }
 

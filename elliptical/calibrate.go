@@ -171,22 +171,14 @@ func (p classes) calibrateIndependent(bits int) (draft, error) {
 	for i, scale := range scales {
 		l.coordinates[i].scale = scale
 	}
-	if !l.drawable() {
+	// It cannot be drawn exactly where the second scales are much larger than the first: if the
+	// noise is so much larger than the widths that one step of the grid, 2⁻⁴⁵ of the noise,
+	// times d is more than all widths.
+	drawable := func(c coordinate) bool { return c.scale > 0 && c.scale <= maxScale*c.step }
+	if slices.ContainsFunc(l.coordinates, func(c coordinate) bool { return !drawable(c) }) {
 		return draft{}, bad("Min.Len()", len(p.of), "fewer coordinates: for such a small privacy loss the steps of their grids add up to more than the widths")
 	}
 	return p.whole(l), nil
-}
-
-// drawable reports whether noise can be drawn exactly in every coordinate. It cannot where the
-// second scales are much larger than the first: if the noise is so much larger than the widths that
-// one step of the grid, 2⁻⁴⁵ of the noise, times d is more than all widths.
-func (l gridNoise) drawable() bool {
-	for _, c := range l.coordinates {
-		if !(c.scale > 0 && c.scale <= maxScale*c.step) {
-			return false
-		}
-	}
-	return true
 }
 
 // scales returns the scales τᵢ·s with the least s that the guarantee allows for the sensitivities
@@ -262,10 +254,7 @@ func laplaceMoment(s, t, p float64) float64 {
 
 // gaussianReach returns the least x with Pr[|X| > x] ≤ tail.
 func gaussianReach(sigma, tail float64) float64 {
-	normal, err := noise.NewGaussian(sigma)
-	if err != nil {
-		return math.NaN()
-	}
+	normal, _ := noise.NewGaussian(sigma) // or NaN
 	return -normal.Quantile(tail / 2)
 }
 

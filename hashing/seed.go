@@ -50,14 +50,11 @@ func (s *Seed) UnmarshalText(text []byte) error {
 // ParseSeed returns the seed of 32 hexadecimal digits. For any other text it returns an error that
 // wraps [ErrParams].
 func ParseSeed(digits string) (Seed, error) {
-	var s Seed
-	if len(digits) != 2*len(s) {
+	decoded, err := hex.DecodeString(digits)
+	if err != nil || len(decoded) != len(Seed{}) {
 		return Seed{}, check.ParamsError("hashing", "seed", strconv.Quote(digits), "32 hexadecimal digits")
 	}
-	if _, err := hex.Decode(s[:], []byte(digits)); err != nil {
-		return Seed{}, check.ParamsError("hashing", "seed", strconv.Quote(digits), "32 hexadecimal digits")
-	}
-	return s, nil
+	return Seed(decoded), nil
 }
 
 // Derive returns a seed for the hash function with the given label of a sketch that needs several.

@@ -191,7 +191,7 @@ func (s *state) release() *Sketch {
 		}
 	}
 	if s.columns == nil {
-		values = s.matrix.apply(values)
+		values = s.matrix.(applied).apply(values)
 	}
 	if !s.params.Input {
 		for i := range values {

@@ -88,7 +88,7 @@ func TestGoldenTransforms(t *testing.T) {
 			} else {
 				x := make([]int64, p.Dim)
 				x[j] = 1
-				column = m.apply(x)
+				column = apply(m, x)
 			}
 			for _, v := range column {
 				b.WriteString(" ")

@@ -338,7 +338,7 @@ func (p Params) addConditional(m matrix, x, y []float64, a, b disturbance, v len
 	}
 	c := p.factor() / grid
 	var xx, yy, zz float64
-	sx, sy := m.apply(ix), m.apply(iy)
+	sx, sy := apply(m, ix), apply(m, iy)
 	for i := range sx {
 		r, s := float64(sx[i])*c, float64(sy[i])*c
 		xx, yy, zz = xx+r*r, yy+s*s, zz+(r-s)*(r-s)

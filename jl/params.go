@@ -303,8 +303,6 @@ func (p Params) wraps() bool {
 // matrix is the integer matrix A of a transform. It is immutable.
 type matrix interface {
 	bounded
-	// apply returns A·x for a vector of all coordinates, which it may overwrite.
-	apply(x []int64) []int64
 	// bytes returns how much memory the matrix keeps, about.
 	bytes() int
 }
@@ -315,6 +313,12 @@ type bounded interface {
 	norms(n norm) norms
 	// gain returns a bound on |(A·x)ᵢ| and all that apply computes on the way, for |xⱼ| ≤ 1.
 	gain() float64
+}
+
+// applied is a matrix that works on a vector that is held.
+type applied interface {
+	// apply returns A·x for a vector of all coordinates, which it may overwrite.
+	apply(x []int64) []int64
 }
 
 // columns is a matrix that can work by columns.

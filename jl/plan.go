@@ -73,9 +73,10 @@ func (p Plan) DistanceStdErr(squared, fourth float64) float64 {
 	return p.stdErr(n.plus(n), ok, squared, fourth)
 }
 
-// stdErr returns the standard error of a squared length with this noise, or NaN.
+// stdErr returns the standard error of a squared length with this noise, or NaN if no vector has
+// these norms, up to rounding.
 func (p Plan) stdErr(n disturbance, ok bool, squared, fourth float64) float64 {
-	if !ok || !realNorms(squared, fourth) {
+	if !ok || !(squared >= 0 && fourth >= 0 && atMost(fourth, squared*squared)) {
 		return math.NaN()
 	}
 	return math.Sqrt(max(p.Params.spread().distance(n, squared, fourth), 0))
@@ -91,11 +92,6 @@ func (p Plan) noise() (disturbance, bool) {
 func (p Plan) NormStdErr(squared, fourth float64) float64 {
 	n, ok := p.noise()
 	return p.stdErr(n, ok, squared, fourth)
-}
-
-// realNorms reports whether some vector has this ‖x‖₂² and this ‖x‖₄⁴, up to rounding.
-func realNorms(squared, fourth float64) bool {
-	return squared >= 0 && fourth >= 0 && atMost(fourth, squared*squared)
 }
 
 // atMost reports whether x ≤ y up to rounding and underflow.

@@ -40,7 +40,7 @@ func integers(b *Builder) []int64 {
 		values[i] = v.rounded()
 	}
 	if s.columns == nil && !s.params.Input {
-		values = s.matrix.apply(values)
+		values = apply(s.matrix, values)
 	}
 	return values
 }
@@ -334,7 +334,7 @@ func difference(first *Builder) []int64 {
 	s := peek(b)
 	values := integers(b)
 	if s.params.Input {
-		values = s.matrix.apply(values)
+		values = apply(s.matrix, values)
 	}
 	return values
 }

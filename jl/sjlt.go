@@ -104,17 +104,6 @@ func (m *sjlt) add(rows []fixed, j uint64, v fixed) {
 	}
 }
 
-func (m *sjlt) apply(x []int64) []int64 {
-	y := make([]int64, m.rows)
-	for j, v := range x {
-		for r := range m.sparsity {
-			e := m.entry(uint64(j), r)
-			y[e>>1] += v * int64(1-2*int(e&1))
-		}
-	}
-	return y
-}
-
 // norms follows from the s entries ±1 of a column. For ‖d‖₂ ≤ 1, with the number of entries n_i of
 // row i:
 //

@@ -188,7 +188,7 @@ func TestFailuresOfFit(t *testing.T) {
 					x.x[j] = 1
 				}
 				q := 0.0
-				for _, y := range m.apply(x.x) {
+				for _, y := range apply(m, x.x) {
 					q += float64(y*y) * p.factor() * p.factor()
 				}
 				if math.Abs(q/float64(len(x.x))-1) > beta {

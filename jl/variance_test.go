@@ -95,7 +95,7 @@ func TestLengthPreserving(t *testing.T) {
 				for j := range ix {
 					ix[j], iy[j] = int64(x[j]), int64(y[j])
 				}
-				sx, sy := m.apply(ix), m.apply(iy)
+				sx, sy := apply(m, ix), apply(m, iy)
 				a, b := 0.0, 0.0
 				for r := range sx {
 					a += float64(sx[r]) * float64(sx[r]) * c * c

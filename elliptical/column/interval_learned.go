@@ -185,11 +185,6 @@ func (s *Summary) bounded(of Statistic, miss float64) (lo, hi float64) {
 	return min(lo, hi), max(lo, hi) // of a release that contradicts itself the ends may cross
 }
 
-// askable reports whether there is an interval of a statistic.
-func (s *Summary) askable(of Statistic, confidence float64) bool {
-	return s.has(of) && check.Confidence(confidence)
-}
-
 // IntervalTail is Interval for a learned range under one assumption, by which it is proved: beyond
 // the last visible group of rows, on either side, there are at most m/(1−r) rows, and each further
 // half octave leaves at most a fraction r of them, with r = 2^{−index/2} and m what noise may hide
@@ -197,7 +192,7 @@ func (s *Summary) askable(of Statistic, confidence float64) bool {
 // NaN for an index outside [1.01, 64].
 func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi float64) {
 	switch {
-	case !s.askable(of, confidence) || !(index >= minIndex && index <= maxIndex):
+	case !s.has(of) || !check.Confidence(confidence) || !(index >= minIndex && index <= maxIndex):
 		return math.NaN(), math.NaN()
 	case s.found == nil || of == Count:
 		return s.Interval(of, confidence)
@@ -209,7 +204,7 @@ func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi 
 // the Bound, and is infinite without one.
 func (s *Summary) IntervalBounded(of Statistic, confidence float64) (lo, hi float64) {
 	switch {
-	case !s.askable(of, confidence):
+	case !s.has(of) || !check.Confidence(confidence):
 		return math.NaN(), math.NaN()
 	case s.found == nil || of == Count:
 		return s.Interval(of, confidence)

@@ -130,13 +130,6 @@ func (l *learned) count(rows *kept) {
 	}
 }
 
-// disturb adds noise to the histogram.
-func (l *learned) disturb(n drawn, src *noise.Source) {
-	for _, x := range l.numbers() {
-		*x += n.Sample(src)
-	}
-}
-
 // numbers returns those of the histogram: the central bin, those below and those above it.
 func (l *learned) numbers() []*int64 {
 	h := &l.histogram
@@ -176,7 +169,10 @@ func (s *state) learn() *Summary {
 	rows.Set(of.spread(axis.Nearest(centre, s.kept.lists())), 1)
 	l := s.params.at(int(of.cell(rows.Draw(centre, &src))), s.law)
 	l.count(&s.kept)
-	l.disturb(s.params.counted(), &src)
+	n := s.params.counted()
+	for _, x := range l.numbers() {
+		*x += n.Sample(&src)
+	}
 	l.chosen = l.histogram.Choose(l.least())
 	t := s.kept.total(l.grid(half))
 	return &Summary{params: s.params, law: s.law, found: l, values: s.law.release(&t)}

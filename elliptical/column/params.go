@@ -383,3 +383,11 @@ func (p Params) what() string {
 	}
 	return fmt.Sprintf("%s of values in [%g, %g]", of, p.Min, p.Max)
 }
+
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = check.ErrParams
+	ErrMismatch = check.ErrMismatch
+	ErrFormat   = check.ErrFormat
+	ErrReleased = check.ErrReleased
+)

@@ -146,8 +146,7 @@ func LogRat(x *big.Rat, prec uint) (lo, hi *big.Rat) {
 	f := new(big.Rat).SetFrac(x.Num(), new(big.Int).Lsh(x.Denom(), uint(n)))
 	sum := logMantissa(f, work)
 	two := logMantissa(big.NewRat(2, 1), work).Scale(uint64(n), 1)
-	sum = Interval{sum.Lo.Add(sum.Lo, two.Lo), sum.Hi.Add(sum.Hi, two.Hi)}
-	unit := new(big.Int).Lsh(big.NewInt(1), work)
+	sum, unit := sum.Add(two), One(work)
 	return new(big.Rat).SetFrac(sum.Lo, unit), new(big.Rat).SetFrac(sum.Hi, unit)
 }
 

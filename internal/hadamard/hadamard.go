@@ -5,6 +5,8 @@
 // additions, no multiplication and no memory.
 package hadamard
 
+import "math/bits"
+
 // Int replaces x by Hx. Sums wrap around at 2⁶³: where ‖x‖₁ < 2⁶³ none does. It reports whether the
 // length is a power of two; if it is not, x stays as it is.
 func Int(x []int64) bool { return transform(x) }
@@ -16,13 +18,7 @@ func Float(x []float64) bool { return transform(x) }
 
 // Size returns the least power of two that is at least n, the length to which a vector of n
 // coordinates is padded with zeros: 1 for n = 0, and 0 where it would be 2⁶⁴.
-func Size(n uint64) uint64 {
-	u := uint64(1)
-	for u < n && u != 0 {
-		u <<= 1
-	}
-	return u
-}
+func Size(n uint64) uint64 { return 1 << bits.Len64(max(n, 1)-1) }
 
 // inCache is the length up to which a vector stays in the first level cache: 32 KiB.
 const inCache = 1 << 12

@@ -213,9 +213,6 @@ func Restore[S any](s State[S], from []byte, doing string, read func(s *S, from 
 // Released reports whether there are no data (any more).
 func Released[S any](s State[S]) bool { return s.at == nil || s.at.data == nil }
 
-// Same reports whether a and b share their data.
-func Same[S any](a, b State[S]) bool { return a.at != nil && a.at == b.at }
-
 // concurrent is the report of two goroutines at one State. It does not name the package, as the
 // stack does, so that Enter and Leave are inlined.
 const concurrent = "dpsketch: concurrent use of a Builder"

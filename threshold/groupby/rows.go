@@ -20,8 +20,8 @@ import (
 // [Builder] is.
 //
 // They take 8 bytes for each distinct pair of user and key, 8 more each for sums, Average and
-// quantiles (16 more with Values); for the latest rows a quarter more, or half a megabyte for each 8
-// of these bytes; and some 30 for each user and each key.
+// quantiles (16 more with Values); for the latest rows a quarter more, or half a megabyte for each
+// 8 of these bytes; and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rowData[U, K]]
 }

@@ -314,7 +314,7 @@ var rows = []row{
 	{
 		claim: "A range is learned, and the rows on it released, within ε or ρ for one row", about: "elliptical/column.Builder.Release",
 		theorem: "own: three steps that compose adaptively; ends are a function of released numbers", proof: "elliptical/column/learn.go",
-		code:  "elliptical/column.state.learn elliptical/column.learned.count elliptical/column.learned.disturb elliptical/column.Params.spending elliptical/column/internal/tail.Histogram.Choose elliptical/column/internal/rank.Axis.Nearest",
+		code:  "elliptical/column.state.learn elliptical/column.learned.count elliptical/column.learned.numbers elliptical/column.Params.spending elliptical/column/internal/tail.Histogram.Choose elliptical/column/internal/rank.Axis.Nearest",
 		exact: "elliptical/column.TestChainIsPrivate elliptical/column.TestSensitivityOfTheHistogram elliptical/column/internal/rank.TestNearest", audit: "elliptical/column.TestRangeIsAFunctionOfTheRelease",
 		edits: "elliptical/column: the centre for nothing; a number of rows without noise; the sum of a learned range with all of the budget",
 	},

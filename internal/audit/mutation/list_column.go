@@ -34,7 +34,7 @@ var columnMutations = []mutation{
 	{"a number of rows without noise", "elliptical/column/learn.go", "all := []*int64{&h.Middle}", "all := []*int64{new(int64)}"},
 	{"the sum of a learned range with all of the budget", "elliptical/column/learn.go", "sumShare       = share{.7, .78}", "sumShare       = share{1, 1}"},
 	{"a row on an edge in the bin below", "elliptical/column/internal/tail/histogram.go", "(bits&fraction + 1<<52 - math", "(bits&fraction - 1 + 1<<52 - math"},
-	{"the number of rows decides how few they are", "elliptical/column/learn.go", "l.disturb(s.params.counted(), &src)", "l.disturb(s.params.counted(), &src)\n\tif s.kept.len() < 100 {\n\t\tl.histogram.Rows[0][9] = 0\n\t}"},
+	{"the number of rows decides how few they are", "elliptical/column/learn.go", "*x += n.Sample(&src)\n\t}\n", "*x += n.Sample(&src)\n\t}\n\tif s.kept.len() < 100 {\n\t\tl.histogram.Rows[0][9] = 0\n\t}\n"},
 	{"lower edges in the place of upper ones", "elliptical/column/internal/tail/beyond.go", "max(math.Sqrt2*h.Edge(b)-end, 0)", "max(h.Edge(b)-end, 0)"},
 	{"the noise of one bin for all at once", "elliptical/column/interval_learned.go", "noise.Reach(miss / (2*tail.Count + 1))", "noise.Reach(miss)"},
 	{"an interval of few rows that is not wide", "elliptical/column/interval_learned.go", "loss*n/2 < centreLoss", "loss*n/2 < 0"},

@@ -11,7 +11,7 @@ var ellipticalMutations = []mutation{
 	{"a class counted as one coordinate", "elliptical/calibrate.go", "x := float64(n[i]) * f(", "x := min(float64(n[i]), 1) * f("},
 	{"coordinates of equal widths in one class", "elliptical/calibrate.go", "key{p.Min.word(i), p.Max.word(i), p.Weights.word(i)}", "key{0, uint64(p.interval(i).width() * 0x1p20), p.Weights.word(i)}"},
 	{"a class in its first group with all its coordinates", "elliptical/calibrate.go", "left[from]--", "left[from] -= 0"},
-	{"noise too large for the grid is not refused", "elliptical/calibrate.go", "if !l.drawable() {", "if false {"},
+	{"noise too large for the grid is not refused", "elliptical/calibrate.go", "return c.scale > 0 && c.scale <= maxScale*c.step }", "return true }"},
 	{"one coordinate without noise", "elliptical/mechanism.go", "totals[i] = totals[i].Plus(exact.Int128Of(l.sample(src, c)))", "if i > 0 {\n\t\t\ttotals[i] = totals[i].Plus(exact.Int128Of(l.sample(src, c)))\n\t\t}"},
 	{"rows outside the Ellipsoid taken as they are", "elliptical/ellipsoid.go", "scale := min(largest/step, radius/norm)", "scale := max(largest/step, radius/norm)"},
 	{"integer norm of a row not checked", "elliptical/ellipsoid.go", "radius := 0.5/step - math.Sqrt(float64(len(z)))/2 - 1", "radius := 0.5/step + math.Sqrt(float64(len(z)))/2"},
