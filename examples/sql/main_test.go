@@ -214,16 +214,13 @@ func TestUsersAreThoseOfTheDatabase(t *testing.T) {
 	s := newShop(t)
 	q := query{driver: "sqlite", table: wickedTable, user: wickedUser, key: wickedKey, value: "price"}
 	users, rows, sum := map[int64]bool{}, 0, 0.0
-	left, err := newUnread(&groupby.Params{Epsilon: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := clitest.Must(newUnread(&groupby.Params{Epsilon: 1}))
 	add := func(user int64, _ string, value float64) {
 		users[user] = true
 		rows++
 		sum += value
 	}
-	err = q.read(s.open(), add, left)
+	err := q.read(s.open(), add, left)
 	if err != nil || len(users) != 400 || rows != 4*400+4*200 || sum != 4*400*3+4*200*2.5 || len(left.users) != 40 {
 		t.Errorf("%d users with %d rows of %g, and %d left: %v", len(users), rows, sum, len(left.users), err)
 	}
@@ -232,7 +229,7 @@ func TestUsersAreThoseOfTheDatabase(t *testing.T) {
 	}
 	q.value = ""
 	rows = 0
-	if err = q.read(s.open(), add, nil); err != nil || rows != 4*400+4*200+40+1 {
+	if err := q.read(s.open(), add, nil); err != nil || rows != 4*400+4*200+40+1 {
 		t.Errorf("%d rows without values: %v", rows, err)
 	}
 	q.value = "price"
@@ -361,24 +358,17 @@ func TestBudgetIsSpent(t *testing.T) {
 func TestJournal(t *testing.T) {
 	s := newShop(t)
 	unit := budget.User(0, budget.AddRemove)
-	l, err := openJournal(s.path+".journal", 10, 1e-5, unit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := clitest.Must(openJournal(s.path+".journal", 10, 1e-5, unit))
 	if runtime.GOOS != "windows" {
 		if code, _, errs := s.run(); code != 1 || !strings.Contains(errs, "in use by process") {
 			t.Errorf("exit code %d: %s", code, errs)
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(l.Close())
 	if _, err := openJournal(s.path+".journal", 10, 1e-5, budget.User(5, budget.AddRemove)); err == nil {
 		t.Error("the journal protects somebody else")
 	}
-	if err := os.WriteFile(s.path+".journal", []byte("0 ledger v1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(os.WriteFile(s.path+".journal", []byte("0 ledger v1\n"), 0o600))
 	if code, out, errs := s.run(); code != 1 || out != "" || !strings.Contains(errs, "damaged") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
