@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -170,9 +171,20 @@ func TestAttempts(t *testing.T) {
 }
 
 // failingFn fails behind a shuffle, when another reader of the release has it.
-type failingFn struct{}
+type failingFn struct {
+	Dir  string
+	Runs int // that the other reader has seen then
+}
 
-func (*failingFn) ProcessElement([]byte) error { return errors.New("the disk is full") }
+func (f *failingFn) ProcessElement([]byte) error {
+	for range 1000 {
+		if seen, _ := filepath.Glob(filepath.Join(f.Dir, "whole-*")); len(seen) >= f.Runs {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("the disk is full")
+}
 
 // Of two readers of one release one fails, and so does the job; the other has the number, which is
 // of noise that the second run of the job does not draw again. So both runs are paid for.
@@ -181,11 +193,11 @@ func (*failingFn) ProcessElement([]byte) error { return errors.New("the disk is 
 // equal with probability below 2^{−400}.
 func TestFailedJobHasShownItsNumber(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 {
+	for run := range 2 {
 		p, s := beam.NewPipelineWithRoot()
 		release := clitest.Must(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(3000, 4)(s)))
 		beam.ParDo0(s, &recordFn{dir}, release)
-		beam.ParDo0(s, &failingFn{}, beam.Reshuffle(s, release))
+		beam.ParDo0(s, &failingFn{dir, run + 1}, beam.Reshuffle(s, release))
 		if _, err := prism.Execute(context.Background(), p); err == nil {
 			t.Error("the job did not fail")
 		}
