@@ -67,9 +67,7 @@ func TestAccuracy(t *testing.T) {
 	moment, err1 := frequencyMoment(text, opts)
 	rank, err2 := ranks(text, opts)
 	component, err3 := components(newRandomGraph(20_000, 8_000), opts)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(errors.Join(err1, err2, err3))
 	declared := []float64{mostMoment * math.Sqrt(2.0/amsColumns), rankDiameter(mostTokens), 20_000/math.Sqrt(2*componentSample*math.Ln2) + 20_000/largeComponent/math.Ln2}
 	for i, r := range []*result{moment, rank, component} {
 		for _, a := range r.answers {
@@ -94,10 +92,7 @@ func TestAverageDegree(t *testing.T) {
 	clitest.Seed(t)
 	right := 0
 	for range 11 {
-		r, err := averageDegree(options{searchEpsilon: 8, confidence: 0.99})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := clitest.Must(averageDegree(options{searchEpsilon: 8, confidence: 0.99}))
 		if a := r.answers[0]; a.lo <= a.truth && a.truth <= a.hi && a.hi-a.lo < 2*meanDegree {
 			right++
 		}

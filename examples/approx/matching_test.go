@@ -118,9 +118,7 @@ func TestGreedyMatchingHasNodeSensitivityOne(t *testing.T) {
 		try := func(rank []int) {
 			for bits := range uint(1) << len(pairs) {
 				s := smallGraph{pairs, bits}
-				if err := unbounded(s, n, func(smallGraph) []int { return rank }); err != nil {
-					t.Fatal(err)
-				}
+				clitest.Check(unbounded(s, n, func(smallGraph) []int { return rank }))
 				matched, size := inOrder(s, rank)
 				if n < 5 || bits%8 == 5 {
 					g := greedy{neighbours: s.neighbours, rank: func(e edge) uint64 { return uint64(rank[slices.Index(pairs, e)]) }}
@@ -195,10 +193,7 @@ func TestReleasedMatchingIsPrivate(t *testing.T) {
 	const n = 8
 	for _, r := range []int{20, 400, 4000} {
 		for _, epsilon := range []float64{0.5, 2} {
-			a, err := approx.New(approx.Params{Epsilon: epsilon, Sensitivity: 1, Error: matchingDiameter(n, r), Max: n / 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := clitest.Must(approx.New(approx.Params{Epsilon: epsilon, Sensitivity: 1, Error: matchingDiameter(n, r), Max: n / 2}))
 			if loss := matchingLoss(n, r, scaleOf(a)); loss > epsilon {
 				t.Errorf("ε = %v, r = %d: loss %v", epsilon, r, loss)
 			}
@@ -304,10 +299,7 @@ func TestMatchingOfAKnownGraph(t *testing.T) {
 // each, and reads a few vertices for each of the sample.
 func TestMatchingRelease(t *testing.T) {
 	clitest.Seed(t)
-	r, err := matching(options{epsilon: 1, confidence: 1 - 1e-8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := clitest.Must(matching(options{epsilon: 1, confidence: 1 - 1e-8}))
 	big, small, bounds := r.answers[0], r.answers[2], r.answers[3]
 	for _, a := range []answer{small, bounds} {
 		if !(a.lo <= a.truth && a.truth <= a.hi) {

@@ -38,10 +38,7 @@ func TestDemo(t *testing.T) {
 func TestSpent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	user := budget.User(20, budget.AddRemove)
-	l, err := budget.OpenFile(path, 10, 1e-6, user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := clitest.Must(budget.OpenFile(path, 10, 1e-6, user))
 	for day := range 250 {
 		date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 		err1 := l.SpendOnce(date+"/visits", budget.GDP(0.08, user))
@@ -49,17 +46,10 @@ func TestSpent(t *testing.T) {
 		if day%7 == 0 {
 			err2 = l.SpendOnce(date+"/revenue", budget.PureDP(0.1, user))
 		}
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(errors.Join(err1, err2))
 	}
-	if err := l.Spend(budget.PureDP(0.01, user)); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(l.Spend(budget.PureDP(0.01, user)))
+	before := clitest.Must(os.ReadFile(path))
 	clitest.Output(t, &options{verb: "spent"}, []string{"-journal", path}, []string{"287 releases, for one user", "2026-01", "2026-09", "no date", "visits", "revenue", "more releases like the last one", "a day until 20"})
 	drawn := filepath.Join(t.TempDir(), "spent.svg")
 	clitest.Output(t, &options{verb: "spent"}, []string{"-journal", path, "-picture", drawn}, []string{"visits"})
@@ -69,9 +59,7 @@ func TestSpent(t *testing.T) {
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Error("the journal is not as it was")
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(l.Close())
 	if code, _, _ := clitest.Run(&options{verb: "spent"}, "-journal", path+".none"); code != 1 {
 		t.Errorf("exit code %d without a journal", code)
 	}

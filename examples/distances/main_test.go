@@ -14,10 +14,7 @@ import (
 // distance.
 func nearest(t *testing.T, opts options) (verse, distance float64) {
 	text := clitest.Text(t)
-	parties, err := blocks(text, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parties := clitest.Must(blocks(text, opts))
 	distance = math.Inf(1)
 	for i, y := range parties[1:] {
 		if d := float64(squaredDistance(parties[0], y)); d < distance {
@@ -82,16 +79,10 @@ func TestBrokenOutput(t *testing.T) {
 func TestAccuracy(t *testing.T) {
 	clitest.Seed(t)
 	text := clitest.Text(t)
-	parties, err := blocks(text, options{candidates: 10, merge: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parties := clitest.Must(blocks(text, options{candidates: 10, merge: 100}))
 	off := make([][]float64, 10) // by candidate, in standard deviations
 	for range 101 {
-		c, err := compare(parties, uint64(len(text.Words())), 8, options{confidence: 0.95, rows: 512})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := clitest.Must(compare(parties, uint64(len(text.Words())), 8, options{confidence: 0.95, rows: 512}))
 		if c.plan.Warning() != "" {
 			t.Errorf("a warning: %v", c.plan)
 		}

@@ -86,18 +86,9 @@ func TestAccuracy(t *testing.T) {
 	first, second := words(text, books[0]), words(text, books[1])
 	for _, share := range []float64{0, 0.1} {
 		p := kor.Params{Epsilon: 2, Cells: 4096, Levels: 12, Seed: hashing.NewSeed(), CountShare: share}
-		a, err := party(p, first)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := party(p, second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := compare(a, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := clitest.Must(party(p, first))
+		b := clitest.Must(party(p, second))
+		r := clitest.Must(compare(a, b))
 		r.tell(first, second)
 		for _, row := range r.rows {
 			truth := float64(row.truth)
@@ -127,10 +118,7 @@ func TestCohorts(t *testing.T) {
 	if err != nil || bytes.Count(svg, []byte("<rect")) != 15 || !bytes.Contains(svg, []byte("Exodus+")) {
 		t.Errorf("%v: %s", err, svg)
 	}
-	c, err := newTriangle(distinct.Params{Epsilon: 1, Seed: hashing.NewSeed()}, clitest.Text(t), books[:5])
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := clitest.Must(newTriangle(distinct.Params{Epsilon: 1, Seed: hashing.NewSeed()}, clitest.Text(t), books[:5]))
 	for i, row := range c.sizes {
 		for j, size := range row {
 			if lo, hi := size.Interval(1 - 1e-9); float64(c.truths[i][j]) < lo || float64(c.truths[i][j]) > hi {

@@ -92,18 +92,9 @@ func unions(t *testing.T, name string, first, second []string, levels int, epsil
 		squares, stated, covered := make([]float64, 6), make([]float64, 6), make([]int, 6)
 		for range runs {
 			p := distinct.Params{Epsilon: epsilon, Cells: 2048, Levels: levels, CountShare: 0.05, Seed: hashing.NewSeed()}
-			a, err := plainParty(p, slices.Values(first))
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := plainParty(p, slices.Values(second))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := plainCompare(a, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := clitest.Must(plainParty(p, slices.Values(first)))
+			b := clitest.Must(plainParty(p, slices.Values(second)))
+			r := clitest.Must(plainCompare(a, b))
 			for i, row := range r.rows {
 				want := float64(truth.rows[i].truth)
 				off := row.size.Estimate() - want

@@ -15,6 +15,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/pipeline/dpbeam"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 var long = flag.Bool("long", false, "run the pipeline on 10⁷ rows")
@@ -45,17 +47,13 @@ func TestLongUsers(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 1000}
 	file := filepath.Join(t.TempDir(), "release")
 	pipeline, s := beam.NewPipelineWithRoot()
-	beam.ParDo0(s, &keepFn{file}, must[beam.PCollection](t)(dpbeam.UserGroups(s, p, rows(s, o))))
+	beam.ParDo0(s, &keepFn{file}, clitest.Must(dpbeam.UserGroups(s, p, rows(s, o))))
 	start := time.Now()
-	if err := execute(context.Background(), pipeline); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(execute(context.Background(), pipeline))
 	took := time.Since(start)
-	encoded := must[[]byte](t)(os.ReadFile(file))
+	encoded := clitest.Must(os.ReadFile(file))
 	var g groupby.Groups[string]
-	if err := g.UnmarshalBinary(encoded); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(g.UnmarshalBinary(encoded))
 
 	visits := make([][]row, o.users)
 	for shard := range o.shards {
@@ -64,7 +62,7 @@ func TestLongUsers(t *testing.T) {
 		}
 	}
 	start = time.Now()
-	single := must[*groupby.Builder[string]](t)(groupby.New[string](p))
+	single := clitest.Must(groupby.New[string](p))
 	counts, sums := map[string]float64{}, map[string]float64{}
 	for _, user := range visits {
 		values := map[string]float64{}
@@ -80,14 +78,14 @@ func TestLongUsers(t *testing.T) {
 		}
 		single.AddUserValues(keys, given)
 	}
-	one := must[*groupby.Groups[string]](t)(single.Release())
+	one := clitest.Must(single.Release())
 	t.Logf("%d rows of %d users over %d shards in %v, on one machine in %v; %d bytes", o.elements, o.users, o.shards,
 		took.Round(time.Second), time.Since(start).Round(time.Second), len(encoded))
 
 	if g.Params() != one.Params() || math.Abs(float64(g.Len()-one.Len())) > 0.1*float64(one.Len()) {
 		t.Errorf("%v; one machine: %v", &g, one)
 	}
-	plan := must[groupby.Plan](t)(p.Plan())
+	plan := clitest.Must(p.Plan())
 	for name, groups := range map[string]*groupby.Groups[string]{"pipeline": &g, "one machine": one} {
 		square, most, missed := 0.0, 0.0, 0
 		for key, estimate := range groups.All() {

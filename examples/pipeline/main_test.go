@@ -15,6 +15,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
 	"github.com/dpsketch/dpsketch/noise/budget"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 func TestMain(m *testing.M) {
@@ -29,29 +31,14 @@ var small = options{
 	count: "both", elements: 20_000, users: 2000, shards: 8, counters: 64, relative: 0.1, largest: 1e6, epsilon: 2, delta: 1e-9, share: 0.5, top: 5, confidence: 0.95, total: 100, totalDelta: 1e-3,
 }
 
-// must returns v where there is no error.
-func must[V any](t *testing.T) func(v V, err error) V {
-	return func(v V, err error) V {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 // Both answers to lines of text come out, on the standard output or in a file, and the ledger says
 // what they cost together.
 func TestLines(t *testing.T) {
 	o := small
 	o.input, o.journal = filepath.Join(t.TempDir(), "lines.txt"), filepath.Join(t.TempDir(), "journal")
-	if err := os.WriteFile(o.input, []byte(strings.Repeat("tea\ntea\n\nwater\n", 2000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(os.WriteFile(o.input, []byte(strings.Repeat("tea\ntea\n\nwater\n", 2000)), 0o600))
 	var out bytes.Buffer
-	if err := run(context.Background(), o, &out); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(run(context.Background(), o, &out))
 	check := func(text string) {
 		t.Helper()
 		if !strings.Contains(text, "tea") || strings.Index(text, " tea") > strings.Index(text, " water") || !strings.Contains(text, "Distinct keys") {
@@ -66,13 +53,8 @@ func TestLines(t *testing.T) {
 
 	out.Reset()
 	o.output = filepath.Join(t.TempDir(), "answer.txt")
-	if err := run(context.Background(), o, &out); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := os.ReadFile(o.output)
-	if err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(run(context.Background(), o, &out))
+	answer := clitest.Must(os.ReadFile(o.output))
 	check(string(answer))
 	if text := out.String(); !strings.HasPrefix(text, ledger+"\nJournal: run ") || strings.Count(text, "\n") != 3 || strings.Contains(text, "tea") {
 		t.Errorf("printed beside the file:\n%s", out.String())
@@ -90,15 +72,11 @@ func TestReturning(t *testing.T) {
 		for key := from; key < from+3000; key++ {
 			fmt.Fprintf(&lines, "key %d\nkey %d\n", key, key)
 		}
-		if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(os.WriteFile(file, []byte(lines.String()), 0o600))
 	}
 	o.confidence = 1 - 1e-9
 	var out bytes.Buffer
-	if err := run(context.Background(), o, &out); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(run(context.Background(), o, &out))
 	var estimate, lo, hi float64
 	_, both, _ := strings.Cut(out.String(), "on both")
 	if n, _ := fmt.Sscanf(both, "%g between %g and %g", &estimate, &lo, &hi); n != 3 || lo > 1000 || hi < 1000 || !strings.HasPrefix(out.String(), "ε = 2 of 2") {
@@ -125,13 +103,9 @@ func TestUserLines(t *testing.T) {
 		fmt.Fprintf(&rows, "u%d\ttea\t4\nu%d\ttea\t2\nu%d\twater\t0\nu%d\tnothing\nu%d\ttea\tNaN\n", user, user, user/2, user, user)
 	}
 	rows.WriteString("no row\nu\tx\tno number\na\tb\t1\tc\n\n")
-	if err := os.WriteFile(o.input, []byte(rows.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(os.WriteFile(o.input, []byte(rows.String()), 0o600))
 	var out bytes.Buffer
-	if err := run(context.Background(), o, &out); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(run(context.Background(), o, &out))
 	ledger, rest, _ := strings.Cut(out.String(), "\n")
 	if want := "ε = 2 of 2 at δ = 1e-6, 1 release, for one user, added or removed"; ledger != want {
 		t.Errorf("ledger: %s", ledger)
@@ -160,14 +134,10 @@ func TestListedUsers(t *testing.T) {
 		fmt.Fprintf(&rows, "u%d\ttea\nu%d\twater\n", user, user)
 	}
 	for file, text := range map[string]string{o.input: rows.String(), o.list: "tea\nmilk\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(os.WriteFile(file, []byte(text), 0o600))
 	}
 	var out bytes.Buffer
-	if err := run(context.Background(), o, &out); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(run(context.Background(), o, &out))
 	text := out.String()
 	if !strings.HasPrefix(text, "ε = 2 of 2 at δ = 0, 1 release, for one user") || !strings.Contains(text, "  1  tea ") || !strings.Contains(text, "  2  milk ") ||
 		strings.Contains(text, "water") {
@@ -232,9 +202,7 @@ func TestFailedRun(t *testing.T) {
 	dir := t.TempDir()
 	o := small
 	o.input, o.journal, o.run, o.total = filepath.Join(dir, "lines.txt"), filepath.Join(dir, "journal"), "monday", 5
-	if err := os.WriteFile(o.input, []byte(strings.Repeat("tea\n", 2000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(os.WriteFile(o.input, []byte(strings.Repeat("tea\n", 2000)), 0o600))
 	for i, c := range []struct {
 		output, run   string
 		epsilon       float64
@@ -256,10 +224,7 @@ func TestFailedRun(t *testing.T) {
 			t.Errorf("run %d: %v", i, err)
 		}
 	}
-	l, err := budget.OpenFile(o.journal, o.total, o.totalDelta, budget.Element(budget.AddRemove))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := clitest.Must(budget.OpenFile(o.journal, o.total, o.totalDelta, budget.Element(budget.AddRemove)))
 	defer l.Close()
 	var names []string
 	for record := range l.All() {

@@ -6,6 +6,8 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/sum"
 
 	"github.com/dpsketch/dpsketch/arete"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 // Sums through the VDAF are those of the numbers with the noise of the two aggregators: within 60
@@ -15,10 +17,7 @@ import (
 func TestNegativeSumsThroughTheVDAF(t *testing.T) {
 	negative := 0
 	for range 200 {
-		v, err := release([]uint64{0, 0, 0})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := clitest.Must(release([]uint64{0, 0, 0}))
 		if x := v.Estimate(); x < -1200 || x > 1200 {
 			t.Fatalf("a sum of %v", x)
 		} else if x < 0 {
@@ -28,10 +27,7 @@ func TestNegativeSumsThroughTheVDAF(t *testing.T) {
 	if negative < 10 {
 		t.Errorf("%d of 200 sums are negative", negative)
 	}
-	v, err := release([]uint64{10, 3, 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := clitest.Must(release([]uint64{10, 3, 7}))
 	if lo, hi := v.Interval(1 - 1e-12); !(lo <= 20 && 20 <= hi) {
 		t.Errorf("20 is not in [%v, %v]", lo, hi)
 	}
@@ -46,37 +42,21 @@ func TestNegativeSumsThroughTheVDAF(t *testing.T) {
 // With noise that is known, the sum through the VDAF is exact: −5 is −5. So it is not with words
 // modulo 2⁶⁴, of which the field refuses the small negative ones.
 func TestKnownNoise(t *testing.T) {
-	vdaf, err := sum.New(aggregators, most, []byte("test"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	vdaf := clitest.Must(sum.New(aggregators, most, []byte("test")))
 	share := func(p arete.Params) *arete.Share {
-		m, err := arete.New(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := m.Share(aggregators, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := clitest.Must(arete.New(p))
+		s := clitest.Must(m.Share(aggregators, 1))
 		return s
 	}
 	total := func(words ...uint64) uint64 {
 		totals := []sum.AggShare{vdaf.AggregateInit(), vdaf.AggregateInit()}
 		for _, x := range []uint64{1, 2, 3} {
-			if err := report(vdaf, new(sum.VerifyKey), totals, x); err != nil {
-				t.Fatal(err)
-			}
+			clitest.Check(report(vdaf, new(sum.VerifyKey), totals, x))
 		}
 		for i, word := range words {
-			if err := addNoise(vdaf, &totals[i], word); err != nil {
-				t.Fatal(err)
-			}
+			clitest.Check(addNoise(vdaf, &totals[i], word))
 		}
-		n, err := vdaf.Unshard(totals, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := clitest.Must(vdaf.Unshard(totals, 3))
 		return *n
 	}
 	word := total(prime-7, prime-4) // 6 − 7 − 4

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 func init() { more = append(more, duckTypes) }
@@ -36,10 +38,7 @@ func TestDuckDBTypes(t *testing.T) {
 // duck runs statements in a database in memory, and returns what the last one gives.
 func duck[T any](t *testing.T, statements ...string) (x T) {
 	t.Helper()
-	db, err := sql.Open("duckdb", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := clitest.Must(sql.Open("duckdb", ""))
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	for i, s := range statements {

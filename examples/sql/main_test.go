@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,21 +43,32 @@ func TestUsage(t *testing.T) {
 // Quantiles of the values of each page, with intervals that hold them and each other's order.
 func TestLevels(t *testing.T) {
 	out := clitest.Output(t, new(options), []string{"-rows", "100123", "-epsilon", "8", "-top", "3", "-value", "seconds", "-levels", ".5,.9"}, []string{"p50", "p90"})
-	rows := 0
-	for line := range strings.Lines(out) {
-		fields := strings.Fields(strings.ReplaceAll(line, "–", " "))
-		if len(fields) != 11 || !strings.HasPrefix(fields[0], "/page/") {
+	rows := lines(t, out, "/page/", 11, 6)
+	for _, x := range rows {
+		if !(x[1] <= x[0] && x[0] <= x[2] && x[4] <= x[3] && x[3] <= x[5] && x[0] < x[3] && x[0] > 5 && x[3] < 200) {
+			t.Errorf("%v", x)
+		}
+	}
+	if len(rows) != 3 {
+		t.Errorf("%d rows:\n%s", len(rows), out)
+	}
+}
+
+// lines returns the last n numbers of the lines that have a text and so many fields.
+func lines(t *testing.T, out, text string, fields, n int) (rows [][]float64) {
+	t.Helper()
+	for line := range strings.Lines(strings.ReplaceAll(out, "–", " ")) {
+		words := strings.Fields(line)
+		if !strings.Contains(line, text) || len(words) != fields {
 			continue
 		}
-		rows++
-		var x [6]float64
-		if _, err := fmt.Sscan(strings.Join(fields[5:], " "), &x[0], &x[1], &x[2], &x[3], &x[4], &x[5]); err != nil || !(x[1] <= x[0] && x[0] <= x[2] && x[4] <= x[3] && x[3] <= x[5] && x[0] < x[3] && x[0] > 5 && x[3] < 200) {
-			t.Errorf("%v: %s", err, line)
+		x := make([]float64, n)
+		for i, word := range words[fields-n:] {
+			x[i] = clitest.Must(strconv.ParseFloat(word, 64))
 		}
+		rows = append(rows, x)
 	}
-	if rows != 3 {
-		t.Errorf("%d rows:\n%s", rows, out)
-	}
+	return rows
 }
 
 // The answer stands beside the truth, and each interval of the table holds it.
@@ -77,37 +89,25 @@ func TestMadeDatabase(t *testing.T) {
 		}
 	}
 	// Nobody has 5,000 seconds on a page, so the sums are not clamped.
-	rows := 0
-	for line := range strings.Lines(sums) {
-		fields := strings.Fields(strings.ReplaceAll(line, "–", " "))
-		if len(fields) != 9 || !strings.HasPrefix(fields[0], "/page/") {
-			continue
-		}
-		rows++
-		var lo, hi, truth float64
-		if _, err := fmt.Sscan(strings.Join(fields[6:], " "), &lo, &hi, &truth); err != nil || !(lo <= truth && truth <= hi) {
-			t.Errorf("%v: %s", err, line)
+	rows := lines(t, sums, "/page/", 9, 3)
+	for _, x := range rows {
+		if lo, hi, truth := x[0], x[1], x[2]; !(lo <= truth && truth <= hi) {
+			t.Errorf("%v", x)
 		}
 	}
-	if rows != 10 {
-		t.Errorf("%d rows with sums", rows)
+	if len(rows) != 10 {
+		t.Errorf("%d rows with sums", len(rows))
 	}
 	// Without a range it is learned, for large sums and small ones.
 	learned := clitest.Output(t, new(options), []string{"-rows", "100123", "-epsilon", "8", "-top", "3", "-value", "revenue"}, []string{"The range of revenue was learned."})
-	rows = 0
-	for line := range strings.Lines(learned) {
-		fields := strings.Fields(strings.ReplaceAll(line, "–", " "))
-		if len(fields) != 9 || !strings.HasPrefix(fields[0], "/page/") {
-			continue
-		}
-		rows++
-		var sum, lo, hi, truth float64
-		if _, err := fmt.Sscan(strings.Join(fields[5:], " "), &sum, &lo, &hi, &truth); err != nil || !(sum > 0.7*truth && sum < 1.3*truth && lo < sum && sum < hi) {
-			t.Errorf("%v: %s", err, line)
+	rows = lines(t, learned, "/page/", 9, 4)
+	for _, x := range rows {
+		if sum, lo, hi, truth := x[0], x[1], x[2], x[3]; !(sum > 0.7*truth && sum < 1.3*truth && lo < sum && sum < hi) {
+			t.Errorf("%v", x)
 		}
 	}
-	if rows != 3 {
-		t.Errorf("%d rows with sums that were learned", rows)
+	if len(rows) != 3 {
+		t.Errorf("%d rows with sums that were learned", len(rows))
 	}
 	clitest.Output(t, new(options), []string{"-rows", "5000", "-value", "revenue"}, []string{"Nothing was learned of the range of revenue"})
 	clitest.BrokenOutput(t, new(options), "-rows", "100")
@@ -214,16 +214,13 @@ func TestUsersAreThoseOfTheDatabase(t *testing.T) {
 	s := newShop(t)
 	q := query{driver: "sqlite", table: wickedTable, user: wickedUser, key: wickedKey, value: "price"}
 	users, rows, sum := map[int64]bool{}, 0, 0.0
-	left, err := newUnread(&groupby.Params{Epsilon: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := clitest.Must(newUnread(&groupby.Params{Epsilon: 1}))
 	add := func(user int64, _ string, value float64) {
 		users[user] = true
 		rows++
 		sum += value
 	}
-	err = q.read(s.open(), add, left)
+	err := q.read(s.open(), add, left)
 	if err != nil || len(users) != 400 || rows != 4*400+4*200 || sum != 4*400*3+4*200*2.5 || len(left.users) != 40 {
 		t.Errorf("%d users with %d rows of %g, and %d left: %v", len(users), rows, sum, len(left.users), err)
 	}
@@ -232,7 +229,7 @@ func TestUsersAreThoseOfTheDatabase(t *testing.T) {
 	}
 	q.value = ""
 	rows = 0
-	if err = q.read(s.open(), add, nil); err != nil || rows != 4*400+4*200+40+1 {
+	if err := q.read(s.open(), add, nil); err != nil || rows != 4*400+4*200+40+1 {
 		t.Errorf("%d rows without values: %v", rows, err)
 	}
 	q.value = "price"
@@ -361,24 +358,17 @@ func TestBudgetIsSpent(t *testing.T) {
 func TestJournal(t *testing.T) {
 	s := newShop(t)
 	unit := budget.User(0, budget.AddRemove)
-	l, err := openJournal(s.path+".journal", 10, 1e-5, unit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := clitest.Must(openJournal(s.path+".journal", 10, 1e-5, unit))
 	if runtime.GOOS != "windows" {
 		if code, _, errs := s.run(); code != 1 || !strings.Contains(errs, "in use by process") {
 			t.Errorf("exit code %d: %s", code, errs)
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(l.Close())
 	if _, err := openJournal(s.path+".journal", 10, 1e-5, budget.User(5, budget.AddRemove)); err == nil {
 		t.Error("the journal protects somebody else")
 	}
-	if err := os.WriteFile(s.path+".journal", []byte("0 ledger v1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(os.WriteFile(s.path+".journal", []byte("0 ledger v1\n"), 0o600))
 	if code, out, errs := s.run(); code != 1 || out != "" || !strings.Contains(errs, "damaged") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}

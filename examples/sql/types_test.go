@@ -57,10 +57,7 @@ var postgresTypes = engine{driver: "postgres", setup: "CREATE TYPE taste AS ENUM
 // is refused before anything is spent.
 func (e engine) test(t *testing.T, dsn func() string) {
 	with := func(work func(db *sql.DB)) {
-		db, err := sql.Open(e.driver, dsn())
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := clitest.Must(sql.Open(e.driver, dsn()))
 		defer db.Close() // DuckDB has a file once
 		work(db)
 	}

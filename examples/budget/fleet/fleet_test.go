@@ -13,6 +13,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/dpsketch/dpsketch/noise/budget"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 var background = context.Background()
@@ -20,10 +22,7 @@ var background = context.Background()
 // memory returns an empty database.
 func memory(t *testing.T) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := clitest.Must(sql.Open("sqlite", ":memory:"))
 	db.SetMaxOpenConns(1) // each connection is another database
 	t.Cleanup(func() { db.Close() })
 	return db
@@ -32,9 +31,7 @@ func memory(t *testing.T) *sql.DB {
 // create makes a budget.
 func create(t *testing.T, db *sql.DB, x terms) {
 	t.Helper()
-	if err := Create(background, db, "test", x.epsilon, x.delta, x.unit, x.rule); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(Create(background, db, "test", x.epsilon, x.delta, x.unit, x.rule))
 }
 
 var errWire = errors.New("the connection broke")
@@ -281,16 +278,11 @@ func TestNobodyElseReturnsALease(t *testing.T) {
 	spend := func(n int) {
 		t.Helper()
 		for range n {
-			if err := server.Spend(background, each); err != nil {
-				t.Fatal(err)
-			}
+			clitest.Check(server.Spend(background, each))
 		}
 	}
 	spend(50)
-	s, err := b.Status(background)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := clitest.Must(b.Status(background))
 	lease := s.Leases[0]
 	for _, token := range []string{lease.ID, lease.ID + "-", lease.ID + "-" + lease.Proof, lease.ID + "-" + lease.ID} {
 		if err := b.Return(background, token, each); !errors.Is(err, ErrHolder) {
@@ -298,21 +290,14 @@ func TestNobodyElseReturnsALease(t *testing.T) {
 		}
 	}
 	spend(150)
-	after, err := b.Status(background)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := clitest.Must(b.Status(background))
 	if len(after.Leases) != 1 || after.Leases[0].ID != lease.ID || after.Spent+after.Leased < 200./900 {
 		t.Errorf("200 releases of a 900th, and the row says %v and %v", after.Spent, after.Leased)
 	}
-	if err := b.WriteOff(background, lease.ID); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(b.WriteOff(background, lease.ID))
 	spend(20)
-	if err := server.Close(background); err != nil {
-		t.Fatal(err)
-	}
-	if s, err = b.Status(background); err != nil || len(s.Leases) != 0 || math.Abs(s.Spent-0.25) > 1e-6 {
+	clitest.Check(server.Close(background))
+	if s, err := b.Status(background); err != nil || len(s.Leases) != 0 || math.Abs(s.Spent-0.25) > 1e-6 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -330,15 +315,10 @@ func TestReturns(t *testing.T) {
 		t.Fatal(most, err)
 	}
 	second := NewServer(b, 0.25, "second")
-	if err := second.Spend(background, part); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(second.Spend(background, part))
 	status := func() Status {
 		t.Helper()
-		s, err := b.Status(background)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := clitest.Must(b.Status(background))
 		return s
 	}
 	s := status()
@@ -349,9 +329,7 @@ func TestReturns(t *testing.T) {
 	if err := b.Return(background, token, budget.GDP(whole.Remaining().Mu(), unit)); !errors.Is(err, budget.ErrBudget) {
 		t.Errorf("more is said to be spent than was leased: %v", err)
 	}
-	if err := b.Return(background, token, part); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(b.Return(background, token, part))
 	for _, err := range []error{b.Return(background, token, part), b.WriteOff(background, lease), b.Return(background, "x", part)} {
 		if !errors.Is(err, ErrReturned) {
 			t.Errorf("returned again: %v", err)
@@ -360,15 +338,11 @@ func TestReturns(t *testing.T) {
 	if s = status(); len(s.Leases) != 1 || math.Abs(s.Spent-1./9) > 1e-6 || math.Abs(s.Free-1+1./9+0.25) > 1e-6 {
 		t.Errorf("%+v", s)
 	}
-	if err := b.WriteOff(background, s.Leases[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(b.WriteOff(background, s.Leases[0].ID))
 	if err := second.Spend(background, part); err != nil { // within what was written off
 		t.Fatal(err)
 	}
-	if err := second.Close(background); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(second.Close(background))
 	if s = status(); len(s.Leases) != 0 || math.Abs(s.Spent-1./9-0.25) > 1e-6 {
 		t.Errorf("%+v", s)
 	}
@@ -382,17 +356,10 @@ func TestOldCopy(t *testing.T) {
 	db := memory(t)
 	create(t, db, wholes[0])
 	b := Open(db, "test")
-	old, err := b.read(background)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := clitest.Must(b.read(background))
 	g := budget.GDP(1e-3, unit)
-	if err := b.Spend(background, g); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("UPDATE dp_budgets SET version = $1, ledger = $2, leases = $3", old.version, old.ledger, old.leases); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(b.Spend(background, g))
+	clitest.Must(db.Exec("UPDATE dp_budgets SET version = $1, ledger = $2, leases = $3", old.version, old.ledger, old.leases))
 	if err := b.Spend(background, g); err == nil {
 		t.Error("the process spends from an old copy")
 	}
@@ -410,9 +377,7 @@ func TestOldCopy(t *testing.T) {
 	if err := Open(db, "other").Spend(background, g); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("a budget that is not there: %v", err)
 	}
-	if _, err := db.Exec("UPDATE dp_budgets SET leases = '[{}]'"); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Must(db.Exec("UPDATE dp_budgets SET leases = '[{}]'"))
 	if err := Open(db, "test").Spend(background, g); err == nil {
 		t.Error("a damaged row is spent from")
 	}
@@ -441,9 +406,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
-	if err := s.Close(background); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(s.Close(background))
 	if status, err := Open(db, "test").Status(background); err != nil || math.Abs(status.Settled.Spent().Mu()-1e-3) > 1e-15 {
 		t.Errorf("%v, %v", status.Settled, err)
 	}

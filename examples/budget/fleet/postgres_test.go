@@ -37,10 +37,7 @@ func postgres(t testing.TB) string {
 // connect opens a database until the test ends.
 func connect(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := clitest.Must(sql.Open(driver, dsn))
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -131,13 +128,8 @@ func TestPostgres(t *testing.T) {
 		p := exec.Command(os.Args[0])
 		p.Env = append(os.Environ(), "FLEET_CHILD="+dsn+" "+paths[len(paths)-1])
 		p.Stderr = os.Stderr
-		in, err := p.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Start(); err != nil {
-			t.Fatal(err)
-		}
+		in := clitest.Must(p.StdinPipe())
+		clitest.Check(p.Start())
 		t.Cleanup(func() { _ = p.Process.Kill() })
 		return running{p, in}
 	}
@@ -162,10 +154,7 @@ func TestPostgres(t *testing.T) {
 		_ = all[i].Wait()
 		all[i] = start()
 	}
-	midway, err := Open(db, "test").Status(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	midway := clitest.Must(Open(db, "test").Status(context.Background()))
 	for i, p := range all { // one is asked to end, the others go on until nothing is left
 		if i == 0 {
 			p.in.Close()
@@ -186,10 +175,7 @@ func TestPostgres(t *testing.T) {
 		}
 		lines := bufio.NewScanner(file)
 		for lines.Scan() {
-			mu, err := strconv.ParseFloat(lines.Text(), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mu := clitest.Must(strconv.ParseFloat(lines.Text(), 64))
 			if err := made.Spend(budget.GDP(mu, unit)); err != nil {
 				t.Fatalf("above the budget: %v", err)
 			}
@@ -197,10 +183,7 @@ func TestPostgres(t *testing.T) {
 		}
 		file.Close()
 	}
-	s, err := Open(db, "test").Status(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := clitest.Must(Open(db, "test").Status(context.Background()))
 	used := 1 - wholes[0].share(made)
 	t.Logf("%d releases by %d processes, %d killed, %d connections cut; %d leases lost; used %.5f, settled %.5f, leased %.5f, free %.5f (%.2f when the kills ended), version %d",
 		count, len(paths), killed, cut, len(s.Leases), used, s.Spent, s.Leased, s.Free, midway.Free, s.Version)
@@ -225,9 +208,7 @@ func BenchmarkSpend(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "budget.db")
 	for _, c := range []struct{ name, driver, dsn string }{{"postgres", "pgx", postgres(b)}, {"sqlite", "sqlite", "file:" + file + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"}} {
 		db := connect(b, c.driver, c.dsn)
-		if err := Create(context.Background(), db, "bench", 1, 1e-6, unit, "mu"); err != nil {
-			b.Fatal(err)
-		}
+		clitest.Check(Create(context.Background(), db, "bench", 1, 1e-6, unit, "mu"))
 		whole, _ := wholes[0].ledger()
 		const all = 1 << 24 // releases of the whole
 		g := budget.GDP(whole.Remaining().Mu()/math.Sqrt(all), unit)
@@ -255,9 +236,7 @@ func BenchmarkSpend(b *testing.B) {
 						}()
 					}
 					for range workers {
-						if err := <-errs; err != nil {
-							b.Fatal(err)
-						}
+						clitest.Check(<-errs)
 					}
 				})
 			}

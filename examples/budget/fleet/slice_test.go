@@ -9,6 +9,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 var unit = budget.User(10, budget.AddRemove)
@@ -34,10 +36,7 @@ func TestSlicesAddUp(t *testing.T) {
 	for _, whole := range wholes {
 		for _, n := range []int{1, 2, 3, 7, 97, 1000, 1e9} {
 			t.Run(fmt.Sprint(whole.epsilon, whole.delta, whole.rule, n), func(t *testing.T) {
-				booked, err := whole.ledger()
-				if err != nil {
-					t.Fatal(err)
-				}
+				booked := clitest.Must(whole.ledger())
 				made, _ := whole.ledger()
 				slice, book, err := whole.slice(1 / float64(n))
 				if err != nil {
@@ -45,9 +44,7 @@ func TestSlicesAddUp(t *testing.T) {
 				}
 				fresh, _ := slice.MarshalBinary()
 				for range min(n, 1000) {
-					if err := booked.Spend(book); err != nil {
-						t.Fatal(err)
-					}
+					clitest.Check(booked.Spend(book))
 				}
 				if left := whole.share(booked); left > 1e-8 && n <= 1000 {
 					t.Errorf("%g of the whole is left", left)
@@ -57,9 +54,7 @@ func TestSlicesAddUp(t *testing.T) {
 					t.Errorf("δ = %v is booked for escapes", book.Delta())
 				}
 				for i := range min(n, 10) {
-					if err := slice.UnmarshalBinary(fresh); err != nil {
-						t.Fatal(err)
-					}
+					clitest.Check(slice.UnmarshalBinary(fresh))
 					sum := new(big.Rat)
 					spend := func(g budget.Guarantee) bool {
 						if slice.Spend(g) != nil {

@@ -2,13 +2,10 @@ package estimates
 
 import (
 	"bufio"
-	"cmp"
 	"embed"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -72,21 +69,6 @@ func load(name string) (assortment, error) {
 		a = append(a, g)
 	}
 	return a, lines.Err()
-}
-
-// write prints the assortment as load reads it.
-func (a assortment) write(out io.Writer) error {
-	for _, g := range a {
-		line := fmt.Sprint(g.articles)
-		for _, x := range g.apart {
-			line += fmt.Sprintf(" %.3g", x)
-		}
-		line += " " + strings.Trim(fmt.Sprint(g.sold), "[]")
-		if _, err := fmt.Fprintln(out, line); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // draw returns a stream. Each article has its own popularity and seasons by the laws of its group;
@@ -182,181 +164,4 @@ func (g *group) first(from, width int) float64 {
 		return 0.5
 	}
 	return float64(a) / float64(a+b)
-}
-
-// article is what an article of a file sold in each slot. Its features are √ of that in all of the
-// time, in each half, quarter and so on to the blocks: numbers that vary by chance by about ½,
-// however large they are.
-type article struct {
-	sold     [slots]int
-	features []float64
-}
-
-// in returns what was sold in a part of the time.
-func (a *article) in(from, width int) int {
-	sum := 0
-	for _, n := range a.sold[from : from+width] {
-		sum += n
-	}
-	return sum
-}
-
-// bunched returns the mean, over the sales of the article, of how many of them stand in one block.
-func (a *article) bunched(width int) float64 {
-	sum, squares := 0, 0
-	for from := 0; from < slots; from += width {
-		n := a.in(from, width)
-		sum, squares = sum+n, squares+n*n
-	}
-	return float64(squares) / float64(sum)
-}
-
-// bursts returns the sum of squares of what was sold in each slot: large if the article sold much
-// in all, or much in a short time: a sketch may show it.
-func (a *article) bursts() int {
-	sum := 0
-	for _, n := range a.sold {
-		sum += n * n
-	}
-	return sum
-}
-
-// fit returns the assortment of a stream in so many groups. The articles of the largest bursts, as
-// many as alone says, are each a group. The others begin as one group; then, again and again, the
-// group and feature with the largest sum of squares beyond chance is split at the mean of the
-// feature. What an article alone in its group sold is kept in so many blocks, doubled while its
-// sales stand in blocks of at least 2·fine on average, unless fine is 0; the others have a quarter
-// of the blocks, as how far they are apart says the rest.
-func fit(stream []uint64, groups, alone, blocks, fine int) assortment {
-	each := map[uint64]*article{}
-	var all []*article
-	for i, key := range stream {
-		if each[key] == nil {
-			each[key] = new(article)
-			all = append(all, each[key])
-		}
-		each[key].sold[i*slots/len(stream)]++
-	}
-	for _, a := range all {
-		for width := slots; width >= slots/blocks; width /= 2 {
-			for from := 0; from < slots; from += width {
-				a.features = append(a.features, math.Sqrt(float64(a.in(from, width))))
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *article) int { return cmp.Compare(b.bursts(), a.bursts()) })
-	var leaves []leaf
-	for _, a := range all[:min(alone, groups-1, len(all)-1)] {
-		leaves = append(leaves, newLeaf([]*article{a}))
-	}
-	leaves = append(leaves, newLeaf(all[len(leaves):]))
-	for len(leaves) < groups {
-		worst := 0
-		for i := range leaves {
-			if leaves[i].excess > leaves[worst].excess {
-				worst = i
-			}
-		}
-		l := leaves[worst]
-		if l.excess <= 0 {
-			break
-		}
-		low, high := l.split()
-		leaves[worst] = newLeaf(low)
-		leaves = append(leaves, newLeaf(high))
-	}
-	slices.SortStableFunc(leaves, func(a, b leaf) int { return cmp.Compare(b.mean(), a.mean()) })
-	list := make(assortment, len(leaves))
-	for i, l := range leaves {
-		width := max(blocks/4, 1)
-		if len(l.articles) == 1 {
-			for width = blocks; fine > 0 && width < slots && l.articles[0].bunched(slots/width) >= float64(2*fine); {
-				width *= 2
-			}
-		}
-		list[i] = l.group(width)
-	}
-	return list
-}
-
-// leaf is a group with the feature it is to be split at.
-type leaf struct {
-	articles   []*article
-	feature    int
-	at, excess float64
-}
-
-func newLeaf(articles []*article) leaf {
-	l := leaf{articles: articles}
-	n := float64(len(articles))
-	for f := range articles[0].features {
-		sum, squares := 0.0, 0.0
-		for _, a := range articles {
-			x := a.features[f]
-			sum, squares = sum+x, squares+x*x
-		}
-		if excess := squares - sum*sum/n - (n-1)/4; excess > l.excess {
-			l.feature, l.at, l.excess = f, sum/n, excess
-		}
-	}
-	return l
-}
-
-func (l leaf) split() (low, high []*article) {
-	for _, a := range l.articles {
-		if a.features[l.feature] < l.at {
-			low = append(low, a)
-		} else {
-			high = append(high, a)
-		}
-	}
-	return low, high
-}
-
-// mean returns what an article sold.
-func (l leaf) mean() float64 {
-	sum := 0
-	for _, a := range l.articles {
-		sum += a.in(0, slots)
-	}
-	return float64(sum) / float64(len(l.articles))
-}
-
-// group returns what is kept of the articles. How far they are apart is by moments: the variance of
-// what one sells is mean + apart·mean², and that of the first half of n is n·p·(1−p)·(1+(n−1)·ρ).
-// It is 0 unless it is beyond twice its standard deviation by chance.
-func (l leaf) group(blocks int) group {
-	g := group{articles: len(l.articles), sold: make([]int, blocks)}
-	per := slots / blocks
-	for _, a := range l.articles {
-		for b := range g.sold {
-			g.sold[b] += a.in(b*per, per)
-		}
-	}
-	n := float64(len(l.articles))
-	mean, excess := l.mean(), 0.0
-	for _, a := range l.articles {
-		off := float64(a.in(0, slots)) - mean
-		excess += off*off - mean
-	}
-	if excess > 2*mean*math.Sqrt(2*n) {
-		g.apart[0] = excess / (mean * mean * n)
-	}
-	for level, width := 1, slots/2; level <= levels; level, width = level+1, width/2 {
-		excess, chance, scale := 0.0, 0.0, 0.0
-		for from := 0; from < slots; from += 2 * width {
-			p := g.first(from, width)
-			for _, a := range l.articles {
-				n := float64(a.in(from, 2*width))
-				off := float64(a.in(from, width)) - n*p
-				excess += off*off - n*p*(1-p)
-				chance += 2 * math.Pow(n*p*(1-p), 2)
-				scale += n * (n - 1) * p * (1 - p)
-			}
-		}
-		if excess > 2*math.Sqrt(chance) && scale > 0 {
-			g.apart[level] = min(excess/scale, 0.999)
-		}
-	}
-	return g
 }

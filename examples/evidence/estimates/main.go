@@ -12,7 +12,7 @@
 //
 // The baskets are generated, from what sets/NAME.txt knows of public sets of baskets: how much each
 // of several hundred articles and groups of articles sold in each of 16 to 512 blocks of time. Flag
-// -data takes a file of baskets instead, and -fit prints what is known of it in that form.
+// -data takes a file of baskets instead.
 //
 // The exit code is 0, 1 when reading or writing failed, or 2 for a wrong flag or parameter.
 package estimates
@@ -40,9 +40,9 @@ func Main() {
 
 // options is what the command line asks for, and the command.
 type options struct {
-	sets, data                                  string
-	baskets, releases, fit, alone, blocks, fine int
-	seed                                        uint64
+	sets, data        string
+	baskets, releases int
+	seed              uint64
 }
 
 func (opts *options) Flags() *flag.FlagSet {
@@ -50,10 +50,6 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.StringVar(&opts.sets, "sets", "retail,bms1,bms2,t10,kosarak", "`names` of the sets that baskets are generated after")
 	flags.StringVar(&opts.data, "data", "", "`file` of baskets in the place of generated ones: numbers, a line each basket")
 	flags.IntVar(&opts.baskets, "baskets", math.MaxInt, "`number` of baskets of the file, from its beginning")
-	flags.IntVar(&opts.fit, "fit", 0, "print the file's groups, at most this `number`, and nothing else; 0 for no such thing")
-	flags.IntVar(&opts.alone, "alone", 0, "`number` of articles for -fit that are each a group: those that sold the most in all or in a burst")
-	flags.IntVar(&opts.blocks, "blocks", 32, "`number` of blocks of time for -fit, a power of two")
-	flags.IntVar(&opts.fine, "fine", 0, "for -fit, twice the blocks for an article that is alone in its group, again and again while its sales stand in blocks of at least twice this `number` on average; 0 for none")
 	flags.IntVar(&opts.releases, "releases", 20, "`number` of streams that errors are averaged over")
 	flags.Uint64Var(&opts.seed, "seed", 1, "of the baskets and how they are dealt; the noise is fresh each time")
 	return flags
@@ -65,14 +61,6 @@ func (opts *options) Check() error {
 		return fmt.Errorf("-releases = %d: want 1 to 10000", opts.releases)
 	case opts.baskets < 1:
 		return fmt.Errorf("-baskets = %d: want 1 or more", opts.baskets)
-	case opts.fit < 0 || opts.fit > 0 && opts.data == "":
-		return fmt.Errorf("-fit = %d: want a number of groups, for -data", opts.fit)
-	case opts.alone < 0 || opts.alone > 0 && opts.alone >= opts.fit:
-		return fmt.Errorf("-alone = %d: want 0 or more, fewer than -fit", opts.alone)
-	case opts.fine < 0:
-		return fmt.Errorf("-fine = %d: want 0 or more", opts.fine)
-	case opts.blocks < 1 || opts.blocks > slots || opts.blocks&(opts.blocks-1) != 0:
-		return fmt.Errorf("-blocks = %d: want a power of two up to %d", opts.blocks, slots)
 	}
 	return nil
 }
@@ -126,9 +114,6 @@ func (opts *options) Run(out io.Writer) error {
 	sets, err := opts.load()
 	if err != nil {
 		return err
-	}
-	if opts.fit > 0 {
-		return fit(sets[0].stream(opts.seed), opts.fit, opts.alone, opts.blocks, opts.fine).write(out)
 	}
 	w := &printer{out: out}
 	w.print("Mean |error| of the released keys [of the true top 10], ε = 1, δ = 1e-6\n\n%-8s %8s %6s %4s %-6s %8s %6s %15s %15s\n",

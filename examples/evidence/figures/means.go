@@ -159,7 +159,7 @@ func planBinary(e effort) *picture {
 // verse of the King James Bible as a binary row. The instance-optimal method rotates such rows into
 // dense ones, which takes minutes for each release (../means has its errors).
 func planBaskets(e effort) *picture {
-	data := must(rows.Verses())
+	data := rows.Verses()
 	title := fmt.Sprintf("Words of verses: n = %d, d = %d", data.Sparse.Rows(), len(data.Truth))
 	m := newMeans(e, newPicture(title, "ρ", "ℓ₁ distance to the mean of the rows").log(true, true))
 	unscaled := method{"clipping by the norm alone", theirs, rows.Unscaled, false}

@@ -113,32 +113,6 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// A row is printed when it is done, not at the end.
-func TestRowsArePrintedAsTheyCome(t *testing.T) {
-	var progress bytes.Buffer
-	out := &chunks{}
-	ctx, cancel := context.WithCancel(context.Background())
-	out.after, out.stop = 3, cancel // the title, one row, and the next
-	opts := &options{names: "A", runs: 1, scale: 64, workers: 1, ctx: ctx, progress: &progress}
-	require.ErrorIs(t, opts.Run(out), context.Canceled)
-	require.Contains(t, out.String(), "\n  PLAN  ")
-	require.NotContains(t, out.String(), "without scaling")
-}
-
-// chunks keeps what is written, and stops the run after some calls of Write.
-type chunks struct {
-	bytes.Buffer
-	after int
-	stop  func()
-}
-
-func (c *chunks) Write(p []byte) (int, error) {
-	if c.after--; c.after == 0 {
-		c.stop()
-	}
-	return c.Buffer.Write(p)
-}
-
 // The table of the text has the methods in the order that theory says, at every budget. Over 25
 // runs, the ratio of the error of a row to that of the next had a standard deviation of 0.013 or
 // less, and a mean that is at least six of these below the ratio here: it was 0.69, 0.82 and 0.92

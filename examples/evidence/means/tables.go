@@ -15,17 +15,20 @@ import (
 // seed returns the generator of test data, which are public: the same for every run of the program.
 func seed(table uint64) *rand.Rand { return rand.New(rand.NewPCG(9, table)) }
 
+func symmetric(p plan.Params) plan.Params {
+	p.Symmetric = true
+	return p
+}
+
 // gaussianA is the data set of the thesis without skew: n = 4000, d = 2048, σ = 1. The error is
 // that to the mean behind the rows.
 func gaussianA(r *report) error {
 	n, d := 4000/r.scale, 2048/r.scale
 	p := plan.Params{Dim: d, Max: 25 * math.Sqrt(float64(d)), Resolution: 1, Relation: budget.Replace}
-	symmetric := p
-	symmetric.Symmetric = true
 	c := comparison{
 		title:   fmt.Sprintf("Gaussian A: ℓ₂ error to μ, n = %d, d = %d, σ = 1, replace-one", n, d),
 		budgets: []float64{0.125, 0.25, 0.5, 1},
-		methods: []method{{"PLAN", p, values, nil}, {"PLAN, Symmetric", symmetric, values, nil}, {"PLAN without scaling", p, values, rows.Unscaled}},
+		methods: []method{{"PLAN", p, values, nil}, {"PLAN, Symmetric", symmetric(p), values, nil}, {"PLAN without scaling", p, values, rows.Unscaled}},
 		make:    func(rng *rand.Rand) rows.Set { return rows.Gaussian(rng, n, 0, rows.Powers(d, 0)) }, seed: 1,
 		p: 2, factor: 1,
 		quoted: [][]string{{"published PLAN (spends 3.76ρ)", "3.7–8.5", "2.3–2.6", "1.58", "1.23"}, {"published IOME", "3.89", "1.95", "1.42", "1.13"}},
@@ -44,12 +47,10 @@ func gaussianA(r *report) error {
 func gaussianC(r *report) error {
 	n, d := 10000/r.scale, 2048/r.scale
 	p := plan.Params{Dim: d, Max: 50 * math.Pow(float64(d), 1.5), Resolution: 1, Relation: budget.Replace}
-	symmetric := p
-	symmetric.Symmetric = true
 	c := comparison{
 		title:   fmt.Sprintf("Gaussian C: ℓ₂ error to the mean of the rows, n = %d, d = %d, σᵢ = d/i, replace-one", n, d),
 		budgets: []float64{0.125, 0.25, 0.5, 1},
-		methods: []method{{"PLAN", p, values, nil}, {"PLAN, Symmetric", symmetric, values, nil}},
+		methods: []method{{"PLAN", p, values, nil}, {"PLAN, Symmetric", symmetric(p), values, nil}},
 		seed:    2,
 		make: func(rng *rand.Rand) rows.Set {
 			out := rows.Gaussian(rng, n, 10, rows.Powers(d, 2))
@@ -72,8 +73,6 @@ func binary(r *report) error {
 	for at, alpha := range []float64{0.25, 0.75} {
 		n, d := 4096/r.scale, 2048/r.scale
 		p := plan.Params{Dim: d, NonNegative: true, Relation: budget.Replace}
-		symmetric := p
-		symmetric.Symmetric = true
 		quoted := [][]string{{"published PLAN", "16.9", "8.08", "4.63"}, {"published IOME", "20.5", "10.2", "5.73"}}
 		if alpha > 0.5 {
 			quoted = [][]string{{"published PLAN", "31.0", "16.7", "9.22"}, {"published IOME", "33.5", "17.0", "9.71"}}
@@ -81,7 +80,7 @@ func binary(r *report) error {
 		c := comparison{
 			title:   fmt.Sprintf("Binary, α = %v: ½·ℓ₁ error to q, n = %d, d = %d, replace-one", alpha, n, d),
 			budgets: []float64{0.0625, 0.25, 1},
-			methods: []method{{"two passes", p, values, nil}, {"two passes, Symmetric", symmetric, values, nil}, {"two passes without scaling", p, values, rows.Unscaled}, {"thesis, honest budget", p, values, rows.Published(nil)}},
+			methods: []method{{"two passes", p, values, nil}, {"two passes, Symmetric", symmetric(p), values, nil}, {"two passes without scaling", p, values, rows.Unscaled}, {"thesis, honest budget", p, values, rows.Published(nil)}},
 			make:    func(rng *rand.Rand) rows.Set { return rows.Bits(rng, n, d, alpha) }, seed: uint64(3 + at),
 			p: 1, factor: 0.5, quoted: quoted, full: "n = 4096, d = 2048",
 		}
@@ -94,17 +93,14 @@ func binary(r *report) error {
 
 // baskets is the table of the text.
 func baskets(r *report) error {
-	d, err := rows.Verses()
-	if err != nil {
-		return err
-	}
+	d := rows.Verses()
 	p := plan.Params{Dim: len(d.Truth), NonNegative: true, Relation: budget.Replace}
-	symmetric, plain := p, p
-	symmetric.Symmetric, plain.Method = true, plan.Plain
+	plain := p
+	plain.Method = plan.Plain
 	c := comparison{
 		title:   fmt.Sprintf("Text baskets: ½·ℓ₁ error, %d verses, %d words, %d ones, replace-one", d.Sparse.Rows(), len(d.Truth), len(d.Sparse.Indices)),
 		budgets: []float64{0.0625, 0.25, 1},
-		methods: []method{{"two passes", p, values, nil}, {"two passes, at least 0", p, atLeast0, nil}, {"two passes, shrunken", p, shrunken, nil}, {"two passes, Symmetric", symmetric, values, nil},
+		methods: []method{{"two passes", p, values, nil}, {"two passes, at least 0", p, atLeast0, nil}, {"two passes, shrunken", p, shrunken, nil}, {"two passes, Symmetric", symmetric(p), values, nil},
 			{"two passes without scaling", p, values, rows.Unscaled}, {"thesis, honest budget", p, values, rows.Published(nil)}, {"Gaussian mechanism, C = √d", plain, values, nil}},
 		make: func(*rand.Rand) rows.Set { return d },
 		p:    1, factor: 0.5,
@@ -120,19 +116,11 @@ func baskets(r *report) error {
 // words, which are real, and generated baskets, as many as those of a shop that others have
 // measured with.
 func sparse(r *report) error {
-	verses, err := rows.Verses()
-	if err != nil {
-		return err
-	}
-	phrases, err := rows.Phrases(5)
-	if err != nil {
-		return err
-	}
 	for _, c := range []struct {
 		name    string
 		columns string
 		data    rows.Set
-	}{{"Verses", "words", verses}, {"Phrases", "words", phrases}, {"Shop", "products", r.shop()}} {
+	}{{"Verses", "words", rows.Verses()}, {"Phrases", "words", rows.Phrases(5)}, {"Shop", "products", r.shop()}} {
 		if err := r.shortRows(c.name, c.columns, c.data); err != nil {
 			return err
 		}
@@ -174,10 +162,7 @@ func knownLength(s plan.Sparse, d int, budgets []float64) []string {
 
 // speed times releases of the sizes that matter.
 func speed(r *report) error {
-	d, err := rows.Verses()
-	if err != nil {
-		return err
-	}
+	d := rows.Verses()
 	rng := seed(7)
 	sds := rows.Powers(2048/r.scale, 2)
 	zipf := rows.Zipf(rng, 75462/r.scale, 27983, 4194414/r.scale)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,59 +78,6 @@ func TestFollows(t *testing.T) {
 		exponential := drawn{"exponential", func() float64 { return scale * law.ExpFloat64() }, 1, 2}
 		if err := exponential.follows(); (err == nil) != (scale == 1) {
 			t.Errorf("scale %v: %v", scale, err)
-		}
-	}
-}
-
-// The sparse projection is the dense one.
-func TestGaussian(t *testing.T) {
-	matrix, x := newGaussian(), newVector(true, false)
-	sparse := slices.Clone(matrix.project(x))
-	x.indices, x.values = nil, nil
-	for i, want := range matrix.project(x) {
-		if math.Abs(sparse[i]-want) > 1e-9 {
-			t.Fatalf("row %d: %v by columns, %v by rows", i, sparse[i], want)
-		}
-	}
-}
-
-func TestOfOnes(t *testing.T) {
-	x := ofOnes(100, 800, 20)
-	if x.Rows() != 100 || len(x.Indices) != 2000 {
-		t.Fatalf("%d rows, %d ones", x.Rows(), len(x.Indices))
-	}
-	for j := range x.Rows() {
-		row := x.Indices[x.Offsets[j]:x.Offsets[j+1]]
-		if len(row) != 20 || len(slices.Compact(slices.Clone(row))) != 20 || !slices.IsSorted(row) || row[19] >= 800 {
-			t.Fatalf("row %d: %v", j, row)
-		}
-	}
-}
-
-func TestMedian(t *testing.T) {
-	for _, c := range []struct {
-		x    []float64
-		want float64
-	}{{[]float64{3}, 3}, {[]float64{5, 1, 3}, 3}, {[]float64{2, 1}, 2}} {
-		if got := median(c.x); got != c.want {
-			t.Errorf("median of %v: got %v, want %v", c.x, got, c.want)
-		}
-	}
-}
-
-func TestStream(t *testing.T) {
-	numbers := zipf(100_000, 1<<40)
-	seen := make(map[uint64]int)
-	for _, key := range numbers {
-		seen[key]++
-	}
-	// The first rank alone has a share of about a tenth, and thousands occur.
-	if most := seen[mix(0)]; most < 5_000 || len(seen) < 5_000 {
-		t.Errorf("%d distinct keys, the most frequent %d times", len(seen), most)
-	}
-	for i, text := range spell(numbers[:100]) {
-		if len(text) != 16 {
-			t.Errorf("key %d is %q", i, text)
 		}
 	}
 }

@@ -159,14 +159,14 @@ func Bits(rng *rand.Rand, n, d int, alpha float64) Set {
 }
 
 // Verses returns the verses of the King James Bible as binary rows, one column a word.
-func Verses() (Set, error) { return Phrases(math.MaxInt) }
+func Verses() Set { return Phrases(math.MaxInt) }
 
 // Phrases returns the verses of the King James Bible, cut into rows of the given number of
 // neighbouring words: binary rows as short as the baskets of a shop, one column a word.
-func Phrases(length int) (Set, error) {
+func Phrases(length int) Set {
 	text, err := kjv.Load()
 	if err != nil {
-		return Set{}, err
+		panic(err) // it is embedded
 	}
 	place := map[string]uint32{}
 	for i, word := range text.Words() {
@@ -185,7 +185,7 @@ func Phrases(length int) (Set, error) {
 		}
 	}
 	out.Truth = out.Mean()
-	return out, nil
+	return out
 }
 
 // Zipf returns n binary rows with about the given number of ones, columns in proportion to 1/(rank

@@ -12,14 +12,14 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 func decodedSketch(t *testing.T, encoded []byte) *distinct.Sketch {
 	t.Helper()
 	s := new(distinct.Sketch)
-	if err := s.UnmarshalBinary(encoded); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(s.UnmarshalBinary(encoded))
 	return s
 }
 
@@ -77,28 +77,24 @@ func TestNoKeys(t *testing.T) {
 func TestShardsAreOneSketch(t *testing.T) {
 	p := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1, 2, 3}}
 	const keys = 400
-	one := must[*distinct.Builder](t)(distinct.New(p))
+	one := clitest.Must(distinct.New(p))
 	for i := range keys {
 		distinct.AddKey(one, fmt.Sprint(i))
 	}
-	want := must[[]byte](t)(one.AppendPrivateState(nil))
+	want := clitest.Must(one.AppendPrivateState(nil))
 	var states [][]byte // of a bundle for each shard; Prism would make one of all
 	for shard := range 64 {
 		f := &keysFn{Params: p}
 		err := f.StartBundle(nil)
 		(&repeatFn{keys, 64}).ProcessElement(shard, func(key string) { f.ProcessElement(key, nil) })
-		if err := errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })))
 	}
-	all := must[*distinct.Builder](t)(distinct.New(p))
+	all := clitest.Must(distinct.New(p))
 	for _, state := range states {
-		b := must[*distinct.Builder](t)(distinct.New(p))
-		if err := errors.Join(b.RestorePrivateState(state), all.Merge(b)); err != nil {
-			t.Fatal(err)
-		}
+		b := clitest.Must(distinct.New(p))
+		clitest.Check(errors.Join(b.RestorePrivateState(state), all.Merge(b)))
 	}
-	if got := must[[]byte](t)(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
+	if got := clitest.Must(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
 		t.Errorf("merged: %x, one machine: %x", got, want)
 	}
 }
@@ -117,7 +113,7 @@ func one(states ...[]byte) func(*[]byte) bool {
 // Bytes that are no state, or one of other Params, are an error, and no release comes of them.
 func TestHostileStates(t *testing.T) {
 	p := distinct.Params{Epsilon: 1, Cells: 100, Levels: 4, Seed: hashing.Seed{1}}
-	state := must[[]byte](t)(must[*distinct.Builder](t)(distinct.New(p)).AppendPrivateState(nil))
+	state := clitest.Must(clitest.Must(distinct.New(p)).AppendPrivateState(nil))
 	total := &distinctFn{p}
 	if _, err := total.ProcessElement(0, one(state, state)); err != nil {
 		t.Error(err)

@@ -13,6 +13,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/dpsketch/dpsketch/threshold/groupby"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 // entriesOf are the rows of a user: a key for each divisor of his number up to 20, with the value 3
@@ -56,9 +58,7 @@ func TestUserGroups(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 10}
 	const users = 6000
 	var g groupby.Groups[string]
-	if err := g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 64))); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Check(g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 64))))
 	if g.Len() != 20 || !g.Guarantee().Equal(p.Guarantee()) {
 		t.Errorf("%v: %d keys", &g, g.Len())
 	}
@@ -67,7 +67,7 @@ func TestUserGroups(t *testing.T) {
 		lo, hi := g.Interval(key, 1-1e-9)
 		sumLo, sumHi := g.SumInterval(key, 1-1e-9)
 		meanLo, meanHi := g.MeanInterval(key, 1-1e-9)
-		if !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi && meanLo <= 3 && 3 <= meanHi) || math.Abs(g.Estimate(key)-truth) > 7*must[groupby.Plan](t)(g.Params().Plan()).StdDev {
+		if !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi && meanLo <= 3 && 3 <= meanHi) || math.Abs(g.Estimate(key)-truth) > 7*clitest.Must(g.Params().Plan()).StdDev {
 			t.Errorf("%s: %v users in [%v, %v], sum in [%v, %v], mean in [%v, %v]", key, truth, lo, hi, sumLo, sumHi, meanLo, meanHi)
 		}
 	}
@@ -85,10 +85,8 @@ func TestListedGroups(t *testing.T) {
 	for _, delta := range []float64{1e-6, 0} {
 		p := groupby.Params{Epsilon: 2, Delta: delta, Min: 0, Max: 10, Others: true}
 		var g groupby.Groups[string]
-		if err := g.UnmarshalBinary(through(t, listed, p, visits(users, 16))); err != nil {
-			t.Fatal(err)
-		}
-		one := must[*groupby.Groups[string]](t)(must[*groupby.Builder[string]](t)(groupby.NewListed(p, list...)).Release())
+		clitest.Check(g.UnmarshalBinary(through(t, listed, p, visits(users, 16))))
+		one := clitest.Must(clitest.Must(groupby.NewListed(p, list...)).Release())
 		if g.Len() != 5 || g.Params() != one.Params() || !g.Guarantee().Equal(one.Guarantee()) {
 			t.Errorf("%v: %d keys", &g, g.Len())
 		}
@@ -125,9 +123,7 @@ func TestLevelsAndValues(t *testing.T) {
 		{Epsilon: 4, Delta: 1e-6, Passes: 2, Values: true},
 	} {
 		var g groupby.Groups[string]
-		if err := g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 8))); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 8))))
 		if p.Values {
 			if lo, hi := g.SumInterval("by1", 1-1e-9); !(lo <= 3*users && 3*users <= hi && hi-lo < users) {
 				t.Errorf("sum in [%v, %v]", lo, hi)
@@ -157,7 +153,7 @@ func TestFewUsers(t *testing.T) {
 func TestShardsAreOneMachine(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 10}
 	const users = 3000
-	build := func() *groupby.Builder[string] { return must[*groupby.Builder[string]](t)(groupby.New[string](p)) }
+	build := func() *groupby.Builder[string] { return clitest.Must(groupby.New[string](p)) }
 	single := build()
 	for user := range users {
 		sums := map[string]float64{}
@@ -171,7 +167,7 @@ func TestShardsAreOneMachine(t *testing.T) {
 		}
 		single.AddUserValues(keys, values)
 	}
-	want := must[[]byte](t)(single.AppendPrivateState(nil))
+	want := clitest.Must(single.AppendPrivateState(nil))
 	shuffled := map[int][][]byte{}
 	shuffle := func(part int, rows []byte) { shuffled[part] = append(shuffled[part], rows) }
 	for shard := range 64 { // a bundle each; Prism would make one of all
@@ -189,25 +185,21 @@ func TestShardsAreOneMachine(t *testing.T) {
 				err = errors.Join(err, f.ProcessElement(part, one(batches...), nil))
 			}
 		}
-		if err := errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })))
 	}
 	all := build()
 	for _, state := range states {
 		b := build()
-		if err := errors.Join(b.RestorePrivateState(state), all.Merge(b)); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(errors.Join(b.RestorePrivateState(state), all.Merge(b)))
 	}
-	if got := must[[]byte](t)(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
+	if got := clitest.Must(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
 		t.Errorf("merged: %d bytes, one machine: %d", len(got), len(want))
 	}
 }
 
 func TestHostileGroups(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
-	state := must[[]byte](t)(must[*groupby.Builder[string]](t)(groupby.New[string](p)).AppendPrivateState(nil))
+	state := clitest.Must(clitest.Must(groupby.New[string](p)).AppendPrivateState(nil))
 	for _, n := range []int{1, 2, len(state) - 1} {
 		if _, err := (&groupsFn{groups{Params: p}}).ProcessElement(0, one(state[:n])); !errors.Is(err, groupby.ErrFormat) {
 			t.Fatalf("%d bytes: %v", n, err)
@@ -239,9 +231,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%q: %v", data, err)
 		}
 		f := &usersFn{Groups: groups{Params: groupby.Params{Epsilon: 1, Delta: 1e-6}}}
-		if err := f.StartBundle(nil); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(f.StartBundle(nil))
 		if err := f.ProcessElement(0, one(append([]byte("\x02me"), data...)), nil); !errors.Is(err, groupby.ErrFormat) {
 			t.Errorf("a row of %q: %v", data, err)
 		}

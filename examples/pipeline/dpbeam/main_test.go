@@ -12,6 +12,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 func TestMain(m *testing.M) {
@@ -44,11 +46,11 @@ func record(dir string, data []byte) error {
 // recorded returns what was recorded, in the order in which it was.
 func recorded(t *testing.T, dir string) (all [][]byte) {
 	t.Helper()
-	names := must[[]string](t)(filepath.Glob(filepath.Join(dir, "whole-*")))
-	at := func(name string) int64 { return must[os.FileInfo](t)(os.Stat(name)).ModTime().UnixNano() }
+	names := clitest.Must(filepath.Glob(filepath.Join(dir, "whole-*")))
+	at := func(name string) int64 { return clitest.Must(os.Stat(name)).ModTime().UnixNano() }
 	slices.SortFunc(names, func(a, b string) int { return int(at(a) - at(b)) })
 	for _, name := range names {
-		all = append(all, must[[]byte](t)(os.ReadFile(name)))
+		all = append(all, clitest.Must(os.ReadFile(name)))
 	}
 	return all
 }
@@ -59,9 +61,7 @@ func run(t *testing.T, build func(beam.Scope) beam.PCollection) [][]byte {
 	dir := t.TempDir()
 	p, s := beam.NewPipelineWithRoot()
 	beam.ParDo0(s, &recordFn{dir}, build(s))
-	if _, err := prism.Execute(context.Background(), p); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Must(prism.Execute(context.Background(), p))
 	return recorded(t, dir)
 }
 
@@ -69,23 +69,12 @@ func run(t *testing.T, build func(beam.Scope) beam.PCollection) [][]byte {
 func through[P any](t *testing.T, step func(beam.Scope, P, beam.PCollection) (beam.PCollection, error), p P, elements func(beam.Scope) beam.PCollection) []byte {
 	t.Helper()
 	all := run(t, func(s beam.Scope) beam.PCollection {
-		return must[beam.PCollection](t)(step(s, p, elements(s)))
+		return clitest.Must(step(s, p, elements(s)))
 	})
 	if len(all) != 1 {
 		t.Fatalf("%d releases", len(all))
 	}
 	return all[0]
-}
-
-// must returns v where there is no error.
-func must[V any](t *testing.T) func(v V, err error) V {
-	return func(v V, err error) V {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }
 
 // numbers are 0 to n−1, spread over the workers.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,6 +22,8 @@ import (
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 // manyFn gives the key "many" 10,000 times, if it is not for no key at all.
@@ -75,9 +78,7 @@ func TestWindowsAndTriggers(t *testing.T) {
 		"accumulating": arriving(window.NewGlobalWindows(), beam.Trigger(trigger.Repeat(trigger.AfterCount(1))), beam.PanesAccumulate()),
 	} {
 		var h misragries.Histogram[string]
-		if err := h.UnmarshalBinary(through(t, FrequentKeys, misragries.Params{Counters: 4096, Epsilon: 1000, Delta: 1e-3}, elements)); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(h.UnmarshalBinary(through(t, FrequentKeys, misragries.Params{Counters: 4096, Epsilon: 1000, Delta: 1e-3}, elements)))
 		for i := range 200 {
 			want := 10.0
 			if i < 100 {
@@ -93,13 +94,8 @@ func TestWindowsAndTriggers(t *testing.T) {
 			t.Errorf("%s: 200 keys estimated as %.0f ± %.0f", name, s.Estimate(), s.StdErr())
 		}
 		var g groupby.Groups[string]
-		if err := g.UnmarshalBinary(through(t, UserGroups, groupby.Params{Epsilon: 60, Delta: 1e-3, FullKeys: 1}, users(elements))); err != nil {
-			t.Fatal(err)
-		}
-		plan, err := g.Params().Plan()
-		if err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(g.UnmarshalBinary(through(t, UserGroups, groupby.Params{Epsilon: 60, Delta: 1e-3, FullKeys: 1}, users(elements))))
+		plan := clitest.Must(g.Params().Plan())
 		if off := g.Estimate("all") - 200; math.Abs(off) > 10*plan.StdDev {
 			t.Errorf("%s: 200 users released as %v ± %v", name, g.Estimate("all"), plan.StdDev)
 		}
@@ -112,10 +108,10 @@ func TestShuffleAfterTheNoise(t *testing.T) {
 	p, s := beam.NewPipelineWithRoot()
 	elements := repeated(10, 2)(s)
 	for _, release := range []beam.PCollection{
-		must[beam.PCollection](t)(FrequentKeys(s, misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}, elements)),
-		must[beam.PCollection](t)(DistinctKeys(s, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, elements)),
-		must[beam.PCollection](t)(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(10, 2)(s))),
-		must[beam.PCollection](t)(ListedGroups(s, groupby.Params{Epsilon: 1}, []string{"by1"}, visits(10, 2)(s))),
+		clitest.Must(FrequentKeys(s, misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}, elements)),
+		clitest.Must(DistinctKeys(s, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, elements)),
+		clitest.Must(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(10, 2)(s))),
+		clitest.Must(ListedGroups(s, groupby.Params{Epsilon: 1}, []string{"by1"}, visits(10, 2)(s))),
 	} {
 		beam.ParDo0(s, &recordFn{}, release)
 	}
@@ -164,7 +160,7 @@ func TestAttempts(t *testing.T) {
 			t.Errorf("%v, or another state", err)
 		}
 		var drawn groupby.Groups[string]
-		if err := drawn.UnmarshalBinary(must[[]byte](t)((&groupsFn{g}).ProcessElement(0, one(states[0], nil)))); err != nil || drawn.Len() != 20 {
+		if err := drawn.UnmarshalBinary(clitest.Must((&groupsFn{g}).ProcessElement(0, one(states[0], nil)))); err != nil || drawn.Len() != 20 {
 			t.Fatalf("%v, %v", &drawn, err)
 		}
 		estimates[drawn.Estimate("by1")] = true
@@ -175,9 +171,20 @@ func TestAttempts(t *testing.T) {
 }
 
 // failingFn fails behind a shuffle, when another reader of the release has it.
-type failingFn struct{}
+type failingFn struct {
+	Dir  string
+	Runs int // that the other reader has seen then
+}
 
-func (*failingFn) ProcessElement([]byte) error { return errors.New("the disk is full") }
+func (f *failingFn) ProcessElement([]byte) error {
+	for range 1000 {
+		if seen, _ := filepath.Glob(filepath.Join(f.Dir, "whole-*")); len(seen) >= f.Runs {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("the disk is full")
+}
 
 // Of two readers of one release one fails, and so does the job; the other has the number, which is
 // of noise that the second run of the job does not draw again. So both runs are paid for.
@@ -186,11 +193,11 @@ func (*failingFn) ProcessElement([]byte) error { return errors.New("the disk is 
 // equal with probability below 2^{−400}.
 func TestFailedJobHasShownItsNumber(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 {
+	for run := range 2 {
 		p, s := beam.NewPipelineWithRoot()
-		release := must[beam.PCollection](t)(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(3000, 4)(s)))
+		release := clitest.Must(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(3000, 4)(s)))
 		beam.ParDo0(s, &recordFn{dir}, release)
-		beam.ParDo0(s, &failingFn{}, beam.Reshuffle(s, release))
+		beam.ParDo0(s, &failingFn{dir, run + 1}, beam.Reshuffle(s, release))
 		if _, err := prism.Execute(context.Background(), p); err == nil {
 			t.Error("the job did not fail")
 		}
@@ -202,9 +209,7 @@ func TestFailedJobHasShownItsNumber(t *testing.T) {
 	var estimates [2]float64
 	for i, encoded := range seen {
 		var g groupby.Groups[string]
-		if err := g.UnmarshalBinary(encoded); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Check(g.UnmarshalBinary(encoded))
 		estimates[i] = g.Estimate("by1")
 	}
 	if estimates[0] == estimates[1] || math.Abs(estimates[0]-estimates[1]) > 1000 {

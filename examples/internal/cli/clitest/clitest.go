@@ -120,3 +120,16 @@ func Text(t testing.TB) *kjv.Text {
 	}
 	return text
 }
+
+// Must returns x. It ends the test by a panic if there is an error.
+func Must[V any](x V, err error) V {
+	Check(err)
+	return x
+}
+
+// Check ends the test by a panic if there is an error.
+func Check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
