@@ -234,7 +234,20 @@ func (f *direct) under(d *decoder) *direct {
 }
 
 // key returns what the cells of an index show, the first column in the lowest bits.
-func (f *direct) key(index uint64) uint64 { return f.at(hashing.Fingerprint(f.seed, index)) }
+func (f *direct) key(index uint64) uint64 {
+	print := hashing.Fingerprint(f.seed, index)
+	if f.columns > 1 {
+		return f.at(print)
+	}
+	// one call, so that the processor has several look-ups under way
+	return uint64(f.table.at(f.first(print)))
+}
+
+// first returns the cell of a fingerprint in the first column.
+func (f *direct) first(print uint64) (cell uint64) {
+	block, _ := bits.Mul64(print, f.blocks)
+	return block*f.blockCells + mixBits(print)&0xffff*f.positions>>16
+}
 
 // at is key for a fingerprint.
 func (f *direct) at(print uint64) (key uint64) {
@@ -267,9 +280,7 @@ func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read 
 	}
 	for k, i := range order[:n] {
 		prints[k] = hashing.Fingerprint(f.seed, indices[i])
-		block, _ := bits.Mul64(prints[k], f.blocks)
-		// of the first column
-		cells[k] = block*f.blockCells + mixBits(prints[k])&0xffff*f.positions>>16
+		cells[k] = f.first(prints[k])
 	}
 	for _, cell := range cells[:n] {
 		line, _ := f.table.line(cell)
@@ -280,7 +291,7 @@ func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read 
 	}
 	for k, i := range order[:n] {
 		key := uint64(f.table.at(cells[k]))
-		if f.columns > 1 {
+		if f.columns != 1 {
 			key = f.at(prints[k])
 		}
 		dst[i] = f.estimates[key]

@@ -47,7 +47,8 @@ func (p *Projection) Total(indices []uint64) (total, stdErr float64) {
 		}
 		if value := d.list.find(index); value != 0 {
 			total += p.Estimate(index)
-			variance += d.listedVariance()
+			scale := s.inUnits(d.list.scale / float64(s.slopeAbove))
+			variance += 2 * scale * scale
 			continue
 		}
 		for column, cell := range s.locate(index, buffer[:0]) {
@@ -69,12 +70,6 @@ func (p *Projection) Total(indices []uint64) (total, stdErr float64) {
 		bias += math.Abs(biased)
 	}
 	return total, math.Sqrt(variance + bias*bias)
-}
-
-// listedVariance returns the variance of a listed entry, in units of the data squared.
-func (d *decoder) listedVariance() float64 {
-	scale := d.shape.inUnits(d.list.scale / float64(d.shape.slopeAbove))
-	return 2 * scale * scale
 }
 
 // columnSum says what an output of a column adds to a total, in units of the data.

@@ -60,7 +60,7 @@ func (p Params) calibrate(m Method, in input, unknown bool) (calibration, error)
 	}
 	s, ok := p.step(m, in)
 	if !ok {
-		return calibration{}, p.refuseGroup()
+		return calibration{}, check.ParamsError("misragries", "MaxElements", p.most(), "a smaller number: the ε or the δ that it leaves for one element is out of range")
 	}
 	c.together, c.per = s.together, p.per(m)
 	switch is := mechanisms[m]; {

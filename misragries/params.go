@@ -255,11 +255,6 @@ func (p Params) element() (epsilon, delta float64, ok bool) {
 	return epsilon, delta, epsilon >= check.MinEpsilon && delta >= minDelta
 }
 
-// refuseGroup is why element is not ok.
-func (p Params) refuseGroup() error {
-	return check.ParamsError("misragries", "MaxElements", p.most(), "a smaller number: the ε or the δ that it leaves for one element is out of range")
-}
-
 // refuseNoise is why a mechanism has no noise.
 func (p Params) refuseNoise(m Method) error {
 	return check.ParamsError("misragries", "Epsilon", p.Epsilon, fmt.Sprintf("a larger number for %v of %d counters, whose noise is out of range", m, p.Counters))

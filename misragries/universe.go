@@ -124,20 +124,15 @@ func (u *universe[K]) all() {
 // bottom does not move by that, or has come to 1, a value of its own is next.
 func (u *universe[K]) layers(expected float64) {
 	for ; len(u.candidates) < u.k; expected *= 2 {
-		if s := u.bottomFor(expected); s < u.bottom {
+		// At most so many of dim zero keys are expected above s, which matters for the speed only:
+		// Pr[X ≥ s] = Pr[X ≤ −s], and −Quantile is the largest s where that is at least the given
+		// probability.
+		if s := int64(max(1-u.noise.Quantile(min(expected/float64(u.dim), 0.5)), 1)); s < u.bottom {
 			u.layer(s)
 		} else {
 			u.single(u.bottom - 1)
 		}
 	}
-}
-
-// bottomFor returns the least s ≥ 1 above which at most that many of dim zero keys are expected. It
-// matters for the speed only.
-func (u *universe[K]) bottomFor(expected float64) int64 {
-	// Pr[X ≥ s] = Pr[X ≤ −s], and −Quantile is the largest s where that is at least the given
-	// probability.
-	return int64(max(1-u.noise.Quantile(min(expected/float64(u.dim), 0.5)), 1))
 }
 
 // layer makes candidates of all keys in [s, bottom), s ≥ 1.

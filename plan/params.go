@@ -45,7 +45,8 @@ type Params struct {
 	Resolution float64
 	// Method is how the mean is computed. 0 chooses.
 	Method Method
-	// Workers is the number of goroutines, at most 1024; 0 is 1.
+	// Workers is the number of goroutines, at most 1024; 0 is one, or GOMAXPROCS
+	// from 2¹⁸ entries on.
 	Workers int
 }
 

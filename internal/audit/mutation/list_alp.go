@@ -29,7 +29,7 @@ var alpMutations = []mutation{
 	{"an output across two words of a line keeps its lower half", "alp/projection.go", "if at%64+t.valueBits > 64 {", "if at%64+t.valueBits > 128 {"},
 	{"a table may have values behind the last", "alp/encode.go", "if word != 0 {", "if word != 0 && false {"},
 	{"a table may show outputs that there are none of", "alp/projection.go", "&& output > 0 && int(output) < 1<<g.cellBits", "&& output > 0"},
-	{"a batch reads the first column alone", "alp/decoder.go", "if f.columns > 1 {", "if f.columns > 64 {"},
+	{"a batch reads the first column alone", "alp/decoder.go", "if f.columns != 1 {", "if f.columns > 64 {"},
 	{"a batch takes listed entries for others", "alp/decoder.go", "order[n], order[(last-i+n)&last] = i, i", "order[n], order[(last-i+n)&last] = i, max(i-1, 0)"},
 	{"a cell holds its least entry instead of the largest", "alp/table.go", "*held = max(*held, uint32(s.held(o.steps, o.first, j)))", "if size := uint32(s.held(o.steps, o.first, j)); *held == 0 || size > 0 && size < *held { *held = size }"},
 	{"a log of totals loses what an index had", "alp/builder.go", "sum = t.sorted[at]", "sum = total{Key: sum.Key}"},

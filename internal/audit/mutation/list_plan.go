@@ -76,7 +76,7 @@ var planMutations = []mutation{
 	{"the axis of scales has no weight at the bottom", "plan/internal/means/scale.go", "Weight: bottomWeight", "Weight: 1"},
 	{"a centre of 0 is one cell of many", "plan/internal/means/release.go", "Weight: zeroWeight", "Weight: 1"},
 	{"C is looked for below Max alone", "plan/internal/means/limit.go", "norm := r.typicalNorm(); norm > 0", "norm := r.typicalNorm(); norm < 0"},
-	{"IntervalBounded of a column that was left out", "plan/internal/means/bounded.go", "p.Method == TwoPass || m.leftOut(i) ||", "p.Method == TwoPass ||"},
+	{"IntervalBounded of a column that was left out", "plan/internal/means/bounded.go", "p.Method == TwoPass || leftOut ||", "p.Method == TwoPass || leftOut && i < 0 ||"},
 	{"ε and δ stand for a ρ of twice the δ", "plan/params.go", "DeltaAt(epsilon) <= delta)", "DeltaAt(epsilon) <= 2*delta)"},
 	{"a Plan without scales says the noise of some", "plan/internal/means/plan.go", "	if len(scales) == 0 {\n		o = o.unscaled(p.Relative)\n	}\n", ""},
 	{"two passes never choose a margin", "plan/internal/means/limit.go", "(p.Method == Adaptive || p.Method == TwoPass) && !p.Symmetric", "p.Method == Adaptive && !p.Symmetric"},

@@ -42,7 +42,9 @@ func (m *Mean) Bounded(i int, confidence float64) (lo, hi float64) {
 	p := m.Params
 	whole := p.Method == Plain
 	least, most := m.ranges().of(p, i)
-	if p.Method == TwoPass || m.leftOut(i) || (p.Steps.Undivided || m.relative() == 0) && !whole {
+	// nothing of the column was in the sum: see scale.go
+	leftOut := p.Relative && m.Scaled && p.Method == Adaptive && m.Scales != nil && m.Scales[i] == p.noScale()
+	if p.Method == TwoPass || leftOut || (p.Steps.Undivided || m.relative() == 0) && !whole {
 		return least, most
 	}
 	gamma := m.Divisor / cap1(m.Rows)
@@ -78,11 +80,6 @@ func (m *Mean) Bounded(i int, confidence float64) (lo, hi float64) {
 		return least, most
 	}
 	return lo, hi
-}
-
-// leftOut reports whether nothing of column i was in the sum: see scale.go.
-func (m *Mean) leftOut(i int) bool {
-	return m.Params.Relative && m.Scaled && m.Params.Method == Adaptive && m.Scales != nil && m.Scales[i] == m.Params.noScale()
 }
 
 // noiseOfSum returns the standard deviation of the part of the noise of coordinate i that is that

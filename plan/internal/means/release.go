@@ -3,6 +3,7 @@ package means
 import (
 	"context"
 	"math"
+	"runtime"
 
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
@@ -137,7 +138,7 @@ type run struct {
 }
 
 func newRun(ctx context.Context, p Params, x *rows) *run {
-	r := &run{bounds: x.bounds, p: p, ctx: ctx, x: x, sparse: x.sparse != nil, budget: spending{total: p.Rho}, samplers: make([]sampler, max(p.Workers, 1))}
+	r := &run{bounds: x.bounds, p: p, ctx: ctx, x: x, sparse: x.sparse != nil, budget: spending{total: p.Rho}, samplers: make([]sampler, x.workers(p.Workers))}
 	r.p.Workers = 0
 	r.centre = make([]float64, p.Dim)
 	r.scale = make([]float64, p.Dim)
@@ -147,6 +148,23 @@ func newRun(ctx context.Context, p Params, x *rows) *run {
 	}
 	r.countRows()
 	return r
+}
+
+// manyEntries is from how many entries on, stored ones of sparse rows, a release takes all cores
+// unless Workers says otherwise. Each of its goroutines has randomness of its own, and their sums
+// are of integers, so the schedule changes no distribution.
+const manyEntries = 1 << 18
+
+// workers returns the number of goroutines.
+func (r *rows) workers(wanted int) int {
+	entries := len(r.dense) * r.dim
+	if r.sparse != nil {
+		entries = len(r.sparse.Indices)
+	}
+	if wanted == 0 && entries >= manyEntries {
+		return runtime.GOMAXPROCS(0)
+	}
+	return max(wanted, 1)
 }
 
 // countShare is what a private number of rows costs of the whole budget. It is used to plan shares,

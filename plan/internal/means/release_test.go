@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/cryptotest"
@@ -351,4 +352,28 @@ func TestFarRows(t *testing.T) {
 	require.Less(t, hi, mean[0]/2)
 	lo, hi := m.Bounded(0, 0.95)
 	require.True(t, lo <= mean[0] && mean[0] <= hi, "[%v, %v]", lo, hi)
+}
+
+// A release of many entries takes all cores unless Workers says otherwise, and tells the same.
+func TestManyEntriesTakeAllCores(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	const n, d = manyEntries / 32, 32
+	x := make([][]float64, n)
+	for j := range x {
+		x[j] = make([]float64, d)
+		for i := range x[j] {
+			x[j][i] = float64((i + j) % 7)
+		}
+	}
+	sparse := &Sparse{Indices: make([]uint32, manyEntries)}
+	require.Equal(t, 4, (&rows{sparse: sparse}).workers(0))
+	require.Equal(t, 4, (&rows{bounds: bounds{dim: d}, dense: x}).workers(0))
+	require.Equal(t, 1, (&rows{bounds: bounds{dim: d}, dense: x[1:]}).workers(0))
+	require.Equal(t, 3, (&rows{bounds: bounds{dim: d}, dense: x[1:]}).workers(3))
+	for _, workers := range []int{0, 1, 7} {
+		for i, value := range release(t, Params{Rho: 1e6, Dim: d, Max: 10, Workers: workers, Relation: budget.Replace}, x).Values {
+			require.InDelta(t, 3, value, 0.01, "%d workers, column %d", workers, i)
+		}
+	}
 }

@@ -293,20 +293,11 @@ func (s Sparse) value(i int) float64 {
 }
 
 // workers runs part(i, worker) for i = 0, …, n−1 in chunks on the given number of goroutines, until
-// stop says so.
+// stop says so, and from then on always.
 func workers(count, n int, stop func() error, part func(i, worker int)) error {
 	var next atomic.Int64
-	var failed atomic.Pointer[error]
 	run := func(worker int) {
-		for failed.Load() == nil {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
-			}
-			if err := stop(); err != nil {
-				failed.Store(&err)
-				return
-			}
+		for i := int(next.Add(1)) - 1; i < n && stop() == nil; i = int(next.Add(1)) - 1 {
 			part(i, worker)
 		}
 	}
@@ -316,10 +307,7 @@ func workers(count, n int, stop func() error, part func(i, worker int)) error {
 	}
 	run(0)
 	group.Wait()
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	return nil
+	return stop()
 }
 
 // block is the number of rows that a worker takes at a time.
