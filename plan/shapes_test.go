@@ -87,36 +87,6 @@ func TestShrunkOnSparseSets(t *testing.T) {
 	}
 }
 
-// Sparse rows are not worse off than with the mechanism that was all of this package before dense
-// ones without negative entries had another: its ½ℓ₁ errors are means over 12 releases, as those
-// here, and off by 1 to 2 %.
-func TestSparseRowsAsBefore(t *testing.T) {
-	dptest.NeedsLong(t)
-	rng := rand.New(rand.NewPCG(33, 34)) // test data
-	for _, set := range []struct {
-		n, d              int
-		ones, s           float64
-		replace, addition [2]float64 // at ρ = 1/16 and 1
-	}{
-		{30_000, 6000, 10, 1.1, [2]float64{1.128, .3213}, [2]float64{.8260, .2343}},
-		{60_000, 500, 2.5, 1.3, [2]float64{.03150, .00855}, [2]float64{.02308, .00622}},
-		{30_000, 3000, 8, 1.6, [2]float64{.3327, .09068}, [2]float64{.2396, .06595}},
-	} {
-		x, truth := baskets(rng, set.n, set.d, set.ones, set.s)
-		for relation, before := range map[budget.Relation][2]float64{budget.Replace: set.replace, budget.AddRemove: set.addition} {
-			for at, rho := range []float64{1. / 16, 1} {
-				mean := 0.0
-				for range 12 {
-					mean += l1(releaseSparse(t, Params{Rho: rho, Dim: set.d, NonNegative: true, Relation: relation}, x).Values(), truth) / 24
-				}
-				t.Logf("%d columns, %v, ρ = %v: %.3f of what it was", set.d, relation, rho, mean/before[at])
-				dptest.Alarm(t, 2e-9)
-				require.Less(t, mean, 1.12*before[at])
-			}
-		}
-	}
-}
-
 func l1(a, b []float64) float64 {
 	sum := 0.0
 	for i := range a {

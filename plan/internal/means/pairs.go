@@ -24,7 +24,7 @@ import (
 // (2) of need.go, and the noise of its rank as a part of all both depend on c times the number of
 // values, which stays √(2ρ)·n/(2k). So where budget is scarce boosting gains nothing. Where it is
 // ample the error of the sample falls, to .019σ from .038σ of pairs and .026σ of [Deviations] at
-// n = 2000 (TestBoostingGainsLittle), which the mean does not notice: it is not built.
+// n = 2000, which the mean does not notice: it is not built.
 func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
 	k := r.p.Steps.Group
 	if r.sparse && int64(r.x.count()) > math.MaxUint32 {

@@ -88,29 +88,6 @@ func TestAdaptiveRelease(t *testing.T) {
 	}
 }
 
-// The default budgets fail as seldom as they are planned to: of 24 releases near the least number
-// of rows, with skew, no more are far off than 1 % explains: 8 have a probability of 7e-11. A
-// failure rate of one half is found with probability 0.97.
-func TestFailureRate(t *testing.T) {
-	dptest.NotShort(t, "24 releases: run without -short")
-	const releases = 24
-	p := Params{Rho: 0.15, Dim: 128, Rows: 1200, Max: 1e4, Resolution: 1, Relation: budget.Replace}
-	sds := dptest.Powers(128, 0.5)
-	o := dptest.OK(p.Plan(sds))(t)
-	require.True(t, o.Enough && o.LeastRows > 1000, "%v", o)
-	require.LessOrEqual(t, o.Failure, 0.01)
-	x, mean := dptest.NormalRows(rand.New(rand.NewPCG(7, 8)), p.Rows, 5, sds)
-	failed := int64(0)
-	for range releases {
-		if m := release(t, p, x); floats.Distance(m.Values, mean, 2) > 3*m.noiseNorm(2) || m.Limit > 3*math.Sqrt(128*5) {
-			failed++
-		}
-	}
-	dptest.Alarm(t, 1e-10)
-	lower, _ := dptest.ClopperPearson(failed, releases, 1-1e-10)
-	require.LessOrEqual(t, lower, 0.01, "%d of %d failed", failed, releases)
-}
-
 // Every selection of steps and every relation gives a valid release.
 func TestEveryStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
