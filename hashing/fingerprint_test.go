@@ -36,6 +36,33 @@ func TestXXH3Word(t *testing.T) {
 	}
 }
 
+// TestFingerprintOfStrings compares strings of all short lengths, and arrays, with the library.
+func TestFingerprintOfStrings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		var seed Seed
+		for i := range seed {
+			seed[i] = byte(rng.Uint32())
+		}
+		s0, s1 := seed.halves()
+		for n := range 40 {
+			key := make([]byte, n)
+			for i := range key {
+				key[i] = byte(rng.Uint32())
+			}
+			h := xxh3.Hash128Seed(key, s0)
+			want := h.Lo ^ avalanche(h.Hi^s1^stringTag)
+			require.Equal(t, want, Fingerprint(seed, string(key)), "%x", key)
+			require.Equal(t, want, Fingerprint(seed, myString(key)))
+			if n == 16 {
+				require.Equal(t, want, Fingerprint(seed, [16]byte(key)))
+			}
+		}
+	}
+	array := [16]byte{1}
+	require.Zero(t, testing.AllocsPerRun(100, func() { Fingerprint(Seed{1}, array) }))
+}
+
 // TestSeedHalves: each bit of the seed and of the key changes half of the bits of the fingerprint,
 // with the fluctuation of fair coins. 384 assertions at 1e-9 each.
 func TestSeedHalves(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -86,21 +85,12 @@ func (b *Builder) ToggleSlice(keys []uint64) { private.Use(b.secret, (*state).to
 // its hashing.Fingerprint under Params.Seed.
 func ToggleKey[K hashing.Key](b *Builder, keys ...K) {
 	for _, key := range keys {
-		b.Toggle(word(b.params.Seed, key))
+		b.Toggle(sets.Word(b.params.Seed, key))
 	}
 }
 
 // toggle has functions as parameters of what it calls so that it is inlined; see [private.Use].
 func (s *state) toggle(key uint64) { byMembers(s, key, (*state).flip, (*state).toggleMember) }
-
-// word returns the 64 bits that stand for a key: of an integer its value, so that it is one key in
-// whatever way it comes, of others the fingerprint.
-func word[K hashing.Key](seed hashing.Seed, key K) uint64 {
-	if keys := wire.KeysOf[K](); keys.Integers() {
-		return keys.Bits(key)
-	}
-	return hashing.Fingerprint(seed, key)
-}
 
 func byMembers[K any](s *state, keys K, without, with func(*state, K)) {
 	if s.members == nil {

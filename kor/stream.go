@@ -69,7 +69,7 @@ func (b *StreamBuilder) addMany(keys []uint64) { private.Use(b.secret, (*state).
 // AddKey adds keys of any type, as [ToggleKey] reads them.
 func AddKey[K hashing.Key](b *StreamBuilder, keys ...K) {
 	for _, key := range keys {
-		b.addOne(word(b.params.Seed, key))
+		b.addOne(sets.Word(b.params.Seed, key))
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -90,27 +89,15 @@ type Adder interface {
 // hashing.Fingerprint under Params.Seed, so a number is not its string.
 func AddKey[K hashing.Key](b Adder, keys ...K) {
 	if plain, ok := b.(*Builder); ok && len(keys) == 1 { // without a call through the interface
-		plain.addOne(word(plain.params.Seed, keys[0]))
+		plain.addOne(sets.Word(plain.params.Seed, keys[0]))
 	} else if ok {
 		addKeys(plain, keys)
 	} else {
 		seed := b.seed()
 		for _, key := range keys {
-			b.addOne(word(seed, key))
+			b.addOne(sets.Word(seed, key))
 		}
 	}
-}
-
-// word returns the 64 bits that stand for a key: of an integer its value, so that it is one key in
-// whatever way it comes, of others the fingerprint.
-func word[K hashing.Key](seed hashing.Seed, key K) uint64 {
-	if text, ok := any(key).(string); ok { // the usual type, without a look at its kind
-		return hashing.Fingerprint(seed, text)
-	}
-	if keys := wire.KeysOf[K](); keys.Integers() {
-		return keys.Bits(key)
-	}
-	return hashing.Fingerprint(seed, key)
 }
 
 // addKeys is AddKey of many keys, which are collected.
@@ -119,7 +106,11 @@ func addKeys[K hashing.Key](b *Builder, keys []K) {
 	for len(keys) > 0 {
 		part := words[:min(len(keys), len(words))]
 		for i := range part {
-			part[i] = word(b.params.Seed, keys[i])
+			if text, ok := any(keys[i]).(string); ok { // without one more call
+				part[i] = hashing.Fingerprint(b.params.Seed, text)
+			} else {
+				part[i] = sets.Word(b.params.Seed, keys[i])
+			}
 		}
 		b.addMany(part)
 		keys = keys[len(part):]

@@ -12,8 +12,8 @@ import (
 )
 
 // Cohorts are released numbers of the keys that were new on each day, and of those that came back.
-// No number is below 0, no part above the whole, and parts add up. The zero Cohorts answer NaN, and
-// so do days outside 1 to Days.
+// No number is below 0, no part above the whole, and parts add up; StdErr and Interval are those of
+// each number by itself. The zero Cohorts answer NaN, and so do days outside 1 to Days.
 type Cohorts struct {
 	release // as cohortState.classes has them
 	days    int

@@ -78,7 +78,7 @@ var rows = []row{
 		claim: "Intervals and standard errors of windows hold",
 		about: "misragries/series.Window.Interval misragries/series.Window.Counted misragries/series.Plan.StdErr", theorem: "least squares over the published counts",
 		proof: "misragries/series/series_proof.md", code: "misragries/series.Timeline.leastSquares misragries/series.leastSquares.value misragries/series.laplaceSum.beyond", exact: "misragries/series.TestFitIsLeastSquares misragries/series.TestStdErr misragries/series.TestLaplaceSum misragries/series.TestCountedIsOfQuantiles",
-		audit: "misragries/series.TestCoverage misragries/series.TestCounted", edits: "misragries/series: keys of a node's last step get no correction",
+		audit: "misragries/series.TestCoverage misragries/series.TestCounted misragries/series.TestCountedFrom", edits: "misragries/series: keys of a node's last step get no correction",
 	},
 	{
 		claim: "A sparse vector is (ε, δ)-private for its ℓ₁ distance or for one user, with exact thresholds for Laplace, Gaussian and correlated noise, or purely ε-private with Dim",
@@ -253,14 +253,14 @@ var rows = []row{
 			"kor/distinct.Frequencies.Most kor/distinct.Frequencies.AtLeast kor/distinct.Frequencies.AtLeastInterval",
 		theorem: "own: the key of the largest hash in a cell; half of ε for a count, half for the classes", proof: "kor/distinct/frequencies.go",
 		code:  "kor/distinct.frequencyState.visitAll kor/distinct.frequencyState.classes kor/distinct.Params.frequencies kor/distinct.ratio.deviation",
-		exact: "kor/distinct.TestFrequenciesOfAllStreams kor/distinct.TestFrequenciesAreThoseOfAMap", audit: "kor/distinct.TestFrequenciesHaveTheLaw kor/distinct.TestSharesAccuracy",
+		exact: "kor/distinct.TestFrequenciesOfAllStreams kor/distinct.TestFrequenciesAreThoseOfAMap kor/distinct.TestPosteriorShares", audit: "kor/distinct.TestFrequenciesHaveTheLaw kor/distinct.TestSharesAccuracy kor/distinct.TestMeanFrequency",
 		edits: "kor/distinct: frequencies: all of ε twice; frequencies: the first key stays; frequencies: no noise",
 	},
 	{
 		claim: "The keys that two sets share, those of one alone, and those that are new and come back have these standard errors, and their intervals cover",
 		about: "kor/distinct.Pair.Both kor/distinct.Pair.OnlyA kor/distinct.Pair.OnlyB kor/distinct.Pair.Jaccard kor/distinct.Cohorts.New kor/distinct.Cohorts.Returned kor/distinct.Cohorts.On", theorem: "own: the covariances of numbers of ones",
-		proof: "kor/distinct/sums_proof.md", code: "kor/distinct.sum.at kor/distinct.sum.Interval", exact: "kor/distinct.TestVarianceOfSums kor/distinct.TestPairAtTheEnds", audit: "kor/distinct.TestPairAccuracy kor/distinct.TestCohortsAccuracy",
-		edits: "kor/distinct: sums: noise of half the variance; sums: an empty interval",
+		proof: "kor/distinct/sums_proof.md", code: "kor/distinct.sum.at kor/distinct.sum.Interval", exact: "kor/distinct.TestVarianceOfSums kor/distinct.TestPairAtTheEnds kor/distinct.TestBothOfEqualSets kor/distinct.TestCohortsAgree", audit: "kor/distinct.TestPairAccuracy kor/distinct.TestCohortsAccuracy",
+		edits: "kor/distinct: sums: noise of half the variance; sums: an empty interval; sums: a set smaller than what it contains",
 	},
 	{
 		claim: "Distinct counts, unions and comparisons have these standard errors, and their intervals cover",

@@ -8,7 +8,6 @@ var distinctMutations = []mutation{
 	{"a key is left out after each 64", "kor/distinct/builder.go", "keys = keys[len(part):]", "keys = keys[min(len(part)+1, len(keys)):]"},
 	{"bits released without flips", "kor/distinct/builder.go", "\t\ts.laws.flips.Flip(&s.src, s.table)\n", ""},
 	{"bits released where all of ε buys the count", "kor/distinct/params.go", "return p.CountShare > 0 && p.CountShare < 1", "return true"},
-	{"an integer is another key by AddKey", "kor/distinct/builder.go", "keys.Integers()", "keys.Integers() && false"},
 	{"a key sets two bits", "kor/distinct/builder.go:placement.mark", "table[word] |= 1 << (cell & 63)", "table[word] |= 3 << (cell & 63)"},
 	{"one of many keys sets two bits", "kor/distinct/builder.go:placement.setUsual", "table[word] |= 1 << (cell & 63)", "table[word] |= 3 << (cell & 63)"},
 	{"a duplicate removes its key", "kor/distinct/builder.go:placement.mark", "table[word] |= 1 << (cell & 63)", "table[word] ^= 1 << (cell & 63)"},

@@ -3,7 +3,7 @@ package main
 var korMutations = []mutation{
 	{"flips with p a thousandth too small", "kor/params.go", "\treturn noise.RandomizedResponse(epsilon)", "\tlaw, err := noise.RandomizedResponse(epsilon)\n\treturn noise.NewBernoulli(law.K() - law.K()>>10), err"},
 	{"ε of the bits not reduced by the count's", "kor/params.go", "return math.Nextafter(p.Epsilon-count, 0), count", "return math.Max(p.Epsilon, 0), count"},
-	{"an integer is another key by its type", "kor/builder.go", "keys.Integers()", "keys.Integers() && false"},
+	{"an integer is another key by its type", "kor/internal/sets/bitmap.go", "keys.Integers()", "keys.Integers() && false"},
 	{"count without noise", "kor/builder.go", "s.members.sum()+s.count.SampleInt(&s.src)", "s.members.sum()+0*s.count.SampleInt(&s.src)"},
 	{"the Builder survives its release", "kor/builder.go", "s, err := private.Take(b.secret, \"kor: Release: the Builder\")\n", "s, err := private.Enter(b.secret), error(nil)\n"},
 	{"streams: p half of what it must be", "kor/stream.go", "math.Exp(-p.Epsilon)/2*(1+0x1p-49)", "math.Exp(-p.Epsilon)/4*(1+0x1p-49)"},

@@ -5,6 +5,7 @@ var viewMutations = []mutation{
 	{"the second of two encodings read", "internal/wire/json.go", "if e.Data != nil {", "if false {"},
 	{"infinite bounds that JSON refuses", "internal/wire/json.go", "return []byte(\"null\"), nil", "return json.Marshal(float64(n))"},
 	{"a constant without a name written", "internal/check/params.go", "if int(value) < len(names) && (value == 0 || names[value] != \"\") {", "if int(value) < len(names) {"},
+	{"the end of a short string is not hashed", "hashing/fingerprint.go", "last := eight(key[n-8:])", "last := eight(key)"},
 	{"a seed of too few digits", "hashing/seed.go", "len(decoded) != len(Seed{})", "len(decoded) > len(Seed{})"},
 	{"sizes shown without their error", "internal/wire/json.go", "Number(of.StdErr())}", "0}"},
 	{"a comparison shown with its parts exchanged", "kor/encode.go", "c.Union(), c.Intersection(), c.OnlyA(), c.OnlyB()", "c.Union(), c.Intersection(), c.OnlyB(), c.OnlyA()"},

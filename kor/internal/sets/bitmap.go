@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -26,6 +27,18 @@ func NewHash(first, second [16]byte) Hash {
 	half := func(s [16]byte, i int) uint64 { return binary.LittleEndian.Uint64(s[8*i:]) }
 	// so that u has all its digits
 	return Hash{half(first, 0), half(first, 1) | 1, half(second, 0) | 1 | 1<<63}
+}
+
+// Word returns the 64 bits that stand for a key: of an integer its value, so that it is one key in
+// whatever way it comes, of others the fingerprint.
+func Word[K hashing.Key](seed hashing.Seed, key K) uint64 {
+	if text, ok := any(key).(string); ok { // the usual type, without a look at its kind
+		return hashing.Fingerprint(seed, text)
+	}
+	if keys := wire.KeysOf[K](); keys.Integers() {
+		return keys.Bits(key)
+	}
+	return hashing.Fingerprint(seed, key)
 }
 
 // Words returns u and v.
