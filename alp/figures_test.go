@@ -338,11 +338,6 @@ func testThesis(t *testing.T, psi float64, k, n int) {
 	}
 }
 
-func TestThesisFigures(t *testing.T) {
-	dptest.NotShort(t, "half a second")
-	testThesis(t, 600, 3000, 800)
-}
-
 func TestLongThesisFigures(t *testing.T) {
 	dptest.NeedsLong(t)
 	if !dptest.Deep() {

@@ -294,7 +294,7 @@ func (m mixture) masses(n int, start int64) []float64 {
 // The law of a released count on each path against its exact mass.
 func TestReleasedLaws(t *testing.T) {
 	dptest.NotShort(t, "not among the short tests")
-	releases := dptest.Full(8000, 2000)
+	releases := dptest.Full(8000, 1000)
 	exactly := func(x int64) func(func(int64, float64)) {
 		return func(f func(int64, float64)) { f(x, 1) }
 	}

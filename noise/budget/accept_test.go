@@ -29,7 +29,8 @@ func TestSubsampledByMu(t *testing.T) {
 // the law of all steps before and one more: a tenth of a second and more for each. All that fit by
 // the certified law are accepted, and what is accepted fits.
 func TestSpendOfSampledSteps(t *testing.T) {
-	const n, delta = 1000, 1e-6
+	const delta = 1e-6
+	n := dptest.Full(1000, 300)
 	for _, c := range []struct{ mu, gamma, epsilon float64 }{{1, 0.01, 2.2}, {0.5, 0.1, 9.3}, {1, 0.01, 30}} {
 		step := dptest.OK(GDP(c.mu, one).Subsampled(c.gamma))(t)
 		l := dptest.OK(NewLedger(c.epsilon, delta, one))(t)

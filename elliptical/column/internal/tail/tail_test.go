@@ -68,7 +68,7 @@ func noisy(rng *rand.Rand, laplace bool, from int, rows ...int64) Histogram {
 // an interval.
 func TestEmptyBinsStayInvisible(t *testing.T) {
 	const alarm = 1e-9
-	runs := dptest.Full(3000, 1500)
+	runs := dptest.Full(3000, 700)
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, laplace := range []bool{false, true} {
 		near, far, moved := int64(0), int64(0), int64(0)
