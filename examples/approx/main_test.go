@@ -167,6 +167,6 @@ func TestRankSketch(t *testing.T) {
 func TestComponentsOfSmallGraphs(t *testing.T) {
 	g := graph{{1}, {0, 2}, {1}, {}, {5}, {4}}
 	if g.count() != 3 || g.sizeUpTo(0, 10) != 3 || g.sizeUpTo(0, 2) != 0 || g.sizeUpTo(3, 1) != 1 {
-		t.Errorf("%d components, sizes %d, %d, %d", g.count(), g.sizeUpTo(0, 10), g.sizeUpTo(0, 2), g.sizeUpTo(3, 1))
+		t.Errorf("%v components, sizes %d, %d, %d", g.count(), g.sizeUpTo(0, 10), g.sizeUpTo(0, 2), g.sizeUpTo(3, 1))
 	}
 }
