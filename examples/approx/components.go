@@ -44,29 +44,14 @@ func (g graph) sizeUpTo(v int32, limit int) int {
 	return len(seen)
 }
 
-// count returns the number of components.
-func (g graph) count() int {
-	n := 0
-	seen := make([]bool, len(g))
-	for start := range g {
-		if seen[start] {
-			continue
-		}
-		n++
-		stack := []int32{int32(start)}
-		seen[start] = true
-		for len(stack) > 0 {
-			v := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			for _, u := range g[v] {
-				if !seen[u] {
-					seen[u] = true
-					stack = append(stack, u)
-				}
-			}
-		}
+// count returns the number of components, reading all: each vertex is one part in its component's
+// size.
+func (g graph) count() float64 {
+	sum := 0.0
+	for v := range g {
+		sum += 1 / float64(g.sizeUpTo(int32(v), len(g)))
 	}
-	return n
+	return math.Round(sum)
 }
 
 const (
@@ -96,8 +81,7 @@ func components(g graph, opts options) (*result, error) {
 			sum += 1 / float64(size)
 		}
 	}
-	truth := float64(g.count())
-	one, err := answerOf("components", truth, sum/componentSample*n, n, a, opts.confidence)
+	one, err := answerOf("components", g.count(), sum/componentSample*n, n, a, opts.confidence)
 	return &result{
 		title: fmt.Sprintf("Connected components of a graph of %d vertices; hidden is one edge; the error is in vertices", len(g)),
 		method: fmt.Sprintf("Sample of %d vertices, search up to %d; subexponential diameter %.3g; %v of scale %.3g", componentSample, largeComponent, diameter,

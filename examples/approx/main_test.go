@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/examples/kjv"
 )
 
 // Every interval covers the truth, at a confidence of 1 − 1e-8 each, and the error is that of the
@@ -62,7 +63,7 @@ func TestAccuracy(t *testing.T) {
 		t.Skip("half a second: in the default run")
 	}
 	clitest.Seed(t)
-	text := clitest.Text(t)
+	text := clitest.Must(kjv.Load())
 	opts := options{epsilon: 1, searchEpsilon: 4, confidence: 1 - 1e-8}
 	moment, err1 := frequencyMoment(text, opts)
 	rank, err2 := ranks(text, opts)
@@ -166,6 +167,6 @@ func TestRankSketch(t *testing.T) {
 func TestComponentsOfSmallGraphs(t *testing.T) {
 	g := graph{{1}, {0, 2}, {1}, {}, {5}, {4}}
 	if g.count() != 3 || g.sizeUpTo(0, 10) != 3 || g.sizeUpTo(0, 2) != 0 || g.sizeUpTo(3, 1) != 1 {
-		t.Errorf("%d components, sizes %d, %d, %d", g.count(), g.sizeUpTo(0, 10), g.sizeUpTo(0, 2), g.sizeUpTo(3, 1))
+		t.Errorf("%v components, sizes %d, %d, %d", g.count(), g.sizeUpTo(0, 10), g.sizeUpTo(0, 2), g.sizeUpTo(3, 1))
 	}
 }

@@ -8,12 +8,13 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/examples/kjv"
 )
 
 // nearest returns the number of the nearest of the candidates, by the text itself, and its squared
 // distance.
 func nearest(t *testing.T, opts options) (verse, distance float64) {
-	text := clitest.Text(t)
+	text := clitest.Must(kjv.Load())
 	parties := clitest.Must(blocks(text, opts))
 	distance = math.Inf(1)
 	for i, y := range parties[1:] {
@@ -78,7 +79,7 @@ func TestBrokenOutput(t *testing.T) {
 // with a probability below e^{−29}.
 func TestAccuracy(t *testing.T) {
 	clitest.Seed(t)
-	text := clitest.Text(t)
+	text := clitest.Must(kjv.Load())
 	parties := clitest.Must(blocks(text, options{candidates: 10, merge: 100}))
 	off := make([][]float64, 10) // by candidate, in standard deviations
 	for range 101 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -59,4 +60,20 @@ func words(text *kjv.Text, of book) map[string]bool {
 		set[word] = true
 	}
 	return set
+}
+
+// occurrences yields the words of a book in the order of the text.
+func occurrences(text *kjv.Text, of book) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		first := firstVerse(of)
+		verse := 0
+		for list := range text.Verses() {
+			for _, word := range list {
+				if verse >= first && verse < first+of.verses && !yield(word) {
+					return
+				}
+			}
+			verse++
+		}
+	}
 }

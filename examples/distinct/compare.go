@@ -1,21 +1,24 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// party is what one party does: nothing but the returned bytes leaves it.
-func party(p kor.Params, words map[string]bool) ([]byte, error) {
-	b, err := kor.New(p)
+// party is what one party does: nothing but the returned bytes leaves it. The words go in as they
+// come, duplicates and all.
+func party(p distinct.Params, words iter.Seq[string]) ([]byte, error) {
+	b, err := distinct.New(p)
 	if err != nil {
 		return nil, err
 	}
 	for word := range words {
-		kor.ToggleKey(b, word)
+		distinct.AddKey(b, word)
 	}
 	s, err := b.Release()
 	if err != nil {
@@ -46,32 +49,16 @@ type result struct {
 
 // compare is what anybody can do with the bytes of two parties.
 func compare(first, second []byte) (*result, error) {
-	var a, b kor.Sketch
-	if err := a.UnmarshalBinary(first); err != nil {
+	var a, b distinct.Sketch
+	if err := errors.Join(a.UnmarshalBinary(first), b.UnmarshalBinary(second)); err != nil {
 		return nil, err
 	}
-	if err := b.UnmarshalBinary(second); err != nil {
-		return nil, err
-	}
-	xored, err := a.SymmetricDifference(&b)
+	c, err := distinct.Compare(&a, &b)
 	if err != nil {
 		return nil, err
 	}
-	r := &result{guarantee: a.Guarantee()}
-	r.rows = []row{{name: "A", size: a.Total()}, {name: "B", size: b.Total()}, {name: "A∆B", size: xored}}
-	c, err := kor.Compare(&a, &b)
-	if err != nil {
-		return nil, err
-	}
-	r.rows = append(r.rows, rows(c)...)
-	return r, nil
-}
-
-// rows are the four sizes of a comparison.
-func rows(c *kor.Comparison) []row {
-	return []row{
-		{name: "A∪B", size: c.Union()}, {name: "A∩B", size: c.Intersection()}, {name: "A∖B", size: c.OnlyA()}, {name: "B∖A", size: c.OnlyB()},
-	}
+	return &result{a.Guarantee(), []row{{name: "A", size: &a}, {name: "B", size: &b}, {name: "A∪B", size: c.Union()}, {name: "A∩B", size: c.Intersection()},
+		{name: "A∖B", size: c.OnlyA()}, {name: "B∖A", size: c.OnlyB()}}}, nil
 }
 
 // tell puts the true numbers into the rows.
@@ -83,7 +70,7 @@ func (r *result) tell(a, b map[string]bool) {
 		}
 	}
 	truth := map[string]int{
-		"A": len(a), "B": len(b), "A∆B": len(a) + len(b) - 2*both, "A∪B": len(a) + len(b) - both, "A∩B": both, "A∖B": len(a) - both,
+		"A": len(a), "B": len(b), "A∪B": len(a) + len(b) - both, "A∩B": both, "A∖B": len(a) - both,
 		"B∖A": len(b) - both,
 	}
 	for i := range r.rows {

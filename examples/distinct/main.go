@@ -3,10 +3,8 @@
 //
 //	distinct [flags]
 //
-// Each party sketches the words of its book and sends the encoded sketch, some kilobytes: by
-// package kor/distinct, into which the words go as they come, or with -sketch kor by package kor,
-// which takes the set of the words and is the better one for A∆B where that is small. Whoever has
-// both, here a third one, computes how many words are in one book only, in either, in both. A word
+// Each party sketches the words of its book, as they come, and sends the encoded sketch, some
+// kilobytes. Whoever has both, here a third one, computes how many words are in one book only, in either, in both. A word
 // of a book is what is hidden: each sketch looks nearly the same with any one word added to the set
 // or removed from it.
 //
@@ -25,7 +23,7 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/distinct"
 )
 
 func main() {
@@ -34,8 +32,7 @@ func main() {
 
 // options is what the command line asks for, and the command.
 type options struct {
-	params        kor.Params
-	sketch        string
+	params        distinct.Params
 	confidence    float64
 	names         [2]string
 	first, second book
@@ -45,7 +42,6 @@ type options struct {
 
 func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("distinct", flag.ContinueOnError)
-	flags.StringVar(&opts.sketch, "sketch", "distinct", "`package` that sketches: distinct or kor")
 	flags.Float64Var(&opts.params.Epsilon, "epsilon", 2, "privacy parameter `ε` of each party")
 	flags.IntVar(&opts.params.Cells, "cells", 4096, "`bits` of each level of a sketch")
 	flags.IntVar(&opts.params.Levels, "levels", 12, "`number` of levels")
@@ -66,14 +62,8 @@ func (opts *options) Check() error {
 	if opts.cohorts < 0 || opts.cohorts > 31 || opts.cohorts == 0 && opts.svg != "" {
 		return fmt.Errorf("-cohorts = %d: want a number in [2, 31], with -svg too", opts.cohorts)
 	}
-	switch opts.sketch {
-	case "kor":
-	case "distinct":
-		if share := opts.params.CountShare; !(share > 0 && share < 1) {
-			return fmt.Errorf("-share = %v: want a number in (0, 1), which leaves bits to compare", share)
-		}
-	default:
-		return fmt.Errorf("-sketch = %q: want distinct or kor", opts.sketch)
+	if share := opts.params.CountShare; !(share > 0 && share < 1) {
+		return fmt.Errorf("-share = %v: want a number in (0, 1), which leaves bits to compare", share)
 	}
 	var ok bool
 	if opts.first, ok = find(opts.names[0]); !ok {
@@ -96,24 +86,15 @@ func (opts *options) Run(out io.Writer) error {
 	}
 	opts.params.Seed = hashing.NewSeed() // public: one party draws it and tells the other
 	first, second := words(text, opts.first), words(text, opts.second)
-	var sent, received []byte
-	if opts.sketch == "kor" {
-		if sent, err = party(opts.params, first); err == nil {
-			received, err = party(opts.params, second)
-		}
-	} else {
-		if sent, err = plainParty(plain(opts.params), occurrences(text, opts.first)); err == nil {
-			received, err = plainParty(plain(opts.params), occurrences(text, opts.second))
-		}
-	}
+	sent, err := party(opts.params, occurrences(text, opts.first))
 	if err != nil {
 		return cli.Usage(err)
 	}
-	comparing := plainCompare
-	if opts.sketch == "kor" {
-		comparing = compare
+	received, err := party(opts.params, occurrences(text, opts.second))
+	if err != nil {
+		return err
 	}
-	r, err := comparing(sent, received)
+	r, err := compare(sent, received)
 	if err != nil {
 		return err
 	}

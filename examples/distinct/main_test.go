@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 )
 
@@ -22,27 +21,24 @@ func TestProgram(t *testing.T) {
 	clitest.Seed(t)
 	clitest.Output(t, new(options), nil, []string{
 		"A is Genesis, B is Exodus", "ε = 2 for one key", "95 % interval", "\n  A∪B ", "\n  A∩B ", "\n  A∖B ", "\n  B∖A "})
-	truths := map[string]float64{"A": 2509, "B": 2052, "A∆B": 2247, "A∪B": 3404, "A∩B": 1157, "A∖B": 1352, "B∖A": 895}
-	for _, sketch := range []string{"kor", "distinct"} {
-		out := clitest.Output(t, new(options), []string{"-sketch", sketch, "-confidence", "0.999999999"}, []string{"99.9999999 % interval"})
-		for name, truth := range truths {
-			if sketch == "distinct" && name == "A∆B" {
-				continue
-			}
-			row := clitest.Numbers(t, out, "  "+name+"  ", 5)
-			estimate, stdErr, lo, hi := row[0], row[1], row[2], row[3]
-			if row[4] != truth || !(lo-0.1 <= truth && truth <= hi+0.1 && lo < estimate && estimate < hi && stdErr > 0 && stdErr < 200) {
-				t.Errorf("%s: %s is %g: %v", sketch, name, truth, row)
-			}
+	out := clitest.Output(t, new(options), []string{"-confidence", "0.999999999"}, []string{"99.9999999 % interval"})
+	for name, truth := range map[string]float64{"A": 2509, "B": 2052, "A∪B": 3404, "A∩B": 1157, "A∖B": 1352, "B∖A": 895} {
+		row := clitest.Numbers(t, out, "  "+name+"  ", 5)
+		estimate, stdErr, lo, hi := row[0], row[1], row[2], row[3]
+		if row[4] != truth || !(lo-0.1 <= truth && truth <= hi+0.1 && lo < estimate && estimate < hi && stdErr > 0 && stdErr < 200) {
+			t.Errorf("%s is %g: %v", name, truth, row)
 		}
 	}
-	clitest.Output(t, new(options), []string{"-sketch", "kor", "-a", "matthew", "-b", "LUKE", "-share", "0", "-cells", "64", "-levels", "5",
+	clitest.Output(t, new(options), []string{"-a", "matthew", "-b", "LUKE", "-cells", "64", "-levels", "5",
 		"-epsilon", "0.1", "-confidence", "0.5"}, []string{"A is Matthew, B is Luke", "50 % interval"})
+	if _, err := compare(nil, nil); !errors.Is(err, distinct.ErrFormat) {
+		t.Error(err)
+	}
 }
 
 func TestUsage(t *testing.T) {
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
-		{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-cells", "-1"}, {"-levels", "65"}, {"-share", "1"}, {"-share", "0"}, {"-sketch", "other"}, {"-sketch", "kor", "-share", "1"},
+		{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-cells", "-1"}, {"-levels", "65"}, {"-share", "1"}, {"-share", "0"},
 		{"-confidence", "1"}, {"-a", "Nobody"}, {"-b", ""},
 		{"-cohorts", "1"}, {"-cohorts", "32"}, {"-svg", "x.svg"}, {"file"}, {"-nonsense"},
 	})
@@ -55,7 +51,7 @@ func TestBrokenOutput(t *testing.T) {
 // The verses of the books are those of the text, and their words what they are known to be: the
 // books begin and end with them.
 func TestBooks(t *testing.T) {
-	text := clitest.Text(t)
+	text := clitest.Must(kjv.Load())
 	total := 0
 	for _, b := range books {
 		total += b.verses
@@ -77,34 +73,6 @@ func TestBooks(t *testing.T) {
 	}
 }
 
-// Every estimate is within the interval of confidence 1 − 1e-9 and 8 standard errors, and so are
-// those of sketches without counts. The errors are nearly normal: beyond 8 of the standard errors
-// lies 1e-15, and for the skew of these 1e-9; 14 rows.
-func TestAccuracy(t *testing.T) {
-	clitest.Seed(t)
-	text := clitest.Text(t)
-	first, second := words(text, books[0]), words(text, books[1])
-	for _, share := range []float64{0, 0.1} {
-		p := kor.Params{Epsilon: 2, Cells: 4096, Levels: 12, Seed: hashing.NewSeed(), CountShare: share}
-		a := clitest.Must(party(p, first))
-		b := clitest.Must(party(p, second))
-		r := clitest.Must(compare(a, b))
-		r.tell(first, second)
-		for _, row := range r.rows {
-			truth := float64(row.truth)
-			lo, hi := row.size.Interval(1 - 1e-9)
-			// of Laplace noise, of which 8 standard errors are e^{−11}
-			count := row.name == "A" || row.name == "B"
-			if truth < lo || truth > hi || !count && math.Abs(row.size.Estimate()-truth) > 8*row.size.StdErr() {
-				t.Errorf("share %v, %s: %v ± %v in [%v, %v], truth %v", share, row.name, row.size.Estimate(), row.size.StdErr(), lo, hi, truth)
-			}
-		}
-	}
-	if _, err := compare(nil, nil); !errors.Is(err, kor.ErrFormat) {
-		t.Error(err)
-	}
-}
-
 // The true numbers of the first books are in the intervals of the whole triangle, and in the
 // picture is a box for each.
 func TestCohorts(t *testing.T) {
@@ -118,7 +86,7 @@ func TestCohorts(t *testing.T) {
 	if err != nil || bytes.Count(svg, []byte("<rect")) != 15 || !bytes.Contains(svg, []byte("Exodus+")) {
 		t.Errorf("%v: %s", err, svg)
 	}
-	c := clitest.Must(newTriangle(distinct.Params{Epsilon: 1, Seed: hashing.NewSeed()}, clitest.Text(t), books[:5]))
+	c := clitest.Must(newTriangle(distinct.Params{Epsilon: 1, Seed: hashing.NewSeed()}, clitest.Must(kjv.Load()), books[:5]))
 	for i, row := range c.sizes {
 		for j, size := range row {
 			if lo, hi := size.Interval(1 - 1e-9); float64(c.truths[i][j]) < lo || float64(c.truths[i][j]) > hi {

@@ -8,28 +8,21 @@ import (
 	"strings"
 	"testing"
 	"testing/cryptotest"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 // printed runs the program and returns what it prints.
 func printed(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "out")
-	file, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := clitest.Must(os.Create(name))
 	stdout := os.Stdout
 	os.Stdout = file
 	main()
 	os.Stdout = stdout
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	clitest.Check(file.Close())
+	return string(clitest.Must(os.ReadFile(name)))
 }
 
 // The program prints the pages of many users, and no diary, with estimates near the numbers of
@@ -70,15 +63,15 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// The front page shows this program as it is, in at most 20 lines that are not blank.
+// The front page shows this program as it is, in at most 20 lines that are not blank, and
+// the two commands as the continuous integration runs them.
 func TestFrontPage(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
+	readme := clitest.Must(os.ReadFile("../../README.md"))
+	program := clitest.Must(os.ReadFile("main.go"))
+	for _, command := range []string{"\ngo run ./examples/heavyhitters\n", "\ngo test ./...\n"} {
+		if !strings.Contains(string(readme), command) {
+			t.Errorf("README.md lacks the line %q", strings.TrimSpace(command))
+		}
 	}
 	_, rest, _ := strings.Cut(strings.ReplaceAll(string(readme), "\r\n", "\n"), "```go\n")
 	shown, _, found := strings.Cut(rest, "```\n")
@@ -93,18 +86,5 @@ func TestFrontPage(t *testing.T) {
 	}
 	if lines > 20 {
 		t.Errorf("the front page shows %d lines of code", lines)
-	}
-}
-
-// The two commands of the front page are there as the continuous integration runs them.
-func TestCommands(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, command := range []string{"\ngo run ./examples/heavyhitters\n", "\ngo test ./...\n"} {
-		if !strings.Contains(string(readme), command) {
-			t.Errorf("README.md lacks the line %q", strings.TrimSpace(command))
-		}
 	}
 }

@@ -42,13 +42,10 @@ func duck[T any](t *testing.T, statements ...string) (x T) {
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	for i, s := range statements {
-		if i == len(statements)-1 {
-			err = db.QueryRow(s).Scan(&x)
+		if i < len(statements)-1 {
+			clitest.Must(db.Exec(s))
 		} else {
-			_, err = db.Exec(s)
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", s, err)
+			clitest.Check(db.QueryRow(s).Scan(&x))
 		}
 	}
 	return x

@@ -121,12 +121,11 @@ func TestBack(t *testing.T) {
 	out := clitest.Output(t, new(options), []string{"-rows", "50123", "-back", "/page/0,/page/1", "-confidence", fmt.Sprint(nearly)},
 		[]string{"ε = 1 for one user, added or removed", "of 10 at δ = 1e-5, 1 release", "users with /page/0 ", "with both "})
 	rows := 0
-	for line := range strings.Lines(out) {
-		fields := strings.Fields(strings.ReplaceAll(line, "–", " "))
+	for line := range strings.Lines(strings.ReplaceAll(out, "–", " ")) {
 		var lo, hi, truth float64
-		if n := len(fields); n > 5 && strings.Contains(line, "with") {
+		if fields := strings.Fields(line); len(fields) > 5 && strings.Contains(line, "with") {
 			rows++
-			if _, err := fmt.Sscan(strings.Join(fields[n-3:], " "), &lo, &hi, &truth); err != nil || !(lo <= truth && truth <= hi && truth > 0) {
+			if _, err := fmt.Sscan(strings.Join(fields[len(fields)-3:], " "), &lo, &hi, &truth); err != nil || !(lo <= truth && truth <= hi && truth > 0) {
 				t.Errorf("%v: %s", err, line)
 			}
 		}

@@ -42,7 +42,6 @@ type options struct {
 	runs     int
 	scale    int
 	slow     bool
-	workers  int
 	ctx      context.Context
 	progress io.Writer
 }
@@ -68,7 +67,6 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.IntVar(&opts.runs, "runs", 3, "`number` of releases that each figure is the mean of")
 	flags.IntVar(&opts.scale, "scale", 16, "divide the number of rows and coordinates of generated data by this `number`; 1 for the figures")
 	flags.BoolVar(&opts.slow, "baselines", false, "also run the published method and the rotation, which take minutes on large data")
-	flags.IntVar(&opts.workers, "workers", 1, "`number` of goroutines of a release")
 	return flags
 }
 
@@ -83,8 +81,6 @@ func (opts *options) Check() error {
 		return fmt.Errorf("-runs = %d: want at least 1", opts.runs)
 	case opts.scale < 1 || opts.scale > 64:
 		return fmt.Errorf("-scale = %d: want a number from 1 to 64", opts.scale)
-	case opts.workers < 1 || opts.workers > 1024:
-		return fmt.Errorf("-workers = %d: want a number from 1 to 1024", opts.workers)
 	}
 	return nil
 }

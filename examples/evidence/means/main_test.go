@@ -55,7 +55,7 @@ func TestTables(t *testing.T) {
 		[]string{"Gaussian A", "Gaussian C", "Binary, α = 0.25", "Binary, α = 0.75", "Speed", "published IOME", "IOME"})
 	require.Contains(t, progress.String(), "release 1 of ")
 	if !dptest.Long() {
-		r := &report{options: options{runs: 1, scale: 32, workers: 1, ctx: context.Background(), progress: &progress}, out: bufio.NewWriter(&shop)}
+		r := &report{options: options{runs: 1, scale: 32, ctx: context.Background(), progress: &progress}, out: bufio.NewWriter(&shop)}
 		require.NoError(t, r.shortRows("Shop", "products", r.shop()))
 		out += shop.String()
 	}
@@ -138,7 +138,7 @@ func TestTextTable(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	clitest.Usage(t, func() cli.Command { return command(&bytes.Buffer{}) },
-		[][]string{{"-tables", "D"}, {"-runs", "0"}, {"-scale", "0"}, {"-scale", "99"}, {"-workers", "0"}, {"x"}, {"-nonsense"}})
+		[][]string{{"-tables", "D"}, {"-runs", "0"}, {"-scale", "0"}, {"-scale", "99"}, {"x"}, {"-nonsense"}})
 }
 
 func TestInterrupted(t *testing.T) {

@@ -111,7 +111,7 @@ func (r *report) table(c comparison) error {
 			d := c.make(rand.New(rand.NewPCG(uint64(run), c.seed)))
 			for b, rho := range c.budgets {
 				fmt.Fprintf(r.progress, "\r%s: release %d of %d, %.0f s ", m.name, run*len(c.budgets)+b+1, r.runs*len(c.budgets), time.Since(start).Seconds())
-				m.params.Rho, m.params.Workers = rho, r.workers
+				m.params.Rho = rho
 				by := m.make
 				if by == nil {
 					by = plan.New

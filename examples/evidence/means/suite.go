@@ -170,7 +170,7 @@ func (r *report) suite(g grid) error {
 					o := newOracle(x)
 					best := o.best(rho)
 					for i, m := range methods {
-						p := plan.Params{Rho: rho, Dim: d, Rows: n, Max: suiteMax, Method: plan.Adaptive, Workers: r.workers, Relation: budget.Replace}
+						p := plan.Params{Rho: rho, Dim: d, Rows: n, Max: suiteMax, Method: plan.Adaptive, Relation: budget.Replace}
 						m.change(&p)
 						errors, covered, err := o.released(r, p, x)
 						if err != nil {

@@ -177,7 +177,6 @@ func speed(r *report) error {
 		{fmt.Sprintf("dense %d × %d", 10000/r.scale, len(sds)), rows.Gaussian(rng, 10000/r.scale, 10, sds),
 			plan.Params{Rho: 1, Dim: len(sds), Max: 50 * math.Pow(2048, 1.5), Resolution: 1, Relation: budget.Replace}},
 	} {
-		job.p.Workers = r.workers
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()

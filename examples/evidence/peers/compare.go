@@ -141,8 +141,8 @@ func (r result) String() string {
 			verdict += "  missed"
 		}
 	}
-	return fmt.Sprintf("%-54s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f%s\n", r.work, r.ourSide.nanoseconds, round(r.ourSide.allocations),
-		r.peer, r.theirSide.nanoseconds, round(r.theirSide.allocations), r.ratio, verdict)
+	return fmt.Sprintf("%-54s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f%s\n", r.work, r.ourSide.nanoseconds, r.ourSide.allocations,
+		r.peer, r.theirSide.nanoseconds, r.theirSide.allocations, r.ratio, verdict)
 }
 
 // wantedHeader and wanted are the table of the targets, for README.md.
@@ -154,11 +154,6 @@ func (r result) wanted() string {
 		verdict = ", missed"
 	}
 	return fmt.Sprintf("| %s | %s | %.2g | %.2g%s |\n", r.work, r.peer, r.least, r.target, verdict)
-}
-
-// round drops what is less than a thousandth of an allocation.
-func round(allocations float64) float64 {
-	return float64(int(allocations*1000+0.5)) / 1000
 }
 
 // releases measures the release alone of what fill collects.

@@ -12,7 +12,6 @@ import (
 	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
-	"github.com/dpsketch/dpsketch/examples/kjv"
 )
 
 // Seed fixes the noise that the library draws until the test ends, so that nothing the test asks of
@@ -109,16 +108,6 @@ func Numbers(t testing.TB, output, prefix string, n int) []float64 {
 		t.Fatalf("%v are not the %d numbers of the line that begins %q:\n%s", numbers, n, prefix, output)
 	}
 	return numbers
-}
-
-// Text returns the King James Bible, and ends the test if there is something wrong with it.
-func Text(t testing.TB) *kjv.Text {
-	t.Helper()
-	text, err := kjv.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // Must returns x. It ends the test by a panic if there is an error.
