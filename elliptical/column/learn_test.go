@@ -403,11 +403,16 @@ func TestReadingsOfARange(t *testing.T) {
 	require.Less(t, wide, narrow)
 	// Interval allows for rows on the side where none are seen, and for few rows further out.
 	for times, least := range map[int]float64{1000: 1.0001, 70: 1.2} {
-		s := released(t, Params{Epsilon: 4}, slices.Repeat([]float64{1, 2, 3, 4, 5, 60}, times)...)
-		lo, hi := s.Interval(Mean, .95)
-		tailLo, tailHi := s.IntervalTail(Mean, .95, 1.5)
-		from, to := s.suggested(Mean, .05)
-		require.Greater(t, (hi-lo)/(max(tailHi, to)-min(tailLo, from)), least)
+		dptest.Alarm(t, 1e-11)
+		most := 0.0 // of six releases; in one of a hundred nothing is allowed for
+		for range 6 {
+			s := released(t, Params{Epsilon: 4}, slices.Repeat([]float64{1, 2, 3, 4, 5, 60}, times)...)
+			lo, hi := s.Interval(Mean, .95)
+			tailLo, tailHi := s.IntervalTail(Mean, .95, 1.5)
+			from, to := s.suggested(Mean, .05)
+			most = max(most, (hi-lo)/(max(tailHi, to)-min(tailLo, from)))
+		}
+		require.Greater(t, most, least)
 	}
 	// No rows, and few: nothing is known.
 	for _, n := range []int{0, 1, 20} {
