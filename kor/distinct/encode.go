@@ -212,11 +212,11 @@ func (f Frequencies) MarshalJSON() ([]byte, error) {
 		wire.Estimated
 		AtLeast wire.Estimated `json:"atLeast"`
 	}
-	shares := []share{}
+	shares, known := []share{}, f.shares()
 	for times := 1; times <= f.most; times++ {
-		low, high := f.ShareInterval(times, wire.Confidence)
-		least, most := f.AtLeastInterval(times, wire.Confidence)
-		shares = append(shares, share{times, wire.EstimatedOf(f.Share(times), low, high), wire.EstimatedOf(f.AtLeast(times), least, most)})
+		low, high := f.interval(known, times, times, wire.Confidence)
+		least, most := f.interval(known, times, f.most, wire.Confidence)
+		shares = append(shares, share{times, wire.EstimatedOf(f.share(known, times, times), low, high), wire.EstimatedOf(f.share(known, times, f.most), least, most)})
 	}
 	return wire.MarshalJSON(&f, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`

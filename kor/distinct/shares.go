@@ -181,14 +181,13 @@ func scale(x []float64) {
 // Share returns the fraction of the keys that came exactly times times, in the last class times or
 // more: its mean given the noise, if most classes are about as frequent as the one before. NaN for
 // other classes, and if the number of cells with a key is below 4 standard deviations of its noise.
-func (f *Frequencies) Share(times int) float64 { return f.share(times, times) }
+func (f *Frequencies) Share(times int) float64 { return f.share(f.shares(), times, times) }
 
 // AtLeast returns the fraction of the keys that came k times or more, for k up to Most. NaN as for
 // Share.
-func (f *Frequencies) AtLeast(k int) float64 { return f.share(k, f.most) }
+func (f *Frequencies) AtLeast(k int) float64 { return f.share(f.shares(), k, f.most) }
 
-func (f *Frequencies) share(from, to int) (sum float64) {
-	shares := f.shares()
+func (f *Frequencies) share(shares []float64, from, to int) (sum float64) {
 	if from < 1 || from > to || to > len(shares) {
 		return math.NaN()
 	}
@@ -204,15 +203,15 @@ func (f *Frequencies) share(from, to int) (sum float64) {
 // ShareInterval returns the fractions that the noisy cells do not reject, and Share; all of [0, 1]
 // if there is only noise. NaN for other classes and a confidence outside [0, 1).
 func (f *Frequencies) ShareInterval(times int, confidence float64) (lo, hi float64) {
-	return f.interval(times, times, confidence)
+	return f.interval(f.shares(), times, times, confidence)
 }
 
 // AtLeastInterval is ShareInterval for AtLeast.
 func (f *Frequencies) AtLeastInterval(k int, confidence float64) (lo, hi float64) {
-	return f.interval(k, f.most, confidence)
+	return f.interval(f.shares(), k, f.most, confidence)
 }
 
-func (f *Frequencies) interval(from, to int, confidence float64) (lo, hi float64) {
+func (f *Frequencies) interval(shares []float64, from, to int, confidence float64) (lo, hi float64) {
 	r, ok := f.ratio(from, to)
 	switch {
 	case !ok || !check.Confidence(confidence):
@@ -221,7 +220,7 @@ func (f *Frequencies) interval(from, to int, confidence float64) (lo, hi float64
 		return 1, 1
 	}
 	lo, hi = r.interval(confidence)
-	if share := f.share(from, to); !math.IsNaN(share) {
+	if share := f.share(shares, from, to); !math.IsNaN(share) {
 		lo, hi = min(lo, share), max(hi, share)
 	}
 	return lo, hi
