@@ -64,16 +64,14 @@ func (m Mechanism) bytes() int {
 // safe to make outside. NaN counts as 0, and sums saturate at 2¹⁰⁰ steps of the grid, 2⁶⁸ widths:
 // an interval near that end is open.
 func (m *Mechanism) Release(sum []float64) (*Sum, error) {
-	if m.noise.dim == 0 {
+	switch {
+	case m.noise.dim == 0:
 		return nil, bad("Min.Len()", 0, "a Mechanism made by New")
-	}
-	if m.noise.radius > 0 {
+	case m.noise.radius > 0:
 		return nil, bad("NormBound", m.params.NormBound, "0 for a ready sum: only rows can be scaled to a ball")
-	}
-	if m.noise.lower != nil {
+	case m.noise.lower != nil:
 		return nil, bad("Ellipsoid.Len()", m.params.Ellipsoid.Len(), "0 for a ready sum: only rows can be scaled to an ellipsoid")
-	}
-	if len(sum) != len(m.noise.coordinates) {
+	case len(sum) != len(m.noise.coordinates):
 		return nil, check.MismatchError("elliptical", "len(sum)", len(sum), len(m.noise.coordinates))
 	}
 	totals, rows := make([]exact.Int128, len(sum)), int64(0)

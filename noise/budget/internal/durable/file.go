@@ -192,13 +192,12 @@ func leastText(record uint64) []byte {
 // readLeast reads path.least, if it is there.
 func readLeast(path string) (record uint64, found bool, err error) {
 	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return 0, false, nil
-	}
-	if err != nil {
+	case err != nil:
 		return 0, false, fmt.Errorf("budget: the journal: %w", err)
-	}
-	if len(data) == 0 { // somebody vouches for the journal
+	case len(data) == 0: // somebody vouches for the journal
 		return 0, true, nil
 	}
 	if _, err := fmt.Sscanf(string(data), "at least record %d ", &record); err != nil || !bytes.Equal(data, leastText(record)) {
