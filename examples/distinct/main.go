@@ -4,9 +4,9 @@
 //	distinct [flags]
 //
 // Each party sketches the words of its book, as they come, and sends the encoded sketch, some
-// kilobytes. Whoever has both, here a third one, computes how many words are in one book only, in either, in both. A word
-// of a book is what is hidden: each sketch looks nearly the same with any one word added to the set
-// or removed from it.
+// kilobytes. Whoever has both, here a third one, computes how many words are in one book only, in
+// either, in both. A word of a book is what is hidden: each sketch looks nearly the same with any
+// one word added to the set or removed from it.
 //
 // With -cohorts it counts the first books as if each were a day, and a word a user: how many are
 // new in each, and of these in a later one or after it, from one release; -svg draws all of that.
