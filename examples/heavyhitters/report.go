@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"iter"
+	"maps"
 	"math"
 	"strings"
 	"time"
@@ -127,7 +127,7 @@ func (r *report) readings(b *strings.Builder, truth map[string]int) {
 		return
 	}
 	fmt.Fprintf(b, "Of the released keys, at the same confidence:\n")
-	fmt.Fprintf(b, "  %8s  all occur %s times or more\n", grouped(count(r.hist.HeavyHitters(limit, r.opts.confidence))), grouped(limit))
+	fmt.Fprintf(b, "  %8s  all occur %s times or more\n", grouped(len(maps.Collect(r.hist.HeavyHitters(limit, r.opts.confidence)))), grouped(limit))
 	if truth != nil {
 		n := 0
 		for _, c := range truth {
@@ -137,14 +137,6 @@ func (r *report) readings(b *strings.Builder, truth map[string]int) {
 		}
 		fmt.Fprintf(b, "  %8s  do in truth\n", grouped(n))
 	}
-}
-
-func count(keys iter.Seq2[string, float64]) int {
-	n := 0
-	for range keys {
-		n++
-	}
-	return n
 }
 
 func percent(p float64) string {

@@ -12,7 +12,6 @@
 //	                                         [Tail]
 //	do two inputs give one law?              [Homogeneity]
 //	is a mechanism (ε, δ)-private?           [ApproxDP], exact, from masses; [Audit], from samples
-//	… from how many samples?                 [AuditSize]
 //	does it refuse Params out of range?      [Params]
 //	does a Builder keep what all promise?    [Builder]
 //	… and its private state?                 [Restores]

@@ -1247,26 +1247,40 @@ func (w *walk) triples(most int) {
 // values that New takes with two certain others.
 func (w *walk) missing() {
 	for i, d := range w.dims {
-		if d.path == nil || len(w.taken[d.name]) > 1 {
-			continue
-		}
 		for x := range d.values {
-			for j, e := range w.dims {
-				for k, f := range w.dims[:j] {
-					if x == w.base[i] || len(w.taken[d.name]) > 1 || i == j || i == k || e.path == nil || f.path == nil {
-						continue
-					}
-					for y := range e.values {
-						for z := range f.values {
-							for range 4 { // as New may refuse it in some ways
-								w.reach(1, setting{i, x}, setting{j, y}, setting{k, z})
-							}
-						}
-					}
+			if d.path == nil || x == w.base[i] {
+				continue
+			}
+			for _, two := range w.others(i) {
+				if len(w.taken[d.name]) > 1 {
+					break
+				}
+				for range 4 { // as New may refuse it in some ways
+					w.reach(1, setting{i, x}, two[0], two[1])
 				}
 			}
 		}
 	}
+}
+
+// others returns all values of two fields that are not the given one.
+func (w *walk) others(than int) (pairs [][2]setting) {
+	var all []setting
+	for i, d := range w.dims {
+		for value := range d.values {
+			if d.path != nil && i != than {
+				all = append(all, setting{i, value})
+			}
+		}
+	}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if a.dim != b.dim {
+				pairs = append(pairs, [2]setting{a, b})
+			}
+		}
+	}
+	return pairs
 }
 
 // reach releases cases with these settings, where New takes them.
