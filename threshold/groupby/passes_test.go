@@ -241,37 +241,22 @@ func TestStatesOfTwoPasses(t *testing.T) {
 }
 
 func TestDiscoveryOnce(t *testing.T) {
+	other := twice
+	other.Epsilon *= 2
+	dptest.Builder(t, func() *Discovery[int] { return dptest.OK(NewDiscovery[int](twice))(t) }, func(d *Discovery[int]) { d.AddUser([]int{1, 2}) }, dptest.OK(NewDiscovery[int](other))(t))
 	for _, p := range []Params{{}, {Epsilon: 1, Delta: 1e-6, Passes: 1}} {
 		require.ErrorIs(t, dptest.Err(NewDiscovery[int](p)), ErrParams)
 	}
 	d := dptest.OK(NewDiscovery[int](plain))(t)
 	require.Equal(t, 2, d.params.Passes, "the default")
 	d = dptest.OK(NewDiscovery[int](twice))(t)
-	another := &Discovery[int]{d.base}
-	require.ErrorIs(t, d.Merge(another), ErrMismatch)
-	require.ErrorIs(t, d.Merge(nil), ErrReleased)
 	state := dptest.OK(d.AppendPrivateState(nil))(t)
 	require.NoError(t, d.RestorePrivateState(state))
 	next := dptest.OK(d.Release())(t)
 	next.SecondPass()
 	require.ErrorIs(t, next.RestorePrivateState(state), ErrFormat)
-	for _, done := range []*Discovery[int]{d, another, {}} {
-		require.True(t, done.Released())
-		done.AddUser([]int{1})
-		require.ErrorIs(t, dptest.Err(done.Release()), ErrReleased)
-		require.ErrorIs(t, done.Merge(d), ErrReleased)
-		require.ErrorIs(t, dptest.Err(done.AppendPrivateState(nil)), ErrReleased)
-		require.ErrorIs(t, done.RestorePrivateState(state), ErrReleased)
-	}
-	require.False(t, (&Discovery[int]{}).Guarantee().Promises())
 	g := dptest.OK(next.Release())(t)
 	require.Zero(t, g.Len())
-}
-
-func TestDiscoveryBuilder(t *testing.T) {
-	other := twice
-	other.Epsilon *= 2
-	dptest.Builder(t, func() *Discovery[int] { return dptest.OK(NewDiscovery[int](twice))(t) }, func(d *Discovery[int]) { d.AddUser([]int{1, 2}) }, dptest.OK(NewDiscovery[int](other))(t))
 }
 
 // What Discovery.Release returns is not released before SecondPass, whoever was found, nor takes

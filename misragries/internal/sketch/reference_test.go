@@ -7,12 +7,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// reference is Algorithm 1 word by word: k counters, dummies first, the smallest zero key evicted.
+// reference is Algorithm 1 word by word: k counters, dummies first, the smallest zero key evicted,
+// or the one that evict takes of so many in order.
 type reference[K hashing.Key] struct {
 	k          int
 	counts     map[K]int64
 	dummies    int // dummy keys still held; they sort after all keys
 	decrements int64
+	evict      func(n int) int
 }
 
 func newReference[K hashing.Key](k int) *reference[K] {
@@ -24,15 +26,12 @@ func (r *reference[K]) Add(key K) {
 		r.counts[key]++
 		return
 	}
-	smallest, zero := key, false
-	for other, count := range r.counts {
-		if count == 0 && (!zero || wire.Compare(other, smallest) < 0) {
-			smallest, zero = other, true
-		}
-	}
+	zeros := r.zeros()
 	switch {
-	case zero:
-		delete(r.counts, smallest)
+	case len(zeros) > 0 && r.evict != nil:
+		delete(r.counts, zeros[r.evict(len(zeros))])
+	case len(zeros) > 0:
+		delete(r.counts, zeros[0])
 	case r.dummies > 0:
 		r.dummies--
 	default:
@@ -43,6 +42,16 @@ func (r *reference[K]) Add(key K) {
 		return
 	}
 	r.counts[key] = 1
+}
+
+func (r *reference[K]) zeros() (keys []K) {
+	for key, count := range r.counts {
+		if count == 0 {
+			keys = append(keys, key)
+		}
+	}
+	wire.Sort(keys)
+	return keys
 }
 
 func (r *reference[K]) sorted() []Counter[K] {
