@@ -67,8 +67,9 @@ type Params struct {
 	Integers bool
 
 	// Noise is the kind of noise. 0 is Gaussian for Rho and for δ > 0, else
-	// DiscreteLaplace for integers, Staircase for OneCoordinate where an SJLT has
-	// Sparsity 1 and ε ≥ 1, and Laplace for others. [Params.Plan] may choose Laplace for δ > 0.
+	// DiscreteLaplace for integers, Staircase for OneCoordinate where an SJLT
+	// has Sparsity 1 and ε ≥ 1, and Laplace for others. [Params.Plan] may
+	// choose Laplace for δ > 0.
 	Noise Noise
 	// Input puts the noise on the coordinates of the vector instead of on the
 	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k. Under
