@@ -147,8 +147,7 @@ func (s *state) settle(entries []total) (err error) {
 // signed, in their memory.
 func clamped(all []total, limit int64, signed bool) []total {
 	for i := range all {
-		e := &all[i]
-		e.Steps = min(max(e.Steps, -limit), limit)
+		all[i].Steps = min(max(all[i].Steps, -limit), limit)
 	}
 	return slices.DeleteFunc(all, func(e total) bool { return e.Steps == 0 || e.Steps < 0 && !signed })
 }

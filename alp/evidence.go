@@ -2,6 +2,7 @@ package alp
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -72,10 +73,7 @@ type limits struct {
 // newLimits reads the limits off the pvalues of a side, which are monotone in the odds.
 func (d *decoder) newLimits(key limitsKey) *limits {
 	p, v, rejected := d.flat[key.side], d.pvalues()[key.side], math.Inf(1)
-	l := &limits{make([]float64, p.used), make([]float64, p.used), make([]float64, p.columns), make([]float64, p.columns), 0}
-	for j := range l.least {
-		l.least[j] = rejected
-	}
+	l := &limits{make([]float64, p.used), make([]float64, p.used), slices.Repeat([]float64{rejected}, p.columns), make([]float64, p.columns), 0}
 	for b := range l.low {
 		lower, upper := v.lower[b*oddsPoints:], v.upper[b*oddsPoints:]
 		// a value at either end of the bin is listed less or more often than one in the middle

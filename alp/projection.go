@@ -136,8 +136,7 @@ func listed(list *sparse.Vector[uint64]) *directory {
 // outputs appends what the cells of an index show to dst, one for each column.
 func (p *Projection) outputs(index uint64, dst []uint8) []uint8 {
 	var buffer [fewColumns]uint64
-	cells := slices.Grow(buffer[:0], p.shape.columns)
-	for _, cell := range p.shape.locate(index, cells) {
+	for _, cell := range p.shape.locate(index, slices.Grow(buffer[:0], p.shape.columns)) {
 		dst = append(dst, p.table.at(cell))
 	}
 	return dst
