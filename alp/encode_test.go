@@ -66,12 +66,6 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// reader is a Projection whose WithPrior returns nothing, as two Projections that are alike do not
-// print alike.
-type reader struct{ *Projection }
-
-func (reader) WithPrior() {}
-
 // What a release gives decodes to the same Projection, for default Params too.
 func TestCodecOfReleases(t *testing.T) {
 	for _, p := range []Params{

@@ -97,18 +97,6 @@ func TestShareOfTheLength(t *testing.T) {
 	}
 }
 
-// drifting returns a stream of Zipf keys of which a third are other ones each time.
-func drifting(n, steps int) (stream []int) {
-	for i, key := range dptest.ZipfKeys(n, 1<<20) {
-		k := int(key)
-		if k%3 == 1 {
-			k += 1 << 20 * (1 + i*steps/n)
-		}
-		stream = append(stream, k)
-	}
-	return stream
-}
-
 // What the order of a stream does to Estimate and to the middle of the interval: mean relative
 // errors of the keys of rank 50 to 200, Zipf(1.1) over 20,000 keys, 400,000 elements, k = 2048. In
 // random order nearly all decrements are a key's, in an order by key nearly none.
