@@ -1,9 +1,7 @@
 package alp
 
 import (
-	"math"
 	"math/big"
-	"runtime"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
@@ -205,34 +203,5 @@ func TestGuideIsExact(t *testing.T) {
 			}
 		}
 		require.LessOrEqual(t, open, 2*(s.code.levels-2))
-	}
-}
-
-// Several goroutines draw a large table, each some regions. Whoever draws them, entries show what
-// they hold, and cells without one what noise shows.
-func TestRegionsOfManyGoroutines(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	s := dptest.OK(Params{Epsilon: 8, Sparsity: 500_000, Max: 4, Structure: ColumnsOnly, Integers: true, Variant: Variant{Levels: 16, Columns: 1}}.shape())(t)
-	n, _ := s.regions()
-	require.Greater(t, n/manyRegions, 0)
-	var entries []total
-	for i := range 4000 {
-		entries = append(entries, total{Key: uint64(i), Steps: 4})
-	}
-	table := s.draw(new(noise.Source), entries, nil)
-	least := 0
-	for _, e := range entries {
-		if table.at(s.locate(e.Key, nil)[0]) >= 8 {
-			least++
-		}
-	}
-	require.Greater(t, least, 3990)
-	const parts = 64
-	counts, cells := make([]int64, parts), s.cells()
-	table.each(func(cell uint64, _ uint8) { counts[cell*parts/cells]++ })
-	each, spread := float64(cells)/parts*float64(s.code.tail(0, 1))*0x1p-64, math.Sqrt(float64(cells)/parts)
-	for i, count := range counts {
-		dptest.Alarm(t, 1e-12)
-		require.InDelta(t, each+4000.0/parts, float64(count), 8*spread+60, "part %d", i)
 	}
 }

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"runtime"
-	"slices"
-	"sync"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
@@ -399,37 +396,29 @@ func (s *shape) byRegion(entries, list []total) [][]occupant {
 	return parts
 }
 
-// manyRegions is how many regions a goroutine draws before it is worth another one: .1 s.
-const manyRegions = 128
-
 // draw draws the table of entries that are sorted by index, given the list: each cell once, by the
-// distribution for the largest of what is in it, with randomness of the goroutine that draws it.
+// distribution for the largest of what is in it.
 func (s *shape) draw(src *noise.Source, entries, list []total) packed {
 	parts := s.byRegion(entries, list)
 	shown, empty := make([]uint64, s.bitWords()), newSampler(&s.code, 64*s.bitWords())
 	_, shift := s.regions()
 	words := int(s.blockCells() << shift / 64)
-	all := make([][]uint8, min(len(parts)/manyRegions+1, runtime.GOMAXPROCS(0)))
-	var group sync.WaitGroup
-	for worker := range all {
-		group.Go(func() {
-			own, r := src, region{} // of this goroutine
-			if worker > 0 {
-				own = new(noise.Source)
-			}
-			for i := worker * len(parts) / len(all); i < (worker+1)*len(parts)/len(all); i++ {
-				r.reset(shown[i*words:min((i+1)*words, len(shown))], uint64(i)*uint64(words)*64)
-				empty.fill(own, &r)
-				s.clearUnused(&r)
-				s.occupy(own, &r, parts[i])
-				if s.cellBits > 1 { // else all are alike
-					all[worker] = r.appendValues(all[worker])
-				}
-			}
-		})
+	var r region
+	var values []uint8
+	for i, occupants := range parts {
+		end := len(shown)
+		if i+1 < len(parts) {
+			end = (i + 1) * words
+		}
+		r.reset(shown[i*words:end], uint64(i)*uint64(words)*64)
+		empty.fill(src, &r)
+		s.clearUnused(&r)
+		s.occupy(src, &r, occupants)
+		if s.cellBits > 1 { // else all are alike
+			values = r.appendValues(values)
+		}
 	}
-	group.Wait()
-	return s.layOut(shown, slices.Concat(all...))
+	return s.layOut(shown, values)
 }
 
 // region is what the cells of a region show, while it is drawn.
