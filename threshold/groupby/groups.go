@@ -88,8 +88,9 @@ func (g *Groups[K]) String() string {
 	if levels := g.params.levels(); len(levels) > 0 {
 		known := 0
 		for _, e := range g.groups {
+			r := g.read(e)
 			for i := range levels {
-				if g.known(e, i, 0) {
+				if g.known(r, i, 0) {
 					known++
 				}
 			}

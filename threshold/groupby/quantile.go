@@ -244,7 +244,7 @@ const (
 	// A cut that is not drawn is so many octaves from its quantile, where so many deviations of a
 	// weight are on that side; else there is none.
 	fixedCut, fixedFrom = 4, 6
-	drawnFrom           = 1.7 // times beyond: 1 in 100 is far behind all users
+	drawnFrom           = 1.7 // times away: 1 in 100 is far behind all users
 	// at least this far from 0 where there is no range: the median of values around 0 is next to it
 	nearestCut = 64
 )
@@ -254,7 +254,6 @@ type spread struct {
 	loss, cutLoss float64            // of a draw, for a step of weight: of a quantile, and of a cut
 	weigh, alone  float64            // scale of a weight's noise, in steps; where no cut is drawn
 	away          [maxLevels]float64 // of a cut at least, in steps
-	beyond        float64            // so many users away cells without users do not come out
 }
 
 // spreadWeight returns what a user who counts in l keys weighs in each, in steps: l·x² ≤ C², or
@@ -301,12 +300,13 @@ func (p *Params) spreads(mu, epsilon float64) (s spread) {
 	s.loss, s.cutLoss = step(1-cutShare-weigh, full*quantile.Rounds(len(levels))), step(cutShare/keys, 2)
 	s.weigh, s.alone = noise(weigh), noise(weigh+cutShare)
 	own := quantile.MeanError(1, s.cutLoss)
-	s.beyond = (math.Log(float64(p.scale().cells)) + 1.2) * own
+	// so far that cells without users do not come out
+	beyond := (math.Log(float64(p.scale().cells)) + 1.2) * own
 	for i, level := range levels {
 		// The cut's own error, and what makes the noise of the weights before it and after it
 		// unlikely to say that it is on the wrong side.
 		away := own + 2*p.rankNoise(s.weigh, level, 4*i+1, 4*(len(levels)-i), 0.025)
-		s.away[i] = min(away, 1<<50)
+		s.away[i] = min(max(away, beyond), 1<<50)
 	}
 	return s
 }
@@ -411,7 +411,7 @@ type cut struct {
 // where cells without users hardly come out, be they next to the quantile or behind all users; else
 // it is fixed, as far as the weights can show that users are before it.
 func (s *spread) cutOf(i int, users float64) cut {
-	far, users := max(s.away[i], s.beyond), users*spreadUnit
+	far, users := s.away[i], users*spreadUnit
 	switch {
 	case users >= drawnFrom*far:
 		return cut{away: int64(min(far, users/2))}

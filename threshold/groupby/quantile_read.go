@@ -22,7 +22,7 @@ import (
 // is over the noise, for all values of users with up to 4 keys; for others it is an estimate.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	e, i, shown := g.quantile(key, level)
-	if !shown || i < 0 || !g.known(e, i, 0) {
+	if !shown || i < 0 || !g.known(g.read(e), i, 0) {
 		return math.NaN()
 	}
 	return g.noises.scale.value(e.cells[3*i+1])
@@ -33,29 +33,27 @@ func (g *Groups[K]) Quantile(key K, level float64) float64 {
 //
 // For each weight of all values that may be, from ≤ weight < to, the probability of the draws is
 // multiplied by that of a count and of weights that say as much as those released.
-func (g *Groups[K]) known(e group[K], i, side int) bool {
-	users, w := g.noisy(e), g.weighed(e)
-	all, sd := w.before[w.end()], w.noise*math.Sqrt(float64(w.noisy[w.end()]))
-	drawn := g.drawn(e, w, users)
+func (g *Groups[K]) known(r reading, i, side int) bool {
+	all, sd := r.before[r.end()], r.noise*math.Sqrt(float64(r.noisy[r.end()]))
 	// users of many keys weigh less than they count
-	if users > all+3*sd && !g.knownOf(e, w, drawn, i, side, all) {
+	if r.users > all+3*sd && !g.knownOf(r, i, side, all) {
 		return false
 	}
-	return g.knownOf(e, w, drawn, i, side, min(users, all+2*sd))
+	return g.knownOf(r, i, side, min(r.users, all+2*sd))
 }
 
 // knownOf is known where the count says that all values weigh as much as count, which may be less
 // than nothing.
-func (g *Groups[K]) knownOf(e group[K], w weighed, drawn []drawn, i, side int, count float64) bool {
+func (g *Groups[K]) knownOf(r reading, i, side int, count float64) bool {
 	noise := g.noises.count
 	from, to, last := 0., max(count-5*noise, 0), max(count, 0)+5*noise
 	if g.params.pure() {
 		reach := -noise / math.Sqrt2 * math.Log(2*missCut)
 		from, to = max(count-reach, 0), max(count+reach, 0)
 	}
-	guard := quantile.Guard{Draws: make([]quantile.Drawn, len(drawn))}
+	guard := quantile.Guard{Draws: make([]quantile.Drawn, len(r.drawn))}
 	most := mostAstray
-	if len(drawn) == 1 {
+	if len(r.drawn) == 1 {
 		most = mostAstrayOfOne
 	}
 	together := func(above, below float64) float64 {
@@ -64,15 +62,15 @@ func (g *Groups[K]) knownOf(e group[K], w weighed, drawn []drawn, i, side int, c
 			return math.Exp(above)
 		case side < 0:
 			return math.Exp(below)
-		case len(drawn) == 1: // what is above a target and what is below it are all together
+		case len(r.drawn) == 1: // what is above a target and what is below it are all together
 			return math.Exp(max(above, below))
 		}
 		return math.Exp(above) + math.Exp(below)
 	}
-	d := &drawn[i]
+	d := &r.drawn[i]
 	astray := func(from, to float64) (above, below float64) {
-		for j := range drawn {
-			guard.Draws[j] = drawn[j].among(max(to, 1))
+		for j := range r.drawn {
+			guard.Draws[j] = r.drawn[j].among(max(to, 1))
 		}
 		guard.All, guard.Most = from, to
 		return guard.Above(i, (1-d.level)/8*to), guard.Below(i, d.level/8*to)
@@ -80,15 +78,14 @@ func (g *Groups[K]) knownOf(e group[K], w weighed, drawn []drawn, i, side int, c
 	if users := max(count, 0); !(together(astray(users, users)) <= 0.9) {
 		most = mostAstrayByWeights
 	}
-	cell := int64(e.cells[3*i+1])
-	at, behind := w.at(cell), w.at(cell+1)
+	at, behind := r.at(d.cell), r.at(d.cell+1)
 	for {
 		above, below := astray(from, to)
 		if together(above, below) <= most || from > last { // and less where there are more
 			return true
 		}
-		above += g.evidence(w, at, w.end(), 1-d.level, d.Above*(1-d.Level)*d.Share, count, from, to)
-		below += g.evidence(w, -1, behind, d.level, d.Below*d.Level*d.Share, count, from, to)
+		above += g.evidence(r.weighed, at, r.end(), 1-d.level, d.Above*(1-d.Level)*d.Share, count, from, to)
+		below += g.evidence(r.weighed, -1, behind, d.level, d.Below*d.Level*d.Share, count, from, to)
 		if !(together(above, below) <= most) {
 			return false
 		}
@@ -126,6 +123,7 @@ func (g *Groups[K]) evidence(w weighed, low, high int, share, slope, count, from
 // those of the base measure alone.
 type drawn struct {
 	quantile.Drawn
+	cell         int64
 	level        float64
 	steepest     float64 // κ, 0 where a cell is whole
 	left, right  float64 // weights of the cells that the ends of the part cut
@@ -138,7 +136,7 @@ func (g *Groups[K]) drawn(e group[K], w weighed, users float64) []drawn {
 	all := make([]drawn, len(levels))
 	for j, d := range g.noises.draws(levels, users) {
 		cell, kappa := int64(e.cells[3*j+1]), g.noises.spread.kappa(d.Level)
-		k := drawn{Drawn: quantile.Drawn{Part: d.Part, Above: kappa * d.steep, Below: kappa * (2 - d.steep)}, level: levels[j]}
+		k := drawn{Drawn: quantile.Drawn{Part: d.Part, Above: kappa * d.steep, Below: kappa * (2 - d.steep)}, cell: cell, level: levels[j]}
 		if d.Level < 0.5 {
 			k.Above, k.Below = k.Below, k.Above
 		}
@@ -169,6 +167,19 @@ func (g *Groups[K]) drawn(e group[K], w weighed, users float64) []drawn {
 		all[j] = k
 	}
 	return all
+}
+
+// reading is what was released of a group: the weights, the draws, and the count with its noise.
+type reading struct {
+	weighed
+	drawn []drawn
+	users float64
+}
+
+func (g *Groups[K]) read(e group[K]) reading {
+	r := reading{weighed: g.weighed(e), users: g.noisy(e)}
+	r.drawn = g.drawn(e, r.weighed, r.users)
+	return r
 }
 
 // among returns what is known of the draw among so many users. In a heavy cell that is not whole
@@ -267,21 +278,22 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 	if !shown {
 		return lo, hi
 	}
-	w := g.weighed(e)
-	from, to := g.between(w, level, (1-confidence)/2)
-	for from >= 0 && !g.known(e, from/4, -1) {
+	r := g.read(e)
+	from, to := g.between(r.weighed, level, (1-confidence)/2)
+	for from >= 0 && !g.known(r, from/4, -1) {
 		from--
 	}
-	for to < w.end() && !g.known(e, to/4, 1) {
+	for to < r.end() && !g.known(r, to/4, 1) {
 		to++
 	}
-	if from >= 0 && w.edges[from] > 0 {
-		lo = s.edge(int64(w.edges[from]))
+	if from >= 0 && r.edges[from] > 0 {
+		lo = s.edge(int64(r.edges[from]))
 	}
-	if int64(w.edges[to]) < s.cells {
-		hi = s.edge(int64(w.edges[to]))
+	if int64(r.edges[to]) < s.cells {
+		hi = s.edge(int64(r.edges[to]))
 	}
-	if x := g.Quantile(key, level); x == x {
+	if g.known(r, i, 0) {
+		x := s.value(e.cells[3*i+1])
 		lo, hi = min(lo, x), max(hi, x)
 	}
 	return lo, hi
@@ -342,7 +354,7 @@ func (n *noises) knownFrom(p Params) (from [maxLevels]float64) {
 		low, high := 0., math.Log(0x1p50)
 		for range 24 {
 			users := (low + high) / 2
-			if g.known(g.typical(math.Exp(users), i), i, 0) {
+			if g.known(g.read(g.typical(math.Exp(users), i)), i, 0) {
 				high = users
 			} else {
 				low = users

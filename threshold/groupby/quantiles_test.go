@@ -217,7 +217,7 @@ func TestNobodysQuantile(t *testing.T) {
 			for weight := -60 * int64(spreadUnit); weight <= 0; weight += 5 * spreadUnit {
 				e := g.groups[0]
 				e.rest, e.weights = int64(users*fine*unit), slices.Repeat([]int64{weight}, len(e.weights))
-				require.False(t, g.known(e, 0, 0) || g.known(e, 1, 0), "δ = %v: %v users, %v in weights", delta, users, weight)
+				require.False(t, g.known(g.read(e), 0, 0) || g.known(g.read(e), 1, 0), "δ = %v: %v users, %v in weights", delta, users, weight)
 			}
 		}
 	}

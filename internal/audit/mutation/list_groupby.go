@@ -108,7 +108,7 @@ var groupbyMutations = []mutation{
 	{"evidence of which the others have no noise", "threshold/groupby/quantile_read.go", "a*a*variance+b*b*rest", "a*a*variance+0*b*b*rest"},
 	{"noise that is no number is evidence", "threshold/groupby/quantile_read.go", "!(together(above, below) <= most) {", "together(above, below) > most {"},
 	{"medians of values around 0 have cuts next to 0", "threshold/groupby/quantile.go", "if s.endless() {\n\t\tfar =", "if false {\n\t\tfar ="},
-	{"ends of intervals where cells without users came out", "threshold/groupby/quantile_read.go", "to < w.end() && !g.known(e, to/4, 1)", "false"},
+	{"ends of intervals where cells without users came out", "threshold/groupby/quantile_read.go", "to < r.end() && !g.known(r, to/4, 1)", "false"},
 	{"cuts are drawn where cells without users come out", "threshold/groupby/quantile.go", "users >= drawnFrom*far", "users >= far"},
 	{"keys without cuts have the noise of those with cuts, and half", "threshold/groupby/quantile.go", "noise(weigh+cutShare)", "noise(4*(weigh+cutShare))"},
 	{"cells far from 0 are those of all numbers", "threshold/groupby/quantile.go", "s.origin = min(max(0, s.least), s.most)", "s.origin = 0"},
