@@ -88,7 +88,7 @@ func TestLedgerCodec(t *testing.T) {
 		require.Len(t, shown.Records, len(l.entries))
 		for i, e := range l.entries {
 			require.Equal(t, e.name, shown.Records[i].Name)
-			require.Equal(t, l.known[e.of].String(), shown.Records[i].Guarantee)
+			require.Equal(t, l.known[e.guarantee].String(), shown.Records[i].Guarantee)
 		}
 
 		// Both go on as one would have.
@@ -168,7 +168,7 @@ func useLedger(t *testing.T, data []byte) {
 				of = l.PartOfUsers(part)
 			}
 		}
-		require.ErrorIs(t, of.SpendOnce(name, l.known[l.entries[i].of]), ErrSpent)
+		require.ErrorIs(t, of.SpendOnce(name, l.known[l.entries[i].guarantee]), ErrSpent)
 	}
 	if s := l.Spent(); !s.pair.HasKeys() && len(kindsOf(s)) < 2 && !hasFamily(s, account.SampledGaussian, account.DiscreteGaussianNoise) && len(l.spent) < 3 {
 		require.NotContains(t, l.String(), "NaN")
