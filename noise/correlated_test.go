@@ -94,8 +94,8 @@ func pairCells(d CorrelatedGaussian, step float64, reach int) []float64 {
 	return cells
 }
 
-// On a coarse grid, such as step = 2σ, the joint distribution of two keys is that of the ideal vector
-// rounded. Rounding Z before it is added is not, and the test sees it.
+// On a coarse grid, such as step = 2σ, the joint distribution of two keys is that of the ideal
+// vector rounded. Rounding Z before it is added is not, and the test sees it.
 func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 	const reach = 3
 	n := dptest.Fewer(200_000, 50_000)

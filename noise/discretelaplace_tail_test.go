@@ -138,9 +138,9 @@ type counted struct {
 	tails        uint
 }
 
-// counts are cases: around one block, a quarter, several, the largest number of draws; of layers one
-// value and many, p near ½, one so thin that G(least) − G(below) would lose its digits, and one that
-// is as good as a tail.
+// counts are cases: around one block, a quarter, several, the largest number of draws; of layers
+// one value and many, p near ½, one so thin that G(least) − G(below) would lose its digits, and one
+// that is as good as a tail.
 var counts = []counted{
 	{1, 1, 0, 5, 0}, {0.3, 1, 0, 70, 0}, {2, 3, 0, 100, 0}, {10, 20, 0, 64, 0}, {0x1p50, 1, 0, 64, 0}, {0x1p50, 1, 0, 65, 0}, {3, 1, 0, 600, 0},
 	{1e6, 1, 0, 400, 0}, {7, 25, 0, 14_000, 0}, {2, 80, 0, math.MaxUint64, 0}, {1, 39, 0, math.MaxUint64, 0}, {1, 44, 0, math.MaxUint64, 0},
@@ -271,8 +271,8 @@ func TestLayerMassIsWithinItsError(t *testing.T) {
 	require.Greater(t, worst, 0.02, "the error was not measured")
 }
 
-// The cumulative masses are as near to those of 256 binary digits as the comments at blockMargin and
-// CountLayer say.
+// The cumulative masses are as near to those of 256 binary digits as the comments at blockMargin
+// and CountLayer say.
 func TestBlockTableIsWithinItsMargin(t *testing.T) {
 	const prec = 256
 	cases := counts

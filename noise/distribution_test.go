@@ -87,8 +87,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Survival falls, CDF rises and both add up to 1, the density is symmetric, and logarithms are those
-// of the survival and the density.
+// Survival falls, CDF rises and both add up to 1, the density is symmetric, and logarithms are
+// those of the survival and the density.
 func TestMonotoneAndComplementary(t *testing.T) {
 	all := testDistributions(t, 0.01, 0.3, 1, 7.3, 15.9, 16, 1000, 1e12)
 	for _, unit := range []float64{0x1p-900, 1, 0x1p900} {
@@ -130,7 +130,7 @@ func TestQuantile(t *testing.T) {
 			limit = 4e-13 // x to 2⁻⁵³ moves CDF by 700·2⁻⁵³, or 1369·2⁻⁵³
 		}
 		if s, ok := d.distribution.(Staircase); ok && s.formulas.epsilon > 3 {
-			limit = math.Inf(1) // at the end of a step a float64 x does not determine CDF to 1e-12 of it
+			limit = math.Inf(1) // a float64 x does not determine CDF at the end of a step
 		}
 		last := math.Inf(-1)
 		for _, p := range []float64{1e-300, 1e-50, 1e-17, 1e-9, 1e-4, 0.01, 0.1, 0.2, 0.4, 0.4999, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.7, 0.99, 1 - 1e-9, 1 - 0x1p-53} {

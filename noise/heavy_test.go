@@ -73,8 +73,8 @@ func TestHeavyMoments(t *testing.T) {
 	assert.InEpsilon(t, 4.5, s.Variance(), 1e-15)
 }
 
-// integral returns ∫ f from one number to another, in pieces of geometrically growing length cut at the ends too, by
-// Gauss and Legendre.
+// integral returns ∫ f from one number to another, in pieces of geometrically growing length cut at
+// the ends too, by Gauss and Legendre.
 func integral(f func(float64) float64, d testDistribution, from, to float64) float64 {
 	cuts := []float64{from}
 	next := func(x float64) float64 { return x + math.Max(0.25*d.scale, 0.25*x) }
@@ -126,8 +126,9 @@ func TestProbIntegratesToCDF(t *testing.T) {
 // spread returns the distance that a tenth of all draws exceed on either side.
 func spread(d testDistribution) float64 { return d.Quantile(0.9) }
 
-// Every multiple of the step has the probability of the numbers that round to it, at all sizes of the
-// data, and another parameter is noticed. With -long some have three million draws, with -deep ten.
+// Every multiple of the step has the probability of the numbers that round to it, at all sizes of
+// the data, and another parameter is noticed. With -long some have three million draws, with -deep
+// ten.
 func TestHeavySamplersFollowTheirLaw(t *testing.T) {
 	const n = 40_000
 	for _, unit := range []float64{1, 0x1.8p-800, 0x1.3p-300, 0x1.7p500, 0x1.1p800} {

@@ -22,9 +22,9 @@ func ofSecond[T any](first float64, f func(x, y float64) (T, error)) func(float6
 	return of(func(x float64) (T, error) { return f(first, x) })
 }
 
-// Each argument out of its range, and each result, is an error that names the field and its value. A
-// caller who ignores it has a distribution as TestUnbuiltLawsHideTheData looks at, and no number that
-// looks like a scale.
+// Each argument out of its range, and each result, is an error that names the field and its value.
+// A caller who ignores it has a distribution as TestUnbuiltLawsHideTheData looks at, and no number
+// that looks like a scale.
 func TestRejects(t *testing.T) {
 	discrete := append(slices.Clone(outside), 0x1p51)
 	notShared := slices.DeleteFunc(slices.Clone(outside), func(x float64) bool { return x == 0 })

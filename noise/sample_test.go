@@ -152,8 +152,8 @@ type shifted struct{ sampled }
 func (s shifted) CDF(x float64) float64      { return s.sampled.CDF(x - 0.5) }
 func (s shifted) Survival(x float64) float64 { return s.sampled.Survival(x - 0.5) }
 
-// fineGrid tests draws on a fine grid: the shape by KS, and the lowest digits uniform and independent
-// of the size, above and below edge.
+// fineGrid tests draws on a fine grid: the shape by KS, and the lowest digits uniform and
+// independent of the size, above and below edge.
 func fineGrid(t *testing.T, name string, d sampled, step float64, n int, edge float64, shape bool) {
 	t.Helper()
 	var src Source
