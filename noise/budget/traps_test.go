@@ -41,6 +41,7 @@ func TestCopiesOfALedgerShare(t *testing.T) {
 		own := *shared
 		all.Go(func() {
 			for range 50 {
+				_, _ = own.Accepts(PureDP(0x1p-5, one)), own.Spent()
 				if own.Spend(PureDP(0x1p-5, one)) == nil {
 					mutex.Lock()
 					spent++
