@@ -17,7 +17,7 @@ func TestGeometricExact(t *testing.T) {
 		observed := make([]int64, 40)
 		expected := make([]float64, 40)
 		for range max(dptest.Full(5000, 833), 800) {
-			observed[min(geometricExact(&src, newLazy(src.Uint64(), 64), b), 39)]++
+			observed[min(geometricExact(&src, newLazy(src.Uint64(), 64), b, 0), 39)]++
 		}
 		for g := range expected {
 			expected[g] = -math.Expm1(-1/b) * math.Exp(-float64(g)/b)
