@@ -52,6 +52,7 @@ var lossMutations = []mutation{
 	{"an unfinished line kept under the next", "noise/budget/internal/durable/journal.go", "_, err = s.WriteAt([]byte(line+\"\\n\"), j.size)", ""},
 	{"an old copy opened", "noise/budget/internal/durable/journal.go", "case j.next <= atLeast:", "case j.next+5 <= atLeast:"},
 	{"a file of two processes", "noise/budget/internal/durable/flock.go", "syscall.LOCK_EX|syscall.LOCK_NB); err != nil {", "syscall.LOCK_EX|syscall.LOCK_NB); err != nil && false {"},
+	{"who waits for a file has no turn", "noise/budget/internal/durable/lock.go", "retry(ctx, path+\".next\")", "retry(ctx, fmt.Sprint(path, \".next\", os.Getpid()))"},
 	{"a fresh budget where the file is gone", "noise/budget/internal/durable/file.go", "errors.Is(err, os.ErrNotExist) && f.found:", "errors.Is(err, os.ErrNotExist) && f.found && false:"},
 	{"an old copy of the file opened", "noise/budget/journal.go", "OpenJournal(file, file.Least())", "OpenJournal(file, 0*file.Least())"},
 	{"the number of the last record not kept", "noise/budget/internal/durable/file.go", "if _, err := f.least.WriteAt(leastText(record), 0); err != nil {", "if err := error(nil); err != nil {"},
