@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -36,26 +35,6 @@ func discreteStaircase(epsilon float64, delta int) float64 {
 	return least
 }
 
-// Whatever ε, the noise is at most that of Laplace, certified, and hardly grows with ε.
-func TestAutoAtManyEpsilons(t *testing.T) {
-	last := math.Inf(1)
-	for epsilon := 0.01; epsilon < 15; epsilon *= 1.07 {
-		l := dptest.OK(lattice(Params{Epsilon: epsilon, Sensitivity: 3}))(t)
-		_, ok := l.Certify()
-		require.True(t, ok, "ε = %v", epsilon)
-		mean := l.MeanAbs() * l.Step()
-		require.LessOrEqual(t, mean, 3/epsilon)
-		require.Less(t, mean, last)
-		last = mean
-	}
-	for _, law := range []Law{Jump, DiscreteArete} {
-		at := dptest.OK(lattice(Params{Epsilon: 15.9, Law: law}))(t)
-		ok := false
-		_, ok = at.Certify()
-		require.True(t, ok)
-	}
-}
-
 // Integers: Δ = 1 is the optimum, and for Δ = 5 the jump law is next to it.
 func TestAutoOfIntegersReachesTheFigures(t *testing.T) {
 	for _, c := range []struct {
@@ -78,22 +57,6 @@ func TestAutoOfIntegersReachesTheFigures(t *testing.T) {
 	}
 	// The optimum itself is right at Δ = 1, and below Laplace noise.
 	require.InEpsilon(t, 1/math.Sinh(3), discreteStaircase(3, 1), 1e-9)
-}
-
-// Large integer sensitivities: the noise is on a coarser lattice, the release an integer.
-func TestLargeIntegerSensitivities(t *testing.T) {
-	for _, delta := range []float64{1000, 5e5, check.MaxInteger} {
-		for _, epsilon := range []float64{check.MinEpsilon, 1, 4, 8} {
-			m := dptest.OK(New(Params{Epsilon: epsilon, Sensitivity: delta, Integers: true}))(t)
-			for range 20 {
-				v := dptest.OK(m.Release(12345))(t)
-				require.Equal(t, math.Trunc(v.Estimate()), v.Estimate())
-			}
-			if epsilon >= 1 {
-				require.LessOrEqual(t, m.Lattice().MeanAbs()*m.Lattice().Step(), delta/epsilon)
-			}
-		}
-	}
 }
 
 // The documented table of ratios.

@@ -85,59 +85,6 @@ func TestSmallerLawsAreRefused(t *testing.T) {
 	}
 }
 
-// The masses of a Skellam law against its series, far into the tail, and for a large V.
-func TestCoreMasses(t *testing.T) {
-	for _, v := range []float64{0.5, 20, 2500, 3e7} {
-		c := newCore(v)
-		step := len(c.mass)/40 + 1
-		for x := 0; x < len(c.mass); x += step {
-			if v <= 2500 {
-				require.InEpsilon(t, skellam(v, x), c.mass[x], 1e-10, "V = %v, t = %d", v, x)
-			}
-			require.InEpsilon(t, c.from(x, false)-c.from(x+1, false), c.mass[x], 1e-3)
-		}
-		if v > 2500 { // the normal law up to terms of 1/V
-			require.InEpsilon(t, math.Exp(-0.5)/math.Sqrt(2*math.Pi*v), c.mass[int(math.Sqrt(v))], 1e-3)
-		}
-		require.InDelta(t, 1, c.from(-5, false)+c.from(6, false), 1e-14)
-		require.Greater(t, c.from(len(c.mass)+3, true), 0.0)
-		require.Zero(t, c.from(len(c.mass)+3, false))
-		require.LessOrEqual(t, c.between(-3, 4), c.mass[0]+2*(c.mass[1]+c.mass[2]+c.mass[3])*(1+1e-12))
-	}
-}
-
-// E|Z| by the characteristic function is that of the masses.
-func TestMeanAbsByFourier(t *testing.T) {
-	for _, p := range []Params{
-		{Epsilon: 2.4}, {Epsilon: 4}, {Epsilon: 7}, {Epsilon: 11}, {Epsilon: 3, Parties: 3}, {Epsilon: 5, Objective: MeanSquare}, {Epsilon: 3, Integers: true, Sensitivity: 2},
-		{Epsilon: 8, Integers: true, Sensitivity: 7}, {Epsilon: 4, Integers: true, Sensitivity: 80},
-	} {
-		if testing.Short() && p.Epsilon > 6 {
-			continue
-		}
-		l := dptest.OK(lattice(p))(t)
-		j := l.noise.jump
-		require.InEpsilon(t, j.oneSided(int(l.noise.reach(45))).meanAbs(), j.meanAbs(), 1e-6, "%+v", p)
-	}
-}
-
-// The largest loss by halving intervals is that of all points.
-func TestWorstLossIsThatOfAllPoints(t *testing.T) {
-	for _, p := range []Params{{Epsilon: 2.4}, {Epsilon: 3.3}, {Epsilon: 5, Law: Jump}, {Epsilon: 7, Law: DiscreteArete}, {Epsilon: 3, Parties: 3}} {
-		l := dptest.OK(lattice(p))(t)
-		o, h := l.noise.oneSided(int(l.noise.reach(60))), int(l.noise.size)
-		for _, end := range []int{0, 1, 2, 3, 30, 3 * h} {
-			worst := math.Inf(-1)
-			for x := range max(end, 1) {
-				worst = max(worst, math.Log(o.prob(x)/o.prob(x+h)))
-			}
-			found := o.worstLoss(h, end)
-			require.GreaterOrEqual(t, found, worst)
-			require.Less(t, found, worst+1e-6, "%+v, %d", p, end)
-		}
-	}
-}
-
 // Shares, by exact convolution: of n = 5 parties 2 may drop out, and 3, 4 or 5 of them send. Each
 // share is a third of the law, and the sum of any of them loses at most ε for all shifts up to H;
 // with 2 it loses more.

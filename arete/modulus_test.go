@@ -159,30 +159,6 @@ func TestModulusChangesNoNoise(t *testing.T) {
 	}
 }
 
-// A negative sum is one: words of the field that add up to p − 5 are −5, not −4294967300.
-func TestNegativeSumsInAPrimeField(t *testing.T) {
-	m := dptest.OK(New(Params{Epsilon: 1, Integers: true, Sensitivity: 10, Modulus: prio3}))(t)
-	s := dptest.OK(m.Share(3, 0))(t)
-	total := uint64(prio3 - 5)
-	require.Equal(t, -5.0, dptest.OK(s.Sum(int64(total), 3))(t).Estimate())
-	negative := 0
-	for range 200 { // of numbers −10, −10 and 10, with noise of mean 0: half of them at least
-		field := new(big.Int)
-		for _, x := range []float64{-10, -10, 10} {
-			field.Add(field, new(big.Int).SetUint64(uint64(s.Mask(x))))
-		}
-		field.Mod(field, new(big.Int).SetUint64(prio3))
-		v := dptest.OK(s.Sum(int64(field.Uint64()), 3))(t)
-		require.Less(t, math.Abs(v.Estimate()+10), 10*60.0)
-		if v.Estimate() < 0 {
-			negative++
-		}
-	}
-	// at most 50 of 200 with probability ½ or more (Hoeffding); 60 scales have 1e-23
-	dptest.Alarm(t, 2e-11)
-	require.Greater(t, negative, 50)
-}
-
 // A Modulus that does not hold the sum of all numbers is refused, whatever the numbers are; where
 // noise may wrap around, the interval is all that there is, and so still covers.
 func TestIntervalsKnowOfTheModulus(t *testing.T) {

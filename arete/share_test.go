@@ -57,47 +57,6 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 	}
 }
 
-// The range of a party's number is a function of the Params: [−Δ, Δ] under AddRemove and [0, Δ]
-// under Replace, in units of the data, for every law, odd and even Δ, integers and reals. So a sum
-// does not depend on the law that Auto takes. The sums of 5,000 numbers that are each rounded at
-// random are within 7.5 standard deviations of half a step a number but for a probability of
-// 2·e^−28.1 < 2e-12 each (Hoeffding).
-func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
-	dptest.NotShort(t, "seconds with the race detector: in the default run")
-	var src noise.Source
-	laws := map[Law]int{}
-	for _, law := range []Law{Auto, Jump, DiscreteArete, DiscreteLaplace, Gaussian} {
-		for _, delta := range []float64{1, 2, 3, 8, 0.7} {
-			for _, integers := range []bool{false, true} {
-				if integers && delta != math.Trunc(delta) {
-					continue
-				}
-				for relation, low := range map[budget.Relation]float64{budget.AddRemove: -delta, budget.Replace: 0} {
-					p := Params{Epsilon: 5, Sensitivity: delta, Integers: integers, Law: law, Relation: relation}
-					if law == Gaussian {
-						p.Epsilon, p.Rho = 0, 1
-					}
-					m := dptest.OK(New(p))(t, "%+v", p)
-					laws[m.Params().Law]++
-					s := dptest.OK(m.Share(5000, 0))(t)
-					step := m.Lattice().Step()
-					for _, c := range [][2]float64{
-						{-2 * delta, low}, {low, low}, {-delta / 2, max(low, -delta/2)}, {0, 0}, {delta / 2, delta / 2}, {delta, delta}, {1.5 * delta, delta},
-					} {
-						sum, n := int64(0), 5000
-						for range n {
-							sum += s.point(c[0], &src)
-						}
-						dptest.Alarm(t, 2e-12)
-						require.InDelta(t, float64(n)*c[1], float64(sum)*step, 7.5*math.Sqrt(float64(n))/2*step, "%+v: %v", p, c[0])
-					}
-				}
-			}
-		}
-	}
-	require.Len(t, laws, 4)
-}
-
 // A Share that nothing made adds noise all the same: uniform words, of which 64 are below 2⁵⁷ in
 // absolute value with a probability of 2⁻³⁸⁴.
 func TestZeroValuesHideWhatIsAdded(t *testing.T) {
@@ -200,6 +159,8 @@ func TestIntervalsOfSums(t *testing.T) {
 				}
 				v := dptest.OK(s.Sum(total, c[2]))(t)
 				if width == 0 {
+					present, needed := v.Parties()
+					require.Equal(t, []int{c[2], c[0] - c[1]}, []int{present, needed})
 					lo, hi := v.Interval(confidence)
 					width = (hi - lo) / 2
 					require.Less(t, width, 20*v.StdDev()+2*math.Sqrt(40)*m.Lattice().Step())
@@ -213,19 +174,6 @@ func TestIntervalsOfSums(t *testing.T) {
 			require.LessOrEqual(t, lower, 1-confidence, "%+v, %v", p, c)
 		}
 	}
-}
-
-// What an interval reaches is computed once for a law and a confidence.
-func TestIntervalsAreRemembered(t *testing.T) {
-	m := dptest.OK(New(Params{Epsilon: 4.03}))(t)
-	v := dptest.OK(m.Release(1))(t)
-	lo, hi := v.Interval(0.9)
-	require.LessOrEqual(t, testing.AllocsPerRun(20, func() {
-		again, end := v.Interval(0.9)
-		require.True(t, again == lo && end == hi)
-	}), 1.0)
-	wider, end := v.Interval(0.99)
-	require.True(t, wider < lo && end > hi)
 }
 
 // Integers released on their own lattice need no room for rounding; all others half a step.

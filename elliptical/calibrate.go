@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/calibrated"
-	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -256,24 +255,6 @@ func laplaceMoment(s, t, p float64) float64 {
 func gaussianReach(sigma, tail float64) float64 {
 	normal, _ := noise.NewGaussian(sigma) // or NaN
 	return -normal.Quantile(tail / 2)
-}
-
-// laplaceReach returns the least x with Pr[|X + Y| > x] ≤ tail, for X and Y Laplace of scales s and
-// t.
-func laplaceReach(s, t, tail float64) float64 {
-	s, t = max(s, t), min(s, t)
-	if t == 0 {
-		return -s * math.Log(tail)
-	}
-	survival := func(x float64) float64 { // from the density at laplaceMoment
-		ratio := t / s
-		if ratio > 1-0x1p-20 { // the limit t → s, which is more
-			return (1 + x/(2*s)) * math.Exp(-x/s)
-		}
-		return (math.Exp(-x/s) - ratio*ratio*math.Exp(-x/t)) / (1 - ratio*ratio)
-	}
-	far := 4 * s * (1 - math.Log(tail)) // (1 + x/(2s))·e^{−x/s} ≤ 3·e^{−x/(2s)} is below tail there
-	return exact.Root(0, far, 100, func(x float64) float64 { return tail - survival(x) })
 }
 
 // classes are the coordinates, grouped by all that a calibration needs: their Min, Max and weight.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/check"
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // The noise of one released coordinate is ηᵢ, or ηᵢ + cᵢ·η₀ with a count. The methods here leave
@@ -174,7 +175,7 @@ func (l gridNoise) reach(own, shared part, tail float64) float64 {
 	case gaussian:
 		return gaussianReach(math.Hypot(own.scale, shared.scale), tail)
 	case laplace:
-		return laplaceReach(own.scale, shared.scale, tail)
+		return exact.LaplaceReach([]float64{own.scale, shared.scale}, tail)
 	}
 	return l.boxReach(own, shared, tail)
 }

@@ -2,14 +2,11 @@ package hashing
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"github.com/zeebo/xxh3"
-
-	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 type (
@@ -20,6 +17,7 @@ type (
 	myUint   uint
 	myUint32 uint32
 	myUint64 uint64
+	myArray  [16]byte
 )
 
 // TestXXH3Word compares the written-out function with the library.
@@ -56,67 +54,12 @@ func TestFingerprintOfStrings(t *testing.T) {
 			require.Equal(t, want, Fingerprint(seed, myString(key)))
 			if n == 16 {
 				require.Equal(t, want, Fingerprint(seed, [16]byte(key)))
+				require.Equal(t, want, Fingerprint(seed, myArray(key)))
 			}
 		}
 	}
 	array := [16]byte{1}
 	require.Zero(t, testing.AllocsPerRun(100, func() { Fingerprint(Seed{1}, array) }))
-}
-
-// TestSeedHalves: each bit of the seed and of the key changes half of the bits of the fingerprint,
-// with the fluctuation of fair coins. 384 assertions at 1e-9 each.
-func TestSeedHalves(t *testing.T) {
-	const n = 2000
-	flips := func(change func(seed *Seed, key *[24]byte)) (str, integer int64) {
-		rng := rand.New(rand.NewPCG(3, 4))
-		for range n {
-			var seed Seed
-			var key [24]byte
-			for i := range seed {
-				seed[i] = byte(rng.Uint32())
-			}
-			for i := range key {
-				key[i] = byte(rng.Uint32())
-			}
-			s, x := Fingerprint(seed, string(key[:])), Fingerprint(seed, binary.LittleEndian.Uint64(key[:]))
-			change(&seed, &key)
-			str += int64(bits.OnesCount64(s ^ Fingerprint(seed, string(key[:]))))
-			integer += int64(bits.OnesCount64(x ^ Fingerprint(seed, binary.LittleEndian.Uint64(key[:]))))
-		}
-		return str, integer
-	}
-	for bit := range 128 {
-		s, x := flips(func(seed *Seed, _ *[24]byte) { seed[bit/8] ^= 1 << (bit % 8) })
-		dptest.Tail(t, "string, seed bit", s, 64*n, 0.5, strict/1000)
-		dptest.Tail(t, "integer, seed bit", x, 64*n, 0.5, strict/1000)
-	}
-	for bit := range 64 {
-		s, x := flips(func(_ *Seed, key *[24]byte) { key[bit/8] ^= 1 << (bit % 8) })
-		dptest.Tail(t, "string, key bit", s, 64*n, 0.5, strict/1000)
-		dptest.Tail(t, "integer, key bit", x, 64*n, 0.5, strict/1000)
-	}
-}
-
-// TestFingerprintDistribution: upper and lower bits of consecutive integers and of short strings
-// are uniform.
-func TestFingerprintDistribution(t *testing.T) {
-	masses := make([]float64, 256)
-	for i := range masses {
-		masses[i] = 1.0 / 256
-	}
-	counts := make([][]int64, 4)
-	for i := range counts {
-		counts[i] = make([]int64, 256)
-	}
-	for i := range 100_000 {
-		x, s := Fingerprint(testSeed, i), Fingerprint(testSeed, string(binary.LittleEndian.AppendUint32(nil, uint32(i))))
-		for j, b := range []uint64{x >> 56, x & 255, s >> 56, s & 255} {
-			counts[j][b]++
-		}
-	}
-	for i, name := range []string{"integer, upper", "integer, lower", "string, upper", "string, lower"} {
-		dptest.ChiSquare(t, name, counts[i], masses, strict)
-	}
 }
 
 func FuzzFingerprint(f *testing.F) {

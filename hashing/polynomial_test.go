@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 var bigP = big.NewInt(mersenne)
@@ -88,21 +86,6 @@ func FuzzPolynomial(f *testing.F) {
 			t.Fatal("sign")
 		}
 	})
-}
-
-// What the documentation promises for two keys holds for every Polynomial that can be made: so none
-// is constant.
-func TestPolynomialRefusesConstants(t *testing.T) {
-	for _, k := range []int{-1, 0, 1, MaxIndependence + 1} {
-		h, err := NewPolynomial(testSeed, k)
-		require.ErrorIs(t, err, ErrParams, "k = %d", k)
-		require.Equal(t, Polynomial{}, h)
-	}
-	for _, k := range []int{2, 3, MaxIndependence} {
-		h := dptest.OK(NewPolynomial(testSeed, k))(t)
-		// they are equal with probability 2⁻⁶¹ over the seed
-		require.NotEqual(t, h.Hash(1), h.Hash(2), "k = %d", k)
-	}
 }
 
 // TestKWise shows that the values at k keys can be anything: for random distinct keys and random

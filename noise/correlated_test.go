@@ -12,20 +12,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// marginal samples one key of a fresh release each time.
-type marginal struct{ CorrelatedGaussian }
-
-func (m marginal) Sample(src *Source, step float64) float64 { return m.Sampler(src, step)() }
-func (m marginal) CDF(x float64) float64                    { return m.Marginal().CDF(x) }
-func (m marginal) Survival(x float64) float64               { return m.Marginal().Survival(x) }
-
-func TestCorrelatedRejects(t *testing.T) {
-	for _, v := range []float64{-1, math.NaN(), math.Inf(1), 5e-324, 0x1p-901, 0x1p901} {
-		dptest.Refused(t, dptest.Err(NewCorrelatedGaussian(v, 1)), ErrParams, "shared")
-		dptest.Refused(t, dptest.Err(NewCorrelatedGaussian(1, v)), ErrParams, "own")
-	}
-	require.ErrorIs(t, dptest.Err(NewCorrelatedGaussian(1, 0)), ErrParams)
-
+func TestCorrelatedSteps(t *testing.T) {
 	var src Source
 	for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1)} {
 		require.True(t, math.IsNaN(dptest.OK(NewCorrelatedGaussian(1, 1))(t).Sampler(&src, step)()), step)
@@ -36,44 +23,6 @@ func TestCorrelatedRejects(t *testing.T) {
 	}
 	require.True(t, math.IsNaN(CorrelatedGaussian{}.Sampler(&src, 1)()))
 	require.Zero(t, dptest.OK(NewCorrelatedGaussian(1, 1))(t).Sampler(&src, 0x1p1000)())
-	require.Equal(t, CorrelatedGaussian{4, 3}, dptest.OK(NewCorrelatedGaussian(4, 3))(t))
-	require.Equal(t, 5.0, dptest.OK(NewCorrelatedGaussian(4, 3))(t).Marginal().Sigma())
-}
-
-func TestCorrelatedMarginal(t *testing.T) {
-	// of which the claim takes a fifth where the tests are to be short, and the control, in one
-	// case, all
-	const n = 100_000
-	scales := []struct{ shared, own, step float64 }{
-		{0, 1, 1}, {1, 1, 1}, {0.3, 1, 2}, {1, 0.3, 2}, {5, 2, 1}, {0.1, 0.1, 1}, {0x1p-300, 1, 1}, {0x1.8p600, 0x1p601, 0x1p601},
-	}
-	if dptest.Long() {
-		scales = append(scales, []struct{ shared, own, step float64 }{{3.7, 0.4, 1}, {0.7, 0.7, 1}, {10, 40, 1}, {300, 900, 64}}...)
-	}
-	for _, c := range scales {
-		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			d := marginal{dptest.OK(NewCorrelatedGaussian(c.shared, c.own))(t)}
-			reach := 2 + int(8*d.Marginal().Sigma()/c.step)
-			few := n / 5
-			if d.Marginal().Sigma() < 0.2*c.step { // one cell would be left
-				few = n
-			}
-			draws := dptest.Fewer(n, few)
-			if dptest.Long() {
-				draws = 30 * n
-			}
-			if dptest.Deep() {
-				draws = 100 * n
-			}
-			dptest.Alarm(t, 1e-10)
-			require.Greater(t, samplePValue(d, d, c.step, reach, draws), 1e-10, "χ²")
-			if d.Marginal().Sigma() >= c.step && (c.shared == 5 || dptest.Long()) {
-				wrong := marginal{dptest.OK(NewCorrelatedGaussian(c.shared*1.05, c.own*1.05))(t)}
-				dptest.Alarm(t, 1e-10)
-				require.Less(t, samplePValue(wrong, d, c.step, reach, n), 1e-10, "5 %% more scale must be noticed")
-			}
-		})
-	}
 }
 
 // On a fine grid the vector is the ideal one: variances, the covariance of two keys, and their
@@ -145,12 +94,14 @@ func pairCells(d CorrelatedGaussian, step float64, reach int) []float64 {
 	return cells
 }
 
-// On a coarse grid, step = 2σ: the joint distribution of two keys is that of the ideal vector
-// rounded. Rounding Z before it is added is not, and the test sees it.
+// On a coarse grid, such as step = 2σ, the joint distribution of two keys is that of the ideal
+// vector rounded. Rounding Z before it is added is not, and the test sees it.
 func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 	const reach = 3
 	n := dptest.Fewer(200_000, 50_000)
-	for _, c := range []struct{ shared, own, step float64 }{{1, 1, 2}, {0.8, 0.5, 1}} {
+	for i, c := range []struct{ shared, own, step float64 }{
+		{1, 1, 2}, {0.8, 0.5, 1}, {0, 1, 1}, {0.3, 1, 2}, {1, 0.3, 2}, {5, 2, 4}, {0x1p-300, 1, 1}, {0x1.8p600, 0x1p601, 0x1p601},
+	} {
 		d := dptest.OK(NewCorrelatedGaussian(c.shared, c.own))(t)
 		cells := pairCells(d, c.step, reach)
 		var src Source
@@ -167,7 +118,10 @@ func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 		require.Greater(t, pValue(func() (a, b float64) {
 			draw := d.Sampler(&src, c.step)
 			return draw(), draw()
-		}), 1e-10)
+		}), 1e-10, "%v", c)
+		if i > 1 {
+			continue
+		}
 		shared, own := gaussian(c.shared), gaussian(c.own)
 		dptest.Alarm(t, 1e-10)
 		require.Less(t, pValue(func() (a, b float64) {
@@ -293,14 +247,6 @@ func TestRoundSumLazily(t *testing.T) {
 		require.Zero(t, digits.Cmp(new(big.Int).Rsh(z.digits.n, uint(z.digits.n.BitLen()-digits.BitLen()))))
 	}
 	dptest.Tail(t, "ties", up, n, 0.5, 1e-10)
-}
-
-func TestCorrelatedAllocatesOnlyTheFunction(t *testing.T) {
-	var src Source
-	draw := dptest.OK(NewCorrelatedGaussian(1, 1))(t).Sampler(&src, 0x1p-20)
-	// A new key of the Source, once in 1,024 words, allocates: on average below ½, which
-	// AllocsPerRun rounds down.
-	require.Zero(t, testing.AllocsPerRun(10_000, func() { draw() }))
 }
 
 func FuzzCorrelated(f *testing.F) {

@@ -12,10 +12,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-func TestDiscreteLaplaceTails(t *testing.T) {
-	testTails(t, "discretelaplace", 2e-15, NewDiscreteLaplace, integerMirror)
-}
-
 func TestQuickIntIsTheExactOne(t *testing.T) {
 	var random Source
 	quick, exact := script(), script()

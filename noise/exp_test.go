@@ -1,7 +1,6 @@
 package noise
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -65,25 +64,6 @@ func TestExponentsAreNearEnough(t *testing.T) {
 		require.True(t, near(z*z/2, cksExponent(y, sigma, step)), "σ = %g, y = %d", sigma, y)
 		least := int64(src.Uint64() >> (1 + src.Uint64N(63)))
 		require.True(t, near(float64(least)/sigma, ratio(least, sigma)), "b = %g, n = %d", sigma, least)
-	}
-}
-
-func TestBernoulliExpHasTheRightFrequency(t *testing.T) {
-	var src Source
-	for _, x := range []float64{0, 1e-12, 0.01, 0.5, 1, 2, 7, 800} {
-		n := int64(dptest.Fewer(20_000, 5_000))
-		fast, slow := int64(0), int64(0)
-		exact := func() *big.Rat { return new(big.Rat).SetFloat64(x) }
-		for i := range n {
-			if bernoulliExp(&src, x, exact) {
-				fast++
-			}
-			if i < n/10 && newLazy(src.Uint64(), 64).belowExp(&src, exact()) {
-				slow++
-			}
-		}
-		dptest.Tail(t, fmt.Sprint("float64, x = ", x), fast, n, math.Exp(-x), 1e-10)
-		dptest.Tail(t, fmt.Sprint("exact, x = ", x), slow, n/10, math.Exp(-x), 1e-10)
 	}
 }
 

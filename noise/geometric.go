@@ -43,15 +43,25 @@ func (d Geometric) draws(step float64) bool { return integerGrid(d.formulas.scal
 
 // geometric draws G ≥ 0 with Pr[G ≥ g] = e^{−g/b} exactly, for the float64 b itself, 0 ≤ b ≤ 2⁵²,
 // and two fair coins besides, in the lowest bits of coins.
+func geometric(src *Source, b float64) (g int64, coins uint64) { return geometricBy(src, b, 0) }
+
+// geometricRate draws G with Pr[G ≥ g] = e^{−g·rate} exactly, for a rate in [2⁻³⁰, 2⁹].
+func geometricRate(src *Source, rate float64) int64 {
+	g, _ := geometricBy(src, 1/rate, rate)
+	return g
+}
+
+// geometricBy is both: b is exact where rate is 0, and else 1/rate, which may not be a float64; the
+// two logarithms allow for that rounding.
 //
 // For b ≥ 2²⁰ write G = u + 2^m·v with 2^m ≤ b/2¹⁹ < 2^{m+1}. The distribution factors: u in [0,
 // 2^m) has Pr ∝ e^{−u/b}, drawn by rejection from the uniform distribution, and v is geometric with
 // b/2^m < 2²⁰ in place of b. So the digits that a float64 logarithm could not settle are drawn as
 // integers.
-func geometric(src *Source, b float64) (g int64, coins uint64) {
+func geometricBy(src *Source, b, rate float64) (g int64, coins uint64) {
 	if b < 0x1p20 {
 		w := src.Uint64()
-		return geometricLog(src, w, b), w
+		return geometricLog(src, w, b, rate), w
 	}
 	const mantissa, bias = 52, 1023 // of a float64
 	m := uint(math.Float64bits(b)>>mantissa) - bias - 19
@@ -63,11 +73,11 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 		// 2⁻¹⁹ that holds unless U ≥ 1 − 2⁻¹⁹.
 		const ones = 1<<19 - 1
 		w &= 1<<rest - 1
-		if w>>(rest-19) == ones && !newLazy(w, rest).belowExp(src, ratio(u, b)) {
+		if w>>(rest-19) == ones && !newLazy(w, rest).belowExp(src, ratioBy(u, b, rate)) {
 			continue
 		}
 		// b/2^m
-		v := geometricLog(src, next, math.Float64frombits(math.Float64bits(b)-uint64(m)<<mantissa))
+		v := geometricLog(src, next, math.Float64frombits(math.Float64bits(b)-uint64(m)<<mantissa), rate*float64(uint64(1)<<m))
 		return u + v<<m, next
 	}
 }
@@ -76,10 +86,10 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 // overflow there.
 const negligible = 0x1p-1000
 
-// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U with all digits of w
+// geometricLog is geometricBy for b < 2²⁰: the integer part of b·(−ln U), U with all digits of w
 // except the last two, and more. A quick logarithm decides it unless b·(−ln U) is within its error
 // of an integer, then math.Log likewise; then U is compared exactly.
-func geometricLog(src *Source, w uint64, b float64) int64 {
+func geometricLog(src *Source, w uint64, b, rate float64) int64 {
 	if b < negligible {
 		return 0
 	}
@@ -89,12 +99,12 @@ func geometricLog(src *Source, w uint64, b float64) int64 {
 	if floor, decided := floorLog(w, b, 0); decided {
 		return floor
 	}
-	return geometricExact(src, newLazy(w>>2, 62), b)
+	return geometricExact(src, newLazy(w>>2, 62), b, rate)
 }
 
 // geometricExact returns the largest v with U < e^{−v/b}.
-func geometricExact(src *Source, uniform *lazy, b float64) int64 {
-	return exact.LeastInt(1, func(v int64) bool { return !uniform.belowExp(src, ratio(v, b)) }) - 1
+func geometricExact(src *Source, uniform *lazy, b, rate float64) int64 {
+	return exact.LeastInt(1, func(v int64) bool { return !uniform.belowExp(src, ratioBy(v, b, rate)) }) - 1
 }
 
 // ratio returns n/b.
@@ -103,46 +113,12 @@ func ratio(n int64, b float64) *big.Rat {
 	return x.Quo(new(big.Rat).SetInt64(n), x)
 }
 
-// geometricRate draws G with Pr[G ≥ g] = e^{−g·rate} exactly, for a rate in [2⁻³⁰, 2⁹]. It is
-// geometric with 1/rate in the place of b, which may not be a float64; the two logarithms allow for
-// that rounding.
-func geometricRate(src *Source, rate float64) int64 {
-	_, exp := math.Frexp(rate) // rate < 2^exp
-	if exp >= -19 {
-		return geometricRateLog(src, rate)
+// ratioBy returns n/b for the b of geometricBy.
+func ratioBy(n int64, b, rate float64) *big.Rat {
+	if rate == 0 {
+		return ratio(n, b)
 	}
-	// As in geometric: G = u + 2^m·v, u in [0, 2^m) accepted with probability e^{−u·rate}, where
-	// u·rate < 2⁻¹⁹.
-	m := uint(-19 - exp)
-	rest := 64 - m
-	for {
-		w := src.Uint64()
-		u := int64(w >> rest)
-		const ones = 1<<19 - 1
-		w &= 1<<rest - 1
-		if w>>(rest-19) == ones && !newLazy(w, rest).belowExp(src, times(u, rate)) {
-			continue
-		}
-		return u + geometricRateLog(src, math.Ldexp(rate, int(m)))<<m
-	}
-}
-
-// geometricRateLog is geometricRate for a rate of at least 2⁻²⁰.
-func geometricRateLog(src *Source, rate float64) int64 {
-	w := src.Uint64()
-	if floor, decided := quickFloor(w, 1/rate, 0); decided {
-		return floor
-	}
-	if floor, decided := floorLog(w, 1/rate, 0); decided {
-		return floor
-	}
-	uniform := newLazy(w>>2, 62)
-	return exact.LeastInt(1, func(g int64) bool { return !uniform.belowExp(src, times(g, rate)) }) - 1
-}
-
-// times returns n·x.
-func times(n int64, x float64) *big.Rat {
-	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), exact.Rat(x))
+	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), exact.Rat(rate))
 }
 
 // geometricFormulas are those of a Geometric.

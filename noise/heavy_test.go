@@ -12,14 +12,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-// named is a distribution for the tests of this file.
-type named struct {
-	distribution
-	name  string
-	scale float64 // a typical size of X
-	ends  []float64
-}
-
 // stairEnds returns the discontinuities of a staircase's density in units of Δ.
 func stairEnds(epsilon, gamma float64) []float64 {
 	var ends []float64
@@ -31,58 +23,23 @@ func stairEnds(epsilon, gamma float64) []float64 {
 
 // heavyDistributions returns staircases, Pareto and Student-type distributions of all shapes, at
 // the given unit.
-func heavyDistributions(t testing.TB, unit float64) (all []named) {
+func heavyDistributions(t testing.TB, unit float64) (all []testDistribution) {
 	t.Helper()
 	for _, epsilon := range []float64{0.01, 0.5, 1, 3, 8, 20} {
 		for _, gamma := range []float64{0, 0.25, 1 / (1 + math.Exp(epsilon/2)), 1} {
 			d := dptest.OK(NewStaircase(epsilon, unit, gamma))(t)
-			all = append(all, named{d, fmt.Sprintf("Staircase(%g, %g, %g)", epsilon, unit, gamma), d.MeanAbs(), stairEnds(epsilon, gamma)})
+			all = append(all, testDistribution{distribution: d, name: fmt.Sprintf("Staircase(%g, %g, %g)", epsilon, unit, gamma), scale: d.MeanAbs(), ends: stairEnds(epsilon, gamma)})
 		}
 	}
 	for _, shape := range []float64{1.3, 1.999, 2, 2.5, 3, 3.5, 4, 7.7, 60, mostStudent, 1e4, mostShape} {
 		p := dptest.OK(NewPareto(shape, unit))(t)
-		all = append(all, named{p, fmt.Sprintf("Pareto(%g, %g)", shape, unit), unit / shape, nil})
+		all = append(all, testDistribution{distribution: p, name: fmt.Sprintf("Pareto(%g, %g)", shape, unit), scale: unit / shape})
 		if shape >= 2 && shape <= mostStudent {
 			s := dptest.OK(NewStudent(shape, unit))(t)
-			all = append(all, named{s, fmt.Sprintf("Student(%g, %g)", shape, unit), unit / math.Sqrt(shape), nil})
+			all = append(all, testDistribution{distribution: s, name: fmt.Sprintf("Student(%g, %g)", shape, unit), scale: unit / math.Sqrt(shape)})
 		}
 	}
 	return all
-}
-
-func TestHeavyTails(t *testing.T) {
-	type tails struct{ survival, cdf, log dptest.Worst }
-	var pareto, student, stairs tails
-	record := func(w *tails, d distribution, row []float64) {
-		n := len(row)
-		x, want, logWant := row[n-3], row[n-2], row[n-1]
-		if want > 0x1p-1000 {
-			w.survival.See(d.Survival(x), want, row...)
-			w.cdf.See(d.CDF(-x), want, row...)
-		}
-		if math.Abs(logWant) > 0x1p-1000 {
-			w.log.See(d.LogSurvival(x), logWant, row...)
-		}
-	}
-	heavy := func(name string, columns int) [][]float64 { return dptest.Rows(t, "testdata/heavy.txt", name, columns) }
-	for _, row := range heavy("pareto", 5) {
-		d := dptest.OK(NewPareto(row[0], row[1]))(t)
-		record(&pareto, d, row)
-	}
-	for _, row := range heavy("student", 5) {
-		d := dptest.OK(NewStudent(row[0], row[1]))(t)
-		record(&student, d, row)
-	}
-	for _, row := range heavy("staircase", 6) {
-		d := dptest.OK(NewStaircase(row[0], row[1], row[2]))(t)
-		record(&stairs, d, row)
-	}
-	for name, w := range map[string]*tails{"Pareto": &pareto, "Student": &student, "Staircase": &stairs} {
-		limit := map[string]float64{"Pareto": 2e-13, "Student": 2e-13, "Staircase": 1e-14}[name]
-		w.survival.Check(t, name+" Survival", limit)
-		w.cdf.Check(t, name+" CDF", limit)
-		w.log.Check(t, name+" LogSurvival", limit)
-	}
 }
 
 func TestHeavyMoments(t *testing.T) {
@@ -116,9 +73,9 @@ func TestHeavyMoments(t *testing.T) {
 	assert.InEpsilon(t, 4.5, s.Variance(), 1e-15)
 }
 
-// integral returns ∫ f over [0, ∞), pieces of geometrically growing length cut at the ends too, by
-// Gauss and Legendre.
-func integral(f func(float64) float64, d named, from, to float64) float64 {
+// integral returns ∫ f from one number to another, in pieces of geometrically growing length cut at
+// the ends too, by Gauss and Legendre.
+func integral(f func(float64) float64, d testDistribution, from, to float64) float64 {
 	cuts := []float64{from}
 	next := func(x float64) float64 { return x + math.Max(0.25*d.scale, 0.25*x) }
 	ends := d.ends
@@ -166,185 +123,48 @@ func TestProbIntegratesToCDF(t *testing.T) {
 	}
 }
 
-func TestHeavyQuantile(t *testing.T) {
-	for _, unit := range []float64{1, 0.3, 0x1p-900, 0x1p200} {
-		for _, d := range heavyDistributions(t, unit) {
-			last := math.Inf(-1)
-			for _, p := range []float64{1e-300, 1e-50, 1e-17, 1e-9, 1e-4, 0.01, 0.1, 0.2, 0.4, 0.4999, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.7, 0.99, 1 - 1e-9, 1 - 0x1p-53} {
-				x := d.Quantile(p)
-				assert.GreaterOrEqual(t, x, last, "%s at %g", d.name, p)
-				last = x
-				if math.IsInf(x, 0) {
-					// out of range indeed
-					assert.Less(t, d.LogSurvival(math.MaxFloat64), -d.LogSurvival(0))
-					assert.GreaterOrEqual(t, d.LogSurvival(math.MaxFloat64)+1e-12, math.Log(min(p, 1-p)), "%s at %g", d.name, p)
-					continue
-				}
-				assert.InDelta(t, p, d.CDF(x), 1e-12, "%s at %g", d.name, p)
-				if s, ok := d.distribution.(Staircase); ok && s.formulas.epsilon > 3 {
-					// at the end of a step a float64 x does not determine CDF to 1e-12 of it
-					continue
-				}
-				if p <= 0.5 {
-					assert.InEpsilon(t, p, d.CDF(x), 4e-12, "%s at %g", d.name, p)
-				} else {
-					assert.InEpsilon(t, 1-p, d.Survival(x), 4e-12, "%s at %g", d.name, p)
-				}
-			}
-			assert.Equal(t, []float64{math.Inf(-1), math.Inf(1)}, []float64{d.Quantile(0), d.Quantile(1)})
-		}
-	}
-}
-
-func TestHeavyEnds(t *testing.T) {
-	inf := math.Inf(1)
-	for _, unit := range []float64{0x1p-900, 1, 0x1p900} {
-		for _, d := range heavyDistributions(t, unit) {
-			for _, got := range []float64{d.CDF(math.NaN()), d.Survival(math.NaN()), d.LogSurvival(math.NaN()), d.Quantile(math.NaN()), d.Prob(math.NaN()),
-				d.LogProb(math.NaN()), d.Quantile(-0.1), d.Quantile(1.1), d.Quantile(inf), d.Quantile(-5e-324)} {
-				assert.True(t, math.IsNaN(got), "%s: %g", d.name, got)
-			}
-			assert.Equal(t, []float64{0, 1, 1, 0}, []float64{d.CDF(-inf), d.CDF(inf), d.Survival(-inf), d.Survival(inf)}, d.name)
-			assert.Equal(t, []float64{0, -inf}, []float64{d.LogSurvival(-inf), d.LogSurvival(inf)}, d.name)
-			assert.Equal(t, []float64{0, 0, -inf, -inf}, []float64{d.Prob(-inf), d.Prob(inf), d.LogProb(-inf), d.LogProb(inf)}, d.name)
-			assert.Equal(t, 0.0, d.Mean())
-			assert.InDelta(t, 0.5, d.CDF(0), 1e-15, d.name)
-			for _, x := range []float64{5e-324, 1e-300, 1e300, math.MaxFloat64, -math.MaxFloat64} {
-				for i, got := range []float64{d.CDF(x), d.Survival(x), d.LogSurvival(x), d.Prob(x), d.LogProb(x)} {
-					assert.False(t, math.IsNaN(got) || i < 3 && got > 1, "%s at %g: %d: %g", d.name, x, i, got)
-				}
-			}
-			for _, p := range []float64{5e-324, 1e-308, 0x1p-53, 0.5, 1 - 0x1p-53} {
-				assert.False(t, math.IsNaN(d.Quantile(p)), "%s at %g", d.name, p)
-			}
-			last := 1.0
-			for z := -60.0; z < 60; z += 0.13 * float64(dptest.Fewer(1, 5)) {
-				x := z * d.scale
-				s := d.Survival(x)
-				assert.LessOrEqual(t, s, last*(1+1e-13), "%s at %g", d.name, x)
-				assert.InDelta(t, 1, s+d.CDF(x), 4e-15, "%s at %g", d.name, x)
-				assert.Equal(t, d.Prob(x), d.Prob(-x))
-				if s > 1e-290 {
-					assert.InEpsilon(t, s, math.Exp(d.LogSurvival(x)), 2e-12, "%s at %g", d.name, x)
-				}
-				if p := d.Prob(x); p*d.scale > 1e-290 && p > 1e-290 && !math.IsInf(p, 1) {
-					// else a denormal on the way
-					assert.InEpsilon(t, p, math.Exp(d.LogProb(x)), 2e-12, "%s at %g", d.name, x)
-				}
-				last = s
-			}
-		}
-	}
-}
-
-func TestHeavyNewRejects(t *testing.T) {
-	for _, v := range outside {
-		_, e1 := NewStaircase(1, v, 0.5)
-		requireParams(t, e1, "sensitivity", v)
-		_, e2 := NewPareto(3, v)
-		requireParams(t, e2, "scale", v)
-		_, e3 := NewStudent(3, v)
-		requireParams(t, e3, "scale", v)
-		_, e4 := NewStaircase(v, 1, 0.5)
-		requireParams(t, e4, "epsilon", v)
-		_, e5 := StaircaseGamma(v)
-		requireParams(t, e5, "epsilon", v)
-		_, e6 := StaircaseGammaVariance(v)
-		requireParams(t, e6, "epsilon", v)
-	}
-	for _, v := range []float64{-1, -5e-324, math.Nextafter(1, 2), math.NaN(), math.Inf(1)} {
-		dptest.Refused(t, dptest.Err(NewStaircase(1, 1, v)), ErrParams, "noise: gamma = ")
-	}
-	for _, v := range []float64{0, 1, -1, 0x1p21, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324} {
-		dptest.Refused(t, dptest.Err(NewPareto(v, 1)), ErrParams, "noise: shape = ")
-		require.ErrorIs(t, dptest.Err(NewStudent(v, 1)), ErrParams)
-	}
-	require.ErrorIs(t, dptest.Err(NewStudent(math.Nextafter(2, 0), 1)), ErrParams)
-	for _, v := range []float64{0x1p-31, 513} {
-		_, err := NewStaircase(v, 1, 0.5)
-		requireParams(t, err, "epsilon", v)
-	}
-	s := dptest.OK(NewStaircase(0.5, 3, math.Copysign(0, -1)))(t)
-	again, _ := NewStaircase(0.5, 3, 0)
-	require.Equal(t, again, s)
-	epsilon, sensitivity, gamma := s.Parameters()
-	require.False(t, math.Signbit(gamma))
-	require.Equal(t, []float64{0.5, 3}, []float64{epsilon, sensitivity})
-	p, _ := NewPareto(1.5, 7)
-	u, _ := NewStudent(2.5, 8)
-	require.Equal(t, []float64{1.5, 7, 2.5, 8}, []float64{p.Shape(), p.Scale(), u.Shape(), u.Scale()})
-}
-
 // spread returns the distance that a tenth of all draws exceed on either side.
-func spread(d named) float64 { return d.Quantile(0.9) }
+func spread(d testDistribution) float64 { return d.Quantile(0.9) }
 
-// Every multiple of the step has the probability of the numbers that round to it, and another
-// parameter is noticed.
+// Every multiple of the step has the probability of the numbers that round to it, at all sizes of
+// the data, and another parameter is noticed. With -long some have three million draws, with -deep
+// ten.
 func TestHeavySamplersFollowTheirLaw(t *testing.T) {
 	const n = 40_000
-	for _, d := range heavyDistributions(t, 1) {
-		s := d.distribution.(sampled)
-		for _, cells := range []float64{1, 8} { // in a spread
-			step := math.Exp2(math.Round(math.Log2(spread(d) / cells)))
-			p := samplePValue(s, s, step, 60, dptest.Fewer(n, n/5))
-			dptest.Alarm(t, 1e-10)
-			require.Greater(t, p, 1e-10, "%s on %g", d.name, step)
+	for _, unit := range []float64{1, 0x1.8p-800, 0x1.3p-300, 0x1.7p500, 0x1.1p800} {
+		all, sizes := heavyDistributions(t, unit), []float64{1, 8} // cells in a spread
+		if unit != 1 {
+			all, sizes = all[20:30], []float64{4}
 		}
-	}
-	pareto, _ := NewPareto(3, 1)
-	wrong, _ := NewPareto(3, 1.1)
-	dptest.Alarm(t, 1e-10)
-	require.Less(t, samplePValue(wrong, pareto, 0.25, 60, 4*n), 1e-10, "10 %% more scale must be noticed")
-	student, _ := NewStudent(4, 1)
-	wide, _ := NewStudent(4, 1.1)
-	dptest.Alarm(t, 1e-10)
-	require.Less(t, samplePValue(wide, student, 0.25, 60, n), 1e-10, "10 %% more scale must be noticed")
-	stairs, _ := NewStaircase(2, 1, 0.3)
-	flat, _ := NewStaircase(2, 1, 0.4)
-	dptest.Alarm(t, 1e-10)
-	require.Less(t, samplePValue(flat, stairs, 0.0625, 200, n), 1e-10, "another γ must be noticed")
-}
-
-// Three million draws of twelve distributions, of all families, with -deep ten million; each test
-// rejects a right sampler with probability 1e-10.
-func TestLongHeavySamplers(t *testing.T) {
-	dptest.NeedsLong(t)
-	all, n := heavyDistributions(t, 1), 3_000_000
-	if dptest.Deep() {
-		n = 10_000_000
-	}
-	for i := range 12 {
-		d := all[i*(len(all)-1)/11]
-		s := d.distribution.(sampled)
-		step := math.Exp2(math.Round(math.Log2(spread(d) / 4)))
-		dptest.Alarm(t, 1e-10)
-		require.Greater(t, samplePValue(s, s, step, 200, n), 1e-10, "%s on %g", d.name, step)
-	}
-}
-
-// At all sizes of the data the distribution on the grid is the same.
-func TestHeavySamplersScale(t *testing.T) {
-	n := dptest.Fewer(20_000, 5_000)
-	for _, unit := range []float64{0x1.8p-800, 0x1.3p-300, 0x1.7p500, 0x1.1p800} {
-		for _, d := range heavyDistributions(t, unit)[20:30] {
+		for i, d := range all {
+			draws := dptest.Fewer(n, n/5)
+			if unit == 1 && i%4 == 0 && dptest.Long() {
+				draws = 3_000_000
+			}
+			if unit == 1 && i%4 == 0 && dptest.Deep() {
+				draws = 10_000_000
+			}
 			s := d.distribution.(sampled)
-			step := math.Exp2(math.Round(math.Log2(spread(d) / 4)))
-			dptest.Alarm(t, 1e-10)
-			require.Greater(t, samplePValue(s, s, step, 60, n), 1e-10, "%s on %g", d.name, step)
+			for _, cells := range sizes {
+				step := math.Exp2(math.Round(math.Log2(spread(d) / cells)))
+				dptest.Alarm(t, 1e-10)
+				require.Greater(t, samplePValue(s, s, step, 60, draws), 1e-10, "%s on %g", d.name, step)
+			}
 		}
 	}
+	control := func(wrong, right sampled, step float64, reach, n int) {
+		dptest.Alarm(t, 1e-10)
+		require.Less(t, samplePValue(wrong, right, step, reach, n), 1e-10, "%v must be noticed", wrong)
+	}
+	control(dptest.OK(NewPareto(3, 1.1))(t), dptest.OK(NewPareto(3, 1))(t), 0.25, 60, 4*n)
+	control(dptest.OK(NewStudent(4, 1.1))(t), dptest.OK(NewStudent(4, 1))(t), 0.25, 60, n)
+	control(dptest.OK(NewStaircase(2, 1, 0.4))(t), dptest.OK(NewStaircase(2, 1, 0.3))(t), 0.0625, 200, n)
 }
 
-// On fine grids: the shape by KS, and the lowest digits uniform and independent of the size.
 func TestHeavySamplersOnAFineGrid(t *testing.T) {
 	n := max(dptest.Full(5_000, 2000), 2000)
-	uniform := make([]float64, 32)
-	for i := range uniform {
-		uniform[i] = 1.0 / 32
-	}
 	for _, d := range heavyDistributions(t, 1) {
-		s := d.distribution.(sampled)
-		if e, ok := s.(Staircase); ok && (e.formulas.epsilon == 8 || e.formulas.epsilon == 0.5) {
+		if e, ok := d.distribution.(Staircase); ok && (e.formulas.epsilon == 8 || e.formulas.epsilon == 0.5) {
 			continue
 		}
 		for _, bits := range []int{14, 30, 40} {
@@ -352,33 +172,7 @@ func TestHeavySamplersOnAFineGrid(t *testing.T) {
 				continue
 			}
 			step := math.Exp2(max(math.Round(math.Log2(spread(d)))-float64(bits), -45))
-			var src Source
-			samples := make([]float64, n)
-			low, far, near := make([]int64, 32), make([]int64, 8), make([]int64, 8)
-			edge := d.Quantile(0.75)
-			inside := int64(0)
-			for i := range samples {
-				x := s.Sample(&src, step)
-				require.Zero(t, math.Mod(x, step), d.name)
-				samples[i] = x
-				k := int64(x / step)
-				if math.Abs(x) >= 0x1p52*step {
-					continue
-				}
-				inside++
-				low[k&31]++
-				if math.Abs(x) > edge {
-					far[k&7]++
-				} else {
-					near[k&7]++
-				}
-			}
-			name := fmt.Sprintf("%s on %g", d.name, step)
-			if bits < 40 || d.Survival(0x1p60*step) < 1e-9 {
-				dptest.KS(t, name, samples, d.CDF, 1e-10)
-			}
-			dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-10)
-			dptest.Homogeneity(t, name+", low digits by size", far, near, 1e-10)
+			fineGrid(t, fmt.Sprintf("%s on %g", d.name, step), d.distribution.(sampled), step, n, d.Quantile(0.75), bits < 40 || d.Survival(0x1p60*step) < 1e-9)
 		}
 	}
 }
@@ -466,13 +260,6 @@ func TestHeavySlowPaths(t *testing.T) {
 
 func TestHeavySampleGrids(t *testing.T) {
 	var src Source
-	for _, d := range heavyDistributions(t, 3) {
-		s := d.distribution.(sampled)
-		for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
-			require.True(t, math.IsNaN(s.Sample(&src, step)), "%s, step %v", d.name, step)
-		}
-		require.True(t, math.IsNaN(s.Sample(&src, 0x1p-46)), d.name)
-	}
 	for _, unit := range []float64{0x1p-900, 1, 0x1p900} {
 		stairs, _ := NewStaircase(1, unit, 0.3)
 		pareto, _ := NewPareto(3, unit)

@@ -9,8 +9,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-func TestLaplaceTails(t *testing.T) { testTails(t, "laplace", 2e-15, NewLaplace, continuousMirror) }
-
 // The draws in one piece are those of the exact samplers from the same words, and take as many of
 // them: for random words, for words next to where the integer changes, which the quick logarithm
 // does not decide, and for words that lead to the rare branches.

@@ -46,15 +46,6 @@ func TestQuickLog(t *testing.T) {
 	require.Greater(t, worst, quickMargin/4, "the margin should be tight")
 }
 
-func TestLogCells(t *testing.T) {
-	for i, cell := range logCells {
-		for _, f := range []float64{1 + float64(i)/64, 1 + float64(i+1)/64} {
-			require.LessOrEqual(t, math.Abs(f*cell.inverse-1), 1.0/129+0x1p-52)
-		}
-		require.InDelta(t, math.Log(cell.inverse), cell.log, 0)
-	}
-}
-
 // Whatever the float64 logarithm decides is what exact arithmetic decides.
 func TestFloorLogIsRight(t *testing.T) { testFloor(t, floorLog, 1<<12, 0x1p-44) }
 

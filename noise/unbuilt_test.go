@@ -150,52 +150,6 @@ func exportedTypes(t *testing.T) (names []string) {
 	return names
 }
 
-// A caller who ignores the error of a constructor gets what TestUnbuiltLawsHideTheData looks at,
-// and no number that looks like a scale.
-func TestIgnoredErrorsHideTheData(t *testing.T) {
-	for _, bad := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)} {
-		same := func(distribution any, err error) {
-			require.ErrorIs(t, err, ErrParams)
-			require.Equal(t, reflect.Zero(reflect.TypeOf(distribution)).Interface(), distribution)
-		}
-		first := func(distribution any, err error) []any { return []any{distribution, err} }
-		for _, result := range [][]any{
-			first(RandomizedResponse(bad)), first(BernoulliAtLeast(bad)), first(BernoulliAtMost(bad)), first(NewCorrelatedGaussian(1, bad)),
-			first(NewCorrelatedGaussian(bad, 1)), first(NewDiscreteGaussian(bad)), first(NewDiscreteLaplace(bad)), first(NewGaussian(bad)), first(NewGeometric(bad)),
-			first(NewLaplace(bad)), first(NewPareto(bad, 1)), first(NewPareto(3, bad)), first(NewStaircase(bad, 1, 0.5)), first(NewStaircase(1, bad, 0.5)),
-			first(NewStaircase(1, 1, bad)), first(NewStudent(bad, 1)), first(NewStudent(3, bad)),
-		} {
-			same(result[0], result[1].(error))
-		}
-		number := func(x float64, err error) {
-			require.ErrorIs(t, err, ErrParams)
-			require.True(t, math.IsNaN(x))
-		}
-		number(LaplaceScale(bad, 1))
-		number(LaplaceScale(1, bad))
-		number(GaussianSigma(bad, 1e-6, 1))
-		number(GaussianSigma(1, bad, 1))
-		number(GaussianSigma(1, 1e-6, bad))
-		number(GaussianSigmaZCDP(bad, 1))
-		number(GaussianSigmaZCDP(1, bad))
-		number(GaussianDelta(bad, 1, 1))
-		number(GaussianDelta(1, 1, bad))
-		number(GaussianLogDelta(bad, 1, 1))
-		number(GaussianLogDelta(1, 1, bad))
-		number(StaircaseGamma(bad))
-		number(StaircaseGammaVariance(bad))
-	}
-	var src Source
-	flips := int64(0)
-	ignored, _ := RandomizedResponse(-1)
-	for range 4096 {
-		if ignored.Sample(&src) {
-			flips++
-		}
-	}
-	dptest.Tail(t, "flips", flips, 4096, 0.5, 1e-10)
-}
-
 // The counts of the zero DiscreteLaplace are those of its own draws.
 func TestUnbuiltCountsAgreeWithDraws(t *testing.T) {
 	var src Source

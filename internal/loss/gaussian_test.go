@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // gaussianProfile is δ(ε) of Gaussian noise: Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ).
@@ -107,27 +105,4 @@ func TestPoissonOfLeaves(t *testing.T) {
 	t.Logf("1000 samples of .01 at μ = 1: %.6g, above 2.1245 by %.2g", got, got/2.1245-1)
 	require.GreaterOrEqual(t, got, 2.12)
 	require.Less(t, got, 2.1245*1.0038)
-}
-
-// Samples: on twice the points, of the law of one release and of those of many, there is at most .4
-// of the excess.
-func TestSamplesOnMorePoints(t *testing.T) {
-	figure := func(times, n int, leaf *Measure, gamma float64) float64 {
-		removed, _ := leaf.Poisson(gamma, 8*n)
-		return epsilonAt(removed.Power(uint64(times), n).Delta, 1e-6)
-	}
-	finest := 1024
-	if dptest.Long() {
-		finest = 4096
-	}
-	last := math.Inf(1)
-	for n := 512; n <= finest; n *= 2 {
-		// as other accountants have it, rounded down
-		got := figure(1000, n, Gaussian(1, 8*n), 0.01) - 2.1245
-		t.Logf("1,000 samples of 1 %% with normal noise, %d points: %.6g above", n, got)
-		require.Greater(t, got, 0.0)
-		require.LessOrEqual(t, got, 0.4*last+1e-6)
-		last = got
-	}
-	require.Less(t, last, 0.0102)
 }

@@ -2,7 +2,6 @@ package loss
 
 import (
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,32 +23,6 @@ func epsilonAt(profile func(float64) float64, delta float64) float64 {
 }
 
 func times(m *Measure, n int) *Measure { return m.Power(uint64(n), Points) }
-
-// The figures of composition, each with its exact value (sums of binomials by Kairouz, Oh and
-// Viswanath, integrals for Laplace) and what may be above it.
-func TestFigures(t *testing.T) {
-	for _, c := range []struct {
-		name          string
-		m             *Measure
-		delta         float64
-		truth, excess float64
-	}{
-		{"30 of 0.1", times(Response(0.1), 30), 1e-6, 2.345887693, 1e-8},
-		{"30 Laplace of 0.1", times(Laplace(0.1, 64), 30), 1e-6, 2.2978, 2e-4},
-		{"365 of 0.1", times(Response(0.1), 365), 1e-6, 10.31386461, 1e-8},
-		{"365 Laplace of 0.1", times(Laplace(0.1, 64), 365), 1e-6, 10.1253, 5e-4},
-		{"365 of 0.1 at 1e-30", times(Response(0.1), 365), 1e-30, 22.48769446, 1e-8},
-		{"50 of 0.2", times(Response(0.2), 50), (1e-6 - 5e-8) / (1 - 5e-8), 6.907321917, 1e-8},
-		{"10⁴ of 0.01", times(Response(0.01), 10_000), (1e-6 - 1e-8) / (1 - 1e-8), 4.887668140, 1.4e-3},
-		{"10⁶ of 0.001", times(Response(0.001), 1_000_000), 1e-6, 4.886543763, 2.6e-3},
-	} {
-		got := epsilonAt(c.m.Delta, c.delta)
-		t.Logf("%s: %.7g, above the truth by %.2g, %d points", c.name, got, got/c.truth-1, c.m.Points())
-		// the truth is rounded
-		require.GreaterOrEqual(t, got, c.truth*(1-1e-9)-5e-5*float64(strings.Count(c.name, "Laplace")), c.name)
-		require.LessOrEqual(t, got, c.truth*(1+c.excess), c.name)
-	}
-}
 
 // Many different releases: the error stays of second order, and twice the points leave at most .4
 // of it.

@@ -97,15 +97,6 @@ func TestOrder(t *testing.T) {
 	ordered(t, uuid{}, uuid{15: 1}, uuid{7: 1}, uuid{0: 1}, uuid{0: 0x80}, uuid{0: 0xff, 15: 0xff})
 }
 
-func TestKeysAreSignExtended(t *testing.T) {
-	if got := KeysOf[number]().Bits(-2); got != math.MaxUint64-1 {
-		t.Errorf("got %x", got)
-	}
-	if got := KeysOf[uint32]().Bits(math.MaxUint32); got != math.MaxUint32 {
-		t.Errorf("got %x", got)
-	}
-}
-
 func TestKeysThatDoNotFit(t *testing.T) {
 	refuse := func(read func(*Reader), bits uint64) {
 		t.Helper()

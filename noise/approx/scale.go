@@ -137,11 +137,11 @@ func checkNumbers(epsilon, sensitivity float64, field string, bound float64) err
 	}
 	switch {
 	case !inRange(sensitivity):
-		return check.ParamsError("approx", "sensitivity", sensitivity, want)
+		return check.ParamsError("approx", "Sensitivity", sensitivity, want)
 	case !inRange(bound):
 		return check.ParamsError("approx", field, bound, want)
 	case sensitivity == 0 && bound == 0:
-		return check.ParamsError("approx", "sensitivity", sensitivity, "a number in [2⁻⁹⁰⁰, 2⁹⁰⁰], the bound on the error being 0")
+		return check.ParamsError("approx", "Sensitivity", sensitivity, "a number in [2⁻⁹⁰⁰, 2⁹⁰⁰], the bound on the error being 0")
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func checkNumbers(epsilon, sensitivity float64, field string, bound float64) err
 // has it.
 func checkScale(scale, unit float64) (float64, error) {
 	if !(scale >= leastParam && scale <= mostParam) {
-		return math.NaN(), check.ParamsError("approx", "sensitivity", unit, "numbers with a scale in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+		return math.NaN(), check.ParamsError("approx", "Sensitivity", unit, "numbers with a scale in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 	}
 	return scale, nil
 }

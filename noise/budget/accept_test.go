@@ -9,22 +9,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
-// A sample shows the μ that was asked for, is encoded, and has a rule for one noise alone.
-func TestSubsampledByMu(t *testing.T) {
-	unit := Row(AddRemove)
-	for _, mu := range []float64{0.5, 8.1, 1e100} {
-		g := dptest.OK(GDP(mu, unit).Subsampled(0.05))(t)
-		require.Equal(t, mu, g.Mu())
-		again := dptest.Decoded[Guarantee](t, dptest.OK(g.MarshalBinary())(t))
-		require.True(t, again.Equal(g))
-	}
-	_, err := GDP(1, Row(Replace)).Subsampled(0.1)
-	require.ErrorIs(t, err, ErrParams)
-	require.ErrorContains(t, err, "without replacement")
-	_, err = dptest.OK(Compose(GDP(1, unit), ZCDP(1, unit)))(t).Subsampled(0.1)
-	require.ErrorContains(t, err, "without others")
-}
-
 // A thousand sampled steps, each with a Spend, take a fraction of a second, where each asked for
 // the law of all steps before and one more: a tenth of a second and more for each. All that fit by
 // the certified law are accepted, and what is accepted fits.

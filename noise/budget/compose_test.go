@@ -66,20 +66,6 @@ func TestAccountant(t *testing.T) {
 	require.InEpsilon(t, 10.489, got, 1e-3)
 }
 
-// 1,000 releases of 20 kinds: half approximate, half of Laplace noise.
-func thousand(t testing.TB) Guarantee {
-	var gs []Guarantee
-	for i := range 10 {
-		epsilon := 0.01 + 0.009*float64(i)
-		gs = append(gs, ApproxDP(epsilon, 1e-10, one).Times(50), Laplace(epsilon, one).Times(50))
-	}
-	return dptest.OK(Compose(gs...))(t)
-}
-
-func TestThousandReleases(t *testing.T) {
-	require.InEpsilon(t, 9.560, thousand(t).EpsilonAt(1e-6), 8e-4)
-}
-
 // Randomized response beside Gaussian noise: δ is a sum over binomials of Gaussian profiles. No
 // answer is below it.
 func TestMixturesAreNeverBelow(t *testing.T) {
@@ -141,18 +127,6 @@ func TestKinds(t *testing.T) {
 	require.NoError(t, l.Spend(lots))
 	require.NoError(t, l.Spend(b))
 	require.Empty(t, kindsOf(l.Spent()))
-}
-
-// ρ = ε·tanh(ε/2) is rounded up, and less than ε²/2.
-func TestResponseRho(t *testing.T) {
-	for _, epsilon := range []float64{5e-324, 1e-200, 1e-9, 0.1, 1, 5, 50, 1e300} {
-		rho := account.ResponseRho(epsilon)
-		require.GreaterOrEqual(t, rho, epsilon*math.Tanh(epsilon/2))
-		require.Greater(t, rho, 0.0)
-		require.LessOrEqual(t, rho, max(epsilon*epsilon/2*(1+1e-14), 5e-324))
-	}
-	require.Zero(t, account.ResponseRho(0))
-	require.LessOrEqual(t, account.ResponseRho(2), 1.5232)
 }
 
 // The conversion that starts where the last one ended is the conversion.

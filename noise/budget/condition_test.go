@@ -120,10 +120,4 @@ func TestNoErrorProposesStable(t *testing.T) {
 		})
 		return nil
 	}))
-	for _, g := range []Guarantee{PureDP(1, Element(AddRemove)), PureDP(1, UserWithin(168, 0, AddRemove)), PureDP(1, Row(Replace))} {
-		l := dptest.OK(NewLedger(1, 1e-6, User(0, AddRemove)))(t)
-		require.NotContains(t, l.Spend(g).Error(), "Stable")
-		_, err := l.Split(3, g)
-		require.NotContains(t, err.Error(), "Stable")
-	}
 }

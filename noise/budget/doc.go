@@ -37,8 +37,9 @@
 // # Budgets for years
 //
 // [Ledger.Part] is for disjoint parts of the data. [OpenFile] stores the ledger in a file for one
-// process, [OpenJournal] elsewhere, each record before its release. [ReleaseOnce] draws a named
-// release once.
+// process at a time, [OpenFileContext] for several that take turns, [OpenJournal] elsewhere, each
+// record before its release. Many machines lease slices of one budget: examples/budget/fleet.
+// [ReleaseOnce] draws a named release once.
 //
 // Decoders return an error that wraps [ErrFormat], and leave the receiver as it was, for bytes that
 // nothing here encodes. In JSON the member data is the encoding; the others are for reading.

@@ -87,6 +87,42 @@ func TestOpenFileThroughADanglingLink(t *testing.T) {
 	}
 }
 
+// With path.least moved to another disk, and a link in its place, the number outlives the folder of
+// the journal, wherever its link is made again. Without it a folder whose three files are deleted
+// has a fresh budget, which the number that was published refuses.
+func TestDeletedFolder(t *testing.T) {
+	for _, moved := range []bool{true, false} {
+		folder, disk := filepath.Join(t.TempDir(), "folder"), filepath.Join(t.TempDir(), "least")
+		path := filepath.Join(folder, "journal")
+		open := func() (*Ledger, error) { return OpenFile(path, 1, 0, one) }
+		require.NoError(t, os.Mkdir(folder, 0o700))
+		l := dptest.OK(open())(t)
+		require.NoError(t, l.Spend(PureDP(0.25, one)))
+		require.NoError(t, l.Close())
+		if moved {
+			require.NoError(t, os.Rename(path+".least", disk))
+			symlink(t, disk, path+".least")
+		}
+		l = dptest.OK(open())(t)
+		require.NoError(t, l.Spend(PureDP(0.25, one)))
+		published := l.Records()
+		require.NoError(t, l.Close())
+
+		require.NoError(t, os.RemoveAll(folder))
+		require.NoError(t, os.Mkdir(folder, 0o700))
+		if moved {
+			symlink(t, disk, path+".least")
+			require.ErrorContains(t, dptest.Err(open()), "has 2 records")
+			continue
+		}
+		l = dptest.OK(open())(t)
+		require.True(t, l.Accepts(PureDP(1, one)), "a fresh budget")
+		require.ErrorIs(t, l.AtLeast(published), ErrFormat)
+		require.ErrorIs(t, l.Spend(PureDP(0.25, one)), ErrFormat)
+		require.NoError(t, l.Close())
+	}
+}
+
 // A link that leads nowhere is refused: into itself, or to a folder that is not there.
 func TestOpenFileRefusesLinksToNowhere(t *testing.T) {
 	folder := t.TempDir()

@@ -65,6 +65,7 @@ func TestGuaranteeVoid(t *testing.T) {
 		ApproxDP(1, -1e-6, at1), ApproxDP(1, nan, at1), ApproxDP(1, 1, at1), ApproxDP(1, inf, at1), ApproxDP(1, 1e-6, Unit{}), ApproxDP(inf, 1e-6, at1),
 		ZCDP(-1, at1), ZCDP(nan, at1), ZCDP(inf, at1), ZCDP(1, Element(77)), GDP(-1, at1), GDP(nan, at1), GDP(inf, at1), GDP(1e200, at1), GDP(1, Unit{}),
 		dptest.OK(Compose(PureDP(nan, at1), PureDP(1, at1)))(t), dptest.OK(Compose(PureDP(1, at1), ZCDP(-1, at1)))(t), dptest.OK(Compose(ApproxDP(1, 0.5, at1), ApproxDP(1, 0.5, at1)))(t), dptest.OK(Compose(Guarantee{}))(t),
+		PureDP(0.1, one).Times(0), PureDP(0.1, one).Times(-1), ApproxDP(0, 1e-3, one).Times(1000),
 	}
 	for i, g := range void {
 		for _, x := range []float64{0, 1e-300, 0.5, 0.999} {
@@ -110,16 +111,6 @@ func TestComposeSums(t *testing.T) {
 	g := dptest.OK(Compose(PureDP(0.1, at2), ZCDP(0.3, at2)))(t)
 	assert.LessOrEqual(t, g.EpsilonAt(1e-6), (0.1+ZCDP(0.3, at2).EpsilonAt(1e-6))*(1+1e-14))
 	assert.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(0.305, at2).EpsilonAt(1e-6)*(1+1e-14))
-	// 1000 pure releases at ε = 0.01: basic 10, in truth far less.
-	many := make([]Guarantee, 1000)
-	for i := range many {
-		many[i] = PureDP(0.01, one)
-	}
-	g = dptest.OK(Compose(many...))(t)
-	assert.InEpsilon(t, 10, g.EpsilonAt(0), 1e-12)
-	assert.GreaterOrEqual(t, g.EpsilonAt(0), 1000*0.01)
-	assert.InEpsilon(t, 1.3654467099937, g.EpsilonAt(1e-6), 1e-8) // by the sums of binomials
-	assert.Less(t, g.EpsilonAt(1e-6), ZCDP(0.05, one).EpsilonAt(1e-6))
 }
 
 // The exact δ of k randomized responses at ε₀ is Σ_j C(k, j)·max(0, p^{k−j}q^j − e^ε·p^j q^{k−j}),
@@ -151,39 +142,6 @@ func TestComposeNeverBelowRandomizedResponse(t *testing.T) {
 					}
 				}
 			}
-		}
-	}
-}
-
-// Both curves fall, each inverts the other up to rounding, and neither is ever NaN.
-func TestGuaranteeMonotoneAndInverse(t *testing.T) {
-	all := []Guarantee{
-		PureDP(1e-9, at1), PureDP(1, at1), PureDP(50, at1), ApproxDP(0.3, 1e-9, at1), ApproxDP(5, 0.3, at1), ZCDP(1e-12, at1), ZCDP(0.1, at1), ZCDP(30, at1), ZCDP(1e6, at1),
-		dptest.OK(Compose(PureDP(1, at1), ZCDP(0.2, at1)))(t), dptest.OK(Compose(ApproxDP(1, 1e-7, at1), ZCDP(1e-4, at1), PureDP(0.1, at1)))(t), dptest.OK(Compose(PureDP(20, at1), ZCDP(1e-5, at1)))(t),
-	}
-	for _, g := range all {
-		last := math.Inf(1)
-		for u := -690.0; u < 0; u += 2.3 {
-			delta := math.Exp(u)
-			epsilon := g.EpsilonAt(delta)
-			require.False(t, math.IsNaN(epsilon))
-			assert.LessOrEqual(t, epsilon, last*(1+1e-12), "%v at %g", g, delta)
-			if !math.IsInf(epsilon, 1) && epsilon > 0 {
-				// The inverse may stay below δ where the curve is flat or jumps; a step up in ε
-				// covers the rounding.
-				assert.LessOrEqual(t, g.DeltaAt(epsilon*(1+1e-12)), delta*(1+1e-9), "%v at %g", g, delta)
-			}
-			last = epsilon
-		}
-		lastDelta := 1.0
-		for e := 1e-10; e < 1e8; e *= 1.7 {
-			delta := g.DeltaAt(e)
-			require.True(t, delta >= 0 && delta <= 1)
-			assert.LessOrEqual(t, delta, lastDelta*(1+1e-9), "%v at %g", g, e)
-			if delta > 1e-300 && delta < 0.99 { // near 1 a step in δ is a large one in ε
-				assert.LessOrEqual(t, g.EpsilonAt(math.Nextafter(delta, 2)), e*(1+1e-9)+1e-12, "%v at %g", g, e)
-			}
-			lastDelta = delta
 		}
 	}
 }

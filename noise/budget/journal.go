@@ -101,10 +101,13 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 //
 // Two small files lie next to the journal: path.lock, and path.least with the number of the last
 // record. If the journal is gone or ends before that record, as a restored backup does, OpenFile
-// refuses and makes no fresh budget. If path.least is gone, create an empty one to vouch for the
-// journal. After a crash everything that was acknowledged is there; after a loss of power
-// path.least may be some records behind. A backup of the whole folder is accepted: against that
-// publish [Ledger.Records], and pass the newest to [Ledger.AtLeast].
+// refuses and makes no fresh budget. Once path.least is there it may be moved, to another disk say,
+// and be a link to where it lies. If it is gone, create an empty one to vouch for the journal.
+// After a crash everything that was acknowledged is there; after a loss of power path.least may be
+// some records behind.
+//
+// Deleting all three files begins a fresh budget, and a backup of all three is accepted.
+// Against both publish [Ledger.Records], and pass the newest to [Ledger.AtLeast].
 //
 // The error wraps [ErrParams] as in [NewLedger], [ErrMismatch] if the file has another budget, unit
 // or rule, or [ErrFormat] for a damaged or older journal; or it is the file system's own.
@@ -113,8 +116,9 @@ func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledg
 }
 
 // OpenFileContext is OpenFile for processes that take turns: it waits until the context ends, and
-// then the error wraps its cause. Locks of network file systems may not hold: for several machines
-// see examples/budget/fleet.
+// then the error wraps its cause. A process that closes the file and wants it again comes after one
+// that waits, which has path.lock.next. Locks of network file systems may not hold: several
+// machines lease slices of one budget, see examples/budget/fleet.
 func OpenFileContext(ctx context.Context, path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	wait := func(path string) (io.Closer, error) { return durable.Wait(ctx, path) }
 	return openFile(path, wait, epsilon, delta, u, rules)

@@ -251,18 +251,16 @@ func TestSpendOnce(t *testing.T) {
 	require.ErrorIs(t, l.SpendOnce("b", PureDP(0.1, rowed)), ErrMismatch)
 }
 
-// killed is the process that TestKill starts: it spends under names 0, 1, … and writes each to a
-// second file once Spend has returned.
-func killed(folder string) {
+// spendUntilKilled is the process that killed starts: it spends under names 0, 1, … and writes each
+// to a second file once Spend has returned.
+func spendUntilKilled(folder string, open func() (*Ledger, error)) {
 	fail := func(err error) {
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(3)
 		}
 	}
-	file, err := os.OpenFile(filepath.Join(folder, "journal"), os.O_RDWR, 0)
-	fail(err)
-	l, err := OpenJournal(file, 0)
+	l, err := open()
 	fail(err)
 	told, err := os.OpenFile(filepath.Join(folder, "told"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	fail(err)
@@ -276,51 +274,61 @@ func killed(folder string) {
 	}
 }
 
-// Processes are killed while they spend: the journal never has less than what they were told, and
-// nothing twice.
-func TestKill(t *testing.T) {
-	if folder := os.Getenv("BUDGET_JOURNAL_OF_TEST"); folder != "" {
-		killed(folder)
+// killed runs the test itself as a process that spends, and kills it, again and again: nothing is
+// forgotten that it was told, nothing spent twice, and no file is left that does not open.
+func killed(t *testing.T, rounds, each int, prepare func(folder string), open func(folder string) (*Ledger, error)) {
+	if folder := os.Getenv("BUDGET_FOLDER_OF_TEST"); folder != "" {
+		spendUntilKilled(folder, func() (*Ledger, error) { return open(folder) })
 	}
-	rounds := dptest.Full(200, 4)
-	folder := t.TempDir()
-	file := dptest.OK(os.Create(filepath.Join(folder, "journal")))(t)
-	dptest.OK(CreateJournal(file, dptest.OK(NewLedger(1e6, 0, one))(t)))(t)
-	require.NoError(t, file.Close())
-	records := uint64(0)
-	for range rounds {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
-		cmd.Env = append(os.Environ(), "BUDGET_JOURNAL_OF_TEST="+folder)
+	folder, records := "", uint64(0)
+	for round := range rounds {
+		if round%each == 0 {
+			folder, records = t.TempDir(), 0
+			prepare(folder)
+		}
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), "BUDGET_FOLDER_OF_TEST="+folder)
 		var out bytes.Buffer
 		cmd.Stdout = &out
 		if err := cmd.Start(); err != nil {
 			t.Skip("no processes here: ", err)
 		}
-		time.Sleep(time.Duration(20+rand.IntN(60)) * time.Millisecond)
+		time.Sleep(time.Duration(rand.IntN(80)) * time.Millisecond) // some before it begins
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 		require.Empty(t, out.String())
 
 		told, err := os.ReadFile(filepath.Join(folder, "told"))
-		if errors.Is(err, os.ErrNotExist) {
-			continue // killed before it began
+		if !errors.Is(err, os.ErrNotExist) {
+			require.NoError(t, err)
 		}
-		require.NoError(t, err)
 		names := map[string]bool{}
 		for name := range strings.Lines(string(told)) {
 			names[name] = true
 		}
-		file := dptest.OK(os.OpenFile(filepath.Join(folder, "journal"), os.O_RDWR, 0))(t)
-		l := dptest.OK(OpenJournal(file, uint64(max(len(names)-1, 0))))(t)
-		// the last line told may be cut off
-		require.GreaterOrEqual(t, int(l.Records()), len(names)-1)
+		l := dptest.OK(open(folder))(t)
+		require.GreaterOrEqual(t, int(l.Records()), len(names)-1) // the last line may be cut off
 		require.Equal(t, float64(l.Records())*0x1p-20, l.Spent().Epsilon(), "no name was spent twice")
 		require.Len(t, l.names, int(l.Records()))
 		require.GreaterOrEqual(t, l.Records(), records)
 		records = l.Records()
-		require.NoError(t, file.Close())
+		require.NoError(t, l.Close())
 	}
-	t.Logf("%d records after %d kills", records, rounds)
+	t.Logf("%d records after the last of %d kills", records, rounds)
+}
+
+// Processes are killed while they spend from a journal.
+func TestKill(t *testing.T) {
+	killed(t, dptest.Full(200, 4), 1000, func(folder string) {
+		file := dptest.OK(os.Create(filepath.Join(folder, "journal")))(t)
+		require.NoError(t, dptest.OK(CreateJournal(file, dptest.OK(NewLedger(1e6, 0, one))(t)))(t).Close())
+	}, func(folder string) (*Ledger, error) {
+		file, err := os.OpenFile(filepath.Join(folder, "journal"), os.O_RDWR, 0)
+		if err != nil {
+			return nil, err
+		}
+		return OpenJournal(file, 0)
+	})
 }
 
 func ExampleOpenJournal() {

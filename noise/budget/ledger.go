@@ -114,7 +114,7 @@ type book struct {
 // entry is a run of releases with one guarantee, or one release with a name.
 type entry struct {
 	part, name string
-	of         int // index in known
+	guarantee  int // index in known
 	count      uint64
 	output     string // what ReleaseOnce drew, encoded; "" without
 }
@@ -154,7 +154,7 @@ func (b *book) releases() (n int) {
 
 // isOf reports whether releases can be of the Split.
 func (q quota) isOf(e entry, known []Guarantee) bool {
-	return e.part == q.part && q.covers(known[e.of])
+	return e.part == q.part && q.covers(known[e.guarantee])
 }
 
 // has reports whether g is one of them, or no worse.

@@ -81,7 +81,7 @@ func (l *Ledger) append(dst []byte) []byte {
 	for _, e := range b.entries {
 		name(e.part)
 		name(e.name)
-		number(e.of)
+		number(e.guarantee)
 		dst = binary.LittleEndian.AppendUint64(dst, e.count)
 	}
 	if version == ledgerVersion {
@@ -131,11 +131,11 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 		return check.FormatError("budget", "an impossible budget or rule")
 	}
 	for range r.Count(math.MaxInt32, 1+1+4+8) {
-		e := entry{part: r.String(int(r.Uint8())), name: r.String(int(r.Uint8())), of: int(r.Uint32()), count: r.Uint64()}
+		e := entry{part: r.String(int(r.Uint8())), name: r.String(int(r.Uint8())), guarantee: int(r.Uint32()), count: r.Uint64()}
 		if r.Err() != nil {
 			break
 		}
-		if e.of >= len(guarantees) || !read.restore(e, guarantees[e.of]) {
+		if e.guarantee >= len(guarantees) || !read.restore(e, guarantees[e.guarantee]) {
 			r.Fail("an impossible record")
 			break
 		}

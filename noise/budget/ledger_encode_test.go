@@ -14,40 +14,33 @@ import (
 
 // sampleLedgers returns a ledger of each rule, with spends of all kinds and with names.
 func sampleLedgers(t testing.TB) map[string]*Ledger {
-	spent := func(l *Ledger, err error, gs ...Guarantee) *Ledger {
-		require.NoError(t, err)
+	unit := User(20, AddRemove)
+	spent := func(epsilon, delta float64, u Unit, r Rule, gs ...Guarantee) *Ledger {
+		l := dptest.OK(ledgerBy(epsilon, delta, u, r))(t)
 		for i, g := range gs {
 			if i%2 == 1 {
-				err = l.SpendOnce(fmt.Sprintf("day-%d", i), g)
+				require.NoError(t, l.SpendOnce(fmt.Sprintf("day-%d", i), g))
 			} else {
-				err = l.Spend(g)
+				require.NoError(t, l.Spend(g))
 			}
-			require.NoError(t, err)
 		}
 		return l
 	}
-	unit := User(20, AddRemove)
-	plan, err1 := NewLedger(20, 1e-5, unit)
-	fresh, err2 := NewLedger(0, 0, Row(Replace))
-	bySum, err3 := NewLedger(3, 1e-6, unit, SumRule())
-	byRho, err4 := NewLedger(8, 1e-6, unit, RhoRule(1e-7))
-	byMu, err5 := NewLedger(3, 1e-6, unit, MuRule())
-	keys, err6 := NewLedger(3, 1e-6, unit)
-	once, err7 := NewLedger(3, 1e-6, unit)
-	require.NoError(t, err7)
+	once := spent(3, 1e-6, unit, Rule{})
 	for i, name := range []string{"2026-11-22/a", "2026-11-22/b"} {
 		dptest.OK(ReleaseOnce(once.PartOfUsers("de"), name, lots{cost: PureDP(0.1, unit), draws: &i}))(t)
-		spent(once, nil, PureDP(0.1, unit))
+		require.NoError(t, once.Spend(PureDP(0.1, unit)))
 	}
 	dptest.OK(once.Split(3, Laplace(1, unit)))(t)
 	return map[string]*Ledger{
-		"ledger.hex":       spent(plan, err1, PureDP(0.1, unit), Laplace(0.3, unit), ZCDP(0.25, unit), GDP(0.5, unit).WithEscape(1e-9), ApproxDP(1, 1e-8, unit), PureDP(0.1, unit), PureDP(5e-324, unit)),
-		"ledger-keys.hex":  spent(keys, err6, withKeys(unit), PureDP(0.1, unit), withKeys(unit)),
+		"ledger.hex": spent(20, 1e-5, unit, Rule{}, PureDP(0.1, unit), Laplace(0.3, unit), ZCDP(0.25, unit), GDP(0.5, unit).WithEscape(1e-9), ApproxDP(1, 1e-8, unit),
+			PureDP(0.1, unit), PureDP(5e-324, unit)),
+		"ledger-keys.hex":  spent(3, 1e-6, unit, Rule{}, withKeys(unit), PureDP(0.1, unit), withKeys(unit)),
 		"ledger-once.hex":  once,
-		"ledger-fresh.hex": spent(fresh, err2),
-		"ledger-sums.hex":  spent(bySum, err3, PureDP(0.1, unit), ApproxDP(1, 1e-8, unit)),
-		"ledger-rho.hex":   spent(byRho, err4, PureDP(0.1, unit), ApproxDP(1, 1e-8, unit), ZCDP(1e-3, unit)),
-		"ledger-mu.hex":    spent(byMu, err5, GDP(0.1, unit), Gaussian(0.1, 1e-8, unit)),
+		"ledger-fresh.hex": spent(0, 0, Row(Replace), Rule{}),
+		"ledger-sums.hex":  spent(3, 1e-6, unit, SumRule(), PureDP(0.1, unit), ApproxDP(1, 1e-8, unit)),
+		"ledger-rho.hex":   spent(8, 1e-6, unit, RhoRule(1e-7), PureDP(0.1, unit), ApproxDP(1, 1e-8, unit), ZCDP(1e-3, unit)),
+		"ledger-mu.hex":    spent(3, 1e-6, unit, MuRule(), GDP(0.1, unit), Gaussian(0.1, 1e-8, unit)),
 	}
 }
 
@@ -88,7 +81,7 @@ func TestLedgerCodec(t *testing.T) {
 		require.Len(t, shown.Records, len(l.entries))
 		for i, e := range l.entries {
 			require.Equal(t, e.name, shown.Records[i].Name)
-			require.Equal(t, l.known[e.of].String(), shown.Records[i].Guarantee)
+			require.Equal(t, l.known[e.guarantee].String(), shown.Records[i].Guarantee)
 		}
 
 		// Both go on as one would have.
@@ -168,7 +161,7 @@ func useLedger(t *testing.T, data []byte) {
 				of = l.PartOfUsers(part)
 			}
 		}
-		require.ErrorIs(t, of.SpendOnce(name, l.known[l.entries[i].of]), ErrSpent)
+		require.ErrorIs(t, of.SpendOnce(name, l.known[l.entries[i].guarantee]), ErrSpent)
 	}
 	if s := l.Spent(); !s.pair.HasKeys() && len(kindsOf(s)) < 2 && !hasFamily(s, account.SampledGaussian, account.DiscreteGaussianNoise) && len(l.spent) < 3 {
 		require.NotContains(t, l.String(), "NaN")

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,10 +96,13 @@ func TestLedgerKeepsExactSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	l := dptest.OK(NewLedger(1e9, 0.9, at1))(t)
 	sums := [4]*big.Rat{new(big.Rat), new(big.Rat), new(big.Rat), new(big.Rat)}
-	for range 3000 {
+	for n := range 3000 {
 		g := ApproxDP(math.Exp(-20*rng.Float64()), 1e-5*rng.Float64(), at1)
 		if rng.IntN(2) == 0 {
 			g = ZCDP(math.Exp(-20*rng.Float64()), at1)
+		}
+		if n == 0 {
+			g = PureDP(0x1p-900, at1) // far beyond the last digit of a float64
 		}
 		require.NoError(t, l.Spend(g))
 		for i, x := range []float64{g.asked.Epsilon, g.asked.ResponseRho, g.asked.Delta, g.asked.Rho} {
@@ -114,68 +116,12 @@ func TestLedgerKeepsExactSums(t *testing.T) {
 	}
 }
 
-// An amount beyond the last of the 200 digits that are kept is not lost.
-func TestLedgerSumsAreRoundedUp(t *testing.T) {
-	l := dptest.OK(NewLedger(3, 0, one))(t)
-	require.NoError(t, l.Spend(PureDP(1, one)))
-	require.NoError(t, l.Spend(PureDP(0x1p-300, one)))
-	require.Equal(t, math.Nextafter(1, 2), l.Spent().asked.Epsilon)
-}
-
-func TestLedgerConcurrentSpending(t *testing.T) {
-	for _, c := range []struct {
-		g    Guarantee
-		want int
-	}{{ApproxDP(0.01, 1e-8, one), 100}, {ZCDP(1e-4, one), 0}, {PureDP(0.01, one), 0}} {
-		if c.want == 0 { // by one goroutine
-			if testing.Short() {
-				continue
-			}
-			c.want = spendAll(t, dptest.OK(NewLedger(1, 1e-6, one))(t), c.g)
-		}
-		l := dptest.OK(NewLedger(1, 1e-6, one))(t)
-		accepted := make([]int, 64)
-		var group sync.WaitGroup
-		for i := range accepted {
-			group.Go(func() {
-				for range 12 {
-					if err := l.Spend(c.g); err == nil {
-						accepted[i]++
-					} else if !errors.Is(err, ErrBudget) {
-						t.Error(err)
-					}
-					l.Accepts(c.g)
-					_ = l.Spent()
-				}
-			})
-		}
-		group.Wait()
-		total := 0
-		for _, n := range accepted {
-			total += n
-		}
-		require.Equal(t, c.want, total, "%v", c.g)
-		require.Less(t, c.want, 64*12)
-	}
-}
-
 func TestLedgerPaysByAdvancedComposition(t *testing.T) {
 	l := dptest.OK(NewLedger(1, 1e-6, one))(t)
 	n := spendAll(t, l, PureDP(0.01, one))
 	// By the sums of binomials 562 releases have ε ≤ 1 and 563 more; basic composition paid for the
 	// first hundred.
 	require.Equal(t, 562, n)
-	rho := 0.0
-	for step := 0.5; step > 1e-12; step /= 2 {
-		if ZCDP(rho+step, one).EpsilonAt(1e-6) <= 1 {
-			rho += step
-		}
-	}
-	require.Greater(t, n, int(rho/0.00005))
-
-	zcdp := dptest.OK(NewLedger(1, 1e-6, at2))(t)
-	require.Equal(t, int(rho/1e-5), spendAll(t, zcdp, ZCDP(1e-5, at2)))
-
 	pure := dptest.OK(NewLedger(1, 0, one))(t)
 	require.Equal(t, 100, spendAll(t, pure, PureDP(0.01, one)))
 	require.ErrorIs(t, pure.Spend(ZCDP(1e-300, one)), ErrBudget, "zCDP needs a δ")
@@ -196,15 +142,6 @@ func TestLedgerRemaining(t *testing.T) {
 	require.Zero(t, left.asked.Delta)
 	require.InEpsilon(t, 1-ZCDP(0.001, one).EpsilonAt(1e-6), left.asked.Epsilon, 1e-2)
 	require.GreaterOrEqual(t, left.asked.Epsilon, 1-ZCDP(0.001, one).EpsilonAt(1e-6))
-
-	// After many small releases, basic composition has less to offer than the conversion of all.
-	l = dptest.OK(NewLedger(1, 1e-6, one))(t)
-	for range 90 {
-		require.NoError(t, l.Spend(PureDP(0.01, one)))
-	}
-	left = l.Remaining()
-	require.Zero(t, left.asked.Delta)
-	require.Greater(t, left.asked.Epsilon, 0.15)
 
 	require.Equal(t, PureDP(3, at1), dptest.OK(NewLedger(3, 0, at1))(t).Remaining())
 	require.Equal(t, ApproxDP(0, 1e-3, at1), dptest.OK(NewLedger(0, 1e-3, at1))(t).Remaining())

@@ -43,13 +43,13 @@ func (l *Ledger) divided(name, want string, of ...kind) *Ledger {
 	return &p
 }
 
-// ofPart returns the ledger of a part, l itself for "".
-func (l *Ledger) ofPart(name string) *Ledger {
+// partNamed returns the ledger of a part, l itself for "".
+func (l *Ledger) partNamed(name string) *Ledger {
 	if name == "" {
 		return l
 	}
-	if of := l.Part(name); of.refuses == nil {
-		return of
+	if part := l.Part(name); part.refuses == nil {
+		return part
 	}
 	return l.PartOfUsers(name)
 }

@@ -254,16 +254,6 @@ func TestPartsAreKept(t *testing.T) {
 		}
 	}
 
-	// Equal releases are one record.
-	l := dptest.OK(NewLedger(10, 1e-6, one))(t)
-	for i := range 10 {
-		require.NoError(t, l.Spend(PureDP(0.1+0.1*float64(i/5), one)))
-	}
-	var counts []int
-	for r := range l.All() {
-		counts = append(counts, r.Releases)
-	}
-	require.Equal(t, []int{5, 5}, counts)
 	for range new(Ledger).All() {
 		t.Fatal("nothing was spent")
 	}

@@ -21,7 +21,7 @@ func (l *Ledger) remember(e entry, g Guarantee) {
 		i = len(b.known)
 		b.known, b.index[g] = append(b.known, g), i
 	}
-	e.of = i
+	e.guarantee = i
 	spent, r := b.spent[e.part], g.releases()
 	spent[0] = spent[0].Plus(l.booked(r, e.part != ""), e.count)
 	if e.part != "" && l.unit.relation == Replace {
@@ -31,7 +31,7 @@ func (l *Ledger) remember(e entry, g Guarantee) {
 	b.on = b.on.and(g.on.list()...)
 	if last := len(b.entries) - 1; e.name != "" {
 		b.names[e.name] = last + 1
-	} else if last >= 0 && b.entries[last].name == "" && b.entries[last].part == e.part && b.entries[last].of == i {
+	} else if last >= 0 && b.entries[last].name == "" && b.entries[last].part == e.part && b.entries[last].guarantee == i {
 		b.entries[last].count += e.count
 		return
 	}
@@ -46,8 +46,8 @@ func (l *Ledger) restore(e entry, g Guarantee) bool {
 	case e.output != "" && (e.name == "" || !validOutput(e.output)):
 		return false
 	}
-	of := l.ofPart(e.part)
-	if of.refuses != nil || g.unit != of.takes || !g.promised || e.part != "" && !l.replaced(g.releases(), g.unit).Valid() {
+	part := l.partNamed(e.part)
+	if part.refuses != nil || g.unit != part.takes || !g.promised || e.part != "" && !l.replaced(g.releases(), g.unit).Valid() {
 		return false
 	}
 	l.remember(e, g)
@@ -56,8 +56,8 @@ func (l *Ledger) restore(e entry, g Guarantee) bool {
 
 // restoreQuota remembers what was split, and reports whether there can be such a Split.
 func (l *Ledger) restoreQuota(q quota) bool {
-	of := l.ofPart(q.part)
-	if q.left < 1 || q.left > mostMany || !q.each.promised || of.refuses != nil || q.each.unit != of.takes {
+	part := l.partNamed(q.part)
+	if q.left < 1 || q.left > mostMany || !q.each.promised || part.refuses != nil || q.each.unit != part.takes {
 		return false
 	}
 	q.read = true
@@ -94,7 +94,7 @@ func (l *Ledger) All() iter.Seq[Record] {
 	entries, known := slices.Clone(b.entries), b.known[:len(b.known):len(b.known)]
 	b.mu.Unlock()
 	weight := func(e entry) float64 {
-		g, times := known[e.of], float64(e.count)
+		g, times := known[e.guarantee], float64(e.count)
 		if e.part != "" && l.unit.relation == Replace {
 			times *= 2
 		}
@@ -108,9 +108,9 @@ func (l *Ledger) All() iter.Seq[Record] {
 		spent[e.part] += weight(e)
 	}
 	most := 0.0
-	for part, of := range spent {
+	for part, weight := range spent {
 		if part != "" {
-			most = max(most, of)
+			most = max(most, weight)
 		}
 	}
 	all := 0.0
@@ -119,7 +119,7 @@ func (l *Ledger) All() iter.Seq[Record] {
 	}
 	return func(yield func(Record) bool) {
 		for _, e := range entries {
-			if !yield(Record{e.name, e.part, known[e.of], int(e.count), weight(e) * all}) {
+			if !yield(Record{e.name, e.part, known[e.guarantee], int(e.count), weight(e) * all}) {
 				return
 			}
 		}

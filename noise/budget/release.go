@@ -82,7 +82,7 @@ func ReleaseOnce[T interface {
 	if err := releasedBefore(b); err != nil {
 		return nil, err
 	}
-	if err := l.check(g); err != nil {
+	if err := l.refusal(g); err != nil {
 		return nil, err
 	}
 	e := entry{part: l.part, name: name, count: 1}

@@ -44,7 +44,7 @@ func (l *Ledger) take(name string, g Guarantee) error {
 	case known:
 		return fmt.Errorf("budget: %s: %w", name, ErrSpent)
 	}
-	if err := l.check(g); err != nil {
+	if err := l.refusal(g); err != nil {
 		return err
 	}
 	return l.record(entry{part: l.part, name: name, count: 1}, g)
@@ -59,7 +59,7 @@ func (l *Ledger) stored(name string, g Guarantee) (output string, known bool, er
 		return "", false, nil
 	}
 	e := b.entries[i]
-	switch known := b.known[e.of]; {
+	switch known := b.known[e.guarantee]; {
 	case !known.Equal(g):
 		return "", false, check.MismatchError("budget", "Guarantee of "+name, known, g)
 	case e.part != l.part:
@@ -68,8 +68,8 @@ func (l *Ledger) stored(name string, g Guarantee) (output string, known bool, er
 	return e.output, true, nil
 }
 
-// check returns why g cannot be spent, or nil.
-func (l *Ledger) check(g Guarantee) error {
+// refusal returns why g cannot be spent, or nil.
+func (l *Ledger) refusal(g Guarantee) error {
 	b := l.open()
 	before := l.states()
 	switch {

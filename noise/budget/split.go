@@ -90,7 +90,7 @@ func (l *Ledger) covers(spent int) bool {
 	before.book = new(book)
 	first := len(b.entries) - spent
 	for _, e := range b.entries[:first] {
-		before.remember(e, b.known[e.of])
+		before.remember(e, b.known[e.guarantee])
 	}
 	n := b.quota.left
 	for _, e := range b.entries[first:] {

@@ -59,45 +59,6 @@ func TestSplit(t *testing.T) {
 	require.ErrorIs(t, dptest.Err(dptest.OK(NewLedger(1, 0, one))(t).Split(3, ZCDP(1, one))), ErrBudget, "zCDP needs a δ")
 }
 
-// μ-GDP alone is Gaussian noise, exactly; beside other releases it is never better than that noise
-// is.
-func TestGDPIsGaussianNoise(t *testing.T) {
-	for _, mu := range []float64{1e-3, 0.1, 0.5, 1, 3} {
-		g := dptest.OK(Compose(GDP(mu, at2), GDP(mu, at2), GDP(mu, at2), GDP(mu, at2)))(t) // 2μ
-		for _, epsilon := range []float64{0, 0.01, 0.5, 1, 5} {
-			exact := dptest.OK(noise.GaussianDelta(1, epsilon, 2*mu))(t)
-			require.InEpsilon(t, exact, g.DeltaAt(epsilon), 1e-9)
-			require.GreaterOrEqual(t, g.DeltaAt(epsilon), exact*(1-1e-11))
-			if exact < 0.9 && exact > 1e-290 {
-				require.InDelta(t, epsilon, g.EpsilonAt(exact*(1+1e-9)), 1e-6*(1+epsilon))
-			}
-		}
-		require.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(2*mu*mu, at2).EpsilonAt(1e-6))
-		require.Equal(t, mu, GDP(mu, at2).Mu())
-		mixed := dptest.OK(Compose(g, PureDP(0.1, at2)))(t)
-		require.GreaterOrEqual(t, mixed.EpsilonAt(1e-6), g.EpsilonAt(1e-6))
-		require.LessOrEqual(t, mixed.EpsilonAt(1e-6), dptest.OK(Compose(ZCDP(2*mu*mu, at2), PureDP(0.1, at2)))(t).EpsilonAt(1e-6))
-	}
-}
-
-func TestTimes(t *testing.T) {
-	for _, g := range []Guarantee{PureDP(0.1, one), ApproxDP(0.1, 1e-9, one), ZCDP(0.1, one), GDP(0.3, one), dptest.OK(Compose(PureDP(0.1, one), ZCDP(0.2, one)))(t)} {
-		sum := g
-		for n := 1; n < 40; n++ {
-			times := g.Times(n)
-			require.Equal(t, one, times.Unit())
-			for i, x := range times.releases().List() {
-				require.InDelta(t, sum.releases().List()[i], x, 1e-14)
-				require.GreaterOrEqual(t, x, float64(n)*g.releases().List()[i]*(1-0x1p-53))
-			}
-			sum = dptest.OK(Compose(sum, g))(t)
-		}
-		require.Equal(t, Guarantee{}, g.Times(0))
-		require.Equal(t, Guarantee{}, g.Times(-1))
-	}
-	require.Equal(t, Guarantee{}, ApproxDP(0, 1e-3, one).Times(1000))
-}
-
 // once is a Builder as Release sees it.
 type once struct {
 	cost     Guarantee

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +39,7 @@ func TestCopiesOfALedgerShare(t *testing.T) {
 		own := *shared
 		all.Go(func() {
 			for range 50 {
+				_, _ = own.Accepts(PureDP(0x1p-5, one)), own.Spent()
 				if own.Spend(PureDP(0x1p-5, one)) == nil {
 					mutex.Lock()
 					spent++
@@ -75,35 +74,6 @@ func TestHardlyAnyProtection(t *testing.T) {
 		l := dptest.OK(NewLedger(1, delta, one))(t)
 		require.Equal(t, hardly, strings.Contains(l.String(), "at δ = "+number(delta)+" (hardly any protection), 0 releases"), l.String())
 		require.Equal(t, hardly, strings.Contains(string(dptest.OK(l.MarshalJSON())(t)), "hardly any protection"))
-	}
-}
-
-// Whatever was spent before, all n parts of a Split are accepted, one after the other, and they use
-// up what there was: random budgets, kinds and numbers.
-func TestSplitIsAccepted(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range dptest.Full(500, 15) {
-		epsilon, delta := math.Exp(rng.Float64()*4-1), math.Exp(-rng.Float64()*12-7)
-		likes := []Guarantee{
-			PureDP(1, one), ApproxDP(1, delta*1e-4, one), Laplace(1, one), DiscreteLaplace(1, 3, one), Gaussian(1, delta*1e-4, one), ZCDP(1, one), GDP(1, one),
-			gaussianZCDP(1, one), DiscreteGaussian(1, 1, one), Gaussian(1, delta*1e-4, one).WithEscape(delta * 1e-5),
-		}
-		l := dptest.OK(NewLedger(epsilon, delta, one))(t)
-		sampled := dptest.OK(Laplace(epsilon/3, one).Subsampled(0.1))(t)
-		for range rng.IntN(4) {
-			x := epsilon * math.Exp(-rng.Float64()*4)
-			_ = l.Spend([]Guarantee{PureDP(x, one), Laplace(x, one), ApproxDP(x, delta/10, one), GDP(x/5, one), ZCDP(x*x/50, one), sampled, DiscreteGaussian(8/x, 1, one), DiscreteLaplace(x, 5, one)}[rng.IntN(8)])
-		}
-		like, n := likes[rng.IntN(len(likes))], []int{1, 2, 3, 7, 30, 100}[rng.IntN(6)]
-		part, err := l.Split(n, like)
-		if err != nil {
-			require.ErrorIs(t, err, ErrBudget) // nothing is left
-			continue
-		}
-		require.Equal(t, like.kinds == "", part.kinds == "")
-		for i := range n {
-			require.NoError(t, l.Spend(part), "%d of %d of %v from (%v, %v)", i, n, part, epsilon, delta)
-		}
 	}
 }
 

@@ -295,23 +295,6 @@ func TestConversionsAreExact(t *testing.T) {
 	}
 }
 
-// One element of A becomes one of B. A sum over users of numbers in [−1, 1] with Laplace noise of
-// scale 1 has ε = 1 for each user, and moves by 4: twice the 2 that were promised once.
-func TestReplacedElementHasTwoOwners(t *testing.T) {
-	worst := 0.
-	for a := range 2 { // f may be any function of a user
-		for b := range 2 {
-			g := func(user, elements int) float64 { return []float64{1, -1}[([]int{a, b}[user]+elements)%2] }
-			worst = max(worst, math.Abs(g(0, 2)+g(1, 2)-g(0, 1)-g(1, 3)))
-		}
-	}
-	require.Equal(t, 4., worst)
-	g := dptest.OK(Laplace(1, User(5, AddRemove)).For(Element(Replace)))(t)
-	require.Equal(t, worst, g.Epsilon())
-	g = dptest.OK(Laplace(1, User(5, AddRemove)).For(OwnElement()))(t)
-	require.Equal(t, 2., g.Epsilon())
-}
-
 // stream is an input of one key in two steps, so far apart that no steps of a unit hold both, with
 // up to two elements of each of two users in each.
 type stream [2][2]int // by step and user
@@ -504,25 +487,4 @@ func TestStable(t *testing.T) {
 	require.Equal(t, ZCDP(2, Row(Replace)), replaced)
 	again := dptest.OK(replaced.For(Row(Replace)))(t)
 	require.Equal(t, replaced, again)
-}
-
-// A ledger of one unit takes no guarantee of another, whichever the two are, and neither does
-// Compose.
-func TestLedgerRefusesOtherUnits(t *testing.T) {
-	for _, of := range allUnits {
-		l := dptest.OK(NewLedger(10, 1e-6, of))(t)
-		for _, u := range allUnits {
-			for _, g := range []Guarantee{PureDP(1, u), ApproxDP(1, 1e-9, u), ZCDP(0.1, u), GDP(0.1, u)} {
-				require.Equal(t, u == of, l.Accepts(g))
-				if u != of {
-					err := l.Spend(g)
-					require.ErrorIs(t, err, ErrMismatch)
-					require.ErrorContains(t, err, u.String())
-					require.ErrorContains(t, err, of.String())
-				}
-			}
-		}
-		require.Zero(t, l.Spent().EpsilonAt(0))
-		require.NoError(t, l.Spend(PureDP(1, of)))
-	}
 }

@@ -1,3 +1,5 @@
+// Package durable has what survives a crash: a Journal, whose records are on the disk before they
+// are acknowledged, its File, and a lock that says who has it. It knows no budgets.
 package durable
 
 import (

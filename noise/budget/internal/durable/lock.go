@@ -1,5 +1,3 @@
-// Package durable has files that survive a crash: one that appears when it is whole, and a lock
-// that says who has it. It is for the journals of budgets.
 package durable
 
 import (
