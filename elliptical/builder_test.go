@@ -83,24 +83,6 @@ func build(t *testing.T, m *Mechanism, rows [][]float64, sparse bool) []int64 {
 	return small(t, peek(b).totals())
 }
 
-// The bounds in steps hold the interval as it is in real numbers: that is what ready sums may
-// change by.
-func TestBoxHoldsTheInterval(t *testing.T) {
-	for _, p := range propertySettings() {
-		for _, bits := range []int{2, fineness} {
-			p = p.resolved()
-			l := dptest.OK(p.calibrate(bits))(t)
-			for i, c := range l.coordinates[:3] {
-				step := new(big.Rat).SetFloat64(c.step)
-				low := new(big.Rat).SetFloat64(p.Min.At(i))
-				high := new(big.Rat).SetFloat64(p.Max.At(i))
-				require.LessOrEqual(t, new(big.Rat).Mul(step, big.NewRat(c.low, 1)).Cmp(low), 0, "%v", p)
-				require.GreaterOrEqual(t, new(big.Rat).Mul(step, big.NewRat(c.high, 1)).Cmp(high), 0, "%v", p)
-			}
-		}
-	}
-}
-
 // requireWithin checks that totals of neighbours differ by what the calibration counts on.
 func requireWithin(t *testing.T, m *Mechanism, a, b []int64) {
 	for i, c := range m.noise.coordinates {
