@@ -329,22 +329,6 @@ func TestGroupsAreOptimal(t *testing.T) {
 	}
 }
 
-// The default of pure ε is the better shape, and there is always one.
-func TestDefaultShape(t *testing.T) {
-	shape := func(p Params) Shape {
-		m := dptest.OK(New(p))(t)
-		require.LessOrEqual(t, m.noise.expectedError(2), p.apart().errorOf(2))
-		return m.Params().Shape
-	}
-	require.Equal(t, Box, shape(Params{Epsilon: 1}.around(1)))
-	require.Equal(t, Box, shape(Params{Epsilon: 1}.around(1, 2)))
-	require.Equal(t, Box, shape(Params{Epsilon: 1}.around(4, 1)))
-	count := Params{Epsilon: 1, Min: VectorOf(0, 1), Max: VectorOf(1, 5), Relation: budget.AddRemove, Count: true}
-	require.Equal(t, Box, shape(count))
-	m := dptest.OK(New(Params{Rho: 1}.around(1, 2)))(t)
-	require.Equal(t, Optimal, m.Params().Shape)
-}
-
 // Tails of one coordinate, Q(m, εt) − (εt/m)·Q(m−1, εt) with Q(k, x) = Pr[Poisson(x) < k], and of
 // the largest, that of Gamma(m, 1/ε), for the K-norm mechanism, which a small ε comes near to.
 func TestBoxReach(t *testing.T) {

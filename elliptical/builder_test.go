@@ -9,7 +9,6 @@ import (
 	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
@@ -22,14 +21,6 @@ func peek(b *Builder) *state {
 	s := private.Enter(b.secret)
 	private.Leave(b.secret)
 	return s
-}
-
-func TestBuilderIsRedacted(t *testing.T) {
-	b := dptest.OK(NewBuilder(Params{Min: VectorOf(-500000000, -0.5), Max: VectorOf(500000000, 0.5), Rho: 1}))(t)
-	b.Add([]float64{98_765_432, 0.25})
-	sum := peek(b).sums[0]
-	require.NotZero(t, sum)
-	dptest.Redacted(t, b, "98765432", "9.8765432e+07")
 }
 
 // small returns the integers as int64, which they fit into in the tests that ask.
@@ -90,24 +81,6 @@ func build(t *testing.T, m *Mechanism, rows [][]float64, sparse bool) []int64 {
 		}
 	}
 	return small(t, peek(b).totals())
-}
-
-// The bounds in steps hold the interval as it is in real numbers: that is what ready sums may
-// change by.
-func TestBoxHoldsTheInterval(t *testing.T) {
-	for _, p := range propertySettings() {
-		for _, bits := range []int{2, fineness} {
-			p = p.resolved()
-			l := dptest.OK(p.calibrate(bits))(t)
-			for i, c := range l.coordinates[:3] {
-				step := new(big.Rat).SetFloat64(c.step)
-				low := new(big.Rat).SetFloat64(p.Min.At(i))
-				high := new(big.Rat).SetFloat64(p.Max.At(i))
-				require.LessOrEqual(t, new(big.Rat).Mul(step, big.NewRat(c.low, 1)).Cmp(low), 0, "%v", p)
-				require.GreaterOrEqual(t, new(big.Rat).Mul(step, big.NewRat(c.high, 1)).Cmp(high), 0, "%v", p)
-			}
-		}
-	}
 }
 
 // requireWithin checks that totals of neighbours differ by what the calibration counts on.
@@ -289,27 +262,6 @@ func TestSumsAreExact(t *testing.T) {
 	}
 }
 
-// 2⁴⁴ rows at full width: the sum is what it should be, and the interval holds it.
-func TestManyRows(t *testing.T) {
-	const rows = 1 << 44
-	for _, p := range []Params{{Epsilon: 1}, {Rho: 1}, {Epsilon: 1, Relation: budget.AddRemove, Count: true}} {
-		p.Min, p.Max = VectorOf(0, 0), VectorOf(1, 100)
-		b := dptest.OK(NewBuilder(p))(t)
-		s := peek(b)
-		s.rows, s.full = rows, make([]exact.Int128, 2)
-		for i := range s.full {
-			s.full[i] = exact.Product128(rows, s.mechanism.noise.coordinates[i].high)
-		}
-		sum := dptest.OK(b.Release())(t)
-		for i := range sum.Len() {
-			lo, hi := sum.Interval(i, 1-1e-9)
-			truth := rows * p.Max.At(i)
-			require.True(t, lo <= truth && truth <= hi && hi-lo < 1000*p.Max.At(i), "[%v, %v] for %v", lo, hi, truth)
-		}
-		dptest.Alarm(t, 2e-9)
-	}
-}
-
 // An entry is the integer next to the value, within the interval, on all paths. NaN is the middle,
 // which is the centre with Count, or adds nothing.
 func TestEntries(t *testing.T) {
@@ -365,24 +317,6 @@ func TestSensitivityOfReadySums(t *testing.T) {
 	require.Equal(t, exact.Int128Of(1<<51+1), c.steps(0x1p51+0.5))
 	require.Equal(t, exact.Int128Of(1<<52+1), c.steps(0x1p52+1))
 	require.Equal(t, exact.Int128Of(1<<53+2), c.steps(0x1p53+2))
-}
-
-// Ready sums with a count: adding a row of the box moves the deviations from the middle by half the
-// width, whatever the number of rows.
-func TestSensitivityOfReadySumsWithCount(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10)) // test data
-	p := Params{Min: VectorOf(0.125, -1), Max: VectorOf(0.625, 2), Relation: budget.AddRemove, Rho: 1, Count: true}.resolved()
-	require.NoError(t, p.validate())
-	l := dptest.OK(p.calibrate(2))(t)
-	for range dptest.Full(20_000, 5000) {
-		n := int64(rng.IntN(1000))
-		for i, c := range l.coordinates[:2] {
-			x := float64(rng.IntN(1<<20)) * 0x1p-10 // so that the sum is exact
-			row := math.Floor(rng.Float64()*1024)/1024*p.interval(i).width() + p.Min.At(i)
-			d := small(t, []exact.Int128{c.deviation(x+row, n+1).Minus(c.deviation(x, n))})[0]
-			require.LessOrEqual(t, max(d, -d), c.change(false))
-		}
-	}
 }
 
 // Ready sums with a count that are near and beyond saturation, in an interval far from 0: were a
@@ -452,38 +386,6 @@ func TestCountIsExact(t *testing.T) {
 		for _, from := range []int64{0, 5, 7, 8, 1<<41 - 1, maxRows - 3, maxRows, maxRows + 1, math.MaxInt64 - 1} {
 			d := int64(l.countSteps(from + 1).Minus(l.countSteps(from)).Float64())
 			require.True(t, 0 <= d && d <= int64(math.Ceil(1/step)), "%v steps from %v", d, from)
-		}
-	}
-}
-
-// What rows become is their sum, to the rounding of the grid.
-func TestSums(t *testing.T) {
-	for _, p := range []Params{
-		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: check.MaxRho}, {Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: check.MaxRho},
-		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: check.MaxRho, Relation: budget.AddRemove},
-		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: check.MaxRho, Relation: budget.AddRemove, Count: true},
-	} {
-		b := dptest.OK(NewBuilder(p))(t)
-		for range 1000 {
-			b.Add([]float64{1.25, 0.7, 33})             // the last is ignored
-			b.Add([]float64{1e9})                       // clamped to the upper end, then 0
-			b.AddSparse([]int{1, 1}, []float64{-7, -7}) // clamped to the lower end
-			b.AddSparse([]int{0}, nil)
-		}
-		upper, lower, zero := 2.0, -0.5, 0.0
-		if p.Min.At(0) == 0 {
-			upper, lower, zero = 4, 0.5, 0.5 // 0 is outside the second interval
-		}
-		last := min(0.7, p.Max.At(1))
-		s := dptest.OK(b.Release())(t)
-		// Noise is of standard deviation below .01 here; 1e-9 for each rounding.
-		require.InDelta(t, 1000*(1.25+upper), s.Estimate(0), 0.5)
-		require.InDelta(t, 1000*(last+zero+lower+zero), s.Estimate(1), 0.5)
-		require.Equal(t, []float64{s.Estimate(0), s.Estimate(1)}, s.Values())
-		if p.Count {
-			require.InDelta(t, 4000, s.Count(), 0.5)
-		} else {
-			require.True(t, math.IsNaN(s.Count()))
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -233,24 +232,5 @@ func TestPowerAbove(t *testing.T) {
 		got := powerAbove(x)
 		require.Equal(t, powerAboveSmall(x), got, x)
 		require.True(t, x <= got && (x == 0 || got/2 < x), x)
-	}
-}
-
-// A second New of equal Params has the noise of the first, up to a bound of memory that covers it.
-func TestMechanismsAreRemembered(t *testing.T) {
-	for _, p := range []Params{{Rho: 1.25}, {Epsilon: 1.25}} {
-		for _, d := range []int{3, 10_000} {
-			sorts := few(d, 99, false)
-			p.Min, p.Max = sorts.Min, sorts.Max
-			first := dptest.OK(New(p))(t)
-			second := dptest.OK(New(p))(t)
-			require.NotSame(t, first, second)
-			require.Same(t, &first.noise.coordinates[0], &second.noise.coordinates[0])
-			changed := p
-			changed.Relation = budget.Replace
-			other := dptest.OK(New(changed))(t)
-			require.NotSame(t, &first.noise.coordinates[0], &other.noise.coordinates[0])
-			require.GreaterOrEqual(t, first.bytes(), d*(16+int(unsafe.Sizeof(first.noise.coordinates[0]))))
-		}
 	}
 }

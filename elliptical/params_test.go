@@ -86,21 +86,6 @@ func TestParamsAreChecked(t *testing.T) {
 	}
 }
 
-// Both ends of an interval are asked for: a width alone once stood for an interval around 0, in
-// which the age of 48 in [0, 100] became 41.
-func TestBothEndsOfAnInterval(t *testing.T) {
-	for _, p := range []Params{{Max: VectorOf(100), Rho: check.MaxRho}, {Min: VectorOf(0), Rho: check.MaxRho}} {
-		require.ErrorIs(t, second(NewBuilder(p)), ErrParams)
-		require.ErrorIs(t, second(New(p)), ErrParams)
-	}
-	b := dptest.OK(NewBuilder(Params{Min: VectorOf(0), Max: VectorOf(100), Rho: check.MaxRho}))(t)
-	for range 1000 {
-		b.Add([]float64{48})
-	}
-	s := dptest.OK(b.Release())(t)
-	require.InDelta(t, 48_000, s.Estimate(0), 1) // 14 standard deviations of the noise
-}
-
 func second[T any](_ T, err error) error { return err }
 
 // The limits of all fields together calibrate, sample and encode.
@@ -210,17 +195,4 @@ func TestPlanning(t *testing.T) {
 			require.True(t, math.IsInf(q.errorOf(power), 1), "%+v %v", q, power)
 		}
 	}
-}
-
-func TestZeroSum(t *testing.T) {
-	var s Sum
-	require.Zero(t, s.Len())
-	low, high := s.Interval(0, 0.5)
-	for _, x := range []float64{s.Estimate(0), s.Estimate(-1), s.StdDev(0), s.Count(), low, high} {
-		require.True(t, math.IsNaN(x))
-	}
-	require.Empty(t, s.Values())
-	require.Equal(t, budget.Guarantee{}, s.Guarantee())
-	require.NotEmpty(t, s.String())
-	require.ErrorIs(t, dptest.Err(s.MarshalBinary()), ErrFormat)
 }

@@ -174,16 +174,6 @@ func TestNoShapeIsBetter(t *testing.T) {
 	}
 }
 
-// Weights are any multiple of b, and those of Lemma 4.8 give the optimum.
-func TestWeights(t *testing.T) {
-	p := Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace, Weights: VectorOf(2, 1)}
-	require.InEpsilon(t, 12.5, p.errorOf(2), 1e-12)
-	p.Weights = VectorOf(2e9, 1e9)
-	require.InEpsilon(t, 12.5, p.errorOf(2), 1e-12)
-	p.Weights = VectorOf(1, 1) // b = 1/√2 each: Σ (Δ/b)²/(2ρ) = 2·17/2
-	require.InEpsilon(t, 17, p.errorOf(2), 1e-12)
-}
-
 // The count under AddRemove for intervals [0, Δᵢ]: ((‖Δ‖₁+‖Δ‖₂)/2)²/(2ρ) instead of ‖Δ‖₁²/(2ρ).
 func TestCountTrick(t *testing.T) {
 	for _, c := range []struct {

@@ -176,30 +176,6 @@ func TestLoopsAgainstReference(t *testing.T) {
 	}
 }
 
-// AddSparse takes as many values as there are indices, and indices as there are values, and does
-// nothing to a Builder that was released.
-func TestSparseLengths(t *testing.T) {
-	for _, p := range kinds() {
-		a := newBuilder(t, p)
-		b := dptest.OK(a.Sibling())(t)
-		a.AddSparse([]uint64{1, 2, 1, 49, p.Dim}, []float64{3, 4, 5, 6, 7, 8, 9})
-		a.AddSparse([]uint64{7, 8, 9}, []float64{-3})
-		a.AddSparse(nil, []float64{-3})
-		a.AddSparse([]uint64{3}, nil)
-		for _, c := range []struct {
-			index uint64
-			value float64
-		}{{1, 3}, {2, 4}, {1, 5}, {49, 6}, {p.Dim, 7}, {7, -3}} {
-			b.Add(c.index, c.value)
-		}
-		require.Equal(t, sums(peek(b)), sums(peek(a)), "%+v", p)
-		_, err := a.Release()
-		require.NoError(t, err)
-		a.AddSparse([]uint64{1}, []float64{1})
-		new(Builder).AddSparse([]uint64{1}, []float64{1})
-	}
-}
-
 // quickFixed is toFixed, for random digits of all sizes and at the edges.
 func TestQuickFixed(t *testing.T) {
 	check := func(y float64) {

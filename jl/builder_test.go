@@ -28,64 +28,6 @@ func kinds() []Params {
 			Change: L2(1)}}
 }
 
-// The order of the values, shards that are merged, a dense vector and what is outside Dim make no
-// difference.
-func TestStreams(t *testing.T) {
-	for _, p := range kinds() {
-		a := newBuilder(t, p)
-		x := make([]float64, 50)
-		for j := range x {
-			x[j] = float64(j*j) - 700.25
-			a.Add(uint64(j), x[j])
-		}
-		b, _ := a.Sibling()
-		c, _ := a.Sibling()
-		d, _ := a.Sibling()
-		for j := len(x) - 1; j >= 0; j-- {
-			b.Add(uint64(j), x[j]+1)
-			if p.Integers {
-				c.Add(uint64(j), x[j])
-				continue
-			}
-			c.Add(uint64(j), x[j]/4)
-			d.Add(uint64(j), x[j]*0.75)
-		}
-		for j := range x {
-			b.Add(uint64(j), -1)
-		}
-		b.Add(p.Dim, 1e6)
-		b.Add(math.MaxUint64, 1e6)
-		b.Add(0, math.NaN())
-		require.NoError(t, c.Merge(d))
-		e, _ := a.Sibling()
-		e.AddDense(append(x, make([]float64, 7)...))
-		require.Equal(t, integers(a), integers(e), "%+v", p)
-		require.Equal(t, integers(a), integers(c), "%+v", p)
-		if !p.Integers { // −700.25 + 1 and − 1 round otherwise
-			require.Equal(t, integers(a), integers(b), "%+v", p)
-		}
-	}
-}
-
-// Infinite and huge values saturate and stay finite, whatever is added.
-func TestSaturation(t *testing.T) {
-	for _, p := range kinds() {
-		b := newBuilder(t, p)
-		for range 20 {
-			b.Add(3, math.Inf(1))
-			b.Add(4, -math.MaxFloat64)
-			b.Add(5, 1e300)
-		}
-		s := dptest.OK(b.Release())(t)
-		require.Greater(t, s.SquaredNorm(), 1e12, "%+v", p)
-		require.False(t, math.IsInf(s.SquaredNorm(), 0))
-		for _, v := range s.values {
-			require.LessOrEqual(t, max(v, -v), int64(maxValue))
-		}
-		useAll(t, s, s, 0.9)
-	}
-}
-
 func TestFixed(t *testing.T) {
 	for _, c := range []struct {
 		y    float64
@@ -112,15 +54,6 @@ func TestLifecycle(t *testing.T) {
 	b := newBuilder(t, p)
 	dptest.OK(b.Release())(t)
 	require.ErrorIs(t, dptest.Err(b.Sibling()), ErrReleased)
-}
-
-func TestRedaction(t *testing.T) {
-	b := newBuilder(t, Params{Dim: 50, Rows: 8, Integers: true})
-	b.Add(3, 1234567890123)
-	dptest.Redacted(t, *b, "1234567890123")
-	held := newBuilder(t, Params{Dim: 50, Rows: 8, Integers: true, Transform: SRHT})
-	held.Add(3, 1234567890123)
-	dptest.Redacted(t, *held, "1234567890123")
 }
 
 func TestReaders(t *testing.T) {

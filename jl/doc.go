@@ -1,11 +1,14 @@
 // Package jl releases short private sketches of long vectors, from which anyone estimates ‖x −
 // y‖₂², ‖x‖₂² and ⟨x, y⟩ with a known variance.
 //
-//	b, err := jl.New(jl.Params{Dim: 1 << 40, Rows: 400, Epsilon: 2, Seed: seed}) // agreed on
+//	// all parties agree on these
+//	b, err := jl.New(jl.Params{Dim: math.MaxUint64, Rows: 400, Epsilon: 2, Seed: seed})
 //	if err != nil {
 //		log.Fatal(err)
 //	}
-//	b.Add(index, value) // for each entry
+//	for _, word := range text {
+//		b.Add(hashing.Fingerprint(seed, word), 1) // or any index below Dim
+//	}
 //	s, err := b.Release()
 //	// …
 //	squared, err := s.SquaredDistance(theirs)
@@ -17,7 +20,8 @@
 //
 // Each party holds one vector x of u = Dim coordinates. Params.Change says how neighbours differ:
 // by [L1], [L2] or [OneCoordinate]. The default is L1(1): of word counts, one word. A vector as a
-// whole is protected only if the change is the largest distance of any two. The Seed is public;
+// whole is protected only if the change is the largest distance of any two: of texts, L1 of twice
+// their words, by which no distance of two can be told, as the Plan says. The Seed is public;
 // privacy holds for every Seed, even one chosen by an adversary. Accuracy is over the draw of the
 // Seed, which must not depend on data. Two sketches of a vector are two releases.
 //

@@ -3,6 +3,7 @@ package jl_test
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/jl"
@@ -41,6 +42,38 @@ func Example() {
 	// Output:
 	// guarantee: ε = 2 for vectors at ℓ₁ distance 1
 	// within 8 standard errors: true
+}
+
+// Which texts are alike? The guarantee protects a word of each, and a word's index is its
+// fingerprint.
+func Example_texts() {
+	p := jl.Params{Dim: math.MaxUint64, Rows: 400, Epsilon: 2, Seed: hashing.Seed{1, 2, 3}}
+	sketch := func(text string) *jl.Sketch {
+		b, err := jl.New(p)
+		if err != nil {
+			panic(err)
+		}
+		for word := range strings.FieldsSeq(strings.Repeat(text, 40)) {
+			b.Add(hashing.Fingerprint(p.Seed, word), 1)
+		}
+		s, err := b.Release()
+		if err != nil {
+			panic(err)
+		}
+		return s
+	}
+	rain := sketch("the rain in Spain stays mainly in the plain ")
+	for _, text := range []string{"the rain in Spain falls mainly in the plain ", "quick brown foxes jump over lazy dogs "} {
+		lo, hi, err := rain.SquaredDistanceInterval(sketch(text), 0.95)
+		fmt.Printf("alike: %t, different: %t, %v\n", hi < 15_000, lo > 15_000, err)
+	}
+	p.Change = jl.L1(2 * 40 * 9) // any text of that length in place of another
+	plan, err := p.Plan(3200)
+	fmt.Println("the whole text protected, too noisy:", plan.Warning() != "", err)
+	// Output:
+	// alike: true, different: false, <nil>
+	// alike: false, different: true, <nil>
+	// the whole text protected, too noisy: true <nil>
 }
 
 // Before any data is seen: how many rows are best for the distances that are expected, and is it

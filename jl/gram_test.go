@@ -1,7 +1,6 @@
 package jl
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"testing"
@@ -114,39 +113,6 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// Lanczos' method finds the greatest eigenvalue of matrices that are nothing but it, or nothing.
-func TestLanczos(t *testing.T) {
-	for _, k := range []int{1, 2, 5, 100} {
-		g := make([]float64, k*k)
-		require.Zero(t, lanczos(k, g))
-		for i := range k {
-			g[i*(k+1)] = 7
-		}
-		require.InEpsilon(t, 7, lanczos(k, g), 1e-12)
-		for i := range g {
-			g[i] = 3
-		}
-		require.InEpsilon(t, 3*k, lanczos(k, g), 1e-12, fmt.Sprint(k))
-	}
-}
-
-// Transposed twice, and once by the definition.
-func TestTranspose(t *testing.T) {
-	words := newStream(seed(3))
-	var x, y [64]uint64
-	for i := range x {
-		x[i] = words.next()
-		for j := range y {
-			y[j] |= x[i] >> j & 1 << i
-		}
-	}
-	before := x
-	transpose(&x)
-	require.Equal(t, y, x)
-	transpose(&x)
-	require.Equal(t, before, x)
-}
-
 // The signs of a diagonal are those of its hash function, also where they are drawn in parts.
 func TestRandomSigns(t *testing.T) {
 	p := Params{Dim: 2*columnsAtOnce + 3, Seed: seed(5)}
@@ -156,16 +122,4 @@ func TestRandomSigns(t *testing.T) {
 			require.Equal(t, h.Hash(j)&1, word>>(j%64)&1, "coordinate %d", j)
 		}
 	}
-}
-
-// Under L2 the noise of an SJLT has no step where it had one, between 512 rows and 520; and the
-// Plan does not go to where it has, beyond maxGram.
-func TestNoStepInNoise(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 14, Sparsity: 8, Change: L2(1), Seed: seed(1)}
-	noise := func(rows int) float64 { p.Rows = rows; return planned(p).StdDev }
-	require.InEpsilon(t, noise(512), noise(520), 0.02)
-	require.Greater(t, noise(maxGram+8), noise(520), "the control")
-	best, _, err := p.bestRows(1e9)
-	require.NoError(t, err)
-	require.LessOrEqual(t, best.Rows, maxGram)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -131,52 +129,6 @@ func oneOverTwo(a *mat.Dense) float64 {
 	return best
 }
 
-// Under ℓ₂ and pure ε the SJLT with s = 1 attains √u, whatever its loads.
-func TestPureSensitivityUnderL2(t *testing.T) {
-	p := Params{Dim: 64, Rows: 16, Seed: seed(1), Epsilon: 1, Change: L2(1)}
-	m := p.newMatrix()
-	a := dense(p, m)
-	x := make([]int64, p.Dim)
-	for j := range x { // the signs of the columns
-		for i := range p.Rows {
-			x[j] += int64(a.At(i, j))
-		}
-	}
-	sum := int64(0)
-	for _, v := range apply(m, x) {
-		sum += max(v, -v)
-	}
-	require.InEpsilon(t, float64(sum)/math.Sqrt(float64(p.Dim)), m.norms(l2).one, 1e-12)
-}
-
-// apply and the updates are the same map, saturation aside, and tables change nothing.
-func TestUpdatesAgainstApply(t *testing.T) {
-	for _, p := range []Params{{Dim: 100, Rows: 24}, {Dim: 100, Rows: 24, Sparsity: 8}, {Dim: 100, Rows: 130, Transform: Rademacher}} {
-		p.Seed = seed(7)
-		m := p.newMatrix().(columns)
-		x := make([]int64, p.Dim)
-		a := make([]fixed, p.Rows)
-		for j := range x {
-			x[j] = int64(j*j*j%1009) - 500
-			m.add(a, uint64(j), fixed{whole: x[j]})
-		}
-		for i, v := range apply(m, x) {
-			require.Equal(t, fixed{whole: v}, a[i])
-		}
-	}
-	for _, sparsity := range []int{1, 8} {
-		large := newBuilder(t, Params{Dim: maxTable + 1, Rows: 24, Sparsity: sparsity, Independence: 4})
-		small := newBuilder(t, Params{Dim: 1000, Rows: 24, Sparsity: sparsity, Independence: 4})
-		require.Nil(t, peek(large).table)
-		require.NotNil(t, peek(small).table)
-		for j := range uint64(1000) {
-			large.Add(j, float64(j)-300.7)
-			small.Add(j, float64(j)-300.7)
-		}
-		require.Equal(t, sums(peek(large)), sums(peek(small)))
-	}
-}
-
 // A normal entry has the moments that the variance uses, and the table is that of the normal law.
 func TestNormalTable(t *testing.T) {
 	unit := dptest.OK(noise.NewGaussian(16))(t)
@@ -214,51 +166,6 @@ func TestSign(t *testing.T) {
 		sign(x, negative[:(n+63)/64])
 		require.Equal(t, want, x)
 	}
-}
-
-// The rows that an SRHT samples are all different, and with k = u they are all.
-func TestSampledRows(t *testing.T) {
-	for i := range 50 {
-		m := newSRHT(Params{Dim: 60, Rows: 64, Seed: seed(i)})
-		seen := map[int]bool{}
-		for _, row := range m.sampled {
-			seen[row] = true
-		}
-		require.Len(t, seen, 64)
-	}
-	// Every pair of rows is as likely as any other: 12 pairs of 4 rows in order, 60,000 samples.
-	counts := make([]int64, 16)
-	for i := range 60_000 {
-		s := exact.DrawSubset(exact.Indices(4), 2, newStream(seed(i)).below)
-		counts[4*s[0]+s[1]]++
-	}
-	chi := 0.0
-	for i, n := range counts {
-		if i%5 == 0 {
-			require.Zero(t, n)
-			continue
-		}
-		chi += (float64(n) - 5000) * (float64(n) - 5000) / 5000
-	}
-	// the seeds are fixed: no flake
-	require.Less(t, chi, 52.0, "χ² with 11 degrees of freedom exceeds 52 once in 5·10⁶")
-}
-
-// The operator norm is certified from above and tight.
-func TestOperatorNorm(t *testing.T) {
-	for k := 1; k <= 40; k += 13 {
-		for i := range 20 {
-			p := Params{Dim: 30, Rows: k, Transform: Normal, Seed: seed(i)}
-			a := dense(p, newNormal(p))
-			var g mat.Dense
-			g.Mul(a, a.T())
-			_, _, want := brute(a)
-			got := operatorNorm(k, slices.Clone(g.RawMatrix().Data))
-			require.GreaterOrEqual(t, got, want*(1-1e-13))
-			require.LessOrEqual(t, got, want*(1+1e-7))
-		}
-	}
-	require.Positive(t, operatorNorm(3, make([]float64, 9)), "the zero matrix has a bound above 0")
 }
 
 // apply returns A·x.

@@ -96,17 +96,6 @@ func TestParamsAtTheirLimits(t *testing.T) {
 	}
 }
 
-// −0 is 0, so that equal Params are equal.
-func TestNegativeZeros(t *testing.T) {
-	zero := math.Copysign(0, -1)
-	p := Params{Dim: 4, Rows: 2, Epsilon: 1, Delta: zero, Rho: zero, Change: L1(zero), Seed: seed(0)}
-	b := dptest.OK(New(p))(t)
-	s, _ := b.Release()
-	for _, x := range []float64{s.params.Delta, s.params.Rho, s.params.Change.size} {
-		require.False(t, math.Signbit(x))
-	}
-}
-
 // New takes Gaussian noise for δ > 0, and a Plan chooses by the variance: with s = 1 Laplace noise
 // wins at every length iff σε ≥ 7^{1/4}, that is at ε = 1 for δ ≤ 0.021; at a length Z it wins
 // where Zε²/k > (56 − 8g²)/(8g − 16).

@@ -38,32 +38,6 @@ func TestMatricesAreRemembered(t *testing.T) {
 	}
 }
 
-// counted counts how often the norms of a matrix are computed.
-type counted struct {
-	matrix
-	times *int
-}
-
-func (c counted) norms(n norm) norms {
-	*c.times++
-	return c.matrix.norms(n)
-}
-
-// Another guarantee for the same matrix needs the same norms, which are not computed again; another
-// matrix has norms of its own.
-func TestNormsAreRemembered(t *testing.T) {
-	times := 0
-	p := Params{Dim: 70, Rows: 12, Sparsity: 4, Change: L2(1), Seed: seed(79), Epsilon: 1}
-	for _, p := range []Params{p, with(p, func(p *Params) { p.Epsilon, p.Delta = 2, 1e-6 }), with(p, func(p *Params) { p.Integers = true })} {
-		require.Equal(t, p.newMatrix().norms(l2), p.bounds(counted{p.newMatrix(), &times}))
-		require.Equal(t, 1, times)
-	}
-	for i, p := range []Params{with(p, func(p *Params) { p.Change = L1(1) }), with(p, func(p *Params) { p.Seed = seed(80) }), with(p, func(p *Params) { p.Sparsity = 3 })} {
-		require.Equal(t, p.newMatrix().norms(p.Change.norm), p.bounds(counted{p.newMatrix(), &times}))
-		require.Equal(t, 2+i, times)
-	}
-}
-
 func with(p Params, change func(*Params)) Params {
 	change(&p)
 	return p

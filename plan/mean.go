@@ -100,9 +100,9 @@ func at(x []float64, i int) float64 {
 //
 // That is not the mean of the rows where clipping pulls to one side. Intervals at 95 % contained it
 // in 86 % of cases over ten skewed distributions, in 61 % for Pareto tails of index 1.5, and never
-// where 20 of 30,000 rows are 1000 standard deviations away. Of sparse counts whose rows have very
-// different lengths, by TwoPass, the ten largest means lack 1 % to 17 % at 30,000 rows and 6 to 33
-// % at 3000, many half-widths.
+// where 20 of 30,000 rows are 1000 standard deviations away. Of sparse counts by TwoPass the ten
+// largest means lack nothing where rows are about as long, of 30,000 (3000) mails 1 % (8 %), and of
+// owners' packages, most of one kind, 22 % (38 %): many half-widths.
 func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || i < 0 || i >= m.Dim() {
 		return math.NaN(), math.NaN()

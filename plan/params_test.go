@@ -76,16 +76,6 @@ func TestPlanIsWhatComes(t *testing.T) {
 	require.Contains(t, few.String(), "too few rows")
 }
 
-// Fit gives the Params whose Plan has the wanted noise.
-func TestFit(t *testing.T) {
-	p := dptest.OK(Params{Rho: 0.5, Dim: 100, Max: 1000, Resolution: 1}.Fit(0.5, 5))(t)
-	o := dptest.OK(p.Plan(5))(t)
-	require.LessOrEqual(t, o.Noise, 0.5)
-	p.Rows--
-	o = dptest.OK(p.Plan(5))(t)
-	require.Greater(t, o.Noise, 0.5)
-}
-
 // Zero values have no budget, so they release nothing.
 func TestZeroValuesReleaseNothing(t *testing.T) {
 	var m Mechanism

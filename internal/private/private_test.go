@@ -236,39 +236,3 @@ func TestUse(t *testing.T) {
 		Use(s, func(*counts, uint64) { t.Error("without data") }, 1)
 	}
 }
-
-// 32 goroutines that use one State: some report it, or no count is lost.
-func TestConcurrentUseIsSeen(t *testing.T) {
-	if dptest.Race {
-		t.Skip("the race is deliberate")
-	}
-	const goroutines, each = 32, 20_000
-	for range dptest.Full(20, 3) {
-		s := New(counts{})
-		var seen atomic.Int32
-		var workers sync.WaitGroup
-		start := make(chan struct{})
-		for range goroutines {
-			workers.Go(func() {
-				defer func() {
-					switch r := recover(); r {
-					case nil:
-					case concurrent:
-						seen.Add(1)
-					default:
-						t.Error(r)
-					}
-				}()
-				<-start
-				for range each {
-					Use(s, func(c *counts, n uint64) { c.total += n }, 1)
-				}
-			})
-		}
-		close(start)
-		workers.Wait()
-		if seen.Load() == 0 {
-			require.EqualValues(t, goroutines*each, s.at.data.total, "counts lost in silence")
-		}
-	}
-}

@@ -61,7 +61,7 @@ func LogAxis(unit, max float64, bits uint) Axis {
 func AsinhAxis(unit, max float64) Axis {
 	digits := min(uint(math.Ceil(math.Log2(math.Max(max/unit, 64))))+4, 24)
 	a := Axis{Base: Asinh, Unit: unit, per: 1 / unit, min: -max, Max: max, bits: digits}
-	a.zero = a.exponential(max)
+	a.zero = a.Key(max)
 	a.Keys = 2*uint64(a.zero) + 1
 	return a
 }
@@ -74,46 +74,9 @@ func (a *Axis) Key(x float64) uint32 {
 	if x != x {
 		x = 0
 	}
-	switch a.Base {
-	case Asinh:
-		return a.signed(x)
-	case Log:
-		return a.logarithm(x)
-	}
-	return a.cell(x)
-}
-
-// signed is key for Asinh. It has no branch for the sign, which no machine could predict.
-func (a *Axis) signed(x float64) uint32 {
-	sign := uint32(math.Float64bits(x) >> 63)
-	return a.zero + (a.exponential(math.Abs(x)) ^ -sign + sign)
-}
-
-// exponential returns the leading bits of e^{asinh t}, t = x/unit ≥ 0, from 0 on.
-func (a *Axis) exponential(x float64) uint32 {
-	if x > a.Max {
-		x = a.Max
-	}
-	t := x * a.per
-	s := t + math.Sqrt(float64(t*t)+1)
-	return uint32(math.Float64bits(s)>>(52-a.bits) - offset<<a.bits)
-}
-
-// logarithm is key for Log.
-func (a *Axis) logarithm(x float64) uint32 {
-	if x = math.Abs(x); x > a.Max {
-		x = a.Max
-	}
-	t := x * a.per
-	if !(t >= 1) {
-		return 0
-	}
-	return uint32(math.Float64bits(t)>>(52-a.bits)-offset<<a.bits) + 1
-}
-
-// cell is key for Uniform.
-func (a *Axis) cell(x float64) uint32 {
-	return uint32(min(max(math.Floor((x-a.min)*a.per), 0), uniformCells-1))
+	var key [1]uint32
+	a.KeyAll(key[:], []float64{x})
+	return key[0]
 }
 
 // Keying maps the entries of columns to keys: x itself, or where there are centres, which are
@@ -134,21 +97,46 @@ func (k *Keying) Fill(dst []uint32, i int, x []float64) {
 	k.KeyAll(dst, x)
 }
 
-// KeyAll sets dst to the keys of the values.
-func (k *Axis) KeyAll(dst []uint32, x []float64) {
+// KeyAll sets dst to the keys of the values, of which none is NaN, or to anything of those.
+func (a *Axis) KeyAll(dst []uint32, x []float64) {
 	dst = dst[:len(x)]
-	switch k.Base {
-	case Asinh:
+	most, per, digits, below := a.Max, a.per, (52-a.bits)&63, uint64(offset)<<a.bits
+	switch a.Base {
+	case Asinh: // the leading bits of s = e^{asinh t}, t = |x|/unit, on either side of zero
+		least := uint64(math.MaxUint64) // of t
+		for _, v := range x {
+			least = min(least, math.Float64bits(v)<<1)
+		}
+		// then t² + 1 is rounded to t², and s is 2t
+		far := min(math.Float64frombits(least>>1), most)*per >= 1<<27
 		for at, v := range x {
-			dst[at] = k.signed(v)
+			t := math.Abs(v)
+			if t > most {
+				t = most
+			}
+			t *= per
+			s := t + t
+			if !far {
+				s = t + math.Sqrt(float64(t*t)+1)
+			}
+			sign := uint32(math.Float64bits(v) >> 63) // no branch, which no machine could predict
+			dst[at] = a.zero + (uint32(math.Float64bits(s)>>digits-below) ^ -sign + sign)
 		}
 	case Log:
 		for at, v := range x {
-			dst[at] = k.logarithm(v)
+			t := math.Abs(v)
+			if t > most {
+				t = most
+			}
+			if t *= per; !(t >= 1) {
+				dst[at] = 0
+				continue
+			}
+			dst[at] = uint32(math.Float64bits(t)>>digits-below) + 1
 		}
 	default:
 		for at, v := range x {
-			dst[at] = k.cell(v)
+			dst[at] = uint32(min(max(math.Floor((v-a.min)*per), 0), uniformCells-1))
 		}
 	}
 }

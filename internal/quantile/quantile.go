@@ -62,13 +62,14 @@ const lanes = 4
 // Sampler draws quantiles of columns. It belongs to one goroutine.
 type Sampler struct {
 	Src    noise.Source
-	counts [][lanes]int32
+	main   cells // of the region that most keys are in
+	other  cells
 	pieces []piece
 	spare  []piece
 	lists  [][]uint32 // of keysOf
 
 	regions []Region // of narrowed
-	others  []uint32 // of outside
+	others  []uint32 // of count
 }
 
 // Quantile draws a candidate r with probability exactly base(r)·w(score(r))/Σ base·w: see
@@ -153,20 +154,22 @@ func (p piece) ranks(c Column, keys []uint32, r uint32) (lo, hi int64) {
 func (s *Sampler) cut(c Column, base []Region) {
 	s.pieces = s.pieces[:0]
 	base, main := s.narrowed(c.Keys, base)
-	others := c.Keys
-	if main >= 0 {
-		others = s.outside(c.Keys, base[main])
-	}
 	most, below := uint64(1)<<min(max(bits.Len(uint(len(c.Keys)))-4, 4), 11), int64(0)
+	keys := c.Keys
+	if main >= 0 { // most keys are there, and only the others are looked at again
+		keys = s.count(&s.main, keys, base[main], most)
+	}
 	for i, r := range base {
-		keys, cells := others, min(most, r.End-r.Start)
-		switch {
-		case i == main:
-			keys = c.Keys
-		case main >= 0, len(base) > 1 && r.Weight == 1:
+		if i == main {
+			below = s.add(&s.main, c, r, below)
+			continue
+		}
+		cells := most
+		if main >= 0 || len(base) > 1 && r.Weight == 1 {
 			cells = min(cells, 64) // beside the data, or the window: see window.go
 		}
-		below = s.partition(c, keys, r, cells, below)
+		keys = s.count(&s.other, keys, r, cells)
+		below = s.add(&s.other, c, r, below)
 	}
 }
 
@@ -204,39 +207,42 @@ func (s *Sampler) narrowed(keys []uint32, base []Region) (cut []Region, main int
 	return s.regions, main
 }
 
-// outside returns the keys that are not in the region.
-func (s *Sampler) outside(keys []uint32, r Region) []uint32 {
-	s.others = slices.Grow(s.others[:0], len(keys)+1)[:len(keys)+1]
-	next, width := uint64(0), r.End-r.Start
-	for _, k := range keys { // without branches, which depend on chance
-		s.others[next] = k
-		_, inside := bits.Sub64(uint64(k)-r.Start, width, 0) // a key before start wraps around
-		next += 1 - inside
-	}
-	return s.others[:next]
+// cells are equal parts of a region, of 2^shift candidates each, and the numbers of keys in them.
+type cells struct {
+	shift  uint
+	counts [][lanes]int32
 }
 
-// partition appends up to cells pieces of the region, before which there are below keys, and
-// returns the number before its end. keys are those of the column, or all of them in the region.
-func (s *Sampler) partition(c Column, keys []uint32, r Region, cells uint64, below int64) int64 {
+// count cuts the region into at most the wanted number of cells, counts the keys that lie in each,
+// and returns the other keys.
+func (s *Sampler) count(t *cells, keys []uint32, r Region, wanted uint64) []uint32 {
+	t.counts = t.counts[:0]
 	if r.End <= r.Start {
-		return below
+		return keys
 	}
-	width := r.End - r.Start
-	shift := uint(bits.Len64((width - 1) / cells))
-	cells = (width-1)>>shift + 1
-	if uint64(cap(s.counts)) < cells {
-		s.counts = make([][lanes]int32, cells)
-	}
-	counts := s.counts[:cells]
+	width, out := r.End-r.Start, 0
+	t.shift = uint(bits.Len64((width - 1) / min(wanted, width)))
+	n := int((width-1)>>t.shift) + 1
+	t.counts = slices.Grow(t.counts, n)[:n]
+	counts, shift := t.counts, t.shift&63
 	clear(counts)
+	s.others = slices.Grow(s.others[:0], len(keys))[:len(keys)] // or these are the keys
 	for j, k := range keys {
 		if d := uint64(k) - r.Start; d < width { // a key before start wraps around
 			counts[d>>shift][j%lanes]++
+			continue
 		}
+		s.others[out] = k
+		out++
 	}
-	for i, n := range counts {
-		p := piece{start: r.Start + uint64(i)<<shift, size: 1 << shift, weight: r.Weight, below: below, count: int64(n[0]) + int64(n[1]) + int64(n[2]) + int64(n[3])}
+	return s.others[:out]
+}
+
+// add appends pieces of the region, before which there are below keys, and returns the number
+// before its end.
+func (s *Sampler) add(t *cells, c Column, r Region, below int64) int64 {
+	for i, n := range t.counts {
+		p := piece{start: r.Start + uint64(i)<<t.shift, size: 1 << t.shift, weight: r.Weight, below: below, count: int64(n[0]) + int64(n[1]) + int64(n[2]) + int64(n[3])}
 		p.size = min(p.size, r.End-p.start)
 		if d := uint64(c.Zero) - p.start; d < p.size {
 			p.count += c.Zeros
@@ -253,7 +259,9 @@ func (s *Sampler) split(c Column, i int) {
 	p := s.pieces[i]
 	s.spare = append(s.spare[:0], s.pieces[i+1:]...)
 	s.pieces = s.pieces[:i]
-	s.partition(c, keys, Region{p.start, p.start + p.size, p.weight}, min(p.size, 64), p.below)
+	part := Region{p.start, p.start + p.size, p.weight}
+	s.count(&s.other, keys, part, 64)
+	s.add(&s.other, c, part, p.below)
 	for at := i; at < len(s.pieces); at++ {
 		s.pieces[at].list = p.list
 	}

@@ -74,20 +74,4 @@ func TestInstances(t *testing.T) {
 	require.False(t, plan.Params{}.Guarantee().Promises())
 }
 
-// The mean is near the truth where the budget is ample.
-func TestAccuracy(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4)) // test data
-	x, sum := make([][]float64, 3000), 0.0
-	for j := range x {
-		x[j] = []float64{5 + rng.NormFloat64(), 20 * rng.NormFloat64()}
-		sum += x[j][0]
-	}
-	for _, instance := range []Instance{Algorithm18, Direct, IOME} {
-		m := dptest.OK(New(Params{Rho: 20, Dim: 2, Max: 100, Relation: budget.Replace, Instance: instance}))(t)
-		out := dptest.OK(m.Release(t.Context(), x))(t)
-		dptest.Alarm(t, 1e-12) // noise has a deviation of 0.02
-		require.InDelta(t, sum/3000, out.Estimate(0), 0.5, "%v", instance)
-	}
-}
-
 func TestFalseAlarms(t *testing.T) { dptest.FalseAlarms(t) }

@@ -53,10 +53,11 @@ func newUnitTable(rng *rand.Rand, n, d int) unitTable {
 // Means of columns of mixed units at (4, 10⁻⁶): the root mean square of the errors, each in the
 // standard deviation of its column. plan knows no ranges, elliptical has those of an expert, and so
 // has Google's BoundedMean, at an equal part of ε and δ for each column, with the better of its
-// noises. For n = 10³, 10⁴, 10⁵:
+// noises. plan in one unit is without Relative. For n = 10³, 10⁴, 10⁵:
 //
 //	                        5 columns             50 columns
 //	plan, no ranges         .012, .0017, .00020   .019, .0020, .00022
+//	plan in one unit        2e10, 3e9,   3e8      9e13, 1e13,  2e12
 //	elliptical, ranges      .020, .0019, .00022   .049, .0048, .00048
 //	Google's, ranges        .023, .0017, .00022   .21,  .024,  .0021
 func TestMixedUnits(t *testing.T) {
@@ -69,7 +70,10 @@ func TestMixedUnits(t *testing.T) {
 		for _, n := range []int{1000, 10_000, 100_000} {
 			table := newUnitTable(rng, n, d)
 			widest := max(slices.Max(table.high), -slices.Min(table.low))
-			m := must(plan.New(plan.Params{Epsilon: epsilon, Delta: delta, Dim: d, Max: widest, Relative: true}))
+			p := plan.Params{Epsilon: epsilon, Delta: delta, Dim: d, Max: widest}
+			inOneUnit := must(plan.New(p))
+			p.Relative = true
+			m := must(plan.New(p))
 			errors := map[string]float64{}
 			see := func(name string, estimate func(i int) float64) {
 				for i := range d {
@@ -80,6 +84,7 @@ func TestMixedUnits(t *testing.T) {
 			for range runs {
 				mean := must(m.Release(context.Background(), table.rows))
 				see("plan", mean.Estimate)
+				see("plan in one unit", must(inOneUnit.Release(context.Background(), table.rows)).Estimate)
 				b := must(elliptical.NewBuilder(elliptical.Params{Epsilon: epsilon, Delta: delta, Relative: true, Count: true, Min: elliptical.VectorOf(table.low...), Max: elliptical.VectorOf(table.high...)}))
 				for _, row := range table.rows {
 					b.Add(row)
@@ -101,7 +106,8 @@ func TestMixedUnits(t *testing.T) {
 				}
 			}
 			theirs := math.Sqrt(min(errors["Laplace"], errors["Gaussian"]))
-			t.Logf("d = %d, n = %d: plan %.2g, elliptical with ranges %.2g, Google's with ranges %.2g sd", d, n, math.Sqrt(errors["plan"]), math.Sqrt(errors["elliptical"]), theirs)
+			t.Logf("d = %d, n = %d: plan %.2g, in one unit %.2g, elliptical with ranges %.2g, Google's with ranges %.2g sd", d, n,
+				math.Sqrt(errors["plan"]), math.Sqrt(errors["plan in one unit"]), math.Sqrt(errors["elliptical"]), theirs)
 			const chance = 1.5 // of so many errors
 			if math.Sqrt(errors["elliptical"]) > chance*theirs || errors["plan"] > chance*chance*errors["elliptical"] {
 				t.Errorf("an error is above that of its peer")

@@ -7,11 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/exact"
-	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -158,35 +155,6 @@ func TestSumNoise(t *testing.T) {
 		_, sd := r.noisySums(c, 0.125)
 		require.GreaterOrEqual(t, sd, row.want*c.limit*2*(1-1e-15))
 		require.InEpsilon(t, row.want*c.limit*2, sd, 1e-12)
-	}
-}
-
-// Sparse and dense rows are shaped alike, also around a centre that is not the origin.
-func TestSparseRowsAreShapedAsDenseOnes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	const d, n = 17, 40
-	for _, centred := range []bool{false, true} {
-		centre, factor := make([]float64, d), make([]float64, d)
-		for i := range factor {
-			factor[i] = 1 + rng.Float64()
-			if centred && i%3 == 0 {
-				centre[i], factor[i] = rng.NormFloat64(), -factor[i]
-			}
-		}
-		dense, s := randomSparse(rng, n, d)
-		a := (&shaped{shaping: newShaping(&rows{bounds: bounds{dim: d, least: -1, most: 1}, dense: dense}, centre, factor)})
-		b := (&shaped{shaping: newShaping(&rows{bounds: bounds{dim: d, least: -1, most: 1}, sparse: &s}, centre, factor)})
-		for j := range n {
-			_, want := a.row(j)
-			index, y := b.row(j)
-			got := make([]float64, d)
-			for at, i := range index {
-				got[i] = y[at]
-			}
-			for i := range want {
-				require.Equal(t, want[i]+0, got[i]+0)
-			}
-		}
 	}
 }
 
@@ -433,29 +401,6 @@ func TestGroupsOfSparseColumns(t *testing.T) {
 	require.Equal(t, []float64{0.5 + 2, 4.5}, one, "(1, 0), (0, 2); (4, 1), (0, 0); the row of 9 is in no whole group")
 }
 
-// Scales by pairs and by means of sparse rows take time in proportion to the entries, not to rows
-// times columns, which are 2³³ here and would take half a minute.
-func TestSparseSpreadsTakeTimeByEntries(t *testing.T) {
-	const n, d = 1 << 21, 1 << 12
-	s := Sparse{Offsets: make([]int, n+1), Indices: make([]uint32, d)}
-	for j := range s.Indices {
-		s.Indices[j] = uint32(j)
-	}
-	for j := range n {
-		s.Offsets[j+1] = min(j+1, d)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
-	defer cancel()
-	for _, p := range []Params{
-		{Rho: 1, Dim: d, Max: 1, Steps: Steps{Spread: Pairs, Scaling: Scaled}, Relation: budget.Replace},
-		{Rho: 1, Dim: d, NonNegative: true, Method: Adaptive, Steps: Steps{Spread: Means, Scaling: Scaled}, Relation: budget.Replace},
-	} {
-		m := dptest.OK(New(p))(t)
-		r := newRun(ctx, m.params, &rows{bounds: bounds{dim: d, least: m.params.least(), most: 1}, sparse: &s})
-		require.NoError(t, r.spreads(exact.Indices(d), 0.5, nil))
-	}
-}
-
 // randomSparse returns the same rows in both forms.
 func randomSparse(rng *rand.Rand, n, d int) ([][]float64, Sparse) {
 	s, dense := Sparse{Offsets: []int{0}}, make([][]float64, n)
@@ -470,20 +415,4 @@ func randomSparse(rng *rand.Rand, n, d int) ([][]float64, Sparse) {
 		s.Offsets = append(s.Offsets, len(s.Indices))
 	}
 	return dense, s
-}
-
-// A quantile near 1 is not rounded to 1, where C would lie above all rows: of 5000 rows 25 are
-// above it, and it takes e^{−55} to miss them.
-func TestClipAtAnExtremeQuantile(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1)) // test data
-	x, _ := dptest.NormalRows(rng, 5000, 0, dptest.Powers(4, 0))
-	longest := 0.0
-	for _, row := range x {
-		longest = max(longest, squaredNorm(row))
-	}
-	for _, base := range []quantile.Base{quantile.AutoBase, quantile.Uniform} {
-		m := release(t, Params{Rho: 5, Dim: 4, Max: 1e6, Resolution: 1, Shares: Shares{Clip: 0.5}, Steps: Steps{Clip: 0.995, Centre: Origin, Scaling: Unscaled, Base: base}, Relation: budget.Replace}, x)
-		require.Less(t, m.Limit, math.Sqrt(longest))
-		require.Greater(t, m.Limit, 3.0)
-	}
 }

@@ -3,7 +3,6 @@ package means
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"testing/cryptotest"
 
@@ -121,17 +120,4 @@ func TestRareEvents(t *testing.T) {
 	dptest.Alarm(t, 1e-10)
 	_, upper := dptest.ClopperPearson(hits, releases, 1-1e-10)
 	require.GreaterOrEqual(t, upper, 0.95)
-}
-
-// A public range 2³⁰ times as wide as the data, with no Unit, costs nothing to speak of: rows are
-// clipped as if it were narrow. A C of at least a Unit, Max/2²⁰, would err by 0.1. Noise is fixed.
-func TestMaxFarBeyondTheData(t *testing.T) {
-	cryptotest.SetGlobalRandom(t, 1)
-	rng := rand.New(rand.NewPCG(61, 62)) // test data
-	x, mean := columnOf(rng, 5000, (*rand.Rand).ExpFloat64)
-	for range 3 {
-		m := release(t, Params{Rho: 2, Dim: 1, Max: 1 << 30, Relation: budget.Replace}, x)
-		require.InDelta(t, mean[0], m.Values[0], 0.02)
-		require.Less(t, m.Limit, 100.0)
-	}
 }

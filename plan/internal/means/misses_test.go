@@ -299,7 +299,7 @@ func TestFailureBehindAPilot(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(73, 74)) // test data
 	const d, releases = 600, 20
-	p := Params{Rho: 0.5, Dim: d, Rows: 1, Max: 1e3, Resolution: 1, Failure: 0.3, Method: Adaptive, Relation: budget.Replace}
+	p := Params{Rho: 0.5, Dim: d, Rows: 1, Max: 1e3, Resolution: 1, Failure: 0.3, Method: Adaptive, Relation: budget.Replace, Workers: 1}
 	o := dptest.OK(p.Plan(nil))(t)
 	p.Rows = o.LeastRows
 	sd, mean := make([]float64, d), make([]float64, d)

@@ -44,22 +44,3 @@ func TestQuantileAccuracy(t *testing.T) {
 		}
 	}
 }
-
-// Sparse columns: quantiles among the zeros are exactly 0.
-func TestQuantilesOfSparseColumns(t *testing.T) {
-	s := Sparse{Offsets: []int{0}}
-	for j := range 1000 {
-		s.Indices = append(s.Indices, uint32(j%500))
-		s.Offsets = append(s.Offsets, len(s.Indices))
-	}
-	p := Params{Rho: 10, Dim: 500, Max: 2, Resolution: 1, Relation: budget.Replace}.Resolved()
-	r, a := newRun(t.Context(), p, &rows{bounds: bounds{dim: 500, least: -2, most: 2}, sparse: &s}), p.centreAxis()
-	out := dptest.OK(r.quantiles(exact.Indices(500), &quantile.Keying{Axis: a}, a.Plain(), 0.5, 0.02))(t)
-	zeros := 0
-	for _, x := range out {
-		if x == 0 {
-			zeros++
-		}
-	}
-	require.Greater(t, zeros, 490)
-}
