@@ -47,6 +47,7 @@ var columnMutations = []mutation{
 	{"a mean beyond the Bound", "elliptical/column/summary.go:Summary.Value", "mean = min(max(mean, -s.params.bound()), s.params.bound())", "mean = min(max(mean, -2*s.params.bound()), 2*s.params.bound())"},
 	{"kept rows not clamped", "elliptical/column/rows.go", "min(max(x, -bound), bound)+0)", "x+0)"},
 	{"a few rows of noise are a tail of index 1.1", "elliptical/column/internal/tail/ends.go", "thinner = .5", "thinner = .68"},
+	{"the nearer end is as near as its rows", "elliptical/column/internal/tail/ends.go", "if !(cost > best) {", "if cost < best {"},
 	{"a range that was not learned is a number", "elliptical/column/summary.go:Summary.Value", "case s.unknown():", "case s.unknown() && of == Count:"},
 	{"noise taken for rows is believed", "elliptical/column/interval_learned.go", "return seen < max(", "return 0*seen > max("},
 	{"a Bound cuts off the tail", "elliptical/column/internal/tail/beyond.go", "rows /= 1 - math.Sqrt2*ratio", "rows /= 1 - ratio"},
