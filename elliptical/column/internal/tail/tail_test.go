@@ -340,8 +340,8 @@ func TestHiddenGroups(t *testing.T) {
 	}
 }
 
-// Gaussian noise is in proportion to the farther end alone: on a side where no rows are seen the end
-// is as far as on the other one. Laplace noise grows with both, and there it is nearer.
+// Gaussian noise is in proportion to the farther end alone: on a side where no rows are seen the
+// end is as far as on the other one. Laplace noise grows with both, and there it is nearer.
 func TestNearerEndIsFree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1)) // test data
 	nearer := 0
