@@ -10,10 +10,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The encoding of a Summary, little-endian, version 3; floating-point numbers are IEEE 754 bits:
+// The encoding of a Summary, little-endian, version 4; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 15, version 3
+//	6      header: "dpsk", kind 15, version 4
 //	8      Epsilon
 //	8      Delta
 //	8      Rho
@@ -27,6 +27,7 @@ import (
 //	8      the number of rows under Replace, else 0
 //	where the range is learned, that is Min and Max are 0 and Want is 3:
 //	4      cell of the centre
+//	8      noisy number of rows that are not at the centre under ρ, else 0
 //	2, 2   the ends below and above it, as numbers of bins
 //	2, 2   the first bin behind the visible ones, below and above
 //	8      noisy number of rows in the central bin, then 8 for each bin below and each above
@@ -35,9 +36,9 @@ import (
 //
 // No other bytes decode to the same Summary.
 const (
-	version     = 3
+	version     = 4
 	fixedSize   = wire.HeaderSize + 5*8 + 8 + 2 + 2*8 + 8
-	learnedSize = 4 + 4*2 + 8*(1+2*tail.Count)
+	learnedSize = 4 + 8 + 4*2 + 8*(1+2*tail.Count)
 
 	maxHigh = 1 << 58 // of the high half of a sum: 2⁵³ rows of 2⁶⁰
 )
@@ -67,7 +68,7 @@ func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 
 // fields are what was learned.
 func (l *learned) fields() []wire.Field {
-	fields, c := []wire.Field{wire.Int(&l.cell, maxCells)}, &l.chosen
+	fields, c := []wire.Field{wire.Int(&l.cell, maxCells), wire.Signed(&l.aside)}, &l.chosen
 	for _, b := range []*int{&c.End[0], &c.End[1], &c.Top[0], &c.Top[1]} {
 		fields = append(fields, wire.Short(b, tail.Count))
 	}
@@ -118,10 +119,10 @@ func (s *Summary) decode(r *wire.Reader) {
 		r.Fail("invalid Params")
 		return
 	}
-	s.law, s.values = l, make([]exact.Int128, len(l.at))
 	if p.learns() {
-		s.found = p.read(r, l)
+		s.found, l = p.read(r)
 	}
+	s.law, s.values = l, make([]exact.Int128, len(l.at))
 	r.Fields(wideFields(s.values))
 	for _, v := range s.values {
 		if v.Hi > maxHigh || v.Hi < -maxHigh {
@@ -131,22 +132,22 @@ func (s *Summary) decode(r *wire.Reader) {
 }
 
 // read reads what was learned. It fails unless every method works with it.
-func (p Params) read(r *wire.Reader, sum law) *learned {
-	l, axis := p.at(0, sum), p.widest()
+func (p Params) read(r *wire.Reader) (*learned, law) {
+	l, axis := p.at(0), p.widest()
 	r.Fields(l.fields())
 	if r.Err() != nil {
-		return nil
+		return nil, law{}
 	}
 	l.centre = axis.Value(int64(l.cell))
 	if int64(l.cell) >= axis.Cells() || l.histogram.Edge(min(l.chosen.End[0], l.chosen.End[1])) < l.least() {
 		r.Fail("an impossible range")
 	}
-	for _, x := range l.numbers() {
-		if *x > maxHigh || *x < -maxHigh {
+	for _, x := range append(l.numbers(), &l.aside) {
+		if *x > maxHigh || *x < -maxHigh || !p.gaussian() && l.aside != 0 {
 			r.Fail("a number of rows out of range")
 		}
 	}
-	return l
+	return l, l.split(p, half)
 }
 
 // MarshalJSON returns the guarantee, each statistic with its interval at .95, null where it was not

@@ -46,17 +46,17 @@ func sampleReplace() *Summary {
 // sampleLearned returns a Summary of a learned range that no noise has touched.
 func sampleLearned(p Params) *Summary {
 	p = p.normal().summary()
-	sum, err := p.law(half)
-	if err != nil {
-		panic(err)
-	}
 	axis, rows := p.widest(), kept{}
 	for i := range 1000 {
 		rows.add(float64(i%7)-2, p.bound())
 	}
 	rows.add(40, p.bound())
-	l := p.at(int(axis.Cell(1)), sum)
+	l := p.at(int(axis.Cell(1)))
 	l.count(&rows)
+	if p.gaussian() {
+		l.countAside()
+	}
+	sum := l.split(p, half)
 	l.chosen = tail.Range{End: [2]int{76, 78}, Top: [2]int{77, 83}}
 	s, t := &Summary{params: p, law: sum, found: l}, rows.total(l.grid(half))
 	for i := range sum.at {

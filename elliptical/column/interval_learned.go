@@ -21,7 +21,6 @@ import (
 const (
 	centreLoss = 18  // e^centreLoss is more than the candidates for the centre
 	fewRows    = 500 // fewer in units of the histogram's noise: ε·n < 2000, or n·√ρ < 790
-	resolution = 0x1p-16
 )
 
 // near returns the bin that a distance from the centre, in units of the centre's size, is in; −1
@@ -42,26 +41,24 @@ func (s *Summary) unknown() bool {
 	rows, _, _ := s.forms()
 	n := rows.value - 3*s.deviation(rows)
 	loss, most := s.params.spending(centreShare).lossOf(1), 5*rows.value/8
-	from := l.near(resolution) + 1
+	from := l.near(atCentre) + 1
 	beside := max(h.Beside(0, from), h.Beside(1, from))
 	return loss*n/2 < centreLoss || beside > most || s.dark() && float64(h.Middle)+h.Beside(0, 0)+h.Beside(1, 0) < most
 }
 
 // dark reports whether no rows are seen away from the centre.
 func (s *Summary) dark() bool {
-	return max(s.found.chosen.Top[0], s.found.chosen.Top[1]) <= s.found.near(resolution)+1
+	return max(s.found.chosen.Top[0], s.found.chosen.Top[1]) <= s.found.near(atCentre)+1
 }
 
 // refuted reports whether the sum has not what the histogram has seen of few rows away from the
-// centre: noise was taken for rows.
+// centre: noise was taken for rows. The less likely noise is to have made that alone, the less the
+// sum has to be above its own: both together do it once in a million releases.
 func (s *Summary) refuted() bool {
-	if s.found == nil {
+	if s.found == nil || s.found.chosen.Top == [2]int{} {
 		return false
 	}
 	if _, few := s.found.histogram.Few(); !few {
-		return false
-	}
-	if s.found.chosen.Top == [2]int{} {
 		return false
 	}
 	rows, _, _ := s.forms()
@@ -74,7 +71,7 @@ func (s *Summary) refuted() bool {
 	case top[1] == 0:
 		claimed, seen = claims[0], -about.value
 	}
-	return seen < max(claimed/2, s.reach(about, 2e-4))
+	return seen < max(claimed/2, s.reach(about, min(2e-4/s.found.histogram.Doubt(), 1)))
 }
 
 // learned returns the interval of Sum or Mean that misses with a probability of miss.
@@ -91,11 +88,10 @@ func (s *Summary) learned(of Statistic, miss float64) (lo, hi float64) {
 	from, to := s.suggested(of, miss)
 	x := s.Value(of)
 	lo, hi = min(lo, from, x), max(hi, to, x)
-	if h := &s.found.histogram; !h.Thins(0, s.found.chosen) {
-		lo = math.Inf(-1)
-	}
-	if h := &s.found.histogram; !h.Thins(1, s.found.chosen) {
-		hi = math.Inf(1)
+	for side, end := range []*float64{&lo, &hi} {
+		if !s.found.histogram.Thins(side, s.found.chosen) {
+			*end = math.Inf(2*side - 1)
+		}
 	}
 	return max(lo, min(least, x)), min(hi, max(most, x))
 }
@@ -117,9 +113,8 @@ func (s *Summary) suggested(of Statistic, miss float64) (lo, hi float64) {
 }
 
 // hidden returns what the noise exceeds in no bin, except with probability miss.
-func (p Params) hidden(miss float64) float64 {
-	noise := p.counted()
-	return noise.Reach(miss / (2*tail.Count + 1))
+func (l *learned) hidden(miss float64) float64 {
+	return l.noise.Reach(miss / (2*tail.Count + 1))
 }
 
 // anchors returns the bins from which on rows have to thin out, in an interval that misses with
@@ -128,9 +123,9 @@ func (p Params) hidden(miss float64) float64 {
 func (s *Summary) anchors(miss float64) [2]int {
 	l, sure := s.found, 0.0
 	if miss < .01 {
-		sure = s.params.hidden(.8 * miss)
+		sure = s.found.hidden(.8 * miss)
 	}
-	return l.histogram.Anchors(l.chosen, s.params.hidden(.04), sure, s.params.TailIndex, l.near(resolution)+1, l.near(1))
+	return l.histogram.Anchors(l.chosen, s.found.hidden(.04), sure, s.params.TailIndex, l.near(atCentre)+1, l.near(1))
 }
 
 // tailed returns what follows from the theorem of package tail: of the tail eight tenths for all
@@ -139,7 +134,7 @@ func (s *Summary) anchors(miss float64) [2]int {
 // other side, or of few rows 4 octaves further.
 func (s *Summary) tailed(of Statistic, miss, index float64, aside bool) (lo, hi float64) {
 	h, chosen, top := &s.found.histogram, s.found.chosen, s.anchors(miss)
-	most := s.params.hidden(.8 * miss)
+	most := s.found.hidden(.8 * miss)
 	rows, first, _ := s.forms()
 	until := max(top[0], top[1])
 	if rows.value < fewRows*h.Scale {
@@ -191,25 +186,24 @@ func (s *Summary) bounded(of Statistic, miss float64) (lo, hi float64) {
 // in the next bin. If nothing is seen away from the centre, the group ends as far from it as 0 is.
 // NaN for an index outside [1.01, 64].
 func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi float64) {
-	switch {
-	case !s.has(of) || !check.Confidence(confidence) || !(index >= minIndex && index <= maxIndex):
-		return math.NaN(), math.NaN()
-	case s.found == nil || of == Count:
+	if !(index >= minIndex && index <= maxIndex) {
+		of = 0
+	}
+	return s.under(of, confidence, func(miss float64) (lo, hi float64) { return s.tailed(of, miss, index, false) })
+}
+
+// under is Interval, but for a learned range what follows from an assumption.
+func (s *Summary) under(of Statistic, confidence float64, assumed func(miss float64) (lo, hi float64)) (lo, hi float64) {
+	if !s.has(of) || !check.Confidence(confidence) || s.found == nil || of == Count {
 		return s.Interval(of, confidence)
 	}
-	return s.tailed(of, 1-confidence, index, false)
+	return assumed(1 - confidence)
 }
 
 // IntervalBounded is Interval for all data: if the range is learned, it allows for unseen rows at
 // the Bound, and is infinite without one.
 func (s *Summary) IntervalBounded(of Statistic, confidence float64) (lo, hi float64) {
-	switch {
-	case !s.has(of) || !check.Confidence(confidence):
-		return math.NaN(), math.NaN()
-	case s.found == nil || of == Count:
-		return s.Interval(of, confidence)
-	}
-	return s.bounded(of, 1-confidence)
+	return s.under(of, confidence, func(miss float64) (lo, hi float64) { return s.bounded(of, miss) })
 }
 
 // Range returns the interval to which values were clamped: [Min, Max], or what was learned; NaN for

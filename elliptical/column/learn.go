@@ -9,30 +9,41 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// A range is learned in three steps, each of which may use what those before released:
+// A range is learned in four steps, each of which may use what those before released:
 //
 //  1. the centre μ, the median by the exponential mechanism, with 0 as likely as all else together
 //     if there were no data;
-//  2. the number of rows in each of 2K + 1 bins by their distance from μ, with noise, and from
+//  2. under ρ the number of rows aside, farther from μ than its own resolution, with much noise:
+//     if they are few, step 3 spends 2.5 times as much, and step 4 the less;
+//  3. the number of rows in each of 2K + 1 bins by their distance from μ, with noise, and from
 //     these numbers alone the ends lo and hi, and what is added back for rows beyond them;
-//  3. the sum of the rows, clamped to [lo, hi], and their number.
+//  4. the sum of the rows, clamped to [lo, hi], and their number.
 //
-// Privacy. Given μ each row is in one bin, and in which depends on that row and μ alone. So a row
-// more changes the numbers of step 2 by one unit vector, whatever K is, and step 3 is [Params.law]
-// for a public interval. Steps compose adaptively: losses, and ρ, add up to at most the guarantee,
-// as the shares add up to 1 and are rounded down. (Step 1 is a draw of internal/quantile among
-// public places, see candidates.) All else is a function of what was released: package tail has no
-// access to rows, nor to their number, and neither has anything that decides. (NaN is no row, so in
-// no step.) ∎ TestChainIsPrivate enumerates it.
+// Privacy. Given μ each row is aside or not, and in one bin, and in which depends on that row and μ
+// alone. So a row more changes the number of step 2 by at most 1 and those of step 3 by one unit
+// vector, whatever K is, and step 4 is [Params.law] for a public interval. Given what steps 1 and 2
+// released, steps 3 and 4 spend the same together, whatever it was. Steps compose adaptively:
+// losses, and ρ, add up to at most the guarantee, as the shares add up to 1 and are rounded down.
+// (Step 1 is a draw of internal/quantile among public places, see candidates.) All else is a
+// function of what was released: package tail has no access to rows, nor to their number, and
+// neither has anything that decides. (NaN is no row, so in no step.) ∎ TestChainIsPrivate
+// enumerates it.
 
 // share is a part of ε, or of ρ.
 type share struct{ epsilon, rho float64 }
 
 var (
 	centreShare    = share{.05, .02}
+	asideShare     = share{0, .005}
 	histogramShare = share{.25, .2}
-	sumShare       = share{.7, .78}
+	sumShare       = share{.7, .775}
+	fewShare       = share{.25, .5} // the same two, where few rows are aside
+	fewSumShare    = share{.7, .475}
 )
+
+// fewAside is how many rows are few, in units of the histogram's noise: they could be lost in it.
+// More are seen, and it is the noise of their sum that matters.
+const fewAside = 27
 
 // spending returns the Params with a share of the budget.
 func (p Params) spending(s share) Params {
@@ -45,6 +56,8 @@ func (p Params) spending(s share) Params {
 type learned struct {
 	cell      int // of the centre
 	centre    float64
+	aside     int64 // the number of rows that are not at the centre, with noise; 0 under ε
+	noise     drawn // of a number of the histogram
 	histogram tail.Histogram
 	chosen    tail.Range
 }
@@ -94,22 +107,41 @@ func (p Params) choice(axis *rank.Axis) quantile.Choice {
 	return quantile.Choice{To: 2 * axis.Cells(), Level: .5, Loss: p.spending(centreShare).lossOf(1)}
 }
 
-// counted returns the noise of a number of rows.
-func (p Params) counted() drawn {
-	n, _ := p.spending(histogramShare).drawn(1) // valid, as p is
-	return n
+// at returns what is learned around the centre of a cell, with an empty histogram.
+func (p Params) at(cell int) *learned {
+	axis := p.widest()
+	return &learned{cell: cell, centre: axis.Value(int64(cell)), histogram: tail.NewHistogram(tail.NewBins(p.bound()), tail.Noise{}, 0)}
 }
 
-// at returns what is learned around the centre of a cell, with an empty histogram; sum is the noise
-// of the released sum.
-func (p Params) at(cell int, sum law) *learned {
-	axis, last := p.widest(), sum.noises[len(sum.noises)-1]
-	deviation := last.StdDev() * math.Ldexp(1./half, int(last.shift))
-	if !p.gaussian() { // an end is 2H steps away from the other
-		deviation /= 2
+// split sets the noise of the histogram, which the number of rows aside decides, and returns that
+// of the sum, for τ in {−h, …, h}.
+func (l *learned) split(p Params, h int64) law {
+	ofSum := sumShare
+	l.noise, _ = p.spending(histogramShare).drawn(1) // valid, as p is
+	if p.gaussian() && float64(l.aside) < fewAside*l.noise.Scale {
+		l.noise, _ = p.spending(fewShare).drawn(1)
+		ofSum = fewSumShare
 	}
-	n := tail.Noise{Laplace: !p.gaussian(), Scale: p.counted().Scale}
-	return &learned{cell: cell, centre: axis.Value(int64(cell)), histogram: tail.NewHistogram(tail.NewBins(p.bound()), n, deviation)}
+	sum, _ := p.lawOf(h, ofSum)
+	last := sum.noises[len(sum.noises)-1]
+	l.histogram.Noise = tail.Noise{Laplace: !p.gaussian(), Scale: l.noise.Scale}
+	l.histogram.Sum = last.StdDev() * math.Ldexp(1/float64(h), int(last.shift))
+	if !p.gaussian() { // an end is 2H steps away from the other
+		l.histogram.Sum /= 2
+	}
+	return sum
+}
+
+// atCentre is a distance that makes no row one aside, as a part of the centre.
+const atCentre = 0x1p-16
+
+// countAside counts the rows that are not at the centre, of a histogram without noise.
+func (l *learned) countAside() {
+	for side := range l.histogram.Rows {
+		for _, n := range l.histogram.Rows[side][l.near(atCentre)+1:] {
+			l.aside += n
+		}
+	}
 }
 
 // count adds the rows to the histogram.
@@ -167,13 +199,18 @@ func (s *state) learn() *Summary {
 	axis := s.params.widest()
 	centre, of := s.params.choice(&axis), candidatesOf(&axis)
 	rows.Set(of.spread(axis.Nearest(centre, s.kept.lists())), 1)
-	l := s.params.at(int(of.cell(rows.Draw(centre, &src))), s.law)
+	l := s.params.at(int(of.cell(rows.Draw(centre, &src))))
 	l.count(&s.kept)
-	n := s.params.counted()
+	if s.params.gaussian() {
+		l.countAside()
+		n, _ := s.params.spending(asideShare).drawn(1)
+		l.aside += n.Sample(&src)
+	}
+	sum := l.split(s.params, half)
 	for _, x := range l.numbers() {
-		*x += n.Sample(&src)
+		*x += l.noise.Sample(&src)
 	}
 	l.chosen = l.histogram.Choose(l.least())
 	t := s.kept.total(l.grid(half))
-	return &Summary{params: s.params, law: s.law, found: l, values: s.law.release(&t)}
+	return &Summary{params: s.params, law: sum, found: l, values: sum.release(&t)}
 }

@@ -21,11 +21,11 @@ import (
 // released: beyond the last visible bin of a side at most m/(1−r), of which r beyond each half
 // octave further.
 func (s *Summary) thins(rows []float64, index, miss float64) bool {
-	exact := s.params.at(s.found.cell, s.law)
+	exact := s.params.at(s.found.cell)
 	exact.count(&kept{last: rows})
 	h, r := &s.found.histogram, math.Exp2(-index/2)
 	for side, top := range s.anchors(.05) {
-		allowed, left := (math.Max(float64(h.Rows[side][min(top, tail.Count-1)]), 0)+s.params.hidden(.8*miss))/(1-r), 0.0
+		allowed, left := (math.Max(float64(h.Rows[side][min(top, tail.Count-1)]), 0)+s.found.hidden(.8*miss))/(1-r), 0.0
 		for b := tail.Count - 1; b >= top; b-- {
 			left += float64(exact.histogram.Rows[side][b])
 			if left > allowed*math.Pow(r, float64(b-top)) {
@@ -134,7 +134,7 @@ func (s *Summary) ofPublic(rng *rand.Rand, rows []float64) (mean float64) {
 		mean += min(max(x, lo), hi) - s.found.centre
 	}
 	back, _, _ := s.found.histogram.Back(s.found.chosen)
-	noise := (hi - lo) / 2 / math.Sqrt(2*s.params.spending(sumShare).Rho)
+	noise := s.found.histogram.Sum * (hi - lo) / 2
 	return s.found.centre + (mean+back+noise*rng.NormFloat64())/float64(len(rows))
 }
 
@@ -177,18 +177,27 @@ func TestNumbersHaveNoise(t *testing.T) {
 	const runs, alarm = 100, 1e-10
 	for _, p := range []Params{{Rho: .5}, {Epsilon: 1}} {
 		var first []int64
-		varies, above := make([]bool, 2*tail.Count+1), int64(0)
+		varies, above := make([]bool, 2*tail.Count+1, 2*tail.Count+2), int64(0)
+		if p.Rho > 0 { // and the number of rows aside
+			varies = append(varies, false)
+		}
 		for range runs {
 			s := released(t, p)
 			largest := 0.0
-			for i, x := range s.found.numbers() {
-				if len(first) < len(varies) {
+			numbers := s.found.numbers()
+			if p.Rho > 0 {
+				numbers = append(numbers, &s.found.aside)
+			}
+			for i, x := range numbers {
+				if len(first) < len(numbers) {
 					first = append(first, *x)
 				}
 				varies[i] = varies[i] || *x != first[i]
-				largest = max(largest, math.Abs(float64(*x)))
+				if x != &s.found.aside {
+					largest = max(largest, math.Abs(float64(*x)))
+				}
 			}
-			if largest > s.params.hidden(.04) {
+			if largest > s.found.hidden(.04) {
 				above++
 			}
 		}
@@ -255,17 +264,16 @@ func TestRangeIsAFunctionOfTheRelease(t *testing.T) {
 			again, _ := dptest.RoundTrip(t, s)
 			require.True(t, dptest.DeepEqual(s, again)) // and so are all intervals the same
 			require.Equal(t, s.found.chosen, again.found.histogram.Choose(again.found.least()), l.name)
-			require.Equal(t, s.params.at(s.found.cell, s.law).centre, again.found.centre)
+			require.Equal(t, s.params.at(s.found.cell).centre, again.found.centre)
 		}
 	}
 }
 
-// One row more changes one number of the histogram by 1, one row replaced at most two; whatever the
-// row is, and wherever the centre.
+// One row more changes one number of the histogram by 1, one row replaced at most two, and the
+// number of rows aside by at most 1; whatever the row is, and wherever the centre.
 func TestSensitivityOfTheHistogram(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 8))
 	p := Params{Rho: .5, Bound: 100}.normal().summary()
-	sum := dptest.OK(p.law(half))(t)
 	axis := p.widest()
 	edges := tail.NewBins(p.Bound)
 	odd := func(centre float64) float64 {
@@ -276,15 +284,18 @@ func TestSensitivityOfTheHistogram(t *testing.T) {
 		cell := int(axis.Cell(math.Ldexp(rng.NormFloat64(), rng.IntN(40)-33)))
 		counted := func(rows ...float64) []*int64 {
 			b := builder(t, p, rows...)
-			l := p.at(cell, sum)
+			l := p.at(cell)
 			l.count(&held(b).kept)
-			return l.numbers()
+			l.countAside()
+			return append(l.numbers(), &l.aside)
 		}
-		centre := p.at(cell, sum).centre
+		centre := p.at(cell).centre
 		a, b, c := odd(centre), odd(centre), odd(centre)
 		one, two, other := counted(a), counted(a, b), counted(a, c)
-		added, replaced := int64(0), int64(0)
-		for i := range one {
+		added, replaced, last := int64(0), int64(0), len(one)-1
+		aside := *two[last] - *one[last]
+		require.True(t, aside == 0 || aside == 1 && b == b)
+		for i := range last {
 			added += *two[i] - *one[i]
 			require.GreaterOrEqual(t, *two[i], *one[i])
 			replaced += max(*two[i]-*other[i], *other[i]-*two[i])

@@ -38,9 +38,17 @@ const (
 // The noise is discrete under ε and ρ. For (ε, δ) it is that of the analytic Gaussian mechanism,
 // rounded to whole units, which is rounding the noisy sum: the discrete one has up to twice its δ.
 func (p Params) law(h int64) (law, error) {
-	l := law{scheme: p.scheme(h), gaussian: p.gaussian()}
 	if p.learns() {
-		p = p.spending(sumShare)
+		return p.lawOf(h, sumShare)
+	}
+	return p.lawOf(h, share{1, 1})
+}
+
+// lawOf is law for a share of the budget.
+func (p Params) lawOf(h int64, s share) (law, error) {
+	l := law{scheme: p.scheme(h), gaussian: p.gaussian()}
+	if s != (share{1, 1}) {
+		p = p.spending(s)
 	}
 	one, err := p.drawn(1)
 	if err != nil {

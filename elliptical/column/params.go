@@ -80,11 +80,6 @@ type Params struct {
 	Bound float64
 }
 
-// bad returns the error for a field.
-func bad(field string, value any, want string) error {
-	return check.ParamsError("column", field, value, want)
-}
-
 // normal returns the Params with their defaults filled in and without −0.
 func (p Params) normal() Params {
 	for _, x := range []*float64{&p.Epsilon, &p.Delta, &p.Rho, &p.Min, &p.Max, &p.Resolution, &p.TailIndex, &p.Bound} {
@@ -96,11 +91,8 @@ func (p Params) normal() Params {
 
 // summary returns normal Params with the defaults of a Summary.
 func (p Params) summary() Params {
-	if p.learns() && p.Want == 0 {
-		p.Want = Mean
-	}
-	if p.learns() && p.TailIndex == 0 {
-		p.TailIndex = 1.5
+	if p.learns() {
+		p.Want, p.TailIndex = cmp.Or(p.Want, Mean), cmp.Or(p.TailIndex, 1.5)
 	}
 	return p
 }
@@ -144,25 +136,16 @@ func (p Params) moments() int {
 // gaussian reports whether the noise of a Summary is Gaussian.
 func (p Params) gaussian() bool { return p.Rho > 0 || p.Delta > 0 }
 
-// rho returns ρ of valid Params that are not purely ε-private: for δ > 0 the largest, up to 2⁻³⁰ of
-// it, for which the accountant says that ρ-zCDP is (ε, δ)-DP.
+// rho returns ρ of valid Params that are not purely ε-private: for δ > 0 the largest, up to 2⁻⁴⁰ of
+// it, for which the accountant says that ρ-zCDP is (ε, δ)-DP; below check.MinRho if there is none.
 func (p Params) rho() float64 {
 	if p.Rho > 0 {
 		return p.Rho
 	}
 	rho, _ := concentrated.Get([2]float64{p.Epsilon, p.Delta}, func() (float64, error) {
-		lo, hi := 0.0, p.Epsilon // ε-zCDP is not (ε, δ)-DP for any δ < ½, and ε²/2 for δ near 1
-		for budget.ZCDP(max(hi, check.MinRho), unit).DeltaAt(p.Epsilon) <= p.Delta && hi < check.MaxRho {
-			lo, hi = hi, 2*hi
-		}
-		for range 40 {
-			if middle := (lo + hi) / 2; budget.ZCDP(max(middle, check.MinRho), unit).DeltaAt(p.Epsilon) <= p.Delta {
-				lo = middle
-			} else {
-				hi = middle
-			}
-		}
-		return lo, nil
+		return (1 - 0x1p-40) * exact.LeastFloat(check.MinRho/2, check.MaxRho, func(rho float64) bool {
+			return budget.ZCDP(max(rho, check.MinRho), unit).DeltaAt(p.Epsilon) > p.Delta
+		}), nil
 	})
 	return rho
 }
@@ -178,8 +161,8 @@ func (p Params) validateGuarantee() error {
 	if err := check.EpsilonOrRho("column", p.Epsilon, p.Delta, p.Rho); err != nil {
 		return err
 	}
-	if p.Delta > 0 && p.rho() < check.MinRho {
-		return bad("Delta", p.Delta, "0 or a larger number: at this Epsilon no ρ of at least 2⁻⁶⁰ has it")
+	if err := checked(field{p.Delta == 0 || p.rho() >= check.MinRho, "Delta", p.Delta, "0 or a larger number: at this Epsilon no ρ of at least 2⁻⁶⁰ has it"}); err != nil {
+		return err
 	}
 	return check.Relation("column", p.Relation)
 }
@@ -189,54 +172,52 @@ func (p Params) validate() error {
 	if err := p.validateGuarantee(); err != nil {
 		return err
 	}
-	switch {
-	case p.Want > Mean:
-		return bad("Want", p.Want, "0, Count, Sum or Mean")
-	case p.Want == Count && p.Relation == budget.Replace:
-		return bad("Want", p.Want, "another one under Replace, where the count is public")
-	case p.Resolution != 0:
-		return bad("Resolution", p.Resolution, "0 in New: it is for quantiles")
-	case p.Rows < 0 || int64(p.Rows) > maxRows:
-		return bad("Rows", p.Rows, "an integer in [0, 2⁵³]")
-	case p.Rows > 0 && p.Relation == budget.AddRemove:
-		return bad("Rows", p.Rows, "0 under AddRemove, where the number of rows is private")
-	case p.Want == Count && p.Min != 0:
-		return bad("Min", p.Min, "0 for a count alone")
-	case p.Want == Count && p.Max != 0:
-		return bad("Max", p.Max, "0 for a count alone")
-	case p.learns() && p.Relation == budget.Replace:
-		return bad("Max", p.Max, "a number above Min under Replace: a range is learned under AddRemove")
-	case p.learns() && p.Delta > 0:
-		return bad("Max", p.Max, "a number above Min where Delta is given: a range is learned with Epsilon alone or Rho")
-	case p.learns() && p.Want == Sum:
-		return bad("Max", p.Max, "a number above Min for a sum alone: Want Mean learns the range")
-	case p.TailIndex != 0 && !p.learns():
-		return bad("TailIndex", p.TailIndex, "0 where the range is given, and for a count alone")
-	case p.learns() && p.TailIndex != 0 && !(p.TailIndex >= minIndex && p.TailIndex <= maxIndex):
-		return bad("TailIndex", p.TailIndex, "0 or a number in [1.01, 64]")
-	case p.Want == Count && p.Bound != 0:
-		return bad("Bound", p.Bound, "0 for a count alone")
-	case p.Want == Count:
-		return nil
+	learns, replace, count := p.learns(), p.Relation == budget.Replace, p.Want == Count
+	if err := checked(
+		field{p.Want <= Mean, "Want", p.Want, "0, Count, Sum or Mean"},
+		field{!count || !replace, "Want", p.Want, "another one under Replace, where the count is public"},
+		field{p.Resolution == 0, "Resolution", p.Resolution, "0 in New: it is for quantiles"},
+		field{p.Rows >= 0 && int64(p.Rows) <= maxRows, "Rows", p.Rows, "an integer in [0, 2⁵³]"},
+		field{p.Rows == 0 || replace, "Rows", p.Rows, "0 under AddRemove, where the number of rows is private"},
+		field{!count || p.Min == 0, "Min", p.Min, "0 for a count alone"},
+		field{!count || p.Max == 0, "Max", p.Max, "0 for a count alone"},
+		field{!learns || !replace, "Max", p.Max, "a number above Min under Replace: a range is learned under AddRemove"},
+		field{!learns || p.Delta == 0, "Max", p.Max, "a number above Min where Delta is given: a range is learned with Epsilon alone or Rho"},
+		field{!learns || p.Want != Sum, "Max", p.Max, "a number above Min for a sum alone: Want Mean learns the range"},
+		field{p.TailIndex == 0 || learns, "TailIndex", p.TailIndex, "0 where the range is given, and for a count alone"},
+		field{p.TailIndex == 0 || p.TailIndex >= minIndex && p.TailIndex <= maxIndex, "TailIndex", p.TailIndex, "0 or a number in [1.01, 64]"},
+		field{!count || p.Bound == 0, "Bound", p.Bound, "0 for a count alone"},
+	); err != nil || count {
+		return err
 	}
-	return p.validateRange(p.learns())
+	return p.validateRange(learns)
 }
 
 // validateRange checks the ends of an interval, or what stands in their place.
 func (p Params) validateRange(learns bool) error {
-	switch {
-	case !learns && p.Bound != 0:
-		return bad("Bound", p.Bound, "0 where Min and Max are given")
-	case learns && p.Bound != 0 && !(p.Bound >= minBound && p.Bound <= maxEnd):
-		return bad("Bound", p.Bound, "0 or a number in [2⁻¹⁰⁰, 2²⁰⁰]")
-	case learns:
-		return nil
-	case !(math.Abs(p.Min) <= maxEnd):
-		return bad("Min", p.Min, "a number of at most 2²⁰⁰ in absolute value")
-	case !(math.Abs(p.Max) <= maxEnd):
-		return bad("Max", p.Max, "a number of at most 2²⁰⁰ in absolute value")
-	case !(p.Max-p.Min >= check.MinReal):
-		return bad("Max", p.Max, "a number that is at least 2⁻²⁰⁰ above Min")
+	return checked(
+		field{learns || p.Bound == 0, "Bound", p.Bound, "0 where Min and Max are given"},
+		field{p.Bound == 0 || p.Bound >= minBound && p.Bound <= maxEnd, "Bound", p.Bound, "0 or a number in [2⁻¹⁰⁰, 2²⁰⁰]"},
+		field{math.Abs(p.Min) <= maxEnd, "Min", p.Min, "a number of at most 2²⁰⁰ in absolute value"},
+		field{math.Abs(p.Max) <= maxEnd, "Max", p.Max, "a number of at most 2²⁰⁰ in absolute value"},
+		field{learns || p.Max-p.Min >= check.MinReal, "Max", p.Max, "a number that is at least 2⁻²⁰⁰ above Min"},
+	)
+}
+
+// field is a field of the Params, and whether its value is one that is wanted.
+type field struct {
+	ok    bool
+	name  string
+	value any
+	want  string
+}
+
+// checked returns the error for the first field with another value.
+func checked(fields ...field) error {
+	for _, f := range fields {
+		if !f.ok {
+			return check.ParamsError("column", f.name, f.value, f.want)
+		}
 	}
 	return nil
 }
@@ -337,6 +318,9 @@ func (p Plan) StdErr(of Statistic, rows float64) float64 {
 	s, err := p.Params.planned()
 	if err != nil || !s.has(of) || !(rows >= 0) || s.params.learns() && of != Count {
 		return math.NaN()
+	}
+	if s.params.learns() && s.params.gaussian() { // the number of rows has the least then
+		s.law, _ = s.params.lawOf(half, fewSumShare)
 	}
 	count, first, second := s.forms()
 	unit, largest := s.params.grid(half).unit, 0.0

@@ -2,7 +2,6 @@ package column
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/elliptical/column/internal/rank"
@@ -15,6 +14,8 @@ const (
 	maxCells  = 1 << 30
 	minLevel  = 0x1p-20 // of a level and of 1 − level
 	subPlaces = 1 << 32 // of a cell, where there are several levels
+
+	ascendingLevels = "ascending numbers in [2⁻²⁰, 1 − 2⁻²⁰]"
 
 	// of ε or ρ, what the number of rows has, if it is private; of a single level, what the
 	// quantile has, each end of its interval, and the number of rows
@@ -37,14 +38,14 @@ type quantileParams struct {
 
 // withLevels returns the Params with the levels, or an error.
 func (p Params) withLevels(levels []float64) (q quantileParams, err error) {
-	if len(levels) == 0 || len(levels) > maxLevels {
-		return q, bad("number of levels", len(levels), "1 to 32")
-	}
 	q.Params = p
 	copy(q.Levels[:], levels)
 	q = q.normal()
-	if slices.Contains(levels, 0) {
-		return q, bad("levels", levels, "ascending numbers in [2⁻²⁰, 1 − 2⁻²⁰]")
+	if err := checked(
+		field{len(levels) > 0 && len(levels) <= maxLevels, "number of levels", len(levels), "1 to 32"},
+		field{!slices.Contains(levels, 0), "levels", levels, ascendingLevels},
+	); err != nil {
+		return q, err
 	}
 	return q, q.validate()
 }
@@ -63,34 +64,30 @@ func (p quantileParams) validate() error {
 	if err := p.validateGuarantee(); err != nil {
 		return err
 	}
-	learns := p.Params.learns()
+	learns, resolution := p.Params.learns(), p.Resolution
 	if err := p.validateRange(learns); err != nil {
 		return err
 	}
-	switch {
-	case p.TailIndex != 0:
-		return bad("TailIndex", p.TailIndex, "0 in NewQuantiles: it is for a Summary")
-	case p.Want != 0:
-		return bad("Want", p.Want, "0 in NewQuantiles: it is for a Summary")
-	case p.Rows != 0:
-		return bad("Rows", p.Rows, "0 in NewQuantiles: it is for a Summary")
-	case p.Resolution != 0 && learns:
-		return bad("Resolution", p.Resolution, "0 without Min and Max")
-	case p.Resolution != 0 && !(p.Resolution > 0 && p.Resolution <= p.Max-p.Min && (p.Max-p.Min)/p.Resolution <= maxCells-2):
-		return bad("Resolution", p.Resolution, "0 or a number that goes into the interval once, and at most 2³⁰ − 2 times")
-	}
-	last := 0.0
+	last, ascending := 0.0, true
 	for i, level := range p.Levels {
 		switch {
 		case level == 0 && i > 0:
 			last = 1
 		case !(level >= max(last, minLevel) && level <= 1-minLevel) || level == last:
-			return bad("levels", p.levels(), "ascending numbers in [2⁻²⁰, 1 − 2⁻²⁰]")
+			ascending = false
 		default:
 			last = level
 		}
 	}
-	return nil
+	return checked(
+		field{p.TailIndex == 0, "TailIndex", p.TailIndex, "0 in NewQuantiles: it is for a Summary"},
+		field{p.Want == 0, "Want", p.Want, "0 in NewQuantiles: it is for a Summary"},
+		field{p.Rows == 0, "Rows", p.Rows, "0 in NewQuantiles: it is for a Summary"},
+		field{resolution == 0 || !learns, "Resolution", resolution, "0 without Min and Max"},
+		field{resolution == 0 || resolution > 0 && resolution <= p.Max-p.Min && (p.Max-p.Min)/resolution <= maxCells-2, "Resolution", resolution,
+			"0 or a number that goes into the interval once, and at most 2³⁰ − 2 times"},
+		field{ascending, "levels", p.levels(), ascendingLevels},
+	)
 }
 
 // levels returns the levels that are released.
@@ -99,7 +96,7 @@ func (p *quantileParams) levels() []float64 {
 }
 
 // depth returns ⌈log₂(m + 1)⌉, the number of rounds in which m quantiles are found.
-func (p *quantileParams) depth() int { return bits.Len(uint(len(p.levels()))) }
+func (p *quantileParams) depth() int { return quantile.Rounds(len(p.levels())) }
 
 // promise returns the guarantee of a release of valid Params.
 func (p *quantileParams) promise() budget.Guarantee {
@@ -164,12 +161,11 @@ func (p *quantileParams) rowsShare() float64 {
 
 // rows returns the noise of the number of rows.
 func (p *quantileParams) rowsNoise() drawn {
-	of := Params{Epsilon: p.Epsilon * p.rowsShare()}
+	of := Params{Epsilon: p.Epsilon}
 	if p.gaussian() {
-		of = Params{Rho: p.rho() * p.rowsShare()}
+		of = Params{Rho: p.rho()}
 	}
-	of.Epsilon, of.Rho = of.Epsilon*(1-0x1p-48), of.Rho*(1-0x1p-48)
-	n, _ := of.drawn(1) // valid, as p is
+	n, _ := of.spending(share{p.rowsShare(), p.rowsShare()}).drawn(1) // valid, as p is
 	return n
 }
 

@@ -313,10 +313,10 @@ var rows = []row{
 	},
 	{
 		claim: "A range is learned, and the rows on it released, within ε or ρ for one row", about: "elliptical/column.Builder.Release",
-		theorem: "own: three steps that compose adaptively; ends are a function of released numbers", proof: "elliptical/column/learn.go",
-		code:  "elliptical/column.state.learn elliptical/column.learned.count elliptical/column.learned.numbers elliptical/column.Params.spending elliptical/column/internal/tail.Histogram.Choose elliptical/column/internal/rank.Axis.Nearest",
+		theorem: "own: four steps that compose adaptively; ends are a function of released numbers", proof: "elliptical/column/learn.go",
+		code:  "elliptical/column.state.learn elliptical/column.learned.split elliptical/column.learned.countAside elliptical/column.learned.count elliptical/column.learned.numbers elliptical/column.Params.spending elliptical/column/internal/tail.Histogram.Choose elliptical/column/internal/rank.Axis.Nearest",
 		exact: "elliptical/column.TestChainIsPrivate elliptical/column.TestSensitivityOfTheHistogram elliptical/column/internal/rank.TestNearest", audit: "elliptical/column.TestRangeIsAFunctionOfTheRelease",
-		edits: "elliptical/column: the centre for nothing; a number of rows without noise; the sum of a learned range with all of the budget",
+		edits: "elliptical/column: the centre for nothing; a number of rows without noise; the number of rows aside without noise; few rows aside leave the sum all that many do; the sum of a learned range with all of the budget",
 	},
 	{
 		claim: "Standard errors and intervals of a column hold", about: "elliptical/column.Summary.StdErr elliptical/column.Plan.StdErr elliptical/column.Summary.Interval elliptical/column.Quantiles.RankInterval",

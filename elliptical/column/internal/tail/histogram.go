@@ -93,19 +93,20 @@ func (h *Histogram) positive(side, b int) float64 { return max(h.at(side, b), 0)
 // large is a number of rows that noise alone hardly ever makes in one of all bins.
 func (h *Histogram) large() float64 { return 8 * h.Scale }
 
+// sure returns the number of rows of a bin that surely holds some, else 0.
+func (h *Histogram) sure(side, b int) float64 {
+	if x := h.at(side, b); x > h.large() {
+		return x
+	}
+	return 0
+}
+
 // Sure returns about how many rows there are, by the bins that surely hold some: all of them, and
 // those beside the central bin.
 func (h *Histogram) Sure() (all, outside float64) {
-	for side := range 2 {
-		for b := range h.count() {
-			if x := h.at(side, b); x > h.large() {
-				outside += x
-			}
-		}
+	outside = h.Beside(0, 0) + h.Beside(1, 0)
+	if all = float64(h.Middle); all <= h.large() {
+		all = 0
 	}
-	all = outside
-	if x := float64(h.Middle); x > h.large() {
-		all += x
-	}
-	return all, outside
+	return all + outside, outside
 }

@@ -339,3 +339,21 @@ func TestHiddenGroups(t *testing.T) {
 		}
 	}
 }
+
+// Gaussian noise is in proportion to the farther end alone: on a side where no rows are seen the
+// end is as far as on the other one. Laplace noise grows with both, and there it is nearer.
+func TestNearerEndIsFree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1)) // test data
+	nearer := 0
+	for range 100 {
+		from, rows := 40+rng.IntN(60), []int64{rng.Int64N(900), 900, rng.Int64N(500), rng.Int64N(200)}
+		h := noisy(rng, false, from, rows...)
+		r := h.Choose(0)
+		require.GreaterOrEqual(t, r.End[0], r.End[1])
+		h = noisy(rng, true, from, rows...)
+		if r = h.Choose(0); r.End[0] < r.End[1] {
+			nearer++
+		}
+	}
+	require.Greater(t, nearer, 90)
+}

@@ -82,23 +82,25 @@ func (h *Histogram) bulk() int {
 	if outside, few := h.Few(); !few {
 		left := 0.0
 		for b := h.count() - 1; b >= 0; b-- {
-			for side := range 2 {
-				if x := h.at(side, b); x > h.large() {
-					left += x
-				}
-			}
-			if left > outside/4 {
+			if left += h.sure(0, b) + h.sure(1, b); left > outside/4 {
 				return b
 			}
 		}
 	}
-	best, bulk := h.flat(), -1
+	_, bulk := h.standsOut(h.flat())
+	return bulk
+}
+
+// standsOut returns the surprise of the neighbours on a side that stand out most from noise, and
+// their bulk: what was given and −1 if none have more.
+func (h *Histogram) standsOut(least float64) (surprise float64, bulk int) {
+	surprise, bulk = least, -1
 	for m := 1; m <= widest; m *= 2 {
 		for side := range 2 {
 			for b := 0; b+m <= h.count(); b++ {
 				rows := h.sum(side, b, b+m)
-				if h.beats(m, rows, best) {
-					best, bulk = h.surprise(m, rows), b+m-1
+				if h.beats(m, rows, surprise) {
+					surprise, bulk = h.surprise(m, rows), b+m-1
 					for left := h.at(side, bulk); left <= rows/4; left += h.at(side, bulk) {
 						bulk--
 					}
@@ -106,7 +108,14 @@ func (h *Histogram) bulk() int {
 			}
 		}
 	}
-	return bulk
+	return surprise, bulk
+}
+
+// Doubt bounds the probability that noise alone makes any bins stand out as much as the most do, in
+// units of that of the least that counts.
+func (h *Histogram) Doubt() float64 {
+	surprise, _ := h.standsOut(h.flat())
+	return math.Exp(h.flat() - surprise)
 }
 
 // sum returns the number of rows in the bins from ≤ b < to.
@@ -171,9 +180,7 @@ func (h *Histogram) Thins(side int, r Range) bool {
 // Beside returns about how many rows a side has from a bin on, by the bins that surely hold some.
 func (h *Histogram) Beside(side, from int) (rows float64) {
 	for b := from; b < h.count(); b++ {
-		if x := h.at(side, b); x > h.large() {
-			rows += x
-		}
+		rows += h.sure(side, b)
 	}
 	return rows
 }
