@@ -29,6 +29,7 @@ var seriesMutations = []mutation{
 	{"elements seen by a restart again", "misragries/series/private.go", "uint32(b.tokens)), uint32(b.sights))", "uint32(b.tokens)), uint32(s.params.fullBucket(s.steps).sights))"},
 	{"finds of a key's last episode only", "misragries/series/window.go", "for _, f := range e.finds {", "for _, f := range tr[len(tr)-1].finds {"},
 	{"a node's count in its last stretch", "misragries/series/timeline.go", "gaps := tr.gapsOf(start); len(gaps) > 0", "gaps := tr.gapsOf(start)[max(len(tr.gapsOf(start))-1, 0):]; len(gaps) > 0"},
+	{"an interval without its estimate", "misragries/series/window.go", "return min(lo, hi, estimate), max(lo, hi, estimate)", "_ = estimate\n\treturn min(lo, hi), max(lo, hi)"},
 	{"the share of the last step only", "misragries/series/window.go", "f := t.leastSquares(t.elements[i], from, to)", "f := t.leastSquares(t.elements[i], to-1, to)"},
 	{"a share of half the width", "misragries/series/users.go", "beyond((1 - confidence) / 2)", "beyond((1 - confidence) / 2) / 2"},
 	{"elements without a user count", "misragries/series/builder.go", "if b.params.MaxElements > 0 {", "if false {"},
