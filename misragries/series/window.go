@@ -59,7 +59,7 @@ func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 		}
 	}
 	for key, tr := range t.tracks {
-		if r := t.record(key, *tr, w); r.known.nodes > 0 || r.estimate != 0 {
+		if r := t.record(key, tr, w); r.known.nodes > 0 || r.estimate != 0 {
 			w.records = append(w.records, r)
 		}
 	}
