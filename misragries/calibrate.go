@@ -38,6 +38,15 @@ func discreteLaplace(scale float64) noise.DiscreteLaplace {
 	return d
 }
 
+// geometric returns the distribution of such noise beyond a point that it has reached.
+func geometric(scale float64) noise.Geometric {
+	d, err := noise.NewGeometric(scale)
+	if err != nil {
+		panic("misragries: no noise for a valid scale") // unreachable
+	}
+	return d
+}
+
 // calibrate returns the numbers of a mechanism for valid Params and a possible input, or which of
 // the Params leaves none. What a sketch lost may be unknown, as of given counters; then nothing is
 // spent on it.

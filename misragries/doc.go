@@ -45,6 +45,7 @@
 //	  where no server may see them        Combine of Histograms         17, 1.4 on each server
 //	  where the keys do not fit           Builder.Merge (SparseVector)  423, 71: as √k
 //	users with up to m distinct keys      NewUserBuilder                423, 71 for any m, or less
+//	  of several servers                  UserBuilder.Merge             423, 71: set SparseVector
 //	users of up to m elements, or events  New, AddN, MaxElements: m     of one element at ε/m
 //	  of up to m = 1500 (bytes, amounts)  NewSum (TrimmedSum)           17.5m, 1.8m
 //	counters of a sketch from elsewhere   FromMisraGries (FreedZeros)   24, 1.9

@@ -69,6 +69,9 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, plainSamples())
+	for _, s := range samples(f) {
+		f.Add(dptest.OK(s.h.MarshalBinary())(f))
+	}
 	f.Add([]byte{})
 	f.Fuzz(useDecoded)
 }

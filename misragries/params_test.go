@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,34 +29,6 @@ func TestBadParams(t *testing.T) {
 		"FromMisraGries": func(p Params) error { return dptest.Err(FromMisraGries(p, map[int]int64{1: 2})) },
 		"NewSum":         func(p Params) error { return dptest.Err(NewSum[int](p)) },
 	})
-}
-
-// The ends of the ranges work, and no memory is taken ahead of the data.
-func TestParamsAtTheirLimits(t *testing.T) {
-	for _, p := range []Params{
-		{Counters: 1, Epsilon: check.MinEpsilon, Delta: check.MinDelta}, {Counters: 1, Epsilon: check.MaxEpsilon, Delta: 1 - 0x1p-53},
-		{Counters: maxCounters, Epsilon: check.MinEpsilon, Delta: 1e-9}, {Counters: maxCounters, Epsilon: check.MaxEpsilon, Delta: check.MinDelta},
-	} {
-		b := dptest.OK(New[string](p))(t)
-		for range 100 {
-			b.Add(strings.Repeat("x", 10))
-		}
-		h := dptest.OK(b.Release())(t)
-		lo, hi := h.Interval("x", 0.99)
-		require.LessOrEqual(t, lo, hi)
-		p.Method = KeptZeros
-		require.Equal(t, p, h.Params())
-	}
-}
-
-// The noise is never below 1/ε.
-func TestNoiseScaleIsRoundedUp(t *testing.T) {
-	for i := range 10_000 {
-		epsilon := math.Ldexp(1+float64(i)/9973, i%39-30)
-		scale := sharedNoise(Params{Counters: 4, Epsilon: epsilon, Delta: 0.1}).Scale()
-		require.GreaterOrEqual(t, math.FMA(scale, epsilon, -1), 0.0) // the sign of the exact error
-		require.LessOrEqual(t, scale*epsilon, 1+0x1p-51)
-	}
 }
 
 // What the Params promise; releases promise the same: see TestGuaranteeNamesTheUnit.

@@ -1,6 +1,7 @@
 package misragries
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -23,8 +24,8 @@ type Plan struct {
 
 // Row is what one constructor needs and loses.
 type Row struct {
-	// Constructor is New, NewSum, Builder.Merge, Combine, NewUserBuilder or
-	// FromMisraGries.
+	// Constructor is New, NewSum, Builder.Merge, Combine, NewUserBuilder,
+	// UserBuilder.Merge or FromMisraGries.
 	Constructor string
 	Method      Method
 	// Threshold is the least noisy count that is released; for Combine the count,
@@ -85,6 +86,13 @@ func (p Params) Plan(servers int) (Plan, error) {
 			continue
 		}
 		q, c, err := p.check(in)
+		if in == users && servers > 1 && !c.together && err == nil {
+			// only what counts the keys of a user together can be merged
+			q.Method = cmp.Or(p.Method, possible[users][0])
+			if q, c, err = q.check(in); !c.together && err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			if refused == nil {
 				refused = err
@@ -117,6 +125,9 @@ func (p Params) row(c calibration, servers int) Row {
 	h := Histogram[uint64]{params: p, calibration: c}
 	r := Row{Constructor: c.input.String(), Method: c.method, Threshold: h.threshold(), Hidden95: c.needs(p, sketches), StdDev: c.stdDev(), Bias: c.bias(sketches)}
 	r.Trusted = servers > 1
+	if servers > 1 && c.input == users {
+		r.Constructor = "UserBuilder.Merge"
+	}
 	if servers > 1 && c.input == oneStream {
 		// a key may be below the threshold on every server
 		below := func(hidden float64) float64 { return max(m*(hidden-1)+1, hidden) }

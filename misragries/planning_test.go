@@ -150,6 +150,30 @@ func TestPlanOfUsers(t *testing.T) {
 	require.NotContains(t, all, "NewUserBuilder")
 }
 
+// What a plan for several servers says of UserBuilders can be merged: by the row's Method, also
+// where one of them alone would count single keys.
+func TestPlanOfMergedUsers(t *testing.T) {
+	for _, p := range []Params{{Delta: 1e-6, MaxElements: 2}, {Delta: 1e-6, MaxElements: 60}, {Delta: 1e-6, MaxElements: 2, Method: KeptZeros}, {Dim: 100, MaxElements: 2}, {Dim: 100, MaxElements: 60}} {
+		p.Counters, p.Epsilon = 64, 1
+		_, all := rows(t, p, 20)
+		require.NotContains(t, all, "NewUserBuilder")
+		row, found := all["UserBuilder.Merge"]
+		a, b := dptest.OK(NewUserBuilder[int](p))(t), dptest.OK(NewUserBuilder[int](p))(t)
+		if !found {
+			require.ErrorIs(t, a.Merge(b), ErrParams)
+			continue
+		}
+		p.Method = row.Method
+		a, b = dptest.OK(NewUserBuilder[int](p))(t), dptest.OK(NewUserBuilder[int](p))(t)
+		require.NoError(t, a.Merge(b))
+		h := dptest.OK(a.Release())(t)
+		require.Equal(t, []float64{h.stdDev(), 1. / 65}, []float64{row.StdDev, row.Lost})
+		if p.Dim == 0 {
+			require.Equal(t, h.threshold(), row.Threshold)
+		}
+	}
+}
+
 // A sum is TrimmedSum unless MaxLength shows that ReducedSum needs no more.
 func TestSumIsChosenByMaxLength(t *testing.T) {
 	for length, want := range map[uint64]Method{0: TrimmedSum, 1000: ReducedSum, 1_000_000: TrimmedSum} {

@@ -2,8 +2,6 @@ package misragries
 
 import (
 	"bytes"
-	"math/rand/v2"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,12 +20,6 @@ func peek[S any](s private.State[S]) *S {
 	return data
 }
 
-// stateOf returns all that decides how a sketch goes on and what it releases.
-func stateOf[K string | int](b *Builder[K]) any {
-	s := peek(b.secret)
-	return []any{b.params, s.Merged, s.Given, s.Decrements(), s.Counters(), s.Positive()}
-}
-
 func restored[K string | int](t *testing.T, b *Builder[K], p Params) *Builder[K] {
 	t.Helper()
 	data := dptest.OK(b.AppendPrivateState(nil))(t)
@@ -35,37 +27,6 @@ func restored[K string | int](t *testing.T, b *Builder[K], p Params) *Builder[K]
 	c.AddSlice(make([]K, 3)) // is replaced
 	require.NoError(t, c.RestorePrivateState(data))
 	return c
-}
-
-// A restored sketch is the sketch: at every point of a stream, and for all that comes after it.
-func TestPrivateStateOfABuilder(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, k := range []int{1, 2, 5, 40} {
-		p := Params{Counters: k, Epsilon: 1, Delta: 1e-6}
-		ints := dptest.OK(New[int](p))(t)
-		words := dptest.OK(New[string](p))(t)
-		for i := range 400 {
-			if i%7 == 0 {
-				ints, words = restored(t, ints, p), restored(t, words, p)
-			}
-			key := int(rng.ExpFloat64() * 3 * float64(k))
-			ints.Add(key)
-			words.Add(strconv.Itoa(key))
-			if i%11 == 0 {
-				require.Equal(t, stateOf(ints), stateOf(restored(t, ints, p)))
-				require.Equal(t, stateOf(words), stateOf(restored(t, words, p)))
-			}
-		}
-		plain := dptest.OK(New[int](p))(t)
-		rng = rand.New(rand.NewPCG(1, 2))
-		for range 400 {
-			plain.Add(int(rng.ExpFloat64() * 3 * float64(k)))
-		}
-		require.Equal(t, stateOf(plain), stateOf(ints), "k = %d: the stream restored on its way, and the plain one", k)
-		rng = rand.New(rand.NewPCG(1, 2))
-		require.NoError(t, plain.Merge(ints))
-		require.Equal(t, stateOf(plain), stateOf(restored(t, plain, p)), "merged")
-	}
 }
 
 func TestPrivateStateOfASum(t *testing.T) {

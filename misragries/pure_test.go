@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -162,26 +161,6 @@ func TestLengthOfReducedSketchesIsNotFree(t *testing.T) {
 	require.Greater(t, joint(100), 1e-3, "also with more noise than is of use")
 }
 
-// The largest of more values than are released, by the loop and by layers alike.
-func TestTopOfManyValues(t *testing.T) {
-	d := discreteLaplace(3)
-	var src noise.Source
-	for _, dim := range []uint64{50, 1 << 40} {
-		var values []counter[int]
-		for key := range 40 {
-			values = append(values, counter[int]{Key: key, Count: int64(1000 + 200*key)})
-		}
-		top := topOfUniverse(&src, d, 5, dim, values)
-		require.Equal(t, []int{35, 36, 37, 38, 39}, func() (keys []int) {
-			for _, c := range top {
-				keys = append(keys, c.Key)
-			}
-			return keys
-		}())
-		require.True(t, slices.IsSortedFunc(top, func(a, b counter[int]) int { return int(a.Count - b.Count) }))
-	}
-}
-
 // The released length follows its law, on every input that has one, and is left out for given
 // counters, also of one sketch of a sum.
 func TestLengthHasItsNoise(t *testing.T) {
@@ -270,32 +249,5 @@ func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
 			_, hi := h.Interval(1, 0.9)
 			require.True(t, math.IsInf(hi, 1))
 		}
-	}
-}
-
-// Merged sketches and those of users tell D as one number more: their intervals end, and a
-// key that comes all the time is off by the noise alone.
-func TestSparseVectorsTellD(t *testing.T) {
-	for _, in := range []input{oneStream, merged, users} {
-		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-3, Method: SparseVector}
-		switch in {
-		case merged:
-			p.Method = Auto
-		case users:
-			p.MaxElements = 2
-		}
-		var stream []int
-		for i := range 15_000 {
-			stream = append(stream, 0, 0, 1+i%100, 1+i%100)
-		}
-		s := fill(t, in, p, stream)
-		h := dptest.OK(s.Release())(t)
-		require.Greater(t, h.calibration.counts(h.lost), 800.0)
-		require.InDelta(t, 30_000, h.Estimate(0), 40*h.stdDev(), in)
-		dptest.Alarm(t, 1e-10)
-		lo, hi := h.Interval(0, 1-1e-10)
-		require.LessOrEqual(t, lo, 30_000.0)
-		require.GreaterOrEqual(t, hi, 30_000.0)
-		require.Less(t, hi-lo, 60_000./17+60*h.stdDev())
 	}
 }

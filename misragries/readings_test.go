@@ -160,61 +160,6 @@ func TestEveryPathKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// Of intervals at 95 % more than 951 in 1000 hold the count of a key that comes all the time, by
-// every mechanism of every input. There D, or the length, is far above the noise, so what the
-// sketch holds is far below the count and the lower end cannot fail; the upper one fails with
-// probability 2.5 % at most.
-func TestCoverage(t *testing.T) {
-	dptest.NotShort(t, "not among the short tests")
-	const n, confidence = 2500, 0.95
-	var stream []int
-	for i := range 20_000 {
-		stream = append(stream, 0, 1+i)
-	}
-	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-2, Dim: 1 << 21}
-	paths(t, p, stream, func(name string, s held) {
-		if s.calibration.input == givenCounters {
-			return // the upper end is +∞
-		}
-		var src noise.Source
-		first := s.release(&src)
-		require.Greater(t, first.calibration.counts(first.lost), 40*first.lowerDev(), name)
-		holds := 0
-		for range n {
-			lo, hi := s.release(&src).Interval(0, confidence)
-			if lo <= 20_000 && 20_000 <= hi {
-				holds++
-			}
-		}
-		// Chernoff: the chance of a share a of failures where p is the most, e^{−n·KL(a, p)}.
-		const a, most = 0.049, 0.025
-		dptest.Alarm(t, math.Exp(-n*(a*math.Log(a/most)+(1-a)*math.Log((1-a)/(1-most)))))
-		require.GreaterOrEqual(t, 1000*holds, 951*n, name)
-	})
-}
-
-// Below R a count is rounded to R or to nothing: a stored key of next to nothing that is shown is
-// not taken for a large one.
-func TestReadingsBelowR(t *testing.T) {
-	dptest.NotShort(t, "not among the short tests")
-	const confidence = 0.9
-	for _, m := range []Method{ReducedSum, TrimmedSum} {
-		p := Params{Counters: 4, Epsilon: 1, Delta: 0.1, Method: m, MaxLength: 5}
-		s := hold(t, p, oneStream, 0, []counter[int]{{Key: 0, Count: 3}, {Key: 1, Count: 2}})
-		// key 1 is below R, and with a shift key 0 is at times
-		require.GreaterOrEqual(t, s.calibration.From, int64(5))
-		ps, shown := promises{}, 0
-		var src noise.Source
-		for range 3000 {
-			h := s.release(&src)
-			ps.check(h, map[int]int{0: 3, 1: 2}, []int{0, 1, 2}, confidence)
-			shown += h.Len()
-		}
-		require.Greater(t, shown, 20)
-		ps.kept(t, confidence)
-	}
-}
-
 // At the cut of the universe ties are broken at random: a key that is sure to be shown is above
 // them.
 func TestDetectionLimitIsAboveTies(t *testing.T) {

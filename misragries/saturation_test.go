@@ -174,14 +174,3 @@ func TestRestoreRefusesCountersBeyondTheLimit(t *testing.T) {
 	require.ErrorIs(t, b.RestorePrivateState(change((sketch.Limit+1<<60)+1, 1)), ErrFormat)
 	require.ErrorIs(t, b.RestorePrivateState(change(1<<63, 1)), ErrFormat)
 }
-
-func TestCutSum(t *testing.T) {
-	require.EqualValues(t, 5, cutSum(7, -2))
-	require.EqualValues(t, -2, cutSum(7, -9))
-	require.Equal(t, int64(sketch.Limit), cutSum(sketch.Limit-1, 1))
-	require.Equal(t, int64(sketch.Limit), cutSum(sketch.Limit, 1))
-	require.Equal(t, int64(sketch.Limit-1), cutSum(sketch.Limit+4, -5))
-	require.Equal(t, int64(sketch.Limit), cutSum(math.MaxInt64, 0))
-	require.Equal(t, int64(sketch.Limit), cutSum(math.MaxInt64, math.MaxInt64))
-	require.Equal(t, int64(-math.MaxInt64), cutSum(0, -math.MaxInt64))
-}

@@ -98,10 +98,7 @@ func (t *Sum[K]) Release() (*Histogram[K], error) {
 // about one draw together. Draws are made in the order of the keys.
 func releaseRounded[K hashing.Key](src *noise.Source, c calibration, units []sketch.Counter[K]) (released []sketch.Counter[K]) {
 	d := c.noise()
-	beyond, err := noise.NewGeometric(c.Scale)
-	if err != nil {
-		panic("misragries: no noise for a valid scale") // unreachable
-	}
+	beyond := geometric(c.Scale)
 	large := 0
 	for i, one := range units {
 		if one.Count >= c.From {

@@ -1,10 +1,8 @@
 package misragries
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -83,144 +81,6 @@ func zipfOf(n int) func(i int) int {
 	return func(i int) int { return int(keys[i%n]) }
 }
 
-// In v + W the private shifts cancel: what it is off by, of a key that all 32 sketches store, is
-// the own noise of one.
-func TestUpperEndOfASumHasOneNoise(t *testing.T) {
-	rng := rand.New(rand.NewPCG(71, 72))
-	p := Params{Counters: 64, Epsilon: 1, Delta: 1e-6}
-	s := serve(t, p, slices.Repeat([]int{2000}, 32), func(i int) int {
-		if i%3 == 0 {
-			return 0
-		}
-		return 1 + rng.IntN(5000)*(i&1+1)
-	})
-	held := 0.0
-	for _, one := range s.sketches {
-		for _, c := range one.Positive() {
-			if c.Key == 0 {
-				held += float64(c.Count)
-			}
-		}
-	}
-	d := s.calibration.noise()
-	fourth := 0.0
-	for x := 1.0; x < 60*d.Scale(); x++ {
-		fourth += 2 * x * x * x * x * d.Prob(x)
-	}
-	var src noise.Source
-	var off []float64
-	for range dptest.Full(8000, 1200) {
-		h, _, w := s.release(&src)
-		off = append(off, h.Lower(0)*s.calibration.per+float64(w)-(held+s.decrements)*s.calibration.per)
-	}
-	dptest.Moments(t, "v + W", off, 0, d.Variance(), fourth, 1e-10)
-}
-
-// awkward are streams of n elements, by the places of the elements, which servers share out in
-// pieces: what is hard for sketches, for intervals, or for what is added up.
-func awkward(n, k int) map[string]func(i int) int {
-	rng := rand.New(rand.NewPCG(81, 82))
-	shuffled, zipf := rng.Perm(n), zipfOf(n)
-	return map[string]func(i int) int{
-		"Zipf":                zipf,
-		"Zipf, sorted":        func(i int) int { return min(n/(i+1), 500) },
-		"as many as counters": func(i int) int { return shuffled[i] % k },
-		"k + 1 in turn":       func(i int) int { return i % (k + 1) },
-		"blocks":              func(i int) int { return i / 50 }, // most on one server each
-		"few":                 func(i int) int { return shuffled[i] % 3 },
-		"heavy, then rare": func(i int) int {
-			if i < n/4 {
-				return i % (k / 2)
-			}
-			return i
-		},
-		"rare, then heavy": func(i int) int {
-			if i < n*3/4 {
-				return i + k
-			}
-			return i % (k / 2)
-		},
-	}
-}
-
-// Intervals at 95 % hold on eight awkward streams: for each of the ten most frequent keys and for
-// one of all that are there, drawn anew for each release. Servers have as many elements each, or
-// sizes as 1, ½, ⅓, …. And r ≤ j·c, r + W ≥ j·(c + D) in every draw, also where δ is so large that
-// shifts are cut off at 0 now and then.
-func TestCoverageOfTrimmedSums(t *testing.T) {
-	const length, k = 16_000, 64
-	n := dptest.Full(500, 40)
-	if dptest.Deep() {
-		n = 20_000
-	}
-	for name, key := range awkward(length, k) {
-		for _, m := range []int{1, 2, 8, 64} {
-			if !dptest.Long() && m != 8 {
-				continue
-			}
-			delta, sizes := 1e-6, slices.Repeat([]int{length / m}, m)
-			if name == "Zipf" && m == 8 {
-				delta = 0.1
-			}
-			if name == "heavy, then rare" {
-				total := 0.0
-				for i := range sizes {
-					total += 1 / float64(i+1)
-				}
-				for i := range sizes {
-					sizes[i] = int(length / total / float64(i+1))
-				}
-			}
-			p := Params{Counters: k, Epsilon: 1, Delta: delta, Method: TrimmedSum}
-			s := serve(t, p, sizes, key)
-			held := map[int]float64{}
-			for _, one := range s.sketches {
-				for _, c := range one.Positive() {
-					held[c.Key] += float64(c.Count)
-				}
-			}
-			all := s.top(length)
-			counts := make([]float64, len(all)) // falling
-			for i, key := range all {
-				counts[i] = s.truth[key]
-			}
-			var src noise.Source
-			rng := rand.New(rand.NewPCG(83, uint64(m)))
-			ps, off, covered := promises{}, 0.0, 0.0
-			name := fmt.Sprintf("%s, M = %d", name, m)
-			for range n {
-				h, units, w := s.release(&src)
-				holds := func(key int) bool {
-					lo, hi := h.Interval(key, 0.95)
-					return lo <= s.truth[key] && s.truth[key] <= hi
-				}
-				for _, key := range all[:min(10, len(all))] {
-					ps.note(fmt.Sprintf("%s, key %d", name, key), holds(key))
-					off += math.Abs(h.Estimate(key) - s.truth[key])
-					if r := float64(units[key]); r+float64(w) < s.calibration.per*(held[key]+s.decrements) || r > s.calibration.per*held[key] {
-						t.Fatalf("%s, key %d: %v units, W = %d", name, key, r, w)
-					}
-				}
-				ps.note(name+", any key", holds(all[rng.IntN(len(all))]))
-				_, most := h.Interval(-1, 0.95) // of all that are hidden
-				above, _ := slices.BinarySearchFunc(counts, most, func(f, most float64) int { return cmp.Compare(most, f) })
-				hold := len(all) - above
-				for key := range h.All() {
-					if s.truth[key] <= most {
-						hold--
-					}
-					if holds(key) {
-						hold++
-					}
-				}
-				covered += float64(hold) / float64(len(all))
-			}
-			t.Logf("%s: %d keys, %.4f covered; the error of the top ten is %.1f, D = %v", name, len(all), covered/float64(n), off/float64(n*min(10, len(all))), s.decrements)
-			ps.kept(t, 0.95)
-		}
-	}
-}
-
 // Hidden95 has the noise of the private shifts of all servers: at 95 % Laplace noise reaches 1.63
 // standard deviations, a sum of many 1.65. Where the j smallest counters are unused nothing else is
 // lost, so a key of that count is shown.
@@ -244,7 +104,7 @@ func TestHidden95HasAllShifts(t *testing.T) {
 		h, _, _ := s.release(&src)
 		shown += h.Len()
 	}
-	// Chernoff, as in TestCoverage.
+	// Chernoff: the chance of a share `least` or less where p is .95, e^{−n·KL}.
 	dptest.Alarm(t, math.Exp(-n*(least*math.Log(least/0.95)+(1-least)*math.Log((1-least)/0.05))))
 	require.GreaterOrEqual(t, float64(shown), least*n)
 }

@@ -86,11 +86,7 @@ func topOfUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k 
 
 // newUniverse draws the noise of the stored keys.
 func newUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k int, dim uint64, values []sketch.Counter[K]) *universe[K] {
-	beyond, err := noise.NewGeometric(d.Scale())
-	if err != nil {
-		panic("misragries: no noise for a valid scale") // unreachable
-	}
-	u := &universe[K]{src: src, noise: d, beyond: beyond, k: k, dim: dim, values: values, bottom: math.MaxInt64}
+	u := &universe[K]{src: src, noise: d, beyond: geometric(d.Scale()), k: k, dim: dim, values: values, bottom: math.MaxInt64}
 	u.zeros = dim - uint64(len(values))
 	u.stored = make([]candidate, len(values))
 	for i, c := range values {

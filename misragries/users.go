@@ -17,8 +17,9 @@ import (
 // MaxElements distinct keys it counts MaxElements, drawn at random; the release is about the users
 // for whom a key counted. It is private, and for one goroutine at a time.
 //
-// It uses Algorithm 4 (PAMG) or, where its threshold is lower (m below about √k), Algorithm 1 with
-// ε/m.
+// It uses Algorithm 4 (PAMG, Method SparseVector), whose noise is the same for every MaxElements:
+// let few users have more. Where the threshold is lower (m below about √k), Auto is Algorithm 1
+// with ε/m.
 type UserBuilder[K hashing.Key] struct {
 	base[userState[K]]
 }
@@ -81,7 +82,8 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 }
 
 // Merge adds the sketch of the other UserBuilder, which gives up its data, with the errors of
-// [Builder.Merge]. Each user must be on one server only. It needs Algorithm 4.
+// [Builder.Merge]. Each user must be on one server only. It needs Algorithm 4: set Method to
+// SparseVector on all servers, as [Params.Plan] says.
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	if other == nil {
 		other = new(UserBuilder[K])

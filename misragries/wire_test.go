@@ -12,9 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/check"
-	"github.com/dpsketch/dpsketch/internal/sparse"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // sample is one small release and the name of its golden file.
@@ -193,64 +190,6 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 			}
 		}
 	}
-}
-
-// A vector of threshold that is signed, or has a universe of its own, is none of ours.
-func TestDecodeRejectsOtherVectors(t *testing.T) {
-	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Method: SparseVector}
-	want := dptest.OK(p.vector(merged, false))(t)
-	want.Method = sparse.Laplace
-	for name, change := range map[string]func(q *sparse.Params){
-		"":            func(*sparse.Params) {},
-		"Signed":      func(q *sparse.Params) { q.Signed, q.Beside = true, false },
-		"Dim":         func(q *sparse.Params) { q.Dim = 10 },
-		"Stored":      func(q *sparse.Params) { q.Stored = 3 },
-		"MaxKeys":     func(q *sparse.Params) { q.MaxKeys = 3 },
-		"real values": func(q *sparse.Params) { q.Integers, q.Beside = false, false },
-		"Sensitivity": func(q *sparse.Params) { q.Sensitivity = 2 },
-		"MaxValue":    func(q *sparse.Params) { q.MaxValue = 2 },
-		"Replace":     func(q *sparse.Params) { q.Relation, q.Stored, q.Beside = 2, 0, false },
-		"larger ε":    func(q *sparse.Params) { q.Epsilon = 2 },
-		"larger δ":    func(q *sparse.Params) { q.Delta = 0.06 },
-	} {
-		q := want
-		change(&q)
-		l := dptest.OK(q.Law())(t, name)
-		h := Histogram[int]{params: p, calibration: calibration{method: SparseVector, input: merged, sparse: l}, sketches: 1, known: q.Beside}
-		h.counts, h.lost = fromVector(sparse.Release(new(noise.Source), l, []sparse.Entry[int]{{Key: 1, Steps: l.Whole(1000)}}, 0, nil))
-		data := dptest.OK(h.MarshalBinary())(t)
-		if err := new(Histogram[int]).UnmarshalBinary(data); name == "" {
-			require.NoError(t, err)
-		} else {
-			require.ErrorIs(t, err, ErrFormat, name)
-			require.ErrorIs(t, err, check.ErrFormat)
-		}
-	}
-}
-
-func FuzzUnmarshalPaths(f *testing.F) {
-	for _, s := range samples(f) {
-		data := dptest.OK(s.h.MarshalBinary())(f)
-		f.Add(data)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		tryDecode[string](t, data)
-		tryDecode[int64](t, data)
-		tryDecode[uint32](t, data)
-		var h Histogram[int64]
-		if h.UnmarshalBinary(data) != nil {
-			return
-		}
-		// Every reading works, whatever the numbers are.
-		for _, confidence := range []float64{0, 0.9, 1 - 1e-15} {
-			lo, hi := h.Interval(7, confidence)
-			require.True(t, lo <= hi)
-			require.False(t, math.IsNaN(h.DetectionLimit(confidence)))
-			h.HeavyHitters(3, confidence)
-		}
-		require.False(t, math.IsNaN(h.stdDev()) || math.IsNaN(h.threshold()))
-		require.NotEmpty(t, h.Guarantee().String())
-	})
 }
 
 // A decoder holds the Dim of a sum against the type of its keys as NewSum does, whatever keys were

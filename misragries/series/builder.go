@@ -139,9 +139,9 @@ func (b *Builder[K]) AddN(key K, n int) {
 //
 // With MaxElements = m every user starts with Burst tokens. In the order of the keys, each element
 // takes a token if there is one; only those count. During the longest of the Spans m tokens come
-// back, one by one, up to Burst: a user whose elements come evenly, at most m in that span, loses
-// none. With Dim, keys outside of Dim take no token. Without MaxElements the Builder gives up its
-// data, and Step returns an error.
+// back, one by one, up to Burst, at times that differ from user to user: one whose elements come
+// evenly, at most m in that span, loses none. With Dim, keys outside of Dim take no token. Without
+// MaxElements the Builder gives up its data, and Step returns an error.
 //
 // The user's name is private, and is forgotten some time after the tokens are complete again. A
 // person with two names is two users; all elements under the empty name are those of one.

@@ -8,6 +8,10 @@
 //	slice, err := b.Step()                    // each hour; it is public
 //	err = timeline.Append(slice)              // made by series.NewTimeline
 //	week, err := timeline.Window(hour-168, hour)
+//	for page, views := range week.Top(10) {
+//		lo, hi := week.Interval(page, 0.95) // a lo of 0: it may be noise
+//		fmt.Println(page, views, lo, hi)
+//	}
 //
 // With Params.Dim the keys are public numbers below it. For one release of one stream use package
 // misragries, for one release of users with any number of keys threshold/groupby.
@@ -22,9 +26,8 @@
 // MaxElements = m an element counts only if its user has a token ([Builder.AddFor]), and noise is
 // scaled to 2·Burst + m elements. Estimates and intervals are about the elements that count;
 // [Window.Counted] says which share of all these are, for 1/32 of ε, from [Plan].CountedFrom
-// elements on: one user can move what is seen by 16 times what counts. Ask for longer windows
-// below that, as noise grows with the root of their length. What a user does in k times 168 steps
-// has (k + 1)/2 times ε.
+// elements on; below that ask for longer windows. What a user does in k times 168 steps has
+// (k + 1)/2 times ε.
 //
 // # Accuracy
 //

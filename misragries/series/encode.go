@@ -160,27 +160,15 @@ func (r *Slice[K]) readKnown(in *wire.Reader, keys wire.Keys[K]) {
 		r.values[l] = make([]int64, n)
 	}
 	for i := range r.keys {
-		r.keys[i] = keys.Read(in)
-		since := in.Int64()
+		r.keys[i], r.since[i] = readSince(in, keys, &r.params, i, r.keys[max(i-1, 0)], r.step)
 		for l := range r.values {
 			if r.values[l][i] = in.Int64(); beyond(r.values[l][i]) {
 				in.Fail("a count that no stream and noise make")
 			}
 		}
-		switch {
-		case i > 0 && keys.Compare(r.keys[i-1], r.keys[i]) >= 0:
-			in.Fail("keys not in ascending order")
-		case since < 0 || since > int64(r.step) || (since == 0) != (r.params.Dim > 0):
-			in.Fail("a key known since an impossible step")
-		case r.params.Dim > 0 && keys.Bits(r.keys[i]) != uint64(i):
-			in.Fail("a key outside of Dim")
-		case r.params.Dim == 0 && since%int64(r.params.Discovery[0]) != 0:
-			in.Fail("a key known since a step at which none is found")
-		}
 		if in.Err() != nil {
 			return
 		}
-		r.since[i] = int(since)
 	}
 }
 

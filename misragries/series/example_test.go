@@ -2,6 +2,7 @@ package series_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,15 +11,16 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Views of pages, hour by hour: a ledger records the series once, and any window of hours is
-// answered at any time.
+// The top pages of each hour, for two weeks: four views a week of each user, of whom two count. A
+// ledger records the series once; any hour, day or fortnight is read at any time.
 func Example() {
-	ledger, err := budget.NewLedger(1, 1e-9, budget.Element(budget.AddRemove))
+	// ε is large, so that the example shows no noise
+	p := series.Params{Epsilon: 10, Delta: 1e-9, MaxElements: 2}
+	builder, err := series.New[string](p)
 	if err != nil {
 		panic(err)
 	}
-	p := series.Params{Epsilon: 1, Delta: 1e-9}
-	builder, err := series.New[string](p)
+	ledger, err := budget.NewLedger(10, 1e-9, budget.UserWithin(168, 2, budget.AddRemove))
 	if err != nil {
 		panic(err)
 	}
@@ -29,9 +31,11 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	for hour := range 200 {
-		for view := range 2000 {
-			builder.Add([]string{"/", "/", "/news", "/users/" + fmt.Sprint(hour*2000+view)}[view%4])
+	const users = 67_200
+	for hour := range 336 {
+		for user := hour % 42; user < users; user += 42 {
+			page := []string{"/", "/", "/news", "/users/" + strconv.Itoa(user)}[user/42%4]
+			builder.AddFor(strconv.Itoa(user), []string{page})
 		}
 		slice, err := builder.Step()
 		if err != nil {
@@ -41,33 +45,32 @@ func Example() {
 			panic(err)
 		}
 	}
-	for _, hours := range []int{24, 168} {
-		window, err := timeline.Window(timeline.Len()-hours, timeline.Len())
+	for _, c := range []struct {
+		from, to int
+		rounded  float64 // so that the output is the same every time
+	}{{300, 301, 100}, {0, 336, 10_000}} {
+		window, err := timeline.Window(c.from, c.to)
 		if err != nil {
 			panic(err)
 		}
 		for page, views := range window.Top(2) {
-			fmt.Printf("last %d hours, %s: about %.0f000\n", hours, page, views/1000)
+			if lo, _ := window.Interval(page, 1-1e-9); lo > 0 { // else unknown: it may be noise
+				fmt.Printf("hours %d to %d, %s: about %.0f views\n", c.from, c.to, page, c.rounded*math.Round(views/c.rounded))
+			}
 		}
+		fmt.Println("shown:", window.Has("/news"), window.Has("/users/67"))
 	}
-	day, err := timeline.Window(100, 124)
-	if err != nil {
-		panic(err)
-	}
-	lo, hi := day.Interval("/", 1-1e-9)
-	fmt.Println("the fifth day:", lo <= 24_000 && 24_000 <= hi, hi-lo < 1000)
-	fmt.Println("shown:", day.Has("/news"), day.Has("/users/240003"))
 	fmt.Println(timeline.Guarantee())
 	timeline.Forget(180) // memory for windows that begin earlier
 	fmt.Println("windows begin at hour", timeline.First())
 	// Output:
-	// last 24 hours, /: about 24000
-	// last 24 hours, /news: about 12000
-	// last 168 hours, /: about 168000
-	// last 168 hours, /news: about 84000
-	// the fifth day: true true
+	// hours 300 to 301, /: about 400 views
+	// hours 300 to 301, /news: about 200 views
 	// shown: true false
-	// ε = 1, δ = 1e-9 for one element, added or removed
+	// hours 0 to 336, /: about 150000 views
+	// hours 0 to 336, /news: about 80000 views
+	// shown: true false
+	// ε = 10, δ = 1e-9 for one user within any 168 steps (at most 2 elements), added or removed
 	// windows begin at hour 168
 }
 
@@ -143,7 +146,7 @@ func ExampleWindow_Counted() {
 		fmt.Printf("%.0f thousand views count, about %.1f of all\n", week.Estimate(0)/1000, (lo+hi)/2)
 	}
 	// Output:
-	// 84 thousand views count, about 0.5 of all
+	// 88 thousand views count, about 0.5 of all
 	// 60 thousand views count, about 0.4 of all
 }
 

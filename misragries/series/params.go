@@ -103,8 +103,10 @@ func (p Params) validate() error {
 		return bad("MaxElements", p.MaxElements, "an integer in [0, 2²⁰]")
 	case p.Burst < 0 || p.Burst > maxElements || p.MaxElements == 0 && p.Burst != 0:
 		return bad("Burst", p.Burst, "an integer in [0, 2²⁰], and 0 without MaxElements")
+	case p.Dim > 0 && p != (Params{Epsilon: p.Epsilon, Spans: p.Spans, Dim: p.Dim, MaxElements: p.MaxElements, Burst: p.Burst}):
+		return bad("Dim", p.Dim, "0, or none of Delta, Discovery, Counters, MaxKnown and Retire: they are for unknown keys")
 	case p.Dim > 0:
-		return p.validateFixed()
+		return nil
 	case p.Delta == 0:
 		return bad("Delta", p.Delta, "a number in [1e-300, 1), or Dim: unknown keys are shown only with δ > 0")
 	case !nested(p.Discovery):
@@ -115,23 +117,6 @@ func (p Params) validate() error {
 		return bad("MaxKnown", p.MaxKnown, "0 or an integer in [1, 2²⁴]")
 	case p.Retire < 0 || p.Retire > maxRetire:
 		return bad("Retire", p.Retire, "an integer in [0, 2³⁰]")
-	}
-	return nil
-}
-
-// validateFixed checks that Params with Dim ask for nothing that only unknown keys need.
-func (p Params) validateFixed() error {
-	switch {
-	case p.Delta != 0:
-		return bad("Delta", p.Delta, "0 with Dim")
-	case p.Discovery != [maxSpans]int{}:
-		return bad("Discovery", p.Discovery, "none with Dim")
-	case p.Counters != 0:
-		return bad("Counters", p.Counters, "0 with Dim")
-	case p.MaxKnown != 0:
-		return bad("MaxKnown", p.MaxKnown, "0 with Dim")
-	case p.Retire != 0:
-		return bad("Retire", p.Retire, "0 with Dim")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -18,7 +19,7 @@ import (
 // privateBuilder is the kind of private state, unlike those of other packages.
 const privateBuilder byte = 0xfa
 
-const privateVersion = 4
+const privateVersion = 5
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // keys, exact counts and the names of users: only those who may read the stream itself may read its
@@ -178,28 +179,36 @@ func (s *state[K]) readMembers(r *wire.Reader, keys wire.Keys[K], steps int) []m
 	}
 	known := make([]member[K], n)
 	for i := range known {
-		m := member[K]{key: keys.Read(r)}
-		since, count, of := r.Int64(), r.Int64(), r.Int64()
-		m.sums = readSums(r, used(&s.params.Spans), steps)
-		switch {
-		case i > 0 && wire.Compare(known[i-1].key, m.key) >= 0:
-			r.Fail("keys not in ascending order")
-		case since < 0 || since > int64(steps) || (since == 0) != (s.params.Dim > 0):
-			r.Fail("a key known since an impossible step")
-		case s.params.Dim > 0 && (keys.Bits(m.key) != uint64(i) || count != 0 || of != 0):
-			r.Fail("a key outside of Dim, or with a rate")
-		case s.params.Dim == 0 && since%int64(s.params.Discovery[0]) != 0:
-			r.Fail("a key known since a step at which none is found")
-		case beyond(count) || s.params.Dim == 0 && (of < 1 || of > maxSpan):
+		m := &known[i]
+		m.key, m.since = readSince(r, keys, &s.params, i, known[max(i-1, 0)].key, steps)
+		count, of := r.Int64(), r.Int64()
+		m.sums, m.rate = readSums(r, used(&s.params.Spans), steps), rate{count, int(of)}
+		if beyond(count) || s.params.Dim == 0 && (of < 1 || of > maxSpan) || s.params.Dim > 0 && (count != 0 || of != 0) {
 			r.Fail("a rate that is none")
 		}
 		if r.Err() != nil {
 			return nil
 		}
-		m.since, m.rate = int(since), rate{count, int(of)}
-		known[i] = m
 	}
 	return known
+}
+
+// readSince reads the i-th known key, and since which step it is: at most that of steps.
+func readSince[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p *Params, i int, last K, steps int) (key K, since int) {
+	key = keys.Read(r)
+	switch at := r.Int64(); {
+	case i > 0 && keys.Compare(last, key) >= 0:
+		r.Fail("keys not in ascending order")
+	case at < 0 || at > int64(steps) || (at == 0) != (p.Dim > 0):
+		r.Fail("a key known since an impossible step")
+	case p.Dim > 0 && keys.Bits(key) != uint64(i):
+		r.Fail("a key outside of Dim")
+	case p.Dim == 0 && at%int64(p.Discovery[0]) != 0:
+		r.Fail("a key known since a step at which none is found")
+	default:
+		since = int(at)
+	}
+	return key, since
 }
 
 // readTally reads the counts of unknown keys.

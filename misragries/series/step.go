@@ -84,16 +84,20 @@ func (s *state[K]) closeKnown(r *Slice[K]) {
 // closeDiscovery publishes the discovery nodes that end, the shortest span first, and returns the
 // keys that they make known.
 func (s *state[K]) closeDiscovery(r *Slice[K]) (fresh []member[K], err error) {
-	spans := used(&s.params.Discovery)
-	for j := range ended(spans, s.steps) {
-		if s.sketches != nil {
-			if fresh, err = s.closeSketch(r, j, fresh); err != nil {
-				return nil, err
-			}
-			continue
+	for j := range ended(used(&s.params.Discovery), s.steps) {
+		found := make(map[K]bool, len(fresh))
+		for i := range fresh {
+			found[fresh[i].key] = true
 		}
-		fresh = s.closeExact(r, j, fresh)
-		s.unknown.carry(j, len(spans))
+		unknown := func(key K) bool {
+			_, known := s.at[key]
+			return !known && !found[key]
+		}
+		if s.sketches == nil {
+			fresh = s.closeExact(r, j, fresh, unknown)
+		} else if fresh, err = s.closeSketch(r, j, fresh, unknown); err != nil {
+			return nil, err
+		}
 	}
 	return fresh, nil
 }
@@ -101,39 +105,34 @@ func (s *state[K]) closeDiscovery(r *Slice[K]) (fresh []member[K], err error) {
 // closeExact publishes a node of exact discovery. Keys that became known during the node are
 // published without a threshold, other keys where their noisy count reaches it. (The count of a key
 // that became known is at least 1: an element showed it in a shorter node inside this one.)
-func (s *state[K]) closeExact(r *Slice[K], j int, fresh []member[K]) []member[K] {
-	span := used(&s.params.Discovery)[j]
+func (s *state[K]) closeExact(r *Slice[K], j int, fresh []member[K], unknown func(K) bool) []member[K] {
+	spans := used(&s.params.Discovery)
 	shown := []counted[K]{}
-	late := func(m *member[K]) {
-		shown = append(shown, counted[K]{m.key, s.draw.late(j, s.unknown.of(m.key, j))})
-	}
-	for i := range s.known {
-		if s.known[i].since > s.steps-span {
-			late(&s.known[i])
+	for _, members := range [][]member[K]{s.known, fresh} {
+		for i := range members {
+			if m := &members[i]; m.since > s.steps-spans[j] {
+				shown = append(shown, counted[K]{m.key, s.draw.late(j, s.unknown.of(m.key, j))})
+			}
 		}
-	}
-	found := make(map[K]bool, len(fresh))
-	for i := range fresh {
-		late(&fresh[i])
-		found[fresh[i].key] = true
 	}
 	for i := range s.unknown.rows {
 		key, count := s.unknown.rows[i].key, s.unknown.rows[i].sums[j]
-		if _, known := s.at[key]; known || found[key] || count == 0 {
+		if count == 0 || !unknown(key) {
 			continue
 		}
 		if published, above := s.draw.show(j, count); above {
 			shown = append(shown, counted[K]{key, published})
-			fresh = append(fresh, member[K]{key: key, since: s.steps, rate: rate{published, span}})
+			fresh = append(fresh, member[K]{key: key, since: s.steps, rate: rate{published, spans[j]}})
 		}
 	}
 	slices.SortFunc(shown, func(a, b counted[K]) int { return wire.Compare(a.key, b.key) })
 	r.found = append(r.found, slices.Clip(shown))
+	s.unknown.carry(j, len(spans))
 	return fresh
 }
 
 // closeSketch publishes a node that a sketch counted, and puts a new sketch in its place.
-func (s *state[K]) closeSketch(r *Slice[K], j int, fresh []member[K]) ([]member[K], error) {
+func (s *state[K]) closeSketch(r *Slice[K], j int, fresh []member[K], unknown func(K) bool) ([]member[K], error) {
 	next, err := misragries.New[K](s.calibration.sketch)
 	if err != nil {
 		return nil, err // unreachable: calibrate has checked
@@ -143,12 +142,8 @@ func (s *state[K]) closeSketch(r *Slice[K], j int, fresh []member[K]) ([]member[
 		return nil, err // unreachable: each sketch is released once
 	}
 	s.sketches[j] = next
-	found := make(map[K]bool, len(fresh))
-	for i := range fresh {
-		found[fresh[i].key] = true
-	}
 	for key, count := range h.All() {
-		if _, known := s.at[key]; !known && !found[key] {
+		if unknown(key) {
 			fresh = append(fresh, member[K]{key: key, since: s.steps, rate: rate{int64(count), used(&s.params.Discovery)[j]}})
 		}
 	}

@@ -18,7 +18,7 @@ type Timeline[K hashing.Key] struct {
 	begun    bool
 	first    int // the first step that windows may have
 	steps    int // the one after the last Slice
-	tracks   map[K]*track
+	tracks   map[K]track
 	elements [2]*episode                 // the numbers of elements, with MaxElements
 	nodes    [maxSpans][]closedSketch[K] // of the discovery spans, where sketches discover
 	expected int                         // keys of the next step, if none is retired
@@ -72,7 +72,7 @@ func NewTimeline[K hashing.Key](p Params) (*Timeline[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Timeline[K]{common: common{p, c}, vars: wholes(used(&p.Spans)), tracks: map[K]*track{}}, nil
+	return &Timeline[K]{common: common{p, c}, vars: wholes(used(&p.Spans)), tracks: map[K]track{}}, nil
 }
 
 // First returns the first step that a window may have.
@@ -104,7 +104,7 @@ func (t *Timeline[K]) Append(s *Slice[K]) error {
 		t.begun, t.first, t.steps, t.retired = true, s.step, s.step, s.step > 0
 		t.elements = [2]*episode{{until: s.step}, {until: s.step}}
 		for i, key := range s.keys {
-			t.tracks[key] = &track{{since: s.since[i], until: s.step}}
+			t.tracks[key] = track{{since: s.since[i], until: s.step}}
 		}
 	}
 	t.add(s)
@@ -113,8 +113,8 @@ func (t *Timeline[K]) Append(s *Slice[K]) error {
 
 // current returns the last episode of a key, nil if there is none.
 func (t *Timeline[K]) current(key K) *episode {
-	if tr := t.tracks[key]; tr != nil && len(*tr) > 0 {
-		return (*tr)[len(*tr)-1]
+	if tr := t.tracks[key]; len(tr) > 0 {
+		return tr[len(tr)-1]
 	}
 	return nil
 }
@@ -134,14 +134,10 @@ func (t *Timeline[K]) add(s *Slice[K]) {
 	for d := range s.discoveries() {
 		start := t.steps - d.span
 		for _, f := range d.fresh {
-			if t.tracks[f.key] == nil {
-				t.tracks[f.key] = &track{}
-			}
-			tr := t.tracks[f.key]
-			*tr = append(*tr, &episode{since: t.steps, until: t.steps})
+			t.tracks[f.key] = append(t.tracks[f.key], &episode{since: t.steps, until: t.steps})
 		}
 		for _, f := range append(d.late, d.fresh...) {
-			tr := *t.tracks[f.key]
+			tr := t.tracks[f.key]
 			e := tr[len(tr)-1]
 			if gaps := tr.gapsOf(start); len(gaps) > 0 { // else no Builder made the Slice
 				e.finds = append(e.finds, find{d.span, start, gaps, f.count})
@@ -198,15 +194,15 @@ func (t *Timeline[K]) Forget(before int) {
 	}
 	gone := func(end int) bool { return (end+node-1)/node*node <= before }
 	for key, tr := range t.tracks {
-		for _, e := range *tr {
+		for _, e := range tr {
 			e.finds = slices.DeleteFunc(e.finds, func(f find) bool { return gone(f.start + f.span) })
 		}
-		*tr = slices.DeleteFunc(*tr, func(e *episode) bool { return gone(e.until) && e.until < t.steps && len(e.finds) == 0 })
-		if len(*tr) == 0 {
-			delete(t.tracks, key)
-		}
-		for _, e := range *tr {
+		tr = slices.DeleteFunc(tr, func(e *episode) bool { return gone(e.until) && e.until < t.steps && len(e.finds) == 0 })
+		for _, e := range tr {
 			t.trim(e)
+		}
+		if t.tracks[key] = tr; len(tr) == 0 {
+			delete(t.tracks, key)
 		}
 	}
 	for _, e := range t.elements {

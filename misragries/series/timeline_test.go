@@ -197,7 +197,7 @@ func TestFoundAgain(t *testing.T) {
 		}
 		t.Logf("%s: %d of %d miss, %d estimates outside", c.name, misses, all, outside)
 		assert.LessOrEqual(t, float64(misses), 0.05*float64(all), c.name)
-		assert.LessOrEqual(t, float64(outside), 0.01*float64(all), c.name)
+		assert.Zero(t, outside, c.name)
 	}
 }
 
@@ -292,7 +292,8 @@ func TestCoverage(t *testing.T) {
 				r := recordOf(w, key)
 				require.Equal(t, want, r.known.nodes)
 				lo, hi := w.Interval(key, confidence)
-				require.Equal(t, [2]float64{max(r.known.sum-half, 0), max(r.known.sum+half, 0)}, [2]float64{lo, hi})
+				x := max(w.Estimate(key), 0) // by more counts: it may be beyond the bounds
+				require.Equal(t, [2]float64{min(max(r.known.sum-half, 0), x), max(r.known.sum+half, 0, x)}, [2]float64{lo, hi})
 				if math.Abs(r.known.sum) <= half { // the truth is 0
 					inside++
 				}

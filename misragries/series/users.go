@@ -16,18 +16,30 @@ const seenTimes = 16
 // the number of elements that will be seen, at most 16 times Burst, which is never less.
 type bucket struct{ tokens, sights, step int }
 
-// refilled returns how many tokens every bucket is given from the beginning of one step to that of
-// another: rate in any steps as many as the longest of the Spans has. It is public.
-func (p *Params) refilled(rate, from, to int) int {
-	given := func(step int) int64 { return int64(step) * int64(rate) / int64(p.longest()) }
+// refilled returns how many tokens a user's bucket is given from the beginning of one step to that
+// of another: MaxElements in any steps as many as the longest of the Spans has, times so many for
+// those of sights.
+func (p *Params) refilled(user string, times, from, to int) int {
+	phase, span := p.phase(user), int64(p.longest())
+	given := func(step int) int64 { return (int64(step)*int64(p.MaxElements) + phase) * int64(times) / span }
 	return int(min(given(to)-given(from), seenTimes*maxElements))
 }
 
-// at returns the bucket as it is in a later step.
-func (b bucket) at(p *Params, step int) bucket {
+// phase is a hash (FNV-1a) of a user's name, in which a restored state agrees, below the longest of
+// the Spans. It says when tokens come: in the same steps, all users would be counted in these.
+func (p *Params) phase(user string) int64 {
+	hash := uint64(14695981039346656037)
+	for _, c := range []byte(user) {
+		hash = (hash ^ uint64(c)) * 1099511628211
+	}
+	return int64(hash % uint64(p.longest()))
+}
+
+// at returns the user's bucket as it is in a later step.
+func (b bucket) at(p *Params, user string, step int) bucket {
 	return bucket{
-		min(b.tokens+p.refilled(p.MaxElements, b.step, step), p.Burst),
-		min(b.sights+p.refilled(seenTimes*p.MaxElements, b.step, step), seenTimes*p.Burst), step,
+		min(b.tokens+p.refilled(user, 1, b.step, step), p.Burst),
+		min(b.sights+p.refilled(user, seenTimes, b.step, step), seenTimes*p.Burst), step,
 	}
 }
 
@@ -40,7 +52,7 @@ func (s *state[K]) bucket(user string) bucket {
 	if b == nil {
 		return s.params.fullBucket(s.steps)
 	}
-	return b.at(&s.params, s.steps)
+	return b.at(&s.params, user, s.steps)
 }
 
 // keep notes a bucket. (A pointer, as a map takes over the string of the last assignment, which may
@@ -55,7 +67,9 @@ func (s *state[K]) keep(user string, b bucket) {
 
 // forgetUsers forgets those whose buckets are full.
 func (s *state[K]) forgetUsers() {
-	maps.DeleteFunc(s.users, func(_ string, b *bucket) bool { return b.at(&s.params, s.steps) == s.params.fullBucket(s.steps) })
+	maps.DeleteFunc(s.users, func(user string, b *bucket) bool {
+		return b.at(&s.params, user, s.steps) == s.params.fullBucket(s.steps)
+	})
 }
 
 // Counted returns bounds that contain the share of the elements in the window that count, with at

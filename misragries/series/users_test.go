@@ -19,18 +19,27 @@ type rule func(p Params, stream []int) []int
 
 // tokens is what the Builder does: some elements one by one, the others at once, and users are
 // forgotten whenever that is possible.
-func tokens(p Params, stream []int) (counts []int) {
+func tokens(p Params, user string, stream []int) (counts []int) {
 	s := state[int]{params: p, users: map[string]*bucket{}, known: make([]member[int], 1)}
 	for now, n := range stream {
 		s.steps = now
 		s.forgetUsers()
 		together := 0
 		for range n % 2 {
-			together += s.addFor("a", []int{0})
+			together += s.addFor(user, []int{0})
 		}
-		counts = append(counts, together+s.addFor("a", make([]int, n-n%2)))
+		counts = append(counts, together+s.addFor(user, make([]int, n-n%2)))
 	}
 	return counts
+}
+
+// inPhase returns a user's name.
+func inPhase(p Params, phase int) string {
+	for i := 0; ; i++ {
+		if name := fmt.Sprint(i); p.phase(name) == int64(phase) {
+			return name
+		}
+	}
 }
 
 // The rules below are not bounded as tokens are.
@@ -68,7 +77,7 @@ var otherRules = map[string]rule{
 		left := p.Burst
 		for now, n := range stream {
 			if now > 0 {
-				left = min(left+p.refilled(p.MaxElements, now-1, now), p.Burst)
+				left = min(left+p.refilled("", 1, now-1, now), p.Burst)
 			}
 			counts = append(counts, max(min(n, left), 0))
 			left -= n
@@ -157,10 +166,13 @@ func TestUserIsBounded(t *testing.T) {
 	} {
 		p := limited(c.span, c.most, c.burst)
 		bound := 2*c.burst + c.most
-		change := moved(p, tokens, c.steps, c.values)
-		require.LessOrEqual(t, change, bound, "%+v", c)
-		if change == bound {
-			attained++
+		for phase := range c.span {
+			user := inPhase(p, phase)
+			change := moved(p, func(p Params, stream []int) []int { return tokens(p, user, stream) }, c.steps, c.values)
+			require.LessOrEqual(t, change, bound, "%+v in phase %d", c, phase)
+			if change == bound {
+				attained++
+			}
 		}
 		for name, r := range otherRules {
 			if c.span%c.most == 0 && !exceeds[name] && moved(p, r, c.steps, c.values) > bound {
@@ -177,7 +189,8 @@ func TestUserIsBounded(t *testing.T) {
 		for i := range stream {
 			stream[i] = max(rng.IntN(4)-1, 0)
 		}
-		most["tokens"] = max(most["tokens"], movedBy(p, tokens, stream))
+		user := inPhase(p, rng.IntN(5))
+		most["tokens"] = max(most["tokens"], movedBy(p, func(p Params, stream []int) []int { return tokens(p, user, stream) }, stream))
 		for name, r := range otherRules {
 			most[name] = max(most[name], movedBy(p, r, stream))
 		}
@@ -201,7 +214,7 @@ func TestShareThatCounts(t *testing.T) {
 			sum++
 		}
 		counted := 0
-		for _, n := range tokens(p, stream) {
+		for _, n := range tokens(p, "a", stream) {
 			counted += n
 		}
 		require.InDelta(t, want, float64(counted)/float64(sum), 0.012, "%v", every)
@@ -211,14 +224,33 @@ func TestShareThatCounts(t *testing.T) {
 	for i := 0; i < len(week); i += 168 {
 		week[i], week[i+84] = 10, 5
 	}
-	counts := tokens(p, week)
+	counts := tokens(p, "a", week)
 	require.Equal(t, 5, counts[0])
 	require.Equal(t, 5, counts[84])
 	require.Equal(t, 5, counts[168])
 	for i := 84; i < len(week); i += 168 {
 		week[i] = 0
 	}
-	require.Equal(t, 10, tokens(limited(168, 10, 10), week)[168*7])
+	require.Equal(t, 10, tokens(limited(168, 10, 10), "a", week)[168*7])
+}
+
+// Users who come above their rate are counted in all hours alike, as their tokens come in different
+// ones.
+func TestHoursCountAlike(t *testing.T) {
+	p := limited(168, 10, 0)
+	s := state[int]{params: p, users: map[string]*bucket{}, known: make([]member[int], 1)}
+	least, most := math.Inf(1), 0.0
+	for s.steps = range 400 {
+		counted := 0
+		for user := s.steps % 4; user < 4000; user += 4 {
+			counted += s.addFor(fmt.Sprint("user ", user), []int{0})
+		}
+		if share := float64(counted) / 1000; s.steps >= 200 {
+			least, most = min(least, share), max(most, share)
+		}
+	}
+	require.InDelta(t, 10./42, least, 0.06)
+	require.InDelta(t, 10./42, most, 0.06)
 }
 
 // Without MaxElements nothing bounds a user: a hundred thousand elements of one would count. So the
@@ -247,30 +279,31 @@ func TestUsers(t *testing.T) {
 	dptest.Refused(t, dptest.Err(of.Step()), ErrReleased, "without a user")
 	b := dptest.OK(New[int](p))(t)
 	s := held(b)
-	require.Equal(t, 2, b.AddFor("a", []int{1, 1}))
-	require.Zero(t, b.AddFor("b", nil))
-	require.Equal(t, 3, b.AddFor("b", []int{2, 3, 4, 5}), "the first ones")
-	require.Zero(t, b.AddFor("b", []int{2}))
-	require.Equal(t, map[string]*bucket{"a": {1, 46, 0}, "b": {0, 43, 0}}, s.users)
+	x, y := inPhase(s.params, 0), inPhase(s.params, 1) // in which tokens come in the same steps
+	require.Equal(t, 2, b.AddFor(x, []int{1, 1}))
+	require.Zero(t, b.AddFor(y, nil))
+	require.Equal(t, 3, b.AddFor(y, []int{2, 3, 4, 5}), "the first ones")
+	require.Zero(t, b.AddFor(y, []int{2}))
+	require.Equal(t, map[string]*bucket{x: {1, 46, 0}, y: {0, 43, 0}}, s.users)
 	require.Len(t, s.unknown.rows, 4)
 	for range 3 {
 		dptest.OK(b.Step())(t)
 	}
-	require.Equal(t, 2, b.AddFor("a", []int{7, 8, 9}), "one token came in step 3, the next one comes in step 6")
+	require.Equal(t, 2, b.AddFor(x, []int{7, 8, 9}), "one token came in step 3, the next one comes in step 6")
 	again := dptest.OK(New[int](p))(t)
 	require.NoError(t, again.RestorePrivateState(dptest.OK(b.AppendPrivateState(nil))(t), 3))
-	require.Equal(t, map[string]*bucket{"a": {0, 45, 3}, "b": {1, 48, 3}}, held(again).users)
+	require.Equal(t, map[string]*bucket{x: {0, 45, 3}, y: {1, 48, 3}}, held(again).users)
 	for _, b := range []*Builder[int]{b, again} {
 		for range 3 {
 			dptest.OK(b.Step())(t)
 		}
-		require.Equal(t, 1, b.AddFor("a", []int{7, 8}))
+		require.Equal(t, 1, b.AddFor(x, []int{7, 8}))
 		for range 6 {
 			dptest.OK(b.Step())(t)
 		}
-		require.Equal(t, map[string]*bucket{"a": {0, 46, 6}}, held(b).users, "who has all tokens is forgotten at the end of the longest span")
-		require.Equal(t, 3, b.AddFor("b", []int{1, 2, 3, 4}))
-		require.Equal(t, 2, b.AddFor("a", []int{1, 2, 3, 4}))
+		require.Equal(t, map[string]*bucket{x: {0, 46, 6}}, held(b).users, "who has all tokens is forgotten at the end of the longest span")
+		require.Equal(t, 3, b.AddFor(y, []int{1, 2, 3, 4}))
+		require.Equal(t, 2, b.AddFor(x, []int{1, 2, 3, 4}))
 	}
 	all := dptest.OK(New[int](Params{Epsilon: 1, Dim: 3}))(t)
 	for _, key := range []int{1, 2, 2, 9, -1, 0} {
@@ -333,13 +366,13 @@ func TestUsersExact(t *testing.T) {
 // elementsMoved returns by how much the numbers of elements that count and that are seen differ
 // between two streams of one user, in all nodes of a span together; and whether ever more elements
 // count than are seen.
-func elementsMoved(t *testing.T, p Params, x, y stream) (moved [maxSpans][2]int64, contradiction bool) {
+func elementsMoved(t *testing.T, p Params, user string, x, y stream) (moved [maxSpans][2]int64, contradiction bool) {
 	nodes := func(x stream) (all [][][2]int64) {
 		b := dptest.OK(New[int](p))(t)
 		s := held(b)
 		s.draw = quiet{}
 		for _, keys := range x {
-			b.AddFor("a", keys)
+			b.AddFor(user, keys)
 			all = append(all, dptest.OK(b.Step())(t).elements)
 		}
 		return all
@@ -375,10 +408,11 @@ func TestElementsMove(t *testing.T) {
 				x[i] = make([]int, c.values[rest%len(c.values)])
 				rest /= len(c.values)
 			}
+			user := inPhase(p, code%c.span)
 			for from := range c.steps - c.span + 1 {
 				y := slices.Clone(x)
 				clear(y[from : from+c.span])
-				moved, contradiction := elementsMoved(t, p, x, y)
+				moved, contradiction := elementsMoved(t, p, user, x, y)
 				require.False(t, contradiction)
 				loss := 0.0
 				for l := range used(&p.Spans) {

@@ -59,7 +59,7 @@ func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 		}
 	}
 	for key, tr := range t.tracks {
-		if r := t.record(key, *tr, w); r.known.nodes > 0 || r.estimate != 0 {
+		if r := t.record(key, tr, w); r.known.nodes > 0 || r.estimate != 0 {
 			w.records = append(w.records, r)
 		}
 	}
@@ -212,7 +212,9 @@ func (w *Window[K]) String() string {
 
 // Interval returns bounds that contain the number of counted elements of the key in the window,
 // with at least the given confidence over the noise, for any one key and window fixed beforehand,
-// known or not. A key outside of Dim has bounds 0 and 0. NaN for a confidence outside [0, 1).
+// known or not, and the estimate, or 0 where that is negative. For all keys of a top at once ask at
+// 1 − 0.05/[Window.Len]. A key outside of Dim has bounds 0 and 0. NaN for a confidence outside
+// [0, 1).
 //
 // In steps in which the key is not known, a discovery node that does not show it bounds its count
 // by the threshold, up to noise. If the last steps of a window are in no discovery node that has
@@ -232,8 +234,10 @@ func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
 		d := w.discovered(r, (1-shareOfKnown)*alpha)
 		lo, hi = lo+d.least(), hi+d.most()
 	}
-	// bounds of different nodes may contradict each other, where one of them misses
-	return min(lo, hi), max(lo, hi)
+	// Bounds of different nodes may contradict each other, where one of them misses, and the
+	// estimate comes from other counts than they do.
+	estimate := max(r.estimate, 0)
+	return min(lo, hi, estimate), max(lo, hi, estimate)
 }
 
 // outside reports whether there is a Dim and the key is outside of it.

@@ -25,6 +25,7 @@ var misragriesMutations = []mutation{
 	{"an upper end without what is lost", "misragries/histogram.go", "with := v + lost", "with := v"},
 	{"W left out of the upper end", "misragries/histogram.go", "return v + c.own(each) + lost", "return v + c.own(each)"},
 	{"a sum that loses nothing", "misragries/plan.go", "r.Hidden95 += lost", "_ = lost"},
+	{"users of single keys planned for several servers", "misragries/plan.go", "in == users && servers > 1 && !c.together && err == nil", "in > users"},
 	{"the noise of private shifts not told", "misragries/histogram.go", "math.Sqrt(1 + float64(sketches)*discreteLaplace(c.Shift).Variance()/c.noise().Variance())", "1"},
 	{"Guarantee without the check of New", "misragries/params.go", "p, c, err := p.check(in); err == nil {", "_, c, err := p.check(in); err != nil || err == nil {"},
 	{"users promised as elements", "misragries/params.go", "case p.MaxElements > 0:", "case p.MaxElements < 0:"},
