@@ -21,13 +21,12 @@ import (
 	"go/types"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/dpsketch/dpsketch/internal/audit/edits"
 	"github.com/dpsketch/dpsketch/internal/audit/funcname"
 )
 
@@ -41,11 +40,7 @@ func main() {
 func run() error {
 	following := flag.Bool("follow", false, "run each test, and fail where one runs nothing of its claim's code")
 	flag.Parse()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return fmt.Errorf("go list -m: %w", err)
-	}
-	x, err := read(strings.TrimSpace(string(out)))
+	x, err := read(".")
 	if err != nil {
 		return err
 	}
@@ -131,6 +126,10 @@ func newIndex(root string) *index {
 // read reads all packages of the module at root, without types, and all claims.
 func read(root string) (*index, error) {
 	x := newIndex(root)
+	for _, e := range edits.All() {
+		file, _, _ := strings.Cut(e.File, ":")
+		x.edits[path.Dir(file)] = append(x.edits[path.Dir(file)], e.Name)
+	}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -165,7 +164,7 @@ func isPublic(file, name string) bool {
 	return !strings.HasSuffix(file, "_test.go") && !strings.Contains(dir, "/internal/") && dir != "/./" && token.IsExported(of) && (method == "" || token.IsExported(method))
 }
 
-// add notes the functions of a file, and its edits if it is one of internal/audit/mutation.
+// add notes the functions of a file, and what its types embed.
 func (x *index) add(set *token.FileSet, file string, parsed *ast.File) {
 	dir := path.Dir(file)
 	for _, d := range parsed.Decls {
@@ -185,9 +184,6 @@ func (x *index) add(set *token.FileSet, file string, parsed *ast.File) {
 				x.methods[dir+"."+of] = append(x.methods[dir+"."+of], method)
 			}
 		case *ast.GenDecl:
-			if strings.HasPrefix(file, "internal/audit/mutation/list") {
-				ast.Inspect(d, x.addEdit)
-			}
 			for _, spec := range d.Specs {
 				if of, ok := spec.(*ast.TypeSpec); ok {
 					if x.embeds[dir] == nil {
@@ -215,26 +211,6 @@ func (x *index) promote() {
 			})
 		}
 	}
-}
-
-// addEdit notes an element of a list of edits: {"name", "file", "old", "new"}.
-func (x *index) addEdit(n ast.Node) bool {
-	list, ok := n.(*ast.CompositeLit)
-	if !ok || list.Type != nil || len(list.Elts) != 4 {
-		return true
-	}
-	var parts []string
-	for _, e := range list.Elts[:2] {
-		if text, ok := e.(*ast.BasicLit); ok {
-			part, _ := strconv.Unquote(text.Value)
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) == 2 {
-		file, _, _ := strings.Cut(parts[1], ":")
-		x.edits[path.Dir(file)] = append(x.edits[path.Dir(file)], parts[0])
-	}
-	return false
 }
 
 // dead returns a line for each link that leads nowhere, and for each claim that lacks one.

@@ -106,7 +106,7 @@ func (b *bench) spare(ctx context.Context, dir string, m matrix) error {
 	if err != nil {
 		return err
 	}
-	c, err := b.cover(ctx, dir, dir, false)
+	c, err := b.coverOf(ctx, dir, dir)
 	if err != nil {
 		return err
 	}
